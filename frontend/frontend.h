@@ -1,0 +1,134 @@
+/* frontend/frontend.h - bytes and text in, graphs out
+ *
+ *   archive_load   model.pt -> Module (objects as data, classes with methods as trees)
+ *   function_graph a method's tree -> its Graph, compiled on first use
+ *   script_compile source text -> functions (operator bodies, gradients, kiln run model.py)
+ *   ir_parse       IR text -> Graph
+ * All of them fail() with a range on bad input.
+ */
+#ifndef FRONTEND_H
+#define FRONTEND_H
+
+#include "../ir/ir.h"
+
+/* ---- zip.c: archives by libzip ---------------------------------------------------------------- */
+
+typedef struct Archive Archive;
+typedef struct Record { const char *name; const char *data; int64_t n; int64_t file_offset; } Record;   /* offset: in the file, of stored members; -1: inflated */
+
+/* Opens and checks (reference 1.7: what it is when it is not a zip gets its own message).  Closed with the Cx. */
+Archive *archive_open(Cx *, const char *path);
+void     archive_close(Archive *);
+bool     archive_has(Archive *, const char *name);                 /* names without the root folder */
+Record   archive_record(Archive *, const char *name);              /* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
+int      archive_names(Archive *, const char *const **names);      /* sorted */
+const char *archive_path(Archive *);
+uint64_t archive_hash(Archive *);                                  /* of the file */
+
+/* ---- pickle.c: the pickle machine: data only ----------------------------------------------------- */
+
+typedef struct PickleHost {         /* what the machine asks its caller; each returns a new IValue */
+	void *arg;
+	IValue (*object)(Cx *, void *, const char *cls, IValue state, Range);      /* NEWOBJ + BUILD; called after the state is read */
+	IValue (*object_new)(Cx *, void *, const char *cls, Range);                /* NEWOBJ alone: before its state, for memo */
+	IValue (*enumerator)(Cx *, void *, const char *cls, IValue value, Range);
+	IValue (*storage)(Cx *, void *, RtDtype, const char *key, int64_t numel, Range);   /* an RT_STORAGE */
+	const Type *(*tag)(Cx *, void *, const char *text, Range);                 /* restore_type_tag */
+	bool (*known)(Cx *, void *, const char *cls);                              /* may this global be a class? */
+} PickleHost;
+IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);      /* fails by name on unknown globals */
+
+/* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
+
+typedef struct Unit Unit;            /* the classes, functions and constants of one archive or source text */
+typedef struct Module {
+	Unit    *unit;
+	IValue   self;               /* the top object; owned */
+	const Type *type;            /* its class */
+	const char *path;
+	uint64_t hash;
+	int      version;
+	bool     training;
+	Archive *archive;
+} Module;
+Module   *archive_load(Cx *, const char *path);
+Function *module_method(Cx *, Module *, const char *name);     /* fails, naming near ones, when there is none */
+IValue    module_fresh(Cx *, Module *);                        /* a new instance: tensors that methods may write are copied, the rest is shared */
+IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
+
+/* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
+struct SourceMap;
+const struct SourceMap *source_map_load(Cx *, Archive *, const char *code_name);
+bool source_map_find(const struct SourceMap *, uint32_t offset, Range *original);
+
+/* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
+
+typedef enum TreeKind {
+#define TREE(name, children) TREE_##name,
+#include "tree.def"
+#undef TREE
+	TREE_NKIND,
+} TreeKind;
+
+typedef struct Tree Tree;
+struct Tree {
+	TreeKind kind;
+	Range    at;
+	int      op;               /* AUG_ASSIGN: TreeKind; PARAM: keyword only */
+	int      n;
+	const Tree **kid;
+	const char *text;          /* interned: also comparable by == among trees of one Cx */
+	int      len;              /* of text */
+	union { int64_t i; double f; } num;
+};
+extern const char *const tree_names[TREE_NKIND];
+const Tree *parse_file(Cx *, const Source *);              /* LIST of DEF, CLASS, IMPORT and statements */
+const Tree *parse_expression(Cx *, const Source *);        /* one expression: types in pickle tags */
+void        tree_print(const Tree *, Buf *);               /* s-expression, for tests */
+
+/* ---- anno.c: annotations -> Type --------------------------------------------------------------------------- */
+
+const Type *type_of_annotation(Cx *, Unit *, const Tree *);           /* reference 3.5; BroadcastingListN too */
+const Type *type_from_text(Cx *, Unit *, const char *text, Range);
+int         broadcasting_list(const Tree *);                          /* N of BroadcastingListN[T], else 0 */
+
+/* ---- schema.c ----------------------------------------------------------------------------------------------- */
+
+Schema *schema_parse(Cx *, const char *text);              /* reference 6.1; fails with a range into text */
+const Type *schema_type_parse(Cx *, const char *text, const char **end);   /* int[]?, Dict(str, Tensor): also for irparse */
+Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);   /* of source functions */
+
+/* ---- overload.c ------------------------------------------------------------------------------------------------ */
+
+typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;    /* name null: positional */
+/* Picks the overload of aten::name (or one of `only`), converts arguments at g's insertion point, emits the node.
+ * Archives older than `version` get the old schemas (reference 8).  Returns the results as one value (a tuple if several). */
+Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
+Value *try_emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version, Buf *why);   /* null: no overload fits */
+/* Arguments of one schema in order, defaults filled, or null with why. */
+Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedValue *, int n, bool convert, Buf *why);
+Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
+Node  *emit_schema_node(Graph *, Op *, Range, Value **args, int n);     /* with output types from the schema, type variables bound */
+
+/* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph --------------------------------------------- */
+
+Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */
+
+/* ---- script.c: units and the doors -------------------------------------------------------------------------------------- */
+
+/* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */
+Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be null */
+void        unit_set_constants(Unit *, IValue tuple);       /* CONSTANTS.cN */
+void        unit_define(Cx *, Unit *, const Source *, const char *prefix);   /* functions and classes of a text, named prefix.x */
+const Type *unit_type(Cx *, Unit *, const char *qualified); /* class, NamedTuple, enum, interface: read on demand; null: none */
+Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
+Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, with only builtins around it */
+void        ops_compile_bodies(Cx *, Graph *);              /* op->function of every BODY row that the graph needs, transitively */
+void        ops_compile_all(Cx *, Function *);              /* the same for a function and all that it calls */
+bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.classes.* */
+
+/* ---- irparse.c ------------------------------------------------------------------------------------------------------------- */
+
+Graph *ir_parse(Cx *, const Source *, Unit *);              /* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */
+
+#endif

@@ -1,0 +1,331 @@
+/* ir/ir.h - the graph: types, symbols, values, nodes, blocks, schemas, the operator registry
+ *
+ * A Graph owns its blocks, a Block its nodes, a Node its outputs.  All live in the arena of the compile and die with
+ * it; destroying a node only unlinks it.  A value is in scope from its node to the end of the block, nested blocks
+ * included.  lint() checks all of this.  The text form is described in il.txt.
+ */
+#ifndef IR_H
+#define IR_H
+
+#include "../rt/base.h"
+#include "../rt/rt.h"
+
+typedef RtType Type;                /* interned by type.c: compare with == */
+typedef RtTensorInfo TensorInfo;
+typedef const struct Sym *Symbol;   /* interned: compare with ==; null: none */
+typedef struct Graph Graph;
+typedef struct Block Block;
+typedef struct Node Node;
+typedef struct Value Value;
+typedef struct Schema Schema;
+typedef struct Op Op;
+typedef struct Function Function;
+typedef struct ClassInfo ClassInfo;
+
+/* ---- symbol.c ---------------------------------------------------------------------------------- */
+
+struct Sym { const char *name; int n; };            /* "aten::add", "value"; n bytes */
+Symbol sym(Cx *, const char *name);
+Symbol sym_n(Cx *, const char *name, int n);
+bool   sym_is(Symbol, const char *name);            /* by text, for kinds that passes name: sym_is(n->kind, "prim::If") */
+
+/* ---- type.c -------------------------------------------------------------------------------------- */
+
+/* A dim or stride: a number >= 0, DIM_ANY, or a symbol of a dynamic size: DIM_SYMBOL(k), k >= 0. */
+enum { DIM_ANY = -1 };
+#define DIM_SYMBOL(k)    (-2 - (int64_t)(k))
+#define DIM_IS_SYMBOL(d) ((d) <= -2)
+#define DIM_INDEX(d)     ((int)(-2 - (d)))
+
+struct RtTensorInfo {
+	int     dtype;             /* RtDtype, or -1: any */
+	int     rank;              /* -1: any */
+	const int64_t *dims;       /* (rank), or null: any */
+	const int64_t *strides;    /* (rank), or null: any */
+	int     grad;              /* requires_grad: 0, 1, -1 any */
+	int     device;            /* 0 cpu, -1 any */
+	int     undefined;         /* 1: certainly undefined; 0: defined; -1 any */
+};
+
+const Type *type_list(Cx *, const Type *elem);
+const Type *type_dict(Cx *, const Type *key, const Type *value);
+const Type *type_optional(Cx *, const Type *);      /* Optional[Optional[T]] is Optional[T], of None is None, of Any is Any */
+const Type *type_future(Cx *, const Type *);
+const Type *type_await(Cx *, const Type *);
+const Type *type_tuple(Cx *, const Type *const *, int n);
+const Type *type_named_tuple(Cx *, const char *name, const char *const *field, const Type *const *, int n);
+const Type *type_union(Cx *, const Type *const *, int n);    /* flattened, sorted, without what another one covers */
+const Type *type_var(Cx *, const char *name);
+const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
+const Type *type_enum(Cx *, const char *name, const Type *value);
+const Type *type_function(Cx *, Function *);
+const Type *type_tensor(Cx *, const TensorInfo *);   /* copied; null: Tensor */
+const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is known of it, also inside */
+/* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a foreign RtType */
+const Type *type_canonical(Cx *, const RtType *);
+
+bool        type_is_subtype(Cx *, const Type *, const Type *of);     /* reference 3.5 */
+const Type *type_unify(Cx *, const Type *, const Type *);            /* common supertype by TorchScript's rules, or null */
+const char *type_print(Cx *, const Type *);          /* IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]) */
+const char *type_python(Cx *, const Type *);         /* List[int], Optional[Tensor] */
+bool        type_is_mutable(const Type *);           /* tensors and containers of them, objects: what may alias */
+bool        type_has_vars(const Type *);
+const Type *tensor_info_merge(Cx *, const Type *, const Type *);     /* profile merge, reference 9.3 */
+const Type *type_of_tensor(Cx *, const RtTensor *);  /* complete */
+const Type *type_of_value(Cx *, IValue);             /* dynamic type; tensors complete */
+
+/* ---- classes ---------------------------------------------------------------------------------------- */
+
+typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;
+typedef struct EnumMember { const char *name; IValue value; } EnumMember;
+
+struct ClassInfo {                 /* behind RtClass.info */
+	RtClass   *cls;            /* slots are the attributes that are no constants, in order */
+	const Type *type;
+	bool       module, interface;
+	bool       defined;        /* its source has been read */
+	Vec(Attribute) attrs;
+	Vec(Function *) methods;
+	Vec(const char *) pre_hooks, hooks;
+	Vec(EnumMember) members;   /* enums */
+	const void *tree;          /* frontend's */
+};
+ClassInfo *class_info(const Type *);                 /* of class, interface or enum */
+Attribute *class_attr(const ClassInfo *, const char *name);
+void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
+Function  *class_method(const ClassInfo *, const char *name);
+
+/* ---- schemas ------------------------------------------------------------------------------------------ */
+
+typedef struct AliasSet {          /* (a! -> b|*) */
+	bool write;
+	Vec(Symbol) before, after; /* "*": wildcard */
+	struct AliasSet *inner;    /* of a container's elements, or null */
+} AliasSet;
+
+typedef struct Arg {
+	const char *name;          /* "" for unnamed results */
+	const Type *type;
+	bool        has_default, kwonly, is_out;
+	IValue      deflt;
+	int         size_hint;     /* int[2]: 2; else 0 */
+	AliasSet   *alias;         /* null: fresh, or not mutable */
+} Arg;
+
+struct Schema {
+	const char *name;          /* aten::add */
+	const char *overload;      /* Tensor, or "" */
+	Arg *args, *rets;
+	int  nargs, nrets;
+	bool vararg, varret;
+};
+const char *schema_print(Cx *, const Schema *);
+
+/* ---- op.c: the registry, from rt/ops/ops.h --------------------------------------------------------------- */
+
+typedef enum OpForm { OP_MAP, OP_KERNEL, OP_BODY, OP_ALSO, OP_USER } OpForm;
+typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
+
+struct Op {
+	const char *id;            /* add_Tensor */
+	const char *text;          /* the schema's text */
+	const char *name;          /* aten::add */
+	const char *overload;
+	OpForm      form;
+	OpEffect    effect;
+	const char *family;        /* map, nn ... */
+	const char *rule;          /* meta, same, value, data, ... ; MAP: "map" */
+	const char *domain, *result, *value;     /* MAP */
+	const char *gradient;      /* "" none */
+	const char *body;          /* BODY */
+	const char *base;          /* ALSO: id of the row */
+	RtKernel   *kernel;        /* null: BODY */
+	Schema     *schema;        /* parsed on first use: op_schema */
+	Function   *function;      /* BODY, compiled by frontend's ops_compile_bodies */
+	Op         *next;          /* overload that is tried after this one */
+};
+/* Parses schema text; set by frontend/schema.c before the first look-up, since text is read there. */
+extern Schema *(*schema_parser)(Cx *, const char *text);
+void    ops_init(Cx *);                                /* builds the index; cheap */
+Op     *op_first(Cx *, const char *name);              /* "aten::add": first overload in order, or null */
+Op     *op_find(Cx *, const char *name, const char *overload);
+Op     *op_by_id(Cx *, const char *id);
+Schema *op_schema(Cx *, Op *);
+int     op_count(Cx *);
+Op     *op_at(Cx *, int);                              /* in order of the rows */
+Op     *op_add_user(Cx *, const char *schema, const char *symbol);     /* kiln build --op */
+const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
+
+/* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
+
+typedef struct Use { Node *node; int index; } Use;     /* node->in[index] */
+
+struct Value {
+	const Type *type;
+	Node       *node;          /* that makes it; a block's param node for its inputs */
+	int         index;         /* node->out[index] */
+	Vec(Use)    uses;          /* in no particular order */
+	Symbol      name;          /* from the source, or null; print.c makes it unique */
+	int         id;            /* unique in the graph */
+	void       *mark;          /* scratch of the pass that runs */
+};
+
+typedef enum AttrKind { ATTR_VALUE, ATTR_GRAPH, ATTR_TYPE, ATTR_TYPES, ATTR_FUNCTION } AttrKind;
+typedef struct Attr {
+	Symbol   name;
+	AttrKind kind;
+	IValue   v;                /* owned by the compile: never released */
+	Graph   *g;
+	const Type *type;
+	const Type *const *types;
+	int      ntypes;
+	Function *fn;
+} Attr;
+
+struct Node {
+	Symbol  kind;              /* aten::add, prim::If */
+	Op     *op;                /* the overload; null for prim kinds without a row */
+	Value **in, **out;
+	int     nin, nout, in_cap;
+	Block **sub;               /* nested blocks */
+	int     nsub;
+	Vec(Attr) attrs;
+	Block  *block;             /* that holds it; null: unlinked */
+	Node   *prev, *next;       /* in the block; the ring goes through block->ret */
+	Range   at;
+	Frame  *inlined;           /* callers of inlined code, innermost first, or null */
+	int64_t position;          /* order in its block: node_is_before */
+	int     pc;                /* prepared graphs: its instruction in the Code (code.c), -1: none */
+	int     id;                /* unique in the graph */
+	bool    mark;              /* scratch */
+};
+
+struct Block {
+	Graph *graph;
+	Node  *owner;              /* prim::If ...; null at the top */
+	Node  *param;              /* its outputs are the block's inputs; not in the ring */
+	Node  *ret;                /* its inputs are the block's outputs; the ring's end: ret->next is the first node */
+};
+
+struct Graph {
+	Cx    *cx;
+	Arena *arena;
+	Block *top;
+	int    nvalue, nnode;      /* next ids */
+	const char *name;          /* of the function, for messages */
+	Block *at_block;           /* insertion point: before at_node in at_block */
+	Node  *at_node;
+};
+
+struct Function {
+	const char *name;          /* qualified: __torch__.Net.forward */
+	Schema     *schema;
+	const Type *self;          /* of methods */
+	Graph      *graph;         /* null until compiled */
+	Graph      *prepared;      /* after opt's prepare */
+	RtCode     *code;          /* lowered from prepared, or from graph when there is none */
+	const void *tree;          /* frontend's, compiled on first use by function_graph() */
+	struct Unit *unit;
+	int         state;         /* 0 not compiled, 1 being compiled, 2 done */
+};
+
+#define NODES(n, b)     (Node *n = (b)->ret->next, *n##_; n != (b)->ret && (n##_ = n->next, 1); n = n##_)
+#define NODES_REV(n, b) (Node *n = (b)->ret->prev, *n##_; n != (b)->ret && (n##_ = n->prev, 1); n = n##_)
+/* for NODES(n, block) { ... }: n may be destroyed in the body */
+
+Graph *graph_new(Cx *, const char *name);
+Graph *graph_clone(Graph *, Map *values);              /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
+Value *graph_cloned(Map *values, const Value *);
+Value *graph_add_input(Graph *, const Type *, Symbol name);
+void   graph_add_output(Graph *, Value *);
+#define graph_inputs(g)  ((g)->top->param->out)
+#define graph_ninputs(g) ((g)->top->param->nout)
+void   graph_set_insert_before(Graph *, Node *);       /* insertion point */
+void   graph_set_insert_end(Graph *, Block *);
+Node  *graph_insert(Graph *, Node *);                  /* at the insertion point */
+Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);   /* makes and inserts */
+Value *graph_constant(Graph *, IValue, Range);         /* prim::Constant at the insertion point; typed by the value */
+Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
+uint64_t graph_hash(Graph *);                          /* of its canonical text */
+
+Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* outputs typed Tensor */
+Block *node_add_block(Node *);
+Value *block_add_input(Block *, const Type *, Symbol name);
+void   block_remove_input(Block *, int);
+void   block_add_output(Block *, Value *);
+void   block_remove_output(Block *, int);
+Node  *node_clone(Graph *to, Node *, Map *values);     /* inputs mapped when in values, else kept; blocks too; not inserted */
+void   node_insert_before(Node *, Node *at);
+void   node_insert_after(Node *, Node *at);
+void   node_append(Node *, Block *);
+void   node_move_before(Node *, Node *at);
+void   node_move_after(Node *, Node *at);
+void   node_unlink(Node *);
+void   node_destroy(Node *);                           /* its outputs must have no uses */
+Value *node_add_input(Node *, Value *);
+void   node_insert_input(Node *, int, Value *);
+void   node_set_input(Node *, int, Value *);
+void   node_remove_input(Node *, int);
+Value *node_add_output(Node *, const Type *);
+Value *node_insert_output(Node *, int, const Type *);
+void   node_remove_output(Node *, int);
+bool   node_is_before(const Node *, const Node *);     /* also across blocks: in the nearest common block */
+bool   node_in_block(const Node *, const Block *);     /* nested counts */
+Attr  *node_attr(const Node *, const char *name);      /* null when absent */
+Attr  *node_attr_new(Node *, const char *name, AttrKind);   /* replaces */
+void   node_set_int(Node *, const char *name, int64_t);
+void   node_set_str(Node *, const char *name, const char *);
+void   node_set_value(Node *, const char *name, IValue);
+int64_t     node_int(const Node *, const char *name, int64_t absent);
+const char *node_str(const Node *, const char *name);
+bool   node_is(const Node *, const char *kind);        /* by text: node_is(n, "prim::If") */
+bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
+bool   node_is_nondeterministic(const Node *);
+const Op *node_op(const Node *);
+const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
+Value *node_arg(const Node *, const char *name);       /* input of the schema's argument of that name, or null */
+
+void   value_replace_uses(Value *, Value *with);
+void   value_replace_uses_after(Value *, Value *with, const Node *);    /* in nodes that come after it */
+void   value_set_name(Value *, const char *);
+bool   value_constant(const Value *, IValue *);        /* is it a prim::Constant?  borrowed */
+bool   value_is_none(const Value *);                   /* constant None, or typed None */
+bool   value_int(const Value *, int64_t *);            /* constant int or bool */
+
+/* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
+
+void   graph_lint(Graph *);                            /* BUG, with the graph, when an invariant is broken */
+void   graph_print(Graph *, Buf *, bool places);       /* canonical: values renumbered; places: # file:line:col */
+void   block_print(Block *, Buf *, int indent);
+void   node_print(Node *, Buf *);
+void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
+
+/* ---- alias.c ------------------------------------------------------------------------------------------------ */
+
+typedef struct AliasDb AliasDb;
+AliasDb *alias_db(Graph *, Arena *);
+bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
+bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
+bool alias_has_writers(AliasDb *, const Value *);                          /* is it, or what it contains, written anywhere? */
+bool alias_writes(AliasDb *, const Node *, const Value *);                 /* does the node (nested too) write memory v may reach? */
+bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
+bool alias_escapes(AliasDb *, const Value *);                              /* graph input, output, attribute, container, call */
+bool alias_move_after(AliasDb *, Node *, Node *at);                        /* moves it if that is valid, with its dependents */
+bool alias_move_before(AliasDb *, Node *, Node *at);
+bool alias_can_move_after(AliasDb *, Node *, Node *at);
+bool alias_can_move_before(AliasDb *, Node *, Node *at);
+
+/* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
+
+/* Lowers fn->prepared (or graph) and, once each, all functions it calls; results are in fn->code.  Every node gets its
+ * pc; every value that has one its register (value_register).  Operators with a body become calls of op->function->code.
+ * What has no kernel is collected in `lacking` (names, once each); null: the first one fails with EXIT_LACKS. */
+typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
+typedef Vec(Lacking) LackingVec;
+RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
+int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
+/* Registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
+int     code_live_at(const RtCode *, int pc, int *regs);
+void    code_print(const RtCode *, Buf *);             /* --as code */
+
+#endif

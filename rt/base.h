@@ -1,0 +1,143 @@
+/* rt/base.h - containers and errors of the compiler and the runtime's shared needs
+ *
+ * Arena    everything of one compile; freed at once.  A pass takes scratch memory from an arena by value.
+ * Vec      a growing array in an arena.
+ * Map      string -> pointer, in insertion order.
+ * Buf      growing text on the heap.
+ * Range    a place in a source text; on every token, tree, node and, as an index, in emitted programs.
+ * Cx       the compile context: arena, errors, and what the folders hang on it.
+ */
+#ifndef RT_BASE_H
+#define RT_BASE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#if defined __GNUC__ && !defined __TINYC__
+#define RT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define RT_NORETURN     __attribute__((noreturn))
+#else
+#define RT_PRINTF(f, a)
+#define RT_NORETURN
+#endif
+
+/* ---- arena.c --------------------------------------------------------------------------------- */
+
+typedef struct ArenaChunk ArenaChunk;
+typedef struct Arena {
+	char       *at, *end;   /* free bytes of the newest chunk */
+	ArenaChunk *chunks;     /* newest first */
+	int64_t     used;       /* bytes given out */
+	int64_t     limit;      /* more than this is "out of memory"; 0: none */
+} Arena;
+
+void *arena_take(Arena *, int64_t bytes);               /* zeroed, aligned to 16; aborts when memory is out */
+void  arena_free(Arena *);
+char *arena_strdup(Arena *, const char *);
+char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
+char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
+#define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))
+
+/* ---- vec.c ----------------------------------------------------------------------------------- */
+
+/* A vector of T is declared `Vec(T) v`, lives in an arena, and grows by vec_push. */
+#define Vec(T) struct { T *at; int n, cap; }
+#define vec_push(arena, v, x) \
+	((v)->n == (v)->cap ? vec_grow((arena), (void **)&(v)->at, &(v)->cap, sizeof *(v)->at) : (void)0, \
+	 (v)->at[(v)->n++] = (x))
+#define vec_last(v) ((v)->at[(v)->n - 1])
+void vec_grow(Arena *, void **at, int *cap, size_t size);
+
+/* ---- table.c --------------------------------------------------------------------------------- */
+
+typedef struct MapEntry { const char *key; void *value; uint32_t hash; } MapEntry;
+typedef struct Map {
+	MapEntry *at;      /* in order of insertion; a removed entry has a null key */
+	int       n, cap;
+	int      *slot;    /* open addressing into at, -1 free */
+	int       nslot;
+	Arena    *arena;   /* may be null: then on the heap, see map_free */
+} Map;
+
+void *map_get(const Map *, const char *key);            /* null when absent */
+void  map_put(Map *, const char *key, void *value);     /* key is kept by reference */
+void  map_remove(Map *, const char *key);
+void  map_free(Map *);
+uint64_t hash_bytes(const void *, int64_t n);           /* FNV-1a, 64 bits: stable across hosts */
+
+/* ---- buf.c ----------------------------------------------------------------------------------- */
+
+typedef struct Buf { char *at; int64_t n, cap; } Buf;   /* at is always 0-terminated once written to */
+
+void buf_add(Buf *, const char *, int64_t n);
+void buf_puts(Buf *, const char *);
+void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
+void buf_vprintf(Buf *, const char *fmt, va_list);
+void buf_free(Buf *);
+
+/* ---- err.c: errors of the compiler ------------------------------------------------------------- */
+
+typedef struct Source {
+	const char *text;      /* n bytes and a final 0 */
+	int64_t     n;
+	const char *name;      /* "net.pt:code/__torch__/net.py", "<string>" */
+	int         line;      /* number of its first line, from 1 */
+	const struct SourceMap *map;   /* debug records of a serialised file, or null: frontend/debug.c */
+} Source;
+
+typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: nowhere */
+
+/* Status of the process when a try ends in an error; design.md section 2. */
+enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS = 4, EXIT_MISS = 5, EXIT_DEVICE = 6, EXIT_LACKS = 7 };
+
+typedef struct Err {
+	int     status;        /* one of EXIT_ */
+	char   *text;          /* the whole message: place, source line, carets, call chain; no final newline */
+	char   *what;          /* its first part alone */
+	Range   at;
+} Err;
+
+typedef struct Frame Frame;          /* "while compiling f, called from here" */
+struct Frame { const char *what; Range at; Frame *up; };
+
+typedef struct Cx {
+	Arena    *arena;
+	jmp_buf  *catch;               /* where fail goes; set by cx_try */
+	Err       err;
+	Frame    *frames;
+	struct Symbols *symbols;       /* ir/symbol.c */
+	struct Types   *types;         /* ir/type.c */
+	struct Ops     *ops;           /* ir/op.c */
+	struct Units   *units;         /* frontend/script.c */
+	struct Config  *config;        /* opt: flags of passes, logs, limits */
+	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
+} Cx;
+
+enum { CX_DEPTH = 400 };
+
+/* Runs body(arg); returns false, with cx->err filled, when it failed.  May be nested. */
+bool cx_try(Cx *, void (*body)(Cx *, void *), void *arg);
+RT_NORETURN void fail(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);              /* EXIT_INPUT */
+RT_NORETURN void fail_status(Cx *, int status, Range, const char *fmt, ...) RT_PRINTF(4, 5);
+RT_NORETURN void fail_lacks(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);        /* EXIT_LACKS */
+RT_NORETURN void bug(const char *file, int line, const char *fmt, ...) RT_PRINTF(3, 4);/* EXIT_BUG: our fault */
+#define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
+void cx_push(Cx *, Frame *, const char *what, Range at);   /* frame lives on the caller's stack */
+void cx_pop(Cx *);
+void cx_enter(Cx *, Range);      /* counts recursion; fails with "nested too deep" */
+void cx_leave(Cx *);
+int  range_line(Range);          /* from 1 */
+int  range_column(Range);        /* from 1 */
+/* file:line:col: error: what / source line / carets.  Colour only on request. */
+void range_print(Buf *, Range, const char *kind, const char *what);
+
+/* ---- checked arithmetic on sizes: false on overflow ---------------------------------------------- */
+
+bool size_mul(int64_t a, int64_t b, int64_t *out);
+bool size_add(int64_t a, int64_t b, int64_t *out);
+
+#endif

@@ -1,0 +1,71 @@
+/* rt/ops/ops.h - the operator room: every row of every family
+ *
+ * A row says all that Kiln knows of an operator.  Include this file with the row macros that are wanted defined;
+ * those left out are empty.
+ *
+ * MAP(id, "schema", domain, result, value, "gradient")
+ *     pointwise.  value: an element of the result as an expression of C and CUDA over a, b, c, ...: the arguments of
+ *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of it
+ *     (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
+ *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
+ *     result: promote  common dtype of the tensor arguments, by ATen's rules
+ *             floating likewise, but integral and bool become the default dtype
+ *             boolean  computed in the common dtype, result bool
+ *             real     promote; complex gives its real type (abs)
+ *     An optional number or tensor that is None: value may ask has_<letter>.
+ * OP(id, "schema", rule, effect, "gradient")
+ *     has an eager kernel rt_<id> in <family>.c.
+ *     rule: how the type of results follows from the arguments:
+ *             meta     run the kernel with cx->meta: it stops at RT_RESULT
+ *             same     dtype, sizes as the first tensor      (rules with names: rt/ops/shape.c)
+ *             value    the result is no tensor, the schema's type says all
+ *             data     sizes depend on data: a guard has to say
+ *     effect: pure; random (draws numbers); io (print, raise: order is kept).  Writes are in the schema: (a!).
+ * BODY(id, "schema", "gradient", "text")
+ *     a decomposition: TorchScript statements over the schema's argument names, ending in return.
+ * ALSO(id, "schema", base)
+ *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
+ * The gradient is TorchScript: one expression per differentiable argument, separated by `; `, over the arguments,
+ * grad, result (result0, result1, ... when several); "" when there is none.
+ *
+ * id is the schema's name with _ for ::'s namespace aten dropped and the overload after it: add_Tensor, relu_,
+ * prim_dtype, quantized_linear.  ORDER of overloads: order.def.
+ */
+#ifndef MAP
+#define MAP(id, schema, domain, result, value, gradient)
+#endif
+#ifndef OP
+#define OP(id, schema, rule, effect, gradient)
+#endif
+#ifndef BODY
+#define BODY(id, schema, gradient, text)
+#endif
+#ifndef ALSO
+#define ALSO(id, schema, base)
+#endif
+#include "map.def"
+#include "reduce.def"
+#include "make.def"
+#include "random.def"
+#include "view.def"
+#include "index.def"
+#include "sort.def"
+#include "linalg.def"
+#include "fft.def"
+#include "conv.def"
+#include "pool.def"
+#include "nn.def"
+#include "loss.def"
+#include "resample.def"
+#include "rnn.def"
+#include "attention.def"
+#include "quant.def"
+#include "vision.def"
+#include "scalar.def"
+#include "text.def"
+#include "seq.def"
+#include "prim.def"
+#undef MAP
+#undef OP
+#undef BODY
+#undef ALSO

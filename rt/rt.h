@@ -1,0 +1,471 @@
+/* rt/rt.h - what a compiled model runs on: values, tensors, the interpreter, the pool
+ *
+ * Ownership in one sentence: a function borrows its arguments and returns a new reference; what it fails to
+ * return (a null pointer, a non-zero status) has left its error in the RtCx.
+ *
+ * The only header of rt that emitted C and the operators need; it includes no system header that tcc lacks.
+ */
+#ifndef RT_H
+#define RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined __GNUC__ && !defined __TINYC__
+#define RT_FORMAT(f, a) __attribute__((format(printf, f, a)))
+#else
+#define RT_FORMAT(f, a)
+#endif
+
+typedef struct RtCx RtCx;
+typedef struct RtType RtType;
+typedef struct RtClass RtClass;
+typedef struct RtTensor RtTensor;
+typedef struct RtStorage RtStorage;
+typedef struct RtCode RtCode;
+
+/* ---- dtype.c ----------------------------------------------------------------------------------- */
+
+typedef struct { uint16_t re, im; } RtC32;
+typedef struct { float re, im; } RtC64;
+typedef struct { double re, im; } RtC128;
+
+typedef enum RtDtype {                  /* ORDER dtype: the codes of ATen's ScalarType, as models hold them */
+#define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) RT_##name,
+#include "dtype.def"
+#undef DTYPE
+	RT_NDTYPE,
+} RtDtype;
+
+typedef struct RtDtypeInfo {
+	const char *name, *torch, *numpy, *brief;   /* f32, float32, <f4, Float */
+	uint8_t bytes;
+	char    category;                           /* B I F C Q */
+	uint8_t compute;                            /* an RtDtype */
+} RtDtypeInfo;
+extern const RtDtypeInfo rt_dtypes[RT_NDTYPE];
+
+float    rt_half_to_float(uint16_t);
+uint16_t rt_float_to_half(float);               /* round to nearest even */
+float    rt_bf16_to_float(uint16_t);
+uint16_t rt_float_to_bf16(float);
+/* n elements, converted as ATen's copy does; strides in bytes; complex -> real drops the imaginary part. */
+void     rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, int64_t sstride, int64_t n);
+RtDtype  rt_promote(RtDtype, RtDtype);          /* ATen's table; RT_NDTYPE when there is no common type */
+bool     rt_can_cast(RtDtype from, RtDtype to); /* may a result of `from` be written into a tensor of `to`? */
+
+/* ---- types: of values at run time; the compiler's own types are the same struct ------------------- */
+
+typedef enum RtKind {
+	TYPE_ANY, TYPE_NONE, TYPE_TENSOR, TYPE_INT, TYPE_FLOAT, TYPE_BOOL, TYPE_COMPLEX, TYPE_NUMBER, TYPE_STR,
+	TYPE_DEVICE, TYPE_GENERATOR, TYPE_STORAGE, TYPE_STREAM,
+	TYPE_LIST, TYPE_DICT, TYPE_OPTIONAL, TYPE_TUPLE, TYPE_UNION, TYPE_FUTURE, TYPE_AWAIT,   /* have `of` */
+	TYPE_CLASS, TYPE_INTERFACE, TYPE_ENUM, TYPE_FUNCTION, TYPE_VAR,                         /* have `name` */
+	TYPE_ANY_LIST, TYPE_ANY_TUPLE, TYPE_ANY_CLASS, TYPE_ANY_ENUM,
+	TYPE_NKIND,
+} RtKind;
+
+/* What is known of a tensor; the unknown is RT_UNKNOWN or null.  Only the compiler uses it. */
+typedef struct RtTensorInfo RtTensorInfo;
+
+struct RtType {
+	RtKind              kind;
+	int                 n;        /* elements of `of` */
+	const RtType *const *of;      /* List: element; Dict: key, value; Tuple, Union: all; Enum: the value's type */
+	const char         *name;     /* class, interface, enum, NamedTuple: qualified; variable: its name */
+	const char *const  *field;    /* NamedTuple: n names; else null */
+	RtClass            *cls;      /* class, interface, enum */
+	const RtTensorInfo *tensor;   /* null: any tensor */
+};
+
+struct RtClass {
+	const char          *name;    /* __torch__.a.b.C */
+	int                  nslot;
+	const char  **slot;           /* attribute names */
+	const RtType **slot_type;
+	int                  nmethod;
+	const char  **method;         /* names, for calls that are resolved at run time */
+	const RtCode **code;
+	const RtType        *type;    /* of its objects */
+	struct ClassInfo    *info;    /* the compiler's: ir.h; null in programs */
+};
+
+extern const RtType rt_type_any, rt_type_none, rt_type_tensor, rt_type_int, rt_type_float, rt_type_bool,
+	rt_type_complex, rt_type_number, rt_type_str, rt_type_device, rt_type_generator, rt_type_storage, rt_type_stream,
+	rt_type_any_list, rt_type_any_tuple, rt_type_any_class, rt_type_any_enum,
+	rt_type_list_int, rt_type_list_float, rt_type_list_bool, rt_type_list_str, rt_type_list_tensor;
+bool rt_type_equal(const RtType *, const RtType *);            /* structural; classes by name */
+
+/* ---- ivalue.c ------------------------------------------------------------------------------------ */
+
+typedef enum RtTag {
+	RT_NONE, RT_INT, RT_DOUBLE, RT_BOOL, RT_DEVICE,       /* held in the value itself */
+	RT_TENSOR, RT_STR, RT_LIST, RT_DICT, RT_TUPLE, RT_OBJECT, RT_ENUM, RT_COMPLEX, RT_FUTURE, RT_FUNCTION,
+	RT_GENERATOR, RT_STORAGE,                             /* counted */
+} RtTag;
+
+typedef struct RtHead { int32_t refs; } RtHead;               /* first member of all that is counted; atomic */
+
+typedef struct IValue {                                       /* 16 bytes */
+	uint64_t tag;
+	union {
+		int64_t i;                   /* int, bool; device: kind << 8 | index + 1, cpu is 0, cuda 1 */
+		double  f;
+		void   *p;
+		RtHead *head;
+		RtTensor *t;
+		struct RtStr *str;
+		struct RtList *list;
+		struct RtDict *dict;
+		struct RtTuple *tuple;
+		struct RtObject *obj;
+		struct RtEnum *en;
+		struct RtComplex *c;
+		struct RtFuture *fut;
+		struct RtFunction *fn;
+		struct RtGenerator *gen;
+		RtStorage *storage;
+	} u;
+} IValue;
+
+typedef struct RtStr     { RtHead h; int64_t n; char s[]; } RtStr;                   /* UTF-8, final 0 after n bytes */
+typedef struct RtList    { RtHead h; const RtType *elem; int64_t n, cap; IValue *v; } RtList;
+typedef struct RtTuple   { RtHead h; const RtType *type; int64_t n; IValue v[]; } RtTuple;  /* type: NamedTuple or null */
+typedef struct RtObject  { RtHead h; RtClass *cls; IValue slot[]; } RtObject;
+typedef struct RtEnum    { RtHead h; const RtType *type; struct RtStr *name; IValue value; } RtEnum;
+typedef struct RtComplex { RtHead h; double re, im; } RtComplex;
+typedef struct RtFunction { RtHead h; const RtCode *code; int n; IValue bound[]; } RtFunction;
+typedef struct RtDictEntry { IValue key, value; uint64_t hash; bool dead; } RtDictEntry;
+typedef struct RtDict {                                       /* in order of insertion */
+	RtHead h;
+	const RtType *key, *value;
+	int64_t n, used, cap;        /* live entries, entries in use, room */
+	RtDictEntry *at;
+	int32_t *slot;               /* open addressing into at, -1 free */
+	int64_t nslot;
+} RtDict;
+
+static inline IValue rt_none(void)        { IValue v; v.tag = RT_NONE; v.u.i = 0; return v; }
+static inline IValue rt_int(int64_t i)    { IValue v; v.tag = RT_INT; v.u.i = i; return v; }
+static inline IValue rt_double(double f)  { IValue v; v.tag = RT_DOUBLE; v.u.f = f; return v; }
+static inline IValue rt_bool(bool b)      { IValue v; v.tag = RT_BOOL; v.u.i = b; return v; }
+static inline IValue rt_ref(RtTag tag, void *p) { IValue v; v.tag = tag; v.u.p = p; return v; }   /* takes the reference */
+static inline IValue rt_of(RtTensor *t)   { return rt_ref(RT_TENSOR, t); }                        /* takes the reference */
+static inline bool   rt_is_none(IValue v) { return v.tag == RT_NONE; }
+static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
+
+IValue rt_retain(IValue);                 /* the same value, counted once more */
+void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
+void   rt_assign(IValue *place, IValue v);    /* takes v, releases what was there */
+bool   rt_same(IValue, IValue);           /* `is` */
+int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by aten::equal */
+bool   rt_isinstance(IValue, const RtType *);
+const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
+IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */
+
+RtStr    *rt_str_new(RtCx *, const char *, int64_t n);        /* n < 0: to the final 0 */
+RtList   *rt_list_new(RtCx *, const RtType *elem, int64_t room);
+int       rt_list_push(RtCx *, RtList *, IValue v);           /* takes v, also on failure */
+RtDict   *rt_dict_new(RtCx *, const RtType *key, const RtType *value);
+int       rt_dict_set(RtCx *, RtDict *, IValue key, IValue value);   /* takes both */
+IValue   *rt_dict_get(RtDict *, IValue key);                  /* null when absent; borrowed */
+bool      rt_dict_remove(RtDict *, IValue key);
+RtTuple  *rt_tuple_new(RtCx *, const RtType *named, int64_t n);      /* n times None */
+RtObject *rt_object_new(RtCx *, RtClass *);                   /* slots None */
+int       rt_slot(const RtClass *, const char *name);         /* -1 when there is none */
+RtEnum   *rt_enum_new(RtCx *, const RtType *, const char *name, IValue value);   /* takes value */
+IValue    rt_complex(RtCx *, double re, double im);
+RtFunction *rt_function_new(RtCx *, const RtCode *, int nbound);
+uint64_t  rt_hash(IValue);
+
+/* ---- tensor.c -------------------------------------------------------------------------------------- */
+
+struct RtStorage {
+	RtHead  h;
+	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all) */
+	bool    readonly;        /* weights: a write makes a private copy first, or is our bug */
+	int64_t bytes;
+	char   *data;
+};
+enum { RT_HEAP, RT_BORROWED, RT_META };
+
+typedef struct RtQuant {                 /* of quantized tensors */
+	RtHead  h;
+	int     scheme;          /* ATen's QScheme: 0 per tensor affine, 1 per channel affine, ... */
+	double  scale;
+	int64_t zero;
+	int64_t axis;            /* per channel */
+	RtTensor *scales, *zeros;
+} RtQuant;
+
+enum { RT_MAX_RANK = 64 };
+enum {                                   /* RtTensor.flags */
+	RT_WRAPPED = 1,          /* a number in a tensor's clothes: weaker in type promotion */
+	RT_REQUIRES_GRAD = 2,
+	RT_CONJ = 4,             /* reserved; conjugation is done at once */
+	RT_PARAMETER = 8,
+};
+
+struct RtTensor {
+	RtHead     h;
+	uint8_t    dtype, ndim, flags, layout;   /* layout: 0 strided */
+	uint16_t   room;         /* dims that fit into geom */
+	int64_t    offset;       /* of the first element in its storage, in elements */
+	int64_t   *dims;         /* (ndim) */
+	int64_t   *strides;      /* (ndim), in elements, may be 0; never negative */
+	RtStorage *storage;
+	RtQuant   *quant;        /* null unless quantized */
+	int64_t   *more;         /* heap geometry when it outgrew geom; dims and strides point into it then */
+	int64_t    geom[];
+};
+
+static inline char *rt_data(const RtTensor *t) { return t->storage->data + t->offset * rt_dtypes[t->dtype].bytes; }
+
+int64_t   rt_numel(const RtTensor *);
+bool      rt_is_contiguous(const RtTensor *);
+bool      rt_is_channels_last(const RtTensor *);              /* rank 4 or 5 */
+bool      rt_is_dense(const RtTensor *);                      /* non-overlapping and dense, in some order of dims */
+void      rt_contiguous_strides(int ndim, const int64_t *dims, int64_t *strides);
+void      rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strides);
+/* Strides of an elementwise result of these operands: ATen's rule (a common dense permutation is kept). */
+void      rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides);
+
+RtTensor *rt_tensor_new(RtCx *, RtDtype, int ndim, const int64_t *dims);                  /* contiguous, uninitialised */
+RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);  /* own storage; null: contiguous */
+RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* shares storage; offset absolute; flags wrapped/parameter dropped */
+RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* checks the bounds */
+RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, int64_t bytes, bool readonly);
+RtTensor *rt_tensor_retain(RtTensor *);
+void      rt_tensor_release(RtTensor *);
+int       rt_tensor_set_geometry(RtCx *, RtTensor *, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* in place: resize_, squeeze_ */
+int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                         /* set_, data; takes nothing */
+int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);            /* contiguous; storage grows */
+RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                               /* 0-d */
+RtTensor *rt_wrapped(RtCx *, IValue number);              /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
+RtTensor *rt_contiguous(RtCx *, RtTensor *);              /* a reference to the same when it is */
+RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype);       /* a reference to the same when it has it */
+RtTensor *rt_clone(RtCx *, RtTensor *);                   /* preserve_format */
+int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts and casts; overlap is allowed */
+int       rt_fill(RtCx *, RtTensor *, IValue number);
+bool      rt_overlaps_itself(const RtTensor *);           /* two indices, one address: not to be written to */
+bool      rt_may_overlap(const RtTensor *, const RtTensor *);
+RtStorage *rt_storage_new(RtCx *, int64_t bytes);         /* heap, aligned to 64; meta while cx->meta */
+RtStorage *rt_storage_over(RtCx *, const void *data, int64_t bytes, bool readonly);
+void      rt_storage_release(RtStorage *);
+double    rt_load_f64(RtDtype, const void *);             /* one element, as a number; complex: real part */
+int64_t   rt_load_i64(RtDtype, const void *);
+IValue    rt_item(RtCx *, const RtTensor *);              /* the value of a 1-element tensor as int, float, bool or complex */
+
+/* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
+
+typedef int RtKernel(RtCx *, const IValue *in, IValue *out);      /* 0, or an error is in cx; out: all set or all None */
+
+typedef struct RtGenerator {                  /* mt19937 and the cached normal: the CPU generator of ATen */
+	RtHead   h;
+	uint64_t seed;
+	uint32_t state[624];
+	int      at;
+	bool     has_normal;
+	double   normal;
+} RtGenerator;
+
+typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned memory for a result */
+
+enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
+
+struct RtCx {
+	int      status;         /* RT_ERROR: raised; RT_LACKS */
+	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */
+	char    *cls;            /* Python class of the exception, or null */
+	char    *trace;          /* TorchScript traceback, innermost last, or null */
+	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
+	bool     grad;           /* torch.is_grad_enabled() */
+	int      depth;          /* calls in progress; past RT_DEPTH is an error */
+	int      nthread;
+	RtGenerator *gen;        /* the default generator */
+	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
+	int      nplace;
+	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
+	struct RtPool    *pool;      /* threads */
+	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
+	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
+	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
+	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);   /* profiling: RT_DO_PROFILE, and branches with their condition */
+	void    *probe_arg;
+	int64_t  steps;          /* instructions left before "step limit"; < 0: no limit */
+	int64_t  deadline;       /* nanoseconds of the monotonic clock; 0: none */
+	int64_t  memory, memory_limit;   /* heap bytes of tensors alive, most allowed (0: no limit) */
+	void    *arena;          /* planned memory of the specialization that runs */
+	void    *instance;       /* state of the model: emitted programs */
+	bool     warned[64];     /* warn-once by call site, modulo 64 */
+};
+enum { RT_DEPTH = 2000 };
+
+int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (67280421310721) */
+void  rt_cx_free(RtCx *);
+int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* RuntimeError; returns RT_ERROR */
+int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4);
+int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* what Kiln does not have: exit status 7 */
+int   rt_no_meta(RtCx *);                  /* this result depends on data: returns RT_UNKNOWN_META */
+void  rt_clear_error(RtCx *);
+
+/* Result i of the running kernel: planned place or heap, always a new tensor that the kernel returns in out[i].
+ * strides null: contiguous.  Null: error raised. */
+RtTensor *rt_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
+/* The same, then ends the kernel when only its type is wanted:
+ *     RtTensor *r = rt_result(...);  RT_RESULT(cx, r, out[0]);  ... fill r ...; return 0; */
+#define RT_RESULT(cx, r, place) \
+	do { if (!(r)) return RT_ERROR; (place) = rt_of(r); if ((cx)->meta) return RT_OK; } while (0)
+void     *rt_scratch(RtCx *, int64_t bytes);         /* aligned to 64; until the kernel returns; null: error raised */
+RtTensor *rt_temp(RtCx *, RtTensor *);               /* takes a reference, released when the kernel returns; passes null on */
+IValue    rt_temp_value(RtCx *, IValue);
+typedef struct RtMark { void *block; int64_t used; int ntemp; } RtMark;
+RtMark    rt_scratch_mark(RtCx *);                   /* who calls kernels brackets them with these two */
+void      rt_scratch_reset(RtCx *, RtMark);
+int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);   /* bracketed; clears out first and on error */
+
+/* Arguments.  A wrong tag is our bug in compiled code, so these only assert. */
+static inline RtTensor *rt_tensor(IValue v)  { return v.tag == RT_TENSOR ? v.u.t : 0; }   /* None: null */
+double  rt_number(IValue);                                 /* int, float or bool as double */
+int64_t rt_integer(IValue);                                /* int, bool, or a float truncated */
+/* List[int] (or an int: one element) into buf; returns the count, or -1 with an error when it is more than cap. */
+int     rt_ints(RtCx *, IValue list, int64_t *buf, int cap);
+/* dim, counted from the end when negative, checked as ATen does (rank 0 counts as 1): -1 with an error raised */
+int     rt_dim(RtCx *, int64_t dim, int ndim);
+RtDtype rt_default_dtype(RtCx *);                          /* float32 */
+
+/* ---- rng.c -------------------------------------------------------------------------------------------- */
+
+RtGenerator *rt_generator_new(RtCx *, uint64_t seed);
+void     rt_generator_seed(RtGenerator *, uint64_t seed);
+uint32_t rt_random32(RtGenerator *);
+uint64_t rt_random64(RtGenerator *);       /* first << 32 | second */
+double   rt_uniform53(RtGenerator *);      /* [0, 1) */
+float    rt_uniform24(RtGenerator *);
+double   rt_normal(RtGenerator *);         /* one at a time, cached partner */
+
+/* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
+
+int  rt_threads(RtCx *, int n);                            /* starts or stops workers; 0: as many as cores */
+/* body(arg, part, parts, begin, end) over [0, n) in at most cx->nthread parts of at least `grain`; inline when nested.
+ * Kernels in parts must not touch cx but for reading. */
+void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg);
+typedef struct RtFuture RtFuture;
+int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
+int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
+RtFuture *rt_future_done(RtCx *, IValue v);                /* takes v */
+int64_t rt_now(void);                                      /* nanoseconds, monotonic */
+
+/* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
+
+typedef enum RtOpcode {
+	RT_DO_KERNEL,       /* out[0..nout) = kernel[arg](in[0..nin)) */
+	RT_DO_CALL,         /* out[0..nout) = callee[arg](in...) */
+	RT_DO_CALL_METHOD,  /* in[0] is the object; method name string[arg], looked up in its class */
+	RT_DO_CALL_VALUE,   /* in[0] is a function value */
+	RT_DO_CONSTANT,     /* out[0] = constant[arg] */
+	RT_DO_MOVE,         /* out[i] = in[i], all at once (parallel move) */
+	RT_DO_JUMP,         /* pc = arg */
+	RT_DO_BRANCH,       /* if !in[0]: pc = arg; probed with index = pc */
+	RT_DO_LOOP,         /* in: trip index, max trip count, condition; if !(cond && index < max): pc = arg */
+	RT_DO_NEXT,         /* in[0] = index register, out[0] the same: index + 1; pc = arg */
+	RT_DO_RETURN,       /* results are in[0..nin) */
+	RT_DO_TUPLE,        /* out[0] = tuple of in; type[arg] when named (arg + 1, 0: plain) */
+	RT_DO_UNPACK,       /* tuple in[0] -> out[0..nout) */
+	RT_DO_INDEX,        /* out[0] = tuple in[0] [arg as int32] */
+	RT_DO_TUPLE_SLICE,  /* out[0] = in[0][aux16 lo : hi] packed in arg: lo << 16 | hi */
+	RT_DO_NEW_LIST,     /* out[0] = list of in, element type type[arg] */
+	RT_DO_LIST_UNPACK,  /* checks the length */
+	RT_DO_NEW_DICT,     /* in: key, value, ...; type[arg] is the Dict type */
+	RT_DO_GET_ATTR,     /* out[0] = in[0].slot[arg] */
+	RT_DO_SET_ATTR,     /* in[0].slot[arg] = in[1] */
+	RT_DO_NEW_OBJECT,   /* class of type[arg] */
+	RT_DO_ISINSTANCE,   /* out[0] = isinstance(in[0], type[arg]) */
+	RT_DO_FORK,         /* out[0] = future of callee[arg](in...) */
+	RT_DO_WAIT,         /* out[0] = wait(in[0]) */
+	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */
+	RT_DO_RAISE,        /* in: message, class name or None */
+	RT_DO_ENTER,        /* pushes a with-scope: object in[0]; arg: pc of its handler, which calls __exit__ and RT_RERAISE */
+	RT_DO_EXIT,         /* pops it */
+	RT_DO_RERAISE,
+	RT_DO_CLEAR,        /* releases in[...] */
+	RT_NOPCODE,
+} RtOpcode;
+
+typedef struct RtInsn {
+	uint16_t op;
+	uint16_t nin, nout, pad;
+	uint32_t in, out;        /* first of nin, nout entries of code->operand */
+	uint32_t arg;
+	uint32_t line;           /* index into code->place, 0: none */
+} RtInsn;
+
+/* An operand is a register; the top bit says that this is the register's last use: it is moved, not copied. */
+#define RT_LAST 0x80000000u
+#define RT_REG(o) ((o) & 0x7fffffffu)
+
+typedef struct RtPlaceName {          /* a line of the model's source */
+	const char *file;             /* "code/__torch__/net.py" */
+	const char *function;
+	const char *text;             /* the line itself, or null with --no-source */
+	int line, column, width;
+	int original;                 /* index of the place in the original source, 0: none */
+} RtPlaceName;
+
+struct RtCode {
+	const char   *name;           /* qualified: __torch__.Net.forward */
+	const RtInsn *insn;
+	const uint32_t *operand;
+	RtKernel *const *kernel;
+	const char *const *kernel_name;    /* aten::add.Tensor, for messages */
+	const IValue *constant;
+	const RtType *const *type;
+	const RtCode *const *callee;
+	const char *const *string;
+	const RtPlaceName *place;
+	int ninsn, nreg, narg, nresult;    /* arguments are registers 0 .. narg-1 */
+	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name;
+	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
+};
+
+/* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
+int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
+/* Goes on at pc with these registers (nreg of them; taken, all released at the end): where a failed guard lands.
+ * Results are left in reg[0 .. nresult). */
+int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
+
+/* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
+
+struct Buf;
+void rt_format_double(struct Buf *, double);               /* 1., 0.10000000000000001, 1e-10, inf: the TorchScript form */
+void rt_format_value(struct Buf *, IValue, int depth);     /* print(), str(), format(); depth 0 at the top */
+void rt_format_tensor(struct Buf *, const RtTensor *);     /* ATen's stream form, with [ CPUFloatType{2} ] */
+
+/* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
+
+typedef struct RtArray {            /* one member */
+	char    *key;
+	RtDtype  dtype;             /* RT_NDTYPE: text, in `text` */
+	RtTensor *tensor;
+	RtStr   *text;              /* a 0-d unicode array */
+} RtArray;
+typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
+
+int  rt_npz_read(RtCx *, const char *path, RtArrays *);    /* stored and deflated; bounded by the file's size times 1100 */
+int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
+void rt_arrays_free(RtArrays *);
+int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
+RtArray *rt_arrays_find(const RtArrays *, const char *key);
+
+/* args.c: keys name places (design.md, inputs and outputs) */
+typedef struct RtParam {            /* an argument of the model */
+	const char   *name;
+	const RtType *type;
+	bool          has_default;
+	IValue        deflt;
+} RtParam;
+int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);   /* unknown keys are errors */
+int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
+
+#endif
