@@ -40,6 +40,8 @@ void  arena_free(Arena *);
 char *arena_strdup(Arena *, const char *);
 char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
+RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
+void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
 #define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))
 
 /* ---- vec.c ----------------------------------------------------------------------------------- */

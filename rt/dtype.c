@@ -1,0 +1,328 @@
+/* rt/dtype.c - element types: table, half and bfloat16, conversion, promotion
+ *
+ * A conversion goes block by block through one of three wide types (int64 for integers and bool, double for floats,
+ * pairs of double for complex), so that the code grows with the number of types and not with its square.  Rounding is
+ * ATen's: half is rounded from float, int64 -> float directly.  Floats out of an integer's range give what x86 gives:
+ * the smallest int32 (also for the narrower types, then cut) or int64.
+ */
+#include "rt.h"
+
+#include <string.h>
+
+const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
+#define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
+	{ #name, torch, numpy, brief, bytes, #cat[0], RT_##compute },
+#include "dtype.def"
+#undef DTYPE
+};
+
+static uint32_t
+bits_of(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, 4);
+	return u;
+}
+
+static float
+float_of(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, 4);
+	return f;
+}
+
+float
+rt_half_to_float(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
+
+	if (e == 31)
+		return float_of(sign | 0x7f800000 | m << 13);
+	if (e)
+		return float_of(sign | (e + 112) << 23 | m << 13);
+	return float_of(sign | bits_of((float)m * 0x1p-24f));
+}
+
+uint16_t
+rt_float_to_half(float f)
+{
+	uint32_t u = bits_of(f), sign = u >> 16 & 0x8000, m;
+	float a;
+
+	u &= 0x7fffffff;
+	if (u > 0x7f800000)
+		return (uint16_t)(sign | 0x7e00);
+	if (u >= 0x47800000)                              /* 2^16 and above, infinity */
+		return (uint16_t)(sign | 0x7c00);
+	if (u < 0x38800000) {                             /* subnormal: let an addition round */
+		a = float_of(u) + 0.5f;
+		return (uint16_t)(sign | (bits_of(a) - 0x3f000000));
+	}
+	m = u - 0x38000000;
+	return (uint16_t)(sign | (m + 0xfff + (m >> 13 & 1)) >> 13);
+}
+
+float
+rt_bf16_to_float(uint16_t h)
+{
+	return float_of((uint32_t)h << 16);
+}
+
+uint16_t
+rt_float_to_bf16(float f)
+{
+	uint32_t u = bits_of(f);
+
+	if (f != f)
+		return 0x7fc0;
+	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+/* ---- conversion ------------------------------------------------------------------------------------ */
+
+enum { BLOCK = 256 };
+
+typedef enum Wide { WIDE_INT, WIDE_REAL, WIDE_COMPLEX } Wide;
+typedef union Block { int64_t i[BLOCK]; double f[BLOCK]; RtC128 c[BLOCK]; } Block;
+
+static Wide
+wide_of(RtDtype d)
+{
+	switch (rt_dtypes[d].category) {
+	case 'F': return WIDE_REAL;
+	case 'C': return WIDE_COMPLEX;
+	default:  return WIDE_INT;
+	}
+}
+
+#define LOAD(T, member, value) \
+	for (int64_t k = 0; k < n; k++) { \
+		T x = *(const T *)(s + k * stride); \
+		w->member[k] = (value); \
+	} \
+	break
+
+static void
+load(RtDtype d, const char *s, int64_t stride, int64_t n, Block *w)
+{
+	switch (d) {
+	case RT_u8:  case RT_qu8: LOAD(uint8_t, i, x);
+	case RT_i8:  case RT_qi8: LOAD(int8_t, i, x);
+	case RT_i16:              LOAD(int16_t, i, x);
+	case RT_i32: case RT_qi32: LOAD(int32_t, i, x);
+	case RT_i64:              LOAD(int64_t, i, x);
+	case RT_b8:               LOAD(uint8_t, i, x != 0);
+	case RT_f16:              LOAD(uint16_t, f, (double)rt_half_to_float(x));
+	case RT_bf16:             LOAD(uint16_t, f, (double)rt_bf16_to_float(x));
+	case RT_f32:              LOAD(float, f, (double)x);
+	case RT_f64:              LOAD(double, f, x);
+	case RT_c32:              LOAD(RtC32, c, ((RtC128){ rt_half_to_float(x.re), rt_half_to_float(x.im) }));
+	case RT_c64:              LOAD(RtC64, c, ((RtC128){ x.re, x.im }));
+	case RT_c128:             LOAD(RtC128, c, x);
+	case RT_NDTYPE:           break;
+	}
+}
+
+static int64_t
+real_to_i64(double x)
+{
+	return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+}
+
+static int32_t
+real_to_i32(double x)
+{
+	return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
+}
+
+/* How a number x, an int64 or a double, becomes each type. */
+#define STORE(T, value) \
+	for (int64_t k = 0; k < n; k++) { \
+		const NUMBER x = w->MEMBER[k]; \
+		*(T *)(d + k * stride) = (value); \
+	} \
+	break
+#define STORE_ALL(to_u8, to_i32, to_i64) \
+	switch (to) { \
+	case RT_u8:  case RT_qu8:  STORE(uint8_t, (uint8_t)(to_u8)); \
+	case RT_i8:  case RT_qi8:  STORE(int8_t, (int8_t)(to_i32)); \
+	case RT_i16:               STORE(int16_t, (int16_t)(to_i32)); \
+	case RT_i32: case RT_qi32: STORE(int32_t, (int32_t)(to_i32)); \
+	case RT_i64:               STORE(int64_t, to_i64); \
+	case RT_b8:                STORE(uint8_t, x != 0); \
+	case RT_f16:               STORE(uint16_t, rt_float_to_half((float)x)); \
+	case RT_bf16:              STORE(uint16_t, rt_float_to_bf16((float)x)); \
+	case RT_f32:               STORE(float, (float)x); \
+	case RT_f64:               STORE(double, (double)x); \
+	case RT_c32:               STORE(RtC32, ((RtC32){ rt_float_to_half((float)x), 0 })); \
+	case RT_c64:               STORE(RtC64, ((RtC64){ (float)x, 0 })); \
+	case RT_c128:              STORE(RtC128, ((RtC128){ (double)x, 0 })); \
+	case RT_NDTYPE:            break; \
+	}
+
+#define NUMBER int64_t
+#define MEMBER i
+static void
+store_int(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
+{
+	STORE_ALL(x, x, x)
+}
+#undef NUMBER
+#undef MEMBER
+
+#define NUMBER double
+#define MEMBER f
+static void
+store_real(RtDtype to, char *d, int64_t stride, int64_t n, const Block *w)
+{
+	STORE_ALL(real_to_i64(x), real_to_i32(x), real_to_i64(x))
+}
+#undef NUMBER
+#undef MEMBER
+
+#define NUMBER RtC128
+#define MEMBER c
+/* Complex to complex; to anything else goes by the real part. */
+static void
+store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
+{
+	switch (to) {
+	case RT_c32:  STORE(RtC32, ((RtC32){ rt_float_to_half((float)x.re), rt_float_to_half((float)x.im) }));
+	case RT_c64:  STORE(RtC64, ((RtC64){ (float)x.re, (float)x.im }));
+	case RT_c128: STORE(RtC128, x);
+	default:
+		for (int64_t k = 0; k < n; k++)
+			w->f[k] = w->c[k].re;
+		store_real(to, d, stride, n, w);
+	}
+}
+#undef NUMBER
+#undef MEMBER
+
+static void
+copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, int64_t n)
+{
+	if (dstride == bytes && sstride == bytes) {
+		memmove(d, s, (size_t)(n * bytes));
+		return;
+	}
+	for (int64_t k = 0; k < n; k++)
+		switch (bytes) {
+		case 1:  d[k * dstride] = s[k * sstride]; break;
+		case 2:  memcpy(d + k * dstride, s + k * sstride, 2); break;
+		case 4:  memcpy(d + k * dstride, s + k * sstride, 4); break;
+		case 8:  memcpy(d + k * dstride, s + k * sstride, 8); break;
+		default: memcpy(d + k * dstride, s + k * sstride, 16); break;
+		}
+}
+
+void
+rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, int64_t sstride, int64_t n)
+{
+	char *d = dst;
+	const char *s = src;
+	Block w;
+
+	if (to == from) {
+		copy_same(rt_dtypes[to].bytes, d, dstride, s, sstride, n);
+		return;
+	}
+	for (int64_t at = 0, m; at < n; at += m, d += m * dstride, s += m * sstride) {
+		m = n - at < BLOCK ? n - at : BLOCK;
+		load(from, s, sstride, m, &w);
+		switch (wide_of(from)) {
+		case WIDE_INT:     store_int(to, d, dstride, m, &w); break;
+		case WIDE_REAL:    store_real(to, d, dstride, m, &w); break;
+		case WIDE_COMPLEX: store_complex(to, d, dstride, m, &w); break;
+		}
+	}
+}
+
+double
+rt_load_f64(RtDtype d, const void *p)
+{
+	double x;
+
+	rt_cast(RT_f64, &x, 8, d, p, 0, 1);
+	return x;
+}
+
+int64_t
+rt_load_i64(RtDtype d, const void *p)
+{
+	int64_t x;
+
+	rt_cast(RT_i64, &x, 8, d, p, 0, 1);
+	return x;
+}
+
+/* ---- promotion ---------------------------------------------------------------------------------------- */
+
+static bool
+is_wide_kind(RtDtype d)          /* floating or complex */
+{
+	return rt_dtypes[d].category == 'F' || rt_dtypes[d].category == 'C';
+}
+
+static RtDtype
+promote_integers(RtDtype a, RtDtype b)
+{
+	if (a == RT_b8)
+		return b;
+	if (b == RT_b8)
+		return a;
+	if ((a == RT_u8 && b == RT_i8) || (a == RT_i8 && b == RT_u8))
+		return RT_i16;
+	return rt_dtypes[a].bytes >= rt_dtypes[b].bytes ? a : b;
+}
+
+/* Precision: 1 half, 2 float, 3 double. */
+static int
+precision(RtDtype d)
+{
+	switch (d) {
+	case RT_f64: case RT_c128: return 3;
+	case RT_f32: case RT_c64:  return 2;
+	default:                   return 1;
+	}
+}
+
+static RtDtype
+promote_floats(RtDtype a, RtDtype b)
+{
+	static const RtDtype real[] = { RT_f16, RT_f32, RT_f64 }, complex[] = { RT_c32, RT_c64, RT_c128 };
+	int p = precision(a) > precision(b) ? precision(a) : precision(b);
+
+	if (p == 1 && (a == RT_bf16 || b == RT_bf16))   /* with half or complex half */
+		p = 2;
+	return rt_dtypes[a].category == 'C' || rt_dtypes[b].category == 'C' ? complex[p - 1] : real[p - 1];
+}
+
+RtDtype
+rt_promote(RtDtype a, RtDtype b)
+{
+	if (a == b)
+		return a;
+	if (rt_dtypes[a].category == 'Q' || rt_dtypes[b].category == 'Q')
+		return RT_NDTYPE;
+	if (is_wide_kind(a) && is_wide_kind(b))
+		return promote_floats(a, b);
+	if (is_wide_kind(a))
+		return a;
+	return is_wide_kind(b) ? b : promote_integers(a, b);
+}
+
+bool
+rt_can_cast(RtDtype from, RtDtype to)
+{
+	char f = rt_dtypes[from].category, t = rt_dtypes[to].category;
+
+	if (f == 'C' && t != 'C')
+		return false;
+	if (f == 'F' && (t == 'I' || t == 'B'))
+		return false;
+	return t != 'B' || f == 'B';
+}

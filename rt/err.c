@@ -1,0 +1,204 @@
+/* rt/err.c - errors of the compiler: ranges, messages, the long jump
+ *
+ * fail() writes the whole message (place, source line, carets, chain of "while compiling") into the arena of the compile
+ * and jumps to the innermost cx_try.  Text of a source is the user's: control characters in it are shown as '?', so that
+ * a message cannot drive the terminal.
+ */
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOW_MAX = 240 };     /* bytes of a source line that a message shows */
+
+int
+range_line(Range r)
+{
+	int line;
+
+	if (!r.src)
+		return 0;
+	line = r.src->line ? r.src->line : 1;
+	for (int64_t i = 0; i < r.beg && i < r.src->n; i++)
+		line += r.src->text[i] == '\n';
+	return line;
+}
+
+static int64_t
+line_start(Range r)
+{
+	int64_t i = r.beg < r.src->n ? r.beg : r.src->n;
+
+	while (i > 0 && r.src->text[i - 1] != '\n')
+		i--;
+	return i;
+}
+
+static int64_t
+line_end(Range r)
+{
+	int64_t i = r.beg < r.src->n ? r.beg : r.src->n;
+
+	while (i < r.src->n && r.src->text[i] != '\n')
+		i++;
+	return i;
+}
+
+int
+range_column(Range r)
+{
+	return r.src ? (int)(r.beg - line_start(r)) + 1 : 0;
+}
+
+static void
+print_clean(Buf *out, const char *s, int64_t n)
+{
+	char c;
+
+	for (int64_t i = 0; i < n; i++) {
+		c = (unsigned char)s[i] < ' ' && s[i] != '\t' ? '?' : s[i] == 127 ? '?' : s[i];
+		buf_add(out, &c, 1);
+	}
+}
+
+/* The line of the range's start, and carets under the part of it that the range covers. */
+static void
+print_line(Buf *out, Range r)
+{
+	int64_t beg = line_start(r), end = line_end(r), at = r.beg < end ? r.beg : end, stop = r.end;
+	const char *text = r.src->text;
+
+	if (at - beg > SHOW_MAX / 2)
+		beg = at - SHOW_MAX / 4;
+	if (end - beg > SHOW_MAX)
+		end = beg + SHOW_MAX;
+	buf_puts(out, "\n");
+	print_clean(out, text + beg, end - beg);
+	buf_puts(out, "\n");
+	for (int64_t i = beg; i < at; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80)         /* one blank per character of UTF-8 */
+			buf_add(out, text[i] == '\t' ? "\t" : " ", 1);
+	buf_puts(out, "^");
+	for (int64_t i = at + 1; i < stop && i < end; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			buf_puts(out, "~");
+}
+
+void
+range_print(Buf *out, Range r, const char *kind, const char *what)
+{
+	if (r.src)
+		buf_printf(out, "%s:%d:%d: ", r.src->name ? r.src->name : "<string>", range_line(r), range_column(r));
+	buf_printf(out, "%s: %s", kind, what);
+	if (r.src && r.src->text && r.src->n)
+		print_line(out, r);
+}
+
+bool
+cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
+{
+	jmp_buf *const outer = cx->catch, here;
+	Frame *const frames = cx->frames;
+	const int depth = cx->depth;
+	volatile bool ok = false;
+
+	cx->catch = &here;
+	if (!setjmp(*cx->catch)) {
+		body(cx, arg);
+		ok = true;
+	}
+	cx->catch = outer;
+	cx->frames = frames;
+	cx->depth = depth;
+	return ok;
+}
+
+RT_NORETURN static void
+raise(Cx *cx, int status, Range at, const char *fmt, va_list ap)
+{
+	Buf what = { 0 }, text = { 0 };
+
+	buf_vprintf(&what, fmt, ap);
+	range_print(&text, at, "error", what.at);
+	for (Frame *f = cx->frames; f; f = f->up) {
+		buf_puts(&text, "\n");
+		range_print(&text, f->at, "note", f->what);
+	}
+	if (!cx->catch) {
+		fprintf(stderr, "%s\n", text.at);
+		exit(status);
+	}
+	cx->err.status = status;
+	cx->err.at = at;
+	cx->err.what = arena_strndup(cx->arena, what.at, what.n);
+	cx->err.text = arena_strndup(cx->arena, text.at, text.n);
+	buf_free(&what);
+	buf_free(&text);
+	longjmp(*cx->catch, 1);
+}
+
+void
+fail(Cx *cx, Range at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	raise(cx, EXIT_INPUT, at, fmt, ap);
+}
+
+void
+fail_status(Cx *cx, int status, Range at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	raise(cx, status, at, fmt, ap);
+}
+
+void
+fail_lacks(Cx *cx, Range at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	raise(cx, EXIT_LACKS, at, fmt, ap);
+}
+
+void
+bug(const char *file, int line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "%s:%d: internal error: ", file, line);
+	vfprintf(stderr, fmt, ap);
+	fputs("\n", stderr);
+	va_end(ap);
+	exit(EXIT_BUG);
+}
+
+void
+cx_push(Cx *cx, Frame *f, const char *what, Range at)
+{
+	*f = (Frame){ what, at, cx->frames };
+	cx->frames = f;
+}
+
+void
+cx_pop(Cx *cx)
+{
+	cx->frames = cx->frames->up;
+}
+
+void
+cx_enter(Cx *cx, Range at)
+{
+	if (++cx->depth > CX_DEPTH)
+		fail(cx, at, "nested too deep");
+}
+
+void
+cx_leave(Cx *cx)
+{
+	cx->depth--;
+}

@@ -1,0 +1,134 @@
+/* rt/table.c - string -> pointer, in the order of insertion
+ *
+ * Entries stand in an array in the order they came; an open-addressed table of indices into it finds them.  Removing
+ * leaves an entry without key (its slot stays taken, so that chains stay whole); growing drops such entries.
+ * Invariant: nslot is a power of two and more than half of the slots are free.
+ */
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t
+hash_bytes(const void *p, int64_t n)
+{
+	const unsigned char *s = p;
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (int64_t i = 0; i < n; i++)
+		h = (h ^ s[i]) * 0x100000001b3;
+	return h;
+}
+
+static uint32_t
+hash_key(const char *key)
+{
+	uint64_t h = hash_bytes(key, (int64_t)strlen(key));
+
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* The slot that holds the key, or the free one where it would go. */
+static int
+find(const Map *m, const char *key, uint32_t hash)
+{
+	int i = (int)(hash & (uint32_t)(m->nslot - 1));
+	const MapEntry *e;
+
+	for (; m->slot[i] >= 0; i = (i + 1) & (m->nslot - 1)) {
+		e = &m->at[m->slot[i]];
+		if (e->key && e->hash == hash && !strcmp(e->key, key))
+			break;
+	}
+	return i;
+}
+
+static void *
+take(Map *m, int64_t bytes)
+{
+	return m->arena ? arena_take(m->arena, bytes) : heap_grow(0, bytes);
+}
+
+static void
+drop(Map *m, void *p)
+{
+	if (!m->arena)
+		free(p);
+}
+
+/* Makes room for one more entry. */
+static void
+grow(Map *m)
+{
+	int live = 0, cap;
+	MapEntry *at;
+
+	for (int i = 0; i < m->n; i++)
+		live += m->at[i].key != 0;
+	if (live > INT32_MAX / 8)
+		out_of_memory();
+	cap = live < 4 ? 8 : live * 2;
+	at = take(m, (int64_t)sizeof *at * cap);
+	live = 0;
+	for (int i = 0; i < m->n; i++)
+		if (m->at[i].key)
+			at[live++] = m->at[i];
+	drop(m, m->at);
+	drop(m, m->slot);
+	m->at = at;
+	m->n = live;
+	m->cap = cap;
+	for (m->nslot = 16; m->nslot <= cap * 2; m->nslot *= 2)
+		;
+	m->slot = take(m, (int64_t)sizeof *m->slot * m->nslot);
+	for (int i = 0; i < m->nslot; i++)
+		m->slot[i] = -1;
+	for (int i = 0; i < m->n; i++)
+		m->slot[find(m, m->at[i].key, m->at[i].hash)] = i;
+}
+
+void *
+map_get(const Map *m, const char *key)
+{
+	int i;
+
+	if (!m->nslot)
+		return 0;
+	i = m->slot[find(m, key, hash_key(key))];
+	return i < 0 ? 0 : m->at[i].value;
+}
+
+void
+map_put(Map *m, const char *key, void *value)
+{
+	uint32_t hash = hash_key(key);
+	int at;
+
+	if (m->nslot && (at = m->slot[find(m, key, hash)]) >= 0) {
+		m->at[at].value = value;
+		return;
+	}
+	if (m->n == m->cap)
+		grow(m);
+	m->slot[find(m, key, hash)] = m->n;
+	m->at[m->n++] = (MapEntry){ key, value, hash };
+}
+
+void
+map_remove(Map *m, const char *key)
+{
+	int at;
+
+	if (!m->nslot || (at = m->slot[find(m, key, hash_key(key))]) < 0)
+		return;
+	m->at[at].key = 0;
+	m->at[at].value = 0;
+}
+
+void
+map_free(Map *m)
+{
+	drop(m, m->at);
+	drop(m, m->slot);
+	memset(m, 0, sizeof *m);
+}

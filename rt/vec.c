@@ -1,0 +1,22 @@
+/* rt/vec.c - growing arrays in an arena
+ *
+ * A vector doubles; its old room stays behind in the arena, which at most doubles what is used.
+ */
+#include "base.h"
+
+#include <string.h>
+
+void
+vec_grow(Arena *arena, void **at, int *cap, size_t size)
+{
+	int more = *cap ? *cap * 2 : 8;
+	void *p;
+
+	if (*cap > INT32_MAX / 2)
+		out_of_memory();
+	p = arena_take(arena, (int64_t)size * more);
+	if (*cap)
+		memcpy(p, *at, size * (size_t)*cap);
+	*at = p;
+	*cap = more;
+}
