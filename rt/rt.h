@@ -435,6 +435,67 @@ int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
 
+/* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
+
+/* A constant, flattened: a container is followed by its parts (dict: key, value, ...; object: its slots). */
+typedef struct RtConst {
+	uint8_t tag;             /* an RtTag, or RT_AGAIN */
+	uint8_t dtype, rank, flags;   /* tensors */
+	int32_t n;               /* parts that follow; bytes of a string; tensor: index of its storage */
+	int64_t i;               /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of the row meant */
+	double  f, g;            /* float; complex: re, im; quantized: scale, and i of the row after is the zero point */
+	const void *p;           /* string: text; tensor: dims then strides; else its RtType */
+} RtConst;
+enum { RT_AGAIN = 255 };
+
+typedef struct RtSpan { int64_t offset, bytes; } RtSpan;      /* a storage in the weights */
+
+typedef struct RtParam {                 /* an argument of the model */
+	const char   *name;
+	const RtType *type;
+	bool          has_default;
+	IValue        deflt;
+} RtParam;
+
+typedef struct RtMethod {
+	const char    *name;     /* forward */
+	const RtCode  *code;
+	RtParam       *param;    /* nparam, without self; defaults are set by rt_program_load */
+	const int     *deflt;    /* (nparam) indices of values, -1: none */
+	int            nparam;
+	const RtType  *result;
+	bool           takes_self;    /* argument 0 of the code is the instance */
+} RtMethod;
+
+typedef struct RtSpecialization {        /* for --info; chosen by the code's plan */
+	const char *method, *kind;       /* exact, dynamic */
+	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
+	int kernels, runtime_calls, guards;
+	int64_t arena_bytes;             /* -1: depends on the dynamic sizes */
+} RtSpecialization;
+
+typedef struct RtProgram {
+	const char *name, *provenance;   /* provenance: lines of key: value */
+	const RtMethod *method;
+	const RtConst *constant;         /* all constants of all codes, nvalue at the top level, then the instance's image */
+	const RtSpan *storage;
+	IValue *value;                   /* (nvalue), where rt_program_load puts them; codes point into it */
+	const RtSpecialization *specialization;
+	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
+	const char *weights_file;
+	int64_t weights_bytes, code_bytes;
+	int nmethod, nconstant, nvalue, nstorage, nspecialization;
+	bool has_instance;               /* one more value: the model's object with all that methods may write */
+	uint64_t seed;
+	bool seeded;
+} RtProgram;
+
+int  rt_program_load(RtCx *, const RtProgram *);      /* fills program->value and params; cx->instance's image */
+int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
+int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
+void rt_program_free(RtCx *);
+int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 
 struct Buf;
@@ -459,12 +520,6 @@ int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor o
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
 /* args.c: keys name places (design.md, inputs and outputs) */
-typedef struct RtParam {            /* an argument of the model */
-	const char   *name;
-	const RtType *type;
-	bool          has_default;
-	IValue        deflt;
-} RtParam;
 int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);   /* unknown keys are errors */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 

@@ -1,0 +1,308 @@
+/*
+ * The tables of an emitted program become values.
+ *
+ * Constants stand in the program as flat rows (RtConst): a container's row is followed by the rows of its parts, and
+ * a row that is met again is named by its index, so that what was shared in the model is shared in the program.
+ * Tensors lie over the linked weights and are never copied; the instance's image, if there is one, is built the same
+ * way and copied deeply for every fresh instance, since methods write to it.
+ */
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Loader {
+	RtCx *cx;
+	const RtProgram *program;
+	RtStorage **storage;     /* (nstorage), made on first use */
+	IValue *made;            /* (nconstant), by row, borrowed: what RT_AGAIN refers to */
+	int at;                  /* next row */
+} Loader;
+
+static int build(Loader *, IValue *out);
+
+static int
+build_tensor(Loader *l, const RtConst *c, IValue *out)
+{
+	const int64_t *geometry = c->p;
+	const RtSpan *span = &l->program->storage[c->n];
+	RtTensor *t;
+
+	if (!l->storage[c->n]) {
+		const char *data = l->program->weights + span->offset;
+
+		if (!(l->storage[c->n] = rt_storage_over(l->cx, data, span->bytes, true)))
+			return RT_ERROR;
+	}
+	t = rt_tensor_over(l->cx, l->storage[c->n], c->dtype, c->rank, geometry, geometry + c->rank, c->i);
+	if (!t)
+		return RT_ERROR;
+	t->flags = c->flags;
+	*out = rt_of(t);
+	return RT_OK;
+}
+
+/* A quantized tensor's row is followed by one with its parameters: f scale, i zero point, or two tensors and n axis. */
+static int
+build_quant(Loader *l, RtTensor *t)
+{
+	const RtConst *c = &l->program->constant[l->at++];
+	RtQuant *q = calloc(1, sizeof *q);
+	IValue scales, zeros;
+
+	if (!q)
+		return rt_raise(l->cx, "out of memory");
+	q->h.refs = 1;
+	q->scheme = c->flags;
+	q->scale = c->f;
+	q->zero = c->i;
+	q->axis = c->n;
+	t->quant = q;
+	if (c->flags != 1 && c->flags != 3 && c->flags != 4)
+		return RT_OK;
+	if (build(l, &scales))
+		return RT_ERROR;
+	q->scales = scales.u.t;
+	if (build(l, &zeros))
+		return RT_ERROR;
+	q->zeros = zeros.u.t;
+	return RT_OK;
+}
+
+static int
+build_parts(Loader *l, IValue *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (build(l, &v[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static int
+build_list(Loader *l, const RtConst *c, IValue *out)
+{
+	const RtType *type = c->p;
+	RtList *list = rt_list_new(l->cx, type ? type->of[0] : &rt_type_any, c->n);
+
+	if (!list)
+		return RT_ERROR;
+	*out = rt_ref(RT_LIST, list);
+	for (int i = 0; i < c->n; i++) {
+		IValue v = rt_none();
+
+		if (build(l, &v) || rt_list_push(l->cx, list, v))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static int
+build_dict(Loader *l, const RtConst *c, IValue *out)
+{
+	const RtType *type = c->p;
+	RtDict *dict = rt_dict_new(l->cx, type->of[0], type->of[1]);
+
+	if (!dict)
+		return RT_ERROR;
+	*out = rt_ref(RT_DICT, dict);
+	for (int i = 0; i < c->n; i += 2) {
+		IValue key = rt_none(), v = rt_none();
+
+		if (build(l, &key) || build(l, &v) || rt_dict_set(l->cx, dict, key, v))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static int
+build_object(Loader *l, const RtConst *c, int row, IValue *out)
+{
+	const RtType *type = c->p;
+	RtObject *o = rt_object_new(l->cx, type->cls);
+
+	if (!o)
+		return RT_ERROR;
+	*out = l->made[row] = rt_ref(RT_OBJECT, o);
+	return build_parts(l, o->slot, c->n);
+}
+
+static int
+build_tuple(Loader *l, const RtConst *c, IValue *out)
+{
+	RtTuple *t = rt_tuple_new(l->cx, c->p, c->n);
+
+	if (!t)
+		return RT_ERROR;
+	*out = rt_ref(RT_TUPLE, t);
+	return build_parts(l, t->v, c->n);
+}
+
+static int
+build_text(Loader *l, const RtConst *c, IValue *out)
+{
+	RtStr *s = rt_str_new(l->cx, c->p, c->n);
+
+	if (!s)
+		return RT_ERROR;
+	*out = rt_ref(RT_STR, s);
+	return RT_OK;
+}
+
+/* An enum's row holds its type; a row with the name and one with the value follow. */
+static int
+build_enum(Loader *l, const RtConst *c, IValue *out)
+{
+	IValue name = rt_none(), v = rt_none();
+	RtEnum *e;
+
+	if (build(l, &name) || build(l, &v))
+		return RT_ERROR;
+	e = rt_enum_new(l->cx, c->p, name.u.str->s, v);
+	rt_release(name);
+	if (!e)
+		return RT_ERROR;
+	*out = rt_ref(RT_ENUM, e);
+	return RT_OK;
+}
+
+/* The value of the next row, parts included. */
+static int
+build(Loader *l, IValue *out)
+{
+	const int row = l->at++;
+	const RtConst *c = &l->program->constant[row];
+	int status = RT_OK;
+
+	*out = rt_none();
+	switch (c->tag) {
+	case RT_NONE:    break;
+	case RT_INT:     *out = rt_int(c->i); break;
+	case RT_BOOL:    *out = rt_bool(c->i != 0); break;
+	case RT_DOUBLE:  *out = rt_double(c->f); break;
+	case RT_DEVICE:  *out = rt_int(c->i); out->tag = RT_DEVICE; break;
+	case RT_COMPLEX: *out = rt_complex(l->cx, c->f, c->g); break;
+	case RT_STR:     status = build_text(l, c, out); break;
+	case RT_LIST:    status = build_list(l, c, out); break;
+	case RT_DICT:    status = build_dict(l, c, out); break;
+	case RT_TUPLE:   status = build_tuple(l, c, out); break;
+	case RT_OBJECT:  status = build_object(l, c, row, out); break;
+	case RT_ENUM:    status = build_enum(l, c, out); break;
+	case RT_AGAIN:   *out = rt_retain(l->made[c->i]); break;
+	case RT_TENSOR:
+		status = build_tensor(l, c, out);
+		if (!status && rt_dtypes[c->dtype].category == 'Q')
+			status = build_quant(l, out->u.t);
+		break;
+	default:
+		return rt_raise(l->cx, "constant %d of the program has no kind (%d)", row, c->tag);
+	}
+	l->made[row] = *out;
+	return status;
+}
+
+static void
+set_defaults(const RtProgram *p)
+{
+	for (int m = 0; m < p->nmethod; m++)
+		for (int i = 0; i < p->method[m].nparam; i++) {
+			const int at = p->method[m].deflt[i];
+
+			p->method[m].param[i].has_default = at >= 0;
+			if (at >= 0)
+				p->method[m].param[i].deflt = p->value[at];
+		}
+}
+
+int
+rt_program_load(RtCx *cx, const RtProgram *p)
+{
+	const int n = p->nvalue + p->has_instance;
+	Loader l = { cx, p, NULL, NULL, 0 };
+	int status = RT_OK;
+
+	cx->program = p;
+	l.storage = calloc((size_t)p->nstorage + 1, sizeof *l.storage);
+	l.made = calloc((size_t)p->nconstant + 1, sizeof *l.made);
+	if (!l.storage || !l.made)
+		status = rt_raise(cx, "out of memory");
+	for (int i = 0; i < n && !status; i++)
+		status = build(&l, &p->value[i]);
+	for (int i = 0; l.storage && i < p->nstorage; i++)
+		if (l.storage[i])
+			rt_storage_release(l.storage[i]);
+	free(l.storage);
+	free(l.made);
+	if (!status)
+		set_defaults(p);
+	return status ? status : rt_program_fresh(cx);
+}
+
+int
+rt_program_fresh(RtCx *cx)
+{
+	const RtProgram *p = cx->program;
+	IValue copy;
+
+	if (!p->has_instance)
+		return RT_OK;
+	copy = rt_deep_copy(cx, p->value[p->nvalue]);
+	if (rt_is_none(copy))
+		return RT_ERROR;
+	if (cx->instance)
+		rt_release(rt_ref(RT_OBJECT, cx->instance));
+	cx->instance = copy.u.obj;
+	return RT_OK;
+}
+
+/* A plan works on a frame like the interpreter's: arguments in the first registers, results there afterwards. */
+static int
+call_plan(RtCx *cx, const RtCode *code, const IValue *args, IValue *results)
+{
+	int (*plan)(RtCx *, IValue *) = (int (*)(RtCx *, IValue *))(uintptr_t)code->plan;
+	IValue *reg = calloc((size_t)code->nreg + 1, sizeof *reg);
+	int status;
+
+	if (!reg)
+		return rt_raise(cx, "out of memory");
+	for (int i = 0; i < code->narg; i++)
+		reg[i] = rt_retain(args[i]);
+	status = plan(cx, reg);
+	for (int i = 0; i < code->nresult; i++)
+		results[i] = status ? rt_none() : reg[i];
+	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
+		rt_release(reg[i]);
+	free(reg);
+	return status;
+}
+
+int
+rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results)
+{
+	IValue full[256];
+
+	if (m->nparam >= 255)
+		return rt_raise(cx, "%s has too many parameters", m->name);
+	if (m->takes_self)
+		full[0] = rt_ref(RT_OBJECT, cx->instance);
+	memcpy(full + m->takes_self, args, (size_t)m->nparam * sizeof *args);
+	if (m->code->plan)
+		return call_plan(cx, m->code, full, results);
+	return rt_run(cx, m->code, full, results);
+}
+
+void
+rt_program_free(RtCx *cx)
+{
+	const RtProgram *p = cx->program;
+
+	if (!p)
+		return;
+	if (cx->instance)
+		rt_release(rt_ref(RT_OBJECT, cx->instance));
+	cx->instance = NULL;
+	for (int i = 0; i < p->nvalue + p->has_instance; i++) {
+		rt_release(p->value[i]);
+		p->value[i] = rt_none();
+	}
+	cx->program = NULL;
+}
