@@ -59,6 +59,7 @@ const Type *type_var(Cx *, const char *name);
 const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
+Function   *type_function_of(const Type *);          /* null: no function type */
 const Type *type_tensor(Cx *, const TensorInfo *);   /* copied; null: Tensor */
 const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is known of it, also inside */
 /* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a foreign RtType */
@@ -74,7 +75,7 @@ const Type *tensor_info_merge(Cx *, const Type *, const Type *);     /* profile 
 const Type *type_of_tensor(Cx *, const RtTensor *);  /* complete */
 const Type *type_of_value(Cx *, IValue);             /* dynamic type; tensors complete */
 
-/* ---- classes ---------------------------------------------------------------------------------------- */
+/* ---- class.c ---------------------------------------------------------------------------------------- */
 
 typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;
 typedef struct EnumMember { const char *name; IValue value; } EnumMember;
@@ -95,7 +96,7 @@ Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
 Function  *class_method(const ClassInfo *, const char *name);
 
-/* ---- schemas ------------------------------------------------------------------------------------------ */
+/* ---- schemaprint.c -------------------------------------------------------------------------------------- */
 
 typedef struct AliasSet {          /* (a! -> b|*) */
 	bool write;
@@ -110,6 +111,7 @@ typedef struct Arg {
 	IValue      deflt;
 	int         size_hint;     /* int[2]: 2; else 0 */
 	AliasSet   *alias;         /* null: fresh, or not mutable */
+	const char *word;          /* innermost type as the schema has it when that is an alias: ScalarType, SymInt; or null */
 } Arg;
 
 struct Schema {

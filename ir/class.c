@@ -1,0 +1,62 @@
+/*
+ * Classes as the compiler sees them: attributes, methods, and the slots that rt's side of a class is kept in step with.
+ */
+#include "ir.h"
+
+#include <string.h>
+
+ClassInfo *
+class_info(const Type *t)
+{
+	return t->cls ? t->cls->info : 0;
+}
+
+Attribute *
+class_attr(const ClassInfo *c, const char *name)
+{
+	for (int i = 0; i < c->attrs.n; i++)
+		if (strcmp(c->attrs.at[i].name, name) == 0)
+			return &c->attrs.at[i];
+	return 0;
+}
+
+/* Room for one more slot: the arrays double when their count is a power of two. */
+static void
+add_slot(Cx *cx, RtClass *k, const char *name, const Type *type)
+{
+	if ((k->nslot & (k->nslot - 1)) == 0) {
+		int room = k->nslot ? k->nslot * 2 : 1;
+		const char **slot = new(cx->arena, const char *, room);
+		const Type **types = new(cx->arena, const Type *, room);
+
+		for (int i = 0; i < k->nslot; i++) {
+			slot[i] = k->slot[i];
+			types[i] = k->slot_type[i];
+		}
+		k->slot = slot;
+		k->slot_type = types;
+	}
+	k->slot[k->nslot] = name;
+	k->slot_type[k->nslot++] = type;
+}
+
+void
+class_add_attr(Cx *cx, ClassInfo *c, Attribute a)
+{
+	a.name = sym(cx, a.name)->name;
+	vec_push(cx->arena, &c->attrs, a);
+	if (!a.is_constant)
+		add_slot(cx, c->cls, a.name, a.type);
+}
+
+Function *
+class_method(const ClassInfo *c, const char *name)
+{
+	for (int i = 0; i < c->methods.n; i++) {
+		const char *dot = strrchr(c->methods.at[i]->name, '.');
+
+		if (strcmp(dot ? dot + 1 : c->methods.at[i]->name, name) == 0)
+			return c->methods.at[i];
+	}
+	return 0;
+}
