@@ -7,11 +7,15 @@
  *     pointwise.  value: an element of the result as an expression of C and CUDA over a, b, c, ...: the arguments of
  *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of it
  *     (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
+ *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.
  *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
+ *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
+ *             P is I where a negative Scalar b raises
  *     result: promote  common dtype of the tensor arguments, by ATen's rules
  *             floating likewise, but integral and bool become the default dtype
  *             boolean  computed in the common dtype, result bool
  *             real     promote; complex gives its real type (abs)
+ *     Of numbers only self, other, exponent, min, max, x, n take part in promotion (rt_map_args); condition never does.
  *     An optional number or tensor that is None: value may ask has_<letter>.
  * OP(id, "schema", rule, effect, "gradient")
  *     has an eager kernel rt_<id> in <family>.c.

@@ -1,0 +1,211 @@
+/* rt/ops/iter.c - the element iterator: any operands in any strides as blocks of a few compute types
+ *
+ * Dims are sorted by the strides of the first operand and coalesced; the elements are numbered in that order.  A part
+ * (a range of numbers) is walked in blocks of at most RT_BLOCK: each input's block is gathered and cast into a
+ * buffer, the block function runs on plain arrays, each output's buffer is cast and scattered.  An operand that
+ * is contiguous and has its compute type already is used in place; one that never moves is filled in once.
+ */
+#include "kernel.h"
+
+enum { GRAIN = 32768, ELEM_MAX = 16 };
+
+/* Innermost first: smaller strides of the first operand that differ; the given order (last dim first) breaks ties. */
+static bool
+is_inside(const RtIter *it, int i, int j)
+{
+	for (int k = 0; k < it->n; k++) {
+		int64_t a = it->op[k].stride[i], b = it->op[k].stride[j];
+		if (a == 0 || b == 0 || a == b)
+			continue;
+		return a < b;
+	}
+	return false;
+}
+
+static void
+swap_dims(RtIter *it, int i, int j)
+{
+	int64_t d = it->dims[i];
+
+	it->dims[i] = it->dims[j], it->dims[j] = d;
+	for (int k = 0; k < it->n; k++) {
+		int64_t *s = it->op[k].stride, x = s[i];
+		s[i] = s[j], s[j] = x;
+	}
+}
+
+static void
+sort_dims(RtIter *it)
+{
+	for (int i = 1; i < it->ndim; i++)
+		for (int j = i; j > 0 && is_inside(it, j, j - 1); j--)
+			swap_dims(it, j, j - 1);
+}
+
+/* Dim i is a continuation of dim o for every operand. */
+static bool
+continues(const RtIter *it, int o, int i)
+{
+	for (int k = 0; k < it->n; k++)
+		if (it->op[k].stride[i] != it->op[k].stride[o] * it->dims[o])
+			return false;
+	return true;
+}
+
+static void
+coalesce(RtIter *it)
+{
+	int o = 0;
+
+	for (int i = 1; i < it->ndim; i++) {
+		if (it->dims[i] == 1)
+			continue;
+		if (it->dims[o] != 1 && continues(it, o, i)) {
+			it->dims[o] *= it->dims[i];
+			continue;
+		}
+		if (it->dims[o] != 1)
+			o++;
+		swap_dims(it, o, i);
+	}
+	it->ndim = o + 1;
+}
+
+static void
+set_operand(RtIter *it, RtOperand *o, const RtTensor *t, RtDtype as, RtDtype via)
+{
+	o->as = as;
+	o->via = via;
+	o->dtype = t ? (RtDtype)t->dtype : as;
+	o->data = t ? rt_data(t) : 0;
+	for (int i = 0; i < it->ndim; i++) {
+		int d = t ? t->ndim - 1 - i : -1;
+		o->stride[i] = d >= 0 && t->dims[d] != 1 ? t->strides[d] * rt_dtypes[t->dtype].bytes : 0;
+	}
+}
+
+void
+rt_iter_init(RtIter *it, int n, int nout, RtTensor *const *operand, const RtDtype *as, const RtDtype *via)
+{
+	const RtTensor *r = operand[0];
+	int nd = r->ndim;
+
+	it->n = n;
+	it->nout = nout;
+	it->ndim = nd ? nd : 1;
+	it->numel = rt_numel(r);
+	it->dims[0] = 1;
+	for (int i = 0; i < nd; i++)
+		it->dims[i] = r->dims[nd - 1 - i];
+	for (int k = 0; k < n; k++)
+		set_operand(it, &it->op[k], operand[k], as[k], via ? via[k] : as[k]);
+	sort_dims(it);
+	coalesce(it);
+}
+
+/* ---- one operand's part of a block -------------------------------------------------------------- */
+
+/* Calls rt_cast for each run of [at, at + n) along the innermost dim, between memory and the array. */
+static void
+move_block(const RtIter *it, const RtOperand *o, RtDtype as, char *block, int64_t at, int64_t n, bool store)
+{
+	int64_t index[RT_MAX_RANK], left = at;
+	char *p = o->data;
+	int bytes = rt_dtypes[as].bytes;
+
+	for (int d = 0; d < it->ndim; d++) {
+		index[d] = left % it->dims[d];
+		left /= it->dims[d];
+		p += index[d] * o->stride[d];
+	}
+	while (n > 0) {
+		int64_t run = it->dims[0] - index[0] < n ? it->dims[0] - index[0] : n;
+		if (store)
+			rt_cast(o->dtype, p, o->stride[0], as, block, bytes, run);
+		else
+			rt_cast(as, block, bytes, o->dtype, p, o->stride[0], run);
+		block += run * bytes;
+		n -= run;
+		p -= index[0] * o->stride[0];
+		index[0] = 0;
+		for (int d = 1; d < it->ndim; d++) {
+			p += o->stride[d];
+			if (++index[d] < it->dims[d])
+				break;
+			p -= index[d] * o->stride[d];
+			index[d] = 0;
+		}
+	}
+}
+
+static void
+load_block(const RtIter *it, const RtOperand *o, char *block, int64_t at, int64_t n)
+{
+	_Alignas(16) char first[RT_BLOCK * ELEM_MAX];
+
+	if (o->via == o->dtype || o->via == o->as) {
+		move_block(it, o, o->as, block, at, n, false);
+		return;
+	}
+	move_block(it, o, o->via, first, at, n, false);
+	rt_cast(o->as, block, rt_dtypes[o->as].bytes, o->via, first, rt_dtypes[o->via].bytes, n);
+}
+
+/* ---- a part --------------------------------------------------------------------------------------- */
+
+enum { MOVED, IN_PLACE, CONSTANT };
+
+typedef struct Run {
+	const RtIter *it;
+	RtBlockFn    *fn;
+	void         *arg;
+} Run;
+
+static int
+operand_kind(const RtIter *it, const RtOperand *o, bool input)
+{
+	if (it->ndim == 1 && o->stride[0] == 0 && input)
+		return CONSTANT;
+	if (it->ndim == 1 && o->stride[0] == rt_dtypes[o->dtype].bytes && o->dtype == o->as
+			&& (!input || o->via == o->as))
+		return IN_PLACE;
+	return MOVED;
+}
+
+static void
+run_part(void *arg, int64_t begin, int64_t end)
+{
+	_Alignas(64) char buffer[RT_ITER_MAX][RT_BLOCK * ELEM_MAX];
+	const Run *run = arg;
+	const RtIter *it = run->it;
+	int kind[RT_ITER_MAX];
+	void *x[RT_ITER_MAX];
+
+	for (int k = 0; k < it->n; k++) {
+		kind[k] = operand_kind(it, &it->op[k], k >= it->nout);
+		x[k] = buffer[k];
+		if (kind[k] == CONSTANT)
+			load_block(it, &it->op[k], buffer[k], begin, end - begin < RT_BLOCK ? end - begin : RT_BLOCK);
+	}
+	for (int64_t at = begin; at < end; at += RT_BLOCK) {
+		int64_t n = end - at < RT_BLOCK ? end - at : RT_BLOCK;
+		for (int k = 0; k < it->n; k++)
+			if (kind[k] == IN_PLACE)
+				x[k] = it->op[k].data + at * rt_dtypes[it->op[k].as].bytes;
+			else if (kind[k] == MOVED && k >= it->nout)
+				load_block(it, &it->op[k], buffer[k], at, n);
+		run->fn(run->arg, n, x);
+		for (int k = 0; k < it->nout; k++)
+			if (kind[k] == MOVED)
+				move_block(it, &it->op[k], it->op[k].as, buffer[k], at, n, true);
+	}
+}
+
+void
+rt_iter_run(RtCx *cx, const RtIter *it, RtBlockFn *fn, void *arg)
+{
+	Run run = { it, fn, arg };
+
+	if (it->numel > 0)
+		rt_parallel(cx, it->numel, GRAIN, run_part, &run);
+}

@@ -1,0 +1,130 @@
+/* rt/ops/kernel.h - what the kernels of the operator room share; private to rt/ops
+ *
+ * argument access, promotion of types, broadcasting (promote.c), the element iterator (iter.c), calls of one kernel from another.
+ */
+#ifndef RT_OPS_KERNEL_H
+#define RT_OPS_KERNEL_H
+
+#include "../rt.h"
+
+/* ---- every eager kernel, by its row ------------------------------------------------------------- */
+
+#define MAP(id, schema, domain, result, value, gradient) RtKernel rt_##id;
+#define OP(id, schema, rule, effect, gradient) RtKernel rt_##id;
+#include "ops.h"
+
+/* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
+ * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are rt_retain'ed. */
+#define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, (const IValue[]){__VA_ARGS__})
+#define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), (const IValue[]){__VA_ARGS__})
+int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
+
+/* ---- arguments ------------------------------------------------------------------------------------ */
+
+static inline bool
+rt_is_number(IValue v)
+{
+	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL || v.tag == RT_COMPLEX;
+}
+
+/* An optional int, bool or dtype argument. */
+static inline int64_t
+rt_int_or(IValue v, int64_t otherwise)
+{
+	return rt_is_none(v) ? otherwise : rt_integer(v);
+}
+
+static inline double
+rt_number_or(IValue v, double otherwise)
+{
+	return rt_is_none(v) ? otherwise : rt_number(v);
+}
+
+static inline char
+rt_category(RtDtype d)
+{
+	return rt_dtypes[d].category;
+}
+
+static inline bool
+rt_is_floating(RtDtype d)
+{
+	return rt_category(d) == 'F';
+}
+
+static inline bool
+rt_is_complex(RtDtype d)
+{
+	return rt_category(d) == 'C';
+}
+
+static inline bool
+rt_is_integral(RtDtype d, bool with_bool)
+{
+	return rt_category(d) == 'I' || (with_bool && d == RT_b8);
+}
+
+/* ---- promote.c: result types and broadcasting -------------------------------------------------------- */
+
+/* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, those outweigh numbers. */
+typedef struct RtPromotion { RtDtype dims, zero, wrapped; } RtPromotion;
+static inline RtPromotion rt_promotion(void) { return (RtPromotion){ RT_NDTYPE, RT_NDTYPE, RT_NDTYPE }; }
+void    rt_promote_tensor(RtPromotion *, const RtTensor *);
+void    rt_promote_number(RtPromotion *, IValue);            /* int, float, bool or complex; None and others: ignored */
+RtDtype rt_promoted(const RtPromotion *);                    /* RT_NDTYPE when nothing was fed or there is no common type */
+RtDtype rt_result_type(int n, const IValue *v);              /* of tensors and numbers; others are ignored */
+RtDtype rt_to_floating(RtDtype);                             /* integral and bool become float32, others stay */
+RtDtype rt_real_type(RtDtype);                               /* of complex: its parts' type; others stay */
+RtDtype rt_complex_type(RtDtype);                            /* float16 -> complex32 ...; integral -> complex64 */
+
+/* Widens (ndim, dims) by another shape; dims has room for RT_MAX_RANK.  Raises when they do not fit. */
+int     rt_broadcast(RtCx *, int *ndim, int64_t *dims, int ndim2, const int64_t *dims2);
+/* A new result like an elementwise operator's: dims and strides by the operands (null ones are skipped). */
+RtTensor *rt_elementwise(RtCx *, int i, RtDtype, int n, RtTensor *const *operands);
+
+/* ---- map.c: how a pointwise row takes its arguments; the compiler asks it too ------------------------------- */
+
+enum { RT_MAP_MAX = 6 };
+typedef struct RtMapArg {
+	uint8_t arg;         /* index into the arguments of the schema */
+	bool    tensor;      /* else a number */
+	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
+} RtMapArg;
+typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real } RtMapResult;
+typedef struct RtMapTypes {
+	RtDtype common;      /* by promotion */
+	RtDtype compute;     /* what the expression is computed in: one of b8 i64 f32 f64 c64 c128 */
+	RtDtype result;
+} RtMapTypes;
+int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
+void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
+
+/* ---- iter.c: the element iterator ------------------------------------------------------------------------ */
+
+enum { RT_ITER_MAX = 8, RT_BLOCK = 512 };
+
+/* n elements: x[0 .. nout) are written, the others read; each is an array of its operand's `as` type. */
+typedef void RtBlockFn(void *arg, int64_t n, void *const *x);
+
+typedef struct RtOperand {
+	char   *data;
+	RtDtype dtype;       /* in memory */
+	RtDtype via;         /* inputs are cast to this first: the common type */
+	RtDtype as;          /* what the block function sees */
+	int64_t stride[RT_MAX_RANK];   /* in bytes, innermost dim first */
+} RtOperand;
+
+typedef struct RtIter {
+	int       n, nout, ndim;       /* dims are coalesced, innermost (of the first operand) first */
+	int64_t   numel;
+	int64_t   dims[RT_MAX_RANK];
+	RtOperand op[RT_ITER_MAX];
+} RtIter;
+
+/* operand[0] gives the dims, the others are broadcast to them (and fit: rt_broadcast has seen to it); a null one
+ * is a constant: the caller sets data and dtype of op[k], data stays alive while the iterator runs.
+ * as[i]: what the block function sees; via[i]: cast to first, or null for none. */
+void rt_iter_init(RtIter *, int n, int nout, RtTensor *const *operand, const RtDtype *as, const RtDtype *via);
+void rt_iter_run(RtCx *, const RtIter *, RtBlockFn *, void *arg);     /* in parallel when large */
+
+#endif

@@ -1,0 +1,274 @@
+/* rt/ops/map.c - the eager kernels of the pointwise rows
+ *
+ * Each row of a family becomes, for every compute type of its domain, a loop over plain arrays (the value column
+ * compiled as it stands) and a kernel that promotes types, broadcasts, and runs the loop in the element iterator.
+ */
+#include <string.h>
+
+#include "kernel.h"
+#include "tmath.h"
+
+/* ---- the arguments of a row ------------------------------------------------------------------------ */
+
+/* Numbers of these names take part in promotion; alpha, value, weight ... only parametrise. */
+static bool
+number_joins(const char *name, int n)
+{
+	static const char *const joining[] = { "self", "other", "exponent", "min", "max", "x", "n" };
+
+	for (size_t i = 0; i < sizeof joining / sizeof *joining; i++)
+		if ((int)strlen(joining[i]) == n && !strncmp(joining[i], name, (size_t)n))
+			return true;
+	return false;
+}
+
+static bool
+read_arg(const char *type, int n, RtMapArg *a)
+{
+	const char *space = memchr(type, ' ', (size_t)n), *name;
+	int len = 0;
+
+	if (!space)
+		return false;
+	name = space + 1;
+	while (name[len] == '_' || (name[len] >= 'a' && name[len] <= 'z') || (name[len] >= '0' && name[len] <= '9'))
+		len++;
+	a->tensor = !strncmp(type, "Tensor", 6);
+	if (a->tensor)
+		a->joins = !(len == 9 && !strncmp(name, "condition", 9));
+	else if (!strncmp(type, "Scalar", 6) && type[6] != 'T')
+		a->joins = number_joins(name, len);
+	else if (!strncmp(type, "int", 3) || !strncmp(type, "float", 5))
+		a->joins = false;
+	else
+		return false;
+	return true;
+}
+
+int
+rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX])
+{
+	const char *p = strchr(schema, '(') + 1;
+	int n = 0, index = 0;
+
+	while (*p != ')' && n < RT_MAP_MAX) {
+		int len = 0, depth = 0;
+		for (; p[len] && (depth || (p[len] != ',' && p[len] != ')')); len++)
+			depth += (p[len] == '(') - (p[len] == ')');
+		if (*p != '*') {
+			if (read_arg(p, len, &arg[n]))
+				arg[n++].arg = (uint8_t)index;
+			index++;
+		}
+		p += len;
+		while (*p == ',' || *p == ' ')
+			p++;
+	}
+	return n;
+}
+
+void
+rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtMapTypes *t)
+{
+	RtPromotion p = rt_promotion();
+
+	for (int i = 0; i < n; i++)
+		if (a[i].joins && rt_tensor(in[a[i].arg]))
+			rt_promote_tensor(&p, in[a[i].arg].u.t);
+		else if (a[i].joins)
+			rt_promote_number(&p, in[a[i].arg]);
+	t->common = rt_promoted(&p);
+	if (t->common == RT_NDTYPE)
+		return;
+	if (result == RT_MAP_floating)
+		t->common = rt_to_floating(t->common);
+	t->compute = (RtDtype)rt_dtypes[t->common].compute;
+	t->result = result == RT_MAP_boolean ? RT_b8 : result == RT_MAP_real ? rt_real_type(t->common) : t->common;
+}
+
+/* ---- the kernel of a row ------------------------------------------------------------------------------ */
+
+enum { AS_b8, AS_i64, AS_f32, AS_f64, AS_c64, AS_c128, NAS };
+
+typedef struct MapRow {
+	const char *schema, *domain;
+	RtMapResult result;
+	RtBlockFn  *loop[NAS];
+} MapRow;
+
+typedef struct MapState {
+	bool has[RT_MAP_MAX];    /* the argument is not None */
+	bool zero;               /* an integer was divided by zero */
+} MapState;
+
+static int
+loop_index(RtDtype d)
+{
+	switch (d) {
+	case RT_b8:  return AS_b8;
+	case RT_i64: return AS_i64;
+	case RT_f32: return AS_f32;
+	case RT_f64: return AS_f64;
+	case RT_c64: return AS_c64;
+	default:     return AS_c128;
+	}
+}
+
+static int
+not_for(RtCx *cx, const MapRow *row, RtDtype d)
+{
+	const char *name = strstr(row->schema, "::") + 2;
+	int n = (int)strcspn(name, ".(");
+
+	if (!strncmp(name, "sub", (size_t)n) && d == RT_b8)
+		return rt_raise(cx, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+				"`logical_xor()` operator instead.");
+	if (!strncmp(name, "neg", (size_t)n) && d == RT_b8)
+		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+				"use the `~` or `logical_not()` operator instead.");
+	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", n, name, rt_dtypes[d].brief);
+}
+
+/* The bytes of a number, and their type. */
+static RtDtype
+number_bytes(IValue v, double bytes[2])
+{
+	switch (v.tag) {
+	case RT_DOUBLE:
+		bytes[0] = v.u.f;
+		return RT_f64;
+	case RT_COMPLEX:
+		bytes[0] = v.u.c->re, bytes[1] = v.u.c->im;
+		return RT_c128;
+	case RT_INT:
+	case RT_BOOL:
+		memcpy(bytes, &v.u.i, 8);
+		return RT_i64;
+	default:
+		bytes[0] = 0;
+		return RT_f64;
+	}
+}
+
+static int
+check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
+{
+	if (t->common == RT_NDTYPE)
+		return rt_raise(cx, "Promotion of these types is not supported");
+	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
+		return not_for(cx, row, t->common);
+	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
+		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
+	return RT_OK;
+}
+
+static int
+map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
+{
+	RtMapArg arg[RT_MAP_MAX];
+	RtMapTypes t = { RT_NDTYPE, RT_NDTYPE, RT_NDTYPE };
+	RtTensor *x[RT_MAP_MAX + 1] = { 0 };
+	RtDtype as[RT_MAP_MAX + 1], via[RT_MAP_MAX + 1];
+	double number[RT_MAP_MAX][2];
+	MapState state = { .zero = false };
+	RtIter it;
+	int n = rt_map_args(row->schema, arg);
+
+	rt_map_types(arg, n, row->result, in, &t);
+	if (check_types(cx, row, in, &t))
+		return RT_ERROR;
+	as[0] = row->result == RT_MAP_boolean ? RT_b8 : row->result == RT_MAP_real ? rt_real_type(t.compute) : t.compute;
+	via[0] = as[0];
+	for (int i = 0; i < n; i++) {
+		IValue v = in[arg[i].arg];
+		x[i + 1] = rt_tensor(v);
+		as[i + 1] = t.compute;
+		via[i + 1] = arg[i].joins ? t.common : t.compute;
+		state.has[i] = !rt_is_none(v);
+	}
+	x[0] = rt_elementwise(cx, 0, t.result, n, x + 1);
+	RT_RESULT(cx, x[0], out[0]);
+	rt_iter_init(&it, n + 1, 1, x, as, via);
+	for (int i = 0; i < n; i++)
+		if (!x[i + 1]) {
+			it.op[i + 1].dtype = number_bytes(in[arg[i].arg], number[i]);
+			it.op[i + 1].data = (char *)number[i];
+		}
+	rt_iter_run(cx, &it, row->loop[loop_index(t.compute)], &state);
+	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
+}
+
+/* ---- the loops of the rows -------------------------------------------------------------------------------- */
+
+#define TYPE_b8   bool
+#define TYPE_i64  int64_t
+#define TYPE_f32  float
+#define TYPE_f64  double
+#define TYPE_c64  float _Complex
+#define TYPE_c128 double _Complex
+
+#define TO_promote(as)  TYPE_##as
+#define TO_floating(as) TYPE_##as
+#define TO_boolean(as)  bool
+#define TO_real(as)     REAL_##as
+#define REAL_b8   bool
+#define REAL_i64  int64_t
+#define REAL_f32  float
+#define REAL_f64  double
+#define REAL_c64  float
+#define REAL_c128 double
+
+#define LOOP(id, as, result, value, after) \
+	static void id##_##as(void *arg, int64_t count, void *const *x) \
+	{ \
+		typedef TYPE_##as T; \
+		MapState *state = arg; \
+		TO_##result(as) *r = x[0]; \
+		const T *A = x[1], *B = x[2], *C = x[3], *D = x[4], *E = x[5]; \
+		const bool has_a = state->has[0], has_b = state->has[1], has_c = state->has[2]; \
+		(void)has_a, (void)has_b, (void)has_c; \
+		for (int64_t i = 0; i < count; i++) { \
+			const T a = A[i], b = B[i], c = C[i], d = D[i], e = E[i]; \
+			(void)a, (void)b, (void)c, (void)d, (void)e; \
+			r[i] = (TO_##result(as))(value); \
+			after \
+		} \
+	}
+
+#define LOOPS_F(id, result, value) LOOP(id, f32, result, value, ) LOOP(id, f64, result, value, )
+#define LOOPS_I(id, result, value) LOOP(id, i64, result, value, )
+#define LOOPS_B(id, result, value) LOOP(id, b8, result, value, )
+#define LOOPS_C(id, result, value) LOOP(id, c64, result, value, ) LOOP(id, c128, result, value, )
+#define LOOPS_Z(id, result, value) LOOP(id, i64, result, value, state->zero |= b == 0;)
+#define FNS_F(id) [AS_f32] = id##_f32, [AS_f64] = id##_f64,
+#define FNS_I(id) [AS_i64] = id##_i64,
+#define FNS_B(id) [AS_b8] = id##_b8,
+#define FNS_C(id) [AS_c64] = id##_c64, [AS_c128] = id##_c128,
+#define FNS_Z(id) FNS_I(id)
+
+#define LOOPS_P(id, r, v)    LOOPS_I(id, r, v)
+#define LOOPS_FI(id, r, v)   LOOPS_F(id, r, v) LOOPS_I(id, r, v)
+#define LOOPS_FZ(id, r, v)   LOOPS_F(id, r, v) LOOPS_Z(id, r, v)
+#define LOOPS_FC(id, r, v)   LOOPS_F(id, r, v) LOOPS_C(id, r, v)
+#define LOOPS_IB(id, r, v)   LOOPS_I(id, r, v) LOOPS_B(id, r, v)
+#define LOOPS_FIB(id, r, v)  LOOPS_FI(id, r, v) LOOPS_B(id, r, v)
+#define LOOPS_FIC(id, r, v)  LOOPS_FI(id, r, v) LOOPS_C(id, r, v)
+#define LOOPS_FPC(id, r, v)  LOOPS_FI(id, r, v) LOOPS_C(id, r, v)
+#define LOOPS_FIBC(id, r, v) LOOPS_FIB(id, r, v) LOOPS_C(id, r, v)
+#define FNS_FI(id)   FNS_F(id) FNS_I(id)
+#define FNS_FZ(id)   FNS_F(id) FNS_I(id)
+#define FNS_FC(id)   FNS_F(id) FNS_C(id)
+#define FNS_IB(id)   FNS_I(id) FNS_B(id)
+#define FNS_FIB(id)  FNS_FI(id) FNS_B(id)
+#define FNS_FIC(id)  FNS_FI(id) FNS_C(id)
+#define FNS_FPC(id)  FNS_FI(id) FNS_C(id)
+#define FNS_FIBC(id) FNS_FIB(id) FNS_C(id)
+
+#define MAP(id, schema, domain, result, value, gradient) \
+	LOOPS_##domain(id, result, value) \
+	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		static const MapRow row = { schema, #domain, RT_MAP_##result, { FNS_##domain(id) } }; \
+		return map(cx, &row, in, out); \
+	}
+#include "ops.h"

@@ -1,0 +1,127 @@
+/* rt/ops/promote.c - the type and the shape of what several operands make together
+ *
+ * Types: operands fall in three groups: tensors with dims, 0-d tensors, numbers.  Within a group types are promoted
+ * pairwise by the table; a lower group only counts where its category (bool < integral < floating < complex) is higher.
+ */
+#include "kernel.h"
+
+RtDtype
+rt_real_type(RtDtype d)
+{
+	return d == RT_c32 ? RT_f16 : d == RT_c64 ? RT_f32 : d == RT_c128 ? RT_f64 : d;
+}
+
+RtDtype
+rt_complex_type(RtDtype d)
+{
+	return rt_is_complex(d) ? d : d == RT_f16 ? RT_c32 : d == RT_f64 ? RT_c128 : RT_c64;
+}
+
+RtDtype
+rt_to_floating(RtDtype d)
+{
+	return rt_is_integral(d, true) ? RT_f32 : d;
+}
+
+static void
+join(RtDtype *group, RtDtype d)
+{
+	*group = *group == RT_NDTYPE ? d : rt_promote(*group, d);
+}
+
+/* A number's own type says no more than its category. */
+static RtDtype
+wrapped_type(RtDtype d)
+{
+	return rt_is_floating(d) ? RT_f32 : rt_is_complex(d) ? RT_c64 : d;
+}
+
+void
+rt_promote_tensor(RtPromotion *p, const RtTensor *t)
+{
+	if (t->flags & RT_WRAPPED)
+		join(&p->wrapped, wrapped_type(t->dtype));
+	else
+		join(t->ndim ? &p->dims : &p->zero, t->dtype);
+}
+
+void
+rt_promote_number(RtPromotion *p, IValue v)
+{
+	switch (v.tag) {
+	case RT_INT:     join(&p->wrapped, RT_i64); break;
+	case RT_DOUBLE:  join(&p->wrapped, RT_f32); break;
+	case RT_BOOL:    join(&p->wrapped, RT_b8); break;
+	case RT_COMPLEX: join(&p->wrapped, RT_c64); break;
+	}
+}
+
+static RtDtype
+combine(RtDtype higher, RtDtype lower)
+{
+	if (lower == RT_NDTYPE || higher == RT_NDTYPE)
+		return higher == RT_NDTYPE ? lower : higher;
+	if (rt_is_complex(higher))
+		return higher;
+	if (rt_is_floating(higher))
+		return rt_is_complex(lower) ? rt_complex_type(higher) : higher;
+	if (higher == RT_b8 || rt_is_floating(lower) || rt_is_complex(lower))
+		return rt_promote(higher, lower);
+	return higher;
+}
+
+RtDtype
+rt_promoted(const RtPromotion *p)
+{
+	return combine(p->dims, combine(p->zero, p->wrapped));
+}
+
+RtDtype
+rt_result_type(int n, const IValue *v)
+{
+	RtPromotion p = rt_promotion();
+
+	for (int i = 0; i < n; i++)
+		if (rt_tensor(v[i]))
+			rt_promote_tensor(&p, v[i].u.t);
+		else
+			rt_promote_number(&p, v[i]);
+	return rt_promoted(&p);
+}
+
+int
+rt_broadcast(RtCx *cx, int *ndim, int64_t *dims, int ndim2, const int64_t *dims2)
+{
+	int n = *ndim > ndim2 ? *ndim : ndim2;
+
+	for (int i = 1; i <= n; i++) {
+		int64_t a = i <= *ndim ? dims[*ndim - i] : 1, b = i <= ndim2 ? dims2[ndim2 - i] : 1;
+		if (a != b && a != 1 && b != 1)
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+					(long long)a, (long long)b, n - i);
+	}
+	for (int i = n - 1; i >= 0; i--) {
+		int64_t a = i >= n - *ndim ? dims[i - (n - *ndim)] : 1, b = i >= n - ndim2 ? dims2[i - (n - ndim2)] : 1;
+		dims[i] = a == 1 ? b : a;
+	}
+	*ndim = n;
+	return RT_OK;
+}
+
+RtTensor *
+rt_elementwise(RtCx *cx, int i, RtDtype d, int n, RtTensor *const *operands)
+{
+	RtTensor *some[RT_ITER_MAX];
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int ndim = 0, k = 0;
+
+	for (int j = 0; j < n; j++) {
+		if (!operands[j])
+			continue;
+		if (rt_broadcast(cx, &ndim, dims, operands[j]->ndim, operands[j]->dims))
+			return 0;
+		some[k++] = operands[j];
+	}
+	rt_result_strides(ndim, dims, k, some, strides);
+	return rt_result(cx, i, d, ndim, dims, strides);
+}
