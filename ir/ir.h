@@ -155,6 +155,7 @@ Op     *op_by_id(Cx *, const char *id);
 Schema *op_schema(Cx *, Op *);
 int     op_count(Cx *);
 Op     *op_at(Cx *, int);                              /* in order of the rows */
+Op     *op_body(Cx *, Op *);                            /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
 Op     *op_add_user(Cx *, const char *schema, const char *symbol);     /* kiln build --op */
 const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
 
@@ -169,6 +170,7 @@ struct Value {
 	Vec(Use)    uses;          /* in no particular order */
 	Symbol      name;          /* from the source, or null; print.c makes it unique */
 	int         id;            /* unique in the graph */
+	int         reg;           /* its register in the Code (code.c), -1: none; see value_register */
 	void       *mark;          /* scratch of the pass that runs */
 };
 
@@ -187,6 +189,7 @@ typedef struct Attr {
 struct Node {
 	Symbol  kind;              /* aten::add, prim::If */
 	Op     *op;                /* the overload; null for prim kinds without a row */
+	Graph  *graph;             /* also while unlinked */
 	Value **in, **out;
 	int     nin, nout, in_cap;
 	Block **sub;               /* nested blocks */
@@ -251,6 +254,7 @@ Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
 uint64_t graph_hash(Graph *);                          /* of its canonical text */
 
 Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* outputs typed Tensor */
+Block *block_new(Graph *, Node *owner);                /* owner null: the top one; else node_add_block */
 Block *node_add_block(Node *);
 Value *block_add_input(Block *, const Type *, Symbol name);
 void   block_remove_input(Block *, int);
@@ -293,6 +297,34 @@ void   value_set_name(Value *, const char *);
 bool   value_constant(const Value *, IValue *);        /* is it a prim::Constant?  borrowed */
 bool   value_is_none(const Value *);                   /* constant None, or typed None */
 bool   value_int(const Value *, int64_t *);            /* constant int or bool */
+
+/* ---- cflow.c: If and Loop by their parts ---------------------------------------------------------------------- */
+
+#define if_cond(n)     ((n)->in[0])
+#define if_then(n)     ((n)->sub[0])
+#define if_else(n)     ((n)->sub[1])
+#define loop_max(n)    ((n)->in[0])
+#define loop_cond(n)   ((n)->in[1])
+#define loop_body(n)   ((n)->sub[0])
+#define loop_index(n)  ((n)->sub[0]->param->out[0])     /* the trip index */
+#define loop_ncarried(n) ((n)->nout)                    /* carried value i: in[2 + i], param->out[1 + i], ret->in[1 + i], out[i] */
+Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with both blocks; not inserted */
+Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
+void   loop_add_carried(Node *, Value *init, Symbol name);            /* the body's output is to be added by the caller */
+void   if_remove_output(Node *, int);                                 /* nothing may use it */
+void   loop_remove_carried(Node *, int);                              /* nothing may use its parts, inside and out */
+void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
+bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
+void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
+Node  *block_owner_in(const Node *, const Block *);                   /* the node of that block in which (or which) n is; null: not there */
+
+/* ---- hash.c: equal nodes ------------------------------------------------------------------------------------------ */
+
+uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
+bool     node_equal(const Node *, const Node *);       /* the same: equal nodes compute equal values when nothing is written */
+bool     attr_equal(const Attr *, const Attr *);
+bool     value_identical(IValue, IValue);              /* constants: same type and bits; tensors by dtype, sizes, strides and data */
+uint64_t value_hash(IValue);
 
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 

@@ -29,6 +29,7 @@
  *     a decomposition: TorchScript statements over the schema's argument names, ending in return.
  * ALSO(id, "schema", base)
  *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
+ *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
  * The gradient is TorchScript: one expression per differentiable argument, separated by `; `, over the arguments,
  * grad, result (result0, result1, ... when several); "" when there is none.
  *

@@ -1,0 +1,92 @@
+/*
+ * If and Loop by their parts.
+ *
+ *   %out = prim::If(%cond)                   %out = prim::Loop(%max, %cond, %init)
+ *     block0():                                block0(%index : int, %carried : T):
+ *       -> (%a)                                  -> (%again, %next)
+ *     block1():
+ *       -> (%b)
+ * What passes do to them keeps inputs, block inputs, block outputs and outputs in step.
+ */
+#include "ir.h"
+
+Node *
+if_new(Graph *g, Range at, Value *cond, int nout)
+{
+	Node *n = node_new(g, sym(g->cx, "prim::If"), at, nout);
+
+	node_add_input(n, cond);
+	node_add_block(n);
+	node_add_block(n);
+	return n;
+}
+
+Node *
+loop_new(Graph *g, Range at, Value *max, Value *cond)
+{
+	Node *n = node_new(g, sym(g->cx, "prim::Loop"), at, 0);
+
+	node_add_input(n, max);
+	node_add_input(n, cond);
+	block_add_input(node_add_block(n), &rt_type_int, NULL);
+	return n;
+}
+
+void
+loop_add_carried(Node *n, Value *init, Symbol name)
+{
+	node_add_input(n, init);
+	block_add_input(loop_body(n), init->type, name);
+	node_add_output(n, init->type)->name = name;
+}
+
+void
+if_remove_output(Node *n, int i)
+{
+	block_remove_output(if_then(n), i);
+	block_remove_output(if_else(n), i);
+	node_remove_output(n, i);
+}
+
+void
+loop_remove_carried(Node *n, int i)
+{
+	block_remove_output(loop_body(n), 1 + i);
+	block_remove_input(loop_body(n), 1 + i);
+	node_remove_input(n, 2 + i);
+	node_remove_output(n, i);
+}
+
+void
+block_splice_before(Block *b, Node *at)
+{
+	for NODES(n, b)
+		node_move_before(n, at);
+}
+
+void
+if_take_branch(Node *n, int which)
+{
+	Block *b = n->sub[which];
+
+	block_splice_before(b, n);
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(n->out[i], b->ret->in[i]);
+	node_destroy(n);
+}
+
+bool
+loop_is_for(const Node *n)
+{
+	int64_t first, again;
+
+	return value_int(loop_cond(n), &first) && first && value_int(loop_body(n)->ret->in[0], &again) && again;
+}
+
+Node *
+block_owner_in(const Node *n, const Block *b)
+{
+	while (n && n->block != b)
+		n = n->block ? n->block->owner : NULL;
+	return (Node *)n;
+}

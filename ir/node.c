@@ -1,0 +1,478 @@
+/*
+ * Nodes and their blocks: inputs, outputs, attributes, order.
+ *
+ * The invariant that everything here keeps: node n is in the use list of value v, with index i, exactly when
+ * n->in[i] == v; an unlinked node keeps its uses until it is destroyed.
+ *
+ * Order in a block is asked for often (alias analysis, bailouts), so every node carries a position that grows along
+ * the block.  Positions leave gaps; where a gap is used up the block is numbered anew.
+ */
+#include "ir.h"
+#include <string.h>
+
+static const int64_t POSITION_GAP = (int64_t)1 << 32;
+
+/* ---- making ------------------------------------------------------------------------------------- */
+
+static Value *
+value_new(Node *n, const Type *t)
+{
+	Value *v = new(n->graph->arena, Value, 1);
+
+	v->type = t;
+	v->node = n;
+	v->id = n->graph->nvalue++;
+	v->reg = -1;
+	return v;
+}
+
+Node *
+node_new(Graph *g, Symbol kind, Range at, int nout)
+{
+	Node *n = new(g->arena, Node, 1);
+
+	n->graph = g;
+	n->kind = kind;
+	n->at = at;
+	n->pc = -1;
+	n->id = g->nnode++;
+	for (int i = 0; i < nout; i++)
+		node_add_output(n, &rt_type_tensor);
+	return n;
+}
+
+Block *
+node_add_block(Node *n)
+{
+	Block **sub = new(n->graph->arena, Block *, n->nsub + 1);
+
+	for (int i = 0; i < n->nsub; i++)
+		sub[i] = n->sub[i];
+	n->sub = sub;
+	return n->sub[n->nsub++] = block_new(n->graph, n);
+}
+
+Value *
+block_add_input(Block *b, const Type *t, Symbol name)
+{
+	Value *v = node_add_output(b->param, t);
+
+	v->name = name;
+	return v;
+}
+
+void
+block_remove_input(Block *b, int i)
+{
+	node_remove_output(b->param, i);
+}
+
+void
+block_add_output(Block *b, Value *v)
+{
+	node_add_input(b->ret, v);
+}
+
+void
+block_remove_output(Block *b, int i)
+{
+	node_remove_input(b->ret, i);
+}
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+static void
+number_anew(Block *b)
+{
+	int64_t count = 0, step, at;
+
+	for NODES(n, b)
+		count++;
+	step = INT64_MAX / (count + 1) < POSITION_GAP ? INT64_MAX / (count + 1) : POSITION_GAP;
+	at = -(count / 2) * step;
+	for NODES(n, b) {
+		n->position = at;
+		at += step;
+	}
+}
+
+static void
+take_position(Node *n)
+{
+	const Block *b = n->block;
+	const bool first = n->prev == b->ret, last = n->next == b->ret;
+
+	if (first && last) {
+		n->position = 0;
+	} else if (last && n->prev->position < INT64_MAX - POSITION_GAP) {
+		n->position = n->prev->position + POSITION_GAP;
+	} else if (first && n->next->position > INT64_MIN + POSITION_GAP) {
+		n->position = n->next->position - POSITION_GAP;
+	} else if (!first && !last && n->next->position - n->prev->position > 1) {
+		n->position = n->prev->position + (n->next->position - n->prev->position) / 2;
+	} else {
+		number_anew(n->block);
+	}
+}
+
+static void
+link_between(Node *n, Node *prev, Node *next)
+{
+	if (n->block)
+		BUG("%s is inserted twice", n->kind->name);
+	if (n->graph != next->graph)
+		BUG("%s is inserted into another graph", n->kind->name);
+	n->block = next->block;
+	n->prev = prev;
+	n->next = next;
+	prev->next = next->prev = n;
+	take_position(n);
+}
+
+void
+node_insert_before(Node *n, Node *at)
+{
+	link_between(n, at->prev, at);
+}
+
+void
+node_insert_after(Node *n, Node *at)
+{
+	/* After the param node means first in the block. */
+	if (at == at->block->param)
+		at = at->block->ret;
+	link_between(n, at, at->next);
+}
+
+void
+node_append(Node *n, Block *b)
+{
+	node_insert_before(n, b->ret);
+}
+
+void
+node_unlink(Node *n)
+{
+	Graph *g = n->graph;
+
+	if (!n->block)
+		return;
+	if (g->at_node == n)
+		graph_set_insert_before(g, n->next);
+	n->prev->next = n->next;
+	n->next->prev = n->prev;
+	n->block = NULL;
+	n->prev = n->next = NULL;
+}
+
+void
+node_move_before(Node *n, Node *at)
+{
+	if (n == at)
+		return;
+	node_unlink(n);
+	node_insert_before(n, at);
+}
+
+void
+node_move_after(Node *n, Node *at)
+{
+	if (n == at)
+		return;
+	node_unlink(n);
+	node_insert_after(n, at);
+}
+
+static int
+depth_of(const Node *n)
+{
+	int d = 0;
+
+	for (; n->block && n->block->owner; n = n->block->owner)
+		d++;
+	return d;
+}
+
+bool
+node_is_before(const Node *a, const Node *b)
+{
+	int da = depth_of(a), db = depth_of(b);
+
+	if (a == b)
+		return false;
+	for (; da > db; da--)
+		a = a->block->owner;
+	for (; db > da; db--)
+		b = b->block->owner;
+	while (a->block != b->block) {
+		/* Blocks of one node run in their order, or only one of them does. */
+		if (a->block->owner == b->block->owner)
+			for (int i = 0; i < a->block->owner->nsub; i++) {
+				if (a->block->owner->sub[i] == a->block)
+					return true;
+				if (a->block->owner->sub[i] == b->block)
+					return false;
+			}
+		a = a->block->owner;
+		b = b->block->owner;
+	}
+	return a->position < b->position;
+}
+
+bool
+node_in_block(const Node *n, const Block *b)
+{
+	return block_owner_in(n, b) != NULL;
+}
+
+/* ---- inputs and outputs ---------------------------------------------------------------------------- */
+
+static Use *
+find_use(const Node *n, int i)
+{
+	const Value *v = n->in[i];
+
+	for (int k = v->uses.n - 1; k >= 0; k--)
+		if (v->uses.at[k].node == n && v->uses.at[k].index == i)
+			return &v->uses.at[k];
+	BUG("input %d of %s is not among the uses of its value", i, n->kind->name);
+}
+
+static void
+drop_use(const Node *n, int i)
+{
+	Use *u = find_use(n, i);
+
+	*u = vec_last(&n->in[i]->uses);
+	n->in[i]->uses.n--;
+}
+
+static void
+add_use(Node *n, int i, Value *v)
+{
+	n->in[i] = v;
+	vec_push(n->graph->arena, &v->uses, ((Use){ n, i }));
+}
+
+Value *
+node_add_input(Node *n, Value *v)
+{
+	if (n->nin == n->in_cap)
+		vec_grow(n->graph->arena, (void **)&n->in, &n->in_cap, sizeof *n->in);
+	n->nin++;
+	add_use(n, n->nin - 1, v);
+	return v;
+}
+
+void
+node_insert_input(Node *n, int at, Value *v)
+{
+	node_add_input(n, v);
+	drop_use(n, n->nin - 1);
+	for (int i = n->nin - 1; i > at; i--) {
+		n->in[i] = n->in[i - 1];
+		find_use(n, i - 1)->index = i;
+	}
+	add_use(n, at, v);
+}
+
+void
+node_set_input(Node *n, int i, Value *v)
+{
+	if (n->in[i] == v)
+		return;
+	drop_use(n, i);
+	add_use(n, i, v);
+}
+
+void
+node_remove_input(Node *n, int at)
+{
+	drop_use(n, at);
+	for (int i = at + 1; i < n->nin; i++) {
+		find_use(n, i)->index = i - 1;
+		n->in[i - 1] = n->in[i];
+	}
+	n->nin--;
+}
+
+Value *
+node_insert_output(Node *n, int at, const Type *t)
+{
+	Value **out = new(n->graph->arena, Value *, n->nout + 1);
+
+	for (int i = 0; i < n->nout; i++)
+		out[i < at ? i : i + 1] = n->out[i];
+	out[at] = value_new(n, t);
+	n->out = out;
+	n->nout++;
+	for (int i = at; i < n->nout; i++)
+		out[i]->index = i;
+	return out[at];
+}
+
+Value *
+node_add_output(Node *n, const Type *t)
+{
+	return node_insert_output(n, n->nout, t);
+}
+
+void
+node_remove_output(Node *n, int at)
+{
+	if (n->out[at]->uses.n)
+		BUG("output %d of %s is removed while it is used", at, n->kind->name);
+	for (int i = at + 1; i < n->nout; i++) {
+		n->out[i - 1] = n->out[i];
+		n->out[i - 1]->index = i - 1;
+	}
+	n->nout--;
+}
+
+static void
+drop_block(Block *b)
+{
+	while (b->ret->nin)
+		node_remove_input(b->ret, b->ret->nin - 1);
+	for NODES_REV(n, b)
+		node_destroy(n);
+}
+
+void
+node_destroy(Node *n)
+{
+	for (int i = 0; i < n->nsub; i++)
+		drop_block(n->sub[i]);
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i]->uses.n)
+			BUG("%s is destroyed while its output %d is used by %s", n->kind->name, i,
+			    n->out[i]->uses.at[0].node->kind->name);
+	while (n->nin)
+		node_remove_input(n, n->nin - 1);
+	node_unlink(n);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------- */
+
+Attr *
+node_attr(const Node *n, const char *name)
+{
+	for (int i = 0; i < n->attrs.n; i++)
+		if (sym_is(n->attrs.at[i].name, name))
+			return &n->attrs.at[i];
+	return NULL;
+}
+
+Attr *
+node_attr_new(Node *n, const char *name, AttrKind kind)
+{
+	Attr *a = node_attr(n, name);
+
+	if (!a) {
+		vec_push(n->graph->arena, &n->attrs, (Attr){0});
+		a = &vec_last(&n->attrs);
+	}
+	*a = (Attr){ .name = sym(n->graph->cx, name), .kind = kind };
+	return a;
+}
+
+void
+node_set_value(Node *n, const char *name, IValue v)
+{
+	node_attr_new(n, name, ATTR_VALUE)->v = v;
+}
+
+void
+node_set_int(Node *n, const char *name, int64_t i)
+{
+	node_set_value(n, name, rt_int(i));
+}
+
+void
+node_set_str(Node *n, const char *name, const char *s)
+{
+	RtStr *str = rt_str_new(NULL, s, -1);
+
+	if (!str)
+		BUG("no memory for the attribute %s", name);
+	node_set_value(n, name, rt_ref(RT_STR, str));
+}
+
+int64_t
+node_int(const Node *n, const char *name, int64_t absent)
+{
+	const Attr *a = node_attr(n, name);
+
+	return a && a->kind == ATTR_VALUE && (a->v.tag == RT_INT || a->v.tag == RT_BOOL) ? a->v.u.i : absent;
+}
+
+const char *
+node_str(const Node *n, const char *name)
+{
+	const Attr *a = node_attr(n, name);
+
+	return a && a->kind == ATTR_VALUE && a->v.tag == RT_STR ? a->v.u.str->s : NULL;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------- */
+
+bool
+node_is(const Node *n, const char *kind)
+{
+	return sym_is(n->kind, kind);
+}
+
+const Op *
+node_op(const Node *n)
+{
+	return n->op;
+}
+
+const Schema *
+node_schema(const Node *n)
+{
+	return n->op ? op_schema(n->graph->cx, n->op) : NULL;
+}
+
+Value *
+node_arg(const Node *n, const char *name)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
+		if (!strcmp(s->args[i].name, name))
+			return n->in[i];
+	return NULL;
+}
+
+/* Kinds without a row whose order among each other is seen from outside. */
+static const char *const effect_kinds[] = {
+	"prim::CallMethod", "prim::CallFunction", "prim::SetAttr", "prim::RaiseException", "prim::Print", "prim::fork",
+	"prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue", "prim::TimePoint",
+	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "aten::warn", "aten::save",
+	"aten::manual_seed",
+};
+
+bool
+node_has_effect(const Node *n)
+{
+	if (n->op && n->op->effect != EFFECT_PURE)
+		return true;
+	for (size_t i = 0; i < sizeof effect_kinds / sizeof *effect_kinds; i++)
+		if (sym_is(n->kind, effect_kinds[i]))
+			return true;
+	return false;
+}
+
+/* Dropout draws numbers only while it trains; a constant False says that it does not. */
+bool
+node_is_nondeterministic(const Node *n)
+{
+	const Value *train;
+	IValue v;
+
+	if (!n->op || n->op->effect != EFFECT_RANDOM)
+		return false;
+	train = node_arg(n, "train");
+	return !(train && value_constant(train, &v) && v.tag == RT_BOOL && !v.u.i);
+}

@@ -1,0 +1,308 @@
+/*
+ * The operator registry: the rows of rt/ops/ops.h, found by name.
+ *
+ * A row names its kernel by address, so a row without its function does not link.  At the start only names are read
+ * out of the schemas' texts and put into a table: schemas are parsed when somebody asks.  Overloads of a name form a
+ * list in the order in which PyTorch tries them (order.def); it too is sorted when it is first asked for.
+ */
+#include "ir.h"
+#include <string.h>
+
+Schema *(*schema_parser)(Cx *, const char *text);
+
+/* ---- the rows ------------------------------------------------------------------------------------ */
+
+#define MAP(id_, schema_, domain_, result_, value_, gradient_) RtKernel rt_##id_;
+#define OP(id_, schema_, rule_, effect_, gradient_) RtKernel rt_##id_;
+#define ALSO(id_, schema_, base_) RtKernel rt_##id_;
+#include "../rt/ops/ops.h"
+
+#define EFFECT_pure   EFFECT_PURE
+#define EFFECT_random EFFECT_RANDOM
+#define EFFECT_io     EFFECT_IO
+
+/* __FILE__ is the family's file, since the macro is expanded there. */
+static const Op rows[] = {
+#define MAP(id_, schema_, domain_, result_, value_, gradient_)                                                         \
+	{ .id = #id_, .text = schema_, .form = OP_MAP, .family = __FILE__, .rule = "map", .domain = #domain_,          \
+	  .result = #result_, .value = #value_, .gradient = gradient_, .kernel = rt_##id_ },
+#define OP(id_, schema_, rule_, effect_, gradient_)                                                                    \
+	{ .id = #id_, .text = schema_, .form = OP_KERNEL, .effect = EFFECT_##effect_, .family = __FILE__,              \
+	  .rule = #rule_, .gradient = gradient_, .kernel = rt_##id_ },
+#define BODY(id_, schema_, gradient_, body_)                                                                           \
+	{ .id = #id_, .text = schema_, .form = OP_BODY, .family = __FILE__, .rule = "body", .gradient = gradient_,     \
+	  .body = body_ },
+#define ALSO(id_, schema_, base_)                                                                                      \
+	{ .id = #id_, .text = schema_, .form = OP_ALSO, .family = __FILE__, .rule = "meta", .gradient = "",            \
+	  .base = #base_, .kernel = rt_##id_ },
+#include "../rt/ops/ops.h"
+	{ .id = NULL },
+};
+
+typedef struct Order { const char *name, *overloads; } Order;
+
+static const Order orders[] = {
+#define ORDER(name_, overloads_) { name_, overloads_ },
+#include "../rt/ops/order.def"
+#undef ORDER
+	{ NULL, NULL },
+};
+
+/* ---- the index ------------------------------------------------------------------------------------- */
+
+typedef struct Name {
+	Op         *first;      /* overloads, in order of the rows until sorted */
+	Op         *last;
+	const char *order;      /* as order.def has it, or null */
+	bool        sorted;
+} Name;
+
+struct Ops {
+	Op  *at;                /* a copy of the rows: schema and function are filled in */
+	int  n;
+	Vec(Op *) user;         /* kiln build --op */
+	Map  names;             /* "aten::add" -> Name */
+	Map  ids;               /* filled on first use */
+};
+
+/* rt/ops/map.def -> map */
+static const char *
+family_of(Arena *a, const char *file)
+{
+	const char *slash = strrchr(file, '/'), *stem = slash ? slash + 1 : file, *dot = strrchr(stem, '.');
+
+	return arena_strndup(a, stem, dot ? dot - stem : (int64_t)strlen(stem));
+}
+
+/* The text up to the arguments is name[.overload]. */
+static void
+read_name(Arena *a, Op *op)
+{
+	const char *end = strchr(op->text, '('), *colon = strstr(op->text, "::"), *dot;
+
+	if (!end || !colon || colon > end)
+		BUG("row %s has no name in its schema: %s", op->id, op->text);
+	dot = memchr(colon, '.', end - colon);
+	op->name = arena_strndup(a, op->text, (dot ? dot : end) - op->text);
+	op->overload = dot ? arena_strndup(a, dot + 1, end - dot - 1) : "";
+}
+
+static void
+index_op(Cx *cx, Op *op)
+{
+	Name *name;
+
+	read_name(cx->arena, op);
+	name = map_get(&cx->ops->names, op->name);
+	if (!name) {
+		name = new(cx->arena, Name, 1);
+		map_put(&cx->ops->names, op->name, name);
+	}
+	if (name->last)
+		name->last->next = op;
+	else
+		name->first = op;
+	name->last = op;
+	name->sorted = false;
+}
+
+void
+ops_init(Cx *cx)
+{
+	struct Ops *ops = new(cx->arena, struct Ops, 1);
+	const char *file = NULL, *family = NULL;
+
+	if (cx->ops)
+		return;
+	cx->ops = ops;
+	ops->names.arena = ops->ids.arena = cx->arena;
+	ops->n = sizeof rows / sizeof *rows - 1;
+	ops->at = new(cx->arena, Op, ops->n + 1);
+	memcpy(ops->at, rows, sizeof rows);
+	for (int i = 0; i < ops->n; i++) {
+		Op *op = &ops->at[i];
+
+		if (op->family != file) {
+			file = op->family;
+			family = family_of(cx->arena, file);
+		}
+		op->family = family;
+		index_op(cx, op);
+	}
+	for (const Order *o = orders; o->name; o++) {
+		Name *name = map_get(&ops->names, o->name);
+
+		if (name)
+			name->order = o->overloads;
+	}
+}
+
+/* Moves the overload of that name from one list to the end of another. */
+static void
+take_overload(Op **from, Op ***to, const char *overload, int n)
+{
+	for (Op **p = from; *p; p = &(*p)->next) {
+		Op *op = *p;
+
+		if ((int)strlen(op->overload) != n || memcmp(op->overload, overload, n))
+			continue;
+		*p = op->next;
+		op->next = NULL;
+		**to = op;
+		*to = &op->next;
+		return;
+	}
+}
+
+static void
+sort_overloads(Name *name)
+{
+	Op *rest = name->first, **end = &name->first;
+
+	name->sorted = true;
+	if (!name->order)
+		return;
+	name->first = NULL;
+	for (const char *s = name->order; *s;) {
+		const int n = (int)strcspn(s, " ");
+
+		take_overload(&rest, &end, s, n == 1 && *s == '-' ? 0 : n);
+		s += n;
+		s += *s == ' ';
+	}
+	*end = rest;
+	for (name->last = name->first; name->last->next;)
+		name->last = name->last->next;
+}
+
+/* ---- look-ups ------------------------------------------------------------------------------------------ */
+
+Op *
+op_first(Cx *cx, const char *name)
+{
+	Name *entry;
+
+	ops_init(cx);
+	entry = map_get(&cx->ops->names, name);
+	if (!entry)
+		return NULL;
+	if (!entry->sorted)
+		sort_overloads(entry);
+	return entry->first;
+}
+
+Op *
+op_find(Cx *cx, const char *name, const char *overload)
+{
+	Op *op = op_first(cx, name);
+
+	while (op && strcmp(op->overload, overload))
+		op = op->next;
+	return op;
+}
+
+Op *
+op_by_id(Cx *cx, const char *id)
+{
+	ops_init(cx);
+	if (!cx->ops->ids.n)
+		for (int i = 0; i < cx->ops->n; i++)
+			map_put(&cx->ops->ids, cx->ops->at[i].id, &cx->ops->at[i]);
+	return map_get(&cx->ops->ids, id);
+}
+
+Op *
+op_body(Cx *cx, Op *op)
+{
+	if (op->form == OP_ALSO)
+		op = op_by_id(cx, op->base);
+	return op && op->form == OP_BODY ? op : NULL;
+}
+
+Schema *
+op_schema(Cx *cx, Op *op)
+{
+	if (!op->schema) {
+		if (!schema_parser)
+			BUG("no schema parser is set");
+		op->schema = schema_parser(cx, op->text);
+	}
+	return op->schema;
+}
+
+int
+op_count(Cx *cx)
+{
+	ops_init(cx);
+	return cx->ops->n + cx->ops->user.n;
+}
+
+Op *
+op_at(Cx *cx, int i)
+{
+	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
+}
+
+Op *
+op_add_user(Cx *cx, const char *schema, const char *symbol)
+{
+	Op *op = new(cx->arena, Op, 1);
+
+	ops_init(cx);
+	*op = (Op){ .id = symbol, .text = schema, .form = OP_USER, .effect = EFFECT_IO, .family = "user",
+		    .rule = "data", .gradient = "" };
+	index_op(cx, op);
+	vec_push(cx->arena, &cx->ops->user, op);
+	return op;
+}
+
+/* ---- suggestions ------------------------------------------------------------------------------------------ */
+
+enum { NEAR = 2, NAME_MAX_BYTES = 63 };
+
+/* Levenshtein's distance, or NEAR + 1 when it is clearly more. */
+static int
+edit_distance(const char *a, const char *b)
+{
+	int row[NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
+
+	if (na > NAME_MAX_BYTES || nb > NAME_MAX_BYTES || na - nb > NEAR || nb - na > NEAR)
+		return NEAR + 1;
+	for (int j = 0; j <= nb; j++)
+		row[j] = j;
+	for (int i = 1; i <= na; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= nb; j++) {
+			int best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+const char *
+op_suggest(Cx *cx, const char *name)
+{
+	const char *best = NULL;
+	int least = NEAR + 1;
+
+	ops_init(cx);
+	for (int i = 0; i < cx->ops->names.n; i++) {
+		const char *key = cx->ops->names.at[i].key;
+		int d = key ? edit_distance(name, key) : NEAR + 1;
+
+		if (d < least) {
+			least = d;
+			best = key;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,71 @@
+/*
+ * Values: replacement, names, and what is known when they are constants.
+ */
+#include "ir.h"
+
+void
+value_replace_uses(Value *v, Value *with)
+{
+	if (v == with)
+		return;
+	/* From the end, so that dropping a use is cheap. */
+	while (v->uses.n) {
+		const Use u = vec_last(&v->uses);
+
+		node_set_input(u.node, u.index, with);
+	}
+}
+
+void
+value_replace_uses_after(Value *v, Value *with, const Node *n)
+{
+	if (v == with)
+		return;
+	for (int i = v->uses.n - 1; i >= 0; i--) {
+		const Use u = v->uses.at[i];
+
+		if (u.node != n && node_is_before(n, u.node))
+			node_set_input(u.node, u.index, with);
+	}
+}
+
+void
+value_set_name(Value *v, const char *name)
+{
+	v->name = name ? sym(v->node->graph->cx, name) : NULL;
+}
+
+bool
+value_constant(const Value *v, IValue *out)
+{
+	const Attr *a;
+
+	if (!sym_is(v->node->kind, "prim::Constant"))
+		return false;
+	a = node_attr(v->node, "value");
+	if (a && a->kind != ATTR_VALUE)
+		return false;
+	if (!a && v->node->attrs.n)
+		return false;
+	*out = a ? a->v : rt_none();
+	return true;
+}
+
+bool
+value_is_none(const Value *v)
+{
+	IValue c;
+
+	return v->type->kind == TYPE_NONE || (value_constant(v, &c) && rt_is_none(c));
+}
+
+bool
+value_int(const Value *v, int64_t *out)
+{
+	IValue c;
+
+	if (!value_constant(v, &c) || (c.tag != RT_INT && c.tag != RT_BOOL))
+		return false;
+	*out = c.u.i;
+	return true;
+}

@@ -1,0 +1,269 @@
+/*
+ * The kernels of ALSO rows: operators that write their result somewhere.
+ *
+ *   add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
+ *   add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which takes its sizes
+ *
+ * Each row gets a function of its own, so that programs can name it like any kernel.  Arguments of the base row are
+ * found by name among those of the row; what the row lacks (dtype, layout, device ...) is None, but for dtype, which is
+ * that of `out`.  Where the base is a body, whoever calls runs the body first: the results come before the arguments.
+ */
+#include "../rt.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { ARGS_MAX = 48, OUTS_MAX = 8 };
+
+typedef struct ArgText { const char *name; int n; bool written; } ArgText;
+
+typedef struct Texts {           /* arguments, as the text of a schema names them */
+	int     n;
+	ArgText at[ARGS_MAX];
+} Texts;
+
+/* ---- reading a schema's text: all that is wanted are the names ----------------------------------------- */
+
+static bool
+in_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* One argument between s and end: the name stands before `=` or at the end. */
+static void
+read_arg(Texts *t, const char *s, const char *end)
+{
+	const char *stop = memchr(s, '=', end - s), *name;
+
+	if (!stop)
+		stop = end;
+	while (stop > s && !in_name(stop[-1]) && stop[-1] != '*')
+		stop--;
+	name = stop;
+	while (name > s && in_name(name[-1]))
+		name--;
+	if (name == stop || t->n == ARGS_MAX)
+		return;                          /* the star before keyword-only arguments */
+	t->at[t->n++] = (ArgText){ name, (int)(stop - name), memchr(s, '!', name - s) != NULL };
+}
+
+static void
+read_args(Texts *t, const char *schema)
+{
+	const char *s = strchr(schema, '(') + 1, *from = s;
+	int depth = 0;
+
+	t->n = 0;
+	for (; depth >= 0; s++) {
+		if (*s == '(' || *s == '[')
+			depth++;
+		else if (*s == ']' || (*s == ')' && depth > 0))
+			depth--;
+		else if (*s == ')' || *s == ',') {
+			if (depth)
+				continue;
+			read_arg(t, from, s);
+			from = s + 1;
+			depth -= *s == ')';
+		}
+	}
+}
+
+static bool
+name_is(const ArgText *a, const char *name)
+{
+	return a->n == (int)strlen(name) && !memcmp(a->name, name, a->n);
+}
+
+static int
+find_arg(const Texts *t, const ArgText *a)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->at[i].n == a->n && !memcmp(t->at[i].name, a->name, a->n))
+			return i;
+	return -1;
+}
+
+static bool
+is_option(const ArgText *a)
+{
+	static const char *const options[] = { "dtype", "layout", "device", "pin_memory", "memory_format", "generator",
+					       "names", "requires_grad" };
+
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (name_is(a, options[i]))
+			return true;
+	return false;
+}
+
+/* ---- storing results --------------------------------------------------------------------------------------- */
+
+static void
+format_dims(char *buf, size_t room, const RtTensor *t)
+{
+	size_t n = (size_t)snprintf(buf, room, "[");
+
+	for (int i = 0; i < t->ndim && n < room; i++)
+		n += (size_t)snprintf(buf + n, room - n, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
+	if (n < room)
+		snprintf(buf + n, room - n, "]");
+}
+
+static bool
+same_dims(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, a->ndim * sizeof *a->dims);
+}
+
+static int
+check_cast(RtCx *cx, const RtTensor *to, const RtTensor *from)
+{
+	if (rt_can_cast(from->dtype, to->dtype))
+		return RT_OK;
+	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[from->dtype].brief,
+			rt_dtypes[to->dtype].brief);
+}
+
+static int
+store_in_self(RtCx *cx, RtTensor *self, RtTensor *result)
+{
+	char want[256], have[256];
+
+	if (self == result)
+		return RT_OK;
+	if (check_cast(cx, self, result))
+		return RT_ERROR;
+	if (!same_dims(self, result)) {
+		format_dims(have, sizeof have, self);
+		format_dims(want, sizeof want, result);
+		return rt_raise(cx, "output with shape %s doesn't match the broadcast shape %s", have, want);
+	}
+	if (rt_overlaps_itself(self))
+		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a "
+				    "single memory location. Please clone() the tensor before performing the operation.");
+	return cx->meta ? RT_OK : rt_copy_into(cx, self, result);
+}
+
+static int
+store_in_out(RtCx *cx, RtTensor *to, RtTensor *result)
+{
+	if (to == result)
+		return RT_OK;
+	if (check_cast(cx, to, result))
+		return RT_ERROR;
+	if (!same_dims(to, result) && rt_tensor_resize(cx, to, result->ndim, result->dims))
+		return RT_ERROR;
+	return cx->meta ? RT_OK : rt_copy_into(cx, to, result);
+}
+
+static int
+store(RtCx *cx, bool in_self, IValue to, IValue result)
+{
+	if (to.tag == RT_LIST && result.tag == RT_LIST) {
+		for (int64_t i = 0; i < to.u.list->n && i < result.u.list->n; i++)
+			if (store(cx, in_self, to.u.list->v[i], result.u.list->v[i]))
+				return RT_ERROR;
+		return RT_OK;
+	}
+	if (to.tag != RT_TENSOR || result.tag != RT_TENSOR)
+		return rt_raise(cx, "a result is %s where %s is written", rt_type_of(result), rt_type_of(to));
+	return in_self ? store_in_self(cx, to.u.t, result.u.t) : store_in_out(cx, to.u.t, result.u.t);
+}
+
+/* ---- the wrapper ------------------------------------------------------------------------------------------------ */
+
+/* The base's arguments among the row's. */
+static void
+map_args(const Texts *row, const Texts *base, const IValue *in, const IValue *out, IValue *args)
+{
+	for (int i = 0; i < base->n; i++) {
+		const int at = find_arg(row, &base->at[i]);
+
+		if (at >= 0)
+			args[i] = in[at];
+		else if (out && out->tag == RT_TENSOR && name_is(&base->at[i], "dtype"))
+			args[i] = rt_int(out->u.t->dtype);
+		else if (is_option(&base->at[i]) || i >= row->n)
+			args[i] = rt_none();
+		else
+			args[i] = in[i];
+	}
+}
+
+static int
+store_all(RtCx *cx, const Texts *row, const IValue *in, const IValue *result, bool returns, IValue *out)
+{
+	const bool in_self = row->at[0].written;
+	int nout = 0;
+
+	for (int i = 0; i < row->n; i++) {
+		if (!row->at[i].written)
+			continue;
+		if (store(cx, in_self, in[i], result[nout]))
+			return RT_ERROR;
+		if (returns)
+			out[nout] = rt_retain(in[i]);
+		nout++;
+	}
+	return RT_OK;
+}
+
+/* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
+static inline int
+variant(RtCx *cx, RtKernel *base, const char *row_text, const char *base_text, const IValue *in, IValue *out)
+{
+	Texts row, of;
+	IValue args[ARGS_MAX], result[OUTS_MAX];
+	const bool returns = !strstr(row_text, "-> ()");
+	RtPlace *const place = cx->place;
+	const int nplace = cx->nplace;
+	int nwritten = 0, written = 0, status;
+
+	read_args(&row, row_text);
+	for (int i = row.n - 1; i >= 0; i--)
+		if (row.at[i].written) {
+			nwritten++;
+			written = i;
+		}
+	if (!nwritten || nwritten > OUTS_MAX)
+		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
+	if (!base)
+		return store_all(cx, &row, in + nwritten, in, returns, out);
+	read_args(&of, base_text);
+	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
+	cx->place = NULL;
+	cx->nplace = 0;
+	status = rt_call_kernel(cx, base, args, result, nwritten);
+	cx->place = place;
+	cx->nplace = nplace;
+	if (status)
+		return status;
+	status = store_all(cx, &row, in, result, returns, out);
+	for (int i = 0; i < nwritten; i++)
+		rt_release(result[i]);
+	return status;
+}
+
+/* ---- a function for each row: what its base is depends on the base's form ------------------------------------------ */
+
+#define MAP(id, schema, domain, result, value, gradient)                                                               \
+	RtKernel rt_##id;                                                                                              \
+	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
+	static inline const char *text_of_##id(void) { return schema; }
+#define OP(id, schema, rule, effect, gradient)                                                                         \
+	RtKernel rt_##id;                                                                                              \
+	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
+	static inline const char *text_of_##id(void) { return schema; }
+#define BODY(id, schema, gradient, text)                                                                               \
+	static inline RtKernel *kernel_of_##id(void) { return NULL; }                                                  \
+	static inline const char *text_of_##id(void) { return schema; }
+#include "ops.h"
+
+#define ALSO(id, schema, base)                                                                                         \
+	RtKernel rt_##id;                                                                                              \
+	int                                                                                                            \
+	rt_##id(RtCx *cx, const IValue *in, IValue *out)                                                               \
+	{                                                                                                              \
+		return variant(cx, kernel_of_##base(), schema, text_of_##base(), in, out);                             \
+	}
+#include "ops.h"
