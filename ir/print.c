@@ -1,0 +1,424 @@
+/*
+ * Graph -> IR text, as il.txt describes it: PyTorch's form, and what it takes so that everything can be read back.
+ *
+ * Names are canonical: equal graphs print alike.  A named value keeps the part of its name before a final `.digits`,
+ * with .1, .2 ... added for the second and later ones; other values are numbered in order of definition.  Subgraphs
+ * follow the graph, `with prim::fork_0 = graph(...)`, numbered in order of their nodes, and have names of their own.
+ */
+#include "ir.h"
+#include <string.h>
+
+enum { TENSOR_ELEMENTS = 64 };   /* tensors of more than that are printed by hash */
+
+typedef struct Printer {
+	Graph *g;
+	Buf   *out;
+	const char **name;       /* by value id */
+	Map    seen;             /* base name -> how many values have it, as a pointer */
+	int    unnamed;
+	bool   places;
+	Vec(const Node *) pending;   /* whose subgraphs are to be printed; index: the number after their kind */
+	int   *nsub;             /* subgraphs numbered so far */
+} Printer;
+
+/* ---- constants ------------------------------------------------------------------------------------ */
+
+static void
+print_string(Buf *out, const char *s, int64_t n)
+{
+	buf_puts(out, "\"");
+	for (int64_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)s[i];
+
+		if (c == '"' || c == '\\')
+			buf_printf(out, "\\%c", c);
+		else if (c == '\n')
+			buf_puts(out, "\\n");
+		else if (c == '\t')
+			buf_puts(out, "\\t");
+		else if (c < ' ' || c == 127)
+			buf_printf(out, "\\x%02x", c);
+		else
+			buf_add(out, &s[i], 1);
+	}
+	buf_puts(out, "\"");
+}
+
+static void
+print_complex(Buf *out, double re, double im)
+{
+	rt_format_double(out, re);
+	buf_puts(out, "+");
+	rt_format_double(out, im);
+	buf_puts(out, "j");
+}
+
+static void
+print_element(Buf *out, const RtTensor *t, const char *p)
+{
+	double re, im;
+
+	switch (rt_dtypes[t->dtype].category) {
+	case 'F':
+		rt_format_double(out, rt_load_f64(t->dtype, p));
+		break;
+	case 'C':
+		rt_cast(RT_f64, &re, 8, t->dtype, p, 0, 1);
+		im = t->dtype == RT_c128 ? ((const double *)(const void *)p)[1]
+		   : t->dtype == RT_c64 ? ((const float *)(const void *)p)[1]
+					: rt_half_to_float(((const uint16_t *)(const void *)p)[1]);
+		print_complex(out, re, im);
+		break;
+	default:
+		buf_printf(out, "%lld", (long long)rt_load_i64(t->dtype, p));
+	}
+}
+
+static void
+print_elements(Buf *out, const RtTensor *t, int dim, const char *p)
+{
+	const int64_t step = dim < t->ndim ? t->strides[dim] * rt_dtypes[t->dtype].bytes : 0;
+
+	if (dim == t->ndim) {
+		print_element(out, t, p);
+		return;
+	}
+	buf_puts(out, "[");
+	for (int64_t i = 0; i < t->dims[dim]; i++) {
+		if (i)
+			buf_puts(out, ", ");
+		print_elements(out, t, dim + 1, p + i * step);
+	}
+	buf_puts(out, "]");
+}
+
+static void
+print_tensor(Buf *out, const RtTensor *t)
+{
+	if (t->quant || !t->storage || t->storage->kind == RT_META || rt_numel(t) > TENSOR_ELEMENTS) {
+		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)value_hash(rt_of((RtTensor *)t)));
+		return;
+	}
+	buf_puts(out, "{");
+	if (rt_numel(t))
+		print_elements(out, t, 0, rt_data(t));
+	else
+		buf_puts(out, "[]");
+	buf_puts(out, t->flags & RT_WRAPPED ? "}w" : "}");
+}
+
+static void
+print_members(Cx *cx, const char *open, const IValue *v, int64_t n, const char *close, Buf *out)
+{
+	buf_puts(out, open);
+	for (int64_t i = 0; i < n; i++) {
+		if (i)
+			buf_puts(out, ", ");
+		value_print(cx, v[i], out);
+	}
+	buf_puts(out, close);
+}
+
+static void
+print_dict(Cx *cx, const RtDict *d, Buf *out)
+{
+	const char *comma = "";
+
+	buf_puts(out, "{");
+	for (int64_t i = 0; i < d->used; i++) {
+		if (d->at[i].dead)
+			continue;
+		buf_puts(out, comma);
+		value_print(cx, d->at[i].key, out);
+		buf_puts(out, ": ");
+		value_print(cx, d->at[i].value, out);
+		comma = ", ";
+	}
+	buf_puts(out, "}");
+}
+
+static void
+print_device(Buf *out, int64_t device)
+{
+	static const char *const kinds[] = { "cpu", "cuda" };
+	const int64_t kind = device >> 8, index = (device & 255) - 1;
+
+	if (kind < 0 || kind > 1)
+		buf_printf(out, "\"device:%lld\"", (long long)device);
+	else if (index < 0)
+		buf_printf(out, "\"%s\"", kinds[kind]);
+	else
+		buf_printf(out, "\"%s:%lld\"", kinds[kind], (long long)index);
+}
+
+void
+value_print(Cx *cx, IValue v, Buf *out)
+{
+	switch ((RtTag)v.tag) {
+	case RT_NONE:
+		buf_puts(out, "None");
+		return;
+	case RT_INT:
+		buf_printf(out, "%lld", (long long)v.u.i);
+		return;
+	case RT_BOOL:
+		buf_puts(out, v.u.i ? "True" : "False");
+		return;
+	case RT_DOUBLE:
+		rt_format_double(out, v.u.f);
+		return;
+	case RT_DEVICE:
+		print_device(out, v.u.i);
+		return;
+	case RT_TENSOR:
+		print_tensor(out, v.u.t);
+		return;
+	case RT_STR:
+		print_string(out, v.u.str->s, v.u.str->n);
+		return;
+	case RT_LIST:
+		print_members(cx, "[", v.u.list->v, v.u.list->n, "]", out);
+		return;
+	case RT_TUPLE:
+		print_members(cx, "(", v.u.tuple->v, v.u.tuple->n, v.u.tuple->n == 1 ? ",)" : ")", out);
+		return;
+	case RT_DICT:
+		print_dict(cx, v.u.dict, out);
+		return;
+	case RT_ENUM:
+		buf_printf(out, "%s.%s", v.u.en->type->name, v.u.en->name->s);
+		return;
+	case RT_COMPLEX:
+		print_complex(out, v.u.c->re, v.u.c->im);
+		return;
+	case RT_OBJECT:
+		buf_printf(out, "<object %s>", v.u.obj->cls->name);
+		return;
+	case RT_FUNCTION:
+		buf_printf(out, "<function %s>", v.u.fn->code->name);
+		return;
+	case RT_FUTURE:
+		buf_puts(out, "<future>");
+		return;
+	case RT_GENERATOR:
+		buf_puts(out, "<generator>");
+		return;
+	case RT_STORAGE:
+		buf_puts(out, "<storage>");
+		return;
+	}
+}
+
+/* ---- names -------------------------------------------------------------------------------------------- */
+
+/* The name up to a final .digits; null when nothing is left that may be one. */
+static const char *
+base_name(Arena *a, const Value *v)
+{
+	int n = v->name ? v->name->n : 0, digits = n;
+
+	while (digits > 0 && v->name->name[digits - 1] >= '0' && v->name->name[digits - 1] <= '9')
+		digits--;
+	if (digits > 0 && digits < n && v->name->name[digits - 1] == '.')
+		n = digits - 1;
+	if (!n || (v->name->name[0] >= '0' && v->name->name[0] <= '9'))
+		return NULL;
+	return arena_strndup(a, v->name->name, n);
+}
+
+static const char *
+name_of(Printer *p, const Value *v)
+{
+	const char *base;
+	intptr_t count;
+
+	if (p->name[v->id])
+		return p->name[v->id];
+	base = base_name(p->g->arena, v);
+	if (!base)
+		return p->name[v->id] = arena_printf(p->g->arena, "%d", p->unnamed++);
+	count = (intptr_t)map_get(&p->seen, base);
+	map_put(&p->seen, base, (void *)(count + 1));
+	return p->name[v->id] = count ? arena_printf(p->g->arena, "%s.%d", base, (int)count) : base;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------ */
+
+static void
+print_attr(Printer *p, const Node *n, const Attr *a)
+{
+	const bool is_bool = a->kind == ATTR_VALUE && a->v.tag == RT_BOOL;
+
+	buf_printf(p->out, "%s=", a->name->name);
+	switch (a->kind) {
+	case ATTR_VALUE:
+		if (is_bool && n->nout == 1 && n->out[0]->type->kind == TYPE_BOOL)
+			buf_puts(p->out, a->v.u.i ? "1" : "0");
+		else
+			value_print(p->g->cx, a->v, p->out);
+		break;
+	case ATTR_TYPE:
+		buf_puts(p->out, type_print(p->g->cx, a->type));
+		break;
+	case ATTR_TYPES:
+		buf_puts(p->out, "[");
+		for (int i = 0; i < a->ntypes; i++)
+			buf_printf(p->out, "%s%s", i ? ", " : "", type_print(p->g->cx, a->types[i]));
+		buf_puts(p->out, "]");
+		break;
+	case ATTR_FUNCTION:
+		print_string(p->out, a->fn->name, (int64_t)strlen(a->fn->name));
+		break;
+	case ATTR_GRAPH:
+		break;
+	}
+}
+
+/* aten::add, prim::fork_0[...] */
+static void
+print_kind(Printer *p, const Node *n)
+{
+	const char *sep = "[";
+
+	buf_puts(p->out, n->kind->name);
+	for (int i = 0; i < n->attrs.n; i++)
+		if (n->attrs.at[i].kind == ATTR_GRAPH) {       /* there is one at most, Subgraph */
+			buf_printf(p->out, "_%d", (*p->nsub)++);
+			vec_push(p->g->arena, &p->pending, n);
+		}
+	for (int i = 0; i < n->attrs.n; i++) {
+		if (n->attrs.at[i].kind == ATTR_GRAPH)
+			continue;
+		buf_puts(p->out, sep);
+		print_attr(p, n, &n->attrs.at[i]);
+		sep = ", ";
+	}
+	if (*sep == ',')
+		buf_puts(p->out, "]");
+}
+
+static void
+print_values(Printer *p, Value *const *v, int n, bool typed, const char *sep)
+{
+	for (int i = 0; i < n; i++) {
+		buf_printf(p->out, "%s%%%s", i ? sep : "", name_of(p, v[i]));
+		if (typed)
+			buf_printf(p->out, " : %s", type_print(p->g->cx, v[i]->type));
+	}
+}
+
+static void
+print_place(Printer *p, const Node *n)
+{
+	if (p->places && n->at.src)
+		buf_printf(p->out, " # %s:%d:%d", n->at.src->name, range_line(n->at), range_column(n->at));
+}
+
+static void print_nodes(Printer *p, const Block *b, int indent);
+
+static void
+print_block(Printer *p, const Block *b, int index, int indent)
+{
+	buf_printf(p->out, "%*sblock%d(", indent, "", index);
+	print_values(p, b->param->out, b->param->nout, true, ", ");
+	buf_puts(p->out, "):\n");
+	print_nodes(p, b, indent + 2);
+	buf_printf(p->out, "%*s-> (", indent + 2, "");
+	print_values(p, b->ret->in, b->ret->nin, false, ", ");
+	buf_puts(p->out, ")\n");
+}
+
+static void
+print_node(Printer *p, const Node *n, int indent)
+{
+	buf_printf(p->out, "%*s", indent, "");
+	print_values(p, n->out, n->nout, true, ", ");
+	if (n->nout)
+		buf_puts(p->out, " = ");
+	print_kind(p, n);
+	buf_puts(p->out, "(");
+	print_values(p, n->in, n->nin, false, ", ");
+	buf_puts(p->out, ")");
+	print_place(p, n);
+	buf_puts(p->out, "\n");
+	for (int i = 0; i < n->nsub; i++)
+		print_block(p, n->sub[i], i, indent + 2);
+}
+
+static void
+print_nodes(Printer *p, const Block *b, int indent)
+{
+	for NODES(n, b)
+		print_node(p, n, indent);
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------------- */
+
+static Printer
+printer(Graph *g, Buf *out, bool places, int *nsub)
+{
+	return (Printer){ .g = g, .out = out, .name = new(g->arena, const char *, g->nvalue), .places = places,
+			  .seen = { .arena = g->arena }, .nsub = nsub };
+}
+
+static void
+print_graph(Graph *g, Buf *out, bool places, int *nsub)
+{
+	Printer p = printer(g, out, places, nsub);
+	int first;
+
+	buf_puts(out, "graph(");
+	print_values(&p, graph_inputs(g), graph_ninputs(g), true, ",\n      ");
+	buf_puts(out, "):\n");
+	first = *nsub;
+	print_nodes(&p, g->top, 2);
+	buf_puts(out, "  return (");
+	print_values(&p, g->top->ret->in, g->top->ret->nin, false, ", ");
+	buf_puts(out, ")\n");
+	for (int i = 0; i < p.pending.n; i++) {
+		const Node *n = p.pending.at[i];
+
+		buf_printf(out, "with %s_%d = ", n->kind->name, first + i);
+		print_graph(node_attr(n, "Subgraph")->g, out, places, nsub);
+	}
+}
+
+void
+graph_print(Graph *g, Buf *out, bool places)
+{
+	int nsub = 0;
+
+	print_graph(g, out, places, &nsub);
+}
+
+/* Names as in the print of the whole graph: what is before is printed to nowhere. */
+static Printer
+named_printer(Graph *g, Buf *out, int *nsub)
+{
+	Buf nowhere = {0};
+	Printer p = printer(g, &nowhere, false, nsub);
+
+	print_values(&p, graph_inputs(g), graph_ninputs(g), true, ", ");
+	print_nodes(&p, g->top, 0);
+	buf_free(&nowhere);
+	p.out = out;
+	return p;
+}
+
+void
+block_print(Block *b, Buf *out, int indent)
+{
+	int nsub = 0;
+	Printer p = named_printer(b->graph, out, &nsub);
+
+	print_block(&p, b, 0, indent);
+}
+
+void
+node_print(Node *n, Buf *out)
+{
+	int nsub = 0;
+	Printer p = named_printer(n->graph, out, &nsub);
+
+	print_node(&p, n, 0);
+}
