@@ -63,6 +63,17 @@ bool source_map_find(const struct SourceMap *, uint32_t offset, Range *original)
 
 /* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
 
+typedef enum TokKind {
+#define TOK(name, spelling, binary, binary_tree, unary, unary_tree) TOK_##name,
+#include "tok.def"
+#undef TOK
+	TOK_NKIND,
+} TokKind;
+
+typedef struct Tok { TokKind kind; uint32_t beg, end; } Tok;   /* bytes of the source */
+extern const char *const tok_names[TOK_NKIND];
+int lex(Cx *, const Source *, const Tok **);               /* all tokens, the last one EOF; returns how many */
+
 typedef enum TreeKind {
 #define TREE(name, children) TREE_##name,
 #include "tree.def"
@@ -82,6 +93,9 @@ struct Tree {
 	union { int64_t i; double f; } num;
 };
 extern const char *const tree_names[TREE_NKIND];
+Tree *tree_new(Cx *, TreeKind, Range, int n, ...);         /* n children, const Tree * each */
+Tree *tree_of(Cx *, TreeKind, Range, const Tree *const *kid, int n);
+Tree *tree_text(Cx *, TreeKind, Range, const char *text, int len);
 const Tree *parse_file(Cx *, const Source *);              /* LIST of DEF, CLASS, IMPORT and statements */
 const Tree *parse_expression(Cx *, const Source *);        /* one expression: types in pickle tags */
 void        tree_print(const Tree *, Buf *);               /* s-expression, for tests */

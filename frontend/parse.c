@@ -1,0 +1,934 @@
+/*
+ * Tokens to trees: a Pratt parser for expressions, recursive descent for statements.
+ *
+ * The grammar rule stands over each function.  Precedences are columns of tok.def.  A tree's range runs from its first
+ * token to its last, except that parentheses around an expression are not part of it, that a call covers its callee and
+ * not its arguments, and that a statement with a block covers its first line: what PyTorch underlines.
+ *
+ * Nesting is bounded by cx_enter; chains of binary and postfix operators are loops, so that only their trees are deep.
+ */
+#include "frontend.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef Vec(const Tree *) Trees;
+
+typedef struct Parser {
+	Cx           *cx;
+	const Source *src;
+	const Tok    *tok;         /* the current one */
+} Parser;
+
+static const struct Operator { uint8_t binary, binary_tree, unary, unary_tree; } operators[TOK_NKIND] = {
+#define TOK(name, spelling, binary, binary_tree, unary, unary_tree) \
+	{ binary, TREE_##binary_tree, unary, TREE_##unary_tree },
+#include "tok.def"
+#undef TOK
+};
+
+static const Tree *parse_expr(Parser *, int prec);
+static const Tree *parse_block(Parser *);
+
+/* ---- tokens and ranges --------------------------------------------------------------------------- */
+
+static Range
+tok_range(const Parser *p)
+{
+	return (Range){ p->src, p->tok->beg, p->tok->end };
+}
+
+/* From beg to the end of the token before the current one. */
+static Range
+range_from(const Parser *p, uint32_t beg)
+{
+	return (Range){ p->src, beg, p->tok[-1].end };
+}
+
+static Range
+join(Range a, Range b)
+{
+	return (Range){ a.src, a.beg, b.end };
+}
+
+RT_NORETURN static void
+unexpected(Parser *p, const char *wanted)
+{
+	fail(p->cx, tok_range(p), "expected %s but found '%s' here", wanted, tok_names[p->tok->kind]);
+}
+
+static bool
+at(const Parser *p, TokKind kind)
+{
+	return p->tok->kind == kind;
+}
+
+static bool
+accept(Parser *p, TokKind kind)
+{
+	if (!at(p, kind))
+		return false;
+	p->tok++;
+	return true;
+}
+
+static const Tok *
+expect(Parser *p, TokKind kind)
+{
+	if (!at(p, kind))
+		unexpected(p, tok_names[kind]);
+	return p->tok++;
+}
+
+static const Tree *
+list(Parser *p, Trees *v, Range where)
+{
+	return tree_of(p->cx, TREE_LIST, where, v->at, v->n);
+}
+
+static void
+push(Parser *p, Trees *v, const Tree *t)
+{
+	vec_push(p->cx->arena, v, t);
+}
+
+/* IDENT */
+static const Tree *
+parse_ident(Parser *p)
+{
+	const Tok *t = expect(p, TOK_IDENT);
+
+	return tree_text(p->cx, TREE_IDENT, range_from(p, t->beg), p->src->text + t->beg, (int)(t->end - t->beg));
+}
+
+/* ---- literals ------------------------------------------------------------------------------------- */
+
+static bool
+is_hex(const char *s)
+{
+	return s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+}
+
+/* NUMBER, or - NUMBER when beg is the sign: an integer is folded with its sign before its range is checked. */
+static const Tree *
+parse_number(Parser *p, uint32_t beg, bool negative)
+{
+	const Tok *t = expect(p, TOK_NUMBER);
+	Range where = range_from(p, beg);
+	int n = (int)(t->end - t->beg);
+	const char *text = arena_printf(p->cx->arena, "%s%.*s", negative ? "-" : "", n, p->src->text + t->beg);
+	bool imaginary = p->src->text[t->end - 1] == 'j';
+	bool floating = strpbrk(text, is_hex(text + negative) ? ".pP" : ".eE");
+	Tree *r = tree_of(p->cx, imaginary ? TREE_IMAG : floating ? TREE_FLOAT : TREE_INT, where, 0, 0);
+	char *end;
+
+	if (imaginary || floating) {
+		r->num.f = strtod(text, &end);
+		return r;
+	}
+	errno = 0;
+	r->num.i = strtoll(text, &end, 0);
+	if (errno == ERANGE)
+		fail(p->cx, where, "integral constant out of range");
+	if (*end)
+		fail(p->cx, where, "this is not a number");
+	return r;
+}
+
+static bool
+is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* The character after a backslash at *s; *s is moved behind the escape. */
+static char
+escaped(Parser *p, const char **s, const char *end)
+{
+	static const char letter[] = "\\'\"abfnvt\n", meaning[] = "\\'\"\a\b\f\n\v\t\n";
+	const char *c = *s < end && **s ? strchr(letter, **s) : 0;
+	uint32_t beg = (uint32_t)(*s - p->src->text) - 1;
+	int code;
+
+	if (c) {
+		(*s)++;
+		return meaning[c - letter];
+	}
+	if (**s == 'x' || **s == 'u' || **s == 'U')
+		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "unsupported hex specifier");
+	if (end - *s < 3 || !is_octal((*s)[0]) || !is_octal((*s)[1]) || !is_octal((*s)[2]))
+		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "ill formed octal specifier");
+	code = ((*s)[0] - '0') * 64 + ((*s)[1] - '0') * 8 + (*s)[2] - '0';
+	if (code > 255)
+		fail(p->cx, (Range){ p->src, beg, beg + 4 }, "ill formed octal specifier");
+	*s += 3;
+	return (char)code;
+}
+
+/* The contents of one STRING token, appended to out. */
+static void
+add_string(Parser *p, const Tok *t, char *out, int *n)
+{
+	const char *s = p->src->text + t->beg, *end = p->src->text + t->end;
+	int quotes = end - s >= 6 && s[1] == s[0] && s[2] == s[0] ? 3 : 1;
+
+	s += quotes;
+	end -= quotes;
+	while (s < end) {
+		if (*s == '\\') {
+			s++;
+			out[(*n)++] = escaped(p, &s, end);
+		} else {
+			out[(*n)++] = *s++;
+		}
+	}
+}
+
+/* STRING { STRING } */
+static const Tree *
+parse_strings(Parser *p)
+{
+	const Tok *first = p->tok, *t;
+	char *out;
+	int n = 0;
+
+	while (at(p, TOK_STRING))
+		p->tok++;
+	out = new(p->cx->arena, char, p->tok[-1].end - first->beg);
+	for (t = first; t < p->tok; t++)
+		add_string(p, t, out, &n);
+	return tree_text(p->cx, TREE_STRING, range_from(p, first->beg), out, n);
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------- */
+
+/* exprs := expr { "," expr } [","] until end; whether there was a comma */
+static bool
+parse_until(Parser *p, TokKind end, Trees *v)
+{
+	bool comma = false;
+
+	while (!at(p, end)) {
+		push(p, v, parse_expr(p, 0));
+		if (!accept(p, TOK_COMMA))
+			break;
+		comma = true;
+	}
+	expect(p, end);
+	return comma;
+}
+
+/* "(" [exprs] ")": a comma, or nothing at all, makes a tuple */
+static const Tree *
+parse_paren(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_LPAREN)->beg;
+	Trees v = { 0 };
+	bool comma = parse_until(p, TOK_RPAREN, &v);
+	Range where = range_from(p, beg);
+
+	if (v.n == 1 && !comma)
+		return v.at[0];
+	return tree_new(p->cx, TREE_TUPLE, where, 1, list(p, &v, where));
+}
+
+/* "for" lhs "in" expr: the rest of a comprehension */
+static void
+parse_comp_for(Parser *p, const Tree **target, const Tree **iterable)
+{
+	Trees v = { 0 };
+	uint32_t beg;
+
+	expect(p, TOK_FOR);
+	beg = p->tok->beg;
+	do {
+		if (at(p, TOK_IN))
+			break;
+		push(p, &v, parse_expr(p, operators[TOK_IN].binary));
+	} while (accept(p, TOK_COMMA));
+	*target = v.n == 1 && p->tok[-1].kind != TOK_COMMA
+		? v.at[0] : tree_new(p->cx, TREE_TUPLE, range_from(p, beg), 1, list(p, &v, range_from(p, beg)));
+	expect(p, TOK_IN);
+	*iterable = parse_expr(p, 0);
+}
+
+/* list := "[" [exprs] "]" | "[" expr "for" lhs "in" expr "]" */
+static const Tree *
+parse_list(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_LBRACKET)->beg;
+	const Tree *target, *iterable;
+	Trees v = { 0 };
+
+	if (!at(p, TOK_RBRACKET)) {
+		push(p, &v, parse_expr(p, 0));
+		if (at(p, TOK_FOR)) {
+			parse_comp_for(p, &target, &iterable);
+			expect(p, TOK_RBRACKET);
+			return tree_new(p->cx, TREE_LIST_COMP, range_from(p, beg), 3, v.at[0], target, iterable);
+		}
+		if (accept(p, TOK_COMMA))
+			parse_until(p, TOK_RBRACKET, &v);
+		else
+			expect(p, TOK_RBRACKET);
+	} else {
+		expect(p, TOK_RBRACKET);
+	}
+	return tree_new(p->cx, TREE_LIST_LITERAL, range_from(p, beg), 1, list(p, &v, range_from(p, beg)));
+}
+
+/* dict := "{" [k ":" v { "," k ":" v }] "}" | "{" k ":" v "for" lhs "in" expr "}" */
+static const Tree *
+parse_dict(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_LBRACE)->beg;
+	const Tree *target, *iterable;
+	Trees keys = { 0 }, values = { 0 };
+
+	while (!at(p, TOK_RBRACE)) {
+		push(p, &keys, parse_expr(p, 0));
+		expect(p, TOK_COLON);
+		push(p, &values, parse_expr(p, 0));
+		if (at(p, TOK_FOR) && keys.n == 1) {
+			parse_comp_for(p, &target, &iterable);
+			expect(p, TOK_RBRACE);
+			return tree_new(p->cx, TREE_DICT_COMP, range_from(p, beg), 4, keys.at[0], values.at[0], target,
+			                iterable);
+		}
+		if (!accept(p, TOK_COMMA))
+			break;
+	}
+	expect(p, TOK_RBRACE);
+	return tree_new(p->cx, TREE_DICT_LITERAL, range_from(p, beg), 2, list(p, &keys, range_from(p, beg)),
+	                list(p, &values, range_from(p, beg)));
+}
+
+static const Tree *
+parse_leaf(Parser *p, TreeKind kind)
+{
+	p->tok++;
+	return tree_of(p->cx, kind, range_from(p, p->tok[-1].beg), 0, 0);
+}
+
+/* primary := NUMBER | STRING+ | True | False | None | "..." | IDENT | "(" [exprs] ")" | list | dict */
+static const Tree *
+parse_primary(Parser *p)
+{
+	const Tree *name;
+
+	switch (p->tok->kind) {
+	case TOK_NUMBER:   return parse_number(p, p->tok->beg, false);
+	case TOK_STRING:   return parse_strings(p);
+	case TOK_TRUE:     return parse_leaf(p, TREE_TRUE);
+	case TOK_FALSE:    return parse_leaf(p, TREE_FALSE);
+	case TOK_NONE:     return parse_leaf(p, TREE_NONE);
+	case TOK_DOTS:
+	case TOK_ELLIPSIS: return parse_leaf(p, TREE_DOTS);
+	case TOK_LPAREN:   return parse_paren(p);
+	case TOK_LBRACKET: return parse_list(p);
+	case TOK_LBRACE:   return parse_dict(p);
+	default:
+		name = parse_ident(p);
+		return tree_new(p->cx, TREE_VAR, name->at, 1, name);
+	}
+}
+
+/* args := "(" { expr | IDENT "=" expr | "*" expr } ")" */
+static const Tree *
+parse_call(Parser *p, const Tree *callee)
+{
+	Trees args = { 0 }, keywords = { 0 };
+	uint32_t beg = expect(p, TOK_LPAREN)->beg;
+	Range where;
+
+	while (!at(p, TOK_RPAREN)) {
+		if (at(p, TOK_IDENT) && p->tok[1].kind == TOK_ASSIGN) {
+			const Tree *name = parse_ident(p), *value;
+
+			expect(p, TOK_ASSIGN);
+			value = parse_expr(p, 0);
+			push(p, &keywords, tree_new(p->cx, TREE_KEYWORD, join(name->at, value->at), 2, name, value));
+		} else {
+			push(p, &args, parse_expr(p, 0));
+		}
+		if (!accept(p, TOK_COMMA))
+			break;
+	}
+	expect(p, TOK_RPAREN);
+	where = range_from(p, beg);
+	return tree_new(p->cx, TREE_CALL, callee->at, 3, callee, list(p, &args, where), list(p, &keywords, where));
+}
+
+static bool
+at_subscript_end(const Parser *p)
+{
+	return at(p, TOK_COLON) || at(p, TOK_COMMA) || at(p, TOK_RBRACKET);
+}
+
+/* index := expr | [expr] ":" [expr] [":" [expr]] */
+static const Tree *
+parse_index(Parser *p)
+{
+	const Tree *part[3] = { 0 };
+	uint32_t beg = p->tok->beg;
+
+	if (!at(p, TOK_COLON)) {
+		part[0] = parse_expr(p, 0);
+		if (!at(p, TOK_COLON))
+			return part[0];
+	}
+	for (int i = 1; i < 3 && accept(p, TOK_COLON); i++)
+		if (!at_subscript_end(p))
+			part[i] = parse_expr(p, 0);
+	return tree_new(p->cx, TREE_SLICE, range_from(p, beg), 3, part[0], part[1], part[2]);
+}
+
+/* "[" index { "," index } "]" */
+static const Tree *
+parse_subscript(Parser *p, const Tree *value)
+{
+	Trees v = { 0 };
+	uint32_t beg = expect(p, TOK_LBRACKET)->beg;
+
+	do {
+		if (at(p, TOK_RBRACKET))
+			break;
+		push(p, &v, parse_index(p));
+	} while (accept(p, TOK_COMMA));
+	expect(p, TOK_RBRACKET);
+	return tree_new(p->cx, TREE_SUBSCRIPT, range_from(p, value->at.beg), 2, value,
+	                list(p, &v, range_from(p, beg)));
+}
+
+/* postfix := primary { "." IDENT | args | "[" index { "," index } "]" } */
+static const Tree *
+parse_postfix(Parser *p)
+{
+	const Tree *t = parse_primary(p);
+
+	for (;;) {
+		if (accept(p, TOK_DOT)) {
+			const Tree *name = parse_ident(p);
+
+			t = tree_new(p->cx, TREE_ATTR, join(t->at, name->at), 2, t, name);
+		} else if (at(p, TOK_LPAREN)) {
+			t = parse_call(p, t);
+		} else if (at(p, TOK_LBRACKET)) {
+			t = parse_subscript(p, t);
+		} else {
+			return t;
+		}
+	}
+}
+
+/* A sign before a number becomes part of it, but not that of -2 ** 2. */
+static const Tree *
+fold_minus(Parser *p, Range where, const Tree *t)
+{
+	Tree *r;
+
+	if ((t->kind != TREE_INT || t->num.i == INT64_MIN) && t->kind != TREE_FLOAT && t->kind != TREE_IMAG)
+		return tree_new(p->cx, TREE_NEG, where, 1, t);
+	r = tree_of(p->cx, t->kind, where, 0, 0);
+	if (t->kind == TREE_INT)
+		r->num.i = -t->num.i;
+	else
+		r->num.f = -t->num.f;
+	return r;
+}
+
+/* unary := ("-" | "~" | "not" | "*") expr | postfix */
+static const Tree *
+parse_unary(Parser *p)
+{
+	const struct Operator *op = &operators[p->tok->kind];
+	uint32_t beg = p->tok->beg;
+	const Tree *t;
+
+	if (!op->unary)
+		return parse_postfix(p);
+	if (at(p, TOK_SUB) && p->tok[1].kind == TOK_NUMBER && p->tok[2].kind != TOK_POW) {
+		p->tok++;
+		return parse_number(p, beg, true);
+	}
+	p->tok++;
+	t = parse_expr(p, op->unary);
+	if (op->unary_tree == TREE_NEG)
+		return fold_minus(p, range_from(p, beg), t);
+	return tree_new(p->cx, (TreeKind)op->unary_tree, range_from(p, beg), 1, t);
+}
+
+/* then "if" condition "else" expr */
+static const Tree *
+parse_ternary(Parser *p, const Tree *then, int prec)
+{
+	const Tree *condition = parse_expr(p, 0), *other;
+
+	expect(p, TOK_ELSE);
+	other = parse_expr(p, prec - 1);
+	return tree_new(p->cx, TREE_TERNARY, join(then->at, other->at), 3, condition, then, other);
+}
+
+/* expr := unary { operator of a higher precedence than prec, expr } */
+static const Tree *
+parse_expr(Parser *p, int prec)
+{
+	const Tree *left, *right;
+
+	cx_enter(p->cx, tok_range(p));
+	left = parse_unary(p);
+	for (;;) {
+		TokKind kind = p->tok->kind;
+		const struct Operator *op = &operators[kind];
+
+		if (op->binary <= prec)
+			break;
+		p->tok++;
+		if (kind == TOK_IF) {
+			left = parse_ternary(p, left, op->binary);
+		} else {
+			right = parse_expr(p, kind == TOK_POW ? op->binary - 1 : op->binary);
+			left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left, right);
+		}
+	}
+	cx_leave(p->cx);
+	return left;
+}
+
+static bool
+at_exprs_end(const Parser *p)
+{
+	return at(p, TOK_NEWLINE) || at(p, TOK_ASSIGN) || at(p, TOK_COLON) || at(p, TOK_EOF) || at(p, TOK_IN);
+}
+
+/* exprs := expr { "," expr } [","], each of a higher precedence than prec; a comma makes a tuple */
+static const Tree *
+parse_exprs(Parser *p, int prec)
+{
+	const Tree *first = parse_expr(p, prec);
+	Trees v = { 0 };
+	Range where;
+
+	if (!at(p, TOK_COMMA))
+		return first;
+	push(p, &v, first);
+	while (accept(p, TOK_COMMA) && !at_exprs_end(p))
+		push(p, &v, parse_expr(p, prec));
+	where = range_from(p, first->at.beg);
+	return tree_new(p->cx, TREE_TUPLE, where, 1, list(p, &v, where));
+}
+
+/* ---- statements -------------------------------------------------------------------------------------- */
+
+/* augop := "+=" | "-=" | ...; LIST: none */
+static TreeKind
+aug_operator(TokKind kind)
+{
+	if ((kind >= TOK_SHL_EQ && kind <= TOK_POW_EQ) || (kind >= TOK_ADD_EQ && kind <= TOK_XOR_EQ))
+		return (TreeKind)operators[kind].binary_tree;
+	return TREE_LIST;
+}
+
+/* { "=" exprs } after the first target or value */
+static const Tree *
+parse_assign(Parser *p, const Tree *first, const Tree *type)
+{
+	const Tree *value = 0;
+	Trees targets = { 0 };
+	Range where;
+
+	push(p, &targets, first);
+	while (accept(p, TOK_ASSIGN)) {
+		if (value)
+			push(p, &targets, value);
+		value = parse_exprs(p, 0);
+	}
+	where = range_from(p, first->at.beg);
+	return tree_new(p->cx, TREE_ASSIGN, where, 3, list(p, &targets, first->at), value, type);
+}
+
+/* simple := exprs | target ":" type ["=" exprs] | exprs { "=" exprs } | expr augop exprs; then NEWLINE */
+static const Tree *
+parse_simple(Parser *p)
+{
+	const Tree *first = parse_exprs(p, 0), *t;
+	TreeKind op = aug_operator(p->tok->kind);
+
+	if (op != TREE_LIST) {
+		const Tree *value;
+		Tree *aug;
+
+		p->tok++;
+		value = parse_exprs(p, 0);
+		aug = tree_new(p->cx, TREE_AUG_ASSIGN, join(first->at, value->at), 2, first, value);
+		aug->op = op;
+		t = aug;
+	} else if (accept(p, TOK_COLON)) {
+		const Tree *type = parse_expr(p, 0);
+
+		t = parse_assign(p, first, type);
+	} else if (at(p, TOK_ASSIGN)) {
+		t = parse_assign(p, first, 0);
+	} else {
+		t = tree_new(p->cx, TREE_EXPR_STMT, first->at, 1, first);
+	}
+	expect(p, TOK_NEWLINE);
+	return t;
+}
+
+static const Tree *
+empty_list(Parser *p)
+{
+	return tree_of(p->cx, TREE_LIST, range_from(p, p->tok[-1].beg), 0, 0);
+}
+
+/* else := "elif" expr ":" block else | "else" ":" block | nothing */
+static const Tree *
+parse_else(Parser *p)
+{
+	uint32_t beg = p->tok->beg;
+
+	if (accept(p, TOK_ELIF)) {
+		const Tree *condition, *then, *other, *t;
+		Range where;
+
+		cx_enter(p->cx, tok_range(p));
+		condition = parse_expr(p, 0);
+		where = range_from(p, beg);
+		expect(p, TOK_COLON);
+		then = parse_block(p);
+		other = parse_else(p);
+		t = tree_new(p->cx, TREE_IF, where, 3, condition, then, other);
+		cx_leave(p->cx);
+		return tree_new(p->cx, TREE_LIST, where, 1, t);
+	}
+	if (!accept(p, TOK_ELSE))
+		return empty_list(p);
+	expect(p, TOK_COLON);
+	return parse_block(p);
+}
+
+/* if := "if" expr ":" block else */
+static const Tree *
+parse_if(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_IF)->beg;
+	const Tree *condition = parse_expr(p, 0), *then;
+	Range where = range_from(p, beg);
+
+	expect(p, TOK_COLON);
+	then = parse_block(p);
+	return tree_new(p->cx, TREE_IF, where, 3, condition, then, parse_else(p));
+}
+
+/* while := "while" expr ":" block */
+static const Tree *
+parse_while(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_WHILE)->beg;
+	const Tree *condition = parse_expr(p, 0);
+	Range where = range_from(p, beg);
+
+	expect(p, TOK_COLON);
+	return tree_new(p->cx, TREE_WHILE, where, 2, condition, parse_block(p));
+}
+
+/* for := "for" lhs { "," lhs } "in" expr { "," expr } ":" block */
+static const Tree *
+parse_for(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_FOR)->beg;
+	const Tree *target = parse_exprs(p, operators[TOK_IN].binary), *iterable;
+	Range where;
+
+	expect(p, TOK_IN);
+	iterable = parse_exprs(p, 0);
+	where = range_from(p, beg);
+	expect(p, TOK_COLON);
+	return tree_new(p->cx, TREE_FOR, where, 3, target, iterable, parse_block(p));
+}
+
+/* with := "with" expr ["as" IDENT] { "," expr ["as" IDENT] } ":" block */
+static const Tree *
+parse_with(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_WITH)->beg;
+	Trees items = { 0 };
+	Range where;
+
+	do {
+		const Tree *value = parse_expr(p, 0);
+		const Tree *name = accept(p, TOK_AS) ? parse_ident(p) : 0;
+
+		push(p, &items, tree_new(p->cx, TREE_WITH_ITEM, range_from(p, value->at.beg), 2, value, name));
+	} while (accept(p, TOK_COMMA));
+	where = range_from(p, beg);
+	expect(p, TOK_COLON);
+	return tree_new(p->cx, TREE_WITH, where, 2, list(p, &items, where), parse_block(p));
+}
+
+/* param := IDENT [":" expr] ["=" expr] */
+static const Tree *
+parse_param(Parser *p, bool keyword_only)
+{
+	const Tree *name = parse_ident(p), *type = 0, *deflt = 0;
+	Tree *t;
+
+	if (accept(p, TOK_COLON))
+		type = parse_expr(p, 0);
+	if (accept(p, TOK_ASSIGN))
+		deflt = parse_expr(p, 0);
+	t = tree_new(p->cx, TREE_PARAM, range_from(p, name->at.beg), 3, name, type, deflt);
+	t->op = keyword_only;
+	return t;
+}
+
+/* params := "(" [ (param | "*") { "," (param | "*") } ] ")" */
+static void
+parse_params(Parser *p, Trees *v)
+{
+	bool keyword_only = false;
+
+	expect(p, TOK_LPAREN);
+	while (!at(p, TOK_RPAREN)) {
+		if (at(p, TOK_MUL) && p->tok[1].kind != TOK_IDENT) {
+			if (keyword_only)
+				fail(p->cx, tok_range(p), "only one '*' can separate keyword-only arguments");
+			p->tok++;
+			keyword_only = true;
+		} else {
+			push(p, v, parse_param(p, keyword_only));
+		}
+		if (!accept(p, TOK_COMMA))
+			break;
+	}
+	expect(p, TOK_RPAREN);
+}
+
+/* type comment := "# type:" "(" [exprs] ")" "->" expr: the types of all parameters, or of all but the first */
+static const Tree *
+parse_type_comment(Parser *p, Trees *params)
+{
+	Trees types = { 0 };
+	Range where;
+	int skip;
+
+	expect(p, TOK_TYPE_COMMENT);
+	where = tok_range(p);
+	expect(p, TOK_LPAREN);
+	parse_until(p, TOK_RPAREN, &types);
+	skip = params->n - types.n;
+	if (skip != 0 && skip != 1)
+		fail(p->cx, range_from(p, where.beg), "type annotations for %d parameters, but there are %d", types.n,
+		     params->n);
+	for (int i = 0; i < types.n; i++) {
+		const Tree *old = params->at[i + skip];
+		Tree *t = tree_new(p->cx, TREE_PARAM, old->at, 3, old->kid[0], types.at[i], old->kid[2]);
+
+		t->op = old->op;
+		params->at[i + skip] = t;
+	}
+	expect(p, TOK_ARROW);
+	return parse_expr(p, 0);
+}
+
+static const Tree *parse_stmt(Parser *);
+
+/* stmt { stmt } DEDENT */
+static const Tree *
+parse_stmts(Parser *p)
+{
+	uint32_t beg = p->tok->beg;
+	Trees v = { 0 };
+
+	do
+		push(p, &v, parse_stmt(p));
+	while (!at(p, TOK_DEDENT));
+	expect(p, TOK_DEDENT);
+	return list(p, &v, (Range){ p->src, beg, vec_last(&v)->at.end });
+}
+
+/* block := INDENT stmt { stmt } DEDENT */
+static const Tree *
+parse_block(Parser *p)
+{
+	expect(p, TOK_INDENT);
+	return parse_stmts(p);
+}
+
+/* def := "def" IDENT params ["->" expr] ":" ( [type comment] INDENT [type comment NEWLINE] stmts | stmt ) */
+static const Tree *
+parse_def(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_DEF)->beg;
+	const Tree *name = parse_ident(p), *result = 0, *body;
+	Trees params = { 0 };
+	Range where;
+
+	parse_params(p, &params);
+	if (accept(p, TOK_ARROW))
+		result = parse_expr(p, 0);
+	where = range_from(p, beg);
+	expect(p, TOK_COLON);
+	if (at(p, TOK_TYPE_COMMENT))
+		result = parse_type_comment(p, &params);
+	if (accept(p, TOK_INDENT)) {
+		if (at(p, TOK_TYPE_COMMENT)) {
+			result = parse_type_comment(p, &params);
+			expect(p, TOK_NEWLINE);
+		}
+		body = parse_stmts(p);
+	} else {
+		body = parse_stmt(p);
+		body = tree_new(p->cx, TREE_LIST, body->at, 1, body);
+	}
+	return tree_new(p->cx, TREE_DEF, where, 4, name, list(p, &params, where), result, body);
+}
+
+/* class := "class" IDENT ["(" expr ")"] ":" block */
+static const Tree *
+parse_class(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_CLASS)->beg;
+	const Tree *name = parse_ident(p), *base = 0;
+	Range where;
+
+	if (accept(p, TOK_LPAREN)) {
+		if (!at(p, TOK_RPAREN))
+			base = parse_expr(p, 0);
+		expect(p, TOK_RPAREN);
+	}
+	where = range_from(p, beg);
+	expect(p, TOK_COLON);
+	return tree_new(p->cx, TREE_CLASS, where, 3, name, base, parse_block(p));
+}
+
+/* "return" [exprs] | "raise" [expr] */
+static const Tree *
+parse_optional_value(Parser *p, TreeKind kind)
+{
+	uint32_t beg = p->tok++->beg;
+	const Tree *value = at(p, TOK_NEWLINE) ? 0 : parse_exprs(p, 0);
+	const Tree *t = tree_new(p->cx, kind, range_from(p, beg), 1, value);
+
+	expect(p, TOK_NEWLINE);
+	return t;
+}
+
+/* "assert" expr ["," expr] */
+static const Tree *
+parse_assert(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_ASSERT)->beg;
+	const Tree *condition = parse_expr(p, 0);
+	const Tree *message = accept(p, TOK_COMMA) ? parse_expr(p, 0) : 0;
+	const Tree *t = tree_new(p->cx, TREE_ASSERT, range_from(p, beg), 2, condition, message);
+
+	expect(p, TOK_NEWLINE);
+	return t;
+}
+
+/* "del" expr { "," expr } */
+static const Tree *
+parse_delete(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_DEL)->beg;
+	Trees v = { 0 };
+	Range where;
+
+	do
+		push(p, &v, parse_expr(p, 0));
+	while (accept(p, TOK_COMMA));
+	where = range_from(p, beg);
+	expect(p, TOK_NEWLINE);
+	return tree_new(p->cx, TREE_DELETE, where, 1, list(p, &v, where));
+}
+
+/* "import" ... NEWLINE: only old files have them, and they say nothing */
+static const Tree *
+parse_import(Parser *p)
+{
+	uint32_t beg = expect(p, TOK_IMPORT)->beg;
+	const Tree *t;
+
+	while (!at(p, TOK_NEWLINE) && !at(p, TOK_EOF))
+		p->tok++;
+	t = tree_of(p->cx, TREE_IMPORT, range_from(p, beg), 0, 0);
+	expect(p, TOK_NEWLINE);
+	return t;
+}
+
+static const Tree *
+parse_word(Parser *p, TreeKind kind)
+{
+	const Tree *t = parse_leaf(p, kind);
+
+	expect(p, TOK_NEWLINE);
+	return t;
+}
+
+/* stmt := if | while | for | with | def | class | return | raise | assert | break | continue | pass | del | import
+ *       | simple */
+static const Tree *
+parse_stmt(Parser *p)
+{
+	const Tree *t;
+
+	cx_enter(p->cx, tok_range(p));
+	switch (p->tok->kind) {
+	case TOK_IF:       t = parse_if(p); break;
+	case TOK_WHILE:    t = parse_while(p); break;
+	case TOK_FOR:      t = parse_for(p); break;
+	case TOK_WITH:     t = parse_with(p); break;
+	case TOK_DEF:      t = parse_def(p); break;
+	case TOK_CLASS:    t = parse_class(p); break;
+	case TOK_RETURN:   t = parse_optional_value(p, TREE_RETURN); break;
+	case TOK_RAISE:    t = parse_optional_value(p, TREE_RAISE); break;
+	case TOK_ASSERT:   t = parse_assert(p); break;
+	case TOK_BREAK:    t = parse_word(p, TREE_BREAK); break;
+	case TOK_CONTINUE: t = parse_word(p, TREE_CONTINUE); break;
+	case TOK_PASS:     t = parse_word(p, TREE_PASS); break;
+	case TOK_DEL:      t = parse_delete(p); break;
+	case TOK_IMPORT:   t = parse_import(p); break;
+	case TOK_GLOBAL:   fail(p->cx, tok_range(p), "global variables are not supported");
+	default:           t = parse_simple(p); break;
+	}
+	cx_leave(p->cx);
+	return t;
+}
+
+/* ---- doors --------------------------------------------------------------------------------------------- */
+
+static Parser
+parser(Cx *cx, const Source *src)
+{
+	Parser p = { .cx = cx, .src = src };
+
+	lex(cx, src, &p.tok);
+	return p;
+}
+
+/* file := { stmt } EOF */
+const Tree *
+parse_file(Cx *cx, const Source *src)
+{
+	Parser p = parser(cx, src);
+	Trees v = { 0 };
+
+	while (!at(&p, TOK_EOF))
+		push(&p, &v, parse_stmt(&p));
+	return list(&p, &v, (Range){ src, 0, (uint32_t)src->n });
+}
+
+const Tree *
+parse_expression(Cx *cx, const Source *src)
+{
+	Parser p = parser(cx, src);
+	const Tree *t = parse_expr(&p, 0);
+
+	accept(&p, TOK_NEWLINE);
+	if (!at(&p, TOK_EOF))
+		unexpected(&p, "the end");
+	return t;
+}
