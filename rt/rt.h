@@ -96,6 +96,8 @@ extern const RtType rt_type_any, rt_type_none, rt_type_tensor, rt_type_int, rt_t
 	rt_type_any_list, rt_type_any_tuple, rt_type_any_class, rt_type_any_enum,
 	rt_type_list_int, rt_type_list_float, rt_type_list_bool, rt_type_list_str, rt_type_list_tensor;
 bool rt_type_equal(const RtType *, const RtType *);            /* structural; classes by name */
+struct Buf;
+void rt_type_print(struct Buf *, const RtType *);              /* as Python: List[int], Optional[Tensor] */
 
 /* ---- ivalue.c ------------------------------------------------------------------------------------ */
 
@@ -155,6 +157,15 @@ static inline IValue rt_of(RtTensor *t)   { return rt_ref(RT_TENSOR, t); }      
 static inline bool   rt_is_none(IValue v) { return v.tag == RT_NONE; }
 static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
 
+/* Counting; a target without threads (tcc) counts plainly. */
+#if defined __GNUC__ && !defined __TINYC__
+static inline void rt_count_up(RtHead *h)   { __atomic_fetch_add(&h->refs, 1, __ATOMIC_RELAXED); }
+static inline bool rt_count_down(RtHead *h) { return __atomic_fetch_sub(&h->refs, 1, __ATOMIC_ACQ_REL) == 1; }   /* the last one? */
+#else
+static inline void rt_count_up(RtHead *h)   { h->refs++; }
+static inline bool rt_count_down(RtHead *h) { return --h->refs == 0; }
+#endif
+
 IValue rt_retain(IValue);                 /* the same value, counted once more */
 void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
 void   rt_assign(IValue *place, IValue v);    /* takes v, releases what was there */
@@ -184,9 +195,10 @@ uint64_t  rt_hash(IValue);
 struct RtStorage {
 	RtHead  h;
 	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all) */
-	bool    readonly;        /* weights: a write makes a private copy first, or is our bug */
+	bool    readonly;        /* weights: rt_writable makes a private copy first */
 	int64_t bytes;
 	char   *data;
+	struct RtAccount *account;   /* where its heap bytes are counted, or null */
 };
 enum { RT_HEAP, RT_BORROWED, RT_META };
 
@@ -241,6 +253,7 @@ void      rt_tensor_release(RtTensor *);
 int       rt_tensor_set_geometry(RtCx *, RtTensor *, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* in place: resize_, squeeze_ */
 int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                         /* set_, data; takes nothing */
 int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);            /* contiguous; storage grows */
+/* copy.c */
 RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                               /* 0-d */
 RtTensor *rt_wrapped(RtCx *, IValue number);              /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
 RtTensor *rt_contiguous(RtCx *, RtTensor *);              /* a reference to the same when it is */
@@ -250,6 +263,8 @@ int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts an
 int       rt_fill(RtCx *, RtTensor *, IValue number);
 bool      rt_overlaps_itself(const RtTensor *);           /* two indices, one address: not to be written to */
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);
+int       rt_writable(RtCx *, RtTensor *);                 /* before a write in place: read-only storage becomes a private copy */
+void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* of empty_like, clone, to with preserve_format */
 RtStorage *rt_storage_new(RtCx *, int64_t bytes);         /* heap, aligned to 64; meta while cx->meta */
 RtStorage *rt_storage_over(RtCx *, const void *data, int64_t bytes, bool readonly);
 void      rt_storage_release(RtStorage *);
@@ -269,6 +284,8 @@ typedef struct RtGenerator {                  /* mt19937 and the cached normal: 
 	bool     has_normal;
 	double   normal;
 } RtGenerator;
+
+typedef struct RtAccount { RtHead h; int64_t bytes; } RtAccount;   /* heap bytes of tensors alive; outlives the cx that counts */
 
 typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned memory for a result */
 
@@ -295,7 +312,8 @@ struct RtCx {
 	void    *probe_arg;
 	int64_t  steps;          /* instructions left before "step limit"; < 0: no limit */
 	int64_t  deadline;       /* nanoseconds of the monotonic clock; 0: none */
-	int64_t  memory, memory_limit;   /* heap bytes of tensors alive, most allowed (0: no limit) */
+	RtAccount *account;
+	int64_t  memory_limit;   /* most heap bytes of tensors alive at once; 0: no limit */
 	void    *arena;          /* planned memory of the specialization that runs */
 	void    *instance;       /* state of the model: emitted programs */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
@@ -355,6 +373,7 @@ typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
 int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
 RtFuture *rt_future_done(RtCx *, IValue v);                /* takes v */
+IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */

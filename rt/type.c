@@ -1,6 +1,7 @@
-/* rt/type.c - types of values at run time: the basic ones, and when two are equal
+/* rt/type.c - types of values at run time: the basic ones, when two are equal, how they print
  */
 #include "rt.h"
+#include "base.h"
 
 #include <string.h>
 
@@ -55,4 +56,52 @@ bool
 rt_type_equal(const RtType *a, const RtType *b)
 {
 	return equal(a, b, 0);
+}
+
+static void
+print_parts(struct Buf *b, const char *head, const RtType *t, int depth);
+
+static void
+print(struct Buf *b, const RtType *t, int depth)
+{
+	static const char *const name[TYPE_NKIND] = {
+		[TYPE_ANY] = "Any", [TYPE_NONE] = "NoneType", [TYPE_TENSOR] = "Tensor", [TYPE_INT] = "int",
+		[TYPE_FLOAT] = "float", [TYPE_BOOL] = "bool", [TYPE_COMPLEX] = "complex", [TYPE_NUMBER] = "number",
+		[TYPE_STR] = "str", [TYPE_DEVICE] = "Device", [TYPE_GENERATOR] = "Generator", [TYPE_STORAGE] = "Storage",
+		[TYPE_STREAM] = "Stream", [TYPE_LIST] = "List", [TYPE_DICT] = "Dict", [TYPE_OPTIONAL] = "Optional",
+		[TYPE_TUPLE] = "Tuple", [TYPE_UNION] = "Union", [TYPE_FUTURE] = "Future", [TYPE_AWAIT] = "Await",
+		[TYPE_CLASS] = "class", [TYPE_INTERFACE] = "interface", [TYPE_ENUM] = "Enum", [TYPE_FUNCTION] = "Function",
+		[TYPE_VAR] = "t", [TYPE_ANY_LIST] = "list", [TYPE_ANY_TUPLE] = "tuple", [TYPE_ANY_CLASS] = "AnyClassType",
+		[TYPE_ANY_ENUM] = "AnyEnumType",
+	};
+
+	if (!t)
+		buf_puts(b, "Any");
+	else if (t->name)
+		buf_puts(b, t->name);
+	else if (depth > 50)
+		buf_puts(b, "...");
+	else if (t->kind >= TYPE_LIST && t->kind <= TYPE_AWAIT)
+		print_parts(b, name[t->kind], t, depth + 1);
+	else
+		buf_puts(b, name[t->kind]);
+}
+
+static void
+print_parts(struct Buf *b, const char *head, const RtType *t, int depth)
+{
+	buf_printf(b, "%s[", head);
+	for (int i = 0; i < t->n; i++) {
+		buf_puts(b, i ? ", " : "");
+		print(b, t->of[i], depth);
+	}
+	if (!t->n)
+		buf_puts(b, "()");
+	buf_puts(b, "]");
+}
+
+void
+rt_type_print(struct Buf *b, const RtType *t)
+{
+	print(b, t, 0);
 }

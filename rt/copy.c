@@ -1,0 +1,342 @@
+/* rt/copy.c - elements from one tensor into another, and numbers into tensors
+ *
+ * A copy first forgets shapes: dims are ordered by the destination's strides and merged where both sides allow it, which
+ * leaves rows.  Where the source runs fastest along another dim than the destination (a transpose), rows are cut into
+ * tiles that fit a cache.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAIN = 32768, TILE = 32 };
+
+typedef struct Plan {
+	int     n;                       /* dims, at least 1 */
+	int64_t dim[RT_MAX_RANK + 1];
+	int64_t to[RT_MAX_RANK + 1], from[RT_MAX_RANK + 1];   /* strides in bytes */
+	char   *dst;
+	const char *src;
+	RtDtype dtype, src_dtype;
+	int64_t block, tile;             /* rows of dim[n-2] taken together, and the part of them taken at once */
+} Plan;
+
+static void
+swap_dims(Plan *p, int i, int j)
+{
+	int64_t d = p->dim[i], t = p->to[i], f = p->from[i];
+
+	p->dim[i] = p->dim[j], p->to[i] = p->to[j], p->from[i] = p->from[j];
+	p->dim[j] = d, p->to[j] = t, p->from[j] = f;
+}
+
+static void
+plan_sort(Plan *p)
+{
+	for (int i = 1; i < p->n; i++)
+		for (int k = i; k > 0 && (p->to[k - 1] < p->to[k] ||
+		     (p->to[k - 1] == p->to[k] && p->from[k - 1] < p->from[k])); k--)
+			swap_dims(p, k, k - 1);
+}
+
+/* Drops dims of size 1 and merges neighbours that are one run on both sides. */
+static void
+plan_merge(Plan *p)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n; i++) {
+		if (p->dim[i] == 1)
+			continue;
+		if (n && p->to[n - 1] == p->to[i] * p->dim[i] && p->from[n - 1] == p->from[i] * p->dim[i]) {
+			p->dim[n - 1] *= p->dim[i];
+			p->to[n - 1] = p->to[i];
+			p->from[n - 1] = p->from[i];
+			continue;
+		}
+		p->dim[n] = p->dim[i], p->to[n] = p->to[i], p->from[n] = p->from[i];
+		n++;
+	}
+	if (!n) {
+		p->dim[0] = 1;
+		p->to[0] = p->from[0] = 0;
+		n = 1;
+	}
+	p->n = n;
+}
+
+/* A source that is dense along another dim: bring that dim next to the last and take tiles. */
+static void
+plan_tiles(Plan *p)
+{
+	int64_t size = rt_dtypes[p->src_dtype].bytes;
+	int last = p->n - 1;
+
+	p->block = 1;
+	p->tile = p->dim[last];
+	if (p->from[last] <= 2 * size || p->dim[last] < TILE)
+		return;
+	for (int i = 0; i < last; i++)
+		if (p->from[i] == size && p->dim[i] >= 4) {
+			swap_dims(p, i, last - 1);
+			p->block = p->tile = TILE;
+			return;
+		}
+}
+
+static void
+copy_line(void *arg, int64_t beg, int64_t end)
+{
+	const Plan *p = arg;
+
+	rt_cast(p->dtype, p->dst + beg * p->to[0], p->to[0], p->src_dtype, p->src + beg * p->from[0], p->from[0], end - beg);
+}
+
+/* Blocks of rows beg to end; block b is of outer index b / per, rows from (b % per) * block. */
+static void
+copy_blocks(void *arg, int64_t beg, int64_t end)
+{
+	const Plan *p = arg;
+	int last = p->n - 1;
+	int64_t rows = p->dim[last - 1], per = (rows + p->block - 1) / p->block, at, row, stop, n;
+
+	for (int64_t b = beg; b < end; b++) {
+		char *d = p->dst;
+		const char *s = p->src;
+
+		at = b / per;
+		for (int i = last - 2; i >= 0; at /= p->dim[i--]) {
+			d += at % p->dim[i] * p->to[i];
+			s += at % p->dim[i] * p->from[i];
+		}
+		row = b % per * p->block;
+		stop = row + p->block < rows ? row + p->block : rows;
+		for (int64_t x = 0; x < p->dim[last]; x += p->tile) {
+			n = p->dim[last] - x < p->tile ? p->dim[last] - x : p->tile;
+			for (int64_t r = row; r < stop; r++)
+				rt_cast(p->dtype, d + r * p->to[last - 1] + x * p->to[last], p->to[last], p->src_dtype,
+					s + r * p->from[last - 1] + x * p->from[last], p->from[last], n);
+		}
+	}
+}
+
+static void
+plan_run(RtCx *cx, Plan *p)
+{
+	int64_t blocks = 1, per;
+
+	plan_sort(p);
+	plan_merge(p);
+	if (p->n == 1) {
+		rt_parallel(cx, p->dim[0], GRAIN, copy_line, p);
+		return;
+	}
+	plan_tiles(p);
+	per = p->block * p->dim[p->n - 1];
+	for (int i = 0; i < p->n - 2; i++)
+		blocks *= p->dim[i];
+	blocks *= (p->dim[p->n - 2] + p->block - 1) / p->block;
+	rt_parallel(cx, blocks, per < GRAIN ? GRAIN / per : 1, copy_blocks, p);
+}
+
+/* Source strides seen from dst's dims, in bytes; 0 where it is repeated. */
+static int
+broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
+{
+	int skip = src->ndim - dst->ndim, k;
+	int64_t size = rt_dtypes[src->dtype].bytes;
+
+	for (int i = 0; i < skip; i++)
+		if (src->dims[i] != 1)
+			return rt_raise(cx, "output with %d dimensions doesn't match the broadcast shape, which has %d",
+				dst->ndim, src->ndim);
+	for (int i = 0; i < dst->ndim; i++) {
+		k = i + skip;
+		p->dim[i] = dst->dims[i];
+		p->to[i] = dst->strides[i] * rt_dtypes[dst->dtype].bytes;
+		p->from[i] = k < 0 || src->dims[k] == 1 ? 0 : src->strides[k] * size;
+		if (k >= 0 && src->dims[k] != 1 && src->dims[k] != dst->dims[i])
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+				"non-singleton dimension %d", (long long)dst->dims[i], (long long)src->dims[k], i);
+	}
+	p->n = dst->ndim;
+	return RT_OK;
+}
+
+static int
+check_target(RtCx *cx, RtTensor *t)
+{
+	if (rt_overlaps_itself(t))
+		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a "
+			"single memory location. Please clone() the tensor before performing the operation.");
+	return rt_writable(cx, t);
+}
+
+static bool
+without_data(RtCx *cx, const RtTensor *t)
+{
+	return cx->meta || t->storage->kind == RT_META;
+}
+
+static int
+copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
+{
+	Plan p;
+	RtTensor *own = 0;
+
+	if (broadcast(cx, &p, dst, src) || (check && check_target(cx, dst)))
+		return RT_ERROR;
+	if (without_data(cx, dst) || without_data(cx, src) || !rt_numel(dst))
+		return RT_OK;
+	if (check && rt_may_overlap(dst, src)) {
+		if (rt_data(dst) == rt_data(src) && dst->dtype == src->dtype && dst->ndim == src->ndim &&
+		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim))
+			return RT_OK;                                  /* onto itself */
+		if (!(own = rt_clone(cx, src)) || broadcast(cx, &p, dst, own)) {
+			rt_tensor_release(own);
+			return RT_ERROR;
+		}
+	}
+	p.dst = rt_data(dst);
+	p.src = rt_data(own ? own : src);
+	p.dtype = (RtDtype)dst->dtype;
+	p.src_dtype = (RtDtype)src->dtype;
+	plan_run(cx, &p);
+	rt_tensor_release(own);
+	return RT_OK;
+}
+
+int
+rt_copy_into(RtCx *cx, RtTensor *dst, RtTensor *src)
+{
+	return copy_into(cx, dst, src, true);
+}
+
+/* A tensor of its own with src's elements, in the given strides (null: contiguous). */
+static RtTensor *
+copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
+{
+	RtTensor *t = rt_tensor_strided(cx, dtype, src->ndim, src->dims, strides);
+
+	if (!t)
+		return 0;
+	if (dtype == src->dtype && src->quant) {
+		t->quant = src->quant;
+		rt_count_up(&t->quant->h);
+	}
+	if (copy_into(cx, t, src, false)) {
+		rt_tensor_release(t);
+		return 0;
+	}
+	return t;
+}
+
+RtTensor *
+rt_contiguous(RtCx *cx, RtTensor *t)
+{
+	return rt_is_contiguous(t) ? rt_tensor_retain(t) : copy_as(cx, t, (RtDtype)t->dtype, 0);
+}
+
+RtTensor *
+rt_to_dtype(RtCx *cx, RtTensor *t, RtDtype dtype)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (t->dtype == dtype)
+		return rt_tensor_retain(t);
+	rt_dense_strides(t, strides);
+	return copy_as(cx, t, dtype, strides);
+}
+
+RtTensor *
+rt_clone(RtCx *cx, RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	rt_dense_strides(t, strides);
+	return copy_as(cx, t, (RtDtype)t->dtype, strides);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------- */
+
+/* The number as one element of dtype. */
+static void
+number_bytes(IValue v, RtDtype dtype, char *out)
+{
+	RtC128 c;
+
+	switch ((RtTag)v.tag) {
+	case RT_DOUBLE:  rt_cast(dtype, out, 0, RT_f64, &v.u.f, 0, 1); break;
+	case RT_COMPLEX:
+		c = (RtC128){ v.u.c->re, v.u.c->im };
+		rt_cast(dtype, out, 0, RT_c128, &c, 0, 1);
+		break;
+	default:         rt_cast(dtype, out, 0, RT_i64, &v.u.i, 0, 1); break;
+	}
+}
+
+int
+rt_fill(RtCx *cx, RtTensor *t, IValue number)
+{
+	_Alignas(16) char one[16] = { 0 };
+	Plan p = { .n = t->ndim, .dtype = (RtDtype)t->dtype, .src_dtype = (RtDtype)t->dtype };
+
+	if (rt_writable(cx, t))
+		return RT_ERROR;
+	if (without_data(cx, t) || !rt_numel(t))
+		return RT_OK;
+	number_bytes(number, p.dtype, one);
+	for (int i = 0; i < t->ndim; i++) {
+		p.dim[i] = t->strides[i] ? t->dims[i] : 1;
+		p.to[i] = t->strides[i] * rt_dtypes[t->dtype].bytes;
+		p.from[i] = 0;
+	}
+	p.dst = rt_data(t);
+	p.src = one;
+	plan_run(cx, &p);
+	return RT_OK;
+}
+
+RtTensor *
+rt_scalar_tensor(RtCx *cx, RtDtype dtype, IValue number)
+{
+	RtTensor *t = rt_tensor_new(cx, dtype, 0, 0);
+
+	if (t && !cx->meta)
+		number_bytes(number, dtype, rt_data(t));
+	return t;
+}
+
+RtTensor *
+rt_wrapped(RtCx *cx, IValue number)
+{
+	RtDtype d = number.tag == RT_DOUBLE ? RT_f64 : number.tag == RT_BOOL ? RT_b8 :
+		number.tag == RT_COMPLEX ? RT_c128 : RT_i64;
+	RtTensor *t = rt_scalar_tensor(cx, d, number);
+
+	if (t)
+		t->flags |= RT_WRAPPED;
+	return t;
+}
+
+IValue
+rt_item(RtCx *cx, const RtTensor *t)
+{
+	const char *p = rt_data(t);
+	RtC128 c;
+
+	switch (rt_dtypes[t->dtype].category) {
+	case 'B': return rt_bool(*p != 0);
+	case 'I': return rt_int(rt_load_i64((RtDtype)t->dtype, p));
+	case 'F': return rt_double(rt_load_f64((RtDtype)t->dtype, p));
+	case 'C':
+		rt_cast(RT_c128, &c, 0, (RtDtype)t->dtype, p, 0, 1);
+		return rt_complex(cx, c.re, c.im);
+	default:
+		if (t->quant && t->quant->scheme == 0)
+			return rt_double((double)(float)((double)(rt_load_i64((RtDtype)t->dtype, p) - t->quant->zero) *
+				t->quant->scale));
+		return rt_int(rt_load_i64((RtDtype)t->dtype, p));
+	}
+}

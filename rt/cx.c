@@ -1,0 +1,378 @@
+/* rt/cx.c - one call of a model: errors, results, scratch memory, arguments
+ *
+ * Scratch is a stack of blocks; rt_scratch_mark and rt_scratch_reset bracket a kernel, so that what it took, and the
+ * tensors it handed to rt_temp, go when it returns, whichever way.  Blocks stay for the next kernel.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ScratchBlock ScratchBlock;
+struct ScratchBlock {
+	ScratchBlock *older, *newer;
+	int64_t room, used;
+	char   *data;             /* aligned to 64 */
+};
+
+struct RtScratch {
+	ScratchBlock *top;        /* that is taken from; blocks newer than it are empty */
+	IValue *temp;
+	int     ntemp, cap;
+};
+
+enum { BLOCK_MIN = 64 << 10, BLOCK_KEPT = 64 << 20 };
+
+int
+rt_cx_init(RtCx *cx)
+{
+	memset(cx, 0, sizeof *cx);
+	cx->nthread = 1;
+	cx->grad = true;
+	cx->steps = -1;
+	cx->scratch = calloc(1, sizeof *cx->scratch);
+	cx->account = calloc(1, sizeof *cx->account);
+	if (!cx->scratch || !cx->account)
+		return rt_raise(cx, "out of memory");
+	cx->account->h.refs = 1;
+	cx->gen = rt_generator_new(cx, 67280421310721);
+	return cx->gen ? RT_OK : RT_ERROR;
+}
+
+static void
+free_blocks(ScratchBlock *b)
+{
+	ScratchBlock *newer;
+
+	for (; b; b = newer) {
+		newer = b->newer;
+		free(b->data);
+		free(b);
+	}
+}
+
+void
+rt_cx_free(RtCx *cx)
+{
+	ScratchBlock *b;
+
+	if (cx->pool)
+		rt_threads(cx, 1);
+	if (cx->scratch) {
+		rt_scratch_reset(cx, (RtMark){ 0, 0, 0 });
+		b = cx->scratch->top;
+		while (b && b->older)
+			b = b->older;
+		free_blocks(b);
+		free(cx->scratch->temp);
+		free(cx->scratch);
+	}
+	if (cx->account && rt_count_down(&cx->account->h))
+		free(cx->account);
+	if (cx->gen)
+		rt_release(rt_ref(RT_GENERATOR, cx->gen));
+	rt_clear_error(cx);
+	memset(cx, 0, sizeof *cx);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------ */
+
+void
+rt_clear_error(RtCx *cx)
+{
+	free(cx->message);
+	free(cx->cls);
+	free(cx->trace);
+	cx->message = cx->cls = cx->trace = 0;
+	cx->status = RT_OK;
+}
+
+static int
+set_error(RtCx *cx, int status, const char *cls, const char *fmt, va_list ap)
+{
+	Buf b = { 0 };
+
+	buf_vprintf(&b, fmt, ap);
+	rt_clear_error(cx);
+	cx->status = status;
+	cx->message = b.at;
+	cx->cls = cls ? strdup(cls) : 0;
+	return status;
+}
+
+int
+rt_raise(RtCx *cx, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = set_error(cx, RT_ERROR, 0, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int
+rt_raise_as(RtCx *cx, const char *cls, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = set_error(cx, RT_ERROR, cls, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int
+rt_lacks(RtCx *cx, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = set_error(cx, RT_LACKS, 0, fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int
+rt_no_meta(RtCx *cx)
+{
+	rt_clear_error(cx);
+	return cx->status = RT_UNKNOWN_META;
+}
+
+/* ---- results and scratch ------------------------------------------------------------------------------------- */
+
+/* A place serves one result: a kernel inside the kernel must not get it twice. */
+static RtTensor *
+planned(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	RtStorage *s = rt_storage_over(cx, cx->place[i].data, cx->place[i].bytes, false);
+	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, ndim, dims, strides, 0) : 0;
+
+	rt_storage_release(s);
+	cx->place[i].data = 0;
+	return t;
+}
+
+RtTensor *
+rt_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	RtTensor *t;
+
+	if (cx->place && i < cx->nplace && cx->place[i].data && !cx->meta) {
+		if ((t = planned(cx, i, dtype, ndim, dims, strides)))
+			return t;
+		rt_clear_error(cx);                     /* does not fit the plan: the heap takes it */
+	}
+	return rt_tensor_strided(cx, dtype, ndim, dims, strides);
+}
+
+static ScratchBlock *
+block_new(RtCx *cx, int64_t bytes)
+{
+	ScratchBlock *b = malloc(sizeof *b);
+	int64_t room = bytes < BLOCK_MIN ? BLOCK_MIN : bytes;
+
+	if (b && (cx->memory_limit && room > cx->memory_limit ? 1 : !(b->data = aligned_alloc(64, (size_t)room)))) {
+		free(b);
+		b = 0;
+	}
+	if (!b) {
+		rt_raise(cx, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. "
+			"Error code 12 (Cannot allocate memory)", (long long)bytes);
+		return 0;
+	}
+	b->older = b->newer = 0;
+	b->room = room;
+	b->used = 0;
+	return b;
+}
+
+/* Makes a block with this much room the top. */
+static bool
+push_block(RtCx *cx, int64_t bytes)
+{
+	struct RtScratch *s = cx->scratch;
+	ScratchBlock *b = s->top ? s->top->newer : 0;
+
+	if (!b || b->room < bytes) {
+		if (!(b = block_new(cx, bytes)))
+			return false;
+		if (s->top) {
+			free_blocks(s->top->newer);
+			s->top->newer = b;
+		}
+		b->older = s->top;
+	}
+	b->used = 0;
+	s->top = b;
+	return true;
+}
+
+void *
+rt_scratch(RtCx *cx, int64_t bytes)
+{
+	struct RtScratch *s = cx->scratch;
+	int64_t want;
+	char *p;
+
+	if (!size_add(bytes, 63, &want)) {
+		rt_raise(cx, "Storage size calculation overflowed");
+		return 0;
+	}
+	want = want / 64 * 64;
+	if (!want)
+		want = 64;
+	if ((!s->top || s->top->room - s->top->used < want) && !push_block(cx, want))
+		return 0;
+	p = s->top->data + s->top->used;
+	s->top->used += want;
+	return p;
+}
+
+IValue
+rt_temp_value(RtCx *cx, IValue v)
+{
+	struct RtScratch *s = cx->scratch;
+	IValue *more;
+
+	if (!rt_counted(v))
+		return v;
+	if (s->ntemp == s->cap) {
+		more = s->cap > INT32_MAX / 4 ? 0 : realloc(s->temp, sizeof *more * (size_t)(s->cap ? s->cap * 2 : 32));
+		if (!more) {
+			rt_release(v);
+			rt_raise(cx, "out of memory");
+			return rt_none();
+		}
+		s->temp = more;
+		s->cap = s->cap ? s->cap * 2 : 32;
+	}
+	s->temp[s->ntemp++] = v;
+	return v;
+}
+
+RtTensor *
+rt_temp(RtCx *cx, RtTensor *t)
+{
+	return t ? rt_tensor(rt_temp_value(cx, rt_of(t))) : 0;
+}
+
+RtMark
+rt_scratch_mark(RtCx *cx)
+{
+	struct RtScratch *s = cx->scratch;
+
+	return (RtMark){ s->top, s->top ? s->top->used : 0, s->ntemp };
+}
+
+void
+rt_scratch_reset(RtCx *cx, RtMark m)
+{
+	struct RtScratch *s = cx->scratch;
+
+	while (s->ntemp > m.ntemp)
+		rt_release(s->temp[--s->ntemp]);
+	if (!m.block) {
+		while (s->top && s->top->older)
+			s->top = s->top->older;
+	} else {
+		s->top = m.block;
+	}
+	if (!s->top)
+		return;
+	s->top->used = m.used;
+	if (s->top->newer && s->top->newer->room > BLOCK_KEPT) {
+		free_blocks(s->top->newer);
+		s->top->newer = 0;
+	}
+}
+
+int
+rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int nout)
+{
+	RtMark m = rt_scratch_mark(cx);
+	int r;
+
+	for (int i = 0; i < nout; i++)
+		out[i] = rt_none();
+	r = kernel(cx, in, out);
+	rt_scratch_reset(cx, m);
+	if (r)
+		for (int i = 0; i < nout; i++)
+			rt_assign(&out[i], rt_none());
+	return r;
+}
+
+/* ---- arguments -------------------------------------------------------------------------------------------------- */
+
+double
+rt_number(IValue v)
+{
+	switch ((RtTag)v.tag) {
+	case RT_DOUBLE:  return v.u.f;
+	case RT_COMPLEX: return v.u.c->re;
+	case RT_INT:
+	case RT_BOOL:    return (double)v.u.i;
+	default:         BUG("a number was wanted, not %s", rt_type_of(v));
+	}
+}
+
+int64_t
+rt_integer(IValue v)
+{
+	switch ((RtTag)v.tag) {
+	case RT_DOUBLE:  return v.u.f >= -0x1p63 && v.u.f < 0x1p63 ? (int64_t)v.u.f : INT64_MIN;
+	case RT_COMPLEX: return rt_integer(rt_double(v.u.c->re));
+	case RT_INT:
+	case RT_DEVICE:
+	case RT_BOOL:    return v.u.i;
+	default:         BUG("an integer was wanted, not %s", rt_type_of(v));
+	}
+}
+
+int
+rt_ints(RtCx *cx, IValue v, int64_t *buf, int cap)
+{
+	const RtList *l = v.u.list;
+
+	if (v.tag == RT_INT || v.tag == RT_BOOL) {
+		buf[0] = v.u.i;
+		return 1;
+	}
+	if (v.tag == RT_NONE)
+		return 0;
+	if (v.tag != RT_LIST)
+		BUG("a list of ints was wanted, not %s", rt_type_of(v));
+	if (l->n > cap) {
+		rt_raise(cx, "expected at most %d values, but got %lld", cap, (long long)l->n);
+		return -1;
+	}
+	for (int64_t i = 0; i < l->n; i++)
+		buf[i] = rt_integer(l->v[i]);
+	return (int)l->n;
+}
+
+int
+rt_dim(RtCx *cx, int64_t dim, int ndim)
+{
+	int n = ndim ? ndim : 1;
+
+	if (dim < -n || dim >= n) {
+		rt_raise_as(cx, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+			-n, n - 1, (long long)dim);
+		return -1;
+	}
+	return (int)(dim < 0 ? dim + n : dim);
+}
+
+RtDtype
+rt_default_dtype(RtCx *cx)
+{
+	(void)cx;
+	return RT_f32;
+}

@@ -1,0 +1,524 @@
+/* rt/ivalue.c - values: counting, identity, equality, type, deep copy
+ *
+ * Releasing is a loop over a work list, not a recursion: what holds other values and is dead goes on the list, all else
+ * is freed on the spot.  So a list nested a million deep is freed like any other.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+IValue
+rt_retain(IValue v)
+{
+	if (rt_counted(v))
+		rt_count_up(v.u.head);
+	return v;
+}
+
+/* ---- releasing ------------------------------------------------------------------------------------------ */
+
+typedef struct Work {
+	IValue  local[32], *at;
+	int64_t n, cap;
+} Work;
+
+static void
+work_push(Work *w, IValue v)
+{
+	IValue *more;
+
+	if (w->n == w->cap) {
+		more = malloc(sizeof *more * (size_t)w->cap * 2);
+		if (!more)
+			return;                  /* no memory to free memory: it is lost */
+		memcpy(more, w->at, sizeof *more * (size_t)w->n);
+		if (w->at != w->local)
+			free(w->at);
+		w->at = more;
+		w->cap *= 2;
+	}
+	w->at[w->n++] = v;
+}
+
+static void
+let_go(Work *w, IValue v)
+{
+	switch ((RtTag)v.tag) {
+	case RT_NONE: case RT_INT: case RT_DOUBLE: case RT_BOOL: case RT_DEVICE:
+		break;
+	case RT_TENSOR:
+		rt_tensor_release(v.u.t);
+		break;
+	case RT_STORAGE:
+		rt_storage_release(v.u.storage);
+		break;
+	case RT_STR: case RT_COMPLEX: case RT_GENERATOR:
+		if (rt_count_down(v.u.head))
+			free(v.u.p);
+		break;
+	default:
+		if (rt_count_down(v.u.head))
+			work_push(w, v);
+	}
+}
+
+static void
+let_go_all(Work *w, const IValue *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		let_go(w, v[i]);
+}
+
+/* Frees a dead holder; what it held goes on the list when it dies with it. */
+static void
+free_holder(Work *w, IValue v)
+{
+	switch ((RtTag)v.tag) {
+	case RT_LIST:
+		let_go_all(w, v.u.list->v, v.u.list->n);
+		free(v.u.list->v);
+		break;
+	case RT_DICT:
+		for (int64_t i = 0; i < v.u.dict->used; i++) {
+			let_go(w, v.u.dict->at[i].key);
+			let_go(w, v.u.dict->at[i].value);
+		}
+		free(v.u.dict->at);
+		free(v.u.dict->slot);
+		break;
+	case RT_TUPLE:
+		let_go_all(w, v.u.tuple->v, v.u.tuple->n);
+		break;
+	case RT_OBJECT:
+		let_go_all(w, v.u.obj->slot, v.u.obj->cls->nslot);
+		break;
+	case RT_ENUM:
+		let_go(w, rt_ref(RT_STR, v.u.en->name));
+		let_go(w, v.u.en->value);
+		break;
+	case RT_FUNCTION:
+		let_go_all(w, v.u.fn->bound, v.u.fn->n);
+		break;
+	case RT_FUTURE:
+		let_go(w, rt_future_take(v.u.fut));
+		return;
+	default:
+		break;
+	}
+	free(v.u.p);
+}
+
+void
+rt_release(IValue v)
+{
+	Work w;
+
+	if (!rt_counted(v))
+		return;
+	w.at = w.local;
+	w.n = 0;
+	w.cap = sizeof w.local / sizeof *w.local;
+	let_go(&w, v);
+	while (w.n)
+		free_holder(&w, w.at[--w.n]);
+	if (w.at != w.local)
+		free(w.at);
+}
+
+void
+rt_assign(IValue *place, IValue v)
+{
+	IValue old = *place;
+
+	*place = v;
+	rt_release(old);
+}
+
+/* ---- making the small ones ---------------------------------------------------------------------------------- */
+
+static void *
+take(RtCx *cx, int64_t bytes)
+{
+	RtHead *h = malloc((size_t)bytes);
+
+	if (!h) {
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	h->refs = 1;
+	return h;
+}
+
+RtStr *
+rt_str_new(RtCx *cx, const char *s, int64_t n)
+{
+	RtStr *r;
+
+	if (n < 0)
+		n = (int64_t)strlen(s);
+	if (n > INT64_MAX / 2 || !(r = take(cx, (int64_t)sizeof *r + n + 1)))
+		return 0;
+	r->n = n;
+	if (n && s)
+		memcpy(r->s, s, (size_t)n);
+	r->s[n] = 0;
+	return r;
+}
+
+RtTuple *
+rt_tuple_new(RtCx *cx, const RtType *named, int64_t n)
+{
+	RtTuple *t = n < 0 || n > INT32_MAX ? 0 : take(cx, (int64_t)sizeof *t + (int64_t)sizeof *t->v * n);
+
+	if (!t)
+		return 0;
+	t->type = named;
+	t->n = n;
+	for (int64_t i = 0; i < n; i++)
+		t->v[i] = rt_none();
+	return t;
+}
+
+RtObject *
+rt_object_new(RtCx *cx, RtClass *cls)
+{
+	RtObject *o = take(cx, (int64_t)sizeof *o + (int64_t)sizeof *o->slot * cls->nslot);
+
+	if (!o)
+		return 0;
+	o->cls = cls;
+	for (int i = 0; i < cls->nslot; i++)
+		o->slot[i] = rt_none();
+	return o;
+}
+
+int
+rt_slot(const RtClass *cls, const char *name)
+{
+	for (int i = 0; i < cls->nslot; i++)
+		if (!strcmp(cls->slot[i], name))
+			return i;
+	return -1;
+}
+
+RtEnum *
+rt_enum_new(RtCx *cx, const RtType *type, const char *name, IValue value)
+{
+	RtStr *s = rt_str_new(cx, name, -1);
+	RtEnum *e = s ? take(cx, sizeof *e) : 0;
+
+	if (!e) {
+		rt_release(value);
+		free(s);
+		return 0;
+	}
+	e->type = type;
+	e->name = s;
+	e->value = value;
+	return e;
+}
+
+IValue
+rt_complex(RtCx *cx, double re, double im)
+{
+	RtComplex *c = take(cx, sizeof *c);
+
+	if (!c)
+		return rt_none();
+	c->re = re;
+	c->im = im;
+	return rt_ref(RT_COMPLEX, c);
+}
+
+RtFunction *
+rt_function_new(RtCx *cx, const RtCode *code, int nbound)
+{
+	RtFunction *f = take(cx, (int64_t)sizeof *f + (int64_t)sizeof *f->bound * nbound);
+
+	if (!f)
+		return 0;
+	f->code = code;
+	f->n = nbound;
+	for (int i = 0; i < nbound; i++)
+		f->bound[i] = rt_none();
+	return f;
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------- */
+
+bool
+rt_same(IValue a, IValue b)
+{
+	if (a.tag != b.tag)
+		return false;
+	switch ((RtTag)a.tag) {
+	case RT_NONE:    return true;
+	case RT_DOUBLE:  return a.u.f == b.u.f;
+	case RT_COMPLEX: return a.u.c->re == b.u.c->re && a.u.c->im == b.u.c->im;
+	default:         return a.u.p == b.u.p && a.u.i == b.u.i;
+	}
+}
+
+static int equal(RtCx *, IValue, IValue, bool *, int depth);
+
+static int
+equal_all(RtCx *cx, const IValue *a, const IValue *b, int64_t n, bool *out, int depth)
+{
+	*out = true;
+	for (int64_t i = 0; *out && i < n; i++)
+		if (equal(cx, a[i], b[i], out, depth))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static int
+equal_dicts(RtCx *cx, RtDict *a, RtDict *b, bool *out, int depth)
+{
+	IValue *v;
+
+	*out = a->n == b->n;
+	for (int64_t i = 0; *out && i < a->used; i++) {
+		if (a->at[i].dead)
+			continue;
+		if (!(v = rt_dict_get(b, a->at[i].key)))
+			*out = false;
+		else if (equal(cx, a->at[i].value, *v, out, depth))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+/* Elements i of both, from contiguous tensors of one dtype; a NaN equals nothing. */
+static bool
+equal_elements(RtDtype d, const char *a, const char *b, int64_t n)
+{
+	RtC128 x, y;
+
+	if (rt_dtypes[d].category != 'F' && rt_dtypes[d].category != 'C')
+		return !memcmp(a, b, (size_t)(n * rt_dtypes[d].bytes));
+	for (int64_t i = 0; i < n; i++, a += rt_dtypes[d].bytes, b += rt_dtypes[d].bytes) {
+		rt_cast(RT_c128, &x, 0, d, a, 0, 1);
+		rt_cast(RT_c128, &y, 0, d, b, 0, 1);
+		if (x.re != y.re || x.im != y.im)
+			return false;
+	}
+	return true;
+}
+
+static RtTensor *
+flat(RtCx *cx, RtTensor *t, RtDtype d)
+{
+	RtTensor *as = rt_to_dtype(cx, t, d), *r = as ? rt_contiguous(cx, as) : 0;
+
+	rt_tensor_release(as);
+	return r;
+}
+
+static int
+equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
+{
+	RtDtype d = rt_promote((RtDtype)a->dtype, (RtDtype)b->dtype);
+	RtTensor *x, *y;
+
+	*out = false;
+	if (a->ndim != b->ndim || (a->ndim && memcmp(a->dims, b->dims, sizeof *a->dims * a->ndim)) || d == RT_NDTYPE)
+		return RT_OK;
+	if (cx->meta || a->storage->kind == RT_META || b->storage->kind == RT_META)
+		return rt_no_meta(cx);
+	x = flat(cx, a, d);
+	y = x ? flat(cx, b, d) : 0;
+	if (y)
+		*out = equal_elements(d, rt_data(x), rt_data(y), rt_numel(x));
+	rt_tensor_release(x);
+	rt_tensor_release(y);
+	return y ? RT_OK : RT_ERROR;
+}
+
+static int
+equal(RtCx *cx, IValue a, IValue b, bool *out, int depth)
+{
+	if (depth > RT_DEPTH)
+		return rt_raise(cx, "values are nested too deep to be compared");
+	if (a.tag != b.tag) {
+		*out = false;
+		return RT_OK;
+	}
+	switch ((RtTag)a.tag) {
+	case RT_TENSOR: return equal_tensors(cx, a.u.t, b.u.t, out);
+	case RT_STR:
+		*out = a.u.str->n == b.u.str->n && !memcmp(a.u.str->s, b.u.str->s, (size_t)a.u.str->n);
+		return RT_OK;
+	case RT_LIST:
+		*out = false;
+		return a.u.list->n != b.u.list->n ? RT_OK :
+			equal_all(cx, a.u.list->v, b.u.list->v, a.u.list->n, out, depth + 1);
+	case RT_TUPLE:
+		*out = false;
+		return a.u.tuple->n != b.u.tuple->n ? RT_OK :
+			equal_all(cx, a.u.tuple->v, b.u.tuple->v, a.u.tuple->n, out, depth + 1);
+	case RT_DICT:
+		return equal_dicts(cx, a.u.dict, b.u.dict, out, depth + 1);
+	case RT_ENUM:
+		*out = rt_type_equal(a.u.en->type, b.u.en->type) && !strcmp(a.u.en->name->s, b.u.en->name->s);
+		return RT_OK;
+	default:
+		*out = rt_same(a, b);
+		return RT_OK;
+	}
+}
+
+int
+rt_equal(RtCx *cx, IValue a, IValue b, bool *out)
+{
+	return equal(cx, a, b, out, 0);
+}
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+static bool
+in_interface(const RtClass *cls, const RtClass *interface)
+{
+	bool found;
+
+	for (int i = 0; i < interface->nmethod; i++) {
+		found = false;
+		for (int k = 0; !found && k < cls->nmethod; k++)
+			found = !strcmp(cls->method[k], interface->method[i]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_tuple_of(const RtTuple *v, const RtType *t)
+{
+	if (v->n != t->n || (t->name && (!v->type || !rt_type_equal(v->type, t))))
+		return false;
+	for (int i = 0; i < t->n; i++)
+		if (!rt_isinstance(v->v[i], t->of[i]))
+			return false;
+	return true;
+}
+
+static bool
+is_one_of(IValue v, const RtType *t)
+{
+	for (int i = 0; i < t->n; i++)
+		if (rt_isinstance(v, t->of[i]))
+			return true;
+	return false;
+}
+
+static bool
+is_any(const RtType *t)
+{
+	return !t || t->kind == TYPE_ANY;
+}
+
+/* Containers are invariant, as in TorchScript; tuples go by their elements. */
+bool
+rt_isinstance(IValue v, const RtType *t)
+{
+	switch (t->kind) {
+	case TYPE_ANY:       return true;
+	case TYPE_NONE:      return v.tag == RT_NONE;
+	case TYPE_TENSOR:    return v.tag == RT_TENSOR;
+	case TYPE_INT:       return v.tag == RT_INT;
+	case TYPE_FLOAT:     return v.tag == RT_DOUBLE;
+	case TYPE_BOOL:      return v.tag == RT_BOOL;
+	case TYPE_COMPLEX:   return v.tag == RT_COMPLEX;
+	case TYPE_NUMBER:    return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_COMPLEX;
+	case TYPE_STR:       return v.tag == RT_STR;
+	case TYPE_DEVICE:    return v.tag == RT_DEVICE;
+	case TYPE_GENERATOR: return v.tag == RT_GENERATOR;
+	case TYPE_STORAGE:   return v.tag == RT_STORAGE;
+	case TYPE_STREAM:    return false;
+	case TYPE_LIST:
+		return v.tag == RT_LIST && (is_any(v.u.list->elem) ? is_any(t->of[0]) :
+			rt_type_equal(v.u.list->elem, t->of[0]));
+	case TYPE_DICT:
+		return v.tag == RT_DICT && rt_type_equal(v.u.dict->key, t->of[0]) &&
+			(rt_type_equal(v.u.dict->value, t->of[1]) || (is_any(v.u.dict->value) && is_any(t->of[1])));
+	case TYPE_OPTIONAL:
+	case TYPE_UNION:     return (t->kind == TYPE_OPTIONAL && v.tag == RT_NONE) || is_one_of(v, t);
+	case TYPE_TUPLE:     return v.tag == RT_TUPLE && is_tuple_of(v.u.tuple, t);
+	case TYPE_FUTURE:
+	case TYPE_AWAIT:     return v.tag == RT_FUTURE;
+	case TYPE_CLASS:     return v.tag == RT_OBJECT && !strcmp(v.u.obj->cls->name, t->name);
+	case TYPE_INTERFACE: return v.tag == RT_OBJECT && t->cls && in_interface(v.u.obj->cls, t->cls);
+	case TYPE_ENUM:      return v.tag == RT_ENUM && rt_type_equal(v.u.en->type, t);
+	case TYPE_FUNCTION:  return v.tag == RT_FUNCTION;
+	case TYPE_ANY_LIST:  return v.tag == RT_LIST;
+	case TYPE_ANY_TUPLE: return v.tag == RT_TUPLE;
+	case TYPE_ANY_CLASS: return v.tag == RT_OBJECT;
+	case TYPE_ANY_ENUM:  return v.tag == RT_ENUM;
+	case TYPE_VAR:
+	case TYPE_NKIND:     break;
+	}
+	return false;
+}
+
+static void
+print_type_of(Buf *b, IValue v, int depth)
+{
+	static const char *const name[] = {
+		[RT_NONE] = "NoneType", [RT_INT] = "int", [RT_DOUBLE] = "float", [RT_BOOL] = "bool", [RT_DEVICE] = "Device",
+		[RT_TENSOR] = "Tensor", [RT_STR] = "str", [RT_COMPLEX] = "complex", [RT_FUTURE] = "Future",
+		[RT_FUNCTION] = "Function", [RT_GENERATOR] = "Generator", [RT_STORAGE] = "Storage",
+	};
+
+	switch ((RtTag)v.tag) {
+	case RT_LIST:
+		buf_puts(b, "List[");
+		rt_type_print(b, v.u.list->elem);
+		buf_puts(b, "]");
+		break;
+	case RT_DICT:
+		buf_puts(b, "Dict[");
+		rt_type_print(b, v.u.dict->key);
+		buf_puts(b, ", ");
+		rt_type_print(b, v.u.dict->value);
+		buf_puts(b, "]");
+		break;
+	case RT_TUPLE:
+		if (v.u.tuple->type && v.u.tuple->type->name) {
+			buf_puts(b, v.u.tuple->type->name);
+			break;
+		}
+		buf_puts(b, "Tuple[");
+		for (int64_t i = 0; i < v.u.tuple->n && b->n < 200; i++) {
+			buf_puts(b, i ? ", " : "");
+			if (depth > 20)
+				buf_puts(b, "...");
+			else
+				print_type_of(b, v.u.tuple->v[i], depth + 1);
+		}
+		buf_puts(b, "]");
+		break;
+	case RT_OBJECT: buf_puts(b, v.u.obj->cls->name); break;
+	case RT_ENUM:   rt_type_print(b, v.u.en->type); break;
+	default:        buf_puts(b, name[v.tag]); break;
+	}
+}
+
+const char *
+rt_type_of(IValue v)
+{
+	static char ring[8][256];
+	static int next;
+	int i;
+	Buf b = { 0 };
+
+#if defined __GNUC__ && !defined __TINYC__
+	i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) & 7;
+#else
+	i = next++ & 7;
+#endif
+	print_type_of(&b, v, 0);
+	snprintf(ring[i], sizeof ring[i], "%s", b.at);
+	buf_free(&b);
+	return ring[i];
+}

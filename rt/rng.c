@@ -1,0 +1,109 @@
+/* rt/rng.c - the CPU generator of ATen: mt19937 and a cached normal
+ *
+ * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  The order in which operators draw from
+ * it is part of their meaning: reference 7.13.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { N = 624, M = 397 };
+
+void
+rt_generator_seed(RtGenerator *g, uint64_t seed)
+{
+	g->seed = seed;
+	g->state[0] = (uint32_t)seed;
+	for (uint32_t i = 1; i < N; i++)
+		g->state[i] = 1812433253u * (g->state[i - 1] ^ g->state[i - 1] >> 30) + i;
+	g->at = N;
+	g->has_normal = false;
+	g->normal = 0;
+}
+
+RtGenerator *
+rt_generator_new(RtCx *cx, uint64_t seed)
+{
+	RtGenerator *g = malloc(sizeof *g);
+
+	if (!g) {
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	g->h.refs = 1;
+	rt_generator_seed(g, seed);
+	return g;
+}
+
+static uint32_t
+twist(uint32_t a, uint32_t b)
+{
+	return ((a & 0x80000000u) | (b & 0x7fffffffu)) >> 1 ^ (b & 1 ? 0x9908b0dfu : 0);
+}
+
+static void
+refill(RtGenerator *g)
+{
+	uint32_t *s = g->state;
+
+	for (int i = 0; i < N - M; i++)
+		s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
+	for (int i = N - M; i < N - 1; i++)
+		s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
+	s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
+	g->at = 0;
+}
+
+uint32_t
+rt_random32(RtGenerator *g)
+{
+	uint32_t y;
+
+	if (g->at >= N)
+		refill(g);
+	y = g->state[g->at++];
+	y ^= y >> 11;
+	y ^= y << 7 & 0x9d2c5680u;
+	y ^= y << 15 & 0xefc60000u;
+	return y ^ y >> 18;
+}
+
+uint64_t
+rt_random64(RtGenerator *g)
+{
+	uint64_t high = rt_random32(g);
+
+	return high << 32 | rt_random32(g);
+}
+
+double
+rt_uniform53(RtGenerator *g)
+{
+	return (double)(rt_random64(g) & ((1ull << 53) - 1)) * 0x1p-53;
+}
+
+float
+rt_uniform24(RtGenerator *g)
+{
+	return (float)(rt_random32(g) & ((1u << 24) - 1)) * 0x1p-24f;
+}
+
+double
+rt_normal(RtGenerator *g)
+{
+	double u, v, radius, angle;
+
+	if (g->has_normal) {
+		g->has_normal = false;
+		return g->normal;
+	}
+	u = rt_uniform53(g);
+	v = rt_uniform53(g);
+	radius = sqrt(-2 * log1p(-v));
+	angle = 2 * 3.14159265358979323846 * u;
+	g->normal = radius * sin(angle);
+	g->has_normal = true;
+	return radius * cos(angle);
+}

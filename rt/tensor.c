@@ -1,0 +1,657 @@
+/* rt/tensor.c - storage, sizes, strides, views, reference counts
+ *
+ * A tensor is a small header over a counted storage.  Every geometry that is given to a tensor is checked against the
+ * bytes of its storage here, in fits(), so kernels may trust dims, strides and offset.  Layout rules (what is dense, the
+ * strides of a result) are ATen's, element for element.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- storage ---------------------------------------------------------------------------------------- */
+
+static void
+account(RtAccount *a, int64_t bytes)
+{
+#if defined __GNUC__ && !defined __TINYC__
+	__atomic_fetch_add(&a->bytes, bytes, __ATOMIC_RELAXED);
+#else
+	a->bytes += bytes;
+#endif
+}
+
+static char *
+take_bytes(RtCx *cx, int64_t bytes)
+{
+	void *p = 0;
+	int64_t round;
+
+	if (cx->memory_limit && bytes > cx->memory_limit - cx->account->bytes) {
+		rt_raise(cx, "out of memory: the limit of %lld bytes is reached", (long long)cx->memory_limit);
+		return 0;
+	}
+	if (!size_add(bytes, 64, &round) || !(p = aligned_alloc(64, (size_t)(round / 64 * 64)))) {
+		rt_raise(cx, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. "
+			"Error code 12 (Cannot allocate memory)", (long long)bytes);
+		return 0;
+	}
+	return p;
+}
+
+static RtStorage *
+storage_new(RtCx *cx, int kind, char *data, int64_t bytes)
+{
+	RtStorage *s = malloc(sizeof *s);
+
+	if (!s) {
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	*s = (RtStorage){ .h = { 1 }, .kind = (uint8_t)kind, .bytes = bytes, .data = data };
+	return s;
+}
+
+/* Counts a storage's heap bytes, once it has them. */
+static void
+storage_count(RtCx *cx, RtStorage *s)
+{
+	if (!s->account && (s->account = cx->account))
+		rt_count_up(&s->account->h);
+	if (s->account)
+		account(s->account, s->bytes);
+}
+
+RtStorage *
+rt_storage_new(RtCx *cx, int64_t bytes)
+{
+	RtStorage *s;
+	char *data;
+
+	if (cx->meta)
+		return storage_new(cx, RT_META, 0, bytes);
+	if (!(data = take_bytes(cx, bytes)))
+		return 0;
+	s = storage_new(cx, RT_HEAP, data, bytes);
+	if (s)
+		storage_count(cx, s);
+	else
+		free(data);
+	return s;
+}
+
+RtStorage *
+rt_storage_over(RtCx *cx, const void *data, int64_t bytes, bool readonly)
+{
+	RtStorage *s = storage_new(cx, RT_BORROWED, (char *)(uintptr_t)data, bytes);
+
+	if (s)
+		s->readonly = readonly;
+	return s;
+}
+
+static void
+drop_data(RtStorage *s)
+{
+	if (s->kind != RT_HEAP)
+		return;
+	free(s->data);
+	if (s->account)
+		account(s->account, -s->bytes);
+}
+
+void
+rt_storage_release(RtStorage *s)
+{
+	if (!s || !rt_count_down(&s->h))
+		return;
+	drop_data(s);
+	if (s->account && rt_count_down(&s->account->h))
+		free(s->account);
+	free(s);
+}
+
+/* Gives the storage heap memory of its own of `bytes`, holding what it held. */
+static int
+storage_move(RtCx *cx, RtStorage *s, int64_t bytes)
+{
+	char *data;
+
+	if (s->kind == RT_META || cx->meta) {
+		s->bytes = bytes;
+		return RT_OK;
+	}
+	if (!(data = take_bytes(cx, bytes)))
+		return RT_ERROR;
+	if (s->bytes)
+		memcpy(data, s->data, (size_t)(bytes < s->bytes ? bytes : s->bytes));
+	drop_data(s);
+	s->kind = RT_HEAP;
+	s->readonly = false;
+	s->data = data;
+	s->bytes = bytes;
+	storage_count(cx, s);
+	return RT_OK;
+}
+
+int
+rt_writable(RtCx *cx, RtTensor *t)
+{
+	return t->storage->readonly ? storage_move(cx, t->storage, t->storage->bytes) : RT_OK;
+}
+
+/* ---- geometry ------------------------------------------------------------------------------------------ */
+
+int64_t
+rt_numel(const RtTensor *t)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < t->ndim; i++)
+		n *= t->dims[i];
+	return n;
+}
+
+void
+rt_contiguous_strides(int ndim, const int64_t *dims, int64_t *strides)
+{
+	int64_t step = 1;
+
+	for (int i = ndim; i-- > 0; step *= dims[i] > 1 ? dims[i] : 1)
+		strides[i] = step;
+}
+
+void
+rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strides)
+{
+	int64_t step = 1;
+
+	strides[1] = step;
+	step *= dims[1] > 1 ? dims[1] : 1;
+	for (int i = ndim; i-- > 2; step *= dims[i] > 1 ? dims[i] : 1)
+		strides[i] = step;
+	strides[0] = step;
+}
+
+bool
+rt_is_contiguous(const RtTensor *t)
+{
+	int64_t step = 1;
+
+	if (!rt_numel(t))
+		return true;
+	for (int i = t->ndim; i-- > 0; step *= t->dims[i])
+		if (t->dims[i] != 1 && t->strides[i] != step)
+			return false;
+	return true;
+}
+
+bool
+rt_is_channels_last(const RtTensor *t)
+{
+	int64_t step = 1;
+	int i;
+
+	if (t->ndim != 4 && t->ndim != 5)
+		return false;
+	for (int k = 0; k < t->ndim; k++) {               /* 1, last, ..., 2, 0 */
+		i = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
+		if (t->dims[i] != 1 && t->strides[i] != step)
+			return false;
+		step *= t->dims[i];
+	}
+	return true;
+}
+
+/* Order of dims by stride, innermost first, as TensorIterator sorts them: an insertion sort with a comparison that
+ * may be undecided (0).  The operands' strides stand in one row of ndim each; 0 in a broadcast dim. */
+static int
+compare_dims(int i, int j, int ndim, const int64_t *dims, int n, const int64_t *strides)
+{
+	int64_t a, b;
+
+	for (int k = 0; k < n; k++) {
+		a = strides[k * ndim + i];
+		b = strides[k * ndim + j];
+		if (!a || !b)
+			continue;
+		if (a != b)
+			return a < b ? -1 : 1;
+		if (dims[i] > dims[j])
+			return 1;
+	}
+	return 0;
+}
+
+static void
+sort_dims(int ndim, const int64_t *dims, int n, const int64_t *strides, int *perm)
+{
+	int at, c, swap;
+
+	for (int i = 0; i < ndim; i++)
+		perm[i] = ndim - 1 - i;
+	for (int i = 1; i < ndim; i++) {
+		at = i;
+		for (int k = i - 1; k >= 0; k--) {
+			c = compare_dims(perm[k], perm[at], ndim, dims, n, strides);
+			if (c < 0)
+				break;
+			if (c > 0) {
+				swap = perm[k];
+				perm[k] = perm[at];
+				perm[at] = swap;
+				at = k;
+			}
+		}
+	}
+}
+
+bool
+rt_is_dense(const RtTensor *t)
+{
+	int perm[RT_MAX_RANK], swap;
+	int64_t step = 1;
+
+	if (t->ndim == 1)
+		return t->dims[0] < 2 || t->strides[0] == 1;
+	for (int i = 0; i < t->ndim; i++) {               /* by stride; sizes below 2 last */
+		perm[i] = i;
+		for (int k = i; k > 0; k--) {
+			if (t->dims[perm[k]] < 2 ||
+			    (t->dims[perm[k - 1]] >= 2 && t->strides[perm[k - 1]] <= t->strides[perm[k]]))
+				break;
+			swap = perm[k];
+			perm[k] = perm[k - 1];
+			perm[k - 1] = swap;
+		}
+	}
+	for (int i = 0; i < t->ndim; i++) {
+		if (t->dims[perm[i]] < 2)
+			break;
+		if (t->strides[perm[i]] != step)
+			return false;
+		step *= t->dims[perm[i]];
+	}
+	return true;
+}
+
+void
+rt_dense_strides(const RtTensor *t, int64_t *strides)
+{
+	int perm[RT_MAX_RANK];
+	int64_t step = 1;
+
+	if (rt_is_dense(t)) {
+		memcpy(strides, t->strides, sizeof *strides * t->ndim);
+		return;
+	}
+	sort_dims(t->ndim, t->dims, 1, t->strides, perm);
+	for (int i = 0; i < t->ndim; i++) {
+		strides[perm[i]] = step;
+		step *= t->dims[perm[i]] > 1 ? t->dims[perm[i]] : 1;
+	}
+}
+
+static bool
+same_dims(const RtTensor *t, int ndim, const int64_t *dims)
+{
+	return t->ndim == ndim && (!ndim || !memcmp(t->dims, dims, sizeof *dims * (size_t)ndim));
+}
+
+/* Operands that all have the result's shape: contiguous, channels last, or strides that all share. */
+static bool
+common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t *strides)
+{
+	bool contiguous = true, last = true, shared = true;
+
+	for (int i = 0; i < n; i++) {
+		if (!same_dims(t[i], ndim, dims))
+			return false;
+		contiguous &= rt_is_contiguous(t[i]);
+		last &= rt_is_channels_last(t[i]);
+		shared &= rt_is_dense(t[i]) &&
+			!memcmp(t[i]->strides, t[0]->strides, sizeof *strides * (size_t)ndim);
+	}
+	if (contiguous)
+		rt_contiguous_strides(ndim, dims, strides);
+	else if (last)
+		rt_channels_last_strides(ndim, dims, strides);
+	else if (shared)
+		memcpy(strides, t[0]->strides, sizeof *strides * (size_t)ndim);
+	return contiguous || last || shared;
+}
+
+void
+rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides)
+{
+	enum { ROOM = 8 };                                /* operands that count: no operator has more of one rank */
+	int64_t all[ROOM * RT_MAX_RANK], step = 1;
+	int perm[RT_MAX_RANK], from, used = n < ROOM ? n : ROOM;
+	bool sorted = true;
+
+	if (!n || common_strides(ndim, dims, n, operands, strides)) {
+		if (!n)
+			rt_contiguous_strides(ndim, dims, strides);
+		return;
+	}
+	memset(all, 0, sizeof *all * (size_t)(used * ndim));
+	for (int k = 0; k < used; k++) {
+		from = ndim - operands[k]->ndim;
+		for (int i = 0; i < operands[k]->ndim; i++)
+			if (operands[k]->dims[i] != 1 || dims[from + i] == 1)
+				all[k * ndim + from + i] = operands[k]->strides[i];
+	}
+	sort_dims(ndim, dims, used, all, perm);
+	for (int i = 0; i < ndim; i++)
+		sorted &= perm[i] == ndim - 1 - i;
+	if (sorted) {
+		rt_contiguous_strides(ndim, dims, strides);
+		return;
+	}
+	for (int i = 0; i < ndim; i++) {
+		strides[perm[i]] = step;
+		step *= dims[perm[i]];
+	}
+}
+
+bool
+rt_overlaps_itself(const RtTensor *t)
+{
+	bool zero = false;
+
+	for (int i = 0; i < t->ndim; i++) {
+		if (!t->dims[i])
+			return false;
+		zero |= t->dims[i] > 1 && !t->strides[i];
+	}
+	return zero;
+}
+
+/* Index of the last element relative to the first. */
+static int64_t
+extent(const RtTensor *t)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < t->ndim; i++)
+		n += (t->dims[i] - 1) * t->strides[i];
+	return n;
+}
+
+bool
+rt_may_overlap(const RtTensor *a, const RtTensor *b)
+{
+	const char *pa = rt_data(a), *pb = rt_data(b);
+
+	if (!rt_numel(a) || !rt_numel(b))
+		return false;
+	if (a->storage->kind == RT_META || b->storage->kind == RT_META)
+		return a->storage == b->storage;
+	return (uintptr_t)pa < (uintptr_t)pb + (uint64_t)(extent(b) + 1) * rt_dtypes[b->dtype].bytes &&
+		(uintptr_t)pb < (uintptr_t)pa + (uint64_t)(extent(a) + 1) * rt_dtypes[a->dtype].bytes;
+}
+
+static void
+print_ints(Buf *b, int n, const int64_t *v)
+{
+	buf_puts(b, "[");
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
+	buf_puts(b, "]");
+}
+
+static int
+bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
+{
+	Buf b = { 0 };
+
+	print_ints(&b, ndim, dims);
+	rt_raise(cx, "%s%s", what, b.at);
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+/* Number of elements, and of elements between the first and behind the last. */
+static int
+measure(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t *span)
+{
+	int64_t numel = 1, step, bytes;
+	bool empty = false, ok = true;
+	char text[80];
+
+	if (ndim > RT_MAX_RANK)
+		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);
+	for (int i = 0; i < ndim; i++) {
+		if (dims[i] < 0) {
+			snprintf(text, sizeof text, "Trying to create tensor with negative dimension %lld: ",
+				(long long)dims[i]);
+			return bad_dims(cx, text, ndim, dims);
+		}
+		if (strides && strides[i] < 0)
+			return bad_dims(cx, "as_strided: Negative strides are not supported at the moment, got strides: ",
+				ndim, strides);
+		empty |= dims[i] == 0;
+	}
+	*span = 0;
+	if (empty)
+		return RT_OK;
+	for (int i = 0; ok && i < ndim; i++)
+		ok = size_mul(numel, dims[i], &numel);
+	*span = numel;
+	if (strides) {
+		*span = 1;
+		for (int i = 0; ok && i < ndim; i++)
+			ok = size_mul(dims[i] - 1, strides[i], &step) && size_add(*span, step, span);
+	}
+	if (!ok || !size_mul(*span, rt_dtypes[dtype].bytes, &bytes) || !size_mul(numel, rt_dtypes[dtype].bytes, &bytes))
+		return bad_dims(cx, "Storage size calculation overflowed with sizes=", ndim, dims);
+	return RT_OK;
+}
+
+/* Lies this geometry inside the storage? */
+static int
+fits(RtCx *cx, const RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	int64_t span, last, bytes, size = rt_dtypes[dtype].bytes;
+	Buf b = { 0 };
+
+	if (measure(cx, dtype, ndim, dims, strides, &span))
+		return RT_ERROR;
+	if (offset < 0)
+		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)offset);
+	if (!span)
+		return RT_OK;
+	if (!size_add(span, offset, &last) || !size_mul(last, size, &bytes))
+		bytes = INT64_MAX;
+	if (bytes <= s->bytes)
+		return RT_OK;
+	buf_puts(&b, "setStorage: sizes ");
+	print_ints(&b, ndim, dims);
+	buf_puts(&b, ", strides ");
+	print_ints(&b, ndim, strides);
+	buf_printf(&b, ", storage offset %lld, and itemsize %lld requiring a storage size of %lld are out of bounds "
+		"for storage of size %lld", (long long)offset, (long long)size, (long long)bytes, (long long)s->bytes);
+	rt_raise(cx, "%s", b.at);
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+/* ---- making tensors --------------------------------------------------------------------------------------- */
+
+/* Takes the storage, also on failure; geometry is copied unchecked. */
+static RtTensor *
+tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	int room = ndim < 4 ? 4 : ndim;
+	RtTensor *t = s ? malloc(sizeof *t + sizeof *t->geom * 2 * (size_t)room) : 0;
+
+	if (!t) {
+		if (s)
+			rt_raise(cx, "out of memory");
+		rt_storage_release(s);
+		return 0;
+	}
+	*t = (RtTensor){ .h = { 1 }, .dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim, .room = (uint16_t)room,
+		.offset = offset, .storage = s };
+	t->dims = t->geom;
+	t->strides = t->geom + room;
+	if (ndim)
+		memcpy(t->dims, dims, sizeof *dims * (size_t)ndim);
+	if (strides && ndim)
+		memcpy(t->strides, strides, sizeof *strides * (size_t)ndim);
+	else
+		rt_contiguous_strides(ndim, dims, t->strides);
+	return t;
+}
+
+RtTensor *
+rt_tensor_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims)
+{
+	return rt_tensor_strided(cx, dtype, ndim, dims, 0);
+}
+
+RtTensor *
+rt_tensor_strided(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	int64_t span;
+
+	if (measure(cx, dtype, ndim, dims, strides, &span))
+		return 0;
+	return tensor_make(cx, rt_storage_new(cx, span * rt_dtypes[dtype].bytes), dtype, ndim, dims, strides, 0);
+}
+
+RtTensor *
+rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	int64_t own[RT_MAX_RANK];
+
+	if (!strides && ndim <= RT_MAX_RANK) {
+		rt_contiguous_strides(ndim, dims, own);
+		strides = own;
+	}
+	if (fits(cx, s, dtype, ndim, dims, strides, offset))
+		return 0;
+	rt_count_up(&s->h);
+	return tensor_make(cx, s, dtype, ndim, dims, strides, offset);
+}
+
+RtTensor *
+rt_tensor_view(RtCx *cx, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	RtTensor *t = rt_tensor_over(cx, base->storage, base->dtype, ndim, dims, strides, offset);
+
+	if (!t)
+		return 0;
+	t->flags = base->flags & (uint8_t)~(RT_WRAPPED | RT_PARAMETER);
+	t->layout = base->layout;
+	if ((t->quant = base->quant))
+		rt_count_up(&t->quant->h);
+	return t;
+}
+
+RtTensor *
+rt_tensor_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const void *data, int64_t bytes, bool readonly)
+{
+	RtStorage *s = rt_storage_over(cx, data, bytes, readonly);
+	RtTensor *t = s ? rt_tensor_over(cx, s, dtype, ndim, dims, 0, 0) : 0;
+
+	rt_storage_release(s);
+	return t;
+}
+
+RtTensor *
+rt_tensor_retain(RtTensor *t)
+{
+	if (t)
+		rt_count_up(&t->h);
+	return t;
+}
+
+static void
+quant_release(RtQuant *q)
+{
+	if (!q || !rt_count_down(&q->h))
+		return;
+	rt_tensor_release(q->scales);
+	rt_tensor_release(q->zeros);
+	free(q);
+}
+
+void
+rt_tensor_release(RtTensor *t)
+{
+	if (!t || !rt_count_down(&t->h))
+		return;
+	rt_storage_release(t->storage);
+	quant_release(t->quant);
+	free(t->more);
+	free(t);
+}
+
+/* ---- changing tensors ---------------------------------------------------------------------------------------- */
+
+static int
+grow_room(RtCx *cx, RtTensor *t, int ndim)
+{
+	int64_t *more;
+
+	if (ndim <= t->room)
+		return RT_OK;
+	if (!(more = malloc(sizeof *more * 2 * (size_t)ndim)))
+		return rt_raise(cx, "out of memory");
+	free(t->more);
+	t->more = t->dims = more;
+	t->strides = more + ndim;
+	t->room = (uint16_t)ndim;
+	return RT_OK;
+}
+
+int
+rt_tensor_set_geometry(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	int64_t d[RT_MAX_RANK] = { 0 }, s[RT_MAX_RANK] = { 0 };            /* dims may be the tensor's own */
+
+	if (ndim > RT_MAX_RANK)
+		return rt_raise(cx, "tensors have at most %d dimensions here, not %d", RT_MAX_RANK, ndim);
+	for (int i = 0; i < ndim; i++)
+		d[i] = dims[i];
+	if (strides)
+		for (int i = 0; i < ndim; i++)
+			s[i] = strides[i];
+	else
+		rt_contiguous_strides(ndim, d, s);
+	if (fits(cx, t->storage, (RtDtype)t->dtype, ndim, d, s, offset) || grow_room(cx, t, ndim))
+		return RT_ERROR;
+	for (int i = 0; i < ndim; i++) {
+		t->dims[i] = d[i];
+		t->strides[i] = s[i];
+	}
+	t->ndim = (uint8_t)ndim;
+	t->offset = offset;
+	return RT_OK;
+}
+
+int
+rt_tensor_set_storage(RtCx *cx, RtTensor *t, RtStorage *s)
+{
+	(void)cx;
+	rt_count_up(&s->h);
+	rt_storage_release(t->storage);
+	t->storage = s;
+	return RT_OK;
+}
+
+int
+rt_tensor_resize(RtCx *cx, RtTensor *t, int ndim, const int64_t *dims)
+{
+	int64_t span, last, bytes;
+
+	if (measure(cx, (RtDtype)t->dtype, ndim, dims, 0, &span))
+		return RT_ERROR;
+	if (!size_add(span, t->offset, &last) || !size_mul(last, rt_dtypes[t->dtype].bytes, &bytes))
+		return bad_dims(cx, "Storage size calculation overflowed with sizes=", ndim, dims);
+	if (span && bytes > t->storage->bytes && storage_move(cx, t->storage, bytes))
+		return RT_ERROR;
+	return rt_tensor_set_geometry(cx, t, ndim, dims, 0, t->offset);
+}
