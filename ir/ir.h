@@ -75,6 +75,14 @@ const Type *tensor_info_merge(Cx *, const Type *, const Type *);     /* profile 
 const Type *type_of_tensor(Cx *, const RtTensor *);  /* complete */
 const Type *type_of_value(Cx *, IValue);             /* dynamic type; tensors complete */
 
+/* ---- const.c: values made while compiling; owned by the compile, never released -------------------------- */
+
+RtCx  *cx_rt(Cx *);                                   /* its runtime context: for constants and folding */
+IValue value_str(Cx *, const char *, int64_t n);      /* n < 0: to the final 0 */
+IValue value_list(Cx *, const Type *elem, const IValue *, int n);
+IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple or null */
+IValue value_complex(Cx *, double re, double im);
+
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
 typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;

@@ -1,0 +1,60 @@
+/*
+ * Values made while compiling: constants, defaults.  The compile owns them and never releases them.
+ */
+#include "ir.h"
+
+RtCx *
+cx_rt(Cx *cx)
+{
+	if (!cx->rt) {
+		cx->rt = new(cx->arena, RtCx, 1);
+		if (rt_cx_init(cx->rt) != RT_OK)
+			fail(cx, (Range){ 0 }, "out of memory");
+	}
+	return cx->rt;
+}
+
+IValue
+value_str(Cx *cx, const char *text, int64_t n)
+{
+	RtStr *s = rt_str_new(cx_rt(cx), text, n);
+
+	if (!s)
+		fail(cx, (Range){ 0 }, "out of memory");
+	return rt_ref(RT_STR, s);
+}
+
+IValue
+value_list(Cx *cx, const Type *elem, const IValue *v, int n)
+{
+	RtList *l = rt_list_new(cx_rt(cx), elem, n);
+
+	for (int i = 0; l && i < n; i++)
+		if (rt_list_push(cx_rt(cx), l, rt_retain(v[i])) != RT_OK)
+			l = 0;
+	if (!l)
+		fail(cx, (Range){ 0 }, "out of memory");
+	return rt_ref(RT_LIST, l);
+}
+
+IValue
+value_tuple(Cx *cx, const Type *named, const IValue *v, int n)
+{
+	RtTuple *t = rt_tuple_new(cx_rt(cx), named, n);
+
+	if (!t)
+		fail(cx, (Range){ 0 }, "out of memory");
+	for (int i = 0; i < n; i++)
+		t->v[i] = rt_retain(v[i]);
+	return rt_ref(RT_TUPLE, t);
+}
+
+IValue
+value_complex(Cx *cx, double re, double im)
+{
+	IValue v = rt_complex(cx_rt(cx), re, im);
+
+	if (rt_is_none(v))
+		fail(cx, (Range){ 0 }, "out of memory");
+	return v;
+}
