@@ -90,7 +90,7 @@ typedef struct RtMapArg {
 	bool    tensor;      /* else a number */
 	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
 } RtMapArg;
-typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real } RtMapResult;
+typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part } RtMapResult;
 typedef struct RtMapTypes {
 	RtDtype common;      /* by promotion */
 	RtDtype compute;     /* what the expression is computed in: one of b8 i64 f32 f64 c64 c128 */
