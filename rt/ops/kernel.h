@@ -13,11 +13,16 @@
 #define OP(id, schema, rule, effect, gradient) RtKernel rt_##id;
 #include "ops.h"
 
+/* ---- call.c ---------------------------------------------------------------------------------------- */
+
 /* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
  * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are rt_retain'ed. */
 #define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, (const IValue[]){__VA_ARGS__})
 #define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), (const IValue[]){__VA_ARGS__})
 int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
+/* Ends a kernel with a copy of a temporary as its result 0; the last step of a kernel is better a plain call
+ * `return rt_NAME(cx, args, out)`, which writes into the planned place itself. */
+int rt_return(RtCx *, RtTensor *, IValue *out);
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
 
@@ -90,7 +95,7 @@ typedef struct RtMapArg {
 	bool    tensor;      /* else a number */
 	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
 } RtMapArg;
-typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real } RtMapResult;
+typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part } RtMapResult;
 typedef struct RtMapTypes {
 	RtDtype common;      /* by promotion */
 	RtDtype compute;     /* what the expression is computed in: one of b8 i64 f32 f64 c64 c128 */

@@ -80,10 +80,14 @@ rt_map_types(const RtMapArg *a, int n, RtMapResult result, const IValue *in, RtM
 	t->common = rt_promoted(&p);
 	if (t->common == RT_NDTYPE)
 		return;
-	if (result == RT_MAP_floating)
+	if (result == RT_MAP_floating || result == RT_MAP_part)
 		t->common = rt_to_floating(t->common);
 	t->compute = (RtDtype)rt_dtypes[t->common].compute;
-	t->result = result == RT_MAP_boolean ? RT_b8 : result == RT_MAP_real ? rt_real_type(t->common) : t->common;
+	t->result = t->common;
+	if (result == RT_MAP_boolean)
+		t->result = RT_b8;
+	if (result == RT_MAP_real || result == RT_MAP_part)
+		t->result = rt_real_type(t->common);
 }
 
 /* ---- the kernel of a row ------------------------------------------------------------------------------ */
@@ -157,6 +161,8 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 		return rt_raise(cx, "Promotion of these types is not supported");
 	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
 		return not_for(cx, row, t->common);
+	if ((!strncmp(row->schema, "aten::clamp(", 12) || !strncmp(row->schema, "aten::clamp.", 12)) && rt_is_none(in[1]) && rt_is_none(in[2]))
+		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
 	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
 		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
 	return RT_OK;
@@ -177,7 +183,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	rt_map_types(arg, n, row->result, in, &t);
 	if (check_types(cx, row, in, &t))
 		return RT_ERROR;
-	as[0] = row->result == RT_MAP_boolean ? RT_b8 : row->result == RT_MAP_real ? rt_real_type(t.compute) : t.compute;
+	as[0] = (RtDtype)rt_dtypes[t.result].compute;
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
 		IValue v = in[arg[i].arg];
@@ -198,6 +204,13 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }
 
+/* One expression for all types compares a bool with 0 as well. */
+#if defined __GNUC__ && !defined __TINYC__
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wbool-compare"
+#pragma GCC diagnostic ignored "-Wint-in-bool-context"
+#endif
+
 /* ---- the loops of the rows -------------------------------------------------------------------------------- */
 
 #define TYPE_b8   bool
@@ -211,6 +224,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 #define TO_floating(as) TYPE_##as
 #define TO_boolean(as)  bool
 #define TO_real(as)     REAL_##as
+#define TO_part(as)     REAL_##as
 #define REAL_b8   bool
 #define REAL_i64  int64_t
 #define REAL_f32  float

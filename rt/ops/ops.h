@@ -15,6 +15,7 @@
  *             floating likewise, but integral and bool become the default dtype
  *             boolean  computed in the common dtype, result bool
  *             real     promote; complex gives its real type (abs)
+ *             part     floating; complex gives its real type (angle)
  *     Of numbers only self, other, exponent, min, max, x, n take part in promotion (rt_map_args); condition never does.
  *     An optional number or tensor that is None: value may ask has_<letter>.
  * OP(id, "schema", rule, effect, "gradient")

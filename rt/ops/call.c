@@ -1,0 +1,31 @@
+/* rt/ops/call.c - one kernel calls another
+ *
+ * The inner kernel's memory is its own: it must not take the place that the plan gave to the outer kernel's results, and
+ * its temporaries end with it.  Its results become temporaries of the outer one.
+ */
+#include "kernel.h"
+
+int
+rt_call_temp(RtCx *cx, RtKernel *kernel, IValue *out, int nout, const IValue *in)
+{
+	RtPlace *place = cx->place;
+	int nplace = cx->nplace, r;
+
+	cx->place = 0;
+	cx->nplace = 0;
+	r = rt_call_kernel(cx, kernel, in, out, nout);
+	cx->place = place;
+	cx->nplace = nplace;
+	for (int i = 0; !r && i < nout; i++)
+		out[i] = rt_temp_value(cx, out[i]);
+	return r;
+}
+
+int
+rt_return(RtCx *cx, RtTensor *t, IValue *out)
+{
+	RtTensor *r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, t->strides);
+
+	RT_RESULT(cx, r, *out);
+	return rt_copy_into(cx, r, t);
+}
