@@ -156,8 +156,15 @@ int         broadcasting_list(const Tree *);                          /* N of Br
 /* ---- schema.c ----------------------------------------------------------------------------------------------- */
 
 Schema *schema_parse(Cx *, const char *text);              /* reference 6.1; fails with a range into text */
-const Type *schema_type_parse(Cx *, const char *text, const char **end);   /* int[]?, Dict(str, Tensor): also for irparse */
-Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);   /* of source functions */
+/* A type in IR syntax at src->text + *at, which is moved behind it; unit (may be null) knows classes. */
+const Type *schema_type_parse(Cx *, Unit *, const Source *, uint32_t *at);
+
+/* ---- signature.c -------------------------------------------------------------------------------------------- */
+
+/* Of source functions: a parameter without annotation is a Tensor, the first one of a method is self; defaults are
+ * evaluated.  One result; its type is null when there is no annotation: it follows from the returns. */
+Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);
+IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);   /* a literal, CONSTANTS.c0, enum member ...; hint may be null; fails */
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
 
