@@ -391,7 +391,11 @@ node_set_int(Node *n, const char *name, int64_t i)
 void
 node_set_str(Node *n, const char *name, const char *s)
 {
-	node_set_value(n, name, value_str(n->graph->cx, s, -1));
+	RtStr *str = rt_str_new(NULL, s, -1);
+
+	if (!str)
+		BUG("no memory for the attribute %s", name);
+	node_set_value(n, name, rt_ref(RT_STR, str));
 }
 
 int64_t

@@ -1,0 +1,701 @@
+/*
+ * Convolutions of one to three spatial dims, their transposes and gradients, and im2col/col2im.
+ *
+ * One geometry (Conv) of three spatial dims serves all: missing dims are leading ones.  Forward: for each image and group
+ * the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points), which the weight
+ * (out/groups, in/groups * taps) multiplies.  The adjoint (transposed convolution, gradient of the input) multiplies by
+ * the weight's transpose and scatters the columns back.  With one input channel per group the planes are summed
+ * directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Conv {
+	int     nd;                      /* spatial dims of the caller: 1, 2, 3 */
+	int64_t n, cin, cout, groups;
+	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
+	int64_t taps, in_plane, out_plane;
+} Conv;
+
+typedef struct Tap {
+	int64_t channel, at[3];          /* of the group; offset of the tap in k */
+	int64_t lo, hi, shift;           /* outputs of the last dim whose input is inside; input = x * s + shift */
+} Tap;
+
+typedef struct Columns {
+	const Conv *g;
+	void *image, *col;               /* (cin/groups, in...), (cin/groups * taps, rows * out_w) */
+	int64_t row, rows;               /* output rows (of out_d * out_h) that the columns hold */
+} Columns;
+
+typedef struct Depthwise {
+	const Conv *g;
+	void *x, *w, *y;
+} Depthwise;
+
+enum { CHUNK = 1 << 21 };                /* elements of a column matrix */
+
+static int64_t
+ceil_div(int64_t a, int64_t b)
+{
+	return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+static Tap
+tap_of(const Conv *g, int64_t t)
+{
+	Tap tap;
+	int64_t rest = t % g->taps;
+
+	tap.channel = t / g->taps;
+	tap.at[2] = rest % g->k[2];
+	tap.at[1] = rest / g->k[2] % g->k[1];
+	tap.at[0] = rest / g->k[2] / g->k[1];
+	tap.shift = tap.at[2] * g->d[2] - g->p[2];
+	tap.lo = ceil_div(-tap.shift, g->s[2]);
+	tap.hi = ceil_div(g->in[2] - tap.shift, g->s[2]);
+	tap.lo = tap.lo < 0 ? 0 : tap.lo > g->out[2] ? g->out[2] : tap.lo;
+	tap.hi = tap.hi < tap.lo ? tap.lo : tap.hi > g->out[2] ? g->out[2] : tap.hi;
+	return tap;
+}
+
+/* Where the input row under output row r begins in its plane; -1: in the padding. */
+static int64_t
+row_under(const Conv *g, const Tap *tap, int64_t r)
+{
+	int64_t z = r / g->out[1] * g->s[0] - g->p[0] + tap->at[0] * g->d[0];
+	int64_t y = r % g->out[1] * g->s[1] - g->p[1] + tap->at[1] * g->d[1];
+
+	if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1])
+		return -1;
+	return (z * g->in[1] + y) * g->in[2];
+}
+
+#define T float
+#define N(name) name##_f32
+#include "conv_loops.h"
+#define T double
+#define N(name) name##_f64
+#include "conv_loops.h"
+#define T int64_t
+#define N(name) name##_i64
+#include "conv_loops.h"
+
+typedef void Body(void *, int64_t, int64_t);
+static Body *const gather_taps[] = { gather_taps_f32, gather_taps_f64, gather_taps_i64 };
+static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
+static Body *const depthwise[] = { depthwise_f32, depthwise_f64, depthwise_i64 };
+
+static int
+which(RtDtype ct)
+{
+	return ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2;
+}
+
+static void
+fill_planes(RtDtype ct, void *y, const void *bias, int64_t n, int64_t channels, int64_t plane)
+{
+	if (ct == RT_f32)
+		fill_planes_f32(y, bias, n, channels, plane);
+	else if (ct == RT_f64)
+		fill_planes_f64(y, bias, n, channels, plane);
+	else
+		fill_planes_i64(y, bias, n, channels, plane);
+}
+
+static void
+sum_planes(RtDtype ct, const void *y, void *a, int64_t n, int64_t channels, int64_t plane)
+{
+	if (ct == RT_f32)
+		sum_planes_f32(y, a, n, channels, plane);
+	else if (ct == RT_f64)
+		sum_planes_f64(y, a, n, channels, plane);
+	else
+		sum_planes_i64(y, a, n, channels, plane);
+}
+
+static bool
+is_pointwise(const Conv *g)
+{
+	for (int i = 0; i < 3; i++)
+		if (g->k[i] != 1 || g->s[i] != 1 || g->p[i] != 0 || g->out[i] != g->in[i])
+			return false;
+	return true;
+}
+
+static void
+finish_geometry(Conv *g)
+{
+	g->taps = g->k[0] * g->k[1] * g->k[2];
+	g->in_plane = g->in[0] * g->in[1] * g->in[2];
+	g->out_plane = g->out[0] * g->out[1] * g->out[2];
+}
+
+/* What is done with the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
+typedef enum Product { FORWARD, ADJOINT, WEIGHT } Product;
+
+typedef struct Parts {
+	const Conv *g;
+	RtDtype ct;
+	char *x, *w, *y;                 /* (n, cin, in), (cout, cin/groups, k), (n, cout, out) */
+	char *col;
+	int64_t es, step;                /* bytes of an element; rows per chunk */
+} Parts;
+
+/* One chunk of rows of image n and group i. */
+static int
+product_chunk(RtCx *cx, Parts *q, Product what, int64_t n, int64_t i, int64_t row, int64_t rows)
+{
+	const Conv *g = q->g;
+	int64_t cg = g->cin / g->groups, og = g->cout / g->groups, depth = cg * g->taps;
+	int64_t points = rows * g->out[2], first = row * g->out[2];
+	char *image = q->x + (n * g->cin + i * cg) * g->in_plane * q->es;
+	char *y = q->y + ((n * g->cout + i * og) * g->out_plane + first) * q->es;
+	char *w = q->w + i * og * depth * q->es;
+	bool direct = is_pointwise(g);
+	int64_t ldc = direct ? g->out_plane : points;
+	char *col = direct ? image + first * q->es : q->col;
+	Columns m = { g, image, col, row, rows };
+
+	if (!direct && what != ADJOINT)
+		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
+	if (what == FORWARD)
+		return dense_gemm(cx, q->ct, og, points, depth, w, depth, 1, col, ldc, 1, y, g->out_plane, true);
+	if (what == WEIGHT)
+		return dense_gemm(cx, q->ct, og, depth, points, y, g->out_plane, 1, col, 1, ldc, w, depth, true);
+	if (dense_gemm(cx, q->ct, depth, points, og, w, 1, depth, y, g->out_plane, 1, col, ldc, direct))
+		return RT_ERROR;
+	if (!direct)
+		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), scatter_taps[which(q->ct)], &m);
+	return RT_OK;
+}
+
+/* The product of all images and groups; what is written was initialised before. */
+static int
+convolve(RtCx *cx, const Conv *g, RtDtype ct, Product what, void *x, void *w, void *y)
+{
+	Parts q = { g, ct, x, w, y, 0, rt_dtypes[ct].bytes, 0 };
+	int64_t depth = g->cin / g->groups * g->taps, rows = g->out[0] * g->out[1];
+	RtMark mark = rt_scratch_mark(cx);
+	int status = RT_OK;
+
+	if (depth == 0 || g->n * g->cout * g->out_plane == 0)
+		return RT_OK;
+	if (g->cin == g->groups && g->groups > 1 && what == FORWARD) {
+		Depthwise a = { g, x, w, y };
+
+		rt_parallel(cx, g->n * g->cout, 1 + 20000 / (g->out_plane * g->taps + 1), depthwise[which(ct)], &a);
+		return RT_OK;
+	}
+	q.step = CHUNK / (depth * g->out[2]);
+	q.step = q.step < 1 ? 1 : q.step > rows ? rows : q.step;
+	if (!is_pointwise(g)) {
+		q.col = rt_scratch(cx, depth * q.step * g->out[2] * q.es);
+		if (!q.col)
+			return RT_ERROR;
+	}
+	for (int64_t n = 0; n < g->n && !status; n++)
+		for (int64_t i = 0; i < g->groups && !status; i++)
+			for (int64_t row = 0; row < rows && !status; row += q.step)
+				status = product_chunk(cx, &q, what, n, i, row, rows - row < q.step ? rows - row : q.step);
+	rt_scratch_reset(cx, mark);
+	return status;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------- */
+
+typedef struct Args {
+	const char *op;
+	RtTensor *input, *weight, *bias;
+	IValue stride, padding, dilation, output_padding;
+	const char *mode;                /* "same", "valid", or null */
+	bool transposed;
+	int64_t groups;
+	Conv g;                          /* of the forward convolution of which a transposed one is the adjoint */
+	int64_t dims[5];                 /* of the result */
+	int ndim;
+	bool unbatched;
+} Args;
+
+static int
+check_ranks(RtCx *cx, Args *a)
+{
+	int nd = a->weight->ndim - 2;
+	DenseText w, x;
+
+	if (nd < 1 || nd > 3)
+		return rt_raise(cx, "weight should have at least three dimensions");
+	if (a->input->ndim != nd + 2 && a->input->ndim != nd + 1)
+		return rt_raise(cx, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", nd + 1,
+			nd + 2, a->op, dense_text(a->input, &x));
+	if (a->groups <= 0)
+		return rt_raise(cx, "non-positive groups is not supported");
+	a->g.nd = nd;
+	a->unbatched = a->input->ndim == nd + 1;
+	if (a->input->dtype != a->weight->dtype || (a->bias && a->bias->dtype != a->input->dtype))
+		return rt_raise(cx, "Input type (%s) and %s type (%s) should be the same", rt_dtypes[a->input->dtype].torch,
+			a->input->dtype != a->weight->dtype ? "weight" : "bias",
+			rt_dtypes[a->input->dtype != a->weight->dtype ? a->weight->dtype : a->bias->dtype].torch);
+	if (!a->transposed && a->weight->dims[0] % a->groups)
+		return rt_raise(cx, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of"
+			" size %s instead", (long long)a->groups, (long long)a->groups, dense_text(a->weight, &w));
+	return RT_OK;
+}
+
+static int
+check_channels(RtCx *cx, Args *a)
+{
+	int64_t channels = a->input->dims[a->unbatched ? 0 : 1];
+	int64_t want = a->transposed ? a->weight->dims[0] : a->weight->dims[1] * a->groups;
+	int64_t outputs = a->transposed ? a->weight->dims[1] * a->groups : a->weight->dims[0];
+	DenseText w, x, b;
+
+	if (channels != want)
+		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels"
+			" instead", a->transposed ? "transposed" : "groups", (long long)(a->transposed ? 1 : a->groups),
+			dense_text(a->weight, &w), dense_text(a->input, &x), (long long)want, (long long)channels);
+	if (a->bias && (a->bias->ndim != 1 || a->bias->dims[0] != outputs))
+		return rt_raise(cx, "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias"
+			" of size %s instead", a->transposed ? "transposed=1, " : "", dense_text(a->weight, &w),
+			(long long)outputs, dense_text(a->bias, &b));
+	return RT_OK;
+}
+
+/* Output size of a forward convolution in dim i (of 3), padding included; checks the kernel's size. */
+static int
+output_sizes(RtCx *cx, Args *a)
+{
+	Conv *g = &a->g;
+
+	for (int i = 0; i < 3; i++) {
+		int64_t reach = g->d[i] * (g->k[i] - 1) + 1, pads = 2 * g->p[i];
+
+		if (a->mode) {
+			pads = strcmp(a->mode, "same") ? 0 : g->d[i] * (g->k[i] - 1);
+			g->p[i] = pads / 2;
+		}
+		if (g->in[i] + pads < reach)
+			return rt_raise(cx, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't"
+				" be greater than actual input size", (long long)(g->in[i] + pads), (long long)reach);
+		g->out[i] = (g->in[i] + pads - reach) / g->s[i] + 1;
+	}
+	return RT_OK;
+}
+
+static int
+read_sizes(RtCx *cx, Args *a, int64_t *extra)
+{
+	Conv *g = &a->g;
+	int nd = g->nd, lead = 3 - nd;
+
+	for (int i = 0; i < 3; i++) {
+		g->k[i] = g->s[i] = g->d[i] = g->in[i] = g->out[i] = 1;
+		g->p[i] = extra[i] = 0;
+	}
+	if (dense_sizes(cx, a->stride, a->op, "stride", nd, g->s + lead) ||
+	    (!a->mode && dense_sizes(cx, a->padding, a->op, "padding", nd, g->p + lead)) ||
+	    dense_sizes(cx, a->dilation, a->op, "dilation", nd, g->d + lead) ||
+	    (a->transposed && dense_sizes(cx, a->output_padding, a->op, "output_padding", nd, extra + lead)))
+		return RT_ERROR;
+	for (int i = lead; i < 3; i++) {
+		g->k[i] = a->weight->dims[2 + i - lead];
+		if (g->s[i] <= 0)
+			return rt_raise(cx, "non-positive stride is not supported");
+		if (g->p[i] < 0)
+			return rt_raise(cx, "negative padding is not supported");
+		if (g->d[i] <= 0)
+			return rt_raise(cx, "dilation should be greater than zero");
+		if (g->k[i] <= 0)
+			return rt_raise(cx, "kernel size should be greater than zero");
+		if (extra[i] < 0)
+			return rt_raise(cx, "negative output_padding is not supported");
+		if (a->mode && g->s[i] != 1 && !strcmp(a->mode, "same"))
+			return rt_raise(cx, "padding='same' is not supported for strided convolutions");
+	}
+	if (a->mode && strcmp(a->mode, "same") && strcmp(a->mode, "valid"))
+		return rt_raise(cx, "Invalid padding string: '%s'", a->mode);
+	return RT_OK;
+}
+
+/* The geometry of the forward convolution behind the arguments, and the dims of the result. */
+static int
+set_geometry(RtCx *cx, Args *a)
+{
+	Conv *g = &a->g;
+	int64_t extra[3], *in = a->transposed ? g->out : g->in;
+	int lead;
+
+	if (check_ranks(cx, a) || read_sizes(cx, a, extra) || check_channels(cx, a))
+		return RT_ERROR;
+	lead = 3 - g->nd;
+	g->groups = a->groups;
+	g->n = a->unbatched ? 1 : a->input->dims[0];
+	g->cout = a->weight->dims[0];
+	g->cin = a->weight->dims[1] * a->groups;
+	for (int i = lead; i < 3; i++)
+		in[i] = a->input->dims[a->input->ndim - g->nd + i - lead];
+	if (!a->transposed && output_sizes(cx, a))
+		return RT_ERROR;
+	for (int i = 0; i < 3 && a->transposed; i++) {
+		g->in[i] = (g->out[i] - 1) * g->s[i] - 2 * g->p[i] + g->d[i] * (g->k[i] - 1) + extra[i] + 1;
+		if (extra[i] && extra[i] >= g->s[i] && extra[i] >= g->d[i])
+			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got output_padding: "
+				"%lld, stride: %lld, dilation: %lld", (long long)extra[i], (long long)g->s[i], (long long)g->d[i]);
+		if (g->in[i] <= 0)
+			return rt_raise(cx, "Given input size per channel: (%lld). Calculated output size per channel: (%lld). Output"
+				" size is too small", (long long)g->out[i], (long long)g->in[i]);
+	}
+	finish_geometry(g);
+	a->ndim = 0;
+	if (!a->unbatched)
+		a->dims[a->ndim++] = g->n;
+	a->dims[a->ndim++] = a->transposed ? g->cin : g->cout;
+	for (int i = lead; i < 3; i++)
+		a->dims[a->ndim++] = a->transposed ? g->in[i] : g->out[i];
+	return RT_OK;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+/* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
+static int
+run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
+{
+	const Conv *g = &a->g;
+
+	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
+		a->transposed ? g->in_plane : g->out_plane);
+	if (a->transposed)
+		return convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(x));
+	return convolve(cx, g, ct, FORWARD, rt_data(x), rt_data(w), rt_data(y));
+}
+
+/* Real (part 0) or imaginary part of complex t as a dense tensor. */
+static RtTensor *
+part_of(RtCx *cx, RtTensor *t, RtDtype ct, int part)
+{
+	RtDtype complex = ct == RT_f32 ? RT_c64 : RT_c128;
+	RtTensor *d = dense_in(cx, t, complex), *r = rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims));
+	int64_t es = rt_dtypes[ct].bytes;
+
+	if (!d || !r)
+		return 0;
+	rt_cast(ct, rt_data(r), es, ct, rt_data(d) + part * es, 2 * es, rt_numel(t));
+	return r;
+}
+
+static int
+run_complex(RtCx *cx, const Args *a, RtTensor *result)
+{
+	RtDtype ct = compute_type(result) == RT_c64 ? RT_f32 : RT_f64, complex = ct == RT_f32 ? RT_c64 : RT_c128;
+	RtTensor *x[2], *w[2], *y[4], *bias[2] = { 0, 0 }, *out = dense_out(cx, result, complex);
+	int64_t n = rt_numel(result), es = rt_dtypes[ct].bytes;
+
+	if (!out)
+		return RT_ERROR;
+	for (int i = 0; i < 2; i++) {
+		x[i] = part_of(cx, a->input, ct, i);
+		w[i] = part_of(cx, a->weight, ct, i);
+		bias[i] = a->bias ? part_of(cx, a->bias, ct, i) : 0;
+		if (!x[i] || !w[i] || (a->bias && !bias[i]))
+			return RT_ERROR;
+	}
+	for (int i = 0; i < 4; i++) {
+		RtTensor *b = i == 0 ? bias[0] : i == 1 ? bias[1] : 0;
+
+		y[i] = rt_temp(cx, rt_tensor_new(cx, ct, result->ndim, result->dims));
+		if (!y[i] || run_real(cx, a, ct, x[i / 2], w[i == 1 || i == 2], b, y[i]))   /* rr, ri, ii, ir */
+			return RT_ERROR;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		double v[4];
+
+		for (int j = 0; j < 4; j++)
+			v[j] = rt_load_f64(ct, rt_data(y[j]) + i * es);
+		if (ct == RT_f32)
+			((RtC64 *)rt_data(out))[i] = (RtC64){ (float)(v[0] - v[2]), (float)(v[1] + v[3]) };
+		else
+			((RtC128 *)rt_data(out))[i] = (RtC128){ v[0] - v[2], v[1] + v[3] };
+	}
+	return dense_done(cx, result, out);
+}
+
+static int
+run(RtCx *cx, Args *a, IValue *place)
+{
+	int64_t strides[5];
+	const int64_t *keep;
+	RtTensor *r, *x, *w, *b = 0, *y;
+	RtDtype ct;
+
+	if (set_geometry(cx, a))
+		return RT_ERROR;
+	keep = a->g.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;
+	if (!keep && a->g.nd == 2 && !a->transposed && !a->unbatched)
+		keep = dense_format(a->weight, a->ndim, a->dims, strides);
+	r = rt_result(cx, 0, a->input->dtype, a->ndim, a->dims, keep);
+	RT_RESULT(cx, r, *place);
+	if (rt_dtypes[r->dtype].category == 'C')
+		return run_complex(cx, a, r);
+	ct = compute_type(r);
+	x = dense_in(cx, a->input, ct);
+	w = dense_in(cx, a->weight, ct);
+	b = a->bias ? dense_in(cx, a->bias, ct) : 0;
+	y = dense_out(cx, r, ct);
+	if (!x || !w || !y || (a->bias && !b) || run_real(cx, a, ct, x, w, b, y))
+		return RT_ERROR;
+	return dense_done(cx, r, y);
+}
+
+static int
+forward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	Args a = { .op = op, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
+		.stride = in[3], .padding = in[4], .dilation = in[5], .groups = in[6].u.i };
+	DenseText w;
+
+	if (in[4].tag == RT_STR)
+		a.mode = in[4].u.str->s;
+	if (a.weight->ndim != nd + 2)
+		return rt_raise(cx, "Expected %dD weight to %s, but got weight of size: %s", nd + 2, op, dense_text(a.weight, &w));
+	return run(cx, &a, out);
+}
+
+int rt_conv1d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv1d", 1, in, out); }
+int rt_conv2d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv2d", 2, in, out); }
+int rt_conv3d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv3d", 3, in, out); }
+int rt_conv1d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv1d", 1, in, out); }
+int rt_conv2d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv2d", 2, in, out); }
+int rt_conv3d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv3d", 3, in, out); }
+
+int
+rt__convolution_mode(RtCx *cx, const IValue *in, IValue *out)
+{
+	return forward(cx, "conv", rt_tensor(in[1])->ndim - 2, in, out);
+}
+
+static int
+transpose(RtCx *cx, const char *op, const IValue *in, IValue *out)
+{
+	Args a = { .op = op, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
+		.stride = in[3], .padding = in[4], .output_padding = in[5], .groups = in[6].u.i, .dilation = in[7],
+		.transposed = true };
+
+	return run(cx, &a, out);
+}
+
+int rt_conv_transpose1d(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose1d", in, out); }
+int rt_conv_transpose2d_input(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose2d", in, out); }
+int rt_conv_transpose3d_input(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose3d", in, out); }
+
+/* aten::convolution and the first nine arguments of aten::_convolution */
+int
+rt_convolution(RtCx *cx, const IValue *in, IValue *out)
+{
+	Args a = { .op = "convolution", .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
+		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0, .output_padding = in[7],
+		.groups = in[8].u.i };
+
+	return run(cx, &a, out);
+}
+
+int rt__convolution(RtCx *cx, const IValue *in, IValue *out) { return rt_convolution(cx, in, out); }
+int rt__convolution_deprecated(RtCx *cx, const IValue *in, IValue *out) { return rt_convolution(cx, in, out); }
+
+/* ---- gradients ------------------------------------------------------------------------------------- */
+
+/* Gradient of the input, the weight or the bias: result i of aten::convolution_backward. */
+static int
+backward_part(RtCx *cx, const Args *a, RtTensor *grad, RtDtype ct, int i, RtTensor *r)
+{
+	const Conv *g = &a->g;
+	RtTensor *gy = dense_in(cx, grad, ct), *y = dense_out(cx, r, ct), *x, *w;
+	int status = RT_OK;
+
+	if (!gy || !y)
+		return RT_ERROR;
+	if (i == 2) {
+		sum_planes(ct, rt_data(gy), rt_data(y), g->n, a->transposed ? g->cin : g->cout,
+			a->transposed ? g->in_plane : g->out_plane);
+		return dense_done(cx, r, y);
+	}
+	x = dense_in(cx, a->input, ct);
+	w = dense_in(cx, a->weight, ct);
+	if (!x || !w)
+		return RT_ERROR;
+	memset(rt_data(y), 0, (size_t)(rt_numel(y) * rt_dtypes[ct].bytes));
+	if (i == 0)
+		status = a->transposed ? convolve(cx, g, ct, FORWARD, rt_data(gy), rt_data(w), rt_data(y)) :
+			convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(gy));
+	else
+		status = a->transposed ? convolve(cx, g, ct, WEIGHT, rt_data(gy), rt_data(y), rt_data(x)) :
+			convolve(cx, g, ct, WEIGHT, rt_data(x), rt_data(y), rt_data(gy));
+	return status ? RT_ERROR : dense_done(cx, r, y);
+}
+
+/* in: grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask */
+int
+rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *grad = rt_tensor(in[0]), *r[3] = { 0, 0, 0 };
+	Args a = { .op = "convolution_backward", .input = rt_tensor(in[1]), .weight = rt_tensor(in[2]), .stride = in[4],
+		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .output_padding = in[8],
+		.groups = in[9].u.i };
+	RtList *mask = in[10].u.list;
+	bool same;
+
+	if (set_geometry(cx, &a))
+		return RT_ERROR;
+	same = grad->ndim == a.ndim;
+	for (int i = 0; same && i < a.ndim; i++)
+		same = grad->dims[i] == a.dims[i];
+	if (!same)
+		return rt_raise(cx, "convolution_backward: grad_output does not have the size of the convolution's result");
+	for (int i = 0; i < 3; i++) {
+		RtTensor *like = i == 0 ? a.input : a.weight;
+		int64_t channels = a.transposed ? a.g.cin : a.g.cout, none = 0;
+
+		if (i >= mask->n || !mask->v[i].u.i)
+			r[i] = rt_result(cx, i, like->dtype, 1, &none, 0);
+		else
+			r[i] = i == 2 ? rt_result(cx, i, like->dtype, 1, &channels, 0) :
+				rt_result(cx, i, like->dtype, like->ndim, like->dims, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	for (int i = 0; i < 3 && !cx->meta; i++)
+		if (i < mask->n && mask->v[i].u.i && backward_part(cx, &a, grad, compute_type(a.input), i, r[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+/* ---- im2col, col2im ----------------------------------------------------------------------------------- */
+
+/* in[1 ..]: kernel_size, dilation, padding, stride; a plane of h x w */
+static int
+window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w, Conv *g)
+{
+	g->in[1] = h;
+	g->in[2] = w;
+	g->in[0] = g->out[0] = g->k[0] = g->s[0] = g->d[0] = g->groups = 1;
+	g->p[0] = 0;
+	if (dense_sizes(cx, in[0], op, "kernel_size", 2, g->k + 1) || dense_sizes(cx, in[1], op, "dilation", 2, g->d + 1) ||
+	    dense_sizes(cx, in[2], op, "padding", 2, g->p + 1) || dense_sizes(cx, in[3], op, "stride", 2, g->s + 1))
+		return RT_ERROR;
+	for (int i = 1; i < 3; i++) {
+		if (g->k[i] <= 0 || g->d[i] <= 0 || g->s[i] <= 0 || g->p[i] < 0)
+			return rt_raise(cx, "%s: kernel_size, dilation and stride should be greater than zero", op);
+		g->out[i] = (g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1) / g->s[i] + 1;
+		if (g->in[i] + 2 * g->p[i] < g->d[i] * (g->k[i] - 1) + 1)
+			return rt_raise(cx, "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, "
+				"%lld), padding=(%lld, %lld), calculated shape of the array of sliding blocks is too small (non-positive)",
+				(long long)h, (long long)w, (long long)g->k[1], (long long)g->k[2], (long long)g->d[1],
+				(long long)g->d[2], (long long)g->p[1], (long long)g->p[2]);
+	}
+	finish_geometry(g);
+	return RT_OK;
+}
+
+/* Real dtypes that the gather and scatter loops move without loss. */
+static RtDtype
+move_type(const RtTensor *t)
+{
+	RtDtype ct = compute_type(t);
+
+	return ct == RT_b8 ? RT_i64 : ct;
+}
+
+int
+rt_im2col(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]), *r, *x, *y;
+	int lead = self->ndim - 3;
+	int64_t dims[3], channels, n;
+	DenseText text;
+	RtDtype ct;
+	Conv g;
+
+	if ((self->ndim != 3 && self->ndim != 4) || self->dims[lead] * self->dims[lead + 1] * self->dims[lead + 2] == 0)
+		return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions"
+			" for input, but got: %s", dense_text(self, &text));
+	if (window_geometry(cx, "im2col", in + 1, self->dims[lead + 1], self->dims[lead + 2], &g))
+		return RT_ERROR;
+	n = lead ? self->dims[0] : 1;
+	channels = self->dims[lead];
+	dims[0] = n;
+	dims[lead] = channels * g.taps;
+	dims[lead + 1] = g.out_plane;
+	r = rt_result(cx, 0, self->dtype, lead + 2, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_dtypes[self->dtype].category == 'C')
+		return rt_lacks(cx, "im2col of complex tensors");
+	ct = move_type(self);
+	x = dense_in(cx, self, ct);
+	y = dense_out(cx, r, ct);
+	if (!x || !y)
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t es = rt_dtypes[ct].bytes;
+		Columns m = { &g, rt_data(x) + i * channels * g.in_plane * es,
+			rt_data(y) + i * channels * g.taps * g.out_plane * es, 0, g.out[1] };
+
+		rt_parallel(cx, channels * g.taps, 1 + 20000 / (g.out_plane + 1), gather_taps[which(ct)], &m);
+	}
+	return dense_done(cx, r, y);
+}
+
+int
+rt_col2im(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]), *r, *x, *y;
+	int lead = self->ndim - 2;
+	int64_t dims[4], size[2], channels, n, es;
+	DenseText text;
+	RtDtype ct;
+	Conv g;
+
+	if ((self->ndim != 2 && self->ndim != 3) || self->dims[lead] * self->dims[lead + 1] == 0)
+		return rt_raise(cx, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+			"dimensions for input, but got: %s", dense_text(self, &text));
+	if (dense_sizes(cx, in[1], "col2im", "output_size", 2, size) ||
+	    window_geometry(cx, "col2im", in + 2, size[0], size[1], &g))
+		return RT_ERROR;
+	n = lead ? self->dims[0] : 1;
+	if (self->dims[lead] % g.taps)
+		return rt_raise(cx, "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+			"input.size(1)=%lld and kernel_size=(%lld, %lld).", (long long)self->dims[lead], (long long)g.k[1],
+			(long long)g.k[2]);
+	if (self->dims[lead + 1] != g.out_plane)
+		return rt_raise(cx, "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), padding=(%lld,"
+			" %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match the calculated number of sliding"
+			" blocks %lld * %lld = %lld, but got input.size(2)=%lld.", (long long)size[0], (long long)size[1],
+			(long long)g.k[1], (long long)g.k[2], (long long)g.d[1], (long long)g.d[2], (long long)g.p[1],
+			(long long)g.p[2], (long long)g.s[1], (long long)g.s[2], (long long)g.out[1], (long long)g.out[2],
+			(long long)g.out_plane, (long long)self->dims[lead + 1]);
+	channels = self->dims[lead] / g.taps;
+	dims[0] = n;
+	dims[lead] = channels;
+	dims[lead + 1] = size[0];
+	dims[lead + 2] = size[1];
+	r = rt_result(cx, 0, self->dtype, lead + 3, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_dtypes[self->dtype].category == 'C')
+		return rt_lacks(cx, "col2im of complex tensors");
+	ct = move_type(self);
+	es = rt_dtypes[ct].bytes;
+	x = dense_in(cx, self, ct);
+	y = dense_out(cx, r, ct);
+	if (!x || !y)
+		return RT_ERROR;
+	memset(rt_data(y), 0, (size_t)(rt_numel(y) * es));
+	for (int64_t i = 0; i < n; i++) {
+		Columns m = { &g, rt_data(y) + i * channels * g.in_plane * es,
+			rt_data(x) + i * channels * g.taps * g.out_plane * es, 0, g.out[1] };
+
+		rt_parallel(cx, channels, 1 + 20000 / (g.out_plane * g.taps + 1), scatter_taps[which(ct)], &m);
+	}
+	return dense_done(cx, r, y);
+}

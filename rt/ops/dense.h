@@ -1,0 +1,44 @@
+/* rt/ops/dense.h - operands of the network kernels (conv, pool, nn, rnn, ...) as dense arrays of a compute type
+ *
+ * These kernels are loops over row-major arrays of float, double or int64.  dense_in makes such an array of any operand
+ * (the operand itself when it already is one), dense_out gives the place to write to, dense_done brings it into the
+ * result's own dtype and strides.
+ */
+#ifndef RT_OPS_DENSE_H
+#define RT_OPS_DENSE_H
+
+#include "kernel.h"
+
+RtTensor *dense_in(RtCx *, RtTensor *, RtDtype ct);           /* borrowed: lives until the kernel returns */
+RtTensor *dense_out(RtCx *, RtTensor *result, RtDtype ct);    /* likewise; the result itself when it is row-major and of ct */
+int       dense_done(RtCx *, RtTensor *result, RtTensor *out);
+
+static inline RtDtype
+compute_type(const RtTensor *t)
+{
+	return (RtDtype)rt_dtypes[t->dtype].compute;
+}
+
+static inline bool
+is_floating(const RtTensor *t)
+{
+	return rt_dtypes[t->dtype].category == 'F';
+}
+
+/* n sizes from a list of n, or of one that stands for all; the message is ATen's. */
+int dense_sizes(RtCx *, IValue list, const char *op, const char *what, int n, int64_t *sizes);
+
+/* c (m, n; rows ldc apart) = or += a (m, k) times b (k, n); strides in elements, of any kind.
+ * ct: RT_f32, RT_f64 or RT_i64. */
+int dense_gemm(RtCx *, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
+	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add);
+
+/* Strides of a result that keeps the memory format of a: channels_last when a has it, else null (row-major).
+ * buf has room for ndim. */
+const int64_t *dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf);
+
+/* The sizes as "[2, 3]" for messages, in one of a few turns of a caller's buffers. */
+typedef struct DenseText { char s[400]; } DenseText;
+const char *dense_text(const RtTensor *, DenseText *);
+
+#endif

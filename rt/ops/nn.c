@@ -1,0 +1,566 @@
+/*
+ * Softmax, embeddings and padding.
+ *
+ * Softmax takes the greatest value off, so that no exponential overflows.  Embeddings move whole rows.  Every padding is a
+ * gather: a table per dim says which input each output takes, -1 the fill value.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- softmax --------------------------------------------------------------------------------------- */
+
+typedef struct Softmax {
+	int64_t outer, dim, inner;
+	const void *x;
+	void *y;
+	bool log;
+} Softmax;
+
+enum { BLOCK = 32 };
+
+#define T float
+#define N(name) name##_f32
+#define EXP expf
+#include "nn_loops.h"
+#define T double
+#define N(name) name##_f64
+#define EXP exp
+#include "nn_loops.h"
+
+static int
+softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *out)
+{
+	RtDtype to = rt_is_none(dtype) ? (RtDtype)self->dtype : (RtDtype)rt_integer(dtype), ct;
+	int dim = rt_dim(cx, at, self->ndim);
+	Softmax g = { 1, 1, 1, 0, 0, log };
+	RtTensor *r, *x, *y;
+
+	if (dim < 0)
+		return RT_ERROR;
+	if (rt_dtypes[to].category != 'F')
+		return rt_raise(cx, "\"%s\" not implemented for '%s'", log ? "log_softmax_lastdim_kernel_impl" :
+			"softmax_lastdim_kernel_impl", rt_dtypes[to].brief);
+	r = rt_result(cx, 0, to, self->ndim, self->dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	ct = compute_type(r);
+	x = rt_temp(cx, rt_to_dtype(cx, self, to));
+	x = x ? dense_in(cx, x, ct) : 0;
+	y = dense_out(cx, r, ct);
+	if (!x || !y)
+		return RT_ERROR;
+	for (int i = 0; i < self->ndim; i++)
+		*(i < dim ? &g.outer : i == dim ? &g.dim : &g.inner) *= self->dims[i];
+	g.x = rt_data(x);
+	g.y = rt_data(y);
+	if (rt_numel(r))
+		rt_parallel(cx, g.outer * ((g.inner + BLOCK - 1) / BLOCK), 1 + 2000 / (g.dim + 1),
+			ct == RT_f32 ? softmax_blocks_f32 : softmax_blocks_f64, &g);
+	return dense_done(cx, r, y);
+}
+
+int rt_softmax_int(RtCx *cx, const IValue *in, IValue *out) { return softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], false, out); }
+int rt_log_softmax_int(RtCx *cx, const IValue *in, IValue *out) { return softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], true, out); }
+
+/* self, dim, half_to_float: the last is of the GPU */
+static int
+softmax_plain(RtCx *cx, const IValue *in, bool log, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+
+	if (in[2].u.i && self->dtype != RT_f16)
+		return rt_raise(cx, "conversion is supported for Half type only");
+	return softmax(cx, self, in[1].u.i, in[2].u.i ? rt_int(RT_f32) : rt_none(), log, out);
+}
+
+int rt__softmax(RtCx *cx, const IValue *in, IValue *out) { return softmax_plain(cx, in, false, out); }
+int rt__log_softmax(RtCx *cx, const IValue *in, IValue *out) { return softmax_plain(cx, in, true, out); }
+
+/* ---- embedding --------------------------------------------------------------------------------------- */
+
+/* Indices as dense int64, each in [0, limit); null: error raised. */
+static const int64_t *
+row_indices(RtCx *cx, RtTensor *indices, int64_t limit)
+{
+	RtTensor *d = dense_in(cx, indices, RT_i64);
+	int64_t n = rt_numel(indices);
+	static const int64_t nothing[1];
+
+	if (!d)
+		return 0;
+	for (int64_t i = 0; i < n; i++)
+		if (((int64_t *)rt_data(d))[i] < 0 || ((int64_t *)rt_data(d))[i] >= limit) {
+			rt_raise_as(cx, "IndexError", "index out of range in self");
+			return 0;
+		}
+	return n ? (const int64_t *)rt_data(d) : nothing;
+}
+
+static int
+check_index_type(RtCx *cx, const char *op, const RtTensor *t)
+{
+	if (t->dtype == RT_i64 || t->dtype == RT_i32)
+		return RT_OK;
+	return rt_raise(cx, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but"
+		" got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
+}
+
+int
+rt_embedding(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *weight = rt_tensor(in[0]), *indices = rt_tensor(in[1]), *r, *w;
+	int64_t dims[RT_MAX_RANK], n = rt_numel(indices), bytes;
+	const int64_t *at;
+
+	if (weight->ndim != 2)
+		return rt_raise(cx, "'weight' must be 2-D");
+	if (check_index_type(cx, "embedding", indices))
+		return RT_ERROR;
+	if (indices->ndim + 1 > RT_MAX_RANK)
+		return rt_raise(cx, "embedding: too many dims");
+	memcpy(dims, indices->dims, (size_t)indices->ndim * 8);
+	dims[indices->ndim] = weight->dims[1];
+	r = rt_result(cx, 0, weight->dtype, indices->ndim + 1, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	w = rt_temp(cx, rt_contiguous(cx, weight));
+	at = w ? row_indices(cx, indices, weight->dims[0]) : 0;
+	if (!at)
+		return RT_ERROR;
+	bytes = weight->dims[1] * rt_dtypes[weight->dtype].bytes;
+	for (int64_t i = 0; i < n; i++)
+		memcpy(rt_data(r) + i * bytes, rt_data(w) + at[i] * bytes, (size_t)bytes);
+	return RT_OK;
+}
+
+/* grad, indices, num_weights, padding_idx, scale_grad_by_freq */
+int
+rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *grad = rt_tensor(in[0]), *indices = rt_tensor(in[1]), *r, *g, *sums;
+	int64_t n = rt_numel(indices), width = grad->ndim ? grad->dims[grad->ndim - 1] : 0, skip = in[3].u.i;
+	int64_t dims[2] = { in[2].u.i, width }, *count = 0;
+	const int64_t *at;
+
+	if (dims[0] < 0 || rt_numel(grad) != n * width)
+		return rt_raise(cx, "embedding_dense_backward: sizes of the gradient and the indices do not fit");
+	if (check_index_type(cx, "embedding_backward", indices))
+		return RT_ERROR;
+	r = rt_result(cx, 0, grad->dtype, 2, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	g = dense_in(cx, grad, RT_f64);
+	sums = dense_out(cx, r, RT_f64);
+	at = row_indices(cx, indices, dims[0]);
+	count = rt_scratch(cx, dims[0] * 8 + 8);
+	if (!g || !sums || !at || !count)
+		return RT_ERROR;
+	memset(rt_data(sums), 0, (size_t)(rt_numel(sums) * 8));
+	memset(count, 0, (size_t)dims[0] * 8);
+	for (int64_t i = 0; i < n; i++)
+		count[at[i]]++;
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < width && at[i] != skip; j++)
+			((double *)rt_data(sums))[at[i] * width + j] += ((double *)rt_data(g))[i * width + j] /
+				(in[4].u.i ? (double)count[at[i]] : 1);
+	return dense_done(cx, r, sums);
+}
+
+/* Rows of self that the indices name are scaled down to max_norm; out[0] is self. */
+int
+rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]), *indices = rt_tensor(in[1]), *fresh;
+	int64_t n = rt_numel(indices), width;
+	double limit = rt_number(in[2]), p = rt_number(in[3]);
+	const int64_t *at;
+	char *seen;
+
+	if (self->ndim != 2)
+		return rt_raise(cx, "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' (while"
+			" checking arguments for embedding_renorm_)", self->ndim);
+	if (check_index_type(cx, "embedding_renorm_", indices))
+		return RT_ERROR;
+	out[0] = rt_retain(in[0]);
+	if (cx->meta || n == 0)
+		return RT_OK;
+	width = self->dims[1];
+	at = row_indices(cx, indices, self->dims[0]);
+	fresh = rt_temp(cx, rt_tensor_new(cx, RT_f64, 2, self->dims));
+	seen = rt_scratch(cx, self->dims[0] + 1);
+	if (!at || !fresh || !seen || rt_copy_into(cx, fresh, self))
+		return RT_ERROR;
+	memset(seen, 0, (size_t)self->dims[0]);
+	for (int64_t i = 0; i < n; i++) {
+		double *row = (double *)rt_data(fresh) + at[i] * width, norm = 0;
+
+		if (seen[at[i]]++)
+			continue;
+		for (int64_t j = 0; j < width; j++)
+			norm = isinf(p) ? fmax(norm, fabs(row[j])) : norm + pow(fabs(row[j]), p);
+		norm = isinf(p) ? norm : pow(norm, 1 / p);
+		for (int64_t j = 0; j < width && norm > limit; j++)
+			row[j] *= limit / (norm + 1e-7);
+	}
+	return rt_copy_into(cx, self, fresh);
+}
+
+/* ---- embedding_bag --------------------------------------------------------------------------------------- */
+
+typedef struct Bag {
+	RtTensor *weight, *indices, *offsets, *scale;   /* scale: per sample weights, or null */
+	int64_t   mode, padding;                        /* 0 sum, 1 mean, 2 max; rows of padding do not count, -1: none */
+	bool      last;                                 /* include_last_offset */
+	int64_t   n, bags, width;
+} Bag;
+
+/* Which bag each index is in, how many count, and the reduced rows; `top`: index of the greatest per column (mode 2). */
+static void
+fill_bags(const Bag *g, const double *w, const int64_t *at, const int64_t *offset, const double *scale, double *y,
+	int64_t *bag_of, int64_t *size, int64_t *top)
+{
+	memset(y, 0, (size_t)(g->bags * g->width) * 8);
+	for (int64_t b = 0; b < g->bags; b++) {
+		int64_t end = b + 1 < g->bags || g->last ? offset[b + 1] : g->n;
+		double *row = y + b * g->width;
+
+		size[b] = 0;
+		for (int64_t j = 0; j < g->width && top; j++)
+			top[b * g->width + j] = 0;
+		for (int64_t i = offset[b]; i < end; i++) {
+			const double *x = w + at[i] * g->width;
+
+			bag_of[i] = b;
+			if (at[i] == g->padding)
+				continue;
+			for (int64_t j = 0; j < g->width; j++)
+				if (g->mode != 2)
+					row[j] += x[j] * (scale ? scale[i] : 1);
+				else if (size[b] == 0 || x[j] > row[j]) {
+					row[j] = x[j];
+					top[b * g->width + j] = at[i];
+				}
+			size[b]++;
+		}
+		for (int64_t j = 0; j < g->width && g->mode == 1 && size[b]; j++)
+			row[j] /= (double)size[b];
+	}
+}
+
+static int
+check_bag(RtCx *cx, const Bag *g)
+{
+	if (check_index_type(cx, "embedding_bag", g->indices) || check_index_type(cx, "embedding_bag", g->offsets))
+		return RT_ERROR;
+	if (g->weight->ndim != 2 || g->indices->ndim != 1 || g->offsets->ndim != 1)
+		return rt_raise(cx, "embedding_bag: weight has to be 2-D, indices and offsets 1-D tensors");
+	if (!is_floating(g->weight))
+		return rt_raise(cx, "expected weight of embedding_bag to be floating, but got %s", rt_dtypes[g->weight->dtype].brief);
+	if (g->mode < 0 || g->mode > 2)
+		return rt_raise(cx, "embedding_bag: mode has to be 0, 1 or 2");
+	if (g->scale && g->mode)
+		return rt_raise(cx, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
+			" (got mode='%s').", g->mode == 1 ? "mean" : "max");
+	if (g->scale && rt_numel(g->scale) != g->n)
+		return rt_raise(cx, "expected per_sample_weights to be 1D tensor of the length of indices");
+	if (g->last && g->offsets->dims[0] < 1)
+		return rt_raise(cx, "include_last_offset: number of offset should be at least 1");
+	return RT_OK;
+}
+
+/* Offsets as dense int64: rising from 0 to at most n; null: error raised. */
+static const int64_t *
+bag_offsets(RtCx *cx, const Bag *g)
+{
+	RtTensor *d = dense_in(cx, g->offsets, RT_i64);
+	int64_t *o, n = g->offsets->dims[0];
+	static const int64_t nothing[1];
+
+	if (!d)
+		return 0;
+	o = (int64_t *)rt_data(d);
+	if (n && o[0] != 0)
+		return rt_raise(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0."
+			" However, got %lld", (long long)o[0]), (const int64_t *)0;
+	for (int64_t i = 0; i < n; i++)
+		if (o[i] > g->n || (i && o[i] < o[i - 1]))
+			return rt_raise(cx, "offsets[-1] can not be greater than input's length({%lld}), and offsets have to rise",
+				(long long)g->n), (const int64_t *)0;
+	return n ? o : nothing;
+}
+
+static int
+bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
+{
+	RtDtype index = (RtDtype)g->indices->dtype;
+	int64_t dims[2] = { g->bags, g->width }, listing = listed ? g->n : 0;
+	int64_t sizes = g->mode == 0 ? g->offsets->dims[0] : g->bags;
+
+	for (int i = 0; i < 4; i++) {
+		r[i] = i == 0 ? rt_result(cx, 0, g->weight->dtype, 2, dims, 0) : i == 1 ? rt_result(cx, 1, index, 1, &listing, 0) :
+			i == 2 || g->mode != 2 ? rt_result(cx, i, index, 1, &sizes, 0) : rt_result(cx, 3, index, 2, dims, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	return RT_OK;
+}
+
+static int
+bags(RtCx *cx, Bag *g, IValue *out)
+{
+	bool listed = g->mode != 0 || g->padding >= 0 || g->weight->dtype == RT_f64;   /* ATen's fast sum leaves these out */
+	RtTensor *r[4], *work[4], *w, *s = 0;
+	const int64_t *at, *offset;
+	int64_t *bag_of;
+
+	g->n = rt_numel(g->indices);
+	if (check_bag(cx, g))
+		return RT_ERROR;
+	g->bags = g->offsets->dims[0] - g->last;
+	g->width = g->weight->dims[1];
+	if (bag_results(cx, g, listed, r, out))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	w = dense_in(cx, g->weight, RT_f64);
+	s = g->scale ? dense_in(cx, g->scale, RT_f64) : 0;
+	at = row_indices(cx, g->indices, g->weight->dims[0]);
+	offset = at ? bag_offsets(cx, g) : 0;
+	bag_of = rt_scratch(cx, g->n * 8 + 8);
+	for (int i = 0; i < 4; i++)
+		if (!(work[i] = rt_temp(cx, rt_tensor_new(cx, i ? RT_i64 : RT_f64, r[i]->ndim, r[i]->dims))))
+			return RT_ERROR;
+	if (!w || (g->scale && !s) || !offset || !bag_of)
+		return RT_ERROR;
+	memset(bag_of, 0, (size_t)g->n * 8);
+	fill_bags(g, (double *)rt_data(w), at, offset, s ? (double *)rt_data(s) : 0, (double *)rt_data(work[0]), bag_of,
+		(int64_t *)rt_data(work[2]), g->mode == 2 ? (int64_t *)rt_data(work[3]) : 0);
+	if (g->mode == 0)
+		memset(rt_data(work[2]), 0, (size_t)rt_numel(work[2]) * 8);
+	if (g->mode != 2)
+		memcpy(rt_data(work[3]), rt_data(work[2]), (size_t)rt_numel(work[2]) * 8);
+	if (listed)
+		memcpy(rt_data(work[1]), bag_of, (size_t)g->n * 8);
+	for (int i = 0; i < 4; i++)
+		if (rt_copy_into(cx, r[i], work[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
+static int
+embedding_bag(RtCx *cx, const IValue *in, IValue padding, IValue *out)
+{
+	Bag g = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[6]), in[4].u.i, -1, in[7].u.i != 0, 0, 0, 0 };
+	int64_t rows = g.weight->ndim ? g.weight->dims[0] : 0;
+
+	if (!rt_is_none(padding)) {
+		g.padding = rt_integer(padding);
+		if (g.padding < -rows || g.padding >= rows)
+			return rt_raise(cx, "padding_idx must be within the number of embeddings, -%lld through %lld, but got %lld",
+				(long long)rows, (long long)rows - 1, (long long)g.padding);
+		g.padding = g.padding < 0 ? g.padding + rows : g.padding;
+	}
+	return bags(cx, &g, out);
+}
+
+int rt_embedding_bag(RtCx *cx, const IValue *in, IValue *out) { return embedding_bag(cx, in, rt_none(), out); }
+int rt_embedding_bag_padding_idx(RtCx *cx, const IValue *in, IValue *out) { return embedding_bag(cx, in, in[8], out); }
+
+int
+rt__embedding_bag(RtCx *cx, const IValue *in, IValue *out)
+{
+	return embedding_bag(cx, in, rt_integer(in[8]) < 0 ? rt_none() : in[8], out);
+}
+
+int rt__embedding_bag_forward_only(RtCx *cx, const IValue *in, IValue *out) { return rt__embedding_bag(cx, in, out); }
+
+/* ---- padding ------------------------------------------------------------------------------------------------ */
+
+enum { PAD_MAX = 1 << 30 };
+typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
+
+typedef struct Pad {
+	RtTensor *self;
+	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self */
+	PadMode   mode;
+} Pad;
+
+/* The input under output o of a dim of n inputs; -1: fill */
+static int64_t
+source_of(PadMode mode, int64_t o, int64_t n)
+{
+	if (mode == CONSTANT)
+		return o < 0 || o >= n ? -1 : o;
+	if (mode == REPLICATE)
+		return o < 0 ? 0 : o >= n ? n - 1 : o;
+	if (mode == CIRCULAR)
+		return (o % n + n) % n;
+	return o < 0 ? -o : o >= n ? 2 * (n - 1) - o : o;
+}
+
+/* pad: pairs (before, after), the last dim's first */
+static int
+pad_geometry(RtCx *cx, Pad *g, IValue list)
+{
+	int64_t pad[2 * RT_MAX_RANK];
+	int n = rt_ints(cx, list, pad, 2 * RT_MAX_RANK), ndim = g->self->ndim;
+	DenseText text;
+
+	if (n < 0)
+		return RT_ERROR;
+	if (n % 2)
+		return rt_raise(cx, "Length of pad must be even but instead it equals %d", n);
+	if (n / 2 > ndim)
+		return rt_raise(cx, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d"
+			"while the input has %d dimensions.", n, ndim);
+	for (int i = 0; i < ndim; i++) {
+		int j = ndim - 1 - i;
+		int64_t before = 2 * j < n ? pad[2 * j] : 0, after = 2 * j < n ? pad[2 * j + 1] : 0, size = g->self->dims[i], most;
+
+		g->before[i] = before;
+		if (before > PAD_MAX || after > PAD_MAX || before < -PAD_MAX || after < -PAD_MAX)
+			return rt_raise(cx, "pad: sizes overflow");
+		g->dims[i] = size + before + after;
+		most = before > after ? before : after;
+		if (g->mode == REFLECT && (before || after) && most >= size)
+			return rt_raise(cx, "Argument #4: Padding size should be less than the corresponding input dimension, but got:"
+				" padding (%lld, %lld) at dimension %d of input %s", (long long)before, (long long)after, i,
+				dense_text(g->self, &text));
+		if (g->mode == CIRCULAR && most > size)
+			return rt_raise(cx, "Padding value causes wrapping around more than once.");
+		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && (g->dims[i] == 0 || size == 0)))
+			return rt_raise(cx, "The input size %lld, plus negative padding %lld and %lld, resulted in a negative output size, "
+				"which is invalid. Check dimension %d of your input.", (long long)size, (long long)before,
+				(long long)after, i);
+	}
+	return RT_OK;
+}
+
+/* Elements of es bytes through the tables, dim by dim. */
+static void
+gather(const RtTensor *x, char *y, int64_t *const *from, const int64_t *dims, int64_t es, const char *fill)
+{
+	int64_t at[RT_MAX_RANK] = { 0 }, width = x->ndim ? dims[x->ndim - 1] : 1, lines = 1;
+	int last = x->ndim - 1;
+	const char *base = rt_data(x);
+
+	for (int i = 0; i < last; i++)
+		lines *= dims[i];
+	for (int64_t l = 0; l < lines; l++) {
+		int64_t o = 0;
+		bool outside = false;
+
+		for (int i = 0; i < last; i++) {
+			outside = outside || from[i][at[i]] < 0;
+			o += from[i][at[i]] * x->strides[i];
+		}
+		for (int64_t j = 0; j < width; j++, y += es) {
+			int64_t s = last < 0 ? 0 : from[last][j];
+
+			memcpy(y, outside || s < 0 ? fill : base + (o + (last < 0 ? 0 : s * x->strides[last])) * es, (size_t)es);
+		}
+		for (int i = last - 1; i >= 0 && ++at[i] == dims[i]; i--)
+			at[i] = 0;
+	}
+}
+
+static int
+pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
+{
+	RtTensor *x = g->self, *r, *y, *fill;
+	int64_t strides[RT_MAX_RANK], *from[RT_MAX_RANK];
+
+	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims, g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
+	RT_RESULT(cx, r, out[0]);
+	for (int i = 0; i < x->ndim; i++) {
+		from[i] = rt_scratch(cx, g->dims[i] * 8 + 8);
+		if (!from[i])
+			return RT_ERROR;
+		for (int64_t o = 0; o < g->dims[i]; o++)
+			from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i]);
+	}
+	y = dense_out(cx, r, r->dtype);
+	fill = rt_temp(cx, rt_scalar_tensor(cx, x->dtype, rt_is_none(value) ? rt_int(0) : value));
+	if (!y || !fill)
+		return RT_ERROR;
+	if (rt_numel(r))
+		gather(x, rt_data(y), from, g->dims, rt_dtypes[x->dtype].bytes, rt_data(fill));
+	return dense_done(cx, r, y);
+}
+
+static int
+pad(RtCx *cx, PadMode mode, IValue self, IValue list, IValue value, IValue *out)
+{
+	Pad g = { .self = rt_tensor(self), .mode = mode };
+
+	return pad_geometry(cx, &g, list) ? RT_ERROR : pad_result(cx, &g, value, out);
+}
+
+int rt_constant_pad_nd(RtCx *cx, const IValue *in, IValue *out) { return pad(cx, CONSTANT, in[0], in[1], in[2], out); }
+
+/* Reflection and replication of nd dims, with at most one or two dims before them. */
+static int
+pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	DenseText text;
+
+	if ((self->ndim != nd + 1 && self->ndim != nd + 2) || in[1].u.list->n != 2 * nd)
+		return rt_raise(cx, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+			"for input, but got: %s", nd + 1, nd + 2, dense_text(self, &text));
+	return pad(cx, mode, in[0], in[1], rt_none(), out);
+}
+
+int rt_reflection_pad1d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 1, in, out); }
+int rt_reflection_pad2d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 2, in, out); }
+int rt_reflection_pad3d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 3, in, out); }
+int rt_replication_pad1d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 1, in, out); }
+int rt_replication_pad2d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 2, in, out); }
+int rt_replication_pad3d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 3, in, out); }
+
+int
+rt__pad_circular(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+
+	if (in[1].u.list->n + 4 != 2 * self->ndim)
+		return rt_raise(cx, "Invalid padding size, expected %d but got %lld", 2 * (self->ndim - 2), (long long)in[1].u.list->n);
+	return pad(cx, CIRCULAR, in[0], in[1], rt_none(), out);
+}
+
+static int
+pad_by_mode(RtCx *cx, PadMode mode, const char *name, const IValue *in, IValue value, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	int64_t n = in[1].u.list->n;
+
+	if (mode == CONSTANT)
+		return pad(cx, CONSTANT, in[0], in[1], value, out);
+	if (!rt_is_none(value) && rt_number(value) != 0)
+		return rt_raise(cx, "Padding mode \"%s\" doesn't take in value argument", name);
+	if ((n == 2 && (self->ndim == 2 || self->ndim == 3)) || (n == 4 && (self->ndim == 3 || self->ndim == 4)) ||
+	    (n == 6 && (self->ndim == 4 || self->ndim == 5)))
+		return mode == CIRCULAR ? rt__pad_circular(cx, in, out) : pad_edges(cx, mode, (int)n / 2, in, out);
+	return rt_raise_as(cx, "NotImplementedError", "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+}
+
+/* self, pad, mode by name, value */
+int
+rt_pad(RtCx *cx, const IValue *in, IValue *out)
+{
+	static const char *const names[] = { "constant", "reflect", "replicate", "circular" };
+
+	for (int i = 0; i < 4; i++)
+		if (!strcmp(in[2].u.str->s, names[i]))
+			return pad_by_mode(cx, (PadMode)i, names[i], in, in[3], out);
+	return rt_raise_as(cx, "NotImplementedError", "Unrecognised padding mode %s", in[2].u.str->s);
+}
+
+int
+rt__pad_enum(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (in[2].u.i < 0 || in[2].u.i > 3)
+		return rt_raise_as(cx, "NotImplementedError", "Unrecognised padding mode");
+	return pad_by_mode(cx, (PadMode)in[2].u.i, "by number", in, in[3], out);
+}

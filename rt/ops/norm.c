@@ -1,0 +1,563 @@
+/*
+ * Normalisations: batch, instance, group, layer and rms norm, and their gradients.
+ *
+ * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group is
+ * `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
+ * Moments are summed in double, in two passes.
+ */
+#include "dense.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct Norm {
+	int64_t groups, pieces, run, step;   /* group i begins at i * run; step: from one of its runs to the next */
+	int64_t per;                         /* elements of a run that share a weight */
+	int64_t modulo;                      /* group i begins with weight i % modulo * (run / per); 0: with 0 */
+	bool    uncentered;                  /* rms norm: the mean is not taken off */
+	bool    fixed;                       /* gradient: the moments are constants */
+	double  eps;
+	double *mean, *var;                  /* (groups) */
+	void   *x, *y, *weight, *bias;
+} Norm;
+
+#define T float
+#define N(name) name##_f32
+#include "norm_loops.h"
+#define T double
+#define N(name) name##_f64
+#include "norm_loops.h"
+
+static void
+moments(RtCx *cx, Norm *g, RtDtype ct)
+{
+	rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
+}
+
+static void
+apply(RtCx *cx, Norm *g, RtDtype ct)
+{
+	rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64, g);
+}
+
+static int
+needs_floating(RtCx *cx, const char *what, const RtTensor *t)
+{
+	return is_floating(t) ? RT_OK : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
+}
+
+/* x as dense operand, room for moments, the parameters as dense arrays */
+static int
+prepare(RtCx *cx, Norm *g, RtTensor *x, RtTensor *weight, RtTensor *bias, RtDtype ct)
+{
+	RtTensor *d = dense_in(cx, x, ct), *w = weight ? dense_in(cx, weight, ct) : 0, *b = bias ? dense_in(cx, bias, ct) : 0;
+
+	g->mean = rt_scratch(cx, g->groups * 16 + 16);
+	if (!d || (weight && !w) || (bias && !b) || !g->mean)
+		return RT_ERROR;
+	g->var = g->mean + g->groups;
+	g->x = rt_data(d);
+	g->weight = w ? rt_data(w) : 0;
+	g->bias = b ? rt_data(b) : 0;
+	return RT_OK;
+}
+
+/* Writes n doubles into a tensor of any floating type, as they are or as 1 / sqrt(v + eps). */
+static int
+store(RtCx *cx, RtTensor *t, const double *v, bool inverse, double eps)
+{
+	RtTensor *d = dense_out(cx, t, RT_f64);
+	int64_t n = rt_numel(t);
+
+	if (!d)
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++)
+		((double *)rt_data(d))[i] = inverse ? 1 / sqrt(v[i] + eps) : v[i];
+	return dense_done(cx, t, d);
+}
+
+/* ---- batch norm -------------------------------------------------------------------------------------- */
+
+typedef struct Batch {
+	RtTensor *input, *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
+	bool      training;
+	double    momentum, eps;
+} Batch;
+
+static int
+check_channels(RtCx *cx, const RtTensor *t, const char *name, int64_t channels)
+{
+	if (t && rt_numel(t) != channels)
+		return rt_raise(cx, "%s should contain %lld elements not %lld", name, (long long)channels, (long long)rt_numel(t));
+	return RT_OK;
+}
+
+static int
+batch_geometry(RtCx *cx, const Batch *a, Norm *g)
+{
+	const RtTensor *t = a->input;
+	int64_t channels;
+
+	memset(g, 0, sizeof *g);
+	if (t->ndim < 2)
+		return rt_raise(cx, "Expected at least 2D input to batch_norm");
+	channels = t->dims[1];
+	if (needs_floating(cx, "batch_norm", t) || check_channels(cx, a->mean, "running_mean", channels) ||
+	    check_channels(cx, a->var, "running_var", channels) || check_channels(cx, a->weight, "weight", channels) ||
+	    check_channels(cx, a->bias, "bias", channels))
+		return RT_ERROR;
+	if (!a->training && (!a->mean || !a->var))
+		return rt_raise(cx, "running_mean and running_var must be defined in evaluation mode");
+	g->groups = g->modulo = channels;
+	g->pieces = t->dims[0];
+	g->run = 1;
+	for (int i = 2; i < t->ndim; i++)
+		g->run *= t->dims[i];
+	g->per = g->run ? g->run : 1;
+	g->step = channels * g->run;
+	g->eps = a->eps;
+	return RT_OK;
+}
+
+/* running = (1 - momentum) running + momentum (value * correction) */
+static int
+update_running(RtCx *cx, RtTensor *running, const double *value, double momentum, double correction)
+{
+	RtTensor *d = running ? dense_in(cx, running, RT_f64) : 0, *fresh;
+	int64_t n = running ? rt_numel(running) : 0;
+
+	if (!running)
+		return RT_OK;
+	fresh = rt_temp(cx, rt_tensor_new(cx, RT_f64, running->ndim, running->dims));
+	if (!d || !fresh)
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++)
+		((double *)rt_data(fresh))[i] = (1 - momentum) * ((double *)rt_data(d))[i] + momentum * value[i] * correction;
+	return rt_copy_into(cx, running, fresh);
+}
+
+/* The moments to normalise by: the batch's, which also move the running ones, or the running ones. */
+static int
+batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
+{
+	double n = (double)(g->pieces * g->run);
+	RtTensor *m, *v;
+
+	if (a->training) {
+		moments(cx, g, ct);
+		return update_running(cx, a->mean, g->mean, a->momentum, 1) ||
+			update_running(cx, a->var, g->var, a->momentum, n / (n - 1)) ? RT_ERROR : RT_OK;
+	}
+	m = dense_in(cx, a->mean, RT_f64);
+	v = dense_in(cx, a->var, RT_f64);
+	if (!m || !v)
+		return RT_ERROR;
+	memcpy(g->mean, rt_data(m), (size_t)g->groups * 8);
+	memcpy(g->var, rt_data(v), (size_t)g->groups * 8);
+	return RT_OK;
+}
+
+/* out[0], and with nout 3 the saved mean and inverse deviation: of the batch, or empty */
+static int
+batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
+{
+	RtTensor *t = a->input, *r[3] = { 0, 0, 0 }, *y;
+	RtDtype ct = compute_type(t), saved = a->weight ? (RtDtype)a->weight->dtype : a->mean ? (RtDtype)a->mean->dtype : (RtDtype)t->dtype;
+	int64_t strides[RT_MAX_RANK], count;
+	Norm g;
+
+	if (batch_geometry(cx, a, &g))
+		return RT_ERROR;
+	count = a->training ? g.groups : 0;
+	for (int i = 0; i < nout; i++) {
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, dense_format(t, t->ndim, t->dims, strides)) :
+			rt_result(cx, i, saved, 1, &count, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	if (cx->meta || rt_numel(t) == 0)
+		return RT_OK;
+	y = dense_out(cx, r[0], ct);
+	if (!y || prepare(cx, &g, t, a->weight, a->bias, ct) || batch_moments(cx, a, &g, ct))
+		return RT_ERROR;
+	g.y = rt_data(y);
+	apply(cx, &g, ct);
+	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
+		return RT_ERROR;
+	return dense_done(cx, r[0], y);
+}
+
+/* input, weight, bias, running_mean, running_var, training, momentum, eps */
+static Batch
+batch_args(const IValue *in)
+{
+	return (Batch){ rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_tensor(in[4]),
+		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]) };
+}
+
+int
+rt_batch_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = batch_args(in);
+
+	return batch_results(cx, &a, 1, out);
+}
+
+int
+rt_native_batch_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = batch_args(in);
+
+	return batch_results(cx, &a, 3, out);
+}
+
+int
+rt__native_batch_norm_legit(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_native_batch_norm(cx, in, out);
+}
+
+/* input, weight, bias, training, momentum, eps */
+int
+rt__native_batch_norm_legit_no_stats(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), 0, 0, in[3].u.i != 0, rt_number(in[4]), rt_number(in[5]) };
+
+	return batch_results(cx, &a, 3, out);
+}
+
+/* input, weight, bias, running_mean, running_var, momentum, eps */
+int
+rt__native_batch_norm_legit_no_training(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_tensor(in[4]), false,
+		rt_number(in[5]), rt_number(in[6]) };
+
+	return batch_results(cx, &a, 3, out);
+}
+
+/* Mean over images of what each image's moments made of the running ones: ATen repeats them per image. */
+static int
+instance_running(RtCx *cx, RtTensor *running, double *value, int64_t n, int64_t channels, double momentum, double correction)
+{
+	for (int64_t c = 0; c < channels; c++)
+		for (int64_t i = 1; i < n; i++)
+			value[c] += value[i * channels + c];
+	for (int64_t c = 0; c < channels; c++)
+		value[c] /= (double)n;
+	return update_running(cx, running, value, momentum, correction);
+}
+
+int
+rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = batch_args(in);
+	RtTensor *t = a.input, *r, *y;
+	RtDtype ct = compute_type(t);
+	int64_t n, channels;
+	double *kept, points;
+	Norm g;
+
+	if (!a.training && (!a.mean || !a.var))
+		return rt_raise(cx, "Expected running_mean and running_var to be defined when use_input_stats is false");
+	if (batch_geometry(cx, &a, &g))
+		return RT_ERROR;
+	r = rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	n = g.pieces;
+	channels = g.groups;
+	g.groups = n * channels;
+	g.modulo = channels;
+	g.pieces = 1;
+	g.step = g.run;
+	points = (double)g.run;
+	if (rt_numel(t) == 0)
+		return RT_OK;
+	y = dense_out(cx, r, ct);
+	kept = rt_scratch(cx, g.groups * 16);
+	if (!y || !kept || prepare(cx, &g, t, a.weight, a.bias, ct))
+		return RT_ERROR;
+	g.y = rt_data(y);
+	if (a.training) {
+		moments(cx, &g, ct);
+		memcpy(kept, g.mean, (size_t)g.groups * 16);
+		if (instance_running(cx, a.mean, kept, n, channels, a.momentum, 1) ||
+		    instance_running(cx, a.var, kept + g.groups, n, channels, a.momentum, points / (points - 1)))
+			return RT_ERROR;
+	} else {
+		RtTensor *m = dense_in(cx, a.mean, RT_f64), *v = dense_in(cx, a.var, RT_f64);
+
+		if (!m || !v)
+			return RT_ERROR;
+		for (int64_t i = 0; i < g.groups; i++) {
+			g.mean[i] = ((double *)rt_data(m))[i % channels];
+			g.var[i] = ((double *)rt_data(v))[i % channels];
+		}
+	}
+	apply(cx, &g, ct);
+	return dense_done(cx, r, y);
+}
+
+/* ---- layer, group and rms norm ----------------------------------------------------------------------------- */
+
+/* Rows of the trailing dims in shape; returns the first of them, or -1. */
+static int
+row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const RtTensor *weight, const RtTensor *bias, Norm *g)
+{
+	int64_t size[RT_MAX_RANK];
+	int n = rt_ints(cx, shape, size, RT_MAX_RANK), axis = t->ndim - n;
+	DenseText text;
+
+	memset(g, 0, sizeof *g);
+	if (n < 0)
+		return -1;
+	if (n < 1)
+		return rt_raise(cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element,"
+			" but got normalized_shape = []"), -1;
+	g->run = g->groups = 1;
+	for (int i = 0; i < t->ndim; i++) {
+		if (i >= axis && (axis < 0 || size[i - axis] != t->dims[i]))
+			axis = -1;
+		if (axis < 0)
+			break;
+		*(i < axis ? &g->groups : &g->run) *= t->dims[i];
+	}
+	if (axis < 0)
+		return rt_raise(cx, "Given normalized_shape, expected input with shape that ends in it, but got input of size%s",
+			dense_text(t, &text)), -1;
+	if ((weight && rt_numel(weight) != g->run) || (bias && rt_numel(bias) != g->run))
+		return rt_raise(cx, "Expected weight and bias to be of same shape as normalized_shape"), -1;
+	if (needs_floating(cx, op, t))
+		return -1;
+	g->pieces = g->per = 1;
+	g->step = g->run;
+	return axis;
+}
+
+/* out[0] = the normalised rows; with nout 3 also their mean and inverse deviation, of the dims given */
+static int
+rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int64_t *strides, int nout, int ndim,
+	const int64_t *dims, IValue *out)
+{
+	RtDtype ct = compute_type(t), saved = weight && weight->dtype != t->dtype ? RT_f32 : (RtDtype)t->dtype;
+	RtTensor *r[3] = { 0, 0, 0 }, *y;
+
+	for (int i = 0; i < nout; i++) {
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, strides) : rt_result(cx, i, saved, ndim, dims, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	if (cx->meta || rt_numel(t) == 0)
+		return RT_OK;
+	y = dense_out(cx, r[0], ct);
+	if (!y || prepare(cx, g, t, weight, bias, ct))
+		return RT_ERROR;
+	g->y = rt_data(y);
+	moments(cx, g, ct);
+	apply(cx, g, ct);
+	if (nout == 3 && (store(cx, r[1], g->mean, false, 0) || store(cx, r[2], g->var, true, g->eps)))
+		return RT_ERROR;
+	return dense_done(cx, r[0], y);
+}
+
+static int
+layer(RtCx *cx, const IValue *in, int nout, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *weight = rt_tensor(in[2]), *bias = rt_tensor(in[3]);
+	int64_t dims[RT_MAX_RANK];
+	Norm g;
+	int axis = row_geometry(cx, "LayerNormKernelImpl", t, in[1], weight, bias, &g);
+
+	if (axis < 0)
+		return RT_ERROR;
+	for (int i = 0; i < t->ndim; i++)
+		dims[i] = i < axis ? t->dims[i] : 1;
+	g.eps = rt_number(in[4]);
+	return rows(cx, &g, t, weight, bias, 0, nout, t->ndim, dims, out);
+}
+
+int rt_layer_norm(RtCx *cx, const IValue *in, IValue *out) { return layer(cx, in, 1, out); }
+int rt_native_layer_norm(RtCx *cx, const IValue *in, IValue *out) { return layer(cx, in, 3, out); }
+
+/* input, normalized_shape, weight, eps (None: the dtype's epsilon) */
+int
+rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *weight = rt_tensor(in[2]);
+	Norm g;
+
+	if (row_geometry(cx, "rms_norm", t, in[1], weight, 0, &g) < 0)
+		return RT_ERROR;
+	g.uncentered = true;
+	g.eps = rt_is_none(in[3]) ? (t->dtype == RT_f64 ? DBL_EPSILON : FLT_EPSILON) : rt_number(in[3]);
+	return rows(cx, &g, t, weight, 0, 0, 1, 0, 0, out);
+}
+
+static int
+group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane, int64_t groups,
+	double eps, int nout, IValue *out)
+{
+	int64_t strides[RT_MAX_RANK], dims[2] = { n, groups };
+	Norm g;
+
+	memset(&g, 0, sizeof g);
+	if (groups <= 0)
+		return rt_raise(cx, "num groups must be greater than 0");
+	if (channels % groups)
+		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input of %lld "
+			"channels and num_groups=%lld", (long long)channels, (long long)groups);
+	if (needs_floating(cx, "GroupNormKernelImpl", t) || check_channels(cx, weight, "weight", channels) ||
+	    check_channels(cx, bias, "bias", channels))
+		return RT_ERROR;
+	if (n < 0 || channels < 0 || plane < 0 || n * channels * plane != rt_numel(t))
+		return rt_raise(cx, "group_norm: sizes do not fit the input");
+	g.groups = n * groups;
+	g.pieces = 1;
+	g.run = g.step = channels / groups * plane;
+	g.per = plane ? plane : 1;
+	g.modulo = groups;
+	g.eps = eps;
+	return rows(cx, &g, t, weight, bias, dense_format(t, t->ndim, t->dims, strides), nout, 2, dims, out);
+}
+
+int
+rt_group_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	int64_t plane = 1;
+
+	if (t->ndim < 2)
+		return rt_raise(cx, "Expected at least 2 dimensions for input tensor but received %d", t->ndim);
+	for (int i = 2; i < t->ndim; i++)
+		plane *= t->dims[i];
+	return group(cx, t, rt_tensor(in[2]), rt_tensor(in[3]), t->dims[0], t->dims[1], plane, in[1].u.i, rt_number(in[4]), 1, out);
+}
+
+int
+rt_native_group_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	return group(cx, rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), in[3].u.i, in[4].u.i, in[5].u.i, in[6].u.i,
+		rt_number(in[7]), 3, out);
+}
+
+/* ---- gradients ---------------------------------------------------------------------------------------------- */
+
+/* Results 0 .. 2 by mask: gradients of the input, the weight (count values), the bias; the others are empty. */
+static int
+backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, const RtTensor *params, int64_t count, IValue *out)
+{
+	RtDtype ct = compute_type(t);
+	RtTensor *r[3], *dy, *dx = 0;
+	int64_t none = 0;
+	double *sums;
+
+	for (int i = 0; i < 3; i++) {
+		bool wanted = i < mask->n && mask->v[i].u.i;
+
+		r[i] = !wanted ? rt_result(cx, i, t->dtype, 1, &none, 0) : i == 0 ?
+			rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0) : params ?
+			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) : rt_result(cx, i, t->dtype, 1, &count, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	if (cx->meta)
+		return RT_OK;
+	dy = dense_in(cx, grad, ct);
+	dx = mask->v[0].u.i ? dense_out(cx, r[0], ct) : 0;
+	sums = rt_scratch(cx, count * 16 + 16);
+	if (!dy || (mask->v[0].u.i && !dx) || !sums)
+		return RT_ERROR;
+	memset(sums, 0, (size_t)count * 16);
+	if (ct == RT_f32)
+		backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + count);
+	else
+		backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + count);
+	if (dx && dense_done(cx, r[0], dx))
+		return RT_ERROR;
+	for (int i = 1; i < 3; i++)
+		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * count, false, 0))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+/* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask */
+int
+rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	Batch a = { rt_tensor(in[1]), rt_tensor(in[2]), 0, rt_tensor(in[3]), rt_tensor(in[4]), in[7].u.i != 0, 0, rt_number(in[8]) };
+	RtDtype ct = compute_type(a.input);
+	Norm g;
+
+	if (batch_geometry(cx, &a, &g))
+		return RT_ERROR;
+	g.fixed = !a.training;
+	if (a.training)
+		a.mean = a.var = 0;
+	if (!cx->meta && (prepare(cx, &g, a.input, a.weight, 0, ct) || batch_moments(cx, &a, &g, ct)))
+		return RT_ERROR;
+	return backward(cx, &g, rt_tensor(in[0]), a.input, in[9].u.list, a.weight, g.groups, out);
+}
+
+/* grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask; the moments are taken anew with eps from rstd */
+int
+rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[1]), *weight = rt_tensor(in[5]), *mean = rt_tensor(in[3]), *rstd = rt_tensor(in[4]);
+	RtDtype ct = compute_type(t);
+	Norm g;
+
+	if (row_geometry(cx, "LayerNormBackwardKernelImpl", t, in[2], weight, 0, &g) < 0)
+		return RT_ERROR;
+	if (rt_numel(mean) != g.groups || rt_numel(rstd) != g.groups)
+		return rt_raise(cx, "native_layer_norm_backward: mean and rstd should have %lld elements", (long long)g.groups);
+	if (!cx->meta) {
+		RtTensor *m = dense_in(cx, mean, RT_f64), *s = dense_in(cx, rstd, RT_f64);
+
+		if (!m || !s || prepare(cx, &g, t, weight, 0, ct))
+			return RT_ERROR;
+		for (int64_t i = 0; i < g.groups; i++) {
+			double v = ((double *)rt_data(s))[i];
+
+			g.mean[i] = ((double *)rt_data(m))[i];
+			g.var[i] = 1 / (v * v);
+		}
+	}
+	return backward(cx, &g, rt_tensor(in[0]), t, in[7].u.list, weight, g.run, out);
+}
+
+/* grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask */
+int
+rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[1]), *mean = rt_tensor(in[2]), *rstd = rt_tensor(in[3]), *weight = rt_tensor(in[4]);
+	int64_t n = in[5].u.i, channels = in[6].u.i, plane = in[7].u.i, groups = in[8].u.i;
+	RtDtype ct = compute_type(t);
+	Norm g;
+
+	memset(&g, 0, sizeof g);
+	if (groups <= 0 || channels % groups || n < 0 || plane < 0 || n * channels * plane != rt_numel(t) ||
+	    rt_numel(mean) != n * groups || rt_numel(rstd) != n * groups || check_channels(cx, weight, "weight", channels))
+		return rt_raise(cx, "native_group_norm_backward: sizes do not fit the input");
+	g.groups = n * groups;
+	g.pieces = 1;
+	g.run = g.step = channels / groups * plane;
+	g.per = plane ? plane : 1;
+	g.modulo = groups;
+	if (!cx->meta) {
+		RtTensor *m = dense_in(cx, mean, RT_f64), *s = dense_in(cx, rstd, RT_f64);
+
+		if (!m || !s || prepare(cx, &g, t, weight, 0, ct))
+			return RT_ERROR;
+		for (int64_t i = 0; i < g.groups; i++) {
+			double v = ((double *)rt_data(s))[i];
+
+			g.mean[i] = ((double *)rt_data(m))[i];
+			g.var[i] = 1 / (v * v);
+		}
+	}
+	return backward(cx, &g, rt_tensor(in[0]), t, in[9].u.list, weight, channels, out);
+}

@@ -1,0 +1,592 @@
+/*
+ * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
+ *
+ * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked by
+ * one loop over planes.  Missing dims are leading ones of size 1.
+ */
+#include "dense.h"
+#include "../base.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Pool {
+	int      nd;
+	int64_t  planes, in[3], out[3], in_plane, out_plane;
+	int64_t  k[3], s[3], p[3], d[3];
+	int64_t *lo[3], *hi[3], *count[3];   /* (out[i]) */
+	int64_t  divisor;                    /* override; 0: the product of the counts */
+	bool     add;                        /* scatter_planes accumulates */
+	void    *x, *y;                      /* (planes, in...), (planes, out...) */
+	int64_t *index;                      /* (planes, out...): flat in the plane; or null */
+} Pool;
+
+typedef struct Window { int64_t lo[3], hi[3], divisor; } Window;
+
+static inline Window
+window_of(const Pool *g, int64_t o)
+{
+	int64_t at[3] = { o / g->out[2] / g->out[1], o / g->out[2] % g->out[1], o % g->out[2] };
+	Window w;
+
+	w.divisor = 1;
+	for (int i = 0; i < 3; i++) {
+		w.lo[i] = g->lo[i][at[i]];
+		w.hi[i] = g->hi[i][at[i]];
+		w.divisor *= g->count[i][at[i]];
+	}
+	if (g->divisor)
+		w.divisor = g->divisor;
+	return w;
+}
+
+#define T float
+#define N(name) name##_f32
+#define IS_NAN(v) isnan(v)
+#define LOWEST -INFINITY
+#include "pool_loops.h"
+#define T double
+#define N(name) name##_f64
+#define IS_NAN(v) isnan(v)
+#define LOWEST -INFINITY
+#include "pool_loops.h"
+#define T int64_t
+#define N(name) name##_i64
+#define IS_NAN(v) false
+#define LOWEST INT64_MIN
+#include "pool_loops.h"
+
+typedef void Body(void *, int64_t, int64_t);
+typedef enum Work { MAX, AVERAGE, SPREAD, SCATTER } Work;
+static Body *const bodies[4][3] = {
+	{ max_planes_f32, max_planes_f64, max_planes_i64 },
+	{ average_planes_f32, average_planes_f64, average_planes_i64 },
+	{ spread_planes_f32, spread_planes_f64, spread_planes_i64 },
+	{ scatter_planes_f32, scatter_planes_f64, scatter_planes_i64 },
+};
+
+static RtDtype
+loop_type(const RtTensor *t)
+{
+	RtDtype ct = compute_type(t);
+
+	return ct == RT_b8 ? RT_i64 : ct;
+}
+
+static void
+run_planes(RtCx *cx, Pool *g, Work work, RtDtype ct)
+{
+	int64_t cost = g->out_plane * (work == SCATTER ? 1 : 8) + 1;
+
+	if (g->in_plane && g->out_plane)
+		rt_parallel(cx, g->planes, 1 + 20000 / cost, bodies[work][ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2], g);
+}
+
+/* ---- geometry ------------------------------------------------------------------------------------- */
+
+/* Planes and spatial sizes of t, which has nd spatial dims and one or two before them, and is floating (or integral). */
+static int
+set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, bool integers)
+{
+	DenseText text;
+
+	memset(g, 0, sizeof *g);
+	g->nd = nd;
+	if (t->ndim != nd + 1 && t->ndim != nd + 2)
+		return rt_raise(cx, "%s: Expected %dD or %dD input tensor, but got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
+	if (rt_dtypes[t->dtype].category != 'F' && !(integers && rt_dtypes[t->dtype].category == 'I'))
+		return rt_raise(cx, "\"%s\" not implemented for '%s'", op, rt_dtypes[t->dtype].brief);
+	g->planes = 1;
+	for (int i = 0; i < t->ndim - nd; i++)
+		g->planes *= t->dims[i];
+	for (int i = 0; i < 3; i++) {
+		g->in[i] = i < 3 - nd ? 1 : t->dims[t->ndim - 3 + i];
+		g->out[i] = g->k[i] = g->s[i] = g->d[i] = 1;
+	}
+	for (int i = t->ndim - nd - (t->ndim == nd + 2); i < t->ndim; i++)
+		if (t->dims[i] == 0 && (i > 0 || t->ndim == nd + 1))
+			return rt_raise(cx, "%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but"
+				" got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
+	g->in_plane = g->in[0] * g->in[1] * g->in[2];
+	return RT_OK;
+}
+
+/* Room for the tables, once out is known. */
+static int
+tables(RtCx *cx, Pool *g)
+{
+	g->out_plane = g->out[0] * g->out[1] * g->out[2];
+	for (int i = 0; i < 3; i++) {
+		int64_t *at = rt_scratch(cx, (3 * g->out[i] + 1) * 8);
+
+		if (!at)
+			return RT_ERROR;
+		g->lo[i] = at;
+		g->hi[i] = at + g->out[i];
+		g->count[i] = at + 2 * g->out[i];
+	}
+	return RT_OK;
+}
+
+/* kernel_size, stride (empty: as the kernel), padding, dilation (or null) of the nd dims; sets out. */
+static int
+window_sizes(RtCx *cx, Pool *g, const char *op, const IValue *kernel, const IValue *stride, const IValue *padding,
+	const IValue *dilation, bool ceil_mode)
+{
+	int nd = g->nd, lead = 3 - nd;
+	bool no_stride = stride->tag == RT_NONE || (stride->tag == RT_LIST && stride->u.list->n == 0);
+
+	if (dense_sizes(cx, *kernel, op, "kernel_size", nd, g->k + lead) ||
+	    dense_sizes(cx, no_stride ? *kernel : *stride, op, "stride", nd, g->s + lead) ||
+	    dense_sizes(cx, *padding, op, "padding", nd, g->p + lead) ||
+	    (dilation && dense_sizes(cx, *dilation, op, "dilation", nd, g->d + lead)))
+		return RT_ERROR;
+	for (int i = lead; i < 3; i++) {
+		int64_t reach = g->d[i] * (g->k[i] - 1) + 1, room = g->in[i] + 2 * g->p[i] - reach;
+
+		if (g->k[i] <= 0 || g->d[i] <= 0)
+			return rt_raise(cx, "%s: kernel size and dilation should be greater than zero", op);
+		if (g->s[i] == 0)
+			return rt_raise(cx, "stride should not be zero");
+		if (g->s[i] < 0)
+			return rt_raise(cx, "stride should be greater than zero");
+		if (g->p[i] < 0)
+			return rt_raise(cx, "pad must be non-negative");
+		if (g->p[i] > g->k[i] / 2)
+			return rt_raise(cx, "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+				(long long)g->p[i], (long long)g->k[i]);
+		room += ceil_mode ? g->s[i] - 1 : 0;
+		g->out[i] = room < 0 ? 0 : room / g->s[i] + 1;
+		if (ceil_mode && (g->out[i] - 1) * g->s[i] >= g->in[i] + g->p[i])
+			g->out[i]--;
+		if (g->out[i] <= 0)
+			return rt_raise(cx, "Given input size: (%lldx%lldx%lld). Calculated output size: (%lldx%lldx%lld). Output size is "
+				"too small", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2], (long long)g->out[0],
+				(long long)g->out[1], (long long)g->out[2]);
+	}
+	return RT_OK;
+}
+
+static int
+fixed_windows(RtCx *cx, Pool *g, bool include_pad)
+{
+	if (tables(cx, g))
+		return RT_ERROR;
+	for (int i = 0; i < 3; i++)
+		for (int64_t o = 0; o < g->out[i]; o++) {
+			int64_t start = o * g->s[i] - g->p[i], end = start + g->d[i] * (g->k[i] - 1) + 1;
+			int64_t padded = end < g->in[i] + g->p[i] ? end : g->in[i] + g->p[i];
+
+			g->hi[i][o] = end < g->in[i] ? end : g->in[i];
+			g->lo[i][o] = start >= 0 ? start : start + (-start + g->d[i] - 1) / g->d[i] * g->d[i];
+			g->count[i][o] = include_pad ? padded - start : g->hi[i][o] - g->lo[i][o];
+		}
+	return RT_OK;
+}
+
+static int
+adaptive_windows(RtCx *cx, Pool *g, const char *op, const IValue *size)
+{
+	int lead = 3 - g->nd;
+
+	if (size && dense_sizes(cx, *size, op, "output_size", g->nd, g->out + lead))
+		return RT_ERROR;
+	for (int i = 0; i < 3; i++)
+		if (g->out[i] < 0)
+			return rt_raise(cx, "%s: elements of output_size must be greater than or equal to 0", op);
+	if (tables(cx, g))
+		return RT_ERROR;
+	for (int i = 0; i < 3; i++)
+		for (int64_t o = 0; o < g->out[i]; o++) {
+			int64_t n = g->in[i], m = g->out[i];
+
+			g->lo[i][o] = o / m * n + o % m * n / m;
+			g->hi[i][o] = 1 + ((o + 1) * n - 1) / m;
+			g->count[i][o] = g->hi[i][o] - g->lo[i][o];
+		}
+	return RT_OK;
+}
+
+/* dims of the result of t with the pool's output sizes, and strides: channels_last kept when `keep` */
+static RtTensor *
+result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bool keep)
+{
+	int64_t dims[5], strides[5];
+
+	memcpy(dims, t->dims, (size_t)t->ndim * 8);
+	for (int j = 0; j < g->nd; j++)
+		dims[t->ndim - g->nd + j] = g->out[3 - g->nd + j];
+	return rt_result(cx, i, dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
+}
+
+/* ---- max ---------------------------------------------------------------------------------------------- */
+
+/* Fills out[0] and, when with_index, out[1]; the windows are in g. */
+static int
+max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValue *out)
+{
+	RtDtype ct = loop_type(self);
+	RtTensor *r = result_like(cx, 0, self->dtype, self, g, keep), *at = 0, *y, *x, *index = 0;
+
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	if (with_index) {
+		at = result_like(cx, 1, RT_i64, self, g, keep);
+		if (!at)
+			return RT_ERROR;
+		out[1] = rt_of(at);
+	}
+	if (cx->meta)
+		return RT_OK;
+	x = dense_in(cx, self, ct);
+	y = dense_out(cx, r, ct);
+	index = with_index ? dense_out(cx, at, RT_i64) : 0;
+	if (!x || !y || (with_index && !index))
+		return RT_ERROR;
+	g->x = rt_data(x);
+	g->y = rt_data(y);
+	g->index = index ? (int64_t *)rt_data(index) : 0;
+	run_planes(cx, g, MAX, ct);
+	if (index && dense_done(cx, at, index))
+		return RT_ERROR;
+	return dense_done(cx, r, y);
+}
+
+static int
+max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, nd == 1) || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
+	    fixed_windows(cx, &g, false))
+		return RT_ERROR;
+	return max_results(cx, &g, self, with_index, nd == 2, out);
+}
+
+int rt_max_pool1d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool1d", 1, in, false, out); }
+int rt_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool2d", 2, in, false, out); }
+int rt_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool3d", 3, in, false, out); }
+int rt_max_pool1d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool1d", 1, in, true, out); }
+int rt_max_pool2d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool2d", 2, in, true, out); }
+int rt_max_pool3d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool3d", 3, in, true, out); }
+
+static int
+adaptive_max(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false) || adaptive_windows(cx, &g, op, in + 1))
+		return RT_ERROR;
+	return max_results(cx, &g, self, true, nd == 2, out);
+}
+
+int rt_adaptive_max_pool1d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool1d", 1, in, out); }
+int rt_adaptive_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool2d", 2, in, out); }
+int rt_adaptive_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool3d", 3, in, out); }
+
+/* ---- fractional max: windows that differ by plane ------------------------------------------------------- */
+
+static void
+fractional_windows(Pool *g, int i, double sample, bool single)
+{
+	int64_t n = g->in[i], m = g->out[i], k = g->k[i];
+
+	for (int64_t o = 0; o < m; o++) {
+		int64_t at = n - k;
+
+		if (o < m - 1 && single) {
+			float alpha = (float)(n - k) / (float)(m - 1), u = (float)sample;
+
+			at = (int64_t)(((float)o + u) * alpha) - (int64_t)(u * alpha);
+		} else if (o < m - 1) {
+			double alpha = (double)(n - k) / (double)(m - 1);
+
+			at = (int64_t)(((double)o + sample) * alpha) - (int64_t)(sample * alpha);
+		}
+		g->lo[i][o] = at < 0 ? 0 : at > n - k ? n - k : at;
+		g->hi[i][o] = g->lo[i][o] + k;
+		g->count[i][o] = k;
+	}
+}
+
+static int
+fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]), *samples = rt_tensor(in[3]), *r, *at, *x, *y, *index, *u;
+	RtDtype ct = loop_type(self);
+	int lead = 3 - nd;
+	int64_t es = rt_dtypes[ct].bytes;
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false) || dense_sizes(cx, in[1], op, "kernel_size", nd, g.k + lead) ||
+	    dense_sizes(cx, in[2], op, "output_size", nd, g.out + lead))
+		return RT_ERROR;
+	for (int i = lead; i < 3; i++)
+		if (g.out[i] + g.k[i] - 1 > g.in[i] || g.out[i] <= 0 || g.k[i] <= 0)
+			return rt_raise(cx, "%s: pool size (%lld) too large relative to input size (%lld)", op, (long long)g.k[i],
+				(long long)g.in[i]);
+	if (samples->ndim != 3 || samples->dims[2] != nd || samples->dims[0] * samples->dims[1] != g.planes)
+		return rt_raise(cx, "%s: Expect _random_samples to have a sample for each of %d dims of each plane", op, nd);
+	r = result_like(cx, 0, self->dtype, self, &g, false);
+	at = r ? result_like(cx, 1, RT_i64, self, &g, false) : 0;
+	if (r)
+		out[0] = rt_of(r);
+	RT_RESULT(cx, at, out[1]);
+	x = dense_in(cx, self, ct);
+	y = dense_out(cx, r, ct);
+	index = dense_out(cx, at, RT_i64);
+	u = dense_in(cx, samples, RT_f64);
+	if (!x || !y || !index || !u || tables(cx, &g))
+		return RT_ERROR;
+	for (int64_t i = 0; i < g.planes; i++) {
+		Pool one = g;
+
+		one.planes = 1;
+		one.x = rt_data(x) + i * g.in_plane * es;
+		one.y = rt_data(y) + i * g.out_plane * es;
+		one.index = (int64_t *)rt_data(index) + i * g.out_plane;
+		fractional_windows(&one, 0, 0, true);
+		for (int j = 0; j < nd; j++)          /* two dims: the width's sample comes first */
+			fractional_windows(&one, nd == 2 ? 2 - j : j, ((double *)rt_data(u))[i * nd + j], ct == RT_f32);
+		run_planes(cx, &one, MAX, ct);
+	}
+	return dense_done(cx, at, index) ? RT_ERROR : dense_done(cx, r, y);
+}
+
+int rt_fractional_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return fractional(cx, "fractional_max_pool2d", 2, in, out); }
+int rt_fractional_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return fractional(cx, "fractional_max_pool3d", 3, in, out); }
+
+/* ---- average ---------------------------------------------------------------------------------------------- */
+
+static int
+average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, IValue *out)
+{
+	RtDtype ct = loop_type(self);
+	RtTensor *r = result_like(cx, 0, self->dtype, self, g, keep), *x, *y;
+
+	RT_RESULT(cx, r, out[0]);
+	x = dense_in(cx, self, ct);
+	y = dense_out(cx, r, ct);
+	if (!x || !y)
+		return RT_ERROR;
+	g->x = rt_data(x);
+	g->y = rt_data(y);
+	run_planes(cx, g, AVERAGE, ct);
+	return dense_done(cx, r, y);
+}
+
+static int
+average_windows(RtCx *cx, Pool *g, const char *op, const IValue *in, bool has_divisor)
+{
+	if (window_sizes(cx, g, op, in, in + 1, in + 2, 0, in[3].u.i) || fixed_windows(cx, g, in[4].u.i))
+		return RT_ERROR;
+	if (has_divisor && !rt_is_none(in[5])) {
+		g->divisor = rt_integer(in[5]);
+		if (!g->divisor)
+			return rt_raise(cx, "divisor must be not zero");
+	}
+	return RT_OK;
+}
+
+static int
+avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, true) || average_windows(cx, &g, op, in + 1, nd > 1))
+		return RT_ERROR;
+	return average_result(cx, &g, self, nd == 2, out);
+}
+
+int rt_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool1d", 1, in, out); }
+int rt_avg_pool2d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool2d", 2, in, out); }
+int rt_avg_pool3d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool3d", 3, in, out); }
+
+static int
+adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false) || adaptive_windows(cx, &g, op, in + 1))
+		return RT_ERROR;
+	return average_result(cx, &g, self, nd == 2, out);
+}
+
+int rt_adaptive_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool1d", 1, in, out); }
+int rt_adaptive_avg_pool2d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool2d", 2, in, out); }
+int rt_adaptive_avg_pool3d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool3d", 3, in, out); }
+
+/* ---- gradients ------------------------------------------------------------------------------------------------ */
+
+static int
+same_as_output(RtCx *cx, const char *op, const RtTensor *grad, const RtTensor *self, const Pool *g)
+{
+	bool same = grad->ndim == self->ndim;
+
+	for (int i = 0; same && i < self->ndim; i++) {
+		int j = i - (self->ndim - 3);
+
+		same = grad->dims[i] == (i < self->ndim - g->nd ? self->dims[i] : g->out[j]);
+	}
+	return same ? RT_OK : rt_raise(cx, "%s: grad_output does not have the size of the result", op);
+}
+
+/* A result like self from the gradient of the output; g->index when SCATTER. */
+static int
+gradient_result(RtCx *cx, Pool *g, Work work, RtTensor *grad, RtTensor *self, IValue *out)
+{
+	RtDtype ct = loop_type(self);
+	RtTensor *r = rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0), *x, *y;
+
+	RT_RESULT(cx, r, out[0]);
+	x = dense_out(cx, r, ct);
+	y = dense_in(cx, grad, ct);
+	if (!x || !y)
+		return RT_ERROR;
+	memset(rt_data(x), 0, (size_t)(rt_numel(x) * rt_dtypes[ct].bytes));
+	g->x = rt_data(x);
+	g->y = rt_data(y);
+	run_planes(cx, g, work, ct);
+	return dense_done(cx, r, x);
+}
+
+static int
+avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false) || average_windows(cx, &g, op, in + 2, true) ||
+	    same_as_output(cx, op, grad, self, &g))
+		return RT_ERROR;
+	return gradient_result(cx, &g, SPREAD, grad, self, out);
+}
+
+int rt_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return avg_backward(cx, "avg_pool2d_backward", 2, in, out); }
+int rt_avg_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return avg_backward(cx, "avg_pool3d_backward", 3, in, out); }
+
+static int
+adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false))
+		return RT_ERROR;
+	if (grad->ndim != self->ndim)
+		return rt_raise(cx, "%s: grad_output and self should have the same number of dims", op);
+	for (int i = 3 - nd; i < 3; i++)
+		g.out[i] = grad->dims[grad->ndim - 3 + i];
+	if (adaptive_windows(cx, &g, op, 0) || same_as_output(cx, op, grad, self, &g))
+		return RT_ERROR;
+	return gradient_result(cx, &g, SPREAD, grad, self, out);
+}
+
+int rt__adaptive_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out); }
+int rt__adaptive_avg_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg_backward(cx, "_adaptive_avg_pool3d_backward", 3, in, out); }
+
+/* Dense indices into planes of in_plane elements, all checked; null: error raised. */
+static int64_t *
+checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
+{
+	RtTensor *t = dense_in(cx, index, RT_i64);
+	int64_t n = g->planes * g->out_plane, *at = t ? (int64_t *)rt_data(t) : 0;
+
+	for (int64_t i = 0; at && i < n; i++)
+		if (at[i] < 0 || at[i] >= g->in_plane) {
+			rt_raise(cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lld", (long long)at[i],
+				(long long)g->in[1], (long long)g->in[2]);
+			return 0;
+		}
+	return at;
+}
+
+/* grad_output, self, (geometry that the indices make unneeded), indices */
+static int
+max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValue *out)
+{
+	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]), *index = rt_tensor(in[last]);
+	Pool g;
+
+	if (set_input(cx, &g, op, self, nd, false))
+		return RT_ERROR;
+	if (grad->ndim != self->ndim || index->ndim != grad->ndim)
+		return rt_raise(cx, "%s: grad_output, self and indices should have the same number of dims", op);
+	for (int i = 3 - nd; i < 3; i++)
+		g.out[i] = grad->dims[grad->ndim - 3 + i];
+	g.out_plane = g.out[0] * g.out[1] * g.out[2];
+	g.add = true;
+	if (same_as_output(cx, op, grad, self, &g) || same_as_output(cx, op, index, self, &g))
+		return RT_ERROR;
+	if (!cx->meta && rt_numel(index)) {
+		g.index = checked_indices(cx, &g, index);
+		if (!g.index)
+			return RT_ERROR;
+	}
+	return gradient_result(cx, &g, SCATTER, grad, self, out);
+}
+
+int rt_max_pool2d_with_indices_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "max_pool2d_with_indices_backward", 2, in, 7, out); }
+int rt_max_pool3d_with_indices_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "max_pool3d_with_indices_backward", 3, in, 7, out); }
+int rt_adaptive_max_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "adaptive_max_pool2d_backward", 2, in, 2, out); }
+int rt_adaptive_max_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "adaptive_max_pool3d_backward", 3, in, 2, out); }
+int rt_fractional_max_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "fractional_max_pool2d_backward", 2, in, 4, out); }
+int rt_fractional_max_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "fractional_max_pool3d_backward", 3, in, 4, out); }
+
+static bool
+size_fits(const int64_t *n)
+{
+	int64_t v;
+
+	return size_mul(n[0], n[1], &v) && size_mul(v, n[2], &v);
+}
+
+/* ---- unpooling -------------------------------------------------------------------------------------------------- */
+
+static int
+unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *self = rt_tensor(in[0]), *index = rt_tensor(in[1]), *r, *x, *y;
+	int64_t size[3], dims[5], strides[5];
+	RtDtype ct = loop_type(self);
+	Pool g;
+
+	if (index->dtype != RT_i64)
+		return rt_raise(cx, "elements in indices should be type int64 but got: %s", rt_dtypes[index->dtype].brief);
+	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, true))
+		return RT_ERROR;
+	for (int i = 0; i < 3; i++) {                  /* the roles turn round: `in` is what is written */
+		g.out[i] = g.in[i];
+		g.in[i] = i < 3 - nd ? 1 : size[i - (3 - nd)];
+		if (g.in[i] < 0)
+			return rt_raise(cx, "%s: output_size should be non-negative", op);
+	}
+	if (!size_fits(g.in))
+		return rt_raise(cx, "%s: output_size is too large", op);
+	g.out_plane = g.in_plane;
+	g.in_plane = g.in[0] * g.in[1] * g.in[2];
+	if (same_as_output(cx, op, index, self, &g))
+		return rt_raise(cx, "Expected shape of indices to be same as that of the input tensor");
+	memcpy(dims, self->dims, (size_t)self->ndim * 8);
+	memcpy(dims + self->ndim - nd, size, (size_t)nd * 8);
+	r = rt_result(cx, 0, self->dtype, self->ndim, dims, nd == 2 ? dense_format(self, self->ndim, dims, strides) : 0);
+	RT_RESULT(cx, r, out[0]);
+	x = dense_out(cx, r, ct);
+	y = dense_in(cx, self, ct);
+	g.index = checked_indices(cx, &g, index);
+	if (!x || !y || !g.index)
+		return RT_ERROR;
+	memset(rt_data(x), 0, (size_t)(rt_numel(x) * rt_dtypes[ct].bytes));
+	g.x = rt_data(x);
+	g.y = rt_data(y);
+	run_planes(cx, &g, SCATTER, ct);
+	return dense_done(cx, r, x);
+}
+
+int rt_max_unpool2d(RtCx *cx, const IValue *in, IValue *out) { return unpool(cx, "max_unpool2d", 2, in, out); }
+int rt_max_unpool3d(RtCx *cx, const IValue *in, IValue *out) { return unpool(cx, "max_unpool3d", 3, in, out); }

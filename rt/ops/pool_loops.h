@@ -1,0 +1,104 @@
+/* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it;
+ * IS_NAN(v), and LOWEST, what a window gives that dilation put wholly into the padding */
+
+static void
+N(max_planes)(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *g = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		const T *x = (const T *)g->x + i * g->in_plane;
+		T *y = (T *)g->y + i * g->out_plane;
+		int64_t *at = g->index ? g->index + i * g->out_plane : 0;
+
+		for (int64_t o = 0; o < g->out_plane; o++) {
+			Window w = window_of(g, o);
+			int64_t best = (w.lo[0] * g->in[1] + w.lo[1]) * g->in[2] + w.lo[2];
+			bool empty = w.lo[0] >= w.hi[0] || w.lo[1] >= w.hi[1] || w.lo[2] >= w.hi[2];
+			T top = empty ? LOWEST : x[best];
+
+			for (int64_t a = w.lo[0]; a < w.hi[0]; a += g->d[0])
+				for (int64_t b = w.lo[1]; b < w.hi[1]; b += g->d[1])
+					for (int64_t c = w.lo[2]; c < w.hi[2]; c += g->d[2]) {
+						int64_t here = (a * g->in[1] + b) * g->in[2] + c;
+						T v = x[here];
+
+						if (v > top || IS_NAN(v)) {
+							top = v;
+							best = here;
+						}
+					}
+			y[o] = top;
+			if (at)
+				at[o] = best;
+		}
+	}
+}
+
+static void
+N(average_planes)(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *g = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		const T *x = (const T *)g->x + i * g->in_plane;
+		T *y = (T *)g->y + i * g->out_plane;
+
+		for (int64_t o = 0; o < g->out_plane; o++) {
+			Window w = window_of(g, o);
+			T sum = 0;
+
+			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
+				for (int64_t b = w.lo[1]; b < w.hi[1]; b++) {
+					const T *row = x + (a * g->in[1] + b) * g->in[2];
+
+					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
+						sum += row[c];
+				}
+			y[o] = sum / (T)w.divisor;
+		}
+	}
+}
+
+/* The adjoint of average_planes: x += y / divisor over the window. */
+static void
+N(spread_planes)(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *g = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		T *x = (T *)g->x + i * g->in_plane;
+		const T *y = (const T *)g->y + i * g->out_plane;
+
+		for (int64_t o = 0; o < g->out_plane; o++) {
+			Window w = window_of(g, o);
+			T part = y[o] / (T)w.divisor;
+
+			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
+				for (int64_t b = w.lo[1]; b < w.hi[1]; b++)
+					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
+						x[(a * g->in[1] + b) * g->in[2] + c] += part;
+		}
+	}
+}
+
+/* x[index[o]] = or += y[o]; the indices were checked */
+static void
+N(scatter_planes)(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *g = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		T *x = (T *)g->x + i * g->in_plane;
+		const T *y = (const T *)g->y + i * g->out_plane;
+		const int64_t *at = g->index + i * g->out_plane;
+
+		for (int64_t o = 0; o < g->out_plane; o++)
+			x[at[o]] = g->add ? x[at[o]] + y[o] : y[o];
+	}
+}
+
+#undef T
+#undef N
+#undef IS_NAN
+#undef LOWEST
