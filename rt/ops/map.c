@@ -118,19 +118,40 @@ loop_index(RtDtype d)
 	}
 }
 
+static bool
+is_named(const MapRow *row, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(row->schema, "aten::", 6) && !strncmp(row->schema + 6, name, n) && strchr(".(", row->schema[6 + n]);
+}
+
 static int
 not_for(RtCx *cx, const MapRow *row, RtDtype d)
 {
 	const char *name = strstr(row->schema, "::") + 2;
-	int n = (int)strcspn(name, ".(");
 
-	if (!strncmp(name, "sub", (size_t)n) && d == RT_b8)
-		return rt_raise(cx, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-				"`logical_xor()` operator instead.");
-	if (!strncmp(name, "neg", (size_t)n) && d == RT_b8)
+	if (is_named(row, "neg") && d == RT_b8)
 		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
 				"use the `~` or `logical_not()` operator instead.");
-	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", n, name, rt_dtypes[d].brief);
+	if (is_named(row, "addcdiv"))
+		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+				"perform a true division of tensor1 and tensor2.");
+	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", (int)strcspn(name, ".("), name, rt_dtypes[d].brief);
+}
+
+static int
+check_subtraction(RtCx *cx, const IValue *in)
+{
+	bool a = rt_tensor(in[0]) && in[0].u.t->dtype == RT_b8, b = rt_tensor(in[1]) && in[1].u.t->dtype == RT_b8;
+
+	if (a && b)
+		return rt_raise(cx, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+				"`logical_xor()` operator instead.");
+	if (a || b)
+		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+				"mask, use the `~` or `logical_not()` operator instead.");
+	return RT_OK;
 }
 
 /* The bytes of a number, and their type. */
@@ -159,10 +180,18 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
 	if (t->common == RT_NDTYPE)
 		return rt_raise(cx, "Promotion of these types is not supported");
+	if (is_named(row, "where") && in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8)
+		return rt_raise(cx, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+				rt_dtypes[in[0].u.t->dtype].brief);
 	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
 		return not_for(cx, row, t->common);
-	if ((!strncmp(row->schema, "aten::clamp(", 12) || !strncmp(row->schema, "aten::clamp.", 12)) && rt_is_none(in[1]) && rt_is_none(in[2]))
+	if (is_named(row, "clamp") && rt_is_none(in[1]) && rt_is_none(in[2]))
 		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
+	if ((is_named(row, "sub") || is_named(row, "rsub")) && check_subtraction(cx, in))
+		return RT_ERROR;
+	if (rt_is_integral(t->common, true) && (is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub"))
+			&& in[2].tag == RT_DOUBLE)
+		return rt_raise(cx, "For integral input tensors, argument alpha must not be a floating point number.");
 	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
 		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
 	return RT_OK;

@@ -478,7 +478,7 @@ TMATH double t_airy_ai_real(double x)
 TMATH double t_chebyshev(double x, double n, double p1)
 {
 	double p0 = 1, p;
-	int64_t count = (int64_t)(n < 0 ? -1 : n > 1e9 ? 1e9 : n);
+	int64_t count = (int64_t)(n <= -1 ? -1 : n > 1e9 ? 1e9 : n);
 
 	if (count < 0 || count == 0)
 		return count < 0 ? 0 : 1;
@@ -529,7 +529,7 @@ TMATH double t_chebyshev_w(double x, double n)
 TMATH double t_recurrence(int kind, double x, double n)
 {
 	double p0 = 1, p1 = kind == 0 ? 2 * x : kind == 2 ? 1 - x : x, p;
-	int64_t count = (int64_t)(n < 0 ? -1 : n > 1e6 ? 1e6 : n);
+	int64_t count = (int64_t)(n <= -1 ? -1 : n > 1e6 ? 1e6 : n);
 
 	if (count < 0 || count == 0)
 		return count < 0 ? 0 : 1;
