@@ -105,6 +105,7 @@ void        tree_print(const Tree *, Buf *);               /* s-expression, for 
 const Type *type_of_annotation(Cx *, Unit *, const Tree *);           /* reference 3.5; BroadcastingListN too */
 const Type *type_from_text(Cx *, Unit *, const char *text, Range);
 int         broadcasting_list(const Tree *);                          /* N of BroadcastingListN[T], else 0 */
+const char *tree_dotted(Cx *, const Tree *);                          /* a.b.c of VAR and ATTR; null: something else */
 
 /* ---- schema.c ----------------------------------------------------------------------------------------------- */
 
@@ -118,6 +119,7 @@ const Type *schema_type_parse(Cx *, Unit *, const Source *, uint32_t *at);
  * evaluated.  One result; its type is null when there is no annotation: it follows from the returns. */
 Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);
 IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);   /* a literal, CONSTANTS.c0, enum member ...; hint may be null; fails */
+bool    device_of_text(const char *, int64_t *device);     /* "cpu", "cuda:1": the payload of an RT_DEVICE */
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
 
@@ -140,6 +142,7 @@ Graph *function_graph(Cx *, Function *);                   /* compiles on first 
 /* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */
 Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be null */
 void        unit_set_constants(Unit *, IValue tuple);       /* CONSTANTS.cN */
+bool        unit_constant_value(const Unit *, const char *name, IValue *);     /* of "c3": borrowed; false: there is none */
 void        unit_define(Cx *, Unit *, const Source *, const char *prefix);   /* functions and classes of a text, named prefix.x */
 const Type *unit_type(Cx *, Unit *, const char *qualified); /* class, NamedTuple, enum, interface: read on demand; null: none */
 Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
