@@ -1,0 +1,109 @@
+/* rt/ops/block.c - operands as plain arrays
+ *
+ * move_block walks the outer dims as an odometer and leaves the innermost dim to a loop specialised by the size
+ * of an element, which is all that a copy without conversion has to know.
+ */
+#include "block.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *
+sizes_text(char text[SIZES_TEXT], int64_t n, const int64_t *dims)
+{
+	int at = snprintf(text, SIZES_TEXT, "[");
+
+	for (int64_t i = 0; i < n && at < SIZES_TEXT - 30; i++)
+		at += snprintf(text + at, SIZES_TEXT - at, i ? ", %lld" : "%lld", (long long)dims[i]);
+	snprintf(text + at, SIZES_TEXT - at, "]");
+	return text;
+}
+
+const int64_t *
+list_ints(RtCx *cx, IValue list)
+{
+	int64_t n = list.tag == RT_LIST ? list.u.list->n : 1, *v = rt_scratch(cx, (n + 1) * 8);
+
+	if (!v)
+		return NULL;
+	for (int64_t i = 0; i < n; i++)
+		v[i] = list.tag == RT_LIST ? rt_integer(list.u.list->v[i]) : rt_integer(list);
+	return v;
+}
+
+static void
+move_row(int64_t bytes, int64_t n, char *dst, int64_t ds, const char *src, int64_t ss)
+{
+	if (ds == bytes && ss == bytes) {
+		memcpy(dst, src, bytes * n);
+		return;
+	}
+#define ROW(T) \
+	for (int64_t i = 0; i < n; i++, dst += ds, src += ss) \
+		*(T *)(void *)dst = *(const T *)(const void *)src;
+	switch (bytes) {
+	case 1: ROW(uint8_t) break;
+	case 2: ROW(uint16_t) break;
+	case 4: ROW(uint32_t) break;
+	case 8: ROW(uint64_t) break;
+	default:
+		for (int64_t i = 0; i < n; i++, dst += ds, src += ss)
+			memcpy(dst, src, bytes);
+	}
+#undef ROW
+}
+
+void
+move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
+	const int64_t *sstrides)
+{
+	int64_t at[RT_MAX_RANK] = { 0 };
+	int d;
+
+	for (d = 0; d < n; d++)
+		if (dims[d] == 0)
+			return;
+	if (n == 0) {
+		memcpy(dst, src, bytes);
+		return;
+	}
+	for (;;) {
+		move_row(bytes, dims[n - 1], dst, dstrides[n - 1], src, sstrides[n - 1]);
+		for (d = n - 2; d >= 0; d--) {
+			dst += dstrides[d];
+			src += sstrides[d];
+			if (++at[d] < dims[d])
+				break;
+			dst -= dstrides[d] * dims[d];
+			src -= sstrides[d] * dims[d];
+			at[d] = 0;
+		}
+		if (d < 0)
+			return;
+	}
+}
+
+void
+move_out(const RtTensor *t, char *dst)
+{
+	int64_t bytes = rt_dtypes[t->dtype].bytes, ds[RT_MAX_RANK], ss[RT_MAX_RANK];
+
+	rt_contiguous_strides(t->ndim, t->dims, ds);
+	for (int i = 0; i < t->ndim; i++) {
+		ds[i] *= bytes;
+		ss[i] = t->strides[i] * bytes;
+	}
+	move_block(bytes, t->ndim, t->dims, dst, ds, rt_data(t), ss);
+}
+
+int64_t
+byte_offset(const RtTensor *t, int64_t i)
+{
+	int64_t offset = 0;
+
+	for (int d = t->ndim - 1; d >= 0; d--) {
+		offset += i % t->dims[d] * t->strides[d];
+		i /= t->dims[d];
+	}
+	return offset * rt_dtypes[t->dtype].bytes;
+}

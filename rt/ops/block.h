@@ -1,0 +1,66 @@
+/* rt/ops/block.h - operands as plain arrays, for the kernels that index memory themselves
+ *
+ * view, index, sort, linalg, fft and vision do not go element by element through an iterator: they want a
+ * contiguous array of a type they can calculate with.  All of it is memory of the running kernel.
+ */
+#ifndef RT_OPS_BLOCK_H
+#define RT_OPS_BLOCK_H
+
+#include "../base.h"
+#include "kernel.h"
+
+enum { SIZES_TEXT = 400 };
+
+/* A contiguous tensor of the same elements: t itself, or a copy that lives as long as the kernel. */
+static inline RtTensor *
+dense(RtCx *cx, RtTensor *t)
+{
+	return rt_temp(cx, rt_contiguous(cx, t));
+}
+
+static inline RtTensor *
+dense_as(RtCx *cx, RtTensor *t, RtDtype dtype)
+{
+	RtTensor *r = rt_temp(cx, rt_to_dtype(cx, t, dtype));
+
+	return r ? dense(cx, r) : NULL;
+}
+
+static inline RtTensor *
+temp_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims)
+{
+	return rt_temp(cx, rt_tensor_new(cx, dtype, ndim, dims));
+}
+
+/* The type that kernels calculate in. */
+static inline RtDtype
+compute_of(RtDtype dtype)
+{
+	return (RtDtype)rt_dtypes[dtype].compute;
+}
+
+static inline int64_t
+product(const int64_t *dims, int from, int to)
+{
+	int64_t n = 1;
+
+	for (int i = from; i < to; i++)
+		n *= dims[i];
+	return n;
+}
+
+/* block.c */
+const char *sizes_text(char text[SIZES_TEXT], int64_t n, const int64_t *dims);    /* [2, 3] */
+const int64_t *list_ints(RtCx *, IValue list);              /* its elements, in scratch memory; null: error */
+/* Replaces a -1 in dims so that numel elements fit, or raises as `view` does. */
+int rt_infer_shape(RtCx *, int n, int64_t *dims, int64_t numel);
+
+/* Copies an n-dimensional block of elements of `bytes` bytes; strides are in bytes and may be negative or 0. */
+void move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
+	const int64_t *sstrides);
+/* Writes t's elements, in C order, to a contiguous array. */
+void move_out(const RtTensor *t, char *dst);
+/* The start of `t` in C order at linear index i, as a byte offset from rt_data(t). */
+int64_t byte_offset(const RtTensor *t, int64_t i);
+
+#endif

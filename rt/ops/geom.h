@@ -1,0 +1,74 @@
+/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c derive one from their argument's and ask for the view */
+#ifndef RT_OPS_GEOM_H
+#define RT_OPS_GEOM_H
+
+#include "block.h"
+
+#include <string.h>
+
+typedef struct Geom {
+	int     n;
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int64_t offset;
+} Geom;
+
+static inline Geom
+geom_of(const RtTensor *t)
+{
+	Geom g;
+
+	g.n = t->ndim;
+	g.offset = t->offset;
+	memcpy(g.dims, t->dims, sizeof *t->dims * t->ndim);
+	memcpy(g.strides, t->strides, sizeof *t->strides * t->ndim);
+	return g;
+}
+
+static inline int
+give(RtCx *cx, RtTensor *base, const Geom *g, IValue *out)
+{
+	RtTensor *r = rt_tensor_view(cx, base, g->n, g->dims, g->strides, g->offset);
+
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
+static inline int
+give_self(const IValue *in, IValue *out)
+{
+	out[0] = rt_retain(in[0]);
+	return RT_OK;
+}
+
+static inline void
+geom_remove(Geom *g, int d)
+{
+	int rest = g->n - d - 1;
+
+	memmove(g->dims + d, g->dims + d + 1, sizeof *g->dims * rest);
+	memmove(g->strides + d, g->strides + d + 1, sizeof *g->strides * rest);
+	g->n--;
+}
+
+static inline void
+geom_insert(Geom *g, int d, int64_t size, int64_t stride)
+{
+	int rest = g->n - d;
+
+	memmove(g->dims + d + 1, g->dims + d, sizeof *g->dims * rest);
+	memmove(g->strides + d + 1, g->strides + d, sizeof *g->strides * rest);
+	g->dims[d] = size;
+	g->strides[d] = stride;
+	g->n++;
+}
+
+static inline void
+geom_swap(Geom *g, int a, int b)
+{
+	int64_t d = g->dims[a], s = g->strides[a];
+
+	g->dims[a] = g->dims[b], g->strides[a] = g->strides[b];
+	g->dims[b] = d, g->strides[b] = s;
+}
+
+#endif

@@ -1,0 +1,320 @@
+/* rt/ops/index.c - indexing by tensors: x[i, :, j], x[mask], and writes through it
+ *
+ * An Indexing is made from (self, indices): masks become one vector of positions per dim that they cover, all
+ * vectors are broadcast to one shape B, and every position of B becomes one byte offset into self, checked once.  The
+ * result's dims are  before x B x after,  the dims that are not indexed around the indexed ones; when those
+ * are not neighbours, B comes first.  Reading and writing are then block moves between result and self.
+ */
+#include "scatter.h"
+
+typedef struct Indexing {
+	int      n;                        /* index vectors */
+	RtTensor *at[RT_MAX_RANK];         /* int64, any shape that broadcasts to B */
+	int      dim[RT_MAX_RANK];         /* of self, that at[i] indexes */
+	Geom     before, b, after;         /* parts of the result's dims; strides are self's, in bytes; b has none */
+	int64_t  nb;
+	int64_t *offset;                   /* (nb) bytes */
+} Indexing;
+
+static const char *const DTYPES = "tensors used as indices must be long, byte or bool tensors";
+
+static bool
+is_mask(const RtTensor *t)
+{
+	return t->dtype == RT_b8 || t->dtype == RT_u8;
+}
+
+static int
+add_mask(RtCx *cx, const RtTensor *self, RtTensor *mask, int dim, int position, Indexing *x)
+{
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+	int64_t n, *where;
+	RtTensor *list;
+
+	for (int i = 0; i < mask->ndim; i++)
+		if (dim + i >= self->ndim || mask->dims[i] != self->dims[dim + i])
+			return rt_raise_as(cx, "IndexError", "The shape of the mask %s at index %d does not match the shape of the "
+				"indexed tensor %s at index %d", sizes_text(a, mask->ndim, mask->dims), i,
+				sizes_text(b, self->ndim, self->dims), dim + i);
+	(void)position;
+	if (cx->meta)
+		return rt_no_meta(cx);
+	list = rt_temp(cx, nonzero_rows(cx, mask, true));
+	if (!list)
+		return RT_ERROR;
+	n = list->dims[1];
+	where = (int64_t *)(void *)rt_data(list);
+	for (int i = 0; i < mask->ndim; i++) {
+		RtTensor *t = temp_new(cx, RT_i64, 1, &n);
+		if (!t)
+			return RT_ERROR;
+		memcpy(rt_data(t), where + i * n, n * 8);
+		x->dim[x->n] = dim + i;
+		x->at[x->n++] = t;
+	}
+	if (mask->ndim == 0) {
+		/* x[True]: a new leading dim of 1, x[False]: of 0; as an index vector over no dim. */
+		x->dim[x->n] = -1;
+		x->at[x->n] = temp_new(cx, RT_i64, 1, &n);
+		if (!x->at[x->n])
+			return RT_ERROR;
+		memset(rt_data(x->at[x->n++]), 0, n * 8);
+	}
+	return RT_OK;
+}
+
+static int
+collect(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x)
+{
+	int dim = 0;
+
+	for (int i = 0; i < indices->n; i++) {
+		RtTensor *t = rt_tensor(indices->v[i]);
+		if (!t) {
+			dim++;
+		} else if (is_mask(t)) {
+			if (add_mask(cx, self, t, dim, i, x))
+				return cx->status ? cx->status : RT_UNKNOWN_META;
+			dim += t->ndim;
+		} else if (t->dtype != RT_i64) {
+			return rt_raise_as(cx, "IndexError", DTYPES);
+		} else if (x->n < RT_MAX_RANK) {
+			x->dim[x->n] = dim++;
+			x->at[x->n++] = t;
+		}
+		if (dim > self->ndim)
+			return rt_raise_as(cx, "IndexError", "too many indices for tensor of dimension %d (got %d)", self->ndim, dim);
+	}
+	return RT_OK;
+}
+
+static int
+broadcast_indices(RtCx *cx, Indexing *x)
+{
+	char text[3][SIZES_TEXT];
+
+	for (int i = 0; i < x->n; i++) {
+		int n = x->b.n;
+		int64_t dims[RT_MAX_RANK];
+		memcpy(dims, x->b.dims, sizeof dims);
+		if (rt_broadcast(cx, &x->b.n, x->b.dims, x->at[i]->ndim, x->at[i]->dims)) {
+			rt_clear_error(cx);
+			return rt_raise_as(cx, "IndexError", "shape mismatch: indexing tensors could not be broadcast together with "
+				"shapes %s, %s", sizes_text(text[0], n, dims), sizes_text(text[1], x->at[i]->ndim, x->at[i]->dims));
+		}
+	}
+	x->nb = product(x->b.dims, 0, x->b.n);
+	return RT_OK;
+}
+
+static void
+place_dims(const RtTensor *self, Indexing *x)
+{
+	int64_t bytes = rt_dtypes[self->dtype].bytes;
+	uint64_t indexed = 0;
+	int first = RT_MAX_RANK, last = -1, count = 0;
+	bool adjacent;
+
+	for (int i = 0; i < x->n; i++) {
+		if (x->dim[i] < 0)
+			continue;
+		indexed |= UINT64_C(1) << x->dim[i];
+		first = x->dim[i] < first ? x->dim[i] : first;
+		last = x->dim[i] > last ? x->dim[i] : last;
+		count++;
+	}
+	adjacent = count == last - first + 1;
+	for (int d = 0; d < self->ndim; d++)
+		if (!(indexed >> d & 1)) {
+			Geom *g = adjacent && d < first && count ? &x->before : &x->after;
+			geom_insert(g, g->n, self->dims[d], self->strides[d] * bytes);
+		}
+}
+
+static int
+make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
+{
+	int64_t bytes = rt_dtypes[self->dtype].bytes;
+
+	x->offset = rt_scratch(cx, (x->nb + 1) * 8);
+	if (!x->offset)
+		return RT_ERROR;
+	memset(x->offset, 0, x->nb * 8);
+	for (int i = 0; i < x->n; i++) {
+		int d = x->dim[i];
+		RtTensor *t = expanded(cx, x->at[i], x->b.n, x->b.dims);
+		const int64_t *at = t ? (const int64_t *)(const void *)rt_data(t) : NULL;
+		int64_t size, step;
+		if (!t)
+			return RT_ERROR;
+		if (d < 0)
+			continue;
+		size = self->dims[d];
+		step = self->strides[d] * bytes;
+		for (int64_t k = 0; k < x->nb; k++) {
+			if (at[k] < -size || at[k] >= size)
+				return rt_raise_as(cx, "IndexError", "index %lld is out of bounds for dimension %d with size %lld",
+					(long long)at[k], d, (long long)size);
+			x->offset[k] += (at[k] < 0 ? at[k] + size : at[k]) * step;
+		}
+	}
+	return RT_OK;
+}
+
+/* The dims of self[indices]; offsets are made only when there is data. */
+static int
+indexing(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x, Geom *result)
+{
+	memset(x, 0, sizeof *x);
+	if (collect(cx, self, indices, x) || broadcast_indices(cx, x))
+		return cx->status ? cx->status : RT_UNKNOWN_META;
+	place_dims(self, x);
+	result->n = 0;
+	if (x->before.n + x->b.n + x->after.n > RT_MAX_RANK)
+		return rt_raise(cx, "tensors of more than %d dimensions are not supported", RT_MAX_RANK);
+	for (int i = 0; i < x->before.n; i++)
+		result->dims[result->n++] = x->before.dims[i];
+	for (int i = 0; i < x->b.n; i++)
+		result->dims[result->n++] = x->b.dims[i];
+	for (int i = 0; i < x->after.n; i++)
+		result->dims[result->n++] = x->after.dims[i];
+	return cx->meta || product(result->dims, 0, result->n) == 0 ? RT_OK : make_offsets(cx, self, x);
+}
+
+typedef struct IndexRun {
+	const Indexing *x;
+	char *self, *other;      /* other: contiguous, of the result's dims */
+	int64_t bytes, block;    /* of an element, of the `after` dims in other */
+	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
+	bool plain;              /* the after dims are contiguous in self too */
+	bool write;
+	Combine *combine;        /* null: set */
+} IndexRun;
+
+static void
+index_block(const IndexRun *run, char *self, char *other)
+{
+	const Geom *after = &run->x->after;
+
+	if (run->combine)
+		combine_block(run->combine, after->n, after->dims, self, after->strides, other, run->dense);
+	else if (run->plain && run->write)
+		memcpy(self, other, run->block);
+	else if (run->plain)
+		memcpy(other, self, run->block);
+	else if (run->write)
+		move_block(run->bytes, after->n, after->dims, self, after->strides, other, run->dense);
+	else
+		move_block(run->bytes, after->n, after->dims, other, run->dense, self, after->strides);
+}
+
+/* Positions begin .. end of (before x B), flattened. */
+static void
+index_range(void *arg, int64_t begin, int64_t end)
+{
+	const IndexRun *run = arg;
+	const Indexing *x = run->x;
+
+	for (int64_t i = begin; i < end;) {
+		int64_t outer = i / x->nb, k = i % x->nb, rest = outer, lead = 0;
+		for (int d = x->before.n - 1; d >= 0; d--) {
+			lead += rest % x->before.dims[d] * x->before.strides[d];
+			rest /= x->before.dims[d];
+		}
+		if (run->plain && !run->combine && run->block == 4)
+			for (; k < x->nb && i < end; k++, i++) {
+				uint32_t *a = (uint32_t *)(void *)(run->self + lead + x->offset[k]);
+				uint32_t *b = (uint32_t *)(void *)(run->other + i * 4);
+				if (run->write)
+					*a = *b;
+				else
+					*b = *a;
+			}
+		else
+			for (; k < x->nb && i < end; k++, i++)
+				index_block(run, run->self + lead + x->offset[k], run->other + i * run->block);
+	}
+}
+
+static void
+index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool write, Combine *combine)
+{
+	IndexRun run = { x, rt_data(self), other, rt_dtypes[self->dtype].bytes, 0, { 0 }, true, write, combine };
+	int64_t n = product(x->before.dims, 0, x->before.n) * x->nb, whole = run.bytes;
+
+	for (int d = x->after.n - 1; d >= 0; d--) {
+		run.dense[d] = whole;
+		if (x->after.dims[d] != 1 && x->after.strides[d] != whole)
+			run.plain = false;
+		whole *= x->after.dims[d];
+	}
+	run.block = whole;
+	if (n == 0 || whole == 0)
+		return;
+	/* Two positions may be one element: writers do not run in parallel. */
+	if (write)
+		index_range(&run, 0, n);
+	else
+		rt_parallel(cx, n, 1 + 65536 / whole, index_range, &run);
+}
+
+int
+rt_index_Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *r;
+	Indexing x;
+	Geom result;
+	int status = indexing(cx, self, in[1].u.list, &x, &result);
+
+	if (status)
+		return status;
+	r = rt_result(cx, 0, (RtDtype)self->dtype, result.n, result.dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_numel(r))
+		index_run(cx, &x, self, rt_data(r), false, NULL);
+	return RT_OK;
+}
+
+int
+rt_index_Tensor_hacked_twin(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_index_Tensor(cx, in, out);
+}
+
+static int
+put(RtCx *cx, const IValue *in, RtTensor *self)
+{
+	RtTensor *values = in[2].u.t;
+	bool accumulate = in[3].u.i;
+	Indexing x;
+	Geom result;
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+	Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
+	int status;
+
+	if (self->dtype != values->dtype)
+		return rt_raise(cx, "Index put requires the source and destination dtypes match, got %s for the destination and %s "
+			"for the source.", rt_dtypes[self->dtype].brief, rt_dtypes[values->dtype].brief);
+	if (accumulate && !add)
+		return rt_lacks(cx, "index_put with accumulate on %s", rt_dtypes[self->dtype].torch);
+	status = indexing(cx, self, in[1].u.list, &x, &result);
+	if (status)
+		return status;
+	values = expanded(cx, values, result.n, result.dims);
+	if (!values)
+		return rt_raise(cx, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+			sizes_text(a, in[2].u.t->ndim, in[2].u.t->dims), sizes_text(b, result.n, result.dims));
+	if (!cx->meta && rt_numel(values))
+		index_run(cx, &x, self, rt_data(values), true, add);
+	return RT_OK;
+}
+
+BOTH_FORMS(index_put, index_put_, put)
+BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, put)
+BOTH_FORMS(_index_put_impl, _index_put_impl_, put)
+
+int
+rt__index_put_impl__hacked_twin(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt__index_put_impl_(cx, in, out);
+}

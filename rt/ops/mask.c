@@ -1,0 +1,196 @@
+/* rt/ops/mask.c - elements chosen by a condition: nonzero, masked_select, masked_scatter, the triangles of a matrix */
+#include "scatter.h"
+
+/* One byte per element, 1 where it is not zero. */
+static uint8_t *
+truth(RtCx *cx, RtTensor *t)
+{
+	RtTensor *b = dense_as(cx, t, RT_b8);
+
+	return b ? (uint8_t *)rt_data(b) : NULL;
+}
+
+RtTensor *
+nonzero_rows(RtCx *cx, RtTensor *t, bool by_dim)
+{
+	const uint8_t *is = truth(cx, t);
+	int64_t n = rt_numel(t), count = 0, dims[2], at[RT_MAX_RANK] = { 0 }, *to, along, across;
+	RtTensor *r;
+
+	if (!is)
+		return NULL;
+	for (int64_t i = 0; i < n; i++)
+		count += is[i] != 0;
+	dims[by_dim] = count;
+	dims[!by_dim] = t->ndim;
+	r = rt_tensor_new(cx, RT_i64, 2, dims);
+	if (!r)
+		return NULL;
+	to = (int64_t *)(void *)rt_data(r);
+	along = by_dim ? 1 : t->ndim;
+	across = by_dim ? count : 1;
+	for (int64_t i = 0; i < n; i++) {
+		if (is[i]) {
+			for (int d = 0; d < t->ndim; d++)
+				to[d * across] = at[d];
+			to += along;
+		}
+		for (int d = t->ndim - 1; d >= 0 && ++at[d] == t->dims[d]; d--)
+			at[d] = 0;
+	}
+	return r;
+}
+
+int
+rt_nonzero(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *r;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	r = nonzero_rows(cx, in[0].u.t, false);
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
+static int
+check_mask(RtCx *cx, const char *name, const RtTensor *mask)
+{
+	return mask->dtype != RT_b8 && mask->dtype != RT_u8
+		? rt_raise(cx, "%s: expected BoolTensor or ByteTensor for mask", name) : RT_OK;
+}
+
+int
+rt_masked_select(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *mask = in[1].u.t, *r;
+	int64_t dims[RT_MAX_RANK], n, count = 0, bytes = rt_dtypes[self->dtype].bytes;
+	const uint8_t *is;
+	const char *from;
+	char *to;
+	int rank = 0;
+
+	if (check_mask(cx, "masked_select", mask) || rt_broadcast(cx, &rank, dims, self->ndim, self->dims)
+			|| rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
+		return RT_ERROR;
+	if (cx->meta)
+		return rt_no_meta(cx);
+	self = expanded(cx, self, rank, dims);
+	mask = self ? expanded(cx, mask, rank, dims) : NULL;
+	is = mask ? truth(cx, mask) : NULL;
+	if (!is)
+		return RT_ERROR;
+	n = rt_numel(self);
+	for (int64_t i = 0; i < n; i++)
+		count += is[i] != 0;
+	r = rt_result(cx, 0, (RtDtype)self->dtype, 1, &count, NULL);
+	RT_RESULT(cx, r, out[0]);
+	from = rt_data(self);
+	to = rt_data(r);
+	for (int64_t i = 0; i < n; i++)
+		if (is[i]) {
+			memcpy(to, from + i * bytes, bytes);
+			to += bytes;
+		}
+	return RT_OK;
+}
+
+static int
+scatter_masked(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	RtTensor *mask = in[1].u.t, *src = in[2].u.t;
+	int64_t bytes = rt_dtypes[dst->dtype].bytes, left = rt_numel(src);
+	const uint8_t *is;
+	const char *from;
+
+	if (check_mask(cx, "masked_scatter", mask))
+		return RT_ERROR;
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
+			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+	if (cx->meta)
+		return RT_OK;
+	mask = expanded(cx, mask, dst->ndim, dst->dims);
+	if (!mask)
+		return cx->status ? RT_ERROR : rt_raise(cx, "masked_scatter: the mask cannot be broadcast to self's shape");
+	is = truth(cx, mask);
+	src = is ? dense(cx, src) : NULL;
+	if (!src)
+		return RT_ERROR;
+	from = rt_data(src);
+	for (int64_t i = 0, n = rt_numel(dst); i < n; i++)
+		if (is[i]) {
+			if (!left--)
+				return rt_raise(cx, "Number of elements of source < number of ones in mask");
+			memcpy(rt_data(dst) + byte_offset(dst, i), from, bytes);
+			from += bytes;
+		}
+	return RT_OK;
+}
+
+int
+rt_masked_scatter(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *mask = in[1].u.t, *r, *from;
+	int64_t dims[RT_MAX_RANK];
+	int rank = 0;
+
+	if (rt_broadcast(cx, &rank, dims, self->ndim, self->dims) || rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)self->dtype, rank, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	from = expanded(cx, self, rank, dims);
+	return !from || rt_copy_into(cx, r, from) ? RT_ERROR : scatter_masked(cx, in, r);
+}
+
+int
+rt_masked_scatter_(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (check_writable(cx, in[0].u.t) || scatter_masked(cx, in, in[0].u.t))
+		return RT_ERROR;
+	out[0] = rt_retain(in[0]);
+	return RT_OK;
+}
+
+/* ---- triangles ------------------------------------------------------------------------------------------------- */
+
+static int
+triangle(RtCx *cx, const char *name, const IValue *in, bool upper, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *r;
+	int64_t k = in[1].u.i, rows, columns, bytes = rt_dtypes[t->dtype].bytes;
+	char *row;
+
+	if (t->ndim < 2)
+		return rt_raise(cx, "%s: input tensor must have at least 2 dimensions", name);
+	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_copy_into(cx, r, t))
+		return RT_ERROR;
+	rows = t->dims[t->ndim - 2];
+	columns = t->dims[t->ndim - 1];
+	k = k < -rows - 1 ? -rows - 1 : k > columns + 1 ? columns + 1 : k;
+	row = rt_data(r);
+	for (int64_t i = 0, n = columns ? rt_numel(r) / columns : 0; i < n; i++, row += columns * bytes) {
+		/* Columns from `split` on are above the diagonal, or on it for upper. */
+		int64_t split = i % rows + k + !upper;
+		split = split < 0 ? 0 : split > columns ? columns : split;
+		if (upper)
+			memset(row, 0, split * bytes);
+		else
+			memset(row + split * bytes, 0, (columns - split) * bytes);
+	}
+	return RT_OK;
+}
+
+int
+rt_tril(RtCx *cx, const IValue *in, IValue *out)
+{
+	return triangle(cx, "tril", in, false, out);
+}
+
+int
+rt_triu(RtCx *cx, const IValue *in, IValue *out)
+{
+	return triangle(cx, "triu", in, true, out);
+}

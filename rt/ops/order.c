@@ -1,0 +1,493 @@
+/* rt/ops/order.c - positions in sorted sequences, distinct elements, bins: all by the keys of keys.h
+ *
+ * unique of slices (unique_dim) sorts slices by comparing their keys one after the other; elements are slices of one.
+ */
+#include "keys.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- searchsorted -------------------------------------------------------------------------------------------------- */
+
+/* The number of keys before v: those below it, or with `right` those up to it. */
+static int64_t
+position(const int64_t *key, int64_t n, int64_t v, bool right, const int64_t *sorter)
+{
+	int64_t lo = 0;
+
+	while (n > 0) {
+		int64_t half = n / 2, k = key[sorter ? sorter[lo + half] : lo + half];
+		if (k < v || (right && k == v)) {
+			lo += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return lo;
+}
+
+/* Both as keys that compare with each other: of doubles when either is floating. */
+static int
+comparable(RtCx *cx, const char *name, RtTensor *a, RtTensor *b, int64_t **ka, int64_t **kb)
+{
+	if (rt_is_floating((RtDtype)a->dtype) != rt_is_floating((RtDtype)b->dtype)) {
+		a = dense_as(cx, a, RT_f64);
+		b = a ? dense_as(cx, b, RT_f64) : NULL;
+		if (!b)
+			return RT_ERROR;
+	}
+	*ka = keys_of(cx, name, a);
+	*kb = *ka ? keys_of(cx, name, b) : NULL;
+	return *kb ? RT_OK : RT_ERROR;
+}
+
+int
+rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *seq = in[0].u.t, *t = in[1].u.t, *sorter = rt_tensor(in[5]), *r, *wide;
+	bool right = in[3].u.i;
+	int64_t n, m, *key, *v, *to;
+
+	if (in[4].tag == RT_STR) {
+		if (strcmp(in[4].u.str->s, "left") && strcmp(in[4].u.str->s, "right"))
+			return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s", in[4].u.str->s);
+		if (right && in[4].u.str->s[0] == 'l')
+			return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
+				"was True");
+		right = in[4].u.str->s[0] == 'r';
+	}
+	if (seq->ndim == 0)
+		return rt_raise(cx, "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
+			"got boundaries tensor dim(0) and input value's dim(%d) numel(%lld)", t->ndim, (long long)rt_numel(t));
+	for (int d = 0; d < seq->ndim - 1; d++)
+		if (seq->ndim != t->ndim || seq->dims[d] != t->dims[d])
+			return rt_raise(cx, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+				"boundaries tensor and input value tensor must match");
+	if (sorter && (sorter->dtype != RT_i64 || sorter->ndim != seq->ndim
+			|| memcmp(sorter->dims, seq->dims, sizeof *seq->dims * seq->ndim)))
+		return rt_raise(cx, "torch.searchsorted(): boundary and sorter must have the same size, and sorter must be of type long");
+	r = rt_result(cx, 0, in[2].u.i ? RT_i32 : RT_i64, t->ndim, t->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	wide = in[2].u.i ? temp_new(cx, RT_i64, t->ndim, t->dims) : r;
+	if (!wide || comparable(cx, "searchsorted_out_cpu", seq, t, &key, &v))
+		return RT_ERROR;
+	if (sorter && !(sorter = dense(cx, sorter)))
+		return RT_ERROR;
+	n = seq->dims[seq->ndim - 1];
+	m = seq->ndim == 1 ? rt_numel(t) : t->dims[t->ndim - 1];
+	to = (int64_t *)(void *)rt_data(wide);
+	for (int64_t i = 0, all = rt_numel(t); i < all; i++) {
+		int64_t line = i / m * n;
+		const int64_t *s = sorter ? (int64_t *)(void *)rt_data(sorter) + line : NULL;
+		for (int64_t k = 0; s && i % m == 0 && k < n; k++)
+			if (s[k] < 0 || s[k] >= n)
+				return rt_raise(cx, "torch.searchsorted(): sorter index out of range");
+		to[i] = position(key + line, n, v[i], right, s);
+	}
+	return wide == r ? RT_OK : rt_copy_into(cx, r, wide);
+}
+
+int
+rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *of = in[1].u.t, *r = rt_result(cx, 0, RT_b8, t->ndim, t->dims, NULL);
+	int64_t n = rt_numel(of), *key, *v, *order, *work;
+
+	RT_RESULT(cx, r, out[0]);
+	if (comparable(cx, "isin", t, of, &v, &key))
+		return RT_ERROR;
+	order = rt_scratch(cx, n * 8 + 8);
+	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
+	if (!work)
+		return RT_ERROR;
+	sort_positions(key, n, order, work);
+	for (int64_t i = 0, m = rt_numel(t); i < m; i++) {
+		int64_t at = position(key, n, v[i], false, order);
+		bool found = at < n && key[order[at]] == v[i] && v[i] != INT64_MAX;
+		((uint8_t *)rt_data(r))[i] = found != in[3].u.i;
+	}
+	return RT_OK;
+}
+
+/* ---- unique --------------------------------------------------------------------------------------------------------- */
+
+/* What the family shares: m slices of n keys each; results are made from the order of slices. */
+typedef struct Slices {
+	int64_t *key, n, m;
+	int64_t *order;       /* (m) slices in the order in which equal ones are neighbours */
+} Slices;
+
+static int
+compare_slices(const Slices *s, int64_t a, int64_t b)
+{
+	const int64_t *x = s->key + a * s->n, *y = s->key + b * s->n;
+
+	for (int64_t i = 0; i < s->n; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+/* Merge sort of slices: from order[lo .. hi), by way of work. */
+static void
+sort_slices(const Slices *s, int64_t *order, int64_t *work, int64_t n)
+{
+	int64_t half = n / 2, a = 0, b = half;
+
+	if (n < 2)
+		return;
+	sort_slices(s, order, work, half);
+	sort_slices(s, order + half, work, n - half);
+	for (int64_t k = 0; k < n; k++)
+		work[k] = b >= n || (a < half && compare_slices(s, order[a], order[b]) <= 0) ? order[a++] : order[b++];
+	memcpy(order, work, n * 8);
+}
+
+static int
+order_slices(RtCx *cx, Slices *s, bool consecutive)
+{
+	int64_t *work = rt_scratch(cx, s->m * 8 + 8);
+
+	s->order = work ? rt_scratch(cx, s->m * 8 + 8) : NULL;
+	if (!s->order)
+		return RT_ERROR;
+	for (int64_t i = 0; i < s->m; i++)
+		s->order[i] = i;
+	if (consecutive)
+		return RT_OK;
+	if (s->n == 1)
+		sort_positions(s->key, s->m, s->order, work);
+	else
+		sort_slices(s, s->order, work, s->m);
+	return RT_OK;
+}
+
+/* Leaves in order[0 .. return) one slice of each kind (the first), fills inverse (m) and count when they are not null. */
+static int64_t
+mark_slices(Slices *s, int64_t *inverse, int64_t *count)
+{
+	int64_t kinds = 0, first = 0;
+
+	for (int64_t i = 0; i < s->m; i++) {
+		int64_t slice = s->order[i];
+		/* Not a number equals nothing. */
+		bool new_kind = i == 0 || compare_slices(s, first, slice) || (s->n == 1 && s->key[slice] == INT64_MAX);
+		if (new_kind) {
+			s->order[kinds] = first = slice;
+			if (count)
+				count[kinds] = 0;
+			kinds++;
+		}
+		if (inverse)
+			inverse[slice] = kinds - 1;
+		if (count)
+			count[kinds - 1]++;
+	}
+	return kinds;
+}
+
+/* The index tensors that the family returns: of the right size when asked for, else empty. */
+static int
+give_indices(RtCx *cx, int i, bool asked, int ndim, const int64_t *dims, const int64_t *v, IValue *out)
+{
+	int64_t none = 0;
+	RtTensor *r = rt_result(cx, i, RT_i64, asked ? ndim : 1, asked ? dims : &none, NULL);
+
+	RT_RESULT(cx, r, out[i]);
+	if (asked && rt_numel(r))
+		memcpy(rt_data(r), v, rt_numel(r) * 8);
+	return RT_OK;
+}
+
+/* dim < 0: of all elements, flattened. */
+static int
+unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool want_count, int nout, IValue *out)
+{
+	RtTensor *from = t, *r;
+	Slices s = { 0 };
+	int64_t kinds, *inverse, *count, dims[RT_MAX_RANK], block;
+	IValue moved;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (dim > 0) {
+		if (CALL(cx, transpose_int, &moved, rt_of(t), rt_int(dim), rt_int(0)))
+			return RT_ERROR;
+		from = moved.u.t;
+	}
+	from = dense(cx, from);
+	s.key = from ? keys_of(cx, "unique", from) : NULL;
+	if (!s.key)
+		return RT_ERROR;
+	s.m = dim < 0 || t->ndim == 0 ? rt_numel(t) : t->dims[dim];
+	s.n = dim < 0 ? 1 : product(from->dims, 1, from->ndim);
+	inverse = rt_scratch(cx, s.m * 8 + 8);
+	count = inverse ? rt_scratch(cx, s.m * 8 + 8) : NULL;
+	if (!count || order_slices(cx, &s, consecutive))
+		return RT_ERROR;
+	kinds = mark_slices(&s, inverse, count);
+	memcpy(dims, from->dims, sizeof *dims * from->ndim);
+	dims[0] = kinds;
+	r = rt_result(cx, 0, (RtDtype)t->dtype, dim < 0 ? 1 : from->ndim, dims, NULL);
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	block = s.n * rt_dtypes[t->dtype].bytes;
+	for (int64_t i = 0; i < kinds; i++)
+		memcpy(rt_data(r) + i * block, rt_data(from) + s.order[i] * block, block);
+	if (dim > 0) {
+		/* As transposed back: dims in the order of t's. */
+		if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)))
+			return RT_ERROR;
+		rt_assign(&out[0], rt_of(rt_tensor_retain(dense(cx, moved.u.t))));
+	}
+	if (give_indices(cx, 1, want_inverse, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, inverse, out))
+		return RT_ERROR;
+	return nout == 2 ? RT_OK : give_indices(cx, 2, want_count, 1, &kinds, count, out);
+}
+
+int
+rt__unique2(RtCx *cx, const IValue *in, IValue *out)
+{
+	return unique(cx, in[0].u.t, -1, false, in[2].u.i, in[3].u.i, 3, out);
+}
+
+int
+rt__unique(RtCx *cx, const IValue *in, IValue *out)
+{
+	return unique(cx, in[0].u.t, -1, false, in[2].u.i, false, 2, out);
+}
+
+static int
+unique_along(RtCx *cx, const IValue *in, int64_t wanted, bool consecutive, const IValue *want, IValue *out)
+{
+	RtTensor *t = in[0].u.t;
+	int dim = rt_dim(cx, wanted, t->ndim);
+	bool zero = false;
+
+	if (dim < 0)
+		return RT_ERROR;
+	for (int d = 0; d < t->ndim; d++)
+		zero = zero || (d != dim && t->dims[d] == 0);
+	if (zero && t->dims[dim])
+		return rt_raise(cx, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+	if (t->ndim == 0)
+		dim = -1;
+	return unique(cx, t, dim, consecutive, want[0].u.i, want[1].u.i, 3, out);
+}
+
+int
+rt_unique_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return unique_along(cx, in, in[1].u.i, false, in + 3, out);
+}
+
+int
+rt_unique_dim_consecutive(RtCx *cx, const IValue *in, IValue *out)
+{
+	return unique_along(cx, in, in[1].u.i, true, in + 2, out);
+}
+
+int
+rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (rt_is_none(in[3]))
+		return unique(cx, in[0].u.t, -1, true, in[1].u.i, in[2].u.i, 3, out);
+	return unique_along(cx, in, in[3].u.i, true, in + 1, out);
+}
+
+/* ---- bins ------------------------------------------------------------------------------------------------------------- */
+
+int
+rt_histc(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *r, *v, *sum;
+	int64_t bins = in[1].u.i;
+	double lo = rt_number(in[2]), hi = rt_number(in[3]), *to;
+	const double *from;
+
+	if (!rt_is_floating((RtDtype)t->dtype))
+		return rt_raise(cx, "\"histogram_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (bins <= 0)
+		return rt_raise(cx, "bins must be > 0");
+	r = rt_result(cx, 0, (RtDtype)t->dtype, 1, &bins, NULL);
+	RT_RESULT(cx, r, out[0]);
+	v = dense_as(cx, t, RT_f64);
+	sum = v ? temp_new(cx, RT_f64, 1, &bins) : NULL;
+	if (!sum)
+		return RT_ERROR;
+	from = (const double *)(const void *)rt_data(v);
+	to = (double *)(void *)rt_data(sum);
+	memset(to, 0, bins * 8);
+	if (lo == hi && rt_numel(v)) {
+		lo = hi = from[0];
+		for (int64_t i = 1, n = rt_numel(v); i < n; i++) {
+			lo = from[i] < lo || from[i] != from[i] ? from[i] : lo;
+			hi = from[i] > hi || from[i] != from[i] ? from[i] : hi;
+		}
+	}
+	if (!isfinite(lo) || !isfinite(hi))
+		return rt_raise(cx, "torch.histc: range of [%g, %g] is not finite", lo, hi);
+	if (lo > hi)
+		return rt_raise(cx, "torch.histc: max must be larger than min");
+	if (lo == hi)
+		lo -= 1, hi += 1;
+	for (int64_t i = 0, n = rt_numel(v); i < n; i++)
+		if (from[i] >= lo && from[i] <= hi) {
+			int64_t b = (int64_t)((from[i] - lo) / (hi - lo) * (double)bins);
+			to[b >= bins ? bins - 1 : b]++;
+		}
+	return rt_copy_into(cx, r, sum);
+}
+
+int
+rt_bincount(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *weights = rt_tensor(in[1]), *r, *v;
+	int64_t least = in[2].u.i, n = rt_numel(t), bins;
+	const int64_t *from;
+	RtDtype dtype = !weights ? RT_i64 : weights->dtype == RT_f32 ? RT_f32 : RT_f64;
+
+	if (t->ndim != 1 || !rt_is_integral((RtDtype)t->dtype, false))
+		return rt_raise(cx, "bincount only supports 1-d non-negative integral inputs.");
+	if (least < 0)
+		return rt_raise(cx, "minlength should be >= 0");
+	if (weights && (weights->ndim != 1 || weights->dims[0] != n))
+		return rt_raise(cx, "weights should be 1-d and have the same length as input");
+	if (cx->meta)
+		return rt_no_meta(cx);
+	v = dense_as(cx, t, RT_i64);
+	if (v && weights)
+		weights = dense_as(cx, weights, dtype);
+	if (!v || (rt_tensor(in[1]) && !weights))
+		return RT_ERROR;
+	from = (const int64_t *)(const void *)rt_data(v);
+	bins = least;
+	for (int64_t i = 0; i < n; i++) {
+		if (from[i] < 0)
+			return rt_raise(cx, "bincount only supports 1-d non-negative integral inputs.");
+		bins = from[i] >= bins ? from[i] + 1 : bins;
+	}
+	r = rt_result(cx, 0, dtype, 1, &bins, NULL);
+	RT_RESULT(cx, r, out[0]);
+	memset(rt_data(r), 0, bins * rt_dtypes[dtype].bytes);
+	for (int64_t i = 0; i < n; i++)
+		if (!weights)
+			((int64_t *)(void *)rt_data(r))[from[i]]++;
+		else if (dtype == RT_f32)
+			((float *)(void *)rt_data(r))[from[i]] += ((float *)(void *)rt_data(weights))[i];
+		else
+			((double *)(void *)rt_data(r))[from[i]] += ((double *)(void *)rt_data(weights))[i];
+	return RT_OK;
+}
+
+/* ---- histogram: (n, d) points into a grid of bins given by d vectors of edges ------------------------------------------------ */
+
+typedef struct Grid {
+	int     d;
+	double *edge[RT_MAX_RANK];
+	int64_t bins[RT_MAX_RANK];
+} Grid;
+
+static int
+fill_grid(RtCx *cx, const Grid *g, RtTensor *points, RtTensor *weight, bool density, RtTensor *r)
+{
+	RtTensor *p = dense_as(cx, points, RT_f64), *w = p && weight ? dense_as(cx, weight, RT_f64) : NULL;
+	RtTensor *sum = p && (w || !weight) ? temp_new(cx, RT_f64, g->d, g->bins) : NULL;
+	int64_t n = g->d && p ? rt_numel(p) / g->d : 0, cells;
+	double *to, total = 0;
+
+	if (!sum)
+		return RT_ERROR;
+	to = (double *)(void *)rt_data(sum);
+	cells = rt_numel(sum);
+	memset(to, 0, cells * 8);
+	for (int64_t i = 0; i < n; i++) {
+		const double *x = (const double *)(const void *)rt_data(p) + i * g->d;
+		int64_t cell = 0;
+		for (int d = 0; d < g->d && cell >= 0; d++) {
+			const double *e = g->edge[d];
+			int64_t lo = 0, hi = g->bins[d];
+			if (!(x[d] >= e[0] && x[d] <= e[hi])) {
+				cell = -1;
+				break;
+			}
+			while (hi - lo > 1) {
+				int64_t mid = (lo + hi) / 2;
+				if (x[d] < e[mid])
+					hi = mid;
+				else
+					lo = mid;
+			}
+			cell = cell * g->bins[d] + lo;
+		}
+		if (cell >= 0)
+			to[cell] += w ? ((double *)(void *)rt_data(w))[i] : 1;
+	}
+	for (int64_t i = 0; i < cells; i++)
+		total += to[i];
+	for (int64_t i = 0; density && i < cells; i++) {
+		int64_t rest = i;
+		double volume = total;
+		for (int d = g->d - 1; d >= 0; d--) {
+			volume *= g->edge[d][rest % g->bins[d] + 1] - g->edge[d][rest % g->bins[d]];
+			rest /= g->bins[d];
+		}
+		to[i] /= volume;
+	}
+	return rt_copy_into(cx, r, sum);
+}
+
+static int
+grid_of(RtCx *cx, int d, const IValue *edges, Grid *g)
+{
+	g->d = d;
+	for (int i = 0; i < d; i++) {
+		RtTensor *e = edges[i].u.t;
+		if (e->ndim != 1 || e->dims[0] < 2)
+			return rt_raise(cx, "torch.histogramdd(): bin edges have to be vectors of at least 2 elements");
+		g->bins[i] = e->dims[0] - 1;
+		e = dense_as(cx, e, RT_f64);
+		if (!e)
+			return RT_ERROR;
+		g->edge[i] = (double *)(void *)rt_data(e);
+	}
+	return RT_OK;
+}
+
+int
+rt__histogramdd_from_bin_tensors(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *r;
+	const RtList *bins = in[1].u.list;
+	Grid g;
+
+	if (!rt_is_floating((RtDtype)t->dtype))
+		return rt_raise(cx, "\"histogramdd\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (t->ndim < 2 || bins->n != t->dims[t->ndim - 1] || bins->n > RT_MAX_RANK)
+		return rt_raise(cx, "torch.histogramdd(): expected as many bin edges as the input's innermost dimension is long");
+	if (grid_of(cx, (int)bins->n, bins->v, &g))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)t->dtype, g.d, g.bins, NULL);
+	RT_RESULT(cx, r, out[0]);
+	return fill_grid(cx, &g, t, rt_tensor(in[2]), in[3].u.i, r);
+}
+
+int
+rt_histogram_bins_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *r;
+	Grid g;
+
+	if (!rt_is_floating((RtDtype)t->dtype))
+		return rt_raise(cx, "\"histogram_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (grid_of(cx, 1, in + 1, &g))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)t->dtype, 1, g.bins, NULL);
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	out[1] = rt_retain(in[1]);
+	return cx->meta ? RT_OK : fill_grid(cx, &g, t, rt_tensor(in[2]), in[3].u.i, r);
+}

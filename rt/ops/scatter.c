@@ -1,0 +1,734 @@
+/* rt/ops/scatter.c - gather, scatter and their kin: index_select, index_add, index_copy, index_fill, index_reduce, take, put
+ *
+ * All walk an index tensor; a Walk carries along the byte offsets that the position has in the other tensors, so
+ * that each may have any strides.  What is written is combined with what is there by one small function per
+ * operation and dtype (combine_of).
+ */
+#include "scatter.h"
+
+#include <math.h>
+
+/* ---- combining ----------------------------------------------------------------------------------------------- */
+
+#define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
+#define INTEGER(name, T) \
+	static void add_##name(void *d, const void *s) { *(T *)d = WRAP(T, *(T *)d, +, *(const T *)s); } \
+	static void mul_##name(void *d, const void *s) { *(T *)d = WRAP(T, *(T *)d, *, *(const T *)s); } \
+	static void min_##name(void *d, const void *s) { if (*(const T *)s < *(T *)d) *(T *)d = *(const T *)s; } \
+	static void max_##name(void *d, const void *s) { if (*(const T *)s > *(T *)d) *(T *)d = *(const T *)s; }
+INTEGER(u8, uint8_t)
+INTEGER(i8, int8_t)
+INTEGER(i16, int16_t)
+INTEGER(i32, int32_t)
+INTEGER(i64, int64_t)
+#undef INTEGER
+
+/* Not a number wins. */
+#define FLOATING(name, T) \
+	static void add_##name(void *d, const void *s) { *(T *)d += *(const T *)s; } \
+	static void mul_##name(void *d, const void *s) { *(T *)d *= *(const T *)s; } \
+	static void min_##name(void *d, const void *s) { T v = *(const T *)s; if (v < *(T *)d || v != v) *(T *)d = v; } \
+	static void max_##name(void *d, const void *s) { T v = *(const T *)s; if (v > *(T *)d || v != v) *(T *)d = v; }
+FLOATING(f32, float)
+FLOATING(f64, double)
+#undef FLOATING
+
+#define SHORT(name, load, store) \
+	static void add_##name(void *d, const void *s) \
+	{ *(uint16_t *)d = store(load(*(uint16_t *)d) + load(*(const uint16_t *)s)); } \
+	static void mul_##name(void *d, const void *s) \
+	{ *(uint16_t *)d = store(load(*(uint16_t *)d) * load(*(const uint16_t *)s)); } \
+	static void min_##name(void *d, const void *s) \
+	{ float v = load(*(const uint16_t *)s); if (v < load(*(uint16_t *)d) || v != v) *(uint16_t *)d = *(const uint16_t *)s; } \
+	static void max_##name(void *d, const void *s) \
+	{ float v = load(*(const uint16_t *)s); if (v > load(*(uint16_t *)d) || v != v) *(uint16_t *)d = *(const uint16_t *)s; }
+SHORT(f16, rt_half_to_float, rt_float_to_half)
+SHORT(bf16, rt_bf16_to_float, rt_float_to_bf16)
+#undef SHORT
+
+#define COMPLEX(name, T) \
+	static void add_##name(void *d, const void *s) \
+	{ T *a = d; const T *b = s; a->re += b->re; a->im += b->im; } \
+	static void mul_##name(void *d, const void *s) \
+	{ T *a = d, x = *a; const T *b = s; a->re = x.re * b->re - x.im * b->im; a->im = x.re * b->im + x.im * b->re; }
+COMPLEX(c64, RtC64)
+COMPLEX(c128, RtC128)
+#undef COMPLEX
+
+static void
+or_b8(void *d, const void *s)
+{
+	*(uint8_t *)d |= *(const uint8_t *)s;
+}
+
+static void
+and_b8(void *d, const void *s)
+{
+	*(uint8_t *)d &= *(const uint8_t *)s;
+}
+
+Combine *
+combine_of(int op, int dtype)
+{
+#define ROW(name) [RT_##name] = { NULL, add_##name, mul_##name, min_##name, max_##name }
+	static Combine *const table[RT_NDTYPE][5] = {
+		ROW(u8), ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(f32), ROW(f64), ROW(f16), ROW(bf16),
+		[RT_c64] = { NULL, add_c64, mul_c64, NULL, NULL },
+		[RT_c128] = { NULL, add_c128, mul_c128, NULL, NULL },
+		[RT_b8] = { NULL, or_b8, and_b8, and_b8, or_b8 },
+	};
+#undef ROW
+	return table[dtype][op];
+}
+
+/* ---- walking --------------------------------------------------------------------------------------------------- */
+
+enum { WALK_MAX = 3 };
+
+typedef struct Walk {
+	int     n, m;                       /* dims; tensors followed */
+	int64_t dims[RT_MAX_RANK], at[RT_MAX_RANK];
+	int64_t step[WALK_MAX][RT_MAX_RANK];    /* bytes */
+	int64_t off[WALK_MAX];
+} Walk;
+
+static void
+walk_begin(Walk *w, int n, const int64_t *dims)
+{
+	memset(w, 0, sizeof *w);
+	w->n = n;
+	memcpy(w->dims, dims, sizeof *dims * n);
+}
+
+/* Follows t: its first n dims' strides; `without`: a dim along which it stays (-1: none). */
+static void
+walk_follow(Walk *w, const RtTensor *t, int without)
+{
+	for (int d = 0; d < w->n; d++)
+		w->step[w->m][d] = d == without || d >= t->ndim ? 0 : t->strides[d] * rt_dtypes[t->dtype].bytes;
+	w->m++;
+}
+
+static bool
+walk_next(Walk *w)
+{
+	for (int d = w->n - 1; d >= 0; d--) {
+		for (int i = 0; i < w->m; i++)
+			w->off[i] += w->step[i][d];
+		if (++w->at[d] < w->dims[d])
+			return true;
+		for (int i = 0; i < w->m; i++)
+			w->off[i] -= w->step[i][d] * w->dims[d];
+		w->at[d] = 0;
+	}
+	return false;
+}
+
+void
+combine_block(Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss)
+{
+	Walk w;
+
+	if (product(dims, 0, n) == 0)
+		return;
+	walk_begin(&w, n, dims);
+	w.m = 2;
+	memcpy(w.step[0], ds, sizeof *ds * n);
+	memcpy(w.step[1], ss, sizeof *ss * n);
+	do
+		combine(dst + w.off[0], src + w.off[1]);
+	while (walk_next(&w));
+}
+
+static void
+combine_one(Combine *combine, int64_t bytes, char *dst, const char *src)
+{
+	if (combine)
+		combine(dst, src);
+	else if (bytes == 4)
+		*(uint32_t *)(void *)dst = *(const uint32_t *)(const void *)src;
+	else
+		memcpy(dst, src, bytes);
+}
+
+/* ---- shared with index.c ------------------------------------------------------------------------------------------ */
+
+RtTensor *
+expanded(RtCx *cx, RtTensor *t, int n, const int64_t *dims)
+{
+	Geom g = { .n = n, .offset = t->offset };
+	int lead = n - t->ndim;
+
+	if (lead == 0 && (n == 0 || !memcmp(dims, t->dims, sizeof *dims * n)))
+		return dense(cx, t);
+	for (int i = 0; i < -lead; i++)
+		if (t->dims[i] != 1)
+			return NULL;
+	for (int i = 0; i < n; i++) {
+		int64_t size = i < lead ? 1 : t->dims[i - lead];
+		if (size != dims[i] && size != 1)
+			return NULL;
+		g.dims[i] = dims[i];
+		g.strides[i] = size == dims[i] && i >= lead ? t->strides[i - lead] : 0;
+	}
+	t = rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
+	return t ? dense(cx, t) : NULL;
+}
+
+RtTensor *
+result_copy(RtCx *cx, RtTensor *self, IValue *out)
+{
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *r;
+
+	rt_result_strides(self->ndim, self->dims, 1, &self, strides);
+	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim, self->dims, strides);
+	if (!r)
+		return NULL;
+	out[0] = rt_of(r);
+	return cx->meta || !rt_copy_into(cx, r, self) ? r : NULL;
+}
+
+int
+check_writable(RtCx *cx, const RtTensor *t)
+{
+	return !cx->meta && rt_overlaps_itself(t) ? rt_raise(cx, "unsupported operation: more than one element of the written-to "
+		"tensor refers to a single memory location. Please clone() the tensor before performing the operation.") : RT_OK;
+}
+
+/* ---- gather, scatter ------------------------------------------------------------------------------------------------ */
+
+/* dim and index of gather and scatter; index becomes int64 and contiguous.  self_fits: index is no larger than self but in dim. */
+static int
+check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, const IValue *index, int *dim, RtTensor **at)
+{
+	const RtTensor *t = index->u.t;
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+
+	*dim = rt_dim(cx, wanted, self->ndim);
+	if (*dim < 0)
+		return RT_ERROR;
+	if (t->dtype != RT_i64)
+		return rt_raise(cx, "%s(): Expected dtype int64 for index", name);
+	*at = dense(cx, index->u.t);
+	if (!*at)
+		return RT_ERROR;
+	if (rt_numel(t) == 0)
+		return RT_OK;
+	if ((t->ndim ? t->ndim : 1) != (self->ndim ? self->ndim : 1))
+		return rt_raise(cx, "Index tensor must have the same number of dimensions as %s tensor",
+			name[0] == 'g' ? "input" : "self");
+	for (int d = 0; d < t->ndim && self->ndim; d++)
+		if (d != *dim && t->dims[d] > self->dims[d])
+			return rt_raise(cx, "Size does not match at dimension %d expected index %s to be smaller than self %s apart from "
+				"dimension %d", d, sizes_text(a, t->ndim, t->dims), sizes_text(b, self->ndim, self->dims), *dim);
+	return RT_OK;
+}
+
+static int
+out_of_bounds(RtCx *cx, int64_t i, int dim, int64_t size)
+{
+	return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld", (long long)i, dim, (long long)size);
+}
+
+int
+rt_gather(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *index, *r;
+	int dim;
+	int64_t size, step, bytes = rt_dtypes[self->dtype].bytes;
+	const int64_t *at;
+	Walk w;
+
+	if (check_index(cx, "gather", self, in[1].u.i, &in[2], &dim, &index))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_numel(r) == 0)
+		return RT_OK;
+	size = self->ndim ? self->dims[dim] : 1;
+	step = self->ndim ? self->strides[dim] * bytes : 0;
+	at = (const int64_t *)(const void *)rt_data(index);
+	walk_begin(&w, index->ndim, index->dims);
+	walk_follow(&w, self, dim);
+	walk_follow(&w, r, -1);
+	do {
+		if (*at < 0 || *at >= size)
+			return out_of_bounds(cx, *at, dim, size);
+		combine_one(NULL, bytes, rt_data(r) + w.off[1], rt_data(self) + w.off[0] + *at++ * step);
+	} while (walk_next(&w));
+	return RT_OK;
+}
+
+/* dst[.. index ..] op= src, for every position of index; src null: the one element at `value`. */
+static int
+scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const char *value, Combine *combine)
+{
+	int64_t bytes = rt_dtypes[dst->dtype].bytes, size = dst->ndim ? dst->dims[dim] : 1;
+	int64_t step = dst->ndim ? dst->strides[dim] * bytes : 0;
+	const int64_t *at;
+	Walk w;
+
+	if (cx->meta || rt_numel(index) == 0)
+		return RT_OK;
+	at = (const int64_t *)(const void *)rt_data(index);
+	walk_begin(&w, index->ndim, index->dims);
+	walk_follow(&w, dst, dim);
+	if (src)
+		walk_follow(&w, src, -1);
+	do {
+		if (*at < 0 || *at >= size)
+			return out_of_bounds(cx, *at, dim, size);
+		combine_one(combine, bytes, rt_data(dst) + w.off[0] + *at++ * step, src ? rt_data(src) + w.off[1] : value);
+	} while (walk_next(&w));
+	return RT_OK;
+}
+
+static int
+check_src(RtCx *cx, const char *name, const RtTensor *dst, const RtTensor *index, const RtTensor *src)
+{
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "%s(): Expected self.dtype to be equal to src.dtype", name);
+	if (rt_numel(index) == 0)
+		return RT_OK;
+	if ((src->ndim ? src->ndim : 1) != (index->ndim ? index->ndim : 1))
+		return rt_raise(cx, "Index tensor must have the same number of dimensions as src tensor");
+	for (int d = 0; d < index->ndim && src->ndim; d++)
+		if (index->dims[d] > src->dims[d])
+			return rt_raise(cx, "Expected index %s to be smaller than src %s", sizes_text(a, index->ndim, index->dims),
+				sizes_text(b, src->ndim, src->dims));
+	return RT_OK;
+}
+
+static int
+scatter_op(RtCx *cx, const RtStr *name, int dtype, Combine **combine)
+{
+	if (strcmp(name->s, "add") && strcmp(name->s, "multiply"))
+		return rt_raise(cx, "reduce argument must be either add or multiply.");
+	*combine = combine_of(name->s[0] == 'a' ? SCATTER_ADD : SCATTER_MUL, dtype);
+	return *combine ? RT_OK : rt_lacks(cx, "scatter with a reduction on %s", rt_dtypes[dtype].torch);
+}
+
+static int
+write_src(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
+{
+	RtTensor *index, *src = in[3].u.t;
+	int dim;
+
+	if (check_index(cx, "scatter", dst, in[1].u.i, &in[2], &dim, &index) || check_src(cx, "scatter", dst, index, src))
+		return RT_ERROR;
+	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
+		return RT_ERROR;
+	return scatter(cx, dst, dim, index, src, NULL, combine);
+}
+
+static int
+write_value(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
+{
+	RtTensor *index, *value = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
+	int dim;
+
+	if (!value || check_index(cx, "scatter", dst, in[1].u.i, &in[2], &dim, &index))
+		return RT_ERROR;
+	return scatter(cx, dst, dim, index, NULL, cx->meta ? NULL : rt_data(value), combine);
+}
+
+static int
+scatter_src(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	return write_src(cx, in, dst, NULL);
+}
+
+static int
+scatter_value(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	return write_value(cx, in, dst, NULL);
+}
+
+static int
+scatter_src_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	Combine *combine;
+
+	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_src(cx, in, dst, combine);
+}
+
+static int
+scatter_value_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	Combine *combine;
+
+	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_value(cx, in, dst, combine);
+}
+
+static int
+scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
+
+	return combine ? write_src(cx, in, dst, combine) : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
+}
+
+BOTH_FORMS(scatter_src, scatter__src, scatter_src)
+BOTH_FORMS(scatter_value, scatter__value, scatter_value)
+BOTH_FORMS(scatter_reduce, scatter__reduce, scatter_src_reduce)
+BOTH_FORMS(scatter_value_reduce, scatter__value_reduce, scatter_value_reduce)
+BOTH_FORMS(scatter_add, scatter_add_, scatter_add)
+
+/* ---- scatter_reduce, index_reduce ------------------------------------------------------------------------------------ */
+
+/* The neutral element of a reduction, as a number that converts to dtype. */
+static IValue
+neutral(int op, int dtype)
+{
+	static const int64_t low[] = { [RT_u8] = 0, [RT_i8] = INT8_MIN, [RT_i16] = INT16_MIN, [RT_i32] = INT32_MIN, [RT_i64] = INT64_MIN };
+	static const int64_t high[] = { [RT_u8] = UINT8_MAX, [RT_i8] = INT8_MAX, [RT_i16] = INT16_MAX, [RT_i32] = INT32_MAX,
+		[RT_i64] = INT64_MAX };
+	bool floating = rt_dtypes[dtype].category == 'F';
+
+	if (op == SCATTER_ADD || op == SCATTER_MUL || dtype == RT_b8)
+		return rt_int(op == SCATTER_MUL || op == SCATTER_MIN);
+	if (floating)
+		return rt_double(op == SCATTER_MIN ? INFINITY : -INFINITY);
+	return rt_int(op == SCATTER_MIN ? high[dtype] : low[dtype]);
+}
+
+/* dst /= n, elementwise, rounding integers down; where n is 0, as if it were 1.  All contiguous. */
+static int
+divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
+{
+	RtTensor *a = dense_as(cx, dst, compute_of((RtDtype)dst->dtype));
+	const int64_t *n = (const int64_t *)(const void *)rt_data(count);
+
+	if (!a)
+		return RT_ERROR;
+	for (int64_t i = 0, m = rt_numel(a); i < m; i++) {
+		int64_t by = n[i] ? n[i] : 1;
+		void *p = rt_data(a) + i * rt_dtypes[a->dtype].bytes;
+		switch (a->dtype) {
+		case RT_f32: *(float *)p /= (float)by; break;
+		case RT_f64: *(double *)p /= (double)by; break;
+		case RT_i64: *(int64_t *)p = *(int64_t *)p / by - (*(int64_t *)p % by < 0); break;
+		case RT_c64: ((RtC64 *)p)->re /= (float)by; ((RtC64 *)p)->im /= (float)by; break;
+		case RT_c128: ((RtC128 *)p)->re /= (double)by; ((RtC128 *)p)->im /= (double)by; break;
+		default: break;
+		}
+	}
+	return a == dst ? RT_OK : rt_copy_into(cx, dst, a);
+}
+
+/* The common part of scatter_reduce and index_reduce: index has src's dims (expanded along all but dim for the latter). */
+static int
+reduce_into(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op, bool mean, bool include_self)
+{
+	Combine *combine = combine_of(op, dst->dtype);
+	RtTensor *count = NULL, *one, *start;
+
+	if (!combine)
+		return rt_lacks(cx, "a scattered reduction on %s", rt_dtypes[dst->dtype].torch);
+	if (cx->meta)
+		return RT_OK;
+	if (!include_self) {
+		start = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, neutral(op, dst->dtype)));
+		if (!start || scatter(cx, dst, dim, index, NULL, rt_data(start), NULL))
+			return RT_ERROR;
+	}
+	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
+		return RT_ERROR;
+	if (scatter(cx, dst, dim, index, src, NULL, combine))
+		return RT_ERROR;
+	if (!mean)
+		return RT_OK;
+	count = temp_new(cx, RT_i64, dst->ndim, dst->dims);
+	one = rt_temp(cx, rt_scalar_tensor(cx, RT_i64, rt_int(1)));
+	if (!count || !one || rt_fill(cx, count, rt_int(include_self)))
+		return RT_ERROR;
+	if (scatter(cx, count, dim, index, NULL, rt_data(one), combine_of(SCATTER_ADD, RT_i64)))
+		return RT_ERROR;
+	return divide_by_count(cx, dst, count);
+}
+
+static int
+reduction_of(RtCx *cx, const RtStr *name, int *op, bool *mean)
+{
+	static const struct { const char *name; int op; } table[] = {
+		{ "sum", SCATTER_ADD }, { "mean", SCATTER_ADD }, { "prod", SCATTER_MUL }, { "amin", SCATTER_MIN }, { "amax", SCATTER_MAX },
+	};
+
+	for (int i = 0; i < 5; i++)
+		if (!strcmp(table[i].name, name->s)) {
+			*op = table[i].op;
+			*mean = i == 1;
+			return RT_OK;
+		}
+	return rt_raise(cx, "reduce argument must be either sum, prod, mean, amax or amin, got %s", name->s);
+}
+
+static int
+scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	RtTensor *index, *src = in[3].u.t;
+	int dim = 0, op = 0;
+	bool mean = false;
+
+	if (reduction_of(cx, in[4].u.str, &op, &mean)
+			|| check_index(cx, "scatter_reduce", dst, in[1].u.i, &in[2], &dim, &index)
+			|| check_src(cx, "scatter_reduce", dst, index, src))
+		return RT_ERROR;
+	return reduce_into(cx, dst, dim, index, src, op, mean, in[5].u.i);
+}
+BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, scatter_reduce)
+
+/* ---- one vector of positions along dim --------------------------------------------------------------------------------- */
+
+/* Checks the vector of index_add and its kin and brings it to int64, expanded to source's dims. */
+static int
+vector_index(RtCx *cx, const char *name, RtTensor *dst, const IValue *in, RtTensor *src, int *dim, RtTensor **at)
+{
+	RtTensor *index = in[2].u.t;
+	int64_t n = rt_numel(index);
+	Geom g;
+
+	*dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	if (*dim < 0)
+		return RT_ERROR;
+	if (index->ndim > 1)
+		return rt_raise_as(cx, "IndexError", "%s(): Index is supposed to be a vector, but got dim: %d", name, index->ndim);
+	if (index->dtype != RT_i64 && index->dtype != RT_i32)
+		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index", name);
+	if (src->dtype != dst->dtype)
+		return rt_raise(cx, "%s(): self and source expected to have the same dtype, but got (self) %s and (source) %s", name,
+			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+	if (src->ndim && n != src->dims[*dim < src->ndim ? *dim : 0])
+		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", name, (long long)n,
+			(long long)src->dims[*dim < src->ndim ? *dim : 0]);
+	if (!(index = dense_as(cx, index, RT_i64)))
+		return RT_ERROR;
+	g = geom_of(src);
+	for (int d = 0; d < g.n; d++)
+		g.strides[d] = d == *dim;
+	*at = rt_temp(cx, rt_tensor_view(cx, index, g.n, g.dims, g.strides, index->offset));
+	if (*at)
+		*at = dense(cx, *at);
+	if (!*at)
+		return RT_ERROR;
+	for (int d = 0; d < src->ndim; d++)
+		if (dst->ndim != src->ndim || (d != *dim && dst->dims[d] != src->dims[d]))
+			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at dimension %d", name, *dim);
+	return RT_OK;
+}
+
+static int
+index_write(RtCx *cx, const char *name, const IValue *in, RtTensor *dst, RtTensor *src, Combine *combine)
+{
+	RtTensor *at;
+	int dim;
+
+	if (vector_index(cx, name, dst, in, src, &dim, &at))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
+		return RT_ERROR;
+	return scatter(cx, dst, dim, at, src, NULL, combine);
+}
+
+/* t times a number, a temporary. */
+static RtTensor *
+scaled(RtCx *cx, RtTensor *t, IValue by)
+{
+	RtDtype wide = compute_of((RtDtype)t->dtype);
+	RtTensor *r = rt_temp(cx, rt_clone(cx, t)), *factor = rt_temp(cx, rt_scalar_tensor(cx, wide, by));
+	Combine *mul = combine_of(SCATTER_MUL, wide);
+
+	if (r && r->dtype != wide)
+		r = rt_temp(cx, rt_to_dtype(cx, r, wide));
+	r = r ? dense(cx, r) : NULL;
+	if (!r || !factor)
+		return NULL;
+	for (int64_t i = 0, n = cx->meta ? 0 : rt_numel(r); i < n; i++)
+		mul(rt_data(r) + i * rt_dtypes[wide].bytes, rt_data(factor));
+	return dense_as(cx, r, (RtDtype)t->dtype);
+}
+
+static int
+index_add(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
+	bool plain = in[4].tag != RT_COMPLEX && rt_number(in[4]) == 1;
+	RtTensor *src = plain || !combine ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
+
+	if (!combine)
+		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
+	return src ? index_write(cx, "index_add_", in, dst, src, combine) : RT_ERROR;
+}
+
+static int
+index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	return index_write(cx, "index_copy_", in, dst, in[3].u.t, NULL);
+}
+
+static int
+index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	RtTensor *at, *src = in[3].u.t;
+	int dim = 0, op = 0;
+	bool mean = false;
+
+	if (reduction_of(cx, in[4].u.str, &op, &mean) || vector_index(cx, "index_reduce_", dst, in, src, &dim, &at))
+		return RT_ERROR;
+	return reduce_into(cx, dst, dim, at, src, op, mean, in[5].u.i);
+}
+
+/* value: a number, or a 0-d tensor */
+static int
+index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	RtTensor *index = in[2].u.t, *value, *at;
+	int64_t n = rt_numel(index);
+	int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	Geom g = geom_of(dst);
+
+	if (dim < 0)
+		return RT_ERROR;
+	if (in[3].tag == RT_TENSOR && in[3].u.t->ndim)
+		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+			in[3].u.t->ndim);
+	if (index->dtype != RT_i64)
+		return rt_raise_as(cx, "IndexError", "index_fill_(): Expected dtype int64 for index.");
+	if (index->ndim > 1)
+		return rt_raise_as(cx, "IndexError", "Index has to be a vector/scalar");
+	value = in[3].tag == RT_TENSOR ? dense_as(cx, in[3].u.t, (RtDtype)dst->dtype)
+		: rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
+	at = value ? dense(cx, index) : NULL;
+	if (!at)
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	if (g.n)
+		g.dims[dim] = n;
+	for (int d = 0; d < g.n; d++)
+		g.strides[d] = d == dim;
+	at = rt_temp(cx, rt_tensor_view(cx, at, g.n, g.dims, g.strides, at->offset));
+	if (at)
+		at = rt_temp(cx, rt_clone(cx, at));
+	at = at ? dense(cx, at) : NULL;
+	if (!at)
+		return RT_ERROR;
+	for (int64_t i = 0, *p = (int64_t *)(void *)rt_data(at), m = rt_numel(at); i < m; i++)
+		p[i] += p[i] < 0 ? (dst->ndim ? dst->dims[dim] : 1) : 0;
+	return scatter(cx, dst, dim, at, NULL, rt_data(value), NULL);
+}
+
+BOTH_FORMS(index_add, index_add_, index_add)
+BOTH_FORMS(index_copy, index_copy_, index_copy)
+BOTH_FORMS(index_reduce, index_reduce_, index_reduce)
+BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, index_fill)
+BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, index_fill)
+
+int
+rt_index_select(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *index = in[2].u.t, *r;
+	int dim = rt_dim(cx, in[1].u.i, self->ndim);
+	int64_t n = rt_numel(index), bytes = rt_dtypes[self->dtype].bytes, outer, block, size;
+	const int64_t *at;
+	Geom g = geom_of(self);
+
+	if (dim < 0)
+		return RT_ERROR;
+	if (index->ndim > 1)
+		return rt_raise_as(cx, "IndexError", "index_select(): Index is supposed to be a vector");
+	if (index->dtype != RT_i64 && index->dtype != RT_i32)
+		return rt_raise(cx, "index_select(): Expected dtype int32 or int64 for index");
+	if (self->ndim == 0 && n != 1)
+		return rt_raise(cx, "index_select(): Index to scalar can have only 1 value, got %lld value(s)", (long long)n);
+	if (g.n)
+		g.dims[dim] = n;
+	index = dense_as(cx, index, RT_i64);
+	self = index ? dense(cx, self) : NULL;
+	if (!self)
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)self->dtype, g.n, g.dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	at = (const int64_t *)(const void *)rt_data(index);
+	size = g.n ? self->dims[dim] : 1;
+	for (int64_t i = 0; i < n; i++)
+		if (at[i] < 0 || at[i] >= size)
+			return rt_raise_as(cx, "IndexError", "index out of range in self");
+	if (rt_numel(r) == 0)
+		return RT_OK;
+	outer = product(g.dims, 0, dim);
+	block = product(g.dims, dim + 1, g.n) * bytes;
+	for (int64_t o = 0; o < outer; o++)
+		for (int64_t i = 0; i < n; i++)
+			memcpy(rt_data(r) + (o * n + i) * block, rt_data(self) + (o * size + at[i]) * block, block);
+	return RT_OK;
+}
+
+/* ---- flat positions ----------------------------------------------------------------------------------------------------- */
+
+static int
+flat_position(RtCx *cx, int64_t i, int64_t n, int64_t *at)
+{
+	if (i < -n || i >= n)
+		return rt_raise_as(cx, "IndexError", "out of range: tried to access index %lld on a tensor of %lld elements.",
+			(long long)i, (long long)n);
+	*at = i < 0 ? i + n : i;
+	return RT_OK;
+}
+
+int
+rt_take(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *index = in[1].u.t, *r;
+	int64_t n = rt_numel(self), bytes = rt_dtypes[self->dtype].bytes, at = 0;
+
+	if (index->dtype != RT_i64)
+		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+	if (n == 0 && rt_numel(index))
+		return rt_raise_as(cx, "IndexError", "take(): tried to take from an empty tensor");
+	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	self = dense(cx, self);
+	index = self ? dense(cx, index) : NULL;
+	if (!index)
+		return RT_ERROR;
+	for (int64_t i = 0, m = rt_numel(index); i < m; i++) {
+		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
+			return RT_ERROR;
+		memcpy(rt_data(r) + i * bytes, rt_data(self) + at * bytes, bytes);
+	}
+	return RT_OK;
+}
+
+static int
+put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
+{
+	RtTensor *index = in[1].u.t, *src = in[2].u.t;
+	int64_t n = rt_numel(dst), bytes = rt_dtypes[dst->dtype].bytes, at = 0;
+	Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : NULL;
+
+	if (index->dtype != RT_i64)
+		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and "
+			"source.dtype = %s", rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+	if (rt_numel(index) != rt_numel(src))
+		return rt_raise(cx, "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+			"%lld, index.numel() = %lld", (long long)rt_numel(src), (long long)rt_numel(index));
+	index = dense(cx, index);
+	src = index ? dense(cx, src) : NULL;
+	if (!src)
+		return RT_ERROR;
+	for (int64_t i = 0, m = cx->meta ? 0 : rt_numel(index); i < m; i++) {
+		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
+			return RT_ERROR;
+		combine_one(combine, bytes, rt_data(dst) + byte_offset(dst, at), rt_data(src) + i * bytes);
+	}
+	return RT_OK;
+}
+BOTH_FORMS(put, put_, put_flat)

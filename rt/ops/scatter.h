@@ -1,0 +1,39 @@
+/* rt/ops/scatter.h - writing into a tensor at positions given by others: index.c, scatter.c, mask.c */
+#ifndef RT_OPS_SCATTER_H
+#define RT_OPS_SCATTER_H
+
+#include "geom.h"
+
+enum { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX };
+
+/* *dst = *dst op *src, of one dtype */
+typedef void Combine(void *dst, const void *src);
+Combine *combine_of(int op, int dtype);                /* null: SCATTER_SET, or not for this dtype */
+void combine_block(Combine *, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss);
+
+/* t broadcast to dims and made contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
+RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
+/* Positions of t's elements that are not zero: (n, ndim), or (ndim, n) when by_dim. */
+RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
+/* A new result with self's elements. */
+RtTensor *result_copy(RtCx *, RtTensor *self, IValue *out);
+int check_writable(RtCx *, const RtTensor *);
+
+/* BOTH_FORMS(row, in-place row, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements. */
+#define BOTH_FORMS(id, id_, write) \
+	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		RtTensor *r = result_copy(cx, in[0].u.t, out); \
+		return r ? write(cx, in, r) : RT_ERROR; \
+	} \
+	int rt_##id_(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		int status = check_writable(cx, in[0].u.t); \
+		if (!status) \
+			status = write(cx, in, in[0].u.t); \
+		if (!status) \
+			out[0] = rt_retain(in[0]); \
+		return status; \
+	}
+
+#endif

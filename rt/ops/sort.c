@@ -1,0 +1,267 @@
+/* rt/ops/sort.c - sort, argsort, topk
+ *
+ * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that one
+ * merge sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
+ * their order.  topk keeps the best k in a heap.
+ */
+#include "keys.h"
+
+#include <string.h>
+
+int64_t
+key_of_double(double v)
+{
+	int64_t bits;
+
+	if (v != v)
+		return INT64_MAX;
+	v += 0.0;      /* -0 -> 0 */
+	memcpy(&bits, &v, 8);
+	return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+int64_t *
+keys_of(RtCx *cx, const char *name, RtTensor *t)
+{
+	char category = rt_category((RtDtype)t->dtype);
+	bool floating = category == 'F';
+	RtTensor *d;
+	int64_t *key, n = rt_numel(t);
+
+	if (category == 'C' || category == 'Q') {
+		rt_raise(cx, "\"%s\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
+		return NULL;
+	}
+	d = dense_as(cx, t, floating ? RT_f64 : RT_i64);
+	key = d ? rt_scratch(cx, n * 8 + 8) : NULL;
+	if (!key)
+		return NULL;
+	if (floating)
+		for (int64_t i = 0; i < n; i++)
+			key[i] = key_of_double(((const double *)(const void *)rt_data(d))[i]);
+	else
+		memcpy(key, rt_data(d), n * 8);
+	return key;
+}
+
+static void
+insertion_sort(const int64_t *key, int64_t n, int64_t *order)
+{
+	for (int64_t i = 1; i < n; i++) {
+		int64_t p = order[i], j = i;
+		for (; j > 0 && key[order[j - 1]] > key[p]; j--)
+			order[j] = order[j - 1];
+		order[j] = p;
+	}
+}
+
+enum { RUN = 16 };
+
+void
+sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
+{
+	int64_t *from = order, *to = work;
+
+	for (int64_t i = 0; i < n; i++)
+		order[i] = i;
+	for (int64_t i = 0; i < n; i += RUN)
+		insertion_sort(key, n - i < RUN ? n - i : RUN, order + i);
+	for (int64_t width = RUN; width < n; width *= 2) {
+		for (int64_t i = 0; i < n; i += 2 * width) {
+			int64_t mid = i + width < n ? i + width : n, end = i + 2 * width < n ? i + 2 * width : n;
+			int64_t a = i, b = mid;
+			for (int64_t k = i; k < end; k++)
+				to[k] = b >= end || (a < mid && key[from[a]] <= key[from[b]]) ? from[a++] : from[b++];
+		}
+		int64_t *other = from;
+		from = to;
+		to = other;
+	}
+	if (from != order)
+		memcpy(order, from, n * 8);
+}
+
+/* ---- along a dim -------------------------------------------------------------------------------------------------- */
+
+/* The lines of t along dim: t moved so that dim is last and made contiguous. */
+typedef struct Lines {
+	RtTensor *t;          /* contiguous, dim last */
+	int64_t  *key;
+	int64_t   n, count;   /* of a line, of lines */
+} Lines;
+
+static int
+lines_of(RtCx *cx, const char *name, RtTensor *t, int dim, bool inverted, Lines *l)
+{
+	IValue moved;
+
+	l->n = t->ndim ? t->dims[dim] : 1;
+	l->count = l->n ? rt_numel(t) / l->n : 0;
+	if (t->ndim > 1) {
+		if (CALL(cx, transpose_int, &moved, rt_of(t), rt_int(dim), rt_int(-1)))
+			return RT_ERROR;
+		t = moved.u.t;
+	}
+	l->t = dense(cx, t);
+	l->key = l->t ? keys_of(cx, name, l->t) : NULL;
+	if (!l->key)
+		return RT_ERROR;
+	for (int64_t i = 0, m = inverted ? rt_numel(t) : 0; i < m; i++)
+		l->key[i] = ~l->key[i];
+	return RT_OK;
+}
+
+/* The result `r`, with dim last as the lines have it, contiguous to write to: r itself, or a temporary to be copied. */
+static RtTensor *
+line_room(RtCx *cx, RtTensor *r, int dim)
+{
+	int64_t dims[RT_MAX_RANK];
+
+	if (dim >= r->ndim - 1)
+		return r;
+	memcpy(dims, r->dims, sizeof *dims * r->ndim);
+	dims[dim] = r->dims[r->ndim - 1];
+	dims[r->ndim - 1] = r->dims[dim];
+	return temp_new(cx, (RtDtype)r->dtype, r->ndim, dims);
+}
+
+static int
+line_done(RtCx *cx, RtTensor *r, RtTensor *room, int dim)
+{
+	IValue moved;
+
+	if (r == room)
+		return RT_OK;
+	return CALL(cx, transpose_int, &moved, rt_of(room), rt_int(dim), rt_int(-1)) ? RT_ERROR
+		: rt_copy_into(cx, r, moved.u.t);
+}
+
+static int
+sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, IValue *out)
+{
+	int dim = rt_dim(cx, wanted, t->ndim);
+	int64_t bytes = rt_dtypes[t->dtype].bytes, *work;
+	RtTensor *values, *indices, *v, *at;
+	Lines l;
+
+	if (dim < 0)
+		return RT_ERROR;
+	if (rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "Sort currently does not support complex dtypes on CPU");
+	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
+	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, t->dims, NULL) : NULL;
+	if (values)
+		out[0] = rt_of(values);
+	RT_RESULT(cx, indices, out[1]);
+	if (rt_numel(t) == 0)
+		return RT_OK;
+	if (lines_of(cx, "sort", t, dim, descending, &l))
+		return RT_ERROR;
+	v = line_room(cx, values, dim);
+	at = line_room(cx, indices, dim);
+	work = rt_scratch(cx, l.n * 8);
+	if (!v || !at || !work)
+		return RT_ERROR;
+	for (int64_t i = 0; i < l.count; i++) {
+		int64_t *order = (int64_t *)(void *)rt_data(at) + i * l.n;
+		sort_positions(l.key + i * l.n, l.n, order, work);
+		for (int64_t k = 0; k < l.n; k++)
+			memcpy(rt_data(v) + (i * l.n + k) * bytes, rt_data(l.t) + (i * l.n + order[k]) * bytes, bytes);
+	}
+	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
+}
+
+int
+rt_sort(RtCx *cx, const IValue *in, IValue *out)
+{
+	return sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, out);
+}
+
+int
+rt_sort_stable(RtCx *cx, const IValue *in, IValue *out)
+{
+	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, out);
+}
+
+/* ---- topk ------------------------------------------------------------------------------------------------------------- */
+
+/* Is position a after position b among those kept? */
+static bool
+is_worse(const int64_t *key, int64_t a, int64_t b)
+{
+	return key[a] != key[b] ? key[a] > key[b] : a > b;
+}
+
+static void
+sift_down(const int64_t *key, int64_t *heap, int64_t n, int64_t i)
+{
+	for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+		int64_t p = heap[i];
+		if (child + 1 < n && is_worse(key, heap[child + 1], heap[child]))
+			child++;
+		if (!is_worse(key, heap[child], p))
+			return;
+		heap[i] = heap[child];
+		heap[child] = p;
+	}
+}
+
+/* The positions of the k smallest keys in ascending order; the heap's root is the worst that is kept. */
+static void
+smallest(const int64_t *key, int64_t n, int64_t k, int64_t *heap)
+{
+	if (k == 0)
+		return;
+	for (int64_t i = 0; i < k; i++)
+		heap[i] = i;
+	for (int64_t i = k / 2; i-- > 0;)
+		sift_down(key, heap, k, i);
+	for (int64_t i = k; i < n; i++)
+		if (key[i] < key[heap[0]]) {
+			heap[0] = i;
+			sift_down(key, heap, k, 0);
+		}
+	for (int64_t m = k; m-- > 1;) {
+		int64_t worst = heap[0];
+		heap[0] = heap[m];
+		heap[m] = worst;
+		sift_down(key, heap, m, 0);
+	}
+}
+
+int
+rt_topk(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *values, *indices, *v, *at;
+	int dim = rt_dim(cx, in[2].u.i, t->ndim);
+	int64_t k = in[1].u.i, dims[RT_MAX_RANK], bytes = rt_dtypes[t->dtype].bytes;
+	Lines l;
+
+	if (dim < 0)
+		return RT_ERROR;
+	if (k < 0 || k > (t->ndim ? t->dims[dim] : 1))
+		return rt_raise(cx, "selected index k out of range");
+	memcpy(dims, t->dims, sizeof *dims * t->ndim);
+	if (t->ndim)
+		dims[dim] = k;
+	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
+	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, dims, NULL) : NULL;
+	if (values)
+		out[0] = rt_of(values);
+	RT_RESULT(cx, indices, out[1]);
+	if (rt_numel(values) == 0 || k == 0)
+		return RT_OK;
+	if (lines_of(cx, "topk_cpu", t, dim, in[3].u.i, &l))
+		return RT_ERROR;
+	v = line_room(cx, values, dim);
+	at = line_room(cx, indices, dim);
+	if (!v || !at)
+		return RT_ERROR;
+	for (int64_t i = 0; i < l.count; i++) {
+		int64_t *order = (int64_t *)(void *)rt_data(at) + i * k;
+		smallest(l.key + i * l.n, l.n, k, order);
+		for (int64_t j = 0; j < k; j++)
+			memcpy(rt_data(v) + (i * k + j) * bytes, rt_data(l.t) + (i * l.n + order[j]) * bytes, bytes);
+	}
+	return line_done(cx, values, v, dim) || line_done(cx, indices, at, dim) ? RT_ERROR : RT_OK;
+}
