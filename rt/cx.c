@@ -40,6 +40,22 @@ rt_cx_init(RtCx *cx)
 	return cx->gen ? RT_OK : RT_ERROR;
 }
 
+int
+rt_cx_child(RtCx *child, const RtCx *parent)
+{
+	*child = *parent;
+	child->status = RT_OK;
+	child->message = child->cls = child->trace = 0;
+	child->visit = 0;
+	child->nvisit = 0;
+	child->place = 0;
+	child->child = true;
+	child->scratch = calloc(1, sizeof *child->scratch);
+	rt_count_up(&child->account->h);
+	rt_count_up(&child->gen->h);
+	return child->scratch ? RT_OK : RT_ERROR;
+}
+
 static void
 free_blocks(ScratchBlock *b)
 {
@@ -57,7 +73,7 @@ rt_cx_free(RtCx *cx)
 {
 	ScratchBlock *b;
 
-	if (cx->pool)
+	if (cx->pool && !cx->child)
 		rt_threads(cx, 1);
 	if (cx->scratch) {
 		rt_scratch_reset(cx, (RtMark){ 0, 0, 0 });
@@ -84,7 +100,10 @@ rt_clear_error(RtCx *cx)
 	free(cx->message);
 	free(cx->cls);
 	free(cx->trace);
+	free(cx->visit);
 	cx->message = cx->cls = cx->trace = 0;
+	cx->visit = 0;
+	cx->nvisit = 0;
 	cx->status = RT_OK;
 }
 

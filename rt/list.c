@@ -90,6 +90,20 @@ seen_add(Copier *c, const void *from, IValue to)
 
 static IValue copy(Copier *, IValue);
 
+/* Read-only bytes are shared: whoever writes to them gets his own then (rt_writable). */
+static RtStorage *
+copy_storage(Copier *c, const RtStorage *s)
+{
+	RtStorage *own;
+
+	if (s->kind == RT_BORROWED && s->readonly)
+		return rt_storage_over(c->cx, s->data, s->bytes, true);
+	own = rt_storage_new(c->cx, s->bytes);
+	if (own && own->data && s->data)
+		memcpy(own->data, s->data, (size_t)own->bytes);
+	return own;
+}
+
 /* A tensor of the same geometry over a copy of its whole storage, which is copied once. */
 static RtTensor *
 copy_tensor(Copier *c, RtTensor *t)
@@ -102,10 +116,8 @@ copy_tensor(Copier *c, RtTensor *t)
 		own = s->to.u.storage;
 		rt_count_up(&own->h);
 	} else {
-		if (!(own = rt_storage_new(c->cx, t->storage->bytes)))
+		if (!(own = copy_storage(c, t->storage)))
 			return 0;
-		if (own->data && t->storage->data)
-			memcpy(own->data, t->storage->data, (size_t)own->bytes);
 		if (seen_add(c, t->storage, rt_ref(RT_STORAGE, own))) {
 			rt_storage_release(own);
 			return 0;

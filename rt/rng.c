@@ -53,17 +53,20 @@ refill(RtGenerator *g)
 	for (int i = N - M; i < N - 1; i++)
 		s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
 	s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
-	g->at = 0;
 }
 
 uint32_t
 rt_random32(RtGenerator *g)
 {
 	uint32_t y;
+	int at = g->at;
 
-	if (g->at >= N)
+	if (at >= N) {
 		refill(g);
-	y = g->state[g->at++];
+		at = 0;
+	}
+	g->at = at + 1;
+	y = g->state[at];
 	y ^= y >> 11;
 	y ^= y << 7 & 0x9d2c5680u;
 	y ^= y << 15 & 0xefc60000u;

@@ -291,11 +291,15 @@ typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned mem
 
 enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
+typedef struct RtVisit { const struct RtPlaceName *place, *original; } RtVisit;   /* original: null when not known */
+
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
 	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */
 	char    *cls;            /* Python class of the exception, or null */
-	char    *trace;          /* TorchScript traceback, innermost last, or null */
+	char    *trace;          /* TorchScript traceback, innermost last, or null; made when the outermost call fails */
+	RtVisit *visit;          /* (nvisit) places of the calls an error has left, innermost first */
+	int      nvisit;
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
 	bool     grad;           /* torch.is_grad_enabled() */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
@@ -316,10 +320,12 @@ struct RtCx {
 	int64_t  memory_limit;   /* most heap bytes of tensors alive at once; 0: no limit */
 	void    *arena;          /* planned memory of the specialization that runs */
 	void    *instance;       /* state of the model: emitted programs */
+	bool     child;          /* of a forked task: the pool is another's */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
 };
 enum { RT_DEPTH = 2000 };
 
+int   rt_cx_child(RtCx *child, const RtCx *parent);        /* for a task: settings and generator shared, scratch and error its own */
 int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (67280421310721) */
 void  rt_cx_free(RtCx *);
 int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* RuntimeError; returns RT_ERROR */
@@ -374,6 +380,7 @@ int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);   
 int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
 RtFuture *rt_future_done(RtCx *, IValue v);                /* takes v */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
+void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
@@ -450,6 +457,9 @@ struct RtCode {
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
+/* Fills args of the new frame itself: for emitted code.  reg: nreg registers, arguments in the first ones (taken);
+ * results are left in reg[0 .. nresult), all else is released, also on error. */
+int rt_run_frame(RtCx *, const RtCode *, IValue *reg);
 /* Goes on at pc with these registers (nreg of them; taken, all released at the end): where a failed guard lands.
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);

@@ -1,0 +1,735 @@
+/* rt/interp.c - runs Code
+ *
+ * A frame is an array of registers, each holding a value of its own; frames come from the scratch stack, a call is a
+ * nested call of execute() in C.  An instruction borrows its operands; those marked RT_LAST are let go when it is done,
+ * or moved where it makes a value of them.  What fails leaves its registers to be released with the frame.
+ *
+ * An error looks for the innermost with-scope of its frame: it is put aside, the handler runs, RT_DO_RERAISE brings it
+ * back.  Each frame that an error leaves notes its place; the outermost one makes the traceback of them.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL = 24, SCOPES = 32, START = -1 };
+
+typedef struct Activation {
+	RtCx          *cx;
+	const RtCode  *code;
+	IValue        *reg;
+	int            pc;               /* of the instruction that runs */
+	int            nscope, scope[SCOPES];   /* handlers of the with-scopes we are in */
+	char          *message, *cls;    /* an error put aside for a handler */
+	RtVisit       *visit;
+	int            nvisit;
+} Activation;
+
+static int run_frame(RtCx *, const RtCode *, int pc, IValue *reg);
+
+/* ---- operands ----------------------------------------------------------------------------------------------- */
+
+static const uint32_t *
+ins(const Activation *a, const RtInsn *n)
+{
+	return a->code->operand + n->in;
+}
+
+static const uint32_t *
+outs(const Activation *a, const RtInsn *n)
+{
+	return a->code->operand + n->out;
+}
+
+static IValue
+in(const Activation *a, const RtInsn *n, int i)
+{
+	return a->reg[RT_REG(ins(a, n)[i])];
+}
+
+static void
+set(Activation *a, const RtInsn *n, int i, IValue v)
+{
+	rt_assign(&a->reg[RT_REG(outs(a, n)[i])], v);
+}
+
+/* Lets go of the operands that are used here for the last time. */
+static void
+let_go(Activation *a, const RtInsn *n)
+{
+	const uint32_t *o = ins(a, n);
+
+	for (int i = 0; i < n->nin; i++)
+		if (o[i] & RT_LAST)
+			rt_assign(&a->reg[RT_REG(o[i])], rt_none());
+}
+
+/* References to the operands from `from` on; last uses are moved. */
+static void
+take(Activation *a, const RtInsn *n, int from, IValue *to)
+{
+	for (int i = from; i < n->nin; i++)
+		to[i - from] = rt_retain(in(a, n, i));
+	let_go(a, n);
+}
+
+/* ---- instructions -------------------------------------------------------------------------------------------- */
+
+/* Memory for n values: the caller's small array, or scratch that goes with mark m. */
+static IValue *
+room(Activation *a, int n, IValue *small)
+{
+	return n <= SMALL ? small : rt_scratch(a->cx, (int64_t)sizeof *small * n);
+}
+
+static int
+do_kernel(Activation *a, const RtInsn *n)
+{
+	IValue small_in[SMALL], small_out[SMALL], *args, *res;
+	RtMark m = rt_scratch_mark(a->cx);
+	RtKernel *kernel = a->code->kernel[n->arg];
+	int status;
+
+	if (!kernel)
+		return rt_lacks(a->cx, "operator %s has no kernel", a->code->kernel_name[n->arg]);
+	args = room(a, n->nin, small_in);
+	res = args ? room(a, n->nout, small_out) : 0;
+	if (!res)
+		return RT_ERROR;
+	for (int i = 0; i < n->nin; i++)
+		args[i] = in(a, n, i);
+	for (int i = 0; i < n->nout; i++)
+		res[i] = rt_none();
+	status = kernel(a->cx, args, res);
+	if (status) {
+		for (int i = 0; i < n->nout; i++)
+			rt_release(res[i]);
+	} else {
+		let_go(a, n);
+		for (int i = 0; i < n->nout; i++)
+			set(a, n, i, res[i]);
+	}
+	rt_scratch_reset(a->cx, m);
+	return status;
+}
+
+/* Calls code with first, if any, before the operands from `from` on. */
+static int
+call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, int nfirst, int from)
+{
+	RtMark m = rt_scratch_mark(a->cx);
+	int status;
+	IValue *reg;
+
+	if (nfirst + n->nin - from != code->narg)
+		return rt_raise(a->cx, "%s takes %d arguments, but %d were given", code->name, code->narg,
+			nfirst + n->nin - from);
+	if (!(reg = rt_scratch(a->cx, (int64_t)sizeof *reg * (code->nreg + 1))))
+		return RT_ERROR;
+	for (int i = 0; i < nfirst; i++)
+		reg[i] = rt_retain(first[i]);
+	take(a, n, from, reg + nfirst);
+	for (int i = code->narg; i < code->nreg; i++)
+		reg[i] = rt_none();
+	status = run_frame(a->cx, code, START, reg);
+	if (!status)
+		for (int i = 0; i < n->nout; i++)
+			set(a, n, i, reg[i]);
+	rt_scratch_reset(a->cx, m);
+	return status;
+}
+
+static int
+call_method(Activation *a, const RtInsn *n)
+{
+	const char *name = a->code->string[n->arg];
+	IValue self = in(a, n, 0);
+	const RtClass *cls;
+
+	if (self.tag != RT_OBJECT)
+		return rt_raise(a->cx, "'%s' object has no method '%s'", rt_type_of(self), name);
+	cls = self.u.obj->cls;
+	for (int i = 0; i < cls->nmethod; i++)
+		if (!strcmp(cls->method[i], name) && cls->code[i])
+			return call(a, n, cls->code[i], 0, 0, 0);
+	return rt_raise(a->cx, "'%s' object has no method '%s'", cls->name, name);
+}
+
+static int
+call_value(Activation *a, const RtInsn *n)
+{
+	IValue f = rt_retain(in(a, n, 0));
+	int status;
+
+	if (f.tag != RT_FUNCTION)
+		status = rt_raise(a->cx, "'%s' object is not callable", rt_type_of(f));
+	else
+		status = call(a, n, f.u.fn->code, f.u.fn->bound, f.u.fn->n, 1);
+	rt_release(f);
+	return status;
+}
+
+static int
+do_move(Activation *a, const RtInsn *n)
+{
+	IValue small[SMALL], *v;
+	RtMark m = rt_scratch_mark(a->cx);
+
+	if (!(v = room(a, n->nin, small)))
+		return RT_ERROR;
+	take(a, n, 0, v);
+	for (int i = 0; i < n->nin; i++)
+		set(a, n, i, v[i]);
+	rt_scratch_reset(a->cx, m);
+	return RT_OK;
+}
+
+static int
+do_tuple(Activation *a, const RtInsn *n)
+{
+	RtTuple *t = rt_tuple_new(a->cx, n->arg ? a->code->type[n->arg - 1] : 0, n->nin);
+
+	if (!t)
+		return RT_ERROR;
+	take(a, n, 0, t->v);
+	set(a, n, 0, rt_ref(RT_TUPLE, t));
+	return RT_OK;
+}
+
+static int
+wrong(Activation *a, const char *wanted, IValue v)
+{
+	return rt_raise(a->cx, "expected a %s, but got a value of type %s", wanted, rt_type_of(v));
+}
+
+static int
+do_unpack(Activation *a, const RtInsn *n)
+{
+	IValue v = rt_retain(in(a, n, 0));
+	int status = RT_OK;
+
+	let_go(a, n);
+	if (v.tag != RT_TUPLE)
+		status = wrong(a, "tuple", v);
+	else if (v.u.tuple->n != n->nout)
+		status = rt_raise(a->cx, "Expected a tuple of %d elements, but got %lld", n->nout, (long long)v.u.tuple->n);
+	else
+		for (int i = 0; i < n->nout; i++)
+			set(a, n, i, rt_retain(v.u.tuple->v[i]));
+	rt_release(v);
+	return status;
+}
+
+static int
+do_index(Activation *a, const RtInsn *n)
+{
+	IValue v = in(a, n, 0);
+	int64_t i = (int32_t)n->arg;
+
+	if (v.tag != RT_TUPLE)
+		return wrong(a, "tuple", v);
+	if (i < 0)
+		i += v.u.tuple->n;
+	if (i < 0 || i >= v.u.tuple->n)
+		return rt_raise(a->cx, "tuple index out of range");
+	v = rt_retain(v.u.tuple->v[i]);
+	let_go(a, n);
+	set(a, n, 0, v);
+	return RT_OK;
+}
+
+static int
+do_tuple_slice(Activation *a, const RtInsn *n)
+{
+	IValue v = in(a, n, 0);
+	int64_t lo = n->arg >> 16, hi = n->arg & 0xffff;
+	RtTuple *t;
+
+	if (v.tag != RT_TUPLE)
+		return wrong(a, "tuple", v);
+	if (hi > v.u.tuple->n)
+		hi = v.u.tuple->n;
+	if (lo > hi)
+		lo = hi;
+	if (!(t = rt_tuple_new(a->cx, 0, hi - lo)))
+		return RT_ERROR;
+	for (int64_t i = lo; i < hi; i++)
+		t->v[i - lo] = rt_retain(v.u.tuple->v[i]);
+	let_go(a, n);
+	set(a, n, 0, rt_ref(RT_TUPLE, t));
+	return RT_OK;
+}
+
+static int
+do_new_list(Activation *a, const RtInsn *n)
+{
+	RtList *l = rt_list_new(a->cx, a->code->type[n->arg], n->nin);
+
+	if (!l)
+		return RT_ERROR;
+	take(a, n, 0, l->v);
+	l->n = n->nin;
+	set(a, n, 0, rt_ref(RT_LIST, l));
+	return RT_OK;
+}
+
+static int
+do_list_unpack(Activation *a, const RtInsn *n)
+{
+	IValue v = rt_retain(in(a, n, 0));
+	int status = RT_OK;
+
+	let_go(a, n);
+	if (v.tag != RT_LIST)
+		status = wrong(a, "list", v);
+	else if (v.u.list->n != n->nout)
+		status = rt_raise(a->cx, "Expected %d elements in a list but found %lld", n->nout, (long long)v.u.list->n);
+	else
+		for (int i = 0; i < n->nout; i++)
+			set(a, n, i, rt_retain(v.u.list->v[i]));
+	rt_release(v);
+	return status;
+}
+
+static int
+do_new_dict(Activation *a, const RtInsn *n)
+{
+	const RtType *t = a->code->type[n->arg];
+	RtDict *d = rt_dict_new(a->cx, t->of[0], t->of[1]);
+
+	if (!d)
+		return RT_ERROR;
+	for (int i = 0; i + 1 < n->nin; i += 2)
+		if (rt_dict_set(a->cx, d, rt_retain(in(a, n, i)), rt_retain(in(a, n, i + 1)))) {
+			rt_release(rt_ref(RT_DICT, d));
+			return RT_ERROR;
+		}
+	let_go(a, n);
+	set(a, n, 0, rt_ref(RT_DICT, d));
+	return RT_OK;
+}
+
+static int
+slot_of(Activation *a, const RtInsn *n, IValue **out)
+{
+	IValue v = in(a, n, 0);
+
+	if (v.tag != RT_OBJECT)
+		return wrong(a, "object", v);
+	if (n->arg >= (uint32_t)v.u.obj->cls->nslot)
+		return rt_raise(a->cx, "'%s' object has no attribute number %u", v.u.obj->cls->name, n->arg);
+	*out = &v.u.obj->slot[n->arg];
+	return RT_OK;
+}
+
+static int
+do_get_attr(Activation *a, const RtInsn *n)
+{
+	IValue *slot, v;
+
+	if (slot_of(a, n, &slot))
+		return RT_ERROR;
+	v = rt_retain(*slot);
+	let_go(a, n);
+	set(a, n, 0, v);
+	return RT_OK;
+}
+
+static int
+do_set_attr(Activation *a, const RtInsn *n)
+{
+	IValue *slot;
+
+	if (slot_of(a, n, &slot))
+		return RT_ERROR;
+	rt_assign(slot, rt_retain(in(a, n, 1)));
+	let_go(a, n);
+	return RT_OK;
+}
+
+static int
+do_new_object(Activation *a, const RtInsn *n)
+{
+	RtObject *o = rt_object_new(a->cx, a->code->type[n->arg]->cls);
+
+	if (!o)
+		return RT_ERROR;
+	set(a, n, 0, rt_ref(RT_OBJECT, o));
+	return RT_OK;
+}
+
+static int
+do_isinstance(Activation *a, const RtInsn *n)
+{
+	bool is = rt_isinstance(in(a, n, 0), a->code->type[n->arg]);
+
+	let_go(a, n);
+	set(a, n, 0, rt_bool(is));
+	return RT_OK;
+}
+
+static int
+do_fork(Activation *a, const RtInsn *n)
+{
+	IValue small[SMALL], *args, out;
+	RtMark m = rt_scratch_mark(a->cx);
+	int status;
+
+	if (n->nin != a->code->callee[n->arg]->narg)
+		return rt_raise(a->cx, "%s takes %d arguments, but %d were given", a->code->callee[n->arg]->name,
+			a->code->callee[n->arg]->narg, n->nin);
+	if (!(args = room(a, n->nin, small)))
+		return RT_ERROR;
+	for (int i = 0; i < n->nin; i++)
+		args[i] = in(a, n, i);
+	status = rt_fork(a->cx, a->code->callee[n->arg], args, n->nin, &out);
+	rt_scratch_reset(a->cx, m);
+	if (status)
+		return status;
+	let_go(a, n);
+	set(a, n, 0, out);
+	return RT_OK;
+}
+
+static int
+do_wait(Activation *a, const RtInsn *n)
+{
+	IValue f = rt_retain(in(a, n, 0)), out;
+	int status;
+
+	let_go(a, n);
+	status = f.tag == RT_FUTURE ? rt_wait(a->cx, f.u.fut, &out) : wrong(a, "Future", f);
+	rt_release(f);
+	if (!status)
+		set(a, n, 0, out);
+	return status;
+}
+
+static int
+do_raise(Activation *a, const RtInsn *n)
+{
+	IValue message = in(a, n, 0), cls = n->nin > 1 ? in(a, n, 1) : rt_none();
+	Buf b = { 0 };
+
+	buf_puts(&b, "");
+	rt_format_value(&b, message, 0);
+	rt_raise_as(a->cx, cls.tag == RT_STR ? cls.u.str->s : 0, "%s", b.at);
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+static int
+do_enter(Activation *a, const RtInsn *n)
+{
+	if (a->nscope == SCOPES)
+		return rt_raise(a->cx, "with statements are nested too deep");
+	a->scope[a->nscope++] = (int)n->arg;
+	return RT_OK;
+}
+
+/* The results go to the first registers, all other registers are released. */
+static int
+do_return(Activation *a, const RtInsn *n)
+{
+	IValue small[SMALL], *v;
+	RtMark m = rt_scratch_mark(a->cx);
+
+	if (!(v = room(a, n->nin, small)))
+		return RT_ERROR;
+	for (int i = 0; i < n->nin; i++)
+		v[i] = rt_retain(in(a, n, i));
+	for (int i = 0; i < a->code->nreg; i++)
+		rt_assign(&a->reg[i], i < n->nin ? v[i] : rt_none());
+	rt_scratch_reset(a->cx, m);
+	return RT_OK;
+}
+
+static bool
+truth(IValue v)
+{
+	return v.u.i != 0;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
+
+static void
+drop_aside(Activation *a)
+{
+	free(a->message);
+	free(a->cls);
+	free(a->visit);
+	a->message = a->cls = 0;
+	a->visit = 0;
+	a->nvisit = 0;
+}
+
+/* Puts the error aside and goes to the handler of the innermost scope; false when there is none. */
+static bool
+handle(Activation *a)
+{
+	RtCx *cx = a->cx;
+
+	if (!a->nscope || cx->status != RT_ERROR)
+		return false;
+	drop_aside(a);
+	a->message = cx->message;
+	a->cls = cx->cls;
+	a->visit = cx->visit;
+	a->nvisit = cx->nvisit;
+	cx->message = cx->cls = 0;
+	cx->visit = 0;
+	cx->nvisit = 0;
+	rt_clear_error(cx);
+	a->pc = a->scope[--a->nscope];
+	return true;
+}
+
+static int
+reraise(Activation *a)
+{
+	RtCx *cx = a->cx;
+
+	rt_clear_error(cx);
+	cx->status = RT_ERROR;
+	cx->message = a->message;
+	cx->cls = a->cls;
+	cx->visit = a->visit;
+	cx->nvisit = a->nvisit;
+	a->message = a->cls = 0;
+	a->visit = 0;
+	a->nvisit = 0;
+	return RT_ERROR;
+}
+
+/* Adds this frame's place to what the error has passed. */
+static void
+note_place(Activation *a)
+{
+	RtCx *cx = a->cx;
+	uint32_t line = a->pc < a->code->ninsn ? a->code->insn[a->pc].line : 0;
+	const RtPlaceName *p;
+	RtVisit *more;
+
+	if (!line || !a->code->place || cx->status == RT_UNKNOWN_META || cx->nvisit >= RT_DEPTH)
+		return;
+	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* room doubles at powers of two */
+		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
+		if (!more)
+			return;
+		cx->visit = more;
+	}
+	p = &a->code->place[line];
+	cx->visit[cx->nvisit++] = (RtVisit){ p, p->original ? &a->code->place[p->original] : 0 };
+}
+
+static void
+print_place(Buf *b, const RtPlaceName *p)
+{
+	buf_printf(b, "  File \"%s\", line %d, in %s\n", p->file ? p->file : "<string>", p->line,
+		p->function ? p->function : "<unknown>");
+	if (!p->text)
+		return;
+	buf_printf(b, "%s\n%*s", p->text, p->column > 1 ? p->column - 1 : 0, "");
+	for (int i = 0; i < p->width; i++)
+		buf_puts(b, "~");
+	buf_puts(b, " <--- HERE\n");
+}
+
+/* The traceback of the places, outermost first: of the archive's code, then of the source it was made from. */
+static void
+make_trace(RtCx *cx)
+{
+	Buf b = { 0 };
+	bool original = false;
+
+	if (!cx->nvisit || cx->trace)
+		return;
+	for (int i = 0; i < cx->nvisit; i++)
+		original |= cx->visit[i].original != 0;
+	buf_printf(&b, "Traceback of TorchScript%s (most recent call last):\n", original ? ", serialized code" : "");
+	for (int i = cx->nvisit; i-- > 0;)
+		print_place(&b, cx->visit[i].place);
+	if (original)
+		buf_puts(&b, "\nTraceback of TorchScript, original code (most recent call last):\n");
+	for (int i = cx->nvisit; i-- > 0;)
+		if (cx->visit[i].original)
+			print_place(&b, cx->visit[i].original);
+	cx->trace = b.at;
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+
+static int
+over_limit(RtCx *cx)
+{
+	if (cx->steps >= 0 && cx->steps-- == 0) {
+		cx->steps = 0;
+		return rt_raise(cx, "step limit reached");
+	}
+	if (cx->deadline && rt_now() > cx->deadline)
+		return rt_raise(cx, "time limit reached");
+	return RT_OK;
+}
+
+enum { WENT_ON = -1, RETURNED = -2 };        /* besides a status */
+
+/* One instruction that may jump: pc is set. */
+static int
+do_jump(Activation *a, const RtInsn *n)
+{
+	bool go;
+
+	switch ((RtOpcode)n->op) {
+	case RT_DO_BRANCH:
+		go = truth(in(a, n, 0));
+		if (a->cx->probe)
+			a->cx->probe(a->cx, a->code, a->pc, a->pc, in(a, n, 0));
+		a->pc = go ? a->pc + 1 : (int)n->arg;
+		break;
+	case RT_DO_LOOP:
+		go = truth(in(a, n, 2)) && in(a, n, 0).u.i < in(a, n, 1).u.i;
+		a->pc = go ? a->pc + 1 : (int)n->arg;
+		break;
+	case RT_DO_NEXT:
+		set(a, n, 0, rt_int(in(a, n, 0).u.i + 1));
+		a->pc = (int)n->arg;
+		break;
+	default:
+		a->pc = (int)n->arg;
+	}
+	return WENT_ON;
+}
+
+static int
+step(Activation *a, const RtInsn *n)
+{
+	switch ((RtOpcode)n->op) {
+	case RT_DO_KERNEL:      return do_kernel(a, n);
+	case RT_DO_CALL:        return call(a, n, a->code->callee[n->arg], 0, 0, 0);
+	case RT_DO_CALL_METHOD: return call_method(a, n);
+	case RT_DO_CALL_VALUE:  return call_value(a, n);
+	case RT_DO_CONSTANT:    set(a, n, 0, rt_retain(a->code->constant[n->arg])); return RT_OK;
+	case RT_DO_MOVE:        return do_move(a, n);
+	case RT_DO_JUMP:
+	case RT_DO_BRANCH:
+	case RT_DO_LOOP:
+	case RT_DO_NEXT:        return do_jump(a, n);
+	case RT_DO_RETURN:      return do_return(a, n) ? RT_ERROR : RETURNED;
+	case RT_DO_TUPLE:       return do_tuple(a, n);
+	case RT_DO_UNPACK:      return do_unpack(a, n);
+	case RT_DO_INDEX:       return do_index(a, n);
+	case RT_DO_TUPLE_SLICE: return do_tuple_slice(a, n);
+	case RT_DO_NEW_LIST:    return do_new_list(a, n);
+	case RT_DO_LIST_UNPACK: return do_list_unpack(a, n);
+	case RT_DO_NEW_DICT:    return do_new_dict(a, n);
+	case RT_DO_GET_ATTR:    return do_get_attr(a, n);
+	case RT_DO_SET_ATTR:    return do_set_attr(a, n);
+	case RT_DO_NEW_OBJECT:  return do_new_object(a, n);
+	case RT_DO_ISINSTANCE:  return do_isinstance(a, n);
+	case RT_DO_FORK:        return do_fork(a, n);
+	case RT_DO_WAIT:        return do_wait(a, n);
+	case RT_DO_PROFILE:
+		if (a->cx->probe)
+			a->cx->probe(a->cx, a->code, a->pc, (int)n->arg, in(a, n, 0));
+		return do_move(a, n);
+	case RT_DO_RAISE:       return do_raise(a, n);
+	case RT_DO_ENTER:       return do_enter(a, n);
+	case RT_DO_EXIT:        a->nscope -= a->nscope > 0; return RT_OK;
+	case RT_DO_RERAISE:     return reraise(a);
+	case RT_DO_CLEAR:
+		for (int i = 0; i < n->nin; i++)
+			rt_assign(&a->reg[RT_REG(ins(a, n)[i])], rt_none());
+		return RT_OK;
+	case RT_NOPCODE:        break;
+	}
+	BUG("%s: instruction %d has opcode %d", a->code->name, a->pc, n->op);
+}
+
+/* From a->pc to the return or to an error that nothing here handles. */
+static int
+execute(Activation *a)
+{
+	bool limited = a->cx->steps >= 0 || a->cx->deadline;
+	int status;
+
+	for (;;) {
+		if (a->pc < 0 || a->pc >= a->code->ninsn)
+			BUG("%s runs past its end", a->code->name);
+		status = limited ? over_limit(a->cx) : RT_OK;
+		if (!status)
+			status = step(a, &a->code->insn[a->pc]);
+		if (status == RT_OK)
+			a->pc++;
+		else if (status == RETURNED)
+			return RT_OK;
+		else if (status != WENT_ON && !handle(a))
+			return status;
+	}
+}
+
+/* Leaving the outermost call: tasks that nobody waited for end, an error gets its traceback. */
+static int
+leave(RtCx *cx, int status)
+{
+	if (cx->depth)
+		return status;
+	rt_drain(cx);
+	if (status == RT_ERROR)
+		make_trace(cx);
+	return status;
+}
+
+/* The whole function, by its plan if it has one (pc is START), or its instructions from pc on. */
+static int
+run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
+{
+	int (*plan)(RtCx *, IValue *) = pc == START ? (int (*)(RtCx *, IValue *))(uintptr_t)code->plan : 0;
+	Activation a = { .cx = cx, .code = code, .reg = reg, .pc = pc == START ? 0 : pc };
+	int status;
+
+	if (code->nreg < code->narg || code->nreg < code->nresult)
+		BUG("%s has %d registers for %d arguments and %d results", code->name, code->nreg, code->narg, code->nresult);
+	cx->place = 0;
+	if (++cx->depth > RT_DEPTH)
+		status = rt_raise_as(cx, "RecursionError", "maximum recursion depth exceeded");
+	else
+		status = plan ? plan(cx, reg) : execute(&a);
+	if (status && !plan)
+		note_place(&a);
+	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
+		rt_assign(&reg[i], rt_none());
+	cx->depth--;
+	drop_aside(&a);
+	return leave(cx, status);
+}
+
+int
+rt_run_frame(RtCx *cx, const RtCode *code, IValue *reg)
+{
+	return run_frame(cx, code, START, reg);
+}
+
+int
+rt_run(RtCx *cx, const RtCode *code, const IValue *args, IValue *results)
+{
+	RtMark m = rt_scratch_mark(cx);
+	IValue *reg = rt_scratch(cx, (int64_t)sizeof *reg * (code->nreg + 1));
+	int status;
+
+	if (!reg)
+		return RT_ERROR;
+	for (int i = 0; i < code->nreg; i++)
+		reg[i] = i < code->narg ? rt_retain(args[i]) : rt_none();
+	status = run_frame(cx, code, START, reg);
+	for (int i = 0; i < code->nresult; i++)
+		results[i] = status ? rt_none() : reg[i];
+	rt_scratch_reset(cx, m);
+	return status;
+}
+
+int
+rt_resume(RtCx *cx, const RtCode *code, int pc, IValue *reg)
+{
+	return run_frame(cx, code, pc, reg);
+}

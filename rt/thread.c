@@ -1,0 +1,585 @@
+/* rt/thread.c - the pool: parallel loops, forked calls
+ *
+ * One pool serves both.  A loop is published as one 64-bit word, epoch | parts | next: a part is claimed by compare and
+ * swap on it, so a worker that comes late can never take a part of a loop whose body it has not seen.  Workers spin for a
+ * bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.
+ *
+ * A forked call is a task on a queue, with a context of its own.  Who waits for a future runs its task when nobody has
+ * begun it, else other tasks while the C stack is shallow, else sleeps; so waiting never deadlocks.  Without workers, and
+ * while profiling, a fork is run at once.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined __TINYC__ && !defined RT_SINGLE
+#define RT_SINGLE
+#endif
+#ifndef RT_SINGLE
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+#endif
+
+typedef enum State { QUEUED, RUNNING, DONE } State;
+
+typedef struct Task Task;
+struct Task {
+	RtCx     cx;
+	const RtCode *code;
+	RtFuture *future;        /* a reference */
+	Task    *prev, *next;    /* in the queue */
+	int      n;
+	IValue   arg[];
+};
+
+struct RtFuture {
+	RtHead  h;
+	int     state;           /* a State; changed under the pool's lock */
+	IValue  value;
+	int     status;          /* of the call; its error: */
+	char   *message, *cls;
+	RtVisit *visit;
+	int     nvisit;
+	Task   *task;            /* while queued */
+};
+
+int64_t
+rt_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- futures and tasks ---------------------------------------------------------------------------------- */
+
+static RtFuture *
+future_new(RtCx *cx, int state, IValue v)
+{
+	RtFuture *f = calloc(1, sizeof *f);
+
+	if (!f) {
+		rt_release(v);
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	f->h.refs = 1;
+	f->state = state;
+	f->value = v;
+	return f;
+}
+
+RtFuture *
+rt_future_done(RtCx *cx, IValue v)
+{
+	return future_new(cx, DONE, v);
+}
+
+IValue
+rt_future_take(RtFuture *f)
+{
+	IValue v = f->value;
+
+	free(f->message);
+	free(f->cls);
+	free(f->visit);
+	free(f);
+	return v;
+}
+
+static Task *
+task_new(RtCx *cx, const RtCode *code, const IValue *args, int n)
+{
+	Task *t = calloc(1, sizeof *t + sizeof *t->arg * (size_t)n);
+
+	if (!t || rt_cx_child(&t->cx, cx) || !(t->future = future_new(cx, QUEUED, rt_none()))) {
+		if (t)
+			rt_cx_free(&t->cx);
+		free(t);
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	t->code = code;
+	t->n = n;
+	t->future->task = t;
+	for (int i = 0; i < n; i++)
+		t->arg[i] = rt_retain(args[i]);
+	return t;
+}
+
+static void
+task_free(Task *t)
+{
+	for (int i = 0; i < t->n; i++)
+		rt_release(t->arg[i]);
+	rt_release(rt_ref(RT_FUTURE, t->future));
+	rt_cx_free(&t->cx);
+	free(t);
+}
+
+static int
+task_call(Task *t, IValue *out)
+{
+	IValue many[64];
+	RtTuple *tuple;
+	int n = t->code->nresult;
+
+	if (n == 1)
+		return rt_run(&t->cx, t->code, t->arg, out);
+	if (n > 64)
+		return rt_raise(&t->cx, "a forked call returns too many values");
+	if (rt_run(&t->cx, t->code, t->arg, many))
+		return t->cx.status;
+	if (n && (tuple = rt_tuple_new(&t->cx, 0, n))) {
+		memcpy(tuple->v, many, sizeof *many * (size_t)n);
+		*out = rt_ref(RT_TUPLE, tuple);
+	}
+	return t->cx.status;
+}
+
+/* Runs the call and puts what came of it into the future, but for its state.  depth: of who runs it. */
+static void
+task_run(Task *t, int depth)
+{
+	RtFuture *f = t->future;
+	IValue v = rt_none();
+
+	if (t->cx.depth < depth)
+		t->cx.depth = depth;
+	t->cx.depth++;
+	f->status = task_call(t, &v);
+	f->value = v;
+	f->message = t->cx.message;
+	f->cls = t->cx.cls;
+	f->visit = t->cx.visit;
+	f->nvisit = t->cx.nvisit;
+	t->cx.message = t->cx.cls = 0;
+	t->cx.visit = 0;
+}
+
+/* The value of a finished future, or its error. */
+static int
+collect(RtCx *cx, RtFuture *f, IValue *out)
+{
+	size_t bytes = sizeof *f->visit * (size_t)f->nvisit;
+
+	if (!f->status) {
+		*out = rt_retain(f->value);
+		return RT_OK;
+	}
+	if (f->status == RT_UNKNOWN_META)
+		return rt_no_meta(cx);
+	rt_raise_as(cx, f->cls, "%s", f->message ? f->message : "a forked call failed");
+	cx->status = f->status;
+	if (f->nvisit && (cx->visit = malloc(bytes))) {
+		memcpy(cx->visit, f->visit, bytes);
+		cx->nvisit = f->nvisit;
+	}
+	return f->status;
+}
+
+/* No worker: the call is made now, and its effects on the limits stay. */
+static int
+fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
+{
+	Task *t = task_new(cx, code, args, n);
+
+	if (!t)
+		return RT_ERROR;
+	task_run(t, cx->depth);
+	t->future->state = DONE;
+	t->future->task = 0;
+	cx->steps = t->cx.steps;
+	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
+	task_free(t);
+	return RT_OK;
+}
+
+#ifdef RT_SINGLE
+
+int
+rt_threads(RtCx *cx, int n)
+{
+	(void)n;
+	cx->nthread = 1;
+	return RT_OK;
+}
+
+void
+rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg)
+{
+	(void)cx, (void)grain;
+	if (n > 0)
+		body(arg, 0, n);
+}
+
+int
+rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
+{
+	return fork_now(cx, code, args, n, out);
+}
+
+int
+rt_wait(RtCx *cx, RtFuture *f, IValue *out)
+{
+	return collect(cx, f, out);
+}
+
+void
+rt_drain(RtCx *cx)
+{
+	(void)cx;
+}
+
+#else
+
+/* ---- the pool ---------------------------------------------------------------------------------------------- */
+
+enum {
+	SPIN_NS = 50000,         /* how long an idle worker looks for work before it sleeps */
+	STACK = 8 << 20,
+	MAX_THREADS = 256,
+	SHALLOW = RT_DEPTH / 4,  /* calls below which a waiting thread takes up other tasks */
+};
+
+struct RtPool {
+	pthread_mutex_t lock;
+	pthread_cond_t  work;        /* a loop or a task came, or the end */
+	pthread_cond_t  done;        /* a loop or a task ended */
+	int             nworker, nsleep, nwaiter;
+	bool            stop;
+	pthread_t       worker[MAX_THREADS];
+
+	uint64_t loop;               /* epoch << 32 | parts << 16 | next part */
+	int      busy;               /* is there a loop? */
+	int      pending;            /* parts not yet done */
+	int64_t  n;
+	void   (*body)(void *, int64_t, int64_t);
+	void    *arg;
+
+	Task    *first, *last;       /* queue, under the lock */
+	int      nqueue, nrunning;
+};
+
+#define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
+
+static void
+pause_cpu(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Claims and runs one part of the loop that is going on; false when none is left. */
+static bool
+run_part(struct RtPool *p)
+{
+	uint64_t word = LOAD(p->loop);
+	int64_t part, parts;
+
+	do {
+		part = (int64_t)(word & 0xffff);
+		parts = (int64_t)(word >> 16 & 0xffff);
+		if (part >= parts)
+			return false;
+	} while (!__atomic_compare_exchange_n(&p->loop, &word, word + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+	p->body(p->arg, p->n / parts * part + (part < p->n % parts ? part : p->n % parts),
+		p->n / parts * (part + 1) + (part + 1 < p->n % parts ? part + 1 : p->n % parts));
+	if (__atomic_sub_fetch(&p->pending, 1, __ATOMIC_SEQ_CST) == 0 && LOAD(p->nwaiter)) {
+		pthread_mutex_lock(&p->lock);
+		pthread_cond_broadcast(&p->done);
+		pthread_mutex_unlock(&p->lock);
+	}
+	return true;
+}
+
+static bool
+loop_waits(struct RtPool *p)
+{
+	uint64_t word = LOAD(p->loop);
+
+	return (word & 0xffff) < (word >> 16 & 0xffff);
+}
+
+/* Under the lock. */
+static void
+unqueue(struct RtPool *p, Task *t)
+{
+	*(t->prev ? &t->prev->next : &p->first) = t->next;
+	*(t->next ? &t->next->prev : &p->last) = t->prev;
+	p->nqueue--;
+	p->nrunning++;
+	t->future->state = RUNNING;
+	t->future->task = 0;
+}
+
+/* Runs a task that has been taken from the queue; called and left without the lock. */
+static void
+finish(struct RtPool *p, Task *t, int depth)
+{
+	task_run(t, depth);
+	pthread_mutex_lock(&p->lock);
+	t->future->state = DONE;
+	p->nrunning--;
+	pthread_cond_broadcast(&p->done);
+	pthread_mutex_unlock(&p->lock);
+	task_free(t);
+}
+
+static bool
+run_task(struct RtPool *p)
+{
+	Task *t;
+
+	if (!LOAD(p->nqueue))
+		return false;
+	pthread_mutex_lock(&p->lock);
+	if ((t = p->first))
+		unqueue(p, t);
+	pthread_mutex_unlock(&p->lock);
+	if (t)
+		finish(p, t, 0);
+	return t != 0;
+}
+
+/* Looks for work for a bounded time; false: there was none. */
+static bool
+spin(struct RtPool *p)
+{
+	int64_t end = rt_now() + SPIN_NS;
+
+	do {
+		for (int i = 0; i < 64; i++) {
+			if (loop_waits(p) || LOAD(p->nqueue) || LOAD(p->stop))
+				return true;
+			pause_cpu();
+		}
+	} while (rt_now() < end);
+	return false;
+}
+
+static void *
+work(void *arg)
+{
+	struct RtPool *p = arg;
+
+	while (!LOAD(p->stop)) {
+		if (run_part(p) || run_task(p) || spin(p))
+			continue;
+		pthread_mutex_lock(&p->lock);
+		__atomic_add_fetch(&p->nsleep, 1, __ATOMIC_SEQ_CST);
+		while (!p->stop && !loop_waits(p) && !p->nqueue)
+			pthread_cond_wait(&p->work, &p->lock);
+		__atomic_sub_fetch(&p->nsleep, 1, __ATOMIC_SEQ_CST);
+		pthread_mutex_unlock(&p->lock);
+	}
+	return 0;
+}
+
+static void
+wake(struct RtPool *p)
+{
+	if (!LOAD(p->nsleep))
+		return;
+	pthread_mutex_lock(&p->lock);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void
+pool_free(struct RtPool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	STORE(p->stop, true);
+	pthread_cond_broadcast(&p->work);
+	pthread_mutex_unlock(&p->lock);
+	for (int i = 0; i < p->nworker; i++)
+		pthread_join(p->worker[i], 0);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->work);
+	pthread_cond_destroy(&p->done);
+	free(p);
+}
+
+static struct RtPool *
+pool_new(int nworker)
+{
+	struct RtPool *p = calloc(1, sizeof *p);
+	pthread_attr_t attr;
+
+	if (!p)
+		return 0;
+	pthread_mutex_init(&p->lock, 0);
+	pthread_cond_init(&p->work, 0);
+	pthread_cond_init(&p->done, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	while (p->nworker < nworker && !pthread_create(&p->worker[p->nworker], &attr, work, p))
+		p->nworker++;
+	pthread_attr_destroy(&attr);
+	return p;
+}
+
+int
+rt_threads(RtCx *cx, int n)
+{
+	if (n <= 0)
+		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	if (n < 1)
+		n = 1;
+	if (n > MAX_THREADS)
+		n = MAX_THREADS;
+	if (cx->pool && cx->pool->nworker == n - 1)
+		return RT_OK;
+	if (cx->pool) {
+		rt_drain(cx);
+		pool_free(cx->pool);
+	}
+	cx->pool = 0;
+	cx->nthread = 1;
+	if (n == 1)
+		return RT_OK;
+	if (!(cx->pool = pool_new(n - 1)))
+		return rt_raise(cx, "out of memory");
+	cx->nthread = cx->pool->nworker + 1;
+	return RT_OK;
+}
+
+/* ---- loops ---------------------------------------------------------------------------------------------------- */
+
+/* Until all parts are done: first spinning, as parts are of one size, then asleep. */
+static void
+join(struct RtPool *p)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (!LOAD(p->pending))
+			return;
+		pause_cpu();
+	}
+	pthread_mutex_lock(&p->lock);
+	__atomic_add_fetch(&p->nwaiter, 1, __ATOMIC_SEQ_CST);
+	while (LOAD(p->pending))
+		pthread_cond_wait(&p->done, &p->lock);
+	__atomic_sub_fetch(&p->nwaiter, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
+rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg)
+{
+	struct RtPool *p = cx->pool;
+	int64_t parts = n / (grain > 0 ? grain : 1);
+	int free_pool = 0;
+
+	if (n <= 0)
+		return;
+	if (parts > cx->nthread)
+		parts = cx->nthread;
+	if (!p || parts < 2 ||
+	    !__atomic_compare_exchange_n(&p->busy, &free_pool, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		body(arg, 0, n);
+		return;
+	}
+	p->n = n;
+	p->body = body;
+	p->arg = arg;
+	STORE(p->pending, (int)parts);
+	STORE(p->loop, ((LOAD(p->loop) >> 32) + 1) << 32 | (uint64_t)parts << 16);
+	wake(p);
+	while (run_part(p))
+		;
+	join(p);
+	STORE(p->busy, 0);
+}
+
+/* ---- forked calls ------------------------------------------------------------------------------------------------ */
+
+int
+rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
+{
+	struct RtPool *p = cx->pool;
+	Task *t;
+
+	*out = rt_none();
+	if (!p || cx->probe || cx->meta)
+		return fork_now(cx, code, args, n, out);
+	if (!(t = task_new(cx, code, args, n)))
+		return RT_ERROR;
+	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
+	pthread_mutex_lock(&p->lock);
+	t->prev = p->last;
+	*(p->last ? &p->last->next : &p->first) = t;
+	p->last = t;
+	STORE(p->nqueue, p->nqueue + 1);
+	pthread_cond_signal(&p->work);
+	pthread_cond_broadcast(&p->done);           /* who waits may take it up */
+	pthread_mutex_unlock(&p->lock);
+	return RT_OK;
+}
+
+/* The task to take up while waiting for f (null: for any), or null.  Under the lock. */
+static Task *
+choose(struct RtPool *p, RtFuture *f, int depth)
+{
+	if (f && f->task)
+		return f->task;
+	return !f || depth < SHALLOW ? p->first : 0;
+}
+
+int
+rt_wait(RtCx *cx, RtFuture *f, IValue *out)
+{
+	struct RtPool *p = cx->pool;
+	Task *t;
+
+	*out = rt_none();
+	if (!p)
+		return collect(cx, f, out);
+	pthread_mutex_lock(&p->lock);
+	while (f->state != DONE) {
+		if ((t = choose(p, f, cx->depth))) {
+			unqueue(p, t);
+			pthread_mutex_unlock(&p->lock);
+			finish(p, t, cx->depth);
+			pthread_mutex_lock(&p->lock);
+		} else {
+			pthread_cond_wait(&p->done, &p->lock);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	return collect(cx, f, out);
+}
+
+/* Ends the tasks nobody waited for: what is forked runs, and nothing runs on after a call. */
+void
+rt_drain(RtCx *cx)
+{
+	struct RtPool *p = cx->pool;
+	Task *t;
+
+	if (!p || cx->child)
+		return;
+	pthread_mutex_lock(&p->lock);
+	while (p->nqueue || p->nrunning) {
+		if ((t = choose(p, 0, 0))) {
+			unqueue(p, t);
+			pthread_mutex_unlock(&p->lock);
+			finish(p, t, 0);
+			pthread_mutex_lock(&p->lock);
+		} else {
+			pthread_cond_wait(&p->done, &p->lock);
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+#endif
