@@ -1,0 +1,391 @@
+/* tests/rt/interp.c - the interpreter on hand-made Code: loops, branches, calls, errors, scopes, forks
+ */
+#include "test.h"
+
+/* ---- kernels ------------------------------------------------------------------------------------------- */
+
+static int
+add(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	out[0] = rt_int(in[0].u.i + in[1].u.i);
+	return RT_OK;
+}
+
+static int
+less(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	out[0] = rt_bool(in[0].u.i < in[1].u.i);
+	return RT_OK;
+}
+
+static int
+boom(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in;
+	out[0] = rt_ref(RT_STR, rt_str_new(cx, "must not leak", -1));
+	assert_non_null(rt_scratch(cx, 1000));
+	rt_temp(cx, rt_tensor_new(cx, RT_f32, 0, 0));
+	return rt_raise_as(cx, "IndexError", "boom %d", 7);
+}
+
+static int
+append(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_list_push(cx, in[0].u.list, rt_retain(in[1]));
+}
+
+static RtKernel *const kernel[] = { add, less, boom, append, 0 };
+static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none" };
+enum { ADD, LESS, BOOM, APPEND, NONE_SUCH };
+
+static const RtPlaceName place[] = {
+	{ 0 },
+	{ "code/__torch__.py", "forward", "    return (s).g(x)", 4, 12, 5, 2 },
+	{ "net.py", "forward", "        return self.g(x)", 11, 16, 6, 0 },
+	{ "code/__torch__.py", "g", "    boom = x", 9, 5, 4, 0 },
+};
+
+#define CODE(name_, nreg_, narg_, nresult_) \
+	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .place = place, \
+	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
+	.nkernel = 5, .nplace_name = 4
+
+/* ---- tests ----------------------------------------------------------------------------------------------- */
+
+/* i = 0; s = 0; while i < n: s = s + i; i = i + 1   as prim::Loop(n, True) */
+static void
+loop(void **state)
+{
+	static const IValue constant[] = { { RT_INT, { 0 } }, { RT_BOOL, { 1 } } };
+	static const uint32_t operand[] = { 1, 2, 3, /*3*/ 1, 0, 2, /*6*/ 3, 1, 3, /*9*/ 1, 1, /*11*/ 3 };
+	static const RtInsn insn[] = {
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 1, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 2, 0, 0 },
+		{ RT_DO_LOOP, 3, 0, 0, 3, 0, 6, 0 },
+		{ RT_DO_KERNEL, 2, 1, 0, 6, 8, ADD, 0 },
+		{ RT_DO_NEXT, 1, 1, 0, 9, 10, 3, 0 },
+		{ RT_DO_RETURN, 1, 0, 0, 11, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant };
+	RtCx *cx = *state;
+	IValue arg = rt_int(100), out;
+
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_OK);
+	assert_int_equal(out.u.i, 4950);
+	cx->steps = 20;
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
+	assert_string_equal(cx->message, "step limit reached");
+	cx->steps = -1;
+}
+
+static const uint32_t fib_operand[] = { 0, 1, 2, /*3*/ 2, /*4*/ 0, /*5*/ 0, 3, 4, /*8*/ 4, 5, /*10*/ 0, 6, 7, /*13*/ 7 | RT_LAST, 8, /*15*/ 5, 8, 9,
+	/*18*/ 9 };
+static const IValue fib_constant[] = { { RT_INT, { 2 } }, { RT_INT, { -1 } }, { RT_INT, { -2 } } };
+extern const RtCode *const fib_callee[];
+static const RtInsn fib_insn[] = {
+	{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 0, 0 },
+	{ RT_DO_KERNEL, 2, 1, 0, 0, 2, LESS, 0 },
+	{ RT_DO_BRANCH, 1, 0, 0, 3, 0, 4, 0 },
+	{ RT_DO_RETURN, 1, 0, 0, 4, 0, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 1, 0, 0, 6, 1, 0 },
+	{ RT_DO_KERNEL, 2, 1, 0, 5, 7, ADD, 0 },
+	{ RT_DO_CALL, 1, 1, 0, 8, 9, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 1, 0, 0, 11, 2, 0 },
+	{ RT_DO_KERNEL, 2, 1, 0, 10, 12, ADD, 0 },
+	{ RT_DO_CALL, 1, 1, 0, 13, 14, 0, 0 },
+	{ RT_DO_KERNEL, 2, 1, 0, 15, 17, ADD, 0 },
+	{ RT_DO_RETURN, 1, 0, 0, 18, 0, 0, 0 },
+};
+static const RtCode fib = { .name = "fib", .insn = fib_insn, .operand = fib_operand, .kernel = kernel,
+	.kernel_name = kernel_name, .constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
+	.nresult = 1 };
+const RtCode *const fib_callee[] = { &fib };
+
+static void
+calls(void **state)
+{
+	RtCx *cx = *state;
+	IValue arg = rt_int(15), out;
+
+	assert_int_equal(rt_run(cx, &fib, &arg, &out), RT_OK);
+	assert_int_equal(out.u.i, 610);
+	assert_int_equal(cx->depth, 0);
+}
+
+/* f(x) calls itself for ever */
+static void
+recursion(void **state)
+{
+	static const RtCode *callee[1];
+	static const uint32_t operand[] = { 0, 1 };
+	static const RtInsn insn[] = {
+		{ RT_DO_CALL, 1, 1, 0, 0, 1, 0, 1 },
+		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 2, 1, 1), .callee = callee };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), out;
+
+	callee[0] = &code;
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
+	assert_string_equal(cx->message, "maximum recursion depth exceeded");
+	assert_string_equal(cx->cls, "RecursionError");
+}
+
+/* an error two calls deep has a traceback, and nothing leaks */
+static void
+traceback(void **state)
+{
+	static const uint32_t operand[] = { 0, 1, 1, 2 };
+	static const RtInsn insn[] = {
+		{ RT_DO_NEW_LIST, 1, 1, 0, 0, 1, 0, 0 },
+		{ RT_DO_KERNEL, 1, 1, 0, 2, 3, BOOM, 3 },
+		{ RT_DO_RETURN, 1, 0, 0, 3, 0, 0, 0 },
+	};
+	static const RtType *const type[] = { &rt_type_int };
+	static const RtCode inner = { CODE("g", 3, 1, 1), .type = type };
+	static const RtCode *const callee[] = { &inner };
+	static const uint32_t operand2[] = { 0, 1 };
+	static const RtInsn insn2[] = {
+		{ RT_DO_CALL, 1, 1, 0, 0, 1, 0, 1 },
+		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+	};
+	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .ninsn = 2, .nreg = 2,
+		.narg = 1, .nresult = 1, .callee = callee };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), out;
+
+	assert_int_equal(rt_run(cx, &outer, &arg, &out), RT_ERROR);
+	assert_int_equal(out.tag, RT_NONE);
+	assert_string_equal(cx->message, "boom 7");
+	assert_string_equal(cx->cls, "IndexError");
+	assert_string_equal(cx->trace,
+		"Traceback of TorchScript, serialized code (most recent call last):\n"
+		"  File \"code/__torch__.py\", line 4, in forward\n"
+		"    return (s).g(x)\n"
+		"           ~~~~~ <--- HERE\n"
+		"  File \"code/__torch__.py\", line 9, in g\n"
+		"    boom = x\n"
+		"    ~~~~ <--- HERE\n"
+		"\n"
+		"Traceback of TorchScript, original code (most recent call last):\n"
+		"  File \"net.py\", line 11, in forward\n"
+		"        return self.g(x)\n"
+		"               ~~~~~~ <--- HERE\n");
+}
+
+/* with-scopes: the handler runs, then the error goes on */
+static void
+scopes(void **state)
+{
+	static const IValue constant[] = { { RT_INT, { 1 } }, { RT_INT, { 2 } } };
+	static const uint32_t operand[] = { 0, 1, /*2*/ 0, 1, 2, /*5*/ 0 };
+	static const RtInsn insn[] = {
+		{ RT_DO_ENTER, 1, 0, 0, 0, 0, 5, 0 },
+		{ RT_DO_ENTER, 1, 0, 0, 0, 0, 8, 0 },
+		{ RT_DO_KERNEL, 0, 1, 0, 0, 4, BOOM, 0 },
+		{ RT_DO_EXIT, 0, 0, 0, 0, 0, 0, 0 },
+		{ RT_DO_RETURN, 1, 0, 0, 5, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 1, 0 },       /* outer handler */
+		{ RT_DO_KERNEL, 2, 0, 0, 2, 0, APPEND, 0 },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 0, 0 },       /* inner handler */
+		{ RT_DO_KERNEL, 2, 0, 0, 2, 0, APPEND, 0 },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
+	RtCx *cx = *state;
+	RtList *list = rt_list_new(cx, &rt_type_int, 0);
+	IValue arg = rt_ref(RT_LIST, list), out;
+
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
+	assert_string_equal(cx->message, "boom 7");
+	assert_int_equal(list->n, 2);
+	assert_int_equal(list->v[0].u.i, 1);
+	assert_int_equal(list->v[1].u.i, 2);
+	assert_int_equal(list->h.refs, 1);
+	rt_release(arg);
+}
+
+/* return [x, x], (x, y), and the parallel move of two registers */
+static void
+containers(void **state)
+{
+	static const uint32_t operand[] = { 0, 1, /*2*/ 1, 0, /*4*/ 0, 0 | RT_LAST, /*6*/ 2, /*7*/ 2 | RT_LAST, 1 | RT_LAST, /*9*/ 3,
+		/*10*/ 4, 5, /*12*/ 4, 5 };
+	static const RtInsn insn[] = {
+		{ RT_DO_MOVE, 2, 2, 0, 0, 2, 0, 0 },
+		{ RT_DO_NEW_LIST, 2, 1, 0, 4, 6, 0, 0 },
+		{ RT_DO_TUPLE, 2, 1, 0, 7, 9, 0, 0 },
+		{ RT_DO_UNPACK, 1, 2, 0, 9, 10, 0, 0 },
+		{ RT_DO_RETURN, 2, 0, 0, 12, 0, 0, 0 },
+	};
+	static const RtType *const type[] = { &rt_type_str };
+	static const RtCode code = { CODE("f", 6, 2, 2), .type = type };
+	RtCx *cx = *state;
+	RtStr *a = rt_str_new(cx, "a", -1), *b = rt_str_new(cx, "b", -1);
+	IValue arg[] = { rt_ref(RT_STR, a), rt_ref(RT_STR, b) }, out[2];
+
+	assert_int_equal(rt_run(cx, &code, arg, out), RT_OK);
+	assert_int_equal(out[0].tag, RT_LIST);
+	assert_ptr_equal(out[0].u.list->v[0].u.str, b);
+	assert_ptr_equal(out[0].u.list->v[1].u.str, b);
+	assert_ptr_equal(out[1].u.str, a);
+	rt_release(out[0]);
+	rt_release(out[1]);
+	assert_int_equal(a->h.refs, 1);
+	assert_int_equal(b->h.refs, 1);
+	rt_release(arg[0]);
+	rt_release(arg[1]);
+}
+
+/* forks fib(n) 40 times and waits in turn: on no, on three threads */
+static void
+forks(void **state)
+{
+	static const uint32_t operand[] = { 0, 1, 2 };
+	static const RtInsn insn[] = {
+		{ RT_DO_FORK, 1, 1, 0, 0, 1, 0, 0 },
+		{ RT_DO_WAIT, 1, 1, 0, 1, 2, 0, 0 },
+		{ RT_DO_RETURN, 1, 0, 0, 2, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 3, 1, 1), .callee = fib_callee };
+	RtCx *cx = *state;
+	IValue arg = rt_int(12), out, future[40];
+
+	for (int threads = 1; threads <= 3; threads += 2) {
+		assert_int_equal(rt_threads(cx, threads), RT_OK);
+		assert_int_equal(rt_run(cx, &code, &arg, &out), RT_OK);
+		assert_int_equal(out.u.i, 144);
+		for (int i = 0; i < 40; i++)
+			assert_int_equal(rt_fork(cx, &code, &arg, 1, &future[i]), RT_OK);
+		for (int i = 0; i < 39; i++) {
+			assert_int_equal(rt_wait(cx, future[i].u.fut, &out), RT_OK);
+			assert_int_equal(out.u.i, 144);
+			rt_release(future[i]);
+		}
+		rt_release(future[39]);                 /* never waited for */
+		rt_drain(cx);
+	}
+	assert_int_equal(rt_threads(cx, 1), RT_OK);
+}
+
+static void
+fork_error(void **state)
+{
+	static const uint32_t operand[] = { 0, 1 };
+	static const RtInsn insn[] = {
+		{ RT_DO_KERNEL, 1, 1, 0, 0, 1, BOOM, 3 },
+		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), f, out;
+
+	for (int threads = 1; threads <= 2; threads++) {
+		assert_int_equal(rt_threads(cx, threads), RT_OK);
+		assert_int_equal(rt_fork(cx, &code, &arg, 1, &f), RT_OK);
+		assert_int_equal(rt_wait(cx, f.u.fut, &out), RT_ERROR);
+		assert_string_equal(cx->message, "boom 7");
+		assert_string_equal(cx->cls, "IndexError");
+		assert_int_equal(cx->nvisit, 1);
+		rt_release(f);
+	}
+	assert_int_equal(rt_threads(cx, 1), RT_OK);
+}
+
+static void
+lacking(void **state)
+{
+	static const uint32_t operand[] = { 0, 0 };
+	static const RtInsn insn[] = { { RT_DO_KERNEL, 1, 1, 0, 0, 1, NONE_SUCH, 0 } };
+	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), out;
+
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_LACKS);
+	assert_string_equal(cx->message, "operator aten::none has no kernel");
+}
+
+/* resumes sum()'s loop with i = 98, s = 0 */
+static void
+resume(void **state)
+{
+	static const uint32_t operand[] = { 1, 0, 2, /*3*/ 3, 1, 3, /*6*/ 1, 1, /*8*/ 3 };
+	static const RtInsn insn[] = {
+		{ RT_DO_RAISE, 1, 0, 0, 0, 0, 0, 0 },
+		{ RT_DO_LOOP, 3, 0, 0, 0, 0, 4, 0 },
+		{ RT_DO_KERNEL, 2, 1, 0, 3, 5, ADD, 0 },
+		{ RT_DO_NEXT, 1, 1, 0, 6, 7, 1, 0 },
+		{ RT_DO_RETURN, 1, 0, 0, 8, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 4, 1, 1), 0 };
+	IValue reg[4] = { rt_int(100), rt_int(98), rt_bool(true), rt_int(0) };
+	RtCx *cx = *state;
+
+	assert_int_equal(rt_resume(cx, &code, 1, reg), RT_OK);
+	assert_int_equal(reg[0].u.i, 197);
+}
+
+/* ---- the pool ---------------------------------------------------------------------------------------------- */
+
+typedef struct Squares { RtCx *cx; int64_t *v; } Squares;
+
+static void
+square(void *arg, int64_t beg, int64_t end)
+{
+	Squares *s = arg;
+
+	for (int64_t i = beg; i < end; i++)
+		s->v[i] += i * i;
+}
+
+static void
+nested(void *arg, int64_t beg, int64_t end)
+{
+	Squares *s = arg, inner = { s->cx, s->v + beg * 100 };
+
+	for (int64_t i = beg; i < end; i++, inner.v += 100)
+		rt_parallel(s->cx, 100, 1, square, &inner);
+}
+
+static void
+parallel(void **state)
+{
+	static int64_t v[100000];
+	Squares s = { *state, v };
+
+	for (int threads = 1; threads <= 4; threads++) {
+		assert_int_equal(rt_threads(s.cx, threads), RT_OK);
+		for (int round = 0; round < 200; round++) {
+			int64_t n = round * round + 1;
+
+			memset(v, 0, sizeof v);
+			rt_parallel(s.cx, n, 10, square, &s);
+			for (int64_t i = 0; i < n; i++)
+				assert_int_equal(v[i], i * i);
+			assert_int_equal(v[n], 0);
+		}
+		memset(v, 0, sizeof v);
+		rt_parallel(s.cx, 1000, 1, nested, &s);
+		for (int64_t i = 0; i < 100000; i++)
+			assert_int_equal(v[i], i % 100 * (i % 100));
+	}
+	assert_int_equal(rt_threads(s.cx, 1), RT_OK);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
+		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_error),
+		cmocka_unit_test(lacking), cmocka_unit_test(resume), cmocka_unit_test(parallel),
+	};
+
+	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
+}

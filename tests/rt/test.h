@@ -1,0 +1,36 @@
+/* tests/rt/test.h - what the tests of rt share: cmocka, and a context that must be empty at the end
+ */
+#ifndef TEST_H
+#define TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#undef fail            /* ours is another */
+
+#include "../../rt/base.h"
+#include "../../rt/rt.h"
+
+static inline int
+cx_setup(void **state)
+{
+	*state = calloc(1, sizeof(RtCx));
+	return rt_cx_init(*state);
+}
+
+static inline int
+cx_teardown(void **state)
+{
+	RtCx *cx = *state;
+	int64_t left = cx->account->bytes;
+
+	rt_cx_free(cx);
+	free(cx);
+	return left ? -1 : 0;
+}
+
+#endif
