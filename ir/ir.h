@@ -356,6 +356,7 @@ bool alias_move_after(AliasDb *, Node *, Node *at);                        /* mo
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_after(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
+void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a value made later stands for an older one */
 
 /* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
 

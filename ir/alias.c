@@ -1,0 +1,1031 @@
+/*
+ * Alias analysis: which values may be the same memory, what writes to what, what may be moved past what.
+ *
+ * Every value that may alias has an element.  An element points to those that it may be the same as; one that points
+ * nowhere is a place in memory of its own.  So two values may alias when the places that they reach along `to` have
+ * one in common.  A container's element also has `has` edges to what may be inside it; along both kinds of edges lies
+ * all that can be reached from a value.
+ *
+ * What is put into a container, an attribute or a call, and what comes out of one, belongs to the wildcard of its
+ * type: one place for all that the graph does not follow any further.  Graph inputs are wildcards too.  Objects share
+ * one wildcard, whatever their class; when anything in the graph is Any or an interface, all types share one.
+ *
+ * The database describes the graph it was made from.  A value made later counts as aliasing everything, unless
+ * alias_copy_value says what it stands for; nodes may be moved and removed.
+ */
+#include "ir.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct IntSet { int n; const int *at; } IntSet;        /* sorted */
+typedef Vec(int) Ints;
+
+typedef struct Element {
+	Ints    to, has;
+	IntSet *places;          /* reached along `to`, once asked for */
+	IntSet *reach;           /* reached along both */
+	unsigned seen;           /* by the walk of that number */
+} Element;
+
+typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;
+
+struct AliasDb {
+	Graph  *g;
+	Arena  *arena;
+	Vec(Element) element;
+	int    *of;              /* by value id: its element, or -1 */
+	int     nvalue;
+	Ints   *writes;          /* by node id: elements written, what they contain not included */
+	NodeSets *sets;          /* by node id, once asked for */
+	int     nnode;
+	Map     wildcards;       /* type -> its element + 1 */
+	Ints    wildcard;        /* all of them */
+	bool    any;             /* one wildcard for all types */
+	bool   *written;         /* by element: a place that some node writes; once asked for */
+	bool   *escaped;         /* by element: a place that outlives the graph or is known outside */
+	unsigned walk;
+};
+
+/* ---- types ----------------------------------------------------------------------------------------- */
+
+/* Is it, or what is inside it, something of which the type does not say what it is? */
+static bool
+holds_any(AliasDb *db, const Type *t, Map *seen)
+{
+	switch (t->kind) {
+	case TYPE_ANY: case TYPE_ANY_LIST: case TYPE_ANY_TUPLE: case TYPE_VAR: case TYPE_INTERFACE: case TYPE_ANY_CLASS:
+		return true;
+	case TYPE_CLASS:
+		if (map_get(seen, t->name))
+			return false;
+		map_put(seen, t->name, (void *)t);
+		for (int i = 0; t->cls && i < t->cls->nslot; i++)
+			if (holds_any(db, t->cls->slot_type[i], seen))
+				return true;
+		return false;
+	default:
+		for (int i = 0; i < t->n; i++)
+			if (holds_any(db, t->of[i], seen))
+				return true;
+		return false;
+	}
+}
+
+static bool
+block_holds_any(AliasDb *db, const Block *b, Map *seen)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		if (holds_any(db, b->param->out[i]->type, seen))
+			return true;
+	for NODES(n, b) {
+		for (int i = 0; i < n->nout; i++)
+			if (holds_any(db, n->out[i]->type, seen))
+				return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (block_holds_any(db, n->sub[i], seen))
+				return true;
+	}
+	return false;
+}
+
+static bool
+is_object(const Type *t)
+{
+	return t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE || t->kind == TYPE_ANY_CLASS;
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------ */
+
+static int
+element_new(AliasDb *db)
+{
+	vec_push(db->arena, &db->element, (Element){0});
+	return db->element.n - 1;
+}
+
+static void
+point(AliasDb *db, int from, int to)
+{
+	if (from != to && from >= 0 && to >= 0)
+		vec_push(db->arena, &db->element.at[from].to, to);
+}
+
+static void
+contain(AliasDb *db, int container, int member)
+{
+	if (container >= 0 && member >= 0)
+		vec_push(db->arena, &db->element.at[container].has, member);
+}
+
+static int wildcard_of(AliasDb *db, const Type *t);
+
+/* What may be inside a value of the type: wildcards. */
+static void
+contain_types(AliasDb *db, int e, const Type *t)
+{
+	if (db->any || t->kind == TYPE_TENSOR)
+		return;
+	for (int i = 0; i < t->n; i++)
+		if (type_is_mutable(t->of[i]))
+			contain(db, e, wildcard_of(db, t->of[i]));
+	if (!is_object(t) || !t->cls)
+		return;
+	for (int i = 0; i < t->cls->nslot; i++)
+		if (type_is_mutable(t->cls->slot_type[i]))
+			contain(db, e, wildcard_of(db, t->cls->slot_type[i]));
+}
+
+/* One for each type that is told apart; an Optional or Union points to those of its members. */
+static int
+wildcard_of(AliasDb *db, const Type *t)
+{
+	char key[24];
+	intptr_t have;
+	int e;
+
+	t = db->any ? &rt_type_any : type_unshaped(db->g->cx, t);
+	if (t->kind == TYPE_OPTIONAL)
+		return wildcard_of(db, t->of[0]);
+	snprintf(key, sizeof key, "%p", (const void *)t);
+	have = (intptr_t)map_get(&db->wildcards, key);
+	if (have)
+		return (int)have - 1;
+	e = element_new(db);
+	map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)(intptr_t)(e + 1));
+	if (t->kind == TYPE_UNION) {
+		for (int i = 0; i < t->n; i++)
+			if (type_is_mutable(t->of[i]))
+				point(db, e, wildcard_of(db, t->of[i]));
+		return e;
+	}
+	vec_push(db->arena, &db->wildcard, e);
+	if (is_object(t) && t->kind != TYPE_ANY_CLASS)
+		point(db, e, wildcard_of(db, &rt_type_any_class));
+	contain_types(db, e, t);
+	return e;
+}
+
+/* The value's element, made when it may alias at all; -1: it may not. */
+static int
+element_of(AliasDb *db, const Value *v)
+{
+	if (v->id >= db->nvalue)
+		return -1;
+	if (db->of[v->id] < 0 && type_is_mutable(v->type) && !value_is_none(v))
+		db->of[v->id] = element_new(db);
+	return db->of[v->id];
+}
+
+static void
+make_wildcard(AliasDb *db, const Value *v)
+{
+	const int e = element_of(db, v);
+
+	if (e >= 0)
+		point(db, e, wildcard_of(db, v->type));
+}
+
+/* New memory; what is inside it is not followed. */
+static void
+make_fresh(AliasDb *db, const Value *v)
+{
+	const int e = element_of(db, v);
+
+	if (e >= 0)
+		contain_types(db, e, v->type);
+	if (e >= 0 && db->any && v->type->kind != TYPE_TENSOR)
+		contain(db, e, wildcard_of(db, v->type));
+}
+
+static void
+make_alias(AliasDb *db, const Value *v, const Value *of)
+{
+	const int e = element_of(db, v), to = element_of(db, of);
+
+	if (e >= 0 && to >= 0)
+		point(db, e, to);
+	else if (e >= 0)
+		make_wildcard(db, v);
+}
+
+static void
+register_write(AliasDb *db, const Node *n, int e)
+{
+	if (e >= 0)
+		vec_push(db->arena, &db->writes[n->id], e);
+}
+
+/* All that can be reached from it. */
+static void
+register_deep_write(AliasDb *db, const Node *n, const Value *v)
+{
+	const int e = element_of(db, v);
+	int inside;
+
+	if (e < 0)
+		return;
+	register_write(db, n, e);
+	if (v->type->kind == TYPE_TENSOR)
+		return;
+	/* Its members are not known yet: an element that points to all of them stands for them. */
+	inside = element_new(db);
+	contain(db, inside, e);
+	vec_push(db->arena, &db->writes[n->id], -2 - inside);
+}
+
+/* ---- walks over elements ------------------------------------------------------------------------------------ */
+
+static int
+compare_ints(const void *a, const void *b)
+{
+	const int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+collect(AliasDb *db, int e, bool deep, Ints *stack, Ints *found)
+{
+	db->walk++;
+	stack->n = 0;
+	vec_push(db->arena, stack, e);
+	while (stack->n) {
+		const int i = stack->at[--stack->n];
+		Element *x = &db->element.at[i];
+
+		if (x->seen == db->walk)
+			continue;
+		x->seen = db->walk;
+		if (!x->to.n)
+			vec_push(db->arena, found, i);
+		for (int k = 0; k < x->to.n; k++)
+			vec_push(db->arena, stack, x->to.at[k]);
+		for (int k = 0; deep && k < x->has.n; k++)
+			vec_push(db->arena, stack, x->has.at[k]);
+	}
+}
+
+static IntSet *
+set_of(AliasDb *db, Ints *found)
+{
+	IntSet *s = new(db->arena, IntSet, 1);
+	int n = 0;
+
+	if (found->n > 1)
+		qsort(found->at, found->n, sizeof *found->at, compare_ints);
+	for (int i = 0; i < found->n; i++)
+		if (!i || found->at[i] != found->at[i - 1])
+			found->at[n++] = found->at[i];
+	s->at = found->at;
+	s->n = n;
+	return s;
+}
+
+static const IntSet *
+places_of(AliasDb *db, int e)
+{
+	Ints stack = {0}, found = {0};
+
+	if (!db->element.at[e].places) {
+		collect(db, e, false, &stack, &found);
+		db->element.at[e].places = set_of(db, &found);
+	}
+	return db->element.at[e].places;
+}
+
+static const IntSet *
+reach_of(AliasDb *db, int e)
+{
+	Ints stack = {0}, found = {0};
+
+	if (!db->element.at[e].reach) {
+		collect(db, e, true, &stack, &found);
+		db->element.at[e].reach = set_of(db, &found);
+	}
+	return db->element.at[e].reach;
+}
+
+static bool
+meet(const IntSet *a, const IntSet *b)
+{
+	for (int i = 0, j = 0; i < a->n && j < b->n;) {
+		if (a->at[i] == b->at[j])
+			return true;
+		if (a->at[i] < b->at[j])
+			i++;
+		else
+			j++;
+	}
+	return false;
+}
+
+static void
+join(AliasDb *db, Ints *into, const IntSet *s)
+{
+	for (int i = 0; i < s->n; i++)
+		vec_push(db->arena, into, s->at[i]);
+}
+
+/* ---- operators, by their schemas ------------------------------------------------------------------------------- */
+
+static const char *const may_return_input[] = {        /* though their schemas do not say so */
+	"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout", "aten::einsum",
+	"aten::type_as", "aten::sum_to_size", "aten::to_dense", "aten::chain_matmul", "aten::linalg_multi_dot",
+	"aten::meshgrid", "aten::broadcast_tensors", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d",
+	"aten::align_tensors", "aten::lift", "aten::lift_fresh", "aten::pin_memory", "aten::_cast_Float",
+	"aten::_cast_Double", "aten::_cast_Long", "aten::_cast_Int", "aten::_cast_Half", "aten::_cast_Byte",
+	"aten::_cast_Char", "aten::_cast_Short", "aten::cartesian_prod", "aten::sparse_mask", "aten::cudnn_is_acceptable",
+};
+
+static bool
+is_listed(const Node *n, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (node_is(n, names[i]))
+			return true;
+	return false;
+}
+
+#define LISTED(n, names) is_listed(n, names, sizeof(names) / sizeof *(names))
+
+static bool
+is_wildcard_set(const AliasSet *a)
+{
+	for (int i = 0; a && i < a->before.n; i++)
+		if (sym_is(a->before.at[i], "*"))
+			return true;
+	return false;
+}
+
+static bool
+becomes_wildcard(const AliasSet *a)
+{
+	for (int i = 0; i < a->after.n; i++)
+		if (sym_is(a->after.at[i], "*"))
+			return true;
+	return false;
+}
+
+static bool
+share_set(const AliasSet *a, const AliasSet *b)
+{
+	for (int i = 0; i < a->before.n; i++)
+		for (int k = 0; k < b->before.n; k++)
+			if (a->before.at[i] == b->before.at[k])
+				return true;
+	return false;
+}
+
+static void
+analyze_arg(AliasDb *db, const Node *n, const Value *v, const AliasSet *a)
+{
+	if (!a)
+		return;
+	if (a->write)
+		register_write(db, n, element_of(db, v));
+	if (becomes_wildcard(a) || is_wildcard_set(a))
+		make_wildcard(db, v);
+	if (a->inner && a->inner->write)
+		register_deep_write(db, n, v);
+}
+
+/* A result points to every argument with a set in common; (a)[] says it of the elements, which then are wildcards. */
+static void
+analyze_result(AliasDb *db, const Node *n, const Schema *s, const Value *v, const AliasSet *a)
+{
+	bool found = false;
+
+	if (!a || is_wildcard_set(a)) {
+		if (a)
+			make_wildcard(db, v);
+		else
+			make_fresh(db, v);
+		return;
+	}
+	for (int i = 0; i < s->nargs && i < n->nin; i++)
+		if (s->args[i].alias && share_set(a, s->args[i].alias)) {
+			make_alias(db, v, n->in[i]);
+			found = true;
+		}
+	if (a->inner)
+		for (int i = 0; i < s->nargs && i < n->nin; i++)
+			if (s->args[i].alias && share_set(a->inner, s->args[i].alias))
+				make_wildcard(db, n->in[i]);
+	if (!found)
+		make_fresh(db, v);
+}
+
+/* Normalisation in training updates its running statistics; the schema is silent about it. */
+static void
+analyze_statistics(AliasDb *db, const Node *n, const Schema *s)
+{
+	static const char *const flags[] = { "training", "train", "use_input_stats" };
+	const Value *flag = NULL;
+	int64_t on;
+
+	if (!strstr(s->name, "norm"))
+		return;
+	for (int i = 0; i < 3 && !flag; i++)
+		flag = node_arg(n, flags[i]);
+	if (!flag || (value_int(flag, &on) && !on))
+		return;
+	for (int i = 0; i < s->nargs; i++)
+		if (!strcmp(s->args[i].name, "running_mean") || !strcmp(s->args[i].name, "running_var"))
+			register_write(db, n, element_of(db, n->in[i]));
+}
+
+static void
+analyze_op(AliasDb *db, const Node *n)
+{
+	const Schema *s = op_schema(db->g->cx, n->op);
+	const bool loose = LISTED(n, may_return_input);
+
+	for (int i = 0; i < n->nin; i++) {
+		analyze_arg(db, n, n->in[i], i < s->nargs ? s->args[i].alias : NULL);
+		if (loose && n->in[i]->type->kind != TYPE_TENSOR)
+			make_wildcard(db, n->in[i]);
+	}
+	for (int i = 0; i < n->nout; i++) {
+		analyze_result(db, n, s, n->out[i], i < s->nrets ? s->rets[i].alias : NULL);
+		for (int k = 0; loose && k < n->nin; k++)
+			if (n->out[i]->type->kind == TYPE_TENSOR)
+				make_alias(db, n->out[i], n->in[k]);
+	}
+	analyze_statistics(db, n, s);
+}
+
+/* ---- kinds of their own --------------------------------------------------------------------------------------------- */
+
+static void analyze_block(AliasDb *db, const Block *b);
+
+static void
+analyze_conservative(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		register_deep_write(db, n, n->in[i]);
+		make_wildcard(db, n->in[i]);
+	}
+	for (int i = 0; i < n->nout; i++)
+		make_wildcard(db, n->out[i]);
+}
+
+static void
+analyze_if(AliasDb *db, const Node *n)
+{
+	analyze_block(db, if_then(n));
+	analyze_block(db, if_else(n));
+	for (int i = 0; i < n->nout; i++)
+		for (int b = 0; b < 2; b++)
+			if (!value_is_none(n->sub[b]->ret->in[i]) &&
+			    !node_is(n->sub[b]->ret->in[i]->node, "prim::Uninitialized"))
+				make_alias(db, n->out[i], n->sub[b]->ret->in[i]);
+}
+
+static void
+analyze_loop(AliasDb *db, const Node *n)
+{
+	const Block *b = loop_body(n);
+
+	for (int i = 0; i < n->nout; i++)
+		if (!value_is_none(n->in[2 + i]) && !node_is(n->in[2 + i]->node, "prim::Uninitialized"))
+			make_alias(db, b->param->out[1 + i], n->in[2 + i]);
+	analyze_block(db, b);
+	for (int i = 0; i < n->nout; i++) {
+		if (!value_is_none(b->ret->in[1 + i])) {
+			make_alias(db, b->param->out[1 + i], b->ret->in[1 + i]);
+			make_alias(db, n->out[i], b->ret->in[1 + i]);
+		}
+		make_alias(db, n->out[i], b->param->out[1 + i]);
+	}
+}
+
+/* Who only reads a list of tensors, and returns none of its elements. */
+static const char *const list_readers[] = {
+	"aten::cat", "aten::concat", "aten::concatenate", "aten::stack", "aten::vstack", "aten::hstack", "aten::dstack",
+	"aten::column_stack", "aten::row_stack", "aten::block_diag", "aten::index", "aten::index_put",
+	"aten::index_put_", "aten::len",
+};
+
+static bool
+is_only_read(const Value *list)
+{
+	for (int i = 0; i < list->uses.n; i++)
+		if (!LISTED(list->uses.at[i].node, list_readers))
+			return false;
+	return list->type->kind == TYPE_LIST;
+}
+
+static void
+analyze_container(AliasDb *db, const Node *n)
+{
+	const Value *v = n->out[0];
+	const int e = element_of(db, v);
+	const bool closed = v->type->kind == TYPE_TUPLE || is_only_read(v);
+
+	if (!closed)
+		make_fresh(db, v);
+	for (int i = 0; i < n->nin; i++) {
+		contain(db, e, element_of(db, n->in[i]));
+		if (!closed || v->type->kind == TYPE_TUPLE)
+			make_wildcard(db, n->in[i]);
+	}
+}
+
+static void
+analyze_outputs_wild(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		make_wildcard(db, n->out[i]);
+}
+
+static void
+analyze_fresh(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		make_fresh(db, n->out[i]);
+}
+
+static void
+analyze_same(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nout && i < n->nin; i++)
+		make_alias(db, n->out[i], n->in[i]);
+}
+
+/* BailOut: the template, the guarded value, what the rest of the function wants. */
+static void
+analyze_bailout(AliasDb *db, const Node *n)
+{
+	make_alias(db, n->out[0], n->in[node_is(n, "prim::BailOut") && n->nin > 1]);
+}
+
+static void
+analyze_if_then_else(AliasDb *db, const Node *n)
+{
+	make_alias(db, n->out[0], n->in[1]);
+	make_alias(db, n->out[0], n->in[2]);
+}
+
+static void
+analyze_nothing(AliasDb *db, const Node *n)
+{
+	(void)db;
+	(void)n;
+}
+
+static void
+analyze_set_attr(AliasDb *db, const Node *n)
+{
+	register_write(db, n, element_of(db, n->in[0]));
+	make_wildcard(db, n->in[1]);
+}
+
+static bool
+block_is_pure(AliasDb *db, const Block *b)
+{
+	for NODES(n, b) {
+		const Schema *s = node_schema(n);
+
+		if (node_has_effect(n))
+			return false;
+		for (int i = 0; s && i < s->nargs; i++)
+			if (s->args[i].alias && (s->args[i].alias->write || s->args[i].alias->inner))
+				return false;
+		for (int i = 0; i < n->nsub; i++)
+			if (!block_is_pure(db, n->sub[i]))
+				return false;
+	}
+	return true;
+}
+
+static void
+analyze_fork(AliasDb *db, const Node *n)
+{
+	const bool pure = block_is_pure(db, node_attr(n, "Subgraph")->g->top);
+
+	for (int i = 0; i < n->nin; i++) {
+		if (!pure)
+			register_deep_write(db, n, n->in[i]);
+		make_wildcard(db, n->in[i]);
+	}
+	make_fresh(db, n->out[0]);
+}
+
+/* What was forked may write to whatever it was given, at the latest now. */
+static void
+analyze_wait(AliasDb *db, const Node *n)
+{
+	const Node *fork = n->in[0]->node;
+
+	make_wildcard(db, n->out[0]);
+	if (!node_is(fork, "prim::fork") || !block_is_pure(db, node_attr(fork, "Subgraph")->g->top))
+		vec_push(db->arena, &db->writes[n->id], -1);
+}
+
+/* A group's subgraph is pure, and its results are new. */
+static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
+	{ "prim::Constant", analyze_fresh },
+	{ "prim::If", analyze_if },
+	{ "prim::Loop", analyze_loop },
+	{ "prim::ListConstruct", analyze_container },
+	{ "prim::DictConstruct", analyze_container },
+	{ "prim::TupleConstruct", analyze_container },
+	{ "prim::TupleUnpack", analyze_outputs_wild },
+	{ "prim::TupleIndex", analyze_outputs_wild },
+	{ "prim::TupleSlice", analyze_outputs_wild },
+	{ "prim::ListUnpack", analyze_outputs_wild },
+	{ "prim::GetAttr", analyze_outputs_wild },
+	{ "prim::SetAttr", analyze_set_attr },
+	{ "prim::CreateObject", analyze_fresh },
+	{ "prim::Uninitialized", analyze_fresh },
+	{ "prim::tolist", analyze_fresh },
+	{ "prim::AutogradZero", analyze_fresh },
+	{ "prim::FusionGroup", analyze_fresh },
+	{ "prim::unchecked_cast", analyze_same },
+	{ "prim::unchecked_unwrap_optional", analyze_same },
+	{ "prim::profile", analyze_same },
+	{ "prim::TypeCheck", analyze_same },
+	{ "prim::RequiresGradCheck", analyze_same },
+	{ "prim::Guard", analyze_bailout },
+	{ "prim::BailOut", analyze_bailout },
+	{ "prim::BailoutTemplate", analyze_nothing },
+	{ "prim::IfThenElse", analyze_if_then_else },
+	{ "prim::fork", analyze_fork },
+	{ "aten::wait", analyze_wait },
+	{ "prim::Print", analyze_nothing },
+	{ "prim::isinstance", analyze_nothing },
+	{ "prim::RaiseException", analyze_nothing },
+};
+
+static void
+analyze_node(AliasDb *db, const Node *n)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i].kind)) {
+			kinds[i].analyze(db, n);
+			return;
+		}
+	if (n->op && n->op->form != OP_USER)
+		analyze_op(db, n);
+	else
+		analyze_conservative(db, n);
+}
+
+static void
+analyze_block(AliasDb *db, const Block *b)
+{
+	cx_enter(db->g->cx, b->ret->at);
+	for NODES(n, b)
+		analyze_node(db, n);
+	cx_leave(db->g->cx);
+}
+
+AliasDb *
+alias_db(Graph *g, Arena *arena)
+{
+	AliasDb *db = new(arena, AliasDb, 1);
+	Map seen = { .arena = arena };
+
+	db->g = g;
+	db->arena = arena;
+	db->nvalue = g->nvalue;
+	db->nnode = g->nnode;
+	db->of = new(arena, int, g->nvalue + 1);
+	memset(db->of, -1, g->nvalue * sizeof *db->of);
+	db->writes = new(arena, Ints, g->nnode + 1);
+	db->sets = new(arena, NodeSets, g->nnode + 1);
+	db->wildcards.arena = arena;
+	db->any = block_holds_any(db, g->top, &seen);
+	for (int i = 0; i < graph_ninputs(g); i++)
+		make_wildcard(db, graph_inputs(g)[i]);
+	analyze_block(db, g->top);
+	return db;
+}
+
+void
+alias_copy_value(AliasDb *db, const Value *from, const Value *to)
+{
+	int *of;
+
+	if (to->id >= db->nvalue) {
+		const int n = db->g->nvalue;
+
+		of = new(db->arena, int, n + 1);
+		memset(of, -1, n * sizeof *of);
+		memcpy(of, db->of, db->nvalue * sizeof *of);
+		db->of = of;
+		db->nvalue = n;
+	}
+	db->of[to->id] = from->id < db->nvalue ? db->of[from->id] : -1;
+}
+
+/* ---- questions about values ------------------------------------------------------------------------------------------- */
+
+/* Made after the database, and able to alias: nothing is known of it. */
+static bool
+is_unknown(const AliasDb *db, const Value *v)
+{
+	return v->id >= db->nvalue && type_is_mutable(v->type) && !value_is_none(v);
+}
+
+bool
+alias_may(AliasDb *db, const Value *a, const Value *b)
+{
+	int ea, eb;
+
+	if (a == b && type_is_mutable(a->type))
+		return true;
+	if (is_unknown(db, a) || is_unknown(db, b))
+		return type_is_mutable(a->type) && type_is_mutable(b->type);
+	ea = element_of(db, a);
+	eb = element_of(db, b);
+	return ea >= 0 && eb >= 0 && meet(places_of(db, ea), places_of(db, eb));
+}
+
+bool
+alias_may_contain(AliasDb *db, const Value *a, const Value *b)
+{
+	int ea, eb;
+
+	if (is_unknown(db, a) || is_unknown(db, b))
+		return type_is_mutable(a->type) && type_is_mutable(b->type);
+	ea = element_of(db, a);
+	eb = element_of(db, b);
+	return ea >= 0 && eb >= 0 && meet(reach_of(db, ea), reach_of(db, eb));
+}
+
+/* ---- what nodes read and write ------------------------------------------------------------------------------------------ */
+
+/* -1: every wildcard; -2 - e: all that e reaches; else the places of e. */
+static void
+add_write(AliasDb *db, Ints *into, int e)
+{
+	if (e >= 0)
+		join(db, into, places_of(db, e));
+	else if (e == -1)
+		for (int i = 0; i < db->wildcard.n; i++)
+			join(db, into, places_of(db, db->wildcard.at[i]));
+	else
+		join(db, into, reach_of(db, -2 - e));
+}
+
+/* Those that look at the container and not into its members, or only keep a reference. */
+static const char *const shallow_readers[] = {
+	"prim::GetAttr", "prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice", "prim::ListUnpack", "aten::len",
+	"prim::isinstance", "aten::__is__", "aten::__isnot__", "aten::__getitem__", "prim::unchecked_cast",
+};
+static const char *const non_readers[] = {
+	"prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::Constant", "prim::profile",
+};
+
+static void
+add_reads(AliasDb *db, Ints *into, const Node *n)
+{
+	const bool shallow = LISTED(n, shallow_readers);
+
+	if (LISTED(n, non_readers))
+		return;
+	for (int i = 0; i < n->nin; i++) {
+		const int e = element_of(db, n->in[i]);
+
+		if (e >= 0)
+			join(db, into, shallow ? places_of(db, e) : reach_of(db, e));
+	}
+}
+
+static void
+add_node(AliasDb *db, const Node *n, Ints *reads, Ints *writes)
+{
+	add_reads(db, reads, n);
+	if (n->id < db->nnode)
+		for (int i = 0; i < db->writes[n->id].n; i++)
+			add_write(db, writes, db->writes[n->id].at[i]);
+	for (int i = 0; i < n->nsub; i++)
+		for NODES(inner, n->sub[i])
+			add_node(db, inner, reads, writes);
+}
+
+static NodeSets
+sets_of(AliasDb *db, const Node *n)
+{
+	Ints reads = {0}, writes = {0};
+	NodeSets s;
+
+	if (n->id < db->nnode && db->sets[n->id].reads)
+		return db->sets[n->id];
+	add_node(db, n, &reads, &writes);
+	s.reads = set_of(db, &reads);
+	s.writes = set_of(db, &writes);
+	if (n->id < db->nnode)
+		db->sets[n->id] = s;
+	return s;
+}
+
+static void
+mark_written(AliasDb *db, const Block *b)
+{
+	for NODES(n, b) {
+		const IntSet *w = sets_of(db, n).writes;
+
+		for (int i = 0; i < w->n; i++)
+			db->written[w->at[i]] = true;
+	}
+}
+
+static bool
+any_of(const bool *marks, const IntSet *s)
+{
+	for (int i = 0; i < s->n; i++)
+		if (marks[s->at[i]])
+			return true;
+	return false;
+}
+
+bool
+alias_has_writers(AliasDb *db, const Value *v)
+{
+	int e;
+
+	if (is_unknown(db, v))
+		return true;
+	e = element_of(db, v);
+	if (e < 0)
+		return false;
+	if (!db->written) {
+		db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
+		mark_written(db, db->g->top);
+	}
+	return any_of(db->written, reach_of(db, e));
+}
+
+bool
+alias_writes(AliasDb *db, const Node *n, const Value *v)
+{
+	int e;
+
+	if (is_unknown(db, v))
+		return alias_node_writes(db, n);
+	e = element_of(db, v);
+	return e >= 0 && meet(sets_of(db, n).writes, reach_of(db, e));
+}
+
+bool
+alias_node_writes(AliasDb *db, const Node *n)
+{
+	return sets_of(db, n).writes->n > 0;
+}
+
+static void
+mark_escaped(AliasDb *db, const IntSet *s)
+{
+	for (int i = 0; i < s->n; i++)
+		db->escaped[s->at[i]] = true;
+}
+
+bool
+alias_escapes(AliasDb *db, const Value *v)
+{
+	const Node *ret = db->g->top->ret;
+	int e;
+
+	if (is_unknown(db, v))
+		return true;
+	e = element_of(db, v);
+	if (e < 0)
+		return false;
+	if (!db->escaped) {
+		db->escaped = new(db->arena, bool, db->element.n + db->nvalue + 1);
+		for (int i = 0; i < db->wildcard.n; i++)
+			mark_escaped(db, places_of(db, db->wildcard.at[i]));
+		for (int i = 0; i < ret->nin; i++)
+			if (element_of(db, ret->in[i]) >= 0)
+				mark_escaped(db, reach_of(db, element_of(db, ret->in[i])));
+	}
+	return any_of(db->escaped, places_of(db, e));
+}
+
+/* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
+
+static bool
+has_effect_deep(const Node *n)
+{
+	if (node_has_effect(n))
+		return true;
+	for (int i = 0; i < n->nsub; i++)
+		for NODES(inner, n->sub[i])
+			if (has_effect_deep(inner))
+				return true;
+	return false;
+}
+
+/* Does n, or a node nested in it, use an output of m? */
+static bool
+uses_output(const Node *n, const Node *m)
+{
+	for (int i = 0; i < m->nout; i++)
+		for (int k = 0; k < m->out[i]->uses.n; k++)
+			if (block_owner_in(m->out[i]->uses.at[k].node, n->block) == n)
+				return true;
+	return false;
+}
+
+/* Must the two keep their order? */
+static bool
+depend(AliasDb *db, const Node *a, const Node *b)
+{
+	const NodeSets sa = sets_of(db, a), sb = sets_of(db, b);
+
+	if (uses_output(a, b) || uses_output(b, a))
+		return true;
+	if (meet(sa.writes, sb.writes) || meet(sa.writes, sb.reads) || meet(sa.reads, sb.writes))
+		return true;
+	return has_effect_deep(a) && has_effect_deep(b);
+}
+
+typedef Vec(Node *) NodeVec;
+
+static bool
+any_depends(AliasDb *db, const NodeVec *set, const Node *n)
+{
+	for (int i = 0; i < set->n; i++)
+		if (depend(db, set->at[i], n))
+			return true;
+	return false;
+}
+
+static Node *
+step(Node *n, bool forward)
+{
+	return forward ? n->next : n->prev;
+}
+
+static void
+move_beside(Node *n, Node *at, bool after)
+{
+	if (after)
+		node_move_after(n, at);
+	else
+		node_move_before(n, at);
+}
+
+/*
+ * Moves n to one side of `at`, both in one block.  Nodes between them that depend on n, or that n depends on, form a
+ * set with it that keeps its order.  When n already is on the side it shall be on, n goes alone and the set goes to
+ * the far side of `at`; else all of it comes along.
+ */
+static bool
+try_move(AliasDb *db, Node *n, Node *at, bool after, bool dry)
+{
+	const bool forward = n != at && node_is_before(n, at), split = after ? !forward : forward;
+	NodeVec set = {0};
+	Node *beside = at;
+
+	if (n == at)
+		return true;
+	if (n->block != at->block || n == n->block->ret || n == n->block->param)
+		return false;
+	vec_push(db->arena, &set, n);
+	for (Node *m = step(n, forward); m != at; m = step(m, forward))
+		if (any_depends(db, &set, m))
+			vec_push(db->arena, &set, m);
+	if (split) {
+		for (int i = 1; i < set.n; i++)
+			set.at[i - 1] = set.at[i];
+		set.n--;
+	}
+	if (any_depends(db, &set, at))
+		return false;
+	if (dry)
+		return true;
+	if (split)
+		move_beside(n, at, after);
+	for (int i = 0; i < set.n; i++) {
+		move_beside(set.at[i], beside, split ? !after : after);
+		beside = set.at[i];
+	}
+	return true;
+}
+
+bool
+alias_move_after(AliasDb *db, Node *n, Node *at)
+{
+	return try_move(db, n, at, true, false);
+}
+
+bool
+alias_move_before(AliasDb *db, Node *n, Node *at)
+{
+	return try_move(db, n, at, false, false);
+}
+
+bool
+alias_can_move_after(AliasDb *db, Node *n, Node *at)
+{
+	return try_move(db, n, at, true, true);
+}
+
+bool
+alias_can_move_before(AliasDb *db, Node *n, Node *at)
+{
+	return try_move(db, n, at, false, true);
+}
