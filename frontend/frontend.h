@@ -123,15 +123,26 @@ bool    device_of_text(const char *, int64_t *device);     /* "cpu", "cuda:1": t
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
 
-typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;    /* name null: positional */
-/* Picks the overload of aten::name (or one of `only`), converts arguments at g's insertion point, emits the node.
- * Archives older than `version` get the old schemas (reference 8).  Returns the results as one value (a tuple if several). */
+/* name null: positional; the object of a method call has the name "self", and goes to that argument wherever it is. */
+typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
+/* Picks the overload of aten::name, converts arguments at g's insertion point, emits the node.  `version` is that of the
+ * archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
+ * user's error.  The results as one value: a tuple if several, None if there are none. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
 Value *try_emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version, Buf *why);   /* null: no overload fits */
-/* Arguments of one schema in order, defaults filled, or null with why. */
+/* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
 Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedValue *, int n, bool convert, Buf *why);
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
-Node  *emit_schema_node(Graph *, Op *, Range, Value **args, int n);     /* with output types from the schema, type variables bound */
+Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);     /* with output types from the schema, type variables bound */
+
+/* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
+
+int       builtin_next(const char *op, int row);                  /* the operator's row after that one (-1: first), or -1 */
+Function *builtin_row(Cx *, int row);
+int       upgrader_find(const char *op, const char *overload, int version);     /* row for an older archive, or -1 */
+const Schema *upgrader_schema(Cx *, int row);
+Function *upgrader_function(Cx *, int row);
+Value    *inline_function(Graph *, Function *, Range, Value *const *args);     /* its result; nodes take the call's place */
 
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph --------------------------------------------- */
 

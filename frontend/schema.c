@@ -381,7 +381,16 @@ generic_of_word(Reader *r, Symbol word, const char **alias)
 	}
 }
 
-/* __torch__.P(x : T, ...) after the name */
+/* Does a field's name follow? */
+static bool
+at_field(Reader *r)
+{
+	int n = word_length(r, "");
+
+	return n && (r->p[n] == ':' || (r->p[n] == ' ' && r->p[n + 1] == ':'));
+}
+
+/* (x : T, ...) after the name of a NamedTuple, which is null for the results of operators */
 static const Type *
 read_named_tuple(Reader *r, const char *name)
 {
@@ -441,6 +450,10 @@ read_base(Reader *r)
 	if (accept(r, "(")) {
 		TypeVec v = { 0 };
 
+		if (r->ir && at_field(r)) {
+			t.type = read_named_tuple(r, 0);
+			return t;
+		}
 		read_types(r, &v, ")");
 		t.type = type_tuple(r->cx, v.at, v.n);
 		return t;

@@ -53,8 +53,8 @@ graph_cloned(Map *values, const Value *v)
 	return map_get(values, value_key(key, v));
 }
 
-static void
-note_clone(Map *values, const Value *from, Value *to)
+void
+graph_set_cloned(Map *values, const Value *from, Value *to)
 {
 	char key[KEY_SIZE];
 
@@ -74,7 +74,7 @@ copy_value(Map *values, const Value *from, Value *to)
 {
 	to->type = from->type;
 	to->name = from->name;
-	note_clone(values, from, to);
+	graph_set_cloned(values, from, to);
 }
 
 static void

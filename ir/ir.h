@@ -160,6 +160,7 @@ void    ops_init(Cx *);                                /* builds the index; chea
 Op     *op_first(Cx *, const char *name);              /* "aten::add": first overload in order, or null */
 Op     *op_find(Cx *, const char *name, const char *overload);
 Op     *op_by_id(Cx *, const char *id);
+bool    op_lacks_overloads(Cx *, const char *name);    /* has PyTorch overloads of it that have no row? */
 Schema *op_schema(Cx *, Op *);
 int     op_count(Cx *);
 Op     *op_at(Cx *, int);                              /* in order of the rows */
@@ -249,6 +250,7 @@ struct Function {
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);              /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
 Value *graph_cloned(Map *values, const Value *);
+void   graph_set_cloned(Map *values, const Value *from, Value *to);    /* what stands for `from` in the clone */
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);
 #define graph_inputs(g)  ((g)->top->param->out)

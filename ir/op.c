@@ -201,6 +201,23 @@ op_find(Cx *cx, const char *name, const char *overload)
 	return op;
 }
 
+bool
+op_lacks_overloads(Cx *cx, const char *name)
+{
+	Name *entry = op_first(cx, name) ? map_get(&cx->ops->names, name) : NULL;
+	int have = 0, named = 0;
+
+	if (!entry || !entry->order)
+		return !entry;
+	for (Op *op = entry->first; op; op = op->next)
+		have++;
+	for (const char *s = entry->order; *s; s += *s == ' ') {
+		named++;
+		s += strcspn(s, " ");
+	}
+	return have < named;
+}
+
 Op *
 op_by_id(Cx *cx, const char *id)
 {

@@ -530,7 +530,8 @@ tensor_is_subtype(const TensorInfo *a, const TensorInfo *of)
 static bool
 tuple_is_subtype(Cx *cx, const Type *a, const Type *of)
 {
-	if (a->n != of->n || (of->name && (!a->name || strcmp(a->name, of->name) != 0)))
+	if (a->n != of->n || (of->name && (!a->name || strcmp(a->name, of->name) != 0)) ||
+	    (of->field && !fields_equal(a, of)))
 		return false;
 	for (int i = 0; i < a->n; i++)
 		if (!type_is_subtype(cx, a->of[i], of->of[i]))

@@ -115,6 +115,7 @@ typedef struct Cx {
 	struct Types   *types;         /* ir/type.c */
 	struct Ops     *ops;           /* ir/op.c */
 	struct Units   *units;         /* frontend/script.c */
+	struct Builtins *builtins;     /* frontend/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
 	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
