@@ -23,20 +23,60 @@ bool     archive_has(Archive *, const char *name);                 /* names with
 Record   archive_record(Archive *, const char *name);              /* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
 int      archive_names(Archive *, const char *const **names);      /* sorted */
 const char *archive_path(Archive *);
-uint64_t archive_hash(Archive *);                                  /* of the file */
+uint64_t archive_hash(Archive *);                                  /* of the members' names, sizes and CRCs */
+char    *archive_remap(Archive *);                                 /* a further private map of the file: written weights start anew */
+int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps, or -1 */
 
 /* ---- pickle.c: the pickle machine: data only ----------------------------------------------------- */
 
-typedef struct PickleHost {         /* what the machine asks its caller; each returns a new IValue */
+/* A place in a pickle: errors name the file, the member (both in src->name) and the byte. */
+typedef struct PickleAt { Cx *cx; const Source *src; int64_t byte; } PickleAt;
+RT_NORETURN void pickle_bad(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
+RT_NORETURN void pickle_lacks(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
+
+typedef struct PickleHost {         /* what the machine asks its caller; null: a pickle of this kind has none; values are new references */
 	void *arg;
-	IValue (*object)(Cx *, void *, const char *cls, IValue state, Range);      /* NEWOBJ + BUILD; called after the state is read */
-	IValue (*object_new)(Cx *, void *, const char *cls, Range);                /* NEWOBJ alone: before its state, for memo */
-	IValue (*enumerator)(Cx *, void *, const char *cls, IValue value, Range);
-	IValue (*storage)(Cx *, void *, RtDtype, const char *key, int64_t numel, Range);   /* an RT_STORAGE */
-	const Type *(*tag)(Cx *, void *, const char *text, Range);                 /* restore_type_tag */
-	bool (*known)(Cx *, void *, const char *cls);                              /* may this global be a class? */
+	bool   (*known)(void *, const char *cls);                                    /* may this global be a class? */
+	IValue (*object)(const PickleAt *, void *, const char *cls);                 /* NEWOBJ: an object without its state */
+	void   (*build)(const PickleAt *, void *, IValue object, IValue state);      /* BUILD */
+	IValue (*enumerator)(const PickleAt *, void *, const char *cls, IValue value);
+	IValue (*storage)(const PickleAt *, void *, RtDtype, const char *key, int64_t numel);   /* a 1-d tensor over the whole storage */
+	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: of the tensor table */
+	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* restore_type_tag */
+	struct Fits *fits;                                                           /* its types, see conform.c */
 } PickleHost;
-IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);      /* fails by name on unknown globals */
+/* Fails by name on unknown globals.  The result contains no cycle, is at most CX_DEPTH deep, its objects are all built. */
+IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
+int    pickle_qscheme(IValue);      /* of a global that names a way of quantization, in arguments; else -1 */
+
+/* ---- conform.c: values take the types that are declared for them ------------------------------------ */
+
+typedef struct PtrMap {             /* address -> number; in an arena */
+	const void **key;
+	int64_t     *value;
+	int          n, cap;
+} PtrMap;
+int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 when it was new */
+
+/* What was found of lists, dicts and tuples; each is held, so that its address stays its own. */
+typedef struct Fits { Cx *cx; PtrMap types; Vec(IValue) held; } Fits;
+/* Is v a t?  Lists and dicts without a type (of a pickle without tags) take t's, and so do tuples that t gives names. */
+bool value_fits(Fits *, IValue v, const Type *t);
+void value_settle(Fits *, IValue v);               /* lists and dicts without a type get that of their elements */
+void fits_free(Fits *);
+
+/* ---- storage.c: tensors over mapped storages ---------------------------------------------------------- */
+
+typedef struct Storages Storages;   /* the members data/0, data/1, ... or constants/0, ... of an archive */
+Storages *storages_new(Cx *, RtCx *, Archive *, const char *folder);
+IValue  storage_tensor(const PickleAt *, Storages *, RtDtype, const char *key, int64_t numel);     /* 1-d, all of it */
+/* Results of REDUCE: n arguments, borrowed. */
+IValue  tensor_rebuild(const PickleAt *, RtCx *, const IValue *arg, int n);
+IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, int n);
+IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
+IValue  tensor_lacks_sparse(const PickleAt *, RtCx *, const IValue *arg, int n);
+/* A tensor over part of a storage; fails when it would leave it. */
+RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);
 
 /* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
 
@@ -55,6 +95,13 @@ Module   *archive_load(Cx *, const char *path);
 Function *module_method(Cx *, Module *, const char *name);     /* fails, naming near ones, when there is none */
 IValue    module_fresh(Cx *, Module *);                        /* a new instance: tensors that methods may write are copied, the rest is shared */
 IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
+
+/* packed.c: objects of C++ classes */
+const Type *packed_type(Cx *, const char *name);           /* null: unknown */
+const Type *packed_class(const PickleAt *, const char *name);
+void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
+/* json.c: archives of PyTorch 1.0 to 1.2 */
+Module     *legacy_load(Cx *, Archive *);
 
 /* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
 struct SourceMap;

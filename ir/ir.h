@@ -57,6 +57,7 @@ const Type *type_named_tuple(Cx *, const char *name, const char *const *field, c
 const Type *type_union(Cx *, const Type *const *, int n);    /* flattened, sorted, without what another one covers */
 const Type *type_var(Cx *, const char *name);
 const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
+const Type *type_named_at(Cx *, int i);                /* classes, interfaces and enums in order of their making; null: no more */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
 Function   *type_function_of(const Type *);          /* null: no function type */
@@ -207,7 +208,7 @@ struct Node {
 	Block  *block;             /* that holds it; null: unlinked */
 	Node   *prev, *next;       /* in the block; the ring goes through block->ret */
 	Range   at;
-	Frame  *inlined;           /* callers of inlined code, innermost first, or null */
+	Frame  *inlined;           /* of inlined code, innermost first: the function (what), where it was called (at); or null */
 	int64_t position;          /* order in its block: node_is_before */
 	int     pc;                /* prepared graphs: its instruction in the Code (code.c), -1: none */
 	int     id;                /* unique in the graph */
@@ -360,6 +361,16 @@ bool alias_can_move_after(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
 void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a value made later stands for an older one */
 
+/* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */
+
+/* Of node n, at index n->id.  What dies at the start of a block stands at the block's param node. */
+typedef struct LastUse {
+	bool *input;               /* (nin) is this the last use of the value on every path from here? */
+	Vec(Value *) dead;         /* values nobody needs once the node has run, and no input says so */
+	bool *unused;              /* (nout) no path from here needs this output; of an If: the branches need not make it */
+} LastUse;
+LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ignored: uses that need no value */
+
 /* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
 
 /* Lowers fn->prepared (or graph) and, once each, all functions it calls; results are in fn->code.  Every node gets its
@@ -368,9 +379,12 @@ void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a 
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef Vec(Lacking) LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
+/* Set by frontend: the graph of a function that is called but not compiled yet; the original place of a range. */
+extern Graph *(*function_compiler)(Cx *, Function *);
+extern bool   (*range_original)(Range, Range *original);
 int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
-/* Registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
+/* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
 int     code_live_at(const RtCode *, int pc, int *regs);
-void    code_print(const RtCode *, Buf *);             /* --as code */
+void    code_print(Cx *, const RtCode *, Buf *);            /* --as code */
 
 #endif

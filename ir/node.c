@@ -391,11 +391,7 @@ node_set_int(Node *n, const char *name, int64_t i)
 void
 node_set_str(Node *n, const char *name, const char *s)
 {
-	RtStr *str = rt_str_new(NULL, s, -1);
-
-	if (!str)
-		BUG("no memory for the attribute %s", name);
-	node_set_value(n, name, rt_ref(RT_STR, str));
+	node_set_value(n, name, value_str(n->graph->cx, s, -1));
 }
 
 int64_t

@@ -379,6 +379,14 @@ type_class(Cx *cx, const char *name, bool interface)
 }
 
 const Type *
+type_named_at(Cx *cx, int i)
+{
+	const Map *m = &types(cx)->named;
+
+	return i < m->n ? m->at[i].value : 0;
+}
+
+const Type *
 type_enum(Cx *cx, const char *name, const Type *value)
 {
 	Type *t = map_get(&types(cx)->named, name);

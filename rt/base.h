@@ -129,6 +129,7 @@ RT_NORETURN void fail(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);       
 RT_NORETURN void fail_status(Cx *, int status, Range, const char *fmt, ...) RT_PRINTF(4, 5);
 RT_NORETURN void fail_lacks(Cx *, Range, const char *fmt, ...) RT_PRINTF(3, 4);        /* EXIT_LACKS */
 RT_NORETURN void bug(const char *file, int line, const char *fmt, ...) RT_PRINTF(3, 4);/* EXIT_BUG: our fault */
+RT_NORETURN void fail_again(Cx *);       /* after a cx_try that failed: the same error, to the next one out */
 #define BUG(...) bug(__FILE__, __LINE__, __VA_ARGS__)
 void cx_push(Cx *, Frame *, const char *what, Range at);   /* frame lives on the caller's stack */
 void cx_pop(Cx *);

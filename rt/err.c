@@ -165,6 +165,16 @@ fail_lacks(Cx *cx, Range at, const char *fmt, ...)
 }
 
 void
+fail_again(Cx *cx)
+{
+	if (!cx->catch) {
+		fprintf(stderr, "%s\n", cx->err.text);
+		exit(cx->err.status);
+	}
+	longjmp(*cx->catch, 1);
+}
+
+void
 bug(const char *file, int line, const char *fmt, ...)
 {
 	va_list ap;

@@ -437,6 +437,7 @@ typedef struct RtPlaceName {          /* a line of the model's source */
 	const char *text;             /* the line itself, or null with --no-source */
 	int line, column, width;
 	int original;                 /* index of the place in the original source, 0: none */
+	int caller;                   /* index of the call's place when the function was inlined there, 0: none */
 } RtPlaceName;
 
 struct RtCode {

@@ -43,9 +43,9 @@ enum { ADD, LESS, BOOM, APPEND, NONE_SUCH };
 
 static const RtPlaceName place[] = {
 	{ 0 },
-	{ "code/__torch__.py", "forward", "    return (s).g(x)", 4, 12, 5, 2 },
-	{ "net.py", "forward", "        return self.g(x)", 11, 16, 6, 0 },
-	{ "code/__torch__.py", "g", "    boom = x", 9, 5, 4, 0 },
+	{ "code/__torch__.py", "forward", "    return (s).g(x)", 4, 12, 5, 2, 0 },
+	{ "net.py", "forward", "        return self.g(x)", 11, 16, 6, 0, 0 },
+	{ "code/__torch__.py", "g", "    boom = x", 9, 5, 4, 0, 0 },
 };
 
 #define CODE(name_, nreg_, narg_, nresult_) \

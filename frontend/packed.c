@@ -1,0 +1,166 @@
+/*
+ * Objects of C++ classes: the packed parameters of quantized modules.
+ *
+ * PyTorch keeps them in forms of its kernels' libraries, but pickles the plain weight and geometry.  Here they are
+ * objects with ordinary slots, which the operators of rt/ops/quant.c read in the order of the rows below.
+ */
+#include "frontend.h"
+
+#include <string.h>
+
+enum { CONV_SLOTS = 8 };
+
+static const struct Packed {
+	const char *name;
+	int         spatial;       /* 0: linear; -1: embedding */
+} rows[] = {
+	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0 },
+	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2 },
+	{ "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",    3 },
+	{ "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", -1 },
+};
+
+static const struct Packed *
+row_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static void
+add(Cx *cx, ClassInfo *info, const char *name, const Type *t)
+{
+	class_add_attr(cx, info, (Attribute){ .name = name, .type = t });
+}
+
+const Type *
+packed_type(Cx *cx, const char *name)
+{
+	const struct Packed *p = row_of(name);
+	const Type *t = p ? type_class(cx, name, false) : NULL, *ints = type_list(cx, &rt_type_int);
+	ClassInfo *info = t ? class_info(t) : NULL;
+
+	if (!info || info->defined)
+		return t;
+	info->defined = true;
+	add(cx, info, "weight", &rt_type_tensor);
+	add(cx, info, "bias", type_optional(cx, &rt_type_tensor));
+	if (p->spatial <= 0)
+		return t;
+	add(cx, info, "stride", ints);
+	add(cx, info, "padding", ints);
+	add(cx, info, "dilation", ints);
+	add(cx, info, "output_padding", ints);
+	add(cx, info, "groups", &rt_type_int);
+	add(cx, info, "transpose", &rt_type_bool);
+	return t;
+}
+
+const Type *
+packed_class(const PickleAt *at, const char *name)
+{
+	const Type *t = packed_type(at->cx, name);
+
+	if (!t)
+		pickle_lacks(at, "Kiln lacks objects of the C++ class %s", name);
+	return t;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------------------- */
+
+static IValue
+part(const PickleAt *at, IValue v, int64_t i, const char *what)
+{
+	int64_t n = v.tag == RT_TUPLE ? v.u.tuple->n : v.tag == RT_LIST ? v.u.list->n : -1;
+
+	if (i >= n)
+		pickle_bad(at, "packed parameters lack their %s", what);
+	return v.tag == RT_TUPLE ? v.u.tuple->v[i] : v.u.list->v[i];
+}
+
+static IValue
+tensor_part(const PickleAt *at, IValue v, int64_t i, int ndim, const char *what)
+{
+	IValue t = part(at, v, i, what);
+
+	if (t.tag != RT_TENSOR || (ndim && t.u.t->ndim != ndim))
+		pickle_bad(at, "the %s of packed parameters is no tensor of %d dimensions", what, ndim);
+	return t;
+}
+
+static void
+set_bias(const PickleAt *at, RtObject *o, IValue bias)
+{
+	if (bias.tag != RT_NONE && (bias.tag != RT_TENSOR || bias.u.t->ndim != 1))
+		pickle_bad(at, "the bias of packed parameters is a %s", rt_type_of(bias));
+	rt_assign(&o->slot[1], rt_retain(bias));
+}
+
+static void
+build_linear(const PickleAt *at, RtObject *o, IValue state)
+{
+	rt_assign(&o->slot[0], rt_retain(tensor_part(at, state, 0, 2, "weight")));
+	set_bias(at, o, part(at, state, 1, "bias"));
+}
+
+/* (1, [weight], [], [bit rate]) */
+static void
+build_embedding(const PickleAt *at, RtObject *o, IValue state)
+{
+	rt_assign(&o->slot[0], rt_retain(tensor_part(at, part(at, state, 1, "tensors"), 0, 2, "weight")));
+}
+
+static int64_t
+config_at(const RtTensor *t, int64_t i)
+{
+	return rt_load_i64(t->dtype, rt_data(t) + i * t->strides[0] * rt_dtypes[t->dtype].bytes);
+}
+
+/* The int16 tensor: spatial, stride, padding, dilation, output_padding (each one per dimension), groups, transpose. */
+static void
+set_geometry(const PickleAt *at, RtCx *rt, RtObject *o, const RtTensor *config, int spatial)
+{
+	if (config->ndim != 1 || config->dims[0] != 3 + 4 * spatial || rt_dtypes[config->dtype].category != 'I'
+	    || config_at(config, 0) != spatial)
+		pickle_bad(at, "the geometry of a packed convolution is damaged");
+	for (int k = 0; k < 4; k++) {
+		RtList *l = rt_list_new(rt, &rt_type_int, spatial);
+
+		if (!l)
+			pickle_bad(at, "out of memory");
+		for (int i = 0; i < spatial; i++)
+			rt_list_push(rt, l, rt_int(config_at(config, 1 + k * spatial + i)));
+		rt_assign(&o->slot[2 + k], rt_ref(RT_LIST, l));
+	}
+	rt_assign(&o->slot[6], rt_int(config_at(config, 1 + 4 * spatial)));
+	rt_assign(&o->slot[7], rt_bool(config_at(config, 2 + 4 * spatial) != 0));
+}
+
+/* ("2", [config, weight], [bias]) */
+static void
+build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
+{
+	IValue version = part(at, state, 0, "version"), tensors = part(at, state, 1, "tensors");
+
+	if (version.tag != RT_STR || strcmp(version.u.str->s, "2"))
+		pickle_lacks(at, "Kiln lacks packed convolutions of another version than 2");
+	rt_assign(&o->slot[0], rt_retain(tensor_part(at, tensors, 1, spatial + 2, "weight")));
+	set_bias(at, o, part(at, part(at, state, 2, "optional tensors"), 0, "bias"));
+	set_geometry(at, rt, o, tensor_part(at, tensors, 0, 1, "geometry").u.t, spatial);
+}
+
+void
+packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state)
+{
+	int spatial = row_of(o->cls->name)->spatial;
+
+	value_settle(fits, state);
+	if (spatial == 0)
+		build_linear(at, o, state);
+	else if (spatial < 0)
+		build_embedding(at, o, state);
+	else
+		build_conv(at, rt, o, state, spatial);
+}

@@ -1,0 +1,210 @@
+"""Archives that are damaged, hostile, or something else: each ends with a message of its own, and good ones are read.
+
+usage: archive_test.py DUMP     every archive is made here, by zipfile and a few bytes of pickle.
+"""
+import io, os, struct, subprocess, sys, tempfile, unittest, zipfile
+
+DUMP = sys.argv.pop(1)
+LIMIT = 20
+
+
+def dump(data, name="m.pt"):
+    """What DUMP says of a file: (status, text)."""
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, name)
+        with open(path, "wb") as f:
+            f.write(data)
+        p = subprocess.run([DUMP, path], capture_output=True, timeout=LIMIT)
+        return p.returncode, (p.stdout + p.stderr).decode("utf-8", "replace").replace(d + "/", "")
+
+
+def archive(members, method=zipfile.ZIP_STORED, root="m/"):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as z:
+        for name, data in members.items():
+            z.writestr(zipfile.ZipInfo(root + name, (1980, 1, 1, 0, 0, 0)), data, method)
+    return out.getvalue()
+
+
+# The few instructions of pickle that are needed to say anything.
+def glob(module, name): return b"c%s\n%s\n" % (module.encode(), name.encode())
+def text(s): return b"X" + struct.pack("<I", len(s.encode())) + s.encode()
+def num(n): return b"\x8a\x08" + struct.pack("<q", n)
+def tup(*parts): return b"(" + b"".join(parts) + b"t"
+def lst(*parts): return b"](" + b"".join(parts) + b"e"
+def pickled(body): return b"\x80\x02" + body + b"."
+def storage(key, numel, kind="FloatStorage", where="cpu"):
+    return tup(text("storage"), glob("torch", kind), text(key), text(where), num(numel)) + b"Q"
+def tensor(store, offset, dims, strides, *more):
+    return glob("torch._utils", "_rebuild_tensor_v2") + tup(
+        store, num(offset), tup(*map(num, dims)), tup(*map(num, strides)), b"\x89",
+        glob("collections", "OrderedDict") + b")R", *more) + b"R"
+
+
+def checkpoint(body, data=None, **options):
+    members = {"data.pkl": pickled(body), "version": b"3\n"}
+    members.update({"data/" + k: v for k, v in (data or {}).items()})
+    return archive(members, **options)
+
+
+FLOATS = struct.pack("<6f", 1, 2, 3, 4, 5, 6)
+
+
+class Test(unittest.TestCase):
+    def says(self, data, *parts, status=1):
+        rc, said = dump(data)
+        self.assertEqual(rc, status, said)
+        for part in parts:
+            self.assertIn(part, said)
+
+    def is_read(self, data, want):
+        rc, said = dump(data)
+        self.assertEqual((rc, said.strip()), (0, want))
+
+
+class NotAnArchive(Test):
+    def test_empty(self): self.says(b"", "m.pt: is empty")
+    def test_text(self): self.says(b"hello, world\n" * 20, "m.pt: is not a TorchScript archive")
+    def test_old_checkpoint(self):
+        self.says(b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", "checkpoint of torch.save (before")
+    def test_preview(self): self.says(b"PYTORCH1" + bytes(64), "preview release")
+    def test_flatbuffer(self): self.says(b"\x1c\0\0\0PTMF" + bytes(64), "mobile flatbuffer")
+    def test_safetensors(self): self.says(struct.pack("<Q", 2) + b"{}", "safetensors")
+    def test_gguf(self): self.says(b"GGUF" + bytes(64), "GGUF")
+    def test_lfs(self): self.says(b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer")
+    def test_html(self): self.says(b"<!DOCTYPE html><html></html>", "HTML page")
+    def test_pickle(self): self.says(pickled(b"N"), "is a pickle")
+    def test_truncated(self):
+        whole = checkpoint(b"N", {"0": bytes(500)})
+        for n in (4, 30, 100, len(whole) // 2, len(whole) - 30, len(whole) - 1):
+            self.says(whole[:n], "truncated or damaged")
+    def test_no_folder(self): self.says(archive({"data.pkl": b""}, root=""), "'data.pkl' is not in a folder")
+    def test_no_data(self): self.says(archive({"a.npy": b"x"}), "no data.pkl")
+
+
+class Members(Test):
+    def test_flipped_bit(self):
+        good = bytearray(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS}))
+        good[good.index(FLOATS) + 5] ^= 1
+        self.says(bytes(good), "m.pt: data/0: is damaged: its CRC-32 is")
+    def test_deflated(self):
+        self.is_read(checkpoint(tensor(storage("0", 6), 1, [2], [3]), {"0": FLOATS}, method=zipfile.ZIP_DEFLATED),
+                     "float32[2](3)+1=2")
+    def test_flipped_deflated(self):
+        bad = bytearray(checkpoint(lst(*[text("abc%d" % i) for i in range(50)]), method=zipfile.ZIP_DEFLATED))
+        bad[80] ^= 0x55
+        self.says(bytes(bad), "m.pt: data.pkl: is damaged")
+    def test_bzip2(self): self.says(checkpoint(b"N" * 5, method=zipfile.ZIP_BZIP2), "compression method 12", status=7)
+    def test_missing(self): self.says(checkpoint(tensor(storage("7", 6), 0, [6], [1])), "m.pt: data/7: is missing")
+    def test_claims_too_much(self):
+        bad = bytearray(checkpoint(text("a" * 4000), method=zipfile.ZIP_DEFLATED))
+        at = bad.index(b"PK\1\2")
+        bad[at + 24:at + 28] = struct.pack("<I", 0x7fffffff)
+        self.says(bytes(bad), "m.pt: data.pkl: claims to inflate from")
+    def test_two_of_a_name(self):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as z:
+            z.writestr("m/data.pkl", pickled(b"N"))
+            import warnings
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                z.writestr("m/data.pkl", pickled(b"N"))
+        self.says(out.getvalue(), "data.pkl: two members have this name")
+    def test_big_endian(self):
+        data = {"data.pkl": pickled(tensor(storage("0", 6), 0, [2, 3], [3, 1])), "byteorder": b"big",
+                "data/0": struct.pack(">6f", 7, 2, 3, 4, 5, 6)}
+        self.is_read(archive(data), "float32[2,3](3,1)+0=7")
+
+
+class Pickles(Test):
+    def test_values(self):
+        self.is_read(checkpoint(tup(b"N", b"\x88", b"K\x07", b"J\xff\xff\xff\xff", num(-5), text("é"),
+                                    b"G" + struct.pack(">d", .5), b"}(" + text("a") + b"K\x01u")),
+                     "(None, True, 7, -1, -5, 'é', 0.5., {'a': 1})")
+    def test_lists(self): self.is_read(checkpoint(tup(lst(num(1)), lst(text("q")), lst(num(1), text("q")))),
+                                       "(int[1], str['q'], Any[1, 'q'])")
+    def test_shared(self): self.is_read(checkpoint(b"]q\0(K\x01eh\0\x86"), "(int[1], int[1])")
+    def test_system(self):
+        self.says(checkpoint(glob("os", "system") + tup(text("true")) + b"R"), "m.pt: data.pkl: the pickle wants os.system",
+                  "nothing is ever called by name, at byte 2")
+    def test_eval(self): self.says(checkpoint(glob("builtins", "eval") + tup(text("1")) + b"R"), "wants builtins.eval")
+    def test_class(self): self.says(checkpoint(glob("__torch__", "M") + b")\x81}b"), "wants __torch__.M")
+    def test_global_as_value(self): self.says(checkpoint(glob("torch", "FloatStorage")), "torch.FloatStorage is used as a value")
+    def test_ends(self):
+        whole = pickled(tup(text("abcdef"), num(1), glob("collections", "OrderedDict") + b")R"))
+        for n in range(2, len(whole) - 1):
+            self.says(archive({"data.pkl": whole[:n]}), "m.pt: data.pkl: the pickle ", ", at byte ")
+    def test_unknown(self): self.says(checkpoint(b"\xff"), "unknown pickle instruction 0xff, at byte 2")
+    def test_protocol(self): self.says(archive({"data.pkl": b"\x80\x05N."}), "pickle protocol 5")
+    def test_stack(self): self.says(checkpoint(b"R"), "takes a value that is not there")
+    def test_mark(self): self.says(checkpoint(b"e"), "lacks a mark")
+    def test_below_mark(self): self.says(checkpoint(b"](a"), "takes a value that is not there")
+    def test_memo(self): self.says(checkpoint(b"h\x05"), "memo 5 was never filled")
+    def test_memo_far(self): self.says(checkpoint(b"Nr\xff\xff\xff\x7f"), "memo 2147483647 is past")
+    def test_deep(self): self.says(checkpoint(b"]" * 5000 + b"a" * 4999), "nested too deep")
+    def test_deep_tuples(self): self.says(checkpoint(b"N" + b"\x85" * 100000), "nested too deep")
+    def test_deep_by_memo(self):
+        body = b"]q\0" + b"".join(b"0]r" + struct.pack("<I", i) + b"j" + struct.pack("<I", i - 1) + b"a" for i in range(1, 3000))
+        self.says(checkpoint(body), "nested too deep")
+    def test_cycle(self): self.says(checkpoint(b"]q\0h\0a"), "contains itself")
+    def test_tuple_bomb(self):
+        self.says(checkpoint(b"]" + b"2\x86" * 60), "unfolds to more than its size allows")
+    def test_key(self): self.says(checkpoint(b"}]Ns"), "is no key of a dict")
+    def test_odd(self): self.says(checkpoint(b"}(K\x01u"), "a key without a value")
+    def test_long(self): self.says(checkpoint(b"\x8a\x09" + bytes(8) + b"\x01"), "does not fit into 64 bits")
+    def test_work(self):
+        body = text("k" * 100000) + b"q\x000}q\x01" + (b"h\x00Ns") * 20000
+        self.says(checkpoint(body), "unfolds to more than its size allows")
+    def test_two_values(self): self.says(checkpoint(b"NN"), "leaves 2 values")
+
+
+class Tensors(Test):
+    def test_view(self):
+        self.is_read(checkpoint(tup(tensor(storage("0", 6) + b"q\0", 0, [2, 3], [3, 1]),
+                                    tensor(b"h\0", 4, [2], [1])), {"0": FLOATS}),
+                     "(float32[2,3](3,1)+0=1, float32[2](1)+4=5)")
+    def test_expanded(self): self.is_read(checkpoint(tensor(storage("0", 6), 2, [1 << 40, 2], [0, 1]), {"0": FLOATS}),
+                                          "float32[1099511627776,2](0,1)+2=3")
+    def test_empty(self): self.is_read(checkpoint(tensor(storage("0", 0), 0, [0, 3], [3, 1])), "float32[0,3](3,1)+0")
+    def test_scalar(self): self.is_read(checkpoint(tensor(storage("0", 6), 5, [], []), {"0": FLOATS}), "float32[]()+5=6")
+    def test_conj(self):
+        bits = b"}(" + text("conj") + b"\x88u"
+        self.is_read(checkpoint(tensor(storage("0", 3, "ComplexFloatStorage"), 0, [3], [1], bits), {"0": FLOATS}),
+                     "complex64[3](1)+0=1")
+    def test_short_storage(self):
+        self.says(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS[:20]}),
+                  "data.pkl: data/0 has 20 bytes, but its 6 elements of float32 need 24, at byte ")
+    def test_too_large(self):
+        self.says(checkpoint(tensor(storage("0", 6), 1, [2, 3], [3, 1]), {"0": FLOATS}),
+                  "a tensor of sizes [2, 3], strides [3, 1], offset 1 is larger than its storage of 6 elements")
+    def test_huge(self):
+        for dims, strides, offset in (([1 << 62] * 2, [1, 1], 0), ([1 << 62], [4], 0), ([2, 2], [1 << 62, 1 << 62], 0),
+                                      ([1], [1], (1 << 63) - 1), ([1], [1], -1)):
+            self.says(checkpoint(tensor(storage("0", 6), offset, dims, strides), {"0": FLOATS}), "larger than its storage")
+    def test_negative(self):
+        self.says(checkpoint(tensor(storage("0", 6), 0, [-1], [1]), {"0": FLOATS}), "has sizes [-1]")
+        self.says(checkpoint(tensor(storage("0", 6), 5, [2], [-1]), {"0": FLOATS}), "strides [-1]")
+    def test_numel(self):
+        for numel in (-1, 1 << 62, (1 << 63) - 1):
+            self.says(checkpoint(tensor(storage("0", numel), 0, [6], [1]), {"0": FLOATS}), "data.pkl: ")
+    def test_rank(self):
+        self.says(checkpoint(tensor(storage("0", 6), 0, [1] * 65, [1] * 65), {"0": FLOATS}), "65 dimensions")
+        self.says(checkpoint(tensor(storage("0", 6), 0, [1, 1], [1]), {"0": FLOATS}), "another number of strides")
+    def test_sparse(self):
+        self.says(checkpoint(glob("torch._utils", "_rebuild_sparse_tensor") + b")R"), "Kiln lacks sparse tensors", status=7)
+    def test_lacks(self):
+        self.says(checkpoint(tensor(storage("0", 6, "Float8_e5m2Storage"), 0, [6], [1]), {"0": FLOATS}),
+                  "Kiln lacks tensors over a Float8_e5m2Storage", status=7)
+        self.says(checkpoint(storage("0", 6, where="meta")), "device meta", status=7)
+    def test_quantized(self):
+        q = glob("torch._utils", "_rebuild_qtensor") + tup(
+            storage("0", 4, "QInt8Storage"), num(0), tup(num(4)), tup(num(1)),
+            tup(glob("torch", "per_tensor_affine"), b"G" + struct.pack(">d", .25), num(3)), b"\x89",
+            glob("collections", "OrderedDict") + b")R") + b"R"
+        self.is_read(checkpoint(q, {"0": bytes([5, 6, 7, 8])}), "qint8[4](1)+0=5 scheme 0 scale 0.25 zero 3")
+    def test_storage_key(self):
+        self.says(checkpoint(tensor(storage("../../etc/passwd", 6), 0, [6], [1])), "is missing from the archive")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=0)

@@ -1,0 +1,188 @@
+/* Graphs: use lists, order, cloning, the printed form, lowering to code. */
+#include "../../ir/ir.h"
+
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct Fixture { Arena arena; Cx cx; Graph *g; Value *x; } Fixture;
+
+static int
+setup(void **state)
+{
+	static Fixture f;
+
+	memset(&f, 0, sizeof f);
+	f.cx.arena = &f.arena;
+	f.g = graph_new(&f.cx, "test");
+	f.x = graph_add_input(f.g, &rt_type_int, sym(&f.cx, "x"));
+	*state = &f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	Fixture *f = *state;
+
+	arena_free(&f->arena);
+	return 0;
+}
+
+static Value *
+emit1(Fixture *f, const char *kind, Value *a, Value *b, const Type *t)
+{
+	Value *in[2] = { a, b };
+	Node *n = graph_emit(f->g, kind, (Range){0}, b ? 2 : 1, in, 1);
+
+	n->out[0]->type = t;
+	return n->out[0];
+}
+
+static void
+test_uses(void **state)
+{
+	Fixture *f = *state;
+	Value *a = emit1(f, "test::a", f->x, f->x, &rt_type_int), *b = emit1(f, "test::b", a, NULL, &rt_type_int);
+
+	assert_int_equal(f->x->uses.n, 2);
+	node_insert_input(a->node, 1, b);
+	assert_int_equal(a->node->nin, 3);
+	assert_ptr_equal(a->node->in[1], b);
+	assert_int_equal(b->uses.at[0].index, 1);
+	node_remove_input(a->node, 1);
+	assert_int_equal(b->uses.n, 0);
+	value_replace_uses(f->x, b);
+	assert_int_equal(f->x->uses.n, 0);
+	assert_int_equal(b->uses.n, 2);
+	value_replace_uses(b, f->x);
+	graph_add_output(f->g, a);
+	graph_lint(f->g);
+	node_destroy(b->node);
+	assert_int_equal(a->uses.n, 1);
+	graph_lint(f->g);
+}
+
+/* A gap halves with every insertion at one place: more of them than a gap has bits make the block be numbered anew. */
+static void
+test_order(void **state)
+{
+	Fixture *f = *state;
+	Node *first = emit1(f, "test::a", f->x, NULL, &rt_type_int)->node;
+	Node *last = emit1(f, "test::a", f->x, NULL, &rt_type_int)->node;
+	Node *prev = first;
+
+	for (int i = 0; i < 200; i++) {
+		Node *n = node_new(f->g, sym(&f->cx, "test::a"), (Range){0}, 1);
+
+		node_insert_after(n, i % 3 ? prev : first);
+		prev = n;
+		assert_true(node_is_before(first, n));
+		assert_true(node_is_before(n, last));
+	}
+	for NODES(n, f->g->top)
+		if (n != last)
+			assert_true(node_is_before(n, n->next));
+	graph_lint(f->g);
+}
+
+/* sum = x; for i in range(x): if flag: sum = sum + i */
+static void
+build_loop(Fixture *f)
+{
+	Graph *g = f->g;
+	Value *flag = graph_add_input(g, &rt_type_bool, sym(&f->cx, "flag"));
+	Value *yes = graph_constant(g, rt_bool(true), (Range){0});
+	Node *loop = loop_new(g, (Range){0}, f->x, yes), *cond = if_new(g, (Range){0}, flag, 1);
+	Value *carried;
+
+	graph_insert(g, loop);
+	loop_add_carried(loop, f->x, sym(&f->cx, "sum"));
+	carried = loop_body(loop)->param->out[1];
+	node_append(cond, loop_body(loop));
+	cond->out[0]->type = &rt_type_int;
+	graph_set_insert_end(g, if_then(cond));
+	block_add_output(if_then(cond), emit1(f, "prim::unchecked_cast", carried, NULL, &rt_type_int));
+	block_add_output(if_else(cond), carried);
+	block_add_output(loop_body(loop), yes);
+	block_add_output(loop_body(loop), cond->out[0]);
+	graph_add_output(g, loop->out[0]);
+	graph_set_insert_end(g, g->top);
+	graph_lint(g);
+}
+
+static void
+test_print(void **state)
+{
+	Fixture *f = *state;
+	Buf a = {0}, b = {0};
+	Graph *copy;
+
+	build_loop(f);
+	graph_print(f->g, &a, false);
+	assert_string_equal(a.at,
+			    "graph(%x : int,\n"
+			    "      %flag : bool):\n"
+			    "  %0 : bool = prim::Constant[value=1]()\n"
+			    "  %sum : int = prim::Loop(%x, %0, %x)\n"
+			    "    block0(%1 : int, %sum.1 : int):\n"
+			    "      %2 : int = prim::If(%flag)\n"
+			    "        block0():\n"
+			    "          %3 : int = prim::unchecked_cast(%sum.1)\n"
+			    "          -> (%3)\n"
+			    "        block1():\n"
+			    "          -> (%sum.1)\n"
+			    "      -> (%0, %2)\n"
+			    "  return (%sum)\n");
+	copy = graph_clone(f->g, NULL);
+	graph_lint(copy);
+	graph_print(copy, &b, false);
+	assert_string_equal(a.at, b.at);
+	assert_true(graph_hash(copy) == graph_hash(f->g));
+	buf_free(&a);
+	buf_free(&b);
+}
+
+static void
+test_lower(void **state)
+{
+	Fixture *f = *state;
+	Function fn = { .name = "test", .graph = f->g };
+	Buf out = {0};
+	RtCode *code;
+	int live[7];
+
+	build_loop(f);
+	code = code_lower(&f->cx, &fn, NULL);
+	code_print(&f->cx, code, &out);
+	assert_string_equal(out.at,
+			    "code test: 2 arguments, 1 results, 7 registers\n"
+			    "    0  r2 = constant True\n"
+			    "    1  r3, r4 = move (r2, r0)\n"
+			    "    2  r5 = constant 0\n"
+			    "    3  loop -> 10 (r5, r0, r3)\n"
+			    "    4  branch -> 7 (r1)\n"
+			    "    5  r6 = move (r4!)\n"
+			    "    6  jump -> 8\n"
+			    "    7  r6 = move (r4!)\n"
+			    "    8  r3, r4 = move (r2, r6!)\n"
+			    "    9  r5 = next -> 3 (r5)\n"
+			    "   10  return (r4!)\n");
+	assert_int_equal(code_live_at(code, 3, live), 6);
+	assert_int_equal(code_live_at(code, 10, live), 1);
+	assert_int_equal(live[0], value_register(graph_inputs(f->g)[0]) + 4);
+	buf_free(&out);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_uses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_print, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lower, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
