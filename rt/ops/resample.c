@@ -1,0 +1,358 @@
+/*
+ * Resampling: nearest, linear and cubic interpolation to a given size, and sampling at the points of a grid.
+ *
+ * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
+ * The coordinates are computed in the element's compute type, as ATen does, so that floors fall on the same side.
+ */
+#include "dense.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC } Kind;
+
+typedef struct Rule {                    /* of one dim */
+	Kind   kind;
+	bool   align, wide;              /* align_corners; antialiased */
+	double scale;                    /* scale factor given; 0: by the sizes */
+} Rule;
+
+typedef struct Taps {
+	int64_t  in, out, width;
+	int64_t *at;                     /* (out, width) */
+	void    *weight;                 /* (out, width) of T */
+} Taps;
+
+typedef struct Pass {
+	const Taps *taps;
+	int64_t inner;
+	void *x, *y;
+} Pass;
+
+typedef struct Grid {
+	int      nd;
+	int64_t  channels, points, in[3];
+	int64_t  mode, padding;          /* 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection */
+	bool     align;
+	void    *x, *grid, *y;           /* (n, channels, in...), (n, points, nd), (n, channels, points) */
+} Grid;
+
+/* Keys' kernel. */
+static double
+cubic(double t, double a)
+{
+	t = fabs(t);
+	if (t <= 1)
+		return ((a + 2) * t - (a + 3)) * t * t + 1;
+	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+#define T float
+#define N(name) name##_f32
+#define FLOOR floorf
+#define FABS fabsf
+#define FMOD fmodf
+#define RINT nearbyintf
+#include "resample_loops.h"
+#define T double
+#define N(name) name##_f64
+#define FLOOR floor
+#define FABS fabs
+#define FMOD fmod
+#define RINT nearbyint
+#include "resample_loops.h"
+
+/* Nearest takes its coordinates in float whatever the elements are. */
+static void
+nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
+{
+	float scale = rule->scale > 0 ? (float)(1.0 / rule->scale) : (float)g->in / (float)g->out;
+
+	for (int64_t o = 0; o < g->out; o++) {
+		float s = floorf(rule->kind == NEAREST ? (float)o * scale : ((float)o + 0.5f) * scale);
+		int64_t i = g->in == g->out && rule->scale <= 0 ? o : (int64_t)s;
+
+		g->at[o] = i < g->in - 1 ? i : g->in - 1;
+		if (ct == RT_f32)
+			((float *)g->weight)[o] = 1;
+		else
+			((double *)g->weight)[o] = 1;
+	}
+}
+
+static int
+make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, int64_t in, int64_t out)
+{
+	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
+		rule->scale > 0 ? 1 / rule->scale : (double)in / (double)out;
+	double half = rule->kind == CUBIC ? 2 : 1;
+
+	g->in = in;
+	g->out = out;
+	g->width = rule->kind == CUBIC ? 4 : rule->kind == LINEAR ? 2 : 1;
+	if (rule->wide)
+		g->width = (int64_t)fmin(ceil(scale >= 1 ? half * scale : half) * 2 + 1, (double)in);
+	g->at = rt_scratch(cx, out * g->width * 8 + 8);
+	g->weight = rt_scratch(cx, out * g->width * 8 + 8);
+	if (!g->at || !g->weight)
+		return RT_ERROR;
+	if (rule->kind <= NEAREST_EXACT)
+		nearest_taps(g, rule, ct);
+	else if (ct == RT_f32)
+		(rule->wide ? make_wide_taps_f32 : make_taps_f32)(g, rule);
+	else
+		(rule->wide ? make_wide_taps_f64 : make_taps_f64)(g, rule);
+	return RT_OK;
+}
+
+/* Compute type of the loops; what has no fraction goes through double. */
+static RtDtype
+loop_type(const RtTensor *t)
+{
+	return compute_type(t) == RT_f32 ? RT_f32 : RT_f64;
+}
+
+/* x (planes, in...) -> y (planes, out...): last dim first; or the adjoint, first dim first, y -> x */
+static int
+passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjoint, void *from, void *to)
+{
+	for (int step = 0; step < nd; step++) {
+		int d = adjoint ? step : nd - 1 - step;
+		int64_t inner = 1, outer = planes, n;
+		Pass pass;
+		void *next = to;
+
+		for (int i = 0; i < nd; i++)
+			*(i < d ? &outer : &inner) *= i == d ? 1 : i < d ? taps[i].in : taps[i].out;
+		n = outer * inner * (adjoint ? taps[d].in : taps[d].out);
+		if (step < nd - 1 && !(next = rt_scratch(cx, n * rt_dtypes[ct].bytes + 1)))
+			return RT_ERROR;
+		if (adjoint)
+			memset(next, 0, (size_t)(n * rt_dtypes[ct].bytes));
+		pass = (Pass){ &taps[d], inner, adjoint ? next : from, adjoint ? from : next };
+		rt_parallel(cx, outer, 1 + 8000 / (taps[d].out * taps[d].width * inner + 1), ct == RT_f32 ?
+			(adjoint ? taps_backward_f32 : taps_forward_f32) : (adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
+		from = next;
+	}
+	return RT_OK;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------- */
+
+typedef struct Resize {
+	const char *op;
+	int     nd;
+	Kind    kind;
+	bool    align, wide;
+	int64_t out[3];
+	double  scale[3];
+} Resize;
+
+static int
+check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
+{
+	if (ndim != g->nd + 2)
+		return rt_raise(cx, "It is expected input_size equals to %d, but got size %d", g->nd + 2, ndim);
+	for (int i = 0; i < g->nd; i++)
+		if (dims[2 + i] <= 0 || g->out[i] <= 0)
+			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%lld) and output (%lld) in "
+				"spatial dimension %d", (long long)dims[2 + i], (long long)g->out[i], i);
+	return dims[1] > 0 ? RT_OK : rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with no channels", g->nd + 2);
+}
+
+static int
+set_taps(RtCx *cx, const Resize *g, RtDtype ct, const int64_t *in, Taps *taps)
+{
+	for (int i = 0; i < g->nd; i++) {
+		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
+
+		if (make_taps(cx, &taps[i], &rule, ct, in[i], g->out[i]))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static int
+resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
+{
+	int64_t dims[5], strides[5];
+	bool keep = g->kind != CUBIC;
+	RtDtype ct = loop_type(t);
+	RtTensor *r, *x, *y;
+	Taps taps[3];
+
+	if (check_sizes(cx, g, t->ndim, t->dims))
+		return RT_ERROR;
+	if (!is_floating(t) && (g->kind > NEAREST_EXACT || t->dtype != RT_u8))
+		return rt_raise(cx, "\"%s\" not implemented for '%s'", g->op, rt_dtypes[t->dtype].brief);
+	dims[0] = t->dims[0];
+	dims[1] = t->dims[1];
+	memcpy(dims + 2, g->out, (size_t)g->nd * 8);
+	r = rt_result(cx, 0, t->dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
+	RT_RESULT(cx, r, out[0]);
+	x = dense_in(cx, t, ct);
+	y = dense_out(cx, r, ct);
+	if (!x || !y || set_taps(cx, g, ct, t->dims + 2, taps) ||
+	    passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
+		return RT_ERROR;
+	return dense_done(cx, r, y);
+}
+
+/* The scale factors of the plain overloads: one optional number per dim. */
+static void
+read_scales(Resize *g, const IValue *in)
+{
+	for (int i = 0; i < g->nd; i++)
+		g->scale[i] = rt_is_none(in[i]) ? 0 : rt_number(in[i]);
+}
+
+/* self, output_size, (align_corners), scales... */
+static int
+plain(RtCx *cx, Resize g, const IValue *in, IValue *out)
+{
+	bool has_align = g.kind >= LINEAR;
+
+	if (dense_sizes(cx, in[1], g.op, "output_size", g.nd, g.out))
+		return RT_ERROR;
+	g.align = has_align && in[2].u.i;
+	read_scales(&g, in + 2 + has_align);
+	return resize(cx, &g, rt_tensor(in[0]), out);
+}
+
+/* input, output_size or None, (align_corners), scale_factors or None */
+static int
+by_list(RtCx *cx, Resize g, const IValue *in, IValue *out)
+{
+	bool has_align = g.kind >= LINEAR;
+	IValue scales = in[2 + has_align];
+	RtTensor *t = rt_tensor(in[0]);
+
+	g.align = has_align && in[2].u.i;
+	if (rt_is_none(in[1]) == rt_is_none(scales))
+		return rt_raise(cx, "Must specify exactly one of output_size and scale_factors");
+	if (t->ndim != g.nd + 2)
+		return check_sizes(cx, &g, t->ndim, t->dims);
+	if (!rt_is_none(in[1])) {
+		if (dense_sizes(cx, in[1], g.op, "output_size", g.nd, g.out))
+			return RT_ERROR;
+	} else if (scales.u.list->n != g.nd)
+		return rt_raise(cx, "%s: scale_factors should have %d values", g.op, g.nd);
+	for (int i = 0; i < g.nd && rt_is_none(in[1]); i++) {
+		double size;
+
+		g.scale[i] = rt_number(scales.u.list->v[i]);
+		size = (double)t->dims[2 + i] * g.scale[i];
+		if (!(size < 1e15 && size > -1e15))
+			return rt_raise(cx, "%s: output size overflows", g.op);
+		g.out[i] = (int64_t)size;
+	}
+	return resize(cx, &g, t, out);
+}
+
+/* grad_output, output_size, input_size, (align_corners), scales... */
+static int
+backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
+{
+	bool has_align = g.kind >= LINEAR;
+	RtTensor *grad = rt_tensor(in[0]), *r, *x, *y;
+	int64_t dims[5];
+	RtDtype ct = loop_type(grad);
+	Taps taps[3];
+
+	if (dense_sizes(cx, in[1], g.op, "output_size", g.nd, g.out) || dense_sizes(cx, in[2], g.op, "input_size", g.nd + 2, dims))
+		return RT_ERROR;
+	g.align = has_align && in[3].u.i;
+	read_scales(&g, in + 3 + has_align);
+	if (check_sizes(cx, &g, g.nd + 2, dims))
+		return RT_ERROR;
+	for (int i = 0; i < g.nd + 2; i++)
+		if (grad->ndim != g.nd + 2 || grad->dims[i] != (i < 2 ? dims[i] : g.out[i - 2]))
+			return rt_raise(cx, "%s: Expected grad_output to have the same shape as output", g.op);
+	r = rt_result(cx, 0, grad->dtype, g.nd + 2, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	y = dense_in(cx, grad, ct);
+	x = dense_out(cx, r, ct);
+	if (!x || !y || set_taps(cx, &g, ct, dims + 2, taps) ||
+	    passes(cx, ct, g.nd, dims[0] * dims[1], taps, true, rt_data(y), rt_data(x)))
+		return RT_ERROR;
+	return dense_done(cx, r, x);
+}
+
+/* Three kernels of one kind of interpolation: the plain overload, the one by lists, the gradient. */
+#define RESIZE(name, dims, what, aa) \
+	int rt_##name(RtCx *cx, const IValue *in, IValue *out) { return plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
+	int rt_##name##_vec(RtCx *cx, const IValue *in, IValue *out) { return by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
+	int rt_##name##_backward(RtCx *cx, const IValue *in, IValue *out) { return backward(cx, (Resize){ .op = #name "_backward", .nd = dims, .kind = what, .wide = aa }, in, out); }
+
+RESIZE(upsample_nearest1d, 1, NEAREST, false)
+RESIZE(upsample_nearest2d, 2, NEAREST, false)
+RESIZE(upsample_nearest3d, 3, NEAREST, false)
+RESIZE(_upsample_nearest_exact1d, 1, NEAREST_EXACT, false)
+RESIZE(_upsample_nearest_exact2d, 2, NEAREST_EXACT, false)
+RESIZE(_upsample_nearest_exact3d, 3, NEAREST_EXACT, false)
+RESIZE(upsample_linear1d, 1, LINEAR, false)
+RESIZE(upsample_bilinear2d, 2, LINEAR, false)
+RESIZE(upsample_trilinear3d, 3, LINEAR, false)
+RESIZE(upsample_bicubic2d, 2, CUBIC, false)
+RESIZE(_upsample_bilinear2d_aa, 2, LINEAR, true)
+RESIZE(_upsample_bicubic2d_aa, 2, CUBIC, true)
+
+/* ---- grid_sampler ------------------------------------------------------------------------------------------ */
+
+static int
+grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *points = rt_tensor(in[1]), *r, *x, *p, *y;
+	Grid g = { .nd = nd, .mode = in[2].u.i, .padding = in[3].u.i, .align = in[4].u.i != 0, .points = 1 };
+	RtDtype ct = loop_type(t);
+	int64_t dims[5];
+	DenseText a, b;
+
+	if (t->ndim != nd + 2 || points->ndim != nd + 2 || t->dims[0] != points->dims[0] || points->dims[nd + 1] != nd)
+		return rt_raise(cx, "grid_sampler(): expected grid to have size %d in last dimension and the batch size of input, but got"
+			" input with sizes %s and grid with sizes %s", nd, dense_text(t, &a), dense_text(points, &b));
+	if (t->dtype != points->dtype)
+		return rt_raise(cx, "grid_sampler(): expected input and grid to have same dtype, but input has %s and grid has %s",
+			rt_dtypes[t->dtype].torch, rt_dtypes[points->dtype].torch);
+	if (!is_floating(t))
+		return rt_raise(cx, "\"grid_sampler_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (nd == 3 && g.mode == 2)
+		return rt_raise(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
+	for (int i = 0; i < nd; i++)
+		if (t->dims[2 + i] <= 0)
+			return rt_raise(cx, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes %s with"
+				" dimension %d being empty", dense_text(t, &a), 2 + i);
+	dims[0] = t->dims[0];
+	dims[1] = g.channels = t->dims[1];
+	for (int i = 0; i < 3; i++)
+		g.in[i] = i < 3 - nd ? 1 : t->dims[2 + i - (3 - nd)];
+	for (int i = 0; i < nd; i++)
+		g.points *= dims[2 + i] = points->dims[1 + i];
+	r = rt_result(cx, 0, t->dtype, nd + 2, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	x = dense_in(cx, t, ct);
+	p = dense_in(cx, points, ct);
+	y = dense_out(cx, r, ct);
+	if (!x || !p || !y)
+		return RT_ERROR;
+	g.x = rt_data(x);
+	g.grid = rt_data(p);
+	g.y = rt_data(y);
+	rt_parallel(cx, dims[0] * g.points, 1 + 4000 / (g.channels + 1), ct == RT_f32 ? sample_grid_f32 : sample_grid_f64, &g);
+	return dense_done(cx, r, y);
+}
+
+int rt_grid_sampler_2d(RtCx *cx, const IValue *in, IValue *out) { return grid_sampler(cx, 2, in, out); }
+int rt_grid_sampler_3d(RtCx *cx, const IValue *in, IValue *out) { return grid_sampler(cx, 3, in, out); }
+
+int
+rt_grid_sampler(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	DenseText a;
+
+	if (t->ndim != 4 && t->ndim != 5)
+		return rt_raise(cx, "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with"
+			" sizes %s", dense_text(t, &a));
+	return grid_sampler(cx, t->ndim - 2, in, out);
+}
