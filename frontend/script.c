@@ -29,8 +29,6 @@ struct Unit {
 	Vec(InterfaceCall) calls;
 };
 
-enum { VERSION_NOW = 10 };
-
 Unit *
 unit_new(Cx *cx, Archive *archive, int version)
 {
@@ -149,7 +147,7 @@ names_contain(const Tree *list, const char *name)
 
 /* Quantized modules of old archives say Tensor where a packed object stands. */
 static const Type *
-packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
+old_packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
 {
 	static const struct { const char *part, *packed; } old[] = {
 		{"modules.linear.LinearPackedParams", "Linear"}, {"modules.linear.Linear", "Linear"},
@@ -177,7 +175,7 @@ add_attribute(Declare *d, const char *name, const Tree *note, const Tree *value)
 	Cx *cx = d->u->cx;
 	Attribute a = {.name = name};
 
-	a.type = packed_type(d->u, d->name, name, type_of_annotation(cx, d->u, note));
+	a.type = old_packed_type(d->u, d->name, name, type_of_annotation(cx, d->u, note));
 	if (value) {
 		a.is_constant = true;
 		a.constant = constant_of_tree(cx, d->u, value, a.type);
@@ -403,12 +401,8 @@ unit_type(Cx *cx, Unit *u, const char *qualified)
 
 	if (t)
 		return t;
-	if (unit_is_builtin_class(qualified)) {
-		t = type_class(cx, qualified, false);
-		class_info(t)->defined = true;
-		map_put(&u->types, arena_strdup(cx->arena, qualified), (void *)t);
-		return t;
-	}
+	if (unit_is_builtin_class(qualified))
+		return packed_type(cx, qualified);
 	if (!strchr(qualified, '.')) {
 		if (!u->prefix)
 			return 0;
@@ -552,7 +546,7 @@ compile(Cx *cx, Function *f)
 	Emit e = {.cx = cx, .unit = f->unit, .fn = f};
 	unsigned ways;
 
-	e.version = f->unit ? f->unit->version : VERSION_NOW;
+	e.version = f->unit ? f->unit->version : 0;
 	e.g = f->graph = graph_new(cx, f->name);
 	e.result = declared_result(cx, f->schema);
 	e.declared = e.result != 0;
