@@ -1,0 +1,243 @@
+/*
+ * The generic program: the interpreter's Code as constant data.
+ *
+ * Each Code becomes five or so arrays and one RtCode; beside every instruction stands what it does, above the first
+ * of a line the model's own text.  Kernels are named, so the linker brings in those and no others.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+static const char *const opcode_names[RT_NOPCODE] = {
+	[RT_DO_KERNEL] = "KERNEL", [RT_DO_CALL] = "CALL", [RT_DO_CALL_METHOD] = "CALL_METHOD",
+	[RT_DO_CALL_VALUE] = "CALL_VALUE", [RT_DO_CONSTANT] = "CONSTANT", [RT_DO_MOVE] = "MOVE",
+	[RT_DO_JUMP] = "JUMP", [RT_DO_BRANCH] = "BRANCH", [RT_DO_LOOP] = "LOOP", [RT_DO_NEXT] = "NEXT",
+	[RT_DO_RETURN] = "RETURN", [RT_DO_TUPLE] = "TUPLE", [RT_DO_UNPACK] = "UNPACK", [RT_DO_INDEX] = "INDEX",
+	[RT_DO_TUPLE_SLICE] = "TUPLE_SLICE", [RT_DO_NEW_LIST] = "NEW_LIST", [RT_DO_LIST_UNPACK] = "LIST_UNPACK",
+	[RT_DO_NEW_DICT] = "NEW_DICT", [RT_DO_GET_ATTR] = "GET_ATTR", [RT_DO_SET_ATTR] = "SET_ATTR",
+	[RT_DO_NEW_OBJECT] = "NEW_OBJECT", [RT_DO_ISINSTANCE] = "ISINSTANCE", [RT_DO_FORK] = "FORK",
+	[RT_DO_WAIT] = "WAIT", [RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER",
+	[RT_DO_EXIT] = "EXIT", [RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
+};
+
+/* The C name of the kernel behind a row's name: rt_<id>. */
+static const char *
+kernel_symbol(Emit *e, const RtCode *c, int i)
+{
+	const char *name = c->kernel_name[i], *dot = strchr(name, '.');
+	char *plain = arena_strndup(e->cx->arena, name, dot ? dot - name : (int64_t)strlen(name));
+	Op *op = op_find(e->cx, plain, dot ? dot + 1 : "");
+	const char *symbol;
+
+	if (!op)
+		BUG("no row for the kernel %s", name);
+	symbol = arena_printf(e->cx->arena, "rt_%s", op->id);
+	if (!map_get(&e->kernel_names, symbol)) {
+		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
+		out_line(&e->types, "RtKernel %s;", symbol);
+	}
+	return symbol;
+}
+
+static void
+put_operands(Buf *b, const RtCode *c, uint32_t first, int n)
+{
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%sr%u", i ? ", " : "", RT_REG(c->operand[first + (uint32_t)i]));
+}
+
+/* "r4 = aten::mm(r1, r2)" */
+static void
+describe(Buf *b, const RtCode *c, const RtInsn *insn)
+{
+	if (insn->nout) {
+		put_operands(b, c, insn->out, insn->nout);
+		buf_puts(b, " = ");
+	}
+	if (insn->op == RT_DO_KERNEL)
+		out_comment(b, c->kernel_name[insn->arg], 200);
+	else if (insn->op == RT_DO_CALL || insn->op == RT_DO_FORK)
+		out_comment(b, c->callee[insn->arg]->name, 200);
+	else
+		buf_puts(b, opcode_names[insn->op]);
+	buf_puts(b, "(");
+	put_operands(b, c, insn->in, insn->nin);
+	buf_puts(b, ")");
+	if (insn->op == RT_DO_JUMP || insn->op == RT_DO_BRANCH || insn->op == RT_DO_LOOP || insn->op == RT_DO_NEXT)
+		buf_printf(b, " -> %u", insn->arg);
+}
+
+static void
+put_insns(Emit *e, const char *name, const RtCode *c)
+{
+	uint32_t line = 0;
+
+	out_line(&e->code, "static const RtInsn %s_insn[] = {", name);
+	for (int pc = 0; pc < c->ninsn; pc++) {
+		const RtInsn *i = &c->insn[pc];
+		Buf b = { 0 };
+
+		if (e->source && i->line && i->line != line && c->place[i->line].text) {
+			buf_puts(&b, "\t/* ");
+			out_comment(&b, c->place[i->line].text, 160);
+			out_line(&e->code, "%s */", b.at);
+			b.n = 0;
+			line = i->line;
+		}
+		describe(&b, c, i);
+		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, 0, %u, %u, %u, %u },\t/* %s */", pc,
+			 opcode_names[i->op], i->nin, i->nout, i->in, i->out, i->arg, i->line, b.at);
+		buf_free(&b);
+	}
+	out_line(&e->code, "};");
+}
+
+static int
+noperand(const RtCode *c)
+{
+	uint32_t n = 0;
+
+	for (int pc = 0; pc < c->ninsn; pc++) {
+		const RtInsn *i = &c->insn[pc];
+
+		if (i->nin && i->in + i->nin > n)
+			n = i->in + i->nin;
+		if (i->nout && i->out + i->nout > n)
+			n = i->out + i->nout;
+	}
+	return (int)n;
+}
+
+static void
+put_operand_table(Emit *e, const char *name, const RtCode *c)
+{
+	const int n = noperand(c);
+	Buf b = { 0 };
+
+	for (int i = 0; i < n; i++)
+		buf_printf(&b, "%s%s%u,", i % 16 ? " " : "\n\t", c->operand[i] & RT_LAST ? "LAST|" : "", RT_REG(c->operand[i]));
+	out_line(&e->code, "static const uint32_t %s_operand[] = {%s 0\n};", name, b.at ? b.at : "");
+	buf_free(&b);
+}
+
+static void
+put_text_or_null(Buf *b, const char *text)
+{
+	if (text)
+		out_string(b, text, (int64_t)strlen(text));
+	else
+		buf_puts(b, "0");
+}
+
+static void
+put_places(Emit *e, const char *name, const RtCode *c)
+{
+	out_line(&e->code, "static const RtPlaceName %s_place[] = {", name);
+	for (int i = 0; i < c->nplace_name; i++) {
+		const RtPlaceName *p = &c->place[i];
+		Buf b = { 0 };
+
+		put_text_or_null(&b, p->file);
+		buf_puts(&b, ", ");
+		put_text_or_null(&b, p->function);
+		buf_puts(&b, ", ");
+		put_text_or_null(&b, e->source ? p->text : NULL);
+		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, p->original);
+		buf_free(&b);
+	}
+	out_line(&e->code, "\t{ 0 }\n};");
+}
+
+/* One array of C expressions, or nothing when it is empty. */
+static void
+put_table(Emit *e, const char *type, const char *name, const char *what, const char *const *item, int n)
+{
+	if (!n)
+		return;
+	out_line(&e->code, "%s %s_%s[] = {", type, name, what);
+	for (int i = 0; i < n; i++)
+		out_line(&e->code, "\t%s,", item[i]);
+	out_line(&e->code, "};");
+}
+
+/* The tables of one Code; their entries must be there before. */
+static void
+put_tables(Emit *e, const char *name, const RtCode *c)
+{
+	Arena *a = e->cx->arena;
+	const char **kernel = new(a, const char *, c->nkernel + 1), **kernel_name = new(a, const char *, c->nkernel + 1);
+	const char **type = new(a, const char *, c->ntype + 1), **callee = new(a, const char *, c->ncallee + 1);
+	const char **string = new(a, const char *, c->nstring + 1);
+
+	for (int i = 0; i < c->nkernel; i++) {
+		kernel[i] = kernel_symbol(e, c, i);
+		kernel_name[i] = arena_printf(a, "\"%s\"", c->kernel_name[i]);
+	}
+	for (int i = 0; i < c->ntype; i++)
+		type[i] = emit_type(e, type_unshaped(e->cx, c->type[i]));
+	for (int i = 0; i < c->ncallee; i++)
+		callee[i] = emit_code(e, c->callee[i]);
+	for (int i = 0; i < c->nstring; i++) {
+		Buf b = { 0 };
+
+		put_text_or_null(&b, c->string[i]);
+		string[i] = arena_strdup(a, b.at);
+		buf_free(&b);
+	}
+	put_table(e, "static RtKernel *const", name, "kernel", kernel, c->nkernel);
+	put_table(e, "static const char *const", name, "kernel_name", kernel_name, c->nkernel);
+	put_table(e, "static const RtType *const", name, "type", type, c->ntype);
+	put_table(e, "static const RtCode *const", name, "callee", callee, c->ncallee);
+	put_table(e, "static const char *const", name, "string", string, c->nstring);
+}
+
+static void
+put_code(Emit *e, const char *name, const RtCode *c, int first_value)
+{
+	Buf b = { 0 };
+
+	out_line(&e->code, "\n/* %s */", name);
+	put_tables(e, name, c);
+	put_insns(e, name, c);
+	put_operand_table(e, name, c);
+	put_places(e, name, c);
+	out_string(&b, c->name, (int64_t)strlen(c->name));
+	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place,",
+		 name, b.at, name, name, name);
+	if (c->nkernel)
+		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name,", name, name);
+	if (c->nconstant)
+		out_line(&e->code, "\t.constant = kiln_values + %d,", first_value);
+	if (c->ntype)
+		out_line(&e->code, "\t.type = %s_type,", name);
+	if (c->ncallee)
+		out_line(&e->code, "\t.callee = %s_callee,", name);
+	if (c->nstring)
+		out_line(&e->code, "\t.string = %s_string,", name);
+	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg, c->nresult);
+	out_line(&e->code, "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
+		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, c->nplace_name);
+	if (c->plan)
+		out_line(&e->code, "\t.plan = (void *)%s,", (const char *)c->plan);
+	out_line(&e->code, "};");
+	buf_free(&b);
+}
+
+/* A compile-time Code whose plan is set names the C function that enters its specializations. */
+const char *
+emit_code(Emit *e, const RtCode *c)
+{
+	const char *key = arena_printf(e->cx->arena, "%p", (const void *)c), *name = map_get(&e->code_names, key);
+	int first;
+
+	if (name)
+		return arena_printf(e->cx->arena, "&%s", name);
+	name = out_name(e->cx->arena, arena_printf(e->cx->arena, "code_%d_", e->code_names.n), c->name);
+	map_put(&e->code_names, key, (void *)(uintptr_t)name);
+	out_line(&e->types, "static RtCode %s;", name);
+	first = e->nvalue;
+	for (int i = 0; i < c->nconstant; i++)
+		emit_value(e, c->constant[i]);
+	put_code(e, name, c, first);
+	return arena_printf(e->cx->arena, "&%s", name);
+}

@@ -1,0 +1,307 @@
+/*
+ * The constant data of an emitted program: types, classes, and values as rows of RtConst.
+ *
+ * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that is
+ * met again becomes a RT_AGAIN row: what the model shares, the program shares.  Tensors are rows over spans of the
+ * weights; a storage goes there once, as far as tensors use it.
+ */
+#include "codegen.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *
+identity(Emit *e, const void *p)
+{
+	return arena_printf(e->cx->arena, "%p", p);
+}
+
+static void
+put_text(Buf *b, const char *text)
+{
+	if (text)
+		out_string(b, text, (int64_t)strlen(text));
+	else
+		buf_puts(b, "0");
+}
+
+/* The C name of one of rt's own types, or null. */
+static const char *
+basic_type(const RtType *t)
+{
+	static const char *const names[TYPE_NKIND] = {
+		[TYPE_ANY] = "any", [TYPE_NONE] = "none", [TYPE_TENSOR] = "tensor", [TYPE_INT] = "int",
+		[TYPE_FLOAT] = "float", [TYPE_BOOL] = "bool", [TYPE_COMPLEX] = "complex", [TYPE_NUMBER] = "number",
+		[TYPE_STR] = "str", [TYPE_DEVICE] = "device", [TYPE_GENERATOR] = "generator",
+		[TYPE_STORAGE] = "storage", [TYPE_STREAM] = "stream", [TYPE_ANY_LIST] = "any_list",
+		[TYPE_ANY_TUPLE] = "any_tuple", [TYPE_ANY_CLASS] = "any_class", [TYPE_ANY_ENUM] = "any_enum",
+	};
+	return names[t->kind];
+}
+
+/* static const RtType *const NAME_of[] = { ... };  and the same for the field names. */
+static void
+put_parts(Emit *e, Buf *b, const char *name, const RtType *t)
+{
+	if (t->n) {
+		const char **of = new(e->cx->arena, const char *, t->n);
+
+		for (int i = 0; i < t->n; i++)
+			of[i] = emit_type(e, t->of[i]);
+		buf_printf(b, "static const RtType *const %s_of[] = {", name);
+		for (int i = 0; i < t->n; i++)
+			buf_printf(b, " %s,", of[i]);
+		buf_puts(b, " };\n");
+	}
+	if (t->field) {
+		buf_printf(b, "static const char *const %s_field[] = {", name);
+		for (int i = 0; i < t->n; i++) {
+			buf_puts(b, " ");
+			put_text(b, t->field[i]);
+			buf_puts(b, ",");
+		}
+		buf_puts(b, " };\n");
+	}
+}
+
+const char *
+emit_type(Emit *e, const RtType *t)
+{
+	const char *key, *name, *known, *cls = "0";
+	Buf b = { 0 };
+
+	if (!t)
+		return "0";
+	if (basic_type(t))
+		return arena_printf(e->cx->arena, "&rt_type_%s", basic_type(t));
+	key = identity(e, t);
+	if ((known = map_get(&e->type_names, key)))
+		return arena_printf(e->cx->arena, "&%s", known);
+	name = arena_printf(e->cx->arena, "type_%d", e->type_names.n);
+	map_put(&e->type_names, key, (void *)(uintptr_t)name);
+	out_line(&e->types, "static const RtType %s;", name);
+	put_parts(e, &b, name, t);
+	if (t->cls)
+		cls = emit_class(e, t->cls);
+	buf_printf(&b, "static const RtType %s = { %d, %d, ", name, (int)t->kind, t->n);
+	buf_printf(&b, t->n ? "%s_of, " : "0, ", name);
+	put_text(&b, t->name);
+	buf_printf(&b, t->field ? ", %s_field, " : ", 0, ", name);
+	buf_printf(&b, "%s, 0 };", cls);
+	out_line(&e->data, "%s", b.at);
+	buf_free(&b);
+	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+static void
+put_texts(Buf *b, const char *name, const char *what, const char *const *text, int n)
+{
+	buf_printf(b, "static const char *%s_%s[] = {", name, what);
+	for (int i = 0; i < n; i++) {
+		buf_puts(b, " ");
+		put_text(b, text[i]);
+		buf_puts(b, ",");
+	}
+	buf_puts(b, " };\n");
+}
+
+const char *
+emit_class(Emit *e, const RtClass *c)
+{
+	const char *key = identity(e, c), *known = map_get(&e->class_names, key), *name, *type;
+	const char **codes;
+	Buf b = { 0 };
+
+	if (known)
+		return arena_printf(e->cx->arena, "&%s", known);
+	name = arena_printf(e->cx->arena, "class_%d", e->class_names.n);
+	map_put(&e->class_names, key, (void *)(uintptr_t)name);
+	out_line(&e->types, "static RtClass %s;", name);
+	type = emit_type(e, c->type);
+	if (c->nslot) {
+		put_texts(&b, name, "slot", c->slot, c->nslot);
+		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
+		for (int i = 0; i < c->nslot; i++)
+			buf_printf(&b, " %s,", emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
+		buf_puts(&b, " };\n");
+	}
+	if (c->nmethod) {
+		codes = new(e->cx->arena, const char *, c->nmethod);
+		for (int i = 0; i < c->nmethod; i++)
+			codes[i] = c->code[i] ? emit_code(e, c->code[i]) : "0";
+		put_texts(&b, name, "method", c->method, c->nmethod);
+		buf_printf(&b, "static const RtCode *%s_code[] = {", name);
+		for (int i = 0; i < c->nmethod; i++)
+			buf_printf(&b, " %s,", codes[i]);
+		buf_puts(&b, " };\n");
+	}
+	buf_printf(&b, "static RtClass %s = { ", name);
+	put_text(&b, c->name);
+	buf_printf(&b, ", %d, ", c->nslot);
+	buf_printf(&b, c->nslot ? "%s_slot, %s_slot_type, " : "0, 0, ", name, name);
+	buf_printf(&b, "%d, ", c->nmethod);
+	buf_printf(&b, c->nmethod ? "%s_method, %s_code, " : "0, 0, ", name, name);
+	buf_printf(&b, "%s, 0 };", type);
+	out_line(&e->tail, "%s", b.at);
+	buf_free(&b);
+	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+static void
+put_double(Buf *b, double f)
+{
+	if (isnan(f))
+		buf_puts(b, "KILN_NAN");
+	else if (isinf(f))
+		buf_puts(b, f < 0 ? "-KILN_INF" : "KILN_INF");
+	else
+		buf_printf(b, "%a", f);
+}
+
+/* One row; p is a C expression. */
+static void
+put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, double f, double g, const char *p)
+{
+	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, ", tag, dtype, rank, flags, (long long)n);
+	if (i == INT64_MIN)
+		buf_puts(&e->rows, "(-0x7fffffffffffffffLL - 1), ");
+	else
+		buf_printf(&e->rows, "%lldLL, ", (long long)i);
+	put_double(&e->rows, f);
+	buf_puts(&e->rows, ", ");
+	put_double(&e->rows, g);
+	buf_printf(&e->rows, ", %s },\n", p);
+	e->nrow++;
+}
+
+static void put_value(Emit *, IValue);
+
+static const char *
+put_geometry(Emit *e, const RtTensor *t)
+{
+	const char *name;
+	Buf b = { 0 };
+
+	if (!t->ndim)
+		return "0";
+	name = arena_printf(e->cx->arena, "geometry_%d", e->ngeometry++);
+	buf_printf(&b, "static const int64_t %s[] = {", name);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->dims[i]);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->strides[i]);
+	out_line(&e->data, "%s };", b.at);
+	buf_free(&b);
+	return name;
+}
+
+static void
+put_tensor(Emit *e, const RtTensor *t)
+{
+	const int span = weights_add(&e->weights, t->storage->data, t->storage->bytes);
+	const RtQuant *q = t->quant;
+
+	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, 0, 0, put_geometry(e, t));
+	if (!q)
+		return;
+	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, q->scale, 0, "0");
+	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {
+		put_value(e, rt_of(q->scales));
+		put_value(e, rt_of(q->zeros));
+	}
+}
+
+static void
+put_values(Emit *e, const IValue *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		put_value(e, v[i]);
+}
+
+static void
+put_dict(Emit *e, const RtDict *d)
+{
+	const Type *t = type_dict(e->cx, type_canonical(e->cx, d->key), type_canonical(e->cx, d->value));
+
+	put_row(e, "RT_DICT", 0, 0, 0, 2 * d->n, 0, 0, 0, emit_type(e, t));
+	for (int64_t i = 0; i < d->used; i++)
+		if (!d->at[i].dead) {
+			put_value(e, d->at[i].key);
+			put_value(e, d->at[i].value);
+		}
+}
+
+static void
+put_string(Emit *e, const RtStr *s)
+{
+	Buf b = { 0 };
+
+	out_string(&b, s->s, s->n);
+	put_row(e, "RT_STR", 0, 0, 0, s->n, 0, 0, 0, b.at);
+	buf_free(&b);
+}
+
+static void
+put_list(Emit *e, const RtList *l)
+{
+	const Type *t = type_list(e->cx, type_canonical(e->cx, l->elem ? l->elem : &rt_type_any));
+
+	put_row(e, "RT_LIST", 0, 0, 0, l->n, 0, 0, 0, emit_type(e, t));
+	put_values(e, l->v, l->n);
+}
+
+static void
+put_enum(Emit *e, const RtEnum *en)
+{
+	put_row(e, "RT_ENUM", 0, 0, 0, 2, 0, 0, 0, emit_type(e, en->type));
+	put_string(e, en->name);
+	put_value(e, en->value);
+}
+
+/* The rows of a value, parts included. */
+static void
+put_value(Emit *e, IValue v)
+{
+	if (rt_counted(v)) {
+		const char *key = identity(e, v.u.p);
+		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
+
+		if (row) {
+			put_row(e, "RT_AGAIN", 0, 0, 0, 0, row - 1, 0, 0, "0");
+			return;
+		}
+		map_put(&e->row_of, key, (void *)(intptr_t)(e->nrow + 1));
+	}
+	switch (v.tag) {
+	case RT_NONE:    put_row(e, "RT_NONE", 0, 0, 0, 0, 0, 0, 0, "0"); break;
+	case RT_INT:     put_row(e, "RT_INT", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
+	case RT_BOOL:    put_row(e, "RT_BOOL", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
+	case RT_DEVICE:  put_row(e, "RT_DEVICE", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
+	case RT_DOUBLE:  put_row(e, "RT_DOUBLE", 0, 0, 0, 0, 0, v.u.f, 0, "0"); break;
+	case RT_COMPLEX: put_row(e, "RT_COMPLEX", 0, 0, 0, 0, 0, v.u.c->re, v.u.c->im, "0"); break;
+	case RT_STR:     put_string(e, v.u.str); break;
+	case RT_TENSOR:  put_tensor(e, v.u.t); break;
+	case RT_LIST:    put_list(e, v.u.list); break;
+	case RT_DICT:    put_dict(e, v.u.dict); break;
+	case RT_ENUM:    put_enum(e, v.u.en); break;
+	case RT_TUPLE:
+		put_row(e, "RT_TUPLE", 0, 0, 0, v.u.tuple->n, 0, 0, 0, emit_type(e, v.u.tuple->type));
+		put_values(e, v.u.tuple->v, v.u.tuple->n);
+		break;
+	case RT_OBJECT:
+		put_row(e, "RT_OBJECT", 0, 0, 0, v.u.obj->cls->nslot, 0, 0, 0, emit_type(e, v.u.obj->cls->type));
+		put_values(e, v.u.obj->slot, v.u.obj->cls->nslot);
+		break;
+	default:
+		fail_lacks(e->cx, (Range){ 0 }, "a constant of this kind in a program: %s", rt_type_of(v));
+	}
+}
+
+int
+emit_value(Emit *e, IValue v)
+{
+	put_value(e, v);
+	return e->nvalue++;
+}

@@ -1,0 +1,83 @@
+/* codegen/codegen.h - graphs in, programs out
+ *
+ *   emit_program    prepared functions and their specializations -> C text and the weights' bytes
+ *   build_program   C text and weights -> executable, by a C compiler or libtcc
+ *   cmd_*           the commands of kiln; main.c has the table
+ */
+#ifndef CODEGEN_H
+#define CODEGEN_H
+
+#include "../opt/opt.h"
+
+/* ---- out.c: text ------------------------------------------------------------------------------ */
+
+typedef struct Out {
+	Buf text;
+	int indent;
+} Out;
+
+void out_line(Out *, const char *fmt, ...) RT_PRINTF(2, 3);
+void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line with " {" and indents */
+void out_close(Out *, const char *after);
+void out_comment(Buf *, const char *text, int64_t n);
+void out_string(Buf *, const char *text, int64_t n);
+const char *out_name(Arena *, const char *prefix, const char *text);
+
+/* ---- weights.c: the bytes of constants, and the object file that holds them -------------------------- */
+
+typedef struct Weights {
+	Cx   *cx;
+	Buf   bytes;             /* spans start at multiples of 64 */
+	Vec(RtSpan) spans;
+	Map   known;             /* content hash -> span + 1 */
+} Weights;
+
+int weights_add(Weights *, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
+/* An ELF64 relocatable object with the bytes page-aligned in .rodata under the name kiln_weights. */
+bool weights_write_object(const Weights *, const char *path, int machine, char **why);
+enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
+
+/* ---- cgen_data.c, cgen_code.c, cgen.c: the emitted C ---------------------------------------------------- */
+
+typedef struct Emit {            /* one program */
+	Cx      *cx;
+	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
+	Weights  weights;
+	Map      type_names;     /* a type's text -> its C name */
+	Map      class_names, code_names, kernel_names;
+	Vec(const RtCode *) codes;
+	Buf      rows;           /* rows of RtConst */
+	int      nrow, nvalue, ngeometry;
+	Map      row_of;         /* identity of a counted value -> its row + 1 */
+	bool     source;         /* print the model's own lines */
+} Emit;
+
+typedef struct EmitMethod {
+	const char *name;
+	Function   *fn;
+	bool        takes_self;
+} EmitMethod;
+
+const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
+const char *emit_class(Emit *, const RtClass *);
+int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
+const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
+
+typedef struct ProgramText {
+	char *c;                 /* the whole of the program's C, for cc */
+	int64_t n;
+	Weights *weights;
+} ProgramText;
+
+typedef struct BuildOptions {
+	const char *out, *emit, *target, *cpu, *cc;
+	int  opt, threads, max_specializations;
+	bool weights_in_file, source, verbose, time;
+	uint64_t seed;
+	bool seeded;
+} BuildOptions;
+
+void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
+
+#endif
