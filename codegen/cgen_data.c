@@ -105,19 +105,43 @@ put_texts(Buf *b, const char *name, const char *what, const char *const *text, i
 	buf_puts(b, " };\n");
 }
 
+/* Only names it: emit_classes defines it when all values and codes have been written. */
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
-	const char *key = identity(e, c), *known = map_get(&e->class_names, key), *name, *type;
-	const char **codes;
+	const char *key = identity(e, c), *name = map_get(&e->class_names, key);
+
+	if (!name) {
+		name = arena_printf(e->cx->arena, "class_%d", e->class_names.n);
+		map_put(&e->class_names, key, (void *)(uintptr_t)name);
+		out_line(&e->types, "static RtClass %s;", name);
+		vec_push(e->cx->arena, &e->classes, c);
+	}
+	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+static void
+put_methods(Emit *e, const char *name, const RtClass *c)
+{
+	const char **codes = new(e->cx->arena, const char *, c->nmethod);
 	Buf b = { 0 };
 
-	if (known)
-		return arena_printf(e->cx->arena, "&%s", known);
-	name = arena_printf(e->cx->arena, "class_%d", e->class_names.n);
-	map_put(&e->class_names, key, (void *)(uintptr_t)name);
-	out_line(&e->types, "static RtClass %s;", name);
-	type = emit_type(e, c->type);
+	for (int i = 0; i < c->nmethod; i++)
+		codes[i] = c->code[i] ? emit_code(e, c->code[i]) : "0";
+	put_texts(&b, name, "method", c->method, c->nmethod);
+	buf_printf(&b, "static const RtCode *%s_code[] = {", name);
+	for (int i = 0; i < c->nmethod; i++)
+		buf_printf(&b, " %s,", codes[i]);
+	out_line(&e->tail, "%s };", b.at);
+	buf_free(&b);
+}
+
+static void
+put_class(Emit *e, const char *name, const RtClass *c)
+{
+	const char *type = emit_type(e, c->type);
+	Buf b = { 0 };
+
 	if (c->nslot) {
 		put_texts(&b, name, "slot", c->slot, c->nslot);
 		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
@@ -125,26 +149,23 @@ emit_class(Emit *e, const RtClass *c)
 			buf_printf(&b, " %s,", emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
 		buf_puts(&b, " };\n");
 	}
-	if (c->nmethod) {
-		codes = new(e->cx->arena, const char *, c->nmethod);
-		for (int i = 0; i < c->nmethod; i++)
-			codes[i] = c->code[i] ? emit_code(e, c->code[i]) : "0";
-		put_texts(&b, name, "method", c->method, c->nmethod);
-		buf_printf(&b, "static const RtCode *%s_code[] = {", name);
-		for (int i = 0; i < c->nmethod; i++)
-			buf_printf(&b, " %s,", codes[i]);
-		buf_puts(&b, " };\n");
-	}
+	if (c->nmethod)
+		put_methods(e, name, c);
 	buf_printf(&b, "static RtClass %s = { ", name);
 	put_text(&b, c->name);
 	buf_printf(&b, ", %d, ", c->nslot);
 	buf_printf(&b, c->nslot ? "%s_slot, %s_slot_type, " : "0, 0, ", name, name);
 	buf_printf(&b, "%d, ", c->nmethod);
 	buf_printf(&b, c->nmethod ? "%s_method, %s_code, " : "0, 0, ", name, name);
-	buf_printf(&b, "%s, 0 };", type);
-	out_line(&e->tail, "%s", b.at);
+	out_line(&e->tail, "%s%s, 0 };", b.at, type);
 	buf_free(&b);
-	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+void
+emit_classes(Emit *e)
+{
+	for (int i = 0; i < e->classes.n; i++)
+		put_class(e, map_get(&e->class_names, identity(e, e->classes.at[i])), e->classes.at[i]);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */

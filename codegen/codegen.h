@@ -45,11 +45,14 @@ typedef struct Emit {            /* one program */
 	Weights  weights;
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
-	Vec(const RtCode *) codes;
+	Vec(const RtClass *) classes;   /* named, to be defined */
 	Buf      rows;           /* rows of RtConst */
 	int      nrow, nvalue, ngeometry;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	bool     source;         /* print the model's own lines */
+	Buf      provenance;     /* lines of key: value */
+	Buf      specializations;/* rows of RtSpecialization */
+	int      nspecialization;
 } Emit;
 
 typedef struct EmitMethod {
@@ -60,6 +63,7 @@ typedef struct EmitMethod {
 
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
 const char *emit_class(Emit *, const RtClass *);
+void        emit_classes(Emit *);                      /* defines those that were named; last of all */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 
@@ -78,6 +82,16 @@ typedef struct BuildOptions {
 } BuildOptions;
 
 void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+/* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
+
+/* Writes rt's headers into a folder; the prebuilt library for the host; all sources of rt for another target. */
+void carry_headers(Cx *, const char *dir);
+void carry_library(Cx *, const char *path);
+void carry_sources(Cx *, const char *dir);
+uint64_t carry_hash(void);
+
+/* ---- build.c ------------------------------------------------------------------------------------------------ */
+
 void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 
 #endif

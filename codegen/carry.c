@@ -1,0 +1,97 @@
+/*
+ * The runtime that Kiln carries inside itself: its sources as a tar archive (POSIX ustar), and the library built from
+ * them for this machine.  Both are linked into kiln by `ld -r -b binary`; see build.ninja.
+ */
+#include "codegen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
+extern const char _binary_librt_a_start[], _binary_librt_a_end[];
+
+static void
+write_file(Cx *cx, const char *path, const char *data, int64_t n)
+{
+	FILE *f = fopen(path, "wb");
+	const bool ok = f && (n == 0 || fwrite(data, (size_t)n, 1, f) == 1);
+
+	if (!ok || fclose(f))
+		fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
+}
+
+/* Makes the folders on the way to path, below dir. */
+static void
+make_parents(const char *path, size_t from)
+{
+	char *copy = strdup(path);
+
+	for (char *p = copy + from + 1; copy && (p = strchr(p, '/')); p++) {
+		*p = 0;
+		mkdir(copy, 0777);
+		*p = '/';
+	}
+	free(copy);
+}
+
+/* Calls each(cx, arg, name, data, n) for the regular files of the tar archive. */
+static void
+each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t), void *arg)
+{
+	const char *p = _binary_rt_tar_start;
+
+	while (p + 512 <= _binary_rt_tar_end && p[0]) {
+		const int64_t n = strtoll(p + 124, NULL, 8);
+		char name[101];
+
+		memcpy(name, p, 100);
+		name[100] = 0;
+		if (n < 0 || n > _binary_rt_tar_end - p - 512)
+			BUG("the carried sources are damaged at %s", name);
+		if (p[156] == '0' || p[156] == 0)
+			each(cx, arg, name, p + 512, n);
+		p += 512 + (n + 511) / 512 * 512;
+	}
+}
+
+static void
+put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
+{
+	if (!strcmp(name, "rt/rt.h") || !strcmp(name, "rt/dtype.def"))
+		write_file(cx, arena_printf(cx->arena, "%s/%s", (const char *)arg, name + 3), data, n);
+}
+
+static void
+put_source(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
+{
+	const char *path = arena_printf(cx->arena, "%s/%s", (const char *)arg, name);
+
+	make_parents(path, strlen(arg));
+	write_file(cx, path, data, n);
+}
+
+void
+carry_headers(Cx *cx, const char *dir)
+{
+	each_file(cx, put_header, (void *)(uintptr_t)dir);
+}
+
+void
+carry_sources(Cx *cx, const char *dir)
+{
+	each_file(cx, put_source, (void *)(uintptr_t)dir);
+}
+
+void
+carry_library(Cx *cx, const char *path)
+{
+	write_file(cx, path, _binary_librt_a_start, _binary_librt_a_end - _binary_librt_a_start);
+}
+
+uint64_t
+carry_hash(void)
+{
+	return hash_bytes(_binary_rt_tar_start, _binary_rt_tar_end - _binary_rt_tar_start);
+}

@@ -1,0 +1,153 @@
+/*
+ * A program as C text.
+ *
+ * The parts are written in any order and put together in the order of Emit: declarations of types, data, the generic
+ * codes, kernels and specializations, and at the end the tables that rt_main starts from.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+static const char head[] =
+	"#include \"rt.h\"\n"
+	"\n"
+	"#define KILN_INF (1e300 * 1e300)\n"
+	"#define KILN_NAN (KILN_INF - KILN_INF)\n"
+	"#define LAST RT_LAST\n"
+	"\n"
+	"extern const char kiln_weights[];\n"
+	"extern IValue kiln_values[];\n";
+
+static void
+put_param(Emit *e, const char *name, const Arg *a)
+{
+	Buf b = { 0 };
+
+	out_string(&b, a->name, (int64_t)strlen(a->name));
+	out_line(&e->tail, "\t{ %s, %s, 0, { 0 } },\t/* %s */", b.at, emit_type(e, type_unshaped(e->cx, a->type)), name);
+	buf_free(&b);
+}
+
+/* The parameters of a method, and the constants that are their defaults. */
+static void
+put_params(Emit *e, int index, const EmitMethod *m)
+{
+	const Schema *s = m->fn->schema;
+	Buf deflt = { 0 };
+
+	out_line(&e->tail, "static RtParam param_%d[] = {", index);
+	for (int i = m->takes_self; i < s->nargs; i++) {
+		put_param(e, m->name, &s->args[i]);
+		buf_printf(&deflt, "%d, ", s->args[i].has_default ? emit_value(e, s->args[i].deflt) : -1);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+	out_line(&e->tail, "static const int deflt_%d[] = { %s0 };", index, deflt.at ? deflt.at : "");
+	buf_free(&deflt);
+}
+
+static const Type *
+result_type(Emit *e, const Schema *s)
+{
+	const Type **of;
+
+	if (s->nrets == 1)
+		return s->rets[0].type;
+	of = new(e->cx->arena, const Type *, s->nrets + 1);
+	for (int i = 0; i < s->nrets; i++)
+		of[i] = s->rets[i].type;
+	return type_tuple(e->cx, of, s->nrets);
+}
+
+static void
+put_methods(Emit *e, const EmitMethod *m, int n)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < n; i++)
+		put_params(e, i, &m[i]);
+	for (int i = 0; i < n; i++) {
+		const Schema *s = m[i].fn->schema;
+
+		buf_puts(&b, "\t{ ");
+		out_string(&b, m[i].name, (int64_t)strlen(m[i].name));
+		buf_printf(&b, ", %s, param_%d, deflt_%d, %d, %s, %d },\n", emit_code(e, m[i].fn->code), i, i,
+			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
+			   m[i].takes_self);
+	}
+	emit_classes(e);
+	out_line(&e->tail, "static const RtMethod methods[] = {\n%s};", b.at);
+	buf_free(&b);
+}
+
+static void
+put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
+{
+	Buf b = { 0 };
+	const char *slash = strrchr(m->path, '/');
+
+	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
+	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
+	out_line(&e->tail, "static const RtSpan storages[] = {");
+	for (int i = 0; i < e->weights.spans.n; i++)
+		out_line(&e->tail, "\t{ %lld, %lld },", (long long)e->weights.spans.at[i].offset,
+			 (long long)e->weights.spans.at[i].bytes);
+	out_line(&e->tail, "\t{ 0, 0 }\n};");
+	out_line(&e->tail, "static const RtSpecialization specializations[] = {\n%s\t{ 0 }\n};",
+		 e->specializations.at ? e->specializations.at : "");
+	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
+	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);
+	b.n = 0;
+	out_string(&b, e->provenance.at, e->provenance.n);
+	out_line(&e->tail, "\t.provenance = %s,", b.at);
+	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values,");
+	out_line(&e->tail, "\t.specialization = specializations, .weights = kiln_weights, .weights_bytes = %lldLL,",
+		 (long long)e->weights.bytes.n);
+	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
+		 nmethod, e->nrow, e->nvalue - instance, e->weights.spans.n, e->nspecialization);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d,\n};", instance,
+		 (unsigned long long)o->seed, o->seeded);
+	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
+	buf_free(&b);
+}
+
+static void
+join(Buf *text, const Out *part, const char *title)
+{
+	if (!part->text.n)
+		return;
+	buf_printf(text, "\n/* ---- %s ---- */\n\n", title);
+	buf_add(text, part->text.at, part->text.n);
+}
+
+void
+emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
+{
+	Emit *e = new(cx->arena, Emit, 1);
+	bool instance = false;
+	Buf b = { 0 };
+
+	e->cx = cx;
+	e->weights.cx = cx;
+	e->source = o->source;
+	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
+	for (int i = 0; i < n; i++)
+		instance |= methods[i].takes_self;
+	put_methods(e, methods, n);
+	if (instance)
+		emit_value(e, m->self);
+	emit_classes(e);
+	put_program(e, m, n, o, instance);
+
+	buf_puts(&b, "/* ");
+	out_comment(&b, m->path, 200);
+	buf_printf(&b, ", compiled by Kiln. */\n%s", head);
+	join(&b, &e->types, "declared");
+	join(&b, &e->data, "types and geometry");
+	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
+	join(&b, &e->kernels, "kernels");
+	join(&b, &e->plans, "specializations");
+	join(&b, &e->tail, "what the program starts from");
+	text->c = b.at;
+	text->n = b.n;
+	text->weights = &e->weights;
+}
