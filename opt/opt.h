@@ -1,7 +1,63 @@
-/* opt/opt.h - graph in, better graph out */
+/* opt/opt.h - graph in, better graph out
+ *
+ *   prepare      inline, freeze, fold: what is profiled and what the generic code runs
+ *   profile_*    what values are on the user's inputs
+ *   specialize   prepared graph + signature -> a graph in which every size is a number
+ */
 #ifndef OPT_H
 #define OPT_H
 
 #include "../frontend/frontend.h"
+
+/* ---- profile.c -------------------------------------------------------------------------------------- */
+
+typedef struct ValueProfile {      /* what was seen of one value of the prepared graph, at its uses */
+	int64_t     count;         /* times; 0: never reached */
+	int64_t     none;          /* of them None */
+	const Type *type;          /* of tensors: merged */
+	RtTag       tag;           /* of the last one */
+	bool        mixed;         /* different kinds */
+	bool        int_same;      /* int or bool, always i */
+	int64_t     i, ntrue;
+} ValueProfile;
+
+typedef struct Profile {
+	Cx       *cx;
+	Function *fn, *instrumented;
+	Graph    *graph;           /* the prepared one */
+	int       nvalue, nrun;
+	ValueProfile *value;       /* (nvalue), by id */
+} Profile;
+
+Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
+int      profile_run(Profile *, RtCx *, const IValue *args);        /* status of the run; what was seen is kept */
+
+/* ---- signature.c: what a call's arguments must be for a specialization ------------------------------------ */
+
+typedef struct Pattern Pattern;
+struct Pattern {
+	enum { PATTERN_ANY, PATTERN_VALUE, PATTERN_TENSOR, PATTERN_LIST, PATTERN_TUPLE, PATTERN_DICT } form;
+	IValue      value;         /* VALUE: int, bool, str, None: equal to this.  DICT: list of keys */
+	const Type *type;          /* TENSOR: complete but for symbols */
+	int         n;
+	Pattern    *part;
+};
+Pattern *pattern_of(Cx *, const IValue *args, int n, const Type *const *types);     /* n patterns */
+bool     pattern_equal(const Pattern *, const Pattern *);
+const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first);
+
+/* ---- specialize.c ------------------------------------------------------------------------------------------- */
+
+typedef struct Specialization {
+	Function *fn;
+	Graph    *graph;
+	Pattern  *pattern;         /* of the arguments, self not counted */
+	bool      dynamic;
+	int64_t   count;           /* runs with this signature */
+} Specialization;
+
+/* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
+ * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
+Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first);
 
 #endif

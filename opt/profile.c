@@ -1,0 +1,151 @@
+/*
+ * Profiling: what values are, on the user's own inputs.
+ *
+ * A clone of the prepared graph gets a prim::profile node in front of every use of a value whose dynamic type says more
+ * than the static one; the interpreter reports there, and what it saw is merged by the rules of reference 9.3: what is
+ * equal stays, what differs becomes unknown.  Every run has a fresh instance.  A run that raises keeps what was seen.
+ */
+#include "opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+worth_profiling(const Value *v)
+{
+	switch (v->type->kind) {
+	case TYPE_TENSOR: case TYPE_OPTIONAL: case TYPE_ANY: case TYPE_INT: case TYPE_BOOL: case TYPE_NUMBER:
+	case TYPE_UNION: case TYPE_VAR:
+		return !node_is(v->node, "prim::Constant");
+	default:
+		return false;
+	}
+}
+
+static void
+profile_uses(Graph *g, Block *b, Map *original)
+{
+	for NODES(n, b)
+		for (int i = 0; i < n->nsub; i++)
+			profile_uses(g, n->sub[i], original);
+	for (Node *n = b->ret->next, *next; ; n = next) {
+		next = n->next;
+		for (int i = 0; i < n->nin; i++) {
+			const Value *from = map_get(original, arena_printf(g->arena, "%d", n->in[i]->id));
+			Node *p;
+
+			if (!from || !worth_profiling(from))
+				continue;
+			p = node_new(g, sym(g->cx, "prim::profile"), n->at, 1);
+			node_set_int(p, "index", from->id);
+			node_add_input(p, n->in[i]);
+			p->out[0]->type = n->in[i]->type;
+			node_insert_before(p, n);
+			node_set_input(n, i, p->out[0]);
+		}
+		if (n == b->ret)
+			return;
+	}
+}
+
+/* The values of `from` by the id of their clone. */
+static void
+invert(Graph *g, Block *b, Map *values, Map *original)
+{
+	Node *const ends[] = { b->param, b->ret };
+
+	for (int e = 0; e < 2; e++)
+		for (int i = 0; i < ends[e]->nout; i++) {
+			Value *c = graph_cloned(values, ends[e]->out[i]);
+
+			if (c)
+				map_put(original, arena_printf(g->arena, "%d", c->id), ends[e]->out[i]);
+		}
+	for NODES(n, b) {
+		for (int i = 0; i < n->nout; i++) {
+			Value *c = graph_cloned(values, n->out[i]);
+
+			if (c)
+				map_put(original, arena_printf(g->arena, "%d", c->id), n->out[i]);
+		}
+		for (int i = 0; i < n->nsub; i++)
+			invert(g, n->sub[i], values, original);
+	}
+}
+
+Profile *
+profile_new(Cx *cx, Function *fn)
+{
+	Profile *p = new(cx->arena, Profile, 1);
+	Map values = { .arena = cx->arena }, original = { .arena = cx->arena };
+	Graph *clone = graph_clone(fn->prepared, &values);
+
+	p->cx = cx;
+	p->fn = fn;
+	p->graph = fn->prepared;
+	p->nvalue = fn->prepared->nvalue;
+	p->value = new(cx->arena, ValueProfile, p->nvalue);
+	invert(clone, fn->prepared->top, &values, &original);
+	profile_uses(clone, clone->top, &original);
+	p->instrumented = new(cx->arena, Function, 1);
+	*p->instrumented = *fn;
+	p->instrumented->graph = p->instrumented->prepared = clone;
+	p->instrumented->code = NULL;
+	code_lower(cx, p->instrumented, NULL);
+	return p;
+}
+
+static void
+merge_int(ValueProfile *p, int64_t i)
+{
+	if (p->count == 0 || (p->int_same && p->i == i))
+		p->int_same = true;
+	else
+		p->int_same = false;
+	p->i = i;
+	p->ntrue += i != 0;
+}
+
+/* Called by the interpreter at prim::profile. */
+static void
+probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
+{
+	Profile *p = rt->probe_arg;
+	ValueProfile *at;
+
+	if (code->insn[pc].op != RT_DO_PROFILE || index < 0 || index >= p->nvalue || code != p->instrumented->code)
+		return;
+	at = &p->value[index];
+	if (v.tag == RT_NONE) {
+		at->none++;
+	} else if (v.tag == RT_INT || v.tag == RT_BOOL) {
+		merge_int(at, v.u.i);
+	} else if (v.tag == RT_TENSOR && !at->mixed) {
+		const Type *t = type_of_tensor(p->cx, v.u.t);
+
+		at->type = at->type ? tensor_info_merge(p->cx, at->type, t) : t;
+	}
+	at->mixed |= at->count && at->tag != v.tag;
+	at->tag = (RtTag)v.tag;
+	at->count++;
+}
+
+int
+profile_run(Profile *p, RtCx *rt, const IValue *args)
+{
+	const RtCode *code = p->instrumented->code;
+	IValue *results = calloc((size_t)code->nresult + 1, sizeof *results);
+	int status;
+
+	if (!results)
+		return rt_raise(rt, "out of memory");
+	rt->probe = probe;
+	rt->probe_arg = p;
+	status = rt_run(rt, code, args, results);
+	rt->probe = NULL;
+	for (int i = 0; i < code->nresult && !status; i++)
+		rt_release(results[i]);
+	free(results);
+	p->nrun++;
+	return status;
+}
