@@ -1,0 +1,942 @@
+/*
+ * Specialization: the prepared graph, evaluated as far as a signature lets it, and what is left to do.
+ *
+ * An online partial evaluator.  It walks the prepared graph in the order of its Code, with a value of the new graph for
+ * every value of the old one, and beside it what is known: an IValue whose tensors have sizes and strides, and no data
+ * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no tensor
+ * becomes a constant; an If with a known condition becomes its branch; a short counted loop is unrolled; operators with a
+ * body become their body.  Everything else is written to the new graph with the types that follow.
+ *
+ * Where nothing follows (a list's element, an attribute, sizes that depend on data) the profile's type becomes a
+ * prim::BailOut right after the node.  There the evaluator still follows the Code step by step, so the resume point is the
+ * next pc, and the registers that are live there hold the values that it has at hand.  Attributes: pc, regs.
+ *
+ *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
+ *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
+ *
+ * What is known of tensors tells aliasing, too: two that share a storage here share it when the program runs.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+enum {
+	UNROLL_TRIPS = 64,       /* reference 9.10: longer loops stay loops */
+	UNROLL_NODES = 4096,     /* most nodes that unrolling one loop may write */
+	FOLD_ELEMENTS = 1 << 16, /* tensors larger than this are not folded */
+};
+
+typedef struct Known {           /* of a value of the new graph */
+	IValue v;
+	bool   is;
+	bool   mutable;          /* a list that something writes to: known as long as writes are followed in order */
+} Known;
+
+typedef struct Shadow {          /* a known list, and the values that are its elements */
+	RtList *list;
+	Vec(Value *) items;
+} Shadow;
+
+typedef struct Scope Scope;
+struct Scope {                   /* one graph that is being walked: the function's, or an operator's body */
+	Graph   *from;
+	Value  **value;          /* by id in `from`: the value of the new graph */
+	AliasDb *alias;
+	bool     top;            /* the function's own: has resume points */
+};
+
+typedef struct Spec {
+	Cx   *cx;
+	Function *fn;
+	const Profile *profile;
+	Graph *to;
+	RtCx  rt;
+	Vec(Known) known;        /* by id in `to` */
+	Vec(Shadow) shadows;
+	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	int    nguard;
+} Spec;
+
+static void eval_block(Spec *, Scope *, Block *);
+
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
+
+static Known *
+known_at(Spec *s, const Value *v)
+{
+	while (s->known.n <= v->id)
+		vec_push(s->cx->arena, &s->known, (Known){ 0 });
+	return &s->known.at[v->id];
+}
+
+static bool
+is_known(Spec *s, const Value *v)
+{
+	return known_at(s, v)->is;
+}
+
+/* Takes v. */
+static void
+set_known(Spec *s, Value *value, IValue v)
+{
+	Known *k = known_at(s, value);
+
+	k->v = v;
+	k->is = true;
+	if (v.tag == RT_TENSOR)
+		value->type = type_of_tensor(s->cx, v.u.t);
+}
+
+static bool
+has_meta(IValue v)
+{
+	switch (v.tag) {
+	case RT_TENSOR:
+		return v.u.t->storage->kind == RT_META;
+	case RT_LIST:
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (has_meta(v.u.list->v[i]))
+				return true;
+		return false;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			if (has_meta(v.u.tuple->v[i]))
+				return true;
+		return false;
+	case RT_DICT: case RT_OBJECT: case RT_FUTURE: case RT_FUNCTION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool
+small(IValue v)
+{
+	return v.tag != RT_TENSOR || rt_numel(v.u.t) <= FOLD_ELEMENTS;
+}
+
+/* A tensor of this complete type without data, in a storage of its own. */
+static IValue
+meta_of_type(Spec *s, const Type *t)
+{
+	const TensorInfo *i = t->tensor;
+	RtTensor *r;
+
+	s->rt.meta = true;
+	r = rt_tensor_strided(&s->rt, (RtDtype)i->dtype, i->rank, i->dims, i->strides);
+	s->rt.meta = false;
+	return r ? rt_of(r) : rt_none();
+}
+
+static bool
+type_is_complete(const Type *t)
+{
+	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
+
+	if (!i || i->dtype < 0 || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
+		return false;
+	for (int k = 0; k < i->rank; k++)
+		if (i->dims[k] < 0 || i->strides[k] < 0)
+			return false;
+	return true;
+}
+
+static Shadow *
+shadow_of(Spec *s, IValue v)
+{
+	for (int i = 0; i < s->shadows.n && v.tag == RT_LIST; i++)
+		if (s->shadows.at[i].list == v.u.list)
+			return &s->shadows.at[i];
+	return NULL;
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------------- */
+
+static Value *
+value_in(Scope *c, const Value *v)
+{
+	Value *to = c->value[v->id];
+
+	if (!to)
+		BUG("specialize: a value of %s is used before it is made", c->from->name);
+	return to;
+}
+
+static void
+bind(Spec *s, Scope *c, const Value *from, Value *to)
+{
+	int reg;
+
+	c->value[from->id] = to;
+	if (c->top && (reg = value_register(from)) >= 0)
+		s->in_register[reg] = (Value *)(uintptr_t)from;
+}
+
+/* Binds `from` to a constant; takes v. */
+static void
+bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
+{
+	Value *to = graph_constant_typed(s->to, v, type_unshaped(s->cx, from->type), at);
+
+	set_known(s, to, v);
+	bind(s, c, from, to);
+}
+
+/* A node of the same kind, overload and attributes, not linked. */
+static Node *
+copy_node(Spec *s, const Node *n)
+{
+	Node *m = node_new(s->to, n->kind, n->at, 0);
+
+	m->op = n->op;
+	m->inlined = n->inlined;
+	for (int i = 0; i < n->attrs.n; i++)
+		vec_push(s->cx->arena, &m->attrs, n->attrs.at[i]);
+	return m;
+}
+
+/* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
+static Value *
+fresh_list(Spec *s, Value *v, Range at)
+{
+	Known *k = known_at(s, v);
+	Shadow *h = k->is ? shadow_of(s, k->v) : NULL;
+	Value *list;
+	IValue copy;
+
+	if (!h || !k->mutable)
+		return v;
+	list = graph_emit(s->to, "prim::ListConstruct", at, h->items.n, h->items.at, 1)->out[0];
+	list->type = v->type;
+	copy = rt_ref(RT_LIST, rt_list_new(&s->rt, k->v.u.list->elem, h->items.n));
+	for (int i = 0; i < h->items.n; i++)
+		rt_list_push(&s->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
+	set_known(s, list, copy);
+	return list;
+}
+
+static bool
+writes_argument(const Node *n, int i)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && i < schema->nargs && schema->args[i].alias && schema->args[i].alias->write;
+}
+
+static bool
+writes_anything(const Node *n)
+{
+	const Schema *schema = node_schema(n);
+
+	for (int i = 0; schema && i < schema->nargs; i++)
+		if (writes_argument(n, i))
+			return true;
+	return false;
+}
+
+/* Writes the node itself, with inputs mapped; outputs have the static types. */
+static Node *
+emit_copy(Spec *s, Scope *c, Node *n)
+{
+	Node *m = copy_node(s, n);
+
+	for (int i = 0; i < n->nin; i++) {
+		Value *in = value_in(c, n->in[i]);
+
+		node_add_input(m, writes_argument(n, i) ? in : fresh_list(s, in, n->at));
+	}
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, n->out[i]->type);
+
+		out->name = n->out[i]->name;
+		bind(s, c, n->out[i], out);
+	}
+	return graph_insert(s->to, m);
+}
+
+/* ---- guards ------------------------------------------------------------------------------------------------------------ */
+
+/* The values that are live at pc, in order of regs; false when a register's content is not at hand. */
+static bool
+live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
+{
+	const RtCode *code = s->fn->code;
+	int *live = new(s->cx->arena, int, code->nreg + 1);
+	const int n = code_live_at(code, pc, live);
+	RtList *list = rt_list_new(&s->rt, &rt_type_int, n);
+
+	for (int i = 0; i < n; i++) {
+		const Value *from = s->in_register[live[i]];
+
+		if (!from || !c->value[from->id])
+			return false;
+		node_add_input(exit, c->value[from->id]);
+		rt_list_push(&s->rt, list, rt_int(live[i]));
+	}
+	*regs = rt_ref(RT_LIST, list);
+	return true;
+}
+
+/* A guard that v is what the profile says; from here on it is. */
+static void
+guard(Spec *s, Scope *c, const Node *n, const Value *from)
+{
+	const ValueProfile *p = from->id < s->profile->nvalue ? &s->profile->value[from->id] : NULL;
+	Value *v = c->value[from->id];
+	Node *exit;
+	IValue regs;
+
+	if (!c->top || !p || !p->count || p->mixed || p->none || !type_is_complete(p->type) || n->pc < 0)
+		return;
+	exit = node_new(s->to, sym(s->cx, "prim::BailOut"), n->at, 1);
+	node_add_input(exit, v);
+	if (!live_values(s, c, n->pc + 1, &regs, exit))
+		return;
+	node_set_int(exit, "pc", n->pc + 1);
+	node_set_value(exit, "regs", regs);
+	graph_insert(s->to, exit);
+	exit->out[0]->name = v->name;
+	set_known(s, exit->out[0], meta_of_type(s, p->type));
+	bind(s, c, from, exit->out[0]);
+	s->nguard++;
+}
+
+static void
+guard_outputs(Spec *s, Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (!is_known(s, c->value[n->out[i]->id]))
+			guard(s, c, n, n->out[i]);
+}
+
+/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+
+/* Arguments as the kernel wants them: the schema's, then what a vararg schema has more as one list.  Null: not all known. */
+static IValue *
+gather(Spec *s, const Node *m, int *n)
+{
+	const Schema *schema = node_schema(m);
+	const int fixed = schema->vararg ? schema->nargs : m->nin;
+	IValue *args = new(s->cx->arena, IValue, m->nin + 2);
+
+	for (int i = 0; i < m->nin; i++)
+		if (!is_known(s, m->in[i]))
+			return NULL;
+	for (int i = 0; i < fixed && i < m->nin; i++)
+		args[i] = known_at(s, m->in[i])->v;
+	*n = fixed;
+	if (schema->vararg) {
+		RtList *rest = rt_list_new(&s->rt, &rt_type_any, m->nin - fixed);
+
+		for (int i = fixed; i < m->nin; i++)
+			rt_list_push(&s->rt, rest, rt_retain(known_at(s, m->in[i])->v));
+		args[(*n)++] = rt_ref(RT_LIST, rest);
+	}
+	return args;
+}
+
+static bool
+run_kernel(Spec *s, Op *op, const IValue *args, IValue *out, int nout, bool meta)
+{
+	int status;
+
+	s->rt.meta = meta;
+	status = rt_call_kernel(&s->rt, op->kernel, args, out, nout);
+	s->rt.meta = false;
+	if (status)
+		rt_clear_error(&s->rt);
+	return status == RT_OK;
+}
+
+static bool
+may_fold(Scope *c, const Node *n)
+{
+	if (node_has_effect(n) || node_is_nondeterministic(n) || writes_anything(n))
+		return false;
+	for (int i = 0; i < n->nout; i++)
+		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
+			return false;
+	return true;
+}
+
+/* Follows a write to a known list in its shadow. */
+static void
+follow_list_write(Spec *s, const Node *n, const Node *m)
+{
+	Shadow *h = shadow_of(s, known_at(s, m->in[0])->v);
+
+	if (!h || known_at(s, m->in[0])->v.u.list->n == h->items.n)
+		return;
+	if (sym_is(n->kind, "aten::append") && known_at(s, m->in[0])->v.u.list->n == h->items.n + 1)
+		vec_push(s->cx->arena, &h->items, m->in[1]);
+	else
+		h->list = NULL;
+}
+
+/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+static void
+infer(Spec *s, Scope *c, const Node *n, Node *m)
+{
+	int nargs;
+	IValue *args = gather(s, m, &nargs), out[64];
+	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
+
+	if (list_write && args && !sym_is(n->kind, "aten::append"))
+		args = NULL;
+	if (!args || n->nout > 64 || !run_kernel(s, n->op, args, out, n->nout, true)) {
+		if (list_write)
+			known_at(s, m->in[0])->is = false;
+		return;
+	}
+	for (int i = 0; i < n->nout; i++) {
+		set_known(s, m->out[i], out[i]);
+		known_at(s, m->out[i])->mutable = type_is_mutable(n->out[i]->type) && out[i].tag == RT_LIST &&
+						  alias_has_writers(c->alias, n->out[i]);
+	}
+	if (list_write)
+		follow_list_write(s, n, m);
+}
+
+/* All results are known numbers, strings, or small constant tensors: no node is needed. */
+static bool
+fold(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	IValue out[64], *args;
+	bool concrete = true;
+	int nargs;
+
+	if (!may_fold(c, n) || !n->nout)
+		return false;
+	for (int i = 0; i < n->nout; i++) {
+		const Known *k = known_at(s, m->out[i]);
+
+		if (!k->is || !small(k->v))
+			return false;
+		concrete &= !has_meta(k->v);
+	}
+	if (!concrete) {
+		if (!(args = gather(s, m, &nargs)))
+			return false;
+		for (int i = 0; i < nargs; i++)
+			if (has_meta(args[i]))
+				return false;
+		if (!run_kernel(s, n->op, args, out, n->nout, false))
+			return false;
+	} else {
+		for (int i = 0; i < n->nout; i++)
+			out[i] = rt_retain(known_at(s, m->out[i])->v);
+	}
+	for (int i = 0; i < n->nout; i++) {
+		if (out[i].tag == RT_OBJECT || out[i].tag == RT_FUTURE)
+			return false;
+		bind_constant(s, c, n->out[i], out[i], n->at);
+	}
+	return true;
+}
+
+static bool
+all_tensor_types_known(Spec *s, const Node *m)
+{
+	for (int i = 0; i < m->nin; i++)
+		if (m->in[i]->type->kind == TYPE_TENSOR && !is_known(s, m->in[i]))
+			return false;
+	return true;
+}
+
+/* An operator with a body becomes its body. */
+static void
+inline_body(Spec *s, Scope *c, Node *n, Node *m)
+{
+	Graph *g = n->op->function->graph;
+	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
+
+	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
+		bind(s, &body, graph_inputs(g)[i], m->in[i]);
+	eval_block(s, &body, g->top);
+	for (int i = 0; i < n->nout; i++)
+		bind(s, c, n->out[i], value_in(&body, g->top->ret->in[i]));
+}
+
+static void
+eval_op(Spec *s, Scope *c, Node *n)
+{
+	Node *m;
+
+	if (n->op->form == OP_BODY && n->op->function && n->op->function->graph) {
+		m = copy_node(s, n);
+		for (int i = 0; i < n->nin; i++)
+			node_add_input(m, fresh_list(s, value_in(c, n->in[i]), n->at));
+		if (all_tensor_types_known(s, m) && graph_ninputs(n->op->function->graph) == n->nin) {
+			inline_body(s, c, n, m);
+			node_destroy(m);
+			guard_outputs(s, c, n);
+			return;
+		}
+		node_destroy(m);
+	}
+	m = emit_copy(s, c, n);
+	if (n->op->kernel && n->op->effect != EFFECT_IO)
+		infer(s, c, n, m);
+	if (fold(s, c, n, m)) {
+		node_destroy(m);
+		return;
+	}
+	guard_outputs(s, c, n);
+}
+
+/* ---- prim ---------------------------------------------------------------------------------------------------------------------- */
+
+static void
+eval_constant(Spec *s, Scope *c, Node *n)
+{
+	Node *m = emit_copy(s, c, n);
+	IValue v;
+
+	m->out[0]->type = n->out[0]->type;
+	if (value_constant(n->out[0], &v))
+		set_known(s, m->out[0], rt_retain(v));
+}
+
+static void
+eval_sequence(Spec *s, Scope *c, Node *n)
+{
+	Node *m = emit_copy(s, c, n);
+	const bool list = node_is(n, "prim::ListConstruct");
+	const Type *t = n->out[0]->type;
+	RtTuple *tuple;
+
+	for (int i = 0; i < m->nin; i++)
+		if (!is_known(s, m->in[i]))
+			return;
+	if (list) {
+		Shadow h = { .list = rt_list_new(&s->rt, type_unshaped(s->cx, t)->of[0], m->nin) };
+
+		for (int i = 0; i < m->nin; i++) {
+			rt_list_push(&s->rt, h.list, rt_retain(known_at(s, m->in[i])->v));
+			vec_push(s->cx->arena, &h.items, m->in[i]);
+		}
+		set_known(s, m->out[0], rt_ref(RT_LIST, h.list));
+		known_at(s, m->out[0])->mutable = alias_has_writers(c->alias, n->out[0]);
+		vec_push(s->cx->arena, &s->shadows, h);
+		return;
+	}
+	tuple = rt_tuple_new(&s->rt, t->field ? t : NULL, m->nin);
+	for (int i = 0; i < m->nin; i++)
+		tuple->v[i] = rt_retain(known_at(s, m->in[i])->v);
+	set_known(s, m->out[0], rt_ref(RT_TUPLE, tuple));
+}
+
+/* The node that made v, when that is a TupleConstruct, or a ListConstruct that nobody writes to. */
+static Node *
+construction(Spec *s, Scope *c, const Value *from, const Value *v)
+{
+	if (node_is(v->node, "prim::TupleConstruct"))
+		return v->node;
+	if (node_is(v->node, "prim::ListConstruct") && !alias_has_writers(c->alias, from))
+		return v->node;
+	(void)s;
+	return NULL;
+}
+
+/* Makes a result known from the parts of a known tuple or list without a construction. */
+static void
+know_part(Spec *s, Value *out, Value *whole, int64_t i)
+{
+	const Known *k = known_at(s, whole);
+
+	if (k->is && !k->mutable && k->v.tag == RT_TUPLE && i < k->v.u.tuple->n)
+		set_known(s, out, rt_retain(k->v.u.tuple->v[i]));
+	else if (k->is && !k->mutable && k->v.tag == RT_LIST && i < k->v.u.list->n)
+		set_known(s, out, rt_retain(k->v.u.list->v[i]));
+}
+
+static void
+eval_unpack(Spec *s, Scope *c, Node *n)
+{
+	Value *in = value_in(c, n->in[0]);
+	Node *made = construction(s, c, n->in[0], in), *m;
+
+	if (made && made->nin == n->nout) {
+		for (int i = 0; i < n->nout; i++)
+			bind(s, c, n->out[i], made->in[i]);
+		return;
+	}
+	m = emit_copy(s, c, n);
+	for (int i = 0; i < n->nout; i++)
+		know_part(s, m->out[i], m->in[0], i);
+	guard_outputs(s, c, n);
+}
+
+static void
+eval_tuple_index(Spec *s, Scope *c, Node *n)
+{
+	Value *in = value_in(c, n->in[0]);
+	Node *made = construction(s, c, n->in[0], in), *m;
+	int64_t i = 0, count = n->in[0]->type->n;
+
+	if (n->nin > 1 && !value_int(value_in(c, n->in[1]), &i)) {
+		emit_copy(s, c, n);
+		return;
+	}
+	if (n->nin == 1)
+		i = node_int(n, "index", 0);
+	i += i < 0 ? count : 0;
+	if (made && i >= 0 && i < made->nin) {
+		bind(s, c, n->out[0], made->in[i]);
+		return;
+	}
+	m = emit_copy(s, c, n);
+	know_part(s, m->out[0], m->in[0], i);
+	guard_outputs(s, c, n);
+}
+
+static void
+eval_cast(Spec *s, Scope *c, Node *n)
+{
+	Value *in = value_in(c, n->in[0]);
+	Node *m;
+
+	if (is_known(s, in) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
+		bind(s, c, n->out[0], in);
+		return;
+	}
+	m = emit_copy(s, c, n);
+	(void)m;
+	guard_outputs(s, c, n);
+}
+
+static void
+eval_isinstance(Spec *s, Scope *c, Node *n)
+{
+	const Attr *types = node_attr(n, "types");
+	const Known *k = known_at(s, value_in(c, n->in[0]));
+	bool yes = false;
+
+	if (!k->is || !types || types->kind != ATTR_TYPES) {
+		emit_copy(s, c, n);
+		return;
+	}
+	for (int i = 0; i < types->ntypes; i++)
+		yes |= rt_isinstance(k->v, types->types[i]);
+	bind_constant(s, c, n->out[0], rt_bool(yes), n->at);
+}
+
+/* ---- control flow ------------------------------------------------------------------------------------------------------------------ */
+
+static bool
+block_writes_lists(const Block *b)
+{
+	for NODES(n, b) {
+		const Schema *schema = node_schema(n);
+
+		for (int i = 0; schema && i < schema->nargs; i++)
+			if (writes_argument(n, i) && schema->args[i].type->kind != TYPE_TENSOR)
+				return true;
+		if (!schema && (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction")))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (block_writes_lists(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
+/* A block that may run or not, or often: what it writes to is no longer followed. */
+static void
+forget_lists(Spec *s, const Node *n)
+{
+	for (int b = 0; b < n->nsub; b++)
+		if (block_writes_lists(n->sub[b])) {
+			for (int i = 0; i < s->known.n; i++)
+				if (s->known.at[i].mutable)
+					s->known.at[i].is = false;
+			return;
+		}
+}
+
+static bool
+same_type(const Value *a, const Value *b)
+{
+	return a->type == b->type;
+}
+
+/* The result of a join of a and b: known to be a tensor of one type, in a storage that is neither's. */
+static void
+join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
+{
+	if (type_is_complete(a->type) && same_type(a, b) && is_known(s, a) && is_known(s, b))
+		set_known(s, out, meta_of_type(s, a->type));
+	else
+		out->type = type_unshaped(s->cx, otherwise);
+}
+
+static void
+eval_branch(Spec *s, Scope *c, Block *from, Block *to)
+{
+	Block *at = s->to->at_block;
+	Node *before = s->to->at_node;
+
+	graph_set_insert_end(s->to, to);
+	eval_block(s, c, from);
+	for (int i = 0; i < from->ret->nin; i++)
+		block_add_output(to, fresh_list(s, value_in(c, from->ret->in[i]), from->ret->at));
+	s->to->at_block = at;
+	s->to->at_node = before;
+}
+
+static void
+eval_if(Spec *s, Scope *c, Node *n)
+{
+	Value *condition = value_in(c, n->in[0]);
+	int64_t yes;
+	Node *m;
+	Value **before;
+
+	if (value_int(condition, &yes)) {
+		Block *b = n->sub[yes ? 0 : 1];
+
+		eval_block(s, c, b);
+		for (int i = 0; i < n->nout; i++)
+			bind(s, c, n->out[i], value_in(c, b->ret->in[i]));
+		return;
+	}
+	m = copy_node(s, n);
+	node_add_input(m, condition);
+	forget_lists(s, n);
+	graph_insert(s->to, m);
+	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
+	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
+	for (int b = 0; b < 2; b++) {
+		memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+		eval_branch(s, c, n->sub[b], node_add_block(m));
+	}
+	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, n->out[i]->type);
+
+		out->name = n->out[i]->name;
+		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], n->out[i]->type);
+		bind(s, c, n->out[i], out);
+	}
+}
+
+static int
+count_nodes(const Block *b)
+{
+	int count = 0;
+
+	for NODES(n, b) {
+		count++;
+		for (int i = 0; i < n->nsub; i++)
+			count += count_nodes(n->sub[i]);
+	}
+	return count;
+}
+
+/* A counted loop short enough to write out. */
+static bool
+unroll(Spec *s, Scope *c, Node *n)
+{
+	Block *body = n->sub[0];
+	int64_t trips, go, on;
+	Value **carried;
+
+	if (!value_int(value_in(c, n->in[0]), &trips) || !value_int(value_in(c, n->in[1]), &go))
+		return false;
+	if (!go || trips <= 0)
+		trips = 0;
+	else if (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
+		 trips * count_nodes(body) > UNROLL_NODES)
+		return false;
+	carried = new(s->cx->arena, Value *, n->nout + 1);
+	for (int i = 0; i < n->nout; i++)
+		carried[i] = value_in(c, n->in[i + 2]);
+	for (int64_t t = 0; t < trips; t++) {
+		bind_constant(s, c, body->param->out[0], rt_int(t), n->at);
+		for (int i = 0; i < n->nout; i++)
+			bind(s, c, body->param->out[i + 1], carried[i]);
+		eval_block(s, c, body);
+		for (int i = 0; i < n->nout; i++)
+			carried[i] = value_in(c, body->ret->in[i + 1]);
+	}
+	for (int i = 0; i < n->nout; i++)
+		bind(s, c, n->out[i], carried[i]);
+	return true;
+}
+
+/* One try at a loop's body, with these types carried; returns whether the body gives what it takes.  Otherwise the types
+ * that differ have been made less. */
+static bool
+try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
+{
+	Block *from = n->sub[0], *to = node_add_block(m);
+	bool stable = true;
+
+	for (int i = 0; i < from->param->nout; i++) {
+		Value *in = block_add_input(to, i ? carried[i - 1] : &rt_type_int, from->param->out[i]->name);
+
+		if (i && type_is_complete(carried[i - 1]))
+			set_known(s, in, meta_of_type(s, carried[i - 1]));
+		bind(s, c, from->param->out[i], in);
+	}
+	eval_branch(s, c, from, to);
+	for (int i = 0; i < n->nout; i++) {
+		const Type *got = to->ret->in[i + 1]->type;
+		const bool complete = type_is_complete(carried[i]);
+
+		if (complete && (got != carried[i] || !is_known(s, to->ret->in[i + 1]))) {
+			carried[i] = type_unshaped(s->cx, n->out[i]->type);
+			stable = false;
+		}
+	}
+	return stable;
+}
+
+static void
+eval_loop(Spec *s, Scope *c, Node *n)
+{
+	const Type **carried = new(s->cx->arena, const Type *, n->nout + 1);
+	Value **before;
+	Node *m;
+	bool stable;
+	int guards;
+
+	if (unroll(s, c, n))
+		return;
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *in = value_in(c, n->in[i + 2]);
+
+		carried[i] = is_known(s, in) && type_is_complete(in->type) ? in->type : type_unshaped(s->cx, n->out[i]->type);
+	}
+	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
+	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
+	guards = s->nguard;
+	do {
+		s->nguard = guards;
+		memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+		m = copy_node(s, n);
+		for (int i = 0; i < n->nin; i++)
+			node_add_input(m, value_in(c, n->in[i]));
+		graph_insert(s->to, m);
+		stable = try_body(s, c, n, m, carried);
+		if (!stable)
+			node_destroy(m);
+	} while (!stable);
+	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, carried[i]);
+
+		out->name = n->out[i]->name;
+		if (type_is_complete(carried[i]))
+			set_known(s, out, meta_of_type(s, carried[i]));
+		bind(s, c, n->out[i], out);
+	}
+}
+
+/* ---- the walk --------------------------------------------------------------------------------------------------------------------------- */
+
+static void
+eval_node(Spec *s, Scope *c, Node *n)
+{
+	if (node_is(n, "prim::Constant"))
+		eval_constant(s, c, n);
+	else if (node_is(n, "prim::If"))
+		eval_if(s, c, n);
+	else if (node_is(n, "prim::Loop"))
+		eval_loop(s, c, n);
+	else if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct"))
+		eval_sequence(s, c, n);
+	else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack"))
+		eval_unpack(s, c, n);
+	else if (node_is(n, "prim::TupleIndex"))
+		eval_tuple_index(s, c, n);
+	else if (node_is(n, "prim::unchecked_cast"))
+		eval_cast(s, c, n);
+	else if (node_is(n, "prim::isinstance"))
+		eval_isinstance(s, c, n);
+	else if (n->op)
+		eval_op(s, c, n);
+	else if (n->nsub)
+		fail_lacks(s->cx, n->at, "a specialization of %s", n->kind->name);
+	else {
+		emit_copy(s, c, n);
+		guard_outputs(s, c, n);
+	}
+}
+
+static void
+eval_block(Spec *s, Scope *c, Block *b)
+{
+	for NODES(n, b)
+		eval_node(s, c, n);
+}
+
+/* What a pattern says of an argument, as a known value; false when it leaves something open. */
+static bool
+known_of_pattern(Spec *s, const Pattern *p, const Type *t, IValue *out)
+{
+	switch (p->form) {
+	case PATTERN_VALUE:
+		*out = rt_retain(p->value);
+		return true;
+	case PATTERN_TENSOR:
+		*out = type_is_complete(p->type) ? meta_of_type(s, p->type) : rt_none();
+		return type_is_complete(p->type);
+	case PATTERN_TUPLE: {
+		RtTuple *tuple = rt_tuple_new(&s->rt, t->field ? t : NULL, p->n);
+
+		for (int i = 0; i < p->n; i++)
+			if (!known_of_pattern(s, &p->part[i], t->kind == TYPE_TUPLE ? t->of[i] : t, &tuple->v[i]))
+				return false;
+		*out = rt_ref(RT_TUPLE, tuple);
+		return true;
+	}
+	case PATTERN_LIST: {
+		RtList *list = rt_list_new(&s->rt, t->kind == TYPE_LIST ? t->of[0] : &rt_type_any, p->n);
+
+		for (int i = 0; i < p->n; i++) {
+			IValue v;
+
+			if (!known_of_pattern(s, &p->part[i], list->elem, &v))
+				return false;
+			rt_list_push(&s->rt, list, v);
+		}
+		*out = rt_ref(RT_LIST, list);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+Graph *
+specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first)
+{
+	Graph *from = fn->prepared;
+	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name) };
+	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
+
+	rt_cx_init(&s.rt);
+	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
+	for (int i = 0; i < graph_ninputs(from); i++) {
+		const Value *in = graph_inputs(from)[i];
+		Value *to = graph_add_input(s.to, in->type, in->name);
+		IValue v;
+
+		if (i >= first && known_of_pattern(&s, &args[i - first], type_unshaped(cx, in->type), &v)) {
+			set_known(&s, to, v);
+			known_at(&s, to)->mutable = v.tag == RT_LIST && alias_has_writers(top.alias, in);
+		}
+		bind(&s, &top, in, to);
+	}
+	graph_set_insert_end(s.to, s.to->top);
+	eval_block(&s, &top, from->top);
+	for (int i = 0; i < from->top->ret->nin; i++)
+		graph_add_output(s.to, value_in(&top, from->top->ret->in[i]));
+	rt_cx_free(&s.rt);
+	return s.to;
+}
