@@ -59,8 +59,11 @@ each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t
 static void
 put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
-	if (!strcmp(name, "rt/rt.h") || !strcmp(name, "rt/dtype.def"))
-		write_file(cx, arena_printf(cx->arena, "%s/%s", (const char *)arg, name + 3), data, n);
+	static const char *const wanted[] = { "rt/rt.h", "rt/dtype.def", "rt/ops/tmath.h", "rt/ops/vmath.h" };
+
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		if (!strcmp(name, wanted[i]))
+			write_file(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
 }
 
 static void

@@ -10,6 +10,8 @@
 
 static const char head[] =
 	"#include \"rt.h\"\n"
+	"#include \"tmath.h\"\n"
+	"#include \"vmath.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_NAN (KILN_INF - KILN_INF)\n"
@@ -130,8 +132,10 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->weights.cx = cx;
 	e->source = o->source;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		instance |= methods[i].takes_self;
+		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec, methods[i].takes_self);
+	}
 	put_methods(e, methods, n);
 	if (instance)
 		emit_value(e, m->self);

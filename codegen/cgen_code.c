@@ -217,13 +217,13 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg, c->nresult);
 	out_line(&e->code, "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
 		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, c->nplace_name);
-	if (c->plan)
-		out_line(&e->code, "\t.plan = (void *)%s,", (const char *)c->plan);
+	if (map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)))
+		out_line(&e->code, "\t.plan = (void *)%s,",
+			 (const char *)map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)));
 	out_line(&e->code, "};");
 	buf_free(&b);
 }
 
-/* A compile-time Code whose plan is set names the C function that enters its specializations. */
 const char *
 emit_code(Emit *e, const RtCode *c)
 {

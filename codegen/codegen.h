@@ -17,6 +17,7 @@ typedef struct Out {
 } Out;
 
 void out_line(Out *, const char *fmt, ...) RT_PRINTF(2, 3);
+void out_blank(Out *);
 void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line with " {" and indents */
 void out_close(Out *, const char *after);
 void out_comment(Buf *, const char *text, int64_t n);
@@ -45,11 +46,14 @@ typedef struct Emit {            /* one program */
 	Weights  weights;
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
+	Map      plan_names;     /* a Code -> the C function that enters its specializations */
 	Vec(const RtClass *) classes;   /* named, to be defined */
 	Buf      rows;           /* rows of RtConst */
 	int      nrow, nvalue, ngeometry;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	bool     source;         /* print the model's own lines */
+	Map      geometry_names, constant_index;
+	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	Buf      provenance;     /* lines of key: value */
 	Buf      specializations;/* rows of RtSpecialization */
 	int      nspecialization;
@@ -59,6 +63,8 @@ typedef struct EmitMethod {
 	const char *name;
 	Function   *fn;
 	bool        takes_self;
+	const Specialization *const *spec;   /* nspec, tried in this order */
+	int         nspec;
 } EmitMethod;
 
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
@@ -66,6 +72,70 @@ const char *emit_class(Emit *, const RtClass *);
 void        emit_classes(Emit *);                      /* defines those that were named; last of all */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
+
+/* ---- plan.c: where the values of a specialized graph live ------------------------------------------------------- */
+
+typedef enum Home {
+	HOME_NONE,
+	HOME_INPUT,              /* in an argument: `place` is the C expression of its IValue */
+	HOME_CONSTANT,           /* in the weights: at `offset` */
+	HOME_ARENA,              /* planned: at `offset` of the arena */
+	HOME_BOX,                /* in the tensor that step or frame made: v[slot] */
+} Home;
+
+typedef struct Buffer {          /* a storage of the specialized graph */
+	const RtStorage *meta;   /* of the known tensors that lie in it */
+	Home    home;
+	int64_t bytes, offset;
+	int     slot;            /* BOX */
+	int64_t base;            /* INPUT, BOX: where the box's first element lies in the storage, in bytes */
+	const char *place;
+	IValue  constant;
+	bool    escapes;         /* outlives the call, or is seen by who might keep it */
+	int     first, last;     /* steps between which it is alive */
+	const Value *owner;      /* BOX: the value that the box itself is */
+} Buffer;
+
+typedef struct Plan {
+	Cx         *cx;
+	Function   *fn;
+	const Specialization *spec;
+	Graph      *graph;
+	KnownTable *known;
+	int        *slot;        /* by value id: v[slot], -1: none */
+	int         nslot, nstep;
+	int        *step;        /* by node id: its place in the order */
+	Vec(Buffer *) buffers;
+	int64_t     arena;       /* bytes */
+	int         kernels, calls, guards;
+} Plan;
+
+Plan   *plan_make(Cx *, Function *, const Specialization *, int first);
+bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type and buffer are known */
+Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
+const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
+bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
+bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
+bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
+
+/* ---- cgen_plan.c ---------------------------------------------------------------------------------------------- */
+
+/* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
+const char *emit_plan(Emit *, Plan *, int index, const char *code);
+
+/* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
+
+/* Emits the specializations of a function and what chooses among them; noted in e->plan_names. */
+void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n, int first);
+
+/* ---- kern_map.c: pointwise kernels ------------------------------------------------------------------------------ */
+
+typedef struct KernelCall {      /* one use of an emitted kernel */
+	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
+	int64_t     n, grain;    /* [0, n) in parts of at least grain */
+	Vec(const Value *) args; /* p[0..]: outputs, then inputs: pointers to first elements; numbers as const double * */
+} KernelCall;
+bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a form that is generated */
 
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */

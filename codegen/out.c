@@ -21,11 +21,16 @@ out_line(Out *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (fmt[0])
-		indent(o);
+	indent(o);
 	va_start(ap, fmt);
 	buf_vprintf(&o->text, fmt, ap);
 	va_end(ap);
+	buf_puts(&o->text, "\n");
+}
+
+void
+out_blank(Out *o)
+{
 	buf_puts(&o->text, "\n");
 }
 

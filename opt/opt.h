@@ -46,6 +46,33 @@ Pattern *pattern_of(Cx *, const IValue *args, int n, const Type *const *types); 
 bool     pattern_equal(const Pattern *, const Pattern *);
 const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first);
 
+/* ---- known.c: what is known of a graph's values -------------------------------------------------------------- */
+
+typedef struct Known {
+	IValue v;                  /* tensors without data: sizes, strides, and what shares storage with what */
+	bool   is;
+	bool   mutable;            /* a list that something writes to: known as long as writes are followed in order */
+} Known;
+typedef struct KnownTable {
+	Cx  *cx;
+	RtCx rt;
+	Vec(Known) at;             /* by id */
+} KnownTable;
+KnownTable *known_table(Cx *);
+KnownTable *known_graph(Cx *, Graph *, const Pattern *args, int first);       /* of a specialized graph */
+KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);  /* of a group's graph, from what is known of its inputs */
+Known  *known_at(KnownTable *, const Value *);
+bool    known_is(KnownTable *, const Value *);
+bool    known_int(KnownTable *, const Value *, int64_t *);
+void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
+void    known_forget_mutable(KnownTable *);
+bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
+bool    type_is_complete(const Type *);
+IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
+IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
+bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
+bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
+
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 
 typedef struct Specialization {
@@ -59,5 +86,9 @@ typedef struct Specialization {
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
  * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first);
+
+/* ---- fuse.c ---------------------------------------------------------------------------------------------------- */
+
+bool fuse(Graph *);                                        /* pointwise chains become prim::FusionGroup */
 
 #endif

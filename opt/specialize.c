@@ -26,12 +26,6 @@ enum {
 	FOLD_ELEMENTS = 1 << 16, /* tensors larger than this are not folded */
 };
 
-typedef struct Known {           /* of a value of the new graph */
-	IValue v;
-	bool   is;
-	bool   mutable;          /* a list that something writes to: known as long as writes are followed in order */
-} Known;
-
 typedef struct Shadow {          /* a known list, and the values that are its elements */
 	RtList *list;
 	Vec(Value *) items;
@@ -50,8 +44,7 @@ typedef struct Spec {
 	Function *fn;
 	const Profile *profile;
 	Graph *to;
-	RtCx  rt;
-	Vec(Known) known;        /* by id in `to` */
+	KnownTable *k;           /* of values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	int    nguard;
@@ -61,85 +54,10 @@ static void eval_block(Spec *, Scope *, Block *);
 
 /* ---- what is known ----------------------------------------------------------------------------------------------- */
 
-static Known *
-known_at(Spec *s, const Value *v)
-{
-	while (s->known.n <= v->id)
-		vec_push(s->cx->arena, &s->known, (Known){ 0 });
-	return &s->known.at[v->id];
-}
-
-static bool
-is_known(Spec *s, const Value *v)
-{
-	return known_at(s, v)->is;
-}
-
-/* Takes v. */
-static void
-set_known(Spec *s, Value *value, IValue v)
-{
-	Known *k = known_at(s, value);
-
-	k->v = v;
-	k->is = true;
-	if (v.tag == RT_TENSOR)
-		value->type = type_of_tensor(s->cx, v.u.t);
-}
-
-static bool
-has_meta(IValue v)
-{
-	switch (v.tag) {
-	case RT_TENSOR:
-		return v.u.t->storage->kind == RT_META;
-	case RT_LIST:
-		for (int64_t i = 0; i < v.u.list->n; i++)
-			if (has_meta(v.u.list->v[i]))
-				return true;
-		return false;
-	case RT_TUPLE:
-		for (int64_t i = 0; i < v.u.tuple->n; i++)
-			if (has_meta(v.u.tuple->v[i]))
-				return true;
-		return false;
-	case RT_DICT: case RT_OBJECT: case RT_FUTURE: case RT_FUNCTION:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool
 small(IValue v)
 {
 	return v.tag != RT_TENSOR || rt_numel(v.u.t) <= FOLD_ELEMENTS;
-}
-
-/* A tensor of this complete type without data, in a storage of its own. */
-static IValue
-meta_of_type(Spec *s, const Type *t)
-{
-	const TensorInfo *i = t->tensor;
-	RtTensor *r;
-
-	s->rt.meta = true;
-	r = rt_tensor_strided(&s->rt, (RtDtype)i->dtype, i->rank, i->dims, i->strides);
-	s->rt.meta = false;
-	return r ? rt_of(r) : rt_none();
-}
-
-static bool
-type_is_complete(const Type *t)
-{
-	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
-
-	if (!i || i->dtype < 0 || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
-		return false;
-	for (int k = 0; k < i->rank; k++)
-		if (i->dims[k] < 0 || i->strides[k] < 0)
-			return false;
-	return true;
 }
 
 static Shadow *
@@ -179,7 +97,7 @@ bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
 {
 	Value *to = graph_constant_typed(s->to, v, type_unshaped(s->cx, from->type), at);
 
-	set_known(s, to, v);
+	known_set(s->k, to, v);
 	bind(s, c, from, to);
 }
 
@@ -200,7 +118,7 @@ copy_node(Spec *s, const Node *n)
 static Value *
 fresh_list(Spec *s, Value *v, Range at)
 {
-	Known *k = known_at(s, v);
+	Known *k = known_at(s->k, v);
 	Shadow *h = k->is ? shadow_of(s, k->v) : NULL;
 	Value *list;
 	IValue copy;
@@ -209,10 +127,10 @@ fresh_list(Spec *s, Value *v, Range at)
 		return v;
 	list = graph_emit(s->to, "prim::ListConstruct", at, h->items.n, h->items.at, 1)->out[0];
 	list->type = v->type;
-	copy = rt_ref(RT_LIST, rt_list_new(&s->rt, k->v.u.list->elem, h->items.n));
+	copy = rt_ref(RT_LIST, rt_list_new(&s->k->rt, k->v.u.list->elem, h->items.n));
 	for (int i = 0; i < h->items.n; i++)
-		rt_list_push(&s->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
-	set_known(s, list, copy);
+		rt_list_push(&s->k->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
+	known_set(s->k, list, copy);
 	return list;
 }
 
@@ -264,7 +182,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 	const RtCode *code = s->fn->code;
 	int *live = new(s->cx->arena, int, code->nreg + 1);
 	const int n = code_live_at(code, pc, live);
-	RtList *list = rt_list_new(&s->rt, &rt_type_int, n);
+	RtList *list = rt_list_new(&s->k->rt, &rt_type_int, n);
 
 	for (int i = 0; i < n; i++) {
 		const Value *from = s->in_register[live[i]];
@@ -272,7 +190,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 		if (!from || !c->value[from->id])
 			return false;
 		node_add_input(exit, c->value[from->id]);
-		rt_list_push(&s->rt, list, rt_int(live[i]));
+		rt_list_push(&s->k->rt, list, rt_int(live[i]));
 	}
 	*regs = rt_ref(RT_LIST, list);
 	return true;
@@ -297,7 +215,7 @@ guard(Spec *s, Scope *c, const Node *n, const Value *from)
 	node_set_value(exit, "regs", regs);
 	graph_insert(s->to, exit);
 	exit->out[0]->name = v->name;
-	set_known(s, exit->out[0], meta_of_type(s, p->type));
+	known_set(s->k, exit->out[0], known_meta(s->k, p->type));
 	bind(s, c, from, exit->out[0]);
 	s->nguard++;
 }
@@ -306,48 +224,11 @@ static void
 guard_outputs(Spec *s, Scope *c, const Node *n)
 {
 	for (int i = 0; i < n->nout; i++)
-		if (!is_known(s, c->value[n->out[i]->id]))
+		if (!known_is(s->k, c->value[n->out[i]->id]))
 			guard(s, c, n, n->out[i]);
 }
 
 /* ---- operators ------------------------------------------------------------------------------------------------------------ */
-
-/* Arguments as the kernel wants them: the schema's, then what a vararg schema has more as one list.  Null: not all known. */
-static IValue *
-gather(Spec *s, const Node *m, int *n)
-{
-	const Schema *schema = node_schema(m);
-	const int fixed = schema->vararg ? schema->nargs : m->nin;
-	IValue *args = new(s->cx->arena, IValue, m->nin + 2);
-
-	for (int i = 0; i < m->nin; i++)
-		if (!is_known(s, m->in[i]))
-			return NULL;
-	for (int i = 0; i < fixed && i < m->nin; i++)
-		args[i] = known_at(s, m->in[i])->v;
-	*n = fixed;
-	if (schema->vararg) {
-		RtList *rest = rt_list_new(&s->rt, &rt_type_any, m->nin - fixed);
-
-		for (int i = fixed; i < m->nin; i++)
-			rt_list_push(&s->rt, rest, rt_retain(known_at(s, m->in[i])->v));
-		args[(*n)++] = rt_ref(RT_LIST, rest);
-	}
-	return args;
-}
-
-static bool
-run_kernel(Spec *s, Op *op, const IValue *args, IValue *out, int nout, bool meta)
-{
-	int status;
-
-	s->rt.meta = meta;
-	status = rt_call_kernel(&s->rt, op->kernel, args, out, nout);
-	s->rt.meta = false;
-	if (status)
-		rt_clear_error(&s->rt);
-	return status == RT_OK;
-}
 
 static bool
 may_fold(Scope *c, const Node *n)
@@ -364,11 +245,11 @@ may_fold(Scope *c, const Node *n)
 static void
 follow_list_write(Spec *s, const Node *n, const Node *m)
 {
-	Shadow *h = shadow_of(s, known_at(s, m->in[0])->v);
+	Shadow *h = shadow_of(s, known_at(s->k, m->in[0])->v);
 
-	if (!h || known_at(s, m->in[0])->v.u.list->n == h->items.n)
+	if (!h || known_at(s->k, m->in[0])->v.u.list->n == h->items.n)
 		return;
-	if (sym_is(n->kind, "aten::append") && known_at(s, m->in[0])->v.u.list->n == h->items.n + 1)
+	if (sym_is(n->kind, "aten::append") && known_at(s->k, m->in[0])->v.u.list->n == h->items.n + 1)
 		vec_push(s->cx->arena, &h->items, m->in[1]);
 	else
 		h->list = NULL;
@@ -379,19 +260,19 @@ static void
 infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
 	int nargs;
-	IValue *args = gather(s, m, &nargs), out[64];
+	IValue *args = known_gather(s->k, m, &nargs), out[64];
 	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 
 	if (list_write && args && !sym_is(n->kind, "aten::append"))
 		args = NULL;
-	if (!args || n->nout > 64 || !run_kernel(s, n->op, args, out, n->nout, true)) {
+	if (!args || n->nout > 64 || !known_run(s->k, n->op, args, out, n->nout, true)) {
 		if (list_write)
-			known_at(s, m->in[0])->is = false;
+			known_at(s->k, m->in[0])->is = false;
 		return;
 	}
 	for (int i = 0; i < n->nout; i++) {
-		set_known(s, m->out[i], out[i]);
-		known_at(s, m->out[i])->mutable = type_is_mutable(n->out[i]->type) && out[i].tag == RT_LIST &&
+		known_set(s->k, m->out[i], out[i]);
+		known_at(s->k, m->out[i])->mutable = type_is_mutable(n->out[i]->type) && out[i].tag == RT_LIST &&
 						  alias_has_writers(c->alias, n->out[i]);
 	}
 	if (list_write)
@@ -409,23 +290,23 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 	if (!may_fold(c, n) || !n->nout)
 		return false;
 	for (int i = 0; i < n->nout; i++) {
-		const Known *k = known_at(s, m->out[i]);
+		const Known *k = known_at(s->k, m->out[i]);
 
 		if (!k->is || !small(k->v))
 			return false;
-		concrete &= !has_meta(k->v);
+		concrete &= !known_has_meta(k->v);
 	}
 	if (!concrete) {
-		if (!(args = gather(s, m, &nargs)))
+		if (!(args = known_gather(s->k, m, &nargs)))
 			return false;
 		for (int i = 0; i < nargs; i++)
-			if (has_meta(args[i]))
+			if (known_has_meta(args[i]))
 				return false;
-		if (!run_kernel(s, n->op, args, out, n->nout, false))
+		if (!known_run(s->k, n->op, args, out, n->nout, false))
 			return false;
 	} else {
 		for (int i = 0; i < n->nout; i++)
-			out[i] = rt_retain(known_at(s, m->out[i])->v);
+			out[i] = rt_retain(known_at(s->k, m->out[i])->v);
 	}
 	for (int i = 0; i < n->nout; i++) {
 		if (out[i].tag == RT_OBJECT || out[i].tag == RT_FUTURE)
@@ -439,7 +320,7 @@ static bool
 all_tensor_types_known(Spec *s, const Node *m)
 {
 	for (int i = 0; i < m->nin; i++)
-		if (m->in[i]->type->kind == TYPE_TENSOR && !is_known(s, m->in[i]))
+		if (m->in[i]->type->kind == TYPE_TENSOR && !known_is(s->k, m->in[i]))
 			return false;
 	return true;
 }
@@ -495,7 +376,7 @@ eval_constant(Spec *s, Scope *c, Node *n)
 
 	m->out[0]->type = n->out[0]->type;
 	if (value_constant(n->out[0], &v))
-		set_known(s, m->out[0], rt_retain(v));
+		known_set(s->k, m->out[0], rt_retain(v));
 }
 
 static void
@@ -507,24 +388,24 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 	RtTuple *tuple;
 
 	for (int i = 0; i < m->nin; i++)
-		if (!is_known(s, m->in[i]))
+		if (!known_is(s->k, m->in[i]))
 			return;
 	if (list) {
-		Shadow h = { .list = rt_list_new(&s->rt, type_unshaped(s->cx, t)->of[0], m->nin) };
+		Shadow h = { .list = rt_list_new(&s->k->rt, type_unshaped(s->cx, t)->of[0], m->nin) };
 
 		for (int i = 0; i < m->nin; i++) {
-			rt_list_push(&s->rt, h.list, rt_retain(known_at(s, m->in[i])->v));
+			rt_list_push(&s->k->rt, h.list, rt_retain(known_at(s->k, m->in[i])->v));
 			vec_push(s->cx->arena, &h.items, m->in[i]);
 		}
-		set_known(s, m->out[0], rt_ref(RT_LIST, h.list));
-		known_at(s, m->out[0])->mutable = alias_has_writers(c->alias, n->out[0]);
+		known_set(s->k, m->out[0], rt_ref(RT_LIST, h.list));
+		known_at(s->k, m->out[0])->mutable = alias_has_writers(c->alias, n->out[0]);
 		vec_push(s->cx->arena, &s->shadows, h);
 		return;
 	}
-	tuple = rt_tuple_new(&s->rt, t->field ? t : NULL, m->nin);
+	tuple = rt_tuple_new(&s->k->rt, t->field ? t : NULL, m->nin);
 	for (int i = 0; i < m->nin; i++)
-		tuple->v[i] = rt_retain(known_at(s, m->in[i])->v);
-	set_known(s, m->out[0], rt_ref(RT_TUPLE, tuple));
+		tuple->v[i] = rt_retain(known_at(s->k, m->in[i])->v);
+	known_set(s->k, m->out[0], rt_ref(RT_TUPLE, tuple));
 }
 
 /* The node that made v, when that is a TupleConstruct, or a ListConstruct that nobody writes to. */
@@ -543,12 +424,12 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 static void
 know_part(Spec *s, Value *out, Value *whole, int64_t i)
 {
-	const Known *k = known_at(s, whole);
+	const Known *k = known_at(s->k, whole);
 
 	if (k->is && !k->mutable && k->v.tag == RT_TUPLE && i < k->v.u.tuple->n)
-		set_known(s, out, rt_retain(k->v.u.tuple->v[i]));
+		known_set(s->k, out, rt_retain(k->v.u.tuple->v[i]));
 	else if (k->is && !k->mutable && k->v.tag == RT_LIST && i < k->v.u.list->n)
-		set_known(s, out, rt_retain(k->v.u.list->v[i]));
+		known_set(s->k, out, rt_retain(k->v.u.list->v[i]));
 }
 
 static void
@@ -575,7 +456,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	Node *made = construction(s, c, n->in[0], in), *m;
 	int64_t i = 0, count = n->in[0]->type->n;
 
-	if (n->nin > 1 && !value_int(value_in(c, n->in[1]), &i)) {
+	if (n->nin > 1 && !known_int(s->k, value_in(c, n->in[1]), &i)) {
 		emit_copy(s, c, n);
 		return;
 	}
@@ -597,7 +478,7 @@ eval_cast(Spec *s, Scope *c, Node *n)
 	Value *in = value_in(c, n->in[0]);
 	Node *m;
 
-	if (is_known(s, in) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
+	if (known_is(s->k, in) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
 		bind(s, c, n->out[0], in);
 		return;
 	}
@@ -610,7 +491,7 @@ static void
 eval_isinstance(Spec *s, Scope *c, Node *n)
 {
 	const Attr *types = node_attr(n, "types");
-	const Known *k = known_at(s, value_in(c, n->in[0]));
+	const Known *k = known_at(s->k, value_in(c, n->in[0]));
 	bool yes = false;
 
 	if (!k->is || !types || types->kind != ATTR_TYPES) {
@@ -648,9 +529,7 @@ forget_lists(Spec *s, const Node *n)
 {
 	for (int b = 0; b < n->nsub; b++)
 		if (block_writes_lists(n->sub[b])) {
-			for (int i = 0; i < s->known.n; i++)
-				if (s->known.at[i].mutable)
-					s->known.at[i].is = false;
+			known_forget_mutable(s->k);
 			return;
 		}
 }
@@ -665,8 +544,8 @@ same_type(const Value *a, const Value *b)
 static void
 join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
 {
-	if (type_is_complete(a->type) && same_type(a, b) && is_known(s, a) && is_known(s, b))
-		set_known(s, out, meta_of_type(s, a->type));
+	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b))
+		known_set(s->k, out, known_meta(s->k, a->type));
 	else
 		out->type = type_unshaped(s->cx, otherwise);
 }
@@ -693,7 +572,7 @@ eval_if(Spec *s, Scope *c, Node *n)
 	Node *m;
 	Value **before;
 
-	if (value_int(condition, &yes)) {
+	if (known_int(s->k, condition, &yes)) {
 		Block *b = n->sub[yes ? 0 : 1];
 
 		eval_block(s, c, b);
@@ -743,7 +622,7 @@ unroll(Spec *s, Scope *c, Node *n)
 	int64_t trips, go, on;
 	Value **carried;
 
-	if (!value_int(value_in(c, n->in[0]), &trips) || !value_int(value_in(c, n->in[1]), &go))
+	if (!known_int(s->k, value_in(c, n->in[0]), &trips) || !known_int(s->k, value_in(c, n->in[1]), &go))
 		return false;
 	if (!go || trips <= 0)
 		trips = 0;
@@ -778,7 +657,7 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 		Value *in = block_add_input(to, i ? carried[i - 1] : &rt_type_int, from->param->out[i]->name);
 
 		if (i && type_is_complete(carried[i - 1]))
-			set_known(s, in, meta_of_type(s, carried[i - 1]));
+			known_set(s->k, in, known_meta(s->k, carried[i - 1]));
 		bind(s, c, from->param->out[i], in);
 	}
 	eval_branch(s, c, from, to);
@@ -786,7 +665,7 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 		const Type *got = to->ret->in[i + 1]->type;
 		const bool complete = type_is_complete(carried[i]);
 
-		if (complete && (got != carried[i] || !is_known(s, to->ret->in[i + 1]))) {
+		if (complete && (got != carried[i] || !known_is(s->k, to->ret->in[i + 1]))) {
 			carried[i] = type_unshaped(s->cx, n->out[i]->type);
 			stable = false;
 		}
@@ -809,7 +688,7 @@ eval_loop(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = value_in(c, n->in[i + 2]);
 
-		carried[i] = is_known(s, in) && type_is_complete(in->type) ? in->type : type_unshaped(s->cx, n->out[i]->type);
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) ? in->type : type_unshaped(s->cx, n->out[i]->type);
 	}
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
 	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
@@ -832,7 +711,7 @@ eval_loop(Spec *s, Scope *c, Node *n)
 
 		out->name = n->out[i]->name;
 		if (type_is_complete(carried[i]))
-			set_known(s, out, meta_of_type(s, carried[i]));
+			known_set(s->k, out, known_meta(s->k, carried[i]));
 		bind(s, c, n->out[i], out);
 	}
 }
@@ -875,44 +754,6 @@ eval_block(Spec *s, Scope *c, Block *b)
 		eval_node(s, c, n);
 }
 
-/* What a pattern says of an argument, as a known value; false when it leaves something open. */
-static bool
-known_of_pattern(Spec *s, const Pattern *p, const Type *t, IValue *out)
-{
-	switch (p->form) {
-	case PATTERN_VALUE:
-		*out = rt_retain(p->value);
-		return true;
-	case PATTERN_TENSOR:
-		*out = type_is_complete(p->type) ? meta_of_type(s, p->type) : rt_none();
-		return type_is_complete(p->type);
-	case PATTERN_TUPLE: {
-		RtTuple *tuple = rt_tuple_new(&s->rt, t->field ? t : NULL, p->n);
-
-		for (int i = 0; i < p->n; i++)
-			if (!known_of_pattern(s, &p->part[i], t->kind == TYPE_TUPLE ? t->of[i] : t, &tuple->v[i]))
-				return false;
-		*out = rt_ref(RT_TUPLE, tuple);
-		return true;
-	}
-	case PATTERN_LIST: {
-		RtList *list = rt_list_new(&s->rt, t->kind == TYPE_LIST ? t->of[0] : &rt_type_any, p->n);
-
-		for (int i = 0; i < p->n; i++) {
-			IValue v;
-
-			if (!known_of_pattern(s, &p->part[i], list->elem, &v))
-				return false;
-			rt_list_push(&s->rt, list, v);
-		}
-		*out = rt_ref(RT_LIST, list);
-		return true;
-	}
-	default:
-		return false;
-	}
-}
-
 Graph *
 specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first)
 {
@@ -920,16 +761,16 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name) };
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
-	rt_cx_init(&s.rt);
+	s.k = known_table(cx);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	for (int i = 0; i < graph_ninputs(from); i++) {
 		const Value *in = graph_inputs(from)[i];
 		Value *to = graph_add_input(s.to, in->type, in->name);
 		IValue v;
 
-		if (i >= first && known_of_pattern(&s, &args[i - first], type_unshaped(cx, in->type), &v)) {
-			set_known(&s, to, v);
-			known_at(&s, to)->mutable = v.tag == RT_LIST && alias_has_writers(top.alias, in);
+		if (i >= first && known_of_pattern(s.k, &args[i - first], type_unshaped(cx, in->type), &v)) {
+			known_set(s.k, to, v);
+			known_at(s.k, to)->mutable = v.tag == RT_LIST && alias_has_writers(top.alias, in);
 		}
 		bind(&s, &top, in, to);
 	}
@@ -937,6 +778,5 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	eval_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
 		graph_add_output(s.to, value_in(&top, from->top->ret->in[i]));
-	rt_cx_free(&s.rt);
 	return s.to;
 }

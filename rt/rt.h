@@ -319,8 +319,11 @@ struct RtCx {
 	RtAccount *account;
 	int64_t  memory_limit;   /* most heap bytes of tensors alive at once; 0: no limit */
 	void    *arena;          /* planned memory of the specialization that runs */
+	int64_t  arena_bytes;
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
+	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
+	const char *took;        /* the specialization that ran last, or "generic" */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
 };
 enum { RT_DEPTH = 2000 };
@@ -525,6 +528,43 @@ int  rt_program_fresh(RtCx *);                        /* a fresh instance: priva
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
+/* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
+
+/* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
+ * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
+bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);   /* strides of dims of 1 do not count */
+bool   rt_is_text(IValue, const char *, int64_t n);
+bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);     /* tensors of args, inside containers too */
+char  *rt_arena(RtCx *, int64_t bytes);                    /* the thread's arena, at least so large; null: error */
+IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *data);   /* over planned memory: must not outlive it; geometry: dims, strides */
+IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);  /* offset in elements from base's first */
+IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
+IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);   /* owns a copy of span bytes from data on */
+/* Runs a kernel and releases its inputs; errors get the place. */
+int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+/* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
+int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_dict(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_same(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_wait(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values */
+IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
+void   rt_move(void *to, const void *from, int64_t bytes);
+int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);        /* adds the place to the error's trace; returns the status */
+/* A guard failed: fills the registers with these values (taken), drops v, and goes on in the generic code. */
+int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv, const char *why, uint32_t line);
+/* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
+int    rt_miss(RtCx *, const RtCode *, IValue *reg);
+void   rt_take(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
+void   rt_values_drop(IValue *v, int n);
+void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
 
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 

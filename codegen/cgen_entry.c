@@ -1,0 +1,122 @@
+/*
+ * The choice at entry: the specializations of a function, tried from the most special on, then the generic code.
+ *
+ * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes to
+ * must not overlap others: it has ordered its reads as if they did not.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+static void
+put_condition(Emit *e, Buf *b, const Pattern *p, const char *place)
+{
+	const TensorInfo *t;
+
+	switch (p->form) {
+	case PATTERN_VALUE:
+		if (p->value.tag == RT_NONE) {
+			buf_printf(b, " &&\n\t    %s.tag == RT_NONE", place);
+		} else if (p->value.tag == RT_STR) {
+			buf_printf(b, " &&\n\t    rt_is_text(%s, ", place);
+			out_string(b, p->value.u.str->s, p->value.u.str->n);
+			buf_printf(b, ", %lld)", (long long)p->value.u.str->n);
+		} else {
+			buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)p->value.tag, place,
+				   (long long)p->value.u.i);
+		}
+		return;
+	case PATTERN_TENSOR: {
+		const char *name = arena_printf(e->cx->arena, "entry_%d", e->ngeometry++);
+
+		t = p->type->tensor;
+		out_line(&e->data, "static const int64_t %s_dims[] = {", name);
+		for (int i = 0; i < t->rank; i++)
+			out_line(&e->data, "\t%lld,", (long long)t->dims[i]);
+		out_line(&e->data, "\t0 };\nstatic const int64_t %s_strides[] = {", name);
+		for (int i = 0; i < t->rank; i++)
+			out_line(&e->data, "\t%lld,", (long long)t->strides[i]);
+		out_line(&e->data, "\t0 };");
+		buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s_dims, %s_strides)", place, rt_dtypes[t->dtype].name,
+			   t->rank, name, name);
+		return;
+	}
+	case PATTERN_LIST: case PATTERN_TUPLE: {
+		const char *of = p->form == PATTERN_LIST ? "list" : "tuple";
+
+		buf_printf(b, " &&\n\t    %s.tag == %s && %s.u.%s->n == %d", place, p->form == PATTERN_LIST ? "RT_LIST" : "RT_TUPLE",
+			   place, of, p->n);
+		for (int i = 0; i < p->n; i++)
+			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i));
+		return;
+	}
+	default:
+		return;
+	}
+}
+
+static void
+put_note(Emit *e, const char *method, Function *fn, const Specialization *s, const Plan *p, int first)
+{
+	Buf b = { 0 };
+	const char *signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first);
+
+	out_string(&b, method, (int64_t)strlen(method));
+	buf_printf(&b, ", \"%s\", ", s->dynamic ? "dynamic" : "exact");
+	out_string(&b, signature, (int64_t)strlen(signature));
+	buf_printf(&e->specializations, "\t{ %s, %d, %d, %d, %lldLL },\n", b.at, p->kernels, p->calls, p->guards, (long long)p->arena);
+	e->nspecialization++;
+	buf_free(&b);
+}
+
+/* Registers of the arguments that the graph writes to. */
+static const char *
+written_arguments(Emit *e, const Specialization *s, int first, int *n)
+{
+	AliasDb *db = alias_db(s->graph, e->cx->arena);
+	Buf b = { 0 };
+	const char *text;
+
+	*n = 0;
+	for (int i = first; i < graph_ninputs(s->graph); i++)
+		if (alias_has_writers(db, graph_inputs(s->graph)[i])) {
+			buf_printf(&b, "reg[%d], ", i);
+			++*n;
+		}
+	text = arena_strdup(e->cx->arena, b.at ? b.at : "");
+	buf_free(&b);
+	return text;
+}
+
+void
+emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
+{
+	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
+	const char *code;
+	Buf text = { 0 };
+
+	if (!n)
+		return;
+	map_put(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)fn->code), (void *)(uintptr_t)name);
+	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
+	code = emit_code(e, fn->code);
+	for (int i = 0; i < n; i++) {
+		Plan *p = plan_make(e->cx, fn, spec[i], first);
+		const char *fn_name = emit_plan(e, p, i, code);
+		int nwritten;
+		const char *written = written_arguments(e, spec[i], first, &nwritten);
+
+		buf_puts(&text, "\tif (true");
+		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
+			put_condition(e, &text, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k));
+		if (nwritten)
+			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
+				   nwritten, graph_ninputs(spec[i]->graph));
+		buf_printf(&text, ") {\n\t\trt_take(cx, %s, \"%s\", %d);\n\t\treturn %s(cx, reg);\n\t}\n", code,
+			   spec[i]->dynamic ? "dynamic" : "exact", i, fn_name);
+		put_note(e, method, fn, spec[i], p, first);
+	}
+	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
+	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{\n%s\treturn rt_miss(cx, %s, reg);\n}", name, text.at, code);
+	buf_free(&text);
+}

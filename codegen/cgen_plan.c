@@ -1,0 +1,609 @@
+/*
+ * A specialized graph as a C function.
+ *
+ *    static int forward_0(RtCx *cx, IValue *reg)
+ *
+ * Steps stand in the order of the graph, each under the line of the model that it comes from.  Planned tensors are
+ * addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel takes an array
+ * of addresses; a call of the runtime takes boxes.  A failed guard puts what is live into registers and goes on in the
+ * generic code.  What a loop carries, or an If gives, has a place of its own and is copied there at the end of a block.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+typedef struct Writer {
+	Emit *e;
+	Plan *p;
+	Out   out;
+	Arena *a;
+	const char *code;        /* C name of the generic code */
+	Map   geometry;          /* text -> C name */
+	uint32_t line;           /* of the node being written, in code->place */
+	int   ntemp;
+} Writer;
+
+static void write_block(Writer *, Block *);
+
+/* ---- names of things ------------------------------------------------------------------------------------------------- */
+
+/* dims, then strides, as a static array. */
+static const char *
+geometry(Writer *w, const RtTensor *t)
+{
+	const char *name;
+	Buf b = { 0 };
+
+	if (!t->ndim)
+		return "0";
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->dims[i]);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->strides[i]);
+	name = map_get(&w->e->geometry_names, b.at);
+	if (!name) {
+		name = arena_printf(w->a, "g%d", w->e->geometry_names.n);
+		map_put(&w->e->geometry_names, arena_strdup(w->a, b.at), (void *)(uintptr_t)name);
+		out_line(&w->e->data, "static const int64_t %s[] = {%s };", name, b.at);
+	}
+	buf_free(&b);
+	return name;
+}
+
+static int64_t
+offset_bytes(const RtTensor *t)
+{
+	return t->offset * rt_dtypes[t->dtype].bytes;
+}
+
+/* The index of a constant's value in kiln_values. */
+static int
+constant_index(Writer *w, IValue v)
+{
+	const char *key = rt_counted(v) ? arena_printf(w->a, "%p", v.u.p) : NULL;
+	const intptr_t known = key ? (intptr_t)map_get(&w->e->constant_index, key) : 0;
+	int index;
+
+	if (known)
+		return (int)known - 1;
+	index = emit_value(w->e, v);
+	if (key)
+		map_put(&w->e->constant_index, key, (void *)(intptr_t)(index + 1));
+	return index;
+}
+
+/* C expression of the address of a planned tensor's first element. */
+static const char *
+address(Writer *w, const Value *v)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+	const Buffer *b = plan_buffer(w->p, v);
+	const long long at = offset_bytes(t);
+
+	switch (b->home) {
+	case HOME_ARENA:
+		return arena_printf(w->a, "arena + %lld", (long long)b->offset + at);
+	case HOME_CONSTANT:
+		return arena_printf(w->a, "rt_data(kiln_values[%d].u.t) + %lld", constant_index(w, b->constant), at - (long long)b->base);
+	case HOME_INPUT:
+		return arena_printf(w->a, "rt_data(%s.u.t) + %lld", b->place, at - (long long)b->base);
+	default:
+		return arena_printf(w->a, "rt_data(v[%d].u.t) + %lld", b->slot, at - (long long)b->base);
+	}
+}
+
+/* The box that a buffer's tensors are views of. */
+static const char *
+base_box(Writer *w, const Buffer *b)
+{
+	if (b->home == HOME_CONSTANT)
+		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, b->constant));
+	if (b->home == HOME_INPUT)
+		return b->place;
+	return arena_printf(w->a, "v[%d]", b->slot);
+}
+
+static bool
+same_geometry(const RtTensor *a, const RtTensor *b)
+{
+	return a->dtype == b->dtype && a->ndim == b->ndim && a->offset == b->offset &&
+	       !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
+}
+
+/* Does the base box itself have this tensor's type? */
+static bool
+is_base(Writer *w, const Value *v, const Buffer *b)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+
+	if (b->home == HOME_CONSTANT)
+		return same_geometry(t, b->constant.u.t);
+	for (int i = 0; i < graph_ninputs(w->p->graph); i++) {
+		const Value *in = graph_inputs(w->p->graph)[i];
+
+		if (b->home == HOME_INPUT && plan_buffer(w->p, in) == b)
+			return same_geometry(t, plan_tensor(w->p, in));
+	}
+	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
+}
+
+/* A C expression for a new reference to v as an IValue; `keep`: it may outlive this step. */
+static const char *
+box(Writer *w, const Value *v, bool keep)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+	const Buffer *b = plan_buffer(w->p, v);
+	const Known *k = known_at(w->p->known, v);
+
+	if (!b) {
+		if (node_is(v->node, "prim::Constant")) {
+			IValue c = k->v;
+
+			if (c.tag == RT_NONE || !value_constant(v, &c) || c.tag == RT_NONE)
+				return "rt_none()";
+			if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
+				return arena_printf(w->a, "rt_int(%lld)", (long long)c.u.i);
+			if (c.tag == RT_BOOL)
+				return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
+			return arena_printf(w->a, "rt_retain(kiln_values[%d])", constant_index(w, c));
+		}
+		if (v->node == w->p->graph->top->param)
+			return arena_printf(w->a, "rt_retain(reg[%d])", v->index);
+		if (w->p->slot[v->id] < 0)
+			BUG("no place for a value of %s", v->node->kind->name);
+		return arena_printf(w->a, "rt_retain(v[%d])", w->p->slot[v->id]);
+	}
+	if (b->home == HOME_ARENA)
+		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" : "rt_box_borrow(cx, RT_%s, %d, %s, %s)",
+				    rt_dtypes[t->dtype].name, t->ndim, geometry(w, t), address(w, v),
+				    (long long)(b->bytes - offset_bytes(t)));
+	if (is_base(w, v, b))
+		return arena_printf(w->a, "rt_retain(%s)", base_box(w, b));
+	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", base_box(w, b), rt_dtypes[t->dtype].name, t->ndim,
+			    geometry(w, t), (long long)((offset_bytes(t) - b->base) / rt_dtypes[t->dtype].bytes));
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------------- */
+
+/* Index of the node's line in the generic code's places: the errors' and guards' source. */
+static uint32_t
+place_of(Writer *w, const Node *n)
+{
+	const RtCode *c = w->p->fn->code;
+	const int line = n->at.src ? range_line(n->at) : 0;
+
+	for (int i = 1; line && i < c->nplace_name; i++)
+		if (c->place[i].line == line && c->place[i].text)
+			return (uint32_t)i;
+	return 0;
+}
+
+static void
+comment_node(Writer *w, const Node *n)
+{
+	const RtCode *c = w->p->fn->code;
+	const uint32_t line = place_of(w, n);
+	Buf b = { 0 };
+
+	if (line && line != w->line && w->e->source && c->place[line].text) {
+		const char *text = c->place[line].text;
+
+		while (*text == ' ')
+			text++;
+		out_comment(&b, text, 110);
+		out_line(&w->out, "/* %s */", b.at ? b.at : "");
+	}
+	w->line = line;
+	buf_free(&b);
+}
+
+/* Boxes that heap buffers need before a kernel writes to them. */
+static void
+make_boxes(Writer *w, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Buffer *b = plan_buffer(w->p, n->out[i]);
+		const RtTensor *t = plan_tensor(w->p, n->out[i]);
+
+		if (!b || b->home != HOME_BOX || b->first != w->p->step[n->id])
+			continue;
+		b->owner = n->out[i];
+		out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name, t->ndim,
+			 geometry(w, t));
+		out_line(&w->out, "if (cx->status)");
+		out_line(&w->out, "\tgoto failed;");
+	}
+}
+
+static bool
+write_kernel(Writer *w, const Node *n)
+{
+	KernelCall call = { 0 };
+	Buf b = { 0 };
+	int scalars = 0;
+
+	if (!emit_map(w->e, w->p, n, &call))
+		return false;
+	make_boxes(w, n);
+	out_line(&w->out, "{");
+	w->out.indent++;
+	for (int i = 0; i < call.args.n; i++) {
+		const Value *v = call.args.at[i];
+
+		if (plan_is_planned(w->p, v)) {
+			buf_printf(&b, "%s(void *)(%s)", i ? ", " : "", address(w, v));
+		} else {
+			out_line(&w->out, "const double s%d = rt_number(%s);", scalars,
+				 v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
+								      arena_printf(w->a, "v[%d]", w->p->slot[v->id]));
+			buf_printf(&b, "%s(void *)&s%d", i ? ", " : "", scalars++);
+		}
+	}
+	out_line(&w->out, "void *p[] = { %s };", b.at);
+	out_line(&w->out, "rt_parallel(cx, %lld, %lld, %s, p);", (long long)call.n, (long long)call.grain, call.name);
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->kernels++;
+	buf_free(&b);
+	return true;
+}
+
+static void
+failed_unless(Writer *w, const char *call)
+{
+	out_line(&w->out, "if (%s)", call);
+	out_line(&w->out, "\tgoto failed;");
+}
+
+/* IValue in[] = { ... };  count of them. */
+static int
+write_inputs(Writer *w, const Node *n, bool keep)
+{
+	const Schema *s = n->op ? node_schema(n) : NULL;
+	const int fixed = s && s->vararg ? s->nargs : n->nin;
+	Buf b = { 0 };
+
+	for (int i = 0; i < fixed; i++)
+		buf_printf(&b, "%s%s", i ? ",\n\t" : "", box(w, n->in[i], keep));
+	if (s && s->vararg) {
+		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ",\n\t" : "", n->nin - fixed + 1);
+		for (int i = fixed; i < n->nin; i++)
+			buf_printf(&b, "%s, ", box(w, n->in[i], true));
+		buf_printf(&b, "rt_none() }, %d)", n->nin - fixed);
+	}
+	if (b.n)
+		out_line(&w->out, "IValue in[] = { %s };", b.at);
+	else
+		out_line(&w->out, "IValue in[1];");
+	buf_free(&b);
+	return fixed + (s && s->vararg);
+}
+
+/* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
+static void
+write_outputs(Writer *w, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Buffer *b = plan_buffer(w->p, n->out[i]);
+
+		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {
+			b->owner = n->out[i];
+			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
+		} else if (!b) {
+			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", w->p->slot[n->out[i]->id], i);
+		} else {
+			out_line(&w->out, "rt_release(got[%d]);", i);
+		}
+	}
+}
+
+static void
+write_call(Writer *w, const Node *n, const char *how, bool keep)
+{
+	int nin;
+
+	out_line(&w->out, "{");
+	w->out.indent++;
+	nin = write_inputs(w, n, keep);
+	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
+	failed_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, w->line));
+	write_outputs(w, n);
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->calls++;
+}
+
+static const char *
+kernel_symbol(Writer *w, const Node *n)
+{
+	const char *symbol = arena_printf(w->a, "rt_%s", n->op->id);
+
+	if (!map_get(&w->e->kernel_names, symbol)) {
+		map_put(&w->e->kernel_names, symbol, (void *)(uintptr_t)symbol);
+		out_line(&w->e->types, "RtKernel %s;", symbol);
+	}
+	return symbol;
+}
+
+static void
+write_op(Writer *w, const Node *n)
+{
+	if (n->op->form == OP_BODY)
+		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
+	else
+		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel_symbol(w, n)), false);
+}
+
+/* ---- prim ------------------------------------------------------------------------------------------------------------------- */
+
+static void
+assign_slot(Writer *w, const Value *v, const char *expression)
+{
+	out_line(&w->out, "rt_assign(&v[%d], %s);", w->p->slot[v->id], expression);
+}
+
+static void
+write_sequence(Writer *w, const Node *n)
+{
+	const bool list = node_is(n, "prim::ListConstruct");
+	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
+	Buf b = { 0 };
+
+	/* A list that only a kernel reads is written where it is read: boxes may borrow then. */
+	for (int i = 0; i < n->nin; i++) {
+		const Buffer *in = plan_buffer(w->p, n->in[i]);
+
+		buf_printf(&b, "%s, ", box(w, n->in[i], in && in->escapes));
+	}
+	if (list)
+		assign_slot(w, n->out[0], arena_printf(w->a, "rt_list_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+						       emit_type(w->e, t->of[0]), n->nin + 1, b.at ? b.at : "", n->nin));
+	else
+		assign_slot(w, n->out[0], arena_printf(w->a, "rt_tuple_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+						       t->field ? emit_type(w->e, t) : "0", n->nin + 1, b.at ? b.at : "", n->nin));
+	out_line(&w->out, "if (cx->status)");
+	out_line(&w->out, "\tgoto failed;");
+	buf_free(&b);
+}
+
+/* Anything else that the interpreter has an instruction for. */
+static void
+write_prim(Writer *w, const Node *n)
+{
+	const Type *t;
+
+	if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
+		write_sequence(w, n);
+	} else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack")) {
+		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" : "rt_step_unpack(cx, true", false);
+	} else if (node_is(n, "prim::TupleIndex")) {
+		write_call(w, n, "rt_step_index(cx, 0", false);
+	} else if (node_is(n, "prim::DictConstruct")) {
+		t = type_unshaped(w->e->cx, n->out[0]->type);
+		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
+	} else if (node_is(n, "prim::GetAttr")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+	} else if (node_is(n, "prim::SetAttr")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
+		write_call(w, n, "rt_step_same(cx, 0", true);
+	} else if (node_is(n, "prim::Uninitialized")) {
+		assign_slot(w, n->out[0], "rt_none()");
+	} else if (node_is(n, "prim::RaiseException")) {
+		write_call(w, n, "rt_step_raise(cx, 0", false);
+	} else if (node_is(n, "aten::wait")) {
+		write_call(w, n, "rt_step_wait(cx, 0", false);
+	} else if (node_is(n, "prim::CreateObject")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
+	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
+		const Attr *f = node_attr(n, "function");
+
+		if (!f || !f->fn || !f->fn->code)
+			fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, f->fn->code)), true);
+	} else {
+		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	}
+}
+
+/* ---- guards ------------------------------------------------------------------------------------------------------------------- */
+
+/* Registers of what is live; tensors that share an arena buffer share the copy of it. */
+static const char *
+write_live(Writer *w, const Node *n)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	for (int i = 1; i < n->nin; i++)
+		buf_printf(&b, "%s%s", i > 1 ? ", " : "", box(w, n->in[i], true));
+	text = arena_strdup(w->a, b.at ? b.at : "rt_none()");
+	buf_free(&b);
+	return text;
+}
+
+static void
+write_bailout(Writer *w, const Node *n)
+{
+	const RtTensor *t = plan_tensor(w->p, n->out[0]);
+	const Attr *regs = node_attr(n, "regs");
+	Buffer *b = plan_buffer(w->p, n->out[0]);
+	Buf list = { 0 };
+	Buf why = { 0 };
+
+	assign_slot(w, n->out[0], box(w, n->in[0], true));
+	b->slot = w->p->slot[n->out[0]->id];
+	b->home = HOME_BOX;
+	b->owner = n->out[0];
+	for (int64_t i = 0; i < regs->v.u.list->n; i++)
+		buf_printf(&list, "%lld, ", (long long)regs->v.u.list->v[i].u.i);
+	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
+		 geometry(w, t), geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
+	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
+	out_line(&w->out, "const IValue live[] = { %s };", write_live(w, n));
+	out_string(&why, type_print(w->e->cx, n->out[0]->type), (int64_t)strlen(type_print(w->e->cx, n->out[0]->type)));
+	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
+		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, w->line);
+	out_close(&w->out, "");
+	w->p->guards++;
+	buf_free(&list);
+	buf_free(&why);
+}
+
+/* ---- control flow --------------------------------------------------------------------------------------------------------------- */
+
+static const char *
+truth(Writer *w, const Value *v)
+{
+	int64_t i;
+
+	if (known_int(w->p->known, v, &i))
+		return i ? "true" : "false";
+	if (v->node == w->p->graph->top->param)
+		return arena_printf(w->a, "reg[%d].u.i", v->index);
+	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
+}
+
+/* Gives `to` the value of `from`: planned tensors by a copy of their bytes, others by a reference.  Several at once: all
+ * are read before any is written. */
+static void
+write_moves(Writer *w, Value *const *to, Value *const *from, int n)
+{
+	Buf b = { 0 };
+	bool slots = false;
+
+	for (int i = 0; i < n; i++) {
+		const Buffer *t = plan_buffer(w->p, to[i]);
+
+		buf_printf(&b, "%s, ", t ? "rt_none()" : box(w, from[i], true));
+		slots |= !t;
+	}
+	if (slots) {
+		out_line(&w->out, "{");
+		w->out.indent++;
+		out_line(&w->out, "const IValue next[] = { %s };", b.at);
+	}
+	for (int i = 0; i < n; i++) {
+		const Buffer *t = plan_buffer(w->p, to[i]);
+
+		if (t && t != plan_buffer(w->p, from[i]))
+			out_line(&w->out, "rt_move(%s, %s, %lld);", address(w, to[i]), address(w, from[i]),
+				 (long long)(t->bytes - offset_bytes(plan_tensor(w->p, to[i]))));
+	}
+	for (int i = 0; i < n; i++)
+		if (!plan_buffer(w->p, to[i]))
+			out_line(&w->out, "rt_assign(&v[%d], next[%d]);", w->p->slot[to[i]->id], i);
+	if (slots) {
+		w->out.indent--;
+		out_line(&w->out, "}");
+	}
+	buf_free(&b);
+}
+
+static void
+write_if(Writer *w, const Node *n)
+{
+	make_boxes(w, n);
+	out_open(&w->out, "if (%s)", truth(w, n->in[0]));
+	write_block(w, n->sub[0]);
+	write_moves(w, n->out, n->sub[0]->ret->in, n->nout);
+	w->out.indent--;
+	out_open(&w->out, "} else");
+	write_block(w, n->sub[1]);
+	write_moves(w, n->out, n->sub[1]->ret->in, n->nout);
+	out_close(&w->out, "");
+}
+
+static const char *
+trip_count(Writer *w, const Value *v)
+{
+	int64_t i;
+
+	return known_int(w->p->known, v, &i) ? arena_printf(w->a, "%lldLL", (long long)i) : truth(w, v);
+}
+
+/* Carried tensors have one place each; two that would read what the other has overwritten go through copies. */
+static void
+write_loop(Writer *w, const Node *n)
+{
+	Block *body = n->sub[0];
+	const int id = w->ntemp++;
+
+	make_boxes(w, n);
+	for (int i = 1; i < body->param->nout; i++) {
+		Buffer *b = plan_buffer(w->p, body->param->out[i]);
+
+		if (b && b->home == HOME_BOX)
+			make_boxes(w, body->param);
+	}
+	write_moves(w, body->param->out + 1, n->in + 2, n->nout);
+	out_line(&w->out, "bool go_%d = %s;", id, truth(w, n->in[1]));
+	out_open(&w->out, "for (int64_t i_%d = 0, n_%d = %s; go_%d && i_%d < n_%d; i_%d++)", id, id, trip_count(w, n->in[0]), id, id,
+		 id, id);
+	assign_slot(w, body->param->out[0], arena_printf(w->a, "rt_int(i_%d)", id));
+	write_block(w, body);
+	out_line(&w->out, "go_%d = %s;", id, truth(w, body->ret->in[0]));
+	write_moves(w, body->param->out + 1, body->ret->in + 1, n->nout);
+	out_close(&w->out, "");
+	write_moves(w, n->out, body->param->out + 1, n->nout);
+}
+
+static void
+write_node(Writer *w, Node *n)
+{
+	if (!plan_needs_step(w->p, n))
+		return;
+	comment_node(w, n);
+	if (node_is(n, "prim::If"))
+		write_if(w, n);
+	else if (node_is(n, "prim::Loop"))
+		write_loop(w, n);
+	else if (node_is(n, "prim::BailOut"))
+		write_bailout(w, n);
+	else if (plan_is_kernel(w->p, n) && write_kernel(w, n))
+		return;
+	else if (n->op)
+		write_op(w, n);
+	else
+		write_prim(w, n);
+}
+
+static void
+write_block(Writer *w, Block *b)
+{
+	for NODES(n, b)
+		write_node(w, n);
+}
+
+/* ---- the function -------------------------------------------------------------------------------------------------------------------- */
+
+const char *
+emit_plan(Emit *e, Plan *p, int index, const char *code)
+{
+	const char *name = arena_printf(e->cx->arena, "%s_%d", out_name(e->cx->arena, "", p->fn->name), index);
+	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Out *o = &e->plans;
+	const Node *ret = p->graph->top->ret;
+	Buf b = { 0 };
+
+	write_block(&w, p->graph->top);
+	for (int i = 0; i < ret->nin; i++)
+		buf_printf(&b, "%s, ", box(&w, ret->in[i], true));
+	out_line(o, "\n/* Specialization %d of %s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
+		 out_name(e->cx->arena, "", p->fn->name), p->kernels, p->calls, p->guards, (long long)p->arena);
+	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
+	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
+	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
+	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
+	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
+	buf_puts(&o->text, w.out.text.at ? w.out.text.at : "");
+	out_line(o, "\t{\n\t\tIValue result[] = { %srt_none() };\n", b.at ? b.at : "");
+	out_line(o, "\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", code + 1, ret->nin);
+	if (w.out.text.at && strstr(w.out.text.at, "goto failed"))
+		out_line(o, "failed:\n\trt_values_drop(v, NV);\n\treturn cx->status;");
+	out_line(o, "}");
+	buf_free(&b);
+	buf_free(&w.out.text);
+	return name;
+}

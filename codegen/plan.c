@@ -1,0 +1,422 @@
+/*
+ * The plan: where every tensor of a specialized graph lives.
+ *
+ * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a tensor
+ * of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).  What is
+ * not known is an IValue in a slot of the frame.  Buffers get offsets in the arena greedily, largest first, each at the
+ * lowest place that is free while it is alive (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net
+ * Inference, 2020: greedy by size).
+ */
+#include "codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- questions ------------------------------------------------------------------------------------------------------ */
+
+const RtTensor *
+plan_tensor(Plan *p, const Value *v)
+{
+	const Known *k = known_at(p->known, v);
+
+	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+static Buffer *
+buffer_of(Plan *p, const RtStorage *meta)
+{
+	for (int i = p->buffers.n - 1; i >= 0; i--)
+		if (p->buffers.at[i]->meta == meta)
+			return p->buffers.at[i];
+	return NULL;
+}
+
+Buffer *
+plan_buffer(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+
+	return t ? buffer_of(p, t->storage) : NULL;
+}
+
+bool
+plan_is_planned(Plan *p, const Value *v)
+{
+	return plan_buffer(p, v) != NULL;
+}
+
+static bool
+writes(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs; i++)
+		if (s->args[i].alias && s->args[i].alias->write)
+			return true;
+	return false;
+}
+
+/* A node whose results all lie in buffers that were there before it does nothing. */
+bool
+plan_needs_step(Plan *p, const Node *n)
+{
+	if (node_is(n, "prim::Constant"))
+		return false;
+	if (!n->nout || n->nsub || writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
+		return true;
+	for (int i = 0; i < n->nout; i++) {
+		const Buffer *b = plan_buffer(p, n->out[i]);
+
+		if (!b || b->first >= p->step[n->id])
+			return true;
+	}
+	return false;
+}
+
+bool
+node_is_map(const Node *n)
+{
+	return node_is(n, "prim::FusionGroup") || (n->op && n->op->form == OP_MAP);
+}
+
+static bool
+generated_dtype(const RtTensor *t)
+{
+	const char c = rt_dtypes[t->dtype].category;
+
+	return c != 'C' && c != 'Q';
+}
+
+/* Numbers of known kind, tensors that are planned: then the kernel can be written. */
+bool
+plan_is_kernel(Plan *p, const Node *n)
+{
+	if (!node_is_map(n))
+		return false;
+	for (int i = 0; i < n->nin; i++) {
+		const Value *v = n->in[i];
+		const RtTensor *t = plan_tensor(p, v);
+
+		if (t ? !generated_dtype(t) : v->type->kind == TYPE_COMPLEX || v->type->kind == TYPE_NUMBER)
+			return false;
+		if (!t && v->type->kind == TYPE_TENSOR)
+			return false;
+		if (!t && known_at(p->known, v)->is && known_at(p->known, v)->v.tag == RT_COMPLEX)
+			return false;
+	}
+	for (int i = 0; i < n->nout; i++) {
+		const RtTensor *t = plan_tensor(p, n->out[i]);
+
+		if (!t || !generated_dtype(t) || !rt_is_dense(t))
+			return false;
+	}
+	return n->nout > 0;
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------------- */
+
+static Buffer *
+add_buffer(Plan *p, const RtTensor *t, Home home, int step)
+{
+	Buffer *b = new(p->cx->arena, Buffer, 1);
+
+	b->meta = t->storage;
+	b->home = home;
+	b->bytes = t->storage->bytes;
+	b->slot = -1;
+	b->first = b->last = step;
+	b->base = t->offset * rt_dtypes[t->dtype].bytes;
+	vec_push(p->cx->arena, &p->buffers, b);
+	return b;
+}
+
+/* Tensors of an argument, inside containers too: their home is the argument. */
+static void
+add_argument(Plan *p, IValue v, const char *place)
+{
+	if (v.tag == RT_TENSOR && !buffer_of(p, v.u.t->storage))
+		add_buffer(p, v.u.t, HOME_INPUT, -1)->place = place;
+	for (int i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		add_argument(p, v.u.list->v[i], arena_printf(p->cx->arena, "%s.u.list->v[%d]", place, i));
+	for (int i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		add_argument(p, v.u.tuple->v[i], arena_printf(p->cx->arena, "%s.u.tuple->v[%d]", place, i));
+}
+
+static void
+add_constant(Plan *p, Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+
+	if (t && !buffer_of(p, t->storage))
+		add_buffer(p, t, HOME_CONSTANT, -1)->constant = known_at(p->known, v)->v;
+}
+
+static int
+slot_of(Plan *p, const Value *v)
+{
+	if (p->slot[v->id] < 0)
+		p->slot[v->id] = p->nslot++;
+	return p->slot[v->id];
+}
+
+/* The result of a node: a new buffer, the view of an old one, or a slot. */
+static void
+add_result(Plan *p, const Node *n, Value *v, bool kernel)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	Buffer *b;
+
+	if (!t || (n->op && !t->storage)) {
+		slot_of(p, v);
+		return;
+	}
+	if (buffer_of(p, t->storage))
+		return;
+	b = add_buffer(p, t, kernel ? HOME_ARENA : HOME_BOX, p->step[n->id]);
+	if (!kernel)
+		b->slot = slot_of(p, v);
+}
+
+static void
+number_block(Plan *p, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		p->slot[b->param->out[i]->id] = -1;
+	for NODES(n, b) {
+		p->step[n->id] = p->nstep++;
+		for (int i = 0; i < n->nsub; i++)
+			number_block(p, n->sub[i]);
+	}
+	p->step[b->ret->id] = p->nstep++;
+}
+
+static void
+place_block(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::Constant")) {
+			add_constant(p, n->out[0]);
+			continue;
+		}
+		for (int k = 0; k < n->nsub; k++) {
+			Node *param = n->sub[k]->param;
+
+			for (int i = 0; i < param->nout; i++)
+				if (plan_tensor(p, param->out[i]))
+					add_buffer(p, plan_tensor(p, param->out[i]), HOME_ARENA, p->step[n->id]);
+				else
+					slot_of(p, param->out[i]);
+			place_block(p, n->sub[k]);
+		}
+		for (int i = 0; i < n->nout; i++)
+			add_result(p, n, n->out[i], n->nsub || plan_is_kernel(p, n));
+	}
+}
+
+/* ---- what escapes, and how long buffers live ------------------------------------------------------------------------------- */
+
+static bool
+list_stays_here(const Value *list)
+{
+	for (int i = 0; i < list->uses.n; i++) {
+		const Node *user = list->uses.at[i].node;
+		const Schema *s = node_schema(user);
+		const int k = list->uses.at[i].index;
+
+		if (!s || k >= s->nargs || s->args[k].alias || s->nrets != 1 || s->rets[0].type->kind != TYPE_TENSOR)
+			return false;
+	}
+	return list->node->block->graph && list->uses.n > 0;
+}
+
+/* May who uses v here keep it beyond the step? */
+static bool
+keeps(Plan *p, const Node *user, int index)
+{
+	const Schema *s = node_schema(user);
+
+	if (node_is(user, "prim::BailOut") || node_is(user, "prim::FusionGroup") || node_is(user, "prim::Return"))
+		return node_is(user, "prim::Return") && !user->block->owner;
+	if (node_is(user, "prim::ListConstruct"))
+		return !list_stays_here(user->out[0]);
+	if (user->nsub)
+		return false;
+	if (!s || index >= s->nargs || !user->op || !user->op->kernel)
+		return true;
+	if (s->args[index].type->kind != TYPE_TENSOR && s->args[index].type->kind != TYPE_OPTIONAL)
+		return true;
+	if (!s->args[index].alias)
+		return false;
+	/* The result may be a view: harmless when it is known which. */
+	for (int i = 0; i < user->nout; i++)
+		if (!plan_is_planned(p, user->out[i]))
+			return true;
+	return s->args[index].alias->after.n > 0 && sym_is(s->args[index].alias->after.at[0], "*");
+}
+
+/* Values that leave a block go to a slot (kept) or are copied to the planned place of the node's result. */
+static bool
+leaves_in_slot(Plan *p, const Node *ret, int index)
+{
+	const Node *owner = ret->block->owner;
+	const int out = owner && node_is(owner, "prim::Loop") ? index - 1 : index;
+
+	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
+}
+
+/* The last step at which a use inside of loops counts: the end of the outermost loop that the buffer was made before. */
+static int
+use_step(Plan *p, const Buffer *b, const Node *user)
+{
+	int at = p->step[user->id];
+
+	for (const Block *in = user->block; in->owner; in = in->owner->block)
+		if (node_is(in->owner, "prim::Loop") && b->first < p->step[in->owner->id] + 1)
+			at = p->step[in->ret->id] > at ? p->step[in->ret->id] : at;
+	return at;
+}
+
+static void
+note_uses(Plan *p, const Value *v)
+{
+	Buffer *b = plan_buffer(p, v);
+
+	for (int i = 0; b && i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+		const int step = use_step(p, b, user);
+
+		b->last = step > b->last ? step : b->last;
+		if (node_is(user, "prim::Return") ? leaves_in_slot(p, user, v->uses.at[i].index) :
+						    keeps(p, user, v->uses.at[i].index))
+			b->escapes = true;
+		if (node_is(user, "prim::Loop") || node_is(user, "prim::If"))
+			b->escapes |= v->uses.at[i].index >= 2 && !plan_is_planned(p, user->out[v->uses.at[i].index - 2]);
+		if (node_is(user, "prim::ListConstruct"))
+			for (int k = 0; k < user->out[0]->uses.n; k++) {
+				const int later = use_step(p, b, user->out[0]->uses.at[k].node);
+
+				b->last = later > b->last ? later : b->last;
+			}
+	}
+}
+
+static void
+lifetimes(Plan *p, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		note_uses(p, b->param->out[i]);
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			lifetimes(p, n->sub[i]);
+		for (int i = 0; i < n->nout; i++) {
+			Buffer *out = plan_buffer(p, n->out[i]);
+
+			/* What a loop or an If gives is written at the end of its blocks. */
+			if (out && n->nsub && out->home == HOME_ARENA) {
+				const int end = p->step[n->sub[n->nsub - 1]->ret->id];
+
+				out->last = end > out->last ? end : out->last;
+			}
+			note_uses(p, n->out[i]);
+		}
+		for (int k = 0; k < n->nsub; k++)
+			for (int i = 0; i < n->sub[k]->param->nout; i++) {
+				Buffer *in = plan_buffer(p, n->sub[k]->param->out[i]);
+
+				if (in && in->home == HOME_ARENA)
+					in->last = p->step[n->sub[k]->ret->id];
+			}
+	}
+}
+
+/* ---- the arena ------------------------------------------------------------------------------------------------------------------ */
+
+static int
+by_size(const void *a, const void *b)
+{
+	const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->first - y->first;
+}
+
+static bool
+alive_together(const Buffer *a, const Buffer *b)
+{
+	return a->first <= b->last && b->first <= a->last;
+}
+
+/* The lowest offset at which b meets none of those that are placed and alive with it. */
+static int64_t
+lowest_offset(Buffer *const *placed, int n, const Buffer *b)
+{
+	int64_t at = 0;
+	bool moved;
+
+	do {
+		moved = false;
+		for (int i = 0; i < n; i++)
+			if (alive_together(placed[i], b) && at < placed[i]->offset + placed[i]->bytes &&
+			    placed[i]->offset < at + b->bytes) {
+				at = (placed[i]->offset + placed[i]->bytes + 63) & ~(int64_t)63;
+				moved = true;
+			}
+	} while (moved);
+	return at;
+}
+
+static void
+assign_offsets(Plan *p)
+{
+	Buffer **sorted = new(p->cx->arena, Buffer *, p->buffers.n + 1);
+	int n = 0;
+
+	for (int i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i]->home == HOME_ARENA)
+			sorted[n++] = p->buffers.at[i];
+	qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+	for (int i = 0; i < n; i++) {
+		const int64_t at = lowest_offset(sorted, i, sorted[i]);
+
+		sorted[i]->offset = at;
+		if (at + sorted[i]->bytes > p->arena)
+			p->arena = at + sorted[i]->bytes;
+	}
+}
+
+Plan *
+plan_make(Cx *cx, Function *fn, const Specialization *spec, int first)
+{
+	Plan *p = new(cx->arena, Plan, 1);
+	Graph *g = spec->graph;
+
+	p->cx = cx;
+	p->fn = fn;
+	p->spec = spec;
+	p->graph = g;
+	p->known = known_graph(cx, g, spec->pattern, first);
+	p->slot = new(cx->arena, int, g->nvalue + 1);
+	p->step = new(cx->arena, int, g->nnode + 1);
+	for (int i = 0; i < g->nvalue; i++)
+		p->slot[i] = -1;
+	number_block(p, g->top);
+	for (int i = 0; i < graph_ninputs(g); i++) {
+		const Known *k = known_at(p->known, graph_inputs(g)[i]);
+
+		if (k->is)
+			add_argument(p, k->v, arena_printf(cx->arena, "reg[%d]", i));
+	}
+	place_block(p, g->top);
+	lifetimes(p, g->top);
+	for (int i = 0; i < p->buffers.n; i++) {
+		Buffer *b = p->buffers.at[i];
+
+		if (b->home == HOME_ARENA && b->escapes) {
+			b->home = HOME_BOX;
+			b->slot = p->nslot++;
+		}
+	}
+	assign_offsets(p);
+	return p;
+}

@@ -1,0 +1,300 @@
+/*
+ * What is known of a graph's values: numbers, strings and containers as they are, tensors without their data.
+ *
+ * Kernels run with cx->meta say dtype, sizes and strides of their results; a result that shares the storage of an
+ * argument here is a view of it when the program runs.  The specializer keeps such a table while it writes a graph;
+ * the planner asks for the same table of the finished graph.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+KnownTable *
+known_table(Cx *cx)
+{
+	KnownTable *k = new(cx->arena, KnownTable, 1);
+
+	k->cx = cx;
+	rt_cx_init(&k->rt);
+	return k;
+}
+
+Known *
+known_at(KnownTable *k, const Value *v)
+{
+	while (k->at.n <= v->id)
+		vec_push(k->cx->arena, &k->at, (Known){ 0 });
+	return &k->at.at[v->id];
+}
+
+bool
+known_is(KnownTable *k, const Value *v)
+{
+	return known_at(k, v)->is;
+}
+
+/* The number of a constant, or of a value that is known to be one. */
+bool
+known_int(KnownTable *k, const Value *v, int64_t *i)
+{
+	const Known *at = known_at(k, v);
+
+	if (!at->is || (at->v.tag != RT_INT && at->v.tag != RT_BOOL))
+		return value_int(v, i);
+	*i = at->v.u.i;
+	return true;
+}
+
+void
+known_set(KnownTable *k, Value *value, IValue v)
+{
+	Known *at = known_at(k, value);
+
+	at->v = v;
+	at->is = true;
+	if (v.tag == RT_TENSOR)
+		value->type = type_of_tensor(k->cx, v.u.t);
+}
+
+void
+known_forget_mutable(KnownTable *k)
+{
+	for (int i = 0; i < k->at.n; i++)
+		if (k->at.at[i].mutable)
+			k->at.at[i].is = false;
+}
+
+bool
+known_has_meta(IValue v)
+{
+	switch (v.tag) {
+	case RT_TENSOR:
+		return v.u.t->storage->kind == RT_META;
+	case RT_LIST:
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (known_has_meta(v.u.list->v[i]))
+				return true;
+		return false;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			if (known_has_meta(v.u.tuple->v[i]))
+				return true;
+		return false;
+	case RT_DICT: case RT_OBJECT: case RT_FUTURE: case RT_FUNCTION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool
+type_is_complete(const Type *t)
+{
+	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
+
+	if (!i || i->dtype < 0 || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
+		return false;
+	for (int k = 0; k < i->rank; k++)
+		if (i->dims[k] < 0 || i->strides[k] < 0)
+			return false;
+	return true;
+}
+
+IValue
+known_meta(KnownTable *k, const Type *t)
+{
+	const TensorInfo *i = t->tensor;
+	RtTensor *r;
+
+	k->rt.meta = true;
+	r = rt_tensor_strided(&k->rt, (RtDtype)i->dtype, i->rank, i->dims, i->strides);
+	k->rt.meta = false;
+	return r ? rt_of(r) : rt_none();
+}
+
+IValue *
+known_gather(KnownTable *k, const Node *m, int *n)
+{
+	const Schema *schema = node_schema(m);
+	const int fixed = schema->vararg ? schema->nargs : m->nin;
+	IValue *args = new(k->cx->arena, IValue, m->nin + 2);
+
+	for (int i = 0; i < m->nin; i++)
+		if (!known_is(k, m->in[i]))
+			return NULL;
+	for (int i = 0; i < fixed && i < m->nin; i++)
+		args[i] = known_at(k, m->in[i])->v;
+	*n = fixed;
+	if (schema->vararg) {
+		RtList *rest = rt_list_new(&k->rt, &rt_type_any, m->nin - fixed);
+
+		for (int i = fixed; i < m->nin; i++)
+			rt_list_push(&k->rt, rest, rt_retain(known_at(k, m->in[i])->v));
+		args[(*n)++] = rt_ref(RT_LIST, rest);
+	}
+	return args;
+}
+
+bool
+known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool meta)
+{
+	int status;
+
+	k->rt.meta = meta;
+	status = rt_call_kernel(&k->rt, op->kernel, args, out, nout);
+	k->rt.meta = false;
+	if (status)
+		rt_clear_error(&k->rt);
+	return status == RT_OK;
+}
+
+/* What a pattern says of an argument, as a known value; false when it leaves something open. */
+bool
+known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
+{
+	switch (p->form) {
+	case PATTERN_VALUE:
+		*out = rt_retain(p->value);
+		return true;
+	case PATTERN_TENSOR:
+		*out = type_is_complete(p->type) ? known_meta(k, p->type) : rt_none();
+		return type_is_complete(p->type);
+	case PATTERN_TUPLE: {
+		RtTuple *tuple = rt_tuple_new(&k->rt, t->field ? t : NULL, p->n);
+
+		for (int i = 0; i < p->n; i++)
+			if (!known_of_pattern(k, &p->part[i], t->kind == TYPE_TUPLE ? t->of[i] : t, &tuple->v[i]))
+				return false;
+		*out = rt_ref(RT_TUPLE, tuple);
+		return true;
+	}
+	case PATTERN_LIST: {
+		RtList *list = rt_list_new(&k->rt, t->kind == TYPE_LIST ? t->of[0] : &rt_type_any, p->n);
+
+		for (int i = 0; i < p->n; i++) {
+			IValue v;
+
+			if (!known_of_pattern(k, &p->part[i], list->elem, &v))
+				return false;
+			rt_list_push(&k->rt, list, v);
+		}
+		*out = rt_ref(RT_LIST, list);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+/* ---- of a finished graph ---------------------------------------------------------------------------------- */
+
+static void
+know_outputs_by_type(KnownTable *k, Value **out, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (type_is_complete(out[i]->type))
+			known_set(k, out[i], known_meta(k, out[i]->type));
+}
+
+static void
+know_sequence(KnownTable *k, const Node *n)
+{
+	const Type *t = n->out[0]->type;
+	RtTuple *tuple;
+	RtList *list;
+
+	for (int i = 0; i < n->nin; i++)
+		if (!known_is(k, n->in[i]))
+			return;
+	if (node_is(n, "prim::TupleConstruct")) {
+		tuple = rt_tuple_new(&k->rt, t->field ? t : NULL, n->nin);
+		for (int i = 0; i < n->nin; i++)
+			tuple->v[i] = rt_retain(known_at(k, n->in[i])->v);
+		known_set(k, n->out[0], rt_ref(RT_TUPLE, tuple));
+		return;
+	}
+	list = rt_list_new(&k->rt, type_unshaped(k->cx, t)->of[0], n->nin);
+	for (int i = 0; i < n->nin; i++)
+		rt_list_push(&k->rt, list, rt_retain(known_at(k, n->in[i])->v));
+	known_set(k, n->out[0], rt_ref(RT_LIST, list));
+}
+
+static void
+know_op(KnownTable *k, const Node *n)
+{
+	IValue out[64], *args;
+	int nargs;
+
+	if (n->nout > 64 || !n->op->kernel || n->op->effect == EFFECT_IO || !(args = known_gather(k, n, &nargs)) ||
+	    !known_run(k, n->op, args, out, n->nout, true))
+		return;
+	for (int i = 0; i < n->nout; i++) {
+		/* What the graph says less of (a join made it less) stays less known here. */
+		if (out[i].tag != RT_TENSOR || type_is_complete(n->out[i]->type))
+			known_set(k, n->out[i], out[i]);
+	}
+}
+
+static bool
+writes_a_list(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs; i++)
+		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind != TYPE_TENSOR)
+			return true;
+	return false;
+}
+
+static void
+know_block(KnownTable *k, const Block *b)
+{
+	IValue v;
+
+	for NODES(n, b) {
+		if (node_is(n, "prim::Constant")) {
+			if (value_constant(n->out[0], &v))
+				known_set(k, n->out[0], rt_retain(v));
+		} else if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
+			know_sequence(k, n);
+		} else if (n->nsub) {
+			for (int i = 0; i < n->nsub; i++) {
+				know_outputs_by_type(k, n->sub[i]->param->out, n->sub[i]->param->nout);
+				know_block(k, n->sub[i]);
+			}
+			know_outputs_by_type(k, n->out, n->nout);
+		} else if (n->op && !writes_a_list(n)) {
+			know_op(k, n);
+		} else {
+			know_outputs_by_type(k, n->out, n->nout);
+		}
+	}
+}
+
+KnownTable *
+known_graph(Cx *cx, Graph *g, const Pattern *args, int first)
+{
+	KnownTable *k = known_table(cx);
+
+	for (int i = first; i < graph_ninputs(g); i++) {
+		Value *in = graph_inputs(g)[i];
+		IValue v;
+
+		if (known_of_pattern(k, &args[i - first], type_unshaped(cx, in->type), &v))
+			known_set(k, in, v);
+	}
+	know_block(k, g->top);
+	return k;
+}
+
+KnownTable *
+known_subgraph(Cx *cx, Graph *g, const IValue *in, const bool *is)
+{
+	KnownTable *k = known_table(cx);
+
+	for (int i = 0; i < graph_ninputs(g); i++)
+		if (is[i])
+			known_set(k, graph_inputs(g)[i], rt_retain(in[i]));
+	know_block(k, g->top);
+	return k;
+}

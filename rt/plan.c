@@ -1,0 +1,401 @@
+/*
+ * What specialized code stands on: checks of arguments, boxes around planned tensors, steps that call kernels, and the
+ * way back into the generic code when a guard fails.
+ *
+ * A box over planned memory borrows it: it is for the arguments of one step.  What outlives the call (results, parts of
+ * containers, registers at a bailout) is boxed by a copy or lies in memory of its own from the start.
+ */
+#include "rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+rt_is_tensor_of(IValue v, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	const RtTensor *t = v.u.t;
+
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->quant)
+		return false;
+	for (int i = 0; i < ndim; i++)
+		if (t->dims[i] != dims[i] || (t->strides[i] != strides[i] && dims[i] != 1))
+			return false;
+	return true;
+}
+
+bool
+rt_is_text(IValue v, const char *text, int64_t n)
+{
+	return v.tag == RT_STR && v.u.str->n == n && !memcmp(v.u.str->s, text, (size_t)n);
+}
+
+static bool
+overlaps(const RtTensor *t, IValue v)
+{
+	switch (v.tag) {
+	case RT_TENSOR:
+		return v.u.t != t && v.u.t->storage->data == t->storage->data;
+	case RT_LIST:
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (overlaps(t, v.u.list->v[i]))
+				return true;
+		return false;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			if (overlaps(t, v.u.tuple->v[i]))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+bool
+rt_none_overlap(const IValue *written, int n, const IValue *args, int narg)
+{
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < narg; k++)
+			if (written[i].tag == RT_TENSOR && overlaps(written[i].u.t, args[k]))
+				return false;
+	return true;
+}
+
+/* One arena for each context: a specialization that calls another function's takes what lies behind its own. */
+char *
+rt_arena(RtCx *cx, int64_t bytes)
+{
+	if (cx->arena_bytes < bytes) {
+		void *p = aligned_alloc(64, (size_t)((bytes + 63) & ~(int64_t)63));
+
+		if (!p) {
+			rt_raise(cx, "out of memory: the arena needs %lld bytes", (long long)bytes);
+			return NULL;
+		}
+		free(cx->arena);
+		cx->arena = p;
+		cx->arena_bytes = bytes;
+	}
+	return cx->arena ? cx->arena : "";
+}
+
+IValue
+rt_box_borrow(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry, void *data)
+{
+	int64_t span = ndim < 0 ? 0 : 1;
+	RtStorage *s;
+	RtTensor *t;
+
+	for (int i = 0; i < ndim; i++)
+		span = geometry[i] && span ? span + (geometry[i] - 1) * geometry[ndim + i] : 0;
+	if (!(s = rt_storage_over(cx, data, span * rt_dtypes[dtype].bytes, false)))
+		return rt_none();
+	t = rt_tensor_over(cx, s, dtype, ndim, geometry, geometry + ndim, 0);
+	rt_storage_release(s);
+	return t ? rt_of(t) : rt_none();
+}
+
+IValue
+rt_box_view(RtCx *cx, IValue base, RtDtype dtype, int ndim, const int64_t *geometry, int64_t offset)
+{
+	const RtTensor *b = base.u.t;
+	RtTensor *t = rt_tensor_over(cx, b->storage, dtype, ndim, geometry, geometry + ndim, b->offset + offset);
+
+	return t ? rt_of(t) : rt_none();
+}
+
+IValue
+rt_box_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry)
+{
+	RtTensor *t = rt_tensor_strided(cx, dtype, ndim, geometry, geometry + ndim);
+
+	return t ? rt_of(t) : rt_none();
+}
+
+IValue
+rt_box_copy(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry, const void *data, int64_t span)
+{
+	RtStorage *s = rt_storage_new(cx, span);
+	RtTensor *t;
+
+	if (!s)
+		return rt_none();
+	memcpy(s->data, data, (size_t)span);
+	t = rt_tensor_over(cx, s, dtype, ndim, geometry, geometry + ndim, 0);
+	rt_storage_release(s);
+	return t ? rt_of(t) : rt_none();
+}
+
+void
+rt_values_drop(IValue *v, int n)
+{
+	for (int i = 0; i < n; i++) {
+		rt_release(v[i]);
+		v[i] = rt_none();
+	}
+}
+
+int
+rt_step_failed(RtCx *cx, const RtCode *code, uint32_t line)
+{
+	const RtPlaceName *p = &code->place[line];
+	const char *old = cx->trace ? cx->trace : "";
+	char *text;
+	int n;
+
+	if (!line || !p->file)
+		return cx->status ? cx->status : RT_ERROR;
+	n = snprintf(NULL, 0, "  File \"%s\", line %d, in %s\n    %s\n%s", p->file, p->line, p->function ? p->function : "?",
+		     p->text ? p->text : "", old);
+	if ((text = malloc((size_t)n + 1))) {
+		snprintf(text, (size_t)n + 1, "  File \"%s\", line %d, in %s\n    %s\n%s", p->file, p->line,
+			 p->function ? p->function : "?", p->text ? p->text : "", old);
+		free(cx->trace);
+		cx->trace = text;
+	}
+	return cx->status ? cx->status : RT_ERROR;
+}
+
+/* A box could not be made: its error is in cx already. */
+static bool
+complete(RtCx *cx)
+{
+	return cx->status == RT_OK;
+}
+
+int
+rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	IValue got[64];
+	int status = complete(cx) ? rt_call_kernel(cx, kernel, in, got, nout) : cx->status;
+
+	rt_values_drop(in, nin);
+	if (status)
+		return rt_step_failed(cx, code, line);
+	for (int i = 0; i < nout; i++)
+		rt_assign(&out[i], got[i]);
+	return RT_OK;
+}
+
+int
+rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	void *arena = cx->arena;
+	const int64_t bytes = cx->arena_bytes;
+	IValue got[64];
+	int status;
+
+	/* What is called may have a plan: its arena must not be ours. */
+	cx->arena = NULL;
+	cx->arena_bytes = 0;
+	status = complete(cx) ? rt_run(cx, callee, in, got) : cx->status;
+	free(cx->arena);
+	cx->arena = arena;
+	cx->arena_bytes = bytes;
+	rt_values_drop(in, nin);
+	if (status)
+		return rt_step_failed(cx, code, line);
+	for (int i = 0; i < nout; i++)
+		rt_assign(&out[i], got[i]);
+	return RT_OK;
+}
+
+/* ---- steps of instructions -------------------------------------------------------------------------------------- */
+
+#define STEP_END(status) \
+	do { \
+		const int end_ = (status); \
+		rt_values_drop(in, nin); \
+		return end_ ? rt_step_failed(cx, code, line) : RT_OK; \
+	} while (0)
+
+int
+rt_step_unpack(RtCx *cx, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	const IValue *v = list ? in[0].u.list->v : in[0].u.tuple->v;
+	const int64_t n = list ? in[0].u.list->n : in[0].u.tuple->n;
+
+	if (n != nout)
+		STEP_END(rt_raise(cx, "Expected %d elements in a list but found %lld", nout, (long long)n));
+	for (int i = 0; i < nout; i++)
+		out[i] = rt_retain(v[i]);
+	STEP_END(RT_OK);
+}
+
+int
+rt_step_index(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	const RtTuple *t = in[0].u.tuple;
+	const int64_t i = in[1].u.i < 0 ? in[1].u.i + t->n : in[1].u.i;
+
+	(void)what, (void)nout;
+	if (i < 0 || i >= t->n)
+		STEP_END(rt_raise(cx, "tuple index out of range"));
+	out[0] = rt_retain(t->v[i]);
+	STEP_END(RT_OK);
+}
+
+int
+rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	RtDict *d = rt_dict_new(cx, type->of[0], type->of[1]);
+
+	(void)nout;
+	if (!d)
+		STEP_END(RT_ERROR);
+	out[0] = rt_ref(RT_DICT, d);
+	for (int i = 0; i + 1 < nin; i += 2)
+		if (rt_dict_set(cx, d, rt_retain(in[i]), rt_retain(in[i + 1])))
+			STEP_END(RT_ERROR);
+	STEP_END(RT_OK);
+}
+
+int
+rt_step_get(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)nout;
+	out[0] = rt_retain(in[0].u.obj->slot[slot]);
+	STEP_END(cx->status);
+}
+
+int
+rt_step_set(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)nout, (void)out;
+	rt_assign(&in[0].u.obj->slot[slot], rt_retain(in[1]));
+	STEP_END(cx->status);
+}
+
+int
+rt_step_same(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)what, (void)nout;
+	out[0] = rt_retain(in[0]);
+	STEP_END(cx->status);
+}
+
+int
+rt_step_raise(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	const char *text = in[0].tag == RT_STR ? in[0].u.str->s : "";
+
+	(void)what, (void)nout, (void)out;
+	if (nin > 1 && in[1].tag == RT_STR)
+		STEP_END(rt_raise_as(cx, in[1].u.str->s, "%s", text));
+	STEP_END(rt_raise(cx, "%s", text));
+}
+
+int
+rt_step_wait(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)what, (void)nout;
+	STEP_END(rt_wait(cx, in[0].u.fut, &out[0]));
+}
+
+int
+rt_step_object(RtCx *cx, RtClass *cls, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	RtObject *o = rt_object_new(cx, cls);
+
+	(void)nout;
+	if (o)
+		out[0] = rt_ref(RT_OBJECT, o);
+	STEP_END(o ? RT_OK : RT_ERROR);
+}
+
+IValue
+rt_list_of(RtCx *cx, const RtType *elem, const IValue *v, int n)
+{
+	RtList *l = rt_list_new(cx, elem, n);
+
+	for (int i = 0; i < n; i++)
+		if (!l || rt_list_push(cx, l, v[i]))
+			break;
+	return l ? rt_ref(RT_LIST, l) : rt_none();
+}
+
+IValue
+rt_tuple_of(RtCx *cx, const RtType *named, const IValue *v, int n)
+{
+	RtTuple *t = rt_tuple_new(cx, named, n);
+
+	for (int i = 0; t && i < n; i++)
+		t->v[i] = v[i];
+	return t ? rt_ref(RT_TUPLE, t) : rt_none();
+}
+
+void
+rt_move(void *to, const void *from, int64_t bytes)
+{
+	if (to != from)
+		memmove(to, from, (size_t)bytes);
+}
+
+static void
+say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
+{
+	const RtPlaceName *p = &code->place[line];
+
+	if (!cx->show_guards)
+		return;
+	fprintf(stderr, "%s: guard failed: %s", code->name, why);
+	if (line && p->file)
+		fprintf(stderr, "\n  %s:%d: %s", p->file, p->line, p->text ? p->text : "");
+	fprintf(stderr, "\n  going on in the generic code\n");
+}
+
+int
+rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv,
+	const char *why, uint32_t line)
+{
+	IValue *frame = calloc((size_t)code->nreg + 1, sizeof *frame);
+
+	say_guard(cx, code, why, line);
+	for (int i = 0; i < n; i++)
+		if (frame)
+			frame[regs[i]] = live[i];
+		else
+			rt_release(live[i]);
+	rt_values_drop(v, nv);
+	rt_values_drop(reg, code->nreg);
+	if (!frame)
+		return rt_raise(cx, "out of memory");
+	memcpy(reg, frame, (size_t)code->nreg * sizeof *frame);
+	free(frame);
+	if (cx->status)
+		return cx->status;
+	if (cx->strict)
+		return rt_raise_as(cx, "GuardMiss", "a guard failed: %s", why);
+	cx->took = "generic";
+	return rt_resume(cx, code, pc, reg);
+}
+
+void
+rt_finish(IValue *reg, int nreg, IValue *result, int n)
+{
+	rt_values_drop(reg, nreg);
+	memcpy(reg, result, (size_t)n * sizeof *reg);
+}
+
+int
+rt_miss(RtCx *cx, const RtCode *code, IValue *reg)
+{
+	rt_take(cx, code, "generic", -1);
+	if (cx->strict) {
+		rt_values_drop(reg, code->nreg);
+		return rt_raise_as(cx, "GuardMiss", "%s has no specialization for these arguments", code->name);
+	}
+	return rt_resume(cx, code, 0, reg);
+}
+
+void
+rt_take(RtCx *cx, const RtCode *code, const char *kind, int index)
+{
+	cx->took = kind;
+	if (!cx->show_guards)
+		return;
+	if (index < 0)
+		fprintf(stderr, "%s: %s code\n", code->name, kind);
+	else
+		fprintf(stderr, "%s: specialization %d, %s\n", code->name, index, kind);
+}
