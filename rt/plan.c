@@ -380,7 +380,7 @@ rt_finish(IValue *reg, int nreg, IValue *result, int n)
 int
 rt_miss(RtCx *cx, const RtCode *code, IValue *reg)
 {
-	rt_take(cx, code, "generic", -1);
+	rt_plan_taken(cx, code, "generic", -1);
 	if (cx->strict) {
 		rt_values_drop(reg, code->nreg);
 		return rt_raise_as(cx, "GuardMiss", "%s has no specialization for these arguments", code->name);
@@ -389,7 +389,7 @@ rt_miss(RtCx *cx, const RtCode *code, IValue *reg)
 }
 
 void
-rt_take(RtCx *cx, const RtCode *code, const char *kind, int index)
+rt_plan_taken(RtCx *cx, const RtCode *code, const char *kind, int index)
 {
 	cx->took = kind;
 	if (!cx->show_guards)

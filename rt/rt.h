@@ -562,7 +562,7 @@ int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);        /* adds the
 int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv, const char *why, uint32_t line);
 /* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
-void   rt_take(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
+void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
 
