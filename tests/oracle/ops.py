@@ -10,7 +10,7 @@ ctypes with tensors that lie over PyTorch's own memory: strides, offsets and ali
 check() compares dtype, sizes, strides, values, error or no error, what in-place operators wrote, and that the
 kernel says the same type without data (cx->meta). Rows with a body have no kernel: they are skipped.
 """
-import ctypes as C, glob, os, subprocess, sys, warnings
+import ctypes as C, glob, os, re, subprocess, sys, warnings
 import torch
 warnings.filterwarnings("ignore")
 
@@ -48,7 +48,8 @@ class RtStorage(C.Structure):
 
 
 class RtCxHead(C.Structure):
-    _fields_ = [("status", C.c_int), ("message", C.c_char_p), ("cls", C.c_char_p), ("trace", C.c_char_p), ("meta", C.c_bool)]
+    _fields_ = [("status", C.c_int), ("message", C.c_char_p), ("cls", C.c_char_p), ("trace", C.c_char_p),
+                ("visit", C.c_void_p), ("nvisit", C.c_int), ("meta", C.c_bool)]
 
 
 def build():
@@ -205,13 +206,21 @@ def metas(v):
     return v
 
 
+def row_ids():
+    """Names of operators -> ids of rows, which differ where rt.h has the name already."""
+    rows = "".join(open(f).read() for f in glob.glob(TOP + "/rt/ops/*.def"))
+    return {name: ident for ident, name in re.findall(r'^(?:MAP|OP|ALSO|BODY)\((\w+),\s*"([^(]*)\(', rows, re.M)}
+
+
+IDS = row_ids()
+
+
 def find(name):
     ns, rest = name.split("::")
     op, _, over = rest.partition(".")
     packet = getattr(getattr(torch.ops, ns), op)
     overload = getattr(packet, over or "default")
-    ident = ("" if ns == "aten" else ns + "_") + op + ("_" + over if over else "")
-    return overload, ident
+    return overload, IDS.get(name, "none")
 
 
 passed, failed, skipped = 0, 0, 0

@@ -1,0 +1,26 @@
+/* rt/ops/equal.c - do two tensors hold the same? */
+#include "reduce.h"
+
+int
+rt_tensor_equal(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = rt_tensor(in[0]), *b = rt_tensor(in[1]), *r;
+	IValue eq, all;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (a->dtype != b->dtype)
+		return rt_raise(cx, "Expected object of data type %s but got data type %s for argument #2 'other' in call to equal",
+				rt_dtypes[a->dtype].torch, rt_dtypes[b->dtype].torch);
+	out[0] = rt_bool(false);
+	if (a->ndim != b->ndim)
+		return RT_OK;
+	for (int i = 0; i < a->ndim; i++)
+		if (a->dims[i] != b->dims[i])
+			return RT_OK;
+	if (CALL(cx, eq_Tensor, &eq, in[0], in[1]) || CALL(cx, all, &all, eq))
+		return RT_ERROR;
+	r = rt_tensor(all);
+	out[0] = rt_bool(rt_load_i64((RtDtype)r->dtype, rt_data(r)) != 0);
+	return RT_OK;
+}

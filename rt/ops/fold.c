@@ -1,0 +1,242 @@
+/* rt/ops/fold.c - the engine of reductions
+ *
+ * Kept and folded dims are coalesced apart.  Where the folded dims are the inner ones, one result at a time takes blocks
+ * of them; where a kept dim is innermost, a tile of up to WIDTH neighbours takes ROWS folded elements each, so that memory
+ * is read in its own order.  Each block is cast into the compute type on the way.  Parts of the result run in parallel.
+ */
+#include <string.h>
+
+#include "reduce.h"
+
+enum { BLOCK = 1024, WIDTH = 32, ELEM_MAX = 16 };
+
+typedef struct Axes {             /* innermost first */
+	int     n;
+	int64_t dims[RT_MAX_RANK];
+	int64_t stride[RT_MAX_RANK];      /* in bytes */
+	int64_t count;
+} Axes;
+
+typedef struct Job {
+	const Reduce *r;
+	Axes    kept, folded;
+	int64_t width;            /* kept neighbours that are folded together */
+} Job;
+
+int
+reduce_mask(RtCx *cx, IValue dim, int ndim, bool *mask)
+{
+	int64_t d[RT_MAX_RANK];
+	int n = rt_is_none(dim) ? 0 : rt_ints(cx, dim, d, RT_MAX_RANK);
+
+	memset(mask, 0, RT_MAX_RANK * sizeof *mask);
+	if (n < 0)
+		return RT_ERROR;
+	if (n == 0)
+		memset(mask, 1, RT_MAX_RANK * sizeof *mask);
+	for (int i = 0; i < n; i++) {
+		int k = rt_dim(cx, d[i], ndim);
+		if (k < 0)
+			return RT_ERROR;
+		if (mask[k])
+			return rt_raise(cx, "dim %d appears multiple times in the list of dims", k);
+		mask[k] = true;
+	}
+	return RT_OK;
+}
+
+RtTensor *
+reduce_result(RtCx *cx, int i, const RtTensor *in, const bool *mask, bool keepdim, RtDtype d)
+{
+	int64_t dims[RT_MAX_RANK];
+	int n = 0;
+
+	for (int k = 0; k < in->ndim; k++)
+		if (!mask[k])
+			dims[n++] = in->dims[k];
+		else if (keepdim)
+			dims[n++] = 1;
+	return rt_result(cx, i, d, n, dims, 0);
+}
+
+int64_t
+reduce_count(const RtTensor *in, const bool *mask)
+{
+	int64_t n = 1;
+
+	for (int k = 0; k < in->ndim; k++)
+		n *= mask[k] ? in->dims[k] : 1;
+	return n;
+}
+
+int
+reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, const bool *mask)
+{
+	for (int k = 0; k < in->ndim; k++)
+		if (mask[k] && in->dims[k] == 0)
+			return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);
+	return RT_OK;
+}
+
+/* ---- dims -------------------------------------------------------------------------------------------- */
+
+static void
+axes_take(Axes *a, const RtTensor *t, const bool *mask, bool which)
+{
+	int bytes = rt_dtypes[t->dtype].bytes;
+
+	a->n = 0;
+	a->count = 1;
+	for (int k = t->ndim - 1; k >= 0; k--) {
+		int64_t s = t->strides[k] * bytes;
+		if (mask[k] != which)
+			continue;
+		a->count *= t->dims[k];
+		if (t->dims[k] == 1)
+			continue;
+		if (a->n && s == a->stride[a->n - 1] * a->dims[a->n - 1]) {
+			a->dims[a->n - 1] *= t->dims[k];
+			continue;
+		}
+		a->dims[a->n] = t->dims[k];
+		a->stride[a->n++] = s;
+	}
+	if (a->n == 0) {
+		a->dims[0] = 1;
+		a->stride[0] = 0;
+		a->n = 1;
+	}
+}
+
+/* The position of element `at`, and its index in each dim. */
+static int64_t
+axes_seek(const Axes *a, int64_t at, int64_t *index)
+{
+	int64_t p = 0;
+
+	for (int k = 0; k < a->n; k++) {
+		index[k] = at % a->dims[k];
+		at /= a->dims[k];
+		p += index[k] * a->stride[k];
+	}
+	return p;
+}
+
+/* On by n elements of the innermost dim, over its end at most once. */
+static int64_t
+axes_step(const Axes *a, int64_t n, int64_t *index)
+{
+	int64_t p = n * a->stride[0];
+
+	index[0] += n;
+	for (int k = 0; index[k] == a->dims[k] && k + 1 < a->n; k++) {
+		p += a->stride[k + 1] - index[k] * a->stride[k];
+		index[k] = 0;
+		index[k + 1]++;
+	}
+	return p;
+}
+
+/* ---- folding -------------------------------------------------------------------------------------------- */
+
+static void
+fold_rows(const Job *j, FoldState *s, const char *p)
+{
+	_Alignas(64) char block[BLOCK * ELEM_MAX];
+	const Reduce *r = j->r;
+	const Axes *f = &j->folded;
+	int64_t index[RT_MAX_RANK] = { 0 }, size = rt_dtypes[r->as].bytes;
+
+	for (int64_t at = 0; at < f->count;) {
+		int64_t n = 0;
+		while (n < BLOCK && at + n < f->count) {
+			int64_t run = f->dims[0] - index[0];
+			if (run > BLOCK - n)
+				run = BLOCK - n;
+			rt_cast(r->as, block + n * size, size, (RtDtype)r->in->dtype, p, f->stride[0], run);
+			n += run;
+			p += axes_step(f, run, index);
+		}
+		r->fold(r->arg, s, n, block, 1, at);
+		at += n;
+	}
+}
+
+static void
+fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
+{
+	_Alignas(64) char block[BLOCK * ELEM_MAX];
+	const Reduce *r = j->r;
+	const Axes *f = &j->folded;
+	int64_t index[RT_MAX_RANK] = { 0 }, size = rt_dtypes[r->as].bytes, rows = BLOCK / width;
+
+	for (int64_t at = 0, n; at < f->count; at += n) {
+		for (n = 0; n < rows && at + n < f->count; n++) {
+			rt_cast(r->as, block + n * width * size, size, (RtDtype)r->in->dtype, p, j->kept.stride[0], width);
+			p += axes_step(f, 1, index);
+		}
+		for (int64_t k = 0; k < width; k++)
+			r->fold(r->arg, &s[k], n, block + k * size, width, at);
+	}
+}
+
+static void
+finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
+{
+	_Alignas(16) char value[2][WIDTH * ELEM_MAX];
+	const Reduce *r = j->r;
+
+	for (int64_t k = 0; k < width; k++) {
+		void *place[2];
+		for (int o = 0; o < 2; o++)
+			place[o] = value[o] + k * rt_dtypes[r->as_out[o]].bytes;
+		r->end(r->arg, &s[k], j->folded.count, place);
+	}
+	for (int o = 0; o < r->nout; o++) {
+		RtDtype d = (RtDtype)r->out[o]->dtype;
+		int bytes = rt_dtypes[d].bytes;
+		rt_cast(d, rt_data(r->out[o]) + at * bytes, bytes, r->as_out[o], value[o], rt_dtypes[r->as_out[o]].bytes, width);
+	}
+}
+
+static void
+run_part(void *arg, int64_t begin, int64_t end)
+{
+	const Job *j = arg;
+	const char *base = rt_data(j->r->in);
+	int64_t index[RT_MAX_RANK], width;
+	FoldState s[WIDTH];
+
+	base += axes_seek(&j->kept, begin, index);
+	for (int64_t at = begin; at < end; at += width) {
+		width = j->kept.dims[0] - index[0];
+		if (width > j->width)
+			width = j->width;
+		if (width > end - at)
+			width = end - at;
+		for (int64_t k = 0; k < width; k++)
+			s[k] = j->r->start;
+		if (width == 1)
+			fold_rows(j, s, base);
+		else
+			fold_tile(j, s, base, width);
+		finish(j, s, at, width);
+		base += axes_step(&j->kept, width, index);
+	}
+}
+
+void
+reduce_run(RtCx *cx, const Reduce *r)
+{
+	Job j = { .r = r };
+	int64_t grain;
+
+	axes_take(&j.kept, r->in, r->mask, false);
+	axes_take(&j.folded, r->in, r->mask, true);
+	if (j.kept.count == 0)
+		return;
+	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] || j.folded.stride[0] == 0)
+		? WIDTH : 1;
+	grain = 32768 / (j.folded.count ? j.folded.count : 1);
+	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
+}

@@ -1,0 +1,180 @@
+/* rt/ops/median.c - the k-th value, medians and modes along a dim
+ *
+ * A lane's values are sorted with their indices (NaN last); which of equal values is named is not specified.
+ */
+#include <stdlib.h>
+
+#include "lane.h"
+
+typedef struct Ranked { double f; int64_t i, at; } Ranked;
+
+static int
+compare(const void *a, const void *b)
+{
+	const Ranked *x = a, *y = b;
+	bool xn = x->f != x->f, yn = y->f != y->f;
+
+	if (xn || yn)
+		return xn == yn ? (x->at > y->at) - (x->at < y->at) : xn ? 1 : -1;
+	if (x->f != y->f)
+		return x->f < y->f ? -1 : 1;
+	if (x->i != y->i)
+		return x->i < y->i ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+enum { KTH, MEDIAN, NANMEDIAN, MODE };
+
+typedef struct Pick { int kind; int64_t k; bool floating, failed; } Pick;
+
+/* The most frequent value, the least of equals; the index of its last occurrence. */
+static int64_t
+mode_of(const Ranked *v, int64_t n)
+{
+	int64_t best = 0, most = 0;
+
+	for (int64_t i = 0, j; i < n; i = j) {
+		for (j = i + 1; j < n && v[j].f == v[i].f && v[j].i == v[i].i; j++)
+			;
+		if (j - i > most)
+			most = j - i, best = j - 1;
+	}
+	return best;
+}
+
+static int64_t
+pick(const Pick *p, const Ranked *v, int64_t n)
+{
+	int64_t valid = n;
+
+	while (valid > 0 && v[valid - 1].f != v[valid - 1].f)
+		valid--;
+	switch (p->kind) {
+	case KTH:    return p->k - 1;
+	case MEDIAN: return valid < n ? valid : (n - 1) / 2;
+	case MODE:   return mode_of(v, n);
+	default:     return valid ? (valid - 1) / 2 : 0;
+	}
+}
+
+static void
+pick_lane(void *arg, int64_t n, const void *x, void *const *r)
+{
+	Pick *p = arg;
+	Ranked *v = malloc((size_t)(n ? n : 1) * sizeof *v);
+	int64_t k;
+
+	if (!v) {
+		p->failed = true;
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (Ranked){ p->floating ? ((const double *)x)[i] : 0, p->floating ? 0 : ((const int64_t *)x)[i], i };
+	qsort(v, (size_t)n, sizeof *v, compare);
+	k = pick(p, v, n);
+	if (p->floating)
+		*(double *)r[0] = v[k].f;
+	else
+		*(int64_t *)r[0] = v[k].i;
+	*(int64_t *)r[1] = v[k].at;
+	free(v);
+}
+
+/* out[1] null: only the value. */
+static int
+run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IValue *out, bool indices)
+{
+	Lanes l = { .in = t, .dim = dim, .nout = indices ? 2 : 1, .fn = pick_lane, .arg = &p };
+	int64_t dims[RT_MAX_RANK];
+	int n = 0;
+
+	if (rt_is_complex((RtDtype)t->dtype) || (p.kind != MODE && t->dtype == RT_b8 && p.kind != KTH))
+		return rt_raise(cx, "\"%s_out\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
+	if (t->ndim && t->dims[dim] == 0)
+		return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
+	if (p.kind == KTH && (p.k < 1 || p.k > (t->ndim ? t->dims[dim] : 1)))
+		return rt_raise(cx, "%s(): selected number k out of range for dimension %d", name, dim);
+	for (int d = 0; d < t->ndim; d++)
+		if (d != dim)
+			dims[n++] = t->dims[d];
+		else if (keepdim)
+			dims[n++] = 1;
+	p.floating = rt_is_floating((RtDtype)t->dtype);
+	l.as = l.as_out[0] = p.floating ? RT_f64 : RT_i64;
+	l.as_out[1] = RT_i64;
+	l.n_out[0] = l.n_out[1] = 1;
+	if (!(l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, 0)))
+		return RT_ERROR;
+	out[0] = rt_of(l.out[0]);
+	if (indices) {
+		if (!(l.out[1] = rt_result(cx, 1, RT_i64, n, dims, 0)))
+			return RT_ERROR;
+		out[1] = rt_of(l.out[1]);
+	}
+	if (cx->meta)
+		return RT_OK;
+	if (lanes_run(cx, &l))
+		return RT_ERROR;
+	return p.failed ? rt_raise(cx, "out of memory") : RT_OK;
+}
+
+static int
+along(RtCx *cx, const char *name, Pick p, IValue self, IValue dim, IValue keepdim, IValue *out)
+{
+	int d = rt_dim(cx, rt_integer(dim), self.u.t->ndim);
+
+	return d < 0 ? RT_ERROR : run(cx, name, p, self.u.t, d, keepdim.u.i, out, true);
+}
+
+int
+rt_kthvalue(RtCx *cx, const IValue *in, IValue *out)
+{
+	return along(cx, "kthvalue", (Pick){ .kind = KTH, .k = rt_integer(in[1]) }, in[0], in[2], in[3], out);
+}
+
+int
+rt_mode(RtCx *cx, const IValue *in, IValue *out)
+{
+	return along(cx, "mode", (Pick){ .kind = MODE }, in[0], in[1], in[2], out);
+}
+
+int
+rt_median_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return along(cx, "median", (Pick){ .kind = MEDIAN }, in[0], in[1], in[2], out);
+}
+
+int
+rt_nanmedian_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return along(cx, "nanmedian", (Pick){ .kind = NANMEDIAN }, in[0], in[1], in[2], out);
+}
+
+/* Of all elements: one lane; of none: nan. */
+static int
+of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *flat;
+	int64_t n = rt_numel(t);
+
+	if (n == 0) {
+		RtTensor *r = rt_result(cx, 0, (RtDtype)t->dtype, 0, 0, 0);
+		RT_RESULT(cx, r, out[0]);
+		return rt_fill(cx, r, rt_is_floating((RtDtype)t->dtype) ? rt_double(0.0 / 0.0) : rt_int(INT64_MIN));
+	}
+	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) || !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))
+		return RT_ERROR;
+	return run(cx, name, (Pick){ .kind = kind }, flat, 0, false, out, false);
+}
+
+int
+rt_median(RtCx *cx, const IValue *in, IValue *out)
+{
+	return of_all(cx, "median", MEDIAN, in, out);
+}
+
+int
+rt_nanmedian(RtCx *cx, const IValue *in, IValue *out)
+{
+	return of_all(cx, "nanmedian", NANMEDIAN, in, out);
+}

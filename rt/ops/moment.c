@@ -1,0 +1,218 @@
+/* rt/ops/moment.c - norms and variances over dims
+ *
+ * In double throughout.  Variances merge blocks by Chan's formula: each block's mean and squared deviations are exact
+ * to double, so no large mean cancels them.
+ */
+#include "reduce.h"
+
+double fabs(double);
+double hypot(double, double);
+double pow(double, double);
+double sqrt(double);
+
+/* ---- norms --------------------------------------------------------------------------------------------- */
+
+enum { NORM_COUNT, NORM_SUM, NORM_SQUARE, NORM_MAX, NORM_MIN, NORM_POWER };
+
+typedef struct Norm { int kind; double p; bool complex; } Norm;
+
+static double
+magnitude(const Norm *norm, const double *x, int64_t i)
+{
+	return norm->complex ? hypot(x[2 * i], x[2 * i + 1]) : fabs(x[i]);
+}
+
+static void
+norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const Norm *norm = arg;
+	double r = s->f[0], v;
+
+	(void)at;
+	for (int64_t i = 0; i < n; i++) {
+		v = magnitude(norm, x, i * stride);
+		switch (norm->kind) {
+		case NORM_COUNT:  r += v != 0; break;
+		case NORM_SUM:    r += v; break;
+		case NORM_SQUARE: r += v * v; break;
+		case NORM_MAX:    r = v > r || v != v ? v : r; break;
+		case NORM_MIN:    r = v < r || v != v ? v : r; break;
+		default:          r += pow(v, norm->p);
+		}
+	}
+	s->f[0] = r;
+}
+
+static void
+norm_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	const Norm *norm = arg;
+	double v = s->f[0];
+
+	(void)count;
+	if (norm->kind == NORM_SQUARE)
+		v = sqrt(v);
+	if (norm->kind == NORM_POWER)
+		v = pow(v, 1 / norm->p);
+	*(double *)r[0] = v;
+}
+
+static Norm
+norm_of(double p, bool complex)
+{
+	double inf = 1.0 / 0.0;
+
+	return (Norm){ p == 0 ? NORM_COUNT : p == 1 ? NORM_SUM : p == 2 ? NORM_SQUARE : p == inf ? NORM_MAX
+		: p == -inf ? NORM_MIN : NORM_POWER, p, complex };
+}
+
+static int
+norm(RtCx *cx, const char *name, IValue self, IValue p, IValue dim, bool keepdim, IValue dtype, IValue *out)
+{
+	RtTensor *t = rt_tensor(self);
+	Norm nm;
+	Reduce r = { .nout = 1, .fold = norm_fold, .end = norm_end, .arg = &nm };
+
+	if (!rt_is_none(dtype) && rt_integer(dtype) != t->dtype
+			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, (RtDtype)rt_integer(dtype)))))
+		return RT_ERROR;
+	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "%s: Expected a floating point or complex tensor as input. Got %s", name, rt_dtypes[t->dtype].brief);
+	if (reduce_mask(cx, dim, t->ndim, r.mask))
+		return RT_ERROR;
+	nm = norm_of(rt_number_or(p, 2), rt_is_complex((RtDtype)t->dtype));
+	if ((nm.p < 0 || nm.kind == NORM_MAX) && reduce_count(t, r.mask) == 0)
+		return rt_raise(cx, "%s cannot compute the %g norm on an empty tensor because the operation does not have an identity",
+				name, nm.p);
+	r.in = t;
+	r.as = nm.complex ? RT_c128 : RT_f64;
+	r.as_out[0] = r.as_out[1] = RT_f64;
+	r.start.f[0] = nm.kind == NORM_MIN ? 1.0 / 0.0 : 0;
+	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type((RtDtype)t->dtype));
+	RT_RESULT(cx, r.out[0], out[0]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+int
+rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
+{
+	return norm(cx, "linalg.vector_norm", in[0], in[1], in[2], in[3].u.i, in[4], out);
+}
+
+int
+rt_norm_Scalar(RtCx *cx, const IValue *in, IValue *out)
+{
+	return norm(cx, "norm", in[0], in[1], rt_none(), false, rt_none(), out);
+}
+
+int
+rt_norm_ScalarOpt_dtype(RtCx *cx, const IValue *in, IValue *out)
+{
+	return norm(cx, "norm", in[0], in[1], rt_none(), false, in[2], out);
+}
+
+int
+rt_norm_ScalarOpt_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return norm(cx, "norm", in[0], in[1], in[2], in[3].u.i, rt_none(), out);
+}
+
+int
+rt_norm_ScalarOpt_dim_dtype(RtCx *cx, const IValue *in, IValue *out)
+{
+	return norm(cx, "norm", in[0], in[1], in[2], in[3].u.i, in[4], out);
+}
+
+/* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */
+
+typedef struct Var { double correction; bool root, mean_too, complex; } Var;
+
+/* f[0] mean, f[1] squared deviations, of i[0] elements; the imaginary parts in f[2], f[3]. */
+static void
+var_merge(double *f, int64_t count, int64_t n, const double *x, int64_t stride)
+{
+	double mean = 0, m2 = 0, delta;
+
+	for (int64_t i = 0; i < n; i++)
+		mean += x[i * stride];
+	mean /= (double)n;
+	for (int64_t i = 0; i < n; i++)
+		m2 += (x[i * stride] - mean) * (x[i * stride] - mean);
+	delta = mean - f[0];
+	f[0] = count ? f[0] + delta * ((double)n / (double)(count + n)) : mean;
+	f[1] += count ? m2 + delta * delta * ((double)count * (double)n / (double)(count + n)) : m2;
+}
+
+static void
+var_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const Var *v = arg;
+
+	(void)at;
+	var_merge(s->f, s->i[0], n, x, v->complex ? 2 * stride : stride);
+	if (v->complex)
+		var_merge(s->f + 2, s->i[0], n, (const double *)x + 1, 2 * stride);
+	s->i[0] += n;
+}
+
+static void
+var_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	const Var *v = arg;
+	double left = (double)count - v->correction, var = (s->f[1] + s->f[3]) / (left > 0 ? left : 0);
+	double nan = 0.0 / 0.0;
+
+	*(double *)r[0] = v->root ? sqrt(var) : var;
+	if (v->mean_too && v->complex)
+		*(RtC128 *)r[1] = count ? (RtC128){ s->f[0], s->f[2] } : (RtC128){ nan, nan };
+	else if (v->mean_too)
+		*(double *)r[1] = count ? s->f[0] : nan;
+}
+
+static int
+var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
+{
+	RtTensor *t = rt_tensor(self);
+	RtDtype d = (RtDtype)t->dtype;
+	Reduce r = { .in = t, .nout = v.mean_too ? 2 : 1, .fold = var_fold, .end = var_end, .arg = &v };
+
+	if (!rt_is_floating(d) && !rt_is_complex(d))
+		return rt_raise(cx, v.mean_too ? "%s_mean only support floating point and complex dtypes"
+				: "%sstd and var only support floating point and complex dtypes", v.mean_too ? v.root ? "std" : "var" : "");
+	if (reduce_mask(cx, dim, t->ndim, r.mask))
+		return RT_ERROR;
+	v.complex = rt_is_complex(d);
+	r.as = r.as_out[1] = v.complex ? RT_c128 : RT_f64;
+	r.as_out[0] = RT_f64;
+	if (!(r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, rt_real_type(d))))
+		return RT_ERROR;
+	out[0] = rt_of(r.out[0]);
+	if (v.mean_too) {
+		if (!(r.out[1] = reduce_result(cx, 1, t, r.mask, keepdim, d)))
+			return RT_ERROR;
+		out[1] = rt_of(r.out[1]);
+	}
+	if (!cx->meta)
+		reduce_run(cx, &r);
+	return RT_OK;
+}
+
+/* (self, unbiased), (self, dim, unbiased, keepdim) and (self, dim, correction, keepdim) of each */
+#define VARIANCE(name, root, mean) \
+	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return var(cx, (Var){ in[1].u.i ? 1 : 0, root, mean, false }, in[0], rt_none(), false, out); \
+	} \
+	int rt_##name##_dim(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return var(cx, (Var){ in[2].u.i ? 1 : 0, root, mean, false }, in[0], in[1], in[3].u.i, out); \
+	} \
+	int rt_##name##_correction(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return var(cx, (Var){ rt_number_or(in[2], 1), root, mean, false }, in[0], in[1], in[3].u.i, out); \
+	}
+VARIANCE(var, false, false)
+VARIANCE(std, true, false)
+VARIANCE(var_mean, false, true)
+VARIANCE(std_mean, true, true)

@@ -1,0 +1,595 @@
+/* rt/ops/reduce.c - sums, products, extremes, logic over dims
+ *
+ * Floats are folded in double, whatever their type: a float32 sum is the rounded exact one, or nearly.  Sums of doubles
+ * carry their rounding error along.  Extremes: a NaN wins, then the first of equals.
+ */
+#include <string.h>
+
+#include "reduce.h"
+
+double fabs(double);
+double sqrt(double);
+double exp(double);
+double log(double);
+
+/* ---- folds ---------------------------------------------------------------------------------------------- */
+
+/* s[0] + s[1]: the sum and the error that rounding left out of it (Neumaier). */
+static void
+add_compensated(double *s, double x)
+{
+	double t = s[0] + x;
+
+	if (t - t == 0)
+		s[1] += fabs(s[0]) >= fabs(x) ? s[0] - t + x : x - t + s[0];
+	s[0] = t;
+}
+
+static double
+sum_block(int64_t n, const double *x, int64_t stride)
+{
+	double s[4] = { 0 };
+	int64_t i = 0;
+
+	for (; i + 4 <= n; i += 4)
+		for (int k = 0; k < 4; k++)
+			s[k] += x[(i + k) * stride];
+	for (; i < n; i++)
+		s[0] += x[i * stride];
+	return s[0] + s[1] + (s[2] + s[3]);
+}
+
+static void
+sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	(void)arg, (void)at;
+	add_compensated(s->f, sum_block(n, x, stride));
+}
+
+static void
+nansum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const double *p = x;
+	double sum = 0;
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		if (p[i * stride] == p[i * stride])
+			sum += p[i * stride], s->i[0]++;
+	add_compensated(s->f, sum);
+}
+
+static void
+sum_c128(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	(void)arg, (void)at;
+	add_compensated(s->f, sum_block(n, x, stride * 2));
+	add_compensated(s->f + 2, sum_block(n, (const double *)x + 1, stride * 2));
+}
+
+static void
+sum_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const int64_t *p = x;
+	uint64_t sum = (uint64_t)s->i[0];
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		sum += (uint64_t)p[i * stride];
+	s->i[0] = (int64_t)sum;
+}
+
+static void
+prod_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const double *p = x;
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		s->f[0] *= p[i * stride];
+}
+
+static void
+prod_c128(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const double *p = x;
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++) {
+		double re = p[i * stride * 2], im = p[i * stride * 2 + 1], old = s->f[0];
+		s->f[0] = old * re - s->f[2] * im;
+		s->f[2] = old * im + s->f[2] * re;
+	}
+}
+
+static void
+prod_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const int64_t *p = x;
+	uint64_t r = (uint64_t)s->i[0];
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		r *= (uint64_t)p[i * stride];
+	s->i[0] = (int64_t)r;
+}
+
+/* Extremes: the greatest in f[0] or i[0] with its index in i[1], the least in f[1] or i[2]; i[1] < 0: none yet. */
+#define EXTREME(name, T, place, better) \
+	static void name(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at) \
+	{ \
+		const T *p = x; \
+		T best = place; \
+		(void)arg; \
+		for (int64_t i = 0; i < n; i++) { \
+			T v = p[i * stride]; \
+			if (s->i[1] < 0 || better) \
+				best = v, s->i[1] = at + i; \
+		} \
+		place = best; \
+	}
+EXTREME(max_f64, double, s->f[0], v > best || (v != v && best == best))
+EXTREME(min_f64, double, s->f[0], v < best || (v != v && best == best))
+EXTREME(max_i64, int64_t, s->i[0], v > best)
+EXTREME(min_i64, int64_t, s->i[0], v < best)
+
+static void
+count_b8(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const uint8_t *p = x;
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		s->i[0] += p[i * stride] != 0;
+}
+
+/* log of a sum of exp: f[0] the greatest so far, f[1] the sum relative to it. */
+static void
+logsumexp_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const double *p = x;
+	double top = s->f[0];
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		if (p[i * stride] > top || p[i * stride] != p[i * stride])
+			top = p[i * stride];
+	if (top - top != 0) {                    /* infinite or nan: exp of differences would not do */
+		s->f[0] = top;
+		s->f[1] = top > 0 || top == top ? 1 : top;
+		return;
+	}
+	s->f[1] *= s->f[0] == top ? 1 : exp(s->f[0] - top);
+	for (int64_t i = 0; i < n; i++)
+		s->f[1] += exp(p[i * stride] - top);
+	s->f[0] = top;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------- */
+
+static void
+end_sum_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(double *)r[0] = s->f[0] - s->f[0] == 0 ? s->f[0] + s->f[1] : s->f[0];
+}
+
+static void
+end_sum_c128(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(RtC128 *)r[0] = (RtC128){ s->f[0] + s->f[1], s->f[2] + s->f[3] };
+}
+
+static void
+end_i64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(int64_t *)r[0] = s->i[0];
+}
+
+static void
+end_mean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	end_sum_f64(arg, s, count, r);
+	*(double *)r[0] /= (double)count;
+}
+
+static void
+end_nanmean_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	end_sum_f64(arg, s, count, r);
+	*(double *)r[0] /= (double)s->i[0];
+}
+
+static void
+end_mean_c128(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	end_sum_c128(arg, s, count, r);
+	((RtC128 *)r[0])->re /= (double)count;
+	((RtC128 *)r[0])->im /= (double)count;
+}
+
+static void
+end_extreme_f64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(double *)r[0] = s->f[0];
+	*(int64_t *)r[1] = s->i[1];
+}
+
+static void
+end_extreme_i64(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(int64_t *)r[0] = s->i[0];
+	*(int64_t *)r[1] = s->i[1];
+}
+
+static void
+end_index(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(int64_t *)r[0] = s->i[1];
+}
+
+static void
+end_any(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg, (void)count;
+	*(int64_t *)r[0] = s->i[0] != 0;
+}
+
+static void
+end_all(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg;
+	*(int64_t *)r[0] = s->i[0] == count;
+}
+
+static void
+end_logsumexp(const void *arg, const FoldState *s, int64_t count, void *const *r)
+{
+	(void)arg;
+	*(double *)r[0] = count == 0 || s->f[0] - s->f[0] != 0 ? s->f[0] : s->f[0] + log(s->f[1]);
+}
+
+/* ---- sum, mean, prod ---------------------------------------------------------------------------------------- */
+
+typedef struct Folds { FoldFn *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
+
+/* Folds in the widest type of the tensor's kind.  dtype None: integral types become int64. */
+static int
+fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValue dtype, IValue *out)
+{
+	RtTensor *t = rt_tensor(self);
+	RtDtype d = (RtDtype)t->dtype, result = rt_is_integral(d, true) ? RT_i64 : d;
+	Reduce r = { .nout = 1 };
+
+	if (!rt_is_none(dtype)) {
+		result = (RtDtype)rt_integer(dtype);
+		if (result != d && !(t = rt_temp(cx, rt_to_dtype(cx, t, result))))
+			return RT_ERROR;
+	}
+	if (reduce_mask(cx, dim, t->ndim, r.mask))
+		return RT_ERROR;
+	r.in = t;
+	r.as = rt_is_complex(result) ? RT_c128 : rt_is_floating(result) ? RT_f64 : RT_i64;
+	r.as_out[0] = r.as_out[1] = r.as;
+	r.fold = r.as == RT_c128 ? f->c128 : r.as == RT_f64 ? f->f64 : f->i64;
+	r.end = r.as == RT_c128 ? f->end_c128 : r.as == RT_f64 ? f->end_f64 : f->end_i64;
+	r.start.f[0] = f->one;
+	r.start.i[0] = (int64_t)f->one;
+	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, result);
+	RT_RESULT(cx, r.out[0], out[0]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+static const Folds sums = { sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds nansums = { nansum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds means = { sum_f64, 0, sum_c128, end_mean_f64, 0, end_mean_c128, 0 };
+static const Folds nanmeans = { nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
+static const Folds prods = { prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
+
+int
+rt_sum(RtCx *cx, const IValue *in, IValue *out)
+{
+	return fold_into(cx, &sums, in[0], rt_none(), false, in[1], out);
+}
+
+int
+rt_sum_dim_IntList(RtCx *cx, const IValue *in, IValue *out)
+{
+	return fold_into(cx, &sums, in[0], in[1], in[2].u.i, in[3], out);
+}
+
+int
+rt_nansum(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (rt_is_complex((RtDtype)in[0].u.t->dtype))
+		return rt_raise(cx, "nansum does not support complex inputs");
+	return fold_into(cx, &nansums, in[0], in[1], in[2].u.i, in[3], out);
+}
+
+static int
+mean(RtCx *cx, const Folds *f, const char *name, IValue self, IValue dim, bool keepdim, IValue dtype, IValue *out)
+{
+	RtDtype d = rt_is_none(dtype) ? (RtDtype)self.u.t->dtype : (RtDtype)rt_integer(dtype);
+
+	if (rt_is_integral(d, true)) {
+		if (!rt_is_none(dtype))
+			return rt_raise(cx, "%s(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+					"dtype. Got: %s", name, rt_dtypes[d].brief);
+		return rt_raise(cx, "%s(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+				"Got: %s", name, rt_dtypes[d].brief);
+	}
+	return fold_into(cx, f, self, dim, keepdim, dtype, out);
+}
+
+int
+rt_mean(RtCx *cx, const IValue *in, IValue *out)
+{
+	return mean(cx, &means, "mean", in[0], rt_none(), false, in[1], out);
+}
+
+int
+rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return mean(cx, &means, "mean", in[0], in[1], in[2].u.i, in[3], out);
+}
+
+int
+rt_nanmean(RtCx *cx, const IValue *in, IValue *out)
+{
+	return mean(cx, &nanmeans, "nanmean", in[0], in[1], in[2].u.i, in[3], out);
+}
+
+int
+rt_prod(RtCx *cx, const IValue *in, IValue *out)
+{
+	return fold_into(cx, &prods, in[0], rt_none(), false, in[1], out);
+}
+
+int
+rt_prod_dim_int(RtCx *cx, const IValue *in, IValue *out)
+{
+	return fold_into(cx, &prods, in[0], in[1], in[2].u.i, in[3], out);
+}
+
+/* ---- extremes --------------------------------------------------------------------------------------------------- */
+
+static Reduce
+extreme(RtTensor *t, bool max)
+{
+	Reduce r = { .in = t, .nout = 1 };
+
+	r.as = rt_is_floating((RtDtype)t->dtype) ? RT_f64 : RT_i64;
+	r.fold = r.as == RT_f64 ? (max ? max_f64 : min_f64) : max ? max_i64 : min_i64;
+	r.end = r.as == RT_f64 ? end_extreme_f64 : end_extreme_i64;
+	r.as_out[0] = r.as;
+	r.as_out[1] = RT_i64;
+	r.start.i[1] = -1;
+	return r;
+}
+
+static int
+no_complex(RtCx *cx, const char *name, const RtTensor *t)
+{
+	return rt_is_complex((RtDtype)t->dtype)
+		? rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief) : RT_OK;
+}
+
+static int
+extreme_dims(RtCx *cx, const char *name, bool max, IValue self, IValue dim, bool keepdim, int i, IValue *out)
+{
+	Reduce r = extreme(rt_tensor(self), max);
+
+	if (no_complex(cx, name, r.in) || reduce_mask(cx, dim, r.in->ndim, r.mask)
+			|| reduce_not_empty(cx, name, r.in, r.mask))
+		return RT_ERROR;
+	r.out[0] = reduce_result(cx, i, r.in, r.mask, keepdim, (RtDtype)r.in->dtype);
+	RT_RESULT(cx, r.out[0], *out);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+int
+rt_amax(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_dims(cx, "amax", true, in[0], in[1], in[2].u.i, 0, out);
+}
+
+int
+rt_amin(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_dims(cx, "amin", false, in[0], in[1], in[2].u.i, 0, out);
+}
+
+int
+rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_dims(cx, "aminmax", false, in[0], in[1], in[2].u.i, 0, &out[0])
+		|| extreme_dims(cx, "aminmax", true, in[0], in[1], in[2].u.i, 1, &out[1]);
+}
+
+static int
+extreme_full(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
+{
+	if (rt_numel(in[0].u.t) == 0)
+		return rt_raise(cx, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+				"with the 'dim' argument.", name);
+	return extreme_dims(cx, name, max, in[0], rt_none(), false, 0, out);
+}
+
+int
+rt_max(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_full(cx, "max", true, in, out);
+}
+
+int
+rt_min(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_full(cx, "min", false, in, out);
+}
+
+static int
+extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
+{
+	Reduce r = extreme(rt_tensor(in[0]), max);
+
+	r.nout = 2;
+	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask)
+			|| reduce_not_empty(cx, name, r.in, r.mask))
+		return RT_ERROR;
+	if (!(r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype)))
+		return RT_ERROR;
+	out[0] = rt_of(r.out[0]);
+	r.out[1] = reduce_result(cx, 1, r.in, r.mask, in[2].u.i, RT_i64);
+	RT_RESULT(cx, r.out[1], out[1]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+int
+rt_max_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_dim(cx, "max", true, in, out);
+}
+
+int
+rt_min_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme_dim(cx, "min", false, in, out);
+}
+
+static int
+arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
+{
+	Reduce r = extreme(rt_tensor(in[0]), max);
+
+	r.end = end_index;
+	r.as_out[0] = RT_i64;
+	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
+		return RT_ERROR;
+	if (rt_is_none(in[1]) && rt_numel(r.in) == 0)
+		return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+				"reduction dim with the 'dim' argument.", name);
+	if (reduce_not_empty(cx, name, r.in, r.mask))
+		return RT_ERROR;
+	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, RT_i64);
+	RT_RESULT(cx, r.out[0], out[0]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+int
+rt_argmax(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arg_extreme(cx, "argmax", true, in, out);
+}
+
+int
+rt_argmin(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arg_extreme(cx, "argmin", false, in, out);
+}
+
+/* ---- logic ----------------------------------------------------------------------------------------------------------- */
+
+/* any and all of uint8 stay uint8. */
+static int
+count(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool keepdim, IValue *out)
+{
+	Reduce r = { .in = rt_tensor(self), .nout = 1, .as = RT_b8, .fold = count_b8, .end = end };
+
+	r.as_out[0] = r.as_out[1] = RT_i64;
+	if (result == RT_b8 && r.in->dtype == RT_u8)
+		result = RT_u8;
+	if (reduce_mask(cx, dim, r.in->ndim, r.mask))
+		return RT_ERROR;
+	r.out[0] = reduce_result(cx, 0, r.in, r.mask, keepdim, result);
+	RT_RESULT(cx, r.out[0], out[0]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+int
+rt_any(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_any, RT_b8, in[0], rt_none(), false, out);
+}
+
+int
+rt_any_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_any, RT_b8, in[0], in[1], in[2].u.i, out);
+}
+
+int
+rt_all(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_all, RT_b8, in[0], rt_none(), false, out);
+}
+
+int
+rt_all_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_all, RT_b8, in[0], in[1], in[2].u.i, out);
+}
+
+int
+rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_i64, RT_i64, in[0], in[1], false, out);
+}
+
+int
+rt_count_nonzero_dim_IntList(RtCx *cx, const IValue *in, IValue *out)
+{
+	return count(cx, end_i64, RT_i64, in[0], in[1], false, out);
+}
+
+int
+rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	Reduce r = { .in = t, .nout = 1, .as = RT_f64, .fold = logsumexp_f64, .end = end_logsumexp };
+
+	r.as_out[0] = r.as_out[1] = RT_f64;
+	r.start.f[0] = -1.0 / 0.0;
+	if (no_complex(cx, "logsumexp", t) || reduce_mask(cx, in[1], t->ndim, r.mask))
+		return RT_ERROR;
+	r.out[0] = reduce_result(cx, 0, t, r.mask, in[2].u.i, rt_to_floating((RtDtype)t->dtype));
+	RT_RESULT(cx, r.out[0], out[0]);
+	reduce_run(cx, &r);
+	return RT_OK;
+}
+
+/* ---- the gradients' way back -------------------------------------------------------------------------------------------- */
+
+/* A view of a reduced gradient in the size of what was reduced. */
+int
+rt_prim_expand_reduced(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *g = rt_tensor(in[0]), *v;
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK] = { 0 };
+	bool mask[RT_MAX_RANK];
+	int n = rt_ints(cx, in[1], dims, RT_MAX_RANK), k = 0;
+
+	if (n < 0 || reduce_mask(cx, in[2], n, mask))
+		return RT_ERROR;
+	for (int i = 0; i < n; i++) {
+		if (!mask[i] && k < g->ndim && (g->dims[k] == dims[i] || g->dims[k] == 1))
+			strides[i] = g->dims[k] == 1 ? 0 : g->strides[k];
+		else if (!mask[i])
+			return rt_raise(cx, "a gradient of rank %d does not fit its tensor", g->ndim);
+		k += !mask[i] || in[3].u.i;
+	}
+	v = rt_tensor_view(cx, g, n, dims, strides, g->offset);
+	if (!v)
+		return RT_ERROR;
+	out[0] = rt_of(v);
+	return RT_OK;
+}

@@ -1,0 +1,44 @@
+/* rt/ops/reduce.h - folding the elements of some dims; private to the reductions (reduce.c, moment.c)
+ *
+ * A Reduce says which dims of a tensor are folded into what.  For each element of the result the elements of
+ * the folded dims come, in C order, in blocks of one compute type.
+ */
+#ifndef RT_OPS_REDUCE_H
+#define RT_OPS_REDUCE_H
+
+#include "kernel.h"
+
+typedef struct FoldState {
+	double  f[6];
+	int64_t i[3];
+} FoldState;
+
+/* n more elements x[0], x[stride], ...; at: how many came before. */
+typedef void FoldFn(const void *arg, FoldState *, int64_t n, const void *x, int64_t stride, int64_t at);
+/* The result of `count` elements, written to r[0], and r[1] when there are two: of the types in Reduce.as_out. */
+typedef void FoldEnd(const void *arg, const FoldState *, int64_t count, void *const *r);
+
+typedef struct Reduce {
+	RtTensor *in;
+	RtDtype   as;               /* the blocks' type */
+	FoldState start;
+	FoldFn   *fold;
+	FoldEnd  *end;
+	const void *arg;
+	int       nout;
+	RtTensor *out[2];           /* contiguous, or in any strides of the same order */
+	RtDtype   as_out[2];
+	bool      mask[RT_MAX_RANK];   /* dims that are folded */
+} Reduce;
+
+/* `dim`: None or [] (all), an int, or a list of ints; raises for repeated dims. */
+int       reduce_mask(RtCx *, IValue dim, int ndim, bool *mask);
+/* Result i: the dims that are left, or 1 in their place. */
+RtTensor *reduce_result(RtCx *, int i, const RtTensor *in, const bool *mask, bool keepdim, RtDtype);
+/* How many elements go into each element of the result. */
+int64_t   reduce_count(const RtTensor *in, const bool *mask);
+void      reduce_run(RtCx *, const Reduce *);
+/* Raises where an operator has no value for empty folded dims. */
+int       reduce_not_empty(RtCx *, const char *name, const RtTensor *in, const bool *mask);
+
+#endif
