@@ -589,6 +589,10 @@ void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
+/* inflate.c */
+bool     rt_inflate(const void *in, int64_t n, void *out, int64_t nout);      /* exactly nout bytes, or false */
+uint32_t rt_crc32(const void *, int64_t n);
+
 /* args.c: keys name places (design.md, inputs and outputs) */
 int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);   /* unknown keys are errors */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);

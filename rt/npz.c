@@ -1,0 +1,821 @@
+/* rt/npz.c - arrays in a zip: what goes into a model and what comes out
+ *
+ * The reader takes the file as a whole, goes by the central directory (with zip64), and checks every offset and size
+ * against the file before use; what is inflated is bounded by what deflate can give.  The writer stores, aligns data to
+ * 64 bytes, writes no time, and renames a finished file into place.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ALIGN = 64, INFLATE_MOST = 1100 };
+
+typedef struct File {
+	const char *path;
+	unsigned char *at;
+	int64_t n;
+} File;
+
+typedef struct Member {
+	char    *name;             /* with .npy; on the heap */
+	int      method, flags;
+	uint32_t crc;
+	int64_t  packed, size, offset;
+} Member;
+
+static uint64_t
+little(const unsigned char *p, int n)
+{
+	uint64_t v = 0;
+
+	for (int i = n; i-- > 0;)
+		v = v << 8 | p[i];
+	return v;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------ */
+
+void
+rt_arrays_free(RtArrays *a)
+{
+	for (int i = 0; i < a->n; i++) {
+		free(a->at[i].key);
+		rt_tensor_release(a->at[i].tensor);
+		if (a->at[i].text)
+			rt_release(rt_ref(RT_STR, a->at[i].text));
+	}
+	free(a->at);
+	memset(a, 0, sizeof *a);
+}
+
+RtArray *
+rt_arrays_find(const RtArrays *a, const char *key)
+{
+	for (int i = 0; i < a->n; i++)
+		if (!strcmp(a->at[i].key, key))
+			return &a->at[i];
+	return 0;
+}
+
+/* Takes tensor and text, also on failure. */
+static int
+arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
+{
+	RtArray *more = a->at;
+	char *own = 0;
+
+	if (rt_arrays_find(a, key)) {
+		rt_raise(cx, "'%s' is there twice", key);
+		goto bad;
+	}
+	if (a->n == a->cap) {
+		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at, sizeof *more * (size_t)(a->cap ? a->cap * 2 : 16));
+		if (more) {
+			a->at = more;
+			a->cap = a->cap ? a->cap * 2 : 16;
+		}
+	}
+	if (!more || !(own = strdup(key))) {
+		rt_raise(cx, "out of memory");
+		goto bad;
+	}
+	a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s };
+	return RT_OK;
+bad:
+	rt_tensor_release(t);
+	if (s)
+		rt_release(rt_ref(RT_STR, s));
+	return RT_ERROR;
+}
+
+int
+rt_arrays_add(RtCx *cx, RtArrays *a, const char *key, IValue v)
+{
+	RtTensor *t = 0;
+
+	if (v.tag == RT_STR)
+		return arrays_put(cx, a, key, 0, rt_retain(v).u.str);
+	if (v.tag == RT_TENSOR)
+		t = rt_tensor_retain(v.u.t);
+	else if (v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL || v.tag == RT_COMPLEX)
+		t = rt_wrapped(cx, v);
+	else
+		rt_raise(cx, "'%s': a value of type %s is no array", key, rt_type_of(v));
+	return t ? arrays_put(cx, a, key, t, 0) : RT_ERROR;
+}
+
+/* ---- the header of a .npy --------------------------------------------------------------------------------------- */
+
+typedef struct Header {
+	char    descr[32];
+	bool    fortran, has_descr, has_order, has_shape;
+	int     ndim;
+	int64_t dims[RT_MAX_RANK];
+} Header;
+
+typedef struct Text { const char *p, *end; } Text;     /* of a header: a Python literal */
+
+static bool
+skip_to(Text *t, char c)
+{
+	while (t->p < t->end && (*t->p == ' ' || *t->p == '\n' || *t->p == '\t'))
+		t->p++;
+	if (t->p == t->end || *t->p != c)
+		return false;
+	t->p++;
+	return true;
+}
+
+static bool
+read_string(Text *t, char *out, int room)
+{
+	char quote;
+	int n = 0;
+
+	if (!skip_to(t, '\'') && !skip_to(t, '"'))
+		return false;
+	quote = t->p[-1];
+	while (t->p < t->end && *t->p != quote) {
+		if (n + 1 == room || *t->p == '\\')
+			return false;
+		out[n++] = *t->p++;
+	}
+	out[n] = 0;
+	return skip_to(t, quote);
+}
+
+static bool
+read_word(Text *t, const char *word)
+{
+	int64_t n = (int64_t)strlen(word);
+
+	while (t->p < t->end && *t->p == ' ')
+		t->p++;
+	if (t->end - t->p < n || memcmp(t->p, word, (size_t)n))
+		return false;
+	t->p += n;
+	return true;
+}
+
+static bool
+read_size(Text *t, int64_t *out)
+{
+	int64_t v = 0;
+	const char *beg;
+
+	while (t->p < t->end && *t->p == ' ')
+		t->p++;
+	for (beg = t->p; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++)
+		if (!size_mul(v, 10, &v) || !size_add(v, *t->p - '0', &v))
+			return false;
+	*out = v;
+	return t->p > beg;
+}
+
+static bool
+read_shape(Text *t, Header *h)
+{
+	if (!skip_to(t, '('))
+		return false;
+	while (!skip_to(t, ')')) {
+		if (h->ndim == RT_MAX_RANK || !read_size(t, &h->dims[h->ndim++]))
+			return false;
+		if (!skip_to(t, ','))
+			return h->ndim > 1 && skip_to(t, ')');
+	}
+	return true;
+}
+
+/* { 'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } with its keys in any order */
+static bool
+read_header(Text t, Header *h)
+{
+	char key[16];
+
+	memset(h, 0, sizeof *h);
+	if (!skip_to(&t, '{'))
+		return false;
+	while (!skip_to(&t, '}')) {
+		if (!read_string(&t, key, sizeof key) || !skip_to(&t, ':'))
+			return false;
+		if (!strcmp(key, "descr") && !h->has_descr)
+			h->has_descr = read_string(&t, h->descr, sizeof h->descr);
+		else if (!strcmp(key, "fortran_order") && !h->has_order)
+			h->has_order = (h->fortran = read_word(&t, "True")) || read_word(&t, "False");
+		else if (!strcmp(key, "shape") && !h->has_shape)
+			h->has_shape = read_shape(&t, h);
+		else
+			return false;
+		if (!skip_to(&t, ',') && (t.p == t.end || *t.p != '}'))
+			return false;
+	}
+	while (t.p < t.end && (*t.p == ' ' || *t.p == '\n'))
+		t.p++;
+	return t.p == t.end && h->has_descr && h->has_order && h->has_shape;
+}
+
+/* ---- reading a member ---------------------------------------------------------------------------------------------- */
+
+/* UTF-32, without the zeros at its end, as UTF-8; null: no text. */
+static RtStr *
+read_text(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
+{
+	Buf b = { 0 };
+	RtStr *s = 0;
+	uint32_t c;
+	char u[4];
+
+	buf_puts(&b, "");
+	while (n && !little(p + 4 * (n - 1), 4))
+		n--;
+	for (int64_t i = 0; i < n; i++, p += 4) {
+		c = swap ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : (uint32_t)little(p, 4);
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			goto out;
+		if (c < 0x80) {
+			u[0] = (char)c;
+			buf_add(&b, u, 1);
+		} else {
+			int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+			for (int k = more; k > 0; k--, c >>= 6)
+				u[k] = (char)(0x80 | (c & 63));
+			u[0] = (char)((0xff00 >> (more + 1) & 0xff) | c);
+			buf_add(&b, u, more + 1);
+		}
+	}
+	s = rt_str_new(cx, b.at, b.n);
+out:
+	buf_free(&b);
+	return s;
+}
+
+/* Our type of numpy's '<f4'; swap: its bytes stand the other way round. */
+static RtDtype
+dtype_of(const char *descr, bool *swap)
+{
+	char order = descr[0];
+
+	*swap = order == '>';
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (rt_dtypes[d].category != 'Q' && !strcmp(rt_dtypes[d].numpy + 1, descr + 1) &&
+		    (order == rt_dtypes[d].numpy[0] || order == '=' || (*swap && rt_dtypes[d].numpy[0] == '<') ||
+		     (order == '<' && rt_dtypes[d].bytes == 1)))
+			return (RtDtype)d;
+	return RT_NDTYPE;
+}
+
+static void
+swap_bytes(char *p, int64_t n, RtDtype d)
+{
+	int size = rt_dtypes[d].bytes / (rt_dtypes[d].category == 'C' ? 2 : 1);
+	char c;
+
+	for (int64_t i = 0; i + size <= n; i += size, p += size)
+		for (int k = 0; k < size / 2; k++) {
+			c = p[k];
+			p[k] = p[size - 1 - k];
+			p[size - 1 - k] = c;
+		}
+}
+
+/* Column-major elements: seen through reversed dims, then laid out. */
+static RtTensor *
+from_fortran(RtCx *cx, RtTensor *t, const Header *h)
+{
+	int64_t strides[RT_MAX_RANK], step = 1;
+	RtTensor *view, *r;
+
+	for (int i = 0; i < h->ndim; i++) {
+		strides[i] = step;
+		step *= h->dims[i] > 1 ? h->dims[i] : 1;
+	}
+	view = rt_tensor_view(cx, t, h->ndim, h->dims, strides, 0);
+	rt_tensor_release(t);
+	r = view ? rt_contiguous(cx, view) : 0;
+	rt_tensor_release(view);
+	return r;
+}
+
+static int
+add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, bool swap, const unsigned char *p, int64_t n)
+{
+	RtTensor *t = rt_tensor_new(cx, d, h->ndim, h->dims);
+	char *data;
+
+	if (!t)
+		return RT_ERROR;
+	if (rt_numel(t) * rt_dtypes[d].bytes != n) {
+		rt_tensor_release(t);
+		return rt_raise(cx, "'%s': its shape and its %lld bytes of data do not agree", key, (long long)n);
+	}
+	data = rt_data(t);
+	if (n)
+		memcpy(data, p, (size_t)n);
+	if (swap)
+		swap_bytes(data, n, d);
+	if (d == RT_b8)
+		for (int64_t i = 0; i < n; i++)
+			data[i] = data[i] != 0;
+	if (h->fortran && h->ndim > 1 && !(t = from_fortran(cx, t, h)))
+		return RT_ERROR;
+	return arrays_put(cx, a, key, t, 0);
+}
+
+/* '<U5' of a 0-d array */
+static int
+add_text(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned char *p, int64_t n)
+{
+	char *end;
+	long long chars = strtoll(h->descr + 2, &end, 10);
+	RtStr *s;
+
+	if (h->ndim)
+		return rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
+	if (*end || chars < 0 || n % 4 || n / 4 != chars)
+		return rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, h->descr, (long long)n);
+	if (!(s = read_text(cx, p, chars, h->descr[0] == '>')))
+		return cx->status ? RT_ERROR : rt_raise(cx, "'%s': is no text", key);
+	return arrays_put(cx, a, key, 0, s);
+}
+
+static int
+add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t n)
+{
+	Header h;
+	RtDtype d;
+	int64_t head, skip;
+	bool swap;
+
+	if (n < 12 || memcmp(p, "\x93NUMPY", 6) || p[6] < 1 || p[6] > 3 || p[7])
+		return rt_raise(cx, "'%s' is no .npy array", key);
+	skip = p[6] == 1 ? 10 : 12;
+	head = (int64_t)little(p + 8, p[6] == 1 ? 2 : 4);
+	if (head > n - skip || !read_header((Text){ (const char *)p + skip, (const char *)p + skip + head }, &h))
+		return rt_raise(cx, "'%s': the header of the .npy is damaged", key);
+	p += skip + head;
+	n -= skip + head;
+	if (h.descr[0] && h.descr[1] == 'U')
+		return add_text(cx, a, key, &h, p, n);
+	d = dtype_of(h.descr, &swap);
+	if (d == RT_NDTYPE)
+		return rt_raise(cx, "'%s': arrays of type %s are not known", key, h.descr);
+	return add_tensor(cx, a, key, &h, d, swap, p, n);
+}
+
+/* ---- reading the zip ------------------------------------------------------------------------------------------------- */
+
+static int
+damaged(RtCx *cx, const File *f, const char *what)
+{
+	return rt_raise(cx, "%s: is no .npz file or damaged: %s", f->path, what);
+}
+
+static int
+read_file(RtCx *cx, File *f)
+{
+	FILE *in = fopen(f->path, "rb");
+	int64_t cap = 1 << 16, got;
+	unsigned char *more;
+
+	if (!in)
+		return rt_raise(cx, "%s: %s", f->path, strerror(errno));
+	do {
+		cap *= 2;
+		more = cap < INT64_MAX / 4 ? realloc(f->at, (size_t)cap) : 0;
+		if (!more) {
+			fclose(in);
+			return rt_raise(cx, "%s: out of memory", f->path);
+		}
+		f->at = more;
+		got = (int64_t)fread(f->at + f->n, 1, (size_t)(cap - f->n), in);
+		f->n += got;
+	} while (f->n == cap);
+	if (ferror(in)) {
+		fclose(in);
+		return rt_raise(cx, "%s: cannot be read", f->path);
+	}
+	fclose(in);
+	return RT_OK;
+}
+
+/* Where the central directory is, its end and its number of entries. */
+static int
+find_directory(RtCx *cx, const File *f, int64_t *at, int64_t *end, int64_t *count)
+{
+	int64_t e = f->n - 22, low = f->n > 65557 ? f->n - 65557 : 0, far;
+	const unsigned char *p;
+
+	while (e >= low && memcmp(f->at + e, "PK\5\6", 4))
+		e--;
+	if (f->n < 22 || e < low)
+		return damaged(cx, f, "no end of a zip");
+	p = f->at + e;
+	*count = (int64_t)little(p + 10, 2);
+	*end = (int64_t)little(p + 12, 4);
+	*at = (int64_t)little(p + 16, 4);
+	if ((*count == 0xffff || *end == 0xffffffff || *at == 0xffffffff) && e >= 20 && !memcmp(p - 20, "PK\6\7", 4)) {
+		far = (int64_t)little(p - 12, 8);
+		if (far < 0 || far > f->n - 56 || memcmp(f->at + far, "PK\6\6", 4))
+			return damaged(cx, f, "no zip64 end");
+		*count = (int64_t)little(f->at + far + 32, 8);
+		*end = (int64_t)little(f->at + far + 40, 8);
+		*at = (int64_t)little(f->at + far + 48, 8);
+	}
+	if (*at < 0 || *end < 0 || *count < 0 || *at > f->n || *end > f->n - *at || *count > *end / 46)
+		return damaged(cx, f, "its directory lies outside");
+	*end += *at;
+	return RT_OK;
+}
+
+/* The values of the zip64 field that stand in for those that are all ones, in this order. */
+static bool
+read_zip64(const unsigned char *extra, int64_t n, Member *m)
+{
+	int64_t *const value[] = { &m->size, &m->packed, &m->offset };
+	const unsigned char *p;
+	int64_t len;
+
+	if (m->size != 0xffffffff && m->packed != 0xffffffff && m->offset != 0xffffffff)
+		return true;
+	for (; n >= 4; extra += 4 + len, n -= 4 + len) {
+		len = (int64_t)little(extra + 2, 2);
+		if (len > n - 4)
+			return false;
+		if (little(extra, 2) != 1)
+			continue;
+		p = extra + 4;
+		for (int i = 0; i < 3; i++) {
+			if (*value[i] != 0xffffffff)
+				continue;
+			if (extra + 4 + len - p < 8)
+				return false;
+			*value[i] = (int64_t)little(p, 8);
+			p += 8;
+		}
+		return true;
+	}
+	return false;
+}
+
+/* The entry at *at of the directory; *at moves on. */
+static int
+read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
+{
+	const unsigned char *p = f->at + *at;
+	int64_t nname, nextra, all;
+
+	if (end - *at < 46 || memcmp(p, "PK\1\2", 4))
+		return damaged(cx, f, "an entry of its directory");
+	nname = (int64_t)little(p + 28, 2);
+	nextra = (int64_t)little(p + 30, 2);
+	all = 46 + nname + nextra + (int64_t)little(p + 32, 2);
+	if (all > end - *at || memchr(p + 46, 0, (size_t)nname))
+		return damaged(cx, f, "an entry of its directory");
+	*m = (Member){ .method = (int)little(p + 10, 2), .flags = (int)little(p + 8, 2), .crc = (uint32_t)little(p + 16, 4),
+		.packed = (int64_t)little(p + 20, 4), .size = (int64_t)little(p + 24, 4), .offset = (int64_t)little(p + 42, 4) };
+	if (!read_zip64(p + 46 + nname, nextra, m) || m->size < 0 || m->packed < 0 || m->offset < 0)
+		return damaged(cx, f, "sizes of an entry");
+	m->name = heap_grow(0, nname + 1);
+	memcpy(m->name, p + 46, (size_t)nname);
+	m->name[nname] = 0;
+	*at += all;
+	return RT_OK;
+}
+
+/* The member's bytes, in the file or inflated into *own. */
+static int
+member_bytes(RtCx *cx, const File *f, const Member *m, const unsigned char **bytes, unsigned char **own)
+{
+	const unsigned char *p = f->at + m->offset;
+	int64_t skip;
+
+	if (m->flags & 1)
+		return damaged(cx, f, "a member is encrypted");
+	if (m->offset > f->n - 30 || memcmp(p, "PK\3\4", 4))
+		return damaged(cx, f, "a member lies outside");
+	skip = 30 + (int64_t)little(p + 26, 2) + (int64_t)little(p + 28, 2);
+	if (skip > f->n - m->offset || m->packed > f->n - m->offset - skip)
+		return damaged(cx, f, "a member lies outside");
+	p += skip;
+	*bytes = p;
+	if (m->method == 8) {
+		if (m->size / INFLATE_MOST > m->packed || (cx->memory_limit && m->size > cx->memory_limit) ||
+		    !(*own = malloc((size_t)m->size + 1)))
+			return damaged(cx, f, "a member is too large");
+		if (!rt_inflate(p, m->packed, *own, m->size))
+			return damaged(cx, f, "a deflated member");
+		*bytes = *own;
+	} else if (m->method || m->packed != m->size) {
+		return damaged(cx, f, "a member is neither stored nor deflated");
+	}
+	if (rt_crc32(*bytes, m->size) != m->crc)
+		return damaged(cx, f, "the checksum of a member is wrong");
+	return RT_OK;
+}
+
+static int
+read_member(RtCx *cx, const File *f, const Member *m, RtArrays *a)
+{
+	const unsigned char *bytes = 0;
+	unsigned char *own = 0;
+	size_t n = strlen(m->name);
+	int status;
+
+	if (n < 5 || strcmp(m->name + n - 4, ".npy"))
+		return rt_raise(cx, "%s: member '%s' is no array (.npy)", f->path, m->name);
+	m->name[n - 4] = 0;
+	status = member_bytes(cx, f, m, &bytes, &own);
+	if (!status)
+		status = add_npy(cx, a, m->name, bytes, m->size);
+	free(own);
+	return status;
+}
+
+static int
+read_all(RtCx *cx, File *f, RtArrays *a)
+{
+	int64_t at = 0, end = 0, count = 0, total = 0;
+	Member m;
+	int status;
+
+	if (read_file(cx, f) || find_directory(cx, f, &at, &end, &count))
+		return RT_ERROR;
+	for (int64_t i = 0; i < count; i++) {
+		if (read_entry(cx, f, &at, end, &m))
+			return RT_ERROR;
+		if (!size_add(total, m.size, &total) || total / INFLATE_MOST > f->n)
+			status = damaged(cx, f, "its members are too large");
+		else
+			status = read_member(cx, f, &m, a);
+		free(m.name);
+		if (status)
+			return status;
+	}
+	return RT_OK;
+}
+
+int
+rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
+{
+	File f = { .path = path };
+	int status = read_all(cx, &f, a);
+
+	free(f.at);
+	if (status)
+		rt_arrays_free(a);
+	return status;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+
+static void
+put(Buf *b, uint64_t v, int n)
+{
+	char c;
+
+	for (; n; n--, v >>= 8) {
+		c = (char)(v & 255);
+		buf_add(b, &c, 1);
+	}
+}
+
+/* Magic, length and the literal, filled up with blanks to a multiple of 64. */
+static void
+put_header(Buf *b, const char *descr, int ndim, const int64_t *dims)
+{
+	Buf h = { 0 };
+	bool long_form;
+
+	buf_printf(&h, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+	for (int i = 0; i < ndim; i++)
+		buf_printf(&h, "%lld%s", (long long)dims[i], i + 1 < ndim ? ", " : ndim == 1 ? "," : "");
+	buf_puts(&h, "), }");
+	long_form = h.n > 60000;
+	while ((h.n + (long_form ? 12 : 10) + 1) % ALIGN)
+		buf_puts(&h, " ");
+	buf_puts(&h, "\n");
+	buf_add(b, "\x93NUMPY", 6);
+	put(b, long_form ? 2 : 1, 1);
+	put(b, 0, 1);
+	put(b, (uint64_t)h.n, long_form ? 4 : 2);
+	buf_add(b, h.at, h.n);
+	buf_free(&h);
+}
+
+/* UTF-8 to UTF-32; what is no UTF-8 becomes U+FFFD. */
+static void
+put_text(Buf *b, const RtStr *s)
+{
+	const unsigned char *p = (const unsigned char *)s->s, *end = p + s->n;
+	Buf t = { 0 };
+	char descr[32];
+	uint32_t c;
+	int more;
+
+	while (p < end) {
+		c = *p++;
+		more = c < 0x80 ? 0 : c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : -1;
+		if (more > 0)
+			c &= 0x3fu >> more;
+		for (; more > 0; more--) {
+			if (p == end || (*p & 0xc0) != 0x80)
+				break;
+			c = c << 6 | (*p++ & 63);
+		}
+		put(&t, more ? 0xfffd : c, 4);
+	}
+	if (!t.n)
+		put(&t, 0, 4);
+	snprintf(descr, sizeof descr, "<U%lld", (long long)t.n / 4);
+	put_header(b, descr, 0, 0);
+	buf_add(b, t.at, t.n);
+	buf_free(&t);
+}
+
+/* The member's bytes. */
+static int
+npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
+{
+	RtTensor *t;
+
+	if (a->text) {
+		put_text(b, a->text);
+		return RT_OK;
+	}
+	if (!(t = rt_contiguous(cx, a->tensor)))
+		return RT_ERROR;
+	put_header(b, rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
+	buf_add(b, rt_data(t), rt_numel(t) * rt_dtypes[t->dtype].bytes);
+	rt_tensor_release(t);
+	return RT_OK;
+}
+
+/* What local header and directory have in common, from "version needed" on. */
+static void
+put_common(Buf *b, uint32_t crc, int64_t size, int64_t nname, int64_t nextra)
+{
+	put(b, 45, 2);
+	put(b, 1 << 11, 2);                       /* names are UTF-8 */
+	put(b, 0, 2);                             /* stored */
+	put(b, 0, 2);                             /* midnight, 1 January 1980 */
+	put(b, 0x21, 2);
+	put(b, crc, 4);
+	put(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put(b, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put(b, (uint64_t)nname, 2);
+	put(b, (uint64_t)nextra, 2);
+}
+
+/* Local header with what is needed of zip64, padded so that the data is aligned. */
+static void
+put_local(Buf *out, int64_t offset, const char *name, uint32_t crc, int64_t size)
+{
+	int64_t nname = (int64_t)strlen(name) + 4, wide = size >= 0xffffffff ? 20 : 0, pad;
+
+	pad = ALIGN - (offset + 30 + nname + wide + 4) % ALIGN;
+	put(out, 0x04034b50, 4);
+	put_common(out, crc, size, nname, wide + 4 + pad);
+	buf_printf(out, "%s.npy", name);
+	if (wide) {
+		put(out, 1, 2);
+		put(out, 16, 2);
+		put(out, (uint64_t)size, 8);
+		put(out, (uint64_t)size, 8);
+	}
+	put(out, 0x4246, 2);
+	put(out, (uint64_t)pad, 2);
+	for (int64_t i = 0; i < pad; i++)
+		put(out, 0, 1);
+}
+
+static void
+put_entry(Buf *dir, int64_t offset, const char *name, uint32_t crc, int64_t size)
+{
+	int64_t nname = (int64_t)strlen(name) + 4;
+	bool wide = size >= 0xffffffff, far = offset >= 0xffffffff;
+
+	put(dir, 0x02014b50, 4);
+	put(dir, 45, 2);
+	put_common(dir, crc, size, nname, wide || far ? 4 + wide * 16 + far * 8 : 0);
+	put(dir, 0, 10);                          /* no comment, disk 0, no attributes */
+	put(dir, far ? 0xffffffff : (uint64_t)offset, 4);
+	buf_printf(dir, "%s.npy", name);
+	if (!wide && !far)
+		return;
+	put(dir, 1, 2);
+	put(dir, (uint64_t)(wide * 16 + far * 8), 2);
+	for (int i = 0; i < 2 && wide; i++)
+		put(dir, (uint64_t)size, 8);
+	if (far)
+		put(dir, (uint64_t)offset, 8);
+}
+
+static void
+put_end(Buf *dir, int64_t at, int64_t size, int64_t count)
+{
+	if (count >= 0xffff || at >= 0xffffffff || size >= 0xffffffff) {
+		put(dir, 0x06064b50, 4);
+		put(dir, 44, 8);
+		put(dir, 45, 2);
+		put(dir, 45, 2);
+		put(dir, 0, 8);
+		put(dir, (uint64_t)count, 8);
+		put(dir, (uint64_t)count, 8);
+		put(dir, (uint64_t)size, 8);
+		put(dir, (uint64_t)at, 8);
+		put(dir, 0x07064b50, 4);
+		put(dir, 0, 4);
+		put(dir, (uint64_t)(at + size), 8);
+		put(dir, 1, 4);
+	}
+	put(dir, 0x06054b50, 4);
+	put(dir, 0, 4);
+	put(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
+	put(dir, count < 0xffff ? (uint64_t)count : 0xffff, 2);
+	put(dir, size < 0xffffffff ? (uint64_t)size : 0xffffffff, 4);
+	put(dir, at < 0xffffffff ? (uint64_t)at : 0xffffffff, 4);
+	put(dir, 0, 2);
+}
+
+static int
+write_members(RtCx *cx, FILE *out, const RtArrays *a)
+{
+	Buf dir = { 0 }, head = { 0 }, data = { 0 };
+	int64_t at = 0;
+	uint32_t crc;
+	int status = RT_OK;
+
+	for (int i = 0; i < a->n && !status; i++) {
+		head.n = data.n = 0;
+		if (strlen(a->at[i].key) > 60000)
+			status = rt_raise(cx, "a key is too long to be written");
+		else
+			status = npy_bytes(cx, &a->at[i], &data);
+		if (status)
+			break;
+		crc = rt_crc32(data.at, data.n);
+		put_entry(&dir, at, a->at[i].key, crc, data.n);
+		put_local(&head, at, a->at[i].key, crc, data.n);
+		fwrite(head.at, 1, (size_t)head.n, out);
+		fwrite(data.at, 1, (size_t)data.n, out);
+		at += head.n + data.n;
+	}
+	put_end(&dir, at, dir.n, a->n);
+	fwrite(dir.at, 1, (size_t)dir.n, out);
+	buf_free(&dir);
+	buf_free(&head);
+	buf_free(&data);
+	return status;
+}
+
+/* A file beside path, under a name of its own; out: its name. */
+static FILE *
+open_beside(const char *path, Buf *name)
+{
+	mode_t mask = umask(0);
+	FILE *f;
+	int fd;
+
+	umask(mask);
+	buf_printf(name, "%s.XXXXXX", path);
+	fd = mkstemp(name->at);
+	if (fd < 0)
+		return 0;
+	fchmod(fd, 0666 & ~mask);
+	if (!(f = fdopen(fd, "wb"))) {
+		close(fd);
+		unlink(name->at);
+	}
+	return f;
+}
+
+int
+rt_npz_write(RtCx *cx, const char *path, const RtArrays *a)
+{
+	struct stat st;
+	bool direct = !stat(path, &st) && !S_ISREG(st.st_mode);       /* a pipe, a terminal: no name to take over */
+	Buf name = { 0 };
+	FILE *f = direct ? fopen(path, "wb") : open_beside(path, &name);
+	int status;
+	bool bad;
+
+	if (!f) {
+		buf_free(&name);
+		return rt_raise(cx, "%s: %s", path, strerror(errno));
+	}
+	status = write_members(cx, f, a);
+	bad = ferror(f);
+	bad |= fclose(f) != 0;
+	if (!status && (bad || (!direct && rename(name.at, path))))
+		status = rt_raise(cx, "%s: cannot be written: %s", path, strerror(errno));
+	if (status && !direct)
+		unlink(name.at);
+	buf_free(&name);
+	return status;
+}

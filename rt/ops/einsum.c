@@ -1,0 +1,369 @@
+/* rt/ops/einsum.c - einsum and cdist
+ *
+ * Every operand of an equation is brought to one order of dims, one dim per label (1 where it has not the label; a repeated
+ * label takes the diagonal): output labels first, then those that are summed.  Operands are then contracted from left to
+ * right; a label that no later operand and no output has is summed at once.  One contraction is a bmm: labels that both
+ * have and that stay are the batch, those that only one has are rows or columns, those that both have and that go are
+ * contracted.
+ */
+#include "scatter.h"
+
+#include <ctype.h>
+#include <math.h>
+
+enum { DOTS = 52, LABELS = DOTS + RT_MAX_RANK };     /* a letter's label is 0 .. 51, dims of the ellipsis come after */
+
+typedef struct Equation {
+	int labels[RT_MAX_RANK], n;      /* of the operand or output at hand */
+} Equation;
+
+static int
+label_of(int c)
+{
+	/* Implicit outputs are sorted with upper case first. */
+	return isupper(c) ? c - 'A' : 26 + c - 'a';
+}
+
+/* Reads one operand's labels from *s; dots: how many dims an ellipsis stands for, aligned to the right of `most`. */
+static int
+read_labels(RtCx *cx, const char **s, int dots, int most, Equation *e)
+{
+	bool ellipsis = false;
+
+	e->n = 0;
+	for (; **s && **s != ',' && !(**s == '-' && (*s)[1] == '>'); ++*s) {
+		int count = 1, label = 0;
+		if (**s == ' ')
+			continue;
+		if (**s == '.') {
+			if ((*s)[1] != '.' || (*s)[2] != '.' || ellipsis)
+				return rt_raise(cx, "einsum(): found '.' that is not part of any ellipsis");
+			*s += 2;
+			ellipsis = true;
+			count = dots;
+			label = DOTS + most - dots;
+		} else if (isalpha((unsigned char)**s)) {
+			label = label_of(**s);
+		} else {
+			return rt_raise(cx, "einsum(): invalid subscript given at index, subscripts must be in [a-zA-Z]");
+		}
+		for (int i = 0; i < count; i++) {
+			if (e->n == RT_MAX_RANK)
+				return rt_raise(cx, "einsum(): too many subscripts");
+			e->labels[e->n++] = label + i;
+		}
+	}
+	return RT_OK;
+}
+
+/* The number of labels of the operand at s, without its ellipsis; -1 - that when it has one. */
+static int
+count_labels(const char *s)
+{
+	int n = 0;
+	bool ellipsis = false;
+
+	for (; *s && *s != ',' && !(*s == '-' && s[1] == '>'); s++) {
+		ellipsis = ellipsis || *s == '.';
+		n += isalpha((unsigned char)*s) != 0;
+	}
+	return ellipsis ? -1 - n : n;
+}
+
+typedef struct Sums {
+	int      order[LABELS];      /* dim of a label in the common order, -1: unused */
+	int      last[LABELS];       /* index of the last operand that has it */
+	int      ndim, nout;         /* labels in use; of the output: they come first */
+	int64_t  size[LABELS];
+} Sums;
+
+/* The operand as a view with one dim per label in use. */
+static RtTensor *
+arranged(RtCx *cx, RtTensor *t, const Equation *e, const Sums *sums, int operand)
+{
+	Geom g = { .n = sums->ndim, .offset = t->offset };
+
+	for (int i = 0; i < g.n; i++) {
+		g.dims[i] = 1;
+		g.strides[i] = 0;
+	}
+	for (int i = 0; i < e->n; i++) {
+		int d = sums->order[e->labels[i]];
+		if (g.dims[d] != 1 && g.dims[d] != t->dims[i]) {
+			rt_raise(cx, "einsum(): subscript is repeated for operand %d but the sizes don't match, %lld != %lld", operand,
+				(long long)t->dims[i], (long long)g.dims[d]);
+			return NULL;
+		}
+		g.dims[d] = t->dims[i];
+		g.strides[d] += t->strides[i];
+	}
+	return rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
+}
+
+/* a and b have the same dims but for 1s; sums over the dims in `gone`, which become 1. */
+static RtTensor *
+contract(RtCx *cx, RtTensor *a, RtTensor *b, uint64_t gone)
+{
+	int order[4][RT_MAX_RANK], n[4] = { 0 }, rank = a->ndim, back[RT_MAX_RANK], at = 0;
+	int64_t sizes[4] = { 1, 1, 1, 1 }, dims[RT_MAX_RANK], three[3], strides[3];
+	Geom ga = geom_of(a), gb = geom_of(b), g;
+	RtTensor *x, *y;
+	IValue r;
+
+	enum { BATCH, ROWS, COLUMNS, GONE };
+	static const int left[3] = { BATCH, ROWS, GONE }, right[3] = { BATCH, GONE, COLUMNS };
+
+	for (int d = 0; d < rank; d++) {
+		bool in_a = a->dims[d] != 1, in_b = b->dims[d] != 1, goes = gone >> d & 1;
+		int kind = goes ? GONE : in_a && in_b ? BATCH : in_b ? COLUMNS : ROWS;
+		/* What only one has and goes is summed there: the other stays still along it. */
+		if (goes && !in_a)
+			ga.dims[d] = b->dims[d], ga.strides[d] = 0;
+		if (goes && !in_b)
+			gb.dims[d] = a->dims[d], gb.strides[d] = 0;
+		order[kind][n[kind]++] = d;
+	}
+	/* a: batch, rows, gone; b: batch, gone, columns */
+	g = ga;
+	at = 0;
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < n[left[k]]; i++, at++) {
+			g.dims[at] = ga.dims[order[left[k]][i]];
+			g.strides[at] = ga.strides[order[left[k]][i]];
+			sizes[left[k]] *= g.dims[at];
+		}
+	g.n = at;
+	x = rt_temp(cx, rt_tensor_view(cx, a, g.n, g.dims, g.strides, a->offset));
+	g.n = at = 0;
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < n[right[k]]; i++, at++) {
+			g.dims[at] = gb.dims[order[right[k]][i]];
+			g.strides[at] = gb.strides[order[right[k]][i]];
+			if (k == 2)
+				sizes[COLUMNS] *= g.dims[at];
+		}
+	g.n = at;
+	y = x ? rt_temp(cx, rt_tensor_view(cx, b, g.n, g.dims, g.strides, b->offset)) : NULL;
+	x = y ? dense(cx, x) : NULL;
+	y = x ? dense(cx, y) : NULL;
+	if (!y)
+		return NULL;
+	three[0] = sizes[BATCH], three[1] = sizes[ROWS], three[2] = sizes[GONE];
+	rt_contiguous_strides(3, three, strides);
+	x = rt_temp(cx, rt_tensor_view(cx, x, 3, three, strides, x->offset));
+	three[1] = sizes[GONE], three[2] = sizes[COLUMNS];
+	rt_contiguous_strides(3, three, strides);
+	y = x ? rt_temp(cx, rt_tensor_view(cx, y, 3, three, strides, y->offset)) : NULL;
+	if (!y || CALL(cx, bmm, &r, rt_of(x), rt_of(y)))
+		return NULL;
+	/* Back to the common order: batch, rows, columns, then 1s. */
+	at = 0;
+	for (int k = 0; k < 4; k++)
+		for (int i = 0; i < n[k]; i++, at++) {
+			int d = order[k][i];
+			back[d] = at;
+			dims[at] = k == GONE ? 1 : k == COLUMNS ? b->dims[d] : a->dims[d];
+		}
+	rt_contiguous_strides(rank, dims, g.strides);
+	ga.n = rank;
+	for (int d = 0; d < rank; d++) {
+		ga.dims[d] = dims[back[d]];
+		ga.strides[d] = g.strides[back[d]];
+	}
+	return rt_temp(cx, rt_tensor_view(cx, r.u.t, rank, ga.dims, ga.strides, r.u.t->offset));
+}
+
+/* Reads the equation: sizes and order of labels, each operand's labels. */
+static int
+read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, Sums *sums)
+{
+	const char *s = text, *arrow = strstr(text, "->");
+	int most = 0, count[LABELS] = { 0 };
+	Equation output;
+
+	for (int i = 0; i < LABELS; i++)
+		sums->order[i] = sums->last[i] = -1, sums->size[i] = 1;
+	for (int i = 0; i < operands->n; i++) {
+		int n = count_labels(s), dots = operands->v[i].u.t->ndim - (n < 0 ? -1 - n : n);
+		if (n < 0 ? dots < 0 : dots != 0)
+			return rt_raise(cx, "einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions "
+				"(%d) for operand %d%s", n < 0 ? -1 - n : n, operands->v[i].u.t->ndim, i,
+				n < 0 ? "" : " and no ellipsis was given");
+		most = n < 0 && dots > most ? dots : most;
+		while (*s && *s != ',' && s != arrow)
+			s++;
+		if (i + 1 < operands->n && *s != ',')
+			return rt_raise(cx, "einsum(): fewer operands were provided than specified in the equation");
+		s += *s == ',';
+	}
+	if (*s && s != arrow)
+		return rt_raise(cx, "einsum(): more operands were provided than specified in the equation");
+	s = text;
+	for (int i = 0; i < operands->n; i++) {
+		RtTensor *t = operands->v[i].u.t;
+		int n = count_labels(s);
+		if (read_labels(cx, &s, n < 0 ? t->ndim + 1 + n : 0, most, &e[i]))
+			return RT_ERROR;
+		s += *s == ',';
+		for (int d = 0; d < t->ndim; d++) {
+			int label = e[i].labels[d];
+			if (sums->size[label] != 1 && t->dims[d] != 1 && sums->size[label] != t->dims[d])
+				return rt_raise(cx, "einsum(): subscript %c has size %lld for operand %d which does not broadcast with previously "
+					"seen size %lld", label < 26 ? 'A' + label : label < DOTS ? 'a' + label - 26 : '.',
+					(long long)t->dims[d], i, (long long)sums->size[label]);
+			if (t->dims[d] != 1)
+				sums->size[label] = t->dims[d];
+			sums->last[label] = i;
+			count[label]++;
+		}
+	}
+	if (arrow) {
+		s = arrow + 2;
+		if (read_labels(cx, &s, most, most, &output))
+			return RT_ERROR;
+	} else {
+		output.n = 0;
+		for (int i = 0; i < most; i++)
+			output.labels[output.n++] = DOTS + i;
+		for (int i = 0; i < DOTS; i++)
+			if (count[i] == 1 && output.n < RT_MAX_RANK)
+				output.labels[output.n++] = i;
+	}
+	for (int i = 0; i < output.n; i++) {
+		int label = output.labels[i];
+		if (sums->order[label] >= 0)
+			return rt_raise(cx, "einsum(): output subscript appears more than once in the output");
+		if (sums->last[label] < 0)
+			return rt_raise(cx, "einsum(): output subscript does not appear in the equation for any input operand");
+		sums->order[label] = sums->ndim++;
+	}
+	sums->nout = sums->ndim;
+	for (int i = 0; i < LABELS; i++)
+		if (sums->last[i] >= 0 && sums->order[i] < 0) {
+			if (sums->ndim == RT_MAX_RANK)
+				return rt_raise(cx, "einsum(): too many subscripts");
+			sums->order[i] = sums->ndim++;
+		}
+	return RT_OK;
+}
+
+/* The dims, not of the output, whose last operand is i. */
+static uint64_t
+done_after(const Sums *sums, int i)
+{
+	uint64_t gone = 0;
+
+	for (int label = 0; label < LABELS; label++)
+		if (sums->last[label] == i && sums->order[label] >= sums->nout)
+			gone |= UINT64_C(1) << sums->order[label];
+	return gone;
+}
+
+int
+rt_einsum(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *operands = in[1].u.list;
+	Equation *e = rt_scratch(cx, (int64_t)sizeof *e * (operands->n + 1));
+	Sums sums = { .ndim = 0 };
+	RtTensor *r, *one;
+	Geom g;
+
+	if (!e)
+		return RT_ERROR;
+	if (operands->n == 0)
+		return rt_raise(cx, "einsum(): must provide at least one operand");
+	if (read_equation(cx, in[0].u.str->s, operands, e, &sums))
+		return RT_ERROR;
+	r = arranged(cx, operands->v[0].u.t, &e[0], &sums, 0);
+	if (r && done_after(&sums, 0)) {
+		one = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)r->dtype, rt_int(1)));
+		g = geom_of(r);
+		for (int d = 0; d < g.n; d++)
+			g.dims[d] = g.strides[d] = 1;
+		one = one ? rt_temp(cx, rt_tensor_view(cx, one, g.n, g.dims, g.strides, one->offset)) : NULL;
+		r = one ? contract(cx, r, one, done_after(&sums, 0)) : NULL;
+	}
+	for (int i = 1; r && i < operands->n; i++) {
+		RtTensor *next = arranged(cx, operands->v[i].u.t, &e[i], &sums, i);
+		r = next ? contract(cx, r, next, done_after(&sums, i)) : NULL;
+	}
+	if (!r)
+		return cx->status ? cx->status : RT_UNKNOWN_META;
+	g = geom_of(r);
+	g.n = sums.nout;
+	r = rt_tensor_view(cx, r, g.n, g.dims, g.strides, g.offset);
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
+/* ---- cdist -------------------------------------------------------------------------------------------------------------- */
+
+static double
+distance(const double *a, const double *b, int64_t n, double p)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		double d = fabs(a[i] - b[i]);
+		if (p == 0)
+			sum += d != 0;
+		else if (p == 1)
+			sum += d;
+		else if (p == 2)
+			sum += d * d;
+		else if (isinf(p))
+			sum = d > sum || d != d ? d : sum;
+		else
+			sum += pow(d, p);
+	}
+	return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+}
+
+int
+rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r, *wide;
+	double p = in[2].u.f, *to;
+	int64_t dims[RT_MAX_RANK], rows, columns, n, batches;
+	int rank = 0;
+	Geom ga, gb;
+
+	if (a->ndim < 2 || b->ndim < 2)
+		return rt_raise(cx, "cdist only supports at least 2D tensors, %s got: %dD", a->ndim < 2 ? "X1" : "X2",
+			a->ndim < 2 ? a->ndim : b->ndim);
+	rows = a->dims[a->ndim - 2];
+	columns = b->dims[b->ndim - 2];
+	n = a->dims[a->ndim - 1];
+	if (b->dims[b->ndim - 1] != n)
+		return rt_raise(cx, "X1 and X2 must have the same number of columns. X1: %lld X2: %lld", (long long)n,
+			(long long)b->dims[b->ndim - 1]);
+	if (!rt_is_floating((RtDtype)a->dtype) || !rt_is_floating((RtDtype)b->dtype))
+		return rt_raise(cx, "cdist only supports floating-point dtypes, X1 got: %s", rt_dtypes[a->dtype].brief);
+	if (p < 0)
+		return rt_raise(cx, "cdist only supports non-negative p values");
+	if (rt_broadcast(cx, &rank, dims, a->ndim - 2, a->dims) || rt_broadcast(cx, &rank, dims, b->ndim - 2, b->dims))
+		return RT_ERROR;
+	batches = product(dims, 0, rank);
+	dims[rank] = rows;
+	dims[rank + 1] = columns;
+	r = rt_result(cx, 0, rt_promote((RtDtype)a->dtype, (RtDtype)b->dtype), rank + 2, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	ga = geom_of(r);
+	gb = ga;
+	ga.dims[rank + 1] = gb.dims[rank + 1] = n;
+	gb.dims[rank] = columns;
+	wide = temp_new(cx, RT_f64, r->ndim, r->dims);
+	a = wide ? rt_temp(cx, rt_to_dtype(cx, a, RT_f64)) : NULL;
+	b = a ? rt_temp(cx, rt_to_dtype(cx, b, RT_f64)) : NULL;
+	a = b ? expanded(cx, a, ga.n, ga.dims) : NULL;
+	b = a ? expanded(cx, b, gb.n, gb.dims) : NULL;
+	if (!b)
+		return RT_ERROR;
+	to = (double *)(void *)rt_data(wide);
+	for (int64_t k = 0; k < batches; k++)
+		for (int64_t i = 0; i < rows; i++)
+			for (int64_t j = 0; j < columns; j++)
+				*to++ = distance((double *)(void *)rt_data(a) + (k * rows + i) * n,
+					(double *)(void *)rt_data(b) + (k * columns + j) * n, n, p);
+	return rt_copy_into(cx, r, wide);
+}

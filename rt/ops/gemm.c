@@ -1,0 +1,277 @@
+/* rt/ops/gemm.c - products of matrices
+ *
+ * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors is
+ * accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that stay in
+ * the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may have and
+ * picked at run time, so that a program built for the baseline still multiplies fast.
+ * Few rows read B where it is: packing would cost as much as the product.
+ * Other types, and small products, are three plain loops.
+ *
+ * Invariant: every element of C is written, also when k is 0.
+ */
+#include "gemm.h"
+
+#include <string.h>
+
+/* ---- plain loops ------------------------------------------------------------------------------------------------- */
+
+#define TIMES_REAL(x, y, z) ((x) += (y) * (z))
+#define TIMES_COMPLEX(x, y, z) \
+	((x).re += (y).re * (z).re - (y).im * (z).im, (x).im += (y).re * (z).im + (y).im * (z).re)
+
+#define PLAIN(name, T, TIMES) \
+	static void \
+	plain_##name(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		for (int64_t i = begin; i < end; i++) { \
+			T *c = (T *)p->c + i * p->n; \
+			const T *a = (const T *)p->a + i * p->a_row; \
+			memset(c, 0, sizeof(T) * p->n); \
+			for (int64_t k = 0; k < p->k; k++) { \
+				const T *b = (const T *)p->b + k * p->b_row; \
+				T v = a[k * p->a_col]; \
+				if (p->b_col == 1) \
+					for (int64_t j = 0; j < p->n; j++) \
+						TIMES(c[j], v, b[j]); \
+				else \
+					for (int64_t j = 0; j < p->n; j++) \
+						TIMES(c[j], v, b[j * p->b_col]); \
+			} \
+		} \
+	}
+PLAIN(f32, float, TIMES_REAL)
+PLAIN(f64, double, TIMES_REAL)
+PLAIN(i64, int64_t, TIMES_REAL)
+PLAIN(c64, RtC64, TIMES_COMPLEX)
+PLAIN(c128, RtC128, TIMES_COMPLEX)
+#undef PLAIN
+
+/* ---- dot products: few rows of A by columns of B that are contiguous (a row-major weight, transposed) ---------------- */
+
+enum { LANES = 16, FEW_ROWS = 3 };
+
+#define DOTS(name, T) \
+	static T \
+	dot_##name(const T *a, const T *b, int64_t n) \
+	{ \
+		T sum[LANES] = { 0 }, all = 0; \
+		int64_t i = 0; \
+		for (; i + LANES <= n; i += LANES) \
+			for (int j = 0; j < LANES; j++) \
+				sum[j] += a[i + j] * b[i + j]; \
+		for (; i < n; i++) \
+			all += a[i] * b[i]; \
+		for (int width = LANES / 2; width; width /= 2) \
+			for (int j = 0; j < width; j++) \
+				sum[j] += sum[j + width]; \
+		return all + sum[0]; \
+	} \
+	static void \
+	dots_##name(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		for (int64_t j = begin; j < end; j++) \
+			for (int64_t i = 0; i < p->m; i++) \
+				((T *)p->c)[i * p->n + j] = dot_##name((const T *)p->a + i * p->a_row, \
+					(const T *)p->b + j * p->b_col, p->k); \
+	}
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
+DOTS(f32, float)
+DOTS(f64, double)
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
+#undef DOTS
+
+/* ---- tiles ---------------------------------------------------------------------------------------------------------- */
+
+#if defined __GNUC__ && !defined __TINYC__
+
+enum { BLOCK_ROWS = 72, GROUP = 8, MAX_WIDTH = 32 };
+
+/* rows <= R rows of C from column j on, `columns` of them real: c = a (rows, k) times the panel b (k, 2 vectors). */
+typedef void Tile(int rows, int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc, int columns);
+
+#define UNROLL _Pragma("GCC unroll 16")
+#define TILE(name, attribute, T, BYTES, R) \
+	attribute static void \
+	tile_##name(int rows, int64_t k, const void *a_, int64_t a_row, const void *b_, void *c_, int64_t ldc, int columns) \
+	{ \
+		typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias)); \
+		enum { W = BYTES / sizeof(T) }; \
+		const T *a[R], *b = b_; \
+		T *c = c_; \
+		V sum[R][2]; \
+		UNROLL for (int i = 0; i < R; i++) { \
+			sum[i][0] = sum[i][1] = (V){ 0 }; \
+			a[i] = (const T *)a_ + (i < rows ? i : 0) * a_row; \
+		} \
+		for (int64_t p = 0; p < k; p++, b += 2 * W) { \
+			V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
+			UNROLL for (int i = 0; i < R; i++) { \
+				V v = a[i][p] - (V){ 0 }; \
+				sum[i][0] += v * b0; \
+				sum[i][1] += v * b1; \
+			} \
+		} \
+		if (rows == R && columns == 2 * W) { \
+			UNROLL for (int i = 0; i < R; i++, c += ldc) { \
+				*(V *)c = sum[i][0]; \
+				*(V *)(c + W) = sum[i][1]; \
+			} \
+			return; \
+		} \
+		for (int i = 0; i < rows; i++, c += ldc) \
+			memcpy(c, sum[i], sizeof(T) * columns); \
+	}
+
+#if defined __x86_64__
+#define SKYLAKE __attribute__((target("avx512f,avx2,fma")))
+#define HASWELL __attribute__((target("avx2,fma")))
+TILE(f32_16, SKYLAKE, float, 64, 12)
+TILE(f64_16, SKYLAKE, double, 64, 12)
+TILE(f32_8, HASWELL, float, 32, 6)
+TILE(f64_8, HASWELL, double, 32, 6)
+#endif
+TILE(f32_4, , float, 16, 4)
+TILE(f64_4, , double, 16, 4)
+#undef TILE
+
+typedef struct Kernel { Tile *tile; int rows, width; } Kernel;   /* width: of a panel, in elements */
+
+static Kernel
+best_kernel(RtDtype dtype)
+{
+	bool single = dtype == RT_f32;
+
+#if defined __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 12, 16 };
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return single ? (Kernel){ tile_f32_8, 6, 16 } : (Kernel){ tile_f64_8, 6, 8 };
+#endif
+	return single ? (Kernel){ tile_f32_4, 4, 8 } : (Kernel){ tile_f64_4, 4, 4 };
+}
+
+typedef struct Tiled {
+	const Product *p;
+	Kernel kernel;
+	int64_t bytes, panels, groups;
+	char *packed;
+} Tiled;
+
+static void
+pack_panels(void *arg, int64_t begin, int64_t end)
+{
+	const Tiled *t = arg;
+	const Product *p = t->p;
+	int64_t width = t->kernel.width, bytes = t->bytes;
+
+	for (int64_t panel = begin; panel < end; panel++) {
+		int64_t j = panel * width, n = p->n - j < width ? p->n - j : width;
+		int64_t dims[2] = { p->k, n }, ds[2] = { width * bytes, bytes }, ss[2] = { p->b_row * bytes, p->b_col * bytes };
+		char *to = t->packed + panel * p->k * width * bytes;
+		const char *from = (const char *)p->b + j * p->b_col * bytes;
+		if (n < width)
+			memset(to, 0, p->k * width * bytes);
+		if (p->b_col == 1) {
+			move_block(bytes, 2, dims, to, ds, from, ss);
+		} else {
+			/* Along B's contiguous columns. */
+			int64_t turned[2] = { n, p->k }, td[2] = { ds[1], ds[0] }, ts[2] = { ss[1], ss[0] };
+			move_block(bytes, 2, turned, to, td, from, ts);
+		}
+	}
+}
+
+/* Task: a block of rows by a group of panels. */
+static void
+tile_tasks(void *arg, int64_t begin, int64_t end)
+{
+	const Tiled *t = arg;
+	const Product *p = t->p;
+	int64_t width = t->kernel.width;
+
+	for (int64_t task = begin; task < end; task++) {
+		int64_t first = task / t->groups * BLOCK_ROWS, last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
+		int64_t panel = task % t->groups * GROUP, stop = panel + GROUP < t->panels ? panel + GROUP : t->panels;
+		for (; panel < stop; panel++) {
+			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
+			for (int64_t i = first; i < last; i += t->kernel.rows) {
+				int rows = last - i < t->kernel.rows ? (int)(last - i) : t->kernel.rows;
+				t->kernel.tile(rows, p->k, (const char *)p->a + i * p->a_row * t->bytes, p->a_row,
+					t->packed + panel * p->k * width * t->bytes,
+					(char *)p->c + (i * p->n + j) * t->bytes, p->n, (int)columns);
+			}
+		}
+	}
+}
+
+static int
+tiled(RtCx *cx, RtDtype dtype, Product *p)
+{
+	Tiled t = { p, best_kernel(dtype), rt_dtypes[dtype].bytes, 0, 0, NULL };
+	int64_t blocks = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS, work;
+
+	t.panels = (p->n + t.kernel.width - 1) / t.kernel.width;
+	t.groups = (t.panels + GROUP - 1) / GROUP;
+	if (p->a_col != 1) {
+		int64_t dims[2] = { p->m, p->k }, ds[2] = { p->k * t.bytes, t.bytes };
+		int64_t ss[2] = { p->a_row * t.bytes, p->a_col * t.bytes };
+		char *a = rt_scratch(cx, p->m * p->k * t.bytes);
+		if (!a)
+			return RT_ERROR;
+		move_block(t.bytes, 2, dims, a, ds, p->a, ss);
+		p->a = a;
+		p->a_row = p->k;
+		p->a_col = 1;
+	}
+	t.packed = rt_scratch(cx, t.panels * p->k * t.kernel.width * t.bytes);
+	if (!t.packed)
+		return RT_ERROR;
+	work = p->k * t.kernel.width;
+	rt_parallel(cx, t.panels, 1 + 65536 / work, pack_panels, &t);
+	rt_parallel(cx, blocks * t.groups, 1 + 262144 / (work * GROUP * BLOCK_ROWS), tile_tasks, &t);
+	return RT_OK;
+}
+
+#else
+
+static int
+tiled(RtCx *cx, RtDtype dtype, Product *p)
+{
+	rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
+	return RT_OK;
+}
+
+#endif
+
+int
+gemm(RtCx *cx, RtDtype dtype, const Product *given)
+{
+	Product p = *given;
+	bool real = dtype == RT_f32 || dtype == RT_f64;
+	int64_t work = p.n * p.k;
+	RtMark mark;
+	int status = RT_OK;
+
+	if (p.m == 0 || p.n == 0)
+		return RT_OK;
+	if (real && p.m <= FEW_ROWS && p.a_col == 1 && p.b_row == 1 && p.k > 0) {
+		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f32 ? dots_f32 : dots_f64, &p);
+		return RT_OK;
+	}
+	if (!real || p.m <= FEW_ROWS || p.m * work < 8192) {
+		rt_parallel(cx, p.m, 1 + 32768 / (work + 1), dtype == RT_f32 ? plain_f32 : dtype == RT_f64 ? plain_f64
+			: dtype == RT_c64 ? plain_c64 : dtype == RT_c128 ? plain_c128 : plain_i64, &p);
+		return RT_OK;
+	}
+	mark = rt_scratch_mark(cx);
+	status = tiled(cx, dtype, &p);
+	rt_scratch_reset(cx, mark);
+	return status;
+}

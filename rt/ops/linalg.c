@@ -1,0 +1,514 @@
+/* rt/ops/linalg.c - matrix products as operators: mm, bmm, matmul, linear, addmm and their kin
+ *
+ * Operands are brought to a compute type where they lie (any strides), gemm writes a dense array of it, and what is to be
+ * scaled and added (alpha, beta, bias) is done on that array; then it is rounded once into the result's dtype.
+ */
+#include "gemm.h"
+#include "scatter.h"
+
+/* A stack of matrices: the last two dims of t. */
+typedef struct Stack {
+	RtTensor *t;             /* of the compute type */
+	int64_t row, col;        /* strides */
+} Stack;
+
+static RtDtype
+product_type(RtDtype dtype)
+{
+	RtDtype wide = compute_of(dtype);
+
+	return wide == RT_b8 ? RT_i64 : wide;
+}
+
+static int
+stack_of(RtCx *cx, RtTensor *t, Stack *s)
+{
+	RtDtype wide = product_type((RtDtype)t->dtype);
+
+	s->t = t->dtype == wide ? t : rt_temp(cx, rt_to_dtype(cx, t, wide));
+	if (!s->t)
+		return RT_ERROR;
+	s->row = s->t->ndim > 1 ? s->t->strides[s->t->ndim - 2] : 0;
+	s->col = s->t->ndim ? s->t->strides[s->t->ndim - 1] : 1;
+	return RT_OK;
+}
+
+static int
+check_types(RtCx *cx, const RtTensor *a, const RtTensor *b)
+{
+	if (a->dtype != b->dtype)
+		return rt_raise(cx, "expected m1 and m2 to have the same dtype, but got: %s != %s", rt_dtypes[a->dtype].torch,
+			rt_dtypes[b->dtype].torch);
+	if (a->dtype == RT_b8)
+		return rt_raise(cx, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+	return RT_OK;
+}
+
+/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type. */
+static int
+multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k, void *c)
+{
+	RtDtype wide = product_type((RtDtype)ta->dtype);
+	int64_t bytes = rt_dtypes[wide].bytes, count = product(batch, 0, nbatch);
+	Stack a, b;
+
+	if (stack_of(cx, ta, &a) || stack_of(cx, tb, &b))
+		return RT_ERROR;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t rest = i, oa = 0, ob = 0;
+		Product p = { m, n, k, NULL, NULL, a.row, a.col, b.row, b.col, (char *)c + i * m * n * bytes };
+		for (int d = nbatch - 1; d >= 0; d--) {
+			int da = d - nbatch + a.t->ndim - 2, db = d - nbatch + b.t->ndim - 2;
+			int64_t at = rest % batch[d];
+			rest /= batch[d];
+			if (da >= 0 && a.t->dims[da] != 1)
+				oa += at * a.t->strides[da];
+			if (db >= 0 && b.t->dims[db] != 1)
+				ob += at * b.t->strides[db];
+		}
+		p.a = rt_data(a.t) + oa * bytes;
+		p.b = rt_data(b.t) + ob * bytes;
+		if (gemm(cx, wide, &p))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+/* c = beta * self + alpha * c over n elements; self null or beta 0: without. */
+static void
+scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
+{
+	bool plain = rt_is_none(alpha);
+
+#define EACH(T, number) { \
+		T *to = c; \
+		const T *from = self; \
+		T by = plain ? (T)1 : (T)number(alpha), with = rt_is_none(beta) ? (T)1 : (T)number(beta); \
+		if (by != 1) \
+			for (int64_t i = 0; i < n; i++) \
+				to[i] *= by; \
+		if (from && with != 0) \
+			for (int64_t i = 0; i < n; i++) \
+				to[i] += with * from[i]; \
+	} break;
+	switch (dtype) {
+	case RT_f32: EACH(float, rt_number)
+	case RT_f64: EACH(double, rt_number)
+	case RT_i64: EACH(int64_t, rt_integer)
+	default: break;
+	}
+#undef EACH
+}
+
+static RtC128
+complex_of(IValue v)
+{
+	if (v.tag == RT_COMPLEX)
+		return (RtC128){ v.u.c->re, v.u.c->im };
+	return (RtC128){ rt_is_none(v) ? 1 : rt_number(v), 0 };
+}
+
+static void
+scale_add_complex(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
+{
+	RtC128 by = complex_of(alpha), with = complex_of(beta);
+
+#define EACH(T, R) \
+	for (int64_t i = 0; i < n; i++) { \
+		T *to = (T *)c + i, v = *to; \
+		const T *from = self ? (const T *)self + i : NULL; \
+		to->re = (R)(by.re * v.re - by.im * v.im); \
+		to->im = (R)(by.re * v.im + by.im * v.re); \
+		if (from && (with.re != 0 || with.im != 0)) { \
+			to->re += (R)(with.re * from->re - with.im * from->im); \
+			to->im += (R)(with.re * from->im + with.im * from->re); \
+		} \
+	}
+	if (dtype == RT_c64) {
+		EACH(RtC64, float)
+	} else {
+		EACH(RtC128, double)
+	}
+#undef EACH
+}
+
+/* What all of these operators do: r = beta * self + alpha * (a @ b); a and b are stacks, r is batch + (m, n) as elements. */
+typedef struct Sum {
+	RtTensor *self;          /* null, or broadcasts to r */
+	IValue alpha, beta;      /* None: 1 */
+} Sum;
+
+static int
+product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k,
+	const Sum *sum)
+{
+	RtDtype wide = product_type((RtDtype)r->dtype);
+	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
+	RtTensor *self = NULL;
+
+	if (!c || multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c)))
+		return RT_ERROR;
+	if (sum && sum->self) {
+		self = rt_temp(cx, rt_to_dtype(cx, sum->self, wide));
+		self = self ? expanded(cx, self, r->ndim, r->dims) : NULL;
+		if (!self)
+			return RT_ERROR;
+	}
+	if (sum && rt_is_complex(wide))
+		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
+	else if (sum)
+		scale_add(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
+	return c == r ? RT_OK : rt_copy_into(cx, r, c);
+}
+
+/* ---- mm, bmm, addmm, baddbmm, addbmm -------------------------------------------------------------------------------- */
+
+static int
+check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first, const char *second)
+{
+	if (a->ndim != 2)
+		return rt_raise(cx, "%s must be a matrix", first);
+	if (b->ndim != 2)
+		return rt_raise(cx, "%s must be a matrix", second);
+	if (a->dims[1] != b->dims[0])
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)a->dims[0],
+			(long long)a->dims[1], (long long)b->dims[0], (long long)b->dims[1]);
+	return check_types(cx, a, b);
+}
+
+int
+rt_mm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+	int64_t dims[2];
+
+	if (check_mm(cx, a, b, "self", "mat2"))
+		return RT_ERROR;
+	dims[0] = a->dims[0];
+	dims[1] = b->dims[1];
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	return product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], a->dims[1], NULL);
+}
+
+/* Does self broadcast to dims? */
+static int
+check_expands(RtCx *cx, const RtTensor *self, int n, const int64_t *dims)
+{
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+
+	for (int i = 0; i < self->ndim; i++) {
+		int d = n - self->ndim + i;
+		if (d < 0 || (self->dims[i] != dims[d] && self->dims[i] != 1))
+			return rt_raise(cx, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
+				"dimension %d.  Target sizes: %s.  Tensor sizes: %s", (long long)(d < 0 ? 0 : dims[d]),
+				(long long)self->dims[i], d, sizes_text(a, n, dims), sizes_text(b, self->ndim, self->dims));
+	}
+	return RT_OK;
+}
+
+/* self is not looked at when beta is 0, but for its type. */
+static Sum
+sum_of(RtTensor *self, IValue beta, IValue alpha)
+{
+	bool none = (beta.tag == RT_INT && beta.u.i == 0) || (beta.tag == RT_DOUBLE && beta.u.f == 0)
+		|| (beta.tag == RT_BOOL && !beta.u.i);
+
+	return (Sum){ none ? NULL : self, alpha, beta };
+}
+
+static int
+check_self_type(RtCx *cx, const RtTensor *self, const RtTensor *a)
+{
+	return self->dtype != a->dtype ? rt_raise(cx, "self and mat2 must have the same dtype, but got %s and %s",
+		rt_dtypes[self->dtype].brief, rt_dtypes[a->dtype].brief) : RT_OK;
+}
+
+int
+rt_addmm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *a = in[1].u.t, *b = in[2].u.t, *r;
+	Sum sum = sum_of(self, in[3], in[4]);
+	int64_t dims[2];
+
+	if (check_mm(cx, a, b, "mat1", "mat2"))
+		return RT_ERROR;
+	dims[0] = a->dims[0];
+	dims[1] = b->dims[1];
+	if (check_self_type(cx, self, a) || check_expands(cx, self, 2, dims))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	return product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], a->dims[1], &sum);
+}
+
+static int
+check_bmm(RtCx *cx, const RtTensor *a, const RtTensor *b, int64_t *dims)
+{
+	char text[SIZES_TEXT];
+	int64_t want[3];
+
+	if (a->ndim != 3)
+		return rt_raise(cx, "batch1 must be a 3D tensor");
+	if (b->ndim != 3)
+		return rt_raise(cx, "batch2 must be a 3D tensor");
+	want[0] = dims[0] = a->dims[0];
+	want[1] = a->dims[2];
+	want[2] = dims[2] = b->dims[2];
+	dims[1] = a->dims[1];
+	if (b->dims[0] != want[0] || b->dims[1] != want[1])
+		return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: %s.",
+			(long long)want[0], (long long)want[1], sizes_text(text, 2, b->dims));
+	return check_types(cx, a, b);
+}
+
+int
+rt_bmm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+	int64_t dims[3];
+
+	if (check_bmm(cx, a, b, dims))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], NULL);
+}
+
+int
+rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *a = in[1].u.t, *b = in[2].u.t, *r;
+	Sum sum = sum_of(self, in[3], in[4]);
+	int64_t dims[3];
+
+	if (check_bmm(cx, a, b, dims) || check_self_type(cx, self, a) || check_expands(cx, self, 3, dims))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], &sum);
+}
+
+/* Sums over the batch: the batches' columns and rows are put side by side, which makes it one product. */
+int
+rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *a = in[1].u.t, *b = in[2].u.t, *r;
+	Sum sum = sum_of(self, in[3], in[4]);
+	int64_t dims[3], k, wide[2], tall[2], two[2];
+	IValue turned;
+
+	if (check_bmm(cx, a, b, dims) || check_self_type(cx, self, a) || check_expands(cx, self, 2, dims + 1))
+		return RT_ERROR;
+	k = a->dims[2];
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims + 1, NULL);
+	RT_RESULT(cx, r, out[0]);
+	if (CALL(cx, transpose_int, &turned, rt_of(a), rt_int(0), rt_int(1)))
+		return RT_ERROR;
+	a = dense(cx, turned.u.t);
+	b = a ? dense(cx, b) : NULL;
+	if (!b)
+		return RT_ERROR;
+	wide[0] = dims[1];
+	wide[1] = tall[0] = dims[0] * k;
+	tall[1] = dims[2];
+	rt_contiguous_strides(2, wide, two);
+	a = rt_temp(cx, rt_tensor_view(cx, a, 2, wide, two, a->offset));
+	rt_contiguous_strides(2, tall, two);
+	b = a ? rt_temp(cx, rt_tensor_view(cx, b, 2, tall, two, b->offset)) : NULL;
+	return b ? product_into(cx, r, a, b, 0, NULL, wide[0], tall[1], wide[1], &sum) : RT_ERROR;
+}
+
+/* ---- with vectors --------------------------------------------------------------------------------------------------- */
+
+/* t with a dim of 1 put in. */
+static RtTensor *
+with_dim(RtCx *cx, RtTensor *t, int d)
+{
+	Geom g = geom_of(t);
+
+	geom_insert(&g, d, 1, 1);
+	return rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
+}
+
+static int
+check_mv(RtCx *cx, const RtTensor *a, const RtTensor *v)
+{
+	if (a->ndim != 2 || v->ndim != 1)
+		return rt_raise(cx, "vector + matrix @ vector expected, got 1, %d, %d", a->ndim, v->ndim);
+	if (a->dims[1] != v->dims[0])
+		return rt_raise(cx, "size mismatch, got %lld, %lldx%lld,%lld", (long long)a->dims[0], (long long)a->dims[0],
+			(long long)a->dims[1], (long long)v->dims[0]);
+	return check_types(cx, a, v);
+}
+
+static int
+mv(RtCx *cx, RtTensor *a, RtTensor *v, const Sum *sum, IValue *out)
+{
+	RtTensor *r, *column;
+
+	if (check_mv(cx, a, v) || (sum && sum->self && check_expands(cx, sum->self, 1, a->dims)))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 1, a->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	column = with_dim(cx, v, 1);
+	return column ? product_into(cx, r, a, column, 0, NULL, a->dims[0], 1, a->dims[1], sum) : RT_ERROR;
+}
+
+int
+rt_mv(RtCx *cx, const IValue *in, IValue *out)
+{
+	return mv(cx, in[0].u.t, in[1].u.t, NULL, out);
+}
+
+int
+rt_addmv(RtCx *cx, const IValue *in, IValue *out)
+{
+	Sum sum = sum_of(in[0].u.t, in[3], in[4]);
+
+	return mv(cx, in[1].u.t, in[2].u.t, &sum, out);
+}
+
+int
+rt_dot(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+
+	if (a->ndim != 1 || b->ndim != 1)
+		return rt_raise(cx, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
+	if (a->dtype != b->dtype)
+		return rt_raise(cx, "dot : expected both vectors to have same dtype, but found %s and %s", rt_dtypes[a->dtype].brief,
+			rt_dtypes[b->dtype].brief);
+	if (a->dims[0] != b->dims[0])
+		return rt_raise(cx, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, "
+			"but got %lld and %lld elements respectively", (long long)a->dims[0], (long long)b->dims[0],
+			(long long)a->dims[0], (long long)b->dims[0]);
+	r = rt_result(cx, 0, (RtDtype)a->dtype, 0, NULL, NULL);
+	RT_RESULT(cx, r, out[0]);
+	a = with_dim(cx, a, 0);
+	b = a ? with_dim(cx, b, 1) : NULL;
+	return b ? product_into(cx, r, a, b, 0, NULL, 1, 1, a->dims[1], NULL) : RT_ERROR;
+}
+
+int
+rt_outer(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+	RtDtype dtype = rt_result_type(2, in);
+	int64_t dims[2];
+
+	if (a->ndim != 1 || b->ndim != 1)
+		return rt_raise(cx, "outer: Expected 1-D argument %s, but got %d-D", a->ndim != 1 ? "self" : "vec2",
+			a->ndim != 1 ? a->ndim : b->ndim);
+	dims[0] = a->dims[0];
+	dims[1] = b->dims[0];
+	r = rt_result(cx, 0, dtype, 2, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	a = rt_temp(cx, rt_to_dtype(cx, a, dtype));
+	b = a ? rt_temp(cx, rt_to_dtype(cx, b, dtype)) : NULL;
+	a = b ? with_dim(cx, a, 1) : NULL;
+	b = a ? with_dim(cx, b, 0) : NULL;
+	return b ? product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], 1, NULL) : RT_ERROR;
+}
+
+/* ---- linear, matmul ---------------------------------------------------------------------------------------------------- */
+
+/* r = t @ b, where t is any stack of rows and b one matrix: t's rows are one matrix. */
+static int
+rows_times(RtCx *cx, RtTensor *r, RtTensor *t, RtTensor *b, const Sum *sum)
+{
+	Geom g = geom_of(t);
+	int64_t k = t->dims[t->ndim - 1], rows = product(t->dims, 0, t->ndim - 1);
+
+	if (t->ndim != 2) {
+		t = dense(cx, t);
+		if (!t)
+			return RT_ERROR;
+		g = (Geom){ .n = 2, .dims = { rows, k }, .strides = { k, 1 }, .offset = t->offset };
+		t = rt_temp(cx, rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset));
+		if (!t)
+			return RT_ERROR;
+	}
+	return product_into(cx, r, t, b, 0, NULL, rows, b->dims[1], k, sum);
+}
+
+int
+rt_linear(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = in[0].u.t, *w = in[1].u.t, *bias = rt_tensor(in[2]), *r;
+	int64_t dims[RT_MAX_RANK], k, n;
+	Sum sum = { bias, rt_none(), rt_none() };
+	Geom g;
+
+	if (t->ndim == 0 || w->ndim == 0 || w->ndim > 2)
+		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD", t->ndim, w->ndim);
+	k = t->dims[t->ndim - 1];
+	n = w->ndim == 2 ? w->dims[0] : 1;
+	if (w->dims[w->ndim - 1] != k)
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+			(long long)product(t->dims, 0, t->ndim - 1), (long long)k, (long long)w->dims[w->ndim - 1], (long long)n);
+	if (check_types(cx, t, w) || (bias && check_self_type(cx, bias, t)))
+		return RT_ERROR;
+	memcpy(dims, t->dims, sizeof *dims * t->ndim);
+	dims[t->ndim - 1] = n;
+	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim - (w->ndim == 1), dims, NULL);
+	if (r && bias && check_expands(cx, bias, r->ndim, r->dims)) {
+		rt_tensor_release(r);
+		return RT_ERROR;
+	}
+	RT_RESULT(cx, r, out[0]);
+	g = (Geom){ .n = 2, .dims = { k, n }, .strides = { w->strides[w->ndim - 1], w->ndim == 2 ? w->strides[0] : 1 },
+		.offset = w->offset };
+	w = rt_temp(cx, rt_tensor_view(cx, w, g.n, g.dims, g.strides, g.offset));
+	return w ? rows_times(cx, r, t, w, bias ? &sum : NULL) : RT_ERROR;
+}
+
+/* A vector on the left is one row, on the right one column; the dim that this adds is left out of the result again. */
+int
+rt_matmul(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+	bool row = a->ndim == 1, column = b->ndim == 1;
+	int64_t dims[RT_MAX_RANK], batch[RT_MAX_RANK], m, n, k;
+	int nbatch = 0, rank;
+
+	if (a->ndim == 0 || b->ndim == 0)
+		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->ndim, b->ndim);
+	if (row && column)
+		return rt_dot(cx, in, out);
+	if (a->ndim == 2 && column)
+		return rt_mv(cx, in, out);
+	m = row ? 1 : a->dims[a->ndim - 2];
+	k = a->dims[a->ndim - 1];
+	n = column ? 1 : b->dims[b->ndim - 1];
+	if (b->dims[b->ndim - (column ? 1 : 2)] != k) {
+		char x[SIZES_TEXT], y[SIZES_TEXT];
+		if (a->ndim >= 3 && b->ndim >= 3)
+			return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+				(long long)product(a->dims, 0, a->ndim - 2), (long long)k, (long long)product(b->dims, 0, b->ndim - 2),
+				(long long)b->dims[b->ndim - 2]);
+		if (row || column)
+			return rt_raise(cx, "size mismatch, got %s and %s", sizes_text(x, a->ndim, a->dims),
+				sizes_text(y, b->ndim, b->dims));
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+			(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2], (long long)n);
+	}
+	if (check_types(cx, a, b) || rt_broadcast(cx, &nbatch, batch, row ? 0 : a->ndim - 2, a->dims)
+			|| rt_broadcast(cx, &nbatch, batch, column ? 0 : b->ndim - 2, b->dims))
+		return RT_ERROR;
+	memcpy(dims, batch, sizeof *dims * nbatch);
+	rank = nbatch;
+	if (!row)
+		dims[rank++] = m;
+	if (!column)
+		dims[rank++] = n;
+	r = rt_result(cx, 0, (RtDtype)a->dtype, rank, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	if (row && !(a = with_dim(cx, a, 0)))
+		return RT_ERROR;
+	if (column && !(b = with_dim(cx, b, 1)))
+		return RT_ERROR;
+	if (b->ndim == 2 && a->ndim > 2)
+		return rows_times(cx, r, a, b, NULL);
+	return product_into(cx, r, a, b, nbatch, batch, m, n, k, NULL);
+}
