@@ -154,6 +154,26 @@ const Type *type_from_text(Cx *, Unit *, const char *text, Range);
 int         broadcasting_list(const Tree *);                          /* N of BroadcastingListN[T], else 0 */
 const char *tree_dotted(Cx *, const Tree *);                          /* a.b.c of VAR and ATTR; null: something else */
 
+/* ---- read.c: texts that are read character by character: schemas and graphs --------------------------------- */
+
+typedef struct Reader {
+	Cx           *cx;
+	const Source *src;
+	const char   *p;
+	Unit         *unit;        /* that knows classes, or null */
+	bool          ir;          /* types are those of graphs */
+} Reader;
+RT_NORETURN void read_expected(Reader *, const char *what);     /* fails */
+void    read_blanks(Reader *);
+bool    read_accept(Reader *, const char *punctuation);    /* after blanks, also newlines; consumed if it is there */
+void    read_expect(Reader *, const char *punctuation);
+int     read_word_length(Reader *, const char *more);      /* of letters, digits, _ and what `more` holds */
+Symbol  read_word(Reader *, const char *more);
+bool    read_accept_word(Reader *, const char *);
+int64_t read_int(Reader *);
+IValue  read_number(Reader *, bool floating);              /* an int, unless it looks like a float or floating is true */
+IValue  read_string(Reader *);
+
 /* ---- schema.c ----------------------------------------------------------------------------------------------- */
 
 Schema *schema_parse(Cx *, const char *text);              /* reference 6.1; fails with a range into text */

@@ -13,18 +13,7 @@
  */
 #include "frontend.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef struct Reader {
-	Cx           *cx;
-	const Source *src;
-	const char   *p;
-	Unit         *unit;        /* of classes, or null */
-	bool          ir;
-} Reader;
 
 typedef struct Typed {             /* a type, and what else a schema says with it */
 	const Type *type;
@@ -37,102 +26,6 @@ typedef Vec(Arg) Args;
 
 static Typed read_type(Reader *);
 
-/* ---- characters ------------------------------------------------------------------------------------ */
-
-RT_NORETURN static void
-expected(Reader *r, const char *what)
-{
-	uint32_t at = (uint32_t)(r->p - r->src->text);
-
-	fail(r->cx, (Range){ r->src, at, at + (*r->p != 0) }, "expected %s here", what);
-}
-
-static void
-blanks(Reader *r)
-{
-	while (*r->p == ' ' || *r->p == '\t' || *r->p == '\n')
-		r->p++;
-}
-
-/* Is the next thing this punctuation?  If so it is consumed. */
-static bool
-accept(Reader *r, const char *what)
-{
-	size_t n = strlen(what);
-
-	blanks(r);
-	if (strncmp(r->p, what, n) != 0)
-		return false;
-	r->p += n;
-	return true;
-}
-
-static void
-expect(Reader *r, const char *what)
-{
-	if (!accept(r, what))
-		expected(r, what);
-}
-
-static bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* A word of letters, digits and what `more` holds; 0 characters when there is none. */
-static int
-word_length(Reader *r, const char *more)
-{
-	int n = 0;
-
-	blanks(r);
-	while (is_word(r->p[n]) || (r->p[n] && strchr(more, r->p[n])))
-		n++;
-	return n;
-}
-
-static Symbol
-read_word(Reader *r, const char *more)
-{
-	int n = word_length(r, more);
-	Symbol s;
-
-	if (!n)
-		expected(r, "a name");
-	s = sym_n(r->cx, r->p, n);
-	r->p += n;
-	return s;
-}
-
-static bool
-accept_word(Reader *r, const char *word)
-{
-	int n = word_length(r, "");
-
-	if ((size_t)n != strlen(word) || memcmp(r->p, word, (size_t)n) != 0)
-		return false;
-	r->p += n;
-	return true;
-}
-
-static int64_t
-read_int(Reader *r)
-{
-	char *end;
-	int64_t i;
-
-	blanks(r);
-	errno = 0;
-	i = strtoll(r->p, &end, 10);
-	if (end == r->p)
-		expected(r, "an integer");
-	if (errno == ERANGE)
-		expected(r, "an integer of 64 bits");
-	r->p = end;
-	return i;
-}
-
 /* ---- alias sets -------------------------------------------------------------------------------------- */
 
 /* set { "|" set }, appended */
@@ -140,7 +33,7 @@ read_int(Reader *r)
 	do { \
 		Symbol s_ = read_word(r, "*$"); \
 		vec_push((r)->cx->arena, v, s_); \
-	} while (accept(r, "|"))
+	} while (read_accept(r, "|"))
 
 /* alias, or null */
 static AliasSet *
@@ -162,10 +55,10 @@ read_alias(Reader *r)
 	r->p++;
 	a = new(r->cx->arena, AliasSet, 1);
 	READ_SETS(r, &a->before);
-	a->write = accept(r, "!");
-	if (accept(r, "->"))
+	a->write = read_accept(r, "!");
+	if (read_accept(r, "->"))
 		READ_SETS(r, &a->after);
-	expect(r, ")");
+	read_expect(r, ")");
 	return a;
 }
 
@@ -208,17 +101,17 @@ read_dim(Reader *r)
 {
 	int64_t i;
 
-	if (accept(r, "*"))
+	if (read_accept(r, "*"))
 		return DIM_ANY;
-	if (accept(r, "s")) {
+	if (read_accept(r, "s")) {
 		i = read_int(r);
 		if (i < 0 || i > INT32_MAX)
-			expected(r, "a symbol");
+			read_expected(r, "a symbol");
 		return DIM_SYMBOL(i);
 	}
 	i = read_int(r);
 	if (i < 0)
-		expected(r, "a size");
+		read_expected(r, "a size");
 	return i;
 }
 
@@ -228,16 +121,16 @@ read_device(Reader *r)
 {
 	int64_t index;
 
-	if (accept_word(r, "cpu"))
+	if (read_accept_word(r, "cpu"))
 		return 0;
-	if (!accept_word(r, "cuda"))
-		expected(r, "a device");
+	if (!read_accept_word(r, "cuda"))
+		read_expected(r, "a device");
 	if (*r->p != ':')
 		return 1 << 8;
 	r->p++;
 	index = read_int(r);
 	if (index < 0 || index > 127)
-		expected(r, "the number of a device");
+		read_expected(r, "the number of a device");
 	return 1 << 8 | (int)(index + 1);
 }
 
@@ -246,47 +139,47 @@ read_strides(Reader *r, int64_t *strides, int rank)
 {
 	int n = 0;
 
-	expect(r, "=");
-	expect(r, "[");
-	while (!accept(r, "]")) {
+	read_expect(r, "=");
+	read_expect(r, "[");
+	while (!read_accept(r, "]")) {
 		if (n == rank)
-			expected(r, "as many strides as dims");
+			read_expected(r, "as many strides as dims");
 		strides[n++] = read_dim(r);
-		if (!accept(r, ","))
-			blanks(r);
+		if (!read_accept(r, ","))
+			read_blanks(r);
 	}
 	if (n != rank)
-		expected(r, "as many strides as dims");
+		read_expected(r, "as many strides as dims");
 }
 
 /* item := dim | "strides=[" dims "]" | "requires_grad=" INT | "device=" device | "rank=0" | "undefined" ... */
 static void
 read_tensor_item(Reader *r, TensorInfo *t, int64_t *dims, int64_t *strides)
 {
-	if (accept_word(r, "strides")) {
+	if (read_accept_word(r, "strides")) {
 		read_strides(r, strides, t->rank);
 		t->strides = strides;
-	} else if (accept_word(r, "requires_grad")) {
-		expect(r, "=");
+	} else if (read_accept_word(r, "requires_grad")) {
+		read_expect(r, "=");
 		t->grad = read_int(r) != 0;
-	} else if (accept_word(r, "device")) {
-		expect(r, "=");
+	} else if (read_accept_word(r, "device")) {
+		read_expect(r, "=");
 		t->device = read_device(r);
-	} else if (accept_word(r, "rank")) {
-		expect(r, "=");
-		expect(r, "0");
+	} else if (read_accept_word(r, "rank")) {
+		read_expect(r, "=");
+		read_expect(r, "0");
 		t->rank = 0;
-	} else if (accept_word(r, "undefined")) {
+	} else if (read_accept_word(r, "undefined")) {
 		t->undefined = 1;
-	} else if (accept_word(r, "defined")) {
+	} else if (read_accept_word(r, "defined")) {
 		t->undefined = 0;
-	} else if (accept_word(r, "maybe_undefined")) {
+	} else if (read_accept_word(r, "maybe_undefined")) {
 		t->undefined = -2;
 	} else {
 		if (t->rank < 0)
 			t->rank = 0;
 		if (t->rank == RT_MAX_RANK)
-			expected(r, "at most 64 dims");
+			read_expected(r, "at most 64 dims");
 		dims[t->rank++] = read_dim(r);
 	}
 }
@@ -299,13 +192,13 @@ read_tensor(Reader *r, int dtype, bool ranked)
 	TensorInfo t = { .dtype = dtype, .rank = ranked ? 0 : -1, .grad = -1, .device = -1, .undefined = -1 };
 
 	t.dims = dims;
-	if (accept(r, "(")) {
-		while (!accept(r, ")")) {
+	if (read_accept(r, "(")) {
+		while (!read_accept(r, ")")) {
 			read_tensor_item(r, &t, dims, strides);
-			if (!accept(r, ","))
-				blanks(r);
+			if (!read_accept(r, ","))
+				read_blanks(r);
 			if (!*r->p)
-				expected(r, ")");
+				read_expected(r, ")");
 		}
 	}
 	if (t.undefined == -1 && (t.dtype >= 0 || t.rank >= 0))
@@ -338,12 +231,12 @@ typedef Vec(const Type *) TypeVec;
 static void
 read_types(Reader *r, TypeVec *v, const char *close)
 {
-	while (!accept(r, close)) {
+	while (!read_accept(r, close)) {
 		Typed t = read_type(r);
 
 		vec_push(r->cx->arena, v, t.type);
-		if (!accept(r, ",")) {
-			expect(r, close);
+		if (!read_accept(r, ",")) {
+			read_expect(r, close);
 			break;
 		}
 	}
@@ -363,14 +256,14 @@ generic_of_word(Reader *r, Symbol word, const char **alias)
 	while (strcmp(word->name, generic[i].name) != 0)
 		if (++i == sizeof generic / sizeof *generic)
 			return 0;
-	if (accept(r, "["))
+	if (read_accept(r, "["))
 		read_types(r, &v, "]");
 	else {
-		expect(r, "(");
+		read_expect(r, "(");
 		read_types(r, &v, ")");
 	}
 	if (generic[i].n > 0 ? v.n != generic[i].n : !v.n)
-		expected(r, "another number of types");
+		read_expected(r, "another number of types");
 	switch (i) {
 	case 0:  return type_dict(r->cx, v.at[0], v.at[1]);
 	case 1:  return type_future(r->cx, v.at[0]);
@@ -385,7 +278,7 @@ generic_of_word(Reader *r, Symbol word, const char **alias)
 static bool
 at_field(Reader *r)
 {
-	int n = word_length(r, "");
+	int n = read_word_length(r, "");
 
 	return n && (r->p[n] == ':' || (r->p[n] == ' ' && r->p[n + 1] == ':'));
 }
@@ -397,16 +290,16 @@ read_named_tuple(Reader *r, const char *name)
 	Vec(const char *) fields = { 0 };
 	TypeVec v = { 0 };
 
-	while (!accept(r, ")")) {
+	while (!read_accept(r, ")")) {
 		Symbol field = read_word(r, "");
 		Typed t;
 
-		expect(r, ":");
+		read_expect(r, ":");
 		t = read_type(r);
 		vec_push(r->cx->arena, &fields, field->name);
 		vec_push(r->cx->arena, &v, t.type);
-		if (!accept(r, ",")) {
-			expect(r, ")");
+		if (!read_accept(r, ",")) {
+			read_expect(r, ")");
 			break;
 		}
 	}
@@ -418,7 +311,7 @@ class_of_name(Reader *r, Symbol name)
 {
 	const Type *t = r->unit ? unit_type(r->cx, r->unit, name->name) : 0;
 
-	if (!t && r->ir && accept(r, "("))
+	if (!t && r->ir && read_accept(r, "("))
 		return read_named_tuple(r, name->name);
 	return t ? t : type_class(r->cx, name->name, false);
 }
@@ -427,10 +320,10 @@ class_of_name(Reader *r, Symbol name)
 static const Type *
 read_angled(Reader *r, Symbol word)
 {
-	Symbol name = (expect(r, "<"), read_word(r, ".:"));
+	Symbol name = (read_expect(r, "<"), read_word(r, ".:"));
 	Function *f;
 
-	expect(r, ">");
+	read_expect(r, ">");
 	if (strcmp(word->name, "Enum") == 0)
 		return type_enum(r->cx, name->name, &rt_type_int);
 	f = r->unit ? unit_function(r->cx, r->unit, name->name) : 0;
@@ -447,7 +340,7 @@ read_base(Reader *r)
 	Typed t = { 0 };
 	Symbol word;
 
-	if (accept(r, "(")) {
+	if (read_accept(r, "(")) {
 		TypeVec v = { 0 };
 
 		if (r->ir && at_field(r)) {
@@ -497,9 +390,9 @@ read_type(Reader *r)
 		if (*r->p == '[') {
 			r->p++;
 			t.size = *r->p == ']' ? 0 : (int)read_int(r);
-			expect(r, "]");
+			read_expect(r, "]");
 			if (t.size < 0 || t.size > RT_MAX_RANK)
-				expected(r, "a number of elements");
+				read_expected(r, "a number of elements");
 			t.type = type_list(r->cx, t.type);
 			t.alias = read_outer_alias(r, t.alias);
 		} else if (*r->p == '?') {
@@ -530,53 +423,12 @@ static const struct { const char *name; int value; } enumerators[] = {
 };
 
 static IValue
-read_string(Reader *r)
-{
-	static const char letter[] = "ntfvabr\\'\"", meaning[] = "\n\t\f\v\a\b\r\\'\"";
-	char quote = *r->p++;
-	Buf b = { 0 };
-	IValue v;
-
-	for (; *r->p != quote; r->p++) {
-		const char *c = *r->p == '\\' && r->p[1] ? strchr(letter, r->p[1]) : 0;
-
-		if (!*r->p || (*r->p == '\\' && !c)) {
-			buf_free(&b);
-			expected(r, *r->p ? "an escape sequence" : "the end of a string");
-		}
-		buf_add(&b, c ? &meaning[c - letter] : r->p, 1);
-		r->p += c != 0;
-	}
-	r->p++;
-	v = value_str(r->cx, b.at ? b.at : "", b.n);
-	buf_free(&b);
-	return v;
-}
-
-static IValue
-read_number(Reader *r, const Type *t)
-{
-	char *end;
-	double f;
-
-	blanks(r);
-	f = strtod(r->p, &end);
-	if (end == r->p)
-		expected(r, "a default value");
-	if (t->kind != TYPE_FLOAT && !memchr(r->p, '.', (size_t)(end - r->p)) &&
-	    !memchr(r->p, 'e', (size_t)(end - r->p)))
-		return rt_int(read_int(r));
-	r->p = end;
-	return rt_double(f);
-}
-
-static IValue
 read_enumerator(Reader *r)
 {
 	for (size_t i = 0; i < sizeof enumerators / sizeof *enumerators; i++)
-		if (accept_word(r, enumerators[i].name))
+		if (read_accept_word(r, enumerators[i].name))
 			return rt_int(enumerators[i].value);
-	expected(r, "a default value");
+	read_expected(r, "a default value");
 }
 
 static IValue read_default(Reader *, const Type *, int size);
@@ -588,19 +440,19 @@ read_list(Reader *r, const Type *elem, int size)
 	Vec(IValue) v = { 0 };
 	IValue one;
 
-	if (!accept(r, "[")) {
+	if (!read_accept(r, "[")) {
 		if (size < 1)
-			expected(r, "[");
+			read_expected(r, "[");
 		one = read_default(r, elem, 0);
 		for (int i = 0; i < size; i++)
 			vec_push(r->cx->arena, &v, one);
 		return value_list(r->cx, elem, v.at, v.n);
 	}
-	while (!accept(r, "]")) {
+	while (!read_accept(r, "]")) {
 		one = read_default(r, elem, 0);
 		vec_push(r->cx->arena, &v, one);
-		if (!accept(r, ",")) {
-			expect(r, "]");
+		if (!read_accept(r, ",")) {
+			read_expect(r, "]");
 			break;
 		}
 	}
@@ -610,8 +462,8 @@ read_list(Reader *r, const Type *elem, int size)
 static IValue
 read_default(Reader *r, const Type *t, int size)
 {
-	blanks(r);
-	if (accept_word(r, "None"))
+	read_blanks(r);
+	if (read_accept_word(r, "None"))
 		return rt_none();
 	if (t->kind == TYPE_OPTIONAL)
 		t = t->of[0];
@@ -619,14 +471,12 @@ read_default(Reader *r, const Type *t, int size)
 		return read_list(r, t->of[0], size);
 	if (*r->p == '"' || *r->p == '\'')
 		return read_string(r);
-	if (accept_word(r, "True"))
+	if (read_accept_word(r, "True"))
 		return rt_bool(true);
-	if (accept_word(r, "False"))
+	if (read_accept_word(r, "False"))
 		return rt_bool(false);
-	if (accept_word(r, "inf"))
-		return rt_double(HUGE_VAL);
-	if ((*r->p >= '0' && *r->p <= '9') || *r->p == '-' || *r->p == '.')
-		return read_number(r, t);
+	if ((*r->p >= '0' && *r->p <= '9') || *r->p == '-' || *r->p == '.' || strncmp(r->p, "inf", 3) == 0)
+		return read_number(r, t->kind == TYPE_FLOAT);
 	return read_enumerator(r);
 }
 
@@ -639,7 +489,7 @@ read_result(Reader *r)
 	Typed t = read_type(r);
 	Arg a = { .name = "", .type = t.type, .size_hint = t.size, .alias = t.alias, .word = t.word };
 
-	if (word_length(r, ""))
+	if (read_word_length(r, ""))
 		a.name = read_word(r, "")->name;
 	return a;
 }
@@ -652,7 +502,7 @@ read_arg(Reader *r, bool kwonly)
 	Arg a = { .type = t.type, .size_hint = t.size, .alias = t.alias, .word = t.word, .kwonly = kwonly };
 
 	a.name = read_word(r, "")->name;
-	if (accept(r, "=")) {
+	if (read_accept(r, "=")) {
 		a.has_default = true;
 		a.deflt = read_default(r, a.type, a.size_hint);
 	}
@@ -666,18 +516,18 @@ read_args(Reader *r, Args *v, bool *vararg)
 	bool kwonly = false;
 	Arg a;
 
-	expect(r, "(");
-	while (!accept(r, ")")) {
-		if (accept(r, "...")) {
+	read_expect(r, "(");
+	while (!read_accept(r, ")")) {
+		if (read_accept(r, "...")) {
 			*vararg = true;
-		} else if (accept(r, "*")) {
+		} else if (read_accept(r, "*")) {
 			kwonly = true;
 		} else {
 			a = read_arg(r, kwonly);
 			vec_push(r->cx->arena, v, a);
 		}
-		if (!accept(r, ",")) {
-			expect(r, ")");
+		if (!read_accept(r, ",")) {
+			read_expect(r, ")");
 			break;
 		}
 	}
@@ -688,24 +538,24 @@ read_results(Reader *r, Args *v, bool *varret)
 {
 	Arg a;
 
-	if (accept(r, "...")) {
+	if (read_accept(r, "...")) {
 		*varret = true;
 		return;
 	}
-	if (!accept(r, "(")) {
+	if (!read_accept(r, "(")) {
 		a = read_result(r);
 		vec_push(r->cx->arena, v, a);
 		return;
 	}
-	while (!accept(r, ")")) {
-		if (accept(r, "...")) {
+	while (!read_accept(r, ")")) {
+		if (read_accept(r, "...")) {
 			*varret = true;
 		} else {
 			a = read_result(r);
 			vec_push(r->cx->arena, v, a);
 		}
-		if (!accept(r, ",")) {
-			expect(r, ")");
+		if (!read_accept(r, ",")) {
+			read_expect(r, ")");
 			break;
 		}
 	}
@@ -721,13 +571,13 @@ schema_parse(Cx *cx, const char *text)
 
 	*src = (Source){ .text = text, .n = (int64_t)strlen(text), .name = "<schema>", .line = 1 };
 	s->name = read_word(&r, ":")->name;
-	s->overload = accept(&r, ".") ? read_word(&r, "")->name : "";
+	s->overload = read_accept(&r, ".") ? read_word(&r, "")->name : "";
 	read_args(&r, &args, &s->vararg);
-	expect(&r, "->");
+	read_expect(&r, "->");
 	read_results(&r, &rets, &s->varret);
-	blanks(&r);
+	read_blanks(&r);
 	if (*r.p)
-		expected(&r, "the end of the schema");
+		read_expected(&r, "the end of the schema");
 	s->args = args.at;
 	s->nargs = args.n;
 	s->rets = rets.at;
