@@ -202,6 +202,8 @@ Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedVal
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);     /* with output types from the schema, type variables bound */
 
+Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);    /* the overload that takes exactly these; or null */
+
 /* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
 
 int       builtin_next(const char *op, int row);                  /* the operator's row after that one (-1: first), or -1 */

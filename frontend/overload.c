@@ -529,6 +529,35 @@ emit_schema_node(Graph *g, Op *op, Range at, Value *const *args, int n)
 	return node;
 }
 
+/* Do these very values fit, without any conversion?  Graphs are printed without the names of overloads. */
+static bool
+fits_inputs(Cx *cx, const Schema *s, Value *const *in, int n)
+{
+	Match m = { .cx = cx };
+
+	if (n < s->nargs || (n > s->nargs && !s->vararg))
+		return false;
+	for (int i = 0; i < s->nargs; i++) {
+		const Type *t = bind(&m, s->args[i].type, in[i]->type) ? bound(cx, s->args[i].type, &m.vars) : 0;
+
+		if (t ? !type_is_subtype(cx, in[i]->type, t) : in[i]->type->kind != TYPE_NONE)
+			return false;
+	}
+	return true;
+}
+
+Op *
+op_of_inputs(Cx *cx, const char *name, Value *const *in, int n, int nout)
+{
+	for (Op *op = op_first(cx, name); op; op = op->next) {
+		const Schema *s = op_schema(cx, op);
+
+		if ((s->nrets == nout || s->varret) && fits_inputs(cx, s, in, n))
+			return op;
+	}
+	return 0;
+}
+
 /* The results of a node as one value. */
 static Value *
 packed(Graph *g, const Schema *s, Node *n)

@@ -1,5 +1,7 @@
 /*
  * Values made while compiling: constants, defaults.  The compile owns them and never releases them.
+ *
+ * A tensor that has been printed by its hash is remembered, so that the text can be read back in the same compile.
  */
 #include "ir.h"
 
@@ -57,4 +59,23 @@ value_complex(Cx *cx, double re, double im)
 	if (rt_is_none(v))
 		fail(cx, (Range){ 0 }, "out of memory");
 	return v;
+}
+
+void
+tensor_note(Cx *cx, uint64_t hash, RtTensor *t)
+{
+	const char *key = arena_printf(cx->arena, "%016llx", (unsigned long long)hash);
+
+	if (!cx->tensors) {
+		cx->tensors = new(cx->arena, Map, 1);
+		cx->tensors->arena = cx->arena;
+	}
+	if (!map_get(cx->tensors, key))
+		map_put(cx->tensors, key, t);
+}
+
+RtTensor *
+tensor_noted(Cx *cx, const char *hash)
+{
+	return cx->tensors ? map_get(cx->tensors, hash) : NULL;
 }

@@ -83,6 +83,8 @@ IValue value_str(Cx *, const char *, int64_t n);      /* n < 0: to the final 0 *
 IValue value_list(Cx *, const Type *elem, const IValue *, int n);
 IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple or null */
 IValue value_complex(Cx *, double re, double im);
+void   tensor_note(Cx *, uint64_t hash, RtTensor *);  /* printed by its hash: kept for who reads the text back */
+RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; null: not known */
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 

@@ -93,10 +93,13 @@ print_elements(Buf *out, const RtTensor *t, int dim, const char *p)
 }
 
 static void
-print_tensor(Buf *out, const RtTensor *t)
+print_tensor(Cx *cx, Buf *out, RtTensor *t)
 {
 	if (t->quant || !t->storage || t->storage->kind == RT_META || rt_numel(t) > TENSOR_ELEMENTS) {
-		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)value_hash(rt_of((RtTensor *)t)));
+		const uint64_t hash = value_hash(rt_of(t));
+
+		tensor_note(cx, hash, t);
+		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)hash);
 		return;
 	}
 	buf_puts(out, "{");
@@ -171,7 +174,7 @@ value_print(Cx *cx, IValue v, Buf *out)
 		print_device(out, v.u.i);
 		return;
 	case RT_TENSOR:
-		print_tensor(out, v.u.t);
+		print_tensor(cx, out, v.u.t);
 		return;
 	case RT_STR:
 		print_string(out, v.u.str->s, v.u.str->n);

@@ -115,6 +115,7 @@ typedef struct Cx {
 	struct Types   *types;         /* ir/type.c */
 	struct Ops     *ops;           /* ir/op.c */
 	struct Units   *units;         /* frontend/script.c */
+	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	struct Builtins *builtins;     /* frontend/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
