@@ -6,6 +6,7 @@
  */
 #include "dense.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,22 @@ dense_text(const RtTensor *t, DenseText *text)
 		at += snprintf(text->s + at, sizeof text->s - (size_t)at, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
 	snprintf(text->s + at, sizeof text->s - (size_t)at, "]");
 	return text->s;
+}
+
+void
+quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale, int64_t *zero)
+{
+	double from_low, from_high, z;
+
+	low = low < 0 ? low : 0;
+	high = high > 0 ? high : 0;
+	*scale = (high - low) / (double)(qmax - qmin);
+	if ((float)*scale == 0 || isinf(1 / (float)*scale))
+		*scale = 0.1;
+	from_low = (double)qmin - low / *scale;
+	from_high = (double)qmax - high / *scale;
+	z = fabs((double)qmin) - fabs(low / *scale) < fabs((double)qmax) - fabs(high / *scale) ? from_low : from_high;
+	*zero = z < (double)qmin ? qmin : z > (double)qmax ? qmax : (int64_t)nearbyint(z);
 }
 
 enum { PANEL = 256, ROWS = 4 };

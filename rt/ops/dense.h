@@ -37,6 +37,9 @@ int dense_gemm(RtCx *, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *
  * buf has room for ndim. */
 const int64_t *dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf);
 
+/* Scale and zero point that take [low, high], widened to hold 0, to [qmin, qmax]; as ATen's observers choose them. */
+void quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale, int64_t *zero);
+
 /* The sizes as "[2, 3]" for messages, in one of a few turns of a caller's buffers. */
 typedef struct DenseText { char s[400]; } DenseText;
 const char *dense_text(const RtTensor *, DenseText *);
