@@ -164,4 +164,43 @@ uint64_t carry_hash(void);
 
 void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 
+/* ---- main.c: what the command line said ---------------------------------------------------------- */
+
+typedef Vec(const char *) Texts;
+
+typedef struct Cli {
+	Cx         *cx;
+	const char *command;
+	Texts       args;          /* what is no option: MODEL ... */
+	Texts       inputs;        /* -i */
+	const char *out;           /* -o */
+	const char *method;        /* --method; null: forward */
+	const char *stage, *as;    /* show */
+	const char *seed, *threads;
+	bool        verbose, time;
+} Cli;
+
+RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
+int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
+
+/* ---- load.c: models for all commands ---------------------------------------------------------------- */
+
+/* An archive, or a TorchScript source (.py: its functions; `forward`, or the only one, is the entry). */
+typedef struct Model {
+	Module     *module;        /* null: a source */
+	Unit       *unit;
+	Function   *fn;            /* the method asked for, with everything that it needs compiled */
+} Model;
+Model   *model_load(Cli *, const char *path);
+void     model_lower(Cli *, Model *);                 /* fn->code */
+RtParam *model_params(Cli *, Model *, int *n);        /* without self */
+/* Runs it once on these arguments (without self); the results in one value. */
+int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
+RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */
+
+/* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
+
+int cmd_run(Cli *);
+int cmd_show(Cli *);
+
 #endif

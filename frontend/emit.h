@@ -163,7 +163,7 @@ unsigned emit_statement(Emit *, Work *, Work **next);         /* next: what is t
 Work    *emit_work(Emit *, const Tree *list, Work *next);     /* the statements of a list, then next */
 void     emit_assign_to(Emit *, const Tree *target, Sugar *, Range);
 Sugar   *emit_sugar(Emit *, const Tree *, const Type *hint);
-Value   *emit_value(Emit *, const Tree *, const Type *hint);
+Value   *emit_expression(Emit *, const Tree *, const Type *hint);
 Cond     emit_condition(Emit *, const Tree *);
 Value   *emit_bool(Emit *, Range, Value *);                   /* truth of a value */
 Sugar   *emit_subscript(Emit *, const Tree *, const Type *hint);

@@ -21,7 +21,7 @@ emit_arguments(Emit *e, const Tree *call, int skip, NamedValue **out)
 	for (int i = skip; i < args->n; i++) {
 		const Tree *t = args->kid[i];
 		if (t->kind != TREE_STARRED) {
-			vec_push(e->cx->arena, &vs, ((NamedValue){0, emit_value(e, t, 0), t->at}));
+			vec_push(e->cx->arena, &vs, ((NamedValue){0, emit_expression(e, t, 0), t->at}));
 			continue;
 		}
 		sugar_unpack(e, t->at, emit_sugar(e, t->kid[0], 0), -1, &items, &n);
@@ -29,7 +29,7 @@ emit_arguments(Emit *e, const Tree *call, int skip, NamedValue **out)
 			vec_push(e->cx->arena, &vs, ((NamedValue){0, sugar_as_value(e, t->at, items[k]), t->at}));
 	}
 	for (int i = 0; i < words->n; i++)
-		vec_push(e->cx->arena, &vs, ((NamedValue){words->kid[i]->kid[0]->text, emit_value(e, words->kid[i]->kid[1], 0),
+		vec_push(e->cx->arena, &vs, ((NamedValue){words->kid[i]->kid[0]->text, emit_expression(e, words->kid[i]->kid[1], 0),
 			words->kid[i]->at}));
 	*out = vs.at;
 	return vs.n;
@@ -266,7 +266,7 @@ form_annotate(Emit *e, const Call *c)
 
 	want(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
-	given = emit_value(e, c->args->kid[1], t);
+	given = emit_expression(e, c->args->kid[1], t);
 	if (value_is_none(given) && t->kind == TYPE_OPTIONAL)
 		return sugar_value(e, graph_constant_typed(e->g, rt_none(), t, c->at));
 	v = emit_convert(e, c->at, given, t, true);
@@ -283,7 +283,7 @@ form_unchecked_cast(Emit *e, const Call *c)
 
 	want(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
-	return sugar_value(e, emit_cast(e, c->at, emit_value(e, c->args->kid[1], t), t));
+	return sugar_value(e, emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t), t));
 }
 
 static Sugar *
@@ -403,7 +403,7 @@ form_range(Emit *e, const Call *c)
 	want(e, c, 1, 3);
 	s->item = new(e->cx->arena, Sugar *, 3);
 	for (int i = 0; i < c->args->n; i++) {
-		v = emit_convert(e, c->at, emit_value(e, c->args->kid[i], 0), &rt_type_int, true);
+		v = emit_convert(e, c->at, emit_expression(e, c->args->kid[i], 0), &rt_type_int, true);
 		if (!v)
 			fail(e->cx, c->args->kid[i]->at, "range expected an int");
 		s->item[s->n++] = sugar_value(e, v);
@@ -433,7 +433,7 @@ form_enumerate(Emit *e, const Call *c)
 
 	want(e, c, 1, 2);
 	count->item = new(e->cx->arena, Sugar *, 2);
-	count->item[0] = sugar_value(e, start ? emit_value(e, start, 0) : emit_int(e, c->at, 0));
+	count->item[0] = sugar_value(e, start ? emit_expression(e, start, 0) : emit_int(e, c->at, 0));
 	count->item[1] = sugar_value(e, emit_int(e, c->at, 1));
 	count->n = 2;
 	s->item = new(e->cx->arena, Sugar *, 2);
@@ -508,7 +508,7 @@ form_dict(Emit *e, const Call *c)
 		vs = new(e->cx->arena, Value *, 2 * words->n);
 		for (int i = 0; i < words->n; i++) {
 			vs[2 * i] = emit_str(e, c->at, words->kid[i]->kid[0]->text, -1);
-			vs[2 * i + 1] = emit_value(e, words->kid[i]->kid[1], t ? t->of[1] : 0);
+			vs[2 * i + 1] = emit_expression(e, words->kid[i]->kid[1], t ? t->of[1] : 0);
 		}
 		if (!t)
 			t = type_dict(e->cx, &rt_type_str, words->n ? type_unshaped(e->cx, vs[1]->type) : &rt_type_tensor);

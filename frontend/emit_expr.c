@@ -1,6 +1,6 @@
 /* frontend/emit_expr.c - expressions -> values
  *
- * emit_sugar gives the meaning of any expression, emit_value wants a value of the graph, emit_condition a truth with
+ * emit_sugar gives the meaning of any expression, emit_expression wants a value of the graph, emit_condition a truth with
  * what it tells about types.  `hint` is the type that the place wants, or null: empty lists, list and dict literals and
  * tolist() take their type from it; nothing is converted because of it.
  */
@@ -154,7 +154,7 @@ operator_value(Emit *e, const Tree *t)
 	if (complex_literal(t, &re, &im))
 		return graph_constant(e->g, value_complex(e->cx, re, im), t->at);
 	for (int i = 0; i < t->n; i++)
-		args[i] = (NamedValue){0, emit_value(e, t->kid[i], 0), t->kid[i]->at};
+		args[i] = (NamedValue){0, emit_expression(e, t->kid[i], 0), t->kid[i]->at};
 	if ((v = magic_method(e, t->at, args[0].v, magic, args + 1, t->n - 1)))
 		return v;
 	if (t->kind == TREE_MOD && args[0].v->type == &rt_type_str)
@@ -165,7 +165,7 @@ operator_value(Emit *e, const Tree *t)
 static Value *
 contains(Emit *e, const Tree *t)
 {
-	Value *elem = emit_value(e, t->kid[0], 0), *set = emit_value(e, t->kid[1], 0), *v;
+	Value *elem = emit_expression(e, t->kid[0], 0), *set = emit_expression(e, t->kid[1], 0), *v;
 	NamedValue arg = {0, elem, t->kid[0]->at};
 
 	v = magic_method(e, t->at, set, "__contains__", &arg, 1);
@@ -202,7 +202,7 @@ choose(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *h
 	for (int i = 0; i < 2; i++) {
 		scope_push(e, node_add_block(n));
 		refine_apply(e, at, i ? c.no : c.yes);
-		block_add_output(n->sub[i], emit_value(e, i ? no : yes, hint));
+		block_add_output(n->sub[i], emit_expression(e, i ? no : yes, hint));
 		scope_pop(e);
 	}
 	t = type_unify(e->cx, n->sub[0]->ret->in[0]->type, n->sub[1]->ret->in[0]->type);
@@ -226,7 +226,7 @@ ternary(Emit *e, const Tree *t, const Type *hint)
 		return choose(e, t->at, c, t->kid[1], t->kid[2], hint);
 	scope_push(e, e->scope->block);
 	refine_apply(e, t->at, c.known ? c.yes : c.no);
-	v = emit_value(e, c.known ? t->kid[1] : t->kid[2], hint);
+	v = emit_expression(e, c.known ? t->kid[1] : t->kid[2], hint);
 	scope_pop(e);
 	return v;
 }
@@ -292,7 +292,7 @@ condition(Emit *e, const Tree *t)
 	}
 	if (is_form_call(e, t, "isinstance"))
 		return refine_isinstance(e, t);
-	v = emit_bool(e, t->at, emit_value(e, t, 0));
+	v = emit_bool(e, t->at, emit_expression(e, t, 0));
 	if (value_constant(v, &known) && known.tag == RT_BOOL)
 		return (Cond){v, known.u.i != 0, 0, 0};
 	return cond_of_value(v);
@@ -327,7 +327,7 @@ values_of(Emit *e, const Tree *list, const Type *hint, const Type *const *hints,
 				vec_push(e->cx->arena, &vs, sugar_as_value(e, t->at, items[k]));
 			continue;
 		}
-		vec_push(e->cx->arena, &vs, emit_value(e, t, hints ? hints[i] : hint));
+		vec_push(e->cx->arena, &vs, emit_expression(e, t, hints ? hints[i] : hint));
 	}
 	*n = vs.n;
 	return vs.at;
@@ -412,8 +412,8 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	Value **vs = new(e->cx->arena, Value *, n);
 
 	for (int i = 0; i < keys->n; i++) {
-		vs[2 * i] = emit_value(e, keys->kid[i], dict ? dict->of[0] : 0);
-		vs[2 * i + 1] = emit_value(e, values->kid[i], dict ? dict->of[1] : 0);
+		vs[2 * i] = emit_expression(e, keys->kid[i], dict ? dict->of[0] : 0);
+		vs[2 * i + 1] = emit_expression(e, values->kid[i], dict ? dict->of[1] : 0);
 	}
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
@@ -431,8 +431,8 @@ static void
 dict_comp_body(Emit *e, void *arg)
 {
 	Comp *c = arg;
-	Value *k = emit_value(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
-	Value *v = emit_value(e, c->t->kid[1], c->hint ? c->hint->of[1] : 0);
+	Value *k = emit_expression(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
+	Value *v = emit_expression(e, c->t->kid[1], c->hint ? c->hint->of[1] : 0);
 
 	if (!c->hint)
 		c->into->type = c->hint = type_dict(e->cx, type_unshaped(e->cx, k->type), type_unshaped(e->cx, v->type));
@@ -443,7 +443,7 @@ static void
 list_comp_body(Emit *e, void *arg)
 {
 	Comp *c = arg;
-	Value *v = emit_value(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
+	Value *v = emit_expression(e, c->t->kid[0], c->hint ? c->hint->of[0] : 0);
 
 	if (!c->hint)
 		c->into->type = c->hint = type_list(e->cx, type_unshaped(e->cx, v->type));
@@ -531,7 +531,7 @@ value(Emit *e, const Tree *t, const Type *hint)
 }
 
 Value *
-emit_value(Emit *e, const Tree *t, const Type *hint)
+emit_expression(Emit *e, const Tree *t, const Type *hint)
 {
 	Value *v;
 
@@ -567,7 +567,7 @@ emit_sugar(Emit *e, const Tree *t, const Type *hint)
 		s = emit_comprehension(e, t, hint);
 		break;
 	default:
-		return sugar_value(e, emit_value(e, t, hint));
+		return sugar_value(e, emit_expression(e, t, hint));
 	}
 	cx_leave(e->cx);
 	return s;

@@ -25,7 +25,7 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 	item->dim = dim;
 	if (item->t->kind == TREE_SLICE)
 		return from_right ? dim - 1 : dim + 1;
-	v = emit_value(e, item->t, 0);
+	v = emit_expression(e, item->t, 0);
 	if (v->type->kind == TYPE_LIST)
 		v = emit_op(e, item->t->at, "aten::tensor", 1, v);
 	item->v = v;
@@ -46,13 +46,13 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 static Value *
 bound(Emit *e, const Tree *t, Range at)
 {
-	return t ? emit_value(e, t, 0) : emit_none(e, at);
+	return t ? emit_expression(e, t, 0) : emit_none(e, at);
 }
 
 static Value *
 slice_tensor(Emit *e, Range at, Value *v, int64_t dim, const Tree *t)
 {
-	Value *step = t->kid[2] ? emit_value(e, t->kid[2], 0) : emit_int(e, at, 1);
+	Value *step = t->kid[2] ? emit_expression(e, t->kid[2], 0) : emit_int(e, at, 1);
 
 	return emit_op(e, at, "aten::slice", 5, v, emit_int(e, at, dim), bound(e, t->kid[0], at), bound(e, t->kid[1], at), step);
 }
@@ -119,7 +119,7 @@ constant_index(Emit *e, const Tree *t, int64_t absent)
 
 	if (!t)
 		return absent;
-	if (!value_int(emit_value(e, t, 0), &i))
+	if (!value_int(emit_expression(e, t, 0), &i))
 		fail(e->cx, t->at, "tuple index must be a compile time constant");
 	return i;
 }
@@ -128,7 +128,7 @@ static Sugar *
 tuple_item(Emit *e, const Tree *t, Sugar *s)
 {
 	int n = s->kind == SUGAR_TUPLE ? s->n : s->v->type->n;
-	Value *index = emit_value(e, t, 0), *in[2];
+	Value *index = emit_expression(e, t, 0), *in[2];
 	int64_t i;
 
 	if (index->type != &rt_type_int)
@@ -208,11 +208,11 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	if (index->n != 1)
 		fail(e->cx, t->at, "Only tensors support multiple indices, found %s", type_python(e->cx, v->type));
 	if (first->kind == TREE_SLICE) {
-		step = first->kid[2] ? emit_value(e, first->kid[2], 0) : emit_int(e, t->at, 1);
+		step = first->kid[2] ? emit_expression(e, first->kid[2], 0) : emit_int(e, t->at, 1);
 		return sugar_value(e, emit_op(e, t->at, "aten::slice", 4, v, bound(e, first->kid[0], t->at),
 			bound(e, first->kid[1], t->at), step));
 	}
-	arg = (NamedValue){0, emit_value(e, first, 0), first->at};
+	arg = (NamedValue){0, emit_expression(e, first, 0), first->at};
 	if ((r = magic(e, t->at, s, "__getitem__", &arg, 1)))
 		return r;
 	if (v->type->kind == TYPE_CLASS)
@@ -254,7 +254,7 @@ static void
 update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 {
 	Place p = place_of(e, index, t->at, v);
-	Value *by = emit_value(e, t->kid[1], 0), *old;
+	Value *by = emit_expression(e, t->kid[1], 0), *old;
 
 	if (!p.n) {
 		old = emit_inplace(e, t->at, t->op, p.view, by);
@@ -286,10 +286,10 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 	if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
 		fail(e->cx, target->at, "Sliced expression not yet supported for subscripted list assignment. File a bug if you "
 			"want this");
-	args[0] = (NamedValue){0, emit_value(e, index->kid[0], 0), index->at};
+	args[0] = (NamedValue){0, emit_expression(e, index->kid[0], 0), index->at};
 	if (!s) {
 		old = sugar_as_value(e, at, emit_subscript(e, target, 0));
-		old = emit_inplace(e, at, t->op, old, emit_value(e, t->kid[1], old->type));
+		old = emit_inplace(e, at, t->op, old, emit_expression(e, t->kid[1], old->type));
 		args[1] = (NamedValue){0, old, at};
 	} else {
 		args[1] = (NamedValue){0, sugar_as_value(e, at, s), at};

@@ -176,14 +176,14 @@ augmented(Emit *e, const Tree *t)
 		fail(e->cx, t->at, "unsupported kind of augmented assignment: %s", t->op == TREE_MATMUL ? "MatMult" : "FloorDiv");
 	switch (target->kind) {
 	case TREE_VAR:
-		v = emit_value(e, target, 0);
-		v = emit_inplace(e, t->at, t->op, v, emit_value(e, t->kid[1], v->type));
+		v = emit_expression(e, target, 0);
+		v = emit_inplace(e, t->at, t->op, v, emit_expression(e, t->kid[1], v->type));
 		scope_assign(e, target->at, target->kid[0]->text, sugar_value(e, v), 0);
 		break;
 	case TREE_ATTR:
 		self = emit_sugar(e, target->kid[0], 0);
 		v = sugar_as_value(e, target->at, sugar_attr(e, target->at, self, target->kid[1]->text));
-		v = emit_inplace(e, t->at, t->op, v, emit_value(e, t->kid[1], v->type));
+		v = emit_inplace(e, t->at, t->op, v, emit_expression(e, t->kid[1], v->type));
 		sugar_set_attr(e, target->at, self, target->kid[1]->text, v);
 		break;
 	case TREE_SUBSCRIPT:
@@ -253,7 +253,7 @@ assert_message(Emit *e, const Tree *t)
 	if (!t)
 		return emit_str(e, (Range){0}, "AssertionError: ", -1);
 	if (t->kind != TREE_STRING)
-		return emit_op(e, t->at, "aten::add", 2, emit_str(e, t->at, "AssertionError: ", -1), emit_value(e, t, 0));
+		return emit_op(e, t->at, "aten::add", 2, emit_str(e, t->at, "AssertionError: ", -1), emit_expression(e, t, 0));
 	text = arena_printf(e->cx->arena, "AssertionError: %s", t->text);
 	return emit_str(e, t->at, text, -1);
 }
@@ -450,7 +450,7 @@ with_statement(Emit *e, const Tree *t)
 
 	for (int i = 0; i < items->n; i++) {
 		const Tree *item = items->kid[i];
-		objects[i] = emit_value(e, item->kid[0], 0);
+		objects[i] = emit_expression(e, item->kid[0], 0);
 		enter = objects[i]->type->kind == TYPE_CLASS ? class_method(class_info(objects[i]->type), "__enter__") : 0;
 		leave = enter ? class_method(class_info(objects[i]->type), "__exit__") : 0;
 		if (!leave)
@@ -472,7 +472,7 @@ with_statement(Emit *e, const Tree *t)
 static void
 return_statement(Emit *e, const Tree *t)
 {
-	Value *v = t->kid[0] ? emit_value(e, t->kid[0], e->declared ? e->result : 0) : emit_none(e, t->at), *given = v;
+	Value *v = t->kid[0] ? emit_expression(e, t->kid[0], e->declared ? e->result : 0) : emit_none(e, t->at), *given = v;
 	const Type *both;
 
 	if (e->declared) {
@@ -560,7 +560,7 @@ delete_statement(Emit *e, const Tree *t)
 		index = target->kid[1];
 		if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
 			fail(e->cx, target->at, "del statements only support deletion at a single index, slicing is not supported");
-		emit_op(e, target->at, "aten::Delete", 2, emit_value(e, target->kid[0], 0), emit_value(e, index->kid[0], 0));
+		emit_op(e, target->at, "aten::Delete", 2, emit_expression(e, target->kid[0], 0), emit_expression(e, index->kid[0], 0));
 	}
 }
 

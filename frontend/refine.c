@@ -158,7 +158,7 @@ not_none(Emit *e, const Tree *var, Value *v)
 Cond
 refine_is_none(Emit *e, const Tree *t, bool is)
 {
-	Value *a = emit_value(e, t->kid[0], 0), *b = emit_value(e, t->kid[1], 0);
+	Value *a = emit_expression(e, t->kid[0], 0), *b = emit_expression(e, t->kid[1], 0);
 	int an = can_be_none(e, a), bn = can_be_none(e, b);
 	Cond c;
 	Refine *r = 0;
@@ -238,7 +238,7 @@ refine_isinstance(Emit *e, const Tree *call)
 
 	if (args->n != 2)
 		fail(e->cx, call->at, "isinstance expected 2 arguments, got %d", args->n);
-	v = emit_value(e, args->kid[0], 0);
+	v = emit_expression(e, args->kid[0], 0);
 	instance_types(e, &asked, args->kid[1]);
 	types_of(e, &have, type_unshaped(e->cx, v->type));
 	sort_types(e, &have, &asked, &is, &is_not, &unsure);

@@ -1,0 +1,120 @@
+/* codegen/load.c - a model as all commands want it: read, the method compiled, its arguments by name
+ */
+#include "codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plain sources ------------------------------------------------------------------------------------ */
+
+static Source *
+read_source(Cx *cx, const char *path)
+{
+	Source *s = new(cx->arena, Source, 1);
+	FILE *f = fopen(path, "rb");
+	Buf text = {0};
+	char part[4096];
+	size_t n;
+
+	if (!f)
+		fail(cx, (Range){0}, "%s: cannot be opened", path);
+	while ((n = fread(part, 1, sizeof part, f)))
+		buf_add(&text, part, (int64_t)n);
+	fclose(f);
+	if (text.n && text.at[text.n - 1] != '\n')
+		buf_puts(&text, "\n");
+	s->text = arena_strndup(cx->arena, text.at ? text.at : "", text.n);
+	s->n = text.n;
+	s->name = path;
+	s->line = 1;
+	buf_free(&text);
+	return s;
+}
+
+/* The function asked for, or `forward`, or the last one of the text. */
+static Function *
+entry_of_source(Cli *cli, Unit *u, const Source *s)
+{
+	const char *name = cli->method ? cli->method : "forward";
+	Function *f = unit_function(cli->cx, u, arena_printf(cli->cx->arena, "__torch__.%s", name));
+	const Tree *file;
+
+	if (f || cli->method) {
+		if (!f)
+			fail(cli->cx, (Range){0}, "%s has no function '%s'", s->name, name);
+		return f;
+	}
+	file = parse_file(cli->cx, s);
+	for (int i = file->n; i-- > 0;)
+		if (file->kid[i]->kind == TREE_DEF)
+			return unit_function(cli->cx, u, arena_printf(cli->cx->arena, "__torch__.%s", file->kid[i]->kid[0]->text));
+	fail(cli->cx, (Range){0}, "%s has no function", s->name);
+}
+
+Model *
+model_load(Cli *cli, const char *path)
+{
+	Cx *cx = cli->cx;
+	Model *m = new(cx->arena, Model, 1);
+	size_t n = strlen(path);
+	Source *s;
+
+	if (n > 3 && !strcmp(path + n - 3, ".py")) {
+		s = read_source(cx, path);
+		m->unit = unit_new(cx, 0, 0);
+		unit_define(cx, m->unit, s, "__torch__");
+		m->fn = entry_of_source(cli, m->unit, s);
+	} else {
+		m->module = archive_load(cx, path);
+		m->unit = m->module->unit;
+		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
+	}
+	function_graph(cx, m->fn);
+	return m;
+}
+
+void
+model_lower(Cli *cli, Model *m)
+{
+	ops_compile_all(cli->cx, m->fn);
+	code_lower(cli->cx, m->fn, 0);
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------- */
+
+RtParam *
+model_params(Cli *cli, Model *m, int *n)
+{
+	const Schema *s = m->fn->schema;
+	int self = m->fn->self != 0;
+	RtParam *p = new(cli->cx->arena, RtParam, s->nargs);
+
+	*n = s->nargs - self;
+	for (int i = 0; i < *n; i++) {
+		const Arg *a = &s->args[i + self];
+		p[i] = (RtParam){a->name, a->type, a->has_default, a->deflt};
+	}
+	return p;
+}
+
+void
+fail_raised(Cli *cli, RtCx *rt)
+{
+	const char *cls = rt->cls ? rt->cls : "RuntimeError";
+
+	fail_status(cli->cx, rt->status == RT_LACKS ? EXIT_LACKS : EXIT_INPUT, (Range){0}, "%s%s%s: %s",
+		rt->trace ? rt->trace : "", rt->trace ? "\n" : "", cls, rt->message ? rt->message : "no message");
+}
+
+int
+model_run(Cli *cli, Model *m, RtCx *rt, const IValue *args, int n, IValue *result)
+{
+	int self = m->fn->self != 0;
+	IValue *all = new(cli->cx->arena, IValue, n + 1);
+
+	if (self)
+		all[0] = m->module->self;
+	for (int i = 0; i < n; i++)
+		all[i + self] = args[i];
+	return rt_run(rt, m->fn->code, all, result);
+}

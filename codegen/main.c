@@ -1,0 +1,216 @@
+/* codegen/main.c - the command line: commands and options
+ *
+ * Both tables feed the parser and --help.  An option names the commands that take it; its place is a member of Cli.
+ */
+#include "codegen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Command;
+
+static const Command commands[] = {
+	{"run", "MODEL [-i IN.npz] [-o OUT.npz]", "interpret a model", cmd_run},
+	{"show", "MODEL", "print the graph of a method", cmd_show},
+};
+
+typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS } OptionKind;
+typedef struct Option {
+	const char *name;          /* --name */
+	char        letter;        /* -n; 0: none */
+	const char *arg;           /* of the help */
+	OptionKind  kind;
+	size_t      place;         /* in Cli */
+	const char *commands;      /* " run show " */
+	const char *help;
+} Option;
+
+#define PLACE(member) offsetof(Cli, member)
+static const Option options[] = {
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run ", "arrays whose names are the arguments'"},
+	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " run ", "where results go; without: printed"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show ", "instead of forward"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run ", "of the random numbers"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run ", "how many; 0: one per core"},
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend"},
+	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code"},
+	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " run show ", "say what is done"},
+	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run ", "say how long each part took"},
+};
+
+enum { NCOMMAND = sizeof commands / sizeof *commands, NOPTION = sizeof options / sizeof *options };
+
+void
+usage_error(Cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kiln: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\ntry: kiln %s%s--help\n", cli->command ? cli->command : "", cli->command ? " " : "");
+	exit(EXIT_USAGE);
+}
+
+int64_t
+cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_t most)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno || end == text || *end || n < least || n > most)
+		usage_error(cli, "--%s wants a number from %lld to %lld, not '%s'", option, (long long)least, (long long)most, text);
+	return n;
+}
+
+/* ---- help ------------------------------------------------------------------------------------------------ */
+
+static bool
+takes(const Option *o, const char *command)
+{
+	char word[32];
+
+	snprintf(word, sizeof word, " %s ", command);
+	return strstr(o->commands, word) != 0;
+}
+
+static void
+help_options(const char *command)
+{
+	char name[64];
+
+	for (int i = 0; i < NOPTION; i++) {
+		const Option *o = &options[i];
+		if (!takes(o, command))
+			continue;
+		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+			o->letter ? ", " : "  ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+		printf("  %-28s %s\n", name, o->help);
+	}
+}
+
+static void
+help(const char *command)
+{
+	printf("kiln - an ahead-of-time compiler for TorchScript archives\n\n");
+	for (int i = 0; i < NCOMMAND; i++)
+		if (!command || !strcmp(command, commands[i].name))
+			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
+	if (!command) {
+		printf("\nkiln COMMAND --help names the options of a command.\n");
+		return;
+	}
+	printf("\n");
+	help_options(command);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------------------ */
+
+static const Option *
+find_option(Cli *cli, const char *text, size_t n, bool is_long)
+{
+	for (int i = 0; i < NOPTION; i++) {
+		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0 : options[i].letter != *text)
+			continue;
+		if (!takes(&options[i], cli->command))
+			usage_error(cli, "%s takes no option --%s", cli->command, options[i].name);
+		return &options[i];
+	}
+	usage_error(cli, "unknown option %s%.*s", is_long ? "--" : "-", (int)n, text);
+}
+
+/* One option; returns how many more arguments it took. */
+static int
+parse_option(Cli *cli, const char *text, const char *next)
+{
+	bool is_long = text[1] == '-';
+	const char *name = text + 1 + is_long, *value = is_long ? strchr(name, '=') : name[1] ? name + 1 : 0;
+	const Option *o = find_option(cli, name, value && is_long ? (size_t)(value - name) : is_long ? strlen(name) : 1, is_long);
+	char *place = (char *)cli + o->place;
+	int took = 0;
+
+	if (value && is_long)
+		value++;
+	if (o->kind == OPTION_FLAG) {
+		if (value)
+			usage_error(cli, "--%s takes no value", o->name);
+		*(bool *)place = true;
+		return 0;
+	}
+	if (!value) {
+		if (!next)
+			usage_error(cli, "--%s wants %s", o->name, o->arg);
+		value = next;
+		took = 1;
+	}
+	if (o->kind == OPTION_TEXT)
+		*(const char **)place = value;
+	else
+		vec_push(cli->cx->arena, (Texts *)place, value);
+	return took;
+}
+
+static const Command *
+parse(Cli *cli, int argc, char **argv)
+{
+	const Command *c = 0;
+	bool plain = false;
+
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(0);
+		exit(argc < 2 ? EXIT_USAGE : EXIT_OK);
+	}
+	for (int i = 0; i < NCOMMAND && !c; i++)
+		if (!strcmp(commands[i].name, argv[1]))
+			c = &commands[i];
+	if (!c)
+		usage_error(cli, "unknown command '%s'", argv[1]);
+	cli->command = c->name;
+	for (int i = 2; i < argc; i++) {
+		if (!plain && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+			help(c->name);
+			exit(EXIT_OK);
+		}
+		if (!plain && !strcmp(argv[i], "--"))
+			plain = true;
+		else if (!plain && argv[i][0] == '-' && argv[i][1])
+			i += parse_option(cli, argv[i], i + 1 < argc ? argv[i + 1] : 0);
+		else
+			vec_push(cli->cx->arena, &cli->args, argv[i]);
+	}
+	return c;
+}
+
+typedef struct Job { const Command *command; Cli *cli; int status; } Job;
+
+static void
+run(Cx *cx, void *arg)
+{
+	Job *job = arg;
+
+	(void)cx;
+	job->status = job->command->run(job->cli);
+}
+
+int
+main(int argc, char **argv)
+{
+	Arena arena = {0};
+	Cx cx = {.arena = &arena};
+	Cli cli = {.cx = &cx};
+	Job job = {parse(&cli, argc, argv), &cli, EXIT_OK};
+
+	schema_parser = schema_parse;
+	if (!cx_try(&cx, run, &job)) {
+		fflush(stdout);
+		fprintf(stderr, "%s\n", cx.err.text);
+		job.status = cx.err.status;
+	}
+	if (fflush(stdout) && !job.status)
+		job.status = EXIT_INPUT;
+	return job.status;
+}
