@@ -88,6 +88,8 @@ struct RtClass {
 	const char  **method;         /* names, for calls that are resolved at run time */
 	const RtCode **code;
 	const RtType        *type;    /* of its objects */
+	int                  nmember; /* of an enum */
+	const struct IValue *member;  /* (nmember) RT_ENUM values */
 	struct ClassInfo    *info;    /* the compiler's: ir.h; null in programs */
 };
 

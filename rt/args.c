@@ -1,0 +1,700 @@
+/* rt/args.c - keys name places: arrays of an .npz become arguments, results become arrays
+ *
+ * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.  Every
+ * array that is read is marked, so that a key that names no place is found.  Writing is driven by the value.
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEP = 64, MOST = 1 << 20 };
+
+typedef struct Reader {
+	RtCx *cx;
+	const RtArrays *in;
+	bool *used;
+	const RtParam *param;      /* that is read */
+} Reader;
+
+static int read_value(Reader *, const RtType *, const char *key, IValue *out, int depth);
+
+/* ---- finding ------------------------------------------------------------------------------------------------- */
+
+static RtArray *
+find(Reader *r, const char *key)
+{
+	RtArray *a = rt_arrays_find(r->in, key);
+
+	if (a)
+		r->used[a - r->in->at] = true;
+	return a;
+}
+
+/* What follows `prefix.` in the key, or null. */
+static const char *
+below(const char *key, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return !strncmp(key, prefix, n) && key[n] == '.' ? key + n + 1 : 0;
+}
+
+static bool
+given(const Reader *r, const char *key)
+{
+	for (int i = 0; i < r->in->n; i++)
+		if (!strcmp(r->in->at[i].key, key) || below(r->in->at[i].key, key))
+			return true;
+	return false;
+}
+
+/* 1 + the largest index among the keys below this one. */
+static int64_t
+count_parts(const Reader *r, const char *key)
+{
+	int64_t most = 0, i;
+	const char *s;
+	char *end;
+
+	for (int k = 0; k < r->in->n; k++) {
+		s = below(r->in->at[k].key, key);
+		if (!s || *s < '0' || *s > '9')
+			continue;
+		i = strtoll(s, &end, 10);
+		if ((*end && *end != '.') || i >= MOST)
+			continue;
+		if (i + 1 > most)
+			most = i + 1;
+	}
+	return most;
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+static int
+mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "argument '%s': '%s' ", r->param->name, key);
+	if (!a) {
+		buf_puts(&b, "is missing");
+	} else if (a->text) {
+		buf_puts(&b, "is text");
+	} else {
+		buf_printf(&b, "is %s of shape [", rt_dtypes[a->dtype].torch);
+		for (int i = 0; i < a->tensor->ndim; i++)
+			buf_printf(&b, "%s%lld", i ? ", " : "", (long long)a->tensor->dims[i]);
+		buf_puts(&b, "]");
+	}
+	buf_puts(&b, ", wanted is ");
+	rt_type_print(&b, t);
+	if (strcmp(key, r->param->name) || t != r->param->type) {
+		buf_puts(&b, "; declared is ");
+		rt_type_print(&b, r->param->type);
+	}
+	rt_raise(r->cx, "%s", b.at);
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+/* ---- single values ---------------------------------------------------------------------------------------------- */
+
+/* A copy of t's elements in these strides; dims of stride 0 take their first element. */
+static RtTensor *
+with_strides(RtCx *cx, RtTensor *t, const int64_t *strides)
+{
+	int64_t dims[RT_MAX_RANK];
+	RtTensor *own, *part = 0, *r = 0;
+
+	for (int i = 0; i < t->ndim; i++)
+		dims[i] = strides[i] == 0 && t->dims[i] ? 1 : t->dims[i];
+	own = rt_tensor_strided(cx, (RtDtype)t->dtype, t->ndim, dims, strides);
+	if (own)
+		part = rt_tensor_view(cx, t, t->ndim, dims, t->strides, t->offset);
+	if (part && !rt_copy_into(cx, own, part))
+		r = rt_tensor_view(cx, own, t->ndim, t->dims, strides, 0);
+	rt_tensor_release(part);
+	rt_tensor_release(own);
+	return r;
+}
+
+static int
+read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
+{
+	RtArray *a = find(r, key), *s;
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *own;
+	Buf b = { 0 };
+
+	if (!a || a->text)
+		return mismatch(r, key, t, a);
+	buf_printf(&b, "%s.strides", key);
+	s = find(r, b.at);
+	buf_free(&b);
+	if (!s) {
+		*out = rt_of(rt_tensor_retain(a->tensor));
+		return RT_OK;
+	}
+	if (s->text || s->tensor->ndim != 1 || s->tensor->dims[0] != a->tensor->ndim || s->dtype != RT_i64)
+		return rt_raise(r->cx, "argument '%s': '%s' wants %d int64 values, one for each dimension", r->param->name,
+			s->key, a->tensor->ndim);
+	for (int i = 0; i < a->tensor->ndim; i++)
+		strides[i] = ((int64_t *)(void *)rt_data(s->tensor))[i];
+	if (!(own = with_strides(r->cx, a->tensor, strides)))
+		return RT_ERROR;
+	*out = rt_of(own);
+	return RT_OK;
+}
+
+/* Is a dtype of category c good for a number of this kind? */
+static bool
+is_number(RtKind kind, char c)
+{
+	switch (kind) {
+	case TYPE_INT:   return c == 'I';
+	case TYPE_BOOL:  return c == 'B';
+	case TYPE_FLOAT: return c == 'F' || c == 'I';
+	default:         return c == 'C' || c == 'F' || c == 'I' || (kind != TYPE_COMPLEX && c == 'B');
+	}
+}
+
+/* Element i of a contiguous tensor, as a number of this kind. */
+static IValue
+number_at(RtCx *cx, const RtTensor *t, RtKind kind, int64_t i)
+{
+	const char *p = rt_data(t) + i * rt_dtypes[t->dtype].bytes;
+	RtC128 c;
+
+	switch (kind) {
+	case TYPE_INT:   return rt_int(rt_load_i64((RtDtype)t->dtype, p));
+	case TYPE_BOOL:  return rt_bool(*p != 0);
+	case TYPE_FLOAT: return rt_double(rt_load_f64((RtDtype)t->dtype, p));
+	case TYPE_COMPLEX:
+		rt_cast(RT_c128, &c, 0, (RtDtype)t->dtype, p, 0, 1);
+		return rt_complex(cx, c.re, c.im);
+	default:         return rt_item(cx, t);
+	}
+}
+
+static int
+read_number(Reader *r, const RtType *t, const char *key, IValue *out)
+{
+	RtArray *a = find(r, key);
+
+	if (!a || a->text || a->tensor->ndim || !is_number(t->kind, rt_dtypes[a->dtype].category))
+		return mismatch(r, key, t, a);
+	*out = number_at(r->cx, a->tensor, t->kind, 0);
+	return r->cx->status;
+}
+
+static int
+read_text(Reader *r, const RtType *t, const char *key, IValue *out)
+{
+	RtArray *a = find(r, key);
+	const char *s;
+
+	if (!a || !a->text)
+		return mismatch(r, key, t, a);
+	if (t->kind == TYPE_STR) {
+		*out = rt_retain(rt_ref(RT_STR, a->text));
+		return RT_OK;
+	}
+	s = a->text->s;
+	if (strcmp(s, "cpu") && strncmp(s, "cuda", 4))
+		return rt_raise(r->cx, "argument '%s': there is no device '%s'", r->param->name, s);
+	*out = rt_int(*s == 'c' && s[1] == 'p' ? 0 : 256 + (s[4] == ':' ? atoi(s + 5) + 1 : 0));
+	out->tag = RT_DEVICE;
+	return RT_OK;
+}
+
+/* Text, a number when it is 0-d and of a number's type, else a tensor. */
+static int
+read_any(Reader *r, const RtType *t, const char *key, IValue *out)
+{
+	RtArray *a = find(r, key);
+
+	if (a && a->text) {
+		*out = rt_retain(rt_ref(RT_STR, a->text));
+		return RT_OK;
+	}
+	if (a && !a->tensor->ndim && (a->dtype == RT_i64 || a->dtype == RT_f64 || a->dtype == RT_b8)) {
+		*out = rt_item(r->cx, a->tensor);
+		return RT_OK;
+	}
+	return read_tensor(r, t, key, out);
+}
+
+static int
+read_enum(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	IValue v = rt_none();
+	bool same = false;
+	int status;
+
+	if (!t->cls || !t->cls->nmember)
+		return rt_lacks(r->cx, "argument '%s': the members of %s are not known here", r->param->name, t->name);
+	status = read_value(r, t->n ? t->of[0] : t->cls->member[0].u.en->type, key, &v, depth);
+	for (int i = 0; !status && !same && i < t->cls->nmember; i++) {
+		status = rt_equal(r->cx, v, t->cls->member[i].u.en->value, &same);
+		if (same)
+			*out = rt_retain(t->cls->member[i]);
+	}
+	rt_release(v);
+	if (status || same)
+		return status;
+	return rt_raise(r->cx, "argument '%s': '%s' is not the value of a member of %s", r->param->name, key, t->name);
+}
+
+/* ---- containers ---------------------------------------------------------------------------------------------------- */
+
+static int
+read_part(Reader *r, const RtType *t, const char *key, const char *part, IValue *out, int depth)
+{
+	Buf b = { 0 };
+	int status;
+
+	buf_printf(&b, "%s.%s", key, part);
+	status = read_value(r, t, b.at, out, depth + 1);
+	buf_free(&b);
+	return status;
+}
+
+static bool
+is_empty(const RtArray *a)
+{
+	return a && !a->text && a->tensor->ndim == 1 && !a->tensor->dims[0];
+}
+
+static bool
+in_one_array(const RtType *elem)
+{
+	return elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL || elem->kind == TYPE_COMPLEX ||
+		elem->kind == TYPE_NUMBER;
+}
+
+static int
+list_from_array(Reader *r, const RtType *elem, const RtArray *a, RtList *l)
+{
+	IValue v;
+
+	for (int64_t i = 0; i < a->tensor->dims[0]; i++) {
+		v = number_at(r->cx, a->tensor, elem->kind == TYPE_NUMBER ? TYPE_FLOAT : elem->kind, i);
+		if (r->cx->status || rt_list_push(r->cx, l, v))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static int
+list_from_parts(Reader *r, const RtType *elem, const char *key, RtList *l, int depth)
+{
+	int64_t n = count_parts(r, key);
+	char part[24];
+	IValue v;
+
+	for (int64_t i = 0; i < n; i++) {
+		v = rt_none();
+		snprintf(part, sizeof part, "%lld", (long long)i);
+		if (read_part(r, elem, key, part, &v, depth) || rt_list_push(r->cx, l, v))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static int
+read_list(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	const RtType *elem = t->of[0];
+	RtArray *a = find(r, key);
+	RtList *l;
+	int status;
+
+	if (a ? !is_empty(a) && (a->text || a->tensor->ndim != 1 || !in_one_array(elem) ||
+	     !is_number(elem->kind, rt_dtypes[a->dtype].category)) : !given(r, key))
+		return mismatch(r, key, t, a);
+	if (!(l = rt_list_new(r->cx, elem, a ? a->tensor->dims[0] : 0)))
+		return RT_ERROR;
+	*out = rt_ref(RT_LIST, l);
+	if (is_empty(a))
+		return RT_OK;
+	status = a ? list_from_array(r, elem, a, l) : list_from_parts(r, elem, key, l, depth);
+	if (!status)
+		return RT_OK;
+	rt_release(*out);
+	*out = rt_none();
+	return status;
+}
+
+static int
+read_tuple(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	RtTuple *tuple;
+	char part[24];
+	Buf b = { 0 };
+	bool by_field;
+	int status = RT_OK;
+
+	find(r, key);                     /* an array of shape (0,) may stand for an empty one */
+	if (!(tuple = rt_tuple_new(r->cx, t->name ? t : 0, t->n)))
+		return RT_ERROR;
+	for (int i = 0; i < t->n && !status; i++) {
+		snprintf(part, sizeof part, "%d", i);
+		b.n = 0;
+		buf_printf(&b, "%s.%s", key, part);
+		by_field = t->field && !given(r, b.at);
+		status = read_part(r, t->of[i], key, by_field ? t->field[i] : part, &tuple->v[i], depth);
+	}
+	buf_free(&b);
+	if (status)
+		rt_release(rt_ref(RT_TUPLE, tuple));
+	else
+		*out = rt_ref(RT_TUPLE, tuple);
+	return status;
+}
+
+static int
+read_key(Reader *r, const RtType *t, const char *text, IValue *out)
+{
+	char *end = 0;
+
+	switch (t->kind) {
+	case TYPE_INT:   *out = rt_int(strtoll(text, &end, 10)); break;
+	case TYPE_FLOAT: *out = rt_double(strtod(text, &end)); break;
+	case TYPE_BOOL:
+		*out = rt_bool(!strcmp(text, "True"));
+		end = (char *)(uintptr_t)(out->u.i || !strcmp(text, "False") ? "" : "?");
+		break;
+	case TYPE_STR:
+		*out = rt_ref(RT_STR, rt_str_new(r->cx, text, -1));
+		return out->u.p ? RT_OK : RT_ERROR;
+	default:
+		return rt_lacks(r->cx, "argument '%s': dicts with keys of this type are not read", r->param->name);
+	}
+	if (end == text || *end)
+		return rt_raise(r->cx, "argument '%s': '%s' is no key of the dict", r->param->name, text);
+	return RT_OK;
+}
+
+/* Does a value of this type take one array, whose key may then hold dots? */
+static bool
+is_leaf(const RtType *t)
+{
+	switch (t->kind) {
+	case TYPE_OPTIONAL: return is_leaf(t->of[0]);
+	case TYPE_LIST: case TYPE_DICT: case TYPE_TUPLE: case TYPE_CLASS: return false;
+	default:            return true;
+	}
+}
+
+static bool
+is_strides(const Reader *r, const char *key)
+{
+	size_t n = strlen(key);
+	char *base;
+	bool is;
+
+	if (n < 9 || strcmp(key + n - 8, ".strides"))
+		return false;
+	base = heap_grow(0, (int64_t)n + 1);
+	memcpy(base, key, n + 1);
+	base[n - 8] = 0;
+	is = rt_arrays_find(r->in, base) != 0;
+	free(base);
+	return is;
+}
+
+static int
+read_entry(Reader *r, const RtType *t, const char *key, const char *part, RtDict *d, int depth)
+{
+	IValue k = rt_none(), v = rt_none();
+
+	if (read_key(r, t->of[0], part, &k))
+		return r->cx->status;
+	if (rt_dict_get(d, k)) {                          /* another part of an entry that is there */
+		rt_release(k);
+		return RT_OK;
+	}
+	if (read_part(r, t->of[1], key, part, &v, depth)) {
+		rt_release(k);
+		return r->cx->status;
+	}
+	return rt_dict_set(r->cx, d, k, v);
+}
+
+static int
+read_dict(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	RtArray *a = find(r, key);
+	RtDict *d;
+	const char *s;
+	char *part;
+	int status = RT_OK;
+
+	if (a ? !is_empty(a) : !given(r, key))
+		return mismatch(r, key, t, a);
+	if (!(d = rt_dict_new(r->cx, t->of[0], t->of[1])))
+		return RT_ERROR;
+	for (int i = 0; i < r->in->n && !status; i++) {
+		s = below(r->in->at[i].key, key);
+		if (!s || (is_leaf(t->of[1]) && is_strides(r, r->in->at[i].key)))
+			continue;
+		part = heap_grow(0, (int64_t)strlen(s) + 1);
+		strcpy(part, s);
+		if (!is_leaf(t->of[1]) && strchr(part, '.'))
+			*strchr(part, '.') = 0;
+		status = read_entry(r, t, key, part, d, depth);
+		free(part);
+	}
+	if (status)
+		rt_release(rt_ref(RT_DICT, d));
+	else
+		*out = rt_ref(RT_DICT, d);
+	return status;
+}
+
+static int
+read_object(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	RtObject *o;
+	int status = RT_OK;
+
+	if (!t->cls || !given(r, key))
+		return mismatch(r, key, t, 0);
+	if (!(o = rt_object_new(r->cx, t->cls)))
+		return RT_ERROR;
+	for (int i = 0; i < t->cls->nslot && !status; i++)
+		status = read_part(r, t->cls->slot_type[i], key, t->cls->slot[i], &o->slot[i], depth);
+	if (status)
+		rt_release(rt_ref(RT_OBJECT, o));
+	else
+		*out = rt_ref(RT_OBJECT, o);
+	return status;
+}
+
+/* The first of its types that the arrays can be read as. */
+static int
+read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	if (!given(r, key))
+		for (int i = 0; i < t->n; i++)
+			if (t->of[i]->kind == TYPE_NONE)
+				return RT_OK;
+	for (int i = 0; i < t->n; i++) {
+		if (t->of[i]->kind != TYPE_NONE && !read_value(r, t->of[i], key, out, depth + 1))
+			return RT_OK;
+		rt_clear_error(r->cx);
+	}
+	return mismatch(r, key, t, rt_arrays_find(r->in, key));
+}
+
+static int
+read_value(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
+{
+	*out = rt_none();
+	if (depth > DEEP)
+		return rt_raise(r->cx, "argument '%s': its type is nested too deep", r->param->name);
+	switch (t->kind) {
+	case TYPE_NONE:    return RT_OK;
+	case TYPE_ANY:     return read_any(r, t, key, out);
+	case TYPE_TENSOR:  return read_tensor(r, t, key, out);
+	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX:
+	case TYPE_NUMBER:  return read_number(r, t, key, out);
+	case TYPE_STR:
+	case TYPE_DEVICE:  return read_text(r, t, key, out);
+	case TYPE_LIST:    return read_list(r, t, key, out, depth);
+	case TYPE_DICT:    return read_dict(r, t, key, out, depth);
+	case TYPE_TUPLE:   return read_tuple(r, t, key, out, depth);
+	case TYPE_CLASS:   return read_object(r, t, key, out, depth);
+	case TYPE_ENUM:    return read_enum(r, t, key, out, depth);
+	case TYPE_UNION:   return read_union(r, t, key, out, depth);
+	case TYPE_OPTIONAL:
+		return given(r, key) ? read_value(r, t->of[0], key, out, depth + 1) : RT_OK;
+	default:
+		return rt_lacks(r->cx, "argument '%s': a value of its type cannot be given in an .npz", r->param->name);
+	}
+}
+
+/* An array that no argument took. */
+static int
+unknown_key(RtCx *cx, const RtParam *p, int n, const char *key)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "no argument takes '%s'; the arguments are", key);
+	for (int i = 0; i < n; i++) {
+		buf_printf(&b, "%s %s: ", i ? "," : "", p[i].name);
+		rt_type_print(&b, p[i].type);
+	}
+	if (!n)
+		buf_puts(&b, " none");
+	rt_raise(cx, "%s", b.at);
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+int
+rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValue *args)
+{
+	Reader r = { .cx = cx, .in = in };
+	int status = RT_OK, done = 0;
+
+	if (!(r.used = calloc((size_t)in->n + 1, sizeof *r.used)))
+		return rt_raise(cx, "out of memory");
+	rt_clear_error(cx);
+	for (; done < n && !status; done++) {
+		r.param = &p[done];
+		args[done] = rt_none();
+		if (p[done].has_default && !given(&r, p[done].name))
+			args[done] = rt_retain(p[done].deflt);
+		else
+			status = read_value(&r, p[done].type, p[done].name, &args[done], 0);
+	}
+	for (int i = 0; i < in->n && !status; i++)
+		if (!r.used[i])
+			status = unknown_key(cx, p, n, in->at[i].key);
+	free(r.used);
+	for (int i = 0; status && i < done; i++)
+		rt_assign(&args[i], rt_none());
+	return status;
+}
+
+/* ---- values to arrays --------------------------------------------------------------------------------------------------- */
+
+static int write_value(RtCx *, RtArrays *, const char *key, IValue, int depth);
+
+static int
+write_part(RtCx *cx, RtArrays *a, const char *key, const char *part, IValue v, int depth)
+{
+	Buf b = { 0 };
+	int status;
+
+	buf_printf(&b, "%s.%s", key, part);
+	status = write_value(cx, a, b.at, v, depth + 1);
+	buf_free(&b);
+	return status;
+}
+
+/* n numbers as one array. */
+static int
+write_numbers(RtCx *cx, RtArrays *a, const char *key, RtDtype d, const IValue *v, int64_t n)
+{
+	RtTensor *t = rt_tensor_new(cx, d, 1, &n);
+	char *p;
+	int status;
+
+	if (!t)
+		return RT_ERROR;
+	p = rt_data(t);
+	for (int64_t i = 0; i < n; i++, p += rt_dtypes[d].bytes)
+		if (d == RT_b8)
+			*p = v[i].u.i != 0;
+		else
+			memcpy(p, &v[i].u, 8);
+	status = rt_arrays_add(cx, a, key, rt_of(t));
+	rt_tensor_release(t);
+	return status;
+}
+
+static int
+write_parts(RtCx *cx, RtArrays *a, const char *key, const IValue *v, int64_t n, int depth)
+{
+	char part[24];
+
+	for (int64_t i = 0; i < n; i++) {
+		snprintf(part, sizeof part, "%lld", (long long)i);
+		if (write_part(cx, a, key, part, v[i], depth))
+			return cx->status;
+	}
+	return RT_OK;
+}
+
+static int
+write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
+{
+	RtKind kind = l->elem ? l->elem->kind : TYPE_ANY;
+	RtDtype d = kind == TYPE_INT ? RT_i64 : kind == TYPE_FLOAT ? RT_f64 : kind == TYPE_BOOL ? RT_b8 : RT_f32;
+
+	return d != RT_f32 || !l->n ? write_numbers(cx, a, key, d, l->v, l->n) : write_parts(cx, a, key, l->v, l->n, depth);
+}
+
+static int
+write_dict(RtCx *cx, RtArrays *a, const char *key, const RtDict *d, int depth)
+{
+	Buf b = { 0 };
+	int status = RT_OK;
+
+	if (!d->n)
+		return write_numbers(cx, a, key, RT_f32, 0, 0);
+	for (int64_t i = 0; i < d->used && !status; i++) {
+		if (d->at[i].dead)
+			continue;
+		b.n = 0;
+		rt_format_value(&b, d->at[i].key, 0);
+		status = write_part(cx, a, key, b.at, d->at[i].value, depth);
+	}
+	buf_free(&b);
+	return status;
+}
+
+static int
+write_object(RtCx *cx, RtArrays *a, const char *key, const RtObject *o, int depth)
+{
+	for (int i = 0; i < o->cls->nslot; i++)
+		if (write_part(cx, a, key, o->cls->slot[i], o->slot[i], depth))
+			return cx->status;
+	return RT_OK;
+}
+
+static int
+write_as_text(RtCx *cx, RtArrays *a, const char *key, IValue v)
+{
+	Buf b = { 0 };
+	RtStr *s;
+	int status;
+
+	rt_format_value(&b, v, 0);
+	s = rt_str_new(cx, b.at, b.n);
+	buf_free(&b);
+	if (!s)
+		return RT_ERROR;
+	status = rt_arrays_add(cx, a, key, rt_ref(RT_STR, s));
+	rt_release(rt_ref(RT_STR, s));
+	return status;
+}
+
+static int
+write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
+{
+	IValue done;
+	int status;
+
+	if (depth > DEEP)
+		return rt_raise(cx, "'%.40s...' is nested too deep to be written", key);
+	switch ((RtTag)v.tag) {
+	case RT_NONE:   return RT_OK;
+	case RT_LIST:   return write_list(cx, a, key, v.u.list, depth);
+	case RT_TUPLE:  return write_parts(cx, a, key, v.u.tuple->v, v.u.tuple->n, depth);
+	case RT_DICT:   return write_dict(cx, a, key, v.u.dict, depth);
+	case RT_OBJECT: return write_object(cx, a, key, v.u.obj, depth);
+	case RT_ENUM:   return write_value(cx, a, key, v.u.en->value, depth + 1);
+	case RT_DEVICE: return write_as_text(cx, a, key, v);
+	case RT_FUTURE:
+		if (rt_wait(cx, v.u.fut, &done))
+			return cx->status;
+		status = write_value(cx, a, key, done, depth + 1);
+		rt_release(done);
+		return status;
+	case RT_FUNCTION: case RT_GENERATOR: case RT_STORAGE:
+		return rt_lacks(cx, "'%s': a value of type %s cannot be written to an .npz", key, rt_type_of(v));
+	default:        return rt_arrays_add(cx, a, key, v);
+	}
+}
+
+int
+rt_arrays_from_value(RtCx *cx, RtArrays *a, const char *key, IValue v)
+{
+	return write_value(cx, a, key, v, 0);
+}
