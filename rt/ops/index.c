@@ -309,9 +309,9 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	return RT_OK;
 }
 
-BOTH_FORMS(index_put, index_put_, put)
-BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, put)
-BOTH_FORMS(_index_put_impl, _index_put_impl_, put)
+BOTH_FORMS(index_put, index_put_, true, put)
+BOTH_FORMS(index_put_hacked_twin, index_put__hacked_twin, true, put)
+BOTH_FORMS(_index_put_impl, _index_put_impl_, true, put)
 
 int
 rt__index_put_impl__hacked_twin(RtCx *cx, const IValue *in, IValue *out)

@@ -176,13 +176,13 @@ expanded(RtCx *cx, RtTensor *t, int n, const int64_t *dims)
 }
 
 RtTensor *
-result_copy(RtCx *cx, RtTensor *self, IValue *out)
+result_copy(RtCx *cx, RtTensor *self, bool keep, IValue *out)
 {
 	int64_t strides[RT_MAX_RANK];
 	RtTensor *r;
 
 	rt_result_strides(self->ndim, self->dims, 1, &self, strides);
-	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim, self->dims, strides);
+	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim, self->dims, keep ? strides : NULL);
 	if (!r)
 		return NULL;
 	out[0] = rt_of(r);
@@ -371,11 +371,11 @@ scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
 	return combine ? write_src(cx, in, dst, combine) : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
 }
 
-BOTH_FORMS(scatter_src, scatter__src, scatter_src)
-BOTH_FORMS(scatter_value, scatter__value, scatter_value)
-BOTH_FORMS(scatter_reduce, scatter__reduce, scatter_src_reduce)
-BOTH_FORMS(scatter_value_reduce, scatter__value_reduce, scatter_value_reduce)
-BOTH_FORMS(scatter_add, scatter_add_, scatter_add)
+BOTH_FORMS(scatter_src, scatter__src, false, scatter_src)
+BOTH_FORMS(scatter_value, scatter__value, false, scatter_value)
+BOTH_FORMS(scatter_reduce, scatter__reduce, false, scatter_src_reduce)
+BOTH_FORMS(scatter_value_reduce, scatter__value_reduce, false, scatter_value_reduce)
+BOTH_FORMS(scatter_add, scatter_add_, false, scatter_add)
 
 /* ---- scatter_reduce, index_reduce ------------------------------------------------------------------------------------ */
 
@@ -479,7 +479,7 @@ scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, index, src, op, mean, in[5].u.i);
 }
-BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, scatter_reduce)
+BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, false, scatter_reduce)
 
 /* ---- one vector of positions along dim --------------------------------------------------------------------------------- */
 
@@ -623,11 +623,11 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 	return scatter(cx, dst, dim, at, NULL, rt_data(value), NULL);
 }
 
-BOTH_FORMS(index_add, index_add_, index_add)
-BOTH_FORMS(index_copy, index_copy_, index_copy)
-BOTH_FORMS(index_reduce, index_reduce_, index_reduce)
-BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, index_fill)
-BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, index_fill)
+BOTH_FORMS(index_add, index_add_, false, index_add)
+BOTH_FORMS(index_copy, index_copy_, false, index_copy)
+BOTH_FORMS(index_reduce, index_reduce_, false, index_reduce)
+BOTH_FORMS(index_fill_int_Scalar, index_fill__int_Scalar, true, index_fill)
+BOTH_FORMS(index_fill_int_Tensor, index_fill__int_Tensor, true, index_fill)
 
 int
 rt_index_select(RtCx *cx, const IValue *in, IValue *out)
@@ -731,4 +731,4 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 	}
 	return RT_OK;
 }
-BOTH_FORMS(put, put_, put_flat)
+BOTH_FORMS(put, put_, true, put_flat)

@@ -15,15 +15,15 @@ void combine_block(Combine *, int n, const int64_t *dims, char *dst, const int64
 RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
 /* Positions of t's elements that are not zero: (n, ndim), or (ndim, n) when by_dim. */
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
-/* A new result with self's elements. */
-RtTensor *result_copy(RtCx *, RtTensor *self, IValue *out);
+/* A new result with self's elements; `keep`: and its strides, as clone does, else contiguous. */
+RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
 int check_writable(RtCx *, const RtTensor *);
 
-/* BOTH_FORMS(row, in-place row, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements. */
-#define BOTH_FORMS(id, id_, write) \
+/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements. */
+#define BOTH_FORMS(id, id_, keep, write) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		RtTensor *r = result_copy(cx, in[0].u.t, out); \
+		RtTensor *r = result_copy(cx, in[0].u.t, keep, out); \
 		return r ? write(cx, in, r) : RT_ERROR; \
 	} \
 	int rt_##id_(RtCx *cx, const IValue *in, IValue *out) \
