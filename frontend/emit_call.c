@@ -283,7 +283,7 @@ form_unchecked_cast(Emit *e, const Call *c)
 
 	want(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
-	return sugar_value(e, emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t), t));
+	return sugar_value(e, emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t->kind == TYPE_UNION ? 0 : t), t));
 }
 
 static Sugar *
@@ -342,7 +342,7 @@ form_print(Emit *e, const Call *c)
 
 	for (int i = 0; i < n; i++)
 		vs[i] = args[i].v;
-	graph_emit(e->g, "prim::Print", c->at, n, vs, 0);
+	graph_emit(e->g, "prim::Print", c->at, n, vs, 0)->op = op_first(e->cx, "prim::Print");
 	return none(e, c->at);
 }
 

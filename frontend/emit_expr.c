@@ -17,6 +17,7 @@ emit_node(Emit *e, Range at, const char *kind, const Type *out, int n, Value *co
 {
 	Node *node = graph_emit(e->g, kind, at, n, in, 1);
 
+	node->op = op_first(e->cx, kind);
 	node->out[0]->type = out;
 	return node->out[0];
 }
@@ -353,17 +354,22 @@ emit_list(Emit *e, Range at, Value **vs, int n, const Type *elem)
 	return emit_node(e, at, "prim::ListConstruct", type_list(e->cx, elem), n, vs);
 }
 
-/* The type wanted of a literal: the hint itself, or the one of its kind inside an Optional or Union. */
+/* The type wanted of a literal: the hint itself, or the only one of its kind in an Optional or Union. */
 static const Type *
 hint_of_kind(const Type *hint, RtKind kind)
 {
+	const Type *found = 0;
+	int n = 0;
+
 	if (!hint || hint->kind == kind)
 		return hint;
 	if (hint->kind == TYPE_OPTIONAL || hint->kind == TYPE_UNION)
 		for (int i = 0; i < hint->n; i++)
-			if (hint->of[i]->kind == kind)
-				return hint->of[i];
-	return 0;
+			if (hint->of[i]->kind == kind) {
+				found = hint->of[i];
+				n++;
+			}
+	return n == 1 ? found : 0;
 }
 
 /* The common type of the elements; mixed ones make a union. */
@@ -393,14 +399,20 @@ convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const
 	}
 }
 
+/* A list of these values.  `[]` without a hint is marked as bare until the graph is done: it becomes a list of
+ * anything where it is an argument. */
 Value *
 emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 {
 	const Type *list = hint_of_kind(hint, TYPE_LIST), *elem;
+	Value *v;
 
 	elem = list ? list->of[0] : n ? common_type(e, vs, n, 1) : &rt_type_tensor;
 	convert_all(e, at, vs, n, 1, elem, "List");
-	return emit_list(e, at, vs, n, elem);
+	v = emit_list(e, at, vs, n, elem);
+	if (!n && !list)
+		node_set_int(v->node, "bare", 1);
+	return v;
 }
 
 static Value *

@@ -124,6 +124,25 @@ constant_index(Emit *e, const Tree *t, int64_t absent)
 	return i;
 }
 
+/* Any item of a tuple whose items are all of one type: of the list of them. */
+static Sugar *
+item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
+{
+	Sugar **items;
+	Value **vs;
+	int n;
+
+	sugar_unpack(e, t->at, s, -1, &items, &n);
+	vs = new(e->cx->arena, Value *, n);
+	for (int i = 0; i < n; i++) {
+		vs[i] = sugar_as_value(e, t->at, items[i]);
+		if (vs[i]->type != vs[0]->type)
+			fail(e->cx, t->at, "Cannot index into a tuple with a non-integer literal because we cannot resolve the output "
+				"type");
+	}
+	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, emit_list(e, t->at, vs, n, vs[0]->type), index));
+}
+
 static Sugar *
 tuple_item(Emit *e, const Tree *t, Sugar *s)
 {
@@ -134,7 +153,7 @@ tuple_item(Emit *e, const Tree *t, Sugar *s)
 	if (index->type != &rt_type_int)
 		fail(e->cx, t->at, "tuple index must be an integer");
 	if (!value_int(index, &i))
-		fail(e->cx, t->at, "Cannot index into a tuple with a non-integer literal because we cannot resolve the output type");
+		return item_of_equals(e, t, s, index);
 	if (i < -n || i >= n)
 		fail(e->cx, t->at, "Tuple index out of range. Tuple is length %d and index is %lld", n, (long long)i);
 	i = i < 0 ? i + n : i;

@@ -216,6 +216,7 @@ Value    *inline_function(Graph *, Function *, Range, Value *const *args);     /
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph --------------------------------------------- */
 
 Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */
+IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the member as a value */
 
 /* ---- script.c: units and the doors -------------------------------------------------------------------------------------- */
 

@@ -198,7 +198,7 @@ static bool
 is_bare_list(const Value *v)
 {
 	return v->type == &rt_type_list_tensor && v->node && node_is(v->node, "prim::ListConstruct") && !v->node->nin &&
-	       !v->uses.n;
+	       node_attr(v->node, "bare");
 }
 
 static bool

@@ -344,7 +344,7 @@ declare_enum(Unit *u, const char *name, const Tree *t)
 		if (type_of_value(cx, v) != type->of[0])
 			fail(cx, s->at, "the values of enum '%s' have different types", name);
 		m.name = s->kid[0]->kid[0]->kid[0]->text;
-		m.value = rt_ref(RT_ENUM, rt_enum_new(cx_rt(cx), type, m.name, v));
+		m.value = v;
 		vec_push(cx->arena, &class_info(type)->members, m);
 	}
 	if (!type)

@@ -65,7 +65,7 @@ enum_member(Cx *cx, Unit *unit, const Tree *t)
 
 	for (int i = 0; c && i < c->members.n; i++)
 		if (strcmp(c->members.at[i].name, t->kid[1]->text) == 0)
-			return c->members.at[i].value;
+			return enum_constant(cx, type, &c->members.at[i]);
 	not_constant(cx, t);
 }
 

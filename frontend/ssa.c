@@ -442,6 +442,8 @@ tidy_block(Block *b)
 				tidy_block(n->sub[i]);
 			if (node_is(n, "prim::Loop"))
 				tidy_loop(n);
+			if (node_is(n, "prim::ListConstruct"))
+				n->attrs.n = 0;            /* the mark of a bare [] */
 			if (is_idle(n))
 				node_destroy(n);
 		}

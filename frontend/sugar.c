@@ -318,11 +318,15 @@ object_attr(Emit *e, Range at, Value *v, const char *name)
 static Sugar *
 enum_attr(Emit *e, Range at, Value *v, const char *name)
 {
+	Value *value;
+
 	if (!strcmp(name, "name"))
 		return sugar_value(e, emit_node(e, at, "prim::EnumName", &rt_type_str, 1, &v));
-	if (!strcmp(name, "value"))
-		return sugar_value(e, emit_node(e, at, "prim::EnumValue", v->type->of[0], 1, &v));
-	return 0;
+	if (strcmp(name, "value") != 0)
+		return 0;
+	value = emit_node(e, at, "prim::EnumValue", v->type->of[0], 1, &v);
+	value->node->op = op_find(e->cx, "prim::EnumValue", type_print(e->cx, v->type->of[0]));
+	return sugar_value(e, value);
 }
 
 static Sugar *
@@ -359,6 +363,16 @@ value_attr(Emit *e, Range at, Value *v, const char *name)
 	return op_first(e->cx, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
 }
 
+IValue
+enum_constant(Cx *cx, const Type *t, const EnumMember *m)
+{
+	RtEnum *v = rt_enum_new(cx_rt(cx), t, m->name, rt_retain(m->value));
+
+	if (!v)
+		fail(cx, (Range){0}, "out of memory");
+	return rt_ref(RT_ENUM, v);
+}
+
 static Sugar *
 class_member(Emit *e, Range at, Sugar *s, const char *name)
 {
@@ -376,7 +390,7 @@ class_member(Emit *e, Range at, Sugar *s, const char *name)
 		return 0;
 	for (int i = 0; i < info->members.n; i++)
 		if (!strcmp(info->members.at[i].name, name)) {
-			v = info->members.at[i].value;
+			v = enum_constant(e->cx, s->type, &info->members.at[i]);
 			return sugar_value(e, graph_constant_typed(e->g, v, s->type, at));
 		}
 	if ((fn = class_method(info, name)))

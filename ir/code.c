@@ -296,7 +296,7 @@ is_static_use(const Node *n, int i)
 {
 	const bool constant = sym_is(n->in[i]->node->kind, "prim::Constant");
 
-	if (i == 0 && constant && node_is(n, "prim::CallFunction"))
+	if (i == 0 && constant && node_is(n, "prim::CallFunction") && !node_attr(n, "function"))
 		return true;
 	return i == 1 && constant && node_is(n, "prim::TupleIndex");
 }
@@ -480,9 +480,12 @@ constant_function(const Value *v)
 static void
 lower_call_function(Lower *l, Node *n)
 {
-	Function *fn = constant_function(n->in[0]);
+	const Attr *known = node_attr(n, "function");
+	Function *fn = known || !n->nin ? NULL : constant_function(n->in[0]);
 
-	if (fn)
+	if (known)
+		emit_call(l, n, known->fn, 0);
+	else if (fn)
 		emit_call(l, n, fn, 1);
 	else
 		emit_node(l, n, RT_DO_CALL_VALUE, 0);
