@@ -1,10 +1,8 @@
 /*
- * Dense operands and the matrix product of the network kernels.
- *
- * The product packs b by panels of PANEL columns when its rows are not contiguous, and works on blocks of four rows of c:
- * the four rows of a panel stay in the first cache while a row of b is added to all of them.
+ * Dense operands of the network kernels: see dense.h.
  */
 #include "dense.h"
+#include "gemm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,64 +80,37 @@ quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale,
 	*zero = z < (double)qmin ? qmin : z > (double)qmax ? qmax : (int64_t)nearbyint(z);
 }
 
-enum { PANEL = 256, ROWS = 4 };
-
-typedef struct Gemm {
-	int64_t m, n, k, a_row, a_col, b_row, ldc;
-	const void *a, *b;
-	void *c;
-	bool add;
-} Gemm;
-
-#define T float
-#define N(name) name##_f32
-#include "dense_loops.h"
-#define T double
-#define N(name) name##_f64
-#include "dense_loops.h"
-#define T int64_t
-#define N(name) name##_i64
-#include "dense_loops.h"
-
-/* b with contiguous rows: itself, or a transposed copy in scratch. */
-static const void *
-rows_of(RtCx *cx, RtDtype ct, Gemm *g, int64_t b_col)
+/* c (m, n; rows ldc apart) += t */
+static void
+add_rows(RtDtype ct, int64_t m, int64_t n, const void *t, void *c, int64_t ldc)
 {
-	int64_t es = rt_dtypes[ct].bytes;
-	char *copy;
-
-	if (b_col == 1 || g->n <= 1)
-		return g->b;
-	if (g->k * g->n == 0)
-		return g->b;
-	copy = rt_scratch(cx, g->k * g->n * es);
-	if (!copy)
-		return 0;
-	for (int64_t j0 = 0; j0 < g->n; j0 += 16)
-		for (int64_t i = 0; i < g->k; i++)
-			rt_cast(ct, copy + (i * g->n + j0) * es, es, ct,
-				(const char *)g->b + (i * g->b_row + j0 * b_col) * es, b_col * es,
-				g->n - j0 < 16 ? g->n - j0 : 16);
-	g->b_row = g->n;
-	return copy;
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++)
+			if (ct == RT_f32)
+				((float *)c)[i * ldc + j] += ((const float *)t)[i * n + j];
+			else if (ct == RT_f64)
+				((double *)c)[i * ldc + j] += ((const double *)t)[i * n + j];
+			else
+				((int64_t *)c)[i * ldc + j] += ((const int64_t *)t)[i * n + j];
 }
 
 int
 dense_gemm(RtCx *cx, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
 	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add)
 {
-	Gemm g = { m, n, k, a_row, a_col, b_row, ldc, a, b, c, add };
-	int64_t blocks = ((m + ROWS - 1) / ROWS) * ((n + PANEL - 1) / PANEL), work = k * ROWS * PANEL;
-
+	Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c };
 	RtMark mark = rt_scratch_mark(cx);
+	int64_t es = rt_dtypes[ct].bytes;
+	int status;
 
-	if (m == 0 || n == 0)
-		return RT_OK;
-	g.b = rows_of(cx, ct, &g, b_col);
-	if (!g.b && k)
-		return RT_ERROR;
-	rt_parallel(cx, blocks, work > 200000 ? 1 : 200000 / (work + 1),
-		ct == RT_f32 ? gemm_blocks_f32 : ct == RT_f64 ? gemm_blocks_f64 : gemm_blocks_i64, &g);
+	if (ldc == n && !add)
+		return gemm(cx, ct, &p);
+	p.c = rt_scratch(cx, m * n * es + 1);
+	status = p.c ? gemm(cx, ct, &p) : RT_ERROR;
+	if (!status && add)
+		add_rows(ct, m, n, p.c, c, ldc);
+	for (int64_t i = 0; i < m && !status && !add; i++)
+		memcpy((char *)c + i * ldc * es, (char *)p.c + i * n * es, (size_t)(n * es));
 	rt_scratch_reset(cx, mark);
-	return RT_OK;
+	return status;
 }

@@ -28,7 +28,7 @@ static const int gates_of[] = { 4, 3, 1, 1 };
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
 	bool      dynamic, narrow;       /* 8-bit activations quantised at run time; in 7 bits of range */
-	void     *across;                /* (in, out), dense */
+	void     *dense;                 /* (out, in) */
 	void     *shift;                 /* dense bias or null */
 	int64_t   in, out;
 } Linear;
@@ -62,24 +62,20 @@ check_linear(RtCx *cx, const Linear *l, int64_t in, int64_t out, const char *nam
 	return RT_OK;
 }
 
-/* The transposed weight and the bias as dense arrays. */
+/* The weight and the bias as dense arrays. */
 static int
 load_linear(RtCx *cx, Linear *l, RtDtype ct)
 {
 	RtTensor *w, *b = l->bias ? dense_in(cx, l->bias, ct) : 0;
-	int64_t es = rt_dtypes[ct].bytes;
-	char *at;
 
 	if (!l->weight)
 		return RT_OK;
 	l->out = l->weight->dims[0];
 	l->in = l->weight->dims[1];
 	w = dense_in(cx, l->weight, ct);
-	at = l->across = rt_scratch(cx, l->in * l->out * es + 1);
-	if (!w || !at || (l->bias && !b))
+	if (!w || (l->bias && !b))
 		return RT_ERROR;
-	for (int64_t i = 0; i < l->out; i++)
-		rt_cast(ct, at + i * es, l->out * es, ct, rt_data(w) + i * l->in * es, es, l->in);
+	l->dense = rt_data(w);
 	l->shift = b ? rt_data(b) : 0;
 	return RT_OK;
 }
@@ -130,7 +126,7 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 		requantise(ct, x, q, rows * l->in, l->narrow);
 		x = q;
 	}
-	status = dense_gemm(cx, ct, rows, l->out, l->in, x, l->in, 1, l->across, l->out, 1, y, l->out, true);
+	status = dense_gemm(cx, ct, rows, l->out, l->in, x, l->in, 1, l->dense, 1, l->in, y, l->out, true);
 	rt_scratch_reset(cx, mark);
 	return status;
 }
