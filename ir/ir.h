@@ -89,7 +89,7 @@ RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
 typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;
-typedef struct EnumMember { const char *name; IValue value; } EnumMember;
+typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: an RT_ENUM */
 
 struct ClassInfo {                 /* behind RtClass.info */
 	RtClass   *cls;            /* slots are the attributes that are no constants, in order */
