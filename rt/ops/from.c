@@ -1,0 +1,268 @@
+/* rt/ops/from.c - tensors from values: numbers, nested lists, parts of complex numbers, classes */
+#include <string.h>
+
+#include "kernel.h"
+
+double cos(double);
+double sin(double);
+
+/* ---- numbers and lists ------------------------------------------------------------------------------------ */
+
+static RtDtype
+type_of_number(IValue v)
+{
+	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
+}
+
+/* options: dtype, device, requires_grad (when there is one) */
+static int
+from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
+{
+	RtTensor *r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, type_of_number(v)), 0, 0, 0);
+
+	RT_RESULT(cx, r, out[0]);
+	if (requires_grad)
+		r->flags |= RT_REQUIRES_GRAD;
+	return rt_fill(cx, r, v);
+}
+
+#define FROM_NUMBER(kind) \
+	int rt_tensor_##kind(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return from_number(cx, in[0], in[1], in[3].u.i, out); \
+	} \
+	int rt_as_tensor_##kind(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return from_number(cx, in[0], in[1], false, out); \
+	}
+FROM_NUMBER(bool)
+FROM_NUMBER(int)
+FROM_NUMBER(float)
+FROM_NUMBER(complex)
+
+int
+rt_tensor_of_scalar(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_number(cx, in[0], rt_is_none(in[1]) ? rt_int(RT_f32) : in[1], false, out);
+}
+
+/* The shape by the first element at each depth, and the innermost element type. */
+static int
+list_shape(RtCx *cx, IValue v, int64_t *dims, const RtType **elem)
+{
+	int n = 0;
+
+	while (v.tag == RT_LIST || v.tag == RT_TUPLE) {
+		int64_t len = v.tag == RT_LIST ? v.u.list->n : v.u.tuple->n;
+		if (n == RT_MAX_RANK) {
+			rt_raise(cx, "the list is nested too deep");
+			return -1;
+		}
+		if (v.tag == RT_LIST)
+			*elem = v.u.list->elem;
+		dims[n++] = len;
+		if (!len)
+			break;
+		v = v.tag == RT_LIST ? v.u.list->v[0] : v.u.tuple->v[0];
+	}
+	while (*elem && (*elem)->kind == TYPE_LIST)
+		*elem = (*elem)->of[0];
+	return n;
+}
+
+static RtDtype
+type_of_elements(const RtType *t)
+{
+	switch (t ? t->kind : TYPE_FLOAT) {
+	case TYPE_INT:     return RT_i64;
+	case TYPE_BOOL:    return RT_b8;
+	case TYPE_COMPLEX: return RT_c64;
+	case TYPE_FLOAT:   return RT_f32;
+	default:           return RT_NDTYPE;
+	}
+}
+
+/* A number, or a tensor of one element, at p. */
+static void
+store(RtDtype d, char *p, IValue v)
+{
+	double f[2] = { 0 };
+	RtTensor *t = rt_tensor(v);
+
+	if (t)
+		rt_cast(d, p, 0, (RtDtype)t->dtype, rt_data(t), 0, 1);
+	else if (v.tag == RT_INT || v.tag == RT_BOOL)
+		rt_cast(d, p, 0, RT_i64, &v.u.i, 0, 1);
+	else if (v.tag == RT_COMPLEX)
+		f[0] = v.u.c->re, f[1] = v.u.c->im, rt_cast(d, p, 0, RT_c128, f, 0, 1);
+	else
+		f[0] = rt_number(v), rt_cast(d, p, 0, RT_f64, f, 0, 1);
+}
+
+static int
+store_list(RtCx *cx, RtTensor *r, int dim, IValue v, char **p)
+{
+	int64_t n = v.tag == RT_LIST ? v.u.list->n : v.tag == RT_TUPLE ? v.u.tuple->n : -1;
+	const IValue *e = v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : 0;
+
+	if (dim == r->ndim) {
+		if (!rt_is_number(v) && !(rt_tensor(v) && rt_numel(v.u.t) == 1))
+			return rt_raise(cx, "Expected a number in the list, but got %s", rt_type_of(v));
+		store((RtDtype)r->dtype, *p, v);
+		*p += rt_dtypes[r->dtype].bytes;
+		return RT_OK;
+	}
+	if (n != r->dims[dim])
+		return rt_raise(cx, "Expected sequence of length %lld at dim %d (got %lld)", (long long)r->dims[dim], dim, (long long)n);
+	for (int64_t i = 0; i < n; i++)
+		if (store_list(cx, r, dim + 1, e[i], p))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static int
+from_list(RtCx *cx, IValue list, IValue dtype, bool requires_grad, IValue *out)
+{
+	int64_t dims[RT_MAX_RANK];
+	const RtType *elem = 0;
+	int n = list_shape(cx, list, dims, &elem);
+	RtDtype d = type_of_elements(elem);
+	RtTensor *r;
+	char *p;
+
+	if (n < 0)
+		return RT_ERROR;
+	if (d == RT_NDTYPE && rt_is_none(dtype)) {
+		if (!elem || elem->kind != TYPE_TENSOR || !list.u.list->n || !rt_tensor(list.u.list->v[0]))
+			return rt_raise(cx, "Input must be of ints, floats, complex or bools, got %s", rt_type_of(list));
+		d = (RtDtype)list.u.list->v[0].u.t->dtype;
+	}
+	r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, d), n, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (requires_grad)
+		r->flags |= RT_REQUIRES_GRAD;
+	p = rt_data(r);
+	return store_list(cx, r, 0, list, &p);
+}
+
+int
+rt_make_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_list(cx, in[0], in[1], in[3].u.i, out);
+}
+
+int
+rt_as_tensor_list(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_list(cx, in[0], in[1], false, out);
+}
+
+int
+rt__list_to_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_list(cx, in[0], rt_none(), false, out);
+}
+
+/* ---- complex numbers from two parts -------------------------------------------------------------------------- */
+
+static void
+join_block(void *arg, int64_t n, void *const *x)
+{
+	RtC128 *r = x[0];
+	const double *a = x[1], *b = x[2];
+
+	(void)arg;
+	for (int64_t i = 0; i < n; i++)
+		r[i] = (RtC128){ a[i], b[i] };
+}
+
+static void
+polar_block(void *arg, int64_t n, void *const *x)
+{
+	RtC128 *r = x[0];
+	const double *a = x[1], *b = x[2];
+
+	(void)arg;
+	for (int64_t i = 0; i < n; i++)
+		r[i] = (RtC128){ a[i] * cos(b[i]), a[i] * sin(b[i]) };
+}
+
+static int
+from_parts(RtCx *cx, RtBlockFn *fn, const IValue *in, IValue *out)
+{
+	static const RtDtype as[3] = { RT_c128, RT_f64, RT_f64 };
+	RtTensor *x[3] = { 0, rt_tensor(in[0]), rt_tensor(in[1]) };
+	RtDtype d = (RtDtype)x[1]->dtype;
+	RtIter it;
+
+	if (!rt_is_floating(d) || d == RT_bf16)
+		return rt_raise(cx, "Expected both inputs to be Half, Float or Double tensors but got %s and %s", rt_dtypes[d].brief,
+				rt_dtypes[x[2]->dtype].brief);
+	if (d != x[2]->dtype)
+		return rt_raise(cx, "Expected object of scalar type %s but got scalar type %s for second argument", rt_dtypes[d].brief,
+				rt_dtypes[x[2]->dtype].brief);
+	x[0] = rt_elementwise(cx, 0, rt_complex_type(d), 2, x + 1);
+	RT_RESULT(cx, x[0], out[0]);
+	rt_iter_init(&it, 3, 1, x, as, 0);
+	rt_iter_run(cx, &it, fn, 0);
+	return RT_OK;
+}
+
+int
+rt_tensor_of_parts(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_parts(cx, join_block, in, out);
+}
+
+int
+rt_polar(RtCx *cx, const IValue *in, IValue *out)
+{
+	return from_parts(cx, polar_block, in, out);
+}
+
+/* ---- classes ------------------------------------------------------------------------------------------------------ */
+
+/* The greatest class of a contiguous int64 tensor; raises for negative ones, and for those past the end when n >= 0. */
+static int
+check_classes(RtCx *cx, const RtTensor *t, int64_t n, int64_t *most)
+{
+	const int64_t *x = (const int64_t *)(const void *)rt_data(t);
+
+	*most = -1;
+	for (int64_t i = 0; i < rt_numel(t); i++) {
+		if (x[i] < 0)
+			return rt_raise(cx, "Class values must be non-negative.");
+		if (x[i] > *most)
+			*most = x[i];
+	}
+	return n >= 0 && *most >= n ? rt_raise(cx, "Class values must be smaller than num_classes.") : RT_OK;
+}
+
+int
+rt_one_hot(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *r;
+	int64_t n = rt_integer(in[1]), most = -1, dims[RT_MAX_RANK + 1];
+
+	if (t->dtype != RT_i64)
+		return rt_raise(cx, "one_hot is only applicable to index tensor.");
+	if (t->ndim == RT_MAX_RANK)
+		return rt_raise(cx, "tensor has too many dimensions");
+	if (rt_numel(t) == 0 && n <= 0)
+		return rt_raise(cx, "Can not infer total number of classes from empty tensor.");
+	if (cx->meta && n < 0)
+		return rt_no_meta(cx);
+	if (!cx->meta) {
+		if (!(t = rt_temp(cx, rt_contiguous(cx, t))) || check_classes(cx, t, n, &most))
+			return RT_ERROR;
+	}
+	memcpy(dims, t->dims, t->ndim * sizeof *dims);
+	dims[t->ndim] = n = n < 0 ? most + 1 : n;
+	r = rt_result(cx, 0, RT_i64, t->ndim + 1, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_fill(cx, r, rt_int(0)))
+		return RT_ERROR;
+	for (int64_t i = 0; i < rt_numel(t); i++)
+		((int64_t *)(void *)rt_data(r))[i * n + ((const int64_t *)(const void *)rt_data(t))[i]] = 1;
+	return RT_OK;
+}

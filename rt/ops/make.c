@@ -1,0 +1,463 @@
+/* rt/ops/make.c - new tensors: filled, counted
+ *
+ * The arguments of all begin with a size or a tensor to be like and end with dtype, layout, device, pin_memory and
+ * sometimes memory_format.  Only strided layouts exist; a device names the program's own.
+ */
+#include "kernel.h"
+
+double ceil(double);
+double pow(double, double);
+
+/* ---- sizes, types, formats ------------------------------------------------------------------------------ */
+
+/* The size argument, without negative numbers: its length, or -1 with an error raised. */
+static int
+sizes(RtCx *cx, IValue list, int64_t *dims)
+{
+	int n = rt_ints(cx, list, dims, RT_MAX_RANK);
+
+	for (int i = 0; i < n; i++)
+		if (dims[i] < 0) {
+			rt_raise(cx, "Trying to create tensor with negative dimension %lld", (long long)dims[i]);
+			return -1;
+		}
+	return n;
+}
+
+static RtDtype
+type_or(IValue dtype, RtDtype otherwise)
+{
+	return (RtDtype)rt_int_or(dtype, otherwise);
+}
+
+static int
+only_strided(RtCx *cx, IValue layout)
+{
+	return rt_int_or(layout, 0) == 0 ? RT_OK : rt_lacks(cx, "sparse tensors");
+}
+
+/* The type that a number takes when none is asked for. */
+static RtDtype
+number_type(IValue v)
+{
+	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
+}
+
+/* options: dtype, layout, ... */
+static int
+filled(RtCx *cx, IValue size, RtDtype deflt, const IValue *options, const IValue *value, IValue *out)
+{
+	int64_t dims[RT_MAX_RANK];
+	int n = sizes(cx, size, dims);
+	RtTensor *r;
+
+	if (n < 0 || only_strided(cx, options[1]))
+		return RT_ERROR;
+	r = rt_result(cx, 0, type_or(options[0], deflt), n, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	return value ? rt_fill(cx, r, *value) : RT_OK;
+}
+
+int
+rt_zeros(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue zero = rt_int(0);
+
+	return filled(cx, in[0], RT_f32, in + 1, &zero, out);
+}
+
+int
+rt__efficientzerotensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_zeros(cx, in, out);
+}
+
+int
+rt_ones(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue one = rt_int(1);
+
+	return filled(cx, in[0], RT_f32, in + 1, &one, out);
+}
+
+int
+rt_full(RtCx *cx, const IValue *in, IValue *out)
+{
+	return filled(cx, in[0], number_type(in[1]), in + 2, &in[1], out);
+}
+
+/* What is called empty holds zeros: nothing that a program prints may depend on old memory. */
+int
+rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int n = sizes(cx, in[0], dims);
+	int64_t format = rt_int_or(in[5], 0);
+	RtTensor *r;
+
+	if (n < 0 || only_strided(cx, in[2]))
+		return RT_ERROR;
+	if ((format == 2 && n != 4) || (format == 3 && n != 5))
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5, format == 2 ? "" : "_3d");
+	if (format > 1)
+		rt_channels_last_strides(n, dims, strides);
+	r = rt_result(cx, 0, type_or(in[1], RT_f32), n, dims, format > 1 ? strides : 0);
+	RT_RESULT(cx, r, out[0]);
+	return rt_fill(cx, r, rt_int(0));
+}
+
+/* ---- like another ------------------------------------------------------------------------------------------- */
+
+/* format: None or preserve keeps a dense permutation of dims. */
+static int
+like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, IValue *out)
+{
+	int64_t strides[RT_MAX_RANK], f = rt_int_or(format, 1);
+	RtTensor *r;
+
+	if (only_strided(cx, options[1]))
+		return RT_ERROR;
+	if ((f == 2 && t->ndim != 4) || (f == 3 && t->ndim != 5))
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", f == 2 ? 4 : 5, f == 2 ? "" : "_3d");
+	if (f > 1)
+		rt_channels_last_strides(t->ndim, t->dims, strides);
+	else if (f == 1)
+		rt_result_strides(t->ndim, t->dims, 1, &t, strides);
+	r = rt_result(cx, 0, type_or(options[0], (RtDtype)t->dtype), t->ndim, t->dims, f ? strides : 0);
+	RT_RESULT(cx, r, out[0]);
+	return rt_fill(cx, r, value);
+}
+
+int
+rt_empty_like(RtCx *cx, const IValue *in, IValue *out)
+{
+	return like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out);
+}
+
+int
+rt_zeros_like(RtCx *cx, const IValue *in, IValue *out)
+{
+	return like(cx, in[0].u.t, in + 1, in[5], rt_int(0), out);
+}
+
+int
+rt_ones_like(RtCx *cx, const IValue *in, IValue *out)
+{
+	return like(cx, in[0].u.t, in + 1, in[5], rt_int(1), out);
+}
+
+int
+rt_full_like(RtCx *cx, const IValue *in, IValue *out)
+{
+	return like(cx, in[0].u.t, in + 2, in[6], in[1], out);
+}
+
+int
+rt_new_empty(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue zero = rt_int(0);
+
+	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 2, &zero, out);
+}
+
+int
+rt_new_zeros(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_new_empty(cx, in, out);
+}
+
+int
+rt_new_ones(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue one = rt_int(1);
+
+	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 2, &one, out);
+}
+
+int
+rt_new_full(RtCx *cx, const IValue *in, IValue *out)
+{
+	return filled(cx, in[1], (RtDtype)in[0].u.t->dtype, in + 3, &in[2], out);
+}
+
+static int
+strided(RtCx *cx, IValue size, IValue stride, RtDtype d, IValue *out)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int n = sizes(cx, size, dims), m = rt_ints(cx, stride, strides, RT_MAX_RANK);
+	RtTensor *r;
+
+	if (n < 0 || m < 0)
+		return RT_ERROR;
+	if (n != m)
+		return rt_raise(cx, "mismatch in length of strides and shape");
+	for (int i = 0; i < n; i++)
+		if (strides[i] < 0)
+			return rt_raise(cx, "as_strided: Negative strides are not supported at the moment, got strides: [%lld]",
+					(long long)strides[i]);
+	r = rt_result(cx, 0, d, n, dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	return rt_fill(cx, r, rt_int(0));
+}
+
+int
+rt_empty_strided(RtCx *cx, const IValue *in, IValue *out)
+{
+	return strided(cx, in[0], in[1], type_or(in[2], RT_f32), out);
+}
+
+int
+rt_new_empty_strided(RtCx *cx, const IValue *in, IValue *out)
+{
+	return strided(cx, in[1], in[2], type_or(in[3], (RtDtype)in[0].u.t->dtype), out);
+}
+
+/* ---- counted ---------------------------------------------------------------------------------------------------- */
+
+enum { CHUNK = 512 };
+
+/* Element i is start + i * step; past the middle of a linspace it is counted from the end. */
+typedef struct Count {
+	bool    integer;
+	int64_t istart, istep;
+	double  start, step, end;
+	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; half = n: none */
+	double  base;              /* nan: none; else its power */
+	double  im_start, im_step;
+} Count;
+
+static void
+count_into(RtTensor *r, const Count *c)
+{
+	_Alignas(16) double block[2 * CHUNK];
+	int64_t *ints = (int64_t *)(void *)block, n = rt_numel(r), bytes = rt_dtypes[r->dtype].bytes;
+	bool complex = rt_is_complex((RtDtype)r->dtype);
+	RtDtype as = complex ? RT_c128 : c->integer ? RT_i64 : RT_f64;
+
+	for (int64_t at = 0, m; at < n; at += m) {
+		m = n - at < CHUNK ? n - at : CHUNK;
+		for (int64_t k = 0; k < m; k++) {
+			int64_t i = at + k;
+			double x = i < c->half ? c->start + (double)i * c->step : c->end - (double)(c->last - i) * c->step;
+			if (c->base == c->base)
+				x = pow(c->base, x);
+			if (complex)
+				block[2 * k] = x, block[2 * k + 1] = c->im_start + (double)i * c->im_step;
+			else if (c->integer)
+				ints[k] = (int64_t)((uint64_t)c->istart + (uint64_t)i * (uint64_t)c->istep);
+			else
+				block[k] = x;
+		}
+		rt_cast((RtDtype)r->dtype, rt_data(r) + at * bytes, bytes, as, block, rt_dtypes[as].bytes, m);
+	}
+}
+
+static int
+counted(RtCx *cx, RtDtype d, int64_t n, const Count *c, IValue *out)
+{
+	RtTensor *r = rt_result(cx, 0, d, 1, &n, 0);
+
+	RT_RESULT(cx, r, out[0]);
+	count_into(r, c);
+	return RT_OK;
+}
+
+static bool
+is_finite(double x)
+{
+	return x - x == 0;
+}
+
+/* How many steps from start to before end (arange), or to the end (range). */
+static int
+steps_between(RtCx *cx, const Count *c, IValue start, IValue end, bool closed, int64_t *n)
+{
+	double a = rt_number(start), b = rt_number(end), s = c->integer ? (double)c->istep : c->step, size;
+
+	if (s == 0)
+		return rt_raise(cx, "step must be nonzero");
+	if (!is_finite(a) || !is_finite(b))
+		return rt_raise(cx, "unsupported range: %g -> %g", a, b);
+	if ((s > 0 && b < a) || (s < 0 && b > a))
+		return rt_raise(cx, "upper bound and larger bound inconsistent with step sign");
+	size = closed ? (double)(int64_t)((b - a) / s + 1) : ceil((b - a) / s);
+	if (c->integer && !closed) {
+		int64_t span = rt_integer(end) - rt_integer(start);
+		*n = (span + c->istep - (c->istep > 0 ? 1 : -1)) / c->istep;
+		return RT_OK;
+	}
+	if (!(size >= 0 && size < 9e18))
+		return rt_raise(cx, "invalid size, possible overflow?");
+	*n = (int64_t)size;
+	return RT_OK;
+}
+
+static int
+arange(RtCx *cx, IValue start, IValue end, IValue step, const IValue *options, bool closed, IValue *out)
+{
+	bool ints = start.tag != RT_DOUBLE && end.tag != RT_DOUBLE && step.tag != RT_DOUBLE;
+	RtDtype d = type_or(options[0], ints && !closed ? RT_i64 : RT_f32);
+	Count c = { .integer = rt_is_integral(d, true), .half = INT64_MAX, .base = 0.0 / 0.0 };
+	int64_t n = 0;
+
+	c.istart = rt_integer(start), c.istep = rt_integer(step);
+	c.start = rt_number(start), c.step = rt_number(step);
+	if (c.integer && d != RT_i64 && !ints) {      /* the size by the numbers as given, the elements by truncated ones */
+		Count f = c;
+		f.integer = false;
+		if (steps_between(cx, &f, start, end, closed, &n))
+			return RT_ERROR;
+	} else if (steps_between(cx, &c, start, end, closed, &n)) {
+		return RT_ERROR;
+	}
+	return counted(cx, d, n, &c, out);
+}
+
+int
+rt_arange(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arange(cx, rt_int(0), in[0], rt_int(1), in + 1, false, out);
+}
+
+int
+rt_arange_start(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arange(cx, in[0], in[1], rt_int(1), in + 2, false, out);
+}
+
+int
+rt_arange_start_step(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arange(cx, in[0], in[1], in[2], in + 3, false, out);
+}
+
+int
+rt_range(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arange(cx, in[0], in[1], rt_int(1), in + 2, true, out);
+}
+
+int
+rt_range_step(RtCx *cx, const IValue *in, IValue *out)
+{
+	return arange(cx, in[0], in[1], in[2], in + 3, true, out);
+}
+
+static double
+imaginary(IValue v)
+{
+	return v.tag == RT_COMPLEX ? v.u.c->im : 0;
+}
+
+static int
+spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, IValue *out)
+{
+	bool complex = in[0].tag == RT_COMPLEX || in[1].tag == RT_COMPLEX;
+	RtDtype d = type_or(dtype, complex ? RT_c64 : RT_f32);
+	int64_t n = rt_integer(in[2]);
+	double a = rt_number(in[0]), b = rt_number(in[1]), gaps = n > 1 ? (double)(n - 1) : 1;
+	Count c = { .half = n / 2, .last = n - 1, .base = base };
+
+	if (n < 0)
+		return rt_raise(cx, "number of steps must be non-negative");
+	if (complex && !rt_is_complex(d))
+		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name, rt_dtypes[d].brief);
+	if (rt_is_integral(d, true)) {
+		a = (double)(int64_t)a;
+		b = (double)(int64_t)b;
+	}
+	c.start = a, c.end = b, c.step = (b - a) / gaps;
+	c.im_start = imaginary(in[0]), c.im_step = (imaginary(in[1]) - c.im_start) / gaps;
+	if (n == 1)
+		c.half = 1;
+	return counted(cx, d, n, &c, out);
+}
+
+int
+rt_linspace(RtCx *cx, const IValue *in, IValue *out)
+{
+	return spaced(cx, "torch.linspace", in, 0.0 / 0.0, in[3], out);
+}
+
+int
+rt_logspace(RtCx *cx, const IValue *in, IValue *out)
+{
+	return spaced(cx, "torch.logspace", in, rt_number(in[3]), in[4], out);
+}
+
+static int
+eye(RtCx *cx, int64_t n, int64_t m, RtDtype d, IValue *out)
+{
+	RtTensor *r, *diagonal;
+	int64_t few = n < m ? n : m;
+
+	if (n < 0 || m < 0)
+		return rt_raise(cx, "%c must be greater or equal to 0, got %lld", n < 0 ? 'n' : 'm', (long long)(n < 0 ? n : m));
+	r = rt_result(cx, 0, d, 2, (int64_t[2]){ n, m }, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (rt_fill(cx, r, rt_int(0)))
+		return RT_ERROR;
+	diagonal = rt_temp(cx, rt_tensor_view(cx, r, 1, &few, (int64_t[1]){ m + 1 }, r->offset));
+	return diagonal ? rt_fill(cx, diagonal, rt_int(1)) : RT_ERROR;
+}
+
+int
+rt_eye(RtCx *cx, const IValue *in, IValue *out)
+{
+	return eye(cx, rt_integer(in[0]), rt_integer(in[0]), type_or(in[1], RT_f32), out);
+}
+
+int
+rt_eye_m(RtCx *cx, const IValue *in, IValue *out)
+{
+	return eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f32), out);
+}
+
+/* ---- positions in a triangle ---------------------------------------------------------------------------------------- */
+
+/* Columns [from, to) of a row belong to the triangle. */
+static void
+triangle_row(bool upper, int64_t row, int64_t offset, int64_t cols, int64_t *from, int64_t *to)
+{
+	int64_t edge = row + offset + (upper ? 0 : 1);
+
+	edge = edge < 0 ? 0 : edge > cols ? cols : edge;
+	*from = upper ? edge : 0;
+	*to = upper ? cols : edge;
+}
+
+static int
+triangle(RtCx *cx, bool upper, const IValue *in, IValue *out)
+{
+	int64_t rows = rt_integer(in[0]), cols = rt_integer(in[1]), offset = rt_integer(in[2]), dims[2] = { 2, 0 }, from, to;
+	RtTensor *r;
+
+	if (rows < 0 || cols < 0)
+		return rt_raise(cx, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
+	for (int64_t i = 0; i < rows && cols; i++) {
+		triangle_row(upper, i, offset, cols, &from, &to);
+		dims[1] += to - from;
+	}
+	r = rt_result(cx, 0, type_or(in[3], RT_i64), 2, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	for (int64_t i = 0, k = 0, bytes = rt_dtypes[r->dtype].bytes; i < rows && cols; i++) {
+		triangle_row(upper, i, offset, cols, &from, &to);
+		for (int64_t j = from; j < to; j++, k++) {
+			rt_cast((RtDtype)r->dtype, rt_data(r) + k * bytes, 0, RT_i64, &i, 0, 1);
+			rt_cast((RtDtype)r->dtype, rt_data(r) + (dims[1] + k) * bytes, 0, RT_i64, &j, 0, 1);
+		}
+	}
+	return RT_OK;
+}
+
+int
+rt_tril_indices(RtCx *cx, const IValue *in, IValue *out)
+{
+	return triangle(cx, false, in, out);
+}
+
+int
+rt_triu_indices(RtCx *cx, const IValue *in, IValue *out)
+{
+	return triangle(cx, true, in, out);
+}

@@ -1,0 +1,248 @@
+/* rt/ops/to.c - casts, copies and fills; questions about types
+ *
+ * A cast that changes nothing returns its argument itself.  There is one device: a device argument changes nothing.
+ */
+#include <string.h>
+
+#include "kernel.h"
+
+/* ---- casts -------------------------------------------------------------------------------------------------- */
+
+static int64_t
+format_of(const RtTensor *t)
+{
+	if (rt_is_channels_last(t) && !rt_is_contiguous(t))
+		return t->ndim == 4 ? 2 : 3;
+	return 0;
+}
+
+static int
+same(IValue v, IValue *out)
+{
+	out[0] = rt_retain(v);
+	return RT_OK;
+}
+
+/* A copy in type d and the given format; 1 (preserve) keeps the strides of a dense tensor. */
+static int
+copy(RtCx *cx, RtTensor *t, RtDtype d, int64_t format, IValue *out)
+{
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *r;
+
+	if (format == 1 && rt_is_dense(t))
+		memcpy(strides, t->strides, t->ndim * sizeof *strides);
+	else if (format == 1)
+		format = format_of(t);
+	if ((format == 2 && t->ndim != 4) || (format == 3 && t->ndim != 5))
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5,
+				format == 2 ? "" : "_3d");
+	if (format > 1)
+		rt_channels_last_strides(t->ndim, t->dims, strides);
+	r = rt_result(cx, 0, d, t->ndim, t->dims, format ? strides : 0);
+	RT_RESULT(cx, r, out[0]);
+	return rt_copy_into(cx, r, t);
+}
+
+static bool
+has_format(const RtTensor *t, int64_t format)
+{
+	return format == 1 || (format == 0 ? rt_is_contiguous(t) : rt_is_channels_last(t));
+}
+
+static int
+to(RtCx *cx, IValue self, IValue dtype, bool always, IValue format, IValue *out)
+{
+	RtTensor *t = rt_tensor(self);
+	RtDtype d = (RtDtype)rt_int_or(dtype, t->dtype);
+	int64_t f = rt_int_or(format, 1);
+
+	if (!always && d == t->dtype && (f == 1 || f == format_of(t)))
+		return same(self, out);
+	return copy(cx, t, d, f, out);
+}
+
+int
+rt_to_device(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[2], in[4].u.i, in[5], out);
+}
+
+int
+rt_to_dtype_of(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[1], in[3].u.i, in[4], out);
+}
+
+int
+rt_to_dtype_layout(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (rt_int_or(in[2], 0) != 0)
+		return rt_lacks(cx, "sparse tensors");
+	return to(cx, in[0], in[1], in[6].u.i, in[7], out);
+}
+
+int
+rt_to_other(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], rt_int(in[1].u.t->dtype), in[3].u.i, in[4], out);
+}
+
+int
+rt_to_prim_Device(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[2], in[4].u.i, rt_none(), out);
+}
+
+int
+rt_to_prim_dtype(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[1], in[3].u.i, rt_none(), out);
+}
+
+int
+rt_to_prim_other(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], rt_none(), in[2].u.i, rt_none(), out);
+}
+
+int
+rt_type_as(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], rt_int(in[1].u.t->dtype), false, rt_none(), out);
+}
+
+int
+rt__to_copy(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[1], true, in[6], out);
+}
+
+int
+rt_as_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return to(cx, in[0], in[1], false, rt_none(), out);
+}
+
+int
+rt_cpu(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return same(in[0], out);
+}
+
+int
+rt_cuda(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return same(in[0], out);
+}
+
+int
+rt_pin_memory(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return same(in[0], out);
+}
+
+int
+rt_conj(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_is_complex((RtDtype)in[0].u.t->dtype) ? rt_conj_physical(cx, in, out) : same(in[0], out);
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+/* Unlike a cast, a clone keeps the order of dims of tensors that are not dense. */
+int
+rt_tensor_clone(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *r;
+	int64_t strides[RT_MAX_RANK], format = rt_int_or(in[1], 1);
+
+	if (format != 1)
+		return copy(cx, t, (RtDtype)t->dtype, format, out);
+	rt_result_strides(t->ndim, t->dims, 1, &t, strides);
+	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	return rt_copy_into(cx, r, t);
+}
+
+int
+rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t format = rt_integer(in[1]);
+
+	if (format == 1)
+		return rt_raise(cx, "preserve memory format is unsupported by the contiguous operator");
+	return has_format(in[0].u.t, format) ? same(in[0], out) : copy(cx, in[0].u.t, (RtDtype)in[0].u.t->dtype, format, out);
+}
+
+/* ---- writes ------------------------------------------------------------------------------------------------------- */
+
+int
+rt_copy_(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_copy_into(cx, in[0].u.t, in[1].u.t) ? RT_ERROR : same(in[0], out);
+}
+
+int
+rt_copy__Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_copy_(cx, in, out);
+}
+
+int
+rt_fill__Scalar(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_fill(cx, in[0].u.t, in[1]) ? RT_ERROR : same(in[0], out);
+}
+
+int
+rt_copy__float(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_fill__Scalar(cx, in, out);
+}
+
+int
+rt_copy__int(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_fill__Scalar(cx, in, out);
+}
+
+int
+rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (in[1].u.t->ndim)
+		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", in[1].u.t->ndim);
+	return rt_copy_(cx, in, out);
+}
+
+int
+rt_zero_(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_fill(cx, in[0].u.t, rt_int(0)) ? RT_ERROR : same(in[0], out);
+}
+
+/* ---- types ----------------------------------------------------------------------------------------------------------- */
+
+#define ANSWER(name, value) \
+	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx, (void)in; \
+		out[0] = value; \
+		return RT_OK; \
+	}
+ANSWER(is_floating_point, rt_bool(rt_is_floating((RtDtype)in[0].u.t->dtype)))
+ANSWER(tensor_is_complex, rt_bool(rt_is_complex((RtDtype)in[0].u.t->dtype)))
+ANSWER(is_signed, rt_bool(in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8 && in[0].u.t->dtype != RT_qu8))
+ANSWER(is_conj, rt_bool(false))
+ANSWER(is_neg, rt_bool(false))
+ANSWER(is_inference, rt_bool(false))
+ANSWER(is_pinned, rt_bool(false))
+ANSWER(result_type_Tensor, rt_int(rt_result_type(2, in)))
+ANSWER(result_type_Scalar, rt_int(rt_result_type(2, in)))
+ANSWER(result_type_Scalar_Tensor, rt_int(rt_result_type(2, in)))
+ANSWER(result_type_Scalar_Scalar, rt_int(rt_result_type(2, in)))
+ANSWER(dtype_can_cast, rt_bool(rt_can_cast((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
+ANSWER(promote_types, rt_int(rt_promote((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
