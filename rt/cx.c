@@ -49,6 +49,8 @@ rt_cx_child(RtCx *child, const RtCx *parent)
 	child->visit = 0;
 	child->nvisit = 0;
 	child->place = 0;
+	child->arena = 0;
+	child->arena_bytes = 0;
 	child->child = true;
 	child->scratch = calloc(1, sizeof *child->scratch);
 	rt_count_up(&child->account->h);
@@ -88,6 +90,7 @@ rt_cx_free(RtCx *cx)
 		free(cx->account);
 	if (cx->gen)
 		rt_release(rt_ref(RT_GENERATOR, cx->gen));
+	free(cx->arena);
 	rt_clear_error(cx);
 	memset(cx, 0, sizeof *cx);
 }

@@ -89,6 +89,7 @@ do_kernel(Activation *a, const RtInsn *n)
 	IValue small_in[SMALL], small_out[SMALL], *args, *res;
 	RtMark m = rt_scratch_mark(a->cx);
 	RtKernel *kernel = a->code->kernel[n->arg];
+	int64_t begin;
 	int status;
 
 	if (!kernel)
@@ -101,7 +102,10 @@ do_kernel(Activation *a, const RtInsn *n)
 		args[i] = in(a, n, i);
 	for (int i = 0; i < n->nout; i++)
 		res[i] = rt_none();
+	begin = a->cx->events ? rt_now() : 0;
 	status = kernel(a->cx, args, res);
+	if (a->cx->events)
+		rt_trace_add(a->cx, a->code->kernel_name[n->arg], begin, rt_now());
 	if (status) {
 		for (int i = 0; i < n->nout; i++)
 			rt_release(res[i]);

@@ -316,6 +316,7 @@ struct RtCx {
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
 	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);   /* profiling: RT_DO_PROFILE, and branches with their condition */
 	void    *probe_arg;
+	struct RtTrace *events;  /* what ran when, or null: trace.c */
 	int64_t  steps;          /* instructions left before "step limit"; < 0: no limit */
 	int64_t  deadline;       /* nanoseconds of the monotonic clock; 0: none */
 	RtAccount *account;
@@ -469,6 +470,15 @@ int rt_run_frame(RtCx *, const RtCode *, IValue *reg);
 /* Goes on at pc with these registers (nreg of them; taken, all released at the end): where a failed guard lands.
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
+
+/* ---- trace.c: what ran when; compare.c: are two results the same? ----------------------------------------- */
+
+int  rt_trace_start(RtCx *);
+void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);       /* nanoseconds; name is kept by reference */
+int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; ends the trace */
+/* Structure, dtypes and shapes equal, numbers within the tolerance of their dtype (design.md 5)?  Else `why` says where
+ * the first difference is. */
+bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
 
 /* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
 

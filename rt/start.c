@@ -1,0 +1,475 @@
+/* rt/start.c - main() of a compiled model: options, inputs, runs, output
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_FILES = 256, RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
+
+typedef struct Options {
+	const char *in[MOST_FILES], *out[MOST_FILES], *json, *trace, *method, *device, *threads, *seed, *bench;
+	int   nin, nout;
+	bool  want_bench, info, guards, strict, selfcheck, help;
+} Options;
+
+typedef struct Program {
+	RtCx cx;
+	RtProgram own;               /* the tables, with the weights where they are */
+	const RtMethod *method;
+	const char *name;            /* as it was called */
+	Options o;
+} Program;
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+static const char usage[] =
+	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
+	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
+	"  --method NAME    the method to call (forward)\n"
+	"  --threads N      threads to use (0: all)\n"
+	"  --seed N         seed of random numbers\n"
+	"  --device D       cpu or cuda\n"
+	"  --bench[=N]      time N calls\n"
+	"  --json FILE      with --bench or --info: the same as JSON\n"
+	"  --info           what this program holds\n"
+	"  --guards         say which code runs and why a guard failed\n"
+	"  --strict         a failed guard is an error\n"
+	"  --selfcheck      compare specialized with generic code\n"
+	"  --trace F.json   what ran when, for chrome://tracing\n";
+
+static int
+usage_error(const Program *p, const char *what, const char *which)
+{
+	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, what, which, p->name, usage);
+	return EXIT_USAGE;
+}
+
+/* The value of option `name` when argv[*i] is it: behind '=' or the next argument; null otherwise. */
+static const char *
+value_of(const char *name, int argc, char **argv, int *i)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n))
+		return 0;
+	if (argv[*i][n] == '=')
+		return argv[*i] + n + 1;
+	return !argv[*i][n] && *i + 1 < argc ? argv[++*i] : 0;
+}
+
+static bool
+read_flag(Options *o, const char *arg)
+{
+	const struct { const char *name; bool *place; } flag[] = {
+		{ "--info", &o->info }, { "--guards", &o->guards }, { "--strict", &o->strict },
+		{ "--selfcheck", &o->selfcheck }, { "--bench", &o->want_bench }, { "--help", &o->help }, { "-h", &o->help },
+	};
+
+	for (size_t k = 0; k < sizeof flag / sizeof *flag; k++)
+		if (!strcmp(arg, flag[k].name))
+			return *flag[k].place = true;
+	if (strncmp(arg, "--bench=", 8))
+		return false;
+	o->bench = arg + 8;
+	return o->want_bench = true;
+}
+
+static bool
+read_option(Options *o, int argc, char **argv, int *i)
+{
+	const struct { const char *name, **place; } option[] = {
+		{ "--json", &o->json }, { "--trace", &o->trace }, { "--method", &o->method }, { "--device", &o->device },
+		{ "--threads", &o->threads }, { "--seed", &o->seed },
+	};
+	const char *v;
+
+	if ((v = value_of("-i", argc, argv, i)))
+		return o->nin < MOST_FILES && (o->in[o->nin++] = v);
+	if ((v = value_of("-o", argc, argv, i)))
+		return o->nout < MOST_FILES && (o->out[o->nout++] = v);
+	for (size_t k = 0; k < sizeof option / sizeof *option; k++)
+		if ((v = value_of(option[k].name, argc, argv, i)))
+			return (*option[k].place = v) != 0;
+	return read_flag(o, argv[*i]);
+}
+
+static bool
+number(const char *s, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(s, &end, 10);
+	return end != s && !*end && !errno;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------- */
+
+/* The error of the context, as PyTorch shows it; the exit status. */
+static int
+failed(const Program *p, const char *file)
+{
+	const RtCx *cx = &p->cx;
+
+	if (cx->status == RT_LACKS) {
+		fprintf(stderr, "%s: error: %s\n", p->name, cx->message);
+		return EXIT_LACKS;
+	}
+	if (cx->trace)
+		fprintf(stderr, "The following operation failed in the TorchScript interpreter.\n%s", cx->trace);
+	if (!cx->trace && !cx->cls)
+		fprintf(stderr, "%s: error: %s%s", p->name, file ? file : "", file ? ": " : "");
+	else
+		fprintf(stderr, "%s: ", cx->cls ? cx->cls : "RuntimeError");
+	fprintf(stderr, "%s\n", cx->message ? cx->message : "unknown error");
+	return cx->cls && !strcmp(cx->cls, "GuardMiss") ? EXIT_MISS : EXIT_INPUT;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Call {
+	RtArrays in;
+	IValue  *args, result;
+} Call;
+
+static void
+call_free(const Program *p, Call *c)
+{
+	for (int i = 0; c->args && i < p->method->nparam; i++)
+		rt_release(c->args[i]);
+	free(c->args);
+	rt_release(c->result);
+	rt_arrays_free(&c->in);
+	memset(c, 0, sizeof *c);
+}
+
+static int
+call_read(Program *p, Call *c, const char *file)
+{
+	memset(c, 0, sizeof *c);
+	if (!(c->args = calloc((size_t)p->method->nparam + 1, sizeof *c->args)))
+		return rt_raise(&p->cx, "out of memory");
+	if (file && rt_npz_read(&p->cx, file, &c->in))
+		return RT_ERROR;
+	return rt_args_from_arrays(&p->cx, p->method->param, p->method->nparam, &c->in, c->args);
+}
+
+static int
+call_run(Program *p, Call *c)
+{
+	int64_t begin = p->cx.events ? rt_now() : 0;
+	int status;
+
+	rt_assign(&c->result, rt_none());
+	status = rt_program_call(&p->cx, p->method, c->args, &c->result);
+	if (p->cx.events)
+		rt_trace_add(&p->cx, p->method->name, begin, rt_now());
+	return status;
+}
+
+static int
+call_write(Program *p, Call *c, const char *file)
+{
+	RtArrays out = { 0 };
+	Buf b = { 0 };
+	int status;
+
+	if (file) {
+		status = rt_arrays_from_value(&p->cx, &out, "out", c->result);
+		if (!status)
+			status = rt_npz_write(&p->cx, file, &out);
+		rt_arrays_free(&out);
+		return status;
+	}
+	rt_format_value(&b, c->result, 0);
+	fwrite(b.at, 1, (size_t)b.n, stdout);
+	putchar('\n');
+	buf_free(&b);
+	return RT_OK;
+}
+
+static int
+run_one(Program *p, const char *in, const char *out)
+{
+	Call c;
+	int status = RT_OK;
+
+	if (call_read(p, &c, in) || call_run(p, &c) || call_write(p, &c, out))
+		status = failed(p, 0);
+	call_free(p, &c);
+	return status;
+}
+
+/* ---- --bench -------------------------------------------------------------------------------------------------------------- */
+
+static int
+compare_times(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int
+report_times(Program *p, int64_t *t, int n)
+{
+	double median, best, p99;
+	FILE *f;
+
+	qsort(t, (size_t)n, sizeof *t, compare_times);
+	median = (double)t[n / 2] / 1e6;
+	best = (double)t[0] / 1e6;
+	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
+	printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n", n, p->cx.nthread,
+		p->cx.nthread == 1 ? "" : "s", median, best, p99);
+	if (!p->o.json)
+		return EXIT_OK;
+	if (!(f = fopen(p->o.json, "w"))) {
+		rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
+		return failed(p, 0);
+	}
+	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d}\n", median, best, p99, n,
+		p->cx.nthread);
+	fclose(f);
+	return EXIT_OK;
+}
+
+/* Without a number of runs: until two seconds are over, at least five. */
+static int
+bench(Program *p)
+{
+	int64_t runs = 0, *t, begin, start;
+	int n = 0, cap, status = EXIT_OK;
+	Call c;
+
+	if (p->o.bench && (!number(p->o.bench, &runs) || runs < 1 || runs > 10000000))
+		return usage_error(p, "a number of runs is wanted: --bench=", p->o.bench);
+	cap = runs ? (int)runs : RUNS * 50;
+	t = heap_grow(0, (int64_t)sizeof *t * cap);
+	if (call_read(p, &c, p->o.nin ? p->o.in[0] : 0))
+		status = failed(p, 0);
+	for (int i = 0; i < WARM && !status; i++)
+		if (call_run(p, &c))
+			status = failed(p, 0);
+	for (start = rt_now(); n < cap && !status;) {
+		begin = rt_now();
+		if (call_run(p, &c))
+			status = failed(p, 0);
+		t[n++] = rt_now() - begin;
+		if (!runs && n >= 5 && rt_now() - start > BENCH_NS)
+			break;
+	}
+	if (!status)
+		status = report_times(p, t, n);
+	call_free(p, &c);
+	free(t);
+	return status;
+}
+
+/* ---- --selfcheck -------------------------------------------------------------------------------------------------------------- */
+
+/* One call by plan and one by the interpreter, each on a fresh instance and with the same random numbers. */
+static int
+check_one(Program *p, const char *in)
+{
+	RtCode generic = *p->method->code;
+	RtMethod m = *p->method;
+	RtGenerator before = *p->cx.gen;
+	Call c;
+	IValue other = rt_none();
+	Buf why = { 0 };
+	int status = EXIT_OK;
+
+	generic.plan = 0;
+	m.code = &generic;
+	if (call_read(p, &c, in) || rt_program_fresh(&p->cx) || call_run(p, &c)) {
+		status = failed(p, in);
+		call_free(p, &c);
+		return status;
+	}
+	for (int i = 0; i < p->method->nparam; i++)
+		rt_assign(&c.args[i], rt_none());
+	*p->cx.gen = before;
+	if (rt_args_from_arrays(&p->cx, m.param, m.nparam, &c.in, c.args) || rt_program_fresh(&p->cx) ||
+	    rt_program_call(&p->cx, &m, c.args, &other)) {
+		status = failed(p, in);
+	} else if (!rt_close(&p->cx, "out", c.result, other, &why)) {
+		fprintf(stderr, "%s: %s: specialized and generic code differ: %s\n", p->name, in ? in : "no input", why.at);
+		status = EXIT_DIFFERS;
+	}
+	rt_release(other);
+	buf_free(&why);
+	call_free(p, &c);
+	return status;
+}
+
+/* ---- --info --------------------------------------------------------------------------------------------------------------------- */
+
+static void
+info_text(const RtProgram *r)
+{
+	Buf b = { 0 };
+
+	printf("%s\n%s", r->name ? r->name : "", r->provenance ? r->provenance : "");
+	for (int i = 0; i < r->nmethod; i++) {
+		b.n = 0;
+		for (int k = 0; k < r->method[i].nparam; k++) {
+			buf_printf(&b, "%s%s: ", k ? ", " : "", r->method[i].param[k].name);
+			rt_type_print(&b, r->method[i].param[k].type);
+		}
+		buf_puts(&b, ") -> ");
+		rt_type_print(&b, r->method[i].result);
+		printf("method %s(%s\n", r->method[i].name, b.at);
+	}
+	for (int i = 0; i < r->nspecialization; i++) {
+		const RtSpecialization *s = &r->specialization[i];
+
+		printf("specialization %d: %s, %s(%s): %d kernels, %d runtime calls, %d guards, ", i, s->kind,
+			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls, s->guards);
+		if (s->arena_bytes < 0)
+			printf("arena by size\n");
+		else
+			printf("arena %lld bytes\n", (long long)s->arena_bytes);
+	}
+	printf("code %lld bytes, weights %lld bytes\n", (long long)r->code_bytes, (long long)r->weights_bytes);
+	buf_free(&b);
+}
+
+static int
+info(Program *p)
+{
+	const RtProgram *r = &p->own;
+	const RtSpecialization *s;
+	FILE *f;
+
+	if (!p->o.json) {
+		info_text(r);
+		return EXIT_OK;
+	}
+	if (!(f = fopen(p->o.json, "w"))) {
+		rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
+		return failed(p, 0);
+	}
+	fprintf(f, "{\"specializations\":[");
+	for (int i = 0; i < r->nspecialization; i++) {
+		s = &r->specialization[i];
+		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld}",
+			i ? "," : "", s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
+	}
+	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld}\n", (long long)r->code_bytes, (long long)r->weights_bytes);
+	fclose(f);
+	return EXIT_OK;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Weights that are not linked in lie in a file beside the program. */
+static int
+map_weights(Program *p)
+{
+	char here[4096];
+	Buf path = { 0 };
+	ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+	struct stat st;
+	void *at = MAP_FAILED;
+	int fd;
+
+	if (p->own.weights || !p->own.weights_file)
+		return RT_OK;
+	here[n > 0 ? n : 0] = 0;
+	if (strrchr(here, '/'))
+		buf_add(&path, here, strrchr(here, '/') + 1 - here);
+	buf_puts(&path, p->own.weights_file);
+	fd = open(path.at, O_RDONLY);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size >= p->own.weights_bytes)
+		at = mmap(0, (size_t)p->own.weights_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (at == MAP_FAILED)
+		rt_raise(&p->cx, "%s: the weights are missing or too short", path.at);
+	else
+		p->own.weights = at;
+	buf_free(&path);
+	return p->cx.status;
+}
+
+static int
+choose_method(Program *p)
+{
+	const char *want = p->o.method ? p->o.method : "forward";
+
+	for (int i = 0; i < p->own.nmethod; i++)
+		if (!strcmp(p->own.method[i].name, want))
+			p->method = &p->own.method[i];
+	if (!p->method && !p->o.method && p->own.nmethod)
+		p->method = &p->own.method[0];
+	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%s'", want);
+}
+
+static int
+set_up(Program *p)
+{
+	int64_t threads = 1, seed = 0;
+
+	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
+		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
+	if (p->o.seed && !number(p->o.seed, &seed))
+		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
+	if (p->o.device && strcmp(p->o.device, "cpu")) {
+		fprintf(stderr, "%s: error: no device '%s': this program is for the cpu\n", p->name, p->o.device);
+		return EXIT_DEVICE;
+	}
+	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p) ||
+	    (p->o.threads && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
+		return failed(p, 0);
+	if (p->o.seed || p->own.seeded)
+		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
+	p->cx.show_guards = p->o.guards;
+	p->cx.strict = p->o.strict;
+	return EXIT_OK;
+}
+
+static int
+work(Program *p)
+{
+	int status = EXIT_OK, n = p->o.nin ? p->o.nin : 1;
+
+	if (p->o.info)
+		return info(p);
+	if (p->o.want_bench)
+		return bench(p);
+	for (int i = 0; i < n && !status; i++)
+		status = p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
+			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);
+	if (p->o.trace && rt_trace_write(&p->cx, p->o.trace) && !status)
+		status = failed(p, 0);
+	return status;
+}
+
+int
+rt_main(const RtProgram *program, int argc, char **argv)
+{
+	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		if (!read_option(&p.o, argc, argv, &i))
+			return usage_error(&p, "what is ", argv[i]);
+	if (p.o.help) {
+		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p.name, usage);
+		return EXIT_OK;
+	}
+	status = set_up(&p);
+	if (!status)
+		status = work(&p);
+	rt_program_free(&p.cx);
+	rt_cx_free(&p.cx);
+	return fflush(stdout) && !status ? EXIT_INPUT : status;
+}
