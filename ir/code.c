@@ -1065,6 +1065,7 @@ lower_node(Lower *l, Node *n)
 		if (node_is(n, kinds[i].kind)) {
 			kinds[i].lower(l, n);
 			clear_dead(l, n);
+			n->end = l->insn.n;
 			return;
 		}
 	if (n->op)
@@ -1072,6 +1073,7 @@ lower_node(Lower *l, Node *n)
 	else
 		lower_lacking(l, n, n->kind->name, "");
 	clear_dead(l, n);
+	n->end = l->insn.n;
 }
 
 static void

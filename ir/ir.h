@@ -213,6 +213,7 @@ struct Node {
 	Frame  *inlined;           /* of inlined code, innermost first: the function (what), where it was called (at); or null */
 	int64_t position;          /* order in its block: node_is_before */
 	int     pc;                /* prepared graphs: its instruction in the Code (code.c), -1: none */
+	int     end;               /* the instruction after it: where its results are there */
 	int     id;                /* unique in the graph */
 	bool    mark;              /* scratch */
 };

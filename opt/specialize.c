@@ -209,9 +209,9 @@ guard(Spec *s, Scope *c, const Node *n, const Value *from)
 		return;
 	exit = node_new(s->to, sym(s->cx, "prim::BailOut"), n->at, 1);
 	node_add_input(exit, v);
-	if (!live_values(s, c, n->pc + 1, &regs, exit))
+	if (!live_values(s, c, n->end, &regs, exit))
 		return;
-	node_set_int(exit, "pc", n->pc + 1);
+	node_set_int(exit, "pc", n->end);
 	node_set_value(exit, "regs", regs);
 	graph_insert(s->to, exit);
 	exit->out[0]->name = v->name;
@@ -544,7 +544,8 @@ same_type(const Value *a, const Value *b)
 static void
 join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
 {
-	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b))
+	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
+	    rt_is_dense(known_at(s->k, a)->v.u.t))
 		known_set(s->k, out, known_meta(s->k, a->type));
 	else
 		out->type = type_unshaped(s->cx, otherwise);
@@ -688,7 +689,8 @@ eval_loop(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = value_in(c, n->in[i + 2]);
 
-		carried[i] = known_is(s->k, in) && type_is_complete(in->type) ? in->type : type_unshaped(s->cx, n->out[i]->type);
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) ?
+			in->type : type_unshaped(s->cx, n->out[i]->type);
 	}
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
 	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
@@ -763,18 +765,22 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 
 	s.k = known_table(cx);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
+	graph_set_insert_end(s.to, s.to->top);
 	for (int i = 0; i < graph_ninputs(from); i++) {
 		const Value *in = graph_inputs(from)[i];
 		Value *to = graph_add_input(s.to, in->type, in->name);
 		IValue v;
 
+		if (i >= first && args[i - first].form == PATTERN_VALUE) {
+			bind_constant(&s, &top, in, rt_retain(args[i - first].value), (Range){ 0 });
+			continue;
+		}
 		if (i >= first && known_of_pattern(s.k, &args[i - first], type_unshaped(cx, in->type), &v)) {
 			known_set(s.k, to, v);
 			known_at(s.k, to)->mutable = v.tag == RT_LIST && alias_has_writers(top.alias, in);
 		}
 		bind(&s, &top, in, to);
 	}
-	graph_set_insert_end(s.to, s.to->top);
 	eval_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
 		graph_add_output(s.to, value_in(&top, from->top->ret->in[i]));
