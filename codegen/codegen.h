@@ -177,7 +177,8 @@ typedef struct Cli {
 	const char *method;        /* --method; null: forward */
 	const char *stage, *as;    /* show */
 	const char *seed, *threads;
-	bool        verbose, time;
+	const char *emit, *target, *cpu, *cc, *level, *specializations;       /* build */
+	bool        verbose, time, no_source;
 } Cli;
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -200,6 +201,7 @@ RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
+int cmd_build(Cli *);
 int cmd_run(Cli *);
 int cmd_show(Cli *);
 

@@ -28,15 +28,22 @@ typedef struct Option {
 
 #define PLACE(member) offsetof(Cli, member)
 static const Option options[] = {
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run ", "arrays whose names are the arguments'"},
-	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " run ", "where results go; without: printed"},
-	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show ", "instead of forward"},
-	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run ", "of the random numbers"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run build ", "arrays whose names are the arguments'"},
+	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " run build ", "where results go; without: printed"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show build ", "instead of forward"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run build ", "of the random numbers"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run ", "how many; 0: one per core"},
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code"},
-	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " run show ", "say what is done"},
-	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run ", "say how long each part took"},
+	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, c, obj, static, shared"},
+	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
+	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " build ", "native, x86-64-v3, cortex-a53 ..."},
+	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " build ", "gcc, clang, tcc (inside Kiln), or a path"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " build ", "0 to 3"},
+	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " build ", "most specialized graphs (4)"},
+	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
+	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " run show build ", "say what is done"},
+	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build ", "say how long each part took"},
 };
 
 enum { NCOMMAND = sizeof commands / sizeof *commands, NOPTION = sizeof options / sizeof *options };
