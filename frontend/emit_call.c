@@ -51,7 +51,9 @@ arguments_of(Emit *e, Range at, const Schema *s, Value *self, NamedValue *args, 
 
 	if (vs)
 		return vs;
-	text = arena_printf(e->cx->arena, "\n%s:\n%s", schema_print(e->cx, s), why.at ? why.at : "");
+	while (why.n && why.at[why.n - 1] == '\n')
+		why.at[--why.n] = 0;
+	text = arena_printf(e->cx->arena, "%s:\n%s", schema_print(e->cx, s), why.at ? why.at : "");
 	buf_free(&why);
 	fail(e->cx, at, "%s", text);
 }

@@ -385,16 +385,18 @@ common_type(Emit *e, Value **vs, int n, int step)
 	return t;
 }
 
+/* The elements in the type that the literal has; hint: where it is from, for the message. */
 static void
-convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const char *what)
+convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const Type *hint, const char *what)
 {
 	Value *v;
 
 	for (int i = 0; i < n; i += step) {
 		v = emit_convert(e, at, vs[i], t, false);
 		if (!v || !type_is_subtype(e->cx, v->type, t))
-			fail(e->cx, at, "%s type hint `%s` did not match the type of an element, %s", what,
-				type_python(e->cx, t), type_python(e->cx, vs[i]->type));
+			fail(e->cx, at, "%s type annotation `%s` did not match the types of the given %s, which were unified to %s", what,
+				type_python(e->cx, hint ? hint : t), *what == 'L' ? "list elements" : "dict entries",
+				type_python(e->cx, common_type(e, vs, n, step)));
 		vs[i] = v;
 	}
 }
@@ -408,7 +410,7 @@ emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 	Value *v;
 
 	elem = list ? list->of[0] : n ? common_type(e, vs, n, 1) : &rt_type_tensor;
-	convert_all(e, at, vs, n, 1, elem, "List");
+	convert_all(e, at, vs, n, 1, elem, list, "List");
 	v = emit_list(e, at, vs, n, elem);
 	if (!n && !list)
 		node_set_int(v->node, "bare", 1);
@@ -429,9 +431,9 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	}
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
-	convert_all(e, t->at, vs, n, 2, k, "Dict key");
+	convert_all(e, t->at, vs, n, 2, k, dict, "Dict");
 	if (n)
-		convert_all(e, t->at, vs + 1, n - 1, 2, v, "Dict value");
+		convert_all(e, t->at, vs + 1, n - 1, 2, v, dict, "Dict");
 	return emit_node(e, t->at, "prim::DictConstruct", type_dict(e->cx, k, v), n, vs);
 }
 
@@ -459,7 +461,7 @@ list_comp_body(Emit *e, void *arg)
 
 	if (!c->hint)
 		c->into->type = c->hint = type_list(e->cx, type_unshaped(e->cx, v->type));
-	convert_all(e, c->t->at, &v, 1, 1, c->hint->of[0], "List");
+	convert_all(e, c->t->at, &v, 1, 1, c->hint->of[0], c->hint, "List");
 	emit_op(e, c->t->at, "aten::append", 2, c->into, v);
 }
 

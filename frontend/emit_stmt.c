@@ -362,8 +362,6 @@ loop(Emit *e, const Walk *w)
 	b = node_add_block(n);
 	index = block_add_input(b, &rt_type_int, 0);
 	body = scope_push(e, b);
-	if (w->make)
-		body->outer = 0;
 	ssa_loop_enter(e, n, vars);
 	refine_apply(e, w->at, c.yes);
 	if (w->target)
@@ -392,7 +390,7 @@ emit_loop_over(Emit *e, Range at, const Tree *target, Sugar *iterable, void (*ma
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		scope_push(e, e->scope->block)->outer = 0;
+		scope_push(e, e->scope->block);
 		emit_assign_to(e, target, sugar_item(e, at, iterable, emit_int(e, at, i)), at);
 		make(e, arg);
 		scope_pop(e);
@@ -428,7 +426,7 @@ for_statement(Emit *e, const Tree *t, Work **next)
 	if (n < 0)
 		return loop(e, &(Walk){t->at, 0, t->kid[0], s, t->kid[2], 0, 0});
 	if ((bad = find_break(t->kid[2])))
-		fail(e->cx, bad->at, "Because we emit iteration over Modulelists or Tuples as unrolled loops, we do not support "
+		fail(e->cx, bad->at, "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
 			"break or continue inside the body of these loops");
 	for (int i = n; i-- > 0;) {
 		w = new(e->cx->arena, Work, 1);

@@ -438,9 +438,9 @@ unit_function(Cx *cx, Unit *u, const char *qualified)
 	d = find_def(u, qualified);
 	if (d && d->t->kind == TREE_DEF) {
 		qualified = arena_strdup(cx->arena, qualified);
-		f = new_function(u, qualified, d->t, 0);
+		f = new_function(u, u->archive || !u->prefix ? qualified : qualified + strlen(u->prefix) + 1, d->t, 0);
 		map_put(&u->functions, qualified, f);
-		f->schema = schema_of_def(cx, u, d->t, qualified, 0);
+		f->schema = schema_of_def(cx, u, d->t, f->name, 0);
 		return f;
 	}
 	if (!dot)

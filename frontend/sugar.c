@@ -329,6 +329,22 @@ enum_attr(Emit *e, Range at, Value *v, const char *name)
 	return sugar_value(e, value);
 }
 
+/* Is the operator a method of such values?  Of an Optional it is one only if it takes None. */
+static bool
+has_method(Emit *e, const Type *t, const char *name)
+{
+	const Schema *s;
+
+	if (t->kind != TYPE_OPTIONAL && t->kind != TYPE_NONE)
+		return op_first(e->cx, name) != 0;
+	for (Op *op = op_first(e->cx, name); op; op = op->next) {
+		s = op_schema(e->cx, op);
+		if (s->nargs && type_is_subtype(e->cx, t, s->args[0].type))
+			return true;
+	}
+	return false;
+}
+
 static Sugar *
 value_attr(Emit *e, Range at, Value *v, const char *name)
 {
@@ -360,7 +376,7 @@ value_attr(Emit *e, Range at, Value *v, const char *name)
 	if (!strcmp(name, "tolist") && v->type->kind == TYPE_TENSOR)
 		return method(e, SUGAR_FORM, "tolist", v);
 	name = arena_printf(e->cx->arena, "aten::%s", name);
-	return op_first(e->cx, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
+	return has_method(e, v->type, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
 }
 
 IValue
