@@ -564,9 +564,6 @@ function_graph(Cx *cx, Function *f)
 {
 	if (f->state == 2)
 		return f->graph;
-	if (f->state == 1)
-		fail(cx, ((const Tree *)f->tree)->at, "function '%s' is called recursively. Recursive calls are not supported",
-			f->name);
 	f->state = 1;
 	if (f->self && class_info(f->self)->interface)
 		fail(cx, ((const Tree *)f->tree)->at, "'%s' is a method of an interface: it has no body", f->name);
@@ -584,6 +581,8 @@ unit_call(Cx *cx, Function *f, Range at)
 
 	if (f->state == 2)
 		return;
+	if (f->state == 1)
+		fail(cx, at, "function '%s' is called recursively. Recursive calls are not supported", f->name);
 	cx_push(cx, &frame, arena_printf(cx->arena, "'%s' is being compiled since it was called from here", f->name), at);
 	function_graph(cx, f);
 	cx_pop(cx);
