@@ -172,6 +172,7 @@ read_dict(Ir *ir, const Type *t)
 {
 	RtDict *d = rt_dict_new(cx_rt(ir->r.cx), t->of[0], t->of[1]);
 
+	read_expect(&ir->r, "{");
 	while (d && !read_accept(&ir->r, "}")) {
 		IValue key = read_value(ir, t->of[0]), value;
 
@@ -197,12 +198,12 @@ typedef struct Elements {          /* of a tensor, in nested brackets */
 
 /* elements := value | "[" [ elements { "," elements } ] "]" */
 static void
-read_elements(Ir *ir, Elements *e, int depth, bool floating)
+read_elements(Ir *ir, Elements *e, int depth)
 {
 	int64_t n = 0;
 
 	if (!read_accept(&ir->r, "[")) {
-		IValue one = read_value(ir, floating ? &rt_type_float : 0);
+		IValue one = read_value(ir, 0);
 
 		if (e->rank >= 0 && e->rank != depth)
 			read_expected(&ir->r, "brackets of equal depth");
@@ -213,7 +214,7 @@ read_elements(Ir *ir, Elements *e, int depth, bool floating)
 	if (depth == RT_MAX_RANK)
 		read_expected(&ir->r, "at most 64 dims");
 	while (!read_accept(&ir->r, "]")) {
-		read_elements(ir, e, depth + 1, floating);
+		read_elements(ir, e, depth + 1);
 		n++;
 		if (!read_accept(&ir->r, ",")) {
 			read_expect(&ir->r, "]");
@@ -225,34 +226,6 @@ read_elements(Ir *ir, Elements *e, int depth, bool floating)
 	if (e->dims[depth] >= 0 && e->dims[depth] != n)
 		read_expected(&ir->r, "rows of equal length");
 	e->dims[depth] = n;
-}
-
-static bool
-is_complete(const TensorInfo *t)
-{
-	if (!t || t->dtype < 0 || t->rank < 0)
-		return false;
-	for (int i = 0; i < t->rank; i++)
-		if (t->dims[i] < 0)
-			return false;
-	return true;
-}
-
-/* The dtype of numbers whose type does not tell it. */
-static RtDtype
-dtype_of(const IValues *v)
-{
-	RtDtype d = RT_i64;
-
-	for (int i = 0; i < v->n; i++) {
-		if (v->at[i].tag == RT_COMPLEX)
-			return RT_c64;
-		if (v->at[i].tag == RT_DOUBLE)
-			d = RT_f32;
-		else if (v->at[i].tag == RT_BOOL)
-			d = RT_b8;
-	}
-	return d;
 }
 
 static void
@@ -272,39 +245,46 @@ store_element(RtTensor *t, int64_t i, IValue v)
 	}
 }
 
-/* "{" elements "}" [ "w" ]: numbers in nested brackets; dtype and sizes as the type has them, where it does */
-static IValue
-read_tensor(Ir *ir, const Type *hint)
+/* The dtype before a "{": long or float have no name there. */
+static int
+read_dtype(Ir *ir)
 {
-	const TensorInfo *info = hint && hint->kind == TYPE_TENSOR ? hint->tensor : 0;
-	bool complete = is_complete(info);
+	const char *beg = ir->r.p;
+
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (read_accept_word(&ir->r, rt_dtypes[d].brief)) {
+			if (*ir->r.p == '{')
+				return d;
+			ir->r.p = beg;
+		}
+	return -1;
+}
+
+/* [ dtype ] "{" elements "}" [ "w" ]: numbers in nested brackets */
+static IValue
+read_tensor(Ir *ir, int dtype)
+{
 	Elements e = { .rank = -1 };
 	RtTensor *t;
-	RtDtype dtype;
 
 	memset(e.dims, -1, sizeof e.dims);
-	read_elements(ir, &e, 0, info && info->dtype >= 0 && rt_dtypes[info->dtype].category == 'F');
+	read_expect(&ir->r, "{");
+	read_elements(ir, &e, 0);
 	read_expect(&ir->r, "}");
-	if (e.rank < 0)
-		e.rank = 0;
+	if (dtype < 0)
+		dtype = e.v.n && e.v.at[0].tag == RT_INT ? RT_i64 : RT_f32;
 	for (int i = 0; i < e.rank; i++)
 		if (e.dims[i] < 0)
 			e.dims[i] = 0;
-	dtype = info && info->dtype >= 0 ? (RtDtype)info->dtype : dtype_of(&e.v);
-	if (complete && info->rank > e.rank)                  /* an empty one says no more than [] */
-		t = rt_tensor_strided(cx_rt(ir->r.cx), dtype, info->rank, info->dims, 0);
-	else
-		t = rt_tensor_strided(cx_rt(ir->r.cx), dtype, e.rank, e.dims, 0);
+	t = rt_tensor_new(cx_rt(ir->r.cx), (RtDtype)dtype, e.rank < 0 ? 0 : e.rank, e.dims);
 	if (!t || rt_numel(t) != e.v.n)
-		read_expected(&ir->r, "as many elements as the type says");
+		read_expected(&ir->r, "rows of equal length before this");
 	for (int i = 0; i < e.v.n; i++)
 		store_element(t, i, e.v.at[i]);
 	if (*ir->r.p == 'w') {
 		ir->r.p++;
 		t->flags |= RT_WRAPPED;
 	}
-	if (info && info->grad == 1)
-		t->flags |= RT_REQUIRES_GRAD;
 	return rt_of(t);
 }
 
@@ -351,11 +331,10 @@ read_enum(Ir *ir)
 	const char *beg = (read_blanks(&ir->r), ir->r.p), *name = read_word(&ir->r, ".")->name, *dot = strrchr(name, '.');
 	const char *owner = dot ? arena_strndup(ir->r.cx->arena, name, dot - name) : name;
 	const Type *t = ir->r.unit && dot ? unit_type(ir->r.cx, ir->r.unit, owner) : 0;
-	const ClassInfo *c = t && t->kind == TYPE_ENUM ? class_info(t) : 0;
+	IValue v;
 
-	for (int i = 0; c && i < c->members.n; i++)
-		if (strcmp(c->members.at[i].name, dot + 1) == 0)
-			return c->members.at[i].value;
+	if (t && t->kind == TYPE_ENUM && value_enum(ir->r.cx, t, dot + 1, &v))
+		return v;
 	fail(ir->r.cx, range_at(ir, beg), "expected a value but found '%s' here", name);
 }
 
@@ -376,6 +355,7 @@ static IValue
 read_value_of(Ir *ir, const Type *hint)
 {
 	char c;
+	int dtype;
 
 	read_blanks(&ir->r);
 	c = *ir->r.p;
@@ -385,8 +365,10 @@ read_value_of(Ir *ir, const Type *hint)
 		return read_list(ir, hint);
 	if (read_accept(&ir->r, "("))
 		return read_tuple(ir, hint);
-	if (read_accept(&ir->r, "{"))
-		return hint && hint->kind == TYPE_DICT ? read_dict(ir, hint) : read_tensor(ir, hint);
+	if (c == '{' && hint && hint->kind == TYPE_DICT)
+		return read_dict(ir, hint);
+	if (c == '{')
+		return read_tensor(ir, -1);
 	if (c == '<')
 		return read_hashed(ir);
 	if (read_accept_word(&ir->r, "None"))
@@ -398,6 +380,8 @@ read_value_of(Ir *ir, const Type *hint)
 	if ((c >= '0' && c <= '9') || c == '-' || c == '.' || strncmp(ir->r.p, "inf", 3) == 0 ||
 	    strncmp(ir->r.p, "nan", 3) == 0)
 		return read_numeric(ir, hint);
+	if ((dtype = read_dtype(ir)) >= 0)
+		return read_tensor(ir, dtype);
 	return read_enum(ir);
 }
 
@@ -441,15 +425,20 @@ read_types(Ir *ir, Attr *a)
 	a->ntypes = v.n;
 }
 
+/* A function's name: of a free function, or of a method of a class. */
 static Function *
 read_function(Ir *ir)
 {
 	const char *beg = ir->r.p;
-	IValue name = read_string(&ir->r);
-	Function *f = ir->r.unit ? unit_function(ir->r.cx, ir->r.unit, name.u.str->s) : 0;
+	IValue v = read_string(&ir->r);
+	const char *name = v.u.str->s, *dot = strrchr(name, '.');
+	Function *f = ir->r.unit ? unit_function(ir->r.cx, ir->r.unit, name) : 0;
+	const Type *t = f || !dot ? 0 : type_named(ir->r.cx, arena_strndup(ir->r.cx->arena, name, dot - name));
 
+	if (t)
+		f = class_method(class_info(t), dot + 1);
 	if (!f)
-		fail(ir->r.cx, range_at(ir, beg), "no function '%s' is known here", name.u.str->s);
+		fail(ir->r.cx, range_at(ir, beg), "no function '%s' is known here", name);
 	return f;
 }
 

@@ -120,12 +120,9 @@ host_enumerator(const PickleAt *at, void *arg, const char *name, IValue value)
 
 	if (!info)
 		pickle_bad(at, "%s is no enum", name);
-	for (int i = 0; i < info->members.n; i++) {
-		IValue member = info->members.at[i].value;
-
-		if (value.tag == member.u.en->value.tag && !rt_equal(&l->rt, value, member.u.en->value, &same) && same)
-			return rt_retain(member);
-	}
+	for (int i = 0; i < info->members.n; i++)
+		if (value.tag == info->members.at[i].value.tag && !rt_equal(&l->rt, value, info->members.at[i].value, &same) && same)
+			return rt_ref(RT_ENUM, rt_enum_new(&l->rt, t, info->members.at[i].name, rt_retain(value)));
 	pickle_bad(at, "enum %s has no member of this value", name);
 }
 

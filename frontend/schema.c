@@ -309,10 +309,11 @@ read_named_tuple(Reader *r, const char *name)
 static const Type *
 class_of_name(Reader *r, Symbol name)
 {
-	const Type *t = r->unit ? unit_type(r->cx, r->unit, name->name) : 0;
+	const Type *t;
 
-	if (!t && r->ir && read_accept(r, "("))
+	if (r->ir && read_accept(r, "("))
 		return read_named_tuple(r, name->name);
+	t = r->unit ? unit_type(r->cx, r->unit, name->name) : 0;
 	return t ? t : type_class(r->cx, name->name, false);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "ir.h"
 
+#include <string.h>
+
 RtCx *
 cx_rt(Cx *cx)
 {
@@ -59,6 +61,24 @@ value_complex(Cx *cx, double re, double im)
 	if (rt_is_none(v))
 		fail(cx, (Range){ 0 }, "out of memory");
 	return v;
+}
+
+bool
+value_enum(Cx *cx, const Type *t, const char *name, IValue *out)
+{
+	const ClassInfo *c = class_info(t);
+	RtEnum *e;
+
+	for (int i = 0; i < c->members.n; i++) {
+		if (strcmp(c->members.at[i].name, name) != 0)
+			continue;
+		e = rt_enum_new(cx_rt(cx), t, name, rt_retain(c->members.at[i].value));
+		if (!e)
+			fail(cx, (Range){ 0 }, "out of memory");
+		*out = rt_ref(RT_ENUM, e);
+		return true;
+	}
+	return false;
 }
 
 void

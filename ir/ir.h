@@ -58,6 +58,7 @@ const Type *type_union(Cx *, const Type *const *, int n);    /* flattened, sorte
 const Type *type_var(Cx *, const char *name);
 const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
 const Type *type_named_at(Cx *, int i);                /* classes, interfaces and enums in order of their making; null: no more */
+const Type *type_named(Cx *, const char *name);      /* class, interface or enum that exists already, or null */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
 Function   *type_function_of(const Type *);          /* null: no function type */
@@ -83,13 +84,14 @@ IValue value_str(Cx *, const char *, int64_t n);      /* n < 0: to the final 0 *
 IValue value_list(Cx *, const Type *elem, const IValue *, int n);
 IValue value_tuple(Cx *, const Type *named, const IValue *, int n);   /* named: NamedTuple or null */
 IValue value_complex(Cx *, double re, double im);
+bool   value_enum(Cx *, const Type *, const char *name, IValue *);    /* the member of that name, as an RT_ENUM */
 void   tensor_note(Cx *, uint64_t hash, RtTensor *);  /* printed by its hash: kept for who reads the text back */
 RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; null: not known */
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
 typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;
-typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: an RT_ENUM */
+typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: of the member, no RT_ENUM */
 
 struct ClassInfo {                 /* behind RtClass.info */
 	RtClass   *cls;            /* slots are the attributes that are no constants, in order */

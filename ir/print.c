@@ -92,17 +92,28 @@ print_elements(Buf *out, const RtTensor *t, int dim, const char *p)
 	buf_puts(out, "]");
 }
 
+/* Few elements, all there, in sizes and strides that the nesting of brackets tells. */
+static bool
+prints_whole(const RtTensor *t)
+{
+	if (t->quant || !t->storage || t->storage->kind == RT_META || !rt_is_contiguous(t))
+		return false;
+	return rt_numel(t) ? rt_numel(t) <= TENSOR_ELEMENTS : t->ndim == 1;
+}
+
 static void
 print_tensor(Cx *cx, Buf *out, RtTensor *t)
 {
-	if (t->quant || !t->storage || t->storage->kind == RT_META || rt_numel(t) > TENSOR_ELEMENTS) {
+	if (!prints_whole(t)) {
 		const uint64_t hash = value_hash(rt_of(t));
 
 		tensor_note(cx, hash, t);
 		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)hash);
 		return;
 	}
-	buf_puts(out, "{");
+	if (t->dtype != RT_f32 && t->dtype != RT_i64)
+		buf_puts(out, rt_dtypes[t->dtype].brief);
+	buf_puts(out, t->dtype == RT_i64 && !rt_numel(t) ? "Long{" : "{");
 	if (rt_numel(t))
 		print_elements(out, t, 0, rt_data(t));
 	else

@@ -387,6 +387,12 @@ type_named_at(Cx *cx, int i)
 }
 
 const Type *
+type_named(Cx *cx, const char *name)
+{
+	return map_get(&types(cx)->named, name);
+}
+
+const Type *
 type_enum(Cx *cx, const char *name, const Type *value)
 {
 	Type *t = map_get(&types(cx)->named, name);
