@@ -1,0 +1,926 @@
+/*
+ * Operators on numbers.
+ *
+ * One function per operator serves all its overloads, by the tags of its arguments: an int with an int gives what the
+ * int row says, anything with a complex number is complex, all else is double.  A bool counts as an int.  Arithmetic is
+ * that of PyTorch: ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
+ */
+#include <complex.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+typedef double _Complex C128;
+
+static bool
+is_int(IValue v)
+{
+	return v.tag == RT_INT || v.tag == RT_BOOL;
+}
+
+static double
+real(IValue v)
+{
+	return v.tag == RT_DOUBLE ? v.u.f : v.tag == RT_COMPLEX ? v.u.c->re : (double)v.u.i;
+}
+
+static C128
+cplx(IValue v)
+{
+	C128 z = real(v);
+
+	__imag__ z = v.tag == RT_COMPLEX ? v.u.c->im : 0;
+	return z;
+}
+
+static int
+put_complex(RtCx *cx, C128 z, IValue *out)
+{
+	*out = rt_complex(cx, __real__ z, __imag__ z);
+	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
+}
+
+static int
+put_int(int64_t i, IValue *out)
+{
+	*out = rt_int(i);
+	return RT_OK;
+}
+
+static int
+put(double f, IValue *out)
+{
+	*out = rt_double(f);
+	return RT_OK;
+}
+
+static int
+put_bool(bool b, IValue *out)
+{
+	*out = rt_bool(b);
+	return RT_OK;
+}
+
+static bool
+any_complex(const IValue *in)
+{
+	return in[0].tag == RT_COMPLEX || in[1].tag == RT_COMPLEX;
+}
+
+static bool
+both_int(const IValue *in)
+{
+	return is_int(in[0]) && is_int(in[1]);
+}
+
+/* As a cast on x86 does it: what does not fit becomes the smallest int. */
+static int64_t
+to_int(double f)
+{
+	return f >= -0x1p63 && f < 0x1p63 ? (int64_t)f : INT64_MIN;
+}
+
+static int64_t
+wrap(uint64_t u)
+{
+	return (int64_t)u;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------ */
+
+#define ARITHMETIC(name, op) \
+	static int \
+	name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		if (both_int(in)) \
+			return put_int(wrap((uint64_t)in[0].u.i op (uint64_t)in[1].u.i), out); \
+		if (any_complex(in)) \
+			return put_complex(cx, cplx(in[0]) op cplx(in[1]), out); \
+		return put(real(in[0]) op real(in[1]), out); \
+	}
+ARITHMETIC(add, +)
+ARITHMETIC(sub, -)
+ARITHMETIC(mul, *)
+
+static int
+divide(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (any_complex(in))
+		return put_complex(cx, cplx(in[0]) / cplx(in[1]), out);
+	return put(real(in[0]) / real(in[1]), out);
+}
+
+static int64_t
+floor_quotient(int64_t a, int64_t b)
+{
+	int64_t q;
+
+	if (b == -1)
+		return wrap(-(uint64_t)a);
+	q = a / b;
+	return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static int64_t
+floor_rest(int64_t a, int64_t b)
+{
+	int64_t r = b == -1 ? 0 : a % b;
+
+	return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int
+floor_divide(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (!both_int(in))
+		return put(floor(real(in[0]) / real(in[1])), out);
+	if (in[1].u.i == 0)
+		return rt_raise(cx, "division by 0");
+	return put_int(floor_quotient(in[0].u.i, in[1].u.i), out);
+}
+
+/* PyTorch dies of int % 0. */
+static int
+rest(RtCx *cx, const IValue *in, IValue *out)
+{
+	double a, b;
+
+	if (!both_int(in)) {
+		a = real(in[0]), b = real(in[1]);
+		return put(fmod(b + fmod(a, b), b), out);
+	}
+	if (in[1].u.i == 0)
+		return rt_raise(cx, "division by 0");
+	return put_int(floor_rest(in[0].u.i, in[1].u.i), out);
+}
+
+static int
+divide_with_rest(RtCx *cx, const IValue *in, IValue *out)
+{
+	double a = real(in[0]), b = real(in[1]), r;
+
+	if (b == 0)
+		return rt_raise(cx, both_int(in) ? "ZeroDivisionError: integer division or modulo by zero"
+			: "ZeroDivisionError: float divmod()");
+	if (both_int(in)) {
+		out[0] = rt_int(floor_quotient(in[0].u.i, in[1].u.i));
+		out[1] = rt_int(floor_rest(in[0].u.i, in[1].u.i));
+		return RT_OK;
+	}
+	r = fmod(a, b);
+	if (r != 0 && (a < 0) != (b < 0))
+		r += b;
+	out[0] = rt_double((a - r) / b);
+	out[1] = rt_double(r);
+	return RT_OK;
+}
+
+int
+rt___round_to_zero_floordiv_int(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (in[1].u.i == 0)
+		return rt_raise(cx, "division by 0");
+	return put_int(in[1].u.i == -1 ? wrap(-(uint64_t)in[0].u.i) : in[0].u.i / in[1].u.i, out);
+}
+
+static int
+power(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (any_complex(in))
+		return put_complex(cx, cpow(cplx(in[0]), cplx(in[1])), out);
+	if (real(in[0]) == 0 && real(in[1]) < 0)
+		return rt_raise(cx, "0.0 cannot be raised to a negative power");
+	return put(pow(real(in[0]), real(in[1])), out);
+}
+
+int
+rt_pow_int_to_int(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (in[0].u.i == 0 && in[1].u.i < 0)
+		return rt_raise(cx, "0.0 cannot be raised to a negative power");
+	return put_int(to_int(pow((double)in[0].u.i, (double)in[1].u.i)), out);
+}
+
+static int
+negate(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (is_int(in[0]))
+		return put_int(wrap(-(uint64_t)in[0].u.i), out);
+	if (in[0].tag == RT_COMPLEX)
+		return put_complex(cx, -cplx(in[0]), out);
+	return put(-real(in[0]), out);
+}
+
+static int
+magnitude(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	if (is_int(in[0]))
+		return put_int(in[0].u.i < 0 ? wrap(-(uint64_t)in[0].u.i) : in[0].u.i, out);
+	return put(in[0].tag == RT_COMPLEX ? cabs(cplx(in[0])) : fabs(real(in[0])), out);
+}
+
+/* The first argument wins when they are equal or not ordered, as in std::min and std::max. */
+static int
+smaller(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	if (both_int(in))
+		return put_int(in[1].u.i < in[0].u.i ? in[1].u.i : in[0].u.i, out);
+	return put(real(in[1]) < real(in[0]) ? real(in[1]) : real(in[0]), out);
+}
+
+static int
+larger(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	if (both_int(in))
+		return put_int(in[0].u.i < in[1].u.i ? in[1].u.i : in[0].u.i, out);
+	return put(real(in[0]) < real(in[1]) ? real(in[1]) : real(in[0]), out);
+}
+
+/* ---- bits --------------------------------------------------------------------------------------------------- */
+
+#define BITS(name, op) \
+	static int \
+	name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx; \
+		out->tag = in[0].tag; \
+		out->u.i = in[0].u.i op in[1].u.i; \
+		return RT_OK; \
+	}
+BITS(bits_and, &)
+BITS(bits_or, |)
+BITS(bits_xor, ^)
+
+int
+rt___lshift___int(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(wrap((uint64_t)in[0].u.i << (in[1].u.i & 63)), out);
+}
+
+int
+rt___rshift___int(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(in[0].u.i >> (in[1].u.i & 63), out);
+}
+
+int
+rt___not__(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(!in[0].u.i, out);
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------------------------- */
+
+#define COMPARE(name, op) \
+	static int \
+	name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx; \
+		if (both_int(in)) \
+			return put_bool(in[0].u.i op in[1].u.i, out); \
+		return put_bool(real(in[0]) op real(in[1]), out); \
+	}
+COMPARE(lt, <)
+COMPARE(le, <=)
+COMPARE(gt, >)
+COMPARE(ge, >=)
+
+static bool
+same(const IValue *in)
+{
+	if (both_int(in))
+		return in[0].u.i == in[1].u.i;
+	return any_complex(in) ? cplx(in[0]) == cplx(in[1]) : real(in[0]) == real(in[1]);
+}
+
+static int
+eq(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(same(in), out);
+}
+
+static int
+ne(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(!same(in), out);
+}
+
+/* ---- functions of one number -------------------------------------------------------------------------------------- */
+
+#define MATH(name, f, c) \
+	static int \
+	math_##name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		if (in[0].tag == RT_COMPLEX) \
+			return put_complex(cx, c(cplx(in[0])), out); \
+		return put(f(real(in[0])), out); \
+	}
+#define MATH_REAL(name, f) \
+	static int \
+	math_##name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx; \
+		return put(f(real(in[0])), out); \
+	}
+
+static C128
+clog_10(C128 z)
+{
+	return clog(z) / M_LN10;
+}
+
+static double
+degrees(double f)
+{
+	return f * (180.0 / M_PI);
+}
+
+static double
+radians(double f)
+{
+	return f * (M_PI / 180.0);
+}
+
+static double
+phase(double f)
+{
+	return isnan(f) ? f : f < 0 ? M_PI : 0;
+}
+
+MATH(acos, acos, cacos)
+MATH(acosh, acosh, cacosh)
+MATH(asin, asin, casin)
+MATH(asinh, asinh, casinh)
+MATH(atan, atan, catan)
+MATH(atanh, atanh, catanh)
+MATH(cos, cos, ccos)
+MATH(cosh, cosh, ccosh)
+MATH(exp, exp, cexp)
+MATH(log, log, clog)
+MATH(log10, log10, clog_10)
+MATH(sin, sin, csin)
+MATH(sinh, sinh, csinh)
+MATH(sqrt, sqrt, csqrt)
+MATH(tan, tan, ctan)
+MATH(tanh, tanh, ctanh)
+MATH_REAL(degrees, degrees)
+MATH_REAL(radians, radians)
+MATH_REAL(erf, erf)
+MATH_REAL(erfc, erfc)
+MATH_REAL(expm1, expm1)
+MATH_REAL(fabs, fabs)
+MATH_REAL(gamma, tgamma)
+MATH_REAL(lgamma, lgamma)
+MATH_REAL(log1p, log1p)
+MATH_REAL(round, rint)
+
+static int
+math_angle(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put(in[0].tag == RT_COMPLEX ? carg(cplx(in[0])) : phase(real(in[0])), out);
+}
+
+static int
+math_ceil(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(is_int(in[0]) ? in[0].u.i : to_int(ceil(real(in[0]))), out);
+}
+
+static int
+math_floor(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(is_int(in[0]) ? in[0].u.i : to_int(floor(real(in[0]))), out);
+}
+
+static int
+is_nan(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(isnan(real(in[0])) || isnan(cimag(cplx(in[0]))), out);
+}
+
+static int
+is_inf(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(isinf(real(in[0])) || isinf(cimag(cplx(in[0]))), out);
+}
+
+int
+rt_isfinite_float(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(isfinite(in[0].u.f), out);
+}
+
+int
+rt_isfinite_complex(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c->im), out);
+}
+
+/* ---- functions of two ------------------------------------------------------------------------------------------------ */
+
+#define MATH2(name, f) \
+	static int \
+	math_##name(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		(void)cx; \
+		return put(f(real(in[0]), real(in[1])), out); \
+	}
+MATH2(atan2, atan2)
+MATH2(copysign, copysign)
+MATH2(fmod, fmod)
+MATH2(mathremainder, remainder)
+
+static int
+log_to_base(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (any_complex(in))
+		return put_complex(cx, clog(cplx(in[0])) / clog(cplx(in[1])), out);
+	return put(log(real(in[0])) / log(real(in[1])), out);
+}
+
+static int
+polar(RtCx *cx, const IValue *in, IValue *out)
+{
+	double r = real(in[0]), angle = real(in[1]);
+	C128 z = r * cos(angle);
+
+	__imag__ z = r * sin(angle);
+	return put_complex(cx, z, out);
+}
+
+int
+rt_ldexp(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t e = in[1].u.i;
+
+	(void)cx;
+	return put(ldexp(in[0].u.f, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e), out);
+}
+
+int
+rt_frexp(RtCx *cx, const IValue *in, IValue *out)
+{
+	int e = 0;
+
+	(void)cx;
+	out[0] = rt_double(frexp(in[0].u.f, &e));
+	out[1] = rt_int(e);
+	return RT_OK;
+}
+
+int
+rt_modf(RtCx *cx, const IValue *in, IValue *out)
+{
+	double whole;
+
+	(void)cx;
+	out[0] = rt_double(modf(in[0].u.f, &whole));
+	out[1] = rt_double(whole);
+	return RT_OK;
+}
+
+int
+rt_factorial_int(RtCx *cx, const IValue *in, IValue *out)
+{
+	uint64_t product = 1;
+
+	if (in[0].u.i < 0)
+		return rt_raise(cx, "factorial() not defined for negative values");
+	for (int64_t i = 2; i <= in[0].u.i && product; i++)      /* from 66! on it is 0 in 64 bits */
+		product *= (uint64_t)i;
+	return put_int(wrap(product), out);
+}
+
+int
+rt_gcd_int(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t a = in[0].u.i, b = in[1].u.i, r;
+
+	(void)cx;
+	while (b != 0) {
+		r = b == -1 ? 0 : a % b;
+		a = b;
+		b = r;
+	}
+	return put_int(a < 0 ? wrap(-(uint64_t)a) : a, out);
+}
+
+/* ---- conversions ---------------------------------------------------------------------------------------------------------- */
+
+static int
+int_of(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(is_int(in[0]) ? in[0].u.i : to_int(real(in[0])), out);
+}
+
+static int
+float_of(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put(real(in[0]), out);
+}
+
+static int
+bool_of(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_bool(is_int(in[0]) ? in[0].u.i != 0 : real(in[0]) != 0, out);
+}
+
+int
+rt_Complex_Scalar(RtCx *cx, const IValue *in, IValue *out)
+{
+	return put_complex(cx, cplx(in[0]), out);
+}
+
+/* What a pair of tensors and numbers says; a tensor has to have one element. */
+static int
+complex_of_two(RtCx *cx, const IValue *in, IValue *out)
+{
+	double part[2];
+	IValue v;
+
+	for (int i = 0; i < 2; i++) {
+		v = in[i];
+		if (v.tag == RT_TENSOR && rt_aten_item(cx, &in[i], &v))
+			return cx->status ? cx->status : RT_UNKNOWN_META;
+		part[i] = real(v);
+		if (in[i].tag == RT_TENSOR)
+			rt_release(v);
+	}
+	*out = rt_complex(cx, part[0], part[1]);
+	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
+}
+
+/* Blanks in front are skipped, the rest has to be the number, as with std::stoll and std::stod. */
+int
+rt_Int_str(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtStr *s = in[0].u.str;
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(s->s, &end, 10);
+	if (end == s->s || errno == ERANGE)
+		return rt_raise_as(cx, errno == ERANGE ? "IndexError" : "ValueError", "stoll");
+	if (end != s->s + s->n)
+		return rt_raise(cx, "invalid literal for int() with base 10: '%s'", s->s);
+	return put_int(v, out);
+}
+
+int
+rt_Float_str(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtStr *s = in[0].u.str;
+	char *end;
+	double v = strtod(s->s, &end);
+
+	if (end == s->s)
+		return rt_raise_as(cx, "ValueError", "stod");
+	if (end != s->s + s->n)
+		return rt_raise(cx, "could not convert string to float: '%s'", s->s);
+	if (isinf(v) && !strpbrk(s->s, "nN"))
+		return rt_raise_as(cx, "IndexError", "stod");
+	return put(v, out);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------------------- */
+
+int
+rt___range_length(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t lo = in[0].u.i, hi = in[1].u.i, step = in[2].u.i;
+	uint64_t gap, n = 0;
+
+	if (step == 0)
+		return rt_raise(cx, "range() arg 3 must not be zero");
+	if (step > 0 && lo < hi) {
+		gap = (uint64_t)hi - (uint64_t)lo - 1;
+		n = gap / (uint64_t)step + 1;
+	} else if (step < 0 && lo > hi) {
+		gap = (uint64_t)lo - (uint64_t)hi - 1;
+		n = gap / -(uint64_t)step + 1;
+	}
+	return put_int(wrap(n), out);
+}
+
+int
+rt___derive_index(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * (uint64_t)in[2].u.i), out);
+}
+
+/* ---- which function serves which rows ---------------------------------------------------------------------------------------------- */
+
+#define SHARE(id, function) \
+	int \
+	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return function(cx, in, out); \
+	}
+SHARE(add, add)
+SHARE(add_complex, add)
+SHARE(add_complex_float, add)
+SHARE(add_complex_int, add)
+SHARE(add_float, add)
+SHARE(add_float_complex, add)
+SHARE(add_float_int, add)
+SHARE(add_int, add)
+SHARE(add_int_complex, add)
+SHARE(add_int_float, add)
+SHARE(sub, sub)
+SHARE(sub_complex, sub)
+SHARE(sub_complex_float, sub)
+SHARE(sub_complex_int, sub)
+SHARE(sub_float, sub)
+SHARE(sub_float_complex, sub)
+SHARE(sub_float_int, sub)
+SHARE(sub_int, sub)
+SHARE(sub_int_complex, sub)
+SHARE(sub_int_float, sub)
+SHARE(mul, mul)
+SHARE(mul_complex, mul)
+SHARE(mul_complex_float, mul)
+SHARE(mul_complex_int, mul)
+SHARE(mul_float, mul)
+SHARE(mul_float_complex, mul)
+SHARE(mul_float_int, mul)
+SHARE(mul_int, mul)
+SHARE(mul_int_complex, mul)
+SHARE(mul_int_float, mul)
+SHARE(div, divide)
+SHARE(div_complex, divide)
+SHARE(div_float, divide)
+SHARE(div_int, divide)
+SHARE(floordiv, floor_divide)
+SHARE(floordiv_float, floor_divide)
+SHARE(floordiv_float_int, floor_divide)
+SHARE(floordiv_int, floor_divide)
+SHARE(floordiv_int_float, floor_divide)
+SHARE(remainder, rest)
+SHARE(remainder_float, rest)
+SHARE(remainder_float_int, rest)
+SHARE(remainder_int, rest)
+SHARE(remainder_int_float, rest)
+SHARE(divmod_float, divide_with_rest)
+SHARE(divmod_float_int, divide_with_rest)
+SHARE(divmod_int, divide_with_rest)
+SHARE(divmod_int_float, divide_with_rest)
+SHARE(pow_Scalar_Scalar, power)
+SHARE(pow_complex, power)
+SHARE(pow_complex_float, power)
+SHARE(pow_float, power)
+SHARE(pow_float_complex, power)
+SHARE(pow_float_int, power)
+SHARE(pow_int, power)
+SHARE(pow_int_float, power)
+SHARE(neg_Scalar, negate)
+SHARE(neg_complex, negate)
+SHARE(neg_float, negate)
+SHARE(neg_int, negate)
+SHARE(prim_abs_Scalar, magnitude)
+SHARE(prim_abs_complex, magnitude)
+SHARE(prim_abs_float, magnitude)
+SHARE(prim_abs_int, magnitude)
+SHARE(prim_min, smaller)
+SHARE(prim_min_float, smaller)
+SHARE(prim_min_float_int, smaller)
+SHARE(prim_min_int, smaller)
+SHARE(prim_min_int_float, smaller)
+SHARE(prim_max, larger)
+SHARE(prim_max_float, larger)
+SHARE(prim_max_float_int, larger)
+SHARE(prim_max_int, larger)
+SHARE(prim_max_int_float, larger)
+SHARE(__and___bool, bits_and)
+SHARE(__and___int, bits_and)
+SHARE(__or___bool, bits_or)
+SHARE(__or___int, bits_or)
+SHARE(__xor___bool, bits_xor)
+SHARE(__xor___int, bits_xor)
+SHARE(lt, lt)
+SHARE(lt_float, lt)
+SHARE(lt_float_int, lt)
+SHARE(lt_int, lt)
+SHARE(lt_int_float, lt)
+SHARE(le, le)
+SHARE(le_float, le)
+SHARE(le_float_int, le)
+SHARE(le_int, le)
+SHARE(le_int_float, le)
+SHARE(gt, gt)
+SHARE(gt_float, gt)
+SHARE(gt_float_int, gt)
+SHARE(gt_int, gt)
+SHARE(gt_int_float, gt)
+SHARE(ge, ge)
+SHARE(ge_float, ge)
+SHARE(ge_float_int, ge)
+SHARE(ge_int, ge)
+SHARE(ge_int_float, ge)
+SHARE(eq, eq)
+SHARE(eq_bool, eq)
+SHARE(eq_complex, eq)
+SHARE(eq_complex_float, eq)
+SHARE(eq_float, eq)
+SHARE(eq_float_complex, eq)
+SHARE(eq_float_int, eq)
+SHARE(eq_int, eq)
+SHARE(eq_int_float, eq)
+SHARE(ne, ne)
+SHARE(ne_bool, ne)
+SHARE(ne_complex, ne)
+SHARE(ne_complex_float, ne)
+SHARE(ne_float, ne)
+SHARE(ne_float_complex, ne)
+SHARE(ne_float_int, ne)
+SHARE(ne_int, ne)
+SHARE(ne_int_float, ne)
+SHARE(acos_Scalar, math_acos)
+SHARE(acos_complex, math_acos)
+SHARE(acos_float, math_acos)
+SHARE(acos_int, math_acos)
+SHARE(acosh_Scalar, math_acosh)
+SHARE(acosh_complex, math_acosh)
+SHARE(acosh_float, math_acosh)
+SHARE(acosh_int, math_acosh)
+SHARE(asin_Scalar, math_asin)
+SHARE(asin_complex, math_asin)
+SHARE(asin_float, math_asin)
+SHARE(asin_int, math_asin)
+SHARE(asinh_Scalar, math_asinh)
+SHARE(asinh_complex, math_asinh)
+SHARE(asinh_float, math_asinh)
+SHARE(asinh_int, math_asinh)
+SHARE(atan_Scalar, math_atan)
+SHARE(atan_complex, math_atan)
+SHARE(atan_float, math_atan)
+SHARE(atan_int, math_atan)
+SHARE(atanh_Scalar, math_atanh)
+SHARE(atanh_complex, math_atanh)
+SHARE(atanh_float, math_atanh)
+SHARE(atanh_int, math_atanh)
+SHARE(cos_Scalar, math_cos)
+SHARE(cos_complex, math_cos)
+SHARE(cos_float, math_cos)
+SHARE(cos_int, math_cos)
+SHARE(cosh_Scalar, math_cosh)
+SHARE(cosh_complex, math_cosh)
+SHARE(cosh_float, math_cosh)
+SHARE(cosh_int, math_cosh)
+SHARE(exp_Scalar, math_exp)
+SHARE(exp_complex, math_exp)
+SHARE(exp_float, math_exp)
+SHARE(exp_int, math_exp)
+SHARE(sin_Scalar, math_sin)
+SHARE(sin_complex, math_sin)
+SHARE(sin_float, math_sin)
+SHARE(sin_int, math_sin)
+SHARE(sinh_Scalar, math_sinh)
+SHARE(sinh_complex, math_sinh)
+SHARE(sinh_float, math_sinh)
+SHARE(sinh_int, math_sinh)
+SHARE(sqrt_Scalar, math_sqrt)
+SHARE(sqrt_complex, math_sqrt)
+SHARE(sqrt_float, math_sqrt)
+SHARE(sqrt_int, math_sqrt)
+SHARE(tan_Scalar, math_tan)
+SHARE(tan_complex, math_tan)
+SHARE(tan_float, math_tan)
+SHARE(tan_int, math_tan)
+SHARE(tanh_Scalar, math_tanh)
+SHARE(tanh_complex, math_tanh)
+SHARE(tanh_float, math_tanh)
+SHARE(tanh_int, math_tanh)
+SHARE(log10_Scalar, math_log10)
+SHARE(log10_complex, math_log10)
+SHARE(log10_float, math_log10)
+SHARE(log10_int, math_log10)
+SHARE(degrees_Scalar, math_degrees)
+SHARE(degrees_float, math_degrees)
+SHARE(degrees_int, math_degrees)
+SHARE(radians_Scalar, math_radians)
+SHARE(radians_float, math_radians)
+SHARE(radians_int, math_radians)
+SHARE(erf_Scalar, math_erf)
+SHARE(erf_float, math_erf)
+SHARE(erf_int, math_erf)
+SHARE(erfc_Scalar, math_erfc)
+SHARE(erfc_float, math_erfc)
+SHARE(erfc_int, math_erfc)
+SHARE(expm1_Scalar, math_expm1)
+SHARE(expm1_float, math_expm1)
+SHARE(expm1_int, math_expm1)
+SHARE(fabs_Scalar, math_fabs)
+SHARE(fabs_float, math_fabs)
+SHARE(fabs_int, math_fabs)
+SHARE(gamma_Scalar, math_gamma)
+SHARE(gamma_float, math_gamma)
+SHARE(gamma_int, math_gamma)
+SHARE(lgamma_Scalar, math_lgamma)
+SHARE(lgamma_float, math_lgamma)
+SHARE(lgamma_int, math_lgamma)
+SHARE(log1p_Scalar, math_log1p)
+SHARE(log1p_float, math_log1p)
+SHARE(log1p_int, math_log1p)
+SHARE(round_Scalar, math_round)
+SHARE(round_float, math_round)
+SHARE(round_int, math_round)
+SHARE(angle_Scalar, math_angle)
+SHARE(angle_complex, math_angle)
+SHARE(angle_float, math_angle)
+SHARE(angle_int, math_angle)
+SHARE(ceil_Scalar, math_ceil)
+SHARE(ceil_float, math_ceil)
+SHARE(ceil_int, math_ceil)
+SHARE(floor_Scalar, math_floor)
+SHARE(floor_float, math_floor)
+SHARE(floor_int, math_floor)
+SHARE(log_Scalar, math_log)
+SHARE(log_complex, math_log)
+SHARE(log_float, math_log)
+SHARE(log_int, math_log)
+SHARE(isnan_complex, is_nan)
+SHARE(isnan_float, is_nan)
+SHARE(isinf_complex, is_inf)
+SHARE(isinf_float, is_inf)
+SHARE(atan2_Scalar_Scalar, math_atan2)
+SHARE(atan2_float, math_atan2)
+SHARE(atan2_float_int, math_atan2)
+SHARE(atan2_int, math_atan2)
+SHARE(atan2_int_float, math_atan2)
+SHARE(copysign, math_copysign)
+SHARE(copysign_float, math_copysign)
+SHARE(copysign_float_int, math_copysign)
+SHARE(copysign_int, math_copysign)
+SHARE(copysign_int_float, math_copysign)
+SHARE(fmod, math_fmod)
+SHARE(fmod_float, math_fmod)
+SHARE(fmod_float_int, math_fmod)
+SHARE(fmod_int, math_fmod)
+SHARE(fmod_int_float, math_fmod)
+SHARE(mathremainder, math_mathremainder)
+SHARE(mathremainder_float, math_mathremainder)
+SHARE(mathremainder_float_int, math_mathremainder)
+SHARE(mathremainder_int, math_mathremainder)
+SHARE(mathremainder_int_float, math_mathremainder)
+SHARE(log_Scalar_Scalar, log_to_base)
+SHARE(log_complex_complex, log_to_base)
+SHARE(log_complex_float, log_to_base)
+SHARE(log_complex_int, log_to_base)
+SHARE(log_float_complex, log_to_base)
+SHARE(log_float_float, log_to_base)
+SHARE(log_float_int, log_to_base)
+SHARE(log_int_complex, log_to_base)
+SHARE(log_int_float, log_to_base)
+SHARE(log_int_int, log_to_base)
+SHARE(polar_Scalar_Scalar, polar)
+SHARE(polar_float, polar)
+SHARE(polar_float_int, polar)
+SHARE(polar_int, polar)
+SHARE(polar_int_float, polar)
+SHARE(Int_Scalar, int_of)
+SHARE(Int_bool, int_of)
+SHARE(Int_float, int_of)
+SHARE(Float_Scalar, float_of)
+SHARE(Float_bool, float_of)
+SHARE(Float_int, float_of)
+SHARE(Bool_float, bool_of)
+SHARE(Bool_int, bool_of)
+SHARE(Complex_Tensor_Tensor, complex_of_two)
+SHARE(Complex_Tensor_bool, complex_of_two)
+SHARE(Complex_Tensor_float, complex_of_two)
+SHARE(Complex_Tensor_int, complex_of_two)
+SHARE(Complex_bool_Tensor, complex_of_two)
+SHARE(Complex_bool_bool, complex_of_two)
+SHARE(Complex_bool_float, complex_of_two)
+SHARE(Complex_bool_int, complex_of_two)
+SHARE(Complex_float_Tensor, complex_of_two)
+SHARE(Complex_float_bool, complex_of_two)
+SHARE(Complex_float_float, complex_of_two)
+SHARE(Complex_float_int, complex_of_two)
+SHARE(Complex_int_Tensor, complex_of_two)
+SHARE(Complex_int_bool, complex_of_two)
+SHARE(Complex_int_float, complex_of_two)
+SHARE(Complex_int_int, complex_of_two)

@@ -1,0 +1,1179 @@
+/*
+ * Operators on lists and dicts.
+ *
+ * One function serves all element types and all key types; comparison of elements is rt_equal's, order is less().
+ * A value that comes out of a container is a new reference, one that goes in is counted once more.  Negative places
+ * count from the end.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base.h"
+#include "kernel.h"
+
+enum { LIST_MAX = 1 << 28 };       /* elements of a list that an operator makes */
+
+static int
+put_int(int64_t i, IValue *out)
+{
+	*out = rt_int(i);
+	return RT_OK;
+}
+
+static int
+put_bool(bool b, IValue *out)
+{
+	*out = rt_bool(b);
+	return RT_OK;
+}
+
+static int
+put_same(IValue v, IValue *out)
+{
+	*out = rt_retain(v);
+	return RT_OK;
+}
+
+/* Ends a kernel that fills a list; what went wrong is in cx. */
+static int
+put_list(RtCx *cx, RtList *l, IValue *out)
+{
+	if (l && cx->status) {
+		rt_release(rt_ref(RT_LIST, l));
+		l = NULL;
+	}
+	if (!l)
+		return cx->status;
+	*out = rt_ref(RT_LIST, l);
+	return RT_OK;
+}
+
+static int
+push_all(RtCx *cx, RtList *to, const IValue *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (rt_list_push(cx, to, rt_retain(v[i])))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static RtList *
+copy_list(RtCx *cx, const RtList *l)
+{
+	RtList *to = rt_list_new(cx, l->elem, l->n);
+
+	if (to)
+		push_all(cx, to, l->v, l->n);
+	return to;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------------- */
+
+/* The element's place, or null with an error. */
+static IValue *
+place(RtCx *cx, IValue list, IValue index)
+{
+	RtList *l = list.u.list;
+	int64_t i = index.u.i < 0 ? index.u.i + l->n : index.u.i;
+
+	if (i < 0 || i >= l->n) {
+		rt_raise_as(cx, "IndexError", "list index out of range");
+		return NULL;
+	}
+	return &l->v[i];
+}
+
+static int
+get_item(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *p = place(cx, in[0], in[1]);
+
+	return p ? put_same(*p, out) : RT_ERROR;
+}
+
+int
+rt__set_item_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue *p = place(cx, in[0], in[1]);
+
+	if (!p)
+		return RT_ERROR;
+	rt_assign(p, rt_retain(in[2]));
+	return put_same(in[0], out);
+}
+
+static void
+take_out(RtList *l, IValue *p)
+{
+	l->n--;
+	memmove(p, p + 1, (size_t)(l->v + l->n - p) * sizeof *p);
+}
+
+int
+rt_Delete_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue *p = place(cx, in[0], in[1]), v;
+
+	(void)out;
+	if (!p)
+		return RT_ERROR;
+	v = *p;
+	take_out(in[0].u.list, p);
+	rt_release(v);
+	return RT_OK;
+}
+
+int
+rt_pop_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue *p;
+
+	if (in[0].u.list->n == 0)
+		return rt_raise_as(cx, "IndexError", "pop from empty list");
+	if (!(p = place(cx, in[0], in[1])))
+		return RT_ERROR;
+	*out = *p;
+	take_out(in[0].u.list, p);
+	return RT_OK;
+}
+
+int
+rt_append_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (rt_list_push(cx, in[0].u.list, rt_retain(in[1])))
+		return RT_ERROR;
+	return put_same(in[0], out);
+}
+
+/* Outside the list means at its nearer end. */
+int
+rt_insert_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = in[0].u.list;
+	int64_t i = in[1].u.i < 0 ? in[1].u.i + l->n : in[1].u.i;
+
+	(void)out;
+	i = i < 0 ? 0 : i > l->n ? l->n : i;
+	if (rt_list_push(cx, l, rt_none()))
+		return RT_ERROR;
+	memmove(l->v + i + 1, l->v + i, (size_t)(l->n - 1 - i) * sizeof *l->v);
+	l->v[i] = rt_retain(in[2]);
+	return RT_OK;
+}
+
+static int
+extend(RtCx *cx, IValue to, IValue from)
+{
+	int64_t n = from.u.list->n;
+
+	if (to.u.list->n + n > LIST_MAX)
+		return rt_raise(cx, "the resulting list is too long");
+	for (int64_t i = 0; i < n; i++)          /* may be the same list */
+		if (rt_list_push(cx, to.u.list, rt_retain(from.u.list->v[i])))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+int
+rt_extend_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return extend(cx, in[0], in[1]);
+}
+
+int
+rt_add__t(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extend(cx, in[0], in[1]) ? RT_ERROR : put_same(in[0], out);
+}
+
+int
+rt_add_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = copy_list(cx, in[0].u.list);
+
+	if (l && !cx->status)
+		push_all(cx, l, in[1].u.list->v, in[1].u.list->n);
+	return put_list(cx, l, out);
+}
+
+static int
+repeat(RtCx *cx, const RtList *l, int64_t times, IValue *out)
+{
+	RtList *to;
+
+	if (times < 0)
+		times = 0;
+	if (l->n && times > LIST_MAX / l->n)
+		return rt_raise(cx, "the resulting list is too long");
+	to = rt_list_new(cx, l->elem, l->n * times);
+	for (int64_t k = 0; to && k < times && l->n; k++)
+		if (push_all(cx, to, l->v, l->n))
+			break;
+	return put_list(cx, to, out);
+}
+
+int
+rt_mul_left_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	return repeat(cx, in[0].u.list, in[1].u.i, out);
+}
+
+int
+rt_mul_right_(RtCx *cx, const IValue *in, IValue *out)
+{
+	return repeat(cx, in[1].u.list, in[0].u.i, out);
+}
+
+static void
+clear(RtList *l)
+{
+	while (l->n > 0) {
+		IValue v = l->v[--l->n];
+
+		rt_release(v);
+	}
+}
+
+int
+rt_mul__t(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = in[0].u.list;
+	int64_t n = l->n;
+
+	if (n && in[1].u.i > LIST_MAX / n)
+		return rt_raise(cx, "the resulting list is too long");
+	if (in[1].u.i <= 0)
+		clear(l);
+	for (int64_t k = 1; k < in[1].u.i && n; k++)
+		for (int64_t i = 0; i < n; i++)
+			if (rt_list_push(cx, l, rt_retain(l->v[i])))
+				return RT_ERROR;
+	return put_same(in[0], out);
+}
+
+int
+rt_clear_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx, (void)out;
+	clear(in[0].u.list);
+	return RT_OK;
+}
+
+int
+rt_reverse_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = in[0].u.list;
+
+	(void)cx, (void)out;
+	for (int64_t i = 0, k = l->n - 1; i < k; i++, k--) {
+		IValue v = l->v[i];
+
+		l->v[i] = l->v[k];
+		l->v[k] = v;
+	}
+	return RT_OK;
+}
+
+static int
+copy_of_list(RtCx *cx, const IValue *in, IValue *out)
+{
+	return put_list(cx, copy_list(cx, in[0].u.list), out);
+}
+
+static int
+length(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	return put_int(in[0].tag == RT_DICT ? in[0].u.dict->n : in[0].u.list->n, out);
+}
+
+/* Python's slices: how many elements, from which, by which step; -1 for a step of 0. */
+int64_t
+rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by)
+{
+	int64_t from = step < 0 ? n - 1 : 0, to = step < 0 ? -1 : n, low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+
+	if (step == 0)
+		return -1;
+	if (step < -INT64_MAX)
+		step = -INT64_MAX;
+	if (!rt_is_none(start)) {
+		from = start.u.i < 0 ? start.u.i + n : start.u.i;
+		from = from < low ? low : from > high ? high : from;
+	}
+	if (!rt_is_none(end)) {
+		to = end.u.i < 0 ? end.u.i + n : end.u.i;
+		to = to < low ? low : to > high ? high : to;
+	}
+	*at = from;
+	*by = step;
+	if (step > 0)
+		return from < to ? (to - from - 1) / step + 1 : 0;
+	return from > to ? (from - to - 1) / -step + 1 : 0;
+}
+
+int
+rt_slice_t(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	int64_t at, step, n = rt_slice_range(l->n, in[1], in[2], in[3].u.i, &at, &step);
+	RtList *to;
+
+	if (n < 0)
+		return rt_raise(cx, "List slice should have non-zero step");
+	to = rt_list_new(cx, l->elem, n);
+	for (int64_t i = 0; to && i < n; i++)
+		if (rt_list_push(cx, to, rt_retain(l->v[at + i * step])))
+			break;
+	return put_list(cx, to, out);
+}
+
+/* ---- search ------------------------------------------------------------------------------------------------ */
+
+/* The place of v at or after `from`; -1: none; -2: an error was raised. */
+static int64_t
+find(RtCx *cx, const RtList *l, IValue v, int64_t from)
+{
+	bool same = false;
+
+	for (int64_t i = from; i < l->n; i++) {
+		if (rt_equal(cx, l->v[i], v, &same))
+			return -2;
+		if (same)
+			return i;
+	}
+	return -1;
+}
+
+static int
+contains(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t at;
+
+	if (in[0].tag == RT_DICT)
+		return put_bool(rt_dict_get(in[0].u.dict, in[1]) != NULL, out);
+	at = find(cx, in[0].u.list, in[1], 0);
+	return at == -2 ? cx->status : put_bool(at >= 0, out);
+}
+
+static int
+index_of(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t at = find(cx, in[0].u.list, in[1], 0);
+	Buf b = { 0 };
+
+	if (at >= 0)
+		return put_int(at, out);
+	if (at == -2)
+		return cx->status;
+	rt_format_value(&b, in[1], 0);
+	rt_raise(cx, "'%s' is not in list", b.n ? b.at : "");
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+static int
+count(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t at = -1, n = -1;
+
+	do {
+		at = find(cx, in[0].u.list, in[1], at + 1);
+		n++;
+	} while (at >= 0);
+	return at == -2 ? cx->status : put_int(n, out);
+}
+
+static int
+remove_first(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t at = find(cx, in[0].u.list, in[1], 0);
+	IValue v;
+
+	(void)out;
+	if (at == -2)
+		return cx->status;
+	if (at < 0)
+		return rt_raise(cx, "list.remove(x): x not in list");
+	v = in[0].u.list->v[at];
+	take_out(in[0].u.list, &in[0].u.list->v[at]);
+	rt_release(v);
+	return RT_OK;
+}
+
+static int
+eq(RtCx *cx, const IValue *in, IValue *out)
+{
+	bool same = false;
+
+	return rt_equal(cx, in[0], in[1], &same) ? cx->status : put_bool(same, out);
+}
+
+static int
+ne(RtCx *cx, const IValue *in, IValue *out)
+{
+	bool same = false;
+
+	return rt_equal(cx, in[0], in[1], &same) ? cx->status : put_bool(!same, out);
+}
+
+/* ---- order ---------------------------------------------------------------------------------------------------- */
+
+static int less(RtCx *, IValue a, IValue b, bool *is);
+
+static int
+less_text(IValue a, IValue b)
+{
+	int64_t n = a.u.str->n < b.u.str->n ? a.u.str->n : b.u.str->n;
+	int c = memcmp(a.u.str->s, b.u.str->s, (size_t)n);
+
+	return c < 0 || (c == 0 && a.u.str->n < b.u.str->n);
+}
+
+/* The first elements that differ decide. */
+static int
+less_tuple(RtCx *cx, IValue a, IValue b, bool *is)
+{
+	int status;
+
+	for (int64_t i = 0; i < a.u.tuple->n && i < b.u.tuple->n; i++) {
+		if ((status = less(cx, a.u.tuple->v[i], b.u.tuple->v[i], is)) || *is)
+			return status;
+		if ((status = less(cx, b.u.tuple->v[i], a.u.tuple->v[i], is)))
+			return status;
+		if (*is) {
+			*is = false;
+			return RT_OK;
+		}
+	}
+	*is = a.u.tuple->n < b.u.tuple->n;
+	return RT_OK;
+}
+
+static int
+less_object(RtCx *cx, IValue a, IValue b, bool *is)
+{
+	const RtClass *c = a.u.obj->cls;
+	IValue args[2] = { a, b }, r;
+
+	for (int i = 0; i < c->nmethod; i++)
+		if (!strcmp(c->method[i], "__lt__") && c->code[i]) {
+			if (rt_run(cx, c->code[i], args, &r))
+				return RT_ERROR;
+			*is = r.u.i != 0;
+			return RT_OK;
+		}
+	return rt_lacks(cx, "sorting objects of %s", c->name);
+}
+
+static int
+less_tensor(RtCx *cx, IValue a, IValue b, bool *is)
+{
+	IValue r, v;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (CALL(cx, lt_Tensor, &r, a, b))
+		return cx->status;
+	if (rt_Bool_Tensor(cx, &r, &v))
+		return cx->status;
+	*is = v.u.i != 0;
+	return RT_OK;
+}
+
+static int
+less(RtCx *cx, IValue a, IValue b, bool *is)
+{
+	switch ((int)a.tag) {
+	case RT_INT:
+	case RT_BOOL:   *is = a.u.i < b.u.i; return RT_OK;
+	case RT_DOUBLE: *is = a.u.f < b.u.f; return RT_OK;
+	case RT_STR:    *is = less_text(a, b); return RT_OK;
+	case RT_TUPLE:  return less_tuple(cx, a, b, is);
+	case RT_OBJECT: return less_object(cx, a, b, is);
+	case RT_TENSOR: return less_tensor(cx, a, b, is);
+	default:        return rt_raise(cx, "values of type %s have no order", rt_type_of(a));
+	}
+}
+
+/* A stable merge sort: comparison may fail, and may be no order at all (NaN). */
+static int
+merge(RtCx *cx, IValue *v, IValue *scratch, int64_t n, bool reverse)
+{
+	int64_t half = n / 2, i = 0, k = half, to = 0;
+	bool swap;
+	int status;
+
+	if (n < 2)
+		return RT_OK;
+	if ((status = merge(cx, v, scratch, half, reverse)) || (status = merge(cx, v + half, scratch, n - half, reverse)))
+		return status;
+	memcpy(scratch, v, (size_t)n * sizeof *v);
+	while (i < half && k < n) {
+		status = reverse ? less(cx, scratch[i], scratch[k], &swap) : less(cx, scratch[k], scratch[i], &swap);
+		if (status) {
+			memcpy(v, scratch, (size_t)n * sizeof *v);
+			return status;
+		}
+		v[to++] = scratch[swap ? k++ : i++];
+	}
+	while (i < half)
+		v[to++] = scratch[i++];
+	while (k < n)
+		v[to++] = scratch[k++];
+	return RT_OK;
+}
+
+/* While a model's __lt__ may run, the list is an empty one: what it does to the list is lost, as in Python. */
+static int
+sort_list(RtCx *cx, RtList *l, bool reverse)
+{
+	IValue *scratch = rt_scratch(cx, (l->n + 1) * (int64_t)sizeof *scratch);
+	RtList *other = scratch ? rt_list_new(cx, l->elem, 0) : NULL;
+	RtList kept = *l;
+	int status;
+
+	if (!other)
+		return RT_ERROR;
+	l->v = other->v, l->n = 0, l->cap = other->cap;
+	status = merge(cx, kept.v, scratch, kept.n, reverse);
+	other->v = l->v, other->n = l->n, other->cap = l->cap;
+	l->v = kept.v, l->n = kept.n, l->cap = kept.cap;
+	rt_release(rt_ref(RT_LIST, other));
+	return status;
+}
+
+static int
+sort(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return sort_list(cx, in[0].u.list, in[1].u.i);
+}
+
+static int
+sorted(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = copy_list(cx, in[0].u.list);
+	int status;
+
+	if (!l || cx->status)
+		return put_list(cx, l, out);
+	if ((status = sort_list(cx, l, false))) {
+		rt_release(rt_ref(RT_LIST, l));
+		return status;
+	}
+	return put_list(cx, l, out);
+}
+
+/* The first of the smallest (or largest). */
+static int
+extreme(RtCx *cx, const IValue *in, bool largest, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	IValue best;
+	bool is;
+
+	if (l->n == 0)
+		return rt_raise(cx, largest ? "max() arg is an empty sequence" : "min() arg is an empty sequence");
+	best = l->v[0];
+	for (int64_t i = 1; i < l->n; i++) {
+		if (largest ? less(cx, best, l->v[i], &is) : less(cx, l->v[i], best, &is))
+			return cx->status;
+		if (is)
+			best = l->v[i];
+	}
+	return put_same(best, out);
+}
+
+static int
+least(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme(cx, in, false, out);
+}
+
+static int
+greatest(RtCx *cx, const IValue *in, IValue *out)
+{
+	return extreme(cx, in, true, out);
+}
+
+/* The list that comes first: element by element, then the shorter one. */
+static int
+choose_list(RtCx *cx, const IValue *in, bool largest, IValue *out)
+{
+	const RtList *a = in[0].u.list, *b = in[1].u.list;
+	bool below = a->n < b->n, above = a->n > b->n;
+
+	for (int64_t i = 0; i < a->n && i < b->n; i++) {
+		bool lt, gt;
+
+		if (less(cx, a->v[i], b->v[i], &lt) || less(cx, b->v[i], a->v[i], &gt))
+			return cx->status;
+		if (lt || gt) {
+			below = lt, above = gt;
+			break;
+		}
+	}
+	return put_same((largest ? above : below) ? in[0] : in[1], out);
+}
+
+static int
+least_list(RtCx *cx, const IValue *in, IValue *out)
+{
+	return choose_list(cx, in, false, out);
+}
+
+static int
+greatest_list(RtCx *cx, const IValue *in, IValue *out)
+{
+	return choose_list(cx, in, true, out);
+}
+
+/* ---- sums and questions --------------------------------------------------------------------------------------- */
+
+static bool
+is_true(IValue v)
+{
+	return v.tag == RT_DOUBLE ? v.u.f != 0 : v.tag == RT_STR ? v.u.str->n > 0 : v.u.i != 0;
+}
+
+static int
+any(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	int64_t i = 0;
+
+	(void)cx;
+	while (i < l->n && !is_true(l->v[i]))
+		i++;
+	return put_bool(i < l->n, out);
+}
+
+static int
+all(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	int64_t i = 0;
+
+	(void)cx;
+	while (i < l->n && is_true(l->v[i]))
+		i++;
+	return put_bool(i == l->n, out);
+}
+
+static int
+sum_of_ints(RtCx *cx, const IValue *in, IValue *out)
+{
+	uint64_t sum = 0;
+
+	(void)cx;
+	for (int64_t i = 0; i < in[0].u.list->n; i++)
+		sum += (uint64_t)in[0].u.list->v[i].u.i;
+	return put_int((int64_t)sum, out);
+}
+
+int
+rt_sum_float(RtCx *cx, const IValue *in, IValue *out)
+{
+	double sum = 0;
+
+	(void)cx;
+	for (int64_t i = 0; i < in[0].u.list->n; i++)
+		sum += in[0].u.list->v[i].u.f;
+	*out = rt_double(sum);
+	return RT_OK;
+}
+
+int
+rt_sum_complex(RtCx *cx, const IValue *in, IValue *out)
+{
+	double re = 0, im = 0;
+
+	for (int64_t i = 0; i < in[0].u.list->n; i++) {
+		re += in[0].u.list->v[i].u.c->re;
+		im += in[0].u.list->v[i].u.c->im;
+	}
+	*out = rt_complex(cx, re, im);
+	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
+}
+
+int
+rt_prim_rangelist(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t n = in[0].u.i > 0 ? in[0].u.i : 0;
+	RtList *l;
+
+	if (n > LIST_MAX)
+		return rt_raise(cx, "the resulting list is too long");
+	l = rt_list_new(cx, &rt_type_int, n);
+	for (int64_t i = 0; l && i < n; i++)
+		if (rt_list_push(cx, l, rt_int(i)))
+			break;
+	return put_list(cx, l, out);
+}
+
+/* Sizes without those that are 1, all of them or that of one dim. */
+int
+rt_prim_infer_squeeze_size(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *from = in[0].u.list;
+	RtList *l = rt_list_new(cx, &rt_type_int, from->n);
+
+	for (int64_t i = 0; l && i < from->n; i++)
+		if (from->v[i].u.i != 1 && rt_list_push(cx, l, from->v[i]))
+			break;
+	return put_list(cx, l, out);
+}
+
+int
+rt_prim_infer_squeeze_size_dim(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = copy_list(cx, in[0].u.list);
+	int64_t dim = in[1].u.i < 0 ? in[1].u.i + in[0].u.list->n : in[1].u.i;
+
+	if (l && dim >= 0 && dim < l->n && l->v[dim].u.i == 1)
+		take_out(l, &l->v[dim]);
+	return put_list(cx, l, out);
+}
+
+int
+rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtList *from = in[0].u.list;
+	int64_t dim = in[1].u.i < 0 ? in[1].u.i + from->n + 1 : in[1].u.i;
+	RtList *l = rt_list_new(cx, &rt_type_int, from->n + 1);
+
+	for (int64_t i = 0; l && i <= from->n; i++)
+		if ((i == dim && rt_list_push(cx, l, rt_int(1))) || (i < from->n && rt_list_push(cx, l, from->v[i])))
+			break;
+	return put_list(cx, l, out);
+}
+
+/* ---- dicts -------------------------------------------------------------------------------------------------------- */
+
+static int
+key_error(RtCx *cx, IValue key)
+{
+	Buf b = { 0 };
+
+	rt_format_value(&b, key, 0);
+	rt_raise(cx, "KeyError: %s", b.n ? b.at : "");
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+static int
+dict_get(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	return v ? put_same(*v, out) : key_error(cx, in[1]);
+}
+
+static int
+dict_get_or_none(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	(void)cx;
+	return put_same(v ? *v : rt_none(), out);
+}
+
+static int
+dict_get_or(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	(void)cx;
+	return put_same(v ? *v : in[2], out);
+}
+
+static int
+dict_set(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2]));
+}
+
+static int
+dict_set_default(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	if (v)
+		return put_same(*v, out);
+	if (rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2])))
+		return RT_ERROR;
+	return put_same(in[2], out);
+}
+
+static int
+dict_delete(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_dict_remove(in[0].u.dict, in[1]) ? RT_OK : key_error(cx, in[1]);
+}
+
+static int
+dict_pop(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	if (!v)
+		return key_error(cx, in[1]);
+	*out = rt_retain(*v);
+	rt_dict_remove(in[0].u.dict, in[1]);
+	return RT_OK;
+}
+
+static int
+dict_pop_or(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	if (dict_get_or(cx, in, out))
+		return RT_ERROR;
+	rt_dict_remove(in[0].u.dict, in[1]);
+	return RT_OK;
+}
+
+static int
+pair(RtCx *cx, const RtDictEntry *e, IValue *out)
+{
+	RtTuple *t = rt_tuple_new(cx, NULL, 2);
+
+	if (!t)
+		return RT_ERROR;
+	t->v[0] = rt_retain(e->key);
+	t->v[1] = rt_retain(e->value);
+	*out = rt_ref(RT_TUPLE, t);
+	return RT_OK;
+}
+
+/* The first that was inserted (Python takes the last). */
+static int
+dict_pop_item(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtDict *d = in[0].u.dict;
+	int64_t i = 0;
+
+	if (d->n == 0)
+		return rt_raise(cx, "popitem(): dictionary is empty");
+	while (d->at[i].dead)
+		i++;
+	if (pair(cx, &d->at[i], out))
+		return RT_ERROR;
+	rt_dict_remove(d, out->u.tuple->v[0]);
+	return RT_OK;
+}
+
+static int
+dict_clear(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtDict *d = in[0].u.dict;
+
+	(void)cx, (void)out;
+	for (int64_t i = 0; i < d->used; i++)
+		if (!d->at[i].dead) {
+			IValue key = rt_retain(d->at[i].key);
+
+			rt_dict_remove(d, key);
+			rt_release(key);
+		}
+	return RT_OK;
+}
+
+static int
+merge_dicts(RtCx *cx, RtDict *to, const RtDict *from)
+{
+	int64_t n = from->used;
+
+	for (int64_t i = 0; i < n && to != from; i++)
+		if (!from->at[i].dead && rt_dict_set(cx, to, rt_retain(from->at[i].key), rt_retain(from->at[i].value)))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static int
+dict_update(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return merge_dicts(cx, in[0].u.dict, in[1].u.dict);
+}
+
+static int
+put_dict(RtDict *d, int status, IValue *out)
+{
+	if (!d)
+		return RT_ERROR;
+	*out = rt_ref(RT_DICT, d);
+	if (status) {
+		rt_release(*out);
+		*out = rt_none();
+	}
+	return status;
+}
+
+static int
+dict_copy(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *from = in[0].u.dict;
+	RtDict *d = rt_dict_new(cx, from->key, from->value);
+
+	return put_dict(d, d ? merge_dicts(cx, d, from) : RT_ERROR, out);
+}
+
+int
+rt_dict(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in;
+	return put_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out);
+}
+
+/* From a list of pairs; their type is the list's, when it is known. */
+static int
+dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	RtDict *d = rt_dict_new(cx, key, l->elem->kind == TYPE_TUPLE && l->elem->n == 2 ? l->elem->of[1] : &rt_type_any);
+	int status = d ? RT_OK : RT_ERROR;
+
+	for (int64_t i = 0; i < l->n && !status; i++)
+		status = rt_dict_set(cx, d, rt_retain(l->v[i].u.tuple->v[0]), rt_retain(l->v[i].u.tuple->v[1]));
+	return put_dict(d, status, out);
+}
+
+#define DICT_OF_PAIRS(id, key) \
+	int \
+	rt_dict_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return dict_of_pairs(cx, in, &rt_type_##key, out); \
+	}
+DICT_OF_PAIRS(bool, bool)
+DICT_OF_PAIRS(complex, complex)
+DICT_OF_PAIRS(float, float)
+DICT_OF_PAIRS(int, int)
+DICT_OF_PAIRS(str, str)
+DICT_OF_PAIRS(Tensor, tensor)
+
+static int
+dict_keys(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, d->key, d->n);
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].key)))
+			break;
+	return put_list(cx, l, out);
+}
+
+static int
+dict_values(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, d->value, d->n);
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].value)))
+			break;
+	return put_list(cx, l, out);
+}
+
+static int
+dict_items(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, &rt_type_any_tuple, d->n);
+	IValue v;
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && (pair(cx, &d->at[i], &v) || rt_list_push(cx, l, v)))
+			break;
+	return put_list(cx, l, out);
+}
+
+/* ---- which function serves which rows ------------------------------------------------------------------------------ */
+
+#define SHARE(id, function) \
+	int \
+	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return function(cx, in, out); \
+	}
+SHARE(__getitem___t, get_item)
+SHARE(select_t, get_item)
+SHARE(copy_t, copy_of_list)
+SHARE(list_t, copy_of_list)
+SHARE(len_t, length)
+SHARE(len_any, length)
+SHARE(Size, copy_of_list)
+SHARE(__contains___float_list, contains)
+SHARE(__contains___int_list, contains)
+SHARE(__contains___str_list, contains)
+SHARE(index_list_Tensor, index_of)
+SHARE(index_list_bool, index_of)
+SHARE(index_list_float, index_of)
+SHARE(index_list_int, index_of)
+SHARE(index_list_str, index_of)
+SHARE(count_Tensor, count)
+SHARE(count_bool, count)
+SHARE(count_float, count)
+SHARE(count_int, count)
+SHARE(count_str, count)
+SHARE(remove_Tensor, remove_first)
+SHARE(remove_bool, remove_first)
+SHARE(remove_float, remove_first)
+SHARE(remove_int, remove_first)
+SHARE(remove_str, remove_first)
+SHARE(eq_Tensor_list, eq)
+SHARE(eq_bool_list, eq)
+SHARE(eq_float_list, eq)
+SHARE(eq_int_list, eq)
+SHARE(eq_str_list, eq)
+SHARE(ne_Tensor_list, ne)
+SHARE(ne_bool_list, ne)
+SHARE(ne_float_list, ne)
+SHARE(ne_int_list, ne)
+SHARE(ne_str_list, ne)
+SHARE(sort_Tensor, sort)
+SHARE(sort_any, sort)
+SHARE(sort_bool, sort)
+SHARE(sort_float, sort)
+SHARE(sort_int, sort)
+SHARE(sort_str, sort)
+SHARE(sorted_Tensor, sorted)
+SHARE(sorted_any, sorted)
+SHARE(sorted_bool, sorted)
+SHARE(sorted_float, sorted)
+SHARE(sorted_int, sorted)
+SHARE(sorted_str, sorted)
+SHARE(prim_min_self_bool, least)
+SHARE(prim_min_self_float, least)
+SHARE(prim_min_self_int, least)
+SHARE(prim_max_self_bool, greatest)
+SHARE(prim_max_self_float, greatest)
+SHARE(prim_max_self_int, greatest)
+SHARE(prim_min_bool_list, least_list)
+SHARE(prim_min_float_list, least_list)
+SHARE(prim_min_int_list, least_list)
+SHARE(prim_max_bool_list, greatest_list)
+SHARE(prim_max_float_list, greatest_list)
+SHARE(prim_max_int_list, greatest_list)
+SHARE(any_bool, any)
+SHARE(any_float, any)
+SHARE(any_int, any)
+SHARE(any_str, any)
+SHARE(all_bool, all)
+SHARE(all_float, all)
+SHARE(all_int, all)
+SHARE(sum_int, sum_of_ints)
+SHARE(sum_bool, sum_of_ints)
+SHARE(__getitem___Dict_Tensor, dict_get)
+SHARE(__getitem___Dict_bool, dict_get)
+SHARE(__getitem___Dict_complex, dict_get)
+SHARE(__getitem___Dict_float, dict_get)
+SHARE(__getitem___Dict_int, dict_get)
+SHARE(__getitem___Dict_str, dict_get)
+SHARE(get_Tensor, dict_get_or_none)
+SHARE(get_bool, dict_get_or_none)
+SHARE(get_complex, dict_get_or_none)
+SHARE(get_float, dict_get_or_none)
+SHARE(get_int, dict_get_or_none)
+SHARE(get_str, dict_get_or_none)
+SHARE(get_default_Tensor, dict_get_or)
+SHARE(get_default_bool, dict_get_or)
+SHARE(get_default_complex, dict_get_or)
+SHARE(get_default_float, dict_get_or)
+SHARE(get_default_int, dict_get_or)
+SHARE(get_default_str, dict_get_or)
+SHARE(_set_item_Tensor, dict_set)
+SHARE(_set_item_bool, dict_set)
+SHARE(_set_item_complex, dict_set)
+SHARE(_set_item_float, dict_set)
+SHARE(_set_item_int, dict_set)
+SHARE(_set_item_str, dict_set)
+SHARE(setdefault_Tensor, dict_set_default)
+SHARE(setdefault_bool, dict_set_default)
+SHARE(setdefault_complex, dict_set_default)
+SHARE(setdefault_float, dict_set_default)
+SHARE(setdefault_int, dict_set_default)
+SHARE(setdefault_str, dict_set_default)
+SHARE(Delete_Dict_Tensor, dict_delete)
+SHARE(Delete_Dict_bool, dict_delete)
+SHARE(Delete_Dict_complex, dict_delete)
+SHARE(Delete_Dict_float, dict_delete)
+SHARE(Delete_Dict_int, dict_delete)
+SHARE(Delete_Dict_str, dict_delete)
+SHARE(pop_Dict_Tensor, dict_pop)
+SHARE(pop_Dict_bool, dict_pop)
+SHARE(pop_Dict_complex, dict_pop)
+SHARE(pop_Dict_float, dict_pop)
+SHARE(pop_Dict_int, dict_pop)
+SHARE(pop_Dict_str, dict_pop)
+SHARE(pop_Dict_default_Tensor, dict_pop_or)
+SHARE(pop_Dict_default_bool, dict_pop_or)
+SHARE(pop_Dict_default_complex, dict_pop_or)
+SHARE(pop_Dict_default_float, dict_pop_or)
+SHARE(pop_Dict_default_int, dict_pop_or)
+SHARE(pop_Dict_default_str, dict_pop_or)
+SHARE(popitem_Tensor, dict_pop_item)
+SHARE(popitem_bool, dict_pop_item)
+SHARE(popitem_complex, dict_pop_item)
+SHARE(popitem_float, dict_pop_item)
+SHARE(popitem_int, dict_pop_item)
+SHARE(popitem_str, dict_pop_item)
+SHARE(clear_Tensor, dict_clear)
+SHARE(clear_bool, dict_clear)
+SHARE(clear_complex, dict_clear)
+SHARE(clear_float, dict_clear)
+SHARE(clear_int, dict_clear)
+SHARE(clear_str, dict_clear)
+SHARE(update_Tensor, dict_update)
+SHARE(update_bool, dict_update)
+SHARE(update_complex, dict_update)
+SHARE(update_float, dict_update)
+SHARE(update_int, dict_update)
+SHARE(update_str, dict_update)
+SHARE(copy_Dict_Tensor, dict_copy)
+SHARE(copy_Dict_bool, dict_copy)
+SHARE(copy_Dict_complex, dict_copy)
+SHARE(copy_Dict_float, dict_copy)
+SHARE(copy_Dict_int, dict_copy)
+SHARE(copy_Dict_str, dict_copy)
+SHARE(dict_Dict_Tensor, dict_copy)
+SHARE(dict_Dict_bool, dict_copy)
+SHARE(dict_Dict_complex, dict_copy)
+SHARE(dict_Dict_float, dict_copy)
+SHARE(dict_Dict_int, dict_copy)
+SHARE(dict_Dict_str, dict_copy)
+SHARE(keys_Tensor, dict_keys)
+SHARE(keys_bool, dict_keys)
+SHARE(keys_complex, dict_keys)
+SHARE(keys_float, dict_keys)
+SHARE(keys_int, dict_keys)
+SHARE(keys_str, dict_keys)
+SHARE(values_Tensor, dict_values)
+SHARE(values_bool, dict_values)
+SHARE(values_complex, dict_values)
+SHARE(values_float, dict_values)
+SHARE(values_int, dict_values)
+SHARE(values_str, dict_values)
+SHARE(items_Tensor, dict_items)
+SHARE(items_bool, dict_items)
+SHARE(items_complex, dict_items)
+SHARE(items_float, dict_items)
+SHARE(items_int, dict_items)
+SHARE(items_str, dict_items)
+SHARE(__contains___Tensor, contains)
+SHARE(__contains___bool, contains)
+SHARE(__contains___complex, contains)
+SHARE(__contains___float, contains)
+SHARE(__contains___int, contains)
+SHARE(__contains___str, contains)
+SHARE(len_Dict_Tensor, length)
+SHARE(len_Dict_bool, length)
+SHARE(len_Dict_complex, length)
+SHARE(len_Dict_float, length)
+SHARE(len_Dict_int, length)
+SHARE(len_Dict_str, length)
