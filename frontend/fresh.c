@@ -62,7 +62,7 @@ copy_tensor(Copy *c, RtTensor *t)
 	to->flags = t->flags;
 	if (t->quant) {
 		to->quant = t->quant;
-		rt_retain(rt_ref(RT_TENSOR, t->quant));
+		rt_count_up(&t->quant->h);
 	}
 	return to;
 }

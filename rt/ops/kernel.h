@@ -69,6 +69,11 @@ rt_is_integral(RtDtype d, bool with_bool)
 	return rt_category(d) == 'I' || (with_bool && d == RT_b8);
 }
 
+/* ---- seq.c ------------------------------------------------------------------------------------------- */
+
+/* Python's slices of n elements: how many, from which one, by which step; -1: the step is 0. */
+int64_t rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by);
+
 /* ---- promote.c: result types and broadcasting -------------------------------------------------------- */
 
 /* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, those outweigh numbers. */
