@@ -1,0 +1,481 @@
+/* rt/ops/vision.c - the operators of torchvision: nms, pooling of regions, deformable convolution
+ *
+ * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1, y1, x2, y2)
+ * of rois; its sampling points are the same for every channel.
+ */
+#include "gemm.h"
+#include "keys.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- nms ------------------------------------------------------------------------------------------------------------ */
+
+int
+rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *boxes = in[0].u.t, *scores = in[1].u.t, *r;
+	double threshold = in[2].u.f;
+	int64_t n, *key, *order, *work, kept = 0;
+	uint8_t *gone;
+	const double *box;
+
+	if (boxes->ndim != 2)
+		return rt_raise(cx, "boxes should be a 2d tensor, got %dD", boxes->ndim);
+	if (boxes->dims[1] != 4)
+		return rt_raise(cx, "boxes should have 4 elements in dimension 1, got %lld", (long long)boxes->dims[1]);
+	if (scores->ndim != 1)
+		return rt_raise(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
+	if (boxes->dims[0] != scores->dims[0])
+		return rt_raise(cx, "boxes and scores should have same number of elements in dimension 0, got %lld and %lld",
+			(long long)boxes->dims[0], (long long)scores->dims[0]);
+	if (cx->meta)
+		return rt_no_meta(cx);
+	n = boxes->dims[0];
+	boxes = dense_as(cx, boxes, RT_f64);
+	key = boxes ? keys_of(cx, "nms", scores) : NULL;
+	order = key ? rt_scratch(cx, n * 8 + 8) : NULL;
+	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
+	gone = work ? rt_scratch(cx, n + 1) : NULL;
+	if (!gone)
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++)
+		key[i] = ~key[i];
+	sort_positions(key, n, order, work);
+	for (int64_t i = 0; i < n; i++)
+		gone[i] = 0;
+	box = (const double *)(const void *)rt_data(boxes);
+	for (int64_t i = 0; i < n; i++) {
+		const double *a = box + order[i] * 4;
+		/* The arithmetic of the float form: areas and overlaps are rounded to float as there. */
+		float area = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
+		if (gone[i])
+			continue;
+		for (int64_t j = i + 1; j < n; j++) {
+			const double *b = box + order[j] * 4;
+			float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]), h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
+			float both = (w > 0 ? w : 0) * (h > 0 ? h : 0), other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
+			if (both / (area + other - both) > threshold)
+				gone[j] = 1;
+		}
+		order[kept++] = order[i];
+	}
+	r = rt_result(cx, 0, RT_i64, 1, &kept, NULL);
+	RT_RESULT(cx, r, out[0]);
+	memcpy(rt_data(r), order, kept * 8);
+	return RT_OK;
+}
+
+/* ---- regions -------------------------------------------------------------------------------------------------------- */
+
+/* What the four poolings share. */
+typedef struct Pool {
+	int64_t n, c, h, w;            /* of the input */
+	int64_t rois, ph, pw, co;      /* co: channels of the result */
+	double  scale;
+	int64_t ratio;                 /* sampling points along a bin, 0: as many as fit */
+	bool    aligned, single;       /* single: the operator rounds to float */
+	const double *x, *roi;
+	double  *y;
+	int64_t *index;                /* argmax or channel_mapping, of y's shape, or null */
+} Pool;
+
+static int
+pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p, RtTensor **r, RtTensor **at)
+{
+	RtTensor *x = in[0].u.t, *rois = in[1].u.t;
+	int64_t dims[4];
+
+	if (x->ndim != 4)
+		return rt_raise(cx, "%s: the input should be a 4d tensor, got %dD", name, x->ndim);
+	if (rois->ndim != 2 || rois->dims[1] != 5)
+		return rt_raise(cx, "Tensor rois should have shape as Tensor[K, 5]");
+	if (x->dtype != rois->dtype)
+		return rt_raise(cx, "Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'; but "
+			"type %s does not equal %s", rt_dtypes[x->dtype].brief, rt_dtypes[rois->dtype].brief);
+	*p = (Pool){ .n = x->dims[0], .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .rois = rois->dims[0],
+		.scale = in[2].u.f, .ph = in[3].u.i, .pw = in[4].u.i, .single = x->dtype == RT_f32 };
+	if (p->ph <= 0 || p->pw <= 0)
+		return rt_raise(cx, "%s: the pooled size has to be positive", name);
+	if (by_position && p->c % (p->ph * p->pw))
+		return rt_raise(cx, "input channels must be a multiple of pooling height * pooling width");
+	p->co = by_position ? p->c / (p->ph * p->pw) : p->c;
+	dims[0] = p->rois, dims[1] = p->co, dims[2] = p->ph, dims[3] = p->pw;
+	*r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
+	if (!*r)
+		return RT_ERROR;
+	out[0] = rt_of(*r);
+	*at = second ? rt_result(cx, 1, RT_i32, 4, dims, NULL) : NULL;
+	if (second && !*at)
+		return RT_ERROR;
+	if (second)
+		out[1] = rt_of(*at);
+	if (cx->meta)
+		return RT_OK;
+	x = dense_as(cx, x, RT_f64);
+	rois = x ? dense_as(cx, rois, RT_f64) : NULL;
+	p->y = rois ? rt_scratch(cx, rt_numel(*r) * 8 + 8) : NULL;
+	p->index = p->y ? rt_scratch(cx, rt_numel(*r) * 8 + 8) : NULL;
+	if (!p->index)
+		return RT_ERROR;
+	p->x = (const double *)(const void *)rt_data(x);
+	p->roi = (const double *)(const void *)rt_data(rois);
+	for (int64_t i = 0; i < p->rois; i++)
+		if (!(p->roi[i * 5] >= 0 && p->roi[i * 5] < (double)p->n))
+			return rt_raise(cx, "%s: the batch index of region %lld is out of range", name, (long long)i);
+	return RT_OK;
+}
+
+static int
+pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
+{
+	RtTensor *y = rt_temp(cx, rt_tensor_borrow(cx, RT_f64, 4, r->dims, p->y, rt_numel(r) * 8, false)), *index;
+
+	if (!y || rt_copy_into(cx, r, y))
+		return RT_ERROR;
+	if (!at)
+		return RT_OK;
+	index = rt_temp(cx, rt_tensor_borrow(cx, RT_i64, 4, r->dims, p->index, rt_numel(r) * 8, false));
+	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
+}
+
+/* x at (v, u), bilinear; what lies more than one outside is 0, the rest is clamped to the border. */
+static double
+sample(const double *x, int64_t h, int64_t w, double v, double u)
+{
+	int64_t v0, u0, v1, u1;
+	double dv, du;
+
+	if (v < -1 || v > (double)h || u < -1 || u > (double)w)
+		return 0;
+	v = v < 0 ? 0 : v;
+	u = u < 0 ? 0 : u;
+	v0 = (int64_t)v;
+	u0 = (int64_t)u;
+	if (v0 >= h - 1)
+		v = (double)(v0 = v1 = h - 1);
+	else
+		v1 = v0 + 1;
+	if (u0 >= w - 1)
+		u = (double)(u0 = u1 = w - 1);
+	else
+		u1 = u0 + 1;
+	dv = v - (double)v0;
+	du = u - (double)u0;
+	return (1 - dv) * ((1 - du) * x[v0 * w + u0] + du * x[v0 * w + u1]) + dv * ((1 - du) * x[v1 * w + u0] + du * x[v1 * w + u1]);
+}
+
+typedef struct Region { double x, y, bin_w, bin_h; int64_t points_w, points_h; } Region;
+
+static double
+rounded(bool single, double v)
+{
+	return single ? (float)v : v;
+}
+
+/* Coordinates are rounded to float where the float operator rounds them: ceil below depends on it. */
+static Region
+region(const Pool *p, const double *roi, double offset, bool least_one)
+{
+	double w, h;
+	Region g;
+
+	g.x = rounded(p->single, roi[1] * p->scale - offset);
+	g.y = rounded(p->single, roi[2] * p->scale - offset);
+	w = rounded(p->single, rounded(p->single, roi[3] * p->scale - offset) - g.x);
+	h = rounded(p->single, rounded(p->single, roi[4] * p->scale - offset) - g.y);
+	if (least_one) {
+		w = w < 1 ? 1 : w;
+		h = h < 1 ? 1 : h;
+	}
+	g.bin_w = rounded(p->single, w / (double)p->pw);
+	g.bin_h = rounded(p->single, h / (double)p->ph);
+	g.points_w = p->ratio > 0 ? p->ratio : (int64_t)ceil(w / (double)p->pw);
+	g.points_h = p->ratio > 0 ? p->ratio : (int64_t)ceil(h / (double)p->ph);
+	return g;
+}
+
+/* The mean of the sampling points of bin (i, j). */
+static double
+bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
+{
+	double sum = 0, count = (double)(g->points_h * g->points_w);
+
+	for (int64_t a = 0; a < g->points_h; a++) {
+		double v = g->y + (double)i * g->bin_h + ((double)a + 0.5) * g->bin_h / (double)g->points_h;
+		for (int64_t b = 0; b < g->points_w; b++) {
+			double u = g->x + (double)j * g->bin_w + ((double)b + 0.5) * g->bin_w / (double)g->points_w;
+			sum += sample(x, p->h, p->w, v, u);
+		}
+	}
+	return sum / (count > 1 ? count : 1);
+}
+
+/* One (region, channel) after the other. */
+static void
+align_range(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *p = arg;
+
+	for (int64_t k = begin; k < end; k++) {
+		const double *roi = p->roi + k / p->co * 5;
+		bool by_position = p->co != p->c;
+		Region g = region(p, roi, by_position || p->aligned ? 0.5 : 0, !by_position && !p->aligned);
+		for (int64_t i = 0; i < p->ph; i++)
+			for (int64_t j = 0; j < p->pw; j++) {
+				int64_t at = (k * p->ph + i) * p->pw + j, c = k % p->co;
+				if (by_position)
+					c = (c * p->ph + i) * p->pw + j;
+				p->index[at] = c;
+				p->y[at] = bin_mean(p, p->x + ((int64_t)roi[0] * p->c + c) * p->h * p->w, &g, i, j);
+			}
+	}
+}
+
+int
+rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *r, *at;
+	Pool p;
+
+	if (pool_begin(cx, "roi_align", in, false, false, out, &p, &r, &at))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	p.ratio = in[5].u.i;
+	p.aligned = in[6].u.i;
+	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), align_range, &p);
+	return pool_end(cx, &p, r, NULL);
+}
+
+/* Co-located: with one bin there is one channel per output channel, and its position is the bin's. */
+int
+rt_torchvision_ps_roi_align(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *r, *at;
+	Pool p;
+
+	if (pool_begin(cx, "ps_roi_align", in, true, true, out, &p, &r, &at))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	p.ratio = in[5].u.i;
+	p.aligned = true;
+	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), align_range, &p);
+	return pool_end(cx, &p, r, at);
+}
+
+static int64_t
+clamp_to(double v, int64_t n)
+{
+	return v < 0 ? 0 : v > (double)n ? n : (int64_t)v;
+}
+
+/* Bins of whole elements: [floor(i bin), ceil((i + 1) bin)) from the region's first. */
+static void
+max_range(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *p = arg;
+
+	for (int64_t k = begin; k < end; k++) {
+		const double *roi = p->roi + k / p->c * 5, *x = p->x + ((int64_t)roi[0] * p->c + k % p->c) * p->h * p->w;
+		double x1 = round(roi[1] * p->scale), y1 = round(roi[2] * p->scale);
+		double w = fmax(round(roi[3] * p->scale) - x1 + 1, 1), h = fmax(round(roi[4] * p->scale) - y1 + 1, 1);
+		float bin_w = (float)w / (float)p->pw, bin_h = (float)h / (float)p->ph;
+		for (int64_t i = 0; i < p->ph; i++)
+			for (int64_t j = 0; j < p->pw; j++) {
+				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h), v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h);
+				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w), u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w);
+				int64_t to = (k * p->ph + i) * p->pw + j, at = -1;
+				double best = v1 <= v0 || u1 <= u0 ? 0 : -3.402823466e38;
+				for (int64_t v = v0; v < v1; v++)
+					for (int64_t u = u0; u < u1; u++)
+						if (x[v * p->w + u] > best) {
+							at = v * p->w + u;
+							best = x[at];
+						}
+				p->y[to] = best;
+				p->index[to] = at;
+			}
+	}
+}
+
+int
+rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *r, *at;
+	Pool p;
+
+	if (pool_begin(cx, "roi_pool", in, false, true, out, &p, &r, &at))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), max_range, &p);
+	return pool_end(cx, &p, r, at);
+}
+
+/* As torchvision has it, the last row and column belong to no bin. */
+static void
+mean_range(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *p = arg;
+
+	for (int64_t k = begin; k < end; k++) {
+		const double *roi = p->roi + k / p->co * 5;
+		double x1 = round(roi[1] * p->scale), y1 = round(roi[2] * p->scale);
+		double w = fmax(round(roi[3] * p->scale) - x1, 1), h = fmax(round(roi[4] * p->scale) - y1, 1);
+		float bin_w = (float)w / (float)p->pw, bin_h = (float)h / (float)p->ph;
+		for (int64_t i = 0; i < p->ph; i++)
+			for (int64_t j = 0; j < p->pw; j++) {
+				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h - 1), v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h - 1);
+				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w - 1), u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w - 1);
+				int64_t to = (k * p->ph + i) * p->pw + j, c = (k % p->co * p->ph + i) * p->pw + j;
+				const double *x = p->x + ((int64_t)roi[0] * p->c + c) * p->h * p->w;
+				double sum = 0;
+				for (int64_t v = v0; v < v1; v++)
+					for (int64_t u = u0; u < u1; u++)
+						sum += x[v * p->w + u];
+				p->y[to] = v1 <= v0 || u1 <= u0 ? 0 : sum / (double)((v1 - v0) * (u1 - u0));
+				p->index[to] = c;
+			}
+	}
+}
+
+int
+rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *r, *at;
+	Pool p;
+
+	if (pool_begin(cx, "ps_roi_pool", in, true, true, out, &p, &r, &at))
+		return RT_ERROR;
+	if (cx->meta)
+		return RT_OK;
+	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), mean_range, &p);
+	return pool_end(cx, &p, r, at);
+}
+
+/* ---- deform_conv2d ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Deform {
+	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
+	int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, offset_groups;
+	const double *x, *offset, *mask;           /* of one sample; mask may be null */
+	double *column;                            /* (c kh kw, ho wo) */
+} Deform;
+
+/* Like sample, but elements outside are 0 one by one. */
+static double
+sample_zero(const double *x, int64_t h, int64_t w, double v, double u)
+{
+	int64_t v0 = (int64_t)floor(v), u0 = (int64_t)floor(u);
+	double dv = v - (double)v0, du = u - (double)u0, sum = 0;
+
+	if (v <= -1 || v >= (double)h || u <= -1 || u >= (double)w)
+		return 0;
+	if (v0 >= 0 && u0 >= 0)
+		sum += (1 - dv) * (1 - du) * x[v0 * w + u0];
+	if (v0 >= 0 && u0 + 1 < w)
+		sum += (1 - dv) * du * x[v0 * w + u0 + 1];
+	if (v0 + 1 < h && u0 >= 0)
+		sum += dv * (1 - du) * x[(v0 + 1) * w + u0];
+	if (v0 + 1 < h && u0 + 1 < w)
+		sum += dv * du * x[(v0 + 1) * w + u0 + 1];
+	return sum;
+}
+
+static void
+deform_columns(void *arg, int64_t begin, int64_t end)
+{
+	const Deform *d = arg;
+	int64_t taps = d->kh * d->kw, plane = d->ho * d->wo;
+
+	for (int64_t row = begin; row < end; row++) {
+		int64_t c = row / taps, tap = row % taps, group = c / (d->c / d->offset_groups);
+		const double *at = d->offset + (group * taps + tap) * 2 * plane;
+		const double *mask = d->mask ? d->mask + (group * taps + tap) * plane : NULL;
+		for (int64_t i = 0; i < d->ho; i++)
+			for (int64_t j = 0; j < d->wo; j++) {
+				int64_t k = i * d->wo + j;
+				double v = (double)(i * d->stride_h - d->pad_h + tap / d->kw * d->dilation_h) + at[k];
+				double u = (double)(j * d->stride_w - d->pad_w + tap % d->kw * d->dilation_w) + at[plane + k];
+				d->column[row * plane + k] = (mask ? mask[k] : 1) * sample_zero(d->x + c * d->h * d->w, d->h, d->w, v, u);
+			}
+	}
+}
+
+static int
+check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, const RtTensor *offset, const RtTensor *mask, int64_t groups)
+{
+	int64_t taps = d->kh * d->kw;
+
+	if (d->kh <= 0 || d->kw <= 0 || d->stride_h <= 0 || d->stride_w <= 0 || d->dilation_h <= 0 || d->dilation_w <= 0)
+		return rt_raise(cx, "weight_h, weight_w, stride and dilation have to be positive");
+	if (groups <= 0 || d->offset_groups <= 0 || w->dims[1] * groups != d->c || w->dims[0] % groups || d->c % d->offset_groups)
+		return rt_raise(cx, "deform_conv2d: the numbers of channels and groups do not fit");
+	if (offset->ndim != 4 || offset->dims[1] != 2 * taps * d->offset_groups)
+		return rt_raise(cx, "offset.shape[1] is not valid: got: %lld expected: %lld", (long long)offset->dims[1],
+			(long long)(2 * taps * d->offset_groups));
+	if (d->ho <= 0 || d->wo <= 0)
+		return rt_raise(cx, "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->ho, (long long)d->wo);
+	if (offset->dims[0] != x->dims[0] || offset->dims[2] != d->ho || offset->dims[3] != d->wo)
+		return rt_raise(cx, "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)", (long long)offset->dims[2],
+			(long long)offset->dims[3], (long long)d->ho, (long long)d->wo);
+	if (mask && (mask->ndim != 4 || mask->dims[0] != x->dims[0] || mask->dims[1] != taps * d->offset_groups || mask->dims[2] != d->ho
+			|| mask->dims[3] != d->wo))
+		return rt_raise(cx, "mask.shape[1] is not valid: got: %lld expected: %lld", (long long)mask->dims[1],
+			(long long)(taps * d->offset_groups));
+	return RT_OK;
+}
+
+int
+rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL, *bias = in[4].u.t, *r, *y;
+	int64_t groups = in[11].u.i, plane, rows, dims[4];
+	Deform d;
+
+	if (x->ndim != 4 || w->ndim != 4)
+		return rt_raise(cx, "deform_conv2d: expected 4d input and weight, got %dD and %dD", x->ndim, w->ndim);
+	d = (Deform){ .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .kh = w->dims[2], .kw = w->dims[3],
+		.stride_h = in[5].u.i, .stride_w = in[6].u.i, .pad_h = in[7].u.i, .pad_w = in[8].u.i,
+		.dilation_h = in[9].u.i, .dilation_w = in[10].u.i, .offset_groups = in[12].u.i };
+	if (d.stride_h > 0 && d.stride_w > 0) {
+		d.ho = (d.h + 2 * d.pad_h - (d.dilation_h * (d.kh - 1) + 1)) / d.stride_h + 1;
+		d.wo = (d.w + 2 * d.pad_w - (d.dilation_w * (d.kw - 1) + 1)) / d.stride_w + 1;
+	}
+	if (check_deform(cx, &d, x, w, offset, mask, groups))
+		return RT_ERROR;
+	dims[0] = x->dims[0], dims[1] = w->dims[0], dims[2] = d.ho, dims[3] = d.wo;
+	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	plane = d.ho * d.wo;
+	rows = d.c / groups * d.kh * d.kw;
+	x = dense_as(cx, x, RT_f64);
+	w = x ? dense_as(cx, w, RT_f64) : NULL;
+	offset = w ? dense_as(cx, offset, RT_f64) : NULL;
+	bias = offset ? dense_as(cx, bias, RT_f64) : NULL;
+	if (bias && mask && !(mask = dense_as(cx, mask, RT_f64)))
+		return RT_ERROR;
+	y = bias ? temp_new(cx, RT_f64, 4, dims) : NULL;
+	d.column = y ? rt_scratch(cx, rows * groups * plane * 8 + 8) : NULL;
+	if (!d.column)
+		return RT_ERROR;
+	for (int64_t n = 0; n < dims[0]; n++) {
+		int64_t oc = dims[1] / groups;
+		d.x = (double *)(void *)rt_data(x) + n * d.c * d.h * d.w;
+		d.offset = (double *)(void *)rt_data(offset) + n * product(offset->dims, 1, 4);
+		d.mask = mask ? (double *)(void *)rt_data(mask) + n * product(mask->dims, 1, 4) : NULL;
+		rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, &d);
+		for (int64_t g = 0; g < groups; g++) {
+			Product p = { oc, plane, rows, (double *)(void *)rt_data(w) + g * oc * rows, d.column + g * rows * plane,
+				rows, 1, plane, 1, (double *)(void *)rt_data(y) + (n * dims[1] + g * oc) * plane };
+			if (gemm(cx, RT_f64, &p))
+				return RT_ERROR;
+		}
+		for (int64_t c = 0; c < dims[1] && rt_numel(bias) == dims[1]; c++)
+			for (int64_t k = 0; k < plane; k++)
+				((double *)(void *)rt_data(y))[(n * dims[1] + c) * plane + k] += ((double *)(void *)rt_data(bias))[c];
+	}
+	return rt_copy_into(cx, r, y);
+}
