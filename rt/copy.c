@@ -140,25 +140,59 @@ plan_run(RtCx *cx, Plan *p)
 	rt_parallel(cx, blocks, per < GRAIN ? GRAIN / per : 1, copy_blocks, p);
 }
 
+static void
+put_dims(Buf *b, int n, const int64_t *v)
+{
+	buf_puts(b, "[");
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
+	buf_puts(b, "]");
+}
+
+/* Can src be broadcast to dst's very shape? */
+static int
+check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
+{
+	int n = dst->ndim > src->ndim ? dst->ndim : src->ndim, i, k;
+	int64_t dims[RT_MAX_RANK], a, b;
+	bool same = n == dst->ndim;
+	Buf text = { 0 };
+
+	for (int d = 0; d < n; d++) {
+		i = d - (n - dst->ndim);
+		k = d - (n - src->ndim);
+		a = i < 0 ? 1 : dst->dims[i];
+		b = k < 0 ? 1 : src->dims[k];
+		if (a != b && a != 1 && b != 1)
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+				"non-singleton dimension %d", (long long)a, (long long)b, d);
+		dims[d] = a == 1 ? b : a;
+		same &= dims[d] == a;
+	}
+	if (same)
+		return RT_OK;
+	buf_puts(&text, "output with shape ");
+	put_dims(&text, dst->ndim, dst->dims);
+	buf_puts(&text, " doesn't match the broadcast shape ");
+	put_dims(&text, n, dims);
+	rt_raise(cx, "%s", text.at);
+	buf_free(&text);
+	return RT_ERROR;
+}
+
 /* Source strides seen from dst's dims, in bytes; 0 where it is repeated. */
 static int
 broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
 {
-	int skip = src->ndim - dst->ndim, k;
-	int64_t size = rt_dtypes[src->dtype].bytes;
+	int k;
 
-	for (int i = 0; i < skip; i++)
-		if (src->dims[i] != 1)
-			return rt_raise(cx, "output with %d dimensions doesn't match the broadcast shape, which has %d",
-				dst->ndim, src->ndim);
+	if (check_shapes(cx, dst, src))
+		return RT_ERROR;
 	for (int i = 0; i < dst->ndim; i++) {
-		k = i + skip;
+		k = i + src->ndim - dst->ndim;
 		p->dim[i] = dst->dims[i];
 		p->to[i] = dst->strides[i] * rt_dtypes[dst->dtype].bytes;
-		p->from[i] = k < 0 || src->dims[k] == 1 ? 0 : src->strides[k] * size;
-		if (k >= 0 && src->dims[k] != 1 && src->dims[k] != dst->dims[i])
-			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
-				"non-singleton dimension %d", (long long)dst->dims[i], (long long)src->dims[k], i);
+		p->from[i] = k < 0 || src->dims[k] == 1 ? 0 : src->strides[k] * rt_dtypes[src->dtype].bytes;
 	}
 	p->n = dst->ndim;
 	return RT_OK;

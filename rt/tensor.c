@@ -253,6 +253,8 @@ rt_is_dense(const RtTensor *t)
 	int perm[RT_MAX_RANK], swap;
 	int64_t step = 1;
 
+	if (!rt_numel(t))
+		return true;
 	if (t->ndim == 1)
 		return t->dims[0] < 2 || t->strides[0] == 1;
 	for (int i = 0; i < t->ndim; i++) {               /* by stride; sizes below 2 last */
@@ -309,7 +311,7 @@ common_strides(int ndim, const int64_t *dims, int n, RtTensor *const *t, int64_t
 		if (!same_dims(t[i], ndim, dims))
 			return false;
 		contiguous &= rt_is_contiguous(t[i]);
-		last &= rt_is_channels_last(t[i]);
+		last &= ndim == 4 && rt_is_channels_last(t[i]);
 		shared &= rt_is_dense(t[i]) &&
 			!memcmp(t[i]->strides, t[0]->strides, sizeof *strides * (size_t)ndim);
 	}
