@@ -1,0 +1,287 @@
+/* tests/rt/tensor.c - geometry, copies, conversion and promotion, against values recorded from PyTorch 1.13
+ */
+#include "test.h"
+
+/* operands=result|clone of the first|dense, contiguous, channels last; each dims/strides */
+static const char *const layouts[] = {
+	"4,0,2,2/0,1,0,0=4,0,2,2/4,4,2,1|4,0,2,2/0,1,0,0|111",
+	"2,1,3/3,6,1;2,1,3/1,1,0=2,1,3/3,6,1|2,1,3/3,6,1|110",
+	"3,1,4,3/12,12,3,1;3,1,4,3/4,36,1,12=3,1,4,3/12,36,3,1|3,1,4,3/12,12,3,1|111",
+	"2,2,3/2,1,4=2,2,3/2,1,4|2,2,3/2,1,4|100",
+	"2,0,4,2/1,1,2,8;2,0,4,2/8,8,2,1;0,4,2/32,4,1=2,0,4,2/0,1,0,0|2,0,4,2/1,1,2,8|110",
+	"4,2,1,2/1,8,4,4=4,2,1,2/1,8,4,4|4,2,1,2/1,8,4,4|100",
+	"2,2,1/2,1,1;3,2,2,1/4,1,2,2;1,1,2,1/2,2,1,2=3,2,2,1/4,2,1,2|2,2,1/2,1,1|110",
+	"3,4,1,2,1/32,8,8,2,1;3,4,1,1,1/4,1,4,4,1=3,4,1,2,1/8,2,8,1,1|3,4,1,2,1/8,2,2,1,1|000",
+	"3,1,1,0/1,1,1,1;3,1,1,0/0,2,2,0=3,1,1,0/1,1,1,1|3,1,1,0/1,1,1,1|110",
+	"0/1=0/1|0/1|110",
+	"4,4,2,1,1/1,4,16,16,16;4,4,2,1,3/384,48,24,12,1=4,4,2,1,3/3,12,48,48,1|4,4,2,1,1/1,4,16,16,16|100",
+	"1,1,4/4,4,1;1,0,1/1,1,1;4,1,1/1,1,1=4,0,4/4,4,1|1,1,4/4,4,1|110",
+	"0/1;0/1;0/1=0/1|0/1|110",
+	"1,1,3/3,1,1;4,1,4,3/12,1,3,1;4,0,4,3/12,12,3,1=4,0,4,3/12,12,3,1|1,1,3/3,1,1|110",
+	"1,4,1,1/4,1,4,1;1/1=1,4,1,1/4,1,4,1|1,4,1,1/4,1,4,1|111",
+	"2/1;0,1/1,1;1,0,2/2,2,1=1,0,2/2,2,1|2/1|110",
+	"3,3,1/1,3,9;3,3,1/6,2,1=3,3,1/1,3,9|3,3,1/1,3,9|100",
+	"1/1;0/1=0/1|1/1|110",
+	"4,3,3,4,3/12,48,144,1,4;4,3,3,4,3/36,1,144,3,12;1,3,4,3/36,12,3,1=4,3,3,4,3/12,48,144,1,4|4,3,3,4,3/12,48,144,1,4|100",
+	"1,4,2,0/32,4,1,1=1,4,2,0/8,2,1,1|1,4,2,0/32,4,1,1|110",
+	"/;1,1,1,3/3,1,3,1=1,1,1,3/3,1,3,1|/|110",
+	"1,2,1,1,1/1,0,1,1,1;3,2,2,3,1/6,1,18,2,1=3,2,2,3,1/6,1,18,2,1|1,2,1,1,1/2,1,1,1,1|000",
+	"2,4,2,3/4,1,24,8;2,4,2,3/24,6,3,1=2,4,2,3/4,1,24,8|2,4,2,3/4,1,24,8|100",
+	"4,4,2,4/32,1,4,8;4,4,2,4/1,16,64,4;4,2,4/1,4,8=4,4,2,4/32,1,4,8|4,4,2,4/32,1,4,8|100",
+	"3,1,4/1,12,3;1,4/1,1=3,1,4/1,12,3|3,1,4/1,12,3|100",
+	"1,3/1,1;1,1/1,1=1,3/1,1|1,3/1,1|110",
+	"2,1,3/3,3,1;2,1,3/1,2,0;2,1,3/1,2,2=2,1,3/3,6,1|2,1,3/3,3,1|110",
+	"2,1,2/0,1,0;1,0,1/1,0,1=2,0,2/2,2,1|2,1,2/2,2,1|000",
+	"1,4,2,2/16,1,8,4=1,4,2,2/16,1,8,4|1,4,2,2/16,1,8,4|101",
+	"4,0,0,1,1/2,1,1,1,1=4,0,0,1,1/1,1,1,1,1|4,0,0,1,1/2,1,1,1,1|110",
+	"0,1,1/1,1,1;0,1,1/2,2,1=0,1,1/1,1,1|0,1,1/1,1,1|110",
+	"1,4,2,1,2/16,4,1,16,2;1,4,2,1,2/128,32,8,4,2;1,4,2,1,2/16,4,2,2,1=1,4,2,1,2/16,4,1,16,2|1,4,2,1,2/16,4,1,16,2|100",
+	"1,3,1/1,1,1;3,3,2/1,6,3=3,3,2/1,6,3|1,3,1/1,1,1|110",
+	"1,2,1,2,1/1,1,2,2,1=1,2,1,2,1/1,1,2,2,1|1,2,1,2,1/1,1,2,2,1|100",
+};
+
+static int
+ints(const char *s, const char *end, int64_t *v)
+{
+	int n = 0;
+	char *at;
+
+	for (; s < end; s = *at == ',' ? at + 1 : at) {
+		v[n++] = strtoll(s, &at, 10);
+		if (at >= end)
+			break;
+	}
+	return n;
+}
+
+/* Reads dims/strides up to one of the bytes in `stop`; *s moves there. */
+static RtTensor *
+layout(RtCx *cx, const char **s, const char *stop)
+{
+	int64_t dims[8], strides[8];
+	const char *slash = strchr(*s, '/'), *end = slash + strcspn(slash, stop);
+	int n = ints(*s, slash, dims);
+
+	ints(slash + 1, end, strides);
+	*s = end;
+	return rt_tensor_strided(cx, RT_f32, n, dims, strides);
+}
+
+static void
+strides(void **state)
+{
+	RtCx *cx = *state;
+	RtTensor *t[4], *r, *c, *own;
+	int64_t got[8];
+
+	for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+		const char *s = layouts[i];
+		int n = 0;
+
+		do
+			t[n++] = layout(cx, &s, ";=");
+		while (*s++ == ';');
+		r = layout(cx, &s, "|");
+		s++;
+		c = layout(cx, &s, "|");
+		rt_result_strides(r->ndim, r->dims, n, t, got);
+		assert_memory_equal(got, r->strides, sizeof *got * r->ndim);
+		own = rt_clone(cx, t[0]);
+		assert_memory_equal(own->strides, c->strides, sizeof *got * c->ndim);
+		assert_int_equal(rt_is_dense(t[0]), s[1] == '1');
+		assert_int_equal(rt_is_contiguous(t[0]), s[2] == '1');
+		if (t[0]->ndim == 4)
+			assert_int_equal(rt_is_channels_last(t[0]), s[3] == '1');
+		while (n)
+			rt_tensor_release(t[--n]);
+		rt_tensor_release(r);
+		rt_tensor_release(c);
+		rt_tensor_release(own);
+	}
+}
+
+static void
+promotion(void **state)
+{
+	/* a row for each dtype, -1: none; torch.promote_types */
+	static const signed char want[RT_NDTYPE][RT_NDTYPE] = {
+		{ 0, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, -1, -1, -1, 15 },
+		{ 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, -1, -1, -1, 15 },
+		{ 2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2, -1, -1, -1, 15 },
+		{ 3, 3, 3, 3, 4, 5, 6, 7, 8, 9, 10, 3, -1, -1, -1, 15 },
+		{ 4, 4, 4, 4, 4, 5, 6, 7, 8, 9, 10, 4, -1, -1, -1, 15 },
+		{ 5, 5, 5, 5, 5, 5, 6, 7, 8, 9, 10, 5, -1, -1, -1, 6 },
+		{ 6, 6, 6, 6, 6, 6, 6, 7, 9, 9, 10, 6, -1, -1, -1, 6 },
+		{ 7, 7, 7, 7, 7, 7, 7, 7, 10, 10, 10, 7, -1, -1, -1, 7 },
+		{ 8, 8, 8, 8, 8, 8, 9, 10, 8, 9, 10, 8, -1, -1, -1, 9 },
+		{ 9, 9, 9, 9, 9, 9, 9, 10, 9, 9, 10, 9, -1, -1, -1, 9 },
+		{ 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, -1, -1, -1, 10 },
+		{ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -1, -1, -1, 15 },
+		{ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, -1, -1, -1 },
+		{ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 13, -1, -1 },
+		{ -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 14, -1 },
+		{ 15, 15, 15, 15, 15, 6, 6, 7, 9, 9, 10, 15, -1, -1, -1, 15 },
+	};
+
+	(void)state;
+	for (int a = 0; a < RT_NDTYPE; a++)
+		for (int b = 0; b < RT_NDTYPE; b++) {
+			RtDtype got = rt_promote((RtDtype)a, (RtDtype)b);
+
+			assert_int_equal(got == RT_NDTYPE ? -1 : (int)got, want[a][b]);
+		}
+	assert_true(rt_can_cast(RT_i64, RT_f16) && rt_can_cast(RT_f64, RT_f16) && rt_can_cast(RT_b8, RT_u8));
+	assert_false(rt_can_cast(RT_f16, RT_i64) || rt_can_cast(RT_c64, RT_f64) || rt_can_cast(RT_u8, RT_b8));
+}
+
+static void
+casts(void **state)
+{
+	static const double in[] = { 300, -1, 1e10, -3e9, 0.0 / 0.0, 1e19, 1.5, -0.0, 65519.99, 65520, 0x1p-25, 0x1.000002p-25 };
+	static const uint8_t u8[] = { 44, 255, 0, 0, 0, 0, 1, 0, 239, 240, 0, 0 };
+	static const int8_t i8[] = { 44, -1, 0, 0, 0, 0, 1, 0, -17, -16, 0, 0 };
+	static const int32_t i32[] = { 300, -1, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, 1, 0, 65519, 65520, 0, 0 };
+	static const int64_t i64[] = { 300, -1, 10000000000, -3000000000, INT64_MIN, INT64_MIN, 1, 0, 65519, 65520, 0, 0 };
+	static const uint8_t b8[] = { 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1 };
+	static const uint16_t f16[] = { 0x5cb0, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c00, 0x3e00, 0x8000, 0x7bff, 0x7c00, 0, 1 };
+	const struct { RtDtype d; const void *want; } row[] = {
+		{ RT_u8, u8 }, { RT_i8, i8 }, { RT_i32, i32 }, { RT_i64, i64 }, { RT_b8, b8 }, { RT_f16, f16 },
+	};
+	char got[12 * 8];
+
+	(void)state;
+	for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+		int size = rt_dtypes[row[k].d].bytes;
+
+		rt_cast(row[k].d, got, size, RT_f64, in, 8, 12);
+		assert_memory_equal(got, row[k].want, 12 * (size_t)size);
+	}
+	for (unsigned h = 0; h < 65536; h++) {                  /* every half and bfloat16 comes back */
+		if ((h & 0x7c00) != 0x7c00 || !(h & 0x3ff))
+			assert_int_equal(rt_float_to_half(rt_half_to_float((uint16_t)h)), h);
+		if ((h & 0x7f80) != 0x7f80 || !(h & 0x7f))
+			assert_int_equal(rt_float_to_bf16(rt_bf16_to_float((uint16_t)h)), h);
+	}
+}
+
+static RtTensor *
+counting(RtCx *cx, RtDtype d, int ndim, const int64_t *dims)
+{
+	RtTensor *t = rt_tensor_new(cx, d, ndim, dims);
+	int64_t n = rt_numel(t);
+
+	for (int64_t i = 0; i < n; i++)
+		rt_cast(d, rt_data(t) + i * rt_dtypes[d].bytes, 0, RT_i64, &i, 0, 1);
+	return t;
+}
+
+/* Transposed copies of all shapes around a tile, on one and on three threads. */
+static void
+copies(void **state)
+{
+	static const int64_t size[] = { 1, 3, 31, 32, 33, 100, 300 };
+	static const RtDtype from[] = { RT_u8, RT_i16, RT_f32, RT_c128 };
+	RtCx *cx = *state;
+
+	for (int k = 0; k < 7 * 7 * 4 * 2; k++) {
+		int64_t dims[] = { 2, size[k % 7], size[k / 7 % 7] }, turned[] = { 2, dims[2], dims[1] };
+		int64_t s[] = { dims[1] * dims[2], 1, dims[2] };
+		RtTensor *t, *view, *r;
+
+		assert_int_equal(rt_threads(cx, k / 7 / 7 / 4 ? 3 : 1), RT_OK);
+		t = counting(cx, from[k / 49 % 4], 3, dims);
+		view = rt_tensor_view(cx, t, 3, turned, s, 0);
+		r = rt_tensor_new(cx, RT_f64, 3, turned);
+		assert_int_equal(rt_copy_into(cx, r, view), RT_OK);
+		for (int64_t i = 0; i < rt_numel(r); i++) {
+			int64_t a = i / s[0], b = i % s[0] / dims[1], c = i % dims[1], at = a * s[0] + c * dims[2] + b;
+
+			assert_true(((double *)(void *)rt_data(r))[i] == (double)(t->dtype == RT_u8 ? at & 255 :
+				t->dtype == RT_i16 ? (int16_t)at : at));
+		}
+		rt_tensor_release(t);
+		rt_tensor_release(view);
+		rt_tensor_release(r);
+	}
+	assert_int_equal(rt_threads(cx, 1), RT_OK);
+}
+
+/* t[1:] = t[:-1] moves, it does not smear */
+static void
+overlap(void **state)
+{
+	RtCx *cx = *state;
+	int64_t ten[] = { 10 }, nine[] = { 9 }, one[] = { 1 }, zero[] = { 0 };
+	RtTensor *t = counting(cx, RT_i64, 1, ten), *to = rt_tensor_view(cx, t, 1, nine, one, 1),
+		*from = rt_tensor_view(cx, t, 1, nine, one, 0), *wide = rt_tensor_view(cx, t, 1, nine, zero, 0);
+
+	assert_int_equal(rt_copy_into(cx, to, from), RT_OK);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(((int64_t *)(void *)rt_data(t))[i], i ? i - 1 : 0);
+	assert_true(rt_overlaps_itself(wide));
+	assert_int_equal(rt_copy_into(cx, wide, from), RT_ERROR);
+	assert_non_null(strstr(cx->message, "more than one element of the written-to tensor"));
+	assert_int_equal(rt_copy_into(cx, to, t), RT_ERROR);
+	assert_string_equal(cx->message, "The size of tensor a (9) must match the size of tensor b (10) at non-singleton dimension 0");
+	rt_tensor_release(t);
+	rt_tensor_release(to);
+	rt_tensor_release(from);
+	rt_tensor_release(wide);
+}
+
+static void
+limits(void **state)
+{
+	RtCx *cx = *state;
+	int64_t huge[] = { INT64_C(1) << 40, INT64_C(1) << 40 }, bad[] = { 2, -1 }, two[] = { 2, 2 }, far[] = { 3, 1 };
+	RtTensor *t, *v;
+
+	assert_null(rt_tensor_new(cx, RT_f32, 2, huge));
+	assert_string_equal(cx->message, "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
+	assert_null(rt_tensor_new(cx, RT_f32, 2, bad));
+	assert_string_equal(cx->message, "Trying to create tensor with negative dimension -1: [2, -1]");
+	t = rt_tensor_new(cx, RT_f32, 2, two);
+	assert_null(rt_tensor_view(cx, t, 2, two, far, 0));
+	assert_string_equal(cx->message, "setStorage: sizes [2, 2], strides [3, 1], storage offset 0, and itemsize 4 "
+		"requiring a storage size of 20 are out of bounds for storage of size 16");
+	assert_null(rt_tensor_view(cx, t, 2, two, two, INT64_MAX));
+	cx->memory_limit = 1000;
+	assert_null(rt_tensor_new(cx, RT_f32, 1, (int64_t[]){ 251 }));
+	v = rt_tensor_new(cx, RT_f32, 1, (int64_t[]){ 200 });
+	assert_non_null(v);
+	assert_null(rt_tensor_new(cx, RT_f32, 1, (int64_t[]){ 100 }));
+	cx->memory_limit = 0;
+	rt_tensor_release(v);
+	v = rt_tensor_view(cx, t, 2, two, t->strides, 0);
+	assert_int_equal(rt_tensor_resize(cx, t, 2, (int64_t[]){ 100, 100 }), RT_OK);     /* the view sees the new memory */
+	assert_ptr_equal(rt_data(v), rt_data(t));
+	rt_tensor_release(v);
+	rt_tensor_release(t);
+}
+
+/* A write to weights makes a private copy that all views see. */
+static void
+readonly(void **state)
+{
+	static const float weight[] = { 1, 2, 3, 4 };
+	RtCx *cx = *state;
+	int64_t four[] = { 4 };
+	RtTensor *w = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, true);
+	RtTensor *v = rt_tensor_view(cx, w, 1, four, w->strides, 0);
+
+	assert_int_equal(rt_fill(cx, v, rt_int(7)), RT_OK);
+	assert_true(weight[0] == 1 && ((float *)(void *)rt_data(w))[3] == 7);
+	rt_tensor_release(v);
+	rt_tensor_release(w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts), cmocka_unit_test(copies),
+		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(readonly),
+	};
+
+	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
+}
