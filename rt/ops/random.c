@@ -1,0 +1,526 @@
+/* rt/ops/random.c - draws from ATen's CPU generator, in ATen's order
+ *
+ * A distribution fills an array, one element after the other in memory order; the array is cast into the tensor.
+ * A tensor that is not dense is filled in the order of its indices.  Which bits of the generator make an element is part
+ * of an operator's meaning: reference 7.13.
+ */
+#include <math.h>
+
+#include "kernel.h"
+
+#define PI 3.14159265358979323846
+
+/* The generator argument, or the default one. */
+static RtGenerator *
+generator(RtCx *cx, IValue v)
+{
+	return v.tag == RT_GENERATOR ? v.u.gen : cx->gen;
+}
+
+/* ---- elements --------------------------------------------------------------------------------------------- */
+
+typedef struct Dist Dist;
+struct Dist {
+	double (*draw)(const Dist *, RtGenerator *);
+	RtDtype dtype;            /* of the tensor: uniform bits depend on it */
+	double  a, b;
+	int64_t low;
+	uint64_t range;
+};
+
+/* In [0, 1), with as many bits as the type holds. */
+static double
+uniform01(RtDtype d, RtGenerator *g)
+{
+	switch (d) {
+	case RT_f64:  return rt_uniform53(g);
+	case RT_f16:  return (double)(rt_random32(g) & 2047) / 2048;
+	case RT_bf16: return (double)(rt_random32(g) & 255) / 256;
+	default:      return rt_uniform24(g);
+	}
+}
+
+static double
+draw_uniform(const Dist *p, RtGenerator *g)
+{
+	double u = uniform01(p->dtype, g);
+
+	if (p->dtype == RT_f64)
+		return u * (p->b - p->a) + p->a;
+	return (float)u * ((float)p->b - (float)p->a) + (float)p->a;
+}
+
+static double
+draw_normal(const Dist *p, RtGenerator *g)
+{
+	return rt_normal(g) * p->b + p->a;
+}
+
+static double
+draw_exponential(const Dist *p, RtGenerator *g)
+{
+	return -1 / p->a * log1p(-rt_uniform53(g));
+}
+
+static double
+draw_cauchy(const Dist *p, RtGenerator *g)
+{
+	return p->a + p->b * tan(PI * (rt_uniform53(g) - 0.5));
+}
+
+static double
+draw_log_normal(const Dist *p, RtGenerator *g)
+{
+	return exp(rt_normal(g) * p->b + p->a);
+}
+
+static double
+draw_geometric(const Dist *p, RtGenerator *g)
+{
+	return ceil(log(rt_uniform53(g)) / log1p(-p->a));
+}
+
+static double
+draw_bernoulli(const Dist *p, RtGenerator *g)
+{
+	return rt_uniform53(g) < p->a;
+}
+
+/* ---- filling ------------------------------------------------------------------------------------------------ */
+
+enum { CHUNK = 512 };
+
+/* n elements of real type d at p, in order. */
+static void
+draw_array(const Dist *dist, RtGenerator *g, RtDtype d, char *p, int64_t n)
+{
+	double block[CHUNK];
+	int bytes = rt_dtypes[d].bytes;
+
+	for (int64_t at = 0, m; at < n; at += m) {
+		m = n - at < CHUNK ? n - at : CHUNK;
+		for (int64_t i = 0; i < m; i++)
+			block[i] = dist->draw(dist, g);
+		rt_cast(d, p + at * bytes, bytes, RT_f64, block, 8, m);
+	}
+}
+
+/* Sixteen uniforms become sixteen normals: the first half are radii, the second half angles. */
+static void
+normals_of(const Dist *p, double *x)
+{
+	for (int j = 0; j < 8; j++) {
+		double radius = sqrt(-2 * log(1 - x[j])), angle = 2 * PI * x[j + 8];
+		x[j] = radius * cos(angle) * p->b + p->a;
+		x[j + 8] = radius * sin(angle) * p->b + p->a;
+	}
+}
+
+/* Sixteen or more: all uniforms are drawn first; an odd end is drawn once more, as the last sixteen elements. */
+static void
+normal_array(const Dist *p, RtGenerator *g, RtDtype d, char *at, int64_t n)
+{
+	double x[16];
+	int bytes = rt_dtypes[d].bytes;
+	Dist u = { draw_uniform, d, 0, 1, 0, 0 };
+
+	draw_array(&u, g, d, at, n);
+	for (int64_t i = 0; i + 16 <= n; i += 16) {
+		rt_cast(RT_f64, x, 8, d, at + i * bytes, bytes, 16);
+		normals_of(p, x);
+		rt_cast(d, at + i * bytes, bytes, RT_f64, x, 8, 16);
+	}
+	if (n % 16) {
+		for (int i = 0; i < 16; i++)
+			x[i] = uniform01(d, g);
+		normals_of(p, x);
+		rt_cast(d, at + (n - 16) * bytes, bytes, RT_f64, x, 8, 16);
+	}
+}
+
+/* Fills t; complex tensors as pairs of reals. */
+static int
+fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
+{
+	RtTensor *to = t;
+	int64_t n = rt_numel(t);
+
+	if (cx->meta || !n)
+		return RT_OK;
+	if (rt_overlaps_itself(t))
+		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+				"location. Please clone() the tensor before performing the operation.");
+	if (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims))))
+		return RT_ERROR;
+	dist.dtype = rt_real_type((RtDtype)t->dtype);
+	n *= rt_is_complex((RtDtype)t->dtype) ? 2 : 1;
+	if (dist.draw == draw_normal && n >= 16 && rt_is_contiguous(t))
+		normal_array(&dist, g, dist.dtype, rt_data(to), n);
+	else
+		draw_array(&dist, g, dist.dtype, rt_data(to), n);
+	return to == t ? RT_OK : rt_copy_into(cx, t, to);
+}
+
+static int
+need_floating(RtCx *cx, const char *name, const RtTensor *t, bool complex)
+{
+	RtDtype d = (RtDtype)t->dtype;
+
+	return rt_is_floating(d) || (complex && rt_is_complex(d)) ? RT_OK
+		: rt_raise(cx, "\"%s\" not implemented for '%s'", name, rt_dtypes[d].brief);
+}
+
+static int
+return_self(IValue self, int status, IValue *out)
+{
+	if (status)
+		return status;
+	out[0] = rt_retain(self);
+	return RT_OK;
+}
+
+/* ---- in place --------------------------------------------------------------------------------------------------- */
+
+int
+rt_uniform_(RtCx *cx, const IValue *in, IValue *out)
+{
+	double a = rt_number(in[1]), b = rt_number(in[2]);
+
+	if (need_floating(cx, "check_uniform_bounds", in[0].u.t, true))
+		return RT_ERROR;
+	if (!(a <= b))
+		return rt_raise(cx, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", a, b);
+	return return_self(in[0], fill(cx, (Dist){ draw_uniform, RT_f32, a, b, 0, 0 }, generator(cx, in[3]), in[0].u.t), out);
+}
+
+int
+rt_normal_(RtCx *cx, const IValue *in, IValue *out)
+{
+	double mean = rt_number(in[1]), std = rt_number(in[2]);
+
+	if (need_floating(cx, "normal_kernel_cpu", in[0].u.t, true))
+		return RT_ERROR;
+	if (!(std >= 0))
+		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
+	if (rt_is_complex((RtDtype)in[0].u.t->dtype))
+		std *= sqrt(0.5);
+	return return_self(in[0], fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, in[3]), in[0].u.t), out);
+}
+
+static int
+draw_into(RtCx *cx, const char *name, Dist dist, bool floating, const IValue *in, IValue gen, IValue *out)
+{
+	if (floating && need_floating(cx, name, in[0].u.t, false))
+		return RT_ERROR;
+	return return_self(in[0], fill(cx, dist, generator(cx, gen), in[0].u.t), out);
+}
+
+int
+rt_exponential_(RtCx *cx, const IValue *in, IValue *out)
+{
+	double rate = rt_number(in[1]);
+
+	if (!(rate >= 0))
+		return rt_raise(cx, "exponential_ expects lambda >= 0.0, but found lambda=%g", rate);
+	return draw_into(cx, "exponential", (Dist){ draw_exponential, RT_f32, rate, 0, 0, 0 }, true, in, in[2], out);
+}
+
+int
+rt_cauchy_(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (!(rt_number(in[2]) > 0))
+		return rt_raise(cx, "cauchy_ expects sigma > 0.0, but found sigma=%g", rt_number(in[2]));
+	return draw_into(cx, "cauchy", (Dist){ draw_cauchy, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true, in, in[3], out);
+}
+
+int
+rt_log_normal_(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (!(rt_number(in[2]) > 0))
+		return rt_raise(cx, "log_normal_ expects std > 0.0, but found std=%g", rt_number(in[2]));
+	return draw_into(cx, "log_normal", (Dist){ draw_log_normal, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true, in, in[3],
+		out);
+}
+
+int
+rt_geometric_(RtCx *cx, const IValue *in, IValue *out)
+{
+	double p = rt_number(in[1]);
+
+	if (!(p > 0 && p < 1))
+		return rt_raise(cx, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+	return draw_into(cx, "geometric", (Dist){ draw_geometric, RT_f32, p, 0, 0, 0 }, false, in, in[2], out);
+}
+
+int
+rt_bernoulli__float(RtCx *cx, const IValue *in, IValue *out)
+{
+	double p = rt_number(in[1]);
+
+	if (!(p >= 0 && p <= 1))
+		return rt_raise(cx, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+	return draw_into(cx, "bernoulli", (Dist){ draw_bernoulli, RT_f32, p, 0, 0, 0 }, false, in, in[2], out);
+}
+
+/* Each element by its own probability: one float per element, a double where p is one. */
+int
+rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *p = rt_tensor(in[1]), *to;
+	RtGenerator *g = generator(cx, in[2]);
+	bool wide = p->dtype == RT_f64;
+	double *x;
+	int64_t n = rt_numel(t);
+
+	if (need_floating(cx, "bernoulli_tensor_cpu_p_", p, false))
+		return RT_ERROR;
+	if (cx->meta || !n)
+		return return_self(in[0], RT_OK, out);
+	if (!(to = rt_temp(cx, rt_tensor_strided(cx, RT_f64, t->ndim, t->dims, rt_is_dense(t) ? t->strides : 0)))
+			|| rt_copy_into(cx, to, p))
+		return RT_ERROR;
+	x = (double *)(void *)rt_data(to);
+	for (int64_t i = 0; i < n; i++) {
+		if (!(x[i] >= 0 && x[i] <= 1))
+			return rt_raise(cx, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+		x[i] = (wide ? rt_uniform53(g) : (double)rt_uniform24(g)) < x[i];
+	}
+	return return_self(in[0], rt_copy_into(cx, t, to), out);
+}
+
+/* ---- integers ------------------------------------------------------------------------------------------------------ */
+
+/* low + a draw modulo range (0: all 64 bits), written as integers; floats take the nearest. */
+static int
+fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range, bool wide)
+{
+	RtTensor *to = t;
+	int64_t block[CHUNK], n = rt_numel(t), bytes = rt_dtypes[t->dtype].bytes;
+
+	if (cx->meta || !n)
+		return RT_OK;
+	if (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims))))
+		return RT_ERROR;
+	for (int64_t at = 0, m; at < n; at += m) {
+		m = n - at < CHUNK ? n - at : CHUNK;
+		for (int64_t i = 0; i < m; i++) {
+			uint64_t r = wide ? rt_random64(g) : rt_random32(g);
+			block[i] = (int64_t)((range ? r % range : r) + (uint64_t)low);
+		}
+		rt_cast((RtDtype)t->dtype, rt_data(to) + at * bytes, bytes, RT_i64, block, 8, m);
+	}
+	return to == t ? RT_OK : rt_copy_into(cx, t, to);
+}
+
+static int
+from_to(RtCx *cx, IValue gen, RtTensor *t, int64_t low, int64_t high)
+{
+	uint64_t range = (uint64_t)high - (uint64_t)low;
+
+	if (low >= high)
+		return rt_raise(cx, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)low,
+				(long long)high);
+	return fill_integers(cx, generator(cx, gen), t, low, range, range >= 1ull << 32);
+}
+
+/* One more than the greatest integer that a type tells from its neighbours. */
+static uint64_t
+whole_range(RtDtype d)
+{
+	switch (d) {
+	case RT_b8:   return 2;
+	case RT_u8:   return 256;
+	case RT_i8:   return 128;
+	case RT_i16:  return 32768;
+	case RT_i32:  return 1ull << 31;
+	case RT_i64:  return 1ull << 63;
+	case RT_f16:  return (1ull << 11) + 1;
+	case RT_bf16: return (1ull << 8) + 1;
+	case RT_f32:  return (1ull << 24) + 1;
+	default:      return (1ull << 53) + 1;
+	}
+}
+
+int
+rt_random_(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	RtDtype d = (RtDtype)t->dtype;
+
+	return return_self(in[0], fill_integers(cx, generator(cx, in[1]), t, 0, whole_range(d), d == RT_i64 || d == RT_f64), out);
+}
+
+int
+rt_random__to(RtCx *cx, const IValue *in, IValue *out)
+{
+	return return_self(in[0], from_to(cx, in[2], in[0].u.t, 0, rt_integer(in[1])), out);
+}
+
+int
+rt_random__from(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	int64_t low = rt_integer(in[1]);
+
+	if (!rt_is_none(in[2]))
+		return return_self(in[0], from_to(cx, in[3], t, low, rt_integer(in[2])), out);
+	if (low == INT64_MIN)
+		return return_self(in[0], fill_integers(cx, generator(cx, in[3]), t, 0, 0, true), out);
+	return return_self(in[0], fill_integers(cx, generator(cx, in[3]), t, low, whole_range((RtDtype)t->dtype) - (uint64_t)low,
+		t->dtype == RT_i64 || t->dtype == RT_f64), out);
+}
+
+/* ---- new tensors ------------------------------------------------------------------------------------------------------- */
+
+static RtTensor *
+of_size(RtCx *cx, IValue size, IValue dtype, RtDtype deflt)
+{
+	int64_t dims[RT_MAX_RANK];
+	int n = rt_ints(cx, size, dims, RT_MAX_RANK);
+
+	for (int i = 0; i < n; i++)
+		if (dims[i] < 0) {
+			rt_raise(cx, "Trying to create tensor with negative dimension %lld", (long long)dims[i]);
+			return 0;
+		}
+	return n < 0 ? 0 : rt_result(cx, 0, (RtDtype)rt_int_or(dtype, deflt), n, dims, 0);
+}
+
+static int
+new_uniform(RtCx *cx, IValue size, IValue gen, IValue dtype, IValue *out)
+{
+	RtTensor *r = of_size(cx, size, dtype, RT_f32);
+
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	if (need_floating(cx, "check_uniform_bounds", r, true))
+		return RT_ERROR;
+	return fill(cx, (Dist){ draw_uniform, RT_f32, 0, 1, 0, 0 }, generator(cx, gen), r);
+}
+
+int
+rt_rand(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_uniform(cx, in[0], rt_none(), in[1], out);
+}
+
+int
+rt_rand_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_uniform(cx, in[0], in[1], in[2], out);
+}
+
+static int
+new_normal(RtCx *cx, double mean, double std, IValue size, IValue gen, IValue dtype, IValue *out)
+{
+	RtTensor *r = of_size(cx, size, dtype, RT_f32);
+
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	if (need_floating(cx, "normal_kernel_cpu", r, true))
+		return RT_ERROR;
+	if (!(std >= 0))
+		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
+	if (rt_is_complex((RtDtype)r->dtype))
+		std *= sqrt(0.5);
+	return fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, gen), r);
+}
+
+int
+rt_randn(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_normal(cx, 0, 1, in[0], rt_none(), in[1], out);
+}
+
+int
+rt_randn_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_normal(cx, 0, 1, in[0], in[1], in[2], out);
+}
+
+int
+rt_normal_float_float(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_normal(cx, rt_number(in[0]), rt_number(in[1]), in[2], in[3], in[4], out);
+}
+
+static int
+new_integers(RtCx *cx, int64_t low, int64_t high, IValue size, IValue gen, IValue dtype, IValue *out)
+{
+	RtTensor *r = of_size(cx, size, dtype, RT_i64);
+
+	if (!r)
+		return RT_ERROR;
+	out[0] = rt_of(r);
+	return from_to(cx, gen, r, low, high);
+}
+
+int
+rt_randint(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_integers(cx, 0, rt_integer(in[0]), in[1], rt_none(), in[2], out);
+}
+
+int
+rt_randint_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_integers(cx, 0, rt_integer(in[0]), in[1], in[2], in[3], out);
+}
+
+int
+rt_randint_low(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), in[2], rt_none(), in[3], out);
+}
+
+int
+rt_randint_low_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	return new_integers(cx, rt_integer(in[0]), rt_integer(in[1]), in[2], in[3], in[4], out);
+}
+
+static int
+permutation(RtCx *cx, int64_t n, IValue gen, IValue dtype, IValue *out)
+{
+	RtGenerator *g = generator(cx, gen);
+	RtTensor *r;
+	int64_t *x;
+
+	if (n < 0)
+		return rt_raise(cx, "n must be non-negative, got%lld", (long long)n);
+	r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, RT_i64), 1, &n, 0);
+	RT_RESULT(cx, r, out[0]);
+	if (!(x = rt_scratch(cx, n * (int64_t)sizeof *x)))
+		return RT_ERROR;
+	for (int64_t i = 0; i < n; i++)
+		x[i] = i;
+	for (int64_t i = 0; i < n - 1; i++) {
+		int64_t j = i + (int64_t)(rt_random32(g) % (uint64_t)(n - i)), v = x[i];
+		x[i] = x[j], x[j] = v;
+	}
+	rt_cast((RtDtype)r->dtype, rt_data(r), rt_dtypes[r->dtype].bytes, RT_i64, x, 8, n);
+	return RT_OK;
+}
+
+int
+rt_randperm(RtCx *cx, const IValue *in, IValue *out)
+{
+	return permutation(cx, rt_integer(in[0]), rt_none(), in[1], out);
+}
+
+int
+rt_randperm_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	return permutation(cx, rt_integer(in[0]), in[1], in[2], out);
+}
+
+int
+rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	if (!cx->meta)
+		rt_generator_seed(cx->gen, (uint64_t)rt_integer(in[0]));
+	return RT_OK;
+}
