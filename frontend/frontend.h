@@ -228,6 +228,7 @@ void        unit_define(Cx *, Unit *, const Source *, const char *prefix);   /* 
 const Type *unit_type(Cx *, Unit *, const char *qualified); /* class, NamedTuple, enum, interface: read on demand; null: none */
 Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
 Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, with only builtins around it */
+void        ops_compile_body(Cx *, Op *);               /* op->function of one BODY row and of those that it needs */
 void        ops_compile_bodies(Cx *, Graph *);              /* op->function of every BODY row that the graph needs, transitively */
 void        ops_compile_all(Cx *, Function *);              /* the same for a function and all that it calls */
 bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.classes.* */

@@ -628,12 +628,15 @@ script_compile(Cx *cx, const char *text, const char *name)
 	return f;
 }
 
-static void
-compile_body(Cx *cx, Op *op)
+void
+ops_compile_body(Cx *cx, Op *op)
 {
 	Frame frame;
-	Function *f = new(cx->arena, Function, 1);
+	Function *f;
 
+	if (op->function)
+		return;
+	f = new(cx->arena, Function, 1);
 	f->name = op->name;
 	f->schema = op_schema(cx, op);
 	f->tree = parse_file(cx, source_of_text(cx, op->body, arena_printf(cx->arena, "<%s>", op->id)));
@@ -668,8 +671,8 @@ visit_body(Cx *cx, Node *n, void *arg)
 	Op *op = n->op ? op_body(cx, n->op) : 0;
 
 	(void)arg;
-	if (op && !op->function)
-		compile_body(cx, op);
+	if (op)
+		ops_compile_body(cx, op);
 }
 
 void

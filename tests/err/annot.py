@@ -1,0 +1,3 @@
+def f(a: int) -> int:
+    y : float = a
+    return 1

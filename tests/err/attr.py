@@ -1,0 +1,2 @@
+def f(a: Tensor) -> int:
+    return a.foo

@@ -1,0 +1,4 @@
+def f(a: int) -> int:
+    if a > 0:
+        x = 2
+    return x

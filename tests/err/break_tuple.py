@@ -1,0 +1,4 @@
+def f(a: int) -> int:
+    for i in (1, 2):
+        break
+    return 1

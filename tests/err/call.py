@@ -1,0 +1,4 @@
+def g(a: int) -> int:
+    return a
+def f(a: int) -> int:
+    return g("x")

@@ -1,0 +1,2 @@
+def f(a: int) -> List[int]:
+    return [1, "a"]

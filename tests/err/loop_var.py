@@ -1,0 +1,4 @@
+def f(a: int) -> int:
+    for i in range(a):
+        y = i
+    return y

@@ -1,0 +1,2 @@
+def f(a: Optional[Tensor]) -> Tensor:
+    return a.sum()

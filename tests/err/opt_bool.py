@@ -1,0 +1,4 @@
+def f(a: Optional[int]) -> int:
+    if a:
+        return 1
+    return 2

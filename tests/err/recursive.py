@@ -1,0 +1,2 @@
+def f(a: int) -> int:
+    return f(a)

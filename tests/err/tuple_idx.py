@@ -1,0 +1,2 @@
+def f(a: int) -> int:
+    return (1, 2)[5]

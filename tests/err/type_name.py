@@ -1,0 +1,2 @@
+def f(a: Foo) -> int:
+    return 1

@@ -1,0 +1,3 @@
+def f(a: int) -> int:
+    x, y, z = (a, a)
+    return x

@@ -1,0 +1,3 @@
+def f(a: int) -> int:
+    x, y = (a, a, a)
+    return x

@@ -1,0 +1,32 @@
+/* tests/frontend/bodies.c - every operator body compiles, and its graph keeps the invariants
+ */
+#include "../../frontend/frontend.h"
+
+static void
+compile(Cx *cx, void *arg)
+{
+	Op *op = arg;
+
+	ops_compile_body(cx, op);
+	graph_lint(op->function->graph);
+}
+
+int
+main(void)
+{
+	Arena arena = {0};
+	Cx cx = {.arena = &arena};
+	int failed = 0;
+
+	schema_parser = schema_parse;
+	for (int i = 0; i < op_count(&cx); i++) {
+		Op *op = op_at(&cx, i);
+		if (op->form != OP_BODY || cx_try(&cx, compile, op))
+			continue;
+		printf("%s\n\n", cx.err.text);
+		failed++;
+	}
+	if (failed)
+		printf("%d bodies do not compile\n", failed);
+	return failed != 0;
+}

@@ -1,0 +1,4 @@
+def f(a: int) -> int:
+    if isinstance(a, str):
+        return a.upper()
+    return a

@@ -1,0 +1,2 @@
+def f(n: int) -> List[int]:
+    return [i * i for i in range(n)]

@@ -1,0 +1,3 @@
+def f(x: Tensor) -> List[float]:
+    l : List[float] = x.tolist()
+    return l

@@ -1,0 +1,34 @@
+#!/bin/sh
+# tests/run.sh [-u] [FILE...] - golden tests: a file is a test, its last comment block (after "# ---") what kiln says
+#
+#   frontend/*.py   the graph of the source            kiln show FILE
+#   err/*.py        the message that it ends with      kiln show FILE, standard error
+# A first line "# kiln: ARGUMENTS" replaces "show".  -u writes what kiln says into the files.
+cd "$(dirname "$0")" || exit 1
+kiln=${KILN:-../build/kiln}
+update=
+[ "$1" = -u ] && { update=1; shift; }
+[ $# -gt 0 ] || set -- frontend/*.py err/*.py
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+for f in "$@"; do
+	case $f in *_test.py) continue ;; esac
+	args=$(sed -n '1s/^# kiln: //p' "$f")
+	case $f in
+	*err/*) $kiln ${args:-show} "$f" 2>&1 >/dev/null </dev/null ;;
+	*) $kiln ${args:-show} "$f" 2>&1 </dev/null ;;
+	esac | sed 's/^/# /; s/ *$//' >"$tmp/got"
+	sed '1,/^# ---$/d' "$f" >"$tmp/want"
+	cmp -s "$tmp/got" "$tmp/want" && continue
+	if [ "$update" ]; then
+		sed '/^# ---$/,$d' "$f" >"$tmp/new"
+		{ cat "$tmp/new"; echo '# ---'; cat "$tmp/got"; } >"$f"
+		echo "$f: written"
+		continue
+	fi
+	echo "$f:"
+	diff "$tmp/want" "$tmp/got"
+	failed=1
+done
+exit $failed
