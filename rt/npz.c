@@ -564,8 +564,10 @@ int
 rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
 {
 	File f = { .path = path };
-	int status = read_all(cx, &f, a);
+	int status;
 
+	rt_clear_error(cx);
+	status = read_all(cx, &f, a);
 	free(f.at);
 	if (status)
 		rt_arrays_free(a);
