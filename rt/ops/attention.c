@@ -106,6 +106,7 @@ typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
 	double    dropout, scale;        /* scale 0: by the width */
 	bool      causal, grouped, weights;
+	double    empty;                 /* weight in a row that is masked out: 1.13 has nan there, 2.x 0 */
 } Sdpa;
 
 static int
@@ -223,6 +224,7 @@ sdpa(RtCx *cx, const Sdpa *a, int nout, IValue *out)
 	g.scale = a->scale ? a->scale : 1 / sqrt((double)g.inner);
 	g.dropout = a->dropout;
 	g.causal = a->causal;
+	g.empty = a->empty;
 	g.y = rt_data(y);
 	g.weights = side ? rt_data(side) : 0;
 	if (attend(cx, &g) || (w && dense_done(cx, w, side)))
@@ -235,7 +237,7 @@ int
 rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 {
 	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]),
-		rt_is_none(in[6]) ? 0 : rt_number(in[6]), in[5].u.i != 0, in[7].u.i != 0, false };
+		rt_is_none(in[6]) ? 0 : rt_number(in[6]), in[5].u.i != 0, in[7].u.i != 0, false, 0 };
 
 	return sdpa(cx, &a, 1, out);
 }
@@ -245,7 +247,7 @@ static int
 sdpa_needed(RtCx *cx, const IValue *in, IValue *out)
 {
 	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]), 0, in[6].u.i != 0,
-		false, in[5].u.i != 0 };
+		false, in[5].u.i != 0, NAN };
 
 	return sdpa(cx, &a, 2, out);
 }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "kernel.h"
+#include "quant.h"
 #include "tmath.h"
 
 /* ---- the arguments of a row ------------------------------------------------------------------------ */
@@ -197,6 +197,42 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 	return RT_OK;
 }
 
+static int map(RtCx *, const MapRow *, const IValue *in, IValue *out);
+
+/* On the values of quantized tensors; the result has the parameters of the first, or the fixed ones of a bounded range. */
+static int
+map_quantized(RtCx *cx, const MapRow *row, const RtMapArg *arg, int n, const IValue *in, IValue *out)
+{
+	IValue v[RT_MAP_MAX + 8], y;
+	RtTensor *first = 0;
+	RtMark mark = rt_scratch_mark(cx);
+	bool wide;
+	int status;
+
+	for (int i = 0; i < RT_MAP_MAX + 8; i++)
+		v[i] = rt_none();
+	for (int i = 0; i < n; i++)
+		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], &v[arg[i].arg], &first))
+			return RT_ERROR;
+	if (!first->quant || first->quant->scales)
+		return rt_lacks(cx, "this operator on tensors quantized per channel");
+	if (map(cx, row, v, &y))
+		return RT_ERROR;
+	y = rt_temp_value(cx, y);
+	if (y.u.t->dtype != RT_f32) {
+		*out = rt_retain(y);
+		return RT_OK;
+	}
+	wide = is_named(row, "tanh");
+	if (wide || is_named(row, "sigmoid"))
+		status = quant_close(cx, y.u.t, wide ? 2. / 256 : 1. / 256, first->dtype == RT_qu8 ? (wide ? 128 : 0) :
+			(wide ? 0 : -128), (RtDtype)first->dtype, out);
+	else
+		status = quant_close(cx, y.u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
+	rt_scratch_reset(cx, mark);
+	return status;
+}
+
 static int
 map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
@@ -210,6 +246,8 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	int n = rt_map_args(row->schema, arg);
 
 	rt_map_types(arg, n, row->result, in, &t);
+	if (t.common != RT_NDTYPE && rt_category(t.common) == 'Q')
+		return map_quantized(cx, row, arg, n, in, out);
 	if (check_types(cx, row, in, &t))
 		return RT_ERROR;
 	as[0] = (RtDtype)rt_dtypes[t.result].compute;

@@ -4,7 +4,7 @@
  * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked by
  * one loop over planes.  Missing dims are leading ones of size 1.
  */
-#include "dense.h"
+#include "quant.h"
 #include "../base.h"
 
 #include <math.h>
@@ -259,6 +259,8 @@ max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IV
 	RtTensor *self = rt_tensor(in[0]);
 	Pool g;
 
+	if (self->quant)
+		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1, out);
 	if (set_input(cx, &g, op, self, nd, nd == 1) || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
 	    fixed_windows(cx, &g, false))
 		return RT_ERROR;
@@ -397,6 +399,9 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]);
 	Pool g;
 
+	if (self->quant)
+		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in, nd == 1 ? 6 : 7, 1,
+			out);
 	if (set_input(cx, &g, op, self, nd, true) || average_windows(cx, &g, op, in + 1, nd > 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, out);
@@ -412,6 +417,9 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]);
 	Pool g;
 
+	if (self->quant)
+		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d : rt_adaptive_avg_pool3d,
+			in, 2, 1, out);
 	if (set_input(cx, &g, op, self, nd, false) || adaptive_windows(cx, &g, op, in + 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, out);

@@ -4,7 +4,7 @@
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
  * The coordinates are computed in the element's compute type, as ATen does, so that floors fall on the same side.
  */
-#include "dense.h"
+#include "quant.h"
 
 #include <math.h>
 #include <string.h>
@@ -280,8 +280,8 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 
 /* Three kernels of one kind of interpolation: the plain overload, the one by lists, the gradient. */
 #define RESIZE(name, dims, what, aa) \
-	int rt_##name(RtCx *cx, const IValue *in, IValue *out) { return plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
-	int rt_##name##_vec(RtCx *cx, const IValue *in, IValue *out) { return by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
+	int rt_##name(RtCx *cx, const IValue *in, IValue *out) { return rt_tensor(in[0])->quant ? quant_through(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
+	int rt_##name##_vec(RtCx *cx, const IValue *in, IValue *out) { return rt_tensor(in[0])->quant ? quant_through(cx, rt_##name##_vec, in, 3 + (what >= LINEAR), 1, out) : by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
 	int rt_##name##_backward(RtCx *cx, const IValue *in, IValue *out) { return backward(cx, (Resize){ .op = #name "_backward", .nd = dims, .kind = what, .wide = aa }, in, out); }
 
 RESIZE(upsample_nearest1d, 1, NEAREST, false)

@@ -1,0 +1,524 @@
+/*
+ * Quantized products: linear layers and convolutions on packed parameters, and the packed parameters themselves.
+ *
+ * A packed parameter is an object with slots (weight, bias, and of a convolution its geometry).  The product is one
+ * of integers: both operands less their zero points, as floats while every sum stays below 2^24, else as doubles, so
+ * that it is exact and runs by the common matrix product.  What follows is FBGEMM's: the bias in units of the product, one
+ * multiplication, round to even, clamp.
+ */
+#include "quant.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- classes ------------------------------------------------------------------------------------------- */
+
+static const char *const conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "output_padding", "groups", "transpose" };
+static const char *const cell_slots[] = { "w_ih", "w_hh", "b_ih", "b_hh", "reduce_range" };
+static const RtType *const conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int, &rt_type_list_int,
+	&rt_type_list_int, &rt_type_int, &rt_type_bool };
+static const RtType *const cell_types[] = { &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_bool };
+
+#define PACKED_CLASS(id, qualified, slots, slot_names, slot_types) \
+	static const RtClass id; \
+	static const RtType id##_type = { .kind = TYPE_CLASS, .name = qualified, .cls = (RtClass *)&id }; \
+	static const RtClass id = { .name = qualified, .nslot = slots, .slot = (const char **)slot_names, \
+		.slot_type = (const RtType **)slot_types, .type = &id##_type }
+PACKED_CLASS(linear_class, "__torch__.torch.classes.quantized.LinearPackedParamsBase", 2, conv_slots, conv_types);
+PACKED_CLASS(conv2d_class, "__torch__.torch.classes.quantized.Conv2dPackedParamsBase", 8, conv_slots, conv_types);
+PACKED_CLASS(conv3d_class, "__torch__.torch.classes.quantized.Conv3dPackedParamsBase", 8, conv_slots, conv_types);
+PACKED_CLASS(cell_class, "__torch__.torch.classes.rnn.CellParamsBase", 5, cell_slots, cell_types);
+#undef PACKED_CLASS
+
+enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
+
+/* The slots of a packed argument; null, with an error, when it has not as many. */
+static IValue *
+slots_of(RtCx *cx, IValue v, int n)
+{
+	if (v.tag != RT_OBJECT || v.u.obj->cls->nslot < n || v.u.obj->slot[WEIGHT].tag != RT_TENSOR) {
+		rt_raise(cx, "expected packed parameters, got %s", rt_type_of(v));
+		return 0;
+	}
+	return v.u.obj->slot;
+}
+
+static int
+new_packed(RtCx *cx, const RtClass *cls, const IValue *slot, int n, IValue *out)
+{
+	RtObject *o = rt_object_new(cx, (RtClass *)cls);
+
+	if (!o)
+		return RT_ERROR;
+	for (int i = 0; i < n; i++)
+		rt_assign(&o->slot[i], rt_retain(slot[i]));
+	out[0] = rt_ref(RT_OBJECT, o);
+	return RT_OK;
+}
+
+/* ---- the integer product ----------------------------------------------------------------------------------- */
+
+typedef struct Scales {
+	double  x;                       /* of the activations */
+	int64_t n;                       /* of the weight: 1, or one per output */
+	double *w;
+} Scales;
+
+/* The integers of t less their zero points as dense floats or doubles; zero points along dim 0 when per channel. */
+static RtTensor *
+centred(RtCx *cx, RtTensor *t, RtDtype ct, Scales *weight)
+{
+	RtTensor *raw = quant_raw(cx, t), *d = raw ? rt_temp(cx, rt_to_dtype(cx, raw, ct)) : 0, *z;
+	int64_t n = rt_numel(t), channels = t->quant->scales ? rt_numel(t->quant->scales) : 1, each;
+
+	d = d ? rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims)) : 0;
+	if (!d || rt_copy_into(cx, d, raw))
+		return 0;
+	if (channels > 1 && (t->quant->axis != 0 || channels != t->dims[0]))
+		return rt_lacks(cx, "weights quantized along another dim than the first"), (RtTensor *)0;
+	z = t->quant->scales ? dense_in(cx, t->quant->zeros, RT_i64) : 0;
+	each = channels ? n / channels : 0;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t zero = z ? ((int64_t *)rt_data(z))[i / each] : t->quant->zero;
+
+		if (ct == RT_f32)
+			((float *)rt_data(d))[i] -= (float)zero;
+		else
+			((double *)rt_data(d))[i] -= (double)zero;
+	}
+	if (weight) {
+		RtTensor *s = t->quant->scales ? dense_in(cx, t->quant->scales, RT_f64) : 0;
+
+		weight->n = channels;
+		weight->w = rt_scratch(cx, channels * 8 + 8);
+		if (!weight->w || (t->quant->scales && !s))
+			return 0;
+		for (int64_t i = 0; i < channels; i++)
+			weight->w[i] = s ? ((double *)rt_data(s))[i] : t->quant->scale;
+	}
+	return d;
+}
+
+/* Sums of k products of 8-bit integers stay exact in float up to here. */
+static RtDtype
+product_type(int64_t k)
+{
+	return k <= 512 ? RT_f32 : RT_f64;
+}
+
+typedef struct Output {
+	double  scale;                   /* 0: the result is floating */
+	int64_t zero;
+	RtDtype dtype;
+	bool    relu;
+} Output;
+
+/* sum (rows, channels, inner), the exact product, into the values that the output's type asks for; in place. */
+static void
+finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, int64_t inner, const Output *o)
+{
+	int64_t n = rt_numel(sum), low = 0, high = 0;
+
+	if (o->scale)
+		quant_range(o->dtype, &low, &high);
+	if (o->relu && o->scale)
+		low = o->zero > low ? o->zero : low;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c = i / inner % channels;
+		float unit = (float)s->x * (float)s->w[s->n > 1 ? c : 0], b = bias ? ((float *)rt_data(bias))[c] : 0;
+		double v = rt_load_f64((RtDtype)sum->dtype, rt_data(sum) + i * rt_dtypes[sum->dtype].bytes);
+
+		if (o->scale) {
+			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->scale)) + (float)o->zero;
+
+			v = q < (float)low ? (double)low : q > (float)high ? (double)high : (double)q;
+		} else {
+			v = (double)((float)v * unit + b);
+			v = o->relu && v < 0 ? 0 : v;
+		}
+		if (sum->dtype == RT_f32)
+			((float *)rt_data(sum))[i] = (float)v;
+		else
+			((double *)rt_data(sum))[i] = v;
+	}
+}
+
+static RtTensor *
+product_result(RtCx *cx, const Output *o, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	return o->scale ? quant_result(cx, 0, o->dtype, ndim, dims, strides, o->scale, o->zero) :
+		rt_result(cx, 0, RT_f32, ndim, dims, strides);
+}
+
+static int
+write_result(RtCx *cx, RtTensor *r, RtTensor *sum)
+{
+	RtTensor *to = r->quant ? quant_raw(cx, r) : r;
+
+	return to ? rt_copy_into(cx, to, sum) : RT_ERROR;
+}
+
+static RtTensor *
+float_bias(RtCx *cx, IValue bias, RtTensor **d)
+{
+	RtTensor *b = rt_tensor(bias);
+
+	*d = b ? dense_in(cx, b, RT_f32) : 0;
+	return b;
+}
+
+/* ---- linear ------------------------------------------------------------------------------------------------- */
+
+static int
+linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
+{
+	IValue *slot = slots_of(cx, packed, 2);
+	RtTensor *w, *b, *xi, *wi, *sum, *r, *bias;
+	int64_t dims[RT_MAX_RANK], rows;
+	Scales s;
+	RtDtype ct;
+
+	if (!slot)
+		return RT_ERROR;
+	w = slot[WEIGHT].u.t;
+	if (!x->quant || x->quant->scales || !w->quant || w->ndim != 2)
+		return rt_raise(cx, "quantized::linear: input and weight should be quantized");
+	if (x->ndim < 1 || x->dims[x->ndim - 1] != w->dims[1])
+		return rt_raise(cx, "quantized::linear: the last dim of the input should be %lld", (long long)w->dims[1]);
+	memcpy(dims, x->dims, (size_t)x->ndim * 8);
+	dims[x->ndim - 1] = w->dims[0];
+	r = product_result(cx, o, x->ndim, dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	ct = product_type(w->dims[1]);
+	s.x = x->quant->scale;
+	xi = centred(cx, x, ct, 0);
+	wi = centred(cx, w, ct, &s);
+	sum = rt_temp(cx, rt_tensor_new(cx, ct, x->ndim, dims));
+	bias = float_bias(cx, slot[BIAS], &b);
+	if (!xi || !wi || !sum || (bias && !b))
+		return RT_ERROR;
+	rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
+	if (dense_gemm(cx, ct, rows, w->dims[0], w->dims[1], rt_data(xi), w->dims[1], 1, rt_data(wi), 1, w->dims[1], rt_data(sum),
+	    w->dims[0], false))
+		return RT_ERROR;
+	finish_values(sum, &s, b, w->dims[0], 1, o);
+	return write_result(cx, r, sum);
+}
+
+/* X, packed, scale, zero_point */
+static int
+static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
+{
+	Output o = { rt_number(in[2]), in[3].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+
+	return linear(cx, rt_tensor(in[0]), in[1], &o, out);
+}
+
+int rt_quantized_linear(RtCx *cx, const IValue *in, IValue *out) { return static_linear(cx, in, false, out); }
+int rt_quantized_linear_relu(RtCx *cx, const IValue *in, IValue *out) { return static_linear(cx, in, true, out); }
+
+/* x as 8 bits over its own range. */
+static int
+quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
+{
+	double low = 0, high = 0, scale = 1;
+	int64_t zero = 0;
+	IValue v;
+
+	if (!cx->meta && quant_limits(cx, x, &low, &high))
+		return RT_ERROR;
+	if (!cx->meta)
+		quant_choose(low, high, 0, narrow ? 127 : 255, &scale, &zero);
+	if (CALL(cx, quantize_per_tensor, &v, rt_of(x), rt_double(scale), rt_int(zero), rt_int(RT_qu8)))
+		return RT_ERROR;
+	*q = v.u.t;
+	return RT_OK;
+}
+
+/* X, packed, reduce_range */
+static int
+dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
+{
+	Output o = { 0, 0, RT_f32, relu };
+	RtTensor *q;
+
+	return quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q) ? RT_ERROR : linear(cx, q, in[1], &o, out);
+}
+
+int rt_quantized_linear_dynamic(RtCx *cx, const IValue *in, IValue *out) { return dynamic_linear(cx, in, false, out); }
+int rt_quantized_linear_relu_dynamic(RtCx *cx, const IValue *in, IValue *out) { return dynamic_linear(cx, in, true, out); }
+
+/* X, packed: the weight is in float16's precision */
+static int
+half_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
+{
+	IValue *slot = slots_of(cx, in[1], 2), v;
+	RtTensor *w;
+
+	if (!slot)
+		return RT_ERROR;
+	w = rt_temp(cx, rt_to_dtype(cx, slot[WEIGHT].u.t, RT_f16));
+	w = w ? rt_temp(cx, rt_to_dtype(cx, w, RT_f32)) : 0;
+	if (!w || CALL(cx, linear, &v, in[0], rt_of(w), slot[BIAS]) || (relu && CALL(cx, relu, &v, v)))
+		return RT_ERROR;
+	out[0] = rt_retain(v);
+	return RT_OK;
+}
+
+int rt_quantized_linear_dynamic_fp16(RtCx *cx, const IValue *in, IValue *out) { return half_linear(cx, in, false, out); }
+int rt_quantized_linear_relu_dynamic_fp16(RtCx *cx, const IValue *in, IValue *out) { return half_linear(cx, in, true, out); }
+
+int rt_quantized_linear_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
+int rt_quantized_linear_prepack_fp16(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
+
+/* packed -> weight, bias */
+static int
+unpack(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue *slot = slots_of(cx, in[0], 2);
+
+	if (!slot)
+		return RT_ERROR;
+	out[0] = rt_retain(slot[WEIGHT]);
+	out[1] = rt_retain(slot[BIAS]);
+	return RT_OK;
+}
+
+int rt_quantized_linear_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+int rt_quantized_linear_unpack_fp16(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+/* x (n, c, spatial) by the packed weight; sum: the exact product */
+static int
+conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
+{
+	IValue *slot = slots_of(cx, packed, 8), meta, v;
+	RtTensor *w, *xi, *wi, *b, *bias, *r, *sum;
+	int64_t strides[RT_MAX_RANK], inner = 1, depth;
+	Scales s;
+	RtDtype ct;
+
+	if (!slot)
+		return RT_ERROR;
+	w = slot[WEIGHT].u.t;
+	if (!x->quant || x->quant->scales || !w->quant || x->ndim != w->ndim)
+		return rt_raise(cx, "quantized::conv: input and weight should be quantized and have as many dims");
+	depth = w->dims[0] ? rt_numel(w) / w->dims[0] : 0;
+	ct = product_type(depth);
+	s.x = x->quant->scale;
+	xi = centred(cx, x, ct, 0);
+	wi = centred(cx, w, ct, &s);
+	if (!xi || !wi || CALL(cx, convolution, &v, rt_of(xi), rt_of(wi), rt_none(), slot[STRIDE], slot[PADDING], slot[DILATION],
+	    slot[TRANSPOSE], slot[OUTPUT_PADDING], slot[GROUPS]))
+		return RT_ERROR;
+	meta = v;
+	sum = meta.u.t;
+	rt_contiguous_strides(sum->ndim, sum->dims, strides);
+	if (sum->ndim >= 4)
+		rt_channels_last_strides(sum->ndim, sum->dims, strides);
+	r = product_result(cx, o, sum->ndim, sum->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	sum = rt_temp(cx, rt_contiguous(cx, sum));
+	bias = float_bias(cx, slot[BIAS], &b);
+	if (!sum || (bias && !b))
+		return RT_ERROR;
+	for (int i = 2; i < sum->ndim; i++)
+		inner *= sum->dims[i];
+	if (s.n > 1 && slot[TRANSPOSE].u.i)
+		return rt_lacks(cx, "transposed convolutions with weights quantized per channel");
+	finish_values(sum, &s, b, sum->dims[1], inner ? inner : 1, o);
+	return write_result(cx, r, sum);
+}
+
+/* A view of t with a dim of size 1 put in at 2, or taken out. */
+static RtTensor *
+flat_view(RtCx *cx, RtTensor *t, bool insert)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int n = 0;
+
+	for (int i = 0; i < t->ndim; i++) {
+		if (i == 2 && insert) {
+			dims[n] = 1;
+			strides[n++] = t->dims[2] * t->strides[2];
+		}
+		if (i == 2 && !insert)
+			continue;
+		dims[n] = t->dims[i];
+		strides[n++] = t->strides[i];
+	}
+	return rt_tensor_view(cx, t, n, dims, strides, t->offset);
+}
+
+/* nd 1 is done in two dims */
+static int
+conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *out)
+{
+	RtTensor *v;
+
+	if (x->ndim != nd + 2)
+		return rt_raise(cx, "quantized::conv%dd(): Expected a %d-dimensional input", nd, nd + 2);
+	if (nd > 1)
+		return conv(cx, x, packed, o, out);
+	x = rt_temp(cx, flat_view(cx, x, true));
+	if (!x || conv(cx, x, packed, o, out))
+		return RT_ERROR;
+	v = flat_view(cx, out[0].u.t, false);
+	rt_release(out[0]);
+	out[0] = v ? rt_of(v) : rt_none();
+	return v ? RT_OK : RT_ERROR;
+}
+
+/* qx, packed, output_scale, output_zero_point */
+static int
+static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
+{
+	Output o = { rt_number(in[2]), in[3].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+
+	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
+}
+
+/* qx, packed, stride, padding, dilation, groups (those of the packed parameters count), output_scale, output_zero_point */
+static int
+old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
+{
+	Output o = { rt_number(in[6]), in[7].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+
+	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
+}
+
+/* x (floating), packed, reduce_range */
+static int
+dynamic_conv(RtCx *cx, int nd, const IValue *in, IValue *out)
+{
+	Output o = { 0, 0, RT_f32, false };
+	RtTensor *q;
+
+	return quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q) ? RT_ERROR : conv_nd(cx, nd, q, in[1], &o, out);
+}
+
+#define CONV(id, body) int rt_quantized_##id(RtCx *cx, const IValue *in, IValue *out) { return body; }
+CONV(conv1d, static_conv(cx, 1, in, false, out))
+CONV(conv1d_relu, static_conv(cx, 1, in, true, out))
+CONV(conv2d_new, static_conv(cx, 2, in, false, out))
+CONV(conv2d_relu_new, static_conv(cx, 2, in, true, out))
+CONV(conv3d_new, static_conv(cx, 3, in, false, out))
+CONV(conv3d_relu_new, static_conv(cx, 3, in, true, out))
+CONV(conv2d, old_conv(cx, 2, in, false, out))
+CONV(conv2d_relu, old_conv(cx, 2, in, true, out))
+CONV(conv3d, old_conv(cx, 3, in, false, out))
+CONV(conv3d_relu, old_conv(cx, 3, in, true, out))
+CONV(conv_transpose1d, static_conv(cx, 1, in, false, out))
+CONV(conv_transpose2d, static_conv(cx, 2, in, false, out))
+CONV(conv_transpose3d, static_conv(cx, 3, in, false, out))
+CONV(conv1d_dynamic, dynamic_conv(cx, 1, in, out))
+CONV(conv2d_dynamic, dynamic_conv(cx, 2, in, out))
+CONV(conv3d_dynamic, dynamic_conv(cx, 3, in, out))
+#undef CONV
+
+/* A list of nd values from a list; one dim becomes two, with `lead` before it. */
+static int
+geometry_list(RtCx *cx, IValue list, int nd, int64_t lead, IValue *out)
+{
+	int64_t v[3];
+	RtList *l;
+
+	if (dense_sizes(cx, list, "quantized::conv_prepack", "sizes", nd, v))
+		return RT_ERROR;
+	l = rt_list_new(cx, &rt_type_int, nd < 2 ? 2 : nd);
+	if (!l || (nd == 1 && rt_list_push(cx, l, rt_int(lead))))
+		return RT_ERROR;
+	*out = rt_temp_value(cx, rt_ref(RT_LIST, l));
+	for (int i = 0; i < nd; i++)
+		if (rt_list_push(cx, l, rt_int(v[i])))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+/* weight, bias, stride, padding, (output_padding), dilation, groups */
+static int
+prepack(RtCx *cx, int nd, bool transposed, const IValue *in, IValue *out)
+{
+	IValue slot[8], zero = rt_int(0);
+	RtTensor *w = rt_tensor(in[0]);
+
+	if (w->ndim != nd + 2 || !w->quant)
+		return rt_raise(cx, "Weights are expected to have %d dimensions", nd + 2);
+	if (nd == 1) {
+		w = rt_temp(cx, flat_view(cx, w, true));
+		if (!w)
+			return RT_ERROR;
+	}
+	slot[WEIGHT] = rt_of(w);
+	slot[BIAS] = in[1];
+	if (geometry_list(cx, in[2], nd, 1, &slot[STRIDE]) || geometry_list(cx, in[3], nd, 0, &slot[PADDING]) ||
+	    geometry_list(cx, in[transposed ? 5 : 4], nd, 1, &slot[DILATION]) ||
+	    geometry_list(cx, transposed ? in[4] : zero, nd, 0, &slot[OUTPUT_PADDING]))
+		return RT_ERROR;
+	slot[GROUPS] = in[transposed ? 6 : 5];
+	slot[TRANSPOSE] = rt_bool(transposed);
+	return new_packed(cx, nd == 3 ? &conv3d_class : &conv2d_class, slot, 8, out);
+}
+
+int rt_quantized_conv1d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 1, false, in, out); }
+int rt_quantized_conv2d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 2, false, in, out); }
+int rt_quantized_conv3d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 3, false, in, out); }
+int rt_quantized_conv_transpose1d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 1, true, in, out); }
+int rt_quantized_conv_transpose2d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 2, true, in, out); }
+int rt_quantized_conv_transpose3d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 3, true, in, out); }
+int rt_quantized_conv2d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+int rt_quantized_conv3d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+int rt_quantized_conv_transpose2d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+int rt_quantized_conv_transpose3d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+
+int
+rt_quantized_conv1d_unpack(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *v;
+
+	if (unpack(cx, in, out))
+		return RT_ERROR;
+	v = flat_view(cx, out[0].u.t, false);
+	rt_assign(&out[0], v ? rt_of(v) : rt_none());
+	return v ? RT_OK : RT_ERROR;
+}
+
+int rt_quantized_conv_transpose1d_unpack(RtCx *cx, const IValue *in, IValue *out) { return rt_quantized_conv1d_unpack(cx, in, out); }
+
+static int
+slot_value(RtCx *cx, const IValue *in, int i, IValue *out)
+{
+	IValue *slot = slots_of(cx, in[0], 8);
+
+	if (!slot)
+		return RT_ERROR;
+	out[0] = i == TRANSPOSE ? rt_int(slot[i].u.i) : rt_retain(slot[i]);
+	return RT_OK;
+}
+
+#define SLOTS(conv) \
+	int rt_quantized_##conv##_stride(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, STRIDE, out); } \
+	int rt_quantized_##conv##_padding(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, PADDING, out); } \
+	int rt_quantized_##conv##_output_padding(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, OUTPUT_PADDING, out); } \
+	int rt_quantized_##conv##_dilation(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, DILATION, out); } \
+	int rt_quantized_##conv##_groups(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, GROUPS, out); } \
+	int rt_quantized_##conv##_transpose(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, TRANSPOSE, out); }
+SLOTS(conv2d)
+SLOTS(conv3d)
+SLOTS(conv_transpose2d)
+SLOTS(conv_transpose3d)
+#undef SLOTS
+
+/* ---- cells ----------------------------------------------------------------------------------------------------------- */
+
+/* w_ih, w_hh (packed), bias_ih, bias_hh, reduce_range */
+int rt_quantized_make_quantized_cell_params_dynamic(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &cell_class, in, 5, out); }
+
+int
+rt_quantized_make_quantized_cell_params_fp16(RtCx *cx, const IValue *in, IValue *out)
+{
+	IValue slot[5] = { in[0], in[1], rt_none(), rt_none(), rt_bool(false) };
+
+	return new_packed(cx, &cell_class, slot, 5, out);
+}

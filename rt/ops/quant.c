@@ -1,0 +1,525 @@
+/*
+ * Quantized tensors: making them, taking them apart, and how other operators take them.
+ *
+ * A quantized tensor is integers and (scale, zero point), for all or per channel: value = (q - zero) * scale in float32,
+ * q = clamp(round_half_even(value / scale) + zero).  An operator without a kernel of its own for them works on the values
+ * and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that say the same.
+ */
+#include "quant.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parts ---------------------------------------------------------------------------------------------- */
+
+RtTensor *
+quant_raw(RtCx *cx, const RtTensor *t)
+{
+	static const uint8_t plain[] = { RT_i8, RT_u8, RT_i32 };
+	RtTensor *r = rt_temp(cx, rt_tensor_view(cx, t, t->ndim, t->dims, t->strides, t->offset));
+
+	if (!r)
+		return 0;
+	if (r->quant) {
+		RtQuant *q = r->quant;
+
+		r->quant = 0;
+		rt_count_down(&q->h);    /* t has its own reference: this is not the last */
+	}
+	r->dtype = plain[t->dtype - RT_qi8];
+	return r;
+}
+
+static RtQuant *
+quant_new(RtCx *cx, int scheme)
+{
+	RtQuant *q = calloc(1, sizeof *q);
+
+	if (!q) {
+		rt_raise(cx, "out of memory");
+		return 0;
+	}
+	q->h.refs = 1;
+	q->scheme = scheme;
+	return q;
+}
+
+RtTensor *
+quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, double scale, int64_t zero)
+{
+	RtQuant *q = quant_new(cx, 0);
+	RtTensor *r = q ? rt_result(cx, i, dtype, ndim, dims, strides) : 0;
+
+	if (!r) {
+		free(q);
+		return 0;
+	}
+	q->scale = scale;
+	q->zero = zero;
+	r->quant = q;
+	return r;
+}
+
+static RtTensor *
+channel_result(RtCx *cx, RtDtype dtype, const RtTensor *like, RtTensor *scales, RtTensor *zeros, int64_t axis)
+{
+	RtQuant *q = quant_new(cx, 1);
+	int64_t strides[RT_MAX_RANK];
+	RtTensor *r = 0, *all[1] = { (RtTensor *)like };
+
+	if (!q)
+		return 0;
+	q->axis = axis;
+	q->scales = rt_to_dtype(cx, scales, RT_f64);
+	q->zeros = q->scales ? rt_to_dtype(cx, zeros, RT_i64) : 0;
+	rt_result_strides(like->ndim, like->dims, 1, all, strides);
+	r = q->zeros ? rt_result(cx, 0, dtype, like->ndim, like->dims, strides) : 0;
+	if (!r) {
+		rt_tensor_release(q->scales);
+		rt_tensor_release(q->zeros);
+		free(q);
+		return 0;
+	}
+	r->quant = q;
+	return r;
+}
+
+void
+quant_range(RtDtype dtype, int64_t *low, int64_t *high)
+{
+	*low = dtype == RT_qu8 ? 0 : dtype == RT_qi8 ? -128 : INT32_MIN;
+	*high = dtype == RT_qu8 ? 255 : dtype == RT_qi8 ? 127 : INT32_MAX;
+}
+
+/* Dense scales and zero points of the channels; or one of each, then step is 0. */
+typedef struct Params { const double *scale; const int64_t *zero; int64_t step, inner, channels; double s; int64_t z; } Params;
+
+static int
+params_of(RtCx *cx, const RtTensor *t, Params *p)
+{
+	const RtQuant *q = t->quant;
+	RtTensor *s, *z;
+
+	memset(p, 0, sizeof *p);
+	p->inner = p->channels = 1;
+	if (!q->scales) {
+		p->s = q->scale;
+		p->z = q->zero;
+		p->scale = &p->s;
+		p->zero = &p->z;
+		return RT_OK;
+	}
+	if (q->axis < 0 || q->axis >= t->ndim || rt_numel(q->scales) != t->dims[q->axis] || rt_numel(q->zeros) != t->dims[q->axis])
+		return rt_raise(cx, "quantized tensor: scales and zero points should be as many as channels");
+	s = dense_in(cx, q->scales, RT_f64);
+	z = dense_in(cx, q->zeros, RT_i64);
+	if (!s || !z)
+		return RT_ERROR;
+	p->scale = (const double *)rt_data(s);
+	p->zero = (const int64_t *)rt_data(z);
+	p->step = 1;
+	p->channels = t->dims[q->axis];
+	for (int i = (int)q->axis + 1; i < t->ndim; i++)
+		p->inner *= t->dims[i];
+	return RT_OK;
+}
+
+static inline int64_t
+channel_of(const Params *p, int64_t i)
+{
+	return p->step ? i / p->inner % p->channels : 0;
+}
+
+/* The values of t, dense float32. */
+RtTensor *
+quant_values(RtCx *cx, const RtTensor *t)
+{
+	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_i64) : 0;
+	RtTensor *r = rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims));
+	int64_t n = rt_numel(t);
+	Params p;
+
+	if (!r || cx->meta)
+		return r;
+	if (!d || params_of(cx, t, &p))
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c = channel_of(&p, i);
+
+		((float *)rt_data(r))[i] = (float)(((int64_t *)rt_data(d))[i] - p.zero[c]) * (float)p.scale[c];
+	}
+	return r;
+}
+
+/* Quantizes x into r, which has its parameters. */
+int
+quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
+{
+	RtTensor *d = dense_in(cx, x, RT_f32), *raw = quant_raw(cx, r);
+	RtTensor *q = raw ? rt_temp(cx, rt_tensor_new(cx, RT_i64, r->ndim, r->dims)) : 0;
+	int64_t n = rt_numel(r), low, high;
+	Params p;
+
+	if (!d || !q || params_of(cx, r, &p))
+		return RT_ERROR;
+	quant_range((RtDtype)r->dtype, &low, &high);
+	for (int64_t i = 0; i < n; i++) {
+		int64_t c = channel_of(&p, i);
+		float v = nearbyintf(((float *)rt_data(d))[i] * (1.0f / (float)p.scale[c]));
+		double z = (double)v + (double)p.zero[c];
+
+		((int64_t *)rt_data(q))[i] = z >= (double)high ? high : z > (double)low ? (int64_t)z : low;
+	}
+	return rt_copy_into(cx, raw, q);
+}
+
+/* ---- other operators on quantized tensors --------------------------------------------------------------------- */
+
+/* An argument with the values of quantized tensors in their place; first: the first of them. */
+int
+quant_open(RtCx *cx, IValue v, IValue *out, RtTensor **first)
+{
+	RtTensor *t = rt_tensor(v), *values;
+
+	*out = v;
+	if (!t || !t->quant)
+		return RT_OK;
+	values = quant_values(cx, t);
+	if (!values)
+		return RT_ERROR;
+	*out = rt_of(values);
+	*first = *first ? *first : t;
+	return RT_OK;
+}
+
+/* The result t in values as a result quantized like `like`. */
+int
+quant_close(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
+{
+	RtTensor *r = quant_result(cx, 0, dtype, t->ndim, t->dims, t->strides, scale, zero);
+
+	RT_RESULT(cx, r, *out);
+	return quant_store(cx, r, t);
+}
+
+int
+quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+{
+	RtTensor *first = 0;
+	IValue v[16], result[4];
+
+	if (nin > 16 || nout > 4)
+		return rt_lacks(cx, "this operator on quantized tensors");
+	for (int i = 0; i < nin; i++)
+		if (quant_open(cx, in[i], &v[i], &first))
+			return RT_ERROR;
+	if (rt_call_temp(cx, kernel, result, nout, v))
+		return RT_ERROR;
+	if (!first->quant || first->quant->scales)
+		return rt_lacks(cx, "this operator on tensors quantized per channel");
+	for (int i = 1; i < nout; i++)
+		out[i] = rt_retain(result[i]);
+	return quant_close(cx, result[0].u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static int
+check_float(RtCx *cx, const RtTensor *t)
+{
+	return t->dtype == RT_f32 ? RT_OK : rt_raise(cx, "Quantize only works on Float Tensor, got %s", rt_dtypes[t->dtype].brief);
+}
+
+static int
+check_quantized(RtCx *cx, const RtTensor *t, const char *op)
+{
+	return t->quant ? RT_OK : rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
+}
+
+static int
+per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
+{
+	int64_t strides[RT_MAX_RANK], low, high;
+	RtTensor *r, *all[1] = { t };
+
+	if (check_float(cx, t))
+		return RT_ERROR;
+	if (rt_dtypes[dtype].category != 'Q')
+		return rt_raise(cx, "quantize_per_tensor: expected a quantized dtype, got %s", rt_dtypes[dtype].brief);
+	quant_range(dtype, &low, &high);
+	if (zero < low || zero > high)
+		return rt_raise(cx, "quantize_tensor_per_tensor_affine zero_point %lld is out of range.", (long long)zero);
+	rt_result_strides(t->ndim, t->dims, 1, all, strides);
+	r = quant_result(cx, 0, dtype, t->ndim, t->dims, strides, scale, zero);
+	RT_RESULT(cx, r, *out);
+	return quant_store(cx, r, t);
+}
+
+int
+rt_quantize_per_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	return per_tensor(cx, rt_tensor(in[0]), rt_number(in[1]), in[2].u.i, (RtDtype)in[3].u.i, out);
+}
+
+static int
+one_number(RtCx *cx, RtTensor *t, double *v)
+{
+	RtTensor *d = dense_in(cx, t, RT_f64);
+
+	if (!d || rt_numel(t) != 1)
+		return rt_raise(cx, "quantize: scale and zero_point should have one element");
+	*v = *(double *)rt_data(d);
+	return RT_OK;
+}
+
+int
+rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
+{
+	double scale = 1, zero = 0;
+
+	if (!cx->meta && (one_number(cx, rt_tensor(in[1]), &scale) || one_number(cx, rt_tensor(in[2]), &zero)))
+		return RT_ERROR;
+	return per_tensor(cx, rt_tensor(in[0]), scale, (int64_t)zero, (RtDtype)in[3].u.i, out);
+}
+
+/* self, dtype, reduce_range: the parameters are chosen by the tensor's own range */
+int
+rt_quantize_per_tensor_dynamic(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	RtDtype dtype = (RtDtype)in[1].u.i;
+	double low = 0, high = 0, scale = 1;
+	int64_t zero = 0, qmin, qmax;
+
+	if (check_float(cx, t))
+		return RT_ERROR;
+	if (!cx->meta && quant_limits(cx, t, &low, &high))
+		return RT_ERROR;
+	quant_range(dtype, &qmin, &qmax);
+	if (in[2].u.i)
+		qmin /= 2, qmax /= 2;
+	if (!cx->meta)
+		quant_choose(low, high, qmin, qmax, &scale, &zero);
+	return per_tensor(cx, t, scale, zero, dtype, out);
+}
+
+int
+quant_limits(RtCx *cx, RtTensor *t, double *low, double *high)
+{
+	RtTensor *d = dense_in(cx, t, RT_f32);
+	int64_t n = rt_numel(t);
+
+	if (!d)
+		return RT_ERROR;
+	*low = *high = n ? (double)*(float *)rt_data(d) : 0;
+	for (int64_t i = 1; i < n; i++) {
+		double v = (double)((float *)rt_data(d))[i];
+
+		*low = v < *low ? v : *low;
+		*high = v > *high ? v : *high;
+	}
+	return RT_OK;
+}
+
+int
+rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *scales = rt_tensor(in[1]), *zeros = rt_tensor(in[2]), *r;
+	int axis = rt_dim(cx, in[3].u.i, t->ndim);
+	RtDtype dtype = (RtDtype)in[4].u.i;
+
+	if (axis < 0 || check_float(cx, t))
+		return RT_ERROR;
+	if (rt_dtypes[dtype].category != 'Q')
+		return rt_raise(cx, "quantize_per_channel: expected a quantized dtype, got %s", rt_dtypes[dtype].brief);
+	if (scales->ndim != 1 || zeros->ndim != 1 || (t->ndim && (scales->dims[0] != t->dims[axis] || zeros->dims[0] != t->dims[axis])))
+		return rt_raise(cx, "length of scales must equal to channel, expected %lld got, %lld", (long long)(t->ndim ? t->dims[axis] :
+			1), (long long)rt_numel(scales));
+	r = channel_result(cx, dtype, t, scales, zeros, axis);
+	RT_RESULT(cx, r, out[0]);
+	return quant_store(cx, r, t);
+}
+
+int
+rt__make_per_tensor_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *r;
+	RtDtype dtype = t->dtype == RT_i8 ? RT_qi8 : t->dtype == RT_u8 ? RT_qu8 : RT_qi32;
+
+	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
+		return rt_raise(cx, "_make_per_tensor_quantized_tensor: no quantized type of %s", rt_dtypes[t->dtype].brief);
+	r = quant_result(cx, 0, dtype, t->ndim, t->dims, 0, rt_number(in[1]), in[2].u.i);
+	RT_RESULT(cx, r, out[0]);
+	r = quant_raw(cx, r);
+	return r ? rt_copy_into(cx, r, t) : RT_ERROR;
+}
+
+int
+rt__make_per_channel_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *r;
+	RtDtype dtype = t->dtype == RT_i8 ? RT_qi8 : t->dtype == RT_u8 ? RT_qu8 : RT_qi32;
+	int axis = rt_dim(cx, in[3].u.i, t->ndim);
+
+	if (axis < 0)
+		return RT_ERROR;
+	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
+		return rt_raise(cx, "_make_per_channel_quantized_tensor: no quantized type of %s", rt_dtypes[t->dtype].brief);
+	r = channel_result(cx, dtype, t, rt_tensor(in[1]), rt_tensor(in[2]), axis);
+	RT_RESULT(cx, r, out[0]);
+	r = quant_raw(cx, r);
+	return r ? rt_copy_into(cx, r, t) : RT_ERROR;
+}
+
+/* size, dtype, layout, device, pin_memory, scale, zero_point, memory_format */
+int
+rt__empty_affine_quantized(RtCx *cx, const IValue *in, IValue *out)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int ndim = rt_ints(cx, in[0], dims, RT_MAX_RANK);
+	RtDtype dtype = rt_is_none(in[1]) ? RT_f32 : (RtDtype)in[1].u.i;
+	RtTensor *r;
+
+	if (ndim < 0)
+		return RT_ERROR;
+	if (rt_dtypes[dtype].category != 'Q')
+		return rt_raise(cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
+	rt_contiguous_strides(ndim, dims, strides);
+	if (!rt_is_none(in[7]) && in[7].u.i >= 2 && (ndim == 4 || ndim == 5))
+		rt_channels_last_strides(ndim, dims, strides);
+	r = quant_result(cx, 0, dtype, ndim, dims, strides, rt_number(in[5]), in[6].u.i);
+	RT_RESULT(cx, r, out[0]);
+	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[dtype].bytes));
+	return RT_OK;
+}
+
+int
+rt_dequantize_self(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *r, *v, *all[1] = { t };
+	int64_t strides[RT_MAX_RANK];
+
+	rt_result_strides(t->ndim, t->dims, 1, all, strides);
+	r = rt_result(cx, 0, RT_f32, t->ndim, t->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	v = t->quant ? quant_values(cx, t) : t;
+	return v ? rt_copy_into(cx, r, v) : RT_ERROR;
+}
+
+int rt_dequantize_tensor(RtCx *cx, const IValue *in, IValue *out) { return rt_dequantize_self(cx, in, out); }
+
+int
+rt_dequantize_tensors(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *from = in[0].u.list, *l = rt_list_new(cx, &rt_type_tensor, from->n);
+	IValue v;
+
+	if (!l)
+		return RT_ERROR;
+	out[0] = rt_ref(RT_LIST, l);
+	for (int64_t i = 0; i < from->n; i++)
+		if (CALL(cx, dequantize_self, &v, from->v[i]) || rt_list_push(cx, l, rt_retain(v))) {
+			rt_release(out[0]);
+			out[0] = rt_none();
+			return RT_ERROR;
+		}
+	return RT_OK;
+}
+
+int rt_dequantize_list(RtCx *cx, const IValue *in, IValue *out) { return rt_dequantize_tensors(cx, in, out); }
+
+int
+rt_int_repr(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *raw, *r, *all[1] = { t };
+	int64_t strides[RT_MAX_RANK];
+
+	if (check_quantized(cx, t, "int_repr"))
+		return RT_ERROR;
+	raw = quant_raw(cx, t);
+	if (!raw)
+		return RT_ERROR;
+	rt_result_strides(t->ndim, t->dims, 1, all, strides);
+	r = rt_result(cx, 0, (RtDtype)raw->dtype, t->ndim, t->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	return rt_copy_into(cx, r, raw);
+}
+
+int
+rt_q_scale(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (check_quantized(cx, t, "q_scale"))
+		return RT_ERROR;
+	if (t->quant->scales)
+		return rt_raise(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
+	out[0] = rt_double(t->quant->scale);
+	return RT_OK;
+}
+
+int
+rt_q_zero_point(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (check_quantized(cx, t, "q_zero_point"))
+		return RT_ERROR;
+	if (t->quant->scales)
+		return rt_raise(cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
+	out[0] = rt_int(t->quant->zero);
+	return RT_OK;
+}
+
+static int
+per_channel_part(RtCx *cx, const IValue *in, const char *op, RtTensor **part, bool zeros)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (check_quantized(cx, t, op))
+		return RT_ERROR;
+	if (!t->quant->scales)
+		return rt_raise(cx, "Expected quantizer->qscheme() == kPerChannelAffine to be true, but got false.");
+	*part = zeros ? t->quant->zeros : t->quant->scales;
+	return RT_OK;
+}
+
+int
+rt_q_per_channel_scales(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *p = 0;
+
+	return per_channel_part(cx, in, "q_per_channel_scales", &p, false) ? RT_ERROR : rt_return(cx, p, out);
+}
+
+int
+rt_q_per_channel_zero_points(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *p = 0;
+
+	return per_channel_part(cx, in, "q_per_channel_zero_points", &p, true) ? RT_ERROR : rt_return(cx, p, out);
+}
+
+int
+rt_q_per_channel_axis(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *p = 0;
+
+	if (per_channel_part(cx, in, "q_per_channel_axis", &p, false))
+		return RT_ERROR;
+	out[0] = rt_int(in[0].u.t->quant->axis);
+	return RT_OK;
+}
+
+/* 0 per tensor, 1 per channel (affine) */
+int
+rt_qscheme(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (check_quantized(cx, t, "qscheme"))
+		return RT_ERROR;
+	out[0] = rt_int(t->quant->scheme);
+	return RT_OK;
+}

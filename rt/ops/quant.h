@@ -1,0 +1,21 @@
+/* rt/ops/quant.h - quantized tensors, for the kernels that meet them */
+#ifndef RT_OPS_QUANT_H
+#define RT_OPS_QUANT_H
+
+#include "dense.h"
+
+RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of plain dtype, a temporary */
+RtTensor *quant_values(RtCx *, const RtTensor *);    /* the values: dense float32, a temporary */
+int       quant_store(RtCx *, RtTensor *r, RtTensor *values);   /* quantizes into r by r's own parameters */
+void      quant_range(RtDtype, int64_t *low, int64_t *high);
+int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
+/* A result quantized per tensor, as rt_result. */
+RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale, int64_t zero);
+
+/* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again. */
+int quant_open(RtCx *, IValue v, IValue *values, RtTensor **first);
+int quant_close(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
+/* All of it: result 0 gets the parameters of the first quantized argument. */
+int quant_through(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+
+#endif
