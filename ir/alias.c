@@ -618,7 +618,7 @@ analyze_wait(AliasDb *db, const Node *n)
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_is(fork, "prim::fork") || !block_is_pure(db, node_attr(fork, "Subgraph")->g->top))
+	if (!node_attr(fork, "Subgraph") || !block_is_pure(db, node_attr(fork, "Subgraph")->g->top))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
@@ -651,7 +651,9 @@ static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *)
 	{ "prim::BailoutTemplate", analyze_nothing },
 	{ "prim::IfThenElse", analyze_if_then_else },
 	{ "prim::fork", analyze_fork },
+	{ "prim::awaitable", analyze_fork },
 	{ "aten::wait", analyze_wait },
+	{ "aten::awaitable_wait", analyze_wait },
 	{ "prim::Print", analyze_nothing },
 	{ "prim::isinstance", analyze_nothing },
 	{ "prim::RaiseException", analyze_nothing },

@@ -296,8 +296,8 @@ is_static_use(const Node *n, int i)
 {
 	const bool constant = sym_is(n->in[i]->node->kind, "prim::Constant");
 
-	if (i == 0 && constant && node_is(n, "prim::CallFunction") && !node_attr(n, "function"))
-		return true;
+	if (i == 0 && constant && node_is(n, "prim::CallFunction") && node_function(n))
+		return !node_attr(n, "function");
 	return i == 1 && constant && node_is(n, "prim::TupleIndex");
 }
 
@@ -458,7 +458,7 @@ lower_call_method(Lower *l, Node *n)
 {
 	const char *name = node_str(n, "name");
 	const Type *self = n->in[0]->type;
-	Function *m = self->kind == TYPE_CLASS ? class_method(class_info(self), name) : NULL;
+	Function *m = node_function(n);
 
 	if (m) {
 		emit_call(l, n, m, 0);
@@ -469,24 +469,13 @@ lower_call_method(Lower *l, Node *n)
 	emit_node(l, n, RT_DO_CALL_METHOD, (uint32_t)string_index(l, name));
 }
 
-static Function *
-constant_function(const Value *v)
-{
-	const Attr *a = node_is(v->node, "prim::Constant") ? node_attr(v->node, "name") : NULL;
-
-	return a && a->kind == ATTR_FUNCTION ? a->fn : NULL;
-}
-
 static void
 lower_call_function(Lower *l, Node *n)
 {
-	const Attr *known = node_attr(n, "function");
-	Function *fn = known || !n->nin ? NULL : constant_function(n->in[0]);
+	Function *fn = node_function(n);
 
-	if (known)
-		emit_call(l, n, known->fn, 0);
-	else if (fn)
-		emit_call(l, n, fn, 1);
+	if (fn)
+		emit_call(l, n, fn, !node_attr(n, "function"));
 	else
 		emit_node(l, n, RT_DO_CALL_VALUE, 0);
 }
@@ -606,7 +595,7 @@ lower_op(Lower *l, Node *n)
 static void
 lower_constant(Lower *l, Node *n)
 {
-	Function *fn = constant_function(n->out[0]);
+	Function *fn = node_function(n);
 	IValue v = rt_none();
 	RtFunction *f;
 
@@ -1049,7 +1038,9 @@ static const struct { const char *kind; void (*lower)(Lower *, Node *); } kinds[
 	{ "prim::Uninitialized", lower_uninitialized },
 	{ "prim::RaiseException", lower_raise },
 	{ "prim::fork", lower_fork },
+	{ "prim::awaitable", lower_fork },
 	{ "aten::wait", lower_wait },
+	{ "aten::awaitable_wait", lower_wait },
 	{ "prim::Enter", lower_enter },
 	{ "prim::Exit", lower_exit },
 	{ "prim::profile", lower_profile },

@@ -140,6 +140,7 @@ static const struct { const char *kind, *attr; AttrKind holds; } needed[] = {
 	{ "prim::CallMethod", "name", ATTR_VALUE },
 	{ "prim::isinstance", "types", ATTR_TYPES },
 	{ "prim::fork", "Subgraph", ATTR_GRAPH },
+	{ "prim::awaitable", "Subgraph", ATTR_GRAPH },
 	{ "prim::TupleSlice", "beg", ATTR_VALUE },
 	{ "prim::TupleSlice", "end", ATTR_VALUE },
 };

@@ -418,6 +418,24 @@ node_is(const Node *n, const char *kind)
 	return sym_is(n->kind, kind);
 }
 
+Function *
+node_function(const Node *n)
+{
+	const Attr *a = node_attr(n, "function");
+
+	if (a && a->kind == ATTR_FUNCTION)
+		return a->fn;
+	if (node_is(n, "prim::Constant")) {
+		a = node_attr(n, "name");
+		return a && a->kind == ATTR_FUNCTION ? a->fn : NULL;
+	}
+	if (node_is(n, "prim::CallMethod") && n->in[0]->type->kind == TYPE_CLASS)
+		return class_method(class_info(n->in[0]->type), node_str(n, "name"));
+	if (node_is(n, "prim::CallFunction") && n->nin && node_is(n->in[0]->node, "prim::Constant"))
+		return node_function(n->in[0]->node);
+	return NULL;
+}
+
 const Op *
 node_op(const Node *n)
 {
@@ -444,8 +462,8 @@ node_arg(const Node *n, const char *name)
 /* Kinds without a row whose order among each other is seen from outside. */
 static const char *const effect_kinds[] = {
 	"prim::CallMethod", "prim::CallFunction", "prim::SetAttr", "prim::RaiseException", "prim::Print", "prim::fork",
-	"prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue", "prim::TimePoint",
-	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "aten::warn", "aten::save",
+	"prim::awaitable", "prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue", "prim::TimePoint",
+	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "aten::awaitable_wait", "aten::warn", "aten::save",
 	"aten::manual_seed",
 };
 
