@@ -41,7 +41,10 @@ struct AliasDb {
 	Map     wildcards;       /* type -> its element + 1 */
 	Ints    wildcard;        /* all of them */
 	bool    any;             /* one wildcard for all types */
+	const void *(*place)(void *, const Value *);
+	void   *place_arg;
 	bool   *written;         /* by element: a place that some node writes; once asked for */
+	bool   *live;            /* by element: a place that something live may reach, for alias_live_add */
 	bool   *escaped;         /* by element: a place that outlives the graph or is known outside */
 	unsigned walk;
 };
@@ -573,6 +576,30 @@ analyze_nothing(AliasDb *db, const Node *n)
 	(void)n;
 }
 
+/* An attribute whose memory is known has an element for it, which the object contains. */
+static void
+analyze_get_attr(AliasDb *db, const Node *n)
+{
+	const void *place = db->place ? db->place(db->place_arg, n->out[0]) : NULL;
+	const int e = element_of(db, n->out[0]);
+	intptr_t have;
+	char key[24];
+
+	if (!place || e < 0) {
+		make_wildcard(db, n->out[0]);
+		return;
+	}
+	snprintf(key, sizeof key, "@%p", place);
+	have = (intptr_t)map_get(&db->wildcards, key);
+	if (!have) {
+		have = element_new(db) + 1;
+		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
+		contain_types(db, (int)have - 1, n->out[0]->type);
+	}
+	point(db, e, (int)have - 1);
+	contain(db, element_of(db, n->in[0]), (int)have - 1);
+}
+
 static void
 analyze_set_attr(AliasDb *db, const Node *n)
 {
@@ -580,28 +607,12 @@ analyze_set_attr(AliasDb *db, const Node *n)
 	make_wildcard(db, n->in[1]);
 }
 
-static bool
-block_is_pure(AliasDb *db, const Block *b)
-{
-	for NODES(n, b) {
-		const Schema *s = node_schema(n);
-
-		if (node_has_effect(n))
-			return false;
-		for (int i = 0; s && i < s->nargs; i++)
-			if (s->args[i].alias && (s->args[i].alias->write || s->args[i].alias->inner))
-				return false;
-		for (int i = 0; i < n->nsub; i++)
-			if (!block_is_pure(db, n->sub[i]))
-				return false;
-	}
-	return true;
-}
+static bool subgraph_is_pure(AliasDb *db, Graph *g);
 
 static void
 analyze_fork(AliasDb *db, const Node *n)
 {
-	const bool pure = block_is_pure(db, node_attr(n, "Subgraph")->g->top);
+	const bool pure = subgraph_is_pure(db, node_attr(n, "Subgraph")->g);
 
 	for (int i = 0; i < n->nin; i++) {
 		if (!pure)
@@ -618,7 +629,7 @@ analyze_wait(AliasDb *db, const Node *n)
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_attr(fork, "Subgraph") || !block_is_pure(db, node_attr(fork, "Subgraph")->g->top))
+	if (!node_attr(fork, "Subgraph") || !subgraph_is_pure(db, node_attr(fork, "Subgraph")->g))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
@@ -634,7 +645,7 @@ static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *)
 	{ "prim::TupleIndex", analyze_outputs_wild },
 	{ "prim::TupleSlice", analyze_outputs_wild },
 	{ "prim::ListUnpack", analyze_outputs_wild },
-	{ "prim::GetAttr", analyze_outputs_wild },
+	{ "prim::GetAttr", analyze_get_attr },
 	{ "prim::SetAttr", analyze_set_attr },
 	{ "prim::CreateObject", analyze_fresh },
 	{ "prim::Uninitialized", analyze_fresh },
@@ -685,9 +696,17 @@ analyze_block(AliasDb *db, const Block *b)
 AliasDb *
 alias_db(Graph *g, Arena *arena)
 {
+	return alias_db_placed(g, arena, NULL, NULL);
+}
+
+AliasDb *
+alias_db_placed(Graph *g, Arena *arena, const void *(*place)(void *, const Value *), void *arg)
+{
 	AliasDb *db = new(arena, AliasDb, 1);
 	Map seen = { .arena = arena };
 
+	db->place = place;
+	db->place_arg = arg;
 	db->g = g;
 	db->arena = arena;
 	db->nvalue = g->nvalue;
@@ -843,8 +862,33 @@ any_of(const bool *marks, const IntSet *s)
 	return false;
 }
 
-bool
-alias_has_writers(AliasDb *db, const Value *v)
+static bool
+has_effect_deep(const Node *n)
+{
+	if (node_has_effect(n))
+		return true;
+	for (int i = 0; i < n->nsub; i++)
+		for NODES(inner, n->sub[i])
+			if (has_effect_deep(inner))
+				return true;
+	return false;
+}
+
+/* Does a graph that runs on the side write to nothing but what it made, and has it no other effect? */
+static bool
+subgraph_is_pure(AliasDb *db, Graph *g)
+{
+	AliasDb *sub = alias_db(g, db->arena);
+
+	alias_live_clear(sub);
+	for NODES(n, g->top)
+		if (has_effect_deep(n) || alias_writes_live(sub, n))
+			return false;
+	return true;
+}
+
+static bool
+is_marked_written(AliasDb *db, const Value *v, bool deep)
 {
 	int e;
 
@@ -857,7 +901,19 @@ alias_has_writers(AliasDb *db, const Value *v)
 		db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
 		mark_written(db, db->g->top);
 	}
-	return any_of(db->written, reach_of(db, e));
+	return any_of(db->written, deep ? reach_of(db, e) : places_of(db, e));
+}
+
+bool
+alias_has_writers(AliasDb *db, const Value *v)
+{
+	return is_marked_written(db, v, true);
+}
+
+bool
+alias_is_written(AliasDb *db, const Value *v)
+{
+	return is_marked_written(db, v, false);
 }
 
 bool
@@ -906,19 +962,39 @@ alias_escapes(AliasDb *db, const Value *v)
 	return any_of(db->escaped, places_of(db, e));
 }
 
-/* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
+/* ---- what must not be lost ------------------------------------------------------------------------------------------------ */
 
-static bool
-has_effect_deep(const Node *n)
+static void
+mark_live(AliasDb *db, const IntSet *s)
 {
-	if (node_has_effect(n))
-		return true;
-	for (int i = 0; i < n->nsub; i++)
-		for NODES(inner, n->sub[i])
-			if (has_effect_deep(inner))
-				return true;
-	return false;
+	for (int i = 0; i < s->n; i++)
+		db->live[s->at[i]] = true;
 }
+
+void
+alias_live_clear(AliasDb *db)
+{
+	db->live = new(db->arena, bool, db->element.n + db->nvalue + 1);
+	for (int i = 0; i < db->wildcard.n; i++)
+		mark_live(db, places_of(db, db->wildcard.at[i]));
+}
+
+void
+alias_live_add(AliasDb *db, const Value *v)
+{
+	const int e = is_unknown(db, v) ? -1 : element_of(db, v);
+
+	if (e >= 0)
+		mark_live(db, reach_of(db, e));
+}
+
+bool
+alias_writes_live(AliasDb *db, const Node *n)
+{
+	return any_of(db->live, sets_of(db, n).writes);
+}
+
+/* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
 
 /* Does n, or a node nested in it, use an output of m? */
 static bool

@@ -256,6 +256,7 @@ struct Function {
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);              /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
 Value *graph_cloned(Map *values, const Value *);
+void   graph_map_value(Map *values, const Value *from, Value *to);     /* what a clone shall use instead */
 void   graph_set_cloned(Map *values, const Value *from, Value *to);    /* what stands for `from` in the clone */
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);
@@ -356,8 +357,12 @@ void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR synt
 
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
+/* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
+ * Nothing but attributes may be that memory. */
+AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
 bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
 bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
+bool alias_is_written(AliasDb *, const Value *);                           /* is it written itself, its members not counted? */
 bool alias_has_writers(AliasDb *, const Value *);                          /* is it, or what it contains, written anywhere? */
 bool alias_writes(AliasDb *, const Node *, const Value *);                 /* does the node (nested too) write memory v may reach? */
 bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
@@ -366,6 +371,10 @@ bool alias_move_after(AliasDb *, Node *, Node *at);                        /* mo
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_after(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
+/* What must not be lost: everything known outside, and what these values may reach. */
+void alias_live_clear(AliasDb *);
+void alias_live_add(AliasDb *, const Value *);
+bool alias_writes_live(AliasDb *, const Node *);                            /* does the node (nested too) write to any of it? */
 void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a value made later stands for an older one */
 
 /* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */

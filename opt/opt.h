@@ -91,4 +91,53 @@ Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int fi
 
 bool fuse(Graph *);                                        /* pointwise chains become prim::FusionGroup */
 
+/* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
+
+typedef enum Stage {
+	STAGE_PREPARE = 1,         /* every method once: its graph is what is profiled and what the generic code runs */
+	STAGE_OPTIMIZE = 2,        /* every specialized graph */
+} Stage;
+
+typedef struct Pass {              /* one run of one pass on one graph */
+	Cx         *cx;
+	Arena      *scratch;       /* memory until the pass ends */
+	const char *name;
+	Function   *fn;            /* whose graph it is; may be null */
+	IValue      self;          /* the object that a method's graph is about to be run on, or None: freeze */
+	struct Run *run;           /* see pass_alias */
+	int         ndone, limit;  /* changes made, and allowed (-L); limit < 0: no end */
+	int         log;           /* 2: each change with its reason (-d PASS:2) */
+} Pass;
+typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed */
+
+#define PASS(name, stages, level, loses, what) PassRun name;
+#include "passes.def"
+#undef PASS
+
+void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of the stage, or those asked for with -p */
+bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);      /* one of them; fails when there is none */
+bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
+void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
+AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
+void  pass_lost_alias(Pass *);
+Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: the instance, or None */
+
+/* Options of the command line and the environment; text as given there. */
+void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
+void config_limit(Cx *, const char *text);             /* -L dce=12 */
+void config_passes(Cx *, const char *text);            /* -p inline,dce */
+void config_stop(Cx *, const char *text);              /* --stop cse */
+void config_time(Cx *);                                /* --time: seconds of each pass, on standard error at the end of the stage */
+void config_level(Cx *, int);                          /* -O0 .. -O3 */
+void config_environment(Cx *);                         /* KILN_LOG=dce:2,cse KILN_OPT_LIMIT=dce=12 */
+
+/* freeze.c: what an attribute read is about to give, when nobody sets it; borrowed. */
+bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);
+
+/* ---- fold.c: nodes run while compiling ---------------------------------------------------------------------- */
+
+/* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned. */
+bool fold_node(Cx *, const Node *, const IValue *in, IValue *out);
+bool constant_may_be(IValue);              /* can the value stand in a prim::Constant? */
+
 #endif

@@ -1,0 +1,305 @@
+/*
+ * Freezing: attributes that nobody writes become constants, and objects disappear.
+ *
+ * The object that the method is about to run on is known, so that a chain of prim::GetAttr from the graph's first input
+ * leads to a value.  It may stand in the graph when no prim::SetAttr with that name is anywhere in reach and no operator
+ * writes to its memory: attributes are told apart by their storages (tied weights share one), and nothing else can be
+ * that memory, since what comes in from outside never is the model's own state.
+ *
+ *   %c = prim::GetAttr[name="conv"](%self)
+ *   %w = prim::GetAttr[name="weight"](%c)      ->   %w : Float(64, 3, 7, 7) = prim::Constant[value=<Tensor #...>]()
+ *
+ * Tensors are not copied: the constant is the attribute, read-only from here on.  Graphs that run on the side (fork) are
+ * frozen too, and what any of them writes is written for all.  A second run, when branches that train have gone, freezes
+ * what only they wrote.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+typedef struct Freeze {
+	Pass   *p;
+	Graph  *g;
+	Map     set;             /* names that some SetAttr in reach has */
+	Map     visited;         /* functions looked at */
+	Map    *written;         /* places that some graph writes to, by address */
+	bool    unknown;         /* code in reach that cannot be looked at */
+	bool    called;          /* with an object: it may write to all that is mutable */
+	const Node *fork;        /* while in a subgraph: its node, in `outer` */
+	struct Freeze *outer;
+	bool    changed;
+} Freeze;
+
+/* ---- what may be set ------------------------------------------------------------------------------- */
+
+static void find_sets(Freeze *f, const Block *b);
+
+static void
+find_in_function(Freeze *f, Function *fn)
+{
+	if (!fn) {
+		f->unknown = true;
+		return;
+	}
+	if (map_get(&f->visited, fn->name))
+		return;
+	map_put(&f->visited, fn->name, fn);
+	find_sets(f, (fn->graph ? fn->graph : function_graph(f->p->cx, fn))->top);
+}
+
+static bool
+has_object(const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i]->type->kind == TYPE_CLASS || n->in[i]->type->kind == TYPE_INTERFACE)
+			return true;
+	return false;
+}
+
+static void
+find_sets(Freeze *f, const Block *b)
+{
+	cx_enter(f->p->cx, b->ret->at);
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+
+		if (node_is(n, "prim::SetAttr")) {
+			map_put(&f->set, node_str(n, "name"), n);
+		} else if (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction")) {
+			find_in_function(f, node_function(n));
+			f->called |= has_object(n);
+		} else if (node_is(n, "prim::Enter") || node_is(n, "prim::Exit")) {
+			f->unknown |= n->in[0]->type->kind != TYPE_CLASS;
+		}
+		if (sub && sub->kind == ATTR_GRAPH)
+			find_sets(f, sub->g->top);
+		for (int i = 0; i < n->nsub; i++)
+			find_sets(f, n->sub[i]);
+	}
+	cx_leave(f->p->cx);
+}
+
+/* ---- what an attribute is ---------------------------------------------------------------------------- */
+
+static bool
+resolve(Freeze *f, const Value *v, IValue *out)
+{
+	const Node *n = v->node;
+	IValue object;
+	int slot;
+
+	if (n == f->g->top->param && f->fork)
+		return v->index < f->fork->nin && resolve(f->outer, f->fork->in[v->index], out);
+	if (n == f->g->top->param) {
+		*out = f->p->self;
+		return v->index == 0 && f->p->self.tag == RT_OBJECT;
+	}
+	if (node_is(n, "prim::unchecked_cast"))
+		return resolve(f, n->in[0], out);
+	if (!node_is(n, "prim::GetAttr") || map_get(&f->set, node_str(n, "name")) || !resolve(f, n->in[0], &object) ||
+	    object.tag != RT_OBJECT)
+		return false;
+	slot = rt_slot(object.u.obj->cls, node_str(n, "name"));
+	if (slot < 0)
+		return false;
+	*out = object.u.obj->slot[slot];
+	return true;
+}
+
+/* Values of objects go nowhere but into attribute reads, so that nobody else gets hold of their attributes. */
+static bool
+stays_home(const Value *v)
+{
+	static const char *const harmless[] = { "prim::GetAttr", "prim::SetAttr", "prim::CallMethod", "prim::fork",
+						"prim::unchecked_cast", "prim::isinstance", "aten::__is__",
+						"aten::__isnot__" };
+
+	for (int i = 0; i < v->uses.n; i++) {
+		bool fine = false;
+
+		for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
+			fine |= node_is(v->uses.at[i].node, harmless[k]);
+		if (!fine || (v->uses.at[i].index && node_is(v->uses.at[i].node, "prim::SetAttr")))
+			return false;
+	}
+	return true;
+}
+
+static bool
+objects_stay_home(Freeze *f, const Block *b)
+{
+	IValue v;
+
+	for (int i = 0; i < b->param->nout; i++)
+		if (resolve(f, b->param->out[i], &v) && v.tag == RT_OBJECT && !stays_home(b->param->out[i]))
+			return false;
+	for NODES(n, b) {
+		if (node_is(n, "prim::GetAttr") && resolve(f, n->out[0], &v) && v.tag == RT_OBJECT &&
+		    !stays_home(n->out[0]))
+			return false;
+		for (int i = 0; i < n->nsub; i++)
+			if (!objects_stay_home(f, n->sub[i]))
+				return false;
+	}
+	return true;
+}
+
+/* The memory that it stands for: two attributes may be one tensor, or views of one. */
+static const void *
+place_of(void *arg, const Value *v)
+{
+	Freeze *f = arg;
+	IValue x;
+
+	if (!resolve(f, v, &x))
+		return NULL;
+	if (x.tag == RT_TENSOR)
+		return x.u.t->storage;
+	return rt_counted(x) ? x.u.p : NULL;
+}
+
+/* ---- putting constants --------------------------------------------------------------------------------- */
+
+static void
+make_readonly(IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		v.u.t->storage->readonly = true;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		make_readonly(v.u.list->v[i]);
+	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		make_readonly(v.u.tuple->v[i]);
+	for (int64_t i = 0; v.tag == RT_DICT && i < v.u.dict->used; i++)
+		if (!v.u.dict->at[i].dead)
+			make_readonly(v.u.dict->at[i].value);
+}
+
+static const char *
+place_key(Freeze *f, const void *place)
+{
+	return arena_printf(f->p->scratch, "%p", place);
+}
+
+static bool
+may_stand(Freeze *f, AliasDb *db, const Value *v, IValue x)
+{
+	const void *place = place_of(f, v);
+
+	if (!constant_may_be(x))
+		return false;
+	if (!place || !type_is_mutable(v->type))
+		return true;
+	if (f->called || map_get(f->written, place_key(f, place)))
+		return false;
+	/* A list that leaves the graph would be shared by all who called it. */
+	return x.tag != RT_LIST && x.tag != RT_DICT ? true : !alias_escapes(db, v);
+}
+
+static void
+put_constant(Freeze *f, Node *n, IValue x)
+{
+	const Type *declared = n->out[0]->type;
+	Value *c;
+
+	graph_set_insert_before(f->g, n);
+	c = graph_constant(f->g, x, n->at);
+	if (c->type->kind != TYPE_TENSOR && c->type->kind != TYPE_NONE && declared->kind != TYPE_OPTIONAL &&
+	    declared->kind != TYPE_ANY && declared->kind != TYPE_UNION)
+		c->type = declared;
+	c->node->inlined = n->inlined;
+	c->name = n->out[0]->name ? n->out[0]->name : sym(f->p->cx, node_str(n, "name"));
+	make_readonly(x);
+	pass_note(f->p, n, "nobody writes it");
+	value_replace_uses(n->out[0], c);
+	node_destroy(n);
+	f->changed = true;
+}
+
+/* The subgraph of a fork, which is told what its inputs are. */
+static Freeze
+inside(Freeze *f, const Node *fork, Graph *g)
+{
+	Freeze inner = *f;
+
+	inner.g = g;
+	inner.fork = fork;
+	inner.outer = f;
+	inner.changed = false;
+	return inner;
+}
+
+static bool
+find_written(Freeze *f, AliasDb *db, const Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+		const void *place = node_is(n, "prim::GetAttr") ? place_of(f, n->out[0]) : NULL;
+
+		if (place && alias_has_writers(db, n->out[0]))
+			map_put(f->written, place_key(f, place), n);
+		for (int i = 0; i < n->nsub; i++)
+			if (!find_written(f, db, n->sub[i]))
+				return false;
+		if (sub && sub->kind == ATTR_GRAPH) {
+			Freeze inner = inside(f, n, sub->g);
+
+			if (!objects_stay_home(&inner, sub->g->top) ||
+			    !find_written(&inner, alias_db_placed(sub->g, f->p->scratch, place_of, &inner), sub->g->top))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void
+freeze_block(Freeze *f, AliasDb *db, Block *b)
+{
+	IValue x;
+
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+
+		for (int i = 0; i < n->nsub; i++)
+			freeze_block(f, db, n->sub[i]);
+		if (sub && sub->kind == ATTR_GRAPH) {
+			Freeze inner = inside(f, n, sub->g);
+
+			freeze_block(&inner, alias_db_placed(sub->g, f->p->scratch, place_of, &inner), sub->g->top);
+			f->changed |= inner.changed;
+		}
+		if (node_is(n, "prim::GetAttr") && resolve(f, n->out[0], &x) && may_stand(f, db, n->out[0], x) &&
+		    pass_may(f->p))
+			put_constant(f, n, x);
+	}
+}
+
+bool
+freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
+{
+	Freeze f = { .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
+
+	for NODES(n, g->top)
+		if (node_is(n, "prim::SetAttr"))
+			map_put(&f.set, node_str(n, "name"), n);
+	return resolve(&f, v, out);
+}
+
+bool
+freeze(Pass *p, Graph *g)
+{
+	Map written = { .arena = p->scratch };
+	Freeze f = { .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch },
+		     .written = &written };
+	AliasDb *db;
+
+	if (p->self.tag != RT_OBJECT)
+		return false;
+	find_sets(&f, g->top);
+	if (f.unknown || !objects_stay_home(&f, g->top))
+		return false;
+	db = alias_db_placed(g, p->scratch, place_of, &f);
+	if (!find_written(&f, db, g->top))
+		return false;
+	freeze_block(&f, db, g->top);
+	return f.changed;
+}

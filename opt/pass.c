@@ -1,0 +1,291 @@
+/*
+ * The pipeline: runs the rows of passes.def over a graph, and answers the options that look inside.
+ *
+ *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
+ *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse  nothing after it
+ * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L.  With KILN_LINT set, or in a build without NDEBUG, the graph is
+ * checked after every pass that changed it.
+ *
+ * The alias database lives from the pass that asks for it first to the one that changes what it describes.
+ */
+#include "opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREPARE = STAGE_PREPARE, OPTIMIZE = STAGE_OPTIMIZE, BOTH = PREPARE | OPTIMIZE };
+
+typedef struct Row {
+	const char *name;
+	PassRun    *run;
+	int         stages, level;
+	bool        loses;
+} Row;
+
+static const Row rows[] = {
+#define PASS(name, stages, level, loses, what) { #name, name, stages, level, loses },
+#include "passes.def"
+#undef PASS
+};
+
+enum { NROW = sizeof rows / sizeof *rows };
+
+typedef struct Option { const char *name; int n; } Option;      /* dce:2, dce=12 */
+typedef Vec(Option) Options;
+
+struct Config {
+	Options dumps, limits, passes;
+	const char *stop;
+	int     level;
+	bool    timed, lint;
+	int64_t ns[NROW];
+};
+
+/* ---- options --------------------------------------------------------------------------------------- */
+
+static struct Config *
+config(Cx *cx)
+{
+	if (!cx->config) {
+		cx->config = new(cx->arena, struct Config, 1);
+		cx->config->level = 2;
+		cx->config->lint = getenv("KILN_LINT") != NULL;
+	}
+	return cx->config;
+}
+
+static bool
+is_pass(const char *name)
+{
+	for (int i = 0; i < NROW; i++)
+		if (!strcmp(rows[i].name, name))
+			return true;
+	return !strcmp(name, "all");
+}
+
+/* name[SEPnumber],... */
+static void
+add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
+{
+	while (*text) {
+		const int n = (int)strcspn(text, ",");
+		const char *part = arena_strndup(cx->arena, text, n), *at = strchr(part, sep);
+		Option o = { at ? arena_strndup(cx->arena, part, at - part) : part, at ? atoi(at + 1) : absent };
+
+		if (!is_pass(o.name))
+			fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", o.name);
+		vec_push(cx->arena, to, o);
+		text += n;
+		text += *text == ',';
+	}
+}
+
+static const Option *
+find_option(const Options *o, const char *name)
+{
+	for (int i = o->n - 1; i >= 0; i--)
+		if (!strcmp(o->at[i].name, name) || !strcmp(o->at[i].name, "all"))
+			return &o->at[i];
+	return NULL;
+}
+
+void
+config_dump(Cx *cx, const char *text)
+{
+	add_options(cx, &config(cx)->dumps, text, ':', 1);
+}
+
+void
+config_limit(Cx *cx, const char *text)
+{
+	add_options(cx, &config(cx)->limits, text, '=', 0);
+}
+
+void
+config_passes(Cx *cx, const char *text)
+{
+	add_options(cx, &config(cx)->passes, text, ':', 1);
+}
+
+void
+config_stop(Cx *cx, const char *text)
+{
+	if (!is_pass(text))
+		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", text);
+	config(cx)->stop = text;
+}
+
+void
+config_time(Cx *cx)
+{
+	config(cx)->timed = true;
+}
+
+void
+config_level(Cx *cx, int level)
+{
+	config(cx)->level = level;
+}
+
+void
+config_environment(Cx *cx)
+{
+	const char *log = getenv("KILN_LOG"), *limit = getenv("KILN_OPT_LIMIT");
+
+	if (log)
+		config_dump(cx, log);
+	if (limit)
+		config_limit(cx, limit);
+}
+
+/* ---- what a pass may ask ------------------------------------------------------------------------------ */
+
+typedef struct Run {             /* of several passes over one graph */
+	Cx       *cx;
+	Function *fn;
+	IValue    self;
+	Arena     memory;        /* of alias */
+	AliasDb  *alias;
+} Run;
+
+bool
+pass_may(Pass *p)
+{
+	if (p->limit >= 0 && p->ndone >= p->limit)
+		return false;
+	p->ndone++;
+	return true;
+}
+
+void
+pass_note(Pass *p, const Node *n, const char *why, ...)
+{
+	Buf text = {0};
+	va_list ap;
+
+	if (p->log < 2)
+		return;
+	va_start(ap, why);
+	buf_vprintf(&text, why, ap);
+	va_end(ap);
+	buf_puts(&text, ": ");
+	node_print((Node *)n, &text);
+	fprintf(stderr, "[%s] %s", p->name, text.at);
+	buf_free(&text);
+}
+
+AliasDb *
+pass_alias(Pass *p, Graph *g)
+{
+	Run *r = p->run;
+
+	if (!r->alias)
+		r->alias = alias_db(g, &r->memory);
+	return r->alias;
+}
+
+void
+pass_lost_alias(Pass *p)
+{
+	Run *r = p->run;
+
+	r->alias = NULL;
+	arena_free(&r->memory);
+	r->memory = (Arena){0};
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------ */
+
+static void
+dump(const char *pass, const Function *fn, Graph *g)
+{
+	Buf text = {0};
+
+	graph_print(g, &text, false);
+	fprintf(stderr, "after %s%s%s:\n%s\n", pass, fn ? " of " : "", fn ? fn->name : "", text.at);
+	buf_free(&text);
+}
+
+static bool
+run_row(Run *r, const Row *row, Graph *g)
+{
+	struct Config *c = config(r->cx);
+	const Option *log = find_option(&c->dumps, row->name), *limit = find_option(&c->limits, row->name);
+	Arena scratch = {0};
+	Pass p = { .cx = r->cx, .scratch = &scratch, .name = row->name, .fn = r->fn, .self = r->self, .run = r,
+		   .limit = limit ? limit->n : -1, .log = log ? log->n : 0 };
+	const int64_t start = rt_now();
+	const bool changed = row->run(&p, g);
+
+	c->ns[row - rows] += rt_now() - start;
+	arena_free(&scratch);
+	if (changed && row->loses)
+		pass_lost_alias(&p);
+	if (log)
+		dump(row->name, r->fn, g);
+	if (changed && c->lint)
+		graph_lint(g);
+	return changed;
+}
+
+static const Row *
+find_row(const char *name)
+{
+	for (int i = 0; i < NROW; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static void
+print_times(const struct Config *c)
+{
+	for (int i = 0; i < NROW; i++)
+		if (c->ns[i])
+			fprintf(stderr, "%-12s %9.3f ms\n", rows[i].name, (double)c->ns[i] / 1e6);
+}
+
+void
+passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
+{
+	struct Config *c = config(cx);
+	Run r = { .cx = cx, .fn = fn, .self = self };
+
+	for (int i = 0; i < c->passes.n; i++)
+		if (find_row(c->passes.at[i].name))
+			run_row(&r, find_row(c->passes.at[i].name), g);
+	for (int i = 0; i < NROW && !c->passes.n; i++) {
+		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level)
+			continue;
+		run_row(&r, &rows[i], g);
+		if (c->stop && !strcmp(c->stop, rows[i].name))
+			break;
+	}
+	if (c->timed)
+		print_times(c);
+	arena_free(&r.memory);
+}
+
+bool
+pass_run(Cx *cx, const char *name, Function *fn, Graph *g, IValue self)
+{
+	Run r = { .cx = cx, .fn = fn, .self = self };
+	const Row *row = find_row(name);
+	bool changed;
+
+	if (!row)
+		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", name);
+	changed = run_row(&r, row, g);
+	arena_free(&r.memory);
+	return changed;
+}
+
+Graph *
+prepare(Cx *cx, Function *fn, IValue self)
+{
+	if (fn->prepared)
+		return fn->prepared;
+	fn->prepared = graph_clone(function_graph(cx, fn), NULL);
+	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
+	return fn->prepared;
+}
