@@ -256,7 +256,6 @@ struct Function {
 Graph *graph_new(Cx *, const char *name);
 Graph *graph_clone(Graph *, Map *values);              /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
 Value *graph_cloned(Map *values, const Value *);
-void   graph_map_value(Map *values, const Value *from, Value *to);     /* what a clone shall use instead */
 void   graph_set_cloned(Map *values, const Value *from, Value *to);    /* what stands for `from` in the clone */
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);

@@ -74,7 +74,7 @@ take_in(Inliner *in, Node *call, Function *fn, Graph *callee, int first)
 	Frame *frame = frame_new(in, fn, call);
 
 	for (int i = 0; i < graph_ninputs(callee); i++)
-		graph_map_value(&values, graph_inputs(callee)[i], call->in[first + i]);
+		graph_set_cloned(&values, graph_inputs(callee)[i], call->in[first + i]);
 	for NODES(n, callee->top) {
 		Node *c = node_clone(in->g, n, &values);
 

@@ -38,9 +38,9 @@ add_trip(Pass *p, Graph *g, Node *loop, int64_t trip, Value **carried)
 	Map values = { .arena = p->scratch };
 
 	graph_set_insert_before(g, loop);
-	graph_map_value(&values, b->param->out[0], graph_constant(g, rt_int(trip), loop->at));
+	graph_set_cloned(&values, b->param->out[0], graph_constant(g, rt_int(trip), loop->at));
 	for (int i = 0; i < loop->nout; i++)
-		graph_map_value(&values, b->param->out[1 + i], carried[i]);
+		graph_set_cloned(&values, b->param->out[1 + i], carried[i]);
 	for NODES(n, b)
 		node_insert_before(node_clone(g, n, &values), loop);
 	for (int i = 0; i < loop->nout; i++) {
