@@ -147,7 +147,7 @@ struct Op {
 	const char *name;          /* aten::add */
 	const char *overload;
 	OpForm      form;
-	OpEffect    effect;
+	OpEffect    effect;        /* of a BODY or ALSO row: known once it was looked up by name */
 	const char *family;        /* map, nn ... */
 	const char *rule;          /* meta, same, value, data, ... ; MAP: "map" */
 	const char *domain, *result, *value;     /* MAP */

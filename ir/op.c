@@ -39,6 +39,8 @@ static const Op rows[] = {
 	{ .id = NULL },
 };
 
+enum { NAME_MAX_BYTES = 63 };
+
 typedef struct Order { const char *name, *overloads; } Order;
 
 static const Order orders[] = {
@@ -175,6 +177,39 @@ sort_overloads(Name *name)
 		name->last = name->last->next;
 }
 
+/* ---- effects of rows that stand on others ------------------------------------------------------------------ */
+
+/* Of the operators that a body calls: name( behind a point. */
+static OpEffect
+effect_of_body(Cx *cx, const char *text)
+{
+	OpEffect worst = EFFECT_PURE;
+	char name[NAME_MAX_BYTES + 8];
+
+	for (const char *s = text; (s = strchr(s, '.')); ) {
+		const int n = (int)strspn(++s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+		if (!n || n > NAME_MAX_BYTES || s[n] != '(')
+			continue;
+		snprintf(name, sizeof name, "aten::%.*s", n, s);
+		for (const Op *op = op_first(cx, name); op; op = op->next)
+			if (op->effect > worst)
+				worst = op->effect;
+	}
+	return worst;
+}
+
+static void
+settle_effect(Cx *cx, Op *op)
+{
+	const Op *base = op->form == OP_ALSO ? op_by_id(cx, op->base) : NULL;
+
+	if (op->form == OP_BODY)
+		op->effect = effect_of_body(cx, op->body);
+	else if (base && op_find(cx, base->name, base->overload))
+		op->effect = base->effect;
+}
+
 /* ---- look-ups ------------------------------------------------------------------------------------------ */
 
 Op *
@@ -186,8 +221,11 @@ op_first(Cx *cx, const char *name)
 	entry = map_get(&cx->ops->names, name);
 	if (!entry)
 		return NULL;
-	if (!entry->sorted)
+	if (!entry->sorted) {
 		sort_overloads(entry);
+		for (Op *op = entry->first; op; op = op->next)
+			settle_effect(cx, op);
+	}
 	return entry->first;
 }
 
@@ -257,6 +295,7 @@ op_count(Cx *cx)
 Op *
 op_at(Cx *cx, int i)
 {
+	ops_init(cx);
 	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
 }
 
@@ -275,7 +314,7 @@ op_add_user(Cx *cx, const char *schema, const char *symbol)
 
 /* ---- suggestions ------------------------------------------------------------------------------------------ */
 
-enum { NEAR = 2, NAME_MAX_BYTES = 63 };
+enum { NEAR = 2 };
 
 /* Levenshtein's distance, or NEAR + 1 when it is clearly more. */
 static int
