@@ -203,6 +203,7 @@ walk_loop(Walk *w, Node *n, Set live)
 		add(live, o.found.at[i]);
 	}
 	body = set_copy(w, live);
+	add(body, loop_body(n)->param->out[0]);         /* the next trip's index is made of it */
 	use_inputs(w, loop_body(n)->ret, body);
 	walk_block(w, loop_body(n), body);
 	set_done(w, body);
