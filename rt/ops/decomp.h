@@ -1,0 +1,48 @@
+/* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c
+ *
+ * One form of number serves float, double and their complex types: real matrices stay real in it, and are rounded once at
+ * the end.
+ */
+#ifndef RT_OPS_DECOMP_H
+#define RT_OPS_DECOMP_H
+
+#include "block.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+typedef double complex Z;
+
+/* The product without C's care for infinities, which costs a call. */
+static inline Z
+mul(Z a, Z b)
+{
+	union { double v[2]; Z z; } r = { { creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b) } };
+
+	return r.z;
+}
+
+static inline double
+norm2(Z a)
+{
+	return creal(a) * creal(a) + cimag(a) * cimag(a);
+}
+
+/* count matrices of (m, n), row-major, one after the other. */
+typedef struct Stack {
+	int64_t count, m, n;
+	int      nbatch;
+	int64_t  batch[RT_MAX_RANK];     /* product: count */
+	Z       *v;                      /* null while cx->meta */
+} Stack;
+
+/* The last two dims of t are the matrix; v is a copy that may be written to. */
+int stack_load(RtCx *, const char *name, RtTensor *t, Stack *);
+int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
+/* Room for a stack with this one's batch dims; zeroed. */
+int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
+/* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
+int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);
+
+#endif
