@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "quant.h"
 #include "reduce.h"
 
 double fabs(double);
@@ -330,12 +331,16 @@ mean(RtCx *cx, const Folds *f, const char *name, IValue self, IValue dim, bool k
 int
 rt_mean(RtCx *cx, const IValue *in, IValue *out)
 {
+	if (in[0].u.t->quant)
+		return quant_through(cx, rt_mean, in, 2, 1, out);
 	return mean(cx, &means, "mean", in[0], rt_none(), false, in[1], out);
 }
 
 int
 rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 {
+	if (in[0].u.t->quant)
+		return quant_through(cx, rt_mean_dim, in, 4, 1, out);
 	return mean(cx, &means, "mean", in[0], in[1], in[2].u.i, in[3], out);
 }
 
