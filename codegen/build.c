@@ -376,6 +376,23 @@ build_in_folder(Cx *cx, void *arg_)
 	put_in_place(b, out);
 }
 
+/* What the compiler will define for this target: __AVX512F__, __AVX__, or neither (vconv.h). */
+int
+target_vector_floats(const BuildOptions *o)
+{
+	const bool cross = o->target && !strstr(o->target, "x86_64");
+
+	if (o->cc && !strcmp(o->cc, "tcc"))
+		return 1;
+	if (cross || (o->cpu && (!strcmp(o->cpu, "x86-64") || !strcmp(o->cpu, "x86-64-v2"))))
+		return 4;
+	if (o->cpu && !strcmp(o->cpu, "x86-64-v3"))
+		return 8;
+	if (o->cpu && !strcmp(o->cpu, "x86-64-v4"))
+		return 16;
+	return __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx") ? 8 : 4;
+}
+
 void
 build_program(Cx *cx, const ProgramText *text, const BuildOptions *o)
 {

@@ -12,6 +12,7 @@ static const char head[] =
 	"#include \"rt.h\"\n"
 	"#include \"tmath.h\"\n"
 	"#include \"vmath.h\"\n"
+	"#include \"vconv.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_NAN (KILN_INF - KILN_INF)\n"
@@ -131,6 +132,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->cx = cx;
 	e->weights.cx = cx;
 	e->source = o->source;
+	e->vf = o->vector_floats;
+	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
 	for (int i = 0; i < n; i++) {
 		instance |= methods[i].takes_self;
@@ -141,6 +144,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 		emit_value(e, m->self);
 	emit_classes(e);
 	put_program(e, m, n, o, instance);
+	if (e->zeros)
+		out_line(&e->types, "static const float kiln_zeros[%lld];", (long long)e->zeros);
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);

@@ -200,13 +200,13 @@ comment_node(Writer *w, const Node *n)
 
 /* Boxes that heap buffers need before a kernel writes to them. */
 static void
-make_boxes(Writer *w, const Node *n)
+make_boxes(Writer *w, const Node *n, int step)
 {
 	for (int i = 0; i < n->nout; i++) {
 		Buffer *b = plan_buffer(w->p, n->out[i]);
 		const RtTensor *t = plan_tensor(w->p, n->out[i]);
 
-		if (!b || b->home != HOME_BOX || b->first != w->p->step[n->id])
+		if (!b || b->home != HOME_BOX || b->first != step)
 			continue;
 		b->owner = n->out[i];
 		out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name, t->ndim,
@@ -216,23 +216,23 @@ make_boxes(Writer *w, const Node *n)
 	}
 }
 
-static bool
-write_kernel(Writer *w, const Node *n)
+/* One launch: void *p[] = { addresses }; rt_parallel(...) */
+static void
+write_launch(Writer *w, const KernelCall *call)
 {
-	KernelCall call = { 0 };
 	Buf b = { 0 };
 	int scalars = 0;
 
-	if (!emit_map(w->e, w->p, n, &call))
-		return false;
-	make_boxes(w, n);
 	out_line(&w->out, "{");
 	w->out.indent++;
-	for (int i = 0; i < call.args.n; i++) {
-		const Value *v = call.args.at[i];
+	for (int i = 0; i < call->args.n; i++) {
+		const KernelArg *arg = &call->args.at[i];
+		const Value *v = arg->value;
 
-		if (plan_is_planned(w->p, v)) {
-			buf_printf(&b, "%s(void *)(%s)", i ? ", " : "", address(w, v));
+		if (!v) {
+			buf_printf(&b, "%s(void *)%s", i ? ", " : "", arg->text);
+		} else if (plan_is_planned(w->p, v)) {
+			buf_printf(&b, "%s(void *)(%s + %lld)", i ? ", " : "", address(w, v), (long long)arg->offset);
 		} else {
 			out_line(&w->out, "const double s%d = rt_number(%s);", scalars,
 				 v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
@@ -241,11 +241,28 @@ write_kernel(Writer *w, const Node *n)
 		}
 	}
 	out_line(&w->out, "void *p[] = { %s };", b.at);
-	out_line(&w->out, "rt_parallel(cx, %lld, %lld, %s, p);", (long long)call.n, (long long)call.grain, call.name);
+	out_line(&w->out, "rt_parallel(cx, %lld, %lld, %s, p);", (long long)call->n, (long long)call->grain, call->name);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
 	buf_free(&b);
+}
+
+static bool
+write_kernel(Writer *w, const Node *n)
+{
+	const Node *group = w->p->epilogue[n->id];
+	KernelCall *calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
+	int ncall = 1;
+
+	if (node_is_map(n) ? !emit_map(w->e, w->p, n, calls) : !emit_dense(w->e, w->p, n, group, calls, &ncall)) {
+		if (group)
+			BUG("the epilogue of %s does not fit", n->kind->name);
+		return false;
+	}
+	make_boxes(w, group ? group : n, w->p->step[n->id]);
+	for (int i = 0; i < ncall; i++)
+		write_launch(w, &calls[i]);
 	return true;
 }
 
@@ -504,7 +521,7 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 static void
 write_if(Writer *w, const Node *n)
 {
-	make_boxes(w, n);
+	make_boxes(w, n, w->p->step[n->id]);
 	out_open(&w->out, "if (%s)", truth(w, n->in[0]));
 	write_block(w, n->sub[0]);
 	write_moves(w, n->out, n->sub[0]->ret->in, n->nout);
@@ -530,12 +547,12 @@ write_loop(Writer *w, const Node *n)
 	Block *body = n->sub[0];
 	const int id = w->ntemp++;
 
-	make_boxes(w, n);
+	make_boxes(w, n, w->p->step[n->id]);
 	for (int i = 1; i < body->param->nout; i++) {
 		Buffer *b = plan_buffer(w->p, body->param->out[i]);
 
 		if (b && b->home == HOME_BOX)
-			make_boxes(w, body->param);
+			make_boxes(w, body->param, w->p->step[n->id]);
 	}
 	write_moves(w, body->param->out + 1, n->in + 2, n->nout);
 	out_line(&w->out, "bool go_%d = %s;", id, truth(w, n->in[1]));

@@ -57,6 +57,8 @@ typedef struct Emit {            /* one program */
 	Buf      provenance;     /* lines of key: value */
 	Buf      specializations;/* rows of RtSpecialization */
 	int      nspecialization;
+	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
+	int64_t  zeros;          /* floats of kiln_zeros */
 } Emit;
 
 typedef struct EmitMethod {
@@ -107,6 +109,8 @@ typedef struct Plan {
 	int        *step;        /* by node id: its place in the order */
 	Vec(Buffer *) buffers;
 	int64_t     arena;       /* bytes */
+	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
+	bool       *absorbed;    /* by node id: it is such a group */
 	int         kernels, calls, guards;
 } Plan;
 
@@ -130,12 +134,29 @@ void emit_entry(Emit *, const char *method, Function *, const Specialization *co
 
 /* ---- kern_map.c: pointwise kernels ------------------------------------------------------------------------------ */
 
+typedef Vec(const Value *) ValueVec;
+typedef struct KernelArg {       /* an address: a planned tensor's, a number's (const double *), or a C expression */
+	const Value *value;
+	const char  *text;       /* when there is no value */
+	int64_t      offset;     /* bytes */
+} KernelArg;
 typedef struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
-	Vec(const Value *) args; /* p[0..]: outputs, then inputs: pointers to first elements; numbers as const double * */
+	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 } KernelCall;
 bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a form that is generated */
+
+/* The same as a function over part of a row, after a product that has just been stored there: `made` is the group's input
+ * that the product gives, of `columns` columns; what else it reads is p[first..], appended to more. Null: does not fit. */
+const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int64_t columns, int first, ValueVec *more);
+bool map_epilogue_fits(Plan *, const Node *group, const Value *made);
+
+/* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
+
+enum { MAX_KERNEL_CALLS = 64 };
+bool node_is_dense(Plan *, const Node *);
+bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */
@@ -146,6 +167,7 @@ typedef struct ProgramText {
 typedef struct BuildOptions {
 	const char *out, *emit, *target, *cpu, *cc;
 	int  opt, threads, max_specializations;
+	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	bool weights_in_file, source, verbose, time;
 	uint64_t seed;
 	bool seeded;
@@ -162,6 +184,7 @@ uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
+int  target_vector_floats(const BuildOptions *);
 void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 
 /* ---- main.c: what the command line said ---------------------------------------------------------- */

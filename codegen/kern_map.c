@@ -87,9 +87,9 @@ mergeable(const Nest *nest, int outer)
 	return true;
 }
 
-/* Outermost the largest stride of the first output; dims of 1 go; neighbours merge. */
+/* Outermost the largest stride of the first output; dims of 1 go; neighbours merge, but for the innermost `keep` dims. */
 static void
-simplify(Nest *nest)
+simplify(Nest *nest, int keep)
 {
 	for (int i = nest->ndim - 1; i >= 0; i--)
 		if (nest->dims[i] == 1)
@@ -97,7 +97,7 @@ simplify(Nest *nest)
 	for (int i = 1; i < nest->ndim; i++)
 		for (int k = i; k > 0 && nest->op[0].stride[k - 1] < nest->op[0].stride[k]; k--)
 			swap_dims(nest, k - 1, k);
-	for (int i = nest->ndim - 2; i >= 0; i--)
+	for (int i = nest->ndim - 2 - keep; i >= 0; i--)
 		if (mergeable(nest, i)) {
 			nest->dims[i + 1] *= nest->dims[i];
 			remove_dim(nest, i);
@@ -170,13 +170,13 @@ stored(Arena *a, int dtype, const char *x)
 static const char *
 name_of(MapGroup *m, const Value *v)
 {
-	return map_get(&m->names, arena_printf(m->e->cx->arena, "%d", v->id));
+	return map_get(&m->names, arena_printf(m->p->cx->arena, "%d", v->id));
 }
 
 static void
 set_name(MapGroup *m, const Value *v, const char *name)
 {
-	map_put(&m->names, arena_printf(m->e->cx->arena, "%d", v->id), (void *)(uintptr_t)name);
+	map_put(&m->names, arena_printf(m->p->cx->arena, "%d", v->id), (void *)(uintptr_t)name);
 }
 
 /* What rt_map_types wants to see of an argument: a number of unknown value counts by its kind. */
@@ -231,14 +231,14 @@ operand_text(MapGroup *m, const Value *v)
 	if (name)
 		return name;
 	if (k->is && (k->v.tag == RT_INT || k->v.tag == RT_DOUBLE || k->v.tag == RT_BOOL))
-		return number_text(m->e->cx->arena, k->v);
+		return number_text(m->p->cx->arena, k->v);
 	return NULL;
 }
 
 static bool
 row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const RtMapTypes *types, Buf *b)
 {
-	Arena *a = m->e->cx->arena;
+	Arena *a = m->p->cx->arena;
 
 	for (int i = 0; i < narg; i++) {
 		const Value *v = n->in[arg[i].arg];
@@ -261,7 +261,7 @@ row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const Rt
 static bool
 put_row(MapGroup *m, const Node *n)
 {
-	Arena *a = m->e->cx->arena;
+	Arena *a = m->p->cx->arena;
 	RtMapArg arg[RT_MAP_MAX];
 	RtMapTypes types;
 	IValue in[64];
@@ -359,7 +359,7 @@ index_text(Arena *a, const Nest *nest, int k)
 static void
 name_inputs(MapGroup *m)
 {
-	Arena *a = m->e->cx->arena;
+	Arena *a = m->p->cx->arena;
 
 	for (int k = m->node->nout; k < m->nest.n; k++) {
 		const Operand *o = &m->nest.op[k];
@@ -387,7 +387,7 @@ put_rows(MapGroup *m)
 static void
 put_stores(MapGroup *m)
 {
-	Arena *a = m->e->cx->arena;
+	Arena *a = m->p->cx->arena;
 
 	for (int k = 0; k < m->node->nout; k++) {
 		const Value *v = m->sub ? m->sub->top->ret->in[k] : m->node->out[k];
@@ -398,16 +398,18 @@ put_stores(MapGroup *m)
 }
 
 static void
-put_pointers(Out *o, const Nest *nest)
+put_pointers(Out *o, const Nest *nest, const int *place)
 {
-	out_line(o, "void *const *p = arg;");
+	if (!place)
+		out_line(o, "void *const *p = arg;");
 	for (int k = 0; k < nest->n; k++) {
 		const Operand *op = &nest->op[k];
 
 		if (!op->t)
-			out_line(o, "const double s%d = *(const double *)p[%d];", k, k);
+			out_line(o, "const double s%d = *(const double *)p[%d];", k, place ? place[k] : k);
 		else
-			out_line(o, "%s%s *p%d = p[%d];", op->output ? "" : "const ", storage_type(op->t->dtype), k, k);
+			out_line(o, "%s%s *p%d = p[%d];", op->output ? "" : "const ", storage_type(op->t->dtype), k,
+				 place ? place[k] : k);
 	}
 	out_blank(o);
 }
@@ -474,37 +476,45 @@ describe(MapGroup *m)
 	buf_puts(&b, ": ");
 	for (int i = 0; i < m->nest.ndim; i++)
 		buf_printf(&b, "%s%lld", i ? " x " : "", (long long)m->nest.dims[i]);
-	text = arena_strdup(m->e->cx->arena, b.at);
+	text = arena_strdup(m->p->cx->arena, b.at);
 	buf_free(&b);
 	return text;
 }
 
-bool
-emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
+static MapGroup
+begin(Emit *e, Plan *p, const Node *n)
 {
 	const Attr *sub = node_attr(n, "Subgraph");
-	MapGroup m = { .e = e, .p = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .names = { .arena = e->cx->arena } };
-	Out o = { .indent = 1 };
-	Buf text = { 0 };
+	MapGroup m = { .e = e, .p = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .names = { .arena = p->cx->arena } };
 
 	if (m.sub) {
-		IValue *in = new(e->cx->arena, IValue, n->nin + 1);
-		bool *is = new(e->cx->arena, bool, n->nin + 1);
+		IValue *in = new(p->cx->arena, IValue, n->nin + 1);
+		bool *is = new(p->cx->arena, bool, n->nin + 1);
 
 		for (int i = 0; i < n->nin; i++) {
 			in[i] = known_at(p->known, n->in[i])->v;
 			is[i] = known_is(p->known, n->in[i]);
 		}
-		m.known = known_subgraph(e->cx, m.sub, in, is);
+		m.known = known_subgraph(p->cx, m.sub, in, is);
 	}
+	return m;
+}
+
+bool
+emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
+{
+	MapGroup m = begin(e, p, n);
+	Out o = { .indent = 1 };
+	Buf text = { 0 };
+
 	if (!collect(&m))
 		return false;
-	simplify(&m.nest);
+	simplify(&m.nest, 0);
 	name_inputs(&m);
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
-	put_pointers(&o, &m.nest);
+	put_pointers(&o, &m.nest, NULL);
 	put_loops(&o, &m.nest, &m.body);
 	buf_printf(&text, "{\n%s}\n", o.text.at);
 	call->name = put_kernel(e, text.at, describe(&m));
@@ -513,9 +523,90 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 		call->n *= m.nest.dims[i];
 	call->grain = m.nest.ndim > 1 ? 1 + 16384 / (m.nest.dims[m.nest.ndim - 1] + 1) : 16384;
 	for (int k = 0; k < m.nest.n; k++)
-		vec_push(e->cx->arena, &call->args, m.nest.op[k].outer);
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ m.nest.op[k].outer, NULL, 0 }));
 	buf_free(&o.text);
 	buf_free(&text);
 	buf_free(&m.body);
 	return true;
+}
+
+/* ---- epilogues --------------------------------------------------------------------------------------------------------- */
+
+/* Rows by columns: the innermost dim is the product's, all others are one. */
+static bool
+as_rows(MapGroup *m)
+{
+	if (m->node->nout != 1 || !collect(m))
+		return false;
+	simplify(&m->nest, 1);
+	return m->nest.ndim <= 2 && m->nest.ndim > 0 && m->nest.op[0].stride[m->nest.ndim - 1] == 1;
+}
+
+bool
+map_epilogue_fits(Plan *p, const Node *group, const Value *made)
+{
+	MapGroup m = begin(NULL, p, group);
+	const RtTensor *a, *b = plan_tensor(p, made);
+
+	if (group->nout != 1 || !(a = plan_tensor(p, group->out[0])) || a->dtype != RT_f32 || a->ndim != b->ndim || a->ndim == 0)
+		return false;
+	for (int i = 0; i < a->ndim; i++)
+		if (a->dims[i] != b->dims[i] || (a->strides[i] != b->strides[i] && a->dims[i] != 1))
+			return false;
+	return as_rows(&m);
+}
+
+/* static void epilogue_3(void *const *p, int64_t row, int64_t c0, int64_t c1) */
+static const char *
+put_epilogue(Emit *e, const char *text, const char *comment)
+{
+	const char *name = map_get(&e->kernel_texts, text);
+
+	if (name)
+		return name;
+	name = arena_printf(e->cx->arena, "epilogue_%d", e->kernel_texts.n);
+	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic inline void\n%s(void *const *p, int64_t row, int64_t c0, int64_t c1)\n%s",
+		 comment, name, text);
+	return name;
+}
+
+const char *
+emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int64_t columns, int first, ValueVec *more)
+{
+	MapGroup m = begin(e, p, group);
+	Out o = { .indent = 1 };
+	int place[MAX_OPERANDS];
+	Buf text = { 0 };
+	const char *name;
+
+	if (!as_rows(&m))
+		return NULL;
+	for (int k = 0; k < m.nest.n; k++)
+		if (m.nest.op[k].output || m.nest.op[k].outer == made) {
+			place[k] = 0;
+		} else {
+			place[k] = first + more->n;
+			vec_push(e->cx->arena, more, m.nest.op[k].outer);
+		}
+	name_inputs(&m);
+	if (!put_rows(&m))
+		return NULL;
+	put_stores(&m);
+	put_pointers(&o, &m.nest, place);
+	if (m.nest.ndim == 2)
+		out_line(&o, "const int64_t i0 = row;");
+	else
+		out_line(&o, "(void)row;");
+	out_line(&o, "IVDEP");
+	out_open(&o, "for (int64_t i = c0; i < c1; i++)");
+	put_body(&o, &m.body);
+	out_close(&o, "");
+	buf_printf(&text, "{\n%s}\n", o.text.at);
+	name = put_epilogue(e, text.at, describe(&m));
+	(void)columns;
+	buf_free(&o.text);
+	buf_free(&text);
+	buf_free(&m.body);
+	return name;
 }

@@ -60,7 +60,7 @@ writes(const Node *n)
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant"))
+	if (node_is(n, "prim::Constant") || p->absorbed[n->id])
 		return false;
 	if (!n->nout || n->nsub || writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
 		return true;
@@ -92,7 +92,7 @@ bool
 plan_is_kernel(Plan *p, const Node *n)
 {
 	if (!node_is_map(n))
-		return false;
+		return node_is_dense(p, n);
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];
 		const RtTensor *t = plan_tensor(p, v);
@@ -191,11 +191,70 @@ number_block(Plan *p, Block *b)
 }
 
 static void
+place_constants(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::Constant"))
+			add_constant(p, n->out[0]);
+		for (int i = 0; i < n->nsub; i++)
+			place_constants(p, n->sub[i]);
+	}
+}
+
+/* ---- epilogues -------------------------------------------------------------------------------------------------------- */
+
+/* Is everything that the group reads, but for `made`, there before node n? */
+static bool
+ready_before(const Node *group, const Value *made, const Node *n)
+{
+	for (int i = 0; i < group->nin; i++) {
+		const Node *from = group->in[i]->node;
+
+		if (group->in[i] != made && from->block == n->block && from != from->block->param && !node_is(from, "prim::Constant") &&
+		    !node_is_before(from, n))
+			return false;
+	}
+	return true;
+}
+
+/* The product whose kernel can compute the group on the way: it must be the last of what the group waits for. */
+static const Node *
+carrier(Plan *p, const Node *group)
+{
+	for (int i = 0; i < group->nin; i++) {
+		const Value *v = group->in[i];
+		const Node *n = v->node;
+
+		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && !p->epilogue[n->id] &&
+		    ready_before(group, v, n) && map_epilogue_fits(p, group, v))
+			return n;
+	}
+	return NULL;
+}
+
+static void
+find_epilogues(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		const Node *product;
+
+		for (int i = 0; i < n->nsub; i++)
+			find_epilogues(p, n->sub[i]);
+		if (node_is(n, "prim::FusionGroup") && plan_is_kernel(p, n) && (product = carrier(p, n))) {
+			p->epilogue[product->id] = n;
+			p->absorbed[n->id] = true;
+		}
+	}
+}
+
+static void
 place_block(Plan *p, Block *b)
 {
 	for NODES(n, b) {
-		if (node_is(n, "prim::Constant")) {
-			add_constant(p, n->out[0]);
+		if (node_is(n, "prim::Constant") || p->absorbed[n->id])
+			continue;
+		if (p->epilogue[n->id]) {
+			add_result(p, n, p->epilogue[n->id]->out[0], true);
 			continue;
 		}
 		for (int k = 0; k < n->nsub; k++) {
@@ -398,6 +457,8 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first)
 	p->known = known_graph(cx, g, spec->pattern, first);
 	p->slot = new(cx->arena, int, g->nvalue + 1);
 	p->step = new(cx->arena, int, g->nnode + 1);
+	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);
+	p->absorbed = new(cx->arena, bool, g->nnode + 1);
 	for (int i = 0; i < g->nvalue; i++)
 		p->slot[i] = -1;
 	number_block(p, g->top);
@@ -407,6 +468,8 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first)
 		if (k->is)
 			add_argument(p, k->v, arena_printf(cx->arena, "reg[%d]", i));
 	}
+	place_constants(p, g->top);
+	find_epilogues(p, g->top);
 	place_block(p, g->top);
 	lifetimes(p, g->top);
 	for (int i = 0; i < p->buffers.n; i++) {

@@ -1,0 +1,352 @@
+/*
+ * Products and convolutions with constant weights: packed at compile time, computed in register blocks (rt/ops/vconv.h).
+ *
+ * A pointwise group that reads the result, and nothing else that is made later, becomes the epilogue: it runs over each
+ * block while that is in the nearest cache, and the result is written where the group's result belongs.
+ *
+ *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
+ */
+#include "codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 72 };             /* rows of a block of activations that stays in the second cache */
+
+typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
+	const Value *x, *y;
+	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
+	bool    transposed;              /* product: w is (n, k) and not (k, n) */
+	bool    conv, depthwise;
+	int64_t m, n, k, lda, ldc;
+	int64_t geometry[16];            /* convolution: the members of VcConv */
+	int64_t groups;
+} Dense;
+
+/* ---- recognition ----------------------------------------------------------------------------------------------------- */
+
+static const RtTensor *
+constant_tensor(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	const Buffer *b = plan_buffer(p, v);
+
+	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META ? t : NULL;
+}
+
+/* A list of n ints (or one, repeated). */
+static bool
+constant_ints(Plan *p, const Value *v, int64_t *out, int n)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = k->v.u.list->v[k->v.u.list->n == 1 ? 0 : i].u.i;
+	return true;
+}
+
+static const Value *
+named(const Node *n, const char *name)
+{
+	const Value *v = node_arg(n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+/* Rows of a tensor whose last dim is consecutive and whose other dims are one: count and distance; false: not so. */
+static bool
+as_rows(const RtTensor *t, int64_t *m, int64_t *lda)
+{
+	*m = 1;
+	*lda = t->ndim ? t->dims[t->ndim - 1] : 1;
+	if (t->ndim < 1 || (t->strides[t->ndim - 1] != 1 && t->dims[t->ndim - 1] != 1))
+		return false;
+	for (int i = t->ndim - 2; i >= 0; i--) {
+		if (t->dims[i] == 1)
+			continue;
+		if (*m == 1)
+			*lda = t->strides[i];
+		else if (t->strides[i] != *m * *lda)
+			return false;
+		*m *= t->dims[i];
+	}
+	return true;
+}
+
+static bool
+take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
+{
+	if (!v)
+		return true;
+	d->bias = constant_tensor(p, v);
+	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
+}
+
+static bool
+recognise_product(Plan *p, const Node *n, Dense *d)
+{
+	const bool linear = node_is(n, "aten::linear"), addmm = node_is(n, "aten::addmm");
+	const Value *x = named(n, linear ? "input" : addmm ? "mat1" : "self");
+	const Value *w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+	int64_t ldy, m, one;
+
+	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = constant_tensor(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
+		return false;
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 || !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+		return false;
+	d->x = x;
+	d->y = n->out[0];
+	d->transposed = linear;
+	d->n = d->w->dims[linear ? 0 : 1];
+	d->k = d->w->dims[linear ? 1 : 0];
+	d->groups = 1;
+	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k || !d->m || !d->k)
+		return false;
+	d->ldc = ldy;
+	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
+}
+
+static bool
+dense_nhwc(const RtTensor *t)
+{
+	int64_t s[4];
+
+	if (t->ndim != 4)
+		return false;
+	rt_channels_last_strides(4, t->dims, s);
+	for (int i = 0; i < 4; i++)
+		if (t->dims[i] != 1 && t->strides[i] != s[i])
+			return false;
+	return true;
+}
+
+static bool
+recognise_convolution(Plan *p, const Node *n, Dense *d)
+{
+	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
+	int64_t s[2], pad[2], dil[2], groups, t;
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+
+	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = constant_tensor(p, w)) || tx->dtype != RT_f32 || !ty ||
+	    !dense_nhwc(tx) || !dense_nhwc(ty) || !rt_numel(ty) || !rt_numel(tx))
+		return false;
+	if (transposed && (!known_int(p->known, transposed, &t) || t))
+		return false;
+	if (!constant_ints(p, named(n, "stride"), s, 2) || !constant_ints(p, named(n, "padding"), pad, 2) ||
+	    !constant_ints(p, named(n, "dilation"), dil, 2) || !known_int(p->known, named(n, "groups"), &groups))
+		return false;
+	d->x = x;
+	d->y = n->out[0];
+	d->conv = true;
+	d->groups = groups;
+	d->n = d->w->dims[0] / groups;
+	d->k = d->w->dims[1];
+	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
+	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
+	d->ldc = ty->dims[1];
+	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
+				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], tx->dims[1] };
+
+	memcpy(d->geometry, g, sizeof g);
+	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
+}
+
+static bool
+recognise(Plan *p, const Node *n, Dense *d)
+{
+	memset(d, 0, sizeof *d);
+	return n->op && n->nout == 1 && plan_tensor(p, n->out[0]) && plan_tensor(p, n->out[0])->dtype == RT_f32 &&
+	       (recognise_product(p, n, d) || recognise_convolution(p, n, d));
+}
+
+bool
+node_is_dense(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return recognise(p, n, &d);
+}
+
+/* ---- packing ------------------------------------------------------------------------------------------------------------ */
+
+static float
+element(const RtTensor *t, int64_t a, int64_t b, int64_t c, int64_t e)
+{
+	const int64_t at[4] = { a, b, c, e };
+	int64_t offset = t->offset;
+
+	for (int i = 0; i < t->ndim; i++)
+		offset += at[i] * t->strides[i];
+	return ((const float *)t->storage->data)[offset];
+}
+
+/* As many vectors as the panel's columns need; a register block is never wider than nr. */
+static int64_t
+panel_width(const Emit *e, int64_t left)
+{
+	return left >= e->nr ? e->nr : (left + e->vf - 1) / e->vf * e->vf;
+}
+
+/* Panels of output channels of group g: [tap][k][width]. */
+static void
+pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
+{
+	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1;
+
+	for (int64_t col = 0; col < d->n; col += e->nr) {
+		const int64_t width = panel_width(e, d->n - col);
+
+		for (int64_t t = 0; t < taps; t++)
+			for (int64_t k = 0; k < d->k; k++)
+				for (int64_t j = 0; j < width; j++) {
+					const int64_t n = g * d->n + col + j;
+					float x = 0;
+
+					if (col + j < d->n)
+						x = d->conv ? element(d->w, n, k, t / d->geometry[8], t % d->geometry[8]) :
+						    d->transposed ? element(d->w, n, k, 0, 0) : element(d->w, k, n, 0, 0);
+					buf_add(out, (const char *)&x, sizeof x);
+				}
+	}
+}
+
+/* [tap][channel] */
+static void
+pack_depthwise(const Dense *d, Buf *out)
+{
+	for (int64_t t = 0; t < d->geometry[7] * d->geometry[8]; t++)
+		for (int64_t c = 0; c < d->groups; c++) {
+			const float x = element(d->w, c, 0, t / d->geometry[8], t % d->geometry[8]);
+
+			buf_add(out, (const char *)&x, sizeof x);
+		}
+}
+
+/* C expression of bytes that are added to the weights. */
+static const char *
+add_weights(Emit *e, const Buf *b)
+{
+	const int span = weights_add(&e->weights, b->at ? b->at : "", b->n);
+
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
+}
+
+static const char *
+pack_bias(Emit *e, const Dense *d, int64_t g)
+{
+	const int64_t n = d->depthwise ? d->groups : d->n;
+	Buf b = { 0 };
+	const char *text;
+
+	if (!d->bias)
+		return "0";
+	for (int64_t i = 0; i < (n + e->nr - 1) / e->nr * e->nr; i++) {
+		const float x = i < n ? element(d->bias, g * d->n * !d->depthwise + i, 0, 0, 0) : 0;
+
+		buf_add(&b, (const char *)&x, sizeof x);
+	}
+	text = add_weights(e, &b);
+	buf_free(&b);
+	return text;
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
+
+static const char *
+kernel_named(Emit *e, const char *prefix, const char *text, const char *comment)
+{
+	const char *name = map_get(&e->kernel_texts, text);
+
+	if (name)
+		return name;
+	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
+	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment, name, text);
+	return name;
+}
+
+/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
+static const char *
+kernel_of(Emit *e, const Dense *d, const char *epilogue)
+{
+	const long long *g = (const long long *)d->geometry;
+	const char *comment;
+	Buf b = { 0 };
+	const char *name;
+
+	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
+	if (d->conv) {
+		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
+			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld };\n\n",
+			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13], g[14], g[15],
+			   (long long)d->ldc);
+		if (d->depthwise)
+			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
+		else
+			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
+		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
+				       g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5],
+				       strcmp(epilogue, "0") ? ", with what follows" : "");
+	} else {
+		buf_printf(&b, "\n\tvc_product(begin, end, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, p);\n}\n",
+			   (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, epilogue);
+		comment = arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
+				       (long long)d->k, (long long)d->n, strcmp(epilogue, "0") ? ", with what follows" : "");
+	}
+	name = kernel_named(e, d->conv ? "conv" : "product", b.at, comment);
+	buf_free(&b);
+	return name;
+}
+
+static int64_t
+units(const Emit *e, const Dense *d)
+{
+	if (d->depthwise)
+		return d->geometry[0] * d->geometry[4];
+	return (d->n + e->nr - 1) / e->nr * ((d->m + CHUNK - 1) / CHUNK);
+}
+
+/* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
+ * grouped convolution. */
+bool
+emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls, int *ncall)
+{
+	const char *epilogue = "0";
+	ValueVec more = { 0 };
+	const Value *result = group ? group->out[0] : n->out[0];
+	Dense d;
+
+	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && (group || d.groups > 64)))
+		return false;
+	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], d.n * d.groups, 5, &more)))
+		return false;
+	*ncall = d.depthwise ? 1 : (int)d.groups;
+	for (int g = 0; g < *ncall; g++) {
+		KernelCall *c = &calls[g];
+		Buf packed = { 0 };
+
+		if (d.depthwise)
+			pack_depthwise(&d, &packed);
+		else
+			pack_group(e, &d, g, &packed);
+		*c = (KernelCall){ .name = kernel_of(e, &d, epilogue), .n = units(e, &d), .grain = 1 };
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, add_weights(e, &packed), 0 }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0 }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, "kiln_zeros", 0 }));
+		for (int i = 0; i < more.n; i++)
+			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0 }));
+		if (d.conv && d.k > e->zeros)
+			e->zeros = d.k;
+		buf_free(&packed);
+	}
+	return true;
+}
