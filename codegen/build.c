@@ -200,7 +200,7 @@ compile_c(Build *b, const char *c, const char *object)
 	Argv a = { .cx = b->cx };
 	const char *cpu = cpu_flag(b);
 
-	arg(&a, b->cc), arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-w"), arg(&a, "-fno-strict-aliasing");
+	arg(&a, b->cc), arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration"), arg(&a, "-fno-strict-aliasing");
 	arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno"), arg(&a, "-fno-trapping-math");
 	arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast");
 	if (cpu)

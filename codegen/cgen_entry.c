@@ -112,7 +112,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		if (nwritten)
 			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));
-		buf_printf(&text, ") {\n\t\trt_take(cx, %s, \"%s\", %d);\n\t\treturn %s(cx, reg);\n\t}\n", code,
+		buf_printf(&text, ") {\n\t\trt_plan_taken(cx, %s, \"%s\", %d);\n\t\treturn %s(cx, reg);\n\t}\n", code,
 			   spec[i]->dynamic ? "dynamic" : "exact", i, fn_name);
 		put_note(e, method, fn, spec[i], p, first);
 	}

@@ -11,6 +11,7 @@
 typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Command;
 
 static const Command commands[] = {
+	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
 	{"run", "MODEL [-i IN.npz] [-o OUT.npz]", "interpret a model", cmd_run},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
 };

@@ -17,6 +17,7 @@ enum { MAX_INPUTS = 24 };
 typedef struct Fuse {
 	Graph   *g;
 	AliasDb *alias;
+	Pass    *pass;
 	int      made;
 } Fuse;
 
@@ -190,7 +191,7 @@ fuse_block(Fuse *f, Block *b)
 	for (Node *n = b->ret->prev, *prev; n != b->ret; n = prev) {
 		for (int i = 0; i < n->nsub; i++)
 			fuse_block(f, n->sub[i]);
-		if (fusable(f, n)) {
+		if (fusable(f, n) && pass_may(f->pass)) {
 			n = new_group(f, n);
 			grow(f, n);
 			f->made++;
@@ -200,10 +201,12 @@ fuse_block(Fuse *f, Block *b)
 }
 
 bool
-fuse(Graph *g)
+fuse(Pass *p, Graph *g)
 {
-	Fuse f = { .g = g, .alias = alias_db(g, g->arena) };
+	Fuse f = { .g = g, .alias = pass_alias(p, g), .pass = p };
 
 	fuse_block(&f, g->top);
+	if (f.made)
+		pass_lost_alias(p);
 	return f.made > 0;
 }

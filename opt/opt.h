@@ -52,6 +52,7 @@ typedef struct Known {
 	IValue v;                  /* tensors without data: sizes, strides, and what shares storage with what */
 	bool   is;
 	bool   mutable;            /* a list that something writes to: known as long as writes are followed in order */
+	bool   altered;            /* a tensor that is channels last here and contiguous in the prepared graph */
 } Known;
 typedef struct KnownTable {
 	Cx  *cx;
@@ -86,10 +87,6 @@ typedef struct Specialization {
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
  * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first);
-
-/* ---- fuse.c ---------------------------------------------------------------------------------------------------- */
-
-bool fuse(Graph *);                                        /* pointwise chains become prim::FusionGroup */
 
 /* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
 

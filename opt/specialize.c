@@ -47,6 +47,7 @@ typedef struct Spec {
 	KnownTable *k;           /* of values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	bool   layouts;          /* may convolutions turn to channels last? */
 	int    nguard;
 } Spec;
 
@@ -153,17 +154,96 @@ writes_anything(const Node *n)
 	return false;
 }
 
+/* ---- layouts ------------------------------------------------------------------------------------------------------ *
+ * Convolutions run on channels-last tensors.  One conversion in front of the first is enough: kernels keep the layout of
+ * what they are given, as ATen's do.  Whoever could tell the difference (views, whoever asks for strides, whatever
+ * leaves the graph) gets the contiguous tensor that the model has there.                                                */
+
+static void infer(Spec *, Scope *, const Node *, Node *);
+
+static bool
+is_convolution(const Node *n)
+{
+	return node_is(n, "aten::conv2d") || node_is(n, "aten::_convolution") || node_is(n, "aten::convolution");
+}
+
+static Value *
+in_format(Spec *s, Scope *c, Value *v, int format, Range at)
+{
+	Node *m = node_new(s->to, sym(s->cx, "aten::contiguous"), at, 1);
+
+	m->op = op_find(s->cx, "aten::contiguous", "");
+	if (!m->op)
+		return v;
+	node_add_input(m, v);
+	node_add_input(m, graph_constant(s->to, rt_int(format), at));
+	known_set(s->k, m->in[1], rt_int(format));
+	graph_insert(s->to, m);
+	infer(s, c, m, m);
+	known_at(s->k, m->out[0])->altered = format != 0;
+	return m->out[0];
+}
+
+static bool
+wants_channels_last(Spec *s, const Node *n, int i, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+
+	return s->layouts && i == 0 && is_convolution(n) && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) &&
+	       rt_is_contiguous(t) && !rt_is_channels_last(t);
+}
+
+/* Does it make no difference to the node how the tensor lies in memory? */
+static bool
+any_layout_will_do(const Node *n, int i)
+{
+	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset", "aten::_unsafe_view" };
+	const Schema *schema = node_schema(n);
+
+	if (node_is(n, "prim::ListConstruct")) {
+		for (int k = 0; k < n->out[0]->uses.n; k++)
+			if (!node_is(n->out[0]->uses.at[k].node, "aten::cat"))
+				return false;
+		return true;
+	}
+	for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
+		if (node_is(n, asks[k]))
+			return false;
+	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
+}
+
+/* What input i of the node is in the new graph. */
+static Value *
+argument(Spec *s, Scope *c, const Node *n, int i)
+{
+	Value *v = value_in(c, n->in[i]);
+
+	if (writes_argument(n, i))
+		return v;
+	v = fresh_list(s, v, n->at);
+	if (wants_channels_last(s, n, i, v))
+		return in_format(s, c, v, 2, n->at);
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
+		return in_format(s, c, v, 0, n->at);
+	return v;
+}
+
+/* A value that leaves: what the model has there. */
+static Value *
+as_in_model(Spec *s, Scope *c, Value *v, Range at)
+{
+	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : fresh_list(s, v, at);
+}
+
 /* Writes the node itself, with inputs mapped; outputs have the static types. */
 static Node *
 emit_copy(Spec *s, Scope *c, Node *n)
 {
 	Node *m = copy_node(s, n);
 
-	for (int i = 0; i < n->nin; i++) {
-		Value *in = value_in(c, n->in[i]);
-
-		node_add_input(m, writes_argument(n, i) ? in : fresh_list(s, in, n->at));
-	}
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, argument(s, c, n, i));
 	for (int i = 0; i < n->nout; i++) {
 		Value *out = node_add_output(m, n->out[i]->type);
 
@@ -189,7 +269,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 
 		if (!from || !c->value[from->id])
 			return false;
-		node_add_input(exit, c->value[from->id]);
+		node_add_input(exit, as_in_model(s, c, c->value[from->id], exit->at));
 		rt_list_push(&s->k->rt, list, rt_int(live[i]));
 	}
 	*regs = rt_ref(RT_LIST, list);
@@ -261,6 +341,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
 	int nargs;
 	IValue *args = known_gather(s->k, m, &nargs), out[64];
+	bool altered = false;
 	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 
 	if (list_write && args && !sym_is(n->kind, "aten::append"))
@@ -270,8 +351,11 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 			known_at(s->k, m->in[0])->is = false;
 		return;
 	}
+	for (int i = 0; i < m->nin; i++)
+		altered |= known_at(s->k, m->in[i])->altered;
 	for (int i = 0; i < n->nout; i++) {
 		known_set(s->k, m->out[i], out[i]);
+		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
 		known_at(s->k, m->out[i])->mutable = type_is_mutable(n->out[i]->type) && out[i].tag == RT_LIST &&
 						  alias_has_writers(c->alias, n->out[i]);
 	}
@@ -339,15 +423,31 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m)
 		bind(s, c, n->out[i], value_in(&body, g->top->ret->in[i]));
 }
 
+/* aten::copy(self, src): is src what self would become? */
+static bool
+is_same_already(Spec *s, const Value *self, const Value *src)
+{
+	const Known *a = known_at(s->k, self), *b = known_at(s->k, src);
+
+	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
+	       a->v.u.t->ndim == b->v.u.t->ndim &&
+	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t)) &&
+	       a->v.u.t->storage != b->v.u.t->storage;
+}
+
 static void
 eval_op(Spec *s, Scope *c, Node *n)
 {
 	Node *m;
 
+	if (node_is(n, "aten::copy") && is_same_already(s, value_in(c, n->in[0]), value_in(c, n->in[1]))) {
+		bind(s, c, n->out[0], value_in(c, n->in[1]));
+		return;
+	}
 	if (n->op->form == OP_BODY && n->op->function && n->op->function->graph) {
 		m = copy_node(s, n);
 		for (int i = 0; i < n->nin; i++)
-			node_add_input(m, fresh_list(s, value_in(c, n->in[i]), n->at));
+			node_add_input(m, argument(s, c, n, i));
 		if (all_tensor_types_known(s, m) && graph_ninputs(n->op->function->graph) == n->nin) {
 			inline_body(s, c, n, m);
 			node_destroy(m);
@@ -398,6 +498,8 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 			vec_push(s->cx->arena, &h.items, m->in[i]);
 		}
 		known_set(s->k, m->out[0], rt_ref(RT_LIST, h.list));
+		for (int i = 0; i < m->nin; i++)
+			known_at(s->k, m->out[0])->altered |= known_at(s->k, m->in[i])->altered;
 		known_at(s->k, m->out[0])->mutable = alias_has_writers(c->alias, n->out[0]);
 		vec_push(s->cx->arena, &s->shadows, h);
 		return;
@@ -560,7 +662,7 @@ eval_branch(Spec *s, Scope *c, Block *from, Block *to)
 	graph_set_insert_end(s->to, to);
 	eval_block(s, c, from);
 	for (int i = 0; i < from->ret->nin; i++)
-		block_add_output(to, fresh_list(s, value_in(c, from->ret->in[i]), from->ret->at));
+		block_add_output(to, as_in_model(s, c, value_in(c, from->ret->in[i]), from->ret->at));
 	s->to->at_block = at;
 	s->to->at_node = before;
 }
@@ -700,7 +802,7 @@ eval_loop(Spec *s, Scope *c, Node *n)
 		memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
 		m = copy_node(s, n);
 		for (int i = 0; i < n->nin; i++)
-			node_add_input(m, value_in(c, n->in[i]));
+			node_add_input(m, as_in_model(s, c, value_in(c, n->in[i]), n->at));
 		graph_insert(s->to, m);
 		stable = try_body(s, c, n, m, carried);
 		if (!stable)
@@ -749,6 +851,23 @@ eval_node(Spec *s, Scope *c, Node *n)
 	}
 }
 
+/* Is memory of tensors written anywhere? */
+static bool
+block_writes_tensors(const Block *b)
+{
+	for NODES(n, b) {
+		const Schema *schema = node_schema(n);
+
+		for (int i = 0; schema && i < schema->nargs; i++)
+			if (writes_argument(n, i) && schema->args[i].type->kind == TYPE_TENSOR)
+				return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (block_writes_tensors(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
 static void
 eval_block(Spec *s, Scope *c, Block *b)
 {
@@ -764,6 +883,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
 	s.k = known_table(cx);
+	s.layouts = !block_writes_tensors(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	graph_set_insert_end(s.to, s.to->top);
 	for (int i = 0; i < graph_ninputs(from); i++) {
@@ -783,6 +903,6 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	}
 	eval_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
-		graph_add_output(s.to, value_in(&top, from->top->ret->in[i]));
+		graph_add_output(s.to, as_in_model(&s, &top, value_in(&top, from->top->ret->in[i]), from->top->ret->at));
 	return s.to;
 }
