@@ -28,6 +28,7 @@ typedef struct Match {
 	bool      convert;         /* implicit conversions are allowed */
 	Bindings  vars;
 	Buf      *why;             /* may be null */
+	const char *reason;        /* why a type variable does not fit, or null */
 } Match;
 
 typedef struct Call {              /* the actual arguments */
@@ -106,8 +107,9 @@ bind_var(Match *m, const char *name, const Type *actual)
 			continue;
 		if (type_unify(m->cx, m->vars.type[i], actual))
 			return true;
-		say(m, "type variable '%s' previously matched to type %s is matched to type %s.", name,
-		    type_python(m->cx, m->vars.type[i]), type_python(m->cx, actual));
+		if (m->why)
+			m->reason = arena_printf(m->cx->arena, "type variable '%s' previously matched to type %s is matched to "
+			                         "type %s", name, type_python(m->cx, m->vars.type[i]), type_python(m->cx, actual));
 		return false;
 	}
 	if (m->vars.n == MAX_VARS)
@@ -153,7 +155,9 @@ bind(Match *m, const Type *formal, const Type *actual)
 		return bind_all(m, formal, actual);
 	if (formal->kind == TYPE_LIST && actual->kind == TYPE_TUPLE && bind_list(m, formal, actual))
 		return true;
-	say(m, "cannot match %s to %s", type_python(m->cx, formal), type_python(m->cx, actual));
+	if (m->why)
+		m->reason = arena_printf(m->cx->arena, "cannot match %s to %s", type_python(m->cx, formal),
+		                         type_python(m->cx, actual));
 	return false;
 }
 
@@ -318,13 +322,13 @@ match_argument(Match *m, Value *v, const Arg *formal)
 
 	v = repeat_number(m, v, formal);
 	if (!bind(m, formal->type, v->type)) {
-		say(m, "could not match type %s to %s in argument '%s'.", type_python(m->cx, v->type),
-		    type_python(m->cx, formal->type), formal->name);
+		say(m, "Could not match type %s to %s in argument '%s': %s.", type_python(m->cx, v->type),
+		    type_python(m->cx, formal->type), formal->name, m->reason ? m->reason : "too many type variables");
 		return 0;
 	}
 	to = bound(m->cx, formal->type, &m->vars);
 	if (!to) {
-		say(m, "type variables in type %s could not be inferred from actual type %s.",
+		say(m, "Type variables in type %s could not be inferred from actual type %s.",
 		    type_python(m->cx, formal->type), type_python(m->cx, v->type));
 		return 0;
 	}
