@@ -158,6 +158,16 @@ call_object(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
+/* aten::wait(future), which the interpreter does itself */
+static Sugar *
+wait_for(Emit *e, Range at, const char *op, Value *v)
+{
+	if (v->type->kind != TYPE_FUTURE && v->type->kind != TYPE_AWAIT)
+		fail(e->cx, at, "Expected a value of type 'Future[T]' for argument 'self' but instead found type '%s'.",
+			type_python(e->cx, v->type));
+	return sugar_value(e, emit_node(e, at, op, v->type->of[0], 1, &v));
+}
+
 static Sugar *
 raise_exception(Emit *e, Range at, NamedValue *args, int n)
 {
@@ -189,6 +199,8 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 		return raise_exception(e, at, args, n);
 	if (!strcmp(callee->name, "prim::unchecked_unwrap_optional") && n == 1)
 		return unwrap(e, at, callee->name, args[0].v);
+	if (!strcmp(callee->name, "aten::wait") && n + nself == 1)
+		return wait_for(e, at, callee->name, callee->v ? callee->v : args[0].v);
 	if (callee->v)
 		all[0] = (NamedValue){0, callee->v, at};
 	for (int i = 0; i < n; i++)
