@@ -93,7 +93,8 @@ double _Complex cpow(double _Complex, double _Complex);
 
 #define t_max(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
-#define t_clamp(x, lo, hi) ((x) < (lo) ? (lo) : (x) > (hi) ? (hi) : (x))
+#define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
+#define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
 #define t_upper(x, hi) ((x) > (hi) || isnan(hi) ? (hi) : (x))
 #define t_sign(x)   (((x) > 0) - ((x) < 0))
