@@ -225,6 +225,8 @@ RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
 int cmd_build(Cli *);
+int cmd_convert(Cli *);
+int cmd_info(Cli *);
 int cmd_run(Cli *);
 int cmd_show(Cli *);
 

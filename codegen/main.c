@@ -13,6 +13,8 @@ typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Co
 static const Command commands[] = {
 	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
 	{"run", "MODEL [-i IN.npz] [-o OUT.npz]", "interpret a model", cmd_run},
+	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
+	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
 };
 

@@ -519,6 +519,12 @@ rt_prim_index(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
+int
+rt_wait_future(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_wait(cx, in[0].u.fut, out);
+}
+
 /* ---- printing -------------------------------------------------------------------------------------------------------------- */
 
 /* All arguments, with blanks between. */

@@ -525,6 +525,17 @@ merge(RtCx *cx, IValue *v, IValue *scratch, int64_t n, bool reverse)
 	return RT_OK;
 }
 
+static bool
+has_order(const RtType *t)
+{
+	bool all_have = t->kind == TYPE_TUPLE;
+
+	for (int i = 0; i < t->n && all_have; i++)
+		all_have = has_order(t->of[i]);
+	return all_have || t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL || t->kind == TYPE_STR
+		|| t->kind == TYPE_TENSOR || t->kind == TYPE_CLASS || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
+}
+
 /* While a model's __lt__ may run, the list is an empty one: what it does to the list is lost, as in Python. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)
@@ -536,6 +547,11 @@ sort_list(RtCx *cx, RtList *l, bool reverse)
 
 	if (!other)
 		return RT_ERROR;
+	if (!has_order(l->elem)) {
+		rt_release(rt_ref(RT_LIST, other));
+		return rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
+			"compare method or Tuple of aforementioned types can be sorted");
+	}
 	l->v = other->v, l->n = 0, l->cap = other->cap;
 	status = merge(cx, kept.v, scratch, kept.n, reverse);
 	other->v = l->v, other->n = l->n, other->cap = l->cap;

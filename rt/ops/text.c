@@ -853,10 +853,13 @@ format_one(RtCx *cx, Buf *b, char key, IValue v)
 	}
 }
 
+/* A tuple alone stands for its elements. */
 static int
 percent(RtCx *cx, Buf *b, Span t, const RtList *args)
 {
-	int64_t used = 0;
+	bool tuple = args->n == 1 && args->v[0].tag == RT_TUPLE;
+	const IValue *arg = tuple ? args->v[0].u.tuple->v : args->v;
+	int64_t used = 0, n = tuple ? args->v[0].u.tuple->n : args->n;
 
 	for (int64_t i = 0; i < t.n; i++) {
 		if (t.s[i] != '%') {
@@ -869,14 +872,14 @@ percent(RtCx *cx, Buf *b, Span t, const RtList *args)
 			buf_add(b, "%", 1);
 			continue;
 		}
-		if (used == args->n)
+		if (used == n)
 			return rt_raise(cx, "Too few arguments for format string");
-		if (is_meta(cx, args->v[used]))
+		if (is_meta(cx, arg[used]))
 			return rt_no_meta(cx);
-		if (format_one(cx, b, t.s[i], args->v[used++]))
+		if (format_one(cx, b, t.s[i], arg[used++]))
 			return RT_ERROR;
 	}
-	return used == args->n ? RT_OK : rt_raise(cx, "Too many arguments for format string");
+	return used == n ? RT_OK : rt_raise(cx, "Too many arguments for format string");
 }
 
 int
