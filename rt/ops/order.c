@@ -242,6 +242,9 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 			return RT_ERROR;
 		rt_assign(&out[0], rt_of(rt_tensor_retain(dense(cx, moved.u.t))));
 	}
+	/* Along a dim PyTorch gives both, asked for or not. */
+	want_inverse = want_inverse || dim >= 0;
+	want_count = want_count || dim >= 0;
 	if (give_indices(cx, 1, want_inverse, dim < 0 ? t->ndim : 1, dim < 0 ? t->dims : &s.m, inverse, out))
 		return RT_ERROR;
 	return nout == 2 ? RT_OK : give_indices(cx, 2, want_count, 1, &kinds, count, out);
