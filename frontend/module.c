@@ -278,6 +278,12 @@ load_constants(Loader *l)
 	if (v.tag != RT_TUPLE)
 		fail(l->cx, (Range){ 0 }, "%s: constants.pkl: holds a %s instead of a tuple", archive_path(l->archive), rt_type_of(v));
 	value_settle(&l->fits, v);
+	for (int64_t i = 0; i < v.u.tuple->n; i++) {
+		RtTensor *t = rt_tensor(v.u.tuple->v[i]);
+
+		if (t && t->ndim == 0)          /* a 0-d constant of a graph is a number to type promotion */
+			t->flags |= RT_WRAPPED;
+	}
 	return v;
 }
 
