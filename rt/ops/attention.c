@@ -106,7 +106,7 @@ typedef struct Sdpa {
 	RtTensor *q, *k, *v, *mask;
 	double    dropout, scale;        /* scale 0: by the width */
 	bool      causal, grouped, weights;
-	double    empty;                 /* weight in a row that is masked out: 1.13 has nan there, 2.x 0 */
+	double    empty;                 /* weight in a row that is masked out: the fast path has nan there, 2.x 0 */
 } Sdpa;
 
 static int
@@ -251,20 +251,6 @@ sdpa_needed(RtCx *cx, const IValue *in, IValue *out)
 
 	return sdpa(cx, &a, 2, out);
 }
-
-/* 1.13's operator, which returns the weights in any case. */
-int
-rt__scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
-{
-	IValue all[7];
-
-	memcpy(all, in, sizeof all);
-	all[5] = rt_bool(true);
-	return sdpa_needed(cx, all, out);
-}
-
-int rt__scaled_dot_product_attention_forward(RtCx *cx, const IValue *in, IValue *out) { return rt__scaled_dot_product_attention(cx, in, out); }
-int rt__scaled_dot_product_attention_math(RtCx *cx, const IValue *in, IValue *out) { return rt__scaled_dot_product_attention(cx, in, out); }
 
 /* ---- the fused multi-head attention -------------------------------------------------------------------------- */
 
@@ -427,3 +413,16 @@ rt__native_multi_head_attention(RtCx *cx, const IValue *in, IValue *out)
 	out[1] = a.need_weights ? rt_retain(weights) : rt_none();
 	return RT_OK;
 }
+
+/* ---- nested tensors --------------------------------------------------------------------------------------- */
+
+static int
+no_nested(RtCx *cx)
+{
+	return rt_lacks(cx, "Kiln lacks nested tensors");
+}
+
+int rt__nested_tensor_from_mask(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
+int rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
+int rt_to_padded_tensor(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
+int rt_nested_to_padded_tensor(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }

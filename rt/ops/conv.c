@@ -608,6 +608,27 @@ move_type(const RtTensor *t)
 	return ct == RT_b8 ? RT_i64 : ct;
 }
 
+/* A kernel that only moves and adds, on the real and the imaginary part of a complex self, into r. */
+static int
+by_parts(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, RtTensor *self, RtTensor *r)
+{
+	RtDtype ct = compute_type(self) == RT_c64 ? RT_f32 : RT_f64;
+	RtTensor *out = dense_out(cx, r, compute_type(self));
+	int64_t es = rt_dtypes[ct].bytes;
+	IValue v[6], part;
+
+	memcpy(v, in, (size_t)nin * sizeof *in);
+	for (int i = 0; i < 2; i++) {
+		RtTensor *x = part_of(cx, self, ct, i);
+
+		v[0] = rt_of(x);
+		if (!x || !out || rt_call_temp(cx, kernel, &part, 1, v))
+			return RT_ERROR;
+		rt_cast(ct, rt_data(out) + i * es, 2 * es, ct, rt_data(part.u.t), es, rt_numel(out));
+	}
+	return dense_done(cx, r, out);
+}
+
 int
 rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -631,7 +652,7 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, self->dtype, lead + 2, dims, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_dtypes[self->dtype].category == 'C')
-		return rt_lacks(cx, "im2col of complex tensors");
+		return by_parts(cx, rt_im2col, in, 5, self, r);
 	ct = move_type(self);
 	x = dense_in(cx, self, ct);
 	y = dense_out(cx, r, ct);
@@ -683,7 +704,7 @@ rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_result(cx, 0, self->dtype, lead + 3, dims, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_dtypes[self->dtype].category == 'C')
-		return rt_lacks(cx, "col2im of complex tensors");
+		return by_parts(cx, rt_col2im, in, 6, self, r);
 	ct = move_type(self);
 	es = rt_dtypes[ct].bytes;
 	x = dense_in(cx, self, ct);

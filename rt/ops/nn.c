@@ -386,16 +386,18 @@ typedef struct Pad {
 	PadMode   mode;
 } Pad;
 
-/* The input under output o of a dim of n inputs; -1: fill */
+/* The input under output o of a dim of n inputs; -1: fill.  A circle is what cropping leaves. */
 static int64_t
-source_of(PadMode mode, int64_t o, int64_t n)
+source_of(PadMode mode, int64_t o, int64_t n, int64_t before, int64_t after)
 {
+	int64_t first = before < 0 ? -before : 0, left = n - first + (after < 0 ? after : 0);
+
 	if (mode == CONSTANT)
 		return o < 0 || o >= n ? -1 : o;
 	if (mode == REPLICATE)
 		return o < 0 ? 0 : o >= n ? n - 1 : o;
 	if (mode == CIRCULAR)
-		return (o % n + n) % n;
+		return first + ((o - first) % left + left) % left;
 	return o < 0 ? -o : o >= n ? 2 * (n - 1) - o : o;
 }
 
@@ -429,7 +431,8 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 				dense_text(g->self, &text));
 		if (g->mode == CIRCULAR && most > size)
 			return rt_raise(cx, "Padding value causes wrapping around more than once.");
-		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && (g->dims[i] == 0 || size == 0)))
+		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && size == 0) ||
+		    (g->mode != CONSTANT && g->dims[i] > 0 && (before < 0 ? -before : 0) + (after < 0 ? -after : 0) >= size))
 			return rt_raise(cx, "The input size %lld, plus negative padding %lld and %lld, resulted in a negative output size, "
 				"which is invalid. Check dimension %d of your input.", (long long)size, (long long)before,
 				(long long)after, i);
@@ -478,7 +481,8 @@ pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
 		if (!from[i])
 			return RT_ERROR;
 		for (int64_t o = 0; o < g->dims[i]; o++)
-			from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i]);
+			from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i], g->before[i],
+				g->dims[i] - x->dims[i] - g->before[i]);
 	}
 	y = dense_out(cx, r, r->dtype);
 	fill = rt_temp(cx, rt_scalar_tensor(cx, x->dtype, rt_is_none(value) ? rt_int(0) : value));

@@ -100,17 +100,17 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	int64_t channels;
 
 	memset(g, 0, sizeof *g);
-	if (t->ndim < 2)
-		return rt_raise(cx, "Expected at least 2D input to batch_norm");
-	channels = t->dims[1];
+	channels = t->ndim < 2 ? 0 : t->dims[1];
 	if (needs_floating(cx, "batch_norm", t) || check_channels(cx, a->mean, "running_mean", channels) ||
 	    check_channels(cx, a->var, "running_var", channels) || check_channels(cx, a->weight, "weight", channels) ||
 	    check_channels(cx, a->bias, "bias", channels))
 		return RT_ERROR;
 	if (!a->training && (!a->mean || !a->var))
 		return rt_raise(cx, "running_mean and running_var must be defined in evaluation mode");
+	if (t->ndim < 2 && rt_numel(t))
+		return rt_raise(cx, "Expected at least 2D input to batch_norm");
 	g->groups = g->modulo = channels;
-	g->pieces = t->dims[0];
+	g->pieces = t->ndim ? t->dims[0] : 1;
 	g->run = 1;
 	for (int i = 2; i < t->ndim; i++)
 		g->run *= t->dims[i];
