@@ -88,6 +88,25 @@ written_arguments(Emit *e, const Specialization *s, int first, int *n)
 	return text;
 }
 
+/* One specialization; what cannot be written leaves its arguments to the generic code. */
+typedef struct OnePlan {
+	Emit *e;
+	Function *fn;
+	const Specialization *spec;
+	int index, first;
+	const char *code, *name;
+	Plan *plan;
+} OnePlan;
+
+static void
+plan_one(Cx *cx, void *arg)
+{
+	OnePlan *o = arg;
+
+	o->plan = plan_make(cx, o->fn, o->spec, o->first);
+	o->name = emit_plan(o->e, o->plan, o->index, o->code);
+}
+
 void
 emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
 {
@@ -101,9 +120,15 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
 	code = emit_code(e, fn->code);
 	for (int i = 0; i < n; i++) {
-		Plan *p = plan_make(e->cx, fn, spec[i], first);
-		const char *fn_name = emit_plan(e, p, i, code);
+		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .first = first, .code = code };
 		int nwritten;
+
+		if (!cx_try(e->cx, plan_one, &one)) {
+			if (e->cx->err.status != EXIT_LACKS)
+				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
+			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
+			continue;
+		}
 		const char *written = written_arguments(e, spec[i], first, &nwritten);
 
 		buf_puts(&text, "\tif (true");
@@ -113,8 +138,8 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));
 		buf_printf(&text, ") {\n\t\trt_plan_taken(cx, %s, \"%s\", %d);\n\t\treturn %s(cx, reg);\n\t}\n", code,
-			   spec[i]->dynamic ? "dynamic" : "exact", i, fn_name);
-		put_note(e, method, fn, spec[i], p, first);
+			   spec[i]->dynamic ? "dynamic" : "exact", i, one.name);
+		put_note(e, method, fn, spec[i], one.plan, first);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
 	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{\n%s\treturn rt_miss(cx, %s, reg);\n}", name, text.at, code);

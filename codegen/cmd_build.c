@@ -140,7 +140,9 @@ cmd_build(Cli *cli)
 	m = model_load(cli, cli->args.at[0]);
 	if (!m->module)
 		fail_lacks(cli->cx, (Range){ 0 }, "building from a source text: save it as an archive");
+	ops_compile_all(cli->cx, m->fn);
 	prepare(cli->cx, m->fn, m->module->self);
+	ops_compile_bodies(cli->cx, m->fn->prepared);
 	model_lower(cli, m);
 	if (cli->inputs.n) {
 		profile = profile_new(cli->cx, m->fn);

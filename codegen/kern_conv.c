@@ -344,8 +344,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, "kiln_zeros", 0 }));
 		for (int i = 0; i < more.n; i++)
 			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0 }));
-		if (d.conv && d.k > e->zeros)
-			e->zeros = d.k;
+		if (e->zeros < (d.conv ? d.k : 1))
+			e->zeros = d.conv ? d.k : 1;
 		buf_free(&packed);
 	}
 	return true;
