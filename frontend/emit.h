@@ -175,6 +175,7 @@ Value   *emit_unify_list(Emit *, Range, Value **, int n, const Type *hint);
 void     emit_loop_over(Emit *, Range, const Tree *target, Sugar *iterable, void (*body)(Emit *, void *), void *arg);
 Sugar   *emit_call(Emit *, const Tree *, const Type *hint);
 Sugar   *emit_apply(Emit *, Range, Sugar *callee, NamedValue *, int n);
+Sugar   *emit_sort(Emit *, Range, const char *op, NamedValue *, int n);       /* of objects; null: the kernel does it */
 int      emit_arguments(Emit *, const Tree *call, int skip, NamedValue **);
 Value   *emit_op(Emit *, Range, const char *op, int n, ...);  /* positional values: aten::add, ... */
 Value   *emit_int(Emit *, Range, int64_t);
@@ -197,6 +198,7 @@ Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN */
 Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function or deeper namespace of __torch__ */
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
+Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
 void     unit_call(Cx *, Function *, Range);                  /* compiles what is called, for its errors and its result's type */
 int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **);   /* of its last fields; how many */
 void     unit_interface_call(Cx *, Unit *, const Type *, const char *method);

@@ -194,6 +194,7 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
 	NamedValue *all = new(e->cx->arena, NamedValue, n + 1);
 	int nself = callee->v != 0;
+	Sugar *sorted;
 
 	if (!strcmp(callee->name, "prim::RaiseException"))
 		return raise_exception(e, at, args, n);
@@ -205,6 +206,8 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 		all[0] = (NamedValue){0, callee->v, at};
 	for (int i = 0; i < n; i++)
 		all[i + nself] = args[i];
+	if ((sorted = emit_sort(e, at, callee->name, all, n + nself)))
+		return sorted;
 	return sugar_value(e, emit_builtin(e->g, callee->name, at, all, n + nself, e->version));
 }
 

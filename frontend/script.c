@@ -457,6 +457,36 @@ unit_source_function(Cx *cx, Unit *u, const char *name)
 	return unit_function(cx, u, arena_printf(cx->arena, "%s.%s", u->prefix, name));
 }
 
+/* ---- plain sources --------------------------------------------------------------------------------------------------- */
+
+static Source *
+source_of_text(Cx *cx, const char *text, const char *name)
+{
+	Source *s = new(cx->arena, Source, 1);
+
+	s->n = (int64_t)strlen(text);
+	s->text = s->n && text[s->n - 1] == '\n' ? text : arena_printf(cx->arena, "%s\n", text);
+	s->n = (int64_t)strlen(s->text);
+	s->name = name;
+	s->line = 1;
+	return s;
+}
+
+Function *
+unit_text_function(Cx *cx, Unit *u, const char *key, const char *text)
+{
+	Function *f = map_get(&u->functions, key);
+	const Tree *def;
+
+	if (f)
+		return f;
+	def = parse_file(cx, source_of_text(cx, text, arena_printf(cx->arena, "<%s>", key)))->kid[0];
+	f = new_function(u, key, def, 0);
+	map_put(&u->functions, key, f);
+	f->schema = schema_of_def(cx, u, def, key, 0);
+	return f;
+}
+
 Value *
 unit_constant(Emit *e, Range at, const char *name)
 {
@@ -597,20 +627,7 @@ unit_interface_call(Cx *cx, Unit *u, const Type *t, const char *name)
 	vec_push(cx->arena, &u->calls, ((InterfaceCall){t, name}));
 }
 
-/* ---- plain sources and operator bodies ---------------------------------------------------------------------------------- */
-
-static Source *
-source_of_text(Cx *cx, const char *text, const char *name)
-{
-	Source *s = new(cx->arena, Source, 1);
-
-	s->n = (int64_t)strlen(text);
-	s->text = s->n && text[s->n - 1] == '\n' ? text : arena_printf(cx->arena, "%s\n", text);
-	s->n = (int64_t)strlen(s->text);
-	s->name = name;
-	s->line = 1;
-	return s;
-}
+/* ---- operator bodies ---------------------------------------------------------------------------------------------------- */
 
 Function *
 script_compile(Cx *cx, const char *text, const char *name)

@@ -5,7 +5,7 @@
  * that nobody looks at it.  A name that only one of two arriving branches has stays unusable, with the reason.
  *
  * A Loop carries the names that its body assigns, found in the tree beforehand, as far as they are bound outside.
- * ssa_tidy takes back what turned out not to be needed.
+ * ssa_tidy takes back what turned out not to be needed, and finishes the graph.
  */
 #include "emit.h"
 
@@ -429,6 +429,26 @@ is_idle(const Node *n)
 	return true;
 }
 
+/* x + c, where c is a constant tensor without dimensions: PyTorch's executor makes c a number (CanonicalizeOps), and
+ * results have the type that follows from a number. */
+static void
+tidy_scalar(Node *n)
+{
+	Graph *g = n->graph;
+	Block *b = g->at_block;
+	Node *at = g->at_node;
+	IValue c;
+
+	if (!n->op || strcmp(n->op->overload, "Tensor") != 0 || n->nin < 2 || !value_constant(n->in[1], &c)
+	    || c.tag != RT_TENSOR || c.u.t->ndim || rt_dtypes[c.u.t->dtype].category == 'Q')
+		return;
+	graph_set_insert_before(g, n);
+	node_set_input(n, 1, graph_constant(g, rt_item(cx_rt(g->cx), c.u.t), n->at));
+	n->op = op_find(g->cx, n->op->name, "Scalar");
+	g->at_block = b;
+	g->at_node = at;
+}
+
 static void
 tidy_block(Block *b)
 {
@@ -442,6 +462,8 @@ tidy_block(Block *b)
 				tidy_block(n->sub[i]);
 			if (node_is(n, "prim::Loop"))
 				tidy_loop(n);
+			if (node_is(n, "aten::add") || node_is(n, "aten::sub") || node_is(n, "aten::mul") || node_is(n, "aten::div"))
+				tidy_scalar(n);
 			if (node_is(n, "prim::ListConstruct"))
 				n->attrs.n = 0;            /* the mark of a bare [] */
 			if (is_idle(n))
