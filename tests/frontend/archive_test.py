@@ -8,13 +8,13 @@ DUMP = sys.argv.pop(1)
 LIMIT = 20
 
 
-def dump(data, name="m.pt"):
+def dump(data, *options, name="m.pt"):
     """What DUMP says of a file: (status, text)."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, name)
         with open(path, "wb") as f:
             f.write(data)
-        p = subprocess.run([DUMP, path], capture_output=True, timeout=LIMIT)
+        p = subprocess.run([DUMP, *options, path], capture_output=True, timeout=LIMIT)
         return p.returncode, (p.stdout + p.stderr).decode("utf-8", "replace").replace(d + "/", "")
 
 
@@ -60,6 +60,117 @@ class Test(unittest.TestCase):
     def is_read(self, data, want):
         rc, said = dump(data)
         self.assertEqual((rc, said.strip()), (0, want))
+
+
+# A module: its class is read from code/, its state from data.pkl.
+CODE = """class M(Module):
+  __parameters__ = ["w", ]
+  __buffers__ = []
+  training : bool
+  w : Tensor
+  l : List[int]
+  o : Optional[str]
+  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    return torch.add(x, self.w)
+"""
+SETSTATE = """class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+  n : int
+  s : str
+  def __getstate__(self: __torch__.M) -> Tuple[int, str]:
+    return (self.n, self.s)
+  def __setstate__(self: __torch__.M, state: Tuple[int, str]) -> NoneType:
+    n, s, = state
+    self.n = torch.add(n, 1)
+    self.s = torch.add(s, "!")
+    return None
+"""
+ENUM = """class Color(Enum):
+  RED = 1
+  BLUE = 2
+class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+  c : __torch__.Color
+"""
+W = tensor(storage("0", 6), 0, [2, 3], [3, 1])
+INTS = glob("torch.jit._pickle", "build_intlist") + lst(num(1), num(2)) + b"\x85R"
+def obj(state, cls="M"): return glob("__torch__", cls) + b")\x81" + state + b"b"
+def attrs(**kw): return b"}(" + b"".join(text(k) + v for k, v in kw.items()) + b"u"
+def module(body, code=CODE, **members):
+    return archive({"data/0": FLOATS, "data.pkl": pickled(body), "code/__torch__.py": code.encode(),
+                    "constants.pkl": pickled(b")"), "version": b"3\n", **members})
+STATE = dict(training=b"\x89", w=W, l=INTS, o=b"N")
+
+
+class Modules(Test):
+    def says(self, data, *parts, status=1):
+        rc, said = dump(data, "--module")
+        self.assertEqual(rc, status, said)
+        for part in parts:
+            self.assertIn(part, said)
+
+    def is_read(self, data, want):
+        rc, said = dump(data, "--module")
+        self.assertEqual((rc, said.strip()), (0, want))
+
+    def test_module(self):
+        self.is_read(module(obj(attrs(**STATE))), "__torch__.M(False, float32[2,3](3,1)+0=1, int[1, 2], None)")
+    def test_untyped_list(self):            # version 2 and before
+        self.is_read(module(obj(attrs(**{**STATE, "l": lst(num(3))}))), "__torch__.M(False, float32[2,3](3,1)+0=1, int[3], None)")
+    def test_setstate(self): self.is_read(module(obj(tup(num(6), text("a"))), SETSTATE), "__torch__.M(7, 'a!')")
+    def test_setstate_type(self):
+        self.says(module(obj(tup(text("a"), num(6))), SETSTATE), "takes a Tuple[int, str], but the state is a")
+    def test_setstate_endless(self):
+        code = SETSTATE.replace("    return None", "    while True:\n      pass\n    return None")
+        self.says(module(obj(tup(num(6), text("a"))), code), "__setstate__")
+    def test_setstate_leaves(self):
+        self.says(module(obj(tup(num(6), text("a"))), SETSTATE.replace('    self.s = torch.add(s, "!")\n', "")),
+                  "attribute 's' of __torch__.M is declared str, but __setstate__ left it None")
+    def test_enum(self): self.is_read(module(obj(attrs(c=glob("__torch__", "Color") + num(2) + b"R")), ENUM), "__torch__.M(BLUE)")
+    def test_no_such_member(self):
+        self.says(module(obj(attrs(c=glob("__torch__", "Color") + num(3) + b"R")), ENUM), "no member of this value")
+    def test_wrong_type(self):
+        self.says(module(obj(attrs(**{**STATE, "w": num(1)}))), "m.pt: data.pkl: attribute 'w' of __torch__.M is declared Tensor, "
+                  "but is int, at byte ")
+        self.says(module(obj(attrs(**{**STATE, "l": lst(text("a"))}))), "attribute 'l' of __torch__.M is declared List[int]")
+    def test_missing_attribute(self): self.says(module(obj(attrs(training=b"\x89"))), "an object of __torch__.M lacks attribute 'w'")
+    def test_no_class(self): self.says(module(obj(attrs(), "N")), "no class __torch__.N")
+    def test_no_state(self):
+        self.says(module(obj(attrs(**{**STATE, "o": glob("__torch__", "M") + b")\x81"}))), "used before it has its state")
+    def test_no_module(self): self.says(module(num(3)), "m.pt: data.pkl: holds a int instead of a module")
+    def test_code(self): self.says(module(obj(attrs()), "class M(Module:\n"), "m.pt:code/__torch__.py:1:", "error: ")
+    def test_versions(self):
+        self.says(module(num(3), version=b"99\n"), "m.pt: version: ", "version 99, but the maximum supported version for reading is 10")
+        self.says(module(num(3), version=b"0\n"), "the minimum supported version for reading is 1")
+        self.says(module(num(3), version=b"x"), "m.pt: version: is no version number")
+    def test_constants(self): self.says(module(num(3), **{"constants.pkl": pickled(b"]")}), "constants.pkl: holds a ")
+    def test_packed(self):
+        q = glob("torch._utils", "_rebuild_qtensor") + tup(
+            storage("0", 6, "QInt8Storage"), num(0), tup(num(2), num(3)), tup(num(3), num(1)),
+            tup(glob("torch", "per_tensor_affine"), b"G" + struct.pack(">d", .5), num(0)), b"\x89",
+            glob("collections", "OrderedDict") + b")R") + b"R"
+        name = "__torch__.torch.classes.quantized"
+        code = CODE.replace("w : Tensor", "w : " + name + ".LinearPackedParamsBase").replace('["w", ]', "[]").replace("self.w", "1")
+        packed = glob(name, "LinearPackedParamsBase") + b")\x81" + tup(q, b"N") + b"b"
+        self.is_read(module(obj(attrs(**{**STATE, "w": packed})), code, **{"data/0": bytes(6)}),
+                     "__torch__.M(False, " + name + ".LinearPackedParamsBase(qint8[2,3](3,1)+0=0 scheme 0 scale 0.5 zero 0, "
+                     "None), int[1, 2], None)")
+    def test_state_dict(self):
+        self.says(checkpoint(attrs(w=W)), "is a checkpoint of torch.save (a state_dict?)")
+    def test_eager_module(self):
+        self.says(checkpoint(glob("torch.nn.modules.linear", "Linear") + b")\x81}b"), "with a pickled Python module")
+    def test_export(self):
+        self.says(archive({"archive_format": b"pt2", "models/model.json": b"{}"}), "torch.export package (.pt2)")
+    def test_npz(self): self.says(archive({"x.npy": b"", "y.npy": b""}), "is an .npz of arrays")
+    def test_other_zip(self): self.says(archive({"a": b""}), "not one of torch.jit.save")
+    def test_every_byte(self):
+        """No damage of any byte makes more than a message."""
+        good = module(obj(attrs(**STATE)))
+        for at in range(7, len(good), max(1, len(good) // 60)):
+            rc, said = dump(good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:], "--module")
+            self.assertIn(rc, (0, 1, 7), said)
 
 
 class NotAnArchive(Test):

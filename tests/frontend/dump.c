@@ -1,6 +1,6 @@
 /*
  * Prints what torch.save wrote, with the types and geometry that a model's print() would not show, for archive_test.py.
- * usage: dump FILE; the status is the error's.
+ * usage: dump [--module] FILE; with --module it is a TorchScript archive.  The status is the error's.
  */
 #include <string.h>
 
@@ -68,6 +68,12 @@ print(Cx *cx, IValue v)
 		print_all(cx, v.u.list->v, v.u.list->n);
 		printf("]");
 		break;
+	case RT_OBJECT:
+		printf("%s(", v.u.obj->cls->name);
+		print_all(cx, v.u.obj->slot, v.u.obj->cls->nslot);
+		printf(")");
+		break;
+	case RT_ENUM:   printf("%s", v.u.en->name->s); break;
 	default:        printf("<%d>", (int)v.tag);
 	}
 }
@@ -82,15 +88,29 @@ load(Cx *cx, void *arg)
 	rt_release(v);
 }
 
+static void
+load_module(Cx *cx, void *arg)
+{
+	Module *m = archive_load(cx, arg);
+	IValue fresh = module_fresh(cx, m);
+
+	print(cx, fresh);
+	printf("\n");
+	rt_release(fresh);
+	rt_release(m->self);
+}
+
 int
 main(int argc, char **argv)
 {
 	Arena arena = { 0 };
 	Cx cx = { .arena = &arena };
+	bool module = argc == 3 && !strcmp(argv[1], "--module");
 
-	if (argc != 2)
+	schema_parser = schema_parse;
+	if (argc != 2 && !module)
 		return EXIT_USAGE;
-	if (!cx_try(&cx, load, argv[1])) {
+	if (!cx_try(&cx, module ? load_module : load, argv[argc - 1])) {
 		fprintf(stderr, "%s\n", cx.err.text);
 		return cx.err.status;
 	}
