@@ -725,6 +725,8 @@ visit_need(Cx *cx, Node *n, void *arg)
 		need_method(cx, n->in[0]->type, "__enter__", arg);
 	else if (node_is(n, "prim::Exit"))
 		need_method(cx, n->in[0]->type, "__exit__", arg);
+	else if ((node_is(n, "aten::sort") || node_is(n, "aten::sorted")) && n->in[0]->type->kind == TYPE_LIST)
+		need_method(cx, n->in[0]->type->of[0], "__lt__", arg);
 }
 
 static void

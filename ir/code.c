@@ -549,6 +549,19 @@ full_name(Lower *l, const Op *op)
 	return *op->overload ? arena_printf(l->cx->arena, "%s.%s", op->name, op->overload) : op->name;
 }
 
+/* Sorting objects calls their __lt__, which the kernel looks up. */
+static void
+need_order(Lower *l, const Node *n)
+{
+	const Type *t = n->nin ? n->in[0]->type : NULL;
+
+	if (!t || t->kind != TYPE_LIST || t->of[0]->kind != TYPE_CLASS ||
+	    (!node_is(n, "aten::sort") && !node_is(n, "aten::sorted")))
+		return;
+	vec_push(l->cx->arena, &l->w->virtual_name, "__lt__");
+	vec_push(l->cx->arena, &l->w->virtual_type, t->of[0]);
+}
+
 static void
 lower_kernel(Lower *l, Node *n)
 {
@@ -556,6 +569,7 @@ lower_kernel(Lower *l, Node *n)
 	const int nfixed = s->vararg ? s->nargs : n->nin;
 	const int list = s->vararg ? pack_varargs(l, n, nfixed) : -1;
 
+	need_order(l, n);
 	emit(l, RT_DO_KERNEL, (uint32_t)kernel_index(l, n->op->kernel, full_name(l, n->op)));
 	for (int i = 0; i < nfixed; i++)
 		add_in(l, s->vararg ? (uint32_t)n->in[i]->reg : use(l, n, i));
@@ -1187,7 +1201,8 @@ resolve_virtual(Work *w, const Type *interface, const char *name)
 		Function *m = t->kind == TYPE_CLASS && t->cls->info ? class_method(t->cls->info, name) : NULL;
 		int at;
 
-		if (!m || (interface->kind == TYPE_INTERFACE && !type_is_subtype(w->cx, t, interface)))
+		if (!m || (interface->kind == TYPE_INTERFACE && !type_is_subtype(w->cx, t, interface)) ||
+		    (interface->kind == TYPE_CLASS && t != interface))
 			continue;
 		at = method_index(t->cls, name);
 		if (at < 0)
