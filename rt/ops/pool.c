@@ -330,7 +330,7 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		if (g.out[i] + g.k[i] - 1 > g.in[i] || g.out[i] <= 0 || g.k[i] <= 0)
 			return rt_raise(cx, "%s: pool size (%lld) too large relative to input size (%lld)", op, (long long)g.k[i],
 				(long long)g.in[i]);
-	if (samples->ndim != 3 || samples->dims[2] != nd || samples->dims[0] * samples->dims[1] != g.planes)
+	if (samples->ndim != 3 || samples->dims[2] != nd || samples->dims[0] * samples->dims[1] < g.planes)
 		return rt_raise(cx, "%s: Expect _random_samples to have a sample for each of %d dims of each plane", op, nd);
 	r = result_like(cx, 0, self->dtype, self, &g, false);
 	at = r ? result_like(cx, 1, RT_i64, self, &g, false) : 0;
