@@ -538,13 +538,13 @@ read_member(RtCx *cx, const File *f, const Member *m, RtArrays *a)
 }
 
 static int
-read_all(RtCx *cx, File *f, RtArrays *a)
+read_members(RtCx *cx, const File *f, RtArrays *a)
 {
 	int64_t at = 0, end = 0, count = 0, total = 0;
 	Member m;
 	int status;
 
-	if (read_file(cx, f) || find_directory(cx, f, &at, &end, &count))
+	if (find_directory(cx, f, &at, &end, &count))
 		return RT_ERROR;
 	for (int64_t i = 0; i < count; i++) {
 		if (read_entry(cx, f, &at, end, &m))
@@ -561,16 +561,27 @@ read_all(RtCx *cx, File *f, RtArrays *a)
 }
 
 int
-rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
+rt_npz_parse(RtCx *cx, const char *name, const void *bytes, int64_t n, RtArrays *a)
 {
-	File f = { .path = path };
+	const File f = { name, (unsigned char *)(uintptr_t)bytes, n };
 	int status;
 
 	rt_clear_error(cx);
-	status = read_all(cx, &f, a);
-	free(f.at);
+	status = read_members(cx, &f, a);
 	if (status)
 		rt_arrays_free(a);
+	return status;
+}
+
+int
+rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
+{
+	File f = { .path = path };
+	int status = read_file(cx, &f);
+
+	if (!status)
+		status = rt_npz_parse(cx, path, f.at, f.n, a);
+	free(f.at);
 	return status;
 }
 

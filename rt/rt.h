@@ -596,6 +596,7 @@ typedef struct RtArray {            /* one member */
 typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
 
 int  rt_npz_read(RtCx *, const char *path, RtArrays *);    /* stored and deflated; bounded by the file's size times 1100 */
+int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);   /* the same from memory; name: for messages */
 int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */

@@ -2,7 +2,7 @@
  */
 #include "test.h"
 
-typedef struct File { unsigned char *at; long n; char path[32]; } File;
+typedef struct File { unsigned char *at; long n; char path[64]; } File;
 
 static void
 load(File *f)
@@ -38,7 +38,7 @@ make(RtCx *cx, File *f)
 	RtStr *s = rt_str_new(cx, "text \xe2\x98\x83", -1);
 	int fd;
 
-	strcpy(f->path, "npz-XXXXXX");
+	strcpy(f->path, P_tmpdir "/npz-XXXXXX");
 	fd = mkstemp(f->path);
 	assert_true(fd >= 0);
 	close(fd);
@@ -184,7 +184,7 @@ headers(void **state)
 	const int16_t data[] = { 0, 1, 2, -1, -1, -1 };
 	RtCx *cx = *state;
 	RtArrays a = { 0 };
-	File f = { .path = "npz-XXXXXX" };
+	File f = { .path = P_tmpdir "/npz-XXXXXX" };
 	int fd = mkstemp(f.path);
 
 	assert_true(fd >= 0);
