@@ -12,4 +12,9 @@ int64_t  key_of_double(double);
 /* order[i]: position of the i-th smallest key; equal keys in order of position.  work: n positions. */
 void sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work);
 
+/* select.c.  As sort_positions, but equal keys end as PyTorch's sort leaves them without `stable`. */
+void sort_unstably(const int64_t *key, int64_t n, int64_t *at);
+/* at: room for n positions; the k smallest keys' come first, ascending when sorted; equal keys as PyTorch's topk has them. */
+void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
+
 #endif

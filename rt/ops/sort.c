@@ -2,7 +2,7 @@
  *
  * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that one
  * merge sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
- * their order.  topk keeps the best k in a heap.
+ * their order.  topk is select.c's.
  */
 #include "keys.h"
 
@@ -137,7 +137,7 @@ line_done(RtCx *cx, RtTensor *r, RtTensor *room, int dim)
 }
 
 static int
-sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, IValue *out)
+sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IValue *out)
 {
 	int dim = rt_dim(cx, wanted, t->ndim);
 	int64_t bytes = rt_dtypes[t->dtype].bytes, *work;
@@ -164,7 +164,10 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, IValue *out)
 		return RT_ERROR;
 	for (int64_t i = 0; i < l.count; i++) {
 		int64_t *order = (int64_t *)(void *)rt_data(at) + i * l.n;
-		sort_positions(l.key + i * l.n, l.n, order, work);
+		if (stable)
+			sort_positions(l.key + i * l.n, l.n, order, work);
+		else
+			sort_unstably(l.key + i * l.n, l.n, order);
 		for (int64_t k = 0; k < l.n; k++)
 			memcpy(rt_data(v) + (i * l.n + k) * bytes, rt_data(l.t) + (i * l.n + order[k]) * bytes, bytes);
 	}
@@ -174,67 +177,23 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, IValue *out)
 int
 rt_sort(RtCx *cx, const IValue *in, IValue *out)
 {
-	return sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, out);
+	return sort_dim(cx, in[0].u.t, in[1].u.i, in[2].u.i, false, out);
 }
 
 int
 rt_sort_stable(RtCx *cx, const IValue *in, IValue *out)
 {
-	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, out);
+	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, !rt_is_none(in[1]) && in[1].u.i, out);
 }
 
 /* ---- topk ------------------------------------------------------------------------------------------------------------- */
-
-/* Is position a after position b among those kept? */
-static bool
-is_worse(const int64_t *key, int64_t a, int64_t b)
-{
-	return key[a] != key[b] ? key[a] > key[b] : a > b;
-}
-
-static void
-sift_down(const int64_t *key, int64_t *heap, int64_t n, int64_t i)
-{
-	for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-		int64_t p = heap[i];
-		if (child + 1 < n && is_worse(key, heap[child + 1], heap[child]))
-			child++;
-		if (!is_worse(key, heap[child], p))
-			return;
-		heap[i] = heap[child];
-		heap[child] = p;
-	}
-}
-
-/* The positions of the k smallest keys in ascending order; the heap's root is the worst that is kept. */
-static void
-smallest(const int64_t *key, int64_t n, int64_t k, int64_t *heap)
-{
-	if (k == 0)
-		return;
-	for (int64_t i = 0; i < k; i++)
-		heap[i] = i;
-	for (int64_t i = k / 2; i-- > 0;)
-		sift_down(key, heap, k, i);
-	for (int64_t i = k; i < n; i++)
-		if (key[i] < key[heap[0]]) {
-			heap[0] = i;
-			sift_down(key, heap, k, 0);
-		}
-	for (int64_t m = k; m-- > 1;) {
-		int64_t worst = heap[0];
-		heap[0] = heap[m];
-		heap[m] = worst;
-		sift_down(key, heap, m, 0);
-	}
-}
 
 int
 rt_topk(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *values, *indices, *v, *at;
 	int dim = rt_dim(cx, in[2].u.i, t->ndim);
-	int64_t k = in[1].u.i, dims[RT_MAX_RANK], bytes = rt_dtypes[t->dtype].bytes;
+	int64_t k = in[1].u.i, dims[RT_MAX_RANK], bytes = rt_dtypes[t->dtype].bytes, *work;
 	Lines l;
 
 	if (dim < 0)
@@ -255,11 +214,13 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	v = line_room(cx, values, dim);
 	at = line_room(cx, indices, dim);
-	if (!v || !at)
+	work = rt_scratch(cx, l.n * 8);
+	if (!v || !at || !work)
 		return RT_ERROR;
 	for (int64_t i = 0; i < l.count; i++) {
 		int64_t *order = (int64_t *)(void *)rt_data(at) + i * k;
-		smallest(l.key + i * l.n, l.n, k, order);
+		select_positions(l.key + i * l.n, l.n, k, in[4].u.i, work);
+		memcpy(order, work, k * 8);
 		for (int64_t j = 0; j < k; j++)
 			memcpy(rt_data(v) + (i * k + j) * bytes, rt_data(l.t) + (i * l.n + order[j]) * bytes, bytes);
 	}
