@@ -105,7 +105,7 @@ put_texts(Buf *b, const char *name, const char *what, const char *const *text, i
 	buf_puts(b, " };\n");
 }
 
-/* Only names it: emit_classes defines it when all values and codes have been written. */
+/* Only names it: emit_classes defines it when all values and codes have been written, and once. */
 const char *
 emit_class(Emit *e, const RtClass *c)
 {
@@ -164,8 +164,8 @@ put_class(Emit *e, const char *name, const RtClass *c)
 void
 emit_classes(Emit *e)
 {
-	for (int i = 0; i < e->classes.n; i++)
-		put_class(e, map_get(&e->class_names, identity(e, e->classes.at[i])), e->classes.at[i]);
+	for (; e->nclass < e->classes.n; e->nclass++)
+		put_class(e, map_get(&e->class_names, identity(e, e->classes.at[e->nclass])), e->classes.at[e->nclass]);
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */

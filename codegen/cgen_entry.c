@@ -142,6 +142,6 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		put_note(e, method, fn, spec[i], one.plan, first);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
-	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{\n%s\treturn rt_miss(cx, %s, reg);\n}", name, text.at, code);
+	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{\n%s\treturn rt_miss(cx, %s, reg);\n}", name, text.at ? text.at : "", code);
 	buf_free(&text);
 }

@@ -174,7 +174,7 @@ place_of(Writer *w, const Node *n)
 	const int line = n->at.src ? range_line(n->at) : 0;
 
 	for (int i = 1; line && i < c->nplace_name; i++)
-		if (c->place[i].line == line && c->place[i].text)
+		if (c->place[i].line == line && c->place[i].text && c->place[i].file && strstr(n->at.src->name, c->place[i].file))
 			return (uint32_t)i;
 	return 0;
 }

@@ -47,7 +47,8 @@ typedef struct Emit {            /* one program */
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
 	Map      plan_names;     /* a Code -> the C function that enters its specializations */
-	Vec(const RtClass *) classes;   /* named, to be defined */
+	Vec(const RtClass *) classes;   /* named; the first nclass have been defined */
+	int      nclass;
 	Buf      rows;           /* rows of RtConst */
 	int      nrow, nvalue, ngeometry;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
@@ -149,13 +150,14 @@ bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a
 
 /* The same as a function over part of a row, after a product that has just been stored there: `made` is the group's input
  * that the product gives, of `columns` columns; what else it reads is p[first..], appended to more. Null: does not fit. */
-const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int64_t columns, int first, ValueVec *more);
-bool map_epilogue_fits(Plan *, const Node *group, const Value *made);
+const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
+bool map_epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
 
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
 
 enum { MAX_KERNEL_CALLS = 64 };
 bool node_is_dense(Plan *, const Node *);
+int64_t dense_columns(Plan *, const Node *);             /* of its result's rows */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 
 typedef struct ProgramText {

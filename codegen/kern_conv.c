@@ -174,6 +174,14 @@ node_is_dense(Plan *p, const Node *n)
 	return recognise(p, n, &d);
 }
 
+int64_t
+dense_columns(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return recognise(p, n, &d) ? d.n * d.groups : 0;
+}
+
 /* ---- packing ------------------------------------------------------------------------------------------------------------ */
 
 static float
@@ -325,7 +333,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 
 	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && (group || d.groups > 64)))
 		return false;
-	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], d.n * d.groups, 5, &more)))
+	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {

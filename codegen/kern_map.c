@@ -543,7 +543,7 @@ as_rows(MapGroup *m)
 }
 
 bool
-map_epilogue_fits(Plan *p, const Node *group, const Value *made)
+map_epilogue_fits(Plan *p, const Node *group, const Value *made, int64_t columns)
 {
 	MapGroup m = begin(NULL, p, group);
 	const RtTensor *a, *b = plan_tensor(p, made);
@@ -553,7 +553,7 @@ map_epilogue_fits(Plan *p, const Node *group, const Value *made)
 	for (int i = 0; i < a->ndim; i++)
 		if (a->dims[i] != b->dims[i] || (a->strides[i] != b->strides[i] && a->dims[i] != 1))
 			return false;
-	return as_rows(&m);
+	return as_rows(&m) && m.nest.dims[m.nest.ndim - 1] == columns;
 }
 
 /* static void epilogue_3(void *const *p, int64_t row, int64_t c0, int64_t c1) */
@@ -572,7 +572,7 @@ put_epilogue(Emit *e, const char *text, const char *comment)
 }
 
 const char *
-emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int64_t columns, int first, ValueVec *more)
+emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, ValueVec *more)
 {
 	MapGroup m = begin(e, p, group);
 	Out o = { .indent = 1 };
@@ -604,7 +604,6 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int64_
 	out_close(&o, "");
 	buf_printf(&text, "{\n%s}\n", o.text.at);
 	name = put_epilogue(e, text.at, describe(&m));
-	(void)columns;
 	buf_free(&o.text);
 	buf_free(&text);
 	buf_free(&m.body);

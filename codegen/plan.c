@@ -226,7 +226,7 @@ carrier(Plan *p, const Node *group)
 		const Node *n = v->node;
 
 		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && !p->epilogue[n->id] &&
-		    ready_before(group, v, n) && map_epilogue_fits(p, group, v))
+		    ready_before(group, v, n) && map_epilogue_fits(p, group, v, dense_columns(p, n)))
 			return n;
 	}
 	return NULL;

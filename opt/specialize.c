@@ -37,6 +37,7 @@ struct Scope {                   /* one graph that is being walked: the function
 	Value  **value;          /* by id in `from`: the value of the new graph */
 	AliasDb *alias;
 	bool     top;            /* the function's own: has resume points */
+	Vec(const Value *) written;      /* lists and dicts that some node writes to */
 };
 
 typedef struct Spec {
@@ -71,6 +72,36 @@ shadow_of(Spec *s, IValue v)
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
+
+static bool
+writes_argument(const Node *n, int i)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && i < schema->nargs && schema->args[i].alias && schema->args[i].alias->write;
+}
+
+static void
+collect_written(Spec *s, Scope *c, const Block *b)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nin; i++)
+			if (writes_argument(n, i) && n->in[i]->type->kind != TYPE_TENSOR)
+				vec_push(s->cx->arena, &c->written, n->in[i]);
+		for (int i = 0; i < n->nsub; i++)
+			collect_written(s, c, n->sub[i]);
+	}
+}
+
+/* Is the container itself (not what it contains) written anywhere? */
+static bool
+is_changed(Scope *c, const Value *v)
+{
+	for (int i = 0; i < c->written.n; i++)
+		if (alias_may(c->alias, v, c->written.at[i]))
+			return true;
+	return false;
+}
 
 static Value *
 value_in(Scope *c, const Value *v)
@@ -133,14 +164,6 @@ fresh_list(Spec *s, Value *v, Range at)
 		rt_list_push(&s->k->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
 	known_set(s->k, list, copy);
 	return list;
-}
-
-static bool
-writes_argument(const Node *n, int i)
-{
-	const Schema *schema = node_schema(n);
-
-	return schema && i < schema->nargs && schema->args[i].alias && schema->args[i].alias->write;
 }
 
 static bool
@@ -356,8 +379,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		known_set(s->k, m->out[i], out[i]);
 		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
-		known_at(s->k, m->out[i])->mutable = type_is_mutable(n->out[i]->type) && out[i].tag == RT_LIST &&
-						  alias_has_writers(c->alias, n->out[i]);
+		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && is_changed(c, n->out[i]);
 	}
 	if (list_write)
 		follow_list_write(s, n, m);
@@ -416,6 +438,7 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m)
 	Graph *g = n->op->function->graph;
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
 
+	collect_written(s, &body, g->top);
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
 		bind(s, &body, graph_inputs(g)[i], m->in[i]);
 	eval_block(s, &body, g->top);
@@ -500,7 +523,7 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 		known_set(s->k, m->out[0], rt_ref(RT_LIST, h.list));
 		for (int i = 0; i < m->nin; i++)
 			known_at(s->k, m->out[0])->altered |= known_at(s->k, m->in[i])->altered;
-		known_at(s->k, m->out[0])->mutable = alias_has_writers(c->alias, n->out[0]);
+		known_at(s->k, m->out[0])->mutable = is_changed(c, n->out[0]);
 		vec_push(s->cx->arena, &s->shadows, h);
 		return;
 	}
@@ -516,7 +539,7 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 {
 	if (node_is(v->node, "prim::TupleConstruct"))
 		return v->node;
-	if (node_is(v->node, "prim::ListConstruct") && !alias_has_writers(c->alias, from))
+	if (node_is(v->node, "prim::ListConstruct") && !is_changed(c, from))
 		return v->node;
 	(void)s;
 	return NULL;
@@ -883,6 +906,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
 	s.k = known_table(cx);
+	collect_written(&s, &top, from->top);
 	s.layouts = !block_writes_tensors(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	graph_set_insert_end(s.to, s.to->top);
@@ -897,7 +921,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 		}
 		if (i >= first && known_of_pattern(s.k, &args[i - first], type_unshaped(cx, in->type), &v)) {
 			known_set(s.k, to, v);
-			known_at(s.k, to)->mutable = v.tag == RT_LIST && alias_has_writers(top.alias, in);
+			known_at(s.k, to)->mutable = v.tag == RT_LIST && is_changed(&top, in);
 		}
 		bind(&s, &top, in, to);
 	}

@@ -163,13 +163,56 @@ complete(RtCx *cx)
 	return cx->status == RT_OK;
 }
 
+/* A result that turned out to be a view of planned memory, where nobody could know: it gets the memory for itself. */
+static int
+detach(RtCx *cx, RtStorage *s)
+{
+	int status = RT_OK;
+
+	if (s->h.refs > 1) {
+		char *data = aligned_alloc(64, (size_t)((s->bytes + 63) & ~(int64_t)63));
+
+		if (data) {
+			memcpy(data, s->data, (size_t)s->bytes);
+			s->data = data;
+			s->kind = RT_HEAP;
+		} else {
+			status = rt_raise(cx, "out of memory");
+		}
+	}
+	rt_storage_release(s);
+	return status;
+}
+
+static int
+drop_inputs(RtCx *cx, IValue *in, int nin)
+{
+	RtStorage *borrowed[16];
+	int n = 0, status = RT_OK;
+
+	for (int i = 0; i < nin && n < 16; i++)
+		if (in[i].tag == RT_TENSOR && in[i].u.t->storage->kind == RT_BORROWED && !in[i].u.t->storage->readonly &&
+		    in[i].u.t->h.refs == 1) {
+			borrowed[n] = in[i].u.t->storage;
+			rt_retain(rt_ref(RT_STORAGE, borrowed[n++]));
+		}
+	rt_values_drop(in, nin);
+	for (int i = 0; i < n; i++)
+		if (detach(cx, borrowed[i]))
+			status = RT_ERROR;
+	return status;
+}
+
 int
 rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
 	IValue got[64];
 	int status = complete(cx) ? rt_call_kernel(cx, kernel, in, got, nout) : cx->status;
 
-	rt_values_drop(in, nin);
+	if (drop_inputs(cx, in, nin) && !status) {
+		rt_values_drop(got, nout);
+		status = RT_ERROR;
+	}
 	if (status)
 		return rt_step_failed(cx, code, line);
 	for (int i = 0; i < nout; i++)
