@@ -327,13 +327,26 @@ slot_of(Activation *a, const RtInsn *n, IValue **out)
 	return RT_OK;
 }
 
+static bool
+may_be_none(const RtType *t)
+{
+	return !t || t->kind == TYPE_NONE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_ANY || t->kind == TYPE_UNION;
+}
+
+/* A slot is None until it is set: what was compiled for a value must not see it. */
 static int
 do_get_attr(Activation *a, const RtInsn *n)
 {
 	IValue *slot, v;
+	const RtClass *c;
 
 	if (slot_of(a, n, &slot))
 		return RT_ERROR;
+	if (slot->tag == RT_NONE) {
+		c = in(a, n, 0).u.obj->cls;
+		if (c->slot_type && !may_be_none(c->slot_type[n->arg]))
+			return rt_raise(a->cx, "attribute '%s' of %s is read before it is set", c->slot[n->arg], c->name);
+	}
 	v = rt_retain(*slot);
 	let_go(a, n);
 	set(a, n, 0, v);

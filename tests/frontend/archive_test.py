@@ -128,6 +128,9 @@ class Modules(Test):
     def test_setstate_leaves(self):
         self.says(module(obj(tup(num(6), text("a"))), SETSTATE.replace('    self.s = torch.add(s, "!")\n', "")),
                   "attribute 's' of __torch__.M is declared str, but __setstate__ left it None")
+    def test_setstate_reads(self):
+        code = SETSTATE.replace("    n, s, = state\n", "    n, s, = state\n    self.s = torch.add(self.s, s)\n")
+        self.says(module(obj(tup(num(6), text("a"))), code), "attribute 's' of __torch__.M is read before it is set")
     def test_enum(self): self.is_read(module(obj(attrs(c=glob("__torch__", "Color") + num(2) + b"R")), ENUM), "__torch__.M(BLUE)")
     def test_no_such_member(self):
         self.says(module(obj(attrs(c=glob("__torch__", "Color") + num(3) + b"R")), ENUM), "no member of this value")
