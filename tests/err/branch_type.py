@@ -4,3 +4,7 @@ def f(a: int) -> int:
     else:
         x = "s"
     return x
+# ---
+# err/branch_type.py:6:12: error: Type mismatch: x is set to type int in the true branch and type str in the false branch and was used here
+#     return x
+#            ^

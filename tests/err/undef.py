@@ -1,2 +1,6 @@
 def f(a: int) -> int:
     return b
+# ---
+# err/undef.py:2:12: error: undefined value b
+#     return b
+#            ^
