@@ -228,6 +228,32 @@ run_row(Run *r, const Row *row, Graph *g)
 	return changed;
 }
 
+/* What runs on the side is a graph of its own; inlining and freeze look into it themselves. */
+static void
+run_forked(const Run *r, const Row *row, const Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
+
+		for (int i = 0; i < n->nsub; i++)
+			run_forked(r, row, n->sub[i]);
+		if (sub && row->run != inlining && row->run != freeze) {
+			Run inner = { .cx = r->cx, .fn = r->fn };
+
+			run_row(&inner, row, sub->g);
+			run_forked(&inner, row, sub->g->top);
+			arena_free(&inner.memory);
+		}
+	}
+}
+
+static void
+run_all(Run *r, const Row *row, Graph *g)
+{
+	run_row(r, row, g);
+	run_forked(r, row, g->top);
+}
+
 static const Row *
 find_row(const char *name)
 {
@@ -253,11 +279,11 @@ passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 
 	for (int i = 0; i < c->passes.n; i++)
 		if (find_row(c->passes.at[i].name))
-			run_row(&r, find_row(c->passes.at[i].name), g);
+			run_all(&r, find_row(c->passes.at[i].name), g);
 	for (int i = 0; i < NROW && !c->passes.n; i++) {
 		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level)
 			continue;
-		run_row(&r, &rows[i], g);
+		run_all(&r, &rows[i], g);
 		if (c->stop && !strcmp(c->stop, rows[i].name))
 			break;
 	}
@@ -285,7 +311,9 @@ prepare(Cx *cx, Function *fn, IValue self)
 {
 	if (fn->prepared)
 		return fn->prepared;
+	ops_compile_all(cx, fn);                 /* folding runs them */
 	fn->prepared = graph_clone(function_graph(cx, fn), NULL);
 	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
+	ops_compile_bodies(cx, fn->prepared);    /* of operators that passes put in */
 	return fn->prepared;
 }
