@@ -12,12 +12,13 @@ enum { CONV_SLOTS = 8 };
 
 static const struct Packed {
 	const char *name;
-	int         spatial;       /* 0: linear; -1: embedding */
+	int         spatial;       /* 0: linear; -1: embedding; -2: cell of a recurrent network */
 } rows[] = {
 	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0 },
 	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2 },
 	{ "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",    3 },
 	{ "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", -1 },
+	{ "__torch__.torch.classes.rnn.CellParamsBase",                  -2 },
 };
 
 static const struct Packed *
@@ -45,6 +46,16 @@ packed_type(Cx *cx, const char *name)
 	if (!info || info->defined)
 		return t;
 	info->defined = true;
+	if (p->spatial == -2) {
+		const Type *linear = packed_type(cx, rows[0].name), *bias = type_optional(cx, &rt_type_tensor);
+
+		add(cx, info, "w_ih", linear);
+		add(cx, info, "w_hh", linear);
+		add(cx, info, "b_ih", bias);
+		add(cx, info, "b_hh", bias);
+		add(cx, info, "reduce_range", &rt_type_bool);
+		return t;
+	}
 	add(cx, info, "weight", &rt_type_tensor);
 	add(cx, info, "bias", type_optional(cx, &rt_type_tensor));
 	if (p->spatial <= 0)
@@ -112,6 +123,29 @@ build_embedding(const PickleAt *at, RtObject *o, IValue state)
 	rt_assign(&o->slot[0], rt_retain(tensor_part(at, part(at, state, 1, "tensors"), 0, 2, "weight")));
 }
 
+/* (kind, [b_ih, b_hh], [scales], [reduce_range], [w_ih, w_hh]): dynamic ones, and of float16 without biases */
+static void
+build_cell(const PickleAt *at, RtObject *o, IValue state)
+{
+	IValue kind = part(at, state, 0, "kind"), biases = part(at, state, 1, "biases"), range = part(at, state, 3, "range");
+	IValue weights = part(at, state, 4, "weights");
+	bool half;
+
+	if (kind.tag != RT_STR || (strcmp(kind.u.str->s, "quantized_dynamic") && strcmp(kind.u.str->s, "quantized_fp16")))
+		pickle_lacks(at, "Kiln lacks recurrent cells of another kind than quantized_dynamic and quantized_fp16");
+	half = !strcmp(kind.u.str->s, "quantized_fp16");
+	for (int i = 0; i < 2; i++) {
+		IValue w = part(at, weights, i, "weight");
+
+		if (w.tag != RT_OBJECT || strcmp(w.u.obj->cls->name, rows[0].name))
+			pickle_bad(at, "the weight of a packed cell is a %s", rt_type_of(w));
+		rt_assign(&o->slot[i], rt_retain(w));
+		if (!half)
+			rt_assign(&o->slot[2 + i], rt_retain(tensor_part(at, biases, i, 1, "bias")));
+	}
+	rt_assign(&o->slot[4], rt_bool(range.tag == RT_LIST && range.u.list->n && range.u.list->v[0].u.i));
+}
+
 static int64_t
 config_at(const RtTensor *t, int64_t i)
 {
@@ -159,6 +193,8 @@ packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state
 	value_settle(fits, state);
 	if (spatial == 0)
 		build_linear(at, o, state);
+	else if (spatial == -2)
+		build_cell(at, o, state);
 	else if (spatial < 0)
 		build_embedding(at, o, state);
 	else

@@ -6,7 +6,7 @@
  * rows of the state move on, the others keep what they have (their end, or still their beginning).  The input's
  * product is done for all steps at once.
  */
-#include "dense.h"
+#include "quant.h"
 
 #include <math.h>
 #include <string.h>
@@ -217,6 +217,7 @@ typedef struct RnnArgs {
 	RtTensor *h, *c;                 /* c: null but for LSTM */
 	RtList   *params;
 	bool      biases, train, bidirectional, batch_first;
+	bool      packed;                /* params are objects of CellParamsBase */
 	int64_t   layers;
 	double    dropout;
 } RnnArgs;
@@ -241,21 +242,57 @@ direction_of(RtCx *cx, const RnnArgs *a, CellKind kind, RtList *list, int64_t fi
 		(projected && check_linear(cx, &d->hr, d->hidden, d->state, "hr")) ? RT_ERROR : RT_OK;
 }
 
+/* A layer on packed parameters: the values of its weight, and how its activations are quantised. */
+static int
+packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
+{
+	RtTensor *w;
+
+	if (packed.tag != RT_OBJECT || packed.u.obj->cls->nslot < 2 || packed.u.obj->slot[0].tag != RT_TENSOR)
+		return rt_raise(cx, "expected packed parameters, got %s", rt_type_of(packed));
+	w = packed.u.obj->slot[0].u.t;
+	l->bias = rt_tensor(packed.u.obj->slot[1]);
+	l->dynamic = w->quant != 0;
+	l->narrow = narrow;
+	l->weight = w->quant ? quant_values(cx, w) : rt_temp(cx, rt_to_dtype(cx, w, RT_f16));
+	return l->weight ? RT_OK : RT_ERROR;
+}
+
+/* One direction from an object of CellParamsBase: w_ih, w_hh (packed), their biases again, reduce_range */
+static int
+packed_direction(RtCx *cx, const RnnArgs *a, CellKind kind, IValue cell, int64_t in, Direction *d)
+{
+	IValue *slot = cell.tag == RT_OBJECT ? cell.u.obj->slot : 0;
+	int64_t width;
+
+	memset(d, 0, sizeof *d);
+	if (!slot || cell.u.obj->cls->nslot < 5)
+		return rt_raise(cx, "expected parameters of a recurrent cell, got %s", rt_type_of(cell));
+	d->hidden = d->state = a->h->dims[2];
+	width = gates_of[kind] * d->hidden;
+	return packed_linear(cx, slot[0], slot[4].u.i != 0, &d->ih) || packed_linear(cx, slot[1], slot[4].u.i != 0, &d->hh) ||
+		check_linear(cx, &d->ih, in, width, "ih") || check_linear(cx, &d->hh, d->state, width, "hh") ? RT_ERROR : RT_OK;
+}
+
 static int
 set_directions(RtCx *cx, const RnnArgs *a, Rnn *g)
 {
 	int64_t in = a->input->dims[a->input->ndim - 1];
 	bool projected = a->c && a->c->dims[2] != a->h->dims[2];
-	int64_t each = (a->biases ? 4 : 2) + projected;
+	int64_t each = a->packed ? 1 : (a->biases ? 4 : 2) + projected;
 
 	if (a->params->n != g->layers * g->dirs * each)
 		return rt_raise(cx, "got an incorrect number of RNN parameters");
 	g->dir = rt_scratch(cx, g->layers * g->dirs * (int64_t)sizeof *g->dir + 1);
 	if (!g->dir)
 		return RT_ERROR;
-	for (int64_t i = 0; i < g->layers * g->dirs; i++)
-		if (direction_of(cx, a, g->kind, a->params, i * each, i < g->dirs ? in : g->dirs * a->h->dims[2], &g->dir[i]))
+	for (int64_t i = 0; i < g->layers * g->dirs; i++) {
+		int64_t width = i < g->dirs ? in : g->dirs * a->h->dims[2];
+
+		if (a->packed ? packed_direction(cx, a, g->kind, a->params->v[i], width, &g->dir[i]) :
+		    direction_of(cx, a, g->kind, a->params, i * each, width, &g->dir[i]))
 			return RT_ERROR;
+	}
 	return RT_OK;
 }
 
@@ -375,7 +412,6 @@ finish(RtCx *cx, const RnnArgs *a, Rnn *g, RtTensor **r)
 	return rt_copy_into(cx, r[1], h) || (c && rt_copy_into(cx, r[2], c)) ? RT_ERROR : RT_OK;
 }
 
-/* dynamic: params are objects of CellParamsBase, their weights quantised */
 static int
 rnn(RtCx *cx, const RnnArgs *a, CellKind kind, IValue *out)
 {
@@ -415,6 +451,7 @@ padded(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	RnnArgs a = { .input = rt_tensor(in[0]), .params = in[2].u.list, .biases = in[3].u.i != 0, .layers = in[4].u.i,
 		.dropout = rt_number(in[5]), .train = in[6].u.i != 0, .bidirectional = in[7].u.i != 0, .batch_first = in[8].u.i != 0 };
 
+	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
 	return read_states(cx, in[1], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
 }
 
@@ -425,6 +462,7 @@ packed(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	RnnArgs a = { .input = rt_tensor(in[0]), .batch_sizes = rt_tensor(in[1]), .params = in[3].u.list, .biases = in[4].u.i != 0,
 		.layers = in[5].u.i, .dropout = rt_number(in[6]), .train = in[7].u.i != 0, .bidirectional = in[8].u.i != 0 };
 
+	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
 	return read_states(cx, in[2], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
 }
 
@@ -436,6 +474,11 @@ int rt_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, LS
 int rt_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, GRU, in, out); }
 int rt_rnn_tanh_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, TANH_CELL, in, out); }
 int rt_rnn_relu_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RELU_CELL, in, out); }
+
+int rt_quantized_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, LSTM, in, out); }
+int rt_quantized_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, GRU, in, out); }
+int rt_quantized_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, LSTM, in, out); }
+int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, GRU, in, out); }
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
@@ -460,6 +503,8 @@ single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	g.n = g.rows = a.input->dims[0];
 	g.batch = &g.n;
 	g.dir = &d;
+	if (in[2].tag == RT_OBJECT && (packed_linear(cx, in[2], true, &d.ih) || packed_linear(cx, in[3], true, &d.hh)))
+		return RT_ERROR;
 	if (check_linear(cx, &d.ih, a.input->dims[1], gates_of[kind] * d.hidden, "ih") ||
 	    check_linear(cx, &d.hh, d.hidden, gates_of[kind] * d.hidden, "hh"))
 		return RT_ERROR;
@@ -485,6 +530,11 @@ int rt_lstm_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, LS
 int rt_gru_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, GRU, in, out); }
 int rt_rnn_tanh_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, TANH_CELL, in, out); }
 int rt_rnn_relu_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RELU_CELL, in, out); }
+
+int rt_quantized_quantized_lstm_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, LSTM, in, out); }
+int rt_quantized_quantized_gru_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, GRU, in, out); }
+int rt_quantized_quantized_rnn_tanh_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, TANH_CELL, in, out); }
+int rt_quantized_quantized_rnn_relu_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RELU_CELL, in, out); }
 
 /* ---- packing ---------------------------------------------------------------------------------------------------------- */
 
