@@ -1,7 +1,7 @@
 /* rt/ops/spectral.c - eigenvalues and singular values, the exponential of a matrix
  *
  * Hermitian matrices and singular values: Jacobi rotations, of pairs of rows and columns and of pairs of columns, until
- * nothing off the diagonal is left; slow but accurate to the last digits.  Other matrices: reduction to Hessenberg form by
+ * nothing off the diagonal is left; slow but accurate to the last digits.  Other complex matrices (real ones: eigen.c): reduction to Hessenberg form by
  * reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
  * and their largest component is real, as LAPACK's.
  */
@@ -424,50 +424,13 @@ eigenvector(const Z *a, int64_t n, int64_t k, const Z *q, Z *v, Z *x)
 		v[i * n + k] = mul(v[i * n + k], turn) / sqrt(size);
 }
 
-/* Eigenvalues of a real matrix: conjugates become neighbours, the one with positive imaginary part first. */
-static void
-pair_conjugates(Z *w, int64_t n, Z *v)
-{
-	double scale = 0;
-
-	for (int64_t i = 0; i < n; i++)
-		scale = fmax(scale, cabs(w[i]));
-	for (int64_t i = 0; i < n; i++) {
-		int64_t best = i + 1;
-		if (fabs(cimag(w[i])) <= 1e-10 * scale || i + 1 >= n) {
-			w[i] = creal(w[i]);
-			continue;
-		}
-		for (int64_t j = i + 1; j < n; j++)
-			if (cabs(w[j] - conj(w[i])) < cabs(w[best] - conj(w[i])))
-				best = j;
-		for (int64_t j = best; j > i + 1; j--) {
-			Z t = w[j];
-			w[j] = w[j - 1];
-			w[j - 1] = t;
-			for (int64_t r = 0; r < n; r++) {
-				t = v[r * n + j];
-				v[r * n + j] = v[r * n + j - 1];
-				v[r * n + j - 1] = t;
-			}
-		}
-		for (int64_t r = 0; r < n; r++) {
-			Z *x = v + r * n + i;
-			x[0] = cimag(w[i]) < 0 ? conj(x[0]) : x[0];
-			x[1] = conj(x[0]);
-		}
-		w[i] = creal(w[i]) + I * fabs(cimag(w[i]));
-		w[i + 1] = conj(w[i]);
-		i++;
-	}
-}
-
 static int
 eig(RtCx *cx, RtTensor *t, Stack *w, Stack *v)
 {
 	Stack s;
 	Z *q, *x;
 	int64_t n;
+	bool converged = true;
 
 	if (stack_square(cx, "linalg.eig", t, &s) || stack_new(cx, &s, s.n, 1, w) || stack_new(cx, &s, s.n, s.n, v))
 		return RT_ERROR;
@@ -481,16 +444,20 @@ eig(RtCx *cx, RtTensor *t, Stack *w, Stack *v)
 		for (int64_t i = 0; i < n * n; i++)
 			if (!isfinite(creal(a[i])) || !isfinite(cimag(a[i])))
 				return rt_raise(cx, "torch.linalg.eig: input tensor should not contain infs or NaNs.");
-		hessenberg(a, n, q, x);
-		if (!triangularise(a, n, q))
+		if (!rt_is_complex((RtDtype)t->dtype)) {
+			if (eig_real(cx, a, n, values, v->v + b * n * n, &converged))
+				return RT_ERROR;
+		} else {
+			hessenberg(a, n, q, x);
+			converged = triangularise(a, n, q);
+			for (int64_t k = 0; converged && k < n; k++) {
+				values[k] = a[k * n + k];
+				eigenvector(a, n, k, q, v->v + b * n * n, x);
+			}
+		}
+		if (!converged)
 			return rt_raise_as(cx, "LinAlgError", "linalg.eig: The algorithm failed to converge because the input matrix is "
 				"ill-conditioned or has too many repeated eigenvalues.");
-		for (int64_t k = 0; k < n; k++) {
-			values[k] = a[k * n + k];
-			eigenvector(a, n, k, q, v->v + b * n * n, x);
-		}
-		if (!rt_is_complex((RtDtype)t->dtype))
-			pair_conjugates(values, n, v->v + b * n * n);
 	}
 	return RT_OK;
 }
