@@ -224,6 +224,12 @@ RtParam *model_params(Cli *, Model *, int *n);        /* without self */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
 RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */
 
+/* ---- pipeline.c ------------------------------------------------------------------------------------------- */
+
+void model_prepare(Cli *, Model *);                   /* fn->prepared and fn->code */
+/* Profiles on cli->inputs; at most `most` specializations, most frequent first; `optimize`: after the passes. */
+int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization ***out);
+
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
 int cmd_build(Cli *);

@@ -31,12 +31,12 @@ typedef struct Option {
 
 #define PLACE(member) offsetof(Cli, member)
 static const Option options[] = {
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run build ", "arrays whose names are the arguments'"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run build show ", "arrays whose names are the arguments'"},
 	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " run build ", "where results go; without: printed"},
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show build ", "instead of forward"},
 	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run build ", "of the random numbers"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run ", "how many; 0: one per core"},
-	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend"},
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code"},
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, c, obj, static, shared"},
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},

@@ -196,6 +196,41 @@ know_outputs_by_type(KnownTable *k, Value **out, int n)
 			known_set(k, out[i], known_meta(k, out[i]->type));
 }
 
+static bool
+writes_a_list(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs; i++)
+		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind != TYPE_TENSOR)
+			return true;
+	return false;
+}
+
+static void
+collect_written(KnownTable *k, const Block *b)
+{
+	for NODES(n, b) {
+		const Schema *s = node_schema(n);
+
+		for (int i = 0; s && i < s->nargs && i < n->nin; i++)
+			if (s->args[i].alias && s->args[i].alias->write && n->in[i]->type->kind != TYPE_TENSOR)
+				vec_push(k->cx->arena, &k->written, n->in[i]);
+		for (int i = 0; i < n->nsub; i++)
+			collect_written(k, n->sub[i]);
+	}
+}
+
+/* A list that something writes to is never known here: the order of writes is not followed. */
+static bool
+is_changed(KnownTable *k, const Value *v)
+{
+	for (int i = 0; i < k->written.n; i++)
+		if (alias_may(k->alias, v, k->written.at[i]))
+			return true;
+	return false;
+}
+
 static void
 know_sequence(KnownTable *k, const Node *n)
 {
@@ -206,6 +241,8 @@ know_sequence(KnownTable *k, const Node *n)
 	for (int i = 0; i < n->nin; i++)
 		if (!known_is(k, n->in[i]))
 			return;
+	if (is_changed(k, n->out[0]))
+		return;
 	if (node_is(n, "prim::TupleConstruct")) {
 		tuple = rt_tuple_new(&k->rt, t->field ? t : NULL, n->nin);
 		for (int i = 0; i < n->nin; i++)
@@ -230,20 +267,9 @@ know_op(KnownTable *k, const Node *n)
 		return;
 	for (int i = 0; i < n->nout; i++) {
 		/* What the graph says less of (a join made it less) stays less known here. */
-		if (out[i].tag != RT_TENSOR || type_is_complete(n->out[i]->type))
+		if (out[i].tag == RT_TENSOR ? type_is_complete(n->out[i]->type) : !is_changed(k, n->out[i]))
 			known_set(k, n->out[i], out[i]);
 	}
-}
-
-static bool
-writes_a_list(const Node *n)
-{
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < s->nargs; i++)
-		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind != TYPE_TENSOR)
-			return true;
-	return false;
 }
 
 static void
@@ -276,12 +302,15 @@ known_graph(Cx *cx, Graph *g, const Pattern *args, int first)
 {
 	KnownTable *k = known_table(cx);
 
+	k->alias = alias_db(g, cx->arena);
+	collect_written(k, g->top);
 	for (int i = first; i < graph_ninputs(g); i++) {
 		Value *in = graph_inputs(g)[i];
 		IValue v;
 
 		if (known_of_pattern(k, &args[i - first], type_unshaped(cx, in->type), &v))
-			known_set(k, in, v);
+			if (v.tag != RT_LIST || !is_changed(k, in))
+				known_set(k, in, v);
 	}
 	know_block(k, g->top);
 	return k;
