@@ -31,6 +31,8 @@ typedef struct Work {
 	Vec(Function *) todo;
 	Vec(const char *) virtual_name;        /* methods called through interfaces */
 	Vec(const Type *) virtual_type;
+	Range       counted;     /* a place whose line is known: the next one is mostly near */
+	int         counted_line;
 } Work;
 
 typedef struct Handler {         /* of a with-scope */
@@ -178,6 +180,24 @@ line_text(Lower *l, Range at)
 	return arena_strndup(l->cx->arena, s + from, to - from);
 }
 
+/* range_line, counted from the place before: a file's instructions come in its order. */
+static int
+line_of(Lower *l, Range at)
+{
+	Work *w = l->w;
+
+	if (w->counted.src != at.src)
+		w->counted_line = range_line(at);
+	else if (w->counted.beg <= at.beg)
+		for (uint32_t i = w->counted.beg; i < at.beg; i++)
+			w->counted_line += at.src->text[i] == '\n';
+	else
+		for (uint32_t i = at.beg; i < w->counted.beg; i++)
+			w->counted_line -= at.src->text[i] == '\n';
+	w->counted = at;
+	return w->counted_line;
+}
+
 static int place_index(Lower *l, Range at, const char *function, int caller);
 
 static RtPlaceName
@@ -185,7 +205,7 @@ place_of(Lower *l, Range at, const char *function)
 {
 	const char *text = line_text(l, at);
 	const int column = range_column(at), room = (int)strlen(text) - column + 1;
-	RtPlaceName p = { .file = file_of(at.src), .function = function, .text = text, .line = range_line(at),
+	RtPlaceName p = { .file = file_of(at.src), .function = function, .text = text, .line = line_of(l, at),
 			  .column = column, .width = (int)(at.end - at.beg) };
 	Range original;
 
