@@ -266,3 +266,21 @@ rt_one_hot(RtCx *cx, const IValue *in, IValue *out)
 		((int64_t *)(void *)rt_data(r))[i * n + ((const int64_t *)(const void *)rt_data(t))[i]] = 1;
 	return RT_OK;
 }
+
+int
+rt__tensor_to_list(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+	RtList *list;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (!(t = rt_temp(cx, rt_to_dtype(cx, t, RT_i64))) || !(t = rt_temp(cx, rt_contiguous(cx, t)))
+			|| !(list = rt_list_new(cx, &rt_type_int, rt_numel(t))))
+		return RT_ERROR;
+	out[0] = rt_ref(RT_LIST, list);
+	for (int64_t i = 0; i < rt_numel(t); i++)
+		if (rt_list_push(cx, list, rt_int(((const int64_t *)(const void *)rt_data(t))[i])))
+			return RT_ERROR;
+	return RT_OK;
+}
