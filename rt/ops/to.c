@@ -246,3 +246,23 @@ ANSWER(result_type_Scalar_Tensor, rt_int(rt_result_type(2, in)))
 ANSWER(result_type_Scalar_Scalar, rt_int(rt_result_type(2, in)))
 ANSWER(dtype_can_cast, rt_bool(rt_can_cast((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
 ANSWER(promote_types, rt_int(rt_promote((RtDtype)in[0].u.i, (RtDtype)in[1].u.i)))
+
+int
+rt__local_scalar_dense(RtCx *cx, const IValue *in, IValue *out)
+{
+	if (cx->meta)
+		return rt_no_meta(cx);
+	out[0] = rt_item(cx, in[0].u.t);
+	return rt_is_none(out[0]) ? RT_ERROR : RT_OK;
+}
+
+int
+rt_requires_grad_(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]);
+
+	if (in[1].u.i && !rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "only Tensors of floating point dtype can require gradients");
+	t->flags = (uint8_t)(in[1].u.i ? t->flags | RT_REQUIRES_GRAD : t->flags & ~RT_REQUIRES_GRAD);
+	return same(in[0], out);
+}
