@@ -25,6 +25,10 @@ typedef struct Attend {
 	char   *weights;                          /* (batches, rows, n) or null */
 } Attend;
 
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -33,6 +37,9 @@ typedef struct Attend {
 #define N(name) name##_f64
 #define EXP exp
 #include "attention_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 static void
 drop(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)

@@ -20,6 +20,10 @@ typedef struct Softmax {
 
 enum { BLOCK = 32 };
 
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -28,6 +32,9 @@ enum { BLOCK = 32 };
 #define N(name) name##_f64
 #define EXP exp
 #include "nn_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 static int
 softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *out)

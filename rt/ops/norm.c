@@ -22,12 +22,19 @@ typedef struct Norm {
 	void   *x, *y, *weight, *bias;
 } Norm;
 
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #include "norm_loops.h"
 #define T double
 #define N(name) name##_f64
 #include "norm_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 static void
 moments(RtCx *cx, Norm *g, RtDtype ct)

@@ -23,10 +23,11 @@ typedef struct Pool {
 
 typedef struct Window { int64_t lo[3], hi[3], divisor; } Window;
 
+/* Of the output at (z, y, x). */
 static inline Window
-window_of(const Pool *g, int64_t o)
+window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 {
-	int64_t at[3] = { o / g->out[2] / g->out[1], o / g->out[2] % g->out[1], o % g->out[2] };
+	int64_t at[3] = { z, y, x };
 	Window w;
 
 	w.divisor = 1;
@@ -40,6 +41,16 @@ window_of(const Pool *g, int64_t o)
 	return w;
 }
 
+/* Outputs of a plane in order: o is (oz, oy, ox) */
+#define EACH_OUTPUT(g, o) \
+	for (int64_t o = 0, oz = 0; oz < (g)->out[0]; oz++) \
+		for (int64_t oy = 0; oy < (g)->out[1]; oy++) \
+			for (int64_t ox = 0; ox < (g)->out[2]; ox++, o++)
+
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #define IS_NAN(v) isnan(v)
@@ -55,6 +66,9 @@ window_of(const Pool *g, int64_t o)
 #define IS_NAN(v) false
 #define LOWEST INT64_MIN
 #include "pool_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 typedef void Body(void *, int64_t, int64_t);
 typedef enum Work { MAX, AVERAGE, SPREAD, SCATTER } Work;

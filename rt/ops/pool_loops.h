@@ -11,8 +11,8 @@ N(max_planes)(void *arg, int64_t begin, int64_t end)
 		T *y = (T *)g->y + i * g->out_plane;
 		int64_t *at = g->index ? g->index + i * g->out_plane : 0;
 
-		for (int64_t o = 0; o < g->out_plane; o++) {
-			Window w = window_of(g, o);
+		EACH_OUTPUT(g, o) {
+			Window w = window_of(g, oz, oy, ox);
 			int64_t best = (w.lo[0] * g->in[1] + w.lo[1]) * g->in[2] + w.lo[2];
 			bool empty = w.lo[0] >= w.hi[0] || w.lo[1] >= w.hi[1] || w.lo[2] >= w.hi[2];
 			T top = empty ? LOWEST : x[best];
@@ -44,8 +44,8 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 		const T *x = (const T *)g->x + i * g->in_plane;
 		T *y = (T *)g->y + i * g->out_plane;
 
-		for (int64_t o = 0; o < g->out_plane; o++) {
-			Window w = window_of(g, o);
+		EACH_OUTPUT(g, o) {
+			Window w = window_of(g, oz, oy, ox);
 			T sum = 0;
 
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
@@ -70,8 +70,8 @@ N(spread_planes)(void *arg, int64_t begin, int64_t end)
 		T *x = (T *)g->x + i * g->in_plane;
 		const T *y = (const T *)g->y + i * g->out_plane;
 
-		for (int64_t o = 0; o < g->out_plane; o++) {
-			Window w = window_of(g, o);
+		EACH_OUTPUT(g, o) {
+			Window w = window_of(g, oz, oy, ox);
 			T part = y[o] / (T)w.divisor;
 
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)

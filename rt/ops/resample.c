@@ -47,6 +47,10 @@ cubic(double t, double a)
 	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #define FLOOR floorf
@@ -61,6 +65,9 @@ cubic(double t, double a)
 #define FMOD fmod
 #define RINT nearbyint
 #include "resample_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 /* Nearest takes its coordinates in float whatever the elements are. */
 static void

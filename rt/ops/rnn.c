@@ -14,6 +14,10 @@
 typedef enum CellKind { LSTM, GRU, TANH_CELL, RELU_CELL } CellKind;
 static const int gates_of[] = { 4, 3, 1, 1 };
 
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC push_options
+#pragma GCC optimize("O3")
+#endif
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -24,6 +28,9 @@ static const int gates_of[] = { 4, 3, 1, 1 };
 #define EXP exp
 #define TANH tanh
 #include "rnn_loops.h"
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC pop_options
+#endif
 
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
