@@ -676,7 +676,10 @@ write_value(RtCx *cx, RtArrays *a, const char *key, IValue v, int depth)
 	switch ((RtTag)v.tag) {
 	case RT_NONE:   return RT_OK;
 	case RT_LIST:   return write_list(cx, a, key, v.u.list, depth);
-	case RT_TUPLE:  return write_parts(cx, a, key, v.u.tuple->v, v.u.tuple->n, depth);
+	case RT_TUPLE:
+		if (v.u.tuple->n == 0)
+			return write_numbers(cx, a, key, RT_f32, 0, 0);
+		return write_parts(cx, a, key, v.u.tuple->v, v.u.tuple->n, depth);
 	case RT_DICT:   return write_dict(cx, a, key, v.u.dict, depth);
 	case RT_OBJECT: return write_object(cx, a, key, v.u.obj, depth);
 	case RT_ENUM:   return write_value(cx, a, key, v.u.en->value, depth + 1);

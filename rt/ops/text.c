@@ -189,9 +189,10 @@ EACH(title, is_alpha((unsigned char)before) ? to_lower(c) : to_upper(c))
 
 /* ---- places ------------------------------------------------------------------------------------------------- */
 
-/* The part of t between start and end; -1 as end means its end.  Raises when start is past it. */
+/* The part of t between start and end; -1 as end means its end.  Raises when start is past it.  An end before the
+ * start gives no part (n is -1), or, `backwards`, all that follows the start: what PyTorch makes of it differs. */
 static int
-clip(RtCx *cx, const IValue *in, Span *t, int64_t *from)
+clip(RtCx *cx, const IValue *in, bool backwards, Span *t, int64_t *from)
 {
 	int64_t start = in[2].u.i, end = in[3].u.i, n = t->n;
 
@@ -200,14 +201,14 @@ clip(RtCx *cx, const IValue *in, Span *t, int64_t *from)
 	if (end < 0)
 		end = end + n + 1 > 0 ? end + n + 1 : 0;
 	*from = start;
-	if (end < start) {
+	if (end < start && !backwards) {
 		t->n = -1;
 		return RT_OK;
 	}
 	if (start > n)
 		return rt_raise_as(cx, "IndexError", "basic_string::substr: __pos (which is %lld) > this->size() (which is %lld)",
 			(long long)start, (long long)n);
-	*t = sub_span(*t, start, end < n ? end : n);
+	*t = sub_span(*t, start, end < start || end > n ? n : end);
 	return RT_OK;
 }
 
@@ -217,7 +218,7 @@ locate(RtCx *cx, const IValue *in, bool last, int64_t *at)
 	Span t = span_of(in[0]), part = span_of(in[1]);
 	int64_t from;
 
-	if (clip(cx, in, &t, &from))
+	if (clip(cx, in, false, &t, &from))
 		return RT_ERROR;
 	*at = t.n < 0 ? -1 : last ? find_last(t, part) : find_from(t, part, 0);
 	*at += *at >= 0 ? from : 0;
@@ -285,7 +286,7 @@ has_at(RtCx *cx, const IValue *in, bool end, IValue *out)
 	Span t = span_of(in[0]), part = span_of(in[1]);
 	int64_t from;
 
-	if (clip(cx, in, &t, &from))
+	if (clip(cx, in, true, &t, &from))
 		return RT_ERROR;
 	return put_bool(t.n >= part.n && !memcmp(end ? t.s + t.n - part.n : t.s, part.s, (size_t)part.n), out);
 }
@@ -450,22 +451,13 @@ rt_rjust(RtCx *cx, const IValue *in, IValue *out)
 	return justify(cx, in, 1, out);
 }
 
-/* Zeros go behind a sign. */
+/* A sign stays where it is, behind the zeros (Python puts it before them). */
 int
 rt_zfill(RtCx *cx, const IValue *in, IValue *out)
 {
 	Span t = span_of(in[0]);
-	int sign = t.n && (t.s[0] == '-' || t.s[0] == '+');
-	int64_t zeros = in[1].u.i - t.n;
-	Buf b = { 0 };
 
-	if (zeros > TEXT_MAX)
-		return too_long(cx);
-	buf_add(&b, t.s, sign);
-	for (int64_t i = 0; i < zeros; i++)
-		buf_add(&b, "0", 1);
-	buf_add(&b, t.s + sign, t.n - sign);
-	return put_buf(cx, &b, out);
+	return pad(cx, t, in[1].u.i - t.n, 0, '0', out);
 }
 
 int
