@@ -189,6 +189,8 @@ static void
 add_hooks(Declare *d, const char *name, const Tree *list)
 {
 	for (int i = 0; i < list->kid[0]->n; i++) {
+		if (list->kid[0]->kid[i]->kind != TREE_STRING)
+			fail(d->u->cx, list->kid[0]->kid[i]->at, "the name of a hook is wanted");
 		if (!strcmp(name, "__forward_pre_hooks__"))
 			vec_push(d->u->cx->arena, &d->info->pre_hooks, list->kid[0]->kid[i]->text);
 		else
