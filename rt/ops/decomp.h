@@ -45,7 +45,7 @@ int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
 int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);
 
-/* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a. */
-int eig_real(RtCx *, const Z *a, int64_t n, Z *w, Z *v, bool *converged);
+/* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
+int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);
 
 #endif

@@ -12,12 +12,11 @@ typedef struct Schur {
 	double *h, *q;            /* (n, n): quasi-triangular in the end; the vectors it is seen from */
 	double *scale;            /* (n) of the balancing */
 	double *re, *im;          /* (n) eigenvalues */
+	double ulp, tiny;         /* what counts as nothing: of the operator's dtype, for the number of steps decides about signs */
 } Schur;
 
 #define H(i, j) s->h[(i) * s->n + (j)]
 #define Q(i, j) s->q[(i) * s->n + (j)]
-
-static const double ULP = 2.2204460492503131e-16, TINY = 2.2250738585072014e-308 / 2.2204460492503131e-16;
 
 static double
 norm(const double *v, int64_t n, int64_t step)
@@ -123,7 +122,7 @@ hessenberg(Schur *s, double *v)
 
 /* Brings ((a, b), (c, d)) to a triangle, or to equal diagonal elements and b c < 0, by the rotation (cs, sn). */
 static void
-standardise(double *a, double *b, double *c, double *d, double *cs, double *sn)
+standardise(double ulp, double *a, double *b, double *c, double *d, double *cs, double *sn)
 {
 	double gap = *a - *d, p = gap / 2, most = fmax(fabs(*b), fabs(*c)), least, scale, z, tau;
 
@@ -143,7 +142,7 @@ standardise(double *a, double *b, double *c, double *d, double *cs, double *sn)
 	least = fmin(fabs(*b), fabs(*c)) * copysign(1, *b) * copysign(1, *c);
 	scale = fmax(fabs(p), most);
 	z = p / scale * p + most / scale * least;
-	if (z >= 4 * ULP) {
+	if (z >= 4 * ulp) {
 		z = p + copysign(sqrt(scale) * sqrt(z), p);
 		*a = *d + z;
 		*d -= most / z * least;
@@ -197,14 +196,14 @@ find_cut(Schur *s, int64_t lo, int64_t hi)
 
 	for (; k > lo; k--) {
 		double below = fabs(H(k, k - 1)), above = fabs(H(k - 1, k)), size = fabs(H(k - 1, k - 1)) + fabs(H(k, k));
-		if (below <= TINY)
+		if (below <= s->tiny)
 			break;
 		if (size == 0)
 			size = (k >= 2 ? fabs(H(k - 1, k - 2)) : 0) + (k + 1 < s->n ? fabs(H(k + 1, k)) : 0);
-		if (below <= ULP * size) {
+		if (below <= s->ulp * size) {
 			double ab = fmax(below, above), ba = fmin(below, above), gap = fabs(H(k - 1, k - 1) - H(k, k));
 			double aa = fmax(fabs(H(k, k)), gap), bb = fmin(fabs(H(k, k)), gap), sum = aa + ab;
-			if (ba * (ab / sum) <= fmax(TINY, ULP * (bb * (aa / sum))))
+			if (ba * (ab / sum) <= fmax(s->tiny, s->ulp * (bb * (aa / sum))))
 				break;
 		}
 	}
@@ -259,7 +258,7 @@ francis_step(Schur *s, int64_t lo, int64_t hi, int its)
 		for (int i = 0; i < 3; i++)
 			first[i] /= sum;
 		if (m == lo || fabs(H(m, m - 1)) * (fabs(first[1]) + fabs(first[2]))
-				<= ULP * fabs(first[0]) * (fabs(H(m - 1, m - 1)) + fabs(H(m, m)) + fabs(H(m + 1, m + 1))))
+				<= s->ulp * fabs(first[0]) * (fabs(H(m - 1, m - 1)) + fabs(H(m, m)) + fabs(H(m + 1, m + 1))))
 			break;
 	}
 	for (int64_t k = m; k < hi; k++) {
@@ -301,7 +300,7 @@ schur(Schur *s)
 		s->re[hi] = H(hi, hi);
 		if (lo == hi - 1) {
 			double cs, sn, *a = &H(lo, lo), *b = &H(lo, hi), *c = &H(hi, lo), *d = &H(hi, hi);
-			standardise(a, b, c, d, &cs, &sn);
+			standardise(s->ulp, a, b, c, d, &cs, &sn);
 			s->re[lo] = *a;
 			s->re[hi] = *d;
 			s->im[lo] = *c == 0 ? 0 : sqrt(fabs(*b)) * sqrt(fabs(*c));
@@ -319,7 +318,7 @@ schur(Schur *s)
 static void
 substitute(const Schur *s, Z w, int64_t top, int64_t last, Z *x)
 {
-	double least = fmax(ULP * cabs(w), 1e-290);
+	double least = fmax(2.2e-16 * cabs(w), 1e-290);
 
 	for (int64_t i = top - 1; i >= 0; i--) {
 		bool pair = i > 0 && H(i, i - 1) != 0;
@@ -389,12 +388,13 @@ vector(const Schur *s, int64_t k, Z *v, Z *x)
 }
 
 int
-eig_real(RtCx *cx, const Z *a, int64_t n, Z *w, Z *v, bool *converged)
+eig_real(RtCx *cx, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged)
 {
 	RtMark mark = rt_scratch_mark(cx);
 	double *room = rt_scratch(cx, (2 * n * n + 4 * n) * 8 + 8);
 	Z *x = room ? rt_scratch(cx, n * 16 + 16) : NULL;
-	Schur s = { n, room, room + n * n, room + 2 * n * n, room + 2 * n * n + n, room + 2 * n * n + 2 * n };
+	Schur s = { n, room, room + n * n, room + 2 * n * n, room + 2 * n * n + n, room + 2 * n * n + 2 * n,
+		single ? 1.1920929e-07 : 2.2204460492503131e-16, single ? 9.8607613e-32 : 1.0020841800044864e-292 };
 
 	if (!x)
 		return RT_ERROR;

@@ -369,7 +369,7 @@ qr_step(Z *a, int64_t n, int64_t lo, int64_t hi, Z shift, Z *q)
 
 /* Hessenberg a becomes triangular; false when it does not converge. */
 static bool
-triangularise(Z *a, int64_t n, Z *q)
+triangularise(Z *a, int64_t n, Z *q, double ulp)
 {
 	int steps = 0;
 
@@ -377,7 +377,7 @@ triangularise(Z *a, int64_t n, Z *q)
 		int64_t lo = hi;
 		for (; lo > 0; lo--) {
 			double around = cabs(a[lo * n + lo]) + cabs(a[(lo - 1) * n + lo - 1]);
-			if (cabs(a[lo * n + lo - 1]) <= 2.3e-16 * (around == 0 ? 1e-290 : around)) {
+			if (cabs(a[lo * n + lo - 1]) <= ulp * (around == 0 ? 1e-290 : around)) {
 				a[lo * n + lo - 1] = 0;
 				break;
 			}
@@ -445,11 +445,11 @@ eig(RtCx *cx, RtTensor *t, Stack *w, Stack *v)
 			if (!isfinite(creal(a[i])) || !isfinite(cimag(a[i])))
 				return rt_raise(cx, "torch.linalg.eig: input tensor should not contain infs or NaNs.");
 		if (!rt_is_complex((RtDtype)t->dtype)) {
-			if (eig_real(cx, a, n, values, v->v + b * n * n, &converged))
+			if (eig_real(cx, t->dtype == RT_f32, a, n, values, v->v + b * n * n, &converged))
 				return RT_ERROR;
 		} else {
 			hessenberg(a, n, q, x);
-			converged = triangularise(a, n, q);
+			converged = triangularise(a, n, q, t->dtype == RT_c64 ? 1.1920929e-07 : 2.2204460492503131e-16);
 			for (int64_t k = 0; converged && k < n; k++) {
 				values[k] = a[k * n + k];
 				eigenvector(a, n, k, q, v->v + b * n * n, x);
