@@ -50,6 +50,8 @@
 #define ALSO(id, schema, base)
 #endif
 #include "map.def"
+#include "pair.def"
+#include "special.def"
 #include "reduce.def"
 #include "make.def"
 #include "random.def"

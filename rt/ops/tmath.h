@@ -196,7 +196,7 @@ TMATH double t_psi(double x)
 		return copysign(T_INF, -x);
 	if (x < 0) {
 		double frac = x - trunc(x);
-		if (frac == 0)
+		if (frac == 0 || isnan(frac))
 			return T_NAN;
 		shift = -T_PI / tan(T_PI * frac);
 		x = 1 - x;
@@ -241,7 +241,7 @@ TMATH double t_zeta_real(double x, double q)
 
 	if (x == 1)
 		return T_INF;
-	if (!(x > 1) || isnan(q))
+	if (!(x > 1) || isinf(x) || isnan(q))
 		return T_NAN;
 	if (q > 0)
 		return t_zeta_positive(x, q);
@@ -259,7 +259,7 @@ TMATH double t_trigamma_real(double x)
 	double s;
 
 	if (x >= 0.5)
-		return t_zeta_positive(2, x);
+		return isinf(x) ? 0 : t_zeta_positive(2, x);
 	s = sin(T_PI * x);
 	return T_PI * T_PI / (s * s) - t_zeta_positive(2, 1 - x);
 }
@@ -303,15 +303,24 @@ TMATH double t_bessel_ie(int n, double x)
 	return n && x < 0 ? -s : s;
 }
 
-/* exp(x) K_v(x): the trapezoidal rule on its integral of exp(x - x cosh(t)) cosh(v t), which converges like exp(-1/h). */
+/* exp(x) K_v(x): the asymptotic series for large x; else the trapezoidal rule on the integral of
+ * exp(x - x cosh(t)) cosh(v t), which converges like exp(-1/h). */
 TMATH double t_bessel_ke(double v, double x)
 {
-	double s = 0.5, h = 0.15625;
+	double s = 0.5, h = 0.15625, term = 1;
 
 	if (isnan(x) || x < 0)
 		return T_NAN;
 	if (x == 0)
 		return T_INF;
+	if (x > 20) {
+		s = 1;
+		for (int k = 1; k < 40 && fabs(term) > 1e-18; k++) {
+			term *= (4 * v * v - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8 * x);
+			s += term;
+		}
+		return s * sqrt(T_PI / (2 * x));
+	}
 	for (int k = 1; k < 8000; k++) {
 		double t = k * h, half = sinh(t / 2), e = exp(-2 * x * half * half + v * t);
 		s += e * (1 + exp(-2 * v * t)) / 2;
@@ -388,7 +397,7 @@ TMATH double t_erfinv_real(double y)
 	l = log1p(-a * a);
 	x = 4.3307467508 + l / 2;
 	x = sqrt(sqrt(x * x - l / 0.147) - x);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 6; i++) {
 		double f = a < 0.5 ? erf(x) - a : (1 - a) - erfc(x), u = f / (1.12837916709551257390 * exp(-x * x));
 		x -= u / (1 + x * u);
 	}
@@ -448,7 +457,7 @@ TMATH double t_airy_ai_real(double x)
 	double z = 2.0 / 3 * fabs(x) * sqrt(fabs(x)), f = 1, g = x, tf = 1, tg = x;
 
 	if (isinf(x))
-		return 0;
+		return T_NAN;
 	if (x > 1)
 		return sqrt(x / 3) / T_PI * t_bessel_ke(1.0 / 3, z) * exp(-z);
 	if (x < -7.5) {
