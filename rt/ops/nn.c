@@ -438,6 +438,9 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 				dense_text(g->self, &text));
 		if (g->mode == CIRCULAR && most > size)
 			return rt_raise(cx, "Padding value causes wrapping around more than once.");
+		if ((g->mode == REFLECT || g->mode == REPLICATE) && (before || after) && g->dims[i] < 1)
+			return rt_raise(cx, "input (W: %lld) is too small. Calculated output W: %lld", (long long)size,
+				(long long)g->dims[i]);
 		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && size == 0) ||
 		    (g->mode != CONSTANT && g->dims[i] > 0 && (before < 0 ? -before : 0) + (after < 0 ? -after : 0) >= size))
 			return rt_raise(cx, "The input size %lld, plus negative padding %lld and %lld, resulted in a negative output size, "
