@@ -248,10 +248,12 @@ static const struct { const char *name, *text; } tcc_headers[] = {
 	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
 };
 
+/* Where the program begins, and what tcc calls for conversions of unsigned numbers. */
 static const char tcc_start[] =
-	"extern int main(int, char **);\n"
-	"extern int __libc_start_main(int (*)(int, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);\n"
-	"void __libc_csu_init_kiln(void) {}\n"
+	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
+	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"
+	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : 2.0 * (long)(x >> 1 | (x & 1)); }\n"
+	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : 2.0f * (float)(long)(x >> 1 | (x & 1)); }\n"
 	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n and $-16,%rsp\\n push %rax\\n\"\n"
 	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n hlt\\n\");\n";
 
@@ -274,6 +276,7 @@ static void
 build_with_tcc(Build *b, const char *c, const char *weights, const char *out)
 {
 	const char *library = arena_printf(b->cx->arena, "%s/librt.a", b->dir);
+	const char *support = arena_printf(b->cx->arena, "%s/support.o", b->dir);
 	TCCState *s = tcc_new();
 	Buf errors = { 0 };
 	bool ok;
@@ -285,12 +288,13 @@ build_with_tcc(Build *b, const char *c, const char *weights, const char *out)
 			fail(b->cx, NOWHERE, "%s/%s: %s", b->dir, tcc_headers[i].name, strerror(errno));
 	}
 	carry_library(b->cx, library);
+	carry_support(b->cx, support);
 	tcc_set_error_func(s, &errors, tcc_error);
 	tcc_set_options(s, "-nostdlib -nostdinc -w");
 	tcc_set_output_type(s, TCC_OUTPUT_EXE);
 	tcc_add_include_path(s, b->dir);
 	ok = tcc_add_file(s, c) >= 0 && tcc_add_file(s, weights) >= 0 && tcc_compile_string(s, tcc_start) >= 0 &&
-	     tcc_add_file(s, library) >= 0 && tcc_add_file(s, find_library(b->cx, "libm.so.6")) >= 0 &&
+	     tcc_add_file(s, library) >= 0 && tcc_add_file(s, support) >= 0 && tcc_add_file(s, find_library(b->cx, "libm.so.6")) >= 0 &&
 	     tcc_add_file(s, find_library(b->cx, "libc.so.6")) >= 0 && tcc_output_file(s, out) >= 0;
 	tcc_delete(s);
 	if (!ok)

@@ -1,6 +1,7 @@
 /*
- * The runtime that Kiln carries inside itself: its sources as a tar archive (POSIX ustar), and the library built from
- * them for this machine.  Both are linked into kiln by `ld -r -b binary`; see build.ninja.
+ * The runtime that Kiln carries inside itself: its sources as a tar archive (POSIX ustar), the library built from them
+ * for this machine, and what that library needs of libgcc, for tcc.  All are linked into kiln by `ld -r -b binary`; see
+ * build.ninja.
  */
 #include "codegen.h"
 
@@ -11,6 +12,7 @@
 
 extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
 extern const char _binary_librt_a_start[], _binary_librt_a_end[];
+extern const char _binary_support_o_start[], _binary_support_o_end[];
 
 static void
 write_file(Cx *cx, const char *path, const char *data, int64_t n)
@@ -91,6 +93,12 @@ void
 carry_library(Cx *cx, const char *path)
 {
 	write_file(cx, path, _binary_librt_a_start, _binary_librt_a_end - _binary_librt_a_start);
+}
+
+void
+carry_support(Cx *cx, const char *path)
+{
+	write_file(cx, path, _binary_support_o_start, _binary_support_o_end - _binary_support_o_start);
 }
 
 uint64_t

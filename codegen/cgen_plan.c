@@ -273,28 +273,30 @@ failed_unless(Writer *w, const char *call)
 	out_line(&w->out, "\tgoto failed;");
 }
 
-/* IValue in[] = { ... };  count of them. */
+/* IValue in[n] = { ... };  count of them.  (tcc cannot count the elements of an array of structs itself.) */
 static int
 write_inputs(Writer *w, const Node *n, bool keep)
 {
 	const Schema *s = n->op ? node_schema(n) : NULL;
 	const int fixed = s && s->vararg ? s->nargs : n->nin;
+	int count;
 	Buf b = { 0 };
 
 	for (int i = 0; i < fixed; i++)
-		buf_printf(&b, "%s%s", i ? ",\n\t" : "", box(w, n->in[i], keep));
+		buf_printf(&b, "%s%s", i ? ", " : "", box(w, n->in[i], keep));
 	if (s && s->vararg) {
-		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ",\n\t" : "", n->nin - fixed + 1);
+		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ", " : "", n->nin - fixed + 1);
 		for (int i = fixed; i < n->nin; i++)
 			buf_printf(&b, "%s, ", box(w, n->in[i], true));
 		buf_printf(&b, "rt_none() }, %d)", n->nin - fixed);
 	}
+	count = fixed + (s && s->vararg);
 	if (b.n)
-		out_line(&w->out, "IValue in[] = { %s };", b.at);
+		out_line(&w->out, "IValue in[%d] = { %s };", count, b.at);
 	else
 		out_line(&w->out, "IValue in[1];");
 	buf_free(&b);
-	return fixed + (s && s->vararg);
+	return count;
 }
 
 /* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
@@ -458,7 +460,7 @@ write_bailout(Writer *w, const Node *n)
 	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
 		 geometry(w, t), geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
-	out_line(&w->out, "const IValue live[] = { %s };", write_live(w, n));
+	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, write_live(w, n));
 	out_string(&why, type_print(w->e->cx, n->out[0]->type), (int64_t)strlen(type_print(w->e->cx, n->out[0]->type)));
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
 		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, w->line);
@@ -499,7 +501,7 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 	if (slots) {
 		out_line(&w->out, "{");
 		w->out.indent++;
-		out_line(&w->out, "const IValue next[] = { %s };", b.at);
+		out_line(&w->out, "const IValue next[%d] = { %s };", n, b.at);
 	}
 	for (int i = 0; i < n; i++) {
 		const Buffer *t = plan_buffer(w->p, to[i]);
@@ -615,7 +617,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
 	buf_puts(&o->text, w.out.text.at ? w.out.text.at : "");
-	out_line(o, "\t{\n\t\tIValue result[] = { %srt_none() };\n", b.at ? b.at : "");
+	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
 	out_line(o, "\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", code + 1, ret->nin);
 	if (w.out.text.at && strstr(w.out.text.at, "goto failed"))
 		out_line(o, "failed:\n\trt_values_drop(v, NV);\n\treturn cx->status;");

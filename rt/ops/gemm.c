@@ -149,6 +149,7 @@ best_kernel(RtDtype dtype)
 	bool single = dtype == RT_f32;
 
 #if defined __x86_64__
+	__builtin_cpu_init();           /* programs that tcc linked run no constructors */
 	if (__builtin_cpu_supports("avx512f"))
 		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 12, 16 };
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
