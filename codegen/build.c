@@ -7,6 +7,7 @@
  */
 #include "codegen.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -27,6 +28,7 @@ typedef struct Build {
 	const char *cc;          /* compiler of C */
 	bool tcc, cross;
 	int machine;             /* ELF machine of the target */
+	mode_t mask;             /* of new files */
 } Build;
 
 #define NOWHERE ((Range){ 0 })
@@ -64,15 +66,18 @@ read_whole(Cx *cx, const char *path, int64_t most)
 	return text;
 }
 
-/* Runs argv; its output goes to a file and, when it fails, into the message. */
-static void
-run(Build *b, char *const *argv, const char *what)
-{
-	const char *log = arena_printf(b->cx->arena, "%s/log", b->dir);
-	posix_spawn_file_actions_t actions;
-	int status = 0, why;
-	pid_t pid;
+/* A process whose output goes to a file and, when it fails, into the message. */
+typedef struct Process {
+	pid_t pid;               /* 0: none */
+	const char *name, *log;
+} Process;
 
+static bool
+process_start(Build *b, char *const *argv, const char *log, Process *p)
+{
+	posix_spawn_file_actions_t actions;
+
+	*p = (Process){ 0, argv[0], log };
 	if (b->o->verbose) {
 		for (int i = 0; argv[i]; i++)
 			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
@@ -82,14 +87,44 @@ run(Build *b, char *const *argv, const char *what)
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	posix_spawn_file_actions_adddup2(&actions, 1, 2);
-	why = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+	errno = posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
-	if (why)
-		fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc; --cc tcc needs none)", argv[0], strerror(why));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	return !errno;
+}
+
+/* Its exit status; 0: done well. */
+static int
+process_end(Process *p)
+{
+	int status = 0;
+
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (status)
-		fail_status(b->cx, EXIT_BUG, NOWHERE, "%s failed %s:\n%s", argv[0], what, read_whole(b->cx, log, 6000));
+	p->pid = 0;
+	return status;
+}
+
+RT_NORETURN static void
+not_started(Build *b, const Process *p)
+{
+	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc; --cc tcc needs none)", p->name, strerror(errno));
+}
+
+RT_NORETURN static void
+process_failed(Build *b, const Process *p, const char *what)
+{
+	fail_status(b->cx, EXIT_BUG, NOWHERE, "%s failed %s:\n%s", p->name, what, read_whole(b->cx, p->log, 6000));
+}
+
+static void
+run(Build *b, char *const *argv, const char *what)
+{
+	Process p;
+
+	if (!process_start(b, argv, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+		not_started(b, &p);
+	if (process_end(&p))
+		process_failed(b, &p, what);
 }
 
 typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
@@ -117,113 +152,180 @@ argv_of(Argv *a)
 	return a->v.at;
 }
 
+/* Moves a finished file; across file systems by a copy beside its place. */
+static bool
+move_file(Build *b, const char *from, const char *to)
+{
+	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
+	Argv cp = { .cx = b->cx };
+
+	if (!rename(from, to))
+		return true;
+	if (errno != EXDEV)
+		return false;
+	arg(&cp, "cp"), arg(&cp, from), arg(&cp, part);
+	run(b, argv_of(&cp), "to put a file in its place");
+	return !rename(part, to);
+}
+
 /* ---- the runtime for a target --------------------------------------------------------------------------------------- */
 
-/* Compiles the carried sources by one shell-free make: each .c on its own, archived afterwards. */
-static const char *const rt_folders[] = { "rt", "rt/ops" };
+/* clang compiles for any target. */
+static void
+args_target(Build *b, Argv *a)
+{
+	const char *slash = strrchr(b->cc, '/');
 
+	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))
+		arg(a, arena_printf(b->cx->arena, "--target=%s", b->o->target));
+}
+
+static void
+args_cpu(Build *b, Argv *a)
+{
+	const char *cpu = b->o->cpu ? b->o->cpu : b->cross ? NULL : "native";
+
+	if (cpu)
+		arg(a, arena_printf(b->cx->arena, b->machine == MACHINE_X86_64 ? "-march=%s" : "-mcpu=%s", cpu));
+}
+
+static void
+args_compile(Build *b, Argv *a, const char *from, const char *to)
+{
+	arg(a, b->cc);
+	args_target(b, a);
+	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-O2"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
+	arg(a, "-fPIC"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
+	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
+}
+
+static int
+is_c(const struct dirent *d)
+{
+	const size_t n = strlen(d->d_name);
+
+	return n > 2 && !strcmp(d->d_name + n - 2, ".c");
+}
+
+/* Compiles the .c files of a folder of the carried sources, as many at once as there are cores; notes the objects. */
 static void
 compile_folder(Build *b, const char *folder, Argv *objects)
 {
+	enum { MOST = 16 };
 	const char *dir = arena_printf(b->cx->arena, "%s/src/%s", b->dir, folder);
-	Argv list = { .cx = b->cx };
-	char *names, *state = NULL;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const int width = cores < 1 ? 1 : cores > MOST ? MOST : (int)cores;
+	Process process[MOST] = { { 0 } }, bad = { 0 };
+	struct dirent **file = NULL;
+	const int n = scandir(dir, &file, is_c, alphasort);
 
-	arg(&list, "ls"), arg(&list, dir);
-	run(b, argv_of(&list), "to list the runtime's sources");
-	names = read_whole(b->cx, arena_printf(b->cx->arena, "%s/log", b->dir), 1 << 16);
-	for (char *n = strtok_r(names, "\n", &state); n; n = strtok_r(NULL, "\n", &state)) {
-		const size_t len = strlen(n);
+	for (int i = 0; i < n + width; i++) {
+		Process *p = &process[i % width];
 		Argv a = { .cx = b->cx };
-		char *object;
+		const char *object;
 
-		if (len < 3 || strcmp(n + len - 2, ".c"))
+		if (p->pid && process_end(p) && !bad.name)
+			bad = *p;
+		if (i >= n || bad.name)
 			continue;
-		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, n);
-		arg(&a, b->cc), arg(&a, "-std=c11"), arg(&a, "-D_GNU_SOURCE"), arg(&a, "-O2"), arg(&a, "-fno-strict-aliasing");
-		arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-w"), arg(&a, "-c");
-		arg(&a, arena_printf(b->cx->arena, "%s/%s", dir, n)), arg(&a, "-o"), arg(&a, object);
-		run(b, argv_of(&a), "to compile the runtime");
+		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, file[i]->d_name);
+		args_compile(b, &a, arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
+		if (!process_start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
+			not_started(b, p);
 		arg(objects, object);
 	}
+	for (int i = 0; i < n; i++)
+		free(file[i]);
+	free(file);
+	if (bad.name)
+		process_failed(b, &bad, "to compile the runtime");
 }
 
+/* The folder where libraries are kept, made if need be; null: there is none. */
+static const char *
+cache_folder(Build *b)
+{
+	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
+
+	if (!top || top[0] != '/') {
+		if (!home || home[0] != '/')
+			return NULL;
+		top = arena_printf(b->cx->arena, "%s/.cache", home);
+	}
+	mkdir(top, 0700);
+	dir = arena_printf(b->cx->arena, "%s/kiln", top);
+	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+}
+
+/* The runtime compiled for the target: from the cache, else made in the temporary folder and put there. */
 static const char *
 target_library(Build *b)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *key, *path;
+	static const char *const folders[] = { "rt", "rt/ops" };
+	const char *key = arena_printf(b->cx->arena, "%s %s", b->cc, b->o->target ? b->o->target : "");
+	const char *cache = cache_folder(b), *made = arena_printf(b->cx->arena, "%s/librt.a", b->dir), *kept = NULL, *src;
 	Argv ar = { .cx = b->cx };
-	struct stat s;
 
-	cache = cache && cache[0] ? arena_printf(b->cx->arena, "%s/kiln", cache) :
-		home ? arena_printf(b->cx->arena, "%s/.cache/kiln", home) : b->dir;
-	key = arena_printf(b->cx->arena, "%016llx-%s", (unsigned long long)carry_hash(),
-			   out_name(b->cx->arena, "", arena_printf(b->cx->arena, "%s-%s", b->cc, b->o->target ? b->o->target : "")));
-	path = arena_printf(b->cx->arena, "%s/librt-%s.a", cache, key);
-	if (!stat(path, &s))
-		return path;
+	if (cache)
+		kept = arena_printf(b->cx->arena, "%s/librt-%016llx-%016llx.a", cache, (unsigned long long)carry_hash(),
+				    (unsigned long long)hash_bytes(key, (int64_t)strlen(key)));
+	if (kept && !access(kept, R_OK))
+		return kept;
 	if (isatty(2))
 		fprintf(stderr, "kiln: compiling the runtime for %s, once\n", b->o->target ? b->o->target : b->cc);
-	carry_sources(b->cx, arena_printf(b->cx->arena, "%s/src", b->dir));
-	arg(&ar, "ar"), arg(&ar, "rcsD"), arg(&ar, arena_printf(b->cx->arena, "%s/librt.a", b->dir));
-	for (size_t i = 0; i < sizeof rt_folders / sizeof *rt_folders; i++)
-		compile_folder(b, rt_folders[i], &ar);
+	src = arena_printf(b->cx->arena, "%s/src", b->dir);
+	mkdir(src, 0777);
+	carry_sources(b->cx, src);
+	arg(&ar, "ar"), arg(&ar, "rcsD"), arg(&ar, made);
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		compile_folder(b, folders[i], &ar);
 	run(b, argv_of(&ar), "to archive the runtime");
-	if (cache != b->dir) {
-		const char *part = arena_printf(b->cx->arena, "%s.%d", path, (int)getpid());
-		Argv mk = { .cx = b->cx }, cp = { .cx = b->cx };
-
-		arg(&mk, "mkdir"), arg(&mk, "-p"), arg(&mk, cache);
-		run(b, argv_of(&mk), "to make the cache's folder");
-		arg(&cp, "cp"), arg(&cp, arena_printf(b->cx->arena, "%s/librt.a", b->dir)), arg(&cp, part);
-		run(b, argv_of(&cp), "to fill the cache");
-		rename(part, path);
-		return path;
-	}
-	return arena_printf(b->cx->arena, "%s/librt.a", b->dir);
+	return kept && move_file(b, made, kept) ? kept : made;
 }
 
 /* ---- by a C compiler ------------------------------------------------------------------------------------------------ */
-
-static const char *
-cpu_flag(Build *b)
-{
-	const char *cpu = b->o->cpu ? b->o->cpu : b->cross ? NULL : "native";
-	const bool x86 = b->machine == MACHINE_X86_64;
-
-	return cpu ? arena_printf(b->cx->arena, x86 ? "-march=%s" : "-mcpu=%s", cpu) : NULL;
-}
 
 static void
 compile_c(Build *b, const char *c, const char *object)
 {
 	Argv a = { .cx = b->cx };
-	const char *cpu = cpu_flag(b);
 
-	arg(&a, b->cc), arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration"), arg(&a, "-fno-strict-aliasing");
-	arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno"), arg(&a, "-fno-trapping-math");
-	arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast");
-	if (cpu)
-		arg(&a, cpu);
+	arg(&a, b->cc);
+	args_target(b, &a);
+	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
+	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno");
+	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
+	if (!strcmp(b->o->emit, "shared"))
+		arg(&a, "-fPIC");
+	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
 	arg(&a, "-I"), arg(&a, b->dir), arg(&a, "-c"), arg(&a, c), arg(&a, "-o"), arg(&a, object);
 	run(b, argv_of(&a), "on emitted code: a bug of Kiln");
 }
 
+/* obj: all in one object, main included, to be linked with -lm -lpthread.  A shared object offers kiln_program() and
+ * rt.h's functions; -Bsymbolic keeps several in one process apart. */
 static void
 link_program(Build *b, const char *object, const char *weights, const char *library, const char *out)
 {
-	Argv a = { .cx = b->cx };
+	const bool is_object = !strcmp(b->o->emit, "obj"), is_shared = !strcmp(b->o->emit, "shared");
 	const bool is_static = !strcmp(b->o->emit, "static") || (b->o->target && strstr(b->o->target, "musl"));
+	Argv a = { .cx = b->cx };
 
-	arg(&a, b->cc), arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights), arg(&a, library);
-	if (is_static)
-		arg(&a, "-static");
-	if (!strcmp(b->o->emit, "shared"))
-		arg(&a, "-shared");
-	arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack");
-	args_of(&a, getenv("LDFLAGS"));
-	arg(&a, "-lm"), arg(&a, "-lpthread");
+	arg(&a, b->cc);
+	args_target(b, &a);
+	arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights), arg(&a, library);
+	if (is_object) {
+		arg(&a, "-r"), arg(&a, "-nostdlib");
+	} else {
+		if (is_shared)
+			arg(&a, "-shared"), arg(&a, "-Wl,-Bsymbolic");
+		else if (is_static)
+			arg(&a, "-static");
+		arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack");
+		args_of(&a, getenv("LDFLAGS"));
+		arg(&a, "-lm"), arg(&a, "-lpthread");
+	}
 	run(b, argv_of(&a), "to link the program");
 }
 
@@ -315,20 +417,10 @@ write_text(Cx *cx, const char *path, const char *text, int64_t n)
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 }
 
-/* Moves a finished file to its place; across file systems by a copy beside it. */
 static void
 put_in_place(Build *b, const char *from)
 {
-	const char *part = arena_printf(b->cx->arena, "%s.part%d", b->o->out, (int)getpid());
-	Argv cp = { .cx = b->cx };
-
-	if (!rename(from, b->o->out))
-		return;
-	if (errno != EXDEV)
-		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
-	arg(&cp, "cp"), arg(&cp, from), arg(&cp, part);
-	run(b, argv_of(&cp), "to put the program in its place");
-	if (rename(part, b->o->out))
+	if (!move_file(b, from, b->o->out))
 		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
 }
 
@@ -366,54 +458,87 @@ build_in_folder(Cx *cx, void *arg_)
 		build_with_tcc(b, c, weights, out);
 	} else {
 		compile_c(b, c, object);
-		if (!strcmp(b->o->emit, "obj")) {
-			put_in_place(b, object);
-			return;
-		}
 		if (b->cross)
 			library = target_library(b);
 		else
 			carry_library(cx, library);
 		link_program(b, object, weights, library, out);
 	}
-	chmod(out, 0777 & ~umask(022));
+	if (!strcmp(b->o->emit, "obj"))
+		chmod(out, 0666 & ~b->mask);
+	else
+		chmod(out, 0777 & ~b->mask);
 	put_in_place(b, out);
 }
 
-/* What the compiler will define for this target: __AVX512F__, __AVX__, or neither (vconv.h). */
-int
-target_vector_floats(const BuildOptions *o)
+static void
+build_init(Build *b, Cx *cx, const BuildOptions *o)
 {
-	const bool cross = o->target && !strstr(o->target, "x86_64");
+	*b = (Build){ .cx = cx, .o = o, .machine = MACHINE_X86_64 };
+	b->cross = o->target && strcmp(o->target, "x86_64-linux-gnu") != 0;
+	if (o->target && strstr(o->target, "aarch64"))
+		b->machine = MACHINE_AARCH64;
+	if (o->target && strstr(o->target, "riscv64"))
+		b->machine = MACHINE_RISCV;
+	b->cc = choose_compiler(b);
+	b->tcc = !strcmp(b->cc, "tcc");
+	b->mask = umask(022);
+	umask(b->mask);
+	b->dir = temporary_folder(cx);
+}
 
-	if (o->cc && !strcmp(o->cc, "tcc"))
-		return 1;
-	if (cross || (o->cpu && (!strcmp(o->cpu, "x86-64") || !strcmp(o->cpu, "x86-64-v2"))))
-		return 4;
-	if (o->cpu && !strcmp(o->cpu, "x86-64-v3"))
-		return 8;
-	if (o->cpu && !strcmp(o->cpu, "x86-64-v4"))
-		return 16;
-	return __builtin_cpu_supports("avx512f") ? 16 : __builtin_cpu_supports("avx") ? 8 : 4;
+static void
+build_end(Build *b, bool ok)
+{
+	nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (!ok)
+		fail_status(b->cx, b->cx->err.status, NOWHERE, "%s", b->cx->err.what);
+}
+
+/* The vectors for which code and weights are made are what the compiler says that its target has. */
+static void
+ask_compiler(Cx *cx, void *arg_)
+{
+	struct { Build *b; int floats; } *ask = arg_;
+	Build *b = ask->b;
+	Argv a = { .cx = cx };
+	Process p;
+	const char *macros;
+
+	arg(&a, b->cc);
+	args_target(b, &a);
+	args_cpu(b, &a);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
+	ask->floats = 4;
+	if (!process_start(b, argv_of(&a), arena_printf(cx->arena, "%s/log", b->dir), &p)) {
+		if (strcmp(b->o->emit, "c"))
+			not_started(b, &p);
+		return;
+	}
+	if (process_end(&p))
+		fail(cx, NOWHERE, "%s does not take these options:\n%s", b->cc, read_whole(cx, p.log, 2000));
+	macros = read_whole(cx, p.log, 1 << 17);
+	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
+}
+
+int
+target_vector_floats(Cx *cx, const BuildOptions *o)
+{
+	Build b;
+	struct { Build *b; int floats; } ask = { &b, 1 };
+
+	build_init(&b, cx, o);
+	build_end(&b, b.tcc || cx_try(cx, ask_compiler, &ask));
+	return ask.floats;
 }
 
 void
 build_program(Cx *cx, const ProgramText *text, const BuildOptions *o)
 {
-	Build b = { cx, o, NULL, NULL, false, false, MACHINE_X86_64 };
+	Build b;
 	struct { Build *b; const ProgramText *text; } arg_ = { &b, text };
-	bool ok;
 
-	b.cross = o->target && strcmp(o->target, "x86_64-linux-gnu") != 0;
-	if (o->target && strstr(o->target, "aarch64"))
-		b.machine = MACHINE_AARCH64;
-	if (o->target && strstr(o->target, "riscv64"))
-		b.machine = MACHINE_RISCV;
-	b.cc = choose_compiler(&b);
-	b.tcc = !strcmp(b.cc, "tcc");
-	b.dir = temporary_folder(cx);
-	ok = cx_try(cx, build_in_folder, &arg_);
-	nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	if (!ok)
-		fail_status(cx, cx->err.status, NOWHERE, "%s", cx->err.what);
+	build_init(&b, cx, o);
+	build_end(&b, cx_try(cx, build_in_folder, &arg_));
 }

@@ -15,7 +15,8 @@ static const char head[] =
 	"#include \"vconv.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
-	"#define KILN_NAN (KILN_INF - KILN_INF)\n"
+	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"
+	"#define KILN_NAN (0.0 / 0.0)\n"
 	"#define LAST RT_LAST\n"
 	"\n"
 	"extern const char kiln_weights[];\n"
@@ -109,6 +110,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.spans.n, e->nspecialization);
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d,\n};", instance,
 		 (unsigned long long)o->seed, o->seeded);
+	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 	buf_free(&b);
 }
@@ -149,7 +151,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n%s", head);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n%s", e->vf, head);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");

@@ -176,7 +176,7 @@ put_double(Buf *b, double f)
 	if (isnan(f))
 		buf_puts(b, "KILN_NAN");
 	else if (isinf(f))
-		buf_puts(b, f < 0 ? "-KILN_INF" : "KILN_INF");
+		buf_puts(b, f < 0 ? "KILN_MINUS_INF" : "KILN_INF");
 	else
 		buf_printf(b, "%a", f);
 }

@@ -10,7 +10,7 @@ options_of(Cli *cli)
 	BuildOptions o = { .out = cli->out, .emit = cli->emit ? cli->emit : "exe", .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
 			   .opt = cli->level ? atoi(cli->level) : 2, .source = !cli->no_source, .verbose = cli->verbose, .time = cli->time };
 
-	o.vector_floats = target_vector_floats(&o);
+	o.vector_floats = target_vector_floats(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);
 		o.seeded = true;

@@ -187,7 +187,7 @@ uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
-int  target_vector_floats(const BuildOptions *);
+int  target_vector_floats(Cx *, const BuildOptions *);                      /* 16, 8, 4; 1 for tcc */
 void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 
 /* ---- main.c: what the command line said ---------------------------------------------------------- */

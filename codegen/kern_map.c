@@ -214,7 +214,7 @@ number_text(Arena *a, IValue v)
 		if (v.u.f != v.u.f)
 			return "KILN_NAN";
 		if (v.u.f - v.u.f != 0)
-			return v.u.f < 0 ? "(-KILN_INF)" : "KILN_INF";
+			return v.u.f < 0 ? "KILN_MINUS_INF" : "KILN_INF";
 		return arena_printf(a, "%.17g%s", v.u.f, v.u.f == (double)(int64_t)v.u.f && v.u.f < 1e15 && v.u.f > -1e15 ? ".0" : "");
 	}
 	if (v.u.i == INT64_MIN)

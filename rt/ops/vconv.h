@@ -7,16 +7,22 @@
  * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as it has vectors.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
+ *
+ * The program says for which vectors its weights are packed: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  A compiler
+ * whose target has narrower ones splits them: slower, but right.
  */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
 
-#if defined __GNUC__ && !defined __TINYC__
+#if VC_FLOATS > 1
+#ifdef __TINYC__
+#error the weights are packed for vectors: build with --cc tcc
+#endif
 #define VC_INLINE static inline __attribute__((always_inline))
 #define VC_UNROLL _Pragma("GCC unroll 32")
-#if defined __AVX512F__
+#if VC_FLOATS == 16
 enum { VF = 16, VC_MR = 6, VC_NV = 4 };
-#elif defined __AVX__
+#elif VC_FLOATS == 8
 enum { VF = 8, VC_MR = 6, VC_NV = 2 };
 #else
 enum { VF = 4, VC_MR = 8, VC_NV = 2 };
@@ -73,7 +79,7 @@ vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_
 				*(VcV *)(c + i * ldc + j * VF) = acc[i][j];
 			} else {
 				for (int z = 0; z < left - j * VF; z++)
-#if defined __GNUC__ && !defined __TINYC__
+#if VC_FLOATS > 1
 					c[i * ldc + j * VF + z] = acc[i][j][z];
 #else
 					c[i * ldc + j * VF + z] = acc[i][j];
@@ -260,7 +266,7 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 			const int64_t x0 = ow * v->sw - v->pw;
 			int64_t c = 0;
 
-#if defined __GNUC__ && !defined __TINYC__
+#if VC_FLOATS > 1
 			for (; c + VF <= v->oc; c += VF) {
 				VcV acc = bias ? *(const VcV *)(bias + c) : VC_ZERO;
 
