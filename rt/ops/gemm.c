@@ -49,7 +49,7 @@ PLAIN(c128, RtC128, TIMES_COMPLEX)
 
 /* ---- dot products: few rows of A by columns of B that are contiguous (a row-major weight, transposed) ---------------- */
 
-enum { LANES = 16, FEW_ROWS = 3 };
+enum { LANES = 16, FEW_ROWS = 3, DOT_ROWS = 12 };
 
 #define DOTS(name, T) \
 	static T \
@@ -262,7 +262,7 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
-	if (real && p.m <= FEW_ROWS && p.a_col == 1 && p.b_row == 1 && p.k > 0) {
+	if (real && p.m <= DOT_ROWS && p.a_col == 1 && p.b_row == 1 && p.k > 0) {
 		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f32 ? dots_f32 : dots_f64, &p);
 		return RT_OK;
 	}
