@@ -1,0 +1,55 @@
+"""Reads, writes and compares .npz files with Python's own library alone.
+
+An array is (dtype, shape, values): dtype as in NumPy's headers ('<f4'), shape a tuple, values a flat list.
+    npz.py WANT.npz GOT.npz       status 1 and the first difference when they differ
+"""
+import ast, io, math, struct, sys, zipfile
+
+CODES = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?"}
+NEAR = {"<f4": 2e-4, "<f8": 1e-6}
+
+
+def code(dtype, n):
+    return f"<{n}{CODES[dtype[1:]]}"
+
+
+def read(path):
+    arrays = {}
+    with zipfile.ZipFile(path) as z:
+        for name in z.namelist():
+            data = z.read(name)
+            size, = struct.unpack_from("<H", data, 8)
+            head = ast.literal_eval(data[10:10 + size].decode("latin-1"))
+            assert data[:6] == b"\x93NUMPY" and not (head["fortran_order"] and len(head["shape"]) > 1), name
+            values = struct.unpack_from(code(head["descr"], math.prod(head["shape"])), data, 10 + size)
+            arrays[name[:-4]] = head["descr"], head["shape"], list(values)
+    return arrays
+
+
+def write(path, arrays):
+    with zipfile.ZipFile(path, "w") as z:
+        for name, (dtype, shape, values) in arrays.items():
+            head = repr({"descr": dtype, "fortran_order": False, "shape": tuple(shape)}).encode()
+            head += b" " * (-(len(head) + 11) % 64) + b"\n"
+            z.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head
+                       + struct.pack(code(dtype, len(values)), *values))
+
+
+def differs(want, got):
+    """The first difference between two dicts of arrays as text, or None."""
+    for name in sorted(set(want) | set(got)):
+        if name not in got or name not in want:
+            return f"'{name}' is only in one of them"
+        if want[name][:2] != got[name][:2]:
+            return f"'{name}' is {got[name][:2]}, expected {want[name][:2]}"
+        near = NEAR.get(want[name][0], 0)
+        for i, (w, g) in enumerate(zip(want[name][2], got[name][2])):
+            if not (w == g or w != w and g != g or abs(w - g) <= near * abs(w) + near / 10):
+                return f"'{name}' differs at element {i}: {g}, expected {w}"
+    return None
+
+
+if __name__ == "__main__":
+    why = differs(read(sys.argv[1]), read(sys.argv[2]))
+    if why:
+        sys.exit(f"{sys.argv[2]}: {why}")
