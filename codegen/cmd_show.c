@@ -1,29 +1,67 @@
 /* codegen/cmd_show.c - kiln show: a method at a stage of its way, as text
  *
  * Stages: frontend, as compiled from the archive; prepared, what is profiled and what the generic program runs;
- * specialized, for the first signature of the inputs; optimized, after the passes: what the plan is made of.
+ * specialized, for the first signature of the inputs; optimized, after the passes: what the plan is made of.  The name
+ * of a pass is the graph right after it, in the stage that it belongs to: of those in both, the later one when there is
+ * an input to get there.
  */
 #include "codegen.h"
 
 #include <string.h>
 
 static Graph *
-graph_at(Cli *cli, Model *m, const char *stage)
+specialized(Cli *cli, Model *m, const char *stage, bool optimize)
 {
 	Specialization **spec = NULL;
 
-	if (!strcmp(stage, "frontend"))
-		return m->fn->graph;
-	model_prepare(cli, m);
-	if (!strcmp(stage, "prepared"))
-		return m->fn->prepared;
-	if (strcmp(stage, "specialized") && strcmp(stage, "optimized"))
-		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized", stage);
 	if (!cli->inputs.n)
 		usage_error(cli, "stage %s wants an input: -i IN.npz", stage);
-	if (!model_specialize(cli, m, 1, !strcmp(stage, "optimized"), &spec))
+	if (!model_specialize(cli, m, 1, optimize, &spec))
 		fail_lacks(cli->cx, (Range){ 0 }, "a specialization of %s", m->fn->name);
 	return spec[0]->graph;
+}
+
+static Graph *
+after_pass(Cli *cli, Model *m, const char *pass)
+{
+	const int stages = pass_stages(pass);
+	const bool late = stages == STAGE_OPTIMIZE || ((stages & STAGE_OPTIMIZE) && cli->inputs.n);
+
+	config_until(cli->cx, late ? STAGE_OPTIMIZE : STAGE_PREPARE, pass);
+	model_prepare(cli, m);
+	return late ? specialized(cli, m, pass, true) : m->fn->prepared;
+}
+
+static Graph *
+graph_at(Cli *cli, Model *m, const char *stage)
+{
+	if (!strcmp(stage, "frontend"))
+		return m->fn->graph;
+	if (pass_stages(stage))
+		return after_pass(cli, m, stage);
+	if (strcmp(stage, "prepared") && strcmp(stage, "specialized") && strcmp(stage, "optimized"))
+		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, or a pass", stage);
+	model_prepare(cli, m);
+	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
+}
+
+/* Every text can be read back: prints what was read, which must be the same. */
+static void
+check_reread(Cli *cli, Model *m, const Buf *text)
+{
+	Source *src = new(cli->cx->arena, Source, 1);
+	Buf again = { 0 };
+	int64_t i = 0;
+
+	*src = (Source){ .text = arena_strndup(cli->cx->arena, text->at, text->n), .n = text->n, .name = "<graph>", .line = 1 };
+	graph_print(ir_parse(cli->cx, src, m->unit), &again, cli->verbose);
+	while (i < text->n && i < again.n && text->at[i] == again.at[i])
+		i++;
+	if (i == text->n && i == again.n)
+		buf_free(&again);
+	else
+		fail_status(cli->cx, EXIT_BUG, (Range){ src, (uint32_t)i, (uint32_t)i + 1 }, "reads back as another graph: %.60s",
+			again.at + (i > 20 ? i - 20 : 0));
 }
 
 int
@@ -36,17 +74,21 @@ cmd_show(Cli *cli)
 
 	if (cli->args.n != 1)
 		usage_error(cli, "show wants one model");
+	if (strcmp(as, "ir") && strcmp(as, "code") && strcmp(as, "dot"))
+		usage_error(cli, "show has no form '%s': ir, code, dot", as);
 	m = model_load(cli, cli->args.at[0]);
 	g = graph_at(cli, m, stage);
 	if (!strcmp(as, "ir")) {
 		graph_print(g, &out, cli->verbose);
-	} else if (!strcmp(as, "code")) {
+	} else if (!strcmp(as, "dot")) {
+		graph_dot(g, &out);
+	} else {
 		if (!m->fn->code)
 			model_prepare(cli, m);
 		code_print(cli->cx, m->fn->code, &out);
-	} else {
-		usage_error(cli, "show has no form '%s': ir, code", as);
 	}
+	if (cli->reread && !strcmp(as, "ir"))
+		check_reread(cli, m, &out);
 	fputs(out.at ? out.at : "", stdout);
 	buf_free(&out);
 	return EXIT_OK;

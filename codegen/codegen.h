@@ -202,9 +202,11 @@ typedef struct Cli {
 	const char *out;           /* -o */
 	const char *method;        /* --method; null: forward */
 	const char *stage, *as;    /* show */
+	Texts       dumps, limits; /* -d, -L */
+	const char *passes, *stop; /* -p, --stop */
 	const char *seed, *threads;
 	const char *emit, *target, *cpu, *cc, *level, *specializations;       /* build */
-	bool        verbose, time, no_source;
+	bool        verbose, time, no_source, reread;
 } Cli;
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -230,6 +232,10 @@ RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends
 void model_prepare(Cli *, Model *);                   /* fn->prepared and fn->code */
 /* Profiles on cli->inputs; at most `most` specializations, most frequent first; `optimize`: after the passes. */
 int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization ***out);
+
+/* ---- dot.c: a graph as a picture ------------------------------------------------------------------------- */
+
+void graph_dot(Graph *, Buf *);
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 

@@ -76,7 +76,6 @@ model_load(Cli *cli, const char *path)
 void
 model_lower(Cli *cli, Model *m)
 {
-	config_environment(cli->cx);
 	prepare(cli->cx, m->fn, m->module ? m->module->self : rt_none());
 	code_lower(cli->cx, m->fn, 0);
 }

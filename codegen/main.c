@@ -36,17 +36,22 @@ static const Option options[] = {
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show build ", "instead of forward"},
 	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run build ", "of the random numbers"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run ", "how many; 0: one per core"},
-	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized"},
-	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code"},
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
+	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code, dot"},
+	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ", "read the text back and print it again: a difference is an error"},
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, c, obj, static, shared"},
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " build ", "native, x86-64-v3, cortex-a53 ..."},
 	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " build ", "gcc, clang, tcc (inside Kiln), or a path"},
-	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " build ", "0 to 3"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " run build show ", "0 to 3 (2)"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " build ", "most specialized graphs (4)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
+	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show ", "the graph after that pass; 2: each change, too; all"},
+	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show ", "no more than N changes"},
+	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show ", "these passes instead of the pipeline"},
+	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show ", "nothing after that pass"},
 	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " run show build ", "say what is done"},
-	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build ", "say how long each part took"},
+	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show ", "say how long each part took"},
 };
 
 enum { NCOMMAND = sizeof commands / sizeof *commands, NOPTION = sizeof options / sizeof *options };
@@ -103,6 +108,23 @@ help_options(const char *command)
 	}
 }
 
+/* For commands that take their names. */
+static void
+help_passes(const char *command)
+{
+	const char *name;
+	int i = 0;
+
+	while (i < NOPTION && options[i].letter != 'd')
+		i++;
+	if (!takes(&options[i], command))
+		return;
+	printf("\npasses:");
+	for (i = 0; (name = pass_name(i)); i++)
+		printf(" %s", name);
+	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L.\n");
+}
+
 static void
 help(const char *command)
 {
@@ -116,6 +138,7 @@ help(const char *command)
 	}
 	printf("\n");
 	help_options(command);
+	help_passes(command);
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
@@ -197,12 +220,34 @@ parse(Cli *cli, int argc, char **argv)
 
 typedef struct Job { const Command *command; Cli *cli; int status; } Job;
 
+/* What passes are to do: the environment first, so that the command line has the last word. */
+static void
+configure(Cli *cli)
+{
+	Cx *cx = cli->cx;
+
+	config_environment(cx);
+	for (int i = 0; i < cli->dumps.n; i++)
+		config_dump(cx, cli->dumps.at[i]);
+	for (int i = 0; i < cli->limits.n; i++)
+		config_limit(cx, cli->limits.at[i]);
+	if (cli->passes)
+		config_passes(cx, cli->passes);
+	if (cli->stop)
+		config_stop(cx, cli->stop);
+	if (cli->time)
+		config_time(cx);
+	if (cli->level)
+		config_level(cx, (int)cli_number(cli, "optimize", cli->level, 0, 3));
+}
+
 static void
 run(Cx *cx, void *arg)
 {
 	Job *job = arg;
 
 	(void)cx;
+	configure(job->cli);
 	job->status = job->command->run(job->cli);
 }
 

@@ -115,6 +115,8 @@ typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed *
 
 void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of the stage, or those asked for with -p */
 bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);      /* one of them; fails when there is none */
+int   pass_stages(const char *name);       /* Stage bits of its rows; 0: there is no such pass */
+const char *pass_name(int);                /* of row i, once each; null: no more */
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
 AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
@@ -126,6 +128,7 @@ void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d a
 void config_limit(Cx *, const char *text);             /* -L dce=12 */
 void config_passes(Cx *, const char *text);            /* -p inline,dce */
 void config_stop(Cx *, const char *text);              /* --stop cse */
+void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
 void config_time(Cx *);                                /* --time: seconds of each pass, on standard error at the end of the stage */
 void config_level(Cx *, int);                          /* -O0 .. -O3 */
 void config_environment(Cx *);                         /* KILN_LOG=dce:2,cse KILN_OPT_LIMIT=dce=12 */

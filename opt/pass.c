@@ -35,7 +35,8 @@ typedef Vec(Option) Options;
 
 struct Config {
 	Options dumps, limits, passes;
-	const char *stop;
+	const char *stop, *until;
+	Stage   until_stage;
 	int     level;
 	bool    timed, lint;
 	int64_t ns[NROW];
@@ -113,6 +114,13 @@ config_stop(Cx *cx, const char *text)
 	if (!is_pass(text))
 		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", text);
 	config(cx)->stop = text;
+}
+
+void
+config_until(Cx *cx, Stage stage, const char *pass)
+{
+	config(cx)->until = pass;
+	config(cx)->until_stage = stage;
 }
 
 void
@@ -271,16 +279,54 @@ print_times(const struct Config *c)
 			fprintf(stderr, "%-12s %9.3f ms\n", rows[i].name, (double)c->ns[i] / 1e6);
 }
 
+int
+pass_stages(const char *name)
+{
+	int stages = 0;
+
+	for (int i = 0; i < NROW; i++)
+		if (!strcmp(rows[i].name, name))
+			stages |= rows[i].stages;
+	return stages;
+}
+
+/* Row i is the first of its name. */
+static bool
+is_first_row(int i)
+{
+	return find_row(rows[i].name) == &rows[i];
+}
+
+const char *
+pass_name(int at)
+{
+	for (int i = 0; i < NROW; i++)
+		if (is_first_row(i) && at-- == 0)
+			return rows[i].name;
+	return NULL;
+}
+
+/* The row after which a stage ends; NROW - 1 when it runs through. */
+static int
+last_row(const struct Config *c, Stage stage)
+{
+	for (int i = NROW - 1; i >= 0 && c->until && c->until_stage == stage; i--)
+		if ((rows[i].stages & (int)stage) && !strcmp(rows[i].name, c->until))
+			return i;
+	return NROW - 1;
+}
+
 void
 passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 {
 	struct Config *c = config(cx);
+	const int last = last_row(c, stage);
 	Run r = { .cx = cx, .fn = fn, .self = self };
 
 	for (int i = 0; i < c->passes.n; i++)
 		if (find_row(c->passes.at[i].name))
 			run_all(&r, find_row(c->passes.at[i].name), g);
-	for (int i = 0; i < NROW && !c->passes.n; i++) {
+	for (int i = 0; i <= last && !c->passes.n; i++) {
 		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level)
 			continue;
 		run_all(&r, &rows[i], g);
