@@ -11,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 72 };             /* rows of a block of activations that stays in the second cache */
+enum {
+	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
+	TILES = 48,              /* Winograd tiles of a block, likewise */
+	WINOGRAD_CHANNELS = 64,  /* fewer: the transforms cost what they save (kernel notes, 2) */
+};
 
 typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
 	const Value *x, *y;
 	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
-	bool    conv, depthwise;
+	bool    conv, depthwise, winograd;
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -155,6 +159,8 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], tx->dims[1] };
 
 	memcpy(d->geometry, g, sizeof g);
+	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
+		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
 	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
@@ -225,6 +231,52 @@ pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
 	}
 }
 
+/* G g G': a 3 x 3 filter becomes 6 x 6. */
+static void
+winograd_filter(const Dense *d, int64_t n, int64_t k, double u[36])
+{
+	static const double G[6][3] = { { 1.0 / 4, 0, 0 }, { -1.0 / 6, -1.0 / 6, -1.0 / 6 }, { -1.0 / 6, 1.0 / 6, -1.0 / 6 },
+					{ 1.0 / 24, 1.0 / 12, 1.0 / 6 }, { 1.0 / 24, -1.0 / 12, 1.0 / 6 }, { 0, 0, 1 } };
+	double half[6][3];
+
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 3; j++) {
+			half[i][j] = 0;
+			for (int r = 0; r < 3; r++)
+				half[i][j] += G[i][r] * element(d->w, n, k, r, j);
+		}
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 6; j++) {
+			u[6 * i + j] = 0;
+			for (int r = 0; r < 3; r++)
+				u[6 * i + j] += half[i][r] * G[j][r];
+		}
+}
+
+/* [36][panel][k][width] */
+static void
+pack_winograd(const Emit *e, const Dense *d, Buf *out)
+{
+	float *u = new(e->cx->arena, float, 36 * d->n * d->k);
+	int64_t at = 0;
+
+	/* Filters are transformed once each; where a value goes follows from its panel. */
+	for (int64_t col = 0; col < d->n; col += e->nr) {
+		const int64_t width = panel_width(e, d->n - col);
+
+		for (int64_t k = 0; k < d->k; k++)
+			for (int64_t j = 0; j < width && col + j < d->n; j++) {
+				double filter[36];
+
+				winograd_filter(d, col + j, k, filter);
+				for (int x = 0; x < 36; x++)
+					u[x * d->n * d->k + at + k * width + j] = (float)filter[x];
+			}
+		at += d->k * width;
+	}
+	buf_add(out, (const char *)u, 36 * d->n * d->k * (int64_t)sizeof *u);
+}
+
 /* [tap][channel] */
 static void
 pack_depthwise(const Dense *d, Buf *out)
@@ -280,6 +332,18 @@ kernel_named(Emit *e, const char *prefix, const char *text, const char *comment)
 	return name;
 }
 
+static int64_t
+winograd_tiles(const Dense *d)
+{
+	return d->geometry[0] * ((d->geometry[4] + 3) / 4) * ((d->geometry[5] + 3) / 4);
+}
+
+static int64_t
+block_tiles(const Dense *d)
+{
+	return winograd_tiles(d) < TILES ? winograd_tiles(d) : TILES;
+}
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
 kernel_of(Emit *e, const Dense *d, const char *epilogue)
@@ -297,6 +361,9 @@ kernel_of(Emit *e, const Dense *d, const char *epilogue)
 			   (long long)d->ldc);
 		if (d->depthwise)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
+		else if (d->winograd)
+			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
+				   (long long)(36 * block_tiles(d) * (d->k + d->n) * 4), (long long)block_tiles(d), epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
 		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
@@ -318,6 +385,8 @@ units(const Emit *e, const Dense *d)
 {
 	if (d->depthwise)
 		return d->geometry[0] * d->geometry[4];
+	if (d->winograd)
+		return (winograd_tiles(d) + block_tiles(d) - 1) / block_tiles(d);
 	return (d->n + e->nr - 1) / e->nr * ((d->m + CHUNK - 1) / CHUNK);
 }
 
@@ -335,6 +404,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		return false;
 	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
+	d.winograd &= e->vf > 1;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];
@@ -342,6 +412,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 
 		if (d.depthwise)
 			pack_depthwise(&d, &packed);
+		else if (d.winograd)
+			pack_winograd(e, &d, &packed);
 		else
 			pack_group(e, &d, g, &packed);
 		*c = (KernelCall){ .name = kernel_of(e, &d, epilogue), .n = units(e, &d), .grain = 1 };
