@@ -4,11 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What --emit may say. */
+static const char *
+emit_of(Cli *cli)
+{
+	static const char *const kinds[] = { "exe", "c", "obj", "static", "shared" };
+
+	for (size_t i = 0; cli->emit && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(cli->emit, kinds[i]))
+			return kinds[i];
+	if (cli->emit && !strcmp(cli->emit, "ptx"))
+		fail_lacks(cli->cx, (Range){ 0 }, "code for GPUs");
+	if (cli->emit)
+		usage_error(cli, "--emit wants exe, c, obj, static or shared, not '%s'", cli->emit);
+	return kinds[0];
+}
+
 static BuildOptions
 options_of(Cli *cli)
 {
-	BuildOptions o = { .out = cli->out, .emit = cli->emit ? cli->emit : "exe", .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
-			   .opt = cli->level ? atoi(cli->level) : 2, .source = !cli->no_source, .verbose = cli->verbose, .time = cli->time };
+	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
+			   .opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2, .source = !cli->no_source, .verbose = cli->verbose, .time = cli->time };
 
 	o.vector_floats = target_vector_floats(cli->cx, &o);
 	if (cli->seed) {
