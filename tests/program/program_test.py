@@ -1,0 +1,394 @@
+"""Programs from end to end: what they answer, which code ran, what they say of wrong input, and what never happens.
+
+usage: program_test.py KILN     models are made here (an archive's text, by hand) or are the samples'
+"""
+import json, os, struct, subprocess, sys, tempfile, unittest, zipfile
+import npz
+
+KILN = os.path.abspath(sys.argv.pop(1))
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
+LIMIT = 120
+DONE, WRONG, USAGE, BUG, DIFFERS, MISS, NO_DEVICE, LACKS = range(8)
+
+
+def run(*argv, **env):
+    """(status, standard output, standard error)"""
+    p = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
+                       env={**os.environ, **env})
+    return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def model(path, source):
+    """An archive of one module without state, whose methods are the source."""
+    lines = ["class M(Module):", "  __parameters__ = []", "  __buffers__ = []"]
+    lines += ["  " + line for line in source.strip("\n").split("\n")]
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("m/data.pkl", b"\x80\x02c__torch__\nM\n)\x81}b.")
+        z.writestr("m/constants.pkl", b"\x80\x02).")
+        z.writestr("m/code/__torch__.py", "\n".join(lines) + "\n")
+        z.writestr("m/version", b"10\n")
+    return path
+
+
+def floats(*values, shape=None):
+    return "<f4", shape if shape is not None else (len(values),), list(map(float, values))
+
+
+def number(value):
+    return ("<i8" if isinstance(value, int) else "<f8"), (), [value]
+
+
+class Test(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+
+    def at(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, **arrays):
+        npz.write(self.at(name), {key.replace("__", "."): a for key, a in arrays.items()})
+        return self.at(name)
+
+    def ends(self, status, *argv, says=(), **env):
+        """The command ends with this status and says these things on standard error; what it says on both."""
+        rc, out, err = run(*argv, **env)
+        self.assertEqual(rc, status, out + err)
+        for part in says:
+            self.assertIn(part, err)
+        if status != DONE:
+            self.assertTrue(err.strip(), "no message")
+        return out, err
+
+    def answer(self, *argv):
+        """What the command writes with -o."""
+        out = self.at("answer.npz")
+        if os.path.exists(out):
+            os.remove(out)
+        self.ends(DONE, *argv, "-o", out)
+        return npz.read(out)
+
+    def build(self, name, *options):
+        self.ends(DONE, KILN, "build", *options, "-o", self.at(name))
+        return self.at(name)
+
+
+SOURCE = """
+def forward(self: __torch__.M, x: Tensor, n: int=2) -> Tensor:
+  y = torch.mul(x, 2)
+  if bool(torch.gt(torch.sum(y), 0)):
+    z = torch.add(y, 1)
+  else:
+    z = torch.neg(y)
+  _0 = z
+  for i in range(n):
+    _0 = torch.add(_0, torch.relu(x))
+  return _0
+"""
+
+
+def expected(x, n=2):
+    y = [2 * v for v in x]
+    z = [v + 1 for v in y] if sum(y) > 0 else [-v for v in y]
+    return [a + n * max(b, 0) for a, b in zip(z, x)]
+
+
+class Answers(Test):
+    """One program, on the input that it was profiled on and on many that it was not."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        t = cls("setUpClass")
+        cls.model = model(t.at("m.pt"), SOURCE)
+        cls.profiled = t.write("profiled.npz", x=floats(1, 2, -1, 4))
+        cls.program = t.build("m", cls.model, "-i", cls.profiled)
+
+    def gives(self, x, shape, status=None, **more):
+        given = self.write("x.npz", x=floats(*x, shape=shape), **{k: number(v) for k, v in more.items()})
+        want = {"out": ("<f4", shape, expected(x, **more))}
+        self.assertIsNone(npz.differs(want, self.answer(KILN, "run", self.model, "-i", given)))
+        self.assertIsNone(npz.differs(want, self.answer(self.program, "-i", given)))
+        if status is not None:
+            self.ends(status, self.program, "-i", given, "--strict")
+        return given
+
+    def test_profiled_is_taken(self):
+        given = self.gives([1, 2, -1, 4], (4,), DONE)
+        self.assertIn("specialization 0", self.ends(DONE, self.program, "-i", given, "--guards")[1])
+
+    def test_other_values_same_branch(self):
+        self.gives([5, 0, -2, 4.5], (4,), DONE)
+
+    def test_other_branch(self):
+        self.gives([-5, 0, -2, 1], (4,))
+
+    def test_other_sizes(self):
+        self.gives([1, 2, 3, 4, 5, 6], (2, 3), MISS)
+        self.gives([7], (), MISS)
+        self.gives([7], (1, 1, 1), MISS)
+        self.gives([], (0,), MISS)
+        self.gives(list(range(1000)), (10, 10, 10), MISS)
+
+    def test_other_counts(self):
+        for n in (0, 1, 7):
+            self.gives([1, 2, -1, 4], (4,), n=n)
+
+    def test_two_inputs_one_instance(self):
+        a, b = self.write("a.npz", x=floats(1, 2, 3, 4)), self.write("b.npz", x=floats(-1, -2))
+        self.ends(DONE, self.program, "-i", a, "-o", self.at("1.npz"), "-i", b, "-o", self.at("2.npz"))
+        self.assertEqual(npz.read(self.at("1.npz"))["out"][2], expected([1, 2, 3, 4]))
+        self.assertEqual(npz.read(self.at("2.npz"))["out"][2], expected([-1, -2]))
+
+    def test_printed_without_output(self):
+        out = self.ends(DONE, self.program, "-i", self.profiled)[0]
+        self.assertIn("[ CPUFloatType{4} ]", out)
+
+    def test_info(self):
+        self.ends(DONE, self.program, "--info", "--json", self.at("info.json"))
+        with open(self.at("info.json")) as f:
+            info = json.load(f)
+        self.assertEqual([s["kind"] for s in info["specializations"]], ["exact"])
+        for key in ("kernels", "runtime_calls", "guards", "arena_bytes"):
+            self.assertGreaterEqual(info["specializations"][0][key], 0)
+        self.assertLessEqual({"code_bytes", "weights_bytes"}, set(info))
+        out = self.ends(DONE, self.program, "--info")[0]
+        self.assertIn("forward(x: Tensor, n: int)", out)
+
+    def test_bench(self):
+        self.ends(DONE, self.program, "-i", self.profiled, "--bench=3", "--json", self.at("bench.json"))
+        with open(self.at("bench.json")) as f:
+            bench = json.load(f)
+        self.assertEqual(bench["runs"], 3)
+        self.assertGreater(bench["median_ms"], 0)
+
+    def test_selfcheck(self):
+        self.ends(DONE, self.program, "-i", self.profiled, "--selfcheck")
+
+    def test_generic_program(self):
+        program = self.build("generic", self.model)
+        self.assertEqual(self.answer(program, "-i", self.profiled)["out"][2], expected([1, 2, -1, 4]))
+
+    def test_same_bytes(self):
+        again = self.build("again", self.model, "-i", self.profiled)
+        with open(self.program, "rb") as a, open(again, "rb") as b:
+            self.assertTrue(a.read() == b.read())
+
+    def test_no_source(self):
+        bare = self.build("bare", self.model, "-i", self.profiled, "--no-source")
+        with open(self.program, "rb") as a, open(bare, "rb") as b:
+            self.assertIn(b"torch.gt(torch.sum", a.read())
+            self.assertNotIn(b"torch.gt(torch.sum", b.read())
+
+    # ---- wrong input ----
+
+    def both(self, given, *says, status=WRONG):
+        for argv in ([KILN, "run", self.model], [self.program]):
+            out = self.at("none.npz")
+            self.ends(status, *argv, "-i", given, "-o", out, says=says)
+            self.assertFalse(os.path.exists(out))
+
+    def test_missing_argument(self):
+        self.both(self.write("x.npz", n=number(2)), "error", "'x'")
+
+    def test_unknown_key(self):
+        self.both(self.write("x.npz", x=floats(1), y=floats(1)), "error", "'y'")
+
+    def test_wrong_kind(self):
+        self.both(self.write("x.npz", x=floats(1), n=("<f8", (), [1.5])), "error", "'n'", "int")
+        self.both(self.write("x.npz", x=floats(1), n=("<i8", (2,), [1, 2])), "error", "'n'", "int")
+
+    def test_no_such_file(self):
+        self.both(self.at("nowhere.npz"), "error", "nowhere.npz", "No such file")
+
+    def test_input_that_is_no_npz(self):
+        with open(self.at("text.npz"), "w") as f:
+            f.write("x = 1\n")
+        self.both(self.at("text.npz"), "error", "text.npz")
+
+    def test_truncated_input(self):
+        with open(self.profiled, "rb") as f:
+            data = f.read()
+        for n in range(0, len(data), 37):
+            with open(self.at("cut.npz"), "wb") as f:
+                f.write(data[:n])
+            self.ends(WRONG, self.program, "-i", self.at("cut.npz"), says=["error", "cut.npz"])
+
+    def test_usage(self):
+        self.ends(USAGE, self.program, "--nonsense")
+        self.ends(USAGE, self.program, "-i")
+        self.ends(USAGE, self.program, "-i", self.profiled, "--bench=none")
+        self.ends(NO_DEVICE, self.program, "-i", self.profiled, "--device", "cuda")
+
+    def test_no_such_method(self):
+        self.ends(WRONG, self.program, "-i", self.profiled, "--method", "backward", says=["backward"])
+
+    def test_output_that_cannot_be(self):
+        self.ends(WRONG, self.program, "-i", self.profiled, "-o", self.at("no/such/folder.npz"), says=["no/such/folder.npz"])
+
+
+class Guards(Test):
+    """Sizes that depend on the data are guarded: where they differ, the generic code goes on in the middle."""
+    def test_bailout(self):
+        m = model(self.at("m.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tuple[Tensor, List[int]]:
+  seen = annotate(List[int], [])
+  n = int(torch.argmax(x))
+  _0 = torch.append(seen, n)
+  y = torch.add(torch.zeros([n]), torch.sum(x))
+  _1 = torch.append(seen, torch.len(y))
+  return (torch.relu(torch.mul(y, 3)), seen)
+""")
+        hit, miss = self.write("hit.npz", x=floats(1, 2, -3, 4)), self.write("miss.npz", x=floats(1, 7, -3, 4))
+        program = self.build("guards", m, "-i", hit)
+        self.ends(DONE, program, "-i", hit, "--strict")
+        self.assertEqual(self.answer(program, "-i", hit), {"out.0": floats(12, 12, 12), "out.1": ("<i8", (2,), [3, 3])})
+        self.assertEqual(self.answer(program, "-i", miss), {"out.0": floats(27), "out.1": ("<i8", (2,), [1, 1])})
+        self.ends(DONE, program, "-i", miss, "--guards", says=["guard failed", "torch.zeros([n])", "generic"])
+        self.ends(MISS, program, "-i", miss, "--strict", "-o", self.at("none.npz"), says=["guard"])
+        self.assertFalse(os.path.exists(self.at("none.npz")))
+        self.ends(DONE, program, "-i", miss, "--selfcheck")
+
+
+class Raises(Test):
+    """What a model raises itself, or its operators do, is the program's answer."""
+    def test_sizes_that_do_not_fit(self):
+        program = self.build("lstm", os.path.join(SAMPLES, "lstm", "model.pt"), "-i", os.path.join(SAMPLES, "lstm", "in.npz"))
+        arrays = npz.read(os.path.join(SAMPLES, "lstm", "in.npz"))
+        for x, says in ((("<f4", (10, 3, 31), [0.0] * 930), "cannot be multiplied"), (("<f4", (), [0.0]), "IndexError"),
+                        (("<i8", (1, 3, 32), [0] * 96), "dtype")):
+            given = self.write("x.npz", **{k.replace(".", "__"): a for k, a in {**arrays, "x": x}.items()})
+            for argv in ([KILN, "run", os.path.join(SAMPLES, "lstm", "model.pt")], [program]):
+                self.ends(WRONG, *argv, "-i", given, "-o", self.at("none.npz"), says=[says])
+        self.assertFalse(os.path.exists(self.at("none.npz")))
+        longer = {"x": ("<f4", (2, 1, 32), [0.5] * 64), "state.0": ("<f4", (1, 64), [0.0] * 64), "state.1": ("<f4", (1, 64), [0.0] * 64)}
+        given = self.write("x.npz", **{k.replace(".", "__"): a for k, a in longer.items()})
+        self.assertIsNone(npz.differs(self.answer(KILN, "run", os.path.join(SAMPLES, "lstm", "model.pt"), "-i", given),
+                                      self.answer(program, "-i", given)))
+
+    def test_raise(self):
+        m = model(self.at("m.pt"), 'def forward(self: __torch__.M, x: Tensor) -> Tensor:\n'
+                  '  if torch.gt(torch.dim(x), 1):\n    ops.prim.RaiseException("too many dims")\n  return x')
+        bad, good = self.write("bad.npz", x=floats(1, shape=(1, 1))), self.write("good.npz", x=floats(1))
+        program = self.build("raise", m, "-i", bad)          # profiled on what raises: still a program
+        for argv in ([KILN, "run", m], [program]):
+            self.ends(WRONG, *argv, "-i", bad, says=["too many dims", "RaiseException"])
+            self.assertEqual(self.answer(*argv, "-i", good)["out"], floats(1))
+
+    def test_seed(self):
+        m = model(self.at("m.pt"), "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  return torch.rand_like(x)")
+        given = self.write("x.npz", x=floats(0, 0, 0, 0))
+        program = self.build("seed", m, "-i", given)
+        one, two = (self.answer(program, "-i", given, "--seed", s)["out"][2] for s in (1, 2))
+        self.assertNotEqual(one, two)
+        self.assertEqual(one, self.answer(KILN, "run", m, "-i", given, "--seed", 1)["out"][2])
+
+    def test_lacks(self):
+        m = model(self.at("m.pt"), "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  return ops.mine.special(x)")
+        self.ends(LACKS, KILN, "build", m, "-o", self.at("lacks"), says=["mine::special"])
+        self.assertFalse(os.path.exists(self.at("lacks")))
+
+
+class Hostile(Test):
+    """Text of the model stands in the emitted C: as comments and strings, never as code."""
+    LINES = ['*/ #error out of the comment /*', '*/ } __attribute__((constructor)) void own(void) { abort(); } /*',
+             '// \\\\', '??/', '"); abort(); ("', '%s%n', '\\n#error x', '/* nested', '\u00e9\u4e2d']
+
+    def test_lines(self):
+        body = ["def forward(self: __torch__.M, x: Tensor) -> Tensor:"]
+        for i, line in enumerate(self.LINES):
+            body.append(f"  # {line}")
+            body.append("  x = torch.add(x, torch.len(\"%s\"))" % line.replace('"', '\\"'))
+        m = model(self.at("m.pt"), "\n".join(body + ["  return x"]))
+        given = self.write("x.npz", x=floats(0))
+        want = self.answer(KILN, "run", m, "-i", given)
+        self.assertGreater(want["out"][2][0], 0)
+        program = self.build("hostile", m, "-i", given)
+        self.assertEqual(self.answer(program, "-i", given), want)
+        c = self.build("hostile.c", m, "-i", given, "--emit", "c")
+        with open(c, "rb") as f:
+            text = f.read()
+        self.assertTrue(all(b < 127 for b in text), "other characters in emitted text")
+        self.assertNotIn(b"??/", text)
+
+    def test_names(self):
+        m = model(self.at("m.pt"), "def forward(self: __torch__.M, int: Tensor, main: Tensor, rt_main: Tensor) -> Tensor:\n"
+                  "  static = torch.add(int, main)\n  kiln_weights = torch.mul(static, rt_main)\n  return kiln_weights")
+        given = self.write("x.npz", int=floats(1), main=floats(2), rt_main=floats(3))
+        self.assertEqual(self.answer(self.build("names", m, "-i", given), "-i", given)["out"], floats(9))
+
+
+class Archives(Test):
+    """Files that are no good model: a message, a status, and nothing written."""
+    def refused(self, path, *says, status=WRONG):
+        for command in ("build", "run"):
+            out = self.at("out-of-" + command)
+            self.ends(status, KILN, command, path, "-o", out, says=("error", *says), TMPDIR=self.folder.name)
+            self.assertFalse(os.path.exists(out))
+
+    def file(self, data):
+        with open(self.at("bad.pt"), "wb") as f:
+            f.write(data)
+        return self.at("bad.pt")
+
+    def good(self):
+        with open(os.path.join(SAMPLES, "halting", "model.pt"), "rb") as f:
+            return f.read()
+
+    def test_something_else(self):
+        self.refused(self.at("nowhere.pt"), "nowhere.pt")
+        self.refused(self.folder.name)
+        self.refused(self.file(b""), "bad.pt")
+        self.refused(self.file(b"a text\n" * 100), "bad.pt")
+        self.refused(self.file(b"PK\3\4" + bytes(1000)), "bad.pt")
+
+    def test_truncated(self):
+        good = self.good()
+        for n in range(1, len(good), len(good) // 12):
+            self.refused(self.file(good[:n]), "bad.pt")
+
+    def test_flipped(self):
+        good = self.good()
+        with zipfile.ZipFile(os.path.join(SAMPLES, "halting", "model.pt")) as z:
+            members = [m for m in z.infolist() if not m.filename.endswith(".debug_pkl")]
+        for m in members:
+            data = bytearray(good)
+            start = m.header_offset + 30 + sum(struct.unpack_from("<HH", data, m.header_offset + 26))
+            data[start + m.compress_size // 2] ^= 16
+            name = m.filename
+            with self.subTest(name):
+                self.refused(self.file(data), name.split("/", 1)[1])
+        for place in range(len(good) - 1500, len(good), 61):         # the directory: read past, or refused
+            data = bytearray(good)
+            data[place] ^= 16
+            with self.subTest(place):
+                rc, _, err = run(KILN, "run", self.file(data), "-i", os.path.join(SAMPLES, "halting", "in.npz"))
+                self.assertIn(rc, (DONE, WRONG, LACKS), err)       # LACKS: a method of compression
+
+    def test_checkpoint(self):
+        with zipfile.ZipFile(self.at("eager.pt"), "w") as z:
+            z.writestr("archive/data.pkl", b"\x80\x02}.")
+            z.writestr("archive/version", b"3\n")
+        self.refused(self.at("eager.pt"), "torch.jit.save")
+
+    def test_compiler_that_fails(self):
+        with tempfile.TemporaryDirectory() as tmp:
+            rc, _, err = run(KILN, "build", os.path.join(SAMPLES, "halting", "model.pt"), "--cc", "/bin/false",
+                             "-o", self.at("none"), TMPDIR=tmp)
+            self.assertNotEqual(rc, DONE)
+            self.assertIn("/bin/false", err)
+            self.assertFalse(os.path.exists(self.at("none")))
+            self.assertEqual(os.listdir(tmp), [])
+
+    def test_usage(self):
+        self.assertEqual(run(KILN)[0], USAGE)
+        good = os.path.join(SAMPLES, "halting", "model.pt")
+        for argv in (["nonsense"], ["build"], ["run"], ["build", good], ["run", good, "--nonsense"],
+                     ["build", good, "-o", self.at("none"), "--emit", "nonsense"]):
+            with self.subTest(argv):
+                self.ends(USAGE, KILN, *argv)
+        self.assertFalse(os.path.exists(self.at("none")))
+
+
+if __name__ == "__main__":
+    unittest.main()
