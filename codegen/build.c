@@ -9,17 +9,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <libtcc.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 typedef struct Build {
 	Cx *cx;
@@ -35,73 +29,15 @@ typedef struct Build {
 
 /* ---- processes and files ------------------------------------------------------------------------------------------ */
 
-static int
-remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
-{
-	(void)s, (void)flag, (void)ftw;
-	return remove(path);
-}
-
-static const char *
-temporary_folder(Cx *cx)
-{
-	const char *top = getenv("TMPDIR");
-	char *dir = arena_printf(cx->arena, "%s/kiln-XXXXXX", top && top[0] ? top : "/tmp");
-
-	if (!mkdtemp(dir))
-		fail(cx, NOWHERE, "%s: %s", dir, strerror(errno));
-	return dir;
-}
-
-static char *
-read_whole(Cx *cx, const char *path, int64_t most)
-{
-	FILE *f = fopen(path, "rb");
-	char *text = new(cx->arena, char, most + 1);
-
-	if (f) {
-		text[fread(text, 1, (size_t)most, f)] = 0;
-		fclose(f);
-	}
-	return text;
-}
-
-/* A process whose output goes to a file and, when it fails, into the message. */
-typedef struct Process {
-	pid_t pid;               /* 0: none */
-	const char *name, *log;
-} Process;
-
 static bool
-process_start(Build *b, char *const *argv, const char *log, Process *p)
+start(Build *b, char *const *argv, const char *log, Process *p)
 {
-	posix_spawn_file_actions_t actions;
-
-	*p = (Process){ 0, argv[0], log };
 	if (b->o->verbose) {
 		for (int i = 0; argv[i]; i++)
 			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
 		fprintf(stderr, "\n");
 	}
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	posix_spawn_file_actions_adddup2(&actions, 1, 2);
-	errno = posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return !errno;
-}
-
-/* Its exit status; 0: done well. */
-static int
-process_end(Process *p)
-{
-	int status = 0;
-
-	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	p->pid = 0;
-	return status;
+	return process_start(argv, log, p);
 }
 
 RT_NORETURN static void
@@ -113,7 +49,7 @@ not_started(Build *b, const Process *p)
 RT_NORETURN static void
 process_failed(Build *b, const Process *p, const char *what)
 {
-	fail_status(b->cx, EXIT_BUG, NOWHERE, "%s failed %s:\n%s", p->name, what, read_whole(b->cx, p->log, 6000));
+	fail_status(b->cx, EXIT_BUG, NOWHERE, "%s failed %s:\n%s", p->name, what, process_log(b->cx, p->log, 6000));
 }
 
 static void
@@ -121,7 +57,7 @@ run(Build *b, char *const *argv, const char *what)
 {
 	Process p;
 
-	if (!process_start(b, argv, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+	if (!start(b, argv, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
 		not_started(b, &p);
 	if (process_end(&p))
 		process_failed(b, &p, what);
@@ -230,7 +166,7 @@ compile_folder(Build *b, const char *folder, Argv *objects)
 			continue;
 		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, file[i]->d_name);
 		args_compile(b, &a, arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
-		if (!process_start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
+		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
 			not_started(b, p);
 		arg(objects, object);
 	}
@@ -437,15 +373,16 @@ choose_compiler(Build *b)
 }
 
 static void
-build_in_folder(Cx *cx, void *arg_)
+build_in_folder(Cx *cx, const char *dir, void *arg_)
 {
 	struct { Build *b; const ProgramText *text; } *p = arg_;
 	Build *b = p->b;
-	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir), *object = arena_printf(cx->arena, "%s/program.o", b->dir);
-	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *out = arena_printf(cx->arena, "%s/out", b->dir);
-	const char *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
+	const char *c = arena_printf(cx->arena, "%s/program.c", dir), *object = arena_printf(cx->arena, "%s/program.o", dir);
+	const char *weights = arena_printf(cx->arena, "%s/weights.o", dir), *out = arena_printf(cx->arena, "%s/out", dir);
+	const char *library = arena_printf(cx->arena, "%s/librt.a", dir);
 	char *why = NULL;
 
+	b->dir = dir;
 	write_text(cx, c, p->text->c, p->text->n);
 	if (!strcmp(b->o->emit, "c")) {
 		put_in_place(b, c);
@@ -484,20 +421,11 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	b->tcc = !strcmp(b->cc, "tcc");
 	b->mask = umask(022);
 	umask(b->mask);
-	b->dir = temporary_folder(cx);
-}
-
-static void
-build_end(Build *b, bool ok)
-{
-	nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	if (!ok)
-		fail_status(b->cx, b->cx->err.status, NOWHERE, "%s", b->cx->err.what);
 }
 
 /* The vectors for which code and weights are made are what the compiler says that its target has. */
 static void
-ask_compiler(Cx *cx, void *arg_)
+ask_compiler(Cx *cx, const char *dir, void *arg_)
 {
 	struct { Build *b; int floats; } *ask = arg_;
 	Build *b = ask->b;
@@ -505,20 +433,21 @@ ask_compiler(Cx *cx, void *arg_)
 	Process p;
 	const char *macros;
 
+	b->dir = dir;
 	arg(&a, b->cc);
 	args_target(b, &a);
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));
 	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
 	ask->floats = 4;
-	if (!process_start(b, argv_of(&a), arena_printf(cx->arena, "%s/log", b->dir), &p)) {
+	if (!start(b, argv_of(&a), arena_printf(cx->arena, "%s/log", b->dir), &p)) {
 		if (strcmp(b->o->emit, "c"))
 			not_started(b, &p);
 		return;
 	}
 	if (process_end(&p))
-		fail(cx, NOWHERE, "%s does not take these options:\n%s", b->cc, read_whole(cx, p.log, 2000));
-	macros = read_whole(cx, p.log, 1 << 17);
+		fail(cx, NOWHERE, "%s does not take these options:\n%s", b->cc, process_log(cx, p.log, 2000));
+	macros = process_log(cx, p.log, 1 << 17);
 	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
 }
 
@@ -529,7 +458,8 @@ target_vector_floats(Cx *cx, const BuildOptions *o)
 	struct { Build *b; int floats; } ask = { &b, 1 };
 
 	build_init(&b, cx, o);
-	build_end(&b, b.tcc || cx_try(cx, ask_compiler, &ask));
+	if (!b.tcc)
+		process_folder(cx, ask_compiler, &ask);
 	return ask.floats;
 }
 
@@ -540,5 +470,5 @@ build_program(Cx *cx, const ProgramText *text, const BuildOptions *o)
 	struct { Build *b; const ProgramText *text; } arg_ = { &b, text };
 
 	build_init(&b, cx, o);
-	build_end(&b, cx_try(cx, build_in_folder, &arg_));
+	process_folder(cx, build_in_folder, &arg_);
 }

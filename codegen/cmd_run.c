@@ -36,19 +36,14 @@ cmd_run(Cli *cli)
 
 	if (cli->args.n != 1)
 		usage_error(cli, "run wants one model");
-	if (cli->inputs.n > 1)
+	if (input_count(cli) > 1)
 		usage_error(cli, "run takes one input");
-	if (rt_cx_init(&rt))
-		fail(cli->cx, (Range){0}, "out of memory");
-	if (cli->seed)
-		rt_generator_seed(rt.gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));
-	if (cli->threads && rt_threads(&rt, (int)cli_number(cli, "threads", cli->threads, 0, 4096)))
-		fail_raised(cli, &rt);
+	model_context(cli, &rt);
 	m = model_load(cli, cli->args.at[0]);
 	model_lower(cli, m);
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n);
-	if (cli->inputs.n && rt_npz_read(&rt, cli->inputs.at[0], &in))
+	if (input_count(cli) && input_read(cli, &rt, 0, &in))
 		fail_raised(cli, &rt);
 	if (rt_args_from_arrays(&rt, params, n, &in, args) || model_run(cli, m, &rt, args, n, &result))
 		fail_raised(cli, &rt);

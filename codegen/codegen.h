@@ -204,13 +204,35 @@ typedef struct Cli {
 	const char *stage, *as;    /* show */
 	Texts       dumps, limits; /* -d, -L */
 	const char *passes, *stop; /* -p, --stop */
-	const char *seed, *threads;
+	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *level, *specializations;       /* build */
-	bool        verbose, time, no_source, reread;
+	bool        verbose, time, no_source, reread, eval;
 } Cli;
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
 int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
+
+/* ---- inputs.c: what -i names --------------------------------------------------------------------------- */
+
+int         input_count(Cli *);
+const char *input_name(Cli *, int);
+int         input_read(Cli *, RtCx *, int, RtArrays *);        /* status */
+
+/* ---- process.c: children, temporary folders, progress ---------------------------------------------------- */
+
+typedef struct Process {
+	int   pid;                 /* 0: none */
+	const char *name, *log;    /* its standard output and error go to the file log */
+	int64_t begin, ns, peak_bytes;
+} Process;
+bool  process_start(char *const *argv, const char *log, Process *);          /* false: errno says why not */
+int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
+int   process_run(Cx *, char *const *argv, const char *log, Process *);      /* both; fails when it does not start */
+char *process_log(Cx *, const char *path, int64_t most);                    /* the first bytes of a file; "" when there is none */
+void  process_check(Cx *);               /* fails when a signal has asked to stop */
+typedef void ProcessBody(Cx *, const char *dir, void *arg);
+void  process_folder(Cx *, ProcessBody *, void *arg);        /* runs it with a temporary folder, which then goes; so do signals' */
+void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a terminal; null: it goes */
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */
 
@@ -222,6 +244,7 @@ typedef struct Model {
 } Model;
 Model   *model_load(Cli *, const char *path);
 void     model_lower(Cli *, Model *);                 /* fn->code */
+void     model_context(Cli *, RtCx *);                /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
@@ -240,6 +263,7 @@ void graph_dot(Graph *, Buf *);
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
 int cmd_build(Cli *);
+int cmd_check(Cli *);
 int cmd_convert(Cli *);
 int cmd_info(Cli *);
 int cmd_run(Cli *);

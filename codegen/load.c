@@ -51,6 +51,22 @@ entry_of_source(Cli *cli, Unit *u, const Source *s)
 	fail(cli->cx, (Range){0}, "%s has no function", s->name);
 }
 
+/* Leaves training mode, as module.eval() does: in the object and all that it holds, each once. */
+static void
+leave_training(Cx *cx, RtObject *o, PtrMap *seen)
+{
+	int64_t *been = ptrmap_at(cx->arena, seen, o);
+
+	if ((*been)++)
+		return;
+	for (int i = 0; i < o->cls->nslot; i++) {
+		if (o->slot[i].tag == RT_OBJECT)
+			leave_training(cx, o->slot[i].u.obj, seen);
+		else if (o->slot[i].tag == RT_BOOL && !strcmp(o->cls->slot[i], "training"))
+			o->slot[i].u.i = 0;
+	}
+}
+
 Model *
 model_load(Cli *cli, const char *path)
 {
@@ -67,10 +83,30 @@ model_load(Cli *cli, const char *path)
 	} else {
 		m->module = archive_load(cx, path);
 		m->unit = m->module->unit;
+		if (cli->eval) {
+			PtrMap seen = { 0 };
+
+			leave_training(cx, m->module->self.u.obj, &seen);
+			m->module->training = false;
+		}
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
 	}
 	function_graph(cx, m->fn);
 	return m;
+}
+
+/* A context as the options want it. */
+void
+model_context(Cli *cli, RtCx *rt)
+{
+	if (rt_cx_init(rt))
+		fail(cli->cx, (Range){0}, "out of memory");
+	if (cli->seed)
+		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));
+	if (cli->threads && rt_threads(rt, (int)cli_number(cli, "threads", cli->threads, 0, 4096)))
+		fail_raised(cli, rt);
+	if (cli->timeout)
+		rt->deadline = rt_now() + cli_number(cli, "timeout", cli->timeout, 1, 1000000) * 1000000000;
 }
 
 void

@@ -13,6 +13,7 @@ typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Co
 static const Command commands[] = {
 	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
 	{"run", "MODEL [-i IN.npz] [-o OUT.npz]", "interpret a model", cmd_run},
+	{"check", "MODEL PROGRAM [-i IN.npz]...", "a program against the interpreter", cmd_check},
 	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
 	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
@@ -31,11 +32,14 @@ typedef struct Option {
 
 #define PLACE(member) offsetof(Cli, member)
 static const Option options[] = {
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run build show ", "arrays whose names are the arguments'"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " run build show check ", "arrays whose names are the arguments'; or random ones:"},
+	{"input", 0, "x=float32[1..8x3]", OPTION_TEXTS, PLACE(inputs), " run build show check ", "NAME=DTYPE[SIZES]; a range: two inputs, least and largest"},
 	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " run build ", "where results go; without: printed"},
-	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show build ", "instead of forward"},
-	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run build ", "of the random numbers"},
-	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run ", "how many; 0: one per core"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " run show build check ", "instead of forward"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " run build check ", "of the random numbers"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " run check ", "how many; 0: one per core"},
+	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " run build show check ", "leave training mode"},
+	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " run build check ", "of each run of the interpreter"},
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code, dot"},
 	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ", "read the text back and print it again: a difference is an error"},

@@ -45,20 +45,21 @@ note_signature(Cli *cli, Signatures *s, Function *fn, const IValue *args, int n)
 
 /* One profiling run: arguments by name, a fresh instance, a fresh generator. */
 static void
-profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, const char *path)
+profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
+	const char *path = input_name(cli, i);
 	RtCx rt;
 	RtArrays in = { 0 };
 	RtParam *params;
 	IValue *args;
 	int n, self = m->fn->self != 0;
 
-	if (rt_cx_init(&rt))
-		fail(cli->cx, (Range){ 0 }, "out of memory");
+	progress("profiling on %s", path);
+	model_context(cli, &rt);
 	rt.steps = 200000000;
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
-	if (rt_npz_read(&rt, path, &in) || rt_args_from_arrays(&rt, params, n, &in, args + self))
+	if (input_read(cli, &rt, i, &in) || rt_args_from_arrays(&rt, params, n, &in, args + self))
 		fail_raised(cli, &rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
@@ -126,11 +127,12 @@ model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***
 	Profile *profile;
 	int n;
 
-	if (!cli->inputs.n)
+	if (!input_count(cli))
 		return 0;
 	profile = profile_new(cli->cx, m->fn);
-	for (int i = 0; i < cli->inputs.n; i++)
-		profile_input(cli, m, profile, &s, cli->inputs.at[i]);
+	for (int i = 0; i < input_count(cli); i++)
+		profile_input(cli, m, profile, &s, i);
+	progress(NULL);
 	n = specialize_all(cli, m, profile, &s, most, optimize);
 	*out = s.at.at;
 	return n;
