@@ -72,24 +72,36 @@ constant_index(Writer *w, IValue v)
 	return index;
 }
 
-/* C expression of the address of a planned tensor's first element. */
 static const char *
-address(Writer *w, const Value *v)
+plus(Writer *w, const char *base, int64_t bytes)
+{
+	return bytes ? arena_printf(w->a, "%s + %lld", base, (long long)bytes) : base;
+}
+
+/* C expression of the address of a planned tensor's first element, and `more` bytes behind it. */
+static const char *
+address_at(Writer *w, const Value *v, int64_t more)
 {
 	const RtTensor *t = plan_tensor(w->p, v);
 	const Buffer *b = plan_buffer(w->p, v);
-	const long long at = offset_bytes(t);
+	const int64_t at = offset_bytes(t) + more;
 
 	switch (b->home) {
 	case HOME_ARENA:
-		return arena_printf(w->a, "arena + %lld", (long long)b->offset + at);
+		return plus(w, "arena", b->offset + at);
 	case HOME_CONSTANT:
-		return arena_printf(w->a, "rt_data(kiln_values[%d].u.t) + %lld", constant_index(w, b->constant), at - (long long)b->base);
+		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)), at - b->base);
 	case HOME_INPUT:
-		return arena_printf(w->a, "rt_data(%s.u.t) + %lld", b->place, at - (long long)b->base);
+		return plus(w, arena_printf(w->a, "rt_data(%s.u.t)", b->place), at - b->base);
 	default:
-		return arena_printf(w->a, "rt_data(v[%d].u.t) + %lld", b->slot, at - (long long)b->base);
+		return plus(w, arena_printf(w->a, "rt_data(v[%d].u.t)", b->slot), at - b->base);
 	}
+}
+
+static const char *
+address(Writer *w, const Value *v)
+{
+	return address_at(w, v, 0);
 }
 
 /* The box that a buffer's tensors are views of. */
@@ -230,9 +242,9 @@ write_launch(Writer *w, const KernelCall *call)
 		const Value *v = arg->value;
 
 		if (!v) {
-			buf_printf(&b, "%s(void *)%s", i ? ", " : "", arg->text);
+			buf_printf(&b, "%s(void *)%s", i ? ",\n\t\t\t" : "", arg->text);
 		} else if (plan_is_planned(w->p, v)) {
-			buf_printf(&b, "%s(void *)(%s + %lld)", i ? ", " : "", address(w, v), (long long)arg->offset);
+			buf_printf(&b, "%s(void *)(%s)", i ? ",\n\t\t\t" : "", address_at(w, v, arg->offset));
 		} else {
 			out_line(&w->out, "const double s%d = rt_number(%s);", scalars,
 				 v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :

@@ -56,6 +56,55 @@ writes(const Node *n)
 	return false;
 }
 
+/* Do the tensors of a known value all lie in buffers that were there before this step? */
+static bool
+lies_in_old_buffers(Plan *p, IValue v, int step)
+{
+	const Buffer *b;
+
+	switch (v.tag) {
+	case RT_TENSOR:
+		b = buffer_of(p, v.u.t->storage);
+		return b && b->first < step;
+	case RT_LIST:
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (!lies_in_old_buffers(p, v.u.list->v[i], step))
+				return false;
+		return true;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			if (!lies_in_old_buffers(p, v.u.tuple->v[i], step))
+				return false;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Is nothing to be done for this result?  A tensor that is a view; a list or tuple of views that is only taken apart. */
+static bool
+was_there(Plan *p, const Value *v, int step)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || !lies_in_old_buffers(p, k->v, step))
+		return false;
+	if (k->v.tag == RT_TENSOR)
+		return true;
+	if (k->v.tag != RT_LIST && k->v.tag != RT_TUPLE)
+		return false;
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+
+		if (!node_is(user, "prim::ListUnpack") && !node_is(user, "prim::TupleUnpack") && !node_is(user, "aten::__getitem__"))
+			return false;
+		for (int o = 0; o < user->nout; o++)
+			if (!known_is(p->known, user->out[o]) || known_at(p->known, user->out[o])->v.tag != RT_TENSOR)
+				return false;
+	}
+	return true;
+}
+
 /* A node whose results all lie in buffers that were there before it does nothing. */
 bool
 plan_needs_step(Plan *p, const Node *n)
@@ -64,12 +113,9 @@ plan_needs_step(Plan *p, const Node *n)
 		return false;
 	if (!n->nout || n->nsub || writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
 		return true;
-	for (int i = 0; i < n->nout; i++) {
-		const Buffer *b = plan_buffer(p, n->out[i]);
-
-		if (!b || b->first >= p->step[n->id])
+	for (int i = 0; i < n->nout; i++)
+		if (!was_there(p, n->out[i], p->step[n->id]))
 			return true;
-	}
 	return false;
 }
 
@@ -308,7 +354,7 @@ keeps(Plan *p, const Node *user, int index)
 		return false;
 	/* The result may be a view: harmless when it is known which. */
 	for (int i = 0; i < user->nout; i++)
-		if (!plan_is_planned(p, user->out[i]))
+		if (!plan_is_planned(p, user->out[i]) && !was_there(p, user->out[i], p->step[user->id]))
 			return true;
 	return s->args[index].alias->after.n > 0 && sym_is(s->args[index].alias->after.at[0], "*");
 }

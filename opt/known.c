@@ -256,6 +256,34 @@ know_sequence(KnownTable *k, const Node *n)
 	known_set(k, n->out[0], rt_ref(RT_LIST, list));
 }
 
+/* Parts of a known tuple or list: the same values, in the same storages. */
+static void
+know_parts(KnownTable *k, const Node *n)
+{
+	const Known *whole = known_at(k, n->in[0]);
+	const IValue *part = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->v : whole->v.tag == RT_LIST ? whole->v.u.list->v : NULL;
+	const int64_t count = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->n : whole->v.tag == RT_LIST ? whole->v.u.list->n : 0;
+	int64_t at = 0;
+
+	if (!whole->is || !part)
+		return;
+	if (node_is(n, "prim::TupleIndex")) {
+		if ((n->nin > 1 && !known_int(k, n->in[1], &at)) || at < -count || at >= count)
+			return;
+		known_set(k, n->out[0], rt_retain(part[at < 0 ? at + count : at]));
+		return;
+	}
+	for (int i = 0; i < n->nout && n->nout == count; i++)
+		if (part[i].tag != RT_TENSOR || type_is_complete(n->out[i]->type))
+			known_set(k, n->out[i], rt_retain(part[i]));
+}
+
+static bool
+takes_apart(const Node *n)
+{
+	return node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack") || (node_is(n, "prim::TupleIndex") && n->nin > 1);
+}
+
 static void
 know_op(KnownTable *k, const Node *n)
 {
@@ -283,6 +311,8 @@ know_block(KnownTable *k, const Block *b)
 				known_set(k, n->out[0], rt_retain(v));
 		} else if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
 			know_sequence(k, n);
+		} else if (takes_apart(n) && known_is(k, n->in[0])) {
+			know_parts(k, n);
 		} else if (n->nsub) {
 			for (int i = 0; i < n->nsub; i++) {
 				know_outputs_by_type(k, n->sub[i]->param->out, n->sub[i]->param->nout);

@@ -344,17 +344,31 @@ may_fold(Scope *c, const Node *n)
 	return true;
 }
 
-/* Follows a write to a known list in its shadow. */
+/* Writes to lists that can be followed: append, and += of a list whose elements are at hand. */
+static bool
+is_followed(Spec *s, const Node *n, const Node *m)
+{
+	return sym_is(n->kind, "aten::append") ||
+	       ((sym_is(n->kind, "aten::add_") || sym_is(n->kind, "aten::extend")) && known_is(s->k, m->in[1]) &&
+		shadow_of(s, known_at(s->k, m->in[1])->v));
+}
+
+/* Follows a write to a known list in its shadow; the kernel has made it on what is known already. */
 static void
 follow_list_write(Spec *s, const Node *n, const Node *m)
 {
-	Shadow *h = shadow_of(s, known_at(s->k, m->in[0])->v);
+	Shadow *h = shadow_of(s, known_at(s->k, m->in[0])->v), *more;
+	const int64_t now = known_at(s->k, m->in[0])->v.u.list->n;
 
-	if (!h || known_at(s->k, m->in[0])->v.u.list->n == h->items.n)
+	if (!h || now == h->items.n)
 		return;
-	if (sym_is(n->kind, "aten::append") && known_at(s->k, m->in[0])->v.u.list->n == h->items.n + 1)
+	if (sym_is(n->kind, "aten::append")) {
 		vec_push(s->cx->arena, &h->items, m->in[1]);
-	else
+	} else if ((more = shadow_of(s, known_at(s->k, m->in[1])->v))) {
+		for (int i = 0, count = more->items.n; i < count; i++)
+			vec_push(s->cx->arena, &h->items, more->items.at[i]);
+	}
+	if (now != h->items.n)
 		h->list = NULL;
 }
 
@@ -367,7 +381,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 	bool altered = false;
 	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 
-	if (list_write && args && !sym_is(n->kind, "aten::append"))
+	if (list_write && args && !is_followed(s, n, m))
 		args = NULL;
 	if (!args || n->nout > 64 || !known_run(s->k, n->op, args, out, n->nout, true)) {
 		if (list_write)
