@@ -33,7 +33,13 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place)
 		out_line(&e->data, "static const int64_t %s_dims[] = {", name);
 		for (int i = 0; i < t->rank; i++)
 			out_line(&e->data, "\t%lld,", (long long)t->dims[i]);
-		out_line(&e->data, "\t0 };\nstatic const int64_t %s_strides[] = {", name);
+		out_line(&e->data, "\t0 };");
+		if (!t->strides && t->rank) {
+			buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s_dims, size)", place, rt_dtypes[t->dtype].name,
+				   t->rank, name);
+			return;
+		}
+		out_line(&e->data, "static const int64_t %s_strides[] = {", name);
 		for (int i = 0; i < t->rank; i++)
 			out_line(&e->data, "\t%lld,", (long long)t->strides[i]);
 		out_line(&e->data, "\t0 };");
@@ -113,6 +119,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
 	const char *code;
 	Buf text = { 0 };
+	int most_sizes = 0;
 
 	if (!n)
 		return;
@@ -130,7 +137,11 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 			continue;
 		}
 		const char *written = written_arguments(e, spec[i], first, &nwritten);
+		const int nsize = pattern_nsymbol(spec[i]->pattern, graph_ninputs(spec[i]->graph) - first);
 
+		if (nsize)
+			buf_printf(&text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
+		most_sizes = nsize > most_sizes ? nsize : most_sizes;
 		buf_puts(&text, "\tif (true");
 		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
 			put_condition(e, &text, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k));
@@ -142,6 +153,9 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		put_note(e, method, fn, spec[i], one.plan, first);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
-	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{\n%s\treturn rt_miss(cx, %s, reg);\n}", name, text.at ? text.at : "", code);
+	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
+	if (most_sizes)
+		out_line(&e->plans, "\tint64_t size[%d];       /* what the symbols of dynamic sizes stand for */\n", most_sizes);
+	out_line(&e->plans, "%s\treturn rt_miss(cx, %s, reg);\n}", text.at ? text.at : "", code);
 	buf_free(&text);
 }

@@ -366,6 +366,32 @@ write_op(Writer *w, const Node *n)
 		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel_symbol(w, n)), false);
 }
 
+/* A C expression of a value that is no planned tensor, without a reference of its own. */
+static const char *
+peek(Writer *w, const Value *v)
+{
+	IValue c;
+
+	if (node_is(v->node, "prim::Constant") && value_constant(v, &c))
+		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, c));
+	if (v->node == w->p->graph->top->param)
+		return arena_printf(w->a, "reg[%d]", v->index);
+	return arena_printf(w->a, "v[%d]", w->p->slot[v->id]);
+}
+
+static int
+count_scopes(const Block *b)
+{
+	int n = 0;
+
+	for NODES(m, b) {
+		n += node_is(m, "prim::Enter");
+		for (int i = 0; i < m->nsub; i++)
+			n += count_scopes(m->sub[i]);
+	}
+	return n;
+}
+
 /* ---- prim ------------------------------------------------------------------------------------------------------------------- */
 
 static void
@@ -398,6 +424,33 @@ write_sequence(Writer *w, const Node *n)
 	buf_free(&b);
 }
 
+static const char *
+method_code(Writer *w, const Node *n, const char *name)
+{
+	const Type *t = n->in[0]->type;
+	const Function *f = t->kind == TYPE_CLASS ? class_method(class_info(t), name) : NULL;
+
+	if (!f || !f->code)
+		fail_lacks(w->e->cx, n->at, "a specialization with %s of %s", n->kind->name, type_print(w->e->cx, t));
+	return emit_code(w->e, f->code);
+}
+
+/* The scope is open before __enter__ runs, as the interpreter has it. */
+static void
+write_enter(Writer *w, const Node *n)
+{
+	out_line(&w->out, "scope[nscope++] = (RtWith){ %s, %s };", method_code(w, n, "__exit__"), peek(w, n->in[0]));
+	write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, "__enter__")), true);
+}
+
+static void
+write_exit(Writer *w, const Node *n)
+{
+	failed_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, w->line));
+	if (n->nout)
+		assign_slot(w, n->out[0], "rt_none()");
+}
+
 /* Anything else that the interpreter has an instruction for. */
 static void
 write_prim(Writer *w, const Node *n)
@@ -423,6 +476,12 @@ write_prim(Writer *w, const Node *n)
 		assign_slot(w, n->out[0], "rt_none()");
 	} else if (node_is(n, "prim::RaiseException")) {
 		write_call(w, n, "rt_step_raise(cx, 0", false);
+	} else if (node_is(n, "prim::Enter")) {
+		write_enter(w, n);
+	} else if (node_is(n, "prim::Exit")) {
+		write_exit(w, n);
+	} else if (node_is(n, "prim::fork")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_fork(cx, %s", emit_code(w->e, node_attr(n, "function")->fn->code)), true);
 	} else if (node_is(n, "aten::wait")) {
 		write_call(w, n, "rt_step_wait(cx, 0", false);
 	} else if (node_is(n, "prim::CreateObject")) {
@@ -616,6 +675,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 	const Node *ret = p->graph->top->ret;
+	const int scopes = count_scopes(p->graph->top);
 	Buf b = { 0 };
 
 	write_block(&w, p->graph->top);
@@ -626,13 +686,16 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
 	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
+	if (scopes)
+		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
 	buf_puts(&o->text, w.out.text.at ? w.out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
 	out_line(o, "\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", code + 1, ret->nin);
 	if (w.out.text.at && strstr(w.out.text.at, "goto failed"))
-		out_line(o, "failed:\n\trt_values_drop(v, NV);\n\treturn cx->status;");
+		out_line(o, "failed:\n%s\trt_values_drop(v, NV);\n\treturn cx->status;",
+			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
 	out_line(o, "}");
 	buf_free(&b);
 	buf_free(&w.out.text);

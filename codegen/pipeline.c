@@ -1,7 +1,8 @@
 /* codegen/pipeline.c - what build and show have in common: prepare, profile on the inputs, specialize
  *
  * Each input is one profiling run on a fresh instance.  Inputs of the same signature share a specialization; the most
- * frequent ones come first.  A run that raises keeps what it saw: its error is the program's answer, too.
+ * frequent ones come first.  One more is made from what all signatures have in common, where sizes that differ are
+ * dynamic.  A run that raises keeps what it saw: its error is the program's answer, too.
  */
 #include "codegen.h"
 
@@ -22,7 +23,7 @@ warn(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
-static void
+static Specialization *
 note_signature(Cli *cli, Signatures *s, Function *fn, const IValue *args, int n)
 {
 	Pattern *p = pattern_of(cli->cx, args, n, NULL);
@@ -35,12 +36,31 @@ note_signature(Cli *cli, Signatures *s, Function *fn, const IValue *args, int n)
 			same &= pattern_equal(&s->at.at[i]->pattern[k], &p[k]);
 		if (same) {
 			s->at.at[i]->count++;
-			return;
+			return s->at.at[i];
 		}
 	}
 	new_one = new(cli->cx->arena, Specialization, 1);
-	*new_one = (Specialization){ .fn = fn, .pattern = p, .count = 1 };
+	*new_one = (Specialization){ .fn = fn, .pattern = p, .count = 1,
+				     .seen = new(cli->cx->arena, ValueProfile, fn->prepared->nvalue) };
 	vec_push(cli->cx->arena, &s->at, new_one);
+	return new_one;
+}
+
+/* What all signatures have in common; null when there is only one, or nothing in common. */
+static Specialization *
+dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
+{
+	const Pattern **all = new(cli->cx->arena, const Pattern *, s->at.n + 1);
+	const int n = graph_ninputs(fn->prepared) - (fn->self != 0);
+	Specialization *d;
+
+	for (int i = 0; i < s->at.n; i++)
+		all[i] = s->at.at[i]->pattern;
+	if (s->at.n < 2)
+		return NULL;
+	d = new(cli->cx->arena, Specialization, 1);
+	*d = (Specialization){ .fn = fn, .pattern = pattern_merge(cli->cx, all, s->at.n, n), .seen = profile->value, .dynamic = true };
+	return pattern_is_open(d->pattern, n) ? NULL : d;
 }
 
 /* One profiling run: arguments by name, a fresh instance, a fresh generator. */
@@ -63,7 +83,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 		fail_raised(cli, &rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
-	note_signature(cli, s, m->fn, args + self, n);
+	profile->also = note_signature(cli, s, m->fn, args + self, n)->seen;
 	if (profile_run(profile, &rt, args) == RT_LACKS)
 		fail_raised(cli, &rt);
 	if (rt.status)
@@ -79,36 +99,37 @@ by_count(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
-/* Specialized graphs of the most frequent signatures; one that cannot be made leaves the generic program. */
-typedef struct OneSpecialization { Cli *cli; Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
+typedef struct OneSpecialization { Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
 
 static void
 specialize_one(Cx *cx, void *arg)
 {
 	OneSpecialization *o = arg;
+	Profile seen = *o->profile;
 
-	o->s->graph = specialize(cx, o->m->fn, o->profile, o->s->pattern, o->m->fn->self != 0);
+	seen.value = o->s->seen;
+	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0);
 	if (o->optimize)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
 }
 
+/* Keeps those whose graph can be made: what has none is left to the generic program. */
 static int
-specialize_all(Cli *cli, Model *m, Profile *profile, Signatures *s, int most, bool optimize)
+specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, bool optimize)
 {
-	int n = 0;
+	int made = 0;
 
-	qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
-	for (int i = 0; i < s->at.n && n < most; i++) {
-		OneSpecialization one = { cli, m, profile, s->at.at[i], optimize };
+	for (int i = 0; i < n; i++) {
+		OneSpecialization one = { m, profile, s[i], optimize };
 
 		if (cx_try(cli->cx, specialize_one, &one))
-			s->at.at[n++] = s->at.at[i];
+			s[made++] = s[i];
 		else if (cli->cx->err.status != EXIT_LACKS)
 			fail_status(cli->cx, cli->cx->err.status, (Range){ 0 }, "%s", cli->cx->err.what);
 		else
 			warn("no specialization: %s", cli->cx->err.what);
 	}
-	return n;
+	return made;
 }
 
 void
@@ -124,16 +145,20 @@ int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
 	Signatures s = { 0 };
+	Specialization *dynamic;
 	Profile *profile;
-	int n;
 
-	if (!input_count(cli))
+	if (!input_count(cli) || !most)
 		return 0;
 	profile = profile_new(cli->cx, m->fn);
 	for (int i = 0; i < input_count(cli); i++)
 		profile_input(cli, m, profile, &s, i);
 	progress(NULL);
-	n = specialize_all(cli, m, profile, &s, most, optimize);
+	dynamic = dynamic_one(cli, &s, m->fn, profile);
+	qsort(s.at.at, (size_t)s.at.n, sizeof *s.at.at, by_count);
+	s.at.n = s.at.n < most ? s.at.n : most;
+	if (dynamic)
+		vec_push(cli->cx->arena, &s.at, dynamic);
 	*out = s.at.at;
-	return n;
+	return specialize_all(cli, m, profile, s.at.at, s.at.n, optimize);
 }

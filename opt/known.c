@@ -207,6 +207,18 @@ writes_a_list(const Node *n)
 	return false;
 }
 
+bool
+node_is_call(const Node *n)
+{
+	static const char *const calls[] = { "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait",
+					     "prim::Enter", "prim::Exit" };
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (node_is(n, calls[i]))
+			return true;
+	return false;
+}
+
 static void
 collect_written(KnownTable *k, const Block *b)
 {
@@ -215,6 +227,9 @@ collect_written(KnownTable *k, const Block *b)
 
 		for (int i = 0; s && i < s->nargs && i < n->nin; i++)
 			if (s->args[i].alias && s->args[i].alias->write && n->in[i]->type->kind != TYPE_TENSOR)
+				vec_push(k->cx->arena, &k->written, n->in[i]);
+		for (int i = 0; node_is_call(n) && i < n->nin; i++)
+			if (n->in[i]->type->kind != TYPE_TENSOR)
 				vec_push(k->cx->arena, &k->written, n->in[i]);
 		for (int i = 0; i < n->nsub; i++)
 			collect_written(k, n->sub[i]);

@@ -27,6 +27,7 @@ typedef struct Profile {
 	Graph    *graph;           /* the prepared one */
 	int       nvalue, nrun;
 	ValueProfile *value;       /* (nvalue), by id */
+	ValueProfile *also;        /* the same of the runs of one signature; null: not kept */
 } Profile;
 
 Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
@@ -44,6 +45,10 @@ struct Pattern {
 };
 Pattern *pattern_of(Cx *, const IValue *args, int n, const Type *const *types);     /* n patterns */
 bool     pattern_equal(const Pattern *, const Pattern *);
+/* What the signatures of n arguments each have in common: sizes that differ become symbols. */
+Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
+bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
+int      pattern_nsymbol(const Pattern *, int n);
 const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first);
 
 /* ---- known.c: what is known of a graph's values -------------------------------------------------------------- */
@@ -70,6 +75,7 @@ bool    known_int(KnownTable *, const Value *, int64_t *);
 void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
 void    known_forget_mutable(KnownTable *);
 bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
+bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
 bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
 IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
@@ -82,6 +88,7 @@ typedef struct Specialization {
 	Function *fn;
 	Graph    *graph;
 	Pattern  *pattern;         /* of the arguments, self not counted */
+	ValueProfile *seen;        /* by its runs */
 	bool      dynamic;
 	int64_t   count;           /* runs with this signature */
 } Specialization;

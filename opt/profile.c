@@ -106,28 +106,34 @@ merge_int(ValueProfile *p, int64_t i)
 	p->ntrue += i != 0;
 }
 
-/* Called by the interpreter at prim::profile. */
 static void
-probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
+note_value(Cx *cx, ValueProfile *at, IValue v)
 {
-	Profile *p = rt->probe_arg;
-	ValueProfile *at;
-
-	if (code->insn[pc].op != RT_DO_PROFILE || index < 0 || index >= p->nvalue || code != p->instrumented->code)
-		return;
-	at = &p->value[index];
 	if (v.tag == RT_NONE) {
 		at->none++;
 	} else if (v.tag == RT_INT || v.tag == RT_BOOL) {
 		merge_int(at, v.u.i);
 	} else if (v.tag == RT_TENSOR && !at->mixed) {
-		const Type *t = type_of_tensor(p->cx, v.u.t);
+		const Type *t = type_of_tensor(cx, v.u.t);
 
-		at->type = at->type ? tensor_info_merge(p->cx, at->type, t) : t;
+		at->type = at->type ? tensor_info_merge(cx, at->type, t) : t;
 	}
 	at->mixed |= at->count && at->tag != v.tag;
 	at->tag = (RtTag)v.tag;
 	at->count++;
+}
+
+/* Called by the interpreter at prim::profile. */
+static void
+probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
+{
+	Profile *p = rt->probe_arg;
+
+	if (code->insn[pc].op != RT_DO_PROFILE || index < 0 || index >= p->nvalue || code != p->instrumented->code)
+		return;
+	note_value(p->cx, &p->value[index], v);
+	if (p->also)
+		note_value(p->cx, &p->also[index], v);
 }
 
 int

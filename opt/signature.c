@@ -3,6 +3,9 @@
  *
  * Tensors by dtype, sizes and strides; ints, bools and strings by value, since shapes and branches follow from them;
  * floats by nothing; containers by their length and parts.
+ *
+ * Merged signatures say what several calls have in common.  A size that differs becomes a symbol; sizes that were equal
+ * in every call are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
  */
 #include "opt.h"
 
@@ -15,8 +18,8 @@ pattern_value(Cx *cx, IValue v)
 
 	switch (v.tag) {
 	case RT_TENSOR:
-		p.form = PATTERN_TENSOR;
 		p.type = type_of_tensor(cx, v.u.t);
+		p.form = type_is_complete(p.type) ? PATTERN_TENSOR : PATTERN_ANY;
 		return p;
 	case RT_INT: case RT_BOOL: case RT_STR: case RT_NONE: case RT_DEVICE:
 		p.form = PATTERN_VALUE;
@@ -66,6 +69,130 @@ pattern_equal(const Pattern *a, const Pattern *b)
 			return false;
 	return true;
 }
+
+/* ---- merging --------------------------------------------------------------------------------------- */
+
+typedef struct Merge {
+	Cx *cx;
+	int n;                               /* signatures */
+	Vec(const int64_t *) symbols;        /* the sizes that each stands for, by signature */
+} Merge;
+
+static Pattern merge(Merge *, const Pattern *const *);
+
+static int64_t
+merge_dim(Merge *m, const int64_t *seen)
+{
+	int64_t *copy;
+	bool same = true;
+
+	for (int i = 1; i < m->n; i++)
+		same &= seen[i] == seen[0];
+	if (same)
+		return seen[0];
+	for (int i = 0; i < m->symbols.n; i++)
+		if (!memcmp(m->symbols.at[i], seen, (size_t)m->n * sizeof *seen))
+			return DIM_SYMBOL(i);
+	copy = new(m->cx->arena, int64_t, m->n);
+	memcpy(copy, seen, (size_t)m->n * sizeof *seen);
+	vec_push(m->cx->arena, &m->symbols, copy);
+	return DIM_SYMBOL(m->symbols.n - 1);
+}
+
+static Pattern
+merge_tensors(Merge *m, const Pattern *const *p)
+{
+	TensorInfo t = *p[0]->type->tensor;
+	int64_t *dims = new(m->cx->arena, int64_t, t.rank + 1), *seen = new(m->cx->arena, int64_t, m->n);
+	Pattern r = *p[0];
+	bool same = true;
+
+	for (int i = 1; i < m->n; i++) {
+		if (p[i]->type->tensor->dtype != t.dtype || p[i]->type->tensor->rank != t.rank)
+			return (Pattern){ .form = PATTERN_ANY };
+		same &= p[i]->type == r.type;
+	}
+	if (same)
+		return r;
+	for (int k = 0; k < t.rank; k++) {
+		for (int i = 0; i < m->n; i++)
+			seen[i] = p[i]->type->tensor->dims[k];
+		dims[k] = merge_dim(m, seen);
+	}
+	t.dims = dims;
+	t.strides = NULL;
+	t.grad = -1;
+	r.type = type_tensor(m->cx, &t);
+	return r;
+}
+
+static Pattern
+merge_parts(Merge *m, const Pattern *const *p)
+{
+	const Pattern **part = new(m->cx->arena, const Pattern *, m->n);
+	Pattern r = *p[0];
+
+	r.part = new(m->cx->arena, Pattern, r.n + 1);
+	for (int k = 0; k < r.n; k++) {
+		for (int i = 0; i < m->n; i++)
+			part[i] = &p[i]->part[k];
+		r.part[k] = merge(m, part);
+	}
+	return r;
+}
+
+static Pattern
+merge(Merge *m, const Pattern *const *p)
+{
+	for (int i = 1; i < m->n; i++)
+		if (p[i]->form != p[0]->form || p[i]->n != p[0]->n ||
+		    (p[0]->form == PATTERN_VALUE && !pattern_equal(p[i], p[0])))
+			return (Pattern){ .form = PATTERN_ANY };
+	return p[0]->form == PATTERN_TENSOR ? merge_tensors(m, p) : p[0]->n ? merge_parts(m, p) : *p[0];
+}
+
+Pattern *
+pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
+{
+	Merge m = { .cx = cx, .n = nsignature };
+	const Pattern **at = new(cx->arena, const Pattern *, nsignature);
+	Pattern *r = new(cx->arena, Pattern, n + 1);
+
+	for (int k = 0; k < n; k++) {
+		for (int i = 0; i < nsignature; i++)
+			at[i] = &signature[i][k];
+		r[k] = merge(&m, at);
+	}
+	return r;
+}
+
+bool
+pattern_is_open(const Pattern *p, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (p[i].form != PATTERN_ANY)
+			return false;
+	return true;
+}
+
+int
+pattern_nsymbol(const Pattern *p, int n)
+{
+	int most = 0;
+
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *t = p[i].form == PATTERN_TENSOR ? p[i].type->tensor : NULL;
+		const int inside = pattern_nsymbol(p[i].part, p[i].n);
+
+		most = inside > most ? inside : most;
+		for (int k = 0; t && k < t->rank; k++)
+			if (DIM_IS_SYMBOL(t->dims[k]) && DIM_INDEX(t->dims[k]) >= most)
+				most = DIM_INDEX(t->dims[k]) + 1;
+	}
+	return most;
+}
+
+/* ---- printing ------------------------------------------------------------------------------------- */
 
 static void
 print(Cx *cx, Buf *b, const Pattern *p)

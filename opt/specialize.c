@@ -86,7 +86,7 @@ collect_written(Spec *s, Scope *c, const Block *b)
 {
 	for NODES(n, b) {
 		for (int i = 0; i < n->nin; i++)
-			if (writes_argument(n, i) && n->in[i]->type->kind != TYPE_TENSOR)
+			if ((writes_argument(n, i) || node_is_call(n)) && n->in[i]->type->kind != TYPE_TENSOR)
 				vec_push(s->cx->arena, &c->written, n->in[i]);
 		for (int i = 0; i < n->nsub; i++)
 			collect_written(s, c, n->sub[i]);
@@ -244,6 +244,8 @@ argument(Spec *s, Scope *c, const Node *n, int i)
 
 	if (writes_argument(n, i))
 		return v;
+	if (node_is_call(n))
+		return known_at(s->k, v)->altered ? in_format(s, c, v, 0, n->at) : v;
 	v = fresh_list(s, v, n->at);
 	if (wants_channels_last(s, n, i, v))
 		return in_format(s, c, v, 2, n->at);
@@ -642,6 +644,24 @@ eval_isinstance(Spec *s, Scope *c, Node *n)
 	bind_constant(s, c, n->out[0], rt_bool(yes), n->at);
 }
 
+/* The body is the generic code's: `function` holds its Code. */
+static void
+eval_fork(Spec *s, Scope *c, Node *n)
+{
+	const RtCode *code = s->fn->code;
+	Function *body = new(s->cx->arena, Function, 1);
+	Node *m = emit_copy(s, c, n);
+	Attr function = { .name = sym(s->cx, "function"), .kind = ATTR_FUNCTION, .fn = body };
+
+	for (int pc = n->pc; c->top && pc >= 0 && pc < n->end && !body->code; pc++)
+		if (code->insn[pc].op == RT_DO_FORK)
+			body->code = (RtCode *)(uintptr_t)code->callee[code->insn[pc].arg];
+	if (!body->code)
+		fail_lacks(s->cx, n->at, "a specialization of this prim::fork");
+	vec_push(s->cx->arena, &m->attrs, function);
+	known_forget_mutable(s->k);
+}
+
 /* ---- control flow ------------------------------------------------------------------------------------------------------------------ */
 
 static bool
@@ -653,7 +673,7 @@ block_writes_lists(const Block *b)
 		for (int i = 0; schema && i < schema->nargs; i++)
 			if (writes_argument(n, i) && schema->args[i].type->kind != TYPE_TENSOR)
 				return true;
-		if (!schema && (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction")))
+		if (node_is_call(n))
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (block_writes_lists(n->sub[i]))
@@ -882,8 +902,12 @@ eval_node(Spec *s, Scope *c, Node *n)
 		eval_op(s, c, n);
 	else if (n->nsub)
 		fail_lacks(s->cx, n->at, "a specialization of %s", n->kind->name);
+	else if (node_is(n, "prim::fork"))
+		eval_fork(s, c, n);
 	else {
 		emit_copy(s, c, n);
+		if (node_is_call(n))
+			known_forget_mutable(s->k);
 		guard_outputs(s, c, n);
 	}
 }

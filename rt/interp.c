@@ -697,6 +697,18 @@ leave(RtCx *cx, int status)
 	return status;
 }
 
+/* Resuming at a->pc: the with-scopes that are open there; they stand in the code as they nest. */
+static void
+open_scopes(Activation *a)
+{
+	for (int pc = 0; pc < a->pc; pc++) {
+		if (a->code->insn[pc].op == RT_DO_ENTER && a->nscope < SCOPES)
+			a->scope[a->nscope++] = (int)a->code->insn[pc].arg;
+		else if (a->code->insn[pc].op == RT_DO_EXIT && a->nscope)
+			a->nscope--;
+	}
+}
+
 /* The whole function, by its plan if it has one (pc is START), or its instructions from pc on. */
 static int
 run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
@@ -708,6 +720,8 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 	if (code->nreg < code->narg || code->nreg < code->nresult)
 		BUG("%s has %d registers for %d arguments and %d results", code->name, code->nreg, code->narg, code->nresult);
 	cx->place = 0;
+	if (pc > 0)
+		open_scopes(&a);
 	if (++cx->depth > RT_DEPTH)
 		status = rt_raise_as(cx, "RecursionError", "maximum recursion depth exceeded");
 	else

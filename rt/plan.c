@@ -25,6 +25,26 @@ rt_is_tensor_of(IValue v, RtDtype dtype, int ndim, const int64_t *dims, const in
 }
 
 bool
+rt_is_tensor_sized(IValue v, RtDtype dtype, int ndim, const int64_t *dims, int64_t *size)
+{
+	const RtTensor *t = v.u.t;
+
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->quant)
+		return false;
+	for (int i = 0; i < ndim; i++) {
+		int64_t *symbol = dims[i] < 0 ? &size[-2 - dims[i]] : NULL;
+
+		if (symbol && t->dims[i] < 2)
+			return false;
+		if (symbol && !*symbol)
+			*symbol = t->dims[i];
+		if (t->dims[i] != (symbol ? *symbol : dims[i]))
+			return false;
+	}
+	return true;
+}
+
+bool
 rt_is_text(IValue v, const char *text, int64_t n)
 {
 	return v.tag == RT_STR && v.u.str->n == n && !memcmp(v.u.str->s, text, (size_t)n);
@@ -359,6 +379,54 @@ rt_step_object(RtCx *cx, RtClass *cls, IValue *in, int nin, IValue *out, int nou
 	if (o)
 		out[0] = rt_ref(RT_OBJECT, o);
 	STEP_END(o ? RT_OK : RT_ERROR);
+}
+
+int
+rt_step_fork(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)nout;
+	STEP_END(complete(cx) ? rt_fork(cx, body, in, nin, &out[0]) : cx->status);
+}
+
+int
+rt_step_exit(RtCx *cx, const RtWith *scope, const RtCode *code, uint32_t line)
+{
+	IValue in[4] = { rt_retain(scope->object) }, got[1] = { { 0 } };
+
+	if (rt_step_call(cx, scope->exit, in, 4, got, 1, code, line))
+		return cx->status;
+	rt_release(got[0]);
+	return RT_OK;
+}
+
+void
+rt_exit_all(RtCx *cx, const RtWith *scope, int n)
+{
+	while (n-- && cx->status == RT_ERROR) {
+		const RtCx error = *cx;
+		const IValue in[4] = { scope[n].object };
+		IValue got[1];
+
+		cx->message = cx->cls = cx->trace = NULL;
+		cx->visit = NULL;
+		cx->nvisit = 0;
+		rt_clear_error(cx);
+		if (rt_run(cx, scope[n].exit, in, got)) {
+			free(error.message);
+			free(error.cls);
+			free(error.trace);
+			free(error.visit);
+			continue;
+		}
+		rt_release(got[0]);
+		rt_clear_error(cx);
+		cx->status = error.status;
+		cx->message = error.message;
+		cx->cls = error.cls;
+		cx->trace = error.trace;
+		cx->visit = error.visit;
+		cx->nvisit = error.nvisit;
+	}
 }
 
 IValue

@@ -546,6 +546,8 @@ int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 /* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
  * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
 bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);   /* strides of dims of 1 do not count */
+/* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
+bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);
 bool   rt_is_text(IValue, const char *, int64_t n);
 bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);     /* tensors of args, inside containers too */
 char  *rt_arena(RtCx *, int64_t bytes);                    /* the thread's arena, at least so large; null: error */
@@ -566,6 +568,11 @@ int    rt_step_same(RtCx *, int what, IValue *in, int nin, IValue *out, int nout
 int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_wait(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+/* A with-scope that is open: the object's __exit__, and the object (borrowed). */
+typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
+int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
+void   rt_exit_all(RtCx *, const RtWith *, int n);          /* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
 IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values */
 IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);

@@ -1,0 +1,127 @@
+"""Specializations and guards: which code runs, what it gives and what it prints, compared with PyTorch.
+
+usage: guards_test.py KILN [-k] [NAME...]      -k: keep the programs
+
+models.py makes the models and what is expected of them.
+"""
+import array, ast, os, struct, subprocess, sys, tempfile, zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+# name: inputs of the build; of each run: exit status, (input, what runs) of each call; "exact0!": a guard of it fails
+TESTS = {
+    "sizes": ("ab", {"all": (0, "a:exact0 other:dynamic2 b:exact1 one:generic zero:generic apart:generic wide:generic "
+                                "strided:dynamic2 double:generic a:exact0")}),
+    "loop": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0! a:exact0")}),
+    "view": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0! a:exact0")}),
+    "half": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
+    "fused": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
+    "fork": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
+    "state": ("ab", {"all": (0, "a:exact0 b:exact1 c:exact0! d:dynamic2 a:exact0")}),
+    "written": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
+    "with": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0"), "few": (1, "bad:exact0!"), "far": (1, "worse:generic")}),
+    "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
+}
+
+
+def read_npz(path):
+    """Arrays as (dtype, shape, list of numbers)."""
+    out = {}
+    with zipfile.ZipFile(path) as z:
+        for name in z.namelist():
+            b = z.read(name)
+            n, = struct.unpack_from("<H", b, 8)
+            h = ast.literal_eval(b[10:10 + n].decode())
+            kind = h["descr"][1:]
+            a = array.array({"f4": "f", "f8": "d", "i8": "q", "i4": "i", "b1": "B"}[kind], b[10 + n:])
+            v, shape = list(a), h["shape"]
+            if h["fortran_order"] and len(shape) == 2:
+                v = [v[c * shape[0] + r] for r in range(shape[0]) for c in range(shape[1])]
+            out[name[:-4]] = kind, shape, v
+    return out
+
+
+def close(a, b):
+    return a == b or abs(a - b) <= 1e-5 + 1e-5 * abs(b) or (a != a and b != b)
+
+
+def difference(got, want):
+    if sorted(got) != sorted(want):
+        return f"results {sorted(got)}, not {sorted(want)}"
+    for k in want:
+        if got[k][:2] != want[k][:2] or not all(map(close, got[k][2], want[k][2])):
+            return f"{k} is {got[k]}, not {want[k]}"
+    return None
+
+
+def what_ran(text):
+    """Of the lines of --guards: exact0! ..."""
+    ran = []
+    for line in text.split("\n"):
+        word = line.split()
+        if ": specialization " in line:
+            ran.append(word[-1] + word[-2].rstrip(","))
+        elif line.endswith(": generic code"):
+            ran.append("generic")
+        elif ": guard failed: " in line and ran:
+            ran[-1] = ran[-1].rstrip("!") + "!"
+    return ran
+
+
+def run(program, name, key, status, calls, extra=()):
+    """One run of a program; a complaint or None."""
+    calls = [c.split(":") for c in calls.split()]
+    at = lambda *s: os.path.join(HERE, ".".join((name,) + s))
+    args = [program, *extra]
+    if "--guards" not in extra and "--strict" not in extra:
+        args.append("--guards")
+    for i, (call, _) in enumerate(calls):
+        if os.path.exists(f"{program}.{i}.npz"):
+            os.remove(f"{program}.{i}.npz")
+        args += ["-i", at(call, "npz"), "-o", f"{program}.{i}.npz"]
+    p = subprocess.run(args, capture_output=True, text=True, timeout=60)
+    if p.returncode != status:
+        return f"ends with {p.returncode}, not {status}: {p.stderr}"
+    if "--strict" in extra:
+        return None
+    want, got = read_npz(at(key, "npz")), {}
+    if what_ran(p.stderr) != [c[1] for c in calls]:
+        return f"runs {what_ran(p.stderr)}\n{p.stderr}"
+    for i in range(len(calls)):
+        if os.path.exists(f"{program}.{i}.npz"):
+            got.update({f"{i}.{k}": v for k, v in read_npz(f"{program}.{i}.npz").items()})
+    with open(at(key, "txt")) as f:
+        printed = f.read()
+    if p.stdout != printed:
+        return f"prints {p.stdout!r}, not {printed!r}"
+    return difference(got, want)
+
+
+def main(kiln, *args):
+    names = [a for a in args if a != "-k"] or list(TESTS)
+    bad = 0
+    with tempfile.TemporaryDirectory() as d:
+        d = "." if "-k" in args else d
+        for name in names:
+            inputs, runs = TESTS[name]
+            program = os.path.join(d, name)
+            args = [kiln, "build", os.path.join(HERE, name + ".pt"), "-o", program, "--cc", "gcc", "-O0"]
+            for i in inputs:
+                args += ["-i", os.path.join(HERE, f"{name}.{i}.npz")]
+            p = subprocess.run(args, capture_output=True, text=True, timeout=120)
+            why = p.returncode and f"build: {p.stderr}"
+            for key, (status, calls) in runs.items() if not why else ():
+                why = run(program, name, key, status, calls)
+                if not why and not status:
+                    missed = any(c.endswith(("!", "generic")) for c in calls.split())
+                    why = run(program, name, key, 5 if missed else 0, calls, ["--strict"])
+                if why:
+                    print(f"{name}, {key}: {why}")
+                    bad += 1
+            if p.returncode or p.stderr:
+                print(f"{name}: {p.stderr}")
+                bad += 1
+    return bad > 0
+
+
+sys.exit(main(*sys.argv[1:]))
