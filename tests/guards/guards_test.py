@@ -105,7 +105,7 @@ def main(kiln, *args):
         for name in names:
             inputs, runs = TESTS[name]
             program = os.path.join(d, name)
-            args = [kiln, "build", os.path.join(HERE, name + ".pt"), "-o", program, "--cc", "gcc", "-O0"]
+            args = [kiln, "build", os.path.join(HERE, name + ".pt"), "-o", program, "-O0"]
             for i in inputs:
                 args += ["-i", os.path.join(HERE, f"{name}.{i}.npz")]
             p = subprocess.run(args, capture_output=True, text=True, timeout=120)
