@@ -146,21 +146,6 @@ rt_box_copy(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry, const vo
 	return t ? rt_of(t) : rt_none();
 }
 
-void *
-rt_thread_scratch(int64_t bytes)
-{
-	static _Thread_local void *block;
-	static _Thread_local int64_t have;
-
-	if (have < bytes) {
-		free(block);
-		have = (bytes + 63) & ~(int64_t)63;
-		if (!(block = aligned_alloc(64, (size_t)have)))
-			have = 0;
-	}
-	return block;
-}
-
 void
 rt_values_drop(IValue *v, int n)
 {

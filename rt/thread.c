@@ -200,7 +200,32 @@ fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
+/* A block of at least so many bytes in place of an old one; its size stands before it. */
+static char *
+block_grow(char *old, int64_t bytes)
+{
+	char *block;
+
+	if (old && *(int64_t *)old >= bytes)
+		return old;
+	bytes = (bytes + 127) & ~(int64_t)63;
+	block = aligned_alloc(64, (size_t)bytes);
+	free(old);
+	if (block)
+		*(int64_t *)block = bytes - 64;
+	return block;
+}
+
 #ifdef RT_SINGLE
+
+void *
+rt_thread_scratch(int64_t bytes)
+{
+	static char *block;
+
+	block = block_grow(block, bytes);
+	return block ? block + 64 : 0;
+}
 
 int
 rt_threads(RtCx *cx, int n)
@@ -580,6 +605,30 @@ rt_drain(RtCx *cx)
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- memory of a thread --------------------------------------------------------------------------------------- */
+
+/* Not _Thread_local: tcc links no such relocations. */
+static pthread_key_t block_key;
+static pthread_once_t block_once = PTHREAD_ONCE_INIT;
+
+static void
+block_init(void)
+{
+	if (pthread_key_create(&block_key, free))
+		abort();
+}
+
+void *
+rt_thread_scratch(int64_t bytes)
+{
+	char *block;
+
+	pthread_once(&block_once, block_init);
+	block = block_grow(pthread_getspecific(block_key), bytes);
+	pthread_setspecific(block_key, block);
+	return block ? block + 64 : 0;
 }
 
 #endif

@@ -169,6 +169,14 @@ class Answers(Test):
         program = self.build("generic", self.model)
         self.assertEqual(self.answer(program, "-i", self.profiled)["out"][2], expected([1, 2, -1, 4]))
 
+    @unittest.skipIf("sanitize" in os.environ.get("CFLAGS", ""), "tcc links no sanitizers")
+    def test_tcc(self):
+        for name in ("digits", "halting"):
+            sample = os.path.join(SAMPLES, name, "")
+            program = self.build("tcc", sample + "model.pt", "-i", sample + "in.npz", "--cc", "tcc")
+            self.ends(DONE, program, "-i", sample + "in.npz", "--strict")
+            self.assertIsNone(npz.differs(npz.read(sample + "out.npz"), self.answer(program, "-i", sample + "in.npz")))
+
     def test_same_bytes(self):
         again = self.build("again", self.model, "-i", self.profiled)
         with open(self.program, "rb") as a, open(again, "rb") as b:
