@@ -372,6 +372,19 @@ choose_compiler(Build *b)
 	return b->cross ? arena_printf(b->cx->arena, "%s-gcc", b->o->target) : "cc";
 }
 
+/* The file beside the program, when it is wanted; last but one, for an older program to live on when a build fails. */
+static void
+put_weights(Build *b, const Weights *w)
+{
+	const char *beside = arena_printf(b->cx->arena, "%s/weights", b->dir);
+
+	if (!b->o->weights_file)
+		return;
+	write_text(b->cx, beside, w->bytes.n ? w->bytes.at : "", w->bytes.n ? w->bytes.n : 1);
+	if (!move_file(b, beside, arena_printf(b->cx->arena, "%s.weights", b->o->out)))
+		fail(b->cx, NOWHERE, "%s.weights: %s", b->o->out, strerror(errno));
+}
+
 static void
 build_in_folder(Cx *cx, const char *dir, void *arg_)
 {
@@ -380,16 +393,18 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	const char *c = arena_printf(cx->arena, "%s/program.c", dir), *object = arena_printf(cx->arena, "%s/program.o", dir);
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", dir), *out = arena_printf(cx->arena, "%s/out", dir);
 	const char *library = arena_printf(cx->arena, "%s/librt.a", dir);
+	const Weights none = { .cx = cx };
 	char *why = NULL;
 
 	b->dir = dir;
 	write_text(cx, c, p->text->c, p->text->n);
 	if (!strcmp(b->o->emit, "c")) {
+		put_weights(b, p->text->weights);
 		put_in_place(b, c);
 		return;
 	}
 	carry_headers(cx, b->dir);
-	if (!weights_write_object(p->text->weights, weights, b->machine, &why))
+	if (!weights_write_object(b->o->weights_file ? &none : p->text->weights, weights, b->machine, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
 		build_with_tcc(b, c, weights, out);
@@ -405,6 +420,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		chmod(out, 0666 & ~b->mask);
 	else
 		chmod(out, 0777 & ~b->mask);
+	put_weights(b, p->text->weights);
 	put_in_place(b, out);
 }
 

@@ -19,8 +19,11 @@ static const char head[] =
 	"#define KILN_NAN (0.0 / 0.0)\n"
 	"#define LAST RT_LAST\n"
 	"\n"
-	"extern const char kiln_weights[];\n"
 	"extern IValue kiln_values[];\n";
+
+/* Weights in a file are where start-up maps it. */
+static const char weights_inside[] = "extern const char kiln_weights[];\n";
+static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
 
 static void
 put_param(Emit *e, const char *name, const Arg *a)
@@ -104,12 +107,18 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_string(&b, e->provenance.at, e->provenance.n);
 	out_line(&e->tail, "\t.provenance = %s,", b.at);
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values,");
-	out_line(&e->tail, "\t.specialization = specializations, .weights = kiln_weights, .weights_bytes = %lldLL,",
-		 (long long)e->weights.bytes.n);
+	out_line(&e->tail, "\t.specialization = specializations, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
+	if (o->weights_file) {
+		b.n = 0;
+		out_string(&b, o->weights_file, (int64_t)strlen(o->weights_file));
+		out_line(&e->tail, "\t.weights_file = %s, .weights_at = &kiln_weights_at,", b.at);
+	} else {
+		out_line(&e->tail, "\t.weights = kiln_weights,");
+	}
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.spans.n, e->nspecialization);
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d,\n};", instance,
-		 (unsigned long long)o->seed, o->seeded);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d,\n};", instance,
+		 (unsigned long long)o->seed, o->seeded, o->threads);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 	buf_free(&b);
@@ -151,7 +160,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n%s", e->vf, head);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n%s%s", e->vf, head, o->weights_file ? weights_beside : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");

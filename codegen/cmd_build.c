@@ -20,43 +20,94 @@ emit_of(Cli *cli)
 	return kinds[0];
 }
 
+/* Where weights that are not in the program lie: its name as given when it was built. */
+static const char *
+weights_file_of(Cli *cli)
+{
+	const char *slash = strrchr(cli->out, '/');
+
+	if (!cli->weights || !strcmp(cli->weights, "embed"))
+		return NULL;
+	if (strcmp(cli->weights, "file"))
+		usage_error(cli, "--weights wants embed or file, not '%s'", cli->weights);
+	return arena_printf(cli->cx->arena, "%s.weights", slash ? slash + 1 : cli->out);
+}
+
 static BuildOptions
 options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
-			   .opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2, .source = !cli->no_source, .verbose = cli->verbose, .time = cli->time };
+			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
+			   .time = cli->time };
 
+	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.vector_floats = target_vector_floats(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);
 		o.seeded = true;
 	}
+	if (cli->threads)
+		o.threads = (int)cli_number(cli, "threads", cli->threads, 0, 4096);
+	if (cli->threads && !o.threads)
+		o.threads = -1;
 	o.max_specializations = cli->specializations ?
 		(int)cli_number(cli, "max-specializations", cli->specializations, 0, 64) : 4;
 	return o;
 }
 
+typedef Vec(EmitMethod) Methods;
+
+/* One method, prepared; the inputs are the first one's. */
+static void
+add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
+{
+	EmitMethod e = { .name = name, .fn = m->fn, .takes_self = m->fn->self != NULL };
+	Specialization **spec = NULL;
+
+	model_prepare(cli, m);
+	if (!methods->n)
+		e.nspec = model_specialize(cli, m, o->max_specializations, true, &spec);
+	e.spec = (const Specialization *const *)spec;
+	vec_push(cli->cx->arena, methods, e);
+}
+
+void
+model_build(Cli *cli, const char *path)
+{
+	Cx *cx = cli->cx;
+	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
+	const BuildOptions o = options_of(cli);
+	ProgramText text = { 0 };
+	Methods methods = { 0 };
+	Model *m;
+
+	cli->method = strtok_r(names, ",", &state);
+	if (!cli->method)
+		usage_error(cli, "--method wants names");
+	m = model_load(cli, path);
+	if (!m->module)
+		fail_lacks(cx, (Range){ 0 }, "building from a source text: save it as an archive");
+	if (m->module->training)
+		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);
+	add_method(cli, m, cli->method, &o, &methods);
+	for (const char *name = strtok_r(NULL, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
+		Model other = *m;
+
+		other.fn = module_method(cx, m->module, name);
+		function_graph(cx, other.fn);
+		add_method(cli, &other, name, &o, &methods);
+	}
+	emit_program(cx, m->module, methods.at, methods.n, &o, &text);
+	progress("compiling the program's C");
+	build_program(cx, &text, &o);
+	progress(NULL);
+}
+
 int
 cmd_build(Cli *cli)
 {
-	BuildOptions o = options_of(cli);
-	ProgramText text = { 0 };
-	EmitMethod method = { 0 };
-	Specialization **spec = NULL;
-	Model *m;
-
 	if (cli->args.n != 1 || !cli->out)
 		usage_error(cli, "build wants one model and -o OUT");
-	m = model_load(cli, cli->args.at[0]);
-	if (!m->module)
-		fail_lacks(cli->cx, (Range){ 0 }, "building from a source text: save it as an archive");
-	model_prepare(cli, m);
-	method.nspec = model_specialize(cli, m, o.max_specializations, true, &spec);
-	method.spec = (const Specialization *const *)spec;
-	method.name = cli->method ? cli->method : "forward";
-	method.fn = m->fn;
-	method.takes_self = m->fn->self != NULL;
-	emit_program(cli->cx, m->module, &method, 1, &o, &text);
-	build_program(cli->cx, &text, &o);
+	model_build(cli, cli->args.at[0]);
 	return EXIT_OK;
 }

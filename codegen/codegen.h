@@ -170,7 +170,8 @@ typedef struct BuildOptions {
 	const char *out, *emit, *target, *cpu, *cc;
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
-	bool weights_in_file, source, verbose, time;
+	const char *weights_file;        /* beside the program; null: in it */
+	bool source, verbose, time;
 	uint64_t seed;
 	bool seeded;
 } BuildOptions;
@@ -205,7 +206,7 @@ typedef struct Cli {
 	Texts       dumps, limits; /* -d, -L */
 	const char *passes, *stop; /* -p, --stop */
 	const char *seed, *threads, *timeout, *json;
-	const char *emit, *target, *cpu, *cc, *level, *specializations;       /* build */
+	const char *emit, *target, *cpu, *cc, *level, *specializations, *weights;       /* build */
 	bool        verbose, time, no_source, reread, eval;
 } Cli;
 
@@ -260,8 +261,18 @@ int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization **
 
 void graph_dot(Graph *, Buf *);
 
+/* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
+
+typedef struct Machine { double flops, bytes; int threads; } Machine;        /* a second, on that many threads */
+Machine machine_probe(RtCx *);
+
+/* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
+
+void model_build(Cli *, const char *path);      /* the model there, to cli->out */
+
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
+int cmd_bench(Cli *);
 int cmd_build(Cli *);
 int cmd_check(Cli *);
 int cmd_convert(Cli *);

@@ -23,6 +23,8 @@ extern char **environ;
 
 /* What a handler may touch; the only state of Kiln that is not in a Cx. */
 static volatile sig_atomic_t stopped, child;
+static const char *folder[4];            /* those in use, a build's within another */
+static int nfolder;
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 enum { NSIGNAL = sizeof signals / sizeof *signals };
@@ -114,6 +116,14 @@ remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
 	return remove(path);
 }
 
+/* Also when a library ends the process, as libtcc does on code that it cannot link. */
+static void
+remove_folders(void)
+{
+	while (nfolder > 0)
+		nftw(folder[--nfolder], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void
 work(Cx *cx, void *arg)
 {
@@ -138,11 +148,16 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 	}
 	if (!mkdtemp(dir))
 		fail(cx, NOWHERE, "%s: %s", dir, strerror(errno));
+	if (nfolder == 4)
+		BUG("folders in folders");
+	if (!nfolder)
+		atexit(remove_folders);
+	folder[nfolder++] = dir;
 	ok = cx_try(cx, work, &w);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(folder[--nfolder], remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	for (int i = 0; i < NSIGNAL; i++)
 		sigaction(signals[i], &before[i], NULL);
-	if (stopped)
+	if (stopped && !nfolder)
 		raise(stopped);
 	if (!ok)
 		fail_again(cx);

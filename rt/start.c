@@ -33,7 +33,7 @@ static const char usage[] =
 	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
 	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
 	"  --method NAME    the method to call (forward)\n"
-	"  --threads N      threads to use (0: all)\n"
+	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
@@ -396,6 +396,8 @@ map_weights(Program *p)
 		rt_raise(&p->cx, "%s: the weights are missing or too short", path.at);
 	else
 		p->own.weights = at;
+	if (p->own.weights && p->own.weights_at)
+		*p->own.weights_at = p->own.weights;
 	buf_free(&path);
 	return p->cx.status;
 }
@@ -416,7 +418,7 @@ choose_method(Program *p)
 static int
 set_up(Program *p)
 {
-	int64_t threads = 1, seed = 0;
+	int64_t threads = p->own.threads < 0 ? 0 : p->own.threads ? p->own.threads : 1, seed = 0;
 
 	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
@@ -427,7 +429,7 @@ set_up(Program *p)
 		return EXIT_DEVICE;
 	}
 	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p) ||
-	    (p->o.threads && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
+	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
 		return failed(p, 0);
 	if (p->o.seed || p->own.seeded)
 		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
