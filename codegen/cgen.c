@@ -13,6 +13,7 @@ static const char head[] =
 	"#include \"tmath.h\"\n"
 	"#include \"vmath.h\"\n"
 	"#include \"vconv.h\"\n"
+	"#include \"vrow.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"

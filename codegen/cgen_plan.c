@@ -24,6 +24,7 @@ typedef struct Writer {
 } Writer;
 
 static void write_block(Writer *, Block *);
+static void write_op(Writer *, const Node *);
 
 /* ---- names of things ------------------------------------------------------------------------------------------------- */
 
@@ -228,9 +229,19 @@ make_boxes(Writer *w, const Node *n, int step)
 	}
 }
 
+/* The kernel met an index out of range: the generic one says so. */
+static void
+write_check(Writer *w, const Node *n)
+{
+	out_open(&w->out, "if (wrong)");
+	write_op(w, n);
+	w->p->calls--;
+	out_close(&w->out, "");
+}
+
 /* One launch: void *p[] = { addresses }; rt_parallel(...) */
 static void
-write_launch(Writer *w, const KernelCall *call)
+write_launch(Writer *w, const Node *n, const KernelCall *call)
 {
 	Buf b = { 0 };
 	int scalars = 0;
@@ -252,8 +263,12 @@ write_launch(Writer *w, const KernelCall *call)
 			buf_printf(&b, "%s(void *)&s%d", i ? ", " : "", scalars++);
 		}
 	}
+	if (call->checked)
+		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "void *p[] = { %s };", b.at);
 	out_line(&w->out, "rt_parallel(cx, %lld, %lld, %s, p);", (long long)call->n, (long long)call->grain, call->name);
+	if (call->checked)
+		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
@@ -267,14 +282,15 @@ write_kernel(Writer *w, const Node *n)
 	KernelCall *calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
 	int ncall = 1;
 
-	if (node_is_map(n) ? !emit_map(w->e, w->p, n, calls) : !emit_dense(w->e, w->p, n, group, calls, &ncall)) {
+	if (node_is_map(n) ? !emit_map(w->e, w->p, n, calls) :
+	    node_is_dense(w->p, n) ? !emit_dense(w->e, w->p, n, group, calls, &ncall) : !emit_row(w->e, w->p, n, calls, &ncall)) {
 		if (group)
 			BUG("the epilogue of %s does not fit", n->kind->name);
 		return false;
 	}
 	make_boxes(w, group ? group : n, w->p->step[n->id]);
 	for (int i = 0; i < ncall; i++)
-		write_launch(w, &calls[i]);
+		write_launch(w, n, &calls[i]);
 	return true;
 }
 

@@ -121,6 +121,7 @@ Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not p
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
 bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
 bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
+bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
 
 /* ---- cgen_plan.c ---------------------------------------------------------------------------------------------- */
@@ -145,6 +146,7 @@ typedef struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
+	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 } KernelCall;
 bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a form that is generated */
 
@@ -159,6 +161,11 @@ enum { MAX_KERNEL_CALLS = 64 };
 bool node_is_dense(Plan *, const Node *);
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
+
+/* ---- kern_row.c: reductions, softmax, normalisation, copies, pooling, products of what is not constant ---------------- */
+
+bool node_is_row(Plan *, const Node *);
+bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */

@@ -105,11 +105,21 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
+/* A list that is nothing but the arguments of kernels is not made. */
+static bool
+only_kernels_read(Plan *p, const Value *list)
+{
+	for (int i = 0; i < list->uses.n; i++)
+		if (!plan_is_kernel(p, list->uses.at[i].node))
+			return false;
+	return plan_list_is_read(list);
+}
+
 /* A node whose results all lie in buffers that were there before it does nothing. */
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant") || p->absorbed[n->id])
+	if (node_is(n, "prim::Constant") || p->absorbed[n->id] || (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
 		return false;
 	if (!n->nout || n->nsub || writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
 		return true;
@@ -138,7 +148,7 @@ bool
 plan_is_kernel(Plan *p, const Node *n)
 {
 	if (!node_is_map(n))
-		return node_is_dense(p, n);
+		return node_is_dense(p, n) || node_is_row(p, n);
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];
 		const RtTensor *t = plan_tensor(p, v);
@@ -320,8 +330,8 @@ place_block(Plan *p, Block *b)
 
 /* ---- what escapes, and how long buffers live ------------------------------------------------------------------------------- */
 
-static bool
-list_stays_here(const Value *list)
+bool
+plan_list_is_read(const Value *list)
 {
 	for (int i = 0; i < list->uses.n; i++) {
 		const Node *user = list->uses.at[i].node;
@@ -343,7 +353,7 @@ keeps(Plan *p, const Node *user, int index)
 	if (node_is(user, "prim::BailOut") || node_is(user, "prim::FusionGroup") || node_is(user, "prim::Return"))
 		return node_is(user, "prim::Return") && !user->block->owner;
 	if (node_is(user, "prim::ListConstruct"))
-		return !list_stays_here(user->out[0]);
+		return !plan_list_is_read(user->out[0]);
 	if (user->nsub)
 		return false;
 	if (!s || index >= s->nargs || !user->op || !user->op->kernel)

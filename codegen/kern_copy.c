@@ -1,0 +1,377 @@
+/*
+ * Copies of regions: layouts, cat, stack, repeat, padding, rows taken by index, fills.
+ *
+ * A region is sizes and two lists of strides.  Its dims are ordered by the result's strides and merged; what is left is a
+ * run of elements (a memcpy in all but name), a strided run, or a transposition, which goes in tiles of 16 x 16 so that
+ * both sides use the lines of the cache that they touch.
+ */
+#include "row.h"
+
+#include <string.h>
+
+enum { TILE = 16 };
+
+/* Elements are moved, not computed with: a type of their size. */
+static const char *
+type_of_size(int dtype)
+{
+	switch (rt_dtypes[dtype].category == 'Q' ? 0 : rt_dtypes[dtype].bytes) {
+	case 1:  return "uint8_t";
+	case 2:  return "uint16_t";
+	case 4:  return "float";
+	case 8:  return "double";
+	default: return NULL;
+	}
+}
+
+/* The dim along which x is consecutive, when that is not the innermost one; -1: none. */
+static int
+transposed_dim(const RowNest *nest)
+{
+	const int last = nest->ndim - 1;
+
+	if (last < 1 || nest->stride[0][last] != 1 || nest->stride[1][last] <= 1 || nest->dims[last] < 4)
+		return -1;
+	for (int i = 0; i < last; i++)
+		if (nest->stride[1][i] == 1 && nest->dims[i] >= 4)
+			return i;
+	return -1;
+}
+
+static void
+put_pointers(Out *o, Arena *a, const RowNest *nest, const char *type)
+{
+	out_line(o, "const %s *restrict x = (const %s *)p[1] + %s;", type, type, nest_at(a, nest, 1));
+	out_line(o, "%s *restrict y = (%s *)p[0] + %s;", type, type, nest_at(a, nest, 0));
+	out_blank(o);
+}
+
+/* Dim j of tiles, and the innermost: y[j * yj + i] = x[j + i * xi] */
+static void
+put_transposition(Out *o, Arena *a, RowNest *nest, int j, const char *type)
+{
+	const int last = nest->ndim - 1;
+	const long long n = nest->dims[last], xi = nest->stride[1][last], m = nest->dims[j], yj = nest->stride[0][j];
+
+	nest_drop(nest, last);
+	nest->dims[j] = (m + TILE - 1) / TILE;
+	nest->stride[0][j] = TILE * yj;
+	nest->stride[1][j] = TILE;
+	nest_open(o, nest);
+	put_pointers(o, a, nest, type);
+	out_line(o, "const int64_t some = %lld - %d * i%d < %d ? %lld - %d * i%d : %d;", m, TILE, j, TILE, m, TILE, j, TILE);
+	out_line(o, "for (int64_t at = 0; at < %lld; at += %d)", n, TILE);
+	out_line(o, "\tfor (int64_t j = 0; j < some; j++)");
+	out_line(o, "\t\tfor (int64_t i = at; i < at + %d && i < %lld; i++)", TILE, n);
+	out_line(o, "\t\t\ty[j * %lld + i] = x[j + i * %lld];", yj, xi);
+	out_close(o, "");
+}
+
+/* Copies a region; `nest` has operands y and x.  Offsets are in bytes. */
+static bool
+copy_region(Row *r, RowNest nest, int dtype, const Value *y, int64_t yat, const Value *x, int64_t xat)
+{
+	const char *type = type_of_size(dtype);
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	KernelCall *c;
+	int64_t n, inner = 1;
+	int j;
+
+	if (!type || r->ncall == MAX_KERNEL_CALLS)
+		return false;
+	if (!nest_count(&nest))
+		return true;
+	nest_simplify(&nest, 0);
+	n = nest_count(&nest);
+	j = transposed_dim(&nest);
+	if (j >= 0) {
+		inner = nest.dims[nest.ndim - 1] * TILE;
+		put_transposition(&o, a, &nest, j, type);
+	} else if (nest.ndim <= 1) {
+		out_line(&o, "const %s *restrict x = p[1];", type);
+		out_line(&o, "%s *restrict y = p[0];", type);
+		out_blank(&o);
+		out_line(&o, "for (int64_t i = begin; i < end; i++)");
+		out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)(nest.ndim ? nest.stride[0][0] : 1),
+			 (long long)(nest.ndim ? nest.stride[1][0] : 1));
+	} else {
+		const int last = --nest.ndim;
+
+		inner = nest.dims[last];
+		nest_open(&o, &nest);
+		put_pointers(&o, a, &nest, type);
+		out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
+		out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)nest.stride[0][last], (long long)nest.stride[1][last]);
+		out_close(&o, "");
+	}
+	c = row_call(r, "copy", arena_printf(a, "copies %lld elements%s", (long long)n, j >= 0 ? ", transposed" : ""), &o, nest_count(&nest),
+		     row_grain(inner));
+	row_pass(r, c, y, yat);
+	row_pass(r, c, x, xat);
+	return true;
+}
+
+static RowNest
+nest_of(int ndim, const int64_t *dims, const int64_t *ys, const int64_t *xs)
+{
+	RowNest nest = { .ndim = ndim, .n = 2 };
+
+	memcpy(nest.dims, dims, (size_t)ndim * sizeof *dims);
+	memcpy(nest.stride[0], ys, (size_t)ndim * sizeof *ys);
+	memcpy(nest.stride[1], xs, (size_t)ndim * sizeof *xs);
+	return nest;
+}
+
+/* ---- one argument --------------------------------------------------------------------------------------------------------- */
+
+/* contiguous, clone, reshape that has to copy: the elements in their order. */
+bool
+row_copy(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t strides[RT_MAX_RANK];
+	const bool same = x && y && x->ndim == y->ndim && !memcmp(x->dims, y->dims, (size_t)x->ndim * sizeof *x->dims);
+
+	if (!x || !y || x->dtype != y->dtype || rt_numel(x) != rt_numel(y) || (!same && !rt_is_contiguous(y)))
+		return false;
+	rt_contiguous_strides(x->ndim, x->dims, strides);
+	return copy_region(r, nest_of(x->ndim, x->dims, same ? y->strides : strides, x->strides), x->dtype, r->n->out[0], 0,
+			   row_arg(r, "self"), 0);
+}
+
+bool
+row_repeat(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	RowNest nest = { .n = 2 };
+
+	if (!x || !y || x->dtype != y->dtype || !rt_numel(y) || 2 * y->ndim > RT_MAX_RANK)
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		const int k = i - (y->ndim - x->ndim);
+		const int64_t d = k < 0 ? 1 : x->dims[k];
+
+		nest.dims[nest.ndim] = y->dims[i] / d;
+		nest.stride[0][nest.ndim] = y->strides[i] * d;
+		nest.stride[1][nest.ndim++] = 0;
+		nest.dims[nest.ndim] = d;
+		nest.stride[0][nest.ndim] = y->strides[i];
+		nest.stride[1][nest.ndim++] = k < 0 ? 0 : x->strides[k];
+	}
+	return copy_region(r, nest, x->dtype, r->n->out[0], 0, row_arg(r, "self"), 0);
+}
+
+/* ---- fills ------------------------------------------------------------------------------------------------------------------ */
+
+static const char *
+number(Arena *a, double x)
+{
+	if (x != x)
+		return "KILN_NAN";
+	if (x - x != 0)
+		return x < 0 ? "KILN_MINUS_INF" : "KILN_INF";
+	return arena_printf(a, "%.17g", x);
+}
+
+/* All of a dense result. */
+static bool
+fill(Row *r, double x)
+{
+	const RtTensor *y = row_result(r, 0);
+	const char *type = row_type(y->dtype);
+	Out o = { .indent = 1 };
+	KernelCall *c;
+
+	if (!type || (rt_dtypes[y->dtype].category != 'F' && (x > 9e15 || x < -9e15 || x != x)))
+		return false;
+	if (!rt_numel(y))
+		return true;
+	out_line(&o, "%s *y = p[0];", type);
+	out_blank(&o);
+	out_line(&o, "for (int64_t i = begin; i < end; i++)");
+	out_line(&o, "\ty[i] = (%s)%s;", type, number(r->p->cx->arena, y->dtype == RT_b8 ? x != 0 : x));
+	c = row_call(r, "fill", arena_printf(r->p->cx->arena, "%s everywhere", number(r->p->cx->arena, x)), &o, rt_numel(y), 16384);
+	row_pass(r, c, r->n->out[0], 0);
+	return true;
+}
+
+/* zeros, ones, full and their likes */
+bool
+row_fill(Row *r)
+{
+	double x = strstr(r->n->op->id, "ones") ? 1 : 0;
+
+	if (strstr(r->n->op->id, "full") && !row_double(r, "fill_value", &x))
+		return false;
+	return fill(r, x);
+}
+
+bool
+row_pad(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	const Value *mode = row_arg(r, "mode");
+	int64_t pad[RT_MAX_RANK], dims[RT_MAX_RANK], xat = 0, yat = 0;
+	double value = 0;
+	IValue m;
+	int n;
+
+	if (mode && (!value_constant(mode, &m) || m.tag != RT_STR || strcmp(m.u.str->s, "constant")))
+		return false;
+	if (!x || !y || x->dtype != y->dtype || x->ndim != y->ndim || !row_list(r, "pad", pad, &n) || n > 2 * x->ndim || n % 2)
+		return false;
+	if ((row_arg(r, "value") && !row_double(r, "value", &value)) || !fill(r, value))
+		return false;
+	for (int i = 0; i < x->ndim; i++) {
+		const int k = 2 * (x->ndim - 1 - i);
+		const int64_t before = k < n ? pad[k] : 0, after = k < n ? pad[k + 1] : 0;
+
+		xat += before < 0 ? -before * x->strides[i] : 0;
+		yat += before > 0 ? before * y->strides[i] : 0;
+		dims[i] = x->dims[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
+		if (dims[i] < 0)
+			return false;
+	}
+	return copy_region(r, nest_of(x->ndim, dims, y->strides, x->strides), x->dtype, r->n->out[0], yat * rt_dtypes[y->dtype].bytes,
+			   row_arg(r, "self"), xat * rt_dtypes[x->dtype].bytes);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------------- */
+
+/* The node that makes a list which nobody changes. */
+static const Node *
+list_of(const Row *r)
+{
+	const Value *v = row_arg(r, "tensors");
+
+	return v && node_is(v->node, "prim::ListConstruct") && v->node->block == r->n->block && plan_list_is_read(v) ? v->node : NULL;
+}
+
+bool
+row_cat(Row *r)
+{
+	const RtTensor *y = row_result(r, 0);
+	const Node *list = list_of(r);
+	int64_t dim, at = 0;
+
+	if (!y || !list || !row_int(r, "dim", &dim) || !y->ndim)
+		return false;
+	dim += dim < 0 ? y->ndim : 0;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+
+		if (!x || x->dtype != y->dtype || x->quant || x->storage == y->storage)
+			return false;
+		if (x->ndim == 1 && !x->dims[0])
+			continue;
+		if (x->ndim != y->ndim || !copy_region(r, nest_of(x->ndim, x->dims, y->strides, x->strides), x->dtype, r->n->out[0],
+						       at * y->strides[dim] * rt_dtypes[y->dtype].bytes, list->in[i], 0))
+			return false;
+		at += x->dims[dim];
+	}
+	return at == y->dims[dim];
+}
+
+bool
+row_stack(Row *r)
+{
+	const RtTensor *y = row_result(r, 0);
+	const Node *list = list_of(r);
+	int64_t dim;
+
+	if (!y || !list || !row_int(r, "dim", &dim))
+		return false;
+	dim += dim < 0 ? y->ndim : 0;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+		int64_t strides[RT_MAX_RANK];
+
+		if (!x || x->dtype != y->dtype || x->quant || x->ndim + 1 != y->ndim || x->storage == y->storage)
+			return false;
+		for (int k = 0; k < x->ndim; k++)
+			strides[k] = y->strides[k + (k >= dim)];
+		if (!copy_region(r, nest_of(x->ndim, x->dims, strides, x->strides), x->dtype, r->n->out[0],
+				 i * y->strides[dim] * rt_dtypes[y->dtype].bytes, list->in[i], 0))
+			return false;
+	}
+	return list->nin > 0;
+}
+
+/* ---- by index ------------------------------------------------------------------------------------------------------------------ */
+
+/* y's dims [at, at + index's rank) go over the index, whose value is a place along dim `dim` of x.  An index out of range
+ * sets the flag; the generic kernel then raises. */
+static bool
+take(Row *r, const Value *x, const Value *index, int dim)
+{
+	const RtTensor *tx = plan_tensor(r->p, x), *ti = plan_tensor(r->p, index), *y = row_result(r, 0);
+	const char *type, *it;
+	RowNest nest = { .n = 3 };
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	KernelCall *c;
+	int64_t inner = 1, ys = 1, xs = 1;
+
+	if (!tx || !ti || !y || tx->dtype != y->dtype || !(type = type_of_size(y->dtype)) || (ti->dtype != RT_i64 && ti->dtype != RT_i32) ||
+	    tx->ndim - 1 + ti->ndim != y->ndim || !rt_numel(y))
+		return false;
+	it = row_type(ti->dtype);
+	nest.ndim = y->ndim;
+	for (int i = 0; i < y->ndim; i++) {
+		const bool by = i >= dim && i < dim + ti->ndim;
+
+		nest.dims[i] = y->dims[i];
+		nest.stride[0][i] = y->strides[i];
+		nest.stride[1][i] = by ? 0 : tx->strides[i < dim ? i : i - ti->ndim + 1];
+		nest.stride[2][i] = by ? ti->strides[i - dim] : 0;
+	}
+	nest_simplify(&nest, 0);
+	if (nest.ndim && !nest.stride[2][nest.ndim - 1]) {
+		const int last = --nest.ndim;
+
+		inner = nest.dims[last];
+		ys = nest.stride[0][last];
+		xs = nest.stride[1][last];
+	}
+	nest_open(&o, &nest);
+	out_line(&o, "const int64_t k = ((const %s *)p[2])[%s];", it, nest_at(a, &nest, 2));
+	out_line(&o, "const %s *restrict x = (const %s *)p[1] + %s + k * %lld;", type, type, nest_at(a, &nest, 1), (long long)tx->strides[dim]);
+	out_line(&o, "%s *restrict y = (%s *)p[0] + %s;", type, type, nest_at(a, &nest, 0));
+	out_blank(&o);
+	out_open(&o, "if ((uint64_t)k >= %lldu)", (long long)tx->dims[dim]);
+	out_line(&o, "*(int *)p[3] = 1;");
+	out_line(&o, "continue;");
+	out_close(&o, "");
+	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
+	out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)ys, (long long)xs);
+	out_close(&o, "");
+	c = row_call(r, "take", arena_printf(a, "%s of %lld by %lld", r->n->op->id, (long long)tx->dims[dim], (long long)rt_numel(ti)), &o,
+		     nest_count(&nest), row_grain(inner));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, x, 0);
+	row_pass(r, c, index, 0);
+	row_pass_text(r, c, "&wrong");
+	c->checked = true;
+	return true;
+}
+
+bool
+row_embedding(Row *r)
+{
+	const Value *w = row_arg(r, "weight"), *i = row_arg(r, "indices");
+
+	return w && i && row_tensor(r, "weight") && row_tensor(r, "weight")->ndim == 2 && take(r, w, i, 0);
+}
+
+bool
+row_index_select(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *i = row_tensor(r, "index");
+	int64_t dim;
+
+	if (!x || !i || !x->ndim || i->ndim != 1 || !row_int(r, "dim", &dim))
+		return false;
+	dim += dim < 0 ? x->ndim : 0;
+	return dim >= 0 && dim < x->ndim && take(r, row_arg(r, "self"), row_arg(r, "index"), (int)dim);
+}

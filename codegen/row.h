@@ -1,0 +1,61 @@
+/* codegen/row.h - kernels over rows, private to codegen/kern_row.c and those beside it
+ *
+ *   kern_row.c    the table of forms; nests; reductions, softmax, normalisation
+ *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
+ *   kern_pool.c   pooling and resampling
+ *   kern_mul.c    products of tensors that are not constant
+ */
+#ifndef CODEGEN_ROW_H
+#define CODEGEN_ROW_H
+
+#include "codegen.h"
+
+enum { ROW_OPERANDS = 6 };
+
+typedef struct RowNest {         /* loops; outermost first */
+	int     ndim, n;         /* operands */
+	int64_t dims[RT_MAX_RANK];
+	int64_t stride[ROW_OPERANDS][RT_MAX_RANK];
+} RowNest;
+
+typedef struct Row {
+	Emit *e;                 /* null: only asked whether there is a form */
+	Plan *p;
+	const Node *n;
+	KernelCall *calls;       /* room for MAX_KERNEL_CALLS */
+	int   ncall;
+} Row;
+
+typedef bool RowForm(Row *);     /* false: not a form that is generated */
+
+/* ---- kern_row.c -------------------------------------------------------------------------------------- */
+
+const Value    *row_arg(const Row *, const char *name);         /* null: none, or None */
+const RtTensor *row_tensor(const Row *, const char *name);      /* the type of a tensor argument; null: not known */
+const RtTensor *row_result(const Row *, int i);
+bool row_ints(const Row *, const char *name, int64_t *out, int n);      /* a list of n known ints, or one for all */
+bool row_list(const Row *, const char *name, int64_t *out, int *n);     /* any number of known ints, at most RT_MAX_RANK */
+bool row_int(const Row *, const char *name, int64_t *out);
+bool row_double(const Row *, const char *name, double *out);
+
+void nest_drop(RowNest *, int at);                              /* a dim */
+void nest_simplify(RowNest *, int by);                          /* orders by operand `by`, drops 1s, merges */
+int64_t nest_count(const RowNest *);
+/* for (row = begin; ...) { indices; }: leaves the loop open.  nest_at: "i0 * 7 + i1", an operand's offset there. */
+void nest_open(Out *, const RowNest *);
+const char *nest_at(Arena *, const RowNest *, int operand);
+
+const char *row_type(int dtype);                                /* C type of an element; null: not one that is generated */
+int64_t row_grain(int64_t elements_of_a_row);
+/* Adds a launch; text: the kernel's body in braces, freed here. */
+KernelCall *row_call(Row *, const char *prefix, const char *comment, Out *text, int64_t n, int64_t grain);
+void row_pass(Row *, KernelCall *, const Value *, int64_t offset_bytes);
+void row_pass_text(Row *, KernelCall *, const char *expression);
+
+/* ---- the others -------------------------------------------------------------------------------------- */
+
+RowForm row_copy, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select, row_copy_into;
+RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool, row_nearest;
+RowForm row_matmul, row_linear, row_addmm;
+
+#endif
