@@ -515,18 +515,56 @@ write_prim(Writer *w, const Node *n)
 
 /* ---- guards ------------------------------------------------------------------------------------------------------------------- */
 
-/* Registers of what is live; tensors that share an arena buffer share the copy of it. */
-static const char *
+/* The index of v's buffer among those in the arena that several live values lie in; -1: none. */
+static int
+shared_at(Writer *w, Buffer *const *shared, int n, const Value *v)
+{
+	const Buffer *b = plan_buffer(w->p, v);
+
+	for (int i = 0; i < n && b; i++)
+		if (shared[i] == b)
+			return i;
+	return -1;
+}
+
+static int
+find_shared(Writer *w, const Node *n, Buffer **shared)
+{
+	int count = 0;
+
+	for (int i = 1; i < n->nin; i++) {
+		Buffer *b = plan_buffer(w->p, n->in[i]);
+
+		for (int k = 1; k < i && b && b->home == HOME_ARENA; k++)
+			if (plan_buffer(w->p, n->in[k]) == b && shared_at(w, shared, count, n->in[i]) < 0)
+				shared[count++] = b;
+	}
+	return count;
+}
+
+/* What is live; tensors that share a buffer of the arena share the copy of it. */
+static void
 write_live(Writer *w, const Node *n)
 {
+	Buffer **shared = new(w->a, Buffer *, n->nin + 1);
+	const int count = find_shared(w, n, shared);
 	Buf b = { 0 };
-	const char *text;
 
-	for (int i = 1; i < n->nin; i++)
-		buf_printf(&b, "%s%s", i > 1 ? ", " : "", box(w, n->in[i], true));
-	text = arena_strdup(w->a, b.at ? b.at : "rt_none()");
+	for (int i = 0; i < count; i++)
+		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, arena + %lld, %lld);", i, (long long)shared[i]->offset,
+			 (long long)shared[i]->bytes);
+	for (int i = 1; i < n->nin; i++) {
+		const RtTensor *t = plan_tensor(w->p, n->in[i]);
+		const int at = shared_at(w, shared, count, n->in[i]);
+
+		buf_printf(&b, "%s%s", i > 1 ? ", " : "", at < 0 ? box(w, n->in[i], true) :
+			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %lld)", at, rt_dtypes[t->dtype].name, t->ndim,
+					geometry(w, t), (long long)t->offset));
+	}
+	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, b.at ? b.at : "rt_none()");
+	for (int i = 0; i < count; i++)
+		out_line(&w->out, "rt_release(copy_%d);", i);
 	buf_free(&b);
-	return text;
 }
 
 static void
@@ -547,7 +585,7 @@ write_bailout(Writer *w, const Node *n)
 	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
 		 geometry(w, t), geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
-	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, write_live(w, n));
+	write_live(w, n);
 	out_string(&why, type_print(w->e->cx, n->out[0]->type), (int64_t)strlen(type_print(w->e->cx, n->out[0]->type)));
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
 		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, w->line);

@@ -219,31 +219,11 @@ node_is_call(const Node *n)
 	return false;
 }
 
-static void
-collect_written(KnownTable *k, const Block *b)
-{
-	for NODES(n, b) {
-		const Schema *s = node_schema(n);
-
-		for (int i = 0; s && i < s->nargs && i < n->nin; i++)
-			if (s->args[i].alias && s->args[i].alias->write && n->in[i]->type->kind != TYPE_TENSOR)
-				vec_push(k->cx->arena, &k->written, n->in[i]);
-		for (int i = 0; node_is_call(n) && i < n->nin; i++)
-			if (n->in[i]->type->kind != TYPE_TENSOR)
-				vec_push(k->cx->arena, &k->written, n->in[i]);
-		for (int i = 0; i < n->nsub; i++)
-			collect_written(k, n->sub[i]);
-	}
-}
-
 /* A list that something writes to is never known here: the order of writes is not followed. */
 static bool
 is_changed(KnownTable *k, const Value *v)
 {
-	for (int i = 0; i < k->written.n; i++)
-		if (alias_may(k->alias, v, k->written.at[i]))
-			return true;
-	return false;
+	return k->alias && alias_is_written(k->alias, v);
 }
 
 static void
@@ -348,7 +328,6 @@ known_graph(Cx *cx, Graph *g, const Pattern *args, int first)
 	KnownTable *k = known_table(cx);
 
 	k->alias = alias_db(g, cx->arena);
-	collect_written(k, g->top);
 	for (int i = first; i < graph_ninputs(g); i++) {
 		Value *in = graph_inputs(g)[i];
 		IValue v;

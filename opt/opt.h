@@ -64,7 +64,6 @@ typedef struct KnownTable {
 	RtCx rt;
 	Vec(Known) at;             /* by id */
 	AliasDb *alias;            /* of the finished graph */
-	Vec(const Value *) written;        /* lists and dicts that some node writes to */
 } KnownTable;
 KnownTable *known_table(Cx *);
 KnownTable *known_graph(Cx *, Graph *, const Pattern *args, int first);       /* of a specialized graph */

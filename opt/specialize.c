@@ -37,7 +37,6 @@ struct Scope {                   /* one graph that is being walked: the function
 	Value  **value;          /* by id in `from`: the value of the new graph */
 	AliasDb *alias;
 	bool     top;            /* the function's own: has resume points */
-	Vec(const Value *) written;      /* lists and dicts that some node writes to */
 };
 
 typedef struct Spec {
@@ -81,26 +80,11 @@ writes_argument(const Node *n, int i)
 	return schema && i < schema->nargs && schema->args[i].alias && schema->args[i].alias->write;
 }
 
-static void
-collect_written(Spec *s, Scope *c, const Block *b)
-{
-	for NODES(n, b) {
-		for (int i = 0; i < n->nin; i++)
-			if ((writes_argument(n, i) || node_is_call(n)) && n->in[i]->type->kind != TYPE_TENSOR)
-				vec_push(s->cx->arena, &c->written, n->in[i]);
-		for (int i = 0; i < n->nsub; i++)
-			collect_written(s, c, n->sub[i]);
-	}
-}
-
 /* Is the container itself (not what it contains) written anywhere? */
 static bool
 is_changed(Scope *c, const Value *v)
 {
-	for (int i = 0; i < c->written.n; i++)
-		if (alias_may(c->alias, v, c->written.at[i]))
-			return true;
-	return false;
+	return alias_is_written(c->alias, v);
 }
 
 static Value *
@@ -236,6 +220,15 @@ any_layout_will_do(const Node *n, int i)
 	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
 }
 
+/* Is all that the node does with its input to look at it now? */
+static bool
+only_reads(const Node *n, int i)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
+}
+
 /* What input i of the node is in the new graph. */
 static Value *
 argument(Spec *s, Scope *c, const Node *n, int i)
@@ -244,9 +237,8 @@ argument(Spec *s, Scope *c, const Node *n, int i)
 
 	if (writes_argument(n, i))
 		return v;
-	if (node_is_call(n))
-		return known_at(s->k, v)->altered ? in_format(s, c, v, 0, n->at) : v;
-	v = fresh_list(s, v, n->at);
+	if (only_reads(n, i))
+		v = fresh_list(s, v, n->at);
 	if (wants_channels_last(s, n, i, v))
 		return in_format(s, c, v, 2, n->at);
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
@@ -258,7 +250,7 @@ argument(Spec *s, Scope *c, const Node *n, int i)
 static Value *
 as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
-	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : fresh_list(s, v, at);
+	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
 }
 
 /* Writes the node itself, with inputs mapped; outputs have the static types. */
@@ -280,6 +272,20 @@ emit_copy(Spec *s, Scope *c, Node *n)
 
 /* ---- guards ------------------------------------------------------------------------------------------------------------ */
 
+/* May the list in regs[i] be met by another way, so that it matters which list it is? */
+static bool
+is_shared(Spec *s, Scope *c, const int *regs, int n, int i)
+{
+	const Value *v = s->in_register[regs[i]];
+
+	if (alias_escapes(c->alias, v))
+		return true;
+	for (int k = 0; k < n; k++)
+		if (k != i && s->in_register[regs[k]] && alias_may_contain(c->alias, s->in_register[regs[k]], v))
+			return true;
+	return false;
+}
+
 /* The values that are live at pc, in order of regs; false when a register's content is not at hand. */
 static bool
 live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
@@ -291,10 +297,12 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 
 	for (int i = 0; i < n; i++) {
 		const Value *from = s->in_register[live[i]];
+		Value *v;
 
 		if (!from || !c->value[from->id])
 			return false;
-		node_add_input(exit, as_in_model(s, c, c->value[from->id], exit->at));
+		v = as_in_model(s, c, c->value[from->id], exit->at);
+		node_add_input(exit, known_at(s->k, v)->mutable && !is_shared(s, c, live, n, i) ? fresh_list(s, v, exit->at) : v);
 		rt_list_push(&s->k->rt, list, rt_int(live[i]));
 	}
 	*regs = rt_ref(RT_LIST, list);
@@ -454,7 +462,6 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m)
 	Graph *g = n->op->function->graph;
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
 
-	collect_written(s, &body, g->top);
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
 		bind(s, &body, graph_inputs(g)[i], m->in[i]);
 	eval_block(s, &body, g->top);
@@ -944,7 +951,6 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
 	s.k = known_table(cx);
-	collect_written(&s, &top, from->top);
 	s.layouts = !block_writes_tensors(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	graph_set_insert_end(s.to, s.to->top);
@@ -965,6 +971,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	}
 	eval_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
-		graph_add_output(s.to, as_in_model(&s, &top, value_in(&top, from->top->ret->in[i]), from->top->ret->at));
+		graph_add_output(s.to, fresh_list(&s, as_in_model(&s, &top, value_in(&top, from->top->ret->in[i]), from->top->ret->at),
+						  from->top->ret->at));
 	return s.to;
 }

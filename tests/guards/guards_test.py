@@ -14,6 +14,8 @@ TESTS = {
                                 "strided:dynamic2 double:generic a:exact0")}),
     "loop": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0! a:exact0")}),
     "view": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0! a:exact0")}),
+    "arena": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0! a:exact0")}),
+    "same": ("a", {"all": (0, "a:exact0 b:exact0! c:generic a:exact0")}),
     "half": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "fused": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "fork": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),

@@ -52,6 +52,33 @@ class View(nn.Module):
         return y, v.sum(), t * 1, big
 
 
+class Arena(nn.Module):
+    """The same where nothing of it is returned."""
+    def forward(self, x: Tensor):
+        y = x * 2
+        v = y[1:]
+        t = y.t()
+        big = torch.nonzero(x > 0)
+        v.add_(10)
+        t[0, 0] = 7
+        return y + 0, v.sum(), t * 1, big
+
+
+class Same(nn.Module):
+    """One list by several ways."""
+    def forward(self, x: Tensor, k: int):
+        a = [x, x + 1]
+        b = a
+        if k > 1:
+            b = [x]
+        c = [a]
+        c[0].append(x * 2)
+        big = torch.nonzero(x > 0)
+        b.append(big.to(x.dtype))
+        c[0].append(x)
+        return len(a), len(c[0]), len(b), a[2] + 0, torch.cat([t.flatten() for t in a])
+
+
 class Half(nn.Module):
     """A list, and a dict in a tuple, half built."""
     def forward(self, x: Tensor):
@@ -184,6 +211,8 @@ MODELS = {
     "loop": (Loop(), {"a": dict(x=grid(6) + 5, limit=15.0), "b": dict(x=grid(6), limit=40.0), "c": dict(x=grid(2), limit=5.0)},
              {"all": ["a", "b", "c", "a"]}),
     "view": (View(), {"a": dict(x=grid(4)), "b": dict(x=grid(2)), "c": dict(x=grid(0))}, {"all": ["a", "b", "c", "a"]}),
+    "arena": (Arena(), {"a": dict(x=grid(4)), "b": dict(x=grid(2)), "c": dict(x=grid(0))}, {"all": ["a", "b", "c", "a"]}),
+    "same": (Same(), {"a": dict(x=grid(4), k=0), "b": dict(x=grid(2), k=0), "c": dict(x=grid(2), k=2)}, {"all": ["a", "b", "c", "a"]}),
     "half": (Half(), {"a": dict(x=grid(4)), "b": dict(x=grid(2))}, {"all": ["a", "b", "a"]}),
     "fused": (Fused(), {"a": dict(x=grid(4)), "b": dict(x=grid(2))}, {"all": ["a", "b", "a"]}),
     "fork": (Fork(), {"a": dict(x=grid(4)), "b": dict(x=grid(2))}, {"all": ["a", "b", "a"]}),
