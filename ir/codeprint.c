@@ -13,12 +13,12 @@ static const char *const names[RT_NOPCODE] = {         /* ORDER opcode: rt.h */
 
 /* ---- what is live ------------------------------------------------------------------------------------- */
 
-typedef struct Live {
+struct CodeLive {
 	const RtCode *code;
 	int nword;
 	uint64_t *in;            /* by instruction: nword words */
 	uint64_t *now;
-} Live;
+};
 
 static void
 set_bits(const RtCode *c, uint64_t *set, uint32_t first, int n, bool on)
@@ -34,7 +34,7 @@ set_bits(const RtCode *c, uint64_t *set, uint32_t first, int n, bool on)
 }
 
 static void
-join(Live *l, int pc)
+join(CodeLive *l, int pc)
 {
 	if (pc < 0 || pc >= l->code->ninsn)
 		return;
@@ -43,7 +43,7 @@ join(Live *l, int pc)
 }
 
 static void
-join_successors(Live *l, int pc)
+join_successors(CodeLive *l, int pc)
 {
 	const RtInsn *i = &l->code->insn[pc];
 
@@ -64,7 +64,7 @@ join_successors(Live *l, int pc)
 
 /* Backwards over the code until nothing changes; loops are why once is not enough. */
 static bool
-pass_once(Live *l)
+pass_once(CodeLive *l)
 {
 	bool changed = false;
 
@@ -85,23 +85,27 @@ pass_once(Live *l)
 	return changed;
 }
 
-int
-code_live_at(const RtCode *c, int pc, int *regs)
+CodeLive *
+code_live(Arena *a, const RtCode *c)
 {
-	Live l = { c, c->nreg / 64 + 1, NULL, NULL };
+	CodeLive *l = new(a, CodeLive, 1);
+
+	*l = (CodeLive){ .code = c, .nword = c->nreg / 64 + 1 };
+	l->in = new(a, uint64_t, (size_t)c->ninsn * l->nword + 1);
+	l->now = new(a, uint64_t, l->nword);
+	while (pass_once(l))
+		;
+	return l;
+}
+
+int
+code_live_at(const CodeLive *l, int pc, int *regs)
+{
 	int n = 0;
 
-	l.in = calloc((size_t)c->ninsn * l.nword + 1, sizeof *l.in);
-	l.now = calloc(l.nword, sizeof *l.now);
-	if (!l.in || !l.now)
-		BUG("no memory for the live registers of %s", c->name);
-	while (pass_once(&l))
-		;
-	for (int r = 0; r < c->nreg; r++)
-		if (l.in[(size_t)pc * l.nword + r / 64] >> (r % 64) & 1)
+	for (int r = 0; r < l->code->nreg; r++)
+		if (l->in[(size_t)pc * l->nword + r / 64] >> (r % 64) & 1)
 			regs[n++] = r;
-	free(l.in);
-	free(l.now);
 	return n;
 }
 

@@ -399,7 +399,9 @@ extern Graph *(*function_compiler)(Cx *, Function *);
 extern bool   (*range_original)(Range, Range *original);
 int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
 /* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
-int     code_live_at(const RtCode *, int pc, int *regs);
+typedef struct CodeLive CodeLive;                       /* of one code, for all its instructions */
+CodeLive *code_live(Arena *, const RtCode *);
+int     code_live_at(const CodeLive *, int pc, int *regs);
 void    code_print(Cx *, const RtCode *, Buf *);            /* --as code */
 
 #endif

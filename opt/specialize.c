@@ -47,6 +47,7 @@ typedef struct Spec {
 	KnownTable *k;           /* of values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	CodeLive *live;          /* registers of the function's Code */
 	bool   layouts;          /* may convolutions turn to channels last? */
 	int    nguard;
 } Spec;
@@ -292,7 +293,7 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 {
 	const RtCode *code = s->fn->code;
 	int *live = new(s->cx->arena, int, code->nreg + 1);
-	const int n = code_live_at(code, pc, live);
+	const int n = code_live_at(s->live, pc, live);
 	RtList *list = rt_list_new(&s->k->rt, &rt_type_int, n);
 
 	for (int i = 0; i < n; i++) {
@@ -953,6 +954,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	s.k = known_table(cx);
 	s.layouts = !block_writes_tensors(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
+	s.live = code_live(cx->arena, fn->code);
 	graph_set_insert_end(s.to, s.to->top);
 	for (int i = 0; i < graph_ninputs(from); i++) {
 		const Value *in = graph_inputs(from)[i];

@@ -50,34 +50,51 @@ rt_is_text(IValue v, const char *text, int64_t n)
 	return v.tag == RT_STR && v.u.str->n == n && !memcmp(v.u.str->s, text, (size_t)n);
 }
 
-static bool
-overlaps(const RtTensor *t, IValue v)
+static const IValue *
+parts_of(IValue v, int64_t *n)
 {
-	switch (v.tag) {
-	case RT_TENSOR:
-		return v.u.t != t && v.u.t->storage->data == t->storage->data;
-	case RT_LIST:
-		for (int64_t i = 0; i < v.u.list->n; i++)
-			if (overlaps(t, v.u.list->v[i]))
-				return true;
-		return false;
-	case RT_TUPLE:
-		for (int64_t i = 0; i < v.u.tuple->n; i++)
-			if (overlaps(t, v.u.tuple->v[i]))
-				return true;
-		return false;
-	default:
-		return false;
+	*n = v.tag == RT_LIST ? v.u.list->n : v.tag == RT_TUPLE ? v.u.tuple->n : 0;
+	return v.tag == RT_LIST ? v.u.list->v : v.u.tuple->v;
+}
+
+/* How many tensors in v lie in this memory? */
+static int
+count_over(const void *data, IValue v)
+{
+	int64_t n;
+	const IValue *part = parts_of(v, &n);
+	int count = v.tag == RT_TENSOR && v.u.t->storage && v.u.t->storage->data == data;
+
+	for (int64_t i = 0; i < n; i++)
+		count += count_over(data, part[i]);
+	return count;
+}
+
+/* Is each tensor in `written` the only one of the arguments in its memory? */
+static bool
+is_alone(IValue written, const IValue *args, int narg)
+{
+	int64_t n;
+	const IValue *part = parts_of(written, &n);
+	int count = 0;
+
+	if (written.tag == RT_TENSOR && written.u.t->storage && rt_numel(written.u.t)) {
+		for (int i = 0; i < narg; i++)
+			count += count_over(written.u.t->storage->data, args[i]);
+		return count == 1;
 	}
+	for (int64_t i = 0; i < n; i++)
+		if (!is_alone(part[i], args, narg))
+			return false;
+	return true;
 }
 
 bool
 rt_none_overlap(const IValue *written, int n, const IValue *args, int narg)
 {
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < narg; k++)
-			if (written[i].tag == RT_TENSOR && overlaps(written[i].u.t, args[k]))
-				return false;
+		if (!is_alone(written[i], args, narg))
+			return false;
 	return true;
 }
 

@@ -168,8 +168,8 @@ test_lower(void **state)
 			    "    8  r3, r4 = move (r2, r6!)\n"
 			    "    9  r5 = next -> 3 (r5)\n"
 			    "   10  return (r4!)\n");
-	assert_int_equal(code_live_at(code, 3, live), 6);
-	assert_int_equal(code_live_at(code, 10, live), 1);
+	assert_int_equal(code_live_at(code_live(f->cx.arena, code), 3, live), 6);
+	assert_int_equal(code_live_at(code_live(f->cx.arena, code), 10, live), 1);
 	assert_int_equal(live[0], value_register(graph_inputs(f->g)[0]) + 4);
 	buf_free(&out);
 }
