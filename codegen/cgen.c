@@ -14,6 +14,8 @@ static const char head[] =
 	"#include \"vmath.h\"\n"
 	"#include \"vconv.h\"\n"
 	"#include \"vrow.h\"\n"
+	"#include \"vmul.h\"\n"
+	"#include \"vpool.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"

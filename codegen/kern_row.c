@@ -730,7 +730,10 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "flatten_using_ints", row_copy }, { "repeat", row_repeat }, { "cat", row_cat }, { "stack", row_stack }, { "pad", row_pad },
 	{ "constant_pad_nd", row_pad }, { "zeros", row_fill }, { "ones", row_fill }, { "full", row_fill }, { "zeros_like", row_fill },
 	{ "ones_like", row_fill }, { "full_like", row_fill }, { "new_zeros", row_fill }, { "embedding", row_embedding },
-	{ "index_select", row_index_select },
+	{ "index_select", row_index_select }, { "matmul", row_matmul }, { "mm", row_matmul }, { "bmm", row_matmul },
+	{ "linear", row_linear }, { "addmm", row_addmm }, { "max_pool1d", row_max_pool }, { "max_pool2d", row_max_pool },
+	{ "avg_pool1d", row_avg_pool }, { "avg_pool2d", row_avg_pool }, { "adaptive_avg_pool1d", row_adaptive_avg_pool },
+	{ "adaptive_avg_pool2d", row_adaptive_avg_pool },
 };
 
 /* Generated kernels write what nothing else holds: results that are not views of the arguments. */

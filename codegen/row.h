@@ -2,7 +2,7 @@
  *
  *   kern_row.c    the table of forms; nests; reductions, softmax, normalisation
  *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
- *   kern_pool.c   pooling and resampling
+ *   kern_pool.c   pooling
  *   kern_mul.c    products of tensors that are not constant
  */
 #ifndef CODEGEN_ROW_H
@@ -54,8 +54,8 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-RowForm row_copy, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select, row_copy_into;
-RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool, row_nearest;
+RowForm row_copy, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
+RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm;
 
 #endif

@@ -1,0 +1,162 @@
+/*
+ * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm.
+ *
+ * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is the
+ * same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
+ */
+#include "row.h"
+
+#include <string.h>
+
+enum { CHUNK = 48 };             /* rows of a part */
+
+typedef struct Product {
+	RowNest batch;           /* operands c, a, b */
+	int64_t m, n, k, lda, ak, bk, bn, ldc;
+	const Value *a, *b, *bias;
+	int dtype;
+} Product;
+
+/* The dims of t before its last `own` ones, as an operand of the batch. */
+static bool
+put_batch(Product *d, int operand, const RtTensor *t, int own)
+{
+	const int lead = d->batch.ndim - (t->ndim - own);
+
+	if (lead < 0)
+		return false;
+	for (int i = 0; i < d->batch.ndim; i++)
+		d->batch.stride[operand][i] = i < lead || t->dims[i - lead] == 1 ? 0 : t->strides[i - lead];
+	return true;
+}
+
+/* Batches that are more rows of the same product. */
+static void
+fold_batch(Product *d)
+{
+	RowNest *b = &d->batch;
+
+	nest_simplify(b, 0);
+	while (b->ndim) {
+		const int last = b->ndim - 1;
+
+		if (b->stride[2][last] || (d->m != 1 && (b->stride[1][last] != d->m * d->lda || b->stride[0][last] != d->m * d->ldc)))
+			break;
+		if (d->m == 1) {
+			d->lda = b->stride[1][last];
+			d->ldc = b->stride[0][last];
+		}
+		d->m *= b->dims[last];
+		nest_drop(b, last);
+	}
+}
+
+/* a (.., m, k) or (k); b (.., k, n) or (k), or, transposed, (n, k). */
+static bool
+describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product *d)
+{
+	const RtTensor *y = row_result(r, 0);
+	const int ra = a->ndim >= 2, rb = b->ndim >= 2;
+
+	if (a->dtype != y->dtype || b->dtype != y->dtype || (y->dtype != RT_f32 && y->dtype != RT_f64) || !a->ndim || !b->ndim || !rt_numel(y))
+		return false;
+	d->dtype = y->dtype;
+	d->m = ra ? a->dims[a->ndim - 2] : 1;
+	d->k = a->dims[a->ndim - 1];
+	d->lda = ra ? a->strides[a->ndim - 2] : 0;
+	d->ak = d->k == 1 ? 1 : a->strides[a->ndim - 1];
+	d->n = rb ? b->dims[b->ndim - (transposed ? 2 : 1)] : 1;
+	d->bn = rb && d->n > 1 ? b->strides[b->ndim - (transposed ? 2 : 1)] : 1;
+	d->bk = b->strides[b->ndim - (rb && !transposed ? 2 : 1)];
+	d->batch.n = 3;
+	d->batch.ndim = y->ndim - ra - rb;
+	d->ldc = ra && y->ndim > rb ? y->strides[y->ndim - 1 - rb] : 0;
+	if (d->batch.ndim < 0 || (rb && d->n > 1 && y->strides[y->ndim - 1] != 1))
+		return false;
+	memcpy(d->batch.dims, y->dims, (size_t)d->batch.ndim * sizeof *y->dims);
+	if (!put_batch(d, 0, y, ra + rb) || !put_batch(d, 1, a, 1 + ra) || !put_batch(d, 2, b, 1 + rb))
+		return false;
+	fold_batch(d);
+	return true;
+}
+
+static bool
+emit_product(Row *r, Product *d)
+{
+	const int64_t chunk = d->m < CHUNK ? d->m : CHUNK, chunks = (d->m + chunk - 1) / chunk;
+	const char *type = row_type(d->dtype);
+	Arena *a = r->p->cx->arena;
+	RowNest nest = d->batch;
+	Out o = { .indent = 1 };
+	KernelCall *c;
+
+	nest.dims[nest.ndim] = chunks;
+	for (int i = 0; i < 3; i++)
+		nest.stride[i][nest.ndim] = i == 0 ? chunk * d->ldc : i == 1 ? chunk * d->lda : 0;
+	nest.ndim++;
+	if (d->dtype == RT_f32) {
+		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));", (long long)chunk, (long long)d->k);
+		out_blank(&o);
+		out_line(&o, "if (!scratch)");
+		out_line(&o, "\treturn;");
+	}
+	nest_open(&o, &nest);
+	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", nest.ndim - 1, (long long)chunk,
+		 (long long)d->m, (long long)chunk, (long long)d->m, (long long)chunk);
+	out_blank(&o);
+	out_line(&o, "%s(m, %lld, %lld, (const %s *)p[1] + %s, %lld, %lld, (const %s *)p[2] + %s, %lld, %lld,",
+		 d->dtype == RT_f32 ? "vm_product" : "vm_product_double", (long long)d->n, (long long)d->k, type, nest_at(a, &nest, 1),
+		 (long long)d->lda, (long long)d->ak, type, nest_at(a, &nest, 2), (long long)d->bk, (long long)d->bn);
+	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", d->bias ? "p[3]" : "0", type, nest_at(a, &nest, 0), (long long)d->ldc,
+		 d->dtype == RT_f32 ? ", scratch" : "");
+	out_close(&o, "");
+	c = row_call(r, "multiply", arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id, (long long)nest_count(&d->batch),
+						 (long long)d->m, (long long)d->k, (long long)d->k, (long long)d->n), &o, nest_count(&nest),
+		     row_grain(chunk * d->n * (d->k / 8 + 1)));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, d->a, 0);
+	row_pass(r, c, d->b, 0);
+	if (d->bias)
+		row_pass(r, c, d->bias, 0);
+	return true;
+}
+
+/* A bias of n consecutive numbers, the same for all rows. */
+static bool
+take_bias(const Row *r, const char *name, Product *d)
+{
+	const RtTensor *t = row_tensor(r, name);
+
+	d->bias = row_arg(r, name);
+	return !d->bias || (t && t->dtype == d->dtype && rt_is_contiguous(t) && rt_numel(t) == d->n && (t->ndim == 1 || d->n == t->dims[t->ndim - 1]));
+}
+
+bool
+row_matmul(Row *r)
+{
+	const char *second = node_arg(r->n, "other") ? "other" : "mat2";
+	const RtTensor *a = row_tensor(r, "self"), *b = row_tensor(r, second);
+	Product d = { .a = row_arg(r, "self"), .b = row_arg(r, second) };
+
+	return a && b && describe(r, a, b, false, &d) && emit_product(r, &d);
+}
+
+bool
+row_linear(Row *r)
+{
+	const RtTensor *a = row_tensor(r, "input"), *b = row_tensor(r, "weight");
+	Product d = { .a = row_arg(r, "input"), .b = row_arg(r, "weight") };
+
+	return a && b && b->ndim == 2 && describe(r, a, b, true, &d) && take_bias(r, "bias", &d) && emit_product(r, &d);
+}
+
+bool
+row_addmm(Row *r)
+{
+	const RtTensor *a = row_tensor(r, "mat1"), *b = row_tensor(r, "mat2");
+	Product d = { .a = row_arg(r, "mat1"), .b = row_arg(r, "mat2") };
+	double alpha, beta;
+
+	return a && b && row_double(r, "alpha", &alpha) && row_double(r, "beta", &beta) && alpha == 1 && beta == 1 &&
+	       describe(r, a, b, false, &d) && take_bias(r, "self", &d) && emit_product(r, &d);
+}

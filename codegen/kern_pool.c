@@ -1,0 +1,144 @@
+/*
+ * Pooling over one or two dims: the sizes of the result are the plan's, so that ceil_mode is no question here.
+ */
+#include "row.h"
+
+#include <string.h>
+
+typedef struct Pool {
+	const RtTensor *x, *y;
+	int64_t kernel[2], step[2], pad[2], dilation[2], divisor;
+	int     places;          /* dims that are pooled: 1 or 2 */
+	bool    max, adaptive, padding_counts;
+} Pool;
+
+enum { W, H, C, N };             /* dims from the last; a pool over one dim has no H */
+
+static int
+dim_at(const RtTensor *t, const Pool *d, int which)
+{
+	const int from_last = which == W || d->places == 2 ? which : which - 1;
+
+	return which == H && d->places == 1 ? -1 : t->ndim - 1 - from_last;
+}
+
+static int64_t
+size_at(const RtTensor *t, const Pool *d, int which)
+{
+	const int i = dim_at(t, d, which);
+
+	return i < 0 ? 1 : t->dims[i];
+}
+
+static int64_t
+stride_at(const RtTensor *t, const Pool *d, int which)
+{
+	const int i = dim_at(t, d, which);
+
+	return i < 0 || t->dims[i] == 1 ? 0 : t->strides[i];
+}
+
+static bool
+take(Row *r, Pool *d)
+{
+	d->x = row_tensor(r, "self");
+	d->y = row_result(r, 0);
+	return d->x && d->y && d->x->dtype == RT_f32 && d->y->dtype == RT_f32 && d->x->ndim == d->y->ndim && rt_numel(d->x) && rt_numel(d->y) &&
+	       d->x->ndim > d->places && d->x->ndim <= d->places + 2;
+}
+
+/* kernel_size, stride, padding, dilation; a pool of one dim has a height of 1. */
+static bool
+take_window(Row *r, Pool *d)
+{
+	int64_t none[RT_MAX_RANK];
+	const int lead = 2 - d->places;
+	int n;
+
+	for (int i = 0; i < 2; i++) {
+		d->kernel[i] = d->step[i] = d->dilation[i] = 1;
+		d->pad[i] = 0;
+	}
+	if (!row_ints(r, "kernel_size", d->kernel + lead, d->places) || !row_ints(r, "padding", d->pad + lead, d->places) ||
+	    !row_list(r, "stride", none, &n))
+		return false;
+	if (node_arg(r->n, "dilation") && !row_ints(r, "dilation", d->dilation + lead, d->places))
+		return false;
+	if (!n)
+		memcpy(d->step, d->kernel, sizeof d->step);
+	else if (!row_ints(r, "stride", d->step + lead, d->places))
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (d->kernel[i] < 1 || d->step[i] < 1 || d->dilation[i] < 1 || d->pad[i] < 0)
+			return false;
+	return true;
+}
+
+static bool
+emit_pool(Row *r, const Pool *d)
+{
+	const RtTensor *x = d->x, *y = d->y;
+	const int64_t n = size_at(x, d, N), c = size_at(x, d, C), h = size_at(x, d, H), w = size_at(x, d, W);
+	const int64_t oh = size_at(y, d, H), ow = size_at(y, d, W);
+	const bool last = stride_at(x, d, C) == 1 && stride_at(y, d, C) == 1;
+	const RtTensor *t[2] = { x, y };
+	Out o = { .indent = 1 };
+	KernelCall *call;
+
+	out_line(&o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,", (long long)n,
+		 (long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow);
+	for (int i = 0; i < 2; i++)
+		out_line(&o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i], (long long)stride_at(t[i], d, N), "xy"[i],
+			 (long long)stride_at(t[i], d, C), "xy"[i], (long long)stride_at(t[i], d, H), "xy"[i],
+			 (long long)stride_at(t[i], d, W));
+	out_line(&o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
+		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1], (long long)d->pad[0],
+		 (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
+	out_line(&o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor, d->max, d->adaptive,
+		 d->padding_counts);
+	out_blank(&o);
+	out_line(&o, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
+	call = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
+						(long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow), &o,
+			last ? n * oh : n * c * oh, row_grain(rt_numel(y) / (last ? n * oh : n * c * oh) *
+							      (d->adaptive ? (h / oh + 1) * (w / ow + 1) : d->kernel[0] * d->kernel[1])));
+	row_pass(r, call, r->n->out[0], 0);
+	row_pass(r, call, row_arg(r, "self"), 0);
+	return true;
+}
+
+static int
+places(const Row *r)
+{
+	return strstr(r->n->op->id, "1d") ? 1 : 2;
+}
+
+bool
+row_max_pool(Row *r)
+{
+	Pool d = { .places = places(r), .max = true };
+
+	return take(r, &d) && take_window(r, &d) && emit_pool(r, &d);
+}
+
+bool
+row_avg_pool(Row *r)
+{
+	Pool d = { .places = places(r) };
+	int64_t counts;
+
+	if (!take(r, &d) || !take_window(r, &d) || !row_int(r, "count_include_pad", &counts))
+		return false;
+	d.padding_counts = counts;
+	if (row_arg(r, "divisor_override") && (!row_int(r, "divisor_override", &d.divisor) || !d.divisor))
+		return false;
+	return emit_pool(r, &d);
+}
+
+bool
+row_adaptive_avg_pool(Row *r)
+{
+	Pool d = { .places = places(r), .adaptive = true, .kernel = { 1, 1 }, .step = { 1, 1 }, .dilation = { 1, 1 } };
+
+	return take(r, &d) && emit_pool(r, &d);
+}

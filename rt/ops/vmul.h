@@ -1,0 +1,137 @@
+/* rt/ops/vmul.h - products of strided operands in generated kernels: attention, weights that are not constant
+ *
+ * c (m, n) = a (m, k) * b (k, n) + bias.  Panels of b are packed into scratch and go through the register blocks of
+ * vconv.h.  One or two rows do not pay for packing: b's rows are added up, or its columns are multiplied, where they lie.
+ * Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
+ */
+#ifndef RT_OPS_VMUL_H
+#define RT_OPS_VMUL_H
+
+enum { VM_FEW = 3 };             /* rows that are fewer do not pay for packing */
+
+static inline int64_t
+vm_scratch(int64_t m, int64_t k)
+{
+	return (k * VC_NR + VC_NR + m * k) * (int64_t)sizeof(float);
+}
+
+/* to [k][width]; columns from `left` on are zero. */
+static inline void
+vm_pack(int64_t width, int64_t left, int64_t k, const float *restrict b, int64_t bk, int64_t bn, float *restrict to)
+{
+	if (left < width)
+		for (int64_t i = 0; i < k * width; i++)
+			to[i] = 0;
+	if (bn == 1)
+		for (int64_t i = 0; i < k; i++)
+			for (int64_t j = 0; j < left; j++)
+				to[i * width + j] = b[i * bk + j];
+	else
+		for (int64_t j = 0; j < left; j++)
+			for (int64_t i = 0; i < k; i++)
+				to[i * width + j] = b[j * bn + i * bk];
+}
+
+/* One row, where b's rows are consecutive. */
+static inline void
+vm_row(int64_t n, int64_t k, const float *a, int64_t ak, const float *b, int64_t bk, const float *bias, float *c)
+{
+	int64_t at = 0;
+
+	for (; at + VC_NR <= n; at += VC_NR) {
+		VcV acc[VC_NV];
+
+		for (int j = 0; j < VC_NV; j++)
+			acc[j] = bias ? *(const VcV *)(bias + at + j * VF) : VC_ZERO;
+		for (int64_t i = 0; i < k; i++)
+			for (int j = 0; j < VC_NV; j++)
+				acc[j] += a[i * ak] * *(const VcV *)(b + i * bk + at + j * VF);
+		for (int j = 0; j < VC_NV; j++)
+			*(VcV *)(c + at + j * VF) = acc[j];
+	}
+	for (; at < n; at++) {
+		float sum = bias ? bias[at] : 0;
+
+		for (int64_t i = 0; i < k; i++)
+			sum += a[i * ak] * b[i * bk + at];
+		c[at] = sum;
+	}
+}
+
+static inline float
+vm_dot(int64_t k, const float *a, const float *b)
+{
+	VcV acc[2] = { VC_ZERO, VC_ZERO };
+	float sum = 0;
+	int64_t i = 0;
+
+	for (; i + 2 * VF <= k; i += 2 * VF) {
+		acc[0] += *(const VcV *)(a + i) * *(const VcV *)(b + i);
+		acc[1] += *(const VcV *)(a + i + VF) * *(const VcV *)(b + i + VF);
+	}
+	acc[0] += acc[1];
+	for (int j = 0; j < VF; j++)
+		sum += VR_LANE(acc[0], j);
+	for (; i < k; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* scratch: vm_scratch(m, k) bytes */
+static void
+vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk, int64_t bn,
+	   const float *bias, float *c, int64_t ldc, float *scratch)
+{
+	float *panel = scratch, *start = scratch + k * VC_NR, *rows = start + VC_NR;
+
+	if (m < VM_FEW && (bn == 1 || (bk == 1 && ak == 1))) {
+		for (int64_t i = 0; i < m; i++)
+			if (bn == 1)
+				vm_row(n, k, a + i * lda, ak, b, bk, bias, c + i * ldc);
+			else
+				for (int64_t j = 0; j < n; j++)
+					c[i * ldc + j] = vm_dot(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
+		return;
+	}
+	if (ak != 1) {
+		for (int64_t i = 0; i < m; i++)
+			for (int64_t j = 0; j < k; j++)
+				rows[i * k + j] = a[i * lda + j * ak];
+		a = rows;
+		lda = k;
+	}
+	for (int64_t col = 0; col < n; col += VC_NR) {
+		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+
+		vm_pack((left + VF - 1) / VF * VF, left, k, b + col * bn, bk, bn, panel);
+		for (int64_t j = 0; bias && j < VC_NR; j++)
+			start[j] = j < left ? bias[col + j] : 0;
+		vc_product(0, 1, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc, 0, 0);
+	}
+}
+
+/* Of doubles: 32 columns at a time. */
+static void
+vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b, int64_t bk,
+		  int64_t bn, const double *bias, double *c, int64_t ldc)
+{
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t at = 0; at < n; at += 32) {
+			const int64_t some = n - at < 32 ? n - at : 32;
+			double acc[32];
+
+			for (int64_t j = 0; j < some; j++)
+				acc[j] = bias ? bias[at + j] : 0;
+			for (int64_t x = 0; x < k; x++) {
+				const double f = a[i * lda + x * ak], *row = b + x * bk + at * bn;
+
+				IVDEP
+				for (int64_t j = 0; j < some; j++)
+					acc[j] += f * row[j * bn];
+			}
+			for (int64_t j = 0; j < some; j++)
+				c[i * ldc + at + j] = acc[j];
+		}
+}
+
+#endif
