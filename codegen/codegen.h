@@ -207,6 +207,7 @@ typedef struct Cli {
 	const char *command;
 	Texts       args;          /* what is no option: MODEL ... */
 	Texts       inputs;        /* -i */
+	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */
 	const char *method;        /* --method; null: forward */
 	const char *stage, *as;    /* show */
@@ -250,6 +251,7 @@ typedef struct Model {
 	Unit       *unit;
 	Function   *fn;            /* the method asked for, with everything that it needs compiled */
 } Model;
+const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
 Model   *model_load(Cli *, const char *path);
 void     model_lower(Cli *, Model *);                 /* fn->code */
 void     model_context(Cli *, RtCx *);                /* with the seed, threads and time that the options say */
@@ -262,6 +264,7 @@ RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends
 
 void model_prepare(Cli *, Model *);                   /* fn->prepared and fn->code */
 /* Profiles on cli->inputs; at most `most` specializations, most frequent first; `optimize`: after the passes. */
+const char *model_profile(Cli *, Model *);            /* what its runs saw, as JSON; null when there is no input */
 int  model_specialize(Cli *, Model *, int most, bool optimize, Specialization ***out);
 
 /* ---- dot.c: a graph as a picture ------------------------------------------------------------------------- */
@@ -284,6 +287,7 @@ int cmd_build(Cli *);
 int cmd_check(Cli *);
 int cmd_convert(Cli *);
 int cmd_info(Cli *);
+int cmd_profile(Cli *);
 int cmd_run(Cli *);
 int cmd_show(Cli *);
 

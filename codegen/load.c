@@ -7,20 +7,39 @@
 
 /* ---- plain sources ------------------------------------------------------------------------------------ */
 
-static Source *
-read_source(Cx *cx, const char *path)
+static void
+read_file(Cx *cx, const char *path, Buf *text)
 {
-	Source *s = new(cx->arena, Source, 1);
 	FILE *f = fopen(path, "rb");
-	Buf text = {0};
 	char part[4096];
 	size_t n;
 
 	if (!f)
 		fail(cx, (Range){0}, "%s: cannot be opened", path);
 	while ((n = fread(part, 1, sizeof part, f)))
-		buf_add(&text, part, (int64_t)n);
+		buf_add(text, part, (int64_t)n);
 	fclose(f);
+}
+
+const char *
+file_text(Cx *cx, const char *path)
+{
+	Buf b = {0};
+	const char *text;
+
+	read_file(cx, path, &b);
+	text = arena_strndup(cx->arena, b.at ? b.at : "", b.n);
+	buf_free(&b);
+	return text;
+}
+
+static Source *
+read_source(Cx *cx, const char *path)
+{
+	Source *s = new(cx->arena, Source, 1);
+	Buf text = {0};
+
+	read_file(cx, path, &text);
 	if (text.n && text.at[text.n - 1] != '\n')
 		buf_puts(&text, "\n");
 	s->text = arena_strndup(cx->arena, text.at ? text.at : "", text.n);

@@ -23,10 +23,10 @@ warn(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
+/* The specialization of that signature, with so many more runs. */
 static Specialization *
-note_signature(Cli *cli, Signatures *s, Function *fn, const IValue *args, int n)
+note_signature(Cli *cli, Signatures *s, Function *fn, Pattern *p, int n, int64_t count)
 {
-	Pattern *p = pattern_of(cli->cx, args, n, NULL);
 	Specialization *new_one;
 
 	for (int i = 0; i < s->at.n; i++) {
@@ -35,12 +35,12 @@ note_signature(Cli *cli, Signatures *s, Function *fn, const IValue *args, int n)
 		for (int k = 0; k < n; k++)
 			same &= pattern_equal(&s->at.at[i]->pattern[k], &p[k]);
 		if (same) {
-			s->at.at[i]->count++;
+			s->at.at[i]->count += count;
 			return s->at.at[i];
 		}
 	}
 	new_one = new(cli->cx->arena, Specialization, 1);
-	*new_one = (Specialization){ .fn = fn, .pattern = p, .count = 1,
+	*new_one = (Specialization){ .fn = fn, .pattern = p, .count = count,
 				     .seen = new(cli->cx->arena, ValueProfile, fn->prepared->nvalue) };
 	vec_push(cli->cx->arena, &s->at, new_one);
 	return new_one;
@@ -83,7 +83,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 		fail_raised(cli, &rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
-	profile->also = note_signature(cli, s, m->fn, args + self, n)->seen;
+	profile->also = note_signature(cli, s, m->fn, pattern_of(cli->cx, args + self, n, NULL), n, 1)->seen;
 	if (profile_run(profile, &rt, args) == RT_LACKS)
 		fail_raised(cli, &rt);
 	if (rt.status)
@@ -141,6 +141,45 @@ model_prepare(Cli *cli, Model *m)
 	model_lower(cli, m);
 }
 
+/* A profile that was written before. */
+static void
+add_profile(Cli *cli, Model *m, Profile *profile, Signatures *s, const char *path)
+{
+	const int n = graph_ninputs(m->fn->prepared) - (m->fn->self != 0);
+	Specialization **read;
+	const int nread = profile_parse(profile, path, file_text(cli->cx, path), &read);
+
+	for (int i = 0; i < nread; i++)
+		profile_merge(profile, note_signature(cli, s, m->fn, read[i]->pattern, n, read[i]->count)->seen, read[i]->seen);
+}
+
+/* All that the options name: profiles, then runs on inputs; null: nothing. */
+static Profile *
+profile_all(Cli *cli, Model *m, Signatures *s)
+{
+	Profile *profile;
+
+	if (!input_count(cli) && !cli->profiles.n)
+		return NULL;
+	profile = profile_new(cli->cx, m->fn);
+	for (int i = 0; i < cli->profiles.n; i++)
+		add_profile(cli, m, profile, s, cli->profiles.at[i]);
+	for (int i = 0; i < input_count(cli); i++)
+		profile_input(cli, m, profile, s, i);
+	progress(NULL);
+	qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
+	return profile;
+}
+
+const char *
+model_profile(Cli *cli, Model *m)
+{
+	Signatures s = { 0 };
+	Profile *profile = profile_all(cli, m, &s);
+
+	return profile ? profile_print(profile, (const Specialization *const *)s.at.at, s.at.n) : NULL;
+}
+
 int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
@@ -148,14 +187,9 @@ model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***
 	Specialization *dynamic;
 	Profile *profile;
 
-	if (!input_count(cli) || !most)
+	if (!most || !(profile = profile_all(cli, m, &s)))
 		return 0;
-	profile = profile_new(cli->cx, m->fn);
-	for (int i = 0; i < input_count(cli); i++)
-		profile_input(cli, m, profile, &s, i);
-	progress(NULL);
 	dynamic = dynamic_one(cli, &s, m->fn, profile);
-	qsort(s.at.at, (size_t)s.at.n, sizeof *s.at.at, by_count);
 	s.at.n = s.at.n < most ? s.at.n : most;
 	if (dynamic)
 		vec_push(cli->cx->arena, &s.at, dynamic);

@@ -350,6 +350,7 @@ void   graph_lint(Graph *);                            /* BUG, with the graph, w
 void   graph_print(Graph *, Buf *, bool places);       /* canonical: values renumbered; places: # file:line:col */
 void   block_print(Block *, Buf *, int indent);
 void   node_print(Node *, Buf *);
+const char *const *graph_names(Graph *);              /* of values in that text, by id; null: not in it */
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
 
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */

@@ -419,6 +419,16 @@ named_printer(Graph *g, Buf *out, int *nsub)
 	return p;
 }
 
+const char *const *
+graph_names(Graph *g)
+{
+	int nsub = 0;
+	Buf nowhere = {0};
+	Printer p = named_printer(g, &nowhere, &nsub);
+
+	return p.name;
+}
+
 void
 block_print(Block *b, Buf *out, int indent)
 {

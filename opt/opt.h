@@ -96,6 +96,14 @@ typedef struct Specialization {
  * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first);
 
+/* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
+
+/* With its n signatures, the values that each saw; the text is JSON. */
+const char *profile_print(Profile *, const Specialization *const *, int n);
+/* Reads that text: what it saw is merged into the profile; returns how many signatures it has.  Fails when it is of another graph. */
+int         profile_parse(Profile *, const char *path, const char *text, Specialization ***);
+void        profile_merge(const Profile *, ValueProfile *to, const ValueProfile *from);
+
 /* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
 
 typedef enum Stage {

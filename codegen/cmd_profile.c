@@ -1,0 +1,43 @@
+/* codegen/cmd_profile.c - kiln profile: what a model's values are on these inputs, to a file
+ *
+ * Profiles given by --profile are merged with what the runs on the inputs see.
+ */
+#include "codegen.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+write_whole(Cx *cx, const char *path, const char *text)
+{
+	const char *part = arena_printf(cx->arena, "%s.part%d", path, (int)getpid());
+	FILE *f = fopen(part, "wb");
+	bool ok = f && fprintf(f, "%s\n", text) > 0;
+
+	ok &= f && !fclose(f);
+	if (ok && !rename(part, path))
+		return;
+	if (f)
+		remove(part);
+	fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
+}
+
+int
+cmd_profile(Cli *cli)
+{
+	const char *text;
+	Model *m;
+
+	if (cli->args.n != 1 || !cli->out)
+		usage_error(cli, "profile wants one model and -o F.prof");
+	if (!input_count(cli) && !cli->profiles.n)
+		usage_error(cli, "profile wants an input: -i IN.npz");
+	m = model_load(cli, cli->args.at[0]);
+	model_prepare(cli, m);
+	text = model_profile(cli, m);
+	if (!text)
+		fail(cli->cx, (Range){ 0 }, "out of memory");
+	write_whole(cli->cx, cli->out, text);
+	return EXIT_OK;
+}
