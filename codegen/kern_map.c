@@ -248,7 +248,7 @@ row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const Rt
 		if (!text)
 			return false;
 		/* What is cast to the common type first loses there what the common type cannot hold. */
-		if (has && arg[i].tensor && arg[i].joins && types->common != RT_NDTYPE)
+		if (has && arg[i].joins && types->common != RT_NDTYPE)
 			text = rounded(a, types->common, text);
 		buf_printf(b, "const T %c = (T)%s; ", 'a' + i, text);
 		if (strstr(n->op->value, "has_"))

@@ -487,7 +487,7 @@ eval_op(Spec *s, Scope *c, Node *n)
 {
 	Node *m;
 
-	if (node_is(n, "aten::copy") && is_same_already(s, value_in(c, n->in[0]), value_in(c, n->in[1]))) {
+	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, value_in(c, n->in[0]), value_in(c, n->in[1]))) {
 		bind(s, c, n->out[0], value_in(c, n->in[1]));
 		return;
 	}
