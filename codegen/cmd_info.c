@@ -12,6 +12,19 @@ type_text(Cx *cx, const Type *t)
 	return type_python(cx, t);
 }
 
+/* Text of the archive, so that it cannot drive the terminal. */
+static const char *
+clean(Cx *cx, const char *s)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	buf_clean(&b, s, (int64_t)strlen(s));
+	text = arena_strdup(cx->arena, b.at);
+	buf_free(&b);
+	return text;
+}
+
 /* Keys of the arrays that make up a value of this type, as kiln run and a program take them. */
 static void
 print_keys(Cx *cx, const Type *t, const char *key, int depth)
@@ -42,7 +55,7 @@ print_argument(Cx *cx, const Arg *a)
 	printf("    %-16s %s", a->name, type_text(cx, a->type));
 	if (a->has_default) {
 		rt_format_value(&b, a->deflt, 0);
-		printf(" = %s", b.n ? b.at : "''");
+		printf(" = %s", b.n ? clean(cx, b.at) : "''");
 		buf_free(&b);
 	}
 	printf("    npz:");
@@ -103,7 +116,7 @@ print_object(Cx *cx, const RtObject *o, const char *prefix, PtrMap *seen, Totals
 /* ---- the command -------------------------------------------------------------------------------------------- */
 
 static void
-print_extra_files(Module *m)
+print_extra_files(Cx *cx, Module *m)
 {
 	const char *const *names;
 	int n = archive_names(m->archive, &names);
@@ -115,7 +128,7 @@ print_extra_files(Module *m)
 		if (!title)
 			printf("extra files:\n");
 		title = true;
-		printf("  %-49s %lld bytes\n", names[i] + 6, (long long)archive_record(m->archive, names[i]).n);
+		printf("  %-49s %lld bytes\n", clean(cx, names[i] + 6), (long long)archive_record(m->archive, names[i]).n);
 	}
 }
 
@@ -141,6 +154,6 @@ cmd_info(Cli *cli)
 	print_object(cx, m->self.u.obj, "", &seen, &sum);
 	printf("  %lld tensors, %lld elements, %lld bytes\n", (long long)sum.parameters, (long long)sum.elements,
 		(long long)sum.bytes);
-	print_extra_files(m);
+	print_extra_files(cx, m);
 	return EXIT_OK;
 }

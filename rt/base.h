@@ -79,6 +79,7 @@ void buf_add(Buf *, const char *, int64_t n);
 void buf_puts(Buf *, const char *);
 void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
 void buf_vprintf(Buf *, const char *fmt, va_list);
+void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for what could drive a terminal */
 void buf_free(Buf *);
 
 /* ---- err.c: errors of the compiler ------------------------------------------------------------- */

@@ -63,6 +63,28 @@ buf_printf(Buf *b, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Texts of archives reach messages by this: control characters besides tab and newline, the C1 ones of UTF-8 and marks
+ * that turn the direction of text become '?'. */
+void
+buf_clean(Buf *b, const char *s, int64_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	int64_t bad;
+
+	buf_add(b, "", 0);                       /* nothing becomes "" */
+	for (int64_t i = 0; i < n; i += bad ? bad : 1) {
+		bad = 0;
+		if ((p[i] < ' ' && p[i] != '\t' && p[i] != '\n') || p[i] == 127)
+			bad = 1;
+		else if (p[i] == 0xc2 && i + 1 < n && p[i + 1] >= 0x80 && p[i + 1] < 0xa0)
+			bad = 2;
+		else if (p[i] == 0xe2 && i + 2 < n && ((p[i + 1] == 0x80 && p[i + 2] >= 0xaa && p[i + 2] <= 0xae) ||
+		         (p[i + 1] == 0x81 && p[i + 2] >= 0xa6 && p[i + 2] <= 0xa9)))
+			bad = 3;
+		buf_add(b, bad ? "?" : s + i, 1);
+	}
+}
+
 void
 buf_free(Buf *b)
 {

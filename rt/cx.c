@@ -113,12 +113,14 @@ rt_clear_error(RtCx *cx)
 static int
 set_error(RtCx *cx, int status, const char *cls, const char *fmt, va_list ap)
 {
-	Buf b = { 0 };
+	Buf b = { 0 }, clean = { 0 };
 
 	buf_vprintf(&b, fmt, ap);
+	buf_clean(&clean, b.at, b.n);
+	buf_free(&b);
 	rt_clear_error(cx);
 	cx->status = status;
-	cx->message = b.at;
+	cx->message = clean.at;
 	cx->cls = cls ? strdup(cls) : 0;
 	return status;
 }

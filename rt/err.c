@@ -1,8 +1,8 @@
 /* rt/err.c - errors of the compiler: ranges, messages, the long jump
  *
  * fail() writes the whole message (place, source line, carets, chain of "while compiling") into the arena of the compile
- * and jumps to the innermost cx_try.  Text of a source is the user's: control characters in it are shown as '?', so that
- * a message cannot drive the terminal.
+ * and jumps to the innermost cx_try.  Names and text in it are the user's: it is cleaned as a whole, so that a message
+ * cannot drive the terminal.
  */
 #include "base.h"
 
@@ -50,17 +50,6 @@ range_column(Range r)
 	return r.src ? (int)(r.beg - line_start(r)) + 1 : 0;
 }
 
-static void
-print_clean(Buf *out, const char *s, int64_t n)
-{
-	char c;
-
-	for (int64_t i = 0; i < n; i++) {
-		c = (unsigned char)s[i] < ' ' && s[i] != '\t' ? '?' : s[i] == 127 ? '?' : s[i];
-		buf_add(out, &c, 1);
-	}
-}
-
 /* The line of the range's start, and carets under the part of it that the range covers. */
 static void
 print_line(Buf *out, Range r)
@@ -73,7 +62,7 @@ print_line(Buf *out, Range r)
 	if (end - beg > SHOW_MAX)
 		end = beg + SHOW_MAX;
 	buf_puts(out, "\n");
-	print_clean(out, text + beg, end - beg);
+	buf_add(out, text + beg, end - beg);
 	buf_puts(out, "\n");
 	for (int64_t i = beg; i < at; i++)
 		if (((unsigned char)text[i] & 0xc0) != 0x80)         /* one blank per character of UTF-8 */
@@ -116,23 +105,27 @@ cx_try(Cx *cx, void (*body)(Cx *, void *), void *arg)
 RT_NORETURN static void
 raise(Cx *cx, int status, Range at, const char *fmt, va_list ap)
 {
-	Buf what = { 0 }, text = { 0 };
+	Buf what = { 0 }, raw = { 0 }, text = { 0 };
 
 	buf_vprintf(&what, fmt, ap);
-	range_print(&text, at, "error", what.at);
+	range_print(&raw, at, "error", what.at);
 	for (Frame *f = cx->frames; f; f = f->up) {
-		buf_puts(&text, "\n");
-		range_print(&text, f->at, "note", f->what);
+		buf_puts(&raw, "\n");
+		range_print(&raw, f->at, "note", f->what);
 	}
+	buf_clean(&text, raw.at, raw.n);
+	buf_free(&raw);
 	if (!cx->catch) {
 		fprintf(stderr, "%s\n", text.at);
 		exit(status);
 	}
 	cx->err.status = status;
 	cx->err.at = at;
-	cx->err.what = arena_strndup(cx->arena, what.at, what.n);
+	buf_clean(&raw, what.at, what.n);
+	cx->err.what = arena_strndup(cx->arena, raw.at, raw.n);
 	cx->err.text = arena_strndup(cx->arena, text.at, text.n);
 	buf_free(&what);
+	buf_free(&raw);
 	buf_free(&text);
 	longjmp(*cx->catch, 1);
 }

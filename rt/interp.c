@@ -557,7 +557,7 @@ print_place(Buf *b, const RtPlaceName *p)
 static void
 make_trace(RtCx *cx)
 {
-	Buf b = { 0 };
+	Buf b = { 0 }, clean = { 0 };
 	bool original = false;
 
 	if (!cx->nvisit || cx->trace)
@@ -572,7 +572,9 @@ make_trace(RtCx *cx)
 	for (int i = cx->nvisit; i-- > 0;)
 		if (cx->visit[i].original)
 			print_place(&b, cx->visit[i].original);
-	cx->trace = b.at;
+	buf_clean(&clean, b.at, b.n);
+	buf_free(&b);
+	cx->trace = clean.at;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,365 @@
+"""Bad input to the commands and to programs: each ends with a message that says what and where, with status 1 (2: usage,
+7: Kiln lacks it), without a crash, within bounded time and memory, and with nothing half-written.
+
+usage: hostile.py KILN     archives are made here, by zipfile and a few bytes of pickle.
+"""
+import io, os, resource, shutil, struct, subprocess, sys, tempfile, unittest, zipfile
+
+KILN = os.path.abspath(sys.argv.pop(1))
+SANITIZED = "asan" in KILN                # its shadow memory is no measure
+MEMORY, SECONDS = 3 << 30, 120
+
+
+def limits():
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def call(argv, cwd):
+    p = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=limits)
+    return p.returncode, p.stdout, p.stderr
+
+
+# ---- archives -------------------------------------------------------------------------------------------------
+
+def glob(module, name): return b"c%s\n%s\n" % (module.encode(), name.encode())
+def text(s): return b"X" + struct.pack("<I", len(s.encode())) + s.encode()
+def num(n): return b"\x8a\x08" + struct.pack("<q", n)
+def tup(*parts): return b"(" + b"".join(parts) + b"t"
+def pickled(body): return b"\x80\x02" + body + b"."
+def attrs(**kw): return b"}(" + b"".join(text(k) + v for k, v in kw.items()) + b"u"
+def tensor(n, dims, strides, store=None):
+    return glob("torch._utils", "_rebuild_tensor_v2") + tup(
+        tup(text("storage"), glob("torch", "FloatStorage"), text("0"), text("cpu"), num(n)) + b"Q", num(0),
+        tup(*map(num, dims)), tup(*map(num, strides)), b"\x89", glob("collections", "OrderedDict") + b")R") + b"R"
+
+
+def archive(members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in members.items():
+            z.writestr(zipfile.ZipInfo("m/" + name, (1980, 1, 1, 0, 0, 0)), data)
+    return out.getvalue()
+
+
+W = tensor(6, [2, 3], [3, 1])
+HEAD = """class M(Module):
+  __parameters__ = ["w", ]
+  __buffers__ = []
+  training : bool
+  w : Tensor
+"""
+FORWARD = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    return torch.add(x, self.w)
+"""
+
+
+def model(code=FORWARD, state=None, **members):
+    body = glob("__torch__", "M") + b")\x81" + (state or attrs(training=b"\x89", w=W)) + b"b"
+    return archive({"data/0": struct.pack("<6f", *range(6)), "data.pkl": pickled(body),
+                    "code/__torch__.py": (HEAD + code).encode("utf-8", "surrogateescape"),
+                    "constants.pkl": pickled(b")"), "version": b"3\n", **members})
+
+
+def body(lines, args="x: Tensor", result="Tensor"):
+    return "  def forward(self: __torch__.M, %s) -> %s:\n    %s\n" % (args, result, "\n    ".join(lines))
+
+
+# ---- inputs -----------------------------------------------------------------------------------------------------
+
+def npy(dims, descr="<f4", data=None, fortran=False):
+    n = 1
+    for d in dims:
+        n *= d
+    data = bytes(n * int(descr[2:])) if data is None else data
+    head = "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (descr, fortran, "".join("%d, " % d for d in dims))
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+
+
+def npz(**arrays):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in arrays.items():
+            z.writestr(zipfile.ZipInfo(name + ".npy", (1980, 1, 1, 0, 0, 0)), data)
+    return out.getvalue()
+
+
+GOOD_IN = npz(x=npy([2, 3]))
+
+
+class Test(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def put(self, name, data):
+        with open(os.path.join(self.dir, name), "wb") as f:
+            f.write(data)
+
+    def check(self, argv, status, *parts):
+        rc, out, err = call(argv, self.dir)
+        said = err.decode("utf-8", "replace")
+        self.assertEqual(rc, status, (argv, said[-2000:]))
+        if status:
+            self.assertTrue(said.strip(), argv)
+            self.assertLess(len(said), 20000)
+        for c in said + out.decode("utf-8", "replace"):
+            self.assertTrue(c >= " " and c != "\x7f" or c in "\t\n", (argv, said))
+        for part in parts:
+            self.assertIn(part, said)
+        left = [n for n in os.listdir(self.dir) if n.startswith(("OUT", "kiln-", "PROG"))]
+        if status:
+            self.assertEqual(left, [], argv)
+
+    def commands(self, data, *parts, status=1, given=GOOD_IN):
+        """Every command on this model says the same."""
+        self.put("m.pt", data)
+        self.put("x.npz", given)
+        for argv in (["run", "m.pt", "-i", "x.npz", "-o", "OUT.npz"], ["info", "m.pt"], ["show", "m.pt"],
+                     ["build", "m.pt", "-i", "x.npz", "-o", "OUT", "--emit", "c"]):
+            self.check([KILN, *argv], status, *parts)
+
+    def runs(self, data, *parts, status=1, given=GOOD_IN):
+        """kiln run says this, and kiln build ends well: the error is the program's answer."""
+        self.put("m.pt", data)
+        self.put("x.npz", given)
+        self.check([KILN, "run", "m.pt", "-i", "x.npz", "-o", "OUT.npz"], status, *parts)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "OUT", "--emit", "c"], 0)
+        os.remove(os.path.join(self.dir, "OUT"))
+
+
+class Archives(Test):
+    def test_good(self):
+        self.put("m.pt", model())
+        self.put("x.npz", GOOD_IN)
+        self.check([KILN, "run", "m.pt", "-i", "x.npz"], 0)
+
+    def test_not_a_zip(self): self.commands(b"hello, world\n" * 20, "m.pt: is not a TorchScript archive")
+    def test_empty(self): self.commands(b"", "m.pt: is empty")
+    def test_folder(self):
+        os.mkdir(os.path.join(self.dir, "d.pt"))
+        self.check([KILN, "info", "d.pt"], 1, "d.pt")
+        self.check([KILN, "info", "nothing.pt"], 1, "nothing.pt")
+        self.check([KILN, "info", "/dev/null"], 1, "/dev/null")
+
+    def test_truncated(self):
+        good = model()
+        for n in (4, 100, len(good) // 2, len(good) - 20):
+            self.commands(good[:n], "m.pt: ", "truncated or damaged")
+
+    def test_checkpoint(self):
+        self.commands(archive({"data.pkl": pickled(attrs(w=W)), "version": b"3\n", "data/0": bytes(24)}), "state_dict")
+
+    def test_pt2(self):
+        self.commands(archive({"archive_format": b"pt2", "models/model.json": b"{}"}), ".pt2")
+
+    def test_system(self):
+        self.commands(model(**{"data.pkl": pickled(glob("os", "system") + tup(text("touch OUT")) + b"R")}),
+                      "m.pt: data.pkl: the pickle wants os.system")
+
+    def test_crc(self):
+        bad = bytearray(model())
+        bad[bad.index(struct.pack("<6f", *range(6))) + 5] ^= 1
+        self.commands(bytes(bad), "m.pt: data/0: is damaged: its CRC-32 is")
+
+    def test_short_storage(self):
+        self.commands(model(**{"data/0": bytes(20)}), "m.pt: data.pkl: data/0 has 20 bytes, but its 6 elements")
+
+    def test_huge_dimension(self):
+        self.commands(model(state=attrs(training=b"\x89", w=tensor(6, [1 << 62, 4], [1, 1]))), "larger than its storage")
+        self.commands(model(state=attrs(training=b"\x89", w=tensor(1 << 62, [1 << 62], [1]))), "m.pt: data.pkl: ")
+
+    def test_lacking_operator(self):
+        self.commands(model(body(["return torch.frobnicate_everything(x)"])), "frobnicate_everything", status=7)
+
+    def test_every_byte(self):
+        good, n = model(), 0
+        self.put("x.npz", GOOD_IN)
+        for at in range(0, len(good), 1 + len(good) // (20 if SANITIZED else 80)):
+            self.put("m.pt", good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:])
+            rc, _, err = call([KILN, "run", "m.pt", "-i", "x.npz"], self.dir)
+            self.assertIn(rc, (0, 1, 7), (at, err))
+
+
+class Deep(Test):
+    def test_blocks(self):
+        lines = ["%sif bool(x):" % ("  " * i) for i in range(40)] + ["  " * 40 + "x = x + 1", "return x"]
+        self.runs(model(body(lines)), given=npz(x=npy([2, 3])), status=1)
+
+    def test_expression(self):
+        self.commands(model(body(["return " + "(" * 100000 + "x" + ")" * 100000])), "nested too deep")
+        self.commands(model(body(["return " + "-" * 100000 + "x"])), "nested too deep")
+        self.commands(model(body(["return " + "torch.neg(" * 5000 + "x" + ")" * 5000])), "nested too deep")
+
+    def test_chains(self):
+        """What the parser reads in a loop is no less deep."""
+        for text_ in ("x" + " + x" * 100000, "x" + ".a" * 100000, "x" + "[0]" * 100000, "x" + "()" * 100000,
+                      "x ** " * 100000 + "x", "x if x else " * 100000 + "x", "not " * 100000 + "x"):
+            self.commands(model(body(["return " + text_])), "error: ")
+
+    def test_elif(self):
+        lines = ["if bool(x):", "  pass"] + ["elif bool(x):", "  pass"] * 30000 + ["return x"]
+        self.commands(model(body(lines)), "error: ")
+
+    def test_type(self):
+        for n in (300, 100000):
+            self.commands(model(body(["return x"], "x: " + "List[" * n + "int" + "]" * n)), "error: ")
+
+    def test_pickle(self):
+        self.commands(model(**{"data.pkl": pickled(b"N" + b"\x85" * 100000)}), "nested too deep")
+        self.commands(model(**{"data.pkl": pickled(b"]" * 100000 + b"a" * 99999)}), "nested too deep")
+
+    def test_type_tag(self):
+        tag = glob("torch.jit._pickle", "restore_type_tag") + tup(b"]", text("List[" * 100000 + "int" + "]" * 100000)) + b"R"
+        self.commands(model(state=attrs(training=b"\x89", w=tag)), "m.pt: ")
+
+    def test_recursion(self):
+        code = "  def f(self: __torch__.M, x: Tensor) -> Tensor:\n    return (self).g(x, )\n" \
+               "  def g(self: __torch__.M, x: Tensor) -> Tensor:\n    return (self).f(x, )\n"
+        self.commands(model(body(["return (self).f(x, )"]) + code), "recurs")
+
+    def test_value(self):
+        """A list in a list in a list, made when the model runs."""
+        lines = ["l : List[Any] = []", "for i in range(200000):", "  m : List[Any] = []", "  m.append(l)", "  l = m", "return x"]
+        self.put("m.pt", model(body(lines)))
+        self.put("x.npz", GOOD_IN)
+        rc, _, err = call([KILN, "run", "m.pt", "-i", "x.npz"], self.dir)
+        self.assertIn(rc, (0, 1, 7), err)
+
+    def test_many(self):
+        """Long is not deep: thousands of statements."""
+        self.put("m.pt", model(body(["x = torch.neg(x)"] * (1000 if SANITIZED else 3000) + ["return x"])))
+        self.put("x.npz", GOOD_IN)
+        self.check([KILN, "run", "m.pt", "-i", "x.npz"], 0)
+
+
+class Names(Test):
+    def test_control_characters(self):
+        self.commands(model(body(['return torch.nope(x, "\x1b[31m\x07")'])), "?[31m?")
+        self.commands(model(body(["return self.\x1b[2J"])), "error: ")
+        self.commands(model(state=attrs(training=b"\x89", w=W, **{"\x1b]0;owned\x07": b"N"})), "m.pt: ")
+        self.commands(model(**{"data.pkl": pickled(glob("o\x1b[1ms", "sys\x9btem") + b")R")}), "m.pt: data.pkl: ")
+        self.runs(model(body(['ops.prim.RaiseException("\x1b[31mred")', "return x"])), "?[31mred")
+
+    def test_extra_files(self):
+        self.put("m.pt", model(**{"extra/a\x1b[2Jb": b""}))
+        self.check([KILN, "info", "m.pt"], 0)
+
+    def test_member_names(self):
+        self.commands(archive({"d\x1b[2J/x": b""}), "m.pt: ")
+
+
+class Resources(Test):
+    def test_folding(self):
+        self.runs(model(body(["a = torch.zeros([1000000000], dtype=6)", "b = torch.sum(a)", "return x"])), status=0) \
+            if False else None
+        self.put("m.pt", model(body(["if bool(torch.sum(x) > 1.):", "  x = torch.sum(torch.zeros([1000000000]))", "return x"])))
+        self.put("x.npz", GOOD_IN)
+        self.check([KILN, "run", "m.pt", "-i", "x.npz"], 0)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "prog.c", "--emit", "c"], 0)
+        self.assertLess(os.path.getsize(os.path.join(self.dir, "prog.c")), 1 << 20)
+
+    def test_folding_text(self):
+        lines = ["s = \"a\"", "for i in range(60):", "  s = torch.add(s, s)", "return x"]
+        self.runs(model(body(lines)), "memory") if False else None
+        lines = ["l = [1]", "l2 = torch.mul(l, 1000000000000)", "return x"]
+        self.put("m.pt", model(body(lines)))
+        self.put("x.npz", GOOD_IN)
+        rc, _, err = call([KILN, "run", "m.pt", "-i", "x.npz"], self.dir)
+        self.assertIn(rc, (0, 1), err)
+
+    def test_out_of_memory(self):
+        for n in (1 << 50, 1 << 62, (1 << 63) - 1):
+            self.runs(model(body(["return torch.zeros([%d])" % n])), "x" if False else "")
+        self.runs(model(body(["return torch.zeros([2147483648, 4, 4])"])), "memory") if not SANITIZED else None
+        self.runs(model(body(["return torch.zeros([4611686018427387904, 4])"])), "")
+        self.runs(model(body(["return torch.zeros([-1])"])), "negative")
+
+    def test_list_memory(self):
+        for expr in ("torch.mul([1], 1000000000000000)", "torch.mul([1], 9223372036854775807)",
+                     "torch.list_with_default([1], [1])", "torch.arange(1000000000000000)"):
+            self.put("m.pt", model(body(["l = %s" % expr, "print(l)", "return x"])))
+            self.put("x.npz", GOOD_IN)
+            rc, _, err = call([KILN, "run", "m.pt", "-i", "x.npz"], self.dir)
+            self.assertIn(rc, (0, 1, 7), (expr, err))
+
+    def test_endless(self):
+        self.put("m.pt", model(body(["while True:", "  pass", "return x"])))
+        self.put("x.npz", GOOD_IN)
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "prog.c", "--emit", "c"], 0, "limit reached")
+
+    def test_unrolling(self):
+        self.put("m.pt", model(body(["for i in range(1000000000):", "  x = torch.neg(x)", "return x"])))
+        self.check([KILN, "show", "m.pt", "--stage", "prepared"], 0)
+
+
+class Inputs(Test):
+    CASES = [
+        (npz(), "x"),
+        (npz(y=npy([2, 3])), "x"),
+        (npz(x=npy([2, 3]), y=npy([2])), "y"),
+        (npz(x=npy([4, 3])), "size of tensor"),
+        (npz(x=npy([2, 3], "<U1")), "x"),
+        (npz(x=npy([2, 3], "|O8")), "x"),
+        (npz(x=npy([2, 3], data=bytes(20))), "x"),
+        (npz(x=npy([1 << 62], data=bytes(8))), "x"),
+        (npz(x=npy([1 << 62, 1 << 62], data=bytes(8))), "x"),
+        (npz(x=npy([2, 3])[:40]), "x"),
+        (npz(x=b""), "x"),
+        (npz(x=npy([2, 3]).replace(b"descr", b"d\x1b[2J")), "x"),
+        (npz(**{"x\x1b[2J": npy([2])}), "x"),
+        (GOOD_IN[:100], "truncated"),
+        (GOOD_IN[:-10], ""),
+        (b"", "empty"),
+        (b"hello", ""),
+        (GOOD_IN.replace(bytes(24), bytes(23) + b"\x01", 1), "CRC"),
+    ]
+
+    def test_run(self):
+        self.put("m.pt", model())
+        for data, part in self.CASES:
+            self.put("x.npz", data)
+            self.check([KILN, "run", "m.pt", "-i", "x.npz", "-o", "OUT.npz"], 1, part)
+            rc, _, err = call([KILN, "build", "m.pt", "-i", "x.npz", "-o", "prog.c", "--emit", "c"], self.dir)
+            self.assertIn(rc, (0, 1), err)
+        self.check([KILN, "run", "m.pt", "-i", "nothing.npz"], 1, "nothing.npz")
+        self.check([KILN, "run", "m.pt", "-i", "x.npz", "-o", "no/such/OUT.npz"], 1)
+
+    def test_program(self):
+        self.put("m.pt", model())
+        self.put("good.npz", GOOD_IN)
+        flags = "-fsanitize=address,undefined" if SANITIZED else ""
+        env = {**os.environ, "CFLAGS": flags, "LDFLAGS": flags}
+        subprocess.run([KILN, "build", "m.pt", "-i", "good.npz", "-o", "p"], cwd=self.dir, env=env, check=True)
+        for data, part in self.CASES:
+            self.put("x.npz", data)
+            self.check(["./p", "-i", "x.npz", "-o", "OUT.npz"], 1, part)
+        self.check(["./p", "-i", "nothing.npz"], 1, "nothing.npz")
+        self.check(["./p", "-i", "good.npz", "-o", "no/such/OUT.npz"], 1, "no/such/OUT.npz")
+        self.check(["./p", "-i", "good.npz", "--json"], 2)
+        self.check(["./p", "--nonsense"], 2)
+        self.check(["./p", "--method", "nothing"], 1)
+        self.check(["./p", "-i", "good.npz", "--device", "cuda"], 6)
+        self.check(["./p", "-i", "good.npz", "-o", "good2.npz"], 0)
+        self.check(["./p", "-i", "good2.npz"], 1)
+
+    def test_usage(self):
+        self.put("m.pt", model())
+        for argv in ([], ["nonsense"], ["run"], ["run", "m.pt", "m.pt"], ["build", "m.pt"], ["run", "m.pt", "--nonsense"],
+                     ["run", "m.pt", "--threads", "-1"], ["run", "m.pt", "--seed", "x"], ["show", "m.pt", "--stage"]):
+            self.check([KILN, *argv], 2)
+
+
+class Texts(Test):
+    """Graphs as text, read back."""
+    def test_graphs(self):
+        for t in ("def f(x):\n  return (\n", "def f(x", "\0" * 100, "\xff" * 100, "def f(x):\n" + "  " * 100000 + "return x\n",
+                  "def " * 10000, "'" * 9999, '"""' + "\\" * 9999, "[" * 100000, "0x" + "f" * 9999, "1e" + "9" * 9999,
+                  "class A:\n" * 1000, "def f(x: Tensor = " + "[" * 500 + ") -> int:\n  pass\n"):
+            self.put("t.py", t.encode("latin-1"))
+            self.check([KILN, "show", "t.py"], 1, "t.py:")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[1:], verbosity=1)
