@@ -305,15 +305,17 @@ from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 static int
 add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, bool swap, const unsigned char *p, int64_t n)
 {
-	RtTensor *t = rt_tensor_new(cx, d, h->ndim, h->dims);
+	int64_t bytes = rt_dtypes[d].bytes;
+	bool fits = true;
+	RtTensor *t;
 	char *data;
 
-	if (!t)
-		return RT_ERROR;
-	if (rt_numel(t) * rt_dtypes[d].bytes != n) {
-		rt_tensor_release(t);
+	for (int i = 0; i < h->ndim; i++)
+		fits &= size_mul(bytes, h->dims[i], &bytes);
+	if (!fits || bytes != n)
 		return rt_raise(cx, "'%s': its shape and its %lld bytes of data do not agree", key, (long long)n);
-	}
+	if (!(t = rt_tensor_new(cx, d, h->ndim, h->dims)))
+		return RT_ERROR;
 	data = rt_data(t);
 	if (n)
 		memcpy(data, p, (size_t)n);
@@ -374,6 +376,26 @@ static int
 damaged(RtCx *cx, const File *f, const char *what)
 {
 	return rt_raise(cx, "%s: is no .npz file or damaged: %s", f->path, what);
+}
+
+static int
+damaged_member(RtCx *cx, const File *f, const Member *m, const char *what)
+{
+	return rt_raise(cx, "%s: member '%s' is damaged: %s", f->path, m->name, what);
+}
+
+/* The error of a member with the file's name before it. */
+static int
+in_file(RtCx *cx, const File *f, int status)
+{
+	char *why = cx->message;
+
+	if (!status || !why)
+		return status;
+	cx->message = 0;
+	rt_raise(cx, "%s: %s", f->path, why);
+	free(why);
+	return status;
 }
 
 static int
@@ -496,26 +518,26 @@ member_bytes(RtCx *cx, const File *f, const Member *m, const unsigned char **byt
 	int64_t skip;
 
 	if (m->flags & 1)
-		return damaged(cx, f, "a member is encrypted");
+		return damaged_member(cx, f, m, "it is encrypted");
 	if (m->offset > f->n - 30 || memcmp(p, "PK\3\4", 4))
-		return damaged(cx, f, "a member lies outside");
+		return damaged_member(cx, f, m, "it lies outside the file");
 	skip = 30 + (int64_t)little(p + 26, 2) + (int64_t)little(p + 28, 2);
 	if (skip > f->n - m->offset || m->packed > f->n - m->offset - skip)
-		return damaged(cx, f, "a member lies outside");
+		return damaged_member(cx, f, m, "it lies outside the file");
 	p += skip;
 	*bytes = p;
 	if (m->method == 8) {
 		if (m->size / INFLATE_MOST > m->packed || (cx->memory_limit && m->size > cx->memory_limit) ||
 		    !(*own = malloc((size_t)m->size + 1)))
-			return damaged(cx, f, "a member is too large");
+			return damaged_member(cx, f, m, "it is too large");
 		if (!rt_inflate(p, m->packed, *own, m->size))
-			return damaged(cx, f, "a deflated member");
+			return damaged_member(cx, f, m, "its deflated data");
 		*bytes = *own;
 	} else if (m->method || m->packed != m->size) {
-		return damaged(cx, f, "a member is neither stored nor deflated");
+		return damaged_member(cx, f, m, "it is neither stored nor deflated");
 	}
 	if (rt_crc32(*bytes, m->size) != m->crc)
-		return damaged(cx, f, "the checksum of a member is wrong");
+		return damaged_member(cx, f, m, "its CRC-32 is wrong");
 	return RT_OK;
 }
 
@@ -532,7 +554,7 @@ read_member(RtCx *cx, const File *f, const Member *m, RtArrays *a)
 	m->name[n - 4] = 0;
 	status = member_bytes(cx, f, m, &bytes, &own);
 	if (!status)
-		status = add_npy(cx, a, m->name, bytes, m->size);
+		status = in_file(cx, f, add_npy(cx, a, m->name, bytes, m->size));
 	free(own);
 	return status;
 }
