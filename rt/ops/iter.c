@@ -179,7 +179,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 	const Run *run = arg;
 	const RtIter *it = run->it;
 	int kind[RT_ITER_MAX];
-	void *x[RT_ITER_MAX];
+	void *x[RT_ITER_MAX] = { 0 };
 
 	for (int k = 0; k < it->n; k++) {
 		kind[k] = operand_kind(it, &it->op[k], k >= it->nout);

@@ -299,13 +299,16 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 #define REAL_c64  float
 #define REAL_c128 double
 
+/* What the row has not, and does not use, may be read like the first. */
+#define OPERAND(k) (x[k] ? x[k] : x[1])
+
 #define LOOP(id, as, result, value, after) \
 	static void id##_##as(void *arg, int64_t count, void *const *x) \
 	{ \
 		typedef TYPE_##as T; \
 		MapState *state = arg; \
 		TO_##result(as) *r = x[0]; \
-		const T *A = x[1], *B = x[2], *C = x[3], *D = x[4], *E = x[5]; \
+		const T *A = x[1], *B = OPERAND(2), *C = OPERAND(3), *D = OPERAND(4), *E = OPERAND(5); \
 		const bool has_a = state->has[0], has_b = state->has[1], has_c = state->has[2]; \
 		(void)has_a, (void)has_b, (void)has_c; \
 		for (int64_t i = 0; i < count; i++) { \
