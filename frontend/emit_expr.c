@@ -112,11 +112,12 @@ magic_method(Emit *e, Range at, Value *self, const char *method, NamedValue *arg
 static bool
 complex_literal(const Tree *t, double *re, double *im)
 {
-	const Tree *a = t->kid[0], *b = t->kid[1];
+	const Tree *a, *b;
 	double sign = 1, real = 1;
 
 	if (t->kind != TREE_ADD && t->kind != TREE_SUB)
 		return false;
+	a = t->kid[0], b = t->kid[1];
 	if (b->kind == TREE_NEG)
 		b = b->kid[0], sign = -1;
 	if (a->kind == TREE_NEG)
