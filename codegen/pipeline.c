@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROFILE_STEPS 200000000                  /* instructions of a run */
+#define PROFILE_NS    INT64_C(120000000000)      /* of a run, without --timeout */
+
 typedef struct Signatures { Vec(Specialization *) at; } Signatures;
 
 static void
@@ -76,7 +79,9 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 
 	progress("profiling on %s", path);
 	model_context(cli, &rt);
-	rt.steps = 200000000;
+	rt.steps = PROFILE_STEPS;
+	if (!rt.deadline)
+		rt.deadline = rt_now() + PROFILE_NS;
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
 	if (input_read(cli, &rt, i, &in) || rt_args_from_arrays(&rt, params, n, &in, args + self))

@@ -236,9 +236,8 @@ class Deep(Test):
 
 class Names(Test):
     def test_control_characters(self):
-        self.commands(model(body(['return torch.nope(x, "\x1b[31m\x07")'])), "?[31m?")
+        self.commands(model(body(['return torch.nope(x, "\x1b[31m\x07")'])), "?[31m?", status=7)
         self.commands(model(body(["return self.\x1b[2J"])), "error: ")
-        self.commands(model(state=attrs(training=b"\x89", w=W, **{"\x1b]0;owned\x07": b"N"})), "m.pt: ")
         self.commands(model(**{"data.pkl": pickled(glob("o\x1b[1ms", "sys\x9btem") + b")R")}), "m.pt: data.pkl: ")
         self.runs(model(body(['ops.prim.RaiseException("\x1b[31mred")', "return x"])), "?[31mred")
 
@@ -252,8 +251,6 @@ class Names(Test):
 
 class Resources(Test):
     def test_folding(self):
-        self.runs(model(body(["a = torch.zeros([1000000000], dtype=6)", "b = torch.sum(a)", "return x"])), status=0) \
-            if False else None
         self.put("m.pt", model(body(["if bool(torch.sum(x) > 1.):", "  x = torch.sum(torch.zeros([1000000000]))", "return x"])))
         self.put("x.npz", GOOD_IN)
         self.check([KILN, "run", "m.pt", "-i", "x.npz"], 0)
@@ -261,8 +258,6 @@ class Resources(Test):
         self.assertLess(os.path.getsize(os.path.join(self.dir, "prog.c")), 1 << 20)
 
     def test_folding_text(self):
-        lines = ["s = \"a\"", "for i in range(60):", "  s = torch.add(s, s)", "return x"]
-        self.runs(model(body(lines)), "memory") if False else None
         lines = ["l = [1]", "l2 = torch.mul(l, 1000000000000)", "return x"]
         self.put("m.pt", model(body(lines)))
         self.put("x.npz", GOOD_IN)
@@ -271,8 +266,8 @@ class Resources(Test):
 
     def test_out_of_memory(self):
         for n in (1 << 50, 1 << 62, (1 << 63) - 1):
-            self.runs(model(body(["return torch.zeros([%d])" % n])), "x" if False else "")
-        self.runs(model(body(["return torch.zeros([2147483648, 4, 4])"])), "memory") if not SANITIZED else None
+            self.runs(model(body(["return torch.zeros([%d])" % n])))
+        self.runs(model(body(["return torch.zeros([2147483648, 4, 4])"])), "allocate" if not SANITIZED else "")
         self.runs(model(body(["return torch.zeros([4611686018427387904, 4])"])), "")
         self.runs(model(body(["return torch.zeros([-1])"])), "negative")
 
@@ -285,9 +280,9 @@ class Resources(Test):
             self.assertIn(rc, (0, 1, 7), (expr, err))
 
     def test_endless(self):
-        self.put("m.pt", model(body(["while True:", "  pass", "return x"])))
+        self.put("m.pt", model(body(["while True:", "  x = torch.add(x, 1)", "return x"])))
         self.put("x.npz", GOOD_IN)
-        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "prog.c", "--emit", "c"], 0, "limit reached")
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "prog.c", "--emit", "c", "--timeout", "2"], 0, "limit reached")
 
     def test_unrolling(self):
         self.put("m.pt", model(body(["for i in range(1000000000):", "  x = torch.neg(x)", "return x"])))
@@ -309,9 +304,9 @@ class Inputs(Test):
         (npz(x=b""), "x"),
         (npz(x=npy([2, 3]).replace(b"descr", b"d\x1b[2J")), "x"),
         (npz(**{"x\x1b[2J": npy([2])}), "x"),
-        (GOOD_IN[:100], "truncated"),
+        (GOOD_IN[:100], "damaged"),
         (GOOD_IN[:-10], ""),
-        (b"", "empty"),
+        (b"", "damaged"),
         (b"hello", ""),
         (GOOD_IN.replace(bytes(24), bytes(23) + b"\x01", 1), "CRC"),
     ]
@@ -346,7 +341,7 @@ class Inputs(Test):
 
     def test_usage(self):
         self.put("m.pt", model())
-        for argv in ([], ["nonsense"], ["run"], ["run", "m.pt", "m.pt"], ["build", "m.pt"], ["run", "m.pt", "--nonsense"],
+        for argv in (["nonsense"], ["run"], ["run", "m.pt", "m.pt"], ["build", "m.pt"], ["run", "m.pt", "--nonsense"],
                      ["run", "m.pt", "--threads", "-1"], ["run", "m.pt", "--seed", "x"], ["show", "m.pt", "--stage"]):
             self.check([KILN, *argv], 2)
 
@@ -354,11 +349,12 @@ class Inputs(Test):
 class Texts(Test):
     """Graphs as text, read back."""
     def test_graphs(self):
-        for t in ("def f(x):\n  return (\n", "def f(x", "\0" * 100, "\xff" * 100, "def f(x):\n" + "  " * 100000 + "return x\n",
+        for t in ("def f(x):\n  return (\n", "def f(x", "\0" * 100, "\xff" * 100, "def f(x):\n" + "  " * 100000 + "return (\n",
                   "def " * 10000, "'" * 9999, '"""' + "\\" * 9999, "[" * 100000, "0x" + "f" * 9999, "1e" + "9" * 9999,
                   "class A:\n" * 1000, "def f(x: Tensor = " + "[" * 500 + ") -> int:\n  pass\n"):
             self.put("t.py", t.encode("latin-1"))
-            self.check([KILN, "show", "t.py"], 1, "t.py:")
+            with self.subTest(t[:40]):
+                self.check([KILN, "show", "t.py"], 1, "t.py")
 
 
 if __name__ == "__main__":
