@@ -1,14 +1,21 @@
 #!/bin/sh
-# usage: tests/fuzz/run.sh TARGET [SECONDS]: libFuzzer on one target, by clang, from its corpus; findings stay in build/fuzz
+# usage: tests/fuzz/run.sh TARGET [SECONDS [OPTION...]]: libFuzzer on one target, from its corpus; findings stay in build/fuzz/TARGET
+#
+# The readers are built by clang with coverage, ASan and UBSan, as another variant of build.ninja; the operators, which no
+# reader runs, are those of the plain build.
 set -e
 cd "$(dirname "$0")/../.."
-target=${1:?which target} dir=build/fuzz/$1
-mkdir -p "$dir/corpus"
-case $target in
-npz) sources=$(ls rt/*.c) ;;
-*) sources=$(ls rt/*.c ir/*.c frontend/*.c) libs='-lzip -lcjson' ;;
-esac
-clang -std=c11 -D_GNU_SOURCE -O1 -g -w -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-strict-aliasing -fwrapv \
-	-o "$dir/$target" "tests/fuzz/$target.c" $sources $libs -lm -lpthread
-cd "$dir"
-exec "./$target" -max_total_time="${2:-60}" -rss_limit_mb=2048 -timeout=10 corpus "../../../tests/fuzz/$target"
+target=${1:?which target} seconds=${2:-60} dir=build/fuzz
+shift; [ $# = 0 ] || shift
+flags='-w -DFUZZER -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all'
+mkdir -p "$dir/$target/corpus" "tests/fuzz/corpus/$target"
+sed -e "s|^b = .*|b = $dir|" -e 's|^cc = .*|cc = clang|' -e 's|^opt = .*|opt = -O1|' -e "s|^extra =.*|extra = $flags|" \
+	build.ninja >$dir/build.ninja
+ninja -j 2 build/libops.a
+ninja -j 2 -f $dir/build.ninja $dir/tests/fuzz/"$target".o $dir/librt.a $dir/libir.a $dir/libfrontend.a
+clang -fsanitize=address,undefined,fuzzer -o $dir/"$target"/fuzz $dir/tests/fuzz/"$target".o $dir/libfrontend.a $dir/libir.a \
+	$dir/librt.a build/libops.a $dir/librt.a build/libops.a -lzip -lcjson -lz -lm -lpthread
+cd $dir/"$target"
+# What the compiler makes it never frees: no leaks are looked for, and the memory limit is of one input's work.
+exec env ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 ./fuzz -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=20 \
+	-detect_leaks=0 "$@" corpus ../../../tests/fuzz/corpus/"$target"

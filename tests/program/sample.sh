@@ -2,6 +2,6 @@
 # tests/program/sample.sh PROGRAM - the program of samples/NAME gives what PyTorch gave, and its specialization is taken
 set -e
 sample=samples/$(basename "$1")
-"$1" -i "$sample/in.npz" --strict -o "$1.npz" >"$1.txt"
+ASAN_OPTIONS=detect_leaks=1 "$1" -i "$sample/in.npz" --strict -o "$1.npz" >"$1.txt"
 python3 tests/program/npz.py "$sample/out.npz" "$1.npz"
 [ ! -e "$sample/out.txt" ] || diff "$sample/out.txt" "$1.txt"
