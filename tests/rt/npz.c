@@ -178,7 +178,7 @@ headers(void **state)
 		{ "{'descr': '<u2', 'fortran_order': False, 'shape': (6,), }", "'x': arrays of type <u2 are not known" },
 		{ "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (6,), }", "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
-			"Storage size calculation overflowed with sizes=[9223372036854775807, 9223372036854775807]" },
+			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }", "'x': the header of the .npy is damaged" },
 	};
 	const int16_t data[] = { 0, 1, 2, -1, -1, -1 };
@@ -197,9 +197,10 @@ headers(void **state)
 		save(&f, f.n);
 		free(f.at);
 		status = rt_npz_read(cx, f.path, &a);
-		if (row[i].error)
-			assert_string_equal(cx->message, row[i].error);
-		else
+		if (row[i].error) {
+			assert_memory_equal(cx->message, f.path, strlen(f.path));
+			assert_string_equal(cx->message + strlen(f.path) + 2, row[i].error);
+		} else
 			assert_int_equal(status, RT_OK);
 		rt_arrays_free(&a);
 	}
