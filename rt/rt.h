@@ -529,7 +529,7 @@ typedef struct RtProgram {
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
 	const char **weights_at;         /* where emitted code looks for weights of a file; or null */
-	int64_t weights_bytes, code_bytes;
+	int64_t weights_bytes;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	bool has_instance;               /* one more value: the model's object with all that methods may write */
 	uint64_t seed;

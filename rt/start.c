@@ -3,10 +3,12 @@
 #include "rt.h"
 #include "base.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -312,6 +314,25 @@ check_one(Program *p, const char *in)
 
 /* ---- --info --------------------------------------------------------------------------------------------------------------------- */
 
+#if UINTPTR_MAX > UINT32_MAX
+typedef Elf64_Phdr Segment;
+#else
+typedef Elf32_Phdr Segment;
+#endif
+
+/* Of the program that is running: what is mapped to be executed. */
+static int64_t
+code_bytes(void)
+{
+	const Segment *h = (const Segment *)getauxval(AT_PHDR);
+	int64_t n = 0;
+
+	for (unsigned long i = 0; h && i < getauxval(AT_PHNUM); i++)
+		if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X)
+			n += (int64_t)h[i].p_memsz;
+	return n;
+}
+
 static void
 info_text(const RtProgram *r)
 {
@@ -338,7 +359,7 @@ info_text(const RtProgram *r)
 		else
 			printf("arena %lld bytes\n", (long long)s->arena_bytes);
 	}
-	printf("code %lld bytes, weights %lld bytes\n", (long long)r->code_bytes, (long long)r->weights_bytes);
+	printf("code %lld bytes, weights %lld bytes\n", (long long)code_bytes(), (long long)r->weights_bytes);
 	buf_free(&b);
 }
 
@@ -363,7 +384,7 @@ info(Program *p)
 		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld}",
 			i ? "," : "", s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
 	}
-	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld}\n", (long long)r->code_bytes, (long long)r->weights_bytes);
+	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld}\n", (long long)code_bytes(), (long long)r->weights_bytes);
 	fclose(f);
 	return EXIT_OK;
 }
