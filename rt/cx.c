@@ -51,6 +51,7 @@ rt_cx_child(RtCx *child, const RtCx *parent)
 	child->place = 0;
 	child->arena = 0;
 	child->arena_bytes = 0;
+	child->cuda = 0;
 	child->child = true;
 	child->scratch = calloc(1, sizeof *child->scratch);
 	rt_count_up(&child->account->h);

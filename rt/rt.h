@@ -323,6 +323,7 @@ struct RtCx {
 	int64_t  memory_limit;   /* most heap bytes of tensors alive at once; 0: no limit */
 	void    *arena;          /* planned memory of the specialization that runs */
 	int64_t  arena_bytes;
+	struct RtCuda *cuda;     /* the device that specializations run on, or null: cpu */
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
 	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
@@ -519,6 +520,16 @@ typedef struct RtSpecialization {        /* for --info; chosen by the code's pla
 	int64_t arena_bytes;             /* -1: depends on the dynamic sizes */
 } RtSpecialization;
 
+/* cuda.c, linked into programs with code for the GPU only */
+typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* 90: machine code; -90: PTX; in the weights */
+typedef struct RtCudaProgram {
+	const RtCudaImage *image;
+	const char *const *kernel;       /* names */
+	int nimage, nkernel;
+	int  (*start)(RtCx *, const struct RtProgram *);
+	void (*stop)(RtCx *);
+} RtCudaProgram;
+
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
 	const RtMethod *method;
@@ -531,6 +542,7 @@ typedef struct RtProgram {
 	const char **weights_at;         /* where emitted code looks for weights of a file; or null */
 	int64_t weights_bytes;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
+	const RtCudaProgram *cuda;       /* null: for the cpu only */
 	bool has_instance;               /* one more value: the model's object with all that methods may write */
 	uint64_t seed;
 	bool seeded;
@@ -587,6 +599,33 @@ void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);      
 void  *rt_thread_scratch(int64_t bytes);                   /* of the calling thread, for a kernel; kept; null: no memory */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
+
+/* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
+
+typedef struct RtCudaPlace { int64_t bytes, offset; } RtCudaPlace;   /* a buffer; offset in the arena, -1: elsewhere */
+typedef struct RtMirror {                /* a buffer of a specialization, here and there */
+	char    *host;                   /* its first byte; null: not known yet */
+	uint64_t device;
+	int64_t  bytes;
+	bool     in_arena, own, here, there;   /* own: the device memory; here, there: that copy is up to date */
+} RtMirror;
+typedef enum RtCudaUse { RT_CUDA_READ, RT_CUDA_FILL, RT_CUDA_WRITE } RtCudaUse;   /* FILL: all of a new buffer */
+typedef struct RtCudaArg {
+	RtMirror *m;                     /* null: a number */
+	char    *host;                   /* of the buffer's first byte now */
+	int64_t  at;                     /* of the element meant, in bytes */
+	double   number;
+	RtCudaUse use;
+} RtCudaArg;
+
+int   rt_cuda_start(RtCx *, const RtProgram *);           /* driver, device, module, weights; cx->cuda */
+void  rt_cuda_stop(RtCx *);
+int   rt_cuda_begin(RtCx *, RtMirror *, const RtCudaPlace *, int n, char *arena, int64_t bytes);   /* n + 1 mirrors */
+void  rt_cuda_end(RtCx *, RtMirror *, int n);
+int   rt_cuda_launch(RtCx *, int kernel, int64_t gx, int64_t gy, int64_t gz, const RtCudaArg *, int n);
+char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
+void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
+int   rt_cuda_move(RtCx *, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at, int64_t bytes);
 
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 

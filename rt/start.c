@@ -436,22 +436,42 @@ choose_method(Program *p)
 	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%s'", want);
 }
 
+/* The device asked for; else the GPU when the program has code for it and there is one. */
+static int
+choose_device(Program *p)
+{
+	const char *want = p->o.device, *why = "this program is for the cpu";
+
+	if (want && strcmp(want, "cpu") && strcmp(want, "cuda")) {
+		why = "cpu or cuda";
+	} else if (want ? !strcmp(want, "cpu") : !p->own.cuda) {
+		return EXIT_OK;
+	} else if (p->own.cuda) {
+		if (!p->own.cuda->start(&p->cx, &p->own))
+			return EXIT_OK;
+		why = p->cx.message;
+	}
+	if (want)
+		fprintf(stderr, "%s: error: no device '%s': %s\n", p->name, want, why);
+	rt_clear_error(&p->cx);
+	return want ? EXIT_DEVICE : EXIT_OK;
+}
+
 static int
 set_up(Program *p)
 {
 	int64_t threads = p->own.threads < 0 ? 0 : p->own.threads ? p->own.threads : 1, seed = 0;
+	int status;
 
 	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
-	if (p->o.device && strcmp(p->o.device, "cpu")) {
-		fprintf(stderr, "%s: error: no device '%s': this program is for the cpu\n", p->name, p->o.device);
-		return EXIT_DEVICE;
-	}
 	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p) ||
 	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
 		return failed(p, 0);
+	if ((status = choose_device(p)))
+		return status;
 	if (p->o.seed || p->own.seeded)
 		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
 	p->cx.show_guards = p->o.guards;
@@ -492,6 +512,8 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	status = set_up(&p);
 	if (!status)
 		status = work(&p);
+	if (p.own.cuda)
+		p.own.cuda->stop(&p.cx);
 	rt_program_free(&p.cx);
 	rt_cx_free(&p.cx);
 	return fflush(stdout) && !status ? EXIT_INPUT : status;
