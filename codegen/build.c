@@ -397,6 +397,13 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	char *why = NULL;
 
 	b->dir = dir;
+	if (!strcmp(b->o->emit, "ptx") || !strcmp(b->o->emit, "cuda")) {
+		const char *text = *b->o->emit == 'p' ? p->text->ptx : p->text->cuda;
+
+		write_text(cx, out, text, (int64_t)strlen(text));
+		put_in_place(b, out);
+		return;
+	}
 	write_text(cx, c, p->text->c, p->text->n);
 	if (!strcmp(b->o->emit, "c")) {
 		put_weights(b, p->text->weights);

@@ -78,6 +78,30 @@ put_source(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 	write_file(cx, path, data, n);
 }
 
+typedef struct Wanted { const char *name; char *text; } Wanted;
+
+static void
+take_text(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
+{
+	Wanted *w = arg;
+
+	if (!strcmp(name, w->name)) {
+		w->text = new(cx->arena, char, n + 1);
+		memcpy(w->text, data, (size_t)n);
+	}
+}
+
+char *
+carry_text(Cx *cx, const char *name)
+{
+	Wanted w = { name, NULL };
+
+	each_file(cx, take_text, &w);
+	if (!w.text)
+		BUG("%s is not among the carried sources", name);
+	return w.text;
+}
+
 void
 carry_headers(Cx *cx, const char *dir)
 {

@@ -89,6 +89,48 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
+/* ---- the GPU's part ------------------------------------------------------------------------------------------------ */
+
+static char *
+cuda_text(Emit *e, const char *path)
+{
+	Buf b = { 0 };
+
+	buf_puts(&b, "/* ");
+	out_comment(&b, path, 200);
+	buf_puts(&b, ", compiled by Kiln: the kernels of the GPU. */\n#include \"cutile.h\"\n");
+	if (e->cuda.text.n)
+		buf_add(&b, e->cuda.text.at, e->cuda.text.n);
+	return b.at;
+}
+
+/* The kernels compiled for every architecture asked for: into the weights, with the table that finds them. */
+static void
+put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
+{
+	const Archs archs = cuda_archs(e->cx, o->gpu);
+
+	text->cuda = cuda_text(e, path);
+	if (!strcmp(o->emit, "cuda"))
+		return;
+	out_line(&e->tail, "static const RtCudaImage cuda_images[] = {");
+	for (int i = 0; i < archs.n; i++) {
+		int64_t n;
+		char *image = cuda_compile(e->cx, text->cuda, archs.at[i], &n);
+		const int span = weights_add(&e->weights, image, n + 1);
+
+		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)e->weights.spans.at[span].offset);
+		if (archs.at[i] < 0)
+			text->ptx = image;
+	}
+	out_line(&e->tail, "\t{ 0, 0 }\n};\nstatic const char *const cuda_kernels[] = {");
+	for (int i = 0; i < e->cuda_kernels.n; i++)
+		out_line(&e->tail, "\t\"%s\",", e->cuda_kernels.at[i]);
+	out_line(&e->tail, "\t0\n};");
+	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, rt_cuda_start, rt_cuda_stop };", archs.n,
+		 e->cuda_kernels.n);
+}
+
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
@@ -120,6 +162,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	}
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.spans.n, e->nspecialization);
+	if (e->gpu)
+		out_line(&e->tail, "\t.cuda = &cuda,");
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d,\n};", instance,
 		 (unsigned long long)o->seed, o->seeded, o->threads);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
@@ -146,6 +190,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->cx = cx;
 	e->weights.cx = cx;
 	e->source = o->source;
+	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
@@ -157,6 +202,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	if (instance)
 		emit_value(e, m->self);
 	emit_classes(e);
+	if (e->gpu)
+		put_cuda(e, m->path, o, text);
 	put_program(e, m, n, o, instance);
 	if (e->zeros)
 		out_line(&e->types, "static const float kiln_zeros[%lld];", (long long)e->zeros);

@@ -100,7 +100,7 @@ typedef struct OnePlan {
 	Function *fn;
 	const Specialization *spec;
 	int index, first;
-	const char *code, *name;
+	const char *code, *name, *cuda;
 	Plan *plan;
 } OnePlan;
 
@@ -109,8 +109,17 @@ plan_one(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->plan = plan_make(cx, o->fn, o->spec, o->first);
+	o->plan = plan_make(cx, o->fn, o->spec, o->first, false);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
+}
+
+/* The same for the GPU; what lacks there runs on the CPU. */
+static void
+plan_cuda(Cx *cx, void *arg)
+{
+	OnePlan *o = arg;
+
+	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, true), o->index, o->code);
 }
 
 void
@@ -136,6 +145,11 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
 			continue;
 		}
+		if (e->gpu && !cx_try(e->cx, plan_cuda, &one)) {
+			if (e->cx->err.status != EXIT_LACKS)
+				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
+			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
+		}
 		const char *written = written_arguments(e, spec[i], first, &nwritten);
 		const int nsize = pattern_nsymbol(spec[i]->pattern, graph_ninputs(spec[i]->graph) - first);
 
@@ -148,8 +162,9 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		if (nwritten)
 			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));
-		buf_printf(&text, ") {\n\t\trt_plan_taken(cx, %s, \"%s\", %d);\n\t\treturn %s(cx, reg);\n\t}\n", code,
-			   spec[i]->dynamic ? "dynamic" : "exact", i, one.name);
+		buf_printf(&text, ") {\n\t\trt_plan_taken(cx, %s, \"%s\", %d);\n\t\treturn %s%s%s(cx, reg);\n\t}\n", code,
+			   spec[i]->dynamic ? "dynamic" : "exact", i, one.cuda ? "cx->cuda ? " : "",
+			   one.cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", one.cuda) : "", one.name);
 		put_note(e, method, fn, spec[i], one.plan, first);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);

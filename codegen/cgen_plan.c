@@ -7,6 +7,10 @@
  * addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel takes an array
  * of addresses; a call of the runtime takes boxes.  A failed guard puts what is live into registers and goes on in the
  * generic code.  What a loop carries, or an If gives, has a place of its own and is copied there at the end of a block.
+ *
+ * The function for the GPU has the same steps.  m[] are the buffers' mirrors there (rt/cuda.c): only what lies in the arena
+ * may be newer on the device than here; all else is written through, so that boxes are always true.  Where the host reads
+ * the arena, it asks for it (rt_cuda_home); what the host writes makes the mirror stale.
  */
 #include "codegen.h"
 
@@ -105,6 +109,17 @@ address(Writer *w, const Value *v)
 	return address_at(w, v, 0);
 }
 
+/* The same where the host is going to read it. */
+static const char *
+host_address(Writer *w, const Value *v)
+{
+	const Buffer *b = plan_buffer(w->p, v);
+
+	if (!w->p->gpu || b->home != HOME_ARENA)
+		return address(w, v);
+	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index, (long long)offset_bytes(plan_tensor(w->p, v)));
+}
+
 /* The box that a buffer's tensors are views of. */
 static const char *
 base_box(Writer *w, const Buffer *b)
@@ -169,7 +184,7 @@ box(Writer *w, const Value *v, bool keep)
 	}
 	if (b->home == HOME_ARENA)
 		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" : "rt_box_borrow(cx, RT_%s, %d, %s, %s)",
-				    rt_dtypes[t->dtype].name, t->ndim, geometry(w, t), address(w, v),
+				    rt_dtypes[t->dtype].name, t->ndim, geometry(w, t), host_address(w, v),
 				    (long long)(b->bytes - offset_bytes(t)));
 	if (is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", base_box(w, b));
@@ -275,6 +290,57 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 	buf_free(&b);
 }
 
+/* The first byte of a planned tensor's buffer on the host. */
+static const char *
+buffer_address(Writer *w, const Value *v)
+{
+	return arena_printf(w->a, "%s - %lld", address(w, v), (long long)offset_bytes(plan_tensor(w->p, v)));
+}
+
+/* RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
+static void
+write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
+{
+	out_line(&w->out, "{");
+	w->out.indent++;
+	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
+	for (int i = 0; i < call->args.n; i++) {
+		const Value *v = call->args.at[i];
+		const Buffer *b = plan_buffer(w->p, v);
+		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
+
+		if (b)
+			out_line(&w->out, "\t{ &m[%d], %s, %lld, 0, %s },", b->index, buffer_address(w, v),
+				 (long long)offset_bytes(plan_tensor(w->p, v)), use);
+		else
+			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", v->node == w->p->graph->top->param ?
+				 arena_printf(w->a, "reg[%d]", v->index) : arena_printf(w->a, "v[%d]", w->p->slot[v->id]));
+	}
+	out_line(&w->out, "};");
+	out_line(&w->out, "if (rt_cuda_launch(cx, %d, %lld, %lld, %lld, p, %d))\t/* %s */", call->kernel, (long long)call->grid[0],
+		 (long long)call->grid[1], (long long)call->grid[2], call->args.n, w->e->cuda_kernels.at[call->kernel]);
+	out_line(&w->out, "\tgoto failed;");
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->kernels++;
+}
+
+static bool
+write_cuda_kernel(Writer *w, const Node *n)
+{
+	const Node *group = w->p->epilogue[n->id];
+	CudaCall call;
+
+	if (!emit_cuda(w->e, w->p, n, group, &call)) {
+		if (group || plan_buffer(w->p, n->out[0])->home == HOME_ARENA)
+			fail_lacks(w->e->cx, n->at, "a CUDA kernel of %s", n->kind->name);
+		return false;
+	}
+	make_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_cuda_launch(w, n, &call);
+	return true;
+}
+
 static bool
 write_kernel(Writer *w, const Node *n)
 {
@@ -282,6 +348,8 @@ write_kernel(Writer *w, const Node *n)
 	KernelCall *calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
 	int ncall = 1;
 
+	if (w->p->gpu)
+		return write_cuda_kernel(w, n);
 	if (node_is_map(n) ? !emit_map(w->e, w->p, n, calls) :
 	    node_is_dense(w->p, n) ? !emit_dense(w->e, w->p, n, group, calls, &ncall) : !emit_row(w->e, w->p, n, calls, &ncall)) {
 		if (group)
@@ -327,6 +395,25 @@ write_inputs(Writer *w, const Node *n, bool keep)
 	return count;
 }
 
+static void
+host_wrote(Writer *w, const Buffer *b)
+{
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
+}
+
+/* Does a call of the runtime change nothing that was there before? */
+static bool
+changes_nothing(const Node *n)
+{
+	const Schema *s = n->op ? node_schema(n) : NULL;
+
+	for (int i = 0; s && i < s->nargs; i++)
+		if (s->args[i].alias && s->args[i].alias->write)
+			return false;
+	return s && n->op->form != OP_BODY && !node_has_effect(n);
+}
+
 /* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
 static void
 write_outputs(Writer *w, const Node *n)
@@ -337,6 +424,7 @@ write_outputs(Writer *w, const Node *n)
 		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {
 			b->owner = n->out[i];
 			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
+			host_wrote(w, b);
 		} else if (!b) {
 			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", w->p->slot[n->out[i]->id], i);
 		} else {
@@ -356,6 +444,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
 	failed_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, w->line));
 	write_outputs(w, n);
+	if (w->p->gpu && !changes_nothing(n))
+		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->calls++;
@@ -463,6 +553,8 @@ static void
 write_exit(Writer *w, const Node *n)
 {
 	failed_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, w->line));
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
 	if (n->nout)
 		assign_slot(w, n->out[0], "rt_none()");
 }
@@ -551,8 +643,9 @@ write_live(Writer *w, const Node *n)
 	Buf b = { 0 };
 
 	for (int i = 0; i < count; i++)
-		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, arena + %lld, %lld);", i, (long long)shared[i]->offset,
-			 (long long)shared[i]->bytes);
+		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", i, w->p->gpu ?
+			 arena_printf(w->a, "rt_cuda_home(cx, &m[%d])", shared[i]->index) :
+			 arena_printf(w->a, "arena + %lld", (long long)shared[i]->offset), (long long)shared[i]->bytes);
 	for (int i = 1; i < n->nin; i++) {
 		const RtTensor *t = plan_tensor(w->p, n->in[i]);
 		const int at = shared_at(w, shared, count, n->in[i]);
@@ -580,6 +673,7 @@ write_bailout(Writer *w, const Node *n)
 	b->slot = w->p->slot[n->out[0]->id];
 	b->home = HOME_BOX;
 	b->owner = n->out[0];
+	host_wrote(w, b);
 	for (int64_t i = 0; i < regs->v.u.list->n; i++)
 		buf_printf(&list, "%lld, ", (long long)regs->v.u.list->v[i].u.i);
 	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
@@ -587,6 +681,8 @@ write_bailout(Writer *w, const Node *n)
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
 	write_live(w, n);
 	out_string(&why, type_print(w->e->cx, n->out[0]->type), (int64_t)strlen(type_print(w->e->cx, n->out[0]->type)));
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
 		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, w->line);
 	out_close(&w->out, "");
@@ -631,7 +727,13 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 	for (int i = 0; i < n; i++) {
 		const Buffer *t = plan_buffer(w->p, to[i]);
 
-		if (t && t != plan_buffer(w->p, from[i]))
+		if (t && t != plan_buffer(w->p, from[i]) && w->p->gpu)
+			out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index,
+				 buffer_address(w, to[i]), (long long)offset_bytes(plan_tensor(w->p, to[i])),
+				 plan_buffer(w->p, from[i])->index, buffer_address(w, from[i]),
+				 (long long)offset_bytes(plan_tensor(w->p, from[i])),
+				 (long long)(t->bytes - offset_bytes(plan_tensor(w->p, to[i]))));
+		else if (t && t != plan_buffer(w->p, from[i]))
 			out_line(&w->out, "rt_move(%s, %s, %lld);", address(w, to[i]), address(w, from[i]),
 				 (long long)(t->bytes - offset_bytes(plan_tensor(w->p, to[i]))));
 	}
@@ -722,10 +824,22 @@ write_block(Writer *w, Block *b)
 
 /* ---- the function -------------------------------------------------------------------------------------------------------------------- */
 
+/* static const RtCudaPlace places_..[]: of every buffer, its bytes and its place in the arena. */
+static void
+write_places(Emit *e, const Plan *p, const char *name)
+{
+	out_line(&e->plans, "static const RtCudaPlace %s_place[] = {", name);
+	for (int i = 0; i < p->buffers.n; i++)
+		out_line(&e->plans, "\t{ %lld, %lld },", (long long)p->buffers.at[i]->bytes,
+			 p->buffers.at[i]->home == HOME_ARENA ? (long long)p->buffers.at[i]->offset : -1LL);
+	out_line(&e->plans, "\t{ 0, 0 }\n};");
+}
+
 const char *
 emit_plan(Emit *e, Plan *p, int index, const char *code)
 {
-	const char *name = arena_printf(e->cx->arena, "%s_%d", out_name(e->cx->arena, "", p->fn->name), index);
+	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index, p->gpu ? "_cuda" : "");
+	const char *end = p->gpu ? arena_printf(e->cx->arena, "\trt_cuda_end(cx, m, %d);\n", p->buffers.n) : "";
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 	const Node *ret = p->graph->top->ret;
@@ -735,8 +849,10 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	write_block(&w, p->graph->top);
 	for (int i = 0; i < ret->nin; i++)
 		buf_printf(&b, "%s, ", box(&w, ret->in[i], true));
-	out_line(o, "\n/* Specialization %d of %s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
-		 out_name(e->cx->arena, "", p->fn->name), p->kernels, p->calls, p->guards, (long long)p->arena);
+	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
+		 out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels, p->calls, p->guards, (long long)p->arena);
+	if (p->gpu)
+		write_places(e, p, name);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
 	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
@@ -744,11 +860,16 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
+	if (p->gpu) {
+		out_line(o, "\tRtMirror m[%d];", p->buffers.n + 1);
+		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name, p->buffers.n,
+			 (long long)p->arena);
+	}
 	buf_puts(&o->text, w.out.text.at ? w.out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
-	out_line(o, "\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", code + 1, ret->nin);
+	out_line(o, "\t%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", end, code + 1, ret->nin);
 	if (w.out.text.at && strstr(w.out.text.at, "goto failed"))
-		out_line(o, "failed:\n%s\trt_values_drop(v, NV);\n\treturn cx->status;",
+		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
 			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
 	out_line(o, "}");
 	buf_free(&b);

@@ -8,15 +8,13 @@
 static const char *
 emit_of(Cli *cli)
 {
-	static const char *const kinds[] = { "exe", "c", "obj", "static", "shared" };
+	static const char *const kinds[] = { "exe", "c", "obj", "static", "shared", "ptx", "cuda" };
 
 	for (size_t i = 0; cli->emit && i < sizeof kinds / sizeof *kinds; i++)
 		if (!strcmp(cli->emit, kinds[i]))
 			return kinds[i];
-	if (cli->emit && !strcmp(cli->emit, "ptx"))
-		fail_lacks(cli->cx, (Range){ 0 }, "code for GPUs");
 	if (cli->emit)
-		usage_error(cli, "--emit wants exe, c, obj, static or shared, not '%s'", cli->emit);
+		usage_error(cli, "--emit wants exe, c, obj, static, shared, ptx or cuda, not '%s'", cli->emit);
 	return kinds[0];
 }
 
@@ -33,6 +31,22 @@ weights_file_of(Cli *cli)
 	return arena_printf(cli->cx->arena, "%s.weights", slash ? slash + 1 : cli->out);
 }
 
+/* The architectures of --gpu; what only a GPU runs has PTX, unless told otherwise.  Null: for the CPU alone. */
+static const char *
+gpu_of(Cli *cli, const char *emit)
+{
+	const bool ptx = !strcmp(emit, "ptx");
+	const char *list = cli->gpu, *usual = getenv("TORCH_CUDA_ARCH_LIST");
+
+	if (!list && (ptx || !strcmp(emit, "cuda")))
+		list = usual && *usual ? usual : "ptx";
+	if (ptx && !strstr(list, "ptx"))
+		list = arena_printf(cli->cx->arena, "%s,ptx", list);
+	if (list)
+		cuda_archs(cli->cx, list);
+	return list;
+}
+
 static BuildOptions
 options_of(Cli *cli)
 {
@@ -41,6 +55,7 @@ options_of(Cli *cli)
 			   .time = cli->time };
 
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
+	o.gpu = gpu_of(cli, o.emit);
 	o.vector_floats = target_vector_floats(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);

@@ -60,6 +60,10 @@ typedef struct Emit {            /* one program */
 	int      nspecialization;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
+	bool     gpu;            /* plans are emitted for the GPU, too */
+	Out      cuda;           /* its kernels */
+	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
+	Vec(const char *) cuda_kernels;
 } Emit;
 
 typedef struct EmitMethod {
@@ -87,6 +91,7 @@ typedef enum Home {
 } Home;
 
 typedef struct Buffer {          /* a storage of the specialized graph */
+	int     index;           /* in the plan's buffers; m[index] in a function for the GPU */
 	const RtStorage *meta;   /* of the known tensors that lie in it */
 	Home    home;
 	int64_t bytes, offset;
@@ -113,9 +118,10 @@ typedef struct Plan {
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
 	bool       *absorbed;    /* by node id: it is such a group */
 	int         kernels, calls, guards;
+	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 } Plan;
 
-Plan   *plan_make(Cx *, Function *, const Specialization *, int first);
+Plan   *plan_make(Cx *, Function *, const Specialization *, int first, bool gpu);
 bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type and buffer are known */
 Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
@@ -148,6 +154,12 @@ typedef struct KernelCall {      /* one use of an emitted kernel */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 } KernelCall;
+typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
+	int     kernel;          /* index in Emit.cuda_kernels */
+	int64_t grid[3];         /* blocks; of 256 threads each */
+	int     nout;            /* so many of args are written, the first ones */
+	ValueVec args;
+} CudaCall;
 bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a form that is generated */
 
 /* The same as a function over part of a row, after a product that has just been stored there: `made` is the group's input
@@ -155,9 +167,39 @@ bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a
 const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
 bool map_epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
 
+/* A group as C of one element, for other printers than this: loops, indices i0 ... and i (the innermost), pointers p0 ... and
+ * numbers s0 ... are theirs.  made: as in emit_map_epilogue; its element is called `made`. */
+typedef struct MapOperand {
+	const Value *value;
+	const char  *type;       /* of an element; null: a number (double) */
+	bool         output;     /* outputs come first */
+} MapOperand;
+typedef struct MapText {
+	int         ndim;
+	int64_t     dims[RT_MAX_RANK];
+	int         n;
+	MapOperand *operand;
+	const char *body, *comment;
+} MapText;
+bool map_text(Emit *, Plan *, const Node *, const Value *made, MapText *);
+
+/* ---- kern_cuda.c: the same and more as CUDA --------------------------------------------------------------------------- */
+
+/* Can this node, which is no pointwise group, be a kernel of the GPU? */
+bool node_is_cuda(Plan *, const Node *);
+bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
+
+/* ---- nvrtc.c: CUDA text to PTX and cubin ------------------------------------------------------------------------------- */
+
+/* Adds the images for --gpu to the weights and their rows to the text; null list: nothing. */
+typedef Vec(int) Archs;                                  /* 90: a cubin for sm_90; -90: PTX for compute_90 */
+Archs cuda_archs(Cx *, const char *list);                /* of --gpu; fails on what it does not know */
+char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the arena, with a zero behind it */
+
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
 
 enum { MAX_KERNEL_CALLS = 64 };
+bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
@@ -170,11 +212,12 @@ bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */
 	int64_t n;
+	char *cuda, *ptx;        /* --emit cuda, ptx; null: not asked for */
 	Weights *weights;
 } ProgramText;
 
 typedef struct BuildOptions {
-	const char *out, *emit, *target, *cpu, *cc;
+	const char *out, *emit, *target, *cpu, *cc, *gpu;
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
@@ -191,6 +234,7 @@ void carry_headers(Cx *, const char *dir);
 void carry_library(Cx *, const char *path);
 void carry_support(Cx *, const char *path);             /* what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);
+char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */
 uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
@@ -214,7 +258,7 @@ typedef struct Cli {
 	Texts       dumps, limits; /* -d, -L */
 	const char *passes, *stop; /* -p, --stop */
 	const char *seed, *threads, *timeout, *json;
-	const char *emit, *target, *cpu, *cc, *level, *specializations, *weights;       /* build */
+	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
 	bool        verbose, time, no_source, reread, eval;
 } Cli;
 

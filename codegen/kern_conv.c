@@ -39,7 +39,7 @@ constant_tensor(Plan *p, const Value *v)
 }
 
 /* A list of n ints (or one, repeated). */
-static bool
+bool
 constant_ints(Plan *p, const Value *v, int64_t *out, int n)
 {
 	const Known *k = known_at(p->known, v);

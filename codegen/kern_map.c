@@ -609,3 +609,34 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 	buf_free(&m.body);
 	return name;
 }
+
+/* ---- for other printers ------------------------------------------------------------------------------------------------- */
+
+bool
+map_text(Emit *e, Plan *p, const Node *n, const Value *made, MapText *t)
+{
+	MapGroup m = begin(e, p, n);
+	Arena *a = p->cx->arena;
+
+	if (made ? !as_rows(&m) : !collect(&m))
+		return false;
+	if (!made)
+		simplify(&m.nest, 0);
+	name_inputs(&m);
+	for (int i = 0; made && i < n->nin; i++)
+		if (n->in[i] == made)
+			set_name(&m, m.sub ? graph_inputs(m.sub)[i] : made, "made");
+	if (!put_rows(&m))
+		return false;
+	put_stores(&m);
+	*t = (MapText){ .ndim = m.nest.ndim, .n = m.nest.n, .body = arena_strdup(a, m.body.at), .comment = describe(&m) };
+	memcpy(t->dims, m.nest.dims, sizeof t->dims);
+	t->operand = new(a, MapOperand, m.nest.n + 1);
+	for (int k = 0; k < m.nest.n; k++) {
+		const Operand *o = &m.nest.op[k];
+
+		t->operand[k] = (MapOperand){ o->outer, o->t ? storage_type(o->t->dtype) : NULL, o->output };
+	}
+	buf_free(&m.body);
+	return true;
+}

@@ -148,7 +148,7 @@ bool
 plan_is_kernel(Plan *p, const Node *n)
 {
 	if (!node_is_map(n))
-		return node_is_dense(p, n) || node_is_row(p, n);
+		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];
 		const RtTensor *t = plan_tensor(p, v);
@@ -182,6 +182,7 @@ add_buffer(Plan *p, const RtTensor *t, Home home, int step)
 	b->slot = -1;
 	b->first = b->last = step;
 	b->base = t->offset * rt_dtypes[t->dtype].bytes;
+	b->index = p->buffers.n;
 	vec_push(p->cx->arena, &p->buffers, b);
 	return b;
 }
@@ -281,7 +282,7 @@ carrier(Plan *p, const Node *group)
 		const Value *v = group->in[i];
 		const Node *n = v->node;
 
-		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && !p->epilogue[n->id] &&
+		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && plan_is_kernel(p, n) && !p->epilogue[n->id] &&
 		    ready_before(group, v, n) && map_epilogue_fits(p, group, v, dense_columns(p, n)))
 			return n;
 	}
@@ -501,7 +502,7 @@ assign_offsets(Plan *p)
 }
 
 Plan *
-plan_make(Cx *cx, Function *fn, const Specialization *spec, int first)
+plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu)
 {
 	Plan *p = new(cx->arena, Plan, 1);
 	Graph *g = spec->graph;
@@ -510,6 +511,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first)
 	p->fn = fn;
 	p->spec = spec;
 	p->graph = g;
+	p->gpu = gpu;
 	p->known = known_graph(cx, g, spec->pattern, first);
 	p->slot = new(cx->arena, int, g->nvalue + 1);
 	p->step = new(cx->arena, int, g->nnode + 1);
