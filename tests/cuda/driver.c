@@ -1,0 +1,124 @@
+/*
+ * A CUDA driver whose device is the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run the
+ * emulated grid (grid.h).  Built as libcuda.so.1.  KILN_GRID_SAY=1 counts launches and copies at the end.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct { int launches, up, down, across; } count;
+
+static void
+say(void)
+{
+	if (getenv("KILN_GRID_SAY"))
+		fprintf(stderr, "grid: %d launches, %d copies up, %d down, %d across\n", count.launches, count.up, count.down, count.across);
+}
+
+int cuInit(unsigned flags) { return atexit(say) || flags; }
+int cuDeviceGetCount(int *n) { *n = 1; return 0; }
+int cuDeviceGet(int *device, int index) { *device = index; return 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &count; return device; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
+int cuCtxSetCurrent(void *context) { return context != &count; }
+int cuStreamCreate(void **stream, unsigned flags) { *stream = &count; return (int)flags; }
+int cuStreamDestroy_v2(void *stream) { return stream != &count; }
+int cuStreamSynchronize(void *stream) { return stream != &count; }
+int cuGetErrorString(int status, const char **text) { *text = "an error of the emulated device"; return status < 0; }
+
+int
+cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	const char *sm = getenv("KILN_GRID_SM");         /* 90 */
+	const int n = sm ? atoi(sm) : 90;
+
+	*value = attribute == 75 ? n / 10 : n % 10;
+	return device;
+}
+
+int
+cuModuleLoadData(void **module, const void *image)
+{
+	const Elf64_Ehdr *e = image;
+	const size_t n = e->e_shoff + (size_t)e->e_shnum * e->e_shentsize;
+	const int fd = memfd_create("kernels", 0);
+	char path[64];
+
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG) || write(fd, image, n) != (ssize_t)n)
+		return 1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	*module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	close(fd);
+	return !*module;
+}
+
+int cuModuleUnload(void *module) { return dlclose(module); }
+
+int
+cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	char full[256];
+
+	snprintf(full, sizeof full, "grid_%s", name);
+	*function = dlsym(module, full);
+	return !*function;
+}
+
+/* What was never written is not a number. */
+int
+cuMemAlloc_v2(uint64_t *memory, size_t bytes)
+{
+	void *p = malloc(bytes);
+
+	if (p)
+		memset(p, 0xff, bytes);
+	*memory = (uint64_t)(uintptr_t)p;
+	return !p;
+}
+
+int
+cuMemFree_v2(uint64_t memory)
+{
+	free((void *)(uintptr_t)memory);
+	return 0;
+}
+
+int
+cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+	count.up++;
+	memcpy((void *)(uintptr_t)to, from, bytes);
+	return stream != &count;
+}
+
+int
+cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+	count.down++;
+	memcpy(to, (void *)(uintptr_t)from, bytes);
+	return stream != &count;
+}
+
+int
+cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+	count.across++;
+	memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+	return stream != &count;
+}
+
+int
+cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+	       void **args, void **extra)
+{
+	const unsigned size[3] = { gx, gy, gz };
+
+	count.launches++;
+	((void (*)(const unsigned *, unsigned, void **))(uintptr_t)function)(size, bx, args);
+	return by != 1 || bz != 1 || shared || extra || stream != &count;
+}

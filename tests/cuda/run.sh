@@ -1,0 +1,64 @@
+#!/bin/sh
+# tests/cuda/run.sh KILN DRIVER NVRTC OUT - the GPU without a GPU
+#
+# Models are built with --gpu by an emulated toolkit and run on an emulated device (grid.h): what the kernels compute must be
+# what the generic code computes.  Then, where there are the real NVRTC and ptxas, both must take the same kernels.
+# Says nothing and ends with 0 when all is well.
+kiln=$1 driver=$2 nvrtc=$3 out=$4
+bad=0
+export KILN_GRID=tests/cuda TMPDIR=${TMPDIR:-/tmp}
+
+complain() {
+	echo "tests/cuda: $*"
+	bad=1
+}
+
+# On the device as in the generic code; without a device on the CPU, silently or by a message.
+check() {
+	model=$1 in=$2 name=$3 launches=$4
+	CUDA_HOME=$out/toolkit "$kiln" build "$model" -i "$in" --gpu sm_80,ptx -o "$out/$name" >"$out/log" 2>&1 ||
+		{ complain "$name: kiln build: $(cat "$out/log")"; return; }
+	LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=86 KILN_GRID_SAY=1 "$out/$name" -i "$in" --selfcheck --device cuda >"$out/log" 2>&1 ||
+		complain "$name: on the device: $(cat "$out/log")"
+	n=$(sed -n 's/^grid: \([0-9]*\) launches.*/\1/p' "$out/log")
+	[ "${n:-0}" -ge "$launches" ] || complain "$name: ${n:-no} launches where $launches are wanted"
+	LD_LIBRARY_PATH=$out/empty "$out/$name" -i "$in" --selfcheck --device cpu >"$out/log" 2>&1 ||
+		complain "$name: on the CPU: $(cat "$out/log")"
+}
+
+toolkit() {
+	mkdir -p "$out/toolkit/lib64" "$out/empty"
+	cp "$driver" "$out/toolkit/libcuda.so.1"
+	cp "$nvrtc" "$out/toolkit/lib64/libnvrtc.so"
+}
+
+# PTX by the real NVRTC, assembled for every generation.
+assemble() {
+	model=$1 in=$2 name=$3
+	"$kiln" build "$model" -i "$in" --emit ptx -o "$out/$name.ptx" >"$out/log" 2>&1 || {
+		[ $? = 6 ] && return
+		complain "$name: NVRTC: $(cat "$out/log")"
+		return
+	}
+	command -v "$ptxas" >"$out/log" || return
+	for sm in 75 80 86 89 90 100 120; do
+		"$ptxas" -arch=sm_$sm -O1 "$out/$name.ptx" -o "$out/$name.cubin" >"$out/log" 2>&1 ||
+			complain "$name: ptxas for sm_$sm: $(cat "$out/log")"
+	done
+}
+
+ptxas=${CUDA_HOME:-/usr/local/cuda}/bin/ptxas
+command -v "$ptxas" >/dev/null || ptxas=ptxas
+toolkit
+check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 30
+check samples/digits/model.pt samples/digits/in.npz digits 3
+assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
+
+# A device of a generation without code, no device at all, what is no architecture.
+LD_LIBRARY_PATH=$out/toolkit KILN_GRID_SM=75 "$out/digits" -i samples/digits/in.npz --device cuda >"$out/log" 2>&1
+[ $? = 6 ] && grep -q "no code for this device (sm_75)" "$out/log" || complain "sm_75: $(cat "$out/log")"
+"$out/digits" -i samples/digits/in.npz --device tpu >"$out/log" 2>&1
+[ $? = 6 ] || complain "--device tpu: $(cat "$out/log")"
+"$kiln" build samples/digits/model.pt --gpu sm_9x -o "$out/none" >"$out/log" 2>&1
+[ $? = 2 ] || complain "--gpu sm_9x: $(cat "$out/log")"
+exit $bad
