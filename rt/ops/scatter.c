@@ -190,10 +190,12 @@ result_copy(RtCx *cx, RtTensor *self, bool keep, IValue *out)
 }
 
 int
-check_writable(RtCx *cx, const RtTensor *t)
+check_writable(RtCx *cx, RtTensor *t)
 {
-	return !cx->meta && rt_overlaps_itself(t) ? rt_raise(cx, "unsupported operation: more than one element of the written-to "
-		"tensor refers to a single memory location. Please clone() the tensor before performing the operation.") : RT_OK;
+	if (cx->meta)
+		return RT_OK;
+	return rt_overlaps_itself(t) ? rt_raise(cx, "unsupported operation: more than one element of the written-to tensor "
+		"refers to a single memory location. Please clone() the tensor before performing the operation.") : rt_writable(cx, t);
 }
 
 /* ---- gather, scatter ------------------------------------------------------------------------------------------------ */

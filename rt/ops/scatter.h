@@ -17,7 +17,7 @@ RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
 /* A new result with self's elements; `keep`: and its strides, as clone does, else contiguous. */
 RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
-int check_writable(RtCx *, const RtTensor *);
+int check_writable(RtCx *, RtTensor *);
 
 /* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements. */
 #define BOTH_FORMS(id, id_, keep, write) \
