@@ -571,6 +571,13 @@ write_prim(Writer *w, const Node *n)
 		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" : "rt_step_unpack(cx, true", false);
 	} else if (node_is(n, "prim::TupleIndex")) {
 		write_call(w, n, "rt_step_index(cx, 0", false);
+	} else if (node_is(n, "prim::TupleSlice")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld", (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
+	} else if (node_is(n, "prim::isinstance")) {
+		const Attr *of = node_attr(n, "types");
+
+		t = of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes);
+		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s", emit_type(w->e, type_unshaped(w->e->cx, t))), false);
 	} else if (node_is(n, "prim::DictConstruct")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
@@ -588,9 +595,9 @@ write_prim(Writer *w, const Node *n)
 		write_enter(w, n);
 	} else if (node_is(n, "prim::Exit")) {
 		write_exit(w, n);
-	} else if (node_is(n, "prim::fork")) {
+	} else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_fork(cx, %s", emit_code(w->e, node_attr(n, "function")->fn->code)), true);
-	} else if (node_is(n, "aten::wait")) {
+	} else if (node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait")) {
 		write_call(w, n, "rt_step_wait(cx, 0", false);
 	} else if (node_is(n, "prim::CreateObject")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);

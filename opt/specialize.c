@@ -910,7 +910,7 @@ eval_node(Spec *s, Scope *c, Node *n)
 		eval_op(s, c, n);
 	else if (n->nsub)
 		fail_lacks(s->cx, n->at, "a specialization of %s", n->kind->name);
-	else if (node_is(n, "prim::fork"))
+	else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
 		eval_fork(s, c, n);
 	else {
 		emit_copy(s, c, n);

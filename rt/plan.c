@@ -316,6 +316,30 @@ rt_step_index(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, co
 }
 
 int
+rt_step_slice(RtCx *cx, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	const RtTuple *t = in[0].u.tuple;
+	const int64_t end = (range & 0xffff) < t->n ? range & 0xffff : t->n, from = range >> 16 < end ? range >> 16 : end;
+	RtTuple *part = rt_tuple_new(cx, NULL, end - from);
+
+	(void)nout;
+	if (!part)
+		STEP_END(RT_ERROR);
+	for (int64_t i = from; i < end; i++)
+		part->v[i - from] = rt_retain(t->v[i]);
+	out[0] = rt_ref(RT_TUPLE, part);
+	STEP_END(RT_OK);
+}
+
+int
+rt_step_isinstance(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)nout;
+	out[0] = rt_bool(rt_isinstance(in[0], type));
+	STEP_END(cx->status);
+}
+
+int
 rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
 	RtDict *d = rt_dict_new(cx, type->of[0], type->of[1]);

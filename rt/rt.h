@@ -576,6 +576,8 @@ int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *o
 int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_dict(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);   /* begin << 16 | end */
+int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_same(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
