@@ -152,6 +152,11 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 bool
 known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
 {
+	if (t->kind == TYPE_OPTIONAL)
+		t = t->of[0];
+	/* What the declared type does not tell, the parts' types, isinstance may ask for. */
+	if ((p->form == PATTERN_LIST && t->kind != TYPE_LIST) || (p->form == PATTERN_TUPLE && t->kind != TYPE_TUPLE))
+		return false;
 	switch (p->form) {
 	case PATTERN_VALUE:
 		*out = rt_retain(p->value);
@@ -163,13 +168,13 @@ known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)
 		RtTuple *tuple = rt_tuple_new(&k->rt, t->field ? t : NULL, p->n);
 
 		for (int i = 0; i < p->n; i++)
-			if (!known_of_pattern(k, &p->part[i], t->kind == TYPE_TUPLE ? t->of[i] : t, &tuple->v[i]))
+			if (!known_of_pattern(k, &p->part[i], t->of[i], &tuple->v[i]))
 				return false;
 		*out = rt_ref(RT_TUPLE, tuple);
 		return true;
 	}
 	case PATTERN_LIST: {
-		RtList *list = rt_list_new(&k->rt, t->kind == TYPE_LIST ? t->of[0] : &rt_type_any, p->n);
+		RtList *list = rt_list_new(&k->rt, t->of[0], p->n);
 
 		for (int i = 0; i < p->n; i++) {
 			IValue v;
