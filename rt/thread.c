@@ -200,6 +200,8 @@ fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
+static volatile int scratch_lost;       /* only ever set to 1 by threads that found no memory */
+
 /* A block of at least so many bytes in place of an old one; its size stands before it. */
 static char *
 block_grow(char *old, int64_t bytes)
@@ -213,7 +215,19 @@ block_grow(char *old, int64_t bytes)
 	free(old);
 	if (block)
 		*(int64_t *)block = bytes - 64;
+	else
+		scratch_lost = 1;
 	return block;
+}
+
+/* A kernel that got no scratch memory has left its result as it was: the region's caller raises. */
+static void
+check_scratch(RtCx *cx)
+{
+	if (scratch_lost) {
+		scratch_lost = 0;
+		rt_raise(cx, "out of memory: no scratch memory for a kernel");
+	}
 }
 
 #ifdef RT_SINGLE
@@ -238,9 +252,10 @@ rt_threads(RtCx *cx, int n)
 void
 rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg)
 {
-	(void)cx, (void)grain;
+	(void)grain;
 	if (n > 0)
 		body(arg, 0, n);
+	check_scratch(cx);
 }
 
 int
@@ -512,6 +527,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 	if (!p || parts < 2 ||
 	    !__atomic_compare_exchange_n(&p->busy, &free_pool, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		body(arg, 0, n);
+		check_scratch(cx);
 		return;
 	}
 	p->n = n;
@@ -524,6 +540,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 		;
 	join(p);
 	STORE(p->busy, 0);
+	check_scratch(cx);
 }
 
 /* ---- forked calls ------------------------------------------------------------------------------------------------ */
