@@ -131,31 +131,32 @@ vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, cons
 		vc_product_rows(1, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
 }
 
-/* Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
+/* Columns past the last whole panel are `rest`, a constant: only the block that they need is compiled.
+ * Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
  * chunks of `chunk` rows; bias is padded to whole panels. */
 VC_INLINE void
 vc_product(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
 	   const float *b, const float *bias, float *c, int64_t ldc, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR;
+	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR, rest = n % VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {
 		const int64_t panel = at / chunks, row = at % chunks * chunk, rows = m - row < chunk ? m - row : chunk;
-		const int64_t col = panel * VC_NR, left = n - col < VC_NR ? n - col : VC_NR;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : rest;
 		const float *w = b + panel * k * VC_NR, *z = bias ? bias + col : 0;
 		const float *x = a + row * lda;
 		float *y = c + row * ldc + col;
 
 		if (panel < full)
 			vc_product_panel(VC_NV, rows, k, x, lda, w, z, y, ldc, VC_NR);
-		else if (left > 3 * VF && VC_NV > 3)
-			vc_product_panel(VC_NV, rows, k, x, lda, w, z, y, ldc, left);
-		else if (left > 2 * VF && VC_NV > 2)
-			vc_product_panel(VC_NV > 2 ? 3 : VC_NV, rows, k, x, lda, w, z, y, ldc, left);
-		else if (left > VF)
-			vc_product_panel(2, rows, k, x, lda, w, z, y, ldc, left);
-		else
-			vc_product_panel(1, rows, k, x, lda, w, z, y, ldc, left);
+		else if (rest > 3 * VF && VC_NV > 3)
+			vc_product_panel(VC_NV, rows, k, x, lda, w, z, y, ldc, rest);
+		else if (rest > 2 * VF && VC_NV > 2)
+			vc_product_panel(VC_NV > 2 ? 3 : VC_NV, rows, k, x, lda, w, z, y, ldc, rest);
+		else if (rest > VF)
+			vc_product_panel(2, rows, k, x, lda, w, z, y, ldc, rest);
+		else if (rest)
+			vc_product_panel(1, rows, k, x, lda, w, z, y, ldc, rest);
 		if (epilogue)
 			for (int64_t i = row; i < row + rows; i++)
 				epilogue(p, i, col, col + left);
@@ -228,24 +229,25 @@ VC_INLINE void
 vc_conv(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias, float *y,
 	const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk, full = v->oc / VC_NR;
+	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk;
+	const int64_t full = v->oc / VC_NR, rest = v->oc % VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {
 		const int64_t panel = at / chunks, first = at % chunks * chunk;
 		const int64_t last = first + chunk < pixels ? first + chunk : pixels;
-		const int64_t col = panel * VC_NR, left = v->oc - col < VC_NR ? v->oc - col : VC_NR;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : rest;
 		const float *weights = w + panel * v->kh * v->kw * v->ic * VC_NR, *z = bias ? bias + col : 0;
 
 		if (panel < full)
 			vc_conv_panel(VC_NV, v, first, last, x, weights, z, y + col, zeros, VC_NR);
-		else if (left > 3 * VF && VC_NV > 3)
-			vc_conv_panel(VC_NV, v, first, last, x, weights, z, y + col, zeros, left);
-		else if (left > 2 * VF && VC_NV > 2)
-			vc_conv_panel(VC_NV > 2 ? 3 : VC_NV, v, first, last, x, weights, z, y + col, zeros, left);
-		else if (left > VF)
-			vc_conv_panel(2, v, first, last, x, weights, z, y + col, zeros, left);
-		else
-			vc_conv_panel(1, v, first, last, x, weights, z, y + col, zeros, left);
+		else if (rest > 3 * VF && VC_NV > 3)
+			vc_conv_panel(VC_NV, v, first, last, x, weights, z, y + col, zeros, rest);
+		else if (rest > 2 * VF && VC_NV > 2)
+			vc_conv_panel(VC_NV > 2 ? 3 : VC_NV, v, first, last, x, weights, z, y + col, zeros, rest);
+		else if (rest > VF)
+			vc_conv_panel(2, v, first, last, x, weights, z, y + col, zeros, rest);
+		else if (rest)
+			vc_conv_panel(1, v, first, last, x, weights, z, y + col, zeros, rest);
 		if (epilogue)
 			for (int64_t q = first; q < last; q++)
 				epilogue(p, q, col, col + left);
