@@ -131,7 +131,7 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 	arg(a, b->cc);
 	args_target(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-O2"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	arg(a, "-fPIC"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
+	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
 }
 
@@ -231,6 +231,7 @@ compile_c(Build *b, const char *c, const char *object)
 	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
 	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno");
 	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
+	arg(&a, "-fno-asynchronous-unwind-tables");
 	if (!strcmp(b->o->emit, "shared"))
 		arg(&a, "-fPIC");
 	args_cpu(b, &a);
