@@ -199,8 +199,11 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec, methods[i].takes_self);
 	}
 	put_methods(e, methods, n);
-	if (instance)
+	if (instance) {
+		emit_method_classes(e, m->self);
+		emit_classes(e);
 		emit_value(e, m->self);
+	}
 	emit_classes(e);
 	if (e->gpu)
 		put_cuda(e, m->path, o, text);

@@ -67,6 +67,17 @@ describe(Buf *b, const RtCode *c, const RtInsn *insn)
 		buf_printf(b, " -> %u", insn->arg);
 }
 
+/* Notes the slot that an instruction reads or writes. */
+static void
+note_slot(Emit *e, const RtInsn *i)
+{
+	if (i->op != RT_DO_GET_ATTR && i->op != RT_DO_SET_ATTR)
+		return;
+	while (e->reads.n <= (int)i->arg)
+		vec_push(e->cx->arena, &e->reads, false);
+	e->reads.at[i->arg] = true;
+}
+
 static void
 put_insns(Emit *e, const char *name, const RtCode *c)
 {
@@ -84,6 +95,7 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 			b.n = 0;
 			line = i->line;
 		}
+		note_slot(e, i);
 		describe(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, 0, %u, %u, %u, %u },\t/* %s */", pc,
 			 opcode_names[i->op], i->nin, i->nout, i->in, i->out, i->arg, i->line, b.at);

@@ -281,6 +281,39 @@ put_enum(Emit *e, const RtEnum *en)
 	put_value(e, en->value);
 }
 
+static bool
+is_module(const RtClass *c)
+{
+	return c->info && c->info->module;
+}
+
+/* A module's attributes are seen by code only: what no code reads is left out, and with it the weights that were folded
+ * into others. */
+static void
+put_object(Emit *e, const RtObject *o)
+{
+	put_row(e, "RT_OBJECT", 0, 0, 0, o->cls->nslot, 0, 0, 0, emit_type(e, o->cls->type));
+	for (int i = 0; i < o->cls->nslot; i++) {
+		if (is_module(o->cls) && (i >= e->reads.n || !e->reads.at[i]))
+			put_row(e, "RT_NONE", 0, 0, 0, 0, 0, 0, 0, "0");
+		else
+			put_value(e, o->slot[i]);
+	}
+}
+
+void
+emit_method_classes(Emit *e, IValue v)
+{
+	const RtObject *o = v.u.obj;
+
+	if (v.tag != RT_OBJECT || !is_module(o->cls))
+		return;
+	if (o->cls->nmethod)
+		emit_class(e, o->cls);
+	for (int i = 0; i < o->cls->nslot; i++)
+		emit_method_classes(e, o->slot[i]);
+}
+
 /* The rows of a value, parts included. */
 static void
 put_value(Emit *e, IValue v)
@@ -311,10 +344,7 @@ put_value(Emit *e, IValue v)
 		put_row(e, "RT_TUPLE", 0, 0, 0, v.u.tuple->n, 0, 0, 0, emit_type(e, v.u.tuple->type));
 		put_values(e, v.u.tuple->v, v.u.tuple->n);
 		break;
-	case RT_OBJECT:
-		put_row(e, "RT_OBJECT", 0, 0, 0, v.u.obj->cls->nslot, 0, 0, 0, emit_type(e, v.u.obj->cls->type));
-		put_values(e, v.u.obj->slot, v.u.obj->cls->nslot);
-		break;
+	case RT_OBJECT:  put_object(e, v.u.obj); break;
 	default:
 		fail_lacks(e->cx, (Range){ 0 }, "a constant of this kind in a program: %s", rt_type_of(v));
 	}

@@ -52,6 +52,7 @@ typedef struct Emit {            /* one program */
 	Buf      rows;           /* rows of RtConst */
 	int      nrow, nvalue, ngeometry;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
+	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
 	bool     source;         /* print the model's own lines */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
@@ -77,6 +78,7 @@ typedef struct EmitMethod {
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
 const char *emit_class(Emit *, const RtClass *);
 void        emit_classes(Emit *);                      /* defines those that were named; last of all */
+void        emit_method_classes(Emit *, IValue);      /* names the classes of modules in it whose methods are called by name */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 

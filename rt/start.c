@@ -83,23 +83,35 @@ read_flag(Options *o, const char *arg)
 	return o->want_bench = true;
 }
 
+static const struct { const char *name; size_t place; } text_options[] = {
+	{ "--json", offsetof(Options, json) }, { "--trace", offsetof(Options, trace) }, { "--method", offsetof(Options, method) },
+	{ "--device", offsetof(Options, device) }, { "--threads", offsetof(Options, threads) }, { "--seed", offsetof(Options, seed) },
+};
+
 static bool
 read_option(Options *o, int argc, char **argv, int *i)
 {
-	const struct { const char *name, **place; } option[] = {
-		{ "--json", &o->json }, { "--trace", &o->trace }, { "--method", &o->method }, { "--device", &o->device },
-		{ "--threads", &o->threads }, { "--seed", &o->seed },
-	};
 	const char *v;
 
 	if ((v = value_of("-i", argc, argv, i)))
 		return o->nin < MOST_FILES && (o->in[o->nin++] = v);
 	if ((v = value_of("-o", argc, argv, i)))
 		return o->nout < MOST_FILES && (o->out[o->nout++] = v);
-	for (size_t k = 0; k < sizeof option / sizeof *option; k++)
-		if ((v = value_of(option[k].name, argc, argv, i)))
-			return (*option[k].place = v) != 0;
+	for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
+		if ((v = value_of(text_options[k].name, argc, argv, i)))
+			return (*(const char **)((char *)o + text_options[k].place) = v) != 0;
 	return read_flag(o, argv[*i]);
+}
+
+/* What is wrong with an option that read_option refused. */
+static const char *
+refusal(const char *arg)
+{
+	bool known = !strcmp(arg, "-i") || !strcmp(arg, "-o");
+
+	for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
+		known |= !strcmp(arg, text_options[k].name);
+	return known ? "a value is wanted behind " : "what is ";
 }
 
 static bool
@@ -504,7 +516,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 
 	for (int i = 1; i < argc; i++)
 		if (!read_option(&p.o, argc, argv, &i))
-			return usage_error(&p, "what is ", argv[i]);
+			return usage_error(&p, refusal(argv[i]), argv[i]);
 	if (p.o.help) {
 		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p.name, usage);
 		return EXIT_OK;
