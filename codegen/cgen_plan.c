@@ -254,7 +254,7 @@ write_check(Writer *w, const Node *n)
 	out_close(&w->out, "");
 }
 
-/* One launch: void *p[] = { addresses }; rt_parallel(...) */
+/* One launch: void *p[] = { addresses }; rt_launch(...) */
 static void
 write_launch(Writer *w, const Node *n, const KernelCall *call)
 {
@@ -281,7 +281,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "void *p[] = { %s };", b.at);
-	out_line(&w->out, "rt_parallel(cx, %lld, %lld, %s, p);", (long long)call->n, (long long)call->grain, call->name);
+	out_line(&w->out, "rt_launch(cx, \"%s\", %lld, %lld, %s, p);", call->name, (long long)call->n, (long long)call->grain,
+		 call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;

@@ -240,12 +240,34 @@ drop_inputs(RtCx *cx, IValue *in, int nin)
 	return status;
 }
 
+void
+rt_launch(RtCx *cx, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg)
+{
+	const int64_t begin = cx->events ? rt_now() : 0;
+
+	rt_parallel(cx, n, grain, body, arg);
+	if (cx->events)
+		rt_trace_add(cx, name, begin, rt_now());
+}
+
+static const char *
+name_of_kernel(const RtCode *code, RtKernel *kernel)
+{
+	for (int i = 0; i < code->nkernel; i++)
+		if (code->kernel[i] == kernel)
+			return code->kernel_name[i];
+	return "runtime call";
+}
+
 int
 rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
+	const int64_t begin = cx->events ? rt_now() : 0;
 	IValue got[64];
 	int status = complete(cx) ? rt_call_kernel(cx, kernel, in, got, nout) : cx->status;
 
+	if (cx->events)
+		rt_trace_add(cx, name_of_kernel(code, kernel), begin, rt_now());
 	if (drop_inputs(cx, in, nin) && !status) {
 		rt_values_drop(got, nout);
 		status = RT_ERROR;

@@ -569,6 +569,8 @@ IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *d
 IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);  /* offset in elements from base's first */
 IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
 IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);   /* owns a copy of span bytes from data on */
+/* A generated kernel, by rt_parallel; name: for --trace. */
+void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
 /* Runs a kernel and releases its inputs; errors get the place. */
 int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);

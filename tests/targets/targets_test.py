@@ -1,0 +1,159 @@
+"""One model, many ways to a program: compilers, targets, processors, forms.  Each gives what PyTorch gave.
+
+usage: targets_test.py KILN     ways whose compiler or emulator is not there are skipped
+"""
+import ctypes, json, os, platform, shutil, sys, unittest
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
+import npz
+import program_test as programs
+
+KILN, DONE, WRONG, USAGE = programs.KILN, programs.DONE, programs.WRONG, programs.USAGE
+SAMPLES = ("beam", "digits", "halting", "lstm")
+ARM = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
+
+
+def needs(*names):
+    missing = [n for n in names if not shutil.which(n)]
+    return unittest.skipIf(missing, f"no {', '.join(missing)} here")
+
+
+def sample(name, file):
+    return os.path.join(programs.SAMPLES, name, file)
+
+
+def has_flag(flag):
+    with open("/proc/cpuinfo") as f:
+        return flag in f.read().split()
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "the ways are for x86-64")
+class Ways(programs.Test):
+    def holds(self, options, launch=(), finish=None, samples=("digits",)):
+        """Samples on what they were profiled on, and a model on inputs that take other branches and sizes."""
+        for name in samples:
+            with self.subTest(name):
+                program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"), *options)
+                program = finish(program) if finish else program
+                self.ends(DONE, *launch, program, "-i", sample(name, "in.npz"), "--strict", "-o", self.at("out.npz"))
+                self.assertIsNone(npz.differs(npz.read(sample(name, "out.npz")), npz.read(self.at("out.npz"))))
+        path = programs.model(self.at("m.pt"), programs.SOURCE)
+        given = self.write("x.npz", x=programs.floats(1, 2, -1, 4))
+        program = self.build("m", path, "-i", given, *options)
+        program = finish(program) if finish else program
+        for x, shape in (([1, 2, -1, 4], (4,)), ([-5, 0, -2, 1], (4,)), ([1, -2, 3, 4, 5, -6], (2, 3)), ([7], ())):
+            given = self.write("x.npz", x=programs.floats(*x, shape=shape))
+            want = {"out": ("<f4", shape, programs.expected(x))}
+            self.assertIsNone(npz.differs(want, self.answer(*launch, program, "-i", given)))
+        return program
+
+    def libraries(self, program):
+        out, err = programs.run("ldd", program)[1:]
+        return sorted(line.split()[0].split(".")[0] for line in out.splitlines() if "=>" in line) or out + err
+
+    def test_default(self):
+        program = self.holds([])
+        self.assertLessEqual(set(self.libraries(program)), {"libc", "libm", "libpthread"})
+
+    def test_tcc(self):
+        program = self.holds(["--cc", "tcc"], samples=SAMPLES)
+        self.assertLessEqual(set(self.libraries(program)), {"libc", "libm", "libpthread"})
+
+    def test_tcc_needs_no_compiler(self):
+        program = self.at("alone")
+        self.ends(DONE, KILN, "build", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cc", "tcc",
+                  "-o", program, PATH=self.folder.name)
+        self.assertIsNone(npz.differs(npz.read(sample("halting", "out.npz")), self.answer(program, "-i", sample("halting", "in.npz"))))
+
+    @needs("clang")
+    def test_clang(self):
+        self.holds(["--cc", "clang"])
+
+    def test_old_processor(self):
+        self.holds(["--cpu", "x86-64"])
+
+    @unittest.skipUnless(has_flag("avx2"), "the processor has no AVX2")
+    def test_avx2(self):
+        self.holds(["--cpu", "x86-64-v3"])
+
+    def test_unoptimized(self):
+        self.holds(["-O0"], samples=("halting",))
+
+    def test_processor_that_is_none(self):
+        self.ends(WRONG, KILN, "build", sample("halting", "model.pt"), "--cpu", "i4004", "-o", self.at("none"), says=["i4004"])
+
+    def test_static(self):
+        self.assertIn("not a dynamic", self.libraries(self.holds(["--emit", "static"])))
+
+    @needs("musl-gcc")
+    def test_musl(self):
+        self.assertIn("not a dynamic", self.libraries(self.holds(["--target", "x86_64-linux-musl"])))
+
+    def test_object(self):
+        def link(path):
+            os.rename(path, path + ".o")
+            self.ends(DONE, os.environ.get("CC", "cc"), "-o", path, path + ".o", "-lm", "-lpthread")
+            return path
+        self.holds(["--emit", "obj"], finish=link)
+
+    def test_shared(self):
+        library = self.build("halting.so", sample("halting", "model.pt"), "--emit", "shared")
+        self.assertTrue(ctypes.CDLL(library).kiln_program)
+
+    @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+    def test_aarch64(self):
+        self.holds(["--target", "aarch64-linux-gnu"], ARM, samples=SAMPLES)
+        self.holds(["--target", "aarch64-linux-gnu", "--emit", "static", "--cpu", "cortex-a53"], ARM, samples=())
+
+
+class Options(programs.Test):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        t = cls("setUpClass")
+        cls.given = sample("digits", "in.npz")
+        cls.program = t.build("digits", sample("digits", "model.pt"), "-i", cls.given)
+
+    def test_trace(self):
+        self.ends(DONE, self.program, "-i", self.given, "-o", self.at("out.npz"), "--trace", self.at("trace.json"))
+        with open(self.at("trace.json")) as f:
+            events = json.load(f)["traceEvents"]
+        whole = [e for e in events if e["name"] == "forward"]
+        self.assertEqual(len(whole), 1)
+        self.assertGreater(len(events), 1, "only the whole call")
+        for e in events:
+            self.assertGreaterEqual(e["ts"], whole[0]["ts"])
+            self.assertLessEqual(e["ts"] + e["dur"], whole[0]["ts"] + whole[0]["dur"] + 0.002)
+
+    def test_threads(self):
+        want = self.answer(self.program, "-i", self.given)
+        for n in (0, 1, 2, 5):
+            self.assertIsNone(npz.differs(want, self.answer(self.program, "-i", self.given, "--threads", n)))
+        self.ends(DONE, self.program, "-i", self.given, "--bench=2", "--threads", 2, "--json", self.at("b.json"))
+        with open(self.at("b.json")) as f:
+            self.assertEqual(json.load(f)["threads"], 2)
+        for n in ("-1", "two", "1e3", "99999"):
+            self.ends(USAGE, self.program, "-i", self.given, "--threads", n)
+
+    def test_code_bytes(self):
+        self.ends(DONE, self.program, "--info", "--json", self.at("info.json"))
+        with open(self.at("info.json")) as f:
+            info = json.load(f)
+        self.assertGreater(info["code_bytes"], 10000)
+        self.assertLess(info["code_bytes"], 400000)
+        self.assertGreater(info["weights_bytes"], 0)
+
+    def test_value_missing(self):
+        for option in ("-i", "-o", "--json", "--seed"):
+            self.ends(USAGE, self.program, option, says=[f"a value is wanted behind {option}"])
+
+    def test_help(self):
+        self.assertIn("--selfcheck", self.ends(DONE, self.program, "--help")[0])
+
+    def test_printing_that_fails(self):
+        with open("/dev/full", "w") as full:
+            rc = programs.subprocess.run([self.program, "-i", self.given], stdout=full, stderr=programs.subprocess.DEVNULL).returncode
+        self.assertEqual(rc, WRONG)
+
+
+if __name__ == "__main__":
+    unittest.main()
