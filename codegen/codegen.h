@@ -22,6 +22,7 @@ void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line
 void out_close(Out *, const char *after);
 void out_comment(Buf *, const char *text, int64_t n);
 void out_string(Buf *, const char *text, int64_t n);
+void out_json(Buf *, const char *text);                /* in quotes */
 const char *out_name(Arena *, const char *prefix, const char *text);
 
 /* ---- weights.c: the bytes of constants, and the object file that holds them -------------------------- */
@@ -261,7 +262,7 @@ typedef struct Cli {
 	const char *passes, *stop; /* -p, --stop */
 	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
-	bool        verbose, time, no_source, reread, eval;
+	bool        verbose, time, no_source, reread, eval, as_json;
 } Cli;
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -333,6 +334,7 @@ int cmd_build(Cli *);
 int cmd_check(Cli *);
 int cmd_convert(Cli *);
 int cmd_info(Cli *);
+int cmd_ops(Cli *);
 int cmd_profile(Cli *);
 int cmd_run(Cli *);
 int cmd_show(Cli *);

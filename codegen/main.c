@@ -17,6 +17,7 @@ static const Command commands[] = {
 	{"check", "MODEL PROGRAM [-i IN.npz]...", "a program against the interpreter", cmd_check},
 	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile},
 	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
+	{"ops", "[MODEL]", "operators that Kiln has; with MODEL: all that it needs", cmd_ops},
 	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
 };
@@ -44,6 +45,7 @@ static const Option options[] = {
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run build check profile ", "how many (1); 0: one per core; build: unless the program is told"},
 	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bench run build show check profile ", "leave training mode"},
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bench run build check profile ", "of each run of the interpreter"},
+	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON"},
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code, dot"},
@@ -156,13 +158,17 @@ help(const char *command)
 static const Option *
 find_option(Cli *cli, const char *text, size_t n, bool is_long)
 {
+	const Option *other = NULL;
+
 	for (int i = 0; i < NOPTION; i++) {
 		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0 : options[i].letter != *text)
 			continue;
-		if (!takes(&options[i], cli->command))
-			usage_error(cli, "%s takes no option --%s", cli->command, options[i].name);
-		return &options[i];
+		if (takes(&options[i], cli->command))
+			return &options[i];
+		other = &options[i];
 	}
+	if (other)
+		usage_error(cli, "%s takes no option --%s", cli->command, other->name);
 	usage_error(cli, "unknown option %s%.*s", is_long ? "--" : "-", (int)n, text);
 }
 

@@ -89,6 +89,19 @@ out_string(Buf *b, const char *text, int64_t n)
 	buf_puts(b, "\"");
 }
 
+void
+out_json(Buf *b, const char *text)
+{
+	buf_puts(b, "\"");
+	for (const char *p = text; *p; p++) {
+		if ((unsigned char)*p < 32)
+			buf_printf(b, "\\u%04x", *p);
+		else
+			buf_printf(b, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+	}
+	buf_puts(b, "\"");
+}
+
 /* An identifier that says where it is from: letters, digits and _ of the text's last part, after a prefix of ours. */
 const char *
 out_name(Arena *a, const char *prefix, const char *text)

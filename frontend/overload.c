@@ -696,6 +696,22 @@ unknown_operator(Cx *cx, const char *name, Range at, int version)
 	fail(cx, at, "Unknown builtin op: %s%s", name, hint);
 }
 
+/* A node without an overload, so that the rest is compiled, too; null: nobody collects what is lacking. */
+static Value *
+note_lacking(Graph *g, const char *name, Range at, const NamedValue *args, int n)
+{
+	Lacking lacking = { .name = name, .at = at, .schema = "" };
+	Node *node;
+
+	if (!g->cx->lacking)
+		return NULL;
+	vec_push(g->cx->arena, g->cx->lacking, lacking);
+	node = graph_emit(g, name, at, 0, NULL, 1);
+	for (int i = 0; i < n; i++)
+		node_add_input(node, args[i].v);
+	return node->out[0];
+}
+
 Value *
 emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n, int version)
 {
@@ -705,10 +721,14 @@ emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n
 	const char *text;
 
 	find_candidates(g->cx, name, version, &v);
+	if (!v.n && version > 0 && (r = note_lacking(g, name, at, args, n)))
+		return r;
 	if (!v.n)
 		unknown_operator(g->cx, name, at, version);
 	r = try_candidates(g, &v, at, args, n);
 	if (r)
+		return r;
+	if (version > 0 && op_lacks_overloads(g->cx, name) && (r = note_lacking(g, name, at, args, n)))
 		return r;
 	explain(g, &v, at, args, n, &why);
 	text = arena_strdup(g->cx->arena, why.at);

@@ -393,7 +393,7 @@ LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ig
  * pc; every value that has one its register (value_register).  Operators with a body become calls of op->function->code.
  * What has no kernel is collected in `lacking` (names, once each); null: the first one fails with EXIT_LACKS. */
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
-typedef Vec(Lacking) LackingVec;
+typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
 /* Set by frontend: the graph of a function that is called but not compiled yet; the original place of a range. */
 extern Graph *(*function_compiler)(Cx *, Function *);

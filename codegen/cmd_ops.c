@@ -1,0 +1,240 @@
+/* codegen/cmd_ops.c - kiln ops: the operators that Kiln has, or those that a model needs, each with its state
+ *
+ * With a model every method that its class exports is compiled, and whatever those call.  An operator that is lacking is
+ * noted and stands in the graph as a node without an overload, so that compiling goes on and all of them are found at
+ * once; what goes wrong in a function after that may only follow from it.  Lowering to Code notes what has no kernel.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+typedef Vec(Range) Ranges;
+typedef struct Need {            /* an operator of a model */
+	const Op   *op;          /* null: lacking */
+	const char *name, *state;
+	Ranges      at;
+} Need;
+
+typedef struct Needs {
+	Cli    *cli;
+	Map     index;           /* name -> Need */
+	PtrMap  seen;            /* functions */
+	Vec(Need *) all;
+	int     nlacking;
+	const char *broken;      /* the first error that does not follow from what is lacking */
+} Needs;
+
+static const char *
+full_name(Cx *cx, const Op *op)
+{
+	return op->overload[0] ? arena_printf(cx->arena, "%s.%s", op->name, op->overload) : op->name;
+}
+
+static const char *
+state_of(const Op *op)
+{
+	static const char *const states[] = { [OP_MAP] = "pointwise: generated code", [OP_KERNEL] = "kernel: runtime call",
+					      [OP_BODY] = "decomposition", [OP_ALSO] = "form of another", [OP_USER] = "yours" };
+
+	return states[op->form];
+}
+
+/* Compute types of a pointwise row, by letters: F floating, I integral, B bool, C complex. */
+static const char *
+dtypes_of(const Op *op)
+{
+	return op->form == OP_MAP ? op->domain : "";
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static void
+put_json_op(Buf *b, Cx *cx, const Op *op)
+{
+	buf_puts(b, "{\"name\":");
+	out_json(b, full_name(cx, op));
+	buf_puts(b, ",\"state\":");
+	out_json(b, state_of(op));
+	buf_puts(b, ",\"dtypes\":");
+	out_json(b, dtypes_of(op));
+	buf_printf(b, ",\"gradient\":%s,\"schema\":", op->gradient && op->gradient[0] ? "true" : "false");
+	out_json(b, op->text);
+	if (op->base) {
+		buf_puts(b, ",\"base\":");
+		out_json(b, op->base);
+	}
+	buf_puts(b, "}");
+}
+
+static void
+list_all(Cli *cli)
+{
+	const int n = op_count(cli->cx);
+	Buf b = { 0 };
+
+	buf_puts(&b, cli->as_json ? "[\n" : "");
+	for (int i = 0; i < n; i++) {
+		const Op *op = op_at(cli->cx, i);
+
+		if (cli->as_json) {
+			put_json_op(&b, cli->cx, op);
+			buf_puts(&b, i + 1 < n ? ",\n" : "\n");
+		} else {
+			buf_printf(&b, "%-44s %-26s %-6s %s\n", full_name(cli->cx, op), state_of(op), dtypes_of(op),
+				op->gradient && op->gradient[0] ? "gradient" : "");
+		}
+	}
+	buf_puts(&b, cli->as_json ? "]\n" : "");
+	fputs(b.at ? b.at : "", stdout);
+	buf_free(&b);
+}
+
+/* ---- of a model ------------------------------------------------------------------------------------------------------ */
+
+static void
+need(Needs *s, const Op *op, const char *name, const char *state, Range at)
+{
+	Cx *cx = s->cli->cx;
+	Need *n = map_get(&s->index, name);
+
+	if (!n) {
+		n = new(cx->arena, Need, 1);
+		*n = (Need){ .op = op, .name = name, .state = state };
+		map_put(&s->index, name, n);
+		vec_push(cx->arena, &s->all, n);
+		s->nlacking += !op;
+	}
+	for (int i = 0; i < n->at.n; i++)
+		if (n->at.at[i].src == at.src && n->at.at[i].beg == at.beg)
+			return;
+	vec_push(cx->arena, &n->at, at);
+}
+
+static void need_function(Needs *, Function *);
+
+static void
+need_block(Needs *s, const Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+		Function *fn = node_function(n);
+
+		if (n->op)
+			need(s, n->op, full_name(s->cli->cx, n->op), state_of(n->op), n->at);
+		if (fn)
+			need_function(s, fn);
+		if (sub && sub->kind == ATTR_GRAPH)
+			need_block(s, sub->g->top);
+		for (int i = 0; i < n->nsub; i++)
+			need_block(s, n->sub[i]);
+	}
+}
+
+static void
+compile(Cx *cx, void *fn)
+{
+	function_graph(cx, fn);
+}
+
+static void
+need_function(Needs *s, Function *fn)
+{
+	Cx *cx = s->cli->cx;
+	int64_t *been = ptrmap_at(cx->arena, &s->seen, fn);
+	const int before = cx->lacking->n;
+
+	if ((*been)++)
+		return;
+	if (cx_try(cx, compile, fn)) {
+		need_block(s, fn->graph->top);
+	} else if (cx->lacking->n == before) {
+		s->broken = s->broken ? s->broken : arena_strdup(cx->arena, cx->err.text);
+	}
+}
+
+/* What has no kernel although there is a row, or is a node that no row describes. */
+static void
+lower(Cx *cx, void *arg)
+{
+	Needs *s = arg;
+	LackingVec lacking = { 0 };
+
+	for (int i = 0; i < s->seen.cap; i++) {
+		Function *fn = (Function *)(uintptr_t)s->seen.key[i];
+
+		if (fn && fn->graph && !fn->code) {
+			ops_compile_all(cx, fn);
+			code_lower(cx, fn, &lacking);
+		}
+	}
+	for (int i = 0; i < lacking.n; i++)
+		need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+}
+
+static void
+print_needs(Needs *s)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < s->all.n; i++) {
+		const Need *n = s->all.at[i];
+
+		if (s->cli->as_json) {
+			buf_puts(&b, i ? ",\n{\"name\":" : "[\n{\"name\":");
+			out_json(&b, n->name);
+			buf_puts(&b, ",\"state\":");
+			out_json(&b, n->op ? n->state : "lacking");
+			buf_printf(&b, ",\"uses\":%d}", n->at.n);
+			continue;
+		}
+		if (n->op)
+			buf_printf(&b, "%-44s %-26s %d use%s\n", n->name, n->state, n->at.n, n->at.n == 1 ? "" : "s");
+	}
+	if (s->cli->as_json)
+		buf_puts(&b, s->all.n ? "\n]\n" : "[]\n");
+	for (int i = 0; i < s->all.n && !s->cli->as_json; i++) {
+		const Need *n = s->all.at[i];
+
+		if (n->op)
+			continue;
+		for (int k = 0; k < n->at.n; k++) {
+			range_print(&b, n->at.at[k], "lacking", n->name);
+			buf_puts(&b, "\n");
+		}
+		if (!n->at.n)
+			buf_printf(&b, "lacking: %s\n", n->name);
+	}
+	fputs(b.at ? b.at : "", stdout);
+	buf_free(&b);
+}
+
+int
+cmd_ops(Cli *cli)
+{
+	Cx *cx = cli->cx;
+	LackingVec lacking = { 0 };
+	Needs s = { .cli = cli, .index = { .arena = cx->arena } };
+	const ClassInfo *info;
+	Module *m;
+
+	if (cli->args.n > 1)
+		usage_error(cli, "ops wants one model, or none");
+	if (!cli->args.n) {
+		list_all(cli);
+		return EXIT_OK;
+	}
+	m = archive_load(cx, cli->args.at[0]);
+	info = class_info(m->type);
+	cx->lacking = &lacking;
+	for (int i = 0; i < info->methods.n; i++)
+		need_function(&s, info->methods.at[i]);
+	for (int i = 0; i < lacking.n; i++)
+		need(&s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+	if (!cx_try(cx, lower, &s) && !s.nlacking && !s.broken)
+		fail_again(cx);
+	cx->lacking = NULL;
+	print_needs(&s);
+	if (s.broken && !s.nlacking)
+		fprintf(stderr, "%s\n", s.broken);
+	return s.nlacking ? EXIT_LACKS : s.broken ? EXIT_INPUT : EXIT_OK;
+}
