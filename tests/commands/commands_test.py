@@ -1,0 +1,71 @@
+"""The commands of kiln beside run, on one small archive made here: what each says, its status, and that nothing varies.
+
+usage: commands_test.py KILN
+"""
+import json, os, struct, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+import hostile
+from hostile import Test, body, call, model, npy, npz
+
+LACKING = body(["y = torch.not_there(x)", "return ops.mine.mul(y, self.w)"])
+OTHER = body(["return torch.mul(x, self.w)"])
+X = npz(x=npy([2, 3], data=struct.pack("<6f", *range(6))))
+
+
+class Commands(Test):
+    def setUp(self):
+        super().setUp()
+        self.put("m.pt", model())
+        self.put("x.npz", X)
+
+    def kiln(self, *argv, status=0):
+        rc, out, err = call([KILN, *argv], self.dir)
+        self.assertEqual(rc, status, (argv, err[-2000:]))
+        return out.decode() + err.decode()
+
+    def same(self, a, b):
+        with open(os.path.join(self.dir, a), "rb") as f, open(os.path.join(self.dir, b), "rb") as g:
+            self.assertEqual(f.read(), g.read(), (a, b))
+
+    def test_stages_read_back(self):
+        passes = self.kiln("show", "--help").split("passes:")[1].split("\n")[0].split()
+        for stage in ["frontend", "prepared", "specialized", "optimized", *passes]:
+            self.assertIn("graph(", self.kiln("show", "m.pt", "-O3", "-i", "x.npz", "--stage", stage, "--reread"))
+        self.assertIn("digraph", self.kiln("show", "m.pt", "--as", "dot"))
+        self.kiln("show", "m.pt", "--stage", "nowhere", status=2)
+
+    def test_passes(self):
+        self.assertIn("after dce", self.kiln("run", "m.pt", "-i", "x.npz", "-d", "dce"))
+        self.kiln("run", "m.pt", "-i", "x.npz", "-d", "nothing", status=2)
+        self.kiln("run", "m.pt", "-i", "x.npz", "-L", "dce=0", "-p", "inlining,dce", "--stop", "dce", "-O0", "--time")
+
+    def test_check_and_profile(self):
+        self.kiln("profile", "m.pt", "-i", "x.npz", "-o", "a.prof")
+        self.kiln("profile", "m.pt", "--input", "x=float32[1..2x3]", "-o", "b.prof")
+        self.kiln("profile", "m.pt", "--profile", "a.prof", "--profile", "b.prof", "-o", "ab.prof")
+        with open(os.path.join(self.dir, "ab.prof")) as f:
+            self.assertEqual(json.load(f)["runs"], 3)
+        self.kiln("build", "m.pt", "--profile", "a.prof", "-o", "one", "--emit", "c")
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "two", "--emit", "c")
+        self.same("one", "two")
+        for name in "p", "q":
+            self.kiln("build", "m.pt", "-i", "x.npz", "-o", name, "--threads", "1")
+        self.same("p", "q")
+        self.assertIn("same", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--input", "x=float32[4x3]"))
+        self.put("other.pt", model(OTHER))
+        self.assertIn("out[0, 1]", self.kiln("check", "other.pt", "p", "-i", "x.npz", status=4))
+        self.assertIn("another graph", self.kiln("build", "other.pt", "--profile", "a.prof", "-o", "PROG", status=1))
+
+    def test_ops(self):
+        self.assertIn("aten::add.Tensor", self.kiln("ops", "m.pt"))
+        self.assertGreater(len(json.loads(self.kiln("ops", "--json"))), 1000)
+        self.put("l.pt", model(LACKING))
+        said = self.kiln("ops", "l.pt", status=7)
+        self.assertIn("aten::not_there", said)
+        self.assertIn("mine::mul", said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
