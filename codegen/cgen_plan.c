@@ -815,9 +815,11 @@ write_node(Writer *w, Node *n)
 		write_loop(w, n);
 	else if (node_is(n, "prim::BailOut"))
 		write_bailout(w, n);
-	else if (plan_is_kernel(w->p, n) && write_kernel(w, n))
-		return;
-	else if (n->op)
+	else if (plan_is_kernel(w->p, n)) {
+		/* Its result has a planned place that no call of the runtime would fill. */
+		if (!write_kernel(w, n))
+			fail_lacks(w->e->cx, n->at, "a kernel for %s of this form", n->kind->name);
+	} else if (n->op)
 		write_op(w, n);
 	else
 		write_prim(w, n);

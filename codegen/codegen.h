@@ -204,7 +204,7 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the 
 enum { MAX_KERNEL_CALLS = 64 };
 bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
-int64_t dense_columns(Plan *, const Node *);             /* of its result's rows */
+int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 
 /* ---- kern_row.c: reductions, softmax, normalisation, copies, pooling, products of what is not constant ---------------- */

@@ -161,7 +161,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	memcpy(d->geometry, g, sizeof g);
 	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
-	return d->k <= 8192 && take_bias(p, named(n, "bias"), d->w->dims[0], d);
+	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
 static bool
@@ -185,7 +185,7 @@ dense_columns(Plan *p, const Node *n)
 {
 	Dense d;
 
-	return recognise(p, n, &d) ? d.n * d.groups : 0;
+	return recognise(p, n, &d) && (d.groups == 1 || d.depthwise) ? d.n * d.groups : 0;
 }
 
 /* ---- packing ------------------------------------------------------------------------------------------------------------ */
@@ -400,7 +400,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	const Value *result = group ? group->out[0] : n->out[0];
 	Dense d;
 
-	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && (group || d.groups > 64)))
+	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
 		return false;
 	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
