@@ -717,6 +717,62 @@ row_group_norm(Row *r)
 	return true;
 }
 
+/* In evaluation: what was measured in training, per channel. */
+static bool
+row_batch_norm(Row *r)
+{
+	static const char *const names[] = { "running_mean", "running_var", "weight", "bias" };
+	const RtTensor *x = row_tensor(r, "input"), *y = row_result(r, 0);
+	Arena *a = r->p->cx->arena;
+	const Value *v[4];
+	RowNest nest = { .n = 3 };
+	Out o = { .indent = 1 };
+	int64_t training, inner;
+	KernelCall *c;
+	int last;
+	double eps;
+
+	if (!is_float(x) || !is_float(y) || x->ndim < 2 || !rt_numel(x) || !row_int(r, "training", &training) || training ||
+	    !row_double(r, "eps", &eps))
+		return false;
+	for (int i = 0; i < 4; i++)
+		if (!take_weight(r, names[i], x->dims[1], &v[i]))
+			return false;
+	if (!v[0] || !v[1])
+		return false;
+	nest.ndim = x->ndim;
+	for (int i = 0; i < x->ndim; i++) {
+		nest.dims[i] = x->dims[i];
+		nest.stride[0][i] = y->strides[i];
+		nest.stride[1][i] = x->strides[i];
+		nest.stride[2][i] = i == 1;
+	}
+	nest_simplify(&nest, 0);
+	if (!nest.ndim)
+		return false;
+	last = --nest.ndim;
+	inner = nest.dims[last];
+	put_row_pointers(&o, a, &nest);
+	out_line(&o, "const int64_t at = %s;", nest_at(a, &nest, 2));
+	out_blank(&o);
+	out_line(&o, "IVDEP");
+	out_open(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
+	out_line(&o, "const int64_t k = at + i * %lld;", (long long)nest.stride[2][last]);
+	out_line(&o, "const float scale = 1 / sqrtf(((const float *)p[3])[k] + (float)%.17g)%s;", eps,
+		 v[2] ? " * ((const float *)p[4])[k]" : "");
+	out_line(&o, "y[i * %lld] = (x[i * %lld] - ((const float *)p[2])[k]) * scale%s;", (long long)nest.stride[0][last],
+		 (long long)nest.stride[1][last], v[3] ? v[2] ? " + ((const float *)p[5])[k]" : " + ((const float *)p[4])[k]" : "");
+	out_close(&o, "");
+	out_close(&o, "");
+	c = row_call(r, "batch_norm", arena_printf(a, "batch_norm of %s", sizes(a, x)), &o, nest_count(&nest), row_grain(inner * 2));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "input"), 0);
+	for (int i = 0; i < 4; i++)
+		if (v[i])
+			row_pass(r, c, v[i], 0);
+	return true;
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------------------------ */
 
 static const struct { const char *id; RowForm *form; } forms[] = {
@@ -733,7 +789,8 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "index_select", row_index_select }, { "matmul", row_matmul }, { "mm", row_matmul }, { "bmm", row_matmul },
 	{ "linear", row_linear }, { "addmm", row_addmm }, { "max_pool1d", row_max_pool }, { "max_pool2d", row_max_pool },
 	{ "avg_pool1d", row_avg_pool }, { "avg_pool2d", row_avg_pool }, { "adaptive_avg_pool1d", row_adaptive_avg_pool },
-	{ "adaptive_avg_pool2d", row_adaptive_avg_pool },
+	{ "adaptive_avg_pool2d", row_adaptive_avg_pool }, { "conv1d", row_convolution }, { "conv2d", row_convolution },
+	{ "_convolution", row_convolution }, { "convolution", row_convolution }, { "batch_norm", row_batch_norm },
 };
 
 /* Generated kernels write what nothing else holds: results that are not views of the arguments. */

@@ -3,6 +3,7 @@
  *   kern_row.c    the table of forms; nests; reductions, softmax, normalisation
  *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
  *   kern_pool.c   pooling
+ *   kern_direct.c small convolutions where they lie
  *   kern_mul.c    products of tensors that are not constant
  */
 #ifndef CODEGEN_ROW_H
@@ -57,5 +58,6 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 RowForm row_copy, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
 RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm;
+RowForm row_convolution;
 
 #endif

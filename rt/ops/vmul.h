@@ -78,7 +78,7 @@ vm_dot(int64_t k, const float *a, const float *b)
 }
 
 /* scratch: vm_scratch(m, k) bytes */
-static void
+static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk, int64_t bn,
 	   const float *bias, float *c, int64_t ldc, float *scratch)
 {
@@ -111,7 +111,7 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 }
 
 /* Of doubles: 32 columns at a time. */
-static void
+static inline void
 vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b, int64_t bk,
 		  int64_t bn, const double *bias, double *c, int64_t ldc)
 {

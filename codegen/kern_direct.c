@@ -1,0 +1,99 @@
+/*
+ * Convolutions that kern_conv.c does not take and that are small: over one dim, in contiguous layouts, with weights that are
+ * computed.  Large ones stay calls of the runtime, whose products in blocks beat these loops.
+ */
+#include "row.h"
+
+#include <string.h>
+
+enum { MOST_PRODUCTS = 4 << 20 };
+
+typedef struct Direct {
+	const RtTensor *x, *w, *y;
+	int64_t step[2], pad[2], dilation[2], groups;
+	int     places;
+} Direct;
+
+enum { W, H, C, N };             /* dims from the last; a convolution over one dim has no H */
+
+static int64_t
+at_dim(const RtTensor *t, int places, int which, bool stride)
+{
+	const int i = t->ndim - 1 - (which == W || places == 2 ? which : which - 1);
+
+	if (i < 0 || (which == H && places == 1))
+		return stride ? 0 : 1;
+	return stride ? t->dims[i] == 1 ? 0 : t->strides[i] : t->dims[i];
+}
+
+static bool
+take(Row *r, Direct *d)
+{
+	int64_t flag;
+
+	d->x = row_tensor(r, "input");
+	d->w = row_tensor(r, "weight");
+	d->y = row_result(r, 0);
+	if (!d->x || !d->w || d->x->dtype != RT_f32 || d->w->dtype != RT_f32 || d->y->dtype != RT_f32 || !rt_numel(d->y) || !rt_numel(d->w))
+		return false;
+	d->places = d->w->ndim - 2;
+	if (d->places < 1 || d->places > 2 || d->x->ndim != d->w->ndim || d->y->ndim != d->w->ndim || !row_int(r, "groups", &d->groups))
+		return false;
+	if (node_arg(r->n, "transposed") && (!row_int(r, "transposed", &flag) || flag))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		d->step[i] = d->dilation[i] = 1;
+		d->pad[i] = 0;
+	}
+	return row_ints(r, "stride", d->step + 2 - d->places, d->places) && row_ints(r, "padding", d->pad + 2 - d->places, d->places) &&
+	       row_ints(r, "dilation", d->dilation + 2 - d->places, d->places) && d->groups > 0 && d->w->dims[0] % d->groups == 0 &&
+	       d->w->dims[1] * d->groups == d->x->dims[1] && rt_numel(d->y) <= MOST_PRODUCTS / rt_numel(d->w) * d->w->dims[0];
+}
+
+static void
+put_geometry(Out *o, const Direct *d)
+{
+	const int p = d->places;
+	const RtTensor *t[2] = { d->x, d->y };
+
+	out_line(o, "static const VdConv v = { .n = %lld, .ic = %lld, .oc = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld, .groups = %lld,",
+		 (long long)d->x->dims[0], (long long)d->x->dims[1], (long long)d->w->dims[0], (long long)at_dim(d->x, p, H, false),
+		 (long long)at_dim(d->x, p, W, false), (long long)at_dim(d->y, p, H, false), (long long)at_dim(d->y, p, W, false),
+		 (long long)d->groups);
+	for (int i = 0; i < 2; i++)
+		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i], (long long)at_dim(t[i], p, N, true), "xy"[i],
+			 (long long)at_dim(t[i], p, C, true), "xy"[i], (long long)at_dim(t[i], p, H, true), "xy"[i],
+			 (long long)at_dim(t[i], p, W, true));
+	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
+		 (long long)at_dim(d->w, p, H, false), (long long)at_dim(d->w, p, W, false), (long long)d->step[0], (long long)d->step[1],
+		 (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
+	out_line(o, "\t.wo = %lld, .wi = %lld, .wh = %lld, .ww = %lld };", (long long)at_dim(d->w, p, N, true), (long long)at_dim(d->w, p, C, true),
+		 (long long)at_dim(d->w, p, H, true), (long long)at_dim(d->w, p, W, true));
+}
+
+bool
+row_convolution(Row *r)
+{
+	const Value *bias = row_arg(r, "bias");
+	const RtTensor *b = row_tensor(r, "bias");
+	Direct d;
+	Out o = { .indent = 1 };
+	KernelCall *c;
+	int64_t rows;
+
+	if (!take(r, &d) || (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != d.w->dims[0])))
+		return false;
+	put_geometry(&o, &d);
+	out_blank(&o);
+	out_line(&o, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", bias ? "p[3]" : "0");
+	rows = d.y->dims[0] * d.y->dims[1] * at_dim(d.y, d.places, H, false);
+	c = row_call(r, "direct", arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie", (long long)d.x->dims[1],
+					       (long long)d.w->dims[0]), &o, rows,
+		     row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "input"), 0);
+	row_pass(r, c, row_arg(r, "weight"), 0);
+	if (bias)
+		row_pass(r, c, bias, 0);
+	return true;
+}

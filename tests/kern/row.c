@@ -1,0 +1,161 @@
+/*
+ * The loops of generated kernels (vrow.h, vmul.h, vpool.h) against naive ones, with vectors of four floats: lengths
+ * around the widths of blocks, strides, NaN.
+ */
+#include "../rt/test.h"
+
+#include <math.h>
+
+#define VC_FLOATS 4
+#include "../../rt/ops/tmath.h"
+#include "../../rt/ops/vmath.h"
+#include "../../rt/ops/vconv.h"
+#include "../../rt/ops/vrow.h"
+#include "../../rt/ops/vmul.h"
+#include "../../rt/ops/vpool.h"
+
+enum { MOST = 5000 };
+
+static float
+noise(int64_t i)
+{
+	return (float)((i * 7919 + 13) % 1009) / 500 - 1;
+}
+
+static bool
+near(double a, double b)
+{
+	return fabs(a - b) <= 1e-4 * (1 + fabs(b)) || (isnan(a) && isnan(b));
+}
+
+static void
+rows_of(int64_t n)
+{
+	static float x[MOST], y[MOST], z[MOST];
+	double sum = 0, most = -INFINITY, least = INFINITY, squares = 0, exponentials = 0;
+	bool ok = true;
+
+	for (int64_t i = 0; i < n; i++) {
+		x[i] = noise(i);
+		sum += x[i];
+		most = x[i] > most ? x[i] : most;
+		least = x[i] < least ? x[i] : least;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		squares += (x[i] - sum / n) * (x[i] - sum / n);
+		exponentials += exp((double)x[i] - most);
+	}
+	assert_true(near(vr_sum(n, x), sum));
+	assert_true(vr_max(n, x) == (float)most && vr_min(n, x) == (float)least);
+	vr_softmax(n, x, y);
+	vr_softmax_far(n, 1, 1, false, x, z);
+	for (int64_t i = 0; i < n; i++)
+		ok &= near(y[i], exp((double)x[i] - most) / exponentials) && near(z[i], y[i]);
+	vr_log_softmax(n, x, y);
+	for (int64_t i = 0; i < n; i++)
+		ok &= near(y[i], x[i] - most - log(exponentials));
+	vr_layer_norm(n, 1e-5, x, x, NULL, y);
+	for (int64_t i = 0; i < n; i++)
+		ok &= near(y[i], (x[i] - sum / n) / sqrt(squares / n + 1e-5) * x[i]);
+	assert_true(ok);
+	x[n / 2] = NAN;
+	assert_true(isnan(vr_max(n, x)) && isnan(vr_min(n, x)) && isnan(vr_sum(n, x)));
+}
+
+/* a by rows or by columns, b too */
+static void
+product_of(int64_t m, int64_t n, int64_t k, bool at, bool bt)
+{
+	static float a[MOST], b[MOST], c[MOST], bias[MOST], scratch[4 * MOST];
+	const int64_t lda = at ? 1 : k, ak = at ? m : 1, bk = bt ? 1 : n, bn = bt ? k : 1;
+	bool ok = true;
+
+	for (int64_t i = 0; i < MOST; i++) {
+		a[i] = noise(i);
+		b[i] = noise(i + 100);
+		bias[i] = noise(i + 200);
+	}
+	assert_true(vm_scratch(m, k) <= (int64_t)sizeof scratch);
+	vm_product(m, n, k, a, lda, ak, b, bk, bn, bias, c, n, scratch);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++) {
+			double sum = bias[j];
+
+			for (int64_t x = 0; x < k; x++)
+				sum += (double)a[i * lda + x * ak] * b[x * bk + j * bn];
+			ok &= near(c[i * n + j], sum);
+		}
+	assert_true(ok);
+}
+
+/* Channels last and planes give the same, and what every element of the windows gives one by one. */
+static void
+pool_of(VpPool v)
+{
+	static float x[MOST], y[MOST], z[MOST];
+	VpPool planes = v;
+	bool ok = true;
+
+	for (int64_t i = 0; i < v.c * v.h * v.w; i++)
+		x[i] = noise(i);
+	v.xc = v.yc = 1;
+	v.xw = v.yw = v.c;
+	v.xh = v.w * v.c;
+	v.yh = v.ow * v.c;
+	vp_pool_lanes(0, v.oh, &v, x, y);
+	planes = v;
+	vp_pool_planes(0, v.c * v.oh, &planes, x, z);
+	for (int64_t i = 0; i < v.c * v.oh * v.ow; i++)
+		ok &= near(y[i], z[i]);
+	for (int64_t o = 0; o < v.oh * v.ow; o++)
+		for (int64_t c = 0; c < v.c; c++) {
+			double acc = v.max ? -INFINITY : 0;
+
+			for (int64_t t = 0; t < v.kh * v.kw; t++) {
+				const int64_t iy = o / v.ow * v.sh - v.ph + t / v.kw * v.dh, ix = o % v.ow * v.sw - v.pw + t % v.kw * v.dw;
+
+				if (iy < 0 || ix < 0 || iy >= v.h || ix >= v.w)
+					continue;
+				acc = v.max ? fmax(acc, x[(iy * v.w + ix) * v.c + c]) : acc + x[(iy * v.w + ix) * v.c + c];
+			}
+			ok &= near(y[o * v.c + c], v.max ? acc : acc / (double)v.divisor);
+		}
+	assert_true(ok);
+}
+
+static void
+test_rows(void **state)
+{
+	static const int64_t lengths[] = { 1, 2, 3, 4, 7, 8, 15, 16, 17, 63, 64, 65, 255, 256, 257, 2047, 2049, 4999 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+		rows_of(lengths[i]);
+}
+
+static void
+test_products(void **state)
+{
+	static const int64_t sizes[] = { 1, 2, 3, 4, 7, 8, 9, 17, 33 };
+
+	(void)state;
+	for (int i = 0; i < 9 * 9 * 4; i++)
+		product_of(sizes[i / 4 % 9], sizes[i / 36], sizes[i * 5 % 9], i & 1, i & 2);
+}
+
+static void
+test_pools(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 16; i++)
+		pool_of((VpPool){ .n = 1, .c = i & 1 ? 5 : 70, .h = 9, .w = 7, .oh = 4, .ow = 3, .kh = 3, .kw = 2, .sh = 2, .sw = 2,
+				  .ph = 1, .pw = i >> 3 & 1, .dh = 1, .dw = i & 2 ? 2 : 1, .divisor = 6, .max = i & 4 });
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_products), cmocka_unit_test(test_pools) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
