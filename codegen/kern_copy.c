@@ -140,6 +140,46 @@ row_copy(Row *r)
 			   row_arg(r, "self"), 0);
 }
 
+/* Another type.  What C does not say of floating numbers that an integer cannot hold is left to the eager kernels. */
+bool
+row_cast(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	const char *from = x ? row_type(x->dtype) : NULL, *to = y ? row_type(y->dtype) : NULL;
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	int64_t inner, ys, xs;
+	KernelCall *c;
+	RowNest nest;
+
+	if (!from || !to || x->ndim != y->ndim || memcmp(x->dims, y->dims, (size_t)x->ndim * sizeof *x->dims) || !rt_numel(x))
+		return false;
+	if (x->dtype == y->dtype)
+		return row_copy(r);
+	if (rt_dtypes[x->dtype].category == 'F' && rt_dtypes[y->dtype].category == 'I' && y->dtype != RT_i64)
+		return false;
+	nest = nest_of(x->ndim, x->dims, y->strides, x->strides);
+	nest_simplify(&nest, 0);
+	inner = nest.ndim ? nest.dims[nest.ndim - 1] : 1;
+	ys = nest.ndim ? nest.stride[0][nest.ndim - 1] : 0;
+	xs = nest.ndim ? nest.stride[1][nest.ndim - 1] : 0;
+	nest.ndim -= nest.ndim > 0;
+	nest_open(&o, &nest);
+	out_line(&o, "const %s *x = (const %s *)p[1] + %s;", from, from, nest_at(a, &nest, 1));
+	out_line(&o, "%s *y = (%s *)p[0] + %s;", to, to, nest_at(a, &nest, 0));
+	out_blank(&o);
+	out_line(&o, "IVDEP");
+	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
+	out_line(&o, "\ty[i * %lld] = (%s)%sx[i * %lld]%s;", (long long)ys, to, y->dtype == RT_b8 || x->dtype == RT_b8 ? "(" : "",
+		 (long long)xs, y->dtype == RT_b8 || x->dtype == RT_b8 ? " != 0)" : "");
+	out_close(&o, "");
+	c = row_call(r, "cast", arena_printf(a, "%lld of %s to %s", (long long)rt_numel(x), rt_dtypes[x->dtype].name, rt_dtypes[y->dtype].name),
+		     &o, nest_count(&nest), row_grain(inner));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "self"), 0);
+	return true;
+}
+
 bool
 row_repeat(Row *r)
 {

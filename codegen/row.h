@@ -55,7 +55,7 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-RowForm row_copy, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
+RowForm row_copy, row_cast, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
 RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm;
 RowForm row_convolution;
