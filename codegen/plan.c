@@ -363,11 +363,11 @@ keeps(Plan *p, const Node *user, int index)
 		return true;
 	if (!s->args[index].alias)
 		return false;
-	/* The result may be a view: harmless when it is known which. */
+	/* The result may be a view: harmless when it is known which, in a list that is only taken apart, too. */
 	for (int i = 0; i < user->nout; i++)
 		if (!plan_is_planned(p, user->out[i]) && !was_there(p, user->out[i], p->step[user->id]))
 			return true;
-	return s->args[index].alias->after.n > 0 && sym_is(s->args[index].alias->after.at[0], "*");
+	return user->nout == 0;
 }
 
 /* Values that leave a block go to a slot (kept) or are copied to the planned place of the node's result. */
