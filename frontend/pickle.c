@@ -247,59 +247,40 @@ check_open(Machine *m, IValue container)
 /* ---- plain values ------------------------------------------------------------------------------------------ */
 
 static void
-op_proto(Machine *m)
+op_proto(Machine *m, int64_t version)
 {
-	int64_t version = take_int(m, 1);
-
 	if (version < 2 || version > 4)
 		pickle_bad(&m->at, "pickle protocol %d (known is 2)", (int)version);
 }
 
 static void
-op_frame(Machine *m)
+op_skip(Machine *m, int64_t n)
 {
-	take(m, 8);
+	take(m, n);
 }
 
 static void
-op_none(Machine *m)
+op_none(Machine *m, int64_t n)
 {
+	(void)n;
 	push(m, rt_none());
 }
 
 static void
-op_newtrue(Machine *m)
+op_bool(Machine *m, int64_t n)
 {
-	push(m, rt_bool(true));
+	push(m, rt_bool(n));
 }
 
 static void
-op_newfalse(Machine *m)
+op_int(Machine *m, int64_t n)
 {
-	push(m, rt_bool(false));
-}
-
-static void
-op_binint1(Machine *m)
-{
-	push(m, rt_int(take_int(m, 1)));
-}
-
-static void
-op_binint2(Machine *m)
-{
-	push(m, rt_int(take_int(m, 2)));
-}
-
-static void
-op_binint(Machine *m)
-{
-	push(m, rt_int((int32_t)(uint32_t)take_int(m, 4)));
+	push(m, rt_int(n));
 }
 
 /* Two's complement of n bytes; what does not fit into 64 bits is refused. */
 static void
-push_long(Machine *m, int64_t n)
+op_long(Machine *m, int64_t n)
 {
 	const unsigned char *p = take(m, n);
 	unsigned char fill = n && p[n - 1] & 0x80 ? 0xff : 0;
@@ -316,96 +297,60 @@ push_long(Machine *m, int64_t n)
 }
 
 static void
-op_long1(Machine *m)
+op_float(Machine *m, int64_t n)
 {
-	push_long(m, take_int(m, 1));
-}
-
-static void
-op_long4(Machine *m)
-{
-	push_long(m, take_int(m, 4));
-}
-
-static void
-op_binfloat(Machine *m)
-{
-	const unsigned char *p = take(m, 8);
+	const unsigned char *p = take(m, n);
 	uint64_t bits = 0;
 	double f;
 
-	for (int i = 0; i < 8; i++)
+	for (int64_t i = 0; i < n; i++)
 		bits = bits << 8 | p[i];
 	memcpy(&f, &bits, sizeof f);
 	push(m, rt_double(f));
 }
 
 static void
-push_text(Machine *m, int64_t n)
+op_text(Machine *m, int64_t n)
 {
 	const unsigned char *p = take(m, n);
 
 	push(m, rt_ref(RT_STR, need(m, rt_str_new(&m->rt, (const char *)p, n))));
 }
 
-static void
-op_binunicode(Machine *m)
-{
-	push_text(m, take_int(m, 4));
-}
-
-static void
-op_short_binunicode(Machine *m)
-{
-	push_text(m, take_int(m, 1));
-}
-
-static void
-op_short_binstring(Machine *m)
-{
-	push_text(m, take_int(m, 1));
-}
-
-static void
-op_binstring(Machine *m)
-{
-	push_text(m, take_int(m, 4));
-}
-
 /* ---- stack and memo ----------------------------------------------------------------------------------------- */
 
 static void
-op_mark(Machine *m)
+op_mark(Machine *m, int64_t n)
 {
 	spend(m, 1);
-	vec_push(m->cx->arena, &m->marks, m->stack.n);
+	vec_push(m->cx->arena, &m->marks, m->stack.n - (int)n);
 }
 
 static void
-op_pop(Machine *m)
+op_pop(Machine *m, int64_t n)
 {
 	if (m->marks.n && vec_last(&m->marks) == m->stack.n) {
 		m->marks.n--;
 		return;
 	}
-	top(m, 0);
-	drop(m, 1);
+	top(m, n - 1);
+	drop(m, n);
 }
 
 static void
-op_pop_mark(Machine *m)
+op_drop(Machine *m, int64_t n)
 {
-	drop(m, since_mark(m));
+	drop(m, (int)n);
 }
 
 static void
-op_dup(Machine *m)
+op_dup(Machine *m, int64_t n)
 {
-	push(m, rt_retain(*top(m, 0)));
+	push(m, rt_retain(*top(m, n)));
 }
 
 static void
-memo_put(Machine *m, int64_t i)
+op_put(Machine *m, int64_t i)
 {
 	IValue v = *top(m, 0);
 
@@ -417,47 +362,17 @@ memo_put(Machine *m, int64_t i)
 }
 
 static void
-op_binput(Machine *m)
-{
-	memo_put(m, take_int(m, 1));
-}
-
-static void
-op_long_binput(Machine *m)
-{
-	memo_put(m, take_int(m, 4));
-}
-
-static void
-op_memoize(Machine *m)
-{
-	memo_put(m, m->memo.n);
-}
-
-static void
-memo_get(Machine *m, int64_t i)
+op_get(Machine *m, int64_t i)
 {
 	if (i >= m->memo.n)
 		pickle_bad(&m->at, "memo %lld was never filled", (long long)i);
 	push(m, rt_retain(m->memo.at[i]));
 }
 
-static void
-op_binget(Machine *m)
-{
-	memo_get(m, take_int(m, 1));
-}
-
-static void
-op_long_binget(Machine *m)
-{
-	memo_get(m, take_int(m, 4));
-}
-
 /* ---- containers --------------------------------------------------------------------------------------------- */
 
 static void
-push_tuple(Machine *m, int n)
+op_tuple(Machine *m, int64_t n)
 {
 	RtTuple *t;
 
@@ -470,45 +385,9 @@ push_tuple(Machine *m, int n)
 	replace(m, n, rt_ref(RT_TUPLE, t));
 }
 
-static void
-op_empty_tuple(Machine *m)
-{
-	push_tuple(m, 0);
-}
-
-static void
-op_tuple1(Machine *m)
-{
-	push_tuple(m, 1);
-}
-
-static void
-op_tuple2(Machine *m)
-{
-	push_tuple(m, 2);
-}
-
-static void
-op_tuple3(Machine *m)
-{
-	push_tuple(m, 3);
-}
-
-static void
-op_tuple(Machine *m)
-{
-	push_tuple(m, since_mark(m));
-}
-
-static void
-op_empty_list(Machine *m)
-{
-	push(m, rt_ref(RT_LIST, need(m, rt_list_new(&m->rt, &rt_type_any, 0))));
-}
-
 /* The n values on top go into the list below them. */
 static void
-append(Machine *m, int n)
+op_append(Machine *m, int64_t n)
 {
 	IValue list = *top(m, n);
 
@@ -522,24 +401,11 @@ append(Machine *m, int n)
 }
 
 static void
-op_append(Machine *m)
+op_list(Machine *m, int64_t n)
 {
-	append(m, 1);
-}
-
-static void
-op_appends(Machine *m)
-{
-	append(m, since_mark(m));
-}
-
-static void
-op_list(Machine *m)
-{
-	int n = since_mark(m);
 	RtList *l = need(m, rt_list_new(&m->rt, &rt_type_any, n));
 
-	for (int i = 0; i < n; i++)
+	for (int64_t i = 0; i < n; i++)
 		rt_list_push(&m->rt, l, rt_retain(*top(m, n - 1 - i)));
 	replace(m, n, rt_ref(RT_LIST, l));
 }
@@ -548,12 +414,6 @@ static IValue
 new_dict(Machine *m)
 {
 	return rt_ref(RT_DICT, need(m, rt_dict_new(&m->rt, &rt_type_any, &rt_type_any)));
-}
-
-static void
-op_empty_dict(Machine *m)
-{
-	push(m, new_dict(m));
 }
 
 static bool
@@ -582,7 +442,7 @@ set_items(Machine *m, IValue dict, int n)
 }
 
 static void
-set_items_below(Machine *m, int n)
+op_set_items(Machine *m, int64_t n)
 {
 	IValue dict = *top(m, n);
 
@@ -593,21 +453,8 @@ set_items_below(Machine *m, int n)
 }
 
 static void
-op_setitem(Machine *m)
+op_dict(Machine *m, int64_t n)
 {
-	set_items_below(m, 2);
-}
-
-static void
-op_setitems(Machine *m)
-{
-	set_items_below(m, since_mark(m));
-}
-
-static void
-op_dict(Machine *m)
-{
-	int n = since_mark(m);
 	IValue d = new_dict(m);
 
 	vec_push(m->cx->arena, &m->held, d);
@@ -812,11 +659,12 @@ push_global(Machine *m, const RtType *type, const char *name, int64_t row)
 }
 
 static void
-op_global(Machine *m)
+op_global(Machine *m, int64_t n)
 {
 	const char *module = take_line(m), *name = take_line(m);
 	const char *full = *module ? arena_printf(m->cx->arena, "%s.%s", module, name) : name;
 
+	(void)n;
 	for (int i = 0; i < NGLOBAL; i++)
 		if (!strcmp(globals[i].module, module) && !strcmp(globals[i].name, name)) {
 			push_global(m, &type_global, full, i);
@@ -855,7 +703,7 @@ call(Machine *m, const struct Global *g, IValue args)
 }
 
 static void
-op_reduce(Machine *m)
+op_reduce(Machine *m, int64_t n)
 {
 	IValue args = *top(m, 0), fn = *top(m, 1), v;
 	const struct Global *g = global_of(fn, GLOBAL_REDUCER);
@@ -866,18 +714,18 @@ op_reduce(Machine *m)
 		v = m->host->enumerator(&m->at, m->host->arg, fn.u.en->name->s, args);
 	else
 		pickle_bad(&m->at, "calls %s", is_global(fn) ? fn.u.en->name->s : rt_type_of(fn));
-	replace(m, 2, v);
+	replace(m, n, v);
 }
 
 /* Legacy pickles make tensors and lists as objects whose state is the argument: the global stays until BUILD. */
 static void
-op_newobj(Machine *m)
+op_newobj(Machine *m, int64_t n)
 {
 	IValue cls = *top(m, 1), v;
 
 	if (global_of(cls, GLOBAL_REDUCER)) {
 		top(m, 0);
-		drop(m, 1);
+		drop(m, n - 1);
 		return;
 	}
 	if (cls.tag != RT_ENUM || cls.u.en->type != &type_class_global || !m->host->object)
@@ -886,7 +734,7 @@ op_newobj(Machine *m)
 	spend(m, v.u.obj->cls->nslot);
 	vec_push(m->cx->arena, &m->held, rt_retain(v));
 	*ptrmap_at(m->cx->arena, &m->seals, v.u.p) = SEAL_NEW;
-	replace(m, 2, v);
+	replace(m, n, v);
 }
 
 static void
@@ -901,25 +749,25 @@ build_object(Machine *m, IValue obj, IValue state)
 }
 
 static void
-op_build(Machine *m)
+op_build(Machine *m, int64_t n)
 {
 	IValue state = *top(m, 0), target = *top(m, 1);
 	const struct Global *g = global_of(target, GLOBAL_REDUCER);
 
 	if (g) {
-		replace(m, 2, call(m, g, state));
+		replace(m, n, call(m, g, state));
 		return;
 	}
 	if (target.tag == RT_OBJECT)
 		build_object(m, target, state);
 	else if (target.tag != RT_DICT && target.tag != RT_TENSOR)      /* an OrderedDict's _metadata, a tensor's __dict__ */
 		pickle_bad(&m->at, "sets the state of a %s", rt_type_of(target));
-	drop(m, 1);
+	drop(m, n - 1);
 }
 
 /* ("storage", element type, key, location, number of elements) */
 static void
-op_binpersid(Machine *m)
+op_binpersid(Machine *m, int64_t n)
 {
 	IValue id = *top(m, 0);
 	const IValue *v = id.tag == RT_TUPLE ? id.u.tuple->v : NULL;
@@ -935,15 +783,33 @@ op_binpersid(Machine *m)
 	if (v[2].u.str->n > KEY_MAX)
 		pickle_bad(&m->at, "the name of a storage is too long");
 	spend(m, v[2].u.str->n);
-	replace(m, 1, m->host->storage(&m->at, m->host->arg, (RtDtype)g->value, v[2].u.str->s, v[4].u.i));
+	replace(m, n, m->host->storage(&m->at, m->host->arg, (RtDtype)g->value, v[2].u.str->s, v[4].u.i));
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *name; void (*run)(Machine *); } opcodes[256] = {
-#define OPCODE(byte, name, text) [byte] = { text, op_##name },
+/* How an instruction's operand comes about: S4 .. NEXT_MEMO, or a number that the instruction itself means. */
+enum { S4 = -7, U4, U2, U1, MARKED, NEXT_MEMO };
+#define EXACTLY(k) (k)
+
+static const struct { const char *name; int operand; void (*run)(Machine *, int64_t n); } opcodes[256] = {
+#define OPCODE(byte, name, operand, function) [byte] = { name, operand, op_##function },
 #include "pickle.def"
 };
+
+static int64_t
+operand_of(Machine *m, int operand)
+{
+	switch (operand) {
+	case U1: return take_int(m, 1);
+	case U2: return take_int(m, 2);
+	case U4: return take_int(m, 4);
+	case S4: return (int32_t)(uint32_t)take_int(m, 4);
+	case MARKED: return since_mark(m);
+	case NEXT_MEMO: return m->memo.n;
+	}
+	return operand;
+}
 
 static void
 run(Cx *cx, void *arg)
@@ -962,7 +828,7 @@ run(Cx *cx, void *arg)
 			break;
 		if (!opcodes[op].run)
 			pickle_bad(&m->at, "unknown pickle instruction 0x%02x", op);
-		opcodes[op].run(m);
+		opcodes[op].run(m, operand_of(m, opcodes[op].operand));
 	}
 	if (m->stack.n != 1 || m->marks.n)
 		pickle_bad(&m->at, "the pickle leaves %d values instead of one", m->stack.n);
