@@ -155,28 +155,10 @@ any_of(Fits *f, IValue v, const Type *t)
 	return false;
 }
 
-static bool
-is_number(IValue v)
-{
-	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_COMPLEX || v.tag == RT_BOOL;
-}
-
 bool
 value_fits(Fits *f, IValue v, const Type *t)
 {
 	switch (t->kind) {
-	case TYPE_ANY:       return true;
-	case TYPE_NONE:      return v.tag == RT_NONE;
-	case TYPE_TENSOR:    return v.tag == RT_TENSOR;
-	case TYPE_INT:       return v.tag == RT_INT;
-	case TYPE_FLOAT:     return v.tag == RT_DOUBLE;
-	case TYPE_BOOL:      return v.tag == RT_BOOL;
-	case TYPE_COMPLEX:   return v.tag == RT_COMPLEX;
-	case TYPE_NUMBER:    return is_number(v);
-	case TYPE_STR:       return v.tag == RT_STR;
-	case TYPE_DEVICE:    return v.tag == RT_DEVICE;
-	case TYPE_GENERATOR: return v.tag == RT_GENERATOR;
-	case TYPE_STORAGE:   return v.tag == RT_STORAGE;
 	case TYPE_LIST:      return list_fits(f, v, t);
 	case TYPE_DICT:      return dict_fits(f, v, t);
 	case TYPE_TUPLE:     return tuple_fits(f, v, t);
@@ -185,13 +167,7 @@ value_fits(Fits *f, IValue v, const Type *t)
 	case TYPE_CLASS:
 	case TYPE_INTERFACE: return object_fits(f, v, t);
 	case TYPE_ENUM:      return v.tag == RT_ENUM && v.u.en->type == t;
-	case TYPE_FUTURE:    return v.tag == RT_FUTURE;
-	case TYPE_FUNCTION:  return v.tag == RT_FUNCTION;
-	case TYPE_ANY_LIST:  return v.tag == RT_LIST;
-	case TYPE_ANY_TUPLE: return v.tag == RT_TUPLE;
-	case TYPE_ANY_CLASS: return v.tag == RT_OBJECT;
-	case TYPE_ANY_ENUM:  return v.tag == RT_ENUM;
-	default:             return false;
+	default:             return rt_isinstance(v, t);
 	}
 }
 

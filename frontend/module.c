@@ -338,32 +338,6 @@ archive_load(Cx *cx, const char *path)
 
 /* ---- methods ------------------------------------------------------------------------------------------------------ */
 
-static int
-distance(const char *a, const char *b)
-{
-	enum { MAX = 64 };
-	int row[MAX + 1], na = (int)strlen(a), nb = (int)strlen(b);
-
-	if (na > MAX || nb > MAX)
-		return MAX;
-	for (int j = 0; j <= nb; j++)
-		row[j] = j;
-	for (int i = 1; i <= na; i++) {
-		int diagonal = row[0];
-
-		row[0] = i;
-		for (int j = 1; j <= nb; j++) {
-			int up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-
-			best = up + 1 < best ? up + 1 : best;
-			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-			diagonal = up;
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
 /* The last part of a qualified name. */
 static const char *
 short_name(const Function *fn)
@@ -385,7 +359,7 @@ module_method(Cx *cx, Module *m, const char *name)
 		return fn;
 	for (int i = 0; i < info->methods.n; i++) {
 		const char *other = short_name(info->methods.at[i]);
-		int d = distance(name, other);
+		int d = name_distance(name, other);
 
 		buf_printf(&all, "%s%s", i ? ", " : "", other);
 		if (d < best || (!strncmp(other, name, strlen(name)) && best == 3)) {

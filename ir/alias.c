@@ -284,28 +284,30 @@ set_of(AliasDb *db, Ints *found)
 	return s;
 }
 
+/* Where e may point, or (deep) what can be reached from there too; found once. */
+static const IntSet *
+set_at(AliasDb *db, int e, bool deep)
+{
+	Ints stack = {0}, found = {0};
+	IntSet **set = deep ? &db->element.at[e].reach : &db->element.at[e].places;
+
+	if (!*set) {
+		collect(db, e, deep, &stack, &found);
+		*set = set_of(db, &found);
+	}
+	return *set;
+}
+
 static const IntSet *
 places_of(AliasDb *db, int e)
 {
-	Ints stack = {0}, found = {0};
-
-	if (!db->element.at[e].places) {
-		collect(db, e, false, &stack, &found);
-		db->element.at[e].places = set_of(db, &found);
-	}
-	return db->element.at[e].places;
+	return set_at(db, e, false);
 }
 
 static const IntSet *
 reach_of(AliasDb *db, int e)
 {
-	Ints stack = {0}, found = {0};
-
-	if (!db->element.at[e].reach) {
-		collect(db, e, true, &stack, &found);
-		db->element.at[e].reach = set_of(db, &found);
-	}
-	return db->element.at[e].reach;
+	return set_at(db, e, true);
 }
 
 static bool

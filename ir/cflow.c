@@ -83,6 +83,19 @@ loop_is_for(const Node *n)
 	return value_int(loop_cond(n), &first) && first && value_int(loop_body(n)->ret->in[0], &again) && again;
 }
 
+int
+block_size(const Block *b)
+{
+	int count = 0;
+
+	for NODES(n, b) {
+		count++;
+		for (int i = 0; i < n->nsub; i++)
+			count += block_size(n->sub[i]);
+	}
+	return count;
+}
+
 Node *
 block_owner_in(const Node *n, const Block *b)
 {

@@ -173,6 +173,9 @@ Op     *op_body(Cx *, Op *);                            /* the row whose body it
 Op     *op_add_user(Cx *, const char *schema, const char *symbol);     /* kiln build --op */
 const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
 
+enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */
+int name_distance(const char *, const char *);         /* Levenshtein's; NAME_NEAR + 1 when it is clearly more */
+
 /* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
 
 typedef struct Use { Node *node; int index; } Use;     /* node->in[index] */
@@ -334,6 +337,7 @@ void   loop_remove_carried(Node *, int);                              /* nothing
 void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
+int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
 Node  *block_owner_in(const Node *, const Block *);                   /* the node of that block in which (or which) n is; null: not there */
 
 /* ---- hash.c: equal nodes ------------------------------------------------------------------------------------------ */

@@ -314,16 +314,13 @@ op_add_user(Cx *cx, const char *schema, const char *symbol)
 
 /* ---- suggestions ------------------------------------------------------------------------------------------ */
 
-enum { NEAR = 2 };
-
-/* Levenshtein's distance, or NEAR + 1 when it is clearly more. */
-static int
-edit_distance(const char *a, const char *b)
+int
+name_distance(const char *a, const char *b)
 {
 	int row[NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
 
-	if (na > NAME_MAX_BYTES || nb > NAME_MAX_BYTES || na - nb > NEAR || nb - na > NEAR)
-		return NEAR + 1;
+	if (na > NAME_MAX_BYTES || nb > NAME_MAX_BYTES || na - nb > NAME_NEAR || nb - na > NAME_NEAR)
+		return NAME_NEAR + 1;
 	for (int j = 0; j <= nb; j++)
 		row[j] = j;
 	for (int i = 1; i <= na; i++) {
@@ -348,12 +345,12 @@ const char *
 op_suggest(Cx *cx, const char *name)
 {
 	const char *best = NULL;
-	int least = NEAR + 1;
+	int least = NAME_NEAR + 1;
 
 	ops_init(cx);
 	for (int i = 0; i < cx->ops->names.n; i++) {
 		const char *key = cx->ops->names.at[i].key;
-		int d = key ? edit_distance(name, key) : NEAR + 1;
+		int d = key ? name_distance(name, key) : NAME_NEAR + 1;
 
 		if (d < least) {
 			least = d;

@@ -769,19 +769,6 @@ eval_if(Spec *s, Scope *c, Node *n)
 	}
 }
 
-static int
-count_nodes(const Block *b)
-{
-	int count = 0;
-
-	for NODES(n, b) {
-		count++;
-		for (int i = 0; i < n->nsub; i++)
-			count += count_nodes(n->sub[i]);
-	}
-	return count;
-}
-
 /* A counted loop short enough to write out. */
 static bool
 unroll(Spec *s, Scope *c, Node *n)
@@ -795,7 +782,7 @@ unroll(Spec *s, Scope *c, Node *n)
 	if (!go || trips <= 0)
 		trips = 0;
 	else if (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
-		 trips * count_nodes(body) > UNROLL_NODES)
+		 trips * block_size(body) > UNROLL_NODES)
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)

@@ -10,24 +10,11 @@ enum {
 	MOST_NODES = 2048,       /* of all bodies of one loop together */
 };
 
-static int
-count_nodes(const Block *b)
-{
-	int count = 0;
-
-	for NODES(n, b) {
-		count++;
-		for (int i = 0; i < n->nsub; i++)
-			count += count_nodes(n->sub[i]);
-	}
-	return count;
-}
-
 static bool
 is_short(const Node *n, int64_t *trips)
 {
 	return loop_is_for(n) && value_int(loop_max(n), trips) && *trips < MOST_TRIPS &&
-	       (*trips <= 0 || count_nodes(loop_body(n)) <= MOST_NODES / *trips);
+	       (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
 }
 
 /* Puts the body before the loop once more; carried: in and out. */

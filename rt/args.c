@@ -84,10 +84,8 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 	} else if (a->text) {
 		buf_puts(&b, "is text");
 	} else {
-		buf_printf(&b, "is %s of shape [", rt_dtypes[a->dtype].torch);
-		for (int i = 0; i < a->tensor->ndim; i++)
-			buf_printf(&b, "%s%lld", i ? ", " : "", (long long)a->tensor->dims[i]);
-		buf_puts(&b, "]");
+		buf_printf(&b, "is %s of shape ", rt_dtypes[a->dtype].torch);
+		buf_ints(&b, a->tensor->ndim, a->tensor->dims);
 	}
 	buf_puts(&b, ", wanted is ");
 	rt_type_print(&b, t);

@@ -77,6 +77,7 @@ typedef struct Buf { char *at; int64_t n, cap; } Buf;   /* at is always 0-termin
 
 void buf_add(Buf *, const char *, int64_t n);
 void buf_puts(Buf *, const char *);
+void buf_ints(Buf *, int n, const int64_t *);           /* as Python writes a list of them: [2, 3] */
 void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
 void buf_vprintf(Buf *, const char *fmt, va_list);
 void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for what could drive a terminal */

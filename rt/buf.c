@@ -54,6 +54,15 @@ buf_vprintf(Buf *b, const char *fmt, va_list ap)
 }
 
 void
+buf_ints(Buf *b, int n, const int64_t *v)
+{
+	buf_puts(b, "[");
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
+	buf_puts(b, "]");
+}
+
+void
 buf_printf(Buf *b, const char *fmt, ...)
 {
 	va_list ap;

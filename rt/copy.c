@@ -140,15 +140,6 @@ plan_run(RtCx *cx, Plan *p)
 	rt_parallel(cx, blocks, per < GRAIN ? GRAIN / per : 1, copy_blocks, p);
 }
 
-static void
-put_dims(Buf *b, int n, const int64_t *v)
-{
-	buf_puts(b, "[");
-	for (int i = 0; i < n; i++)
-		buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
-	buf_puts(b, "]");
-}
-
 /* Can src be broadcast to dst's very shape? */
 static int
 check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
@@ -172,9 +163,9 @@ check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
 	if (same)
 		return RT_OK;
 	buf_puts(&text, "output with shape ");
-	put_dims(&text, dst->ndim, dst->dims);
+	buf_ints(&text, dst->ndim, dst->dims);
 	buf_puts(&text, " doesn't match the broadcast shape ");
-	put_dims(&text, n, dims);
+	buf_ints(&text, n, dims);
 	rt_raise(cx, "%s", text.at);
 	buf_free(&text);
 	return RT_ERROR;

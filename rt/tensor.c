@@ -394,21 +394,12 @@ rt_may_overlap(const RtTensor *a, const RtTensor *b)
 		(uintptr_t)pb < (uintptr_t)pa + (uint64_t)(extent(a) + 1) * rt_dtypes[a->dtype].bytes;
 }
 
-static void
-print_ints(Buf *b, int n, const int64_t *v)
-{
-	buf_puts(b, "[");
-	for (int i = 0; i < n; i++)
-		buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
-	buf_puts(b, "]");
-}
-
 static int
 bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 {
 	Buf b = { 0 };
 
-	print_ints(&b, ndim, dims);
+	buf_ints(&b, ndim, dims);
 	rt_raise(cx, "%s%s", what, b.at);
 	buf_free(&b);
 	return RT_ERROR;
@@ -469,9 +460,9 @@ fits(RtCx *cx, const RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims,
 	if (bytes <= s->bytes)
 		return RT_OK;
 	buf_puts(&b, "setStorage: sizes ");
-	print_ints(&b, ndim, dims);
+	buf_ints(&b, ndim, dims);
 	buf_puts(&b, ", strides ");
-	print_ints(&b, ndim, strides);
+	buf_ints(&b, ndim, strides);
 	buf_printf(&b, ", storage offset %lld, and itemsize %lld requiring a storage size of %lld are out of bounds "
 		"for storage of size %lld", (long long)offset, (long long)size, (long long)bytes, (long long)s->bytes);
 	rt_raise(cx, "%s", b.at);

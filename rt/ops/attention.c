@@ -25,10 +25,7 @@ typedef struct Attend {
 	char   *weights;                          /* (batches, rows, n) or null */
 } Attend;
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -37,22 +34,7 @@ typedef struct Attend {
 #define N(name) name##_f64
 #define EXP exp
 #include "attention_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
-
-static void
-drop(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)
-{
-	for (int64_t i = 0; i < n; i++) {
-		double keep = p >= 1 ? 0 : rt_uniform53(cx->gen) < 1 - p ? 1 / (1 - p) : 0;
-
-		if (ct == RT_f32)
-			((float *)x)[i] *= (float)keep;
-		else
-			((double *)x)[i] *= keep;
-	}
-}
+LOOPS_END
 
 static int
 attend(RtCx *cx, const Attend *g)
@@ -76,7 +58,7 @@ attend(RtCx *cx, const Attend *g)
 		else
 			score_rows_f64(g, b, (double *)s, g->empty);
 		if (g->dropout > 0)
-			drop(cx, g->ct, s, cells, g->dropout);
+			rt_drop_out(cx, g->ct, s, cells, g->dropout);
 		if (gemm(cx, g->ct, &sv))
 			return RT_ERROR;
 	}

@@ -73,10 +73,7 @@ row_under(const Conv *g, const Tap *tap, int64_t r)
 	return (z * g->in[1] + y) * g->in[2];
 }
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #include "conv_loops.h"
@@ -86,9 +83,7 @@ row_under(const Conv *g, const Tap *tap, int64_t r)
 #define T int64_t
 #define N(name) name##_i64
 #include "conv_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 typedef void Body(void *, int64_t, int64_t);
 static Body *const gather_taps[] = { gather_taps_f32, gather_taps_f64, gather_taps_i64 };

@@ -539,8 +539,8 @@ rt_linalg_lu_solve(RtCx *cx, const IValue *in, IValue *out)
 	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &b, 2, out);
 }
 
-static int
-give_empty(RtCx *cx, int i, RtDtype dtype, IValue *out)
+int
+stack_give_empty(RtCx *cx, int i, RtDtype dtype, IValue *out)
 {
 	int64_t none = 0;
 	RtTensor *r = rt_result(cx, i, dtype, 1, &none, NULL);
@@ -582,10 +582,10 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.m; i++)
 			p.v[(b * s.m + row[i]) * s.m + i] = 1;
 	}
-	if (in[3].u.i ? stack_give(cx, 0, dtype, &p, 2, out) : give_empty(cx, 0, dtype, out))
+	if (in[3].u.i ? stack_give(cx, 0, dtype, &p, 2, out) : stack_give_empty(cx, 0, dtype, out))
 		return RT_ERROR;
 	if (!in[2].u.i)
-		return give_empty(cx, 1, dtype, out) || give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
+		return stack_give_empty(cx, 1, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
 	return stack_give(cx, 1, dtype, &l, 2, out) || stack_give(cx, 2, dtype, &u, 2, out) ? RT_ERROR : RT_OK;
 }
 

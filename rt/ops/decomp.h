@@ -44,6 +44,7 @@ int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
 int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);
+int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
 
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
 int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);

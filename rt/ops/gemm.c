@@ -76,15 +76,10 @@ enum { LANES = 16, FEW_ROWS = 3, DOT_ROWS = 12 };
 				((T *)p->c)[i * p->n + j] = dot_##name((const T *)p->a + i * p->a_row, \
 					(const T *)p->b + j * p->b_col, p->k); \
 	}
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 DOTS(f32, float)
 DOTS(f64, double)
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 #undef DOTS
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,38 @@ int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
  * `return rt_NAME(cx, args, out)`, which writes into the planned place itself. */
 int rt_return(RtCx *, RtTensor *, IValue *out);
 
+/* ---- results that are numbers ---------------------------------------------------------------------- */
+
+static inline int
+put_int(int64_t i, IValue *out)
+{
+	*out = rt_int(i);
+	return RT_OK;
+}
+
+static inline int
+put_bool(bool b, IValue *out)
+{
+	*out = rt_bool(b);
+	return RT_OK;
+}
+
+/* ---- random.c --------------------------------------------------------------------------------------- */
+
+/* n elements of float or double are dropped with probability p, the rest scaled: one draw each, as bernoulli_(1 - p). */
+void rt_drop_out(RtCx *, RtDtype, void *, int64_t n, double p);
+
+/* ---- loops ------------------------------------------------------------------------------------------- */
+
+/* Around loops over consecutive memory (*_loops.h): gcc vectorises them, however the rest is compiled. */
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#define LOOPS_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\")")
+#define LOOPS_END   _Pragma("GCC pop_options")
+#else
+#define LOOPS_BEGIN
+#define LOOPS_END
+#endif
+
 /* ---- arguments ------------------------------------------------------------------------------------ */
 
 static inline bool

@@ -20,10 +20,7 @@ typedef struct Softmax {
 
 enum { BLOCK = 32 };
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -32,9 +29,7 @@ enum { BLOCK = 32 };
 #define N(name) name##_f64
 #define EXP exp
 #include "nn_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 static int
 softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *out)

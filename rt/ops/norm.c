@@ -22,19 +22,14 @@ typedef struct Norm {
 	void   *x, *y, *weight, *bias;
 } Norm;
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #include "norm_loops.h"
 #define T double
 #define N(name) name##_f64
 #include "norm_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 static void
 moments(RtCx *cx, Norm *g, RtDtype ct)
@@ -509,30 +504,36 @@ rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	return backward(cx, &g, rt_tensor(in[0]), a.input, in[9].u.list, a.weight, g.groups, out);
 }
 
+/* The statistics are those that the forward pass gave: the mean and one over the deviation. */
+static int
+prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, RtTensor *rstd)
+{
+	RtTensor *m = dense_in(cx, mean, RT_f64), *s = dense_in(cx, rstd, RT_f64);
+
+	if (!m || !s || prepare(cx, g, t, weight, 0, compute_type(t)))
+		return RT_ERROR;
+	for (int64_t i = 0; i < g->groups; i++) {
+		double v = ((double *)rt_data(s))[i];
+
+		g->mean[i] = ((double *)rt_data(m))[i];
+		g->var[i] = 1 / (v * v);
+	}
+	return RT_OK;
+}
+
 /* grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask; the moments are taken anew with eps from rstd */
 int
 rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[1]), *weight = rt_tensor(in[5]), *mean = rt_tensor(in[3]), *rstd = rt_tensor(in[4]);
-	RtDtype ct = compute_type(t);
 	Norm g;
 
 	if (row_geometry(cx, "LayerNormBackwardKernelImpl", t, in[2], weight, 0, &g) < 0)
 		return RT_ERROR;
 	if (rt_numel(mean) != g.groups || rt_numel(rstd) != g.groups)
 		return rt_raise(cx, "native_layer_norm_backward: mean and rstd should have %lld elements", (long long)g.groups);
-	if (!cx->meta) {
-		RtTensor *m = dense_in(cx, mean, RT_f64), *s = dense_in(cx, rstd, RT_f64);
-
-		if (!m || !s || prepare(cx, &g, t, weight, 0, ct))
-			return RT_ERROR;
-		for (int64_t i = 0; i < g.groups; i++) {
-			double v = ((double *)rt_data(s))[i];
-
-			g.mean[i] = ((double *)rt_data(m))[i];
-			g.var[i] = 1 / (v * v);
-		}
-	}
+	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
+		return RT_ERROR;
 	return backward(cx, &g, rt_tensor(in[0]), t, in[7].u.list, weight, g.run, out);
 }
 
@@ -542,7 +543,6 @@ rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[1]), *mean = rt_tensor(in[2]), *rstd = rt_tensor(in[3]), *weight = rt_tensor(in[4]);
 	int64_t n = in[5].u.i, channels = in[6].u.i, plane = in[7].u.i, groups = in[8].u.i;
-	RtDtype ct = compute_type(t);
 	Norm g;
 
 	memset(&g, 0, sizeof g);
@@ -554,17 +554,7 @@ rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	g.run = g.step = channels / groups * plane;
 	g.per = plane ? plane : 1;
 	g.modulo = groups;
-	if (!cx->meta) {
-		RtTensor *m = dense_in(cx, mean, RT_f64), *s = dense_in(cx, rstd, RT_f64);
-
-		if (!m || !s || prepare(cx, &g, t, weight, 0, ct))
-			return RT_ERROR;
-		for (int64_t i = 0; i < g.groups; i++) {
-			double v = ((double *)rt_data(s))[i];
-
-			g.mean[i] = ((double *)rt_data(m))[i];
-			g.var[i] = 1 / (v * v);
-		}
-	}
+	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
+		return RT_ERROR;
 	return backward(cx, &g, rt_tensor(in[0]), t, in[9].u.list, weight, channels, out);
 }

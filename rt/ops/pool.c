@@ -47,10 +47,7 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 		for (int64_t oy = 0; oy < (g)->out[1]; oy++) \
 			for (int64_t ox = 0; ox < (g)->out[2]; ox++, o++)
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define IS_NAN(v) isnan(v)
@@ -66,9 +63,7 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 #define IS_NAN(v) false
 #define LOWEST INT64_MIN
 #include "pool_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 typedef void Body(void *, int64_t, int64_t);
 typedef enum Work { MAX, AVERAGE, SPREAD, SCATTER } Work;

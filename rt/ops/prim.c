@@ -8,20 +8,6 @@
 #include "kernel.h"
 
 static int
-put_int(int64_t i, IValue *out)
-{
-	*out = rt_int(i);
-	return RT_OK;
-}
-
-static int
-put_bool(bool b, IValue *out)
-{
-	*out = rt_bool(b);
-	return RT_OK;
-}
-
-static int
 put_text(RtCx *cx, const char *s, IValue *out)
 {
 	RtStr *r = rt_str_new(cx, s, -1);

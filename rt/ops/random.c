@@ -524,3 +524,16 @@ rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)
 		rt_generator_seed(cx->gen, (uint64_t)rt_integer(in[0]));
 	return RT_OK;
 }
+
+void
+rt_drop_out(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)
+{
+	for (int64_t i = 0; i < n; i++) {
+		double keep = p >= 1 ? 0 : rt_uniform53(cx->gen) < 1 - p ? 1 / (1 - p) : 0;
+
+		if (ct == RT_f32)
+			((float *)x)[i] *= (float)keep;
+		else
+			((double *)x)[i] *= keep;
+	}
+}

@@ -47,10 +47,7 @@ cubic(double t, double a)
 	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define FLOOR floorf
@@ -65,9 +62,7 @@ cubic(double t, double a)
 #define FMOD fmod
 #define RINT nearbyint
 #include "resample_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 /* Nearest takes its coordinates in float whatever the elements are. */
 static void

@@ -14,10 +14,7 @@
 typedef enum CellKind { LSTM, GRU, TANH_CELL, RELU_CELL } CellKind;
 static const int gates_of[] = { 4, 3, 1, 1 };
 
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC push_options
-#pragma GCC optimize("O3")
-#endif
+LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -28,9 +25,7 @@ static const int gates_of[] = { 4, 3, 1, 1 };
 #define EXP exp
 #define TANH tanh
 #include "rnn_loops.h"
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#pragma GCC pop_options
-#endif
+LOOPS_END
 
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
@@ -175,20 +170,6 @@ run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const vo
 	return RT_OK;
 }
 
-/* Dropout between layers: one 53-bit draw per element, as bernoulli_(1 - p) does. */
-static void
-drop(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)
-{
-	for (int64_t i = 0; i < n; i++) {
-		double keep = p >= 1 ? 0 : rt_uniform53(cx->gen) < 1 - p ? 1 / (1 - p) : 0;
-
-		if (ct == RT_f32)
-			((float *)x)[i] *= (float)keep;
-		else
-			((double *)x)[i] *= keep;
-	}
-}
-
 /* x (rows, in) through all layers; the last one's output goes to y (rows, dirs * state); h and c as in the arguments */
 static int
 run_layers(RtCx *cx, const Rnn *g, const void *x, void *y, char *h, char *c)
@@ -211,7 +192,7 @@ run_layers(RtCx *cx, const Rnn *g, const void *x, void *y, char *h, char *c)
 			rt_scratch_reset(cx, mark);
 		}
 		if (g->dropout > 0 && l < g->layers - 1)
-			drop(cx, g->ct, to, g->rows * wide, g->dropout);
+			rt_drop_out(cx, g->ct, to, g->rows * wide, g->dropout);
 		x = to;
 	}
 	return RT_OK;

@@ -44,23 +44,9 @@ put_complex(RtCx *cx, C128 z, IValue *out)
 }
 
 static int
-put_int(int64_t i, IValue *out)
-{
-	*out = rt_int(i);
-	return RT_OK;
-}
-
-static int
 put(double f, IValue *out)
 {
 	*out = rt_double(f);
-	return RT_OK;
-}
-
-static int
-put_bool(bool b, IValue *out)
-{
-	*out = rt_bool(b);
 	return RT_OK;
 }
 

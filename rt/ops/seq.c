@@ -14,20 +14,6 @@
 enum { LIST_MAX = 1 << 28 };       /* elements of a list that an operator makes */
 
 static int
-put_int(int64_t i, IValue *out)
-{
-	*out = rt_int(i);
-	return RT_OK;
-}
-
-static int
-put_bool(bool b, IValue *out)
-{
-	*out = rt_bool(b);
-	return RT_OK;
-}
-
-static int
 put_same(IValue v, IValue *out)
 {
 	*out = rt_retain(v);

@@ -95,16 +95,6 @@ sort_columns(double *w, int64_t n, bool descending, Z *a, int64_t rows, int64_t 
 	}
 }
 
-static int
-give_empty(RtCx *cx, int i, RtDtype dtype, IValue *out)
-{
-	int64_t none = 0;
-	RtTensor *r = rt_result(cx, i, dtype, 1, &none, NULL);
-
-	RT_RESULT(cx, r, out[i]);
-	return RT_OK;
-}
-
 int
 rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -139,7 +129,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 	}
 	if (stack_give(cx, 0, rt_real_type((RtDtype)t->dtype), &w, 1, out))
 		return RT_ERROR;
-	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out) : give_empty(cx, 1, (RtDtype)t->dtype, out);
+	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out) : stack_give_empty(cx, 1, (RtDtype)t->dtype, out);
 }
 
 /* ---- singular values -------------------------------------------------------------------------------------------------------- */
@@ -279,7 +269,7 @@ rt__linalg_svd(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_give(cx, 1, rt_real_type(dtype), &w, 1, out))
 		return RT_ERROR;
 	if (!in[2].u.i)
-		return give_empty(cx, 0, dtype, out) || give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
+		return stack_give_empty(cx, 0, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
 	return stack_give(cx, 0, dtype, &u, 2, out) || stack_give(cx, 2, dtype, &vh, 2, out) ? RT_ERROR : RT_OK;
 }
 

@@ -55,20 +55,6 @@ put_buf(RtCx *cx, Buf *b, IValue *out)
 }
 
 static int
-put_int(int64_t i, IValue *out)
-{
-	*out = rt_int(i);
-	return RT_OK;
-}
-
-static int
-put_bool(bool b, IValue *out)
-{
-	*out = rt_bool(b);
-	return RT_OK;
-}
-
-static int
 too_long(RtCx *cx)
 {
 	return rt_raise(cx, "the resulting text is too long");
