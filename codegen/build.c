@@ -1,15 +1,14 @@
 /*
- * C text and weights -> one file, by a C compiler or by libtcc inside Kiln.
+ * C text and weights -> one file, by a C compiler or by libtcc inside Kiln (tcc.c).
  *
  * Everything happens in a temporary folder; the result appears by rename, so a failed or interrupted build leaves
  * nothing behind.  The runtime comes prebuilt for the host; for other targets it is compiled from the carried sources
- * once per (sources, target, compiler) into the cache.  libtcc is touched here and nowhere else.
+ * once per (sources, target, compiler) into the cache.
  */
 #include "codegen.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <libtcc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -219,6 +218,51 @@ target_library(Build *b)
 	return kept && move_file(b, made, kept) ? kept : made;
 }
 
+/* ---- the user's operators ------------------------------------------------------------------------------------------- */
+
+static void
+args_operators(Argv *a, const char *dir)
+{
+	arg(a, "-std=gnu11"), arg(a, "-O2"), arg(a, "-fPIC"), arg(a, "-Werror=implicit-function-declaration");
+	arg(a, "-fno-strict-aliasing"), arg(a, "-I"), arg(a, dir);
+}
+
+static void
+run_operators(Build *b, char *const *argv, const char *log)
+{
+	Process p;
+
+	if (!start(b, argv, log, &p))
+		not_started(b, &p);
+	if (process_end(&p))
+		fail(b->cx, NOWHERE, "%s failed on --op:\n%s", p.name, process_log(b->cx, log, 6000));
+}
+
+/* A shared object of C files for this machine: what the interpreter calls. */
+bool
+build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
+{
+	const BuildOptions none = { .emit = "shared" };
+	Build b = { .cx = cx, .o = &none, .dir = dir, .cc = cc };
+	const char *log = arena_printf(cx->arena, "%s/log", dir);
+	Argv a = { .cx = cx }, ask = { .cx = cx };
+	Process p;
+
+	arg(&ask, cc), arg(&ask, "--version");
+	if (!start(&b, argv_of(&ask), log, &p) || process_end(&p))
+		return false;
+	arg(&a, cc), arg(&a, "-shared");
+	args_operators(&a, dir);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-o"), arg(&a, out);
+	for (int i = 0; i < files->n; i++)
+		arg(&a, files->at[i]);
+	args_of(&a, getenv("LDFLAGS"));
+	arg(&a, "-lm");
+	run_operators(&b, argv_of(&a), log);
+	return true;
+}
+
 /* ---- by a C compiler ------------------------------------------------------------------------------------------------ */
 
 static void
@@ -240,10 +284,29 @@ compile_c(Build *b, const char *c, const char *object)
 	run(b, argv_of(&a), "on emitted code: a bug of Kiln");
 }
 
+/* The user's operators (--op): their C is the user's, and so are its errors. */
+static void
+compile_operators(Build *b, Argv *objects)
+{
+	for (int i = 0; i < b->o->ops.n; i++) {
+		const char *object = arena_printf(b->cx->arena, "%s/op%d.o", b->dir, i);
+		Argv a = { .cx = b->cx };
+
+		arg(&a, b->cc);
+		args_target(b, &a);
+		args_operators(&a, b->dir);
+		args_cpu(b, &a);
+		args_of(&a, getenv("CFLAGS"));
+		arg(&a, "-c"), arg(&a, b->o->ops.at[i]), arg(&a, "-o"), arg(&a, object);
+		run_operators(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log", b->dir));
+		arg(objects, object);
+	}
+}
+
 /* obj: all in one object, main included, to be linked with -lm -lpthread.  A shared object offers kiln_program() and
  * rt.h's functions; -Bsymbolic keeps several in one process apart. */
 static void
-link_program(Build *b, const char *object, const char *weights, const char *library, const char *out)
+link_program(Build *b, const char *object, const Argv *operators, const char *weights, const char *library, const char *out)
 {
 	const bool is_object = !strcmp(b->o->emit, "obj"), is_shared = !strcmp(b->o->emit, "shared");
 	const bool is_static = !strcmp(b->o->emit, "static") || (b->o->target && strstr(b->o->target, "musl"));
@@ -251,7 +314,10 @@ link_program(Build *b, const char *object, const char *weights, const char *libr
 
 	arg(&a, b->cc);
 	args_target(b, &a);
-	arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights), arg(&a, library);
+	arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights);
+	for (int i = 0; i < operators->v.n; i++)
+		arg(&a, operators->v.at[i]);
+	arg(&a, library);
 	if (is_object) {
 		arg(&a, "-r"), arg(&a, "-nostdlib");
 	} else {
@@ -266,85 +332,9 @@ link_program(Build *b, const char *object, const char *weights, const char *libr
 	run(b, argv_of(&a), "to link the program");
 }
 
-/* ---- by libtcc -------------------------------------------------------------------------------------------------------- */
-
-static void
-tcc_error(void *arg_, const char *text)
-{
-	Buf *b = arg_;
-
-	if (!strstr(text, "warning"))
-		buf_printf(b, "%s\n", text);
-}
-
-/* What tcc has no headers for on a machine without a C library's development package. */
-static const struct { const char *name, *text; } tcc_headers[] = {
-	{ "stdint.h", "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
-		      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
-		      "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
-	{ "stddef.h", "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
-		      "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
-	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
-};
-
-/* Where the program begins, and what tcc calls for conversions of unsigned numbers. */
-static const char tcc_start[] =
-	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
-	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"
-	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : 2.0 * (long)(x >> 1 | (x & 1)); }\n"
-	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : 2.0f * (float)(long)(x >> 1 | (x & 1)); }\n"
-	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n and $-16,%rsp\\n push %rax\\n\"\n"
-	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n hlt\\n\");\n";
-
-static const char *
-find_library(Cx *cx, const char *name)
-{
-	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib" };
-	struct stat s;
-
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-		const char *path = arena_printf(cx->arena, "%s/%s", dirs[i], name);
-
-		if (!stat(path, &s))
-			return path;
-	}
-	fail(cx, NOWHERE, "%s: not found: the C library's shared objects are needed to link with tcc", name);
-}
-
-static void
-build_with_tcc(Build *b, const char *c, const char *weights, const char *out)
-{
-	const char *library = arena_printf(b->cx->arena, "%s/librt.a", b->dir);
-	const char *support = arena_printf(b->cx->arena, "%s/support.o", b->dir);
-	TCCState *s = tcc_new();
-	Buf errors = { 0 };
-	bool ok;
-
-	for (size_t i = 0; i < sizeof tcc_headers / sizeof *tcc_headers; i++) {
-		FILE *f = fopen(arena_printf(b->cx->arena, "%s/%s", b->dir, tcc_headers[i].name), "w");
-
-		if (!f || fputs(tcc_headers[i].text, f) < 0 || fclose(f))
-			fail(b->cx, NOWHERE, "%s/%s: %s", b->dir, tcc_headers[i].name, strerror(errno));
-	}
-	carry_library(b->cx, library);
-	carry_support(b->cx, support);
-	tcc_set_error_func(s, &errors, tcc_error);
-	tcc_set_options(s, "-nostdlib -nostdinc -w");
-	tcc_set_output_type(s, TCC_OUTPUT_EXE);
-	tcc_add_include_path(s, b->dir);
-	ok = tcc_add_file(s, c) >= 0 && tcc_add_file(s, weights) >= 0 && tcc_compile_string(s, tcc_start) >= 0 &&
-	     tcc_add_file(s, library) >= 0 && tcc_add_file(s, support) >= 0 && tcc_add_file(s, find_library(b->cx, "libm.so.6")) >= 0 &&
-	     tcc_add_file(s, find_library(b->cx, "libc.so.6")) >= 0 && tcc_output_file(s, out) >= 0;
-	tcc_delete(s);
-	if (!ok)
-		fail_status(b->cx, EXIT_BUG, NOWHERE, "tcc failed on emitted code: a bug of Kiln:\n%s",
-			    errors.at ? errors.at : "no message");
-	buf_free(&errors);
-}
-
 /* ---- the whole ---------------------------------------------------------------------------------------------------------- */
 
-static void
+void
 write_text(Cx *cx, const char *path, const char *text, int64_t n)
 {
 	FILE *f = fopen(path, "wb");
@@ -395,6 +385,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", dir), *out = arena_printf(cx->arena, "%s/out", dir);
 	const char *library = arena_printf(cx->arena, "%s/librt.a", dir);
 	const Weights none = { .cx = cx };
+	Argv operators = { .cx = cx };
 	char *why = NULL;
 
 	b->dir = dir;
@@ -415,14 +406,15 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	if (!weights_write_object(b->o->weights_file ? &none : p->text->weights, weights, b->machine, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
-		build_with_tcc(b, c, weights, out);
+		tcc_build(cx, dir, c, weights, &b->o->ops, out);
 	} else {
 		compile_c(b, c, object);
+		compile_operators(b, &operators);
 		if (b->cross)
 			library = target_library(b);
 		else
 			carry_library(cx, library);
-		link_program(b, object, weights, library, out);
+		link_program(b, object, &operators, weights, library, out);
 	}
 	if (!strcmp(b->o->emit, "obj"))
 		chmod(out, 0666 & ~b->mask);

@@ -61,7 +61,7 @@ each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t
 static void
 put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
-	static const char *const wanted[] = { "rt/rt.h", "rt/dtype.def", "rt/ops/tmath.h", "rt/ops/vmath.h", "rt/ops/vconv.h",
+	static const char *const wanted[] = { "rt/rt.h", "rt/kiln.h", "rt/dtype.def", "rt/ops/tmath.h", "rt/ops/vmath.h", "rt/ops/vconv.h",
 					       "rt/ops/vrow.h", "rt/ops/vmul.h", "rt/ops/vpool.h",
 					       "rt/ops/vdirect.h" };
 

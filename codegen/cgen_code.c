@@ -31,7 +31,7 @@ kernel_symbol(Emit *e, const RtCode *c, int i)
 
 	if (!op)
 		BUG("no row for the kernel %s", name);
-	symbol = arena_printf(e->cx->arena, "rt_%s", op->id);
+	symbol = op_kernel_symbol(e->cx, op);
 	if (!map_get(&e->kernel_names, symbol)) {
 		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
 		out_line(&e->types, "RtKernel %s;", symbol);

@@ -455,7 +455,7 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 static const char *
 kernel_symbol(Writer *w, const Node *n)
 {
-	const char *symbol = arena_printf(w->a, "rt_%s", n->op->id);
+	const char *symbol = op_kernel_symbol(w->e->cx, n->op);
 
 	if (!map_get(&w->e->kernel_names, symbol)) {
 		map_put(&w->e->kernel_names, symbol, (void *)(uintptr_t)symbol);

@@ -52,7 +52,7 @@ options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .time = cli->time };
+			   .time = cli->time, .ops = cli->ops };
 
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);

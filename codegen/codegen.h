@@ -219,12 +219,15 @@ typedef struct ProgramText {
 	Weights *weights;
 } ProgramText;
 
+typedef Vec(const char *) Texts;
+
 typedef struct BuildOptions {
 	const char *out, *emit, *target, *cpu, *cc, *gpu;
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, time;
+	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
 	bool seeded;
 } BuildOptions;
@@ -244,12 +247,24 @@ uint64_t carry_hash(void);
 
 int  target_vector_floats(Cx *, const BuildOptions *);                      /* 16, 8, 4; 1 for tcc */
 void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
+/* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
+bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
+void write_text(Cx *, const char *path, const char *text, int64_t n);
+
+/* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
+
+void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out);
+void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);   /* a shared object for this process */
+
+/* ---- userop.c: --op, --op-schema, --op-body ------------------------------------------------------------------- */
+
+typedef struct Cli Cli;
+void user_operators(Cli *);       /* into the registry, with kernels that run here */
+const char *op_kernel_symbol(Cx *, const Op *);          /* C name of its kernel */
 
 /* ---- main.c: what the command line said ---------------------------------------------------------- */
 
-typedef Vec(const char *) Texts;
-
-typedef struct Cli {
+struct Cli {
 	Cx         *cx;
 	const char *command;
 	Texts       args;          /* what is no option: MODEL ... */
@@ -260,10 +275,11 @@ typedef struct Cli {
 	const char *stage, *as;    /* show */
 	Texts       dumps, limits; /* -d, -L */
 	const char *passes, *stop; /* -p, --stop */
+	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
 	bool        verbose, time, no_source, reread, eval, as_json;
-} Cli;
+};
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
 int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, int64_t most);
@@ -283,6 +299,7 @@ typedef struct Process {
 } Process;
 bool  process_start(char *const *argv, const char *log, Process *);          /* false: errno says why not */
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
+int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
 int   process_run(Cx *, char *const *argv, const char *log, Process *);      /* both; fails when it does not start */
 char *process_log(Cx *, const char *path, int64_t most);                    /* the first bytes of a file; "" when there is none */
 void  process_check(Cx *);               /* fails when a signal has asked to stop */

@@ -47,6 +47,9 @@ static const Option options[] = {
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bench run build check profile ", "of each run of the interpreter"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON"},
+	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas), " bench run build show check profile info ops ", "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
+	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bench run build show check profile info ops ", "C with its function, here my_f; includes kiln.h"},
+	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies), " bench run build show check profile info ops ", "or TorchScript instead of C: 'my::f=return a * c'"},
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, code, dot"},
 	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ", "read the text back and print it again: a difference is an error"},
@@ -264,6 +267,7 @@ run(Cx *cx, void *arg)
 
 	(void)cx;
 	configure(job->cli);
+	user_operators(job->cli);
 	job->status = job->command->run(job->cli);
 }
 

@@ -92,6 +92,34 @@ process_run(Cx *cx, char *const *argv, const char *log, Process *p)
 	return status;
 }
 
+/* For a library that ends the process when it fails.  The child has this process's memory, none of its threads and none
+ * of its folders. */
+int
+process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
+{
+	Process p = { .name = "fork", .log = log, .begin = rt_now() };
+	int out;
+
+	process_check(cx);
+	fflush(NULL);
+	p.pid = fork();
+	if (p.pid < 0)
+		fail(cx, NOWHERE, "fork: %s", strerror(errno));
+	if (!p.pid) {
+		nfolder = 0;
+		out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+		if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+			_exit(EXIT_BUG);
+		body(arg);
+		fflush(NULL);
+		_exit(EXIT_OK);
+	}
+	child = (sig_atomic_t)p.pid;
+	out = process_end(&p);
+	process_check(cx);
+	return out;
+}
+
 char *
 process_log(Cx *cx, const char *path, int64_t most)
 {
@@ -116,7 +144,7 @@ remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
 	return remove(path);
 }
 
-/* Also when a library ends the process, as libtcc does on code that it cannot link. */
+/* Also when a library ends the process. */
 static void
 remove_folders(void)
 {

@@ -680,7 +680,7 @@ analyze_node(AliasDb *db, const Node *n)
 			kinds[i].analyze(db, n);
 			return;
 		}
-	if (n->op && n->op->form != OP_USER)
+	if (n->op)
 		analyze_op(db, n);
 	else
 		analyze_conservative(db, n);

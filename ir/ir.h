@@ -170,7 +170,7 @@ Schema *op_schema(Cx *, Op *);
 int     op_count(Cx *);
 Op     *op_at(Cx *, int);                              /* in order of the rows */
 Op     *op_body(Cx *, Op *);                            /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
-Op     *op_add_user(Cx *, const char *schema, const char *symbol);     /* kiln build --op */
+Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);     /* --op-schema; body null: a C function */
 const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
 
 enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */

@@ -62,7 +62,7 @@ typedef struct Name {
 struct Ops {
 	Op  *at;                /* a copy of the rows: schema and function are filled in */
 	int  n;
-	Vec(Op *) user;         /* kiln build --op */
+	Vec(Op *) user;         /* of --op-schema */
 	Map  names;             /* "aten::add" -> Name */
 	Map  ids;               /* filled on first use */
 };
@@ -299,16 +299,20 @@ op_at(Cx *cx, int i)
 	return i < cx->ops->n ? &cx->ops->at[i] : cx->ops->user.at[i - cx->ops->n];
 }
 
+/* What the function does is not known: it is neither run ahead of time nor twice, and keeps its place; without a result
+ * it stays although nobody asks for one. */
 Op *
-op_add_user(Cx *cx, const char *schema, const char *symbol)
+op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 {
 	Op *op = new(cx->arena, Op, 1);
 
 	ops_init(cx);
-	*op = (Op){ .id = symbol, .text = schema, .form = OP_USER, .effect = EFFECT_IO, .family = "user",
-		    .rule = "data", .gradient = "" };
+	*op = (Op){ .id = symbol, .text = schema, .form = body ? OP_BODY : OP_USER, .effect = EFFECT_RANDOM, .family = "user",
+		    .rule = body ? "body" : "meta", .gradient = "", .body = body };
 	index_op(cx, op);
 	vec_push(cx->arena, &cx->ops->user, op);
+	if (!body && !op_schema(cx, op)->nrets)
+		op->effect = EFFECT_IO;
 	return op;
 }
 

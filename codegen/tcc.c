@@ -1,0 +1,186 @@
+/* codegen/tcc.c - the compiler inside Kiln: libtcc
+ *
+ * libtcc ends the process on some errors of the link, so programs are made in a child whose log says why.  tcc of 2020
+ * wants headers and start files of a C library's development package: emitted C includes none but these here, and the
+ * start file is here, too.  The user's own C may include what the machine has.  libtcc is touched here and nowhere else.
+ */
+#include "codegen.h"
+
+#include <errno.h>
+#include <libtcc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOWHERE ((Range){ 0 })
+
+static void
+say(void *arg, const char *text)
+{
+	(void)arg;
+	if (!strstr(text, "warning"))
+		fprintf(stderr, "%s\n", text);
+}
+
+/* ---- what a development package would bring ---------------------------------------------------------------------------- */
+
+static const struct { const char *name, *text; } headers[] = {
+	{ "stdint.h", "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
+		      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
+		      "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
+	{ "stddef.h", "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
+		      "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
+	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
+};
+
+/* What tcc calls for conversions of unsigned numbers. */
+static const char conversions[] =
+	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
+	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"
+	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : 2.0 * (long)(x >> 1 | (x & 1)); }\n"
+	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : 2.0f * (float)(long)(x >> 1 | (x & 1)); }\n";
+
+static const char begin[] =
+	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n and $-16,%rsp\\n push %rax\\n\"\n"
+	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n hlt\\n\");\n";
+
+static void
+put_headers(Cx *cx, const char *dir)
+{
+	mkdir(dir, 0777);
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		write_text(cx, arena_printf(cx->arena, "%s/%s", dir, headers[i].name), headers[i].text,
+			   (int64_t)strlen(headers[i].text));
+}
+
+static const char *
+find_library(Cx *cx, const char *name)
+{
+	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib" };
+	struct stat s;
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		const char *path = arena_printf(cx->arena, "%s/%s", dirs[i], name);
+
+		if (!stat(path, &s))
+			return path;
+	}
+	fail(cx, NOWHERE, "%s: not found: the C library's shared objects are needed to link with tcc", name);
+}
+
+static TCCState *
+compiler(const char *options, int output, const char *dir, const char *own)
+{
+	TCCState *s = tcc_new();
+
+	tcc_set_error_func(s, NULL, say);
+	tcc_set_options(s, options);
+	tcc_set_output_type(s, output);
+	tcc_add_include_path(s, dir);
+	if (own)
+		tcc_add_include_path(s, own);
+	return s;
+}
+
+/* ---- in the child -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Job {
+	const char *dir, *own;   /* rt's headers; those here */
+	const char *c, *object;  /* one file of the user */
+	const char *weights, *library, *support, *libm, *libc, *out;
+	const Vec(char *) *objects;
+} Job;
+
+/* With the machine's headers, when it has some. */
+static void
+compile_operator(void *arg)
+{
+	const Job *j = arg;
+	const bool has = !access("/usr/include/stdint.h", R_OK);
+	TCCState *s = compiler(has ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir, has ? NULL : j->own);
+
+	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0)
+		_exit(EXIT_INPUT);
+}
+
+static void
+link_program(void *arg)
+{
+	const Job *j = arg;
+	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_EXE, j->dir, j->own);
+	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 && tcc_compile_string(s, conversions) >= 0 &&
+		  tcc_compile_string(s, begin) >= 0;
+
+	for (int i = 0; ok && i < j->objects->n; i++)
+		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
+	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 && tcc_add_file(s, j->libm) >= 0 &&
+	     tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
+	if (!ok)
+		_exit(EXIT_INPUT);
+}
+
+/* What it does not define is Kiln's own. */
+static void
+link_shared(void *arg)
+{
+	const Job *j = arg;
+	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_DLL, j->dir, j->own);
+	bool ok = tcc_compile_string(s, conversions) >= 0;
+
+	for (int i = 0; ok && i < j->objects->n; i++)
+		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
+	if (!ok || tcc_output_file(s, j->out) < 0)
+		_exit(EXIT_INPUT);
+}
+
+/* ---- the doors -------------------------------------------------------------------------------------------------------------- */
+
+typedef Vec(char *) Objects;
+
+static void
+in_child(Cx *cx, void (*body)(void *), Job *j, int status, const char *what)
+{
+	const char *log = arena_printf(cx->arena, "%s/log", j->dir);
+
+	if (process_fork(cx, body, j, log))
+		fail_status(cx, status, NOWHERE, "tcc failed %s:\n%s", what, process_log(cx, log, 6000));
+}
+
+static void
+compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
+{
+	for (int i = 0; i < files->n; i++) {
+		j->c = files->at[i];
+		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
+		in_child(cx, compile_operator, j, EXIT_INPUT, "on --op");
+		vec_push(cx->arena, objects, arena_strdup(cx->arena, j->object));
+	}
+}
+
+void
+tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out)
+{
+	Objects objects = { 0 };
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
+		  .library = arena_printf(cx->arena, "%s/librt.a", dir), .support = arena_printf(cx->arena, "%s/support.o", dir),
+		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"), .objects = (void *)&objects };
+
+	put_headers(cx, j.own);
+	carry_library(cx, j.library);
+	carry_support(cx, j.support);
+	compile_operators(cx, &j, operators, &objects);
+	j.c = c;
+	in_child(cx, link_program, &j, EXIT_BUG, "on emitted code: a bug of Kiln");
+}
+
+void
+tcc_shared(Cx *cx, const char *dir, const Texts *operators, const char *out)
+{
+	Objects objects = { 0 };
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .out = out, .objects = (void *)&objects };
+
+	put_headers(cx, j.own);
+	compile_operators(cx, &j, operators, &objects);
+	in_child(cx, link_shared, &j, EXIT_INPUT, "on --op");
+}
