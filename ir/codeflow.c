@@ -1,0 +1,280 @@
+/*
+ * Control flow as instructions: If, Loop, with.
+ *
+ * An If's outputs have registers that are set aside before its branches; a value made in a branch for that output goes
+ * there at once, else a move at the branch's end brings it.  A Loop's carried values live in one register each, from
+ * the start through every trip to the output; the body's value goes there at once when the old one is dead by then.
+ *
+ *      BRANCH c -> else                         MOVE carried <- inits, again <- cond;  CONSTANT index <- 0
+ *      ... MOVE outs; JUMP end            head: LOOP index, max, again -> end
+ * else: ... MOVE outs                           ... MOVE carried, again <- the body's;  NEXT index -> head
+ * end:                                    end:
+ *
+ * A with-scope that an exception leaves goes on in its handler, which stands behind the function's end.
+ */
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- with ---------------------------------------------------------------------------------------------------------------- */
+
+/* object.method(args...) -> result; arguments and result are registers. */
+static void
+emit_method(Lower *l, const Value *object, const char *method, const uint32_t *args, int nargs, uint32_t result)
+{
+	const Type *t = object->type;
+	Function *m = t->kind == TYPE_CLASS ? class_method(class_info(t), method) : NULL;
+
+	if (m) {
+		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, m)));
+	} else {
+		vec_push(l->cx->arena, &l->w->virtual_name, method);
+		vec_push(l->cx->arena, &l->w->virtual_type, t);
+		insn_emit(l, RT_DO_CALL_METHOD, (uint32_t)index_of_string(l, method));
+	}
+	insn_in(l, (uint32_t)object->reg);
+	for (int i = 0; i < nargs; i++)
+		insn_in(l, args[i]);
+	insn_out(l, result);
+}
+
+/* The exit method is given what an exception would be described by: nothing. */
+static void
+emit_exit_call(Lower *l, const Value *object, uint32_t none, uint32_t result)
+{
+	const uint32_t args[3] = { none, none, none };
+
+	insn_emit(l, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, rt_none()));
+	insn_out(l, none);
+	emit_method(l, object, "__exit__", args, 3, result);
+}
+
+/* The scope is open before __enter__ runs, as PyTorch has it; prim::Exit keeps the object alive till the end. */
+void
+lower_enter(Lower *l, Node *n)
+{
+	const Handler h = { insn_emit(l, RT_DO_ENTER, 0), n->in[0], n->at };
+
+	insn_in(l, (uint32_t)n->in[0]->reg);
+	vec_push(l->cx->arena, &l->handler, h);
+	emit_method(l, n->in[0], "__enter__", NULL, 0, reg_define(l, n->out[0]));
+	if (l->last[n->id].input[0])
+		reg_free(l, n->in[0]->reg);
+}
+
+void
+lower_exit(Lower *l, Node *n)
+{
+	const uint32_t none = (uint32_t)reg_take(l), result = (uint32_t)reg_take(l);
+
+	insn_emit(l, RT_DO_EXIT, 0);
+	emit_exit_call(l, n->in[0], none, result);
+	reg_free(l, (int)none);
+	reg_free(l, (int)result);
+	if (n->nout) {
+		insn_emit(l, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, rt_none()));
+		insn_define_all(l, n);
+	}
+	if (!l->last[n->id].input[0])
+		return;
+	insn_emit(l, RT_DO_CLEAR, 0);
+	insn_in(l, RT_REG(insn_use(l, n, 0)));
+}
+
+/* Behind the function's end.  Objects of outer scopes are still wanted, so the registers used here are new ones. */
+void
+lower_handlers(Lower *l)
+{
+	uint32_t none, result;
+
+	if (!l->handler.n)
+		return;
+	l->spare.n = 0;
+	none = (uint32_t)reg_take(l);
+	result = (uint32_t)reg_take(l);
+	for (int i = 0; i < l->handler.n; i++) {
+		const Handler h = l->handler.at[i];
+
+		l->at = h.at;
+		insn_target(l, h.enter);
+		emit_exit_call(l, h.object, none, result);
+		insn_emit(l, RT_DO_RERAISE, 0);
+	}
+}
+
+/* ---- control flow ------------------------------------------------------------------------------------------------------------ */
+
+/* Values that the block's own nodes make for its outputs want the registers that the outputs go to. */
+static void
+want(Lower *l, const Block *b, int i, int reg)
+{
+	const Value *v = b->ret->in[i];
+
+	if (v->node->block == b && v->node != b->param && !l->hint[v->id])
+		l->hint[v->id] = reg + 1;
+}
+
+/* Does v stay where it is, as one of the outputs? */
+static bool
+is_in_place(const Block *b, const Value *v, const int *reg, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (b->ret->in[i] == v && reg[i] == v->reg)
+			return true;
+	return false;
+}
+
+/* reg[i] <- the block's output i, all at once; -1: nobody needs it. */
+static void
+move_outputs(Lower *l, Block *b, const int *reg, int n)
+{
+	const int at = insn_emit(l, RT_DO_MOVE, 0);
+
+	for (int i = 0; i < n; i++) {
+		const Value *v = b->ret->in[i];
+
+		if (reg[i] >= 0 && v->reg != reg[i])
+			insn_in(l, is_in_place(b, v, reg, n) ? (uint32_t)v->reg : insn_use(l, b->ret, i));
+	}
+	for (int i = 0; i < n; i++)
+		if (reg[i] >= 0 && b->ret->in[i]->reg != reg[i])
+			insn_out(l, (uint32_t)reg[i]);
+	for (int i = 0; i < n; i++)
+		if (reg[i] >= 0)
+			l->busy.at[reg[i]] = true;
+	if (!l->insn.at[at].nin)
+		l->insn.n = at;
+}
+
+/* Sets v's register aside until the construct has been lowered; kept: whether it was before. */
+static int
+keep_register(Lower *l, Value *v, bool *kept)
+{
+	const int r = (int)reg_define(l, v);
+
+	*kept = l->kept.at[r];
+	l->kept.at[r] = true;
+	return r;
+}
+
+static void
+lower_branch(Lower *l, Node *n, int which, const int *reg)
+{
+	Block *b = n->sub[which];
+
+	for (int i = 0; i < n->nout; i++)
+		if (reg[i] >= 0) {
+			l->busy.at[reg[i]] = false;
+			want(l, b, i, reg[i]);
+		}
+	b->param->pc = l->insn.n;
+	insn_clear_dead(l, b->param);
+	lower_nodes(l, b);
+	b->ret->pc = l->insn.n;
+	move_outputs(l, b, reg, n->nout);
+}
+
+/* Both branches start from the same registers: what the first one freed is busy again. */
+static void
+restore_busy(Lower *l, const bool *busy, int n)
+{
+	l->spare.n = 0;
+	for (int r = l->busy.n - 1; r >= 0; r--) {
+		l->busy.at[r] = r < n && busy[r];
+		if (!l->busy.at[r] && !l->kept.at[r])
+			vec_push(l->cx->arena, &l->spare, r);
+	}
+}
+
+void
+lower_if(Lower *l, Node *n)
+{
+	int *reg = new(l->cx->arena, int, n->nout + 1), to_else, to_end, nreg;
+	bool *kept = new(l->cx->arena, bool, n->nout + 1), *busy;
+
+	to_else = insn_emit(l, RT_DO_BRANCH, 0);
+	insn_in(l, insn_use(l, n, 0));
+	for (int i = 0; i < n->nout; i++)
+		reg[i] = l->last[n->id].unused[i] ? -1 : keep_register(l, n->out[i], &kept[i]);
+	nreg = l->busy.n;
+	busy = new(l->cx->arena, bool, nreg + 1);
+	memcpy(busy, l->busy.at, nreg * sizeof *busy);
+	lower_branch(l, n, 0, reg);
+	to_end = insn_emit(l, RT_DO_JUMP, 0);
+	insn_target(l, to_else);
+	restore_busy(l, busy, nreg);
+	lower_branch(l, n, 1, reg);
+	insn_target(l, to_end);
+	for (int i = 0; i < n->nout; i++)
+		if (reg[i] >= 0)
+			l->kept.at[reg[i]] = kept[i];
+}
+
+/* The registers of the condition (0) and of the carried values; an initial value that dies here gives its own. */
+static void
+place_carried(Lower *l, Node *n, int *reg, bool *kept)
+{
+	reg[0] = reg_take(l);
+	l->kept.at[reg[0]] = true;
+	for (int i = 0; i < n->nout; i++) {
+		const Value *init = n->in[2 + i];
+
+		if (l->last[n->id].input[2 + i] && !l->kept.at[init->reg] && !l->hint[n->out[i]->id]) {
+			reg[1 + i] = n->out[i]->reg = init->reg;
+			l->kept.at[init->reg] = true;
+		} else {
+			reg[1 + i] = keep_register(l, n->out[i], &kept[1 + i]);
+		}
+	}
+}
+
+static void
+move_inits(Lower *l, Node *n, const int *reg)
+{
+	insn_emit(l, RT_DO_MOVE, 0);
+	for (int i = 0; i <= n->nout; i++)
+		if (n->in[1 + i]->reg != reg[i])
+			insn_in(l, insn_use(l, n, 1 + i));
+	for (int i = 0; i <= n->nout; i++)
+		if (n->in[1 + i]->reg != reg[i])
+			insn_out(l, (uint32_t)reg[i]);
+}
+
+void
+lower_loop(Lower *l, Node *n)
+{
+	Block *b = loop_body(n);
+	int *reg = new(l->cx->arena, int, n->nout + 1), index, head;
+	bool *kept = new(l->cx->arena, bool, n->nout + 1);
+
+	place_carried(l, n, reg, kept);
+	index = b->param->out[0]->reg = reg_take(l);
+	l->kept.at[index] = true;
+	move_inits(l, n, reg);
+	insn_emit(l, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, rt_int(0)));
+	insn_out(l, (uint32_t)index);
+	head = b->param->pc = insn_emit(l, RT_DO_LOOP, 0);
+	insn_in(l, (uint32_t)index);
+	insn_in(l, (uint32_t)n->in[0]->reg);
+	insn_in(l, (uint32_t)reg[0]);
+	l->busy.at[reg[0]] = false;
+	for (int i = 0; i <= n->nout; i++) {
+		if (i)
+			b->param->out[i]->reg = reg[i];
+		want(l, b, i, reg[i]);
+	}
+	insn_clear_dead(l, b->param);
+	lower_nodes(l, b);
+	l->at = n->at;
+	b->ret->pc = l->insn.n;
+	move_outputs(l, b, reg, n->nout + 1);
+	insn_emit(l, RT_DO_NEXT, (uint32_t)head);
+	insn_in(l, (uint32_t)index);
+	insn_out(l, (uint32_t)index);
+	insn_target(l, head);
+	l->kept.at[index] = false;
+	for (int i = 0; i <= n->nout; i++)
+		l->kept.at[reg[i]] = kept[i];
+	reg_free(l, index);
+	reg_free(l, reg[0]);
+}

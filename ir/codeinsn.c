@@ -1,0 +1,372 @@
+/*
+ * Instructions and what they refer to: the tables of a code (each thing once), the registers of its values, the places in
+ * the source that messages name.  Instructions of one node have one place; places are found in the order of the text, so
+ * that lines are counted once.
+ */
+#include "lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+/* The index that was given to the key; `next` when it is new. */
+static int
+table_index(Lower *l, const char *key, int next, bool *is_new)
+{
+	const intptr_t have = (intptr_t)map_get(&l->index, key);
+
+	*is_new = !have;
+	if (have)
+		return (int)have - 1;
+	map_put(&l->index, arena_strdup(l->cx->arena, key), (void *)(intptr_t)(next + 1));
+	return next;
+}
+
+int
+index_of_kernel(Lower *l, RtKernel *k, const char *name)
+{
+	char key[32];
+	bool fresh;
+	int i;
+
+	snprintf(key, sizeof key, "k%p", *(void **)&k);
+	i = table_index(l, key, l->kernel.n, &fresh);
+	if (fresh) {
+		vec_push(l->cx->arena, &l->kernel, k);
+		vec_push(l->cx->arena, &l->kernel_name, name);
+	}
+	return i;
+}
+
+int
+index_of_type(Lower *l, const Type *t)
+{
+	char key[32];
+	bool fresh;
+	int i;
+
+	snprintf(key, sizeof key, "t%p", (const void *)t);
+	i = table_index(l, key, l->type.n, &fresh);
+	if (fresh)
+		vec_push(l->cx->arena, &l->type, t);
+	return i;
+}
+
+int
+index_of_callee(Lower *l, const RtCode *c)
+{
+	char key[32];
+	bool fresh;
+	int i;
+
+	snprintf(key, sizeof key, "c%p", (const void *)c);
+	i = table_index(l, key, l->callee.n, &fresh);
+	if (fresh)
+		vec_push(l->cx->arena, &l->callee, c);
+	return i;
+}
+
+int
+index_of_string(Lower *l, const char *s)
+{
+	bool fresh;
+	int i = table_index(l, arena_printf(l->cx->arena, "s%s", s), l->string.n, &fresh);
+
+	if (fresh)
+		vec_push(l->cx->arena, &l->string, s);
+	return i;
+}
+
+int
+index_of_constant(Lower *l, IValue v)
+{
+	char key[48];
+	bool fresh = true;
+	int i = l->constant.n;
+
+	if (!rt_counted(v)) {
+		snprintf(key, sizeof key, "v%d:%llx", (int)v.tag, (unsigned long long)v.u.i);
+		i = table_index(l, key, l->constant.n, &fresh);
+	}
+	if (fresh)
+		vec_push(l->cx->arena, &l->constant, v);
+	return i;
+}
+
+/* ---- places --------------------------------------------------------------------------------------------- */
+
+/* "net.pt:code/__torch__/net.py" -> "code/__torch__/net.py" */
+static const char *
+file_of(const Source *s)
+{
+	const char *code = s->name ? strstr(s->name, ":code/") : NULL;
+
+	return code ? code + 1 : s->name;
+}
+
+static const char *
+line_text(Lower *l, Range at)
+{
+	const char *s = at.src->text;
+	int64_t from = at.beg, to = at.beg;
+
+	while (from > 0 && s[from - 1] != '\n')
+		from--;
+	while (to < at.src->n && s[to] != '\n')
+		to++;
+	return arena_strndup(l->cx->arena, s + from, to - from);
+}
+
+/* range_line, counted from the place before: a file's instructions come in its order. */
+static int
+line_of(Lower *l, Range at)
+{
+	Work *w = l->w;
+
+	if (w->counted.src != at.src)
+		w->counted_line = range_line(at);
+	else if (w->counted.beg <= at.beg)
+		for (uint32_t i = w->counted.beg; i < at.beg; i++)
+			w->counted_line += at.src->text[i] == '\n';
+	else
+		for (uint32_t i = at.beg; i < w->counted.beg; i++)
+			w->counted_line -= at.src->text[i] == '\n';
+	w->counted = at;
+	return w->counted_line;
+}
+
+static int place_index(Lower *l, Range at, const char *function, int caller);
+
+static RtPlaceName
+place_of(Lower *l, Range at, const char *function)
+{
+	const char *text = line_text(l, at);
+	const int column = range_column(at), room = (int)strlen(text) - column + 1;
+	RtPlaceName p = { .file = file_of(at.src), .function = function, .text = text, .line = line_of(l, at),
+			  .column = column, .width = (int)(at.end - at.beg) };
+	Range original;
+
+	if (p.width > room)
+		p.width = room > 0 ? room : 0;
+	if (range_original && range_original(at, &original) && original.src && original.src != at.src)
+		p.original = place_index(l, original, function, 0);
+	return p;
+}
+
+static int
+place_index(Lower *l, Range at, const char *function, int caller)
+{
+	char key[96];
+	bool fresh;
+	int i;
+	RtPlaceName p;
+
+	if (!at.src || at.beg > at.src->n || at.end > at.src->n)
+		return 0;
+	snprintf(key, sizeof key, "p%p:%u:%u:%p:%d", (const void *)at.src, at.beg, at.end, (const void *)function, caller);
+	i = table_index(l, key, l->place.n, &fresh);
+	if (!fresh)
+		return i;
+	vec_push(l->cx->arena, &l->place, (RtPlaceName){0});
+	p = place_of(l, at, function);
+	p.caller = caller;
+	l->place.at[i] = p;
+	return i;
+}
+
+/* A frame's `what` is the function that was inlined, its `at` the call. */
+static int
+caller_index(Lower *l, const Frame *f)
+{
+	if (!f)
+		return 0;
+	return place_index(l, f->at, f->up ? f->up->what : l->fn->name, caller_index(l, f->up));
+}
+
+/* Instructions of one node have one place. */
+static int
+place_here(Lower *l)
+{
+	if (l->at.src != l->placed.src || l->at.beg != l->placed.beg || l->at.end != l->placed.end ||
+	    l->inlined != l->placed_in) {
+		l->place_now = place_index(l, l->at, l->inlined ? l->inlined->what : l->fn->name,
+					   caller_index(l, l->inlined));
+		l->placed = l->at;
+		l->placed_in = l->inlined;
+	}
+	return l->place_now;
+}
+
+/* ---- registers ---------------------------------------------------------------------------------------------- */
+
+int
+reg_take(Lower *l)
+{
+	if (l->spare.n) {
+		const int r = l->spare.at[--l->spare.n];
+
+		l->busy.at[r] = true;
+		return r;
+	}
+	vec_push(l->cx->arena, &l->busy, true);
+	vec_push(l->cx->arena, &l->kept, false);
+	return l->busy.n - 1;
+}
+
+/* The value in it is dead. */
+void
+reg_free(Lower *l, int r)
+{
+	l->busy.at[r] = false;
+	if (!l->kept.at[r])
+		vec_push(l->cx->arena, &l->spare, r);
+}
+
+uint32_t
+reg_define(Lower *l, Value *v)
+{
+	const int wanted = l->hint[v->id] - 1;
+
+	if (wanted >= 0 && !l->busy.at[wanted]) {
+		l->busy.at[wanted] = true;
+		v->reg = wanted;
+	} else {
+		v->reg = reg_take(l);
+	}
+	return (uint32_t)v->reg;
+}
+
+static bool
+holds_memory(const Value *v)
+{
+	switch (v->type->kind) {
+	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_NONE: case TYPE_DEVICE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Is the input read while lowering, and not when the code runs? */
+bool
+use_is_static(const Node *n, int i)
+{
+	const bool constant = sym_is(n->in[i]->node->kind, "prim::Constant");
+
+	if (i == 0 && constant && node_is(n, "prim::CallFunction") && node_function(n))
+		return !node_attr(n, "function");
+	return i == 1 && constant && node_is(n, "prim::TupleIndex");
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------- */
+
+/* Appends an instruction without operands; its index. */
+int
+insn_emit(Lower *l, RtOpcode op, uint32_t arg)
+{
+	const RtInsn i = { .op = (uint16_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .out = (uint32_t)l->operand.n,
+			   .line = (uint32_t)place_here(l) };
+
+	vec_push(l->cx->arena, &l->insn, i);
+	return l->insn.n - 1;
+}
+
+void
+insn_in(Lower *l, uint32_t operand)
+{
+	RtInsn *i = &vec_last(&l->insn);
+
+	if (i->nin == UINT16_MAX)
+		fail_lacks(l->cx, l->at, "more than %d operands of one node", UINT16_MAX);
+	vec_push(l->cx->arena, &l->operand, operand);
+	i->nin++;
+	i->out++;
+}
+
+/* After the last insn_in. */
+void
+insn_out(Lower *l, uint32_t operand)
+{
+	RtInsn *i = &vec_last(&l->insn);
+
+	if (i->nout == UINT16_MAX)
+		fail_lacks(l->cx, l->at, "more than %d results of one node", UINT16_MAX);
+	vec_push(l->cx->arena, &l->operand, operand);
+	i->nout++;
+}
+
+/* Input i of the node as an operand; its register is free afterwards when this is the last use. */
+uint32_t
+insn_use(Lower *l, const Node *n, int i)
+{
+	const Value *v = n->in[i];
+
+	if (v->reg < 0)
+		BUG("%s uses a value without a register", n->kind->name);
+	if (!l->last[n->id].input[i])
+		return (uint32_t)v->reg;
+	reg_free(l, v->reg);
+	return (uint32_t)v->reg | RT_LAST;
+}
+
+void
+insn_use_from(Lower *l, const Node *n, int first)
+{
+	for (int i = first; i < n->nin; i++)
+		insn_in(l, insn_use(l, n, i));
+}
+
+void
+insn_define_all(Lower *l, Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		insn_out(l, reg_define(l, n->out[i]));
+}
+
+/* op out... <- in...: the shape of most instructions. */
+void
+insn_node(Lower *l, Node *n, RtOpcode op, uint32_t arg)
+{
+	insn_emit(l, op, arg);
+	insn_use_from(l, n, 0);
+	insn_define_all(l, n);
+}
+
+void
+insn_target(Lower *l, int insn)
+{
+	l->insn.at[insn].arg = (uint32_t)l->insn.n;
+}
+
+/* Releases what dies with node n (or at the start of the block whose param node n is). */
+void
+insn_clear_dead(Lower *l, const Node *n)
+{
+	const LastUse *u = &l->last[n->id];
+	bool begun = false;
+
+	for (int i = 0; i < u->dead.n; i++) {
+		const Value *v = u->dead.at[i];
+
+		if (v->reg < 0)
+			continue;
+		if (holds_memory(v)) {
+			if (!begun)
+				insn_emit(l, RT_DO_CLEAR, 0);
+			begun = true;
+			insn_in(l, (uint32_t)v->reg);
+		}
+		reg_free(l, v->reg);
+	}
+}
+
+uint32_t
+insn_constant(Lower *l, IValue v)
+{
+	const uint32_t r = (uint32_t)reg_take(l);
+
+	insn_emit(l, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, v));
+	insn_out(l, r);
+	return r;
+}
