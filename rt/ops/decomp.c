@@ -1,4 +1,4 @@
-/* rt/ops/decomp.c - LU, Cholesky, LDL and QR factors, and solving with them
+/* rt/ops/decomp.c - LU factors, and solving with them and with triangles; determinants
  *
  * The algorithms and their conventions (which element is the pivot, the sign of a reflection, what is stored where) are those
  * of LAPACK's unblocked routines, because factors are results that users see.
@@ -82,8 +82,8 @@ stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, IValue *out
 }
 
 /* Result i: integers, as int32. */
-static int
-give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v, IValue *out)
+int
+stack_give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v, IValue *out)
 {
 	int64_t dims[RT_MAX_RANK];
 	RtTensor *r;
@@ -97,8 +97,8 @@ give_ints(RtCx *cx, int i, const Stack *s, int64_t each, const int64_t *v, IValu
 	return RT_OK;
 }
 
-static int64_t *
-ints(RtCx *cx, int64_t n)
+int64_t *
+stack_ints(RtCx *cx, int64_t n)
 {
 	int64_t *v = rt_scratch(cx, n * 8 + 8);
 
@@ -133,8 +133,8 @@ raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 		name, where, (long long)info, (long long)info);
 }
 
-static int
-check_info(RtCx *cx, const char *name, const Stack *s, const int64_t *info)
+int
+stack_check_info(RtCx *cx, const char *name, const Stack *s, const int64_t *info)
 {
 	for (int64_t i = 0; i < s->count; i++)
 		if (info[i])
@@ -160,8 +160,8 @@ rt__linalg_check_errors(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- LU ------------------------------------------------------------------------------------------------------------------ */
 
-static void
-swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
+void
+stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
 {
 	for (int64_t k = 0; i != j && k < n; k++) {
 		Z t = a[i * n + k];
@@ -191,7 +191,7 @@ lu(Z *a, int64_t m, int64_t n, bool pivoting, int64_t *pivot)
 			info = info ? info : k + 1;
 			continue;
 		}
-		swap_rows(a, n, k, best);
+		stack_swap_rows(a, n, k, best);
 		for (int64_t i = k + 1; i < m; i++) {
 			Z by = a[i * n + k] /= a[k * n + k];
 			for (int64_t j = k + 1; j < n; j++)
@@ -211,16 +211,16 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_load(cx, "torch.lu_factor", t, &s))
 		return RT_ERROR;
 	k = s.m < s.n ? s.m : s.n;
-	pivot = ints(cx, s.count * k);
-	info = pivot ? ints(cx, s.count) : NULL;
+	pivot = stack_ints(cx, s.count * k);
+	info = pivot ? stack_ints(cx, s.count) : NULL;
 	if (!info)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s.count; i++)
 		info[i] = lu(s.v + i * s.m * s.n, s.m, s.n, in[1].u.i, pivot + i * k);
-	if (in[2].u.i && check_info(cx, "torch.linalg.lu_factor_ex", &s, info))
+	if (in[2].u.i && stack_check_info(cx, "torch.linalg.lu_factor_ex", &s, info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || give_ints(cx, 1, &s, k, pivot, out)
-		|| give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, k, pivot, out)
+		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
 /* ---- triangles --------------------------------------------------------------------------------------------------------- */
@@ -258,8 +258,8 @@ transpose(const Z *from, int64_t m, int64_t n, Z *to)
 }
 
 /* a and b with their batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
-static int
-load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b)
+int
+stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b)
 {
 	int64_t dims[RT_MAX_RANK];
 	int n = 0;
@@ -303,7 +303,7 @@ solve_triangular(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool up
 	Stack a, b;
 	Z *turned;
 
-	if (load_pair(cx, name, ta, tb, left, &a, &b))
+	if (stack_load_pair(cx, name, ta, tb, left, &a, &b))
 		return RT_ERROR;
 	turned = rt_scratch(cx, b.m * b.n * 16 + 16);
 	if (!turned)
@@ -343,11 +343,11 @@ static void
 lu_solve(const Z *f, int64_t n, const int64_t *pivot, Z *b, int64_t k, bool transposed, bool conjugated)
 {
 	for (int64_t i = 0; !transposed && i < n; i++)
-		swap_rows(b, k, i, pivot[i] - 1);
+		stack_swap_rows(b, k, i, pivot[i] - 1);
 	solve_triangle(f, n, transposed, !transposed, transposed, conjugated, b, k);
 	solve_triangle(f, n, !transposed, transposed, transposed, conjugated, b, k);
 	for (int64_t i = n; transposed && i-- > 0;)
-		swap_rows(b, k, i, pivot[i] - 1);
+		stack_swap_rows(b, k, i, pivot[i] - 1);
 }
 
 static void
@@ -398,10 +398,10 @@ solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Sta
 			return RT_ERROR;
 		tb = column.u.t;
 	}
-	if (load_pair(cx, name, ta, tb, left, factors, &b))
+	if (stack_load_pair(cx, name, ta, tb, left, factors, &b))
 		return RT_ERROR;
-	*pivots = ints(cx, factors->count * factors->n);
-	*infos = *pivots ? ints(cx, factors->count) : NULL;
+	*pivots = stack_ints(cx, factors->count * factors->n);
+	*infos = *pivots ? stack_ints(cx, factors->count) : NULL;
 	turned = *infos ? rt_scratch(cx, b.m * b.n * 16 + 16) : NULL;
 	if (!turned)
 		return RT_ERROR;
@@ -412,7 +412,7 @@ solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Sta
 		if (!(*infos)[i])
 			lu_solve_sided(f, factors->n, pivot, b.v + i * b.m * b.n, b.m, b.n, left, false, turned);
 	}
-	if (check && check_info(cx, name, factors, *infos))
+	if (check && stack_check_info(cx, name, factors, *infos))
 		return RT_ERROR;
 	return stack_give(cx, 0, (RtDtype)tb->dtype, &b, vector ? 1 : 2, out);
 }
@@ -424,7 +424,7 @@ rt_linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 	int64_t *pivot, *info;
 
 	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &f, &pivot, &info)
-		|| give_ints(cx, 1, &f, -1, info, out) ? RT_ERROR : RT_OK;
+		|| stack_give_ints(cx, 1, &f, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
 int
@@ -434,8 +434,8 @@ rt__linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 	int64_t *pivot, *info;
 
 	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &f, &pivot, &info)
-		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &f, 2, out) || give_ints(cx, 2, &f, f.n, pivot, out)
-		|| give_ints(cx, 3, &f, -1, info, out) ? RT_ERROR : RT_OK;
+		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &f, 2, out) || stack_give_ints(cx, 2, &f, f.n, pivot, out)
+		|| stack_give_ints(cx, 3, &f, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
 int
@@ -456,8 +456,8 @@ inverse(RtCx *cx, const char *name, RtTensor *t, bool check, IValue *out, Stack 
 	if (stack_square(cx, name, t, s) || stack_new(cx, s, s->n, s->n, &r))
 		return RT_ERROR;
 	n = s->n;
-	pivot = ints(cx, n);
-	*infos = pivot ? ints(cx, s->count) : NULL;
+	pivot = stack_ints(cx, n);
+	*infos = pivot ? stack_ints(cx, s->count) : NULL;
 	if (!*infos)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s->count; i++) {
@@ -468,7 +468,7 @@ inverse(RtCx *cx, const char *name, RtTensor *t, bool check, IValue *out, Stack 
 		if (!(*infos)[i])
 			lu_solve(f, n, pivot, x, n, false, false);
 	}
-	if (check && check_info(cx, name, s, *infos))
+	if (check && stack_check_info(cx, name, s, *infos))
 		return RT_ERROR;
 	return stack_give(cx, 0, (RtDtype)t->dtype, &r, 2, out);
 }
@@ -488,7 +488,7 @@ rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 	Stack s;
 	int64_t *info;
 
-	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s, &info) || give_ints(cx, 1, &s, -1, info, out)
+	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s, &info) || stack_give_ints(cx, 1, &s, -1, info, out)
 		? RT_ERROR : RT_OK;
 }
 
@@ -509,7 +509,7 @@ load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 	if (!full)
 		return NULL;
 	if (cx->meta)
-		return ints(cx, 1);
+		return stack_ints(cx, 1);
 	if (rt_copy_into(cx, full, t))
 		return NULL;
 	v = (int64_t *)(void *)rt_data(full);
@@ -528,7 +528,7 @@ rt_linalg_lu_solve(RtCx *cx, const IValue *in, IValue *out)
 	int64_t *pivot;
 	Z *turned;
 
-	if (load_pair(cx, "torch.linalg.lu_solve", in[0].u.t, in[2].u.t, in[3].u.i, &f, &b))
+	if (stack_load_pair(cx, "torch.linalg.lu_solve", in[0].u.t, in[2].u.t, in[3].u.i, &f, &b))
 		return RT_ERROR;
 	pivot = load_pivots(cx, in[1].u.t, &f);
 	turned = pivot ? rt_scratch(cx, b.m * b.n * 16 + 16) : NULL;
@@ -560,8 +560,8 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_load(cx, "torch.lu_unpack", in[0].u.t, &s))
 		return RT_ERROR;
 	k = s.m < s.n ? s.m : s.n;
-	pivot = in[3].u.i ? load_pivots(cx, in[1].u.t, &s) : ints(cx, 1);
-	row = pivot ? ints(cx, s.m) : NULL;
+	pivot = in[3].u.i ? load_pivots(cx, in[1].u.t, &s) : stack_ints(cx, 1);
+	row = pivot ? stack_ints(cx, s.m) : NULL;
 	if (!row || stack_new(cx, &s, s.m, s.m, &p) || stack_new(cx, &s, s.m, k, &l) || stack_new(cx, &s, k, s.n, &u))
 		return RT_ERROR;
 	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
@@ -597,7 +597,7 @@ determinant(RtCx *cx, const char *name, RtTensor *t, Stack *s, Stack *sign, Stac
 {
 	if (stack_square(cx, name, t, s) || stack_new(cx, s, 1, 1, sign) || stack_new(cx, s, 1, 1, size))
 		return RT_ERROR;
-	*pivots = ints(cx, s->count * s->n);
+	*pivots = stack_ints(cx, s->count * s->n);
 	if (!*pivots)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < s->count; i++) {
@@ -651,7 +651,7 @@ rt__linalg_det(RtCx *cx, const IValue *in, IValue *out)
 	int64_t *pivot;
 
 	return det(cx, in[0].u.t, out, &s, &pivot) || stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &s, 2, out)
-		|| give_ints(cx, 2, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
+		|| stack_give_ints(cx, 2, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
 }
 
 int
@@ -674,345 +674,5 @@ rt__linalg_slogdet(RtCx *cx, const IValue *in, IValue *out)
 
 	return determinant(cx, "linalg.slogdet", in[0].u.t, &s, &sign, &size, &pivot) || stack_give(cx, 0, dtype, &sign, 0, out)
 		|| stack_give(cx, 1, rt_real_type(dtype), &size, 0, out) || stack_give(cx, 2, dtype, &s, 2, out)
-		|| give_ints(cx, 3, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
-}
-
-/* ---- Cholesky ---------------------------------------------------------------------------------------------------------------- */
-
-/* The lower triangle of a becomes L; the rest is zeroed.  Returns the order of the minor that is not positive, or 0. */
-static int64_t
-cholesky(Z *a, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j <= i; j++) {
-			Z sum = a[i * n + j];
-			for (int64_t k = 0; k < j; k++)
-				sum -= mul(a[i * n + k], conj(a[j * n + k]));
-			if (j < i)
-				a[i * n + j] = sum / a[j * n + j];
-			else if (!(creal(sum) > 0))
-				return i + 1;
-			else
-				a[i * n + i] = sqrt(creal(sum));
-		}
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = i + 1; j < n; j++)
-			a[i * n + j] = 0;
-	return 0;
-}
-
-/* In place. */
-static void
-adjoint(Z *a, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j <= i; j++) {
-			Z t = conj(a[i * n + j]);
-			a[i * n + j] = conj(a[j * n + i]);
-			a[j * n + i] = t;
-		}
-}
-
-int
-rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t;
-	bool upper = in[1].u.i;
-	Stack s;
-	int64_t *info;
-
-	if (stack_square(cx, "linalg.cholesky", t, &s))
-		return RT_ERROR;
-	info = ints(cx, s.count);
-	if (!info)
-		return RT_ERROR;
-	for (int64_t i = 0; !cx->meta && i < s.count; i++) {
-		Z *a = s.v + i * s.n * s.n;
-		if (upper)
-			adjoint(a, s.n);
-		info[i] = cholesky(a, s.n);
-		if (upper)
-			adjoint(a, s.n);
-	}
-	if (in[2].u.i && check_info(cx, "linalg.cholesky", &s, info))
-		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR : RT_OK;
-}
-
-/* ---- QR ---------------------------------------------------------------------------------------------------------------------- */
-
-/* The reflection that takes x[0 .. n) (step apart) to (beta, 0 ...): x[0] = beta, the rest v with v[0] = 1; returns tau. */
-static Z
-reflect(Z *x, int64_t n, int64_t step)
-{
-	double rest = 0, beta;
-	Z alpha = n ? x[0] : 0, tau;
-
-	for (int64_t i = 1; i < n; i++)
-		rest += norm2(x[i * step]);
-	if (n == 0 || (rest == 0 && cimag(alpha) == 0))
-		return 0;
-	beta = -copysign(sqrt(norm2(alpha) + rest), creal(alpha));
-	tau = (beta - creal(alpha)) / beta - I * (cimag(alpha) / beta);
-	for (int64_t i = 1; i < n; i++)
-		x[i * step] /= alpha - beta;
-	x[0] = beta;
-	return tau;
-}
-
-/* (1 - tau v v*) applied to columns first .. n of a's rows row .. m; v is below (row, column) of f. */
-static void
-apply_reflection(Z *a, int64_t m, int64_t n, int64_t first, int64_t row, const Z *f, int64_t nf, int64_t column, Z tau)
-{
-	for (int64_t j = first; tau != 0 && j < n; j++) {
-		Z sum = a[row * n + j];
-		for (int64_t i = row + 1; i < m; i++)
-			sum += mul(conj(f[i * nf + column]), a[i * n + j]);
-		sum = mul(tau, sum);
-		a[row * n + j] -= sum;
-		for (int64_t i = row + 1; i < m; i++)
-			a[i * n + j] -= mul(f[i * nf + column], sum);
-	}
-}
-
-int
-rt_geqrf(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t;
-	Stack s, tau;
-	int64_t k;
-
-	if (stack_load(cx, "torch.geqrf", t, &s))
-		return RT_ERROR;
-	k = s.m < s.n ? s.m : s.n;
-	if (stack_new(cx, &s, k, 1, &tau))
-		return RT_ERROR;
-	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
-		Z *a = s.v + b * s.m * s.n;
-		for (int64_t i = 0; i < k; i++) {
-			tau.v[b * k + i] = reflect(a + i * s.n + i, s.m - i, s.n);
-			apply_reflection(a, s.m, s.n, i + 1, i, a, s.n, i, conj(tau.v[b * k + i]));
-		}
-	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give(cx, 1, (RtDtype)t->dtype, &tau, 1, out)
-		? RT_ERROR : RT_OK;
-}
-
-/* The first n columns of the product of the reflections in a. */
-int
-rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t, *tt = in[1].u.t;
-	Stack s, q;
-	int64_t k;
-	const Z *tau;
-
-	if (stack_load(cx, "torch.linalg.householder_product", t, &s))
-		return RT_ERROR;
-	if (s.n > s.m)
-		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
-	if (tt->ndim != t->ndim - 1 || tt->dims[tt->ndim - 1] > s.n || memcmp(tt->dims, t->dims, sizeof *t->dims * s.nbatch))
-		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
-	if (tt->dtype != t->dtype)
-		return rt_raise(cx, "torch.linalg.householder_product: tau dtype %s does not match input dtype %s", rt_dtypes[tt->dtype].brief,
-			rt_dtypes[t->dtype].brief);
-	k = tt->dims[tt->ndim - 1];
-	tt = dense_as(cx, tt, RT_c128);
-	if (!tt || stack_new(cx, &s, s.m, s.n, &q))
-		return RT_ERROR;
-	tau = cx->meta ? NULL : (const Z *)(const void *)rt_data(tt);
-	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
-		Z *r = q.v + b * s.m * s.n;
-		for (int64_t i = 0; i < s.n; i++)
-			r[i * s.n + i] = 1;
-		for (int64_t i = k; i-- > 0;)
-			apply_reflection(r, s.m, s.n, i, i, s.v + b * s.m * s.n, s.n, i, tau[b * k + i]);
-	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &q, 2, out);
-}
-
-/* ---- LDL: Bunch and Kaufman's pivoting, from the lower triangle -------------------------------------------------------------- */
-
-static Z
-flipped(Z v, bool hermitian)
-{
-	return hermitian ? conj(v) : v;
-}
-
-static double
-size1(Z v)
-{
-	return fabs(creal(v)) + fabs(cimag(v));
-}
-
-/* Exchanges rows and columns p and q > p of the symmetric matrix whose lower triangle from column k on is in a. */
-static void
-exchange(Z *a, int64_t n, int64_t p, int64_t q, bool hermitian)
-{
-	Z t;
-
-	if (p == q)
-		return;
-	for (int64_t i = q + 1; i < n; i++)
-		t = a[i * n + p], a[i * n + p] = a[i * n + q], a[i * n + q] = t;
-	for (int64_t i = p + 1; i < q; i++) {
-		t = a[i * n + p];
-		a[i * n + p] = flipped(a[q * n + i], hermitian);
-		a[q * n + i] = flipped(t, hermitian);
-	}
-	a[q * n + p] = flipped(a[q * n + p], hermitian);
-	t = a[p * n + p], a[p * n + p] = a[q * n + q], a[q * n + q] = t;
-}
-
-static void
-ldl(Z *a, int64_t n, bool hermitian, int64_t *pivot)
-{
-	const double alpha = (1 + sqrt(17.0)) / 8;
-
-	for (int64_t k = 0, step; k < n; k += step) {
-		int64_t most = k, with = k;
-		double diagonal = size1(a[k * n + k]), column = 0;
-		step = 1;
-		for (int64_t i = k + 1; i < n; i++)
-			if (size1(a[i * n + k]) > column) {
-				column = size1(a[i * n + k]);
-				most = i;
-			}
-		if (diagonal < alpha * column) {
-			double row = 0;
-			for (int64_t j = k; j < most; j++)
-				row = fmax(row, size1(a[most * n + j]));
-			for (int64_t i = most + 1; i < n; i++)
-				row = fmax(row, size1(a[i * n + most]));
-			if (diagonal >= alpha * column * (column / row))
-				with = k;
-			else if (size1(a[most * n + most]) >= alpha * row)
-				with = most;
-			else {
-				with = most;
-				step = 2;
-			}
-		}
-		exchange(a, n, k + step - 1, with, hermitian);
-		if (step == 2 && with != k + 1) {
-			Z t = a[(k + 1) * n + k];
-			a[(k + 1) * n + k] = a[with * n + k];
-			a[with * n + k] = t;
-		}
-		pivot[k] = step == 1 ? with + 1 : -(with + 1);
-		if (step == 1) {
-			Z d = hermitian ? creal(a[k * n + k]) : a[k * n + k];
-			if (diagonal == 0 && column == 0)
-				continue;
-			for (int64_t j = k + 1; j < n; j++) {
-				Z by = flipped(a[j * n + k], hermitian) / d;
-				for (int64_t i = j; i < n; i++)
-					a[i * n + j] -= mul(a[i * n + k], by);
-			}
-			for (int64_t i = k + 1; i < n; i++)
-				a[i * n + k] /= d;
-		} else {
-			Z d11 = a[k * n + k], d21 = a[(k + 1) * n + k], d22 = a[(k + 1) * n + k + 1];
-			Z det2 = mul(d11, d22) - mul(d21, flipped(d21, hermitian));
-			pivot[k + 1] = -(with + 1);
-			for (int64_t j = k + 2; j < n; j++) {
-				/* w = row j times the inverse of the 2 by 2 block */
-				Z x = a[j * n + k], y = a[j * n + k + 1];
-				Z w0 = (mul(x, d22) - mul(y, d21)) / det2, w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;
-				for (int64_t i = j; i < n; i++)
-					a[i * n + j] -= mul(a[i * n + k], flipped(w0, hermitian)) + mul(a[i * n + k + 1], flipped(w1, hermitian));
-				a[j * n + k] = w0;
-				a[j * n + k + 1] = w1;
-			}
-		}
-	}
-}
-
-int
-rt_linalg_ldl_factor_ex(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t;
-	Stack s;
-	int64_t *pivot, *info;
-
-	if (stack_square(cx, "torch.linalg.ldl_factor_ex", t, &s))
-		return RT_ERROR;
-	pivot = ints(cx, s.count * s.n);
-	info = pivot ? ints(cx, s.count) : NULL;
-	if (!info)
-		return RT_ERROR;
-	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
-		Z *a = s.v + b * s.n * s.n;
-		ldl(a, s.n, in[1].u.i, pivot + b * s.n);
-		for (int64_t i = 0; i < s.n; i++)
-			for (int64_t j = i + 1; j < s.n; j++)
-				a[i * s.n + j] = 0;
-	}
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || give_ints(cx, 1, &s, s.n, pivot, out)
-		|| give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
-}
-
-/* b = inverse of (P L D L' P') times b.  The exchanges are interleaved with the columns of L. */
-static void
-ldl_solve(const Z *a, int64_t n, const int64_t *pivot, bool hermitian, Z *b, int64_t c)
-{
-	for (int64_t k = 0, step; k < n; k += step) {
-		int64_t with = (pivot[k] < 0 ? -pivot[k] : pivot[k]) - 1;
-		step = pivot[k] < 0 ? 2 : 1;
-		swap_rows(b, c, k + step - 1, with);
-		for (int64_t i = k + step; i < n; i++)
-			for (int64_t s = 0; s < step; s++)
-				for (int64_t j = 0; j < c; j++)
-					b[i * c + j] -= mul(a[i * n + k + s], b[(k + s) * c + j]);
-		for (int64_t j = 0; j < c; j++) {
-			Z *x = b + k * c + j, *y = x + c, d11 = a[k * n + k], d21, d22, det2, t;
-			if (step == 1) {
-				*x /= hermitian ? creal(d11) : d11;
-				continue;
-			}
-			d21 = a[(k + 1) * n + k];
-			d22 = a[(k + 1) * n + k + 1];
-			det2 = mul(d11, d22) - mul(d21, flipped(d21, hermitian));
-			t = (mul(d22, *x) - mul(flipped(d21, hermitian), *y)) / det2;
-			*y = (mul(d11, *y) - mul(d21, *x)) / det2;
-			*x = t;
-		}
-	}
-	for (int64_t k = n; k-- > 0;) {
-		int64_t step = pivot[k] < 0 ? 2 : 1, with = (pivot[k] < 0 ? -pivot[k] : pivot[k]) - 1, last = k;
-		k -= step - 1;
-		for (int64_t i = last + 1; i < n; i++)
-			for (int64_t s = k; s <= last; s++)
-				for (int64_t j = 0; j < c; j++)
-					b[s * c + j] -= mul(flipped(a[i * n + s], hermitian), b[i * c + j]);
-		swap_rows(b, c, last, with);
-	}
-}
-
-int
-rt_linalg_ldl_solve(RtCx *cx, const IValue *in, IValue *out)
-{
-	Stack f, b;
-	RtTensor *pivots = in[1].u.t, *full;
-	int64_t *pivot, dims[RT_MAX_RANK];
-
-	if (load_pair(cx, "torch.linalg.ldl_solve", in[0].u.t, in[2].u.t, true, &f, &b))
-		return RT_ERROR;
-	if (pivots->ndim < 1 || pivots->dims[pivots->ndim - 1] != f.n || !rt_is_integral((RtDtype)pivots->dtype, false))
-		return rt_raise(cx, "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same");
-	memcpy(dims, f.batch, sizeof *dims * f.nbatch);
-	dims[f.nbatch] = f.n;
-	full = temp_new(cx, RT_i64, f.nbatch + 1, dims);
-	if (!full || (!cx->meta && rt_copy_into(cx, full, pivots)))
-		return RT_ERROR;
-	pivot = cx->meta ? NULL : (int64_t *)(void *)rt_data(full);
-	for (int64_t i = 0; !cx->meta && i < f.count; i++) {
-		for (int64_t k = 0; k < f.n; k++) {
-			int64_t p = pivot[i * f.n + k];
-			if (p == 0 || p > f.n || p < -f.n || (p < 0 && k + 1 == f.n && (k == 0 || pivot[i * f.n + k - 1] > 0)))
-				return rt_raise(cx, "torch.linalg.ldl_solve: a pivot is out of range");
-		}
-		ldl_solve(f.v + i * f.n * f.n, f.n, pivot + i * f.n, in[3].u.i, b.v + i * b.m * b.n, b.n);
-	}
-	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &b, 2, out);
+		|| stack_give_ints(cx, 3, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
 }

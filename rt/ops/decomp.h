@@ -45,6 +45,14 @@ int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
 int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);
 int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
+/* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
+int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v, IValue *out);
+int64_t *stack_ints(RtCx *, int64_t n);                  /* scratch, zeroed */
+/* Raises what LAPACK's info of one of the matrices says. */
+int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *info);
+/* a and b with their batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
+int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
+void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
 int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);

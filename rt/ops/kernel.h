@@ -40,6 +40,35 @@ put_bool(bool b, IValue *out)
 	return RT_OK;
 }
 
+static inline int
+put_same(IValue v, IValue *out)
+{
+	*out = rt_retain(v);
+	return RT_OK;
+}
+
+/* Ends a kernel that fills a list; what went wrong is in cx. */
+static inline int
+put_list(RtCx *cx, RtList *l, IValue *out)
+{
+	if (l && cx->status) {
+		rt_release(rt_ref(RT_LIST, l));
+		l = NULL;
+	}
+	if (!l)
+		return cx->status;
+	*out = rt_ref(RT_LIST, l);
+	return RT_OK;
+}
+
+/* Which function serves a row: many overloads differ in types only. */
+#define SHARE(id, function) \
+	int \
+	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return function(cx, in, out); \
+	}
+
 /* ---- random.c --------------------------------------------------------------------------------------- */
 
 /* n elements of float or double are dropped with probability p, the rest scaled: one draw each, as bernoulli_(1 - p). */

@@ -619,12 +619,6 @@ rt___derive_index(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- which function serves which rows ---------------------------------------------------------------------------------------------- */
 
-#define SHARE(id, function) \
-	int \
-	rt_##id(RtCx *cx, const IValue *in, IValue *out) \
-	{ \
-		return function(cx, in, out); \
-	}
 SHARE(add, add)
 SHARE(add_complex, add)
 SHARE(add_complex_float, add)

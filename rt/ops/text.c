@@ -513,18 +513,6 @@ push_span(RtCx *cx, RtList *l, Span t)
 	return s ? rt_list_push(cx, l, rt_ref(RT_STR, s)) : RT_ERROR;
 }
 
-/* Ends a kernel that fills a list of texts. */
-static int
-put_list(RtCx *cx, RtList *l, IValue *out)
-{
-	if (cx->status) {
-		rt_release(rt_ref(RT_LIST, l));
-		return RT_ERROR;
-	}
-	*out = rt_ref(RT_LIST, l);
-	return RT_OK;
-}
-
 static int
 split_blanks(RtCx *cx, Span t, IValue *out)
 {

@@ -1,0 +1,346 @@
+/* rt/ops/dicts.c - what dicts do: entries in order of insertion, views of them as lists
+ *
+ * A change while an iterator runs is not seen by it: keys, values and items are lists of their own.
+ */
+#include "../base.h"
+#include "kernel.h"
+
+static int
+key_error(RtCx *cx, IValue key)
+{
+	Buf b = { 0 };
+
+	rt_format_value(&b, key, 0);
+	rt_raise(cx, "KeyError: %s", b.n ? b.at : "");
+	buf_free(&b);
+	return RT_ERROR;
+}
+
+static int
+dict_get(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	return v ? put_same(*v, out) : key_error(cx, in[1]);
+}
+
+static int
+dict_get_or_none(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	(void)cx;
+	return put_same(v ? *v : rt_none(), out);
+}
+
+static int
+dict_get_or(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	(void)cx;
+	return put_same(v ? *v : in[2], out);
+}
+
+static int
+dict_set(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2]));
+}
+
+static int
+dict_set_default(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	if (v)
+		return put_same(*v, out);
+	if (rt_dict_set(cx, in[0].u.dict, rt_retain(in[1]), rt_retain(in[2])))
+		return RT_ERROR;
+	return put_same(in[2], out);
+}
+
+static int
+dict_delete(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_dict_remove(in[0].u.dict, in[1]) ? RT_OK : key_error(cx, in[1]);
+}
+
+static int
+dict_pop(RtCx *cx, const IValue *in, IValue *out)
+{
+	const IValue *v = rt_dict_get(in[0].u.dict, in[1]);
+
+	if (!v)
+		return key_error(cx, in[1]);
+	*out = rt_retain(*v);
+	rt_dict_remove(in[0].u.dict, in[1]);
+	return RT_OK;
+}
+
+static int
+dict_pop_or(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	if (dict_get_or(cx, in, out))
+		return RT_ERROR;
+	rt_dict_remove(in[0].u.dict, in[1]);
+	return RT_OK;
+}
+
+static int
+pair(RtCx *cx, const RtDictEntry *e, IValue *out)
+{
+	RtTuple *t = rt_tuple_new(cx, NULL, 2);
+
+	if (!t)
+		return RT_ERROR;
+	t->v[0] = rt_retain(e->key);
+	t->v[1] = rt_retain(e->value);
+	*out = rt_ref(RT_TUPLE, t);
+	return RT_OK;
+}
+
+/* The first that was inserted (Python takes the last). */
+static int
+dict_pop_item(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtDict *d = in[0].u.dict;
+	int64_t i = 0;
+
+	if (d->n == 0)
+		return rt_raise(cx, "popitem(): dictionary is empty");
+	while (d->at[i].dead)
+		i++;
+	if (pair(cx, &d->at[i], out))
+		return RT_ERROR;
+	rt_dict_remove(d, out->u.tuple->v[0]);
+	return RT_OK;
+}
+
+static int
+dict_clear(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtDict *d = in[0].u.dict;
+
+	(void)cx, (void)out;
+	for (int64_t i = 0; i < d->used; i++)
+		if (!d->at[i].dead) {
+			IValue key = rt_retain(d->at[i].key);
+
+			rt_dict_remove(d, key);
+			rt_release(key);
+		}
+	return RT_OK;
+}
+
+static int
+merge_dicts(RtCx *cx, RtDict *to, const RtDict *from)
+{
+	int64_t n = from->used;
+
+	for (int64_t i = 0; i < n && to != from; i++)
+		if (!from->at[i].dead && rt_dict_set(cx, to, rt_retain(from->at[i].key), rt_retain(from->at[i].value)))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static int
+dict_update(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return merge_dicts(cx, in[0].u.dict, in[1].u.dict);
+}
+
+static int
+put_dict(RtDict *d, int status, IValue *out)
+{
+	if (!d)
+		return RT_ERROR;
+	*out = rt_ref(RT_DICT, d);
+	if (status) {
+		rt_release(*out);
+		*out = rt_none();
+	}
+	return status;
+}
+
+static int
+dict_copy(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *from = in[0].u.dict;
+	RtDict *d = rt_dict_new(cx, from->key, from->value);
+
+	return put_dict(d, d ? merge_dicts(cx, d, from) : RT_ERROR, out);
+}
+
+int
+rt_dict(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in;
+	return put_dict(rt_dict_new(cx, &rt_type_str, &rt_type_tensor), RT_OK, out);
+}
+
+/* From a list of pairs; their type is the list's, when it is known. */
+static int
+dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
+{
+	const RtList *l = in[0].u.list;
+	RtDict *d = rt_dict_new(cx, key, l->elem->kind == TYPE_TUPLE && l->elem->n == 2 ? l->elem->of[1] : &rt_type_any);
+	int status = d ? RT_OK : RT_ERROR;
+
+	for (int64_t i = 0; i < l->n && !status; i++)
+		status = rt_dict_set(cx, d, rt_retain(l->v[i].u.tuple->v[0]), rt_retain(l->v[i].u.tuple->v[1]));
+	return put_dict(d, status, out);
+}
+
+#define DICT_OF_PAIRS(id, key) \
+	int \
+	rt_dict_##id(RtCx *cx, const IValue *in, IValue *out) \
+	{ \
+		return dict_of_pairs(cx, in, &rt_type_##key, out); \
+	}
+DICT_OF_PAIRS(bool, bool)
+DICT_OF_PAIRS(complex, complex)
+DICT_OF_PAIRS(float, float)
+DICT_OF_PAIRS(int, int)
+DICT_OF_PAIRS(str, str)
+DICT_OF_PAIRS(Tensor, tensor)
+
+static int
+dict_keys(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, d->key, d->n);
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].key)))
+			break;
+	return put_list(cx, l, out);
+}
+
+static int
+dict_values(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, d->value, d->n);
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && rt_list_push(cx, l, rt_retain(d->at[i].value)))
+			break;
+	return put_list(cx, l, out);
+}
+
+static int
+dict_items(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtDict *d = in[0].u.dict;
+	RtList *l = rt_list_new(cx, &rt_type_any_tuple, d->n);
+	IValue v;
+
+	for (int64_t i = 0; l && i < d->used; i++)
+		if (!d->at[i].dead && (pair(cx, &d->at[i], &v) || rt_list_push(cx, l, v)))
+			break;
+	return put_list(cx, l, out);
+}
+
+/* ---- which function serves which rows ------------------------------------------------------------------------------ */
+
+SHARE(__getitem___Dict_Tensor, dict_get)
+SHARE(__getitem___Dict_bool, dict_get)
+SHARE(__getitem___Dict_complex, dict_get)
+SHARE(__getitem___Dict_float, dict_get)
+SHARE(__getitem___Dict_int, dict_get)
+SHARE(__getitem___Dict_str, dict_get)
+SHARE(get_Tensor, dict_get_or_none)
+SHARE(get_bool, dict_get_or_none)
+SHARE(get_complex, dict_get_or_none)
+SHARE(get_float, dict_get_or_none)
+SHARE(get_int, dict_get_or_none)
+SHARE(get_str, dict_get_or_none)
+SHARE(get_default_Tensor, dict_get_or)
+SHARE(get_default_bool, dict_get_or)
+SHARE(get_default_complex, dict_get_or)
+SHARE(get_default_float, dict_get_or)
+SHARE(get_default_int, dict_get_or)
+SHARE(get_default_str, dict_get_or)
+SHARE(_set_item_Tensor, dict_set)
+SHARE(_set_item_bool, dict_set)
+SHARE(_set_item_complex, dict_set)
+SHARE(_set_item_float, dict_set)
+SHARE(_set_item_int, dict_set)
+SHARE(_set_item_str, dict_set)
+SHARE(setdefault_Tensor, dict_set_default)
+SHARE(setdefault_bool, dict_set_default)
+SHARE(setdefault_complex, dict_set_default)
+SHARE(setdefault_float, dict_set_default)
+SHARE(setdefault_int, dict_set_default)
+SHARE(setdefault_str, dict_set_default)
+SHARE(Delete_Dict_Tensor, dict_delete)
+SHARE(Delete_Dict_bool, dict_delete)
+SHARE(Delete_Dict_complex, dict_delete)
+SHARE(Delete_Dict_float, dict_delete)
+SHARE(Delete_Dict_int, dict_delete)
+SHARE(Delete_Dict_str, dict_delete)
+SHARE(pop_Dict_Tensor, dict_pop)
+SHARE(pop_Dict_bool, dict_pop)
+SHARE(pop_Dict_complex, dict_pop)
+SHARE(pop_Dict_float, dict_pop)
+SHARE(pop_Dict_int, dict_pop)
+SHARE(pop_Dict_str, dict_pop)
+SHARE(pop_Dict_default_Tensor, dict_pop_or)
+SHARE(pop_Dict_default_bool, dict_pop_or)
+SHARE(pop_Dict_default_complex, dict_pop_or)
+SHARE(pop_Dict_default_float, dict_pop_or)
+SHARE(pop_Dict_default_int, dict_pop_or)
+SHARE(pop_Dict_default_str, dict_pop_or)
+SHARE(popitem_Tensor, dict_pop_item)
+SHARE(popitem_bool, dict_pop_item)
+SHARE(popitem_complex, dict_pop_item)
+SHARE(popitem_float, dict_pop_item)
+SHARE(popitem_int, dict_pop_item)
+SHARE(popitem_str, dict_pop_item)
+SHARE(clear_Tensor, dict_clear)
+SHARE(clear_bool, dict_clear)
+SHARE(clear_complex, dict_clear)
+SHARE(clear_float, dict_clear)
+SHARE(clear_int, dict_clear)
+SHARE(clear_str, dict_clear)
+SHARE(update_Tensor, dict_update)
+SHARE(update_bool, dict_update)
+SHARE(update_complex, dict_update)
+SHARE(update_float, dict_update)
+SHARE(update_int, dict_update)
+SHARE(update_str, dict_update)
+SHARE(copy_Dict_Tensor, dict_copy)
+SHARE(copy_Dict_bool, dict_copy)
+SHARE(copy_Dict_complex, dict_copy)
+SHARE(copy_Dict_float, dict_copy)
+SHARE(copy_Dict_int, dict_copy)
+SHARE(copy_Dict_str, dict_copy)
+SHARE(dict_Dict_Tensor, dict_copy)
+SHARE(dict_Dict_bool, dict_copy)
+SHARE(dict_Dict_complex, dict_copy)
+SHARE(dict_Dict_float, dict_copy)
+SHARE(dict_Dict_int, dict_copy)
+SHARE(dict_Dict_str, dict_copy)
+SHARE(keys_Tensor, dict_keys)
+SHARE(keys_bool, dict_keys)
+SHARE(keys_complex, dict_keys)
+SHARE(keys_float, dict_keys)
+SHARE(keys_int, dict_keys)
+SHARE(keys_str, dict_keys)
+SHARE(values_Tensor, dict_values)
+SHARE(values_bool, dict_values)
+SHARE(values_complex, dict_values)
+SHARE(values_float, dict_values)
+SHARE(values_int, dict_values)
+SHARE(values_str, dict_values)
+SHARE(items_Tensor, dict_items)
+SHARE(items_bool, dict_items)
+SHARE(items_complex, dict_items)
+SHARE(items_float, dict_items)
+SHARE(items_int, dict_items)
+SHARE(items_str, dict_items)
