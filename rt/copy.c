@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+RT_FAST
+
 enum { GRAIN = 32768, TILE = 32 };
 
 typedef struct Plan {

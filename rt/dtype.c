@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+RT_FAST
+
 const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
 	{ #name, torch, numpy, brief, bytes, #cat[0], RT_##compute },

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+RT_FAST
+
 enum { FAST = 9, MAX_BITS = 15, MAX_CODES = 288 };
 
 typedef struct Huffman {

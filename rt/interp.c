@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+RT_FAST
+
 enum { SMALL = 24, SCOPES = 32, START = -1 };
 
 typedef struct Activation {

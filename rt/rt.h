@@ -18,6 +18,13 @@
 #define RT_FORMAT(f, a)
 #endif
 
+/* rt is compiled for size.  After this line a file is for speed: its loops run over elements, or over instructions. */
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#define RT_FAST _Pragma("GCC optimize(\"O2\")")
+#else
+#define RT_FAST
+#endif
+
 typedef struct RtCx RtCx;
 typedef struct RtType RtType;
 typedef struct RtClass RtClass;

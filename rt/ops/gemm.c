@@ -13,6 +13,10 @@
 
 #include <string.h>
 
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
+#include <cpuid.h>
+#endif
+
 /* ---- plain loops ------------------------------------------------------------------------------------------------- */
 
 #define TIMES_REAL(x, y, z) ((x) += (y) * (z))
@@ -138,16 +142,42 @@ TILE(f64_4, , double, 16, 4)
 
 typedef struct Kernel { Tile *tile; int rows, width; } Kernel;   /* width: of a panel, in elements */
 
+#if defined __x86_64__
+
+enum {
+	FMA = 1 << 12, OSXSAVE = 1 << 27,               /* CPUID 1, ecx */
+	AVX2 = 1 << 5, AVX512F = 1 << 16,               /* CPUID 7, ebx */
+	YMM_STATE = 0x6, ZMM_STATE = 0xe6,              /* XCR0: what the system saves of a thread */
+};
+
+/* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand: libgcc's
+ * tables of all processors would be 5 KB of every program. */
+static int
+vector_bytes(void)
+{
+	unsigned a, b, c, d, low, high;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (FMA | OSXSAVE)) != (FMA | OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+		return 16;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	if (b & AVX512F && (low & ZMM_STATE) == ZMM_STATE)
+		return 64;
+	return b & AVX2 && (low & YMM_STATE) == YMM_STATE ? 32 : 16;
+}
+
+#endif
+
 static Kernel
 best_kernel(RtDtype dtype)
 {
 	bool single = dtype == RT_f32;
 
 #if defined __x86_64__
-	__builtin_cpu_init();           /* programs that tcc linked run no constructors */
-	if (__builtin_cpu_supports("avx512f"))
+	const int bytes = vector_bytes();
+
+	if (bytes == 64)
 		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 12, 16 };
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (bytes == 32)
 		return single ? (Kernel){ tile_f32_8, 6, 16 } : (Kernel){ tile_f64_8, 6, 8 };
 #endif
 	return single ? (Kernel){ tile_f32_4, 4, 8 } : (Kernel){ tile_f64_4, 4, 4 };
