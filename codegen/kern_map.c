@@ -556,7 +556,7 @@ map_epilogue_fits(Plan *p, const Node *group, const Value *made, int64_t columns
 	return as_rows(&m) && m.nest.dims[m.nest.ndim - 1] == columns;
 }
 
-/* static void epilogue_3(void *const *p, int64_t row, int64_t c0, int64_t c1) */
+/* static void epilogue_3(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1) */
 static const char *
 put_epilogue(Emit *e, const char *text, const char *comment)
 {
@@ -566,7 +566,7 @@ put_epilogue(Emit *e, const char *text, const char *comment)
 		return name;
 	name = arena_printf(e->cx->arena, "epilogue_%d", e->kernel_texts.n);
 	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic inline void\n%s(void *const *p, int64_t row, int64_t c0, int64_t c1)\n%s",
+	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1)\n%s",
 		 comment, name, text);
 	return name;
 }
@@ -594,13 +594,11 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 		return NULL;
 	put_stores(&m);
 	put_pointers(&o, &m.nest, place);
-	if (m.nest.ndim == 2)
-		out_line(&o, "const int64_t i0 = row;");
-	else
-		out_line(&o, "(void)row;");
+	out_open(&o, "for (int64_t i0 = row; i0 < end; i0++)");
 	out_line(&o, "IVDEP");
 	out_open(&o, "for (int64_t i = c0; i < c1; i++)");
 	put_body(&o, &m.body);
+	out_close(&o, "");
 	out_close(&o, "");
 	buf_printf(&text, "{\n%s}\n", o.text.at);
 	name = put_epilogue(e, text.at, describe(&m));

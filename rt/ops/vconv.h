@@ -1,8 +1,11 @@
 /* rt/ops/vconv.h - products and convolutions of generated kernels: register blocks over weights packed ahead
  *
- * Everything is inlined into kernels whose extents are constants, so that the blocks live in registers.  Activations are
- * NHWC (channels last): the pixels of an output block read runs of consecutive floats, and the convolution is a product
- * of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
+ * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats, and the convolution
+ * is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
+ *
+ * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.  A
+ * panel's function is there once in a program and serves all its kernels: these are a row of arguments each.  Of the panels
+ * that are narrower than NR, the last ones of a result, only those that some kernel names are there.
  *
  * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as it has vectors.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
@@ -19,6 +22,7 @@
 #error the weights are packed for vectors: build with --cc tcc
 #endif
 #define VC_INLINE static inline __attribute__((always_inline))
+#define VC_SHARED static __attribute__((noinline, unused))
 #define VC_UNROLL _Pragma("GCC unroll 32")
 #if VC_FLOATS == 16
 enum { VF = 16, VC_MR = 6, VC_NV = 4 };
@@ -32,6 +36,7 @@ typedef float VcV __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 #define VC_SET(x) ((x) - VC_ZERO)
 #else
 #define VC_INLINE static inline
+#define VC_SHARED static inline
 #define VC_UNROLL
 enum { VF = 1, VC_MR = 2, VC_NV = 4 };
 typedef float VcV;
@@ -41,8 +46,14 @@ typedef float VcV;
 
 enum { VC_NR = VF * VC_NV };
 
-/* What follows a block while it is in the nearest cache: elements [c0, c1) of row `row` of the result. */
-typedef void VcEpilogue(void *const *p, int64_t row, int64_t c0, int64_t c1);
+/* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result. */
+typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1);
+
+/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none. */
+#define VC_REST(name, n) \
+	((n) % VC_NR == 0 ? 0 : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
+	 (n) % VC_NR > VF ? name##_2 : name##_1)
+#define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
 
 /* acc[i][j] += sum over k of a[i][k] * b[k][j]: mr rows of run floats each. */
 VC_INLINE const float *
@@ -71,21 +82,24 @@ vc_block(int mr, int nv, int64_t run, const float *const *a, const float *b, VcV
 VC_INLINE void
 vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_NV])
 {
-	VC_UNROLL
-	for (int i = 0; i < mr; i++)
+	float part[VC_NR];
+
+	if (left >= nv * VF) {
 		VC_UNROLL
-		for (int j = 0; j < nv; j++) {
-			if ((j + 1) * VF <= left) {
+		for (int i = 0; i < mr; i++)
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
 				*(VcV *)(c + i * ldc + j * VF) = acc[i][j];
-			} else {
-				for (int z = 0; z < left - j * VF; z++)
-#if VC_FLOATS > 1
-					c[i * ldc + j * VF + z] = acc[i][j][z];
-#else
-					c[i * ldc + j * VF + z] = acc[i][j];
-#endif
-			}
-		}
+		return;
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++) {
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(part + j * VF) = acc[i][j];
+		for (int64_t j = 0; j < left; j++)
+			c[i * ldc + j] = part[j];
+	}
 }
 
 VC_INLINE void
@@ -115,6 +129,10 @@ vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const fl
 	vc_store(mr, nv, left, c, ldc, acc);
 }
 
+/* Rows of c by the columns of one panel, `left` of which are there. */
+typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
+		     int64_t left);
+
 VC_INLINE void
 vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
 		 int64_t ldc, int64_t left)
@@ -131,36 +149,44 @@ vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, cons
 		vc_product_rows(1, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
 }
 
-/* Columns past the last whole panel are `rest`, a constant: only the block that they need is compiled.
- * Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
+#define VC_PANEL(nv) \
+	VC_SHARED void \
+	vc_panel_##nv(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, \
+		      int64_t left) \
+	{ \
+		vc_product_panel(nv < VC_NV ? nv : VC_NV, m, k, a, lda, b, bias, c, ldc, left); \
+	}
+VC_PANEL(1)
+VC_PANEL(2)
+VC_PANEL(3)
+VC_PANEL(4)
+#undef VC_PANEL
+
+/* Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
  * chunks of `chunk` rows; bias is padded to whole panels. */
+VC_SHARED void
+vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
+		const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR;
+
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t panel = at / chunks, row = at % chunks * chunk, rows = m - row < chunk ? m - row : chunk;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : n % VC_NR;
+		VcPanel *const run = panel < full ? VC_WHOLE(vc_panel) : last;
+
+		run(rows, k, a + row * lda, lda, b + panel * k * VC_NR, bias ? bias + col : 0, c + row * ldc + col, ldc, left);
+		if (epilogue)
+			epilogue(p, row, row + rows, col, col + left);
+	}
+}
+
+/* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
 vc_product(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
 	   const float *b, const float *bias, float *c, int64_t ldc, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR, rest = n % VC_NR;
-
-	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, row = at % chunks * chunk, rows = m - row < chunk ? m - row : chunk;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : rest;
-		const float *w = b + panel * k * VC_NR, *z = bias ? bias + col : 0;
-		const float *x = a + row * lda;
-		float *y = c + row * ldc + col;
-
-		if (panel < full)
-			vc_product_panel(VC_NV, rows, k, x, lda, w, z, y, ldc, VC_NR);
-		else if (rest > 3 * VF && VC_NV > 3)
-			vc_product_panel(VC_NV, rows, k, x, lda, w, z, y, ldc, rest);
-		else if (rest > 2 * VF && VC_NV > 2)
-			vc_product_panel(VC_NV > 2 ? 3 : VC_NV, rows, k, x, lda, w, z, y, ldc, rest);
-		else if (rest > VF)
-			vc_product_panel(2, rows, k, x, lda, w, z, y, ldc, rest);
-		else if (rest)
-			vc_product_panel(1, rows, k, x, lda, w, z, y, ldc, rest);
-		if (epilogue)
-			for (int64_t i = row; i < row + rows; i++)
-				epilogue(p, i, col, col + left);
-	}
+	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST(vc_panel, n), epilogue, p);
 }
 
 /* ---- convolution ----------------------------------------------------------------------------------------------------- */
@@ -173,33 +199,44 @@ typedef struct VcConv {
 	int64_t ys;                      /* likewise of the output */
 } VcConv;
 
+typedef struct VcPixel {             /* an output pixel, and where its window begins in the input */
+	int64_t oh, ow;
+	const float *image;
+} VcPixel;
+
+/* mr pixels from *at on, which moves behind them. */
 VC_INLINE void
-vc_conv_pixels(int mr, int nv, const VcConv *v, int64_t pixel, const float *x, const float *w, const float *bias, float *y,
-	       const float *zeros, int64_t left)
+vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
+	       int64_t left)
 {
 	VcV acc[VC_MR][VC_NV];
-	const float *image[VC_MR], *rows[VC_MR];
+	const float *corner[VC_MR], *rows[VC_MR];
 	int64_t y0[VC_MR], x0[VC_MR];
 
 	VC_UNROLL
 	for (int i = 0; i < mr; i++) {
-		const int64_t q = pixel + i, ow = q % v->ow, oh = q / v->ow % v->oh, in = q / (v->ow * v->oh);
-
-		y0[i] = oh * v->sh - v->ph;
-		x0[i] = ow * v->sw - v->pw;
-		image[i] = x + in * v->h * v->w * v->xs;
+		y0[i] = at->oh * v->sh - v->ph;
+		x0[i] = at->ow * v->sw - v->pw;
+		corner[i] = at->image + (y0[i] * v->w + x0[i]) * v->xs;
+		if (++at->ow == v->ow) {
+			at->ow = 0;
+			if (++at->oh == v->oh) {
+				at->oh = 0;
+				at->image += v->h * v->w * v->xs;
+			}
+		}
 	}
 	vc_start(mr, nv, bias, acc);
 	for (int64_t r = 0; r < v->kh; r++)
 		for (int64_t s = 0; s < v->kw; s++) {
+			const int64_t dy = r * v->dh, dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
 			bool any = false;
 
 			VC_UNROLL
 			for (int i = 0; i < mr; i++) {
-				const int64_t iy = y0[i] + r * v->dh, ix = x0[i] + s * v->dw;
-				const bool in = (uint64_t)iy < (uint64_t)v->h && (uint64_t)ix < (uint64_t)v->w;
+				const bool in = (uint64_t)(y0[i] + dy) < (uint64_t)v->h && (uint64_t)(x0[i] + dx) < (uint64_t)v->w;
 
-				rows[i] = in ? image[i] + (iy * v->w + ix) * v->xs : zeros;
+				rows[i] = in ? corner[i] + far : zeros;
 				any |= in;
 			}
 			if (any)
@@ -207,21 +244,58 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, int64_t pixel, const float *x, c
 			else
 				w += v->ic * nv * VF;
 		}
-	vc_store(mr, nv, left, y + pixel * v->ys, v->ys, acc);
+	vc_store(mr, nv, left, y, v->ys, acc);
 }
 
+/* Pixels [first, last) by the channels of one panel, `left` of which are there. */
+typedef void VcConvPanel(const VcConv *, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y,
+			 const float *zeros, int64_t left);
+
 VC_INLINE void
-vc_conv_panel(int nv, const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y,
-	      const float *zeros, int64_t left)
+vc_conv_panel(int nv, const VcConv *given, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
+	      float *y, const float *zeros, int64_t left)
 {
+	const VcConv v = *given;
+	const int64_t row = first / v.ow;
+	VcPixel at = { row % v.oh, first % v.ow, x + row / v.oh * v.h * v.w * v.xs };
 	int64_t i = first;
 
 	for (; i + VC_MR <= last; i += VC_MR)
-		vc_conv_pixels(VC_MR, nv, v, i, x, w, bias, y, zeros, left);
+		vc_conv_pixels(VC_MR, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
 	for (; i + 2 <= last; i += 2)
-		vc_conv_pixels(2, nv, v, i, x, w, bias, y, zeros, left);
+		vc_conv_pixels(2, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
 	for (; i < last; i++)
-		vc_conv_pixels(1, nv, v, i, x, w, bias, y, zeros, left);
+		vc_conv_pixels(1, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
+}
+
+#define VC_PANEL(nv) \
+	VC_SHARED void \
+	vc_taps_##nv(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y, \
+		     const float *zeros, int64_t left) \
+	{ \
+		vc_conv_panel(nv < VC_NV ? nv : VC_NV, v, first, last, x, w, bias, y, zeros, left); \
+	}
+VC_PANEL(1)
+VC_PANEL(2)
+VC_PANEL(3)
+VC_PANEL(4)
+#undef VC_PANEL
+
+VC_SHARED void
+vc_conv_part(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias,
+	     float *y, const float *zeros, VcConvPanel *last, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk, full = v->oc / VC_NR;
+
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t panel = at / chunks, from = at % chunks * chunk, to = from + chunk < pixels ? from + chunk : pixels;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
+		VcConvPanel *const run = panel < full ? VC_WHOLE(vc_taps) : last;
+
+		run(v, from, to, x, w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + col, zeros, left);
+		if (epilogue)
+			epilogue(p, from, to, col, col + left);
+	}
 }
 
 /* Of one group; zeros: ic of them.  [begin, end) of panels * chunks of `chunk` pixels. */
@@ -229,33 +303,11 @@ VC_INLINE void
 vc_conv(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias, float *y,
 	const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk;
-	const int64_t full = v->oc / VC_NR, rest = v->oc % VC_NR;
-
-	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, first = at % chunks * chunk;
-		const int64_t last = first + chunk < pixels ? first + chunk : pixels;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : rest;
-		const float *weights = w + panel * v->kh * v->kw * v->ic * VC_NR, *z = bias ? bias + col : 0;
-
-		if (panel < full)
-			vc_conv_panel(VC_NV, v, first, last, x, weights, z, y + col, zeros, VC_NR);
-		else if (rest > 3 * VF && VC_NV > 3)
-			vc_conv_panel(VC_NV, v, first, last, x, weights, z, y + col, zeros, rest);
-		else if (rest > 2 * VF && VC_NV > 2)
-			vc_conv_panel(VC_NV > 2 ? 3 : VC_NV, v, first, last, x, weights, z, y + col, zeros, rest);
-		else if (rest > VF)
-			vc_conv_panel(2, v, first, last, x, weights, z, y + col, zeros, rest);
-		else if (rest)
-			vc_conv_panel(1, v, first, last, x, weights, z, y + col, zeros, rest);
-		if (epilogue)
-			for (int64_t q = first; q < last; q++)
-				epilogue(p, q, col, col + left);
-	}
+	vc_conv_part(begin, end, v, chunk, x, w, bias, y, zeros, VC_REST(vc_taps, v->oc), epilogue, p);
 }
 
 /* Depthwise: weights [tap][c]; lanes are channels.  [begin, end) of output rows (n * oh). */
-VC_INLINE void
+VC_SHARED void
 vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
 	     VcEpilogue *epilogue, void *const *p)
 {
@@ -297,8 +349,7 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 			}
 		}
 		if (epilogue)
-			for (int64_t q = row * v->ow; q < (row + 1) * v->ow; q++)
-				epilogue(p, q, 0, v->oc);
+			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, v->oc);
 	}
 }
 
@@ -382,9 +433,9 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 }
 
 /* [begin, end) of blocks of `block` tiles; scratch: 36 * block * (ic + oc) floats. */
-VC_INLINE void
-vc_winograd(int64_t begin, int64_t end, const VcConv *v, int64_t block, const float *x, const float *w, const float *bias,
-	    float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
+VC_SHARED void
+vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, const float *x, const float *w, const float *bias,
+		 float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4, tiles = v->n * across * down;
 	const int64_t panel_bytes = (v->oc + VF - 1) / VF * VF * v->ic;
@@ -401,19 +452,29 @@ vc_winograd(int64_t begin, int64_t end, const VcConv *v, int64_t block, const fl
 						in + t * v->ic + c, block * v->ic);
 		}
 		for (int64_t k = 0; k < 36; k++)
-			vc_product(0, (v->oc + VC_NR - 1) / VC_NR, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
-				   w + k * panel_bytes, 0, out + k * block * v->oc, v->oc, 0, 0);
+			vc_product_part(0, (v->oc + VC_NR - 1) / VC_NR, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
+					w + k * panel_bytes, 0, out + k * block * v->oc, v->oc, last, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
 			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4, tx = tile % across * 4;
+			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
 			float *to = y + image * v->oh * v->ow * v->ys;
 
 			for (int64_t c = 0; c < v->oc; c += VF)
 				vc_wino_tile_out(v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
-			for (int64_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++)
-				for (int64_t s = tx; s < tx + 4 && s < v->ow; s++)
-					epilogue(p, (image * v->oh + r) * v->ow + s, 0, v->oc);
+			for (int64_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
+				const int64_t pixel = (image * v->oh + r) * v->ow + tx;
+
+				epilogue(p, pixel, pixel + wide, 0, v->oc);
+			}
 		}
 	}
+}
+
+VC_INLINE void
+vc_winograd(int64_t begin, int64_t end, const VcConv *v, int64_t block, const float *x, const float *w, const float *bias,
+	    float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
+{
+	vc_winograd_part(begin, end, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc), epilogue, p);
 }
 
 #endif
