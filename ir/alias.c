@@ -13,41 +13,10 @@
  * The database describes the graph it was made from.  A value made later counts as aliasing everything, unless
  * alias_copy_value says what it stands for; nodes may be moved and removed.
  */
-#include "ir.h"
+#include "alias.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct IntSet { int n; const int *at; } IntSet;        /* sorted */
-typedef Vec(int) Ints;
-
-typedef struct Element {
-	Ints    to, has;
-	IntSet *places;          /* reached along `to`, once asked for */
-	IntSet *reach;           /* reached along both */
-	unsigned seen;           /* by the walk of that number */
-} Element;
-
-typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;
-
-struct AliasDb {
-	Graph  *g;
-	Arena  *arena;
-	Vec(Element) element;
-	int    *of;              /* by value id: its element, or -1 */
-	int     nvalue;
-	Ints   *writes;          /* by node id: elements written, what they contain not included */
-	NodeSets *sets;          /* by node id, once asked for */
-	int     nnode;
-	Map     wildcards;       /* type -> its element + 1 */
-	Ints    wildcard;        /* all of them */
-	bool    any;             /* one wildcard for all types */
-	const void *(*place)(void *, const Value *);
-	void   *place_arg;
-	bool   *written;         /* by element: a place that some node writes; once asked for */
-	bool   *live;            /* by element: a place that something live may reach, for alias_live_add */
-	bool   *escaped;         /* by element: a place that outlives the graph or is known outside */
-	unsigned walk;
-};
 
 /* ---- types ----------------------------------------------------------------------------------------- */
 
@@ -169,8 +138,8 @@ wildcard_of(AliasDb *db, const Type *t)
 }
 
 /* The value's element, made when it may alias at all; -1: it may not. */
-static int
-element_of(AliasDb *db, const Value *v)
+int
+alias_element_of(AliasDb *db, const Value *v)
 {
 	if (v->id >= db->nvalue)
 		return -1;
@@ -182,7 +151,7 @@ element_of(AliasDb *db, const Value *v)
 static void
 make_wildcard(AliasDb *db, const Value *v)
 {
-	const int e = element_of(db, v);
+	const int e = alias_element_of(db, v);
 
 	if (e >= 0)
 		point(db, e, wildcard_of(db, v->type));
@@ -192,7 +161,7 @@ make_wildcard(AliasDb *db, const Value *v)
 static void
 make_fresh(AliasDb *db, const Value *v)
 {
-	const int e = element_of(db, v);
+	const int e = alias_element_of(db, v);
 
 	if (e >= 0)
 		contain_types(db, e, v->type);
@@ -203,7 +172,7 @@ make_fresh(AliasDb *db, const Value *v)
 static void
 make_alias(AliasDb *db, const Value *v, const Value *of)
 {
-	const int e = element_of(db, v), to = element_of(db, of);
+	const int e = alias_element_of(db, v), to = alias_element_of(db, of);
 
 	if (e >= 0 && to >= 0)
 		point(db, e, to);
@@ -222,7 +191,7 @@ register_write(AliasDb *db, const Node *n, int e)
 static void
 register_deep_write(AliasDb *db, const Node *n, const Value *v)
 {
-	const int e = element_of(db, v);
+	const int e = alias_element_of(db, v);
 	int inside;
 
 	if (e < 0)
@@ -268,8 +237,8 @@ collect(AliasDb *db, int e, bool deep, Ints *stack, Ints *found)
 	}
 }
 
-static IntSet *
-set_of(AliasDb *db, Ints *found)
+IntSet *
+alias_set_of(AliasDb *db, Ints *found)
 {
 	IntSet *s = new(db->arena, IntSet, 1);
 	int n = 0;
@@ -293,25 +262,25 @@ set_at(AliasDb *db, int e, bool deep)
 
 	if (!*set) {
 		collect(db, e, deep, &stack, &found);
-		*set = set_of(db, &found);
+		*set = alias_set_of(db, &found);
 	}
 	return *set;
 }
 
-static const IntSet *
-places_of(AliasDb *db, int e)
+const IntSet *
+alias_places_of(AliasDb *db, int e)
 {
 	return set_at(db, e, false);
 }
 
-static const IntSet *
-reach_of(AliasDb *db, int e)
+const IntSet *
+alias_reach_of(AliasDb *db, int e)
 {
 	return set_at(db, e, true);
 }
 
-static bool
-meet(const IntSet *a, const IntSet *b)
+bool
+alias_meet(const IntSet *a, const IntSet *b)
 {
 	for (int i = 0, j = 0; i < a->n && j < b->n;) {
 		if (a->at[i] == b->at[j])
@@ -324,8 +293,8 @@ meet(const IntSet *a, const IntSet *b)
 	return false;
 }
 
-static void
-join(AliasDb *db, Ints *into, const IntSet *s)
+void
+alias_join(AliasDb *db, Ints *into, const IntSet *s)
 {
 	for (int i = 0; i < s->n; i++)
 		vec_push(db->arena, into, s->at[i]);
@@ -342,8 +311,8 @@ static const char *const may_return_input[] = {        /* though their schemas d
 	"aten::_cast_Char", "aten::_cast_Short", "aten::cartesian_prod", "aten::sparse_mask", "aten::cudnn_is_acceptable",
 };
 
-static bool
-is_listed(const Node *n, const char *const *names, size_t count)
+bool
+alias_is_listed(const Node *n, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (node_is(n, names[i]))
@@ -351,7 +320,6 @@ is_listed(const Node *n, const char *const *names, size_t count)
 	return false;
 }
 
-#define LISTED(n, names) is_listed(n, names, sizeof(names) / sizeof *(names))
 
 static bool
 is_wildcard_set(const AliasSet *a)
@@ -387,7 +355,7 @@ analyze_arg(AliasDb *db, const Node *n, const Value *v, const AliasSet *a)
 	if (!a)
 		return;
 	if (a->write)
-		register_write(db, n, element_of(db, v));
+		register_write(db, n, alias_element_of(db, v));
 	if (becomes_wildcard(a) || is_wildcard_set(a))
 		make_wildcard(db, v);
 	if (a->inner && a->inner->write)
@@ -436,7 +404,7 @@ analyze_statistics(AliasDb *db, const Node *n, const Schema *s)
 		return;
 	for (int i = 0; i < s->nargs; i++)
 		if (!strcmp(s->args[i].name, "running_mean") || !strcmp(s->args[i].name, "running_var"))
-			register_write(db, n, element_of(db, n->in[i]));
+			register_write(db, n, alias_element_of(db, n->in[i]));
 }
 
 static void
@@ -524,13 +492,13 @@ static void
 analyze_container(AliasDb *db, const Node *n)
 {
 	const Value *v = n->out[0];
-	const int e = element_of(db, v);
+	const int e = alias_element_of(db, v);
 	const bool closed = v->type->kind == TYPE_TUPLE || is_only_read(v);
 
 	if (!closed)
 		make_fresh(db, v);
 	for (int i = 0; i < n->nin; i++) {
-		contain(db, e, element_of(db, n->in[i]));
+		contain(db, e, alias_element_of(db, n->in[i]));
 		if (!closed || v->type->kind == TYPE_TUPLE)
 			make_wildcard(db, n->in[i]);
 	}
@@ -583,7 +551,7 @@ static void
 analyze_get_attr(AliasDb *db, const Node *n)
 {
 	const void *place = db->place ? db->place(db->place_arg, n->out[0]) : NULL;
-	const int e = element_of(db, n->out[0]);
+	const int e = alias_element_of(db, n->out[0]);
 	intptr_t have;
 	char key[24];
 
@@ -599,22 +567,20 @@ analyze_get_attr(AliasDb *db, const Node *n)
 		contain_types(db, (int)have - 1, n->out[0]->type);
 	}
 	point(db, e, (int)have - 1);
-	contain(db, element_of(db, n->in[0]), (int)have - 1);
+	contain(db, alias_element_of(db, n->in[0]), (int)have - 1);
 }
 
 static void
 analyze_set_attr(AliasDb *db, const Node *n)
 {
-	register_write(db, n, element_of(db, n->in[0]));
+	register_write(db, n, alias_element_of(db, n->in[0]));
 	make_wildcard(db, n->in[1]);
 }
-
-static bool subgraph_is_pure(AliasDb *db, Graph *g);
 
 static void
 analyze_fork(AliasDb *db, const Node *n)
 {
-	const bool pure = subgraph_is_pure(db, node_attr(n, "Subgraph")->g);
+	const bool pure = alias_is_pure(db, node_attr(n, "Subgraph")->g);
 
 	for (int i = 0; i < n->nin; i++) {
 		if (!pure)
@@ -631,7 +597,7 @@ analyze_wait(AliasDb *db, const Node *n)
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_attr(fork, "Subgraph") || !subgraph_is_pure(db, node_attr(fork, "Subgraph")->g))
+	if (!node_attr(fork, "Subgraph") || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
@@ -745,8 +711,8 @@ alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 /* ---- questions about values ------------------------------------------------------------------------------------------- */
 
 /* Made after the database, and able to alias: nothing is known of it. */
-static bool
-is_unknown(const AliasDb *db, const Value *v)
+bool
+alias_is_unknown(const AliasDb *db, const Value *v)
 {
 	return v->id >= db->nvalue && type_is_mutable(v->type) && !value_is_none(v);
 }
@@ -758,11 +724,11 @@ alias_may(AliasDb *db, const Value *a, const Value *b)
 
 	if (a == b && type_is_mutable(a->type))
 		return true;
-	if (is_unknown(db, a) || is_unknown(db, b))
+	if (alias_is_unknown(db, a) || alias_is_unknown(db, b))
 		return type_is_mutable(a->type) && type_is_mutable(b->type);
-	ea = element_of(db, a);
-	eb = element_of(db, b);
-	return ea >= 0 && eb >= 0 && meet(places_of(db, ea), places_of(db, eb));
+	ea = alias_element_of(db, a);
+	eb = alias_element_of(db, b);
+	return ea >= 0 && eb >= 0 && alias_meet(alias_places_of(db, ea), alias_places_of(db, eb));
 }
 
 bool
@@ -770,342 +736,9 @@ alias_may_contain(AliasDb *db, const Value *a, const Value *b)
 {
 	int ea, eb;
 
-	if (is_unknown(db, a) || is_unknown(db, b))
+	if (alias_is_unknown(db, a) || alias_is_unknown(db, b))
 		return type_is_mutable(a->type) && type_is_mutable(b->type);
-	ea = element_of(db, a);
-	eb = element_of(db, b);
-	return ea >= 0 && eb >= 0 && meet(reach_of(db, ea), reach_of(db, eb));
-}
-
-/* ---- what nodes read and write ------------------------------------------------------------------------------------------ */
-
-/* -1: every wildcard; -2 - e: all that e reaches; else the places of e. */
-static void
-add_write(AliasDb *db, Ints *into, int e)
-{
-	if (e >= 0)
-		join(db, into, places_of(db, e));
-	else if (e == -1)
-		for (int i = 0; i < db->wildcard.n; i++)
-			join(db, into, places_of(db, db->wildcard.at[i]));
-	else
-		join(db, into, reach_of(db, -2 - e));
-}
-
-/* Those that look at the container and not into its members, or only keep a reference. */
-static const char *const shallow_readers[] = {
-	"prim::GetAttr", "prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice", "prim::ListUnpack", "aten::len",
-	"prim::isinstance", "aten::__is__", "aten::__isnot__", "aten::__getitem__", "prim::unchecked_cast",
-};
-static const char *const non_readers[] = {
-	"prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::Constant", "prim::profile",
-};
-
-static void
-add_reads(AliasDb *db, Ints *into, const Node *n)
-{
-	const bool shallow = LISTED(n, shallow_readers);
-
-	if (LISTED(n, non_readers))
-		return;
-	for (int i = 0; i < n->nin; i++) {
-		const int e = element_of(db, n->in[i]);
-
-		if (e >= 0)
-			join(db, into, shallow ? places_of(db, e) : reach_of(db, e));
-	}
-}
-
-static void
-add_node(AliasDb *db, const Node *n, Ints *reads, Ints *writes)
-{
-	add_reads(db, reads, n);
-	if (n->id < db->nnode)
-		for (int i = 0; i < db->writes[n->id].n; i++)
-			add_write(db, writes, db->writes[n->id].at[i]);
-	for (int i = 0; i < n->nsub; i++)
-		for NODES(inner, n->sub[i])
-			add_node(db, inner, reads, writes);
-}
-
-static NodeSets
-sets_of(AliasDb *db, const Node *n)
-{
-	Ints reads = {0}, writes = {0};
-	NodeSets s;
-
-	if (n->id < db->nnode && db->sets[n->id].reads)
-		return db->sets[n->id];
-	add_node(db, n, &reads, &writes);
-	s.reads = set_of(db, &reads);
-	s.writes = set_of(db, &writes);
-	if (n->id < db->nnode)
-		db->sets[n->id] = s;
-	return s;
-}
-
-static void
-mark_written(AliasDb *db, const Block *b)
-{
-	for NODES(n, b) {
-		const IntSet *w = sets_of(db, n).writes;
-
-		for (int i = 0; i < w->n; i++)
-			db->written[w->at[i]] = true;
-	}
-}
-
-static bool
-any_of(const bool *marks, const IntSet *s)
-{
-	for (int i = 0; i < s->n; i++)
-		if (marks[s->at[i]])
-			return true;
-	return false;
-}
-
-static bool
-has_effect_deep(const Node *n)
-{
-	if (node_has_effect(n))
-		return true;
-	for (int i = 0; i < n->nsub; i++)
-		for NODES(inner, n->sub[i])
-			if (has_effect_deep(inner))
-				return true;
-	return false;
-}
-
-/* Does a graph that runs on the side write to nothing but what it made, and has it no other effect? */
-static bool
-subgraph_is_pure(AliasDb *db, Graph *g)
-{
-	AliasDb *sub = alias_db(g, db->arena);
-
-	alias_live_clear(sub);
-	for NODES(n, g->top)
-		if (has_effect_deep(n) || alias_writes_live(sub, n))
-			return false;
-	return true;
-}
-
-static bool
-is_marked_written(AliasDb *db, const Value *v, bool deep)
-{
-	int e;
-
-	if (is_unknown(db, v))
-		return true;
-	e = element_of(db, v);
-	if (e < 0)
-		return false;
-	if (!db->written) {
-		db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
-		mark_written(db, db->g->top);
-	}
-	return any_of(db->written, deep ? reach_of(db, e) : places_of(db, e));
-}
-
-bool
-alias_has_writers(AliasDb *db, const Value *v)
-{
-	return is_marked_written(db, v, true);
-}
-
-bool
-alias_is_written(AliasDb *db, const Value *v)
-{
-	return is_marked_written(db, v, false);
-}
-
-bool
-alias_writes(AliasDb *db, const Node *n, const Value *v)
-{
-	int e;
-
-	if (is_unknown(db, v))
-		return alias_node_writes(db, n);
-	e = element_of(db, v);
-	return e >= 0 && meet(sets_of(db, n).writes, reach_of(db, e));
-}
-
-bool
-alias_node_writes(AliasDb *db, const Node *n)
-{
-	return sets_of(db, n).writes->n > 0;
-}
-
-static void
-mark_escaped(AliasDb *db, const IntSet *s)
-{
-	for (int i = 0; i < s->n; i++)
-		db->escaped[s->at[i]] = true;
-}
-
-bool
-alias_escapes(AliasDb *db, const Value *v)
-{
-	const Node *ret = db->g->top->ret;
-	int e;
-
-	if (is_unknown(db, v))
-		return true;
-	e = element_of(db, v);
-	if (e < 0)
-		return false;
-	if (!db->escaped) {
-		db->escaped = new(db->arena, bool, db->element.n + db->nvalue + 1);
-		for (int i = 0; i < db->wildcard.n; i++)
-			mark_escaped(db, places_of(db, db->wildcard.at[i]));
-		for (int i = 0; i < ret->nin; i++)
-			if (element_of(db, ret->in[i]) >= 0)
-				mark_escaped(db, reach_of(db, element_of(db, ret->in[i])));
-	}
-	return any_of(db->escaped, places_of(db, e));
-}
-
-/* ---- what must not be lost ------------------------------------------------------------------------------------------------ */
-
-static void
-mark_live(AliasDb *db, const IntSet *s)
-{
-	for (int i = 0; i < s->n; i++)
-		db->live[s->at[i]] = true;
-}
-
-void
-alias_live_clear(AliasDb *db)
-{
-	db->live = new(db->arena, bool, db->element.n + db->nvalue + 1);
-	for (int i = 0; i < db->wildcard.n; i++)
-		mark_live(db, places_of(db, db->wildcard.at[i]));
-}
-
-void
-alias_live_add(AliasDb *db, const Value *v)
-{
-	const int e = is_unknown(db, v) ? -1 : element_of(db, v);
-
-	if (e >= 0)
-		mark_live(db, reach_of(db, e));
-}
-
-bool
-alias_writes_live(AliasDb *db, const Node *n)
-{
-	return any_of(db->live, sets_of(db, n).writes);
-}
-
-/* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
-
-/* Does n, or a node nested in it, use an output of m? */
-static bool
-uses_output(const Node *n, const Node *m)
-{
-	for (int i = 0; i < m->nout; i++)
-		for (int k = 0; k < m->out[i]->uses.n; k++)
-			if (block_owner_in(m->out[i]->uses.at[k].node, n->block) == n)
-				return true;
-	return false;
-}
-
-/* Must the two keep their order? */
-static bool
-depend(AliasDb *db, const Node *a, const Node *b)
-{
-	const NodeSets sa = sets_of(db, a), sb = sets_of(db, b);
-
-	if (uses_output(a, b) || uses_output(b, a))
-		return true;
-	if (meet(sa.writes, sb.writes) || meet(sa.writes, sb.reads) || meet(sa.reads, sb.writes))
-		return true;
-	return has_effect_deep(a) && has_effect_deep(b);
-}
-
-typedef Vec(Node *) NodeVec;
-
-static bool
-any_depends(AliasDb *db, const NodeVec *set, const Node *n)
-{
-	for (int i = 0; i < set->n; i++)
-		if (depend(db, set->at[i], n))
-			return true;
-	return false;
-}
-
-static Node *
-step(Node *n, bool forward)
-{
-	return forward ? n->next : n->prev;
-}
-
-static void
-move_beside(Node *n, Node *at, bool after)
-{
-	if (after)
-		node_move_after(n, at);
-	else
-		node_move_before(n, at);
-}
-
-/*
- * Moves n to one side of `at`, both in one block.  Nodes between them that depend on n, or that n depends on, form a
- * set with it that keeps its order.  When n already is on the side it shall be on, n goes alone and the set goes to
- * the far side of `at`; else all of it comes along.
- */
-static bool
-try_move(AliasDb *db, Node *n, Node *at, bool after, bool dry)
-{
-	const bool forward = n != at && node_is_before(n, at), split = after ? !forward : forward;
-	NodeVec set = {0};
-	Node *beside = at;
-
-	if (n == at)
-		return true;
-	if (n->block != at->block || n == n->block->ret || n == n->block->param)
-		return false;
-	vec_push(db->arena, &set, n);
-	for (Node *m = step(n, forward); m != at; m = step(m, forward))
-		if (any_depends(db, &set, m))
-			vec_push(db->arena, &set, m);
-	if (split) {
-		for (int i = 1; i < set.n; i++)
-			set.at[i - 1] = set.at[i];
-		set.n--;
-	}
-	if (any_depends(db, &set, at))
-		return false;
-	if (dry)
-		return true;
-	if (split)
-		move_beside(n, at, after);
-	for (int i = 0; i < set.n; i++) {
-		move_beside(set.at[i], beside, split ? !after : after);
-		beside = set.at[i];
-	}
-	return true;
-}
-
-bool
-alias_move_after(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, true, false);
-}
-
-bool
-alias_move_before(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, false, false);
-}
-
-bool
-alias_can_move_after(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, true, true);
-}
-
-bool
-alias_can_move_before(AliasDb *db, Node *n, Node *at)
-{
-	return try_move(db, n, at, false, true);
+	ea = alias_element_of(db, a);
+	eb = alias_element_of(db, b);
+	return ea >= 0 && eb >= 0 && alias_meet(alias_reach_of(db, ea), alias_reach_of(db, eb));
 }
