@@ -66,6 +66,20 @@ dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 	return pattern_is_open(d->pattern, n) ? NULL : d;
 }
 
+/* What the model prints is no result of build or show. */
+static void
+say_print(RtCx *cx, const char *text, int64_t n)
+{
+	(void)cx;
+	fwrite(text, 1, (size_t)n, stderr);
+}
+
+static void
+say_nothing(RtCx *cx, const char *text, int64_t n)
+{
+	(void)cx, (void)text, (void)n;
+}
+
 /* One profiling run: arguments by name, a fresh instance, a fresh generator. */
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
@@ -79,6 +93,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 
 	progress("profiling on %s", path);
 	model_context(cli, &rt);
+	rt.print = cli->verbose ? say_print : say_nothing;
 	rt.steps = PROFILE_STEPS;
 	if (!rt.deadline)
 		rt.deadline = rt_now() + PROFILE_NS;

@@ -200,44 +200,54 @@ complete(RtCx *cx)
 	return cx->status == RT_OK;
 }
 
-/* A result that turned out to be a view of planned memory, where nobody could know: it gets the memory for itself. */
-static int
-detach(RtCx *cx, RtStorage *s)
+static bool
+is_planned(const RtCx *cx, const RtStorage *s)
 {
-	int status = RT_OK;
+	const char *arena = cx->arena;
 
-	if (s->h.refs > 1) {
-		char *data = aligned_alloc(64, (size_t)((s->bytes + 63) & ~(int64_t)63));
+	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
+}
 
-		if (data) {
-			memcpy(data, s->data, (size_t)s->bytes);
-			s->data = data;
-			s->kind = RT_HEAP;
-		} else {
-			status = rt_raise(cx, "out of memory");
-		}
-	}
-	rt_storage_release(s);
-	return status;
+/* A result that turns out to lie in planned memory, where nobody could know, gets that memory for itself; all that share
+ * the box's storage go along. */
+static int
+own_memory(RtCx *cx, IValue v)
+{
+	int64_t n;
+	const IValue *part = parts_of(v, &n);
+	RtStorage *s = v.tag == RT_TENSOR ? v.u.t->storage : NULL;
+	char *data;
+
+	for (int64_t i = 0; i < n; i++)
+		if (own_memory(cx, part[i]))
+			return RT_ERROR;
+	if (!is_planned(cx, s))
+		return RT_OK;
+	if (!(data = aligned_alloc(64, (size_t)((s->bytes + 63) & ~(int64_t)63))))
+		return rt_raise(cx, "out of memory");
+	memcpy(data, s->data, (size_t)s->bytes);
+	s->data = data;
+	s->kind = RT_HEAP;
+	return RT_OK;
+}
+
+/* Is it one of the inputs, as the result of append is?  What is in it is looked at where it is made. */
+static bool
+is_given(IValue v, const IValue *in, int nin)
+{
+	for (int i = 0; i < nin; i++)
+		if (v.tag == RT_LIST && in[i].tag == RT_LIST && in[i].u.list == v.u.list)
+			return true;
+	return false;
 }
 
 static int
-drop_inputs(RtCx *cx, IValue *in, int nin)
+own_results(RtCx *cx, const IValue *in, int nin, const IValue *got, int nout)
 {
-	RtStorage *borrowed[16];
-	int n = 0, status = RT_OK;
-
-	for (int i = 0; i < nin && n < 16; i++)
-		if (in[i].tag == RT_TENSOR && in[i].u.t->storage->kind == RT_BORROWED && !in[i].u.t->storage->readonly &&
-		    in[i].u.t->h.refs == 1) {
-			borrowed[n] = in[i].u.t->storage;
-			rt_retain(rt_ref(RT_STORAGE, borrowed[n++]));
-		}
-	rt_values_drop(in, nin);
-	for (int i = 0; i < n; i++)
-		if (detach(cx, borrowed[i]))
-			status = RT_ERROR;
-	return status;
+	for (int i = 0; i < nout; i++)
+		if (!is_given(got[i], in, nin) && own_memory(cx, got[i]))
+			return RT_ERROR;
+	return RT_OK;
 }
 
 void
@@ -268,10 +278,11 @@ rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, 
 
 	if (cx->events)
 		rt_trace_add(cx, name_of_kernel(code, kernel), begin, rt_now());
-	if (drop_inputs(cx, in, nin) && !status) {
+	if (!status && own_results(cx, in, nin, got, nout)) {
 		rt_values_drop(got, nout);
 		status = RT_ERROR;
 	}
+	rt_values_drop(in, nin);
 	if (status)
 		return rt_step_failed(cx, code, line);
 	for (int i = 0; i < nout; i++)
