@@ -35,15 +35,30 @@ arch_number(Cx *cx, const char *word)
 	const char *digits = !strncmp(word, "sm_", 3) ? word + 3 : word;
 	const long n = strtol(digits, &end, 10);
 
-	/* TORCH_CUDA_ARCH_LIST says 9.0 */
-	if (digits == word && end != digits && *end == '.' && end[1] >= '0' && end[1] <= '9')
-		return (int)n * 10 + end[1] - '0';
-	if (digits == word || end == digits || (*end && strcmp(end, "a")) || n < LEAST_ARCH || n > 999)
+	/* TORCH_CUDA_ARCH_LIST says 9.0, 9.0a */
+	const bool dotted = digits == word && end != digits && *end == '.' && end[1] >= '0' && end[1] <= '9';
+	const long arch = dotted ? n * 10 + end[1] - '0' : n;
+
+	if (dotted)
+		end += 2;
+	if ((digits == word && !dotted) || end == digits || (*end && strcmp(end, "a")) || arch < LEAST_ARCH || arch > 999)
 		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is no architecture: sm_%d and later, or ptx", word, LEAST_ARCH);
-	return (int)n;
+	return (int)arch;
 }
 
-/* "sm_80,sm_90,ptx": PTX for the newest that is named, for the ones to come. */
+/* Drops +PTX from the end of a word. */
+static bool
+drop_ptx(char *word)
+{
+	char *plus = strchr(word, '+');
+
+	if (!plus || strcmp(plus, "+PTX"))
+		return false;
+	*plus = 0;
+	return true;
+}
+
+/* "sm_80,sm_90,ptx", "8.0;9.0+PTX": PTX for the newest that is named, for the ones to come. */
 Archs
 cuda_archs(Cx *cx, const char *list)
 {
@@ -57,6 +72,7 @@ cuda_archs(Cx *cx, const char *list)
 			ptx = true;
 			continue;
 		}
+		ptx |= drop_ptx(w);
 		vec_push(cx->arena, &archs, arch_number(cx, w));
 		newest = archs.at[archs.n - 1] > newest ? archs.at[archs.n - 1] : newest;
 	}

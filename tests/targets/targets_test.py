@@ -108,6 +108,8 @@ class Cross(Way):
     def test_aarch64(self):
         self.holds(["--target", "aarch64-linux-gnu"], ARM, samples=SAMPLES)
         self.holds(["--target", "aarch64-linux-gnu", "--emit", "static", "--cpu", "cortex-a53"], ARM, samples=())
+        cache = os.environ.get("XDG_CACHE_HOME")         # where the compiled runtime is kept
+        self.assertTrue(not cache or any(n.startswith("librt-") for n in os.listdir(os.path.join(cache, "kiln"))))
 
 
 class Options(programs.Test):

@@ -12,6 +12,7 @@ import hostile, npz as arrays
 from hostile import Test, body, call, model, npy, npz
 
 C = os.path.join(HERE, "scaled.c")
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
 SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
 SCHEMAS = ["my::scaled(Tensor x, int c=2) -> Tensor", "my::halves(Tensor x) -> (Tensor, Tensor)",
            "my::bump_.by(Tensor(a!) self, float by) -> Tensor(a!)", "my::positive(Tensor x) -> Tensor", "my::say(str what) -> ()"]

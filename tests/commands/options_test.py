@@ -1,0 +1,208 @@
+"""Options and variables of the environment: each does what its help says, and exit statuses are those of the README.
+
+usage: options_test.py KILN
+"""
+import json, os, pty, struct, subprocess, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+import hostile, npz as arrays
+from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz
+
+X = npz(x=npy([2, 3], data=struct.pack("<6f", *range(6))))
+SPEAKS = body(['print("spoken", torch.size(x, 0))', "return torch.add(x, self.w)"])
+METHODS = body(["return torch.add(x, self.w)"]) + body(["return torch.mul(x, self.w)"]).replace("forward", "times")
+TRAINING = body(["if self.training:", "  y = torch.neg(x)", "else:", "  y = x", "return y"])
+ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y = torch.add(y, 1)", "return y"])
+STATE = attrs(training=b"\x88", w=hostile.W)
+# of the design's command line, by command
+FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --cc --gpu -O --threads --max-specializations --weights --method --eval "
+                  "--seed --timeout -v --time -d -L -p --stop --no-source --op --op-schema --op-body",
+         "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
+         "bench": "-i --json --threads", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
+
+
+def with_env(**env):
+    return {**os.environ, **env}
+
+
+class Options(Test):
+    def setUp(self):
+        super().setUp()
+        self.put("m.pt", model())
+        self.put("x.npz", X)
+
+    def run_in(self, *argv, status=0, env=None):
+        p = subprocess.run(argv, cwd=self.dir, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, env=env)
+        self.assertEqual(p.returncode, status, (argv, p.stderr[-2000:]))
+        return p.stdout.decode(), p.stderr.decode()
+
+    def kiln(self, *argv, **how):
+        return self.run_in(KILN, *argv, **how)
+
+    def out(self, name="o.npz"):
+        return arrays.read(os.path.join(self.dir, name))["out"][2]
+
+    def bytes_of(self, name):
+        with open(os.path.join(self.dir, name), "rb") as f:
+            return f.read()
+
+    def terminal(self, *argv):
+        """What is on the screen when standard error is a terminal."""
+        master, slave = pty.openpty()
+        p = subprocess.Popen(argv, cwd=self.dir, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave)
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                part = os.read(master, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        os.close(master)
+        self.assertEqual(p.wait(), 0)
+        return text.decode()
+
+    # ---- options -----------------------------------------------------------------------------------------------
+
+    def test_help(self):
+        for command, flags in FLAGS.items():
+            said = self.kiln(command, "--help")[0].replace(",", " ").split()
+            for flag in flags.split():
+                self.assertIn(flag, said, command)
+        self.run_in(KILN, "build", "m.pt", "-o", "p")
+        for flag in "-i -o --threads --seed --device --bench[=N] --info --guards --strict --trace --selfcheck --json --method".split():
+            self.assertIn(flag, self.run_in("./p", "--help")[0].split())
+
+    def test_prints(self):
+        """What a model prints while it is profiled is not what build says."""
+        self.put("m.pt", model(SPEAKS))
+        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p"), ("", ""))
+        out, err = self.kiln("build", "-v", "m.pt", "-i", "x.npz", "-o", "p")
+        self.assertNotIn("spoken", out)
+        self.assertIn("spoken 2", err)
+        self.assertNotIn("spoken", self.kiln("show", "m.pt", "-i", "x.npz", "--stage", "specialized")[0].replace('"spoken"', ""))
+        self.assertEqual(self.run_in("./p", "-i", "x.npz", "-o", "o.npz")[0], "spoken 2\n")
+
+    def test_method(self):
+        self.put("m.pt", model(METHODS))
+        self.kiln("run", "m.pt", "--method", "times", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [i * i for i in range(6)])
+        self.kiln("build", "m.pt", "--method", "times,forward", "-i", "x.npz", "-o", "p")
+        self.run_in("./p", "--method", "times", "--strict", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [i * i for i in range(6)])
+        self.run_in("./p", "--method", "forward", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [2 * i for i in range(6)])
+        self.run_in("./p", "--method", "none", "-i", "x.npz", status=1)
+        self.kiln("run", "m.pt", "--method", "none", status=1)
+
+    def test_eval(self):
+        self.put("m.pt", model(TRAINING, STATE))
+        self.kiln("run", "m.pt", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [-i for i in range(6)])
+        self.assertIn("training mode", self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")[1])
+        self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [-i for i in range(6)])
+        self.assertEqual(self.kiln("build", "m.pt", "--eval", "-i", "x.npz", "-o", "p")[1], "")
+        self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), list(range(6)))
+
+    def test_timeout(self):
+        self.put("m.pt", model(ENDLESS))
+        self.assertIn("time", self.kiln("run", "m.pt", "-i", "x.npz", "--timeout", "1", status=1)[1])
+        self.assertIn("time", self.kiln("build", "m.pt", "-i", "x.npz", "--timeout", "1", "--emit", "c", "-o", "p.c")[1])
+
+    def test_weights(self):
+        self.kiln("build", "m.pt", "-i", "x.npz", "--weights", "file", "-o", "p")
+        self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
+        self.assertEqual(self.out(), [2 * i for i in range(6)])
+        with open(os.path.join(self.dir, "p.weights"), "r+b") as f:
+            f.truncate(4)
+        self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
+        os.remove(os.path.join(self.dir, "p.weights"))
+        self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
+        self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
+
+    def test_no_source(self):
+        self.put("m.pt", model(SPEAKS))
+        for options, there in (([], True), (["--no-source"], False)):
+            self.kiln("build", "m.pt", "-i", "x.npz", *options, "--emit", "c", "-o", "p.c")
+            self.assertEqual(b"torch.add(x, self.w)" in self.bytes_of("p.c"), there)
+
+    def test_inputs(self):
+        self.kiln("build", "m.pt", "--input", "x=float32[1..4x3]", "-o", "p")
+        self.kiln("run", "m.pt", "--input", "x=float32[2x3]", "--seed", "3", "-o", "a.npz")
+        for bad in ("x", "x=float32", "x=float99[2]", "x=float32[2", "x=float32[-1]", "x=float32[99999999999999999999]",
+                    "x=float32[3..1]", "x=float32[4611686018427387904x4]", "=float32[2]", "x=float32[2x]"):
+            self.assertIn(self.call_status("run", "m.pt", "--input", bad), (1, 2), bad)
+
+    def call_status(self, *argv):
+        return call([KILN, *argv], self.dir)[0]
+
+    def test_levels(self):
+        for level in "0123":
+            self.kiln("build", "m.pt", "-O" + level, "-i", "x.npz", "-o", "p")
+            self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
+            self.assertEqual(self.out(), [2 * i for i in range(6)])
+        self.kiln("build", "m.pt", "-O4", "-o", "p", status=2)
+
+    def test_threads_and_specializations(self):
+        self.kiln("build", "m.pt", "-i", "x.npz", "--threads", "2", "--max-specializations", "0", "--seed", "5", "-o", "p")
+        self.run_in("./p", "--info", "--json", "i.json")
+        self.assertEqual(json.loads(self.bytes_of("i.json"))["specializations"], [])
+        self.run_in("./p", "-i", "x.npz", "--bench=1", "--json", "b.json")
+        self.assertEqual(json.loads(self.bytes_of("b.json"))["threads"], 2)
+
+    # ---- statuses --------------------------------------------------------------------------------------------------
+
+    def test_statuses(self):
+        self.put("other.npz", npz(x=npy([5, 3])))
+        self.put("lacks.pt", model(body(["return ops.mine.f(x)"])))
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.run_in("./p", "-i", "x.npz", "-o", "o.npz", status=0)
+        self.run_in("./p", "-i", "other.npz", status=1)
+        self.run_in("./p", "--nonsense", status=2)
+        self.put("scaled.pt", model(body(["return torch.sub(x, self.w)"])))
+        self.kiln("check", "scaled.pt", "p", "-i", "x.npz", status=4)
+        self.put("miss.npz", npz(x=npy([1, 3])))
+        self.run_in("./p", "--strict", "-i", "miss.npz", status=5)
+        self.run_in("./p", "--device", "cuda", "-i", "x.npz", status=6)
+        self.kiln("run", "lacks.pt", "-i", "x.npz", status=7)
+
+    # ---- the environment ----------------------------------------------------------------------------------------------
+
+    @unittest.skipIf(SANITIZED, "sanitizers name the temporary folder")
+    def test_same_bytes(self):
+        """Neither time nor place nor name of the output leaves a trace."""
+        os.mkdir(os.path.join(self.dir, "t"))
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", env=with_env(SOURCE_DATE_EPOCH="1"))
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "q", env=with_env(SOURCE_DATE_EPOCH="1700000000", TMPDIR=os.path.join(self.dir, "t")))
+        self.assertEqual(self.bytes_of("p"), self.bytes_of("q"))
+        self.assertEqual(os.listdir(os.path.join(self.dir, "t")), [])
+
+    def test_tmpdir(self):
+        said = self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(TMPDIR=os.path.join(self.dir, "none")))[1]
+        self.assertIn("none/kiln-", said)
+
+    def test_terminal(self):
+        """Progress is for terminals, and goes; no colours."""
+        said = self.terminal(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.assertIn("profiling on x.npz", said)
+        self.assertTrue(said.endswith("\r\033[K"))
+        self.assertNotIn("\033[3", said)
+        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")[1], "")
+
+    def test_compiler(self):
+        self.assertIn("no-such-compiler", self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(CC="no-such-compiler"))[1])
+        self.assertIn("-fnonsense", self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(CFLAGS="-fnonsense"))[1])
+
+    def test_architectures(self):
+        for text, status in (("8.0;9.0+PTX", 0), ("8.6", 0), ("9.0a", 0), ("5.0", 2), ("nonsense", 2)):
+            self.kiln("build", "m.pt", "-i", "x.npz", "--emit", "cuda", "-o", "OUT.cu", status=status, env=with_env(TORCH_CUDA_ARCH_LIST=text))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
