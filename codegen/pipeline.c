@@ -128,6 +128,7 @@ specialize_one(Cx *cx, void *arg)
 	Profile seen = *o->profile;
 
 	seen.value = o->s->seen;
+	seen.nrun = (int)o->s->count;
 	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0);
 	if (o->optimize)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());

@@ -234,6 +234,38 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 		b->slot = slot_of(p, v);
 }
 
+/* A group of tensors of which too little is known for a kernel is its nodes again. */
+static void
+dissolve(Plan *p, Node *group)
+{
+	Graph *sub = node_attr(group, "Subgraph")->g;
+	Map clones = { .arena = p->cx->arena };
+
+	for (int i = 0; i < group->nin; i++)
+		graph_set_cloned(&clones, graph_inputs(sub)[i], group->in[i]);
+	for NODES(n, sub->top)
+		node_insert_before(node_clone(p->graph, n, &clones), group);
+	for (int i = 0; i < group->nout; i++)
+		value_replace_uses(group->out[i], graph_cloned(&clones, sub->top->ret->in[i]));
+	node_destroy(group);
+}
+
+static bool
+dissolve_groups(Plan *p, Block *b)
+{
+	bool did = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			did |= dissolve_groups(p, n->sub[i]);
+		if (node_is(n, "prim::FusionGroup") && !plan_is_kernel(p, n)) {
+			dissolve(p, n);
+			did = true;
+		}
+	}
+	return did;
+}
+
 static void
 number_block(Plan *p, Block *b)
 {
@@ -513,6 +545,8 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu)
 	p->graph = g;
 	p->gpu = gpu;
 	p->known = known_graph(cx, g, spec->pattern, first);
+	if (dissolve_groups(p, g->top))
+		p->known = known_graph(cx, g, spec->pattern, first);
 	p->slot = new(cx->arena, int, g->nvalue + 1);
 	p->step = new(cx->arena, int, g->nnode + 1);
 	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);

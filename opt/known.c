@@ -284,14 +284,32 @@ takes_apart(const Node *n)
 	return node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack") || (node_is(n, "prim::TupleIndex") && n->nin > 1);
 }
 
+/* A view of a known tensor that the kernel could not be asked about would get a second storage for one memory. */
+static bool
+may_view_known(KnownTable *k, const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; i < n->nin; i++)
+		if ((i >= s->nargs || s->args[i].alias) && known_is(k, n->in[i]) && known_at(k, n->in[i])->v.tag == RT_TENSOR)
+			return true;
+	return false;
+}
+
 static void
 know_op(KnownTable *k, const Node *n)
 {
 	IValue out[64], *args;
 	int nargs;
 
-	if (n->nout > 64 || !n->op->kernel || n->op->effect == EFFECT_IO || !(args = known_gather(k, n, &nargs)) ||
-	    !known_run(k, n->op, args, out, n->nout, true))
+	if (n->nout > 64 || !n->op->kernel || n->op->effect == EFFECT_IO)
+		return;
+	if (!(args = known_gather(k, n, &nargs))) {
+		if (!may_view_known(k, n))
+			know_outputs_by_type(k, n->out, n->nout);
+		return;
+	}
+	if (!known_run(k, n->op, args, out, n->nout, true))
 		return;
 	for (int i = 0; i < n->nout; i++) {
 		/* What the graph says less of (a join made it less) stays less known here. */

@@ -57,6 +57,7 @@ typedef struct Known {
 	IValue v;                  /* tensors without data: sizes, strides, and what shares storage with what */
 	bool   is;
 	bool   mutable;            /* a list that something writes to: known as long as writes are followed in order */
+	bool   by_data;            /* not known, and nobody can: its sizes follow from data */
 	bool   altered;            /* a tensor that is channels last here and contiguous in the prepared graph */
 } Known;
 typedef struct KnownTable {

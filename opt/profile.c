@@ -2,8 +2,9 @@
  * Profiling: what values are, on the user's own inputs.
  *
  * A clone of the prepared graph gets a prim::profile node in front of every use of a value whose dynamic type says more
- * than the static one; the interpreter reports there, and what it saw is merged by the rules of reference 9.3: what is
- * equal stays, what differs becomes unknown.  Every run has a fresh instance.  A run that raises keeps what was seen.
+ * than the static one, and after its node where uses are conditional; the interpreter reports there, and what it saw is
+ * merged by the rules of reference 9.3: what is equal stays, what differs becomes unknown.  Every run has a fresh
+ * instance.  A run that raises keeps what was seen.
  */
 #include "opt.h"
 
@@ -22,29 +23,51 @@ worth_profiling(const Value *v)
 	}
 }
 
-static void
-profile_uses(Graph *g, Block *b, Map *original)
+static Node *
+new_probe(Graph *g, Map *original, Value *v, Range at)
 {
+	const Value *from = map_get(original, arena_printf(g->arena, "%d", v->id));
+	Node *p;
+
+	if (!from || !worth_profiling(from))
+		return NULL;
+	p = node_new(g, sym(g->cx, "prim::profile"), at, 1);
+	node_set_int(p, "index", from->id);
+	node_add_input(p, v);
+	p->out[0]->type = v->type;
+	return p;
+}
+
+static bool
+used_inside_others(const Value *v)
+{
+	for (int i = 0; i < v->uses.n; i++)
+		if (v->uses.at[i].node->block != v->node->block)
+			return true;
+	return false;
+}
+
+/* A use inside of an If or a Loop may see some of what the value is: it is looked at where it is made, too. */
+static void
+profile_block(Graph *g, Block *b, Map *original)
+{
+	Node *p;
+
 	for NODES(n, b)
 		for (int i = 0; i < n->nsub; i++)
-			profile_uses(g, n->sub[i], original);
+			profile_block(g, n->sub[i], original);
 	for (Node *n = b->ret->next, *next; ; n = next) {
 		next = n->next;
-		for (int i = 0; i < n->nin; i++) {
-			const Value *from = map_get(original, arena_printf(g->arena, "%d", n->in[i]->id));
-			Node *p;
-
-			if (!from || !worth_profiling(from))
-				continue;
-			p = node_new(g, sym(g->cx, "prim::profile"), n->at, 1);
-			node_set_int(p, "index", from->id);
-			node_add_input(p, n->in[i]);
-			p->out[0]->type = n->in[i]->type;
-			node_insert_before(p, n);
-			node_set_input(n, i, p->out[0]);
-		}
+		for (int i = 0; i < n->nin; i++)
+			if ((p = new_probe(g, original, n->in[i], n->at))) {
+				node_insert_before(p, n);
+				node_set_input(n, i, p->out[0]);
+			}
 		if (n == b->ret)
 			return;
+		for (int i = 0; i < n->nout; i++)
+			if (used_inside_others(n->out[i]) && (p = new_probe(g, original, n->out[i], n->at)))
+				node_insert_before(p, next);
 	}
 }
 
@@ -86,7 +109,7 @@ profile_new(Cx *cx, Function *fn)
 	p->nvalue = fn->prepared->nvalue;
 	p->value = new(cx->arena, ValueProfile, p->nvalue);
 	invert(clone, fn->prepared->top, &values, &original);
-	profile_uses(clone, clone->top, &original);
+	profile_block(clone, clone->top, &original);
 	p->instrumented = new(cx->arena, Function, 1);
 	*p->instrumented = *fn;
 	p->instrumented->graph = p->instrumented->prepared = clone;

@@ -14,6 +14,9 @@
  *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
  *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
  *
+ * A large size that follows from data (how many boxes are kept) is no guard's business when one run has seen it: the next
+ * input has another one, and the code behind stays right without it, in calls of the runtime.
+ *
  * What is known of tensors tells aliasing, too: two that share a storage here share it when the program runs.
  */
 #include "opt.h"
@@ -24,6 +27,7 @@ enum {
 	UNROLL_TRIPS = 64,       /* reference 9.10: longer loops stay loops */
 	UNROLL_NODES = 4096,     /* most nodes that unrolling one loop may write */
 	FOLD_ELEMENTS = 1 << 16, /* tensors larger than this are not folded */
+	FLEETING_SIZE = 64,      /* a larger size that follows from data is not guarded after one run */
 };
 
 typedef struct Shadow {          /* a known list, and the values that are its elements */
@@ -69,6 +73,16 @@ shadow_of(Spec *s, IValue v)
 		if (s->shadows.at[i].list == v.u.list)
 			return &s->shadows.at[i];
 	return NULL;
+}
+
+/* Is the node given what follows from data? */
+static bool
+reads_by_data(Spec *s, const Node *m)
+{
+	for (int i = 0; i < m->nin; i++)
+		if (known_at(s->k, m->in[i])->by_data)
+			return true;
+	return false;
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------------------- */
@@ -334,12 +348,43 @@ guard(Spec *s, Scope *c, const Node *n, const Value *from)
 	s->nguard++;
 }
 
-static void
-guard_outputs(Spec *s, Scope *c, const Node *n)
+/* Do m's sizes follow from data: its kernel could not say them although it was given all? */
+static bool
+depends_on_data(Spec *s, const Node *m)
 {
-	for (int i = 0; i < n->nout; i++)
-		if (!known_is(s->k, c->value[n->out[i]->id]))
+	bool all = m->op != NULL;
+
+	for (int i = 0; i < m->nin; i++)
+		all &= known_is(s->k, m->in[i]);
+	return all || reads_by_data(s, m);
+}
+
+/* Is it a size that another run will hardly see again: a large count, known from one run? */
+static bool
+is_fleeting(Spec *s, const Value *from)
+{
+	const Type *t = from->id < s->profile->nvalue ? s->profile->value[from->id].type : NULL;
+
+	if (s->profile->nrun > 1 || !t || !type_is_complete(t))
+		return false;
+	for (int i = 0; i < t->tensor->rank; i++)
+		if (t->tensor->dims[i] > FLEETING_SIZE)
+			return true;
+	return false;
+}
+
+static void
+guard_outputs(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = c->value[n->out[i]->id];
+
+		if (known_is(s->k, out))
+			continue;
+		known_at(s->k, out)->by_data = depends_on_data(s, m);
+		if (!known_at(s->k, out)->by_data || !is_fleeting(s, n->out[i]))
 			guard(s, c, n, n->out[i]);
+	}
 }
 
 /* ---- operators ------------------------------------------------------------------------------------------------------------ */
@@ -355,31 +400,78 @@ may_fold(Scope *c, const Node *n)
 	return true;
 }
 
-/* Writes to lists that can be followed: append, and += of a list whose elements are at hand. */
+/* How a write to a list changes which values are its elements. */
+typedef enum Edit { EDIT_NONE, EDIT_APPEND, EDIT_EXTEND, EDIT_SET, EDIT_INSERT, EDIT_REMOVE, EDIT_CLEAR } Edit;
+
+static Edit
+edit_of(const Node *n)
+{
+	static const struct { const char *op; Edit edit; } edits[] = {
+		{ "aten::append", EDIT_APPEND }, { "aten::add_", EDIT_EXTEND },   { "aten::extend", EDIT_EXTEND },
+		{ "aten::_set_item", EDIT_SET }, { "aten::insert", EDIT_INSERT }, { "aten::pop", EDIT_REMOVE },
+		{ "aten::Delete", EDIT_REMOVE }, { "aten::clear", EDIT_CLEAR },
+	};
+
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+		if (sym_is(n->kind, edits[i].op))
+			return edits[i].edit;
+	return EDIT_NONE;
+}
+
+/* Writes to lists that can be followed: which element they change, or which they add, must be at hand. */
 static bool
 is_followed(Spec *s, const Node *n, const Node *m)
 {
-	return sym_is(n->kind, "aten::append") ||
-	       ((sym_is(n->kind, "aten::add_") || sym_is(n->kind, "aten::extend")) && known_is(s->k, m->in[1]) &&
-		shadow_of(s, known_at(s->k, m->in[1])->v));
+	const Edit edit = edit_of(n);
+	int64_t at;
+
+	if (edit == EDIT_EXTEND)
+		return known_is(s->k, m->in[1]) && shadow_of(s, known_at(s->k, m->in[1])->v);
+	if (edit == EDIT_SET || edit == EDIT_INSERT || edit == EDIT_REMOVE)
+		return known_int(s->k, m->in[1], &at);
+	return edit != EDIT_NONE;
 }
 
-/* Follows a write to a known list in its shadow; the kernel has made it on what is known already. */
+/* Follows a write to a known list of `was` elements in its shadow; the kernel has made it on what is known already. */
 static void
-follow_list_write(Spec *s, const Node *n, const Node *m)
+follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 {
 	Shadow *h = shadow_of(s, known_at(s->k, m->in[0])->v), *more;
-	const int64_t now = known_at(s->k, m->in[0])->v.u.list->n;
+	int64_t at = 0;
 
-	if (!h || now == h->items.n)
+	if (!h)
 		return;
-	if (sym_is(n->kind, "aten::append")) {
+	if (m->nin > 1 && known_int(s->k, m->in[1], &at) && at < 0)
+		at = at + was < 0 ? 0 : at + was;
+	at = at > was ? was : at;
+	switch (edit_of(n)) {
+	case EDIT_APPEND:
 		vec_push(s->cx->arena, &h->items, m->in[1]);
-	} else if ((more = shadow_of(s, known_at(s->k, m->in[1])->v))) {
-		for (int i = 0, count = more->items.n; i < count; i++)
+		break;
+	case EDIT_EXTEND:
+		more = shadow_of(s, known_at(s->k, m->in[1])->v);
+		for (int i = 0, count = more ? more->items.n : 0; i < count; i++)
 			vec_push(s->cx->arena, &h->items, more->items.at[i]);
+		break;
+	case EDIT_SET:
+		h->items.at[at] = m->in[2];
+		break;
+	case EDIT_INSERT:
+		vec_push(s->cx->arena, &h->items, NULL);
+		memmove(&h->items.at[at + 1], &h->items.at[at], (size_t)(was - at) * sizeof *h->items.at);
+		h->items.at[at] = m->in[2];
+		break;
+	case EDIT_REMOVE:
+		memmove(&h->items.at[at], &h->items.at[at + 1], (size_t)(was - at - 1) * sizeof *h->items.at);
+		h->items.n--;
+		break;
+	case EDIT_CLEAR:
+		h->items.n = 0;
+		break;
+	default:
+		break;
 	}
-	if (now != h->items.n)
+	if (known_at(s->k, m->in[0])->v.u.list->n != h->items.n)
 		h->list = NULL;
 }
 
@@ -391,12 +483,16 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 	IValue *args = known_gather(s->k, m, &nargs), out[64];
 	bool altered = false;
 	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
+	int64_t was;
 
 	if (list_write && args && !is_followed(s, n, m))
 		args = NULL;
+	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !known_run(s->k, n->op, args, out, n->nout, true)) {
-		if (list_write)
+		if (list_write) {
 			known_at(s->k, m->in[0])->is = false;
+			known_at(s->k, m->in[0])->by_data |= reads_by_data(s, m);
+		}
 		return;
 	}
 	for (int i = 0; i < m->nin; i++)
@@ -407,7 +503,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && is_changed(c, n->out[i]);
 	}
 	if (list_write)
-		follow_list_write(s, n, m);
+		follow_list_write(s, n, m, was);
 }
 
 /* All results are known numbers, strings, or small constant tensors: no node is needed. */
@@ -497,8 +593,8 @@ eval_op(Spec *s, Scope *c, Node *n)
 			node_add_input(m, argument(s, c, n, i));
 		if (all_tensor_types_known(s, m) && graph_ninputs(n->op->function->graph) == n->nin) {
 			inline_body(s, c, n, m);
+			guard_outputs(s, c, n, m);
 			node_destroy(m);
-			guard_outputs(s, c, n);
 			return;
 		}
 		node_destroy(m);
@@ -510,7 +606,7 @@ eval_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 		return;
 	}
-	guard_outputs(s, c, n);
+	guard_outputs(s, c, n, m);
 }
 
 /* ---- prim ---------------------------------------------------------------------------------------------------------------------- */
@@ -534,6 +630,7 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 	const Type *t = n->out[0]->type;
 	RtTuple *tuple;
 
+	known_at(s->k, m->out[0])->by_data = reads_by_data(s, m);
 	for (int i = 0; i < m->nin; i++)
 		if (!known_is(s->k, m->in[i]))
 			return;
@@ -595,7 +692,7 @@ eval_unpack(Spec *s, Scope *c, Node *n)
 	m = emit_copy(s, c, n);
 	for (int i = 0; i < n->nout; i++)
 		know_part(s, m->out[i], m->in[0], i);
-	guard_outputs(s, c, n);
+	guard_outputs(s, c, n, m);
 }
 
 static void
@@ -618,7 +715,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	}
 	m = emit_copy(s, c, n);
 	know_part(s, m->out[0], m->in[0], i);
-	guard_outputs(s, c, n);
+	guard_outputs(s, c, n, m);
 }
 
 static void
@@ -632,8 +729,7 @@ eval_cast(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	m = emit_copy(s, c, n);
-	(void)m;
-	guard_outputs(s, c, n);
+	guard_outputs(s, c, n, m);
 }
 
 static void
@@ -765,6 +861,9 @@ eval_if(Spec *s, Scope *c, Node *n)
 
 		out->name = n->out[i]->name;
 		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], n->out[i]->type);
+		for (int b = 0; b < 2; b++)
+			known_at(s->k, out)->by_data |= known_at(s->k, condition)->by_data ||
+							known_at(s->k, m->sub[b]->ret->in[i])->by_data;
 		bind(s, c, n->out[i], out);
 	}
 }
@@ -813,6 +912,7 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 
 		if (i && type_is_complete(carried[i - 1]))
 			known_set(s->k, in, known_meta(s->k, carried[i - 1]));
+		known_at(s->k, in)->by_data = known_at(s->k, m->in[i ? i + 1 : 0])->by_data;
 		bind(s, c, from->param->out[i], in);
 	}
 	eval_branch(s, c, from, to);
@@ -868,6 +968,7 @@ eval_loop(Spec *s, Scope *c, Node *n)
 		out->name = n->out[i]->name;
 		if (type_is_complete(carried[i]))
 			known_set(s->k, out, known_meta(s->k, carried[i]));
+		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data || known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
 		bind(s, c, n->out[i], out);
 	}
 }
@@ -900,10 +1001,11 @@ eval_node(Spec *s, Scope *c, Node *n)
 	else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
 		eval_fork(s, c, n);
 	else {
-		emit_copy(s, c, n);
+		Node *m = emit_copy(s, c, n);
+
 		if (node_is_call(n))
 			known_forget_mutable(s->k);
-		guard_outputs(s, c, n);
+		guard_outputs(s, c, n, m);
 	}
 }
 

@@ -258,6 +258,40 @@ def forward(self: __torch__.M, x: Tensor) -> Tuple[Tensor, List[int]]:
         self.assertFalse(os.path.exists(self.at("none.npz")))
         self.ends(DONE, program, "-i", miss, "--selfcheck")
 
+    def test_counts(self):
+        """A large count from data is not guarded after one run; what follows from it neither."""
+        m = model(self.at("c.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tensor:
+  at = torch.nonzero(torch.gt(x, 0))
+  y = torch.mul(torch.to(at, 6), 2)
+  return torch.sum(torch.relu(torch.add(y, 1)))
+""")
+        hit = self.write("hit.npz", x=floats(*[1] * 100))
+        program = self.build("counts", m, "-i", hit)
+        self.ends(DONE, program, "-i", hit, "--strict")
+        other = self.write("other.npz", x=floats(*[1] * 70, *[-1] * 30))
+        self.ends(DONE, program, "-i", other, "--strict")
+        self.assertEqual(self.answer(program, "-i", other), {"out": ("<f4", (), [70 * 70])})
+
+    def test_probe(self):
+        """What is used only sometimes is guarded by what it always is; list items that are set are followed."""
+        m = model(self.at("p.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tensor:
+  kept = {"a": x, "b": torch.cat([x, x])}
+  list = [x, x]
+  _0 = torch._set_item(list, 1, torch.cat([x, x, x]))
+  total = torch.zeros([1])
+  for key in torch.keys(kept):
+    v = kept[key]
+    if torch.eq(key, "b"):
+      total = torch.add(total, torch.sum(torch.relu(v)))
+  return torch.add(total, torch.sum(torch.mul(list[1], 2)))
+""")
+        hit = self.write("hit.npz", x=floats(1, 2, -3, 4))
+        program = self.build("probe", m, "-i", hit)
+        self.ends(DONE, program, "-i", hit, "--strict")
+        self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (1,), [38])})
+
 
 class Raises(Test):
     """What a model raises itself, or its operators do, is the program's answer."""
