@@ -64,6 +64,15 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 			again.at + (i > 20 ? i - 20 : 0));
 }
 
+/* The last part of its name. */
+static const char *
+method_name(const Function *fn)
+{
+	const char *dot = strrchr(fn->name, '.');
+
+	return dot ? dot + 1 : fn->name;
+}
+
 int
 cmd_show(Cli *cli)
 {
@@ -74,12 +83,14 @@ cmd_show(Cli *cli)
 
 	if (cli->args.n != 1)
 		usage_error(cli, "show wants one model");
-	if (strcmp(as, "ir") && strcmp(as, "code") && strcmp(as, "dot"))
-		usage_error(cli, "show has no form '%s': ir, code, dot", as);
+	if (strcmp(as, "ir") && strcmp(as, "python") && strcmp(as, "code") && strcmp(as, "dot"))
+		usage_error(cli, "show has no form '%s': ir, python, code, dot", as);
 	m = model_load(cli, cli->args.at[0]);
 	g = graph_at(cli, m, stage);
 	if (!strcmp(as, "ir")) {
 		graph_print(g, &out, cli->verbose);
+	} else if (!strcmp(as, "python")) {
+		py_function(py_needs(cli->cx), m->fn->schema, g, method_name(m->fn), 0, &out);
 	} else if (!strcmp(as, "dot")) {
 		graph_dot(g, &out);
 	} else {

@@ -278,6 +278,7 @@ struct Cli {
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
+	const char *params;        /* save */
 	bool        verbose, time, no_source, reread, eval, as_json;
 };
 
@@ -317,6 +318,7 @@ typedef struct Model {
 } Model;
 const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
 Model   *model_load(Cli *, const char *path);
+void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 void     model_context(Cli *, RtCx *);                /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
@@ -354,6 +356,7 @@ int cmd_info(Cli *);
 int cmd_ops(Cli *);
 int cmd_profile(Cli *);
 int cmd_run(Cli *);
+int cmd_save(Cli *);
 int cmd_show(Cli *);
 
 #endif

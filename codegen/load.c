@@ -86,6 +86,15 @@ leave_training(Cx *cx, RtObject *o, PtrMap *seen)
 	}
 }
 
+void
+module_eval(Cx *cx, Module *m)
+{
+	PtrMap seen = { 0 };
+
+	leave_training(cx, m->self.u.obj, &seen);
+	m->training = false;
+}
+
 Model *
 model_load(Cli *cli, const char *path)
 {
@@ -102,12 +111,8 @@ model_load(Cli *cli, const char *path)
 	} else {
 		m->module = archive_load(cx, path);
 		m->unit = m->module->unit;
-		if (cli->eval) {
-			PtrMap seen = { 0 };
-
-			leave_training(cx, m->module->self.u.obj, &seen);
-			m->module->training = false;
-		}
+		if (cli->eval)
+			module_eval(cx, m->module);
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
 	}
 	function_graph(cx, m->fn);

@@ -63,7 +63,7 @@ sort_of(Emit *e, const Type *t)
 {
 	Cx *cx = e->cx;
 
-	return unit_text_function(cx, e->unit, arena_printf(cx->arena, "sort of %s", t->name),
+	return unit_text_function(cx, e->unit, arena_printf(cx->arena, "%s_sorting.sort_objects", t->name),
 		arena_printf(cx->arena, sort_text, t->name, t->name, t->name));
 }
 

@@ -24,6 +24,7 @@ Record   archive_record(Archive *, const char *name);              /* fails when
 int      archive_names(Archive *, const char *const **names);      /* sorted */
 const char *archive_path(Archive *);
 uint64_t archive_hash(Archive *);                                  /* of the members' names, sizes and CRCs */
+void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);   /* members stored at multiples of 64; data must last */
 char    *archive_remap(Archive *);                                 /* a further private map of the file: written weights start anew */
 int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps, or -1 */
 
@@ -65,6 +66,22 @@ bool value_fits(Fits *, IValue v, const Type *t);
 void value_settle(Fits *, IValue v);               /* lists and dicts without a type get that of their elements */
 void fits_free(Fits *);
 
+/* ---- pickle_out.c: values as pickles ----------------------------------------------------------------- */
+
+typedef struct PickleOut {
+	Cx   *cx;
+	bool (*keeps)(void *, const RtClass *, const char *attribute);      /* is it written?  null: all are */
+	void *arg;
+	bool  constants;              /* a table of constants: nothing in it requires a gradient */
+	Vec(RtStorage *) storages;    /* of its tensors: members 0, 1, 2 ... */
+	PtrMap memo, storage_of;
+	Buf   bytes;
+	Map   typed_storage;
+	int64_t nmemo;
+} PickleOut;
+Buf  pickle_bytes(PickleOut *, IValue);             /* the whole pickle, on the heap */
+void pickle_put(PickleOut *, IValue);
+
 /* ---- storage.c: tensors over mapped storages ---------------------------------------------------------- */
 
 typedef struct Storages Storages;   /* the members data/0, data/1, ... or constants/0, ... of an archive */
@@ -100,8 +117,18 @@ IValue    archive_load_data(Cx *, const char *path);           /* what torch.sav
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */
 const Type *packed_class(const PickleAt *, const char *name);
 void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
+IValue      packed_state(Cx *, const RtObject *);          /* what packed_build took */
 /* json.c: archives of PyTorch 1.0 to 1.2 */
 Module     *legacy_load(Cx *, Archive *);
+
+/* save.c: Module -> archive */
+typedef struct SaveOptions {
+	Function *const *entry;      /* methods that are saved, with what they call */
+	int       nentry;
+	Graph  *(*graph)(Cx *, Function *);        /* which graph of a function is printed */
+	bool      whole;             /* all attributes and methods of all classes */
+} SaveOptions;
+void        module_save(Cx *, Module *, const SaveOptions *, const char *path);
 
 /* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
 struct SourceMap;

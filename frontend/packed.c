@@ -200,3 +200,74 @@ packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state
 	else
 		build_conv(at, rt, o, state, spatial);
 }
+
+/* ---- encoding: what the decoders above take ---------------------------------------------------------------- */
+
+static IValue
+tensors(Cx *cx, const IValue *v, int n)
+{
+	return value_list(cx, &rt_type_tensor, v, n);
+}
+
+static IValue
+state_of_cell(Cx *cx, const RtObject *o)
+{
+	const bool half = rt_is_none(o->slot[2]);
+	const IValue range = rt_int(o->slot[4].u.i);
+	const IValue part[5] = {
+		value_str(cx, half ? "quantized_fp16" : "quantized_dynamic", -1), tensors(cx, &o->slot[2], half ? 0 : 2),
+		value_list(cx, &rt_type_float, NULL, 0), value_list(cx, &rt_type_int, &range, 1),
+		value_list(cx, packed_type(cx, rows[0].name), o->slot, 2),
+	};
+
+	return value_tuple(cx, NULL, part, 5);
+}
+
+static IValue
+state_of_embedding(Cx *cx, const RtObject *o)
+{
+	const IValue bits = rt_int(8);
+	const IValue part[4] = { rt_int(1), tensors(cx, o->slot, 1), value_list(cx, &rt_type_float, NULL, 0),
+				 value_list(cx, &rt_type_int, &bits, 1) };
+
+	return value_tuple(cx, NULL, part, 4);
+}
+
+static IValue
+geometry_of_conv(Cx *cx, const RtObject *o, int spatial)
+{
+	const int64_t n = 3 + 4 * spatial;
+	RtTensor *t = rt_tensor_new(cx_rt(cx), RT_i16, 1, &n);
+	int16_t *p;
+
+	if (!t)
+		fail(cx, (Range){ 0 }, "out of memory");
+	p = (int16_t *)(void *)rt_data(t);
+	*p++ = (int16_t)spatial;
+	for (int k = 2; k < 6; k++)
+		for (int i = 0; i < spatial; i++)
+			*p++ = (int16_t)o->slot[k].u.list->v[i].u.i;
+	*p++ = (int16_t)o->slot[6].u.i;
+	*p++ = (int16_t)o->slot[7].u.i;
+	return rt_of(t);
+}
+
+static IValue
+state_of_conv(Cx *cx, const RtObject *o, int spatial)
+{
+	const IValue both[2] = { geometry_of_conv(cx, o, spatial), o->slot[0] };
+	const IValue part[3] = { value_str(cx, "2", -1), tensors(cx, both, 2),
+				 value_list(cx, type_optional(cx, &rt_type_tensor), &o->slot[1], 1) };
+
+	return value_tuple(cx, NULL, part, 3);
+}
+
+IValue
+packed_state(Cx *cx, const RtObject *o)
+{
+	const int spatial = row_of(o->cls->name)->spatial;
+
+	if (!spatial)
+		return value_tuple(cx, NULL, o->slot, 2);
+	return spatial == -2 ? state_of_cell(cx, o) : spatial < 0 ? state_of_embedding(cx, o) : state_of_conv(cx, o, spatial);
+}

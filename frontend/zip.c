@@ -315,6 +315,59 @@ archive_close(Archive *a)
 	a->maps.n = 0;
 }
 
+/* ---- writing ---------------------------------------------------------------------------------------------- */
+
+enum { HEADER = 30, FIELD = 4, PADDING = 0x4246 };         /* of an entry; of an extra field; PyTorch's field "FB" */
+
+static void
+check_write(Cx *cx, zip_t *z, const char *path, bool fine)
+{
+	if (fine)
+		return;
+	path = arena_printf(cx->arena, "%s: cannot be written: %s", path, zip_strerror(z));
+	zip_discard(z);
+	fail(cx, (Range){ 0 }, "%s", path);
+}
+
+/* The field before the data that moves it to a multiple of 64; returns where the entry ends. */
+static int64_t
+pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, bool *fine)
+{
+	zip_uint8_t blank[64];
+	const int64_t fill = (64 - (at + HEADER + name + FIELD) % 64) % 64;
+
+	memset(blank, 'Z', sizeof blank);
+	*fine &= !zip_file_extra_field_set(z, index, PADDING, ZIP_EXTRA_FIELD_NEW, blank, (zip_uint16_t)fill, ZIP_FL_LOCAL);
+	return at + HEADER + name + FIELD + fill + n;
+}
+
+/* Libzip writes beside the file and renames.  Equal members give equal bytes: entries have no date. */
+void
+archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
+{
+	int why;
+	zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &why);
+	int64_t at = 0;
+
+	if (!z)
+		fail(cx, (Range){ 0 }, "%s: cannot be written: %s", path, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		const char *name = arena_printf(cx->arena, "%s/%s", root, members[i].name);
+		zip_source_t *data = zip_source_buffer(z, members[i].data, (zip_uint64_t)members[i].n, 0);
+		const zip_int64_t index = data ? zip_file_add(z, name, data, ZIP_FL_ENC_UTF_8) : -1;
+		bool fine = index >= 0;
+
+		if (data && !fine)
+			zip_source_free(data);
+		check_write(cx, z, path, fine);
+		fine &= !zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0);
+		fine &= !zip_file_set_dostime(z, (zip_uint64_t)index, 0, 0x21, 0);
+		at = pad_entry(z, (zip_uint64_t)index, at, (int64_t)strlen(name), members[i].n, &fine);
+		check_write(cx, z, path, fine);
+	}
+	check_write(cx, z, path, !zip_close(z));
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
 RT_NORETURN static void

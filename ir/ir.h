@@ -357,6 +357,25 @@ void   node_print(Node *, Buf *);
 const char *const *graph_names(Graph *);              /* of values in that text, by id; null: not in it */
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
 
+/* ---- pyprint.c: Graph -> TorchScript ------------------------------------------------------------------------- */
+
+typedef struct PyNeeds {           /* what printed text refers to, in the order in which it was met */
+	Cx  *cx;
+	Vec(IValue)       constants;    /* CONSTANTS.cN */
+	Vec(const Type *) types;        /* classes, interfaces, enums, NamedTuples */
+	Vec(Function *)   functions;    /* that are called */
+	Map  seen;                      /* their names */
+	Map  attributes;                /* py_attribute_key of what is read or set, and of methods that are called by name */
+	Map  constant;                  /* identity -> N + 1 */
+} PyNeeds;
+PyNeeds *py_needs(Cx *);
+/* def name(...) -> T: and its body; graph null: a stub, as interfaces have it. */
+void   py_function(PyNeeds *, const Schema *, const Graph *, const char *name, int indent, Buf *);
+const char *py_type(PyNeeds *, const Type *);
+void   py_constant(PyNeeds *, IValue, const Type *declared, Buf *);
+const char *py_attribute_key(Cx *, const Type *cls, const char *name);
+bool   py_is_identifier(const char *);
+
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */
 
 typedef struct AliasDb AliasDb;

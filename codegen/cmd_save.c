@@ -1,0 +1,103 @@
+/* codegen/cmd_save.c - kiln save: a model becomes an archive again
+ *
+ * At -O0 all of it as it was read.  Above, the methods asked for as prepare leaves them: calls inlined, what nobody writes
+ * folded into constants; every step of that holds for all inputs, so nothing is guarded.  With more methods than one
+ * attributes stay attributes, since what one of them reads another may set.
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+static Graph *
+graph_to_save(Cx *cx, Function *fn)
+{
+	return fn->prepared ? fn->prepared : function_graph(cx, fn);
+}
+
+/* The tensor that a.b.weight names. */
+static RtTensor *
+find_tensor(Cli *cli, const Module *m, const char *key)
+{
+	const RtObject *o = m->self.u.obj;
+	const char *rest = key;
+	int slot;
+
+	for (;;) {
+		const size_t n = strcspn(rest, ".");
+
+		slot = rt_slot(o->cls, arena_strndup(cli->cx->arena, rest, (int64_t)n));
+		if (slot < 0 || o->slot[slot].tag != (rest[n] ? RT_OBJECT : RT_TENSOR))
+			fail(cli->cx, (Range){ 0 }, "%s: the model has no tensor '%s'", cli->params, key);
+		if (!rest[n])
+			return o->slot[slot].u.t;
+		o = o->slot[slot].u.obj;
+		rest += n + 1;
+	}
+}
+
+static void
+set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
+{
+	RtTensor *to = find_tensor(cli, m, a->key);
+	bool same = a->tensor && a->tensor->dtype == to->dtype && a->tensor->ndim == to->ndim;
+
+	for (int i = 0; same && i < to->ndim; i++)
+		same = a->tensor->dims[i] == to->dims[i];
+	if (!same)
+		fail(cli->cx, (Range){ 0 }, "%s: '%s' has another type or other sizes than the model's", cli->params, a->key);
+	if (rt_writable(rt, to) || rt_copy_into(rt, to, a->tensor))
+		fail_raised(cli, rt);
+}
+
+/* The arrays of --params take the place of the tensors of that name; who shares one sees it. */
+static void
+set_tensors(Cli *cli, const Module *m)
+{
+	RtArrays in = { 0 };
+	RtCx rt;
+
+	model_context(cli, &rt);
+	if (rt_npz_read(&rt, cli->params, &in))
+		fail_raised(cli, &rt);
+	for (int i = 0; i < in.n; i++)
+		set_tensor(cli, &rt, m, &in.at[i]);
+	rt_arrays_free(&in);
+	rt_cx_free(&rt);
+}
+
+static Function **
+prepared_methods(Cli *cli, Module *m, int *n)
+{
+	char *names = arena_strdup(cli->cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
+	Function **fn = new(cli->cx->arena, Function *, (int64_t)strlen(names) / 2 + 1);
+
+	for (char *name = strtok_r(names, ",", &state); name; name = strtok_r(NULL, ",", &state))
+		fn[(*n)++] = module_method(cli->cx, m, name);
+	if (!*n)
+		usage_error(cli, "--method wants names");
+	for (int i = 0; i < *n; i++)
+		prepare(cli->cx, fn[i], *n == 1 ? m->self : rt_none());
+	return fn;
+}
+
+int
+cmd_save(Cli *cli)
+{
+	const int level = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 0;
+	SaveOptions o = { .graph = graph_to_save, .whole = !level };
+	Module *m;
+
+	if (cli->args.n != 1 || !cli->out)
+		usage_error(cli, "save wants one model and -o OUT.pt");
+	if (!level && cli->method)
+		usage_error(cli, "--method wants -O1 or more: -O0 saves all methods");
+	m = archive_load(cli->cx, cli->args.at[0]);
+	if (cli->eval)
+		module_eval(cli->cx, m);
+	if (cli->params)
+		set_tensors(cli, m);
+	if (level)
+		o.entry = prepared_methods(cli, m, &o.nentry);
+	module_save(cli->cx, m, &o, cli->out);
+	return EXIT_OK;
+}

@@ -1,0 +1,1086 @@
+/*
+ * Graph -> TorchScript: the source text that PyTorch's importer and Kiln's own read back to the same graph.
+ *
+ * Nodes are walked in order.  A value that is used once, in its own block, and has no name from the source waits as the
+ * text of an expression; waiting values stand on a stack.  A node takes its inputs from the top of the stack, from the
+ * last to the first; a waiting value that it needs and that is not on top becomes a statement before it, and so does all
+ * that waits when the node is a statement itself.  So every operator is evaluated in the order of the graph.
+ *
+ *   %5 : Tensor = aten::relu(%x)
+ *   %y : Tensor = aten::add(%5, %x, %1)       ->      y = torch.add(torch.relu(x), x)
+ *
+ * Every value has a variable of its own, but for what a loop carries: the variable lives before, in and after it.  A loop
+ * with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
+ */
+#include "ir.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDEST = 60 };            /* an expression of more characters becomes a statement */
+
+typedef struct Printer {
+	PyNeeds *needs;
+	Cx      *cx;
+	Buf     *out;
+	int      indent;
+	Map     *used;           /* names taken in this function */
+	Map     *count;          /* base name -> how often it was wanted */
+	int     *ntemp;
+	const char **name;       /* by value id: its variable */
+	const char **text;       /* by value id: the expression of one that waits */
+	Vec(Value *) waiting;
+} Printer;
+
+/* ---- types and what a text refers to ----------------------------------------------------------------- */
+
+static void
+note_type(PyNeeds *d, const Type *t)
+{
+	for (int i = 0; i < t->n; i++)
+		note_type(d, t->of[i]);
+	if (!t->name || t->kind == TYPE_VAR || map_get(&d->seen, t->name))
+		return;
+	map_put(&d->seen, t->name, (void *)t);
+	vec_push(d->cx->arena, &d->types, t);
+}
+
+const char *
+py_type(PyNeeds *d, const Type *t)
+{
+	note_type(d, t);
+	return type_python(d->cx, type_unshaped(d->cx, t));
+}
+
+static void
+note_function(PyNeeds *d, Function *fn)
+{
+	if (fn->self)
+		note_type(d, fn->self);
+	if (map_get(&d->seen, fn->name))
+		return;
+	map_put(&d->seen, fn->name, fn);
+	vec_push(d->cx->arena, &d->functions, fn);
+}
+
+const char *
+py_attribute_key(Cx *cx, const Type *t, const char *name)
+{
+	return arena_printf(cx->arena, "%s\t%s", t->name, name);
+}
+
+PyNeeds *
+py_needs(Cx *cx)
+{
+	PyNeeds *d = new(cx->arena, PyNeeds, 1);
+
+	d->cx = cx;
+	d->seen.arena = d->attributes.arena = d->constant.arena = cx->arena;
+	return d;
+}
+
+/* ---- constants ---------------------------------------------------------------------------------------- */
+
+/* Can it stand between double quotes?  Other characters are kept in the table of constants. */
+static bool
+is_plain(const RtStr *s)
+{
+	for (int64_t i = 0; i < s->n; i++)
+		if ((unsigned char)s->s[i] > 126 || ((unsigned char)s->s[i] < 32 && !strchr("\a\b\f\n\t\v", s->s[i])) || !s->s[i])
+			return false;
+	return true;
+}
+
+static void
+print_string(Buf *out, const RtStr *s)
+{
+	static const char from[] = "\a\b\f\n\t\v\\\"", to[] = "abfntv\\\"";
+
+	buf_puts(out, "\"");
+	for (int64_t i = 0; i < s->n; i++) {
+		const char *at = strchr(from, s->s[i]);
+
+		if (at)
+			buf_printf(out, "\\%c", to[at - from]);
+		else
+			buf_add(out, &s->s[i], 1);
+	}
+	buf_puts(out, "\"");
+}
+
+static void
+print_float(Buf *out, double f)
+{
+	if (isnan(f))
+		buf_puts(out, "nan");
+	else if (f == 0 && signbit(f))
+		buf_puts(out, "-0.");
+	else
+		rt_format_double(out, f);
+}
+
+static void
+print_device(Buf *out, int64_t device)
+{
+	const int64_t index = (device & 255) - 1;
+
+	buf_printf(out, "torch.device(\"%s", device >> 8 ? "cuda" : "cpu");
+	if (index >= 0)
+		buf_printf(out, ":%d", (int)index);
+	buf_puts(out, "\")");
+}
+
+static void
+print_tabled(PyNeeds *d, IValue v, Buf *out)
+{
+	const char *key = v.tag == RT_STR ? arena_printf(d->cx->arena, "s%s", v.u.str->s)
+					  : arena_printf(d->cx->arena, "%p", v.u.p);
+	intptr_t i = (intptr_t)map_get(&d->constant, key);
+
+	if (!i) {
+		vec_push(d->cx->arena, &d->constants, v);
+		i = d->constants.n;
+		map_put(&d->constant, key, (void *)i);
+	}
+	buf_printf(out, "CONSTANTS.c%d", (int)i - 1);
+}
+
+static void
+print_all(PyNeeds *d, const IValue *v, int64_t n, const Type *const *types, bool same, Buf *out)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (i)
+			buf_puts(out, ", ");
+		py_constant(d, v[i], types[same ? 0 : i], out);
+	}
+}
+
+static void
+print_tuple(PyNeeds *d, const RtTuple *t, const Type *type, Buf *out)
+{
+	if (type->name)
+		buf_puts(out, py_type(d, type));
+	buf_puts(out, "(");
+	print_all(d, t->v, t->n, type->of, false, out);
+	buf_puts(out, t->n == 1 && !type->name ? ",)" : ")");
+}
+
+static void
+print_dict(PyNeeds *d, const RtDict *m, const Type *type, Buf *out)
+{
+	const char *comma = "";
+
+	buf_printf(out, "annotate(%s, {", py_type(d, type));
+	for (int64_t i = 0; i < m->used; i++) {
+		if (m->at[i].dead)
+			continue;
+		buf_puts(out, comma);
+		py_constant(d, m->at[i].key, type->of[0], out);
+		buf_puts(out, ": ");
+		py_constant(d, m->at[i].value, type->of[1], out);
+		comma = ", ";
+	}
+	buf_puts(out, "})");
+}
+
+/* Do the elements alone tell that it is a list of these? */
+static bool
+tells_its_type(const RtList *l, const Type *elem)
+{
+	return l->n && (elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL || elem->kind == TYPE_STR ||
+			elem->kind == TYPE_TENSOR);
+}
+
+static void
+print_list(PyNeeds *d, const RtList *l, const Type *type, Buf *out)
+{
+	const bool tells = tells_its_type(l, type->of[0]);
+
+	if (!tells)
+		buf_printf(out, "annotate(%s, ", py_type(d, type));
+	buf_puts(out, "[");
+	print_all(d, l->v, l->n, type->of, true, out);
+	buf_puts(out, tells ? "]" : "])");
+}
+
+/* Float plus imaginary literal: what PyTorch's compiler evaluates. */
+static void
+print_complex(Buf *out, const RtComplex *c)
+{
+	print_float(out, c->re);
+	buf_puts(out, signbit(c->im) && !isnan(c->im) ? "-" : "+");
+	print_float(out, fabs(c->im));
+	buf_puts(out, "j");
+}
+
+/* The type that a value of a declared type has once it is known not to be None. */
+static const Type *
+plain_type(PyNeeds *d, IValue v, const Type *t)
+{
+	if (t->kind == TYPE_OPTIONAL)
+		t = t->of[0];
+	return t->kind == TYPE_ANY || t->kind == TYPE_UNION || t->kind == TYPE_NUMBER ? type_of_value(d->cx, v) : t;
+}
+
+void
+py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
+{
+	const Type *t = rt_is_none(v) ? declared : plain_type(d, v, declared);
+
+	switch ((RtTag)v.tag) {
+	case RT_NONE:
+		if (t->kind == TYPE_NONE)
+			buf_puts(out, "None");
+		else
+			buf_printf(out, "annotate(%s, None)", py_type(d, t));
+		return;
+	case RT_INT:
+		buf_printf(out, "%lld", (long long)v.u.i);
+		return;
+	case RT_BOOL:
+		buf_puts(out, v.u.i ? "True" : "False");
+		return;
+	case RT_DOUBLE:
+		print_float(out, v.u.f);
+		return;
+	case RT_DEVICE:
+		print_device(out, v.u.i);
+		return;
+	case RT_STR:
+		if (is_plain(v.u.str))
+			print_string(out, v.u.str);
+		else
+			print_tabled(d, v, out);
+		return;
+	case RT_LIST:
+		print_list(d, v.u.list, t, out);
+		return;
+	case RT_TUPLE:
+		print_tuple(d, v.u.tuple, t, out);
+		return;
+	case RT_DICT:
+		print_dict(d, v.u.dict, t, out);
+		return;
+	case RT_COMPLEX:
+		print_complex(out, v.u.c);
+		return;
+	case RT_ENUM:
+		buf_printf(out, "%s.%s", py_type(d, v.u.en->type), v.u.en->name->s);
+		return;
+	case RT_TENSOR:
+	case RT_OBJECT:
+		print_tabled(d, v, out);
+		return;
+	default:
+		fail_lacks(d->cx, (Range){ 0 }, "constants of type %s in TorchScript", rt_type_of(v));
+	}
+}
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+/* What a variable must not be called: keywords, and names that printed text uses. */
+static bool
+is_reserved(const char *name)
+{
+	static const char words[] =
+		" False None True and as assert async await break class continue def del elif else except finally for from"
+		" global if import in is lambda nonlocal not or pass raise return try while with yield"
+		" CONSTANTS __torch__ annotate aten attribute awaitable bool complex float fork getattr inf infj int isinstance"
+		" len nan nanj ops print range str torch unchecked_cast uninitialized _ ";
+	const char *at = words;
+	const size_t n = strlen(name);
+
+	while ((at = strstr(at, name))) {
+		if (at > words && at[-1] == ' ' && at[n] == ' ')
+			return true;
+		at += n;
+	}
+	return false;
+}
+
+static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool
+py_is_identifier(const char *s)
+{
+	const char *c = s;
+
+	while (is_letter(*c) || (c > s && *c >= '0' && *c <= '9'))
+		c++;
+	return c > s && !*c && !is_reserved(s);
+}
+
+static const char *
+temporary(Printer *p)
+{
+	char *name;
+
+	do
+		name = arena_printf(p->cx->arena, "_%d", (*p->ntemp)++);
+	while (map_get(p->used, name));
+	map_put(p->used, name, p);
+	return name;
+}
+
+/* The name, or the name with a number behind it. */
+static const char *
+unused_name(Printer *p, const char *base)
+{
+	const char *name = base;
+	intptr_t n;
+
+	while (map_get(p->used, name) || is_reserved(name)) {
+		n = (intptr_t)map_get(p->count, base);
+		map_put(p->count, base, (void *)(n + 1));
+		name = arena_printf(p->cx->arena, "%s%d", base, (int)n);
+	}
+	map_put(p->used, name, p);
+	return name;
+}
+
+/* The name from the source without a final .digits, letters only; null when there is none, or one of PyTorch's own. */
+static const char *
+source_name(Cx *cx, const Value *v)
+{
+	char *name = v->name ? arena_strdup(cx->arena, v->name->name) : NULL, *dot = name ? strrchr(name, '.') : NULL;
+
+	if (dot && dot > name && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1))
+		*dot = 0;
+	for (char *c = name; name && *c; c++)
+		if (!is_letter(*c) && (*c < '0' || *c > '9'))
+			*c = '_';
+	if (!name || !*name || (*name >= '0' && *name <= '9'))
+		return NULL;
+	return name[0] == '_' && strspn(name + 1, "0123456789") == strlen(name + 1) ? NULL : name;
+}
+
+static const char *
+variable(Printer *p, const Value *v)
+{
+	const char *base;
+
+	if (p->name[v->id])
+		return p->name[v->id];
+	base = source_name(p->cx, v);
+	return p->name[v->id] = base ? unused_name(p, base) : temporary(p);
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------- */
+
+static void
+line(Printer *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	buf_printf(p->out, "%*s", p->indent, "");
+	va_start(ap, fmt);
+	buf_vprintf(p->out, fmt, ap);
+	va_end(ap);
+	buf_puts(p->out, "\n");
+}
+
+/* The first n of what waits become statements. */
+static void
+flush_first(Printer *p, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const Value *v = p->waiting.at[i];
+
+		line(p, "%s = %s", variable(p, v), p->text[v->id]);
+	}
+	p->waiting.n -= n;
+	memmove(p->waiting.at, p->waiting.at + n, (size_t)p->waiting.n * sizeof *p->waiting.at);
+}
+
+static void
+flush(Printer *p)
+{
+	flush_first(p, p->waiting.n);
+}
+
+static const char *
+text_of(Cx *cx, Buf *b)
+{
+	const char *s = arena_strndup(cx->arena, b->at ? b->at : "", b->n);
+
+	buf_free(b);
+	return s;
+}
+
+static const char *
+constant_text(Printer *p, const Value *v, bool declared)
+{
+	Buf b = { 0 };
+	IValue c;
+
+	value_constant(v, &c);
+	py_constant(p->needs, c, declared || !rt_is_none(c) ? v->type : &rt_type_none, &b);
+	return text_of(p->cx, &b);
+}
+
+/* The texts of the values, which were used last to first.  as_argument: a None needs no type. */
+static const char **
+take(Printer *p, Value *const *v, int n, bool as_argument)
+{
+	const char **text = new(p->cx->arena, const char *, n);
+	IValue c;
+
+	for (int i = n; i-- > 0;) {
+		int at = p->waiting.n;
+
+		if (value_constant(v[i], &c))
+			continue;
+		while (at > 0 && p->waiting.at[at - 1] != v[i])
+			at--;
+		if (at && at == p->waiting.n) {
+			p->waiting.n--;
+			text[i] = p->text[v[i]->id];
+			continue;
+		}
+		flush_first(p, at);
+		text[i] = variable(p, v[i]);
+	}
+	for (int i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = constant_text(p, v[i], !as_argument);
+	return text;
+}
+
+/* ---- expressions --------------------------------------------------------------------------------------- */
+
+typedef void PrintForm(Printer *, const Node *, const char *const *in, Buf *);
+
+static void
+print_list_of(Buf *out, const char *const *in, int n)
+{
+	for (int i = 0; i < n; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", in[i]);
+}
+
+static bool
+same_type(Printer *p, const Value *v, const Type *t)
+{
+	return type_unshaped(p->cx, v->type) == type_unshaped(p->cx, t);
+}
+
+static void
+form_list(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const Type *t = n->out[0]->type;
+	bool tells = n->nin > 0;
+
+	for (int i = 0; i < n->nin; i++)
+		tells &= same_type(p, n->in[i], t->of[0]);
+	if (!tells)
+		buf_printf(out, "annotate(%s, ", py_type(p->needs, t));
+	buf_puts(out, "[");
+	print_list_of(out, in, n->nin);
+	buf_puts(out, tells ? "]" : "])");
+}
+
+static void
+form_dict(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const Type *t = n->out[0]->type;
+	bool tells = n->nin > 0;
+
+	for (int i = 0; i < n->nin; i++)
+		tells &= same_type(p, n->in[i], t->of[i % 2]);
+	if (!tells)
+		buf_printf(out, "annotate(%s, ", py_type(p->needs, t));
+	buf_puts(out, "{");
+	for (int i = 0; i + 1 < n->nin; i += 2)
+		buf_printf(out, "%s%s: %s", i ? ", " : "", in[i], in[i + 1]);
+	buf_puts(out, tells ? "}" : "})");
+}
+
+static void
+form_tuple(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const Type *t = n->out[0]->type;
+
+	if (t->name)
+		buf_puts(out, py_type(p->needs, t));
+	buf_puts(out, "(");
+	print_list_of(out, in, n->nin);
+	buf_puts(out, n->nin == 1 && !t->name ? ",)" : ")");
+}
+
+static void
+form_index(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)p, (void)n;
+	buf_printf(out, "(%s)[%s]", in[0], in[1]);
+}
+
+static void
+form_slice(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)p;
+	buf_printf(out, "(%s)[%lld:%lld]", in[0], (long long)node_int(n, "beg", 0), (long long)node_int(n, "end", n->in[0]->type->n));
+}
+
+static void
+form_item(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)p, (void)n;
+	buf_printf(out, "%s[%s]", in[0], in[1]);
+}
+
+static void
+form_attribute(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const char *name = node_str(n, "name");
+
+	note_type(p->needs, n->in[0]->type);
+	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, name), p);
+	buf_printf(out, py_is_identifier(name) ? "%s.%s" : "getattr(%s, \"%s\")", in[0], name);
+}
+
+static void
+form_method(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	Function *fn = node_function(n);
+
+	note_type(p->needs, n->in[0]->type);
+	if (fn)
+		note_function(p->needs, fn);
+	else
+		map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, node_str(n, "name")), p);
+	buf_printf(out, "(%s).%s(", in[0], node_str(n, "name"));
+	for (int i = 1; i < n->nin; i++)
+		buf_printf(out, "%s, ", in[i]);
+	buf_puts(out, ")");
+}
+
+static void
+form_function(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	Function *fn = node_function(n);
+
+	if (!fn)
+		fail_lacks(p->cx, n->at, "a call of an unknown function in TorchScript");
+	note_function(p->needs, fn);
+	buf_printf(out, "%s(", fn->name);
+	for (int i = 0; i < n->nin; i++)
+		buf_printf(out, "%s, ", in[i]);
+	buf_puts(out, ")");
+}
+
+static void
+form_object(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const char *name = py_type(p->needs, n->out[0]->type);
+
+	(void)in;
+	buf_printf(out, "%s.__new__(%s)", name, name);
+}
+
+static void
+form_isinstance(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const Attr *a = node_attr(n, "types");
+
+	buf_printf(out, "isinstance(%s, ", in[0]);
+	buf_puts(out, a->ntypes == 1 ? "" : "(");
+	for (int i = 0; i < a->ntypes; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", py_type(p->needs, a->types[i]));
+	buf_puts(out, a->ntypes == 1 ? ")" : "))");
+}
+
+static void
+form_cast(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	buf_printf(out, "unchecked_cast(%s, %s)", py_type(p->needs, n->out[0]->type), in[0]);
+}
+
+static void
+form_annotated(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	buf_printf(out, "annotate(%s, %s)", py_type(p->needs, n->out[0]->type), in[0]);
+}
+
+static void
+form_uninitialized(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)in;
+	buf_printf(out, "uninitialized(%s)", py_type(p->needs, n->out[0]->type));
+}
+
+static void
+form_raise(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)p;
+	buf_puts(out, "ops.prim.RaiseException(");
+	print_list_of(out, in, n->nin > 1 && value_is_none(n->in[1]) ? 1 : n->nin);
+	buf_puts(out, ")");
+}
+
+static void
+form_print(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	(void)p;
+	buf_puts(out, "print(");
+	print_list_of(out, in, n->nin);
+	buf_puts(out, ")");
+}
+
+static void
+form_tolist(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	buf_printf(out, "annotate(%s, (%s).tolist())", py_type(p->needs, n->out[0]->type), in[0]);
+}
+
+static void
+form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	note_type(p->needs, n->in[0]->type);
+	buf_printf(out, "(%s).%s", in[0], node_is(n, "prim::EnumName") ? "name" : "value");
+}
+
+/* int(x), unless a parameter has that name */
+static void
+form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const char *word = node_is(n, "aten::Int") ? "int" : node_is(n, "aten::Float") ? "float" : node_is(n, "aten::Bool") ? "bool"
+		: "str";
+
+	if (map_get(p->used, word))
+		buf_printf(out, "torch.%s(%s)", n->kind->name + 6, in[0]);
+	else
+		buf_printf(out, "%s(%s)", word, in[0]);
+}
+
+enum { STANDS_ALONE = 1, IS_CALL = 2 };          /* a statement of its own; may be one without a variable */
+
+static const struct { const char *kind; PrintForm *print; int how; } forms[] = {
+	{ "prim::ListConstruct", form_list, 0 }, { "prim::DictConstruct", form_dict, 0 },
+	{ "prim::TupleConstruct", form_tuple, 0 }, { "prim::TupleIndex", form_index, 0 },
+	{ "prim::TupleSlice", form_slice, 0 }, { "aten::__getitem__", form_item, 0 },
+	{ "prim::GetAttr", form_attribute, 0 }, { "prim::CallMethod", form_method, IS_CALL },
+	{ "prim::CallFunction", form_function, IS_CALL }, { "prim::CreateObject", form_object, 0 },
+	{ "prim::isinstance", form_isinstance, STANDS_ALONE }, { "prim::unchecked_cast", form_cast, 0 },
+	{ "aten::IntImplicit", form_annotated, 0 }, { "aten::FloatImplicit", form_annotated, 0 },
+	{ "aten::ComplexImplicit", form_annotated, 0 }, { "aten::ScalarImplicit", form_annotated, 0 },
+	{ "prim::Uninitialized", form_uninitialized, 0 }, { "prim::RaiseException", form_raise, IS_CALL },
+	{ "prim::Print", form_print, IS_CALL }, { "prim::tolist", form_tolist, 0 },
+	{ "prim::EnumName", form_enum, 0 }, { "prim::EnumValue", form_enum, 0 },
+	{ "aten::Int", form_number, 0 }, { "aten::Float", form_number, 0 }, { "aten::Bool", form_number, 0 },
+	{ "aten::str", form_number, 0 },
+};
+
+static int
+form_of(const Node *n)
+{
+	for (int i = 0; i < (int)(sizeof forms / sizeof *forms); i++)
+		if (node_is(n, forms[i].kind))
+			return i;
+	return -1;
+}
+
+/* Arguments from which on all are what the schema gives them anyway. */
+static int
+needed_arguments(const Node *n, const Schema *s)
+{
+	int most = n->nin;
+	IValue c;
+
+	while (s && !s->vararg && most > 0 && most <= s->nargs && s->args[most - 1].has_default &&
+	       value_constant(n->in[most - 1], &c) && value_identical(c, s->args[most - 1].deflt))
+		most--;
+	return most;
+}
+
+/* torch.add(x, y, alpha=2) */
+static void
+print_operator(Printer *p, const Node *n, const char *const *in, Buf *out)
+{
+	const Schema *s = node_schema(n);
+	const int most = needed_arguments(n, s), space = (int)(strchr(n->kind->name, ':') - n->kind->name);
+	const char *name = n->kind->name + space + 2;
+
+	if (n->nsub || n->attrs.n || (!s && strcmp(name, "wait") && strcmp(name, "awaitable_wait") &&
+	    strcmp(name, "unchecked_unwrap_optional")))
+		fail_lacks(p->cx, n->at, "%s in TorchScript", n->kind->name);
+	if (!strncmp(n->kind->name, "aten::", 6))
+		buf_printf(out, "torch.%s(", name);
+	else
+		buf_printf(out, "ops.%.*s.%s(", space, n->kind->name, name);
+	for (int i = 0; i < most; i++) {
+		buf_puts(out, i ? ", " : "");
+		if (s && i < s->nargs && s->args[i].kwonly)
+			buf_printf(out, "%s=", s->args[i].name);
+		buf_puts(out, in[i]);
+	}
+	buf_puts(out, ")");
+}
+
+/* ---- statements ---------------------------------------------------------------------------------------- */
+
+static void print_block(Printer *, const Block *);
+
+/* Must the variable be declared, since the expression alone has another type? */
+static bool
+needs_declaration(Printer *p, const Node *n)
+{
+	const Type *t = n->nout == 1 ? n->out[0]->type : NULL;
+
+	if (!node_is(n, "prim::TupleConstruct") || t->name)
+		return false;
+	for (int i = 0; i < n->nin; i++)
+		if (!same_type(p, n->in[i], t->of[i]))
+			return true;
+	return false;
+}
+
+/* May the value wait until it is used? */
+static bool
+may_wait(Printer *p, const Node *n, int form)
+{
+	const Value *v = n->nout == 1 ? n->out[0] : NULL;
+	const Node *user = v && v->uses.n == 1 ? v->uses.at[0].node : NULL;
+
+	return user && user->block == n->block && !source_name(p->cx, v) && (form < 0 || !(forms[form].how & STANDS_ALONE)) &&
+	       !node_is(user, "prim::Loop") && !node_attr(user, "Subgraph") && !node_is(user, "prim::Enter") &&
+	       !node_is(user, "prim::Exit") && !needs_declaration(p, n);
+}
+
+static void
+print_expression(Printer *p, const Node *n)
+{
+	const int form = form_of(n);
+	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) || node_is(n, "prim::ListConstruct"));
+	Buf text = { 0 };
+
+	if (form >= 0)
+		forms[form].print(p, n, in, &text);
+	else
+		print_operator(p, n, in, &text);
+	if (may_wait(p, n, form) && text.n <= WIDEST) {
+		p->text[n->out[0]->id] = text_of(p->cx, &text);
+		vec_push(p->cx->arena, &p->waiting, n->out[0]);
+		return;
+	}
+	flush(p);
+	buf_printf(p->out, "%*s", p->indent, "");
+	if (n->nout != 1 || n->out[0]->uses.n || (form >= 0 && !(forms[form].how & IS_CALL)))
+		for (int i = 0; i < n->nout; i++)
+			buf_printf(p->out, "%s%s", i ? ", " : "", variable(p, n->out[i]));
+	if (needs_declaration(p, n))
+		buf_printf(p->out, " : %s", py_type(p->needs, n->out[0]->type));
+	buf_puts(p->out, n->nout && (n->nout > 1 || n->out[0]->uses.n || (form >= 0 && !(forms[form].how & IS_CALL))) ? " = " : "");
+	buf_printf(p->out, "%s\n", text.at);
+	buf_free(&text);
+}
+
+/* a, b, = t */
+static void
+print_unpack(Printer *p, const Node *n)
+{
+	const char **in = take(p, n->in, 1, false);
+
+	flush(p);
+	if (!n->nout)
+		return;
+	buf_printf(p->out, "%*s", p->indent, "");
+	for (int i = 0; i < n->nout; i++)
+		buf_printf(p->out, "%s, ", variable(p, n->out[i]));
+	buf_printf(p->out, "= %s\n", in[0]);
+}
+
+static void
+print_set_attribute(Printer *p, const Node *n)
+{
+	const char **in = take(p, n->in, 2, false), *name = node_str(n, "name");
+
+	if (!py_is_identifier(name))
+		fail_lacks(p->cx, n->at, "setting attribute '%s' in TorchScript", name);
+	flush(p);
+	note_type(p->needs, n->in[0]->type);
+	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, name), p);
+	line(p, "%s.%s = %s", in[0], name, in[1]);
+}
+
+/* to = from, at once; a variable whose value has another type is declared */
+static void
+print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare)
+{
+	const char **in = take(p, from, n, false);
+	bool apart = false;
+
+	flush(p);
+	for (int i = 0; i < n; i++)
+		apart |= declare && !same_type(p, from[i], to[i]->type);
+	for (int i = 0; i < n && apart; i++) {
+		if (same_type(p, from[i], to[i]->type))
+			line(p, "%s = %s", variable(p, to[i]), in[i]);
+		else
+			line(p, "%s : %s = %s", variable(p, to[i]), py_type(p->needs, to[i]->type), in[i]);
+	}
+	if (apart || !n)
+		return;
+	buf_printf(p->out, "%*s", p->indent, "");
+	for (int i = 0; i < n; i++)
+		buf_printf(p->out, "%s%s", i ? ", " : "", variable(p, to[i]));
+	buf_puts(p->out, " = ");
+	print_list_of(p->out, in, n);
+	buf_puts(p->out, "\n");
+}
+
+static void
+print_branch(Printer *p, const Node *n, const Block *b)
+{
+	const int64_t before = p->out->n;
+
+	p->indent += 2;
+	print_block(p, b);
+	print_assignment(p, n->out, b->ret->in, n->nout, true);
+	if (p->out->n == before)
+		line(p, "pass");
+	p->indent -= 2;
+}
+
+static void
+print_if(Printer *p, const Node *n)
+{
+	const char **in = take(p, n->in, 1, false);
+
+	flush(p);
+	for (int i = 0; i < n->nout; i++)
+		variable(p, n->out[i]);
+	line(p, "if %s:", in[0]);
+	print_branch(p, n, if_then(n));
+	line(p, "else:");
+	print_branch(p, n, if_else(n));
+}
+
+/* What it carries has one variable in all its places. */
+static void
+share_names(Printer *p, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		const Value *in = loop_body(n)->param->out[1 + i];
+		const Value *named = source_name(p->cx, n->out[i]) ? n->out[i] : in;
+
+		p->name[in->id] = p->name[n->out[i]->id] = variable(p, named);
+	}
+}
+
+static void
+print_for(Printer *p, const Node *n, const char *max)
+{
+	const Block *b = loop_body(n);
+	int64_t before;
+
+	line(p, "for %s in range(%s):", variable(p, loop_index(n)), max);
+	before = p->out->n;
+	p->indent += 2;
+	print_block(p, b);
+	print_assignment(p, b->param->out + 1, b->ret->in + 1, n->nout, false);
+	if (p->out->n == before)
+		line(p, "pass");
+	p->indent -= 2;
+}
+
+/* The end of a body: condition, carried values and the counter change at once. */
+static void
+print_next(Printer *p, const Node *n, const char *cond, const char *counter, const char *max)
+{
+	const Block *b = loop_body(n);
+	const char **in = take(p, b->ret->in, b->ret->nin, false), *next = NULL, *go = in[0];
+
+	flush(p);
+	if (counter) {
+		next = temporary(p);
+		line(p, "%s = torch.add(%s, 1)", next, counter);
+	}
+	if (max)
+		go = arena_printf(p->cx->arena, "torch.__and__(torch.lt(%s, %s), %s)", next, max, in[0]);
+	buf_printf(p->out, "%*s%s", p->indent, "", cond);
+	for (int i = 0; i < n->nout; i++)
+		buf_printf(p->out, ", %s", variable(p, n->out[i]));
+	if (counter)
+		buf_printf(p->out, ", %s", counter);
+	buf_printf(p->out, " = %s", go);
+	for (int i = 0; i < n->nout; i++)
+		buf_printf(p->out, ", %s", in[1 + i]);
+	if (counter)
+		buf_printf(p->out, ", %s", next);
+	buf_puts(p->out, "\n");
+}
+
+static void
+print_while(Printer *p, const Node *n, const char *max, const char *first)
+{
+	const char *cond = temporary(p), *counter = NULL;
+	int64_t most;
+
+	if (value_int(loop_max(n), &most) && most == INT64_MAX)
+		max = NULL;
+	if (max || loop_index(n)->uses.n) {
+		counter = variable(p, loop_index(n));
+		line(p, "%s = 0", counter);
+	}
+	if (max)
+		line(p, "%s = torch.__and__(torch.lt(0, %s), %s)", cond, max, first);
+	else
+		line(p, "%s = %s", cond, first);
+	line(p, "while %s:", cond);
+	p->indent += 2;
+	print_block(p, loop_body(n));
+	print_next(p, n, cond, counter, max);
+	p->indent -= 2;
+}
+
+static void
+print_loop(Printer *p, const Node *n)
+{
+	const char **head = take(p, n->in, 2, false);
+
+	share_names(p, n);
+	print_assignment(p, n->out, n->in + 2, n->nout, true);
+	if (loop_is_for(n))
+		print_for(p, n, head[0]);
+	else
+		print_while(p, n, head[0], head[1]);
+}
+
+static Printer
+printer_for(const Printer *p, const Graph *g)
+{
+	Printer q = *p;
+
+	q.name = new(p->cx->arena, const char *, g->nvalue);
+	q.text = new(p->cx->arena, const char *, g->nvalue);
+	memset(&q.waiting, 0, sizeof q.waiting);
+	return q;
+}
+
+/* def __forked_function(): ... */
+static void
+print_fork(Printer *p, const Node *n)
+{
+	Graph *g = node_attr(n, "Subgraph")->g;
+	const char **in = take(p, n->in, n->nin, false), *name = unused_name(p, "__forked_function");
+	const char *word = node_is(n, "prim::fork") ? "fork" : "awaitable";
+	Printer q = printer_for(p, g);
+
+	if (!node_is(n, "prim::fork") && !node_is(n, "prim::awaitable"))
+		fail_lacks(p->cx, n->at, "%s in TorchScript", n->kind->name);
+	flush(p);
+	for (int i = 0; i < n->nin; i++)
+		q.name[graph_inputs(g)[i]->id] = in[i];
+	line(p, "def %s() -> %s:", name, py_type(p->needs, g->top->ret->in[0]->type));
+	q.indent += 2;
+	print_block(&q, g->top);
+	in = take(&q, g->top->ret->in, 1, false);
+	flush(&q);
+	line(&q, "return %s", in[0]);
+	line(p, "%s = %s(%s)", variable(p, n->out[0]), word, name);
+}
+
+/* with x as v: ... */
+static void
+print_enter(Printer *p, const Node *n)
+{
+	const char **in = take(p, n->in, 1, false);
+
+	flush(p);
+	if (n->out[0]->uses.n)
+		line(p, "with %s as %s:", in[0], variable(p, n->out[0]));
+	else
+		line(p, "with %s:", in[0]);
+	note_type(p->needs, n->in[0]->type);
+	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__enter__"), p);
+	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__exit__"), p);
+	p->indent += 2;
+	if (node_is(n->next, "prim::Exit"))
+		line(p, "pass");
+}
+
+static const struct { const char *kind; void (*print)(Printer *, const Node *); } statements[] = {
+	{ "prim::If", print_if }, { "prim::Loop", print_loop }, { "prim::TupleUnpack", print_unpack },
+	{ "prim::ListUnpack", print_unpack }, { "prim::SetAttr", print_set_attribute }, { "prim::fork", print_fork },
+	{ "prim::awaitable", print_fork }, { "prim::Enter", print_enter },
+};
+
+static void
+print_node(Printer *p, const Node *n)
+{
+	if (node_is(n, "prim::Constant"))
+		return;
+	if (node_is(n, "prim::Exit")) {
+		flush(p);
+		p->indent -= 2;
+		return;
+	}
+	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+		if (node_is(n, statements[i].kind)) {
+			statements[i].print(p, n);
+			return;
+		}
+	print_expression(p, n);
+}
+
+static void
+print_block(Printer *p, const Block *b)
+{
+	const int indent = p->indent;
+
+	cx_enter(p->cx, b->ret->at);
+	for NODES(n, b)
+		print_node(p, n);
+	if (p->indent != indent)
+		fail_lacks(p->cx, b->ret->at, "a `with` that does not end in its block, in TorchScript");
+	cx_leave(p->cx);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------- */
+
+static void
+print_parameters(Printer *p, const Schema *s, const Graph *g)
+{
+	for (int i = 0; i < s->nargs; i++)
+		if (py_is_identifier(s->args[i].name))
+			map_put(p->used, s->args[i].name, p);
+	for (int i = 0; i < s->nargs; i++) {
+		const Arg *a = &s->args[i];
+		const char *name = py_is_identifier(a->name) ? a->name : unused_name(p, "argument");
+
+		if (g)
+			p->name[graph_inputs(g)[i]->id] = name;
+		buf_printf(p->out, "%s%s: %s", i ? (g ? ",\n    " : ", ") : "", name, py_type(p->needs, a->type));
+		if (a->has_default) {
+			buf_puts(p->out, "=");
+			py_constant(p->needs, a->deflt, rt_is_none(a->deflt) ? &rt_type_none : a->type, p->out);
+		}
+	}
+}
+
+void
+py_function(PyNeeds *d, const Schema *s, const Graph *g, const char *name, int indent, Buf *out)
+{
+	Map used = { .arena = d->cx->arena }, count = { .arena = d->cx->arena };
+	int ntemp = 0;
+	Printer p = { .needs = d, .cx = d->cx, .out = out, .indent = indent, .used = &used, .count = &count, .ntemp = &ntemp };
+	const char **result;
+
+	if (g)
+		p = printer_for(&p, g);
+	buf_printf(out, "%*sdef %s(", indent, "", name);
+	print_parameters(&p, s, g);
+	buf_printf(out, ") -> %s:\n", py_type(d, s->rets[0].type));
+	p.indent += 2;
+	if (!g) {
+		line(&p, "pass");
+		return;
+	}
+	print_block(&p, g->top);
+	result = take(&p, g->top->ret->in, 1, false);
+	flush(&p);
+	line(&p, "return %s", result[0]);
+}
