@@ -30,6 +30,7 @@ typedef struct Printer {
 	const char **name;       /* by value id: its variable */
 	const char **text;       /* by value id: the expression of one that waits */
 	Vec(Value *) waiting;
+	const Node *folded;      /* a TupleUnpack that its operator's line has done */
 } Printer;
 
 /* ---- types and what a text refers to ----------------------------------------------------------------- */
@@ -737,6 +738,19 @@ needs_declaration(Printer *p, const Node *n)
 	return false;
 }
 
+/* Is it what the branches or a loop's body give for a variable of the same name? */
+static bool
+gives_its_name(Printer *p, const Value *v)
+{
+	const Use u = v->uses.at[0];
+	const Block *b = u.node->block;
+	const Node *owner = b && u.node == b->ret ? b->owner : NULL;
+	const int out = owner && node_is(owner, "prim::Loop") ? u.index - 1 : u.index;
+	const char *name = owner && out >= 0 && out < owner->nout ? source_name(p->cx, owner->out[out]) : NULL;
+
+	return name && !strcmp(name, source_name(p->cx, v));
+}
+
 /* May the value wait until it is used? */
 static bool
 may_wait(Printer *p, const Node *n, int form)
@@ -744,15 +758,36 @@ may_wait(Printer *p, const Node *n, int form)
 	const Value *v = n->nout == 1 ? n->out[0] : NULL;
 	const Node *user = v && v->uses.n == 1 ? v->uses.at[0].node : NULL;
 
-	return user && user->block == n->block && !source_name(p->cx, v) && (form < 0 || !(forms[form].how & STANDS_ALONE)) &&
+	return user && user->block == n->block && (!source_name(p->cx, v) || gives_its_name(p, v)) && (form < 0 || !(forms[form].how & STANDS_ALONE)) &&
 	       !node_is(user, "prim::Loop") && !node_attr(user, "Subgraph") && !node_is(user, "prim::Enter") &&
 	       !node_is(user, "prim::Exit") && !needs_declaration(p, n);
+}
+
+/* The results of an operator made a tuple and taken apart at once: a, b = torch.max(x, 0).  Null: something else. */
+static const Node *
+unpacked_at_once(const Node *n)
+{
+	const Node *tuple = n->next, *unpack = tuple->next;
+	bool same = n->nout > 1 && node_is(tuple, "prim::TupleConstruct") && tuple->nin == n->nout &&
+		    tuple->out[0]->uses.n == 1 && node_is(unpack, "prim::TupleUnpack") && unpack->in[0] == tuple->out[0];
+
+	for (int i = 0; same && i < n->nout; i++)
+		same = tuple->in[i] == n->out[i] && n->out[i]->uses.n == 1;
+	return same ? unpack : NULL;
+}
+
+/* Is it evaluated for its effect alone? */
+static bool
+is_bare(const Node *n, int form)
+{
+	return !n->nout || (n->nout == 1 && !n->out[0]->uses.n && (form < 0 || (forms[form].how & IS_CALL)));
 }
 
 static void
 print_expression(Printer *p, const Node *n)
 {
 	const int form = form_of(n);
+	const Node *to = n;
 	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) || node_is(n, "prim::ListConstruct"));
 	Buf text = { 0 };
 
@@ -766,13 +801,14 @@ print_expression(Printer *p, const Node *n)
 		return;
 	}
 	flush(p);
+	if (unpacked_at_once(n))
+		to = p->folded = unpacked_at_once(n);
 	buf_printf(p->out, "%*s", p->indent, "");
-	if (n->nout != 1 || n->out[0]->uses.n || (form >= 0 && !(forms[form].how & IS_CALL)))
-		for (int i = 0; i < n->nout; i++)
-			buf_printf(p->out, "%s%s", i ? ", " : "", variable(p, n->out[i]));
+	for (int i = 0; i < n->nout && !is_bare(n, form); i++)
+		buf_printf(p->out, "%s%s", i ? ", " : "", variable(p, to->out[i]));
 	if (needs_declaration(p, n))
 		buf_printf(p->out, " : %s", py_type(p->needs, n->out[0]->type));
-	buf_puts(p->out, n->nout && (n->nout > 1 || n->out[0]->uses.n || (form >= 0 && !(forms[form].how & IS_CALL))) ? " = " : "");
+	buf_puts(p->out, is_bare(n, form) ? "" : " = ");
 	buf_printf(p->out, "%s\n", text.at);
 	buf_free(&text);
 }
@@ -805,18 +841,27 @@ print_set_attribute(Printer *p, const Node *n)
 	line(p, "%s.%s = %s", in[0], name, in[1]);
 }
 
-/* to = from, at once; a variable whose value has another type is declared */
+/* Does the variable get its type by itself?  other: of the other branch of an If, or null. */
+static bool
+types_itself(Printer *p, const Value *to, const Value *from, const Value *other)
+{
+	const Type *both = other ? type_unify(p->cx, from->type, other->type) : from->type;
+
+	return both && type_unshaped(p->cx, both) == type_unshaped(p->cx, to->type);
+}
+
+/* to = from, at once; a variable whose value has another type is declared.  other: see types_itself; null: none. */
 static void
-print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare)
+print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool declare, Value *const *other)
 {
 	const char **in = take(p, from, n, false);
 	bool apart = false;
 
 	flush(p);
 	for (int i = 0; i < n; i++)
-		apart |= declare && !same_type(p, from[i], to[i]->type);
+		apart |= declare && !types_itself(p, to[i], from[i], other ? other[i] : NULL);
 	for (int i = 0; i < n && apart; i++) {
-		if (same_type(p, from[i], to[i]->type))
+		if (types_itself(p, to[i], from[i], other ? other[i] : NULL))
 			line(p, "%s = %s", variable(p, to[i]), in[i]);
 		else
 			line(p, "%s : %s = %s", variable(p, to[i]), py_type(p->needs, to[i]->type), in[i]);
@@ -832,13 +877,13 @@ print_assignment(Printer *p, Value *const *to, Value *const *from, int n, bool d
 }
 
 static void
-print_branch(Printer *p, const Node *n, const Block *b)
+print_branch(Printer *p, const Node *n, const Block *b, const Block *other)
 {
 	const int64_t before = p->out->n;
 
 	p->indent += 2;
 	print_block(p, b);
-	print_assignment(p, n->out, b->ret->in, n->nout, true);
+	print_assignment(p, n->out, b->ret->in, n->nout, true, other->ret->in);
 	if (p->out->n == before)
 		line(p, "pass");
 	p->indent -= 2;
@@ -853,9 +898,9 @@ print_if(Printer *p, const Node *n)
 	for (int i = 0; i < n->nout; i++)
 		variable(p, n->out[i]);
 	line(p, "if %s:", in[0]);
-	print_branch(p, n, if_then(n));
+	print_branch(p, n, if_then(n), if_else(n));
 	line(p, "else:");
-	print_branch(p, n, if_else(n));
+	print_branch(p, n, if_else(n), if_then(n));
 }
 
 /* What it carries has one variable in all its places. */
@@ -880,7 +925,7 @@ print_for(Printer *p, const Node *n, const char *max)
 	before = p->out->n;
 	p->indent += 2;
 	print_block(p, b);
-	print_assignment(p, b->param->out + 1, b->ret->in + 1, n->nout, false);
+	print_assignment(p, b->param->out + 1, b->ret->in + 1, n->nout, false, NULL);
 	if (p->out->n == before)
 		line(p, "pass");
 	p->indent -= 2;
@@ -942,7 +987,7 @@ print_loop(Printer *p, const Node *n)
 	const char **head = take(p, n->in, 2, false);
 
 	share_names(p, n);
-	print_assignment(p, n->out, n->in + 2, n->nout, true);
+	print_assignment(p, n->out, n->in + 2, n->nout, true, NULL);
 	if (loop_is_for(n))
 		print_for(p, n, head[0]);
 	else
@@ -1011,7 +1056,7 @@ static const struct { const char *kind; void (*print)(Printer *, const Node *); 
 static void
 print_node(Printer *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant"))
+	if (node_is(n, "prim::Constant") || (p->folded && (n == p->folded || n->next == p->folded)))
 		return;
 	if (node_is(n, "prim::Exit")) {
 		flush(p);

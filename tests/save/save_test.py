@@ -1,0 +1,151 @@
+"""kiln save: what it writes is read back to the same graph and gives the same answers.
+
+At -O0 the graphs of the archive and of what was saved from it are held against each other after both have been brought
+to one form: constants stand where they are used, values are numbered in order. Saving what was saved must change nothing.
+    KILN=build/kiln python3 tests/save/save_test.py            the models of this tree
+    KILN=build/kiln python3 tests/save/save_test.py CASES...   every case (model.pt, 1.in.npz) below these folders
+"""
+import os, re, struct, subprocess, sys, tempfile, unittest, zipfile
+
+KILN = os.environ.get("KILN", "build/kiln")
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def kiln(*args):
+    return subprocess.run([KILN, *args], capture_output=True, text=True, errors="replace")
+
+
+def canonical(text):
+    """The graph with constants at their uses and values numbered in the order of their definition."""
+    constant, number, lines = {}, {}, []
+    for line in text.splitlines():
+        m = re.match(r"\s*%([\w.]+) : (.*) = prim::Constant(?:\[value=(.*)\])?\(\)$", line)
+        if m:
+            constant[m[1]] = f"<{m[3] if m[3] is not None else 'None : ' + m[2]}>"
+            continue
+        parts = re.split(r'("(?:[^"\\]|\\.)*")', line)
+        for i in range(0, len(parts), 2):
+            parts[i] = re.sub(r"%([\w.]+)", lambda v: constant.get(v[1]) or "%" + number.setdefault(v[1], str(len(number))), parts[i])
+        lines.append("".join(parts))
+        if line.lstrip().startswith("return ("):
+            constant, number = {}, {}
+    return lines
+
+
+def data_offset(path, info):
+    with open(path, "rb") as f:
+        f.seek(info.header_offset)
+        name, extra = struct.unpack("<HH", f.read(30)[26:])
+    return info.header_offset + 30 + name + extra
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+class Saved:
+    """A model, saved at -O0 and -O2; each check returns what is wrong, or None."""
+
+    def __init__(self, model, tmp):
+        self.model, self.tmp = model, tmp
+
+    def save(self, *options, model=None, name="saved"):
+        out = os.path.join(self.tmp, name + ".pt")
+        done = kiln("save", *options, model or self.model, "-o", out)
+        return out, done.stderr.strip() if done.returncode else None
+
+    def graph(self):
+        out, why = self.save()
+        if why:
+            return why
+        was, now = kiln("show", self.model), kiln("show", out)
+        if was.returncode or now.returncode:
+            return was.stderr + now.stderr
+        for a, b in zip(canonical(was.stdout) + ["end"], canonical(now.stdout) + ["end"]):
+            if a != b:
+                return f"was {a.strip()}, is {b.strip()}"
+
+    def again(self):
+        first, why = self.save()
+        second, why2 = self.save(model=first, name="again")
+        if why or why2:
+            return why or why2
+        with zipfile.ZipFile(first) as a, zipfile.ZipFile(second) as b:
+            for x, y in zip(a.infolist(), b.infolist()):
+                if x.filename.split("/", 1)[1] != y.filename.split("/", 1)[1] or a.read(x) != b.read(y):
+                    lines = zip(a.read(x).decode("latin1").splitlines(), b.read(y).decode("latin1").splitlines())
+                    return f"saved again, {x.filename} is another: " + str([p for p in lines if p[0] != p[1]][:2])
+
+    def aligned(self):
+        out, why = self.save()
+        if why:
+            return why
+        with zipfile.ZipFile(out) as z:
+            if z.testzip():
+                return "damaged"
+            for i in z.infolist():
+                if data_offset(out, i) % 64 or i.compress_type:
+                    return f"{i.filename} is not stored at a multiple of 64"
+
+    def answers(self, inputs, level):
+        out, why = self.save(level)
+        if why:
+            return why
+        for i in inputs:
+            a, b = os.path.join(self.tmp, "a.npz"), os.path.join(self.tmp, "b.npz")
+            was, now = kiln("run", self.model, "-i", i, "-o", a, level), kiln("run", out, "-i", i, "-o", b, level)
+            if (was.returncode, was.stdout) != (now.returncode, now.stdout):
+                return f"{i}: was {was.returncode} {was.stdout}, is {now.returncode} {now.stdout} {now.stderr}"
+            if not was.returncode and content(a) != content(b):
+                return f"{i}: another answer"
+
+
+def models():
+    for name in sorted(os.listdir(TOP + "/samples")):
+        if os.path.exists(f"{TOP}/samples/{name}/model.pt"):
+            yield f"{TOP}/samples/{name}/model.pt", [f"{TOP}/samples/{name}/in.npz"]
+    for name in sorted(os.listdir(TOP + "/tests/guards")):
+        if name.endswith(".pt"):
+            yield f"{TOP}/tests/guards/{name}", [f"{TOP}/tests/guards/{name[:-3]}.a.npz", f"{TOP}/tests/guards/{name[:-3]}.b.npz"]
+
+
+class SaveTest(unittest.TestCase):
+    def test_models(self):
+        for model, inputs in models():
+            with self.subTest(model=os.path.basename(os.path.dirname(model)) + "/" + os.path.basename(model)), \
+                    tempfile.TemporaryDirectory() as tmp:
+                s = Saved(model, tmp)
+                self.assertIsNone(s.graph())
+                self.assertIsNone(s.again())
+                self.assertIsNone(s.aligned())
+                self.assertIsNone(s.answers(inputs, "-O0"))
+                self.assertIsNone(s.answers(inputs, "-O2"))
+
+    def test_usage(self):
+        self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt").returncode, 2)
+        self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt", "-o", "/nowhere/at/all.pt").returncode, 1)
+
+
+def sweep(tops):
+    failed = n = 0
+    for top in tops:
+        for folder, _, files in sorted(os.walk(top)):
+            if "model.pt" not in files:
+                continue
+            inputs = [os.path.join(folder, f) for f in sorted(files) if f.endswith(".in.npz")]
+            with tempfile.TemporaryDirectory() as tmp:
+                s, n = Saved(os.path.join(folder, "model.pt"), tmp), n + 1
+                for what, why in (("graph", s.graph()), ("again", s.again()), ("-O0", s.answers(inputs, "-O0")),
+                                  ("-O2", s.answers(inputs, "-O2"))):
+                    if why:
+                        failed += 1
+                        print(f"FAIL {os.path.basename(folder)} {what}: {why[:400]}", flush=True)
+    print(f"{n} models, {failed} failures")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+        sys.exit(sweep(sys.argv[1:]))
+    unittest.main()
