@@ -125,11 +125,11 @@ args_cpu(Build *b, Argv *a)
 }
 
 static void
-args_compile(Build *b, Argv *a, const char *level, const char *from, const char *to)
+args_compile(Build *b, Argv *a, const char *from, const char *to)
 {
 	arg(a, b->cc);
 	args_target(b, a);
-	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, level), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
+	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
 	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
 }
@@ -164,7 +164,7 @@ compile_folder(Build *b, const char *folder, Argv *objects)
 		if (i >= n || bad.name)
 			continue;
 		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, file[i]->d_name);
-		args_compile(b, &a, strcmp(folder, "rt") ? "-O2" : "-Os", arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
+		args_compile(b, &a, arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
 		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
 			not_started(b, p);
 		arg(objects, object);

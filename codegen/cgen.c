@@ -210,7 +210,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 		put_cuda(e, m->path, o, text);
 	put_program(e, m, n, o, instance);
 	if (e->zeros)
-		out_line(&e->types, "static const float kiln_zeros[%lld];", (long long)e->zeros);
+		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);

@@ -67,6 +67,32 @@ describe(Buf *b, const RtCode *c, const RtInsn *insn)
 		buf_printf(b, " -> %u", insn->arg);
 }
 
+/* By index of a place in the Code, its row in the program's table: places that differ only in who called are one there. */
+const uint32_t *
+emit_places(Emit *e, const RtCode *c)
+{
+	const char *key = arena_printf(e->cx->arena, "%p", (const void *)c);
+	uint32_t *row = map_get(&e->code_places, key);
+	Map known = { 0 };
+	uint32_t n = 0;
+
+	if (row)
+		return row;
+	row = new(e->cx->arena, uint32_t, c->nplace_name + 1);
+	for (int i = 0; i < c->nplace_name; i++) {
+		const RtPlaceName *p = &c->place[i];
+		const char *text = arena_printf(e->cx->arena, "%s:%d:%d:%d:%d:%s", p->file ? p->file : "", p->line, p->column, p->width,
+						p->original, p->function ? p->function : "");
+		const uintptr_t at = (uintptr_t)map_get(&known, text);
+
+		row[i] = at ? (uint32_t)at - 1 : n++;
+		if (!at)
+			map_put(&known, text, (void *)(uintptr_t)n);
+	}
+	map_put(&e->code_places, key, row);
+	return row;
+}
+
 /* Notes the slot that an instruction reads or writes. */
 static void
 note_slot(Emit *e, const RtInsn *i)
@@ -81,6 +107,7 @@ note_slot(Emit *e, const RtInsn *i)
 static void
 put_insns(Emit *e, const char *name, const RtCode *c)
 {
+	const uint32_t *place = emit_places(e, c);
 	uint32_t line = 0;
 
 	out_line(&e->code, "static const RtInsn %s_insn[] = {", name);
@@ -98,7 +125,7 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 		note_slot(e, i);
 		describe(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, 0, %u, %u, %u, %u },\t/* %s */", pc,
-			 opcode_names[i->op], i->nin, i->nout, i->in, i->out, i->arg, i->line, b.at);
+			 opcode_names[i->op], i->nin, i->nout, i->in, i->out, i->arg, place[i->line], b.at);
 		buf_free(&b);
 	}
 	out_line(&e->code, "};");
@@ -141,23 +168,31 @@ put_text_or_null(Buf *b, const char *text)
 		buf_puts(b, "0");
 }
 
-static void
+/* Their number. */
+static int
 put_places(Emit *e, const char *name, const RtCode *c)
 {
+	const uint32_t *row = emit_places(e, c);
+	uint32_t n = 0;
+
 	out_line(&e->code, "static const RtPlaceName %s_place[] = {", name);
 	for (int i = 0; i < c->nplace_name; i++) {
 		const RtPlaceName *p = &c->place[i];
 		Buf b = { 0 };
 
+		if (row[i] < n)
+			continue;
+		n++;
 		put_text_or_null(&b, p->file);
 		buf_puts(&b, ", ");
 		put_text_or_null(&b, p->function);
 		buf_puts(&b, ", ");
 		put_text_or_null(&b, e->source ? p->text : NULL);
-		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, p->original);
+		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, (int)row[p->original]);
 		buf_free(&b);
 	}
 	out_line(&e->code, "\t{ 0 }\n};");
+	return (int)n;
 }
 
 /* One array of C expressions, or nothing when it is empty. */
@@ -207,12 +242,13 @@ static void
 put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 {
 	Buf b = { 0 };
+	int nplace;
 
 	out_line(&e->code, "\n/* %s */", name);
 	put_tables(e, name, c);
 	put_insns(e, name, c);
 	put_operand_table(e, name, c);
-	put_places(e, name, c);
+	nplace = put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
 	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place,",
 		 name, b.at, name, name, name);
@@ -228,7 +264,7 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 		out_line(&e->code, "\t.string = %s_string,", name);
 	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg, c->nresult);
 	out_line(&e->code, "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
-		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, c->nplace_name);
+		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, nplace);
 	if (map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)))
 		out_line(&e->code, "\t.plan = (void *)%s,",
 			 (const char *)map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)));

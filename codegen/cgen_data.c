@@ -136,6 +136,20 @@ put_methods(Emit *e, const char *name, const RtClass *c)
 	buf_free(&b);
 }
 
+static bool
+is_module(const RtClass *c)
+{
+	return c->info && c->info->module;
+}
+
+/* Does some code read or write slot i of some object? */
+static bool
+is_read(const Emit *e, int i)
+{
+	return i < e->reads.n && e->reads.at[i];
+}
+
+/* The slots of a module that no code reads have lost their values, and the classes of these are not needed. */
 static void
 put_class(Emit *e, const char *name, const RtClass *c)
 {
@@ -146,7 +160,8 @@ put_class(Emit *e, const char *name, const RtClass *c)
 		put_texts(&b, name, "slot", c->slot, c->nslot);
 		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
 		for (int i = 0; i < c->nslot; i++)
-			buf_printf(&b, " %s,", emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
+			buf_printf(&b, " %s,", is_module(c) && !is_read(e, i) ? "&rt_type_any" :
+				   emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
 		buf_puts(&b, " };\n");
 	}
 	if (c->nmethod)
@@ -281,12 +296,6 @@ put_enum(Emit *e, const RtEnum *en)
 	put_value(e, en->value);
 }
 
-static bool
-is_module(const RtClass *c)
-{
-	return c->info && c->info->module;
-}
-
 /* A module's attributes are seen by code only: what no code reads is left out, and with it the weights that were folded
  * into others. */
 static void
@@ -294,7 +303,7 @@ put_object(Emit *e, const RtObject *o)
 {
 	put_row(e, "RT_OBJECT", 0, 0, 0, o->cls->nslot, 0, 0, 0, emit_type(e, o->cls->type));
 	for (int i = 0; i < o->cls->nslot; i++) {
-		if (is_module(o->cls) && (i >= e->reads.n || !e->reads.at[i]))
+		if (is_module(o->cls) && !is_read(e, i))
 			put_row(e, "RT_NONE", 0, 0, 0, 0, 0, 0, 0, "0");
 		else
 			put_value(e, o->slot[i]);

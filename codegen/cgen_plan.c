@@ -207,6 +207,13 @@ place_of(Writer *w, const Node *n)
 	return 0;
 }
 
+/* The same in the program. */
+static uint32_t
+place_row(Writer *w)
+{
+	return emit_places(w->e, w->p->fn->code)[w->line];
+}
+
 static void
 comment_node(Writer *w, const Node *n)
 {
@@ -443,7 +450,7 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->out.indent++;
 	nin = write_inputs(w, n, keep);
 	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
-	failed_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, w->line));
+	failed_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, place_row(w)));
 	write_outputs(w, n);
 	if (w->p->gpu && !changes_nothing(n))
 		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
@@ -553,7 +560,7 @@ write_enter(Writer *w, const Node *n)
 static void
 write_exit(Writer *w, const Node *n)
 {
-	failed_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, w->line));
+	failed_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
 	if (n->nout)
@@ -692,7 +699,7 @@ write_bailout(Writer *w, const Node *n)
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
-		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, w->line);
+		 (long long)node_int(n, "pc", 0), n->nin - 1, why.at, place_row(w));
 	out_close(&w->out, "");
 	w->p->guards++;
 	buf_free(&list);

@@ -47,6 +47,7 @@ typedef struct Emit {            /* one program */
 	Weights  weights;
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
+	Map      code_places;    /* a Code -> emit_places */
 	Map      plan_names;     /* a Code -> the C function that enters its specializations */
 	Vec(const RtClass *) classes;   /* named; the first nclass have been defined */
 	int      nclass;
@@ -82,6 +83,7 @@ void        emit_classes(Emit *);                      /* defines those that wer
 void        emit_method_classes(Emit *, IValue);      /* names the classes of modules in it whose methods are called by name */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
+const uint32_t *emit_places(Emit *, const RtCode *);   /* by index of a place: its row in the program */
 
 /* ---- plan.c: where the values of a specialized graph live ------------------------------------------------------- */
 

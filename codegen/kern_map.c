@@ -25,6 +25,7 @@ typedef struct Nest {
 	int64_t dims[RT_MAX_RANK];
 	int     n;
 	Operand op[MAX_OPERANDS];
+	int64_t columns;         /* a stride that is printed as n; 0: none */
 } Nest;
 
 typedef struct MapGroup {
@@ -347,7 +348,9 @@ index_text(Arena *a, const Nest *nest, int k)
 		if (!s)
 			continue;
 		buf_puts(&b, b.n ? " + " : "");
-		if (s != 1)
+		if (s == nest->columns && !inner)
+			buf_puts(&b, "n * ");
+		else if (s != 1)
 			buf_printf(&b, "%lld * ", (long long)s);
 		buf_printf(&b, inner ? "i" : "i%d", i);
 	}
@@ -460,8 +463,9 @@ put_kernel(Emit *e, const char *text, const char *comment)
 	return name;
 }
 
+/* "add, relu: 3136 x 64"; without sizes what serves all sizes. */
 static const char *
-describe(MapGroup *m)
+describe(MapGroup *m, bool sizes)
 {
 	Buf b = { 0 };
 	const char *text;
@@ -473,9 +477,8 @@ describe(MapGroup *m)
 	} else {
 		buf_puts(&b, m->node->op->name);
 	}
-	buf_puts(&b, ": ");
-	for (int i = 0; i < m->nest.ndim; i++)
-		buf_printf(&b, "%s%lld", i ? " x " : "", (long long)m->nest.dims[i]);
+	for (int i = 0; sizes && i < m->nest.ndim; i++)
+		buf_printf(&b, "%s%lld", i ? " x " : ": ", (long long)m->nest.dims[i]);
 	text = arena_strdup(m->p->cx->arena, b.at);
 	buf_free(&b);
 	return text;
@@ -517,7 +520,7 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 	put_pointers(&o, &m.nest, NULL);
 	put_loops(&o, &m.nest, &m.body);
 	buf_printf(&text, "{\n%s}\n", o.text.at);
-	call->name = put_kernel(e, text.at, describe(&m));
+	call->name = put_kernel(e, text.at, describe(&m, true));
 	call->n = 1;
 	for (int i = 0; i + (m.nest.ndim > 1) < m.nest.ndim; i++)
 		call->n *= m.nest.dims[i];
@@ -556,7 +559,7 @@ map_epilogue_fits(Plan *p, const Node *group, const Value *made, int64_t columns
 	return as_rows(&m) && m.nest.dims[m.nest.ndim - 1] == columns;
 }
 
-/* static void epilogue_3(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1) */
+/* static void epilogue_3(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n) */
 static const char *
 put_epilogue(Emit *e, const char *text, const char *comment)
 {
@@ -566,7 +569,7 @@ put_epilogue(Emit *e, const char *text, const char *comment)
 		return name;
 	name = arena_printf(e->cx->arena, "epilogue_%d", e->kernel_texts.n);
 	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1)\n%s",
+	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s",
 		 comment, name, text);
 	return name;
 }
@@ -582,6 +585,7 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 
 	if (!as_rows(&m))
 		return NULL;
+	m.nest.columns = m.nest.dims[m.nest.ndim - 1];
 	for (int k = 0; k < m.nest.n; k++)
 		if (m.nest.op[k].output || m.nest.op[k].outer == made) {
 			place[k] = 0;
@@ -601,7 +605,7 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 	out_close(&o, "");
 	out_close(&o, "");
 	buf_printf(&text, "{\n%s}\n", o.text.at);
-	name = put_epilogue(e, text.at, describe(&m));
+	name = put_epilogue(e, text.at, describe(&m, false));
 	buf_free(&o.text);
 	buf_free(&text);
 	buf_free(&m.body);
@@ -627,7 +631,7 @@ map_text(Emit *e, Plan *p, const Node *n, const Value *made, MapText *t)
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
-	*t = (MapText){ .ndim = m.nest.ndim, .n = m.nest.n, .body = arena_strdup(a, m.body.at), .comment = describe(&m) };
+	*t = (MapText){ .ndim = m.nest.ndim, .n = m.nest.n, .body = arena_strdup(a, m.body.at), .comment = describe(&m, true) };
 	memcpy(t->dims, m.nest.dims, sizeof t->dims);
 	t->operand = new(a, MapOperand, m.nest.n + 1);
 	for (int k = 0; k < m.nest.n; k++) {

@@ -18,7 +18,7 @@
 #define RT_FORMAT(f, a)
 #endif
 
-/* rt is compiled for size.  After this line a file is for speed: its loops run over elements, or over instructions. */
+/* rt is compiled for size.  A file that says this is for speed: its loops run over elements, or over instructions. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\")")
 #else

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+RT_FAST
+
 const char *
 sizes_text(char text[SIZES_TEXT], int64_t n, const int64_t *dims)
 {

@@ -7,6 +7,8 @@
  */
 #include "decomp.h"
 
+RT_FAST
+
 typedef struct Schur {
 	int64_t n;
 	double *h, *q;            /* (n, n): quasi-triangular in the end; the vectors it is seen from */

@@ -4,6 +4,8 @@
  */
 #include "decomp.h"
 
+RT_FAST
+
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------------------- */
 
 /* The lower triangle of a becomes L; the rest is zeroed.  Returns the order of the minor that is not positive, or 0. */

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+RT_FAST
+
 static const double PI = 3.14159265358979323846;
 
 enum { MAX_FACTORS = 64, LARGE_PRIME = 31 };

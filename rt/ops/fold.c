@@ -8,6 +8,8 @@
 
 #include "reduce.h"
 
+RT_FAST
+
 enum { BLOCK = 1024, WIDTH = 32, ELEM_MAX = 16 };
 
 typedef struct Axes {             /* innermost first */

@@ -7,6 +7,8 @@
  */
 #include "scatter.h"
 
+RT_FAST
+
 typedef struct Indexing {
 	int      n;                        /* index vectors */
 	RtTensor *at[RT_MAX_RANK];         /* int64, any shape that broadcasts to B */

@@ -7,6 +7,8 @@
  */
 #include "kernel.h"
 
+RT_FAST
+
 enum { GRAIN = 32768, ELEM_MAX = 16 };
 
 /* Innermost first: smaller strides of the first operand that differ; the given order (last dim first) breaks ties. */

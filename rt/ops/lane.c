@@ -3,6 +3,8 @@
 
 #include "lane.h"
 
+RT_FAST
+
 typedef struct Walk {
 	const Lanes *l;
 	int     n;                                    /* dims but for the lane's, innermost first */

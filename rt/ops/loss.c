@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+RT_FAST
+
 enum { NONE, MEAN, SUM };
 
 static int

@@ -8,6 +8,8 @@
 #include "quant.h"
 #include "tmath.h"
 
+RT_FAST
+
 /* ---- the arguments of a row ------------------------------------------------------------------------ */
 
 /* Numbers of these names take part in promotion; alpha, value, weight ... only parametrise. */

@@ -6,6 +6,8 @@
 
 #include "lane.h"
 
+RT_FAST
+
 typedef struct Ranked { double f; int64_t i, at; } Ranked;
 
 static int

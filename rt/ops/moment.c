@@ -5,6 +5,8 @@
  */
 #include "reduce.h"
 
+RT_FAST
+
 double fabs(double);
 double hypot(double, double);
 double pow(double, double);

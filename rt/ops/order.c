@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+RT_FAST
+
 /* ---- searchsorted -------------------------------------------------------------------------------------------------- */
 
 /* The number of keys before v: those below it, or with `right` those up to it. */

@@ -8,6 +8,8 @@
 
 #include "kernel.h"
 
+RT_FAST
+
 #define PI 3.14159265358979323846
 
 /* The generator argument, or the default one. */

@@ -8,6 +8,8 @@
 #include "quant.h"
 #include "reduce.h"
 
+RT_FAST
+
 double fabs(double);
 double sqrt(double);
 double exp(double);

@@ -4,6 +4,8 @@
 
 #include "kernel.h"
 
+RT_FAST
+
 static RtGenerator *
 generator(RtCx *cx, IValue v)
 {

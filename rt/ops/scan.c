@@ -1,6 +1,8 @@
 /* rt/ops/scan.c - running sums, products and extremes along a dim */
 #include "lane.h"
 
+RT_FAST
+
 double exp(double);
 double log1p(double);
 

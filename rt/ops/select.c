@@ -7,6 +7,8 @@
  */
 #include "keys.h"
 
+RT_FAST
+
 typedef struct Run { const int64_t *key; int64_t *at; } Run;
 
 static bool

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+RT_FAST
+
 int64_t
 key_of_double(double v)
 {

@@ -46,8 +46,9 @@ typedef float VcV;
 
 enum { VC_NR = VF * VC_NV };
 
-/* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result. */
-typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1);
+/* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
+ * whose rows have n. */
+typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n);
 
 /* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none. */
 #define VC_REST(name, n) \
@@ -78,28 +79,31 @@ vc_block(int mr, int nv, int64_t run, const float *const *a, const float *b, VcV
 	return b;
 }
 
+/* The columns of a block that there are: `left` of each row. */
+VC_SHARED void
+vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
+{
+	for (int i = 0; i < mr; i++)
+		for (int64_t j = 0; j < left; j++)
+			c[i * ldc + j] = part[i * VC_NR + j];
+}
+
 /* Stores a block; the last vector of the last panel may reach past the channels that there are. */
 VC_INLINE void
 vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_NV])
 {
-	float part[VC_NR];
+	float part[VC_MR * VC_NR];
+	const bool whole = left >= nv * VF;
+	float *to = whole ? c : part;
+	const int64_t step = whole ? ldc : VC_NR;
 
-	if (left >= nv * VF) {
-		VC_UNROLL
-		for (int i = 0; i < mr; i++)
-			VC_UNROLL
-			for (int j = 0; j < nv; j++)
-				*(VcV *)(c + i * ldc + j * VF) = acc[i][j];
-		return;
-	}
 	VC_UNROLL
-	for (int i = 0; i < mr; i++) {
+	for (int i = 0; i < mr; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			*(VcV *)(part + j * VF) = acc[i][j];
-		for (int64_t j = 0; j < left; j++)
-			c[i * ldc + j] = part[j];
-	}
+			*(VcV *)(to + i * step + j * VF) = acc[i][j];
+	if (!whole)
+		vc_store_part(mr, left, c, ldc, part);
 }
 
 VC_INLINE void
@@ -177,7 +181,7 @@ vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int
 
 		run(rows, k, a + row * lda, lda, b + panel * k * VC_NR, bias ? bias + col : 0, c + row * ldc + col, ldc, left);
 		if (epilogue)
-			epilogue(p, row, row + rows, col, col + left);
+			epilogue(p, row, row + rows, col, col + left, n);
 	}
 }
 
@@ -213,7 +217,6 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 	const float *corner[VC_MR], *rows[VC_MR];
 	int64_t y0[VC_MR], x0[VC_MR];
 
-	VC_UNROLL
 	for (int i = 0; i < mr; i++) {
 		y0[i] = at->oh * v->sh - v->ph;
 		x0[i] = at->ow * v->sw - v->pw;
@@ -232,7 +235,6 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			const int64_t dy = r * v->dh, dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
 			bool any = false;
 
-			VC_UNROLL
 			for (int i = 0; i < mr; i++) {
 				const bool in = (uint64_t)(y0[i] + dy) < (uint64_t)v->h && (uint64_t)(x0[i] + dx) < (uint64_t)v->w;
 
@@ -294,7 +296,7 @@ vc_conv_part(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const f
 
 		run(v, from, to, x, w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + col, zeros, left);
 		if (epilogue)
-			epilogue(p, from, to, col, col + left);
+			epilogue(p, from, to, col, col + left, v->oc);
 	}
 }
 
@@ -349,7 +351,7 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 			}
 		}
 		if (epilogue)
-			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, v->oc);
+			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, v->oc, v->oc);
 	}
 }
 
@@ -464,7 +466,7 @@ vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, con
 			for (int64_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
 				const int64_t pixel = (image * v->oh + r) * v->ow + tx;
 
-				epilogue(p, pixel, pixel + wide, 0, v->oc);
+				epilogue(p, pixel, pixel + wide, 0, v->oc, v->oc);
 			}
 		}
 	}

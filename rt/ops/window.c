@@ -5,6 +5,8 @@
 #include "kernel.h"
 #include "tmath.h"
 
+RT_FAST
+
 enum { COSINES, BARTLETT, KAISER };
 
 typedef struct Window { int kind; double a, b, c; } Window;   /* a - b cos + c cos 2; KAISER: beta in a */
