@@ -99,6 +99,22 @@ rt_cx_free(RtCx *cx)
 /* ---- errors ------------------------------------------------------------------------------------------------ */
 
 void
+rt_visits_add(RtCx *cx, RtVisit v)
+{
+	RtVisit *more;
+
+	if (cx->nvisit >= RT_DEPTH)
+		return;
+	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* room doubles at powers of two */
+		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
+		if (!more)
+			return;
+		cx->visit = more;
+	}
+	cx->visit[cx->nvisit++] = v;
+}
+
+void
 rt_clear_error(RtCx *cx)
 {
 	free(cx->message);

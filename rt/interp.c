@@ -521,25 +521,13 @@ reraise(Activation *a)
 	return RT_ERROR;
 }
 
-/* Adds this frame's place to what the error has passed. */
-static void
-note_place(Activation *a)
+void
+rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
 {
-	RtCx *cx = a->cx;
-	uint32_t line = a->pc < a->code->ninsn ? a->code->insn[a->pc].line : 0;
-	const RtPlaceName *p;
-	RtVisit *more;
+	const RtPlaceName *p = &code->place[line];
 
-	if (!line || !a->code->place || cx->status == RT_UNKNOWN_META || cx->nvisit >= RT_DEPTH)
-		return;
-	if (!(cx->nvisit & (cx->nvisit - 1))) {             /* room doubles at powers of two */
-		more = realloc(cx->visit, sizeof *more * (size_t)(cx->nvisit ? cx->nvisit * 2 : 1));
-		if (!more)
-			return;
-		cx->visit = more;
-	}
-	p = &a->code->place[line];
-	cx->visit[cx->nvisit++] = (RtVisit){ p, p->original ? &a->code->place[p->original] : 0 };
+	if (line && code->place && cx->status != RT_UNKNOWN_META)
+		rt_visits_add(cx, (RtVisit){ p, p->original ? &code->place[p->original] : 0 });
 }
 
 static void
@@ -731,7 +719,7 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 	else
 		status = plan ? plan(cx, reg) : execute(&a);
 	if (status && !plan)
-		note_place(&a);
+		rt_visit(cx, code, a.pc < code->ninsn ? code->insn[a.pc].line : 0);
 	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
 		rt_assign(&reg[i], rt_none());
 	cx->depth--;

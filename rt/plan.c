@@ -175,21 +175,7 @@ rt_values_drop(IValue *v, int n)
 int
 rt_step_failed(RtCx *cx, const RtCode *code, uint32_t line)
 {
-	const RtPlaceName *p = &code->place[line];
-	const char *old = cx->trace ? cx->trace : "";
-	char *text;
-	int n;
-
-	if (!line || !p->file)
-		return cx->status ? cx->status : RT_ERROR;
-	n = snprintf(NULL, 0, "  File \"%s\", line %d, in %s\n    %s\n%s", p->file, p->line, p->function ? p->function : "?",
-		     p->text ? p->text : "", old);
-	if ((text = malloc((size_t)n + 1))) {
-		snprintf(text, (size_t)n + 1, "  File \"%s\", line %d, in %s\n    %s\n%s", p->file, p->line,
-			 p->function ? p->function : "?", p->text ? p->text : "", old);
-		free(cx->trace);
-		cx->trace = text;
-	}
+	rt_visit(cx, code, line);
 	return cx->status ? cx->status : RT_ERROR;
 }
 

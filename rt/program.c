@@ -254,27 +254,6 @@ rt_program_fresh(RtCx *cx)
 	return RT_OK;
 }
 
-/* A plan works on a frame like the interpreter's: arguments in the first registers, results there afterwards. */
-static int
-call_plan(RtCx *cx, const RtCode *code, const IValue *args, IValue *results)
-{
-	int (*plan)(RtCx *, IValue *) = (int (*)(RtCx *, IValue *))(uintptr_t)code->plan;
-	IValue *reg = calloc((size_t)code->nreg + 1, sizeof *reg);
-	int status;
-
-	if (!reg)
-		return rt_raise(cx, "out of memory");
-	for (int i = 0; i < code->narg; i++)
-		reg[i] = rt_retain(args[i]);
-	status = plan(cx, reg);
-	for (int i = 0; i < code->nresult; i++)
-		results[i] = status ? rt_none() : reg[i];
-	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
-		rt_release(reg[i]);
-	free(reg);
-	return status;
-}
-
 int
 rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results)
 {
@@ -285,8 +264,6 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 	if (m->takes_self)
 		full[0] = rt_ref(RT_OBJECT, cx->instance);
 	memcpy(full + m->takes_self, args, (size_t)m->nparam * sizeof *args);
-	if (m->code->plan)
-		return call_plan(cx, m->code, full, results);
 	return rt_run(cx, m->code, full, results);
 }
 

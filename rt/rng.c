@@ -1,7 +1,8 @@
 /* rt/rng.c - the CPU generator of ATen: mt19937 and a cached normal
  *
  * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  The order in which operators draw from
- * it is part of their meaning: reference 7.13.
+ * it is part of their meaning: reference 7.13.  Forked calls draw from the one generator, as in PyTorch: in an order that
+ * nobody knows when there are threads, but no number is drawn twice.
  */
 #include "rt.h"
 #include "base.h"
@@ -33,6 +34,8 @@ rt_generator_new(RtCx *cx, uint64_t seed)
 		return 0;
 	}
 	g->h.refs = 1;
+	g->shared = false;
+	g->locked = 0;
 	rt_generator_seed(g, seed);
 	return g;
 }
@@ -55,8 +58,31 @@ refill(RtGenerator *g)
 	s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
 }
 
-uint32_t
-rt_random32(RtGenerator *g)
+/* While forked calls may draw, too. */
+static inline void
+lock(RtGenerator *g)
+{
+#ifndef __TINYC__
+	while (g->shared && __atomic_exchange_n(&g->locked, 1, __ATOMIC_ACQUIRE))
+		;
+#else
+	(void)g;
+#endif
+}
+
+static inline void
+unlock(RtGenerator *g)
+{
+#ifndef __TINYC__
+	if (g->shared)
+		__atomic_store_n(&g->locked, 0, __ATOMIC_RELEASE);
+#else
+	(void)g;
+#endif
+}
+
+static uint32_t
+draw32(RtGenerator *g)
 {
 	uint32_t y;
 	int at = g->at;
@@ -73,18 +99,61 @@ rt_random32(RtGenerator *g)
 	return y ^ y >> 18;
 }
 
+static uint64_t
+draw64(RtGenerator *g)
+{
+	uint64_t high = draw32(g);
+
+	return high << 32 | draw32(g);
+}
+
+static double
+draw53(RtGenerator *g)
+{
+	return (double)(draw64(g) & ((1ull << 53) - 1)) * 0x1p-53;
+}
+
+static double
+draw_normal(RtGenerator *g)
+{
+	double u, v, radius, angle;
+
+	if (g->has_normal) {
+		g->has_normal = false;
+		return g->normal;
+	}
+	u = draw53(g);
+	v = draw53(g);
+	radius = sqrt(-2 * log1p(-v));
+	angle = 2 * 3.14159265358979323846 * u;
+	g->normal = radius * sin(angle);
+	g->has_normal = true;
+	return radius * cos(angle);
+}
+
+#define LOCKED(type, expression) \
+	type x; \
+	lock(g); \
+	x = (expression); \
+	unlock(g); \
+	return x
+
+uint32_t
+rt_random32(RtGenerator *g)
+{
+	LOCKED(uint32_t, draw32(g));
+}
+
 uint64_t
 rt_random64(RtGenerator *g)
 {
-	uint64_t high = rt_random32(g);
-
-	return high << 32 | rt_random32(g);
+	LOCKED(uint64_t, draw64(g));
 }
 
 double
 rt_uniform53(RtGenerator *g)
 {
-	return (double)(rt_random64(g) & ((1ull << 53) - 1)) * 0x1p-53;
+	LOCKED(double, draw53(g));
 }
 
 float
@@ -96,17 +165,5 @@ rt_uniform24(RtGenerator *g)
 double
 rt_normal(RtGenerator *g)
 {
-	double u, v, radius, angle;
-
-	if (g->has_normal) {
-		g->has_normal = false;
-		return g->normal;
-	}
-	u = rt_uniform53(g);
-	v = rt_uniform53(g);
-	radius = sqrt(-2 * log1p(-v));
-	angle = 2 * 3.14159265358979323846 * u;
-	g->normal = radius * sin(angle);
-	g->has_normal = true;
-	return radius * cos(angle);
+	LOCKED(double, draw_normal(g));
 }

@@ -291,6 +291,8 @@ typedef struct RtGenerator {                  /* mt19937 and the cached normal: 
 	uint32_t state[624];
 	int      at;
 	bool     has_normal;
+	bool     shared;             /* forked calls draw from it, too */
+	int      locked;
 	double   normal;
 } RtGenerator;
 
@@ -347,6 +349,7 @@ int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4)
 int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* what Kiln does not have: exit status 7 */
 int   rt_no_meta(RtCx *);                  /* this result depends on data: returns RT_UNKNOWN_META */
 void  rt_clear_error(RtCx *);
+void  rt_visits_add(RtCx *, RtVisit);      /* the error in cx has left a call there */
 
 /* Result i of the running kernel: planned place or heap, always a new tensor that the kernel returns in out[i].
  * strides null: contiguous.  Null: error raised. */
@@ -472,6 +475,7 @@ struct RtCode {
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
+void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in cx passes that line; 0: none */
 /* Fills args of the new frame itself: for emitted code.  reg: nreg registers, arguments in the first ones (taken);
  * results are left in reg[0 .. nresult), all else is released, also on error. */
 int rt_run_frame(RtCx *, const RtCode *, IValue *reg);

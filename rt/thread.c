@@ -166,8 +166,6 @@ task_run(Task *t, int depth)
 static int
 collect(RtCx *cx, RtFuture *f, IValue *out)
 {
-	size_t bytes = sizeof *f->visit * (size_t)f->nvisit;
-
 	if (!f->status) {
 		*out = rt_retain(f->value);
 		return RT_OK;
@@ -176,10 +174,8 @@ collect(RtCx *cx, RtFuture *f, IValue *out)
 		return rt_no_meta(cx);
 	rt_raise_as(cx, f->cls, "%s", f->message ? f->message : "a forked call failed");
 	cx->status = f->status;
-	if (f->nvisit && (cx->visit = malloc(bytes))) {
-		memcpy(cx->visit, f->visit, bytes);
-		cx->nvisit = f->nvisit;
-	}
+	for (int i = 0; i < f->nvisit; i++)
+		rt_visits_add(cx, f->visit[i]);
 	return f->status;
 }
 
@@ -557,6 +553,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	if (!(t = task_new(cx, code, args, n)))
 		return RT_ERROR;
 	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
+	STORE(cx->gen->shared, true);
 	pthread_mutex_lock(&p->lock);
 	t->prev = p->last;
 	*(p->last ? &p->last->next : &p->first) = t;

@@ -37,9 +37,20 @@ append(RtCx *cx, const IValue *in, IValue *out)
 	return rt_list_push(cx, in[0].u.list, rt_retain(in[1]));
 }
 
-static RtKernel *const kernel[] = { add, less, boom, append, 0 };
-static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none" };
-enum { ADD, LESS, BOOM, APPEND, NONE_SUCH };
+static int
+draws(RtCx *cx, const IValue *in, IValue *out)
+{
+	uint64_t sum = 0;
+
+	for (int64_t i = 0; i < in[0].u.i; i++)
+		sum += rt_random64(cx->gen);
+	out[0] = rt_int((int64_t)sum);
+	return RT_OK;
+}
+
+static RtKernel *const kernel[] = { add, less, boom, append, 0, draws };
+static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none", "test::draws" };
+enum { ADD, LESS, BOOM, APPEND, NONE_SUCH, DRAWS };
 
 static const RtPlaceName place[] = {
 	{ 0 },
@@ -51,7 +62,7 @@ static const RtPlaceName place[] = {
 #define CODE(name_, nreg_, narg_, nresult_) \
 	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .place = place, \
 	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
-	.nkernel = 5, .nplace_name = 4
+	.nkernel = 6, .nplace_name = 4
 
 /* ---- tests ----------------------------------------------------------------------------------------------- */
 
@@ -274,6 +285,38 @@ forks(void **state)
 	assert_int_equal(rt_threads(cx, 1), RT_OK);
 }
 
+/* Forked calls draw what one call would have drawn, each number once. */
+static void
+fork_draws(void **state)
+{
+	enum { FORKS = 50, EACH = 20000 };
+	static const uint32_t operand[] = { 0, 1 };
+	static const RtInsn insn[] = {
+		{ RT_DO_KERNEL, 1, 1, 0, 0, 1, DRAWS, 0 },
+		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("d", 2, 1, 1), 0 };
+	RtCx *cx = *state;
+	RtGenerator *gen = rt_generator_new(cx, 5);
+	IValue arg = rt_int(EACH), out, future[FORKS];
+	uint64_t sum = 0;
+
+	rt_generator_seed(cx->gen, 5);
+	assert_int_equal(rt_threads(cx, 3), RT_OK);
+	for (int i = 0; i < FORKS; i++)
+		assert_int_equal(rt_fork(cx, &code, &arg, 1, &future[i]), RT_OK);
+	for (int i = 0; i < FORKS; i++) {
+		assert_int_equal(rt_wait(cx, future[i].u.fut, &out), RT_OK);
+		sum -= (uint64_t)out.u.i;
+		rt_release(future[i]);
+	}
+	for (int i = 0; i < FORKS * EACH; i++)
+		sum += rt_random64(gen);
+	assert_true(sum == 0);
+	rt_release(rt_ref(RT_GENERATOR, gen));
+	assert_int_equal(rt_threads(cx, 1), RT_OK);
+}
+
 static void
 fork_error(void **state)
 {
@@ -383,7 +426,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
-		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_error),
+		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
 		cmocka_unit_test(lacking), cmocka_unit_test(resume), cmocka_unit_test(parallel),
 	};
 

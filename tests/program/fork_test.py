@@ -1,0 +1,94 @@
+"""fork and wait: forks in forks, a future in a list, errors that come out at wait, a body whose guard fails; interpreted and
+compiled, on one, two and four threads.
+
+usage: fork_test.py KILN
+"""
+import os, struct, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
+import hostile, npz as arrays
+from hostile import Test, call, model, npy, npz
+
+HEAD = "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+LEAF = """  def leaf(self: __torch__.M, x: Tensor, n: int) -> Tensor:
+    if torch.gt(torch.item(torch.sum(x)), 100):
+      ops.prim.RaiseException("too much in leaf", "builtins.ValueError")
+    y = torch.add(torch.mul(x, n), self.w)
+    return y
+"""
+NODE = """  def node(self: __torch__.M, x: Tensor, n: int) -> Tensor:
+    def a():
+      return (self).leaf(x, n, )
+    def b():
+      return (self).leaf(x, torch.add(n, 1), )
+    f = fork(a)
+    g = fork(b)
+    return torch.add(torch.wait(f), torch.wait(g))
+"""
+LIST = HEAD + """    fs = annotate(List[Future[Tensor]], [])
+    for i in range(20):
+      def body():
+        return (self).node(x, i, )
+      _0 = torch.append(fs, fork(body))
+    y = torch.zeros_like(x)
+    for j in range(torch.len(fs)):
+      y = torch.add(y, torch.wait(fs[j]))
+    return y
+"""
+CAUGHT = HEAD + """    def body():
+      return (self).leaf(x, 1, )
+    f = fork(body)
+    g = fork(body)
+    z = torch.add(x, 1)
+    if torch.gt(torch.size(x, 0), 1):
+      y = torch.add(torch.wait(f), torch.wait(f))
+    else:
+      y = z
+    return y
+"""
+
+
+class Forks(Test):
+    def setUp(self):
+        super().setUp()
+        self.put("x.npz", npz(x=npy([2, 3], data=struct.pack("<6f", *range(6)))))
+        self.put("y.npz", npz(x=npy([4, 2, 3], data=struct.pack("<24f", *[i / 8 for i in range(24)]))))
+        self.put("z.npz", npz(x=npy([2, 3], data=struct.pack("<6f", *[1000] * 6))))
+
+    def each(self, code, given, check):
+        self.put("m.pt", model(LEAF + NODE + code))
+        rc, _, err = call([KILN, "build", "m.pt", "-i", "x.npz", "-o", "p"], self.dir)
+        self.assertEqual(rc, 0, err)
+        for argv in ([KILN, "run", "m.pt"], ["./p"]):
+            for threads in "1", "2", "4":
+                with self.subTest(argv=argv, threads=threads):
+                    rc, _, err = call([*argv, "-i", given, "--threads", threads, "-o", "o.npz"], self.dir)
+                    check(rc, err.decode())
+
+    def out(self):
+        return arrays.read(os.path.join(self.dir, "o.npz"))["out"][2]
+
+    def test_nested(self):
+        for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
+            w = [i % 6 for i in range(len(x))]
+            want = [sum(v * (2 * n + 1) + 2 * k for n in range(20)) for v, k in zip(x, w)]
+            self.each(LIST, given, lambda rc, err: (self.assertEqual(rc, 0, err), self.assertEqual(self.out(), want)))
+
+    def test_error(self):
+        def check(rc, err):
+            self.assertEqual(rc, 1)
+            self.assertIn("too much in leaf", err)
+            self.assertIn("ValueError", err)
+            self.assertIn("in __torch__.M.leaf\n", err)
+        self.each(LIST, "z.npz", check)
+        self.each(CAUGHT, "z.npz", check)
+
+    def test_not_waited_for(self):
+        """An error of a future that nobody waits for is nobody's."""
+        self.each(CAUGHT.replace("torch.size(x, 0), 1", "torch.size(x, 0), 5"), "z.npz",
+                  lambda rc, err: (self.assertEqual(rc, 0, err), self.assertEqual(self.out(), [1001.] * 6)))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
