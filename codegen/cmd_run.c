@@ -24,6 +24,23 @@ write_result(Cli *cli, RtCx *rt, IValue v)
 	rt_arrays_free(&out);
 }
 
+/* The result of a method with gradients. */
+static void
+write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
+{
+	const Gradient *d = m->fn->gradient;
+	const char **names = new(cli->cx->arena, const char *, d->inputs.n);
+
+	for (int i = 0; i < d->inputs.n; i++)
+		names[i] = d->inputs.at[i].name;
+	if (cli->grad_out && rt_gradients_write(rt, cli->grad_out, names, d->inputs.n, result))
+		fail_raised(cli, rt);
+	for (int i = 0; i < d->inputs.n && !cli->grad_out; i++) {
+		printf("%s:\n", names[i]);
+		print_result(rt_gradient_part(rt_gradient_part(result, 2), i));
+	}
+}
+
 int
 cmd_run(Cli *cli)
 {
@@ -45,11 +62,15 @@ cmd_run(Cli *cli)
 	args = new(cli->cx->arena, IValue, n);
 	if (input_count(cli) && input_read(cli, &rt, 0, &in))
 		fail_raised(cli, &rt);
+	if (cli->grad_in && rt_gradients_read(&rt, cli->grad_in, &in))
+		fail_raised(cli, &rt);
 	if (rt_args_from_arrays(&rt, params, n, &in, args) || model_run(cli, m, &rt, args, n, &result))
 		fail_raised(cli, &rt);
 	if (cli->out)
-		write_result(cli, &rt, result);
+		write_result(cli, &rt, m->fn->gradient ? rt_gradient_part(result, 0) : result);
 	else
-		print_result(result);
+		print_result(m->fn->gradient ? rt_gradient_part(result, 0) : result);
+	if (m->fn->gradient)
+		write_gradients(cli, &rt, m, result);
 	return EXIT_OK;
 }

@@ -281,6 +281,7 @@ struct Cli {
 	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
 	const char *params;        /* save */
+	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	bool        verbose, time, no_source, reread, eval, as_json;
 };
 

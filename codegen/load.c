@@ -116,6 +116,10 @@ model_load(Cli *cli, const char *path)
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
 	}
 	function_graph(cx, m->fn);
+	if (cli->loss && !cli->grad)
+		usage_error(cli, "--loss goes with --grad");
+	if (cli->grad)
+		m->fn = gradient_function(cx, m->fn, m->module ? m->module->self : rt_none(), cli->grad, cli->loss);
 	return m;
 }
 

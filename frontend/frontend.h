@@ -240,6 +240,15 @@ const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);
 Value    *inline_function(Graph *, Function *, Range, Value *const *args);     /* its result; nodes take the call's place */
 
+/* ---- gradient.c: gradients of operators --------------------------------------------------------------------------- */
+
+/* Of the operator's row: (arguments, gradients of results, results) -> a gradient or None for each argument that can have
+ * one.  Null: the row has none. */
+Function *op_gradient(Cx *, Op *);
+Function *op_expansion(Cx *, Op *);                        /* what the operator is in terms of others, when that is differentiated; or null */
+bool      op_is_flat(const Op *);                          /* its results do not depend on its arguments in a way that has a gradient */
+int       gradient_rank(const Type *);                     /* 1: Tensor or Tensor?, 2: a list of them, 0: has no gradient */
+
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph --------------------------------------------- */
 
 Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */

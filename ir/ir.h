@@ -157,6 +157,7 @@ struct Op {
 	RtKernel   *kernel;        /* null: BODY */
 	Schema     *schema;        /* parsed on first use: op_schema */
 	Function   *function;      /* BODY, compiled by frontend's ops_compile_bodies */
+	Function   *gradient_function;       /* compiled from gradient: frontend's op_gradient */
 	Op         *next;          /* overload that is tried after this one */
 };
 /* Parses schema text; set by frontend/schema.c before the first look-up, since text is read there. */
@@ -248,6 +249,7 @@ struct Function {
 	Graph      *prepared;      /* after opt's prepare */
 	RtCode     *code;          /* lowered from prepared, or from graph when there is none */
 	const void *tree;          /* frontend's, compiled on first use by function_graph() */
+	const struct Gradient *gradient;     /* opt's: what of it is differentiated; null: nothing */
 	struct Unit *unit;
 	int         state;         /* 0 not compiled, 1 being compiled, 2 done */
 };

@@ -151,6 +151,32 @@ void config_environment(Cx *);                         /* KILN_LOG=dce:2,cse KIL
 /* freeze.c: what an attribute read is about to give, when nobody sets it; borrowed. */
 bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);
 
+/* ---- gradient.c, active.c, autodiff.c: gradients ---------------------------------------------------------------- */
+
+typedef struct GradientInput {     /* a tensor by which is differentiated */
+	const char *name;          /* key of its gradient */
+	int         input;         /* of the function */
+	RtTensor   *parameter;     /* in the archive; null: an argument */
+} GradientInput;
+struct Gradient {                  /* Function.gradient */
+	Vec(GradientInput) inputs;
+	int         seeds;         /* first input that is a gradient of the result; those of all its tensors follow */
+	bool        loss;          /* the graph returns (result, loss) and the loss is differentiated */
+	void       *wanted;        /* while it is made */
+};
+typedef struct Gradient Gradient;
+/* A copy of the method that returns (result, loss or None, gradients).  names: "params", parameters and arguments, with
+ * commas; loss: null, or cross_entropy, nll, mse, l1, bce of the result and a further argument `target`. */
+Function *gradient_function(Cx *, Function *, IValue self, const char *names, const char *loss);
+
+typedef struct Active {
+	bool *value;               /* by id: it depends on what is differentiated by, and the result depends on it */
+	bool *depends;             /* by id: only the first */
+	bool *silent;              /* by node id: runs where no gradient is wanted (no_grad) */
+	int   nvalue, nnode;       /* those there were */
+} Active;
+Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
+
 /* ---- fold.c: nodes run while compiling ---------------------------------------------------------------------- */
 
 /* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned. */

@@ -674,4 +674,9 @@ uint32_t rt_crc32(const void *, int64_t n);
 int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);   /* unknown keys are errors */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
+/* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients) */
+IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
+int    rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
+int    rt_gradients_read(RtCx *, const char *path, RtArrays *to);     /* of the result: its keys with grad. in front */
+
 #endif

@@ -73,6 +73,7 @@
 #include "text.def"
 #include "seq.def"
 #include "prim.def"
+#include "grad.def"
 #undef MAP
 #undef OP
 #undef BODY

@@ -1,4 +1,4 @@
-/* tests/frontend/bodies.c - every operator body compiles, and its graph keeps the invariants
+/* tests/frontend/bodies.c - every operator body and gradient compiles, and its graph keeps the invariants
  */
 #include "../../frontend/frontend.h"
 
@@ -11,6 +11,17 @@ compile(Cx *cx, void *arg)
 	graph_lint(op->function->graph);
 }
 
+static void
+compile_gradient(Cx *cx, void *arg)
+{
+	Op *op = arg;
+	Function *f = op_gradient(cx, op);
+
+	if (!f)
+		f = op_expansion(cx, op);
+	graph_lint(f->graph);
+}
+
 int
 main(void)
 {
@@ -21,7 +32,8 @@ main(void)
 	schema_parser = schema_parse;
 	for (int i = 0; i < op_count(&cx); i++) {
 		Op *op = op_at(&cx, i);
-		if (op->form != OP_BODY || cx_try(&cx, compile, op))
+		if ((op->form != OP_BODY || cx_try(&cx, compile, op)) &&
+		    (!*op->gradient || cx_try(&cx, compile_gradient, op)))
 			continue;
 		printf("%s\n\n", cx.err.text);
 		failed++;

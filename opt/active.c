@@ -1,0 +1,239 @@
+/*
+ * Which values a gradient goes through: those that depend on what is differentiated by, and that the result depends on.
+ *
+ * Two walks over the graph, each repeated until nothing is new, since loops and lists that are written to send things back:
+ * from the inputs down through every argument that the operator's row has a gradient for, and from the results up.  A row
+ * without a gradient passes everything on, so that it is met, and named, when a gradient arrives there.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+typedef struct Walk {
+	Cx     *cx;
+	Active *a;
+	bool   *useful;
+	bool    grew;
+	bool    off;             /* no_grad */
+} Walk;
+
+/* ---- what nodes are ------------------------------------------------------------------------------------- */
+
+/* May a value of the type be or hold a tensor? */
+static bool
+holds_tensors(const Type *t)
+{
+	bool any = t->kind == TYPE_TENSOR;
+
+	if (t->kind == TYPE_LIST || t->kind == TYPE_TUPLE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_DICT || t->kind == TYPE_FUTURE)
+		for (int i = 0; i < t->n && !any; i++)
+			any = holds_tensors(t->of[i]);
+	return any;
+}
+
+/* Does the row give a gradient for argument i?  Rows of containers pass on what they hold. */
+static bool
+passes(Walk *w, const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+	Function *f;
+	int at = 0;
+
+	if (n->op && op_is_flat(n->op))
+		return false;
+	if (!s || i >= s->nargs || !(f = op_gradient(w->cx, n->op)))
+		return holds_tensors(n->in[i]->type);
+	if (!gradient_rank(s->args[i].type))
+		return false;
+	for (int k = 0; k < i; k++)
+		at += gradient_rank(s->args[k].type) > 0;
+	return !value_is_none(f->graph->top->ret->in[at]);
+}
+
+/* Enter and Exit of with-scopes: 1 no gradients inside, 0 gradients, -1 something else. */
+static int
+scope_of(const Node *n)
+{
+	const char *name = n->in[0]->type->kind == TYPE_CLASS ? n->in[0]->type->name : "";
+	const char *dot = strrchr(name, '.');
+
+	name = dot ? dot + 1 : name;
+	return !strcmp(name, "no_grad") || !strcmp(name, "inference_mode") ? 1 : !strcmp(name, "enable_grad") ? 0 : -1;
+}
+
+static void
+follow_mode(Walk *w, const Node *n, bool before)
+{
+	int64_t on;
+
+	if (node_is(n, "prim::Enter") && scope_of(n) >= 0)
+		w->off = scope_of(n);
+	else if (node_is(n, "prim::Exit") && scope_of(n) >= 0)
+		w->off = before;
+	else if (node_is(n, "aten::set_grad_enabled") && value_int(n->in[0], &on))
+		w->off = !on;
+}
+
+/* ---- down ------------------------------------------------------------------------------------------------- */
+
+static void
+mark(Walk *w, bool *set, const Value *v)
+{
+	if (set[v->id] || !holds_tensors(v->type))
+		return;
+	set[v->id] = true;
+	w->grew = true;
+}
+
+static void
+mark_if(Walk *w, bool *set, const Value *from, const Value *to)
+{
+	if (set[from->id])
+		mark(w, set, to);
+}
+
+static void down_block(Walk *, Block *);
+
+static void
+down_nested(Walk *w, Node *n)
+{
+	bool *set = w->a->depends;
+	const bool loop = node_is(n, "prim::Loop");
+
+	for (int i = 0; loop && i < n->nout; i++) {
+		mark_if(w, set, n->in[2 + i], n->sub[0]->param->out[1 + i]);
+		mark_if(w, set, n->sub[0]->ret->in[1 + i], n->sub[0]->param->out[1 + i]);
+		mark_if(w, set, n->in[2 + i], n->out[i]);
+	}
+	for (int k = 0; k < n->nsub; k++) {
+		down_block(w, n->sub[k]);
+		for (int i = 0; i < n->nout; i++)
+			mark_if(w, set, n->sub[k]->ret->in[loop + i], n->out[i]);
+	}
+}
+
+/* What the node writes to holds what it was given. */
+static void
+down_writes(Walk *w, const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
+		if (s->args[i].alias && s->args[i].alias->write)
+			mark(w, w->a->depends, n->in[i]);
+}
+
+static void
+down_node(Walk *w, Node *n)
+{
+	bool any = false;
+
+	if (n->nsub) {
+		down_nested(w, n);
+		return;
+	}
+	for (int i = 0; i < n->nin && !w->off; i++)
+		any |= w->a->depends[n->in[i]->id] && passes(w, n, i);
+	for (int i = 0; i < n->nout && any; i++)
+		mark(w, w->a->depends, n->out[i]);
+	if (any)
+		down_writes(w, n);
+}
+
+static void
+down_block(Walk *w, Block *b)
+{
+	const bool before = w->off;
+
+	cx_enter(w->cx, (Range){ 0 });
+	for NODES(n, b) {
+		follow_mode(w, n, before);
+		w->a->silent[n->id] = w->off;
+		down_node(w, n);
+	}
+	w->off = before;
+	cx_leave(w->cx);
+}
+
+/* ---- up ------------------------------------------------------------------------------------------------------ */
+
+static void up_block(Walk *, Block *);
+
+static void
+up_nested(Walk *w, Node *n)
+{
+	const bool loop = node_is(n, "prim::Loop");
+
+	for (int i = 0; i < n->nout; i++)
+		for (int k = 0; k < n->nsub; k++) {
+			mark_if(w, w->useful, n->out[i], n->sub[k]->ret->in[loop + i]);
+			if (loop)
+				mark_if(w, w->useful, n->sub[0]->param->out[1 + i], n->sub[0]->ret->in[1 + i]);
+		}
+	for (int k = 0; k < n->nsub; k++)
+		up_block(w, n->sub[k]);
+	for (int i = 0; loop && i < n->nout; i++) {
+		mark_if(w, w->useful, n->out[i], n->in[2 + i]);
+		mark_if(w, w->useful, n->sub[0]->param->out[1 + i], n->in[2 + i]);
+	}
+}
+
+static bool
+writes_useful(Walk *w, const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
+		if (s->args[i].alias && s->args[i].alias->write && w->useful[n->in[i]->id])
+			return true;
+	return false;
+}
+
+static void
+up_block(Walk *w, Block *b)
+{
+	cx_enter(w->cx, (Range){ 0 });
+	for NODES_REV(n, b) {
+		bool any = false;
+
+		if (n->nsub) {
+			up_nested(w, n);
+			continue;
+		}
+		for (int i = 0; i < n->nout; i++)
+			any |= w->useful[n->out[i]->id];
+		any |= writes_useful(w, n);
+		for (int i = 0; i < n->nin && any && !w->a->silent[n->id]; i++)
+			if (passes(w, n, i))
+				mark(w, w->useful, n->in[i]);
+	}
+	cx_leave(w->cx);
+}
+
+Active *
+active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
+{
+	Active *a = new(memory, Active, 1);
+	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue) };
+	const Block *top = g->top;
+
+	a->nvalue = g->nvalue;
+	a->nnode = g->nnode;
+	a->value = new(memory, bool, g->nvalue);
+	a->depends = new(memory, bool, g->nvalue);
+	a->silent = new(memory, bool, g->nnode);
+	for (int i = 0; i < d->inputs.n; i++)
+		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);
+	do {
+		w.grew = false;
+		down_block(&w, g->top);
+	} while (w.grew);
+	mark(&w, w.useful, top->ret->in[d->loss ? 1 : 0]);
+	do {
+		w.grew = false;
+		up_block(&w, g->top);
+	} while (w.grew);
+	for (int i = 0; i < a->nvalue; i++)
+		a->value[i] = a->depends[i] && w.useful[i];
+	return a;
+}
