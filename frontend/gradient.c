@@ -116,6 +116,12 @@ is_body(const Op *op)
 	return !strncmp(op->gradient, "body\n", 5);
 }
 
+bool
+op_is_flat(const Op *op)
+{
+	return !strcmp(op->gradient, "None") || (op->form == OP_MAP && (!strcmp(op->result, "boolean") || !strpbrk(op->domain, "FC")));
+}
+
 Function *
 op_gradient(Cx *cx, Op *op)
 {
@@ -123,13 +129,11 @@ op_gradient(Cx *cx, Op *op)
 	Schema *s;
 	int n;
 
-	if (!*text || is_body(op))
+	if (!*text || is_body(op) || op_is_flat(op))
 		return NULL;
 	if (op->gradient_function)
 		return op->gradient_function;
 	s = gradient_schema(cx, op);
-	if (!strcmp(text, "None"))
-		text = "return None";
 	if (!is_statements(text)) {
 		text = as_statement(cx, text, &n);
 		if (n != s->nrets)
@@ -149,10 +153,4 @@ op_expansion(Cx *cx, Op *op)
 		return NULL;
 	return op->gradient_function ? op->gradient_function :
 		compile(cx, op, "the body", op_schema(cx, op), op->gradient + 5);
-}
-
-bool
-op_is_flat(const Op *op)
-{
-	return !strcmp(op->gradient, "None") || (op->form == OP_MAP && (!strcmp(op->result, "boolean") || !strpbrk(op->domain, "FC")));
 }

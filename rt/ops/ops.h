@@ -31,8 +31,16 @@
  * ALSO(id, "schema", base)
  *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
- * The gradient is TorchScript: one expression per differentiable argument, separated by `; `, over the arguments,
- * grad, result (result0, result1, ... when several); "" when there is none.
+ * The gradient is TorchScript, compiled by frontend/gradient.c and put into graphs by opt/autodiff.c.  It is one of
+ *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a list of
+ *             tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...); None: that
+ *             argument has none.  An optional argument's may be anything when it is None.
+ *     statements that end in a return of them
+ *     "body\n" and statements over the arguments: the operator in terms of others, which is differentiated instead
+ *     "None"  results do not depend on the arguments in a way that has a gradient
+ *     ""      a BODY: its body is differentiated; else Kiln lacks it, and says so when a gradient arrives.
+ * Of a MAP row the sum over what was broadcast and the cast to the argument's dtype are added.  Gradients of results that
+ * nobody uses are zeros.
  *
  * id is the schema's name with _ for ::'s namespace aten dropped and the overload after it: add_Tensor, relu_,
  * prim_dtype, quantized_linear.  ORDER of overloads: order.def.

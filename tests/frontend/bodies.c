@@ -19,7 +19,8 @@ compile_gradient(Cx *cx, void *arg)
 
 	if (!f)
 		f = op_expansion(cx, op);
-	graph_lint(f->graph);
+	if (f)
+		graph_lint(f->graph);
 }
 
 int
