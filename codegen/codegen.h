@@ -276,7 +276,7 @@ struct Cli {
 	const char *method;        /* --method; null: forward */
 	const char *stage, *as;    /* show */
 	Texts       dumps, limits; /* -d, -L */
-	const char *passes, *stop; /* -p, --stop */
+	const char *passes, *stop, *without; /* -p, --stop */
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */

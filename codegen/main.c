@@ -72,6 +72,7 @@ static const Option options[] = {
 	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ", "the graph after that pass; 2: each change, too; all"},
 	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ", "no more than N changes"},
 	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show profile save ", "these passes instead of the pipeline"},
+	{"no-pass", 0, "PASS,...", OPTION_TEXT, PLACE(without), " run build show profile save ", "all passes but these"},
 	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show profile save ", "nothing after that pass"},
 	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "say what is done"},
 	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "say how long each part took"},
@@ -145,7 +146,8 @@ help_passes(const char *command)
 	printf("\npasses:");
 	for (i = 0; (name = pass_name(i)); i++)
 		printf(" %s", name);
-	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L.\n");
+	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L (alias: who may be whose memory);\n"
+		"KILN_TYPE_VERBOSITY=0 to 3 is how much dumps say of tensors.\n");
 }
 
 static void
@@ -260,6 +262,8 @@ configure(Cli *cli)
 		config_limit(cx, cli->limits.at[i]);
 	if (cli->passes)
 		config_passes(cx, cli->passes);
+	if (cli->without)
+		config_without(cx, cli->without);
 	if (cli->stop)
 		config_stop(cx, cli->stop);
 	if (cli->time)

@@ -402,6 +402,8 @@ void alias_live_add(AliasDb *, const Value *);
 bool alias_writes_live(AliasDb *, const Node *);                            /* does the node (nested too) write to any of it? */
 void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a value made later stands for an older one */
 
+void alias_print(AliasDb *, Graph *, Buf *);                /* aliasprint.c: for every value what may be the same memory */
+
 /* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */
 
 /* Of node n, at index n->id.  What dies at the start of a block stands at the block's param node. */

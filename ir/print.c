@@ -311,13 +311,28 @@ print_kind(Printer *p, const Node *n)
 		buf_puts(p->out, "]");
 }
 
+/* The type with as much of a tensor as cx->type_detail asks for. */
+static const char *
+type_text(Cx *cx, const Type *t)
+{
+	TensorInfo info;
+
+	if (!cx->type_detail || t->kind != TYPE_TENSOR || !t->tensor)
+		return type_print(cx, t);
+	info = *t->tensor;
+	info.grad = info.device = -1;
+	if (cx->type_detail < 3)
+		info.strides = NULL;
+	return type_print(cx, cx->type_detail < 2 ? &rt_type_tensor : type_tensor(cx, &info));
+}
+
 static void
 print_values(Printer *p, Value *const *v, int n, bool typed, const char *sep)
 {
 	for (int i = 0; i < n; i++) {
 		buf_printf(p->out, "%s%%%s", i ? sep : "", name_of(p, v[i]));
 		if (typed)
-			buf_printf(p->out, " : %s", type_print(p->g->cx, v[i]->type));
+			buf_printf(p->out, " : %s", type_text(p->g->cx, v[i]->type));
 	}
 }
 

@@ -142,11 +142,12 @@ Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: th
 void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
 void config_limit(Cx *, const char *text);             /* -L dce=12 */
 void config_passes(Cx *, const char *text);            /* -p inline,dce */
+void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);              /* --stop cse */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
 void config_time(Cx *);                                /* --time: seconds of each pass, on standard error at the end of the stage */
 void config_level(Cx *, int);                          /* -O0 .. -O3 */
-void config_environment(Cx *);                         /* KILN_LOG=dce:2,cse KILN_OPT_LIMIT=dce=12 */
+void config_environment(Cx *);                         /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
 
 /* freeze.c: what an attribute read is about to give, when nobody sets it; borrowed. */
 bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);

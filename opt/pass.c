@@ -3,8 +3,10 @@
  *
  *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
  *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse  nothing after it
- * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L.  With KILN_LINT set, or in a build without NDEBUG, the graph is
- * checked after every pass that changed it.
+ *   --no-pass cse,fuse   all but these
+ * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L, also in the form of PyTorch's variables: `:` between the parts,
+ * `>` before a name for more, and the names of its files.  KILN_TYPE_VERBOSITY is how much of a tensor's type is printed.
+ * With KILN_LINT set, or in a build without NDEBUG, the graph is checked after every pass that changed it.
  *
  * The alias database lives from the pass that asks for it first to the one that changes what it describes.
  */
@@ -34,10 +36,11 @@ typedef struct Option { const char *name; int n; } Option;      /* dce:2, dce=12
 typedef Vec(Option) Options;
 
 struct Config {
-	Options dumps, limits, passes;
+	Options dumps, limits, passes, without;
 	const char *stop, *until;
 	Stage   until_stage;
 	int     level;
+	int     detail;                  /* Cx.type_detail of dumps */
 	bool    timed, lint;
 	int64_t ns[NROW];
 };
@@ -55,6 +58,24 @@ config(Cx *cx)
 	return cx->config;
 }
 
+/* What PyTorch calls them: its variables name files. */
+static const char *
+pass_called(const char *name)
+{
+	static const struct { const char *theirs, *ours; } names[] = {
+		{ "dead_code", "dce" }, { "dead_code_elimination", "dce" }, { "common_subexpression_elimination", "cse" },
+		{ "constant_propagation", "constprop" }, { "constant_pooling", "constpool" }, { "peephole", "peep" },
+		{ "freeze_module", "freeze" }, { "inliner", "inlining" }, { "loop_unrolling", "unrolling" },
+		{ "lower_tuples", "tuples" }, { "fold_conv_bn", "convbn" }, { "tensorexpr_fuser", "fuse" },
+		{ "remove_mutation", "functional" }, { "alias_analysis", "alias" },
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i].theirs, name))
+			return names[i].ours;
+	return name;
+}
+
 static bool
 is_pass(const char *name)
 {
@@ -64,20 +85,26 @@ is_pass(const char *name)
 	return !strcmp(name, "all");
 }
 
-/* name[SEPnumber],... */
+/* [>]name[SEPnumber], and more behind a comma or a colon */
 static void
 add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
 {
 	while (*text) {
-		const int n = (int)strcspn(text, ",");
-		const char *part = arena_strndup(cx->arena, text, n), *at = strchr(part, sep);
-		Option o = { at ? arena_strndup(cx->arena, part, at - part) : part, at ? atoi(at + 1) : absent };
+		const int more = (int)strspn(text, ">"), n = (int)strcspn(text += more, ",:=");
+		const char *name = pass_called(arena_strndup(cx->arena, text, n));
+		Option o = { name, absent + more };
 
-		if (!is_pass(o.name))
-			fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", o.name);
-		vec_push(cx->arena, to, o);
 		text += n;
-		text += *text == ',';
+		if (*text == sep && text[1] >= '0' && text[1] <= '9') {
+			o.n = atoi(text + 1);
+			text += 1 + strspn(text + 1, "0123456789");
+		}
+		if (!is_pass(o.name) && (strcmp(o.name, "alias") || to != &cx->config->dumps))
+			fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", o.name);
+		if (*text && *text != ',' && *text != ':')
+			fail_status(cx, EXIT_USAGE, (Range){0}, "what follows pass %s is no number: %s", o.name, text);
+		vec_push(cx->arena, to, o);
+		text += *text != 0;
 	}
 }
 
@@ -106,6 +133,12 @@ void
 config_passes(Cx *cx, const char *text)
 {
 	add_options(cx, &config(cx)->passes, text, ':', 1);
+}
+
+void
+config_without(Cx *cx, const char *text)
+{
+	add_options(cx, &config(cx)->without, text, ':', 1);
 }
 
 void
@@ -138,12 +171,15 @@ config_level(Cx *cx, int level)
 void
 config_environment(Cx *cx)
 {
-	const char *log = getenv("KILN_LOG"), *limit = getenv("KILN_OPT_LIMIT");
+	const char *log = getenv("KILN_LOG"), *limit = getenv("KILN_OPT_LIMIT"), *detail = getenv("KILN_TYPE_VERBOSITY");
 
 	if (log)
 		config_dump(cx, log);
 	if (limit)
 		config_limit(cx, limit);
+	if (detail && (strlen(detail) != 1 || *detail < '0' || *detail > '3'))
+		fail_status(cx, EXIT_USAGE, (Range){0}, "KILN_TYPE_VERBOSITY wants 0 (Tensor), 1 (dtype, sizes), 2 (strides) or 3 (all)");
+	config(cx)->detail = detail && *detail < '3' ? *detail - '0' + 1 : 0;
 }
 
 /* ---- what a pass may ask ------------------------------------------------------------------------------ */
@@ -182,13 +218,26 @@ pass_note(Pass *p, const Node *n, const char *why, ...)
 	buf_free(&text);
 }
 
+static void
+dump_alias(Pass *p, Graph *g)
+{
+	Buf text = {0};
+
+	alias_print(p->run->alias, g, &text);
+	fprintf(stderr, "aliases, for %s:\n%s\n", p->name, text.at ? text.at : "");
+	buf_free(&text);
+}
+
 AliasDb *
 pass_alias(Pass *p, Graph *g)
 {
 	Run *r = p->run;
 
-	if (!r->alias)
+	if (!r->alias) {
 		r->alias = alias_db(g, &r->memory);
+		if (find_option(&config(r->cx)->dumps, "alias"))
+			dump_alias(p, g);
+	}
 	return r->alias;
 }
 
@@ -209,7 +258,9 @@ dump(const char *pass, const Function *fn, Graph *g)
 {
 	Buf text = {0};
 
+	g->cx->type_detail = config(g->cx)->detail;
 	graph_print(g, &text, false);
+	g->cx->type_detail = 0;
 	fprintf(stderr, "after %s%s%s:\n%s\n", pass, fn ? " of " : "", fn ? fn->name : "", text.at);
 	buf_free(&text);
 }
@@ -327,7 +378,7 @@ passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 		if (find_row(c->passes.at[i].name))
 			run_all(&r, find_row(c->passes.at[i].name), g);
 	for (int i = 0; i <= last && !c->passes.n; i++) {
-		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level)
+		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level || find_option(&c->without, rows[i].name))
 			continue;
 		run_all(&r, &rows[i], g);
 		if (c->stop && !strcmp(c->stop, rows[i].name))

@@ -122,6 +122,7 @@ typedef struct Cx {
 	struct Builtins *builtins;     /* frontend/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
+	int       type_detail;         /* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
 	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
 } Cx;
 
