@@ -80,8 +80,8 @@ same_array(RtCx *rt, const RtArray *got, const RtArray *want, Buf *why)
 	return rt_close(rt, want->key, rt_of(got->tensor), rt_of(want->tensor), why);
 }
 
-static bool
-same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
+bool
+arrays_same(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 {
 	for (int i = 0; i < want->n; i++) {
 		const RtArray *other = rt_arrays_find(got, want->at[i].key);
@@ -101,7 +101,7 @@ same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 	return true;
 }
 
-static const char *
+const char *
 last_line(char *text)
 {
 	char *end = text + strlen(text);
@@ -136,7 +136,7 @@ check_input(Check *c, const char *dir, int i)
 	else if (!theirs && ours)
 		buf_printf(&why, "the interpreter raised, the program did not: %s", rt.message);
 	else if (!theirs)
-		same_arrays(&rt, &got, &want, &why);
+		arrays_same(&rt, &got, &want, &why);
 	printf("%s: %s%s\n", name, why.n ? "differs: " : ours ? "both raise" : "same", why.n ? why.at : "");
 	c->failed += why.n > 0;
 	buf_free(&why);

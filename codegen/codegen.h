@@ -349,9 +349,15 @@ Machine machine_probe(RtCx *);
 
 void model_build(Cli *, const char *path);      /* the model there, to cli->out */
 
+/* ---- cmd_check.c: also for bisect ---------------------------------------------------------------------------- */
+
+bool        arrays_same(RtCx *, const RtArrays *got, const RtArrays *want, Buf *why);
+const char *last_line(char *text);
+
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 
 int cmd_bench(Cli *);
+int cmd_bisect(Cli *);
 int cmd_build(Cli *);
 int cmd_check(Cli *);
 int cmd_convert(Cli *);

@@ -42,6 +42,7 @@ walk(Pool *pool, Block *b)
 			continue;
 		same = find(pool, n);
 		if (same && pass_may(pool->p)) {
+			pass_note(pool->p, n, "the same as an earlier constant");
 			value_replace_uses(n->out[0], same->out[0]);
 			node_destroy(n);
 			changed = true;

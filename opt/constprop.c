@@ -103,12 +103,14 @@ hoist_common(Fold *f, Node *n)
 
 		if (a != b && value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y) &&
 		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->p)) {
+			pass_note(f->p, a->node, "both branches give this constant");
 			node_move_before(a->node, n);
 			node_set_input(if_else(n)->ret, i, a);
 			b = a;
 		}
 		if (a != b || node_in_block(a->node, if_then(n)) || !pass_may(f->p))
 			continue;
+		pass_note(f->p, n, "both branches give the same value for result %d", i);
 		value_replace_uses(n->out[i], a);
 		if_remove_output(n, i);
 		f->changed = true;
@@ -123,6 +125,7 @@ hoist_unchanged(Fold *f, Node *n)
 
 		if (loop_body(n)->ret->in[1 + i] != inner || !pass_may(f->p))
 			continue;
+		pass_note(f->p, n, "the body does not change what is carried as %d", i);
 		block_remove_output(loop_body(n), 1 + i);
 		value_replace_uses(inner, n->in[2 + i]);
 		value_replace_uses(n->out[i], n->in[2 + i]);

@@ -119,7 +119,7 @@ typedef struct Pass {              /* one run of one pass on one graph */
 	Function   *fn;            /* whose graph it is; may be null */
 	IValue      self;          /* the object that a method's graph is about to be run on, or None: freeze */
 	struct Run *run;           /* see pass_alias */
-	int         ndone, limit;  /* changes made, and allowed (-L); limit < 0: no end */
+	int         ndone, limit;  /* changes made by passes of this name so far, and allowed (-L); limit < 0: no end */
 	int         log;           /* 2: each change with its reason (-d PASS:2) */
 } Pass;
 typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed */
@@ -132,6 +132,7 @@ void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of t
 bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);      /* one of them; fails when there is none */
 int   pass_stages(const char *name);       /* Stage bits of its rows; 0: there is no such pass */
 const char *pass_name(int);                /* of row i, once each; null: no more */
+const char *pass_step(Cx *, int);          /* of the whole pipeline at this level, as --stop takes it: tuples:2; null: no more */
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
 AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
@@ -143,7 +144,7 @@ void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d a
 void config_limit(Cx *, const char *text);             /* -L dce=12 */
 void config_passes(Cx *, const char *text);            /* -p inline,dce */
 void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
-void config_stop(Cx *, const char *text);              /* --stop cse */
+void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second row */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
 void config_time(Cx *);                                /* --time: seconds of each pass, on standard error at the end of the stage */
 void config_level(Cx *, int);                          /* -O0 .. -O3 */

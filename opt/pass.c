@@ -2,7 +2,7 @@
  * The pipeline: runs the rows of passes.def over a graph, and answers the options that look inside.
  *
  *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
- *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse  nothing after it
+ *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse:2  nothing after it
  *   --no-pass cse,fuse   all but these
  * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L, also in the form of PyTorch's variables: `:` between the parts,
  * `>` before a name for more, and the names of its files.  KILN_TYPE_VERBOSITY is how much of a tensor's type is printed.
@@ -38,6 +38,8 @@ typedef Vec(Option) Options;
 struct Config {
 	Options dumps, limits, passes, without;
 	const char *stop, *until;
+	int     stop_at;                 /* 1: the first of its rows */
+	int     ndone[NROW];             /* changes of passes by the name of this row */
 	Stage   until_stage;
 	int     level;
 	int     detail;                  /* Cx.type_detail of dumps */
@@ -144,9 +146,12 @@ config_without(Cx *cx, const char *text)
 void
 config_stop(Cx *cx, const char *text)
 {
-	if (!is_pass(text))
-		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", text);
-	config(cx)->stop = text;
+	const char *colon = strchr(text, ':');
+
+	config(cx)->stop = pass_called(colon ? arena_strndup(cx->arena, text, colon - text) : text);
+	config(cx)->stop_at = colon ? atoi(colon + 1) : 1;
+	if (!is_pass(config(cx)->stop))
+		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", config(cx)->stop);
 }
 
 void
@@ -214,7 +219,9 @@ pass_note(Pass *p, const Node *n, const char *why, ...)
 	va_end(ap);
 	buf_puts(&text, ": ");
 	node_print((Node *)n, &text);
-	fprintf(stderr, "[%s] %s", p->name, text.at);
+	if (n->at.src)
+		range_print(&text, n->at, "note", "here");
+	fprintf(stderr, "[%s %d] %s%s", p->name, p->ndone, text.at, n->at.src ? "\n" : "");
 	buf_free(&text);
 }
 
@@ -265,17 +272,28 @@ dump(const char *pass, const Function *fn, Graph *g)
 	buf_free(&text);
 }
 
+static const Row *
+find_row(const char *name)
+{
+	for (int i = 0; i < NROW; i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
 static bool
 run_row(Run *r, const Row *row, Graph *g)
 {
 	struct Config *c = config(r->cx);
 	const Option *log = find_option(&c->dumps, row->name), *limit = find_option(&c->limits, row->name);
+	int *ndone = &c->ndone[find_row(row->name) - rows];
 	Arena scratch = {0};
 	Pass p = { .cx = r->cx, .scratch = &scratch, .name = row->name, .fn = r->fn, .self = r->self, .run = r,
-		   .limit = limit ? limit->n : -1, .log = log ? log->n : 0 };
+		   .limit = limit ? limit->n : -1, .log = log ? log->n : 0, .ndone = *ndone };
 	const int64_t start = rt_now();
 	const bool changed = row->run(&p, g);
 
+	*ndone = p.ndone;
 	c->ns[row - rows] += rt_now() - start;
 	arena_free(&scratch);
 	if (changed && row->loses)
@@ -311,15 +329,6 @@ run_all(Run *r, const Row *row, Graph *g)
 {
 	run_row(r, row, g);
 	run_forked(r, row, g->top);
-}
-
-static const Row *
-find_row(const char *name)
-{
-	for (int i = 0; i < NROW; i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
-	return NULL;
 }
 
 static void
@@ -367,6 +376,52 @@ last_row(const struct Config *c, Stage stage)
 	return NROW - 1;
 }
 
+static bool
+is_on(const struct Config *c, int row, Stage stage)
+{
+	return (rows[row].stages & (int)stage) && rows[row].level <= c->level && !find_option(&c->without, rows[row].name);
+}
+
+/* Step i of the pipeline: all rows of the first stage, then of the second.  Returns the row, or -1; nth: of its name. */
+static int
+find_step(const struct Config *c, int i, Stage *stage, int *nth)
+{
+	for (int k = 0, seen[NROW] = {0}; k < 2 * NROW; k++) {
+		*stage = k < NROW ? STAGE_PREPARE : STAGE_OPTIMIZE;
+		if (!is_on(c, k % NROW, *stage))
+			continue;
+		*nth = ++seen[find_row(rows[k % NROW].name) - rows];
+		if (i-- == 0)
+			return k % NROW;
+	}
+	return -1;
+}
+
+const char *
+pass_step(Cx *cx, int i)
+{
+	Stage stage;
+	int nth, row = find_step(config(cx), i, &stage, &nth);
+
+	return row < 0 ? NULL : nth == 1 ? rows[row].name : arena_printf(cx->arena, "%s:%d", rows[row].name, nth);
+}
+
+/* Does this row come behind the one that --stop names? */
+static bool
+is_behind_stop(const struct Config *c, int row, Stage stage)
+{
+	Stage s;
+	int nth, r;
+
+	for (int i = 0; c->stop && (r = find_step(c, i, &s, &nth)) >= 0; i++) {
+		if (r == row && s == stage)
+			return false;
+		if (!strcmp(rows[r].name, c->stop) && nth == c->stop_at)
+			return true;
+	}
+	return false;
+}
+
 void
 passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 {
@@ -378,11 +433,8 @@ passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 		if (find_row(c->passes.at[i].name))
 			run_all(&r, find_row(c->passes.at[i].name), g);
 	for (int i = 0; i <= last && !c->passes.n; i++) {
-		if (!(rows[i].stages & (int)stage) || rows[i].level > c->level || find_option(&c->without, rows[i].name))
-			continue;
-		run_all(&r, &rows[i], g);
-		if (c->stop && !strcmp(c->stop, rows[i].name))
-			break;
+		if (is_on(c, i, stage) && !is_behind_stop(c, i, stage))
+			run_all(&r, &rows[i], g);
 	}
 	if (c->timed)
 		print_times(c);

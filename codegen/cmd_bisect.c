@@ -1,0 +1,371 @@
+/* codegen/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
+ *
+ * The right answer is the interpreter's at -O0.  When the interpreter at the level asked for gives another one, the graph
+ * that it runs was changed wrongly; else a program is built and run, too.  Then, each time by halving, assuming that what
+ * is wrong stays wrong: the first step of the pipeline after which (--stop) the answer is wrong, and the first change of
+ * that pass (-L) that makes it so.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer,
+ * too, and the last command that was wrong is what is printed.
+ */
+#include "codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Bisect {
+	Cli        *cli;
+	const char *dir, *self;
+	RtCx        rt;
+	bool        program;      /* trials build a program; else the interpreter runs */
+	RtArrays   *want;         /* by input */
+	int        *status;       /* of the interpreter at -O0, by input */
+	int         ntrial;
+	const char *why;          /* of the last wrong trial */
+	int         input;        /* of it */
+	char       *said;         /* by the last child */
+} Bisect;
+
+typedef struct Argv { Vec(char *) at; } Argv;
+
+static void
+add(Bisect *b, Argv *a, const char *fmt, ...)
+{
+	Buf text = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	vec_push(b->cli->cx->arena, &a->at, arena_strdup(b->cli->cx->arena, text.at));
+	buf_free(&text);
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------- */
+
+static int
+start(Bisect *b, Argv *a)
+{
+	const char *log = arena_printf(b->cli->cx->arena, "%s/log", b->dir);
+	Process p;
+	int status;
+
+	vec_push(b->cli->cx->arena, &a->at, NULL);
+	a->at.n--;
+	status = process_run(b->cli->cx, a->at.at, log, &p);
+	b->said = process_log(b->cli->cx, log, 1 << 22);
+	return status;
+}
+
+static void
+add_common(Bisect *b, Argv *a)
+{
+	const Cli *cli = b->cli;
+
+	if (cli->method)
+		add(b, a, "--method=%s", cli->method);
+	if (cli->seed)
+		add(b, a, "--seed=%s", cli->seed);
+	if (cli->timeout)
+		add(b, a, "--timeout=%s", cli->timeout);
+	if (cli->eval)
+		add(b, a, "--eval");
+}
+
+/* kiln run|build MODEL -i IN..., with the options of a trial: a list of words that ends with a null. */
+static Argv
+command(Bisect *b, const char *name, const char *const *options, int input)
+{
+	const Cli *cli = b->cli;
+	Argv a = { 0 };
+
+	add(b, &a, "%s", name);
+	add(b, &a, "%s", b->program ? "build" : "run");
+	add(b, &a, "%s", cli->args.at[0]);
+	for (int i = 0; i < cli->inputs.n; i++)
+		if (b->program || i == input) {
+			add(b, &a, "-i");
+			add(b, &a, "%s", cli->inputs.at[i]);
+		}
+	add_common(b, &a);
+	for (; *options; options++)
+		add(b, &a, "%s", *options);
+	if (b->program && cli->cc)
+		add(b, &a, "--cc=%s", cli->cc);
+	return a;
+}
+
+/* What is wrong about this end of a run on that input; null: nothing. */
+static const char *
+difference(Bisect *b, int status, const char *path, int input)
+{
+	RtArrays got = { 0 };
+	Buf why = { 0 };
+	const char *text;
+
+	if (status != b->status[input])
+		return arena_printf(b->cli->cx->arena, "status %d instead of %d: %s", status, b->status[input], last_line(b->said));
+	if (status)
+		return NULL;
+	if (rt_npz_read(&b->rt, path, &got))
+		fail_raised(b->cli, &b->rt);
+	text = arrays_same(&b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
+	buf_free(&why);
+	rt_arrays_free(&got);
+	return text;
+}
+
+static const char *
+try_input(Bisect *b, const char *const *options, const char *prog, int input)
+{
+	const char *out = arena_printf(b->cli->cx->arena, "%s/out.npz", b->dir);
+	Argv a = { 0 };
+	int status;
+
+	remove(out);
+	if (b->program) {
+		add(b, &a, "%s", prog);
+		if (input_count(b->cli)) {
+			add(b, &a, "-i");
+			add(b, &a, "%s", b->cli->inputs.at[input]);
+		}
+	} else {
+		a = command(b, b->self, options, input);
+	}
+	add(b, &a, "-o");
+	add(b, &a, "%s", out);
+	status = start(b, &a);
+	return difference(b, status, out, input);
+}
+
+/* Is any answer wrong with these options? */
+static bool
+is_wrong(Bisect *b, const char *const *options)
+{
+	const char *prog = arena_printf(b->cli->cx->arena, "%s/prog", b->dir), *why = NULL;
+	const int n = input_count(b->cli);
+	Argv a;
+
+	b->ntrial++;
+	progress("trial %d", b->ntrial);
+	if (b->program) {
+		a = command(b, b->self, options, 0);
+		add(b, &a, "-o");
+		add(b, &a, "%s", prog);
+		if (start(b, &a)) {
+			b->why = arena_printf(b->cli->cx->arena, "cannot be built: %s", last_line(b->said));
+			return true;
+		}
+	}
+	for (int i = 0; (i < n || !i) && !why; i++)
+		if ((why = try_input(b, options, prog, i))) {
+			b->why = why;
+			b->input = i;
+		}
+	return why != NULL;
+}
+
+/* The interpreter's answers at -O0. */
+static void
+find_answers(Bisect *b)
+{
+	const char *const options[] = { "-O0", NULL };
+	const char *out = arena_printf(b->cli->cx->arena, "%s/want.npz", b->dir);
+	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
+
+	b->want = new(b->cli->cx->arena, RtArrays, n);
+	b->status = new(b->cli->cx->arena, int, n);
+	for (int i = 0; i < n; i++) {
+		Argv a = command(b, b->self, options, i);
+
+		add(b, &a, "-o");
+		add(b, &a, "%s", out);
+		b->status[i] = start(b, &a);
+		if (b->status[i] > EXIT_INPUT)
+			fail_status(b->cli->cx, b->status[i], (Range){ 0 }, "the interpreter fails at -O0, so that there is no right answer: %s",
+				last_line(b->said));
+		if (!b->status[i] && rt_npz_read(&b->rt, out, &b->want[i]))
+			fail_raised(b->cli, &b->rt);
+	}
+}
+
+/* ---- halving -------------------------------------------------------------------------------------------------- */
+
+typedef struct Options { const char *level, *stop, *limit; } Options;
+
+static const char *const *
+words(Bisect *b, const Options *o)
+{
+	const char **w = new(b->cli->cx->arena, const char *, 6);
+	int n = 0;
+
+	w[n++] = o->level;
+	if (o->stop)
+		w[n++] = arena_printf(b->cli->cx->arena, "--stop=%s", o->stop);
+	if (o->limit)
+		w[n++] = arena_printf(b->cli->cx->arena, "--limit=%s", o->limit);
+	return w;
+}
+
+static void
+print_command(Bisect *b, const char *title, const char *const *options)
+{
+	Argv a = command(b, "kiln", options, b->input);
+
+	printf("%s:", title);
+	for (int i = 0; i < a.at.n; i++)
+		printf(" %s", a.at.at[i]);
+	printf(b->program ? " -o PROGRAM && ./PROGRAM -i %s\n" : "\n", input_count(b->cli) ? input_name(b->cli, b->input) : "");
+}
+
+/* The first step after which the answer is wrong; the whole pipeline is. */
+static const char *
+find_step(Bisect *b, const Options *o)
+{
+	int right = -1, wrong = 0;
+
+	while (pass_step(b->cli->cx, wrong + 1))
+		wrong++;
+	while (wrong - right > 1) {
+		const int middle = right + (wrong - right) / 2;
+		const Options part = { o->level, pass_step(b->cli->cx, middle), NULL };
+
+		if (is_wrong(b, words(b, &part)))
+			wrong = middle;
+		else
+			right = middle;
+	}
+	return pass_step(b->cli->cx, wrong);
+}
+
+/* How many changes the pass made, and what it said of change n (null: nothing). */
+static int
+changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **said)
+{
+	const Options part = *o;
+	const char *const *w = words(b, &part);
+	const char *mark = arena_printf(b->cli->cx->arena, "[%s ", pass);
+	Argv a = command(b, b->self, w, b->input);
+	int last = 0;
+
+	add(b, &a, "--dump=%s:2", pass);
+	add(b, &a, "-o");
+	add(b, &a, "%s/prog", b->dir);
+	start(b, &a);
+	for (char *at = b->said; (at = strstr(at, mark)); at++) {
+		const int number = atoi(at + strlen(mark));
+		const char *end = strstr(at + 1, mark), *other = strstr(at, "\nafter ");
+
+		if (at > b->said && at[-1] != '\n')
+			continue;
+		last = number > last ? number : last;
+		end = !end || (other && other < end) ? other : end;
+		if (number == n)
+			*said = arena_strndup(b->cli->cx->arena, at, end ? end - at : (int64_t)strlen(at));
+	}
+	return last;
+}
+
+static int
+find_change(Bisect *b, const Options *o, const char *pass, int most)
+{
+	int right = -1, wrong = most;
+
+	while (wrong - right > 1) {
+		const int middle = right + (wrong - right) / 2;
+		Options part = *o;
+
+		part.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, middle);
+		if (is_wrong(b, words(b, &part)))
+			wrong = middle;
+		else
+			right = middle;
+	}
+	return wrong;
+}
+
+static void
+report_change(Bisect *b, Options o, const char *pass)
+{
+	const char *said = NULL;
+	const int most = changes_of(b, &o, pass, 0, &said), change = find_change(b, &o, pass, most);
+
+	changes_of(b, &o, pass, change, &said);
+	o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change);
+	is_wrong(b, words(b, &o));
+	progress(NULL);
+	printf("wrong: %s\n", b->why);
+	printf("pass: %s\nchange: %d of %d\n", o.stop, change, most);
+	if (said)
+		printf("%s%s", said, said[strlen(said) - 1] == '\n' ? "" : "\n");
+	print_command(b, "wrong", words(b, &o));
+	if (change) {
+		o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change - 1);
+		print_command(b, "right", words(b, &o));
+	}
+}
+
+static const char *
+without_number(Bisect *b, const char *step)
+{
+	return arena_strndup(b->cli->cx->arena, step, (int64_t)strcspn(step, ":"));
+}
+
+static void
+report(Bisect *b, const Options *o)
+{
+	const char *const none[] = { o->level, "--no-pass=all", NULL };
+	Options found = *o;
+
+	if (is_wrong(b, none)) {
+		progress(NULL);
+		printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "specializing, or the code that is generated" :
+			"the graph as it was read, or the interpreter");
+		print_command(b, "wrong", none);
+		return;
+	}
+	found.stop = find_step(b, o);
+	report_change(b, found, without_number(b, found.stop));
+}
+
+static void
+bisect(Cx *cx, const char *dir, void *arg)
+{
+	Bisect *b = arg;
+	const Options all = { arena_printf(cx->arena, "-O%s", b->cli->level ? b->cli->level : "2"), NULL, NULL };
+	bool wrong;
+
+	b->dir = dir;
+	find_answers(b);
+	wrong = is_wrong(b, words(b, &all));
+	if (!wrong) {
+		b->program = true;
+		wrong = is_wrong(b, words(b, &all));
+	}
+	if (wrong)
+		report(b, &all);
+	progress(NULL);
+	if (!wrong)
+		printf("same: the interpreter and the program give the answer of -O0\n");
+	b->ntrial = wrong ? b->ntrial : 0;
+}
+
+int
+cmd_bisect(Cli *cli)
+{
+	Bisect b = { .cli = cli };
+	char self[4096];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (cli->args.n != 1)
+		usage_error(cli, "bisect wants one model");
+	for (int i = 0; i < cli->inputs.n; i++)
+		if (!input_name(cli, i) || strchr(cli->inputs.at[i], '='))
+			usage_error(cli, "bisect wants files as inputs");
+	if (n <= 0)
+		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
+	self[n] = 0;
+	b.self = self;
+	model_context(cli, &b.rt);
+	process_folder(cli->cx, bisect, &b);
+	return b.ntrial ? EXIT_DIFFERS : EXIT_OK;
+}

@@ -1,0 +1,63 @@
+"""kiln bisect finds a bug that was planted in one pass, down to the change, the node and the line of the model.
+
+usage: bisect_test.py KILN CSE CONSTPOOL     the last two: Kiln with a bug in that pass, see build.ninja
+cse there takes no heed of writes: the interpreter is wrong. constpool there takes all numbers of a type for one: only
+programs are wrong.
+"""
+import os, struct, sys, unittest
+
+BROKEN = {"constpool": os.path.abspath(sys.argv.pop(3)), "cse": os.path.abspath(sys.argv.pop(2))}
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
+from hostile import Test, body, call, model, npy, npz
+
+WRITES = body(["a = torch.relu(x)", "b = torch.neg(x)", "_0 = torch.sum(x)", "c = torch.relu(x)", "torch.add_(x, 1.)",
+               "_1 = torch.sum(x)", "return torch.add(torch.mul(torch.add(_0, _1), b), torch.mul(a, c))"])
+NUMBERS = body(["y = torch.mul(x, 3.)", "z = torch.add(torch.sum(y), 3.)", "return torch.sub(z, torch.sum(torch.div(y, 5.)))"])
+X = npz(x=npy([2, 3], data=struct.pack("<6f", 1, -2, 3, 4, -5, 6)))
+
+
+class Bisect(Test):
+    def bisect(self, kiln, code, status, *options):
+        self.put("m.pt", model(code))
+        self.put("x.npz", X)
+        rc, out, err = call([kiln, "bisect", "m.pt", "-i", "x.npz", *options], self.dir)
+        self.assertEqual(rc, status, (out, err[-2000:]))
+        return out.decode()
+
+    def repeats(self, kiln, said):
+        """The commands that it prints differ in what they answer."""
+        answers = []
+        for word in "wrong", "right":
+            line = [l for l in said.splitlines() if l.startswith(word + ": kiln")][0].split(": ", 1)[1]
+            if " && " in line:
+                call([kiln, *line.split(" && ")[0].split()[1:]], self.dir)
+                argv = line.split(" && ")[1].split()
+            else:
+                argv = [kiln, *line.split()[1:]]
+            rc, out, err = call(argv, self.dir)
+            self.assertEqual(rc, 0, err)
+            answers.append(out)
+        self.assertNotEqual(*answers)
+
+    def test_nothing(self):
+        self.assertIn("same", self.bisect(KILN, WRITES, 0))
+
+    def test_interpreter(self):
+        said = self.bisect(BROKEN["cse"], WRITES, 4)
+        self.assertIn("pass: cse", said)
+        self.assertIn("aten::sum(%x", said.split("change:")[1])
+        self.assertIn("_1 = torch.sum(x)\n", said)                # the line of the model
+        self.repeats(BROKEN["cse"], said)
+
+    def test_program(self):
+        said = self.bisect(BROKEN["constpool"], NUMBERS, 4)
+        self.assertIn("pass: constpool", said)
+        self.assertIn("prim::Constant[value=5.]", said)
+        self.assertIn("torch.div(y, 5.)", said)
+        self.repeats(BROKEN["constpool"], said)
+
+
+if __name__ == "__main__":
+    unittest.main()
