@@ -290,50 +290,49 @@ equal_dicts(RtCx *cx, RtDict *a, RtDict *b, bool *out, int depth)
 	return RT_OK;
 }
 
-/* Elements i of both, from contiguous tensors of one dtype; a NaN equals nothing. */
-static bool
-equal_elements(RtDtype d, const char *a, const char *b, int64_t n)
+/* The element count of a and b broadcast together; -1: an error was raised. */
+static int64_t
+count_together(RtCx *cx, const RtTensor *a, const RtTensor *b)
 {
-	RtC128 x, y;
+	int nd = a->ndim > b->ndim ? a->ndim : b->ndim;
+	int64_t n = 1, x, y;
 
-	if (rt_dtypes[d].category != 'F' && rt_dtypes[d].category != 'C')
-		return !memcmp(a, b, (size_t)(n * rt_dtypes[d].bytes));
-	for (int64_t i = 0; i < n; i++, a += rt_dtypes[d].bytes, b += rt_dtypes[d].bytes) {
-		rt_cast(RT_c128, &x, 0, d, a, 0, 1);
-		rt_cast(RT_c128, &y, 0, d, b, 0, 1);
-		if (x.re != y.re || x.im != y.im)
-			return false;
+	for (int i = nd - 1, p = a->ndim - 1, q = b->ndim - 1; i >= 0; i--, p--, q--) {
+		x = p < 0 ? 1 : a->dims[p];
+		y = q < 0 ? 1 : b->dims[q];
+		if (x != y && x != 1 && y != 1) {
+			rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+				 "non-singleton dimension %d", (long long)x, (long long)y, i);
+			return -1;
+		}
+		x = x == 1 ? y : x;
+		n = x && n > INT64_MAX / x ? INT64_MAX : n * x;
 	}
-	return true;
+	return n;
 }
 
-static RtTensor *
-flat(RtCx *cx, RtTensor *t, RtDtype d)
-{
-	RtTensor *as = rt_to_dtype(cx, t, d), *r = as ? rt_contiguous(cx, as) : 0;
-
-	rt_tensor_release(as);
-	return r;
-}
-
+/* bool(a == b), as between any two elements of a list: an error unless that is one value. */
 static int
 equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 {
-	RtDtype d = rt_promote((RtDtype)a->dtype, (RtDtype)b->dtype);
-	RtTensor *x, *y;
+	int64_t n = count_together(cx, a, b);
+	RtC128 x, y;
 
-	*out = false;
-	if (a->ndim != b->ndim || (a->ndim && memcmp(a->dims, b->dims, sizeof *a->dims * a->ndim)) || d == RT_NDTYPE)
-		return RT_OK;
+	if (n < 0)
+		return RT_ERROR;
+	if (n != 1)
+		return rt_raise(cx, n ? "Boolean value of Tensor with more than one value is ambiguous" :
+				"Boolean value of Tensor with no values is ambiguous");
 	if (cx->meta || a->storage->kind == RT_META || b->storage->kind == RT_META)
 		return rt_no_meta(cx);
-	x = flat(cx, a, d);
-	y = x ? flat(cx, b, d) : 0;
-	if (y)
-		*out = equal_elements(d, rt_data(x), rt_data(y), rt_numel(x));
-	rt_tensor_release(x);
-	rt_tensor_release(y);
-	return y ? RT_OK : RT_ERROR;
+	if (rt_dtypes[a->dtype].category != 'F' && rt_dtypes[a->dtype].category != 'C' && a->dtype == b->dtype) {
+		*out = !memcmp(rt_data(a), rt_data(b), (size_t)rt_dtypes[a->dtype].bytes);
+		return RT_OK;
+	}
+	rt_cast(RT_c128, &x, 0, (RtDtype)a->dtype, rt_data(a), 0, 1);
+	rt_cast(RT_c128, &y, 0, (RtDtype)b->dtype, rt_data(b), 0, 1);
+	*out = x.re == y.re && x.im == y.im;
+	return RT_OK;
 }
 
 static int

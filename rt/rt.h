@@ -179,7 +179,7 @@ IValue rt_retain(IValue);                 /* the same value, counted once more *
 void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
 void   rt_assign(IValue *place, IValue v);    /* takes v, releases what was there */
 bool   rt_same(IValue, IValue);           /* `is` */
-int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by aten::equal */
+int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
 const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
 IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */

@@ -6,7 +6,10 @@
 #include "kernel.h"
 
 double ceil(double);
+double cos(double);
+double log(double);
 double pow(double, double);
+double sin(double);
 
 /* ---- sizes, types, formats ------------------------------------------------------------------------------ */
 
@@ -226,6 +229,22 @@ typedef struct Count {
 	double  im_start, im_step;
 } Count;
 
+/* Element i, whose real part (of the power) is re. */
+static void
+count_complex(const Count *c, int64_t i, double re, double *to)
+{
+	double im = c->im_start + (double)i * c->im_step, size, angle;
+
+	if (c->base == c->base) {
+		size = pow(c->base, re);
+		angle = im * log(c->base);
+		re = size * cos(angle);
+		im = size * sin(angle);
+	}
+	to[0] = re;
+	to[1] = im;
+}
+
 static void
 count_into(RtTensor *r, const Count *c)
 {
@@ -239,10 +258,10 @@ count_into(RtTensor *r, const Count *c)
 		for (int64_t k = 0; k < m; k++) {
 			int64_t i = at + k;
 			double x = i < c->half ? c->start + (double)i * c->step : c->end - (double)(c->last - i) * c->step;
-			if (c->base == c->base)
+			if (!complex && c->base == c->base)
 				x = pow(c->base, x);
 			if (complex)
-				block[2 * k] = x, block[2 * k + 1] = c->im_start + (double)i * c->im_step;
+				count_complex(c, i, x, block + 2 * k);
 			else if (c->integer)
 				ints[k] = (int64_t)((uint64_t)c->istart + (uint64_t)i * (uint64_t)c->istep);
 			else

@@ -93,9 +93,9 @@ run_planes(RtCx *cx, Pool *g, Work work, RtDtype ct)
 
 /* ---- geometry ------------------------------------------------------------------------------------- */
 
-/* Planes and spatial sizes of t, which has nd spatial dims and one or two before them, and is floating (or integral). */
+/* Planes and spatial sizes of t, which has nd spatial dims and one or two before them, and a dtype of one of the kinds. */
 static int
-set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, bool integers)
+set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const char *kinds)
 {
 	DenseText text;
 
@@ -103,7 +103,7 @@ set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, bool int
 	g->nd = nd;
 	if (t->ndim != nd + 1 && t->ndim != nd + 2)
 		return rt_raise(cx, "%s: Expected %dD or %dD input tensor, but got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
-	if (rt_dtypes[t->dtype].category != 'F' && !(integers && rt_dtypes[t->dtype].category == 'I'))
+	if (!strchr(kinds, rt_dtypes[t->dtype].category))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'", op, rt_dtypes[t->dtype].brief);
 	g->planes = 1;
 	for (int i = 0; i < t->ndim - nd; i++)
@@ -270,7 +270,7 @@ max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IV
 
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1, out);
-	if (set_input(cx, &g, op, self, nd, nd == 1) || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
+	if (set_input(cx, &g, op, self, nd, nd == 1 ? "FI" : "F") || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
 	    fixed_windows(cx, &g, false))
 		return RT_ERROR;
 	return max_results(cx, &g, self, with_index, nd == 2, out);
@@ -289,7 +289,7 @@ adaptive_max(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]);
 	Pool g;
 
-	if (set_input(cx, &g, op, self, nd, false) || adaptive_windows(cx, &g, op, in + 1))
+	if (set_input(cx, &g, op, self, nd, "F") || adaptive_windows(cx, &g, op, in + 1))
 		return RT_ERROR;
 	return max_results(cx, &g, self, true, nd == 2, out);
 }
@@ -332,7 +332,7 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	int64_t es = rt_dtypes[ct].bytes;
 	Pool g;
 
-	if (set_input(cx, &g, op, self, nd, false) || dense_sizes(cx, in[1], op, "kernel_size", nd, g.k + lead) ||
+	if (set_input(cx, &g, op, self, nd, "F") || dense_sizes(cx, in[1], op, "kernel_size", nd, g.k + lead) ||
 	    dense_sizes(cx, in[2], op, "output_size", nd, g.out + lead))
 		return RT_ERROR;
 	for (int i = lead; i < 3; i++)
@@ -411,7 +411,7 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in, nd == 1 ? 6 : 7, 1,
 			out);
-	if (set_input(cx, &g, op, self, nd, true) || average_windows(cx, &g, op, in + 1, nd > 1))
+	if (set_input(cx, &g, op, self, nd, "FI") || average_windows(cx, &g, op, in + 1, nd > 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, out);
 }
@@ -420,6 +420,7 @@ int rt_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx,
 int rt_avg_pool2d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool2d", 2, in, out); }
 int rt_avg_pool3d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool3d", 3, in, out); }
 
+/* Without elements no kernel runs that could refuse a dtype. */
 static int
 adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
@@ -429,8 +430,12 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d : rt_adaptive_avg_pool3d,
 			in, 2, 1, out);
-	if (set_input(cx, &g, op, self, nd, false) || adaptive_windows(cx, &g, op, in + 1))
+	if (set_input(cx, &g, op, self, nd, nd < 3 && !rt_numel(self) ? "FIBC" : "F") ||
+	    adaptive_windows(cx, &g, op, in + 1))
 		return RT_ERROR;
+	if (g.out[0] * g.out[1] * g.out[2] == 1 && rt_dtypes[self->dtype].category != 'F')
+		return rt_raise(cx, "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+			"complex dtype. Got: %s", rt_dtypes[self->dtype].brief);
 	return average_result(cx, &g, self, nd == 2, out);
 }
 
@@ -478,7 +483,7 @@ avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
 	Pool g;
 
-	if (set_input(cx, &g, op, self, nd, false) || average_windows(cx, &g, op, in + 2, true) ||
+	if (set_input(cx, &g, op, self, nd, "F") || average_windows(cx, &g, op, in + 2, true) ||
 	    same_as_output(cx, op, grad, self, &g))
 		return RT_ERROR;
 	return gradient_result(cx, &g, SPREAD, grad, self, out);
@@ -493,7 +498,7 @@ adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
 	Pool g;
 
-	if (set_input(cx, &g, op, self, nd, false))
+	if (set_input(cx, &g, op, self, nd, "F"))
 		return RT_ERROR;
 	if (grad->ndim != self->ndim)
 		return rt_raise(cx, "%s: grad_output and self should have the same number of dims", op);
@@ -530,7 +535,7 @@ max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValu
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]), *index = rt_tensor(in[last]);
 	Pool g;
 
-	if (set_input(cx, &g, op, self, nd, false))
+	if (set_input(cx, &g, op, self, nd, "F"))
 		return RT_ERROR;
 	if (grad->ndim != self->ndim || index->ndim != grad->ndim)
 		return rt_raise(cx, "%s: grad_output, self and indices should have the same number of dims", op);
@@ -575,7 +580,7 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "elements in indices should be type int64 but got: %s", rt_dtypes[index->dtype].brief);
-	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, true))
+	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, "FI"))
 		return RT_ERROR;
 	for (int i = 0; i < 3; i++) {                  /* the roles turn round: `in` is what is written */
 		g.out[i] = g.in[i];
