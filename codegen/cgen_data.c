@@ -25,6 +25,26 @@ put_text(Buf *b, const char *text)
 		buf_puts(b, "0");
 }
 
+static void
+put_double(Buf *b, double f)
+{
+	if (isnan(f))
+		buf_puts(b, "KILN_NAN");
+	else if (isinf(f))
+		buf_puts(b, f < 0 ? "KILN_MINUS_INF" : "KILN_INF");
+	else
+		buf_printf(b, "%a", f);
+}
+
+static void
+put_int(Buf *b, int64_t i)
+{
+	if (i == INT64_MIN)
+		buf_puts(b, "(-0x7fffffffffffffffLL - 1)");
+	else
+		buf_printf(b, "%lldLL", (long long)i);
+}
+
 /* The C name of one of rt's own types, or null. */
 static const char *
 basic_type(const RtType *t)
@@ -151,6 +171,27 @@ is_read(const Emit *e, int i)
 
 /* The slots of a module that no code reads have lost their values, and the classes of these are not needed. */
 static void
+put_members(Emit *e, const char *name, const RtClass *c)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "static const RtMember %s_member[] = {", name);
+	for (int i = 0; i < c->nmember; i++) {
+		buf_puts(&b, " { ");
+		put_text(&b, c->member[i].name);
+		buf_puts(&b, ", ");
+		put_int(&b, c->member[i].i);
+		buf_puts(&b, ", ");
+		put_double(&b, c->member[i].f);
+		buf_puts(&b, ", ");
+		put_text(&b, c->member[i].text);
+		buf_puts(&b, " },");
+	}
+	out_line(&e->tail, "%s };", b.at);
+	buf_free(&b);
+}
+
+static void
 put_class(Emit *e, const char *name, const RtClass *c)
 {
 	const char *type = emit_type(e, c->type);
@@ -166,13 +207,17 @@ put_class(Emit *e, const char *name, const RtClass *c)
 	}
 	if (c->nmethod)
 		put_methods(e, name, c);
+	if (c->nmember)
+		put_members(e, name, c);
 	buf_printf(&b, "static RtClass %s = { ", name);
 	put_text(&b, c->name);
 	buf_printf(&b, ", %d, ", c->nslot);
 	buf_printf(&b, c->nslot ? "%s_slot, %s_slot_type, " : "0, 0, ", name, name);
 	buf_printf(&b, "%d, ", c->nmethod);
 	buf_printf(&b, c->nmethod ? "%s_method, %s_code, " : "0, 0, ", name, name);
-	out_line(&e->tail, "%s%s, 0 };", b.at, type);
+	buf_printf(&b, "%s, %d, ", type, c->nmember);
+	buf_printf(&b, c->nmember ? "%s_member" : "0", name);
+	out_line(&e->tail, "%s, 0 };", b.at);
 	buf_free(&b);
 }
 
@@ -185,26 +230,13 @@ emit_classes(Emit *e)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static void
-put_double(Buf *b, double f)
-{
-	if (isnan(f))
-		buf_puts(b, "KILN_NAN");
-	else if (isinf(f))
-		buf_puts(b, f < 0 ? "KILN_MINUS_INF" : "KILN_INF");
-	else
-		buf_printf(b, "%a", f);
-}
-
 /* One row; p is a C expression. */
 static void
 put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, double f, double g, const char *p)
 {
 	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, ", tag, dtype, rank, flags, (long long)n);
-	if (i == INT64_MIN)
-		buf_puts(&e->rows, "(-0x7fffffffffffffffLL - 1), ");
-	else
-		buf_printf(&e->rows, "%lldLL, ", (long long)i);
+	put_int(&e->rows, i);
+	buf_puts(&e->rows, ", ");
 	put_double(&e->rows, f);
 	buf_puts(&e->rows, ", ");
 	put_double(&e->rows, g);

@@ -327,6 +327,26 @@ declare_named_tuple(Unit *u, const char *name, const Tree *t)
 	return type;
 }
 
+/* The members as programs know them. */
+static void
+add_members(Cx *cx, const ClassInfo *c)
+{
+	RtMember *m = new(cx->arena, RtMember, c->members.n);
+
+	for (int i = 0; i < c->members.n; i++) {
+		const IValue v = c->members.at[i].value;
+		m[i] = (RtMember){ .name = c->members.at[i].name };
+		if (v.tag == RT_STR)
+			m[i].text = v.u.str->s;
+		else if (v.tag == RT_DOUBLE)
+			m[i].f = v.u.f;
+		else
+			m[i].i = v.u.i;
+	}
+	c->cls->member = m;
+	c->cls->nmember = c->members.n;
+}
+
 static const Type *
 declare_enum(Unit *u, const char *name, const Tree *t)
 {
@@ -351,6 +371,7 @@ declare_enum(Unit *u, const char *name, const Tree *t)
 	}
 	if (!type)
 		fail(cx, t->at, "enum '%s' has no members", name);
+	add_members(cx, class_info(type));
 	map_put(&u->types, name, (void *)type);
 	return type;
 }

@@ -225,24 +225,27 @@ read_any(Reader *r, const RtType *t, const char *key, IValue *out)
 	return read_tensor(r, t, key, out);
 }
 
+static bool
+is_member(const RtMember *m, IValue v)
+{
+	return v.tag == RT_STR ? !strcmp(v.u.str->s, m->text) : v.tag == RT_DOUBLE ? v.u.f == m->f : v.u.i == m->i;
+}
+
 static int
 read_enum(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
 	IValue v = rt_none();
-	bool same = false;
-	int status;
 
-	if (!t->cls || !t->cls->nmember)
+	if (!t->cls || !t->n)
 		return rt_lacks(r->cx, "argument '%s': the members of %s are not known here", r->param->name, t->name);
-	status = read_value(r, t->n ? t->of[0] : t->cls->member[0].u.en->type, key, &v, depth);
-	for (int i = 0; !status && !same && i < t->cls->nmember; i++) {
-		status = rt_equal(r->cx, v, t->cls->member[i].u.en->value, &same);
-		if (same)
-			*out = rt_retain(t->cls->member[i]);
-	}
+	if (read_value(r, t->of[0], key, &v, depth))
+		return RT_ERROR;
+	for (int i = 0; i < t->cls->nmember; i++)
+		if (is_member(&t->cls->member[i], v)) {
+			*out = rt_ref(RT_ENUM, rt_enum_new(r->cx, t, t->cls->member[i].name, v));
+			return out->u.en ? RT_OK : RT_ERROR;
+		}
 	rt_release(v);
-	if (status || same)
-		return status;
 	return rt_raise(r->cx, "argument '%s': '%s' is not the value of a member of %s", r->param->name, key, t->name);
 }
 

@@ -86,6 +86,14 @@ struct RtType {
 	const RtTensorInfo *tensor;   /* null: any tensor */
 };
 
+/* A member of an enum: which of its values holds is said by the enum's of[0]. */
+typedef struct RtMember {
+	const char *name;
+	int64_t     i;
+	double      f;
+	const char *text;
+} RtMember;
+
 struct RtClass {
 	const char          *name;    /* __torch__.a.b.C */
 	int                  nslot;
@@ -96,7 +104,7 @@ struct RtClass {
 	const RtCode **code;
 	const RtType        *type;    /* of its objects */
 	int                  nmember; /* of an enum */
-	const struct IValue *member;  /* (nmember) RT_ENUM values */
+	const RtMember      *member;
 	struct ClassInfo    *info;    /* the compiler's: ir.h; null in programs */
 };
 
