@@ -199,6 +199,7 @@ Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
+const char *unit_text_name(Cx *, const char *what, const char *name);    /* a key that is a name: for a type and the like */
 void     unit_call(Cx *, Function *, Range);                  /* compiles what is called, for its errors and its result's type */
 int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **);   /* of its last fields; how many */
 void     unit_interface_call(Cx *, Unit *, const Type *, const char *method);

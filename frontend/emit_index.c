@@ -7,6 +7,8 @@
  */
 #include "emit.h"
 
+#include <string.h>
+
 typedef struct Place {         /* of a tensor subscript: a view, and what index tensors it takes */
 	Value  *view;
 	Value **index;         /* null: the dimension is not indexed */
@@ -206,6 +208,50 @@ is_tuple(const Sugar *s)
 	return s->kind == SUGAR_TUPLE || (s->kind == SUGAR_VALUE && s->v->type->kind == TYPE_TUPLE);
 }
 
+/* May the name stand in a string as it is? */
+static bool
+is_plain(const char *name)
+{
+	for (; *name; name++)
+		if (*name < ' ' || *name > '~' || *name == '"' || *name == '\\')
+			return false;
+	return true;
+}
+
+static bool
+is_position(const char *name)
+{
+	return name[0] && !name[strspn(name, "0123456789")] && (name[0] != '0' || !name[1]) && strlen(name) < 18;
+}
+
+/* modules[key]: the submodule of that name.  Which one is known only at run time, so the annotation says its type, an
+ * interface.  It is a function with a test for each submodule that could be meant, compiled once for a class and a type. */
+static Sugar *
+module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *hint)
+{
+	const ClassInfo *info = class_info(self->type);
+	const char *of = type_python(e->cx, self->type), *to = type_python(e->cx, hint);
+	bool text = key->v->type->kind == TYPE_STR;
+	NamedValue args[2] = {{0, self, at}, *key};
+	Sugar *s = sugar_new(e, SUGAR_FUNCTION);
+	Buf b = {0};
+
+	buf_printf(&b, "def item(self: %s, key: %s) -> %s:\n", of, text ? "str" : "int", to);
+	for (int i = 0; i < info->attrs.n; i++) {
+		const Attribute *a = &info->attrs.at[i];
+		if (a->is_constant || !is_plain(a->name) || !type_is_subtype(e->cx, a->type, hint) || (!text && !is_position(a->name)))
+			continue;
+		buf_printf(&b, "    if key == %s%s%s:\n", text ? "\"" : "", a->name, text ? "\"" : "");
+		buf_printf(&b, "        return getattr(self, \"%s\")\n", a->name);
+	}
+	buf_puts(&b, "    raise RuntimeError(\"Attribute not found: \" + str(key))\n");
+	s->fn = unit_text_function(e->cx, e->unit,
+		unit_text_name(e->cx, arena_printf(e->cx->arena, "%s as %s", of, to), text ? "item_by_str" : "item_by_int"),
+		arena_printf(e->cx->arena, "%s", b.at));
+	buf_free(&b);
+	return emit_apply(e, at, s, args, 2);
+}
+
 Sugar *
 emit_subscript(Emit *e, const Tree *t, const Type *hint)
 {
@@ -214,7 +260,6 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	NamedValue arg;
 	Value *v, *step;
 
-	(void)hint;
 	if (!first)
 		fail(e->cx, t->at, "a subscript needs an index");
 	if (s->kind != SUGAR_VALUE && s->kind != SUGAR_TUPLE && s->kind != SUGAR_RANGE)
@@ -234,6 +279,9 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	arg = (NamedValue){0, emit_expression(e, first, 0), first->at};
 	if ((r = magic(e, t->at, s, "__getitem__", &arg, 1)))
 		return r;
+	if (v->type->kind == TYPE_CLASS && hint && class_info(v->type)->module &&
+	    (arg.v->type->kind == TYPE_STR || arg.v->type->kind == TYPE_INT))
+		return module_item(e, t->at, v, &arg, hint);
 	if (v->type->kind == TYPE_CLASS)
 		fail(e->cx, t->at, "'%s' object is not subscriptable", type_python(e->cx, v->type));
 	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, v, arg.v));

@@ -1,7 +1,8 @@
 /* frontend/emit_sort.c - sorting lists of objects
  *
  * The kernels of sort and sorted compare numbers, strings, tensors and tuples of them.  Objects are compared by their
- * class's __lt__, which is TorchScript: for such a list a merge sort in TorchScript is compiled, once for each class.
+ * class's __lt__, which is TorchScript: for a list of such, or of tuples that hold such, a merge sort in TorchScript is
+ * compiled, once for each type.
  */
 #include "emit.h"
 
@@ -21,10 +22,12 @@ static const char sort_text[] =
 	"            while i < middle or j < high:\n"
 	"                first = j >= high\n"
 	"                if i < middle and j < high:\n"
-	"                    if reverse:\n"
-	"                        first = not (l[i] < l[j])\n"
-	"                    else:\n"
-	"                        first = not (l[j] < l[i])\n"
+	"                    a = l[i] if reverse else l[j]\n"
+	"                    b = l[j] if reverse else l[i]\n"
+	"                    less = False\n"
+	"                    open = True\n"
+	"%s"
+	"                    first = not less\n"
 	"                if first:\n"
 	"                    out.append(l[i])\n"
 	"                    i += 1\n"
@@ -37,8 +40,20 @@ static const char sort_text[] =
 	"    return l\n";
 
 static bool
+has_objects(const Type *t)
+{
+	bool has = t->kind == TYPE_CLASS;
+
+	for (int i = 0; i < t->n && t->kind == TYPE_TUPLE && !has; i++)
+		has = has_objects(t->of[i]);
+	return has;
+}
+
+static bool
 is_sortable(const Type *t)
 {
+	bool all = true;
+
 	switch (t->kind) {
 	case TYPE_INT:
 	case TYPE_FLOAT:
@@ -49,22 +64,45 @@ is_sortable(const Type *t)
 	case TYPE_CLASS:
 		return class_method(class_info(t), "__lt__") != 0;
 	case TYPE_TUPLE:
-		for (int i = 0; i < t->n; i++)
-			if (!is_sortable(t->of[i]))
-				return false;
-		return true;
+		for (int i = 0; i < t->n && all; i++)
+			all = is_sortable(t->of[i]);
+		return all;
 	default:
 		return false;
 	}
+}
+
+/* The order of tuples is that of their first parts that differ. */
+static void
+put_order(Cx *cx, Buf *b, const Type *t, const char *part)
+{
+	static const char indent[] = "                    ";
+
+	if (t->kind == TYPE_TUPLE) {
+		for (int i = 0; i < t->n; i++)
+			put_order(cx, b, t->of[i], arena_printf(cx->arena, "%s[%d]", part, i));
+		return;
+	}
+	buf_printf(b, "%sif open and a%s < b%s:\n%s    less = True\n%s    open = False\n", indent, part, part, indent, indent);
+	buf_printf(b, "%sif open and b%s < a%s:\n%s    open = False\n", indent, part, part, indent);
 }
 
 static Function *
 sort_of(Emit *e, const Type *t)
 {
 	Cx *cx = e->cx;
+	const char *name = type_python(cx, t);
+	Function *fn;
+	Buf b = {0};
 
-	return unit_text_function(cx, e->unit, arena_printf(cx->arena, "%s_sorting.sort_objects", t->name),
-		arena_printf(cx->arena, sort_text, t->name, t->name, t->name));
+	if (t->kind == TYPE_CLASS)
+		buf_puts(&b, "                    less = a < b\n");
+	else
+		put_order(cx, &b, t, "");
+	fn = unit_text_function(cx, e->unit, unit_text_name(cx, name, "sort_objects"),
+		arena_printf(cx->arena, sort_text, name, name, name, b.at));
+	buf_free(&b);
+	return fn;
 }
 
 Sugar *
@@ -78,10 +116,7 @@ emit_sort(Emit *e, Range at, const char *op, NamedValue *args, int n)
 	if ((!copies && strcmp(op, "aten::sort") != 0) || n < 1 || n > 2 || args[0].v->type->kind != TYPE_LIST)
 		return 0;
 	t = args[0].v->type->of[0];
-	if (!is_sortable(t))
-		fail(e->cx, at, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
-			"compare method, or Tuples of such types can be sorted, got list of %s", type_python(e->cx, t));
-	if (t->kind != TYPE_CLASS)
+	if (!has_objects(t) || !is_sortable(t))
 		return 0;
 	all[0] = (NamedValue){0, copies ? emit_op(e, at, "aten::list", 1, args[0].v) : args[0].v, at};
 	all[1] = (NamedValue){0, n > 1 ? args[1].v : graph_constant(e->g, rt_bool(false), at), at};

@@ -9,6 +9,7 @@
 #include "emit.h"
 
 #include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 typedef struct Def { const Tree *t; const char *prefix; } Def;
@@ -493,6 +494,18 @@ source_of_text(Cx *cx, const char *text, const char *name)
 	s->name = name;
 	s->line = 1;
 	return s;
+}
+
+/* A qualified name for a function that is made for something, say a type: letters of `what` that no name has become _. */
+const char *
+unit_text_name(Cx *cx, const char *what, const char *name)
+{
+	char *s = arena_strdup(cx->arena, what);
+
+	for (char *p = s; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			*p = '_';
+	return arena_printf(cx->arena, "__torch__.kiln.%s.%s", s, name);
 }
 
 Function *

@@ -475,20 +475,55 @@ read_object(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return status;
 }
 
-/* The first of its types that the arrays can be read as. */
+/* Does the array at the key, if there is one, speak for this type?  Two types of a union may read the same array. */
+static bool
+is_meant(const RtArray *a, const RtType *t)
+{
+	if (!a)
+		return t->kind == TYPE_DICT || t->kind == TYPE_LIST || t->kind == TYPE_TUPLE || t->kind == TYPE_CLASS;
+	switch (t->kind) {
+	case TYPE_INT:     return a->tensor && !a->tensor->ndim && a->dtype == RT_i64;
+	case TYPE_FLOAT:   return a->tensor && !a->tensor->ndim && a->dtype == RT_f64;
+	case TYPE_BOOL:    return a->tensor && !a->tensor->ndim && a->dtype == RT_b8;
+	case TYPE_COMPLEX: return a->tensor && !a->tensor->ndim && a->dtype == RT_c128;
+	default:           return false;
+	}
+}
+
+static bool
+all_used(const Reader *r, const char *key)
+{
+	bool all = true;
+
+	for (int i = 0; i < r->in->n && all; i++)
+		all = r->used[i] || !below(r->in->at[i].key, key);
+	return all;
+}
+
+/* The first of its types that the arrays can be read as, all of them; first those that the array speaks for. */
 static int
 read_union(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 {
+	const RtArray *a = rt_arrays_find(r->in, key);
+
 	if (!given(r, key))
 		for (int i = 0; i < t->n; i++)
 			if (t->of[i]->kind == TYPE_NONE)
 				return RT_OK;
-	for (int i = 0; i < t->n; i++) {
-		if (t->of[i]->kind != TYPE_NONE && !read_value(r, t->of[i], key, out, depth + 1))
-			return RT_OK;
+	for (int i = 0; i < 2 * t->n; i++) {
+		const RtType *of = t->of[i % t->n];
+
+		if (of->kind == TYPE_NONE || is_meant(a, of) != (i < t->n))
+			continue;
+		if (!read_value(r, of, key, out, depth + 1)) {
+			if (all_used(r, key))
+				return RT_OK;
+			rt_release(*out);
+			*out = rt_none();
+		}
 		rt_clear_error(r->cx);
 	}
-	return mismatch(r, key, t, rt_arrays_find(r->in, key));
+	return mismatch(r, key, t, a);
 }
 
 static int

@@ -227,7 +227,17 @@ typedef struct Count {
 	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; half = n: none */
 	double  base;              /* nan: none; else its power */
 	double  im_start, im_step;
+	int64_t block, blocked;    /* the first `blocked` elements go in blocks, each counted from its truncated first */
 } Count;
+
+static double
+count_at(const Count *c, int64_t i)
+{
+	int64_t first = i < c->blocked ? i / c->block * c->block : i;
+	double x = first < c->half ? c->start + (double)first * c->step : c->end - (double)(c->last - first) * c->step;
+
+	return i < c->blocked ? (double)(int64_t)x + (double)(i - first) * c->step : x;
+}
 
 /* Element i, whose real part (of the power) is re. */
 static void
@@ -257,7 +267,7 @@ count_into(RtTensor *r, const Count *c)
 		m = n - at < CHUNK ? n - at : CHUNK;
 		for (int64_t k = 0; k < m; k++) {
 			int64_t i = at + k;
-			double x = i < c->half ? c->start + (double)i * c->step : c->end - (double)(c->last - i) * c->step;
+			double x = count_at(c, i);
 			if (!complex && c->base == c->base)
 				x = pow(c->base, x);
 			if (complex)
@@ -381,9 +391,13 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		return rt_raise(cx, "number of steps must be non-negative");
 	if (complex && !rt_is_complex(d))
 		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name, rt_dtypes[d].brief);
-	if (rt_is_integral(d, true)) {
+	if (rt_is_integral(d, true)) {               /* as with ATen's vectors of 32 bytes */
 		a = (double)(int64_t)a;
 		b = (double)(int64_t)b;
+		if (base != base) {
+			c.block = 32 / rt_dtypes[d].bytes;
+			c.blocked = n / (2 * c.block) * (2 * c.block);
+		}
 	}
 	c.start = a, c.end = b, c.step = (b - a) / gaps;
 	c.im_start = imaginary(in[0]), c.im_step = (imaginary(in[1]) - c.im_start) / gaps;

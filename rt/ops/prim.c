@@ -378,13 +378,6 @@ rt___isnot__(RtCx *cx, const IValue *in, IValue *out)
 
 /* A number is its own hash; of all else equal values have equal ones. */
 int
-rt_hash_generic(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return put_int(in[0].tag == RT_INT || in[0].tag == RT_BOOL ? in[0].u.i : (int64_t)rt_hash(in[0]), out);
-}
-
-int
 rt_prim_id(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
