@@ -8,6 +8,8 @@
  */
 #include "scatter.h"
 
+#include "../base.h"
+
 #include <ctype.h>
 #include <math.h>
 
@@ -294,6 +296,64 @@ rt_einsum(RtCx *cx, const IValue *in, IValue *out)
 	r = rt_tensor_view(cx, r, g.n, g.dims, g.strides, g.offset);
 	RT_RESULT(cx, r, out[0]);
 	return RT_OK;
+}
+
+/* Labels as numbers, 0 to 51, in the order of their letters. */
+static int
+put_labels(RtCx *cx, Buf *b, IValue v)
+{
+	if (v.tag != RT_LIST)
+		return rt_raise(cx, "einsum(): a list of subscripts is wanted, not %s", rt_type_of(v));
+	for (int64_t i = 0; i < v.u.list->n; i++) {
+		int64_t label = v.u.list->v[i].tag == RT_INT ? v.u.list->v[i].u.i : -1;
+		if (label < 0 || label >= DOTS)
+			return rt_raise(cx, "einsum(): subscripts in list must be within range [0, 52), but got %lld", (long long)label);
+		buf_printf(b, "%c", (int)(label < 26 ? 'A' + label : 'a' + label - 26));
+	}
+	return RT_OK;
+}
+
+/* operand, labels, ... [, labels of the result]: written as an equation into b, the operands into l. */
+static int
+read_sublists(RtCx *cx, IValue first, const RtList *rest, Buf *b, RtList *l)
+{
+	IValue v = first;
+	int64_t i = 0;
+
+	buf_puts(b, "");
+	for (; v.tag == RT_TENSOR && i < rest->n; i += 2) {
+		buf_puts(b, i ? "," : "");
+		if (rt_list_push(cx, l, rt_retain(v)) || put_labels(cx, b, rest->v[i]))
+			return RT_ERROR;
+		v = i + 1 < rest->n ? rest->v[i + 1] : rt_none();
+	}
+	if (rt_is_none(v))
+		return RT_OK;
+	buf_puts(b, "->");
+	return put_labels(cx, b, v);
+}
+
+int
+rt_einsum_sublist(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtList *l = rt_list_new(cx, &rt_type_tensor, 0);
+	RtStr *text = 0;
+	IValue args[3];
+	Buf b = { 0 };
+	int status = RT_ERROR;
+
+	if (l && !read_sublists(cx, in[0], in[1].u.list, &b, l) && (text = rt_str_new(cx, b.at, b.n))) {
+		args[0] = rt_ref(RT_STR, text);
+		args[1] = rt_ref(RT_LIST, l);
+		args[2] = rt_none();
+		status = rt_einsum(cx, args, out);
+	}
+	if (text)
+		rt_release(rt_ref(RT_STR, text));
+	if (l)
+		rt_release(rt_ref(RT_LIST, l));
+	buf_free(&b);
+	return status;
 }
 
 /* ---- cdist -------------------------------------------------------------------------------------------------------------- */

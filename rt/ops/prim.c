@@ -312,6 +312,7 @@ ASK(prim_is_xpu, false)
 ASK(prim_requires_grad, (t->flags & RT_REQUIRES_GRAD) != 0)
 ASK(is_leaf, true)
 ASK(is_distributed, false)
+ASK(retains_grad, false)
 ASK(_is_zerotensor, false)
 ASK(_has_compatible_shallow_copy_type, true)
 

@@ -470,6 +470,20 @@ int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return pack
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
+/* Products of a cell want one dtype; the state of an LSTM is only multiplied. */
+static int
+check_dtypes(RtCx *cx, const RnnArgs *a, const Direction *d)
+{
+	const RtTensor *const t[2][2] = { { a->input, d->ih.weight }, { a->h, d->hh.weight } };
+
+	for (int i = 0; i < 2; i++)
+		if (t[i][0]->dtype != t[i][1]->dtype)
+			return d->ih.bias ? rt_raise(cx, "mat1 and mat2 must have the same dtype") :
+				rt_raise(cx, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+					rt_dtypes[t[i][0]->dtype].torch, rt_dtypes[t[i][1]->dtype].torch);
+	return RT_OK;
+}
+
 /* input (n, in), hx, w_ih, w_hh, b_ih, b_hh: one step of one layer */
 static int
 single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
@@ -487,6 +501,8 @@ single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	    (a.c && (a.c->ndim != 2 || a.c->dims[0] != a.h->dims[0] || a.c->dims[1] != a.h->dims[1])))
 		return rt_raise(cx, "rnn cell: Input batch size %lld doesn't match hidden's",
 			(long long)(a.input->ndim ? a.input->dims[0] : 0));
+	if (in[2].tag == RT_TENSOR && check_dtypes(cx, &a, &d))
+		return RT_ERROR;
 	d.hidden = d.state = a.h->dims[1];
 	g.n = g.rows = a.input->dims[0];
 	g.batch = &g.n;
