@@ -254,6 +254,10 @@ int       gradient_rank(const Type *);                     /* 1: Tensor or Tenso
 Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */
 IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the member as a value */
 
+/* ---- hooks.c ------------------------------------------------------------------------------------------------ */
+
+Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);   /* forward itself where there are none */
+
 /* ---- script.c: units and the doors -------------------------------------------------------------------------------------- */
 
 /* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */

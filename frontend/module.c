@@ -356,7 +356,7 @@ module_method(Cx *cx, Module *m, const char *name)
 	int best = 3;
 
 	if (fn)
-		return fn;
+		return strcmp(name, "forward") ? fn : forward_with_hooks(cx, m->unit, m->type, fn);
 	for (int i = 0; i < info->methods.n; i++) {
 		const char *other = short_name(info->methods.at[i]);
 		int d = name_distance(name, other);
