@@ -577,6 +577,28 @@ analyze_set_attr(AliasDb *db, const Node *n)
 	make_wildcard(db, n->in[1]);
 }
 
+/* Constants of one storage are one place, which outlives the graph: an archive's constants may be written. */
+static void
+analyze_constant(AliasDb *db, const Node *n)
+{
+	const int e = alias_element_of(db, n->out[0]);
+	intptr_t have;
+	char key[24];
+	IValue v;
+
+	make_fresh(db, n->out[0]);
+	if (e < 0 || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR)
+		return;
+	snprintf(key, sizeof key, "#%p", (void *)v.u.t->storage);
+	have = (intptr_t)map_get(&db->wildcards, key);
+	if (!have) {
+		have = element_new(db) + 1;
+		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
+		vec_push(db->arena, &db->constant, (int)have - 1);
+	}
+	point(db, e, (int)have - 1);
+}
+
 static void
 analyze_fork(AliasDb *db, const Node *n)
 {
@@ -603,7 +625,7 @@ analyze_wait(AliasDb *db, const Node *n)
 
 /* A group's subgraph is pure, and its results are new. */
 static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *); } kinds[] = {
-	{ "prim::Constant", analyze_fresh },
+	{ "prim::Constant", analyze_constant },
 	{ "prim::If", analyze_if },
 	{ "prim::Loop", analyze_loop },
 	{ "prim::ListConstruct", analyze_container },

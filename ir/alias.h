@@ -27,6 +27,7 @@ struct AliasDb {
 	int     nnode;
 	Map     wildcards;       /* type -> its element + 1 */
 	Ints    wildcard;        /* all of them */
+	Ints    constant;        /* storages of constant tensors */
 	bool    any;             /* one wildcard for all types */
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;

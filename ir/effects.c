@@ -187,6 +187,8 @@ alias_escapes(AliasDb *db, const Value *v)
 		db->escaped = new(db->arena, bool, db->element.n + db->nvalue + 1);
 		for (int i = 0; i < db->wildcard.n; i++)
 			mark_escaped(db, alias_places_of(db, db->wildcard.at[i]));
+		for (int i = 0; i < db->constant.n; i++)
+			mark_escaped(db, alias_places_of(db, db->constant.at[i]));
 		for (int i = 0; i < ret->nin; i++)
 			if (alias_element_of(db, ret->in[i]) >= 0)
 				mark_escaped(db, alias_reach_of(db, alias_element_of(db, ret->in[i])));
@@ -209,6 +211,8 @@ alias_live_clear(AliasDb *db)
 	db->live = new(db->arena, bool, db->element.n + db->nvalue + 1);
 	for (int i = 0; i < db->wildcard.n; i++)
 		mark_live(db, alias_places_of(db, db->wildcard.at[i]));
+	for (int i = 0; i < db->constant.n; i++)
+		mark_live(db, alias_places_of(db, db->constant.at[i]));
 }
 
 void

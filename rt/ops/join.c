@@ -27,7 +27,7 @@ check_cat(RtCx *cx, const RtList *list, int *first, int *dim, int64_t wanted)
 		if (*first < 0 && !is_skipped(list->v[i].u.t))
 			*first = i;
 	}
-	*dim = rt_dim(cx, wanted, *first < 0 ? 1 : list->v[*first].u.t->ndim);
+	*dim = *first < 0 ? 0 : rt_dim(cx, wanted, list->v[*first].u.t->ndim);     /* of empty vectors only: any dim */
 	return *dim < 0 ? RT_ERROR : RT_OK;
 }
 
