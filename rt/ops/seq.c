@@ -417,22 +417,6 @@ less_tuple(RtCx *cx, IValue a, IValue b, bool *is)
 }
 
 static int
-less_object(RtCx *cx, IValue a, IValue b, bool *is)
-{
-	const RtClass *c = a.u.obj->cls;
-	IValue args[2] = { a, b }, r;
-
-	for (int i = 0; i < c->nmethod; i++)
-		if (!strcmp(c->method[i], "__lt__") && c->code[i]) {
-			if (rt_run(cx, c->code[i], args, &r))
-				return RT_ERROR;
-			*is = r.u.i != 0;
-			return RT_OK;
-		}
-	return rt_lacks(cx, "sorting objects of %s", c->name);
-}
-
-static int
 less_tensor(RtCx *cx, IValue a, IValue b, bool *is)
 {
 	IValue r, v;
@@ -456,7 +440,6 @@ less(RtCx *cx, IValue a, IValue b, bool *is)
 	case RT_DOUBLE: *is = a.u.f < b.u.f; return RT_OK;
 	case RT_STR:    *is = less_text(a, b); return RT_OK;
 	case RT_TUPLE:  return less_tuple(cx, a, b, is);
-	case RT_OBJECT: return less_object(cx, a, b, is);
 	case RT_TENSOR: return less_tensor(cx, a, b, is);
 	default:        return rt_raise(cx, "values of type %s have no order", rt_type_of(a));
 	}
@@ -498,10 +481,11 @@ has_order(const RtType *t)
 	for (int i = 0; i < t->n && all_have; i++)
 		all_have = has_order(t->of[i]);
 	return all_have || t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL || t->kind == TYPE_STR
-		|| t->kind == TYPE_TENSOR || t->kind == TYPE_CLASS || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
+		|| t->kind == TYPE_TENSOR || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
 }
 
-/* While a model's __lt__ may run, the list is an empty one: what it does to the list is lost, as in Python. */
+/* Lists with objects that have __lt__ never come here (frontend/emit_sort.c).  While elements are compared the list is an
+ * empty one: what comparing does to the list is lost, as in Python. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)
 {
