@@ -25,6 +25,23 @@ static const char head[] =
 	"\n"
 	"extern IValue kiln_values[];\n";
 
+const char *
+emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
+{
+	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue) : map_get(&e->kernel_texts, text);
+
+	if (name)
+		return name;
+	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
+	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	if (epilogue)
+		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s",
+			 comment, name, text);
+	else
+		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment, name, text);
+	return name;
+}
+
 /* Weights in a file are where start-up maps it. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
@@ -191,6 +208,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->cx = cx;
 	e->weights.cx = cx;
 	e->source = o->source;
+	e->verbose = o->verbose;
 	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-put_condition(Emit *e, Buf *b, const Pattern *p, const char *place)
+put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contiguous)
 {
 	const TensorInfo *t;
 
@@ -37,6 +37,8 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place)
 		if (!t->strides && t->rank) {
 			buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s_dims, size)", place, rt_dtypes[t->dtype].name,
 				   t->rank, name);
+			if (contiguous)
+				buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
 			return;
 		}
 		out_line(&e->data, "static const int64_t %s_strides[] = {", name);
@@ -53,7 +55,7 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place)
 		buf_printf(b, " &&\n\t    %s.tag == %s && %s.u.%s->n == %d", place, p->form == PATTERN_LIST ? "RT_LIST" : "RT_TUPLE",
 			   place, of, p->n);
 		for (int i = 0; i < p->n; i++)
-			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i));
+			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i), contiguous);
 		return;
 	}
 	default:
@@ -96,6 +98,7 @@ written_arguments(Emit *e, const Specialization *s, int first, int *n)
 
 /* One specialization; what cannot be written leaves its arguments to the generic code. */
 typedef struct OnePlan {
+	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
 	Emit *e;
 	Function *fn;
 	const Specialization *spec;
@@ -109,7 +112,13 @@ plan_one(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->plan = plan_make(cx, o->fn, o->spec, o->first, false);
+	if (o->spec->sample && emit_dynamic(o->e, o->fn, o->spec, o->first, o->index, o->code, &o->dynamic)) {
+		o->name = o->dynamic.function;
+		o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
+		return;
+	}
+	o->dynamic.sizes = NULL;
+	o->plan = plan_make(cx, o->fn, o->spec, o->first, false, NULL);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
 
@@ -119,7 +128,22 @@ plan_cuda(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, true), o->index, o->code);
+	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, true, NULL), o->index, o->code);
+}
+
+/* ... ) { it is taken; } */
+static void
+put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
+{
+	const char *taken = arena_printf(e->cx->arena, "rt_plan_taken(cx, %s, \"%s\", %d);", o->code, o->spec->dynamic ? "dynamic" : "exact", i);
+
+	if (o->dynamic.sizes) {
+		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n", o->dynamic.sizes, taken);
+		buf_printf(b, "\t\t\treturn %s(cx, reg, s);\n\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n\t}\n", o->name);
+		return;
+	}
+	buf_printf(b, ") {\n\t\t%s\n\t\treturn %s%s%s(cx, reg);\n\t}\n", taken, o->cuda ? "cx->cuda ? " : "",
+		   o->cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", o->cuda) : "", o->name);
 }
 
 void
@@ -145,7 +169,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
 			continue;
 		}
-		if (e->gpu && !cx_try(e->cx, plan_cuda, &one)) {
+		if (e->gpu && !one.dynamic.sizes && !cx_try(e->cx, plan_cuda, &one)) {
 			if (e->cx->err.status != EXIT_LACKS)
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
 			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
@@ -158,13 +182,12 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;
 		buf_puts(&text, "\tif (true");
 		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
-			put_condition(e, &text, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k));
+			put_condition(e, &text, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
+				      one.dynamic.sizes != NULL);
 		if (nwritten)
 			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));
-		buf_printf(&text, ") {\n\t\trt_plan_taken(cx, %s, \"%s\", %d);\n\t\treturn %s%s%s(cx, reg);\n\t}\n", code,
-			   spec[i]->dynamic ? "dynamic" : "exact", i, one.cuda ? "cx->cuda ? " : "",
-			   one.cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", one.cuda) : "", one.name);
+		put_taken(e, &text, &one, i);
 		put_note(e, method, fn, spec[i], one.plan, first);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);

@@ -22,7 +22,8 @@ typedef struct Writer {
 	Out   out;
 	Arena *a;
 	const char *code;        /* C name of the generic code */
-	Map   geometry;          /* text -> C name */
+	Buf   head;              /* of a dynamic function: arrays of sizes */
+	int   nhead;
 	uint32_t line;           /* of the node being written, in code->place */
 	int   ntemp;
 } Writer;
@@ -45,6 +46,12 @@ geometry(Writer *w, const RtTensor *t)
 		buf_printf(&b, " %lld,", (long long)t->dims[i]);
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(&b, " %lld,", (long long)t->strides[i]);
+	if (w->p->dynamic) {
+		name = arena_printf(w->a, "g%d", w->nhead++);
+		buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
+		buf_free(&b);
+		return name;
+	}
 	name = map_get(&w->e->geometry_names, b.at);
 	if (!name) {
 		name = arena_printf(w->a, "g%d", w->e->geometry_names.n);
@@ -61,10 +68,19 @@ offset_bytes(const RtTensor *t)
 	return t->offset * rt_dtypes[t->dtype].bytes;
 }
 
+static int
+add_constant(void *arg, IValue v)
+{
+	return emit_value(((Writer *)arg)->e, v);
+}
+
 /* The index of a constant's value in kiln_values. */
 static int
 constant_index(Writer *w, IValue v)
 {
+	if (w->p->dynamic)
+		return plan_constant(w->p, v, add_constant, w);
+
 	const char *key = rt_counted(v) ? arena_printf(w->a, "%p", v.u.p) : NULL;
 	const intptr_t known = key ? (intptr_t)map_get(&w->e->constant_index, key) : 0;
 	int index;
@@ -83,6 +99,13 @@ plus(Writer *w, const char *base, int64_t bytes)
 	return bytes ? arena_printf(w->a, "%s + %lld", base, (long long)bytes) : base;
 }
 
+/* Where a buffer of the arena begins. */
+static const char *
+spot(Writer *w, const Buffer *b, int64_t at)
+{
+	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at) : plus(w, "arena", b->offset + at);
+}
+
 /* C expression of the address of a planned tensor's first element, and `more` bytes behind it. */
 static const char *
 address_at(Writer *w, const Value *v, int64_t more)
@@ -93,7 +116,7 @@ address_at(Writer *w, const Value *v, int64_t more)
 
 	switch (b->home) {
 	case HOME_ARENA:
-		return plus(w, "arena", b->offset + at);
+		return spot(w, b, at);
 	case HOME_CONSTANT:
 		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)), at - b->base);
 	case HOME_INPUT:
@@ -156,6 +179,22 @@ is_base(Writer *w, const Value *v, const Buffer *b)
 	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
 }
 
+/* A list in which there may be dynamic sizes. */
+static const char *
+list_of_ints(Writer *w, const RtList *l)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	buf_printf(&b, "rt_list_of(cx, &rt_type_int, (IValue[%lld]){ ", (long long)l->n + 1);
+	for (int64_t i = 0; i < l->n; i++)
+		buf_printf(&b, "rt_int(%lld), ", (long long)l->v[i].u.i);
+	buf_printf(&b, "rt_none() }, %lld)", (long long)l->n);
+	text = arena_strdup(w->a, b.at);
+	buf_free(&b);
+	return text;
+}
+
 /* A C expression for a new reference to v as an IValue; `keep`: it may outlive this step. */
 static const char *
 box(Writer *w, const Value *v, bool keep)
@@ -172,6 +211,8 @@ box(Writer *w, const Value *v, bool keep)
 				return "rt_none()";
 			if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
 				return arena_printf(w->a, "rt_int(%lld)", (long long)c.u.i);
+			if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
+				return list_of_ints(w, c.u.list);
 			if (c.tag == RT_BOOL)
 				return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
 			return arena_printf(w->a, "rt_retain(kiln_values[%d])", constant_index(w, c));
@@ -288,8 +329,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "void *p[] = { %s };", b.at);
-	out_line(&w->out, "rt_launch(cx, \"%s\", %lld, %lld, %s, p);", call->name, (long long)call->n, (long long)call->grain,
-		 call->name);
+	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", call->name, call->n_text ? call->n_text :
+		 arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain, call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
@@ -349,20 +390,36 @@ write_cuda_kernel(Writer *w, const Node *n)
 	return true;
 }
 
+bool
+emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall)
+{
+	const Node *group = p->epilogue[n->id];
+
+	*ncall = 1;
+	if (node_is_map(n) ? emit_map(e, p, n, calls) :
+	    node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
+		return true;
+	if (group)
+		BUG("the epilogue of %s does not fit", n->kind->name);
+	return false;
+}
+
 static bool
 write_kernel(Writer *w, const Node *n)
 {
 	const Node *group = w->p->epilogue[n->id];
-	KernelCall *calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
+	KernelCall *calls;
 	int ncall = 1;
 
 	if (w->p->gpu)
 		return write_cuda_kernel(w, n);
-	if (node_is_map(n) ? !emit_map(w->e, w->p, n, calls) :
-	    node_is_dense(w->p, n) ? !emit_dense(w->e, w->p, n, group, calls, &ncall) : !emit_row(w->e, w->p, n, calls, &ncall)) {
-		if (group)
-			BUG("the epilogue of %s does not fit", n->kind->name);
-		return false;
+	if (w->p->dynamic) {
+		calls = w->p->dynamic->calls[n->id];
+		ncall = w->p->dynamic->ncall[n->id];
+	} else {
+		calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
+		if (!emit_kernel_calls(w->e, w->p, n, calls, &ncall))
+			return false;
 	}
 	make_boxes(w, group ? group : n, w->p->step[n->id]);
 	for (int i = 0; i < ncall; i++)
@@ -660,7 +717,7 @@ write_live(Writer *w, const Node *n)
 	for (int i = 0; i < count; i++)
 		out_line(&w->out, "const IValue copy_%d = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", i, w->p->gpu ?
 			 arena_printf(w->a, "rt_cuda_home(cx, &m[%d])", shared[i]->index) :
-			 arena_printf(w->a, "arena + %lld", (long long)shared[i]->offset), (long long)shared[i]->bytes);
+			 spot(w, shared[i], 0), (long long)shared[i]->bytes);
 	for (int i = 1; i < n->nin; i++) {
 		const RtTensor *t = plan_tensor(w->p, n->in[i]);
 		const int at = shared_at(w, shared, count, n->in[i]);
@@ -852,29 +909,54 @@ write_places(Emit *e, const Plan *p, const char *name)
 	out_line(&e->plans, "\t{ 0, 0 }\n};");
 }
 
-const char *
-emit_plan(Emit *e, Plan *p, int index, const char *code)
+/* Everything between the braces, but for the arena. */
+static void
+write_rest(Writer *w, Out *o)
 {
-	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index, p->gpu ? "_cuda" : "");
-	const char *end = p->gpu ? arena_printf(e->cx->arena, "\trt_cuda_end(cx, m, %d);\n", p->buffers.n) : "";
-	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
-	Out *o = &e->plans;
+	const Plan *p = w->p;
+	const char *end = p->gpu ? arena_printf(w->a, "\trt_cuda_end(cx, m, %d);\n", p->buffers.n) : "";
 	const Node *ret = p->graph->top->ret;
 	const int scopes = count_scopes(p->graph->top);
 	Buf b = { 0 };
 
-	write_block(&w, p->graph->top);
 	for (int i = 0; i < ret->nin; i++)
-		buf_printf(&b, "%s, ", box(&w, ret->in[i], true));
+		buf_printf(&b, "%s, ", box(w, ret->in[i], true));
+	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
+	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
+	out_line(o, "\t%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", end, w->code + 1,
+		 ret->nin);
+	if (w->out.text.at && strstr(w->out.text.at, "goto failed"))
+		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
+			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
+	buf_free(&b);
+	buf_free(&w->out.text);
+}
+
+static void
+write_values(const Plan *p, Out *o)
+{
+	const int scopes = count_scopes(p->graph->top);
+
+	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
+	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
+	if (scopes)
+		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
+}
+
+const char *
+emit_plan(Emit *e, Plan *p, int index, const char *code)
+{
+	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index, p->gpu ? "_cuda" : "");
+	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Out *o = &e->plans;
+
+	write_block(&w, p->graph->top);
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
 		 out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels, p->calls, p->guards, (long long)p->arena);
 	if (p->gpu)
 		write_places(e, p, name);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
-	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
-	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
-	if (scopes)
-		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
+	write_values(p, o);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
 	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
 	if (p->gpu) {
@@ -882,14 +964,25 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name, p->buffers.n,
 			 (long long)p->arena);
 	}
-	buf_puts(&o->text, w.out.text.at ? w.out.text.at : "");
-	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
-	out_line(o, "\t%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", end, code + 1, ret->nin);
-	if (w.out.text.at && strstr(w.out.text.at, "goto failed"))
-		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
-			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
+	write_rest(&w, o);
 	out_line(o, "}");
-	buf_free(&b);
-	buf_free(&w.out.text);
 	return name;
+}
+
+char *
+plan_text(Emit *e, Plan *p, const char *code)
+{
+	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
+	Out rest = { 0 }, all = { 0 };
+
+	p->kernels = p->calls = p->guards = 0;
+	write_block(&w, p->graph->top);
+	write_rest(&w, &rest);
+	write_values(p, &all);
+	buf_puts(&all.text, w.head.at ? w.head.at : "");
+	out_line(&all, "\n\tif (!arena)\n\t\treturn RT_ERROR;");
+	buf_puts(&all.text, rest.text.at);
+	buf_free(&rest.text);
+	buf_free(&w.head);
+	return all.text.at;
 }

@@ -56,8 +56,10 @@ typedef struct Emit {            /* one program */
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
 	bool     source;         /* print the model's own lines */
+	bool     verbose;        /* say what dynamic sizes leave to the runtime */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
+	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
 	Buf      specializations;/* rows of RtSpecialization */
 	int      nspecialization;
@@ -84,6 +86,9 @@ void        emit_method_classes(Emit *, IValue);      /* names the classes of mo
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 const uint32_t *emit_places(Emit *, const RtCode *);   /* by index of a place: its row in the program */
+/* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see emit_map_epilogue;
+ * else it takes (void *arg, int64_t begin, int64_t end). */
+const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 
 /* ---- plan.c: where the values of a specialized graph live ------------------------------------------------------- */
 
@@ -107,6 +112,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	bool    escapes;         /* outlives the call, or is seen by who might keep it */
 	int     first, last;     /* steps between which it is alive */
 	const Value *owner;      /* BOX: the value that the box itself is */
+	int     spot;            /* ARENA: its number among those in the arena */
 } Buffer;
 
 typedef struct Plan {
@@ -124,9 +130,11 @@ typedef struct Plan {
 	bool       *absorbed;    /* by node id: it is such a group */
 	int         kernels, calls, guards;
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
+	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
+	int         nspot;       /* buffers in the arena */
 } Plan;
 
-Plan   *plan_make(Cx *, Function *, const Specialization *, int first, bool gpu);
+Plan   *plan_make(Cx *, Function *, const Specialization *, int first, bool gpu, struct DynamicPlan *);
 bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type and buffer are known */
 Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
@@ -135,10 +143,41 @@ bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a
 bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
 
+typedef struct KernelCall KernelCall;     /* kern_map.c */
+
 /* ---- cgen_plan.c ---------------------------------------------------------------------------------------------- */
 
 /* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
 const char *emit_plan(Emit *, Plan *, int index, const char *code);
+/* The kernel, or kernels, of a node, with its epilogue; false: not a form that is generated. */
+bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
+/* The text of the same for a sample: without name and braces. */
+char *plan_text(Emit *, Plan *, const char *code);
+
+/* ---- dynamic.c: a dynamic specialization from the texts of its samples ----------------------------------------------- */
+
+typedef struct DynamicPlan {     /* what the plan of a sample shares with those of the others */
+	bool       *refused;     /* by node id: its kernel is not the same on all samples */
+	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
+	int        *ncall;
+	Vec(int64_t) derived;    /* x, q of every plan_ceil of the kernel being written */
+	struct Choices *choices; /* of the kernel being written on the first sample */
+	int         nchoice;     /* made so far; < 0: no kernel is being written */
+	bool        is_first;
+	struct Lockstep *constants;
+	int         nconstant;   /* asked for so far */
+} DynamicPlan;
+/* Keeps the text; its name until it has one. */
+const char *capture_kernel(struct Capture *, const char *prefix, const char *comment, const char *text, bool epilogue);
+/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes. */
+int64_t plan_ceil(Plan *, int64_t x, int64_t q);
+/* A choice between forms that are right for all sizes: all samples make that of the first. */
+bool    plan_choice(Plan *, bool);
+/* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
+int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
+/* Emits the kernels, the function and what says whether sizes fit: two C names; false: it has no such form. */
+typedef struct DynamicNames { const char *function, *sizes; const Plan *plan; } DynamicNames;
+bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code, DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
 
@@ -153,12 +192,13 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	const char  *text;       /* when there is no value */
 	int64_t      offset;     /* bytes */
 } KernelArg;
-typedef struct KernelCall {      /* one use of an emitted kernel */
+struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
+	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
-} KernelCall;
+};
 typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	int     kernel;          /* index in Emit.cuda_kernels */
 	int64_t grid[3];         /* blocks; of 256 threads each */

@@ -319,34 +319,23 @@ pack_bias(Emit *e, const Dense *d, int64_t g)
 
 /* ---- the kernel --------------------------------------------------------------------------------------------------------- */
 
-static const char *
-kernel_named(Emit *e, const char *prefix, const char *text, const char *comment)
+static int64_t
+winograd_tiles(Plan *p, const Dense *d)
 {
-	const char *name = map_get(&e->kernel_texts, text);
-
-	if (name)
-		return name;
-	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
-	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment, name, text);
-	return name;
+	return d->geometry[0] * plan_ceil(p, d->geometry[4], 4) * plan_ceil(p, d->geometry[5], 4);
 }
 
 static int64_t
-winograd_tiles(const Dense *d)
+block_tiles(Plan *p, const Dense *d)
 {
-	return d->geometry[0] * ((d->geometry[4] + 3) / 4) * ((d->geometry[5] + 3) / 4);
-}
+	const int64_t tiles = winograd_tiles(p, d);
 
-static int64_t
-block_tiles(const Dense *d)
-{
-	return winograd_tiles(d) < TILES ? winograd_tiles(d) : TILES;
+	return tiles < TILES && !p->dynamic ? tiles : TILES;
 }
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
-kernel_of(Emit *e, const Dense *d, const char *epilogue)
+kernel_of(Emit *e, Plan *p, const Dense *d, const char *epilogue)
 {
 	const long long *g = (const long long *)d->geometry;
 	const char *comment;
@@ -363,7 +352,7 @@ kernel_of(Emit *e, const Dense *d, const char *epilogue)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
 		else if (d->winograd)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
-				   (long long)(36 * block_tiles(d) * (d->k + d->n) * 4), (long long)block_tiles(d), epilogue);
+				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), (long long)block_tiles(p, d), epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
 		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
@@ -375,19 +364,19 @@ kernel_of(Emit *e, const Dense *d, const char *epilogue)
 		comment = arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
 				       (long long)d->k, (long long)d->n, strcmp(epilogue, "0") ? ", with what follows" : "");
 	}
-	name = kernel_named(e, d->conv ? "conv" : "product", b.at, comment);
+	name = emit_kernel(e, d->conv ? "conv" : "product", comment, b.at, false);
 	buf_free(&b);
 	return name;
 }
 
 static int64_t
-units(const Emit *e, const Dense *d)
+units(const Emit *e, Plan *p, const Dense *d)
 {
 	if (d->depthwise)
 		return d->geometry[0] * d->geometry[4];
 	if (d->winograd)
-		return (winograd_tiles(d) + block_tiles(d) - 1) / block_tiles(d);
-	return (d->n + e->nr - 1) / e->nr * ((d->m + CHUNK - 1) / CHUNK);
+		return plan_ceil(p, winograd_tiles(p, d), block_tiles(p, d));
+	return (d->n + e->nr - 1) / e->nr * plan_ceil(p, d->m, CHUNK);
 }
 
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
@@ -416,7 +405,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 			pack_winograd(e, &d, &packed);
 		else
 			pack_group(e, &d, g, &packed);
-		*c = (KernelCall){ .name = kernel_of(e, &d, epilogue), .n = units(e, &d), .grain = 1 };
+		*c = (KernelCall){ .name = kernel_of(e, p, &d, epilogue), .n = units(e, p, &d), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, add_weights(e, &packed), 0 }));

@@ -26,14 +26,14 @@ type_of_size(int dtype)
 
 /* The dim along which x is consecutive, when that is not the innermost one; -1: none. */
 static int
-transposed_dim(const RowNest *nest)
+transposed_dim(Plan *p, const RowNest *nest)
 {
 	const int last = nest->ndim - 1;
 
-	if (last < 1 || nest->stride[0][last] != 1 || nest->stride[1][last] <= 1 || nest->dims[last] < 4)
+	if (last < 1 || nest->stride[0][last] != 1 || nest->stride[1][last] <= 1 || !plan_choice(p, nest->dims[last] >= 4))
 		return -1;
 	for (int i = 0; i < last; i++)
-		if (nest->stride[1][i] == 1 && nest->dims[i] >= 4)
+		if (nest->stride[1][i] == 1 && plan_choice(p, nest->dims[i] >= 4))
 			return i;
 	return -1;
 }
@@ -48,13 +48,14 @@ put_pointers(Out *o, Arena *a, const RowNest *nest, const char *type)
 
 /* Dim j of tiles, and the innermost: y[j * yj + i] = x[j + i * xi] */
 static void
-put_transposition(Out *o, Arena *a, RowNest *nest, int j, const char *type)
+put_transposition(Plan *p, Out *o, RowNest *nest, int j, const char *type)
 {
 	const int last = nest->ndim - 1;
+	Arena *a = p->cx->arena;
 	const long long n = nest->dims[last], xi = nest->stride[1][last], m = nest->dims[j], yj = nest->stride[0][j];
 
 	nest_drop(nest, last);
-	nest->dims[j] = (m + TILE - 1) / TILE;
+	nest->dims[j] = plan_ceil(p, m, TILE);
 	nest->stride[0][j] = TILE * yj;
 	nest->stride[1][j] = TILE;
 	nest_open(o, nest);
@@ -84,10 +85,10 @@ copy_region(Row *r, RowNest nest, int dtype, const Value *y, int64_t yat, const 
 		return true;
 	nest_simplify(&nest, 0);
 	n = nest_count(&nest);
-	j = transposed_dim(&nest);
+	j = transposed_dim(r->p, &nest);
 	if (j >= 0) {
 		inner = nest.dims[nest.ndim - 1] * TILE;
-		put_transposition(&o, a, &nest, j, type);
+		put_transposition(r->p, &o, &nest, j, type);
 	} else if (nest.ndim <= 1) {
 		out_line(&o, "const %s *restrict x = p[1];", type);
 		out_line(&o, "%s *restrict y = p[0];", type);

@@ -449,20 +449,6 @@ put_loops(Out *o, const Nest *nest, Buf *body)
 	out_close(o, "");
 }
 
-/* The kernel's text under a name, once for equal texts. */
-static const char *
-put_kernel(Emit *e, const char *text, const char *comment)
-{
-	const char *name = map_get(&e->kernel_texts, text);
-
-	if (name)
-		return name;
-	name = arena_printf(e->cx->arena, "map_%d", e->kernel_texts.n);
-	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment, name, text);
-	return name;
-}
-
 /* "add, relu: 3136 x 64"; without sizes what serves all sizes. */
 static const char *
 describe(MapGroup *m, bool sizes)
@@ -520,7 +506,7 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 	put_pointers(&o, &m.nest, NULL);
 	put_loops(&o, &m.nest, &m.body);
 	buf_printf(&text, "{\n%s}\n", o.text.at);
-	call->name = put_kernel(e, text.at, describe(&m, true));
+	call->name = emit_kernel(e, "map", describe(&m, true), text.at, false);
 	call->n = 1;
 	for (int i = 0; i + (m.nest.ndim > 1) < m.nest.ndim; i++)
 		call->n *= m.nest.dims[i];
@@ -559,21 +545,6 @@ map_epilogue_fits(Plan *p, const Node *group, const Value *made, int64_t columns
 	return as_rows(&m) && m.nest.dims[m.nest.ndim - 1] == columns;
 }
 
-/* static void epilogue_3(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n) */
-static const char *
-put_epilogue(Emit *e, const char *text, const char *comment)
-{
-	const char *name = map_get(&e->kernel_texts, text);
-
-	if (name)
-		return name;
-	name = arena_printf(e->cx->arena, "epilogue_%d", e->kernel_texts.n);
-	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s",
-		 comment, name, text);
-	return name;
-}
-
 const char *
 emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int first, ValueVec *more)
 {
@@ -605,7 +576,7 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 	out_close(&o, "");
 	out_close(&o, "");
 	buf_printf(&text, "{\n%s}\n", o.text.at);
-	name = put_epilogue(e, text.at, describe(&m, false));
+	name = emit_kernel(e, "epilogue", describe(&m, false), text.at, true);
 	buf_free(&o.text);
 	buf_free(&text);
 	buf_free(&m.body);

@@ -83,7 +83,7 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 static bool
 emit_product(Row *r, Product *d)
 {
-	const int64_t chunk = d->m < CHUNK ? d->m : CHUNK, chunks = (d->m + chunk - 1) / chunk;
+	const int64_t chunk = d->m < CHUNK && !r->p->dynamic ? d->m : CHUNK, chunks = plan_ceil(r->p, d->m, chunk);
 	const char *type = row_type(d->dtype);
 	Arena *a = r->p->cx->arena;
 	RowNest nest = d->batch;

@@ -204,20 +204,6 @@ row_grain(int64_t elements)
 	return 1 + 16384 / (elements > 0 ? elements : 1);
 }
 
-static const char *
-kernel_name(Emit *e, const char *prefix, const char *comment, const char *text)
-{
-	const char *name = map_get(&e->kernel_texts, text);
-
-	if (name)
-		return name;
-	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
-	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
-	out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n{\n\tvoid *const *p = arg;\n\n%s}\n",
-		 comment, name, text);
-	return name;
-}
-
 KernelCall *
 row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int64_t grain)
 {
@@ -225,7 +211,7 @@ row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int
 
 	*c = (KernelCall){ .n = n, .grain = grain };
 	if (r->e)
-		c->name = kernel_name(r->e, prefix, comment, o->text.at);
+		c->name = emit_kernel(r->e, prefix, comment, arena_printf(r->p->cx->arena, "{\n\tvoid *const *p = arg;\n\n%s}\n", o->text.at), false);
 	buf_free(&o->text);
 	return c;
 }

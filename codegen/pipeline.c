@@ -129,7 +129,7 @@ specialize_one(Cx *cx, void *arg)
 
 	seen.value = o->s->seen;
 	seen.nrun = (int)o->s->count;
-	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0);
+	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0, NULL);
 	if (o->optimize)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
 }
@@ -201,6 +201,30 @@ model_profile(Cli *cli, Model *m)
 	return profile ? profile_print(profile, (const Specialization *const *)s.at.at, s.at.n) : NULL;
 }
 
+typedef struct DynamicOne { Model *m; Profile *profile; const Signatures *s; Specialization *d; } DynamicOne;
+
+static void
+samples_of(Cx *cx, void *arg)
+{
+	const DynamicOne *o = arg;
+	const Pattern **all = new(cx->arena, const Pattern *, o->s->at.n + 1);
+
+	for (int i = 0; i < o->s->at.n; i++)
+		all[i] = o->s->at.at[i]->pattern;
+	if (!samples_make(cx, o->d, o->profile, all, o->s->at.n, o->m->fn->self != 0, true))
+		o->d->sample = NULL;
+}
+
+/* Without samples its tensors of dynamic sizes are values of the runtime. */
+static void
+make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
+{
+	DynamicOne one = { m, profile, s, d };
+
+	if (!cx_try(cli->cx, samples_of, &one))
+		d->sample = NULL;
+}
+
 int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
@@ -211,6 +235,8 @@ model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***
 	if (!most || !(profile = profile_all(cli, m, &s)))
 		return 0;
 	dynamic = dynamic_one(cli, &s, m->fn, profile);
+	if (dynamic && optimize)
+		make_samples(cli, m, profile, &s, dynamic);
 	s.at.n = s.at.n < most ? s.at.n : most;
 	if (dynamic)
 		vec_push(cli->cx->arena, &s.at, dynamic);

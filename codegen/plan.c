@@ -147,6 +147,8 @@ generated_dtype(const RtTensor *t)
 bool
 plan_is_kernel(Plan *p, const Node *n)
 {
+	if (p->dynamic && p->dynamic->refused[n->id])
+		return false;
 	if (!node_is_map(n))
 		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
 	for (int i = 0; i < n->nin; i++) {
@@ -272,7 +274,7 @@ number_block(Plan *p, Block *b)
 	for (int i = 0; i < b->param->nout; i++)
 		p->slot[b->param->out[i]->id] = -1;
 	for NODES(n, b) {
-		p->step[n->id] = p->nstep++;
+		p->step[n->id] = node_is(n, "prim::Constant") ? p->nstep : p->nstep++;
 		for (int i = 0; i < n->nsub; i++)
 			number_block(p, n->sub[i]);
 	}
@@ -521,8 +523,10 @@ assign_offsets(Plan *p)
 	int n = 0;
 
 	for (int i = 0; i < p->buffers.n; i++)
-		if (p->buffers.at[i]->home == HOME_ARENA)
+		if (p->buffers.at[i]->home == HOME_ARENA) {
+			p->buffers.at[i]->spot = p->nspot++;
 			sorted[n++] = p->buffers.at[i];
+		}
 	qsort(sorted, (size_t)n, sizeof *sorted, by_size);
 	for (int i = 0; i < n; i++) {
 		const int64_t at = lowest_offset(sorted, i, sorted[i]);
@@ -534,7 +538,7 @@ assign_offsets(Plan *p)
 }
 
 Plan *
-plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu)
+plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu, DynamicPlan *dynamic)
 {
 	Plan *p = new(cx->arena, Plan, 1);
 	Graph *g = spec->graph;
@@ -544,6 +548,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu)
 	p->spec = spec;
 	p->graph = g;
 	p->gpu = gpu;
+	p->dynamic = dynamic;
 	p->known = known_graph(cx, g, spec->pattern, first);
 	if (dissolve_groups(p, g->top))
 		p->known = known_graph(cx, g, spec->pattern, first);

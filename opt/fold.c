@@ -232,6 +232,9 @@ static const struct { const char *kind; bool (*fold)(Cx *, const Node *, const I
 bool
 fold_node(Cx *cx, const Node *n, const IValue *in, IValue *out)
 {
+	for (int i = 0; i < n->nin; i++)
+		if (node_attr(n->in[i]->node, "varies"))
+			return false;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (node_is(n, kinds[i].kind))
 			return kinds[i].fold(cx, n, in, out);

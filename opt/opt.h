@@ -82,6 +82,46 @@ IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the ke
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 
+/* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ------------------------ */
+
+typedef struct SizeNumber { int64_t i; bool fixed; } SizeNumber;      /* fixed: no size */
+typedef struct RolledLoops { const Node **at; int n, cap; } RolledLoops;   /* not to be unrolled: their trips vary */
+typedef struct Shapes Shapes;                             /* of one sample.  Null where it is an argument: nothing is recorded */
+typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips; } ShapesMark;
+
+Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
+/* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new tensor of
+ * another's type; type: of this type. */
+void    shapes_input(Shapes *, const Value *to);
+void    shapes_node(Shapes *, KnownTable *, const Node *);
+void    shapes_same(Shapes *, const Value *to, const Value *as);
+void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
+void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
+bool    shapes_has(Shapes *, const Value *to);
+bool    shapes_varies(Shapes *, const Value *to);         /* depends on the arguments */
+ShapesMark shapes_mark(const Shapes *);
+void    shapes_back(Shapes *, ShapesMark);                /* what came since is undone */
+bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);
+bool    shapes_roll(const Shapes *, const Shapes *, RolledLoops *);
+bool    shapes_agree(const Shapes *, const Shapes *);
+const SizeNumber *shapes_numbers(const Shapes *, int *n);
+Graph  *shapes_graph(Shapes *);                           /* finished: call once */
+
+/* ---- sizes.c: numbers on samples -> what they are of the symbols --------------------------------------------------------- */
+
+enum { SIZE_SAMPLES = 6, SIZE_ATOMS = 200 };
+typedef struct Sizes {
+	int     nsample, nsymbol, natom;
+	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* the symbols first */
+	int64_t range[SIZE_ATOMS][2];                     /* of symbols */
+	Vec(RtSizeExpr) expr;
+	Vec(uint16_t) number;                             /* what the numbers of the shapes have to be: index of expr */
+} Sizes;
+bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* of nsample samples; false: these have nothing in common */
+/* The vector v (nsample) as a product of atoms, with offset: and a constant added; false: it is none. */
+bool sizes_express(const Sizes *, const int64_t *v, bool offset, RtSizeExpr *);
+int  sizes_add_atom(Sizes *, const int64_t *v);           /* -1: no room */
+
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 
 typedef struct Specialization {
@@ -91,11 +131,19 @@ typedef struct Specialization {
 	ValueProfile *seen;        /* by its runs */
 	bool      dynamic;
 	int64_t   count;           /* runs with this signature */
+	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
+	Sizes    *sizes;
+	Function *shapes;          /* the graph that tells whether a call's sizes fit */
 } Specialization;
 
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
  * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
-Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first);
+Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
+
+/* ---- samples.c: a dynamic specialization from specializations of samples ---------------------------------------------- */
+
+/* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
+bool samples_make(Cx *, Specialization *d, const Profile *, const Pattern *const *signature, int n, int first, bool optimize);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 
@@ -181,7 +229,8 @@ Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
 
 /* ---- fold.c: nodes run while compiling ---------------------------------------------------------------------- */
 
-/* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned. */
+/* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned.
+ * A constant with the attribute `varies` is a size of a sample (samples.c): another sample has another there. */
 bool fold_node(Cx *, const Node *, const IValue *in, IValue *out);
 bool constant_may_be(IValue);              /* can the value stand in a prim::Constant? */
 

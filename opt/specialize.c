@@ -52,6 +52,7 @@ typedef struct Spec {
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	CodeLive *live;          /* registers of the function's Code */
+	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
 	bool   layouts;          /* may convolutions turn to channels last? */
 	int    nguard;
 } Spec;
@@ -162,6 +163,7 @@ fresh_list(Spec *s, Value *v, Range at)
 	for (int i = 0; i < h->items.n; i++)
 		rt_list_push(&s->k->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
 	known_set(s->k, list, copy);
+	shapes_node(s->shapes, s->k, list->node);
 	return list;
 }
 
@@ -344,6 +346,7 @@ guard(Spec *s, Scope *c, const Node *n, const Value *from)
 	graph_insert(s->to, exit);
 	exit->out[0]->name = v->name;
 	known_set(s->k, exit->out[0], known_meta(s->k, p->type));
+	shapes_type(s->shapes, s->k, exit->out[0], p->type);
 	bind(s, c, from, exit->out[0]);
 	s->nguard++;
 }
@@ -487,6 +490,9 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 
 	if (list_write && args && !is_followed(s, n, m))
 		args = NULL;
+	for (int i = 0; i < m->nin; i++)
+		if (!shapes_has(s->shapes, m->in[i]))
+			args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !known_run(s->k, n->op, args, out, n->nout, true)) {
 		if (list_write) {
@@ -502,6 +508,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
 		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && is_changed(c, n->out[i]);
 	}
+	shapes_node(s->shapes, s->k, m);
 	if (list_write)
 		follow_list_write(s, n, m, was);
 }
@@ -519,7 +526,7 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		const Known *k = known_at(s->k, m->out[i]);
 
-		if (!k->is || !small(k->v))
+		if (!k->is || !small(k->v) || (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
 	}
@@ -539,6 +546,9 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 		if (out[i].tag == RT_OBJECT || out[i].tag == RT_FUTURE)
 			return false;
 		bind_constant(s, c, n->out[i], out[i], n->at);
+		shapes_same(s->shapes, value_in(c, n->out[i]), m->out[i]);
+		if (shapes_varies(s->shapes, m->out[i]))
+			node_set_int(value_in(c, n->out[i])->node, "varies", 1);
 	}
 	return true;
 }
@@ -646,12 +656,14 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 			known_at(s->k, m->out[0])->altered |= known_at(s->k, m->in[i])->altered;
 		known_at(s->k, m->out[0])->mutable = is_changed(c, n->out[0]);
 		vec_push(s->cx->arena, &s->shadows, h);
+		shapes_node(s->shapes, s->k, m);
 		return;
 	}
 	tuple = rt_tuple_new(&s->k->rt, t->field ? t : NULL, m->nin);
 	for (int i = 0; i < m->nin; i++)
 		tuple->v[i] = rt_retain(known_at(s->k, m->in[i])->v);
 	known_set(s->k, m->out[0], rt_ref(RT_TUPLE, tuple));
+	shapes_node(s->shapes, s->k, m);
 }
 
 /* The node that made v, when that is a TupleConstruct, or a ListConstruct that nobody writes to. */
@@ -692,6 +704,7 @@ eval_unpack(Spec *s, Scope *c, Node *n)
 	m = emit_copy(s, c, n);
 	for (int i = 0; i < n->nout; i++)
 		know_part(s, m->out[i], m->in[0], i);
+	shapes_node(s->shapes, s->k, m);
 	guard_outputs(s, c, n, m);
 }
 
@@ -715,6 +728,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	}
 	m = emit_copy(s, c, n);
 	know_part(s, m->out[0], m->in[0], i);
+	shapes_node(s->shapes, s->k, m);
 	guard_outputs(s, c, n, m);
 }
 
@@ -808,10 +822,12 @@ static void
 join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
 {
 	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
-	    rt_is_dense(known_at(s->k, a)->v.u.t))
+	    rt_is_dense(known_at(s->k, a)->v.u.t)) {
 		known_set(s->k, out, known_meta(s->k, a->type));
-	else
+		shapes_like(s->shapes, s->k, out, a);
+	} else {
 		out->type = type_unshaped(s->cx, otherwise);
+	}
 }
 
 static void
@@ -880,8 +896,9 @@ unroll(Spec *s, Scope *c, Node *n)
 		return false;
 	if (!go || trips <= 0)
 		trips = 0;
-	else if (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
-		 trips * block_size(body) > UNROLL_NODES)
+	if (!shapes_may_unroll(s->shapes, n, trips))
+		return false;
+	if (trips && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS || trips * block_size(body) > UNROLL_NODES))
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)
@@ -910,8 +927,10 @@ try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 	for (int i = 0; i < from->param->nout; i++) {
 		Value *in = block_add_input(to, i ? carried[i - 1] : &rt_type_int, from->param->out[i]->name);
 
-		if (i && type_is_complete(carried[i - 1]))
+		if (i && type_is_complete(carried[i - 1])) {
 			known_set(s->k, in, known_meta(s->k, carried[i - 1]));
+			shapes_like(s->shapes, s->k, in, m->in[i + 1]);
+		}
 		known_at(s->k, in)->by_data = known_at(s->k, m->in[i ? i + 1 : 0])->by_data;
 		bind(s, c, from->param->out[i], in);
 	}
@@ -932,6 +951,7 @@ static void
 eval_loop(Spec *s, Scope *c, Node *n)
 {
 	const Type **carried = new(s->cx->arena, const Type *, n->nout + 1);
+	const ShapesMark mark = shapes_mark(s->shapes);
 	Value **before;
 	Node *m;
 	bool stable;
@@ -957,8 +977,10 @@ eval_loop(Spec *s, Scope *c, Node *n)
 			node_add_input(m, as_in_model(s, c, value_in(c, n->in[i]), n->at));
 		graph_insert(s->to, m);
 		stable = try_body(s, c, n, m, carried);
-		if (!stable)
+		if (!stable) {
 			node_destroy(m);
+			shapes_back(s->shapes, mark);
+		}
 	} while (!stable);
 	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
 	forget_lists(s, n);
@@ -966,8 +988,10 @@ eval_loop(Spec *s, Scope *c, Node *n)
 		Value *out = node_add_output(m, carried[i]);
 
 		out->name = n->out[i]->name;
-		if (type_is_complete(carried[i]))
+		if (type_is_complete(carried[i])) {
 			known_set(s->k, out, known_meta(s->k, carried[i]));
+			shapes_like(s->shapes, s->k, out, m->in[i + 2]);
+		}
 		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data || known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
 		bind(s, c, n->out[i], out);
 	}
@@ -1034,13 +1058,14 @@ eval_block(Spec *s, Scope *c, Block *b)
 }
 
 Graph *
-specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first)
+specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first, Shapes *shapes)
 {
 	Graph *from = fn->prepared;
 	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name) };
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
 	s.k = known_table(cx);
+	s.shapes = shapes;
 	s.layouts = !block_writes_tensors(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	s.live = code_live(cx->arena, fn->code);
@@ -1050,6 +1075,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 		Value *to = graph_add_input(s.to, in->type, in->name);
 		IValue v;
 
+		shapes_input(shapes, to);
 		if (i >= first && args[i - first].form == PATTERN_VALUE) {
 			bind_constant(&s, &top, in, rt_retain(args[i - first].value), (Range){ 0 });
 			continue;

@@ -13,7 +13,7 @@ enum {
 static bool
 is_short(const Node *n, int64_t *trips)
 {
-	return loop_is_for(n) && value_int(loop_max(n), trips) && *trips < MOST_TRIPS &&
+	return loop_is_for(n) && !node_attr(loop_max(n)->node, "varies") && value_int(loop_max(n), trips) && *trips < MOST_TRIPS &&
 	       (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
 }
 

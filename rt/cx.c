@@ -51,6 +51,7 @@ rt_cx_child(RtCx *child, const RtCx *parent)
 	child->place = 0;
 	child->arena = 0;
 	child->arena_bytes = 0;
+	child->sizes = 0;
 	child->cuda = 0;
 	child->child = true;
 	child->scratch = calloc(1, sizeof *child->scratch);
@@ -92,6 +93,7 @@ rt_cx_free(RtCx *cx)
 	if (cx->gen)
 		rt_release(rt_ref(RT_GENERATOR, cx->gen));
 	free(cx->arena);
+	rt_sizes_free(cx);
 	rt_clear_error(cx);
 	memset(cx, 0, sizeof *cx);
 }

@@ -340,6 +340,7 @@ struct RtCx {
 	int64_t  memory_limit;   /* most heap bytes of tensors alive at once; 0: no limit */
 	void    *arena;          /* planned memory of the specialization that runs */
 	int64_t  arena_bytes;
+	struct RtKnownSizes *sizes;   /* of dynamic specializations, by symbols: sizes.c */
 	struct RtCuda *cuda;     /* the device that specializations run on, or null: cpu */
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
@@ -622,6 +623,36 @@ void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);      
 void  *rt_thread_scratch(int64_t bytes);                   /* of the calling thread, for a kernel; kept; null: no memory */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
+
+/* ---- sizes.c: dynamic specializations ------------------------------------------------------------------------------ */
+
+typedef struct RtSizeExpr {              /* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
+	int64_t c, d;
+	int16_t n, atom[3];
+} RtSizeExpr;
+typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
+typedef struct RtSizes {
+	const RtCode *code;              /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
+	const RtSizeExpr *expr;
+	const uint16_t *number;          /* (nnumber) in the order in which they show: index of what it has to be */
+	const RtSizeBuffer *buffer;
+	const int64_t (*range)[2];       /* (nsymbol) least, most */
+	int nnumber, nsymbol, natom, nbuffer;
+} RtSizes;
+typedef struct RtKnownSizes RtKnownSizes;
+/* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the first.
+ * Null: these symbols do not fit, or an error. */
+const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
+void  rt_sizes_free(RtCx *);
+/* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size, the
+ * same for all symbols. */
+typedef struct RtSeen {
+	void (*put)(struct RtSeen *, int64_t, bool fixed);
+	RtStorage **storage;             /* (n) of the tensors so far */
+	int n, cap;
+} RtSeen;
+void  rt_see(RtSeen *, IValue);
+void  rt_seen_free(RtSeen *);
 
 /* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,388 @@
+/*
+ * Dynamic sizes: what the symbols of a dynamic specialization make of every tensor in it.
+ *
+ * Its kernels were written for tensors some of whose sizes are numbers s[0], s[1] ..., and everything in it rests on what
+ * was seen when it was compiled on several samples of the symbols: which sizes are constant, which are products of others,
+ * what lies in what memory.  For symbols that are new here, the model's own operators are run once on tensors without data
+ * (cx->meta), in the order in which the compiler ran them.  Every number that this shows is compared with what it has to
+ * be; one that is no product of others defines the next s.  Then the buffers get their places in the arena, largest first,
+ * as the compiler places them.  What was found, that it does not fit too, is kept by the symbols' values.
+ */
+#include "base.h"
+#include "rt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_KEPT = 32 };         /* values of symbols that are remembered, of all specializations of a context */
+
+/* ---- a value as numbers ---------------------------------------------------------------------------------------------- */
+
+enum { FORM_ROWS, FORM_CHANNELS_LAST, FORM_OTHER };
+
+static int
+form_of(const RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	rt_contiguous_strides(t->ndim, t->dims, strides);
+	if (!t->offset && !memcmp(strides, t->strides, (size_t)t->ndim * sizeof *strides))
+		return FORM_ROWS;
+	if (t->ndim != 4 || t->offset)
+		return FORM_OTHER;
+	rt_channels_last_strides(t->ndim, t->dims, strides);
+	return memcmp(strides, t->strides, (size_t)t->ndim * sizeof *strides) ? FORM_OTHER : FORM_CHANNELS_LAST;
+}
+
+/* How many tensors ago its storage was seen; 0: it is new. */
+static int64_t
+storage_age(RtSeen *s, RtStorage *storage)
+{
+	int64_t age = 0;
+
+	for (int i = s->n - 1; i >= 0 && !age; i--)
+		if (s->storage[i] == storage)
+			age = s->n - i;
+	if (s->n == s->cap) {
+		const int cap = s->cap ? 2 * s->cap : 64;
+		RtStorage **more = realloc(s->storage, (size_t)cap * sizeof *more);
+
+		if (!more)
+			return -1;
+		s->storage = more;
+		s->cap = cap;
+	}
+	rt_retain(rt_ref(RT_STORAGE, storage));
+	s->storage[s->n++] = storage;
+	return age;
+}
+
+static void
+see_tensor(RtSeen *s, const RtTensor *t)
+{
+	const int form = form_of(t);
+
+	s->put(s, t->dtype | (int64_t)t->ndim << 8 | (int64_t)form << 16 | (int64_t)t->layout << 24, true);
+	for (int i = 0; i < t->ndim; i++)
+		s->put(s, t->dims[i], false);
+	for (int i = 0; i < t->ndim && form == FORM_OTHER; i++)
+		s->put(s, t->strides[i], false);
+	if (form == FORM_OTHER)
+		s->put(s, t->offset, false);
+	s->put(s, storage_age(s, t->storage), true);
+}
+
+void
+rt_see(RtSeen *s, IValue v)
+{
+	switch (v.tag) {
+	case RT_TENSOR:
+		see_tensor(s, v.u.t);
+		return;
+	case RT_INT: case RT_BOOL: case RT_DOUBLE:
+		s->put(s, v.u.i, v.tag == RT_BOOL);
+		return;
+	case RT_LIST:
+		s->put(s, v.u.list->n, true);
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			rt_see(s, v.u.list->v[i]);
+		return;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			rt_see(s, v.u.tuple->v[i]);
+		return;
+	default:
+		s->put(s, v.tag, true);
+	}
+}
+
+void
+rt_seen_free(RtSeen *s)
+{
+	for (int i = 0; i < s->n; i++)
+		rt_storage_release(s->storage[i]);
+	free(s->storage);
+	s->storage = NULL;
+	s->n = s->cap = 0;
+}
+
+/* ---- numbers against what they have to be ------------------------------------------------------------------------------ */
+
+typedef struct Check {
+	RtSeen seen;             /* first: put() is given its address */
+	const RtSizes *of;
+	int64_t *s;              /* natom; -1: not yet seen */
+	int at;                  /* numbers so far */
+	bool fits;
+	uint32_t line;           /* where it stopped to fit */
+} Check;
+
+/* The value of an expression; false when it has no value. */
+static bool
+value_of(const RtSizeExpr *e, const int64_t *s, int64_t *out)
+{
+	int64_t product = e->c;
+
+	for (int i = 0; i < e->n; i++)
+		if (s[e->atom[i]] < 0 || !size_mul(product, s[e->atom[i]], &product))
+			return false;
+	return size_add(product, e->d, out);
+}
+
+static void
+check_number(RtSeen *seen, int64_t number, bool fixed)
+{
+	Check *c = (Check *)(void *)seen;
+	const RtSizeExpr *e;
+	int64_t want;
+
+	(void)fixed;
+	if (!c->fits)
+		return;
+	if (c->at >= c->of->nnumber) {
+		c->fits = false;
+		return;
+	}
+	e = &c->of->expr[c->of->number[c->at++]];
+	if (e->n < 0) {
+		int64_t *s = &c->s[e->atom[0]];
+
+		if (*s < 0)
+			*s = number;
+		c->fits = number >= 0 && *s == number;
+	} else {
+		c->fits = value_of(e, c->s, &want) && want == number;
+	}
+}
+
+/* The interpreter has come to a value that was seen when compiling. */
+static void
+probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
+{
+	Check *c = cx->probe_arg;
+
+	if (code != c->of->code || code->insn[pc].op != RT_DO_PROFILE || !c->fits)
+		return;
+	(void)index;
+	rt_see(&c->seen, v);
+	if (!c->fits)
+		c->line = code->insn[pc].line;
+}
+
+/* A tensor like v without data; containers with such tensors. */
+static IValue
+without_data(RtCx *cx, IValue v)
+{
+	IValue r = rt_none();
+
+	if (v.tag == RT_TENSOR) {
+		RtTensor *t = rt_tensor_strided(cx, (RtDtype)v.u.t->dtype, v.u.t->ndim, v.u.t->dims, v.u.t->strides);
+
+		return t ? rt_of(t) : rt_none();
+	}
+	if (v.tag == RT_LIST) {
+		RtList *list = rt_list_new(cx, v.u.list->elem, v.u.list->n);
+
+		for (int64_t i = 0; list && i < v.u.list->n; i++)
+			rt_list_push(cx, list, without_data(cx, v.u.list->v[i]));
+		return list ? rt_ref(RT_LIST, list) : rt_none();
+	}
+	if (v.tag == RT_TUPLE) {
+		RtTuple *tuple = rt_tuple_new(cx, v.u.tuple->type, v.u.tuple->n);
+
+		for (int64_t i = 0; tuple && i < v.u.tuple->n; i++)
+			tuple->v[i] = without_data(cx, v.u.tuple->v[i]);
+		return tuple ? rt_ref(RT_TUPLE, tuple) : rt_none();
+	}
+	r = rt_retain(v);
+	return r;
+}
+
+static void
+say_misfit(RtCx *cx, const Check *c)
+{
+	const RtPlaceName *p = &c->of->code->place[c->line];
+
+	if (!cx->show_guards)
+		return;
+	fprintf(stderr, "%s: these sizes do not fit", c->of->code->name);
+	if (c->line && p->file)
+		fprintf(stderr, "\n  %s:%d: %s", p->file, p->line, p->text ? p->text : "");
+	fprintf(stderr, "\n");
+}
+
+/* Runs the operators on tensors without data; false: something is not as it was when compiling. */
+static bool
+run_shapes(RtCx *cx, Check *c, const IValue *reg)
+{
+	const RtCode *code = c->of->code;
+	IValue *args = calloc((size_t)code->narg + 1, sizeof *args), result[1] = { { 0 } };
+	void (*const old_probe)(RtCx *, const RtCode *, int, int, IValue) = cx->probe;
+	void *const old_arg = cx->probe_arg;
+	const bool old_meta = cx->meta;
+	bool done = false;
+
+	if (!args)
+		return false;
+	cx->meta = true;
+	cx->probe = probe;
+	cx->probe_arg = c;
+	for (int i = 0; i < code->narg; i++)
+		args[i] = without_data(cx, reg[i]);
+	if (!cx->status)
+		done = rt_run(cx, code, args, result) == RT_OK;
+	if (cx->status)
+		rt_clear_error(cx);
+	rt_release(result[0]);
+	rt_values_drop(args, code->narg);
+	free(args);
+	cx->meta = old_meta;
+	cx->probe = old_probe;
+	cx->probe_arg = old_arg;
+	rt_seen_free(&c->seen);
+	if (!done || !c->fits || c->at != c->of->nnumber) {
+		say_misfit(cx, c);
+		return false;
+	}
+	return true;
+}
+
+/* ---- the arena --------------------------------------------------------------------------------------------------------- */
+
+typedef struct Placed { int64_t bytes, at; int index, first, last; } Placed;
+
+static int
+by_size(const void *a, const void *b)
+{
+	const Placed *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->first != y->first ? x->first - y->first : x->index - y->index;
+}
+
+/* The lowest place at which p meets none of the n before it that are alive with it; < 0: there is none. */
+static int64_t
+lowest_place(const Placed *all, int n, const Placed *p)
+{
+	int64_t at = 0, end;
+	bool moved;
+
+	do {
+		moved = false;
+		for (int i = 0; i < n; i++) {
+			if (all[i].first > p->last || p->first > all[i].last || at >= all[i].at + all[i].bytes)
+				continue;
+			if (!size_add(at, p->bytes, &end))
+				return -1;
+			if (all[i].at < end) {
+				at = (all[i].at + all[i].bytes + 63) & ~(int64_t)63;
+				moved = true;
+			}
+		}
+	} while (moved);
+	return size_add(at, p->bytes + 63, &end) ? at : -1;
+}
+
+/* place[i] of every buffer, place[nbuffer] the arena's bytes. */
+static bool
+place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
+{
+	Placed *all = calloc((size_t)of->nbuffer + 1, sizeof *all);
+	bool fits = all != NULL;
+
+	place[of->nbuffer] = 0;
+	for (int i = 0; i < of->nbuffer && fits; i++) {
+		all[i] = (Placed){ .index = i, .first = of->buffer[i].first, .last = of->buffer[i].last };
+		fits = value_of(&of->buffer[i].bytes, s, &all[i].bytes) && all[i].bytes >= 0;
+	}
+	if (fits)
+		qsort(all, (size_t)of->nbuffer, sizeof *all, by_size);
+	for (int i = 0; i < of->nbuffer && fits; i++) {
+		fits = (all[i].at = lowest_place(all, i, &all[i])) >= 0;
+		place[all[i].index] = all[i].at;
+		if (fits && all[i].at + all[i].bytes > place[of->nbuffer])
+			place[of->nbuffer] = all[i].at + all[i].bytes;
+	}
+	free(all);
+	return fits;
+}
+
+/* ---- what is remembered -------------------------------------------------------------------------------------------------- */
+
+struct RtKnownSizes {
+	RtKnownSizes *next;      /* used longer ago */
+	const RtSizes *of;
+	bool    fits;
+	int64_t s[];             /* the symbols; then natom values, of which they are the first; then places */
+};
+
+static RtKnownSizes *
+find_known(RtCx *cx, const RtSizes *of, const int64_t *symbol)
+{
+	for (RtKnownSizes **at = &cx->sizes, *k; (k = *at); at = &k->next)
+		if (k->of == of && !memcmp(k->s, symbol, (size_t)of->nsymbol * sizeof *symbol)) {
+			*at = k->next;
+			k->next = cx->sizes;
+			cx->sizes = k;
+			return k;
+		}
+	return NULL;
+}
+
+static void
+forget_oldest(RtCx *cx)
+{
+	RtKnownSizes **at = &cx->sizes;
+
+	for (int n = 0; *at && n < MOST_KEPT; n++)
+		at = &(*at)->next;
+	if (*at)
+		free(*at);
+	*at = NULL;
+}
+
+void
+rt_sizes_free(RtCx *cx)
+{
+	for (RtKnownSizes *k = cx->sizes, *next; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	cx->sizes = NULL;
+}
+
+static bool
+in_range(const RtSizes *of, const int64_t *symbol)
+{
+	for (int i = 0; i < of->nsymbol; i++)
+		if (symbol[i] < of->range[i][0] || symbol[i] > of->range[i][1])
+			return false;
+	return true;
+}
+
+const int64_t *
+rt_sizes(RtCx *cx, const RtSizes *of, const IValue *reg, const int64_t *symbol)
+{
+	RtKnownSizes *k = find_known(cx, of, symbol);
+	Check c = { .seen = { .put = check_number }, .of = of, .fits = true };
+
+	if (!k && in_range(of, symbol)) {
+		k = calloc(1, sizeof *k + (size_t)(of->natom + of->nbuffer + 1) * sizeof *k->s);
+		if (!k) {
+			rt_raise(cx, "out of memory");
+			return NULL;
+		}
+		k->of = of;
+		memcpy(k->s, symbol, (size_t)of->nsymbol * sizeof *symbol);
+		for (int i = of->nsymbol; i < of->natom; i++)
+			k->s[i] = -1;
+		c.s = k->s;
+		k->fits = run_shapes(cx, &c, reg) && place_buffers(of, k->s, k->s + of->natom);
+		k->next = cx->sizes;
+		cx->sizes = k;
+		forget_oldest(cx);
+	}
+	return k && k->fits ? k->s : NULL;
+}
