@@ -17,13 +17,15 @@ typedef struct Samples {
 	int first, narg, nsymbol;
 	RolledLoops rolled;
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
+	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
 	Shapes *shapes[SIZE_SAMPLES];
 	int n;
 } Samples;
 
 /* ---- patterns with numbers for symbols ------------------------------------------------------------------------------ */
 
-/* What a signature has where the merged one has symbols; false when it cannot be a sample. */
+/* What a signature has where the merged one has symbols, 0 where that is no size that a symbol stands for; false when it
+ * cannot be a sample. */
 static bool
 values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 {
@@ -40,11 +42,8 @@ values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 		for (int k = 0; k < t->rank; k++) {
 			if (t->strides[k] != strides[k] && t->dims[k] != 1)
 				return false;
-			if (!DIM_IS_SYMBOL(m->dims[k]))
-				continue;
-			if (t->dims[k] < 2)
-				return false;
-			value[DIM_INDEX(m->dims[k])] = t->dims[k];
+			if (DIM_IS_SYMBOL(m->dims[k]) && t->dims[k] > 1)
+				value[DIM_INDEX(m->dims[k])] = t->dims[k];
 		}
 	}
 	return true;
@@ -207,20 +206,34 @@ symbol_is_sampled(const Samples *s, int symbol)
 	return different >= 3;
 }
 
+/* What goes for each symbol alone may not go for all together: then it comes nearer to the profiled ones. */
+static void
+add_end(Samples *s, int64_t *end, const int64_t *own)
+{
+	for (int tries = 0; tries < 6 && !add_sample(s, end); tries++)
+		for (int i = 0; i < s->nsymbol; i++) {
+			const int64_t nearer = end[i] < own[i] ? prime_from((end[i] + own[i]) / 2) : (end[i] + own[i]) / 2 | 1;
+
+			end[i] = (nearer < own[i]) == (end[i] < own[i]) ? nearer : own[i];
+		}
+}
+
 static void
 choose(Samples *s)
 {
 	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 }, between[SIZE_ATOMS] = { 0 };
 
 	for (int i = 0; i < s->nsymbol; i++) {
-		const int64_t a = s->value[0][i], b = s->value[1][i];
-
-		low[i] = extreme(s, i, a < b ? a : b, false);
-		high[i] = extreme(s, i, a < b ? b : a, true);
-		between[i] = prime_from((low[i] + high[i]) / 2 + 2 * i);
+		low[i] = extreme(s, i, s->least[i], false);
+		high[i] = extreme(s, i, s->most[i], true);
 	}
-	add_sample(s, low);
-	add_sample(s, high);
+	add_end(s, low, s->least);
+	add_end(s, high, s->most);
+	for (int i = 0; i < s->nsymbol; i++)
+		between[i] = prime_from((s->least[i] + high[i]) / 2 + 2 * i);
+	add_sample(s, between);
+	for (int i = 0; i < s->nsymbol; i++)
+		between[i] = prime_from((s->least[i] + s->most[i]) / 2 + 2 * i);
 	add_sample(s, between);
 }
 
@@ -245,16 +258,30 @@ set_ranges(const Samples *s, Sizes *z)
 static bool
 take_profiled(Samples *s, const Pattern *const *signature, int n)
 {
-	int64_t value[2][SIZE_ATOMS] = { { 0 } };
-	int have = 0;
+	int64_t value[SIZE_SAMPLES][SIZE_ATOMS] = { { 0 } };
+	int have = 0, other = 1;
 
-	for (int i = 0; i < n && have < 2; i++)
-		have += values_of(s->d->pattern, signature[i], s->narg, value[have]);
-	if (!have)
-		return false;
-	for (int i = 0; i < s->nsymbol && have == 1; i++)
-		value[1][i] = value[0][i] > 4 ? value[0][i] - 1 : value[0][i] + 1;
-	return begin(s, value[0], value[1]);
+	for (int i = 0; i < n && have < SIZE_SAMPLES; i++)
+		if (values_of(s->d->pattern, signature[i], s->narg, value[have]))
+			have++;
+		else
+			memset(value[have], 0, sizeof value[have]);
+	for (int i = 0; i < s->nsymbol; i++)
+		for (int k = 0; k < have; k++) {
+			s->most[i] = value[k][i] > s->most[i] ? value[k][i] : s->most[i];
+			s->least[i] = value[k][i] && (!s->least[i] || value[k][i] < s->least[i]) ? value[k][i] : s->least[i];
+		}
+	for (int i = 0; i < s->nsymbol; i++) {
+		if (s->most[i] < 2)
+			return false;
+		for (int k = 0; k < have; k++)
+			value[k][i] = value[k][i] ? value[k][i] : s->most[i];
+	}
+	while (other < have && !memcmp(value[0], value[other], sizeof value[0]))
+		other++;
+	for (int i = 0; i < s->nsymbol && other >= have; i++)
+		value[SIZE_SAMPLES - 1][i] = value[0][i] > 4 ? value[0][i] - 1 : value[0][i] + 1;
+	return begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
 }
 
 static Function *
