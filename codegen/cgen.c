@@ -86,6 +86,25 @@ result_type(Emit *e, const Schema *s)
 	return type_tuple(e->cx, of, s->nrets);
 }
 
+/* What a method with gradients returns; false: it has none. */
+static bool
+put_gradients(Emit *e, int i, const Gradient *d)
+{
+	Buf b = { 0 };
+
+	if (!d)
+		return false;
+	for (int k = 0; k < d->inputs.n; k++) {
+		out_string(&b, d->inputs.at[k].name, (int64_t)strlen(d->inputs.at[k].name));
+		buf_puts(&b, ", ");
+	}
+	out_line(&e->tail, "static const char *const grad_name_%d[] = { %s};", i, b.at);
+	out_line(&e->tail, "static const RtGradients grad_%d = { grad_name_%d, %d, rt_gradients_write, rt_gradients_read, rt_train };",
+		 i, i, d->inputs.n);
+	buf_free(&b);
+	return true;
+}
+
 static void
 put_methods(Emit *e, const EmitMethod *m, int n)
 {
@@ -95,12 +114,16 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 		put_params(e, i, &m[i]);
 	for (int i = 0; i < n; i++) {
 		const Schema *s = m[i].fn->schema;
+		const bool gradients = put_gradients(e, i, m[i].fn->gradient);
 
 		buf_puts(&b, "\t{ ");
 		out_string(&b, m[i].name, (int64_t)strlen(m[i].name));
-		buf_printf(&b, ", %s, param_%d, deflt_%d, %d, %s, %d },\n", emit_code(e, m[i].fn->code), i, i,
+		buf_printf(&b, ", %s, param_%d, deflt_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i, i,
 			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
 			   m[i].takes_self);
+		if (gradients)
+			buf_printf(&b, ", &grad_%d", i);
+		buf_puts(&b, " },\n");
 	}
 	emit_classes(e);
 	out_line(&e->tail, "static const RtMethod methods[] = {\n%s};", b.at);

@@ -523,6 +523,7 @@ typedef struct RtParam {                 /* an argument of the model */
 	IValue        deflt;
 } RtParam;
 
+typedef struct RtGradients RtGradients;
 typedef struct RtMethod {
 	const char    *name;     /* forward */
 	const RtCode  *code;
@@ -531,6 +532,7 @@ typedef struct RtMethod {
 	int            nparam;
 	const RtType  *result;
 	bool           takes_self;    /* argument 0 of the code is the instance */
+	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
 } RtMethod;
 
 typedef struct RtSpecialization {        /* for --info; chosen by the code's plan */
@@ -717,5 +719,24 @@ int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 IValue rt_gradient_part(IValue result, int i);             /* borrowed; None where there is none */
 int    rt_gradients_write(RtCx *, const char *path, const char *const *names, int n, IValue result);
 int    rt_gradients_read(RtCx *, const char *path, RtArrays *to);     /* of the result: its keys with grad. in front */
+
+/* train.c: steps of an optimizer on a method with gradients */
+typedef struct RtTrain {
+	const char *const *in;       /* files of inputs, nin */
+	const char *out;             /* where the new parameters go, or null */
+	int     nin;
+	bool    adam;                /* else SGD */
+	double  lr, momentum;
+	int64_t steps, batch;        /* batch: rows of a file in a step; 0: a whole file */
+} RtTrain;
+int    rt_train(RtCx *, const RtMethod *, const RtTrain *);
+
+struct RtGradients {                 /* of a method; the functions are here so that other programs do not link them */
+	const char *const *name;     /* of the gradients that it returns, n */
+	int     n;
+	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
+	int   (*read)(RtCx *, const char *path, RtArrays *);
+	int   (*train)(RtCx *, const RtMethod *, const RtTrain *);
+};
 
 #endif

@@ -17,6 +17,7 @@ enum { MOST_FILES = 256, RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
 	const char *in[MOST_FILES], *out[MOST_FILES], *json, *trace, *method, *device, *threads, *seed, *bench;
+	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum;
 	int   nin, nout;
 	bool  want_bench, info, guards, strict, selfcheck, help;
 } Options;
@@ -34,6 +35,10 @@ typedef struct Program {
 static const char usage[] =
 	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
 	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
+	"  --grad-out G.npz gradients of the sum of the results, in a program of kiln build --grad\n"
+	"  --grad-in V.npz  of the sum of the results times these\n"
+	"  --train sgd|adam steps on the parameters, one for each input in turn; -o: where they go\n"
+	"  --lr X --steps N --batch N --momentum X   of --train; batch: rows of an input for one step\n"
 	"  --method NAME    the method to call (forward)\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
@@ -86,6 +91,9 @@ read_flag(Options *o, const char *arg)
 static const struct { const char *name; size_t place; } text_options[] = {
 	{ "--json", offsetof(Options, json) }, { "--trace", offsetof(Options, trace) }, { "--method", offsetof(Options, method) },
 	{ "--device", offsetof(Options, device) }, { "--threads", offsetof(Options, threads) }, { "--seed", offsetof(Options, seed) },
+	{ "--grad-in", offsetof(Options, grad_in) }, { "--grad-out", offsetof(Options, grad_out) }, { "--train", offsetof(Options, train) },
+	{ "--lr", offsetof(Options, lr) }, { "--steps", offsetof(Options, steps) }, { "--batch", offsetof(Options, batch) },
+	{ "--momentum", offsetof(Options, momentum) },
 };
 
 static bool
@@ -172,6 +180,8 @@ call_read(Program *p, Call *c, const char *file)
 		return rt_raise(&p->cx, "out of memory");
 	if (file && rt_npz_read(&p->cx, file, &c->in))
 		return RT_ERROR;
+	if (p->o.grad_in && p->method->gradients->read(&p->cx, p->o.grad_in, &c->in))
+		return RT_ERROR;
 	return rt_args_from_arrays(&p->cx, p->method->param, p->method->nparam, &c->in, c->args);
 }
 
@@ -191,18 +201,24 @@ call_run(Program *p, Call *c)
 static int
 call_write(Program *p, Call *c, const char *file)
 {
+	const IValue result = p->method->gradients ? c->result.u.tuple->v[0] : c->result;
 	RtArrays out = { 0 };
 	Buf b = { 0 };
-	int status;
+	int status = RT_OK;
 
-	if (file) {
-		status = rt_arrays_from_value(&p->cx, &out, "out", c->result);
+	if (p->o.grad_out)
+		status = p->method->gradients->write(&p->cx, p->o.grad_out, p->method->gradients->name, p->method->gradients->n,
+			c->result);
+	if (file && !status) {
+		status = rt_arrays_from_value(&p->cx, &out, "out", result);
 		if (!status)
 			status = rt_npz_write(&p->cx, file, &out);
 		rt_arrays_free(&out);
 		return status;
 	}
-	rt_format_value(&b, c->result, 0);
+	if (status || p->o.grad_out)
+		return status;
+	rt_format_value(&b, result, 0);
 	fwrite(b.at, 1, (size_t)b.n, stdout);
 	putchar('\n');
 	buf_free(&b);
@@ -401,6 +417,36 @@ info(Program *p)
 	return EXIT_OK;
 }
 
+/* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool
+real(const char *s, double *out)
+{
+	char *end;
+
+	*out = strtod(s, &end);
+	return end != s && !*end && *out >= 0;
+}
+
+static int
+train(Program *p)
+{
+	RtTrain t = { .in = p->o.in, .nin = p->o.nin, .out = p->o.nout ? p->o.out[0] : NULL, .adam = !strcmp(p->o.train, "adam"),
+		      .lr = 0.001, .steps = 1 };
+
+	if (!t.adam && strcmp(p->o.train, "sgd"))
+		return usage_error(p, "sgd or adam is wanted, not ", p->o.train);
+	if (p->o.lr && !real(p->o.lr, &t.lr))
+		return usage_error(p, "a number is wanted as learning rate, not ", p->o.lr);
+	if (p->o.momentum && !real(p->o.momentum, &t.momentum))
+		return usage_error(p, "a number is wanted as momentum, not ", p->o.momentum);
+	if (p->o.steps && (!number(p->o.steps, &t.steps) || t.steps < 0))
+		return usage_error(p, "a number of steps is wanted, not ", p->o.steps);
+	if (p->o.batch && (!number(p->o.batch, &t.batch) || t.batch < 1))
+		return usage_error(p, "a number of rows is wanted, not ", p->o.batch);
+	return p->method->gradients->train(&p->cx, p->method, &t) ? failed(p, 0) : EXIT_OK;
+}
+
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Weights that are not linked in lie in a file beside the program. */
@@ -498,6 +544,10 @@ work(Program *p)
 
 	if (p->o.info)
 		return info(p);
+	if ((p->o.grad_out || p->o.grad_in || p->o.train) && !p->method->gradients)
+		return usage_error(p, "this program has no gradients: kiln build --grad", "");
+	if (p->o.train)
+		return train(p);
 	if (p->o.want_bench)
 		return bench(p);
 	for (int i = 0; i < n && !status; i++)

@@ -1,0 +1,340 @@
+/*
+ * Training: steps of SGD or Adam on the parameters of a method that was made with --grad.
+ *
+ * Each step calls the method on the next batch and moves every parameter against its gradient; after the last one the
+ * parameters, and the buffers that the model itself has changed (running means), are written as arrays.  A batch is an
+ * input file, or `batch` rows of it: then all arrays with more than no dimensions are cut along their first one, in
+ * order, and what is left over at the end of a file is not used.  Parameters are private copies here; a method's
+ * specialization sees the same sizes in every step.
+ *
+ *   sgd    p -= lr * g, or with momentum m:  v = m * v + g;  p -= lr * v
+ *   adam   m and v as means of g and g * g with 0.9 and 0.999, corrected for their start, 1e-8 below the root
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Trained {         /* a parameter */
+	int       param;         /* of the method */
+	int       grad;          /* its place among the gradients */
+	RtTensor *value, *first, *second;        /* first, second: the optimizer's, or null */
+} Trained;
+
+typedef struct Training {
+	RtCx *cx;
+	const RtMethod *method;
+	const RtTrain *o;
+	RtArrays *file;          /* (o->nin) */
+	Trained  *trained;
+	int       n;
+	IValue   *args;
+	int       at_file;       /* the next batch */
+	int64_t   at_row;
+} Training;
+
+/* ---- parameters ------------------------------------------------------------------------------------- */
+
+static RtTensor *
+zeros_as(RtCx *cx, const RtTensor *t)
+{
+	RtTensor *z = rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims);
+
+	if (z)
+		memset(rt_data(z), 0, (size_t)(rt_numel(z) * rt_dtypes[z->dtype].bytes));
+	return z;
+}
+
+static int
+own_parameter(Training *t, Trained *p, IValue given)
+{
+	IValue copy = rt_deep_copy(t->cx, given);
+
+	p->value = copy.tag == RT_TENSOR ? copy.u.t : NULL;
+	if (!p->value)
+		return t->cx->status ? t->cx->status : rt_raise(t->cx, "out of memory");
+	if ((p->value->dtype != RT_f32 && p->value->dtype != RT_f64) || !rt_is_contiguous(p->value))
+		return rt_raise(t->cx, "%s: only contiguous float32 and float64 parameters can be trained", t->method->param[p->param].name);
+	if (t->o->adam || t->o->momentum != 0)
+		p->first = zeros_as(t->cx, p->value);
+	if (t->o->adam)
+		p->second = zeros_as(t->cx, p->value);
+	return t->cx->status;
+}
+
+/* Parameters are the gradients' names that have a default; the first file may give them other values to start from. */
+static int
+own_parameters(Training *t)
+{
+	const RtMethod *m = t->method;
+	int status = RT_OK;
+
+	t->trained = calloc((size_t)m->gradients->n + 1, sizeof *t->trained);
+	if (!t->trained)
+		return rt_raise(t->cx, "out of memory");
+	for (int g = 0; g < m->gradients->n; g++)
+		for (int i = 0; i < m->nparam && !status; i++) {
+			const RtArray *given = t->o->nin ? rt_arrays_find(&t->file[0], m->param[i].name) : NULL;
+
+			if (strcmp(m->param[i].name, m->gradients->name[g]) || m->param[i].deflt.tag != RT_TENSOR)
+				continue;
+			t->trained[t->n].param = i;
+			t->trained[t->n].grad = g;
+			status = own_parameter(t, &t->trained[t->n++],
+				given && given->tensor ? rt_of(given->tensor) : m->param[i].deflt);
+		}
+	return status || t->n ? status : rt_raise(t->cx, "this program has no parameters to train: kiln build --grad params");
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static bool
+is_trained_key(const Training *t, const char *key)
+{
+	for (int i = 0; i < t->n; i++)
+		if (!strcmp(t->method->param[t->trained[i].param].name, key))
+			return true;
+	return false;
+}
+
+/* How many rows a file has; negative: its arrays differ, or there is none. */
+static int64_t
+rows_of(const Training *t, const RtArrays *file)
+{
+	int64_t rows = -1;
+
+	for (int i = 0; i < file->n; i++) {
+		const RtTensor *x = file->at[i].tensor;
+
+		if (!x || !x->ndim || is_trained_key(t, file->at[i].key))
+			continue;
+		if (rows >= 0 && rows != x->dims[0])
+			return -1;
+		rows = x->dims[0];
+	}
+	return rows;
+}
+
+static int
+add_rows(Training *t, RtArrays *to, const char *key, const RtTensor *x)
+{
+	int64_t dims[RT_MAX_RANK];
+	RtTensor *part;
+	int status;
+
+	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
+	dims[0] = t->o->batch;
+	part = rt_tensor_view(t->cx, x, x->ndim, dims, x->strides, x->offset + t->at_row * x->strides[0]);
+	if (!part)
+		return RT_ERROR;
+	status = rt_arrays_add(t->cx, to, key, rt_of(part));
+	rt_tensor_release(part);
+	return status;
+}
+
+/* The arrays of the next batch without parameters. */
+static int
+next_batch(Training *t, RtArrays *to)
+{
+	const RtArrays *file = &t->file[t->at_file];
+	int status = RT_OK;
+
+	for (int i = 0; i < file->n && !status; i++) {
+		const RtArray *a = &file->at[i];
+
+		if (is_trained_key(t, a->key))
+			continue;
+		if (a->tensor && a->tensor->ndim && t->o->batch)
+			status = add_rows(t, to, a->key, a->tensor);
+		else
+			status = rt_arrays_add(t->cx, to, a->key, a->tensor ? rt_of(a->tensor) : rt_ref(RT_STR, a->text));
+	}
+	t->at_row += t->o->batch;
+	if (!t->o->batch || t->at_row + t->o->batch > rows_of(t, file)) {
+		t->at_row = 0;
+		t->at_file = (t->at_file + 1) % t->o->nin;
+	}
+	return status;
+}
+
+static int
+read_files(Training *t)
+{
+	t->file = calloc((size_t)t->o->nin + 1, sizeof *t->file);
+	if (!t->file)
+		return rt_raise(t->cx, "out of memory");
+	for (int i = 0; i < t->o->nin; i++)
+		if (rt_npz_read(t->cx, t->o->in[i], &t->file[i]))
+			return RT_ERROR;
+	return t->o->nin ? RT_OK : rt_raise(t->cx, "--train wants inputs: -i IN.npz");
+}
+
+static int
+check_rows(Training *t)
+{
+	for (int i = 0; i < t->o->nin && t->o->batch; i++)
+		if (rows_of(t, &t->file[i]) < t->o->batch)
+			return rt_raise(t->cx, "%s: its arrays do not have one number of rows, %lld or more", t->o->in[i],
+				(long long)t->o->batch);
+	return RT_OK;
+}
+
+/* ---- a step ----------------------------------------------------------------------------------------------- */
+
+#define UPDATE(name, type, root) \
+static void \
+name(const RtTrain *o, int64_t step, int64_t n, type *p, const type *g, type *m, type *v) \
+{ \
+	const type lr = (type)o->lr, momentum = (type)o->momentum; \
+	const double start1 = 1 - pow(0.9, (double)step), start2 = sqrt(1 - pow(0.999, (double)step)); \
+	const type rate = (type)(o->lr / start1), below = (type)start2; \
+	for (int64_t i = 0; i < n && !o->adam; i++) { \
+		const type d = m ? (step > 1 ? momentum * m[i] : 0) + g[i] : g[i]; \
+		if (m) \
+			m[i] = d; \
+		p[i] -= lr * d; \
+	} \
+	for (int64_t i = 0; i < n && o->adam; i++) { \
+		m[i] = m[i] * (type)0.9 + g[i] * (type)(1 - 0.9); \
+		v[i] = v[i] * (type)0.999 + g[i] * g[i] * (type)(1 - 0.999); \
+		p[i] -= rate * (m[i] / (root(v[i]) / below + (type)1e-8)); \
+	} \
+}
+UPDATE(update_f32, float, sqrtf)
+UPDATE(update_f64, double, sqrt)
+
+static int
+move(Training *t, Trained *p, IValue grad, int64_t step)
+{
+	RtTensor *g = grad.tag == RT_TENSOR ? rt_contiguous(t->cx, grad.u.t) : NULL;
+	const int64_t n = rt_numel(p->value);
+
+	if (grad.tag != RT_TENSOR)
+		return RT_OK;
+	if (!g || g->dtype != p->value->dtype || rt_numel(g) != n) {
+		if (g)
+			rt_tensor_release(g);
+		return t->cx->status ? t->cx->status :
+			rt_raise(t->cx, "the gradient of %s is of another kind", t->method->param[p->param].name);
+	}
+	if (p->value->dtype == RT_f32)
+		update_f32(t->o, step, n, (float *)rt_data(p->value), (const float *)rt_data(g),
+			p->first ? (float *)rt_data(p->first) : NULL, p->second ? (float *)rt_data(p->second) : NULL);
+	else
+		update_f64(t->o, step, n, (double *)rt_data(p->value), (const double *)rt_data(g),
+			p->first ? (double *)rt_data(p->first) : NULL, p->second ? (double *)rt_data(p->second) : NULL);
+	rt_tensor_release(g);
+	return RT_OK;
+}
+
+/* The loss; without one, the sum that the gradients are of, when the result is one tensor. */
+static double
+loss_of(IValue result)
+{
+	const IValue loss = rt_gradient_part(result, 1), out = rt_gradient_part(result, 0);
+	const RtTensor *x = loss.tag == RT_TENSOR ? loss.u.t : out.tag == RT_TENSOR && !out.u.t->ndim ? out.u.t : NULL;
+
+	return x && rt_dtypes[x->dtype].category == 'F' ? rt_load_f64((RtDtype)x->dtype, rt_data(x)) : NAN;
+}
+
+static int
+one_step(Training *t, int64_t step)
+{
+	RtArrays batch = { 0 };
+	IValue result = rt_none();
+	const int64_t every = t->o->steps > 10 ? t->o->steps / 10 : 1;
+	int status = next_batch(t, &batch), n = t->method->nparam;
+
+	if (!status)
+		status = rt_args_from_arrays(t->cx, t->method->param, n, &batch, t->args);
+	for (int i = 0; i < t->n && !status; i++)
+		rt_assign(&t->args[t->trained[i].param], rt_retain(rt_of(t->trained[i].value)));
+	if (!status)
+		status = rt_program_call(t->cx, t->method, t->args, &result);
+	for (int i = 0; i < t->n && !status; i++)
+		status = move(t, &t->trained[i], rt_gradient_part(rt_gradient_part(result, 2), t->trained[i].grad), step);
+	if (!status && (step == 1 || step == t->o->steps || step % every == 0))
+		printf("step %lld: loss %.6g\n", (long long)step, loss_of(result));
+	for (int i = 0; i < n; i++)
+		rt_assign(&t->args[i], rt_none());
+	rt_release(result);
+	rt_arrays_free(&batch);
+	return status;
+}
+
+/* ---- the result -------------------------------------------------------------------------------------------- */
+
+/* Buffers that were written to have memory of their own now. */
+static int
+add_buffers(RtCx *cx, RtArrays *to, const RtObject *o, const char *prefix, int depth)
+{
+	int status = RT_OK;
+
+	for (int i = 0; o && i < o->cls->nslot && !status && depth < RT_DEPTH; i++) {
+		Buf name = { 0 };
+		const IValue v = o->slot[i];
+
+		buf_printf(&name, "%s%s%s", prefix, *prefix ? "." : "", o->cls->slot[i]);
+		if (v.tag == RT_OBJECT)
+			status = add_buffers(cx, to, v.u.obj, name.at, depth + 1);
+		else if (v.tag == RT_TENSOR && !(v.u.t->flags & RT_PARAMETER) && !v.u.t->storage->readonly && !rt_arrays_find(to, name.at))
+			status = rt_arrays_add(cx, to, name.at, v);
+		buf_free(&name);
+	}
+	return status;
+}
+
+static int
+write_parameters(Training *t)
+{
+	RtArrays out = { 0 };
+	int status = RT_OK;
+
+	for (int i = 0; i < t->n && !status; i++)
+		status = rt_arrays_add(t->cx, &out, t->method->param[t->trained[i].param].name, rt_of(t->trained[i].value));
+	if (!status && t->method->takes_self)
+		status = add_buffers(t->cx, &out, t->cx->instance, "", 0);
+	if (!status)
+		status = rt_npz_write(t->cx, t->o->out, &out);
+	rt_arrays_free(&out);
+	return status;
+}
+
+static void
+training_free(Training *t)
+{
+	for (int i = 0; i < t->n; i++) {
+		RtTensor *const own[3] = { t->trained[i].value, t->trained[i].first, t->trained[i].second };
+
+		for (int k = 0; k < 3; k++)
+			if (own[k])
+				rt_tensor_release(own[k]);
+	}
+	for (int i = 0; t->file && i < t->o->nin; i++)
+		rt_arrays_free(&t->file[i]);
+	free(t->file);
+	free(t->trained);
+	free(t->args);
+}
+
+int
+rt_train(RtCx *cx, const RtMethod *m, const RtTrain *o)
+{
+	Training t = { .cx = cx, .method = m, .o = o };
+	int status = read_files(&t);
+
+	if (!status)
+		status = own_parameters(&t);
+	if (!status)
+		status = check_rows(&t);
+	if (!status && !(t.args = calloc((size_t)m->nparam + 1, sizeof *t.args)))
+		status = rt_raise(cx, "out of memory");
+	for (int64_t i = 1; i <= o->steps && !status; i++)
+		status = one_step(&t, i);
+	if (!status && o->out)
+		status = write_parameters(&t);
+	training_free(&t);
+	return status;
+}
