@@ -233,6 +233,20 @@ constant_of_tree(Cx *cx, Unit *unit, const Tree *t, const Type *hint)
 	return v;
 }
 
+/* What a default is must be what the annotation says; an int will do for a float. */
+static IValue
+checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
+{
+	const Type *wanted = type->kind == TYPE_OPTIONAL && v.tag != RT_NONE ? type->of[0] : type;
+
+	if (v.tag == RT_INT && wanted->kind == TYPE_FLOAT)
+		return rt_double((double)v.u.i);
+	if (!type_is_subtype(cx, type_unshaped(cx, type_of_value(cx, v)), type))
+		fail(cx, t->at, "Expected a default value of type %s on parameter, but it is of type %s", type_print(cx, type),
+		     type_print(cx, type_of_value(cx, v)));
+	return v;
+}
+
 /* param := IDENT, annotation?, default?; BroadcastingListN takes one number for all N. */
 static Arg
 arg_of_param(Cx *cx, Unit *unit, const Tree *p)
@@ -256,6 +270,7 @@ arg_of_param(Cx *cx, Unit *unit, const Tree *p)
 			all[i] = v;
 		a.deflt = value_list(cx, a.type->of[0], all, a.size_hint);
 	}
+	a.deflt = checked_default(cx, deflt, a.deflt, a.type);
 	return a;
 }
 

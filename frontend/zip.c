@@ -286,6 +286,12 @@ index_members(Archive *a)
 	qsort(a->names, (size_t)a->nnames, sizeof *a->names, by_name);
 }
 
+static void
+close_at_end(void *a)
+{
+	archive_close(a);
+}
+
 Archive *
 archive_open(Cx *cx, const char *path)
 {
@@ -294,6 +300,7 @@ archive_open(Cx *cx, const char *path)
 	a->cx = cx;
 	a->path = arena_strdup(cx->arena, path);
 	a->map = map_file(cx, a->path, &a->n);
+	arena_at_end(cx->arena, close_at_end, a);
 	zip_error_init(&a->error);
 	open_zip(a);
 	find_root(a);

@@ -108,11 +108,24 @@ arena_take(Arena *a, int64_t bytes)
 	return memset(p, 0, (size_t)bytes);
 }
 
+struct ArenaEnd { void (*end)(void *); void *arg; struct ArenaEnd *older; };
+
+void
+arena_at_end(Arena *a, void (*end)(void *), void *arg)
+{
+	struct ArenaEnd *e = new(a, struct ArenaEnd, 1);
+
+	*e = (struct ArenaEnd){ end, arg, a->ends };
+	a->ends = e;
+}
+
 void
 arena_free(Arena *a)
 {
 	ArenaChunk *c = a->chunks, *older;
 
+	for (struct ArenaEnd *e = a->ends; e; e = e->older)
+		e->end(e->arg);
 	while (c && c->newer)
 		c = c->newer;
 	for (; c; c = older) {

@@ -33,10 +33,12 @@ typedef struct Arena {
 	ArenaChunk *chunks;     /* newest first */
 	int64_t     used;       /* bytes given out */
 	int64_t     limit;      /* more than this is "out of memory"; 0: none */
+	struct ArenaEnd *ends;  /* what is done before it goes */
 } Arena;
 
 void *arena_take(Arena *, int64_t bytes);               /* zeroed, aligned to 16; aborts when memory is out */
 void  arena_free(Arena *);
+void  arena_at_end(Arena *, void (*end)(void *), void *arg);     /* called by arena_free, the last one first */
 char *arena_strdup(Arena *, const char *);
 char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
