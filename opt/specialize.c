@@ -53,7 +53,7 @@ typedef struct Spec {
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	CodeLive *live;          /* registers of the function's Code */
 	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
-	bool   layouts;          /* may convolutions turn to channels last? */
+	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
 	int    nguard;
 } Spec;
 
@@ -214,7 +214,7 @@ wants_channels_last(Spec *s, const Node *n, int i, const Value *v)
 	const Known *k = known_at(s->k, v);
 	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 
-	return s->layouts && i == 0 && is_convolution(n) && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) &&
+	return i == 0 && is_convolution(n) && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) &&
 	       rt_is_contiguous(t) && !rt_is_channels_last(t);
 }
 
@@ -268,6 +268,18 @@ static Value *
 as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
 	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+}
+
+/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+static void
+keep_layout_of_written(Spec *s, Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Value *v = c->value[n->out[i]->id];
+
+		if (known_at(s->k, v)->altered && alias_has_writers(c->alias, n->out[i]))
+			bind(s, c, n->out[i], as_in_model(s, c, v, n->at));
+	}
 }
 
 /* Writes the node itself, with inputs mapped; outputs have the static types. */
@@ -478,6 +490,18 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
+/* What reads data can be run when the data are there: small constants. */
+static bool
+run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
+{
+	if (!may_fold(c, n))
+		return false;
+	for (int i = 0; i < nargs; i++)
+		if (known_has_meta(args[i]) || !small(args[i]))
+			return false;
+	return known_run(s->k, n->op, args, out, n->nout, false);
+}
+
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 static void
 infer(Spec *s, Scope *c, const Node *n, Node *m)
@@ -494,7 +518,8 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 		if (!shapes_has(s->shapes, m->in[i]))
 			args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
-	if (!args || n->nout > 64 || !known_run(s->k, n->op, args, out, n->nout, true)) {
+	if (!args || n->nout > 64 ||
+	    (!known_run(s->k, n->op, args, out, n->nout, true) && !run_now(s, c, n, args, nargs, out))) {
 		if (list_write) {
 			known_at(s->k, m->in[0])->is = false;
 			known_at(s->k, m->in[0])->by_data |= reads_by_data(s, m);
@@ -574,6 +599,7 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m)
 	eval_block(s, &body, g->top);
 	for (int i = 0; i < n->nout; i++)
 		bind(s, c, n->out[i], value_in(&body, g->top->ret->in[i]));
+	keep_layout_of_written(s, c, n);
 }
 
 /* aten::copy(self, src): is src what self would become? */
@@ -593,6 +619,10 @@ eval_op(Spec *s, Scope *c, Node *n)
 {
 	Node *m;
 
+	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
+		bind_constant(s, c, n->out[0], rt_bool(true), n->at);
+		return;
+	}
 	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, value_in(c, n->in[0]), value_in(c, n->in[1]))) {
 		bind(s, c, n->out[0], value_in(c, n->in[1]));
 		return;
@@ -616,6 +646,7 @@ eval_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 		return;
 	}
+	keep_layout_of_written(s, c, n);
 	guard_outputs(s, c, n, m);
 }
 
@@ -1033,18 +1064,15 @@ eval_node(Spec *s, Scope *c, Node *n)
 	}
 }
 
-/* Is memory of tensors written anywhere? */
+/* May something in the block turn gradients on or off? */
 static bool
-block_writes_tensors(const Block *b)
+block_sets_grad(const Block *b)
 {
 	for NODES(n, b) {
-		const Schema *schema = node_schema(n);
-
-		for (int i = 0; schema && i < schema->nargs; i++)
-			if (writes_argument(n, i) && schema->args[i].type->kind == TYPE_TENSOR)
-				return true;
+		if (node_is(n, "aten::set_grad_enabled") || node_is_call(n))
+			return true;
 		for (int i = 0; i < n->nsub; i++)
-			if (block_writes_tensors(n->sub[i]))
+			if (block_sets_grad(n->sub[i]))
 				return true;
 	}
 	return false;
@@ -1066,7 +1094,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 
 	s.k = known_table(cx);
 	s.shapes = shapes;
-	s.layouts = !block_writes_tensors(from->top);
+	s.grad_stays = !block_sets_grad(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	s.live = code_live(cx->arena, fn->code);
 	graph_set_insert_end(s.to, s.to->top);

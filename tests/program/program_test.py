@@ -292,6 +292,25 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.ends(DONE, program, "-i", hit, "--strict")
         self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (1,), [38])})
 
+    def test_all_known(self):
+        """Numbers that went through tensors, the grad mode and writes elsewhere keep nothing from being kernels."""
+        m = model(self.at("k.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tensor:
+  n = torch.floor_divide(ops.prim.NumToTensor(torch.size(x, 1)), torch.tensor(2))
+  y = torch.conv2d(x, torch.ones([4, 4, 1, 1]), None)
+  if torch.is_grad_enabled():
+    y = torch.relu(y)
+  else:
+    y = torch.neg(y)
+  z = torch.view(y, [2, int(n), 2, 2])
+  _0 = torch.fill_(torch.select(y, 1, 3), 7)
+  return torch.add(torch.sum(z, [1]), torch.select(y, 1, 3))
+""")
+        hit = self.write("hit.npz", x=floats(*range(16), shape=(1, 4, 2, 2)))
+        program = self.build("known", m, "-i", hit)
+        self.ends(DONE, program, "-i", hit, "--strict", "--selfcheck")
+        self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (2, 2, 2), [55, 63, 71, 79, 38, 42, 46, 50])})
+
 
 class Raises(Test):
     """What a model raises itself, or its operators do, is the program's answer."""
