@@ -232,35 +232,56 @@ emit_classes(Emit *e)
 
 /* One row; p is a C expression. */
 static void
-put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, double f, double g, const char *p)
+put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, const char *p)
 {
-	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, ", tag, dtype, rank, flags, (long long)n);
+	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", tag, dtype, rank, flags, (long long)n);
 	put_int(&e->rows, i);
-	buf_puts(&e->rows, ", ");
-	put_double(&e->rows, f);
-	buf_puts(&e->rows, ", ");
-	put_double(&e->rows, g);
-	buf_printf(&e->rows, ", %s },\n", p);
+	buf_printf(&e->rows, " }, %s },\n", p);
 	e->nrow++;
+}
+
+static void
+put_whole(Emit *e, const char *tag, int64_t i)
+{
+	put_row(e, tag, 0, 0, 0, 0, i, "0");
+}
+
+static void
+put_float(Emit *e, const char *tag, double f)
+{
+	buf_printf(&e->rows, "\t{ %s, 0, 0, 0, 0, { .f = ", tag);
+	put_double(&e->rows, f);
+	buf_puts(&e->rows, " }, 0 },\n");
+	e->nrow++;
+}
+
+/* A container of n parts, which follow, or a text of n bytes. */
+static void
+put_head(Emit *e, const char *tag, int64_t n, const char *p)
+{
+	put_row(e, tag, 0, 0, 0, n, 0, p);
 }
 
 static void put_value(Emit *, IValue);
 
-static const char *
-put_geometry(Emit *e, const RtTensor *t)
+const char *
+emit_geometry(Emit *e, int n, const int64_t *dims, const int64_t *strides)
 {
 	const char *name;
 	Buf b = { 0 };
 
-	if (!t->ndim)
+	if (!n)
 		return "0";
-	name = arena_printf(e->cx->arena, "geometry_%d", e->ngeometry++);
-	buf_printf(&b, "static const int64_t %s[] = {", name);
-	for (int i = 0; i < t->ndim; i++)
-		buf_printf(&b, " %lld,", (long long)t->dims[i]);
-	for (int i = 0; i < t->ndim; i++)
-		buf_printf(&b, " %lld,", (long long)t->strides[i]);
-	out_line(&e->data, "%s };", b.at);
+	for (int i = 0; i < n; i++)
+		buf_printf(&b, " %lld,", (long long)dims[i]);
+	for (int i = 0; i < n && strides; i++)
+		buf_printf(&b, " %lld,", (long long)strides[i]);
+	name = map_get(&e->geometry_names, b.at);
+	if (!name) {
+		name = arena_printf(e->cx->arena, "g%d", e->geometry_names.n);
+		map_put(&e->geometry_names, arena_strdup(e->cx->arena, b.at), (void *)(uintptr_t)name);
+		out_line(&e->data, "static const int64_t %s[] = {%s };", name, b.at);
+	}
 	buf_free(&b);
 	return name;
 }
@@ -271,10 +292,11 @@ put_tensor(Emit *e, const RtTensor *t)
 	const int span = weights_add(&e->weights, t->storage->data, t->storage->bytes);
 	const RtQuant *q = t->quant;
 
-	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, 0, 0, put_geometry(e, t));
+	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
-	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, q->scale, 0, "0");
+	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, "0");
+	put_float(e, "RT_DOUBLE", q->scale);
 	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {
 		put_value(e, rt_of(q->scales));
 		put_value(e, rt_of(q->zeros));
@@ -293,7 +315,7 @@ put_dict(Emit *e, const RtDict *d)
 {
 	const Type *t = type_dict(e->cx, type_canonical(e->cx, d->key), type_canonical(e->cx, d->value));
 
-	put_row(e, "RT_DICT", 0, 0, 0, 2 * d->n, 0, 0, 0, emit_type(e, t));
+	put_head(e, "RT_DICT", 2 * d->n, emit_type(e, t));
 	for (int64_t i = 0; i < d->used; i++)
 		if (!d->at[i].dead) {
 			put_value(e, d->at[i].key);
@@ -307,7 +329,7 @@ put_string(Emit *e, const RtStr *s)
 	Buf b = { 0 };
 
 	out_string(&b, s->s, s->n);
-	put_row(e, "RT_STR", 0, 0, 0, s->n, 0, 0, 0, b.at);
+	put_head(e, "RT_STR", s->n, b.at);
 	buf_free(&b);
 }
 
@@ -316,14 +338,14 @@ put_list(Emit *e, const RtList *l)
 {
 	const Type *t = type_list(e->cx, type_canonical(e->cx, l->elem ? l->elem : &rt_type_any));
 
-	put_row(e, "RT_LIST", 0, 0, 0, l->n, 0, 0, 0, emit_type(e, t));
+	put_head(e, "RT_LIST", l->n, emit_type(e, t));
 	put_values(e, l->v, l->n);
 }
 
 static void
 put_enum(Emit *e, const RtEnum *en)
 {
-	put_row(e, "RT_ENUM", 0, 0, 0, 2, 0, 0, 0, emit_type(e, en->type));
+	put_head(e, "RT_ENUM", 2, emit_type(e, en->type));
 	put_string(e, en->name);
 	put_value(e, en->value);
 }
@@ -333,10 +355,10 @@ put_enum(Emit *e, const RtEnum *en)
 static void
 put_object(Emit *e, const RtObject *o)
 {
-	put_row(e, "RT_OBJECT", 0, 0, 0, o->cls->nslot, 0, 0, 0, emit_type(e, o->cls->type));
+	put_head(e, "RT_OBJECT", o->cls->nslot, emit_type(e, o->cls->type));
 	for (int i = 0; i < o->cls->nslot; i++) {
 		if (is_module(o->cls) && !is_read(e, i))
-			put_row(e, "RT_NONE", 0, 0, 0, 0, 0, 0, 0, "0");
+			put_whole(e, "RT_NONE", 0);
 		else
 			put_value(e, o->slot[i]);
 	}
@@ -364,25 +386,28 @@ put_value(Emit *e, IValue v)
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
 		if (row) {
-			put_row(e, "RT_AGAIN", 0, 0, 0, 0, row - 1, 0, 0, "0");
+			put_whole(e, "RT_AGAIN", row - 1);
 			return;
 		}
 		map_put(&e->row_of, key, (void *)(intptr_t)(e->nrow + 1));
 	}
 	switch (v.tag) {
-	case RT_NONE:    put_row(e, "RT_NONE", 0, 0, 0, 0, 0, 0, 0, "0"); break;
-	case RT_INT:     put_row(e, "RT_INT", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
-	case RT_BOOL:    put_row(e, "RT_BOOL", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
-	case RT_DEVICE:  put_row(e, "RT_DEVICE", 0, 0, 0, 0, v.u.i, 0, 0, "0"); break;
-	case RT_DOUBLE:  put_row(e, "RT_DOUBLE", 0, 0, 0, 0, 0, v.u.f, 0, "0"); break;
-	case RT_COMPLEX: put_row(e, "RT_COMPLEX", 0, 0, 0, 0, 0, v.u.c->re, v.u.c->im, "0"); break;
+	case RT_NONE:    put_whole(e, "RT_NONE", 0); break;
+	case RT_INT:     put_whole(e, "RT_INT", v.u.i); break;
+	case RT_BOOL:    put_whole(e, "RT_BOOL", v.u.i); break;
+	case RT_DEVICE:  put_whole(e, "RT_DEVICE", v.u.i); break;
+	case RT_DOUBLE:  put_float(e, "RT_DOUBLE", v.u.f); break;
+	case RT_COMPLEX:
+		put_float(e, "RT_COMPLEX", v.u.c->re);
+		put_float(e, "RT_DOUBLE", v.u.c->im);
+		break;
 	case RT_STR:     put_string(e, v.u.str); break;
 	case RT_TENSOR:  put_tensor(e, v.u.t); break;
 	case RT_LIST:    put_list(e, v.u.list); break;
 	case RT_DICT:    put_dict(e, v.u.dict); break;
 	case RT_ENUM:    put_enum(e, v.u.en); break;
 	case RT_TUPLE:
-		put_row(e, "RT_TUPLE", 0, 0, 0, v.u.tuple->n, 0, 0, 0, emit_type(e, v.u.tuple->type));
+		put_head(e, "RT_TUPLE", v.u.tuple->n, emit_type(e, v.u.tuple->type));
 		put_values(e, v.u.tuple->v, v.u.tuple->n);
 		break;
 	case RT_OBJECT:  put_object(e, v.u.obj); break;

@@ -27,26 +27,18 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 		}
 		return;
 	case PATTERN_TENSOR: {
-		const char *name = arena_printf(e->cx->arena, "entry_%d", e->ngeometry++);
+		const char *g;
 
 		t = p->type->tensor;
-		out_line(&e->data, "static const int64_t %s_dims[] = {", name);
-		for (int i = 0; i < t->rank; i++)
-			out_line(&e->data, "\t%lld,", (long long)t->dims[i]);
-		out_line(&e->data, "\t0 };");
-		if (!t->strides && t->rank) {
-			buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s_dims, size)", place, rt_dtypes[t->dtype].name,
-				   t->rank, name);
-			if (contiguous)
-				buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
+		g = emit_geometry(e, t->rank, t->dims, t->strides);
+		if (t->strides || !t->rank) {
+			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place, rt_dtypes[t->dtype].name,
+				   t->rank, g, g, t->rank);
 			return;
 		}
-		out_line(&e->data, "static const int64_t %s_strides[] = {", name);
-		for (int i = 0; i < t->rank; i++)
-			out_line(&e->data, "\t%lld,", (long long)t->strides[i]);
-		out_line(&e->data, "\t0 };");
-		buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s_dims, %s_strides)", place, rt_dtypes[t->dtype].name,
-			   t->rank, name, name);
+		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, size)", place, rt_dtypes[t->dtype].name, t->rank, g);
+		if (contiguous)
+			buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
 		return;
 	}
 	case PATTERN_LIST: case PATTERN_TUPLE: {

@@ -40,24 +40,14 @@ geometry(Writer *w, const RtTensor *t)
 	const char *name;
 	Buf b = { 0 };
 
-	if (!t->ndim)
-		return "0";
+	if (!w->p->dynamic || !t->ndim)
+		return emit_geometry(w->e, t->ndim, t->dims, t->strides);
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(&b, " %lld,", (long long)t->dims[i]);
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(&b, " %lld,", (long long)t->strides[i]);
-	if (w->p->dynamic) {
-		name = arena_printf(w->a, "g%d", w->nhead++);
-		buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
-		buf_free(&b);
-		return name;
-	}
-	name = map_get(&w->e->geometry_names, b.at);
-	if (!name) {
-		name = arena_printf(w->a, "g%d", w->e->geometry_names.n);
-		map_put(&w->e->geometry_names, arena_strdup(w->a, b.at), (void *)(uintptr_t)name);
-		out_line(&w->e->data, "static const int64_t %s[] = {%s };", name, b.at);
-	}
+	name = arena_printf(w->a, "g%d", w->nhead++);
+	buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
 	buf_free(&b);
 	return name;
 }

@@ -52,7 +52,7 @@ typedef struct Emit {            /* one program */
 	Vec(const RtClass *) classes;   /* named; the first nclass have been defined */
 	int      nclass;
 	Buf      rows;           /* rows of RtConst */
-	int      nrow, nvalue, ngeometry;
+	int      nrow, nvalue;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
 	bool     source;         /* print the model's own lines */
@@ -83,6 +83,7 @@ const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3,
 const char *emit_class(Emit *, const RtClass *);
 void        emit_classes(Emit *);                      /* defines those that were named; last of all */
 void        emit_method_classes(Emit *, IValue);      /* names the classes of modules in it whose methods are called by name */
+const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);   /* C name of an array of both; 0: null */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 const uint32_t *emit_places(Emit *, const RtCode *);   /* by index of a place: its row in the program */

@@ -201,11 +201,24 @@ element(const RtTensor *t, int64_t a, int64_t b, int64_t c, int64_t e)
 	return ((const float *)t->storage->data)[offset];
 }
 
-/* As many vectors as the panel's columns need; a register block is never wider than nr. */
+/* Columns of the panel that begins at col of n: as VC_REST (vconv.h) has them. */
 static int64_t
-panel_width(const Emit *e, int64_t left)
+panel_width(const Emit *e, int64_t n, int64_t col)
 {
-	return left >= e->nr ? e->nr : (left + e->vf - 1) / e->vf * e->vf;
+	const int64_t left = n - col;
+
+	return left >= e->nr || (e->nr - left) * 16 < n ? e->nr : (left + e->vf - 1) / e->vf * e->vf;
+}
+
+/* Of all panels together. */
+static int64_t
+packed_columns(const Emit *e, int64_t n)
+{
+	int64_t columns = 0;
+
+	for (int64_t col = 0; col < n; col += e->nr)
+		columns += panel_width(e, n, col);
+	return columns;
 }
 
 /* Panels of output channels of group g: [tap][k][width]. */
@@ -215,7 +228,7 @@ pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
 	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1;
 
 	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d->n - col);
+		const int64_t width = panel_width(e, d->n, col);
 
 		for (int64_t t = 0; t < taps; t++)
 			for (int64_t k = 0; k < d->k; k++)
@@ -257,12 +270,13 @@ winograd_filter(const Dense *d, int64_t n, int64_t k, double u[36])
 static void
 pack_winograd(const Emit *e, const Dense *d, Buf *out)
 {
-	float *u = new(e->cx->arena, float, 36 * d->n * d->k);
+	const int64_t plane = packed_columns(e, d->n) * d->k;
+	float *u = new(e->cx->arena, float, 36 * plane);
 	int64_t at = 0;
 
 	/* Filters are transformed once each; where a value goes follows from its panel. */
 	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d->n - col);
+		const int64_t width = panel_width(e, d->n, col);
 
 		for (int64_t k = 0; k < d->k; k++)
 			for (int64_t j = 0; j < width && col + j < d->n; j++) {
@@ -270,11 +284,11 @@ pack_winograd(const Emit *e, const Dense *d, Buf *out)
 
 				winograd_filter(d, col + j, k, filter);
 				for (int x = 0; x < 36; x++)
-					u[x * d->n * d->k + at + k * width + j] = (float)filter[x];
+					u[x * plane + at + k * width + j] = (float)filter[x];
 			}
 		at += d->k * width;
 	}
-	buf_add(out, (const char *)u, 36 * d->n * d->k * (int64_t)sizeof *u);
+	buf_add(out, (const char *)u, 36 * plane * (int64_t)sizeof *u);
 }
 
 /* [tap][channel] */

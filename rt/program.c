@@ -34,7 +34,7 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 		if (!(l->storage[c->n] = rt_storage_over(l->cx, data, span->bytes, true)))
 			return RT_ERROR;
 	}
-	t = rt_tensor_over(l->cx, l->storage[c->n], c->dtype, c->rank, geometry, geometry + c->rank, c->i);
+	t = rt_tensor_over(l->cx, l->storage[c->n], c->dtype, c->rank, geometry, geometry + c->rank, c->u.i);
 	if (!t)
 		return RT_ERROR;
 	t->flags = c->flags;
@@ -42,7 +42,8 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 	return RT_OK;
 }
 
-/* A quantized tensor's row is followed by one with its parameters: f scale, i zero point, or two tensors and n axis. */
+/* A quantized tensor's row is followed by two with its parameters: scheme, axis and zero point; scale.  Where these are
+ * tensors, two more have them. */
 static int
 build_quant(Loader *l, RtTensor *t)
 {
@@ -54,8 +55,8 @@ build_quant(Loader *l, RtTensor *t)
 		return rt_raise(l->cx, "out of memory");
 	q->h.refs = 1;
 	q->scheme = c->flags;
-	q->scale = c->f;
-	q->zero = c->i;
+	q->scale = l->program->constant[l->at++].u.f;
+	q->zero = c->u.i;
 	q->axis = c->n;
 	t->quant = q;
 	if (c->flags != 1 && c->flags != 3 && c->flags != 4)
@@ -176,18 +177,18 @@ build(Loader *l, IValue *out)
 	*out = rt_none();
 	switch (c->tag) {
 	case RT_NONE:    break;
-	case RT_INT:     *out = rt_int(c->i); break;
-	case RT_BOOL:    *out = rt_bool(c->i != 0); break;
-	case RT_DOUBLE:  *out = rt_double(c->f); break;
-	case RT_DEVICE:  *out = rt_int(c->i); out->tag = RT_DEVICE; break;
-	case RT_COMPLEX: *out = rt_complex(l->cx, c->f, c->g); break;
+	case RT_INT:     *out = rt_int(c->u.i); break;
+	case RT_BOOL:    *out = rt_bool(c->u.i != 0); break;
+	case RT_DOUBLE:  *out = rt_double(c->u.f); break;
+	case RT_DEVICE:  *out = rt_int(c->u.i); out->tag = RT_DEVICE; break;
+	case RT_COMPLEX: *out = rt_complex(l->cx, c->u.f, l->program->constant[l->at++].u.f); break;
 	case RT_STR:     status = build_text(l, c, out); break;
 	case RT_LIST:    status = build_list(l, c, out); break;
 	case RT_DICT:    status = build_dict(l, c, out); break;
 	case RT_TUPLE:   status = build_tuple(l, c, out); break;
 	case RT_OBJECT:  status = build_object(l, c, row, out); break;
 	case RT_ENUM:    status = build_enum(l, c, out); break;
-	case RT_AGAIN:   *out = rt_retain(l->made[c->i]); break;
+	case RT_AGAIN:   *out = rt_retain(l->made[c->u.i]); break;
 	case RT_TENSOR:
 		status = build_tensor(l, c, out);
 		if (!status && rt_dtypes[c->dtype].category == 'Q')

@@ -508,8 +508,10 @@ typedef struct RtConst {
 	uint8_t tag;             /* an RtTag, or RT_AGAIN */
 	uint8_t dtype, rank, flags;   /* tensors */
 	int32_t n;               /* parts that follow; bytes of a string; tensor: index of its storage */
-	int64_t i;               /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of the row meant */
-	double  f, g;            /* float; complex: re, im; quantized: scale, and i of the row after is the zero point */
+	union {
+		int64_t i;       /* int, bool, device; tensor: offset in elements; RT_AGAIN: index of the row meant */
+		double  f;       /* float; complex: re, a row with im follows */
+	} u;
 	const void *p;           /* string: text; tensor: dims then strides; else its RtType */
 } RtConst;
 enum { RT_AGAIN = 255 };

@@ -12,11 +12,14 @@
 #include <math.h>
 #include <string.h>
 
+typedef void Body(void *, int64_t, int64_t);
+
 typedef struct Conv {
 	int     nd;                      /* spatial dims of the caller: 1, 2, 3 */
 	int64_t n, cin, cout, groups;
 	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
 	int64_t taps, in_plane, out_plane;
+	Body *const *scatter;            /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
 } Conv;
 
 typedef struct Tap {
@@ -85,7 +88,6 @@ LOOPS_BEGIN
 #include "conv_loops.h"
 LOOPS_END
 
-typedef void Body(void *, int64_t, int64_t);
 static Body *const gather_taps[] = { gather_taps_f32, gather_taps_f64, gather_taps_i64 };
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
 static Body *const depthwise[] = { depthwise_f32, depthwise_f64, depthwise_i64 };
@@ -170,7 +172,7 @@ product_chunk(RtCx *cx, Parts *q, Product what, int64_t n, int64_t i, int64_t ro
 	if (dense_gemm(cx, q->ct, depth, points, og, w, 1, depth, y, g->out_plane, 1, col, ldc, direct))
 		return RT_ERROR;
 	if (!direct)
-		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), scatter_taps[which(q->ct)], &m);
+		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
 	return RT_OK;
 }
 
@@ -483,7 +485,7 @@ transpose(RtCx *cx, const char *op, const IValue *in, IValue *out)
 {
 	Args a = { .op = op, .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
 		.stride = in[3], .padding = in[4], .output_padding = in[5], .groups = in[6].u.i, .dilation = in[7],
-		.transposed = true };
+		.transposed = true, .g.scatter = scatter_taps };
 
 	return run(cx, &a, out);
 }
@@ -498,7 +500,7 @@ rt_convolution(RtCx *cx, const IValue *in, IValue *out)
 {
 	Args a = { .op = "convolution", .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
 		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0, .output_padding = in[7],
-		.groups = in[8].u.i };
+		.groups = in[8].u.i, .g.scatter = scatter_taps };
 
 	return run(cx, &a, out);
 }
@@ -543,7 +545,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *r[3] = { 0, 0, 0 };
 	Args a = { .op = "convolution_backward", .input = rt_tensor(in[1]), .weight = rt_tensor(in[2]), .stride = in[4],
-		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .output_padding = in[8],
+		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .g.scatter = scatter_taps, .output_padding = in[8],
 		.groups = in[9].u.i };
 	RtList *mask = in[10].u.list;
 	bool same;

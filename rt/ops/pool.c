@@ -66,13 +66,11 @@ LOOPS_BEGIN
 LOOPS_END
 
 typedef void Body(void *, int64_t, int64_t);
-typedef enum Work { MAX, AVERAGE, SPREAD, SCATTER } Work;
-static Body *const bodies[4][3] = {
-	{ max_planes_f32, max_planes_f64, max_planes_i64 },
-	{ average_planes_f32, average_planes_f64, average_planes_i64 },
-	{ spread_planes_f32, spread_planes_f64, spread_planes_i64 },
-	{ scatter_planes_f32, scatter_planes_f64, scatter_planes_i64 },
-};
+typedef struct Work { int cost; Body *body[3]; } Work;          /* of an output; for float, double and int64 */
+static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64 } };
+static const Work average_work = { 8, { average_planes_f32, average_planes_f64, average_planes_i64 } };
+static const Work spread_work = { 8, { spread_planes_f32, spread_planes_f64, spread_planes_i64 } };
+static const Work scatter_work = { 1, { scatter_planes_f32, scatter_planes_f64, scatter_planes_i64 } };
 
 static RtDtype
 loop_type(const RtTensor *t)
@@ -83,12 +81,12 @@ loop_type(const RtTensor *t)
 }
 
 static void
-run_planes(RtCx *cx, Pool *g, Work work, RtDtype ct)
+run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 {
-	int64_t cost = g->out_plane * (work == SCATTER ? 1 : 8) + 1;
+	int64_t cost = g->out_plane * work->cost + 1;
 
 	if (g->in_plane && g->out_plane)
-		rt_parallel(cx, g->planes, 1 + 20000 / cost, bodies[work][ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2], g);
+		rt_parallel(cx, g->planes, 1 + 20000 / cost, work->body[ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2], g);
 }
 
 /* ---- geometry ------------------------------------------------------------------------------------- */
@@ -256,7 +254,7 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 	g->x = rt_data(x);
 	g->y = rt_data(y);
 	g->index = index ? (int64_t *)rt_data(index) : 0;
-	run_planes(cx, g, MAX, ct);
+	run_planes(cx, g, &max_work, ct);
 	if (index && dense_done(cx, at, index))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
@@ -362,7 +360,7 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		fractional_windows(&one, 0, 0, true);
 		for (int j = 0; j < nd; j++)          /* two dims: the width's sample comes first */
 			fractional_windows(&one, nd == 2 ? 2 - j : j, ((double *)rt_data(u))[i * nd + j], ct == RT_f32);
-		run_planes(cx, &one, MAX, ct);
+		run_planes(cx, &one, &max_work, ct);
 	}
 	return dense_done(cx, at, index) ? RT_ERROR : dense_done(cx, r, y);
 }
@@ -385,7 +383,7 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, IValue *out)
 		return RT_ERROR;
 	g->x = rt_data(x);
 	g->y = rt_data(y);
-	run_planes(cx, g, AVERAGE, ct);
+	run_planes(cx, g, &average_work, ct);
 	return dense_done(cx, r, y);
 }
 
@@ -458,9 +456,9 @@ same_as_output(RtCx *cx, const char *op, const RtTensor *grad, const RtTensor *s
 	return same ? RT_OK : rt_raise(cx, "%s: grad_output does not have the size of the result", op);
 }
 
-/* A result like self from the gradient of the output; g->index when SCATTER. */
+/* A result like self from the gradient of the output; g->index for scatter_work. */
 static int
-gradient_result(RtCx *cx, Pool *g, Work work, RtTensor *grad, RtTensor *self, IValue *out)
+gradient_result(RtCx *cx, Pool *g, const Work *work, RtTensor *grad, RtTensor *self, IValue *out)
 {
 	RtDtype ct = loop_type(self);
 	RtTensor *r = rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0), *x, *y;
@@ -486,7 +484,7 @@ avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (set_input(cx, &g, op, self, nd, "F") || average_windows(cx, &g, op, in + 2, true) ||
 	    same_as_output(cx, op, grad, self, &g))
 		return RT_ERROR;
-	return gradient_result(cx, &g, SPREAD, grad, self, out);
+	return gradient_result(cx, &g, &spread_work, grad, self, out);
 }
 
 int rt_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return avg_backward(cx, "avg_pool2d_backward", 2, in, out); }
@@ -506,7 +504,7 @@ adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue
 		g.out[i] = grad->dims[grad->ndim - 3 + i];
 	if (adaptive_windows(cx, &g, op, 0) || same_as_output(cx, op, grad, self, &g))
 		return RT_ERROR;
-	return gradient_result(cx, &g, SPREAD, grad, self, out);
+	return gradient_result(cx, &g, &spread_work, grad, self, out);
 }
 
 int rt__adaptive_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out); }
@@ -550,7 +548,7 @@ max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValu
 		if (!g.index)
 			return RT_ERROR;
 	}
-	return gradient_result(cx, &g, SCATTER, grad, self, out);
+	return gradient_result(cx, &g, &scatter_work, grad, self, out);
 }
 
 int rt_max_pool2d_with_indices_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "max_pool2d_with_indices_backward", 2, in, 7, out); }
@@ -606,7 +604,7 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	memset(rt_data(x), 0, (size_t)(rt_numel(x) * rt_dtypes[ct].bytes));
 	g.x = rt_data(x);
 	g.y = rt_data(y);
-	run_planes(cx, &g, SCATTER, ct);
+	run_planes(cx, &g, &scatter_work, ct);
 	return dense_done(cx, r, x);
 }
 

@@ -7,7 +7,7 @@
  * panel's function is there once in a program and serves all its kernels: these are a row of arguments each.  Of the panels
  * that are narrower than NR, the last ones of a result, only those that some kernel names are there.
  *
- * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as it has vectors.
+ * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST says.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
@@ -50,10 +50,12 @@ enum { VC_NR = VF * VC_NV };
  * whose rows have n. */
 typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n);
 
-/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none. */
+/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.  The
+ * last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
 #define VC_REST(name, n) \
-	((n) % VC_NR == 0 ? 0 : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
+	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
 	 (n) % VC_NR > VF ? name##_2 : name##_1)
+#define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
 
 /* acc[i][j] += sum over k of a[i][k] * b[k][j]: mr rows of run floats each. */
@@ -440,7 +442,7 @@ vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, con
 		 float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4, tiles = v->n * across * down;
-	const int64_t panel_bytes = (v->oc + VF - 1) / VF * VF * v->ic;
+	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VF, plane = (v->oc + width - 1) / width * width * v->ic;
 
 	for (int64_t at = begin; at < end; at++) {
 		const int64_t first = at * block, n = tiles - first < block ? tiles - first : block;
@@ -455,7 +457,7 @@ vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, con
 		}
 		for (int64_t k = 0; k < 36; k++)
 			vc_product_part(0, (v->oc + VC_NR - 1) / VC_NR, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
-					w + k * panel_bytes, 0, out + k * block * v->oc, v->oc, last, 0, 0);
+					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
 			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4, tx = tile % across * 4;
 			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
