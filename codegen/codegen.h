@@ -159,6 +159,7 @@ char *plan_text(Emit *, Plan *, const char *code);
 
 typedef struct DynamicPlan {     /* what the plan of a sample shares with those of the others */
 	bool       *refused;     /* by node id: its kernel is not the same on all samples */
+	bool       *as_first;    /* by node id: it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
 	int        *ncall;
 	Vec(int64_t) derived;    /* x, q of every plan_ceil of the kernel being written */
@@ -174,6 +175,8 @@ const char *capture_kernel(struct Capture *, const char *prefix, const char *com
 int64_t plan_ceil(Plan *, int64_t x, int64_t q);
 /* A choice between forms that are right for all sizes: all samples make that of the first. */
 bool    plan_choice(Plan *, bool);
+/* The same of whether a node is a kernel at all. */
+bool    plan_worth(Plan *, const Node *, bool);
 /* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
 int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
 /* Emits the kernels, the function and what says whether sizes fit: two C names; false: it has no such form. */

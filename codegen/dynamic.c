@@ -38,6 +38,7 @@ typedef struct Dynamic {
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
 	bool  changed;           /* a kernel has been refused: plans are to be made again */
+	const char *why;         /* the last texts that did not agree */
 } Dynamic;
 
 /* ---- what the samples' plans ask -------------------------------------------------------------------------------------- */
@@ -73,6 +74,12 @@ plan_choice(Plan *p, bool choice)
 		return choice;
 	}
 	return d->nchoice < d->choices->at.n ? d->choices->at.at[d->nchoice++] : choice;
+}
+
+bool
+plan_worth(Plan *p, const Node *n, bool worth)
+{
+	return p->dynamic && !p->dynamic->is_first ? p->dynamic->as_first[n->id] : worth;
 }
 
 int
@@ -279,7 +286,7 @@ number_at(const char *t, int64_t *v)
 	char *end;
 
 	*v = strtoll(t, &end, 10);
-	while (*end == 'L')
+	while (*end == 'L' || *end == 'u')
 		end++;
 	return *end == '.' || is_word(*end) ? 0 : (int)(end - t);
 }
@@ -328,6 +335,9 @@ unify(Formulas *f, const char *const *text)
 			goto failed;
 	return b.at;
 failed:
+	f->d->why = ": ";
+	for (int k = 0; k < n; k++)
+		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%.*s'", f->d->why, k ? ", " : "", (int)strcspn(t[k], " ,;)\n"), t[k]);
 	buf_free(&b);
 	return NULL;
 }
@@ -408,10 +418,21 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
-/* The common text of captured kernel i, emitted; its name, or null. `place`: which argument s is. */
-static const char *
-common_kernel(Dynamic *d, Sampled *s, int i, int place)
+/* Which argument of captured kernel i is s: the one behind the others; an epilogue has those of the kernel that calls it. */
+static int
+place_of_s(const Sampled *s, int i)
 {
+	for (int c = 0; c < s->ncall; c++)
+		if (!strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
+			return s->calls[c].args.n;
+	return 0;
+}
+
+/* The common text of captured kernel i, emitted; its name, or null. */
+static const char *
+common_kernel(Dynamic *d, Sampled *s, int i)
+{
+	const int place = place_of_s(s, i);
 	const Captured *first = &s[0].capture.at.at[i];
 	const char *text[SIZE_SAMPLES], *after, *locals;
 	Arena *a = d->cx->arena;
@@ -478,21 +499,14 @@ same_call(Dynamic *d, const Sampled *s, int c)
 static bool
 settle(Dynamic *d, Sampled *s)
 {
-	int place = 0;
-
 	for (int k = 1; k < d->n; k++)
 		if (s[k].ncall != s[0].ncall || s[k].capture.at.n != s[0].capture.at.n)
 			return false;
-	for (int c = 0; c < s[0].ncall; c++) {
+	for (int c = 0; c < s[0].ncall; c++)
 		if (!same_call(d, s, c) || !common_count(d, s, c))
 			return false;
-		place = s[0].calls[c].args.n;
-	}
-	for (int c = 0; c < s[0].ncall; c++)
-		if (s[0].calls[c].args.n != place)
-			return false;
 	for (int i = 0; i < s[0].capture.at.n; i++)
-		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, i, place)))
+		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, i)))
 			return false;
 	for (int c = 0; c < s[0].ncall; c++)
 		for (int k = 0; k < d->n; k++) {
@@ -515,7 +529,8 @@ refuse(Dynamic *d, int i)
 	if (!n->op)
 		fail_lacks(d->cx, n->at, "the kernels of %s have no common form", n->kind->name);
 	if (d->e->verbose)
-		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic\n", d->fn->name, n->kind->name);
+		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name, n->kind->name,
+			d->why ? d->why : "");
 	for (int k = 0; k < d->n; k++)
 		d->shared[k].refused[d->node[k].at[i]->id] = true;
 	d->changed = true;
@@ -536,6 +551,7 @@ settle_node(Dynamic *d, int i)
 	}
 	if (!kernel)
 		return;
+	d->why = NULL;
 	for (int k = 0; k < d->n && all; k++)
 		all = capture_node(d, k, d->node[k].at[i], &s[k]);
 	if (!all || !settle(d, s)) {
@@ -554,6 +570,8 @@ static void
 make_plans(Dynamic *d)
 {
 	for (int k = 0; k < d->n; k++) {
+		for (int i = 0; k && i < d->node[0].n; i++)
+			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
 		d->shared[k].nconstant = 0;
 		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], d->first, false, &d->shared[k]);
 	}
@@ -680,6 +698,7 @@ begin_shared(Dynamic *d)
 		const int nnode = d->d->sample[k].graph->nnode + 1;
 
 		d->shared[k].refused = new(d->cx->arena, bool, nnode);
+		d->shared[k].as_first = new(d->cx->arena, bool, nnode);
 		d->shared[k].calls = new(d->cx->arena, KernelCall *, nnode);
 		d->shared[k].ncall = new(d->cx->arena, int, nnode);
 		d->shared[k].constants = constants;

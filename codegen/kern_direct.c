@@ -23,7 +23,7 @@ at_dim(const RtTensor *t, int places, int which, bool stride)
 
 	if (i < 0 || (which == H && places == 1))
 		return stride ? 0 : 1;
-	return stride ? t->dims[i] == 1 ? 0 : t->strides[i] : t->dims[i];
+	return stride ? t->strides[i] : t->dims[i];
 }
 
 static bool
@@ -47,7 +47,8 @@ take(Row *r, Direct *d)
 	}
 	return row_ints(r, "stride", d->step + 2 - d->places, d->places) && row_ints(r, "padding", d->pad + 2 - d->places, d->places) &&
 	       row_ints(r, "dilation", d->dilation + 2 - d->places, d->places) && d->groups > 0 && d->w->dims[0] % d->groups == 0 &&
-	       d->w->dims[1] * d->groups == d->x->dims[1] && rt_numel(d->y) <= MOST_PRODUCTS / rt_numel(d->w) * d->w->dims[0];
+	       d->w->dims[1] * d->groups == d->x->dims[1] &&
+	       plan_worth(r->p, r->n, rt_numel(d->y) <= MOST_PRODUCTS / rt_numel(d->w) * d->w->dims[0]);
 }
 
 static void

@@ -425,10 +425,10 @@ put_lanes(Out *o, Arena *a, const Reduction *d, const RowNest *gone, const char 
 
 /* The dim of `kept` along which both have stride 1; -1: none. */
 static int
-lane_dim(const RowNest *kept)
+lane_dim(Plan *p, const RowNest *kept)
 {
 	for (int i = 0; i < kept->ndim; i++)
-		if (kept->stride[0][i] == 1 && kept->stride[1][i] == 1 && kept->dims[i] >= 4)
+		if (kept->stride[0][i] == 1 && kept->stride[1][i] == 1 && plan_choice(p, kept->dims[i] >= 4))
 			return i;
 	return -1;
 }
@@ -454,7 +454,7 @@ row_reduce(Row *r)
 		return false;
 	nest_simplify(&kept, 1);
 	nest_simplify(&gone, 0);
-	lane = gone.ndim && gone.stride[0][gone.ndim - 1] == 1 ? -1 : lane_dim(&kept);
+	lane = gone.ndim && gone.stride[0][gone.ndim - 1] == 1 ? -1 : lane_dim(r->p, &kept);
 	if (lane >= 0) {
 		lanes = kept.dims[lane];
 		nest_drop(&kept, lane);

@@ -354,11 +354,15 @@ rt_sizes_free(RtCx *cx)
 }
 
 static bool
-in_range(const RtSizes *of, const int64_t *symbol)
+in_range(const RtCx *cx, const RtSizes *of, const int64_t *symbol)
 {
 	for (int i = 0; i < of->nsymbol; i++)
-		if (symbol[i] < of->range[i][0] || symbol[i] > of->range[i][1])
+		if (symbol[i] < of->range[i][0] || symbol[i] > of->range[i][1]) {
+			if (cx->show_guards)
+				fprintf(stderr, "%s: the size %lld is not from %lld to %lld\n", of->code->name, (long long)symbol[i],
+					(long long)of->range[i][0], (long long)of->range[i][1]);
 			return false;
+		}
 	return true;
 }
 
@@ -368,7 +372,7 @@ rt_sizes(RtCx *cx, const RtSizes *of, const IValue *reg, const int64_t *symbol)
 	RtKnownSizes *k = find_known(cx, of, symbol);
 	Check c = { .seen = { .put = check_number }, .of = of, .fits = true };
 
-	if (!k && in_range(of, symbol)) {
+	if (!k && in_range(cx, of, symbol)) {
 		k = calloc(1, sizeof *k + (size_t)(of->natom + of->nbuffer + 1) * sizeof *k->s);
 		if (!k) {
 			rt_raise(cx, "out of memory");
