@@ -223,6 +223,8 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 
 	if (!cx_try(cli->cx, samples_of, &one))
 		d->sample = NULL;
+	if (!d->sample && cli->verbose)
+		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n", m->fn->name);
 }
 
 int

@@ -122,12 +122,15 @@ typedef struct Check {
 static bool
 value_of(const RtSizeExpr *e, const int64_t *s, int64_t *out)
 {
-	int64_t product = e->c;
+	int64_t product = e->c < 0 ? -e->c : e->c;
 
 	for (int i = 0; i < e->n; i++)
 		if (s[e->atom[i]] < 0 || !size_mul(product, s[e->atom[i]], &product))
 			return false;
-	return size_add(product, e->d, out);
+	if (product > INT64_MAX / 2 || e->d > INT64_MAX / 2 || e->d < -INT64_MAX / 2)
+		return e->n == 0 && (*out = e->d, true);
+	*out = (e->c < 0 ? -product : product) + e->d;
+	return true;
 }
 
 static void

@@ -22,6 +22,12 @@ TESTS = {
     "state": ("ab", {"all": (0, "a:exact0 b:exact1 c:exact0! d:dynamic2 a:exact0")}),
     "written": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "with": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0"), "few": (1, "bad:exact0!"), "far": (1, "worse:generic")}),
+    "grow": ("ab", {"all": (0, "a:exact0 large:dynamic2 small:dynamic2 b:exact1 one:generic large:dynamic2 "
+                               "far:generic small:dynamic2 a:exact0")}),
+    "ends": ("ab", {"all": (0, "a:exact0 c:dynamic2 few:dynamic2 eight:dynamic2 many:generic b:exact1")}),
+    "trips": ("ab", {"all": (0, "a:exact0 c:dynamic2 one:generic b:exact1 c:dynamic2")}),
+    "middle": ("ab", {"all": (0, "a:exact0 c:dynamic2 d:dynamic2! b:exact1 e:dynamic2! c:dynamic2")}),
+    "image": ("ab", {"all": (0, "a:exact0 odd:dynamic2 other:dynamic2 b:exact1 one:generic odd:dynamic2")}),
     "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
 }
 

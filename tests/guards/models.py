@@ -1,6 +1,6 @@
 """The models of guards_test.py: writes their archives, inputs, and what PyTorch 1.13 gives and prints.
 
-usage: models.py        (in this folder, with torch)
+usage: models.py [NAME...]     (in this folder, with torch)
 
 NAME.pt, NAME.INPUT.npz; NAME.RUN.npz: results of the calls of a run (one instance), keys "0.out", "1.out", ...;
 NAME.RUN.txt: what was printed on the way.
@@ -195,6 +195,78 @@ def grid(n, rows=2, cols=3):
     return positive(n, rows * cols).view(rows, cols)
 
 
+class Grow(nn.Module):
+    """Two symbols, sizes computed from them, an arena that grows and shrinks."""
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8)
+
+    def forward(self, x: Tensor, mask: Tensor):
+        b, t = x.size(0), x.size(1)
+        q = self.lin(x).view(b, t, 2, 4).transpose(1, 2)
+        a = torch.softmax(torch.matmul(q, q.transpose(-2, -1)) / 2.0, -1)
+        y = torch.matmul(a, q).transpose(1, 2).reshape(b, t, 8)
+        z = torch.cat([y, x], 1)
+        at = torch.arange(t)
+        return self.norm(z), z.mean(1) + mask.sum(1, keepdim=True), (at * t).sum(), y.flatten(0, 1)[t - 1], torch.zeros(t, b)
+
+
+class Ends(nn.Module):
+    """Slices that may be all there is; a branch on a size."""
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.arange(60.0).view(20, 3))
+
+    def forward(self, x: Tensor):
+        n = x.size(0)
+        y = x[:8].contiguous() * 2
+        if n > 20:
+            return y, x.mean(0)
+        return y, (x + self.table[:n]).sum(0)
+
+
+class Trips(nn.Module):
+    """As many trips as a symbol says."""
+    def forward(self, x: Tensor):
+        h = torch.zeros(x.size(1))
+        seen: List[Tensor] = []
+        for t in range(x.size(0)):
+            h = torch.tanh(x[t] + h)
+            seen.append(h)
+        return torch.stack(seen), h
+
+
+class Middle(nn.Module):
+    """A guard that fails among tensors of dynamic sizes: some in the arena, one a view of another and written later."""
+    def forward(self, x: Tensor, flags: Tensor):
+        y = torch.relu(x) * 2
+        v = y[1:]
+        s = y.sum(1)
+        print("once")
+        big = torch.nonzero(flags > 0)
+        v.add_(big.size(0))
+        return y * 1, v.sum() + s, big + 1
+
+
+class Image(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.b = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.c = nn.Conv2d(8, 16, 1)
+        self.n = nn.BatchNorm2d(16)
+
+    def forward(self, x: Tensor):
+        x = torch.max_pool2d(torch.relu(self.a(x)), 2)
+        y = torch.relu(self.n(self.c(self.b(x) + x)))
+        return y, torch.nn.functional.adaptive_avg_pool2d(y, [1, 1]).flatten(1)
+
+
+def pair(b, t):
+    return dict(x=torch.randn(b, t, 8), mask=torch.ones(b, t))
+
+
 # name: module, inputs, runs (lists of inputs)
 MODELS = {
     "sizes": (Sizes(), {
@@ -223,6 +295,20 @@ MODELS = {
     "with": (With(), {"a": dict(x=grid(4), index=1), "b": dict(x=grid(2), index=1), "bad": dict(x=grid(1), index=1),
                       "worse": dict(x=grid(4), index=4)},
              {"all": ["a", "b", "a"], "few": ["bad"], "far": ["worse"]}),
+    "grow": (Grow(), {"a": pair(2, 5), "b": pair(3, 9), "large": pair(6, 30), "small": pair(2, 4), "one": pair(1, 7),
+                      "far": pair(2, 200)},
+             {"all": ["a", "large", "small", "b", "one", "large", "far", "small", "a"]}),
+    "ends": (Ends(), {"a": dict(x=torch.randn(10, 3)), "b": dict(x=torch.randn(13, 3)), "c": dict(x=torch.randn(12, 3)),
+                      "few": dict(x=torch.randn(5, 3)), "eight": dict(x=torch.randn(8, 3)), "many": dict(x=torch.randn(25, 3))},
+             {"all": ["a", "c", "few", "eight", "many", "b"]}),
+    "trips": (Trips(), {"a": dict(x=torch.randn(5, 4)), "b": dict(x=torch.randn(9, 4)), "c": dict(x=torch.randn(7, 4)),
+                        "one": dict(x=torch.randn(1, 4))}, {"all": ["a", "c", "one", "b", "c"]}),
+    "middle": (Middle(), {"a": dict(x=torch.randn(3, 4), flags=positive(2, 4)), "b": dict(x=torch.randn(5, 4), flags=positive(2, 4)),
+                          "c": dict(x=torch.randn(4, 4), flags=positive(2, 4)), "d": dict(x=torch.randn(8, 4), flags=positive(3, 4)),
+                          "e": dict(x=torch.randn(6, 4), flags=positive(0, 4))}, {"all": ["a", "c", "d", "b", "e", "c"]}),
+    "image": (Image(), {"a": dict(x=torch.randn(2, 3, 16, 20)), "b": dict(x=torch.randn(3, 3, 24, 28)),
+                        "odd": dict(x=torch.randn(2, 3, 19, 33)), "other": dict(x=torch.randn(4, 3, 21, 18)),
+                        "one": dict(x=torch.randn(1, 3, 16, 20))}, {"all": ["a", "odd", "other", "b", "one", "odd"]}),
     "branch": (Branch(), {"a": dict(x=grid(4)), "b": dict(x=grid(5)), "c": dict(x=grid(1))}, {"all": ["a", "b", "c", "a"]}),
 }
 
@@ -284,6 +370,8 @@ def main():
     torch._C._jit_set_profiling_executor(False)
     torch._C._jit_set_profiling_mode(False)
     for name, (module, inputs, runs) in MODELS.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         path = f"{name}.pt"
         torch.jit.script(module.eval()).save(path)
         for key, args in inputs.items():
