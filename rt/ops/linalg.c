@@ -44,9 +44,11 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b)
 	return RT_OK;
 }
 
-/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type. */
+/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type; in bfloat16 steps
+ * with alpha if so asked. */
 static int
-multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k, void *c)
+multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k, void *c,
+	StepKind steps, float alpha)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
 	int64_t bytes = rt_dtypes[wide].bytes, count = product(batch, 0, nbatch);
@@ -68,7 +70,9 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch,
 		}
 		p.a = rt_data(a.t) + oa * bytes;
 		p.b = rt_data(b.t) + ob * bytes;
-		if (gemm(cx, wide, &p))
+		if (steps)
+			product_steps(&p, steps, alpha);
+		else if (gemm(cx, wide, &p))
 			return RT_ERROR;
 	}
 	return RT_OK;
@@ -140,7 +144,22 @@ scale_add_complex(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *s
 typedef struct Sum {
 	RtTensor *self;          /* null, or broadcasts to r */
 	IValue alpha, beta;      /* None: 1 */
+	bool vector;             /* b is a vector */
 } Sum;
+
+static float
+factor(IValue v)
+{
+	return rt_is_none(v) ? 1 : (float)rt_number(v);
+}
+
+static RtTensor *
+addend(RtCx *cx, const RtTensor *r, const Sum *sum, RtDtype wide)
+{
+	RtTensor *self = rt_temp(cx, rt_to_dtype(cx, sum->self, wide));
+
+	return self ? expanded(cx, self, r->ndim, r->dims) : NULL;
+}
 
 static int
 product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k,
@@ -148,17 +167,19 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const 
 {
 	RtDtype wide = product_type((RtDtype)r->dtype);
 	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
+	const StepKind steps = steps_of(a, b, product(batch, 0, nbatch), m, n, k, sum && sum->vector);
+	const float alpha = steps && sum ? factor(sum->alpha) : 1, beta = steps && sum ? factor(sum->beta) : 1;
 	RtTensor *self = NULL;
 
-	if (!c || multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c)))
+	if (!c || (sum && sum->self && !(self = addend(cx, r, sum, wide))))
 		return RT_ERROR;
-	if (sum && sum->self) {
-		self = rt_temp(cx, rt_to_dtype(cx, sum->self, wide));
-		self = self ? expanded(cx, self, r->ndim, r->dims) : NULL;
-		if (!self)
-			return RT_ERROR;
-	}
-	if (sum && rt_is_complex(wide))
+	if (steps)
+		steps_begin(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), beta);
+	if (multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c), steps, alpha))
+		return RT_ERROR;
+	if (steps)
+		steps_end(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), alpha, beta);
+	else if (sum && rt_is_complex(wide))
 		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
 	else if (sum)
 		scale_add(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
@@ -218,7 +239,7 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	bool none = (beta.tag == RT_INT && beta.u.i == 0) || (beta.tag == RT_DOUBLE && beta.u.f == 0)
 		|| (beta.tag == RT_BOOL && !beta.u.i);
 
-	return (Sum){ none ? NULL : self, alpha, beta };
+	return (Sum){ none ? NULL : self, alpha, beta, false };
 }
 
 static int
@@ -347,11 +368,12 @@ check_mv(RtCx *cx, const RtTensor *a, const RtTensor *v)
 }
 
 static int
-mv(RtCx *cx, RtTensor *a, RtTensor *v, const Sum *sum, IValue *out)
+mv(RtCx *cx, RtTensor *a, RtTensor *v, Sum *sum, IValue *out)
 {
 	RtTensor *r, *column;
 
-	if (check_mv(cx, a, v) || (sum && sum->self && check_expands(cx, sum->self, 1, a->dims)))
+	sum->vector = true;
+	if (check_mv(cx, a, v) || (sum->self && check_expands(cx, sum->self, 1, a->dims)))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 1, a->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -362,7 +384,9 @@ mv(RtCx *cx, RtTensor *a, RtTensor *v, const Sum *sum, IValue *out)
 int
 rt_mv(RtCx *cx, const IValue *in, IValue *out)
 {
-	return mv(cx, in[0].u.t, in[1].u.t, NULL, out);
+	Sum sum = { NULL, rt_none(), rt_none(), false };
+
+	return mv(cx, in[0].u.t, in[1].u.t, &sum, out);
 }
 
 int
@@ -377,6 +401,7 @@ int
 rt_dot(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
+	Sum sum = { NULL, rt_none(), rt_none(), true };
 
 	if (a->ndim != 1 || b->ndim != 1)
 		return rt_raise(cx, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
@@ -391,7 +416,7 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	a = with_dim(cx, a, 0);
 	b = a ? with_dim(cx, b, 1) : NULL;
-	return b ? product_into(cx, r, a, b, 0, NULL, 1, 1, a->dims[1], NULL) : RT_ERROR;
+	return b ? product_into(cx, r, a, b, 0, NULL, 1, 1, a->dims[1], &sum) : RT_ERROR;
 }
 
 int
@@ -441,7 +466,7 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *w = in[1].u.t, *bias = rt_tensor(in[2]), *r;
 	int64_t dims[RT_MAX_RANK], k, n;
-	Sum sum = { bias, rt_none(), rt_none() };
+	Sum sum = { bias, rt_none(), rt_none(), false };
 	Geom g;
 
 	if (t->ndim == 0 || w->ndim == 0 || w->ndim > 2)
