@@ -7,6 +7,8 @@
 #include "rt.h"
 #include "base.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,13 +305,51 @@ number_bytes(IValue v, RtDtype dtype, char *out)
 	}
 }
 
+typedef struct Limits { const char *type; double low, high; bool integer; } Limits;
+
+static Limits
+limits_of(RtDtype dtype)
+{
+	switch (dtype) {
+	case RT_u8:   return (Limits){ "uint8_t", -255, 255, true };
+	case RT_i8:   return (Limits){ "int8_t", -128, 127, true };
+	case RT_i16:  return (Limits){ "int16_t", -32768, 32767, true };
+	case RT_i32:  return (Limits){ "int", -0x1p31, 0x1p31 - 1, true };
+	case RT_i64:  return (Limits){ "int64_t", -0x1p63, 0x1p63, true };
+	case RT_f16:  return (Limits){ "at::Half", -65504, 65504, false };
+	case RT_bf16: return (Limits){ "at::BFloat16", -0x1.fep127, 0x1.fep127, false };
+	case RT_f32:  return (Limits){ "float", -FLT_MAX, FLT_MAX, false };
+	default:      return (Limits){ "double", -DBL_MAX, DBL_MAX, false };
+	}
+}
+
+/* A number that an element of dtype cannot hold is an error: too large, with an imaginary part, NaN as an integer. */
+static int
+check_number(RtCx *cx, IValue v, RtDtype dtype)
+{
+	const Limits l = limits_of(dtype);
+	double x;
+	bool bad = false;
+
+	if (rt_dtypes[dtype].category != 'I' && rt_dtypes[dtype].category != 'F')
+		return RT_OK;
+	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
+	if (v.tag == RT_COMPLEX)
+		bad = v.u.c->im != 0;
+	if (l.integer)
+		bad |= !(x >= l.low && x <= l.high);
+	else
+		bad |= isfinite(x) && (x < l.low || x > l.high);
+	return bad ? rt_raise(cx, "value cannot be converted to type %s without overflow", l.type) : RT_OK;
+}
+
 int
 rt_fill(RtCx *cx, RtTensor *t, IValue number)
 {
 	_Alignas(16) char one[16] = { 0 };
 	Plan p = { .n = t->ndim, .dtype = (RtDtype)t->dtype, .src_dtype = (RtDtype)t->dtype };
 
-	if (rt_writable(cx, t))
+	if (check_number(cx, number, p.dtype) || rt_writable(cx, t))
 		return RT_ERROR;
 	if (without_data(cx, t) || !rt_numel(t))
 		return RT_OK;
@@ -328,7 +368,7 @@ rt_fill(RtCx *cx, RtTensor *t, IValue number)
 RtTensor *
 rt_scalar_tensor(RtCx *cx, RtDtype dtype, IValue number)
 {
-	RtTensor *t = rt_tensor_new(cx, dtype, 0, 0);
+	RtTensor *t = check_number(cx, number, dtype) ? NULL : rt_tensor_new(cx, dtype, 0, 0);
 
 	if (t && !cx->meta)
 		number_bytes(number, dtype, rt_data(t));

@@ -14,7 +14,7 @@ RtTensor *
 nonzero_rows(RtCx *cx, RtTensor *t, bool by_dim)
 {
 	const uint8_t *is = truth(cx, t);
-	int64_t n = rt_numel(t), count = 0, dims[2], at[RT_MAX_RANK] = { 0 }, *to, along, across;
+	int64_t n = rt_numel(t), count = 0, dims[2], at[RT_MAX_RANK] = { 0 }, *to;
 	RtTensor *r;
 
 	if (!is)
@@ -23,17 +23,15 @@ nonzero_rows(RtCx *cx, RtTensor *t, bool by_dim)
 		count += is[i] != 0;
 	dims[by_dim] = count;
 	dims[!by_dim] = t->ndim;
-	r = rt_tensor_new(cx, RT_i64, 2, dims);
+	r = rt_tensor_strided(cx, RT_i64, 2, dims, by_dim ? (int64_t[2]){ count, 1 } : (int64_t[2]){ 1, count });
 	if (!r)
 		return NULL;
 	to = (int64_t *)(void *)rt_data(r);
-	along = by_dim ? 1 : t->ndim;
-	across = by_dim ? count : 1;
 	for (int64_t i = 0; i < n; i++) {
 		if (is[i]) {
 			for (int d = 0; d < t->ndim; d++)
-				to[d * across] = at[d];
-			to += along;
+				to[d * count] = at[d];
+			to++;
 		}
 		for (int d = t->ndim - 1; d >= 0 && ++at[d] == t->dims[d]; d--)
 			at[d] = 0;

@@ -1,6 +1,7 @@
 /* rt/ops/median.c - the k-th value, medians and modes along a dim
  *
- * A lane's values are sorted with their indices (NaN last); which of equal values is named is not specified.
+ * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue names follows from the
+ * quickselect that PyTorch runs, so it is run here too.
  */
 #include <stdlib.h>
 
@@ -59,6 +60,64 @@ pick(const Pick *p, const Ranked *v, int64_t n)
 	}
 }
 
+/* x belongs behind y. */
+static bool
+behind(const Ranked *x, const Ranked *y)
+{
+	bool xn = x->f != x->f, yn = y->f != y->f;
+
+	return xn || yn ? xn && !yn : x->f != y->f ? x->f > y->f : x->i > y->i;
+}
+
+static void
+swap(Ranked *x, Ranked *y)
+{
+	Ranked t = *x;
+
+	*x = *y;
+	*y = t;
+}
+
+static void
+order(Ranked *x, Ranked *y)
+{
+	if (behind(x, y))
+		swap(x, y);
+}
+
+/* Hoare's quickselect with the median of three as the pivot, which goes to `left`: v[k] is then the k-th. */
+static void
+quickselect(Ranked *v, int64_t n, int64_t k)
+{
+	int64_t left = 0, right = n - 1;
+
+	while (right > left + 1) {
+		int64_t i = left + 1, j = right;
+		swap(&v[left + (right - left) / 2], &v[left + 1]);
+		order(&v[left + 1], &v[right]);
+		order(&v[left], &v[right]);
+		order(&v[left + 1], &v[left]);
+		for (;;) {
+			do
+				i++;
+			while (behind(&v[left], &v[i]));
+			do
+				j--;
+			while (behind(&v[j], &v[left]));
+			if (j < i)
+				break;
+			swap(&v[i], &v[j]);
+		}
+		swap(&v[left], &v[j]);
+		if (j <= k)
+			left = i;
+		if (j >= k)
+			right = j - 1;
+	}
+	if (right == left + 1)
+		order(&v[left], &v[right]);
+}
+
 static void
 pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 {
@@ -72,7 +131,10 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 	}
 	for (int64_t i = 0; i < n; i++)
 		v[i] = (Ranked){ p->floating ? ((const double *)x)[i] : 0, p->floating ? 0 : ((const int64_t *)x)[i], i };
-	qsort(v, (size_t)n, sizeof *v, compare);
+	if (p->kind == KTH)
+		quickselect(v, n, p->k - 1);
+	else
+		qsort(v, (size_t)n, sizeof *v, compare);
 	k = pick(p, v, n);
 	if (p->floating)
 		*(double *)r[0] = v[k].f;

@@ -416,8 +416,12 @@ rt_amin(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 {
-	return extreme_dims(cx, "aminmax", false, in[0], in[1], in[2].u.i, 0, &out[0])
-		|| extreme_dims(cx, "aminmax", true, in[0], in[1], in[2].u.i, 1, &out[1]);
+	RtTensor *t = in[0].u.t;
+
+	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* a dim of a number is kept: one element */
+		t = rt_temp(cx, rt_tensor_view(cx, t, 1, (int64_t[1]){ 1 }, (int64_t[1]){ 1 }, t->offset));
+	return !t || extreme_dims(cx, "aminmax", false, rt_of(t), in[1], in[2].u.i, 0, &out[0])
+		|| extreme_dims(cx, "aminmax", true, rt_of(t), in[1], in[2].u.i, 1, &out[1]);
 }
 
 static int

@@ -212,7 +212,7 @@ check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, co
 	*dim = rt_dim(cx, wanted, self->ndim);
 	if (*dim < 0)
 		return RT_ERROR;
-	if (t->dtype != RT_i64)
+	if (t->dtype != RT_i64 && rt_numel(t))
 		return rt_raise(cx, "%s(): Expected dtype int64 for index", name);
 	*at = dense(cx, index->u.t);
 	if (!*at)

@@ -522,11 +522,11 @@ exponential(Z *a, int64_t n, Z *x, Z *y)
 int
 rt_linalg_matrix_exp(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *t = in[0].u.t;
+	RtTensor *t = in[0].u.t, *wide = t->dtype == RT_bf16 || t->dtype == RT_f16 ? rt_temp(cx, rt_to_dtype(cx, t, RT_f32)) : t;
 	Stack s;
 	Z *x, *y;
 
-	if (stack_square(cx, "linalg.matrix_exp", t, &s))
+	if (!wide || stack_square(cx, "linalg.matrix_exp", wide, &s))
 		return RT_ERROR;
 	x = rt_scratch(cx, s.n * s.n * 16 + 16);
 	y = x ? rt_scratch(cx, s.n * s.n * 16 + 16) : NULL;

@@ -254,24 +254,25 @@ TMATH double t_zeta_real(double x, double q)
 	return (fmod(x, 2) != 0 ? -below : below) + t_zeta_positive(x, q + m);
 }
 
-TMATH double t_trigamma_real(double x)
+/* single: pi x as the product of two floats, on which all depends beside a pole */
+TMATH double t_trigamma_real(double x, bool single)
 {
 	double s;
 
 	if (x >= 0.5)
 		return isinf(x) ? 0 : t_zeta_positive(2, x);
-	s = sin(T_PI * x);
+	s = sin(single ? (double)((float)T_PI * (float)x) : T_PI * x);
 	return T_PI * T_PI / (s * s) - t_zeta_positive(2, 1 - x);
 }
 
-TMATH double t_polygamma_real(double n, double x)
+TMATH double t_polygamma_real(double n, double x, bool single)
 {
 	double f = 1;
 
 	if (n == 0)
 		return t_psi(x);
 	if (n == 1)
-		return t_trigamma_real(x);
+		return t_trigamma_real(x, single);
 	f = exp(lgamma(n + 1));
 	return (fmod(n, 2) == 0 ? -f : f) * t_zeta_real(n + 1, x);
 }
@@ -559,7 +560,7 @@ TMATH double t_recurrence(int kind, double x, double n)
 
 #define t_digamma(x)       ((T)t_psi((double)(x)))
 #define t_zeta(x, q)       ((T)t_zeta_real((double)(x), (double)(q)))
-#define t_polygamma(n, x)  ((T)t_polygamma_real((double)(n), (double)(x)))
+#define t_polygamma(n, x)  ((T)t_polygamma_real((double)(n), (double)(x), sizeof(T) == 4))
 #define t_i0(x)            ((T)(t_bessel_ie(0, (double)(x)) * exp(fabs((double)(x)))))
 #define t_i0e(x)           ((T)t_bessel_ie(0, (double)(x)))
 #define t_i1(x)            ((T)(t_bessel_ie(1, (double)(x)) * exp(fabs((double)(x)))))
