@@ -1,8 +1,7 @@
 /* rt/ops/spectral.c - eigenvalues and singular values, the exponential of a matrix
  *
- * Hermitian matrices and singular values: Jacobi rotations, of pairs of rows and columns and of pairs of columns, until
- * nothing off the diagonal is left; slow but accurate to the last digits.  Other complex matrices (real ones: eigen.c): reduction to Hessenberg form by
- * reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
+ * Hermitian matrices: hermitian.c.  Singular values: Jacobi rotations of pairs of columns until all are orthogonal; slow but
+ * accurate to the last digits.  Other complex matrices (real ones: eigen.c): reduction to Hessenberg form by reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
  * and their largest component is real, as LAPACK's.
  */
 #include "decomp.h"
@@ -12,64 +11,6 @@ RT_FAST
 enum { MAX_SWEEPS = 60, MAX_STEPS = 60 };
 
 /* ---- Hermitian ------------------------------------------------------------------------------------------------------------ */
-
-/* The rotation that makes the columns p and q of Hermitian ((a, g), (conj g, b)) independent: q turned by `phase`, then by (c, s). */
-static bool
-rotation(double a, double b, Z g, double *c, double *s, Z *phase)
-{
-	double size = cabs(g), t, zeta;
-
-	if (size == 0 || size <= 1e-300)
-		return false;
-	*phase = g / size;
-	zeta = (b - a) / (2 * size);
-	t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
-	*c = 1 / sqrt(1 + t * t);
-	*s = t * *c;
-	return true;
-}
-
-/* Columns p and q of a (n rows, k apart): (x, y) -> (c x - s conj(phase) y, s phase x + c y). */
-static void
-turn_columns(Z *a, int64_t n, int64_t k, int64_t p, int64_t q, double c, double s, Z phase)
-{
-	for (int64_t i = 0; i < n; i++) {
-		Z x = a[i * k + p], y = a[i * k + q];
-		a[i * k + p] = c * x - s * mul(conj(phase), y);
-		a[i * k + q] = s * mul(phase, x) + c * y;
-	}
-}
-
-/* a (n, n) becomes diagonal; v its vectors as columns. */
-static void
-jacobi(Z *a, int64_t n, Z *v)
-{
-	for (int64_t i = 0; i < n * n; i++)
-		v[i] = i / n == i % n;
-	for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
-		double off = 0, all = 0;
-		for (int64_t i = 0; i < n; i++)
-			for (int64_t j = 0; j < n; j++)
-				*(i == j ? &all : &off) += norm2(a[i * n + j]);
-		if (!(off > 1e-32 * all))
-			return;
-		for (int64_t p = 0; p < n; p++)
-			for (int64_t q = p + 1; q < n; q++) {
-				double c, s;
-				Z phase;
-				if (!rotation(creal(a[p * n + p]), creal(a[q * n + q]), a[p * n + q], &c, &s, &phase))
-					continue;
-				turn_columns(a, n, n, p, q, c, s, phase);
-				turn_columns(v, n, n, p, q, c, s, phase);
-				/* Rows: the same with conjugates. */
-				for (int64_t j = 0; j < n; j++) {
-					Z x = a[p * n + j], y = a[q * n + j];
-					a[p * n + j] = c * x - s * mul(phase, y);
-					a[q * n + j] = s * mul(conj(phase), x) + c * y;
-				}
-			}
-	}
-}
 
 /* Exchanges columns so that w[0 .. n) ascends (or descends). */
 static void
@@ -104,6 +45,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 	bool upper = in[1].u.str->s[0] == 'U' || in[1].u.str->s[0] == 'u';
 	Stack s, w, v;
 	double *value;
+	bool converged;
 
 	if (strchr("UuLl", in[1].u.str->s[0]) == NULL || in[1].u.str->n != 1)
 		return rt_raise(cx, "Expected UPLO argument to be 'L' or 'U', but got %s", in[1].u.str->s);
@@ -122,10 +64,11 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 				else
 					a[j * s.n + i] = conj(a[i * s.n + j]);
 		}
-		jacobi(a, s.n, v.v + b * s.n * s.n);
-		for (int64_t i = 0; i < s.n; i++)
-			value[i] = creal(a[i * s.n + i]);
-		sort_columns(value, s.n, false, v.v + b * s.n * s.n, s.n, s.n, NULL, 0);
+		if (eig_hermitian(cx, t->dtype == RT_f32 || t->dtype == RT_c64, a, s.n, upper, value, in[2].u.i ? v.v + b * s.n * s.n : NULL, &converged))
+			return RT_ERROR;
+		if (!converged)
+			return rt_raise_as(cx, "LinAlgError", "linalg.eigh: The algorithm failed to converge because the input matrix is "
+				"ill-conditioned or has too many repeated eigenvalues (error code: 1).");
 		for (int64_t i = 0; i < s.n; i++)
 			w.v[b * s.n + i] = value[i];
 	}
@@ -135,6 +78,33 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 }
 
 /* ---- singular values -------------------------------------------------------------------------------------------------------- */
+
+/* The rotation that makes the columns p and q of Hermitian ((a, g), (conj g, b)) independent: q turned by `phase`, then by (c, s). */
+static bool
+rotation(double a, double b, Z g, double *c, double *s, Z *phase)
+{
+	double size = cabs(g), t, zeta;
+
+	if (size == 0 || size <= 1e-300)
+		return false;
+	*phase = g / size;
+	zeta = (b - a) / (2 * size);
+	t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+	*c = 1 / sqrt(1 + t * t);
+	*s = t * *c;
+	return true;
+}
+
+/* Columns p and q of a (n rows, k apart): (x, y) -> (c x - s conj(phase) y, s phase x + c y). */
+static void
+turn_columns(Z *a, int64_t n, int64_t k, int64_t p, int64_t q, double c, double s, Z phase)
+{
+	for (int64_t i = 0; i < n; i++) {
+		Z x = a[i * k + p], y = a[i * k + q];
+		a[i * k + p] = c * x - s * mul(conj(phase), y);
+		a[i * k + q] = s * mul(phase, x) + c * y;
+	}
+}
 
 /* a (m, n), m >= n: its columns become orthogonal, v (n, n) collects the rotations; w their lengths, descending. */
 static void

@@ -1,0 +1,310 @@
+/* rt/ops/hermitian.c - eigenvalues and vectors of Hermitian matrices
+ *
+ * The way of LAPACK's dsyev and zheev, because the signs (and phases) of vectors follow from it: reflections make the
+ * matrix real and tridiagonal, from its first column for the lower triangle, from its last one for the upper; implicit QL
+ * steps with Wilkinson's shift, or QR steps where the block's larger end is its first, make that diagonal; values are
+ * sorted by selection.  Rows and columns count from 0.  Golub and Van Loan, Matrix Computations, 8.3.
+ */
+#include "decomp.h"
+
+#include <float.h>
+
+enum { STEPS = 30 };             /* times n: all steps together */
+
+typedef struct Tridiagonal {
+	int64_t n;
+	double *d, *e;           /* the diagonal; below it */
+	double *z;               /* (n, n), rows are vectors; null: none wanted */
+	double ulp, least;       /* of the type that the matrix came in: how many steps are made depends on it */
+} Tridiagonal;
+
+/* ---- reduction ------------------------------------------------------------------------------------------------------- */
+
+/* The reflection 1 - tau v v* that takes x (n elements, step apart; the first one is `head`) to a real multiple of the head's unit
+ * vector, which is returned; x becomes v. */
+static double
+reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
+{
+	Z alpha = x[head * step];
+	double rest = 0, beta;
+
+	for (int64_t i = 0; i < n; i++)
+		if (i != head)
+			rest += norm2(x[i * step]);
+	if (rest == 0 && cimag(alpha) == 0) {
+		*tau = 0;
+		return creal(alpha);
+	}
+	beta = -copysign(sqrt(norm2(alpha) + rest), creal(alpha));
+	*tau = (beta - conj(alpha)) / beta;
+	*tau = conj(*tau);
+	for (int64_t i = 0; i < n; i++)
+		x[i * step] = i == head ? 1 : x[i * step] / (alpha - beta);
+	return beta;
+}
+
+/* The n by n block at a (rows ld apart) -= v w* + w v*, which is its change by the reflection from both sides. */
+static void
+change(Z *a, int64_t ld, int64_t n, const Z *v, int64_t step, Z tau, Z *w)
+{
+	Z dot = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		w[i] = 0;
+		for (int64_t j = 0; j < n; j++)
+			w[i] += mul(a[i * ld + j], v[j * step]);
+		w[i] = mul(tau, w[i]);
+		dot += mul(conj(w[i]), v[i * step]);
+	}
+	dot = mul(tau, dot) * -0.5;
+	for (int64_t i = 0; i < n; i++)
+		w[i] += mul(dot, v[i * step]);
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < n; j++)
+			a[i * ld + j] -= mul(v[i * step], conj(w[j])) + mul(w[i], conj(v[j * step]));
+}
+
+/* a becomes d, e; its columns keep the reflections: below the diagonal, or with `upper` above it. */
+static void
+tridiagonalise(Z *a, int64_t n, bool upper, double *d, double *e, Z *tau, Z *w)
+{
+	for (int64_t k = 0; k + 1 < n; k++) {
+		int64_t i = upper ? n - 2 - k : k, m = upper ? i + 1 : n - 1 - i;
+		Z *x = upper ? a + i + 1 : a + (i + 1) * n + i;
+		e[i] = reflect(x, m, n, upper ? i : 0, &tau[i]);
+		if (tau[i] != 0)
+			change(upper ? a : a + (i + 1) * (n + 1), n, m, x, n, tau[i], w);
+	}
+	for (int64_t i = 0; i < n; i++)
+		d[i] = creal(a[i * (n + 1)]);
+}
+
+/* v (n, n) = the product of the reflections times v. */
+static void
+reflect_back(const Z *a, int64_t n, bool upper, const Z *tau, Z *v)
+{
+	for (int64_t k = 0; k + 1 < n; k++) {
+		int64_t i = upper ? k : n - 2 - k, m = upper ? i + 1 : n - 1 - i;
+		const Z *x = upper ? a + i + 1 : a + (i + 1) * n + i;
+		Z *to = upper ? v : v + (i + 1) * n;
+		for (int64_t j = 0; j < n && tau[i] != 0; j++) {
+			Z dot = 0;
+			for (int64_t r = 0; r < m; r++)
+				dot += mul(conj(x[r * n]), to[r * n + j]);
+			dot = mul(tau[i], dot);
+			for (int64_t r = 0; r < m; r++)
+				to[r * n + j] -= mul(x[r * n], dot);
+		}
+	}
+}
+
+/* ---- tridiagonal ----------------------------------------------------------------------------------------------------- */
+
+/* The rotation that takes (f, g) to (r, 0). */
+static double
+givens(double f, double g, double *c, double *s)
+{
+	double r;
+
+	if (g == 0) {
+		*c = 1, *s = 0;
+		return f;
+	}
+	if (f == 0) {
+		*c = 0, *s = copysign(1, g);
+		return fabs(g);
+	}
+	r = copysign(hypot(f, g), f);
+	*c = fabs(f) / fabs(r);
+	*s = g / r;
+	return r;
+}
+
+static void
+turn(Tridiagonal *t, int64_t j, double c, double s)
+{
+	double *x = t->z + j * t->n, *y = x + t->n;
+
+	for (int64_t i = 0; i < t->n; i++) {
+		double v = y[i];
+		y[i] = c * v - s * x[i];
+		x[i] = s * v + c * x[i];
+	}
+}
+
+/* Eigenvalues of ((a, b), (b, c)), the larger in size first, and (cs, sn), its vector. */
+static void
+two_by_two(double a, double b, double c, double *first, double *second, double *cs, double *sn)
+{
+	double sum = a + c, gap = a - c, twice = 2 * b, root = hypot(gap, twice);
+	double big = fabs(a) > fabs(c) ? a : c, small = fabs(a) > fabs(c) ? c : a, x, t;
+	int side = sum < 0 ? -1 : 1, other = gap >= 0 ? 1 : -1;
+
+	*first = sum == 0 ? root / 2 : (sum + side * root) / 2;
+	*second = sum == 0 ? -root / 2 : big / *first * small - b / *first * b;
+	x = gap + other * root;
+	if (fabs(x) > fabs(twice)) {
+		t = -twice / x;
+		*sn = 1 / sqrt(1 + t * t);
+		*cs = t * *sn;
+	} else if (twice == 0) {
+		*cs = 1, *sn = 0;
+	} else {
+		t = -x / twice;
+		*cs = 1 / sqrt(1 + t * t);
+		*sn = t * *cs;
+	}
+	if (side == other) {
+		t = *cs;
+		*cs = -*sn;
+		*sn = t;
+	}
+}
+
+static bool
+negligible(const Tridiagonal *t, int64_t i)
+{
+	return t->e[i] * t->e[i] <= t->ulp * t->ulp * fabs(t->d[i]) * fabs(t->d[i + 1]) + t->least;
+}
+
+/* One implicit step on l .. m towards l: down == -1 when m > l (QL), 1 when m < l (QR). */
+static void
+implicit_step(Tridiagonal *t, int64_t l, int64_t m)
+{
+	const int64_t down = m > l ? -1 : 1, off = m > l ? 0 : -1;   /* e between i and i - down is e[i + off] seen from l */
+	double *d = t->d, *e = t->e, p = d[l], g = (d[l - down] - p) / (2 * e[l + off]), s = 1, c = 1;
+
+	g = d[m] - p + e[l + off] / (g + copysign(hypot(g, 1), g));
+	p = 0;
+	for (int64_t i = m + down; i != l + down; i += down) {       /* from (i - down) to i */
+		double *between = &e[down < 0 ? i : i - 1], f = s * *between, b = c * *between, r = givens(g, f, &c, &s);
+		if (i != m + down)
+			e[down < 0 ? i + 1 : i - 2] = r;
+		g = d[i - down] - p;
+		r = (d[i] - g) * s + 2 * c * b;
+		p = s * r;
+		d[i - down] = g + p;
+		g = c * r - b;
+		if (t->z)
+			turn(t, down < 0 ? i : i - 1, c, down < 0 ? -s : s);
+	}
+	d[l] -= p;
+	e[l + off] = g;
+}
+
+/* Makes the block from l to `end` diagonal, l being its smaller end; false: too many steps. */
+static bool
+diagonalise(Tridiagonal *t, int64_t l, int64_t end, int64_t *steps)
+{
+	const int64_t up = end > l ? 1 : -1;
+
+	while (up > 0 ? l <= end : l >= end) {
+		int64_t m = l, low;
+		while (m != end && !negligible(t, up > 0 ? m : m - 1))
+			m += up;
+		if (m != end)
+			t->e[up > 0 ? m : m - 1] = 0;
+		if (m == l) {
+			l += up;
+			continue;
+		}
+		if (m == l + up) {
+			double c, s, first, second;
+			low = up > 0 ? l : m;
+			two_by_two(t->d[low], t->e[low], t->d[low + 1], &first, &second, &c, &s);
+			if (t->z)
+				turn(t, low, c, s);
+			t->d[low] = first;
+			t->d[low + 1] = second;
+			t->e[low] = 0;
+			l += 2 * up;
+			continue;
+		}
+		if (--*steps < 0)
+			return false;
+		implicit_step(t, l, m);
+	}
+	return true;
+}
+
+static bool
+solve(Tridiagonal *t)
+{
+	int64_t steps = STEPS * t->n;
+
+	for (int64_t from = 0, to; from < t->n; from = to + 1) {
+		for (to = from; to + 1 < t->n; to++)
+			if (fabs(t->e[to]) <= sqrt(fabs(t->d[to])) * sqrt(fabs(t->d[to + 1])) * t->ulp) {
+				t->e[to] = 0;
+				break;
+			}
+		if (to > from && !(fabs(t->d[to]) < fabs(t->d[from]) ? diagonalise(t, to, from, &steps)
+				: diagonalise(t, from, to, &steps)))
+			return false;
+	}
+	return true;
+}
+
+static void
+sort(Tridiagonal *t)
+{
+	for (int64_t i = 0; i < t->n; i++) {
+		int64_t least = i;
+		double v;
+		for (int64_t j = i + 1; j < t->n; j++)
+			if (t->d[j] < t->d[least])
+				least = j;
+		v = t->d[i], t->d[i] = t->d[least], t->d[least] = v;
+		for (int64_t j = 0; t->z && least != i && j < t->n; j++) {
+			v = t->z[i * t->n + j];
+			t->z[i * t->n + j] = t->z[least * t->n + j];
+			t->z[least * t->n + j] = v;
+		}
+	}
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------------- */
+
+/* A power of two that brings the matrix to where squares neither vanish nor overflow. */
+static int
+scale_of(const Z *a, int64_t n)
+{
+	double most = 0;
+	int power = 0;
+
+	for (int64_t i = 0; i < n * n; i++)
+		most = fmax(most, fmax(fabs(creal(a[i])), fabs(cimag(a[i]))));
+	if (most > 0 && isfinite(most))
+		frexp(most, &power);
+	return power > 300 || power < -300 ? -power : 0;
+}
+
+int
+eig_hermitian(RtCx *cx, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged)
+{
+	const RtMark mark = rt_scratch_mark(cx);
+	double *real = rt_scratch(cx, (n + (v ? n * n : 0)) * 8 + 8);
+	Z *work = real ? rt_scratch(cx, 2 * n * 16 + 16) : NULL;
+	Tridiagonal t = { .n = n, .d = w, .e = real, .z = v ? real + n : NULL, .ulp = single ? 0x1p-24 : 0x1p-53,
+		.least = single ? FLT_MIN : DBL_MIN };
+	const int scale = scale_of(a, n);
+
+	if (!work)
+		return RT_ERROR;
+	for (int64_t i = 0; scale && i < n * n; i++)
+		a[i] *= ldexp(1, scale);
+	tridiagonalise(a, n, upper, t.d, t.e, work, work + n);
+	for (int64_t i = 0; v && i < n * n; i++)
+		t.z[i] = i / n == i % n;
+	*converged = solve(&t);
+	sort(&t);
+	for (int64_t i = 0; scale && i < n; i++)
+		w[i] = ldexp(w[i], -scale);
+	for (int64_t i = 0; v && i < n; i++)
+		for (int64_t j = 0; j < n; j++)
+			v[i * n + j] = t.z[j * n + i];
+	if (v)
+		reflect_back(a, n, upper, work, v);
+	rt_scratch_reset(cx, mark);
+	return RT_OK;
+}
