@@ -353,7 +353,7 @@ static void
 copy_extra(Save *s)
 {
 	const char *const *names;
-	const int n = archive_names(s->m->archive, &names);
+	const int n = s->m->archive ? archive_names(s->m->archive, &names) : 0;
 
 	for (int i = 0; i < n; i++)
 		if (!strncmp(names[i], "extra/", 6)) {

@@ -394,6 +394,30 @@ rt_may_overlap(const RtTensor *a, const RtTensor *b)
 		(uintptr_t)pb < (uintptr_t)pa + (uint64_t)(extent(a) + 1) * rt_dtypes[a->dtype].bytes;
 }
 
+/* Dense tensors that share some memory and are not the same view of it; ATen finds the others too hard to tell. */
+static bool
+overlaps_partly(const RtTensor *a, const RtTensor *b)
+{
+	const int64_t bytes = rt_dtypes[a->dtype].bytes;
+	bool same = a->ndim == b->ndim && bytes == rt_dtypes[b->dtype].bytes && a->offset == b->offset && rt_data(a) == rt_data(b);
+
+	if (a == b || !rt_numel(a) || !rt_numel(b) || !rt_is_dense(a) || !rt_is_dense(b) || !rt_may_overlap(a, b))
+		return false;
+	if (a->storage->kind == RT_META && (a->offset * bytes >= (b->offset + rt_numel(b)) * rt_dtypes[b->dtype].bytes ||
+	    b->offset * rt_dtypes[b->dtype].bytes >= (a->offset + rt_numel(a)) * bytes))
+		return false;
+	for (int i = 0; i < a->ndim && same; i++)
+		same = a->strides[i] == b->strides[i];
+	return !same || rt_numel(a) != rt_numel(b);
+}
+
+int
+rt_check_overlap(RtCx *cx, const RtTensor *to, const RtTensor *from)
+{
+	return !overlaps_partly(to, from) ? RT_OK : rt_raise(cx, "unsupported operation: some elements of the input tensor and "
+		"the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.");
+}
+
 static int
 bad_dims(RtCx *cx, const char *what, int ndim, const int64_t *dims)
 {

@@ -208,9 +208,20 @@ store_all(RtCx *cx, const Texts *row, const IValue *in, const IValue *result, bo
 	return RT_OK;
 }
 
+/* Of pointwise operators: what is read and what is written must not share memory but for being the same. */
+static int
+check_overlaps(RtCx *cx, const Texts *row, const IValue *in)
+{
+	for (int i = 0; i < row->n; i++)
+		for (int k = 0; k < row->n && row->at[i].written && in[i].tag == RT_TENSOR; k++)
+			if (k != i && in[k].tag == RT_TENSOR && rt_check_overlap(cx, in[i].u.t, in[k].u.t))
+				return RT_ERROR;
+	return RT_OK;
+}
+
 /* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
 static inline int
-variant(RtCx *cx, RtKernel *base, const char *row_text, const char *base_text, const IValue *in, IValue *out)
+variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, const IValue *in, IValue *out)
 {
 	Texts row, of;
 	IValue args[ARGS_MAX], result[OUTS_MAX];
@@ -229,6 +240,8 @@ variant(RtCx *cx, RtKernel *base, const char *row_text, const char *base_text, c
 		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
 	if (!base)
 		return store_all(cx, &row, in + nwritten, in, returns, out);
+	if (pointwise && check_overlaps(cx, &row, in))
+		return RT_ERROR;
 	read_args(&of, base_text);
 	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
 	cx->place = NULL;
@@ -248,13 +261,16 @@ variant(RtCx *cx, RtKernel *base, const char *row_text, const char *base_text, c
 
 #define MAP(id, schema, domain, result, value, gradient)                                                               \
 	RtKernel rt_##id;                                                                                              \
+	enum { pointwise_##id = true };                                                                                \
 	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
 	static inline const char *text_of_##id(void) { return schema; }
 #define OP(id, schema, rule, effect, gradient)                                                                         \
 	RtKernel rt_##id;                                                                                              \
+	enum { pointwise_##id = false };                                                                               \
 	static inline RtKernel *kernel_of_##id(void) { return rt_##id; }                                               \
 	static inline const char *text_of_##id(void) { return schema; }
 #define BODY(id, schema, gradient, text)                                                                               \
+	enum { pointwise_##id = false };                                                                               \
 	static inline RtKernel *kernel_of_##id(void) { return NULL; }                                                  \
 	static inline const char *text_of_##id(void) { return schema; }
 #include "ops.h"
@@ -264,6 +280,6 @@ variant(RtCx *cx, RtKernel *base, const char *row_text, const char *base_text, c
 	int                                                                                                            \
 	rt_##id(RtCx *cx, const IValue *in, IValue *out)                                                               \
 	{                                                                                                              \
-		return variant(cx, kernel_of_##base(), schema, text_of_##base(), in, out);                             \
+		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), in, out);                             \
 	}
 #include "ops.h"

@@ -1,0 +1,204 @@
+/*
+ * Random graphs through the passes of every level, against the interpreter.
+ *
+ *     graphs FIRST COUNT          for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text reads
+ *                                 back to the same graph, at first and at the end
+ *     graphs --print SEED         the graph
+ *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz
+ * Results are compared, and with them the inputs and attributes after the run: who writes to them must still do so.
+ */
+#include "graphs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Run { uint64_t seed; int level; IValue result, in[NIN], self; int status; Cx *cx; const char *dir; } Run;
+
+static void
+check_round_trip(Cx *cx, Graph *g, Unit *u)
+{
+	Buf a = { 0 }, b = { 0 };
+	Source *s = new(cx->arena, Source, 1);
+
+	graph_print(g, &a, false);
+	*s = (Source){ .text = a.at, .n = a.n, .name = "<graph>", .line = 1 };
+	graph_print(ir_parse(cx, s, u), &b, false);
+	if (strcmp(a.at, b.at))
+		fail(cx, (Range){ 0 }, "reads back as another graph:\n%s---\n%s", a.at, b.at);
+	buf_free(&a);
+	buf_free(&b);
+}
+
+static void
+optimize(Cx *cx, Made *m, int level)
+{
+	config_level(cx, level);
+	config_without(cx, "fuse");              /* groups are kernels' */
+	prepare(cx, m->fn, m->module.self);
+	passes_run(cx, STAGE_OPTIMIZE, m->fn, m->fn->prepared, rt_none());
+	graph_lint(m->fn->prepared);
+	ops_compile_bodies(cx, m->fn->prepared);
+	check_round_trip(cx, m->fn->prepared, m->module.unit);
+}
+
+static void
+run(Cx *cx, void *arg)
+{
+	Run *r = arg;
+	Made *m = graph_make(cx, r->seed, false);
+	IValue args[NIN + 1];
+	RtCx rt;
+
+	ops_compile_all(cx, m->fn);
+	if (r->level)
+		optimize(cx, m, r->level);
+	else
+		check_round_trip(cx, m->fn->graph, m->module.unit);
+	code_lower(cx, m->fn, NULL);
+	rt_cx_init(&rt);
+	rt.steps = 1000000;
+	args[0] = r->self = graph_self(cx, m);
+	for (int i = 0; i < NIN; i++)
+		args[i + 1] = r->in[i] = m->in[i];
+	r->status = rt_run(&rt, m->fn->code, args, &r->result);
+	if (r->status == RT_LACKS)
+		fail(cx, (Range){ 0 }, "lacks: %s", rt.message);
+	rt_cx_free(&rt);
+}
+
+static bool
+same(Run *a, Run *b, Buf *why)
+{
+	RtCx rt;
+	bool ok = a->status == b->status;
+
+	if (!ok)
+		buf_printf(why, "status %d instead of %d", b->status, a->status);
+	if (!ok || a->status)
+		return ok;
+	rt_cx_init(&rt);
+	ok = rt_close(&rt, "out", b->result, a->result, why);
+	for (int i = 0; i < NIN && ok; i++)
+		ok = rt_close(&rt, "in", b->in[i], a->in[i], why);
+	for (int i = 1; i < 3 && ok; i++)
+		ok = rt_close(&rt, "self", b->self.u.obj->slot[i], a->self.u.obj->slot[i], why);
+	rt_cx_free(&rt);
+	return ok;
+}
+
+static void
+drop(Run *r)
+{
+	rt_release(r->result);
+	rt_release(r->self);
+	for (int i = 0; i < NIN; i++)
+		rt_release(r->in[i]);
+}
+
+static bool
+try(Run *r)
+{
+	if (cx_try(r->cx, run, r))
+		return true;
+	fprintf(stderr, "seed %llu -O%d: %s\n", (unsigned long long)r->seed, r->level, r->cx->err.text);
+	return false;
+}
+
+/* Returns whether all levels agree. */
+static bool
+check_seed(uint64_t seed, int *raised)
+{
+	Arena arena[4] = { { 0 } };
+	Cx cx[4];
+	Run r[4];
+	Buf why = { 0 };
+	bool ok = true;
+	int n = 0;
+
+	for (int level = 0; level < 4 && ok; level++, n++) {
+		cx[level] = (Cx){ .arena = &arena[level] };
+		r[level] = (Run){ .seed = seed, .level = level, .cx = &cx[level] };
+		ok = try(&r[level]);
+		if (ok && level && !same(&r[0], &r[level], &why)) {
+			fprintf(stderr, "seed %llu -O%d: %s\n", (unsigned long long)seed, level, why.at);
+			ok = false;
+		}
+	}
+	*raised += ok && r[0].status;
+	for (int i = 0; i < n; i++) {
+		drop(&r[i]);
+		arena_free(&arena[i]);
+	}
+	buf_free(&why);
+	return ok;
+}
+
+static void
+print(Cx *cx, void *arg)
+{
+	const Run *r = arg;
+	Made *m = graph_make(cx, r->seed, false);
+	Buf b = { 0 };
+
+	graph_print(m->fn->graph, &b, false);
+	fputs(b.at, stdout);
+	buf_free(&b);
+}
+
+static Graph *
+graph_itself(Cx *cx, Function *fn)
+{
+	(void)cx;
+	return fn->graph;
+}
+
+static void
+write(Cx *cx, void *arg)
+{
+	const Run *r = arg;
+	Made *m = graph_make(cx, r->seed, true);
+	const SaveOptions o = { .graph = graph_itself, .whole = true };
+	static const char *const names[NIN] = { "x", "y", "z", "n", "b" };
+	RtArrays in = { 0 };
+	RtCx rt;
+
+	rt_cx_init(&rt);
+	for (int i = 0; i < NIN; i++)
+		if (rt_arrays_add(&rt, &in, names[i], m->in[i]))
+			fail(cx, (Range){ 0 }, "%s", rt.message);
+	module_save(cx, &m->module, &o, arena_printf(cx->arena, "%s/%llu.pt", r->dir, (unsigned long long)r->seed));
+	if (rt_npz_write(&rt, arena_printf(cx->arena, "%s/%llu.in.npz", r->dir, (unsigned long long)r->seed), &in))
+		fail(cx, (Range){ 0 }, "%s", rt.message);
+}
+
+static bool
+one(void body(Cx *, void *), uint64_t seed, const char *dir)
+{
+	Arena arena = { 0 };
+	Cx cx = { .arena = &arena };
+	Run r = { .seed = seed, .dir = dir };
+
+	if (cx_try(&cx, body, &r))
+		return true;
+	fprintf(stderr, "%s\n", cx.err.text);
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	int raised = 0;
+	long failed = 0;
+
+	schema_parser = schema_parse;
+	if (argc == 3 && !strcmp(argv[1], "--print"))
+		return !one(print, strtoull(argv[2], NULL, 10), NULL);
+	if (argc == 4 && !strcmp(argv[1], "--write"))
+		return !one(write, strtoull(argv[2], NULL, 10), argv[3]);
+	if (argc != 3)
+		return EXIT_USAGE;
+	for (long i = 0; i < atol(argv[2]); i++)
+		failed += !check_seed(strtoull(argv[1], NULL, 10) + (uint64_t)i, &raised);
+	printf("%s graphs, %ld failed, %d raised\n", argv[2], failed, raised);
+	return failed > 0;
+}

@@ -1,0 +1,20 @@
+/* tests/graphs/graphs.h - random graphs: make.c makes one from a seed, graphs.c runs it in all ways */
+#ifndef GRAPHS_H
+#define GRAPHS_H
+
+#include "../../opt/opt.h"
+
+enum { NIN = 5 };                        /* x, y, z tensors; n int; b bool */
+
+typedef struct Made {
+	Function *fn;            /* forward of __torch__.M */
+	Module    module;
+	IValue    in[NIN];       /* inputs, without self */
+} Made;
+
+/* The same seed gives the same graph and inputs, in any context.  tame: what a loop carries begins as memory of its own;
+ * PyTorch forgets that a loop that does not run gives back what it was given, and loses writes to it. */
+Made *graph_make(Cx *, uint64_t seed, bool tame);
+IValue graph_self(Cx *, const Made *);   /* a new instance: attributes are made anew */
+
+#endif
