@@ -2,12 +2,12 @@
 
 At -O0 the graphs of the archive and of what was saved from it are held against each other after both have been brought
 to one form: constants stand where they are used, values are numbered in order. Saving what was saved must change nothing.
-    KILN=build/kiln python3 tests/save/save_test.py            the models of this tree
-    KILN=build/kiln python3 tests/save/save_test.py CASES...   every case (model.pt, 1.in.npz) below these folders
+    save_test.py KILN            the models of this tree
+    save_test.py KILN CASES...   every case (model.pt, 1.in.npz) below these folders
 """
 import os, re, struct, subprocess, sys, tempfile, unittest, zipfile
 
-KILN = os.environ.get("KILN", "build/kiln")
+KILN = os.path.abspath(sys.argv.pop(1))
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
