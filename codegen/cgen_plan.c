@@ -614,6 +614,18 @@ write_exit(Writer *w, const Node *n)
 		assign_slot(w, n->out[0], "rt_none()");
 }
 
+static const char *
+string_of(Writer *w, const char *text)
+{
+	Buf b = { 0 };
+	const char *s;
+
+	out_string(&b, text, (int64_t)strlen(text));
+	s = arena_strdup(w->a, b.at);
+	buf_free(&b);
+	return s;
+}
+
 /* Anything else that the interpreter has an instruction for. */
 static void
 write_prim(Writer *w, const Node *n)
@@ -656,6 +668,8 @@ write_prim(Writer *w, const Node *n)
 		write_call(w, n, "rt_step_wait(cx, 0", false);
 	} else if (node_is(n, "prim::CreateObject")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
+	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_method(cx, %s", string_of(w, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
 		const Attr *f = node_attr(n, "function");
 

@@ -146,20 +146,24 @@ call(Activation *a, const RtInsn *n, const RtCode *code, const IValue *first, in
 	return status;
 }
 
+const RtCode *
+rt_method(RtCx *cx, IValue self, const char *name)
+{
+	const RtClass *cls = self.tag == RT_OBJECT ? self.u.obj->cls : NULL;
+
+	for (int i = 0; cls && i < cls->nmethod; i++)
+		if (!strcmp(cls->method[i], name) && cls->code[i])
+			return cls->code[i];
+	rt_raise(cx, "'%s' object has no method '%s'", cls ? cls->name : rt_type_of(self), name);
+	return NULL;
+}
+
 static int
 call_method(Activation *a, const RtInsn *n)
 {
-	const char *name = a->code->string[n->arg];
-	IValue self = in(a, n, 0);
-	const RtClass *cls;
+	const RtCode *code = rt_method(a->cx, in(a, n, 0), a->code->string[n->arg]);
 
-	if (self.tag != RT_OBJECT)
-		return rt_raise(a->cx, "'%s' object has no method '%s'", rt_type_of(self), name);
-	cls = self.u.obj->cls;
-	for (int i = 0; i < cls->nmethod; i++)
-		if (!strcmp(cls->method[i], name) && cls->code[i])
-			return call(a, n, cls->code[i], 0, 0, 0);
-	return rt_raise(a->cx, "'%s' object has no method '%s'", cls->name, name);
+	return code ? call(a, n, code, 0, 0, 0) : RT_ERROR;
 }
 
 static int

@@ -299,6 +299,18 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	return RT_OK;
 }
 
+/* A method that the object's class decides. */
+int
+rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	const RtCode *callee = rt_method(cx, in[0], name);
+
+	if (callee)
+		return rt_step_call(cx, callee, in, nin, out, nout, code, line);
+	rt_values_drop(in, nin);
+	return rt_step_failed(cx, code, line);
+}
+
 /* ---- steps of instructions -------------------------------------------------------------------------------------- */
 
 #define STEP_END(status) \

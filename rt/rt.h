@@ -483,6 +483,8 @@ struct RtCode {
 	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
 };
 
+const RtCode *rt_method(RtCx *, IValue self, const char *name);   /* the class's; null: an error was raised */
+
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
 void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in cx passes that line; 0: none */
@@ -599,6 +601,7 @@ void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body
 /* Runs a kernel and releases its inputs; errors get the place. */
 int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 /* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
 int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
