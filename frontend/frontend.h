@@ -147,6 +147,7 @@ typedef enum TokKind {
 typedef struct Tok { TokKind kind; uint32_t beg, end; } Tok;   /* bytes of the source */
 extern const char *const tok_names[TOK_NKIND];
 int lex(Cx *, const Source *, const Tok **);               /* all tokens, the last one EOF; returns how many */
+int lex_part(Cx *, const Source *, uint32_t beg, uint32_t end, const Tok **);
 
 typedef enum TreeKind {
 #define TREE(name, children) TREE_##name,

@@ -122,8 +122,9 @@ lex_newline(Lexer *l)
 	}
 }
 
+/* at the quote; what stands before it, from `start` on, is a prefix */
 static void
-lex_string(Lexer *l)
+lex_string(Lexer *l, const char *start)
 {
 	const char *beg = l->at, quote = *beg;
 	bool triple = l->end - beg >= 6 && beg[1] == quote && beg[2] == quote;
@@ -134,7 +135,7 @@ lex_string(Lexer *l)
 			p++;
 		} else if (*p == quote && (!triple || (l->end - p >= 3 && p[1] == quote && p[2] == quote))) {
 			l->at = p + (triple ? 3 : 1);
-			emit(l, TOK_STRING, beg, l->at);
+			emit(l, TOK_STRING, start, l->at);
 			return;
 		}
 	}
@@ -152,6 +153,10 @@ lex_number(Lexer *l)
 	strtod(beg, &end);
 	if (end == beg)
 		return false;
+	if (beg[0] == '0' && strchr("bBoO", *end) && *end && end == beg + 1)      /* Python's 0b11, 0o17 */
+		end++;
+	while (end < l->end && (is_digit(*end) || (*end == '_' && is_digit(end[1]))))     /* and 1_000 */
+		end++;
 	l->at = end;
 	if (l->at < l->end && *l->at == 'j')
 		l->at++;
@@ -183,6 +188,10 @@ lex_word(Lexer *l)
 	while (l->at < l->end && (is_letter(*l->at) || is_digit(*l->at)))
 		l->at++;
 	n = (size_t)(l->at - beg);
+	if (l->at < l->end && (*l->at == '"' || *l->at == '\'') && n <= 2 && strspn(beg, "fFrR") == n) {
+		lex_string(l, beg);
+		return;
+	}
 	for (int k = TOK_DEF; k <= TOK_IS_NOT; k++)
 		if (strncmp(tok_names[k], beg, n) == 0 && !tok_names[k][n])
 			kind = (TokKind)k;
@@ -241,7 +250,7 @@ lex_token(Lexer *l)
 	} else if (c == '#') {
 		l->at = skip_comment(l, l->at);
 	} else if (c == '"' || c == '\'') {
-		lex_string(l);
+		lex_string(l, l->at);
 	} else if (is_letter(c)) {
 		lex_word(l);
 	} else if (!lex_number(l)) {
@@ -252,7 +261,13 @@ lex_token(Lexer *l)
 int
 lex(Cx *cx, const Source *src, const Tok **out)
 {
-	Lexer l = { .cx = cx, .src = src, .text = src->text, .at = src->text, .end = src->text + src->n };
+	return lex_part(cx, src, 0, (uint32_t)(src->n > UINT32_MAX / 2 ? 0 : src->n), out);
+}
+
+int
+lex_part(Cx *cx, const Source *src, uint32_t beg, uint32_t end, const Tok **out)
+{
+	Lexer l = { .cx = cx, .src = src, .text = src->text, .at = src->text + beg, .end = src->text + end };
 	int depth;
 
 	if (src->n > UINT32_MAX / 2)

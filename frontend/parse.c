@@ -7,19 +7,9 @@
  *
  * Nesting is bounded by cx_enter; chains of binary and postfix operators are loops, so that only their trees are deep.
  */
-#include "frontend.h"
+#include "parse.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-typedef Vec(const Tree *) Trees;
-
-typedef struct Parser {
-	Cx           *cx;
-	const Source *src;
-	const Tok    *tok;         /* the current one */
-} Parser;
 
 static const struct Operator { uint8_t binary, binary_tree, unary, unary_tree; } operators[TOK_NKIND] = {
 #define TOK(name, spelling, binary, binary_tree, unary, unary_tree) \
@@ -28,69 +18,15 @@ static const struct Operator { uint8_t binary, binary_tree, unary, unary_tree; }
 #undef TOK
 };
 
-static const Tree *parse_expr(Parser *, int prec);
 static const Tree *parse_block(Parser *);
+static const Tree *parse_stmt(Parser *);
 
-/* ---- tokens and ranges --------------------------------------------------------------------------- */
+/* ---- trees ------------------------------------------------------------------------------------------ */
 
-static Range
-tok_range(const Parser *p)
-{
-	return (Range){ p->src, p->tok->beg, p->tok->end };
-}
-
-/* From beg to the end of the token before the current one. */
-static Range
-range_from(const Parser *p, uint32_t beg)
-{
-	return (Range){ p->src, beg, p->tok[-1].end };
-}
-
-static Range
-join(Range a, Range b)
-{
-	return (Range){ a.src, a.beg, b.end };
-}
-
-RT_NORETURN static void
-unexpected(Parser *p, const char *wanted)
-{
-	fail(p->cx, tok_range(p), "expected %s but found '%s' here", wanted, tok_names[p->tok->kind]);
-}
-
-static bool
-at(const Parser *p, TokKind kind)
-{
-	return p->tok->kind == kind;
-}
-
-static bool
-accept(Parser *p, TokKind kind)
-{
-	if (!at(p, kind))
-		return false;
-	p->tok++;
-	return true;
-}
-
-static const Tok *
-expect(Parser *p, TokKind kind)
-{
-	if (!at(p, kind))
-		unexpected(p, tok_names[kind]);
-	return p->tok++;
-}
-
-static const Tree *
-list(Parser *p, Trees *v, Range where)
+const Tree *
+parse_list_of(Parser *p, Trees *v, Range where)
 {
 	return tree_of(p->cx, TREE_LIST, where, v->at, v->n);
-}
-
-static void
-push(Parser *p, Trees *v, const Tree *t)
-{
-	vec_push(p->cx->arena, v, t);
 }
 
 /* IDENT */
@@ -100,105 +36,6 @@ parse_ident(Parser *p)
 	const Tok *t = expect(p, TOK_IDENT);
 
 	return tree_text(p->cx, TREE_IDENT, range_from(p, t->beg), p->src->text + t->beg, (int)(t->end - t->beg));
-}
-
-/* ---- literals ------------------------------------------------------------------------------------- */
-
-static bool
-is_hex(const char *s)
-{
-	return s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
-}
-
-/* NUMBER, or - NUMBER when beg is the sign: an integer is folded with its sign before its range is checked. */
-static const Tree *
-parse_number(Parser *p, uint32_t beg, bool negative)
-{
-	const Tok *t = expect(p, TOK_NUMBER);
-	Range where = range_from(p, beg);
-	int n = (int)(t->end - t->beg);
-	const char *text = arena_printf(p->cx->arena, "%s%.*s", negative ? "-" : "", n, p->src->text + t->beg);
-	bool imaginary = p->src->text[t->end - 1] == 'j';
-	bool floating = strpbrk(text, is_hex(text + negative) ? ".pP" : ".eE");
-	Tree *r = tree_of(p->cx, imaginary ? TREE_IMAG : floating ? TREE_FLOAT : TREE_INT, where, 0, 0);
-	char *end;
-
-	if (imaginary || floating) {
-		r->num.f = strtod(text, &end);
-		return r;
-	}
-	errno = 0;
-	r->num.i = strtoll(text, &end, 0);
-	if (errno == ERANGE)
-		fail(p->cx, where, "integral constant out of range");
-	if (*end)
-		fail(p->cx, where, "this is not a number");
-	return r;
-}
-
-static bool
-is_octal(char c)
-{
-	return c >= '0' && c <= '7';
-}
-
-/* The character after a backslash at *s; *s is moved behind the escape. */
-static char
-escaped(Parser *p, const char **s, const char *end)
-{
-	static const char letter[] = "\\'\"abfnvt\n", meaning[] = "\\'\"\a\b\f\n\v\t\n";
-	const char *c = *s < end && **s ? strchr(letter, **s) : 0;
-	uint32_t beg = (uint32_t)(*s - p->src->text) - 1;
-	int code;
-
-	if (c) {
-		(*s)++;
-		return meaning[c - letter];
-	}
-	if (**s == 'x' || **s == 'u' || **s == 'U')
-		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "unsupported hex specifier");
-	if (end - *s < 3 || !is_octal((*s)[0]) || !is_octal((*s)[1]) || !is_octal((*s)[2]))
-		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "ill formed octal specifier");
-	code = ((*s)[0] - '0') * 64 + ((*s)[1] - '0') * 8 + (*s)[2] - '0';
-	if (code > 255)
-		fail(p->cx, (Range){ p->src, beg, beg + 4 }, "ill formed octal specifier");
-	*s += 3;
-	return (char)code;
-}
-
-/* The contents of one STRING token, appended to out. */
-static void
-add_string(Parser *p, const Tok *t, char *out, int *n)
-{
-	const char *s = p->src->text + t->beg, *end = p->src->text + t->end;
-	int quotes = end - s >= 6 && s[1] == s[0] && s[2] == s[0] ? 3 : 1;
-
-	s += quotes;
-	end -= quotes;
-	while (s < end) {
-		if (*s == '\\') {
-			s++;
-			out[(*n)++] = escaped(p, &s, end);
-		} else {
-			out[(*n)++] = *s++;
-		}
-	}
-}
-
-/* STRING { STRING } */
-static const Tree *
-parse_strings(Parser *p)
-{
-	const Tok *first = p->tok, *t;
-	char *out;
-	int n = 0;
-
-	while (at(p, TOK_STRING))
-		p->tok++;
-	out = new(p->cx->arena, char, p->tok[-1].end - first->beg);
-	for (t = first; t < p->tok; t++)
-		add_string(p, t, out, &n);
-	return tree_text(p->cx, TREE_STRING, range_from(p, first->beg), out, n);
 }
 
 /* ---- expressions ------------------------------------------------------------------------------------- */
@@ -230,7 +67,7 @@ parse_paren(Parser *p)
 
 	if (v.n == 1 && !comma)
 		return v.at[0];
-	return tree_new(p->cx, TREE_TUPLE, where, 1, list(p, &v, where));
+	return tree_new(p->cx, TREE_TUPLE, where, 1, parse_list_of(p, &v, where));
 }
 
 /* "for" lhs "in" expr: the rest of a comprehension */
@@ -248,7 +85,7 @@ parse_comp_for(Parser *p, const Tree **target, const Tree **iterable)
 		push(p, &v, parse_expr(p, operators[TOK_IN].binary));
 	} while (accept(p, TOK_COMMA));
 	*target = v.n == 1 && p->tok[-1].kind != TOK_COMMA
-		? v.at[0] : tree_new(p->cx, TREE_TUPLE, range_from(p, beg), 1, list(p, &v, range_from(p, beg)));
+		? v.at[0] : tree_new(p->cx, TREE_TUPLE, range_from(p, beg), 1, parse_list_of(p, &v, range_from(p, beg)));
 	expect(p, TOK_IN);
 	*iterable = parse_expr(p, 0);
 }
@@ -275,7 +112,7 @@ parse_list(Parser *p)
 	} else {
 		expect(p, TOK_RBRACKET);
 	}
-	return tree_new(p->cx, TREE_LIST_LITERAL, range_from(p, beg), 1, list(p, &v, range_from(p, beg)));
+	return tree_new(p->cx, TREE_LIST_LITERAL, range_from(p, beg), 1, parse_list_of(p, &v, range_from(p, beg)));
 }
 
 /* dict := "{" [k ":" v { "," k ":" v }] "}" | "{" k ":" v "for" lhs "in" expr "}" */
@@ -300,8 +137,8 @@ parse_dict(Parser *p)
 			break;
 	}
 	expect(p, TOK_RBRACE);
-	return tree_new(p->cx, TREE_DICT_LITERAL, range_from(p, beg), 2, list(p, &keys, range_from(p, beg)),
-	                list(p, &values, range_from(p, beg)));
+	return tree_new(p->cx, TREE_DICT_LITERAL, range_from(p, beg), 2, parse_list_of(p, &keys, range_from(p, beg)),
+	                parse_list_of(p, &values, range_from(p, beg)));
 }
 
 static const Tree *
@@ -357,7 +194,7 @@ parse_call(Parser *p, const Tree *callee)
 	}
 	expect(p, TOK_RPAREN);
 	where = range_from(p, beg);
-	return tree_new(p->cx, TREE_CALL, callee->at, 3, callee, list(p, &args, where), list(p, &keywords, where));
+	return tree_new(p->cx, TREE_CALL, callee->at, 3, callee, parse_list_of(p, &args, where), parse_list_of(p, &keywords, where));
 }
 
 static bool
@@ -398,7 +235,7 @@ parse_subscript(Parser *p, const Tree *value)
 	} while (accept(p, TOK_COMMA));
 	expect(p, TOK_RBRACKET);
 	return tree_new(p->cx, TREE_SUBSCRIPT, range_from(p, value->at.beg), 2, value,
-	                list(p, &v, range_from(p, beg)));
+	                parse_list_of(p, &v, range_from(p, beg)));
 }
 
 /* postfix := primary { "." IDENT | args | "[" index { "," index } "]" } */
@@ -470,11 +307,27 @@ parse_ternary(Parser *p, const Tree *then, int prec)
 	return tree_new(p->cx, TREE_TERNARY, join(then->at, other->at), 3, condition, then, other);
 }
 
-/* expr := unary { operator of a higher precedence than prec, expr } */
+static bool
+is_comparison(TokKind kind)
+{
+	return kind == TOK_LT || kind == TOK_GT || kind == TOK_LE || kind == TOK_GE || kind == TOK_EQ || kind == TOK_NE;
+}
+
+/* a < b < c is a < b and b < c: b is computed twice, as by PyTorch's front end.  last: where the left comparison's right
+ * operand stands. */
 static const Tree *
+chain(Parser *p, const Tree *left, const Tree *last, const struct Operator *op, const Tree *right)
+{
+	const Tree *next = tree_new(p->cx, (TreeKind)op->binary_tree, join(last->at, right->at), 2, last, right);
+
+	return tree_new(p->cx, TREE_AND, join(left->at, right->at), 2, left, next);
+}
+
+/* expr := unary { operator of a higher precedence than prec, expr } */
+const Tree *
 parse_expr(Parser *p, int prec)
 {
-	const Tree *left, *right;
+	const Tree *left, *right, *compared = 0;
 
 	cx_enter(p->cx, tok_range(p));
 	left = parse_unary(p);
@@ -489,7 +342,11 @@ parse_expr(Parser *p, int prec)
 			left = parse_ternary(p, left, op->binary);
 		} else {
 			right = parse_expr(p, kind == TOK_POW ? op->binary - 1 : op->binary);
-			left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left, right);
+			if (compared && is_comparison(kind))
+				left = chain(p, left, compared, op, right);
+			else
+				left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left, right);
+			compared = is_comparison(kind) ? right : 0;
 		}
 	}
 	cx_leave(p->cx);
@@ -516,7 +373,7 @@ parse_exprs(Parser *p, int prec)
 	while (accept(p, TOK_COMMA) && !at_exprs_end(p))
 		push(p, &v, parse_expr(p, prec));
 	where = range_from(p, first->at.beg);
-	return tree_new(p->cx, TREE_TUPLE, where, 1, list(p, &v, where));
+	return tree_new(p->cx, TREE_TUPLE, where, 1, parse_list_of(p, &v, where));
 }
 
 /* ---- statements -------------------------------------------------------------------------------------- */
@@ -545,7 +402,7 @@ parse_assign(Parser *p, const Tree *first, const Tree *type)
 		value = parse_exprs(p, 0);
 	}
 	where = range_from(p, first->at.beg);
-	return tree_new(p->cx, TREE_ASSIGN, where, 3, list(p, &targets, first->at), value, type);
+	return tree_new(p->cx, TREE_ASSIGN, where, 3, parse_list_of(p, &targets, first->at), value, type);
 }
 
 /* simple := exprs | target ":" type ["=" exprs] | exprs { "=" exprs } | expr augop exprs; then NEWLINE */
@@ -665,7 +522,7 @@ parse_with(Parser *p)
 	} while (accept(p, TOK_COMMA));
 	where = range_from(p, beg);
 	expect(p, TOK_COLON);
-	return tree_new(p->cx, TREE_WITH, where, 2, list(p, &items, where), parse_block(p));
+	return tree_new(p->cx, TREE_WITH, where, 2, parse_list_of(p, &items, where), parse_block(p));
 }
 
 /* param := IDENT [":" expr] ["=" expr] */
@@ -733,7 +590,6 @@ parse_type_comment(Parser *p, Trees *params)
 	return parse_expr(p, 0);
 }
 
-static const Tree *parse_stmt(Parser *);
 
 /* stmt { stmt } DEDENT */
 static const Tree *
@@ -746,7 +602,7 @@ parse_stmts(Parser *p)
 		push(p, &v, parse_stmt(p));
 	while (!at(p, TOK_DEDENT));
 	expect(p, TOK_DEDENT);
-	return list(p, &v, (Range){ p->src, beg, vec_last(&v)->at.end });
+	return parse_list_of(p, &v, (Range){ p->src, beg, vec_last(&v)->at.end });
 }
 
 /* block := INDENT stmt { stmt } DEDENT */
@@ -783,7 +639,7 @@ parse_def(Parser *p)
 		body = parse_stmt(p);
 		body = tree_new(p->cx, TREE_LIST, body->at, 1, body);
 	}
-	return tree_new(p->cx, TREE_DEF, where, 4, name, list(p, &params, where), result, body);
+	return tree_new(p->cx, TREE_DEF, where, 4, name, parse_list_of(p, &params, where), result, body);
 }
 
 /* class := "class" IDENT ["(" expr ")"] ":" block */
@@ -842,20 +698,110 @@ parse_delete(Parser *p)
 	while (accept(p, TOK_COMMA));
 	where = range_from(p, beg);
 	expect(p, TOK_NEWLINE);
-	return tree_new(p->cx, TREE_DELETE, where, 1, list(p, &v, where));
+	return tree_new(p->cx, TREE_DELETE, where, 1, parse_list_of(p, &v, where));
 }
 
-/* "import" ... NEWLINE: only old files have them, and they say nothing */
+/* IDENT { "." IDENT } as VAR and ATTR, or null */
+static const Tree *
+accept_dotted(Parser *p)
+{
+	const Tree *name, *t;
+
+	if (!at(p, TOK_IDENT))
+		return 0;
+	name = parse_ident(p);
+	t = tree_new(p->cx, TREE_VAR, name->at, 1, name);
+	while (accept(p, TOK_DOT)) {
+		if (!at(p, TOK_IDENT))
+			return 0;
+		name = parse_ident(p);
+		t = tree_new(p->cx, TREE_ATTR, join(t->at, name->at), 2, t, name);
+	}
+	return t;
+}
+
+/* "import" dotted ["as" IDENT] ... NEWLINE | "from" dotted "import" IDENT ["as" IDENT] { "," ... } NEWLINE
+ * KEYWORDs of new names and what they stand for.  Old archives have imports that say nothing: what is odd is skipped. */
 static const Tree *
 parse_import(Parser *p)
 {
-	uint32_t beg = expect(p, TOK_IMPORT)->beg;
-	const Tree *t;
+	const uint32_t beg = p->tok->beg;
+	const bool from = !at(p, TOK_IMPORT);
+	const Tree *space, *name, *t;
+	Trees v = { 0 };
+	Range where;
 
-	while (!at(p, TOK_NEWLINE) && !at(p, TOK_EOF))
-		p->tok++;
-	t = tree_of(p->cx, TREE_IMPORT, range_from(p, beg), 0, 0);
+	p->tok++;
+	space = from ? accept_dotted(p) : 0;
+	while (!at(p, TOK_NEWLINE) && !at(p, TOK_EOF)) {
+		if ((from && !space) || p->tok->kind == TOK_IMPORT || p->tok->kind == TOK_COMMA || !at(p, TOK_IDENT)) {
+			p->tok++;
+			continue;
+		}
+		name = from ? parse_ident(p) : 0;
+		t = from ? tree_new(p->cx, TREE_ATTR, join(space->at, name->at), 2, space, name) : accept_dotted(p);
+		if (accept(p, TOK_AS) && at(p, TOK_IDENT))
+			name = parse_ident(p);
+		if (name && t)
+			push(p, &v, tree_new(p->cx, TREE_KEYWORD, name->at, 2, name, t));
+	}
+	where = range_from(p, beg);
+	t = parse_list_of(p, &v, where);
 	expect(p, TOK_NEWLINE);
+	return tree_new(p->cx, TREE_IMPORT, where, 1, t);
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+/* What a decorator makes of a definition: properties become the methods that archives have for them. */
+static const Tree *
+decorate(Parser *p, const char *with, const Tree *t)
+{
+	const Tree *name = t->kid[0], *first = t->kind == TREE_DEF && t->kid[1]->n ? t->kid[1]->kid[0] : 0;
+	const char *as = ends_with(with, ".setter") ? "setter" : !strcmp(with, "property") ? "getter" : 0;
+	const char *text;
+	Tree *own;
+
+	if (t->kind == TREE_CLASS && ends_with(with, ".interface")) {
+		name = tree_new(p->cx, TREE_VAR, name->at, 1, tree_text(p->cx, TREE_IDENT, name->at, "Interface", 9));
+		return tree_new(p->cx, TREE_CLASS, t->at, 3, t->kid[0], name, t->kid[2]);
+	}
+	if (first && !first->kid[1] && !strcmp(with, "staticmethod")) {
+		own = (Tree *)(uintptr_t)first;
+		own->kid[1] = tree_new(p->cx, TREE_VAR, first->at, 1, tree_text(p->cx, TREE_IDENT, first->at, "Tensor", 6));
+	}
+	if (!as || t->kind != TREE_DEF)
+		return t;
+	text = arena_printf(p->cx->arena, "__%s_%s", name->text, as);
+	name = tree_text(p->cx, TREE_IDENT, name->at, text, (int)strlen(text));
+	return tree_new(p->cx, TREE_DEF, t->at, 4, name, t->kid[1], t->kid[2], t->kid[3]);
+}
+
+/* { "@" expr NEWLINE } (def | class) */
+static const Tree *
+parse_decorated(Parser *p)
+{
+	Trees v = { 0 };
+	const Tree *t;
+	const char *with;
+
+	while (accept(p, TOK_MATMUL)) {
+		t = parse_expr(p, 0);
+		push(p, &v, t->kind == TREE_CALL ? t->kid[0] : t);
+		expect(p, TOK_NEWLINE);
+	}
+	if (!at(p, TOK_DEF) && !at(p, TOK_CLASS))
+		unexpected(p, "def");
+	t = parse_stmt(p);
+	while (v.n--)
+		if ((with = tree_dotted(p->cx, v.at[v.n])))
+			t = decorate(p, with, t);
 	return t;
 }
 
@@ -866,6 +812,14 @@ parse_word(Parser *p, TreeKind kind)
 
 	expect(p, TOK_NEWLINE);
 	return t;
+}
+
+/* `from` is no keyword: a name where an archive has one. */
+static bool
+is_from(const Parser *p)
+{
+	return at(p, TOK_IDENT) && p->tok->end - p->tok->beg == 4 && !memcmp(p->src->text + p->tok->beg, "from", 4)
+		&& (p->tok[1].kind == TOK_IDENT || p->tok[1].kind == TOK_DOT || p->tok[1].kind == TOK_DOTS);
 }
 
 /* stmt := if | while | for | with | def | class | return | raise | assert | break | continue | pass | del | import
@@ -891,8 +845,9 @@ parse_stmt(Parser *p)
 	case TOK_PASS:     t = parse_word(p, TREE_PASS); break;
 	case TOK_DEL:      t = parse_delete(p); break;
 	case TOK_IMPORT:   t = parse_import(p); break;
+	case TOK_MATMUL:   t = parse_decorated(p); break;
 	case TOK_GLOBAL:   fail(p->cx, tok_range(p), "global variables are not supported");
-	default:           t = parse_simple(p); break;
+	default:           t = is_from(p) ? parse_import(p) : parse_simple(p); break;
 	}
 	cx_leave(p->cx);
 	return t;
@@ -918,7 +873,7 @@ parse_file(Cx *cx, const Source *src)
 
 	while (!at(&p, TOK_EOF))
 		push(&p, &v, parse_stmt(&p));
-	return list(&p, &v, (Range){ src, 0, (uint32_t)src->n });
+	return parse_list_of(&p, &v, (Range){ src, 0, (uint32_t)src->n });
 }
 
 const Tree *

@@ -27,6 +27,7 @@ struct Unit {
 	Map types;                 /* qualified name -> Type */
 	Map functions;             /* qualified name -> Function */
 	Map defaults;              /* NamedTuple -> Defaults */
+	Map aliases;               /* imported name -> the dotted name's tree */
 	Vec(InterfaceCall) calls;
 };
 
@@ -39,7 +40,7 @@ unit_new(Cx *cx, Archive *archive, int version)
 	u->archive = archive;
 	u->version = version;
 	u->constants = rt_none();
-	u->files.arena = u->defs.arena = u->types.arena = u->functions.arena = u->defaults.arena = cx->arena;
+	u->files.arena = u->defs.arena = u->types.arena = u->functions.arena = u->defaults.arena = u->aliases.arena = cx->arena;
 	return u;
 }
 
@@ -72,6 +73,20 @@ unit_constant_value(const Unit *u, const char *name, IValue *out)
 
 /* ---- definitions by name -------------------------------------------------------------------------------- */
 
+/* Names that imports give to others: F for torch.nn.functional. */
+static void
+add_aliases(Unit *u, const Tree *names)
+{
+	for (int i = 0; i < names->n; i++)
+		map_put(&u->aliases, names->kid[i]->kid[0]->text, (void *)(uintptr_t)names->kid[i]->kid[1]);
+}
+
+const Tree *
+unit_alias(Unit *u, const char *name)
+{
+	return map_get(&u->aliases, name);
+}
+
 static void
 add_defs(Unit *u, const Source *text, const char *prefix)
 {
@@ -79,6 +94,8 @@ add_defs(Unit *u, const Source *text, const char *prefix)
 	Def *d;
 
 	for (int i = 0; i < file->n; i++) {
+		if (file->kid[i]->kind == TREE_IMPORT)
+			add_aliases(u, file->kid[i]->kid[0]);
 		if (file->kid[i]->kind != TREE_DEF && file->kid[i]->kind != TREE_CLASS)
 			continue;
 		d = new(u->cx->arena, Def, 1);
@@ -131,6 +148,41 @@ find_def(Unit *u, const char *qualified)
 		return d;
 	read_file(u, arena_strndup(u->cx->arena, qualified, dot - qualified));
 	return map_get(&u->defs, qualified);
+}
+
+/* ---- classes that PyTorch has in Python ---------------------------------------------------------------------- */
+
+static const char grad_mode_text[] =
+	"class no_grad:\n"
+	"    def __init__(self):\n"
+	"        self.prev = False\n"
+	"    def __enter__(self):\n"
+	"        self.prev = torch.is_grad_enabled()\n"
+	"        torch.set_grad_enabled(False)\n"
+	"    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any):\n"
+	"        torch.set_grad_enabled(self.prev)\n"
+	"class enable_grad:\n"
+	"    def __init__(self):\n"
+	"        self.prev = False\n"
+	"    def __enter__(self):\n"
+	"        self.prev = torch.is_grad_enabled()\n"
+	"        torch.set_grad_enabled(True)\n"
+	"    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any):\n"
+	"        torch.set_grad_enabled(self.prev)\n";
+
+static Source *source_of_text(Cx *cx, const char *text, const char *name);
+
+const Type *
+unit_grad_mode(Cx *cx, Unit *u, const char *name)
+{
+	const char *prefix = "__torch__.torch.autograd.grad_mode";
+	const char *qualified = arena_printf(cx->arena, "%s.%s", prefix, name);
+
+	if (!u)
+		return 0;
+	if (!find_def(u, qualified))
+		add_defs(u, source_of_text(cx, grad_mode_text, "<grad_mode>"), prefix);
+	return unit_type(cx, u, qualified);
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------------ */

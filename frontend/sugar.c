@@ -124,6 +124,19 @@ number(Emit *e, Range at, double re, double im)
 	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
 
+/* What an import's dotted name means; null when its first part is nothing that is known (typing), or the name itself. */
+static Sugar *
+imported(Emit *e, Range at, const char *name, const Tree *dotted)
+{
+	Sugar *s;
+
+	if (!dotted)
+		return 0;
+	if (dotted->kind == TREE_ATTR)
+		return (s = imported(e, at, name, dotted->kid[0])) ? sugar_attr_try(e, at, s, dotted->kid[1]->text) : 0;
+	return strcmp(dotted->kid[0]->text, name) ? sugar_global(e, at, dotted->kid[0]->text) : 0;
+}
+
 Sugar *
 sugar_global(Emit *e, Range at, const char *name)
 {
@@ -152,7 +165,7 @@ sugar_global(Emit *e, Range at, const char *name)
 	for (size_t i = 0; i < sizeof raised / sizeof *raised; i++)
 		if (!strcmp(name, raised[i]))
 			return sugar_named(e, SUGAR_EXCEPTION, raised[i]);
-	return 0;
+	return e->unit ? imported(e, at, name, unit_alias(e->unit, name)) : 0;
 }
 
 static const struct { const char *name; int code; } torch_numbers[] = {
@@ -190,8 +203,12 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	static const char *const forms[] = {"annotate", "fork", "_fork", "is_scripting", "is_tracing", "isinstance",
 		"unchecked_cast", "_awaitable", "Await"};
 	Arena *a = e->cx->arena;
+	const Type *t;
 	Sugar *s;
 
+	if (!strcmp(space, "torch") && (!strcmp(name, "no_grad") || !strcmp(name, "enable_grad")) &&
+	    (t = unit_grad_mode(e->cx, e->unit, name)))
+		return typed(e, SUGAR_CLASS, t);
 	if (!strcmp(space, "torch") && !strcmp(name, "ops"))
 		return sugar_named(e, SUGAR_NAMESPACE, "ops");
 	if (!strcmp(space, "torch") && !strcmp(name, "classes"))

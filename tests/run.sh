@@ -3,12 +3,13 @@
 #
 #   frontend/*.py   the graph of the source            kiln show FILE
 #   err/*.py        the message that it ends with      kiln show FILE, standard error
+#   run/*.py        what the program prints              kiln run FILE
 # A first line "# kiln: ARGUMENTS" replaces "show".  -u writes what kiln says into the files.
 cd "$(dirname "$0")" || exit 1
 kiln=${KILN:-../build/kiln}
 update=
 [ "$1" = -u ] && { update=1; shift; }
-[ $# -gt 0 ] || set -- frontend/*.py err/*.py
+[ $# -gt 0 ] || set -- frontend/*.py err/*.py run/*.py
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
@@ -17,6 +18,7 @@ for f in "$@"; do
 	args=$(sed -n '1s/^# kiln: //p' "$f")
 	case $f in
 	*err/*) $kiln ${args:-show} "$f" 2>&1 >/dev/null </dev/null ;;
+	*run/*) $kiln ${args:-run} "$f" 2>&1 </dev/null ;;
 	*) $kiln ${args:-show} "$f" 2>&1 </dev/null ;;
 	esac | sed 's/^/# /; s/ *$//' >"$tmp/got"
 	sed '1,/^# ---$/d' "$f" >"$tmp/want"

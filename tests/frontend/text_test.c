@@ -98,6 +98,14 @@ trees(void **state)
 	expect(print_tree, "def f(x, *, y: int=1):\n  # type: (float, int) -> int\n  pass\n",
 	       "(DEF (IDENT f) (LIST (PARAM (IDENT x) (VAR (IDENT float)) -) (PARAM * (IDENT y) (VAR (IDENT int)) (INT 1))) "
 	       "(VAR (IDENT int)) (LIST (PASS)))");
+	expect(print_tree, "x = 0b11\n", "(ASSIGN (LIST (VAR (IDENT x))) (INT 3) -)");
+	expect(print_tree, "x = f'a{b[1]}}}' 'c'\n", "(ASSIGN (LIST (VAR (IDENT x))) (CALL (ATTR (STRING \"a{}}c\") (IDENT format)) "
+	       "(LIST (SUBSCRIPT (VAR (IDENT b)) (LIST (INT 1)))) (LIST)) -)");
+	expect(print_tree, "x = 1 < a <= 5\n", "(ASSIGN (LIST (VAR (IDENT x))) (AND (LT (INT 1) (VAR (IDENT a))) (LE (VAR (IDENT a)) "
+	       "(INT 5))) -)");
+	expect(print_tree, "from a.b import c as d, e\n", "(IMPORT (LIST (KEYWORD (IDENT d) (ATTR (ATTR (VAR (IDENT a)) (IDENT b)) "
+	       "(IDENT c))) (KEYWORD (IDENT e) (ATTR (ATTR (VAR (IDENT a)) (IDENT b)) (IDENT e)))))");
+	expect(print_tree, "@property\ndef f(self):\n  pass\n", "(DEF (IDENT __f_getter) (LIST (PARAM (IDENT self) - -)) - (LIST (PASS)))");
 	expect(print_tree, "x = 'a' \"\\n\\065\"\n", "(ASSIGN (LIST (VAR (IDENT x))) (STRING \"a\\0125\") -)");
 }
 
@@ -110,7 +118,10 @@ bad_text(void **state)
 	expect(print_tree, "if a:\n    b\n  c\n", "invalid indent level 2");
 	expect(print_tree, "x = 9223372036854775808\n", "integral constant out of range");
 	expect(print_tree, "x = '\\x41'\n", "unsupported hex specifier");
-	expect(print_tree, "x = 0b11\n", "expected newline but found 'ident' here");
+	expect(print_tree, "x = 0b12\n", "this is not a number");
+	expect(print_tree, "x = f'{a:.2f}'\n", "a format of a formatted string is not supported");
+	expect(print_tree, "x = f'{a'\n", "this field of a formatted string has no end");
+	expect(print_tree, "@f\nx = 1\n", "expected def but found 'ident' here");
 	expect(print_tree, "x = 'a\n", "the string that begins here has no end");
 	expect(print_schema, "aten::f(Tensor self", "expected ) here");
 	expect(print_schema, "aten::f(int[999999999] x) -> ()", "expected a number of elements here");
