@@ -181,6 +181,8 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 				   nwritten, graph_ninputs(spec[i]->graph));
 		put_taken(e, &text, &one, i);
 		put_note(e, method, fn, spec[i], one.plan, first);
+		if (spec[i]->bounded)
+			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name, (long long)one.plan->arena);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
 	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);

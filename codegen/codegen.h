@@ -335,6 +335,7 @@ int64_t cli_number(Cli *, const char *option, const char *text, int64_t least, i
 /* ---- inputs.c: what -i names --------------------------------------------------------------------------- */
 
 int         input_count(Cli *);
+bool        input_is_bounds(Cli *);            /* are all inputs made up, with sizes from .. to? */
 const char *input_name(Cli *, int);
 int         input_read(Cli *, RtCx *, int, RtArrays *);        /* status */
 

@@ -589,8 +589,9 @@ settle_all(Dynamic *d)
 	} while (d->changed);
 }
 
+/* most: bytes of the arena at the largest sizes. */
 static const char *
-function_text(Dynamic *d, const char *name, const char *code, const char *title)
+function_text(Dynamic *d, const char *name, const char *code, const char *title, int64_t most)
 {
 	const char *text[SIZE_SAMPLES];
 	Out *o = &d->e->plans;
@@ -609,7 +610,12 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title)
 	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how large that is. */", d->z->nsymbol);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
 	buf_puts(&o->text, locals_text(&f));
-	out_line(o, "\tconst int64_t *const at = s + %d;\n\tchar *arena = rt_arena(cx, at[%d]);\n", d->z->natom, d->plan[0]->nspot);
+	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom);
+	if (d->d->bounded)
+		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot, (long long)most, (long long)most,
+			 d->plan[0]->nspot);
+	else
+		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
 	buf_puts(&o->text, common);
 	out_line(o, "}");
 	free(common);
@@ -723,8 +729,11 @@ emit_one(Cx *cx, void *arg)
 	settle_all(d);
 	*o->names = (DynamicNames){ arena_printf(cx->arena, "%s_%d", name, o->index),
 				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0] };
+	for (int k = 1; k < d->n; k++)
+		if (d->plan[k]->arena > o->names->plan->arena)
+			o->names->plan = d->plan[k];
 	if (!function_text(d, o->names->function, o->code,
-			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name)) ||
+			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name), o->names->plan->arena) ||
 	    !put_sizes(d, o->names->sizes))
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others");
 }

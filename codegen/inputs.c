@@ -98,6 +98,12 @@ input_count(Cli *cli)
 	return n;
 }
 
+bool
+input_is_bounds(Cli *cli)
+{
+	return nrandom(cli) == 2 && !file_at(cli, 0);
+}
+
 const char *
 input_name(Cli *cli, int i)
 {

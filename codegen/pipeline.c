@@ -221,6 +221,7 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 {
 	DynamicOne one = { m, profile, s, d };
 
+	d->bounded = input_is_bounds(cli) && !cli->profiles.n;
 	if (!cx_try(cli->cx, samples_of, &one))
 		d->sample = NULL;
 	if (!d->sample && cli->verbose)

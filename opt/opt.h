@@ -131,6 +131,7 @@ typedef struct Specialization {
 	ValueProfile *seen;        /* by its runs */
 	bool      dynamic;
 	int64_t   count;           /* runs with this signature */
+	bool      bounded;         /* dynamic: its sizes are within those profiled */
 	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
 	Sizes    *sizes;
 	Function *shapes;          /* the graph that tells whether a call's sizes fit */

@@ -103,6 +103,15 @@ try_values(Samples *s, const int64_t *value, Specialization *spec)
 	return cx_try(s->cx, run_trial, &t) ? t.shapes : NULL;
 }
 
+static bool
+is_sampled(const Samples *s, const int64_t *value)
+{
+	for (int i = 0; i < s->n; i++)
+		if (!memcmp(s->value[i], value, (size_t)s->nsymbol * sizeof *value))
+			return true;
+	return false;
+}
+
 /* Adds a sample when the model goes the same way on it as on the first. */
 static bool
 add_sample(Samples *s, const int64_t *value)
@@ -110,11 +119,8 @@ add_sample(Samples *s, const int64_t *value)
 	Specialization unused;
 	Shapes *shapes;
 
-	if (s->n == SIZE_SAMPLES)
+	if (s->n == SIZE_SAMPLES || is_sampled(s, value))
 		return false;
-	for (int i = 0; i < s->n; i++)
-		if (!memcmp(s->value[i], value, (size_t)s->nsymbol * sizeof *value))
-			return false;
 	if (!(shapes = try_values(s, value, &unused)) || (s->n && !shapes_agree(s->shapes[0], shapes)))
 		return false;
 	memcpy(s->value[s->n], value, (size_t)s->nsymbol * sizeof *value);
@@ -158,6 +164,15 @@ prime_from(int64_t n)
 	}
 }
 
+/* The same where it is less than `most`, else a number between. */
+static int64_t
+prime_within(int64_t n, int64_t most)
+{
+	const int64_t prime = prime_from(n);
+
+	return prime < most ? prime : n < most ? n : most / 2 + 1;
+}
+
 static bool
 goes(Samples *s, int symbol, int64_t to)
 {
@@ -176,12 +191,14 @@ goes(Samples *s, int symbol, int64_t to)
 static int64_t
 extreme(Samples *s, int symbol, int64_t own, bool large)
 {
-	const int64_t far[] = { prime_from(8 * own + 16 * symbol), prime_from(4 * own + 16 * symbol), 4 * own,
+	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol), prime_from(4 * own + 16 * symbol), 4 * own,
 				prime_from(2 * own + 8 * symbol), 2 * own, prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
-	const int64_t near[] = { prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4, prime_from(own / 4 + symbol), own / 2,
+	const int64_t near[] = { 2, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4, prime_from(own / 4 + symbol), own / 2,
 				 prime_from(own / 2 + symbol), own - own / 4, own - 1 };
 
-	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+	if (large && s->d->bounded)
+		return own;
+	for (size_t i = 0; i < (large ? sizeof far / sizeof *far : sizeof near / sizeof *near); i++) {
 		const int64_t to = large ? far[i] : near[i];
 
 		if ((large ? to > own : to < own && to > 1) && goes(s, symbol, to))
@@ -210,9 +227,9 @@ symbol_is_sampled(const Samples *s, int symbol)
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
-	for (int tries = 0; tries < 6 && !add_sample(s, end); tries++)
+	for (int tries = 0; tries < 6 && !is_sampled(s, end) && !add_sample(s, end); tries++)
 		for (int i = 0; i < s->nsymbol; i++) {
-			const int64_t nearer = end[i] < own[i] ? prime_from((end[i] + own[i]) / 2) : (end[i] + own[i]) / 2 | 1;
+			const int64_t nearer = end[i] < own[i] ? prime_from((end[i] + own[i]) / 2) : (end[i] + own[i]) / 2;
 
 			end[i] = (nearer < own[i]) == (end[i] < own[i]) ? nearer : own[i];
 		}
@@ -230,10 +247,10 @@ choose(Samples *s)
 	add_end(s, low, s->least);
 	add_end(s, high, s->most);
 	for (int i = 0; i < s->nsymbol; i++)
-		between[i] = prime_from((s->least[i] + high[i]) / 2 + 2 * i);
+		between[i] = prime_within((s->least[i] + high[i]) / 2 + 2 * i, high[i]);
 	add_sample(s, between);
 	for (int i = 0; i < s->nsymbol; i++)
-		between[i] = prime_from((s->least[i] + s->most[i]) / 2 + 2 * i);
+		between[i] = prime_within((s->least[i] + s->most[i]) / 2 + 2 * i, high[i]);
 	add_sample(s, between);
 }
 

@@ -544,7 +544,7 @@ typedef struct RtSpecialization {        /* for --info; chosen by the code's pla
 	const char *method, *kind;       /* exact, dynamic */
 	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
-	int64_t arena_bytes;             /* -1: depends on the dynamic sizes */
+	int64_t arena_bytes;             /* dynamic: at the largest sizes that it takes */
 } RtSpecialization;
 
 /* cuda.c, linked into programs with code for the GPU only */
