@@ -488,16 +488,6 @@ bind_inputs(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 			graph_set_cloned(values, graph_inputs(f)[at], capture_at(b, n->out[i], n, true));
 }
 
-static void
-set_places(Node *c, const Node *n)
-{
-	c->at = n->at;
-	c->inlined = n->inlined;
-	for (int i = 0; i < c->nsub; i++)
-		for NODES(m, c->sub[i])
-			set_places(m, n);
-}
-
 /* Of a pointwise row, arguments may have been broadcast and promoted. */
 static Value *
 fitted(Back *b, Node *n, int arg, Value *g, int tensors)
@@ -565,12 +555,7 @@ reverse_op(Back *b, Node *n)
 	g = pruned(a, f, need);
 	bind_inputs(b, n, s, g, &values);
 	at_end(b);
-	for NODES(m, g->top) {
-		Node *c = node_clone(a->g, m, &values);
-
-		set_places(c, n);
-		graph_insert(a->g, c);
-	}
+	insert_copy(a->g, g, n, &values);
 	give_arguments(b, n, s, g, &values);
 }
 
@@ -808,9 +793,12 @@ reverse_if(Back *b, Node *n)
 	m->inlined = n->inlined;
 	for (int k = 0; k < 2; k++) {
 		c[k] = inside(b, n, n->sub[k], m->sub[k]);
-		for (int i = 0; i < nout; i++)
+		for (int i = 0; i < nout; i++) {
 			if (adjoint(b, n->out[i]))
 				hand_in(&c[k], n->sub[k]->ret->in[i], adjoint(b, n->out[i]), n->at);
+			else if (n->out[i]->type->kind == TYPE_TUPLE && n->out[i]->id < b->nparts)
+				*parts_of(&c[k], n->sub[k]->ret->in[i], 0) = b->parts[n->out[i]->id];
+		}
 		reverse_block(&c[k]);
 	}
 	join(b, c, m, n->at);
@@ -1004,35 +992,70 @@ reverse_block(Back *b)
 
 /* ---- seeds and results --------------------------------------------------------------------------------------------------- */
 
-/* Gives the tensors of the result their gradients; *input: the next one that is given from outside. */
+/* The gradient of the sum of a tensor that the method returns, or the one that is given. */
+static void
+seed_tensor(Back *b, Value *v, Value *given)
+{
+	const Range at = v->node->at;
+	Value *no;
+
+	if (!is_active(b->a, v))
+		return;
+	at_end(b);
+	no = given ? given : none(b->a->g, &rt_type_tensor, at);
+	if (v->type->kind == TYPE_TENSOR)
+		give(b, v, row2(b, "prim_grad_seed", at, v, no), at);
+	else
+		give(b, v, row2(b, "prim_grad_seed_optional", at, v, no), at);
+}
+
+/* A list that is no construction gets its gradients beside it. */
+static void
+seed_list(Back *b, Value *list)
+{
+	Value *to;
+
+	if (!is_active(b->a, list))
+		return;
+	to = beside(b, list);
+	at_end(b);
+	row2(b, "prim_grad_list_add_all", list->node->at, to, row1(b, "prim_grad_seed_list", list->node->at, list));
+}
+
+/* Gives the tensors of the result their gradients; *input: the next one that is given from outside, for tensors in tuples. */
 static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {
 	Graph *g = b->a->g;
-	Value *given;
+	const bool made = node_is(v->node, "prim::TupleConstruct") || node_is(v->node, "prim::ListConstruct") ||
+		node_is(v->node, "prim::DictConstruct");
+	const int step = node_is(v->node, "prim::DictConstruct") ? 2 : 1;
+	int nothing = graph_ninputs(g);
+	Value *given = NULL;
 	Node *parts;
+	Values *p;
 
-	if (t->kind == TYPE_TENSOR) {
-		given = *input < graph_ninputs(g) ? graph_inputs(g)[(*input)++] : none(g, &rt_type_tensor, v->node->at);
-		if (is_active(b->a, v))
-			give(b, v, row2(b, "prim_grad_seed", v->node->at, v, given), v->node->at);
-		return;
-	}
-	if (t->kind != TYPE_TUPLE)
-		return;
-	if (node_is(v->node, "prim::TupleConstruct")) {
-		for (int i = 0; i < t->n; i++)
-			seed(b, v->node->in[i], t->of[i], input);
-		return;
-	}
-	parts = graph_emit(g, "prim::TupleUnpack", v->node->at, 1, &v, t->n);
-	for (int i = 0; i < t->n; i++) {
-		Values *p = parts_of(b, v, t->n);
-
-		parts->out[i]->type = t->of[i];
-		given = t->of[i]->kind == TYPE_TENSOR && *input < graph_ninputs(g) ? graph_inputs(g)[(*input)++] : NULL;
-		if (given && is_active(b->a, v))
-			p->at[i] = row2(b, "prim_grad_seed", v->node->at, parts->out[i], given);
+	if (t->kind == TYPE_TENSOR && *input < graph_ninputs(g))
+		given = graph_inputs(g)[(*input)++];
+	if (gradient_rank(t) == 1) {
+		seed_tensor(b, v, given);
+	} else if (made) {
+		for (int i = step - 1; i < v->node->nin; i += step)
+			seed(b, v->node->in[i], t->kind == TYPE_TUPLE ? t->of[i] : t->of[t->n - 1], t->kind == TYPE_TUPLE ? input : &nothing);
+	} else if (t->kind == TYPE_LIST && gradient_rank(t) == 2) {
+		seed_list(b, v);
+	} else if (t->kind == TYPE_TUPLE) {
+		parts = graph_emit(g, "prim::TupleUnpack", v->node->at, 1, &v, t->n);
+		p = parts_of(b, v, t->n);
+		for (int i = 0; i < t->n; i++) {
+			parts->out[i]->type = t->of[i];
+			given = t->of[i]->kind == TYPE_TENSOR && *input < graph_ninputs(g) ? graph_inputs(g)[(*input)++] :
+				none(g, &rt_type_tensor, v->node->at);
+			if (is_active(b->a, v) && t->of[i]->kind == TYPE_TENSOR)
+				p->at[i] = row2(b, "prim_grad_seed", v->node->at, parts->out[i], given);
+		}
+	} else if (is_active(b->a, v)) {
+		fail_lacks(b->a->cx, v->node->at, "the gradient of a result of type %s", type_print(b->a->cx, t));
 	}
 }
 
@@ -1069,59 +1092,7 @@ put_results(Back *b, const Gradient *d)
 	graph_add_output(g, tuple_of(g, parts, 3, ret->at));
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------------------- */
-
-/* An operator without a gradient of its own becomes its body. */
-static void
-expand(Graph *g, Node *n, Graph *body)
-{
-	Map values = { .arena = g->arena };
-
-	for (int i = 0; i < graph_ninputs(body); i++)
-		graph_set_cloned(&values, graph_inputs(body)[i], n->in[i]);
-	graph_set_insert_before(g, n);
-	for NODES(m, body->top) {
-		Node *c = node_clone(g, m, &values);
-
-		set_places(c, n);
-		graph_insert(g, c);
-	}
-	for (int i = 0; i < n->nout; i++)
-		value_replace_uses(n->out[i], graph_cloned(&values, body->top->ret->in[i]));
-	node_destroy(n);
-}
-
-static bool
-expand_block(Graph *g, const Active *a, Block *b)
-{
-	bool changed = false;
-	Function *body;
-
-	for NODES(n, b) {
-		bool any = false;
-
-		if (n->id >= a->nnode)
-			continue;
-		for (int i = 0; i < n->nsub; i++)
-			changed |= expand_block(g, a, n->sub[i]);
-		for (int i = 0; i < n->nout; i++)
-			any |= a->value[n->out[i]->id];
-		if (any && n->op && (body = op_expansion(g->cx, n->op))) {
-			expand(g, n, body->graph);
-			changed = true;
-		}
-	}
-	return changed;
-}
-
-static void
-tidy(Auto *a)
-{
-	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "constprop", "dce" };
-
-	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
-		pass_run(a->cx, passes[i], a->p->fn, a->g, rt_none());
-}
+/* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
 bool
 autodiff(Pass *p, Graph *g)
@@ -1133,11 +1104,7 @@ autodiff(Pass *p, Graph *g)
 
 	if (!d)
 		return false;
-	do {
-		ops_compile_bodies(p->cx, g);
-		tidy(&a);
-		a.active = active_values(p->cx, g, d, p->scratch);
-	} while (expand_block(g, a.active, g->top));
+	a.active = autodiff_form(p, g);
 	a.alias = alias_db(g, p->scratch);
 	graph_set_insert_end(g, g->top);
 	top.front = graph_constant(g, rt_none(), g->top->ret->at)->node;

@@ -1,0 +1,165 @@
+/*
+ * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at their end.
+ *
+ *   a body         an operator without a gradient of its own becomes what it is made of
+ *   fork, wait     a task that gradients go through runs where it is started
+ *   l += [a, b]    becomes appends, so that a loop need not carry l
+ *   writes         become values (unwrite.c)
+ *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
+ * Each may make room for another, so it is repeated until nothing changes.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+void
+insert_copy(Graph *g, const Graph *from, const Node *place, Map *values)
+{
+	for NODES(m, from->top)
+		set_places(graph_insert(g, node_clone(g, m, values)), place);
+}
+
+void
+set_places(Node *c, const Node *place)
+{
+	c->at = place->at;
+	c->inlined = place->inlined;
+	for (int i = 0; i < c->nsub; i++)
+		for NODES(m, c->sub[i])
+			set_places(m, place);
+}
+
+/* The node becomes the graph, which has its inputs and outputs. */
+static void
+expand(Graph *g, Node *n, Graph *body)
+{
+	Map values = { .arena = g->arena };
+
+	for (int i = 0; i < graph_ninputs(body); i++)
+		graph_set_cloned(&values, graph_inputs(body)[i], n->in[i]);
+	graph_set_insert_before(g, n);
+	insert_copy(g, body, n, &values);
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(n->out[i], graph_cloned(&values, body->top->ret->in[i]));
+	node_destroy(n);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------- */
+
+static void
+run_at_once(Graph *g, Node *fork, Graph *body)
+{
+	Value *future = fork->out[0];
+	Vec(Node *) waits = { 0 };
+
+	for (int i = 0; i < future->uses.n; i++) {
+		Node *wait = future->uses.at[i].node;
+
+		if (!node_is(wait, "aten::wait") && !node_is(wait, "aten::awaitable_wait"))
+			fail_lacks(g->cx, fork->at, "a gradient through a future that is not waited for where it is made");
+		vec_push(g->arena, &waits, wait);
+	}
+	for (int i = 0; i < waits.n; i++) {
+		value_replace_uses(waits.at[i]->out[0], future);
+		node_destroy(waits.at[i]);
+	}
+	expand(g, fork, body);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+/* l += [a, b]: the list is the same afterwards. */
+static bool
+append_each(Graph *g, Node *n)
+{
+	const Node *more = n->in[1]->node;
+	Op *append = op_by_id(g->cx, "append_t");
+
+	if (!node_is(more, "prim::ListConstruct") || n->in[0]->type->kind != TYPE_LIST || n->in[0] == n->in[1])
+		return false;
+	graph_set_insert_before(g, n);
+	for (int i = 0; i < more->nin; i++)
+		emit_schema_node(g, append, n->at, (Value *[2]){ n->in[0], more->in[i] }, 2);
+	if (n->nout)
+		value_replace_uses(n->out[0], n->in[0]);
+	node_destroy(n);
+	return true;
+}
+
+static void
+answer(Graph *g, Node *n, bool yes)
+{
+	graph_set_insert_before(g, n);
+	value_replace_uses(n->out[0], graph_constant(g, rt_bool(yes), n->at));
+	node_destroy(n);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
+
+static bool
+change_node(Graph *g, const Active *a, Node *n)
+{
+	const Attr *sub = node_attr(n, "Subgraph");
+	Function *body;
+	bool active = false;
+
+	for (int i = 0; i < n->nin; i++)
+		active |= n->in[i]->id < a->nvalue && a->depends[n->in[i]->id];
+	if (node_is(n, "prim::requires_grad") || node_is(n, "aten::is_grad_enabled")) {
+		answer(g, n, !a->silent[n->id] && (active || !n->nin));
+		return true;
+	}
+	if (node_is(n, "aten::add_") || node_is(n, "aten::extend"))
+		return append_each(g, n);
+	if (!active)
+		return false;
+	if (sub && sub->kind == ATTR_GRAPH && (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))) {
+		run_at_once(g, n, sub->g);
+		return true;
+	}
+	for (int i = 0; i < n->nout; i++)
+		if (n->op && a->value[n->out[i]->id] && (body = op_expansion(g->cx, n->op))) {
+			expand(g, n, body->graph);
+			return true;
+		}
+	return false;
+}
+
+static bool
+change_block(Graph *g, const Active *a, Block *b)
+{
+	bool changed = false;
+
+	cx_enter(g->cx, b->ret->at);
+	for NODES(n, b) {
+		if (n->id >= a->nnode)
+			continue;
+		for (int i = 0; i < n->nsub; i++)
+			changed |= change_block(g, a, n->sub[i]);
+		changed |= change_node(g, a, n);
+	}
+	cx_leave(g->cx);
+	return changed;
+}
+
+static void
+tidy(Pass *p, Graph *g)
+{
+	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "constprop", "dce" };
+
+	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+		pass_run(p->cx, passes[i], p->fn, g, rt_none());
+}
+
+Active *
+autodiff_form(Pass *p, Graph *g)
+{
+	Active *a;
+
+	do {
+		ops_compile_bodies(p->cx, g);
+		tidy(p, g);
+		a = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	} while (change_block(g, a, g->top) || pass_run(p->cx, "unwrite", p->fn, g, rt_none()));
+	return a;
+}

@@ -1,0 +1,481 @@
+/*
+ * Writes through views become values, so that they can be differentiated.
+ *
+ *    out = aten::zeros(...)                        out  = aten::zeros(...)
+ *    row = aten::select(out, 0, i)                 row  = aten::select(out, 0, i)
+ *    aten::copy_(row, x)              ->           row' = aten::copy(row, x)
+ *    return (out)                                  out' = aten::select_scatter(out, row', 0, i)
+ *                                                  return (out')
+ *
+ * Every tensor that is made in the graph is the root of the views over it.  A root has a current value; a write makes the
+ * next one, going back through the views, and a view made before a write is made again where it is used after it.  An If
+ * hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is written to, or
+ * that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements) must not be used
+ * after the write, or the pass says what it lacks: it never changes an answer.
+ */
+#include "opt.h"
+
+#include <string.h>
+
+typedef struct Root {
+	Value *base;             /* as it was made */
+	Value *now;              /* its current value */
+	int    version;          /* no two are equal */
+} Root;
+
+typedef struct Track {           /* of a value */
+	int    root;             /* + 1; 0: not followed */
+	int    version;          /* of the root when it was made */
+	Value *parent;           /* what it is a view of; null: the root itself */
+	Node  *view;             /* the node that makes it of the parent */
+} Track;
+
+typedef struct Unwrite {
+	Pass    *p;
+	Graph   *g;
+	AliasDb *alias;
+	const Active *active;
+	Vec(Root)  roots;
+	Vec(Track) track;        /* by value id */
+	int      nversion;
+	bool     changed;
+} Unwrite;
+
+static Track *
+track(Unwrite *u, const Value *v)
+{
+	while (u->track.n <= v->id)
+		vec_push(u->g->arena, &u->track, (Track){ 0 });
+	return &u->track.at[v->id];
+}
+
+static bool
+depends(const Unwrite *u, const Value *v)
+{
+	return v->id < u->active->nvalue && u->active->depends[v->id];
+}
+
+/* ---- which writes ---------------------------------------------------------------------------------------- */
+
+/* The tensor that n writes to: its argument, or -1. */
+static int
+written(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && n->op && i < s->nargs && i < n->nin; i++)
+		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind == TYPE_TENSOR)
+			return i;
+	return -1;
+}
+
+/* The argument that the result is a view of, always; or -1. */
+static int
+viewed(const Node *n)
+{
+	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal", "aten::transpose",
+		"aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze", "aten::alias", "aten::view_as",
+		"aten::unflatten" };
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
+			return 0;
+	return -1;
+}
+
+static const Value *
+root_value(const Value *v)
+{
+	while (v->node && v->node->op && viewed(v->node) == 0)
+		v = v->node->in[0];
+	/* An in-place operator gives back what it wrote to. */
+	if (v->node && v->node->op && written(v->node) >= 0 && v->type->kind == TYPE_TENSOR)
+		return root_value(v->node->in[written(v->node)]);
+	return v;
+}
+
+/* Roots with a gradient that are written to, and roots that such a value is written to. */
+static void
+find_roots(Unwrite *u, Block *b)
+{
+	cx_enter(u->p->cx, (Range){ 0 });
+	for NODES(n, b) {
+		const int w = written(n);
+		bool any = false;
+
+		for (int i = 0; i < n->nsub; i++)
+			find_roots(u, n->sub[i]);
+		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
+			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
+		if (w >= 0 && any) {
+			Value *root = (Value *)(uintptr_t)root_value(n->in[w]);
+
+			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
+				vec_push(u->g->arena, &u->roots, ((Root){ root, root, 0 }));
+				*track(u, root) = (Track){ .root = u->roots.n };
+			}
+		}
+	}
+	cx_leave(u->p->cx);
+}
+
+/* ---- views again ---------------------------------------------------------------------------------------------- */
+
+/* v as it is after all writes so far; emitted at the insertion point. */
+static Value *
+refreshed(Unwrite *u, Value *v)
+{
+	const Track t = *track(u, v);
+	Value *parent;
+	Root *r;
+	Node *copy;
+
+	if (!t.root || t.version == u->roots.at[t.root - 1].version)
+		return v;
+	r = &u->roots.at[t.root - 1];
+	if (!t.parent)
+		return r->now;
+	cx_enter(u->p->cx, v->node->at);
+	parent = refreshed(u, t.parent);
+	copy = graph_insert(u->g, node_clone(u->g, t.view, NULL));
+	node_set_input(copy, 0, parent);
+	cx_leave(u->p->cx);
+	*track(u, copy->out[0]) = (Track){ t.root, r->version, t.parent, copy };
+	return copy->out[0];
+}
+
+static Value *
+emit(Unwrite *u, const char *id, Range at, int n, Value *const *in)
+{
+	Op *op = op_by_id(u->p->cx, id);
+
+	if (!op)
+		BUG("unwrite: there is no row %s", id);
+	return emit_schema_node(u->g, op, at, in, n)->out[0];
+}
+
+/* The parent with v in the place of the view that node makes of it. */
+static Value *
+put_back(Unwrite *u, Node *view, Value *parent, Value *v)
+{
+	const Range at = view->at;
+	Value **in = new(u->g->arena, Value *, view->nin + 2);
+
+	in[0] = parent;
+	in[1] = v;
+	for (int i = 1; i < view->nin; i++)
+		in[i + 1] = view->in[i];
+	if (node_is(view, "aten::alias"))
+		return v;
+	if (node_is(view, "aten::select"))
+		return emit(u, "select_scatter", at, 4, in);
+	if (node_is(view, "aten::slice"))
+		return emit(u, "slice_scatter", at, 6, in);
+	if (node_is(view, "aten::diagonal"))
+		return emit(u, "diagonal_scatter", at, 5, in);
+	if (node_is(view, "aten::t"))
+		return emit(u, "t", at, 1, &v);
+	in[0] = v;
+	for (int i = 1; i < view->nin; i++)
+		in[i] = view->in[i];
+	if (node_is(view, "aten::transpose"))
+		return emit(u, "transpose_int", at, 3, in);
+	if (node_is(view, "aten::permute")) {
+		in[1] = emit(u, "prim_inverse_order", at, 1, &view->in[1]);
+		return emit(u, "permute", at, 2, in);
+	}
+	if (node_is(view, "aten::narrow"))
+		fail_lacks(u->p->cx, at, "a gradient through a write to a part made by aten::narrow");
+	return emit(u, "reshape_as", at, 2, (Value *[2]){ v, parent });
+}
+
+/* ---- writes ------------------------------------------------------------------------------------------------------ */
+
+static int
+argument(const Schema *s, const char *name)
+{
+	for (int i = 0; i < s->nargs; i++)
+		if (!strcmp(s->args[i].name, name))
+			return i;
+	return -1;
+}
+
+/* The row that computes what n writes: add for add_, index_put for index_put_. */
+static Op *
+functional_row(Unwrite *u, const Node *n)
+{
+	const size_t len = strlen(n->kind->name);
+
+	if (n->op->form == OP_ALSO)
+		return op_by_id(u->p->cx, n->op->base);
+	if (n->kind->name[len - 1] != '_')
+		return NULL;
+	return op_find(u->p->cx, arena_strndup(u->g->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
+}
+
+/* What the written tensor is afterwards, as a value before n. */
+static Value *
+computed(Unwrite *u, Node *n, Value *self)
+{
+	Op *row = functional_row(u, n);
+	const Schema *from = node_schema(n), *to = row ? op_schema(u->p->cx, row) : NULL;
+	Value **in, *v;
+
+	if (n->op->effect == EFFECT_RANDOM || !to || to->nrets != 1)
+		fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
+	in = new(u->g->arena, Value *, to->nargs + 1);
+	for (int i = 0; i < to->nargs; i++) {
+		const int k = argument(from, to->args[i].name);
+
+		if (k < 0 || k >= n->nin)
+			fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
+		in[i] = n->in[k];
+	}
+	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
+	if (node_is(n, "aten::copy_"))
+		return v;
+	return emit(u, "copy", n->at, 3, (Value *[3]){ self, v, graph_constant(u->g, rt_bool(false), n->at) });
+}
+
+static const Node *
+loop_around(const Node *n)
+{
+	const Node *loop = NULL;
+
+	for (const Block *b = n->block; b && b->owner; b = b->owner->block)
+		if (node_is(b->owner, "prim::Loop"))
+			loop = b->owner;
+	return loop;
+}
+
+/* Is v used where the write is seen: after it, or in a loop around it that v is older than? */
+static bool
+used_after(const Value *v, const Node *n)
+{
+	const Node *loop = loop_around(n);
+
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *use = v->uses.at[i].node;
+
+		if (use == n)
+			continue;
+		if (node_is_before(n, use) || (loop && node_in_block(use, loop->sub[0]) && !node_in_block(v->node, loop->sub[0])))
+			return true;
+	}
+	return false;
+}
+
+/* Is v memory that may be w's in a way that is not followed, and used after the write? */
+static bool
+is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, const Value *w, int root)
+{
+	if (v->id >= u->active->nvalue || !type_is_mutable(v->type) || v->type->kind == TYPE_CLASS ||
+	    track(u, v)->root == root || track(u, root_value(v))->root == root)
+		return false;
+	return (alias_may(u->alias, v, w) || alias_may_contain(u->alias, v, w)) && used_after(v, n);
+}
+
+static void
+check_others(Unwrite *u, const Block *b, const Node *n, const Value *w, int root)
+{
+	bool seen = false;
+
+	for (int i = 0; i < b->param->nout; i++)
+		seen |= is_seen_otherwise(u, b->param->out[i], n, w, root);
+	for NODES(m, b) {
+		for (int i = 0; i < m->nout; i++)
+			seen |= is_seen_otherwise(u, m->out[i], n, w, root);
+		for (int i = 0; i < m->nsub; i++)
+			check_others(u, m->sub[i], n, w, root);
+	}
+	if (seen)
+		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that may be seen in another way");
+}
+
+static void
+unwrite_node(Unwrite *u, Node *n, Value *original)
+{
+	const Track t = *track(u, original);
+	Root *r = &u->roots.at[t.root - 1];
+	Value *v, *self;
+
+	if (r->base->node == u->g->top->param)
+		fail_lacks(u->p->cx, n->at, "a gradient through a write to an argument");
+	check_others(u, u->g->top, n, original, t.root);
+	pass_note(u->p, n, "a write that a gradient goes through");
+	graph_set_insert_before(u->g, n);
+	self = n->in[written(n)];
+	v = computed(u, n, self);
+	for (Track at = t; at.parent; at = *track(u, at.parent))
+		v = put_back(u, at.view, refreshed(u, at.parent), v);
+	r->now = v;
+	r->version = ++u->nversion;
+	*track(u, v) = (Track){ t.root, r->version, NULL, NULL };
+	if (n->nout)
+		value_replace_uses(n->out[0], original);
+	node_destroy(n);
+	u->changed = true;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------------- */
+
+static void unwrite_block(Unwrite *, Block *);
+
+static bool
+writes_root(Unwrite *u, const Block *b, const Root *r)
+{
+	for NODES(n, b) {
+		if (written(n) >= 0 && track(u, root_value(n->in[written(n)]))->root - 1 == r - u->roots.at)
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (writes_root(u, n->sub[i], r))
+				return true;
+	}
+	return false;
+}
+
+static bool
+is_visible(const Value *v, const Node *n)
+{
+	return node_in_block(n, v->node->block) && node_is_before(v->node, n);
+}
+
+/* Outputs of n that stand for roots have this version until they are taken. */
+enum { HANDED_OUT = -1 };
+
+static void
+add_output_for(Unwrite *u, Node *n, int root)
+{
+	Value *out = node_add_output(n, u->roots.at[root].base->type);
+
+	for (int k = 0; k < n->nsub; k++)
+		block_add_output(n->sub[k], u->roots.at[root].now);
+	*track(u, out) = (Track){ root + 1, HANDED_OUT, NULL, NULL };
+}
+
+/* Takes the roots' values at the end of a block into its outputs that were added for them. */
+static void
+hand_out(Unwrite *u, Node *n, Block *b)
+{
+	for (int i = 0; i < n->nout; i++) {
+		const Track *t = track(u, n->out[i]);
+
+		if (t->root && t->version == HANDED_OUT)
+			node_set_input(b->ret, b->ret->nin - n->nout + i, u->roots.at[t->root - 1].now);
+	}
+}
+
+static void
+take_out(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Track *t = track(u, n->out[i]);
+
+		if (!t->root || t->version != HANDED_OUT)
+			continue;
+		u->roots.at[t->root - 1].now = n->out[i];
+		u->roots.at[t->root - 1].version = t->version = ++u->nversion;
+	}
+}
+
+static void
+unwrite_if(Unwrite *u, Node *n)
+{
+	Root *before = new(u->g->arena, Root, u->roots.n + 1);
+
+	for (int i = 0; i < u->roots.n; i++) {
+		const Root *r = &u->roots.at[i];
+
+		before[i] = *r;
+		if (is_visible(r->base, n) && (writes_root(u, n->sub[0], r) || writes_root(u, n->sub[1], r)))
+			add_output_for(u, n, i);
+	}
+	for (int k = 0; k < 2; k++) {
+		unwrite_block(u, n->sub[k]);
+		hand_out(u, n, n->sub[k]);
+		memcpy(u->roots.at, before, (size_t)u->roots.n * sizeof *before);
+	}
+	take_out(u, n);
+}
+
+static void
+unwrite_loop(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < u->roots.n; i++) {
+		Root *r = &u->roots.at[i];
+		Value *carried;
+
+		if (!is_visible(r->base, n) || !writes_root(u, n->sub[0], r))
+			continue;
+		node_add_input(n, r->now);
+		carried = block_add_input(n->sub[0], r->base->type, r->base->name);
+		add_output_for(u, n, i);
+		r->now = carried;
+		r->version = ++u->nversion;
+		*track(u, carried) = (Track){ i + 1, r->version, NULL, NULL };
+	}
+	unwrite_block(u, n->sub[0]);
+	hand_out(u, n, n->sub[0]);
+	take_out(u, n);
+}
+
+static void
+refresh_inputs(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		Value *now;
+
+		graph_set_insert_before(u->g, n);
+		now = refreshed(u, n->in[i]);
+		if (now != n->in[i])
+			node_set_input(n, i, now);
+	}
+}
+
+static void
+follow_view(Unwrite *u, Node *n, Value *parent)
+{
+	const Track *t = track(u, parent);
+	const int root = t->root;
+
+	if (root)
+		*track(u, n->out[0]) = (Track){ root, u->roots.at[root - 1].version, parent, n };
+}
+
+static void
+unwrite_block(Unwrite *u, Block *b)
+{
+	cx_enter(u->p->cx, b->ret->at);
+	for NODES(n, b) {
+		const int w = written(n), viewing = viewed(n);
+		Value *original = w >= 0 ? n->in[w] : viewing >= 0 ? n->in[viewing] : NULL;
+
+		refresh_inputs(u, n);
+		if (node_is(n, "prim::If"))
+			unwrite_if(u, n);
+		else if (node_is(n, "prim::Loop"))
+			unwrite_loop(u, n);
+		else if (w >= 0 && track(u, original)->root)
+			unwrite_node(u, n, original);
+		else if (viewing >= 0)
+			follow_view(u, n, original);
+	}
+	refresh_inputs(u, b->ret);
+	cx_leave(u->p->cx);
+}
+
+bool
+unwrite(Pass *p, Graph *g)
+{
+	Unwrite u = { .p = p, .g = g };
+
+	if (!p->fn || !p->fn->gradient)
+		return false;
+	u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	find_roots(&u, g->top);
+	if (!u.roots.n)
+		return false;
+	u.alias = alias_db(g, p->scratch);
+	unwrite_block(&u, g->top);
+	return u.changed;
+}
