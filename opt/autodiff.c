@@ -304,6 +304,24 @@ sum(Back *b, Value *x, Value *y, Range at)
 	return is_definite(x) || is_definite(y) ? cast_to(g, s, &rt_type_tensor, at) : s;
 }
 
+/* No branch gives v, where there are some. */
+static bool
+may_be_nothing(const Value *v)
+{
+	const Node *n = v->node;
+
+	if (node_is(n, "prim::Uninitialized"))
+		return true;
+	return node_is(n, "prim::If") && (may_be_nothing(n->sub[0]->ret->in[v->index]) || may_be_nothing(n->sub[1]->ret->in[v->index]));
+}
+
+/* May the gradient of v be an undefined one, on the way back? */
+static bool
+may_be_undefined(const Auto *a, const Value *v)
+{
+	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || may_be_nothing(v);
+}
+
 static void give(Back *, Value *, Value *, Range);
 
 /* The list of gradients beside a list that changes: in the way back of the block that the list is made in. */
@@ -363,6 +381,12 @@ give(Back *b, Value *v, Value *g, Range at)
 	}
 	if (v->type->kind != TYPE_TENSOR && gradient_rank(v->type) != 1)
 		fail_lacks(b->a->cx, at, "a gradient through a value of type %s", type_print(b->a->cx, v->type));
+	if (!is_definite(g) && !may_be_undefined(b->a, v)) {
+		Value *like = capture(b, v);
+
+		at_end(b);
+		g = row2(b, "prim_grad_or_zeros", at, g, like);
+	}
 	have = slot(b->a, &b->adjoint, v);
 	if (!*have)
 		vec_push(b->a->cx->arena, &b->given, v);
@@ -657,12 +681,6 @@ reverse_construct(Back *b, Node *n)
 		at = graph_constant(b->a->g, rt_int(i), n->at);
 		g = row2(b, "__getitem___t", n->at, beside_it, at);
 		g->type = type_optional(b->a->cx, &rt_type_tensor);
-		if (n->in[i]->node != b->a->g->top->param) {
-			Value *like = capture_at(b, n->in[i], n, false);
-
-			at_end(b);
-			g = row2(b, "prim_grad_or_zeros", n->at, g, like);
-		}
 		give(b, n->in[i], g, n->at);
 	}
 }
@@ -671,7 +689,7 @@ reverse_construct(Back *b, Node *n)
 static void
 reverse_put(Back *b, Node *n, bool append)
 {
-	Value *element = n->in[append ? 1 : 2], *list = n->in[0], *g, *like, *to, *i;
+	Value *element = n->in[append ? 1 : 2], *list = n->in[0], *g, *to, *i;
 
 	if (!is_active(b->a, list))
 		return;
@@ -683,11 +701,6 @@ reverse_put(Back *b, Node *n, bool append)
 	g->type = type_optional(b->a->cx, &rt_type_tensor);
 	if (!is_active(b->a, element))
 		return;
-	if (element->node != b->a->g->top->param) {
-		like = capture_at(b, element, n, false);
-		at_end(b);
-		g = row2(b, "prim_grad_or_zeros", n->at, g, like);
-	}
 	give(b, element, g, n->at);
 }
 
@@ -716,14 +729,14 @@ inside(Back *b, Node *n, Block *from, Block *to)
 	return c;
 }
 
-/* A gradient is owed for v where there is none: undefined for inputs and optional values, else zeros. */
+/* A gradient is owed for v where there is none: undefined where it may be, else zeros. */
 static Value *
 no_gradient(Back *c, Value *v, Range at)
 {
 	Graph *g = c->a->g;
 	Value *like;
 
-	if (v->node == g->top->param || v->type->kind != TYPE_TENSOR)
+	if (may_be_undefined(c->a, v))
 		return none(g, &rt_type_tensor, at);
 	like = capture(c, v);
 	at_end(c);
@@ -925,7 +938,7 @@ reverse_loop(Back *b, Node *n)
 		give(b, n->in[2 + k], m->out[i++], n->at);
 	}
 	for (int i = 0; i < c.given.n; i++) {
-		Value *v = c.given.at[i], *out;
+		Value *v = c.given.at[i];
 
 		if (is_in(body, v) || v->type->kind == TYPE_LIST)
 			continue;
@@ -934,14 +947,7 @@ reverse_loop(Back *b, Node *n)
 		loop_add_carried(m, init, NULL);
 		at_end(&c);
 		block_add_output(loop_body(m), sum(&c, loop_body(m)->param->out[m->nout], adjoint(&c, v), n->at));
-		out = m->out[m->nout - 1];
-		if (v->node != g->top->param && v->type->kind == TYPE_TENSOR) {
-			Value *like = capture(b, v);
-
-			at_end(b);
-			out = row2(b, "prim_grad_or_zeros", n->at, out, like);
-		}
-		give(b, v, out, n->at);
+		give(b, v, m->out[m->nout - 1], n->at);
 	}
 }
 
@@ -1102,7 +1108,7 @@ autodiff(Pass *p, Graph *g)
 	Back top = { .a = &a, .from = g->top, .to = g->top };
 	int input;
 
-	if (!d)
+	if (!d || g != p->fn->prepared)
 		return false;
 	a.active = autodiff_form(p, g);
 	a.alias = alias_db(g, p->scratch);

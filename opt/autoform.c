@@ -2,7 +2,7 @@
  * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at their end.
  *
  *   a body         an operator without a gradient of its own becomes what it is made of
- *   fork, wait     a task that gradients go through runs where it is started
+ *   fork, wait     a task that is waited for in the same graph runs where it is started (before lift)
  *   l += [a, b]    becomes appends, so that a loop need not carry l
  *   writes         become values (unwrite.c)
  *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
@@ -56,7 +56,7 @@ run_at_once(Graph *g, Node *fork, Graph *body)
 		Node *wait = future->uses.at[i].node;
 
 		if (!node_is(wait, "aten::wait") && !node_is(wait, "aten::awaitable_wait"))
-			fail_lacks(g->cx, fork->at, "a gradient through a future that is not waited for where it is made");
+			return;
 		vec_push(g->arena, &waits, wait);
 	}
 	for (int i = 0; i < waits.n; i++) {
@@ -64,6 +64,21 @@ run_at_once(Graph *g, Node *fork, Graph *body)
 		node_destroy(waits.at[i]);
 	}
 	expand(g, fork, body);
+}
+
+void
+run_tasks_at_once(Graph *g, Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
+
+		for (int i = 0; i < n->nsub; i++)
+			run_tasks_at_once(g, n->sub[i]);
+		if (sub && sub->kind == ATTR_GRAPH) {
+			run_tasks_at_once(sub->g, sub->g->top);
+			run_at_once(g, n, sub->g);
+		}
+	}
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */
@@ -99,7 +114,6 @@ answer(Graph *g, Node *n, bool yes)
 static bool
 change_node(Graph *g, const Active *a, Node *n)
 {
-	const Attr *sub = node_attr(n, "Subgraph");
 	Function *body;
 	bool active = false;
 
@@ -113,10 +127,6 @@ change_node(Graph *g, const Active *a, Node *n)
 		return append_each(g, n);
 	if (!active)
 		return false;
-	if (sub && sub->kind == ATTR_GRAPH && (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))) {
-		run_at_once(g, n, sub->g);
-		return true;
-	}
 	for (int i = 0; i < n->nout; i++)
 		if (n->op && a->value[n->out[i]->id] && (body = op_expansion(g->cx, n->op))) {
 			expand(g, n, body->graph);

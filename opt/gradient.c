@@ -274,5 +274,8 @@ lift_block(Pass *p, Graph *g, Block *b)
 bool
 lift(Pass *p, Graph *g)
 {
-	return p->fn && p->fn->gradient && p->self.tag == RT_OBJECT && lift_block(p, g, g->top);
+	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
+		return false;
+	run_tasks_at_once(g, g->top);
+	return p->self.tag == RT_OBJECT && lift_block(p, g, g->top);
 }

@@ -21,6 +21,7 @@ typedef struct Root {
 	Value *base;             /* as it was made */
 	Value *now;              /* its current value */
 	int    version;          /* no two are equal */
+	bool  *reach;            /* by value id: may be its memory, or hold it */
 } Root;
 
 typedef struct Track {           /* of a value */
@@ -33,7 +34,6 @@ typedef struct Track {           /* of a value */
 typedef struct Unwrite {
 	Pass    *p;
 	Graph   *g;
-	AliasDb *alias;
 	const Active *active;
 	Vec(Root)  roots;
 	Vec(Track) track;        /* by value id */
@@ -111,7 +111,7 @@ find_roots(Unwrite *u, Block *b)
 			Value *root = (Value *)(uintptr_t)root_value(n->in[w]);
 
 			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
-				vec_push(u->g->arena, &u->roots, ((Root){ root, root, 0 }));
+				vec_push(u->g->arena, &u->roots, ((Root){ .base = root, .now = root }));
 				*track(u, root) = (Track){ .root = u->roots.n };
 			}
 		}
@@ -265,28 +265,139 @@ used_after(const Value *v, const Node *n)
 	return false;
 }
 
-/* Is v memory that may be w's in a way that is not followed, and used after the write? */
+/* ---- what else may be the memory of a root --------------------------------------------------------------------- */
+
+typedef struct Reach {
+	Unwrite *u;
+	bool    *set;            /* by value id: may be the root's memory, or hold it */
+	bool     back;           /* the root is not fresh: what it may be made of counts, too */
+	bool     grew;
+} Reach;
+
 static bool
-is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, const Value *w, int root)
+is_reached(const Reach *r, const Value *v)
 {
-	if (v->id >= u->active->nvalue || !type_is_mutable(v->type) || v->type->kind == TYPE_CLASS ||
-	    track(u, v)->root == root || track(u, root_value(v))->root == root)
-		return false;
-	return (alias_may(u->alias, v, w) || alias_may_contain(u->alias, v, w)) && used_after(v, n);
+	return v->id < r->u->active->nvalue && r->set[v->id];
 }
 
 static void
-check_others(Unwrite *u, const Block *b, const Node *n, const Value *w, int root)
+reach(Reach *r, const Value *v)
+{
+	if (v->id >= r->u->active->nvalue || r->set[v->id] || !type_is_mutable(v->type) || v->type->kind == TYPE_CLASS)
+		return;
+	r->set[v->id] = true;
+	r->grew = true;
+}
+
+static void
+reach_both(Reach *r, const Value *from, const Value *to)
+{
+	if (is_reached(r, from))
+		reach(r, to);
+	if (r->back && is_reached(r, to))
+		reach(r, from);
+}
+
+/* May a result of the node be its argument i, or hold it? */
+static bool
+hands_on(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	if (!s || !n->op || i >= s->nargs)
+		return true;
+	return s->args[i].alias || s->args[i].type->kind == TYPE_LIST || type_has_vars(s->args[i].type);
+}
+
+static bool
+may_be_given(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	return !s || !n->op || i >= s->nrets || s->rets[i].alias || type_has_vars(s->rets[i].type);
+}
+
+static void reach_block(Reach *, const Block *);
+
+static void
+reach_node(Reach *r, const Node *n)
+{
+	const bool loop = node_is(n, "prim::Loop");
+
+	for (int k = 0; k < n->nsub; k++) {
+		reach_block(r, n->sub[k]);
+		for (int i = 0; i < n->nout; i++) {
+			reach_both(r, n->sub[k]->ret->in[loop + i], n->out[i]);
+			if (!loop)
+				continue;
+			reach_both(r, n->in[2 + i], n->sub[0]->param->out[1 + i]);
+			reach_both(r, n->sub[0]->ret->in[1 + i], n->sub[0]->param->out[1 + i]);
+			reach_both(r, n->in[2 + i], n->out[i]);
+		}
+	}
+	for (int i = 0; i < n->nin && !n->nsub; i++) {
+		if (!hands_on(n, i))
+			continue;
+		for (int k = 0; k < n->nout; k++)
+			if (may_be_given(n, k))
+				reach_both(r, n->in[i], n->out[k]);
+		/* What is put into a container. */
+		if (n->op && i && n->in[0]->type->kind == TYPE_LIST)
+			reach_both(r, n->in[i], n->in[0]);
+	}
+}
+
+static void
+reach_block(Reach *r, const Block *b)
+{
+	for NODES(n, b)
+		reach_node(r, n);
+}
+
+static bool
+is_fresh(const Value *v)
+{
+	const Schema *s = node_schema(v->node);
+
+	return s && v->node->op && v->index < s->nrets && !s->rets[v->index].alias && v->type->kind == TYPE_TENSOR &&
+	       !type_has_vars(s->rets[v->index].type);
+}
+
+static void
+find_reach(Unwrite *u, Root *root)
+{
+	Reach r = { .u = u, .set = new(u->p->scratch, bool, u->active->nvalue + 1), .back = !is_fresh(root->base) };
+
+	reach(&r, root->base);
+	do {
+		r.grew = false;
+		reach_block(&r, u->g->top);
+	} while (r.grew);
+	root->reach = r.set;
+}
+
+/* Is v memory that may be the root's in a way that is not followed, older than the write and used after it? */
+static bool
+is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
+{
+	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
+	    track(u, root_value(v))->root == root)
+		return false;
+	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) && used_after(v, n);
+}
+
+static void
+check_others(Unwrite *u, const Block *b, const Node *n, int root)
 {
 	bool seen = false;
 
 	for (int i = 0; i < b->param->nout; i++)
-		seen |= is_seen_otherwise(u, b->param->out[i], n, w, root);
+		seen |= is_seen_otherwise(u, b->param->out[i], n, root);
 	for NODES(m, b) {
 		for (int i = 0; i < m->nout; i++)
-			seen |= is_seen_otherwise(u, m->out[i], n, w, root);
+			seen |= is_seen_otherwise(u, m->out[i], n, root);
 		for (int i = 0; i < m->nsub; i++)
-			check_others(u, m->sub[i], n, w, root);
+			check_others(u, m->sub[i], n, root);
 	}
 	if (seen)
 		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that may be seen in another way");
@@ -301,7 +412,7 @@ unwrite_node(Unwrite *u, Node *n, Value *original)
 
 	if (r->base->node == u->g->top->param)
 		fail_lacks(u->p->cx, n->at, "a gradient through a write to an argument");
-	check_others(u, u->g->top, n, original, t.root);
+	check_others(u, u->g->top, n, t.root);
 	pass_note(u->p, n, "a write that a gradient goes through");
 	graph_set_insert_before(u->g, n);
 	self = n->in[written(n)];
@@ -469,13 +580,14 @@ unwrite(Pass *p, Graph *g)
 {
 	Unwrite u = { .p = p, .g = g };
 
-	if (!p->fn || !p->fn->gradient)
+	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
 		return false;
 	u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
 	find_roots(&u, g->top);
 	if (!u.roots.n)
 		return false;
-	u.alias = alias_db(g, p->scratch);
+	for (int i = 0; i < u.roots.n; i++)
+		find_reach(&u, &u.roots.at[i]);
 	unwrite_block(&u, g->top);
 	return u.changed;
 }
