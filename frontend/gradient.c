@@ -89,6 +89,20 @@ as_statement(Cx *cx, const char *text, int *n)
 	return done;
 }
 
+/* Several results are a tuple that is made and taken apart: the parts themselves tell more. */
+static void
+return_parts(Graph *g)
+{
+	Node *ret = g->top->ret;
+
+	for (int i = 0; i < ret->nin; i++) {
+		const Value *v = ret->in[i];
+
+		if (node_is(v->node, "prim::TupleUnpack") && node_is(v->node->in[0]->node, "prim::TupleConstruct"))
+			node_set_input(ret, i, v->node->in[0]->node->in[v->index]);
+	}
+}
+
 static Function *
 compile(Cx *cx, Op *op, const char *what, Schema *s, const char *text)
 {
@@ -104,7 +118,7 @@ compile(Cx *cx, Op *op, const char *what, Schema *s, const char *text)
 	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling %s of operator '%s'", f->name, op->id), (Range){ 0 });
 	f->tree = parse_file(cx, src);
 	op->gradient_function = f;
-	function_graph(cx, f);
+	return_parts(function_graph(cx, f));
 	ops_compile_bodies(cx, f->graph);
 	cx_pop(cx);
 	return f;

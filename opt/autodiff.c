@@ -717,6 +717,61 @@ reverse_getitem(Back *b, Node *n)
 	emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
 }
 
+/* slice, list: elements of one list in another. */
+static void
+reverse_part(Back *b, Node *n)
+{
+	Value *of = adjoint(b, n->out[0]), *to, *in[5] = { 0 };
+
+	if (!of)
+		return;
+	to = beside(b, n->in[0]);
+	for (int i = 1; i < 4 && node_is(n, "aten::slice"); i++)
+		in[1 + i] = capture_at(b, n->in[i], n, false);
+	at_end(b);
+	if (node_is(n, "aten::list")) {
+		in[2] = in[3] = none(b->a->g, &rt_type_int, n->at);
+		in[4] = graph_constant(b->a->g, rt_int(1), n->at);
+	}
+	in[0] = to;
+	in[1] = of;
+	emit_row(b->a->g, "prim_grad_list_part", n->at, 5, in);
+}
+
+/* a + b of lists. */
+static void
+reverse_concat(Back *b, Node *n)
+{
+	Value *of = adjoint(b, n->out[0]), *skip, *to;
+
+	for (int k = 0; k < 2 && of; k++) {
+		if (!is_active(b->a, n->in[k]))
+			continue;
+		skip = k ? capture_at(b, n->in[0], n, false) : NULL;
+		to = beside(b, n->in[k]);
+		at_end(b);
+		skip = k ? row1(b, "len_t", n->at, skip) : graph_constant(b->a->g, rt_int(0), n->at);
+		emit_row(b->a->g, "prim_grad_list_from", n->at, 3, (Value *[3]){ to, of, skip });
+	}
+}
+
+/* Does it take or change lists of tensors in a way that is not known here? */
+static bool
+is_strange(Back *b, const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && i < n->nin; i++) {
+		const bool list = is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR && gradient_rank(n->in[i]->type) != 1;
+
+		if (list && i < s->nargs && s->args[i].alias && s->args[i].alias->write)
+			return true;
+		if (list && has_gradient(b, n) && (i >= s->nargs || !gradient_rank(s->args[i].type)))
+			return true;
+	}
+	return false;
+}
+
 /* ---- control flow -------------------------------------------------------------------------------------------------- */
 
 static Back
@@ -972,6 +1027,12 @@ reverse_node(Back *b, Node *n)
 		reverse_put(b, n, false);
 	else if (node_is(n, "aten::__getitem__") && n->in[0]->type->kind == TYPE_LIST)
 		reverse_getitem(b, n);
+	else if ((node_is(n, "aten::slice") || node_is(n, "aten::list")) && n->in[0]->type->kind == TYPE_LIST)
+		reverse_part(b, n);
+	else if (node_is(n, "aten::add") && n->in[0]->type->kind == TYPE_LIST)
+		reverse_concat(b, n);
+	else if (n->op && is_strange(b, n))
+		fail_lacks(b->a->cx, n->at, "a gradient through %s of a list or dict", n->kind->name);
 	else if (node_is(n, "prim::If"))
 		reverse_if(b, n);
 	else if (node_is(n, "prim::Loop"))

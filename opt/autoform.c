@@ -2,7 +2,7 @@
  * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at their end.
  *
  *   a body         an operator without a gradient of its own becomes what it is made of
- *   fork, wait     a task that is waited for in the same graph runs where it is started (before lift)
+ *   fork, wait     a task runs where it is started (before lift)
  *   l += [a, b]    becomes appends, so that a loop need not carry l
  *   writes         become values (unwrite.c)
  *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
@@ -46,39 +46,81 @@ expand(Graph *g, Node *n, Graph *body)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------- */
 
-static void
-run_at_once(Graph *g, Node *fork, Graph *body)
+static bool
+is_task(const Type *t)
 {
-	Value *future = fork->out[0];
-	Vec(Node *) waits = { 0 };
-
-	for (int i = 0; i < future->uses.n; i++) {
-		Node *wait = future->uses.at[i].node;
-
-		if (!node_is(wait, "aten::wait") && !node_is(wait, "aten::awaitable_wait"))
-			return;
-		vec_push(g->arena, &waits, wait);
-	}
-	for (int i = 0; i < waits.n; i++) {
-		value_replace_uses(waits.at[i]->out[0], future);
-		node_destroy(waits.at[i]);
-	}
-	expand(g, fork, body);
+	return t->kind == TYPE_FUTURE || t->kind == TYPE_AWAIT;
 }
 
-void
-run_tasks_at_once(Graph *g, Block *b)
+/* The type with results for the tasks that give them. */
+static const Type *
+done_type(Cx *cx, const Type *t)
 {
+	const Type **of;
+
+	if (is_task(t))
+		return done_type(cx, t->of[0]);
+	if (t->kind == TYPE_LIST)
+		return type_list(cx, done_type(cx, t->of[0]));
+	if (t->kind == TYPE_OPTIONAL)
+		return type_optional(cx, done_type(cx, t->of[0]));
+	if (t->kind != TYPE_TUPLE || t->field)
+		return t;
+	of = new(cx->arena, const Type *, t->n + 1);
+	for (int i = 0; i < t->n; i++)
+		of[i] = done_type(cx, t->of[i]);
+	return type_tuple(cx, of, t->n);
+}
+
+static void
+expand_tasks(Graph *g, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		b->param->out[i]->type = done_type(g->cx, b->param->out[i]->type);
 	for NODES(n, b) {
 		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
+		const bool wait = node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait");
 
 		for (int i = 0; i < n->nsub; i++)
-			run_tasks_at_once(g, n->sub[i]);
+			expand_tasks(g, n->sub[i]);
+		for (int i = 0; i < n->nout; i++)
+			n->out[i]->type = done_type(g->cx, n->out[i]->type);
 		if (sub && sub->kind == ATTR_GRAPH) {
-			run_tasks_at_once(sub->g, sub->g->top);
-			run_at_once(g, n, sub->g);
+			expand_tasks(sub->g, sub->g->top);
+			expand(g, n, sub->g);
+		} else if (wait) {
+			value_replace_uses(n->out[0], n->in[0]);
+			node_destroy(n);
 		}
 	}
+}
+
+static bool
+has_tasks(const Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (has_tasks(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
+bool
+run_tasks_at_once(Graph *g)
+{
+	for (int i = 0; i < graph_ninputs(g); i++)
+		if (done_type(g->cx, graph_inputs(g)[i]->type) != graph_inputs(g)[i]->type)
+			return false;
+	for (int i = 0; i < g->top->ret->nin; i++)
+		if (done_type(g->cx, g->top->ret->in[i]->type) != g->top->ret->in[i]->type)
+			return false;
+	if (!has_tasks(g->top))
+		return false;
+	expand_tasks(g, g->top);
+	return true;
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------- */

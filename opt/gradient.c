@@ -276,6 +276,5 @@ lift(Pass *p, Graph *g)
 {
 	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
 		return false;
-	run_tasks_at_once(g, g->top);
-	return p->self.tag == RT_OBJECT && lift_block(p, g, g->top);
+	return run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_block(p, g, g->top));
 }

@@ -229,7 +229,7 @@ typedef struct Active {
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
 /* autoform.c: brings p->fn's graph into the form that autodiff takes; what is active in it. */
 Active *autodiff_form(Pass *, Graph *);
-void    run_tasks_at_once(Graph *, Block *);               /* forks that are waited for where they are made */
+bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
 
