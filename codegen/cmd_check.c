@@ -125,8 +125,8 @@ check_input(Check *c, const char *dir, int i)
 	model_context(cli, &rt);
 	if (input_count(cli) && input_read(cli, &rt, i, &in))
 		fail_raised(cli, &rt);
+	theirs = run_program(c, dir, &rt, &in, &got, &said);       /* first: the interpreter may write to the arrays */
 	ours = run_interpreter(c, &rt, &in, &want);
-	theirs = run_program(c, dir, &rt, &in, &got, &said);
 	if (ours == RT_LACKS || theirs == EXIT_LACKS)
 		fail_lacks(cli->cx, (Range){ 0 }, "%s: %s", name, ours == RT_LACKS ? rt.message : last_line(said));
 	if (theirs && theirs != EXIT_INPUT)

@@ -58,6 +58,9 @@ class Commands(Test):
         self.assertIn("same", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--input", "x=float32[4x3]"))
         self.put("other.pt", model(OTHER))
         self.assertIn("out[0, 1]", self.kiln("check", "other.pt", "p", "-i", "x.npz", status=4))
+        self.put("write.pt", model(body(["return torch.neg_(x)"])))
+        self.kiln("build", "write.pt", "-i", "x.npz", "-o", "w")
+        self.assertIn("same", self.kiln("check", "write.pt", "w", "-i", "x.npz"))
         self.assertIn("another graph", self.kiln("build", "other.pt", "--profile", "a.prof", "-o", "PROG", status=1))
 
     def test_ops(self):
