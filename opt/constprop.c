@@ -104,7 +104,8 @@ hoist_common(Fold *f, Node *n)
 		if (a != b && value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y) &&
 		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->p)) {
 			pass_note(f->p, a->node, "both branches give this constant");
-			node_move_before(a->node, n);
+			if (node_in_block(a->node, if_then(n)))
+				node_move_before(a->node, n);
 			node_set_input(if_else(n)->ret, i, a);
 			b = a;
 		}

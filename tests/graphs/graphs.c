@@ -1,7 +1,7 @@
 /*
  * Random graphs through the passes of every level, against the interpreter.
  *
- *     graphs FIRST COUNT          for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text reads
+ *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text reads
  *                                 back to the same graph, at first and at the end
  *     graphs --print SEED         the graph
  *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz
@@ -32,6 +32,7 @@ check_round_trip(Cx *cx, Graph *g, Unit *u)
 static void
 optimize(Cx *cx, Made *m, int level)
 {
+	config_environment(cx);
 	config_level(cx, level);
 	config_without(cx, "fuse");              /* groups are kernels' */
 	prepare(cx, m->fn, m->module.self);
@@ -188,17 +189,19 @@ int
 main(int argc, char **argv)
 {
 	int raised = 0;
-	long failed = 0;
+	long failed = 0, n = 0, i;
 
 	schema_parser = schema_parse;
 	if (argc == 3 && !strcmp(argv[1], "--print"))
 		return !one(print, strtoull(argv[2], NULL, 10), NULL);
 	if (argc == 4 && !strcmp(argv[1], "--write"))
 		return !one(write, strtoull(argv[2], NULL, 10), argv[3]);
-	if (argc != 3)
+	if (argc < 3 || argc % 2 == 0)
 		return EXIT_USAGE;
-	for (long i = 0; i < atol(argv[2]); i++)
-		failed += !check_seed(strtoull(argv[1], NULL, 10) + (uint64_t)i, &raised);
-	printf("%s graphs, %ld failed, %d raised\n", argv[2], failed, raised);
+	setenv("KILN_LINT", "1", 1);
+	for (int k = 1; k + 1 < argc; k += 2, n += i)
+		for (i = 0; i < atol(argv[k + 1]); i++)
+			failed += !check_seed(strtoull(argv[k], NULL, 10) + (uint64_t)i, &raised);
+	printf("%ld graphs, %ld failed, %d raised\n", n, failed, raised);
 	return failed > 0;
 }
