@@ -31,39 +31,74 @@ full_name(Cx *cx, const Op *op)
 }
 
 static const char *
-state_of(const Op *op)
+form_of(const Op *op)
 {
-	static const char *const states[] = { [OP_MAP] = "pointwise: generated code", [OP_KERNEL] = "kernel: runtime call",
-					      [OP_BODY] = "decomposition", [OP_ALSO] = "form of another", [OP_USER] = "yours" };
+	static const char *const forms[] = { [OP_MAP] = "pointwise", [OP_KERNEL] = "kernel", [OP_BODY] = "decomposition",
+					     [OP_ALSO] = "form of another", [OP_USER] = "yours" };
 
-	return states[op->form];
+	return forms[op->form];
 }
 
-/* Compute types of a pointwise row, by letters: F floating, I integral, B bool, C complex. */
+/* A decomposition's follows from its parts, a form's from its base. */
 static const char *
-dtypes_of(const Op *op)
+gradient_of(const Op *op)
 {
-	return op->form == OP_MAP ? op->domain : "";
+	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY ? "its parts" : "";
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static void
-put_json_op(Buf *b, Cx *cx, const Op *op)
+put_field(Buf *b, const char *name, const char *text)
 {
-	buf_puts(b, "{\"name\":");
-	out_json(b, full_name(cx, op));
-	buf_puts(b, ",\"state\":");
-	out_json(b, state_of(op));
-	buf_puts(b, ",\"dtypes\":");
-	out_json(b, dtypes_of(op));
-	buf_printf(b, ",\"gradient\":%s,\"schema\":", op->gradient && op->gradient[0] ? "true" : "false");
-	out_json(b, op->text);
-	if (op->base) {
-		buf_puts(b, ",\"base\":");
-		out_json(b, op->base);
-	}
+	buf_printf(b, "%s\"%s\":", b->at[b->n - 1] == '{' ? "" : ",", name);
+	out_json(b, text);
+}
+
+static void
+put_json_op(Buf *b, Cx *cx, Op *op)
+{
+	const uint32_t dtypes = op_dtypes(cx, op);
+	const char *comma = "";
+
+	buf_puts(b, "{");
+	put_field(b, "name", op->name);
+	put_field(b, "overload", op->overload);
+	put_field(b, "form", form_of(op));
+	if (op->base)
+		put_field(b, "base", op->base);
+	put_field(b, "specialized", op_specialized(cx, op));
+	put_field(b, "gradient", gradient_of(op));
+	buf_puts(b, ",\"dtypes\":[");
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (dtypes >> d & 1) {
+			buf_printf(b, "%s\"%s\"", comma, rt_dtypes[d].torch);
+			comma = ",";
+		}
+	buf_puts(b, "]");
+	put_field(b, "schema", op->text);
 	buf_puts(b, "}");
+}
+
+/* Element types as letters: B bool, I integers, F floating, C complex; small when only some of a kind. */
+static const char *
+dtype_letters(Cx *cx, uint32_t dtypes)
+{
+	static const char kinds[] = "BIFC";
+	char *letters = arena_strdup(cx->arena, "....");
+
+	for (int k = 0; kinds[k]; k++) {
+		int all = 0, has = 0;
+
+		for (int d = 0; d < RT_NDTYPE; d++)
+			if (rt_dtypes[d].category == kinds[k]) {
+				all++;
+				has += dtypes >> d & 1;
+			}
+		if (has)
+			letters[k] = has == all ? kinds[k] : (char)(kinds[k] + 'a' - 'A');
+	}
+	return letters;
 }
 
 static void
@@ -74,14 +109,15 @@ list_all(Cli *cli)
 
 	buf_puts(&b, cli->as_json ? "[\n" : "");
 	for (int i = 0; i < n; i++) {
-		const Op *op = op_at(cli->cx, i);
+		Op *op = op_at(cli->cx, i);
 
 		if (cli->as_json) {
 			put_json_op(&b, cli->cx, op);
 			buf_puts(&b, i + 1 < n ? ",\n" : "\n");
 		} else {
-			buf_printf(&b, "%-44s %-26s %-6s %s\n", full_name(cli->cx, op), state_of(op), dtypes_of(op),
-				op->gradient && op->gradient[0] ? "gradient" : "");
+			buf_printf(&b, "%-44s %-15s %-6s %-12s %s\n", full_name(cli->cx, op), form_of(op),
+				   dtype_letters(cli->cx, op_dtypes(cli->cx, op)),
+				   op->form == OP_ALSO ? "" : op_specialized(cli->cx, op), *gradient_of(op) ? "gradient" : "");
 		}
 	}
 	buf_puts(&b, cli->as_json ? "]\n" : "");
@@ -120,7 +156,7 @@ need_block(Needs *s, const Block *b)
 		Function *fn = node_function(n);
 
 		if (n->op)
-			need(s, n->op, full_name(s->cli->cx, n->op), state_of(n->op), n->at);
+			need(s, n->op, full_name(s->cli->cx, n->op), form_of(n->op), n->at);
 		if (fn)
 			need_function(s, fn);
 		if (sub && sub->kind == ATTR_GRAPH)

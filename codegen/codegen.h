@@ -256,6 +256,7 @@ bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *
 /* ---- kern_row.c: reductions, softmax, normalisation, copies, pooling, products of what is not constant ---------------- */
 
 bool node_is_row(Plan *, const Node *);
+bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
 bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 
 typedef struct ProgramText {
@@ -398,6 +399,11 @@ void model_build(Cli *, const char *path);      /* the model there, to cli->out 
 
 bool        arrays_same(RtCx *, const RtArrays *got, const RtArrays *want, Buf *why);
 const char *last_line(char *text);
+
+/* ---- optable.c: what operators can do ------------------------------------------------------------------- */
+
+uint32_t    op_dtypes(Cx *, Op *);                       /* bits by RtDtype; 0: not known, or none */
+const char *op_specialized(Cx *, Op *);                  /* what it becomes in specialized code */
 
 /* ---- cmd_*.c ------------------------------------------------------------------------------------------ */
 

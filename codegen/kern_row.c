@@ -811,6 +811,15 @@ form_of(Row *r)
 }
 
 bool
+op_is_row(const Op *op)
+{
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (op->form == OP_KERNEL && !strcmp(op->id, forms[i].id))
+			return true;
+	return false;
+}
+
+bool
 node_is_row(Plan *p, const Node *n)
 {
 	KernelCall calls[MAX_KERNEL_CALLS];

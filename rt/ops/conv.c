@@ -434,6 +434,9 @@ run(RtCx *cx, Args *a, IValue *place)
 	RtTensor *r, *x, *w, *b = 0, *y;
 	RtDtype ct;
 
+	if (rt_category((RtDtype)a->input->dtype) == 'B' || rt_category((RtDtype)a->input->dtype) == 'Q')
+		return rt_raise(cx, "\"%s\" not implemented for '%s'",
+				a->transposed ? "slow_conv_transpose2d_out_cpu" : "slow_conv2d_cpu", rt_dtypes[a->input->dtype].brief);
 	if (set_geometry(cx, a))
 		return RT_ERROR;
 	keep = a->g.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;

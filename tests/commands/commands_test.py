@@ -65,7 +65,14 @@ class Commands(Test):
 
     def test_ops(self):
         self.assertIn("aten::add.Tensor", self.kiln("ops", "m.pt"))
-        self.assertGreater(len(json.loads(self.kiln("ops", "--json"))), 1000)
+        ops = {(o["name"], o["overload"]): o for o in json.loads(self.kiln("ops", "--json"))}
+        self.assertGreater(len(ops), 1000)
+        conv, invert = ops["aten::conv2d", ""], ops["aten::bitwise_not", ""]
+        self.assertEqual((conv["form"], conv["specialized"], conv["gradient"]), ("kernel", "kernel", "formula"))
+        self.assertIn("float32", conv["dtypes"])
+        self.assertNotIn("bool", conv["dtypes"])
+        self.assertEqual(invert["dtypes"], ["uint8", "int8", "int16", "int32", "int64", "bool"])
+        self.assertEqual(ops["aten::bitwise_not_", ""]["base"], "bitwise_not")
         self.put("l.pt", model(LACKING))
         said = self.kiln("ops", "l.pt", status=7)
         self.assertIn("aten::not_there", said)
