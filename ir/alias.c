@@ -9,6 +9,7 @@
  * What is put into a container, an attribute or a call, and what comes out of one, belongs to the wildcard of its
  * type: one place for all that the graph does not follow any further.  Graph inputs are wildcards too.  Objects share
  * one wildcard, whatever their class; when anything in the graph is Any or an interface, all types share one.
+ * With a value, the memory that it is a view of belongs to the wildcard, too: it may come back from a container.
  *
  * The database describes the graph it was made from.  A value made later counts as aliasing everything, unless
  * alias_copy_value says what it stands for; nodes may be moved and removed.
@@ -152,9 +153,13 @@ static void
 make_wildcard(AliasDb *db, const Value *v)
 {
 	const int e = alias_element_of(db, v);
+	Wild w;
 
-	if (e >= 0)
-		point(db, e, wildcard_of(db, v->type));
+	if (e < 0)
+		return;
+	w = (Wild){ .e = e, .wildcard = wildcard_of(db, v->type) };
+	point(db, e, w.wildcard);
+	vec_push(db->arena, &db->wild, w);
 }
 
 /* New memory; what is inside it is not followed. */
@@ -539,6 +544,29 @@ analyze_if_then_else(AliasDb *db, const Node *n)
 	make_alias(db, n->out[0], n->in[2]);
 }
 
+/* The places of all that belongs to a wildcard point to it; done once everything is known. */
+static void
+spread_wildcards(AliasDb *db)
+{
+	bool *is_wildcard = new(db->arena, bool, db->element.n + 1);
+	Ints stack = {0};
+
+	for (int i = 0; i < db->wildcard.n; i++)
+		is_wildcard[db->wildcard.at[i]] = true;
+	for (int i = 0; i < db->wild.n; i++) {
+		Ints found = {0};
+
+		collect(db, db->wild.at[i].e, false, &stack, &found);
+		db->wild.at[i].places = alias_set_of(db, &found);
+	}
+	for (int i = 0; i < db->wild.n; i++)
+		for (int k = 0; k < db->wild.at[i].places->n; k++)
+			if (!is_wildcard[db->wild.at[i].places->at[k]])
+				point(db, db->wild.at[i].places->at[k], db->wild.at[i].wildcard);
+	for (int i = 0; i < db->element.n; i++)
+		db->element.at[i].places = db->element.at[i].reach = NULL;
+}
+
 static void
 analyze_nothing(AliasDb *db, const Node *n)
 {
@@ -710,6 +738,7 @@ alias_db_placed(Graph *g, Arena *arena, const void *(*place)(void *, const Value
 	for (int i = 0; i < graph_ninputs(g); i++)
 		make_wildcard(db, graph_inputs(g)[i]);
 	analyze_block(db, g->top);
+	spread_wildcards(db);
 	return db;
 }
 

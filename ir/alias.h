@@ -16,6 +16,8 @@ typedef struct Element {
 
 typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;
 
+typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
+
 struct AliasDb {
 	Graph  *g;
 	Arena  *arena;
@@ -27,6 +29,7 @@ struct AliasDb {
 	int     nnode;
 	Map     wildcards;       /* type -> its element + 1 */
 	Ints    wildcard;        /* all of them */
+	Vec(Wild) wild;          /* elements that belong to a wildcard */
 	Ints    constant;        /* storages of constant tensors */
 	bool    any;             /* one wildcard for all types */
 	const void *(*place)(void *, const Value *);
