@@ -659,6 +659,7 @@ typedef struct RtSeen {
 	RtStorage **storage;             /* (n) of the tensors so far */
 	int n, cap;
 } RtSeen;
+IValue rt_without_data(RtCx *, IValue);    /* tensors like these, without data, in containers like these; cx->meta is set */
 void  rt_see(RtSeen *, IValue);
 void  rt_seen_free(RtSeen *);
 

@@ -174,8 +174,8 @@ probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 }
 
 /* A tensor like v without data; containers with such tensors. */
-static IValue
-without_data(RtCx *cx, IValue v)
+IValue
+rt_without_data(RtCx *cx, IValue v)
 {
 	IValue r = rt_none();
 
@@ -188,14 +188,14 @@ without_data(RtCx *cx, IValue v)
 		RtList *list = rt_list_new(cx, v.u.list->elem, v.u.list->n);
 
 		for (int64_t i = 0; list && i < v.u.list->n; i++)
-			rt_list_push(cx, list, without_data(cx, v.u.list->v[i]));
+			rt_list_push(cx, list, rt_without_data(cx, v.u.list->v[i]));
 		return list ? rt_ref(RT_LIST, list) : rt_none();
 	}
 	if (v.tag == RT_TUPLE) {
 		RtTuple *tuple = rt_tuple_new(cx, v.u.tuple->type, v.u.tuple->n);
 
 		for (int64_t i = 0; tuple && i < v.u.tuple->n; i++)
-			tuple->v[i] = without_data(cx, v.u.tuple->v[i]);
+			tuple->v[i] = rt_without_data(cx, v.u.tuple->v[i]);
 		return tuple ? rt_ref(RT_TUPLE, tuple) : rt_none();
 	}
 	r = rt_retain(v);
@@ -232,7 +232,7 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 	cx->probe = probe;
 	cx->probe_arg = c;
 	for (int i = 0; i < code->narg; i++)
-		args[i] = without_data(cx, reg[i]);
+		args[i] = rt_without_data(cx, reg[i]);
 	if (!cx->status)
 		done = rt_run(cx, code, args, result) == RT_OK;
 	if (cx->status)

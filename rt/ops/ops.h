@@ -31,6 +31,8 @@
  * ALSO(id, "schema", base)
  *     the in-place or out= form of row `base`: same arguments, the result is copied into self or out (variant.c).
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
+ * OUT(id, "schema", base)
+ *     likewise, of an out that has to have the result's dtype: it is not cast into.
  * The gradient is TorchScript, compiled by frontend/gradient.c and put into graphs by opt/autodiff.c.  It is one of
  *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a list of
  *             tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...); None: that
@@ -56,6 +58,9 @@
 #endif
 #ifndef ALSO
 #define ALSO(id, schema, base)
+#endif
+#ifndef OUT
+#define OUT(id, schema, base) ALSO(id, schema, base)
 #endif
 #include "map.def"
 #include "pair.def"
@@ -86,3 +91,4 @@
 #undef OP
 #undef BODY
 #undef ALSO
+#undef OUT

@@ -4,6 +4,8 @@
  *   add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
  *   add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which takes its sizes
  *
+ * An OUT row's out has to have the result's dtype; others' is cast into.
+ *
  * Each row gets a function of its own, so that programs can name it like any kernel.  Arguments of the base row are
  * found by name among those of the row; what the row lacks (dtype, layout, device ...) is None, but for dtype, which is
  * that of `out`.  Where the base is a body, whoever calls runs the body first: the results come before the arguments.
@@ -145,10 +147,13 @@ store_in_self(RtCx *cx, RtTensor *self, RtTensor *result)
 }
 
 static int
-store_in_out(RtCx *cx, RtTensor *to, RtTensor *result)
+store_in_out(RtCx *cx, bool exact, RtTensor *to, RtTensor *result)
 {
 	if (to == result)
 		return RT_OK;
+	if (exact && to->dtype != result->dtype)
+		return rt_raise(cx, "Expected out tensor to have dtype %s, but got %s instead", rt_dtypes[result->dtype].torch,
+			rt_dtypes[to->dtype].torch);
 	if (check_cast(cx, to, result))
 		return RT_ERROR;
 	if (!same_dims(to, result) && rt_tensor_resize(cx, to, result->ndim, result->dims))
@@ -156,18 +161,21 @@ store_in_out(RtCx *cx, RtTensor *to, RtTensor *result)
 	return cx->meta ? RT_OK : rt_copy_into(cx, to, result);
 }
 
+typedef enum Into { INTO_SELF, INTO_OUT, INTO_EXACT } Into;
+
 static int
-store(RtCx *cx, bool in_self, IValue to, IValue result)
+store(RtCx *cx, Into into, IValue to, IValue result)
 {
 	if (to.tag == RT_LIST && result.tag == RT_LIST) {
 		for (int64_t i = 0; i < to.u.list->n && i < result.u.list->n; i++)
-			if (store(cx, in_self, to.u.list->v[i], result.u.list->v[i]))
+			if (store(cx, into, to.u.list->v[i], result.u.list->v[i]))
 				return RT_ERROR;
 		return RT_OK;
 	}
 	if (to.tag != RT_TENSOR || result.tag != RT_TENSOR)
 		return rt_raise(cx, "a result is %s where %s is written", rt_type_of(result), rt_type_of(to));
-	return in_self ? store_in_self(cx, to.u.t, result.u.t) : store_in_out(cx, to.u.t, result.u.t);
+	return into == INTO_SELF ? store_in_self(cx, to.u.t, result.u.t)
+		: store_in_out(cx, into == INTO_EXACT, to.u.t, result.u.t);
 }
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
@@ -191,15 +199,15 @@ map_args(const Texts *row, const Texts *base, const IValue *in, const IValue *ou
 }
 
 static int
-store_all(RtCx *cx, const Texts *row, const IValue *in, const IValue *result, bool returns, IValue *out)
+store_all(RtCx *cx, const Texts *row, bool exact, const IValue *in, const IValue *result, bool returns, IValue *out)
 {
-	const bool in_self = row->at[0].written;
+	const Into into = row->at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT;
 	int nout = 0;
 
 	for (int i = 0; i < row->n; i++) {
 		if (!row->at[i].written)
 			continue;
-		if (store(cx, in_self, in[i], result[nout]))
+		if (store(cx, into, in[i], result[nout]))
 			return RT_ERROR;
 		if (returns)
 			out[nout] = rt_retain(in[i]);
@@ -221,7 +229,8 @@ check_overlaps(RtCx *cx, const Texts *row, const IValue *in)
 
 /* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
 static inline int
-variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, const IValue *in, IValue *out)
+variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, bool exact, const IValue *in,
+	IValue *out)
 {
 	Texts row, of;
 	IValue args[ARGS_MAX], result[OUTS_MAX];
@@ -239,7 +248,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	if (!nwritten || nwritten > OUTS_MAX)
 		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
 	if (!base)
-		return store_all(cx, &row, in + nwritten, in, returns, out);
+		return store_all(cx, &row, exact, in + nwritten, in, returns, out);
 	if (pointwise && check_overlaps(cx, &row, in))
 		return RT_ERROR;
 	read_args(&of, base_text);
@@ -251,7 +260,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	cx->nplace = nplace;
 	if (status)
 		return status;
-	status = store_all(cx, &row, in, result, returns, out);
+	status = store_all(cx, &row, exact, in, result, returns, out);
 	for (int i = 0; i < nwritten; i++)
 		rt_release(result[i]);
 	return status;
@@ -275,11 +284,13 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	static inline const char *text_of_##id(void) { return schema; }
 #include "ops.h"
 
-#define ALSO(id, schema, base)                                                                                         \
+#define FORM(id, schema, base, exact)                                                                                  \
 	RtKernel rt_##id;                                                                                              \
 	int                                                                                                            \
 	rt_##id(RtCx *cx, const IValue *in, IValue *out)                                                               \
 	{                                                                                                              \
-		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), in, out);                             \
+		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), exact, in, out);     \
 	}
+#define ALSO(id, schema, base) FORM(id, schema, base, false)
+#define OUT(id, schema, base) FORM(id, schema, base, true)
 #include "ops.h"
