@@ -358,6 +358,7 @@ void   block_print(Block *, Buf *, int indent);
 void   node_print(Node *, Buf *);
 const char *const *graph_names(Graph *);              /* of values in that text, by id; null: not in it */
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
+void   double_print(Buf *, double);                    /* 1., -0., nan: reads back as it was */
 
 /* ---- pyprint.c: Graph -> TorchScript ------------------------------------------------------------------------- */
 

@@ -6,6 +6,8 @@
  * follow the graph, `with prim::fork_0 = graph(...)`, numbered in order of their nodes, and have names of their own.
  */
 #include "ir.h"
+
+#include <math.h>
 #include <string.h>
 
 enum { TENSOR_ELEMENTS = 64 };   /* tensors of more than that are printed by hash */
@@ -44,12 +46,24 @@ print_string(Buf *out, const char *s, int64_t n)
 	buf_puts(out, "\"");
 }
 
+/* Unlike str() of the language: zero keeps its sign, and what is no number has none. */
+void
+double_print(Buf *out, double d)
+{
+	if (isnan(d))
+		buf_puts(out, "nan");
+	else if (d == 0 && signbit(d))
+		buf_puts(out, "-0.");
+	else
+		rt_format_double(out, d);
+}
+
 static void
 print_complex(Buf *out, double re, double im)
 {
-	rt_format_double(out, re);
+	double_print(out, re);
 	buf_puts(out, "+");
-	rt_format_double(out, im);
+	double_print(out, im);
 	buf_puts(out, "j");
 }
 
@@ -60,7 +74,7 @@ print_element(Buf *out, const RtTensor *t, const char *p)
 
 	switch (rt_dtypes[t->dtype].category) {
 	case 'F':
-		rt_format_double(out, rt_load_f64(t->dtype, p));
+		double_print(out, rt_load_f64(t->dtype, p));
 		break;
 	case 'C':
 		rt_cast(RT_f64, &re, 8, t->dtype, p, 0, 1);
@@ -179,7 +193,7 @@ value_print(Cx *cx, IValue v, Buf *out)
 		buf_puts(out, v.u.i ? "True" : "False");
 		return;
 	case RT_DOUBLE:
-		rt_format_double(out, v.u.f);
+		double_print(out, v.u.f);
 		return;
 	case RT_DEVICE:
 		print_device(out, v.u.i);

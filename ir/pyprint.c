@@ -110,17 +110,6 @@ print_string(Buf *out, const RtStr *s)
 }
 
 static void
-print_float(Buf *out, double f)
-{
-	if (isnan(f))
-		buf_puts(out, "nan");
-	else if (f == 0 && signbit(f))
-		buf_puts(out, "-0.");
-	else
-		rt_format_double(out, f);
-}
-
-static void
 print_device(Buf *out, int64_t device)
 {
 	const int64_t index = (device & 255) - 1;
@@ -208,9 +197,9 @@ print_list(PyNeeds *d, const RtList *l, const Type *type, Buf *out)
 static void
 print_complex(Buf *out, const RtComplex *c)
 {
-	print_float(out, c->re);
+	double_print(out, c->re);
 	buf_puts(out, signbit(c->im) && !isnan(c->im) ? "-" : "+");
-	print_float(out, fabs(c->im));
+	double_print(out, fabs(c->im));
 	buf_puts(out, "j");
 }
 
@@ -242,7 +231,7 @@ py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
 		buf_puts(out, v.u.i ? "True" : "False");
 		return;
 	case RT_DOUBLE:
-		print_float(out, v.u.f);
+		double_print(out, v.u.f);
 		return;
 	case RT_DEVICE:
 		print_device(out, v.u.i);
