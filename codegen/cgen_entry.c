@@ -64,7 +64,8 @@ put_note(Emit *e, const char *method, Function *fn, const Specialization *s, con
 	out_string(&b, method, (int64_t)strlen(method));
 	buf_printf(&b, ", \"%s\", ", s->dynamic ? "dynamic" : "exact");
 	out_string(&b, signature, (int64_t)strlen(signature));
-	buf_printf(&e->specializations, "\t{ %s, %d, %d, %d, %lldLL },\n", b.at, p->kernels, p->calls, p->guards, (long long)p->arena);
+	buf_printf(&e->specializations, "\t{ %s, %d, %d, %d, %lldLL, %d },\n", b.at, p->kernels, p->calls, p->guards, (long long)p->arena,
+		   s->dynamic && !s->bounded);
 	e->nspecialization++;
 	buf_free(&b);
 }

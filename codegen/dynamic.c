@@ -729,7 +729,7 @@ emit_one(Cx *cx, void *arg)
 	settle_all(d);
 	*o->names = (DynamicNames){ arena_printf(cx->arena, "%s_%d", name, o->index),
 				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0] };
-	for (int k = 1; k < d->n; k++)
+	for (int k = 1; k < (d->d->bounded ? d->n : 2); k++)
 		if (d->plan[k]->arena > o->names->plan->arena)
 			o->names->plan = d->plan[k];
 	if (!function_text(d, o->names->function, o->code,

@@ -312,6 +312,28 @@ add_weights(Emit *e, const Buf *b)
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
 }
 
+/* The weights of group g in the kernel's form: C expression.  Specializations have the same weights; they are packed once. */
+static const char *
+packed(Emit *e, const Dense *d, int64_t g)
+{
+	const char *key = arena_printf(e->cx->arena, "packed %p %d %d %lld", (const void *)d->w, d->transposed, d->winograd, (long long)g);
+	const char *text = map_get(&e->kernel_names, key);
+	Buf b = { 0 };
+
+	if (text)
+		return text;
+	if (d->depthwise)
+		pack_depthwise(d, &b);
+	else if (d->winograd)
+		pack_winograd(e, d, &b);
+	else
+		pack_group(e, d, g, &b);
+	text = add_weights(e, &b);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	buf_free(&b);
+	return text;
+}
+
 static const char *
 pack_bias(Emit *e, const Dense *d, int64_t g)
 {
@@ -411,25 +433,17 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];
-		Buf packed = { 0 };
 
-		if (d.depthwise)
-			pack_depthwise(&d, &packed);
-		else if (d.winograd)
-			pack_winograd(e, &d, &packed);
-		else
-			pack_group(e, &d, g, &packed);
 		*c = (KernelCall){ .name = kernel_of(e, p, &d, epilogue), .n = units(e, p, &d), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, add_weights(e, &packed), 0 }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0 }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0 }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, "kiln_zeros", 0 }));
 		for (int i = 0; i < more.n; i++)
 			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0 }));
 		if (e->zeros < (d.conv ? d.k : 1))
 			e->zeros = d.conv ? d.k : 1;
-		buf_free(&packed);
 	}
 	return true;
 }

@@ -544,7 +544,8 @@ typedef struct RtSpecialization {        /* for --info; chosen by the code's pla
 	const char *method, *kind;       /* exact, dynamic */
 	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
-	int64_t arena_bytes;             /* dynamic: at the largest sizes that it takes */
+	int64_t arena_bytes;
+	bool by_size;                    /* the arena grows with dynamic sizes: arena_bytes is for those profiled */
 } RtSpecialization;
 
 /* cuda.c, linked into programs with code for the GPU only */

@@ -382,7 +382,7 @@ info_text(const RtProgram *r)
 
 		printf("specialization %d: %s, %s(%s): %d kernels, %d runtime calls, %d guards, ", i, s->kind,
 			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls, s->guards);
-		printf("arena %s%lld bytes\n", strcmp(s->kind, "dynamic") ? "" : "at most ", (long long)s->arena_bytes);
+		printf("arena %s%lld bytes\n", s->by_size ? "by size, as profiled " : "", (long long)s->arena_bytes);
 	}
 	printf("code %lld bytes, weights %lld bytes\n", (long long)code_bytes(), (long long)r->weights_bytes);
 	buf_free(&b);
