@@ -511,7 +511,7 @@ rt_argmin(RtCx *cx, const IValue *in, IValue *out)
 
 /* any and all of uint8 stay uint8. */
 static int
-count(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool keepdim, IValue *out)
+count_over(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool by_element, bool keepdim, IValue *out)
 {
 	Reduce r = { .in = rt_tensor(self), .nout = 1, .as = RT_b8, .fold = count_b8, .end = end };
 
@@ -520,10 +520,25 @@ count(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool keep
 		result = RT_u8;
 	if (reduce_mask(cx, dim, r.in->ndim, r.mask))
 		return RT_ERROR;
+	if (by_element)
+		memset(r.mask, 0, sizeof r.mask);
 	r.out[0] = reduce_result(cx, 0, r.in, r.mask, keepdim, result);
 	RT_RESULT(cx, r.out[0], out[0]);
 	reduce_run(cx, &r);
 	return RT_OK;
+}
+
+static int
+count(RtCx *cx, FoldEnd *end, RtDtype result, IValue self, IValue dim, bool keepdim, IValue *out)
+{
+	return count_over(cx, end, result, self, dim, false, keepdim, out);
+}
+
+/* Over a list of dims: all when it is None, each element by itself when it is empty. */
+static int
+count_dims(RtCx *cx, FoldEnd *end, const IValue *in, IValue *out)
+{
+	return count_over(cx, end, RT_b8, in[0], in[1], !rt_is_none(in[1]) && !in[1].u.list->n, in[2].u.i, out);
 }
 
 int
@@ -549,6 +564,9 @@ rt_all_dim(RtCx *cx, const IValue *in, IValue *out)
 {
 	return count(cx, end_all, RT_b8, in[0], in[1], in[2].u.i, out);
 }
+
+int rt_any_dims(RtCx *cx, const IValue *in, IValue *out) { return count_dims(cx, end_any, in, out); }
+int rt_all_dims(RtCx *cx, const IValue *in, IValue *out) { return count_dims(cx, end_all, in, out); }
 
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)

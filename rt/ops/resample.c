@@ -1,5 +1,5 @@
 /*
- * Resampling: nearest, linear and cubic interpolation to a given size, and sampling at the points of a grid.
+ * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
  * The coordinates are computed in the element's compute type, as ATen does, so that floors fall on the same side.
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC } Kind;
+typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: antialiased only */
 
 typedef struct Rule {                    /* of one dim */
 	Kind   kind;
@@ -45,6 +45,29 @@ cubic(double t, double a)
 	if (t <= 1)
 		return ((a + 2) * t - (a + 3)) * t * t + 1;
 	return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
+}
+
+static double
+sinc(double t)
+{
+	return t == 0 ? 1 : sin(M_PI * t) / (M_PI * t);
+}
+
+/* The filter of antialiasing at distance t from the centre, in steps of the coarser side, and how far it reaches. */
+static double
+wide_filter(Kind kind, double t)
+{
+	switch (kind) {
+	case CUBIC:   return cubic(t, -0.5);
+	case LANCZOS: return fabs(t) < 3 ? sinc(t) * sinc(t / 3) : 0;
+	default:      return fabs(t) < 1 ? 1 - fabs(t) : 0;
+	}
+}
+
+static int
+reach(Kind kind)
+{
+	return kind == CUBIC ? 2 : kind == LANCZOS ? 3 : 1;
 }
 
 LOOPS_BEGIN
@@ -87,7 +110,7 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, int64_t in, int64_t o
 {
 	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
 		rule->scale > 0 ? 1 / rule->scale : (double)in / (double)out;
-	double half = rule->kind == CUBIC ? 2 : 1;
+	double half = reach(rule->kind);
 
 	g->in = in;
 	g->out = out;
@@ -178,7 +201,7 @@ static int
 resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
 {
 	int64_t dims[5], strides[5];
-	bool keep = g->kind != CUBIC;
+	bool keep = g->kind < CUBIC;
 	RtDtype ct = loop_type(t);
 	RtTensor *r, *x, *y;
 	Taps taps[3];
@@ -298,6 +321,7 @@ RESIZE(upsample_trilinear3d, 3, LINEAR, false)
 RESIZE(upsample_bicubic2d, 2, CUBIC, false)
 RESIZE(_upsample_bilinear2d_aa, 2, LINEAR, true)
 RESIZE(_upsample_bicubic2d_aa, 2, CUBIC, true)
+RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 

@@ -279,6 +279,30 @@ squeeze_at(RtCx *cx, const IValue *in, Geom *g)
 	return RT_OK;
 }
 
+/* Those of a list of dims that have one element. */
+static int
+squeeze_all_at(RtCx *cx, const IValue *in, Geom *g)
+{
+	const RtTensor *t = in[0].u.t;
+	bool gone[RT_MAX_RANK] = { false };
+
+	for (int64_t i = 0; i < in[1].u.list->n; i++) {
+		const int d = rt_dim(cx, in[1].u.list->v[i].u.i, t->ndim);
+
+		if (d < 0)
+			return RT_ERROR;
+		if (t->ndim && gone[d])
+			return rt_raise(cx, "dim %d appears multiple times in the list of dims", d);
+		if (t->ndim)
+			gone[d] = true;
+	}
+	*g = geom_of(t);
+	for (int d = t->ndim - 1; d >= 0; d--)
+		if (gone[d] && t->dims[d] == 1)
+			geom_remove(g, d);
+	return RT_OK;
+}
+
 static int
 unsqueeze_at(RtCx *cx, const IValue *in, Geom *g)
 {
@@ -341,6 +365,7 @@ rt_squeeze(RtCx *cx, const IValue *in, IValue *out)
 		return give_self(in, out); \
 	}
 VIEW(squeeze_dim, squeeze__dim, squeeze_at)
+VIEW(squeeze_dims, squeeze__dims, squeeze_all_at)
 VIEW(unsqueeze, unsqueeze_, unsqueeze_at)
 VIEW(transpose_int, transpose_, transpose_at)
 VIEW(t, t_, transpose_matrix)

@@ -1,0 +1,110 @@
+# Operators and overloads that PyTorch has since 1.13 (rt/ops/recent.def and newer rows elsewhere), by what they mean.
+# kiln run tests/ops/recent.py: an assertion that fails is an error.
+
+def same(a: Tensor, b: Tensor):
+    assert a.dtype == b.dtype, str(a.dtype) + " is not " + str(b.dtype)
+    assert a.size() == b.size(), str(a.size()) + " is not " + str(b.size())
+    assert torch.allclose(a, b, equal_nan=True), str(a) + " is not " + str(b)
+
+def reductions():
+    x = torch.arange(24.).reshape([2, 3, 4]).sin()
+    same(torch.var(x, [1], correction=0.5), ((x - x.mean([1], True)) ** 2).sum([1]) / 2.5)
+    same(torch.std(x, correction=2), (((x - x.mean()) ** 2).sum() / 22).sqrt())
+    v, m = torch.var_mean(x, [0, 2], correction=0, keepdim=True)
+    same(v, ((x - m) ** 2).mean([0, 2], True))
+    same(torch.all(x > -1, dim=[0, 2]), torch.tensor([True, True, True]))
+    same(torch.any(x > 0.99, dim=[0, 1], keepdim=True), (x > 0.99).any(0, True).any(1, True))
+    same(torch.all(x > 0, dim=None), torch.tensor(False))
+    same(torch.any(x > 0, dim=[]), x > 0)
+    same(torch._is_any_true(x > 2), torch.tensor(False))
+    same(torch.linalg__powsum(x, 2, [1]), (x * x).sum([1]))
+
+def shapes():
+    x = torch.zeros([1, 3, 1, 1, 2])
+    assert torch.squeeze(x, [0, -2]).size() == [3, 1, 2]
+    assert x.squeeze([1, 2]).size() == [1, 3, 1, 2]
+    assert torch.squeeze_copy(x, [0]).size() == [3, 1, 1, 2]
+    x.squeeze_([2, 3])
+    assert x.size() == [1, 3, 2]
+    assert torch.broadcast_shapes([3, 1], [2]) == [3, 2]
+    p = torch.empty_permuted([2, 3, 4], [2, 0, 1])
+    assert p.size() == [2, 3, 4] and p.stride() == [3, 1, 6]
+    same(torch._chunk_cat([torch.ones([3, 2]), torch.ones([2])], 0, 2), torch.tensor([1., 1., 1., 1., 1., 1., 1., 0., 0., 1.]).reshape([2, 5]))
+    a, b = torch.ones([2, 2]), torch.ones([3, 2])
+    same(torch.pad_sequence([a, b], True, 7., "left").select(2, 0), torch.tensor([[7., 1., 1.], [1., 1., 1.]]))
+
+def ranges():
+    same(torch.linspace(torch.tensor(1.), torch.tensor(2.), 3), torch.tensor([1., 1.5, 2.]))
+    same(torch.linspace(0, torch.tensor(2), 3), torch.tensor([0., 1., 2.]))
+    same(torch.logspace(torch.tensor(0.), 2, 3, 2.), torch.tensor([1., 2., 4.]))
+
+def indices():
+    x = torch.tensor([[0., 3.], [4., 0.]])
+    same(torch.nonzero_static(x, size=3), torch.tensor([[0, 1], [1, 0], [-1, -1]]))
+    same(torch.nonzero_static(x, size=1, fill_value=9), torch.tensor([[0, 1]]))
+    at = torch.tensor([1])
+    same(torch._unsafe_index(x, [at]), torch.tensor([[4., 0.]]))
+    same(torch._unsafe_index_put(x, [at], torch.tensor(5.)), torch.tensor([[0., 3.], [5., 5.]]))
+    same(torch.masked_scatter_backward(x, x > 0, [3]), torch.tensor([3., 4., 0.]))
+
+def products():
+    a, b = torch.tensor([[1, 2]], dtype=torch.int8), torch.tensor([[100], [100]], dtype=torch.int8)
+    same(torch._int_mm(a, b), torch.tensor([[300]], dtype=torch.int32))
+    same(torch._weight_int8pack_mm(torch.ones([1, 2]), a, torch.tensor([2.])), torch.tensor([[6.]]))
+    u, h = torch.linalg_polar(torch.tensor([[0., -2.], [3., 0.]]))
+    same(u, torch.tensor([[0., -1.], [1., 0.]]))
+    same(h, torch.tensor([[3., 0.], [0., 2.]]))
+
+def norms():
+    x = torch.tensor([[3., 4.]])
+    y, r = torch._fused_rms_norm(x, [2], torch.tensor([1., 2.]), 0.)
+    same(r, torch.tensor([[12.5]]).rsqrt())
+    same(y, x * r * torch.tensor([1., 2.]))
+    same(torch._safe_softmax(torch.tensor([[0., 0.], [float("-inf"), float("-inf")]]), 1), torch.tensor([[0.5, 0.5], [0., 0.]]))
+    mean, var = torch.zeros([2]), torch.ones([2])
+    same(torch._batch_norm_no_update(x, None, None, mean, var, 0.1, 0.)[0], x)
+    z = torch._batch_norm_with_update(torch.cat([x, -x]), None, None, mean, var, 0.5, 0.)[0]
+    same(z, torch.tensor([[1., 1.], [-1., -1.]]))
+    same(var, torch.tensor([9.5, 16.5]))
+
+def attention():
+    q = torch.arange(48.).reshape([1, 4, 3, 4]).sin()
+    k = torch.arange(40.).reshape([1, 2, 5, 4]).cos()
+    v = torch.arange(40.).reshape([1, 2, 5, 4]).sin()
+    k4, v4 = torch.repeat_interleave(k, 2, 1), torch.repeat_interleave(v, 2, 1)
+    want = torch.matmul(torch.softmax(torch.matmul(q, k4.transpose(2, 3)) * 0.3, -1), v4)
+    same(torch.scaled_dot_product_attention(q, k, v, scale=0.3, enable_gqa=True), want)
+    same(torch._scaled_dot_product_attention_math(q, k, v, scale=0.3, enable_gqa=True)[0], want)
+    y, total = torch._scaled_dot_product_flash_attention_for_cpu(q, k4, v4, scale=0.3)
+    same(y, want)
+    same(total, torch.logsumexp(torch.matmul(q, k4.transpose(2, 3)) * 0.3, [3]))
+
+def resampling():
+    x = torch.ones([1, 1, 9, 9])
+    same(torch._upsample_lanczos2d_aa(x, [4, 20], False), torch.ones([1, 1, 4, 20]))
+    # two elements of four: sinc(t) sinc(t / 3) at t = (i + 0.5 - 2 o - 1) / 2, normed
+    y = torch._upsample_lanczos2d_aa(torch.tensor([[[[0., 0., 0., 1.]]]]), [1, 2], False)
+    t = (torch.arange(4) + 0.5 - torch.tensor([[1.], [3.]])) / 2
+    w = torch.sinc(t) * torch.sinc(t / 3)
+    same(y.flatten(), w.select(1, 3) / w.sum([1]))
+
+def asking():
+    x = torch.zeros([2, 3], dtype=torch.float64)
+    assert x.nbytes == 48 and x.itemsize == 8 and not x.is_xla and not torch._is_tracing()
+    assert torch.get_autocast_dtype("cpu") == torch.bfloat16
+    torch._assert_scalar(1, "no")
+    torch._assert_async(torch.tensor(True), "no")
+    w = torch.stft(torch.arange(20.).sin(), 8, 4, 4, torch.ones([4]), False, "reflect", False, None, True, True)
+    assert w.size() == [5, 5]
+
+def forward() -> int:
+    reductions()
+    shapes()
+    ranges()
+    indices()
+    products()
+    norms()
+    attention()
+    resampling()
+    asking()
+    return 0
