@@ -283,7 +283,7 @@ compile_c(Build *b, const char *c, const char *object)
 	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
 	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno");
 	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
-	arg(&a, "-fno-asynchronous-unwind-tables");
+	arg(&a, "-fno-asynchronous-unwind-tables"), arg(&a, "-fno-align-functions"), arg(&a, "-fno-align-jumps");
 	arg(&a, is_fixed(b) ? "-fno-pie" : "-fPIC");
 	args_cpu(b, &a);
 	args_of(&a, getenv("CFLAGS"));

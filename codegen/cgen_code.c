@@ -51,7 +51,7 @@ static void
 describe(Buf *b, const RtCode *c, const RtInsn *insn)
 {
 	if (insn->nout) {
-		put_operands(b, c, insn->out, insn->nout);
+		put_operands(b, c, insn->in + insn->nin, insn->nout);
 		buf_puts(b, " = ");
 	}
 	if (insn->op == RT_DO_KERNEL)
@@ -67,30 +67,51 @@ describe(Buf *b, const RtCode *c, const RtInsn *insn)
 		buf_printf(b, " -> %u", insn->arg);
 }
 
-/* By index of a place in the Code, its row in the program's table: places that differ only in who called are one there. */
-const uint32_t *
+/* Can the instruction raise?  What cannot needs no place. */
+static bool
+may_fail(const RtInsn *i)
+{
+	switch (i->op) {
+	case RT_DO_CONSTANT: case RT_DO_MOVE: case RT_DO_JUMP: case RT_DO_NEXT: case RT_DO_RETURN: case RT_DO_CLEAR:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Gives place i its row, and the one that it comes from: those that differ only in who called are one. */
+static void
+take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
+{
+	const RtPlaceName *n = &c->place[i];
+	const char *key = arena_printf(e->cx->arena, "%s:%d:%d:%d:%d:%s", n->file ? n->file : "", n->line, n->column, n->width,
+				       n->original, n->function ? n->function : "");
+	const uintptr_t known = (uintptr_t)map_get(&p->known, key);
+
+	p->row[i] = known ? (uint32_t)known - 1 : (uint32_t)p->of.n;
+	if (known)
+		return;
+	vec_push(e->cx->arena, &p->of, i);
+	map_put(&p->known, key, (void *)(uintptr_t)p->of.n);
+	take_place(e, c, n->original, p);
+}
+
+const CodePlaces *
 emit_places(Emit *e, const RtCode *c)
 {
 	const char *key = arena_printf(e->cx->arena, "%p", (const void *)c);
-	uint32_t *row = map_get(&e->code_places, key);
-	Map known = { 0 };
-	uint32_t n = 0;
+	CodePlaces *p = map_get(&e->code_places, key);
 
-	if (row)
-		return row;
-	row = new(e->cx->arena, uint32_t, c->nplace_name + 1);
-	for (int i = 0; i < c->nplace_name; i++) {
-		const RtPlaceName *p = &c->place[i];
-		const char *text = arena_printf(e->cx->arena, "%s:%d:%d:%d:%d:%s", p->file ? p->file : "", p->line, p->column, p->width,
-						p->original, p->function ? p->function : "");
-		const uintptr_t at = (uintptr_t)map_get(&known, text);
-
-		row[i] = at ? (uint32_t)at - 1 : n++;
-		if (!at)
-			map_put(&known, text, (void *)(uintptr_t)n);
-	}
-	map_put(&e->code_places, key, row);
-	return row;
+	if (p)
+		return p;
+	p = new(e->cx->arena, CodePlaces, 1);
+	p->row = new(e->cx->arena, uint32_t, c->nplace_name + 1);
+	take_place(e, c, 0, p);
+	for (int pc = 0; pc < c->ninsn; pc++)
+		if (c->insn[pc].line && may_fail(&c->insn[pc]))
+			take_place(e, c, (int)c->insn[pc].line, p);
+	map_put(&e->code_places, key, p);
+	return p;
 }
 
 /* Notes the slot that an instruction reads or writes. */
@@ -107,7 +128,7 @@ note_slot(Emit *e, const RtInsn *i)
 static void
 put_insns(Emit *e, const char *name, const RtCode *c)
 {
-	const uint32_t *place = emit_places(e, c);
+	const uint32_t *place = emit_places(e, c)->row;
 	uint32_t line = 0;
 
 	out_line(&e->code, "static const RtInsn %s_insn[] = {", name);
@@ -124,8 +145,8 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 		}
 		note_slot(e, i);
 		describe(&b, c, i);
-		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, 0, %u, %u, %u, %u },\t/* %s */", pc,
-			 opcode_names[i->op], i->nin, i->nout, i->in, i->out, i->arg, place[i->line], b.at);
+		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, %u, %u, %u },\t/* %s */", pc,
+			 opcode_names[i->op], i->nin, i->nout, i->in, i->arg, place[i->line], b.at);
 		buf_free(&b);
 	}
 	out_line(&e->code, "};");
@@ -138,11 +159,9 @@ noperand(const RtCode *c)
 
 	for (int pc = 0; pc < c->ninsn; pc++) {
 		const RtInsn *i = &c->insn[pc];
+		const uint32_t end = i->in + i->nin + i->nout;
 
-		if (i->nin && i->in + i->nin > n)
-			n = i->in + i->nin;
-		if (i->nout && i->out + i->nout > n)
-			n = i->out + i->nout;
+		n = end > n ? end : n;
 	}
 	return (int)n;
 }
@@ -168,31 +187,25 @@ put_text_or_null(Buf *b, const char *text)
 		buf_puts(b, "0");
 }
 
-/* Their number. */
-static int
+static void
 put_places(Emit *e, const char *name, const RtCode *c)
 {
-	const uint32_t *row = emit_places(e, c);
-	uint32_t n = 0;
+	const CodePlaces *places = emit_places(e, c);
 
 	out_line(&e->code, "static const RtPlaceName %s_place[] = {", name);
-	for (int i = 0; i < c->nplace_name; i++) {
-		const RtPlaceName *p = &c->place[i];
+	for (int i = 0; i < places->of.n; i++) {
+		const RtPlaceName *p = &c->place[places->of.at[i]];
 		Buf b = { 0 };
 
-		if (row[i] < n)
-			continue;
-		n++;
 		put_text_or_null(&b, p->file);
 		buf_puts(&b, ", ");
 		put_text_or_null(&b, p->function);
 		buf_puts(&b, ", ");
 		put_text_or_null(&b, e->source ? p->text : NULL);
-		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, (int)row[p->original]);
+		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, (int)places->row[p->original]);
 		buf_free(&b);
 	}
-	out_line(&e->code, "\t{ 0 }\n};");
-	return (int)n;
+	out_line(&e->code, "};");
 }
 
 /* One array of C expressions, or nothing when it is empty. */
@@ -242,13 +255,12 @@ static void
 put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 {
 	Buf b = { 0 };
-	int nplace;
 
 	out_line(&e->code, "\n/* %s */", name);
 	put_tables(e, name, c);
 	put_insns(e, name, c);
 	put_operand_table(e, name, c);
-	nplace = put_places(e, name, c);
+	put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
 	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place,",
 		 name, b.at, name, name, name);
@@ -264,7 +276,7 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 		out_line(&e->code, "\t.string = %s_string,", name);
 	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg, c->nresult);
 	out_line(&e->code, "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
-		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, nplace);
+		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, emit_places(e, c)->of.n);
 	if (map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)))
 		out_line(&e->code, "\t.plan = (void *)%s,",
 			 (const char *)map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)));

@@ -231,18 +231,22 @@ place_of(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
 	const int line = n->at.src ? range_line(n->at) : 0;
+	const uint32_t *row = emit_places(w->e, c)->row;
+	uint32_t found = 0;
 
-	for (int i = 1; line && i < c->nplace_name; i++)
-		if (c->place[i].line == line && c->place[i].text && c->place[i].file && strstr(n->at.src->name, c->place[i].file))
-			return (uint32_t)i;
-	return 0;
+	/* One that the program has, if there is one. */
+	for (int i = 1; line && i < c->nplace_name && !row[found]; i++)
+		if (c->place[i].line == line && c->place[i].text && c->place[i].file &&
+		    strstr(n->at.src->name, c->place[i].file) && (!found || row[i]))
+			found = (uint32_t)i;
+	return found;
 }
 
 /* The same in the program. */
 static uint32_t
 place_row(Writer *w)
 {
-	return emit_places(w->e, w->p->fn->code)[w->line];
+	return emit_places(w->e, w->p->fn->code)->row[w->line];
 }
 
 static void

@@ -86,7 +86,12 @@ void        emit_method_classes(Emit *, IValue);      /* names the classes of mo
 const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);   /* C name of an array of both; 0: null */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
-const uint32_t *emit_places(Emit *, const RtCode *);   /* by index of a place: its row in the program */
+typedef struct CodePlaces {       /* the places of a Code that its program has */
+	uint32_t *row;           /* by index in the Code: the row there, 0: none */
+	Vec(int)  of;            /* by row: the index in the Code */
+	Map       known;
+} CodePlaces;
+const CodePlaces *emit_places(Emit *, const RtCode *);
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see emit_map_epilogue;
  * else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);

@@ -265,8 +265,7 @@ use_is_static(const Node *n, int i)
 int
 insn_emit(Lower *l, RtOpcode op, uint32_t arg)
 {
-	const RtInsn i = { .op = (uint16_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .out = (uint32_t)l->operand.n,
-			   .line = (uint32_t)place_here(l) };
+	const RtInsn i = { .op = (uint16_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .line = (uint32_t)place_here(l) };
 
 	vec_push(l->cx->arena, &l->insn, i);
 	return l->insn.n - 1;
@@ -281,7 +280,6 @@ insn_in(Lower *l, uint32_t operand)
 		fail_lacks(l->cx, l->at, "more than %d operands of one node", UINT16_MAX);
 	vec_push(l->cx->arena, &l->operand, operand);
 	i->nin++;
-	i->out++;
 }
 
 /* After the last insn_in. */

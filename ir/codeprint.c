@@ -74,7 +74,7 @@ pass_once(CodeLive *l)
 
 		memset(l->now, 0, l->nword * sizeof *l->now);
 		join_successors(l, pc);
-		set_bits(l->code, l->now, i->out, i->nout, false);
+		set_bits(l->code, l->now, i->in + i->nin, i->nout, false);
 		if (i->op != RT_DO_CLEAR)
 			set_bits(l->code, l->now, i->in, i->nin, true);
 		if (memcmp(in, l->now, l->nword * sizeof *in)) {
@@ -173,7 +173,7 @@ print_insn(Cx *cx, const RtCode *c, int pc, Buf *out)
 
 	buf_printf(out, "%5d  ", pc);
 	if (i->nout) {
-		print_operands(c, i->out, i->nout, out);
+		print_operands(c, i->in + i->nin, i->nout, out);
 		buf_puts(out, " = ");
 	}
 	buf_puts(out, names[i->op]);

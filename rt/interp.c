@@ -41,7 +41,7 @@ ins(const Activation *a, const RtInsn *n)
 static const uint32_t *
 outs(const Activation *a, const RtInsn *n)
 {
-	return a->code->operand + n->out;
+	return a->code->operand + n->in + n->nin;
 }
 
 static IValue

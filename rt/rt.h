@@ -20,7 +20,7 @@
 
 /* rt is compiled for size.  A file that says this is for speed: its loops run over elements, or over instructions. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#define RT_FAST _Pragma("GCC optimize(\"O2\")")
+#define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
 #else
 #define RT_FAST
 #endif
@@ -448,8 +448,8 @@ typedef enum RtOpcode {
 
 typedef struct RtInsn {
 	uint16_t op;
-	uint16_t nin, nout, pad;
-	uint32_t in, out;        /* first of nin, nout entries of code->operand */
+	uint16_t nin, nout;
+	uint32_t in;             /* the first of nin entries of code->operand, which nout for the results follow */
 	uint32_t arg;
 	uint32_t line;           /* index into code->place, 0: none */
 } RtInsn;

@@ -81,6 +81,7 @@ LOOPS_BEGIN
 #define N(name) name##_f32
 #include "conv_loops.h"
 #define T double
+#define MOVED
 #define N(name) name##_f64
 #include "conv_loops.h"
 #define T int64_t
@@ -88,7 +89,7 @@ LOOPS_BEGIN
 #include "conv_loops.h"
 LOOPS_END
 
-static Body *const gather_taps[] = { gather_taps_f32, gather_taps_f64, gather_taps_i64 };
+static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };      /* moves bits */
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
 static Body *const depthwise[] = { depthwise_f32, depthwise_f64, depthwise_i64 };
 
@@ -103,8 +104,6 @@ fill_planes(RtDtype ct, void *y, const void *bias, int64_t n, int64_t channels, 
 {
 	if (ct == RT_f32)
 		fill_planes_f32(y, bias, n, channels, plane);
-	else if (ct == RT_f64)
-		fill_planes_f64(y, bias, n, channels, plane);
 	else
 		fill_planes_i64(y, bias, n, channels, plane);
 }

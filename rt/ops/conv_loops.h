@@ -1,4 +1,7 @@
-/* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it */
+/* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it.
+ * MOVED: another type of this size moves the elements already. */
+
+#ifndef MOVED
 
 /* Rows k0 .. k1 of the column matrix (channel and tap; output points [row * out_w, ...)) of one image and group. */
 static void
@@ -29,6 +32,16 @@ N(gather_taps)(void *arg, int64_t begin, int64_t end)
 		}
 	}
 }
+
+static void
+N(fill_planes)(T *y, const T *bias, int64_t n, int64_t channels, int64_t plane)
+{
+	for (int64_t i = 0; i < n * channels; i++)
+		for (int64_t j = 0; j < plane; j++)
+			y[i * plane + j] = bias ? bias[i % channels] : 0;
+}
+
+#endif
 
 /* The adjoint: channels c0 .. c1 of the image += what lies in the columns. */
 static void
@@ -85,14 +98,6 @@ N(depthwise)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-static void
-N(fill_planes)(T *y, const T *bias, int64_t n, int64_t channels, int64_t plane)
-{
-	for (int64_t i = 0; i < n * channels; i++)
-		for (int64_t j = 0; j < plane; j++)
-			y[i * plane + j] = bias ? bias[i % channels] : 0;
-}
-
 /* a (channels) = sums of y (n, channels, plane) */
 static void
 N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
@@ -109,3 +114,4 @@ N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
 
 #undef T
 #undef N
+#undef MOVED

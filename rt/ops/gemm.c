@@ -17,8 +17,6 @@
 #include <cpuid.h>
 #endif
 
-RT_FAST
-
 /* ---- plain loops ------------------------------------------------------------------------------------------------- */
 
 #define TIMES_REAL(x, y, z) ((x) += (y) * (z))
@@ -46,8 +44,10 @@ RT_FAST
 			} \
 		} \
 	}
+LOOPS_BEGIN
 PLAIN(f32, float, TIMES_REAL)
 PLAIN(f64, double, TIMES_REAL)
+LOOPS_END
 PLAIN(i64, int64_t, TIMES_REAL)
 PLAIN(c64, RtC64, TIMES_COMPLEX)
 PLAIN(c128, RtC128, TIMES_COMPLEX)
@@ -92,6 +92,8 @@ LOOPS_END
 
 #if defined __GNUC__ && !defined __TINYC__
 
+LOOPS_BEGIN
+
 enum { BLOCK_ROWS = 72, GROUP = 8, MAX_WIDTH = 32 };
 
 /* rows <= R rows of C from column j on, `columns` of them real: c = a (rows, k) times the panel b (k, 2 vectors). */
@@ -134,13 +136,15 @@ typedef void Tile(int rows, int64_t k, const void *a, int64_t a_row, const void 
 #define SKYLAKE __attribute__((target("avx512f,avx2,fma")))
 #define HASWELL __attribute__((target("avx2,fma")))
 TILE(f32_16, SKYLAKE, float, 64, 12)
-TILE(f64_16, SKYLAKE, double, 64, 12)
+TILE(f64_16, SKYLAKE, double, 64, 6)
 TILE(f32_8, HASWELL, float, 32, 6)
 TILE(f64_8, HASWELL, double, 32, 6)
 #endif
 TILE(f32_4, , float, 16, 4)
 TILE(f64_4, , double, 16, 4)
 #undef TILE
+
+LOOPS_END
 
 typedef struct Kernel { Tile *tile; int rows, width; } Kernel;   /* width: of a panel, in elements */
 
@@ -178,7 +182,7 @@ best_kernel(RtDtype dtype)
 	const int bytes = vector_bytes();
 
 	if (bytes == 64)
-		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 12, 16 };
+		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 6, 16 };
 	if (bytes == 32)
 		return single ? (Kernel){ tile_f32_8, 6, 16 } : (Kernel){ tile_f64_8, 6, 8 };
 #endif

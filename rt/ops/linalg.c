@@ -78,8 +78,6 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch,
 	return RT_OK;
 }
 
-LOOPS_BEGIN
-
 /* c = beta * self + alpha * c over n elements; self null or beta 0: without. */
 static void
 scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IValue beta)
@@ -105,8 +103,6 @@ scale_add(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *self, IVa
 	}
 #undef EACH
 }
-
-LOOPS_END
 
 static RtC128
 complex_of(IValue v)

@@ -10,6 +10,11 @@
 
 RT_FAST
 
+/* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
+#pragma GCC optimize("cx-fortran-rules")
+#endif
+
 /* ---- the arguments of a row ------------------------------------------------------------------------ */
 
 /* Numbers of these names take part in promotion; alpha, value, weight ... only parametrise. */

@@ -47,7 +47,6 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 		for (int64_t oy = 0; oy < (g)->out[1]; oy++) \
 			for (int64_t ox = 0; ox < (g)->out[2]; ox++, o++)
 
-LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define IS_NAN(v) isnan(v)
@@ -63,7 +62,6 @@ LOOPS_BEGIN
 #define IS_NAN(v) false
 #define LOWEST INT64_MIN
 #include "pool_loops.h"
-LOOPS_END
 
 typedef void Body(void *, int64_t, int64_t);
 typedef struct Work { int cost; Body *body[3]; } Work;          /* of an output; for float, double and int64 */

@@ -73,13 +73,13 @@ loop(void **state)
 	static const IValue constant[] = { { RT_INT, { 0 } }, { RT_BOOL, { 1 } } };
 	static const uint32_t operand[] = { 1, 2, 3, /*3*/ 1, 0, 2, /*6*/ 3, 1, 3, /*9*/ 1, 1, /*11*/ 3 };
 	static const RtInsn insn[] = {
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 0, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 1, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 2, 0, 0 },
-		{ RT_DO_LOOP, 3, 0, 0, 3, 0, 6, 0 },
-		{ RT_DO_KERNEL, 2, 1, 0, 6, 8, ADD, 0 },
-		{ RT_DO_NEXT, 1, 1, 0, 9, 10, 3, 0 },
-		{ RT_DO_RETURN, 1, 0, 0, 11, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 1, 1, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 2, 0, 0 },
+		{ RT_DO_LOOP, 3, 0, 3, 6, 0 },
+		{ RT_DO_KERNEL, 2, 1, 6, ADD, 0 },
+		{ RT_DO_NEXT, 1, 1, 9, 3, 0 },
+		{ RT_DO_RETURN, 1, 0, 11, 0, 0 },
 	};
 	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant };
 	RtCx *cx = *state;
@@ -98,18 +98,18 @@ static const uint32_t fib_operand[] = { 0, 1, 2, /*3*/ 2, /*4*/ 0, /*5*/ 0, 3, 4
 static const IValue fib_constant[] = { { RT_INT, { 2 } }, { RT_INT, { -1 } }, { RT_INT, { -2 } } };
 extern const RtCode *const fib_callee[];
 static const RtInsn fib_insn[] = {
-	{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 0, 0 },
-	{ RT_DO_KERNEL, 2, 1, 0, 0, 2, LESS, 0 },
-	{ RT_DO_BRANCH, 1, 0, 0, 3, 0, 4, 0 },
-	{ RT_DO_RETURN, 1, 0, 0, 4, 0, 0, 0 },
-	{ RT_DO_CONSTANT, 0, 1, 0, 0, 6, 1, 0 },
-	{ RT_DO_KERNEL, 2, 1, 0, 5, 7, ADD, 0 },
-	{ RT_DO_CALL, 1, 1, 0, 8, 9, 0, 0 },
-	{ RT_DO_CONSTANT, 0, 1, 0, 0, 11, 2, 0 },
-	{ RT_DO_KERNEL, 2, 1, 0, 10, 12, ADD, 0 },
-	{ RT_DO_CALL, 1, 1, 0, 13, 14, 0, 0 },
-	{ RT_DO_KERNEL, 2, 1, 0, 15, 17, ADD, 0 },
-	{ RT_DO_RETURN, 1, 0, 0, 18, 0, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 1, 1, 0, 0 },
+	{ RT_DO_KERNEL, 2, 1, 0, LESS, 0 },
+	{ RT_DO_BRANCH, 1, 0, 3, 4, 0 },
+	{ RT_DO_RETURN, 1, 0, 4, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 1, 6, 1, 0 },
+	{ RT_DO_KERNEL, 2, 1, 5, ADD, 0 },
+	{ RT_DO_CALL, 1, 1, 8, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 1, 11, 2, 0 },
+	{ RT_DO_KERNEL, 2, 1, 10, ADD, 0 },
+	{ RT_DO_CALL, 1, 1, 13, 0, 0 },
+	{ RT_DO_KERNEL, 2, 1, 15, ADD, 0 },
+	{ RT_DO_RETURN, 1, 0, 18, 0, 0 },
 };
 static const RtCode fib = { .name = "fib", .insn = fib_insn, .operand = fib_operand, .kernel = kernel,
 	.kernel_name = kernel_name, .constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
@@ -134,8 +134,8 @@ recursion(void **state)
 	static const RtCode *callee[1];
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_CALL, 1, 1, 0, 0, 1, 0, 1 },
-		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+		{ RT_DO_CALL, 1, 1, 0, 0, 1 },
+		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 2, 1, 1), .callee = callee };
 	RtCx *cx = *state;
@@ -153,17 +153,17 @@ traceback(void **state)
 {
 	static const uint32_t operand[] = { 0, 1, 1, 2 };
 	static const RtInsn insn[] = {
-		{ RT_DO_NEW_LIST, 1, 1, 0, 0, 1, 0, 0 },
-		{ RT_DO_KERNEL, 1, 1, 0, 2, 3, BOOM, 3 },
-		{ RT_DO_RETURN, 1, 0, 0, 3, 0, 0, 0 },
+		{ RT_DO_NEW_LIST, 1, 1, 0, 0, 0 },
+		{ RT_DO_KERNEL, 1, 1, 2, BOOM, 3 },
+		{ RT_DO_RETURN, 1, 0, 3, 0, 0 },
 	};
 	static const RtType *const type[] = { &rt_type_int };
 	static const RtCode inner = { CODE("g", 3, 1, 1), .type = type };
 	static const RtCode *const callee[] = { &inner };
 	static const uint32_t operand2[] = { 0, 1 };
 	static const RtInsn insn2[] = {
-		{ RT_DO_CALL, 1, 1, 0, 0, 1, 0, 1 },
-		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+		{ RT_DO_CALL, 1, 1, 0, 0, 1 },
+		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
 	};
 	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .ninsn = 2, .nreg = 2,
 		.narg = 1, .nresult = 1, .callee = callee };
@@ -196,17 +196,17 @@ scopes(void **state)
 	static const IValue constant[] = { { RT_INT, { 1 } }, { RT_INT, { 2 } } };
 	static const uint32_t operand[] = { 0, 1, /*2*/ 0, 1, 2, /*5*/ 0 };
 	static const RtInsn insn[] = {
-		{ RT_DO_ENTER, 1, 0, 0, 0, 0, 5, 0 },
-		{ RT_DO_ENTER, 1, 0, 0, 0, 0, 8, 0 },
-		{ RT_DO_KERNEL, 0, 1, 0, 0, 4, BOOM, 0 },
-		{ RT_DO_EXIT, 0, 0, 0, 0, 0, 0, 0 },
-		{ RT_DO_RETURN, 1, 0, 0, 5, 0, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 1, 0 },       /* outer handler */
-		{ RT_DO_KERNEL, 2, 0, 0, 2, 0, APPEND, 0 },
-		{ RT_DO_RERAISE, 0, 0, 0, 0, 0, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 1, 0, 0 },       /* inner handler */
-		{ RT_DO_KERNEL, 2, 0, 0, 2, 0, APPEND, 0 },
-		{ RT_DO_RERAISE, 0, 0, 0, 0, 0, 0, 0 },
+		{ RT_DO_ENTER, 1, 0, 0, 5, 0 },
+		{ RT_DO_ENTER, 1, 0, 0, 8, 0 },
+		{ RT_DO_KERNEL, 0, 1, 4, BOOM, 0 },
+		{ RT_DO_EXIT, 0, 0, 0, 0, 0 },
+		{ RT_DO_RETURN, 1, 0, 5, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 1, 1, 0 },       /* outer handler */
+		{ RT_DO_KERNEL, 2, 0, 2, APPEND, 0 },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 1, 1, 0, 0 },       /* inner handler */
+		{ RT_DO_KERNEL, 2, 0, 2, APPEND, 0 },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
 	RtCx *cx = *state;
@@ -229,11 +229,11 @@ containers(void **state)
 	static const uint32_t operand[] = { 0, 1, /*2*/ 1, 0, /*4*/ 0, 0 | RT_LAST, /*6*/ 2, /*7*/ 2 | RT_LAST, 1 | RT_LAST, /*9*/ 3,
 		/*10*/ 4, 5, /*12*/ 4, 5 };
 	static const RtInsn insn[] = {
-		{ RT_DO_MOVE, 2, 2, 0, 0, 2, 0, 0 },
-		{ RT_DO_NEW_LIST, 2, 1, 0, 4, 6, 0, 0 },
-		{ RT_DO_TUPLE, 2, 1, 0, 7, 9, 0, 0 },
-		{ RT_DO_UNPACK, 1, 2, 0, 9, 10, 0, 0 },
-		{ RT_DO_RETURN, 2, 0, 0, 12, 0, 0, 0 },
+		{ RT_DO_MOVE, 2, 2, 0, 0, 0 },
+		{ RT_DO_NEW_LIST, 2, 1, 4, 0, 0 },
+		{ RT_DO_TUPLE, 2, 1, 7, 0, 0 },
+		{ RT_DO_UNPACK, 1, 2, 9, 0, 0 },
+		{ RT_DO_RETURN, 2, 0, 12, 0, 0 },
 	};
 	static const RtType *const type[] = { &rt_type_str };
 	static const RtCode code = { CODE("f", 6, 2, 2), .type = type };
@@ -260,9 +260,9 @@ forks(void **state)
 {
 	static const uint32_t operand[] = { 0, 1, 2 };
 	static const RtInsn insn[] = {
-		{ RT_DO_FORK, 1, 1, 0, 0, 1, 0, 0 },
-		{ RT_DO_WAIT, 1, 1, 0, 1, 2, 0, 0 },
-		{ RT_DO_RETURN, 1, 0, 0, 2, 0, 0, 0 },
+		{ RT_DO_FORK, 1, 1, 0, 0, 0 },
+		{ RT_DO_WAIT, 1, 1, 1, 0, 0 },
+		{ RT_DO_RETURN, 1, 0, 2, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 3, 1, 1), .callee = fib_callee };
 	RtCx *cx = *state;
@@ -292,8 +292,8 @@ fork_draws(void **state)
 	enum { FORKS = 50, EACH = 20000 };
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_KERNEL, 1, 1, 0, 0, 1, DRAWS, 0 },
-		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+		{ RT_DO_KERNEL, 1, 1, 0, DRAWS, 0 },
+		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
 	};
 	static const RtCode code = { CODE("d", 2, 1, 1), 0 };
 	RtCx *cx = *state;
@@ -322,8 +322,8 @@ fork_error(void **state)
 {
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_KERNEL, 1, 1, 0, 0, 1, BOOM, 3 },
-		{ RT_DO_RETURN, 1, 0, 0, 1, 0, 0, 0 },
+		{ RT_DO_KERNEL, 1, 1, 0, BOOM, 3 },
+		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
 	};
 	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
 	RtCx *cx = *state;
@@ -345,7 +345,7 @@ static void
 lacking(void **state)
 {
 	static const uint32_t operand[] = { 0, 0 };
-	static const RtInsn insn[] = { { RT_DO_KERNEL, 1, 1, 0, 0, 1, NONE_SUCH, 0 } };
+	static const RtInsn insn[] = { { RT_DO_KERNEL, 1, 1, 0, NONE_SUCH, 0 } };
 	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
@@ -360,11 +360,11 @@ resume(void **state)
 {
 	static const uint32_t operand[] = { 1, 0, 2, /*3*/ 3, 1, 3, /*6*/ 1, 1, /*8*/ 3 };
 	static const RtInsn insn[] = {
-		{ RT_DO_RAISE, 1, 0, 0, 0, 0, 0, 0 },
-		{ RT_DO_LOOP, 3, 0, 0, 0, 0, 4, 0 },
-		{ RT_DO_KERNEL, 2, 1, 0, 3, 5, ADD, 0 },
-		{ RT_DO_NEXT, 1, 1, 0, 6, 7, 1, 0 },
-		{ RT_DO_RETURN, 1, 0, 0, 8, 0, 0, 0 },
+		{ RT_DO_RAISE, 1, 0, 0, 0, 0 },
+		{ RT_DO_LOOP, 3, 0, 0, 4, 0 },
+		{ RT_DO_KERNEL, 2, 1, 3, ADD, 0 },
+		{ RT_DO_NEXT, 1, 1, 6, 1, 0 },
+		{ RT_DO_RETURN, 1, 0, 8, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 4, 1, 1), 0 };
 	IValue reg[4] = { rt_int(100), rt_int(98), rt_bool(true), rt_int(0) };
