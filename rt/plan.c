@@ -54,7 +54,7 @@ static const IValue *
 parts_of(IValue v, int64_t *n)
 {
 	*n = v.tag == RT_LIST ? v.u.list->n : v.tag == RT_TUPLE ? v.u.tuple->n : 0;
-	return v.tag == RT_LIST ? v.u.list->v : v.u.tuple->v;
+	return v.tag == RT_LIST ? v.u.list->v : v.tag == RT_TUPLE ? v.u.tuple->v : NULL;
 }
 
 /* How many tensors in v lie in this memory? */
