@@ -133,15 +133,14 @@ program_arguments(Bench *b, const char *dir, char **argv)
 {
 	Cli *cli = b->cli;
 	const char *in = arena_printf(cli->cx->arena, "%s/in.npz", dir);
-	RtArrays arrays = { 0 };
-	RtCx rt;
+	RtArrays *arrays = new(cli->cx->arena, RtArrays, 1);
+	RtCx *rt = model_context(cli);
 	int n = 0;
 
-	model_context(cli, &rt);
 	argv[n++] = (char *)b->program;
 	if (input_count(cli)) {
-		if (input_read(cli, &rt, 0, &arrays) || rt_npz_write(&rt, in, &arrays))
-			fail_raised(cli, &rt);
+		if (input_read(cli, rt, 0, arrays) || rt_npz_write(rt, in, arrays))
+			fail_raised(cli, rt);
 		argv[n++] = (char *)"-i";
 		argv[n++] = (char *)in;
 	}
@@ -149,7 +148,7 @@ program_arguments(Bench *b, const char *dir, char **argv)
 		argv[n++] = arena_printf(cli->cx->arena, "--threads=%s", cli->threads);
 	if (cli->method)
 		argv[n++] = arena_printf(cli->cx->arena, "--method=%s", cli->method);
-	rt_arrays_free(&arrays);
+	rt_arrays_free(arrays);
 	return n;
 }
 
@@ -161,7 +160,7 @@ bench_in(Cx *cx, const char *dir, void *arg)
 	char *argv[16] = { 0 };
 	int n = program_arguments(b, dir, argv);
 	Machine machine;
-	RtCx rt;
+	RtCx *rt;
 
 	measure_runs(b, argv, n, dir, log);
 	argv[n] = (char *)"-o";
@@ -169,11 +168,11 @@ bench_in(Cx *cx, const char *dir, void *arg)
 	argv[n + 2] = NULL;
 	measure_starts(b, argv, log);
 	progress("measuring the machine");
-	model_context(b->cli, &rt);
-	machine = machine_probe(&rt);
+	rt = model_context(b->cli);
+	machine = machine_probe(rt);
 	progress(NULL);
 	report(b, &machine);
-	rt_cx_free(&rt);
+	rt_cx_free(rt);
 }
 
 /* Compiled beside the other temporary files; the folder of the build itself is another. */

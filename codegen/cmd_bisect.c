@@ -15,7 +15,7 @@
 typedef struct Bisect {
 	Cli        *cli;
 	const char *dir, *self;
-	RtCx        rt;
+	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
 	RtArrays   *want;         /* by input */
 	int        *status;       /* of the interpreter at -O0, by input */
@@ -106,9 +106,9 @@ difference(Bisect *b, int status, const char *path, int input)
 		return arena_printf(b->cli->cx->arena, "status %d instead of %d: %s", status, b->status[input], last_line(b->said));
 	if (status)
 		return NULL;
-	if (rt_npz_read(&b->rt, path, &got))
-		fail_raised(b->cli, &b->rt);
-	text = arrays_same(&b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
+	if (rt_npz_read(b->rt, path, &got))
+		fail_raised(b->cli, b->rt);
+	text = arrays_same(b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
 	buf_free(&why);
 	rt_arrays_free(&got);
 	return text;
@@ -183,8 +183,8 @@ find_answers(Bisect *b)
 		if (b->status[i] > EXIT_INPUT)
 			fail_status(b->cli->cx, b->status[i], (Range){ 0 }, "the interpreter fails at -O0, so that there is no right answer: %s",
 				last_line(b->said));
-		if (!b->status[i] && rt_npz_read(&b->rt, out, &b->want[i]))
-			fail_raised(b->cli, &b->rt);
+		if (!b->status[i] && rt_npz_read(b->rt, out, &b->want[i]))
+			fail_raised(b->cli, b->rt);
 	}
 }
 
@@ -365,7 +365,7 @@ cmd_bisect(Cli *cli)
 		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
 	self[n] = 0;
 	b.self = self;
-	model_context(cli, &b.rt);
+	b.rt = model_context(cli);
 	process_folder(cli->cx, bisect, &b);
 	return b.ntrial ? EXIT_DIFFERS : EXIT_OK;
 }

@@ -116,34 +116,33 @@ check_input(Check *c, const char *dir, int i)
 {
 	Cli *cli = c->cli;
 	const char *name = input_count(cli) ? input_name(cli, i) : "no input";
-	RtArrays in = { 0 }, got = { 0 }, want = { 0 };
+	RtArrays *in = new(cli->cx->arena, RtArrays, 3), *got = in + 1, *want = in + 2;
 	Buf why = { 0 };
-	RtCx rt;
+	RtCx *rt = model_context(cli);
 	char *said;
 	int theirs, ours;
 
-	model_context(cli, &rt);
-	if (input_count(cli) && input_read(cli, &rt, i, &in))
-		fail_raised(cli, &rt);
-	theirs = run_program(c, dir, &rt, &in, &got, &said);       /* first: the interpreter may write to the arrays */
-	ours = run_interpreter(c, &rt, &in, &want);
+	if (input_count(cli) && input_read(cli, rt, i, in))
+		fail_raised(cli, rt);
+	theirs = run_program(c, dir, rt, in, got, &said);          /* first: the interpreter may write to the arrays */
+	ours = run_interpreter(c, rt, in, want);
 	if (ours == RT_LACKS || theirs == EXIT_LACKS)
-		fail_lacks(cli->cx, (Range){ 0 }, "%s: %s", name, ours == RT_LACKS ? rt.message : last_line(said));
+		fail_lacks(cli->cx, (Range){ 0 }, "%s: %s", name, ours == RT_LACKS ? rt->message : last_line(said));
 	if (theirs && theirs != EXIT_INPUT)
 		buf_printf(&why, "the program ended with status %d: %s", theirs, last_line(said));
 	else if (theirs && !ours)
 		buf_printf(&why, "the program raised, the interpreter did not: %s", last_line(said));
 	else if (!theirs && ours)
-		buf_printf(&why, "the interpreter raised, the program did not: %s", rt.message);
+		buf_printf(&why, "the interpreter raised, the program did not: %s", rt->message);
 	else if (!theirs)
-		arrays_same(&rt, &got, &want, &why);
+		arrays_same(rt, got, want, &why);
 	printf("%s: %s%s\n", name, why.n ? "differs: " : ours ? "both raise" : "same", why.n ? why.at : "");
 	c->failed += why.n > 0;
 	buf_free(&why);
-	rt_arrays_free(&in);
-	rt_arrays_free(&got);
-	rt_arrays_free(&want);
-	rt_clear_error(&rt);
+	rt_arrays_free(in);
+	rt_arrays_free(got);
+	rt_arrays_free(want);
+	rt_clear_error(rt);
 }
 
 static void

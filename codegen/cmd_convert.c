@@ -27,23 +27,21 @@ has_names(const RtDict *d)
 int
 cmd_convert(Cli *cli)
 {
-	RtArrays out = { 0 };
-	RtCx rt;
+	RtArrays *out = new(cli->cx->arena, RtArrays, 1);
+	RtCx *rt = model_context(cli);
 	IValue v;
 	int status;
 
 	if (cli->args.n != 2)
 		usage_error(cli, "convert wants what torch.save wrote, and the .npz to write");
-	if (rt_cx_init(&rt))
-		fail(cli->cx, (Range){ 0 }, "out of memory");
 	v = archive_load_data(cli->cx, cli->args.at[0]);
 	if (v.tag == RT_DICT && has_names(v.u.dict))
-		status = add_entries(&rt, &out, v.u.dict);
+		status = add_entries(rt, out, v.u.dict);
 	else
-		status = rt_arrays_from_value(&rt, &out, "x", v);
-	if (status || rt_npz_write(&rt, cli->args.at[1], &out))
-		fail_raised(cli, &rt);
-	rt_arrays_free(&out);
+		status = rt_arrays_from_value(rt, out, "x", v);
+	if (status || rt_npz_write(rt, cli->args.at[1], out))
+		fail_raised(cli, rt);
+	rt_arrays_free(out);
 	rt_release(v);
 	return EXIT_OK;
 }

@@ -44,33 +44,34 @@ write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 int
 cmd_run(Cli *cli)
 {
-	RtCx rt;
-	RtArrays in = {0};
+	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
 	RtParam *params;
 	IValue *args, result = rt_none();
 	Model *m;
+	RtCx *rt;
 	int n;
 
 	if (cli->args.n != 1)
 		usage_error(cli, "run wants one model");
 	if (input_count(cli) > 1)
 		usage_error(cli, "run takes one input");
-	model_context(cli, &rt);
+	rt = model_context(cli);
 	m = model_load(cli, cli->args.at[0]);
 	model_lower(cli, m);
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n);
-	if (input_count(cli) && input_read(cli, &rt, 0, &in))
-		fail_raised(cli, &rt);
-	if (cli->grad_in && rt_gradients_read(&rt, cli->grad_in, &in))
-		fail_raised(cli, &rt);
-	if (rt_args_from_arrays(&rt, params, n, &in, args) || model_run(cli, m, &rt, args, n, &result))
-		fail_raised(cli, &rt);
+	if (input_count(cli) && input_read(cli, rt, 0, in))
+		fail_raised(cli, rt);
+	if (cli->grad_in && rt_gradients_read(rt, cli->grad_in, in))
+		fail_raised(cli, rt);
+	if (rt_args_from_arrays(rt, params, n, in, args) || model_run(cli, m, rt, args, n, &result))
+		fail_raised(cli, rt);
 	if (cli->out)
-		write_result(cli, &rt, m->fn->gradient ? rt_gradient_part(result, 0) : result);
+		write_result(cli, rt, m->fn->gradient ? rt_gradient_part(result, 0) : result);
 	else
 		print_result(m->fn->gradient ? rt_gradient_part(result, 0) : result);
 	if (m->fn->gradient)
-		write_gradients(cli, &rt, m, result);
+		write_gradients(cli, rt, m, result);
+	rt_release(result);
 	return EXIT_OK;
 }

@@ -53,16 +53,15 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 static void
 set_tensors(Cli *cli, const Module *m)
 {
-	RtArrays in = { 0 };
-	RtCx rt;
+	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
+	RtCx *rt = model_context(cli);
 
-	model_context(cli, &rt);
-	if (rt_npz_read(&rt, cli->params, &in))
-		fail_raised(cli, &rt);
-	for (int i = 0; i < in.n; i++)
-		set_tensor(cli, &rt, m, &in.at[i]);
-	rt_arrays_free(&in);
-	rt_cx_free(&rt);
+	if (rt_npz_read(rt, cli->params, in))
+		fail_raised(cli, rt);
+	for (int i = 0; i < in->n; i++)
+		set_tensor(cli, rt, m, &in->at[i]);
+	rt_arrays_free(in);
+	rt_cx_free(rt);
 }
 
 static Function **

@@ -374,7 +374,7 @@ const char *file_text(Cx *, const char *path);        /* all of a file, with a f
 Model   *model_load(Cli *, const char *path);
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
-void     model_context(Cli *, RtCx *);                /* with the seed, threads and time that the options say */
+RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);

@@ -123,10 +123,12 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* A context as the options want it. */
-void
-model_context(Cli *cli, RtCx *rt)
+/* A context as the options want it.  It and what comes out of it stay for as long as the command runs. */
+RtCx *
+model_context(Cli *cli)
 {
+	RtCx *rt = new(cli->cx->arena, RtCx, 1);
+
 	if (rt_cx_init(rt))
 		fail(cli->cx, (Range){0}, "out of memory");
 	if (cli->seed)
@@ -135,6 +137,7 @@ model_context(Cli *cli, RtCx *rt)
 		fail_raised(cli, rt);
 	if (cli->timeout)
 		rt->deadline = rt_now() + cli_number(cli, "timeout", cli->timeout, 1, 1000000) * 1000000000;
+	return rt;
 }
 
 void

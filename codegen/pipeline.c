@@ -85,30 +85,29 @@ static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
 	const char *path = input_name(cli, i);
-	RtCx rt;
-	RtArrays in = { 0 };
+	RtCx *rt = model_context(cli);
+	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
 	RtParam *params;
 	IValue *args;
 	int n, self = m->fn->self != 0;
 
 	progress("profiling on %s", path);
-	model_context(cli, &rt);
-	rt.print = cli->verbose ? say_print : say_nothing;
-	rt.steps = PROFILE_STEPS;
-	if (!rt.deadline)
-		rt.deadline = rt_now() + PROFILE_NS;
+	rt->print = cli->verbose ? say_print : say_nothing;
+	rt->steps = PROFILE_STEPS;
+	if (!rt->deadline)
+		rt->deadline = rt_now() + PROFILE_NS;
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
-	if (input_read(cli, &rt, i, &in) || rt_args_from_arrays(&rt, params, n, &in, args + self))
-		fail_raised(cli, &rt);
+	if (input_read(cli, rt, i, in) || rt_args_from_arrays(rt, params, n, in, args + self))
+		fail_raised(cli, rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
 	profile->also = note_signature(cli, s, m->fn, pattern_of(cli->cx, args + self, n, NULL), n, 1)->seen;
-	if (profile_run(profile, &rt, args) == RT_LACKS)
-		fail_raised(cli, &rt);
-	if (rt.status)
-		warn("%s: the model raised on this input: %s", path, rt.message ? rt.message : "?");
-	rt_clear_error(&rt);
+	if (profile_run(profile, rt, args) == RT_LACKS)
+		fail_raised(cli, rt);
+	if (rt->status)
+		warn("%s: the model raised on this input: %s", path, rt->message ? rt->message : "?");
+	rt_clear_error(rt);
 }
 
 static int

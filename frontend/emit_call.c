@@ -81,9 +81,13 @@ call_interface(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
 	const Type *t = callee->v->type;
 	Function *stub = class_method(class_info(t), callee->name);
-	Value **vs = arguments_of(e, at, stub->schema, callee->v, args, n);
-	Node *node = graph_emit(e->g, "prim::CallMethod", at, stub->schema->nargs, vs, 1);
+	Value **vs;
+	Node *node;
 
+	if (!stub->schema)
+		fail(e->cx, at, "'%s' has no signature: its declaration has failed before", stub->name);
+	vs = arguments_of(e, at, stub->schema, callee->v, args, n);
+	node = graph_emit(e->g, "prim::CallMethod", at, stub->schema->nargs, vs, 1);
 	node_set_str(node, "name", callee->name);
 	node->out[0]->type = stub->schema->rets[0].type;
 	unit_interface_call(e->cx, e->unit, t, callee->name);

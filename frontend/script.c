@@ -683,6 +683,8 @@ function_graph(Cx *cx, Function *f)
 	if (f->state == 2)
 		return f->graph;
 	f->state = 1;
+	if (!f->schema)
+		fail(cx, ((const Tree *)f->tree)->at, "'%s' has no signature: its declaration has failed before", f->name);
 	if (f->self && class_info(f->self)->interface)
 		fail(cx, ((const Tree *)f->tree)->at, "'%s' is a method of an interface: it has no body", f->name);
 	cx_enter(cx, ((const Tree *)f->tree)->at);
