@@ -79,6 +79,8 @@ rt_cx_free(RtCx *cx)
 
 	if (cx->pool && !cx->child)
 		rt_threads(cx, 1);
+	if (!cx->child)
+		rt_thread_end();
 	if (cx->scratch) {
 		rt_scratch_reset(cx, (RtMark){ 0, 0, 0 });
 		b = cx->scratch->top;

@@ -630,6 +630,7 @@ int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, con
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
 void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
 void  *rt_thread_scratch(int64_t bytes);                   /* of the calling thread, for a kernel; kept; null: no memory */
+void   rt_thread_end(void);                                /* gives it back; threads of the pool do so themselves */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
 

@@ -228,13 +228,20 @@ check_scratch(RtCx *cx)
 
 #ifdef RT_SINGLE
 
+static char *single_block;
+
 void *
 rt_thread_scratch(int64_t bytes)
 {
-	static char *block;
+	single_block = block_grow(single_block, bytes);
+	return single_block ? single_block + 64 : 0;
+}
 
-	block = block_grow(block, bytes);
-	return block ? block + 64 : 0;
+void
+rt_thread_end(void)
+{
+	free(single_block);
+	single_block = 0;
 }
 
 int
@@ -643,6 +650,14 @@ rt_thread_scratch(int64_t bytes)
 	block = block_grow(pthread_getspecific(block_key), bytes);
 	pthread_setspecific(block_key, block);
 	return block ? block + 64 : 0;
+}
+
+void
+rt_thread_end(void)
+{
+	pthread_once(&block_once, block_init);
+	free(pthread_getspecific(block_key));
+	pthread_setspecific(block_key, 0);
 }
 
 #endif
