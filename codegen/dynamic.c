@@ -202,6 +202,7 @@ typedef struct Formulas {        /* of one text */
 	Sizes   z;               /* d->z, and what plan_ceil has added */
 	const char *derived[SIZE_ATOMS];       /* by atom: its formula, of those added */
 	Vec(const char *) text;  /* of size0, size1 ... */
+	Vec(int) real;           /* of real0 ...: atoms whose bits are a double's */
 } Formulas;
 
 static const char *
@@ -291,6 +292,38 @@ number_at(const char *t, int64_t *v)
 	return *end == '.' || is_word(*end) ? 0 : (int)(end - t);
 }
 
+/* The float at t: its length; 0: there is none. */
+static int
+float_at(const char *t, int64_t *bits)
+{
+	const int n = (int)strspn(t, "0123456789.e+-");
+	char *end;
+	double x;
+
+	if (*t < '0' || *t > '9' || !memchr(t, '.', (size_t)n))
+		return 0;
+	x = strtod(t, &end);
+	memcpy(bits, &x, sizeof x);
+	return is_word(*end) ? 0 : (int)(end - t);
+}
+
+/* A float that was seen among the sizes: real0. */
+static const char *
+real_for(Formulas *f, const int64_t *bits)
+{
+	int atom = 0, at = 0;
+
+	while (atom < f->z.natom && memcmp(f->z.atom[atom], bits, (size_t)f->d->n * sizeof *bits))
+		atom++;
+	if (atom == f->z.natom)
+		return NULL;
+	while (at < f->real.n && f->real.at[at] != atom)
+		at++;
+	if (at == f->real.n)
+		vec_push(f->d->cx->arena, &f->real, atom);
+	return arena_printf(f->d->cx->arena, "real%d", at);
+}
+
 /* One text out of n; null: they do not agree. */
 static char *
 unify(Formulas *f, const char *const *text)
@@ -305,14 +338,15 @@ unify(Formulas *f, const char *const *text)
 	while (*t[0]) {
 		int64_t v[SIZE_SAMPLES];
 		int length[SIZE_SAMPLES];
-		bool numbers = !is_word(before) && before != '.', differ = false;
+		bool numbers = !is_word(before) && before != '.', differ = false, real = false;
 
 		for (int k = 0; k < n && numbers; k++) {
-			numbers = *t[k] >= '0' && *t[k] <= '9' && (length[k] = number_at(t[k], &v[k])) > 0;
+			real |= (length[k] = float_at(t[k], &v[k])) > 0;
+			numbers = *t[k] >= '0' && *t[k] <= '9' && (length[k] || (!real && (length[k] = number_at(t[k], &v[k])) > 0));
 			differ |= numbers && v[k] != v[0];
 		}
 		if (numbers && differ) {
-			const char *name = local_for(f, v);
+			const char *name = real ? real_for(f, v) : local_for(f, v);
 
 			if (!name)
 				goto failed;
@@ -351,6 +385,8 @@ locals_text(const Formulas *f)
 
 	for (int i = 0; i < f->text.n; i++)
 		buf_printf(&b, "\tconst int64_t size%d = %s;\n", i, f->text.at[i]);
+	for (int i = 0; i < f->real.n; i++)
+		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->real.at[i]);
 	text = arena_strdup(f->d->cx->arena, b.at ? b.at : "");
 	buf_free(&b);
 	return text;
@@ -451,7 +487,7 @@ common_kernel(Dynamic *d, Sampled *s, int i)
 		return NULL;
 	for (int c = 0; c < i; c++)
 		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c), arena_printf(a, "%s,", s[0].capture.at.at[c].name));
-	if (f.text.n) {
+	if (f.text.n || f.real.n) {
 		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place, locals_text(&f));
 		after = strstr(text[0], "p = arg;\n");
 		after = after ? after + strlen("p = arg;\n") : text[0] + 2;

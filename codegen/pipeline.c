@@ -206,11 +206,8 @@ static void
 samples_of(Cx *cx, void *arg)
 {
 	const DynamicOne *o = arg;
-	const Pattern **all = new(cx->arena, const Pattern *, o->s->at.n + 1);
 
-	for (int i = 0; i < o->s->at.n; i++)
-		all[i] = o->s->at.at[i]->pattern;
-	if (!samples_make(cx, o->d, o->profile, all, o->s->at.n, o->m->fn->self != 0, true))
+	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n, o->m->fn->self != 0, true))
 		o->d->sample = NULL;
 }
 

@@ -144,7 +144,7 @@ Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int fi
 /* ---- samples.c: a dynamic specialization from specializations of samples ---------------------------------------------- */
 
 /* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
-bool samples_make(Cx *, Specialization *d, const Profile *, const Pattern *const *signature, int n, int first, bool optimize);
+bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first, bool optimize);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 

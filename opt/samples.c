@@ -273,13 +273,13 @@ set_ranges(const Samples *s, Sizes *z)
 
 /* Two profiled samples to begin with; of one alone the other is near it. */
 static bool
-take_profiled(Samples *s, const Pattern *const *signature, int n)
+take_profiled(Samples *s, Specialization *const *signature, int n)
 {
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS] = { { 0 } };
 	int have = 0, other = 1;
 
 	for (int i = 0; i < n && have < SIZE_SAMPLES; i++)
-		if (values_of(s->d->pattern, signature[i], s->narg, value[have]))
+		if (values_of(s->d->pattern, signature[i]->pattern, s->narg, value[have]))
 			have++;
 		else
 			memset(value[have], 0, sizeof value[have]);
@@ -301,6 +301,25 @@ take_profiled(Samples *s, const Pattern *const *signature, int n)
 	return begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
 }
 
+/* The profile without values that calls of one signature alone have seen: their sizes say nothing of other calls'. */
+static Profile *
+seen_by_several(Cx *cx, const Profile *profile, Specialization *const *signature, int n)
+{
+	Profile *p = new(cx->arena, Profile, 1);
+
+	*p = *profile;
+	p->value = new(cx->arena, ValueProfile, p->nvalue);
+	for (int i = 0; i < p->nvalue; i++) {
+		int by = 0;
+
+		for (int k = 0; k < n; k++)
+			by += signature[k]->seen && signature[k]->seen[i].count > 0;
+		if (by > 1)
+			p->value[i] = profile->value[i];
+	}
+	return p;
+}
+
 static Function *
 shapes_function(Cx *cx, const Specialization *d, Shapes *shapes)
 {
@@ -314,12 +333,12 @@ shapes_function(Cx *cx, const Specialization *d, Shapes *shapes)
 }
 
 bool
-samples_make(Cx *cx, Specialization *d, const Profile *profile, const Pattern *const *signature, int n, int first, bool optimize)
+samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, int first, bool optimize)
 {
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
 
-	*s = (Samples){ .cx = cx, .d = d, .profile = profile, .first = first, .narg = graph_ninputs(d->fn->prepared) - first };
+	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first, .narg = graph_ninputs(d->fn->prepared) - first };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
 	if (!s->nsymbol || s->nsymbol > SIZE_ATOMS / 4 || !take_profiled(s, signature, n))
 		return false;

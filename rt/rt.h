@@ -654,6 +654,7 @@ typedef struct RtKnownSizes RtKnownSizes;
  * Null: these symbols do not fit, or an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);
+static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
 /* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size, the
  * same for all symbols. */
 typedef struct RtSeen {
