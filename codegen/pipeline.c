@@ -224,11 +224,28 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n", m->fn->name);
 }
 
+/* The same for sizes of 1, where the most frequent signature that has such has others that vary; or null. */
+static Specialization *
+dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
+{
+	const int n = graph_ninputs(m->fn->prepared) - (m->fn->self != 0);
+	Specialization *d = new(cli->cx->arena, Specialization, 1);
+
+	*d = *dynamic;
+	d->pattern = NULL;
+	for (int i = 0; i < s->at.n && !d->pattern; i++)
+		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
+	if (!d->pattern)
+		return NULL;
+	make_samples(cli, m, profile, s, d);
+	return d->sample ? d : NULL;
+}
+
 int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
 	Signatures s = { 0 };
-	Specialization *dynamic;
+	Specialization *dynamic, *ones = NULL;
 	Profile *profile;
 
 	if (!most || !(profile = profile_all(cli, m, &s)))
@@ -236,9 +253,13 @@ model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***
 	dynamic = dynamic_one(cli, &s, m->fn, profile);
 	if (dynamic && optimize)
 		make_samples(cli, m, profile, &s, dynamic);
+	if (dynamic && optimize)
+		ones = dynamic_ones(cli, m, profile, &s, dynamic);
 	s.at.n = s.at.n < most ? s.at.n : most;
 	if (dynamic)
 		vec_push(cli->cx->arena, &s.at, dynamic);
+	if (ones)
+		vec_push(cli->cx->arena, &s.at, ones);
 	*out = s.at.at;
 	return specialize_all(cli, m, profile, s.at.at, s.at.n, optimize);
 }

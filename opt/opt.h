@@ -47,6 +47,8 @@ Pattern *pattern_of(Cx *, const IValue *args, int n, const Type *const *types); 
 bool     pattern_equal(const Pattern *, const Pattern *);
 /* What the signatures of n arguments each have in common: sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
+/* A merged pattern with 1 for the symbols that are 1 in this signature; null: none is, or all are. */
+Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
 int      pattern_nsymbol(const Pattern *, int n);
 const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first);

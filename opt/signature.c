@@ -166,6 +166,66 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 	return r;
 }
 
+/* ---- sizes of 1 ------------------------------------------------------------------------------------------------- *
+ * A symbol never stands for 1.  Who profiles a batch of 1 at one image size and of 2 at another gets, besides symbols for
+ * batch, height and width, a batch of 1 with symbols for height and width.                                              */
+
+typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or the symbol that stands there now */
+
+static void
+find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *t = merged[i].form == PATTERN_TENSOR ? merged[i].type->tensor : NULL;
+
+		if (merged[i].form != PATTERN_ANY)
+			find_ones(o, merged[i].part, one[i].part, merged[i].n);
+		for (int k = 0; t && k < t->rank; k++)
+			if (DIM_IS_SYMBOL(t->dims[k]) && one[i].type->tensor->dims[k] == 1)
+				o->dim[DIM_INDEX(t->dims[k])] = 1;
+	}
+}
+
+static Pattern *
+put_ones(Ones *o, const Pattern *merged, int n)
+{
+	Pattern *r = new(o->cx->arena, Pattern, n + 1);
+
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *info = merged[i].form == PATTERN_TENSOR ? merged[i].type->tensor : NULL;
+
+		r[i] = merged[i];
+		if (merged[i].n)
+			r[i].part = put_ones(o, merged[i].part, merged[i].n);
+		if (info && !info->strides && info->rank) {
+			TensorInfo t = *info;
+			int64_t *dims = new(o->cx->arena, int64_t, t.rank);
+
+			for (int k = 0; k < t.rank; k++)
+				dims[k] = DIM_IS_SYMBOL(t.dims[k]) ? o->dim[DIM_INDEX(t.dims[k])] : t.dims[k];
+			t.dims = dims;
+			r[i].type = type_tensor(o->cx, &t);
+		}
+	}
+	return r;
+}
+
+Pattern *
+pattern_with_ones(Cx *cx, const Pattern *merged, const Pattern *one, int n)
+{
+	const int nsymbol = pattern_nsymbol(merged, n);
+	Ones o = { .cx = cx };
+	int left = 0;
+
+	if (nsymbol > (int)(sizeof o.dim / sizeof *o.dim))
+		return NULL;
+	find_ones(&o, merged, one, n);
+	for (int i = 0; i < nsymbol; i++)
+		if (!o.dim[i])
+			o.dim[i] = DIM_SYMBOL(left++);
+	return left && left < nsymbol ? put_ones(&o, merged, n) : NULL;
+}
+
 bool
 pattern_is_open(const Pattern *p, int n)
 {

@@ -8,7 +8,7 @@ import array, ast, os, struct, subprocess, sys, tempfile, zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# name: inputs of the build; of each run: exit status, (input, what runs) of each call; "exact0!": a guard of it fails
+# name, or name+variant: inputs of the build; of each run: exit status, (input, what runs) of each call; "exact0!": a guard of it fails
 TESTS = {
     "sizes": ("ab", {"all": (0, "a:exact0 other:dynamic2 b:exact1 one:generic zero:generic apart:generic wide:generic "
                                 "strided:generic double:generic a:exact0")}),
@@ -28,6 +28,7 @@ TESTS = {
     "trips": ("ab", {"all": (0, "a:exact0 c:dynamic2 one:generic b:exact1 c:dynamic2")}),
     "middle": ("ab", {"all": (0, "a:exact0 c:dynamic2 d:dynamic2! b:exact1 e:dynamic2! c:dynamic2")}),
     "image": ("ab", {"all": (0, "a:exact0 odd:dynamic2 other:dynamic2 b:exact1 one:generic odd:dynamic2")}),
+    "image+one": (("one", "b"), {"ones": (0, "one:exact0 tall:dynamic3 odd:dynamic2 b:exact1")}),
     "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
 }
 
@@ -113,6 +114,7 @@ def main(kiln, *args):
         for name in names:
             inputs, runs = TESTS[name]
             program = os.path.join(d, name)
+            name = name.split("+")[0]
             args = [kiln, "build", os.path.join(HERE, name + ".pt"), "-o", program, "-O0"]
             for i in inputs:
                 args += ["-i", os.path.join(HERE, f"{name}.{i}.npz")]

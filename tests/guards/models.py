@@ -308,7 +308,8 @@ MODELS = {
                           "e": dict(x=torch.randn(6, 4), flags=positive(0, 4))}, {"all": ["a", "c", "d", "b", "e", "c"]}),
     "image": (Image(), {"a": dict(x=torch.randn(2, 3, 16, 20)), "b": dict(x=torch.randn(3, 3, 24, 28)),
                         "odd": dict(x=torch.randn(2, 3, 19, 33)), "other": dict(x=torch.randn(4, 3, 21, 18)),
-                        "one": dict(x=torch.randn(1, 3, 16, 20))}, {"all": ["a", "odd", "other", "b", "one", "odd"]}),
+                        "one": dict(x=torch.randn(1, 3, 16, 20)), "tall": dict(x=torch.randn(1, 3, 35, 22))},
+              {"all": ["a", "odd", "other", "b", "one", "odd"], "ones": ["one", "tall", "odd", "b"]}),
     "branch": (Branch(), {"a": dict(x=grid(4)), "b": dict(x=grid(5)), "c": dict(x=grid(1))}, {"all": ["a", "b", "c", "a"]}),
 }
 
