@@ -45,6 +45,9 @@ def indices():
     at = torch.tensor([1])
     same(torch._unsafe_index(x, [at]), torch.tensor([[4., 0.]]))
     same(torch._unsafe_index_put(x, [at], torch.tensor(5.)), torch.tensor([[0., 3.], [5., 5.]]))
+    far, ok = torch.tensor([1, 9]), torch.tensor([[True], [False]])
+    same(torch._unsafe_masked_index(x, ok, annotate(List[Optional[Tensor]], [far]), 7), torch.tensor([[4., 0.], [7., 7.]]))
+    same(torch._unsafe_masked_index_put_accumulate(x, ok, annotate(List[Optional[Tensor]], [far]), x), torch.tensor([[0., 3.], [4., 3.]]))
     same(torch.masked_scatter_backward(x, x > 0, [3]), torch.tensor([3., 4., 0.]))
 
 def products():
