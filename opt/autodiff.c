@@ -397,10 +397,17 @@ give(Back *b, Value *v, Value *g, Range at)
 static void
 hand_in(Back *c, Value *v, Value *g, Range at)
 {
-	if (v->type->kind == TYPE_LIST)
-		*slot(c->a, &c->adjoint, v) = g;
-	else
+	Value *to;
+
+	if (v->type->kind != TYPE_LIST) {
 		give(c, v, g, at);
+	} else if (is_in(c->from, v)) {
+		*slot(c->a, &c->adjoint, v) = g;
+	} else if (is_active(c->a, v)) {
+		to = beside(c, v);
+		at_end(c);
+		emit_row(c->a->g, "prim_grad_list_from", at, 3, (Value *[3]){ to, g, graph_constant(c->a->g, rt_int(0), at) });
+	}
 }
 
 /* The gradient of a tensor, zeros when there is none so far. */
@@ -791,6 +798,7 @@ no_gradient(Back *c, Value *v, Range at)
 	Graph *g = c->a->g;
 	Value *like;
 
+	at_end(c);
 	if (may_be_undefined(c->a, v))
 		return none(g, &rt_type_tensor, at);
 	like = capture(c, v);

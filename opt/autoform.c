@@ -197,7 +197,7 @@ change_block(Graph *g, const Active *a, Block *b)
 static void
 tidy(Pass *p, Graph *g)
 {
-	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "constprop", "dce" };
+	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists", "constprop", "dce" };
 
 	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
 		pass_run(p->cx, passes[i], p->fn, g, rt_none());

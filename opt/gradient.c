@@ -236,20 +236,47 @@ gradient_function(Cx *cx, Function *fn, IValue self, const char *names, const ch
 
 /* ---- the pass lift ------------------------------------------------------------------------------------------- */
 
-/* The input that stands for what an attribute read gives, or null. */
+/* The input that stands for a parameter, or null. */
 static Value *
-lifted(Pass *p, Graph *g, const Node *n)
+input_of(const Gradient *d, Graph *g, IValue v)
 {
-	const Gradient *d = p->fn->gradient;
-	IValue v;
-
-	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS || !freeze_resolves(p, g, n->out[0], &v) ||
-	    v.tag != RT_TENSOR)
-		return NULL;
-	for (int i = 0; i < d->inputs.n; i++)
+	for (int i = 0; i < d->inputs.n && v.tag == RT_TENSOR; i++)
 		if (d->inputs.at[i].parameter == v.u.t)
 			return graph_inputs(g)[d->inputs.at[i].input];
 	return NULL;
+}
+
+/* A list of tensors that parameters are in. */
+static Value *
+lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
+{
+	Value **v = new(g->arena, Value *, list->n + 1), *made;
+	bool any = false;
+
+	for (int64_t i = 0; i < list->n; i++)
+		any |= input_of(d, g, list->v[i]) != NULL;
+	for (int64_t i = 0; i < list->n && any; i++) {
+		v[i] = input_of(d, g, list->v[i]);
+		if (!v[i])
+			v[i] = graph_constant(g, list->v[i], n->at);
+	}
+	if (!any)
+		return NULL;
+	made = graph_emit(g, "prim::ListConstruct", n->at, (int)list->n, v, 1)->out[0];
+	made->type = n->out[0]->type;
+	return made;
+}
+
+/* What the graph reads instead of an attribute, or null. */
+static Value *
+lifted(Pass *p, Graph *g, Node *n)
+{
+	IValue v;
+
+	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS || !freeze_resolves(p, g, n->out[0], &v))
+		return NULL;
+	graph_set_insert_before(g, n);
+	return v.tag == RT_LIST ? lifted_list(p->fn->gradient, g, n, v.u.list) : input_of(p->fn->gradient, g, v);
 }
 
 static bool

@@ -107,6 +107,8 @@ def by_kiln(model, infile, names, folder):
 
 
 def differ(want, got):
+    want = {k: w.to_dense() if w.is_sparse else w for k, w in want.items()}
+    most = max([1.] + [float(w.abs().max()) for w in want.values() if w.numel()])
     for k, w in want.items():
         if k not in got:
             if w.abs().max() == 0 if w.numel() else True:
@@ -116,7 +118,7 @@ def differ(want, got):
         if g.shape != w.shape or g.dtype != w.dtype:
             return "%s: %s %s instead of %s %s" % (k, g.dtype, list(g.shape), w.dtype, list(w.shape))
         w, g = w.detach().double(), g.double()
-        scale = max(float(w.abs().max()) if w.numel() else 0, 1e-3)
+        scale = max(float(w.abs().max()) if w.numel() else 0, 1e-3 * most)
         worst = float((w - g).abs().max()) / scale if w.numel() else 0
         if not worst < 2e-3 and not torch.allclose(w, g, rtol=1e-3, atol=1e-5, equal_nan=True):
             return "%s: off by %g of %g" % (k, worst * scale, scale)

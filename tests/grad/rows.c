@@ -1,0 +1,334 @@
+/* tests/grad/rows.c - gradients of operators' rows against finite differences in double: rows SAMPLES [ID...]
+ *
+ * A line of SAMPLES is   ID | x[2,3] y[3]+ n[4]i5 | expression   : the row, the arguments, a call of it.
+ * An argument is float64 of these sizes with values in (-2, 2), none near 0 or another; + positive, in (0.4, 1.6); u in
+ * (0.1, 0.9); = the same values as the first; iN int64 below N; b bool.  What is float64 is differentiated by, unless a '
+ * is behind it or it is a =.  The result is a tensor, or a tuple of them.
+ * The graph of the expression must hold the row; every row with a gradient must have a line.
+ */
+#include "../../opt/opt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ARGS = 8 };
+
+typedef struct Sample {
+	const char *id, *expression;
+	int   n;
+	char  name[MOST_ARGS][16];
+	RtTensor *value[MOST_ARGS];
+	bool  floating[MOST_ARGS];
+} Sample;
+
+typedef struct Test {
+	Cx   *cx;
+	RtCx *rt;
+	Sample *s;
+	uint64_t random;
+	char  why[400];
+} Test;
+
+static double
+next_random(Test *t)
+{
+	t->random ^= t->random >> 12;
+	t->random ^= t->random << 25;
+	t->random ^= t->random >> 27;
+	return (double)((t->random * 0x2545F4914F6CDD1DULL) >> 11) / 9007199254740992.0;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------ */
+
+/* Distinct values, at least 0.02 from zero and from each other for small tensors. */
+static void
+fill_values(Test *t, double *p, int64_t n, char kind)
+{
+	int *order = new(t->cx->arena, int, n + 1);
+
+	for (int64_t i = 0; i < n; i++)
+		order[i] = (int)i;
+	for (int64_t i = n - 1; i > 0; i--) {
+		const int k = (int)(next_random(t) * (double)(i + 1)), o = order[i];
+
+		order[i] = order[k];
+		order[k] = o;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		const double u = ((double)order[i] + 0.25 + 0.5 * next_random(t)) / (double)n;
+
+		p[i] = kind == '+' ? 0.4 + 1.2 * u : kind == 'u' ? 0.1 + 0.8 * u : u < 0.5 ? -2 + 3.9 * u : -1.9 + 3.9 * u;
+	}
+}
+
+static const char *
+parse_argument(Test *t, const char *p)
+{
+	Sample *s = t->s;
+	int64_t dims[8], n;
+	int ndim = 0, length = (int)strcspn(p, "[");
+	RtTensor *x;
+
+	memcpy(s->name[s->n], p, (size_t)length);
+	s->name[s->n][length] = 0;
+	for (p += length + 1; *p != ']'; p += *p == ',')
+		dims[ndim++] = strtoll(p, (char **)(uintptr_t)&p, 10);
+	p++;
+	s->floating[s->n] = *p != 'i' && *p != 'b';
+	x = rt_tensor_new(t->rt, s->floating[s->n] ? RT_f64 : *p == 'i' ? RT_i64 : RT_b8, ndim, dims);
+	n = rt_numel(x);
+	if (s->floating[s->n]) {
+		fill_values(t, (double *)rt_data(x), n, *p);
+		if (*p == '=')
+			memcpy(rt_data(x), rt_data(s->value[0]), (size_t)n * sizeof(double));
+		s->floating[s->n] = *p != '=';
+		p += *p == '+' || *p == 'u' || *p == '=';
+		if (*p == '\'')
+			s->floating[s->n] = *p++ == 0;
+	} else if (*p == 'i') {
+		const int64_t below = strtoll(p + 1, (char **)(uintptr_t)&p, 10);
+
+		for (int64_t i = 0; i < n; i++)
+			((int64_t *)rt_data(x))[i] = (int64_t)(next_random(t) * (double)below);
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			rt_data(x)[i] = next_random(t) < 0.5;
+		p++;
+	}
+	s->value[s->n++] = x;
+	return p;
+}
+
+static void
+parse_sample(Test *t, char *line)
+{
+	char *state = NULL, *id = strtok_r(line, "|", &state), *args = strtok_r(NULL, "|", &state), *rest = state;
+
+	t->s = new(t->cx->arena, Sample, 1);
+	t->random = 88172645463325252ULL;
+	id[strcspn(id, " ")] = 0;
+	t->s->id = arena_strdup(t->cx->arena, id);
+	for (const char *p = args; *(p += strspn(p, " "));)
+		p = parse_argument(t, p);
+	rest += strspn(rest, " ");
+	t->s->expression = arena_strndup(t->cx->arena, rest, (int)strcspn(rest, "\n"));
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------ */
+
+static Function *
+function_of(Test *t)
+{
+	Cx *cx = t->cx;
+	Source *src = new(cx->arena, Source, 1);
+	Unit *u = unit_new(cx, NULL, 0);
+	Buf b = { 0 };
+
+	buf_puts(&b, "def forward(");
+	for (int i = 0; i < t->s->n; i++)
+		buf_printf(&b, "%s%s: Tensor", i ? ", " : "", t->s->name[i]);
+	buf_printf(&b, "):\n    return %s\n", t->s->expression);
+	*src = (Source){ .text = arena_strndup(cx->arena, b.at, b.n), .n = b.n, .name = t->s->id, .line = 1 };
+	buf_free(&b);
+	unit_define(cx, u, src, "__torch__");
+	return unit_function(cx, u, "__torch__.forward");
+}
+
+static bool
+holds_row(const Block *b, const char *id)
+{
+	for NODES(n, b) {
+		if (n->op && !strcmp(n->op->id, id))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (holds_row(n->sub[i], id))
+				return true;
+	}
+	return false;
+}
+
+static RtCode *
+lower(Test *t, Function *f)
+{
+	ops_compile_all(t->cx, f);
+	prepare(t->cx, f, rt_none());
+	ops_compile_bodies(t->cx, f->prepared);
+	return code_lower(t->cx, f, NULL);
+}
+
+static IValue
+run(Test *t, const RtCode *code, const IValue *args)
+{
+	IValue result = rt_none();
+
+	rt_generator_seed(t->rt->gen, 1);
+	if (rt_run(t->rt, code, (IValue *)(uintptr_t)args, &result))
+		fail(t->cx, (Range){ 0 }, "%s: raised: %s", t->s->id, t->rt->message);
+	return result;
+}
+
+/* The sum of all floating elements times their weights. */
+static double
+weighted(Test *t, IValue out, IValue *const weights, int *k)
+{
+	double sum = 0;
+	RtTensor *x, *w;
+
+	for (int64_t i = 0; out.tag == RT_TUPLE && i < out.u.tuple->n; i++)
+		sum += weighted(t, out.u.tuple->v[i], weights, k);
+	if (out.tag != RT_TENSOR)
+		return sum;
+	w = weights[(*k)++].u.t;
+	if (out.u.t->dtype != RT_f64)
+		return sum;
+	x = rt_contiguous(t->rt, out.u.t);
+	for (int64_t i = 0; i < rt_numel(x); i++)
+		sum += ((double *)rt_data(x))[i] * ((double *)rt_data(w))[i];
+	rt_tensor_release(x);
+	return sum;
+}
+
+static void
+make_weights(Test *t, IValue out, IValue *weights, int *k)
+{
+	RtTensor *w;
+
+	for (int64_t i = 0; out.tag == RT_TUPLE && i < out.u.tuple->n; i++)
+		make_weights(t, out.u.tuple->v[i], weights, k);
+	if (out.tag != RT_TENSOR)
+		return;
+	w = rt_tensor_new(t->rt, RT_f64, out.u.t->ndim, out.u.t->dims);
+	for (int64_t i = 0; i < rt_numel(w); i++)
+		((double *)rt_data(w))[i] = 0.3 + next_random(t);
+	weights[(*k)++] = rt_of(w);
+}
+
+static bool
+compare(Test *t, const RtCode *code, IValue *args, IValue *weights, int which, IValue grad)
+{
+	const RtTensor *g = grad.tag == RT_TENSOR ? rt_contiguous(t->rt, grad.u.t) : NULL;
+	RtTensor *x = t->s->value[which];
+	double *p = (double *)rt_data(x);
+
+	if (g && (g->dtype != RT_f64 || g->ndim != x->ndim || memcmp(g->dims, x->dims, (size_t)x->ndim * sizeof *x->dims))) {
+		snprintf(t->why, sizeof t->why, "the gradient of %s is of another type", t->s->name[which]);
+		return false;
+	}
+	for (int64_t i = 0; i < rt_numel(x); i++) {
+		const double was = p[i], h = 1e-6, got = g ? ((double *)rt_data(g))[i] : 0;
+		double up, down, want;
+		IValue r;
+		int k = 0;
+
+		p[i] = was + h;
+		up = weighted(t, r = run(t, code, args), weights, &k);
+		rt_release(r);
+		p[i] = was - h;
+		k = 0;
+		down = weighted(t, r = run(t, code, args), weights, &k);
+		rt_release(r);
+		p[i] = was;
+		want = (up - down) / (2 * h);
+		if (!(fabs(got - want) <= 2e-5 * (1 + fabs(want)))) {
+			snprintf(t->why, sizeof t->why, "%s[%d]: %.9g instead of %.9g", t->s->name[which], (int)i, got, want);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void
+check_sample(Cx *cx, void *arg)
+{
+	Test *t = arg;
+	Sample *s = t->s;
+	Function *f = function_of(t), *d;
+	IValue args[MOST_ARGS + 64], weights[64], out;
+	Buf names = { 0 };
+	const RtCode *code, *back;
+	int n = 0, k = 0;
+
+	if (!f || !holds_row(function_graph(cx, f)->top, s->id))
+		fail(cx, (Range){ 0 }, "%s: the expression does not hold the row", s->id);
+	for (int i = 0; i < s->n; i++) {
+		args[i] = rt_of(s->value[i]);
+		if (s->floating[i])
+			buf_printf(&names, "%s%s", n++ ? "," : "", s->name[i]);
+	}
+	d = gradient_function(cx, f, rt_none(), names.at, NULL);
+	code = lower(t, f);
+	back = lower(t, d);
+	out = run(t, code, args);
+	make_weights(t, out, weights, &k);
+	for (int i = 0; i < k; i++)
+		args[s->n + i] = weights[i];
+	out = run(t, back, args);
+	for (int i = 0, at = 0; i < s->n; i++)
+		if (s->floating[i] && !compare(t, code, args, weights, i, out.u.tuple->v[2].u.tuple->v[at++]))
+			fail(cx, (Range){ 0 }, "%s: %s", s->id, t->why);
+}
+
+static bool
+asked_for(int argc, char **argv, const char *id)
+{
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(argv[i], id))
+			return true;
+	return argc <= 2;
+}
+
+static int
+rows_without(Cx *cx, const Map *seen)
+{
+	int missing = 0;
+
+	for (int i = 0; i < op_count(cx); i++) {
+		const Op *op = op_at(cx, i);
+
+		if (!*op->gradient || op_is_flat(op) || map_get(seen, op->id))
+			continue;
+		printf("%s%s", missing++ ? " " : "no sample of: ", op->id);
+	}
+	if (missing)
+		printf("\n");
+	return missing;
+}
+
+int
+main(int argc, char **argv)
+{
+	Arena arena = { 0 };
+	Cx cx = { .arena = &arena };
+	Map seen = { .arena = &arena };
+	char line[4096];
+	int failed = 0, done = 0;
+	FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
+
+	if (!file)
+		return 2;
+	schema_parser = schema_parse;
+	ops_init(&cx);
+	while (fgets(line, sizeof line, file)) {
+		RtCx rt;
+		Test t = { .cx = &cx, .rt = &rt };
+
+		if (*line == '#' || *line == '\n')
+			continue;
+		rt_cx_init(&rt);
+		parse_sample(&t, line);
+		map_put(&seen, t.s->id, t.s);
+		if (!asked_for(argc, argv, t.s->id))
+			continue;
+		done++;
+		if (!cx_try(&cx, check_sample, &t)) {
+			failed++;
+			printf("%s\n  %s\n", t.s->expression, cx.err.text);
+		}
+	}
+	fclose(file);
+	if (argc <= 2)
+		failed += rows_without(&cx, &seen);
+	printf("%d samples, %d failed\n", done, failed);
+	return failed != 0;
+}
