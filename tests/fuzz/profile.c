@@ -38,7 +38,8 @@ specialize_one(Cx *cx, void *arg)
 	Profile seen = *j->profile;
 
 	seen.value = j->s->seen;
-	j->s->graph = specialize(cx, j->fn, &seen, j->s->pattern, 0);
+	seen.nrun = (int)j->s->count;
+	j->s->graph = specialize(cx, j->fn, &seen, j->s->pattern, 0, NULL);
 	graph_lint(j->s->graph);
 	passes_run(cx, STAGE_OPTIMIZE, j->fn, j->s->graph, rt_none());
 	graph_lint(j->s->graph);
