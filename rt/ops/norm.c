@@ -3,7 +3,8 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group is
  * `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes.
+ * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
+ * and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so does this.
  */
 #include "dense.h"
 
@@ -17,6 +18,7 @@ typedef struct Norm {
 	int64_t modulo;                      /* group i begins with weight i % modulo * (run / per); 0: with 0 */
 	bool    uncentered;                  /* rms norm: the mean is not taken off */
 	bool    fixed;                       /* gradient: the moments are constants */
+	bool    few;                         /* rows of few bfloat16 */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
 	void   *x, *y, *weight, *bias;
@@ -41,6 +43,53 @@ static void
 apply(RtCx *cx, Norm *g, RtDtype ct)
 {
 	rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64, g);
+}
+
+static double
+rounded(double v)
+{
+	return (double)rt_bf16_to_float(rt_float_to_bf16((float)v));
+}
+
+/* Mean, sum of squares and inverse deviation as bfloat16. */
+static void
+round_moments(Norm *g)
+{
+	const double n = (double)(g->pieces * g->run);
+
+	for (int64_t i = 0; i < g->groups; i++) {
+		double rstd = rounded(1 / sqrt(rounded(g->var[i] * n) / n + g->eps));
+
+		g->mean[i] = rounded(g->mean[i]);
+		g->var[i] = 1 / (rstd * rstd) - g->eps;
+	}
+}
+
+enum { VECTOR = 16 };                        /* bfloat16 in 32 bytes */
+
+/* Welford's moments, each step rounded, and y = (x * rstd - mean * rstd) * weight + bias in float. */
+static void
+few_rows(Norm *g)
+{
+	const float *w = g->weight, *b = g->bias;
+
+	for (int64_t i = 0; i < g->groups; i++) {
+		const float *x = (const float *)g->x + i * g->run;
+		float *y = (float *)g->y + i * g->run, scale, shift;
+		double mean = 0, square = 0;
+
+		for (int64_t j = 0; j < g->run; j++) {
+			double delta = rounded((double)x[j] - mean);
+			mean = rounded(mean + rounded(delta / (double)(j + 1)));
+			square = rounded(square + rounded(delta * rounded((double)x[j] - mean)));
+		}
+		g->mean[i] = mean;
+		g->var[i] = rounded(square / (double)g->run);
+		scale = (float)rounded(1 / rounded(sqrt(rounded(g->var[i] + rounded(g->eps)))));
+		shift = (float)rounded(-(double)scale * mean);
+		for (int64_t j = 0; j < g->run; j++)
+			y[j] = (x[j] * scale + shift) * (w ? w[j] : 1) + (b ? b[j] : 0);
+	}
 }
 
 static int
@@ -185,6 +234,8 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (!y || prepare(cx, &g, t, a->weight, a->bias, ct) || batch_moments(cx, a, &g, ct))
 		return RT_ERROR;
 	g.y = rt_data(y);
+	if (a->training && saved == RT_bf16)
+		round_moments(&g);
 	apply(cx, &g, ct);
 	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
 		return RT_ERROR;
@@ -288,6 +339,8 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 		if (instance_running(cx, a.mean, kept, n, channels, a.momentum, 1) ||
 		    instance_running(cx, a.var, kept + g.groups, n, channels, a.momentum, points / (points - 1)))
 			return RT_ERROR;
+		if (t->dtype == RT_bf16 && (!a.weight || a.weight->dtype == RT_bf16))
+			round_moments(&g);
 	} else {
 		RtTensor *m = dense_in(cx, a.mean, RT_f64), *v = dense_in(cx, a.var, RT_f64);
 
@@ -358,8 +411,12 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 	if (!y || prepare(cx, g, t, weight, bias, ct))
 		return RT_ERROR;
 	g->y = rt_data(y);
-	moments(cx, g, ct);
-	apply(cx, g, ct);
+	if (g->few)
+		few_rows(g);
+	else {
+		moments(cx, g, ct);
+		apply(cx, g, ct);
+	}
 	if (nout == 3 && (store(cx, r[1], g->mean, false, 0) || store(cx, r[2], g->var, true, g->eps)))
 		return RT_ERROR;
 	return dense_done(cx, r[0], y);
@@ -378,6 +435,7 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 	for (int i = 0; i < t->ndim; i++)
 		dims[i] = i < axis ? t->dims[i] : 1;
 	g.eps = rt_number(in[4]);
+	g.few = t->dtype == RT_bf16 && g.run < VECTOR && (!weight || weight->dtype == RT_bf16);
 	return rows(cx, &g, t, weight, bias, 0, nout, t->ndim, dims, out);
 }
 
