@@ -120,19 +120,32 @@ print_device(Buf *out, int64_t device)
 	buf_puts(out, "\")");
 }
 
+/* The archive's constants without dimensions are numbers to type promotion; a tensor that is none is taken from a row. */
+static IValue
+row_of(PyNeeds *d, const RtTensor *t)
+{
+	const int64_t one = 1;
+	RtTensor *row = rt_tensor_view(cx_rt(d->cx), t, 1, &one, &one, t->offset);
+
+	if (!row)
+		fail(d->cx, (Range){ 0 }, "out of memory");
+	return rt_of(row);
+}
+
 static void
 print_tabled(PyNeeds *d, IValue v, Buf *out)
 {
+	const bool bare = v.tag == RT_TENSOR && !v.u.t->ndim && !v.u.t->quant && !(v.u.t->flags & RT_WRAPPED);
 	const char *key = v.tag == RT_STR ? arena_printf(d->cx->arena, "s%s", v.u.str->s)
 					  : arena_printf(d->cx->arena, "%p", v.u.p);
 	intptr_t i = (intptr_t)map_get(&d->constant, key);
 
 	if (!i) {
-		vec_push(d->cx->arena, &d->constants, v);
+		vec_push(d->cx->arena, &d->constants, bare ? row_of(d, v.u.t) : v);
 		i = d->constants.n;
 		map_put(&d->constant, key, (void *)i);
 	}
-	buf_printf(out, "CONSTANTS.c%d", (int)i - 1);
+	buf_printf(out, bare ? "torch.select(CONSTANTS.c%d, 0, 0)" : "CONSTANTS.c%d", (int)i - 1);
 }
 
 static void

@@ -114,11 +114,11 @@ emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
 	return made->out[0];
 }
 
-/* May the value be used before the If? */
+/* May the value be used before the If, and whatever the condition?  What nobody set must not be looked at. */
 static bool
 comes_before(const Value *v, const Block *from)
 {
-	return !node_in_block(v->node, from) || is_cheap_block(from);
+	return !node_is(v->node, "prim::Uninitialized") && (!node_in_block(v->node, from) || is_cheap_block(from));
 }
 
 typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;

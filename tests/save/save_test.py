@@ -7,7 +7,11 @@ to one form: constants stand where they are used, values are numbered in order. 
 """
 import os, re, struct, subprocess, sys, tempfile, unittest, zipfile
 
-KILN = os.path.abspath(sys.argv.pop(1))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+import hostile                     # takes KILN from the arguments
+from hostile import attrs, body
+
+KILN = hostile.KILN
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -121,6 +125,20 @@ class SaveTest(unittest.TestCase):
                 self.assertIsNone(s.aligned())
                 self.assertIsNone(s.answers(inputs, "-O0"))
                 self.assertIsNone(s.answers(inputs, "-O2"))
+
+    def test_scalar_attribute(self):
+        """A tensor without dimensions, frozen, is no number to type promotion: int64 times float64 is float64."""
+        code = body(["return torch.mul(x, self.w)"])
+        with tempfile.TemporaryDirectory() as tmp:
+            w = hostile.tensor(1, [], []).replace(b"FloatStorage", b"DoubleStorage")
+            for name, data in (("m.pt", hostile.model(code, attrs(training=b"\x89", w=w), **{"data/0": struct.pack("<d", 0.5)})),
+                               ("x.npz", hostile.npz(x=hostile.npy([2], "<i8", struct.pack("<2q", 3, 4))))):
+                with open(os.path.join(tmp, name), "wb") as f:
+                    f.write(data)
+            for level in "-O0", "-O1", "-O2":
+                out, why = Saved(os.path.join(tmp, "m.pt"), tmp).save(level)
+                self.assertIsNone(why)
+                self.assertIn("CPUDoubleType", kiln("run", out, "-i", os.path.join(tmp, "x.npz")).stdout)
 
     def test_usage(self):
         self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt").returncode, 2)

@@ -1,0 +1,66 @@
+"""Passes that need a whole model: inlining and freezing, what they do and what they must not.
+
+usage: prepare_test.py KILN
+"""
+import os, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+from hostile import Test, body, call, model
+
+HELPER = """  def double(self: __torch__.M, y: Tensor) -> Tensor:
+    return torch.mul(y, 2.)
+  def twice(self: __torch__.M, y: Tensor) -> Tensor:
+    return (self).double((self).double(y, ), )
+"""
+SETTER = """  def set(self: __torch__.M, y: Tensor) -> NoneType:
+    self.w = y
+    return None
+"""
+
+
+class Prepare(Test):
+    def graph(self, code, *options):
+        self.put("m.pt", model(code))
+        rc, out, err = call([KILN, "show", "m.pt", *options], self.dir)
+        self.assertEqual(rc, 0, err.decode())
+        return out.decode()
+
+    def frozen(self, lines, more=""):
+        """Is the attribute w a constant once its method is prepared?"""
+        text = self.graph(body(lines) + more, "--stage", "prepared")
+        constant, read = "prim::Constant[value={[[0., 1., 2.], [3., 4., 5.]]}]" in text, 'prim::GetAttr[name="w"]' in text
+        self.assertNotEqual(constant, read, text)
+        return constant
+
+    def test_inlining_does(self):
+        text = self.graph(body(["return (self).twice(x, )"]) + HELPER, "--stage", "inlining")
+        self.assertNotIn("CallMethod", text)
+        self.assertEqual(text.count("aten::mul"), 2)
+
+    def test_inlining_must_not(self):
+        text = self.graph(body(["return (self).twice(x, )"]) + HELPER, "--stage", "inlining", "-L", "inlining=0")
+        self.assertEqual(text.count("CallMethod"), 1)
+        text = self.graph(body(["return (self).twice(x, )"]) + HELPER, "--stage", "inlining", "-L", "inlining=1")
+        self.assertEqual(text.count("CallMethod"), 2)
+
+    def test_freeze_does(self):
+        self.assertTrue(self.frozen(["return torch.add(x, self.w)"]))
+        self.assertTrue(self.frozen(["y = torch.add_(x, self.w)", "return y"]))                # written: the argument
+        self.assertTrue(self.frozen(["y = torch.clone(self.w)", "return torch.zero_(y)"]))     # written: a copy
+        self.assertTrue(self.frozen(["if False:", "  self.w = x", "else:", "  pass", "return torch.add(x, self.w)"]))
+        self.assertTrue(self.frozen(["return torch.add(x, self.w)"], SETTER))                  # nobody calls it
+
+    def test_freeze_must_not(self):
+        self.assertFalse(self.frozen(["y = torch.add(x, self.w)", "self.w = y", "return y"]))
+        self.assertFalse(self.frozen(["_0 = torch.zero_(torch.select(self.w, 0, 0))", "return torch.add(x, self.w)"]))
+        self.assertFalse(self.frozen(["l = [torch.slice(self.w, 0, 0, 1)]", "_0 = torch.zero_(l[0])", "return torch.add(x, self.w)"]))
+        self.assertFalse(self.frozen(["a, b, = (torch.reshape(self.w, [-1]), x)", "_0 = torch.zero_(a)", "return torch.add(b, self.w)"]))
+        self.assertFalse(self.frozen(['d = {"k": self.w}', '_0 = torch.zero_(d["k"])', "return torch.add(x, self.w)"]))
+        self.assertFalse(self.frozen(["if bool(torch.any(x)):", "  y = self.w", "else:", "  y = x", "_0 = torch.zero_(y)",
+                                      "return torch.add(x, self.w)"]))
+        self.assertFalse(self.frozen(["_0 = (self).set(x, )", "return torch.add(x, self.w)"], SETTER))
+
+
+if __name__ == "__main__":
+    unittest.main()
