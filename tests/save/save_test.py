@@ -140,6 +140,22 @@ class SaveTest(unittest.TestCase):
                 self.assertIsNone(why)
                 self.assertIn("CPUDoubleType", kiln("run", out, "-i", os.path.join(tmp, "x.npz")).stdout)
 
+    def test_params(self):
+        """New values take the place of a tensor, at every level; what does not fit is an error."""
+        with tempfile.TemporaryDirectory() as tmp:
+            new = hostile.npz(w=hostile.npy([2, 3], data=struct.pack("<6f", *[10] * 6)))
+            for name, data in (("m.pt", hostile.model()), ("x.npz", hostile.npz(x=hostile.npy([2, 3]))), ("new.npz", new),
+                               ("bad.npz", hostile.npz(w=hostile.npy([3, 2]))), ("none.npz", hostile.npz(v=hostile.npy([2, 3])))):
+                with open(os.path.join(tmp, name), "wb") as f:
+                    f.write(data)
+            for level in "-O0", "-O2":
+                saved = Saved(os.path.join(tmp, "m.pt"), tmp)
+                out, why = saved.save(level, "--params", os.path.join(tmp, "new.npz"))
+                self.assertIsNone(why)
+                self.assertIn("10  10  10", kiln("run", out, "-i", os.path.join(tmp, "x.npz")).stdout)
+                self.assertIn("other sizes", saved.save(level, "--params", os.path.join(tmp, "bad.npz"))[1])
+                self.assertIn("no tensor 'v'", saved.save(level, "--params", os.path.join(tmp, "none.npz"))[1])
+
     def test_usage(self):
         self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt").returncode, 2)
         self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt", "-o", "/nowhere/at/all.pt").returncode, 1)
