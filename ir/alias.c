@@ -96,6 +96,8 @@ static int wildcard_of(AliasDb *db, const Type *t);
 static void
 contain_types(AliasDb *db, int e, const Type *t)
 {
+	if (t->kind == TYPE_OPTIONAL)
+		t = t->of[0];
 	if (db->any || t->kind == TYPE_TENSOR)
 		return;
 	for (int i = 0; i < t->n; i++)

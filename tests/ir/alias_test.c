@@ -171,6 +171,24 @@ test_moves(void **state)
 	graph_lint(f->g);
 }
 
+/* An Optional is what it may be, it does not contain it. */
+static void
+test_optional(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%list : Tensor[]):\n"
+		 "  %zero : int = prim::Constant[value=0]()\n"
+		 "  %o : Tensor? = prim::Uninitialized()\n"
+		 "  %p : Tensor?[] = prim::Uninitialized()\n"
+		 "  %t : Tensor = aten::__getitem__(%list, %zero)\n"
+		 "  %w : Tensor = aten::zero_(%t)\n"
+		 "  return (%o, %p)\n");
+	assert_true(alias_has_writers(f->db, find(f, "t")));
+	assert_true(alias_has_writers(f->db, find(f, "p")));
+	assert_false(alias_has_writers(f->db, find(f, "o")));
+}
+
 int
 main(void)
 {
@@ -179,6 +197,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_containers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_control_flow, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moves, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_optional, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
