@@ -35,6 +35,7 @@ typedef struct MapGroup {
 	Graph *sub;              /* the group's graph, or null: the node alone */
 	KnownTable *known;       /* of the values inside */
 	Nest   nest;
+	const char *type;        /* common_type: T in all of the body; null: a T for each row */
 	Buf    body;
 	int    ntemp;
 	Map    names;            /* value id -> C expression of an element */
@@ -163,7 +164,7 @@ stored(Arena *a, int dtype, const char *x)
 		return arena_printf(a, "rt_float_to_half((float)%s)", x);
 	if (dtype == RT_bf16)
 		return arena_printf(a, "rt_float_to_bf16((float)%s)", x);
-	return arena_printf(a, "(%s)%s", storage_type(dtype), x);
+	return strcmp(storage_type(dtype), compute_type(dtype)) ? arena_printf(a, "(%s)%s", storage_type(dtype), x) : x;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------- */
@@ -258,26 +259,139 @@ row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const Rt
 	return true;
 }
 
-/* One row: "float t3; { typedef float T; const T a = ...; t3 = (value); }" */
+/* How a row computes; false: not in C. */
+static bool
+row_types(MapGroup *m, const Node *n, RtMapArg *arg, int *narg, RtMapTypes *types)
+{
+	IValue in[64];
+
+	if (!n->op || n->op->form != OP_MAP || n->nin > 64)
+		return false;
+	*narg = rt_map_args(n->op->text, arg);
+	for (int i = 0; i < n->nin; i++)
+		in[i] = sample(m, n->in[i]);
+	rt_map_types(arg, *narg, result_rule(n->op), in, types);
+	return types->compute != RT_NDTYPE && rt_dtypes[types->compute].category != 'C' && rt_dtypes[types->result].category != 'C';
+}
+
+/* The type that all rows of the group compute in, or null. */
+static const char *
+common_type(MapGroup *m)
+{
+	RtMapArg arg[RT_MAP_MAX];
+	RtMapTypes types;
+	const char *found = NULL;
+	int narg;
+
+	if (!m->sub)
+		return row_types(m, m->node, arg, &narg, &types) ? compute_type(types.compute) : NULL;
+	for NODES(n, m->sub->top) {
+		if (node_is(n, "prim::Constant"))
+			continue;
+		if (!row_types(m, n, arg, &narg, &types) || (found && strcmp(found, compute_type(types.compute))))
+			return NULL;
+		found = compute_type(types.compute);
+	}
+	return found;
+}
+
+/* A constant as a number of the common type T; null: this has no short form. */
+static const char *
+literal(MapGroup *m, IValue v)
+{
+	Arena *a = m->p->cx->arena;
+	const bool single = !strcmp(m->type, "float");
+	const double f = v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
+	const char *text;
+
+	if ((!single && strcmp(m->type, "double")) || (v.tag != RT_DOUBLE && v.tag != RT_INT) || f - f != 0 ||
+	    (single && (double)(float)f != f) || (v.tag == RT_INT && (f > 1e6 || f < -1e6)))
+		return NULL;
+	text = arena_printf(a, single ? "%.9g" : "%.17g", f);
+	return arena_printf(a, f < 0 ? "(%s%s%s)" : "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", single ? "f" : "");
+}
+
+/* An argument of a row as an operand of type T. */
+static const char *
+operand_of(MapGroup *m, const Value *v, bool joins, const RtMapTypes *types)
+{
+	Arena *a = m->p->cx->arena;
+	const Known *k = known_at(m->known, v);
+	const char *name = name_of(m, v), *text = operand_text(m, v), *temp;
+	const int dtype = k->is && k->v.tag == RT_TENSOR ? (int)k->v.u.t->dtype : -1;
+
+	if (!text)
+		return NULL;
+	joins = joins && types->common != RT_NDTYPE && dtype != (int)types->common;
+	if (name && !joins && dtype >= 0)
+		return strcmp(compute_type(dtype), m->type) ? arena_printf(a, "(T)%s", name) : name;
+	if (!name && (!joins || !strcmp(compute_type(types->common), m->type)) && literal(m, k->v))
+		return literal(m, k->v);
+	temp = arena_printf(a, "n%d", m->ntemp++);
+	buf_printf(&m->body, "const T %s = (T)%s;\n", temp, joins ? rounded(a, types->common, text) : text);
+	return temp;
+}
+
+/* The row's expression with its arguments in the places of a, b, ...; a product by 1 that is added is none. */
+static void
+put_expression(Buf *b, const char *value, const char *const *operand, int n)
+{
+	for (const char *at = value; *at;) {
+		const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.");
+		const int which = *at - 'a';
+
+		if (word == 1 && which >= 0 && which < n) {
+			if ((!strcmp(operand[which], "1.0f") || !strcmp(operand[which], "1.0")) && at > value + 1 && strchr("+-", at[-2]) && !strncmp(at + 1, " * ", 3))
+				at += 4;
+			else
+				buf_puts(b, operand[which]), at++;
+			continue;
+		}
+		buf_add(b, at, word ? (int64_t)word : 1);
+		at += word ? word : 1;
+	}
+}
+
+/* "const float t3 = tanh(x2);" */
+static bool
+put_short_row(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const RtMapTypes *types)
+{
+	Arena *a = m->p->cx->arena;
+	const char *operand[RT_MAP_MAX], *temp;
+	Buf b = { 0 };
+
+	for (int i = 0; i < narg; i++) {
+		const Value *v = n->in[arg[i].arg];
+		const bool has = !value_is_none(v) && v->type->kind != TYPE_NONE;
+
+		if (!(operand[i] = has ? operand_of(m, v, arg[i].joins, types) : "0"))
+			return false;
+	}
+	put_expression(&b, n->op->value, operand, narg);
+	temp = arena_printf(a, "t%d", m->ntemp++);
+	buf_printf(&m->body, "const %s %s = %s;\n", compute_type(types->result), temp,
+		   types->result == RT_f32 || types->result == RT_f64 ? b.at : rounded(a, types->result, b.at));
+	buf_free(&b);
+	set_name(m, n->out[0], temp);
+	return true;
+}
+
+/* One row: as a statement, or, where types differ, "float t3; { typedef float T; const T a = ...; t3 = (value); }" */
 static bool
 put_row(MapGroup *m, const Node *n)
 {
 	Arena *a = m->p->cx->arena;
 	RtMapArg arg[RT_MAP_MAX];
 	RtMapTypes types;
-	IValue in[64];
 	const char *temp;
 	Buf operands = { 0 };
 	int narg;
 
-	if (!n->op || n->op->form != OP_MAP || n->nin > 64)
+	if (!row_types(m, n, arg, &narg, &types))
 		return false;
-	narg = rt_map_args(n->op->text, arg);
-	for (int i = 0; i < n->nin; i++)
-		in[i] = sample(m, n->in[i]);
-	rt_map_types(arg, narg, result_rule(n->op), in, &types);
-	if (types.compute == RT_NDTYPE || rt_dtypes[types.compute].category == 'C' || rt_dtypes[types.result].category == 'C' ||
-	    !row_operands(m, n, arg, narg, &types, &operands))
+	if (m->type && !strstr(n->op->value, "has_"))
+		return put_short_row(m, n, arg, narg, &types);
+	if (!row_operands(m, n, arg, narg, &types, &operands))
 		return false;
 	temp = arena_printf(a, "t%d", m->ntemp++);
 	buf_printf(&m->body, "%s %s; { typedef %s T; %s%s = %s; }\n", compute_type(types.result), temp, compute_type(types.compute),
@@ -359,20 +473,25 @@ index_text(Arena *a, const Nest *nest, int k)
 	return text;
 }
 
+/* Each input is read once; `made` is not: it is there. */
 static void
-name_inputs(MapGroup *m)
+name_inputs(MapGroup *m, const Value *made)
 {
 	Arena *a = m->p->cx->arena;
 
+	m->type = common_type(m);
+	if (m->type)
+		buf_printf(&m->body, "typedef %s T;\n", m->type);
 	for (int k = m->node->nout; k < m->nest.n; k++) {
 		const Operand *o = &m->nest.op[k];
-		const char *text = arena_printf(a, "s%d", k);
+		const char *name = arena_printf(a, o->t ? "x%d" : "s%d", k);
 
-		if (o->t)
-			text = load(a, o->t->dtype, arena_printf(a, "p%d[%s]", k, index_text(a, &m->nest, k)));
+		if (o->t && o->outer != made)
+			buf_printf(&m->body, "const %s %s = %s;\n", compute_type(o->t->dtype), name,
+				   load(a, o->t->dtype, arena_printf(a, "p%d[%s]", k, index_text(a, &m->nest, k))));
 		for (int i = 0; i < m->node->nin; i++)
 			if (m->node->in[i] == o->outer)
-				set_name(m, m->sub ? graph_inputs(m->sub)[i] : o->outer, text);
+				set_name(m, m->sub ? graph_inputs(m->sub)[i] : o->outer, o->outer == made ? "made" : name);
 	}
 }
 
@@ -437,11 +556,16 @@ put_loops(Out *o, const Nest *nest, Buf *body)
 		out_close(o, "");
 		return;
 	}
-	out_open(o, "for (int64_t row = begin; row < end; row++)");
-	out_line(o, "int64_t rest = row;");
+	if (nest->ndim == 2) {
+		out_open(o, "for (int64_t i0 = begin; i0 < end; i0++)");
+	} else {
+		out_open(o, "for (int64_t row = begin; row < end; row++)");
+		out_line(o, "int64_t rest = row;");
+	}
 	for (int i = nest->ndim - 2; i > 0; i--)
 		out_line(o, "const int64_t i%d = rest %% %lld; rest /= %lld;", i, (long long)nest->dims[i], (long long)nest->dims[i]);
-	out_line(o, "const int64_t i0 = rest;");
+	if (nest->ndim > 2)
+		out_line(o, "const int64_t i0 = rest;");
 	out_line(o, "IVDEP");
 	out_open(o, "for (int64_t i = 0; i < %lld; i++)", (long long)nest->dims[nest->ndim - 1]);
 	put_body(o, body);
@@ -499,7 +623,7 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 	if (!collect(&m))
 		return false;
 	simplify(&m.nest, 0);
-	name_inputs(&m);
+	name_inputs(&m, NULL);
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
@@ -564,7 +688,7 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 			place[k] = first + more->n;
 			vec_push(e->cx->arena, more, m.nest.op[k].outer);
 		}
-	name_inputs(&m);
+	name_inputs(&m, NULL);
 	if (!put_rows(&m))
 		return NULL;
 	put_stores(&m);
@@ -595,10 +719,7 @@ map_text(Emit *e, Plan *p, const Node *n, const Value *made, MapText *t)
 		return false;
 	if (!made)
 		simplify(&m.nest, 0);
-	name_inputs(&m);
-	for (int i = 0; made && i < n->nin; i++)
-		if (n->in[i] == made)
-			set_name(&m, m.sub ? graph_inputs(m.sub)[i] : made, "made");
+	name_inputs(&m, made);
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
