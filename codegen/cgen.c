@@ -215,10 +215,17 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 static void
 join(Buf *text, const Out *part, const char *title)
 {
-	if (!part->text.n)
+	const char *at = part->text.at;
+	int64_t n = part->text.n;
+
+	if (!n)
 		return;
+	for (; n && *at == '\n'; n--)
+		at++;
+	while (n > 1 && at[n - 1] == '\n' && at[n - 2] == '\n')
+		n--;
 	buf_printf(text, "\n/* ---- %s ---- */\n\n", title);
-	buf_add(text, part->text.at, part->text.n);
+	buf_add(text, at, n);
 }
 
 void

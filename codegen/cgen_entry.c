@@ -139,12 +139,14 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 		   o->cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", o->cuda) : "", o->name);
 }
 
+static const char also[] = " &&\n\t    ";                /* before each condition */
+
 void
 emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
 {
 	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
 	const char *code;
-	Buf text = { 0 };
+	Buf text = { 0 }, when = { 0 };
 	int most_sizes = 0;
 
 	if (!n)
@@ -173,13 +175,14 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		if (nsize)
 			buf_printf(&text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;
-		buf_puts(&text, "\tif (true");
 		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
-			put_condition(e, &text, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
+			put_condition(e, &when, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
 				      one.dynamic.sizes != NULL);
 		if (nwritten)
-			buf_printf(&text, " &&\n\t    rt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", nwritten + 1, written,
+			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also, nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));
+		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
+		buf_free(&when);
 		put_taken(e, &text, &one, i);
 		put_note(e, method, fn, spec[i], one.plan, first);
 		if (spec[i]->bounded)

@@ -299,33 +299,69 @@ write_check(Writer *w, const Node *n)
 	out_close(&w->out, "");
 }
 
+/* What an address is, for the reader: "h0 (3, 64)".  Texts of several samples must agree: nothing in a dynamic plan. */
+static const char *
+remark(Writer *w, const KernelArg *arg)
+{
+	const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+	const char *text;
+	Buf b = { 0 };
+
+	if (w->p->dynamic)
+		return "";
+	buf_puts(&b, "/* ");
+	if (arg->what)
+		out_comment(&b, arg->what, 100);
+	if (arg->value && arg->value->name)
+		out_comment(&b, arg->value->name->name, 60);
+	if (t) {
+		buf_puts(&b, arg->value->name ? " (" : "(");
+		for (int i = 0; i < t->ndim; i++)
+			buf_printf(&b, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
+		buf_puts(&b, ")");
+	}
+	buf_puts(&b, " */");
+	text = b.n > 6 ? arena_strdup(w->a, b.at) : "";
+	buf_free(&b);
+	return text;
+}
+
+/* An argument of a kernel as the C expression of an address; numbers are put into variables before. */
+static const char *
+launch_argument(Writer *w, const KernelArg *arg, int *scalars)
+{
+	const Value *v = arg->value;
+
+	if (!v)
+		return !strcmp(arg->text, "0") || !strcmp(arg->text, "kiln_zeros") ? arg->text : arena_printf(w->a, "(void *)%s", arg->text);
+	if (plan_is_planned(w->p, v))
+		return address_at(w, v, arg->offset);
+	out_line(&w->out, "double s%d = rt_number(%s);", *scalars,
+		 v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
+						      arena_printf(w->a, "v[%d]", w->p->slot[v->id]));
+	return arena_printf(w->a, "&s%d", (*scalars)++);
+}
+
 /* One launch: void *p[] = { addresses }; rt_launch(...) */
 static void
 write_launch(Writer *w, const Node *n, const KernelCall *call)
 {
-	Buf b = { 0 };
+	const char **text = new(w->a, const char *, call->args.n + 1);
 	int scalars = 0;
 
 	out_line(&w->out, "{");
 	w->out.indent++;
-	for (int i = 0; i < call->args.n; i++) {
-		const KernelArg *arg = &call->args.at[i];
-		const Value *v = arg->value;
-
-		if (!v) {
-			buf_printf(&b, "%s(void *)%s", i ? ",\n\t\t\t" : "", arg->text);
-		} else if (plan_is_planned(w->p, v)) {
-			buf_printf(&b, "%s(void *)(%s)", i ? ",\n\t\t\t" : "", address_at(w, v, arg->offset));
-		} else {
-			out_line(&w->out, "const double s%d = rt_number(%s);", scalars,
-				 v->node == w->p->graph->top->param ? arena_printf(w->a, "reg[%d]", v->index) :
-								      arena_printf(w->a, "v[%d]", w->p->slot[v->id]));
-			buf_printf(&b, "%s(void *)&s%d", i ? ", " : "", scalars++);
-		}
-	}
+	for (int i = 0; i < call->args.n; i++)
+		text[i] = launch_argument(w, &call->args.at[i], &scalars);
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
-	out_line(&w->out, "void *p[] = { %s };", b.at);
+	out_line(&w->out, "void *p[] = {");
+	for (int i = 0; i < call->args.n; i++) {
+		const char *what = remark(w, &call->args.at[i]);
+
+		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
+	}
+	out_line(&w->out, "};");
 	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", call->name, call->n_text ? call->n_text :
 		 arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain, call->name);
 	if (call->checked)
@@ -333,7 +369,6 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
-	buf_free(&b);
 }
 
 /* The first byte of a planned tensor's buffer on the host. */
@@ -934,8 +969,8 @@ write_rest(Writer *w, Out *o)
 		buf_printf(&b, "%s, ", box(w, ret->in[i], true));
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
-	out_line(o, "\t%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}", end, w->code + 1,
-		 ret->nin);
+	out_line(o, "%s%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}",
+		 *end ? "\t" : "", end, w->code + 1, ret->nin);
 	if (w->out.text.at && strstr(w->out.text.at, "goto failed"))
 		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
 			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
@@ -949,7 +984,7 @@ write_values(const Plan *p, Out *o)
 	const int scopes = count_scopes(p->graph->top);
 
 	out_line(o, "\tenum { NV = %d };", p->nslot + 1);
-	out_line(o, "\tIValue v[%d] = { { 0 } };", p->nslot + 1);
+	out_line(o, "\tIValue v[NV] = { { 0 } };");
 	if (scopes)
 		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
 }

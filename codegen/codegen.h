@@ -200,6 +200,7 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	const Value *value;
 	const char  *text;       /* when there is no value */
 	int64_t      offset;     /* bytes */
+	const char  *what;       /* for the reader, when there is no value */
 } KernelArg;
 struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */

@@ -552,7 +552,7 @@ settle(Dynamic *d, Sampled *s)
 				return false;
 			call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
 			call->grain = s[0].calls[c].grain;
-			vec_push(d->cx->arena, &call->args, ((KernelArg){ NULL, "(uintptr_t)s", 0 }));
+			vec_push(d->cx->arena, &call->args, ((KernelArg){ NULL, "(uintptr_t)s", 0, NULL }));
 		}
 	return true;
 }

@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
-	const Value *x, *y;
+	const Value *x, *y, *weight;
 	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv, depthwise, winograd;
@@ -104,6 +104,7 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 || !known_int(p->known, named(n, "alpha"), &one) || one != 1))
 		return false;
 	d->x = x;
+	d->weight = w;
 	d->y = n->out[0];
 	d->transposed = linear;
 	d->n = d->w->dims[linear ? 0 : 1];
@@ -147,6 +148,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	    !constant_ints(p, named(n, "dilation"), dil, 2) || !known_int(p->known, named(n, "groups"), &groups))
 		return false;
 	d->x = x;
+	d->weight = w;
 	d->y = n->out[0];
 	d->conv = true;
 	d->groups = groups;
@@ -415,6 +417,26 @@ units(const Emit *e, Plan *p, const Dense *d)
 	return (d->n + e->nr - 1) / e->nr * plan_ceil(p, d->m, CHUNK);
 }
 
+/* "weight_hh, in panels" */
+static const char *
+packed_name(const Emit *e, const Dense *d)
+{
+	const char *name = d->weight->name ? d->weight->name->name : "weight";
+
+	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" : d->depthwise ? "by taps" : "in panels");
+}
+
+/* Only taps that are looked up one by one may lie in the padding. */
+static KernelArg
+zeros_of(Emit *e, const Dense *d)
+{
+	if (!d->conv || d->winograd || d->depthwise)
+		return (KernelArg){ NULL, "0", 0, "no padding" };
+	if (e->zeros < d->k)
+		e->zeros = d->k;
+	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
+}
+
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
  * grouped convolution. */
 bool
@@ -435,15 +457,13 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		KernelCall *c = &calls[g];
 
 		*c = (KernelCall){ .name = kernel_of(e, p, &d, epilogue), .n = units(e, p, &d), .grain = 1 };
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0 }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0 }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, "kiln_zeros", 0 }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
+		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)
-			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0 }));
-		if (e->zeros < (d.conv ? d.k : 1))
-			e->zeros = d.conv ? d.k : 1;
+			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
 	}
 	return true;
 }

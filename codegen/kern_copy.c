@@ -46,6 +46,13 @@ put_pointers(Out *o, Arena *a, const RowNest *nest, const char *type)
 	out_blank(o);
 }
 
+/* "i * 3" */
+static const char *
+times(Arena *a, int64_t stride)
+{
+	return stride == 1 ? "i" : arena_printf(a, "i * %lld", (long long)stride);
+}
+
 /* Dim j of tiles, and the innermost: y[j * yj + i] = x[j + i * xi] */
 static void
 put_transposition(Plan *p, Out *o, RowNest *nest, int j, const char *type)
@@ -94,8 +101,7 @@ copy_region(Row *r, RowNest nest, int dtype, const Value *y, int64_t yat, const 
 		out_line(&o, "%s *restrict y = p[0];", type);
 		out_blank(&o);
 		out_line(&o, "for (int64_t i = begin; i < end; i++)");
-		out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)(nest.ndim ? nest.stride[0][0] : 1),
-			 (long long)(nest.ndim ? nest.stride[1][0] : 1));
+		out_line(&o, "\ty[%s] = x[%s];", times(a, nest.ndim ? nest.stride[0][0] : 1), times(a, nest.ndim ? nest.stride[1][0] : 1));
 	} else {
 		const int last = --nest.ndim;
 
@@ -103,7 +109,7 @@ copy_region(Row *r, RowNest nest, int dtype, const Value *y, int64_t yat, const 
 		nest_open(&o, &nest);
 		put_pointers(&o, a, &nest, type);
 		out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
-		out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)nest.stride[0][last], (long long)nest.stride[1][last]);
+		out_line(&o, "\ty[%s] = x[%s];", times(a, nest.stride[0][last]), times(a, nest.stride[1][last]));
 		out_close(&o, "");
 	}
 	c = row_call(r, "copy", arena_printf(a, "copies %lld elements%s", (long long)n, j >= 0 ? ", transposed" : ""), &o, nest_count(&nest),
@@ -171,8 +177,8 @@ row_cast(Row *r)
 	out_blank(&o);
 	out_line(&o, "IVDEP");
 	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
-	out_line(&o, "\ty[i * %lld] = (%s)%sx[i * %lld]%s;", (long long)ys, to, y->dtype == RT_b8 || x->dtype == RT_b8 ? "(" : "",
-		 (long long)xs, y->dtype == RT_b8 || x->dtype == RT_b8 ? " != 0)" : "");
+	out_line(&o, "\ty[%s] = (%s)%sx[%s]%s;", times(a, ys), to, y->dtype == RT_b8 || x->dtype == RT_b8 ? "(" : "",
+		 times(a, xs), y->dtype == RT_b8 || x->dtype == RT_b8 ? " != 0)" : "");
 	out_close(&o, "");
 	c = row_call(r, "cast", arena_printf(a, "%lld of %s to %s", (long long)rt_numel(x), rt_dtypes[x->dtype].name, rt_dtypes[y->dtype].name),
 		     &o, nest_count(&nest), row_grain(inner));
@@ -385,7 +391,7 @@ take(Row *r, const Value *x, const Value *index, int dim)
 	out_line(&o, "continue;");
 	out_close(&o, "");
 	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
-	out_line(&o, "\ty[i * %lld] = x[i * %lld];", (long long)ys, (long long)xs);
+	out_line(&o, "\ty[%s] = x[%s];", times(a, ys), times(a, xs));
 	out_close(&o, "");
 	c = row_call(r, "take", arena_printf(a, "%s of %lld by %lld", r->n->op->id, (long long)tx->dims[dim], (long long)rt_numel(ti)), &o,
 		     nest_count(&nest), row_grain(inner));

@@ -480,8 +480,6 @@ name_inputs(MapGroup *m, const Value *made)
 	Arena *a = m->p->cx->arena;
 
 	m->type = common_type(m);
-	if (m->type)
-		buf_printf(&m->body, "typedef %s T;\n", m->type);
 	for (int k = m->node->nout; k < m->nest.n; k++) {
 		const Operand *o = &m->nest.op[k];
 		const char *name = arena_printf(a, o->t ? "x%d" : "s%d", k);
@@ -517,6 +515,19 @@ put_stores(MapGroup *m)
 		buf_printf(&m->body, "p%d[%s] = %s;\n", k, index_text(a, &m->nest, k),
 			   stored(a, m->nest.op[k].t->dtype, name_of(m, v)));
 	}
+}
+
+/* T, where the body or a macro in it (t_...) speaks of it. */
+static void
+name_type(MapGroup *m)
+{
+	Buf b = { 0 };
+
+	if (!m->type || (!strstr(m->body.at, "T)") && !strstr(m->body.at, "t_") && !strstr(m->body.at, "const T ")))
+		return;
+	buf_printf(&b, "typedef %s T;\n%s", m->type, m->body.at);
+	buf_free(&m->body);
+	m->body = b;
 }
 
 static void
@@ -627,6 +638,7 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
+	name_type(&m);
 	put_pointers(&o, &m.nest, NULL);
 	put_loops(&o, &m.nest, &m.body);
 	buf_printf(&text, "{\n%s}\n", o.text.at);
@@ -636,7 +648,7 @@ emit_map(Emit *e, Plan *p, const Node *n, KernelCall *call)
 		call->n *= m.nest.dims[i];
 	call->grain = m.nest.ndim > 1 ? 1 + 16384 / (m.nest.dims[m.nest.ndim - 1] + 1) : 16384;
 	for (int k = 0; k < m.nest.n; k++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ m.nest.op[k].outer, NULL, 0 }));
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ m.nest.op[k].outer, NULL, 0, NULL }));
 	buf_free(&o.text);
 	buf_free(&text);
 	buf_free(&m.body);
@@ -692,6 +704,7 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 	if (!put_rows(&m))
 		return NULL;
 	put_stores(&m);
+	name_type(&m);
 	put_pointers(&o, &m.nest, place);
 	out_open(&o, "for (int64_t i0 = row; i0 < end; i0++)");
 	out_line(&o, "IVDEP");
@@ -723,6 +736,7 @@ map_text(Emit *e, Plan *p, const Node *n, const Value *made, MapText *t)
 	if (!put_rows(&m))
 		return false;
 	put_stores(&m);
+	name_type(&m);
 	*t = (MapText){ .ndim = m.nest.ndim, .n = m.nest.n, .body = arena_strdup(a, m.body.at), .comment = describe(&m, true) };
 	memcpy(t->dims, m.nest.dims, sizeof t->dims);
 	t->operand = new(a, MapOperand, m.nest.n + 1);

@@ -219,13 +219,13 @@ row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int
 void
 row_pass(Row *r, KernelCall *c, const Value *v, int64_t offset)
 {
-	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ v, NULL, offset }));
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ v, NULL, offset, NULL }));
 }
 
 void
 row_pass_text(Row *r, KernelCall *c, const char *text)
 {
-	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ NULL, text, 0 }));
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ NULL, text, 0, NULL }));
 }
 
 static const char *
