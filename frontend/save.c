@@ -176,8 +176,10 @@ static void
 print_names(Buf *out, const char *what, const char *const *names, int n)
 {
 	buf_printf(out, "  %s = [", what);
-	for (int i = 0; i < n; i++)
-		buf_printf(out, "\"%s\", ", names[i]);
+	for (int i = 0; i < n; i++) {
+		py_quoted(out, names[i]);
+		buf_puts(out, ", ");
+	}
 	buf_puts(out, "]\n");
 }
 
@@ -208,7 +210,9 @@ print_attribute(Save *s, const Attribute *a, bool *annotations, Buf *out)
 	} else {
 		if (!*annotations)
 			buf_puts(out, "  __annotations__ = []\n");
-		buf_printf(out, "  __annotations__[\"%s\"] = %s\n", a->name, py_type(s->needs, a->type));
+		buf_puts(out, "  __annotations__[");
+		py_quoted(out, a->name);
+		buf_printf(out, "] = %s\n", py_type(s->needs, a->type));
 	}
 	*annotations = true;
 }

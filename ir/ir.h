@@ -378,6 +378,7 @@ const char *py_type(PyNeeds *, const Type *);
 void   py_constant(PyNeeds *, IValue, const Type *declared, Buf *);
 const char *py_attribute_key(Cx *, const Type *cls, const char *name);
 bool   py_is_identifier(const char *);
+void   py_quoted(Buf *, const char *);
 
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */
 

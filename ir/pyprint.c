@@ -92,19 +92,19 @@ is_plain(const RtStr *s)
 	return true;
 }
 
-static void
-print_string(Buf *out, const RtStr *s)
+void
+py_quoted(Buf *out, const char *s)
 {
 	static const char from[] = "\a\b\f\n\t\v\\\"", to[] = "abfntv\\\"";
 
 	buf_puts(out, "\"");
-	for (int64_t i = 0; i < s->n; i++) {
-		const char *at = strchr(from, s->s[i]);
+	for (; *s; s++) {
+		const char *at = strchr(from, *s);
 
 		if (at)
 			buf_printf(out, "\\%c", to[at - from]);
 		else
-			buf_add(out, &s->s[i], 1);
+			buf_add(out, s, 1);
 	}
 	buf_puts(out, "\"");
 }
@@ -251,7 +251,7 @@ py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
 		return;
 	case RT_STR:
 		if (is_plain(v.u.str))
-			print_string(out, v.u.str);
+			py_quoted(out, v.u.str->s);
 		else
 			print_tabled(d, v, out);
 		return;
@@ -541,7 +541,13 @@ form_attribute(Printer *p, const Node *n, const char *const *in, Buf *out)
 
 	note_type(p->needs, n->in[0]->type);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, name), p);
-	buf_printf(out, py_is_identifier(name) ? "%s.%s" : "getattr(%s, \"%s\")", in[0], name);
+	if (py_is_identifier(name)) {
+		buf_printf(out, "%s.%s", in[0], name);
+		return;
+	}
+	buf_printf(out, "getattr(%s, ", in[0]);
+	py_quoted(out, name);
+	buf_puts(out, ")");
 }
 
 static void

@@ -140,6 +140,21 @@ class SaveTest(unittest.TestCase):
                 self.assertIsNone(why)
                 self.assertIn("CPUDoubleType", kiln("run", out, "-i", os.path.join(tmp, "x.npz")).stdout)
 
+    def test_names(self):
+        """Attributes whose names are no identifiers, among them one that wants to be more."""
+        name = '0"] = int #'
+        head = hostile.HEAD.replace("  w : Tensor", "  __annotations__ = []\n  __annotations__[%s] = Tensor" % ('"0\\"] = int #"'))
+        code = head + body(["y = getattr(self, %s)" % '"0\\"] = int #"', "return torch.add(x, y)"])
+        with tempfile.TemporaryDirectory() as tmp:
+            data = hostile.model("", attrs(**{"training": b"\x89", name: hostile.W}), **{"code/__torch__.py": code.encode()})
+            for file, bytes_ in ("m.pt", data), ("x.npz", hostile.npz(x=hostile.npy([2, 3]))):
+                with open(os.path.join(tmp, file), "wb") as f:
+                    f.write(bytes_)
+            saved = Saved(os.path.join(tmp, "m.pt"), tmp)
+            self.assertIsNone(saved.graph())
+            self.assertIsNone(saved.again())
+            self.assertIsNone(saved.answers([os.path.join(tmp, "x.npz")], "-O2"))
+
     def test_params(self):
         """New values take the place of a tensor, at every level; what does not fit is an error."""
         with tempfile.TemporaryDirectory() as tmp:
