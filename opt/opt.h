@@ -95,7 +95,7 @@ Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
 /* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new tensor of
  * another's type; type: of this type. */
 void    shapes_input(Shapes *, const Value *to);
-void    shapes_node(Shapes *, KnownTable *, const Node *);
+void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);       /* now: on data, which are numbers in tensors */
 void    shapes_same(Shapes *, const Value *to, const Value *as);
 void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
 void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);

@@ -120,6 +120,20 @@ shapes_same(Shapes *s, const Value *to, const Value *as)
 		set_value(s, to, value_here(s, as));
 }
 
+/* v, with which the next node is to be run on its data. */
+static Value *
+run_next(Shapes *s, Value *v)
+{
+	Node *p = node_new(s->graph, sym(s->cx, "prim::profile"), v->node->at, 1);
+
+	node_set_int(p, "index", RT_SIZES_RUN);
+	node_add_input(p, v);
+	p->out[0]->type = v->type;
+	graph_insert(s->graph, p);
+	set_varies(s, p->out[0], value_varies(s, v));
+	return p->out[0];
+}
+
 /* v stands for `to` from here on; what is known of it is observed when it varies. */
 static void
 observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
@@ -140,8 +154,21 @@ observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
 	set_value(s, to, v);
 }
 
+/* What is known with its data, and the same for all sizes. */
+static bool
+put_constants(Shapes *s, KnownTable *k, const Node *m)
+{
+	for (int i = 0; i < m->nout; i++)
+		if (!known_is(k, m->out[i]) || known_has_meta(known_at(k, m->out[i])->v) || !constant_may_be(known_at(k, m->out[i])->v))
+			return false;
+	for (int i = 0; i < m->nout; i++)
+		set_value(s, m->out[i], graph_constant_typed(s->graph, rt_retain(known_at(k, m->out[i])->v),
+							     type_unshaped(s->cx, m->out[i]->type), m->at));
+	return true;
+}
+
 void
-shapes_node(Shapes *s, KnownTable *k, const Node *m)
+shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 {
 	bool varies = false;
 	Node *n;
@@ -153,13 +180,16 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m)
 			return;
 		varies |= value_varies(s, value_here(s, m->in[i]));
 	}
+	/* What has read data finds none when it is run again. */
+	if (now && !varies && put_constants(s, k, m))
+		return;
 	n = node_new(s->graph, m->kind, m->at, 0);
 	n->op = m->op;
 	n->inlined = m->inlined;
 	for (int i = 0; i < m->attrs.n; i++)
 		vec_push(s->cx->arena, &n->attrs, m->attrs.at[i]);
 	for (int i = 0; i < m->nin; i++)
-		node_add_input(n, value_here(s, m->in[i]));
+		node_add_input(n, now && !i ? run_next(s, value_here(s, m->in[i])) : value_here(s, m->in[i]));
 	for (int i = 0; i < m->nout; i++)
 		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->graph, n);
@@ -193,11 +223,10 @@ shapes_like(Shapes *s, KnownTable *k, const Value *to, const Value *as)
 
 /* A list of these ints. */
 static IValue
-list_of(Shapes *s, RtCx *rt, const int64_t *i, int n)
+list_of(RtCx *rt, const int64_t *i, int n)
 {
 	RtList *l = rt_list_new(rt, &rt_type_int, n);
 
-	(void)s;
 	for (int k = 0; k < n; k++)
 		rt_list_push(rt, l, rt_int(i[k]));
 	return rt_ref(RT_LIST, l);
@@ -208,7 +237,7 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 {
 	if (s) {
 		const TensorInfo *i = t->tensor;
-		const IValue args[] = { list_of(s, &k->rt, i->dims, i->rank), list_of(s, &k->rt, i->strides, i->rank), rt_int(i->dtype),
+		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank), rt_int(i->dtype),
 					rt_none(), rt_none(), rt_none() };
 
 		observe(s, k, to, call(s, "aten::empty_strided", NULL, args, 6)->out[0], false);

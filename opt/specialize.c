@@ -163,7 +163,7 @@ fresh_list(Spec *s, Value *v, Range at)
 	for (int i = 0; i < h->items.n; i++)
 		rt_list_push(&s->k->rt, copy.u.list, rt_retain(k->v.u.list->v[i]));
 	known_set(s->k, list, copy);
-	shapes_node(s->shapes, s->k, list->node);
+	shapes_node(s->shapes, s->k, list->node, false);
 	return list;
 }
 
@@ -502,6 +502,40 @@ run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue 
 	return known_run(s->k, n->op, args, out, n->nout, false);
 }
 
+static bool
+is_number(IValue v)
+{
+	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
+}
+
+/* Is it about numbers alone, some of them in tensors?  Sizes go this way in traced models: then a sample needs their data. */
+static bool
+is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
+{
+	bool all = true, tensor = false;
+
+	for (int i = 0; i < nargs; i++)
+		all &= is_number(args[i]);
+	for (int i = 0; i < nout; i++) {
+		all &= is_number(out[i]);
+		tensor |= out[i].tag == RT_TENSOR;
+	}
+	return all && tensor;
+}
+
+/* The results of n's kernel; now: it was run on data. */
+static bool
+run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out, bool *now)
+{
+	IValue data[64];
+
+	if (!known_run(s->k, n->op, args, out, n->nout, true))
+		return *now = run_now(s, c, n, args, nargs, out);
+	if (s->shapes && is_of_numbers(args, nargs, out, n->nout) && (*now = run_now(s, c, n, args, nargs, data)))
+		memcpy(out, data, (size_t)n->nout * sizeof *out);
+	return true;
+}
+
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 static void
 infer(Spec *s, Scope *c, const Node *n, Node *m)
@@ -510,6 +544,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 	IValue *args = known_gather(s->k, m, &nargs), out[64];
 	bool altered = false;
 	const bool list_write = writes_argument(n, 0) && m->in[0]->type->kind == TYPE_LIST;
+	bool now = false;
 	int64_t was;
 
 	if (list_write && args && !is_followed(s, n, m))
@@ -518,8 +553,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 		if (!shapes_has(s->shapes, m->in[i]))
 			args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
-	if (!args || n->nout > 64 ||
-	    (!known_run(s->k, n->op, args, out, n->nout, true) && !run_now(s, c, n, args, nargs, out))) {
+	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, out, &now)) {
 		if (list_write) {
 			known_at(s->k, m->in[0])->is = false;
 			known_at(s->k, m->in[0])->by_data |= reads_by_data(s, m);
@@ -533,7 +567,7 @@ infer(Spec *s, Scope *c, const Node *n, Node *m)
 		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
 		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && is_changed(c, n->out[i]);
 	}
-	shapes_node(s->shapes, s->k, m);
+	shapes_node(s->shapes, s->k, m, now);
 	if (list_write)
 		follow_list_write(s, n, m, was);
 }
@@ -687,14 +721,14 @@ eval_sequence(Spec *s, Scope *c, Node *n)
 			known_at(s->k, m->out[0])->altered |= known_at(s->k, m->in[i])->altered;
 		known_at(s->k, m->out[0])->mutable = is_changed(c, n->out[0]);
 		vec_push(s->cx->arena, &s->shadows, h);
-		shapes_node(s->shapes, s->k, m);
+		shapes_node(s->shapes, s->k, m, false);
 		return;
 	}
 	tuple = rt_tuple_new(&s->k->rt, t->field ? t : NULL, m->nin);
 	for (int i = 0; i < m->nin; i++)
 		tuple->v[i] = rt_retain(known_at(s->k, m->in[i])->v);
 	known_set(s->k, m->out[0], rt_ref(RT_TUPLE, tuple));
-	shapes_node(s->shapes, s->k, m);
+	shapes_node(s->shapes, s->k, m, false);
 }
 
 /* The node that made v, when that is a TupleConstruct, or a ListConstruct that nobody writes to. */
@@ -735,7 +769,7 @@ eval_unpack(Spec *s, Scope *c, Node *n)
 	m = emit_copy(s, c, n);
 	for (int i = 0; i < n->nout; i++)
 		know_part(s, m->out[i], m->in[0], i);
-	shapes_node(s->shapes, s->k, m);
+	shapes_node(s->shapes, s->k, m, false);
 	guard_outputs(s, c, n, m);
 }
 
@@ -759,7 +793,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	}
 	m = emit_copy(s, c, n);
 	know_part(s, m->out[0], m->in[0], i);
-	shapes_node(s->shapes, s->k, m);
+	shapes_node(s->shapes, s->k, m, false);
 	guard_outputs(s, c, n, m);
 }
 

@@ -649,6 +649,7 @@ typedef struct RtSizes {
 	const int64_t (*range)[2];       /* (nsymbol) least, most */
 	int nnumber, nsymbol, natom, nbuffer;
 } RtSizes;
+enum { RT_SIZES_RUN = 0x7fffffff };      /* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
 typedef struct RtKnownSizes RtKnownSizes;
 /* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the first.
  * Null: these symbols do not fit, or an error. */

@@ -167,7 +167,9 @@ probe(RtCx *cx, const RtCode *code, int pc, int index, IValue v)
 
 	if (code != c->of->code || code->insn[pc].op != RT_DO_PROFILE || !c->fits)
 		return;
-	(void)index;
+	cx->meta = index != RT_SIZES_RUN;
+	if (!cx->meta)
+		return;
 	rt_see(&c->seen, v);
 	if (!c->fits)
 		c->line = code->insn[pc].line;
