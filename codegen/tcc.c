@@ -25,6 +25,7 @@ say(void *arg, const char *text)
 
 /* ---- what a development package would bring ---------------------------------------------------------------------------- */
 
+/* The first is the C library's, which the machine may have; the others would be the compiler's. */
 static const struct { const char *name, *text; } headers[] = {
 	{ "stdint.h", "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
 		      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
@@ -32,6 +33,7 @@ static const struct { const char *name, *text; } headers[] = {
 	{ "stddef.h", "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
 		      "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
 	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
+	{ "stdarg.h", "typedef struct { unsigned gp, fp; void *more, *saved; } va_list[1];\ntypedef va_list __gnuc_va_list;\n" },
 };
 
 /* What tcc calls for conversions of unsigned numbers. */
@@ -46,12 +48,14 @@ static const char begin[] =
 	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n hlt\\n\");\n";
 
 static void
-put_headers(Cx *cx, const char *dir)
+put_headers(Cx *cx, const char *dir, int first)
 {
 	mkdir(dir, 0777);
-	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-		write_text(cx, arena_printf(cx->arena, "%s/%s", dir, headers[i].name), headers[i].text,
-			   (int64_t)strlen(headers[i].text));
+	for (int i = first; i < (int)(sizeof headers / sizeof *headers); i++) {
+		const char *text = arena_printf(cx->arena, "#ifndef KILN_HEADER_%d\n#define KILN_HEADER_%d\n%s#endif\n", i, i, headers[i].text);
+
+		write_text(cx, arena_printf(cx->arena, "%s/%s", dir, headers[i].name), text, (int64_t)strlen(text));
+	}
 }
 
 static const char *
@@ -78,8 +82,7 @@ compiler(const char *options, int output, const char *dir, const char *own)
 	tcc_set_options(s, options);
 	tcc_set_output_type(s, output);
 	tcc_add_include_path(s, dir);
-	if (own)
-		tcc_add_include_path(s, own);
+	tcc_add_include_path(s, own);
 	return s;
 }
 
@@ -87,18 +90,18 @@ compiler(const char *options, int output, const char *dir, const char *own)
 
 typedef struct Job {
 	const char *dir, *own;   /* rt's headers; those here */
+	const char *user;        /* those here without the C library's; null: the machine has none */
 	const char *c, *object;  /* one file of the user */
 	const char *weights, *library, *support, *libm, *libc, *out;
 	const Vec(char *) *objects;
 } Job;
 
-/* With the machine's headers, when it has some. */
+/* With the C library's headers, when there are some. */
 static void
 compile_operator(void *arg)
 {
 	const Job *j = arg;
-	const bool has = !access("/usr/include/stdint.h", R_OK);
-	TCCState *s = compiler(has ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir, has ? NULL : j->own);
+	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir, j->user ? j->user : j->own);
 
 	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0)
 		_exit(EXIT_INPUT);
@@ -150,6 +153,10 @@ in_child(Cx *cx, void (*body)(void *), Job *j, int status, const char *what)
 static void
 compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 {
+	if (!access("/usr/include/stdint.h", R_OK)) {
+		j->user = arena_printf(cx->arena, "%s/user", j->dir);
+		put_headers(cx, j->user, 1);
+	}
 	for (int i = 0; i < files->n; i++) {
 		j->c = files->at[i];
 		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
@@ -166,7 +173,7 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 		  .library = arena_printf(cx->arena, "%s/librt.a", dir), .support = arena_printf(cx->arena, "%s/support.o", dir),
 		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"), .objects = (void *)&objects };
 
-	put_headers(cx, j.own);
+	put_headers(cx, j.own, 0);
 	carry_library(cx, j.library);
 	carry_support(cx, j.support);
 	compile_operators(cx, &j, operators, &objects);
@@ -180,7 +187,7 @@ tcc_shared(Cx *cx, const char *dir, const Texts *operators, const char *out)
 	Objects objects = { 0 };
 	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .out = out, .objects = (void *)&objects };
 
-	put_headers(cx, j.own);
+	put_headers(cx, j.own, 0);
 	compile_operators(cx, &j, operators, &objects);
 	in_child(cx, link_shared, &j, EXIT_INPUT, "on --op");
 }
