@@ -182,8 +182,9 @@ copy_function(Cx *cx, Function *fn, const Gradient *d)
 {
 	Function *copy = new(cx->arena, Function, 1);
 
+	function_graph(cx, fn);
 	*copy = *fn;
-	copy->graph = graph_clone(function_graph(cx, fn), NULL);
+	copy->graph = graph_clone(fn->graph, NULL);
 	copy->prepared = NULL;
 	copy->code = NULL;
 	copy->gradient = d;

@@ -4,7 +4,8 @@
  * An argument is float64 of these sizes with values in (-2, 2), none near 0 or another; + positive, in (0.4, 1.6); u in
  * (0.1, 0.9); = the same values as the first; iN int64 below N; b bool.  What is float64 is differentiated by, unless a '
  * is behind it or it is a =.  The result is a tensor, or a tuple of them.
- * The graph of the expression must hold the row; every row with a gradient must have a line.
+ * The graph of the expression must hold the row; every row with a gradient must have a line.  In a file that begins with
+ * "# with FILE.py" expressions call functions of that file instead, and ID means nothing.
  */
 #include "../../opt/opt.h"
 
@@ -25,6 +26,7 @@ typedef struct Sample {
 typedef struct Test {
 	Cx   *cx;
 	RtCx *rt;
+	const char *with;        /* source text before the expression's function, or null */
 	Sample *s;
 	uint64_t random;
 	char  why[400];
@@ -125,6 +127,7 @@ function_of(Test *t)
 	Unit *u = unit_new(cx, NULL, 0);
 	Buf b = { 0 };
 
+	buf_puts(&b, t->with ? t->with : "");
 	buf_puts(&b, "def forward(");
 	for (int i = 0; i < t->s->n; i++)
 		buf_printf(&b, "%s%s: Tensor", i ? ", " : "", t->s->name[i]);
@@ -249,7 +252,7 @@ check_sample(Cx *cx, void *arg)
 	const RtCode *code, *back;
 	int n = 0, k = 0;
 
-	if (!f || !holds_row(function_graph(cx, f)->top, s->id))
+	if (!t->with && !holds_row(function_graph(cx, f)->top, s->id))
 		fail(cx, (Range){ 0 }, "%s: the expression does not hold the row", s->id);
 	for (int i = 0; i < s->n; i++) {
 		args[i] = rt_of(s->value[i]);
@@ -267,6 +270,20 @@ check_sample(Cx *cx, void *arg)
 	for (int i = 0, at = 0; i < s->n; i++)
 		if (s->floating[i] && !compare(t, code, args, weights, i, out.u.tuple->v[2].u.tuple->v[at++]))
 			fail(cx, (Range){ 0 }, "%s: %s", s->id, t->why);
+}
+
+static const char *
+read_text(Arena *a, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	Buf b = { 0 };
+	int c;
+
+	while (f && (c = getc(f)) != EOF)
+		buf_add(&b, &(char){ (char)c }, 1);
+	if (f)
+		fclose(f);
+	return arena_strndup(a, b.at ? b.at : "", b.n);
 }
 
 static bool
@@ -302,6 +319,7 @@ main(int argc, char **argv)
 	Cx cx = { .arena = &arena };
 	Map seen = { .arena = &arena };
 	char line[4096];
+	const char *with = NULL;
 	int failed = 0, done = 0;
 	FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
 
@@ -311,8 +329,12 @@ main(int argc, char **argv)
 	ops_init(&cx);
 	while (fgets(line, sizeof line, file)) {
 		RtCx rt;
-		Test t = { .cx = &cx, .rt = &rt };
+		Test t = { .cx = &cx, .rt = &rt, .with = with };
 
+		if (!strncmp(line, "# with ", 7)) {
+			line[strcspn(line, "\n")] = 0;
+			with = read_text(&arena, line + 7);
+		}
 		if (*line == '#' || *line == '\n')
 			continue;
 		rt_cx_init(&rt);
@@ -327,7 +349,7 @@ main(int argc, char **argv)
 		}
 	}
 	fclose(file);
-	if (argc <= 2)
+	if (argc <= 2 && !with)
 		failed += rows_without(&cx, &seen);
 	printf("%d samples, %d failed\n", done, failed);
 	return failed != 0;
