@@ -23,6 +23,7 @@ typedef struct Freeze {
 	Map     set;             /* names that some SetAttr in reach has */
 	Map     visited;         /* functions looked at */
 	Map    *written;         /* places that some graph writes to, by address */
+	Map    *contained;       /* storages of tensors that lists, dicts and tuples of the model hold, by address */
 	bool    unknown;         /* code in reach that cannot be looked at */
 	bool    called;          /* with an object: it may write to all that is mutable */
 	const Node *fork;        /* while in a subgraph: its node, in `outer` */
@@ -144,18 +145,82 @@ objects_stay_home(Freeze *f, const Block *b)
 	return true;
 }
 
-/* The memory that it stands for: two attributes may be one tensor, or views of one. */
+static const void *
+memory_of(IValue x)
+{
+	return x.tag == RT_TENSOR ? (const void *)x.u.t->storage : rt_counted(x) ? x.u.p : NULL;
+}
+
+static const char *
+place_key(Freeze *f, const void *place)
+{
+	return arena_printf(f->p->scratch, "%p", place);
+}
+
+/* The memory that it stands for: two attributes may be one tensor, or views of one.  What a container holds, too, is
+ * found by other ways than an attribute: it has no place of its own. */
 static const void *
 place_of(void *arg, const Value *v)
 {
 	Freeze *f = arg;
+	const void *place;
 	IValue x;
 
 	if (!resolve(f, v, &x))
 		return NULL;
-	if (x.tag == RT_TENSOR)
-		return x.u.t->storage;
-	return rt_counted(x) ? x.u.p : NULL;
+	place = memory_of(x);
+	return place && f->contained->n && map_get(f->contained, place_key(f, place)) ? NULL : place;
+}
+
+/* Calls visit with the memory of x and of all that it holds, objects left out; true when one call was. */
+static bool
+any_memory(Freeze *f, IValue x, bool (*visit)(Freeze *, const void *))
+{
+	const void *place = memory_of(x);
+	bool any = place && visit(f, place);
+
+	for (int64_t i = 0; x.tag == RT_LIST && i < x.u.list->n; i++)
+		any |= any_memory(f, x.u.list->v[i], visit);
+	for (int64_t i = 0; x.tag == RT_TUPLE && i < x.u.tuple->n; i++)
+		any |= any_memory(f, x.u.tuple->v[i], visit);
+	for (int64_t i = 0; x.tag == RT_DICT && i < x.u.dict->used; i++)
+		if (!x.u.dict->at[i].dead)
+			any |= any_memory(f, x.u.dict->at[i].value, visit);
+	return any;
+}
+
+static bool
+is_written(Freeze *f, const void *place)
+{
+	return map_get(f->written, place_key(f, place)) != NULL;
+}
+
+static bool
+mark_written(Freeze *f, const void *place)
+{
+	map_put(f->written, place_key(f, place), f);
+	return false;
+}
+
+static bool
+mark_contained(Freeze *f, const void *place)
+{
+	map_put(f->contained, place_key(f, place), f);
+	return false;
+}
+
+static void
+find_contained(Freeze *f, IValue x, PtrMap *seen)
+{
+	if (x.tag == RT_OBJECT) {
+		int64_t *been = ptrmap_at(f->p->scratch, seen, x.u.p);
+
+		for (int i = 0; !*been && i < x.u.obj->cls->nslot; i++)
+			find_contained(f, x.u.obj->slot[i], seen);
+		*been = 1;
+	} else if (x.tag == RT_LIST || x.tag == RT_DICT || x.tag == RT_TUPLE) {
+		any_memory(f, x, mark_contained);
+	}
 }
 
 /* ---- putting constants --------------------------------------------------------------------------------- */
@@ -174,22 +239,14 @@ make_readonly(IValue v)
 			make_readonly(v.u.dict->at[i].value);
 }
 
-static const char *
-place_key(Freeze *f, const void *place)
-{
-	return arena_printf(f->p->scratch, "%p", place);
-}
-
 static bool
 may_stand(Freeze *f, AliasDb *db, const Value *v, IValue x)
 {
-	const void *place = place_of(f, v);
-
 	if (!constant_may_be(x))
 		return false;
-	if (!place || !type_is_mutable(v->type))
+	if (!memory_of(x) || !type_is_mutable(v->type))
 		return true;
-	if (f->called || map_get(f->written, place_key(f, place)))
+	if (f->called || any_memory(f, x, is_written))
 		return false;
 	/* A list that leaves the graph would be shared by all who called it. */
 	return x.tag != RT_LIST && x.tag != RT_DICT ? true : !alias_escapes(db, v);
@@ -233,10 +290,10 @@ find_written(Freeze *f, AliasDb *db, const Block *b)
 {
 	for NODES(n, b) {
 		const Attr *sub = node_attr(n, "Subgraph");
-		const void *place = node_is(n, "prim::GetAttr") ? place_of(f, n->out[0]) : NULL;
+		IValue x;
 
-		if (place && alias_has_writers(db, n->out[0]))
-			map_put(f->written, place_key(f, place), n);
+		if (node_is(n, "prim::GetAttr") && resolve(f, n->out[0], &x) && alias_has_writers(db, n->out[0]))
+			any_memory(f, x, mark_written);
 		for (int i = 0; i < n->nsub; i++)
 			if (!find_written(f, db, n->sub[i]))
 				return false;
@@ -287,9 +344,10 @@ freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
 bool
 freeze(Pass *p, Graph *g)
 {
-	Map written = { .arena = p->scratch };
+	Map written = { .arena = p->scratch }, contained = { .arena = p->scratch };
 	Freeze f = { .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch },
-		     .written = &written };
+		     .written = &written, .contained = &contained };
+	PtrMap seen = { 0 };
 	AliasDb *db;
 
 	if (p->self.tag != RT_OBJECT)
@@ -297,6 +355,7 @@ freeze(Pass *p, Graph *g)
 	find_sets(&f, g->top);
 	if (f.unknown || !objects_stay_home(&f, g->top))
 		return false;
+	find_contained(&f, p->self, &seen);
 	db = alias_db_placed(g, p->scratch, place_of, &f);
 	if (!find_written(&f, db, g->top))
 		return false;
