@@ -765,6 +765,27 @@ op_build(Machine *m, int64_t n)
 	drop(m, n - 1);
 }
 
+/* Two elements per byte, the low one first, become one each. */
+static IValue
+unpack_nibbles(Machine *m, IValue packed)
+{
+	const RtTensor *from = packed.u.t;
+	const int64_t n = rt_numel(from), twice = 2 * n;
+	RtTensor *to = rt_tensor_new(&m->rt, (RtDtype)from->dtype, 1, &twice);
+	uint8_t *b;
+
+	if (!to)
+		pickle_bad(&m->at, "%s", m->rt.message);
+	b = (uint8_t *)rt_data(to);
+	for (int64_t i = 0; i < n; i++) {
+		const uint8_t x = ((const uint8_t *)rt_data(from))[i];
+		b[2 * i] = x & 15;
+		b[2 * i + 1] = x >> 4;
+	}
+	rt_release(packed);
+	return rt_of(to);
+}
+
 /* ("storage", element type, key, location, number of elements) */
 static void
 op_binpersid(Machine *m, int64_t n)
@@ -772,6 +793,7 @@ op_binpersid(Machine *m, int64_t n)
 	IValue id = *top(m, 0);
 	const IValue *v = id.tag == RT_TUPLE ? id.u.tuple->v : NULL;
 	const struct Global *g;
+	IValue s;
 
 	if (!v || id.u.tuple->n < 5 || v[0].tag != RT_STR || strcmp(v[0].u.str->s, "storage") || v[2].tag != RT_STR
 	    || v[3].tag != RT_STR || v[4].tag != RT_INT || !(g = global_of(v[1], GLOBAL_ELEMENTS)) || !m->host->storage)
@@ -783,7 +805,8 @@ op_binpersid(Machine *m, int64_t n)
 	if (v[2].u.str->n > KEY_MAX)
 		pickle_bad(&m->at, "the name of a storage is too long");
 	spend(m, v[2].u.str->n);
-	replace(m, n, m->host->storage(&m->at, m->host->arg, (RtDtype)g->value, v[2].u.str->s, v[4].u.i));
+	s = m->host->storage(&m->at, m->host->arg, (RtDtype)g->value, v[2].u.str->s, v[4].u.i);
+	replace(m, n, !strcmp(g->name, "QUInt4x2Storage") ? unpack_nibbles(m, s) : s);
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------------------------ */

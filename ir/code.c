@@ -102,6 +102,12 @@ find_arg(const Schema *s, const char *name)
 	return -1;
 }
 
+static const char *
+full_name(Lower *l, const Op *op)
+{
+	return *op->overload ? arena_printf(l->cx->arena, "%s.%s", op->name, op->overload) : op->name;
+}
+
 /* An in-place or out= row over a body: the body runs, then the row's kernel stores what it gave. */
 static void
 lower_stored_body(Lower *l, Node *n, Op *base)
@@ -124,7 +130,7 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 		insn_out(l, result[i] = (uint32_t)reg_take(l));
 	if (none >= 0)
 		reg_free(l, none);
-	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op->kernel, n->op->id));
+	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op->kernel, full_name(l, n->op)));
 	for (int i = 0; i < of->nrets; i++) {
 		insn_in(l, result[i] | RT_LAST);
 		reg_free(l, (int)result[i]);
@@ -144,12 +150,6 @@ pack_varargs(Lower *l, Node *n, int nfixed)
 		insn_in(l, (uint32_t)n->in[i]->reg);
 	insn_out(l, (uint32_t)list);
 	return list;
-}
-
-static const char *
-full_name(Lower *l, const Op *op)
-{
-	return *op->overload ? arena_printf(l->cx->arena, "%s.%s", op->name, op->overload) : op->name;
 }
 
 /* Sorting objects calls their __lt__, which the kernel looks up. */

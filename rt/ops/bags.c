@@ -187,20 +187,6 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	return sum_bags(cx, &t, &b, (float *)(void *)rt_data(r));
 }
 
-/* Tables of half bytes cannot be read yet, so these are only named in branches that are not taken. */
-int
-rt_quantized_embedding_4bit(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)in, (void)out;
-	return rt_lacks(cx, "embeddings with tables of half bytes");
-}
-
-int
-rt_quantized_embedding_bag_4bit(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_quantized_embedding_4bit(cx, in, out);
-}
-
 int
 rt_quantized_embedding_bag_prepack(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -72,6 +72,8 @@ centred(RtCx *cx, RtTensor *t, RtDtype ct, Scales *weight)
 	int64_t n = rt_numel(t), channels = t->quant->scales ? rt_numel(t->quant->scales) : 1, each;
 
 	d = d ? rt_temp(cx, rt_tensor_new(cx, ct, t->ndim, t->dims)) : 0;
+	if (cx->meta)
+		return d;
 	if (!d || rt_copy_into(cx, d, raw))
 		return 0;
 	if (channels > 1 && (t->quant->axis != 0 || channels != t->dims[0]))
@@ -111,6 +113,8 @@ typedef struct Output {
 	int64_t zero;
 	RtDtype dtype;
 	bool    relu;
+	double  through;                 /* not 0: a floating result is rounded to 8 bits of this scale and through_zero first */
+	int64_t through_zero;
 } Output;
 
 /* sum (rows, channels, inner), the exact product, into the values that the output's type asks for; in place. */
@@ -132,6 +136,10 @@ finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, 
 			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->scale)) + (float)o->zero;
 
 			v = q < (float)low ? (double)low : q > (float)high ? (double)high : (double)q;
+		} else if (o->through) {
+			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->through)) + (float)o->through_zero;
+
+			v = (double)((q < 0 ? 0 : q > 255 ? 255 : q) - (float)o->through_zero) * o->through;
 		} else {
 			v = (double)((float)v * unit + b);
 			v = o->relu && v < 0 ? 0 : v;
@@ -209,7 +217,7 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 static int
 static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { rt_number(in[2]), in[3].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
 
 	return linear(cx, rt_tensor(in[0]), in[1], &o, out);
 }
@@ -239,7 +247,7 @@ quantize_dynamic(RtCx *cx, RtTensor *x, bool narrow, RtTensor **q)
 static int
 dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { 0, 0, RT_f32, relu };
+	Output o = { .dtype = RT_f32, .relu = relu };
 	RtTensor *q;
 
 	return quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q) ? RT_ERROR : linear(cx, q, in[1], &o, out);
@@ -374,7 +382,7 @@ conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *o
 static int
 static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { rt_number(in[2]), in[3].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
 
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
@@ -383,19 +391,25 @@ static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 static int
 old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { rt_number(in[6]), in[7].u.i, (RtDtype)rt_tensor(in[0])->dtype, relu };
+	Output o = { .scale = rt_number(in[6]), .zero = in[7].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
 
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* x (floating), packed, reduce_range */
+/* x (floating), packed, reduce_range.  PyTorch rounds the result to the 8 bits that it chose for x, and so it is here. */
 static int
 dynamic_conv(RtCx *cx, int nd, const IValue *in, IValue *out)
 {
-	Output o = { 0, 0, RT_f32, false };
+	Output o = { .dtype = RT_f32 };
 	RtTensor *q;
 
-	return quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q) ? RT_ERROR : conv_nd(cx, nd, q, in[1], &o, out);
+	if (quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q))
+		return RT_ERROR;
+	if (!cx->meta) {
+		o.through = q->quant->scale;
+		o.through_zero = q->quant->zero;
+	}
+	return conv_nd(cx, nd, q, in[1], &o, out);
 }
 
 #define CONV(id, body) int rt_quantized_##id(RtCx *cx, const IValue *in, IValue *out) { return body; }
@@ -415,6 +429,9 @@ CONV(conv_transpose3d, static_conv(cx, 3, in, false, out))
 CONV(conv1d_dynamic, dynamic_conv(cx, 1, in, out))
 CONV(conv2d_dynamic, dynamic_conv(cx, 2, in, out))
 CONV(conv3d_dynamic, dynamic_conv(cx, 3, in, out))
+CONV(conv_transpose1d_dynamic, dynamic_conv(cx, 1, in, out))
+CONV(conv_transpose2d_dynamic, dynamic_conv(cx, 2, in, out))
+CONV(conv_transpose3d_dynamic, dynamic_conv(cx, 3, in, out))
 #undef CONV
 
 /* A list of nd values from a list; one dim becomes two, with `lead` before it. */

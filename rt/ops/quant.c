@@ -66,7 +66,8 @@ quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, cons
 static RtTensor *
 channel_result(RtCx *cx, RtDtype dtype, const RtTensor *like, RtTensor *scales, RtTensor *zeros, int64_t axis)
 {
-	RtQuant *q = quant_new(cx, 1);
+	const bool floating = rt_dtypes[zeros->dtype].category == 'F';
+	RtQuant *q = quant_new(cx, floating ? 4 : 1);
 	int64_t strides[RT_MAX_RANK];
 	RtTensor *r = 0, *all[1] = { (RtTensor *)like };
 
@@ -74,7 +75,7 @@ channel_result(RtCx *cx, RtDtype dtype, const RtTensor *like, RtTensor *scales, 
 		return 0;
 	q->axis = axis;
 	q->scales = rt_to_dtype(cx, scales, RT_f64);
-	q->zeros = q->scales ? rt_to_dtype(cx, zeros, RT_i64) : 0;
+	q->zeros = q->scales ? rt_to_dtype(cx, zeros, floating ? RT_f32 : RT_i64) : 0;
 	rt_result_strides(like->ndim, like->dims, 1, all, strides);
 	r = q->zeros ? rt_result(cx, 0, dtype, like->ndim, like->dims, strides) : 0;
 	if (!r) {
@@ -94,8 +95,9 @@ quant_range(RtDtype dtype, int64_t *low, int64_t *high)
 	*high = dtype == RT_qu8 ? 255 : dtype == RT_qi8 ? 127 : INT32_MAX;
 }
 
-/* Dense scales and zero points of the channels; or one of each, then step is 0. */
-typedef struct Params { const double *scale; const int64_t *zero; int64_t step, inner, channels; double s; int64_t z; } Params;
+/* Dense scales and zero points of the channels; or one of each, then step is 0.  Zero points of float parameters are no
+ * whole numbers. */
+typedef struct Params { const double *scale, *zero; int64_t step, inner, channels; double s, z; bool floating; } Params;
 
 static int
 params_of(RtCx *cx, const RtTensor *t, Params *p)
@@ -107,7 +109,7 @@ params_of(RtCx *cx, const RtTensor *t, Params *p)
 	p->inner = p->channels = 1;
 	if (!q->scales) {
 		p->s = q->scale;
-		p->z = q->zero;
+		p->z = (double)q->zero;
 		p->scale = &p->s;
 		p->zero = &p->z;
 		return RT_OK;
@@ -115,11 +117,12 @@ params_of(RtCx *cx, const RtTensor *t, Params *p)
 	if (q->axis < 0 || q->axis >= t->ndim || rt_numel(q->scales) != t->dims[q->axis] || rt_numel(q->zeros) != t->dims[q->axis])
 		return rt_raise(cx, "quantized tensor: scales and zero points should be as many as channels");
 	s = dense_in(cx, q->scales, RT_f64);
-	z = dense_in(cx, q->zeros, RT_i64);
+	z = dense_in(cx, q->zeros, RT_f64);
 	if (!s || !z)
 		return RT_ERROR;
 	p->scale = (const double *)rt_data(s);
-	p->zero = (const int64_t *)rt_data(z);
+	p->zero = (const double *)rt_data(z);
+	p->floating = rt_dtypes[q->zeros->dtype].category == 'F';
 	p->step = 1;
 	p->channels = t->dims[q->axis];
 	for (int i = (int)q->axis + 1; i < t->ndim; i++)
@@ -149,7 +152,7 @@ quant_values(RtCx *cx, const RtTensor *t)
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c = channel_of(&p, i);
 
-		((float *)rt_data(r))[i] = (float)(((int64_t *)rt_data(d))[i] - p.zero[c]) * (float)p.scale[c];
+		((float *)rt_data(r))[i] = (float)((double)((int64_t *)rt_data(d))[i] - p.zero[c]) * (float)p.scale[c];
 	}
 	return r;
 }
@@ -168,8 +171,8 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 	quant_range((RtDtype)r->dtype, &low, &high);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c = channel_of(&p, i);
-		float v = nearbyintf(((float *)rt_data(d))[i] * (1.0f / (float)p.scale[c]));
-		double z = (double)v + (double)p.zero[c];
+		float v = ((float *)rt_data(d))[i] * (1.0f / (float)p.scale[c]);
+		double z = p.floating ? (double)nearbyintf(v + (float)p.zero[c]) : (double)nearbyintf(v) + p.zero[c];
 
 		((int64_t *)rt_data(q))[i] = z >= (double)high ? high : z > (double)low ? (int64_t)z : low;
 	}
@@ -283,6 +286,23 @@ rt_quantize_per_tensor_tensor_qparams(RtCx *cx, const IValue *in, IValue *out)
 	if (!cx->meta && (one_number(cx, rt_tensor(in[1]), &scale) || one_number(cx, rt_tensor(in[2]), &zero)))
 		return RT_ERROR;
 	return per_tensor(cx, rt_tensor(in[0]), scale, (int64_t)zero, (RtDtype)in[3].u.i, out);
+}
+
+/* self, reduce_range -> scale, zero point: those of quint8 over the tensor's own range */
+int
+rt__choose_qparams_per_tensor(RtCx *cx, const IValue *in, IValue *out)
+{
+	double low = 0, high = 0, scale = 1;
+	int64_t zero = 0;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (check_float(cx, rt_tensor(in[0])) || quant_limits(cx, rt_tensor(in[0]), &low, &high))
+		return RT_ERROR;
+	quant_choose(low, high, 0, in[1].u.i ? 127 : 255, &scale, &zero);
+	out[0] = rt_double(scale);
+	out[1] = rt_int(zero);
+	return RT_OK;
 }
 
 /* self, dtype, reduce_range: the parameters are chosen by the tensor's own range */
