@@ -560,10 +560,35 @@ kernel_symbol(Writer *w, const Node *n)
 	return symbol;
 }
 
+/* An in-place or out= row over a body. */
+static void
+write_stored_body(Writer *w, const Node *n, Op *base)
+{
+	const Schema *row = node_schema(n), *of = op_schema(w->e->cx, base);
+	const char *from = "";
+
+	if (!base->function || !base->function->code || of->nargs + of->nrets > 32 || n->nin > 24)
+		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	for (int i = 0; i < of->nargs; i++) {
+		int at = row->nargs;
+
+		while (at-- > 0 && strcmp(row->args[at].name, of->args[i].name) != 0)
+			;
+		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
+	}
+	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, %s",
+				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from : "0", of->nargs,
+				      of->nrets, kernel_symbol(w, n)), false);
+}
+
 static void
 write_op(Writer *w, const Node *n)
 {
-	if (n->op->form == OP_BODY)
+	Op *base = op_body(w->e->cx, n->op);
+
+	if (base && base != n->op)
+		write_stored_body(w, n, base);
+	else if (n->op->form == OP_BODY)
 		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
 	else
 		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel_symbol(w, n)), false);

@@ -299,6 +299,25 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	return RT_OK;
 }
 
+/* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel stores
+ * what it gave. */
+int
+rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nresult, RtKernel *kernel, IValue *in, int nin,
+	      IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	IValue args[64], all[64] = { { 0 } };
+
+	for (int i = 0; i < nfrom; i++)
+		args[i] = from[i] < 0 ? rt_none() : rt_retain(in[from[i]]);
+	if (rt_step_call(cx, body, args, nfrom, all, nresult, code, line)) {
+		rt_values_drop(in, nin);
+		return cx->status;
+	}
+	for (int i = 0; i < nin; i++)
+		all[nresult + i] = in[i];
+	return rt_step(cx, kernel, all, nresult + nin, out, nout, code, line);
+}
+
 /* A method that the object's class decides. */
 int
 rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)

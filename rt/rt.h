@@ -603,6 +603,8 @@ void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body
 int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, RtKernel *, IValue *in, int nin, IValue *out, int nout,
+	const RtCode *, uint32_t line);
 /* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
 int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
