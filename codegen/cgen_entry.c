@@ -105,11 +105,14 @@ plan_one(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	if (o->spec->sample && emit_dynamic(o->e, o->fn, o->spec, o->first, o->index, o->code, &o->dynamic)) {
-		o->name = o->dynamic.function;
-		o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
-		return;
-	}
+	Specialization d = *o->spec;
+
+	for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
+		if (emit_dynamic(o->e, o->fn, &d, o->first, o->index, o->code, &o->dynamic)) {
+			o->name = o->dynamic.function;
+			o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
+			return;
+		}
 	o->dynamic.sizes = NULL;
 	o->plan = plan_make(cx, o->fn, o->spec, o->first, false, NULL);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);

@@ -563,7 +563,7 @@ refuse(Dynamic *d, int i)
 	const Node *n = d->node[0].at[i];
 
 	if (!n->op)
-		fail_lacks(d->cx, n->at, "the kernels of %s have no common form", n->kind->name);
+		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name, d->why ? d->why : "");
 	if (d->e->verbose)
 		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name, n->kind->name,
 			d->why ? d->why : "");

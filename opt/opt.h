@@ -136,6 +136,7 @@ typedef struct Specialization {
 	bool      bounded;         /* dynamic: its sizes are within those profiled */
 	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
 	Sizes    *sizes;
+	struct Samples *samples;   /* how they were found */
 	Function *shapes;          /* the graph that tells whether a call's sizes fit */
 } Specialization;
 
@@ -147,6 +148,8 @@ Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int fi
 
 /* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
 bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first, bool optimize);
+/* The same without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
+bool samples_narrow(Cx *, Specialization *d);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 

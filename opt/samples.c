@@ -358,7 +358,60 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
 		return false;
 	d->sizes = z;
+	d->samples = s;
 	d->shapes = shapes_function(cx, d, s->shapes[0]);
 	d->graph = d->sample[0].graph;
+	return true;
+}
+
+/* The sample that is least in all symbols together, of those that were not profiled; 0: none. */
+static int
+least_sample(const Samples *s)
+{
+	double least = 1;
+	int at = 0;
+
+	for (int k = 2; k < s->n; k++) {
+		double size = 1;
+
+		for (int i = 0; i < s->nsymbol; i++)
+			size *= (double)s->value[k][i] / (double)s->least[i];
+		if (size < least) {
+			least = size;
+			at = k;
+		}
+	}
+	return at;
+}
+
+bool
+samples_narrow(Cx *cx, Specialization *d)
+{
+	Samples *s = new(cx->arena, Samples, 1);
+	Specialization *left = new(cx->arena, Specialization, d->samples->n);
+	Sizes *z = new(cx->arena, Sizes, 1);
+	const int gone = least_sample(d->samples);
+
+	*s = *d->samples;
+	if (!gone)
+		return false;
+	s->n = 0;
+	for (int k = 0; k < d->samples->n; k++)
+		if (k != gone) {
+			left[s->n] = d->sample[k];
+			s->shapes[s->n] = d->samples->shapes[k];
+			memcpy(s->value[s->n++], d->samples->value[k], sizeof s->value[0]);
+		}
+	for (int i = 0; i < s->nsymbol; i++)
+		if (!symbol_is_sampled(s, i))
+			return false;
+	z->nsymbol = z->natom = s->nsymbol;
+	z->nsample = s->n;
+	set_ranges(s, z);
+	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
+		return false;
+	d->sample = left;
+	d->sizes = z;
+	d->samples = s;
 	return true;
 }
