@@ -1005,9 +1005,10 @@ reverse_loop(Back *b, Node *n)
 
 		if (is_in(body, v) || v->type->kind == TYPE_LIST)
 			continue;
+		/* From zeros on, so that the type is known; undefined where v itself may be. */
+		init = v->type->kind == TYPE_TENSOR && !may_be_nothing(v) ? capture(b, v) : NULL;
 		graph_set_insert_before(g, m);
-		init = none(g, &rt_type_tensor, n->at);
-		loop_add_carried(m, init, NULL);
+		loop_add_carried(m, init ? zeros_like(g, init, n->at) : none(g, &rt_type_tensor, n->at), NULL);
 		at_end(&c);
 		block_add_output(loop_body(m), sum(&c, loop_body(m)->param->out[m->nout], adjoint(&c, v), n->at));
 		give(b, v, m->out[m->nout - 1], n->at);
