@@ -1,8 +1,10 @@
-/* rt/ops/vision.c - the operators of torchvision: nms, pooling of regions, deformable convolution
+/* rt/ops/vision.c - the operators of torchvision: nms, overlaps of rotated boxes, pooling of regions, deformable
+ * convolution
  *
  * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1, y1, x2, y2)
  * of rois; its sampling points are the same for every channel.
  */
+#include "dense.h"
 #include "gemm.h"
 #include "keys.h"
 
@@ -66,6 +68,98 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	memcpy(rt_data(r), order, kept * 8);
 	return RT_OK;
+}
+
+/* ---- rotated boxes -------------------------------------------------------------------------------------------------- */
+
+typedef struct Point { double x, y; } Point;
+
+/* The corners of (cx, cy, width, height, degrees), around it one way or the other by the sign of width and height. */
+static void
+corners(const double *box, Point p[4])
+{
+	const double turn = box[4] * (M_PI / 180), c = cos(turn) / 2, s = sin(turn) / 2;
+
+	p[0] = (Point){ box[0] + s * box[3] + c * box[2], box[1] + c * box[3] - s * box[2] };
+	p[1] = (Point){ box[0] - s * box[3] + c * box[2], box[1] - c * box[3] - s * box[2] };
+	p[2] = (Point){ 2 * box[0] - p[0].x, 2 * box[1] - p[0].y };
+	p[3] = (Point){ 2 * box[0] - p[1].x, 2 * box[1] - p[1].y };
+}
+
+static double
+side_of(Point a, Point b, Point p)
+{
+	return (b.x - a.x) * (p.y - a.y) - (b.y - a.y) * (p.x - a.x);
+}
+
+static double
+area_of(const Point *p, int n)
+{
+	double sum = 0;
+
+	for (int i = 2; i < n; i++)
+		sum += side_of(p[0], p[i - 1], p[i]);
+	return fabs(sum) / 2;
+}
+
+/* What of the polygon lies inside of each side of the box (Sutherland and Hodgman, Reentrant Polygon Clipping, 1974). */
+static double
+area_shared(const Point a[4], const Point box[4])
+{
+	const double inside = side_of(box[0], box[1], box[2]) < 0 ? -1 : 1;
+	Point p[2][32];          /* each side makes half as many more at most */
+	int n = 4, at = 0;
+
+	memcpy(p[0], a, 4 * sizeof *a);
+	for (int e = 0; e < 4 && n; e++, at = !at) {
+		const Point *from = p[at];
+		Point *to = p[!at];
+		int kept = 0;
+
+		for (int i = 0; i < n; i++) {
+			const Point u = from[i], v = from[(i + 1) % n];
+			const double du = inside * side_of(box[e], box[(e + 1) % 4], u), dv = inside * side_of(box[e], box[(e + 1) % 4], v);
+
+			if (du >= 0)
+				to[kept++] = u;
+			if ((du < 0) != (dv < 0))
+				to[kept++] = (Point){ u.x + (v.x - u.x) * du / (du - dv), u.y + (v.y - u.y) * du / (du - dv) };
+		}
+		n = kept;
+	}
+	return area_of(p[at], n);
+}
+
+int
+rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = rt_tensor(in[0]), *b = rt_tensor(in[1]), *r, *y;
+	int64_t dims[2];
+
+	if (a->ndim != 2 || a->dims[1] != 5 || b->ndim != 2 || b->dims[1] != 5)
+		return rt_raise(cx, "boxes should have 5 elements in dimension 1, got %lld and %lld",
+			(long long)(a->ndim ? a->dims[a->ndim - 1] : 0), (long long)(b->ndim ? b->dims[b->ndim - 1] : 0));
+	dims[0] = a->dims[0];
+	dims[1] = b->dims[0];
+	r = rt_result(cx, 0, a->dtype, 2, dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	a = dense_as(cx, a, RT_f64);
+	b = a ? dense_as(cx, b, RT_f64) : NULL;
+	y = b ? dense_out(cx, r, RT_f64) : NULL;
+	if (!y)
+		return RT_ERROR;
+	for (int64_t i = 0; i < dims[0] * dims[1]; i++) {
+		const double *u = (const double *)rt_data(a) + i / dims[1] * 5, *v = (const double *)rt_data(b) + i % dims[1] * 5;
+		const double areas = u[2] * u[3] + v[2] * v[3];
+		Point p[4], q[4];
+		double both;
+
+		corners(u, p);
+		corners(v, q);
+		both = u[2] * u[3] < 1e-14 || v[2] * v[3] < 1e-14 ? 0 : area_shared(p, q);
+		((double *)rt_data(y))[i] = both ? both / (areas - both) : 0;
+	}
+	return dense_done(cx, r, y);
 }
 
 /* ---- regions -------------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Times a program of Kiln against PyTorch, interleaved in one run, one thread.
 
-    tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS]
+    tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [net=NAME] [onnx=FILE]
 
 Each round runs PyTorch plain (torch.jit.load), PyTorch optimised (freeze, optimize_for_inference) and the program, ten
 times each; the least and the median of all rounds are printed, and the ratio PyTorch / Kiln. Start-up to the first
-result is timed for new processes. Needs Debian's python3-torch.
+result is timed for new processes. Needs PyTorch: Debian's, or PyPI's for what is current.
+
+More peers when they are there: net=NAME, the same network of torchvision in eager mode and by torch.compile (it cannot
+take a ScriptModule; other weights, same work); onnx=FILE, an export of the model, by ONNX Runtime and by OpenVINO.
 """
-import json, os, subprocess, sys, tempfile, time
+import json, os, subprocess, sys, tempfile, time, warnings
 import numpy as np
 
 
@@ -23,6 +26,40 @@ def arguments(m, npz):
     z = np.load(npz)
     names = [a.name for a in m.forward.schema.arguments if a.name in z.files]
     return [torch.from_numpy(z[n]) for n in names]
+
+
+def more_peers(options, args):
+    """name: callable, of those that can be had; what cannot be says why."""
+    import torch
+    peers = {}
+
+    def tried(name, make):
+        try:
+            f = make(); f(*args); peers[name] = f
+        except Exception as e: print(f"no {name}: {str(e).strip().splitlines()[0][:100] if str(e).strip() else type(e).__name__}")
+
+    def network():
+        import torchvision
+        make = torchvision.models.get_model_builder(options["net"])
+        return make(weights=None).eval()
+
+    def runtime():
+        import onnxruntime as ort
+        o = ort.SessionOptions(); o.intra_op_num_threads = o.inter_op_num_threads = 1
+        s = ort.InferenceSession(options["onnx"], o, providers=["CPUExecutionProvider"])
+        return lambda *a: s.run(None, {i.name: x.numpy() for i, x in zip(s.get_inputs(), a)})
+
+    def openvino():
+        import openvino
+        m = openvino.Core().compile_model(options["onnx"], "CPU", {"INFERENCE_NUM_THREADS": 1})
+        return lambda *a: m([x.numpy() for x in a])
+
+    with torch.no_grad():
+        if "net" in options:
+            tried("eager", network)
+            if hasattr(torch, "compile"): tried("compile", lambda: torch.compile(network()))
+        if "onnx" in options: tried("onnxruntime", runtime); tried("openvino", openvino)
+    return peers
 
 
 def times(m, args, n=10):
@@ -47,16 +84,21 @@ def main():
         import torch
         with torch.no_grad(): m(*arguments(m, sys.argv[3]))
         return
+    warnings.filterwarnings("ignore")
     prog, model, npz = sys.argv[1:4]
-    rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 5
-    plain, best = load(model, False), load(model, True)
-    a = arguments(plain, npz)
-    times(plain, a, 3); times(best, a, 5)
-    t = {"plain": [], "optimised": [], "kiln": []}
+    options = dict(o.split("=", 1) for o in sys.argv[4:] if "=" in o)
+    rounds = int(([o for o in sys.argv[4:] if "=" not in o] + ["5"])[0])
+    peers = {"plain": load(model, False), "optimised": load(model, True)}
+    a = arguments(peers["plain"], npz)
+    peers.update(more_peers(options, a))
+    for p in peers.values(): times(p, a, 5)
+    t = {k: [] for k in [*peers, "kiln"]}
     for _ in range(rounds):
-        t["plain"] += times(plain, a); t["optimised"] += times(best, a); t["kiln"] += program(prog, npz)
-    for k, v in t.items(): print(f"{k:10s} least {min(v):8.2f} ms   median {sorted(v)[len(v) // 2]:8.2f} ms")
-    print(f"ratio of the least: plain/kiln {min(t['plain']) / min(t['kiln']):.2f}, optimised/kiln {min(t['optimised']) / min(t['kiln']):.2f}")
+        for k, p in peers.items(): t[k] += times(p, a)
+        t["kiln"] += program(prog, npz)
+    for k, v in t.items():
+        print(f"{k:11s} least {min(v):8.2f} ms   median {sorted(v)[len(v) // 2]:8.2f} ms   least / kiln's {min(v) / min(t['kiln']):.2f}")
+    if os.environ.get("PEER_STARTS") == "0": return
     starts = {"plain": [], "optimised": [], "kiln": []}
     for _ in range(3):
         for k, argv in [("plain", [sys.executable, __file__, "--once", model, npz, "0"]), ("optimised", [sys.executable, __file__, "--once", model, npz, "1"]),

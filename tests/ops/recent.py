@@ -91,6 +91,11 @@ def resampling():
     w = torch.sinc(t) * torch.sinc(t / 3)
     same(y.flatten(), w.select(1, 3) / w.sum([1]))
 
+def boxes():
+    a = torch.tensor([[5., 5., 1., 1., 0.], [5., 5., 2., 4., 90.]])
+    b = torch.tensor([[5., 5., 1., 1., 45.], [5., 5., 4., 2., 0.], [9., 5., 1., 1., 0.]])
+    same(torch.ops.torchvision.box_iou_rotated(a, b), torch.tensor([[0.70710678, 0.125, 0.], [0.125, 1., 0.]]))
+
 def asking():
     x = torch.zeros([2, 3], dtype=torch.float64)
     assert x.nbytes == 48 and x.itemsize == 8 and not x.is_xla and not torch._is_tracing()
@@ -109,5 +114,6 @@ def forward() -> int:
     norms()
     attention()
     resampling()
+    boxes()
     asking()
     return 0
