@@ -360,7 +360,7 @@ const char *const *graph_names(Graph *);              /* of values in that text,
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
 void   double_print(Buf *, double);                    /* 1., -0., nan: reads back as it was */
 
-/* ---- pyprint.c: Graph -> TorchScript ------------------------------------------------------------------------- */
+/* ---- pyprint.c, pyconst.c: Graph -> TorchScript ------------------------------------------------------------------------- */
 
 typedef struct PyNeeds {           /* what printed text refers to, in the order in which it was met */
 	Cx  *cx;
@@ -379,6 +379,8 @@ void   py_constant(PyNeeds *, IValue, const Type *declared, Buf *);
 const char *py_attribute_key(Cx *, const Type *cls, const char *name);
 bool   py_is_identifier(const char *);
 void   py_quoted(Buf *, const char *);
+void   py_note_type(PyNeeds *, const Type *);
+void   py_note_function(PyNeeds *, Function *);
 
 /* ---- alias.c ------------------------------------------------------------------------------------------------ */
 

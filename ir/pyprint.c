@@ -14,7 +14,6 @@
  */
 #include "ir.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { WIDEST = 60 };            /* an expression of more characters becomes a statement */
@@ -32,252 +31,6 @@ typedef struct Printer {
 	Vec(Value *) waiting;
 	const Node *folded;      /* a TupleUnpack that its operator's line has done */
 } Printer;
-
-/* ---- types and what a text refers to ----------------------------------------------------------------- */
-
-static void
-note_type(PyNeeds *d, const Type *t)
-{
-	for (int i = 0; i < t->n; i++)
-		note_type(d, t->of[i]);
-	if (!t->name || t->kind == TYPE_VAR || map_get(&d->seen, t->name))
-		return;
-	map_put(&d->seen, t->name, (void *)t);
-	vec_push(d->cx->arena, &d->types, t);
-}
-
-const char *
-py_type(PyNeeds *d, const Type *t)
-{
-	note_type(d, t);
-	return type_python(d->cx, type_unshaped(d->cx, t));
-}
-
-static void
-note_function(PyNeeds *d, Function *fn)
-{
-	if (fn->self)
-		note_type(d, fn->self);
-	if (map_get(&d->seen, fn->name))
-		return;
-	map_put(&d->seen, fn->name, fn);
-	vec_push(d->cx->arena, &d->functions, fn);
-}
-
-const char *
-py_attribute_key(Cx *cx, const Type *t, const char *name)
-{
-	return arena_printf(cx->arena, "%s\t%s", t->name, name);
-}
-
-PyNeeds *
-py_needs(Cx *cx)
-{
-	PyNeeds *d = new(cx->arena, PyNeeds, 1);
-
-	d->cx = cx;
-	d->seen.arena = d->attributes.arena = d->constant.arena = cx->arena;
-	return d;
-}
-
-/* ---- constants ---------------------------------------------------------------------------------------- */
-
-/* Can it stand between double quotes?  Other characters are kept in the table of constants. */
-static bool
-is_plain(const RtStr *s)
-{
-	for (int64_t i = 0; i < s->n; i++)
-		if ((unsigned char)s->s[i] > 126 || ((unsigned char)s->s[i] < 32 && !strchr("\a\b\f\n\t\v", s->s[i])) || !s->s[i])
-			return false;
-	return true;
-}
-
-void
-py_quoted(Buf *out, const char *s)
-{
-	static const char from[] = "\a\b\f\n\t\v\\\"", to[] = "abfntv\\\"";
-
-	buf_puts(out, "\"");
-	for (; *s; s++) {
-		const char *at = strchr(from, *s);
-
-		if (at)
-			buf_printf(out, "\\%c", to[at - from]);
-		else
-			buf_add(out, s, 1);
-	}
-	buf_puts(out, "\"");
-}
-
-static void
-print_device(Buf *out, int64_t device)
-{
-	const int64_t index = (device & 255) - 1;
-
-	buf_printf(out, "torch.device(\"%s", device >> 8 ? "cuda" : "cpu");
-	if (index >= 0)
-		buf_printf(out, ":%d", (int)index);
-	buf_puts(out, "\")");
-}
-
-/* The archive's constants without dimensions are numbers to type promotion; a tensor that is none is taken from a row. */
-static IValue
-row_of(PyNeeds *d, const RtTensor *t)
-{
-	const int64_t one = 1;
-	RtTensor *row = rt_tensor_view(cx_rt(d->cx), t, 1, &one, &one, t->offset);
-
-	if (!row)
-		fail(d->cx, (Range){ 0 }, "out of memory");
-	return rt_of(row);
-}
-
-static void
-print_tabled(PyNeeds *d, IValue v, Buf *out)
-{
-	const bool bare = v.tag == RT_TENSOR && !v.u.t->ndim && !v.u.t->quant && !(v.u.t->flags & RT_WRAPPED);
-	const char *key = v.tag == RT_STR ? arena_printf(d->cx->arena, "s%s", v.u.str->s)
-					  : arena_printf(d->cx->arena, "%p", v.u.p);
-	intptr_t i = (intptr_t)map_get(&d->constant, key);
-
-	if (!i) {
-		vec_push(d->cx->arena, &d->constants, bare ? row_of(d, v.u.t) : v);
-		i = d->constants.n;
-		map_put(&d->constant, key, (void *)i);
-	}
-	buf_printf(out, bare ? "torch.select(CONSTANTS.c%d, 0, 0)" : "CONSTANTS.c%d", (int)i - 1);
-}
-
-static void
-print_all(PyNeeds *d, const IValue *v, int64_t n, const Type *const *types, bool same, Buf *out)
-{
-	for (int64_t i = 0; i < n; i++) {
-		if (i)
-			buf_puts(out, ", ");
-		py_constant(d, v[i], types[same ? 0 : i], out);
-	}
-}
-
-static void
-print_tuple(PyNeeds *d, const RtTuple *t, const Type *type, Buf *out)
-{
-	if (type->name)
-		buf_puts(out, py_type(d, type));
-	buf_puts(out, "(");
-	print_all(d, t->v, t->n, type->of, false, out);
-	buf_puts(out, t->n == 1 && !type->name ? ",)" : ")");
-}
-
-static void
-print_dict(PyNeeds *d, const RtDict *m, const Type *type, Buf *out)
-{
-	const char *comma = "";
-
-	buf_printf(out, "annotate(%s, {", py_type(d, type));
-	for (int64_t i = 0; i < m->used; i++) {
-		if (m->at[i].dead)
-			continue;
-		buf_puts(out, comma);
-		py_constant(d, m->at[i].key, type->of[0], out);
-		buf_puts(out, ": ");
-		py_constant(d, m->at[i].value, type->of[1], out);
-		comma = ", ";
-	}
-	buf_puts(out, "})");
-}
-
-/* Do the elements alone tell that it is a list of these? */
-static bool
-tells_its_type(const RtList *l, const Type *elem)
-{
-	return l->n && (elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL || elem->kind == TYPE_STR ||
-			elem->kind == TYPE_TENSOR);
-}
-
-static void
-print_list(PyNeeds *d, const RtList *l, const Type *type, Buf *out)
-{
-	const bool tells = tells_its_type(l, type->of[0]);
-
-	if (!tells)
-		buf_printf(out, "annotate(%s, ", py_type(d, type));
-	buf_puts(out, "[");
-	print_all(d, l->v, l->n, type->of, true, out);
-	buf_puts(out, tells ? "]" : "])");
-}
-
-/* Float plus imaginary literal: what PyTorch's compiler evaluates. */
-static void
-print_complex(Buf *out, const RtComplex *c)
-{
-	double_print(out, c->re);
-	buf_puts(out, signbit(c->im) && !isnan(c->im) ? "-" : "+");
-	double_print(out, fabs(c->im));
-	buf_puts(out, "j");
-}
-
-/* The type that a value of a declared type has once it is known not to be None. */
-static const Type *
-plain_type(PyNeeds *d, IValue v, const Type *t)
-{
-	if (t->kind == TYPE_OPTIONAL)
-		t = t->of[0];
-	return t->kind == TYPE_ANY || t->kind == TYPE_UNION || t->kind == TYPE_NUMBER ? type_of_value(d->cx, v) : t;
-}
-
-void
-py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
-{
-	const Type *t = rt_is_none(v) ? declared : plain_type(d, v, declared);
-
-	switch ((RtTag)v.tag) {
-	case RT_NONE:
-		if (t->kind == TYPE_NONE)
-			buf_puts(out, "None");
-		else
-			buf_printf(out, "annotate(%s, None)", py_type(d, t));
-		return;
-	case RT_INT:
-		buf_printf(out, "%lld", (long long)v.u.i);
-		return;
-	case RT_BOOL:
-		buf_puts(out, v.u.i ? "True" : "False");
-		return;
-	case RT_DOUBLE:
-		double_print(out, v.u.f);
-		return;
-	case RT_DEVICE:
-		print_device(out, v.u.i);
-		return;
-	case RT_STR:
-		if (is_plain(v.u.str))
-			py_quoted(out, v.u.str->s);
-		else
-			print_tabled(d, v, out);
-		return;
-	case RT_LIST:
-		print_list(d, v.u.list, t, out);
-		return;
-	case RT_TUPLE:
-		print_tuple(d, v.u.tuple, t, out);
-		return;
-	case RT_DICT:
-		print_dict(d, v.u.dict, t, out);
-		return;
-	case RT_COMPLEX:
-		print_complex(out, v.u.c);
-		return;
-	case RT_ENUM:
-		buf_printf(out, "%s.%s", py_type(d, v.u.en->type), v.u.en->name->s);
-		return;
-	case RT_TENSOR:
-	case RT_OBJECT:
-		print_tabled(d, v, out);
-		return;
-	default:
-		fail_lacks(d->cx, (Range){ 0 }, "constants of type %s in TorchScript", rt_type_of(v));
-	}
-}
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
@@ -539,7 +292,7 @@ form_attribute(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
 	const char *name = node_str(n, "name");
 
-	note_type(p->needs, n->in[0]->type);
+	py_note_type(p->needs, n->in[0]->type);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, name), p);
 	if (py_is_identifier(name)) {
 		buf_printf(out, "%s.%s", in[0], name);
@@ -555,9 +308,9 @@ form_method(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
 	Function *fn = node_function(n);
 
-	note_type(p->needs, n->in[0]->type);
+	py_note_type(p->needs, n->in[0]->type);
 	if (fn)
-		note_function(p->needs, fn);
+		py_note_function(p->needs, fn);
 	else
 		map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, node_str(n, "name")), p);
 	buf_printf(out, "(%s).%s(", in[0], node_str(n, "name"));
@@ -573,7 +326,7 @@ form_function(Printer *p, const Node *n, const char *const *in, Buf *out)
 
 	if (!fn)
 		fail_lacks(p->cx, n->at, "a call of an unknown function in TorchScript");
-	note_function(p->needs, fn);
+	py_note_function(p->needs, fn);
 	buf_printf(out, "%s(", fn->name);
 	for (int i = 0; i < n->nin; i++)
 		buf_printf(out, "%s, ", in[i]);
@@ -647,7 +400,7 @@ form_tolist(Printer *p, const Node *n, const char *const *in, Buf *out)
 static void
 form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
-	note_type(p->needs, n->in[0]->type);
+	py_note_type(p->needs, n->in[0]->type);
 	buf_printf(out, "(%s).%s", in[0], node_is(n, "prim::EnumName") ? "name" : "value");
 }
 
@@ -844,7 +597,7 @@ print_set_attribute(Printer *p, const Node *n)
 	if (!py_is_identifier(name))
 		fail_lacks(p->cx, n->at, "setting attribute '%s' in TorchScript", name);
 	flush(p);
-	note_type(p->needs, n->in[0]->type);
+	py_note_type(p->needs, n->in[0]->type);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, name), p);
 	line(p, "%s.%s = %s", in[0], name, in[1]);
 }
@@ -1047,7 +800,7 @@ print_enter(Printer *p, const Node *n)
 		line(p, "with %s as %s:", in[0], variable(p, n->out[0]));
 	else
 		line(p, "with %s:", in[0]);
-	note_type(p->needs, n->in[0]->type);
+	py_note_type(p->needs, n->in[0]->type);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__enter__"), p);
 	map_put(&p->needs->attributes, py_attribute_key(p->cx, n->in[0]->type, "__exit__"), p);
 	p->indent += 2;
