@@ -848,6 +848,20 @@ truth(Writer *w, const Value *v)
 	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
 }
 
+/* A carried tensor that somebody may keep (a list) gets a tensor of its own on every trip. */
+static void
+renew_box(Writer *w, const Value *carried)
+{
+	const Buffer *b = plan_buffer(w->p, carried);
+	const RtTensor *t = plan_tensor(w->p, carried);
+
+	if (b->home != HOME_BOX || !b->escapes || carried->node != carried->node->block->param)
+		return;
+	out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name, t->ndim, geometry(w, t));
+	out_line(&w->out, "if (cx->status)");
+	out_line(&w->out, "\tgoto failed;");
+}
+
 /* Gives `to` the value of `from`: planned tensors by a copy of their bytes, others by a reference.  Several at once: all
  * are read before any is written. */
 static void
@@ -876,9 +890,11 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 				 plan_buffer(w->p, from[i])->index, buffer_address(w, from[i]),
 				 (long long)offset_bytes(plan_tensor(w->p, from[i])),
 				 (long long)(t->bytes - offset_bytes(plan_tensor(w->p, to[i]))));
-		else if (t && t != plan_buffer(w->p, from[i]))
+		else if (t && t != plan_buffer(w->p, from[i])) {
+			renew_box(w, to[i]);
 			out_line(&w->out, "rt_move(%s, %s, %lld);", address(w, to[i]), address(w, from[i]),
 				 (long long)(t->bytes - offset_bytes(plan_tensor(w->p, to[i]))));
+		}
 	}
 	for (int i = 0; i < n; i++)
 		if (!plan_buffer(w->p, to[i]))

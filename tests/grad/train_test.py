@@ -95,6 +95,21 @@ class Gradients(Test):
         self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "-o", "plain")
         self.run_ok("./plain", "-i", "x.npz", "--grad-out", "d.npz", status=2)
 
+    def test_loop_that_keeps_what_it_carries(self):
+        self.put("m.pt", model("""  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    y = x
+    n = 0
+    _0 = bool(torch.lt(torch.sum(y), 50))
+    while _0:
+      y = torch.add(torch.mul(y, self.w), y)
+      n = torch.add(n, 1)
+      _0 = torch.__and__(bool(torch.lt(torch.sum(y), 50)), torch.lt(n, 3))
+    return y
+"""))
+        self.put("x.npz", npz(x=floats([2, 3], [.1, .2, .3, .4, .5, .6])))
+        self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "--grad", "w,x", "-o", "p")
+        self.run_ok("./p", "-i", "x.npz", "--strict", "--selfcheck")
+
     def test_training(self):
         pictures, labels = glyphs(600)
         weights = {k: floats(PARAMETERS[k], v) for k, v in start().items()}
