@@ -172,6 +172,19 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 e->cuda_kernels.n);
 }
 
+/* How span i is packed, when that is all there is of it. */
+static const char *
+packing_of(Emit *e, int i)
+{
+	for (int k = 0; k < e->weights.originals.n; k++) {
+		const Original *o = &e->weights.originals.at[k];
+
+		if (o->span == i && o->packing && !o->needed)
+			return arena_printf(e->cx->arena, "&%s", o->packing);
+	}
+	return "0";
+}
+
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
@@ -182,9 +195,9 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
 	out_line(&e->tail, "static const RtSpan storages[] = {");
 	for (int i = 0; i < e->weights.spans.n; i++)
-		out_line(&e->tail, "\t{ %lld, %lld },", (long long)e->weights.spans.at[i].offset,
-			 (long long)e->weights.spans.at[i].bytes);
-	out_line(&e->tail, "\t{ 0, 0 }\n};");
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)e->weights.spans.at[i].offset,
+			 (long long)e->weights.spans.at[i].bytes, packing_of(e, i));
+	out_line(&e->tail, "\t{ 0 }\n};");
 	out_line(&e->tail, "static const RtSpecialization specializations[] = {\n%s\t{ 0 }\n};",
 		 e->specializations.at ? e->specializations.at : "");
 	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
@@ -256,6 +269,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	emit_classes(e);
 	if (e->gpu)
 		put_cuda(e, m->path, o, text);
+	weights_finish(&e->weights);
 	put_program(e, m, n, o, instance);
 	if (e->zeros)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);

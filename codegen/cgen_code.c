@@ -296,8 +296,11 @@ emit_code(Emit *e, const RtCode *c)
 	map_put(&e->code_names, key, (void *)(uintptr_t)name);
 	out_line(&e->types, "static RtCode %s;", name);
 	first = e->nvalue;
-	for (int i = 0; i < c->nconstant; i++)
+	for (int i = 0; i < c->nconstant; i++) {
+		e->lazy = c->constant[i].tag == RT_TENSOR;
 		emit_value(e, c->constant[i]);
+		e->lazy = false;
+	}
 	put_code(e, name, c, first);
 	return arena_printf(e->cx->arena, "&%s", name);
 }

@@ -289,9 +289,12 @@ emit_geometry(Emit *e, int n, const int64_t *dims, const int64_t *strides)
 static void
 put_tensor(Emit *e, const RtTensor *t)
 {
-	const int span = weights_add(&e->weights, t->storage->data, t->storage->bytes);
+	Original *o = weights_original(&e->weights, t->storage->data, t->storage->bytes);
+	const int span = o->span;
 	const RtQuant *q = t->quant;
 
+	o->needed |= !e->lazy;
+	e->lazy = false;
 	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
@@ -385,6 +388,8 @@ put_value(Emit *e, IValue v)
 		const char *key = identity(e, v.u.p);
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
+		if (row && v.tag == RT_TENSOR && !e->lazy)
+			weights_original(&e->weights, v.u.t->storage->data, v.u.t->storage->bytes)->needed = true;
 		if (row) {
 			put_whole(e, "RT_AGAIN", row - 1);
 			return;

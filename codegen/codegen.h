@@ -32,8 +32,21 @@ typedef struct Weights {
 	Buf   bytes;             /* spans start at multiples of 64 */
 	Vec(RtSpan) spans;
 	Map   known;             /* content hash -> span + 1 */
+	Vec(struct Original) originals;  /* weights as the model has them */
+	Map   original_of;       /* content hash -> its index there + 1 */
 } Weights;
 
+typedef struct Original {
+	const void *data;
+	int64_t bytes, packed;   /* packed: offset of its kernels' form */
+	int     span;
+	bool    needed;          /* as it is: somebody reads it without asking for it */
+	const char *packing;     /* C name of how it is packed, or null */
+} Original;
+
+/* A storage of the model, by content; it is stored by weights_finish, unless it is there packed and that is enough. */
+Original *weights_original(Weights *, const void *data, int64_t bytes);
+void weights_finish(Weights *);
 int weights_add(Weights *, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes page-aligned in .rodata under the name kiln_weights. */
 bool weights_write_object(const Weights *, const char *path, int machine, char **why);
@@ -55,6 +68,7 @@ typedef struct Emit {            /* one program */
 	int      nrow, nvalue;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
+	bool     lazy;           /* the value being emitted is a constant of a Code: who reads it asks for it */
 	bool     source;         /* print the model's own lines */
 	bool     verbose;        /* say what dynamic sizes leave to the runtime */
 	Map      geometry_names, constant_index;

@@ -314,6 +314,31 @@ add_weights(Emit *e, const Buf *b)
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
 }
 
+/* Notes that weights are there in panels: what only permutes need not be stored twice. */
+static void
+note_packing(Emit *e, const Dense *d, const char *at)
+{
+	const RtTensor *t = d->w;
+	const int64_t n = d->depthwise ? d->groups : d->n, width = d->depthwise ? n : e->nr;
+	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1, kw = d->conv ? d->geometry[8] : 1;
+	const int64_t last = d->depthwise ? n : panel_width(e, n, (n - 1) / width * width);
+	const int row = d->conv || d->transposed ? 0 : 1;
+	Original *o;
+
+	if (d->winograd || (d->groups != 1 && !d->depthwise) || t->offset || !rt_is_dense(t) ||
+	    rt_numel(t) * (int64_t)sizeof(float) != t->storage->bytes || !n)
+		return;
+	o = weights_original(&e->weights, t->storage->data, t->storage->bytes);
+	if (o->packing)
+		return;
+	o->packing = arena_printf(e->cx->arena, "packing_%d", o->span);
+	o->packed = strtoll(strchr(at, '+') + 1, NULL, 10);
+	out_line(&e->data, "static const RtPacking %s = { %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld };", o->packing,
+		 (long long)n, (long long)d->k, (long long)taps, (long long)kw, (long long)width, (long long)last,
+		 (long long)t->strides[row], (long long)t->strides[!row], (long long)(d->conv ? t->strides[2] : 0),
+		 (long long)(d->conv ? t->strides[3] : 0));
+}
+
 /* The weights of group g in the kernel's form: C expression.  Specializations have the same weights; they are packed once. */
 static const char *
 packed(Emit *e, const Dense *d, int64_t g)
@@ -331,6 +356,7 @@ packed(Emit *e, const Dense *d, int64_t g)
 	else
 		pack_group(e, d, g, &b);
 	text = add_weights(e, &b);
+	note_packing(e, d, text);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	buf_free(&b);
 	return text;

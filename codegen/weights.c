@@ -16,7 +16,7 @@ weights_add(Weights *w, const void *data, int64_t bytes)
 {
 	static const char zeros[64];
 	char key[48];
-	RtSpan span;
+	RtSpan span = { 0, 0, NULL };
 	intptr_t at;
 
 	snprintf(key, sizeof key, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
@@ -32,6 +32,36 @@ weights_add(Weights *w, const void *data, int64_t bytes)
 	if (!at)
 		map_put(&w->known, arena_strdup(w->cx->arena, key), (void *)(intptr_t)w->spans.n);
 	return w->spans.n - 1;
+}
+
+Original *
+weights_original(Weights *w, const void *data, int64_t bytes)
+{
+	char key[48];
+	intptr_t at;
+	Original o = { .data = data, .bytes = bytes };
+
+	snprintf(key, sizeof key, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
+	at = (intptr_t)map_get(&w->original_of, key);
+	if (at && !memcmp(w->originals.at[at - 1].data, data, (size_t)bytes))
+		return &w->originals.at[at - 1];
+	o.span = w->spans.n;
+	vec_push(w->cx->arena, &w->spans, ((RtSpan){ 0, bytes, NULL }));
+	vec_push(w->cx->arena, &w->originals, o);
+	if (!at)
+		map_put(&w->original_of, arena_strdup(w->cx->arena, key), (void *)(intptr_t)w->originals.n);
+	return &vec_last(&w->originals);
+}
+
+void
+weights_finish(Weights *w)
+{
+	for (int i = 0; i < w->originals.n; i++) {
+		const Original *o = &w->originals.at[i];
+		const int as_it_is = o->packing && !o->needed ? -1 : weights_add(w, o->data, o->bytes);
+
+		w->spans.at[o->span].offset = as_it_is < 0 ? o->packed : w->spans.at[as_it_is].offset;
+	}
 }
 
 enum { SEC_NULL, SEC_RODATA, SEC_STACK, SEC_SYMTAB, SEC_STRTAB, SEC_SHSTRTAB, NSEC };

@@ -587,6 +587,17 @@ over_limit(RtCx *cx)
 
 enum { WENT_ON = -1, RETURNED = -2 };        /* besides a status */
 
+static int
+do_constant(Activation *a, const RtInsn *n)
+{
+	const IValue v = a->code->constant[n->arg];
+
+	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED && !a->cx->meta)
+		rt_unpack(a->cx, v.u.t->storage);
+	set(a, n, 0, rt_retain(v));
+	return RT_OK;
+}
+
 /* One instruction that may jump: pc is set. */
 static int
 do_jump(Activation *a, const RtInsn *n)
@@ -622,7 +633,7 @@ step(Activation *a, const RtInsn *n)
 	case RT_DO_CALL:        return call(a, n, a->code->callee[n->arg], 0, 0, 0);
 	case RT_DO_CALL_METHOD: return call_method(a, n);
 	case RT_DO_CALL_VALUE:  return call_value(a, n);
-	case RT_DO_CONSTANT:    set(a, n, 0, rt_retain(a->code->constant[n->arg])); return RT_OK;
+	case RT_DO_CONSTANT:    return do_constant(a, n);
 	case RT_DO_MOVE:        return do_move(a, n);
 	case RT_DO_JUMP:
 	case RT_DO_BRANCH:

@@ -8,6 +8,7 @@
  */
 #include "rt.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,53 @@ typedef struct Loader {
 
 static int build(Loader *, IValue *out);
 
+/* The memory of weights that are there packed: the system gives it when it is filled, and not before. */
+static RtStorage *
+storage_of(Loader *l, const RtSpan *span)
+{
+	RtStorage *s;
+	char *data;
+
+	if (!span->packing)
+		return rt_storage_over(l->cx, l->program->weights + span->offset, span->bytes, true);
+	data = aligned_alloc(64, (size_t)((span->bytes + 63) & ~(int64_t)63));
+	s = data ? rt_storage_over(l->cx, data, span->bytes, true) : NULL;
+	if (!s) {
+		free(data);
+		rt_raise(l->cx, "out of memory");
+		return NULL;
+	}
+	s->kind = RT_PACKED;
+	s->packed = span;
+	return s;
+}
+
+static void
+unpack(const RtPacking *p, const float *from, float *to)
+{
+	for (int64_t col = 0; col < p->n; col += p->width) {
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
+
+		for (int64_t t = 0; t < p->taps; t++)
+			for (int64_t k = 0; k < p->k; k++, from += width)
+				for (int64_t j = 0; j < width && j < left; j++)
+					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] = from[j];
+	}
+}
+
+void
+rt_unpack(RtCx *cx, RtStorage *s)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&one);
+	if (s->kind == RT_PACKED) {
+		unpack(s->packed->packing, (const float *)(cx->program->weights + s->packed->offset), (float *)s->data);
+		__atomic_store_n(&s->kind, (uint8_t)RT_HEAP, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&one);
+}
+
 static int
 build_tensor(Loader *l, const RtConst *c, IValue *out)
 {
@@ -28,12 +76,8 @@ build_tensor(Loader *l, const RtConst *c, IValue *out)
 	const RtSpan *span = &l->program->storage[c->n];
 	RtTensor *t;
 
-	if (!l->storage[c->n]) {
-		const char *data = l->program->weights + span->offset;
-
-		if (!(l->storage[c->n] = rt_storage_over(l->cx, data, span->bytes, true)))
-			return RT_ERROR;
-	}
+	if (!l->storage[c->n] && !(l->storage[c->n] = storage_of(l, span)))
+		return RT_ERROR;
 	t = rt_tensor_over(l->cx, l->storage[c->n], c->dtype, c->rank, geometry, geometry + c->rank, c->u.i);
 	if (!t)
 		return RT_ERROR;

@@ -211,13 +211,14 @@ uint64_t  rt_hash(IValue);
 
 struct RtStorage {
 	RtHead  h;
-	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all) */
+	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
 	bool    readonly;        /* weights: rt_writable makes a private copy first */
 	int64_t bytes;
 	char   *data;
 	struct RtAccount *account;   /* where its heap bytes are counted, or null */
+	const struct RtSpan *packed; /* RT_PACKED: what its data, not filled yet, will be unpacked from */
 };
-enum { RT_HEAP, RT_BORROWED, RT_META };
+enum { RT_HEAP, RT_BORROWED, RT_META, RT_PACKED };
 
 typedef struct RtQuant {                 /* of quantized tensors */
 	RtHead  h;
@@ -519,7 +520,17 @@ typedef struct RtConst {
 } RtConst;
 enum { RT_AGAIN = 255 };
 
-typedef struct RtSpan { int64_t offset, bytes; } RtSpan;      /* a storage in the weights */
+/* Weights that a program has only in its kernels' form, [panel][tap][k][column]: n columns, in panels of `width`, the last one
+ * of `last`; element (column, k, tap) of the original is at column * sn + k * sk + tap / kw * sr + tap % kw * ss. */
+typedef struct RtPacking {
+	int64_t n, k, taps, kw, width, last;
+	int64_t sn, sk, sr, ss;
+} RtPacking;
+typedef struct RtSpan {                  /* a storage in the weights */
+	int64_t offset, bytes;
+	const RtPacking *packing;        /* null: as it is */
+} RtSpan;
+void rt_unpack(RtCx *, RtStorage *);     /* fills an RT_PACKED storage; once, whoever asks first */
 
 typedef struct RtParam {                 /* an argument of the model */
 	const char   *name;

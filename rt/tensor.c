@@ -94,7 +94,7 @@ rt_storage_over(RtCx *cx, const void *data, int64_t bytes, bool readonly)
 static void
 drop_data(RtStorage *s)
 {
-	if (s->kind != RT_HEAP)
+	if (s->kind != RT_HEAP && s->kind != RT_PACKED)
 		return;
 	free(s->data);
 	if (s->account)
