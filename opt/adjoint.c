@@ -1,0 +1,382 @@
+/*
+ * Values on the way back: forward values as they are at hand there (handed out by an If, one for each trip by a Loop), and
+ * the gradients that values have got so far.
+ */
+#include "autodiff.h"
+
+#include <string.h>
+
+/* ---- tables ------------------------------------------------------------------------------------------- */
+
+Value **
+back_slot(Auto *a, Values *t, const Value *v)
+{
+	while (t->n <= v->id)
+		vec_push(a->cx->arena, t, NULL);
+	return &t->at[v->id];
+}
+
+bool
+back_is_active(const Auto *a, const Value *v)
+{
+	return v->id < a->active->nvalue && a->active->value[v->id];
+}
+
+bool
+back_is_definite(const Value *v)
+{
+	return v->type->kind != TYPE_OPTIONAL && v->type->kind != TYPE_NONE;
+}
+
+/* ---- emitting ------------------------------------------------------------------------------------------- */
+
+Value *
+back_emit_row(Graph *g, const char *id, Range at, int n, Value *const *in)
+{
+	Op *op = op_by_id(g->cx, id);
+	Node *node;
+
+	if (!op)
+		BUG("autodiff: there is no row %s", id);
+	node = emit_schema_node(g, op, at, in, n);
+	return node->nout ? node->out[0] : NULL;
+}
+
+Value *
+back_row1(Back *b, const char *id, Range at, Value *x)
+{
+	return back_emit_row(b->a->g, id, at, 1, &x);
+}
+
+Value *
+back_row2(Back *b, const char *id, Range at, Value *x, Value *y)
+{
+	return back_emit_row(b->a->g, id, at, 2, (Value *[2]){ x, y });
+}
+
+void
+back_at_end(Back *b)
+{
+	graph_set_insert_end(b->a->g, b->to);
+}
+
+void
+back_at_front(Back *b)
+{
+	graph_set_insert_before(b->a->g, b->front);
+}
+
+Value *
+back_cast_to(Graph *g, Value *v, const Type *t, Range at)
+{
+	Value *out;
+
+	if (v->type == t)
+		return v;
+	out = graph_emit(g, "prim::unchecked_cast", at, 1, &v, 1)->out[0];
+	out->type = t;
+	return out;
+}
+
+Value *
+back_none(Graph *g, const Type *t, Range at)
+{
+	return graph_constant_typed(g, rt_none(), type_optional(g->cx, t), at);
+}
+
+Value *
+back_zeros_like(Graph *g, Value *v, Range at)
+{
+	Value *no = back_none(g, &rt_type_int, at);
+
+	return back_emit_row(g, "zeros_like", at, 6, (Value *[6]){ v, no, no, back_none(g, &rt_type_device, at), back_none(g, &rt_type_bool, at), no });
+}
+
+Value *
+back_emit_list(Graph *g, Value *const *v, int n, const Type *elem, Range at)
+{
+	Value *list = graph_emit(g, "prim::ListConstruct", at, n, v, 1)->out[0];
+
+	list->type = type_list(g->cx, elem);
+	return list;
+}
+
+/* ---- forward values on the way back ---------------------------------------------------------------------- */
+
+bool
+back_is_tensor(const Value *v)
+{
+	return gradient_rank(v->type) == 1;
+}
+
+bool
+back_is_in(const Block *b, const Value *v)
+{
+	return v->node->block == b;
+}
+
+/* One more output of the forward If: v from its branch, anything from the other. */
+static Value *
+hand_out_if(Back *b, Value *v)
+{
+	Node *n = b->node;
+	const int mine = b->from == n->sub[0] ? 0 : 1;
+	Block *other = n->sub[!mine];
+	Value *none_there;
+
+	for (int i = 0; i < n->nout; i++)
+		if (n->sub[mine]->ret->in[i] == v)
+			return n->out[i];
+	graph_set_insert_end(b->a->g, other);
+	none_there = graph_emit(b->a->g, "prim::Uninitialized", n->at, 0, NULL, 1)->out[0];
+	none_there->type = v->type;
+	block_add_output(n->sub[mine], v);
+	block_add_output(other, none_there);
+	return node_add_output(n, v->type);
+}
+
+/* A list before the forward Loop, with v of each trip. */
+static Value *
+hand_out_loop(Back *b, Value *v)
+{
+	Graph *g = b->a->g;
+	Value *list;
+
+	graph_set_insert_before(g, b->node);
+	list = back_emit_list(g, NULL, 0, type_unshaped(g->cx, v->type), b->node->at);
+	graph_set_insert_end(g, b->from);
+	back_emit_row(g, "append_t", b->node->at, 2, (Value *[2]){ list, v });
+	return list;
+}
+
+/* The forward value v where b's code can use it. */
+Value *
+back_capture(Back *b, Value *v)
+{
+	Graph *g = b->a->g;
+	Value **have, *out, *got;
+
+	if (!b->up)
+		return v;
+	have = back_slot(b->a, &b->seen, v);
+	if (*have)
+		return *have;
+	if (node_is(v->node, "prim::Constant")) {
+		Node *copy = node_clone(g, v->node, NULL);
+
+		back_at_front(b);
+		got = graph_insert(g, copy)->out[0];
+	} else if (!back_is_in(b->from, v)) {
+		got = back_capture(b->up, v);
+	} else if (node_is(b->node, "prim::Loop")) {
+		out = back_capture(b->up, hand_out_loop(b, v));
+		back_at_front(b);
+		got = back_row2(b, "__getitem___t", b->node->at, out, b->trip);
+		got->type = type_unshaped(g->cx, v->type);
+	} else {
+		got = back_capture(b->up, hand_out_if(b, v));
+	}
+	return *back_slot(b->a, &b->seen, v) = got;
+}
+
+/* v as node n has it: before it, or (a result) after it.  When something writes to it, that is a copy. */
+Value *
+back_capture_at(Back *b, Value *v, Node *n, bool result)
+{
+	Graph *g = b->a->g;
+	const Type *t = v->type;
+	Value *copy = v;
+
+	if (v->id < b->a->active->nvalue && type_is_mutable(t) && alias_has_writers(b->a->alias, v)) {
+		graph_set_insert_before(g, result ? n->next : n);
+		if (t->kind == TYPE_TENSOR)
+			copy = back_emit_row(g, "tensor_clone", n->at, 2,
+				(Value *[2]){ v, back_none(g, &rt_type_int, n->at) });
+		else if (t->kind == TYPE_LIST)
+			copy = back_emit_row(g, "list_t", n->at, 1, &v);
+		copy->type = t;
+	}
+	return back_capture(b, copy);
+}
+
+/* ---- gradients of values ----------------------------------------------------------------------------------- */
+
+Value *
+back_adjoint(Back *b, const Value *v)
+{
+	return *back_slot(b->a, &b->adjoint, v);
+}
+
+/* The values of a list that is made in the graph and stays as it is; null: another kind. */
+Node *
+back_construction(const Auto *a, const Value *v)
+{
+	return node_is(v->node, "prim::ListConstruct") && !alias_is_written(a->alias, v) ? v->node : NULL;
+}
+
+/* Do all who could give it a gradient take the list apart in one go? */
+bool
+back_is_unpacked(const Auto *a, const Value *v)
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *n = v->uses.at[i].node;
+		bool fine = node_is(n, "prim::ListUnpack") || n->id >= a->active->nnode || !n->nout;
+
+		for (int k = 0; k < n->nout && !fine; k++)
+			fine = !back_is_active(a, n->out[k]);
+		if (!fine || n->block != v->node->block)
+			return false;
+	}
+	return v->uses.n > 0;
+}
+
+Values *
+back_parts_of(Back *b, const Value *v, int n)
+{
+	Values *p;
+
+	while (b->nparts <= v->id) {
+		const int more = b->nparts ? 2 * b->nparts : 256;
+		Values *grown = new(b->a->cx->arena, Values, more);
+
+		if (b->nparts)
+			memcpy(grown, b->parts, (size_t)b->nparts * sizeof *grown);
+		b->parts = grown;
+		b->nparts = more;
+	}
+	p = &b->parts[v->id];
+	while (p->n < n)
+		vec_push(b->a->cx->arena, p, NULL);
+	return p;
+}
+
+Value *
+back_sum(Back *b, Value *x, Value *y, Range at)
+{
+	Graph *g = b->a->g;
+	Value *s;
+
+	if (back_is_definite(x) && back_is_definite(y))
+		return back_emit_row(g, "add_Tensor", at, 3, (Value *[3]){ x, y, graph_constant(g, rt_int(1), at) });
+	s = back_row2(b, "prim_grad_sum", at, x, y);
+	return back_is_definite(x) || back_is_definite(y) ? back_cast_to(g, s, &rt_type_tensor, at) : s;
+}
+
+/* No branch gives v, where there are some. */
+bool
+back_may_be_nothing(const Value *v)
+{
+	const Node *n = v->node;
+
+	if (node_is(n, "prim::Uninitialized"))
+		return true;
+	return node_is(n, "prim::If") && (back_may_be_nothing(n->sub[0]->ret->in[v->index]) || back_may_be_nothing(n->sub[1]->ret->in[v->index]));
+}
+
+/* May the gradient of v be an undefined one, on the way back? */
+bool
+back_may_be_undefined(const Auto *a, const Value *v)
+{
+	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(v);
+}
+
+/* The list of gradients beside a list that changes: in the way back of the block that the list is made in. */
+Value *
+back_beside(Back *b, Value *list)
+{
+	Auto *a = b->a;
+	Value **have;
+
+	while (b->up && !back_is_in(b->from, list) && !back_adjoint(b, list))
+		b = b->up;
+	have = back_slot(a, &b->adjoint, list);
+	if (!*have) {
+		Value *like = back_capture(b, list), *made;
+
+		back_at_front(b);
+		made = back_row1(b, "prim_grad_list", list->node->at, like);
+		*back_slot(a, &b->adjoint, list) = made;
+		return made;
+	}
+	return *have;
+}
+
+/* A list of gradients for the elements of `list`. */
+static void
+give_list(Back *b, Value *list, Value *g, Range at)
+{
+	Node *made = back_construction(b->a, list), *unpack;
+
+	if (back_is_definite(g) == false)
+		fail_lacks(b->a->cx, at, "an undefined gradient of a list");
+	if (!made) {
+		Value *to = back_beside(b, list);
+
+		back_at_end(b);
+		back_row2(b, "prim_grad_list_add_all", at, to, g);
+		return;
+	}
+	unpack = graph_emit(b->a->g, "prim::ListUnpack", at, 1, &g, made->nin);
+	for (int i = 0; i < made->nin; i++)
+		if (back_is_active(b->a, made->in[i]))
+			back_give(b, made->in[i], unpack->out[i], at);
+}
+
+/* Adds g to the gradient of v. */
+void
+back_give(Back *b, Value *v, Value *g, Range at)
+{
+	Value **have;
+
+	if (g->type->kind == TYPE_NONE || value_is_none(g) || !back_is_active(b->a, v))
+		return;
+	back_at_end(b);
+	if (v->type->kind == TYPE_LIST) {
+		give_list(b, v, g, at);
+		return;
+	}
+	if (v->type->kind != TYPE_TENSOR && gradient_rank(v->type) != 1)
+		fail_lacks(b->a->cx, at, "a gradient through a value of type %s", type_print(b->a->cx, v->type));
+	if (!back_is_definite(g) && !back_may_be_undefined(b->a, v)) {
+		Value *like = back_capture(b, v);
+
+		back_at_end(b);
+		g = back_row2(b, "prim_grad_or_zeros", at, g, like);
+	}
+	have = back_slot(b->a, &b->adjoint, v);
+	if (!*have)
+		vec_push(b->a->cx->arena, &b->given, v);
+	*have = *have ? back_sum(b, *have, g, at) : g;
+}
+
+/* g is the gradient of v, a result of the block that c goes back through. */
+void
+back_hand_in(Back *c, Value *v, Value *g, Range at)
+{
+	Value *to;
+
+	if (v->type->kind != TYPE_LIST) {
+		back_give(c, v, g, at);
+	} else if (back_is_in(c->from, v)) {
+		*back_slot(c->a, &c->adjoint, v) = g;
+	} else if (back_is_active(c->a, v)) {
+		to = back_beside(c, v);
+		back_at_end(c);
+		back_emit_row(c->a->g, "prim_grad_list_from", at, 3, (Value *[3]){ to, g, graph_constant(c->a->g, rt_int(0), at) });
+	}
+}
+
+/* The gradient of a tensor, zeros when there is none so far. */
+Value *
+back_adjoint_or_zeros(Back *b, Value *v, Node *n)
+{
+	Value *g = back_adjoint(b, v), *like;
+
+	if (g && back_is_definite(g))
+		return g;
+	like = back_capture_at(b, v, n, true);
+	back_at_end(b);
+	if (g)
+		return back_row2(b, "prim_grad_or_zeros", n->at, g, like);
+	return back_zeros_like(b->a->g, like, n->at);
+}
