@@ -188,13 +188,15 @@ packing_of(Emit *e, int i)
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
+	/* Only the model's own storages are asked for by number; the last of them is the last that constants name. */
+	const int nstorage = e->weights.originals.n ? vec_last(&e->weights.originals).span + 1 : 0;
 	Buf b = { 0 };
 	const char *slash = strrchr(m->path, '/');
 
 	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
 	out_line(&e->tail, "static const RtSpan storages[] = {");
-	for (int i = 0; i < e->weights.spans.n; i++)
+	for (int i = 0; i < nstorage; i++)
 		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)e->weights.spans.at[i].offset,
 			 (long long)e->weights.spans.at[i].bytes, packing_of(e, i));
 	out_line(&e->tail, "\t{ 0 }\n};");
@@ -215,7 +217,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "\t.weights = kiln_weights,");
 	}
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
-		 nmethod, e->nrow, e->nvalue - instance, e->weights.spans.n, e->nspecialization);
+		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->nspecialization);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d,\n};", instance,
