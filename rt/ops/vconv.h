@@ -210,7 +210,17 @@ typedef struct VcPixel {             /* an output pixel, and where its window be
 	const float *image;
 } VcPixel;
 
-/* mr pixels from *at on, which moves behind them. */
+/* The i-th output pixel of all images. */
+VC_INLINE VcPixel
+vc_pixel(const VcConv *v, int64_t i, const float *x)
+{
+	const int64_t row = i / v->ow;
+
+	return (VcPixel){ row % v->oh, i % v->ow, x + row / v->oh * v->h * v->w * v->xs };
+}
+
+/* mr pixels from *at on, which moves behind them.  Taps side by side lie side by side in memory: where a whole row of the
+ * window is there for all pixels, it is one run. */
 VC_INLINE void
 vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 	       int64_t left)
@@ -218,6 +228,7 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 	VcV acc[VC_MR][VC_NV];
 	const float *corner[VC_MR], *rows[VC_MR];
 	int64_t y0[VC_MR], x0[VC_MR];
+	bool inside = v->dw == 1 && v->xs == v->ic;
 
 	for (int i = 0; i < mr; i++) {
 		y0[i] = at->oh * v->sh - v->ph;
@@ -231,10 +242,19 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			}
 		}
 	}
+	for (int i = 0; i < mr; i++)
+		inside &= x0[i] >= 0 && x0[i] + v->kw <= v->w;
 	vc_start(mr, nv, bias, acc);
-	for (int64_t r = 0; r < v->kh; r++)
-		for (int64_t s = 0; s < v->kw; s++) {
-			const int64_t dy = r * v->dh, dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
+	for (int64_t r = 0; r < v->kh; r++) {
+		const int64_t dy = r * v->dh;
+		bool whole = inside;
+		int64_t step;
+
+		for (int i = 0; i < mr; i++)
+			whole &= (uint64_t)(y0[i] + dy) < (uint64_t)v->h;
+		step = whole ? v->kw : 1;
+		for (int64_t s = 0; s < v->kw; s += step) {
+			const int64_t dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
 			bool any = false;
 
 			for (int i = 0; i < mr; i++) {
@@ -244,10 +264,11 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 				any |= in;
 			}
 			if (any)
-				w = vc_block(mr, nv, v->ic, rows, w, acc);
+				w = vc_block(mr, nv, step * v->ic, rows, w, acc);
 			else
 				w += v->ic * nv * VF;
 		}
+	}
 	vc_store(mr, nv, left, y, v->ys, acc);
 }
 
@@ -260,16 +281,21 @@ vc_conv_panel(int nv, const VcConv *given, int64_t first, int64_t last, const fl
 	      float *y, const float *zeros, int64_t left)
 {
 	const VcConv v = *given;
-	const int64_t row = first / v.ow;
-	VcPixel at = { row % v.oh, first % v.ow, x + row / v.oh * v.h * v.w * v.xs };
-	int64_t i = first;
+	VcPixel at = vc_pixel(&v, first, x);
 
-	for (; i + VC_MR <= last; i += VC_MR)
-		vc_conv_pixels(VC_MR, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
-	for (; i + 2 <= last; i += 2)
-		vc_conv_pixels(2, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
-	for (; i < last; i++)
-		vc_conv_pixels(1, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
+	for (int64_t i = first, n; i < last; i += n) {
+		n = last - i < VC_MR ? 1 : VC_MR;
+		/* The last few are done with those before them: again, and to the same. */
+		if (last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
+			n = VC_MR;
+			i = last - n;
+			at = vc_pixel(&v, i, x);
+		}
+		if (n == VC_MR)
+			vc_conv_pixels(VC_MR, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
+		else
+			vc_conv_pixels(1, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
+	}
 }
 
 #define VC_PANEL(nv) \
