@@ -315,10 +315,13 @@ print_kind(Printer *p, const Node *n)
 			vec_push(p->g->arena, &p->pending, n);
 		}
 	for (int i = 0; i < n->attrs.n; i++) {
-		if (n->attrs.at[i].kind == ATTR_GRAPH)
+		const Attr *a = &n->attrs.at[i];
+
+		/* A function without a name is code of the generic program, which has no text. */
+		if (a->kind == ATTR_GRAPH || (a->kind == ATTR_FUNCTION && !a->fn->name))
 			continue;
 		buf_puts(p->out, sep);
-		print_attr(p, n, &n->attrs.at[i]);
+		print_attr(p, n, a);
 		sep = ", ";
 	}
 	if (*sep == ',')

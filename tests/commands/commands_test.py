@@ -35,6 +35,9 @@ class Commands(Test):
         passes = self.kiln("show", "--help").split("passes:")[1].split("\n")[0].split()
         for stage in ["frontend", "prepared", "specialized", "optimized", *passes]:
             self.assertIn("graph(", self.kiln("show", "m.pt", "-O3", "-i", "x.npz", "--stage", stage, "--reread"))
+        fork = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "guards", "fork")
+        for stage in "prepared", "specialized", "optimized":
+            self.assertIn("prim::fork", self.kiln("show", fork + ".pt", "-i", fork + ".a.npz", "--stage", stage, "--reread"))
         self.assertIn("digraph", self.kiln("show", "m.pt", "--as", "dot"))
         self.kiln("show", "m.pt", "--stage", "nowhere", status=2)
 
