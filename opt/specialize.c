@@ -490,11 +490,21 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
-/* What reads data can be run when the data are there: small constants. */
+/* Does what n reads stay as it was made? */
+static bool
+reads_what_stays(Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (type_is_mutable(n->in[i]->type) && alias_has_writers(c->alias, n->in[i]))
+			return false;
+	return true;
+}
+
+/* What reads data can be run when the data are there, and stay: small constants. */
 static bool
 run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
 {
-	if (!may_fold(c, n))
+	if (!may_fold(c, n) || !reads_what_stays(c, n))
 		return false;
 	for (int i = 0; i < nargs; i++)
 		if (known_has_meta(args[i]) || !small(args[i]))
@@ -590,7 +600,7 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 		concrete &= !known_has_meta(k->v);
 	}
 	if (!concrete) {
-		if (!(args = known_gather(s->k, m, &nargs)))
+		if (!reads_what_stays(c, n) || !(args = known_gather(s->k, m, &nargs)))
 			return false;
 		for (int i = 0; i < nargs; i++)
 			if (known_has_meta(args[i]))
@@ -636,12 +646,16 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m)
 	keep_layout_of_written(s, c, n);
 }
 
-/* aten::copy(self, src): is src what self would become? */
+/* aten::copy(self, src): is src what self would become, and may it be?  What is written to later is no constant's memory,
+ * and nobody else's. */
 static bool
-is_same_already(Spec *s, const Value *self, const Value *src)
+is_same_already(Spec *s, Scope *c, const Node *n)
 {
-	const Known *a = known_at(s->k, self), *b = known_at(s->k, src);
+	const Value *src = value_in(c, n->in[1]);
+	const Known *a = known_at(s->k, value_in(c, n->in[0])), *b = known_at(s->k, src);
 
+	if (alias_has_writers(c->alias, n->out[0]) && (node_is(src->node, "prim::Constant") || n->in[1]->uses.n > 1))
+		return false;
 	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
 	       a->v.u.t->ndim == b->v.u.t->ndim &&
 	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t)) &&
@@ -657,7 +671,7 @@ eval_op(Spec *s, Scope *c, Node *n)
 		bind_constant(s, c, n->out[0], rt_bool(true), n->at);
 		return;
 	}
-	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, value_in(c, n->in[0]), value_in(c, n->in[1]))) {
+	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, c, n)) {
 		bind(s, c, n->out[0], value_in(c, n->in[1]));
 		return;
 	}

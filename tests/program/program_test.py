@@ -292,6 +292,24 @@ def forward(self: __torch__.M, x: Tensor) -> Tensor:
         self.ends(DONE, program, "-i", hit, "--strict")
         self.assertEqual(self.answer(program, "-i", hit), {"out": ("<f4", (1,), [38])})
 
+    def test_written_number(self):
+        """A number in a tensor that is written to is not known from what it was, and no constant's memory."""
+        m = model(self.at("w.pt"), """
+def forward(self: __torch__.M, y: int) -> int:
+  t = torch.tensor(0)
+  n = 0
+  _0 = torch.lt(int(torch.add_(t, 1)), 4)
+  while _0:
+    n = torch.add(n, y)
+    _0 = torch.lt(int(torch.add_(t, 1)), 4)
+  return torch.add(torch.mul(n, 10), int(t))
+""")
+        hit = self.write("hit.npz", y=number(2))
+        program = self.build("written", m, "-i", hit, "--timeout", "20")
+        out, _ = self.ends(DONE, program, "-i", hit, "-i", hit, "--strict")
+        self.assertEqual(out.split(), ["64", "64"])
+        self.ends(DONE, program, "-i", hit, "--selfcheck")
+
     def test_all_known(self):
         """Numbers that went through tensors, the grad mode and writes elsewhere keep nothing from being kernels."""
         m = model(self.at("k.pt"), """
