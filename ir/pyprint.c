@@ -149,7 +149,8 @@ flush_first(Printer *p, int n)
 		line(p, "%s = %s", variable(p, v), p->text[v->id]);
 	}
 	p->waiting.n -= n;
-	memmove(p->waiting.at, p->waiting.at + n, (size_t)p->waiting.n * sizeof *p->waiting.at);
+	if (p->waiting.n)
+		memmove(p->waiting.at, p->waiting.at + n, (size_t)p->waiting.n * sizeof *p->waiting.at);
 }
 
 static void
