@@ -312,6 +312,7 @@ bool   node_is_nondeterministic(const Node *);
 Function *node_function(const Node *);
 const Op *node_op(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
+bool   node_writes_input(const Node *, int i);            /* as its schema says */
 Value *node_arg(const Node *, const char *name);       /* input of the schema's argument of that name, or null */
 
 void   value_replace_uses(Value *, Value *with);

@@ -448,6 +448,14 @@ node_schema(const Node *n)
 	return n->op ? op_schema(n->graph->cx, n->op) : NULL;
 }
 
+bool
+node_writes_input(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	return s && i < s->nargs && s->args[i].alias && s->args[i].alias->write;
+}
+
 Value *
 node_arg(const Node *n, const char *name)
 {

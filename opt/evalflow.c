@@ -1,0 +1,231 @@
+/*
+ * If and Loop in the partial evaluator.
+ *
+ * An If with a known condition is its branch; a short counted loop is its bodies.  Of others the blocks are evaluated on
+ * their own, with what is known before them; what they write to is no longer followed, and of what they join only the
+ * type is known, when all sides agree on it.  A loop is tried with the types that enter it; those that its body does not
+ * give back become unknown, and it is tried again.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+enum {
+	UNROLL_TRIPS = 64,       /* reference 9.10: longer loops stay loops */
+	UNROLL_NODES = 4096,     /* most nodes that unrolling one loop may write */
+};
+
+static bool
+block_writes_lists(const Block *b)
+{
+	for NODES(n, b) {
+		const Schema *schema = node_schema(n);
+
+		for (int i = 0; schema && i < schema->nargs; i++)
+			if (node_writes_input(n, i) && schema->args[i].type->kind != TYPE_TENSOR)
+				return true;
+		if (node_is_call(n))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (block_writes_lists(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
+/* A block that may run or not, or often: what it writes to is no longer followed. */
+static void
+forget_lists(Spec *s, const Node *n)
+{
+	for (int b = 0; b < n->nsub; b++)
+		if (block_writes_lists(n->sub[b])) {
+			known_forget_mutable(s->k);
+			return;
+		}
+}
+
+static bool
+same_type(const Value *a, const Value *b)
+{
+	return a->type == b->type;
+}
+
+/* The result of a join of a and b: known to be a tensor of one type, in a storage that is neither's. */
+static void
+join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
+{
+	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
+	    rt_is_dense(known_at(s->k, a)->v.u.t)) {
+		known_set(s->k, out, known_meta(s->k, a->type));
+		shapes_like(s->shapes, s->k, out, a);
+	} else {
+		out->type = type_unshaped(s->cx, otherwise);
+	}
+}
+
+static void
+eval_branch(Spec *s, Scope *c, Block *from, Block *to)
+{
+	Block *at = s->to->at_block;
+	Node *before = s->to->at_node;
+
+	graph_set_insert_end(s->to, to);
+	spec_block(s, c, from);
+	for (int i = 0; i < from->ret->nin; i++)
+		block_add_output(to, spec_as_in_model(s, c, spec_value(c, from->ret->in[i]), from->ret->at));
+	s->to->at_block = at;
+	s->to->at_node = before;
+}
+
+void
+spec_if(Spec *s, Scope *c, Node *n)
+{
+	Value *condition = spec_value(c, n->in[0]);
+	int64_t yes;
+	Node *m;
+	Value **before;
+
+	if (known_int(s->k, condition, &yes)) {
+		Block *b = n->sub[yes ? 0 : 1];
+
+		spec_block(s, c, b);
+		for (int i = 0; i < n->nout; i++)
+			spec_bind(s, c, n->out[i], spec_value(c, b->ret->in[i]));
+		return;
+	}
+	m = spec_copy_node(s, n);
+	node_add_input(m, condition);
+	forget_lists(s, n);
+	graph_insert(s->to, m);
+	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
+	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
+	for (int b = 0; b < 2; b++) {
+		memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+		eval_branch(s, c, n->sub[b], node_add_block(m));
+	}
+	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, n->out[i]->type);
+
+		out->name = n->out[i]->name;
+		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], n->out[i]->type);
+		for (int b = 0; b < 2; b++)
+			known_at(s->k, out)->by_data |= known_at(s->k, condition)->by_data ||
+							known_at(s->k, m->sub[b]->ret->in[i])->by_data;
+		spec_bind(s, c, n->out[i], out);
+	}
+}
+
+/* A counted loop short enough to write out. */
+static bool
+unroll(Spec *s, Scope *c, Node *n)
+{
+	Block *body = n->sub[0];
+	int64_t trips, go, on;
+	Value **carried;
+
+	if (!known_int(s->k, spec_value(c, n->in[0]), &trips) || !known_int(s->k, spec_value(c, n->in[1]), &go))
+		return false;
+	if (!go || trips <= 0)
+		trips = 0;
+	if (!shapes_may_unroll(s->shapes, n, trips))
+		return false;
+	if (trips && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS || trips * block_size(body) > UNROLL_NODES))
+		return false;
+	carried = new(s->cx->arena, Value *, n->nout + 1);
+	for (int i = 0; i < n->nout; i++)
+		carried[i] = spec_value(c, n->in[i + 2]);
+	for (int64_t t = 0; t < trips; t++) {
+		spec_bind_constant(s, c, body->param->out[0], rt_int(t), n->at);
+		for (int i = 0; i < n->nout; i++)
+			spec_bind(s, c, body->param->out[i + 1], carried[i]);
+		spec_block(s, c, body);
+		for (int i = 0; i < n->nout; i++)
+			carried[i] = spec_value(c, body->ret->in[i + 1]);
+	}
+	for (int i = 0; i < n->nout; i++)
+		spec_bind(s, c, n->out[i], carried[i]);
+	return true;
+}
+
+/* One try at a loop's body, with these types carried; returns whether the body gives what it takes.  Otherwise the types
+ * that differ have been made less. */
+static bool
+try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
+{
+	Block *from = n->sub[0], *to = node_add_block(m);
+	bool stable = true;
+
+	for (int i = 0; i < from->param->nout; i++) {
+		Value *in = block_add_input(to, i ? carried[i - 1] : &rt_type_int, from->param->out[i]->name);
+
+		if (i && type_is_complete(carried[i - 1])) {
+			known_set(s->k, in, known_meta(s->k, carried[i - 1]));
+			shapes_like(s->shapes, s->k, in, m->in[i + 1]);
+		}
+		known_at(s->k, in)->by_data = known_at(s->k, m->in[i ? i + 1 : 0])->by_data;
+		spec_bind(s, c, from->param->out[i], in);
+	}
+	eval_branch(s, c, from, to);
+	for (int i = 0; i < n->nout; i++) {
+		const Type *got = to->ret->in[i + 1]->type;
+		const bool complete = type_is_complete(carried[i]);
+
+		if (complete && (got != carried[i] || !known_is(s->k, to->ret->in[i + 1]))) {
+			carried[i] = type_unshaped(s->cx, n->out[i]->type);
+			stable = false;
+		}
+	}
+	return stable;
+}
+
+void
+spec_loop(Spec *s, Scope *c, Node *n)
+{
+	const Type **carried = new(s->cx->arena, const Type *, n->nout + 1);
+	const ShapesMark mark = shapes_mark(s->shapes);
+	Value **before;
+	Node *m;
+	bool stable;
+	int guards;
+
+	if (unroll(s, c, n))
+		return;
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *in = spec_value(c, n->in[i + 2]);
+
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) ?
+			in->type : type_unshaped(s->cx, n->out[i]->type);
+	}
+	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
+	memcpy(before, s->in_register, (size_t)s->fn->code->nreg * sizeof *before);
+	guards = s->nguard;
+	do {
+		s->nguard = guards;
+		memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+		m = spec_copy_node(s, n);
+		for (int i = 0; i < n->nin; i++)
+			node_add_input(m, spec_as_in_model(s, c, spec_value(c, n->in[i]), n->at));
+		graph_insert(s->to, m);
+		stable = try_body(s, c, n, m, carried);
+		if (!stable) {
+			node_destroy(m);
+			shapes_back(s->shapes, mark);
+		}
+	} while (!stable);
+	memcpy(s->in_register, before, (size_t)s->fn->code->nreg * sizeof *before);
+	forget_lists(s, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *out = node_add_output(m, carried[i]);
+
+		out->name = n->out[i]->name;
+		if (type_is_complete(carried[i])) {
+			known_set(s->k, out, known_meta(s->k, carried[i]));
+			shapes_like(s->shapes, s->k, out, m->in[i + 2]);
+		}
+		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data || known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
+		spec_bind(s, c, n->out[i], out);
+	}
+}

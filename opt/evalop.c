@@ -1,0 +1,323 @@
+/*
+ * Operators in the partial evaluator: what the kernel says of the results when it runs on tensors without data, constants
+ * where all is known, bodies in the place of operators that have one.
+ *
+ * Lists that the graph writes to are followed: their Shadow has the values that are the elements, as long as every write
+ * says which elements it changes.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+enum { FOLD_ELEMENTS = 1 << 16 };        /* tensors larger than this are not folded */
+
+static bool
+small(IValue v)
+{
+	return v.tag != RT_TENSOR || rt_numel(v.u.t) <= FOLD_ELEMENTS;
+}
+
+static bool
+writes_anything(const Node *n)
+{
+	const Schema *schema = node_schema(n);
+
+	for (int i = 0; schema && i < schema->nargs; i++)
+		if (node_writes_input(n, i))
+			return true;
+	return false;
+}
+
+static bool
+may_fold(Scope *c, const Node *n)
+{
+	if (node_has_effect(n) || node_is_nondeterministic(n) || writes_anything(n))
+		return false;
+	for (int i = 0; i < n->nout; i++)
+		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
+			return false;
+	return true;
+}
+
+/* How a write to a list changes which values are its elements. */
+typedef enum Edit { EDIT_NONE, EDIT_APPEND, EDIT_EXTEND, EDIT_SET, EDIT_INSERT, EDIT_REMOVE, EDIT_CLEAR } Edit;
+
+static Edit
+edit_of(const Node *n)
+{
+	static const struct { const char *op; Edit edit; } edits[] = {
+		{ "aten::append", EDIT_APPEND }, { "aten::add_", EDIT_EXTEND },   { "aten::extend", EDIT_EXTEND },
+		{ "aten::_set_item", EDIT_SET }, { "aten::insert", EDIT_INSERT }, { "aten::pop", EDIT_REMOVE },
+		{ "aten::Delete", EDIT_REMOVE }, { "aten::clear", EDIT_CLEAR },
+	};
+
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
+		if (sym_is(n->kind, edits[i].op))
+			return edits[i].edit;
+	return EDIT_NONE;
+}
+
+/* Writes to lists that can be followed: which element they change, or which they add, must be at hand. */
+static bool
+is_followed(Spec *s, const Node *n, const Node *m)
+{
+	const Edit edit = edit_of(n);
+	int64_t at;
+
+	if (edit == EDIT_EXTEND)
+		return known_is(s->k, m->in[1]) && spec_shadow(s, known_at(s->k, m->in[1])->v);
+	if (edit == EDIT_SET || edit == EDIT_INSERT || edit == EDIT_REMOVE)
+		return known_int(s->k, m->in[1], &at);
+	return edit != EDIT_NONE;
+}
+
+/* Follows a write to a known list of `was` elements in its shadow; the kernel has made it on what is known already. */
+static void
+follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
+{
+	Shadow *h = spec_shadow(s, known_at(s->k, m->in[0])->v), *more;
+	int64_t at = 0;
+
+	if (!h)
+		return;
+	if (m->nin > 1 && known_int(s->k, m->in[1], &at) && at < 0)
+		at = at + was < 0 ? 0 : at + was;
+	at = at > was ? was : at;
+	switch (edit_of(n)) {
+	case EDIT_APPEND:
+		vec_push(s->cx->arena, &h->items, m->in[1]);
+		break;
+	case EDIT_EXTEND:
+		more = spec_shadow(s, known_at(s->k, m->in[1])->v);
+		for (int i = 0, count = more ? more->items.n : 0; i < count; i++)
+			vec_push(s->cx->arena, &h->items, more->items.at[i]);
+		break;
+	case EDIT_SET:
+		h->items.at[at] = m->in[2];
+		break;
+	case EDIT_INSERT:
+		vec_push(s->cx->arena, &h->items, NULL);
+		memmove(&h->items.at[at + 1], &h->items.at[at], (size_t)(was - at) * sizeof *h->items.at);
+		h->items.at[at] = m->in[2];
+		break;
+	case EDIT_REMOVE:
+		memmove(&h->items.at[at], &h->items.at[at + 1], (size_t)(was - at - 1) * sizeof *h->items.at);
+		h->items.n--;
+		break;
+	case EDIT_CLEAR:
+		h->items.n = 0;
+		break;
+	default:
+		break;
+	}
+	if (known_at(s->k, m->in[0])->v.u.list->n != h->items.n)
+		h->list = NULL;
+}
+
+/* Does what n reads stay as it was made? */
+static bool
+reads_what_stays(Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (type_is_mutable(n->in[i]->type) && alias_has_writers(c->alias, n->in[i]))
+			return false;
+	return true;
+}
+
+/* What reads data can be run when the data are there, and stay: small constants. */
+static bool
+run_now(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out)
+{
+	if (!may_fold(c, n) || !reads_what_stays(c, n))
+		return false;
+	for (int i = 0; i < nargs; i++)
+		if (known_has_meta(args[i]) || !small(args[i]))
+			return false;
+	return known_run(s->k, n->op, args, out, n->nout, false);
+}
+
+static bool
+is_number(IValue v)
+{
+	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
+}
+
+/* Is it about numbers alone, some of them in tensors?  Sizes go this way in traced models: then a sample needs their data. */
+static bool
+is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
+{
+	bool all = true, tensor = false;
+
+	for (int i = 0; i < nargs; i++)
+		all &= is_number(args[i]);
+	for (int i = 0; i < nout; i++) {
+		all &= is_number(out[i]);
+		tensor |= out[i].tag == RT_TENSOR;
+	}
+	return all && tensor;
+}
+
+/* The results of n's kernel; now: it was run on data. */
+static bool
+run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out, bool *now)
+{
+	IValue data[64];
+
+	if (!known_run(s->k, n->op, args, out, n->nout, true))
+		return *now = run_now(s, c, n, args, nargs, out);
+	if (s->shapes && is_of_numbers(args, nargs, out, n->nout) && (*now = run_now(s, c, n, args, nargs, data)))
+		memcpy(out, data, (size_t)n->nout * sizeof *out);
+	return true;
+}
+
+/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+void
+spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
+{
+	int nargs;
+	IValue *args = known_gather(s->k, m, &nargs), out[64];
+	bool altered = false;
+	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
+	bool now = false;
+	int64_t was;
+
+	if (list_write && args && !is_followed(s, n, m))
+		args = NULL;
+	for (int i = 0; i < m->nin; i++)
+		if (!shapes_has(s->shapes, m->in[i]))
+			args = NULL;
+	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
+	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, out, &now)) {
+		if (list_write) {
+			known_at(s->k, m->in[0])->is = false;
+			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);
+		}
+		return;
+	}
+	for (int i = 0; i < m->nin; i++)
+		altered |= known_at(s->k, m->in[i])->altered;
+	for (int i = 0; i < n->nout; i++) {
+		known_set(s->k, m->out[i], out[i]);
+		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
+		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && spec_is_changed(c, n->out[i]);
+	}
+	shapes_node(s->shapes, s->k, m, now);
+	if (list_write)
+		follow_list_write(s, n, m, was);
+}
+
+/* All results are known numbers, strings, or small constant tensors: no node is needed. */
+static bool
+fold(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	IValue out[64], *args;
+	bool concrete = true;
+	int nargs;
+
+	if (!may_fold(c, n) || !n->nout)
+		return false;
+	for (int i = 0; i < n->nout; i++) {
+		const Known *k = known_at(s->k, m->out[i]);
+
+		if (!k->is || !small(k->v) || (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
+			return false;
+		concrete &= !known_has_meta(k->v);
+	}
+	if (!concrete) {
+		if (!reads_what_stays(c, n) || !(args = known_gather(s->k, m, &nargs)))
+			return false;
+		for (int i = 0; i < nargs; i++)
+			if (known_has_meta(args[i]))
+				return false;
+		if (!known_run(s->k, n->op, args, out, n->nout, false))
+			return false;
+	} else {
+		for (int i = 0; i < n->nout; i++)
+			out[i] = rt_retain(known_at(s->k, m->out[i])->v);
+	}
+	for (int i = 0; i < n->nout; i++) {
+		if (out[i].tag == RT_OBJECT || out[i].tag == RT_FUTURE)
+			return false;
+		spec_bind_constant(s, c, n->out[i], out[i], n->at);
+		shapes_same(s->shapes, spec_value(c, n->out[i]), m->out[i]);
+		if (shapes_varies(s->shapes, m->out[i]))
+			node_set_int(spec_value(c, n->out[i])->node, "varies", 1);
+	}
+	return true;
+}
+
+static bool
+all_tensor_types_known(Spec *s, const Node *m)
+{
+	for (int i = 0; i < m->nin; i++)
+		if (m->in[i]->type->kind == TYPE_TENSOR && !known_is(s->k, m->in[i]))
+			return false;
+	return true;
+}
+
+/* An operator with a body becomes its body. */
+static void
+inline_body(Spec *s, Scope *c, Node *n, Node *m)
+{
+	Graph *g = n->op->function->graph;
+	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
+
+	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
+		spec_bind(s, &body, graph_inputs(g)[i], m->in[i]);
+	spec_block(s, &body, g->top);
+	for (int i = 0; i < n->nout; i++)
+		spec_bind(s, c, n->out[i], spec_value(&body, g->top->ret->in[i]));
+	spec_keep_layout(s, c, n);
+}
+
+/* aten::copy(self, src): is src what self would become, and may it be?  What is written to later is no constant's memory,
+ * and nobody else's. */
+static bool
+is_same_already(Spec *s, Scope *c, const Node *n)
+{
+	const Value *src = spec_value(c, n->in[1]);
+	const Known *a = known_at(s->k, spec_value(c, n->in[0])), *b = known_at(s->k, src);
+
+	if (alias_has_writers(c->alias, n->out[0]) && (node_is(src->node, "prim::Constant") || n->in[1]->uses.n > 1))
+		return false;
+	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
+	       a->v.u.t->ndim == b->v.u.t->ndim &&
+	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t)) &&
+	       a->v.u.t->storage != b->v.u.t->storage;
+}
+
+void
+spec_op(Spec *s, Scope *c, Node *n)
+{
+	Node *m;
+
+	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
+		spec_bind_constant(s, c, n->out[0], rt_bool(true), n->at);
+		return;
+	}
+	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, c, n)) {
+		spec_bind(s, c, n->out[0], spec_value(c, n->in[1]));
+		return;
+	}
+	if (n->op->form == OP_BODY && n->op->function && n->op->function->graph) {
+		m = spec_copy_node(s, n);
+		for (int i = 0; i < n->nin; i++)
+			node_add_input(m, spec_argument(s, c, n, i));
+		if (all_tensor_types_known(s, m) && graph_ninputs(n->op->function->graph) == n->nin) {
+			inline_body(s, c, n, m);
+			spec_guard_outputs(s, c, n, m);
+			node_destroy(m);
+			return;
+		}
+		node_destroy(m);
+	}
+	m = spec_emit_copy(s, c, n);
+	if (n->op->kernel && n->op->effect != EFFECT_IO)
+		spec_infer(s, c, n, m);
+	if (fold(s, c, n, m)) {
+		node_destroy(m);
+		return;
+	}
+	spec_keep_layout(s, c, n);
+	spec_guard_outputs(s, c, n, m);
+}

@@ -1,0 +1,105 @@
+/*
+ * Layouts: convolutions run on channels-last tensors.
+ *
+ * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  Whoever
+ * could tell the difference (views, whoever asks for strides, whatever leaves the graph) gets the contiguous tensor that
+ * the model has there.  Known.altered marks what lies differently than in the model.
+ */
+#include "specialize.h"
+
+static bool
+is_convolution(const Node *n)
+{
+	return node_is(n, "aten::conv2d") || node_is(n, "aten::_convolution") || node_is(n, "aten::convolution");
+}
+
+static Value *
+in_format(Spec *s, Scope *c, Value *v, int format, Range at)
+{
+	Node *m = node_new(s->to, sym(s->cx, "aten::contiguous"), at, 1);
+
+	m->op = op_find(s->cx, "aten::contiguous", "");
+	if (!m->op)
+		return v;
+	node_add_input(m, v);
+	node_add_input(m, graph_constant(s->to, rt_int(format), at));
+	known_set(s->k, m->in[1], rt_int(format));
+	graph_insert(s->to, m);
+	spec_infer(s, c, m, m);
+	known_at(s->k, m->out[0])->altered = format != 0;
+	return m->out[0];
+}
+
+static bool
+wants_channels_last(Spec *s, const Node *n, int i, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+
+	return i == 0 && is_convolution(n) && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) &&
+	       rt_is_contiguous(t) && !rt_is_channels_last(t);
+}
+
+/* Does it make no difference to the node how the tensor lies in memory? */
+static bool
+any_layout_will_do(const Node *n, int i)
+{
+	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset", "aten::_unsafe_view" };
+	const Schema *schema = node_schema(n);
+
+	if (node_is(n, "prim::ListConstruct")) {
+		for (int k = 0; k < n->out[0]->uses.n; k++)
+			if (!node_is(n->out[0]->uses.at[k].node, "aten::cat"))
+				return false;
+		return true;
+	}
+	for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
+		if (node_is(n, asks[k]))
+			return false;
+	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
+}
+
+/* Is all that the node does with its input to look at it now? */
+static bool
+only_reads(const Node *n, int i)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
+}
+
+/* What input i of the node is in the new graph. */
+Value *
+spec_argument(Spec *s, Scope *c, const Node *n, int i)
+{
+	Value *v = spec_value(c, n->in[i]);
+
+	if (node_writes_input(n, i))
+		return v;
+	if (only_reads(n, i))
+		v = spec_fresh_list(s, v, n->at);
+	if (wants_channels_last(s, n, i, v))
+		return in_format(s, c, v, 2, n->at);
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
+		return in_format(s, c, v, 0, n->at);
+	return v;
+}
+
+/* A value that leaves: what the model has there. */
+Value *
+spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
+{
+	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+}
+
+/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+void
+spec_keep_layout(Spec *s, Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Value *v = c->value[n->out[i]->id];
+
+		if (known_at(s->k, v)->altered && alias_has_writers(c->alias, n->out[i]))
+			spec_bind(s, c, n->out[i], spec_as_in_model(s, c, v, n->at));
+	}
+}

@@ -1,0 +1,69 @@
+/* opt/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If and Loop),
+ * bailouts.c (guards) and layouts.c (channels last) share; private to them */
+#ifndef OPT_SPECIALIZE_H
+#define OPT_SPECIALIZE_H
+
+#include "opt.h"
+
+typedef struct Shadow {          /* a known list, and the values that are its elements */
+	RtList *list;
+	Vec(Value *) items;
+} Shadow;
+
+typedef struct Scope Scope;
+struct Scope {                   /* one graph that is being walked: the function's, or an operator's body */
+	Graph   *from;
+	Value  **value;          /* by id in `from`: the value of the new graph */
+	AliasDb *alias;
+	bool     top;            /* the function's own: has resume points */
+};
+
+typedef struct Spec {
+	Cx   *cx;
+	Function *fn;
+	const Profile *profile;
+	Graph *to;
+	KnownTable *k;           /* of values of `to` */
+	Vec(Shadow) shadows;
+	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	CodeLive *live;          /* registers of the function's Code */
+	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
+	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
+	int    nguard;
+} Spec;
+
+/* ---- specialize.c: values and the walk ------------------------------------------------------------------------- */
+
+Shadow *spec_shadow(Spec *, IValue list);                        /* null: its elements are not followed */
+bool    spec_reads_by_data(Spec *, const Node *);                /* is it given what follows from data? */
+bool    spec_is_changed(Scope *, const Value *);                 /* is the container itself (not what it contains) written anywhere? */
+Value  *spec_value(Scope *, const Value *from);                  /* what stands for it in the new graph */
+void    spec_bind(Spec *, Scope *, const Value *from, Value *to);
+void    spec_bind_constant(Spec *, Scope *, const Value *from, IValue, Range);     /* takes the value */
+Node   *spec_copy_node(Spec *, const Node *);                    /* kind, overload and attributes; not linked */
+Node   *spec_emit_copy(Spec *, Scope *, Node *);                 /* the node itself, with inputs mapped; outputs have the static types */
+/* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
+Value  *spec_fresh_list(Spec *, Value *, Range);
+void    spec_block(Spec *, Scope *, Block *);
+
+/* ---- evalop.c, evalflow.c ------------------------------------------------------------------------------------------ */
+
+void    spec_op(Spec *, Scope *, Node *);
+/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
+void    spec_if(Spec *, Scope *, Node *);
+void    spec_loop(Spec *, Scope *, Node *);
+
+/* ---- bailouts.c -------------------------------------------------------------------------------------------------------- */
+
+/* Results of n, of which m is the copy, that are not known get the profile's type under a guard. */
+void    spec_guard_outputs(Spec *, Scope *, const Node *n, const Node *m);
+
+/* ---- layouts.c --------------------------------------------------------------------------------------------------------- */
+
+Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
+Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
+/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+void    spec_keep_layout(Spec *, Scope *, const Node *);
+
+#endif
