@@ -503,12 +503,7 @@ host_wrote(Writer *w, const Buffer *b)
 static bool
 changes_nothing(const Node *n)
 {
-	const Schema *s = n->op ? node_schema(n) : NULL;
-
-	for (int i = 0; s && i < s->nargs; i++)
-		if (s->args[i].alias && s->args[i].alias->write)
-			return false;
-	return s && n->op->form != OP_BODY && !node_has_effect(n);
+	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
 /* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */

@@ -45,17 +45,6 @@ plan_is_planned(Plan *p, const Value *v)
 	return plan_buffer(p, v) != NULL;
 }
 
-static bool
-writes(const Node *n)
-{
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < s->nargs; i++)
-		if (s->args[i].alias && s->args[i].alias->write)
-			return true;
-	return false;
-}
-
 /* Do the tensors of a known value all lie in buffers that were there before this step? */
 static bool
 lies_in_old_buffers(Plan *p, IValue v, int step)
@@ -121,7 +110,7 @@ plan_needs_step(Plan *p, const Node *n)
 {
 	if (node_is(n, "prim::Constant") || p->absorbed[n->id] || (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
 		return false;
-	if (!n->nout || n->nsub || writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
+	if (!n->nout || n->nsub || node_writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
 		return true;
 	for (int i = 0; i < n->nout; i++)
 		if (!was_there(p, n->out[i], p->step[n->id]))

@@ -93,15 +93,6 @@ lower_fork(Lower *l, Node *n)
 	insn_node(l, n, RT_DO_FORK, (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
 }
 
-static int
-find_arg(const Schema *s, const char *name)
-{
-	for (int i = 0; i < s->nargs; i++)
-		if (!strcmp(s->args[i].name, name))
-			return i;
-	return -1;
-}
-
 static const char *
 full_name(Lower *l, const Op *op)
 {
@@ -117,7 +108,7 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 	int none = -1;
 
 	for (int i = 0; i < of->nargs; i++) {
-		const int at = find_arg(row, of->args[i].name);
+		const int at = schema_find(row, of->args[i].name);
 
 		if (at < 0 && none < 0)
 			none = (int)insn_constant(l, rt_none());

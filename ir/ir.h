@@ -135,6 +135,7 @@ struct Schema {
 	bool vararg, varret;
 };
 const char *schema_print(Cx *, const Schema *);
+int schema_find(const Schema *, const char *arg);           /* its index; -1: there is none of that name */
 
 /* ---- op.c: the registry, from rt/ops/ops.h --------------------------------------------------------------- */
 
@@ -313,6 +314,7 @@ Function *node_function(const Node *);
 const Op *node_op(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
 bool   node_writes_input(const Node *, int i);            /* as its schema says */
+bool   node_writes(const Node *);                         /* any of them; nested nodes not counted */
 Value *node_arg(const Node *, const char *name);       /* input of the schema's argument of that name, or null */
 
 void   value_replace_uses(Value *, Value *with);

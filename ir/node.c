@@ -456,15 +456,31 @@ node_writes_input(const Node *n, int i)
 	return s && i < s->nargs && s->args[i].alias && s->args[i].alias->write;
 }
 
+bool
+node_writes(const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i))
+			return true;
+	return false;
+}
+
+int
+schema_find(const Schema *s, const char *name)
+{
+	for (int i = 0; i < s->nargs; i++)
+		if (!strcmp(s->args[i].name, name))
+			return i;
+	return -1;
+}
+
 Value *
 node_arg(const Node *n, const char *name)
 {
 	const Schema *s = node_schema(n);
+	const int i = s ? schema_find(s, name) : -1;
 
-	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
-		if (!strcmp(s->args[i].name, name))
-			return n->in[i];
-	return NULL;
+	return i >= 0 && i < n->nin ? n->in[i] : NULL;
 }
 
 /* Kinds without a row whose order among each other is seen from outside. */

@@ -116,10 +116,8 @@ down_nested(Walk *w, Node *n)
 static void
 down_writes(Walk *w, const Node *n)
 {
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
-		if (s->args[i].alias && s->args[i].alias->write)
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i))
 			mark(w, w->a->depends, n->in[i]);
 }
 
@@ -181,10 +179,8 @@ up_nested(Walk *w, Node *n)
 static bool
 writes_useful(Walk *w, const Node *n)
 {
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < s->nargs && i < n->nin; i++)
-		if (s->args[i].alias && s->args[i].alias->write && w->useful[n->in[i]->id])
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i) && w->useful[n->in[i]->id])
 			return true;
 	return false;
 }

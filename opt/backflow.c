@@ -177,7 +177,7 @@ back_is_strange(Back *b, const Node *n)
 	for (int i = 0; s && i < n->nin; i++) {
 		const bool list = back_is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR && gradient_rank(n->in[i]->type) != 1;
 
-		if (list && i < s->nargs && s->args[i].alias && s->args[i].alias->write)
+		if (list && node_writes_input(n, i))
 			return true;
 		if (list && back_has_gradient(b, n) && (i >= s->nargs || !gradient_rank(s->args[i].type)))
 			return true;

@@ -19,10 +19,8 @@ static bool
 block_writes_lists(const Block *b)
 {
 	for NODES(n, b) {
-		const Schema *schema = node_schema(n);
-
-		for (int i = 0; schema && i < schema->nargs; i++)
-			if (node_writes_input(n, i) && schema->args[i].type->kind != TYPE_TENSOR)
+		for (int i = 0; i < n->nin; i++)
+			if (node_writes_input(n, i) && node_schema(n)->args[i].type->kind != TYPE_TENSOR)
 				return true;
 		if (node_is_call(n))
 			return true;

@@ -18,20 +18,9 @@ small(IValue v)
 }
 
 static bool
-writes_anything(const Node *n)
-{
-	const Schema *schema = node_schema(n);
-
-	for (int i = 0; schema && i < schema->nargs; i++)
-		if (node_writes_input(n, i))
-			return true;
-	return false;
-}
-
-static bool
 may_fold(Scope *c, const Node *n)
 {
-	if (node_has_effect(n) || node_is_nondeterministic(n) || writes_anything(n))
+	if (node_has_effect(n) || node_is_nondeterministic(n) || node_writes(n))
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))

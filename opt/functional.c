@@ -73,15 +73,6 @@ keeps_type(const Op *base, const Schema *s)
 	return tensors == 1 && s->nargs == 1;
 }
 
-static int
-argument(const Schema *s, const char *name)
-{
-	for (int i = 0; i < s->nargs; i++)
-		if (!strcmp(s->args[i].name, name))
-			return i;
-	return -1;
-}
-
 /* The functional node before n; null when the arguments do not correspond. */
 static Value *
 functional_value(Graph *g, Node *n, Op *base)
@@ -92,7 +83,7 @@ functional_value(Graph *g, Node *n, Op *base)
 	m->op = base;
 	m->inlined = n->inlined;
 	for (int i = 0; i < to->nargs; i++) {
-		const int at = argument(from, to->args[i].name);
+		const int at = schema_find(from, to->args[i].name);
 
 		if (at < 0 || at >= n->nin || to->nrets != 1) {
 			node_destroy(m);

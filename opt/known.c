@@ -206,10 +206,8 @@ know_outputs_by_type(KnownTable *k, Value **out, int n)
 static bool
 writes_a_list(const Node *n)
 {
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < s->nargs; i++)
-		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind != TYPE_TENSOR)
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i) && node_schema(n)->args[i].type->kind != TYPE_TENSOR)
 			return true;
 	return false;
 }

@@ -304,17 +304,12 @@ shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
 static bool
 is_needed(const Shapes *s, const Node *n)
 {
-	const Schema *schema = node_schema(n);
-
 	if (node_is(n, "prim::profile"))
 		return true;
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i]->uses.n || value_varies(s, n->out[i]))
 			return true;
-	for (int i = 0; schema && i < schema->nargs; i++)
-		if (schema->args[i].alias && schema->args[i].alias->write)
-			return true;
-	return false;
+	return node_writes(n);
 }
 
 Graph *

@@ -64,7 +64,7 @@ written(const Node *n)
 	const Schema *s = node_schema(n);
 
 	for (int i = 0; s && n->op && i < s->nargs && i < n->nin; i++)
-		if (s->args[i].alias && s->args[i].alias->write && s->args[i].type->kind == TYPE_TENSOR)
+		if (node_writes_input(n, i) && s->args[i].type->kind == TYPE_TENSOR)
 			return i;
 	return -1;
 }
@@ -191,15 +191,6 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 
 /* ---- writes ------------------------------------------------------------------------------------------------------ */
 
-static int
-argument(const Schema *s, const char *name)
-{
-	for (int i = 0; i < s->nargs; i++)
-		if (!strcmp(s->args[i].name, name))
-			return i;
-	return -1;
-}
-
 /* The row that computes what n writes: add for add_, index_put for index_put_. */
 static Op *
 functional_row(Unwrite *u, const Node *n)
@@ -225,7 +216,7 @@ computed(Unwrite *u, Node *n, Value *self)
 		fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
 	in = new(u->g->arena, Value *, to->nargs + 1);
 	for (int i = 0; i < to->nargs; i++) {
-		const int k = argument(from, to->args[i].name);
+		const int k = schema_find(from, to->args[i].name);
 
 		if (k < 0 || k >= n->nin)
 			fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
