@@ -23,7 +23,7 @@ typedef struct Freeze {
 	Map     set;             /* names that some SetAttr in reach has */
 	Map     visited;         /* functions looked at */
 	Map    *written;         /* places that some graph writes to, by address */
-	Map    *contained;       /* storages of tensors that lists, dicts and tuples of the model hold, by address */
+	Map    *contained;       /* what lists, dicts and tuples of the model hold: storages and containers, by address */
 	bool    unknown;         /* code in reach that cannot be looked at */
 	bool    called;          /* with an object: it may write to all that is mutable */
 	const Node *fork;        /* while in a subgraph: its node, in `outer` */
@@ -202,25 +202,29 @@ mark_written(Freeze *f, const void *place)
 	return false;
 }
 
-static bool
-mark_contained(Freeze *f, const void *place)
-{
-	map_put(f->contained, place_key(f, place), f);
-	return false;
-}
-
+/* Marks what containers hold, and what objects in them do; a container that is an attribute and nothing else is no such. */
 static void
-find_contained(Freeze *f, IValue x, PtrMap *seen)
+find_contained(Freeze *f, IValue x, bool inside, PtrMap *seen)
 {
-	if (x.tag == RT_OBJECT) {
-		int64_t *been = ptrmap_at(f->p->scratch, seen, x.u.p);
+	int64_t *been;
 
-		for (int i = 0; !*been && i < x.u.obj->cls->nslot; i++)
-			find_contained(f, x.u.obj->slot[i], seen);
-		*been = 1;
-	} else if (x.tag == RT_LIST || x.tag == RT_DICT || x.tag == RT_TUPLE) {
-		any_memory(f, x, mark_contained);
+	if (inside && memory_of(x))
+		map_put(f->contained, place_key(f, memory_of(x)), f);
+	if (x.tag == RT_OBJECT) {
+		been = ptrmap_at(f->p->scratch, seen, x.u.p);
+		if (*been > inside)
+			return;
+		*been = 1 + inside;
+		for (int i = 0; i < x.u.obj->cls->nslot; i++)
+			find_contained(f, x.u.obj->slot[i], inside, seen);
 	}
+	for (int64_t i = 0; x.tag == RT_LIST && i < x.u.list->n; i++)
+		find_contained(f, x.u.list->v[i], true, seen);
+	for (int64_t i = 0; x.tag == RT_TUPLE && i < x.u.tuple->n; i++)
+		find_contained(f, x.u.tuple->v[i], true, seen);
+	for (int64_t i = 0; x.tag == RT_DICT && i < x.u.dict->used; i++)
+		if (!x.u.dict->at[i].dead)
+			find_contained(f, x.u.dict->at[i].value, true, seen);
 }
 
 /* ---- putting constants --------------------------------------------------------------------------------- */
@@ -355,7 +359,7 @@ freeze(Pass *p, Graph *g)
 	find_sets(&f, g->top);
 	if (f.unknown || !objects_stay_home(&f, g->top))
 		return false;
-	find_contained(&f, p->self, &seen);
+	find_contained(&f, p->self, false, &seen);
 	db = alias_db_placed(g, p->scratch, place_of, &f);
 	if (!find_written(&f, db, g->top))
 		return false;

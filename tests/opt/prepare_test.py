@@ -6,7 +6,7 @@ import os, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-from hostile import Test, body, call, model
+from hostile import Test, W, attrs, body, call, model, num
 
 HELPER = """  def double(self: __torch__.M, y: Tensor) -> Tensor:
     return torch.mul(y, 2.)
@@ -17,6 +17,7 @@ SETTER = """  def set(self: __torch__.M, y: Tensor) -> NoneType:
     self.w = y
     return None
 """
+LISTS = "  sizes : List[int]\n  all : List[Tensor]\n"
 
 
 class Prepare(Test):
@@ -60,6 +61,22 @@ class Prepare(Test):
         self.assertFalse(self.frozen(["if bool(torch.any(x)):", "  y = self.w", "else:", "  y = x", "_0 = torch.zero_(y)",
                                       "return torch.add(x, self.w)"]))
         self.assertFalse(self.frozen(["_0 = (self).set(x, )", "return torch.add(x, self.w)"], SETTER))
+
+    def lists(self, lines):
+        """Which of the lists that the module has are constants?"""
+        state = attrs(training=b"\x89", w=W, sizes=b"](" + num(2) + num(3) + b"e", all=b"](" + W + W + b"e")
+        self.put("m.pt", model(LISTS + body(lines), state))
+        rc, out, err = call([KILN, "show", "m.pt", "--stage", "prepared"], self.dir)
+        self.assertEqual(rc, 0, err.decode())
+        return [name for name in ("sizes", "all") if 'name="%s"' % name not in out.decode()]
+
+    def test_freeze_lists(self):
+        use = "return torch.cat([torch.view(x, self.sizes), torch.cat(self.all)])"
+        self.assertEqual(self.lists([use]), ["sizes", "all"])
+        self.assertEqual(self.lists(["_0 = torch.append(self.sizes, 1)", use]), ["all"])
+        self.assertEqual(self.lists(["_0 = torch.append(self.all, x)", use]), ["sizes"])
+        self.assertEqual(self.lists(["_0 = torch.zero_((self.all)[0])", use]), ["sizes"])
+        self.assertEqual(self.lists(["_0 = torch.zero_(self.w)", use]), ["sizes"])             # the same storage
 
 
 if __name__ == "__main__":
