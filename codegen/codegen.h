@@ -22,6 +22,7 @@ void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line
 void out_close(Out *, const char *after);
 void out_comment(Buf *, const char *text, int64_t n);
 void out_string(Buf *, const char *text, int64_t n);
+const char *out_literal(Arena *, const char *text);    /* the same of a whole text */
 void out_json(Buf *, const char *text);                /* in quotes */
 const char *out_name(Arena *, const char *prefix, const char *text);
 
@@ -165,7 +166,7 @@ bool    node_is_map(const Node *);                      /* a pointwise row, or a
 
 typedef struct KernelCall KernelCall;     /* kern_map.c */
 
-/* ---- cgen_plan.c ---------------------------------------------------------------------------------------------- */
+/* ---- cgen_plan.c, cgen_launch.c (writer.h) ---------------------------------------------------------------------- */
 
 /* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
 const char *emit_plan(Emit *, Plan *, int index, const char *code);

@@ -89,6 +89,18 @@ out_string(Buf *b, const char *text, int64_t n)
 	buf_puts(b, "\"");
 }
 
+const char *
+out_literal(Arena *a, const char *text)
+{
+	Buf b = { 0 };
+	const char *literal;
+
+	out_string(&b, text, (int64_t)strlen(text));
+	literal = arena_strdup(a, b.at);
+	buf_free(&b);
+	return literal;
+}
+
 void
 out_json(Buf *b, const char *text)
 {

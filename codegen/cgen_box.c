@@ -1,0 +1,271 @@
+/*
+ * What steps of a specialized function say of values: C expressions of addresses, of boxes, of the model's lines.
+ *
+ * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed where
+ * the step that reads it does not keep it, a view of the box that its storage has, or a copy when it lies in the arena and
+ * may outlive the step.  Numbers of a dynamic plan stand in arrays at the head of the function.
+ */
+#include "writer.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *
+c_geometry(Writer *w, const RtTensor *t)
+{
+	const char *name;
+	Buf b = { 0 };
+
+	if (!w->p->dynamic || !t->ndim)
+		return emit_geometry(w->e, t->ndim, t->dims, t->strides);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->dims[i]);
+	for (int i = 0; i < t->ndim; i++)
+		buf_printf(&b, " %lld,", (long long)t->strides[i]);
+	name = arena_printf(w->a, "g%d", w->nhead++);
+	buf_printf(&w->head, "\tconst int64_t %s[] = {%s };\n", name, b.at);
+	buf_free(&b);
+	return name;
+}
+
+int64_t
+tensor_offset(const RtTensor *t)
+{
+	return t->offset * rt_dtypes[t->dtype].bytes;
+}
+
+static int
+add_constant(void *arg, IValue v)
+{
+	return emit_value(((Writer *)arg)->e, v);
+}
+
+/* The index of a constant's value in kiln_values. */
+static int
+constant_index(Writer *w, IValue v)
+{
+	if (w->p->dynamic)
+		return plan_constant(w->p, v, add_constant, w);
+
+	const char *key = rt_counted(v) ? arena_printf(w->a, "%p", v.u.p) : NULL;
+	const intptr_t known = key ? (intptr_t)map_get(&w->e->constant_index, key) : 0;
+	int index;
+
+	if (known)
+		return (int)known - 1;
+	index = emit_value(w->e, v);
+	if (key)
+		map_put(&w->e->constant_index, key, (void *)(intptr_t)(index + 1));
+	return index;
+}
+
+static const char *
+plus(Writer *w, const char *base, int64_t bytes)
+{
+	return bytes ? arena_printf(w->a, "%s + %lld", base, (long long)bytes) : base;
+}
+
+const char *
+c_spot(Writer *w, const Buffer *b, int64_t at)
+{
+	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at) : plus(w, "arena", b->offset + at);
+}
+
+const char *
+c_address(Writer *w, const Value *v, int64_t more)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+	const Buffer *b = plan_buffer(w->p, v);
+	const int64_t at = tensor_offset(t) + more;
+
+	switch (b->home) {
+	case HOME_ARENA:
+		return c_spot(w, b, at);
+	case HOME_CONSTANT:
+		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)), at - b->base);
+	case HOME_INPUT:
+		return plus(w, arena_printf(w->a, "rt_data(%s.u.t)", b->place), at - b->base);
+	default:
+		return plus(w, arena_printf(w->a, "rt_data(v[%d].u.t)", b->slot), at - b->base);
+	}
+}
+
+const char *
+c_home(Writer *w, const Value *v)
+{
+	const Buffer *b = plan_buffer(w->p, v);
+
+	if (!w->p->gpu || b->home != HOME_ARENA)
+		return c_address(w, v, 0);
+	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index, (long long)tensor_offset(plan_tensor(w->p, v)));
+}
+
+const char *
+c_buffer(Writer *w, const Value *v)
+{
+	return arena_printf(w->a, "%s - %lld", c_address(w, v, 0), (long long)tensor_offset(plan_tensor(w->p, v)));
+}
+
+/* The box that a buffer's tensors are views of. */
+static const char *
+base_box(Writer *w, const Buffer *b)
+{
+	if (b->home == HOME_CONSTANT)
+		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, b->constant));
+	if (b->home == HOME_INPUT)
+		return b->place;
+	return arena_printf(w->a, "v[%d]", b->slot);
+}
+
+static bool
+same_geometry(const RtTensor *a, const RtTensor *b)
+{
+	return a->dtype == b->dtype && a->ndim == b->ndim && a->offset == b->offset &&
+	       !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
+}
+
+/* Does the base box itself have this tensor's type? */
+static bool
+is_base(Writer *w, const Value *v, const Buffer *b)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+
+	if (b->home == HOME_CONSTANT)
+		return same_geometry(t, b->constant.u.t);
+	for (int i = 0; i < graph_ninputs(w->p->graph); i++) {
+		const Value *in = graph_inputs(w->p->graph)[i];
+
+		if (b->home == HOME_INPUT && plan_buffer(w->p, in) == b)
+			return same_geometry(t, plan_tensor(w->p, in));
+	}
+	return b->owner && plan_tensor(w->p, b->owner) && same_geometry(t, plan_tensor(w->p, b->owner));
+}
+
+/* A list in which there may be dynamic sizes. */
+static const char *
+list_of_ints(Writer *w, const RtList *l)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	buf_printf(&b, "rt_list_of(cx, &rt_type_int, (IValue[%lld]){ ", (long long)l->n + 1);
+	for (int64_t i = 0; i < l->n; i++)
+		buf_printf(&b, "rt_int(%lld), ", (long long)l->v[i].u.i);
+	buf_printf(&b, "rt_none() }, %lld)", (long long)l->n);
+	text = arena_strdup(w->a, b.at);
+	buf_free(&b);
+	return text;
+}
+
+const char *
+c_slot(Writer *w, const Value *v)
+{
+	if (v->node == w->p->graph->top->param)
+		return arena_printf(w->a, "reg[%d]", v->index);
+	if (w->p->slot[v->id] < 0)
+		BUG("no place for a value of %s", v->node->kind->name);
+	return arena_printf(w->a, "v[%d]", w->p->slot[v->id]);
+}
+
+const char *
+c_peek(Writer *w, const Value *v)
+{
+	IValue c;
+
+	if (node_is(v->node, "prim::Constant") && value_constant(v, &c))
+		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, c));
+	return c_slot(w, v);
+}
+
+const char *
+c_truth(Writer *w, const Value *v)
+{
+	int64_t i;
+
+	if (known_int(w->p->known, v, &i))
+		return i ? "true" : "false";
+	return arena_printf(w->a, "%s.u.i", c_slot(w, v));
+}
+
+static const char *
+box_constant(Writer *w, const Value *v)
+{
+	IValue c = known_at(w->p->known, v)->v;
+
+	if (c.tag == RT_NONE || !value_constant(v, &c) || c.tag == RT_NONE)
+		return "rt_none()";
+	if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
+		return arena_printf(w->a, "rt_int(%lld)", (long long)c.u.i);
+	if (w->p->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
+		return arena_printf(w->a, "rt_double(%.17g%s)", c.u.f, c.u.f == floor(c.u.f) ? ".0" : "");
+	if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
+		return list_of_ints(w, c.u.list);
+	if (c.tag == RT_BOOL)
+		return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
+	return arena_printf(w->a, "rt_retain(kiln_values[%d])", constant_index(w, c));
+}
+
+const char *
+c_box(Writer *w, const Value *v, bool keep)
+{
+	const RtTensor *t = plan_tensor(w->p, v);
+	const Buffer *b = plan_buffer(w->p, v);
+
+	if (!b && node_is(v->node, "prim::Constant"))
+		return box_constant(w, v);
+	if (!b)
+		return arena_printf(w->a, "rt_retain(%s)", c_slot(w, v));
+	if (b->home == HOME_ARENA)
+		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" : "rt_box_borrow(cx, RT_%s, %d, %s, %s)",
+				    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_home(w, v),
+				    (long long)(b->bytes - tensor_offset(t)));
+	if (is_base(w, v, b))
+		return arena_printf(w->a, "rt_retain(%s)", base_box(w, b));
+	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", base_box(w, b), rt_dtypes[t->dtype].name, t->ndim,
+			    c_geometry(w, t), (long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
+}
+
+/* ---- the model's lines -------------------------------------------------------------------------------------- */
+
+/* Index of the node's line in the generic code's places: the errors' and guards' source. */
+static uint32_t
+place_of(Writer *w, const Node *n)
+{
+	const RtCode *c = w->p->fn->code;
+	const int line = n->at.src ? range_line(n->at) : 0;
+	const uint32_t *row = emit_places(w->e, c)->row;
+	uint32_t found = 0;
+
+	/* One that the program has, if there is one. */
+	for (int i = 1; line && i < c->nplace_name && !row[found]; i++)
+		if (c->place[i].line == line && c->place[i].text && c->place[i].file &&
+		    strstr(n->at.src->name, c->place[i].file) && (!found || row[i]))
+			found = (uint32_t)i;
+	return found;
+}
+
+uint32_t
+place_row(Writer *w)
+{
+	return emit_places(w->e, w->p->fn->code)->row[w->line];
+}
+
+void
+write_comment(Writer *w, const Node *n)
+{
+	const RtCode *c = w->p->fn->code;
+	const uint32_t line = place_of(w, n);
+	Buf b = { 0 };
+
+	if (line && line != w->line && w->e->source && c->place[line].text) {
+		const char *text = c->place[line].text;
+
+		while (*text == ' ')
+			text++;
+		out_comment(&b, text, 110);
+		out_line(&w->out, "/* %s */", b.at ? b.at : "");
+	}
+	w->line = line;
+	buf_free(&b);
+}

@@ -1,0 +1,285 @@
+/*
+ * Steps that call the runtime: an operator's own kernel or body, or what the interpreter has an instruction for.
+ *
+ * All have one form: in[] are new references that the call takes, got[] the results, which go to their slots in v[].
+ */
+#include "writer.h"
+
+#include <string.h>
+
+/* ---- lines that many steps have ------------------------------------------------------------------------------ */
+
+void
+write_unless(Writer *w, const char *failed)
+{
+	out_line(&w->out, "if (%s)", failed);
+	out_line(&w->out, "\tgoto failed;");
+}
+
+void
+write_assign(Writer *w, const Value *v, const char *expression)
+{
+	out_line(&w->out, "rt_assign(&v[%d], %s);", w->p->slot[v->id], expression);
+}
+
+void
+write_new_box(Writer *w, const Buffer *b, const RtTensor *t)
+{
+	out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name, t->ndim,
+		 c_geometry(w, t));
+	write_unless(w, "cx->status");
+}
+
+void
+write_boxes(Writer *w, const Node *n, int step)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Buffer *b = plan_buffer(w->p, n->out[i]);
+		const RtTensor *t = plan_tensor(w->p, n->out[i]);
+
+		if (!b || b->home != HOME_BOX || b->first != step)
+			continue;
+		b->owner = n->out[i];
+		write_new_box(w, b, t);
+	}
+}
+
+void
+write_stale(Writer *w, const Buffer *b)
+{
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
+}
+
+void
+write_all_stale(Writer *w)
+{
+	if (w->p->gpu)
+		out_line(&w->out, "rt_cuda_stale(m, %d);", w->p->buffers.n);
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------- */
+
+/* IValue in[n] = { ... };  count of them.  (tcc cannot count the elements of an array of structs itself.) */
+static int
+write_inputs(Writer *w, const Node *n, bool keep)
+{
+	const Schema *s = n->op ? node_schema(n) : NULL;
+	const int fixed = s && s->vararg ? s->nargs : n->nin;
+	int count;
+	Buf b = { 0 };
+
+	for (int i = 0; i < fixed; i++)
+		buf_printf(&b, "%s%s", i ? ", " : "", c_box(w, n->in[i], keep));
+	if (s && s->vararg) {
+		buf_printf(&b, "%srt_list_of(cx, &rt_type_any, (IValue[%d]){ ", fixed ? ", " : "", n->nin - fixed + 1);
+		for (int i = fixed; i < n->nin; i++)
+			buf_printf(&b, "%s, ", c_box(w, n->in[i], true));
+		buf_printf(&b, "rt_none() }, %d)", n->nin - fixed);
+	}
+	count = fixed + (s && s->vararg);
+	if (b.n)
+		out_line(&w->out, "IValue in[%d] = { %s };", count, b.at);
+	else
+		out_line(&w->out, "IValue in[1];");
+	buf_free(&b);
+	return count;
+}
+
+/* Does a call of the runtime change nothing that was there before? */
+static bool
+changes_nothing(const Node *n)
+{
+	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
+}
+
+/* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
+static void
+write_outputs(Writer *w, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Buffer *b = plan_buffer(w->p, n->out[i]);
+
+		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {
+			b->owner = n->out[i];
+			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
+			write_stale(w, b);
+		} else if (!b) {
+			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", w->p->slot[n->out[i]->id], i);
+		} else {
+			out_line(&w->out, "rt_release(got[%d]);", i);
+		}
+	}
+}
+
+static void
+write_call(Writer *w, const Node *n, const char *how, bool keep)
+{
+	int nin;
+
+	out_line(&w->out, "{");
+	w->out.indent++;
+	nin = write_inputs(w, n, keep);
+	out_line(&w->out, "IValue got[%d] = { { 0 } };", n->nout + 1);
+	write_unless(w, arena_printf(w->a, "%s, in, %d, got, %d, %s, %u)", how, nin, n->nout, w->code, place_row(w)));
+	write_outputs(w, n);
+	if (!changes_nothing(n))
+		write_all_stale(w);
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->calls++;
+}
+
+static const char *
+kernel_symbol(Writer *w, const Node *n)
+{
+	const char *symbol = op_kernel_symbol(w->e->cx, n->op);
+
+	if (!map_get(&w->e->kernel_names, symbol)) {
+		map_put(&w->e->kernel_names, symbol, (void *)(uintptr_t)symbol);
+		out_line(&w->e->types, "RtKernel %s;", symbol);
+	}
+	return symbol;
+}
+
+/* An in-place or out= row over a body. */
+static void
+write_stored_body(Writer *w, const Node *n, Op *base)
+{
+	const Schema *row = node_schema(n), *of = op_schema(w->e->cx, base);
+	const char *from = "";
+
+	if (!base->function || !base->function->code || of->nargs + of->nrets > 32 || n->nin > 24)
+		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	for (int i = 0; i < of->nargs; i++) {
+		int at = row->nargs;
+
+		while (at-- > 0 && strcmp(row->args[at].name, of->args[i].name) != 0)
+			;
+		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
+	}
+	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, %s",
+				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from : "0", of->nargs,
+				      of->nrets, kernel_symbol(w, n)), false);
+}
+
+void
+write_op(Writer *w, const Node *n)
+{
+	Op *base = op_body(w->e->cx, n->op);
+
+	if (base && base != n->op)
+		write_stored_body(w, n, base);
+	else if (n->op->form == OP_BODY)
+		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
+	else
+		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel_symbol(w, n)), false);
+}
+
+/* ---- prim --------------------------------------------------------------------------------------------------- */
+
+static void
+write_sequence(Writer *w, const Node *n)
+{
+	const bool list = node_is(n, "prim::ListConstruct");
+	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
+	Buf b = { 0 };
+
+	/* A list that only a kernel reads is written where it is read: boxes may borrow then. */
+	for (int i = 0; i < n->nin; i++) {
+		const Buffer *in = plan_buffer(w->p, n->in[i]);
+
+		buf_printf(&b, "%s, ", c_box(w, n->in[i], in && in->escapes));
+	}
+	if (list)
+		write_assign(w, n->out[0], arena_printf(w->a, "rt_list_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+						       emit_type(w->e, t->of[0]), n->nin + 1, b.at ? b.at : "", n->nin));
+	else
+		write_assign(w, n->out[0], arena_printf(w->a, "rt_tuple_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+						       t->field ? emit_type(w->e, t) : "0", n->nin + 1, b.at ? b.at : "", n->nin));
+	write_unless(w, "cx->status");
+	buf_free(&b);
+}
+
+static const char *
+method_code(Writer *w, const Node *n, const char *name)
+{
+	const Type *t = n->in[0]->type;
+	const Function *f = t->kind == TYPE_CLASS ? class_method(class_info(t), name) : NULL;
+
+	if (!f || !f->code)
+		fail_lacks(w->e->cx, n->at, "a specialization with %s of %s", n->kind->name, type_print(w->e->cx, t));
+	return emit_code(w->e, f->code);
+}
+
+/* The scope is open before __enter__ runs, as the interpreter has it. */
+static void
+write_enter(Writer *w, const Node *n)
+{
+	out_line(&w->out, "scope[nscope++] = (RtWith){ %s, %s };", method_code(w, n, "__exit__"), c_peek(w, n->in[0]));
+	write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, "__enter__")), true);
+}
+
+static void
+write_exit(Writer *w, const Node *n)
+{
+	write_unless(w, arena_printf(w->a, "rt_step_exit(cx, &scope[--nscope], %s, %u)", w->code, place_row(w)));
+	write_all_stale(w);
+	if (n->nout)
+		write_assign(w, n->out[0], "rt_none()");
+}
+
+/* Anything else that the interpreter has an instruction for. */
+void
+write_prim(Writer *w, const Node *n)
+{
+	const Type *t;
+
+	if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
+		write_sequence(w, n);
+	} else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack")) {
+		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" : "rt_step_unpack(cx, true", false);
+	} else if (node_is(n, "prim::TupleIndex")) {
+		write_call(w, n, "rt_step_index(cx, 0", false);
+	} else if (node_is(n, "prim::TupleSlice")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld", (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
+	} else if (node_is(n, "prim::isinstance")) {
+		const Attr *of = node_attr(n, "types");
+
+		t = of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes);
+		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s", emit_type(w->e, type_unshaped(w->e->cx, t))), false);
+	} else if (node_is(n, "prim::DictConstruct")) {
+		t = type_unshaped(w->e->cx, n->out[0]->type);
+		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
+	} else if (node_is(n, "prim::GetAttr")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+	} else if (node_is(n, "prim::SetAttr")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
+		write_call(w, n, "rt_step_same(cx, 0", true);
+	} else if (node_is(n, "prim::Uninitialized")) {
+		write_assign(w, n->out[0], "rt_none()");
+	} else if (node_is(n, "prim::RaiseException")) {
+		write_call(w, n, "rt_step_raise(cx, 0", false);
+	} else if (node_is(n, "prim::Enter")) {
+		write_enter(w, n);
+	} else if (node_is(n, "prim::Exit")) {
+		write_exit(w, n);
+	} else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_fork(cx, %s", emit_code(w->e, node_attr(n, "function")->fn->code)), true);
+	} else if (node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait")) {
+		write_call(w, n, "rt_step_wait(cx, 0", false);
+	} else if (node_is(n, "prim::CreateObject")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
+	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
+		write_call(w, n, arena_printf(w->a, "rt_step_method(cx, %s", out_literal(w->a, node_str(n, "name"))), true);
+	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
+		const Attr *f = node_attr(n, "function");
+
+		if (!f || !f->fn || !f->fn->code)
+			fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, f->fn->code)), true);
+	} else {
+		fail_lacks(w->e->cx, n->at, "a specialization with %s", n->kind->name);
+	}
+}
