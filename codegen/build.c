@@ -8,6 +8,7 @@
 #include "codegen.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -385,10 +386,38 @@ put_weights(Build *b, const Weights *w)
 		fail(b->cx, NOWHERE, "%s.weights: %s", b->o->out, strerror(errno));
 }
 
+/* What is executed of a file that was built: an object's sections, else a program's segments; 0: it is none. */
+static int64_t
+code_bytes(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	Elf64_Ehdr h = { 0 };
+	int64_t n = 0;
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_CLASS] == ELFCLASS64;
+
+	for (int i = 0; is && h.e_phnum && i < h.e_phnum; i++) {
+		Elf64_Phdr p;
+
+		if (!fseek(f, (long)(h.e_phoff + (Elf64_Off)i * sizeof p), SEEK_SET) && fread(&p, sizeof p, 1, f) == 1 &&
+		    p.p_type == PT_LOAD && p.p_flags & PF_X)
+			n += (int64_t)p.p_memsz;
+	}
+	for (int i = 0; is && !h.e_phnum && i < h.e_shnum; i++) {
+		Elf64_Shdr s;
+
+		if (!fseek(f, (long)(h.e_shoff + (Elf64_Off)i * sizeof s), SEEK_SET) && fread(&s, sizeof s, 1, f) == 1 &&
+		    s.sh_flags & SHF_EXECINSTR)
+			n += (int64_t)s.sh_size;
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static void
 build_in_folder(Cx *cx, const char *dir, void *arg_)
 {
-	struct { Build *b; const ProgramText *text; } *p = arg_;
+	struct { Build *b; ProgramText *text; } *p = arg_;
 	Build *b = p->b;
 	const char *c = arena_printf(cx->arena, "%s/program.c", dir), *object = arena_printf(cx->arena, "%s/program.o", dir);
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", dir), *out = arena_printf(cx->arena, "%s/out", dir);
@@ -429,6 +458,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		chmod(out, 0666 & ~b->mask);
 	else
 		chmod(out, 0777 & ~b->mask);
+	p->text->code_bytes = code_bytes(out);
 	put_weights(b, p->text->weights);
 	put_in_place(b, out);
 }
@@ -489,10 +519,10 @@ target_vector_floats(Cx *cx, const BuildOptions *o)
 }
 
 void
-build_program(Cx *cx, const ProgramText *text, const BuildOptions *o)
+build_program(Cx *cx, ProgramText *text, const BuildOptions *o)
 {
 	Build b;
-	struct { Build *b; const ProgramText *text; } arg_ = { &b, text };
+	struct { Build *b; ProgramText *text; } arg_ = { &b, text };
 
 	build_init(&b, cx, o);
 	process_folder(cx, build_in_folder, &arg_);

@@ -158,7 +158,7 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 	for (int i = 0; i < archs.n; i++) {
 		int64_t n;
 		char *image = cuda_compile(e->cx, text->cuda, archs.at[i], &n);
-		const int span = weights_add(&e->weights, image, n + 1);
+		const int span = weights_add(&e->weights, WEIGHT_GPU, image, n + 1);
 
 		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)e->weights.spans.at[span].offset);
 		if (archs.at[i] < 0)
@@ -185,6 +185,28 @@ packing_of(Emit *e, int i)
 	return "0";
 }
 
+/* What --info says. */
+static void
+put_about(Emit *e)
+{
+	out_line(&e->tail, "static const RtSpecialization specializations[] = {");
+	for (int i = 0; i < e->specializations.n; i++) {
+		const RtSpecialization *s = &e->specializations.at[i];
+		Buf b = { 0 };
+
+		out_string(&b, s->method, (int64_t)strlen(s->method));
+		buf_printf(&b, ", \"%s\", ", s->kind);
+		out_string(&b, s->signature, (int64_t)strlen(s->signature));
+		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %d },", b.at, s->kernels, s->runtime_calls, s->guards,
+			 (long long)s->arena_bytes, (long long)s->arena_least, s->by_size);
+		buf_free(&b);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};\nstatic const RtWeightForm weight_forms[] = {");
+	for (int i = 0; i < NWEIGHT_FORM; i++)
+		out_line(&e->tail, "\t{ \"%s\", %lldLL },", weight_forms[i], (long long)e->weights.form_bytes[i]);
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
@@ -200,15 +222,14 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)e->weights.spans.at[i].offset,
 			 (long long)e->weights.spans.at[i].bytes, packing_of(e, i));
 	out_line(&e->tail, "\t{ 0 }\n};");
-	out_line(&e->tail, "static const RtSpecialization specializations[] = {\n%s\t{ 0 }\n};",
-		 e->specializations.at ? e->specializations.at : "");
+	put_about(e);
 	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
 	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);
 	b.n = 0;
 	out_string(&b, e->provenance.at, e->provenance.n);
 	out_line(&e->tail, "\t.provenance = %s,", b.at);
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values,");
-	out_line(&e->tail, "\t.specialization = specializations, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
+	out_line(&e->tail, "\t.specialization = specializations, .form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
 	if (o->weights_file) {
 		b.n = 0;
 		out_string(&b, o->weights_file, (int64_t)strlen(o->weights_file));
@@ -217,7 +238,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "\t.weights = kiln_weights,");
 	}
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
-		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->nspecialization);
+		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d,\n};", instance,
@@ -241,6 +262,18 @@ join(Buf *text, const Out *part, const char *title)
 		n--;
 	buf_printf(text, "\n/* ---- %s ---- */\n\n", title);
 	buf_add(text, at, n);
+}
+
+/* The same for who has the text alone. */
+static RtProgram
+about(Emit *e)
+{
+	RtWeightForm *form = new(e->cx->arena, RtWeightForm, NWEIGHT_FORM + 1);
+
+	for (int i = 0; i < NWEIGHT_FORM; i++)
+		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
+	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n, .form = form,
+			    .weights_bytes = e->weights.bytes.n };
 }
 
 void
@@ -288,4 +321,5 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->c = b.at;
 	text->n = b.n;
 	text->weights = &e->weights;
+	text->about = about(e);
 }

@@ -56,18 +56,16 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 }
 
 static void
-put_note(Emit *e, const char *method, Function *fn, const Specialization *s, const Plan *p, int first)
+note(Emit *e, const char *method, Function *fn, const Specialization *s, const Plan *p, int first)
 {
-	Buf b = { 0 };
-	const char *signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first);
+	const RtSpecialization row = {
+		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
+		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first),
+		.kernels = p->kernels, .runtime_calls = p->calls, .guards = p->guards,
+		.arena_bytes = p->arena, .arena_least = p->least, .by_size = s->dynamic && !s->bounded,
+	};
 
-	out_string(&b, method, (int64_t)strlen(method));
-	buf_printf(&b, ", \"%s\", ", s->dynamic ? "dynamic" : "exact");
-	out_string(&b, signature, (int64_t)strlen(signature));
-	buf_printf(&e->specializations, "\t{ %s, %d, %d, %d, %lldLL, %d },\n", b.at, p->kernels, p->calls, p->guards, (long long)p->arena,
-		   s->dynamic && !s->bounded);
-	e->nspecialization++;
-	buf_free(&b);
+	vec_push(e->cx->arena, &e->specializations, row);
 }
 
 /* Registers of the arguments that the graph writes to. */
@@ -187,7 +185,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
 		buf_free(&when);
 		put_taken(e, &text, &one, i);
-		put_note(e, method, fn, spec[i], one.plan, first);
+		note(e, method, fn, spec[i], one.plan, first);
 		if (spec[i]->bounded)
 			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name, (long long)one.plan->arena);
 	}

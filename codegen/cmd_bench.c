@@ -181,9 +181,10 @@ build_and_bench(Cx *cx, const char *dir, void *arg)
 {
 	Bench *b = arg;
 	const int64_t begin = rt_now();
+	ProgramText text = { 0 };
 
 	b->program = b->cli->out = arena_printf(cx->arena, "%s/program", dir);
-	model_build(b->cli, b->cli->args.at[0]);
+	model_build(b->cli, b->cli->args.at[0], &text);
 	b->build_ms = (double)(rt_now() - begin) / 1e6;
 	bench_in(cx, dir, arg);
 }

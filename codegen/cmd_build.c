@@ -1,6 +1,7 @@
 /* codegen/cmd_build.c - kiln build: a model becomes a program */
 #include "codegen.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,12 +88,11 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 }
 
 void
-model_build(Cli *cli, const char *path)
+model_build(Cli *cli, const char *path, ProgramText *text)
 {
 	Cx *cx = cli->cx;
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
 	const BuildOptions o = options_of(cli);
-	ProgramText text = { 0 };
 	Methods methods = { 0 };
 	Model *m;
 
@@ -112,17 +112,37 @@ model_build(Cli *cli, const char *path)
 		function_graph(cx, other.fn);
 		add_method(cli, &other, name, &o, &methods);
 	}
-	emit_program(cx, m->module, methods.at, methods.n, &o, &text);
+	emit_program(cx, m->module, methods.at, methods.n, &o, text);
 	progress("compiling the program's C");
-	build_program(cx, &text, &o);
+	build_program(cx, text, &o);
 	progress(NULL);
+}
+
+/* What was built: to --json, else for the reader. */
+static void
+report(Cli *cli, const ProgramText *text)
+{
+	FILE *f;
+
+	if (!cli->json) {
+		rt_info_sizes(stdout, &text->about, text->code_bytes);
+		return;
+	}
+	if (!(f = fopen(cli->json, "w")))
+		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
+	rt_info_json(f, &text->about, text->code_bytes);
+	if (fclose(f))
+		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }
 
 int
 cmd_build(Cli *cli)
 {
+	ProgramText text = { 0 };
+
 	if (cli->args.n != 1 || !cli->out)
 		usage_error(cli, "build wants one model and -o OUT");
-	model_build(cli, cli->args.at[0]);
+	model_build(cli, cli->args.at[0], &text);
+	report(cli, &text);
 	return EXIT_OK;
 }

@@ -28,10 +28,17 @@ const char *out_name(Arena *, const char *prefix, const char *text);
 
 /* ---- weights.c: the bytes of constants, and the object file that holds them -------------------------- */
 
+typedef enum WeightForm {        /* what bytes are: RtWeightForm */
+	WEIGHT_PLAIN, WEIGHT_PANELS, WEIGHT_WINOGRAD, WEIGHT_TAPS, WEIGHT_BIAS, WEIGHT_GPU, NWEIGHT_FORM
+} WeightForm;
+
+extern const char *const weight_forms[];
+
 typedef struct Weights {
 	Cx   *cx;
 	Buf   bytes;             /* spans start at multiples of 64 */
 	Vec(RtSpan) spans;
+	int64_t form_bytes[NWEIGHT_FORM];
 	Map   known;             /* content hash -> span + 1 */
 	Vec(struct Original) originals;  /* weights as the model has them */
 	Map   original_of;       /* content hash -> its index there + 1 */
@@ -48,7 +55,7 @@ typedef struct Original {
 /* A storage of the model, by content; it is stored by weights_finish, unless it is there packed and that is enough. */
 Original *weights_original(Weights *, const void *data, int64_t bytes);
 void weights_finish(Weights *);
-int weights_add(Weights *, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
+int weights_add(Weights *, WeightForm, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes page-aligned in .rodata under the name kiln_weights. */
 bool weights_write_object(const Weights *, const char *path, int machine, char **why);
 enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
@@ -76,8 +83,7 @@ typedef struct Emit {            /* one program */
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
-	Buf      specializations;/* rows of RtSpecialization */
-	int      nspecialization;
+	Vec(RtSpecialization) specializations;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	bool     gpu;            /* plans are emitted for the GPU, too */
@@ -147,6 +153,7 @@ typedef struct Plan {
 	int        *step;        /* by node id: its place in the order */
 	Vec(Buffer *) buffers;
 	int64_t     arena;       /* bytes */
+	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
 	bool       *absorbed;    /* by node id: it is such a group */
 	int         kernels, calls, guards;
@@ -165,6 +172,11 @@ bool    plan_list_is_read(const Value *list);           /* no user keeps it, cha
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
 
 typedef struct KernelCall KernelCall;     /* kern_map.c */
+
+/* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
+
+int64_t plan_offsets(Cx *, Buffer *const *, int n);     /* by bytes, first and last; how large the arena is */
+int64_t plan_least_arena(Buffer *const *, int n);       /* the largest sum of what is alive at one step */
 
 /* ---- cgen_plan.c, cgen_launch.c (writer.h) ---------------------------------------------------------------------- */
 
@@ -285,6 +297,8 @@ typedef struct ProgramText {
 	int64_t n;
 	char *cuda, *ptx;        /* --emit cuda, ptx; null: not asked for */
 	Weights *weights;
+	RtProgram about;         /* what rt/info.c prints of it */
+	int64_t code_bytes;      /* of the file that was built; 0: it has none */
 } ProgramText;
 
 typedef Vec(const char *) Texts;
@@ -314,7 +328,7 @@ uint64_t carry_hash(void);
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
 int  target_vector_floats(Cx *, const BuildOptions *);                      /* 16, 8, 4; 1 for tcc */
-void build_program(Cx *, const ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
+void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 /* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
 bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
 void write_text(Cx *, const char *path, const char *text, int64_t n);
@@ -414,7 +428,7 @@ Machine machine_probe(RtCx *);
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 
-void model_build(Cli *, const char *path);      /* the model there, to cli->out */
+void model_build(Cli *, const char *path, ProgramText *);      /* the model there, to cli->out */
 
 /* ---- cmd_check.c: also for bisect ---------------------------------------------------------------------------- */
 

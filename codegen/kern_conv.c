@@ -307,9 +307,9 @@ pack_depthwise(const Dense *d, Buf *out)
 
 /* C expression of bytes that are added to the weights. */
 static const char *
-add_weights(Emit *e, const Buf *b)
+add_weights(Emit *e, WeightForm form, const Buf *b)
 {
-	const int span = weights_add(&e->weights, b->at ? b->at : "", b->n);
+	const int span = weights_add(&e->weights, form, b->at ? b->at : "", b->n);
 
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
 }
@@ -355,7 +355,7 @@ packed(Emit *e, const Dense *d, int64_t g)
 		pack_winograd(e, d, &b);
 	else
 		pack_group(e, d, g, &b);
-	text = add_weights(e, &b);
+	text = add_weights(e, d->depthwise ? WEIGHT_TAPS : d->winograd ? WEIGHT_WINOGRAD : WEIGHT_PANELS, &b);
 	note_packing(e, d, text);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	buf_free(&b);
@@ -376,7 +376,7 @@ pack_bias(Emit *e, const Dense *d, int64_t g)
 
 		buf_add(&b, (const char *)&x, sizeof x);
 	}
-	text = add_weights(e, &b);
+	text = add_weights(e, WEIGHT_BIAS, &b);
 	buf_free(&b);
 	return text;
 }

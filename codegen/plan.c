@@ -3,9 +3,7 @@
  *
  * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a tensor
  * of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).  What is
- * not known is an IValue in a slot of the frame.  Buffers get offsets in the arena greedily, largest first, each at the
- * lowest place that is free while it is alive (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net
- * Inference, 2020: greedy by size).
+ * not known is an IValue in a slot of the frame.  Buffers of the arena get their offsets in offsets.c.
  */
 #include "codegen.h"
 
@@ -468,62 +466,20 @@ lifetimes(Plan *p, Block *b)
 	}
 }
 
-/* ---- the arena ------------------------------------------------------------------------------------------------------------------ */
-
-static int
-by_size(const void *a, const void *b)
-{
-	const Buffer *x = *(Buffer *const *)a, *y = *(Buffer *const *)b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	return x->first - y->first;
-}
-
-static bool
-alive_together(const Buffer *a, const Buffer *b)
-{
-	return a->first <= b->last && b->first <= a->last;
-}
-
-/* The lowest offset at which b meets none of those that are placed and alive with it. */
-static int64_t
-lowest_offset(Buffer *const *placed, int n, const Buffer *b)
-{
-	int64_t at = 0;
-	bool moved;
-
-	do {
-		moved = false;
-		for (int i = 0; i < n; i++)
-			if (alive_together(placed[i], b) && at < placed[i]->offset + placed[i]->bytes &&
-			    placed[i]->offset < at + b->bytes) {
-				at = (placed[i]->offset + placed[i]->bytes + 63) & ~(int64_t)63;
-				moved = true;
-			}
-	} while (moved);
-	return at;
-}
+/* ---- the whole ------------------------------------------------------------------------------------------------------------------ */
 
 static void
 assign_offsets(Plan *p)
 {
-	Buffer **sorted = new(p->cx->arena, Buffer *, p->buffers.n + 1);
-	int n = 0;
+	Buffer **planned = new(p->cx->arena, Buffer *, p->buffers.n + 1);
 
 	for (int i = 0; i < p->buffers.n; i++)
 		if (p->buffers.at[i]->home == HOME_ARENA) {
-			p->buffers.at[i]->spot = p->nspot++;
-			sorted[n++] = p->buffers.at[i];
+			p->buffers.at[i]->spot = p->nspot;
+			planned[p->nspot++] = p->buffers.at[i];
 		}
-	qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-	for (int i = 0; i < n; i++) {
-		const int64_t at = lowest_offset(sorted, i, sorted[i]);
-
-		sorted[i]->offset = at;
-		if (at + sorted[i]->bytes > p->arena)
-			p->arena = at + sorted[i]->bytes;
-	}
+	p->arena = plan_offsets(p->cx, planned, p->nspot);
+	p->least = plan_least_arena(planned, p->nspot);
 }
 
 Plan *

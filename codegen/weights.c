@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
+const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
+
 int
-weights_add(Weights *w, const void *data, int64_t bytes)
+weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 {
 	static const char zeros[64];
 	char key[48];
@@ -26,6 +28,7 @@ weights_add(Weights *w, const void *data, int64_t bytes)
 	buf_add(&w->bytes, zeros, -w->bytes.n & 63);
 	span.offset = w->bytes.n;
 	span.bytes = bytes;
+	w->form_bytes[form] += bytes;
 	if (bytes)
 		buf_add(&w->bytes, data, bytes);
 	vec_push(w->cx->arena, &w->spans, span);
@@ -58,7 +61,7 @@ weights_finish(Weights *w)
 {
 	for (int i = 0; i < w->originals.n; i++) {
 		const Original *o = &w->originals.at[i];
-		const int as_it_is = o->packing && !o->needed ? -1 : weights_add(w, o->data, o->bytes);
+		const int as_it_is = o->packing && !o->needed ? -1 : weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
 
 		w->spans.at[o->span].offset = as_it_is < 0 ? o->packed : w->spans.at[as_it_is].offset;
 	}

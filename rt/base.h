@@ -152,4 +152,11 @@ void range_print(Buf *, Range, const char *kind, const char *what);
 bool size_mul(int64_t a, int64_t b, int64_t *out);
 bool size_add(int64_t a, int64_t b, int64_t *out);
 
+/* ---- info.c: what a program is made of ------------------------------------------------------- */
+
+struct RtProgram;
+void rt_info_methods(FILE *, const struct RtProgram *);
+void rt_info_sizes(FILE *, const struct RtProgram *, int64_t code_bytes);
+void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes);
+
 #endif

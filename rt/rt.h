@@ -555,9 +555,11 @@ typedef struct RtSpecialization {        /* for --info; chosen by the code's pla
 	const char *method, *kind;       /* exact, dynamic */
 	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
-	int64_t arena_bytes;
+	int64_t arena_bytes, arena_least;        /* least: what is alive at one step, the largest sum */
 	bool by_size;                    /* the arena grows with dynamic sizes: arena_bytes is for those profiled */
 } RtSpecialization;
+
+typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
 
 /* cuda.c, linked into programs with code for the GPU only */
 typedef struct RtCudaImage { int arch; int64_t offset; } RtCudaImage;   /* 90: machine code; -90: PTX; in the weights */
@@ -576,6 +578,7 @@ typedef struct RtProgram {
 	const RtSpan *storage;
 	IValue *value;                   /* (nvalue), where rt_program_load puts them; codes point into it */
 	const RtSpecialization *specialization;
+	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
 	const char **weights_at;         /* where emitted code looks for weights of a file; or null */

@@ -361,55 +361,21 @@ code_bytes(void)
 	return n;
 }
 
-static void
-info_text(const RtProgram *r)
-{
-	Buf b = { 0 };
-
-	printf("%s\n%s", r->name ? r->name : "", r->provenance ? r->provenance : "");
-	for (int i = 0; i < r->nmethod; i++) {
-		b.n = 0;
-		for (int k = 0; k < r->method[i].nparam; k++) {
-			buf_printf(&b, "%s%s: ", k ? ", " : "", r->method[i].param[k].name);
-			rt_type_print(&b, r->method[i].param[k].type);
-		}
-		buf_puts(&b, ") -> ");
-		rt_type_print(&b, r->method[i].result);
-		printf("method %s(%s\n", r->method[i].name, b.at);
-	}
-	for (int i = 0; i < r->nspecialization; i++) {
-		const RtSpecialization *s = &r->specialization[i];
-
-		printf("specialization %d: %s, %s(%s): %d kernels, %d runtime calls, %d guards, ", i, s->kind,
-			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls, s->guards);
-		printf("arena %s%lld bytes\n", s->by_size ? "by size, as profiled " : "", (long long)s->arena_bytes);
-	}
-	printf("code %lld bytes, weights %lld bytes\n", (long long)code_bytes(), (long long)r->weights_bytes);
-	buf_free(&b);
-}
-
 static int
 info(Program *p)
 {
-	const RtProgram *r = &p->own;
-	const RtSpecialization *s;
 	FILE *f;
 
 	if (!p->o.json) {
-		info_text(r);
+		rt_info_methods(stdout, &p->own);
+		rt_info_sizes(stdout, &p->own, code_bytes());
 		return EXIT_OK;
 	}
 	if (!(f = fopen(p->o.json, "w"))) {
 		rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
 		return failed(p, 0);
 	}
-	fprintf(f, "{\"specializations\":[");
-	for (int i = 0; i < r->nspecialization; i++) {
-		s = &r->specialization[i];
-		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld}",
-			i ? "," : "", s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
-	}
-	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld}\n", (long long)code_bytes(), (long long)r->weights_bytes);
+	rt_info_json(f, &p->own, code_bytes());
 	fclose(f);
 	return EXIT_OK;
 }

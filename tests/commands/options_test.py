@@ -18,7 +18,7 @@ ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y
 STATE = attrs(training=b"\x88", w=hostile.W)
 # of the design's command line, by command
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --cc --gpu -O --threads --max-specializations --weights --method --eval "
-                  "--seed --timeout -v --time -d -L -p --stop --no-source --op --op-schema --op-body",
+                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --op --op-schema --op-body",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
          "bench": "-i --json --threads", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
 
@@ -80,10 +80,29 @@ class Options(Test):
         for flag in "-i -o --threads --seed --device --bench[=N] --info --guards --strict --trace --selfcheck --json --method".split():
             self.assertIn(flag, self.run_in("./p", "--help")[0].split())
 
+    def test_build_says_sizes(self):
+        """build prints what --info will: specializations, arena, code, weights; --json has the same."""
+        out, err = self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.assertEqual(err, "")
+        self.assertRegex(out, r"specialization 0: exact, forward\(.*\): 1 kernels, 0 runtime calls, 0 guards, arena \d+ bytes")
+        self.assertRegex(out, r"code [1-9]\d* bytes, weights [1-9]\d* bytes: plain [1-9]\d*\n$")
+        self.assertTrue(self.run_in("./p", "--info")[0].endswith(out))
+        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", "--json", "b.json"), ("", ""))
+        self.run_in("./p", "--info", "--json", "i.json")
+        with open(os.path.join(self.dir, "b.json")) as b, open(os.path.join(self.dir, "i.json")) as i:
+            build = json.load(b)
+            self.assertEqual(build, json.load(i))
+        self.assertEqual(sum(build["weight_forms"].values()), build["weight_forms"]["plain"])
+        for kind in ("obj", "static", "shared", "c"):
+            self.kiln("build", "m.pt", "-i", "x.npz", "-o", "o", "--emit", kind, "--json", "b.json")
+            with open(os.path.join(self.dir, "b.json")) as b:
+                self.assertEqual(json.load(b)["code_bytes"] > 0, kind != "c")
+
     def test_prints(self):
         """What a model prints while it is profiled is not what build says."""
         self.put("m.pt", model(SPEAKS))
-        self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p"), ("", ""))
+        out, err = self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.assertNotIn("spoken", out + err)
         out, err = self.kiln("build", "-v", "m.pt", "-i", "x.npz", "-o", "p")
         self.assertNotIn("spoken", out)
         self.assertIn("spoken 2", err)
