@@ -228,20 +228,45 @@ c_box(Writer *w, const Value *v, bool keep)
 
 /* ---- the model's lines -------------------------------------------------------------------------------------- */
 
+/* Is the place in the line of a file that the range is in? */
+static bool
+is_line(const RtCode *c, int place, Range at, int line)
+{
+	const RtPlaceName *p = &c->place[place];
+
+	return p->line == line && p->file && p->line_text && at.src->name && strstr(at.src->name, c->text + p->file);
+}
+
+/* How good a place it is: 0 not at all; then those that the program has, that were called from where the node was, that
+ * start where it starts. */
+static int
+fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line)
+{
+	const Frame *f = n->inlined;
+	int caller;
+
+	if (!is_line(c, place, n->at, line))
+		return 0;
+	for (caller = c->place[place].caller; caller && f; caller = c->place[caller].caller, f = f->up)
+		if (!f->at.src || !is_line(c, caller, f->at, range_line(f->at)))
+			break;
+	return 1 + (row[place] ? 4 : 0) + (!caller && !f ? 2 : 0) + (c->place[place].column == range_column(n->at));
+}
+
 /* Index of the node's line in the generic code's places: the errors' and guards' source. */
 static uint32_t
 place_of(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
-	const int line = n->at.src ? range_line(n->at) : 0;
 	const uint32_t *row = emit_places(w->e, c)->row;
+	const int line = n->at.src ? range_line(n->at) : 0;
 	uint32_t found = 0;
 
-	/* One that the program has, if there is one. */
-	for (int i = 1; line && i < c->nplace_name && !row[found]; i++)
-		if (c->place[i].line == line && c->place[i].text && c->place[i].file &&
-		    strstr(n->at.src->name, c->place[i].file) && (!found || row[i]))
+	for (int i = 1, best = 0, fit; line && i < c->nplace_name && best < 8; i++)
+		if ((fit = fitness(c, row, i, n, line)) > best) {
+			best = fit;
 			found = (uint32_t)i;
+		}
 	return found;
 }
 
@@ -258,8 +283,8 @@ write_comment(Writer *w, const Node *n)
 	const uint32_t line = place_of(w, n);
 	Buf b = { 0 };
 
-	if (line && line != w->line && w->e->source && c->place[line].text) {
-		const char *text = c->place[line].text;
+	if (line && line != w->line && w->e->source && c->place[line].line_text) {
+		const char *text = c->text + c->place[line].line_text;
 
 		while (*text == ' ')
 			text++;

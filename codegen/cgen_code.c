@@ -79,13 +79,13 @@ may_fail(const RtInsn *i)
 	}
 }
 
-/* Gives place i its row, and the one that it comes from: those that differ only in who called are one. */
+/* Gives place i its row, and those that it comes from and was called from; equal places are one. */
 static void
 take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 {
 	const RtPlaceName *n = &c->place[i];
-	const char *key = arena_printf(e->cx->arena, "%s:%d:%d:%d:%d:%s", n->file ? n->file : "", n->line, n->column, n->width,
-				       n->original, n->function ? n->function : "");
+	const char *key = arena_printf(e->cx->arena, "%u:%d:%d:%d:%d:%d:%u", n->file, n->line, n->column, n->width,
+				       n->original, n->caller, n->function);
 	const uintptr_t known = (uintptr_t)map_get(&p->known, key);
 
 	p->row[i] = known ? (uint32_t)known - 1 : (uint32_t)p->of.n;
@@ -94,6 +94,7 @@ take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 	vec_push(e->cx->arena, &p->of, i);
 	map_put(&p->known, key, (void *)(uintptr_t)p->of.n);
 	take_place(e, c, n->original, p);
+	take_place(e, c, n->caller, p);
 }
 
 const CodePlaces *
@@ -136,9 +137,9 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 		const RtInsn *i = &c->insn[pc];
 		Buf b = { 0 };
 
-		if (e->source && i->line && i->line != line && c->place[i->line].text) {
+		if (e->source && i->line && i->line != line && c->place[i->line].line_text) {
 			buf_puts(&b, "\t/* ");
-			out_comment(&b, c->place[i->line].text, 160);
+			out_comment(&b, c->text + c->place[i->line].line_text, 160);
 			out_line(&e->code, "%s */", b.at);
 			b.n = 0;
 			line = i->line;
@@ -178,34 +179,41 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	buf_free(&b);
 }
 
-static void
-put_text_or_null(Buf *b, const char *text)
+typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int64_t n; } PlaceTexts;     /* texts of places, one after the other */
+
+static int
+text_at(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
-	if (text)
-		out_string(b, text, (int64_t)strlen(text));
-	else
-		buf_puts(b, "0");
+	const char *s = c->text + text;
+	const intptr_t known = text ? (intptr_t)map_get(&t->at, s) : 1;
+
+	if (known)
+		return (int)known - 1;
+	map_put(&t->at, s, (void *)(intptr_t)(t->n + 1));
+	buf_puts(&t->literals, "\n\t");
+	out_string(&t->literals, s, (int64_t)strlen(s));
+	buf_puts(&t->literals, " \"\\0\"");
+	t->n += (int64_t)strlen(s) + 1;
+	return (int)(t->n - (int64_t)strlen(s) - 1);
 }
 
 static void
 put_places(Emit *e, const char *name, const RtCode *c)
 {
 	const CodePlaces *places = emit_places(e, c);
+	PlaceTexts texts = { .e = e, .at = { .arena = e->cx->arena }, .n = 1 };
 
 	out_line(&e->code, "static const RtPlaceName %s_place[] = {", name);
 	for (int i = 0; i < places->of.n; i++) {
 		const RtPlaceName *p = &c->place[places->of.at[i]];
-		Buf b = { 0 };
+		const int file = text_at(&texts, c, p->file), function = text_at(&texts, c, p->function);
+		const int text = text_at(&texts, c, e->source ? p->line_text : 0);
 
-		put_text_or_null(&b, p->file);
-		buf_puts(&b, ", ");
-		put_text_or_null(&b, p->function);
-		buf_puts(&b, ", ");
-		put_text_or_null(&b, e->source ? p->text : NULL);
-		out_line(&e->code, "\t{ %s, %d, %d, %d, %d },", b.at, p->line, p->column, p->width, (int)places->row[p->original]);
-		buf_free(&b);
+		out_line(&e->code, "\t{ %d, %d, %d, %d, %d, %d, %d, %d },", file, function, text, p->line, p->column, p->width,
+			 (int)places->row[p->original], (int)places->row[p->caller]);
 	}
-	out_line(&e->code, "};");
+	out_line(&e->code, "};\nstatic const char %s_text[] = \"\\0\"%s;", name, texts.literals.at ? texts.literals.at : "");
+	buf_free(&texts.literals);
 }
 
 /* One array of C expressions, or nothing when it is empty. */
@@ -240,7 +248,7 @@ put_tables(Emit *e, const char *name, const RtCode *c)
 	for (int i = 0; i < c->nstring; i++) {
 		Buf b = { 0 };
 
-		put_text_or_null(&b, c->string[i]);
+		out_string(&b, c->string[i], (int64_t)strlen(c->string[i]));
 		string[i] = arena_strdup(a, b.at);
 		buf_free(&b);
 	}
@@ -262,8 +270,8 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	put_operand_table(e, name, c);
 	put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
-	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place,",
-		 name, b.at, name, name, name);
+	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place, .text = %s_text,",
+		 name, b.at, name, name, name, name);
 	if (c->nkernel)
 		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name,", name, name);
 	if (c->nconstant)

@@ -12,14 +12,18 @@
 
 typedef struct DebugRecord { uint32_t at; const RtTuple *range; } DebugRecord;
 
-struct SourceMap {
+typedef struct Records {
+	SourceMap   map;
 	Cx         *cx;
-	const char *name;        /* of the code file */
+	Archive    *archive;
+	const char *member;
+	bool        loaded;
+	IValue      held;        /* what the others point into */
 	const RtTuple *strings;  /* null: older form */
 	DebugRecord *at;         /* sorted */
 	int         n;
-	PtrMap     *sources;     /* RtTuple of a text -> Source */
-};
+	PtrMap      sources;     /* RtTuple of a text -> Source */
+} Records;
 
 static const RtTuple *
 tuple(IValue v, int64_t n)
@@ -28,17 +32,6 @@ tuple(IValue v, int64_t n)
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
-
-typedef struct Job { const Source *bytes; IValue v; } Job;
-
-static void
-load(Cx *cx, void *arg)
-{
-	Job *job = arg;
-	PickleHost host = { 0 };
-
-	job->v = pickle_load(cx, job->bytes, &host);
-}
 
 /* (offset, range, tag), (offset, tag, range) or (offset, range) */
 static bool
@@ -55,8 +48,8 @@ read_record(DebugRecord *to, IValue v)
 	return to->range != NULL;
 }
 
-static bool
-read_records(struct SourceMap *m, IValue v)
+static void
+read_records(Records *m, IValue v)
 {
 	const RtTuple *t = tuple(v, 0);
 
@@ -65,37 +58,51 @@ read_records(struct SourceMap *m, IValue v)
 		t = m->strings ? tuple(t->v[2], 0) : NULL;
 	}
 	if (!t)
-		return false;
+		return;
 	m->at = new(m->cx->arena, DebugRecord, t->n);
 	for (int64_t i = 0; i < t->n; i++)
 		if (read_record(&m->at[m->n], t->v[i]) && (!m->n || m->at[m->n].at >= m->at[m->n - 1].at))
 			m->n++;
-	return m->n > 0;
 }
 
-const struct SourceMap *
-source_map_load(Cx *cx, Archive *a, const char *code_name)
+static void
+drop(void *arg)
 {
-	const char *name = arena_printf(cx->arena, "%s.debug_pkl", code_name);
-	struct SourceMap *m = new(cx->arena, struct SourceMap, 1);
-	Source *s = new(cx->arena, Source, 1);
-	Job job = { s, rt_none() };
-	Record r;
+	Records *m = arg;
 
-	if (!archive_has(a, name))
-		return NULL;
-	r = archive_record(a, name);
-	*s = (Source){ r.data, r.n, arena_printf(cx->arena, "%s: %s", archive_path(a), name), 1, NULL };
-	m->cx = cx;
-	m->name = code_name;
-	m->sources = new(cx->arena, PtrMap, 1);
-	return cx_try(cx, load, &job) && read_records(m, job.v) ? m : NULL;
+	rt_release(m->held);
+}
+
+static void
+load(Cx *cx, void *arg)
+{
+	Records *m = arg;
+	const Record r = archive_record(m->archive, m->member);
+	Source *s = new(cx->arena, Source, 1);
+	PickleHost host = { 0 };
+
+	*s = (Source){ r.data, r.n, arena_printf(cx->arena, "%s: %s", archive_path(m->archive), m->member), 1, NULL };
+	m->held = pickle_load(cx, s, &host);
+	arena_at_end(cx->arena, drop, m);
+	read_records(m, m->held);
+}
+
+static void
+load_once(Records *m)
+{
+	const Err err = m->cx->err;
+
+	if (m->loaded)
+		return;
+	m->loaded = true;
+	cx_try(m->cx, load, m);
+	m->cx->err = err;
 }
 
 /* ---- looking up ---------------------------------------------------------------------------------------------- */
 
 static const RtStr *
-string_at(const struct SourceMap *m, IValue i)
+string_at(Records *m, IValue i)
 {
 	IValue v = i.tag == RT_INT && i.u.i >= 0 && i.u.i < m->strings->n ? m->strings->v[i.u.i] : rt_none();
 
@@ -104,7 +111,7 @@ string_at(const struct SourceMap *m, IValue i)
 
 /* The pieces of a text, one after the other; null when they are damaged or too many. */
 static const char *
-join(const struct SourceMap *m, IValue pieces, int64_t *n)
+join(Records *m, IValue pieces, int64_t *n)
 {
 	enum { TEXT_MAX = 16 << 20 };
 	const IValue *v = pieces.tag == RT_TUPLE ? pieces.u.tuple->v : pieces.tag == RT_LIST ? pieces.u.list->v : NULL;
@@ -128,7 +135,7 @@ join(const struct SourceMap *m, IValue pieces, int64_t *n)
 }
 
 static Source *
-make_source(const struct SourceMap *m, const RtTuple *t)
+make_source(Records *m, const RtTuple *t)
 {
 	Source *s = new(m->cx->arena, Source, 1);
 	const RtStr *file = t->v[1].tag == RT_STR ? t->v[1].u.str : m->strings ? string_at(m, t->v[1]) : NULL;
@@ -139,30 +146,33 @@ make_source(const struct SourceMap *m, const RtTuple *t)
 	} else if (m->strings)
 		s->text = join(m, t->v[0], &s->n);
 	s->name = file && file->n ? file->s : NULL;
-	s->line = t->v[2].tag == RT_INT && t->v[2].u.i >= 0 && t->v[2].u.i < INT32_MAX ? (int)t->v[2].u.i + 1 : 1;
+	s->line = t->v[2].tag == RT_INT && t->v[2].u.i > 0 && t->v[2].u.i < INT32_MAX ? (int)t->v[2].u.i : 1;
 	return s->text && s->n ? s : NULL;
 }
 
 static const Source *
-source_of(const struct SourceMap *m, const RtTuple *t)
+source_of(Records *m, const RtTuple *t)
 {
-	int64_t *known = ptrmap_at(m->cx->arena, m->sources, t);
+	int64_t *known = ptrmap_at(m->cx->arena, &m->sources, t);
 
 	if (!*known) {
 		Source *s = make_source(m, t);
 
-		known = ptrmap_at(m->cx->arena, m->sources, t);
+		known = ptrmap_at(m->cx->arena, &m->sources, t);
 		*known = s ? (intptr_t)s : -1;
 	}
 	return *known == -1 ? NULL : (const Source *)(intptr_t)*known;
 }
 
-bool
-source_map_find(const struct SourceMap *m, uint32_t offset, Range *original)
+static bool
+find(SourceMap *map, uint32_t offset, Range *original)
 {
-	int lo = 0, hi = m->n;
+	Records *m = (Records *)map;
+	int lo = 0, hi;
 	const RtTuple *range, *text;
 
+	load_once(m);
+	hi = m->n;
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
 
@@ -182,4 +192,17 @@ source_map_find(const struct SourceMap *m, uint32_t offset, Range *original)
 	original->beg = (uint32_t)range->v[1].u.i;
 	original->end = (uint32_t)range->v[2].u.i;
 	return true;
+}
+
+SourceMap *
+source_map_new(Cx *cx, Archive *a, const char *code_name)
+{
+	const char *member = arena_printf(cx->arena, "%s.debug_pkl", code_name);
+	Records *m;
+
+	if (!archive_has(a, member))
+		return NULL;
+	m = new(cx->arena, Records, 1);
+	*m = (Records){ .map.find = find, .cx = cx, .archive = a, .member = member };
+	return &m->map;
 }

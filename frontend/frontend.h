@@ -131,9 +131,7 @@ typedef struct SaveOptions {
 void        module_save(Cx *, Module *, const SaveOptions *, const char *path);
 
 /* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
-struct SourceMap;
-const struct SourceMap *source_map_load(Cx *, Archive *, const char *code_name);
-bool source_map_find(const struct SourceMap *, uint32_t offset, Range *original);
+SourceMap *source_map_new(Cx *, Archive *, const char *code_name);     /* null: there is none; read when it is first asked */
 
 /* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
 

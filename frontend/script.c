@@ -135,6 +135,7 @@ read_file(Unit *u, const char *prefix)
 	text->n = r.n;
 	text->name = arena_printf(u->cx->arena, "%s:%s", archive_path(u->archive), name);
 	text->line = 1;
+	text->map = source_map_new(u->cx, u->archive, name);
 	add_defs(u, text, prefix);
 }
 

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-Graph *(*function_compiler)(Cx *, Function *);
-bool (*range_original)(Range, Range *original);
-
 static void
 lacks(Lower *l, const Node *n, const char *name, const char *schema)
 {
@@ -88,7 +85,7 @@ lower_fork(Lower *l, Node *n)
 {
 	Function *fn = new(l->cx->arena, Function, 1);
 
-	fn->name = arena_printf(l->cx->arena, "%s.<fork>", l->fn->name);
+	fn->name = arena_printf(l->cx->arena, "%s.<forked function>", l->fn->name);
 	fn->graph = node_attr(n, "Subgraph")->g;
 	insn_node(l, n, RT_DO_FORK, (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
 }
@@ -447,6 +444,7 @@ finish(Lower *l)
 	c->callee = l->callee.at;
 	c->string = l->string.at;
 	c->place = l->place.at;
+	c->text = l->text.at;
 	c->ninsn = l->insn.n;
 	c->nreg = l->busy.n;
 	c->narg = graph_ninputs(l->g);
@@ -460,12 +458,10 @@ finish(Lower *l)
 }
 
 static Graph *
-graph_of(Cx *cx, Function *fn)
+graph_of(Function *fn)
 {
 	if (fn->prepared)
 		return fn->prepared;
-	if (!fn->graph && function_compiler)
-		fn->graph = function_compiler(cx, fn);
 	if (!fn->graph)
 		BUG("%s has no graph", fn->name);
 	return fn->graph;
@@ -474,13 +470,14 @@ graph_of(Cx *cx, Function *fn)
 static void
 lower_function(Work *w, Function *fn)
 {
-	Graph *g = graph_of(w->cx, fn);
+	Graph *g = graph_of(fn);
 	Lower l = { .w = w, .cx = w->cx, .fn = fn, .g = g, .code = fn->code, .index = { .arena = w->cx->arena } };
 
 	forget_registers(g->top);
 	l.last = last_uses(g, use_is_static);
 	l.hint = new(w->cx->arena, int, g->nvalue + 1);
 	vec_push(w->cx->arena, &l.place, (RtPlaceName){0});
+	vec_push(w->cx->arena, &l.text, 0);
 	for (int i = 0; i < graph_ninputs(g); i++)
 		reg_define(&l, graph_inputs(g)[i]);
 	g->top->param->pc = 0;

@@ -105,7 +105,27 @@ file_of(const Source *s)
 	return code ? code + 1 : s->name;
 }
 
-static const char *
+/* The text's first byte in the code's; equal ones are one. */
+static uint32_t
+text_index(Lower *l, const char *s, int64_t n)
+{
+	bool fresh;
+	const int at = table_index(l, arena_printf(l->cx->arena, "x%.*s", (int)n, s), l->text.n, &fresh);
+
+	for (int64_t i = 0; fresh && i < n; i++)
+		vec_push(l->cx->arena, &l->text, s[i]);
+	if (fresh)
+		vec_push(l->cx->arena, &l->text, 0);
+	return (uint32_t)at;
+}
+
+static uint32_t
+text_of(Lower *l, const char *s)
+{
+	return s ? text_index(l, s, (int64_t)strlen(s)) : 0;
+}
+
+static uint32_t
 line_text(Lower *l, Range at)
 {
 	const char *s = at.src->text;
@@ -115,7 +135,7 @@ line_text(Lower *l, Range at)
 		from--;
 	while (to < at.src->n && s[to] != '\n')
 		to++;
-	return arena_strndup(l->cx->arena, s + from, to - from);
+	return text_index(l, s + from, to - from);
 }
 
 /* range_line, counted from the place before: a file's instructions come in its order. */
@@ -141,15 +161,15 @@ static int place_index(Lower *l, Range at, const char *function, int caller);
 static RtPlaceName
 place_of(Lower *l, Range at, const char *function)
 {
-	const char *text = line_text(l, at);
-	const int column = range_column(at), room = (int)strlen(text) - column + 1;
-	RtPlaceName p = { .file = file_of(at.src), .function = function, .text = text, .line = line_of(l, at),
-			  .column = column, .width = (int)(at.end - at.beg) };
+	const uint32_t text = line_text(l, at);
+	const int column = range_column(at), room = (int)strlen(l->text.at + text) - column + 1;
+	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, function), .line_text = text,
+			  .line = line_of(l, at), .column = column, .width = (int)(at.end - at.beg) };
 	Range original;
 
 	if (p.width > room)
 		p.width = room > 0 ? room : 0;
-	if (range_original && range_original(at, &original) && original.src && original.src != at.src)
+	if (at.src->map && at.src->map->find(at.src->map, at.beg, &original))
 		p.original = place_index(l, original, function, 0);
 	return p;
 }

@@ -182,7 +182,7 @@ print_insn(Cx *cx, const RtCode *c, int pc, Buf *out)
 	print_operands(c, i->in, i->nin, out);
 	buf_puts(out, i->nin ? ")" : "");
 	if (i->line)
-		buf_printf(out, "  # %s:%d", c->place[i->line].file, c->place[i->line].line);
+		buf_printf(out, "  # %s:%d", c->text + c->place[i->line].file, c->place[i->line].line);
 	buf_puts(out, "\n");
 }
 

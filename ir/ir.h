@@ -429,9 +429,6 @@ LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ig
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
-/* Set by frontend: the graph of a function that is called but not compiled yet; the original place of a range. */
-extern Graph *(*function_compiler)(Cx *, Function *);
-extern bool   (*range_original)(Range, Range *original);
 int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
 /* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
 typedef struct CodeLive CodeLive;                       /* of one code, for all its instructions */

@@ -47,6 +47,7 @@ typedef struct Lower {
 	Vec(const RtCode *) callee;
 	Vec(const char *) string;
 	Vec(RtPlaceName) place;
+	Vec(char) text;          /* of places */
 	Vec(Handler) handler;    /* still to be written */
 } Lower;
 

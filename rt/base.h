@@ -92,10 +92,13 @@ typedef struct Source {
 	int64_t     n;
 	const char *name;      /* "net.pt:code/__torch__/net.py", "<string>" */
 	int         line;      /* number of its first line, from 1 */
-	const struct SourceMap *map;   /* debug records of a serialised file, or null: frontend/debug.c */
+	struct SourceMap *map; /* debug records of a serialised file, or null */
 } Source;
 
 typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: nowhere */
+
+typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/debug.c */
+struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: not known */
 
 /* Status of the process when a try ends in an error; design.md section 2. */
 enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS = 4, EXIT_MISS = 5, EXIT_DEVICE = 6, EXIT_LACKS = 7 };

@@ -487,12 +487,23 @@ drop_aside(Activation *a)
 	a->nvisit = 0;
 }
 
-/* Puts the error aside and goes to the handler of the innermost scope; false when there is none. */
+void
+rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
+{
+	if (!code->place || cx->status == RT_UNKNOWN_META)
+		return;
+	for (; line; line = (uint32_t)code->place[line].caller)
+		rt_visits_add(cx, (RtVisit){ code, line });
+}
+
+/* Instruction n has failed: puts the error aside and goes to the handler of the innermost scope; false when there is none. */
 static bool
-handle(Activation *a)
+handle(Activation *a, const RtInsn *n)
 {
 	RtCx *cx = a->cx;
 
+	if (n->op != RT_DO_RERAISE)
+		rt_visit(cx, a->code, n->line);
 	if (!a->nscope || cx->status != RT_ERROR)
 		return false;
 	drop_aside(a);
@@ -525,26 +536,26 @@ reraise(Activation *a)
 	return RT_ERROR;
 }
 
-void
-rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
-{
-	const RtPlaceName *p = &code->place[line];
-
-	if (line && code->place && cx->status != RT_UNKNOWN_META)
-		rt_visits_add(cx, (RtVisit){ p, p->original ? &code->place[p->original] : 0 });
-}
-
 static void
-print_place(Buf *b, const RtPlaceName *p)
+print_place(Buf *b, const RtCode *code, int place)
 {
-	buf_printf(b, "  File \"%s\", line %d, in %s\n", p->file ? p->file : "<string>", p->line,
-		p->function ? p->function : "<unknown>");
-	if (!p->text)
+	const RtPlaceName *p = &code->place[place];
+	const char *function = p->function ? code->text + p->function : "<unknown>", *dot = strrchr(function, '.');
+
+	buf_printf(b, "  File \"%s\", line %d, in %s\n", p->file ? code->text + p->file : "<string>", p->line,
+		dot ? dot + 1 : function);
+	if (!p->line_text)
 		return;
-	buf_printf(b, "%s\n%*s", p->text, p->column > 1 ? p->column - 1 : 0, "");
+	buf_printf(b, "%s\n%*s", code->text + p->line_text, p->column > 1 ? p->column - 1 : 0, "");
 	for (int i = 0; i < p->width; i++)
 		buf_puts(b, "~");
 	buf_puts(b, " <--- HERE\n");
+}
+
+static int
+original_of(RtVisit v)
+{
+	return v.code->place[v.place].original;
 }
 
 /* The traceback of the places, outermost first: of the archive's code, then of the source it was made from. */
@@ -557,15 +568,15 @@ make_trace(RtCx *cx)
 	if (!cx->nvisit || cx->trace)
 		return;
 	for (int i = 0; i < cx->nvisit; i++)
-		original |= cx->visit[i].original != 0;
+		original |= original_of(cx->visit[i]) != 0;
 	buf_printf(&b, "Traceback of TorchScript%s (most recent call last):\n", original ? ", serialized code" : "");
 	for (int i = cx->nvisit; i-- > 0;)
-		print_place(&b, cx->visit[i].place);
+		print_place(&b, cx->visit[i].code, (int)cx->visit[i].place);
 	if (original)
 		buf_puts(&b, "\nTraceback of TorchScript, original code (most recent call last):\n");
 	for (int i = cx->nvisit; i-- > 0;)
-		if (cx->visit[i].original)
-			print_place(&b, cx->visit[i].original);
+		if (original_of(cx->visit[i]))
+			print_place(&b, cx->visit[i].code, original_of(cx->visit[i]));
 	buf_clean(&clean, b.at, b.n);
 	buf_free(&b);
 	cx->trace = clean.at;
@@ -675,19 +686,21 @@ static int
 execute(Activation *a)
 {
 	bool limited = a->cx->steps >= 0 || a->cx->deadline;
+	const RtInsn *insn;
 	int status;
 
 	for (;;) {
 		if (a->pc < 0 || a->pc >= a->code->ninsn)
 			BUG("%s runs past its end", a->code->name);
+		insn = &a->code->insn[a->pc];
 		status = limited ? over_limit(a->cx) : RT_OK;
 		if (!status)
-			status = step(a, &a->code->insn[a->pc]);
+			status = step(a, insn);
 		if (status == RT_OK)
 			a->pc++;
 		else if (status == RETURNED)
 			return RT_OK;
-		else if (status != WENT_ON && !handle(a))
+		else if (status != WENT_ON && !handle(a, insn))
 			return status;
 	}
 }
@@ -733,8 +746,6 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 		status = rt_raise_as(cx, "RecursionError", "maximum recursion depth exceeded");
 	else
 		status = plan ? plan(cx, reg) : execute(&a);
-	if (status && !plan)
-		rt_visit(cx, code, a.pc < code->ninsn ? code->insn[a.pc].line : 0);
 	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
 		rt_assign(&reg[i], rt_none());
 	cx->depth--;

@@ -533,16 +533,22 @@ rt_move(void *to, const void *from, int64_t bytes)
 		memmove(to, from, (size_t)bytes);
 }
 
-static void
-say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
+void
+rt_say_place(const RtCode *code, uint32_t line)
 {
 	const RtPlaceName *p = &code->place[line];
 
+	if (line && p->file)
+		fprintf(stderr, "\n  %s:%d: %s", code->text + p->file, p->line, p->line_text ? code->text + p->line_text : "");
+}
+
+static void
+say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
+{
 	if (!cx->show_guards)
 		return;
 	fprintf(stderr, "%s: guard failed: %s", code->name, why);
-	if (line && p->file)
-		fprintf(stderr, "\n  %s:%d: %s", p->file, p->line, p->text ? p->text : "");
+	rt_say_place(code, line);
 	fprintf(stderr, "\n  going on in the generic code\n");
 }
 

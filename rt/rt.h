@@ -312,7 +312,7 @@ typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned mem
 
 enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
-typedef struct RtVisit { const struct RtPlaceName *place, *original; } RtVisit;   /* original: null when not known */
+typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
@@ -459,10 +459,10 @@ typedef struct RtInsn {
 #define RT_LAST 0x80000000u
 #define RT_REG(o) ((o) & 0x7fffffffu)
 
-typedef struct RtPlaceName {          /* a line of the model's source */
-	const char *file;             /* "code/__torch__/net.py" */
-	const char *function;
-	const char *text;             /* the line itself, or null with --no-source */
+typedef struct RtPlaceName {          /* a line of the model's source; texts are bytes of the code's, 0: none */
+	uint32_t file;                /* "code/__torch__/net.py" */
+	uint32_t function;
+	uint32_t line_text;           /* none with --no-source */
 	int line, column, width;
 	int original;                 /* index of the place in the original source, 0: none */
 	int caller;                   /* index of the call's place when the function was inlined there, 0: none */
@@ -479,6 +479,7 @@ struct RtCode {
 	const RtCode *const *callee;
 	const char *const *string;
 	const RtPlaceName *place;
+	const char   *text;           /* what places name */
 	int ninsn, nreg, narg, nresult;    /* arguments are registers 0 .. narg-1 */
 	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name;
 	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
@@ -488,6 +489,7 @@ const RtCode *rt_method(RtCx *, IValue self, const char *name);   /* the class's
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
+void rt_say_place(const RtCode *, uint32_t line);              /* plan.c: to standard error, on a line of its own */
 void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in cx passes that line; 0: none */
 /* Fills args of the new frame itself: for emitted code.  reg: nreg registers, arguments in the first ones (taken);
  * results are left in reg[0 .. nresult), all else is released, also on error. */

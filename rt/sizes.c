@@ -207,13 +207,10 @@ rt_without_data(RtCx *cx, IValue v)
 static void
 say_misfit(RtCx *cx, const Check *c)
 {
-	const RtPlaceName *p = &c->of->code->place[c->line];
-
 	if (!cx->show_guards)
 		return;
 	fprintf(stderr, "%s: these sizes do not fit", c->of->code->name);
-	if (c->line && p->file)
-		fprintf(stderr, "\n  %s:%d: %s", p->file, p->line, p->text ? p->text : "");
+	rt_say_place(c->of->code, c->line);
 	fprintf(stderr, "\n");
 }
 

@@ -54,13 +54,16 @@ enum { ADD, LESS, BOOM, APPEND, NONE_SUCH, DRAWS };
 
 static const RtPlaceName place[] = {
 	{ 0 },
-	{ "code/__torch__.py", "forward", "    return (s).g(x)", 4, 12, 5, 2, 0 },
-	{ "net.py", "forward", "        return self.g(x)", 11, 16, 6, 0, 0 },
-	{ "code/__torch__.py", "g", "    boom = x", 9, 5, 4, 0, 0 },
+	{ 1, 19, 39, 4, 12, 5, 2, 0 },
+	{ 59, 19, 66, 11, 16, 6, 0, 0 },
+	{ 1, 91, 93, 9, 5, 4, 0, 0 },
 };
+static const char text[] = "\0code/__torch__.py\0__torch__.N.forward\0    return (s).g(x)\0net.py\0        return self.g(x)\0g\0"
+	"    boom = x";
 
 #define CODE(name_, nreg_, narg_, nresult_) \
 	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .place = place, \
+	.text = text, \
 	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
 	.nkernel = 6, .nplace_name = 4
 
@@ -165,7 +168,7 @@ traceback(void **state)
 		{ RT_DO_CALL, 1, 1, 0, 0, 1 },
 		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
 	};
-	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .ninsn = 2, .nreg = 2,
+	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text, .ninsn = 2, .nreg = 2,
 		.narg = 1, .nresult = 1, .callee = callee };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
