@@ -16,6 +16,7 @@ static const char head[] =
 	"#include \"vrow.h\"\n"
 	"#include \"vmul.h\"\n"
 	"#include \"vpool.h\"\n"
+	"#include \"vresize.h\"\n"
 	"#include \"vdirect.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"

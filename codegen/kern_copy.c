@@ -1,5 +1,5 @@
 /*
- * Copies of regions: layouts, cat, stack, repeat, padding, rows taken by index, fills.
+ * Copies of regions: layouts, cat, stack, repeat, padding, roll, rows taken by index, fills, what is written into views.
  *
  * A region is sizes and two lists of strides.  Its dims are ordered by the result's strides and merged; what is left is a
  * run of elements (a memcpy in all but name), a strided run, or a transposition, which goes in tiles of 16 x 16 so that
@@ -132,6 +132,13 @@ nest_of(int ndim, const int64_t *dims, const int64_t *ys, const int64_t *xs)
 
 /* ---- one argument --------------------------------------------------------------------------------------------------------- */
 
+/* The result gets the elements of a tensor of its sizes and type. */
+bool
+row_copy_layout(Row *r, const RtTensor *x, const Value *from)
+{
+	return copy_region(r, nest_of(x->ndim, x->dims, row_result(r, 0)->strides, x->strides), x->dtype, r->n->out[0], 0, from, 0);
+}
+
 /* contiguous, clone, reshape that has to copy: the elements in their order. */
 bool
 row_copy(Row *r)
@@ -147,25 +154,23 @@ row_copy(Row *r)
 			   row_arg(r, "self"), 0);
 }
 
-/* Another type.  What C does not say of floating numbers that an integer cannot hold is left to the eager kernels. */
-bool
-row_cast(Row *r)
+/* Copies a region into another type.  What C does not say of floating numbers that an integer cannot hold is left to the
+ * eager kernels. */
+static bool
+cast_region(Row *r, RowNest nest, int to_dtype, int from_dtype, const Value *y, const Value *x)
 {
-	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
-	const char *from = x ? row_type(x->dtype) : NULL, *to = y ? row_type(y->dtype) : NULL;
+	const char *from = row_type(from_dtype), *to = row_type(to_dtype);
+	const bool truth = to_dtype == RT_b8 || from_dtype == RT_b8;
 	Arena *a = r->p->cx->arena;
 	Out o = { .indent = 1 };
+	const int64_t n = nest_count(&nest);
 	int64_t inner, ys, xs;
 	KernelCall *c;
-	RowNest nest;
 
-	if (!from || !to || x->ndim != y->ndim || memcmp(x->dims, y->dims, (size_t)x->ndim * sizeof *x->dims) || !rt_numel(x))
+	if (to_dtype == from_dtype)
+		return copy_region(r, nest, from_dtype, y, 0, x, 0);
+	if (!from || !to || !n || (rt_dtypes[from_dtype].category == 'F' && rt_dtypes[to_dtype].category == 'I' && to_dtype != RT_i64))
 		return false;
-	if (x->dtype == y->dtype)
-		return row_copy(r);
-	if (rt_dtypes[x->dtype].category == 'F' && rt_dtypes[y->dtype].category == 'I' && y->dtype != RT_i64)
-		return false;
-	nest = nest_of(x->ndim, x->dims, y->strides, x->strides);
 	nest_simplify(&nest, 0);
 	inner = nest.ndim ? nest.dims[nest.ndim - 1] : 1;
 	ys = nest.ndim ? nest.stride[0][nest.ndim - 1] : 0;
@@ -177,14 +182,96 @@ row_cast(Row *r)
 	out_blank(&o);
 	out_line(&o, "IVDEP");
 	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
-	out_line(&o, "\ty[%s] = (%s)%sx[%s]%s;", times(a, ys), to, y->dtype == RT_b8 || x->dtype == RT_b8 ? "(" : "",
-		 times(a, xs), y->dtype == RT_b8 || x->dtype == RT_b8 ? " != 0)" : "");
+	out_line(&o, "\ty[%s] = (%s)%sx[%s]%s;", times(a, ys), to, truth ? "(" : "", times(a, xs), truth ? " != 0)" : "");
 	out_close(&o, "");
-	c = row_call(r, "cast", arena_printf(a, "%lld of %s to %s", (long long)rt_numel(x), rt_dtypes[x->dtype].name, rt_dtypes[y->dtype].name),
+	c = row_call(r, "cast", arena_printf(a, "%lld of %s to %s", (long long)n, rt_dtypes[from_dtype].name, rt_dtypes[to_dtype].name),
 		     &o, nest_count(&nest), row_grain(inner));
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, row_arg(r, "self"), 0);
+	row_pass(r, c, y, 0);
+	row_pass(r, c, x, 0);
 	return true;
+}
+
+bool
+row_cast(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+
+	if (!x || !y || x->ndim != y->ndim || memcmp(x->dims, y->dims, (size_t)x->ndim * sizeof *x->dims))
+		return false;
+	if (x->dtype == y->dtype)
+		return row_copy(r);
+	return cast_region(r, nest_of(x->ndim, x->dims, y->strides, x->strides), y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+/* Two arguments may be the same memory. */
+static bool
+both_are_inputs(const Row *r, const Value *from)
+{
+	const Buffer *x = plan_buffer(r->p, from), *y = plan_buffer(r->p, row_arg(r, "self"));
+
+	return x && y && x->home == HOME_INPUT && y->home == HOME_INPUT;
+}
+
+/* copy_: into a tensor that others see, too.  The source may be broadcast, but not lie in the same memory. */
+bool
+row_copy_into(Row *r)
+{
+	const RtTensor *y = row_tensor(r, "self"), *x = row_tensor(r, node_arg(r->n, "src") ? "src" : "other");
+	const Value *from = row_arg(r, node_arg(r->n, "src") ? "src" : "other");
+	int64_t strides[RT_MAX_RANK];
+
+	if (!x || !y || x->storage == y->storage || y->storage->readonly || x->ndim > y->ndim || !rt_numel(y) || both_are_inputs(r, from))
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		const int k = i - (y->ndim - x->ndim);
+
+		if ((y->dims[i] != 1 && !y->strides[i]) || (k >= 0 && x->dims[k] != y->dims[i] && x->dims[k] != 1))
+			return false;
+		strides[i] = k < 0 || x->dims[k] == 1 ? 0 : x->strides[k];
+	}
+	return cast_region(r, nest_of(y->ndim, y->dims, y->strides, strides), y->dtype, x->dtype, row_arg(r, "self"), from);
+}
+
+/* The elements of each dim, moved on and around: two regions for each dim that moves. */
+bool
+row_roll(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t shifts[RT_MAX_RANK], dims[RT_MAX_RANK], shift[RT_MAX_RANK] = { 0 };
+	int n, nshift;
+
+	if (!x || !y || x->dtype != y->dtype || !rt_numel(y) || !row_list(r, "shifts", shifts, &nshift) || !row_list(r, "dims", dims, &n) ||
+	    n != nshift || n > 3)
+		return false;
+	for (int i = 0; i < n; i++) {
+		const int64_t d = dims[i] + (dims[i] < 0 ? x->ndim : 0);
+
+		for (int k = 0; k < i; k++)
+			if (dims[k] == d)
+				return false;
+		if (d < 0 || d >= x->ndim)
+			return false;
+		shift[d] = (shifts[i] % x->dims[d] + x->dims[d]) % x->dims[d];
+		dims[i] = d;
+	}
+	for (int part = 0; part < 1 << n; part++) {
+		RowNest nest = nest_of(x->ndim, x->dims, y->strides, x->strides);
+		int64_t yat = 0, xat = 0;
+		bool none = false;
+
+		for (int i = 0; i < n; i++) {
+			const int64_t d = dims[i], s = shift[d];
+
+			nest.dims[d] = part >> i & 1 ? s : x->dims[d] - s;
+			yat += part >> i & 1 ? 0 : s * y->strides[d];
+			xat += part >> i & 1 ? (x->dims[d] - s) * x->strides[d] : 0;
+			none |= !nest.dims[d];
+		}
+		if (!none && !copy_region(r, nest, x->dtype, r->n->out[0], yat * rt_dtypes[y->dtype].bytes, row_arg(r, "self"),
+					  xat * rt_dtypes[x->dtype].bytes))
+			return false;
+	}
+	return n > 0;
 }
 
 bool

@@ -1,5 +1,5 @@
 /*
- * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm.
+ * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, einsum of two.
  *
  * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is the
  * same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
@@ -159,4 +159,166 @@ row_addmm(Row *r)
 
 	return a && b && row_double(r, "alpha", &alpha) && row_double(r, "beta", &beta) && alpha == 1 && beta == 1 &&
 	       describe(r, a, b, false, &d) && take_bias(r, "self", &d) && emit_product(r, &d);
+}
+
+/* ---- einsum ------------------------------------------------------------------------------------------------------ */
+
+/* The labels of one operand or of the result: how many, and their indices in 0..51; -1: not a form that is generated. */
+static int
+take_labels(const char **s, int *label)
+{
+	int n = 0;
+
+	for (; **s && **s != ',' && **s != '-'; ++*s) {
+		const char c = **s;
+
+		if (c == ' ')
+			continue;
+		if (n == RT_MAX_RANK || !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			return -1;
+		label[n] = c >= 'a' ? c - 'a' + 26 : c - 'A';
+		for (int i = 0; i < n; i++)
+			if (label[i] == label[n])
+				return -1;
+		n++;
+	}
+	return n;
+}
+
+enum { Y, A, B };
+
+typedef struct Einsum {
+	int     n[3], label[3][RT_MAX_RANK];     /* of the result and the operands */
+	const RtTensor *t[3];
+} Einsum;
+
+/* "ij,jk->ik" */
+static bool
+take_equation(const char *s, Einsum *d)
+{
+	d->n[A] = take_labels(&s, d->label[A]);
+	if (d->n[A] < 0 || *s++ != ',')
+		return false;
+	d->n[B] = take_labels(&s, d->label[B]);
+	if (d->n[B] < 0 || *s++ != '-' || *s++ != '>')
+		return false;
+	d->n[Y] = take_labels(&s, d->label[Y]);
+	return d->n[Y] >= 0 && !*s;
+}
+
+static int
+place_of(const Einsum *d, int which, int label)
+{
+	for (int i = 0; i < d->n[which]; i++)
+		if (d->label[which][i] == label)
+			return i;
+	return -1;
+}
+
+/* The labels that are in exactly these of result and operands, as a nest; operands of the nest are y, a, b. */
+static bool
+put_labels(const Einsum *d, bool y, bool a, bool b, RowNest *nest)
+{
+	const bool wanted[3] = { y, a, b };
+	const int from = y ? Y : a ? A : B;
+
+	*nest = (RowNest){ .n = 3 };
+	for (int i = 0; i < d->n[from]; i++) {
+		int at[3];
+		bool fits = true;
+
+		for (int k = 0; k < 3; k++) {
+			at[k] = place_of(d, k, d->label[from][i]);
+			fits &= (at[k] >= 0) == wanted[k];
+		}
+		if (!fits)
+			continue;
+		nest->dims[nest->ndim] = d->t[from]->dims[i];
+		for (int k = 0; k < 3; k++) {
+			if (at[k] >= 0 && d->t[k]->dims[at[k]] != d->t[from]->dims[i])
+				return false;
+			nest->stride[k][nest->ndim] = at[k] < 0 ? 0 : d->t[k]->strides[at[k]];
+		}
+		nest->ndim++;
+	}
+	nest_simplify(nest, y ? Y : A);
+	return true;
+}
+
+/* All but the innermost dim of a nest are more of the batch. */
+static bool
+move_outer(RowNest *batch, const RowNest *from)
+{
+	for (int i = 0; i + 1 < from->ndim; i++) {
+		if (batch->ndim == RT_MAX_RANK)
+			return false;
+		batch->dims[batch->ndim] = from->dims[i];
+		for (int k = 0; k < 3; k++)
+			batch->stride[k][batch->ndim] = from->stride[k][i];
+		batch->ndim++;
+	}
+	return true;
+}
+
+/* What is only in one operand is its rows or columns, what is in both and not in the result is summed over. */
+static bool
+describe_einsum(const Einsum *e, Product *d)
+{
+	RowNest m, n, k, alone;
+	int last;
+
+	if (!put_labels(e, true, true, true, &d->batch) || !put_labels(e, true, true, false, &m) || !put_labels(e, true, false, true, &n) ||
+	    !put_labels(e, false, true, true, &k) || !put_labels(e, false, true, false, &alone) || alone.ndim ||
+	    !put_labels(e, false, false, true, &alone) || alone.ndim || k.ndim > 1)
+		return false;
+	if (!move_outer(&d->batch, &m) || !move_outer(&d->batch, &n) || (n.ndim && n.stride[Y][n.ndim - 1] != 1))
+		return false;
+	last = m.ndim - 1;
+	d->m = m.ndim ? m.dims[last] : 1;
+	d->ldc = m.ndim ? m.stride[Y][last] : 0;
+	d->lda = m.ndim ? m.stride[A][last] : 0;
+	last = n.ndim - 1;
+	d->n = n.ndim ? n.dims[last] : 1;
+	d->bn = n.ndim ? n.stride[B][last] : 1;
+	d->k = k.ndim ? k.dims[0] : 1;
+	d->ak = k.ndim ? k.stride[A][0] : 1;
+	d->bk = k.ndim ? k.stride[B][0] : 1;
+	d->dtype = e->t[Y]->dtype;
+	fold_batch(d);
+	return true;
+}
+
+/* Of two tensors.  Where the result's columns belong to the first, the operands change places. */
+bool
+row_einsum(Row *r)
+{
+	const Value *equation = row_arg(r, "equation"), *list = row_arg(r, "tensors");
+	Product d = { 0 };
+	Einsum e = { 0 }, swapped;
+	IValue text;
+
+	if (!value_constant(equation, &text) || text.tag != RT_STR || !take_equation(text.u.str->s, &e) ||
+	    !node_is(list->node, "prim::ListConstruct") || list->node->block != r->n->block || !plan_list_is_read(list) || list->node->nin != 2)
+		return false;
+	d.a = list->node->in[0];
+	d.b = list->node->in[1];
+	e.t[Y] = row_result(r, 0);
+	e.t[A] = plan_tensor(r->p, d.a);
+	e.t[B] = plan_tensor(r->p, d.b);
+	for (int i = 0; i < 3; i++)
+		if (!e.t[i] || e.t[i]->quant || e.t[i]->ndim != e.n[i] || e.t[i]->dtype != e.t[Y]->dtype || !rt_numel(e.t[i]))
+			return false;
+	if (e.t[A]->storage == e.t[Y]->storage || e.t[B]->storage == e.t[Y]->storage || (e.t[Y]->dtype != RT_f32 && e.t[Y]->dtype != RT_f64))
+		return false;
+	if (describe_einsum(&e, &d))
+		return emit_product(r, &d);
+	swapped = e;
+	swapped.t[A] = e.t[B];
+	swapped.t[B] = e.t[A];
+	swapped.n[A] = e.n[B];
+	swapped.n[B] = e.n[A];
+	memcpy(swapped.label[A], e.label[B], sizeof e.label[A]);
+	memcpy(swapped.label[B], e.label[A], sizeof e.label[B]);
+	d = (Product){ .a = d.b, .b = d.a };
+	return describe_einsum(&swapped, &d) && emit_product(r, &d);
 }

@@ -616,10 +616,12 @@ pass_weights(Row *r, KernelCall *c, const Value *x, const Value *w, const Value 
 		row_pass(r, c, b, 0);
 }
 
+/* Rows that are no runs are copied to where the result belongs, and normalised there. */
 static bool
 row_layer_norm(Row *r)
 {
 	const RtTensor *x = row_tensor(r, "input"), *y = row_result(r, 0);
+	const Value *from = row_arg(r, "input");
 	Arena *a = r->p->cx->arena;
 	int64_t shape[RT_MAX_RANK], n = 1;
 	const Value *w, *b;
@@ -630,18 +632,24 @@ row_layer_norm(Row *r)
 	int ndim;
 
 	if (!is_float(x) || !is_float(y) || !row_list(r, "normalized_shape", shape, &ndim) || ndim < 1 || ndim > x->ndim ||
-	    !row_double(r, "eps", &eps) || !rt_numel(x) || !runs(x, ndim) || !runs(y, ndim))
+	    !row_double(r, "eps", &eps) || !rt_numel(x) || !runs(y, ndim))
 		return false;
 	for (int i = x->ndim - ndim; i < x->ndim; i++)
 		n *= x->dims[i];
 	if (!take_weight(r, "weight", n, &w) || !take_weight(r, "bias", n, &b))
 		return false;
+	if (!runs(x, ndim)) {
+		if (!row_copy_layout(r, x, from))
+			return false;
+		x = y;
+		from = r->n->out[0];
+	}
 	nest = nest_around(y, x, x->ndim - ndim, x->ndim);
 	put_row_pointers(&o, a, &nest);
 	out_line(&o, "vr_layer_norm(%lld, %.17g, x, %s, %s, y);", (long long)n, eps, w ? "p[2]" : "0", b ? w ? "p[3]" : "p[2]" : "0");
 	out_close(&o, "");
 	c = row_call(r, "layer_norm", arena_printf(a, "layer_norm of %s", sizes(a, x)), &o, nest_count(&nest), row_grain(n * 3));
-	pass_weights(r, c, row_arg(r, "input"), w, b);
+	pass_weights(r, c, from, w, b);
 	return true;
 }
 
@@ -778,6 +786,14 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "avg_pool1d", row_avg_pool }, { "avg_pool2d", row_avg_pool }, { "adaptive_avg_pool1d", row_adaptive_avg_pool },
 	{ "adaptive_avg_pool2d", row_adaptive_avg_pool }, { "conv1d", row_convolution }, { "conv2d", row_convolution },
 	{ "_convolution", row_convolution }, { "convolution", row_convolution }, { "batch_norm", row_batch_norm },
+	{ "roll", row_roll }, { "einsum", row_einsum }, { "upsample_bilinear2d", row_bilinear }, { "upsample_bilinear2d_vec", row_bilinear },
+	{ "upsample_nearest2d", row_nearest }, { "upsample_nearest2d_vec", row_nearest }, { "_upsample_nearest_exact2d", row_nearest },
+	{ "_upsample_nearest_exact2d_vec", row_nearest },
+};
+
+/* Those that write to an argument. */
+static const struct { const char *id; RowForm *form; } writing_forms[] = {
+	{ "copy_", row_copy_into }, { "copy__Tensor", row_copy_into },
 };
 
 /* Generated kernels write what nothing else holds: results that are not views of the arguments. */
@@ -807,6 +823,9 @@ form_of(Row *r)
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(r->n->op->id, forms[i].id))
 			return results_are_new(r) && forms[i].form(r);
+	for (size_t i = 0; i < sizeof writing_forms / sizeof *writing_forms; i++)
+		if (!strcmp(r->n->op->id, writing_forms[i].id))
+			return writing_forms[i].form(r);
 	return false;
 }
 
@@ -815,6 +834,9 @@ op_is_row(const Op *op)
 {
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (op->form == OP_KERNEL && !strcmp(op->id, forms[i].id))
+			return true;
+	for (size_t i = 0; i < sizeof writing_forms / sizeof *writing_forms; i++)
+		if (!strcmp(op->id, writing_forms[i].id))
 			return true;
 	return false;
 }

@@ -3,6 +3,7 @@
  *   kern_row.c    the table of forms; nests; reductions, softmax, normalisation
  *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
  *   kern_pool.c   pooling
+ *   kern_resize.c interpolation over two dims
  *   kern_direct.c small convolutions where they lie
  *   kern_mul.c    products of tensors that are not constant
  */
@@ -55,9 +56,12 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-RowForm row_copy, row_cast, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
+bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kern_copy.c: a launch that copies x into the result */
+
+RowForm row_copy, row_copy_into, row_cast, row_roll, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
 RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
-RowForm row_matmul, row_linear, row_addmm;
+RowForm row_matmul, row_linear, row_addmm, row_einsum;
+RowForm row_bilinear, row_nearest;
 RowForm row_convolution;
 
 #endif

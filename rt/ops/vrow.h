@@ -166,9 +166,9 @@ vr_softmax_far(int64_t n, int64_t xs, int64_t ys, bool logarithm, const float *r
 
 /* ---- normalisation --------------------------------------------------------------------------------------------------- */
 
-/* weight, bias: n floats, or null */
+/* weight, bias: n floats, or null; y may be x */
 VC_INLINE void
-vr_layer_norm(int64_t n, double eps, const float *restrict x, const float *restrict w, const float *restrict b, float *restrict y)
+vr_layer_norm(int64_t n, double eps, const float *x, const float *restrict w, const float *restrict b, float *y)
 {
 	const float mean = (float)(whole_vr_sum(n, x) / n);
 	const float scale = (float)(1 / sqrt(whole_vr_squares(n, x, mean) / n + eps));

@@ -1,0 +1,161 @@
+/*
+ * Interpolation of images: bilinear and nearest, over the last two dims.
+ *
+ * A kernel makes the tables of where outputs look once for its part, then goes over rows of the result: along the width,
+ * or, where channels are consecutive in both, along these for each place.
+ */
+#include "row.h"
+
+#include <string.h>
+
+typedef struct Resize {
+	const RtTensor *x, *y;
+	const char *type;        /* of an element */
+	double  given[2];        /* scale factors of height and width; 0: none */
+	int64_t align;
+	bool    exact, lanes;    /* lanes: channels are consecutive */
+	RowNest nest;            /* y, x; the last dim is the result's height, which moves y only */
+} Resize;
+
+static const Value *
+input_of(const Row *r)
+{
+	return row_arg(r, node_arg(r->n, "input") ? "input" : "self");
+}
+
+/* scale_factors, or scales_h and scales_w */
+static bool
+take_scales(const Row *r, Resize *d)
+{
+	const Value *list = row_arg(r, "scale_factors");
+	const Known *k = list ? known_at(r->p->known, list) : NULL;
+
+	if (list && (!k->is || k->v.tag != RT_LIST || k->v.u.list->n != 2))
+		return false;
+	for (int i = 0; list && i < 2; i++)
+		d->given[i] = rt_number(k->v.u.list->v[i]);
+	return (!row_arg(r, "scales_h") || row_double(r, "scales_h", &d->given[0])) &&
+	       (!row_arg(r, "scales_w") || row_double(r, "scales_w", &d->given[1]));
+}
+
+static bool
+take(Row *r, Resize *d)
+{
+	const Value *in = input_of(r);
+	const RtTensor *x = in ? plan_tensor(r->p, in) : NULL, *y = row_result(r, 0);
+
+	if (!x || !y || x->quant || x->ndim != 4 || y->ndim != 4 || x->dtype != y->dtype || !rt_numel(x) || !rt_numel(y) || !take_scales(r, d))
+		return false;
+	d->x = x;
+	d->y = y;
+	d->type = row_type(y->dtype);
+	d->lanes = x->dims[1] > 1 && x->strides[1] == 1 && y->strides[1] == 1;
+	d->nest = (RowNest){ .n = 2 };
+	for (int i = 0; i < 3; i++) {
+		if (i == 1 && d->lanes)
+			continue;
+		d->nest.dims[d->nest.ndim] = y->dims[i];
+		d->nest.stride[0][d->nest.ndim] = y->strides[i];
+		d->nest.stride[1][d->nest.ndim++] = i == 2 ? 0 : x->strides[i];
+	}
+	return d->type != NULL;
+}
+
+/* Opens the loops over the result's elements: of a row, and of the channels. */
+static void
+open_row(Out *o, const Resize *d)
+{
+	out_open(o, "for (int64_t j = 0; j < %lld; j++)", (long long)d->y->dims[3]);
+	if (d->lanes) {
+		out_line(o, "IVDEP");
+		out_open(o, "for (int64_t c = 0; c < %lld; c++)", (long long)d->y->dims[1]);
+	}
+}
+
+static void
+close_row(Out *o, const Resize *d)
+{
+	if (d->lanes)
+		out_close(o, "");
+	out_close(o, "");
+	out_close(o, "");
+}
+
+static void
+put_scratch(Out *o, const Resize *d, const char *type)
+{
+	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows), *columns = rows + %lld;", type,
+		 (long long)d->y->dims[2], (long long)d->y->dims[3], (long long)d->y->dims[2]);
+	out_blank(o);
+	out_line(o, "if (!rows)");
+	out_line(o, "\treturn;");
+}
+
+static void
+launch(Row *r, Resize *d, Out *o)
+{
+	Arena *a = r->p->cx->arena;
+	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id, (long long)d->x->dims[2],
+				 (long long)d->x->dims[3], (long long)d->y->dims[2], (long long)d->y->dims[3]), o, nest_count(&d->nest),
+				 row_grain(d->y->dims[3] * (d->lanes ? d->y->dims[1] : 1)));
+
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, input_of(r), 0);
+}
+
+bool
+row_bilinear(Row *r)
+{
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	Resize d = { 0 };
+	const char *at;
+
+	if (!row_int(r, "align_corners", &d.align) || !take(r, &d) || d.y->dtype != RT_f32)
+		return false;
+	at = d.lanes ? " + c" : "";
+	put_scratch(&o, &d, "VzTap");
+	out_line(&o, "vz_linear(%lld, %lld, %d, %.17g, rows);", (long long)d.y->dims[2], (long long)d.x->dims[2], (int)d.align, d.given[0]);
+	out_line(&o, "vz_linear(%lld, %lld, %d, %.17g, columns);", (long long)d.y->dims[3], (long long)d.x->dims[3], (int)d.align, d.given[1]);
+	nest_open(&o, &d.nest);
+	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
+	out_line(&o, "const float *x0 = (const float *)p[1] + %s + h->at[0] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
+	out_line(&o, "const float *x1 = (const float *)p[1] + %s + h->at[1] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
+	out_line(&o, "float *y = (float *)p[0] + %s;", nest_at(a, &d.nest, 0));
+	out_blank(&o);
+	open_row(&o, &d);
+	out_line(&o, "const VzTap *w = &columns[j];");
+	out_line(&o, "const int64_t k0 = w->at[0] * %lld%s, k1 = w->at[1] * %lld%s;", (long long)d.x->strides[3], at, (long long)d.x->strides[3], at);
+	out_line(&o, "y[j * %lld%s] = h->weight[0] * (w->weight[0] * x0[k0] + w->weight[1] * x0[k1]) +", (long long)d.y->strides[3], at);
+	out_line(&o, "\th->weight[1] * (w->weight[0] * x1[k0] + w->weight[1] * x1[k1]);");
+	close_row(&o, &d);
+	launch(r, &d, &o);
+	return true;
+}
+
+bool
+row_nearest(Row *r)
+{
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	Resize d = { 0 };
+	const char *at;
+
+	d.exact = strstr(r->n->op->id, "exact") != NULL;
+	if (!take(r, &d))
+		return false;
+	at = d.lanes ? " + c" : "";
+	put_scratch(&o, &d, "int64_t");
+	out_line(&o, "vz_nearest(%lld, %lld, %d, %.17g, rows);", (long long)d.y->dims[2], (long long)d.x->dims[2], d.exact, d.given[0]);
+	out_line(&o, "vz_nearest(%lld, %lld, %d, %.17g, columns);", (long long)d.y->dims[3], (long long)d.x->dims[3], d.exact, d.given[1]);
+	nest_open(&o, &d.nest);
+	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1), d.nest.ndim - 1,
+		 (long long)d.x->strides[2]);
+	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));
+	out_blank(&o);
+	open_row(&o, &d);
+	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at, (long long)d.x->strides[3], at);
+	close_row(&o, &d);
+	launch(r, &d, &o);
+	return true;
+}

@@ -1,0 +1,45 @@
+/* rt/ops/vresize.h - interpolation in generated kernels: where each output looks, along one dim
+ *
+ * Coordinates are computed in float, as the eager kernels (resample.c) and ATen do, so that floors fall on the same side.
+ * given: the scale factor that the call gives; 0: the sizes decide.
+ */
+#ifndef RT_OPS_VRESIZE_H
+#define RT_OPS_VRESIZE_H
+
+typedef struct VzTap { int64_t at[2]; float weight[2]; } VzTap;
+
+/* tap (out) */
+static inline void
+vz_linear(int64_t out, int64_t in, int align, double given, VzTap *tap)
+{
+	const float scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
+
+	for (int64_t o = 0; o < out; o++) {
+		float middle = align ? scale * (float)o : scale * ((float)o + 0.5f) - 0.5f, rest;
+		VzTap *t = &tap[o];
+
+		if (in == out)
+			middle = (float)o;
+		middle = middle < 0 ? 0 : middle;
+		t->at[0] = in == out ? o : (int64_t)middle < in - 1 ? (int64_t)middle : in - 1;
+		t->at[1] = t->at[0] + (t->at[0] < in - 1);
+		rest = in == out ? 0 : middle - (float)t->at[0];
+		t->weight[1] = rest < 1 ? rest : 1;
+		t->weight[0] = 1 - t->weight[1];
+	}
+}
+
+/* at (out) */
+static inline void
+vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
+{
+	const float scale = given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
+
+	for (int64_t o = 0; o < out; o++) {
+		const int64_t i = in == out && given <= 0 ? o : (int64_t)floorf(exact ? ((float)o + 0.5f) * scale : (float)o * scale);
+
+		at[o] = i < in - 1 ? i : in - 1;
+	}
+}
+
+#endif

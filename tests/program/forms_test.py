@@ -1,0 +1,66 @@
+"""Kernel forms: a function whose specialization must be kernels only (or calls, where there is no form), and answers as the
+interpreter does.  Inputs are made up; where one has a range, the program is of dynamic sizes.
+
+usage: forms_test.py KILN
+"""
+import os, re, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from hostile import Test, body, call, model
+
+
+class Forms(Test):
+    def form(self, lines, inputs, calls=0, result="Tensor"):
+        args = ", ".join(i.split("=")[0] + ": Tensor" for i in inputs)
+        self.put("m.pt", model(body(lines, args, result)))
+        options = [o for i in inputs for o in ("-i", i)]
+        self.check([KILN, "build", "m.pt", *options, "--emit", "c", "-o", "p.c"], 0)
+        with open(os.path.join(self.dir, "p.c")) as f:
+            found = re.findall(r" (\d+) runtime calls", f.read())
+        self.assertTrue(found)
+        self.assertEqual(set(found), {str(calls)}, lines)
+        self.check([KILN, "build", "m.pt", *options, "--cc", "tcc", "-o", "program"], 0)
+        self.check([KILN, "check", "m.pt", "program", *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
+    def test_layer_norm(self):
+        """Of what is no run in memory."""
+        self.form(["return torch.layer_norm(torch.permute(x, [0, 2, 3, 1]), [6], None, None, 1.0e-05)"], ["x=float32[2x6x3x5]"])
+        self.form(["return torch.layer_norm(torch.transpose(x, 0, 1), [4], None, None, 1.0e-05)"], ["x=float32[4x1..9]"])
+
+    def test_roll(self):
+        self.form(["return torch.roll(x, [-1, 3], [1, -1])"], ["x=float32[2x5x4]"])
+        self.form(["return torch.roll(torch.transpose(x, 0, 1), [7], [0])"], ["x=int64[3x5]"])
+        self.form(["return torch.roll(x, [1, 1], [0, 0])"], ["x=float32[3x5]"], calls=1)
+        self.form(["return torch.roll(x, [1])"], ["x=float32[3x5]"], calls=1)
+
+    def test_copy_into(self):
+        new = "y = torch.zeros([3, 4], dtype=6)"
+        self.form([new, "_0 = torch.copy_(torch.select(y, 0, 1), x)", "return y"], ["x=float32[4]"])
+        self.form([new, "_0 = torch.copy_(torch.slice(y, 1, 0, 4, 2), x)", "return y"], ["x=int64[3x1]"])
+        self.form(["y = torch.mul(x, 2)", "_0 = torch.copy_(torch.slice(y, 0, 1), torch.slice(y, 0, 0, -1))", "return y"],
+                  ["x=float32[5]"], calls=1)                                     # the same memory
+        self.form(["_0 = torch.copy_(x, y)", "return torch.add(x, y)"], ["x=float32[5]", "y=float32[5]"], calls=1)     # may be it
+
+    def test_einsum(self):
+        for equation, a, b in (("bhid,bhjd->bhij", "2x3x5x4", "2x3x7x4"), ("bhij,bhjd->bhid", "2x3x5x7", "2x3x7x4"),
+                               ("ij,jk->ki", "3x4", "4x5"), ("i,j->ij", "3", "4"), ("abc,cd->abd", "2x3x4", "4x5"),
+                               ("abc,bcd->ad", "2x3x4", "3x4x5"), ("ab,ab->", "3x4", "3x4"), ("ijb,bk->bikj", "2x3x4", "4x5")):
+            self.form(['return torch.einsum("%s", [x, y])' % equation], ["x=float32[%s]" % a, "y=float32[%s]" % b])
+        self.form(['return torch.einsum("bij,bjk->bik", [x, x])'], ["x=float64[1..5x4x4]"])
+        self.form(['return torch.einsum("ii,ij->ij", [x, x])'], ["x=float32[4x4]"], calls=1)
+        self.form(['return torch.einsum("ij,jk->k", [x, x])'], ["x=float32[4x4]"], calls=1)
+
+    def test_resize(self):
+        for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
+                     "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",
+                     "upsample_nearest2d(%s, None, [2.0, 0.7])", "_upsample_nearest_exact2d(%s, [3, 9])"):
+            for x in "x", "torch.permute(x, [0, 3, 1, 2])":
+                self.form(["return torch.%s" % what % x], ["x=float32[2x3x4x5]"])
+        self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=uint8[1x2x3x4]"])
+        self.form(["return torch.upsample_bilinear2d(x, [torch.mul(torch.size(x, 2), 2), 6], False)"], ["x=float32[1x2x3..8x4]"])
+
+
+if __name__ == "__main__":
+    unittest.main()
