@@ -147,15 +147,12 @@ static const char *
 list_of_ints(Writer *w, const RtList *l)
 {
 	Buf b = { 0 };
-	const char *text;
 
 	buf_printf(&b, "rt_list_of(cx, &rt_type_int, (IValue[%lld]){ ", (long long)l->n + 1);
 	for (int64_t i = 0; i < l->n; i++)
 		buf_printf(&b, "rt_int(%lld), ", (long long)l->v[i].u.i);
 	buf_printf(&b, "rt_none() }, %lld)", (long long)l->n);
-	text = arena_strdup(w->a, b.at);
-	buf_free(&b);
-	return text;
+	return arena_text(w->a, &b);
 }
 
 const char *

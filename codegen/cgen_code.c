@@ -245,13 +245,8 @@ put_tables(Emit *e, const char *name, const RtCode *c)
 		type[i] = emit_type(e, type_unshaped(e->cx, c->type[i]));
 	for (int i = 0; i < c->ncallee; i++)
 		callee[i] = emit_code(e, c->callee[i]);
-	for (int i = 0; i < c->nstring; i++) {
-		Buf b = { 0 };
-
-		out_string(&b, c->string[i], (int64_t)strlen(c->string[i]));
-		string[i] = arena_strdup(a, b.at);
-		buf_free(&b);
-	}
+	for (int i = 0; i < c->nstring; i++)
+		string[i] = out_literal(a, c->string[i]);
 	put_table(e, "static RtKernel *const", name, "kernel", kernel, c->nkernel);
 	put_table(e, "static const char *const", name, "kernel_name", kernel_name, c->nkernel);
 	put_table(e, "static const RtType *const", name, "type", type, c->ntype);

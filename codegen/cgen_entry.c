@@ -74,7 +74,6 @@ written_arguments(Emit *e, const Specialization *s, int first, int *n)
 {
 	AliasDb *db = alias_db(s->graph, e->cx->arena);
 	Buf b = { 0 };
-	const char *text;
 
 	*n = 0;
 	for (int i = first; i < graph_ninputs(s->graph); i++)
@@ -82,9 +81,7 @@ written_arguments(Emit *e, const Specialization *s, int first, int *n)
 			buf_printf(&b, "reg[%d], ", i);
 			++*n;
 		}
-	text = arena_strdup(e->cx->arena, b.at ? b.at : "");
-	buf_free(&b);
-	return text;
+	return arena_text(e->cx->arena, &b);
 }
 
 /* One specialization; what cannot be written leaves its arguments to the generic code. */

@@ -30,14 +30,11 @@ typedef struct Argv { Vec(char *) at; } Argv;
 static void
 add(Bisect *b, Argv *a, const char *fmt, ...)
 {
-	Buf text = { 0 };
 	va_list ap;
 
 	va_start(ap, fmt);
-	buf_vprintf(&text, fmt, ap);
+	vec_push(b->cli->cx->arena, &a->at, arena_vprintf(b->cli->cx->arena, fmt, ap));
 	va_end(ap);
-	vec_push(b->cli->cx->arena, &a->at, arena_strdup(b->cli->cx->arena, text.at));
-	buf_free(&text);
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------- */

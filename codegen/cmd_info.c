@@ -17,12 +17,9 @@ static const char *
 clean(Cx *cx, const char *s)
 {
 	Buf b = { 0 };
-	const char *text;
 
 	buf_clean(&b, s, (int64_t)strlen(s));
-	text = arena_strdup(cx->arena, b.at);
-	buf_free(&b);
-	return text;
+	return arena_text(cx->arena, &b);
 }
 
 /* Keys of the arrays that make up a value of this type, as kiln run and a program take them. */

@@ -381,31 +381,25 @@ static char *
 locals_text(const Formulas *f)
 {
 	Buf b = { 0 };
-	char *text;
 
 	for (int i = 0; i < f->text.n; i++)
 		buf_printf(&b, "\tconst int64_t size%d = %s;\n", i, f->text.at[i]);
 	for (int i = 0; i < f->real.n; i++)
 		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->real.at[i]);
-	text = arena_strdup(f->d->cx->arena, b.at ? b.at : "");
-	buf_free(&b);
-	return text;
+	return arena_text(f->d->cx->arena, &b);
 }
 
 static char *
 replace_all(Arena *a, const char *text, const char *what, const char *with)
 {
 	Buf b = { 0 };
-	char *r;
 
 	for (const char *at; (at = strstr(text, what)); text = at + strlen(what)) {
 		buf_add(&b, text, at - text);
 		buf_puts(&b, with);
 	}
 	buf_puts(&b, text);
-	r = arena_strdup(a, b.at);
-	buf_free(&b);
-	return r;
+	return arena_text(a, &b);
 }
 
 /* An array whose length is a size would be on the stack, and of any length. */

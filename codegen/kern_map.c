@@ -589,7 +589,6 @@ static const char *
 describe(MapGroup *m, bool sizes)
 {
 	Buf b = { 0 };
-	const char *text;
 
 	if (m->sub) {
 		for NODES(n, m->sub->top)
@@ -600,9 +599,7 @@ describe(MapGroup *m, bool sizes)
 	}
 	for (int i = 0; sizes && i < m->nest.ndim; i++)
 		buf_printf(&b, "%s%lld", i ? " x " : ": ", (long long)m->nest.dims[i]);
-	text = arena_strdup(m->p->cx->arena, b.at);
-	buf_free(&b);
-	return text;
+	return arena_text(m->p->cx->arena, &b);
 }
 
 static MapGroup

@@ -25,12 +25,9 @@ const char *
 file_text(Cx *cx, const char *path)
 {
 	Buf b = {0};
-	const char *text;
 
 	read_file(cx, path, &b);
-	text = arena_strndup(cx->arena, b.at ? b.at : "", b.n);
-	buf_free(&b);
-	return text;
+	return arena_text(cx->arena, &b);
 }
 
 static Source *

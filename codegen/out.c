@@ -93,12 +93,9 @@ const char *
 out_literal(Arena *a, const char *text)
 {
 	Buf b = { 0 };
-	const char *literal;
 
 	out_string(&b, text, (int64_t)strlen(text));
-	literal = arena_strdup(a, b.at);
-	buf_free(&b);
-	return literal;
+	return arena_text(a, &b);
 }
 
 void
@@ -120,7 +117,6 @@ out_name(Arena *a, const char *prefix, const char *text)
 {
 	const char *last = strrchr(text, '.');
 	Buf b = { 0 };
-	const char *name;
 
 	buf_puts(&b, prefix);
 	for (const char *p = last && last[1] ? last + 1 : text; *p && b.n < 60; p++) {
@@ -128,7 +124,5 @@ out_name(Arena *a, const char *prefix, const char *text)
 
 		buf_add(&b, plain ? p : "_", 1);
 	}
-	name = arena_strndup(a, b.at, b.n);
-	buf_free(&b);
-	return name;
+	return arena_text(a, &b);
 }

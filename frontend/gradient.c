@@ -75,7 +75,6 @@ static const char *
 as_statement(Cx *cx, const char *text, int *n)
 {
 	Buf b = { 0 };
-	const char *done;
 
 	buf_puts(&b, "return ");
 	for (*n = 0; *text; (*n)++) {
@@ -84,9 +83,7 @@ as_statement(Cx *cx, const char *text, int *n)
 		buf_printf(&b, "%s%.*s", *n ? ", " : "", length - blanks, text + blanks);
 		text += length + (text[length] == ';');
 	}
-	done = arena_strndup(cx->arena, b.at, b.n);
-	buf_free(&b);
-	return done;
+	return arena_text(cx->arena, &b);
 }
 
 /* Several results are a tuple that is made and taken apart: the parts themselves tell more. */

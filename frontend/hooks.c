@@ -71,8 +71,7 @@ forward_with_hooks(Cx *cx, Unit *u, const Type *self, Function *forward)
 			result_of(cx, info, info->hooks.at[i])->kind == TYPE_NONE ? "" : "__out = ", info->hooks.at[i], c.args.at);
 	buf_puts(&c.text, "    return __out\n");
 	f = unit_text_function(cx, u, arena_printf(cx->arena, "%s_with_hooks", forward->name),
-		arena_strndup(cx->arena, c.text.at, c.text.n));
-	buf_free(&c.text);
+		arena_text(cx->arena, &c.text));
 	buf_free(&c.args);
 	f->self = self;
 	s = f->schema;

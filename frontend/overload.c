@@ -731,8 +731,7 @@ emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n
 	if (version > 0 && op_lacks_overloads(g->cx, name) && (r = note_lacking(g, name, at, args, n)))
 		return r;
 	explain(g, &v, at, args, n, &why);
-	text = arena_strdup(g->cx->arena, why.at);
-	buf_free(&why);
+	text = arena_text(g->cx->arena, &why);
 	if (version > 0 && op_lacks_overloads(g->cx, name))
 		fail_lacks(g->cx, at, "Kiln lacks the overload of %s that is called here; it has:\n%s", name, text);
 	fail(g->cx, at, "Arguments for call are not valid.\nThe following variants are available:\n%s\nThe original call is",

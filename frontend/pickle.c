@@ -43,31 +43,20 @@ static const RtType type_class_global = { .kind = TYPE_ENUM, .name = "pickle cla
 void
 pickle_bad(const PickleAt *at, const char *fmt, ...)
 {
-	Buf b = { 0 };
 	va_list ap;
-	char *text;
 
 	va_start(ap, fmt);
-	buf_vprintf(&b, fmt, ap);
-	va_end(ap);
-	text = arena_strndup(at->cx->arena, b.at, b.n);
-	buf_free(&b);
-	fail(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, text, (long long)at->byte);
+	fail(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap), (long long)at->byte);
 }
 
 void
 pickle_lacks(const PickleAt *at, const char *fmt, ...)
 {
-	Buf b = { 0 };
 	va_list ap;
-	char *text;
 
 	va_start(ap, fmt);
-	buf_vprintf(&b, fmt, ap);
-	va_end(ap);
-	text = arena_strndup(at->cx->arena, b.at, b.n);
-	buf_free(&b);
-	fail_lacks(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, text, (long long)at->byte);
+	fail_lacks(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap),
+		   (long long)at->byte);
 }
 
 static void

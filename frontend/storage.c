@@ -103,15 +103,12 @@ static const char *
 sizes_text(Cx *cx, const int64_t *v, int n)
 {
 	Buf b = { 0 };
-	char *text;
 
 	buf_puts(&b, "[");
 	for (int i = 0; i < n; i++)
 		buf_printf(&b, i ? ", %lld" : "%lld", (long long)v[i]);
 	buf_puts(&b, "]");
-	text = arena_strndup(cx->arena, b.at, b.n);
-	buf_free(&b);
-	return text;
+	return arena_text(cx->arena, &b);
 }
 
 /* Elements from the start of the storage to the end of the last element of the tensor; -1: more than can be counted. */

@@ -215,13 +215,9 @@ py_constant(PyNeeds *d, IValue v, const Type *declared, Buf *out)
 			buf_printf(out, "annotate(%s, None)", py_type(d, t));
 		return;
 	case RT_INT:
-		buf_printf(out, "%lld", (long long)v.u.i);
-		return;
 	case RT_BOOL:
-		buf_puts(out, v.u.i ? "True" : "False");
-		return;
 	case RT_DOUBLE:
-		double_print(out, v.u.f);
+		value_print(d->cx, v, out);
 		return;
 	case RT_DEVICE:
 		print_device(out, v.u.i);

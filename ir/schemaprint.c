@@ -147,13 +147,10 @@ const char *
 schema_print(Cx *cx, const Schema *s)
 {
 	Buf b = { 0 };
-	const char *text;
 
 	buf_printf(&b, *s->overload ? "%s.%s(" : "%s%s(", s->name, s->overload);
 	print_args(cx, &b, s);
 	buf_puts(&b, ") -> ");
 	print_rets(cx, &b, s);
-	text = arena_strndup(cx->arena, b.at, b.n);
-	buf_free(&b);
-	return text;
+	return arena_text(cx->arena, &b);
 }

@@ -275,13 +275,10 @@ const char *
 pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first)
 {
 	Buf b = { 0 };
-	const char *text;
 
 	for (int i = 0; i < n; i++) {
 		buf_printf(&b, "%s%s: ", i ? ", " : "", s->args[first + i].name);
 		print(cx, &b, &p[i]);
 	}
-	text = arena_strdup(cx->arena, b.at ? b.at : "");
-	buf_free(&b);
-	return text;
+	return arena_text(cx->arena, &b);
 }

@@ -153,16 +153,31 @@ arena_strndup(Arena *a, const char *s, int64_t n)
 }
 
 char *
-arena_printf(Arena *a, const char *fmt, ...)
+arena_text(Arena *a, Buf *b)
+{
+	char *s = arena_strndup(a, b->at, b->n);
+
+	buf_free(b);
+	return s;
+}
+
+char *
+arena_vprintf(Arena *a, const char *fmt, va_list ap)
 {
 	Buf b = { 0 };
+
+	buf_vprintf(&b, fmt, ap);
+	return arena_text(a, &b);
+}
+
+char *
+arena_printf(Arena *a, const char *fmt, ...)
+{
 	va_list ap;
 	char *s;
 
 	va_start(ap, fmt);
-	buf_vprintf(&b, fmt, ap);
+	s = arena_vprintf(a, fmt, ap);
 	va_end(ap);
-	s = arena_strndup(a, b.at ? b.at : "", b.n);
-	buf_free(&b);
 	return s;
 }

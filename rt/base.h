@@ -42,6 +42,7 @@ void  arena_at_end(Arena *, void (*end)(void *), void *arg);     /* called by ar
 char *arena_strdup(Arena *, const char *);
 char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
+char *arena_vprintf(Arena *, const char *fmt, va_list);
 RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
 void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
 #define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))
@@ -84,6 +85,7 @@ void buf_printf(Buf *, const char *fmt, ...) RT_PRINTF(2, 3);
 void buf_vprintf(Buf *, const char *fmt, va_list);
 void buf_clean(Buf *, const char *, int64_t n);         /* with '?' for what could drive a terminal */
 void buf_free(Buf *);
+char *arena_text(Arena *, Buf *);                        /* its text, in the arena; the buffer is freed */
 
 /* ---- err.c: errors of the compiler ------------------------------------------------------------- */
 

@@ -122,11 +122,9 @@ raise(Cx *cx, int status, Range at, const char *fmt, va_list ap)
 	cx->err.status = status;
 	cx->err.at = at;
 	buf_clean(&raw, what.at, what.n);
-	cx->err.what = arena_strndup(cx->arena, raw.at, raw.n);
-	cx->err.text = arena_strndup(cx->arena, text.at, text.n);
+	cx->err.what = arena_text(cx->arena, &raw);
+	cx->err.text = arena_text(cx->arena, &text);
 	buf_free(&what);
-	buf_free(&raw);
-	buf_free(&text);
 	longjmp(*cx->catch, 1);
 }
 

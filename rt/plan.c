@@ -255,6 +255,14 @@ name_of_kernel(const RtCode *code, RtKernel *kernel)
 	return "runtime call";
 }
 
+/* All steps take over in[] and end so. */
+#define STEP_END(status) \
+	do { \
+		const int end_ = (status); \
+		rt_values_drop(in, nin); \
+		return end_ ? rt_step_failed(cx, code, line) : RT_OK; \
+	} while (0)
+
 int
 rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
@@ -268,12 +276,9 @@ rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, 
 		rt_values_drop(got, nout);
 		status = RT_ERROR;
 	}
-	rt_values_drop(in, nin);
-	if (status)
-		return rt_step_failed(cx, code, line);
-	for (int i = 0; i < nout; i++)
+	for (int i = 0; i < nout && !status; i++)
 		rt_assign(&out[i], got[i]);
-	return RT_OK;
+	STEP_END(status);
 }
 
 int
@@ -291,12 +296,9 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	free(cx->arena);
 	cx->arena = arena;
 	cx->arena_bytes = bytes;
-	rt_values_drop(in, nin);
-	if (status)
-		return rt_step_failed(cx, code, line);
-	for (int i = 0; i < nout; i++)
+	for (int i = 0; i < nout && !status; i++)
 		rt_assign(&out[i], got[i]);
-	return RT_OK;
+	STEP_END(status);
 }
 
 /* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel stores
@@ -326,18 +328,10 @@ rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int
 
 	if (callee)
 		return rt_step_call(cx, callee, in, nin, out, nout, code, line);
-	rt_values_drop(in, nin);
-	return rt_step_failed(cx, code, line);
+	STEP_END(cx->status);
 }
 
 /* ---- steps of instructions -------------------------------------------------------------------------------------- */
-
-#define STEP_END(status) \
-	do { \
-		const int end_ = (status); \
-		rt_values_drop(in, nin); \
-		return end_ ? rt_step_failed(cx, code, line) : RT_OK; \
-	} while (0)
 
 int
 rt_step_unpack(RtCx *cx, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)

@@ -42,13 +42,10 @@ static const char *
 print(Test *t, Graph *g)
 {
 	Buf b = {0};
-	const char *s;
 
 	graph_lint(g);
 	graph_print(g, &b, false);
-	s = arena_strdup(t->cx->arena, b.at);
-	buf_free(&b);
-	return s;
+	return arena_text(t->cx->arena, &b);
 }
 
 static void

@@ -10,7 +10,7 @@
  * and becomes an archive without CRCs, so that changed bytes come through to the readers of pickles, model.json, debug
  * records and source text.  All methods of what is loaded are compiled and lowered.
  */
-#include "fuzz.h"
+#include "compiler.h"
 
 #include "../../frontend/frontend.h"
 
@@ -86,16 +86,6 @@ compile(Cx *cx, void *fn)
 	code_lower(cx, fn, NULL);
 }
 
-/* Our own mistake is the finding. */
-static void
-check(const Cx *cx)
-{
-	if (cx->err.status == EXIT_INPUT || cx->err.status == EXIT_LACKS)
-		return;
-	fprintf(stderr, "status %d: %s\n", cx->err.status, cx->err.text);
-	abort();
-}
-
 static void
 load(Cx *cx, void *path)
 {
@@ -127,8 +117,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!cx_try(&cx, load, path))
 		check(&cx);
 	close(fd);
-	if (cx.rt)
-		rt_cx_free(cx.rt);
-	arena_free(&a);
+	finish(&cx);
 	return 0;
 }

@@ -2,7 +2,7 @@
  *
  * @ in the text stands for the hash of the graph, without which a profile is another graph's.
  */
-#include "fuzz.h"
+#include "compiler.h"
 
 #include "../../opt/opt.h"
 
@@ -21,15 +21,6 @@ static const char source[] =
 	"  return y\n";
 
 typedef struct Job { char *text; Function *fn; Profile *profile; Specialization *s; } Job;
-
-static void
-check(const Cx *cx)
-{
-	if (cx->err.status == EXIT_INPUT || cx->err.status == EXIT_LACKS)
-		return;
-	fprintf(stderr, "status %d: %s\n", cx->err.status, cx->err.text);
-	abort();
-}
 
 static void
 specialize_one(Cx *cx, void *arg)
@@ -86,9 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	schema_parser = schema_parse;
 	if (!cx_try(&cx, read_profile, &j))
 		check(&cx);
-	if (cx.rt)
-		rt_cx_free(cx.rt);
-	arena_free(&a);
+	finish(&cx);
 	free(text);
 	return 0;
 }

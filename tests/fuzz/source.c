@@ -1,6 +1,6 @@
 /* tests/fuzz/source.c - any bytes as a source of TorchScript: a message, or functions that are compiled, prepared and lowered
  */
-#include "fuzz.h"
+#include "compiler.h"
 
 #include "../../opt/opt.h"
 
@@ -8,15 +8,6 @@
 #include <string.h>
 
 typedef struct Job { Source src; Unit *unit; } Job;
-
-static void
-check(const Cx *cx)
-{
-	if (cx->err.status == EXIT_INPUT || cx->err.status == EXIT_LACKS)
-		return;
-	fprintf(stderr, "status %d: %s\n", cx->err.status, cx->err.text);
-	abort();
-}
 
 static void
 compile(Cx *cx, void *fn)
@@ -64,9 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	schema_parser = schema_parse;
 	if (!cx_try(&cx, read_source, &j))
 		check(&cx);
-	if (cx.rt)
-		rt_cx_free(cx.rt);
-	arena_free(&a);
+	finish(&cx);
 	free(text);
 	return 0;
 }
