@@ -6,15 +6,11 @@
 Interprets each case (model.pt, N.in.npz, N.out.npz, meta.json) at -O0 to -O3, and at -O3 without each pass in turn; with
 --build it also builds a program each time, profiled on the first input, and runs it on all. CFLAGS=-O0 or --build tcc is fast.
 """
-import argparse, json, os, subprocess, sys, tempfile
+import argparse, os, subprocess, sys, tempfile
 import numpy as np
+from cases import arrays, calls, cases
 
 NEAR = {"float16": (1e-2, 1e-3), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-8), "complex64": (2e-4, 2e-5), "complex128": (1e-6, 1e-8)}
-
-
-def arrays(path):
-    with np.load(path) as z:
-        return {k: z[k] for k in z.files}
 
 
 def differs(got, want, slack):
@@ -39,16 +35,16 @@ def differs(got, want, slack):
 
 def run(argv, case, meta, tmp):
     """Why an answer is not the recorded one; None: all are."""
-    for n in sorted(int(f.split(".")[0]) for f in os.listdir(case) if f.endswith(".in.npz")):
+    for n, given, recorded in calls(case):
         out = os.path.join(tmp, "out.npz")
-        done = subprocess.run([*argv, "-i", f"{case}/{n}.in.npz", "-o", out], capture_output=True, text=True, errors="replace")
+        done = subprocess.run([*argv, "-i", given, "-o", out], capture_output=True, text=True, errors="replace")
         if "error" in meta:
             if done.returncode != 1:
                 return f"call {n}: status {done.returncode}, an error was expected"
             continue
         if done.returncode:
             return f"call {n}: status {done.returncode}: {done.stderr.strip()[-200:]}"
-        why = differs(arrays(out), arrays(f"{case}/{n}.out.npz"), meta.get("atol", 0))
+        why = differs(arrays(out), arrays(recorded), meta.get("atol", 0))
         if why:
             return f"call {n}: {why}"
     return None
@@ -65,10 +61,9 @@ def main():
     help_ = subprocess.run([a.kiln, "run", "--help"], capture_output=True, text=True).stdout
     passes = help_.split("passes:")[1].split("\n")[0].split()
     ways = [["-O0"], ["-O1"], ["-O2"], ["-O3"], *(["-O3", "--no-pass", x] for x in passes)]
-    found = [r for top in a.cases for r, _, files in sorted(os.walk(top)) if "model.pt" in files and a.only in r][::a.every]
-    failed = 0
-    for case in found:
-        meta = json.load(open(case + "/meta.json")) if os.path.exists(case + "/meta.json") else {}
+    found = failed = 0
+    for case, meta in cases(a.cases, a.only, a.every):
+        found += 1
         with tempfile.TemporaryDirectory() as tmp:
             base = run([a.kiln, "run", case + "/model.pt"], case, meta, tmp)
             for way in ways if not base else []:
@@ -81,7 +76,7 @@ def main():
                 if why:
                     failed += 1
                     print(f"FAIL {os.path.basename(case)} {' '.join(way)}: {why}", flush=True)
-    print(f"{len(found)} cases in {len(ways)} ways, {failed} failed")
+    print(f"{found} cases in {len(ways)} ways, {failed} failed")
     sys.exit(failed > 0)
 
 

@@ -7,7 +7,6 @@ Each seed's graph is written as an archive, saved by kiln at -O0 and -O2, and ru
 those of the interpreter at -O0. --programs CC also builds a program from it, which must answer the same (kiln check).
 """
 import argparse, os, subprocess, sys, tempfile
-import numpy as np
 import save, torch
 
 
@@ -26,8 +25,7 @@ def check(a, seed, tmp):
         return "run: " + ran.stderr
     want = None
     if not ran.returncode:
-        with np.load(out) as z:
-            want = {k: z[k] for k in z.files}
+        want = save.arrays(out)
     for level in "-O0", "-O2":
         saved = f"{tmp}/saved{level}.pt"
         done = kiln(a, "save", level, model, "-o", saved)

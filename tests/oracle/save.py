@@ -7,9 +7,12 @@ A case is a folder with model.pt, N.in.npz, N.out.npz and perhaps meta.json ("er
 is saved at each level, loaded by torch.jit.load and run on every input; the answers are held against the recorded ones.
 Where the original itself does not run here (it was recorded by another PyTorch), the case is skipped and counted.
 """
-import argparse, json, os, subprocess, sys, tempfile, warnings
+import argparse, os, subprocess, sys, tempfile, warnings
 import numpy as np
 import torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from cases import arrays, calls, cases
 
 try:
     import torchvision                   # its operators
@@ -131,9 +134,7 @@ def differs(got, want, slack):
 
 def answer(m, path):
     """The results by key, or the text of what was raised."""
-    with np.load(path) as z:
-        arrays = {k: z[k] for k in z.files}
-    args, words = arguments(m, arrays)
+    args, words = arguments(m, arrays(path))
     out = {}
     torch.manual_seed(67280421310721)
     with torch.no_grad():
@@ -150,16 +151,15 @@ def run(path, case, meta):
         m = torch.jit.load(path)
     except Exception as e:
         return "load: " + " | ".join(str(e).strip().splitlines()[:12])
-    for n in sorted(int(f.split(".")[0]) for f in os.listdir(case) if f.endswith(".in.npz")):
-        got = answer(m, os.path.join(case, f"{n}.in.npz"))
+    for n, given, recorded in calls(case):
+        got = answer(m, given)
         if "error" in meta:
             if not isinstance(got, str):
                 return f"call {n}: ran, but an error was expected"
             continue
         if isinstance(got, str):
             return f"call {n}: " + " | ".join(got.strip().splitlines()[-3:])
-        with np.load(os.path.join(case, f"{n}.out.npz")) as z:
-            why = differs(got, {k: z[k] for k in z.files}, meta.get("atol", 0.0))
+        why = differs(got, arrays(recorded), meta.get("atol", 0.0))
         if why:
             return f"call {n}: {why}"
     return None
@@ -173,12 +173,10 @@ def main():
     p.add_argument("cases", nargs="+")
     a = p.parse_args()
     torch.set_num_threads(1)
-    found = [r for top in a.cases for r, _, files in sorted(os.walk(top)) if "model.pt" in files and a.only in r]
-    levels, failed, skipped = a.O.split(","), 0, 0
+    levels, found, failed, skipped = a.O.split(","), 0, 0, 0
     with tempfile.TemporaryDirectory() as tmp:
-        for case in found:
-            meta = os.path.join(case, "meta.json")
-            meta = json.load(open(meta)) if os.path.exists(meta) else {}
+        for case, meta in cases(a.cases, a.only):
+            found += 1
             for level in levels:
                 out = os.path.join(tmp, "saved.pt")
                 done = subprocess.run([a.kiln, "save", "-O" + level, os.path.join(case, "model.pt"), "-o", out],
@@ -189,7 +187,7 @@ def main():
                 elif why:
                     failed += 1
                     print(f"FAIL -O{level} {os.path.basename(case)}: {why}", flush=True)
-    print(f"{len(found) * len(levels) - failed - skipped} passed, {failed} failed, {skipped} skipped: PyTorch here answers otherwise itself")
+    print(f"{found * len(levels) - failed - skipped} passed, {failed} failed, {skipped} skipped: PyTorch here answers otherwise itself")
     sys.exit(failed > 0)
 
 
