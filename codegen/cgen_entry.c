@@ -60,12 +60,28 @@ note(Emit *e, const char *method, Function *fn, const Specialization *s, const P
 {
 	const RtSpecialization row = {
 		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
-		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first),
+		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first,
+					   state_of(fn->prepared, first), s->found),
 		.kernels = p->kernels, .runtime_calls = p->calls, .guards = p->guards,
 		.arena_bytes = p->arena, .arena_least = p->least, .by_size = s->dynamic && !s->bounded,
 	};
 
 	vec_push(e->cx->arena, &e->specializations, row);
+}
+
+/* What the signature says of the instance, in reg[0]. */
+static void
+put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguous)
+{
+	const State *state = state_of(fn->prepared, true);
+
+	for (int i = 0; s->found && i < state->at.n; i++) {
+		const char *place = "reg[0]";
+
+		for (int k = 0; k < state->at.at[i].slot.n; k++)
+			place = arena_printf(e->cx->arena, "%s.u.obj->slot[%d]", place, state->at.at[i].slot.at[k]);
+		put_condition(e, b, &s->found[i], place, contiguous);
+	}
 }
 
 /* Registers of the arguments that the graph writes to. */
@@ -176,6 +192,8 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
 			put_condition(e, &when, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
 				      one.dynamic.sizes != NULL);
+		if (first)
+			put_state(e, &when, fn, spec[i], one.dynamic.sizes != NULL);
 		if (nwritten)
 			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also, nwritten + 1, written,
 				   nwritten, graph_ninputs(spec[i]->graph));

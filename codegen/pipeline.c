@@ -26,27 +26,36 @@ warn(const char *fmt, ...)
 	fprintf(stderr, "\n");
 }
 
-/* The specialization of that signature, with so many more runs. */
-static Specialization *
-note_signature(Cli *cli, Signatures *s, Function *fn, Pattern *p, int n, int64_t count)
+/* Adds what runs of a signature saw. */
+static void
+note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
 {
-	Specialization *new_one;
+	const int n = graph_ninputs(p->graph) - (p->fn->self != NULL);
+	Specialization *at;
 
 	for (int i = 0; i < s->at.n; i++) {
-		bool same = true;
-
-		for (int k = 0; k < n; k++)
-			same &= pattern_equal(&s->at.at[i]->pattern[k], &p[k]);
-		if (same) {
-			s->at.at[i]->count += count;
-			return s->at.at[i];
+		at = s->at.at[i];
+		if (patterns_equal(at->pattern, new_one->pattern, n) && patterns_equal(at->found, new_one->found, p->state->at.n)) {
+			at->count += new_one->count;
+			profile_merge(p, at->seen, new_one->seen);
+			return;
 		}
 	}
-	new_one = new(cli->cx->arena, Specialization, 1);
-	*new_one = (Specialization){ .fn = fn, .pattern = p, .count = count,
-				     .seen = new(cli->cx->arena, ValueProfile, fn->prepared->nvalue) };
-	vec_push(cli->cx->arena, &s->at, new_one);
-	return new_one;
+	at = new(cli->cx->arena, Specialization, 1);
+	*at = *new_one;
+	vec_push(cli->cx->arena, &s->at, at);
+}
+
+/* Of first calls on an instance, or of later ones. */
+static Signatures
+signatures_of(Cli *cli, const Signatures *all, bool again)
+{
+	Signatures s = { 0 };
+
+	for (int i = 0; i < all->at.n; i++)
+		if (all->at.at[i]->again == again)
+			vec_push(cli->cx->arena, &s.at, all->at.at[i]);
+	return s;
 }
 
 /* What all signatures have in common; null when there is only one, or nothing in common. */
@@ -54,15 +63,22 @@ static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 {
 	const Pattern **all = new(cli->cx->arena, const Pattern *, s->at.n + 1);
-	const int n = graph_ninputs(fn->prepared) - (fn->self != 0);
+	const int n = graph_ninputs(fn->prepared) - (fn->self != 0), nstate = profile->state->at.n;
 	Specialization *d;
 
-	for (int i = 0; i < s->at.n; i++)
-		all[i] = s->at.at[i]->pattern;
 	if (s->at.n < 2)
 		return NULL;
 	d = new(cli->cx->arena, Specialization, 1);
-	*d = (Specialization){ .fn = fn, .pattern = pattern_merge(cli->cx, all, s->at.n, n), .seen = profile->value, .dynamic = true };
+	*d = (Specialization){ .fn = fn, .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1), .dynamic = true,
+			       .found = new(cli->cx->arena, Pattern, nstate + 1), .again = s->at.at[0]->again };
+	memcpy(d->found, s->at.at[0]->found, (size_t)nstate * sizeof *d->found);
+	for (int i = 0; i < s->at.n; i++) {
+		all[i] = s->at.at[i]->pattern;
+		state_settle(d->found, s->at.at[i]->found, nstate);
+		profile_merge(profile, d->seen, s->at.at[i]->seen);
+		d->count += s->at.at[i]->count;
+	}
+	d->pattern = pattern_merge(cli->cx, all, s->at.n, n);
 	return pattern_is_open(d->pattern, n) ? NULL : d;
 }
 
@@ -80,34 +96,70 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 	(void)cx, (void)text, (void)n;
 }
 
-/* One profiling run: arguments by name, a fresh instance, a fresh generator. */
+enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it left, one to see what still changes */
+
+/* One profiling run: arguments by name, read anew, since the model may write to them. */
+static Specialization
+profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
+{
+	const bool has_self = m->fn->self != NULL;
+	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
+	Specialization call = { .fn = m->fn, .count = 1, .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1) };
+	RtParam *params;
+	IValue *args;
+	int n;
+
+	params = model_params(cli, m, &n);
+	args = new(cli->cx->arena, IValue, n + 2);
+	if (input_read(cli, rt, i, in) || rt_args_from_arrays(rt, params, n, in, args + has_self))
+		fail_raised(cli, rt);
+	if (has_self)
+		args[0] = self;
+	call.pattern = pattern_of(cli->cx, args + has_self, n);
+	call.found = state_patterns(profile->state, self);
+	profile->also = call.seen;
+	if (profile_run(profile, rt, args) == RT_LACKS)
+		fail_raised(cli, rt);
+	return call;
+}
+
+/* Calls on a fresh instance with a fresh generator, until one leaves it as it found it. */
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
 	const char *path = input_name(cli, i);
+	const int nstate = profile->state->at.n;
+	const IValue self = m->fn->self ? module_fresh(cli->cx, m->module) : rt_none();
 	RtCx *rt = model_context(cli);
-	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
-	RtParam *params;
-	IValue *args;
-	int n, self = m->fn->self != 0;
+	Specialization call[CALLS];
+	const Pattern *left;
+	int n = 0;
 
 	progress("profiling on %s", path);
 	rt->print = cli->verbose ? say_print : say_nothing;
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
 		rt->deadline = rt_now() + PROFILE_NS;
-	params = model_params(cli, m, &n);
-	args = new(cli->cx->arena, IValue, n + 2);
-	if (input_read(cli, rt, i, in) || rt_args_from_arrays(rt, params, n, in, args + self))
-		fail_raised(cli, rt);
-	if (self)
-		args[0] = module_fresh(cli->cx, m->module);
-	profile->also = note_signature(cli, s, m->fn, pattern_of(cli->cx, args + self, n, NULL), n, 1)->seen;
-	if (profile_run(profile, rt, args) == RT_LACKS)
-		fail_raised(cli, rt);
-	if (rt->status)
+	do {
+		call[n] = profile_call(cli, m, profile, rt, i, self);
+		left = state_patterns(profile->state, self);
+	} while (!patterns_equal(call[n++].found, left, nstate) && n < CALLS && !rt->status);
+	if (rt->status && n == 1)
 		warn("%s: the model raised on this input: %s", path, rt->message ? rt->message : "?");
 	rt_clear_error(rt);
+	for (int k = 2; k < n; k++)
+		state_settle(call[1].found, call[k].found, nstate);
+	if (n > 1) {
+		state_settle(call[1].found, left, nstate);
+		state_leave_out(call[0].found, call[1].found, nstate);
+	}
+	note_signature(cli, s, profile, &call[0]);
+	for (int k = 1; k < n; k++) {
+		call[k].found = call[1].found;
+		call[k].again = true;
+		call[k].count = k == 1;
+		note_signature(cli, s, profile, &call[k]);
+	}
 }
 
 static int
@@ -118,16 +170,26 @@ by_count(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
+/* What the runs saw that a specialization is of. */
+static Profile
+profile_of(const Profile *all, const Specialization *s)
+{
+	Profile p = *all;
+
+	p.value = s->seen;
+	p.found = s->found;
+	p.nrun = (int)s->count;
+	return p;
+}
+
 typedef struct OneSpecialization { Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
 
 static void
 specialize_one(Cx *cx, void *arg)
 {
 	OneSpecialization *o = arg;
-	Profile seen = *o->profile;
+	const Profile seen = profile_of(o->profile, o->s);
 
-	seen.value = o->s->seen;
-	seen.nrun = (int)o->s->count;
 	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0, NULL);
 	if (o->optimize)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
@@ -163,14 +225,13 @@ model_prepare(Cli *cli, Model *m)
 
 /* A profile that was written before. */
 static void
-add_profile(Cli *cli, Model *m, Profile *profile, Signatures *s, const char *path)
+add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 {
-	const int n = graph_ninputs(m->fn->prepared) - (m->fn->self != 0);
 	Specialization **read;
 	const int nread = profile_parse(profile, path, file_text(cli->cx, path), &read);
 
 	for (int i = 0; i < nread; i++)
-		profile_merge(profile, note_signature(cli, s, m->fn, read[i]->pattern, n, read[i]->count)->seen, read[i]->seen);
+		note_signature(cli, s, profile, read[i]);
 }
 
 /* All that the options name: profiles, then runs on inputs; null: nothing. */
@@ -183,7 +244,7 @@ profile_all(Cli *cli, Model *m, Signatures *s)
 		return NULL;
 	profile = profile_new(cli->cx, m->fn);
 	for (int i = 0; i < cli->profiles.n; i++)
-		add_profile(cli, m, profile, s, cli->profiles.at[i]);
+		add_profile(cli, profile, s, cli->profiles.at[i]);
 	for (int i = 0; i < input_count(cli); i++)
 		profile_input(cli, m, profile, s, i);
 	progress(NULL);
@@ -215,8 +276,10 @@ samples_of(Cx *cx, void *arg)
 static void
 make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
 {
-	DynamicOne one = { m, profile, s, d };
+	Profile *seen = new(cli->cx->arena, Profile, 1);
+	DynamicOne one = { m, seen, s, d };
 
+	*seen = profile_of(profile, d);
 	d->bounded = input_is_bounds(cli) && !cli->profiles.n;
 	if (!cx_try(cli->cx, samples_of, &one))
 		d->sample = NULL;
@@ -241,25 +304,36 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 	return d->sample ? d : NULL;
 }
 
+/* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
+static void
+choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact, Signatures *dynamic)
+{
+	Specialization *d = dynamic_one(cli, &s, m->fn, profile), *ones;
+
+	for (int i = 0; i < s.at.n && i < most; i++)
+		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
+	if (!d)
+		return;
+	vec_push(cli->cx->arena, &dynamic->at, d);
+	if (!optimize)
+		return;
+	make_samples(cli, m, profile, &s, d);
+	if ((ones = dynamic_ones(cli, m, profile, &s, d)))
+		vec_push(cli->cx->arena, &dynamic->at, ones);
+}
+
 int
 model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
 {
-	Signatures s = { 0 };
-	Specialization *dynamic, *ones = NULL;
+	Signatures all = { 0 }, exact = { 0 }, dynamic = { 0 };
 	Profile *profile;
 
-	if (!most || !(profile = profile_all(cli, m, &s)))
+	if (!most || !(profile = profile_all(cli, m, &all)))
 		return 0;
-	dynamic = dynamic_one(cli, &s, m->fn, profile);
-	if (dynamic && optimize)
-		make_samples(cli, m, profile, &s, dynamic);
-	if (dynamic && optimize)
-		ones = dynamic_ones(cli, m, profile, &s, dynamic);
-	s.at.n = s.at.n < most ? s.at.n : most;
-	if (dynamic)
-		vec_push(cli->cx->arena, &s.at, dynamic);
-	if (ones)
-		vec_push(cli->cx->arena, &s.at, ones);
-	*out = s.at.at;
-	return specialize_all(cli, m, profile, s.at.at, s.at.n, optimize);
+	for (int again = 0; again < 2; again++)
+		choose(cli, m, profile, signatures_of(cli, &all, again), most, optimize, &exact, &dynamic);
+	for (int i = 0; i < dynamic.at.n; i++)
+		vec_push(cli->cx->arena, &exact.at, dynamic.at.at[i]);
+	*out = exact.at.at;
+	return specialize_all(cli, m, profile, exact.at.at, exact.at.n, optimize);
 }

@@ -28,6 +28,8 @@ typedef struct Profile {
 	int       nvalue, nrun;
 	ValueProfile *value;       /* (nvalue), by id */
 	ValueProfile *also;        /* the same of the runs of one signature; null: not kept */
+	struct State *state;       /* attributes that are part of a signature */
+	const struct Pattern *found;       /* of them, in the runs of one signature; null: not kept */
 } Profile;
 
 Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
@@ -43,15 +45,33 @@ struct Pattern {
 	int         n;
 	Pattern    *part;
 };
-Pattern *pattern_of(Cx *, const IValue *args, int n, const Type *const *types);     /* n patterns */
+Pattern *pattern_of(Cx *, const IValue *args, int n);       /* n patterns */
 bool     pattern_equal(const Pattern *, const Pattern *);
+bool     patterns_equal(const Pattern *, const Pattern *, int n);
 /* What the signatures of n arguments each have in common: sizes that differ become symbols. */
 Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, int n);
 /* A merged pattern with 1 for the symbols that are 1 in this signature; null: none is, or all are. */
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
 int      pattern_nsymbol(const Pattern *, int n);
-const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first);
+const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first, const struct State *, const Pattern *found);
+
+/* ---- state.c: what a call finds in its instance ------------------------------------------------------------------- */
+
+typedef struct StateSlot {
+	const char *path, *name;   /* encoder.cache, cache */
+	Vec(int) slot;             /* of each object on the way, from self on */
+} StateSlot;
+typedef struct State {             /* attributes that a prepared graph reads */
+	Graph *graph;
+	Vec(StateSlot) at;
+	Map index;                 /* by path, + 1 */
+} State;
+State   *state_of(Graph *, bool has_self);
+int      state_index(const State *, const Node *);          /* which of them a prim::GetAttr reads; -1: none */
+Pattern *state_patterns(const State *, IValue self);        /* what they are now */
+void     state_settle(Pattern *, const Pattern *, int n);   /* what differs becomes PATTERN_ANY */
+void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* so does what is PATTERN_ANY in settled */
 
 /* ---- known.c: what is known of a graph's values -------------------------------------------------------------- */
 
@@ -132,6 +152,8 @@ typedef struct Specialization {
 	Pattern  *pattern;         /* of the arguments, self not counted */
 	ValueProfile *seen;        /* by its runs */
 	bool      dynamic;
+	Pattern  *found;           /* of the profile's state; null: nothing is asked of it */
+	bool      again;           /* of later calls on one instance */
 	int64_t   count;           /* runs with this signature */
 	bool      bounded;         /* dynamic: its sizes are within those profiled */
 	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */

@@ -2,7 +2,7 @@
  * Profiles as files: JSON to read, to compare by diff, to merge, and to build from on another day.
  *
  *   { "graph": hash of the prepared graph, "method": name, "runs": n,
- *     "signatures": [ { "count": n, "arguments": [ pattern ... ], "values": { name: value ... } } ... ],
+ *     "signatures": [ { "count": n, "arguments": [ pattern ... ], "state": { path: pattern ... }, "again": bool, "values": { name: value ... } } ... ],
  *     "merged": { name: value ... }, "branches": { name: { "then": n, "else": n } }, "loops": { name: trips } }
  *   value   := { "count": n [, "none": n] [, "kind": text] [, "type": tensor] [, "int": always] [, "true": n] [, "mixed": true] }
  *   pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } | { "list"|"tuple": [ pattern ... ] } | {}
@@ -125,6 +125,16 @@ json_pattern(Cx *cx, const Pattern *p)
 	return o;
 }
 
+static cJSON *
+json_state(const Profile *p, const Pattern *found)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	for (int i = 0; i < p->state->at.n; i++)
+		cJSON_AddItemToObject(o, p->state->at.at[i].path, json_pattern(p->cx, &found[i]));
+	return o;
+}
+
 /* How often branches were taken and loops went round, where a value that was seen tells it. */
 static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
@@ -173,6 +183,10 @@ profile_print(Profile *p, const Specialization *const *s, int n)
 		args = cJSON_AddArrayToObject(one, "arguments");
 		for (int k = 0; k < nargs; k++)
 			cJSON_AddItemToArray(args, json_pattern(p->cx, &s[i]->pattern[k]));
+		if (p->state->at.n)
+			cJSON_AddItemToObject(one, "state", json_state(p, s[i]->found));
+		if (s[i]->again)
+			cJSON_AddTrueToObject(one, "again");
 		cJSON_AddItemToObject(one, "values", json_values(p, names, s[i]->seen));
 		cJSON_AddItemToArray(list, one);
 	}
@@ -326,6 +340,24 @@ read_pattern(const ProfileReader *r, const cJSON *o)
 	return p;
 }
 
+static Pattern *
+read_state(const ProfileReader *r, const cJSON *o)
+{
+	const State *state = r->p->state;
+	Pattern *found = new(r->p->cx->arena, Pattern, state->at.n + 1);
+
+	if (cJSON_GetArraySize(o) != state->at.n)
+		bad(r, "another number of attributes in", "state");
+	for (int i = 0; i < state->at.n; i++) {
+		const cJSON *one = cJSON_GetObjectItemCaseSensitive(o, state->at.at[i].path);
+
+		if (!one)
+			bad(r, "lacks the attribute", state->at.at[i].path);
+		found[i] = read_pattern(r, one);
+	}
+	return found;
+}
+
 static Specialization *
 read_signature(const ProfileReader *r, const cJSON *o)
 {
@@ -341,6 +373,8 @@ read_signature(const ProfileReader *r, const cJSON *o)
 		bad(r, "another number of", "arguments");
 	cJSON_ArrayForEach(one, args)
 		s->pattern[i++] = read_pattern(r, one);
+	s->found = read_state(r, cJSON_GetObjectItemCaseSensitive(o, "state"));
+	s->again = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "again"));
 	read_values(r, cJSON_GetObjectItemCaseSensitive(o, "values"), s->seen);
 	return s;
 }

@@ -45,11 +45,10 @@ pattern_value(Cx *cx, IValue v)
 }
 
 Pattern *
-pattern_of(Cx *cx, const IValue *args, int n, const Type *const *types)
+pattern_of(Cx *cx, const IValue *args, int n)
 {
 	Pattern *p = new(cx->arena, Pattern, n + 1);
 
-	(void)types;
 	for (int i = 0; i < n; i++)
 		p[i] = pattern_value(cx, args[i]);
 	return p;
@@ -64,8 +63,14 @@ pattern_equal(const Pattern *a, const Pattern *b)
 		return false;
 	if (a->form == PATTERN_VALUE && (a->value.tag != b->value.tag || rt_equal(NULL, a->value, b->value, &same) || !same))
 		return false;
-	for (int i = 0; i < a->n; i++)
-		if (!pattern_equal(&a->part[i], &b->part[i]))
+	return patterns_equal(a->part, b->part, a->n);
+}
+
+bool
+patterns_equal(const Pattern *a, const Pattern *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!pattern_equal(&a[i], &b[i]))
 			return false;
 	return true;
 }
@@ -272,7 +277,7 @@ print(Cx *cx, Buf *b, const Pattern *p)
 }
 
 const char *
-pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first)
+pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first, const State *state, const Pattern *found)
 {
 	Buf b = { 0 };
 
@@ -280,5 +285,10 @@ pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first)
 		buf_printf(&b, "%s%s: ", i ? ", " : "", s->args[first + i].name);
 		print(cx, &b, &p[i]);
 	}
+	for (int i = 0; found && i < state->at.n; i++)
+		if (found[i].form != PATTERN_ANY) {
+			buf_printf(&b, "%sself.%s: ", b.n ? ", " : "", state->at.at[i].path);
+			print(cx, &b, &found[i]);
+		}
 	return arena_text(cx->arena, &b);
 }

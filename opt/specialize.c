@@ -18,6 +18,8 @@
  */
 #include "specialize.h"
 
+#include <string.h>
+
 /* ---- what is known ----------------------------------------------------------------------------------------------- */
 
 Shadow *
@@ -290,13 +292,61 @@ eval_fork(Spec *s, Scope *c, Node *n)
 	known_forget_mutable(s->k);
 }
 
+/* ---- attributes ------------------------------------------------------------------------------------------------------- */
+
+/* name: null: of any. */
+static void
+forget_state(Spec *s, const char *name)
+{
+	const State *st = s->profile->state;
+
+	for (int i = 0; st && i < st->at.n; i++)
+		s->state_written[i] |= !name || !strcmp(st->at.at[i].name, name);
+}
+
+/* What the node may write to; blocks are walked themselves, but a loop's body sees what its last trip did. */
+static void
+forget_written(Spec *s, const Node *n, bool inside)
+{
+	if (node_is(n, "prim::SetAttr"))
+		forget_state(s, node_str(n, "name"));
+	else if (node_is_call(n) || node_is(n, "prim::awaitable") || node_is(n, "aten::awaitable_wait"))
+		forget_state(s, NULL);
+	for (int i = 0; i < n->nsub && (inside || node_is(n, "prim::Loop")); i++)
+		for NODES(m, n->sub[i])
+			forget_written(s, m, true);
+}
+
+/* What the signature says of an attribute holds until somebody writes to it. */
+static bool
+eval_get_attr(Spec *s, Scope *c, Node *n)
+{
+	const int i = c->top && s->profile->found ? state_index(s->profile->state, n) : -1;
+	const Pattern *p = i >= 0 && !s->state_written[i] ? &s->profile->found[i] : NULL;
+	Node *m;
+
+	if (p && p->form == PATTERN_VALUE) {
+		spec_bind_constant(s, c, n->out[0], rt_retain(p->value), n->at);
+		return true;
+	}
+	if (!p || p->form != PATTERN_TENSOR)
+		return false;
+	m = spec_emit_copy(s, c, n);
+	known_set(s->k, m->out[0], known_meta(s->k, p->type));
+	shapes_type(s->shapes, s->k, m->out[0], p->type);
+	return true;
+}
+
 /* ---- the walk --------------------------------------------------------------------------------------------------------------------------- */
 
 static void
 eval_node(Spec *s, Scope *c, Node *n)
 {
+	forget_written(s, n, false);
 	if (node_is(n, "prim::Constant"))
 		eval_constant(s, c, n);
+	else if (node_is(n, "prim::GetAttr") && eval_get_attr(s, c, n))
+		return;
 	else if (node_is(n, "prim::If"))
 		spec_if(s, c, n);
 	else if (node_is(n, "prim::Loop"))
@@ -356,6 +406,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 
 	s.k = known_table(cx);
 	s.shapes = shapes;
+	s.state_written = new(cx->arena, bool, profile->state ? profile->state->at.n + 1 : 1);
 	s.grad_stays = !block_sets_grad(from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	s.live = code_live(cx->arena, fn->code);

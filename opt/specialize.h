@@ -28,6 +28,7 @@ typedef struct Spec {
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	CodeLive *live;          /* registers of the function's Code */
 	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
+	bool  *state_written;    /* by attribute of the profile's state: it may not be what it was at entry */
 	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
 	int    nguard;
 } Spec;

@@ -66,6 +66,19 @@ class Commands(Test):
         self.assertIn("same", self.kiln("check", "write.pt", "w", "-i", "x.npz"))
         self.assertIn("another graph", self.kiln("build", "other.pt", "--profile", "a.prof", "-o", "PROG", status=1))
 
+    def test_profile_of_state(self):
+        """Runs on what a run left are in the file, too."""
+        self.put("s.pt", model(body(["y = torch.cat([self.w, x])", "self.w = torch.slice(y, 0, -4)", "return torch.mul(y, 2.)"])))
+        self.kiln("profile", "s.pt", "-i", "x.npz", "-o", "s.prof")
+        with open(os.path.join(self.dir, "s.prof")) as f:
+            first, later = json.load(f)["signatures"]
+        self.assertIn("2, 3", first["state"]["w"]["tensor"])
+        self.assertIn("4, 3", later["state"]["w"]["tensor"])
+        self.assertTrue(later["again"])
+        self.kiln("build", "s.pt", "--profile", "s.prof", "-o", "one", "--emit", "c")
+        self.kiln("build", "s.pt", "-i", "x.npz", "-o", "two", "--emit", "c")
+        self.same("one", "two")
+
     def test_ops(self):
         self.assertIn("aten::add.Tensor", self.kiln("ops", "m.pt"))
         ops = {(o["name"], o["overload"]): o for o in json.loads(self.kiln("ops", "--json"))}

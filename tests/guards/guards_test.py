@@ -20,6 +20,7 @@ TESTS = {
     "fused": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "fork": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "state": ("ab", {"all": (0, "a:exact0 b:exact1 c:exact0! d:dynamic2 a:exact0")}),
+    "stream": ("a", {"all": (0, "a:exact0 a:exact1 a:exact1 b:generic b:generic c:generic c:generic a:generic")}),
     "written": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0")}),
     "with": ("a", {"all": (0, "a:exact0 b:exact0! a:exact0"), "few": (1, "bad:exact0!"), "far": (1, "worse:generic")}),
     "grow": ("ab", {"all": (0, "a:exact0 large:dynamic2 small:dynamic2 b:exact1 one:generic large:dynamic2 "

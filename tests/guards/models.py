@@ -6,7 +6,7 @@ NAME.pt, NAME.INPUT.npz; NAME.RUN.npz: results of the calls of a run (one instan
 NAME.RUN.txt: what was printed on the way.
 """
 import os, sys, tempfile
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -132,6 +132,30 @@ class State(nn.Module):
         self.last = big
         self.sum[0] = self.n
         return self.sum * 1, self.n, len(self.log), self.last + 0
+
+
+class Stream(nn.Module):
+    """What the last call left: its end goes before this call's beginning; another rate or height starts anew."""
+    last: Optional[Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.rate = 0
+        self.calls = 0
+        self.last = None
+
+    def forward(self, x: Tensor, rate: int):
+        self.calls += 1
+        if self.rate != 0 and self.rate != rate:
+            print("another rate")
+            self.last = None
+        last = self.last
+        if last is None or last.size(0) != x.size(0):
+            last = torch.zeros(x.size(0), 2)
+        both = torch.cat([last, x], 1)
+        self.rate = rate
+        self.last = both[:, -2:]
+        return both.cumsum(1) * rate, self.calls
 
 
 class Written(nn.Module):
@@ -290,6 +314,8 @@ MODELS = {
     "fork": (Fork(), {"a": dict(x=grid(4)), "b": dict(x=grid(2))}, {"all": ["a", "b", "a"]}),
     "state": (State(), {"a": dict(x=grid(4)), "b": dict(x=grid(2, 3)), "c": dict(x=torch.ones(2, 3)), "d": dict(x=torch.ones(4, 3))},
               {"all": ["a", "b", "c", "d", "a"]}),
+    "stream": (Stream(), {"a": dict(x=grid(2), rate=2), "b": dict(x=grid(3), rate=3), "c": dict(x=grid(4, 3), rate=2)},
+               {"all": ["a", "a", "a", "b", "b", "c", "c", "a"]}),
     "written": (Written(), {"a": dict(x=grid(4), h=[grid(1), grid(2)]), "b": dict(x=grid(2), h=[grid(3), grid(2)])},
                 {"all": ["a", "b", "a"]}),
     "with": (With(), {"a": dict(x=grid(4), index=1), "b": dict(x=grid(2), index=1), "bad": dict(x=grid(1), index=1),
