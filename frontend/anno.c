@@ -91,6 +91,7 @@ static const Type *
 named_type(Cx *cx, Unit *unit, const char *name, Range at)
 {
 	const Type *t;
+	Near near = { .name = name };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i].name, name) == 0)
@@ -104,7 +105,9 @@ named_type(Cx *cx, Unit *unit, const char *name, Range at)
 	if (find_generic(name) >= 0)
 		fail(cx, at, "attempted to use %s without a contained type. Please add a contained type, e.g. %s[int]", name,
 		     name);
-	fail(cx, at, "unknown type name '%s'", name);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		near_try(&near, names[i].name);
+	fail(cx, at, "Unknown type name '%s'%s", name, near_hint(cx, &near));
 }
 
 int
@@ -136,6 +139,18 @@ dict_type(Cx *cx, const Type *key, const Type *value, Range at)
 	}
 }
 
+RT_NORETURN static void
+unknown_generic(Cx *cx, Range at, const char *name)
+{
+	Near near = { .name = name };
+
+	if (!name)
+		fail(cx, at, "Subscripted type must be a type identifier");
+	for (size_t i = 0; i < sizeof generics / sizeof *generics; i++)
+		near_try(&near, generics[i].name);
+	fail(cx, at, "Unknown type constructor %s%s", name, near_hint(cx, &near));
+}
+
 /* name "[" type { "," type } "]" */
 static const Type *
 generic_type(Cx *cx, Unit *unit, const Tree *t)
@@ -151,7 +166,7 @@ generic_type(Cx *cx, Unit *unit, const Tree *t)
 		of = new(cx->arena, const Type *, n + 1);
 	}
 	if (i < 0 && !broadcasting_list(t))
-		fail(cx, t->at, name ? "unknown type constructor '%s'" : "subscripted type must be a type identifier", name);
+		unknown_generic(cx, t->at, name);
 	if (i >= 0 && generics[i].members >= 0 && n != generics[i].members)
 		fail(cx, t->at, "expected exactly %s but found %d",
 		     generics[i].members == 1 ? "one element type" : "two element types", n);

@@ -62,12 +62,23 @@ Sugar *sugar_item(Emit *, Range, Sugar *, Value *index);            /* item of a
 Sugar *sugar_iterable(Emit *, Range, Sugar *);                      /* what `for` walks: dict -> its keys ... */
 void   sugar_unpack(Emit *, Range, Sugar *, int want, Sugar ***items, int *n);   /* want -1: any number */
 
+/* ---- suggest.c: the end of a message: "; did you mean x?", or "" ------------------------------------- */
+
+const char *suggest_variable(Emit *, const char *name);
+const char *suggest_member(Emit *, const Sugar *, const char *name);
+const char *suggest_torch(Emit *, const char *op);                  /* an operator, or one of torch's constants */
+bool        value_has_method(Emit *, const Type *, const char *op);  /* sugar.c: aten::add of values of the type? */
+const char *tensor_field_name(int);                                 /* sugar.c: x.shape ...; null: no more */
+const char *torch_constant_name(int);                               /* sugar.c: torch.float ...; null: no more */
+const char *global_name(int);                                       /* emit_call.c: len, print ...; null: no more */
+
 /* ---- env.c: scopes ------------------------------------------------------------------------------- */
 
 typedef struct Binding {
 	Sugar      *s;         /* null: not usable, see why */
 	const char *why;       /* message for who uses it */
 	bool        refined;   /* the same variable, its type narrowed: no assignment */
+	Range       at;        /* of why */
 } Binding;
 
 typedef struct Scope Scope;
@@ -93,7 +104,7 @@ Binding *scope_binding(Scope *, const char *name);           /* up to the top of
 Sugar   *scope_find(Emit *, const char *name);               /* over closures, capturing; null: not bound */
 Sugar   *scope_load(Emit *, Range, const char *name);        /* locals, then globals; fails */
 void     scope_put(Emit *, const char *name, Sugar *, bool refined);              /* unchecked */
-void     scope_put_error(Emit *, const char *name, const char *why);
+void     scope_put_error(Emit *, const char *name, Range, const char *why);
 void     scope_assign(Emit *, Range, const char *name, Sugar *, const Type *annotated);   /* with TorchScript's rules */
 
 /* ---- refine.c: what conditions tell about types ---------------------------------------------------------- */
@@ -199,6 +210,7 @@ Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function
 const Tree *unit_alias(Unit *, const char *name);     /* what an import says that the name is, or null */
 const Type *unit_grad_mode(Cx *, Unit *, const char *name);     /* the class torch.no_grad or torch.enable_grad; null without a unit */
 const char *unit_prefix(const Unit *);
+const char *unit_source_name(const Unit *, int);              /* what the text defines; null: no more */
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
 const char *unit_text_name(Cx *, const char *what, const char *name);    /* a key that is a name: for a type and the like */

@@ -156,7 +156,7 @@ call_object(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	if (v->type->kind == TYPE_CLASS || v->type->kind == TYPE_INTERFACE)
 		f = sugar_attr_try(e, at, callee, class_info(v->type)->module ? "forward" : "__call__");
 	if (!f)
-		fail(e->cx, at, "'%s' object is not callable", type_python(e->cx, v->type));
+		fail(e->cx, at, "cannot call a value of type '%s'", type_python(e->cx, v->type));
 	return emit_apply(e, at, f, args, n);
 }
 
@@ -688,6 +688,16 @@ builtin_function(const char *name)
 		if (!strcmp(functions[i].name, name))
 			return functions[i].op;
 	return 0;
+}
+
+const char *
+global_name(int i)
+{
+	const int nform = sizeof forms / sizeof *forms, nfunction = sizeof functions / sizeof *functions;
+
+	if (i < nform)
+		return forms[i].global ? forms[i].name : "";
+	return i - nform < nfunction ? functions[i - nform].name : NULL;
 }
 
 Sugar *

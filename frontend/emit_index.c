@@ -282,7 +282,7 @@ emit_subscript(Emit *e, const Tree *t, const Type *hint)
 	if (v->type->kind == TYPE_CLASS && hint && class_info(v->type)->module &&
 	    (arg.v->type->kind == TYPE_STR || arg.v->type->kind == TYPE_INT))
 		return module_item(e, t->at, v, &arg, hint);
-	if (v->type->kind == TYPE_CLASS)
+	if (v->type->kind != TYPE_LIST && v->type->kind != TYPE_DICT && v->type->kind != TYPE_STR)
 		fail(e->cx, t->at, "'%s' object is not subscriptable", type_python(e->cx, v->type));
 	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, v, arg.v));
 }

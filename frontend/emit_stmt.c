@@ -246,6 +246,14 @@ emit_raise(Emit *e, Range at, Value *message, const char *cls)
 }
 
 static Value *
+as_text(Emit *e, const Tree *t)
+{
+	Value *v = emit_expression(e, t, 0);
+
+	return v->type == &rt_type_str ? v : emit_op(e, t->at, "aten::str", 1, v);
+}
+
+static Value *
 assert_message(Emit *e, const Tree *t)
 {
 	const char *text;
@@ -253,7 +261,7 @@ assert_message(Emit *e, const Tree *t)
 	if (!t)
 		return emit_str(e, (Range){0}, "AssertionError: ", -1);
 	if (t->kind != TREE_STRING)
-		return emit_op(e, t->at, "aten::add", 2, emit_str(e, t->at, "AssertionError: ", -1), emit_expression(e, t, 0));
+		return emit_op(e, t->at, "aten::add", 2, emit_str(e, t->at, "AssertionError: ", -1), as_text(e, t));
 	text = arena_printf(e->cx->arena, "AssertionError: %s", t->text);
 	return emit_str(e, t->at, text, -1);
 }
@@ -549,7 +557,7 @@ delete_statement(Emit *e, const Tree *t)
 		target = t->kid[0]->kid[i];
 		if (target->kind == TREE_VAR) {
 			scope_load(e, target->at, target->kid[0]->text);
-			scope_put_error(e, target->kid[0]->text, arena_printf(e->cx->arena, "undefined value %s: it was deleted",
+			scope_put_error(e, target->kid[0]->text, t->at, arena_printf(e->cx->arena, "undefined value %s: it was deleted",
 				target->kid[0]->text));
 			continue;
 		}

@@ -73,13 +73,13 @@ bind(Emit *e, const char *name, Binding b)
 void
 scope_put(Emit *e, const char *name, Sugar *s, bool refined)
 {
-	bind(e, name, (Binding){s, 0, refined});
+	bind(e, name, (Binding){s, 0, refined, { 0 }});
 }
 
 void
-scope_put_error(Emit *e, const char *name, const char *why)
+scope_put_error(Emit *e, const char *name, Range at, const char *why)
 {
-	bind(e, name, (Binding){0, why, false});
+	bind(e, name, (Binding){0, why, false, at});
 }
 
 /* ---- looking up, over the edges of nested defs ------------------------------------------------------- */
@@ -123,7 +123,7 @@ find(Emit *e, Scope *s, const char *name)
 	if (!b || !b->s || !s->closure)
 		return b;
 	inner = new(e->cx->arena, Binding, 1);
-	*inner = (Binding){capture(e, s->closure, b->s), 0, true};
+	*inner = (Binding){capture(e, s->closure, b->s), 0, true, { 0 }};
 	map_put(&s->names, name, inner);
 	return inner;
 }
@@ -141,14 +141,17 @@ scope_load(Emit *e, Range at, const char *name)
 {
 	Binding *b = find(e, e->scope, name);
 	Sugar *s;
+	Frame place;
 
 	if (b && b->s)
 		return b->s;
-	if (b && b->why)
+	if (b && b->why) {
+		cx_push(e->cx, &place, "this is where", b->at);
 		fail(e->cx, at, "%s and was used here", b->why);
+	}
 	s = sugar_global(e, at, name);
 	if (!s)
-		fail(e->cx, at, "undefined value %s", name);
+		fail(e->cx, at, "undefined value %s%s", name, suggest_variable(e, name));
 	return s;
 }
 

@@ -173,6 +173,12 @@ const Tree *parse_file(Cx *, const Source *);              /* LIST of DEF, CLASS
 const Tree *parse_expression(Cx *, const Source *);        /* one expression: types in pickle tags */
 void        tree_print(const Tree *, Buf *);               /* s-expression, for tests */
 
+/* ---- suggest.c: names that may have been meant ---------------------------------------------------------------- */
+
+typedef struct Near { const char *name, *best; int distance; } Near;     /* name: the unknown one */
+void        near_try(Near *, const char *other);
+const char *near_hint(Cx *, const Near *);                 /* "; did you mean x?", or "" */
+
 /* ---- anno.c: annotations -> Type --------------------------------------------------------------------------- */
 
 const Type *type_of_annotation(Cx *, Unit *, const Tree *);           /* reference 3.5; BroadcastingListN too */

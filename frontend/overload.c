@@ -688,8 +688,8 @@ try_emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, i
 RT_NORETURN static void
 unknown_operator(Cx *cx, const char *name, Range at, int version)
 {
-	const char *near = op_suggest(cx, name);
-	const char *hint = near ? arena_printf(cx->arena, "; did you mean %s?", near) : "";
+	const Near near = { .best = op_suggest(cx, name) };
+	const char *hint = near_hint(cx, &near);
 
 	if (version > 0)
 		fail_lacks(cx, at, "Kiln has no operator %s%s", name, hint);

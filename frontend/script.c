@@ -526,6 +526,18 @@ unit_function(Cx *cx, Unit *u, const char *qualified)
 	return owner && class_info(owner) ? class_method(class_info(owner), dot + 1) : 0;
 }
 
+const char *
+unit_source_name(const Unit *u, int i)
+{
+	const size_t n = u && u->prefix ? strlen(u->prefix) : 0;
+	const char *name;
+
+	if (!n || i >= u->defs.n)
+		return NULL;
+	name = u->defs.at[i].key;
+	return !strncmp(name, u->prefix, n) && name[n] == '.' ? name + n + 1 : "";
+}
+
 Function *
 unit_source_function(Cx *cx, Unit *u, const char *name)
 {

@@ -79,10 +79,10 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 		return;
 	s = here->s;
 	if (!s) {
-		scope_put_error(e, name, here->why);
+		scope_put_error(e, name, here->at, here->why);
 	} else if (s->kind != SUGAR_VALUE) {
 		if (s->v || s->n)
-			scope_put_error(e, name, arena_printf(e->cx->arena, "%s is not a first-class value", name));
+			scope_put_error(e, name, m->at, arena_printf(e->cx->arena, "%s is not a first-class value", name));
 		else
 			scope_put(e, name, s, false);
 	} else if (here->refined) {
@@ -109,7 +109,7 @@ meet_badly(Emit *e, const Meet *m, const char *name, Value *yes, Value *no)
 			"false branch", name, type_python(e->cx, yes->type), type_python(e->cx, no->type));
 	if (yes && no && scope_binding(e->scope, name))
 		fail(e->cx, m->at, "%s", why);
-	scope_put_error(e, name, why);
+	scope_put_error(e, name, m->at, why);
 }
 
 static bool

@@ -112,6 +112,8 @@ sugar_as_value(Emit *e, Range at, Sugar *s)
 	case SUGAR_RANGE:
 		return range_as_list(e, at, s);
 	default:
+		if (s->kind == SUGAR_BUILTIN && !op_first(e->cx, s->name) && builtin_next(s->name, -1) < 0)
+			fail(e->cx, at, "Unknown builtin op: %s%s", s->name, suggest_torch(e, s->name));
 		fail(e->cx, at, "%s cannot be used as a value", sugar_kind(e, s));
 	}
 }
@@ -175,6 +177,14 @@ static const struct { const char *name; int code; } torch_numbers[] = {
 	{"channels_last_3d", 3}, {"per_tensor_affine", 0}, {"per_channel_affine", 1}, {"per_tensor_symmetric", 2},
 	{"per_channel_symmetric", 3},
 };
+
+const char *
+torch_constant_name(int i)
+{
+	const int n = sizeof torch_numbers / sizeof *torch_numbers;
+
+	return i < n ? torch_numbers[i].name : i - n < RT_NDTYPE ? rt_dtypes[i - n].torch : NULL;
+}
 
 static Sugar *
 torch_constant(Emit *e, Range at, const char *name)
@@ -271,6 +281,12 @@ static const struct { const char *name, *op; } tensor_fields[] = {
 	{"itemsize", "aten::element_size"}, {"nbytes", "prim::nbytes"}, {"retains_grad", "aten::retains_grad"},
 };
 
+const char *
+tensor_field_name(int i)
+{
+	return i < (int)(sizeof tensor_fields / sizeof *tensor_fields) ? tensor_fields[i].name : NULL;
+}
+
 static Sugar *
 tensor_attr(Emit *e, Range at, Value *v, const char *name)
 {
@@ -347,20 +363,35 @@ enum_attr(Emit *e, Range at, Value *v, const char *name)
 	return sugar_value(e, value);
 }
 
-/* Is the operator a method of such values?  Of an Optional it is one only if it takes None. */
+/* Is t a formal, whose variables stand for anything? */
 static bool
-has_method(Emit *e, const Type *t, const char *name)
+is_like(Cx *cx, const Type *t, const Type *formal)
+{
+	if (formal->kind == TYPE_VAR)
+		return true;
+	if (!type_has_vars(formal))
+		return type_is_subtype(cx, t, formal);
+	if (t->kind != formal->kind || t->n != formal->n)
+		return false;
+	for (int i = 0; i < t->n; i++)
+		if (!is_like(cx, t->of[i], formal->of[i]))
+			return false;
+	return true;
+}
+
+/* Has an overload an argument `self` that takes such values? */
+bool
+value_has_method(Emit *e, const Type *t, const char *name)
 {
 	const Schema *s;
 
 	if (t->kind == TYPE_FUTURE && !strcmp(name, "aten::wait"))
 		return true;
-	if (t->kind != TYPE_OPTIONAL && t->kind != TYPE_NONE)
-		return op_first(e->cx, name) != 0;
 	for (Op *op = op_first(e->cx, name); op; op = op->next) {
 		s = op_schema(e->cx, op);
-		if (s->nargs && type_is_subtype(e->cx, t, s->args[0].type))
-			return true;
+		for (int i = 0; i < s->nargs; i++)
+			if (!strcmp(s->args[i].name, "self") && is_like(e->cx, t, s->args[i].type))
+				return true;
 	}
 	return false;
 }
@@ -396,7 +427,7 @@ value_attr(Emit *e, Range at, Value *v, const char *name)
 	if (!strcmp(name, "tolist") && v->type->kind == TYPE_TENSOR)
 		return method(e, SUGAR_FORM, "tolist", v);
 	name = arena_printf(e->cx->arena, "aten::%s", name);
-	return has_method(e, v->type, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
+	return value_has_method(e, v->type, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
 }
 
 IValue
@@ -459,14 +490,16 @@ Sugar *
 sugar_attr(Emit *e, Range at, Sugar *s, const char *name)
 {
 	Sugar *r = sugar_attr_try(e, at, s, name);
+	const char *hint;
 
 	if (r)
 		return r;
-	if (s->kind == SUGAR_VALUE && (s->v->type->kind == TYPE_CLASS || s->v->type->kind == TYPE_INTERFACE))
-		fail(e->cx, at, "Tried to access nonexistent attribute or method '%s' of type '%s'", name, s->v->type->name);
+	hint = suggest_member(e, s, name);
+	if (!*hint && s->kind == SUGAR_VALUE)
+		hint = s->v->type->kind == TYPE_CLASS ? ". Did you forget to initialize an attribute in __init__()?" : ".";
 	if (s->kind == SUGAR_VALUE)
-		fail(e->cx, at, "'%s' object has no attribute or method '%s'.", type_python(e->cx, s->v->type), name);
-	fail(e->cx, at, "%s has no attribute '%s'", s->type && s->type->name ? s->type->name : sugar_kind(e, s), name);
+		fail(e->cx, at, "'%s' object has no attribute or method '%s'%s", type_python(e->cx, s->v->type), name, hint);
+	fail(e->cx, at, "%s has no attribute '%s'%s", s->type && s->type->name ? s->type->name : sugar_kind(e, s), name, hint);
 }
 
 /* `self.x = v` in the __init__ of a class without annotations declares x. */
@@ -500,8 +533,12 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 		class_add_attr(e->cx, info, (Attribute){.name = name, .type = type_unshaped(e->cx, v->type)});
 		a = class_attr(info, name);
 	}
-	if (!a)
-		fail(e->cx, at, "Tried to set nonexistent attribute: %s. Did you forget to initialize it in __init__()?", name);
+	if (!a) {
+		const char *hint = suggest_member(e, s, name);
+
+		fail(e->cx, at, "Tried to set nonexistent attribute: %s%s", name,
+		     *hint ? hint : ". Did you forget to initialize it in __init__()?");
+	}
 	if (a->is_constant)
 		fail(e->cx, at, "Tried to set constant attribute: %s", name);
 	v = emit_convert(e, at, v, a->type, false);

@@ -173,10 +173,13 @@ int     op_count(Cx *);
 Op     *op_at(Cx *, int);                              /* in order of the rows */
 Op     *op_body(Cx *, Op *);                            /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
 Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);     /* --op-schema; body null: a C function */
+const char *op_name_at(Cx *, int);                     /* names, once each; null: no more */
 const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
 
 enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */
-int name_distance(const char *, const char *);         /* Levenshtein's; NAME_NEAR + 1 when it is clearly more */
+/* How many letters of name are to be changed, added, dropped or swapped with the next for the other one; NAME_NEAR + 1 when
+ * that is too much of it. */
+int name_distance(const char *name, const char *);
 
 /* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
 

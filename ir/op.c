@@ -318,47 +318,56 @@ op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 
 /* ---- suggestions ------------------------------------------------------------------------------------------ */
 
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 int
 name_distance(const char *a, const char *b)
 {
-	int row[NAME_MAX_BYTES + 1], na = (int)strlen(a), nb = (int)strlen(b);
+	int three[3][NAME_MAX_BYTES + 1], *two = three[0], *one = three[1], *row = three[2], *swap;
+	const int na = (int)strlen(a), nb = (int)strlen(b);
 
 	if (na > NAME_MAX_BYTES || nb > NAME_MAX_BYTES || na - nb > NAME_NEAR || nb - na > NAME_NEAR)
 		return NAME_NEAR + 1;
 	for (int j = 0; j <= nb; j++)
 		row[j] = j;
 	for (int i = 1; i <= na; i++) {
-		int diagonal = row[0];
-
+		swap = two, two = one, one = row, row = swap;
 		row[0] = i;
 		for (int j = 1; j <= nb; j++) {
-			int best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
+			row[j] = least(one[j - 1] + (a[i - 1] != b[j - 1]), least(one[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = least(row[j], two[j - 2] + 1);
 		}
 	}
-	return row[nb];
+	return row[nb] * 3 > na + 1 ? NAME_NEAR + 1 : row[nb];
+}
+
+const char *
+op_name_at(Cx *cx, int i)
+{
+	ops_init(cx);
+	return i < cx->ops->names.n ? cx->ops->names.at[i].key : NULL;
 }
 
 const char *
 op_suggest(Cx *cx, const char *name)
 {
-	const char *best = NULL;
-	int least = NAME_NEAR + 1;
+	const char *best = NULL, *known, *own = strstr(name, "::"), *theirs;
+	int closest = NAME_NEAR + 1;
 
-	ops_init(cx);
-	for (int i = 0; i < cx->ops->names.n; i++) {
-		const char *key = cx->ops->names.at[i].key;
-		int d = key ? name_distance(name, key) : NAME_NEAR + 1;
+	for (int i = 0; own && (known = op_name_at(cx, i)); i++) {
+		theirs = strstr(known, "::");
+		if (theirs && theirs - known == own - name && !strncmp(known, name, (size_t)(own - name))) {
+			const int d = name_distance(own + 2, theirs + 2);
 
-		if (d < least) {
-			least = d;
-			best = key;
+			if (d < closest) {
+				closest = d;
+				best = known;
+			}
 		}
 	}
 	return best;
