@@ -3,8 +3,8 @@
  *
  * A node whose inputs are constants is run and becomes constants, when it has no effect, draws no numbers, nothing
  * writes to what it reads or returns, and new memory that it returns stays inside of the graph.  An If with a constant
- * condition becomes its branch; a Loop that never runs becomes its initial values; what all branches return, or what a
- * loop carries without change, goes around them.
+ * condition becomes its branch; a Loop that never runs becomes its initial values; what all branches return (one that
+ * leaves it open returns anything), or what a loop carries without change, goes around them.
  */
 #include "opt.h"
 
@@ -93,14 +93,32 @@ fold(Fold *f, Node *n)
 
 static void walk(Fold *f, Block *b);
 
+/* Where a branch leaves a result open, it may as well be what the other one takes from outside. */
+static void
+settle_open(Fold *f, Node *n, int i)
+{
+	for (int k = 0; k < 2; k++) {
+		Value *open = n->sub[k]->ret->in[i], *given = n->sub[!k]->ret->in[i];
+
+		if (open == given || !node_is(open->node, "prim::Uninitialized") || node_in_block(given->node, n->sub[!k]) ||
+		    !pass_may(f->p))
+			continue;
+		pass_note(f->p, n, "one branch leaves result %d open", i);
+		node_set_input(n->sub[k]->ret, i, given);
+	}
+}
+
 /* Outputs for which both branches return the same value from outside, or the same constant. */
 static void
 hoist_common(Fold *f, Node *n)
 {
 	for (int i = n->nout - 1; i >= 0; i--) {
-		Value *a = if_then(n)->ret->in[i], *b = if_else(n)->ret->in[i];
+		Value *a, *b;
 		IValue x, y;
 
+		settle_open(f, n, i);
+		a = if_then(n)->ret->in[i];
+		b = if_else(n)->ret->in[i];
 		if (a != b && value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y) &&
 		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->p)) {
 			pass_note(f->p, a->node, "both branches give this constant");

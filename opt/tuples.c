@@ -130,20 +130,37 @@ split_if_output(Tuples *t, Node *n, int at)
 	return true;
 }
 
+/* The elements of a tuple before a loop: as it was made of them, or taken apart there. */
+static Value **
+elements_before(Tuples *t, Node *loop, Value *whole)
+{
+	Node *apart;
+
+	if (is_made(whole))
+		return whole->node->in;
+	apart = node_new(t->g, sym(t->p->cx, "prim::TupleUnpack"), loop->at, whole->type->n);
+	node_add_input(apart, whole);
+	for (int i = 0; i < whole->type->n; i++)
+		apart->out[i]->type = part_type(whole, i);
+	node_insert_before(apart, loop);
+	return apart->out;
+}
+
 static bool
 split_carried(Tuples *t, Node *n, int at)
 {
 	Value *init = n->in[2 + at], *inner = loop_body(n)->param->out[1 + at], *last = loop_body(n)->ret->in[1 + at];
-	Value *whole = n->out[at], **in, **out;
+	Value *whole = n->out[at], **first, **in, **out;
 	const int count = whole->type->n;
 
-	if (whole->type->kind != TYPE_TUPLE || !is_made(init) || !is_made(last) || init->node->nin != count ||
+	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count || !is_made(last) ||
 	    last->node->nin != count || !pass_may(t->p))
 		return false;
+	first = elements_before(t, n, init);
 	in = new(t->p->scratch, Value *, count + 1);
 	out = new(t->p->scratch, Value *, count + 1);
 	for (int i = 0; i < count; i++) {
-		loop_add_carried(n, init->node->in[i], NULL);
+		loop_add_carried(n, first[i], NULL);
 		in[i] = loop_body(n)->param->out[loop_body(n)->param->nout - 1];
 		out[i] = n->out[n->nout - 1];
 		in[i]->type = out[i]->type = part_type(whole, i);

@@ -345,13 +345,16 @@ reach_block(Reach *r, const Block *b)
 		reach_node(r, n);
 }
 
+/* New memory: a result that is no alias, or one of a list of such that is taken apart at once. */
 static bool
 is_fresh(const Value *v)
 {
-	const Schema *s = node_schema(v->node);
+	const bool listed = node_is(v->node, "prim::ListUnpack") && v->node->in[0]->uses.n == 1;
+	const Value *made = listed ? v->node->in[0] : v;
+	const Schema *s = node_schema(made->node);
 
-	return s && v->node->op && v->index < s->nrets && !s->rets[v->index].alias && v->type->kind == TYPE_TENSOR &&
-	       !type_has_vars(s->rets[v->index].type);
+	return s && made->node->op && made->index < s->nrets && !s->rets[made->index].alias && v->type->kind == TYPE_TENSOR &&
+	       !type_has_vars(s->rets[made->index].type);
 }
 
 static void
