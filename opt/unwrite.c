@@ -377,6 +377,10 @@ is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
 	    track(u, root_value(v))->root == root)
 		return false;
+	/* A result of an If or Loop around the write is younger. */
+	for (int i = 0; i < v->node->nsub; i++)
+		if (node_in_block(n, v->node->sub[i]))
+			return false;
 	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) && used_after(v, n);
 }
 
