@@ -214,16 +214,20 @@ back_construction(const Auto *a, const Value *v)
 	return node_is(v->node, "prim::ListConstruct") && !alias_is_written(a->alias, v) ? v->node : NULL;
 }
 
-/* Do all who could give it a gradient take the list apart in one go? */
+/* Is the list a row's result that is taken apart in one go by all who could give it a gradient? */
 bool
 back_is_unpacked(const Auto *a, const Value *v)
 {
+	if (!v->node->op || node_is(v->node, "aten::add") || node_is(v->node, "aten::slice") || node_is(v->node, "aten::list"))
+		return false;
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *n = v->uses.at[i].node;
-		bool fine = node_is(n, "prim::ListUnpack") || n->id >= a->active->nnode || !n->nout;
+		bool fine = node_is(n, "prim::ListUnpack") || n->id >= a->active->nnode;
 
-		for (int k = 0; k < n->nout && !fine; k++)
-			fine = !back_is_active(a, n->out[k]);
+		if (!fine && !n->nsub)
+			fine = n->nout > 0;
+		for (int k = 0; k < n->nout && !node_is(n, "prim::ListUnpack"); k++)
+			fine &= !back_is_active(a, n->out[k]);
 		if (!fine || n->block != v->node->block)
 			return false;
 	}

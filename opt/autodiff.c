@@ -161,6 +161,18 @@ back_has_gradient(Back *b, const Node *n)
 	return false;
 }
 
+/* In a branch that may not be taken what is lacking is said there. */
+static void
+lacks_gradient(Back *b, const Node *n)
+{
+	const char *what = arena_printf(b->a->cx->arena, "the gradient of %s", n->kind->name);
+
+	if (!b->up)
+		fail_lacks(b->a->cx, n->at, "%s", what);
+	back_at_end(b);
+	back_row1(b, "prim_lacks", n->at, graph_constant(b->a->g, value_str(b->a->cx, what, -1), n->at));
+}
+
 static void
 reverse_op(Back *b, Node *n)
 {
@@ -173,8 +185,10 @@ reverse_op(Back *b, Node *n)
 
 	if (!needed(a, n, s, need))
 		return;
-	if (!(f = op_gradient(a->cx, n->op)))
-		fail_lacks(a->cx, n->at, "the gradient of %s", n->kind->name);
+	if (!(f = op_gradient(a->cx, n->op))) {
+		lacks_gradient(b, n);
+		return;
+	}
 	if (n->nin != s->nargs)
 		BUG("autodiff: %s has %d inputs", n->kind->name, n->nin);
 	g = pruned(a, f, need);

@@ -540,6 +540,13 @@ rt_save(RtCx *cx, const IValue *in, IValue *out)
 	return rt_lacks(cx, "torch.save in a model: it would write %s where it runs", in[1].u.str->s);
 }
 
+int
+rt_prim_lacks(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)out;
+	return rt_lacks(cx, "%s", in[0].u.str->s);
+}
+
 /* A text is said once: a model warns at the same place again and again. */
 int
 rt_warn(RtCx *cx, const IValue *in, IValue *out)
