@@ -361,7 +361,7 @@ back_hand_in(Back *c, Value *v, Value *g, Range at)
 
 	if (v->type->kind != TYPE_LIST) {
 		back_give(c, v, g, at);
-	} else if (back_is_in(c->from, v)) {
+	} else if (back_is_in(c->from, v) && !back_adjoint(c, v)) {
 		*back_slot(c->a, &c->adjoint, v) = g;
 	} else if (back_is_active(c->a, v)) {
 		to = back_beside(c, v);

@@ -225,10 +225,8 @@ reverse_node(Back *b, Node *n)
 		reverse_construct(b, n);
 	else if (node_is(n, "prim::unchecked_cast"))
 		reverse_cast(b, n);
-	else if (node_is(n, "aten::append"))
-		reverse_put(b, n, true);
-	else if (node_is(n, "aten::_set_item") && n->in[0]->type->kind == TYPE_LIST)
-		reverse_put(b, n, false);
+	else if (back_list_write(n))
+		reverse_write(b, n);
 	else if (node_is(n, "aten::__getitem__") && n->in[0]->type->kind == TYPE_LIST)
 		reverse_getitem(b, n);
 	else if ((node_is(n, "aten::slice") || node_is(n, "aten::list")) && n->in[0]->type->kind == TYPE_LIST)
@@ -256,7 +254,7 @@ reverse_block(Back *b)
 {
 	cx_enter(b->a->cx, b->from->ret->at);
 	for NODES_REV(n, b->from)
-		if (n->id < b->a->active->nnode && !b->a->active->silent[n->id])
+		if (n->id < b->a->active->nnode && (!b->a->active->silent[n->id] || back_list_write(n)))
 			reverse_node(b, n);
 	cx_leave(b->a->cx);
 }
@@ -377,6 +375,7 @@ autodiff(Pass *p, Graph *g)
 		return false;
 	a.active = autodiff_form(p, g);
 	a.alias = alias_db(g, p->scratch);
+	check_lists(&a);
 	graph_set_insert_end(g, g->top);
 	top.front = graph_constant(g, rt_none(), g->top->ret->at)->node;
 	input = d->seeds;

@@ -60,18 +60,23 @@ void back_give(Back *b, Value *v, Value *g, Range at);
 void back_hand_in(Back *c, Value *v, Value *g, Range at);
 Value *back_adjoint_or_zeros(Back *b, Value *v, Node *n);
 
-/* ---- backflow.c: containers, If and Loop ----------------------------------------------------------------- */
+/* ---- backlist.c: containers ----------------------------------------------------------------- */
 
 void reverse_unpack(Back *b, Node *n);
 void reverse_index(Back *b, Node *n);
 void reverse_tuple(Back *b, Node *n);
 void reverse_cast(Back *b, Node *n);
 void reverse_construct(Back *b, Node *n);
-void reverse_put(Back *b, Node *n, bool append);
 void reverse_getitem(Back *b, Node *n);
 void reverse_part(Back *b, Node *n);
 void reverse_concat(Back *b, Node *n);
 bool back_is_strange(Back *b, const Node *n);
+bool back_list_write(const Node *n);               /* does it change a list in a way that has a way back? */
+void reverse_write(Back *b, Node *n);
+void check_lists(const Auto *a);                   /* that a list which changes has one name */
+
+/* ---- backflow.c: If and Loop -------------------------------------------------------------------------------- */
+
 Back back_inside(Back *b, Node *n, Block *from, Block *to);
 void reverse_if(Back *b, Node *n);
 void reverse_maybe(Back *b, Node *n);

@@ -4,6 +4,7 @@
  *   a body         an operator without a gradient of its own becomes what it is made of
  *   fork, wait     a task runs where it is started (before lift)
  *   l += [a, b]    becomes appends, so that a loop need not carry l
+ *   tuples         are taken apart where they come from, so that everything is about their elements
  *   writes         become values (unwrite.c)
  *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
  * Each may make room for another, so it is repeated until nothing changes.
@@ -11,6 +12,8 @@
 #include "opt.h"
 
 #include <string.h>
+
+enum { MOST_ROUNDS = 16 };
 
 void
 insert_copy(Graph *g, const Graph *from, const Node *place, Map *values)
@@ -143,6 +146,58 @@ append_each(Graph *g, Node *n)
 	return true;
 }
 
+/* A tuple that a branch leaves open is made of elements that are left open. */
+static bool
+open_elements(Graph *g, Node *n)
+{
+	bool changed = false;
+
+	for (int i = 0; i < n->nsub * n->nout && node_is(n, "prim::If"); i++) {
+		Block *b = n->sub[i % 2];
+		Value *v = b->ret->in[i / 2], **part, *made;
+
+		if (!node_is(v->node, "prim::Uninitialized") || v->type->kind != TYPE_TUPLE)
+			continue;
+		part = new(g->arena, Value *, v->type->n + 1);
+		graph_set_insert_end(g, b);
+		for (int k = 0; k < v->type->n; k++) {
+			part[k] = graph_emit(g, "prim::Uninitialized", n->at, 0, NULL, 1)->out[0];
+			part[k]->type = v->type->of[k];
+		}
+		made = graph_emit(g, "prim::TupleConstruct", n->at, v->type->n, part, 1)->out[0];
+		made->type = v->type;
+		node_set_input(b->ret, i / 2, made);
+		changed = true;
+	}
+	return changed;
+}
+
+/* A tuple that is not made of elements is, once it has been taken apart. */
+static bool
+take_apart(Graph *g, const Active *a, Node *n)
+{
+	bool changed = false;
+
+	for (int i = 0; i < n->nout && !node_is(n, "prim::TupleConstruct"); i++) {
+		Value *whole = n->out[i], *again;
+		Node *parts;
+
+		if (whole->type->kind != TYPE_TUPLE || !whole->uses.n || whole->id >= a->nvalue || !a->value[whole->id] ||
+		    (whole->uses.n == 1 && node_is(whole->uses.at[0].node, "prim::TupleUnpack") && whole->uses.at[0].node->block == n->block))
+			continue;
+		graph_set_insert_before(g, n->next);
+		parts = graph_emit(g, "prim::TupleUnpack", n->at, 1, &whole, whole->type->n);
+		for (int k = 0; k < whole->type->n; k++)
+			parts->out[k]->type = whole->type->of[k];
+		again = graph_emit(g, "prim::TupleConstruct", n->at, parts->nout, parts->out, 1)->out[0];
+		again->type = whole->type;
+		value_replace_uses(whole, again);
+		node_set_input(parts, 0, whole);
+		changed = true;
+	}
+	return changed;
+}
+
 static void
 answer(Graph *g, Node *n, bool yes)
 {
@@ -165,8 +220,14 @@ change_node(Graph *g, const Active *a, Node *n)
 		answer(g, n, !a->silent[n->id] && (active || !n->nin));
 		return true;
 	}
+	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST && (node_is(n, "aten::append") || node_is(n, "aten::add_"))) {
+		value_replace_uses(n->out[0], n->in[0]);
+		return true;
+	}
 	if (node_is(n, "aten::add_") || node_is(n, "aten::extend"))
 		return append_each(g, n);
+	if (open_elements(g, n) || take_apart(g, a, n))
+		return true;
 	if (!active)
 		return false;
 	for (int i = 0; i < n->nout; i++)
@@ -183,6 +244,7 @@ change_block(Graph *g, const Active *a, Block *b)
 	bool changed = false;
 
 	cx_enter(g->cx, b->ret->at);
+	changed |= take_apart(g, a, b->param);
 	for NODES(n, b) {
 		if (n->id >= a->nnode)
 			continue;
@@ -194,13 +256,18 @@ change_block(Graph *g, const Active *a, Block *b)
 	return changed;
 }
 
+/* Until nothing changes: what one None says may decide the next. */
 static void
 tidy(Pass *p, Graph *g)
 {
 	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists", "constprop", "dce" };
+	bool changed = true;
 
-	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
-		pass_run(p->cx, passes[i], p->fn, g, rt_none());
+	for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+		changed = false;
+		for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+			changed |= pass_run(p->cx, passes[i], p->fn, g, rt_none());
+	}
 }
 
 Active *

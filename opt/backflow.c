@@ -1,189 +1,8 @@
 /*
- * The way back through containers and control flow.
- *
- * An If goes back through the branch that was taken, a Loop through its trips in reverse order.  A tuple or list that is
- * made or taken apart hands its gradient to its elements; a list that changes has a list of gradients beside it.
+ * The way back through control flow: an If goes back through the branch that was taken, a Loop through its trips in
+ * reverse order, carrying the gradients of what the loop carries: of a list, a list of gradients.
  */
 #include "autodiff.h"
-
-#include <string.h>
-
-/* ---- containers -------------------------------------------------------------------------------------------------- */
-
-void
-reverse_unpack(Back *b, Node *n)
-{
-	Value *of = n->in[0];
-	Node *made = back_construction(b->a, of);
-	Values *parts;
-
-	if (!back_is_active(b->a, of) || !back_has_gradient(b, n))
-		return;
-	if (of->type->kind == TYPE_LIST && !made && !back_is_unpacked(b->a, of)) {
-		for (int i = 0; i < n->nout; i++) {
-			Value *to = back_adjoint(b, n->out[i]) ? back_beside(b, of) : NULL;
-
-			back_at_end(b);
-			if (to)
-				back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to,
-					graph_constant(b->a->g, rt_int(i), n->at), back_adjoint(b, n->out[i]) });
-		}
-		return;
-	}
-	for (int i = 0; i < n->nout && made; i++)
-		if (back_adjoint(b, n->out[i]))
-			back_give(b, made->in[i], back_adjoint(b, n->out[i]), n->at);
-	if (made)
-		return;
-	parts = back_parts_of(b, of, n->nout);
-	back_at_end(b);
-	for (int i = 0; i < n->nout; i++) {
-		Value *g = back_adjoint(b, n->out[i]);
-
-		if (g)
-			parts->at[i] = parts->at[i] ? back_sum(b, parts->at[i], g, n->at) : g;
-	}
-}
-
-void
-reverse_index(Back *b, Node *n)
-{
-	int64_t i = node_int(n, "index", 0);
-	Values *parts;
-	Value *g = back_adjoint(b, n->out[0]);
-
-	if (!g)
-		return;
-	if (n->nin > 1 && !value_int(n->in[1], &i))
-		fail_lacks(b->a->cx, n->at, "a gradient through a tuple's element by a number that is not known");
-	i += i < 0 ? n->in[0]->type->n : 0;
-	parts = back_parts_of(b, n->in[0], n->in[0]->type->n);
-	back_at_end(b);
-	parts->at[i] = parts->at[i] ? back_sum(b, parts->at[i], g, n->at) : g;
-}
-
-void
-reverse_tuple(Back *b, Node *n)
-{
-	Values *parts = back_parts_of(b, n->out[0], n->nin);
-
-	for (int i = 0; i < n->nin; i++)
-		if (parts->at[i])
-			back_give(b, n->in[i], parts->at[i], n->at);
-}
-
-void
-reverse_cast(Back *b, Node *n)
-{
-	if (back_adjoint(b, n->out[0]))
-		back_give(b, n->in[0], back_adjoint(b, n->out[0]), n->at);
-}
-
-/* A list with gradients beside it, made of these elements. */
-void
-reverse_construct(Back *b, Node *n)
-{
-	Value *beside_it = back_adjoint(b, n->out[0]);
-
-	for (int i = 0; i < n->nin && beside_it; i++) {
-		Value *g, *at;
-
-		if (!back_is_active(b->a, n->in[i]))
-			continue;
-		back_at_end(b);
-		at = graph_constant(b->a->g, rt_int(i), n->at);
-		g = back_row2(b, "__getitem___t", n->at, beside_it, at);
-		g->type = type_optional(b->a->cx, &rt_type_tensor);
-		back_give(b, n->in[i], g, n->at);
-	}
-}
-
-/* append, _set_item: what went into the list gets the gradient of its place, which is empty before. */
-void
-reverse_put(Back *b, Node *n, bool append)
-{
-	Value *element = n->in[append ? 1 : 2], *list = n->in[0], *g, *to, *i;
-
-	if (!back_is_active(b->a, list))
-		return;
-	to = back_beside(b, list);
-	i = append ? NULL : back_capture_at(b, n->in[1], n, false);
-	back_at_end(b);
-	g = append ? back_row2(b, "pop_t", n->at, to, graph_constant(b->a->g, rt_int(-1), n->at)) :
-		back_row2(b, "prim_grad_list_take", n->at, to, i);
-	g->type = type_optional(b->a->cx, &rt_type_tensor);
-	if (!back_is_active(b->a, element))
-		return;
-	back_give(b, element, g, n->at);
-}
-
-void
-reverse_getitem(Back *b, Node *n)
-{
-	Value *g = back_adjoint(b, n->out[0]), *to, *i;
-
-	if (!g)
-		return;
-	to = back_beside(b, n->in[0]);
-	i = back_capture_at(b, n->in[1], n, false);
-	back_at_end(b);
-	back_emit_row(b->a->g, "prim_grad_list_add", n->at, 3, (Value *[3]){ to, i, g });
-}
-
-/* slice, list: elements of one list in another. */
-void
-reverse_part(Back *b, Node *n)
-{
-	Value *of = back_adjoint(b, n->out[0]), *to, *in[5] = { 0 };
-
-	if (!of)
-		return;
-	to = back_beside(b, n->in[0]);
-	for (int i = 1; i < 4 && node_is(n, "aten::slice"); i++)
-		in[1 + i] = back_capture_at(b, n->in[i], n, false);
-	back_at_end(b);
-	if (node_is(n, "aten::list")) {
-		in[2] = in[3] = back_none(b->a->g, &rt_type_int, n->at);
-		in[4] = graph_constant(b->a->g, rt_int(1), n->at);
-	}
-	in[0] = to;
-	in[1] = of;
-	back_emit_row(b->a->g, "prim_grad_list_part", n->at, 5, in);
-}
-
-/* a + b of lists. */
-void
-reverse_concat(Back *b, Node *n)
-{
-	Value *of = back_adjoint(b, n->out[0]), *skip, *to;
-
-	for (int k = 0; k < 2 && of; k++) {
-		if (!back_is_active(b->a, n->in[k]))
-			continue;
-		skip = k ? back_capture_at(b, n->in[0], n, false) : NULL;
-		to = back_beside(b, n->in[k]);
-		back_at_end(b);
-		skip = k ? back_row1(b, "len_t", n->at, skip) : graph_constant(b->a->g, rt_int(0), n->at);
-		back_emit_row(b->a->g, "prim_grad_list_from", n->at, 3, (Value *[3]){ to, of, skip });
-	}
-}
-
-/* Does it take or change lists of tensors in a way that is not known here? */
-bool
-back_is_strange(Back *b, const Node *n)
-{
-	const Schema *s = node_schema(n);
-
-	for (int i = 0; s && i < n->nin; i++) {
-		const bool list = back_is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR && gradient_rank(n->in[i]->type) != 1;
-
-		if (list && node_writes_input(n, i))
-			return true;
-		if (list && back_has_gradient(b, n) && (i >= s->nargs || !gradient_rank(s->args[i].type)))
-			return true;
-	}
-	return false;
-}
 
 /* ---- control flow -------------------------------------------------------------------------------------------------- */
 
@@ -242,7 +61,7 @@ puts_into_lists(const Auto *a, const Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			if (puts_into_lists(a, n->sub[i]))
 				return true;
-		if ((node_is(n, "aten::append") || node_is(n, "aten::_set_item")) && back_is_active(a, n->in[0]))
+		if (back_list_write(n) && back_is_active(a, n->in[0]))
 			return true;
 	}
 	return false;
@@ -278,7 +97,7 @@ reverse_if(Back *b, Node *n)
 		for (int i = 0; i < nout; i++) {
 			if (back_adjoint(b, n->out[i]))
 				back_hand_in(&c[k], n->sub[k]->ret->in[i], back_adjoint(b, n->out[i]), n->at);
-			else if (n->out[i]->type->kind == TYPE_TUPLE && n->out[i]->id < b->nparts)
+			else if (n->out[i]->id < b->nparts && b->parts[n->out[i]->id].n)
 				*back_parts_of(&c[k], n->sub[k]->ret->in[i], 0) = b->parts[n->out[i]->id];
 		}
 		reverse_block(&c[k]);
@@ -337,6 +156,12 @@ count_trips(Graph *g, Node *n)
 	return n->out[n->nout - 1];
 }
 
+static bool
+is_list(const Value *v)
+{
+	return v->type->kind == TYPE_LIST && gradient_rank(v->type) == 2;
+}
+
 /* Is the loop's value k on the way of gradients? */
 static bool
 is_carried_back(Back *b, const Node *n, int k)
@@ -345,7 +170,7 @@ is_carried_back(Back *b, const Node *n, int k)
 
 	if (!back_is_active(b->a, out) && !back_is_active(b->a, in))
 		return false;
-	if (!back_is_tensor(out))
+	if (!back_is_tensor(out) && !is_list(out))
 		fail_lacks(b->a->cx, n->at, "a gradient through a value of type %s that a loop carries",
 			type_print(b->a->cx, out->type));
 	return true;
@@ -357,6 +182,11 @@ entering(Back *b, Node *n, int k)
 {
 	Value *g = back_adjoint(b, n->out[k]), *v = n->out[k];
 
+	if (is_list(v)) {
+		g = back_beside(b, v);
+		back_at_end(b);
+		return g;
+	}
 	if (g && (back_is_definite(g) || v->type->kind != TYPE_TENSOR))
 		return g;
 	if (!g)
@@ -402,9 +232,9 @@ reverse_loop(Back *b, Node *n)
 
 		if (!is_carried_back(b, n, k))
 			continue;
-		got = back_adjoint(&c, in) ? back_adjoint(&c, in) : no_gradient(&c, in, n->at);
+		got = is_list(in) ? back_beside(&c, in) : back_adjoint(&c, in) ? back_adjoint(&c, in) : no_gradient(&c, in, n->at);
 		block_add_output(loop_body(m), got);
-		back_give(b, n->in[2 + k], m->out[i++], n->at);
+		back_hand_in(b, n->in[2 + k], m->out[i++], n->at);
 	}
 	for (int i = 0; i < c.given.n; i++) {
 		Value *v = c.given.at[i];

@@ -254,6 +254,8 @@ typedef struct Active {
 	int   nvalue, nnode;       /* those there were */
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
+/* Is v used where the write n is seen: after it, or in a loop around it that v is older than? */
+bool value_used_after(const Value *, const Node *);
 /* autoform.c: brings p->fn's graph into the form that autodiff takes; what is active in it. */
 Active *autodiff_form(Pass *, Graph *);
 bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */

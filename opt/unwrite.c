@@ -228,29 +228,23 @@ computed(Unwrite *u, Node *n, Value *self)
 	return emit(u, "copy", n->at, 3, (Value *[3]){ self, v, graph_constant(u->g, rt_bool(false), n->at) });
 }
 
-static const Node *
-loop_around(const Node *n)
+/* Is the use in a loop around n that v is older than? */
+static bool
+comes_again(const Value *v, const Node *use, const Node *n)
 {
-	const Node *loop = NULL;
-
 	for (const Block *b = n->block; b && b->owner; b = b->owner->block)
-		if (node_is(b->owner, "prim::Loop"))
-			loop = b->owner;
-	return loop;
+		if (node_is(b->owner, "prim::Loop") && node_in_block(use, b) && !node_in_block(v->node, b))
+			return true;
+	return false;
 }
 
-/* Is v used where the write is seen: after it, or in a loop around it that v is older than? */
-static bool
-used_after(const Value *v, const Node *n)
+bool
+value_used_after(const Value *v, const Node *n)
 {
-	const Node *loop = loop_around(n);
-
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *use = v->uses.at[i].node;
 
-		if (use == n)
-			continue;
-		if (node_is_before(n, use) || (loop && node_in_block(use, loop->sub[0]) && !node_in_block(v->node, loop->sub[0])))
+		if (use != n && (node_is_before(n, use) || comes_again(v, use, n)))
 			return true;
 	}
 	return false;
@@ -381,7 +375,7 @@ is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 	for (int i = 0; i < v->node->nsub; i++)
 		if (node_in_block(n, v->node->sub[i]))
 			return false;
-	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) && used_after(v, n);
+	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) && value_used_after(v, n);
 }
 
 static void

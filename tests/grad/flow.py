@@ -89,3 +89,102 @@ def optional(x: Tensor, w: Optional[Tensor]):
 
 def with_optional(x: Tensor, y: Tensor):
     return optional(x, y) + optional(y, None)
+
+def pair(x: Tensor, y: Tensor) -> Tuple[Tensor, Tensor]:
+    if bool(x.sum() > 0):
+        return (x * y, y.sin())
+    return (x + y, y)
+
+def carried_pair(x: Tensor, y: Tensor):
+    p = pair(x, y)
+    for i in range(3):
+        for j in range(i):
+            p = pair(p[1], p[0])
+        if i == 1:
+            p = (p[0] * 2, p[1] - p[0])
+    return p[0] * p[1]
+
+def carried_list(x: Tensor, y: Tensor):
+    rows: List[Tensor] = []
+    h = y
+    for i in range(x.size(0)):
+        h = torch.tanh(h * x[i])
+        rows = rows + [h, h.exp()]
+        if i % 2 == 1:
+            rows = rows[1:] + [y]
+    return torch.stack(rows).cumsum(0)
+
+def nested_lists(x: Tensor, y: Tensor):
+    total = torch.zeros_like(y)
+    last = [y, y * 2]
+    for i in range(x.size(0)):
+        parts: List[Tensor] = []
+        for j in range(i + 1):
+            parts.append(x[j] * last[j % 2])
+            if j == 1:
+                parts.append(y)
+        last = [torch.stack(parts).sum(0), last[0] + x[i]]
+        total = total + torch.cat(parts).sum() * last[1]
+    return total
+
+def changed(x: Tensor, y: Tensor):
+    l = [x, y * y]
+    more = [x.sin(), y, x * y]
+    for i in range(3):
+        l.extend(more)
+        l.insert(1, x * i)
+        l.insert(-100, y)
+        top = l.pop()
+        l[0] = l[0] + top * l.pop(1)
+        l.reverse()
+        if i == 1:
+            del l[2]
+    return torch.stack(l).cumsum(0) * len(l)
+
+def emptied(x: Tensor, y: Tensor):
+    l = [x, y]
+    s = l[0] * l[1]
+    l.clear()
+    l.append(s)
+    l += [x, s]
+    return torch.cat(l)
+
+def kept_in_step(x: Tensor, y: Tensor):
+    l: List[Tensor] = []
+    for i in range(4):
+        with torch.no_grad():
+            l.append(x.detach() * 0 + 1)
+        l.append(x * y)
+    return torch.stack(l).prod(0)
+
+def from_branches(x: Tensor, y: Tensor):
+    if bool(x.sum() > 1000):
+        q, k, v = x.chunk(3, 0)
+    else:
+        q, k, v = [x * 2, y, x * y]
+    if bool(x.sum() > -1000):
+        l = (x * y).unbind(0)
+    else:
+        l = [x]
+    return q * k + v + torch.stack(l)
+
+def until_break(x: Tensor, y: Tensor):
+    l: List[Tensor] = []
+    n = 0
+    while True:
+        x = x * y.sigmoid()
+        l += [x]
+        n += 1
+        if bool(x.abs().sum() < 0.3):
+            break
+        if len(l) == 7:
+            break
+    return torch.stack(l) * n
+
+def two_names(x: Tensor, y: Tensor):
+    l = [x]
+    for i in range(x.size(0)):
+        if i == 1:
+            l = [y]
+        l.append(x * y)
+    return torch.stack(l)
