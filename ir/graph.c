@@ -176,6 +176,15 @@ graph_emit(Graph *g, const char *kind, Range at, int nin, Value *const *in, int 
 }
 
 Value *
+graph_uninitialized(Graph *g, const Type *t, Range at)
+{
+	Node *n = graph_emit(g, "prim::Uninitialized", at, 0, NULL, 1);
+
+	n->out[0]->type = t;
+	return n->out[0];
+}
+
+Value *
 graph_constant_typed(Graph *g, IValue v, const Type *t, Range at)
 {
 	Node *n = graph_emit(g, "prim::Constant", at, 0, NULL, 1);

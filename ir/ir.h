@@ -274,6 +274,7 @@ void   graph_set_insert_before(Graph *, Node *);       /* insertion point */
 void   graph_set_insert_end(Graph *, Block *);
 Node  *graph_insert(Graph *, Node *);                  /* at the insertion point */
 Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);   /* makes and inserts */
+Value *graph_uninitialized(Graph *, const Type *, Range);                /* a value that nobody will use */
 Value *graph_constant(Graph *, IValue, Range);         /* prim::Constant at the insertion point; typed by the value */
 Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
 uint64_t graph_hash(Graph *);                          /* of its canonical text */

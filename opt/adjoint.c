@@ -128,8 +128,7 @@ hand_out_if(Back *b, Value *v)
 		if (n->sub[mine]->ret->in[i] == v)
 			return n->out[i];
 	graph_set_insert_end(b->a->g, other);
-	none_there = graph_emit(b->a->g, "prim::Uninitialized", n->at, 0, NULL, 1)->out[0];
-	none_there->type = v->type;
+	none_there = graph_uninitialized(b->a->g, v->type, n->at);
 	block_add_output(n->sub[mine], v);
 	block_add_output(other, none_there);
 	return node_add_output(n, v->type);

@@ -146,56 +146,102 @@ append_each(Graph *g, Node *n)
 	return true;
 }
 
-/* A tuple that a branch leaves open is made of elements that are left open. */
-static bool
-open_elements(Graph *g, Node *n)
+static Value *
+tuple_of_parts(Graph *g, Value *const *part, const Type *t, Range at)
 {
-	bool changed = false;
+	Value *made = graph_emit(g, "prim::TupleConstruct", at, t->n, part, 1)->out[0];
 
-	for (int i = 0; i < n->nsub * n->nout && node_is(n, "prim::If"); i++) {
-		Block *b = n->sub[i % 2];
-		Value *v = b->ret->in[i / 2], **part, *made;
-
-		if (!node_is(v->node, "prim::Uninitialized") || v->type->kind != TYPE_TUPLE)
-			continue;
-		part = new(g->arena, Value *, v->type->n + 1);
-		graph_set_insert_end(g, b);
-		for (int k = 0; k < v->type->n; k++) {
-			part[k] = graph_emit(g, "prim::Uninitialized", n->at, 0, NULL, 1)->out[0];
-			part[k]->type = v->type->of[k];
-		}
-		made = graph_emit(g, "prim::TupleConstruct", n->at, v->type->n, part, 1)->out[0];
-		made->type = v->type;
-		node_set_input(b->ret, i / 2, made);
-		changed = true;
-	}
-	return changed;
+	made->type = t;
+	return made;
 }
 
-/* A tuple that is not made of elements is, once it has been taken apart. */
+/* A tuple that is left open is made of elements that are. */
+static void
+open_elements(Graph *g, Node *n)
+{
+	const Type *t = n->out[0]->type;
+	Value **part = new(g->arena, Value *, t->n + 1);
+
+	graph_set_insert_before(g, n);
+	for (int k = 0; k < t->n; k++)
+		part[k] = graph_uninitialized(g, t->of[k], n->at);
+	value_replace_uses(n->out[0], tuple_of_parts(g, part, t, n->at));
+	node_destroy(n);
+}
+
+/* v taken apart and made again, at the insertion point. */
+static Value *
+made_again(Graph *g, Value *v, Range at)
+{
+	Node *parts = graph_emit(g, "prim::TupleUnpack", at, 1, &v, v->type->n);
+
+	for (int k = 0; k < v->type->n; k++)
+		parts->out[k]->type = v->type->of[k];
+	return tuple_of_parts(g, parts->out, v->type, at);
+}
+
+static bool
+is_active_tuple(const Active *a, const Value *v)
+{
+	return v->type->kind == TYPE_TUPLE && v->uses.n && v->id < a->nvalue && a->value[v->id];
+}
+
+/* A tuple from an operator or argument is made of elements. */
 static bool
 take_apart(Graph *g, const Active *a, Node *n)
 {
 	bool changed = false;
 
-	for (int i = 0; i < n->nout && !node_is(n, "prim::TupleConstruct"); i++) {
+	for (int i = 0; i < n->nout && (n->op || n == g->top->param); i++) {
 		Value *whole = n->out[i], *again;
-		Node *parts;
+		const Node *use = whole->uses.n ? whole->uses.at[0].node : NULL;
 
-		if (whole->type->kind != TYPE_TUPLE || !whole->uses.n || whole->id >= a->nvalue || !a->value[whole->id] ||
-		    (whole->uses.n == 1 && node_is(whole->uses.at[0].node, "prim::TupleUnpack") && whole->uses.at[0].node->block == n->block))
+		if (!is_active_tuple(a, whole) || (whole->uses.n == 1 && node_is(use, "prim::TupleUnpack") && use->block == n->block))
 			continue;
-		graph_set_insert_before(g, n->next);
-		parts = graph_emit(g, "prim::TupleUnpack", n->at, 1, &whole, whole->type->n);
-		for (int k = 0; k < whole->type->n; k++)
-			parts->out[k]->type = whole->type->of[k];
-		again = graph_emit(g, "prim::TupleConstruct", n->at, parts->nout, parts->out, 1)->out[0];
-		again->type = whole->type;
+		graph_set_insert_before(g, n == g->top->param ? g->top->ret->next : n->next);
+		again = made_again(g, whole, n->at);
 		value_replace_uses(whole, again);
-		node_set_input(parts, 0, whole);
+		node_set_input(again->node->in[0]->node, 0, whole);
 		changed = true;
 	}
 	return changed;
+}
+
+/* So is what control flow hands on: the pass `tuples` does the rest. */
+static bool
+take_apart_carried(Graph *g, const Active *a, Node *n)
+{
+	const bool loop = node_is(n, "prim::Loop");
+	bool changed = false;
+
+	for (int i = 0; i < n->nout; i++) {
+		if (!is_active_tuple(a, n->out[i]) && !(loop && is_active_tuple(a, loop_body(n)->param->out[1 + i])))
+			continue;
+		for (int k = 0; k < n->nsub + loop; k++) {
+			Node *to = k < n->nsub ? n->sub[k]->ret : n;
+			const int at = k < n->nsub ? loop + i : 2 + i;
+
+			if (to->in[at]->type->kind != TYPE_TUPLE || node_is(to->in[at]->node, "prim::TupleConstruct"))
+				continue;
+			if (to == n)
+				graph_set_insert_before(g, n);
+			else
+				graph_set_insert_end(g, n->sub[k]);
+			node_set_input(to, at, made_again(g, to->in[at], n->at));
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+static bool
+change_tuples(Graph *g, const Active *a, Node *n)
+{
+	if (node_is(n, "prim::Uninitialized") && n->out[0]->type->kind == TYPE_TUPLE) {
+		open_elements(g, n);
+		return true;
+	}
+	return take_apart(g, a, n) || (n->nsub && take_apart_carried(g, a, n));
 }
 
 static void
@@ -226,7 +272,7 @@ change_node(Graph *g, const Active *a, Node *n)
 	}
 	if (node_is(n, "aten::add_") || node_is(n, "aten::extend"))
 		return append_each(g, n);
-	if (open_elements(g, n) || take_apart(g, a, n))
+	if (change_tuples(g, a, n))
 		return true;
 	if (!active)
 		return false;

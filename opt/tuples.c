@@ -130,19 +130,36 @@ split_if_output(Tuples *t, Node *n, int at)
 	return true;
 }
 
-/* The elements of a tuple before a loop: as it was made of them, or taken apart there. */
-static Value **
+/* Is there a tuple for sure?  What control flow hands on may have been left open. */
+static bool
+is_there(const Value *v)
+{
+	const Node *n = v->node;
+
+	return is_made(v) || n->op || node_is(n, "prim::Constant") || node_is(n, "prim::Uninitialized") ||
+	       (n == n->block->param && !n->block->owner);
+}
+
+/* The elements of a tuple before a loop: as it was made of them, or taken apart there; of none, none. */
+static Value *const *
 elements_before(Tuples *t, Node *loop, Value *whole)
 {
+	const int n = whole->type->n;
+	Value **open;
 	Node *apart;
 
 	if (is_made(whole))
 		return whole->node->in;
-	apart = node_new(t->g, sym(t->p->cx, "prim::TupleUnpack"), loop->at, whole->type->n);
-	node_add_input(apart, whole);
-	for (int i = 0; i < whole->type->n; i++)
+	graph_set_insert_before(t->g, loop);
+	if (node_is(whole->node, "prim::Uninitialized")) {
+		open = new(t->p->scratch, Value *, n + 1);
+		for (int i = 0; i < n; i++)
+			open[i] = graph_uninitialized(t->g, part_type(whole, i), loop->at);
+		return open;
+	}
+	apart = graph_emit(t->g, "prim::TupleUnpack", loop->at, 1, &whole, n);
+	for (int i = 0; i < n; i++)
 		apart->out[i]->type = part_type(whole, i);
-	node_insert_before(apart, loop);
 	return apart->out;
 }
 
@@ -150,11 +167,11 @@ static bool
 split_carried(Tuples *t, Node *n, int at)
 {
 	Value *init = n->in[2 + at], *inner = loop_body(n)->param->out[1 + at], *last = loop_body(n)->ret->in[1 + at];
-	Value *whole = n->out[at], **first, **in, **out;
+	Value *whole = n->out[at], *const *first, **in, **out;
 	const int count = whole->type->n;
 
 	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count || !is_made(last) ||
-	    last->node->nin != count || !pass_may(t->p))
+	    !is_there(init) || last->node->nin != count || !pass_may(t->p))
 		return false;
 	first = elements_before(t, n, init);
 	in = new(t->p->scratch, Value *, count + 1);
