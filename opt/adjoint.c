@@ -265,22 +265,51 @@ back_sum(Back *b, Value *x, Value *y, Range at)
 	return back_is_definite(x) || back_is_definite(y) ? back_cast_to(g, s, &rt_type_tensor, at) : s;
 }
 
-/* No branch gives v, where there are some. */
-bool
-back_may_be_nothing(const Value *v)
+static bool
+find_nothing(bool *set, const Block *b)
 {
-	const Node *n = v->node;
+	bool grew = false;
 
-	if (node_is(n, "prim::Uninitialized"))
-		return true;
-	return node_is(n, "prim::If") && (back_may_be_nothing(n->sub[0]->ret->in[v->index]) || back_may_be_nothing(n->sub[1]->ret->in[v->index]));
+	for NODES(n, b) {
+		const bool loop = node_is(n, "prim::Loop"), open = node_is(n, "prim::Uninitialized");
+
+		for (int k = 0; k < n->nsub; k++)
+			grew |= find_nothing(set, n->sub[k]);
+		for (int i = 0; i < n->nout && (open || loop || node_is(n, "prim::If")); i++) {
+			bool nothing = open || (loop && set[n->in[2 + i]->id]);
+
+			for (int k = 0; k < n->nsub; k++)
+				nothing |= set[n->sub[k]->ret->in[loop + i]->id];
+			grew |= nothing && !set[n->out[i]->id];
+			set[n->out[i]->id] |= nothing;
+			if (loop)
+				set[loop_body(n)->param->out[1 + i]->id] |= nothing;
+		}
+	}
+	return grew;
+}
+
+bool *
+back_find_nothing(const Graph *g, Arena *memory)
+{
+	bool *set = new(memory, bool, g->nvalue + 1);
+
+	while (find_nothing(set, g->top))
+		;
+	return set;
+}
+
+bool
+back_may_be_nothing(const Auto *a, const Value *v)
+{
+	return v->id < a->active->nvalue && a->nothing[v->id];
 }
 
 /* May the gradient of v be an undefined one, on the way back? */
 bool
 back_may_be_undefined(const Auto *a, const Value *v)
 {
-	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(v);
+	return v->node == a->g->top->param || v->type->kind != TYPE_TENSOR || back_may_be_nothing(a, v);
 }
 
 /* The list of gradients beside a list that changes: in the way back of the block that the list is made in. */

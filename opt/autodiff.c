@@ -375,6 +375,7 @@ autodiff(Pass *p, Graph *g)
 		return false;
 	a.active = autodiff_form(p, g);
 	a.alias = alias_db(g, p->scratch);
+	a.nothing = back_find_nothing(g, p->scratch);
 	check_lists(&a);
 	graph_set_insert_end(g, g->top);
 	top.front = graph_constant(g, rt_none(), g->top->ret->at)->node;

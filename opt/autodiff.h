@@ -10,6 +10,7 @@ typedef struct Auto {
 	Graph   *g;
 	AliasDb *alias;          /* of the forward graph as it was */
 	Active  *active;
+	bool    *nothing;        /* by value id: may be left open, where control flow gives none */
 	Map      pruned;         /* gradient functions with only the outputs that are wanted */
 } Auto;
 
@@ -53,7 +54,8 @@ Node *back_construction(const Auto *a, const Value *v);
 bool back_is_unpacked(const Auto *a, const Value *v);
 Values *back_parts_of(Back *b, const Value *v, int n);
 Value *back_sum(Back *b, Value *x, Value *y, Range at);
-bool back_may_be_nothing(const Value *v);
+bool *back_find_nothing(const Graph *g, Arena *memory);
+bool back_may_be_nothing(const Auto *a, const Value *v);
 bool back_may_be_undefined(const Auto *a, const Value *v);
 Value *back_beside(Back *b, Value *list);
 void back_give(Back *b, Value *v, Value *g, Range at);

@@ -187,7 +187,7 @@ entering(Back *b, Node *n, int k)
 		back_at_end(b);
 		return g;
 	}
-	if (g && (back_is_definite(g) || v->type->kind != TYPE_TENSOR))
+	if (g && (back_is_definite(g) || back_may_be_undefined(b->a, v)))
 		return g;
 	if (!g)
 		return no_gradient(b, v, n->at);
@@ -242,7 +242,7 @@ reverse_loop(Back *b, Node *n)
 		if (back_is_in(body, v) || v->type->kind == TYPE_LIST)
 			continue;
 		/* From zeros on, so that the type is known; undefined where v itself may be. */
-		init = v->type->kind == TYPE_TENSOR && !back_may_be_nothing(v) ? back_capture(b, v) : NULL;
+		init = v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v) ? back_capture(b, v) : NULL;
 		graph_set_insert_before(g, m);
 		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at), NULL);
 		back_at_end(&c);

@@ -159,7 +159,7 @@ static Value *
 put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 {
 	const Range at = view->at;
-	Value **in = new(u->g->arena, Value *, view->nin + 2);
+	Value **in = new(u->g->arena, Value *, view->nin + 3);
 
 	in[0] = parent;
 	in[1] = v;
@@ -175,6 +175,11 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 		return emit(u, "diagonal_scatter", at, 5, in);
 	if (node_is(view, "aten::t"))
 		return emit(u, "t", at, 1, &v);
+	if (node_is(view, "aten::narrow")) {
+		in[5] = graph_constant(u->g, rt_int(1), at);
+		in[4] = emit(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
+		return emit(u, "slice_scatter", at, 6, in);
+	}
 	in[0] = v;
 	for (int i = 1; i < view->nin; i++)
 		in[i] = view->in[i];
@@ -184,8 +189,6 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 		in[1] = emit(u, "prim_inverse_order", at, 1, &view->in[1]);
 		return emit(u, "permute", at, 2, in);
 	}
-	if (node_is(view, "aten::narrow"))
-		fail_lacks(u->p->cx, at, "a gradient through a write to a part made by aten::narrow");
 	return emit(u, "reshape_as", at, 2, (Value *[2]){ v, parent });
 }
 
@@ -395,6 +398,37 @@ check_others(Unwrite *u, const Block *b, const Node *n, int root)
 		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that may be seen in another way");
 }
 
+static bool
+is_differentiated_by(const Unwrite *u, const Value *v)
+{
+	const Gradient *d = u->p->fn->gradient;
+
+	for (int i = 0; i < d->inputs.n; i++)
+		if (graph_inputs(u->g)[d->inputs.at[i].input] == v)
+			return true;
+	return false;
+}
+
+/* As PyTorch does, where it gets there. */
+static void
+refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
+{
+	const char *text = arena_printf(u->p->cx->arena, "a %sleaf Variable that requires grad is being used in an in-place operation.",
+		original == base ? "" : "view of a ");
+	Value *in[2];
+
+	if (!is_differentiated_by(u, base))
+		fail_lacks(u->p->cx, n->at, "a gradient through a write to an argument");
+	graph_set_insert_before(u->g, n);
+	in[0] = graph_constant(u->g, value_str(u->p->cx, text, -1), n->at);
+	in[1] = graph_constant(u->g, value_str(u->p->cx, "builtins.RuntimeError", -1), n->at);
+	graph_emit(u->g, "prim::RaiseException", n->at, 2, in, 0);
+	if (n->nout)
+		value_replace_uses(n->out[0], original);
+	node_destroy(n);
+	u->changed = true;
+}
+
 static void
 unwrite_node(Unwrite *u, Node *n, Value *original)
 {
@@ -402,8 +436,10 @@ unwrite_node(Unwrite *u, Node *n, Value *original)
 	Root *r = &u->roots.at[t.root - 1];
 	Value *v, *self;
 
-	if (r->base->node == u->g->top->param)
-		fail_lacks(u->p->cx, n->at, "a gradient through a write to an argument");
+	if (r->base->node == u->g->top->param) {
+		refuse_leaf(u, n, original, r->base);
+		return;
+	}
 	check_others(u, u->g->top, n, t.root);
 	pass_note(u->p, n, "a write that a gradient goes through");
 	graph_set_insert_before(u->g, n);
