@@ -476,7 +476,7 @@ common_kernel(Dynamic *d, Sampled *s, int i)
 	if (!(common = unify(&f, text)))
 		return NULL;
 	text[0] = arena_strdup(a, common);
-	free(common);
+	rt_mem_back(common);
 	if (declares_array_of_size(text[0]))
 		return NULL;
 	for (int c = 0; c < i; c++)
@@ -648,7 +648,7 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
 	buf_puts(&o->text, common);
 	out_line(o, "}");
-	free(common);
+	rt_mem_back(common);
 	return name;
 }
 

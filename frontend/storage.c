@@ -262,7 +262,7 @@ tensor_lacks_sparse(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 static RtQuant *
 new_quant(const PickleAt *at, int scheme)
 {
-	RtQuant *q = calloc(1, sizeof *q);
+	RtQuant *q = rt_mem_zeroed(sizeof *q);
 
 	if (!q)
 		pickle_bad(at, "out of memory");

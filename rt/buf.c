@@ -1,6 +1,7 @@
 /* rt/buf.c - growing text on the heap, and checked arithmetic on sizes
  */
 #include "base.h"
+#include "rt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ reserve(Buf *b, int64_t n)
 		return;
 	while (cap < need)
 		cap *= 2;
-	b->at = heap_grow(b->at, cap);
+	if (!(b->at = rt_mem_more(b->at, cap)))
+		out_of_memory();
 	b->cap = cap;
 }
 
@@ -97,7 +99,7 @@ buf_clean(Buf *b, const char *s, int64_t n)
 void
 buf_free(Buf *b)
 {
-	free(b->at);
+	rt_mem_back(b->at);
 	memset(b, 0, sizeof *b);
 }
 

@@ -31,8 +31,8 @@ rt_cx_init(RtCx *cx)
 	cx->nthread = 1;
 	cx->grad = true;
 	cx->steps = -1;
-	cx->scratch = calloc(1, sizeof *cx->scratch);
-	cx->account = calloc(1, sizeof *cx->account);
+	cx->scratch = rt_mem_zeroed(sizeof *cx->scratch);
+	cx->account = rt_mem_zeroed(sizeof *cx->account);
 	if (!cx->scratch || !cx->account)
 		return rt_raise(cx, "out of memory");
 	cx->account->h.refs = 1;
@@ -54,7 +54,7 @@ rt_cx_child(RtCx *child, const RtCx *parent)
 	child->sizes = 0;
 	child->cuda = 0;
 	child->child = true;
-	child->scratch = calloc(1, sizeof *child->scratch);
+	child->scratch = rt_mem_zeroed(sizeof *child->scratch);
 	rt_count_up(&child->account->h);
 	rt_count_up(&child->gen->h);
 	return child->scratch ? RT_OK : RT_ERROR;
@@ -67,8 +67,8 @@ free_blocks(ScratchBlock *b)
 
 	for (; b; b = newer) {
 		newer = b->newer;
-		free(b->data);
-		free(b);
+		rt_mem_back(b->data);
+		rt_mem_back(b);
 	}
 }
 
@@ -87,16 +87,18 @@ rt_cx_free(RtCx *cx)
 		while (b && b->older)
 			b = b->older;
 		free_blocks(b);
-		free(cx->scratch->temp);
-		free(cx->scratch);
+		rt_mem_back(cx->scratch->temp);
+		rt_mem_back(cx->scratch);
 	}
 	if (cx->account && rt_count_down(&cx->account->h))
-		free(cx->account);
+		rt_mem_back(cx->account);
 	if (cx->gen)
 		rt_release(rt_ref(RT_GENERATOR, cx->gen));
-	free(cx->arena);
+	rt_mem_back(cx->arena);
 	rt_sizes_free(cx);
 	rt_clear_error(cx);
+	if (!cx->child)
+		rt_mem_end();
 	memset(cx, 0, sizeof *cx);
 }
 
@@ -121,9 +123,9 @@ rt_visits_add(RtCx *cx, RtVisit v)
 void
 rt_clear_error(RtCx *cx)
 {
-	free(cx->message);
+	rt_mem_back(cx->message);
 	free(cx->cls);
-	free(cx->trace);
+	rt_mem_back(cx->trace);
 	free(cx->visit);
 	cx->message = cx->cls = cx->trace = 0;
 	cx->visit = 0;
@@ -219,11 +221,11 @@ rt_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const i
 static ScratchBlock *
 block_new(RtCx *cx, int64_t bytes)
 {
-	ScratchBlock *b = malloc(sizeof *b);
+	ScratchBlock *b = rt_mem(sizeof *b);
 	int64_t room = bytes < BLOCK_MIN ? BLOCK_MIN : bytes;
 
-	if (b && (cx->memory_limit && room > cx->memory_limit ? 1 : !(b->data = aligned_alloc(64, (size_t)room)))) {
-		free(b);
+	if (b && (cx->memory_limit && room > cx->memory_limit ? 1 : !(b->data = rt_mem_line(room)))) {
+		rt_mem_back(b);
 		b = 0;
 	}
 	if (!b) {
@@ -288,7 +290,7 @@ rt_temp_value(RtCx *cx, IValue v)
 	if (!rt_counted(v))
 		return v;
 	if (s->ntemp == s->cap) {
-		more = s->cap > INT32_MAX / 4 ? 0 : realloc(s->temp, sizeof *more * (size_t)(s->cap ? s->cap * 2 : 32));
+		more = s->cap > INT32_MAX / 4 ? 0 : rt_mem_more(s->temp, (int64_t)sizeof *more * (s->cap ? s->cap * 2 : 32));
 		if (!more) {
 			rt_release(v);
 			rt_raise(cx, "out of memory");

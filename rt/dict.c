@@ -87,7 +87,7 @@ find(const RtDict *d, IValue key, uint64_t hash)
 RtDict *
 rt_dict_new(RtCx *cx, const RtType *key, const RtType *value)
 {
-	RtDict *d = calloc(1, sizeof *d);
+	RtDict *d = rt_mem_zeroed(sizeof *d);
 
 	if (!d) {
 		rt_raise(cx, "out of memory");
@@ -104,14 +104,14 @@ static int
 rebuild(RtCx *cx, RtDict *d)
 {
 	int64_t cap = d->n < 4 ? 8 : d->n * 2, nslot = 16, n = 0;
-	RtDictEntry *at = cap > INT32_MAX / 4 ? 0 : malloc(sizeof *at * (size_t)cap);
+	RtDictEntry *at = cap > INT32_MAX / 4 ? 0 : rt_mem((int64_t)sizeof *at * cap);
 	int32_t *slot;
 
 	while (nslot <= cap * 2)
 		nslot *= 2;
-	slot = at ? malloc(sizeof *slot * (size_t)nslot) : 0;
+	slot = at ? rt_mem((int64_t)sizeof *slot * nslot) : 0;
 	if (!slot) {
-		free(at);
+		rt_mem_back(at);
 		return rt_raise(cx, "out of memory");
 	}
 	for (int64_t i = 0; i < d->used; i++)
@@ -119,8 +119,8 @@ rebuild(RtCx *cx, RtDict *d)
 			at[n++] = d->at[i];
 	for (int64_t i = 0; i < nslot; i++)
 		slot[i] = -1;
-	free(d->at);
-	free(d->slot);
+	rt_mem_back(d->at);
+	rt_mem_back(d->slot);
 	d->at = at;
 	d->slot = slot;
 	d->used = n;

@@ -479,7 +479,7 @@ truth(IValue v)
 static void
 drop_aside(Activation *a)
 {
-	free(a->message);
+	rt_mem_back(a->message);
 	free(a->cls);
 	free(a->visit);
 	a->message = a->cls = 0;

@@ -30,12 +30,12 @@ work_push(Work *w, IValue v)
 	IValue *more;
 
 	if (w->n == w->cap) {
-		more = malloc(sizeof *more * (size_t)w->cap * 2);
+		more = rt_mem((int64_t)sizeof *more * w->cap * 2);
 		if (!more)
 			return;                  /* no memory to free memory: it is lost */
 		memcpy(more, w->at, sizeof *more * (size_t)w->n);
 		if (w->at != w->local)
-			free(w->at);
+			rt_mem_back(w->at);
 		w->at = more;
 		w->cap *= 2;
 	}
@@ -56,7 +56,7 @@ let_go(Work *w, IValue v)
 		break;
 	case RT_STR: case RT_COMPLEX: case RT_GENERATOR:
 		if (rt_count_down(v.u.head))
-			free(v.u.p);
+			rt_mem_back(v.u.p);
 		break;
 	default:
 		if (rt_count_down(v.u.head))
@@ -78,15 +78,15 @@ free_holder(Work *w, IValue v)
 	switch ((RtTag)v.tag) {
 	case RT_LIST:
 		let_go_all(w, v.u.list->v, v.u.list->n);
-		free(v.u.list->v);
+		rt_mem_back(v.u.list->v);
 		break;
 	case RT_DICT:
 		for (int64_t i = 0; i < v.u.dict->used; i++) {
 			let_go(w, v.u.dict->at[i].key);
 			let_go(w, v.u.dict->at[i].value);
 		}
-		free(v.u.dict->at);
-		free(v.u.dict->slot);
+		rt_mem_back(v.u.dict->at);
+		rt_mem_back(v.u.dict->slot);
 		break;
 	case RT_TUPLE:
 		let_go_all(w, v.u.tuple->v, v.u.tuple->n);
@@ -107,7 +107,7 @@ free_holder(Work *w, IValue v)
 	default:
 		break;
 	}
-	free(v.u.p);
+	rt_mem_back(v.u.p);
 }
 
 void
@@ -124,7 +124,7 @@ rt_release(IValue v)
 	while (w.n)
 		free_holder(&w, w.at[--w.n]);
 	if (w.at != w.local)
-		free(w.at);
+		rt_mem_back(w.at);
 }
 
 void
@@ -141,7 +141,7 @@ rt_assign(IValue *place, IValue v)
 static void *
 take(RtCx *cx, int64_t bytes)
 {
-	RtHead *h = malloc((size_t)bytes);
+	RtHead *h = rt_mem(bytes);
 
 	if (!h) {
 		rt_raise(cx, "out of memory");
@@ -211,7 +211,7 @@ rt_enum_new(RtCx *cx, const RtType *type, const char *name, IValue value)
 
 	if (!e) {
 		rt_release(value);
-		free(s);
+		rt_mem_back(s);
 		return 0;
 	}
 	e->type = type;

@@ -9,12 +9,12 @@
 RtList *
 rt_list_new(RtCx *cx, const RtType *elem, int64_t room)
 {
-	RtList *l = malloc(sizeof *l);
+	RtList *l = rt_mem(sizeof *l);
 
 	if (room < 4)
 		room = 4;
-	if (l && (room > INT64_MAX / 32 || !(l->v = malloc(sizeof *l->v * (size_t)room)))) {
-		free(l);
+	if (l && (room > INT64_MAX / 32 || !(l->v = rt_mem((int64_t)sizeof *l->v * room)))) {
+		rt_mem_back(l);
 		l = 0;
 	}
 	if (!l) {
@@ -34,7 +34,7 @@ rt_list_push(RtCx *cx, RtList *l, IValue v)
 	IValue *more;
 
 	if (l->n == l->cap) {
-		more = l->cap > INT64_MAX / 64 ? 0 : realloc(l->v, sizeof *more * (size_t)l->cap * 2);
+		more = l->cap > INT64_MAX / 64 ? 0 : rt_mem_more(l->v, (int64_t)sizeof *more * l->cap * 2);
 		if (!more) {
 			rt_release(v);
 			return rt_raise(cx, "out of memory");
@@ -74,12 +74,12 @@ seen_add(Copier *c, const void *from, IValue to)
 	Seen *more;
 
 	if (c->n * 2 >= c->cap) {
-		if (!(more = calloc((size_t)cap, sizeof *more)))
+		if (!(more = rt_mem_zeroed((int64_t)sizeof *more * cap)))
 			return rt_raise(c->cx, "out of memory");
 		for (int64_t i = 0; i < c->cap; i++)
 			if (c->at[i].from)
 				*seen_find(more, cap, c->at[i].from) = c->at[i];
-		free(c->at);
+		rt_mem_back(c->at);
 		c->at = more;
 		c->cap = cap;
 	}
@@ -232,6 +232,6 @@ rt_deep_copy(RtCx *cx, IValue v)
 
 	rt_clear_error(cx);
 	r = copy(&c, v);
-	free(c.at);
+	rt_mem_back(c.at);
 	return r;
 }

@@ -394,7 +394,7 @@ in_file(RtCx *cx, const File *f, int status)
 		return status;
 	cx->message = 0;
 	rt_raise(cx, "%s: %s", f->path, why);
-	free(why);
+	rt_mem_back(why);
 	return status;
 }
 

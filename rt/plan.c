@@ -103,13 +103,13 @@ char *
 rt_arena(RtCx *cx, int64_t bytes)
 {
 	if (cx->arena_bytes < bytes) {
-		void *p = aligned_alloc(64, (size_t)((bytes + 63) & ~(int64_t)63));
+		void *p = rt_mem_line(bytes);
 
 		if (!p) {
 			rt_raise(cx, "out of memory: the arena needs %lld bytes", (long long)bytes);
 			return NULL;
 		}
-		free(cx->arena);
+		rt_mem_back(cx->arena);
 		cx->arena = p;
 		cx->arena_bytes = bytes;
 	}
@@ -209,7 +209,7 @@ own_memory(RtCx *cx, IValue v)
 			return RT_ERROR;
 	if (!is_planned(cx, s))
 		return RT_OK;
-	if (!(data = aligned_alloc(64, (size_t)((s->bytes + 63) & ~(int64_t)63))))
+	if (!(data = rt_mem_line(s->bytes)))
 		return rt_raise(cx, "out of memory");
 	memcpy(data, s->data, (size_t)s->bytes);
 	s->data = data;
@@ -293,7 +293,7 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	cx->arena = NULL;
 	cx->arena_bytes = 0;
 	status = complete(cx) ? rt_run(cx, callee, in, got) : cx->status;
-	free(cx->arena);
+	rt_mem_back(cx->arena);
 	cx->arena = arena;
 	cx->arena_bytes = bytes;
 	for (int i = 0; i < nout && !status; i++)
@@ -482,9 +482,9 @@ rt_exit_all(RtCx *cx, const RtWith *scope, int n)
 		cx->nvisit = 0;
 		rt_clear_error(cx);
 		if (rt_run(cx, scope[n].exit, in, got)) {
-			free(error.message);
+			rt_mem_back(error.message);
 			free(error.cls);
-			free(error.trace);
+			rt_mem_back(error.trace);
 			free(error.visit);
 			continue;
 		}
@@ -550,7 +550,7 @@ int
 rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv,
 	const char *why, uint32_t line)
 {
-	IValue *frame = calloc((size_t)code->nreg + 1, sizeof *frame);
+	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
 
 	say_guard(cx, code, why, line);
 	for (int i = 0; i < n; i++)
@@ -563,7 +563,7 @@ rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, cons
 	if (!frame)
 		return rt_raise(cx, "out of memory");
 	memcpy(reg, frame, (size_t)code->nreg * sizeof *frame);
-	free(frame);
+	rt_mem_back(frame);
 	if (cx->status)
 		return cx->status;
 	if (cx->strict)

@@ -31,10 +31,10 @@ storage_of(Loader *l, const RtSpan *span)
 
 	if (!span->packing)
 		return rt_storage_over(l->cx, l->program->weights + span->offset, span->bytes, true);
-	data = aligned_alloc(64, (size_t)((span->bytes + 63) & ~(int64_t)63));
+	data = rt_mem_line(span->bytes);
 	s = data ? rt_storage_over(l->cx, data, span->bytes, true) : NULL;
 	if (!s) {
-		free(data);
+		rt_mem_back(data);
 		rt_raise(l->cx, "out of memory");
 		return NULL;
 	}
@@ -92,7 +92,7 @@ static int
 build_quant(Loader *l, RtTensor *t)
 {
 	const RtConst *c = &l->program->constant[l->at++];
-	RtQuant *q = calloc(1, sizeof *q);
+	RtQuant *q = rt_mem_zeroed(sizeof *q);
 	IValue scales, zeros;
 
 	if (!q)

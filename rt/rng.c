@@ -27,7 +27,7 @@ rt_generator_seed(RtGenerator *g, uint64_t seed)
 RtGenerator *
 rt_generator_new(RtCx *cx, uint64_t seed)
 {
-	RtGenerator *g = malloc(sizeof *g);
+	RtGenerator *g = rt_mem(sizeof *g);
 
 	if (!g) {
 		rt_raise(cx, "out of memory");

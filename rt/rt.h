@@ -397,6 +397,15 @@ double   rt_uniform53(RtGenerator *);      /* [0, 1) */
 float    rt_uniform24(RtGenerator *);
 double   rt_normal(RtGenerator *);         /* one at a time, cached partner */
 
+/* ---- recycle.c: memory of values; what is given back is kept for the next ------------------------------------ */
+
+void *rt_mem(int64_t bytes);                              /* aligned to 16; null: there is none */
+void *rt_mem_zeroed(int64_t bytes);
+void *rt_mem_line(int64_t bytes);                         /* aligned to 64 */
+void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and room for more */
+void  rt_mem_back(void *);                                     /* of one of these, or null */
+void  rt_mem_end(void);                                /* this thread keeps none */
+
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 
 int  rt_threads(RtCx *, int n);                            /* starts or stops workers; 0: as many as cores */

@@ -219,7 +219,7 @@ static bool
 run_shapes(RtCx *cx, Check *c, const IValue *reg)
 {
 	const RtCode *code = c->of->code;
-	IValue *args = calloc((size_t)code->narg + 1, sizeof *args), result[1] = { { 0 } };
+	IValue *args = rt_mem_zeroed(((int64_t)code->narg + 1) * (int64_t)sizeof *args), result[1] = { { 0 } };
 	void (*const old_probe)(RtCx *, const RtCode *, int, int, IValue) = cx->probe;
 	void *const old_arg = cx->probe_arg;
 	const bool old_meta = cx->meta;
@@ -238,7 +238,7 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 		rt_clear_error(cx);
 	rt_release(result[0]);
 	rt_values_drop(args, code->narg);
-	free(args);
+	rt_mem_back(args);
 	cx->meta = old_meta;
 	cx->probe = old_probe;
 	cx->probe_arg = old_arg;

@@ -32,7 +32,7 @@ take_bytes(RtCx *cx, int64_t bytes)
 		rt_raise(cx, "out of memory: the limit of %lld bytes is reached", (long long)cx->memory_limit);
 		return 0;
 	}
-	if (!size_add(bytes, 64, &round) || !(p = aligned_alloc(64, (size_t)(round / 64 * 64)))) {
+	if (!size_add(bytes, 64, &round) || !(p = rt_mem_line(round / 64 * 64))) {
 		rt_raise(cx, "DefaultCPUAllocator: can't allocate memory: you tried to allocate %lld bytes. "
 			"Error code 12 (Cannot allocate memory)", (long long)bytes);
 		return 0;
@@ -43,7 +43,7 @@ take_bytes(RtCx *cx, int64_t bytes)
 static RtStorage *
 storage_new(RtCx *cx, int kind, char *data, int64_t bytes)
 {
-	RtStorage *s = malloc(sizeof *s);
+	RtStorage *s = rt_mem(sizeof *s);
 
 	if (!s) {
 		rt_raise(cx, "out of memory");
@@ -77,7 +77,7 @@ rt_storage_new(RtCx *cx, int64_t bytes)
 	if (s)
 		storage_count(cx, s);
 	else
-		free(data);
+		rt_mem_back(data);
 	return s;
 }
 
@@ -96,7 +96,7 @@ drop_data(RtStorage *s)
 {
 	if (s->kind != RT_HEAP && s->kind != RT_PACKED)
 		return;
-	free(s->data);
+	rt_mem_back(s->data);
 	if (s->account)
 		account(s->account, -s->bytes);
 }
@@ -108,8 +108,8 @@ rt_storage_release(RtStorage *s)
 		return;
 	drop_data(s);
 	if (s->account && rt_count_down(&s->account->h))
-		free(s->account);
-	free(s);
+		rt_mem_back(s->account);
+	rt_mem_back(s);
 }
 
 /* Gives the storage heap memory of its own of `bytes`, holding what it held. */
@@ -501,7 +501,7 @@ static RtTensor *
 tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 {
 	int room = ndim < 4 ? 4 : ndim;
-	RtTensor *t = s ? malloc(sizeof *t + sizeof *t->geom * 2 * (size_t)room) : 0;
+	RtTensor *t = s ? rt_mem((int64_t)sizeof *t + (int64_t)sizeof *t->geom * 2 * room) : 0;
 
 	if (!t) {
 		if (s)
@@ -592,7 +592,7 @@ quant_release(RtQuant *q)
 		return;
 	rt_tensor_release(q->scales);
 	rt_tensor_release(q->zeros);
-	free(q);
+	rt_mem_back(q);
 }
 
 void
@@ -602,8 +602,8 @@ rt_tensor_release(RtTensor *t)
 		return;
 	rt_storage_release(t->storage);
 	quant_release(t->quant);
-	free(t->more);
-	free(t);
+	rt_mem_back(t->more);
+	rt_mem_back(t);
 }
 
 /* ---- changing tensors ---------------------------------------------------------------------------------------- */
@@ -615,9 +615,9 @@ grow_room(RtCx *cx, RtTensor *t, int ndim)
 
 	if (ndim <= t->room)
 		return RT_OK;
-	if (!(more = malloc(sizeof *more * 2 * (size_t)ndim)))
+	if (!(more = rt_mem((int64_t)sizeof *more * 2 * ndim)))
 		return rt_raise(cx, "out of memory");
-	free(t->more);
+	rt_mem_back(t->more);
 	t->more = t->dims = more;
 	t->strides = more + ndim;
 	t->room = (uint16_t)ndim;

@@ -61,7 +61,7 @@ rt_now(void)
 static RtFuture *
 future_new(RtCx *cx, int state, IValue v)
 {
-	RtFuture *f = calloc(1, sizeof *f);
+	RtFuture *f = rt_mem_zeroed(sizeof *f);
 
 	if (!f) {
 		rt_release(v);
@@ -85,22 +85,22 @@ rt_future_take(RtFuture *f)
 {
 	IValue v = f->value;
 
-	free(f->message);
+	rt_mem_back(f->message);
 	free(f->cls);
 	free(f->visit);
-	free(f);
+	rt_mem_back(f);
 	return v;
 }
 
 static Task *
 task_new(RtCx *cx, const RtCode *code, const IValue *args, int n)
 {
-	Task *t = calloc(1, sizeof *t + sizeof *t->arg * (size_t)n);
+	Task *t = rt_mem_zeroed((int64_t)sizeof *t + (int64_t)sizeof *t->arg * n);
 
 	if (!t || rt_cx_child(&t->cx, cx) || !(t->future = future_new(cx, QUEUED, rt_none()))) {
 		if (t)
 			rt_cx_free(&t->cx);
-		free(t);
+		rt_mem_back(t);
 		rt_raise(cx, "out of memory");
 		return 0;
 	}
@@ -119,7 +119,7 @@ task_free(Task *t)
 		rt_release(t->arg[i]);
 	rt_release(rt_ref(RT_FUTURE, t->future));
 	rt_cx_free(&t->cx);
-	free(t);
+	rt_mem_back(t);
 }
 
 static int

@@ -36,7 +36,7 @@ quant_raw(RtCx *cx, const RtTensor *t)
 static RtQuant *
 quant_new(RtCx *cx, int scheme)
 {
-	RtQuant *q = calloc(1, sizeof *q);
+	RtQuant *q = rt_mem_zeroed(sizeof *q);
 
 	if (!q) {
 		rt_raise(cx, "out of memory");
@@ -54,7 +54,7 @@ quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, cons
 	RtTensor *r = q ? rt_result(cx, i, dtype, ndim, dims, strides) : 0;
 
 	if (!r) {
-		free(q);
+		rt_mem_back(q);
 		return 0;
 	}
 	q->scale = scale;
@@ -81,7 +81,7 @@ channel_result(RtCx *cx, RtDtype dtype, const RtTensor *like, RtTensor *scales, 
 	if (!r) {
 		rt_tensor_release(q->scales);
 		rt_tensor_release(q->zeros);
-		free(q);
+		rt_mem_back(q);
 		return 0;
 	}
 	r->quant = q;

@@ -26,7 +26,8 @@ print_tree(Cx *cx, void *arg)
 
 	for (int i = 0; i < t->n; i++)
 		tree_print(t->kid[i], &b);
-	j->got = b.at;
+	j->got = strdup(b.at);
+	buf_free(&b);
 }
 
 static void
@@ -54,7 +55,8 @@ print_graph(Cx *cx, void *arg)
 
 	graph_lint(g);
 	graph_print(g, &b, true);
-	j->got = b.at;
+	j->got = strdup(b.at);
+	buf_free(&b);
 }
 
 /* What f makes of the text, or the message it ends in; to be freed. */

@@ -1,0 +1,214 @@
+/* rt/recycle.c - memory of values: what is given back is kept for the next who takes as much
+ *
+ * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given back
+ * go on a list of their size, of the thread that gives them back, and are taken from there again; so after the first call
+ * the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each doubling.  A thread
+ * keeps no more than KEPT bytes.  Under a sanitizer nothing is kept: it has to see each block come and go.
+ *
+ * The word before a block says which list it belongs to.
+ */
+#include "base.h"
+#include "rt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined __TINYC__ && !defined RT_SINGLE
+#define RT_SINGLE
+#endif
+#ifndef RT_SINGLE
+#include <pthread.h>
+#endif
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__
+enum { KEPT = 0 };
+#else
+enum { KEPT = 64 << 20 };
+#endif
+
+enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64 };
+
+typedef struct Kept { struct Kept *next; } Kept;
+typedef struct Lists {
+	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
+	int64_t bytes;
+} Lists;
+
+/* Blocks of size class i have this many bytes. */
+static int64_t
+class_bytes(int i)
+{
+	return i < NSMALL ? 16 * (i + 1) : (int64_t)(5 + (i - NSMALL) % 4) << (8 + (i - NSMALL) / 4);
+}
+
+/* The least class that has so many; NSIZE: there is none. */
+static int
+class_of(int64_t bytes)
+{
+	int doubling = 0, i;
+
+	if (bytes <= SMALL)
+		return bytes <= 0 ? 0 : (int)((bytes - 1) / 16);
+	while (doubling < DOUBLINGS && bytes > (int64_t)(2 * SMALL) << doubling)
+		doubling++;
+	for (i = NSMALL + 4 * doubling; i < NSIZE && class_bytes(i) < bytes;)
+		i++;
+	return i;
+}
+
+/* ---- the lists of a thread --------------------------------------------------------------------------------------- */
+
+static void
+lists_free(void *arg)
+{
+	Lists *l = arg;
+
+	for (int aligned = 0; l && aligned < 2; aligned++)
+		for (int i = 0; i < NSIZE; i++)
+			for (Kept *k = l->first[aligned][i], *next; k; k = next) {
+				next = k->next;
+				free((char *)k - (aligned ? LINE : HEAD));
+			}
+	free(l);
+}
+
+#ifdef RT_SINGLE
+
+static Lists *single;
+
+static Lists *
+lists(bool make)
+{
+	if (!single && make)
+		single = calloc(1, sizeof *single);
+	return single;
+}
+
+void
+rt_mem_end(void)
+{
+	lists_free(single);
+	single = NULL;
+}
+
+#else
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+key_init(void)
+{
+	if (pthread_key_create(&key, lists_free))
+		abort();
+}
+
+static Lists *
+lists(bool make)
+{
+	Lists *l;
+
+	pthread_once(&once, key_init);
+	l = pthread_getspecific(key);
+	if (!l && make && (l = calloc(1, sizeof *l)))
+		pthread_setspecific(key, l);
+	return l;
+}
+
+void
+rt_mem_end(void)
+{
+	Lists *l = lists(false);
+
+	pthread_setspecific(key, NULL);
+	lists_free(l);
+}
+
+#endif
+
+/* ---- taking and giving ---------------------------------------------------------------------------------------------- */
+
+static void *
+take(int64_t bytes, int aligned)
+{
+	const int i = class_of(bytes), lead = aligned ? LINE : HEAD;
+	Lists *l = KEPT && i < NSIZE ? lists(false) : NULL;
+	char *base;
+
+	if (l && l->first[aligned][i]) {
+		Kept *k = l->first[aligned][i];
+
+		l->first[aligned][i] = k->next;
+		l->bytes -= class_bytes(i);
+		return k;
+	}
+	if (i == NSIZE)
+		return NULL;
+	base = aligned ? aligned_alloc(LINE, (size_t)((lead + class_bytes(i) + LINE - 1) & -LINE)) : malloc((size_t)(lead + class_bytes(i)));
+	if (!base)
+		return NULL;
+	((int64_t *)(base + lead))[-1] = 2 * i + aligned;
+	return base + lead;
+}
+
+void *
+rt_mem(int64_t bytes)
+{
+	return take(bytes, 0);
+}
+
+void *
+rt_mem_line(int64_t bytes)
+{
+	return take(bytes, 1);
+}
+
+void *
+rt_mem_zeroed(int64_t bytes)
+{
+	void *p = take(bytes, 0);
+
+	if (p)
+		memset(p, 0, (size_t)bytes);
+	return p;
+}
+
+void *
+rt_mem_more(void *old, int64_t bytes)
+{
+	const int64_t has = old ? class_bytes((int)(((int64_t *)old)[-1] / 2)) : 0;
+	void *p;
+
+	if (old && bytes <= has)
+		return old;
+	if (!(p = take(bytes, 0)))
+		return NULL;
+	if (old)
+		memcpy(p, old, (size_t)has);
+	rt_mem_back(old);
+	return p;
+}
+
+void
+rt_mem_back(void *p)
+{
+	const int64_t id = p ? ((int64_t *)p)[-1] : 0;
+	const int aligned = id & 1, i = (int)(id / 2);
+	Lists *l = p && KEPT ? lists(true) : NULL;
+	Kept *k = p;
+
+	if (!p)
+		return;
+	if (!l || l->bytes + class_bytes(i) > KEPT) {
+		free((char *)p - (aligned ? LINE : HEAD));
+		return;
+	}
+	k->next = l->first[aligned][i];
+	l->first[aligned][i] = k;
+	l->bytes += class_bytes(i);
+}

@@ -1,0 +1,61 @@
+"""The second and later calls of a program ask the system for no memory: counted by count.c, preloaded, as the difference
+between a run of few calls and one of many.
+
+usage: steady_test.py KILN
+"""
+import os, subprocess, sys, tempfile, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = os.path.join(HERE, "../../samples")
+
+
+@unittest.skipIf("sanitize" in os.environ.get("CFLAGS", ""), "sanitizers count for themselves")
+class Steady(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.counter = os.path.join(cls.dir.name, "count.so")
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", cls.counter, "-ldl"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def count(self, program, inputs, calls, *options):
+        said = os.path.join(self.dir.name, "said")
+        env = {**os.environ, "LD_PRELOAD": self.counter, "KILN_COUNT": said}
+        subprocess.run([program, "-i", inputs, f"--bench={calls}", *options], check=True, env=env, stdout=subprocess.DEVNULL)
+        with open(said) as f:
+            return int(f.read())
+
+    def steady(self, name, *options):
+        model = os.path.join(SAMPLES, name, "model.pt")
+        inputs = os.path.join(SAMPLES, name, "in.npz")
+        program = os.path.join(self.dir.name, name)
+        subprocess.run([KILN, "build", model, "-i", inputs, "-o", program, *options], check=True, stdout=subprocess.DEVNULL)
+        few, many = self.count(program, inputs, 2), self.count(program, inputs, 52)
+        self.assertGreater(few, 0)
+        self.assertEqual(few, many, f"{name}: {(many - few) / 50} allocations a call")
+
+    def test_cnn(self):
+        self.steady("digits")
+
+    def test_lstm(self):
+        self.steady("lstm")
+
+    def test_loop(self):
+        self.steady("halting")
+
+    def test_objects(self):
+        self.steady("beam")
+
+    def test_generic(self):
+        self.steady("beam", "--max-specializations", "0")
+
+    def test_tcc(self):
+        self.steady("lstm", "--cc", "tcc")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
