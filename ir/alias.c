@@ -532,12 +532,6 @@ analyze_same(AliasDb *db, const Node *n)
 		make_alias(db, n->out[i], n->in[i]);
 }
 
-/* BailOut: the template, the guarded value, what the rest of the function wants. */
-static void
-analyze_bailout(AliasDb *db, const Node *n)
-{
-	make_alias(db, n->out[0], n->in[node_is(n, "prim::BailOut") && n->nin > 1]);
-}
 
 static void
 analyze_if_then_else(AliasDb *db, const Node *n)
@@ -677,8 +671,8 @@ static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *)
 	{ "prim::profile", analyze_same },
 	{ "prim::TypeCheck", analyze_same },
 	{ "prim::RequiresGradCheck", analyze_same },
-	{ "prim::Guard", analyze_bailout },
-	{ "prim::BailOut", analyze_bailout },
+	{ "prim::Guard", analyze_same },
+	{ "prim::BailOut", analyze_same },
 	{ "prim::BailoutTemplate", analyze_nothing },
 	{ "prim::IfThenElse", analyze_if_then_else },
 	{ "prim::fork", analyze_fork },
