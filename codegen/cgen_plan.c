@@ -73,35 +73,72 @@ write_live(Writer *w, const Node *n)
 	buf_free(&b);
 }
 
+/* The C expression of an int or bool. */
+static const char *
+truth(Writer *w, const Value *v)
+{
+	int64_t i;
+
+	if (known_int(w->p->known, v, &i))
+		return i ? "true" : "false";
+	if (v->node == w->p->graph->top->param)
+		return arena_printf(w->a, "reg[%d].u.i", v->index);
+	return arena_printf(w->a, "v[%d].u.i", w->p->slot[v->id]);
+}
+
+/* Opens the branch of a tensor that has not the type that is expected. */
 static void
-write_bailout(Writer *w, const Node *n)
+open_type_guard(Writer *w, const Node *n)
 {
 	const RtTensor *t = plan_tensor(w->p, n->out[0]);
-	const Attr *regs = node_attr(n, "regs");
 	Buffer *b = plan_buffer(w->p, n->out[0]);
-	Buf list = { 0 };
 
 	write_assign(w, n->out[0], c_box(w, n->in[0], true));
 	b->slot = w->p->slot[n->out[0]->id];
 	b->home = HOME_BOX;
 	b->owner = n->out[0];
 	write_stale(w, b);
-	for (int64_t i = 0; i < regs->v.u.list->n; i++)
-		buf_printf(&list, "%lld, ", (long long)regs->v.u.list->v[i].u.i);
 	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
 		 c_geometry(w, t), c_geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
+}
+
+/* Of a number. */
+static void
+open_value_guard(Writer *w, const Node *n, IValue is)
+{
+	if (is.tag == RT_BOOL)
+		out_open(&w->out, "if (%s%s)", is.u.i ? "!" : "", truth(w, n->in[0]));
+	else
+		out_open(&w->out, "if (%s != %lldLL)", truth(w, n->in[0]), (long long)is.u.i);
+}
+
+static void
+write_bailout(Writer *w, const Node *n)
+{
+	const Attr *regs = node_attr(n, "regs"), *value = node_attr(n, "value");
+	Buf list = { 0 };
+	const char *wanted;
+
+	for (int64_t i = 0; i < regs->v.u.list->n; i++)
+		buf_printf(&list, "%lld, ", (long long)regs->v.u.list->v[i].u.i);
+	if (value)
+		open_value_guard(w, n, value->v);
+	else
+		open_type_guard(w, n);
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
 	write_live(w, n);
+	wanted = !value ? type_print(w->e->cx, n->out[0]->type) : value->v.tag == RT_INT ? arena_printf(w->a, "%lld", (long long)value->v.u.i) :
+		 value->v.u.i ? "True" : "False";
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
-		 (long long)node_int(n, "pc", 0), n->nin - 1, out_literal(w->a, type_print(w->e->cx, n->out[0]->type)), place_row(w));
+		 (long long)node_int(n, "pc", 0), n->nin - 1, out_literal(w->a, wanted), place_row(w));
 	out_close(&w->out, "");
 	w->p->guards++;
 	buf_free(&list);
 }
 
-/* ---- control flow ------------------------------------------------------------------------------------------- */
+/* ---- control flow --------------------------------------------------------------------------------------------------------------- */
 
 /* A carried tensor that somebody may keep (a list) gets a tensor of its own on every trip. */
 static void

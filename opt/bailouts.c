@@ -4,12 +4,24 @@
  * A prim::BailOut has the value, and what is in the registers that are live at the next pc of the generic code, which goes
  * on there when the value is different.  So the walk must have at hand what those registers hold.
  *
+ * An int or bool that was the same in several runs is guarded where it decides: which branch is taken, how often a loop
+ * runs, how large a tensor is.  A branch that no run took has no code in the specialized graph then.  One run is enough
+ * where the other branch raises.  The guard has no result: the number is a constant from there on.
+ *
+ *    c = aten::Bool(t)      ->   c = aten::Bool(t)
+ *    If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
+ *                                A
+ *
  * A large size that follows from data (how many boxes are kept) is no guard's business when one run has seen it: the next
  * input has another one, and the code behind stays right without it, in calls of the runtime.
  */
 #include "specialize.h"
 
-enum { FLEETING_SIZE = 64 };     /* a larger size that follows from data is not guarded after one run */
+enum {
+	FLEETING_SIZE = 64,      /* a larger size that follows from data is not guarded after one run */
+	STEADY_RUNS = 2,         /* profiled runs that say that a number does not change */
+	DECIDES_DEPTH = 6,
+};
 
 /* May the list in regs[i] be met by another way, so that it matters which list it is? */
 static bool
@@ -48,29 +60,47 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 	return true;
 }
 
-/* A guard that v is what the profile says; from here on it is. */
-static void
-guard(Spec *s, Scope *c, const Node *n, const Value *from)
+/* The way out behind n for what v's guard finds; null: there is none. */
+static Node *
+way_out(Spec *s, Scope *c, const Node *n, Value *v, int nout)
 {
-	const ValueProfile *p = from->id < s->profile->nvalue ? &s->profile->value[from->id] : NULL;
-	Value *v = c->value[from->id];
 	Node *exit;
 	IValue regs;
 
-	if (!c->top || !p || !p->count || p->mixed || p->none || !type_is_complete(p->type) || n->pc < 0)
-		return;
-	exit = node_new(s->to, sym(s->cx, "prim::BailOut"), n->at, 1);
+	if (!c->top || n->pc < 0)
+		return NULL;
+	exit = node_new(s->to, sym(s->cx, "prim::BailOut"), n->at, nout);
 	node_add_input(exit, v);
 	if (!live_values(s, c, n->end, &regs, exit))
-		return;
+		return NULL;
 	node_set_int(exit, "pc", n->end);
 	node_set_value(exit, "regs", regs);
-	graph_insert(s->to, exit);
+	s->nguard++;
+	return graph_insert(s->to, exit);
+}
+
+static const ValueProfile *
+profile_of(const Spec *s, const Value *from)
+{
+	static const ValueProfile never;
+
+	return from->id < s->profile->nvalue ? &s->profile->value[from->id] : &never;
+}
+
+/* A guard that a tensor has the type that the profile says; from here on it has. */
+static void
+guard_type(Spec *s, Scope *c, const Node *n, const Value *from)
+{
+	const ValueProfile *p = profile_of(s, from);
+	Value *v = c->value[from->id];
+	Node *exit;
+
+	if (!p->count || p->mixed || p->none || !type_is_complete(p->type) || !(exit = way_out(s, c, n, v, 1)))
+		return;
 	exit->out[0]->name = v->name;
 	known_set(s->k, exit->out[0], known_meta(s->k, p->type));
 	shapes_type(s->shapes, s->k, exit->out[0], p->type);
 	spec_bind(s, c, from, exit->out[0]);
-	s->nguard++;
 }
 
 /* Do m's sizes follow from data: its kernel could not say them although it was given all? */
@@ -88,7 +118,7 @@ depends_on_data(Spec *s, const Node *m)
 static bool
 is_fleeting(Spec *s, const Value *from)
 {
-	const Type *t = from->id < s->profile->nvalue ? s->profile->value[from->id].type : NULL;
+	const Type *t = profile_of(s, from)->type;
 
 	if (s->profile->nrun > 1 || !t || !type_is_complete(t))
 		return false;
@@ -97,6 +127,117 @@ is_fleeting(Spec *s, const Value *from)
 			return true;
 	return false;
 }
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------------- */
+
+static bool
+block_raises(const Block *b)
+{
+	for NODES(n, b)
+		if (node_is(n, "prim::RaiseException"))
+			return true;
+	return false;
+}
+
+/* Is v what keeps an If from a branch that raises? */
+static bool
+averts_error(const Value *v, bool is)
+{
+	for (int i = 0; i < v->uses.n; i++)
+		if (node_is(v->uses.at[i].node, "prim::If") && block_raises(v->uses.at[i].node->sub[is]))
+			return true;
+	return false;
+}
+
+static bool
+is_whole(const Type *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
+}
+
+/* Would it help to know the number: does it decide where control goes, or how large a tensor is? */
+static bool
+decides(const Value *v, int depth)
+{
+	for (int i = 0; i < v->uses.n && depth; i++) {
+		const Use *u = &v->uses.at[i];
+		const Schema *schema = node_schema(u->node);
+
+		if (node_is(u->node, "prim::If") || (node_is(u->node, "prim::Loop") && u->index < 2))
+			return true;
+		if (schema && u->index < schema->nargs && schema->nrets && schema->rets[0].type->kind == TYPE_TENSOR &&
+		    schema->args[u->index].type->kind == TYPE_INT)
+			return true;
+		for (int k = 0; k < u->node->nout && !u->node->nsub; k++) {
+			const Type *t = u->node->out[k]->type;
+
+			if ((is_whole(t) && decides(u->node->out[k], depth - 1)) || (t->kind == TYPE_LIST && is_whole(t->of[0])))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void mark_unsteady(Spec *s, const Block *b);
+
+static bool
+is_unsteady(Spec *s, const Node *n)
+{
+	bool is = node_is(n, "prim::GetAttr") || node_is_nondeterministic(n) || node_is_call(n);
+
+	for (int i = 0; i < n->nin; i++)
+		is |= s->unsteady[n->in[i]->id];
+	for (int b = 0; b < n->nsub; b++) {
+		for (int i = 0; i < n->sub[b]->param->nout; i++)
+			s->unsteady[n->sub[b]->param->out[i]->id] = is;
+		mark_unsteady(s, n->sub[b]);
+		for (int i = 0; i < n->sub[b]->ret->nin; i++)
+			is |= s->unsteady[n->sub[b]->ret->in[i]->id];
+	}
+	return is;
+}
+
+/* What follows from attributes that are written, or is drawn, was the same in all profiled runs because each began anew. */
+static void
+mark_unsteady(Spec *s, const Block *b)
+{
+	for NODES(n, b) {
+		const bool is = is_unsteady(s, n);
+
+		for (int i = 0; i < n->nout; i++)
+			s->unsteady[n->out[i]->id] = is;
+	}
+}
+
+static bool
+stays_same(Spec *s, const Value *v)
+{
+	if (!s->unsteady) {
+		s->unsteady = new(s->cx->arena, bool, s->fn->prepared->nvalue);
+		mark_unsteady(s, s->fn->prepared->top);
+	}
+	return !s->unsteady[v->id];
+}
+
+/* A guard that a number is what it was in every run; from here on it is. */
+static void
+guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
+{
+	const ValueProfile *p = profile_of(s, from);
+	const IValue is = from->type->kind == TYPE_BOOL ? rt_bool(p->i != 0) : rt_int(p->i);
+	Node *exit;
+
+	if (!c->top || !p->count || p->mixed || p->none || !p->int_same || p->i == INT64_MIN || !decides(from, DECIDES_DEPTH) || !stays_same(s, from))
+		return;
+	if (s->profile->nrun < STEADY_RUNS && !(is.tag == RT_BOOL && averts_error(from, is.u.i)))
+		return;
+	if (!(exit = way_out(s, c, n, c->value[from->id], 0)))
+		return;
+	node_set_value(exit, "value", is);
+	spec_bind_constant(s, c, from, is, n->at);
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------------- */
 
 void
 spec_guard_outputs(Spec *s, Scope *c, const Node *n, const Node *m)
@@ -107,7 +248,22 @@ spec_guard_outputs(Spec *s, Scope *c, const Node *n, const Node *m)
 		if (known_is(s->k, out))
 			continue;
 		known_at(s->k, out)->by_data = depends_on_data(s, m);
-		if (!known_at(s->k, out)->by_data || !is_fleeting(s, n->out[i]))
-			guard(s, c, n, n->out[i]);
+		if (is_whole(n->out[i]->type))
+			guard_value(s, c, n, n->out[i]);
+		else if (!known_at(s->k, out)->by_data || !is_fleeting(s, n->out[i]))
+			guard_type(s, c, n, n->out[i]);
+	}
+}
+
+void
+spec_guard_joined(Spec *s, Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		if (known_is(s->k, c->value[n->out[i]->id]))
+			continue;
+		if (is_whole(n->out[i]->type))
+			guard_value(s, c, n, n->out[i]);
+		else if (node_is(n, "prim::If") && s->profile->nrun >= STEADY_RUNS)
+			guard_type(s, c, n, n->out[i]);
 	}
 }

@@ -113,6 +113,7 @@ spec_if(Spec *s, Scope *c, Node *n)
 							known_at(s->k, m->sub[b]->ret->in[i])->by_data;
 		spec_bind(s, c, n->out[i], out);
 	}
+	spec_guard_joined(s, c, n);
 }
 
 /* A counted loop short enough to write out. */
@@ -226,4 +227,5 @@ spec_loop(Spec *s, Scope *c, Node *n)
 		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data || known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
 		spec_bind(s, c, n->out[i], out);
 	}
+	spec_guard_joined(s, c, n);
 }

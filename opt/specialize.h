@@ -29,6 +29,7 @@ typedef struct Spec {
 	CodeLive *live;          /* registers of the function's Code */
 	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
 	bool  *state_written;    /* by attribute of the profile's state: it may not be what it was at entry */
+	bool  *unsteady;         /* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
 	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
 	int    nguard;
 } Spec;
@@ -59,6 +60,7 @@ void    spec_loop(Spec *, Scope *, Node *);
 
 /* Results of n, of which m is the copy, that are not known get the profile's type under a guard. */
 void    spec_guard_outputs(Spec *, Scope *, const Node *n, const Node *m);
+void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for an If or a Loop */
 
 /* ---- layouts.c --------------------------------------------------------------------------------------------------------- */
 

@@ -30,6 +30,11 @@ TESTS = {
     "middle": ("ab", {"all": (0, "a:exact0 c:dynamic2 d:dynamic2! b:exact1 e:dynamic2! c:dynamic2")}),
     "image": ("ab", {"all": (0, "a:exact0 odd:dynamic2 other:dynamic2 b:exact1 one:generic odd:dynamic2")}),
     "image+one": (("one", "b"), {"ones": (0, "one:exact0 tall:dynamic3 odd:dynamic2 b:exact1")}),
+    "steady": ("ab", {"all": (0, "a:exact0 b:exact0 sums:exact0! sizes:exact0! a:exact0 six:exact0! b:exact0"),
+                      "raises": (1, "more:exact0!")}),
+    "steady+one": ("a", {"all": (0, "a:exact0 b:exact0 sums:exact0 sizes:exact0! a:exact0 six:exact0! b:exact0"),
+                         "raises": (1, "more:exact0!")}),
+    "averted": ("a", {"all": (0, "a:exact0 b:exact0 a:exact0"), "over": (1, "large:exact0!"), "under": (1, "low:exact0!")}),
     "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
 }
 

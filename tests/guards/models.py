@@ -210,6 +210,43 @@ class Branch(nn.Module):
         return y, y.sum()
 
 
+class Steady(nn.Module):
+    """Numbers that follow from data and are the same in every profiled run: a size, a branch, how often a loop runs."""
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Tensor, n: Tensor):
+        self.calls += 1
+        if bool((n > 9).any()):
+            raise ValueError("more than nine")
+        size = int(n)
+        y = x.view(size, -1) * 2
+        if bool(y.sum() < 0):
+            print("negative")
+            y = y.abs()
+        if self.calls > 2:
+            y = y + 1
+        trips = int(n.item()) - 1
+        for i in range(trips):
+            print("trip", i)
+            y = y + i
+        return y, y.sum(), self.calls
+
+
+class Averted(nn.Module):
+    """A branch that raises, seen from one run."""
+    def forward(self, x: Tensor, limit: Tensor):
+        y = torch.relu(x) + 1
+        if bool((x > limit).any()):
+            print("too large")
+            raise ValueError("too large")
+        if bool(x.sum() > 0):
+            y = y * 2
+        assert float(limit) > 0
+        return y.sum(), y
+
+
 def positive(n, m=4):
     """n numbers above 0 among m."""
     return torch.cat([torch.arange(1., n + 1), -torch.arange(0., m - n)])
@@ -336,6 +373,13 @@ MODELS = {
                         "odd": dict(x=torch.randn(2, 3, 19, 33)), "other": dict(x=torch.randn(4, 3, 21, 18)),
                         "one": dict(x=torch.randn(1, 3, 16, 20)), "tall": dict(x=torch.randn(1, 3, 35, 22))},
               {"all": ["a", "odd", "other", "b", "one", "odd"], "ones": ["one", "tall", "odd", "b"]}),
+    "steady": (Steady(), {"a": dict(x=grid(4), n=torch.tensor(2)), "b": dict(x=grid(5), n=torch.tensor(2)),
+                          "sums": dict(x=grid(0), n=torch.tensor(2)), "sizes": dict(x=grid(4), n=torch.tensor(3)),
+                          "six": dict(x=grid(6), n=torch.tensor(6)), "more": dict(x=grid(4), n=torch.tensor(10))},
+               {"all": ["a", "b", "sums", "sizes", "a", "six", "b"], "raises": ["more"]}),
+    "averted": (Averted(), {"a": dict(x=grid(4), limit=torch.tensor(9.)), "b": dict(x=grid(2), limit=torch.tensor(9.)),
+                            "large": dict(x=grid(4), limit=torch.tensor(2.)), "low": dict(x=grid(0), limit=torch.tensor(0.))},
+                {"all": ["a", "b", "a"], "over": ["large"], "under": ["low"]}),
     "branch": (Branch(), {"a": dict(x=grid(4)), "b": dict(x=grid(5)), "c": dict(x=grid(1))}, {"all": ["a", "b", "c", "a"]}),
 }
 
@@ -384,7 +428,7 @@ def record(name, run, path, inputs, calls):
                   **{k: copied(v) for k, v in args.items() if not isinstance(v, Tensor)})
             flat(f"{i}.out", copied(list(r)) if isinstance(r, list) else r, out)
             out = {k: v.copy() for k, v in out.items()}
-        except RuntimeError:
+        except (RuntimeError, torch.jit.Error):
             pass
     os.dup2(old, 1)
     os.close(text)
