@@ -172,10 +172,29 @@ mark_escaped(AliasDb *db, const IntSet *s)
 		db->escaped[s->at[i]] = true;
 }
 
+static void
+mark_inputs_escaped(AliasDb *db, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (alias_element_of(db, n->in[i]) >= 0)
+			mark_escaped(db, alias_reach_of(db, alias_element_of(db, n->in[i])));
+}
+
+/* The generic code that a guard leaves to may write to what it is given, where this graph has no such branch any more. */
+static void
+mark_left_to_generic(AliasDb *db, const Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::BailOut"))
+			mark_inputs_escaped(db, n);
+		for (int i = 0; i < n->nsub; i++)
+			mark_left_to_generic(db, n->sub[i]);
+	}
+}
+
 bool
 alias_escapes(AliasDb *db, const Value *v)
 {
-	const Node *ret = db->g->top->ret;
 	int e;
 
 	if (alias_is_unknown(db, v))
@@ -189,9 +208,8 @@ alias_escapes(AliasDb *db, const Value *v)
 			mark_escaped(db, alias_places_of(db, db->wildcard.at[i]));
 		for (int i = 0; i < db->constant.n; i++)
 			mark_escaped(db, alias_places_of(db, db->constant.at[i]));
-		for (int i = 0; i < ret->nin; i++)
-			if (alias_element_of(db, ret->in[i]) >= 0)
-				mark_escaped(db, alias_reach_of(db, alias_element_of(db, ret->in[i])));
+		mark_inputs_escaped(db, db->g->top->ret);
+		mark_left_to_generic(db, db->g->top);
 	}
 	return any_of(db->escaped, alias_places_of(db, e));
 }

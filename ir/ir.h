@@ -402,7 +402,7 @@ bool alias_is_written(AliasDb *, const Value *);                           /* is
 bool alias_has_writers(AliasDb *, const Value *);                          /* is it, or what it contains, written anywhere? */
 bool alias_writes(AliasDb *, const Node *, const Value *);                 /* does the node (nested too) write memory v may reach? */
 bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
-bool alias_escapes(AliasDb *, const Value *);                              /* graph input, output, attribute, container, call */
+bool alias_escapes(AliasDb *, const Value *);                              /* graph input, output, attribute, container, call, way out of a guard */
 bool alias_move_after(AliasDb *, Node *, Node *at);                        /* moves it if that is valid, with its dependents */
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_after(AliasDb *, Node *, Node *at);

@@ -234,6 +234,18 @@ class Steady(nn.Module):
         return y, y.sum(), self.calls
 
 
+class Twins(nn.Module):
+    """Two equal tensors, one written only where no profiled run went."""
+    def forward(self, x: Tensor, f: Tensor):
+        a = x * 2
+        b = x * 2
+        c = a * 1
+        if bool(f.sum() > 0):
+            a.add_(1)
+            print("written")
+        return a + 1, b + 1, c + 1
+
+
 class Averted(nn.Module):
     """A branch that raises, seen from one run."""
     def forward(self, x: Tensor, limit: Tensor):
@@ -380,6 +392,8 @@ MODELS = {
     "averted": (Averted(), {"a": dict(x=grid(4), limit=torch.tensor(9.)), "b": dict(x=grid(2), limit=torch.tensor(9.)),
                             "large": dict(x=grid(4), limit=torch.tensor(2.)), "low": dict(x=grid(0), limit=torch.tensor(0.))},
                 {"all": ["a", "b", "a"], "over": ["large"], "under": ["low"]}),
+    "twins": (Twins(), {"a": dict(x=grid(2), f=-grid(5)), "b": dict(x=grid(3), f=-grid(5)), "c": dict(x=grid(2), f=grid(5))},
+              {"all": ["a", "c", "b", "c"]}),
     "branch": (Branch(), {"a": dict(x=grid(4)), "b": dict(x=grid(5)), "c": dict(x=grid(1))}, {"all": ["a", "b", "c", "a"]}),
 }
 
