@@ -163,7 +163,8 @@ typedef struct Specialization {
 } Specialization;
 
 /* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
- * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value. */
+ * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value: a tensor
+ * with the type of the output, or a number with the attribute value and no output. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ---------------------------------------------- */
