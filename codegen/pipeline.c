@@ -157,7 +157,8 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	for (int k = 1; k < n; k++) {
 		call[k].found = call[1].found;
 		call[k].again = true;
-		call[k].count = k == 1;
+		/* What found the same is the first call again, and no other input. */
+		call[k].count = k == 1 && !patterns_equal(call[0].found, call[1].found, nstate);
 		note_signature(cli, s, profile, &call[k]);
 	}
 }
