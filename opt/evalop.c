@@ -278,6 +278,7 @@ is_same_already(Spec *s, Scope *c, const Node *n)
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
+	Value *better = NULL;
 	Node *m;
 
 	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
@@ -300,6 +301,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		}
 		node_destroy(m);
 	}
+	if (spec_under_squeeze(s, c, n))
+		return;
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)
 		spec_infer(s, c, n, m);
@@ -307,6 +310,11 @@ spec_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 		return;
 	}
+	if (n->nout == 1 && (better = spec_convolution_1d(s, c, m))) {
+		spec_bind(s, c, n->out[0], better);
+		node_destroy(m);
+	}
 	spec_keep_layout(s, c, n);
-	spec_guard_outputs(s, c, n, m);
+	if (!better)
+		spec_guard_outputs(s, c, n, m);
 }

@@ -31,13 +31,18 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 }
 
 static bool
-wants_channels_last(Spec *s, const Node *n, int i, const Value *v)
+may_be_channels_last(Spec *s, const Value *v)
 {
 	const Known *k = known_at(s->k, v);
 	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 
-	return i == 0 && is_convolution(n) && t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) &&
-	       rt_is_contiguous(t) && !rt_is_channels_last(t);
+	return t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) && rt_is_contiguous(t) && !rt_is_channels_last(t);
+}
+
+Value *
+spec_channels_last(Spec *s, Scope *c, Value *v, Range at)
+{
+	return may_be_channels_last(s, v) ? in_format(s, c, v, 2, at) : v;
 }
 
 /* Does it make no difference to the node how the tensor lies in memory? */
@@ -78,8 +83,8 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		return v;
 	if (only_reads(n, i))
 		v = spec_fresh_list(s, v, n->at);
-	if (wants_channels_last(s, n, i, v))
-		return in_format(s, c, v, 2, n->at);
+	if (i == 0 && is_convolution(n))
+		v = spec_channels_last(s, c, v, n->at);
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
 		return in_format(s, c, v, 0, n->at);
 	return v;

@@ -62,5 +62,21 @@ class Forms(Test):
         self.form(["return torch.upsample_bilinear2d(x, [torch.mul(torch.size(x, 2), 2), 6], False)"], ["x=float32[1x2x3..8x4]"])
 
 
+    def test_convolution_of_one_dim(self):
+        """As products of overlapping rows, and as convolutions of two dims; chains keep the layout of those."""
+        conv = "torch.conv1d(%s, torch.reshape(self.w, [%s]), None, [%d], [%d], [%d], %d)"
+        for x, w, s, p, d, g in (("1x1x40", "1, 1, 6", 4, 0, 1, 1), ("1x1x40", "2, 1, 3", 1, 2, 1, 1), ("2x1x9", "2, 1, 3", 2, 1, 1, 1),
+                                 ("1x2x20", "1, 2, 3", 2, 1, 3, 1), ("3x2x7", "2, 1, 3", 1, 1, 1, 2), ("1x1x20", "1, 1, 6", 1, 0, 2, 1),
+                                 ("1x1x6", "1, 1, 6", 1, 0, 1, 1), ("1x3x5", "2, 3, 1", 1, 0, 1, 1), ("1x2x4..30", "1, 2, 3", 1, 1, 1, 1)):
+            self.form(["return " + conv % ("x", w, s, p, d, g)], ["x=float32[%s]" % x])
+        one = conv % ("torch.relu(%s)", "3, 2, 1", 1, 0, 1, 1)
+        self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.add(torch.tanh(y), torch.relu(y))",
+                   "return torch.add(torch.mul(" + one % "z" + ", 2), 1)"], ["x=float32[1x1x20]"])
+        self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.relu(y)", "_0 = torch.add_(torch.select(y, 1, 0), 1)",
+                   "return (y, z, torch.transpose(z, 1, 2))"], ["x=float32[2x1x9]"], 1, "Tuple[Tensor, Tensor, Tensor]")
+        self.form(["return torch.conv1d(x, y)"], ["x=float32[1x2x9]", "y=float32[3x2x2]"])               # no constant
+        self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # no batch
+
+
 if __name__ == "__main__":
     unittest.main()
