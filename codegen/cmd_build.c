@@ -100,15 +100,13 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	if (!cli->method)
 		usage_error(cli, "--method wants names");
 	m = model_load(cli, path);
-	if (!m->module)
-		fail_lacks(cx, (Range){ 0 }, "building from a source text: save it as an archive");
 	if (m->module->training)
 		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);
 	add_method(cli, m, cli->method, &o, &methods);
 	for (const char *name = strtok_r(NULL, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
 		Model other = *m;
 
-		other.fn = module_method(cx, m->module, name);
+		other.fn = is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name);
 		function_graph(cx, other.fn);
 		add_method(cli, &other, name, &o, &methods);
 	}

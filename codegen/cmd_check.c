@@ -164,8 +164,6 @@ cmd_check(Cli *cli)
 	if (cli->args.n != 2)
 		usage_error(cli, "check wants a model and a program");
 	c.m = model_load(cli, cli->args.at[0]);
-	if (!c.m->module)
-		fail_lacks(cli->cx, (Range){ 0 }, "programs of a source text: save it as an archive");
 	model_lower(cli, c.m);
 	c.program = cli->args.at[1];
 	if (!strchr(c.program, '/'))

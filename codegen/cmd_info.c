@@ -129,6 +129,19 @@ print_extra_files(Cx *cx, Module *m)
 	}
 }
 
+static int
+info_source(Cx *cx, const char *path)
+{
+	Module *m = source_load(cx, path);
+	Function *const *fn;
+	const int n = source_functions(cx, m, &fn);
+
+	printf("%s: TorchScript source\nfunctions:\n", m->path);
+	for (int i = 0; i < n; i++)
+		print_method(cx, fn[i]);
+	return EXIT_OK;
+}
+
 int
 cmd_info(Cli *cli)
 {
@@ -140,6 +153,8 @@ cmd_info(Cli *cli)
 
 	if (cli->args.n != 1)
 		usage_error(cli, "info wants one model");
+	if (is_source(cli->args.at[0]))
+		return info_source(cx, cli->args.at[0]);
 	m = archive_load(cx, cli->args.at[0]);
 	info = class_info(m->type);
 	printf("%s: %s, file format version %d%s\n", m->path, m->type->name, m->version,

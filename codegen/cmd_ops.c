@@ -210,7 +210,7 @@ lower(Cx *cx, void *arg)
 static void
 print_needs(Needs *s)
 {
-	Buf b = { 0 };
+	Buf b = { 0 }, clean = { 0 };
 
 	for (int i = 0; i < s->all.n; i++) {
 		const Need *n = s->all.at[i];
@@ -240,8 +240,23 @@ print_needs(Needs *s)
 		if (!n->at.n)
 			buf_printf(&b, "lacking: %s\n", n->name);
 	}
-	fputs(b.at ? b.at : "", stdout);
+	buf_clean(&clean, b.at ? b.at : "", b.n);
+	fputs(clean.at ? clean.at : "", stdout);
 	buf_free(&b);
+	buf_free(&clean);
+}
+
+/* All that can be called from outside. */
+static int
+functions_of(Cx *cx, const char *path, Function *const **fn)
+{
+	const ClassInfo *info;
+
+	if (is_source(path))
+		return source_functions(cx, source_load(cx, path), fn);
+	info = class_info(archive_load(cx, path)->type);
+	*fn = info->methods.at;
+	return info->methods.n;
 }
 
 int
@@ -250,8 +265,8 @@ cmd_ops(Cli *cli)
 	Cx *cx = cli->cx;
 	LackingVec lacking = { 0 };
 	Needs s = { .cli = cli, .index = { .arena = cx->arena } };
-	const ClassInfo *info;
-	Module *m;
+	Function *const *fn;
+	int n;
 
 	if (cli->args.n > 1)
 		usage_error(cli, "ops wants one model, or none");
@@ -259,11 +274,10 @@ cmd_ops(Cli *cli)
 		list_all(cli);
 		return EXIT_OK;
 	}
-	m = archive_load(cx, cli->args.at[0]);
-	info = class_info(m->type);
+	n = functions_of(cx, cli->args.at[0], &fn);
 	cx->lacking = &lacking;
-	for (int i = 0; i < info->methods.n; i++)
-		need_function(&s, info->methods.at[i]);
+	for (int i = 0; i < n; i++)
+		need_function(&s, fn[i]);
 	for (int i = 0; i < lacking.n; i++)
 		need(&s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 	if (!cx_try(cx, lower, &s) && !s.nlacking && !s.broken)

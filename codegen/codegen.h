@@ -396,12 +396,17 @@ void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a term
 
 /* An archive, or a TorchScript source (.py: its functions; `forward`, or the only one, is the entry). */
 typedef struct Model {
-	Module     *module;        /* null: a source */
-	Unit       *unit;
+	Module     *module;
 	Function   *fn;            /* the method asked for, with everything that it needs compiled */
 } Model;
 const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
 Model   *model_load(Cli *, const char *path);
+/* source.c */
+bool     is_source(const char *path);
+Module  *source_load(Cx *, const char *path);         /* its self is none */
+Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
+int      source_functions(Cx *, Module *, Function *const **);
+Module  *source_module(Cx *, const char *path, const char *name);      /* with an object whose forward is that function */
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- plain sources ------------------------------------------------------------------------------------ */
-
 static void
 read_file(Cx *cx, const char *path, Buf *text)
 {
@@ -28,43 +26,6 @@ file_text(Cx *cx, const char *path)
 
 	read_file(cx, path, &b);
 	return arena_text(cx->arena, &b);
-}
-
-static Source *
-read_source(Cx *cx, const char *path)
-{
-	Source *s = new(cx->arena, Source, 1);
-	Buf text = {0};
-
-	read_file(cx, path, &text);
-	if (text.n && text.at[text.n - 1] != '\n')
-		buf_puts(&text, "\n");
-	s->text = arena_strndup(cx->arena, text.at ? text.at : "", text.n);
-	s->n = text.n;
-	s->name = path;
-	s->line = 1;
-	buf_free(&text);
-	return s;
-}
-
-/* The function asked for, or `forward`, or the last one of the text. */
-static Function *
-entry_of_source(Cli *cli, Unit *u, const Source *s)
-{
-	const char *name = cli->method ? cli->method : "forward";
-	Function *f = unit_function(cli->cx, u, arena_printf(cli->cx->arena, "__torch__.%s", name));
-	const Tree *file;
-
-	if (f || cli->method) {
-		if (!f)
-			fail(cli->cx, (Range){0}, "%s has no function '%s'", s->name, name);
-		return f;
-	}
-	file = parse_file(cli->cx, s);
-	for (int i = file->n; i-- > 0;)
-		if (file->kid[i]->kind == TREE_DEF)
-			return unit_function(cli->cx, u, arena_printf(cli->cx->arena, "__torch__.%s", file->kid[i]->kid[0]->text));
-	fail(cli->cx, (Range){0}, "%s has no function", s->name);
 }
 
 /* Leaves training mode, as module.eval() does: in the object and all that it holds, each once. */
@@ -97,17 +58,12 @@ model_load(Cli *cli, const char *path)
 {
 	Cx *cx = cli->cx;
 	Model *m = new(cx->arena, Model, 1);
-	size_t n = strlen(path);
-	Source *s;
 
-	if (n > 3 && !strcmp(path + n - 3, ".py")) {
-		s = read_source(cx, path);
-		m->unit = unit_new(cx, 0, 0);
-		unit_define(cx, m->unit, s, "__torch__");
-		m->fn = entry_of_source(cli, m->unit, s);
+	if (is_source(path)) {
+		m->module = source_load(cx, path);
+		m->fn = source_function(cx, m->module, cli->method);
 	} else {
 		m->module = archive_load(cx, path);
-		m->unit = m->module->unit;
 		if (cli->eval)
 			module_eval(cx, m->module);
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
@@ -116,7 +72,7 @@ model_load(Cli *cli, const char *path)
 	if (cli->loss && !cli->grad)
 		usage_error(cli, "--loss goes with --grad");
 	if (cli->grad)
-		m->fn = gradient_function(cx, m->fn, m->module ? m->module->self : rt_none(), cli->grad, cli->loss);
+		m->fn = gradient_function(cx, m->fn, m->module->self, cli->grad, cli->loss);
 	return m;
 }
 
@@ -140,7 +96,7 @@ model_context(Cli *cli)
 void
 model_lower(Cli *cli, Model *m)
 {
-	prepare(cli->cx, m->fn, m->module ? m->module->self : rt_none());
+	prepare(cli->cx, m->fn, m->module->self);
 	code_lower(cli->cx, m->fn, 0);
 }
 

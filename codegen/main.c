@@ -159,7 +159,7 @@ help(const char *command)
 		if (!command || !strcmp(command, commands[i].name))
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
-		printf("\nkiln COMMAND --help names the options of a command.\n");
+		printf("\nMODEL is an archive, or TorchScript source (model.py).  kiln COMMAND --help names the options of a command.\n");
 		return;
 	}
 	printf("\n");

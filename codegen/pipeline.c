@@ -219,7 +219,7 @@ void
 model_prepare(Cli *cli, Model *m)
 {
 	ops_compile_all(cli->cx, m->fn);
-	prepare(cli->cx, m->fn, m->module ? m->module->self : rt_none());
+	prepare(cli->cx, m->fn, m->module->self);
 	ops_compile_bodies(cli->cx, m->fn->prepared);
 	model_lower(cli, m);
 }

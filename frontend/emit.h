@@ -210,7 +210,6 @@ Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function
 const Tree *unit_alias(Unit *, const char *name);     /* what an import says that the name is, or null */
 const Type *unit_grad_mode(Cx *, Unit *, const char *name);     /* the class torch.no_grad or torch.enable_grad; null without a unit */
 const char *unit_prefix(const Unit *);
-const char *unit_source_name(const Unit *, int);              /* what the text defines; null: no more */
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
 const char *unit_text_name(Cx *, const char *what, const char *name);    /* a key that is a name: for a type and the like */

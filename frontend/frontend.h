@@ -270,6 +270,8 @@ Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be nu
 void        unit_set_constants(Unit *, IValue tuple);       /* CONSTANTS.cN */
 bool        unit_constant_value(const Unit *, const char *name, IValue *);     /* of "c3": borrowed; false: there is none */
 void        unit_define(Cx *, Unit *, const Source *, const char *prefix);   /* functions and classes of a text, named prefix.x */
+void         unit_define_qualified(Cx *, Unit *, const Source *);    /* more of the same prefix, which stays in functions' names */
+const char  *unit_source_name(const Unit *, int);             /* what the text defines; "": something else; null: no more */
 const Type *unit_type(Cx *, Unit *, const char *qualified); /* class, NamedTuple, enum, interface: read on demand; null: none */
 Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
 Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, with only builtins around it */

@@ -21,6 +21,7 @@ struct Unit {
 	Archive    *archive;       /* or null */
 	int         version;
 	const char *prefix;        /* of source texts: names without a dot are in here; null in archives */
+	bool        qualified;     /* functions have it in their names */
 	IValue      constants;     /* a tuple, or None */
 	Map files;                 /* record name -> Unit (it has been read) */
 	Map defs;                  /* qualified name -> Def */
@@ -111,6 +112,14 @@ unit_define(Cx *cx, Unit *u, const Source *text, const char *prefix)
 	(void)cx;
 	u->prefix = prefix;
 	add_defs(u, text, prefix);
+}
+
+void
+unit_define_qualified(Cx *cx, Unit *u, const Source *text)
+{
+	(void)cx;
+	u->qualified = true;
+	add_defs(u, text, u->prefix);
 }
 
 /* Reads code/a/b.py for the prefix a.b. */
@@ -515,7 +524,7 @@ unit_function(Cx *cx, Unit *u, const char *qualified)
 	d = find_def(u, qualified);
 	if (d && d->t->kind == TREE_DEF) {
 		qualified = arena_strdup(cx->arena, qualified);
-		f = new_function(u, u->archive || !u->prefix ? qualified : qualified + strlen(u->prefix) + 1, d->t, 0);
+		f = new_function(u, u->archive || !u->prefix || u->qualified ? qualified : qualified + strlen(u->prefix) + 1, d->t, 0);
 		map_put(&u->functions, qualified, f);
 		f->schema = schema_of_def(cx, u, d->t, f->name, 0);
 		return f;

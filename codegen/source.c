@@ -1,0 +1,124 @@
+/* codegen/source.c - a plain TorchScript source as a model: its functions, without an object
+ *
+ * What a command wants of a module it finds in the one that stands for the text.  To be saved a text gets a class:
+ *
+ *   def forward(x: Tensor, n: int=2):   class SourceModule(Module):
+ *     ...                                    def forward(self, x: Tensor, n: int=2):
+ *                                              return forward(x=x, n=n, )
+ */
+#include "codegen.h"
+
+#include <string.h>
+
+bool
+is_source(const char *path)
+{
+	const size_t n = strlen(path);
+
+	return n > 3 && !strcmp(path + n - 3, ".py");
+}
+
+static Source *
+new_source(Cx *cx, const char *text, const char *name)
+{
+	Source *s = new(cx->arena, Source, 1);
+
+	*s = (Source){ .text = text, .n = (int64_t)strlen(text), .name = name, .line = 1 };
+	return s;
+}
+
+Module *
+source_load(Cx *cx, const char *path)
+{
+	const char *text = file_text(cx, path);
+	const size_t n = strlen(text);
+	Module *m = new(cx->arena, Module, 1);
+
+	if (n && text[n - 1] != '\n')
+		text = arena_printf(cx->arena, "%s\n", text);
+	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path, .hash = hash_bytes(text, (int64_t)strlen(text)) };
+	unit_define(cx, m->unit, new_source(cx, text, path), "__torch__");
+	return m;
+}
+
+/* The i-th function of the text; null with *name: it is a class; null without: there are no more. */
+static Function *
+function_at(Cx *cx, Module *m, int i, const char **name)
+{
+	*name = unit_source_name(m->unit, i);
+	return *name ? unit_function(cx, m->unit, arena_printf(cx->arena, "__torch__.%s", *name)) : NULL;
+}
+
+int
+source_functions(Cx *cx, Module *m, Function *const **out)
+{
+	Vec(Function *) all = { 0 };
+	const char *name;
+	Function *f;
+
+	for (int i = 0; (f = function_at(cx, m, i, &name)) || name; i++)
+		if (f)
+			vec_push(cx->arena, &all, f);
+	*out = all.at;
+	return all.n;
+}
+
+Function *
+source_function(Cx *cx, Module *m, const char *name)
+{
+	Function *f = unit_function(cx, m->unit, arena_printf(cx->arena, "__torch__.%s", name ? name : "forward")), *const *all;
+	int n;
+
+	if (f)
+		return f;
+	n = source_functions(cx, m, &all);
+	if (!n)
+		fail(cx, (Range){ 0 }, "%s has no function", m->path);
+	if (name) {
+		Near near = { .name = name };
+
+		for (int i = 0; i < n; i++)
+			near_try(&near, all[i]->name);
+		fail(cx, (Range){ 0 }, "%s has no function '%s'%s", m->path, name, near_hint(cx, &near));
+	}
+	return all[n - 1];
+}
+
+/* The text of a function's parameters as it is written, and a call with them. */
+static void
+put_wrapper(const Function *f, Buf *b)
+{
+	const Tree *params = ((const Tree *)f->tree)->kid[1];
+	const char *text = params->n ? params->at.src->text : "";
+	bool keyword = false;
+
+	buf_puts(b, "class SourceModule(Module):\n  def forward(self");
+	for (int i = 0; i < params->n; i++) {
+		const Range at = params->kid[i]->at;
+
+		buf_printf(b, params->kid[i]->op && !keyword ? ", *, %.*s" : ", %.*s", (int)(at.end - at.beg), text + at.beg);
+		keyword |= params->kid[i]->op;
+	}
+	buf_printf(b, "):\n    return %s(", f->name);
+	for (int i = 0; i < f->schema->nargs; i++)
+		buf_printf(b, "%s=%s, ", f->schema->args[i].name, f->schema->args[i].name);
+	buf_puts(b, ")\n");
+}
+
+Module *
+source_module(Cx *cx, const char *path, const char *name)
+{
+	Module *m = source_load(cx, path);
+	Buf b = { 0 };
+	RtObject *o;
+
+	put_wrapper(source_function(cx, m, name), &b);
+	m = source_load(cx, path);
+	unit_define_qualified(cx, m->unit, new_source(cx, arena_text(cx->arena, &b), path));
+	m->type = unit_type(cx, m->unit, "__torch__.SourceModule");
+	o = rt_object_new(cx_rt(cx), m->type->cls);
+	if (!o)
+		out_of_memory();
+	m->self = rt_ref(RT_OBJECT, o);
+	return m;
+}

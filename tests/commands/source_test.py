@@ -1,0 +1,93 @@
+"""A plain TorchScript source (model.py) where an archive could be: run, build, profile, check, bisect, info, ops, save; and
+operators that are lacking, all in one answer.
+
+usage: source_test.py KILN
+"""
+import os, struct, sys, unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
+import hostile
+from hostile import KILN, Test, call, model, npy, npz
+
+SOURCE = b"""from typing import Optional
+class Acc:
+    def __init__(self, n: int):
+        self.n = n
+    def add(self, k: int):
+        self.n += k
+        return self.n
+def helper(x: Tensor, k: int = 2, *, by: float = 1.0):
+    return torch.relu(x * k) * by
+def forward(x: Tensor, s: Optional[int] = None):
+    a = Acc(3)
+    if s is not None:
+        a.add(s)
+        assert a.n < 50, "too much"
+    return helper(x, a.n) + 1
+"""
+
+LACKING = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    a = ops.mine.first(x, 1)
+    b = torch.nosuch(a, x)
+    c = ops.mine.first(b, 2)
+    if torch.gt(torch.item(torch.sum(x)), 0):
+      d = ops.mine.second(c)
+    else:
+      d = (self).other(c, )
+    return torch.relu(ops.aten.third(torch.add(d, x)))
+  def other(self: __torch__.M, x: Tensor) -> Tensor:
+    return torch.sofmax(x, 1)
+"""
+
+
+class Sources(Test):
+    def setUp(self):
+        super().setUp()
+        x = npy([2, 3], data=struct.pack("<6f", -1, 0, 1, 2, 3, 4))
+        self.put("model.py", SOURCE)
+        self.put("a.npz", npz(x=x))
+        self.put("b.npz", npz(x=x, s=npy([], "<i8", struct.pack("<q", 2))))
+        self.put("bad.npz", npz(x=x, s=npy([], "<i8", struct.pack("<q", 90))))
+
+    def says(self, *argv, status=0):
+        rc, out, err = call([a if i or a.startswith(".") else KILN for i, a in enumerate(argv)], self.dir)
+        self.assertEqual(rc, status, (argv, err))
+        return (out + err).decode()
+
+    def test_program(self):
+        self.says("", "profile", "model.py", "-i", "a.npz", "-o", "f.prof")
+        for more in ([], ["-i", "a.npz"], ["--profile", "f.prof"], ["-i", "a.npz", "--cc", "tcc"]):
+            self.says("", "build", "model.py", "-o", "./p", *more)
+            self.assertEqual(self.says("", "check", "model.py", "./p", "-i", "a.npz", "-i", "b.npz", "-i", "bad.npz").count("same"), 2)
+            self.assertIn("model.py\", line 14, in forward", self.says("./p", "-i", "bad.npz", status=1))
+        self.says("", "build", "model.py", "--method", "forward,helper", "-o", "./p")
+        self.assertIn(" 0  0  2\n 4  6  8\n", self.says("./p", "--method", "helper", "-i", "a.npz"))
+        self.assertIn("same", self.says("", "bisect", "model.py", "-i", "a.npz"))
+
+    def test_save(self):
+        want = self.says("", "run", "model.py", "-i", "b.npz")
+        for level in ("-O0", "-O2"):
+            self.says("", "save", "model.py", level, "-o", "m.pt")
+            self.assertEqual(self.says("", "run", "m.pt", "-i", "b.npz"), want)
+        self.assertIn("s                Optional[int] = None", self.says("", "info", "m.pt"))
+
+    def test_info(self):
+        said = self.says("", "info", "model.py")
+        for part in ("TorchScript source", "helper\n", "k                int = 2", "by               float = 1."):
+            self.assertIn(part, said)
+        self.assertIn("aten::relu", self.says("", "ops", "model.py"))
+        self.assertIn("did you mean helper?", self.says("", "run", "model.py", "--method", "hepler", "-i", "a.npz", status=1))
+
+    def test_lacking(self):
+        self.put("m.pt", model(LACKING))
+        said = self.says("", "ops", "m.pt", status=7)
+        for line, op in ((7, "mine::first"), (9, "mine::first"), (8, "aten::nosuch"), (11, "mine::second"), (14, "aten::third"),
+                         (16, "aten::sofmax")):
+            self.assertRegex(said, rf"m.pt:code/__torch__.py:{line}:\d+: lacking: {op}\n")
+        self.assertIn("aten::relu", said)
+        self.assertIn('"name":"mine::first","state":"lacking","uses":2', self.says("", "ops", "m.pt", "--json", status=7))
+
+
+if __name__ == "__main__":
+    unittest.main()
