@@ -17,6 +17,7 @@ static const char head[] =
 	"#include \"vmul.h\"\n"
 	"#include \"vpool.h\"\n"
 	"#include \"vresize.h\"\n"
+	"#include \"vrnn.h\"\n"
 	"#include \"vdirect.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"

@@ -69,6 +69,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 		text[i] = launch_argument(w, &call->args.at[i], &scalars);
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
+	if (call->repeat)
+		out_line(&w->out, "int64_t turn = 0;");
 	out_line(&w->out, "void *p[] = {");
 	for (int i = 0; i < call->args.n; i++) {
 		const char *what = remark(w, &call->args.at[i]);
@@ -76,7 +78,9 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", call->name, call->n_text ? call->n_text :
+	if (call->repeat)
+		out_line(&w->out, "for (; turn < %lld; turn++)", (long long)call->repeat);
+	out_line(&w->out, "%srt_launch(cx, \"%s\", %s, %lld, %s, p);", call->repeat ? "\t" : "", call->name, call->n_text ? call->n_text :
 		 arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain, call->name);
 	if (call->checked)
 		write_check(w, n);

@@ -233,6 +233,7 @@ struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
+	int64_t     repeat;      /* so many launches, one after the other; their number is at &turn, among the args.  0: one */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 };
@@ -283,6 +284,9 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the 
 enum { MAX_KERNEL_CALLS = 64 };
 bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
+const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */
+/* Rows [first, first + n) of a matrix (.., k) of weights as the columns of panels, all e->nr wide: C expression. */
+const char *dense_pack(Emit *, const RtTensor *, int64_t first, int64_t n);
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 

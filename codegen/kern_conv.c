@@ -29,8 +29,8 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 
 /* ---- recognition ----------------------------------------------------------------------------------------------------- */
 
-static const RtTensor *
-constant_tensor(Plan *p, const Value *v)
+const RtTensor *
+dense_constant(Plan *p, const Value *v)
 {
 	const RtTensor *t = plan_tensor(p, v);
 	const Buffer *b = plan_buffer(p, v);
@@ -84,7 +84,7 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 {
 	if (!v)
 		return true;
-	d->bias = constant_tensor(p, v);
+	d->bias = dense_constant(p, v);
 	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
 }
 
@@ -99,7 +99,7 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 
 	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
 		return false;
-	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = constant_tensor(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
 		return false;
 	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 || !known_int(p->known, named(n, "alpha"), &one) || one != 1))
 		return false;
@@ -139,7 +139,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 
 	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
 		return false;
-	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = constant_tensor(p, w)) || tx->dtype != RT_f32 || !ty ||
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
 	    !dense_nhwc(tx) || !dense_nhwc(ty) || !rt_numel(ty) || !rt_numel(tx))
 		return false;
 	if (transposed && (!known_int(p->known, transposed, &t) || t))
@@ -357,6 +357,32 @@ packed(Emit *e, const Dense *d, int64_t g)
 		pack_group(e, d, g, &b);
 	text = add_weights(e, d->depthwise ? WEIGHT_TAPS : d->winograd ? WEIGHT_WINOGRAD : WEIGHT_PANELS, &b);
 	note_packing(e, d, text);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	buf_free(&b);
+	return text;
+}
+
+/* Where whole panels make up the parts, these lie one after the other in the form that products have. */
+const char *
+dense_pack(Emit *e, const RtTensor *w, int64_t first, int64_t n)
+{
+	const Dense whole = { .w = w, .transposed = true, .n = w->dims[0], .k = w->dims[1], .groups = 1 };
+	const char *key = arena_printf(e->cx->arena, "rows %p %lld %lld", (const void *)w, (long long)first, (long long)n);
+	const char *text = map_get(&e->kernel_names, key);
+	Buf b = { 0 };
+
+	if (text)
+		return text;
+	if (n % e->nr == 0 && first % e->nr == 0 && whole.n % e->nr == 0)
+		return arena_printf(e->cx->arena, "(%s + %lld)", packed(e, &whole, 0), (long long)(first * whole.k * 4));
+	for (int64_t col = 0; col < n; col += e->nr)
+		for (int64_t k = 0; k < whole.k; k++)
+			for (int64_t j = 0; j < e->nr; j++) {
+				const float x = col + j < n ? element(w, first + col + j, k, 0, 0) : 0;
+
+				buf_add(&b, (const char *)&x, sizeof x);
+			}
+	text = add_weights(e, WEIGHT_PANELS, &b);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	buf_free(&b);
 	return text;

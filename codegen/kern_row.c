@@ -788,7 +788,7 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "_convolution", row_convolution }, { "convolution", row_convolution }, { "batch_norm", row_batch_norm },
 	{ "roll", row_roll }, { "einsum", row_einsum }, { "upsample_bilinear2d", row_bilinear }, { "upsample_bilinear2d_vec", row_bilinear },
 	{ "upsample_nearest2d", row_nearest }, { "upsample_nearest2d_vec", row_nearest }, { "_upsample_nearest_exact2d", row_nearest },
-	{ "_upsample_nearest_exact2d_vec", row_nearest },
+	{ "_upsample_nearest_exact2d_vec", row_nearest }, { "prim_lstm_walk", row_lstm_walk },
 };
 
 /* Those that write to an argument. */

@@ -4,6 +4,7 @@
  *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
+ *   kern_rnn.c    the steps of an LSTM
  *   kern_direct.c small convolutions where they lie
  *   kern_mul.c    products of tensors that are not constant
  */
@@ -62,6 +63,7 @@ RowForm row_copy, row_copy_into, row_cast, row_roll, row_cat, row_stack, row_pad
 RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
+RowForm row_lstm_walk;
 RowForm row_convolution;
 
 #endif

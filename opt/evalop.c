@@ -208,7 +208,8 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		const Known *k = known_at(s->k, m->out[i]);
 
-		if (!k->is || !small(k->v) || (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
+		/* An element is the list's own: no memory is made for it. */
+		if (!k->is || (!small(k->v) && !node_is(n, "aten::__getitem__")) || (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
 	}
@@ -244,11 +245,69 @@ all_tensor_types_known(Spec *s, const Node *m)
 	return true;
 }
 
-/* An operator with a body becomes its body. */
-static void
-inline_body(Spec *s, Scope *c, Node *n, Node *m)
+/* Operators that are better taken apart where their weights are constants, and as which others. */
+static const struct Expansion {
+	const char *id, *as;     /* as: a row with a body; null: what the row's gradient says of it */
+	int  from, to;           /* arguments [from, to) are weights */
+} expansions[] = {
+	{ "lstm_input", "prim_lstm_walked", 2, 3 }, { "lstm_cell", NULL, 2, 6 }, { "gru_cell", NULL, 2, 6 },
+	{ "rnn_tanh_cell", NULL, 2, 6 }, { "rnn_relu_cell", NULL, 2, 6 },
+};
+
+/* Float tensors whose numbers are there, or None. */
+static bool
+are_weights(IValue v)
 {
-	Graph *g = n->op->function->graph;
+	if (v.tag == RT_LIST)
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (!are_weights(v.u.list->v[i]))
+				return false;
+	return v.tag == RT_NONE || v.tag == RT_LIST || (v.tag == RT_TENSOR && v.u.t->dtype == RT_f32 && !known_has_meta(v));
+}
+
+/* An LSTM without dropout and projections, over what is not empty. */
+static bool
+is_plain_lstm(const IValue *a)
+{
+	const int64_t directions = a[4].u.i * (a[7].u.i ? 2 : 1);
+
+	return a[0].u.t->ndim == 3 && rt_numel(a[0].u.t) && a[1].u.list->n == 2 && directions > 0 && directions <= 64 &&
+	       a[2].u.list->n == directions * (a[3].u.i ? 4 : 2) && !(a[6].u.i && rt_number(a[5]) > 0);
+}
+
+static const struct Expansion *
+expansion_for(const Op *op)
+{
+	for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
+		if (!strcmp(op->id, expansions[i].id))
+			return &expansions[i];
+	return NULL;
+}
+
+/* The graph that m, the copy of an operator's node, becomes; null: it stays. */
+static Graph *
+expansion_of(Spec *s, const Node *m)
+{
+	const struct Expansion *e = expansion_for(m->op);
+	Function *f = m->op->form == OP_BODY ? m->op->function : NULL;
+	IValue *args;
+	int nargs;
+
+	if (!e)
+		return f ? f->graph : NULL;
+	if (!(args = known_gather(s->k, m, &nargs)) || args[0].u.t->dtype != RT_f32 || (e->as && !is_plain_lstm(args)))
+		return NULL;
+	for (int i = e->from; i < e->to; i++)
+		if (!are_weights(args[i]))
+			return NULL;
+	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
+	return f ? function_graph(s->cx, f) : NULL;
+}
+
+/* An operator becomes a graph of others. */
+static void
+inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
+{
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
 
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
@@ -279,6 +338,7 @@ void
 spec_op(Spec *s, Scope *c, Node *n)
 {
 	Value *better = NULL;
+	Graph *g;
 	Node *m;
 
 	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
@@ -289,12 +349,12 @@ spec_op(Spec *s, Scope *c, Node *n)
 		spec_bind(s, c, n->out[0], spec_value(c, n->in[1]));
 		return;
 	}
-	if (n->op->form == OP_BODY && n->op->function && n->op->function->graph) {
+	if (n->op->form == OP_BODY || expansion_for(n->op)) {
 		m = spec_copy_node(s, n);
 		for (int i = 0; i < n->nin; i++)
 			node_add_input(m, spec_argument(s, c, n, i));
-		if (all_tensor_types_known(s, m) && graph_ninputs(n->op->function->graph) == n->nin) {
-			inline_body(s, c, n, m);
+		if (all_tensor_types_known(s, m) && (g = expansion_of(s, m)) && graph_ninputs(g) == n->nin) {
+			inline_body(s, c, n, m, g);
 			spec_guard_outputs(s, c, n, m);
 			node_destroy(m);
 			return;

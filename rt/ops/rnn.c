@@ -144,15 +144,16 @@ step(const Rnn *g, const Direction *d, int64_t rows, const void *x, const void *
 		cell_f64(g->kind, rows, d->hidden, x, y, h, c);
 }
 
-/* One direction of one layer: x (rows, in) -> y, whose rows are `wide` apart; h (n, state) and c (n, hidden) in place */
+/* The steps of one direction, from the input's part of the gates: y, whose rows are `wide` apart; h (n, state) and c (n,
+ * hidden) in place */
 static int
-run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const void *x, char *y, int64_t wide, char *h, char *c)
+walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates, char *y, int64_t wide, char *h, char *c)
 {
 	int64_t es = rt_dtypes[g->ct].bytes, width = gates_of[g->kind] * d->hidden, at = reverse ? g->rows : 0;
-	char *gates = rt_scratch(cx, g->rows * width * es + 1), *side = rt_scratch(cx, g->n * width * es + 1);
+	char *side = rt_scratch(cx, g->n * width * es + 1);
 	char *full = d->hr.weight ? rt_scratch(cx, g->n * d->hidden * es + 1) : h;
 
-	if (!gates || !side || !full || project(cx, &d->ih, g->ct, g->rows, x, gates))
+	if (!side || !full)
 		return RT_ERROR;
 	for (int64_t i = 0; i < g->steps; i++) {
 		int64_t t = reverse ? g->steps - 1 - i : i, rows = g->batch[t];
@@ -168,6 +169,17 @@ run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const vo
 		at += reverse ? 0 : rows;
 	}
 	return RT_OK;
+}
+
+/* One direction of one layer: x (rows, in) -> y */
+static int
+run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const void *x, char *y, int64_t wide, char *h, char *c)
+{
+	char *gates = rt_scratch(cx, g->rows * gates_of[g->kind] * d->hidden * rt_dtypes[g->ct].bytes + 1);
+
+	if (!gates || project(cx, &d->ih, g->ct, g->rows, x, gates))
+		return RT_ERROR;
+	return walk(cx, g, d, reverse, gates, y, wide, h, c);
 }
 
 /* x (rows, in) through all layers; the last one's output goes to y (rows, dirs * state); h and c as in the arguments */
@@ -539,6 +551,50 @@ int rt_quantized_quantized_lstm_cell_dynamic(RtCx *cx, const IValue *in, IValue 
 int rt_quantized_quantized_gru_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, GRU, in, out); }
 int rt_quantized_quantized_rnn_tanh_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, TANH_CELL, in, out); }
 int rt_quantized_quantized_rnn_relu_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RELU_CELL, in, out); }
+
+/* gates (steps, n, 4 hidden), h, c (n, hidden), w, b, reverse -> y (steps, n, hidden), c: what is left of an LSTM's
+ * direction when its input's product is done */
+int
+rt_prim_lstm_walk(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *gates = rt_tensor(in[0]), *h = rt_tensor(in[1]), *c = rt_tensor(in[2]), *r[2], *x, *y, *state;
+	Rnn g = { .kind = LSTM, .ct = compute_type(gates), .layers = 1, .dirs = 1 };
+	Direction d = { .hh = { .weight = rt_tensor(in[3]), .bias = rt_tensor(in[4]) } };
+	int64_t dims[3], *batch;
+
+	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] || c->dims[0] != h->dims[0] ||
+	    c->dims[1] != h->dims[1] || gates->dims[2] != 4 * h->dims[1] || !is_floating(gates))
+		return rt_raise(cx, "lstm_walk: sizes of gates and states do not fit");
+	d.hidden = d.state = h->dims[1];
+	g.steps = gates->dims[0];
+	g.n = gates->dims[1];
+	g.rows = g.steps * g.n;
+	if (check_linear(cx, &d.hh, d.hidden, 4 * d.hidden, "hh"))
+		return RT_ERROR;
+	memcpy(dims, gates->dims, sizeof dims);
+	dims[2] = d.hidden;
+	for (int i = 0; i < 2; i++) {
+		r[i] = rt_result(cx, i, (RtDtype)gates->dtype, 3 - i, i ? c->dims : dims, 0);
+		if (!r[i])
+			return RT_ERROR;
+		out[i] = rt_of(r[i]);
+	}
+	if (cx->meta)
+		return RT_OK;
+	batch = rt_scratch(cx, g.steps * 8 + 8);
+	x = dense_in(cx, gates, g.ct);
+	h = state_copy(cx, h, g.ct);
+	state = state_copy(cx, c, g.ct);
+	y = dense_out(cx, r[0], g.ct);
+	if (!batch || !x || !h || !state || !y || load_linear(cx, &d.hh, g.ct))
+		return RT_ERROR;
+	for (int64_t t = 0; t < g.steps; t++)
+		batch[t] = g.n;
+	g.batch = batch;
+	if (rt_numel(y) && walk(cx, &g, &d, in[5].u.i != 0, rt_data(x), rt_data(y), d.hidden, rt_data(h), rt_data(state)))
+		return RT_ERROR;
+	return rt_copy_into(cx, r[1], state) ? RT_ERROR : dense_done(cx, r[0], y);
+}
 
 /* ---- packing ---------------------------------------------------------------------------------------------------------- */
 

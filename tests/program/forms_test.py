@@ -52,6 +52,27 @@ class Forms(Test):
         self.form(['return torch.einsum("ii,ij->ij", [x, x])'], ["x=float32[4x4]"], calls=1)
         self.form(['return torch.einsum("ij,jk->k", [x, x])'], ["x=float32[4x4]"], calls=1)
 
+    def test_lstm(self):
+        """Two layers; hidden sizes that fill panels and do not; an input by batch; both directions; without biases."""
+        def weight(rows, columns, n):
+            size = "[%d, %d]" % (rows, columns) if columns else "[%d]" % rows
+            return "torch.sin(torch.reshape(torch.arange(%d, %d, dtype=6), %s))" % (n, n + rows * max(columns, 1), size)
+        for hidden, dirs, biases, first in ((5, 1, True, False), (64, 1, True, False), (6, 2, True, True), (3, 2, False, False)):
+            params, n = [], 0
+            for layer in range(2):
+                for d in range(dirs):
+                    for rows, columns in [(4 * hidden, 7 if not layer else hidden * dirs), (4 * hidden, hidden)] + biases * 2 * [(4 * hidden, 0)]:
+                        params.append(weight(rows, columns, n))
+                        n += 1
+            for x in "4x3x7", "1..5x3x7" if not first else "2x1..5x7":
+                self.form(["z = torch.zeros([%d, %s, %d], dtype=6)" % (2 * dirs, "torch.size(x, 0)" if first else "torch.size(x, 1)", hidden),
+                           "y, h, c = torch.lstm(x, [torch.add(z, 0.5), z], [%s], %s, 2, 0., False, %s, %s)" % (
+                               ", ".join(params), biases, dirs == 2, first),
+                           "return y, h, c"], ["x=float32[%s]" % x], result="Tuple[Tensor, Tensor, Tensor]")
+        self.form(["w = %s" % weight(20, 5, 1), "h, c = torch.lstm_cell(x, [x, x], w, w)", "return torch.add(h, c)"], ["x=float32[3x5]"])
+        self.form(["w = %s" % weight(15, 5, 1), "return torch.gru_cell(x, x, w, w)"], ["x=float32[3x5]"])
+        self.form(["h, c = torch.lstm_cell(x, [x, x], w, w)", "return torch.add(h, c)"], ["x=float32[3x5]", "w=float32[20x5]"], calls=1)
+
     def test_resize(self):
         for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
                      "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",
