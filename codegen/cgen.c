@@ -250,6 +250,18 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	buf_free(&b);
 }
 
+/* What of the runtime only operands need that this program cannot meet is left out.  A program for wide vectors runs where
+ * they are; the text of one for narrow ones does not say what the machine has. */
+static void
+put_parts(Emit *e)
+{
+	const char *wide = e->vf == 16 ? "&rt_tiles_64" : e->vf == 8 ? "&rt_tiles_32" : "&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
+
+	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
+	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
+	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
+}
+
 static void
 join(Buf *text, const Out *part, const char *title)
 {
@@ -307,6 +319,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	if (e->gpu)
 		put_cuda(e, m->path, o, text);
 	weights_finish(&e->weights);
+	put_parts(e);
 	put_program(e, m, n, o, instance);
 	if (e->zeros)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);

@@ -130,18 +130,6 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->p->calls++;
 }
 
-static const char *
-kernel_symbol(Writer *w, const Node *n)
-{
-	const char *symbol = op_kernel_symbol(w->e->cx, n->op);
-
-	if (!map_get(&w->e->kernel_names, symbol)) {
-		map_put(&w->e->kernel_names, symbol, (void *)(uintptr_t)symbol);
-		out_line(&w->e->types, "RtKernel %s;", symbol);
-	}
-	return symbol;
-}
-
 /* An in-place or out= row over a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
@@ -160,7 +148,7 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 	}
 	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, %s",
 				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from : "0", of->nargs,
-				      of->nrets, kernel_symbol(w, n)), false);
+				      of->nrets, emit_symbol(w->e, n->op)), false);
 }
 
 void
@@ -173,7 +161,7 @@ write_op(Writer *w, const Node *n)
 	else if (n->op->form == OP_BODY)
 		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
 	else
-		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel_symbol(w, n)), false);
+		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", emit_symbol(w->e, n->op)), false);
 }
 
 /* ---- prim --------------------------------------------------------------------------------------------------- */

@@ -20,23 +20,30 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_EXIT] = "EXIT", [RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
 
-/* The C name of the kernel behind a row's name: rt_<id>. */
+const char *
+emit_symbol(Emit *e, const Op *op)
+{
+	const char *symbol = op_kernel_symbol(e->cx, op);
+
+	if (!map_get(&e->kernel_names, symbol)) {
+		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
+		out_line(&e->types, "RtKernel %s;", symbol);
+		e->quantized |= strstr(symbol, "quant") != NULL;
+	}
+	return symbol;
+}
+
+/* The C name of the kernel behind a row's name. */
 static const char *
 kernel_symbol(Emit *e, const RtCode *c, int i)
 {
 	const char *name = c->kernel_name[i], *dot = strchr(name, '.');
 	char *plain = arena_strndup(e->cx->arena, name, dot ? dot - name : (int64_t)strlen(name));
-	Op *op = op_find(e->cx, plain, dot ? dot + 1 : "");
-	const char *symbol;
+	const Op *op = op_find(e->cx, plain, dot ? dot + 1 : "");
 
 	if (!op)
 		BUG("no row for the kernel %s", name);
-	symbol = op_kernel_symbol(e->cx, op);
-	if (!map_get(&e->kernel_names, symbol)) {
-		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
-		out_line(&e->types, "RtKernel %s;", symbol);
-	}
-	return symbol;
+	return emit_symbol(e, op);
 }
 
 static void

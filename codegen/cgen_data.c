@@ -298,6 +298,7 @@ put_tensor(Emit *e, const RtTensor *t)
 	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
+	e->quantized = true;
 	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, "0");
 	put_float(e, "RT_DOUBLE", q->scale);
 	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {

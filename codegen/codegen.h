@@ -86,6 +86,7 @@ typedef struct Emit {            /* one program */
 	Vec(RtSpecialization) specializations;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
+	bool     quantized;      /* the program may meet quantized tensors */
 	bool     gpu;            /* plans are emitted for the GPU, too */
 	Out      cuda;           /* its kernels */
 	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
@@ -106,6 +107,7 @@ void        emit_classes(Emit *);                      /* defines those that wer
 void        emit_method_classes(Emit *, IValue);      /* names the classes of modules in it whose methods are called by name */
 const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);   /* C name of an array of both; 0: null */
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
+const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
 typedef struct CodePlaces {       /* the places of a Code that its program has */
 	uint32_t *row;           /* by index in the Code: the row there, 0: none */

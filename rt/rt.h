@@ -608,6 +608,14 @@ int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *resul
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
+/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own two tables. */
+typedef struct RtTiles RtTiles;
+typedef struct RtQuantized RtQuantized;
+extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
+extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
+extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
+extern const RtQuantized rt_quantized_all;
+
 /* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
 
 /* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and

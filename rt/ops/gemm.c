@@ -2,8 +2,8 @@
  *
  * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors is
  * accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that stay in
- * the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may have and
- * picked at run time, so that a program built for the baseline still multiplies fast.
+ * the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may have
+ * (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast.
  * Few rows read B where it is: packing would cost as much as the product.
  * Other types, and small products, are three plain loops.
  *
@@ -90,65 +90,9 @@ LOOPS_END
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-#if defined __GNUC__ && !defined __TINYC__
+enum { BLOCK_ROWS = 72, GROUP = 8 };
 
-LOOPS_BEGIN
-
-enum { BLOCK_ROWS = 72, GROUP = 8, MAX_WIDTH = 32 };
-
-/* rows <= R rows of C from column j on, `columns` of them real: c = a (rows, k) times the panel b (k, 2 vectors). */
-typedef void Tile(int rows, int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc, int columns);
-
-#define UNROLL _Pragma("GCC unroll 16")
-#define TILE(name, attribute, T, BYTES, R) \
-	attribute static void \
-	tile_##name(int rows, int64_t k, const void *a_, int64_t a_row, const void *b_, void *c_, int64_t ldc, int columns) \
-	{ \
-		typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias)); \
-		enum { W = BYTES / sizeof(T) }; \
-		const T *a[R], *b = b_; \
-		T *c = c_; \
-		V sum[R][2]; \
-		UNROLL for (int i = 0; i < R; i++) { \
-			sum[i][0] = sum[i][1] = (V){ 0 }; \
-			a[i] = (const T *)a_ + (i < rows ? i : 0) * a_row; \
-		} \
-		for (int64_t p = 0; p < k; p++, b += 2 * W) { \
-			V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
-			UNROLL for (int i = 0; i < R; i++) { \
-				V v = a[i][p] - (V){ 0 }; \
-				sum[i][0] += v * b0; \
-				sum[i][1] += v * b1; \
-			} \
-		} \
-		if (rows == R && columns == 2 * W) { \
-			UNROLL for (int i = 0; i < R; i++, c += ldc) { \
-				*(V *)c = sum[i][0]; \
-				*(V *)(c + W) = sum[i][1]; \
-			} \
-			return; \
-		} \
-		for (int i = 0; i < rows; i++, c += ldc) \
-			memcpy(c, sum[i], sizeof(T) * columns); \
-	}
-
-#if defined __x86_64__
-#define SKYLAKE __attribute__((target("avx512f,avx2,fma")))
-#define HASWELL __attribute__((target("avx2,fma")))
-TILE(f32_16, SKYLAKE, float, 64, 12)
-TILE(f64_16, SKYLAKE, double, 64, 6)
-TILE(f32_8, HASWELL, float, 32, 6)
-TILE(f64_8, HASWELL, double, 32, 6)
-#endif
-TILE(f32_4, , float, 16, 4)
-TILE(f64_4, , double, 16, 4)
-#undef TILE
-
-LOOPS_END
-
-typedef struct Kernel { Tile *tile; int rows, width; } Kernel;   /* width: of a panel, in elements */
-
-#if defined __x86_64__
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 
 enum {
 	FMA = 1 << 12, OSXSAVE = 1 << 27,               /* CPUID 1, ecx */
@@ -171,27 +115,31 @@ vector_bytes(void)
 	return b & AVX2 && (low & YMM_STATE) == YMM_STATE ? 32 : 16;
 }
 
-#endif
+#else
 
-static Kernel
-best_kernel(RtDtype dtype)
+static int
+vector_bytes(void)
 {
-	bool single = dtype == RT_f32;
+	return 16;
+}
 
-#if defined __x86_64__
-	const int bytes = vector_bytes();
-
-	if (bytes == 64)
-		return single ? (Kernel){ tile_f32_16, 12, 32 } : (Kernel){ tile_f64_16, 6, 16 };
-	if (bytes == 32)
-		return single ? (Kernel){ tile_f32_8, 6, 16 } : (Kernel){ tile_f64_8, 6, 8 };
 #endif
-	return single ? (Kernel){ tile_f32_4, 4, 8 } : (Kernel){ tile_f64_4, 4, 4 };
+
+/* The widest tiles that there are and that run here; null: none. */
+static const RtTiles *
+best_tiles(void)
+{
+	const RtTiles *const *t = rt_tiles;
+
+	while (*t && (*t)->bytes > vector_bytes())
+		t++;
+	return *t;
 }
 
 typedef struct Tiled {
 	const Product *p;
-	Kernel kernel;
+	Tile *tile;
+	int rows, width;             /* width: of a panel, in elements */
 	int64_t bytes, panels, groups;
 	char *packed;
 } Tiled;
@@ -201,7 +149,7 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
 	const Product *p = t->p;
-	int64_t width = t->kernel.width, bytes = t->bytes;
+	int64_t width = t->width, bytes = t->bytes;
 
 	for (int64_t panel = begin; panel < end; panel++) {
 		int64_t j = panel * width, n = p->n - j < width ? p->n - j : width;
@@ -226,16 +174,16 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 {
 	const Tiled *t = arg;
 	const Product *p = t->p;
-	int64_t width = t->kernel.width;
+	int64_t width = t->width;
 
 	for (int64_t task = begin; task < end; task++) {
 		int64_t first = task / t->groups * BLOCK_ROWS, last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
 		int64_t panel = task % t->groups * GROUP, stop = panel + GROUP < t->panels ? panel + GROUP : t->panels;
 		for (; panel < stop; panel++) {
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
-			for (int64_t i = first; i < last; i += t->kernel.rows) {
-				int rows = last - i < t->kernel.rows ? (int)(last - i) : t->kernel.rows;
-				t->kernel.tile(rows, p->k, (const char *)p->a + i * p->a_row * t->bytes, p->a_row,
+			for (int64_t i = first; i < last; i += t->rows) {
+				int rows = last - i < t->rows ? (int)(last - i) : t->rows;
+				t->tile(rows, p->k, (const char *)p->a + i * p->a_row * t->bytes, p->a_row,
 					t->packed + panel * p->k * width * t->bytes,
 					(char *)p->c + (i * p->n + j) * t->bytes, p->n, (int)columns);
 			}
@@ -246,10 +194,18 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 static int
 tiled(RtCx *cx, RtDtype dtype, Product *p)
 {
-	Tiled t = { p, best_kernel(dtype), rt_dtypes[dtype].bytes, 0, 0, NULL };
+	const RtTiles *tiles = best_tiles();
+	Tiled t = { .p = p, .bytes = rt_dtypes[dtype].bytes };
 	int64_t blocks = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS, work;
 
-	t.panels = (p->n + t.kernel.width - 1) / t.kernel.width;
+	if (!tiles) {
+		rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
+		return RT_OK;
+	}
+	t.tile = dtype == RT_f32 ? tiles->f32 : tiles->f64;
+	t.rows = dtype == RT_f32 ? tiles->f32_rows : tiles->f64_rows;
+	t.width = (int)(2 * tiles->bytes / t.bytes);
+	t.panels = (p->n + t.width - 1) / t.width;
 	t.groups = (t.panels + GROUP - 1) / GROUP;
 	if (p->a_col != 1) {
 		int64_t dims[2] = { p->m, p->k }, ds[2] = { p->k * t.bytes, t.bytes };
@@ -262,25 +218,14 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		p->a_row = p->k;
 		p->a_col = 1;
 	}
-	t.packed = rt_scratch(cx, t.panels * p->k * t.kernel.width * t.bytes);
+	t.packed = rt_scratch(cx, t.panels * p->k * t.width * t.bytes);
 	if (!t.packed)
 		return RT_ERROR;
-	work = p->k * t.kernel.width;
+	work = p->k * t.width;
 	rt_parallel(cx, t.panels, 1 + 65536 / work, pack_panels, &t);
 	rt_parallel(cx, blocks * t.groups, 1 + 262144 / (work * GROUP * BLOCK_ROWS), tile_tasks, &t);
 	return RT_OK;
 }
-
-#else
-
-static int
-tiled(RtCx *cx, RtDtype dtype, Product *p)
-{
-	rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
-	return RT_OK;
-}
-
-#endif
 
 int
 gemm(RtCx *cx, RtDtype dtype, const Product *given)

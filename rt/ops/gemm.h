@@ -13,6 +13,14 @@ typedef struct Product {
 
 int gemm(RtCx *, RtDtype, const Product *);
 
+/* rows <= R rows of C from column j on, `columns` of them real: c = a (rows, k) times the panel b (k, 2 vectors). */
+typedef void Tile(int rows, int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc, int columns);
+
+struct RtTiles {
+	Tile *f32, *f64;
+	int   bytes, f32_rows, f64_rows;
+};
+
 /* ---- steps.c: bfloat16 products of few elements; c and the operands are floats ------------------------------ */
 
 typedef enum StepKind {

@@ -137,8 +137,8 @@ channel_of(const Params *p, int64_t i)
 }
 
 /* The values of t, dense float32. */
-RtTensor *
-quant_values(RtCx *cx, const RtTensor *t)
+static RtTensor *
+values_of(RtCx *cx, const RtTensor *t)
 {
 	RtTensor *raw = quant_raw(cx, t), *d = raw ? dense_in(cx, raw, RT_i64) : 0;
 	RtTensor *r = rt_temp(cx, rt_tensor_new(cx, RT_f32, t->ndim, t->dims));
@@ -182,15 +182,15 @@ quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 /* ---- other operators on quantized tensors --------------------------------------------------------------------- */
 
 /* An argument with the values of quantized tensors in their place; first: the first of them. */
-int
-quant_open(RtCx *cx, IValue v, IValue *out, RtTensor **first)
+static int
+open_value(RtCx *cx, IValue v, IValue *out, RtTensor **first)
 {
 	RtTensor *t = rt_tensor(v), *values;
 
 	*out = v;
 	if (!t || !t->quant)
 		return RT_OK;
-	values = quant_values(cx, t);
+	values = values_of(cx, t);
 	if (!values)
 		return RT_ERROR;
 	*out = rt_of(values);
@@ -199,8 +199,8 @@ quant_open(RtCx *cx, IValue v, IValue *out, RtTensor **first)
 }
 
 /* The result t in values as a result quantized like `like`. */
-int
-quant_close(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
+static int
+close_value(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IValue *out)
 {
 	RtTensor *r = quant_result(cx, 0, dtype, t->ndim, t->dims, t->strides, scale, zero);
 
@@ -208,8 +208,8 @@ quant_close(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IV
 	return quant_store(cx, r, t);
 }
 
-int
-quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+static int
+through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
 {
 	RtTensor *first = 0;
 	IValue v[16], result[4];
@@ -217,7 +217,7 @@ quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, I
 	if (nin > 16 || nout > 4)
 		return rt_lacks(cx, "this operator on quantized tensors");
 	for (int i = 0; i < nin; i++)
-		if (quant_open(cx, in[i], &v[i], &first))
+		if (open_value(cx, in[i], &v[i], &first))
 			return RT_ERROR;
 	if (rt_call_temp(cx, kernel, result, nout, v))
 		return RT_ERROR;
@@ -225,8 +225,10 @@ quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, I
 		return rt_lacks(cx, "this operator on tensors quantized per channel");
 	for (int i = 1; i < nout; i++)
 		out[i] = rt_retain(result[i]);
-	return quant_close(cx, result[0].u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
+	return close_value(cx, result[0].u.t, first->quant->scale, first->quant->zero, (RtDtype)first->dtype, out);
 }
+
+const RtQuantized rt_quantized_all = { values_of, open_value, close_value, through };
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
@@ -425,7 +427,7 @@ rt_dequantize_self(RtCx *cx, const IValue *in, IValue *out)
 	rt_result_strides(t->ndim, t->dims, 1, all, strides);
 	r = rt_result(cx, 0, RT_f32, t->ndim, t->dims, strides);
 	RT_RESULT(cx, r, out[0]);
-	v = t->quant ? quant_values(cx, t) : t;
+	v = t->quant ? values_of(cx, t) : t;
 	return v ? rt_copy_into(cx, r, v) : RT_ERROR;
 }
 

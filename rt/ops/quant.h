@@ -5,7 +5,6 @@
 #include "dense.h"
 
 RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of plain dtype, a temporary */
-RtTensor *quant_values(RtCx *, const RtTensor *);    /* the values: dense float32, a temporary */
 int       quant_store(RtCx *, RtTensor *r, RtTensor *values);   /* quantizes into r by r's own parameters */
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
@@ -13,9 +12,36 @@ int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* lea
 RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale, int64_t zero);
 
 /* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again. */
-int quant_open(RtCx *, IValue v, IValue *values, RtTensor **first);
-int quant_close(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
+struct RtQuantized {
+	RtTensor *(*values)(RtCx *, const RtTensor *);
+	int (*open)(RtCx *, IValue v, IValue *values, RtTensor **first);
+	int (*close)(RtCx *, RtTensor *values, double scale, int64_t zero, RtDtype, IValue *out);
+	int (*through)(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+};
+
+static inline RtTensor *
+quant_values(RtCx *cx, const RtTensor *t)            /* dense float32, a temporary */
+{
+	return rt_quantized->values(cx, t);
+}
+
+static inline int
+quant_open(RtCx *cx, IValue v, IValue *values, RtTensor **first)
+{
+	return rt_quantized->open(cx, v, values, first);
+}
+
+static inline int
+quant_close(RtCx *cx, RtTensor *values, double scale, int64_t zero, RtDtype dtype, IValue *out)
+{
+	return rt_quantized->close(cx, values, scale, zero, dtype, out);
+}
+
 /* All of it: result 0 gets the parameters of the first quantized argument. */
-int quant_through(RtCx *, RtKernel *, const IValue *in, int nin, int nout, IValue *out);
+static inline int
+quant_through(RtCx *cx, RtKernel *kernel, const IValue *in, int nin, int nout, IValue *out)
+{
+	return rt_quantized->through(cx, kernel, in, nin, nout, out);
+}
 
 #endif

@@ -1,0 +1,12 @@
+/* rt/ops/tile16.c - tiles of products in vectors of the baselines: SSE2, NEON
+ */
+#include "tile.h"
+
+#if defined __GNUC__ && !defined __TINYC__
+LOOPS_BEGIN
+TILE(, float, 16, 4)
+TILE(, double, 16, 4)
+LOOPS_END
+
+const RtTiles rt_tiles_16 = { tile_float, tile_double, 16, 4, 4 };
+#endif

@@ -1,0 +1,12 @@
+/* rt/ops/tile32.c - tiles of products in vectors of AVX2
+ */
+#include "tile.h"
+
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
+LOOPS_BEGIN
+TILE(__attribute__((target("avx2,fma"))), float, 32, 6)
+TILE(__attribute__((target("avx2,fma"))), double, 32, 6)
+LOOPS_END
+
+const RtTiles rt_tiles_32 = { tile_float, tile_double, 32, 6, 6 };
+#endif

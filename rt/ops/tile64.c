@@ -1,0 +1,12 @@
+/* rt/ops/tile64.c - tiles of products in vectors of AVX-512
+ */
+#include "tile.h"
+
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
+LOOPS_BEGIN
+TILE(__attribute__((target("avx512f,avx2,fma"))), float, 64, 12)
+TILE(__attribute__((target("avx512f,avx2,fma"))), double, 64, 6)
+LOOPS_END
+
+const RtTiles rt_tiles_64 = { tile_float, tile_double, 64, 12, 6 };
+#endif
