@@ -5,6 +5,9 @@
  * their own, with what is known before them; what they write to is no longer followed, and of what they join only the
  * type is known, when all sides agree on it.  A loop is tried with the types that enter it; those that its body does not
  * give back become unknown, and it is tried again.
+ *
+ * A known result of a join is copied to a storage of its own.  Where that memory is written to, nobody else may have it
+ * under another name (is_own); else the result stays unknown, which is the very tensor.
  */
 #include "specialize.h"
 
@@ -42,6 +45,106 @@ forget_lists(Spec *s, const Node *n)
 		}
 }
 
+/* ---- may what a node joins get memory of its own? ---------------------------------------------------------------- */
+
+typedef struct Joined {
+	AliasDb *alias;
+	const Node *n;           /* If or Loop */
+	const Value *of[4];      /* the same place: result, what the blocks give, what enters */
+	int      count;
+} Joined;
+
+static bool
+is_joined(const Joined *j, const Value *v)
+{
+	bool is = false;
+
+	for (int i = 0; i < j->count; i++)
+		is |= alias_may(j->alias, v, j->of[i]) || alias_may_contain(j->alias, v, j->of[i]);
+	return is;
+}
+
+/* The outermost loop around n that began after v was made, or n: what v is used for there comes after n, too. */
+static const Node *
+repeated_since(const Node *n, const Value *v)
+{
+	const Node *at = n;
+
+	for (const Node *around = n->block->owner; around && !node_in_block(v->node, around->block->owner ? around->sub[0] : around->block);
+	     around = around->block->owner)
+		if (node_is(around, "prim::Loop"))
+			at = around;
+	return at;
+}
+
+static bool
+in_blocks_of(const Node *n, const Node *x)
+{
+	bool in = false;
+
+	for (int b = 0; b < n->nsub; b++)
+		in |= x->block == n->sub[b] || node_in_block(x, n->sub[b]);
+	return in;
+}
+
+/* Is v, another name of what is joined, out of use once n has given its results? */
+static bool
+is_done(const Joined *j, const Value *v)
+{
+	const bool inside = in_blocks_of(j->n, v->node), after = !inside && v->node != j->n && node_is_before(j->n, v->node);
+	const Node *begin = repeated_since(j->n, v);
+
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+
+		if (node_is(user, "prim::SetAttr") || node_is(user, "prim::fork") || node_is_call(user))
+			return false;
+		if (inside || after || v->node == j->n || user == j->n)
+			continue;
+		if (!(begin == j->n && node_is(j->n, "prim::If") && in_blocks_of(j->n, user)) && !node_is_before(user, begin))
+			return false;
+	}
+	return v->node != j->n || v == j->of[0];
+}
+
+static bool
+all_done(const Joined *j, const Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		if (is_joined(j, b->param->out[i]) && !is_done(j, b->param->out[i]))
+			return false;
+	for NODES(n, b) {
+		for (int i = 0; i < n->nout; i++)
+			if (is_joined(j, n->out[i]) && !is_done(j, n->out[i]))
+				return false;
+		for (int i = 0; i < n->nsub; i++)
+			if (!all_done(j, n->sub[i]))
+				return false;
+	}
+	return true;
+}
+
+/* Result i of n: is it never written to, or the only name of its memory from there on? */
+static bool
+is_own(Scope *c, const Node *n, int i)
+{
+	Joined j = { .alias = c->alias, .n = n, .of = { n->out[i] }, .count = 1 };
+	bool written;
+
+	if (node_is(n, "prim::If")) {
+		j.of[j.count++] = n->sub[0]->ret->in[i];
+		j.of[j.count++] = n->sub[1]->ret->in[i];
+	} else {
+		j.of[j.count++] = n->sub[0]->ret->in[i + 1];
+		j.of[j.count++] = n->sub[0]->param->out[i + 1];
+		j.of[j.count++] = n->in[i + 2];
+	}
+	written = false;
+	for (int k = 0; k < j.count; k++)
+		written |= alias_has_writers(c->alias, j.of[k]);
+	return !written || all_done(&j, c->from->top);
+}
+
 static bool
 same_type(const Value *a, const Value *b)
 {
@@ -50,9 +153,9 @@ same_type(const Value *a, const Value *b)
 
 /* The result of a join of a and b: known to be a tensor of one type, in a storage that is neither's. */
 static void
-join(Spec *s, Value *out, Value *a, Value *b, const Type *otherwise)
+join(Spec *s, Value *out, Value *a, Value *b, bool own, const Type *otherwise)
 {
-	if (type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
+	if (own && type_is_complete(a->type) && same_type(a, b) && known_is(s->k, a) && known_is(s->k, b) &&
 	    rt_is_dense(known_at(s->k, a)->v.u.t)) {
 		known_set(s->k, out, known_meta(s->k, a->type));
 		shapes_like(s->shapes, s->k, out, a);
@@ -107,7 +210,7 @@ spec_if(Spec *s, Scope *c, Node *n)
 		Value *out = node_add_output(m, n->out[i]->type);
 
 		out->name = n->out[i]->name;
-		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], n->out[i]->type);
+		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], is_own(c, n, i), n->out[i]->type);
 		for (int b = 0; b < 2; b++)
 			known_at(s->k, out)->by_data |= known_at(s->k, condition)->by_data ||
 							known_at(s->k, m->sub[b]->ret->in[i])->by_data;
@@ -195,7 +298,7 @@ spec_loop(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = spec_value(c, n->in[i + 2]);
 
-		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) ?
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) && is_own(c, n, i) ?
 			in->type : type_unshaped(s->cx, n->out[i]->type);
 	}
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);

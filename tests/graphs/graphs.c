@@ -4,7 +4,7 @@
  *     graphs FIRST COUNT ...      for each seed: -O1, -O2 and -O3 give what the graph as it was made gives; its text reads
  *                                 back to the same graph, at first and at the end
  *     graphs --print SEED         the graph
- *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz
+ *     graphs --write SEED DIR     as an archive DIR/SEED.pt, tame (graphs.h), with DIR/SEED.in.npz, in1, in2, in3
  * Results are compared, and with them the inputs and attributes after the run: who writes to them must still do so.
  */
 #include "graphs.h"
@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Run { uint64_t seed; int level; IValue result, in[NIN], self; int status; Cx *cx; const char *dir; } Run;
+/* What a set of inputs gave, and what became of them. */
+typedef struct Answer { IValue result, in[NIN], self; int status; } Answer;
+
+typedef struct Run { uint64_t seed; int level; Answer of[NSET]; Cx *cx; const char *dir; } Run;
 
 static void
 check_round_trip(Cx *cx, Graph *g, Unit *u)
@@ -43,12 +46,27 @@ optimize(Cx *cx, Made *m, int level)
 }
 
 static void
+answer(Cx *cx, Made *m, int set, Answer *a)
+{
+	IValue args[NIN + 1];
+	RtCx rt;
+
+	rt_cx_init(&rt);
+	rt.steps = 1000000;
+	args[0] = a->self = graph_self(cx, m);
+	for (int i = 0; i < NIN; i++)
+		args[i + 1] = a->in[i] = m->in[set][i];
+	a->status = rt_run(&rt, m->fn->code, args, &a->result);
+	if (a->status == RT_LACKS)
+		fail(cx, (Range){ 0 }, "lacks: %s", rt.message);
+	rt_cx_free(&rt);
+}
+
+static void
 run(Cx *cx, void *arg)
 {
 	Run *r = arg;
 	Made *m = graph_make(cx, r->seed, false);
-	IValue args[NIN + 1];
-	RtCx rt;
 
 	ops_compile_all(cx, m->fn);
 	if (r->level)
@@ -56,19 +74,12 @@ run(Cx *cx, void *arg)
 	else
 		check_round_trip(cx, m->fn->graph, m->module.unit);
 	code_lower(cx, m->fn, NULL);
-	rt_cx_init(&rt);
-	rt.steps = 1000000;
-	args[0] = r->self = graph_self(cx, m);
-	for (int i = 0; i < NIN; i++)
-		args[i + 1] = r->in[i] = m->in[i];
-	r->status = rt_run(&rt, m->fn->code, args, &r->result);
-	if (r->status == RT_LACKS)
-		fail(cx, (Range){ 0 }, "lacks: %s", rt.message);
-	rt_cx_free(&rt);
+	for (int k = 0; k < NSET; k++)
+		answer(cx, m, k, &r->of[k]);
 }
 
 static bool
-same(Run *a, Run *b, Buf *why)
+same(const Answer *a, const Answer *b, Buf *why)
 {
 	RtCx rt;
 	bool ok = a->status == b->status;
@@ -87,13 +98,28 @@ same(Run *a, Run *b, Buf *why)
 	return ok;
 }
 
+static bool
+all_same(const Run *a, const Run *b)
+{
+	Buf why = { 0 };
+	bool ok = true;
+
+	for (int k = 0; k < NSET && ok; k++)
+		if (!(ok = same(&a->of[k], &b->of[k], &why)))
+			fprintf(stderr, "seed %llu -O%d, inputs %d: %s\n", (unsigned long long)b->seed, b->level, k, why.at);
+	buf_free(&why);
+	return ok;
+}
+
 static void
 drop(Run *r)
 {
-	rt_release(r->result);
-	rt_release(r->self);
-	for (int i = 0; i < NIN; i++)
-		rt_release(r->in[i]);
+	for (int k = 0; k < NSET; k++) {
+		rt_release(r->of[k].result);
+		rt_release(r->of[k].self);
+		for (int i = 0; i < NIN; i++)
+			rt_release(r->of[k].in[i]);
+	}
 }
 
 static bool
@@ -112,7 +138,6 @@ check_seed(uint64_t seed, int *raised)
 	Arena arena[4] = { { 0 } };
 	Cx cx[4];
 	Run r[4];
-	Buf why = { 0 };
 	bool ok = true;
 	int n = 0;
 
@@ -120,17 +145,14 @@ check_seed(uint64_t seed, int *raised)
 		cx[level] = (Cx){ .arena = &arena[level] };
 		r[level] = (Run){ .seed = seed, .level = level, .cx = &cx[level] };
 		ok = try(&r[level]);
-		if (ok && level && !same(&r[0], &r[level], &why)) {
-			fprintf(stderr, "seed %llu -O%d: %s\n", (unsigned long long)seed, level, why.at);
-			ok = false;
-		}
+		ok = ok && (!level || all_same(&r[0], &r[level]));
 	}
-	*raised += ok && r[0].status;
+	for (int k = 0; k < NSET; k++)
+		*raised += ok && r[0].of[k].status;
 	for (int i = 0; i < n; i++) {
 		drop(&r[i]);
 		arena_free(&arena[i]);
 	}
-	buf_free(&why);
 	return ok;
 }
 
@@ -153,23 +175,43 @@ graph_itself(Cx *cx, Function *fn)
 	return fn->graph;
 }
 
+/* DIR/SEED.in.npz, and DIR/SEED.in1.npz ... */
+static void
+write_inputs(Cx *cx, const Run *r, const Made *m, int set)
+{
+	static const char *const names[NIN] = { "x", "y", "z", "n", "b" };
+	const char *path = arena_printf(cx->arena, "%s/%llu.in%s.npz", r->dir, (unsigned long long)r->seed,
+	                                set ? arena_printf(cx->arena, "%d", set) : "");
+	RtArrays in = { 0 };
+	RtCx rt;
+
+	rt_cx_init(&rt);
+	for (int i = 0; i < NIN; i++) {
+		const RtTensor *t = i < 3 ? m->in[set][i].u.t : NULL;
+		RtTensor *strides;
+
+		if (rt_arrays_add(&rt, &in, names[i], m->in[set][i]))
+			fail(cx, (Range){ 0 }, "%s", rt.message);
+		if (!t || rt_is_contiguous(t))
+			continue;
+		strides = rt_tensor_new(&rt, RT_i64, 1, (int64_t[]){ t->ndim });
+		memcpy(rt_data(strides), t->strides, sizeof *t->strides * t->ndim);
+		rt_arrays_add(&rt, &in, arena_printf(cx->arena, "%s.strides", names[i]), rt_of(strides));
+	}
+	if (rt_npz_write(&rt, path, &in))
+		fail(cx, (Range){ 0 }, "%s", rt.message);
+}
+
 static void
 write(Cx *cx, void *arg)
 {
 	const Run *r = arg;
 	Made *m = graph_make(cx, r->seed, true);
 	const SaveOptions o = { .graph = graph_itself, .whole = true };
-	static const char *const names[NIN] = { "x", "y", "z", "n", "b" };
-	RtArrays in = { 0 };
-	RtCx rt;
 
-	rt_cx_init(&rt);
-	for (int i = 0; i < NIN; i++)
-		if (rt_arrays_add(&rt, &in, names[i], m->in[i]))
-			fail(cx, (Range){ 0 }, "%s", rt.message);
+	for (int k = 0; k < NSET; k++)
+		write_inputs(cx, r, m, k);
 	module_save(cx, &m->module, &o, arena_printf(cx->arena, "%s/%llu.pt", r->dir, (unsigned long long)r->seed));
-	if (rt_npz_write(&rt, arena_printf(cx->arena, "%s/%llu.in.npz", r->dir, (unsigned long long)r->seed), &in))
-		fail(cx, (Range){ 0 }, "%s", rt.message);
 }
 
 static bool
@@ -202,6 +244,6 @@ main(int argc, char **argv)
 	for (int k = 1; k + 1 < argc; k += 2, n += i)
 		for (i = 0; i < atol(argv[k + 1]); i++)
 			failed += !check_seed(strtoull(argv[k], NULL, 10) + (uint64_t)i, &raised);
-	printf("%ld graphs, %ld failed, %d raised\n", n, failed, raised);
+	printf("%ld graphs, %ld failed, %d of %ld runs raised\n", n, failed, raised, n * NSET);
 	return failed > 0;
 }

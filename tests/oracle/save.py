@@ -83,7 +83,7 @@ def arguments(m, arrays):
 
 def flatten(v, key, out):
     if isinstance(v, torch.Tensor):
-        out[key] = v.detach()
+        out[key] = v.detach().clone()           # the next call may write to it
     elif isinstance(v, list) and v and all(type(x) in (int, float, bool) for x in v):
         out[key] = torch.tensor(v, dtype=torch.float64 if type(v[0]) is float else None)
     elif isinstance(v, (list, tuple)):

@@ -1,0 +1,38 @@
+"""Programs of random graphs, profiled on one or two sets of inputs, answer as the interpreter does on all four.
+
+usage: programs_test.py KILN GRAPHS [FIRST COUNT]
+
+Even seeds are profiled on the first set, odd ones on the third, too. BUGS are seeds that found one; oracle/graphs.py holds
+the same programs against PyTorch, called in turn on one instance.
+"""
+import os, subprocess, sys, tempfile
+
+BUGS = [
+    127,                                 # an If's result, written to afterwards under another name
+]
+
+
+def complaint(kiln, graphs, seed, folder):
+    at = lambda end: os.path.join(folder, f"{seed}.{end}")
+    sets = [word for k in ("", "1", "2", "3") for word in ("-i", at(f"in{k}.npz"))]
+    for argv in ([graphs, "--write", str(seed), folder],
+                 [kiln, "build", "--cc", "tcc", at("pt"), *sets[:2], *(sets[4:6] if seed % 2 else []), "-o", at("program")],
+                 [kiln, "check", at("pt"), at("program"), *sets]):
+        done = subprocess.run(argv, capture_output=True, text=True, errors="replace")
+        if done.returncode:
+            return f"{' '.join(argv[:2])} ends with {done.returncode}\n{done.stdout}{done.stderr}"
+    return None
+
+
+def main(kiln, graphs, first="1", count="40"):
+    failed = 0
+    for seed in [*range(int(first), int(first) + int(count)), *BUGS]:
+        with tempfile.TemporaryDirectory() as folder:
+            why = complaint(kiln, graphs, seed, folder)
+        if why:
+            failed += 1
+            print(f"seed {seed}: {why}", flush=True)
+    sys.exit(f"{failed} failed" if failed else 0)
+
+
+main(*sys.argv[1:])
