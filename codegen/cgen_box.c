@@ -107,8 +107,8 @@ c_buffer(Writer *w, const Value *v)
 }
 
 /* The box that a buffer's tensors are views of. */
-static const char *
-base_box(Writer *w, const Buffer *b)
+const char *
+c_base_box(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
 		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, b->constant));
@@ -218,8 +218,8 @@ c_box(Writer *w, const Value *v, bool keep)
 				    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_home(w, v),
 				    (long long)(b->bytes - tensor_offset(t)));
 	if (is_base(w, v, b))
-		return arena_printf(w->a, "rt_retain(%s)", base_box(w, b));
-	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", base_box(w, b), rt_dtypes[t->dtype].name, t->ndim,
+		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
+	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", c_base_box(w, b), rt_dtypes[t->dtype].name, t->ndim,
 			    c_geometry(w, t), (long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
 }
 

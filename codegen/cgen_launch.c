@@ -116,6 +116,20 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	w->p->kernels++;
 }
 
+/* What a kernel writes to, and others have made, may be weights still: then it gets memory of its own first. */
+static void
+write_unshare(Writer *w, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		const Buffer *b = node_writes_input(n, i) ? plan_buffer(w->p, n->in[i]) : NULL;
+
+		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX))
+			continue;
+		out_line(&w->out, "if (rt_writable(cx, %s.u.t))", c_base_box(w, b));
+		out_line(&w->out, "\tgoto failed;");
+	}
+}
+
 static bool
 write_cuda_kernel(Writer *w, const Node *n)
 {
@@ -128,6 +142,7 @@ write_cuda_kernel(Writer *w, const Node *n)
 		return false;
 	}
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_unshare(w, n);
 	write_cuda_launch(w, n, &call);
 	return true;
 }
@@ -164,6 +179,7 @@ write_kernel(Writer *w, const Node *n)
 			return false;
 	}
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_unshare(w, n);
 	for (int i = 0; i < ncall; i++)
 		write_launch(w, n, &calls[i]);
 	return true;

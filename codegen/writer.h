@@ -27,6 +27,7 @@ typedef struct Writer {
 const char *c_geometry(Writer *, const RtTensor *);              /* of an array: dims, then strides */
 const char *c_spot(Writer *, const Buffer *, int64_t at);        /* of the address of that byte of a buffer in the arena */
 const char *c_address(Writer *, const Value *, int64_t more);    /* of a planned tensor's first element, and `more` bytes on */
+const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
 const char *c_home(Writer *, const Value *);                     /* of the first element where the host is going to read it */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */

@@ -9,6 +9,7 @@ import os, subprocess, sys, tempfile
 
 BUGS = [
     127,                                 # an If's result, written to afterwards under another name
+    454,                                 # copy_ into a parameter whose bytes are the mapped weights
 ]
 
 
