@@ -65,9 +65,8 @@ is_number(const Type *t)
 	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL;
 }
 
-/* Cannot fail, and is done in no time. */
-static bool
-is_cheap(const Node *n)
+bool
+node_is_cheap(const Node *n)
 {
 	static const char *const kinds[] = { "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::eq", "aten::ne", "aten::__not__",
 		"aten::__and__", "aten::__or__", "aten::add", "aten::sub", "aten::mul", "prim::Constant" };
@@ -87,7 +86,7 @@ is_cheap_block(const Block *b)
 	int count = 0;
 
 	for NODES(n, b)
-		if (!is_cheap(n) || ++count > FEW_NODES)
+		if (!node_is_cheap(n) || ++count > FEW_NODES)
 			return false;
 	return true;
 }

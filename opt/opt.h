@@ -263,6 +263,10 @@ bool    run_tasks_at_once(Graph *);                        /* forks become their
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
 
+/* ---- branches.c --------------------------------------------------------------------------------------------- */
+
+bool node_is_cheap(const Node *);          /* of a few numbers: cannot fail, and is done in no time */
+
 /* ---- fold.c: nodes run while compiling ---------------------------------------------------------------------- */
 
 /* Runs the node's operator on these values, within budgets of size and time; false: not possible.  Results are owned.
