@@ -7,6 +7,7 @@
  */
 #include "opt.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct Peep {
@@ -136,66 +137,239 @@ same_number(Peep *p, Node *n)
 	return t->kind == TYPE_TENSOR ? number_and_back(p, n) : NULL;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------------ */
-
-/* dropout that does not train is its input, and the kernel returns it as such */
-static Value *
-dropout(Peep *p, Node *n)
+static bool
+is_whole(const Value *v)
 {
-	const Value *train = node_arg(n, "train");
-	int64_t on;
-
-	(void)p;
-	return train && value_int(train, &on) && !on ? n->in[0] : NULL;
+	return v->type->kind == TYPE_INT || v->type->kind == TYPE_BOOL;
 }
 
+/* Is it this number?  -0.0 is not 0. */
 static bool
 is_number(const Value *v, double number)
 {
 	IValue c;
 
-	return value_constant(v, &c) && (c.tag == RT_INT || c.tag == RT_DOUBLE) && rt_number(c) == number;
+	return value_constant(v, &c) && (c.tag == RT_INT || c.tag == RT_DOUBLE) && rt_number(c) == number && !signbit(rt_number(c)) == !signbit(number);
 }
 
-/* Is it a tensor of floating type, so that a number does not change its dtype? */
+/* i + 0, i - 0, i * 1, i // 1 -> i, of ints; 0 + i, 1 * i; of floats only f * 1, f / 1, f - 0: f + 0 makes 0 of -0 */
+static Value *
+neutral(Peep *p, Node *n)
+{
+	const bool product = !node_is(n, "aten::add") && !node_is(n, "aten::sub"), add = node_is(n, "aten::add");
+	const Value *x = n->in[0], *y = n->in[1];
+
+	(void)p;
+	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && (x->type->kind != TYPE_FLOAT || node_is(n, "aten::floordiv"))))
+		return NULL;
+	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product) : y->type == x->type && is_number(y, product))
+		return n->in[0];
+	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, "aten::mul")) && is_number(x, product))
+		return n->in[1];
+	return NULL;
+}
+
+/* i == i and the like, of ints and bools: a NaN is not equal to itself */
+static Value *
+compared_to_itself(Peep *p, Node *n)
+{
+	if (n->in[0] != n->in[1] || !is_whole(n->in[0]))
+		return NULL;
+	return constant_at(p, n, rt_bool(node_is(n, "aten::eq") || node_is(n, "aten::le") || node_is(n, "aten::ge")));
+}
+
+/* not a < b -> a >= b of ints, where the comparison is for nothing else; not a == b -> a != b, of floats, too */
+static Value *
+not_compared(Peep *p, Node *n)
+{
+	static const char *const negated[][2] = { { "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" },
+		{ "aten::le", "aten::gt" }, { "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" } };
+	Node *c = n->in[0]->node, *made;
+
+	if (c->nin != 2 || n->in[0]->uses.n > 1 || c->in[0]->type != c->in[1]->type || c->block != n->block)
+		return NULL;
+	for (size_t i = 0; i < sizeof negated / sizeof *negated; i++) {
+		const bool equality = i >= 4;
+
+		if (!node_is(c, negated[i][0]) || !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
+			continue;
+		graph_set_insert_before(p->g, n);
+		made = graph_emit(p->g, negated[i][1], n->at, 2, c->in, 1);
+		made->op = op_of_inputs(p->p->cx, negated[i][1], c->in, 2, 1);
+		made->out[0]->type = &rt_type_bool;
+		made->inlined = n->inlined;
+		return made->out[0];
+	}
+	return NULL;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------------ */
+
+/* dropout that does not train, or drops nothing, is its input, and the kernel returns it as such */
+static Value *
+dropout(Peep *p, Node *n)
+{
+	const Value *train = n->in[2];
+	int64_t on;
+	IValue c;
+
+	(void)p;
+	if (!value_constant(n->in[1], &c) || c.tag != RT_DOUBLE || !(c.u.f >= 0 && c.u.f <= 1))
+		return NULL;
+	return c.u.f == 0 || (value_int(train, &on) && !on) ? n->in[0] : NULL;
+}
+
 static bool
-is_floating(const Value *v)
+is_of_category(const Value *v, char category)
 {
 	const TensorInfo *t = info_of(v);
 
-	return t && t->dtype >= 0 && rt_dtypes[t->dtype].category == 'F';
+	return t && t->dtype >= 0 && rt_dtypes[t->dtype].category == category;
 }
 
-/* x * 1, x / 1 -> x */
+static bool
+is_contiguous(const Type *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (!type_is_complete(t))
+		return false;
+	rt_contiguous_strides(t->tensor->rank, t->tensor->dims, strides);
+	for (int i = 0; i < t->tensor->rank; i++)
+		if (strides[i] != t->tensor->strides[i] && t->tensor->dims[i] != 1)
+			return false;
+	return true;
+}
+
+/* Would x in the place of the node's result lie in memory as that does?  Holes in x are none in new memory. */
+static bool
+keeps_layout(const Node *n, const Value *x)
+{
+	return is_contiguous(x->type) || (type_is_complete(x->type) && n->out[0]->type == x->type);
+}
+
+/* A number with which this dtype stays: an int for ints, any for floats. */
+static bool
+keeps_dtype(const Value *x, const Value *number)
+{
+	return is_of_category(x, 'F') || (is_of_category(x, 'I') && number->type->kind == TYPE_INT);
+}
+
+/* x * 1 -> x, and x / 1 of floats */
 static Value *
 times_one(Peep *p, Node *n)
 {
-	if (n->nin != 2 || !is_floating(n->in[0]) || !is_number(n->in[1], 1) || !may_share(p, n->in[0], n->out[0]))
+	const Value *x = n->in[0];
+
+	if (x->type->kind != TYPE_TENSOR)
+		return neutral(p, n);
+	if (!keeps_dtype(x, n->in[1]) || (node_is(n, "aten::div") && !is_of_category(x, 'F')) || !is_number(n->in[1], 1) ||
+	    !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
 
-/* x - 0 -> x; not x + 0, which makes 0 of -0 */
+/* x - 0 -> x, and x + 0 of ints; x + 0 of floats makes 0 of -0, and so does x - -0 */
 static Value *
-minus_zero(Peep *p, Node *n)
+plus_nothing(Peep *p, Node *n)
 {
-	if (n->nin != 3 || !is_floating(n->in[0]) || !is_number(n->in[1], 0) || !may_share(p, n->in[0], n->out[0]))
+	const Value *x = n->in[0];
+	IValue alpha;
+
+	if (n->nin == 2)
+		return neutral(p, n);
+	if (n->nin != 3 || !keeps_dtype(x, n->in[1]) || !value_constant(n->in[2], &alpha) || !keeps_layout(n, x))
+		return NULL;
+	if (alpha.tag == RT_DOUBLE ? !is_of_category(x, 'F') || !(alpha.u.f > 0 && alpha.u.f < 1e30) : alpha.tag != RT_INT || alpha.u.i <= 0)
+		return NULL;
+	if (!is_number(n->in[1], is_of_category(x, 'F') && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
 
-/* permutations of two dims that cancel: t(t(x)) */
+static bool
+is_constant_int(const Value *v, int64_t *i)
+{
+	IValue c;
+
+	return value_constant(v, &c) && c.tag == RT_INT && (*i = c.u.i, true);
+}
+
+static bool
+is_dim(int64_t *dim, int rank)
+{
+	*dim += *dim < 0 ? rank : 0;
+	return *dim >= 0 && *dim < rank;
+}
+
+/* Which dim of its input each dim of the node's result is; false: not known. */
+static bool
+permutation(const Node *n, int rank, int *from)
+{
+	int64_t a = 0, b = 1;
+	IValue dims;
+
+	for (int i = 0; i < rank; i++)
+		from[i] = i;
+	if (node_is(n, "aten::permute")) {
+		if (!value_constant(n->in[1], &dims) || dims.tag != RT_LIST || dims.u.list->n != rank)
+			return false;
+		for (int i = 0; i < rank; i++) {
+			a = dims.u.list->v[i].u.i;
+			if (!is_dim(&a, rank))
+				return false;
+			from[i] = (int)a;
+		}
+		return true;
+	}
+	if (node_is(n, "aten::t") ? rank > 2 : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) || !is_constant_int(n->in[2], &b))
+		return false;
+	if (rank < 2 && node_is(n, "aten::t"))
+		return true;
+	if (!is_dim(&a, rank) || !is_dim(&b, rank))
+		return false;
+	from[a] = (int)b;
+	from[b] = (int)a;
+	return true;
+}
+
+/* permutations that cancel: t(t(x)), permute(transpose(x)) */
 static Value *
-transpose_twice(Peep *p, Node *n)
+permuted_back(Peep *p, Node *n)
 {
 	const Node *inner = n->in[0]->node;
-	const TensorInfo *t;
+	const TensorInfo *t = inner->nin && inner->in[0]->type->kind == TYPE_TENSOR ? info_of(inner->in[0]) : NULL;
+	int first[RT_MAX_RANK], second[RT_MAX_RANK];
 
 	(void)p;
-	if (!node_is(inner, "aten::t"))
+	if (!t || t->rank < 0 || !permutation(inner, t->rank, first) || !permutation(n, t->rank, second))
 		return NULL;
-	t = info_of(inner->in[0]);
-	return t && t->rank >= 0 && t->rank <= 2 ? inner->in[0] : NULL;
+	for (int i = 0; i < t->rank; i++)
+		if (first[second[i]] != i)
+			return NULL;
+	return inner->in[0];
+}
+
+/* A view with the sizes and strides of all of what it is of. */
+static Value *
+same_view(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	if (!type_is_complete(n->in[0]->type) || n->out[0]->type != n->in[0]->type)
+		return permuted_back(p, n);
+	for (int i = 0; i < t->rank; i++)
+		if (!t->dims[i])
+			return NULL;
+	return n->in[0];
+}
+
+/* contiguous(x) of what is */
+static Value *
+contiguous(Peep *p, Node *n)
+{
+	(void)p;
+	return is_number(n->in[1], 0) && is_contiguous(n->in[0]->type) ? n->in[0] : NULL;
 }
 
 /* expand to the sizes that it has */
@@ -210,7 +384,7 @@ expand_same(Peep *p, Node *n)
 	    size.u.list->n != t->rank)
 		return NULL;
 	for (int i = 0; i < t->rank; i++)
-		if (t->dims[i] < 0 || size.u.list->v[i].tag != RT_INT || size.u.list->v[i].u.i != t->dims[i])
+		if (size.u.list->v[i].tag != RT_INT || (size.u.list->v[i].u.i != -1 && (t->dims[i] < 0 || size.u.list->v[i].u.i != t->dims[i])))
 			return NULL;
 	return n->in[0];
 }
@@ -225,6 +399,33 @@ type_as_same(Peep *p, Node *n)
 	if (!a || !b || a->dtype < 0 || a->dtype != b->dtype || a->device < 0 || a->device != b->device)
 		return NULL;
 	return n->in[0];
+}
+
+/* x.to(dtype) of what has it, and is not to be copied or laid out anew */
+static Value *
+to_same(Peep *p, Node *n)
+{
+	static const char *const nothing[] = { "memory_format", "device", "layout", "pin_memory" };
+	const TensorInfo *t = info_of(n->in[0]);
+	const Value *copy = node_arg(n, "copy"), *dtype = node_arg(n, "dtype"), *v;
+	int64_t to, copies;
+
+	(void)p;
+	if (!t || t->dtype < 0 || !dtype || !is_constant_int(dtype, &to) || to != t->dtype || !copy || !value_int(copy, &copies) || copies)
+		return NULL;
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+		if ((v = node_arg(n, nothing[i])) && !value_is_none(v))
+			return NULL;
+	return n->in[0];
+}
+
+/* relu(relu(x)) */
+static Value *
+done_already(Peep *p, Node *n)
+{
+	Value *x = n->in[0];
+
+	return x->node->kind == n->kind && x->type->kind == TYPE_TENSOR && may_share(p, x, n->out[0]) ? x : NULL;
 }
 
 static Value *
@@ -248,7 +449,15 @@ is_floating_point(Peep *p, Node *n)
 {
 	const TensorInfo *t = info_of(n->in[0]);
 
-	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_floating(n->in[0]))) : NULL;
+	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'F'))) : NULL;
+}
+
+static Value *
+is_complex(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'C'))) : NULL;
 }
 
 /* size(x, d); size(x) when all are known and nobody changes the list */
@@ -286,6 +495,7 @@ static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      
 	{ "aten::__is__", 2, is_none },
 	{ "aten::__isnot__", 2, is_none },
 	{ "aten::__not__", 1, not_not },
+	{ "aten::__not__", 1, not_compared },
 	{ "prim::If", 1, same_as_condition },
 	{ "aten::Int", 1, same_number },
 	{ "aten::Float", 1, same_number },
@@ -294,34 +504,79 @@ static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      
 	{ "aten::FloatImplicit", 1, number_and_back },
 	{ "aten::ScalarImplicit", 1, number_and_back },
 	{ "aten::dropout", 3, dropout },
+	{ "aten::dropout_", 3, dropout },
 	{ "aten::feature_dropout", 3, dropout },
+	{ "aten::feature_dropout_", 3, dropout },
 	{ "aten::alpha_dropout", 3, dropout },
+	{ "aten::alpha_dropout_", 3, dropout },
+	{ "aten::feature_alpha_dropout", 3, dropout },
+	{ "aten::feature_alpha_dropout_", 3, dropout },
 	{ "aten::mul", 2, times_one },
 	{ "aten::div", 2, times_one },
-	{ "aten::sub", 3, minus_zero },
-	{ "aten::t", 1, transpose_twice },
+	{ "aten::floordiv", 2, neutral },
+	{ "aten::add", 0, plus_nothing },
+	{ "aten::sub", 0, plus_nothing },
+	{ "aten::eq", 2, compared_to_itself },
+	{ "aten::ne", 2, compared_to_itself },
+	{ "aten::lt", 2, compared_to_itself },
+	{ "aten::le", 2, compared_to_itself },
+	{ "aten::gt", 2, compared_to_itself },
+	{ "aten::ge", 2, compared_to_itself },
+	{ "aten::t", 1, same_view },
+	{ "aten::transpose", 3, same_view },
+	{ "aten::permute", 2, same_view },
+	{ "aten::view", 2, same_view },
+	{ "aten::reshape", 2, same_view },
+	{ "aten::flatten", 3, same_view },
+	{ "aten::slice", 5, same_view },
+	{ "aten::contiguous", 2, contiguous },
 	{ "aten::expand", 3, expand_same },
 	{ "aten::type_as", 2, type_as_same },
+	{ "aten::to", 0, to_same },
+	{ "aten::relu", 1, done_already },
+	{ "aten::floor", 1, done_already },
+	{ "aten::ceil", 1, done_already },
+	{ "aten::trunc", 1, done_already },
 	{ "aten::dim", 1, dim },
 	{ "prim::dtype", 1, dtype },
 	{ "aten::is_floating_point", 1, is_floating_point },
+	{ "aten::is_complex", 1, is_complex },
 	{ "aten::size", 0, size },
 };
+
+/* What is None by its type is a constant. */
+static void
+take_none(Peep *p, Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, "prim::Constant") || !pass_may(p->p))
+			continue;
+		pass_note(p->p, n, "it is None");
+		graph_set_insert_before(p->g, n);
+		value_replace_uses(n->out[i], graph_constant(p->g, rt_none(), n->at));
+		p->changed = true;
+	}
+}
 
 static void
 apply(Peep *p, Node *n)
 {
+	take_none(p, n);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
 		Value *with;
 
 		if (!node_is(n, rules[i].kind) || (rules[i].nin && rules[i].nin != n->nin) || n->nout != 1 ||
-		    !n->out[0]->uses.n)
+		    (!n->out[0]->uses.n && !node_writes(n)))
 			continue;
 		with = rules[i].rule(p, n);
-		if (!with || !pass_may(p->p))
+		if (!with)
+			continue;
+		if (!pass_may(p->p))
 			return;
 		pass_note(p->p, n, "replaced");
 		value_replace_uses(n->out[0], with);
+		if (node_writes(n))              /* the rule says that it writes nothing */
+			node_destroy(n);
 		p->changed = true;
 		return;
 	}
