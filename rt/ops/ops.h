@@ -88,6 +88,7 @@
 #include "seq.def"
 #include "prim.def"
 #include "grad.def"
+#include "backward.def"
 #undef MAP
 #undef OP
 #undef BODY
