@@ -107,7 +107,8 @@ find_roots(Unwrite *u, Block *b)
 			find_roots(u, n->sub[i]);
 		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
-		if (w >= 0 && any) {
+		/* What has parts is written to by them. */
+		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
 			Value *root = (Value *)(uintptr_t)root_value(n->in[w]);
 
 			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
