@@ -94,6 +94,8 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
 	const BuildOptions o = options_of(cli);
 	Methods methods = { 0 };
+	Vec(Function *) fn = { 0 };
+	Vec(const char *) method = { 0 };
 	Model *m;
 
 	cli->method = strtok_r(names, ",", &state);
@@ -102,13 +104,18 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	m = model_load(cli, path);
 	if (m->module->training)
 		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);
-	add_method(cli, m, cli->method, &o, &methods);
+	vec_push(cx->arena, &fn, m->fn);
+	vec_push(cx->arena, &method, cli->method);
 	for (const char *name = strtok_r(NULL, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
-		Model other = *m;
-
-		other.fn = is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name);
-		function_graph(cx, other.fn);
-		add_method(cli, &other, name, &o, &methods);
+		vec_push(cx->arena, &fn, is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name));
+		vec_push(cx->arena, &method, name);
+	}
+	if (fn.n > 1)
+		prepare_peers(cx, fn.at, fn.n);
+	for (int i = 0; i < fn.n; i++) {
+		m->fn = fn.at[i];
+		function_graph(cx, m->fn);
+		add_method(cli, m, method.at[i], &o, &methods);
 	}
 	emit_program(cx, m->module, methods.at, methods.n, &o, text);
 	progress("compiling the program's C");

@@ -13,6 +13,7 @@ typedef struct Check {
 	Cli        *cli;
 	Model      *m;
 	const char *program;
+	Written    *written;
 	int         failed;
 } Check;
 
@@ -57,8 +58,11 @@ run_interpreter(Check *c, RtCx *rt, const RtArrays *in, RtArrays *out)
 		fail_raised(c->cli, rt);
 	if (self)
 		args[0] = module_fresh(cx, c->m->module);
-	if (rt_run(rt, c->m->fn->code, args, &result))
+	if (rt_run(rt, c->m->fn->code, args, &result)) {
+		written_restore(c->written);
 		return rt->status;
+	}
+	written_restore(c->written);
 	if (rt_arrays_from_value(rt, out, "out", result))
 		fail_raised(c->cli, rt);
 	return RT_OK;
@@ -165,6 +169,7 @@ cmd_check(Cli *cli)
 		usage_error(cli, "check wants a model and a program");
 	c.m = model_load(cli, cli->args.at[0]);
 	model_lower(cli, c.m);
+	c.written = written_constants(cli->cx, c.m->fn);
 	c.program = cli->args.at[1];
 	if (!strchr(c.program, '/'))
 		c.program = arena_printf(cli->cx->arena, "./%s", c.program);

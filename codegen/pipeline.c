@@ -153,6 +153,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 		state_settle(call[1].found, left, nstate);
 		state_leave_out(call[0].found, call[1].found, nstate);
 	}
+	written_restore(profile->written);
 	note_signature(cli, s, profile, &call[0]);
 	for (int k = 1; k < n; k++) {
 		call[k].found = call[1].found;

@@ -10,7 +10,7 @@
  *   %w = prim::GetAttr[name="weight"](%c)      ->   %w : Float(64, 3, 7, 7) = prim::Constant[value=<Tensor #...>]()
  *
  * Tensors are not copied: the constant is the attribute, read-only from here on.  Graphs that run on the side (fork) are
- * frozen too, and what any of them writes is written for all.  A second run, when branches that train have gone, freezes
+ * frozen too, and what any of them writes is written for all; so is what other methods of the same program write.  A second run, when branches that train have gone, freezes
  * what only they wrote.
  */
 #include "opt.h"
@@ -339,10 +339,25 @@ freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
 {
 	Freeze f = { .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
 
+	const Peers *peers = prepare_peers_of(p->cx);
+
 	for NODES(n, g->top)
 		if (node_is(n, "prim::SetAttr"))
 			map_put(&f.set, node_str(n, "name"), n);
+	for (int i = 0; i < peers->n; i++)
+		find_sets(&f, peers->at[i]->top);
 	return resolve(&f, v, out);
+}
+
+/* What another method of the same instance writes. */
+static bool
+find_written_by(const Freeze *f, Graph *peer)
+{
+	Freeze other = *f;
+
+	other.g = peer;
+	return objects_stay_home(&other, peer->top) &&
+	       find_written(&other, alias_db_placed(peer, f->p->scratch, place_of, &other), peer->top);
 }
 
 bool
@@ -351,18 +366,24 @@ freeze(Pass *p, Graph *g)
 	Map written = { .arena = p->scratch }, contained = { .arena = p->scratch };
 	Freeze f = { .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch },
 		     .written = &written, .contained = &contained };
+	const Peers *peers = prepare_peers_of(p->cx);
 	PtrMap seen = { 0 };
 	AliasDb *db;
 
 	if (p->self.tag != RT_OBJECT)
 		return false;
 	find_sets(&f, g->top);
+	for (int i = 0; i < peers->n; i++)
+		find_sets(&f, peers->at[i]->top);
 	if (f.unknown || !objects_stay_home(&f, g->top))
 		return false;
 	find_contained(&f, p->self, false, &seen);
 	db = alias_db_placed(g, p->scratch, place_of, &f);
 	if (!find_written(&f, db, g->top))
 		return false;
+	for (int i = 0; i < peers->n; i++)
+		if (!find_written_by(&f, peers->at[i]))
+			return false;
 	freeze_block(&f, db, g->top);
 	return f.changed;
 }

@@ -30,10 +30,17 @@ typedef struct Profile {
 	ValueProfile *also;        /* the same of the runs of one signature; null: not kept */
 	struct State *state;       /* attributes that are part of a signature */
 	const struct Pattern *found;       /* of them, in the runs of one signature; null: not kept */
+	struct Written *written;
 } Profile;
 
 Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
 int      profile_run(Profile *, RtCx *, const IValue *args);        /* status of the run; what was seen is kept */
+
+/* ---- written.c: tensors that stand in the prepared graph and are written to ----------------------------------- */
+
+typedef struct Written Written;
+Written *written_constants(Cx *, const Function *);         /* as they are now */
+void     written_restore(const Written *);                  /* as they were then */
 
 /* ---- signature.c: what a call's arguments must be for a specialization ------------------------------------ */
 
@@ -214,6 +221,10 @@ bool  pass_may(Pass *);                    /* asked before each change: false wh
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
 AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
 void  pass_lost_alias(Pass *);
+/* Methods that will share an instance: what one of them writes no other one has as a constant.  Before they are prepared. */
+void   prepare_peers(Cx *, Function *const *, int n);
+typedef Vec(Graph *) Peers;
+const Peers *prepare_peers_of(Cx *);
 Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: the instance, or None */
 
 /* Options of the command line and the environment; text as given there. */

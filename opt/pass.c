@@ -45,6 +45,7 @@ struct Config {
 	int     detail;                  /* Cx.type_detail of dumps */
 	bool    timed, lint;
 	int64_t ns[NROW];
+	Peers   peers;
 };
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -453,6 +454,21 @@ pass_run(Cx *cx, const char *name, Function *fn, Graph *g, IValue self)
 	changed = run_row(&r, row, g);
 	arena_free(&r.memory);
 	return changed;
+}
+
+const Peers *
+prepare_peers_of(Cx *cx)
+{
+	return &config(cx)->peers;
+}
+
+void
+prepare_peers(Cx *cx, Function *const *fn, int n)
+{
+	for (int i = 0; i < n; i++) {
+		vec_push(cx->arena, &config(cx)->peers, prepare(cx, fn[i], rt_none()));
+		fn[i]->prepared = NULL;
+	}
 }
 
 Graph *

@@ -39,7 +39,7 @@ static const char usage[] =
 	"  --grad-in V.npz  of the sum of the results times these\n"
 	"  --train sgd|adam steps on the parameters, one for each input in turn; -o: where they go\n"
 	"  --lr X --steps N --batch N --momentum X   of --train; batch: rows of an input for one step\n"
-	"  --method NAME    the method to call (forward)\n"
+	"  --method NAME    the method to call (forward); with commas: one for each input in turn\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
@@ -444,17 +444,21 @@ map_weights(Program *p)
 	return p->cx.status;
 }
 
+/* Of the i-th input: the i-th name, or the last one. */
 static int
-choose_method(Program *p)
+choose_method(Program *p, int i)
 {
 	const char *want = p->o.method ? p->o.method : "forward";
+	size_t n;
 
-	for (int i = 0; i < p->own.nmethod; i++)
-		if (!strcmp(p->own.method[i].name, want))
-			p->method = &p->own.method[i];
-	if (!p->method && !p->o.method && p->own.nmethod)
-		p->method = &p->own.method[0];
-	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%s'", want);
+	for (const char *comma; i > 0 && (comma = strchr(want, ',')); i--)
+		want = comma + 1;
+	n = strcspn(want, ",");
+	p->method = !p->o.method && p->own.nmethod ? &p->own.method[0] : NULL;
+	for (int k = 0; k < p->own.nmethod; k++)
+		if (strlen(p->own.method[k].name) == n && !memcmp(p->own.method[k].name, want, n))
+			p->method = &p->own.method[k];
+	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s'", (int)n, want);
 }
 
 /* The device asked for; else the GPU when the program has code for it and there is one. */
@@ -488,7 +492,7 @@ set_up(Program *p)
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
-	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p) ||
+	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p, 0) ||
 	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
 		return failed(p, 0);
 	if ((status = choose_device(p)))
@@ -514,7 +518,7 @@ work(Program *p)
 	if (p->o.want_bench)
 		return bench(p);
 	for (int i = 0; i < n && !status; i++)
-		status = p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
+		status = choose_method(p, i) ? failed(p, 0) : p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
 			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);
 	if (p->o.trace && rt_trace_write(&p->cx, p->o.trace) && !status)
 		status = failed(p, 0);

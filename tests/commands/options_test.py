@@ -8,11 +8,13 @@ KILN = os.path.abspath(sys.argv[1])
 os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 import hostile, npz as arrays
-from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz
+from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, pickled, tensor
 
 X = npz(x=npy([2, 3], data=struct.pack("<6f", *range(6))))
 SPEAKS = body(['print("spoken", torch.size(x, 0))', "return torch.add(x, self.w)"])
 METHODS = body(["return torch.add(x, self.w)"]) + body(["return torch.mul(x, self.w)"]).replace("forward", "times")
+SHARES = body(["return torch.add(x, self.w)"]) + body(["_0 = torch.mul_(self.w, 2)", "return x"]).replace("forward", "double")
+COUNTS = body(["y = torch.add_(CONSTANTS.c0, 10)", "return torch.add(torch.mul(x, 0), torch.sub(y, 9))"])
 TRAINING = body(["if self.training:", "  y = torch.neg(x)", "else:", "  y = x", "return y"])
 ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y = torch.add(y, 1)", "return y"])
 STATE = attrs(training=b"\x88", w=hostile.W)
@@ -120,6 +122,26 @@ class Options(Test):
         self.assertEqual(self.out(), [2 * i for i in range(6)])
         self.run_in("./p", "--method", "none", "-i", "x.npz", status=1)
         self.kiln("run", "m.pt", "--method", "none", status=1)
+
+    def test_methods_share(self):
+        """What one method writes another one sees, whichever code runs."""
+        self.put("m.pt", model(SHARES))
+        for more in ([], ["-i", "x.npz"]):
+            self.kiln("build", "m.pt", "--method", "forward,double", *more, "-o", "p")
+            files = [a for i in range(4) for a in ("-i", "x.npz", "-o", f"o{i}.npz")]
+            self.run_in("./p", "--method", "forward,double,double,forward", *files)
+            self.assertEqual(self.out("o0.npz"), [2 * i for i in range(6)])
+            self.assertEqual(self.out("o3.npz"), [5 * i for i in range(6)])
+
+    def test_written_constant(self):
+        """A constant that is written to starts as the archive has it: profiling leaves no trace, and calls see each other's."""
+        constant = pickled(b"(" + tensor(6, [2, 3], [3, 1]) + b"t")
+        self.put("m.pt", model(COUNTS, **{"constants.pkl": constant, "constants/0": struct.pack("<6f", *[30] * 6)}))
+        for more in ([], ["-i", "x.npz"], ["-i", "x.npz", "-i", "x.npz"]):
+            self.kiln("build", "m.pt", *more, "-o", "p")
+            self.run_in("./p", *[a for i in range(3) for a in ("-i", "x.npz", "-o", f"o{i}.npz")])
+            self.assertEqual([self.out(f"o{i}.npz")[0] for i in range(3)], [31, 41, 51])
+            self.kiln("check", "m.pt", "./p", "-i", "x.npz", "-i", "x.npz")
 
     def test_eval(self):
         self.put("m.pt", model(TRAINING, STATE))
