@@ -382,16 +382,76 @@ list_of(const Row *r)
 	return v && node_is(v->node, "prim::ListConstruct") && v->node->block == r->n->block && plan_list_is_read(v) ? v->node : NULL;
 }
 
+/* Operands of one geometry, `step` elements apart in the result: one launch for all of them.  strides: the result's, over an
+ * operand's dims.  False: they differ, or their parts are better copied one by one. */
+static bool
+copy_alike(Row *r, const Node *list, const int64_t *strides, int64_t step)
+{
+	const RtTensor *first = plan_tensor(r->p, list->in[0]);
+	const char *type = first ? type_of_size(first->dtype) : NULL;
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	int64_t inner = 1, xs = 1, ys = 1;
+	RowNest nest;
+	KernelCall *c;
+
+	if (list->nin < 2 || !type || !rt_numel(first))
+		return false;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+
+		if (!x || x->quant || x->dtype != first->dtype || x->ndim != first->ndim || x->storage == row_result(r, 0)->storage ||
+		    memcmp(x->dims, first->dims, (size_t)x->ndim * sizeof *x->dims) ||
+		    memcmp(x->strides, first->strides, (size_t)x->ndim * sizeof *x->strides))
+			return false;
+	}
+	nest = nest_of(first->ndim, first->dims, strides, first->strides);
+	nest_simplify(&nest, 0);
+	if (transposed_dim(r->p, &nest) >= 0 || nest.ndim == RT_MAX_RANK)
+		return false;
+	if (nest.ndim) {
+		const int last = --nest.ndim;
+
+		inner = nest.dims[last];
+		ys = nest.stride[0][last];
+		xs = nest.stride[1][last];
+	}
+	for (int i = nest.ndim++; i > 0; i--) {
+		nest.dims[i] = nest.dims[i - 1];
+		nest.stride[0][i] = nest.stride[0][i - 1];
+		nest.stride[1][i] = nest.stride[1][i - 1];
+	}
+	nest.dims[0] = list->nin;
+	nest.stride[0][0] = step;
+	nest.stride[1][0] = 0;
+	nest_open(&o, &nest);
+	out_line(&o, "const %s *restrict x = (const %s *)p[1 + i0] + %s;", type, type, nest_at(a, &nest, 1));
+	out_line(&o, "%s *restrict y = (%s *)p[0] + %s;", type, type, nest_at(a, &nest, 0));
+	out_blank(&o);
+	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)inner);
+	out_line(&o, "\ty[%s] = x[%s];", times(a, ys), times(a, xs));
+	out_close(&o, "");
+	c = row_call(r, "join", arena_printf(a, "%d tensors of %lld elements", list->nin, (long long)rt_numel(first)), &o, nest_count(&nest),
+		     row_grain(inner));
+	row_pass(r, c, r->n->out[0], 0);
+	for (int i = 0; i < list->nin; i++)
+		row_pass(r, c, list->in[i], 0);
+	return true;
+}
+
 bool
 row_cat(Row *r)
 {
-	const RtTensor *y = row_result(r, 0);
+	const RtTensor *y = row_result(r, 0), *first;
 	const Node *list = list_of(r);
 	int64_t dim, at = 0;
 
 	if (!y || !list || !row_int(r, "dim", &dim) || !y->ndim)
 		return false;
 	dim += dim < 0 ? y->ndim : 0;
+	if (list->nin && (first = plan_tensor(r->p, list->in[0])) && first->dtype == y->dtype && first->ndim == y->ndim &&
+	    first->dims[dim] * list->nin == y->dims[dim] && copy_alike(r, list, y->strides, first->dims[dim] * y->strides[dim]))
+		return true;
 	for (int i = 0; i < list->nin; i++) {
 		const RtTensor *x = plan_tensor(r->p, list->in[i]);
 
@@ -412,19 +472,24 @@ row_stack(Row *r)
 {
 	const RtTensor *y = row_result(r, 0);
 	const Node *list = list_of(r);
-	int64_t dim;
+	int64_t dim, strides[RT_MAX_RANK];
 
 	if (!y || !list || !row_int(r, "dim", &dim))
 		return false;
 	dim += dim < 0 ? y->ndim : 0;
+	for (int k = 0; k + 1 < y->ndim; k++)
+		strides[k] = y->strides[k + (k >= dim)];
 	for (int i = 0; i < list->nin; i++) {
 		const RtTensor *x = plan_tensor(r->p, list->in[i]);
-		int64_t strides[RT_MAX_RANK];
 
 		if (!x || x->dtype != y->dtype || x->quant || x->ndim + 1 != y->ndim || x->storage == y->storage)
 			return false;
-		for (int k = 0; k < x->ndim; k++)
-			strides[k] = y->strides[k + (k >= dim)];
+	}
+	if (copy_alike(r, list, strides, y->strides[dim]))
+		return true;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+
 		if (!copy_region(r, nest_of(x->ndim, x->dims, strides, x->strides), x->dtype, r->n->out[0],
 				 i * y->strides[dim] * rt_dtypes[y->dtype].bytes, list->in[i], 0))
 			return false;

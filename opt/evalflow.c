@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-	UNROLL_TRIPS = 64,       /* reference 9.10: longer loops stay loops */
-	UNROLL_NODES = 4096,     /* most nodes that unrolling one loop may write */
+	UNROLL_TRIPS = 128,      /* the steps of a recurrent net, too; longer loops stay loops */
+	UNROLL_NODES = 16384,    /* most nodes that unrolling one loop may write */
 };
 
 static bool

@@ -73,6 +73,13 @@ class Forms(Test):
         self.form(["w = %s" % weight(15, 5, 1), "return torch.gru_cell(x, x, w, w)"], ["x=float32[3x5]"])
         self.form(["h, c = torch.lstm_cell(x, [x, x], w, w)", "return torch.add(h, c)"], ["x=float32[3x5]", "w=float32[20x5]"], calls=1)
 
+    def test_join(self):
+        self.form(["return torch.cat([x, torch.mul(x, 2), x], 1)"], ["x=float32[2x3x4]"])
+        self.form(["return torch.stack([x, torch.transpose(torch.transpose(x, 0, 1), 0, 1)], -1)"], ["x=int64[1..4x3]"])
+        self.form(["return torch.cat([x, torch.slice(x, 1, 0, 2)], 1)"], ["x=float32[2x3x4]"])
+        self.form(["out = annotate(List[Tensor], [])", "for i in range(100):", "  _0 = torch.append(out, torch.mul(x, i))",
+                   "return torch.stack(out, 1)"], ["x=float32[3x5]"])
+
     def test_resize(self):
         for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
                      "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",
