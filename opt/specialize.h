@@ -1,5 +1,5 @@
 /* opt/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If and Loop),
- * bailouts.c (guards), layouts.c (channels last) and conv1d.c share; private to them */
+ * bailouts.c (guards), layouts.c (channels last) and convforms.c share; private to them */
 #ifndef OPT_SPECIALIZE_H
 #define OPT_SPECIALIZE_H
 
@@ -70,10 +70,10 @@ Value  *spec_channels_last(Spec *, Scope *, Value *, Range);     /* as convoluti
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
 
-/* ---- conv1d.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- convforms.c ---------------------------------------------------------------------------------------------------------- */
 
-/* What stands for the result of m, a convolution over one dim; null: it stays. */
-Value  *spec_convolution_1d(Spec *, Scope *, const Node *m);
+/* What stands for the result of m, a convolution; null: it stays. */
+Value  *spec_convolution(Spec *, Scope *, const Node *m);
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
 

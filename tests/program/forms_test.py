@@ -106,5 +106,16 @@ class Forms(Test):
         self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # no batch
 
 
+    def test_convolution_padded_by_a_word(self):
+        """Numbers; where both sides cannot have the same, zeros are put behind."""
+        for x, w, d, g in (("2x2x5x6", "1, 2, 3, 1", "1, 1", 1), ("1x1x5x6", "1, 1, 2, 3", "3, 2", 1), ("1x2x6x5", "2, 1, 1, 3", "1, 1", 2),
+                           ("2x2x1..9x6", "1, 2, 1, 3", "1, 1", 1)):
+            for word in "same", "valid":
+                self.form(['return torch.conv2d(x, torch.reshape(self.w, [%s]), None, [1, 1], "%s", [%s], %d)' % (w, word, d, g)],
+                          ["x=float32[%s]" % x])
+        self.form(['return torch._convolution_mode(x, torch.reshape(self.w, [1, 3, 2]), None, [1], "same", [1], 1)'], ["x=float32[2x3x7]"])
+        self.form(['return torch.conv1d(x, torch.reshape(self.w, [2, 1, 3]), None, [2], "valid", [1], 1)'], ["x=float32[2x1x7]"])
+
+
 if __name__ == "__main__":
     unittest.main()

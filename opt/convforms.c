@@ -1,7 +1,9 @@
 /*
- * Convolutions over one dim, in the forms that have kernels.
+ * Convolutions in the forms that have kernels.
  *
- * A convolution of (N, C, L) is one over two dims of a tensor of height 1, which layouts.c brings to channels last; squeezed
+ * Padding by a word becomes numbers; where "same" does not come out even, the input gets one zero more behind.
+ *
+ * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to channels last; squeezed
  * again, the result keeps that layout, so that of a chain only the first pays for it.  Over one channel (a spectrum of
  * samples, by a basis) it is a product: rows of the kernel's length that overlap, times the weights.
  *
@@ -38,11 +40,19 @@ put_int(Spec *s, int64_t i, Range at)
 }
 
 static Value *
+put_list(Spec *s, const int64_t *i, int n, Range at)
+{
+	IValue v[6];
+
+	for (int k = 0; k < n; k++)
+		v[k] = rt_int(i[k]);
+	return put_constant(s, rt_list_of(&s->k->rt, &rt_type_int, v, n), at);
+}
+
+static Value *
 put_ints(Spec *s, int64_t a, int64_t b, Range at)
 {
-	const IValue v[2] = { rt_int(a), rt_int(b) };
-
-	return put_constant(s, rt_list_of(&s->k->rt, &rt_type_int, v, 2), at);
+	return put_list(s, (const int64_t[2]){ a, b }, 2, at);
 }
 
 static Value *
@@ -73,16 +83,62 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 }
 
 static bool
-one_int(Spec *s, const Node *m, const char *name, int64_t *out)
+known_ints(Spec *s, const Node *m, const char *name, int n, int64_t *out)
 {
 	const Value *v = node_arg(m, name);
 	const Known *k = v ? known_at(s->k, v) : NULL;
 
-	if (!k || !k->is || k->mutable || k->v.tag != RT_LIST || k->v.u.list->n != 1 || k->v.u.list->v[0].tag != RT_INT)
+	if (!k || !k->is || k->mutable || k->v.tag != RT_LIST || k->v.u.list->n != n)
 		return false;
-	*out = k->v.u.list->v[0].u.i;
+	for (int i = 0; i < n; i++)
+		out[i] = k->v.u.list->v[i].u.i;
 	return true;
 }
+
+/* ---- padding by a word ------------------------------------------------------------------------------------------------- */
+
+/* What stands for a convolution with such a padding; null: it has none, or one that cannot be. */
+static Value *
+with_numbers(Spec *s, Scope *c, const Node *m)
+{
+	const bool any = node_is(m, "aten::_convolution_mode");
+	const Value *word = node_arg(m, "padding");
+	const Known *k = word ? known_at(s->k, word) : NULL, *w;
+	int64_t pad[3], extra[6] = { 0 }, dilation[3];
+	bool uneven = false;
+	int nd;
+
+	if (!k || !k->is || k->v.tag != RT_STR || !known_is(s->k, m->out[0]) ||
+	    !(any || node_is(m, "aten::conv1d") || node_is(m, "aten::conv2d") || node_is(m, "aten::conv3d")))
+		return NULL;
+	w = known_at(s->k, m->in[1]);
+	nd = w->is && w->v.tag == RT_TENSOR ? w->v.u.t->ndim - 2 : 0;
+	if (nd < 1 || nd > 3 || !known_ints(s, m, "dilation", nd, dilation))
+		return NULL;
+	for (int i = 0; i < nd; i++) {
+		const int64_t total = k->v.u.str->s[0] == 's' ? dilation[i] * (w->v.u.t->dims[2 + i] - 1) : 0;
+
+		pad[i] = total / 2;
+		extra[2 * (nd - 1 - i) + 1] = total % 2;
+		uneven |= total % 2 != 0;
+	}
+	Value *const zeros[] = { m->in[0], put_list(s, extra, 2 * nd, m->at), put_constant(s, rt_double(0), m->at) };
+	Value *x = uneven ? put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
+	Value *const padding = put_list(s, pad, nd, m->at);
+
+	x = spec_channels_last(s, c, x, m->at);
+	if (any) {
+		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], put_constant(s, rt_bool(false), m->at),
+					put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
+
+		return put_op(s, c, "aten::convolution", "", conv, 9, m->at);
+	}
+	Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], m->in[6] };
+
+	return put_op(s, c, m->kind->name, "", conv, 7, m->at);
+}
+
+/* ---- over one dim -------------------------------------------------------------------------------------------------------- */
 
 static bool
 recognise(Spec *s, const Node *m, Conv1d *v)
@@ -101,7 +157,8 @@ recognise(Spec *s, const Node *m, Conv1d *v)
 		return false;
 	v->w = w.u.t;
 	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) && known_int(s->k, node_arg(m, "groups"), &v->groups) &&
-	       one_int(s, m, "stride", &v->stride) && one_int(s, m, "padding", &v->padding) && one_int(s, m, "dilation", &v->dilation);
+	       known_ints(s, m, "stride", 1, &v->stride) && known_ints(s, m, "padding", 1, &v->padding) &&
+	       known_ints(s, m, "dilation", 1, &v->dilation);
 }
 
 static Value *
@@ -151,13 +208,14 @@ over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 }
 
 Value *
-spec_convolution_1d(Spec *s, Scope *c, const Node *m)
+spec_convolution(Spec *s, Scope *c, const Node *m)
 {
+	Value *numbered = with_numbers(s, c, m);
 	const RtTensor *x;
 	Conv1d v;
 
-	if (!recognise(s, m, &v))
-		return NULL;
+	if (!recognise(s, numbered ? numbered->node : m, &v))
+		return numbered;
 	x = known_at(s->k, v.x)->v.u.t;
 	if (x->dims[0] == 1 && x->dims[1] == 1 && v.dilation == 1)
 		return as_product(s, c, &v, m->at);
