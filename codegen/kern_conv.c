@@ -22,6 +22,7 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv, depthwise, winograd;
+	bool    pointwise;               /* a convolution that is a product of its pixels */
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -163,6 +164,8 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	memcpy(d->geometry, g, sizeof g);
 	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
+	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
+	d->lda = tx->dims[1];
 	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
@@ -433,7 +436,7 @@ kernel_of(Emit *e, Plan *p, const Dense *d, const char *epilogue)
 	const char *name;
 
 	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
-	if (d->conv) {
+	if (d->conv && !d->pointwise) {
 		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
 			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld };\n\n",
 			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13], g[14], g[15],
@@ -445,15 +448,17 @@ kernel_of(Emit *e, Plan *p, const Dense *d, const char *epilogue)
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), (long long)block_tiles(p, d), epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
-		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
-				       g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5],
-				       strcmp(epilogue, "0") ? ", with what follows" : "");
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, p);\n}\n",
 			   (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, epilogue);
+	}
+	if (d->conv)
+		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
+				       g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5],
+				       strcmp(epilogue, "0") ? ", with what follows" : "");
+	else
 		comment = arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
 				       (long long)d->k, (long long)d->n, strcmp(epilogue, "0") ? ", with what follows" : "");
-	}
 	name = emit_kernel(e, d->conv ? "conv" : "product", comment, b.at, false);
 	buf_free(&b);
 	return name;
@@ -482,7 +487,7 @@ packed_name(const Emit *e, const Dense *d)
 static KernelArg
 zeros_of(Emit *e, const Dense *d)
 {
-	if (!d->conv || d->winograd || d->depthwise)
+	if (!d->conv || d->winograd || d->depthwise || d->pointwise)
 		return (KernelArg){ NULL, "0", 0, "no padding" };
 	if (e->zeros < d->k)
 		e->zeros = d->k;

@@ -32,6 +32,7 @@ enum { VF = 8, VC_MR = 6, VC_NV = 2 };
 enum { VF = 4, VC_MR = 8, VC_NV = 2 };
 #endif
 typedef float VcV __attribute__((vector_size(VF * 4), aligned(4), may_alias));
+typedef float VcHalf __attribute__((vector_size(VF * 2), aligned(4), may_alias));
 #define VC_ZERO ((VcV){ 0 })
 #define VC_SET(x) ((x) - VC_ZERO)
 #else
@@ -85,9 +86,22 @@ vc_block(int mr, int nv, int64_t run, const float *const *a, const float *b, VcV
 VC_SHARED void
 vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
 {
-	for (int i = 0; i < mr; i++)
-		for (int64_t j = 0; j < left; j++)
-			c[i * ldc + j] = part[i * VC_NR + j];
+	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
+		int64_t j = 0;
+
+#if VC_FLOATS > 1
+		for (; j + VF <= left; j += VF)
+			*(VcV *)(c + j) = *(const VcV *)(part + j);
+#if VC_FLOATS > 8
+		if (j + VF / 2 <= left) {
+			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
+			j += VF / 2;
+		}
+#endif
+#endif
+		for (; j < left; j++)
+			c[j] = part[j];
+	}
 }
 
 /* Stores a block; the last vector of the last panel may reach past the channels that there are. */
@@ -120,19 +134,59 @@ vc_start(int mr, int nv, const float *bias, VcV acc[VC_MR][VC_NV])
 
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
+/* Rows of a block by vectors that it has: as many as give VC_MR * VC_NV accumulators, but what the narrowest can feed. */
+#define VC_ROWS(nv) (VC_MR * VC_NV / (nv) < VC_MOST ? VC_MR * VC_NV / (nv) : VC_MOST)
+#if VC_FLOATS > 1
+enum { VC_MOST = 12 };
+#else
+enum { VC_MOST = VC_MR };
+#endif
+
 VC_INLINE void
 vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
 		int64_t left)
 {
-	VcV acc[VC_MR][VC_NV];
-	const float *rows[VC_MR];
+	VcV acc[VC_MOST * VC_NV];
+	const float *third[(VC_MOST + 2) / 3];           /* every third row: those between are found from it by address */
+	float part[VC_MOST * VC_NR];
+	const bool whole = left >= nv * VF;
+	float *to = whole ? c : part;
+	const int64_t step = whole ? ldc : VC_NR;
 
 	VC_UNROLL
+	for (int i = 0; i < mr; i += 3)
+		third[i / 3] = a + i * lda;
+	VC_UNROLL
 	for (int i = 0; i < mr; i++)
-		rows[i] = a + i * lda;
-	vc_start(mr, nv, bias, acc);
-	vc_block(mr, nv, k, rows, b, acc);
-	vc_store(mr, nv, left, c, ldc, acc);
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
+	for (int64_t n = 0; n < k; n++) {
+		VcV row[VC_NV];
+
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			row[j] = *(const VcV *)(b + j * VF);
+		b += nv * VF;
+		VC_UNROLL
+		for (int i = 0; i < mr; i++) {
+			const VcV x = VC_SET(third[i / 3][i % 3 * lda]);
+
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				acc[i * nv + j] += x * row[j];
+		}
+		VC_UNROLL
+		for (int i = 0; i < mr; i += 3)
+			third[i / 3]++;
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(to + i * step + j * VF) = acc[i * nv + j];
+	if (!whole)
+		vc_store_part(mr, left, c, ldc, part);
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
@@ -145,9 +199,9 @@ vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, cons
 {
 	int64_t i = 0;
 
-	for (; i + VC_MR <= m; i += VC_MR)
-		vc_product_rows(VC_MR, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
-	for (; i + 4 <= m && VC_MR > 4; i += 4)
+	for (; i + VC_ROWS(nv) <= m; i += VC_ROWS(nv))
+		vc_product_rows(VC_ROWS(nv), nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
+	for (; i + 4 <= m && VC_ROWS(nv) > 4; i += 4)
 		vc_product_rows(4, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
 	for (; i + 2 <= m; i += 2)
 		vc_product_rows(2, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
@@ -336,50 +390,145 @@ vc_conv(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float 
 	vc_conv_part(begin, end, v, chunk, x, w, bias, y, zeros, VC_REST(vc_taps, v->oc), epilogue, p);
 }
 
-/* Depthwise: weights [tap][c]; lanes are channels.  [begin, end) of output rows (n * oh). */
+/* ---- depthwise: weights [tap][c]; lanes are channels ----------------------------------------------------------------- */
+
+#if VC_FLOATS > 1
+
+enum { VC_DW = 8 };                      /* pixels of a block: each tap's weights are read once for all of them */
+
+/* rw pixels side by side, nv vectors of channels from c on.  x: what tap (0, 0) of the first pixel reads; taps [r0, r1) by
+ * [s0, s1) are inside of the image for all of them. */
+VC_INLINE void
+vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t c, int64_t r0,
+	    int64_t r1, int64_t s0, int64_t s1)
+{
+	VcV acc[VC_DW];
+	const int64_t step = v->sw * v->xs, right = v->dw * v->xs;
+
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			acc[i * nv + j] = bias ? *(const VcV *)(bias + c + j * VF) : VC_ZERO;
+	for (int64_t r = r0; r < r1; r++) {
+		const float *from = x + (r * v->dh * v->w + s0 * v->dw) * v->xs + c, *tap = w + (r * v->kw + s0) * v->oc + c;
+
+		for (int64_t s = s0; s < s1; s++, from += right, tap += v->oc) {
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				VC_UNROLL
+				for (int j = 0; j < nv; j++)
+					acc[i * nv + j] += *(const VcV *)(from + i * step + j * VF) * *(const VcV *)(tap + j * VF);
+		}
+	}
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(y + i * v->ys + c + j * VF) = acc[i * nv + j];
+}
+
+/* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
+VC_INLINE void
+vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
+	     int64_t s0, int64_t s1)
+{
+	int64_t c = 0;
+
+	for (; c + nv * VF <= v->oc; c += nv * VF)
+		vc_dw_block(rw, nv, v, x, w, bias, y, c, r0, r1, s0, s1);
+	for (; c < v->oc; c += VF)
+		vc_dw_block(rw, 1, v, x, w, bias, y, c + VF <= v->oc ? c : v->oc - VF, r0, r1, s0, s1);
+}
+
+VC_SHARED void
+vc_dw_wide(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+{
+	vc_dw_pixels(VC_DW, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
+}
+
+VC_SHARED void
+vc_dw_half(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+{
+	vc_dw_pixels(VC_DW / 2, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
+}
+
+VC_SHARED void
+vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+{
+	vc_dw_pixels(1, VC_DW / 2, v, x, w, bias, y, r0, r1, s0, s1);
+}
+
+#endif
+
+/* a / b for b > 0, rounded up; 0 where it is negative. */
+VC_INLINE int64_t
+vc_up(int64_t a, int64_t b)
+{
+	return a > 0 ? (a + b - 1) / b : 0;
+}
+
+/* One pixel whose taps [r0, r1) by [s0, s1) are there, one channel after the other. */
+VC_SHARED void
+vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+{
+	for (int64_t c = 0; c < v->oc; c++) {
+		float acc = bias ? bias[c] : 0;
+
+		for (int64_t r = r0; r < r1; r++)
+			for (int64_t s = s0; s < s1; s++)
+				acc += x[(r * v->dh * v->w + s * v->dw) * v->xs + c] * w[(r * v->kw + s) * v->oc + c];
+		y[c] = acc;
+	}
+}
+
+/* Pixels from ow on whose first is `x`; how many were done.  [lo, hi): those of the row that have all their columns of taps. */
+VC_INLINE int64_t
+vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, const float *w, const float *bias, float *y, int64_t r0,
+	   int64_t r1)
+{
+	const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
+	const int64_t s1 = inside < v->kw ? inside : v->kw;
+
+#if VC_FLOATS > 1
+	if (v->oc >= VF) {
+		if (ow >= lo && ow + VC_DW <= hi) {
+			vc_dw_wide(v, x, w, bias, y, r0, r1);
+			return VC_DW;
+		}
+		if (ow >= lo && ow + VC_DW / 2 <= hi) {
+			vc_dw_half(v, x, w, bias, y, r0, r1);
+			return VC_DW / 2;
+		}
+		vc_dw_one(v, x, w, bias, y, r0, r1, s0, s1 > s0 ? s1 : s0);
+		return 1;
+	}
+#endif
+	vc_dw_scalar(v, x, w, bias, y, r0, r1, s0, s1);
+	return 1;
+}
+
+/* [begin, end) of output rows (n * oh).  The epilogue follows each block of pixels. */
 VC_SHARED void
 vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
 	     VcEpilogue *epilogue, void *const *p)
 {
+	const int64_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
+	const int64_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
+
 	for (int64_t row = begin; row < end; row++) {
-		const int64_t in = row / v->oh, y0 = row % v->oh * v->sh - v->ph;
-		const float *image = x + in * v->h * v->w * v->xs;
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const int64_t r1 = below < v->kh ? below : v->kh;
+		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
+		int64_t n;
 
-		for (int64_t ow = 0; ow < v->ow; ow++) {
-			float *out = y + (row * v->ow + ow) * v->ys;
-			const int64_t x0 = ow * v->sw - v->pw;
-			int64_t c = 0;
+		for (int64_t ow = 0; ow < v->ow; ow += n) {
+			const int64_t pixel = row * v->ow + ow;
 
-#if VC_FLOATS > 1
-			for (; c + VF <= v->oc; c += VF) {
-				VcV acc = bias ? *(const VcV *)(bias + c) : VC_ZERO;
-
-				for (int64_t r = 0; r < v->kh; r++)
-					for (int64_t s = 0; s < v->kw; s++) {
-						const int64_t iy = y0 + r * v->dh, ix = x0 + s * v->dw;
-
-						if ((uint64_t)iy < (uint64_t)v->h && (uint64_t)ix < (uint64_t)v->w)
-							acc += *(const VcV *)(image + (iy * v->w + ix) * v->xs + c) *
-							       *(const VcV *)(w + (r * v->kw + s) * v->oc + c);
-					}
-				*(VcV *)(out + c) = acc;
-			}
-#endif
-			for (; c < v->oc; c++) {
-				float acc = bias ? bias[c] : 0;
-
-				for (int64_t r = 0; r < v->kh; r++)
-					for (int64_t s = 0; s < v->kw; s++) {
-						const int64_t iy = y0 + r * v->dh, ix = x0 + s * v->dw;
-
-						if ((uint64_t)iy < (uint64_t)v->h && (uint64_t)ix < (uint64_t)v->w)
-							acc += image[(iy * v->w + ix) * v->xs + c] * w[(r * v->kw + s) * v->oc + c];
-					}
-				out[c] = acc;
-			}
+			n = vc_dw_some(v, ow, lo, hi, from + (ow * v->sw - v->pw) * v->xs, w, bias, y + pixel * v->ys, r0, r1 > r0 ? r1 : r0);
+			if (epilogue)
+				epilogue(p, pixel, pixel + n, 0, v->oc, v->oc);
 		}
-		if (epilogue)
-			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, v->oc, v->oc);
 	}
 }
 

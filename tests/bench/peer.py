@@ -1,111 +1,147 @@
 #!/usr/bin/env python3
-"""Times a program of Kiln against PyTorch, interleaved in one run, one thread.
+"""Times a program of Kiln against what users would pick instead, interleaved in one run.
 
-    tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [net=NAME] [onnx=FILE]
+    tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [threads=N] [onnx=FILE] [net=NAME [make=FILE.py]]
+                        [PEER=PYTHON]... [only=PEER,...]
 
-Each round runs PyTorch plain (torch.jit.load), PyTorch optimised (freeze, optimize_for_inference) and the program, ten
-times each; the least and the median of all rounds are printed, and the ratio PyTorch / Kiln. Start-up to the first
-result is timed for new processes. Needs PyTorch: Debian's, or PyPI's for what is current.
+Every peer is a process of its own that loads the model once; each round has all of them, and the program, run ten times one
+after the other. The least and the median over all rounds are printed, and least / Kiln's least. Start-up to the first result
+is timed for new processes (not with PEER_STARTS=0).
 
-More peers when they are there: net=NAME, the same network of torchvision in eager mode and by torch.compile (it cannot
-take a ScriptModule; other weights, same work); onnx=FILE, an export of the model, by ONNX Runtime and by OpenVINO.
+Peers: plain (torch.jit.load), optimised (freeze, optimize_for_inference); with onnx=, an export of the model, onnxruntime and
+openvino; with net=, a network of torchvision or of build(NAME) in make= (other weights, same work), eager and compile
+(torch.compile). Each runs in the Python that PEER=PYTHON names, else in this one: compile=venv/bin/python. What cannot be had
+says why.
 """
 import json, os, subprocess, sys, tempfile, time, warnings
-import numpy as np
 
 
-def load(path, optimised):
-    import torch
-    torch.set_num_threads(1)
-    m = torch.jit.load(path).eval()
-    return torch.jit.optimize_for_inference(torch.jit.freeze(m)) if optimised else m
-
-
-def arguments(m, npz):
-    import torch
+def torch_inputs(names, npz):
+    import numpy as np, torch
     z = np.load(npz)
-    names = [a.name for a in m.forward.schema.arguments if a.name in z.files]
-    return [torch.from_numpy(z[n]) for n in names]
+    return [torch.from_numpy(z[n]) for n in names if n in z.files]
 
 
-def more_peers(options, args):
-    """name: callable, of those that can be had; what cannot be says why."""
+def made(options):
+    """A network by name, and nothing of its weights."""
+    if "make" in options:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(options["make"])))
+        return __import__(os.path.splitext(os.path.basename(options["make"]))[0]).build(options["net"])[0].eval()
+    import torchvision
+    return torchvision.models.get_model_builder(options["net"])(weights=None).eval()
+
+
+def torch_peer(kind, model, npz, options, threads):
     import torch
-    peers = {}
+    torch.set_num_threads(threads)
+    if kind in ("plain", "optimised"):
+        m = torch.jit.load(model).eval()
+        args = torch_inputs([a.name for a in m.forward.schema.arguments], npz)
+        if kind == "optimised": m = torch.jit.optimize_for_inference(torch.jit.freeze(m))
+    else:
+        m = made(options)
+        args = torch_inputs(m.forward.__code__.co_varnames, npz)
+        if kind == "compile": m = torch.compile(m)
+    return lambda: m(*args)
 
-    def tried(name, make):
+
+def onnx_inputs(names, npz):
+    """By name; an export that has names of its own, by place."""
+    import numpy as np
+    z = np.load(npz)
+    return [z[n] if n in z.files else z[z.files[i]] for i, n in enumerate(names)]
+
+
+def onnxruntime_peer(kind, model, npz, options, threads):
+    import onnxruntime as ort
+    o = ort.SessionOptions(); o.intra_op_num_threads = threads; o.inter_op_num_threads = 1
+    s = ort.InferenceSession(options["onnx"], o, providers=["CPUExecutionProvider"])
+    feed = dict(zip([i.name for i in s.get_inputs()], onnx_inputs([i.name for i in s.get_inputs()], npz)))
+    return lambda: s.run(None, feed)
+
+
+def openvino_peer(kind, model, npz, options, threads):
+    import openvino
+    m = openvino.Core().compile_model(options["onnx"], "CPU", {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+    feed = onnx_inputs([i.any_name for i in m.inputs], npz)
+    return lambda: m(feed)
+
+
+PEERS = {"plain": torch_peer, "optimised": torch_peer, "eager": torch_peer, "compile": torch_peer,
+         "onnxruntime": onnxruntime_peer, "openvino": openvino_peer}
+
+
+def worker(kind, model, npz, options):
+    """Loads, runs, says so; then for each line of its input so many times, in ms."""
+    warnings.filterwarnings("ignore")
+    import contextlib
+    try: import torch; context = torch.no_grad()
+    except ImportError: context = contextlib.nullcontext()
+    with context:
         try:
-            f = make(); f(*args); peers[name] = f
-        except Exception as e: print(f"no {name}: {str(e).strip().splitlines()[0][:100] if str(e).strip() else type(e).__name__}")
-
-    def network():
-        import torchvision
-        make = torchvision.models.get_model_builder(options["net"])
-        return make(weights=None).eval()
-
-    def runtime():
-        import onnxruntime as ort
-        o = ort.SessionOptions(); o.intra_op_num_threads = o.inter_op_num_threads = 1
-        s = ort.InferenceSession(options["onnx"], o, providers=["CPUExecutionProvider"])
-        return lambda *a: s.run(None, {i.name: x.numpy() for i, x in zip(s.get_inputs(), a)})
-
-    def openvino():
-        import openvino
-        m = openvino.Core().compile_model(options["onnx"], "CPU", {"INFERENCE_NUM_THREADS": 1})
-        return lambda *a: m([x.numpy() for x in a])
-
-    with torch.no_grad():
-        if "net" in options:
-            tried("eager", network)
-            if hasattr(torch, "compile"): tried("compile", lambda: torch.compile(network()))
-        if "onnx" in options: tried("onnxruntime", runtime); tried("openvino", openvino)
-    return peers
+            f = PEERS[kind](kind, model, npz, options, int(options.get("threads", 1)))
+            for _ in range(5): f()
+        except Exception as e:
+            print((str(e).strip().splitlines() or [type(e).__name__])[0][:100], flush=True)
+            return
+        print("ready", flush=True)
+        for line in sys.stdin:
+            out = []
+            for _ in range(int(line)):
+                t = time.perf_counter(); f(); out.append((time.perf_counter() - t) * 1e3)
+            print(json.dumps(out), flush=True)
 
 
-def times(m, args, n=10):
-    import torch
-    out = []
-    with torch.no_grad():
-        for _ in range(n):
-            t = time.perf_counter(); m(*args); out.append((time.perf_counter() - t) * 1e3)
-    return out
+def start(kind, argv, options):
+    p = subprocess.Popen([options.get(kind, sys.executable), os.path.abspath(__file__), "--worker", kind, *argv[1:]],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    said = p.stdout.readline().strip()
+    if said == "ready": return p
+    print(f"no {kind}: {said or 'it does not start'}")
+    return None
 
 
-def program(prog, npz, n=10):
+def program(prog, npz, threads, n=10):
     with tempfile.NamedTemporaryFile(suffix=".json") as f:
-        subprocess.run([prog, "-i", npz, "--threads", "1", f"--bench={n}", "--json", f.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([prog, "-i", npz, "--threads", str(threads), f"--bench={n}", "--json", f.name], check=True, stdout=subprocess.DEVNULL)
         j = json.load(open(f.name))
     return [j["min_ms"], j["median_ms"]]
 
 
+def starts(prog, model, npz, peers, argv, options):
+    """New processes, from nothing to the first result."""
+    run = {k: [options.get(k, sys.executable), os.path.abspath(__file__), "--once", k, *argv[1:]] for k in ("plain", "optimised") if k in peers}
+    run["kiln"] = [prog, "-i", npz, "-o", tempfile.gettempdir() + "/peer.npz"]
+    for k, command in run.items():
+        t = []
+        for _ in range(3):
+            s = time.perf_counter(); subprocess.run(command, check=True, stdout=subprocess.DEVNULL); t.append((time.perf_counter() - s) * 1e3)
+        print(f"start-up to first result, {k:10s} {min(t):8.1f} ms")
+
+
 def main():
-    if sys.argv[1] == "--once":                       # a new process: start-up to the first result
-        m = load(sys.argv[2], sys.argv[4] == "1")
+    argv = sys.argv[1:]
+    options = dict(o.split("=", 1) for o in argv if "=" in o)
+    if argv[0] == "--worker": return worker(argv[1], argv[2], argv[3], options)
+    if argv[0] == "--once":
         import torch
-        with torch.no_grad(): m(*arguments(m, sys.argv[3]))
+        with torch.no_grad(): torch_peer(argv[1], argv[2], argv[3], options, 1)()
         return
-    warnings.filterwarnings("ignore")
-    prog, model, npz = sys.argv[1:4]
-    options = dict(o.split("=", 1) for o in sys.argv[4:] if "=" in o)
-    rounds = int(([o for o in sys.argv[4:] if "=" not in o] + ["5"])[0])
-    peers = {"plain": load(model, False), "optimised": load(model, True)}
-    a = arguments(peers["plain"], npz)
-    peers.update(more_peers(options, a))
-    for p in peers.values(): times(p, a, 5)
+    prog, model, npz = argv[:3]
+    rounds = int(([o for o in argv[3:] if "=" not in o] + ["5"])[0])
+    kinds = ["plain", "optimised"] + (["onnxruntime", "openvino"] if "onnx" in options else []) + (["eager", "compile"] if "net" in options else [])
+    kinds = [k for k in kinds if "only" not in options or k in options["only"].split(",")]
+    peers = {k: p for k in kinds if (p := start(k, argv, options))}
     t = {k: [] for k in [*peers, "kiln"]}
     for _ in range(rounds):
-        for k, p in peers.items(): t[k] += times(p, a)
-        t["kiln"] += program(prog, npz)
+        for k, p in peers.items():
+            p.stdin.write("10\n"); p.stdin.flush()
+            t[k] += json.loads(p.stdout.readline())
+        t["kiln"] += program(prog, npz, options.get("threads", 1))
+    for p in peers.values(): p.stdin.close(); p.wait()
     for k, v in t.items():
         print(f"{k:11s} least {min(v):8.2f} ms   median {sorted(v)[len(v) // 2]:8.2f} ms   least / kiln's {min(v) / min(t['kiln']):.2f}")
-    if os.environ.get("PEER_STARTS") == "0": return
-    starts = {"plain": [], "optimised": [], "kiln": []}
-    for _ in range(3):
-        for k, argv in [("plain", [sys.executable, __file__, "--once", model, npz, "0"]), ("optimised", [sys.executable, __file__, "--once", model, npz, "1"]),
-                        ("kiln", [prog, "-i", npz, "-o", tempfile.gettempdir() + "/peer.npz"])]:
-            s = time.perf_counter(); subprocess.run(argv, check=True, stdout=subprocess.DEVNULL); starts[k].append((time.perf_counter() - s) * 1e3)
-    for k, v in starts.items(): print(f"start-up to first result, {k:10s} {min(v):8.1f} ms")
-    print(f"start-up ratio optimised/kiln {min(starts['optimised']) / min(starts['kiln']):.1f}")
+    if os.environ.get("PEER_STARTS") != "0": starts(prog, model, npz, peers, argv, options)
 
 
 main()
