@@ -672,9 +672,11 @@ place_stride(const RtTensor *t)
 	return nest.ndim ? nest.stride[0][nest.ndim - 1] : 1;
 }
 
+/* Of another layout than the result it is copied to where that belongs, and normalised there. */
 static bool
 row_group_norm(Row *r)
 {
+	const Value *from = row_arg(r, "input");
 	const bool instance = !strcmp(r->n->op->id, "instance_norm");
 	const RtTensor *x = row_tensor(r, "input"), *y = row_result(r, 0);
 	Arena *a = r->p->cx->arena;
@@ -689,10 +691,15 @@ row_group_norm(Row *r)
 	if (instance ? !row_int(r, "use_input_stats", &stats) || !stats || row_arg(r, "running_mean") : !row_int(r, "num_groups", &groups))
 		return false;
 	groups = instance ? x->dims[1] : groups;
-	far = place_stride(x);
-	if (groups < 1 || x->dims[1] % groups || far < 0 || place_stride(y) != far || (x->dims[1] != 1 && x->strides[1] != y->strides[1]) ||
-	    (x->dims[0] != 1 && x->strides[0] != y->strides[0]))
+	far = place_stride(y);
+	if (groups < 1 || x->dims[1] % groups || far < 0)
 		return false;
+	if (place_stride(x) != far || (x->dims[1] != 1 && x->strides[1] != y->strides[1]) || (x->dims[0] != 1 && x->strides[0] != y->strides[0])) {
+		if (!row_copy_layout(r, x, from))
+			return false;
+		x = y;
+		from = r->n->out[0];
+	}
 	if (!take_weight(r, "weight", x->dims[1], &w) || !take_weight(r, "bias", x->dims[1], &b))
 		return false;
 	each = x->dims[1] / groups;
@@ -707,7 +714,7 @@ row_group_norm(Row *r)
 	out_close(&o, "");
 	c = row_call(r, "group_norm", arena_printf(a, "%s of %s", r->n->op->id, sizes(a, x)), &o, x->dims[0] * groups,
 		     row_grain(each * places * 3));
-	pass_weights(r, c, row_arg(r, "input"), w, b);
+	pass_weights(r, c, from, w, b);
 	return true;
 }
 

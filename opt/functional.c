@@ -8,6 +8,7 @@
  * write is seen by nobody else when no use before it makes an alias (a view, a container, a block's output), and is in
  * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.  The
  * aten::copy keeps self's type and sizes where the functional operator could give others; it goes once types are known.
+ * In a specialized graph, where branches that hid where a value came from are gone, types decide.
  */
 #include "opt.h"
 
@@ -95,6 +96,30 @@ functional_value(Graph *g, Node *n, Op *base)
 	return m->out[0];
 }
 
+/* Where types are known: does the functional node give self's? */
+static bool
+gives_type(Pass *p, const Node *m, const Type *want)
+{
+	KnownTable *k = known_table(p->cx);
+	IValue *args, out;
+	int n;
+
+	for (int i = 0; i < m->nin; i++) {
+		Known *at = known_at(k, m->in[i]);
+
+		if (type_is_complete(m->in[i]->type))
+			at->v = known_meta(k, m->in[i]->type);
+		else if (!value_constant(m->in[i], &at->v))
+			return false;
+		at->is = true;
+	}
+	if (!(args = known_gather(k, m, &n)) || !known_run(k, m->op, args, &out, 1, true))
+		return false;
+	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
+	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
+	       !memcmp(out.u.t->strides, want->tensor->strides, (size_t)want->tensor->rank * sizeof *want->tensor->strides);
+}
+
 static Value *
 copy_of(Graph *g, Node *n, Value *self, Value *result)
 {
@@ -115,16 +140,23 @@ make_functional(Pass *p, Graph *g, Node *n)
 {
 	Op *base = op_by_id(g->cx, n->op->base);
 	Value *self = n->in[0], *result;
+	const bool typed = type_is_complete(n->out[0]->type);
 
-	if (!base || self->node->block != n->block || !is_fresh(self) || !seen_by_nobody_else(self, n) || !pass_may(p))
+	if (!base || self->node->block != n->block || !is_fresh(self) || !seen_by_nobody_else(self, n))
 		return false;
-	if (!keeps_type(base, node_schema(n)) && !op_find(g->cx, "aten::copy", ""))
+	if (!typed && !keeps_type(base, node_schema(n)) && !op_find(g->cx, "aten::copy", ""))
 		return false;
 	result = functional_value(g, n, base);
 	if (!result)
 		return false;
+	if ((typed && !gives_type(p, result->node, n->out[0]->type)) || !pass_may(p)) {
+		node_destroy(result->node);
+		return false;
+	}
 	pass_note(p, n, "nobody else sees the write");
-	if (!keeps_type(base, node_schema(n)))
+	if (typed)
+		result->type = n->out[0]->type;
+	else if (!keeps_type(base, node_schema(n)))
 		result = copy_of(g, n, self, result);
 	result->name = n->out[0]->name;
 	value_replace_uses(n->out[0], result);

@@ -180,8 +180,8 @@ vr_layer_norm(int64_t n, double eps, const float *x, const float *restrict w, co
 
 /* One group: c channels at distance cs, of s places at distance ss; w, b: of its channels. */
 VC_INLINE void
-vr_group_norm(int64_t c, int64_t cs, int64_t s, int64_t ss, double eps, const float *restrict x, const float *restrict w,
-	      const float *restrict b, float *restrict y)
+vr_group_norm(int64_t c, int64_t cs, int64_t s, int64_t ss, double eps, const float *x, const float *restrict w,
+	      const float *restrict b, float *y)
 {
 	double sum = 0, squares = 0;
 	const int64_t outer = ss == 1 ? c : s, os = ss == 1 ? cs : ss, inner = ss == 1 ? s : c;
