@@ -233,7 +233,7 @@ unroll(Spec *s, Scope *c, Node *n)
 		trips = 0;
 	if (!shapes_may_unroll(s->shapes, n, trips))
 		return false;
-	if (trips && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS || trips * block_size(body) > UNROLL_NODES))
+	if (trips > 1 && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS || trips * block_size(body) > UNROLL_NODES))
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)

@@ -117,5 +117,11 @@ class Forms(Test):
         self.form(['return torch.conv1d(x, torch.reshape(self.w, [2, 1, 3]), None, [2], "valid", [1], 1)'], ["x=float32[2x1x7]"])
 
 
+    def test_loop_of_one_trip(self):
+        """Is its body, whatever its condition then is."""
+        self.form(["return torch.diff(x)"], ["x=float32[4x7]"])
+        self.form(["return torch.diff(x, 1, 0)"], ["x=int64[4x7]"])
+
+
 if __name__ == "__main__":
     unittest.main()
