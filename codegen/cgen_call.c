@@ -9,7 +9,7 @@
 
 /* ---- lines that many steps have ------------------------------------------------------------------------------ */
 
-void
+static void
 write_unless(Writer *w, const char *failed)
 {
 	out_line(&w->out, "if (%s)", failed);
@@ -51,7 +51,7 @@ write_stale(Writer *w, const Buffer *b)
 		out_line(&w->out, "rt_cuda_stale(&m[%d], 1);", b->index);
 }
 
-void
+static void
 write_all_stale(Writer *w)
 {
 	if (w->p->gpu)

@@ -29,7 +29,6 @@ const char *c_spot(Writer *, const Buffer *, int64_t at);        /* of the addre
 const char *c_address(Writer *, const Value *, int64_t more);    /* of a planned tensor's first element, and `more` bytes on */
 const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
-const char *c_home(Writer *, const Value *);                     /* of the first element where the host is going to read it */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */
 const char *c_peek(Writer *, const Value *);                     /* the same, or a constant; no reference of its own */
 const char *c_truth(Writer *, const Value *);                    /* of a bool or int as a C number */
@@ -42,12 +41,10 @@ void     write_comment(Writer *, const Node *);          /* the line of the mode
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
 
-void write_unless(Writer *, const char *failed);         /* ends the function when the expression is true */
 void write_assign(Writer *, const Value *, const char *expression);      /* to its slot */
 void write_new_box(Writer *, const Buffer *, const RtTensor *);          /* on the heap, into the buffer's slot */
 void write_boxes(Writer *, const Node *, int step);      /* those that heap buffers need before a kernel writes to them */
 void write_stale(Writer *, const Buffer *);              /* the host has written it */
-void write_all_stale(Writer *);                          /* the host may have written anything */
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
 bool write_kernel(Writer *, const Node *);               /* false: not a form that is generated */

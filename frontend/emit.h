@@ -121,7 +121,6 @@ typedef struct Cond {
 Cond cond_of_value(Value *);
 Cond cond_static(Emit *, Range, bool);
 Cond cond_not(Emit *, Range, Cond);
-Refine *refine_one(Emit *, const char *name, const Type *);
 Refine *refine_both(Emit *, Refine *, Refine *);             /* both hold */
 Refine *refine_either(Emit *, Refine *, Refine *);           /* one of them holds */
 void    refine_apply(Emit *, Range, Refine *);               /* in the current scope */

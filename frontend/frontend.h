@@ -228,7 +228,6 @@ typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
  * archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
  * user's error.  The results as one value: a tuple if several, None if there are none. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
-Value *try_emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version, Buf *why);   /* null: no overload fits */
 /* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
 Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedValue *, int n, bool convert, Buf *why);
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */

@@ -672,19 +672,6 @@ explain(Graph *g, Candidates *v, Range at, const NamedValue *args, int n, Buf *w
 		why->at[--why->n] = 0;
 }
 
-Value *
-try_emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n, int version, Buf *why)
-{
-	Candidates v = { 0 };
-	Value *r;
-
-	find_candidates(g->cx, name, version, &v);
-	r = try_candidates(g, &v, at, args, n);
-	if (!r && why)
-		explain(g, &v, at, args, n, why);
-	return r;
-}
-
 RT_NORETURN static void
 unknown_operator(Cx *cx, const char *name, Range at, int version)
 {

@@ -30,7 +30,7 @@ cond_not(Emit *e, Range at, Cond c)
 
 /* ---- sets of refinements ---------------------------------------------------------------------------------- */
 
-Refine *
+static Refine *
 refine_one(Emit *e, const char *name, const Type *t)
 {
 	Refine *r = new(e->cx->arena, Refine, 1);

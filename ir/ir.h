@@ -61,7 +61,6 @@ const Type *type_named_at(Cx *, int i);                /* classes, interfaces an
 const Type *type_named(Cx *, const char *name);      /* class, interface or enum that exists already, or null */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
-Function   *type_function_of(const Type *);          /* null: no function type */
 const Type *type_tensor(Cx *, const TensorInfo *);   /* copied; null: Tensor */
 const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is known of it, also inside */
 /* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a foreign RtType */
@@ -295,11 +294,9 @@ void   node_move_after(Node *, Node *at);
 void   node_unlink(Node *);
 void   node_destroy(Node *);                           /* its outputs must have no uses */
 Value *node_add_input(Node *, Value *);
-void   node_insert_input(Node *, int, Value *);
 void   node_set_input(Node *, int, Value *);
 void   node_remove_input(Node *, int);
 Value *node_add_output(Node *, const Type *);
-Value *node_insert_output(Node *, int, const Type *);
 void   node_remove_output(Node *, int);
 bool   node_is_before(const Node *, const Node *);     /* also across blocks: in the nearest common block */
 bool   node_in_block(const Node *, const Block *);     /* nested counts */
@@ -315,7 +312,6 @@ bool   node_has_effect(const Node *);                  /* print, raise, calls, w
 bool   node_is_nondeterministic(const Node *);
 /* Of a call or a constant, when it is known: attribute "function", the method of a class, a constant as input 0. */
 Function *node_function(const Node *);
-const Op *node_op(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */
 bool   node_writes_input(const Node *, int i);            /* as its schema says */
 bool   node_writes(const Node *);                         /* any of them; nested nodes not counted */
@@ -342,7 +338,6 @@ Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with bo
 Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
 void   loop_add_carried(Node *, Value *init, Symbol name);            /* the body's output is to be added by the caller */
 void   if_remove_output(Node *, int);                                 /* nothing may use it */
-void   loop_remove_carried(Node *, int);                              /* nothing may use its parts, inside and out */
 void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
@@ -353,7 +348,6 @@ Node  *block_owner_in(const Node *, const Block *);                   /* the nod
 
 uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
 bool     node_equal(const Node *, const Node *);       /* the same: equal nodes compute equal values when nothing is written */
-bool     attr_equal(const Attr *, const Attr *);
 bool     value_identical(IValue, IValue);              /* constants: same type and bits; tensors by dtype, sizes, strides and data */
 uint64_t value_hash(IValue);
 
@@ -361,7 +355,6 @@ uint64_t value_hash(IValue);
 
 void   graph_lint(Graph *);                            /* BUG, with the graph, when an invariant is broken */
 void   graph_print(Graph *, Buf *, bool places);       /* canonical: values renumbered; places: # file:line:col */
-void   block_print(Block *, Buf *, int indent);
 void   node_print(Node *, Buf *);
 const char *const *graph_names(Graph *);              /* of values in that text, by id; null: not in it */
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */

@@ -265,18 +265,6 @@ node_add_input(Node *n, Value *v)
 }
 
 void
-node_insert_input(Node *n, int at, Value *v)
-{
-	node_add_input(n, v);
-	drop_use(n, n->nin - 1);
-	for (int i = n->nin - 1; i > at; i--) {
-		n->in[i] = n->in[i - 1];
-		find_use(n, i - 1)->index = i;
-	}
-	add_use(n, at, v);
-}
-
-void
 node_set_input(Node *n, int i, Value *v)
 {
 	if (n->in[i] == v)
@@ -297,24 +285,16 @@ node_remove_input(Node *n, int at)
 }
 
 Value *
-node_insert_output(Node *n, int at, const Type *t)
+node_add_output(Node *n, const Type *t)
 {
 	Value **out = new(n->graph->arena, Value *, n->nout + 1);
 
 	for (int i = 0; i < n->nout; i++)
-		out[i < at ? i : i + 1] = n->out[i];
-	out[at] = value_new(n, t);
+		out[i] = n->out[i];
+	out[n->nout] = value_new(n, t);
+	out[n->nout]->index = n->nout;
 	n->out = out;
-	n->nout++;
-	for (int i = at; i < n->nout; i++)
-		out[i]->index = i;
-	return out[at];
-}
-
-Value *
-node_add_output(Node *n, const Type *t)
-{
-	return node_insert_output(n, n->nout, t);
+	return out[n->nout++];
 }
 
 void
@@ -434,12 +414,6 @@ node_function(const Node *n)
 	if (node_is(n, "prim::CallFunction") && n->nin && node_is(n->in[0]->node, "prim::Constant"))
 		return node_function(n->in[0]->node);
 	return NULL;
-}
-
-const Op *
-node_op(const Node *n)
-{
-	return n->op;
 }
 
 const Schema *

@@ -462,15 +462,6 @@ graph_names(Graph *g)
 }
 
 void
-block_print(Block *b, Buf *out, int indent)
-{
-	int nsub = 0;
-	Printer p = named_printer(b->graph, out, &nsub);
-
-	print_block(&p, b, 0, indent);
-}
-
-void
 node_print(Node *n, Buf *out)
 {
 	int nsub = 0;

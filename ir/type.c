@@ -424,12 +424,6 @@ type_function(Cx *cx, Function *fn)
 	return &t->type;
 }
 
-Function *
-type_function_of(const Type *t)
-{
-	return t->kind == TYPE_FUNCTION ? ((const FunctionType *)t)->fn : 0;
-}
-
 const Type *
 type_tensor(Cx *cx, const TensorInfo *given)
 {

@@ -79,7 +79,6 @@ void check_lists(const Auto *a);                   /* that a list which changes 
 
 /* ---- backflow.c: If and Loop -------------------------------------------------------------------------------- */
 
-Back back_inside(Back *b, Node *n, Block *from, Block *to);
 void reverse_if(Back *b, Node *n);
 void reverse_maybe(Back *b, Node *n);
 void reverse_loop(Back *b, Node *n);

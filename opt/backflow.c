@@ -6,7 +6,7 @@
 
 /* ---- control flow -------------------------------------------------------------------------------------------------- */
 
-Back
+static Back
 back_inside(Back *b, Node *n, Block *from, Block *to)
 {
 	Back c = { .a = b->a, .up = b, .from = from, .to = to, .node = n };

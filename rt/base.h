@@ -70,7 +70,6 @@ typedef struct Map {
 
 void *map_get(const Map *, const char *key);            /* null when absent */
 void  map_put(Map *, const char *key, void *value);     /* key is kept by reference */
-void  map_remove(Map *, const char *key);
 void  map_free(Map *);
 uint64_t hash_bytes(const void *, int64_t n);           /* FNV-1a, 64 bits: stable across hosts */
 

@@ -416,10 +416,3 @@ rt_dim(RtCx *cx, int64_t dim, int ndim)
 	}
 	return (int)(dim < 0 ? dim + n : dim);
 }
-
-RtDtype
-rt_default_dtype(RtCx *cx)
-{
-	(void)cx;
-	return RT_f32;
-}

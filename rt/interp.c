@@ -754,12 +754,6 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 }
 
 int
-rt_run_frame(RtCx *cx, const RtCode *code, IValue *reg)
-{
-	return run_frame(cx, code, START, reg);
-}
-
-int
 rt_run(RtCx *cx, const RtCode *code, const IValue *args, IValue *results)
 {
 	RtMark m = rt_scratch_mark(cx);

@@ -385,7 +385,6 @@ int64_t rt_integer(IValue);                                /* int, bool, or a fl
 int     rt_ints(RtCx *, IValue list, int64_t *buf, int cap);
 /* dim, counted from the end when negative, checked as ATen does (rank 0 counts as 1): -1 with an error raised */
 int     rt_dim(RtCx *, int64_t dim, int ndim);
-RtDtype rt_default_dtype(RtCx *);                          /* float32 */
 
 /* ---- rng.c -------------------------------------------------------------------------------------------- */
 
@@ -415,7 +414,6 @@ void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t 
 typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
 int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
-RtFuture *rt_future_done(RtCx *, IValue v);                /* takes v */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
 void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
@@ -500,9 +498,6 @@ const RtCode *rt_method(RtCx *, IValue self, const char *name);   /* the class's
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
 void rt_say_place(const RtCode *, uint32_t line);              /* plan.c: to standard error, on a line of its own */
 void rt_visit(RtCx *, const RtCode *, uint32_t line);          /* the error in cx passes that line; 0: none */
-/* Fills args of the new frame itself: for emitted code.  reg: nreg registers, arguments in the first ones (taken);
- * results are left in reg[0 .. nresult), all else is released, also on error. */
-int rt_run_frame(RtCx *, const RtCode *, IValue *reg);
 /* Goes on at pc with these registers (nreg of them; taken, all released at the end): where a failed guard lands.
  * Results are left in reg[0 .. nresult). */
 int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);

@@ -115,17 +115,6 @@ map_put(Map *m, const char *key, void *value)
 }
 
 void
-map_remove(Map *m, const char *key)
-{
-	int at;
-
-	if (!m->nslot || (at = m->slot[find(m, key, hash_key(key))]) < 0)
-		return;
-	m->at[at].key = 0;
-	m->at[at].value = 0;
-}
-
-void
 map_free(Map *m)
 {
 	drop(m, m->at);

@@ -74,12 +74,6 @@ future_new(RtCx *cx, int state, IValue v)
 	return f;
 }
 
-RtFuture *
-rt_future_done(RtCx *cx, IValue v)
-{
-	return future_new(cx, DONE, v);
-}
-
 IValue
 rt_future_take(RtFuture *f)
 {

@@ -85,19 +85,6 @@ move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *
 	}
 }
 
-void
-move_out(const RtTensor *t, char *dst)
-{
-	int64_t bytes = rt_dtypes[t->dtype].bytes, ds[RT_MAX_RANK], ss[RT_MAX_RANK];
-
-	rt_contiguous_strides(t->ndim, t->dims, ds);
-	for (int i = 0; i < t->ndim; i++) {
-		ds[i] *= bytes;
-		ss[i] = t->strides[i] * bytes;
-	}
-	move_block(bytes, t->ndim, t->dims, dst, ds, rt_data(t), ss);
-}
-
 int64_t
 byte_offset(const RtTensor *t, int64_t i)
 {

@@ -59,7 +59,6 @@ int rt_infer_shape(RtCx *, int n, int64_t *dims, int64_t numel);
 void move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *dstrides, const char *src,
 	const int64_t *sstrides);
 /* Writes t's elements, in C order, to a contiguous array. */
-void move_out(const RtTensor *t, char *dst);
 /* The start of `t` in C order at linear index i, as a byte offset from rt_data(t). */
 int64_t byte_offset(const RtTensor *t, int64_t i);
 

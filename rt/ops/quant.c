@@ -158,7 +158,7 @@ values_of(RtCx *cx, const RtTensor *t)
 }
 
 /* Quantizes x into r, which has its parameters. */
-int
+static int
 quant_store(RtCx *cx, RtTensor *r, RtTensor *x)
 {
 	RtTensor *d = dense_in(cx, x, RT_f32), *raw = quant_raw(cx, r);

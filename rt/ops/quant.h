@@ -5,7 +5,6 @@
 #include "dense.h"
 
 RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of plain dtype, a temporary */
-int       quant_store(RtCx *, RtTensor *r, RtTensor *values);   /* quantizes into r by r's own parameters */
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
 /* A result quantized per tensor, as rt_result. */
