@@ -330,6 +330,7 @@ struct RtCx {
 	int      nplace;
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
+	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */

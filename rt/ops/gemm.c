@@ -101,7 +101,8 @@ enum {
 };
 
 /* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand: libgcc's
- * tables of all processors would be 5 KB of every program. */
+ * tables of all processors would be 5 KB of every program.  Asked once in a context: in a virtual machine every CPUID leaves
+ * it, for longer than a small product takes. */
 static int
 vector_bytes(void)
 {
@@ -127,11 +128,13 @@ vector_bytes(void)
 
 /* The widest tiles that there are and that run here; null: none. */
 static const RtTiles *
-best_tiles(void)
+best_tiles(RtCx *cx)
 {
 	const RtTiles *const *t = rt_tiles;
 
-	while (*t && (*t)->bytes > vector_bytes())
+	if (!cx->vector_bytes)
+		cx->vector_bytes = vector_bytes();
+	while (*t && (*t)->bytes > cx->vector_bytes)
 		t++;
 	return *t;
 }
@@ -194,7 +197,7 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 static int
 tiled(RtCx *cx, RtDtype dtype, Product *p)
 {
-	const RtTiles *tiles = best_tiles();
+	const RtTiles *tiles = best_tiles(cx);
 	Tiled t = { .p = p, .bytes = rt_dtypes[dtype].bytes };
 	int64_t blocks = (p->m + BLOCK_ROWS - 1) / BLOCK_ROWS, work;
 
