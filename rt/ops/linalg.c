@@ -296,6 +296,77 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], NULL);
 }
 
+/* ---- grouped products: what experts do with the tokens that were sent to them --------------------------------------- */
+
+static RtTensor *
+group_part(RtCx *cx, const RtTensor *t, int64_t group, int dim, int64_t from, int64_t to)
+{
+	const int whole = t->ndim - 2;
+	int64_t dims[2] = { t->dims[whole], t->dims[whole + 1] }, at = t->offset + (whole ? group * t->strides[0] : 0);
+
+	if (!whole) {
+		dims[dim] = to - from;
+		at += from * t->strides[dim];
+	}
+	return rt_temp(cx, rt_tensor_view(cx, t, 2, dims, t->strides + whole, at));
+}
+
+static int
+check_grouped(RtCx *cx, const RtTensor *a, const RtTensor *b, const IValue *in, int64_t *groups)
+{
+	const RtTensor *ends = in[2].tag == RT_TENSOR ? in[2].u.t : NULL;
+	const bool both = a->ndim == 3 && b->ndim == 3;
+
+	if (a->ndim < 2 || a->ndim > 3 || b->ndim < 2 || b->ndim > 3)
+		return rt_raise(cx, "%s has to be 2 or 3d", a->ndim < 2 || a->ndim > 3 ? "mat_a" : "mat_b");
+	if (a->dims[a->ndim - 1] != b->dims[b->ndim - 2])
+		return rt_raise(cx, "contraction dimension of mat_a and mat_b must match");
+	if (both != (ends == NULL))
+		return rt_raise(cx, "Have to provide offsets if there is a 2d matrix");
+	if (ends && (ends->ndim != 1 || ends->dtype != RT_i32))
+		return rt_raise(cx, ends->ndim != 1 ? "offs has to be 1D" : "Offsets have to be int32");
+	if (!rt_is_none(in[3]))
+		return rt_raise(cx, "Bias not supported yet");
+	*groups = both || a->ndim == 3 ? a->dims[0] : b->ndim == 3 ? b->dims[0] : ends->dims[0];
+	if ((b->ndim == 3 && b->dims[0] != *groups) || (ends && ends->dims[0] != *groups))
+		return rt_raise(cx, "matrix batch sizes have to match");
+	return check_types(cx, a, b);
+}
+
+/* Group g of a 2d operand is its rows or columns from the end of group g - 1 to ends[g]; of a 3d one, matrix g. */
+int
+rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *a = in[0].u.t, *b = in[1].u.t, *ends = in[2].tag == RT_TENSOR ? in[2].u.t : NULL, *r;
+	const int64_t along = a->ndim == 3 ? b->dims[b->ndim - 1] : b->ndim == 3 ? a->dims[0] : a->dims[1];
+	int64_t groups = 0, dims[3], from = 0, to = 0;
+	const bool split = a->ndim == b->ndim;           /* the result is a matrix for each group */
+
+	if (check_grouped(cx, a, b, in, &groups))
+		return RT_ERROR;
+	dims[0] = groups;
+	dims[1] = a->dims[a->ndim - 2];
+	dims[2] = b->dims[b->ndim - 1];
+	r = rt_result(cx, 0, rt_is_none(in[4]) ? (RtDtype)a->dtype : (RtDtype)in[4].u.i, split ? 3 : 2, split ? dims : dims + 1, NULL);
+	RT_RESULT(cx, r, out[0]);
+	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* what is in no group */
+	for (int64_t g = 0; g < groups; g++) {
+		RtTensor *x, *w, *y;
+
+		to = ends ? ((const int32_t *)rt_data(ends))[g * ends->strides[0]] : 0;
+		if (ends && (to < from || to > along))
+			return rt_raise(cx, "offs: group %lld ends at %lld, after %lld of %lld", (long long)g, (long long)to, (long long)from,
+					(long long)along);
+		x = group_part(cx, a, g, b->ndim == 3 ? 0 : 1, from, to);
+		w = group_part(cx, b, g, a->ndim == 3 ? 1 : 0, from, to);
+		y = group_part(cx, r, g, a->ndim == 3 ? 1 : 0, from, to);
+		if (!x || !w || !y || product_into(cx, y, x, w, 0, NULL, x->dims[0], w->dims[1], x->dims[1], NULL))
+			return RT_ERROR;
+		from = to;
+	}
+	return RT_OK;
+}
+
 int
 rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -58,6 +58,17 @@ def products():
     same(u, torch.tensor([[0., -1.], [1., 0.]]))
     same(h, torch.tensor([[3., 0.], [0., 2.]]))
 
+def groups():
+    """Rows, columns or sums of one matrix in groups; what is in no group is 0."""
+    a, b = torch.arange(12.).reshape([4, 3]).sin(), torch.arange(18.).reshape([3, 3, 2]).cos()
+    ends = torch.tensor([1, 1, 3], dtype=torch.int32)
+    same(torch._grouped_mm(a, b, ends), torch.cat([a[:1].mm(b[0]), a[1:3].mm(b[2]), torch.zeros([1, 2])]))
+    same(torch._grouped_mm(a.to(torch.bfloat16), b.to(torch.bfloat16), ends)[:1], a[:1].to(torch.bfloat16).mm(b[0].to(torch.bfloat16)))
+    w = b.transpose(1, 2)                                                                   # (3, 2, 3)
+    same(torch._grouped_mm(w, a.t(), torch.tensor([1, 1, 4], dtype=torch.int32)), torch.cat([w[0].mm(a.t()[:, :1]), w[2].mm(a.t()[:, 1:])], 1))
+    same(torch._grouped_mm(a.t(), a, ends), torch.stack([a[:1].t().mm(a[:1]), torch.zeros([3, 3]), a[1:3].t().mm(a[1:3])]))
+    same(torch._grouped_mm(w, b), torch.bmm(w, b))
+
 def norms():
     x = torch.tensor([[3., 4.]])
     y, r = torch._fused_rms_norm(x, [2], torch.tensor([1., 2.]), 0.)
@@ -111,6 +122,7 @@ def forward() -> int:
     ranges()
     indices()
     products()
+    groups()
     norms()
     attention()
     resampling()
