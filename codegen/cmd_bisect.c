@@ -1,10 +1,10 @@
 /* codegen/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
  *
- * The right answer is the interpreter's at -O0.  When the interpreter at the level asked for gives another one, the graph
- * that it runs was changed wrongly; else a program is built and run, too.  Then, each time by halving, assuming that what
- * is wrong stays wrong: the first step of the pipeline after which (--stop) the answer is wrong, and the first change of
- * that pass (-L) that makes it so.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer,
- * too, and the last command that was wrong is what is printed.
+ * The right answer is the interpreter's of the graph as it was read, without any pass.  When the interpreter at the level
+ * asked for gives another one, the graph that it runs was changed wrongly; else a program is built and run, too.  Then, each
+ * time by halving, assuming that what is wrong stays wrong: the first step of the pipeline after which (--stop) the answer is
+ * wrong, and the first change of that pass (-L) that makes it so.  Every trial is a run of Kiln as a user would start it, so
+ * that a crash is an answer, too, and the last command that was wrong is what is printed.
  */
 #include "codegen.h"
 
@@ -161,11 +161,11 @@ is_wrong(Bisect *b, const char *const *options)
 	return why != NULL;
 }
 
-/* The interpreter's answers at -O0. */
+/* The interpreter's answers without any pass. */
 static void
 find_answers(Bisect *b)
 {
-	const char *const options[] = { "-O0", NULL };
+	const char *const options[] = { "-O0", "--no-pass=all", NULL };
 	const char *out = arena_printf(b->cli->cx->arena, "%s/want.npz", b->dir);
 	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
 
@@ -178,7 +178,7 @@ find_answers(Bisect *b)
 		add(b, &a, "%s", out);
 		b->status[i] = start(b, &a);
 		if (b->status[i] > EXIT_INPUT)
-			fail_status(b->cli->cx, b->status[i], (Range){ 0 }, "the interpreter fails at -O0, so that there is no right answer: %s",
+			fail_status(b->cli->cx, b->status[i], (Range){ 0 }, "the interpreter fails without any pass, so that there is no right answer: %s",
 				last_line(b->said));
 		if (!b->status[i] && rt_npz_read(b->rt, out, &b->want[i]))
 			fail_raised(b->cli, b->rt);
@@ -342,7 +342,7 @@ bisect(Cx *cx, const char *dir, void *arg)
 		report(b, &all);
 	progress(NULL);
 	if (!wrong)
-		printf("same: the interpreter and the program give the answer of -O0\n");
+		printf("same: the interpreter and the program give the answer of the graph as it was read\n");
 	b->ntrial = wrong ? b->ntrial : 0;
 }
 
