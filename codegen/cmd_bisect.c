@@ -3,8 +3,9 @@
  * The right answer is the interpreter's of the graph as it was read, without any pass.  When the interpreter at the level
  * asked for gives another one, the graph that it runs was changed wrongly; else a program is built and run, too.  Then, each
  * time by halving, assuming that what is wrong stays wrong: the first step of the pipeline after which (--stop) the answer is
- * wrong, and the first change of that pass (-L) that makes it so.  Every trial is a run of Kiln as a user would start it, so
- * that a crash is an answer, too, and the last command that was wrong is what is printed.
+ * wrong, and the first change of that pass (-L) that makes it so; where no pass is to blame, the first kernel, or the first
+ * result whose type is inferred.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer, too,
+ * and the last command that was wrong is what is printed.
  */
 #include "codegen.h"
 
@@ -17,6 +18,7 @@ typedef struct Bisect {
 	const char *dir, *self;
 	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
+	int         nprofiled;    /* inputs that it is built for */
 	RtArrays   *want;         /* by input */
 	int        *status;       /* of the interpreter at -O0, by input */
 	int         ntrial;
@@ -79,7 +81,7 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	add(b, &a, "%s", b->program ? "build" : "run");
 	add(b, &a, "%s", cli->args.at[0]);
 	for (int i = 0; i < cli->inputs.n; i++)
-		if (b->program || i == input) {
+		if (b->program ? i < b->nprofiled : i == input) {
 			add(b, &a, "-i");
 			add(b, &a, "%s", cli->inputs.at[i]);
 		}
@@ -187,7 +189,7 @@ find_answers(Bisect *b)
 
 /* ---- halving -------------------------------------------------------------------------------------------------- */
 
-typedef struct Options { const char *level, *stop, *limit; } Options;
+typedef struct Options { const char *level, *stop, *limit; bool none; } Options;      /* none: no pass runs */
 
 static const char *const *
 words(Bisect *b, const Options *o)
@@ -196,6 +198,8 @@ words(Bisect *b, const Options *o)
 	int n = 0;
 
 	w[n++] = o->level;
+	if (o->none)
+		w[n++] = "--no-pass=all";
 	if (o->stop)
 		w[n++] = arena_printf(b->cli->cx->arena, "--stop=%s", o->stop);
 	if (o->limit)
@@ -224,7 +228,7 @@ find_step(Bisect *b, const Options *o)
 		wrong++;
 	while (wrong - right > 1) {
 		const int middle = right + (wrong - right) / 2;
-		const Options part = { o->level, pass_step(b->cli->cx, middle), NULL };
+		const Options part = { .level = o->level, .stop = pass_step(b->cli->cx, middle) };
 
 		if (is_wrong(b, words(b, &part)))
 			wrong = middle;
@@ -291,7 +295,7 @@ report_change(Bisect *b, Options o, const char *pass)
 	is_wrong(b, words(b, &o));
 	progress(NULL);
 	printf("wrong: %s\n", b->why);
-	printf("pass: %s\nchange: %d of %d\n", o.stop, change, most);
+	printf("pass: %s\nchange: %d of %d\n", o.stop ? o.stop : pass, change, most);
 	if (said)
 		printf("%s%s", said, said[strlen(said) - 1] == '\n' ? "" : "\n");
 	print_command(b, "wrong", words(b, &o));
@@ -299,6 +303,28 @@ report_change(Bisect *b, Options o, const char *pass)
 		o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change - 1);
 		print_command(b, "right", words(b, &o));
 	}
+}
+
+/* No pass is to blame.  In programs: a kernel that is generated, or what the specializer infers of a result. */
+static void
+report_outside(Bisect *b, const Options *o)
+{
+	static const char *const outside[] = { "kernels", "known" };
+
+	for (size_t i = 0; i < sizeof outside / sizeof *outside && b->program; i++) {
+		Options without = *o;
+
+		without.limit = arena_printf(b->cli->cx->arena, "%s=0", outside[i]);
+		if (!is_wrong(b, words(b, &without))) {
+			report_change(b, *o, outside[i]);
+			return;
+		}
+	}
+	is_wrong(b, words(b, o));
+	progress(NULL);
+	printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "a guard, or the code around kernels" :
+		"the graph as it was read, or the interpreter");
+	print_command(b, "wrong", words(b, o));
 }
 
 static const char *
@@ -310,14 +336,11 @@ without_number(Bisect *b, const char *step)
 static void
 report(Bisect *b, const Options *o)
 {
-	const char *const none[] = { o->level, "--no-pass=all", NULL };
+	const Options none = { .level = o->level, .none = true };
 	Options found = *o;
 
-	if (is_wrong(b, none)) {
-		progress(NULL);
-		printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "specializing, or the code that is generated" :
-			"the graph as it was read, or the interpreter");
-		print_command(b, "wrong", none);
+	if (is_wrong(b, words(b, &none))) {
+		report_outside(b, &none);
 		return;
 	}
 	found.stop = find_step(b, o);
@@ -328,7 +351,7 @@ static void
 bisect(Cx *cx, const char *dir, void *arg)
 {
 	Bisect *b = arg;
-	const Options all = { arena_printf(cx->arena, "-O%s", b->cli->level ? b->cli->level : "2"), NULL, NULL };
+	const Options all = { .level = arena_printf(cx->arena, "-O%s", b->cli->level ? b->cli->level : "2") };
 	bool wrong;
 
 	b->dir = dir;
@@ -362,6 +385,7 @@ cmd_bisect(Cli *cli)
 		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
 	self[n] = 0;
 	b.self = self;
+	b.nprofiled = cli->profiled ? (int)cli_number(cli, "profiled", cli->profiled, 1, cli->inputs.n) : cli->inputs.n;
 	b.rt = model_context(cli);
 	process_folder(cli->cx, bisect, &b);
 	return b.ntrial ? EXIT_DIFFERS : EXIT_OK;

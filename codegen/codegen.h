@@ -158,6 +158,7 @@ typedef struct Plan {
 	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
 	bool       *absorbed;    /* by node id: it is such a group */
+	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, calls, guards;
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
@@ -365,6 +366,7 @@ struct Cli {
 	const char *passes, *stop, *without; /* -p, --stop */
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
+	const char *profiled;      /* bisect: how many inputs */
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */

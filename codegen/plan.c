@@ -134,7 +134,7 @@ generated_dtype(const RtTensor *t)
 bool
 plan_is_kernel(Plan *p, const Node *n)
 {
-	if (p->dynamic && p->dynamic->refused[n->id])
+	if ((p->dynamic && p->dynamic->refused[n->id]) || (p->beyond && !node_is_before(n, p->beyond)))
 		return false;
 	if (!node_is_map(n))
 		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
@@ -232,11 +232,36 @@ dissolve(Plan *p, Node *group)
 
 	for (int i = 0; i < group->nin; i++)
 		graph_set_cloned(&clones, graph_inputs(sub)[i], group->in[i]);
-	for NODES(n, sub->top)
-		node_insert_before(node_clone(p->graph, n, &clones), group);
+	for NODES(n, sub->top) {
+		Node *clone = node_clone(p->graph, n, &clones);
+
+		node_insert_before(clone, group);
+		if (p->beyond == group)
+			p->beyond = clone;
+	}
 	for (int i = 0; i < group->nout; i++)
 		value_replace_uses(group->out[i], graph_cloned(&clones, sub->top->ret->in[i]));
 	node_destroy(group);
+}
+
+/* The first node for which -L kernels=N allows no kernel; null: there is none. */
+static const Node *
+find_beyond(Plan *p, Pass *kernels, const Block *b)
+{
+	const Node *found = NULL;
+
+	for NODES(n, b) {
+		if (plan_is_kernel(p, n)) {
+			if (!pass_may(kernels))
+				return n;
+			pass_note(kernels, n, "it gets a kernel");
+		}
+		for (int i = 0; i < n->nsub && !found; i++)
+			found = find_beyond(p, kernels, n->sub[i]);
+		if (found)
+			return found;
+	}
+	return NULL;
 }
 
 static bool
@@ -487,6 +512,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 {
 	Plan *p = new(cx->arena, Plan, 1);
 	Graph *g = spec->graph;
+	Pass kernels;
 
 	p->cx = cx;
 	p->fn = fn;
@@ -495,6 +521,9 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	p->gpu = gpu;
 	p->dynamic = dynamic;
 	p->known = known_graph(cx, g, spec->pattern, first);
+	kernels = pass_outside(cx, "kernels");
+	if (kernels.limit >= 0 || kernels.log)
+		p->beyond = find_beyond(p, &kernels, g->top);
 	if (dissolve_groups(p, g->top))
 		p->known = known_graph(cx, g, spec->pattern, first);
 	p->slot = new(cx->arena, int, g->nvalue + 1);

@@ -145,6 +145,16 @@ is_own(Scope *c, const Node *n, int i)
 	return !written || all_done(&j, c->from->top);
 }
 
+/* May its type be known? */
+static bool
+may_join(Spec *s, Scope *c, const Node *n, int i)
+{
+	if (n->out[i]->type->kind != TYPE_TENSOR || !is_own(c, n, i) || !pass_may(&s->known))
+		return false;
+	pass_note(&s->known, n, "what it joins is inferred");
+	return true;
+}
+
 static bool
 same_type(const Value *a, const Value *b)
 {
@@ -210,7 +220,7 @@ spec_if(Spec *s, Scope *c, Node *n)
 		Value *out = node_add_output(m, n->out[i]->type);
 
 		out->name = n->out[i]->name;
-		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], is_own(c, n, i), n->out[i]->type);
+		join(s, out, m->sub[0]->ret->in[i], m->sub[1]->ret->in[i], may_join(s, c, n, i), n->out[i]->type);
 		for (int b = 0; b < 2; b++)
 			known_at(s->k, out)->by_data |= known_at(s->k, condition)->by_data ||
 							known_at(s->k, m->sub[b]->ret->in[i])->by_data;
@@ -298,7 +308,7 @@ spec_loop(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = spec_value(c, n->in[i + 2]);
 
-		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) && is_own(c, n, i) ?
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) && may_join(s, c, n, i) ?
 			in->type : type_unshaped(s->cx, n->out[i]->type);
 	}
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);

@@ -175,6 +175,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	for (int i = 0; i < m->nin; i++)
 		if (!shapes_has(s->shapes, m->in[i]))
 			args = NULL;
+	if (args && n->nout && !pass_may(&s->known))
+		args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, out, &now)) {
 		if (list_write) {
@@ -191,6 +193,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && spec_is_changed(c, n->out[i]);
 	}
 	shapes_node(s->shapes, s->k, m, now);
+	pass_note(&s->known, n, "what it gives is inferred");
 	if (list_write)
 		follow_list_write(s, n, m, was);
 }

@@ -219,6 +219,8 @@ const char *pass_name(int);                /* of row i, once each; null: no more
 const char *pass_step(Cx *, int);          /* of the whole pipeline at this level, as --stop takes it: tuples:2; null: no more */
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
+/* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and note. */
+Pass  pass_outside(Cx *, const char *name);
 AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
 void  pass_lost_alias(Pass *);
 /* Methods that will share an instance: what one of them writes no other one has as a constant.  Before they are prepared. */

@@ -88,6 +88,13 @@ is_pass(const char *name)
 	return !strcmp(name, "all");
 }
 
+/* What is no pass, but is done node by node, too: what the specializer infers, what codegen writes a kernel for. */
+static bool
+is_outside(const char *name)
+{
+	return !strcmp(name, "known") || !strcmp(name, "kernels");
+}
+
 /* [>]name[SEPnumber], and more behind a comma or a colon */
 static void
 add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
@@ -102,7 +109,8 @@ add_options(Cx *cx, Options *to, const char *text, char sep, int absent)
 			o.n = atoi(text + 1);
 			text += 1 + strspn(text + 1, "0123456789");
 		}
-		if (!is_pass(o.name) && (strcmp(o.name, "alias") || to != &cx->config->dumps))
+		if (!is_pass(o.name) && (strcmp(o.name, "alias") || to != &cx->config->dumps) &&
+		    (!is_outside(o.name) || (to != &cx->config->dumps && to != &cx->config->limits)))
 			fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", o.name);
 		if (*text && *text != ',' && *text != ':')
 			fail_status(cx, EXIT_USAGE, (Range){0}, "what follows pass %s is no number: %s", o.name, text);
@@ -257,6 +265,14 @@ pass_lost_alias(Pass *p)
 	r->alias = NULL;
 	arena_free(&r->memory);
 	r->memory = (Arena){0};
+}
+
+Pass
+pass_outside(Cx *cx, const char *name)
+{
+	const Option *log = find_option(&config(cx)->dumps, name), *limit = find_option(&config(cx)->limits, name);
+
+	return (Pass){ .cx = cx, .name = name, .limit = limit ? limit->n : -1, .log = log ? log->n : 0 };
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------ */

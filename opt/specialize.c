@@ -401,7 +401,8 @@ Graph *
 specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, int first, Shapes *shapes)
 {
 	Graph *from = fn->prepared;
-	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name) };
+	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name),
+		   .known = pass_outside(cx, "known") };
 	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
 
 	s.k = known_table(cx);

@@ -32,6 +32,7 @@ typedef struct Spec {
 	bool  *unsteady;         /* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
 	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
 	int    nguard;
+	Pass   known;            /* each result whose type is inferred is a change of it */
 } Spec;
 
 /* ---- specialize.c: values and the walk ------------------------------------------------------------------------- */

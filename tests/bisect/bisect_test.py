@@ -1,12 +1,12 @@
 """kiln bisect finds a bug that was planted in one pass, down to the change, the node and the line of the model.
 
-usage: bisect_test.py KILN CSE CONSTPOOL     the last two: Kiln with a bug in that pass, see build.ninja
+usage: bisect_test.py KILN CSE CONSTPOOL KERN_COPY     the last three: Kiln with a bug in that source, see build.ninja
 cse there takes no heed of writes: the interpreter is wrong. constpool there takes all numbers of a type for one: only
-programs are wrong.
+programs are wrong. kern_copy puts all that it stacks in one place: no pass is to blame.
 """
 import os, struct, sys, unittest
 
-BROKEN = {"constpool": os.path.abspath(sys.argv.pop(3)), "cse": os.path.abspath(sys.argv.pop(2))}
+BROKEN = {name: os.path.abspath(sys.argv.pop(2)) for name in ("cse", "constpool", "kern_copy")}
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
@@ -15,6 +15,7 @@ from hostile import Test, body, call, model, npy, npz
 WRITES = body(["a = torch.relu(x)", "b = torch.neg(x)", "_0 = torch.sum(x)", "c = torch.relu(x)", "torch.add_(x, 1.)",
                "_1 = torch.sum(x)", "return torch.add(torch.mul(torch.add(_0, _1), b), torch.mul(a, c))"])
 NUMBERS = body(["y = torch.mul(x, 3.)", "z = torch.add(torch.sum(y), 3.)", "return torch.sub(z, torch.sum(torch.div(y, 5.)))"])
+STACK = body(["y = torch.relu(x)", "z = torch.stack([y, torch.neg(x)])", "return torch.sum(torch.relu(z), [0])"])
 X = npz(x=npy([2, 3], data=struct.pack("<6f", 1, -2, 3, 4, -5, 6)))
 
 
@@ -57,6 +58,13 @@ class Bisect(Test):
         self.assertIn("prim::Constant[value=5.]", said)
         self.assertIn("torch.div(y, 5.)", said)
         self.repeats(BROKEN["constpool"], said)
+
+    def test_kernel(self):
+        said = self.bisect(BROKEN["kern_copy"], STACK, 4)
+        self.assertIn("pass: kernels", said)
+        self.assertIn("aten::stack", said.split("change:")[1])
+        self.assertIn("z = torch.stack([y, torch.neg(x)])\n", said)
+        self.repeats(BROKEN["kern_copy"], said)
 
 
 if __name__ == "__main__":
