@@ -1,7 +1,9 @@
-/* Graphs: use lists, order, cloning, the printed form, lowering to code. */
+/* Graphs: use lists, order, cloning, what lint refuses, the printed form, lowering to code. */
 #include "../../ir/ir.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -142,6 +144,87 @@ test_print(void **state)
 	buf_free(&b);
 }
 
+/* ---- what lint refuses: each breaks the graph of build_loop in one way ------------------------------------------- */
+
+static Node *
+find(Block *b, const char *kind)
+{
+	for NODES(n, b)
+		if (node_is(n, kind))
+			return n;
+	return NULL;
+}
+
+static void
+use_before_definition(Graph *g)
+{
+	node_move_before(find(g->top, "prim::Loop"), find(g->top, "prim::Constant"));
+}
+
+static void
+use_of_what_a_branch_made(Graph *g)
+{
+	Block *body = loop_body(find(g->top, "prim::Loop"));
+
+	node_set_input(body->ret, 1, find(if_then(find(body, "prim::If")), "prim::unchecked_cast")->out[0]);
+}
+
+static void
+use_of_what_a_loop_carries(Graph *g)
+{
+	node_set_input(g->top->ret, 0, loop_body(find(g->top, "prim::Loop"))->param->out[1]);
+}
+
+static void
+use_of_itself(Graph *g)
+{
+	Node *loop = find(g->top, "prim::Loop");
+
+	node_set_input(loop, 2, loop->out[0]);
+}
+
+static void
+condition_that_is_no_bool(Graph *g)
+{
+	Node *cond = find(loop_body(find(g->top, "prim::Loop")), "prim::If");
+
+	node_set_input(cond, 0, graph_inputs(g)[0]);
+}
+
+static void
+unknown_use(Graph *g)
+{
+	vec_last(&graph_inputs(g)[0]->uses).index++;
+}
+
+static void
+test_lint(void **state)
+{
+	void (*const breaks[])(Graph *) = { use_before_definition, use_of_what_a_branch_made, use_of_what_a_loop_carries,
+					     use_of_itself, condition_that_is_no_bool, unknown_use };
+	Fixture *f = *state;
+
+	build_loop(f);
+	for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+		const pid_t pid = fork();
+		int status;
+
+		assert_true(pid >= 0);
+		if (!pid) {
+			if (!freopen("/dev/null", "w", stderr))
+				_exit(1);
+			breaks[i](f->g);
+			graph_lint(f->g);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), EXIT_BUG);
+	}
+}
+
+/* ---- lowering ------------------------------------------------------------------------------------------------------ */
+
 static void
 test_lower(void **state)
 {
@@ -180,6 +263,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_uses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_print, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lower, setup, teardown),
 	};
 
