@@ -170,19 +170,20 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 		out_line(&w->out, "const IValue next[%d] = { %s };", n, b.at);
 	}
 	for (int i = 0; i < n; i++) {
-		const Buffer *t = plan_buffer(w->p, to[i]);
+		const Buffer *t = plan_buffer(w->p, to[i]), *f = plan_buffer(w->p, from[i]);
+		int64_t at, bytes;
 
-		if (t && t != plan_buffer(w->p, from[i]) && w->p->gpu)
-			out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index,
-				 c_buffer(w, to[i]), (long long)tensor_offset(plan_tensor(w->p, to[i])),
-				 plan_buffer(w->p, from[i])->index, c_buffer(w, from[i]),
-				 (long long)tensor_offset(plan_tensor(w->p, from[i])),
-				 (long long)(t->bytes - tensor_offset(plan_tensor(w->p, to[i]))));
-		else if (t && t != plan_buffer(w->p, from[i])) {
-			renew_box(w, to[i]);
-			out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to[i], 0), c_address(w, from[i], 0),
-				 (long long)(t->bytes - tensor_offset(plan_tensor(w->p, to[i]))));
-		}
+		if (!t || t == f)
+			continue;
+		at = tensor_offset(plan_tensor(w->p, to[i]));
+		bytes = t->bytes - at;
+		renew_box(w, to[i]);
+		if (w->p->gpu)
+			out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index, c_buffer(w, to[i]),
+				 (long long)at, f->index, c_buffer(w, from[i]), (long long)tensor_offset(plan_tensor(w->p, from[i])),
+				 (long long)bytes);
+		else
+			out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to[i], 0), c_address(w, from[i], 0), (long long)bytes);
 	}
 	for (int i = 0; i < n; i++)
 		if (!plan_buffer(w->p, to[i]))
