@@ -14,7 +14,7 @@
 enum {
 	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
-	WINOGRAD_CHANNELS = 64,  /* fewer: the transforms cost what they save (kernel notes, 2) */
+	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
 
 typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */

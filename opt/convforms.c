@@ -24,8 +24,8 @@ typedef struct Conv1d {
 	int64_t  stride, padding, dilation, groups;
 } Conv1d;
 
-static Value *
-put_constant(Spec *s, IValue v, Range at)
+Value *
+spec_put_constant(Spec *s, IValue v, Range at)
 {
 	Value *k = graph_constant(s->to, v, at);
 
@@ -36,7 +36,7 @@ put_constant(Spec *s, IValue v, Range at)
 static Value *
 put_int(Spec *s, int64_t i, Range at)
 {
-	return put_constant(s, rt_int(i), at);
+	return spec_put_constant(s, rt_int(i), at);
 }
 
 static Value *
@@ -46,7 +46,7 @@ put_list(Spec *s, const int64_t *i, int n, Range at)
 
 	for (int k = 0; k < n; k++)
 		v[k] = rt_int(i[k]);
-	return put_constant(s, rt_list_of(&s->k->rt, &rt_type_int, v, n), at);
+	return spec_put_constant(s, rt_list_of(&s->k->rt, &rt_type_int, v, n), at);
 }
 
 static Value *
@@ -55,8 +55,8 @@ put_ints(Spec *s, int64_t a, int64_t b, Range at)
 	return put_list(s, (const int64_t[2]){ a, b }, 2, at);
 }
 
-static Value *
-put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *const *in, int nin, Range at)
+Value *
+spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *const *in, int nin, Range at)
 {
 	Node *m = node_new(s->to, sym(s->cx, name), at, 1);
 
@@ -79,7 +79,7 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 	IValue value = { .tag = RT_TENSOR };
 
 	value.u.t = view;
-	return put_constant(s, value, at);
+	return spec_put_constant(s, value, at);
 }
 
 static bool
@@ -122,20 +122,20 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 		extra[2 * (nd - 1 - i) + 1] = total % 2;
 		uneven |= total % 2 != 0;
 	}
-	Value *const zeros[] = { m->in[0], put_list(s, extra, 2 * nd, m->at), put_constant(s, rt_double(0), m->at) };
-	Value *x = uneven ? put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
+	Value *const zeros[] = { m->in[0], put_list(s, extra, 2 * nd, m->at), spec_put_constant(s, rt_double(0), m->at) };
+	Value *x = uneven ? spec_put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
 	Value *const padding = put_list(s, pad, nd, m->at);
 
 	x = spec_channels_last(s, c, x, m->at);
 	if (any) {
-		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], put_constant(s, rt_bool(false), m->at),
+		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], spec_put_constant(s, rt_bool(false), m->at),
 					put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
 
-		return put_op(s, c, "aten::convolution", "", conv, 9, m->at);
+		return spec_put_op(s, c, "aten::convolution", "", conv, 9, m->at);
 	}
 	Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], m->in[6] };
 
-	return put_op(s, c, m->kind->name, "", conv, 7, m->at);
+	return spec_put_op(s, c, m->kind->name, "", conv, 7, m->at);
 }
 
 /* ---- over one dim -------------------------------------------------------------------------------------------------------- */
@@ -167,16 +167,16 @@ as_product(Spec *s, Scope *c, const Conv1d *v, Range at)
 	Value *x = v->x, *y;
 
 	if (v->padding) {
-		Value *const pad[] = { x, put_ints(s, v->padding, v->padding, at), put_constant(s, rt_double(0), at) };
+		Value *const pad[] = { x, put_ints(s, v->padding, v->padding, at), spec_put_constant(s, rt_double(0), at) };
 
-		x = put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
+		x = spec_put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
 	}
 	Value *const unfold[] = { x, put_int(s, 2, at), put_int(s, v->w->dims[2], at), put_int(s, v->stride, at) };
-	Value *const rows[] = { put_op(s, c, "aten::unfold", "", unfold, 4, at), put_int(s, 1, at), put_int(s, 0, at) };
-	Value *const linear[] = { put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at), v->bias };
-	Value *const transpose[] = { put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], put_int(s, 2, at) };
+	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), put_int(s, 1, at), put_int(s, 0, at) };
+	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at), v->bias };
+	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], put_int(s, 2, at) };
 
-	y = put_op(s, c, "aten::transpose", "int", transpose, 3, at);
+	y = spec_put_op(s, c, "aten::transpose", "int", transpose, 3, at);
 	known_at(s->k, y)->altered = !rt_is_contiguous(known_at(s->k, y)->v.u.t);
 	return y;
 }
@@ -199,12 +199,12 @@ over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 {
 	Value *const two = put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
-	Value *const high = squeezed(s, v->x), *const x = high ? high : put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
+	Value *const high = squeezed(s, v->x), *const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
 	Value *const conv[] = { spec_channels_last(s, c, x, at), put_weights(s, v, 4, at), v->bias, put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
 				put_ints(s, 1, v->dilation, at), put_int(s, v->groups, at) };
-	Value *const squeeze[] = { put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
+	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
-	return put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
+	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
 }
 
 Value *
@@ -257,7 +257,7 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 	spec_infer(s, c, n, m);
 	Value *const squeeze[] = { m->out[0], put_int(s, 2, n->at) };
 
-	spec_bind(s, c, n->out[0], put_op(s, c, "aten::squeeze", "dim", squeeze, 2, n->at));
+	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, n->at));
 	spec_keep_layout(s, c, n);
 	return true;
 }

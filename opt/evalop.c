@@ -373,7 +373,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 		return;
 	}
-	if (n->nout == 1 && (better = spec_convolution(s, c, m))) {
+	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)))) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);
 	}

@@ -73,6 +73,41 @@ only_reads(const Node *n, int i)
 	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
 }
 
+/* What stands behind a conversion back to the model's layout. */
+static Value *
+before_conversion(Spec *s, Value *v)
+{
+	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered ? v->node->in[0] : v;
+}
+
+/* Tensors that a list keeps have the model's layout; who only joins them takes what they were made from. */
+static Value *
+unconverted_list(Spec *s, Value *list, Range at)
+{
+	const Known *k = known_at(s->k, list);
+	Node *made;
+	IValue copy;
+	bool any = false;
+
+	if (!node_is(list->node, "prim::ListConstruct") || !k->is || k->mutable || k->v.u.list->n != list->node->nin)
+		return list;
+	for (int i = 0; i < list->node->nin; i++)
+		any |= before_conversion(s, list->node->in[i]) != list->node->in[i];
+	if (!any)
+		return list;
+	made = graph_emit(s->to, "prim::ListConstruct", at, list->node->nin, list->node->in, 1);
+	made->out[0]->type = list->type;
+	copy = rt_ref(RT_LIST, rt_list_new(&s->k->rt, k->v.u.list->elem, made->nin));
+	for (int i = 0; i < made->nin; i++) {
+		node_set_input(made, i, before_conversion(s, made->in[i]));
+		rt_list_push(&s->k->rt, copy.u.list, rt_retain(known_at(s->k, made->in[i])->v));
+	}
+	known_set(s->k, made->out[0], copy);
+	known_at(s->k, made->out[0])->altered = true;
+	shapes_node(s->shapes, s->k, made, false);
+	return made->out[0];
+}
+
 /* What input i of the node is in the new graph. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
@@ -83,6 +118,8 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		return v;
 	if (only_reads(n, i))
 		v = spec_fresh_list(s, v, n->at);
+	if (i == 0 && node_is(n, "aten::cat"))
+		v = unconverted_list(s, v, n->at);
 	if (i == 0 && is_convolution(n))
 		v = spec_channels_last(s, c, v, n->at);
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))

@@ -75,7 +75,14 @@ void    spec_keep_layout(Spec *, Scope *, const Node *);
 
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
+Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
+Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
+
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
+
+/* ---- normforms.c ---------------------------------------------------------------------------------------------------------- */
+
+Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
 
 #endif

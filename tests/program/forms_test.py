@@ -73,6 +73,25 @@ class Forms(Test):
         self.form(["w = %s" % weight(15, 5, 1), "return torch.gru_cell(x, x, w, w)"], ["x=float32[3x5]"])
         self.form(["h, c = torch.lstm_cell(x, [x, x], w, w)", "return torch.add(h, c)"], ["x=float32[3x5]", "w=float32[20x5]"], calls=1)
 
+    def test_appended_and_joined(self):
+        """As DenseNets do: convolutions' results in a list that grows, joined again and again, and normalised: one conversion
+        to channels last, one back."""
+        def sin(*sizes):
+            n = 1
+            for size in sizes: n *= size
+            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
+        lines = ["l = [torch.conv2d(x, %s, None, [1, 1], [1, 1])]" % sin(4, 3, 3, 3),
+                 "_0 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(4, 4, 3, 3),
+                 "_1 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(2, 8, 3, 3),
+                 "y = torch.cat(l, 1)",
+                 "return torch.relu(torch.batch_norm(y, %s, None, %s, torch.exp(%s), False, 0.1, 1.0e-05, False))" % ((sin(10),) * 3)]
+        self.form(lines, ["x=float32[2x3x7x9]"])
+        graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[2x3x7x9]"], self.dir)[1].decode()
+        self.assertEqual(graph.count("aten::contiguous"), 2, graph)
+        self.assertNotIn("aten::batch_norm", graph)
+        self.form(lines, ["x=float32[2x3x5..9x5..9]"])
+        self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
+
     def test_join(self):
         self.form(["return torch.cat([x, torch.mul(x, 2), x], 1)"], ["x=float32[2x3x4]"])
         self.form(["return torch.stack([x, torch.transpose(torch.transpose(x, 0, 1), 0, 1)], -1)"], ["x=int64[1..4x3]"])
