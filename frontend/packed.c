@@ -13,13 +13,35 @@ enum { CONV_SLOTS = 8 };
 static const struct Packed {
 	const char *name;
 	int         spatial;       /* 0: linear; -1: embedding; -2: cell of a recurrent network */
+	const char *slots;         /* of XNNPACK's: their letters in slots[], which are the state, too */
 } rows[] = {
-	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0 },
-	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2 },
-	{ "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",    3 },
-	{ "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", -1 },
-	{ "__torch__.torch.classes.rnn.CellParamsBase",                  -2 },
+	{ "__torch__.torch.classes.quantized.LinearPackedParamsBase",    0, NULL },
+	{ "__torch__.torch.classes.quantized.Conv2dPackedParamsBase",    2, NULL },
+	{ "__torch__.torch.classes.quantized.Conv3dPackedParamsBase",    3, NULL },
+	{ "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", -1, NULL },
+	{ "__torch__.torch.classes.rnn.CellParamsBase",                  -2, NULL },
+	{ "__torch__.torch.classes.xnnpack.LinearOpContext",             0, "wblh" },
+	{ "__torch__.torch.classes.xnnpack.Conv2dOpContext",             2, "wbspdglh" },
+	{ "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext",    2, "wbspodglh" },
 };
+
+static const struct { char letter; const char *name; const Type *type; bool optional; } slots[] = {
+	{ 'w', "weight", &rt_type_tensor, false },      { 'b', "bias", &rt_type_tensor, true },
+	{ 's', "stride", &rt_type_list_int, false },    { 'p', "padding", &rt_type_list_int, false },
+	{ 'o', "output_padding", &rt_type_list_int, false }, { 'd', "dilation", &rt_type_list_int, false },
+	{ 'g', "groups", &rt_type_int, false },         { 'l', "output_min", &rt_type_number, true },
+	{ 'h', "output_max", &rt_type_number, true },
+};
+enum { NSLOT = sizeof slots / sizeof *slots };
+
+static int
+slot_of(char letter)
+{
+	for (int i = 0; i < NSLOT; i++)
+		if (slots[i].letter == letter)
+			return i;
+	BUG("no slot has the letter %c", letter);
+}
 
 static const struct Packed *
 row_of(const char *name)
@@ -56,6 +78,13 @@ packed_type(Cx *cx, const char *name)
 		add(cx, info, "reduce_range", &rt_type_bool);
 		return t;
 	}
+	for (const char *s = p->slots; s && *s; s++) {
+		const int i = slot_of(*s);
+
+		add(cx, info, slots[i].name, slots[i].optional ? type_optional(cx, slots[i].type) : slots[i].type);
+	}
+	if (p->slots)
+		return t;
 	add(cx, info, "weight", &rt_type_tensor);
 	add(cx, info, "bias", type_optional(cx, &rt_type_tensor));
 	if (p->spatial <= 0)
@@ -185,13 +214,31 @@ build_conv(const PickleAt *at, RtCx *rt, RtObject *o, IValue state, int spatial)
 	set_geometry(at, rt, o, tensor_part(at, tensors, 0, 1, "geometry").u.t, spatial);
 }
 
+/* (weight, bias, stride, ...): the slots one after the other */
+static void
+build_slots(const PickleAt *at, Fits *fits, RtObject *o, IValue state, const struct Packed *p)
+{
+	for (int i = 0; p->slots[i]; i++) {
+		const int k = slot_of(p->slots[i]);
+		IValue v = part(at, state, i, slots[k].name);
+
+		if (!(slots[k].optional && v.tag == RT_NONE) && !value_fits(fits, v, slots[k].type))
+			pickle_bad(at, "the %s of packed parameters is a %s", slots[k].name, rt_type_of(v));
+		rt_assign(&o->slot[i], rt_retain(v));
+	}
+	tensor_part(at, state, 0, p->spatial + 2, "weight");
+}
+
 void
 packed_build(const PickleAt *at, RtCx *rt, Fits *fits, RtObject *o, IValue state)
 {
-	int spatial = row_of(o->cls->name)->spatial;
+	const struct Packed *p = row_of(o->cls->name);
+	const int spatial = p->spatial;
 
 	value_settle(fits, state);
-	if (spatial == 0)
+	if (p->slots)
+		build_slots(at, fits, o, state, p);
+	else if (spatial == 0)
 		build_linear(at, o, state);
 	else if (spatial == -2)
 		build_cell(at, o, state);
@@ -265,8 +312,11 @@ state_of_conv(Cx *cx, const RtObject *o, int spatial)
 IValue
 packed_state(Cx *cx, const RtObject *o)
 {
-	const int spatial = row_of(o->cls->name)->spatial;
+	const struct Packed *p = row_of(o->cls->name);
+	const int spatial = p->spatial;
 
+	if (p->slots)
+		return value_tuple(cx, NULL, o->slot, (int)strlen(p->slots));
 	if (!spatial)
 		return value_tuple(cx, NULL, o->slot, 2);
 	return spatial == -2 ? state_of_cell(cx, o) : spatial < 0 ? state_of_embedding(cx, o) : state_of_conv(cx, o, spatial);

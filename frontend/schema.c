@@ -313,7 +313,7 @@ class_of_name(Reader *r, Symbol name)
 
 	if (r->ir && read_accept(r, "("))
 		return read_named_tuple(r, name->name);
-	t = r->unit ? unit_type(r->cx, r->unit, name->name) : 0;
+	t = r->unit ? unit_type(r->cx, r->unit, name->name) : packed_type(r->cx, name->name);
 	return t ? t : type_class(r->cx, name->name, false);
 }
 

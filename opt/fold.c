@@ -37,6 +37,8 @@ constant_may_be(IValue v)
 		return all_may_be(v.u.list->v, v.u.list->n);
 	case RT_TUPLE:
 		return all_may_be(v.u.tuple->v, v.u.tuple->n);
+	case RT_OBJECT:
+		return unit_is_builtin_class(v.u.obj->cls->name) && all_may_be(v.u.obj->slot, v.u.obj->cls->nslot);
 	case RT_DICT:
 		for (int64_t i = 0; i < v.u.dict->used; i++)
 			if (!v.u.dict->at[i].dead && !constant_may_be(v.u.dict->at[i].value))

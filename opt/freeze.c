@@ -126,17 +126,23 @@ stays_home(const Value *v)
 	return true;
 }
 
+/* Packed parameters go to operators, which do not write to them. */
+static bool
+leaves_home(Freeze *f, const Value *v)
+{
+	IValue x;
+
+	return resolve(f, v, &x) && x.tag == RT_OBJECT && !constant_may_be(x) && !stays_home(v);
+}
+
 static bool
 objects_stay_home(Freeze *f, const Block *b)
 {
-	IValue v;
-
 	for (int i = 0; i < b->param->nout; i++)
-		if (resolve(f, b->param->out[i], &v) && v.tag == RT_OBJECT && !stays_home(b->param->out[i]))
+		if (leaves_home(f, b->param->out[i]))
 			return false;
 	for NODES(n, b) {
-		if (node_is(n, "prim::GetAttr") && resolve(f, n->out[0], &v) && v.tag == RT_OBJECT &&
-		    !stays_home(n->out[0]))
+		if (node_is(n, "prim::GetAttr") && leaves_home(f, n->out[0]))
 			return false;
 		for (int i = 0; i < n->nsub; i++)
 			if (!objects_stay_home(f, n->sub[i]))

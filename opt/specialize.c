@@ -323,8 +323,17 @@ eval_get_attr(Spec *s, Scope *c, Node *n)
 {
 	const int i = c->top && s->profile->found ? state_index(s->profile->state, n) : -1;
 	const Pattern *p = i >= 0 && !s->state_written[i] ? &s->profile->found[i] : NULL;
+	const Known *object = known_at(s->k, spec_value(c, n->in[0]));
 	Node *m;
 
+	if (object->is && object->v.tag == RT_OBJECT && constant_may_be(object->v)) {
+		const int slot = rt_slot(object->v.u.obj->cls, node_str(n, "name"));
+
+		if (slot < 0)
+			return false;
+		spec_bind_constant(s, c, n->out[0], rt_retain(object->v.u.obj->slot[slot]), n->at);
+		return true;
+	}
 	if (p && p->form == PATTERN_VALUE) {
 		spec_bind_constant(s, c, n->out[0], rt_retain(p->value), n->at);
 		return true;

@@ -16,7 +16,7 @@ rt_is_tensor_of(IValue v, RtDtype dtype, int ndim, const int64_t *dims, const in
 {
 	const RtTensor *t = v.u.t;
 
-	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->quant)
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout)
 		return false;
 	for (int i = 0; i < ndim; i++)
 		if (t->dims[i] != dims[i] || (t->strides[i] != strides[i] && dims[i] != 1))
@@ -29,7 +29,7 @@ rt_is_tensor_sized(IValue v, RtDtype dtype, int ndim, const int64_t *dims, int64
 {
 	const RtTensor *t = v.u.t;
 
-	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->quant)
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout)
 		return false;
 	for (int i = 0; i < ndim; i++) {
 		int64_t *symbol = dims[i] < 0 ? &size[-2 - dims[i]] : NULL;
@@ -138,6 +138,10 @@ rt_box_view(RtCx *cx, IValue base, RtDtype dtype, int ndim, const int64_t *geome
 	const RtTensor *b = base.u.t;
 	RtTensor *t = base.tag != RT_TENSOR ? NULL : rt_tensor_over(cx, b->storage, dtype, ndim, geometry, geometry + ndim, b->offset + offset);
 
+	if (t && b->quant && b->dtype == dtype) {
+		t->quant = b->quant;
+		rt_count_up(&t->quant->h);
+	}
 	return t ? rt_of(t) : rt_none();
 }
 

@@ -19,6 +19,17 @@ static const RtType *const conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_t
 	&rt_type_list_int, &rt_type_int, &rt_type_bool };
 static const RtType *const cell_types[] = { &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_bool };
 
+static const char *const clamp_linear_slots[] = { "weight", "bias", "output_min", "output_max" };
+static const char *const clamp_conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "groups", "output_min",
+	"output_max" };
+static const char *const clamp_transpose_slots[] = { "weight", "bias", "stride", "padding", "output_padding", "dilation", "groups",
+	"output_min", "output_max" };
+static const RtType *const clamp_linear_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_any, &rt_type_any };
+static const RtType *const clamp_conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int,
+	&rt_type_list_int, &rt_type_int, &rt_type_any, &rt_type_any };
+static const RtType *const clamp_transpose_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int,
+	&rt_type_list_int, &rt_type_list_int, &rt_type_int, &rt_type_any, &rt_type_any };
+
 #define PACKED_CLASS(id, qualified, slots, slot_names, slot_types) \
 	static const RtClass id; \
 	static const RtType id##_type = { .kind = TYPE_CLASS, .name = qualified, .cls = (RtClass *)&id }; \
@@ -28,6 +39,10 @@ PACKED_CLASS(linear_class, "__torch__.torch.classes.quantized.LinearPackedParams
 PACKED_CLASS(conv2d_class, "__torch__.torch.classes.quantized.Conv2dPackedParamsBase", 8, conv_slots, conv_types);
 PACKED_CLASS(conv3d_class, "__torch__.torch.classes.quantized.Conv3dPackedParamsBase", 8, conv_slots, conv_types);
 PACKED_CLASS(cell_class, "__torch__.torch.classes.rnn.CellParamsBase", 5, cell_slots, cell_types);
+PACKED_CLASS(clamp_linear_class, "__torch__.torch.classes.xnnpack.LinearOpContext", 4, clamp_linear_slots, clamp_linear_types);
+PACKED_CLASS(clamp_conv_class, "__torch__.torch.classes.xnnpack.Conv2dOpContext", 8, clamp_conv_slots, clamp_conv_types);
+PACKED_CLASS(clamp_transpose_class, "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext", 9, clamp_transpose_slots,
+	clamp_transpose_types);
 #undef PACKED_CLASS
 
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
@@ -278,6 +293,10 @@ int rt_quantized_linear_relu_dynamic_fp16(RtCx *cx, const IValue *in, IValue *ou
 
 int rt_quantized_linear_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
 int rt_quantized_linear_prepack_fp16(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
+
+int rt_prepacked_linear_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_linear_class, in, 4, out); }
+int rt_prepacked_conv2d_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_conv_class, in, 8, out); }
+int rt_prepacked_conv2d_transpose_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_transpose_class, in, 9, out); }
 
 /* packed -> weight, bias */
 static int

@@ -1,9 +1,14 @@
 #!/bin/sh
-# tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave
+# tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave, and so does a
+# program, whose specialization takes the input that it was profiled on
 set -e
 kiln=$1
+got=$(dirname "$kiln")/tests/op
 shift
 for dir; do
-	"$kiln" run "$dir/model.pt" -i "$dir/in.npz" -o "$(dirname "$kiln")/tests/op/got.npz"
-	python3 tests/program/npz.py "$dir/out.npz" "$(dirname "$kiln")/tests/op/got.npz"
+	"$kiln" run "$dir/model.pt" -i "$dir/in.npz" -o "$got/got.npz"
+	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
+	CFLAGS="${CFLAGS:--O0}" "$kiln" build "$dir/model.pt" -i "$dir/in.npz" -o "$got/program" >/dev/null
+	"$got/program" --strict -i "$dir/in.npz" -o "$got/got.npz"
+	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
 done
