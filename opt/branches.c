@@ -6,7 +6,9 @@
  *   %r = prim::If(%c): -> (%v), -> (False)       ->   aten::__and__(%c, %v)
  *   %r = prim::If(%c): -> (True), -> (%v)        ->   aten::__or__(%c, %v)
  *
- * The last two, which `and` and `or` become, also where %v is computed in the branch from a few numbers in ways that cannot
+ *   prim::If(%c): A, else: A                     ->   A
+ *
+ * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in ways that cannot
  * fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
  */
 #include "opt.h"
@@ -15,7 +17,13 @@
 
 enum { FEW_NODES = 4 };
 
-typedef struct Branches { Pass *p; Graph *g; bool changed; } Branches;
+typedef struct Branches {
+	Pass   *p;
+	Graph  *g;
+	Value **twin;            /* by id of a value of the first branch: the second's that is the same */
+	int     ntwin;
+	bool    changed;
+} Branches;
 
 /* ---- inside the branches ------------------------------------------------------------------------------- */
 
@@ -180,6 +188,86 @@ take_results(Branches *b, Node *n)
 	}
 }
 
+/* ---- branches that are equal ---------------------------------------------------------------------------------- */
+
+static bool are_equal(const Block *, const Block *, Value **);
+
+static bool
+is_same_value(const Value *x, const Value *y, Value *const *twin)
+{
+	IValue a, b;
+
+	return x == y || twin[x->id] == y || (x->type == y->type && !type_is_mutable(x->type) && value_constant(x, &a) &&
+					      value_constant(y, &b) && value_identical(a, b));
+}
+
+/* An error that the second would raise must name the place of the first. */
+static bool
+is_same_node(const Node *x, const Node *y, Value **twin)
+{
+	if (x->kind != y->kind || x->op != y->op || x->nin != y->nin || x->nout != y->nout || x->nsub != y->nsub ||
+	    x->attrs.n != y->attrs.n || (!node_is_cheap(x) && memcmp(&x->at, &y->at, sizeof x->at)))
+		return false;
+	for (int i = 0; i < x->attrs.n; i++)
+		if (x->attrs.at[i].kind == ATTR_GRAPH || !attr_equal(&x->attrs.at[i], &y->attrs.at[i]))
+			return false;
+	for (int i = 0; i < x->nin; i++)
+		if (!is_same_value(x->in[i], y->in[i], twin))
+			return false;
+	for (int i = 0; i < x->nout; i++) {
+		if (x->out[i]->type != y->out[i]->type)
+			return false;
+		twin[x->out[i]->id] = y->out[i];
+	}
+	for (int i = 0; i < x->nsub; i++)
+		if (!are_equal(x->sub[i], y->sub[i], twin))
+			return false;
+	return true;
+}
+
+static const Node *
+next_node(const Node *n)
+{
+	do
+		n = n->next;
+	while (node_is(n, "prim::Constant"));
+	return n;
+}
+
+static bool
+are_equal(const Block *a, const Block *b, Value **twin)
+{
+	const Node *x = next_node(a->ret), *y = next_node(b->ret);
+
+	if (a->param->nout != b->param->nout || a->ret->nin != b->ret->nin)
+		return false;
+	for (int i = 0; i < a->param->nout; i++)
+		twin[a->param->out[i]->id] = b->param->out[i];
+	for (; x != a->ret && y != b->ret; x = next_node(x), y = next_node(y))
+		if (!is_same_node(x, y, twin))
+			return false;
+	for (int i = 0; i < a->ret->nin; i++)
+		if (!is_same_value(a->ret->in[i], b->ret->in[i], twin))
+			return false;
+	return x == a->ret && y == b->ret;
+}
+
+/* Whatever the condition is, the same is done. */
+static bool
+take_either(Branches *b, Node *n)
+{
+	if (next_node(if_then(n)->ret)->kind != next_node(if_else(n)->ret)->kind)
+		return false;
+	if (b->ntwin <= b->g->nvalue)
+		b->twin = new(b->p->scratch, Value *, b->ntwin = 2 * b->g->nvalue + 1);
+	memset(b->twin, 0, (size_t)b->ntwin * sizeof *b->twin);
+	if (!are_equal(if_then(n), if_else(n), b->twin) || !pass_may(b->p))
+		return false;
+	pass_note(b->p, n, "both branches do the same");
+	if_take_branch(n, 0);
+	return b->changed = true;
+}
+
 static void
 walk(Branches *b, Block *in)
 {
@@ -189,7 +277,7 @@ walk(Branches *b, Block *in)
 			decide_branches(b, n);
 		for (int i = 0; i < n->nsub; i++)
 			walk(b, n->sub[i]);
-		if (node_is(n, "prim::If"))
+		if (node_is(n, "prim::If") && !take_either(b, n))
 			take_results(b, n);
 	}
 	cx_leave(b->p->cx);
@@ -198,7 +286,7 @@ walk(Branches *b, Block *in)
 bool
 branches(Pass *p, Graph *g)
 {
-	Branches b = { p, g, false };
+	Branches b = { .p = p, .g = g };
 
 	walk(&b, g->top);
 	return b.changed;

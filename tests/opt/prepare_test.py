@@ -1,12 +1,12 @@
-"""Passes that need a whole model: inlining and freezing, what they do and what they must not.
+"""Passes that need a whole model, and specialization: what they do and what they must not.
 
 usage: prepare_test.py KILN
 """
-import os, sys, unittest
+import os, struct, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-from hostile import Test, W, attrs, body, call, model, num
+from hostile import Test, W, attrs, body, call, model, npy, npz, num
 
 HELPER = """  def double(self: __torch__.M, y: Tensor) -> Tensor:
     return torch.mul(y, 2.)
@@ -77,6 +77,81 @@ class Prepare(Test):
         self.assertEqual(self.lists(["_0 = torch.append(self.all, x)", use]), ["sizes"])
         self.assertEqual(self.lists(["_0 = torch.zero_((self.all)[0])", use]), ["sizes"])
         self.assertEqual(self.lists(["_0 = torch.zero_(self.w)", use]), ["sizes"])             # the same storage
+
+    def after(self, stage, *lines):
+        return self.graph(body(list(lines)), "--grad", "w" if stage == "lift" else "x", "--stage", stage)
+
+    def test_lift_does(self):
+        text = self.after("lift", "return torch.add(x, self.w)")
+        self.assertNotIn("GetAttr", text)
+        self.assertIn("%w : Tensor,", text)
+
+    def test_lift_must_not(self):
+        text = self.after("lift", "print(self.training)", "return torch.add(x, self.w)")       # no tensor that is asked for
+        self.assertIn('prim::GetAttr[name="training"]', text)
+        self.assertNotIn("%training : bool,", text)
+
+    def test_unwrite_does(self):
+        text = self.after("unwrite", "y = torch.mul(x, 2.)", "_0 = torch.add_(y, x)", "return torch.mul(y, y)")
+        self.assertNotIn("add_", text)
+        self.assertIn("aten::mul(%_0, %_0)", text)
+
+    def test_unwrite_must_not(self):                                                            # no gradient goes through z
+        text = self.after("unwrite", "z = torch.mul(torch.detach(x), 2.)", "_0 = torch.add_(torch.select(z, 0, 0), 1.)",
+                          "print(z)", "return torch.mul(x, x)")
+        self.assertIn("aten::add_", text)
+
+    def test_autodiff_does(self):
+        text = self.after("autodiff", "return torch.mul(x, x)")
+        self.assertEqual(text.count("prim::grad_seed"), 1)
+        self.assertEqual(text.count("aten::mul"), 3)
+
+    def test_autodiff_must_not(self):
+        text = self.after("autodiff", "return torch.mul(torch.detach(x), self.w)")
+        self.assertEqual(text.count("aten::mul"), 1)
+        self.assertNotIn("grad_seed", text)
+
+
+class Specialize(Test):
+    """The specialized graph of forward(x, n) for some values of n."""
+    def graph(self, ns, *lines):
+        self.put("m.pt", model(body(list(lines), "x: Tensor, n: Tensor")))
+        argv = [KILN, "show", "m.pt", "--stage", "specialized"]
+        for i, n in enumerate(ns):
+            self.put("%d.npz" % i, npz(x=npy((2, 3)), n=npy((), "<i8", struct.pack("<q", n))))
+            argv += ["-i", "%d.npz" % i]
+        rc, out, err = call(argv, self.dir)
+        self.assertEqual(rc, 0, err.decode())
+        return out.decode()
+
+    BRANCH = "if bool(torch.gt(n, 5)):", "  y = torch.neg(x)", "else:", "  y = torch.exp(x)", "return y"
+
+    def test_branches(self):
+        text = self.graph([1, 2], *self.BRANCH)
+        self.assertIn("value=False]", text)
+        self.assertNotIn("prim::If", text)
+        self.assertNotIn("aten::neg", text)
+
+    def test_branches_must_not(self):
+        self.assertIn("prim::If", self.graph([1], *self.BRANCH))                               # one run says nothing
+        self.assertIn("prim::If", self.graph([1, 9], *self.BRANCH))                            # both were taken
+
+    def test_errors(self):
+        fails = "if bool(torch.gt(n, 5)):", '  ops.prim.RaiseException("more")', "else:", "  pass", "return x"
+        self.assertNotIn("prim::If", self.graph([1], *fails))
+        self.assertIn("prim::If", self.graph([1, 9], *fails))
+
+    def test_numbers(self):
+        view = "return torch.view(x, [int(n), -1])"
+        self.assertIn("value=2]", self.graph([2, 2], view))
+        self.assertIn(" = aten::view", self.graph([2, 2], view).split("strides=[3, 1], requires_grad=0, device=cpu)")[-1])
+
+    def test_numbers_must_not(self):
+        self.assertNotIn("value=2]", self.graph([2], "return torch.view(x, [int(n), -1])"))    # one run
+        self.assertNotIn("value=", "".join(self.graph([2, 3], "return torch.view(x, [int(n), -1])").split("BailOut")[1:]))
+        self.assertNotIn("value=", "".join(self.graph([2, 2], "return torch.mul(x, int(n))").split("BailOut")[1:]))     # decides nothing
+        self.assertNotIn("BailOut", self.graph([2, 2], "i = torch.randint(5, [])", "return torch.view(x, [int(i), -1])")
+                         .split("aten::view")[0])                                               # drawn
 
 
 if __name__ == "__main__":
