@@ -310,6 +310,7 @@ const char *node_str(const Node *, const char *name);
 bool   node_is(const Node *, const char *kind);        /* by text: node_is(n, "prim::If") */
 bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
 bool   node_is_nondeterministic(const Node *);
+bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */
 /* Of a call or a constant, when it is known: attribute "function", the method of a class, a constant as input 0. */
 Function *node_function(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */

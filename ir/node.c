@@ -476,6 +476,19 @@ node_has_effect(const Node *n)
 	return false;
 }
 
+/* A divisor that is a constant number other than zero is safe. */
+bool
+node_may_divide_by_zero(const Node *n)
+{
+	const Value *by = n->op && n->op->form == OP_MAP && strchr(n->op->domain, 'Z') ? node_arg(n, "other") : NULL;
+	const TensorInfo *t = by ? n->out[0]->type->tensor : NULL;
+	IValue v;
+
+	if (!by || (t && t->dtype >= 0 && rt_dtypes[t->dtype].category == 'F'))
+		return false;
+	return !value_constant(by, &v) || (v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1));
+}
+
 /* Dropout draws numbers only while it trains; a constant False says that it does not. */
 bool
 node_is_nondeterministic(const Node *n)

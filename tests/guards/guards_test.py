@@ -36,6 +36,7 @@ TESTS = {
                          "raises": (1, "more:exact0!")}),
     "averted": ("a", {"all": (0, "a:exact0 b:exact0 a:exact0"), "over": (1, "large:exact0!"), "under": (1, "low:exact0!")}),
     "twins": ("ab", {"all": (0, "a:exact0 c:exact0! b:exact0 c:exact0!")}),
+    "quotient": ("a", {"all": (0, "a:exact0 a:exact0"), "zeros": (1, "zero:exact0")}),
     "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
 }
 

@@ -246,6 +246,14 @@ class Twins(nn.Module):
         return a + 1, b + 1, c + 1
 
 
+class Quotient(nn.Module):
+    """Integers divided by zero raise, before what is printed behind."""
+    def forward(self, x: Tensor, y: Tensor):
+        r = -torch.remainder(x, y) * 2
+        print("divided")
+        return r + x // 3, torch.div(x, y, rounding_mode="floor")
+
+
 class Averted(nn.Module):
     """A branch that raises, seen from one run."""
     def forward(self, x: Tensor, limit: Tensor):
@@ -394,6 +402,8 @@ MODELS = {
                 {"all": ["a", "b", "a"], "over": ["large"], "under": ["low"]}),
     "twins": (Twins(), {"a": dict(x=grid(2), f=-grid(5)), "b": dict(x=grid(3), f=-grid(5)), "c": dict(x=grid(2), f=grid(5))},
               {"all": ["a", "c", "b", "c"]}),
+    "quotient": (Quotient(), {"a": dict(x=torch.arange(6), y=torch.arange(1, 7)), "zero": dict(x=torch.arange(6), y=torch.arange(6))},
+                 {"all": ["a", "a"], "zeros": ["zero"]}),
     "branch": (Branch(), {"a": dict(x=grid(4)), "b": dict(x=grid(5)), "c": dict(x=grid(1))}, {"all": ["a", "b", "c", "a"]}),
 }
 

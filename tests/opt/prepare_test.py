@@ -2,10 +2,11 @@
 
 usage: prepare_test.py KILN
 """
-import os, struct, sys, unittest
+import os, re, struct, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../program"))
 from hostile import Test, W, attrs, body, call, model, npy, npz, num
 
 HELPER = """  def double(self: __torch__.M, y: Tensor) -> Tensor:
@@ -110,6 +111,17 @@ class Prepare(Test):
         text = self.after("autodiff", "return torch.mul(torch.detach(x), self.w)")
         self.assertEqual(text.count("aten::mul"), 1)
         self.assertNotIn("grad_seed", text)
+
+
+class Every(unittest.TestCase):
+    """Every pass has a golden graph, or a test here, of what it does and of what it must not."""
+    def test_every_pass(self):
+        with open(os.path.join(HERE, "../../opt/passes.def")) as f:
+            passes = re.findall(r"^PASS\((\w+),", f.read(), re.M)
+        for name in passes:
+            for what in "does", "must_not":
+                self.assertTrue(os.path.exists(os.path.join(HERE, "%s_%s.ir" % (name, what))) or
+                                hasattr(Prepare, "test_%s_%s" % (name, what)), "%s_%s" % (name, what))
 
 
 class Specialize(Test):
