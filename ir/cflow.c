@@ -49,6 +49,15 @@ if_remove_output(Node *n, int i)
 }
 
 void
+loop_remove_carried(Node *n, int i)
+{
+	block_remove_output(loop_body(n), 1 + i);
+	block_remove_input(loop_body(n), 1 + i);
+	node_remove_input(n, 2 + i);
+	node_remove_output(n, i);
+}
+
+void
 block_splice_before(Block *b, Node *at)
 {
 	for NODES(n, b)

@@ -195,7 +195,7 @@ value_identical(IValue a, IValue b)
 
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 
-static bool
+bool
 attr_equal(const Attr *a, const Attr *b)
 {
 	if (a->name != b->name || a->kind != b->kind)

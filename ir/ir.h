@@ -339,6 +339,7 @@ Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with bo
 Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
 void   loop_add_carried(Node *, Value *init, Symbol name);            /* the body's output is to be added by the caller */
 void   if_remove_output(Node *, int);                                 /* nothing may use it */
+void   loop_remove_carried(Node *, int);                              /* nothing may use its parts, inside and out */
 void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
@@ -348,6 +349,7 @@ Node  *block_owner_in(const Node *, const Block *);                   /* the nod
 /* ---- hash.c: equal nodes ------------------------------------------------------------------------------------------ */
 
 uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
+bool     attr_equal(const Attr *, const Attr *);
 bool     node_equal(const Node *, const Node *);       /* the same: equal nodes compute equal values when nothing is written */
 bool     value_identical(IValue, IValue);              /* constants: same type and bits; tensors by dtype, sizes, strides and data */
 uint64_t value_hash(IValue);

@@ -145,12 +145,9 @@ hoist_unchanged(Fold *f, Node *n)
 		if (loop_body(n)->ret->in[1 + i] != inner || !pass_may(f->p))
 			continue;
 		pass_note(f->p, n, "the body does not change what is carried as %d", i);
-		block_remove_output(loop_body(n), 1 + i);
 		value_replace_uses(inner, n->in[2 + i]);
 		value_replace_uses(n->out[i], n->in[2 + i]);
-		block_remove_input(loop_body(n), 1 + i);
-		node_remove_input(n, 2 + i);
-		node_remove_output(n, i);
+		loop_remove_carried(n, i);
 		f->changed = true;
 	}
 }
