@@ -144,7 +144,8 @@ make_functional(Pass *p, Graph *g, Node *n)
 
 	if (!base || self->node->block != n->block || !is_fresh(self) || !seen_by_nobody_else(self, n))
 		return false;
-	if (!typed && !keeps_type(base, node_schema(n)) && !op_find(g->cx, "aten::copy", ""))
+	/* aten::copy has a body, which only what a prepared graph calls gets compiled. */
+	if (!typed && !keeps_type(base, node_schema(n)) && (p->fn && p->fn->prepared != g))
 		return false;
 	result = functional_value(g, n, base);
 	if (!result)
