@@ -206,25 +206,63 @@ up_block(Walk *w, Block *b)
 	cx_leave(w->cx);
 }
 
-Active *
-active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
+/* ---- from where to where ------------------------------------------------------------------------------------- */
+
+static Active *
+active_new(Graph *g, Arena *memory)
 {
 	Active *a = new(memory, Active, 1);
-	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue) };
-	const Block *top = g->top;
 
 	a->nvalue = g->nvalue;
 	a->nnode = g->nnode;
 	a->value = new(memory, bool, g->nvalue);
 	a->depends = new(memory, bool, g->nvalue);
 	a->silent = new(memory, bool, g->nnode);
-	for (int i = 0; i < d->inputs.n; i++)
-		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);
+	return a;
+}
+
+static void
+down(Walk *w, Graph *g)
+{
 	do {
-		w.grew = false;
-		down_block(&w, g->top);
-	} while (w.grew);
-	mark(&w, w.useful, top->ret->in[d->loss ? 1 : 0]);
+		w->grew = false;
+		down_block(w, g->top);
+	} while (w->grew);
+}
+
+static void
+mark_elements(Walk *w, bool *set, const Value *list)
+{
+	for (int i = 0; i < list->node->nin; i++)
+		mark(w, set, list->node->in[i]);
+}
+
+Active *
+active_from(Cx *cx, Graph *g, Value *const *from, int n, Arena *memory)
+{
+	Walk w = { .cx = cx, .a = active_new(g, memory) };
+
+	for (int i = 0; i < n; i++)
+		mark(&w, w.a->depends, from[i]);
+	down(&w, g);
+	return w.a;
+}
+
+Active *
+active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
+{
+	Active *a = active_new(g, memory);
+	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue) };
+
+	for (int i = 0; i < d->inputs.n && !d->call; i++)
+		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);
+	if (d->call)
+		mark_elements(&w, a->depends, d->call->in[1]);
+	down(&w, g);
+	if (d->call)
+		mark_elements(&w, w.useful, d->call->in[0]);
+	else
+		mark(&w, w.useful, g->top->ret->in[d->loss ? 1 : 0]);
 	do {
 		w.grew = false;
 		up_block(&w, g->top);

@@ -57,7 +57,10 @@ back_row2(Back *b, const char *id, Range at, Value *x, Value *y)
 void
 back_at_end(Back *b)
 {
-	graph_set_insert_end(b->a->g, b->to);
+	if (b->stop)
+		graph_set_insert_before(b->a->g, b->stop);
+	else
+		graph_set_insert_end(b->a->g, b->to);
 }
 
 void

@@ -254,7 +254,7 @@ reverse_block(Back *b)
 {
 	cx_enter(b->a->cx, b->from->ret->at);
 	for NODES_REV(n, b->from)
-		if (n->id < b->a->active->nnode && (!b->a->active->silent[n->id] || back_list_write(n)))
+		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) && (!b->a->active->silent[n->id] || back_list_write(n)))
 			reverse_node(b, n);
 	cx_leave(b->a->cx);
 }
@@ -363,25 +363,30 @@ put_results(Back *b, const Gradient *d)
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
+void
+back_begin(Auto *a, Back *b)
+{
+	a->active = autodiff_form(a->p, a->g);
+	a->alias = alias_db(a->g, a->p->scratch);
+	a->nothing = back_find_nothing(a->g, a->p->scratch);
+	check_lists(a);
+	*b = (Back){ .a = a, .from = a->g->top, .to = a->g->top, .stop = (Node *)(uintptr_t)a->p->fn->gradient->call };
+	back_at_end(b);
+	b->front = graph_constant(a->g, rt_none(), a->g->top->ret->at)->node;
+}
+
 bool
 autodiff(Pass *p, Graph *g)
 {
 	const Gradient *d = p->fn ? p->fn->gradient : NULL;
 	Auto a = { .p = p, .cx = p->cx, .g = g, .pruned = { .arena = p->cx->arena } };
-	Back top = { .a = &a, .from = g->top, .to = g->top };
+	Back top;
 	int input;
 
-	if (!d || g != p->fn->prepared)
+	if (!d || d->call || g != p->fn->prepared)
 		return false;
-	a.active = autodiff_form(p, g);
-	a.alias = alias_db(g, p->scratch);
-	a.nothing = back_find_nothing(g, p->scratch);
-	check_lists(&a);
-	graph_set_insert_end(g, g->top);
-	top.front = graph_constant(g, rt_none(), g->top->ret->at)->node;
-	input = d->seeds;
-	if (d->loss)
-		input = graph_ninputs(g);
+	back_begin(&a, &top);
+	input = d->loss ? graph_ninputs(g) : d->seeds;
 	seed(&top, g->top->ret->in[d->loss ? 1 : 0], d->loss ? &rt_type_tensor : p->fn->schema->rets[0].type->of[0], &input);
 	reverse_block(&top);
 	put_results(&top, d);

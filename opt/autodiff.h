@@ -21,6 +21,7 @@ struct Back {                    /* the way back through one block */
 	Auto   *a;
 	Back   *up;
 	Block  *from, *to;       /* the same at the top */
+	Node   *stop;            /* at the top: the way back stands before it, and is of what is before; null: of all */
 	Node   *node;            /* the If or Loop around `from` */
 	Node   *front;           /* in `to`: what is taken from forward values goes before it */
 	Values  adjoint;         /* gradients of values in and around `from`, by value id; null: none */
@@ -88,5 +89,6 @@ void reverse_loop(Back *b, Node *n);
 bool back_has_gradient(Back *b, const Node *n);
 void reverse_node(Back *b, Node *n);
 void reverse_block(Back *b);
+void back_begin(Auto *a, Back *b);                 /* what is known of the forward graph; the way back goes behind it */
 
 #endif

@@ -302,7 +302,11 @@ lift_block(Pass *p, Graph *g, Block *b)
 bool
 lift(Pass *p, Graph *g)
 {
-	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
+	bool changed = false;
+
+	if (!p->fn || g != p->fn->prepared)
 		return false;
-	return run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_block(p, g, g->top));
+	if (p->fn->gradient)
+		changed = run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_block(p, g, g->top));
+	return changed | autograd_keeps(p, g);
 }

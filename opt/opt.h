@@ -252,6 +252,7 @@ typedef struct GradientInput {     /* a tensor by which is differentiated */
 } GradientInput;
 struct Gradient {                  /* Function.gradient */
 	Vec(GradientInput) inputs;
+	const Node *call;          /* autograd.c: of torch.autograd.grad in the graph instead */
 	int         seeds;         /* first input that is a gradient of the result; those of all its tensors follow */
 	bool        loss;          /* the graph returns (result, loss) and the loss is differentiated */
 	void       *wanted;        /* while it is made */
@@ -268,10 +269,12 @@ typedef struct Active {
 	int   nvalue, nnode;       /* those there were */
 } Active;
 Active *active_values(Cx *, Graph *, const Gradient *, Arena *);
+Active *active_from(Cx *, Graph *, Value *const *from, int n, Arena *);      /* only what depends on these */
 /* Is v used where the write n is seen: after it, or in a loop around it that v is older than? */
 bool value_used_after(const Value *, const Node *);
 /* autoform.c: brings p->fn's graph into the form that autodiff takes; what is active in it. */
 Active *autodiff_form(Pass *, Graph *);
+bool autograd_keeps(Pass *, Graph *);      /* parameters are not folded where torch.autograd.grad may ask for them */
 bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */

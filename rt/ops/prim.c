@@ -541,6 +541,41 @@ rt_save(RtCx *cx, const IValue *in, IValue *out)
 }
 
 int
+rt_prim_leaf(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	*out = rt_retain(in[0]);
+	return RT_OK;
+}
+
+static int
+no_gradient(RtCx *cx)
+{
+	return rt_raise(cx, "element 0 of tensors does not require grad and does not have a grad_fn");
+}
+
+int
+rt_grad(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in, (void)out;
+	return no_gradient(cx);
+}
+
+int
+rt_backward(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in, (void)out;
+	return no_gradient(cx);
+}
+
+int
+rt_backward_TensorList(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)in, (void)out;
+	return no_gradient(cx);
+}
+
+int
 rt_prim_lacks(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)out;

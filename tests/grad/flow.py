@@ -188,3 +188,34 @@ def two_names(x: Tensor, y: Tensor):
             l = [y]
         l.append(x * y)
     return torch.stack(l)
+
+def slope(x: Tensor, y: Tensor):
+    x.requires_grad_()
+    e = (torch.tanh(x * y) ** 2).sum() + torch.exp(y).prod()
+    g = torch.autograd.grad([e], [x], create_graph=True)[0]
+    assert g is not None
+    t = torch.tanh(x * y)
+    return g, g - 2 * t * (1 - t * t) * y
+
+def curvature(x: Tensor, w: Tensor):
+    x.requires_grad_(True)
+    w.requires_grad_()
+    h = torch.layer_norm(torch.conv1d(x, w, None, [1], [1]), [4]).sigmoid()
+    for i in range(2):
+        h = h * h.sin()
+    ones: List[Optional[Tensor]] = [torch.ones([2, 12], dtype=7)]
+    g = torch.autograd.grad([h.flatten(1)], [x], ones, None, True)[0]
+    assert g is not None
+    second = torch.autograd.grad([(g * g).sum()], [x, w], create_graph=True, allow_unused=True)
+    a = second[0]
+    b = second[1]
+    assert a is not None and b is not None
+    return a, b
+
+def unused(x: Tensor, y: Tensor):
+    x.requires_grad_()
+    y.requires_grad_()
+    g = torch.autograd.grad([(x ** 3).sum()], [x, y], None, None, True, True)
+    a = g[0]
+    assert a is not None and g[1] is None
+    return a * y
