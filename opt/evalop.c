@@ -3,7 +3,7 @@
  * where all is known, bodies in the place of operators that have one.
  *
  * Lists that the graph writes to are followed: their Shadow has the values that are the elements, as long as every write
- * says which elements it changes.
+ * says which elements it changes.  Dicts are followed by what the kernels make of them, as long as keys are known.
  */
 #include "specialize.h"
 
@@ -167,6 +167,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	IValue *args = known_gather(s->k, m, &nargs), out[64];
 	bool altered = false;
 	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
+	const bool dict_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_DICT;
 	bool now = false;
 	int64_t was;
 
@@ -179,8 +180,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, out, &now)) {
-		if (list_write) {
-			known_at(s->k, m->in[0])->is = false;
+		if (list_write || dict_write) {
+			known_forget(s->k, m->in[0]);
 			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);
 		}
 		return;
@@ -190,7 +191,7 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	for (int i = 0; i < n->nout; i++) {
 		known_set(s->k, m->out[i], out[i]);
 		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
-		known_at(s->k, m->out[i])->mutable = out[i].tag == RT_LIST && spec_is_changed(c, n->out[i]);
+		known_at(s->k, m->out[i])->mutable = known_has_members(out[i]) && spec_is_changed(c, n->out[i]);
 	}
 	shapes_node(s->shapes, s->k, m, now);
 	pass_note(&s->known, n, "what it gives is inferred");

@@ -65,6 +65,41 @@ known_forget_mutable(KnownTable *k)
 }
 
 bool
+known_has_members(IValue v)
+{
+	return v.tag == RT_LIST || v.tag == RT_DICT;
+}
+
+/* Is it, or holds it, the very list or dict p? */
+static bool
+holds(IValue v, const void *p)
+{
+	const RtList *l = v.tag == RT_LIST ? v.u.list : NULL;
+	const RtTuple *t = v.tag == RT_TUPLE ? v.u.tuple : NULL;
+
+	if (known_has_members(v) && v.u.p == p)
+		return true;
+	for (int64_t i = 0; l && i < l->n; i++)
+		if (holds(l->v[i], p))
+			return true;
+	for (int i = 0; t && i < t->n; i++)
+		if (holds(t->v[i], p))
+			return true;
+	return false;
+}
+
+void
+known_forget(KnownTable *k, const Value *v)
+{
+	const Known *whole = known_at(k, v);
+	const void *p = whole->is && known_has_members(whole->v) ? whole->v.u.p : NULL;
+
+	for (int i = 0; p && i < k->at.n; i++)
+		if (k->at.at[i].is && holds(k->at.at[i].v, p))
+			k->at.at[i].is = false;
+}
+
+bool
 known_has_meta(IValue v)
 {
 	switch (v.tag) {

@@ -85,7 +85,7 @@ void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* s
 typedef struct Known {
 	IValue v;                  /* tensors without data: sizes, strides, and what shares storage with what */
 	bool   is;
-	bool   mutable;            /* a list that something writes to: known as long as writes are followed in order */
+	bool   mutable;            /* a list or dict that something writes to: known as long as writes are followed in order */
 	bool   by_data;            /* not known, and nobody can: its sizes follow from data */
 	bool   altered;            /* a tensor that is channels last here and contiguous in the prepared graph */
 } Known;
@@ -103,6 +103,8 @@ bool    known_is(KnownTable *, const Value *);
 bool    known_int(KnownTable *, const Value *, int64_t *);
 void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
 void    known_forget_mutable(KnownTable *);
+void    known_forget(KnownTable *, const Value *);        /* what a list or dict holds, wherever it is known */
+bool    known_has_members(IValue);                        /* a list or dict: what it holds can change */
 bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
 bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
 bool    type_is_complete(const Type *);

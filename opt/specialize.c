@@ -433,7 +433,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 		}
 		if (i >= first && known_of_pattern(s.k, &args[i - first], type_unshaped(cx, in->type), &v)) {
 			known_set(s.k, to, v);
-			known_at(s.k, to)->mutable = v.tag == RT_LIST && spec_is_changed(&top, in);
+			known_at(s.k, to)->mutable = known_has_members(v) && spec_is_changed(&top, in);
 		}
 		spec_bind(&s, &top, in, to);
 	}

@@ -310,6 +310,30 @@ def forward(self: __torch__.M, y: int) -> int:
         self.assertEqual(out.split(), ["64", "64"])
         self.ends(DONE, program, "-i", hit, "--selfcheck")
 
+    def test_written_members(self):
+        """What a dict or list holds is not known after a write that may be, or that nobody can follow under all its names."""
+        m = model(self.at("d.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tuple[int, List[int], int]:
+  d = torch.dict()
+  torch._set_item(d, "a", x)
+  if bool(torch.lt(torch.sum(x), 0)):
+    torch._set_item(d, "b", x)
+  else:
+    pass
+  n = int(torch.gt(torch.sum(x), 0))
+  lists = [[1], [2, 3]]
+  torch.insert(lists[1], n, 5)
+  e = torch.dict()
+  pair = (e, n)
+  torch._set_item(e, torch.str(n), x)
+  f, _0, = pair
+  return (torch.len(d), lists[1], torch.len(f))
+""")
+        hit, miss = (self.write(name, x=floats(*v)) for name, v in (("hit.npz", (1, 2)), ("miss.npz", (-1, -2))))
+        program = self.build("members", m, "-i", hit)
+        self.assertEqual(self.ends(DONE, program, "-i", hit, "--strict")[0].strip(), "(1, [2, 5, 3], 1)")
+        self.assertEqual(self.ends(DONE, program, "-i", miss)[0].strip(), "(2, [5, 2, 3], 1)")
+
     def test_all_known(self):
         """Numbers that went through tensors, the grad mode and writes elsewhere keep nothing from being kernels."""
         m = model(self.at("k.pt"), """
