@@ -16,6 +16,7 @@ static const char head[] =
 	"#include \"vrow.h\"\n"
 	"#include \"vmul.h\"\n"
 	"#include \"vpool.h\"\n"
+	"#include \"vattend.h\"\n"
 	"#include \"vresize.h\"\n"
 	"#include \"vrnn.h\"\n"
 	"#include \"vdirect.h\"\n"

@@ -796,6 +796,7 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "roll", row_roll }, { "einsum", row_einsum }, { "upsample_bilinear2d", row_bilinear }, { "upsample_bilinear2d_vec", row_bilinear },
 	{ "upsample_nearest2d", row_nearest }, { "upsample_nearest2d_vec", row_nearest }, { "_upsample_nearest_exact2d", row_nearest },
 	{ "_upsample_nearest_exact2d_vec", row_nearest }, { "prim_lstm_walk", row_lstm_walk },
+	{ "prim_attention", row_attention }, { "scaled_dot_product_attention", row_sdpa },
 };
 
 /* Those that write to an argument. */

@@ -266,6 +266,8 @@ configure(Cli *cli)
 		config_passes(cx, cli->passes);
 	if (cli->without)
 		config_without(cx, cli->without);
+	if (cli->gpu)
+		config_without(cx, "attention");       /* CUDA has kernels for its parts */
 	if (cli->stop)
 		config_stop(cx, cli->stop);
 	if (cli->time)

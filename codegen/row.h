@@ -5,6 +5,7 @@
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
  *   kern_rnn.c    the steps of an LSTM
+ *   kern_attention.c
  *   kern_direct.c small convolutions where they lie
  *   kern_mul.c    products of tensors that are not constant
  */
@@ -64,6 +65,7 @@ RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
 RowForm row_lstm_walk;
+RowForm row_attention, row_sdpa;
 RowForm row_convolution;
 
 #endif

@@ -96,30 +96,6 @@ functional_value(Graph *g, Node *n, Op *base)
 	return m->out[0];
 }
 
-/* Where types are known: does the functional node give self's? */
-static bool
-gives_type(Pass *p, const Node *m, const Type *want)
-{
-	KnownTable *k = known_table(p->cx);
-	IValue *args, out;
-	int n;
-
-	for (int i = 0; i < m->nin; i++) {
-		Known *at = known_at(k, m->in[i]);
-
-		if (type_is_complete(m->in[i]->type))
-			at->v = known_meta(k, m->in[i]->type);
-		else if (!value_constant(m->in[i], &at->v))
-			return false;
-		at->is = true;
-	}
-	if (!(args = known_gather(k, m, &n)) || !known_run(k, m->op, args, &out, 1, true))
-		return false;
-	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
-	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
-	       !memcmp(out.u.t->strides, want->tensor->strides, (size_t)want->tensor->rank * sizeof *want->tensor->strides);
-}
-
 static Value *
 copy_of(Graph *g, Node *n, Value *self, Value *result)
 {
@@ -150,7 +126,7 @@ make_functional(Pass *p, Graph *g, Node *n)
 	result = functional_value(g, n, base);
 	if (!result)
 		return false;
-	if ((typed && !gives_type(p, result->node, n->out[0]->type)) || !pass_may(p)) {
+	if ((typed && !known_gives(p->cx, result->node, n->out[0]->type)) || !pass_may(p)) {
 		node_destroy(result->node);
 		return false;
 	}

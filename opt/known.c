@@ -185,6 +185,29 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	return status == RT_OK;
 }
 
+bool
+known_gives(Cx *cx, const Node *m, const Type *want)
+{
+	KnownTable *k = known_table(cx);
+	IValue *args, out;
+	int n;
+
+	for (int i = 0; i < m->nin; i++) {
+		Known *at = known_at(k, m->in[i]);
+
+		if (type_is_complete(m->in[i]->type))
+			at->v = known_meta(k, m->in[i]->type);
+		else if (!value_constant(m->in[i], &at->v))
+			return false;
+		at->is = true;
+	}
+	if (!(args = known_gather(k, m, &n)) || !known_run(k, m->op, args, &out, 1, true))
+		return false;
+	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
+	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
+	       !memcmp(out.u.t->strides, want->tensor->strides, (size_t)want->tensor->rank * sizeof *want->tensor->strides);
+}
+
 /* What a pattern says of an argument, as a known value; false when it leaves something open. */
 bool
 known_of_pattern(KnownTable *k, const Pattern *p, const Type *t, IValue *out)

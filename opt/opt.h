@@ -111,6 +111,8 @@ bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
 IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
+/* Has the one result of a node, whose inputs have known types or are constants, this complete type? */
+bool    known_gives(Cx *, const Node *, const Type *want);
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 
 /* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ------------------------ */

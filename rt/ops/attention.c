@@ -231,6 +231,15 @@ rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 	return sdpa(cx, &a, 1, out);
 }
 
+/* query, key, value, attn_mask, scale */
+int
+rt_prim_attention(RtCx *cx, const IValue *in, IValue *out)
+{
+	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), 0, rt_number(in[4]), false, false, false, NAN };
+
+	return sdpa(cx, &a, 1, out);
+}
+
 /* query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal: the weights only when needed */
 static int
 sdpa_needed(RtCx *cx, const IValue *in, IValue *out)

@@ -101,8 +101,9 @@ VR_EXTREME(vr_min, VR_LESS, 1.0f / 0.0f, <)
 
 /* ---- softmax ------------------------------------------------------------------------------------------------------ */
 
+/* y may be x */
 VC_INLINE void
-vr_softmax(int64_t n, const float *restrict x, float *restrict y)
+vr_softmax(int64_t n, const float *x, float *y)
 {
 	const float m = vr_max(n, x);
 	float scale;

@@ -99,6 +99,18 @@ class Forms(Test):
         self.form(["out = annotate(List[Tensor], [])", "for i in range(100):", "  _0 = torch.append(out, torch.mul(x, i))",
                    "return torch.stack(out, 1)"], ["x=float32[3x5]"])
 
+    def test_attention(self):
+        scores = "s = torch.div(torch.matmul(x, torch.transpose(x, -2, -1)), 3.)"
+        self.form([scores, "return torch.matmul(torch.softmax(s, -1), x)"], ["x=float32[2x3x70x5]"])
+        self.form([scores, "return torch.matmul(torch.softmax(torch.add(s, m), -1), x)"], ["x=float32[2x3x7x5]", "m=float32[2x1x1x7]"])
+        self.form([scores, "return torch.matmul(torch.softmax(torch.add(m, s), -1), x)"], ["x=float32[3x7x1]", "m=float32[7x1]"])
+        self.form([scores, "return torch.matmul(torch.softmax(s, -1), x)"], ["x=float32[2x1..60x4]"])
+        self.form([scores, "return torch.matmul(torch.softmax(torch.mul(s, float('-inf')), -1), x)"], ["x=float32[2x5x4]"])
+        call_ = "return torch.scaled_dot_product_attention(x, y, y, %s)"
+        for rest in "None, 0., False", "None, 0., True", "None, 0., False, scale=0.7":
+            self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
+        self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
+
     def test_resize(self):
         for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
                      "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",

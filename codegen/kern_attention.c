@@ -1,0 +1,148 @@
+/*
+ * Attention: two products and the softmax between them as one kernel, over blocks of rows of all batches and heads.
+ */
+#include "row.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 48, MOST_KEYS = 1 << 16 };        /* rows of a block; more keys: its scores would fill the last cache */
+
+typedef struct Attention {
+	const RtTensor *q, *k, *v, *mask, *y;
+	const Value *mask_value;
+	double  scale;
+	int64_t causal;
+	bool    zeros;           /* a row that is masked out has weights of zero, not NaN */
+} Attention;
+
+static bool
+is_operand(const RtTensor *t)
+{
+	return t && t->dtype == RT_f32 && t->ndim >= 2;
+}
+
+/* Arguments that both operators have, under their names. */
+static bool
+take(Row *r, Attention *d)
+{
+	d->q = row_tensor(r, "query");
+	d->k = row_tensor(r, "key");
+	d->v = row_tensor(r, "value");
+	d->y = row_result(r, 0);
+	d->mask_value = row_arg(r, "attn_mask");
+	d->mask = row_tensor(r, "attn_mask");
+	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) || !d->k->dims[d->k->ndim - 2] ||
+	    d->k->dims[d->k->ndim - 2] > MOST_KEYS || d->y->strides[d->y->ndim - 1] != 1)
+		return false;
+	return !d->mask_value || (d->mask && d->mask->dtype == RT_f32 && d->mask->ndim <= d->y->ndim);
+}
+
+/* Strides of the batch dims, 0 where there is nothing to move. */
+static void
+put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
+{
+	for (int i = 0; t && i < y->ndim - 2; i++) {
+		const int k = i - (y->ndim - t->ndim);
+
+		nest->stride[operand][i] = k < 0 || t->dims[k] == 1 ? 0 : t->strides[k];
+	}
+}
+
+/* The stride of the dim that is `back` from the last; 0 where it is broadcast. */
+static long long
+stride_of(const RtTensor *t, int back)
+{
+	const int i = t ? t->ndim - 1 - back : -1;
+
+	return i < 0 || t->dims[i] == 1 ? 0 : t->strides[i];
+}
+
+static const char *
+numbers(Arena *a, const Attention *d)
+{
+	const RtTensor *t[5] = { d->q, d->k, d->v, d->mask };
+	const char *text = arena_printf(a, "%lld, %lld, %lld", (long long)d->k->dims[d->k->ndim - 2],
+					(long long)d->q->dims[d->q->ndim - 1], (long long)d->v->dims[d->v->ndim - 1]);
+
+	for (int i = 0; i < 4; i++)
+		text = arena_printf(a, "%s, %lld, %lld", text, stride_of(t[i], 1),
+				    i < 3 && t[i]->dims[t[i]->ndim - 1] == 1 ? 1 : stride_of(t[i], 0));
+	return arena_printf(a, "%s, %lld", text, stride_of(d->y, 1));
+}
+
+static bool
+emit(Row *r, Attention *d)
+{
+	const int64_t rows = d->y->dims[d->y->ndim - 2], chunk = rows < CHUNK && !r->p->dynamic ? rows : CHUNK;
+	Arena *a = r->p->cx->arena;
+	RowNest nest = { .n = 5, .ndim = d->y->ndim - 2 };
+	Out o = { .indent = 1 };
+	KernelCall *c;
+	int last;
+
+	if (nest.ndim == RT_MAX_RANK)
+		return false;
+	memcpy(nest.dims, d->y->dims, (size_t)nest.ndim * sizeof *nest.dims);
+	put_batch(&nest, 0, d->y, d->y);
+	put_batch(&nest, 1, d->q, d->y);
+	put_batch(&nest, 2, d->k, d->y);
+	put_batch(&nest, 3, d->v, d->y);
+	put_batch(&nest, 4, d->mask, d->y);
+	last = nest.ndim++;
+	nest.dims[last] = plan_ceil(r->p, rows, chunk);
+	nest.stride[0][last] = chunk * stride_of(d->y, 1);
+	nest.stride[1][last] = chunk * stride_of(d->q, 1);
+	nest.stride[4][last] = chunk * stride_of(d->mask, 1);
+	out_line(&o, "const VaAttention v = { %s,", numbers(a, d));
+	out_line(&o, "\t(float)%.17g, %s, %d };", d->scale, d->zeros ? "0" : "(float)KILN_NAN", (int)d->causal);
+	out_line(&o, "float *scratch = rt_thread_scratch(va_scratch(%lld, &v));", (long long)chunk);
+	out_blank(&o);
+	out_line(&o, "if (!scratch)");
+	out_line(&o, "\treturn;");
+	nest_open(&o, &nest);
+	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", last, (long long)chunk, (long long)rows,
+		 (long long)chunk, (long long)rows, (long long)chunk);
+	out_blank(&o);
+	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, (const float *)p[3] + %s,",
+		 nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
+	out_line(&o, "\t%s, (float *)p[0] + %s, scratch);", d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
+		 nest_at(a, &nest, 0));
+	out_close(&o, "");
+	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)d->k->dims[d->k->ndim - 2]),
+		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] * (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "query"), 0);
+	row_pass(r, c, row_arg(r, "key"), 0);
+	row_pass(r, c, row_arg(r, "value"), 0);
+	if (d->mask)
+		row_pass(r, c, d->mask_value, 0);
+	return true;
+}
+
+/* prim::attention */
+bool
+row_attention(Row *r)
+{
+	Attention d = { 0 };
+
+	return row_double(r, "scale", &d.scale) && take(r, &d) && emit(r, &d);
+}
+
+/* aten::scaled_dot_product_attention, without dropout */
+bool
+row_sdpa(Row *r)
+{
+	Attention d = { .zeros = true };
+	double dropout;
+	int64_t grouped;
+
+	if (!row_double(r, "dropout_p", &dropout) || dropout > 0 || !row_int(r, "enable_gqa", &grouped) || grouped ||
+	    !row_int(r, "is_causal", &d.causal) || !take(r, &d) || (d.causal && d.mask))
+		return false;
+	if (row_arg(r, "scale") && !row_double(r, "scale", &d.scale))
+		return false;
+	if (!d.scale && d.q->dims[d.q->ndim - 1])
+		d.scale = 1 / sqrt((double)d.q->dims[d.q->ndim - 1]);
+	return d.scale != 0 && emit(r, &d);
+}

@@ -1,0 +1,54 @@
+"""What the compiler makes of models: nodes, guards, kernels, calls of the runtime that are left.
+
+usage: table.py KILN CASE...        folders with model.pt and 1.in.npz; one line each, for a table in Markdown
+
+nodes      of the prepared graph, and of the specialized one after all passes (a group of pointwise operators is one node)
+guards     inserted: tensors of the prepared graph, each of which a profiling executor guards at every use;
+           coalesced: those of arguments, one condition at entry; eliminated: what follows from others, so that no guard was
+           made; moved: a guard is made where its value is, behind the node, so none is moved; left: in the program
+kernels    launches of generated code; calls: of the runtime's own kernels and of what makes containers
+"""
+import os, re, subprocess, sys, tempfile
+
+NODE = re.compile(r"^ *(.* = )?(\w+::\w+)[\[(]")
+TENSOR = re.compile(r"%[\w.]+ : (Tensor\b(?!\[|\?)|(Float|Double|Half|BFloat16|Long|Int|Short|Char|Byte|Bool)\()")
+
+
+def graph(kiln, case, stage):
+    text = subprocess.run([kiln, "show", case + "/model.pt", "-i", case + "/1.in.npz", "--stage", stage], capture_output=True,
+                          text=True, check=True).stdout
+    head, _, rest = text.partition("):\n")
+    rest = rest.partition("\n  return (")[0]                   # groups' graphs stand behind it
+    nodes = [(m.group(2), m.group(1) or "") for m in map(NODE.match, rest.split("\n")) if m]
+    return head, [n for n in nodes if n[0] != "prim::Constant"]
+
+
+def row(kiln, case):
+    head, before = graph(kiln, case, "prepared")
+    special = graph(kiln, case, "specialized")[1]
+    after = graph(kiln, case, "optimized")[1]
+    made = sum(n[0] == "prim::BailOut" for n in special)
+    arguments = len(TENSOR.findall(head))
+    inserted = arguments + sum(len(TENSOR.findall(n[1])) for n in before)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", "--emit", "c", "-o", folder + "/p.c"],
+                       capture_output=True, text=True, check=True)
+        with open(folder + "/p.c") as f:
+            text = f.read()
+    kernels, calls, guards = map(int, re.search(r"(\d+) kernels, (\d+) runtime calls, (\d+) guards inside", text).groups())
+    name = os.path.basename(case.rstrip("/"))
+    return [name, len(before), len(after), inserted, 0, arguments, inserted - made - arguments, guards, kernels, calls]
+
+
+def main():
+    print("| model | nodes before | after | guards inserted | moved | coalesced | eliminated | left | kernels | calls |")
+    print("| --- |" + " ---: |" * 9)
+    for case in sys.argv[2:]:
+        try:
+            print("| " + " | ".join(map(str, row(sys.argv[1], case))) + " |", flush=True)
+        except subprocess.CalledProcessError as e:
+            print("| %s | %s |" % (os.path.basename(case.rstrip("/")), e.stderr.strip().split("\n")[0][:80]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
