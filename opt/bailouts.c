@@ -128,7 +128,7 @@ is_fleeting(Spec *s, const Value *from)
 	return false;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------ */
 
 static bool
 block_raises(const Block *b)
@@ -227,7 +227,9 @@ guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
 	const IValue is = from->type->kind == TYPE_BOOL ? rt_bool(p->i != 0) : rt_int(p->i);
 	Node *exit;
 
-	if (!c->top || !p->count || p->mixed || p->none || !p->int_same || p->i == INT64_MIN || !decides(from, DECIDES_DEPTH) || !stays_same(s, from))
+	if (!c->top || !p->count || p->mixed || p->none || !p->int_same || p->i == INT64_MIN)
+		return;
+	if (!decides(from, DECIDES_DEPTH) || !stays_same(s, from))
 		return;
 	if (s->profile->nrun < STEADY_RUNS && !(is.tag == RT_BOOL && averts_error(from, is.u.i)))
 		return;
@@ -237,7 +239,7 @@ guard_value(Spec *s, Scope *c, const Node *n, const Value *from)
 	spec_bind_constant(s, c, from, is, n->at);
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------ */
 
 void
 spec_guard_outputs(Spec *s, Scope *c, const Node *n, const Node *m)

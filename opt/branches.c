@@ -8,8 +8,8 @@
  *
  *   prim::If(%c): A, else: A                     ->   A
  *
- * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in ways that cannot
- * fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
+ * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in ways
+ * that cannot fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
  */
 #include "opt.h"
 

@@ -149,7 +149,8 @@ is_number(const Value *v, double number)
 {
 	IValue c;
 
-	return value_constant(v, &c) && (c.tag == RT_INT || c.tag == RT_DOUBLE) && rt_number(c) == number && !signbit(rt_number(c)) == !signbit(number);
+	return value_constant(v, &c) && (c.tag == RT_INT || c.tag == RT_DOUBLE) && rt_number(c) == number &&
+	       !signbit(rt_number(c)) == !signbit(number);
 }
 
 /* i + 0, i - 0, i * 1, i // 1 -> i, of ints; 0 + i, 1 * i; of floats only f * 1, f / 1, f - 0: f + 0 makes 0 of -0 */
@@ -160,7 +161,8 @@ neutral(Peep *p, Node *n)
 	const Value *x = n->in[0], *y = n->in[1];
 
 	(void)p;
-	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && (x->type->kind != TYPE_FLOAT || node_is(n, "aten::floordiv"))))
+	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && x->type->kind != TYPE_FLOAT) ||
+	    (x->type->kind == TYPE_FLOAT && node_is(n, "aten::floordiv")))
 		return NULL;
 	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product) : y->type == x->type && is_number(y, product))
 		return n->in[0];
@@ -182,8 +184,10 @@ compared_to_itself(Peep *p, Node *n)
 static Value *
 not_compared(Peep *p, Node *n)
 {
-	static const char *const negated[][2] = { { "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" },
-		{ "aten::le", "aten::gt" }, { "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" } };
+	static const char *const negated[][2] = {
+		{ "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" }, { "aten::le", "aten::gt" },
+		{ "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" },
+	};
 	Node *c = n->in[0]->node, *made;
 
 	if (c->nin != 2 || n->in[0]->uses.n > 1 || c->in[0]->type != c->in[1]->type || c->block != n->block)
@@ -274,15 +278,16 @@ static Value *
 plus_nothing(Peep *p, Node *n)
 {
 	const Value *x = n->in[0];
+	const bool floats = is_of_category(x, 'F');
 	IValue alpha;
 
 	if (n->nin == 2)
 		return neutral(p, n);
 	if (n->nin != 3 || !keeps_dtype(x, n->in[1]) || !value_constant(n->in[2], &alpha) || !keeps_layout(n, x))
 		return NULL;
-	if (alpha.tag == RT_DOUBLE ? !is_of_category(x, 'F') || !(alpha.u.f > 0 && alpha.u.f < 1e30) : alpha.tag != RT_INT || alpha.u.i <= 0)
+	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30 : alpha.tag == RT_INT && alpha.u.i > 0))
 		return NULL;
-	if (!is_number(n->in[1], is_of_category(x, 'F') && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
+	if (!is_number(n->in[1], floats && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
@@ -322,10 +327,11 @@ permutation(const Node *n, int rank, int *from)
 		}
 		return true;
 	}
-	if (node_is(n, "aten::t") ? rank > 2 : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) || !is_constant_int(n->in[2], &b))
-		return false;
-	if (rank < 2 && node_is(n, "aten::t"))
+	if (node_is(n, "aten::t") && rank < 2)
 		return true;
+	if (node_is(n, "aten::t") ? rank > 2
+				  : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) || !is_constant_int(n->in[2], &b))
+		return false;
 	if (!is_dim(&a, rank) || !is_dim(&b, rank))
 		return false;
 	from[a] = (int)b;
@@ -383,9 +389,12 @@ expand_same(Peep *p, Node *n)
 	if (!t || t->rank < 0 || !t->dims || !value_constant(n->in[1], &size) || size.tag != RT_LIST ||
 	    size.u.list->n != t->rank)
 		return NULL;
-	for (int i = 0; i < t->rank; i++)
-		if (size.u.list->v[i].tag != RT_INT || (size.u.list->v[i].u.i != -1 && (t->dims[i] < 0 || size.u.list->v[i].u.i != t->dims[i])))
+	for (int i = 0; i < t->rank; i++) {
+		const IValue to = size.u.list->v[i];
+
+		if (to.tag != RT_INT || (to.u.i != -1 && (t->dims[i] < 0 || to.u.i != t->dims[i])))
 			return NULL;
+	}
 	return n->in[0];
 }
 
@@ -411,7 +420,9 @@ to_same(Peep *p, Node *n)
 	int64_t to, copies;
 
 	(void)p;
-	if (!t || t->dtype < 0 || !dtype || !is_constant_int(dtype, &to) || to != t->dtype || !copy || !value_int(copy, &copies) || copies)
+	if (!t || t->dtype < 0 || !dtype || !is_constant_int(dtype, &to) || to != t->dtype)
+		return NULL;
+	if (!copy || !value_int(copy, &copies) || copies)
 		return NULL;
 	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
 		if ((v = node_arg(n, nothing[i])) && !value_is_none(v))
@@ -549,8 +560,10 @@ static void
 take_none(Peep *p, Node *n)
 {
 	for (int i = 0; i < n->nout; i++) {
-		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, "prim::Constant") || !pass_may(p->p))
+		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, "prim::Constant"))
 			continue;
+		if (!pass_may(p->p))
+			return;
 		pass_note(p->p, n, "it is None");
 		graph_set_insert_before(p->g, n);
 		value_replace_uses(n->out[i], graph_constant(p->g, rt_none(), n->at));
