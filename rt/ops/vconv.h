@@ -143,24 +143,24 @@ enum { VC_MOST = VC_MR };
 #endif
 
 VC_INLINE void
-vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		int64_t left)
+vc_rows_start(int mr, int nv, const float *bias, VcV *acc)
 {
-	VcV acc[VC_MOST * VC_NV];
-	const float *third[(VC_MOST + 2) / 3];           /* every third row: those between are found from it by address */
-	float part[VC_MOST * VC_NR];
-	const bool whole = left >= nv * VF;
-	float *to = whole ? c : part;
-	const int64_t step = whole ? ldc : VC_NR;
-
-	VC_UNROLL
-	for (int i = 0; i < mr; i += 3)
-		third[i / 3] = a + i * lda;
 	VC_UNROLL
 	for (int i = 0; i < mr; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
+}
+
+/* acc += mr rows of k floats, lda apart, times k rows of a panel. */
+VC_INLINE void
+vc_rows_add(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, VcV *acc)
+{
+	const float *third[(VC_MOST + 2) / 3];           /* every third row: those between are found from it by address */
+
+	VC_UNROLL
+	for (int i = 0; i < mr; i += 3)
+		third[i / 3] = a + i * lda;
 	for (int64_t n = 0; n < k; n++) {
 		VcV row[VC_NV];
 
@@ -180,6 +180,16 @@ vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const fl
 		for (int i = 0; i < mr; i += 3)
 			third[i / 3]++;
 	}
+}
+
+VC_INLINE void
+vc_rows_store(int mr, int nv, int64_t left, float *c, int64_t ldc, const VcV *acc)
+{
+	float part[VC_MOST * VC_NR];
+	const bool whole = left >= nv * VF;
+	float *to = whole ? c : part;
+	const int64_t step = whole ? ldc : VC_NR;
+
 	VC_UNROLL
 	for (int i = 0; i < mr; i++)
 		VC_UNROLL
@@ -187,6 +197,17 @@ vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const fl
 			*(VcV *)(to + i * step + j * VF) = acc[i * nv + j];
 	if (!whole)
 		vc_store_part(mr, left, c, ldc, part);
+}
+
+VC_INLINE void
+vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
+		int64_t left)
+{
+	VcV acc[VC_MOST * VC_NV];
+
+	vc_rows_start(mr, nv, bias, acc);
+	vc_rows_add(mr, nv, k, a, lda, b, acc);
+	vc_rows_store(mr, nv, left, c, ldc, acc);
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
@@ -326,6 +347,28 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 	vc_store(mr, nv, left, y, v->ys, acc);
 }
 
+/* a / b for b > 0, rounded up; 0 where it is negative. */
+VC_INLINE int64_t
+vc_up(int64_t a, int64_t b)
+{
+	return a > 0 ? (a + b - 1) / b : 0;
+}
+
+/* mr pixels side by side, all of whose columns of taps are inside: rows of taps are runs at equal distances. */
+VC_INLINE void
+vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left)
+{
+	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
+	const int64_t r1 = below < v->kh ? below : v->kh;
+	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
+	VcV acc[VC_MOST * VC_NV];
+
+	vc_rows_start(mr, nv, bias, acc);
+	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
+		vc_rows_add(mr, nv, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, acc);
+	vc_rows_store(mr, nv, left, y, v->ys, acc);
+}
+
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
 typedef void VcConvPanel(const VcConv *, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y,
 			 const float *zeros, int64_t left);
@@ -335,12 +378,28 @@ vc_conv_panel(int nv, const VcConv *given, int64_t first, int64_t last, const fl
 	      float *y, const float *zeros, int64_t left)
 {
 	const VcConv v = *given;
+	const int64_t lo = vc_up(v.pw, v.sw), far = v.w - v.kw + v.pw, all = far < 0 ? 0 : far / v.sw + 1, hi = all < v.ow ? all : v.ow;
+	/* Of many channels the ends of rows, done twice, cost more than looking for each pixel. */
+	const bool strips = v.ic < 16 && v.dw == 1 && v.xs == v.ic && hi - lo >= VC_ROWS(nv);
 	VcPixel at = vc_pixel(&v, first, x);
 
 	for (int64_t i = first, n; i < last; i += n) {
-		n = last - i < VC_MR ? 1 : VC_MR;
-		/* The last few are done with those before them: again, and to the same. */
-		if (last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
+		const int64_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0, have = inside < last - i ? inside : last - i;
+
+		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
+		if (have > 0 && at.ow + have - VC_ROWS(nv) >= lo && i + have - VC_ROWS(nv) >= first) {
+			n = have < VC_ROWS(nv) ? have - VC_ROWS(nv) : 0;
+			i += n;
+			at.ow += n;
+			vc_conv_strip(VC_ROWS(nv), nv, &v, &at, w, bias, y + i * v.ys, left);
+			n = VC_ROWS(nv);
+			at.ow += n;
+			if (at.ow == v.ow)
+				at = vc_pixel(&v, i + n, x);
+			continue;
+		}
+		n = strips || last - i < VC_MR ? 1 : VC_MR;
+		if (!strips && last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
 			n = VC_MR;
 			i = last - n;
 			at = vc_pixel(&v, i, x);
@@ -460,13 +519,6 @@ vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, fl
 }
 
 #endif
-
-/* a / b for b > 0, rounded up; 0 where it is negative. */
-VC_INLINE int64_t
-vc_up(int64_t a, int64_t b)
-{
-	return a > 0 ? (a + b - 1) / b : 0;
-}
 
 /* One pixel whose taps [r0, r1) by [s0, s1) are there, one channel after the other. */
 VC_SHARED void

@@ -2,7 +2,7 @@
 """Times a program of Kiln against what users would pick instead, interleaved in one run.
 
     tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [threads=N] [onnx=FILE] [net=NAME [make=FILE.py]]
-                        [PEER=PYTHON]... [only=PEER,...]
+                        [PEER=PYTHON]... [only=PEER,...] [realtime=1]
 
 Every peer is a process of its own that loads the model once; each round has all of them, and the program, run ten times one
 after the other. The least and the median over all rounds are printed, and least / Kiln's least. Start-up to the first result
@@ -71,6 +71,11 @@ PEERS = {"plain": torch_peer, "optimised": torch_peer, "eager": torch_peer, "com
          "onnxruntime": onnxruntime_peer, "openvino": openvino_peer}
 
 
+def real_time(options):
+    """Before all others, on a machine that is not alone."""
+    if "realtime" in options: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+
+
 def worker(kind, model, npz, options):
     """Loads, runs, says so; then for each line of its input so many times, in ms."""
     warnings.filterwarnings("ignore")
@@ -85,6 +90,7 @@ def worker(kind, model, npz, options):
             print((str(e).strip().splitlines() or [type(e).__name__])[0][:100], flush=True)
             return
         print("ready", flush=True)
+        real_time(options)
         for line in sys.stdin:
             out = []
             for _ in range(int(line)):
@@ -101,9 +107,11 @@ def start(kind, argv, options):
     return None
 
 
-def program(prog, npz, threads, n=10):
+def program(prog, npz, options, n=10):
+    threads = options.get("threads", 1)
     with tempfile.NamedTemporaryFile(suffix=".json") as f:
-        subprocess.run([prog, "-i", npz, "--threads", str(threads), f"--bench={n}", "--json", f.name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([prog, "-i", npz, "--threads", str(threads), f"--bench={n}", "--json", f.name], check=True, stdout=subprocess.DEVNULL,
+                       preexec_fn=lambda: real_time(options))
         j = json.load(open(f.name))
     return [j["min_ms"], j["median_ms"]]
 
@@ -137,7 +145,7 @@ def main():
         for k, p in peers.items():
             p.stdin.write("10\n"); p.stdin.flush()
             t[k] += json.loads(p.stdout.readline())
-        t["kiln"] += program(prog, npz, options.get("threads", 1))
+        t["kiln"] += program(prog, npz, options)
     for p in peers.values(): p.stdin.close(); p.wait()
     for k, v in t.items():
         print(f"{k:11s} least {min(v):8.2f} ms   median {sorted(v)[len(v) // 2]:8.2f} ms   least / kiln's {min(v) / min(t['kiln']):.2f}")

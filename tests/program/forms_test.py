@@ -92,6 +92,26 @@ class Forms(Test):
         self.form(lines, ["x=float32[2x3x5..9x5..9]"])
         self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
 
+    def test_convolutions(self):
+        """Channels that fill vectors and panels and do not, windows over the edges, in the vectors of this machine and of others."""
+        def sin(*sizes):
+            n = 1
+            for size in sizes: n *= size
+            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
+        def conv(x, out, ins, k, s, p, d, groups):
+            return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(out, ins, *k), sin(out), *s, *p, *d, groups)
+        for lines in (
+            ["a = " + conv("x", 24, 3, (3, 3), (2, 2), (1, 1), (1, 1), 1), "b = torch.relu(%s)" % conv("a", 24, 1, (3, 3), (1, 1), (1, 1), (1, 1), 24),
+             "c = " + conv("b", 72, 24, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return torch.hardtanh(%s, 0, 6)" % conv("c", 72, 1, (5, 5), (2, 2), (2, 2), (1, 1), 72)],
+            ["a = " + conv("x", 16, 3, (5, 3), (1, 1), (4, 1), (1, 1), 1), "return " + conv("a", 16, 1, (3, 3), (1, 2), (2, 2), (2, 2), 16)],
+            ["a = " + conv("x", 40, 3, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return " + conv("a", 40, 1, (7, 7), (1, 1), (3, 3), (1, 1), 40)],
+            ["a = " + conv("x", 5, 3, (2, 2), (2, 1), (0, 1), (1, 1), 1), "return " + conv("a", 5, 1, (3, 1), (1, 1), (1, 0), (1, 1), 5)]):
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tensor")))
+            for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
+            os.remove(os.path.join(self.dir, "program"))
+
     def test_join(self):
         self.form(["return torch.cat([x, torch.mul(x, 2), x], 1)"], ["x=float32[2x3x4]"])
         self.form(["return torch.stack([x, torch.transpose(torch.transpose(x, 0, 1), 0, 1)], -1)"], ["x=int64[1..4x3]"])
