@@ -172,6 +172,15 @@ wait_for(Emit *e, Range at, const char *op, Value *v)
 	return sugar_value(e, emit_node(e, at, op, v->type->of[0], 1, &v));
 }
 
+/* torch.jit._awaitable_wait(x), ops.prim.awaitable_wait(x) */
+static bool
+is_awaitable_wait(const char *op)
+{
+	const char *name = strstr(op, "::");
+
+	return name && (!strcmp(name, "::_awaitable_wait") || !strcmp(name, "::awaitable_wait"));
+}
+
 static Sugar *
 raise_exception(Emit *e, Range at, NamedValue *args, int n)
 {
@@ -206,6 +215,8 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 		return unwrap(e, at, callee->name, args[0].v);
 	if (!strcmp(callee->name, "aten::wait") && n + nself == 1)
 		return wait_for(e, at, callee->name, callee->v ? callee->v : args[0].v);
+	if (is_awaitable_wait(callee->name) && n + nself == 1)
+		return wait_for(e, at, "aten::awaitable_wait", callee->v ? callee->v : args[0].v);
 	if (callee->v)
 		all[0] = (NamedValue){0, callee->v, at};
 	for (int i = 0; i < n; i++)
