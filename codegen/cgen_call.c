@@ -239,6 +239,7 @@ write_prim(Writer *w, const Node *n)
 	} else if (node_is(n, "prim::DictConstruct")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
+		w->p->calls--;                         /* a container like tuples and lists */
 	} else if (node_is(n, "prim::GetAttr")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::SetAttr")) {
