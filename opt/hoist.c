@@ -75,14 +75,14 @@ cannot_fail(const Node *n)
 	return listed && all_known(n);
 }
 
-/* Does output i share memory with an input, or is it none that anybody could write to? */
+/* Is output i memory that was there before, or none that anybody could write to? */
 static bool
 is_view(const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 
-	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::GetAttr") || node_is(n, "prim::TupleIndex") ||
-	    node_is(n, "prim::TupleUnpack"))
+	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::Constant") || node_is(n, "prim::GetAttr") ||
+	    node_is(n, "prim::TupleIndex") || node_is(n, "prim::TupleUnpack"))
 		return true;
 	return s && n->op && i < s->nrets && s->rets[i].alias && !s->varret;
 }
