@@ -302,6 +302,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->weights.cx = cx;
 	e->source = o->source;
 	e->verbose = o->verbose;
+	e->small = o->small;
 	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;

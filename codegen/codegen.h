@@ -79,6 +79,7 @@ typedef struct Emit {            /* one program */
 	bool     lazy;           /* the value being emitted is a constant of a Code: who reads it asks for it */
 	bool     source;         /* print the model's own lines */
 	bool     verbose;        /* say what dynamic sizes leave to the runtime */
+	bool     small;          /* no form of weights that is larger than they are */
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
@@ -316,6 +317,7 @@ typedef struct BuildOptions {
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, time;
+	bool small;              /* no form of weights that is larger than they are */
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
 	bool seeded;
@@ -367,7 +369,7 @@ struct Cli {
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *profiled;      /* bisect: how many inputs */
-	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights;       /* build */
+	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	bool        verbose, time, no_source, reread, eval, as_json;

@@ -508,7 +508,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		return false;
 	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
-	d.winograd &= e->vf > 1;
+	d.winograd &= e->vf > 1 && !e->small;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];

@@ -20,7 +20,7 @@ ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y
 STATE = attrs(training=b"\x88", w=hostile.W)
 # of the design's command line, by command
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --cc --gpu -O --threads --max-specializations --weights --method --eval "
-                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --op --op-schema --op-body",
+                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --op --op-schema --op-body",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
          "bench": "-i --json --threads", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
 
@@ -169,6 +169,21 @@ class Options(Test):
         os.remove(os.path.join(self.dir, "p.weights"))
         self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
         self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
+
+    def test_forms(self):
+        """A convolution that Winograd takes has its weights once with --forms small."""
+        w = "torch.sin(torch.reshape(torch.arange(0, 9216, dtype=6), [32, 32, 3, 3]))"
+        self.put("c.pt", model(body(["return torch.conv2d(x, %s, None, [1, 1], [1, 1])" % w])))
+        size = {}
+        for form in ("fast", "small"):
+            self.kiln("build", "c.pt", "-i", "x=float32[1x32x8x8]", "--cpu", "native", "--forms", form, "-o", "p", "--json", "b.json")
+            with open(os.path.join(self.dir, "b.json")) as b:
+                size[form] = json.load(b)["weight_forms"]
+            self.kiln("check", "c.pt", "p", "-i", "x=float32[1x32x8x8]")
+        self.assertGreater(size["fast"]["winograd"], 4 * 9216 * 4 - 1)
+        self.assertEqual(size["small"]["winograd"], 0)
+        self.assertEqual(size["small"]["panels"], 9216 * 4)
+        self.kiln("build", "c.pt", "--forms", "tiny", "-o", "p", status=2)
 
     def test_no_source(self):
         self.put("m.pt", model(SPEAKS))
