@@ -270,7 +270,7 @@ static void
 statement(Gen *x)
 {
 	static Statement *const kinds[] = { unary, unary, binary, binary, mixed, with_number, with_number, choose, reduce, product,
-		convert, fresh, counted, view, view, view, view_unknown, write, write, write, write_part, integer, integer, truth,
+		convert, fresh, counted, counted, view, view, view, view_unknown, write, write, write, write_part, integer, integer, truth,
 		truth, floating, new_list, use_list, use_list, use_list, nested, dictionary, dictionary, row, tuple, attribute,
 		attribute, optional, either, branch, branch, branch, loop, loop, loop, task, wait, check };
 	Statement *const which = kinds[below(x, (int)(sizeof kinds / sizeof *kinds))];
@@ -493,9 +493,10 @@ inputs(Gen *x, Made *m)
 	PUSH(x, ints, v);
 	v = graph_add_input(x->g, &rt_type_bool, sym(x->cx, "b"));
 	PUSH(x, bools, v);
+	/* The same numbers more often: then the data and sizes are what is different. */
 	for (int k = 0; k < NSET; k++) {
-		m->in[k][3] = k == 2 && chance(x, 50) ? m->in[0][3] : rt_int(below(x, 8) - 3);
-		m->in[k][4] = rt_bool(chance(x, 50));
+		m->in[k][3] = k && chance(x, 60) ? m->in[0][3] : rt_int(below(x, 8) - 3);
+		m->in[k][4] = k && chance(x, 70) ? m->in[0][4] : rt_bool(chance(x, 50));
 	}
 }
 

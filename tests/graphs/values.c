@@ -62,15 +62,25 @@ integer(Gen *x)
 		PUSH(x, ints, v);
 }
 
+/* What the data say. */
+static Value *
+truth_of_tensor(Gen *x, Ten a)
+{
+	if (category(a) == 'C' || (category(a) != 'B' && (a.rough || x->rough)))
+		return any_bool(x);
+	if (category(a) != 'B')
+		a.v = CALL(x, "aten::gt", a.v, number(x, below(x, 3) - 1));
+	return CALL(x, "aten::Bool", CALL(x, chance(x, 50) ? "aten::any" : "aten::all", a.v));
+}
+
 void
 truth(Gen *x)
 {
 	static const char *const ops[] = { "aten::lt", "aten::gt", "aten::eq", "aten::ne" };
-	const Ten a = any(x);
 	Value *v;
 
-	if (category(a) == 'B' && chance(x, 60))
-		v = CALL(x, "aten::Bool", CALL(x, chance(x, 50) ? "aten::any" : "aten::all", a.v));
+	if (chance(x, 50))
+		v = truth_of_tensor(x, any(x));
 	else if (chance(x, 25))
 		v = CALL(x, "aten::__not__", any_bool(x));
 	else if (chance(x, 20))

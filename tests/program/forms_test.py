@@ -24,6 +24,11 @@ class Forms(Test):
         self.check([KILN, "check", "m.pt", "program", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_written_weights(self):
+        """A parameter's bytes are mapped, and no program may change them: it gets its own."""
+        self.form(["w = self.w", "_0 = torch.copy_(w, torch.neg(torch.clone(w)))", "return torch.add(x, torch.sum(w))"], ["x=float32[2]"],
+                  calls=1)
+
     def test_layer_norm(self):
         """Of what is no run in memory."""
         self.form(["return torch.layer_norm(torch.permute(x, [0, 2, 3, 1]), [6], None, None, 1.0e-05)"], ["x=float32[2x6x3x5]"])

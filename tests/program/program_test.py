@@ -334,6 +334,22 @@ def forward(self: __torch__.M, x: Tensor) -> Tuple[int, List[int], int]:
         self.assertEqual(self.ends(DONE, program, "-i", hit, "--strict")[0].strip(), "(1, [2, 5, 3], 1)")
         self.assertEqual(self.ends(DONE, program, "-i", miss)[0].strip(), "(2, [5, 2, 3], 1)")
 
+    def test_joined(self):
+        """What branches give has memory of its own only where nobody writes to it by another name."""
+        m = model(self.at("j.pt"), """
+def forward(self: __torch__.M, x: Tensor) -> Tensor:
+  if torch.gt(torch.sum(x), 0):
+    y = x
+  else:
+    y = torch.neg(x)
+  _0 = torch.fill_(x, 2.)
+  return torch.add(y, 1)
+""")
+        one, other = self.write("one.npz", x=floats(1, 2)), self.write("other.npz", x=floats(-1, -2))
+        program = self.build("joined", m, "-i", one, "-i", other)
+        self.assertEqual(self.answer(program, "-i", one), {"out": floats(3, 3)})
+        self.assertEqual(self.answer(program, "-i", other), {"out": floats(2, 3)})
+
     def test_all_known(self):
         """Numbers that went through tensors, the grad mode and writes elsewhere keep nothing from being kernels."""
         m = model(self.at("k.pt"), """
