@@ -33,16 +33,16 @@ spec_put_constant(Spec *s, IValue v, Range at)
 	return k;
 }
 
-static Value *
-put_int(Spec *s, int64_t i, Range at)
+Value *
+spec_put_int(Spec *s, int64_t i, Range at)
 {
 	return spec_put_constant(s, rt_int(i), at);
 }
 
-static Value *
-put_list(Spec *s, const int64_t *i, int n, Range at)
+Value *
+spec_put_list(Spec *s, const int64_t *i, int n, Range at)
 {
-	IValue v[6];
+	IValue v[8];
 
 	for (int k = 0; k < n; k++)
 		v[k] = rt_int(i[k]);
@@ -52,7 +52,7 @@ put_list(Spec *s, const int64_t *i, int n, Range at)
 static Value *
 put_ints(Spec *s, int64_t a, int64_t b, Range at)
 {
-	return put_list(s, (const int64_t[2]){ a, b }, 2, at);
+	return spec_put_list(s, (const int64_t[2]){ a, b }, 2, at);
 }
 
 Value *
@@ -82,8 +82,8 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 	return spec_put_constant(s, value, at);
 }
 
-static bool
-known_ints(Spec *s, const Node *m, const char *name, int n, int64_t *out)
+bool
+spec_known_ints(Spec *s, const Node *m, const char *name, int n, int64_t *out)
 {
 	const Value *v = node_arg(m, name);
 	const Known *k = v ? known_at(s->k, v) : NULL;
@@ -113,7 +113,7 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 		return NULL;
 	w = known_at(s->k, m->in[1]);
 	nd = w->is && w->v.tag == RT_TENSOR ? w->v.u.t->ndim - 2 : 0;
-	if (nd < 1 || nd > 3 || !known_ints(s, m, "dilation", nd, dilation))
+	if (nd < 1 || nd > 3 || !spec_known_ints(s, m, "dilation", nd, dilation))
 		return NULL;
 	for (int i = 0; i < nd; i++) {
 		const int64_t total = k->v.u.str->s[0] == 's' ? dilation[i] * (w->v.u.t->dims[2 + i] - 1) : 0;
@@ -122,14 +122,14 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 		extra[2 * (nd - 1 - i) + 1] = total % 2;
 		uneven |= total % 2 != 0;
 	}
-	Value *const zeros[] = { m->in[0], put_list(s, extra, 2 * nd, m->at), spec_put_constant(s, rt_double(0), m->at) };
+	Value *const zeros[] = { m->in[0], spec_put_list(s, extra, 2 * nd, m->at), spec_put_constant(s, rt_double(0), m->at) };
 	Value *x = uneven ? spec_put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
-	Value *const padding = put_list(s, pad, nd, m->at);
+	Value *const padding = spec_put_list(s, pad, nd, m->at);
 
-	x = spec_channels_last(s, c, x, m->at);
+	x = spec_channels_last(s, c, x, false, m->at);
 	if (any) {
 		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], spec_put_constant(s, rt_bool(false), m->at),
-					put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
+					spec_put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
 
 		return spec_put_op(s, c, "aten::convolution", "", conv, 9, m->at);
 	}
@@ -157,8 +157,8 @@ recognise(Spec *s, const Node *m, Conv1d *v)
 		return false;
 	v->w = w.u.t;
 	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) && known_int(s->k, node_arg(m, "groups"), &v->groups) &&
-	       known_ints(s, m, "stride", 1, &v->stride) && known_ints(s, m, "padding", 1, &v->padding) &&
-	       known_ints(s, m, "dilation", 1, &v->dilation);
+	       spec_known_ints(s, m, "stride", 1, &v->stride) && spec_known_ints(s, m, "padding", 1, &v->padding) &&
+	       spec_known_ints(s, m, "dilation", 1, &v->dilation);
 }
 
 static Value *
@@ -171,10 +171,10 @@ as_product(Spec *s, Scope *c, const Conv1d *v, Range at)
 
 		x = spec_put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
 	}
-	Value *const unfold[] = { x, put_int(s, 2, at), put_int(s, v->w->dims[2], at), put_int(s, v->stride, at) };
-	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), put_int(s, 1, at), put_int(s, 0, at) };
+	Value *const unfold[] = { x, spec_put_int(s, 2, at), spec_put_int(s, v->w->dims[2], at), spec_put_int(s, v->stride, at) };
+	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), spec_put_int(s, 1, at), spec_put_int(s, 0, at) };
 	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at), v->bias };
-	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], put_int(s, 2, at) };
+	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], spec_put_int(s, 2, at) };
 
 	y = spec_put_op(s, c, "aten::transpose", "int", transpose, 3, at);
 	known_at(s->k, y)->altered = !rt_is_contiguous(known_at(s->k, y)->v.u.t);
@@ -197,11 +197,11 @@ squeezed(Spec *s, const Value *v)
 static Value *
 over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 {
-	Value *const two = put_int(s, 2, at);
+	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
 	Value *const high = squeezed(s, v->x), *const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
-	Value *const conv[] = { spec_channels_last(s, c, x, at), put_weights(s, v, 4, at), v->bias, put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
-				put_ints(s, 1, v->dilation, at), put_int(s, v->groups, at) };
+	Value *const conv[] = { spec_channels_last(s, c, x, v->padding > 0, at), put_weights(s, v, 4, at), v->bias, put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
+				put_ints(s, 1, v->dilation, at), spec_put_int(s, v->groups, at) };
 	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
 	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
@@ -214,6 +214,8 @@ spec_convolution(Spec *s, Scope *c, const Node *m)
 	const RtTensor *x;
 	Conv1d v;
 
+	if (!numbered && (numbered = spec_convolution_transposed(s, c, m)))
+		return numbered;
 	if (!recognise(s, numbered ? numbered->node : m, &v))
 		return numbered;
 	x = known_at(s->k, v.x)->v.u.t;
@@ -255,7 +257,7 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
 	graph_insert(s->to, m);
 	spec_infer(s, c, n, m);
-	Value *const squeeze[] = { m->out[0], put_int(s, 2, n->at) };
+	Value *const squeeze[] = { m->out[0], spec_put_int(s, 2, n->at) };
 
 	spec_bind(s, c, n->out[0], spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, n->at));
 	spec_keep_layout(s, c, n);

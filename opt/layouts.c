@@ -30,19 +30,37 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 	return m->out[0];
 }
 
-static bool
-may_be_channels_last(Spec *s, const Value *v)
+/* A tensor of one channel or one place is contiguous and channels last: the strides of what has one place say which. */
+static Value *
+in_strides(Spec *s, Scope *c, Value *v, Range at)
+{
+	Value *const one = spec_put_int(s, 1, at), *const last = spec_put_int(s, -1, at);
+	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
+	const bool channel = known_at(s->k, v)->v.u.t->dims[1] == 1;
+	Value *const drop[] = { v, channel ? one : last };
+	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", drop, 2, at);
+
+	if (!channel)
+		y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, last }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, channel ? last : one }, 2, at);
+	if (!channel)
+		y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, one }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+	known_at(s->k, y)->altered = true;
+	return y;
+}
+
+Value *
+spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 {
 	const Known *k = known_at(s->k, v);
 	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 
-	return t && t->ndim == 4 && t->dtype == RT_f32 && rt_numel(t) && rt_is_contiguous(t) && !rt_is_channels_last(t);
-}
-
-Value *
-spec_channels_last(Spec *s, Scope *c, Value *v, Range at)
-{
-	return may_be_channels_last(s, v) ? in_format(s, c, v, 2, at) : v;
+	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t) || !rt_is_contiguous(t))
+		return v;
+	if (!rt_is_channels_last(t))
+		return in_format(s, c, v, 2, at);
+	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ? in_strides(s, c, v, at) : v;
 }
 
 /* Does it make no difference to the node how the tensor lies in memory? */
@@ -121,7 +139,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 	if (i == 0 && node_is(n, "aten::cat"))
 		v = unconverted_list(s, v, n->at);
 	if (i == 0 && is_convolution(n))
-		v = spec_channels_last(s, c, v, n->at);
+		v = spec_channels_last(s, c, v, false, n->at);
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
 		return in_format(s, c, v, 0, n->at);
 	return v;

@@ -67,7 +67,8 @@ void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for
 
 Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
 Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
-Value  *spec_channels_last(Spec *, Scope *, Value *, Range);     /* as convolutions want their input */
+/* As convolutions want their input; grows: their result has more places than it. */
+Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
 
@@ -75,8 +76,12 @@ void    spec_keep_layout(Spec *, Scope *, const Node *);
 
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
+Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
+Value  *spec_put_int(Spec *, int64_t, Range at);
+Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
+bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);

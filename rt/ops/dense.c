@@ -44,10 +44,27 @@ dense_sizes(RtCx *cx, IValue list, const char *op, const char *what, int n, int6
 	return RT_OK;
 }
 
+/* Do the strides say so, those of dims of one place, too?  A tensor of one channel is both, and only they tell (c10's
+ * is_channels_last_strides). */
+static bool
+suggests_channels_last(const RtTensor *t)
+{
+	int64_t least = 0;
+
+	for (int k = 0; k < t->ndim; k++) {                /* 1, last, ..., 2, 0 */
+		const int i = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
+
+		if (!t->dims[i] || t->strides[i] < least || (k == 0 && !t->strides[i]) || (i == 0 && least == t->strides[1]))
+			return false;
+		least = t->strides[i] * (t->dims[i] > 1 ? t->dims[i] : 1);
+	}
+	return true;
+}
+
 const int64_t *
 dense_format(const RtTensor *a, int ndim, const int64_t *dims, int64_t *buf)
 {
-	if ((ndim != 4 && ndim != 5) || a->ndim != ndim || rt_is_contiguous(a) || !rt_is_channels_last(a))
+	if ((ndim != 4 && ndim != 5) || a->ndim != ndim || !suggests_channels_last(a))
 		return 0;
 	rt_channels_last_strides(ndim, dims, buf);
 	return buf;

@@ -179,5 +179,28 @@ class Forms(Test):
         self.form(["return torch.diff(x, 1, 0)"], ["x=int64[4x7]"])
 
 
+    def test_convolution_of_one_channel(self):
+        """Contiguous and channels last at once: its result is channels last inside, and what the model has outside."""
+        conv = "torch.conv2d(%s, torch.reshape(self.w, [%s]), None, [1, 1], [1, 0], [1, 1], 1)"
+        self.form(["return " + conv % ("x", "2, 1, 3, 1", )], ["x=float32[1x1x5x6]"])
+        self.form(["y = " + conv % ("x", "2, 1, 1, 3"), "z = " + conv % ("torch.relu(y)", "1, 2, 3, 1"),
+                   "return (y, torch.reshape(y, [-1]), [torch.stride(y, 1), torch.stride(z, 0)], torch.add(z, 1))"],
+                  ["x=float32[2x1x3..9x6]"], 0, "Tuple[Tensor, Tensor, List[int], Tensor]")
+
+    def test_convolution_transposed(self):
+        """Every phase of the stride by one convolution."""
+        conv = "torch.conv_transpose%dd(%s, torch.reshape(self.w, [%s]), None, [%s], [%s], [%s], %d, [%s])"
+        for n, x, w, s, p, o, g in ((2, "1x2x4x5", "2, 1, 3, 1", "2, 1", "1, 0", "0, 0", 1), (2, "2x1x4x5", "1, 1, 2, 3", "2, 3", "0, 1", "0, 1", 1),
+                                    (2, "2x2x3x3", "2, 1, 1, 3", "1, 2", "0, 1", "0, 0", 2), (1, "1x1x7", "1, 1, 6", "3", "1", "1", 1),
+                                    (1, "2x3x7", "3, 2, 1", "2", "0", "0", 1), (2, "1x6x1x1", "6, 1, 1, 1", "1, 1", "0, 0", "0, 0", 1),
+                                    (2, "1x2x3..9x4", "2, 1, 3, 1", "2, 1", "1, 0", "1, 0", 1)):
+            one = "1" if n == 1 else "1, 1"
+            self.form(["return " + conv % (n, "x", w, s, p, o, g, one)], ["x=float32[%s]" % x])
+        self.form(["y = " + conv % (1, "x", "1, 2, 3", "2", "1", "0", 1, "1"), "return torch.relu(torch.conv1d(torch.relu(y), "
+                   "torch.reshape(self.w, [3, 2, 1])))"], ["x=float32[1x1x7]"])
+        self.form(["return " + conv % (1, "x", "1, 2, 3", "1", "0", "0", 1, "2")], ["x=float32[1x1x7]"], calls=1)       # dilated
+        self.form(["return " + conv % (1, "x", "1, 1, 6", "3", "1", "2", 1, "1")], ["x=float32[1x1x7]"], calls=1)       # beyond all taps
+
+
 if __name__ == "__main__":
     unittest.main()
