@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Products summed before they join the rest: long sums in one go would round away more than those of other libraries do. */
+enum { TILE_RUN = 256 };
+
 #define UNROLL _Pragma("GCC unroll 16")
 #define TILE(attribute, T, BYTES, R) \
 	attribute static void \
@@ -18,28 +21,37 @@
 		enum { W = BYTES / sizeof(T) }; \
 		const T *a[R], *b = b_; \
 		T *c = c_; \
-		V sum[R][2]; \
+		V sum[R][2], all[R][2]; \
 		UNROLL for (int i = 0; i < R; i++) { \
-			sum[i][0] = sum[i][1] = (V){ 0 }; \
+			all[i][0] = all[i][1] = (V){ 0 }; \
 			a[i] = (const T *)a_ + (i < rows ? i : 0) * a_row; \
 		} \
-		for (int64_t p = 0; p < k; p++, b += 2 * W) { \
-			V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
-			UNROLL for (int i = 0; i < R; i++) { \
-				V v = a[i][p] - (V){ 0 }; \
-				sum[i][0] += v * b0; \
-				sum[i][1] += v * b1; \
+		for (int64_t p = 0; p < k;) { \
+			const int64_t stop = k - p < TILE_RUN ? k : p + TILE_RUN; \
+			UNROLL for (int i = 0; i < R; i++) \
+				sum[i][0] = sum[i][1] = (V){ 0 }; \
+			for (; p < stop; p++, b += 2 * W) { \
+				V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
+				UNROLL for (int i = 0; i < R; i++) { \
+					V v = a[i][p] - (V){ 0 }; \
+					sum[i][0] += v * b0; \
+					sum[i][1] += v * b1; \
+				} \
+			} \
+			for (int i = 0; i < R; i++) { \
+				all[i][0] += sum[i][0]; \
+				all[i][1] += sum[i][1]; \
 			} \
 		} \
 		if (rows == R && columns == 2 * W) { \
 			UNROLL for (int i = 0; i < R; i++, c += ldc) { \
-				*(V *)c = sum[i][0]; \
-				*(V *)(c + W) = sum[i][1]; \
+				*(V *)c = all[i][0]; \
+				*(V *)(c + W) = all[i][1]; \
 			} \
 			return; \
 		} \
 		for (int i = 0; i < rows; i++, c += ldc) \
-			memcpy(c, sum[i], sizeof(T) * columns); \
+			memcpy(c, all[i], sizeof(T) * columns); \
 	}
 
 #endif
