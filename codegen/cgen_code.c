@@ -154,7 +154,7 @@ put_insns(Emit *e, const char *name, const RtCode *c)
 		note_slot(e, i);
 		describe(&b, c, i);
 		out_line(&e->code, "/* %3d */ { RT_DO_%s, %u, %u, %u, %u, %u },\t/* %s */", pc,
-			 opcode_names[i->op], i->nin, i->nout, i->in, i->arg, place[i->line], b.at);
+			 opcode_names[i->op], place[i->line], i->nin, i->nout, i->in, i->arg, b.at);
 		buf_free(&b);
 	}
 	out_line(&e->code, "};");
@@ -186,41 +186,63 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	buf_free(&b);
 }
 
-typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int64_t n; } PlaceTexts;     /* texts of places, one after the other */
+typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int n; } PlaceTexts;         /* texts of places, one after the other */
 
-static int
-text_at(PlaceTexts *t, const RtCode *c, uint32_t text)
+/* Its number; 0: none. */
+static uint32_t
+text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
 	const char *s = c->text + text;
-	const intptr_t known = text ? (intptr_t)map_get(&t->at, s) : 1;
+	const uintptr_t known = text ? (uintptr_t)map_get(&t->at, s) : 0;
 
-	if (known)
-		return (int)known - 1;
-	map_put(&t->at, s, (void *)(intptr_t)(t->n + 1));
+	if (known || !text)
+		return (uint32_t)known;
+	map_put(&t->at, s, (void *)(uintptr_t)++t->n);
 	buf_puts(&t->literals, "\n\t");
 	out_string(&t->literals, s, (int64_t)strlen(s));
 	buf_puts(&t->literals, " \"\\0\"");
-	t->n += (int64_t)strlen(s) + 1;
-	return (int)(t->n - (int64_t)strlen(s) - 1);
+	return (uint32_t)t->n;
 }
 
+static void
+put_packed(Buf *b, uint32_t n)
+{
+	for (; n >= 128; n >>= 7)
+		buf_printf(b, "%u,", (n & 127) | 128);
+	buf_printf(b, "%u, ", n);
+}
+
+/* How far from row i row `to` is; row 0: none. */
+static uint32_t
+near(int i, int to)
+{
+	return to == 0 ? 0 : to > i ? 2 * (uint32_t)(to - i) : 2 * (uint32_t)(i - to) - 1;
+}
+
+/* As rt_place reads them. */
 static void
 put_places(Emit *e, const char *name, const RtCode *c)
 {
 	const CodePlaces *places = emit_places(e, c);
-	PlaceTexts texts = { .e = e, .at = { .arena = e->cx->arena }, .n = 1 };
+	PlaceTexts texts = { .e = e, .at = { .arena = e->cx->arena } };
+	Buf b = { 0 };
 
-	out_line(&e->code, "static const RtPlaceName %s_place[] = {", name);
 	for (int i = 0; i < places->of.n; i++) {
 		const RtPlaceName *p = &c->place[places->of.at[i]];
-		const int file = text_at(&texts, c, p->file), function = text_at(&texts, c, p->function);
-		const int text = text_at(&texts, c, e->source ? p->line_text : 0);
+		const uint32_t numbers[] = {
+			text_number(&texts, c, p->file), text_number(&texts, c, p->function), text_number(&texts, c, e->source ? p->line_text : 0),
+			(uint32_t)p->line, (uint32_t)p->column, (uint32_t)p->width,
+			near(i, (int)places->row[p->original]), near(i, (int)places->row[p->caller]),
+		};
 
-		out_line(&e->code, "\t{ %d, %d, %d, %d, %d, %d, %d, %d },", file, function, text, p->line, p->column, p->width,
-			 (int)places->row[p->original], (int)places->row[p->caller]);
+		buf_printf(&b, "\n\t/* %3d */ ", i);
+		for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+			put_packed(&b, numbers[k]);
 	}
-	out_line(&e->code, "};\nstatic const char %s_text[] = \"\\0\"%s;", name, texts.literals.at ? texts.literals.at : "");
+	out_line(&e->code, "static const unsigned char %s_place[] = {%s\n};", name, b.at ? b.at : "");
+	out_line(&e->code, "static const char %s_text[] = \"\\0\"%s;", name, texts.literals.at ? texts.literals.at : "");
 	buf_free(&texts.literals);
+	buf_free(&b);
 }
 
 /* One array of C expressions, or nothing when it is empty. */
@@ -272,7 +294,7 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	put_operand_table(e, name, c);
 	put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
-	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .place = %s_place, .text = %s_text,",
+	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .packed_place = %s_place, .text = %s_text,",
 		 name, b.at, name, name, name, name);
 	if (c->nkernel)
 		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name,", name, name);

@@ -162,8 +162,9 @@ static RtPlaceName
 place_of(Lower *l, Range at, const char *function)
 {
 	const uint32_t text = line_text(l, at);
+	const char *dot = function ? strrchr(function, '.') : NULL;
 	const int column = range_column(at), room = (int)strlen(l->text.at + text) - column + 1;
-	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, function), .line_text = text,
+	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, dot ? dot + 1 : function), .line_text = text,
 			  .line = line_of(l, at), .column = column, .width = (int)(at.end - at.beg) };
 	Range original;
 
@@ -285,7 +286,8 @@ use_is_static(const Node *n, int i)
 int
 insn_emit(Lower *l, RtOpcode op, uint32_t arg)
 {
-	const RtInsn i = { .op = (uint16_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .line = (uint32_t)place_here(l) };
+	const int place = place_here(l);
+	const RtInsn i = { .op = (uint8_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .line = place < 1 << 24 ? (unsigned)place & 0xffffff : 0 };
 
 	vec_push(l->cx->arena, &l->insn, i);
 	return l->insn.n - 1;

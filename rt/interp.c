@@ -536,18 +536,72 @@ reraise(Activation *a)
 	return RT_ERROR;
 }
 
+static uint32_t
+unpack(const unsigned char **at)
+{
+	uint32_t n = 0;
+
+	for (int shift = 0; ; shift += 7) {
+		n |= (uint32_t)(**at & 127) << shift;
+		if (*(*at)++ < 128)
+			return n;
+	}
+}
+
+static int
+unpack_near(const unsigned char **at, int i)
+{
+	const uint32_t n = unpack(at);
+
+	return n ? i + (n % 2 ? -(int)(n + 1) / 2 : (int)n / 2) : 0;
+}
+
+/* The byte at which text n begins. */
+static uint32_t
+text_begin(const char *text, uint32_t n)
+{
+	const char *at = text;
+
+	while (n-- > 0)
+		at += strlen(at) + 1;
+	return (uint32_t)(at - text);
+}
+
+RtPlaceName
+rt_place(const RtCode *code, int i)
+{
+	const unsigned char *at = code->packed_place;
+	RtPlaceName p = { 0 };
+
+	if (!at)
+		return code->place ? code->place[i] : p;
+	for (int k = 0; k <= i; k++) {
+		p.file = unpack(&at);
+		p.function = unpack(&at);
+		p.line_text = unpack(&at);
+		p.line = (int)unpack(&at);
+		p.column = (int)unpack(&at);
+		p.width = (int)unpack(&at);
+		p.original = unpack_near(&at, k);
+		p.caller = unpack_near(&at, k);
+	}
+	p.file = text_begin(code->text, p.file);
+	p.function = text_begin(code->text, p.function);
+	p.line_text = text_begin(code->text, p.line_text);
+	return p;
+}
+
 static void
 print_place(Buf *b, const RtCode *code, int place)
 {
-	const RtPlaceName *p = &code->place[place];
-	const char *function = p->function ? code->text + p->function : "<unknown>", *dot = strrchr(function, '.');
+	const RtPlaceName p = rt_place(code, place);
 
-	buf_printf(b, "  File \"%s\", line %d, in %s\n", p->file ? code->text + p->file : "<string>", p->line,
-		dot ? dot + 1 : function);
-	if (!p->line_text)
+	buf_printf(b, "  File \"%s\", line %d, in %s\n", p.file ? code->text + p.file : "<string>", p.line,
+		p.function ? code->text + p.function : "<unknown>");
+	if (!p.line_text)
 		return;
-	buf_printf(b, "%s\n%*s", code->text + p->line_text, p->column > 1 ? p->column - 1 : 0, "");
-	for (int i = 0; i < p->width; i++)
+	buf_printf(b, "%s\n%*s", code->text + p.line_text, p.column > 1 ? p.column - 1 : 0, "");
+	for (int i = 0; i < p.width; i++)
 		buf_puts(b, "~");
 	buf_puts(b, " <--- HERE\n");
 }
@@ -555,7 +609,7 @@ print_place(Buf *b, const RtCode *code, int place)
 static int
 original_of(RtVisit v)
 {
-	return v.code->place[v.place].original;
+	return rt_place(v.code, (int)v.place).original;
 }
 
 /* The traceback of the places, outermost first: of the archive's code, then of the source it was made from. */

@@ -534,10 +534,10 @@ rt_move(void *to, const void *from, int64_t bytes)
 void
 rt_say_place(const RtCode *code, uint32_t line)
 {
-	const RtPlaceName *p = &code->place[line];
+	const RtPlaceName p = rt_place(code, (int)line);
 
-	if (line && p->file)
-		fprintf(stderr, "\n  %s:%d: %s", code->text + p->file, p->line, p->line_text ? code->text + p->line_text : "");
+	if (line && p.file)
+		fprintf(stderr, "\n  %s:%d: %s", code->text + p.file, p.line, p.line_text ? code->text + p.line_text : "");
 }
 
 static void

@@ -456,11 +456,11 @@ typedef enum RtOpcode {
 } RtOpcode;
 
 typedef struct RtInsn {
-	uint16_t op;
+	uint32_t op : 8;
+	uint32_t line : 24;      /* index into code->place, 0: none */
 	uint16_t nin, nout;
 	uint32_t in;             /* the first of nin entries of code->operand, which nout for the results follow */
 	uint32_t arg;
-	uint32_t line;           /* index into code->place, 0: none */
 } RtInsn;
 
 /* An operand is a register; the top bit says that this is the register's last use: it is moved, not copied. */
@@ -469,7 +469,7 @@ typedef struct RtInsn {
 
 typedef struct RtPlaceName {          /* a line of the model's source; texts are bytes of the code's, 0: none */
 	uint32_t file;                /* "code/__torch__/net.py" */
-	uint32_t function;
+	uint32_t function;            /* "forward" */
 	uint32_t line_text;           /* none with --no-source */
 	int line, column, width;
 	int original;                 /* index of the place in the original source, 0: none */
@@ -487,11 +487,17 @@ struct RtCode {
 	const RtCode *const *callee;
 	const char *const *string;
 	const RtPlaceName *place;
+	const unsigned char *packed_place; /* the same in a program; see rt_place */
 	const char   *text;           /* what places name */
 	int ninsn, nreg, narg, nresult;    /* arguments are registers 0 .. narg-1 */
 	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name;
 	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
 };
+
+/* Place i.  Packed ones are numbers of seven bits a byte, the last without 128, eight for each place: which text names the
+ * file, the function and the line (0: none); line, column, width; how far on the original and the caller are (2 n, or
+ * 2 n - 1 back; 0: none). */
+RtPlaceName rt_place(const RtCode *, int i);
 
 const RtCode *rt_method(RtCx *, IValue self, const char *name);   /* the class's; null: an error was raised */
 
