@@ -490,9 +490,9 @@ drop_aside(Activation *a)
 void
 rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
 {
-	if (!code->place || cx->status == RT_UNKNOWN_META)
+	if ((!code->place && !code->packed_place) || cx->status == RT_UNKNOWN_META)
 		return;
-	for (; line; line = (uint32_t)code->place[line].caller)
+	for (; line; line = (uint32_t)rt_place(code, (int)line).caller)
 		rt_visits_add(cx, (RtVisit){ code, line });
 }
 

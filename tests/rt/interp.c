@@ -58,7 +58,7 @@ static const RtPlaceName place[] = {
 	{ 59, 19, 66, 11, 16, 6, 0, 0 },
 	{ 1, 91, 93, 9, 5, 4, 0, 0 },
 };
-static const char text[] = "\0code/__torch__.py\0__torch__.N.forward\0    return (s).g(x)\0net.py\0        return self.g(x)\0g\0"
+static const char text[] = "\0code/__torch__.py\0forward\0           \0    return (s).g(x)\0net.py\0        return self.g(x)\0g\0"
 	"    boom = x";
 
 #define CODE(name_, nreg_, narg_, nresult_) \
@@ -76,13 +76,13 @@ loop(void **state)
 	static const IValue constant[] = { { RT_INT, { 0 } }, { RT_BOOL, { 1 } } };
 	static const uint32_t operand[] = { 1, 2, 3, /*3*/ 1, 0, 2, /*6*/ 3, 1, 3, /*9*/ 1, 1, /*11*/ 3 };
 	static const RtInsn insn[] = {
-		{ RT_DO_CONSTANT, 0, 1, 0, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 1, 1, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 2, 0, 0 },
-		{ RT_DO_LOOP, 3, 0, 3, 6, 0 },
-		{ RT_DO_KERNEL, 2, 1, 6, ADD, 0 },
-		{ RT_DO_NEXT, 1, 1, 9, 3, 0 },
-		{ RT_DO_RETURN, 1, 0, 11, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 1, 1 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 2, 0 },
+		{ RT_DO_LOOP, 0, 3, 0, 3, 6 },
+		{ RT_DO_KERNEL, 0, 2, 1, 6, ADD },
+		{ RT_DO_NEXT, 0, 1, 1, 9, 3 },
+		{ RT_DO_RETURN, 0, 1, 0, 11, 0 },
 	};
 	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant };
 	RtCx *cx = *state;
@@ -101,18 +101,18 @@ static const uint32_t fib_operand[] = { 0, 1, 2, /*3*/ 2, /*4*/ 0, /*5*/ 0, 3, 4
 static const IValue fib_constant[] = { { RT_INT, { 2 } }, { RT_INT, { -1 } }, { RT_INT, { -2 } } };
 extern const RtCode *const fib_callee[];
 static const RtInsn fib_insn[] = {
-	{ RT_DO_CONSTANT, 0, 1, 1, 0, 0 },
-	{ RT_DO_KERNEL, 2, 1, 0, LESS, 0 },
-	{ RT_DO_BRANCH, 1, 0, 3, 4, 0 },
-	{ RT_DO_RETURN, 1, 0, 4, 0, 0 },
-	{ RT_DO_CONSTANT, 0, 1, 6, 1, 0 },
-	{ RT_DO_KERNEL, 2, 1, 5, ADD, 0 },
-	{ RT_DO_CALL, 1, 1, 8, 0, 0 },
-	{ RT_DO_CONSTANT, 0, 1, 11, 2, 0 },
-	{ RT_DO_KERNEL, 2, 1, 10, ADD, 0 },
-	{ RT_DO_CALL, 1, 1, 13, 0, 0 },
-	{ RT_DO_KERNEL, 2, 1, 15, ADD, 0 },
-	{ RT_DO_RETURN, 1, 0, 18, 0, 0 },
+	{ RT_DO_CONSTANT, 0, 0, 1, 1, 0 },
+	{ RT_DO_KERNEL, 0, 2, 1, 0, LESS },
+	{ RT_DO_BRANCH, 0, 1, 0, 3, 4 },
+	{ RT_DO_RETURN, 0, 1, 0, 4, 0 },
+	{ RT_DO_CONSTANT, 0, 0, 1, 6, 1 },
+	{ RT_DO_KERNEL, 0, 2, 1, 5, ADD },
+	{ RT_DO_CALL, 0, 1, 1, 8, 0 },
+	{ RT_DO_CONSTANT, 0, 0, 1, 11, 2 },
+	{ RT_DO_KERNEL, 0, 2, 1, 10, ADD },
+	{ RT_DO_CALL, 0, 1, 1, 13, 0 },
+	{ RT_DO_KERNEL, 0, 2, 1, 15, ADD },
+	{ RT_DO_RETURN, 0, 1, 0, 18, 0 },
 };
 static const RtCode fib = { .name = "fib", .insn = fib_insn, .operand = fib_operand, .kernel = kernel,
 	.kernel_name = kernel_name, .constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
@@ -137,8 +137,8 @@ recursion(void **state)
 	static const RtCode *callee[1];
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_CALL, 1, 1, 0, 0, 1 },
-		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
+		{ RT_DO_CALL, 1, 1, 1, 0, 0 },
+		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
 	static const RtCode code = { CODE("f", 2, 1, 1), .callee = callee };
 	RtCx *cx = *state;
@@ -156,17 +156,17 @@ traceback(void **state)
 {
 	static const uint32_t operand[] = { 0, 1, 1, 2 };
 	static const RtInsn insn[] = {
-		{ RT_DO_NEW_LIST, 1, 1, 0, 0, 0 },
-		{ RT_DO_KERNEL, 1, 1, 2, BOOM, 3 },
-		{ RT_DO_RETURN, 1, 0, 3, 0, 0 },
+		{ RT_DO_NEW_LIST, 0, 1, 1, 0, 0 },
+		{ RT_DO_KERNEL, 3, 1, 1, 2, BOOM },
+		{ RT_DO_RETURN, 0, 1, 0, 3, 0 },
 	};
 	static const RtType *const type[] = { &rt_type_int };
 	static const RtCode inner = { CODE("g", 3, 1, 1), .type = type };
 	static const RtCode *const callee[] = { &inner };
 	static const uint32_t operand2[] = { 0, 1 };
 	static const RtInsn insn2[] = {
-		{ RT_DO_CALL, 1, 1, 0, 0, 1 },
-		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
+		{ RT_DO_CALL, 1, 1, 1, 0, 0 },
+		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
 	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text, .ninsn = 2, .nreg = 2,
 		.narg = 1, .nresult = 1, .callee = callee };
@@ -199,16 +199,16 @@ scopes(void **state)
 	static const IValue constant[] = { { RT_INT, { 1 } }, { RT_INT, { 2 } } };
 	static const uint32_t operand[] = { 0, 1, /*2*/ 0, 1, 2, /*5*/ 0 };
 	static const RtInsn insn[] = {
-		{ RT_DO_ENTER, 1, 0, 0, 5, 0 },
-		{ RT_DO_ENTER, 1, 0, 0, 8, 0 },
-		{ RT_DO_KERNEL, 0, 1, 4, BOOM, 0 },
+		{ RT_DO_ENTER, 0, 1, 0, 0, 5 },
+		{ RT_DO_ENTER, 0, 1, 0, 0, 8 },
+		{ RT_DO_KERNEL, 0, 0, 1, 4, BOOM },
 		{ RT_DO_EXIT, 0, 0, 0, 0, 0 },
-		{ RT_DO_RETURN, 1, 0, 5, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 1, 1, 0 },       /* outer handler */
-		{ RT_DO_KERNEL, 2, 0, 2, APPEND, 0 },
+		{ RT_DO_RETURN, 0, 1, 0, 5, 0 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 1, 1 },       /* outer handler */
+		{ RT_DO_KERNEL, 0, 2, 0, 2, APPEND },
 		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
-		{ RT_DO_CONSTANT, 0, 1, 1, 0, 0 },       /* inner handler */
-		{ RT_DO_KERNEL, 2, 0, 2, APPEND, 0 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 1, 0 },       /* inner handler */
+		{ RT_DO_KERNEL, 0, 2, 0, 2, APPEND },
 		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
@@ -232,11 +232,11 @@ containers(void **state)
 	static const uint32_t operand[] = { 0, 1, /*2*/ 1, 0, /*4*/ 0, 0 | RT_LAST, /*6*/ 2, /*7*/ 2 | RT_LAST, 1 | RT_LAST, /*9*/ 3,
 		/*10*/ 4, 5, /*12*/ 4, 5 };
 	static const RtInsn insn[] = {
-		{ RT_DO_MOVE, 2, 2, 0, 0, 0 },
-		{ RT_DO_NEW_LIST, 2, 1, 4, 0, 0 },
-		{ RT_DO_TUPLE, 2, 1, 7, 0, 0 },
-		{ RT_DO_UNPACK, 1, 2, 9, 0, 0 },
-		{ RT_DO_RETURN, 2, 0, 12, 0, 0 },
+		{ RT_DO_MOVE, 0, 2, 2, 0, 0 },
+		{ RT_DO_NEW_LIST, 0, 2, 1, 4, 0 },
+		{ RT_DO_TUPLE, 0, 2, 1, 7, 0 },
+		{ RT_DO_UNPACK, 0, 1, 2, 9, 0 },
+		{ RT_DO_RETURN, 0, 2, 0, 12, 0 },
 	};
 	static const RtType *const type[] = { &rt_type_str };
 	static const RtCode code = { CODE("f", 6, 2, 2), .type = type };
@@ -263,9 +263,9 @@ forks(void **state)
 {
 	static const uint32_t operand[] = { 0, 1, 2 };
 	static const RtInsn insn[] = {
-		{ RT_DO_FORK, 1, 1, 0, 0, 0 },
-		{ RT_DO_WAIT, 1, 1, 1, 0, 0 },
-		{ RT_DO_RETURN, 1, 0, 2, 0, 0 },
+		{ RT_DO_FORK, 0, 1, 1, 0, 0 },
+		{ RT_DO_WAIT, 0, 1, 1, 1, 0 },
+		{ RT_DO_RETURN, 0, 1, 0, 2, 0 },
 	};
 	static const RtCode code = { CODE("f", 3, 1, 1), .callee = fib_callee };
 	RtCx *cx = *state;
@@ -295,8 +295,8 @@ fork_draws(void **state)
 	enum { FORKS = 50, EACH = 20000 };
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_KERNEL, 1, 1, 0, DRAWS, 0 },
-		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
+		{ RT_DO_KERNEL, 0, 1, 1, 0, DRAWS },
+		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
 	static const RtCode code = { CODE("d", 2, 1, 1), 0 };
 	RtCx *cx = *state;
@@ -325,8 +325,8 @@ fork_error(void **state)
 {
 	static const uint32_t operand[] = { 0, 1 };
 	static const RtInsn insn[] = {
-		{ RT_DO_KERNEL, 1, 1, 0, BOOM, 3 },
-		{ RT_DO_RETURN, 1, 0, 1, 0, 0 },
+		{ RT_DO_KERNEL, 3, 1, 1, 0, BOOM },
+		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
 	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
 	RtCx *cx = *state;
@@ -348,7 +348,7 @@ static void
 lacking(void **state)
 {
 	static const uint32_t operand[] = { 0, 0 };
-	static const RtInsn insn[] = { { RT_DO_KERNEL, 1, 1, 0, NONE_SUCH, 0 } };
+	static const RtInsn insn[] = { { RT_DO_KERNEL, 0, 1, 1, 0, NONE_SUCH } };
 	static const RtCode code = { CODE("g", 2, 1, 1), 0 };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
@@ -363,11 +363,11 @@ resume(void **state)
 {
 	static const uint32_t operand[] = { 1, 0, 2, /*3*/ 3, 1, 3, /*6*/ 1, 1, /*8*/ 3 };
 	static const RtInsn insn[] = {
-		{ RT_DO_RAISE, 1, 0, 0, 0, 0 },
-		{ RT_DO_LOOP, 3, 0, 0, 4, 0 },
-		{ RT_DO_KERNEL, 2, 1, 3, ADD, 0 },
-		{ RT_DO_NEXT, 1, 1, 6, 1, 0 },
-		{ RT_DO_RETURN, 1, 0, 8, 0, 0 },
+		{ RT_DO_RAISE, 0, 1, 0, 0, 0 },
+		{ RT_DO_LOOP, 0, 3, 0, 0, 4 },
+		{ RT_DO_KERNEL, 0, 2, 1, 3, ADD },
+		{ RT_DO_NEXT, 0, 1, 1, 6, 1 },
+		{ RT_DO_RETURN, 0, 1, 0, 8, 0 },
 	};
 	static const RtCode code = { CODE("f", 4, 1, 1), 0 };
 	IValue reg[4] = { rt_int(100), rt_int(98), rt_bool(true), rt_int(0) };
