@@ -102,6 +102,19 @@ class Prepare(Test):
                           "print(z)", "return torch.mul(x, x)")
         self.assertIn("aten::add_", text)
 
+    def test_autograd_does(self):
+        text = self.graph(body(["_0 = torch.requires_grad_(x)", "_1 = torch.sum(torch.sin(x))",
+                                "g = torch.autograd.grad([_1], [x])[0]", "return torch.add(x, unchecked_cast(Tensor, g))"]),
+                          "--stage", "autograd")
+        self.assertNotIn("aten::grad(", text)
+        self.assertIn("aten::cos", text)
+
+    def test_autograd_must_not(self):                                                          # nothing requires a gradient
+        text = self.graph(body(["_1 = torch.sum(torch.sin(x))", "g = torch.autograd.grad([_1], [x])[0]",
+                                "return torch.add(x, unchecked_cast(Tensor, g))"]), "--stage", "autograd")
+        self.assertIn("aten::grad(", text)
+        self.assertNotIn("aten::cos", text)
+
     def test_autodiff_does(self):
         text = self.after("autodiff", "return torch.mul(x, x)")
         self.assertEqual(text.count("prim::grad_seed"), 1)
