@@ -65,29 +65,35 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 
 	for (int64_t i = 0; i < g->groups; i++) {
 		int64_t base = g->modulo ? i % g->modulo * (g->run / g->per) : 0, at = i * g->run;
-		double rstd = 1 / sqrt(g->var[i] + g->eps), sum = 0, dot = 0, n = (double)(g->pieces * g->run);
+		double rstd = 1 / sqrt(g->var[i] + g->eps), mean = g->mean[i], sum = 0, dot = 0, n = (double)(g->pieces * g->run);
 
-		for (int64_t p = 0; p < g->pieces; p++)
-			for (int64_t j = 0; j < g->run; j++) {
-				int64_t o = at + p * g->step + j, k = base + j / g->per;
-				double v = ((double)((const T *)g->x)[o] - g->mean[i]) * rstd, d = (double)dy[o];
+		for (int64_t p = 0; p < g->pieces && (dw || db || !g->fixed); p++)
+			for (int64_t k = 0; k < g->run / g->per; k++) {
+				const T *x = (const T *)g->x + at + p * g->step + k * g->per, *y = dy + at + p * g->step + k * g->per;
+				double d = 0, dv = 0, scale = w ? (double)w[base + k] : 1;
 
+				for (int64_t j = 0; j < g->per; j++) {
+					d += (double)y[j];
+					dv += (double)y[j] * ((double)x[j] - mean);
+				}
+				dv *= rstd;
 				if (dw)
-					dw[k] += d * v;
+					dw[base + k] += dv;
 				if (db)
-					db[k] += d;
-				d *= w ? (double)w[k] : 1;
-				sum += d;
-				dot += d * v;
+					db[base + k] += d;
+				sum += d * scale;
+				dot += dv * scale;
 			}
-		if (g->fixed || !dx)
+		if (g->fixed)
 			sum = dot = 0;
 		for (int64_t p = 0; p < g->pieces && dx; p++)
-			for (int64_t j = 0; j < g->run; j++) {
-				int64_t o = at + p * g->step + j, k = base + j / g->per;
-				double v = ((double)((const T *)g->x)[o] - g->mean[i]) * rstd;
+			for (int64_t k = 0; k < g->run / g->per; k++) {
+				const int64_t o = at + p * g->step + k * g->per;
+				const T *x = (const T *)g->x + o;
+				double a = rstd * (w ? (double)w[base + k] : 1), c = rstd * rstd * dot / n, shift = rstd * sum / n;
 
-				dx[o] = (T)(rstd * ((double)dy[o] * (w ? (double)w[k] : 1) - sum / n - v * dot / n));
+				for (int64_t j = 0; j < g->per; j++)
+					dx[o + j] = (T)(a * (double)dy[o + j] - shift - c * ((double)x[j] - mean));
 			}
 	}
 }
