@@ -40,6 +40,8 @@ LACKING = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     return torch.sofmax(x, 1)
 """
 
+TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
+
 
 class Sources(Test):
     def setUp(self):
@@ -57,7 +59,7 @@ class Sources(Test):
 
     def test_program(self):
         self.says("", "profile", "model.py", "-i", "a.npz", "-o", "f.prof")
-        for more in ([], ["-i", "a.npz"], ["--profile", "f.prof"], ["-i", "a.npz", "--cc", "tcc"]):
+        for more in ([], ["-i", "a.npz"], ["--profile", "f.prof"], ["-i", "a.npz", *TCC]):
             self.says("", "build", "model.py", "-o", "./p", *more)
             self.assertEqual(self.says("", "check", "model.py", "./p", "-i", "a.npz", "-i", "b.npz", "-i", "bad.npz").count("same"), 2)
             self.assertIn("model.py\", line 14, in forward", self.says("./p", "-i", "bad.npz", status=1))
