@@ -40,6 +40,8 @@ each_row(const RtTensor *t, int dim, int64_t at, bool (*f)(void *, int64_t at, i
 
 typedef struct Rows { const RtTensor *a, *b; uint64_t h; } Rows;
 
+enum { GLANCE = 1024 };                  /* bytes of a row that the hash of a table looks at */
+
 static bool
 hash_row(void *arg, int64_t at, int64_t n)
 {
@@ -47,6 +49,13 @@ hash_row(void *arg, int64_t at, int64_t n)
 
 	r->h = mix(r->h, hash_bytes(rt_data(r->a) + at, n));
 	return true;
+}
+
+static bool
+hash_glance(void *arg, int64_t at, int64_t n)
+{
+	hash_row(arg, at, n < GLANCE ? n : GLANCE);
+	return false;
 }
 
 static bool
@@ -64,14 +73,20 @@ has_data(const RtTensor *t)
 }
 
 static uint64_t
-tensor_hash(const RtTensor *t)
+hash_tensor(const RtTensor *t, bool (*row)(void *, int64_t at, int64_t n))
 {
 	Rows r = { t, NULL, mix(t->dtype, t->ndim) };
 
 	r.h = mix(r.h, hash_bytes(t->dims, t->ndim * (int64_t)sizeof *t->dims));
 	if (has_data(t) && rt_numel(t))
-		each_row(t, 0, 0, hash_row, &r);
+		each_row(t, 0, 0, row, &r);
 	return r.h;
+}
+
+uint64_t
+contents_hash(const RtTensor *t)
+{
+	return hash_tensor(t, hash_row);
 }
 
 static bool
@@ -103,6 +118,8 @@ same_tensor(const RtTensor *a, const RtTensor *b)
 	return !rt_numel(a) || rt_data(a) == rt_data(b) || each_row(a, 0, 0, same_row, &r);
 }
 
+static uint64_t value_hash(IValue);
+
 static uint64_t
 hash_members(uint64_t h, const IValue *v, int64_t n)
 {
@@ -120,14 +137,15 @@ same_members(const IValue *a, const IValue *b, int64_t n)
 	return true;
 }
 
-uint64_t
+/* Of tensors the first row alone: megabytes of weights are compared only with those that begin alike. */
+static uint64_t
 value_hash(IValue v)
 {
 	switch ((RtTag)v.tag) {
 	case RT_NONE: case RT_INT: case RT_BOOL: case RT_DEVICE: case RT_DOUBLE:
 		return mix(v.tag, (uint64_t)v.u.i);
 	case RT_TENSOR:
-		return tensor_hash(v.u.t);
+		return hash_tensor(v.u.t, hash_glance);
 	case RT_STR:
 		return hash_bytes(v.u.str->s, v.u.str->n);
 	case RT_LIST:

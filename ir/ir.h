@@ -352,7 +352,7 @@ uint64_t node_hash(const Node *);                      /* kind, overload, inputs
 bool     attr_equal(const Attr *, const Attr *);
 bool     node_equal(const Node *, const Node *);       /* the same: equal nodes compute equal values when nothing is written */
 bool     value_identical(IValue, IValue);              /* constants: same type and bits; tensors by dtype, sizes, strides and data */
-uint64_t value_hash(IValue);
+uint64_t contents_hash(const RtTensor *);               /* of dtype, sizes and every byte; node_hash looks only at the first ones */
 
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 

@@ -119,7 +119,7 @@ static void
 print_tensor(Cx *cx, Buf *out, RtTensor *t)
 {
 	if (!prints_whole(t)) {
-		const uint64_t hash = value_hash(rt_of(t));
+		const uint64_t hash = contents_hash(t);
 
 		tensor_note(cx, hash, t);
 		buf_printf(out, "<Tensor #%016llx>", (unsigned long long)hash);

@@ -12,11 +12,18 @@
 uint64_t
 hash_bytes(const void *p, int64_t n)
 {
-	const unsigned char *s = p;
-	uint64_t h = 0xcbf29ce484222325;
+	const char *at = p;
+	uint64_t word, h = (uint64_t)n;
 
-	for (int64_t i = 0; i < n; i++)
-		h = (h ^ s[i]) * 0x100000001b3;
+	for (; n > 0; at += sizeof word, n -= (int64_t)sizeof word) {
+		word = 0;
+		if (n >= (int64_t)sizeof word)
+			memcpy(&word, at, sizeof word);
+		else
+			memcpy(&word, at, (size_t)n);
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
 	return h;
 }
 
