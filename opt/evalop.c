@@ -146,15 +146,15 @@ is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 	return all && tensor;
 }
 
-/* The results of n's kernel; now: it was run on data. */
+/* The results of n's kernel; now: it was run on data.  exact: these are the arguments, not others of their types. */
 static bool
-run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, IValue *out, bool *now)
+run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, bool exact, IValue *out, bool *now)
 {
 	IValue data[64];
 
 	if (!known_run(s->k, n->op, args, out, n->nout, true))
-		return *now = run_now(s, c, n, args, nargs, out);
-	if (s->shapes && is_of_numbers(args, nargs, out, n->nout) && (*now = run_now(s, c, n, args, nargs, data)))
+		return *now = exact && run_now(s, c, n, args, nargs, out);
+	if (exact && s->shapes && is_of_numbers(args, nargs, out, n->nout) && (*now = run_now(s, c, n, args, nargs, data)))
 		memcpy(out, data, (size_t)n->nout * sizeof *out);
 	return true;
 }
@@ -164,8 +164,8 @@ void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
 	int nargs;
-	IValue *args = known_gather(s->k, m, &nargs), out[64];
-	bool altered = false;
+	bool altered = false, exact = true;
+	IValue *args = known_gather_types(s->k, m, &nargs, &exact), out[64], stand_in;
 	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 	const bool dict_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_DICT;
 	bool now = false;
@@ -174,12 +174,12 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	if (list_write && args && !is_followed(s, n, m))
 		args = NULL;
 	for (int i = 0; i < m->nin; i++)
-		if (!shapes_has(s->shapes, m->in[i]))
+		if (!shapes_has(s->shapes, m->in[i]) && (exact || !known_stand_in(s->k, m, i, &stand_in)))
 			args = NULL;
 	if (args && n->nout && !pass_may(&s->known))
 		args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
-	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, out, &now)) {
+	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, exact, out, &now)) {
 		if (list_write || dict_write) {
 			known_forget(s->k, m->in[0]);
 			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);

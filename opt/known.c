@@ -170,6 +170,93 @@ known_gather(KnownTable *k, const Node *m, int *n)
 	return args;
 }
 
+/* ---- numbers that nobody knows ---------------------------------------------------------------------------- */
+
+/* Arguments that are a number of which types and sizes of tensors never depend: they fill, scale, or are added.  Rows that
+ * are no pointwise ones: there a number may be a size (arange, interpolate). */
+static bool
+only_counts_by_kind(const char *name)
+{
+	static const char *const names[] = { "fill_value", "value", "alpha", "beta", "eps", "exponent", "p", "ord", "s",
+					     "t", "a", "other" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Does a pointwise row raise for some ints in this place? */
+static bool
+refuses_some_ints(KnownTable *k, const Op *row, const Node *m, int i)
+{
+	const Known *self = known_at(k, m->in[0]);
+
+	return m->in[i]->type->kind == TYPE_INT && i > 0 && strchr(row->domain, 'P') &&
+	       !(self->is && self->v.tag == RT_TENSOR && rt_dtypes[self->v.u.t->dtype].category == 'F');
+}
+
+static bool
+gives_tensors(const Schema *s)
+{
+	for (int i = 0; i < s->nrets; i++)
+		if (s->rets[i].type->kind != TYPE_TENSOR)
+			return false;
+	return s->nrets > 0;
+}
+
+/* Is argument i one that takes a number of any kind, None perhaps? */
+static bool
+takes_number(const Schema *s, int i)
+{
+	const Type *t = i < s->nargs ? s->args[i].type : NULL;
+
+	if (t && t->kind == TYPE_OPTIONAL)
+		t = t->of[0];
+	return t && (t->kind == TYPE_NUMBER || t->kind == TYPE_FLOAT || t->kind == TYPE_COMPLEX);
+}
+
+bool
+known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
+{
+	const Schema *s = node_schema(m);
+	const Op *row = m->op && m->op->form == OP_ALSO ? op_by_id(k->cx, m->op->base) : m->op;
+
+	if (!row || !gives_tensors(s) || !takes_number(s, i))
+		return false;
+	if (row->form == OP_MAP ? refuses_some_ints(k, row, m, i) : !only_counts_by_kind(s->args[i].name))
+		return false;
+	switch (m->in[i]->type->kind) {
+	case TYPE_INT:     *v = rt_int(1); return true;
+	case TYPE_BOOL:    *v = rt_bool(true); return true;
+	case TYPE_FLOAT:   *v = rt_double(1); return true;
+	default:           return false;
+	}
+}
+
+IValue *
+known_gather_types(KnownTable *k, const Node *m, int *n, bool *exact)
+{
+	const Schema *schema = node_schema(m);
+	IValue *args;
+
+	if ((args = known_gather(k, m, n))) {
+		*exact = true;
+		return args;
+	}
+	if (schema->vararg)
+		return NULL;
+	args = new(k->cx->arena, IValue, m->nin + 1);
+	for (int i = 0; i < m->nin; i++)
+		if (known_is(k, m->in[i]))
+			args[i] = known_at(k, m->in[i])->v;
+		else if (!known_stand_in(k, m, i, &args[i]))
+			return NULL;
+	*n = m->nin;
+	*exact = false;
+	return args;
+}
+
 bool
 known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool meta)
 {
@@ -190,6 +277,7 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 {
 	KnownTable *k = known_table(cx);
 	IValue *args, out;
+	bool exact;
 	int n;
 
 	for (int i = 0; i < m->nin; i++) {
@@ -198,10 +286,10 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 		if (type_is_complete(m->in[i]->type))
 			at->v = known_meta(k, m->in[i]->type);
 		else if (!value_constant(m->in[i], &at->v))
-			return false;
+			continue;
 		at->is = true;
 	}
-	if (!(args = known_gather(k, m, &n)) || !known_run(k, m->op, args, &out, 1, true))
+	if (!(args = known_gather_types(k, m, &n, &exact)) || !known_run(k, m->op, args, &out, 1, true))
 		return false;
 	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
 	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
@@ -358,11 +446,12 @@ static void
 know_op(KnownTable *k, const Node *n)
 {
 	IValue out[64], *args;
+	bool exact;
 	int nargs;
 
 	if (n->nout > 64 || !n->op->kernel || n->op->effect == EFFECT_IO)
 		return;
-	if (!(args = known_gather(k, n, &nargs))) {
+	if (!(args = known_gather_types(k, n, &nargs, &exact))) {
 		if (!may_view_known(k, n))
 			know_outputs_by_type(k, n->out, n->nout);
 		return;

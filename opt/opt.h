@@ -110,8 +110,12 @@ bool    node_is_call(const Node *);                       /* of code that may wr
 bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
 IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
+/* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place, where
+ * the results' types cannot depend on which it is.  exact: there is no such. */
+IValue *known_gather_types(KnownTable *, const Node *, int *n, bool *exact);
+bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);          /* what stands there for input i; false: nothing may */
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
-/* Has the one result of a node, whose inputs have known types or are constants, this complete type? */
+/* Has the one result of a node, whose inputs have known types, are constants or numbers, this complete type? */
 bool    known_gives(Cx *, const Node *, const Type *want);
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 

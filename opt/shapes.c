@@ -167,18 +167,30 @@ put_constants(Shapes *s, KnownTable *k, const Node *m)
 	return true;
 }
 
+/* What stands for input i of m: of a number that nobody knows, another; null: nothing. */
+static Value *
+input_here(Shapes *s, KnownTable *k, const Node *m, int i)
+{
+	Value *v = value_here(s, m->in[i]);
+	IValue other;
+
+	return v || known_is(k, m->in[i]) || !known_stand_in(k, m, i, &other) ? v : graph_constant(s->graph, other, m->at);
+}
+
 void
 shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 {
+	Value **in;
 	bool varies = false;
 	Node *n;
 
 	if (!s)
 		return;
+	in = new(s->cx->arena, Value *, m->nin + 1);
 	for (int i = 0; i < m->nin; i++) {
-		if (!value_here(s, m->in[i]))
+		if (!(in[i] = input_here(s, k, m, i)))
 			return;
-		varies |= value_varies(s, value_here(s, m->in[i]));
+		varies |= value_varies(s, in[i]);
 	}
 	/* What has read data finds none when it is run again. */
 	if (now && !varies && put_constants(s, k, m))
@@ -189,7 +201,7 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 	for (int i = 0; i < m->attrs.n; i++)
 		vec_push(s->cx->arena, &n->attrs, m->attrs.at[i]);
 	for (int i = 0; i < m->nin; i++)
-		node_add_input(n, now && !i ? run_next(s, value_here(s, m->in[i])) : value_here(s, m->in[i]));
+		node_add_input(n, now && !i ? run_next(s, in[i]) : in[i]);
 	for (int i = 0; i < m->nout; i++)
 		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
 	graph_insert(s->graph, n);

@@ -171,10 +171,18 @@ class Specialize(Test):
         self.assertIn("value=2]", self.graph([2, 2], view))
         self.assertIn(" = aten::view", self.graph([2, 2], view).split("strides=[3, 1], requires_grad=0, device=cpu)")[-1])
 
+    def test_numbers_of_any_value(self):
+        """What only its kind matters of needs no guard: types follow."""
+        text = self.graph([2], "y = torch.mul(torch.add(x, int(n)), float(n))", "_0 = torch.div_(y, float(n))",
+                          "return torch.mul(torch.full([2, 3], float(n)), y)")
+        self.assertNotIn("BailOut", text)
+        self.assertIn("aten::div_", text)
+
     def test_numbers_must_not(self):
         self.assertNotIn("value=2]", self.graph([2], "return torch.view(x, [int(n), -1])"))    # one run
         self.assertNotIn("value=", "".join(self.graph([2, 3], "return torch.view(x, [int(n), -1])").split("BailOut")[1:]))
         self.assertNotIn("value=", "".join(self.graph([2, 2], "return torch.mul(x, int(n))").split("BailOut")[1:]))     # decides nothing
+        self.assertIn("BailOut", self.graph([2], "return torch.neg(torch.arange(float(n)))"))   # its size
         self.assertNotIn("BailOut", self.graph([2, 2], "i = torch.randint(5, [])", "return torch.view(x, [int(i), -1])")
                          .split("aten::view")[0])                                               # drawn
 

@@ -3,18 +3,18 @@ interpreter does.  Inputs are made up; where one has a range, the program is of 
 
 usage: forms_test.py KILN
 """
-import os, re, sys, unittest
+import os, re, struct, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from hostile import Test, body, call, model
+from hostile import Test, body, call, model, npy, npz
 
 TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
 
 
 class Forms(Test):
-    def form(self, lines, inputs, calls=0, result="Tensor"):
-        args = ", ".join(i.split("=")[0] + ": Tensor" for i in inputs)
+    def form(self, lines, inputs, calls=0, result="Tensor", **types):
+        args = ", ".join("%s: %s" % (n, types.get(n, "Tensor")) for n in (i.split("=")[0] for i in inputs))
         self.put("m.pt", model(body(lines, args, result)))
         options = [o for i in inputs for o in ("-i", i)]
         self.check([KILN, "build", "m.pt", *options, "--emit", "c", "-o", "p.c"], 0)
@@ -117,6 +117,31 @@ class Forms(Test):
             for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
                 self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
+            os.remove(os.path.join(self.dir, "program"))
+
+    def test_numbers_that_nobody_knows(self):
+        """Of a float argument, or of a number read from a tensor, the kind says what types results have; a size it may be, too."""
+        n = "n = int(torch.sum(torch.slice(y, 0, 0, 1)))"                              # a call
+        for x in "3x4", "1..5x4":
+            self.form(["return torch.sub(torch.clamp(torch.relu(torch.add(torch.mul(x, a), 1.)), 0.1, torch.mul(a, 3.)), a)"],
+                      ["x=float32[%s]" % x, "a=float64[]"], calls=1, a="float")          # a * 3
+            self.form(["return torch.softmax(torch.div(torch.matmul(x, torch.transpose(x, 0, 1)), a), -1)"],
+                      ["x=float32[%s]" % x, "a=float64[]"], a="float")
+        self.form(["return torch.pow(x, a)", ], ["x=int64[3x4]", "a=float64[]"], a="float")
+        self.form(["y = torch.neg(x)", "_0 = torch.mul_(y, a)", "return torch.relu(y)"], ["x=float32[3x4]", "a=float64[]"], a="float")
+        self.form([n, "return torch.mul(torch.pow(torch.add(x, n), n), n)"], ["x=float32[3x4]", "y=int64[5]"], calls=1)
+        self.form([n, "return torch.neg(torch.pow(x, n))"], ["x=int64[3x4]", "y=int64[5]"], calls=2)     # raises for negative ones
+        self.form([n, "return torch.neg(torch.floor_divide(x, n + 1))"], ["x=int64[3x4]", "y=int64[5]"], calls=3)      # raises for 0
+        self.form(["return torch.mul(torch.full([2, 3], a), torch.sum(x))"], ["x=float32[3x4]", "a=float64[]"], calls=1, a="float")
+
+    def test_numbers_that_are_sizes(self):
+        for size in ("torch.arange(a)", "torch.arange(0, a, 1)", "torch.arange(0., 3., torch.add(a, 1.5))", "torch.ones([int(torch.mul(a, 7.))])",
+                     "torch.upsample_nearest1d(torch.unsqueeze(x, 0), None, [a])"):
+            self.put("m.pt", model(body(["return torch.neg(%s)" % size], "x: Tensor, a: float")))
+            for n in (1.0, 4.0):
+                self.put("%d.npz" % n, npz(x=npy((2, 6)), a=npy((), "<f8", struct.pack("<d", n))))
+            self.check([KILN, "build", "m.pt", "-i", "1.npz", *TCC, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", "-i", "1.npz", "-i", "4.npz"], 0)
             os.remove(os.path.join(self.dir, "program"))
 
     def test_join(self):
