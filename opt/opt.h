@@ -287,6 +287,31 @@ bool    run_tasks_at_once(Graph *);                        /* forks become their
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
 
+/* ---- reweigh.c: outputs that are scaled and moved channel by channel, in the weights: convbn.c, affine.c -------------- */
+
+typedef struct Reweigh {           /* one run over a graph */
+	Pass    *p;
+	Graph   *g;
+	AliasDb *alias;
+	int      own;              /* values from this id on are constants made here */
+} Reweigh;
+typedef struct Outputs {           /* a convolution or product with constants, and what of them is an output channel */
+	Node   *node;
+	const RtTensor *w, *b;     /* b: may be null */
+	int     weight_at, bias_at;        /* inputs of node */
+	int     axis;              /* the channels' dim of w */
+	int     rank;              /* of a constant with an element for each channel, one behind it for each dim there */
+	bool    last;              /* channels are the result's last dim */
+	int64_t n, groups;         /* channels; in which the weight's first dim is divided */
+} Outputs;
+typedef bool ReweighNode(Reweigh *, Node *);      /* did it fold the node? */
+bool   reweigh_graph(Pass *, Graph *, ReweighNode *);
+bool   reweigh_outputs(const Reweigh *, Node *, Outputs *);
+bool   reweigh_only_reader(const Value *, const Node *by);         /* of what it holds; in the same block */
+const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: none that stays as it is */
+double reweigh_element(const RtTensor *vector, int64_t i, double absent);
+bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);      /* by's result is the node's then */
+
 /* ---- branches.c --------------------------------------------------------------------------------------------- */
 
 bool node_is_cheap(const Node *);          /* of a few numbers: cannot fail, and is done in no time */

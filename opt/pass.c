@@ -69,8 +69,8 @@ pass_called(const char *name)
 		{ "dead_code", "dce" }, { "dead_code_elimination", "dce" }, { "common_subexpression_elimination", "cse" },
 		{ "constant_propagation", "constprop" }, { "constant_pooling", "constpool" }, { "peephole", "peep" },
 		{ "freeze_module", "freeze" }, { "inliner", "inlining" }, { "loop_unrolling", "unrolling" },
-		{ "lower_tuples", "tuples" }, { "fold_conv_bn", "convbn" }, { "tensorexpr_fuser", "fuse" },
-		{ "remove_mutation", "functional" }, { "alias_analysis", "alias" },
+		{ "lower_tuples", "tuples" }, { "fold_conv_bn", "convbn" }, { "frozen_conv_folding", "affine" },
+		{ "tensorexpr_fuser", "fuse" }, { "remove_mutation", "functional" }, { "alias_analysis", "alias" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
