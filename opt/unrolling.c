@@ -144,6 +144,13 @@ unroll_by_eight(Pass *p, Graph *g, Node *loop)
 	node_destroy(loop);
 }
 
+/* What is still to be differentiated is not: its loops are gone through again and again, and backwards. */
+static bool
+by_eight(const Pass *p, const Graph *g, const Node *n)
+{
+	return is_small(n) && !(p->fn && p->fn->gradient && g == p->fn->prepared);
+}
+
 static bool
 walk(Pass *p, Graph *g, Block *b)
 {
@@ -154,7 +161,7 @@ walk(Pass *p, Graph *g, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			changed |= walk(p, g, n->sub[i]);
-		if (!node_is(n, "prim::Loop") || (!is_short(n, &trips) && !is_small(n)) || !pass_may(p))
+		if (!node_is(n, "prim::Loop") || (!is_short(n, &trips) && !by_eight(p, g, n)) || !pass_may(p))
 			continue;
 		if (is_short(n, &trips)) {
 			pass_note(p, n, "%d trips", (int)trips);

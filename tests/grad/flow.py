@@ -219,3 +219,7 @@ def unused(x: Tensor, y: Tensor):
     a = g[0]
     assert a is not None and g[1] is None
     return a * y
+
+def warped(x: Tensor, w: Tensor):
+    grid = torch.affine_grid_generator(w.reshape([1, 2, 3]), [x.size(0), x.size(1), x.size(2), x.size(3)], False)
+    return torch.grid_sampler(x, grid, 0, 0, False)
