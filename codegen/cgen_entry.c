@@ -84,16 +84,51 @@ put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguou
 	}
 }
 
+/* May w, which a node writes to, be memory of the argument?  Of tensors it is known whose memory they are. */
+static bool
+may_be(Plan *p, const Value *w, const Value *argument)
+{
+	const RtTensor *t = plan_tensor(p, w), *a = plan_tensor(p, argument);
+
+	return !t || !a || t->storage == a->storage;
+}
+
+static bool
+writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
+{
+	for NODES(n, b) {
+		const Schema *s = node_schema(n);
+		bool named = false;
+
+		for (int i = 0; i < n->nsub; i++)
+			if (writes_argument(p, db, n->sub[i], argument))
+				return true;
+		if (!alias_node_writes(db, n))
+			continue;
+		for (int i = 0; i < n->nin && s && i < s->nargs; i++) {
+			/* Statistics are written to without a word of that in the schema. */
+			const bool written = node_writes_input(n, i) || !strncmp(s->args[i].name, "running_", 8);
+
+			if (written && may_be(p, n->in[i], argument))
+				return true;
+			named |= written;
+		}
+		if (!named)
+			return true;
+	}
+	return false;
+}
+
 /* Registers of the arguments that the graph writes to. */
 static const char *
-written_arguments(Emit *e, const Specialization *s, int first, int *n)
+written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
 {
 	AliasDb *db = alias_db(s->graph, e->cx->arena);
 	Buf b = { 0 };
 
 	*n = 0;
 	for (int i = first; i < graph_ninputs(s->graph); i++)
-		if (alias_has_writers(db, graph_inputs(s->graph)[i])) {
+		if (alias_has_writers(db, graph_inputs(s->graph)[i]) && writes_argument(p, db, s->graph->top, graph_inputs(s->graph)[i])) {
 			buf_printf(&b, "reg[%d], ", i);
 			++*n;
 		}
@@ -183,7 +218,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
 			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
 		}
-		const char *written = written_arguments(e, spec[i], first, &nwritten);
+		const char *written = written_arguments(e, spec[i], one.plan, first, &nwritten);
 		const int nsize = pattern_nsymbol(spec[i]->pattern, graph_ninputs(spec[i]->graph) - first);
 
 		if (nsize)

@@ -110,6 +110,15 @@ class Gradients(Test):
         self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "--grad", "w,x", "-o", "p")
         self.run_ok("./p", "-i", "x.npz", "--strict", "--selfcheck")
 
+    def test_arguments_that_lie_in_one_place(self):
+        """A gradient that is written and returned is no memory of an argument: equal parameters are stored once."""
+        self.put("m.py", b"def forward(x: Tensor, y: Tensor):\n    return x[:y.size(0)] * y\n")
+        self.run_ok(KILN, "build", "m.py", "--input", "x=float32[2x3]", "--input", "y=float32[2x3]", "--grad", "x,y", "--emit", "c",
+                    "-o", "p.c")
+        with open(os.path.join(self.dir, "p.c")) as f:
+            text = f.read()
+        self.assertNotIn("rt_none_overlap(", text.split("_entry(RtCx *cx, IValue *reg)\n{")[1])
+
     def test_training(self):
         pictures, labels = glyphs(600)
         weights = {k: floats(PARAMETERS[k], v) for k, v in start().items()}
