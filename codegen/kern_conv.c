@@ -249,12 +249,13 @@ pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
 	}
 }
 
-/* G g G': a 3 x 3 filter becomes 6 x 6. */
+/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vconv.h. */
 static void
 winograd_filter(const Dense *d, int64_t n, int64_t k, double u[36])
 {
-	static const double G[6][3] = { { 1.0 / 4, 0, 0 }, { -1.0 / 6, -1.0 / 6, -1.0 / 6 }, { -1.0 / 6, 1.0 / 6, -1.0 / 6 },
-					{ 1.0 / 24, 1.0 / 12, 1.0 / 6 }, { 1.0 / 24, -1.0 / 12, 1.0 / 6 }, { 0, 0, 1 } };
+	const double p = 0.625, q = 1.5, pp = p * p, qq = q * q, np = 2 * pp * (pp - qq), nq = 2 * qq * (qq - pp);
+	const double G[6][3] = { { 1 / (pp * qq), 0, 0 }, { 1 / np, p / np, pp / np }, { 1 / np, -p / np, pp / np },
+				 { 1 / nq, q / nq, qq / nq }, { 1 / nq, -q / nq, qq / nq }, { 0, 0, 1 } };
 	double half[6][3];
 
 	for (int i = 0; i < 6; i++)
