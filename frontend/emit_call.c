@@ -202,12 +202,20 @@ unwrap(Emit *e, Range at, const char *op, Value *v)
 	return sugar_value(e, emit_node(e, at, op, t, 1, &v));
 }
 
+/* __NAME__ of an object: what a function of this name calls */
+static Sugar *
+magic_of(Emit *e, Range at, Value *v, const char *name)
+{
+	return v->type->kind == TYPE_CLASS ? sugar_attr_try(e, at, sugar_value(e, v),
+		arena_printf(e->cx->arena, "__%s__", name)) : 0;
+}
+
 static Sugar *
 call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
 	NamedValue *all = new(e->cx->arena, NamedValue, n + 1);
 	int nself = callee->v != 0;
-	Sugar *sorted;
+	Sugar *sorted, *f;
 
 	if (!strcmp(callee->name, "prim::RaiseException"))
 		return raise_exception(e, at, args, n);
@@ -223,6 +231,9 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 		all[i + nself] = args[i];
 	if ((sorted = emit_sort(e, at, callee->name, all, n + nself)))
 		return sorted;
+	if (n + nself == 1 && (!strcmp(callee->name, "aten::hex") || !strcmp(callee->name, "aten::oct")
+	    || !strcmp(callee->name, "aten::round")) && (f = magic_of(e, at, all[0].v, callee->name + strlen("aten::"))))
+		return emit_apply(e, at, f, 0, 0);
 	return sugar_value(e, emit_builtin(e->g, callee->name, at, all, n + nself, e->version));
 }
 
@@ -388,6 +399,7 @@ form_cast(Emit *e, const Call *c)
 		{"complex", "aten::Complex", &rt_type_complex},
 	};
 	NamedValue *args;
+	Sugar *f;
 	int n = emit_arguments(e, c->t, 0, &args), i = 0;
 
 	while (strcmp(casts[i].name, c->form->name) != 0)
@@ -397,11 +409,8 @@ form_cast(Emit *e, const Call *c)
 			return sugar_value(e, args[0].v);
 		if (casts[i].type == &rt_type_bool)
 			return sugar_value(e, emit_bool(e, c->at, args[0].v));
-		if (args[0].v->type->kind == TYPE_CLASS && !strcmp(c->form->name, "str")) {
-			Sugar *f = sugar_attr_try(e, c->at, sugar_value(e, args[0].v), "__str__");
-			if (f)
-				return emit_apply(e, c->at, f, 0, 0);
-		}
+		if ((f = magic_of(e, c->at, args[0].v, c->form->name)))
+			return emit_apply(e, c->at, f, 0, 0);
 	}
 	if (!n && !strcmp(c->form->name, "str"))
 		return sugar_value(e, emit_str(e, c->at, "", 0));

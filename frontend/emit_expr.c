@@ -145,6 +145,22 @@ complex_literal(const Tree *t, double *re, double *im)
 	return true;
 }
 
+/* (a, b) + (c,) */
+static Value *
+joined(Emit *e, Range at, Value *a, Value *b)
+{
+	Sugar *all = sugar_new(e, SUGAR_TUPLE), **of[2];
+	int n[2];
+
+	sugar_unpack(e, at, sugar_value(e, a), -1, &of[0], &n[0]);
+	sugar_unpack(e, at, sugar_value(e, b), -1, &of[1], &n[1]);
+	all->item = new(e->cx->arena, Sugar *, n[0] + n[1]);
+	for (int i = 0; i < 2; i++)
+		for (int k = 0; k < n[i]; k++)
+			all->item[all->n++] = of[i][k];
+	return sugar_as_value(e, at, all);
+}
+
 static Value *
 operator_value(Emit *e, const Tree *t)
 {
@@ -159,6 +175,8 @@ operator_value(Emit *e, const Tree *t)
 		args[i] = (NamedValue){0, emit_expression(e, t->kid[i], 0), t->kid[i]->at};
 	if ((v = magic_method(e, t->at, args[0].v, magic, args + 1, t->n - 1)))
 		return v;
+	if (t->kind == TREE_ADD && args[0].v->type->kind == TYPE_TUPLE && args[1].v->type->kind == TYPE_TUPLE)
+		return joined(e, t->at, args[0].v, args[1].v);
 	if (t->kind == TREE_MOD && args[0].v->type == &rt_type_str)
 		op = "aten::percentFormat";
 	return emit_builtin(e->g, op, t->at, args, t->n, e->version);
@@ -266,12 +284,22 @@ short_circuit(Emit *e, const Tree *t)
 	return c;
 }
 
-/* Is it a call of the special form `name`, not hidden by a variable? */
+/* Is it a call of isinstance, not hidden by a variable, or of torch.jit.isinstance? */
 static bool
-is_form_call(Emit *e, const Tree *t, const char *name)
+is_isinstance(Emit *e, const Tree *t)
 {
-	return t->kind == TREE_CALL && t->kid[0]->kind == TREE_VAR && !strcmp(t->kid[0]->kid[0]->text, name)
-		&& !scope_find(e, name);
+	static const char name[] = "isinstance";
+	const Tree *f = t->kind == TREE_CALL ? t->kid[0] : 0;
+	Sugar *s;
+
+	if (!f)
+		return false;
+	if (f->kind == TREE_VAR)
+		return !strcmp(f->kid[0]->text, name) && !scope_find(e, name);
+	if (f->kind != TREE_ATTR || strcmp(f->kid[1]->text, name) != 0)
+		return false;
+	s = emit_sugar(e, f, 0);
+	return s->kind == SUGAR_FORM && !strcmp(s->name, name);
 }
 
 static Cond
@@ -292,7 +320,7 @@ condition(Emit *e, const Tree *t)
 	default:
 		break;
 	}
-	if (is_form_call(e, t, "isinstance"))
+	if (is_isinstance(e, t))
 		return refine_isinstance(e, t);
 	v = emit_bool(e, t->at, emit_expression(e, t, 0));
 	if (value_constant(v, &known) && known.tag == RT_BOOL)
@@ -432,6 +460,9 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	}
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
+	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
+		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are "
+			"supported", type_python(e->cx, k));
 	convert_all(e, t->at, vs, n, 2, k, dict, "Dict");
 	if (n)
 		convert_all(e, t->at, vs + 1, n - 1, 2, v, dict, "Dict");

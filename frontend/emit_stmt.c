@@ -160,8 +160,8 @@ emit_inplace(Emit *e, Range at, TreeKind op, Value *v, Value *by)
 		             || (f = sugar_attr_try(e, at, sugar_value(e, v), magic))))
 			return sugar_as_value(e, at, emit_apply(e, at, f, &arg, 1));
 	}
-	if (op == TREE_MOD && v->type == &rt_type_str)
-		kind = "aten::percentFormat";
+	if (op == TREE_MOD && v->type->kind != TYPE_TENSOR)       /* a %= b of numbers is C's remainder */
+		kind = v->type == &rt_type_str ? "aten::percentFormat" : "aten::fmod";
 	return emit_op(e, at, kind, 2, v, by);
 }
 

@@ -242,6 +242,11 @@ lex_token(Lexer *l)
 		l->at++;
 		if (!l->nest.n)
 			lex_newline(l);
+	} else if (c == ';' && !l->nest.n) {            /* Python's, between statements of a line */
+		l->at++;
+		l->at += strspn(l->at, " \t");
+		if (l->at < l->end && *l->at != '\n' && *l->at != '#')
+			emit(l, TOK_NEWLINE, l->at - 1, l->at);
 	} else if (c == '\\' && starts_with(l, l->at, "\\\n")) {
 		l->at += 2;
 	} else if (c == '#' && is_type_comment(l, l->at)) {

@@ -56,34 +56,78 @@ parse_number(Parser *p, uint32_t beg, bool negative)
 	return r;
 }
 
-static bool
-is_octal(char c)
+static int
+digit(char c)
 {
-	return c >= '0' && c <= '7';
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/* The character after a backslash at *s; *s is moved behind the escape. */
-static char
-escaped(Parser *p, const char **s, const char *end)
+/* At most `most` digits of this base at *s, which is moved behind them; -1: fewer than `least`. */
+static int64_t
+digits(const char **s, const char *end, int base, int least, int most)
 {
-	static const char letter[] = "\\'\"abfnvt\n", meaning[] = "\\'\"\a\b\f\n\v\t\n";
+	int64_t code = 0;
+	int n = 0;
+
+	for (; n < most && *s < end && digit(**s) < base; n++)
+		code = code * base + digit(*(*s)++);
+	return n < least ? -1 : code;
+}
+
+static int
+put_utf8(char *out, int64_t code)
+{
+	if (code < 0x80) {
+		out[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		out[0] = (char)(0xc0 | code >> 6);
+		out[1] = (char)(0x80 | (code & 63));
+		return 2;
+	}
+	if (code < 0x10000) {
+		out[0] = (char)(0xe0 | code >> 12);
+		out[1] = (char)(0x80 | (code >> 6 & 63));
+		out[2] = (char)(0x80 | (code & 63));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | code >> 18);
+	out[1] = (char)(0x80 | (code >> 12 & 63));
+	out[2] = (char)(0x80 | (code >> 6 & 63));
+	out[3] = (char)(0x80 | (code & 63));
+	return 4;
+}
+
+/* What stands after a backslash at *s, appended to out; *s is moved behind the escape.  A printed archive says \ooo for a
+ * byte, Python's source \x, \u and \U for a character; none is longer in the text than in the string. */
+static int
+escaped(Parser *p, const char **s, const char *end, char *out)
+{
+	static const char letter[] = "\\'\"abfnrvt\n", meaning[] = "\\'\"\a\b\f\n\r\v\t\n";
 	const char *c = *s < end && **s ? strchr(letter, **s) : 0;
+	const char kind = *s < end ? **s : 0;
 	uint32_t beg = (uint32_t)(*s - p->src->text) - 1;
-	int code;
+	int n = kind == 'x' ? 2 : kind == 'u' ? 4 : 8;
+	int64_t code;
 
 	if (c) {
 		(*s)++;
-		return meaning[c - letter];
+		out[0] = meaning[c - letter];
+		return 1;
 	}
-	if (**s == 'x' || **s == 'u' || **s == 'U')
-		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "unsupported hex specifier");
-	if (end - *s < 3 || !is_octal((*s)[0]) || !is_octal((*s)[1]) || !is_octal((*s)[2]))
+	if (kind == 'x' || kind == 'u' || kind == 'U') {
+		(*s)++;
+		code = digits(s, end, 16, n, n);
+		if (code < 0 || code > 0x10ffff)
+			fail(p->cx, (Range){ p->src, beg, beg + 2 }, "ill formed hex specifier");
+		return put_utf8(out, code);
+	}
+	code = digits(s, end, 8, 1, 3);
+	if (code < 0 || code > 255)
 		fail(p->cx, (Range){ p->src, beg, beg + 2 }, "ill formed octal specifier");
-	code = ((*s)[0] - '0') * 64 + ((*s)[1] - '0') * 8 + (*s)[2] - '0';
-	if (code > 255)
-		fail(p->cx, (Range){ p->src, beg, beg + 4 }, "ill formed octal specifier");
-	*s += 3;
-	return (char)code;
+	out[0] = (char)code;
+	return 1;
 }
 
 /* A STRING token: its contents without quotes, and what its prefix says. */
@@ -157,7 +201,7 @@ add_string(Parser *p, const Tok *t, char *out, int *n, Trees *fields)
 	while (x.s < x.end) {
 		if (*x.s == '\\' && !x.raw) {
 			x.s++;
-			out[(*n)++] = escaped(p, &x.s, x.end);
+			*n += escaped(p, &x.s, x.end, out + *n);
 			continue;
 		}
 		out[(*n)++] = *x.s++;

@@ -541,14 +541,25 @@ parse_param(Parser *p, bool keyword_only)
 	return t;
 }
 
-/* params := "(" [ (param | "*") { "," (param | "*") } ] ")" */
+/* A parameter gets its type from a comment. */
+static void
+give_type(Parser *p, Trees *params, int i, const Tree *type)
+{
+	const Tree *old = params->at[i];
+	Tree *t = tree_new(p->cx, TREE_PARAM, old->at, 3, old->kid[0], type, old->kid[2]);
+
+	t->op = old->op;
+	params->at[i] = t;
+}
+
+/* params := "(" [ (param | "*") { "," (param | "*") } ] ")"; a comment "# type: T" behind one is its type */
 static void
 parse_params(Parser *p, Trees *v)
 {
-	bool keyword_only = false;
+	bool keyword_only = false, comma = true;
 
 	expect(p, TOK_LPAREN);
-	while (!at(p, TOK_RPAREN)) {
+	while (comma && !at(p, TOK_RPAREN)) {
 		if (at(p, TOK_MUL) && p->tok[1].kind != TOK_IDENT) {
 			if (keyword_only)
 				fail(p->cx, tok_range(p), "only one '*' can separate keyword-only arguments");
@@ -557,13 +568,15 @@ parse_params(Parser *p, Trees *v)
 		} else {
 			push(p, v, parse_param(p, keyword_only));
 		}
-		if (!accept(p, TOK_COMMA))
-			break;
+		comma = accept(p, TOK_COMMA);
+		if (v->n && accept(p, TOK_TYPE_COMMENT))
+			give_type(p, v, v->n - 1, parse_expr(p, 0));
 	}
 	expect(p, TOK_RPAREN);
 }
 
-/* type comment := "# type:" "(" [exprs] ")" "->" expr: the types of all parameters, or of all but the first */
+/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" "->" expr: the types of all parameters, or of all but the first;
+ * "...": each has its own */
 static const Tree *
 parse_type_comment(Parser *p, Trees *params)
 {
@@ -574,18 +587,18 @@ parse_type_comment(Parser *p, Trees *params)
 	expect(p, TOK_TYPE_COMMENT);
 	where = tok_range(p);
 	expect(p, TOK_LPAREN);
+	if (accept(p, TOK_DOTS)) {
+		expect(p, TOK_RPAREN);
+		expect(p, TOK_ARROW);
+		return parse_expr(p, 0);
+	}
 	parse_until(p, TOK_RPAREN, &types);
 	skip = params->n - types.n;
 	if (skip != 0 && skip != 1)
 		fail(p->cx, range_from(p, where.beg), "type annotations for %d parameters, but there are %d", types.n,
 		     params->n);
-	for (int i = 0; i < types.n; i++) {
-		const Tree *old = params->at[i + skip];
-		Tree *t = tree_new(p->cx, TREE_PARAM, old->at, 3, old->kid[0], types.at[i], old->kid[2]);
-
-		t->op = old->op;
-		params->at[i + skip] = t;
-	}
+	for (int i = 0; i < types.n; i++)
+		give_type(p, params, i + skip, types.at[i]);
 	expect(p, TOK_ARROW);
 	return parse_expr(p, 0);
 }

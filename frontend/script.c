@@ -684,6 +684,7 @@ compile(Cx *cx, Function *f)
 {
 	const Tree *t = f->tree;
 	Emit e = {.cx = cx, .unit = f->unit, .fn = f};
+	Work *end = 0;
 	unsigned ways;
 
 	e.version = f->unit ? f->unit->version : 0;
@@ -692,7 +693,9 @@ compile(Cx *cx, Function *f)
 	e.declared = e.result != 0;
 	scope_push(&e, e.g->top);
 	add_parameters(&e, f->schema);
-	ways = exit_run(&e, emit_work(&e, is_body(f) ? t : t->kid[3], 0));
+	if (!e.declared)                                /* a path without a return gives None */
+		end = emit_work(&e, tree_new(cx, TREE_LIST, t->at, 1, tree_new(cx, TREE_RETURN, t->at, 1, (const Tree *)0)), 0);
+	ways = exit_run(&e, emit_work(&e, is_body(f) ? t : t->kid[3], end));
 	add_result(&e, emit_result(&e, t->at, ways));
 	if (!e.declared)
 		f->schema->rets[0].type = e.result;

@@ -118,6 +118,23 @@ assigned(Binding *b)
 	return b && !b->refined;
 }
 
+static Value *
+value_before(Emit *e, const char *name)
+{
+	Binding *b = scope_binding(e->scope, name);
+
+	return b && b->s && b->s->kind == SUGAR_VALUE ? b->s->v : 0;
+}
+
+/* The type that the variable had before, where it holds both values: a union that the branches narrowed. */
+static const Type *
+type_before(Emit *e, const char *name, Value *yes, Value *no)
+{
+	Value *v = value_before(e, name);
+
+	return v && type_is_subtype(e->cx, yes->type, v->type) && type_is_subtype(e->cx, no->type, v->type) ? v->type : 0;
+}
+
 static void
 meet_both(Emit *e, const Meet *m, const char *name)
 {
@@ -133,6 +150,10 @@ meet_both(Emit *e, const Meet *m, const char *name)
 	}
 	if (yes && no)
 		t = type_unify(e->cx, yes->type, no->type);
+	if (yes && no && !t)
+		t = type_before(e, name, yes, no);
+	if (t && !assigned(in_yes) && !assigned(in_no) && t == value_before(e, name)->type)
+		return;                                 /* narrowed in both, each in its way: as it was */
 	/* of two that do not fit, the one that does not fall through is not looked at */
 	if (!t && !(m->yes.ways & WAY_FALL) && no)
 		yes = 0, t = no->type;

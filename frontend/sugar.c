@@ -142,7 +142,7 @@ imported(Emit *e, Range at, const char *name, const Tree *dotted)
 Sugar *
 sugar_global(Emit *e, Range at, const char *name)
 {
-	static const char *const spaces[] = {"torch", "ops", "CONSTANTS", "__torch__", "math"};
+	static const char *const spaces[] = {"torch", "ops", "CONSTANTS", "__torch__", "math", "cmath"};
 	static const char *const raised[] = {"Exception", "RuntimeError", "ValueError", "TypeError", "IndexError",
 		"KeyError", "AssertionError", "NotImplementedError", "StopIteration", "ArithmeticError"};
 	const char *op = builtin_function(name);
@@ -255,11 +255,13 @@ namespace_member(Emit *e, Range at, const char *space, const char *name)
 		return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "ops.%s", name));
 	if (!strncmp(space, "ops.", 4))
 		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", space + 4, name));
-	if (!strcmp(space, "math")) {
+	if (!strcmp(space, "math") || !strcmp(space, "cmath")) {
+		if (*space == 'c' && (!strcmp(name, "infj") || !strcmp(name, "nanj")))
+			return sugar_value(e, number(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
 		if ((s = torch_constant(e, at, name)))
 			return s;
 		return sugar_named(e, SUGAR_BUILTIN, !strcmp(name, "remainder") ? "aten::mathremainder"
-			: arena_printf(a, "aten::%s", name));
+			: !strcmp(name, "phase") ? "aten::angle" : arena_printf(a, "aten::%s", name));
 	}
 	if (!strncmp(space, "__torch__", 9))
 		return unit_name(e, at, arena_printf(a, "%s.%s", space, name));
@@ -553,6 +555,18 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 
 /* ---- what loops walk ------------------------------------------------------------------------------------------- */
 
+/* All members of an enum, as a list. */
+static Value *
+members(Emit *e, Range at, const Type *t)
+{
+	const ClassInfo *info = class_info(t);
+	Value **vs = new(e->cx->arena, Value *, info->members.n);
+
+	for (int i = 0; i < info->members.n; i++)
+		vs[i] = graph_constant_typed(e->g, enum_constant(e->cx, t, &info->members.at[i]), t, at);
+	return emit_list(e, at, vs, info->members.n, t);
+}
+
 Sugar *
 sugar_iterable(Emit *e, Range at, Sugar *s)
 {
@@ -560,6 +574,8 @@ sugar_iterable(Emit *e, Range at, Sugar *s)
 
 	if (s->kind == SUGAR_TUPLE || s->kind == SUGAR_RANGE || s->kind == SUGAR_ZIP)
 		return s;
+	if (s->kind == SUGAR_CLASS && s->type->kind == TYPE_ENUM)
+		return sugar_value(e, members(e, at, s->type));
 	if (s->kind == SUGAR_VALUE) {
 		switch (s->v->type->kind) {
 		case TYPE_LIST:

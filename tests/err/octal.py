@@ -1,6 +1,6 @@
 def forward():
-  return "\0"
+  return "\8"
 # ---
 # err/octal.py:2:11: error: ill formed octal specifier
-#   return "\0"
+#   return "\8"
 #           ^~

@@ -15,6 +15,9 @@ def forward():
         print(z + 1)
     print(isinstance(3, int), isinstance(3, float), isinstance("a", (int, str)), isinstance([1], list), isinstance((1,), tuple), isinstance(torch.ones(1), torch.Tensor))
 # ---
-# run/refinement.py:12:5: error: Type mismatch: z is set to type str in the true branch and type int in the false branch
-#     if isinstance(z, str):
-#     ^~~~~~~~~~~~~~~~~~~~~
+# none
+# 4
+# 4
+# ab
+# True False True True True True
+# None
