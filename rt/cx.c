@@ -410,7 +410,7 @@ rt_dim(RtCx *cx, int64_t dim, int ndim)
 	int n = ndim ? ndim : 1;
 
 	if (dim < -n || dim >= n) {
-		rt_raise_as(cx, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+		rt_raise(cx, "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
 			-n, n - 1, (long long)dim);
 		return -1;
 	}

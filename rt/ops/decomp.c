@@ -116,20 +116,20 @@ raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 	if (batch >= 0)
 		snprintf(where, sizeof where, "(Batch element %lld): ", (long long)batch);
 	if (strstr(name, "inv"))
-		return rt_raise_as(cx, "LinAlgError", "%s: %sThe diagonal element %lld is zero, the inversion could not be completed because "
+		return rt_raise(cx, "%s: %sThe diagonal element %lld is zero, the inversion could not be completed because "
 			"the input matrix is singular.", name, where, (long long)info);
 	if (strstr(name, "solve"))
-		return rt_raise_as(cx, "LinAlgError", "%s: %sThe solver failed because the input matrix is singular.", name, where);
+		return rt_raise(cx, "%s: %sThe solver failed because the input matrix is singular.", name, where);
 	if (strstr(name, "cholesky"))
-		return rt_raise_as(cx, "LinAlgError", "%s: %sThe factorization could not be completed because the input is not "
+		return rt_raise(cx, "%s: %sThe factorization could not be completed because the input is not "
 			"positive-definite (the leading minor of order %lld is not positive-definite).", name, where, (long long)info);
 	if (strstr(name, "eig") || strstr(name, "syevd"))
-		return rt_raise_as(cx, "LinAlgError", "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
+		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
 			"has too many repeated eigenvalues (error code: %lld).", name, where, (long long)info);
 	if (strstr(name, "svd"))
-		return rt_raise_as(cx, "LinAlgError", "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
+		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
 			"has too many repeated singular values (error code: %lld).", name, where, (long long)info);
-	return rt_raise_as(cx, "LinAlgError", "%s: %sU[%lld,%lld] is zero and using it on lu_solve would result in a division by zero.",
+	return rt_raise(cx, "%s: %sU[%lld,%lld] is zero and using it on lu_solve would result in a division by zero.",
 		name, where, (long long)info, (long long)info);
 }
 

@@ -386,7 +386,7 @@ one_dim(RtCx *cx, const char *name, const IValue *in, Ends ends, bool forward, b
 	if (t.dim[0] < 0)
 		return RT_ERROR;
 	if (x->ndim == 0)
-		return rt_raise_as(cx, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)in[2].u.i);
+		return rt_raise(cx, "Dimension specified as %lld but tensor has no dimensions", (long long)in[2].u.i);
 	t.size[0] = rt_is_none(in[1]) ? default_size(&t, x, 0) : in[1].u.i;
 	return norm_of(cx, in[3], &t) ? RT_ERROR : fft(cx, name, &t, x, out);
 }

@@ -76,7 +76,7 @@ reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, const bool *mas
 {
 	for (int k = 0; k < in->ndim; k++)
 		if (mask[k] && in->dims[k] == 0)
-			return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);
+			return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.", name, k);
 	return RT_OK;
 }
 

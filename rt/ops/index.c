@@ -35,7 +35,7 @@ add_mask(RtCx *cx, const RtTensor *self, RtTensor *mask, int dim, int position, 
 
 	for (int i = 0; i < mask->ndim; i++)
 		if (dim + i >= self->ndim || mask->dims[i] != self->dims[dim + i])
-			return rt_raise_as(cx, "IndexError", "The shape of the mask %s at index %d does not match the shape of the "
+			return rt_raise(cx, "The shape of the mask %s at index %d does not match the shape of the "
 				"indexed tensor %s at index %d", sizes_text(a, mask->ndim, mask->dims), i,
 				sizes_text(b, self->ndim, self->dims), dim + i);
 	(void)position;
@@ -79,13 +79,13 @@ collect(RtCx *cx, const RtTensor *self, const RtList *indices, Indexing *x)
 				return cx->status ? cx->status : RT_UNKNOWN_META;
 			dim += t->ndim;
 		} else if (t->dtype != RT_i64) {
-			return rt_raise_as(cx, "IndexError", DTYPES);
+			return rt_raise(cx, DTYPES);
 		} else if (x->n < RT_MAX_RANK) {
 			x->dim[x->n] = dim++;
 			x->at[x->n++] = t;
 		}
 		if (dim > self->ndim)
-			return rt_raise_as(cx, "IndexError", "too many indices for tensor of dimension %d (got %d)", self->ndim, dim);
+			return rt_raise(cx, "too many indices for tensor of dimension %d (got %d)", self->ndim, dim);
 	}
 	return RT_OK;
 }
@@ -101,7 +101,7 @@ broadcast_indices(RtCx *cx, Indexing *x)
 		memcpy(dims, x->b.dims, sizeof dims);
 		if (rt_broadcast(cx, &x->b.n, x->b.dims, x->at[i]->ndim, x->at[i]->dims)) {
 			rt_clear_error(cx);
-			return rt_raise_as(cx, "IndexError", "shape mismatch: indexing tensors could not be broadcast together with "
+			return rt_raise(cx, "shape mismatch: indexing tensors could not be broadcast together with "
 				"shapes %s, %s", sizes_text(text[0], n, dims), sizes_text(text[1], x->at[i]->ndim, x->at[i]->dims));
 		}
 	}
@@ -155,7 +155,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 		step = self->strides[d] * bytes;
 		for (int64_t k = 0; k < x->nb; k++) {
 			if (at[k] < -size || at[k] >= size)
-				return rt_raise_as(cx, "IndexError", "index %lld is out of bounds for dimension %d with size %lld",
+				return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld",
 					(long long)at[k], d, (long long)size);
 			x->offset[k] += (at[k] < 0 ? at[k] + size : at[k]) * step;
 		}

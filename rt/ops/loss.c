@@ -89,7 +89,7 @@ nll_operands(RtCx *cx, Nll *g, bool with_self)
 	g->w = w ? (const double *)rt_data(w) : 0;
 	for (int64_t i = 0; i < n; i++)
 		if (g->t[i] != g->ignore && (g->t[i] < 0 || g->t[i] >= g->classes))
-			return rt_raise_as(cx, "IndexError", "Target %lld is out of bounds.", (long long)g->t[i]);
+			return rt_raise(cx, "Target %lld is out of bounds.", (long long)g->t[i]);
 	return RT_OK;
 }
 

@@ -155,7 +155,7 @@ run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IVal
 	if (rt_is_complex((RtDtype)t->dtype) || (p.kind != MODE && t->dtype == RT_b8 && p.kind != KTH))
 		return rt_raise(cx, "\"%s_out\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 	if (t->ndim && t->dims[dim] == 0)
-		return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
+		return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
 	if (p.kind == KTH && (p.k < 1 || p.k > (t->ndim ? t->dims[dim] : 1)))
 		return rt_raise(cx, "%s(): selected number k out of range for dimension %d", name, dim);
 	for (int d = 0; d < t->ndim; d++)

@@ -93,7 +93,7 @@ row_indices(RtCx *cx, RtTensor *indices, int64_t limit)
 		return 0;
 	for (int64_t i = 0; i < n; i++)
 		if (((int64_t *)rt_data(d))[i] < 0 || ((int64_t *)rt_data(d))[i] >= limit) {
-			rt_raise_as(cx, "IndexError", "index out of range in self");
+			rt_raise(cx, "index out of range in self");
 			return 0;
 		}
 	return n ? (const int64_t *)rt_data(d) : nothing;
@@ -551,7 +551,7 @@ pad_by_mode(RtCx *cx, PadMode mode, const char *name, const IValue *in, IValue v
 	if ((n == 2 && (self->ndim == 2 || self->ndim == 3)) || (n == 4 && (self->ndim == 3 || self->ndim == 4)) ||
 	    (n == 6 && (self->ndim == 4 || self->ndim == 5)))
 		return mode == CIRCULAR ? rt__pad_circular(cx, in, out) : pad_edges(cx, mode, (int)n / 2, in, out);
-	return rt_raise_as(cx, "NotImplementedError", "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+	return rt_raise(cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
 }
 
 /* self, pad, mode by name, value */
@@ -563,13 +563,13 @@ rt_pad(RtCx *cx, const IValue *in, IValue *out)
 	for (int i = 0; i < 4; i++)
 		if (!strcmp(in[2].u.str->s, names[i]))
 			return pad_by_mode(cx, (PadMode)i, names[i], in, in[3], out);
-	return rt_raise_as(cx, "NotImplementedError", "Unrecognised padding mode %s", in[2].u.str->s);
+	return rt_raise(cx, "Unrecognised padding mode %s", in[2].u.str->s);
 }
 
 int
 rt__pad_enum(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[2].u.i < 0 || in[2].u.i > 3)
-		return rt_raise_as(cx, "NotImplementedError", "Unrecognised padding mode");
+		return rt_raise(cx, "Unrecognised padding mode");
 	return pad_by_mode(cx, (PadMode)in[2].u.i, "by number", in, in[3], out);
 }

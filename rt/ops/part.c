@@ -14,12 +14,12 @@ rt_select_int(RtCx *cx, const IValue *in, IValue *out)
 	int d;
 
 	if (g.n == 0)
-		return rt_raise_as(cx, "IndexError", "select() cannot be applied to a 0-dim tensor.");
+		return rt_raise(cx, "select() cannot be applied to a 0-dim tensor.");
 	d = rt_dim(cx, in[1].u.i, g.n);
 	if (d < 0)
 		return RT_ERROR;
 	if (i < -g.dims[d] || i >= g.dims[d])
-		return rt_raise_as(cx, "IndexError", "select(): index %lld out of range for tensor of size %s at dimension %lld",
+		return rt_raise(cx, "select(): index %lld out of range for tensor of size %s at dimension %lld",
 			(long long)i, sizes_text(text, g.n, g.dims), (long long)in[1].u.i);
 	g.offset += (i < 0 ? i + g.dims[d] : i) * g.strides[d];
 	geom_remove(&g, d);
@@ -72,7 +72,7 @@ narrow(RtCx *cx, RtTensor *t, int64_t dim, int64_t start, int64_t length, IValue
 	if (length < 0)
 		return rt_raise(cx, "narrow(): length must be non-negative.");
 	if (start < -g.dims[d] || start > g.dims[d])
-		return rt_raise_as(cx, "IndexError", "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+		return rt_raise(cx, "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
 			(long long)-g.dims[d], (long long)g.dims[d] - 1, (long long)start);
 	if (start < 0)
 		start += g.dims[d];
@@ -336,7 +336,7 @@ rt_unbind_int(RtCx *cx, const IValue *in, IValue *out)
 	int d;
 
 	if (t->ndim == 0)
-		return rt_raise_as(cx, "IndexError", "Dimension specified as %lld but tensor has no dimensions",
+		return rt_raise(cx, "Dimension specified as %lld but tensor has no dimensions",
 			(long long)in[1].u.i);
 	d = rt_dim(cx, in[1].u.i, t->ndim);
 	if (d < 0)

@@ -485,7 +485,7 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	if (rt_is_none(in[1]) && rt_numel(r.in) == 0)
-		return rt_raise_as(cx, "IndexError", "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+		return rt_raise(cx, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
 				"reduction dim with the 'dim' argument.", name);
 	if (reduce_not_empty(cx, name, r.in, r.mask))
 		return RT_ERROR;

@@ -568,7 +568,7 @@ rt_Int_str(RtCx *cx, const IValue *in, IValue *out)
 	errno = 0;
 	v = strtoll(s->s, &end, 10);
 	if (end == s->s || errno == ERANGE)
-		return rt_raise_as(cx, errno == ERANGE ? "IndexError" : "ValueError", "stoll");
+		return rt_raise(cx, "stoll");
 	if (end != s->s + s->n)
 		return rt_raise(cx, "invalid literal for int() with base 10: '%s'", s->s);
 	return put_int(v, out);
@@ -581,12 +581,10 @@ rt_Float_str(RtCx *cx, const IValue *in, IValue *out)
 	char *end;
 	double v = strtod(s->s, &end);
 
-	if (end == s->s)
-		return rt_raise_as(cx, "ValueError", "stod");
+	if (end == s->s || (isinf(v) && !strpbrk(s->s, "nN")))
+		return rt_raise(cx, "stod");
 	if (end != s->s + s->n)
 		return rt_raise(cx, "could not convert string to float: '%s'", s->s);
-	if (isinf(v) && !strpbrk(s->s, "nN"))
-		return rt_raise_as(cx, "IndexError", "stod");
 	return put(v, out);
 }
 

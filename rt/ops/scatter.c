@@ -499,7 +499,7 @@ vector_index(RtCx *cx, const char *name, RtTensor *dst, const IValue *in, RtTens
 	if (*dim < 0)
 		return RT_ERROR;
 	if (index->ndim > 1)
-		return rt_raise_as(cx, "IndexError", "%s(): Index is supposed to be a vector, but got dim: %d", name, index->ndim);
+		return rt_raise(cx, "%s(): Index is supposed to be a vector, but got dim: %d", name, index->ndim);
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
 		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index", name);
 	if (src->dtype != dst->dtype)
@@ -602,9 +602,9 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
 			in[3].u.t->ndim);
 	if (index->dtype != RT_i64)
-		return rt_raise_as(cx, "IndexError", "index_fill_(): Expected dtype int64 for index.");
+		return rt_raise(cx, "index_fill_(): Expected dtype int64 for index.");
 	if (index->ndim > 1)
-		return rt_raise_as(cx, "IndexError", "Index has to be a vector/scalar");
+		return rt_raise(cx, "Index has to be a vector/scalar");
 	value = in[3].tag == RT_TENSOR ? dense_as(cx, in[3].u.t, (RtDtype)dst->dtype)
 		: rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
 	at = value ? dense(cx, index) : NULL;
@@ -645,7 +645,7 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	if (dim < 0)
 		return RT_ERROR;
 	if (index->ndim > 1)
-		return rt_raise_as(cx, "IndexError", "index_select(): Index is supposed to be a vector");
+		return rt_raise(cx, "index_select(): Index is supposed to be a vector");
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
 		return rt_raise(cx, "index_select(): Expected dtype int32 or int64 for index");
 	if (self->ndim == 0 && n != 1)
@@ -662,7 +662,7 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	size = g.n ? self->dims[dim] : 1;
 	for (int64_t i = 0; i < n; i++)
 		if (at[i] < 0 || at[i] >= size)
-			return rt_raise_as(cx, "IndexError", "index out of range in self");
+			return rt_raise(cx, "index out of range in self");
 	if (rt_numel(r) == 0)
 		return RT_OK;
 	outer = product(g.dims, 0, dim);
@@ -679,7 +679,7 @@ static int
 flat_position(RtCx *cx, int64_t i, int64_t n, int64_t *at)
 {
 	if (i < -n || i >= n)
-		return rt_raise_as(cx, "IndexError", "out of range: tried to access index %lld on a tensor of %lld elements.",
+		return rt_raise(cx, "out of range: tried to access index %lld on a tensor of %lld elements.",
 			(long long)i, (long long)n);
 	*at = i < 0 ? i + n : i;
 	return RT_OK;
@@ -694,7 +694,7 @@ rt_take(RtCx *cx, const IValue *in, IValue *out)
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
 	if (n == 0 && rt_numel(index))
-		return rt_raise_as(cx, "IndexError", "take(): tried to take from an empty tensor");
+		return rt_raise(cx, "take(): tried to take from an empty tensor");
 	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	self = dense(cx, self);

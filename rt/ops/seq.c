@@ -42,7 +42,7 @@ place(RtCx *cx, IValue list, IValue index)
 	int64_t i = index.u.i < 0 ? index.u.i + l->n : index.u.i;
 
 	if (i < 0 || i >= l->n) {
-		rt_raise_as(cx, "IndexError", "list index out of range");
+		rt_raise(cx, "list index out of range");
 		return NULL;
 	}
 	return &l->v[i];
@@ -94,7 +94,7 @@ rt_pop_t(RtCx *cx, const IValue *in, IValue *out)
 	IValue *p;
 
 	if (in[0].u.list->n == 0)
-		return rt_raise_as(cx, "IndexError", "pop from empty list");
+		return rt_raise(cx, "pop from empty list");
 	if (!(p = place(cx, in[0], in[1])))
 		return RT_ERROR;
 	*out = *p;
@@ -492,14 +492,18 @@ sort_list(RtCx *cx, RtList *l, bool reverse)
 	IValue *scratch = rt_scratch(cx, (l->n + 1) * (int64_t)sizeof *scratch);
 	RtList *other = scratch ? rt_list_new(cx, l->elem, 0) : NULL;
 	RtList kept = *l;
+	Buf name = {0};
 	int status;
 
 	if (!other)
 		return RT_ERROR;
 	if (!has_order(l->elem)) {
 		rt_release(rt_ref(RT_LIST, other));
-		return rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
-			"compare method or Tuple of aforementioned types can be sorted");
+		rt_type_print(&name, l->elem);
+		rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
+			"compare method or Tuples of aforementioned types can be sorted, got list of %s", name.at);
+		buf_free(&name);
+		return RT_ERROR;
 	}
 	l->v = other->v, l->n = 0, l->cap = other->cap;
 	status = merge(cx, kept.v, scratch, kept.n, reverse);

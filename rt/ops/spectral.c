@@ -67,7 +67,7 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 		if (eig_hermitian(cx, t->dtype == RT_f32 || t->dtype == RT_c64, a, s.n, upper, value, in[2].u.i ? v.v + b * s.n * s.n : NULL, &converged))
 			return RT_ERROR;
 		if (!converged)
-			return rt_raise_as(cx, "LinAlgError", "linalg.eigh: The algorithm failed to converge because the input matrix is "
+			return rt_raise(cx, "linalg.eigh: The algorithm failed to converge because the input matrix is "
 				"ill-conditioned or has too many repeated eigenvalues (error code: 1).");
 		for (int64_t i = 0; i < s.n; i++)
 			w.v[b * s.n + i] = value[i];
@@ -418,7 +418,7 @@ eig(RtCx *cx, RtTensor *t, Stack *w, Stack *v)
 			}
 		}
 		if (!converged)
-			return rt_raise_as(cx, "LinAlgError", "linalg.eig: The algorithm failed to converge because the input matrix is "
+			return rt_raise(cx, "linalg.eig: The algorithm failed to converge because the input matrix is "
 				"ill-conditioned or has too many repeated eigenvalues.");
 	}
 	return RT_OK;

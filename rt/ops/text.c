@@ -192,7 +192,7 @@ clip(RtCx *cx, const IValue *in, bool backwards, Span *t, int64_t *from)
 		return RT_OK;
 	}
 	if (start > n)
-		return rt_raise_as(cx, "IndexError", "basic_string::substr: __pos (which is %lld) > this->size() (which is %lld)",
+		return rt_raise(cx, "basic_string::substr: __pos (which is %lld) > this->size() (which is %lld)",
 			(long long)start, (long long)n);
 	*t = sub_span(*t, start, end < start || end > n ? n : end);
 	return RT_OK;
@@ -296,7 +296,7 @@ byte_at(RtCx *cx, const IValue *in, IValue *out)
 	int64_t i = in[1].u.i < 0 ? in[1].u.i + t.n : in[1].u.i;
 
 	if (i < 0 || i >= t.n)
-		return rt_raise_as(cx, "IndexError", "basic_string::at: __n (which is %llu) >= this->size() (which is %lld)",
+		return rt_raise(cx, "basic_string::at: __n (which is %llu) >= this->size() (which is %lld)",
 			(unsigned long long)i, (long long)t.n);
 	return put_text(cx, t.s + i, 1, out);
 }
@@ -320,7 +320,7 @@ rt_slice_str(RtCx *cx, const IValue *in, IValue *out)
 	int64_t at, step, n = rt_slice_range(t.n, in[1], in[2], in[3].u.i, &at, &step);
 
 	if (n < 0)
-		return rt_raise(cx, "slice step cannot be zero");
+		return rt_raise(cx, "List slice should have non-zero step");
 	if (step == 1)
 		return put_text(cx, t.s + at, n, out);
 	if (put_text(cx, t.s, n, out))

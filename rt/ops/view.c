@@ -187,7 +187,7 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 	if (n == 0)
 		return rt_raise(cx, "unflatten: sizes must be non-empty");
 	if (t->ndim == 0)
-		return rt_raise_as(cx, "IndexError", "unflatten: the tensor has no dimensions");
+		return rt_raise(cx, "unflatten: the tensor has no dimensions");
 	whole = t->dims[d];
 	for (int i = 0; i < n; i++)
 		if (dims[i] == -1 && unknown < 0)
