@@ -335,7 +335,7 @@ link_program(Build *b, const char *object, const Argv *operators, const char *we
 			arg(&a, "-static");
 		if (is_fixed(b))
 			arg(&a, "-no-pie");
-		arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack"), arg(&a, "-Wl,--sort-section=alignment");
+		arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack");
 		args_of(&a, getenv("LDFLAGS"));
 		arg(&a, "-lm"), arg(&a, "-lpthread");
 	}
