@@ -1,0 +1,93 @@
+"""Kernel forms of convolutions: channels that fill vectors and panels and do not, one dim, one channel, transposed.
+
+usage: convs_test.py KILN
+"""
+import os, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, Form, sin
+from hostile import body, call, model
+
+
+class Convolutions(Form):
+    def test_appended_and_joined(self):
+        """As DenseNets do: convolutions' results in a list that grows, joined again and again, and normalised: one conversion
+        to channels last, one back."""
+        lines = ["l = [torch.conv2d(x, %s, None, [1, 1], [1, 1])]" % sin(4, 3, 3, 3),
+                 "_0 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(4, 4, 3, 3),
+                 "_1 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(2, 8, 3, 3),
+                 "y = torch.cat(l, 1)",
+                 "return torch.relu(torch.batch_norm(y, %s, None, %s, torch.exp(%s), False, 0.1, 1.0e-05, False))" % ((sin(10),) * 3)]
+        self.form(lines, ["x=float32[2x3x7x9]"])
+        graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[2x3x7x9]"], self.dir)[1].decode()
+        self.assertEqual(graph.count("aten::contiguous"), 2, graph)
+        self.assertNotIn("aten::batch_norm", graph)
+        self.form(lines, ["x=float32[2x3x5..9x5..9]"])
+        self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
+
+    def test_convolutions(self):
+        """Channels that fill vectors and panels and do not, windows over the edges, in the vectors of this machine and of others."""
+        def conv(x, out, ins, k, s, p, d, groups):
+            return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(out, ins, *k), sin(out), *s, *p, *d, groups)
+        for lines in (
+            ["a = " + conv("x", 24, 3, (3, 3), (2, 2), (1, 1), (1, 1), 1), "b = torch.relu(%s)" % conv("a", 24, 1, (3, 3), (1, 1), (1, 1), (1, 1), 24),
+             "c = " + conv("b", 72, 24, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return torch.hardtanh(%s, 0, 6)" % conv("c", 72, 1, (5, 5), (2, 2), (2, 2), (1, 1), 72)],
+            ["a = " + conv("x", 16, 3, (5, 3), (1, 1), (4, 1), (1, 1), 1), "return " + conv("a", 16, 1, (3, 3), (1, 2), (2, 2), (2, 2), 16)],
+            ["a = " + conv("x", 40, 3, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return " + conv("a", 40, 1, (7, 7), (1, 1), (3, 3), (1, 1), 40)],
+            ["a = " + conv("x", 5, 3, (2, 2), (2, 1), (0, 1), (1, 1), 1), "return " + conv("a", 5, 1, (3, 1), (1, 1), (1, 0), (1, 1), 5)]):
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tensor")))
+            for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
+            os.remove(os.path.join(self.dir, "program"))
+
+    def test_convolution_of_one_dim(self):
+        """As products of overlapping rows, and as convolutions of two dims; chains keep the layout of those."""
+        conv = "torch.conv1d(%s, torch.reshape(self.w, [%s]), None, [%d], [%d], [%d], %d)"
+        for x, w, s, p, d, g in (("1x1x40", "1, 1, 6", 4, 0, 1, 1), ("1x1x40", "2, 1, 3", 1, 2, 1, 1), ("2x1x9", "2, 1, 3", 2, 1, 1, 1),
+                                 ("1x2x20", "1, 2, 3", 2, 1, 3, 1), ("3x2x7", "2, 1, 3", 1, 1, 1, 2), ("1x1x20", "1, 1, 6", 1, 0, 2, 1),
+                                 ("1x1x6", "1, 1, 6", 1, 0, 1, 1), ("1x3x5", "2, 3, 1", 1, 0, 1, 1), ("1x2x4..30", "1, 2, 3", 1, 1, 1, 1)):
+            self.form(["return " + conv % ("x", w, s, p, d, g)], ["x=float32[%s]" % x])
+        one = conv % ("torch.relu(%s)", "3, 2, 1", 1, 0, 1, 1)
+        self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.add(torch.tanh(y), torch.relu(y))",
+                   "return torch.add(torch.mul(" + one % "z" + ", 2), 1)"], ["x=float32[1x1x20]"])
+        self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.relu(y)", "_0 = torch.add_(torch.select(y, 1, 0), 1)",
+                   "return (y, z, torch.transpose(z, 1, 2))"], ["x=float32[2x1x9]"], 1, "Tuple[Tensor, Tensor, Tensor]")
+        self.form(["return torch.conv1d(x, y)"], ["x=float32[1x2x9]", "y=float32[3x2x2]"])               # no constant
+        self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # no batch
+
+    def test_convolution_padded_by_a_word(self):
+        """Numbers; where both sides cannot have the same, zeros are put behind."""
+        for x, w, d, g in (("2x2x5x6", "1, 2, 3, 1", "1, 1", 1), ("1x1x5x6", "1, 1, 2, 3", "3, 2", 1), ("1x2x6x5", "2, 1, 1, 3", "1, 1", 2),
+                           ("2x2x1..9x6", "1, 2, 1, 3", "1, 1", 1)):
+            for word in "same", "valid":
+                self.form(['return torch.conv2d(x, torch.reshape(self.w, [%s]), None, [1, 1], "%s", [%s], %d)' % (w, word, d, g)],
+                          ["x=float32[%s]" % x])
+        self.form(['return torch._convolution_mode(x, torch.reshape(self.w, [1, 3, 2]), None, [1], "same", [1], 1)'], ["x=float32[2x3x7]"])
+        self.form(['return torch.conv1d(x, torch.reshape(self.w, [2, 1, 3]), None, [2], "valid", [1], 1)'], ["x=float32[2x1x7]"])
+
+    def test_convolution_of_one_channel(self):
+        """Contiguous and channels last at once: its result is channels last inside, and what the model has outside."""
+        conv = "torch.conv2d(%s, torch.reshape(self.w, [%s]), None, [1, 1], [1, 0], [1, 1], 1)"
+        self.form(["return " + conv % ("x", "2, 1, 3, 1", )], ["x=float32[1x1x5x6]"])
+        self.form(["y = " + conv % ("x", "2, 1, 1, 3"), "z = " + conv % ("torch.relu(y)", "1, 2, 3, 1"),
+                   "return (y, torch.reshape(y, [-1]), [torch.stride(y, 1), torch.stride(z, 0)], torch.add(z, 1))"],
+                  ["x=float32[2x1x3..9x6]"], 0, "Tuple[Tensor, Tensor, List[int], Tensor]")
+
+    def test_convolution_transposed(self):
+        """Every phase of the stride by one convolution."""
+        conv = "torch.conv_transpose%dd(%s, torch.reshape(self.w, [%s]), None, [%s], [%s], [%s], %d, [%s])"
+        for n, x, w, s, p, o, g in ((2, "1x2x4x5", "2, 1, 3, 1", "2, 1", "1, 0", "0, 0", 1), (2, "2x1x4x5", "1, 1, 2, 3", "2, 3", "0, 1", "0, 1", 1),
+                                    (2, "2x2x3x3", "2, 1, 1, 3", "1, 2", "0, 1", "0, 0", 2), (1, "1x1x7", "1, 1, 6", "3", "1", "1", 1),
+                                    (1, "2x3x7", "3, 2, 1", "2", "0", "0", 1), (2, "1x6x1x1", "6, 1, 1, 1", "1, 1", "0, 0", "0, 0", 1),
+                                    (2, "1x2x3..9x4", "2, 1, 3, 1", "2, 1", "1, 0", "1, 0", 1)):
+            one = "1" if n == 1 else "1, 1"
+            self.form(["return " + conv % (n, "x", w, s, p, o, g, one)], ["x=float32[%s]" % x])
+        self.form(["y = " + conv % (1, "x", "1, 2, 3", "2", "1", "0", 1, "1"), "return torch.relu(torch.conv1d(torch.relu(y), "
+                   "torch.reshape(self.w, [3, 2, 1])))"], ["x=float32[1x1x7]"])
+        self.form(["return " + conv % (1, "x", "1, 2, 3", "1", "0", "0", 1, "2")], ["x=float32[1x1x7]"], calls=1)       # dilated
+        self.form(["return " + conv % (1, "x", "1, 1, 6", "3", "1", "2", 1, "1")], ["x=float32[1x1x7]"], calls=1)       # beyond all taps
+
+
+if __name__ == "__main__":
+    unittest.main()
