@@ -3,9 +3,10 @@
  * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given back
  * go on a list of their size, of the thread that gives them back, and are taken from there again; so after the first call
  * the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each doubling.  A thread
- * keeps no more than KEPT bytes.  Under a sanitizer nothing is kept: it has to see each block come and go.
+ * keeps no more than KEPT bytes.  Under AddressSanitizer, and where KILN_NO_RECYCLE is in the environment (for valgrind),
+ * nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and go, and its end.
  *
- * The word before a block says which list it belongs to.
+ * The two words before a block say how many bytes it has and which list it belongs to.
  */
 #include "base.h"
 #include "rt.h"
@@ -36,7 +37,7 @@ enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * D
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct Lists {
 	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
-	int64_t bytes;
+	int64_t bytes, most;             /* that are kept; 0: none may be */
 } Lists;
 
 /* Blocks of size class i have this many bytes. */
@@ -77,6 +78,16 @@ lists_free(void *arg)
 	free(l);
 }
 
+static Lists *
+lists_new(void)
+{
+	Lists *l = calloc(1, sizeof *l);
+
+	if (l)
+		l->most = getenv("KILN_NO_RECYCLE") ? 0 : KEPT;
+	return l;
+}
+
 #ifdef RT_SINGLE
 
 static Lists *single;
@@ -85,7 +96,7 @@ static Lists *
 lists(bool make)
 {
 	if (!single && make)
-		single = calloc(1, sizeof *single);
+		single = lists_new();
 	return single;
 }
 
@@ -115,7 +126,7 @@ lists(bool make)
 
 	pthread_once(&once, key_init);
 	l = pthread_getspecific(key);
-	if (!l && make && (l = calloc(1, sizeof *l)))
+	if (!l && make && (l = lists_new()))
 		pthread_setspecific(key, l);
 	return l;
 }
@@ -137,10 +148,12 @@ static void *
 take(int64_t bytes, int aligned)
 {
 	const int i = class_of(bytes), lead = aligned ? LINE : HEAD;
-	Lists *l = KEPT && i < NSIZE ? lists(false) : NULL;
-	char *base;
+	Lists *l = i < NSIZE ? lists(true) : NULL;
+	const bool keeps = l && l->most;
+	void *base;
+	int64_t *p;
 
-	if (l && l->first[aligned][i]) {
+	if (keeps && l->first[aligned][i]) {
 		Kept *k = l->first[aligned][i];
 
 		l->first[aligned][i] = k->next;
@@ -149,11 +162,13 @@ take(int64_t bytes, int aligned)
 	}
 	if (i == NSIZE)
 		return NULL;
-	base = aligned ? aligned_alloc(LINE, (size_t)((lead + class_bytes(i) + LINE - 1) & -LINE)) : malloc((size_t)(lead + class_bytes(i)));
-	if (!base)
+	bytes = keeps ? class_bytes(i) : bytes < 0 ? 0 : bytes;
+	if (posix_memalign(&base, (size_t)lead, (size_t)(lead + bytes)))
 		return NULL;
-	((int64_t *)(base + lead))[-1] = 2 * i + aligned;
-	return base + lead;
+	p = (int64_t *)((char *)base + lead);
+	p[-2] = bytes;
+	p[-1] = 2 * i + aligned;
+	return p;
 }
 
 void *
@@ -181,7 +196,7 @@ rt_mem_zeroed(int64_t bytes)
 void *
 rt_mem_more(void *old, int64_t bytes)
 {
-	const int64_t has = old ? class_bytes((int)(((int64_t *)old)[-1] / 2)) : 0;
+	const int64_t has = old ? ((int64_t *)old)[-2] : 0;
 	void *p;
 
 	if (old && bytes <= has)
@@ -199,12 +214,12 @@ rt_mem_back(void *p)
 {
 	const int64_t id = p ? ((int64_t *)p)[-1] : 0;
 	const int aligned = id & 1, i = (int)(id / 2);
-	Lists *l = p && KEPT ? lists(true) : NULL;
+	Lists *l = p ? lists(true) : NULL;
 	Kept *k = p;
 
 	if (!p)
 		return;
-	if (!l || l->bytes + class_bytes(i) > KEPT) {
+	if (!l || l->bytes + class_bytes(i) > l->most) {
 		free((char *)p - (aligned ? LINE : HEAD));
 		return;
 	}

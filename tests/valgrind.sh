@@ -9,6 +9,7 @@ kiln=${1:?which kiln}
 shift
 cd "$(dirname "$0")/.." || exit 1
 tmp=$(mktemp -d) || exit 1
+export KILN_NO_RECYCLE=1
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 

@@ -3,7 +3,7 @@ between a run of few calls and one of many.
 
 usage: steady_test.py KILN
 """
-import os, subprocess, sys, tempfile, unittest
+import os, subprocess, sys, tempfile, unittest, unittest.mock
 
 KILN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,6 +40,11 @@ class Steady(unittest.TestCase):
 
     def test_cnn(self):
         self.steady("digits")
+
+    def test_not_recycled(self):
+        """With KILN_NO_RECYCLE every value is taken from the system, for valgrind to see."""
+        with unittest.mock.patch.dict(os.environ, KILN_NO_RECYCLE="1"), self.assertRaisesRegex(AssertionError, "allocations a call"):
+            self.steady("beam")
 
     def test_lstm(self):
         self.steady("lstm")
