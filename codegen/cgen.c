@@ -328,7 +328,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n%s%s", e->vf, head, o->weights_file ? weights_beside : weights_inside);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head, o->weights_file ? weights_beside : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");

@@ -87,6 +87,7 @@ typedef struct Emit {            /* one program */
 	Vec(RtSpecialization) specializations;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
+	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     gpu;            /* plans are emitted for the GPU, too */
 	Out      cuda;           /* its kernels */
@@ -252,6 +253,7 @@ bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a
 /* The same as a function over part of a row, after a product that has just been stored there: `made` is the group's input
  * that the product gives, of `columns` columns; what else it reads is p[first..], appended to more. Null: does not fit. */
 const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
+bool map_clamps(Plan *, const Node *group, const char *range[2]);        /* nothing but a clamp: to these numbers, as C */
 bool map_epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
 
 /* A group as C of one element, for other printers than this: loops, indices i0 ... and i (the innermost), pointers p0 ... and

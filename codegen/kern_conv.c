@@ -427,21 +427,30 @@ block_tiles(Plan *p, const Dense *d)
 	return tiles < TILES && !p->dynamic ? tiles : TILES;
 }
 
+/* What follows a product: a clamp of what is still in registers, or a function over the block that it stored. */
+typedef struct After {
+	const char *range[2];
+	const char *epilogue;
+} After;
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
-kernel_of(Emit *e, Plan *p, const Dense *d, const char *epilogue)
+kernel_of(Emit *e, Plan *p, const Dense *d, const After *after)
 {
+	const char *epilogue = after->epilogue, *range = after->range[0] ? "range" : "0";
 	const long long *g = (const long long *)d->geometry;
 	const char *comment;
 	Buf b = { 0 };
 	const char *name;
 
 	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
+	if (after->range[0])
+		buf_printf(&b, "\tstatic const float range[] = { %s, %s };\n", after->range[0], after->range[1]);
 	if (d->conv && !d->pointwise) {
 		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
-			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld };\n\n",
+			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld%s };\n\n",
 			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13], g[14], g[15],
-			   (long long)d->ldc);
+			   (long long)d->ldc, after->range[0] ? ", .range = range" : "");
 		if (d->depthwise)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
 		else if (d->winograd)
@@ -450,16 +459,16 @@ kernel_of(Emit *e, Plan *p, const Dense *d, const char *epilogue)
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
 	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, p);\n}\n",
-			   (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, epilogue);
+		buf_printf(&b, "\n\tvc_product(begin, end, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
+			   (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
 	if (d->conv)
 		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
 				       g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5],
-				       strcmp(epilogue, "0") ? ", with what follows" : "");
+				       strcmp(epilogue, range) ? ", with what follows" : "");
 	else
 		comment = arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
-				       (long long)d->k, (long long)d->n, strcmp(epilogue, "0") ? ", with what follows" : "");
+				       (long long)d->k, (long long)d->n, strcmp(epilogue, range) ? ", with what follows" : "");
 	name = emit_kernel(e, d->conv ? "conv" : "product", comment, b.at, false);
 	buf_free(&b);
 	return name;
@@ -500,21 +509,22 @@ zeros_of(Emit *e, const Dense *d)
 bool
 emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls, int *ncall)
 {
-	const char *epilogue = "0";
+	After after = { .epilogue = "0" };
 	ValueVec more = { 0 };
 	const Value *result = group ? group->out[0] : n->out[0];
 	Dense d;
 
 	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
 		return false;
-	if (group && !(epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
+	if (group && !map_clamps(p, group, after.range) && !(after.epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
 	d.winograd &= e->vf > 1 && !e->small;
+	e->clamps |= after.range[0] != NULL;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];
 
-		*c = (KernelCall){ .name = kernel_of(e, p, &d, epilogue), .n = units(e, p, &d), .grain = 1 };
+		*c = (KernelCall){ .name = kernel_of(e, p, &d, &after), .n = units(e, p, &d), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));

@@ -717,6 +717,51 @@ emit_map_epilogue(Emit *e, Plan *p, const Node *group, const Value *made, int fi
 	return name;
 }
 
+/* A number as the element type of a float kernel has it; null: not known. */
+static const char *
+float_text(Plan *p, KnownTable *known, const Value *v)
+{
+	const Known *k = known_at(known, v);
+	const double f = k->v.tag == RT_DOUBLE ? k->v.u.f : k->v.tag == RT_INT ? (double)k->v.u.i : 0;
+
+	if (!k->is || (k->v.tag != RT_DOUBLE && k->v.tag != RT_INT) || f - f != 0)
+		return NULL;
+	return arena_printf(p->cx->arena, "(float)%.17g", f);
+}
+
+bool
+map_clamps(Plan *p, const Node *group, const char *range[2])
+{
+	const MapGroup m = begin(NULL, p, group);
+	const Node *only = NULL;
+	const char *lo, *hi;
+
+	if (!m.sub)
+		only = group;
+	else for NODES(n, m.sub->top)
+		if (!node_is(n, "prim::Constant")) {
+			if (only)
+				return false;
+			only = n;
+		}
+	if (!only)
+		return false;
+	if (node_is(only, "aten::relu") || node_is(only, "aten::relu6")) {
+		range[0] = "0";
+		range[1] = node_is(only, "aten::relu") ? "KILN_INF" : "6";
+		return true;
+	}
+	if (!node_is(only, "aten::hardtanh"))
+		return false;
+	lo = float_text(p, m.known, node_arg(only, "min_val"));
+	hi = float_text(p, m.known, node_arg(only, "max_val"));
+	if (!lo || !hi)
+		return false;
+	range[0] = lo;
+	range[1] = hi;
+	return true;
+}
+
 /* ---- for other printers ------------------------------------------------------------------------------------------------- */
 
 bool

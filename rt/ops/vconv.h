@@ -12,7 +12,7 @@
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
  * The program says for which vectors its weights are packed: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  A compiler
- * whose target has narrower ones splits them: slower, but right.
+ * whose target has narrower ones splits them: slower, but right.  VC_CLAMPS: some product is clamped.
  */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
@@ -33,6 +33,7 @@ enum { VF = 4, VC_MR = 8, VC_NV = 2 };
 #endif
 typedef float VcV __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 typedef float VcHalf __attribute__((vector_size(VF * 2), aligned(4), may_alias));
+typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #define VC_ZERO ((VcV){ 0 })
 #define VC_SET(x) ((x) - VC_ZERO)
 #else
@@ -50,6 +51,27 @@ enum {
 	VC_RUN = 256,            /* products of one sum; longer ones are sums of such: their rounding errors grow less (measured:
 				    ResNet-50's is a third, in the same time) */
 };
+
+/* x, but not below range[0] nor above range[1]; a NaN stays. */
+VC_INLINE VcV
+vc_clamp(VcV x, const float *range)
+{
+#if VC_FLOATS == 1
+	return x < range[0] ? range[0] : x > range[1] ? range[1] : x;
+#elif VC_FLOATS == 16 && defined __AVX512F__ && !defined __clang__
+	x = (VcV)__builtin_ia32_maxps512_mask(VC_SET(range[0]), x, x, -1, 4);
+	return (VcV)__builtin_ia32_minps512_mask(VC_SET(range[1]), x, x, -1, 4);
+#elif VC_FLOATS == 16 && defined __AVX512F__
+	return (VcV)__builtin_ia32_minps512(VC_SET(range[1]), __builtin_ia32_maxps512(VC_SET(range[0]), x, 4), 4);
+#elif VC_FLOATS == 8 && defined __AVX__
+	return (VcV)__builtin_ia32_minps256(VC_SET(range[1]), __builtin_ia32_maxps256(VC_SET(range[0]), x));
+#else
+	const VcV lo = VC_SET(range[0]), hi = VC_SET(range[1]);
+	const VcMask below = x < lo, above = x > hi;
+
+	return (VcV)((below & (VcMask)lo) | (above & ~below & (VcMask)hi) | (~below & ~above & (VcMask)x));
+#endif
+}
 
 /* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
  * whose rows have n. */
@@ -85,44 +107,67 @@ vc_block(int mr, int nv, int64_t run, const float *const *a, const float *b, VcV
 	}
 }
 
-/* The columns of a block that there are: `left` of each row; more: to what is there. */
+/* The columns of a block that there are: `left` of each row. */
 VC_SHARED void
-vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part, bool more)
+vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
 {
 	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
 		int64_t j = 0;
 
 #if VC_FLOATS > 1
 		for (; j + VF <= left; j += VF)
-			*(VcV *)(c + j) = *(const VcV *)(part + j) + (more ? *(VcV *)(c + j) : -VC_ZERO);
+			*(VcV *)(c + j) = *(const VcV *)(part + j);
 #if VC_FLOATS > 8
 		if (j + VF / 2 <= left) {
-			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j) + (more ? *(VcHalf *)(c + j) : -(VcHalf){ 0 });
+			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
 			j += VF / 2;
 		}
 #endif
 #endif
 		for (; j < left; j++)
-			c[j] = part[j] + (more ? c[j] : -0.0f);
+			c[j] = part[j];
 	}
 }
 
 /* Stores a block; the last vector of the last panel may reach past the channels that there are. */
 VC_INLINE void
-vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_NV], bool more)
+vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_NV], const float *range)
 {
 	float part[VC_MR * VC_NR];
-	const bool whole = left >= nv * VF && !more;
+	const bool whole = left >= nv * VF;
 	float *to = whole ? c : part;
 	const int64_t step = whole ? ldc : VC_NR;
 
+	if (VC_CLAMPS && range) {
+		VC_UNROLL
+		for (int i = 0; i < mr; i++)
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				acc[i][j] = vc_clamp(acc[i][j], range);
+	}
 	VC_UNROLL
 	for (int i = 0; i < mr; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			*(VcV *)(to + i * step + j * VF) = acc[i][j];
 	if (!whole)
-		vc_store_part(mr, left, c, ldc, part, more);
+		vc_store_part(mr, left, c, ldc, part);
+}
+
+/* The sum of runs: what is there before the first, and what is after the last, stays in registers. */
+VC_INLINE void
+vc_runs_add(int n, bool before, bool after, VcV *acc, VcV *sum)
+{
+	if (before) {
+		VC_UNROLL
+		for (int i = 0; i < n; i++)
+			acc[i] += sum[i];
+	}
+	if (after) {
+		VC_UNROLL
+		for (int i = 0; i < n; i++)
+			sum[i] = acc[i];
+	}
 }
 
 VC_INLINE void
@@ -186,27 +231,32 @@ vc_rows_add(int mr, int nv, int64_t k, const float *a, int64_t lda, const float 
 }
 
 VC_INLINE void
-vc_rows_store(int mr, int nv, int64_t left, float *c, int64_t ldc, const VcV *acc, bool more)
+vc_rows_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV *acc, const float *range)
 {
 	float part[VC_MOST * VC_NR];
-	const bool whole = left >= nv * VF && !more;
+	const bool whole = left >= nv * VF;
 	float *to = whole ? c : part;
 	const int64_t step = whole ? ldc : VC_NR;
 
+	if (VC_CLAMPS && range) {
+		VC_UNROLL
+		for (int i = 0; i < mr * nv; i++)
+			acc[i] = vc_clamp(acc[i], range);
+	}
 	VC_UNROLL
 	for (int i = 0; i < mr; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			*(VcV *)(to + i * step + j * VF) = acc[i * nv + j];
 	if (!whole)
-		vc_store_part(mr, left, c, ldc, part, more);
+		vc_store_part(mr, left, c, ldc, part);
 }
 
 VC_INLINE void
 vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		int64_t left)
+		int64_t left, const float *range)
 {
-	VcV acc[VC_MOST * VC_NV];
+	VcV acc[VC_MOST * VC_NV], sum[VC_MOST * VC_NV];
 	int64_t at = 0;
 
 	do {
@@ -214,37 +264,37 @@ vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const fl
 
 		vc_rows_start(mr, nv, at ? 0 : bias, acc);
 		vc_rows_add(mr, nv, run, a + at, lda, b + at * nv * VF, acc);
-		vc_rows_store(mr, nv, left, c, ldc, acc, at != 0);
-		at += run;
+		vc_runs_add(mr * nv, at != 0, (at += run) < k, acc, sum);
 	} while (at < k);
+	vc_rows_store(mr, nv, left, c, ldc, acc, range);
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
 typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		     int64_t left);
+		     int64_t left, const float *range);
 
 VC_INLINE void
 vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
-		 int64_t ldc, int64_t left)
+		 int64_t ldc, int64_t left, const float *range)
 {
 	int64_t i = 0;
 
 	for (; i + VC_ROWS(nv) <= m; i += VC_ROWS(nv))
-		vc_product_rows(VC_ROWS(nv), nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
+		vc_product_rows(VC_ROWS(nv), nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i + 4 <= m && VC_ROWS(nv) > 4; i += 4)
-		vc_product_rows(4, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
+		vc_product_rows(4, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i + 2 <= m; i += 2)
-		vc_product_rows(2, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
+		vc_product_rows(2, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i < m; i++)
-		vc_product_rows(1, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left);
+		vc_product_rows(1, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 }
 
 #define VC_PANEL(nv) \
 	VC_SHARED void \
 	vc_panel_##nv(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, \
-		      int64_t left) \
+		      int64_t left, const float *range) \
 	{ \
-		vc_product_panel(nv < VC_NV ? nv : VC_NV, m, k, a, lda, b, bias, c, ldc, left); \
+		vc_product_panel(nv < VC_NV ? nv : VC_NV, m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
 VC_PANEL(1)
 VC_PANEL(2)
@@ -253,10 +303,11 @@ VC_PANEL(4)
 #undef VC_PANEL
 
 /* Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
- * chunks of `chunk` rows; bias is padded to whole panels. */
+ * chunks of `chunk` rows; bias is padded to whole panels.  range: as in VcConv. */
 VC_SHARED void
 vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
-		const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last, VcEpilogue *epilogue, void *const *p)
+		const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last, const float *range, VcEpilogue *epilogue,
+		void *const *p)
 {
 	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR;
 
@@ -265,7 +316,7 @@ vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : n % VC_NR;
 		VcPanel *const run = panel < full ? VC_WHOLE(vc_panel) : last;
 
-		run(rows, k, a + row * lda, lda, b + panel * k * VC_NR, bias ? bias + col : 0, c + row * ldc + col, ldc, left);
+		run(rows, k, a + row * lda, lda, b + panel * k * VC_NR, bias ? bias + col : 0, c + row * ldc + col, ldc, left, range);
 		if (epilogue)
 			epilogue(p, row, row + rows, col, col + left, n);
 	}
@@ -274,9 +325,9 @@ vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int
 /* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
 vc_product(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
-	   const float *b, const float *bias, float *c, int64_t ldc, VcEpilogue *epilogue, void *const *p)
+	   const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
 {
-	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST(vc_panel, n), epilogue, p);
+	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST(vc_panel, n), range, epilogue, p);
 }
 
 /* ---- convolution ----------------------------------------------------------------------------------------------------- */
@@ -287,6 +338,7 @@ typedef struct VcConv {
 	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
 	int64_t xs;                      /* floats between pixels of the input: channels of the whole, with groups */
 	int64_t ys;                      /* likewise of the output */
+	const float *range;              /* results are clamped to range[0], range[1]; null: they are not */
 } VcConv;
 
 typedef struct VcPixel {             /* an output pixel, and where its window begins in the input */
@@ -309,7 +361,7 @@ VC_INLINE void
 vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 	       int64_t left)
 {
-	VcV acc[VC_MR][VC_NV];
+	VcV acc[VC_MR][VC_NV], runs[VC_MR][VC_NV];
 	const float *corner[VC_MR], *rows[VC_MR];
 	int64_t y0[VC_MR], x0[VC_MR];
 	bool inside = v->dw == 1 && v->xs == v->ic, more = false;
@@ -350,7 +402,9 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			}
 			for (int64_t k = 0, n; any && k < step * v->ic; k += n) {
 				if (sum == VC_RUN) {
-					vc_store(mr, nv, left, y, v->ys, acc, more);
+					VC_UNROLL
+					for (int i = 0; i < mr; i++)
+						vc_runs_add(nv, more, true, acc[i], runs[i]);
 					vc_start(mr, nv, 0, acc);
 					more = true;
 					sum = 0;
@@ -364,7 +418,10 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			w += step * v->ic * nv * VF;
 		}
 	}
-	vc_store(mr, nv, left, y, v->ys, acc, more);
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		vc_runs_add(nv, more, false, acc[i], runs[i]);
+	vc_store(mr, nv, left, y, v->ys, acc, v->range);
 }
 
 /* a / b for b > 0, rounded up; 0 where it is negative. */
@@ -386,7 +443,7 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 	vc_rows_start(mr, nv, bias, acc);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
 		vc_rows_add(mr, nv, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, acc);
-	vc_rows_store(mr, nv, left, y, v->ys, acc, false);
+	vc_rows_store(mr, nv, left, y, v->ys, acc, v->range);
 }
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
@@ -504,7 +561,7 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 	for (int i = 0; i < rw; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			*(VcV *)(y + i * v->ys + c + j * VF) = acc[i * nv + j];
+			*(VcV *)(y + i * v->ys + c + j * VF) = v->range ? vc_clamp(acc[i * nv + j], v->range) : acc[i * nv + j];
 }
 
 /* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
@@ -551,6 +608,8 @@ vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias,
 			for (int64_t s = s0; s < s1; s++)
 				acc += x[(r * v->dh * v->w + s * v->dw) * v->xs + c] * w[(r * v->kw + s) * v->oc + c];
 		y[c] = acc;
+		if (v->range)
+			y[c] = acc < v->range[0] ? v->range[0] : acc > v->range[1] ? v->range[1] : acc;
 	}
 }
 
@@ -580,10 +639,10 @@ vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, 
 	return 1;
 }
 
-/* [begin, end) of output rows (n * oh).  The epilogue follows each block of pixels. */
+/* Any window.  [begin, end) of output rows (n * oh); the epilogue follows each block of pixels. */
 VC_SHARED void
-vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-	     VcEpilogue *epilogue, void *const *p)
+vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+		 VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
 	const int64_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
@@ -602,6 +661,131 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 				epilogue(p, pixel, pixel + n, 0, v->oc, v->oc);
 		}
 	}
+}
+
+#if VC_FLOATS > 1
+
+/* Windows of known width and stride: an element of the input is read once a row of taps for all pixels that it is a part of,
+ * and a row's weights stay in registers.  Pixels of a block: of ImageNet's widths no rest is left. */
+#if VC_FLOATS == 16
+enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7 };
+#else
+enum { VC_DW_WIDE = 7, VC_DW_NARROW = 7 };
+#endif
+enum { VC_DW_TAPS = 7 };
+
+static const float vc_nothing[VF];
+
+/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge: columns
+ * may lie outside. */
+VC_INLINE void
+vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias,
+	  float *y, int64_t r0, int64_t r1)
+{
+	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+
+	x += r0 * below + x0 * xs;
+	w += r0 * kw * oc;
+	for (int64_t at = 0; at < oc; at += VF) {
+		const int64_t c = at + VF <= oc ? at : oc - VF;
+		const float *from = x + c, *tap = w + c;
+		VcV acc[VC_DW_WIDE];
+
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			acc[i] = bias ? *(const VcV *)(bias + c) : VC_ZERO;
+		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
+			VcV taps[VC_DW_TAPS];
+
+			VC_UNROLL
+			for (int s = 0; s < kw; s++)
+				taps[s] = *(const VcV *)(tap + s * oc);
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
+				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from + j * xs : vc_nothing);
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++)
+					if (j >= i * sw && j < i * sw + kw)
+						acc[i] += in * taps[j - i * sw];
+			}
+		}
+		if (VC_CLAMPS && v->range) {
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				acc[i] = vc_clamp(acc[i], v->range);
+		}
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			*(VcV *)(y + i * ys + c) = acc[i];
+	}
+}
+
+typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0,
+		     int64_t r1);
+
+#define VC_DW_RUN(name, rw, kw, sw) \
+	VC_SHARED void \
+	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0, \
+		     int64_t r1) \
+	{ \
+		if (inside) \
+			vc_dw_run(rw, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \
+		else \
+			vc_dw_run(rw, kw, sw, true, v, x, x0, w, bias, y, r0, r1); \
+	}
+VC_DW_RUN(wide_3, VC_DW_WIDE, 3, 1)
+VC_DW_RUN(wide_5, VC_DW_WIDE, 5, 1)
+VC_DW_RUN(wide_7, VC_DW_WIDE, 7, 1)
+VC_DW_RUN(3, VC_DW_NARROW, 3, 1)
+VC_DW_RUN(5, VC_DW_NARROW, 5, 1)
+VC_DW_RUN(7, VC_DW_NARROW, 7, 1)
+VC_DW_RUN(3_by_2, VC_DW_NARROW, 3, 2)
+VC_DW_RUN(5_by_2, VC_DW_NARROW, 5, 2)
+#undef VC_DW_RUN
+
+/* Blocks of rw pixels; the last of a row goes back over what is done, to the same. */
+VC_SHARED void
+vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t rw,
+	   VcDwRun *run, VcEpilogue *epilogue, void *const *p)
+{
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const int64_t r1 = below < v->kh ? below : v->kh;
+		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
+
+		for (int64_t next = 0, ow; next < v->ow; next = ow + rw) {
+			ow = next + rw <= v->ow ? next : v->ow - rw;
+			const int64_t x0 = ow * v->sw - v->pw, pixel = row * v->ow + ow;
+			const bool inside = x0 >= 0 && x0 + (rw - 1) * v->sw + v->kw <= v->w;
+
+			run(inside, v, from, x0, w, bias, y + pixel * v->ys, r0, r1);
+			if (epilogue)
+				epilogue(p, pixel, pixel + rw, 0, v->oc, v->oc);
+		}
+	}
+}
+
+#endif
+
+/* The geometry is a constant: of the forms, those that programs use are there. */
+VC_INLINE void
+vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	     VcEpilogue *epilogue, void *const *p)
+{
+#if VC_FLOATS > 1
+	const bool wide = v->ow >= VC_DW_WIDE && v->sw == 1;
+	VcDwRun *const run = v->dw != 1 || v->oc < VF || v->ow < VC_DW_NARROW || v->sw > 2 ? 0 :
+		v->sw == 1 ? (v->kw == 3 ? wide ? vc_dw_wide_3 : vc_dw_3 : v->kw == 5 ? wide ? vc_dw_wide_5 : vc_dw_5 :
+			      v->kw == 7 ? wide ? vc_dw_wide_7 : vc_dw_7 : 0) :
+		v->kw == 3 ? vc_dw_3_by_2 : v->kw == 5 ? vc_dw_5_by_2 : 0;
+
+	if (run) {
+		vc_dw_rows(begin, end, v, x, w, bias, y, wide ? VC_DW_WIDE : VC_DW_NARROW, run, epilogue, p);
+		return;
+	}
+#endif
+	vc_depthwise_any(begin, end, v, x, w, bias, y, epilogue, p);
 }
 
 /* ---- 3 x 3, stride 1: Winograd F(4 x 4, 3 x 3) ------------------------------------------------------------------------ *
@@ -686,10 +870,18 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 	VC_UNROLL
 	for (int r = 0; r < 4; r++)
 		vc_wino_out(e + 6 * r, 1, o + 4 * r, 1);
+	VC_UNROLL
+	for (int i = 0; i < 16; i++)
+		o[i] += start;
+	if (VC_CLAMPS && v->range) {
+		VC_UNROLL
+		for (int i = 0; i < 16; i++)
+			o[i] = vc_clamp(o[i], v->range);
+	}
 	for (int r = 0; r < 4; r++)
 		for (int s = 0; s < 4; s++)
 			if (y0 + r < v->oh && x0 + s < v->ow)
-				*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[4 * r + s] + start;
+				*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[4 * r + s];
 }
 
 /* [begin, end) of blocks of `block` tiles; scratch: 36 * block * (ic + oc) floats. */
@@ -713,7 +905,7 @@ vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, con
 		}
 		for (int64_t k = 0; k < 36; k++)
 			vc_product_part(0, (v->oc + VC_NR - 1) / VC_NR, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
-					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0);
+					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
 			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4, tx = tile % across * 4;
 			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;

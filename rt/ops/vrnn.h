@@ -28,7 +28,7 @@ vn_lstm(int64_t begin, int64_t end, int64_t rows, int64_t hidden, const float *g
 
 			for (int g = 0; g < 4; g++) {
 				VC_WHOLE(vc_panel)(some, hidden, h + row * ldh, ldh, (const float *)w[g] + at * hidden * VC_NR, 0, part[g],
-						   VC_NR, VC_NR);
+						   VC_NR, VC_NR, 0);
 				for (int64_t i = 0; bias && i < some; i++)
 					for (int64_t j = 0; j < left; j++)
 						part[g][i * VC_NR + j] += bias[g * hidden + col + j];
