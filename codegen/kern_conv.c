@@ -206,23 +206,23 @@ element(const RtTensor *t, int64_t a, int64_t b, int64_t c, int64_t e)
 	return ((const float *)t->storage->data)[offset];
 }
 
-/* Columns of the panel that begins at col of n: as VC_REST (vconv.h) has them. */
+/* Columns of the panel that begins at col: as VC_REST and, for products, VC_REST_HALF (vconv.h) have them. */
 static int64_t
-panel_width(const Emit *e, int64_t n, int64_t col)
+panel_width(const Emit *e, const Dense *d, int64_t col)
 {
-	const int64_t left = n - col;
+	const int64_t left = d->n - col, step = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
-	return left >= e->nr || (e->nr - left) * 16 < n ? e->nr : (left + e->vf - 1) / e->vf * e->vf;
+	return left >= e->nr || (e->nr - left) * 16 < d->n ? e->nr : (left + step - 1) / step * step;
 }
 
 /* Of all panels together. */
 static int64_t
-packed_columns(const Emit *e, int64_t n)
+packed_columns(const Emit *e, const Dense *d)
 {
 	int64_t columns = 0;
 
-	for (int64_t col = 0; col < n; col += e->nr)
-		columns += panel_width(e, n, col);
+	for (int64_t col = 0; col < d->n; col += e->nr)
+		columns += panel_width(e, d, col);
 	return columns;
 }
 
@@ -233,7 +233,7 @@ pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
 	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1;
 
 	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d->n, col);
+		const int64_t width = panel_width(e, d, col);
 
 		for (int64_t t = 0; t < taps; t++)
 			for (int64_t k = 0; k < d->k; k++)
@@ -276,13 +276,13 @@ winograd_filter(const Dense *d, int64_t n, int64_t k, double u[36])
 static void
 pack_winograd(const Emit *e, const Dense *d, Buf *out)
 {
-	const int64_t plane = packed_columns(e, d->n) * d->k;
+	const int64_t plane = packed_columns(e, d) * d->k;
 	float *u = new(e->cx->arena, float, 36 * plane);
 	int64_t at = 0;
 
 	/* Filters are transformed once each; where a value goes follows from its panel. */
 	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d->n, col);
+		const int64_t width = panel_width(e, d, col);
 
 		for (int64_t k = 0; k < d->k; k++)
 			for (int64_t j = 0; j < width && col + j < d->n; j++) {
@@ -325,7 +325,7 @@ note_packing(Emit *e, const Dense *d, const char *at)
 	const RtTensor *t = d->w;
 	const int64_t n = d->depthwise ? d->groups : d->n, width = d->depthwise ? n : e->nr;
 	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1, kw = d->conv ? d->geometry[8] : 1;
-	const int64_t last = d->depthwise ? n : panel_width(e, n, (n - 1) / width * width);
+	const int64_t last = d->depthwise ? n : panel_width(e, d, (n - 1) / width * width);
 	const int row = d->conv || d->transposed ? 0 : 1;
 	Original *o;
 
@@ -347,7 +347,7 @@ note_packing(Emit *e, const Dense *d, const char *at)
 static const char *
 packed(Emit *e, const Dense *d, int64_t g)
 {
-	const char *key = arena_printf(e->cx->arena, "packed %p %d %d %lld", (const void *)d->w, d->transposed, d->winograd, (long long)g);
+	const char *key = arena_printf(e->cx->arena, "packed %p %d %d %d %lld", (const void *)d->w, d->transposed, d->winograd, d->pointwise, (long long)g);
 	const char *text = map_get(&e->kernel_names, key);
 	Buf b = { 0 };
 

@@ -82,6 +82,14 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 #define VC_REST(name, n) \
 	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
 	 (n) % VC_NR > VF ? name##_2 : name##_1)
+/* Likewise of products of weights: what is at most half a vector is one in the panel. */
+#if VC_FLOATS == 16
+#define VC_REST_HALF(name, n) \
+	(VC_IS_WHOLE(n) || (n) % VF == 0 || (n) % VF > VF / 2 ? VC_REST(name, n) : (n) % VC_NR > 3 * VF ? name##_3_half : \
+	 (n) % VC_NR > 2 * VF ? name##_2_half : (n) % VC_NR > VF ? name##_1_half : name##_half)
+#else
+#define VC_REST_HALF(name, n) VC_REST(name, n)
+#endif
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
 
@@ -188,21 +196,38 @@ vc_start(int mr, int nv, const float *bias, VcV acc[VC_MR][VC_NV])
 enum { VC_MOST = 12 };
 #else
 enum { VC_MOST = VC_MR };
+typedef float VcHalf;
 #endif
 
+#if VC_FLOATS == 16
+#define VC_LOW(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7)
+#define VC_TWICE(x) __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7)
+#else
+#define VC_LOW(x) (VcHalf){ 0 }          /* no panels with halves */
+#endif
+
+/* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
+typedef struct VcRows {
+	VcV    acc[VC_MOST * VC_NV];
+	VcHalf half[VC_MOST];
+} VcRows;
+
 VC_INLINE void
-vc_rows_start(int mr, int nv, const float *bias, VcV *acc)
+vc_rows_start(int mr, int nv, bool half, const float *bias, VcRows *to)
 {
 	VC_UNROLL
-	for (int i = 0; i < mr; i++)
+	for (int i = 0; i < mr; i++) {
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
+			to->acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
+		if (half)
+			to->half[i] = bias ? *(const VcHalf *)(bias + nv * VF) : (VcHalf){ 0 };
+	}
 }
 
 /* acc += mr rows of k floats, lda apart, times k rows of a panel. */
 VC_INLINE void
-vc_rows_add(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, VcV *acc)
+vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, VcRows *to)
 {
 	const float *third[(VC_MOST + 2) / 3];           /* every third row: those between are found from it by address */
 
@@ -211,18 +236,23 @@ vc_rows_add(int mr, int nv, int64_t k, const float *a, int64_t lda, const float 
 		third[i / 3] = a + i * lda;
 	for (int64_t n = 0; n < k; n++) {
 		VcV row[VC_NV];
+		VcHalf rest = { 0 };
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			row[j] = *(const VcV *)(b + j * VF);
-		b += nv * VF;
+		if (half)
+			rest = *(const VcHalf *)(b + nv * VF);
+		b += nv * VF + half * VF / 2;
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const VcV x = VC_SET(third[i / 3][i % 3 * lda]);
 
 			VC_UNROLL
 			for (int j = 0; j < nv; j++)
-				acc[i * nv + j] += x * row[j];
+				to->acc[i * nv + j] += x * row[j];
+			if (half)
+				to->half[i] += VC_LOW(x) * rest;
 		}
 		VC_UNROLL
 		for (int i = 0; i < mr; i += 3)
@@ -231,42 +261,58 @@ vc_rows_add(int mr, int nv, int64_t k, const float *a, int64_t lda, const float 
 }
 
 VC_INLINE void
-vc_rows_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV *acc, const float *range)
+vc_rows_store(int mr, int nv, bool half, int64_t left, float *c, int64_t ldc, VcRows *from, const float *range)
 {
 	float part[VC_MOST * VC_NR];
-	const bool whole = left >= nv * VF;
+	const bool whole = left >= nv * VF + half * VF / 2;
 	float *to = whole ? c : part;
 	const int64_t step = whole ? ldc : VC_NR;
 
 	if (VC_CLAMPS && range) {
 		VC_UNROLL
 		for (int i = 0; i < mr * nv; i++)
-			acc[i] = vc_clamp(acc[i], range);
+			from->acc[i] = vc_clamp(from->acc[i], range);
+#if VC_FLOATS == 16
+		VC_UNROLL
+		for (int i = 0; i < mr && half; i++)
+			from->half[i] = VC_LOW(vc_clamp(VC_TWICE(from->half[i]), range));
+#endif
 	}
 	VC_UNROLL
-	for (int i = 0; i < mr; i++)
+	for (int i = 0; i < mr; i++) {
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			*(VcV *)(to + i * step + j * VF) = acc[i * nv + j];
+			*(VcV *)(to + i * step + j * VF) = from->acc[i * nv + j];
+		if (half)
+			*(VcHalf *)(to + i * step + nv * VF) = from->half[i];
+	}
 	if (!whole)
 		vc_store_part(mr, left, c, ldc, part);
 }
 
 VC_INLINE void
-vc_product_rows(int mr, int nv, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		int64_t left, const float *range)
+vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
+		int64_t ldc, int64_t left, const float *range)
 {
-	VcV acc[VC_MOST * VC_NV], sum[VC_MOST * VC_NV];
+	const int64_t wide = nv * VF + half * VF / 2;
+	VcRows rows, sum;
 	int64_t at = 0;
 
 	do {
 		const int64_t run = k - at < VC_RUN ? k - at : VC_RUN;
 
-		vc_rows_start(mr, nv, at ? 0 : bias, acc);
-		vc_rows_add(mr, nv, run, a + at, lda, b + at * nv * VF, acc);
-		vc_runs_add(mr * nv, at != 0, (at += run) < k, acc, sum);
+		vc_rows_start(mr, nv, half, at ? 0 : bias, &rows);
+		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, &rows);
+		vc_runs_add(mr * nv, at > 0, at + run < k, rows.acc, sum.acc);
+		VC_UNROLL
+		for (int i = 0; i < mr && half; i++) {
+			if (at > 0)
+				rows.half[i] += sum.half[i];
+			sum.half[i] = rows.half[i];
+		}
+		at += run;
 	} while (at < k);
-	vc_rows_store(mr, nv, left, c, ldc, acc, range);
+	vc_rows_store(mr, nv, half, left, c, ldc, &rows, range);
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
@@ -274,32 +320,38 @@ typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const fl
 		     int64_t left, const float *range);
 
 VC_INLINE void
-vc_product_panel(int nv, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
+vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
 		 int64_t ldc, int64_t left, const float *range)
 {
 	int64_t i = 0;
 
-	for (; i + VC_ROWS(nv) <= m; i += VC_ROWS(nv))
-		vc_product_rows(VC_ROWS(nv), nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
-	for (; i + 4 <= m && VC_ROWS(nv) > 4; i += 4)
-		vc_product_rows(4, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+	for (; i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
+		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+	for (; i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
+		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i + 2 <= m; i += 2)
-		vc_product_rows(2, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i < m; i++)
-		vc_product_rows(1, nv, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 }
 
-#define VC_PANEL(nv) \
+#define VC_PANEL(name, nv, half) \
 	VC_SHARED void \
-	vc_panel_##nv(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, \
-		      int64_t left, const float *range) \
+	vc_panel_##name(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, \
+			int64_t left, const float *range) \
 	{ \
-		vc_product_panel(nv < VC_NV ? nv : VC_NV, m, k, a, lda, b, bias, c, ldc, left, range); \
+		vc_product_panel(nv < VC_NV ? nv : VC_NV, half, m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
-VC_PANEL(1)
-VC_PANEL(2)
-VC_PANEL(3)
-VC_PANEL(4)
+VC_PANEL(1, 1, false)
+VC_PANEL(2, 2, false)
+VC_PANEL(3, 3, false)
+VC_PANEL(4, 4, false)
+#if VC_FLOATS == 16
+VC_PANEL(half, 0, true)
+VC_PANEL(1_half, 1, true)
+VC_PANEL(2_half, 2, true)
+VC_PANEL(3_half, 3, true)
+#endif
 #undef VC_PANEL
 
 /* Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
@@ -327,7 +379,7 @@ VC_INLINE void
 vc_product(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
 	   const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
 {
-	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST(vc_panel, n), range, epilogue, p);
+	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range, epilogue, p);
 }
 
 /* ---- convolution ----------------------------------------------------------------------------------------------------- */
@@ -438,12 +490,12 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
 	const int64_t r1 = below < v->kh ? below : v->kh;
 	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
-	VcV acc[VC_MOST * VC_NV];
+	VcRows rows;
 
-	vc_rows_start(mr, nv, bias, acc);
+	vc_rows_start(mr, nv, false, bias, &rows);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
-		vc_rows_add(mr, nv, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, acc);
-	vc_rows_store(mr, nv, left, y, v->ys, acc, v->range);
+		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, &rows);
+	vc_rows_store(mr, nv, false, left, y, v->ys, &rows, v->range);
 }
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */

@@ -30,14 +30,16 @@ v_int(float f)
 	return u.i;
 }
 
-/* 2^n r with r in [exp(-ln2/2), exp(ln2/2)]: two steps of scaling reach denormals and the largest numbers. */
+/* 2^n r with r in [exp(-ln2/2), exp(ln2/2)]: two steps of scaling reach denormals and the largest numbers.  What is out of
+ * range and NaN are dealt with as integers: of comparisons of floats gcc makes branches, and computes what follows in each. */
 static inline float
 v_expf(float x)
 {
-	const float c = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;     /* a NaN stays */
+	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42d00000 ? size : 0x42d00000;      /* 104 */
+	const float c = v_bits((b & ~0x7fffffff) | least);
 	const float k = c * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
 	const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
-	const int32_t i = (int32_t)(n == n ? n : 0), half = i >> 1;
+	const int32_t i = v_int(k) - 0x4b400000, half = i >> 1;
 	float p = 1.9875691500e-4f;
 
 	p = p * r + 1.3981999507e-3f;
@@ -46,14 +48,35 @@ v_expf(float x)
 	p = p * r + 1.6666665459e-1f;
 	p = p * r + 5.0000001201e-1f;
 	p = p * r * r + r + 1.0f;
-	return p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
+	p = p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
+	return v_bits(v_int(p) | -(size > 0x7f800000));
+}
+
+/* exp(x) as far as it matters beside 1: no smaller than 1e-38, infinity above 1e38; of a NaN anything. */
+static inline float
+v_exp_near(float x)
+{
+	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42aea8f6 ? size : 0x42aea8f6;      /* 87.33 */
+	const float c = v_bits((b & ~0x7fffffff) | least);
+	const float k = c * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
+	const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+	const int32_t large = -(b > 0x42aea8f6);
+	float p = 1.9875691500e-4f;
+
+	p = p * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * r * r + r + 1.0f;
+	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
 static inline float
 v_tanhf(float x)
 {
 	const float a = x < 0 ? -x : x, s = a * a;
-	const float e = v_expf(-2 * a), far = (1 - e) / (1 + e);
+	const float e = v_exp_near(-2 * a), far = (1 - e) / (1 + e);
 	float p = -5.70498872745e-3f;
 
 	p = p * s + 2.06390887954e-2f;
@@ -105,10 +128,12 @@ v_erff(float a)
 }
 
 #undef exp
+#undef t_exp_near
 #undef tanh
 #undef log
 #undef erf
 #define exp(x)  _Generic((x), float: v_expf, default: exp)(x)
+#define t_exp_near(x) _Generic((x), float: v_exp_near, default: (exp))(x)
 #define tanh(x) _Generic((x), float: v_tanhf, default: tanh)(x)
 #define log(x)  _Generic((x), float: v_logf, default: log)(x)
 #define erf(x)  _Generic((x), float: v_erff, default: erf)(x)
