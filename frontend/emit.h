@@ -210,6 +210,7 @@ const Tree *unit_alias(Unit *, const char *name);     /* what an import says tha
 const Type *unit_grad_mode(Cx *, Unit *, const char *name);     /* the class torch.no_grad or torch.enable_grad; null without a unit */
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
+const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as it is written */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
 const char *unit_text_name(Cx *, const char *what, const char *name);    /* a key that is a name: for a type and the like */
 void     unit_call(Cx *, Function *, Range);                  /* compiles what is called, for its errors and its result's type */

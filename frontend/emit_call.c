@@ -254,11 +254,30 @@ cast_tensor(Emit *e, Range at, Sugar *callee)
 		graph_constant(e->g, rt_bool(false), at), graph_constant(e->g, rt_bool(false), at)));
 }
 
+/* ValueError("x"): the exception with its text */
+static Sugar *
+exception(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
+{
+	Sugar *s = sugar_named(e, SUGAR_EXCEPTION, callee->name), *all = sugar_new(e, SUGAR_TUPLE);
+
+	if (n == 1)
+		s->v = args[0].v;
+	else if (!n)
+		s->v = emit_str(e, at, "", 0);
+	else {
+		all->item = new(e->cx->arena, Sugar *, n);
+		for (int i = 0; i < n; i++)
+			all->item[all->n++] = sugar_value(e, args[i].v);
+		s->v = sugar_as_value(e, at, all);
+	}
+	if (s->v->type != &rt_type_str)
+		s->v = emit_op(e, at, "aten::str", 1, s->v);
+	return s;
+}
+
 Sugar *
 emit_apply(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
-	Sugar *s;
-
 	switch (callee->kind) {
 	case SUGAR_BUILTIN:
 		return call_operator(e, at, callee, args, n);
@@ -275,11 +294,7 @@ emit_apply(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 			fail(e->cx, at, "%s() takes no arguments", callee->name);
 		return cast_tensor(e, at, callee);
 	case SUGAR_EXCEPTION:
-		s = sugar_named(e, SUGAR_EXCEPTION, callee->name);
-		s->v = n ? args[0].v : 0;
-		if (s->v && s->v->type != &rt_type_str)
-			s->v = emit_op(e, at, "aten::str", 1, s->v);
-		return s;
+		return exception(e, at, callee, args, n);
 	case SUGAR_CLOSURE:
 		fail(e->cx, at, "cannot call a closure");
 	default:

@@ -49,10 +49,25 @@ has_objects(const Type *t)
 	return has;
 }
 
+/* Has the class an order?  def __lt__(self, other: the class) -> bool */
 static bool
-is_sortable(const Type *t)
+has_less(Emit *e, Range at, const Type *t)
 {
-	bool all = true;
+	Function *f = class_method(class_info(t), "__lt__");
+	const Schema *s = f ? f->schema : 0;
+
+	if (!s)
+		return false;
+	if (s->nrets && !s->rets[0].type)                       /* it follows from the body */
+		unit_call(e->cx, f, at);
+	return s->nargs == 2 && type_is_subtype(e->cx, t, s->args[1].type) && s->nrets == 1 && s->rets[0].type == &rt_type_bool;
+}
+
+/* Of this type and its parts the first that cannot be sorted, or null. */
+static const Type *
+unsortable(Emit *e, Range at, const Type *t)
+{
+	const Type *bad = 0;
 
 	switch (t->kind) {
 	case TYPE_INT:
@@ -60,15 +75,15 @@ is_sortable(const Type *t)
 	case TYPE_BOOL:
 	case TYPE_STR:
 	case TYPE_TENSOR:
-		return true;
+		return 0;
 	case TYPE_CLASS:
-		return class_method(class_info(t), "__lt__") != 0;
+		return has_less(e, at, t) ? 0 : t;
 	case TYPE_TUPLE:
-		for (int i = 0; i < t->n && all; i++)
-			all = is_sortable(t->of[i]);
-		return all;
+		for (int i = 0; i < t->n && !bad; i++)
+			bad = unsortable(e, at, t->of[i]);
+		return bad;
 	default:
-		return false;
+		return t;
 	}
 }
 
@@ -110,14 +125,23 @@ emit_sort(Emit *e, Range at, const char *op, NamedValue *args, int n)
 {
 	bool copies = !strcmp(op, "aten::sorted");
 	NamedValue all[2] = {{0}};
-	const Type *t;
+	const Type *t, *bad;
+	const char *name;
 	Sugar *s;
 
 	if ((!copies && strcmp(op, "aten::sort") != 0) || n < 1 || n > 2 || args[0].v->type->kind != TYPE_LIST)
 		return 0;
 	t = args[0].v->type->of[0];
-	if (!has_objects(t) || !is_sortable(t))
+	if (!has_objects(t))
 		return 0;
+	if ((bad = unsortable(e, at, t)) && bad->kind != TYPE_CLASS)
+		return 0;
+	if (bad) {
+		name = type_python(e->cx, bad);
+		emit_raise(e, at, emit_str(e, at, arena_printf(e->cx->arena, "To sort a list of %s it must define a __lt__ method "
+			"with two inputs of type %s that returns a bool", name, name), -1), 0);
+		return sugar_value(e, copies ? args[0].v : emit_none(e, at));
+	}
 	all[0] = (NamedValue){0, copies ? emit_op(e, at, "aten::list", 1, args[0].v) : args[0].v, at};
 	all[1] = (NamedValue){0, n > 1 ? args[1].v : graph_constant(e->g, rt_bool(false), at), at};
 	s = sugar_new(e, SUGAR_FUNCTION);

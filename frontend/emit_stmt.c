@@ -292,6 +292,18 @@ assertion(Emit *e, const Tree *t)
 	return ssa_join(e, t->at, n, yes, no);
 }
 
+/* A class that is not called, and AssertionError, raise a text only. */
+static void
+raise_class(Emit *e, Range at, const Sugar *s)
+{
+	if (!s->v)
+		emit_raise(e, at, emit_str(e, at, "", 0), 0);
+	else if (!strcmp(s->name, "builtins.AssertionError"))
+		emit_raise(e, at, emit_op(e, at, "aten::add", 2, emit_str(e, at, "AssertionError: ", -1), s->v), 0);
+	else
+		emit_raise(e, at, s->v, s->name);
+}
+
 static void
 raise_statement(Emit *e, const Tree *t)
 {
@@ -302,8 +314,7 @@ raise_statement(Emit *e, const Tree *t)
 		fail(e->cx, t->at, "raise without an exception is not supported");
 	s = emit_sugar(e, t->kid[0], 0);
 	if (s->kind == SUGAR_EXCEPTION) {
-		emit_raise(e, t->at, s->v ? s->v : emit_str(e, t->at, "", 0),
-			arena_printf(e->cx->arena, "builtins.%s", s->name));
+		raise_class(e, t->at, s);
 		return;
 	}
 	v = sugar_as_value(e, t->at, s);

@@ -555,6 +555,14 @@ unit_source_function(Cx *cx, Unit *u, const char *name)
 	return unit_function(cx, u, arena_printf(cx->arena, "%s.%s", u->prefix, name));
 }
 
+const Tree *
+unit_source_class(Cx *cx, const Unit *u, const char *name)
+{
+	const Def *d = u && u->prefix ? map_get(&u->defs, arena_printf(cx->arena, "%s.%s", u->prefix, name)) : 0;
+
+	return d && d->t->kind == TREE_CLASS ? d->t : 0;
+}
+
 /* ---- plain sources --------------------------------------------------------------------------------------------------- */
 
 static Source *

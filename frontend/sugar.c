@@ -139,13 +139,33 @@ imported(Emit *e, Range at, const char *name, const Tree *dotted)
 	return strcmp(dotted->kid[0]->text, name) ? sugar_global(e, at, dotted->kid[0]->text) : 0;
 }
 
+/* The qualified name of an exception class: Python's, or one of the source that derives from such; else null. */
+static const char *
+exception(Emit *e, const char *name, int depth)
+{
+	static const char *const builtins[] = {"AssertionError", "BaseException", "Exception", "StopIteration", "Warning",
+		"ArithmeticError", "AttributeError", "EOFError", "FloatingPointError", "ImportError", "IndexError", "KeyError",
+		"LookupError", "MemoryError", "NameError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
+		"RuntimeError", "TypeError", "UnicodeError", "UserWarning", "ValueError", "ZeroDivisionError"};
+	const Tree *t = unit_source_class(e->cx, e->unit, name);
+	const char *file, *slash;
+
+	for (size_t i = 0; !t && i < sizeof builtins / sizeof *builtins; i++)
+		if (!strcmp(name, builtins[i]))
+			return arena_printf(e->cx->arena, "builtins.%s", name);
+	if (!t || !depth || !t->kid[1] || t->kid[1]->kind != TREE_VAR || !exception(e, t->kid[1]->kid[0]->text, depth - 1))
+		return 0;
+	file = t->at.src->name;
+	slash = strrchr(file, '/');
+	file = slash ? slash + 1 : file;
+	return arena_printf(e->cx->arena, "%.*s.%s", (int)strcspn(file, "."), file, name);
+}
+
 Sugar *
 sugar_global(Emit *e, Range at, const char *name)
 {
 	static const char *const spaces[] = {"torch", "ops", "CONSTANTS", "__torch__", "math", "cmath"};
-	static const char *const raised[] = {"Exception", "RuntimeError", "ValueError", "TypeError", "IndexError",
-		"KeyError", "AssertionError", "NotImplementedError", "StopIteration", "ArithmeticError"};
-	const char *op = builtin_function(name);
+	const char *op = builtin_function(name), *cls;
 	Function *fn;
 	const Type *t;
 
@@ -158,15 +178,14 @@ sugar_global(Emit *e, Range at, const char *name)
 			return sugar_named(e, SUGAR_NAMESPACE, spaces[i]);
 	if ((fn = unit_source_function(e->cx, e->unit, name)))
 		return function(e, fn, 0);
+	if ((cls = exception(e, name, 9)))
+		return sugar_named(e, SUGAR_EXCEPTION, cls);
 	if (e->unit && (t = unit_type(e->cx, e->unit, arena_printf(e->cx->arena, "%s.%s", unit_prefix(e->unit), name))))
 		return typed(e, SUGAR_CLASS, t);
 	if (!strcmp(name, "inf") || !strcmp(name, "nan"))
 		return sugar_value(e, number(e, at, *name == 'i' ? (double)INFINITY : (double)NAN, 0));
 	if (!strcmp(name, "infj") || !strcmp(name, "nanj"))
 		return sugar_value(e, number(e, at, 0, *name == 'i' ? (double)INFINITY : (double)NAN));
-	for (size_t i = 0; i < sizeof raised / sizeof *raised; i++)
-		if (!strcmp(name, raised[i]))
-			return sugar_named(e, SUGAR_EXCEPTION, raised[i]);
 	return e->unit ? imported(e, at, name, unit_alias(e->unit, name)) : 0;
 }
 
