@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-RT_FAST
-
 enum { GRAIN = 32768, TILE = 32 };
 
 typedef struct Plan {
@@ -89,6 +87,8 @@ plan_tiles(Plan *p)
 		}
 }
 
+RT_FAST
+
 static void
 copy_line(void *arg, int64_t beg, int64_t end)
 {
@@ -124,6 +124,8 @@ copy_blocks(void *arg, int64_t beg, int64_t end)
 		}
 	}
 }
+
+RT_SMALL
 
 static void
 plan_run(RtCx *cx, Plan *p)

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-RT_FAST
-
 const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
 #define DTYPE(name, c, bytes, torch, numpy, cat, compute, brief) \
 	{ #name, torch, numpy, brief, bytes, #cat[0], RT_##compute },
@@ -82,6 +80,8 @@ rt_float_to_bf16(float f)
 		return 0x7fc0;
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
+
+RT_FAST
 
 /* ---- conversion ------------------------------------------------------------------------------------ */
 
@@ -260,6 +260,8 @@ rt_load_i64(RtDtype d, const void *p)
 	rt_cast(RT_i64, &x, 8, d, p, 0, 1);
 	return x;
 }
+
+RT_SMALL
 
 /* ---- promotion ---------------------------------------------------------------------------------------- */
 

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-RT_FAST
-
 enum { SMALL = 24, SCOPES = 32, START = -1 };
 
 typedef struct Activation {

@@ -18,11 +18,13 @@
 #define RT_FORMAT(f, a)
 #endif
 
-/* rt is compiled for size.  A file that says this is for speed: its loops run over elements, or over instructions. */
+/* rt is compiled for size.  What stands between these two, or below the first, is for speed: loops over elements. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
+#define RT_SMALL _Pragma("GCC reset_options")
 #else
 #define RT_FAST
+#define RT_SMALL
 #endif
 
 typedef struct RtCx RtCx;

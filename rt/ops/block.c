@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-RT_FAST
-
 const char *
 sizes_text(char text[SIZES_TEXT], int64_t n, const int64_t *dims)
 {
@@ -32,6 +30,8 @@ list_ints(RtCx *cx, IValue list)
 		v[i] = list.tag == RT_LIST ? rt_integer(list.u.list->v[i]) : rt_integer(list);
 	return v;
 }
+
+RT_FAST
 
 static void
 move_row(int64_t bytes, int64_t n, char *dst, int64_t ds, const char *src, int64_t ss)

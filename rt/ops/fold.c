@@ -8,8 +8,6 @@
 
 #include "reduce.h"
 
-RT_FAST
-
 enum { BLOCK = 1024, WIDTH = 32, ELEM_MAX = 16 };
 
 typedef struct Axes {             /* innermost first */
@@ -141,6 +139,8 @@ axes_step(const Axes *a, int64_t n, int64_t *index)
 
 /* ---- folding -------------------------------------------------------------------------------------------- */
 
+RT_FAST
+
 static void
 fold_rows(const Job *j, FoldState *s, const char *p)
 {
@@ -226,6 +226,8 @@ run_part(void *arg, int64_t begin, int64_t end)
 		base += axes_step(&j->kept, width, index);
 	}
 }
+
+RT_SMALL
 
 void
 reduce_run(RtCx *cx, const Reduce *r)

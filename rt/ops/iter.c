@@ -7,8 +7,6 @@
  */
 #include "kernel.h"
 
-RT_FAST
-
 enum { GRAIN = 32768, ELEM_MAX = 16 };
 
 /* Innermost first: smaller strides of the first operand that differ; the given order (last dim first) breaks ties. */
@@ -107,6 +105,8 @@ rt_iter_init(RtIter *it, int n, int nout, RtTensor *const *operand, const RtDtyp
 
 /* ---- one operand's part of a block -------------------------------------------------------------- */
 
+RT_FAST
+
 /* Calls rt_cast for each run of [at, at + n) along the innermost dim, between memory and the array. */
 static void
 move_block(const RtIter *it, const RtOperand *o, RtDtype as, char *block, int64_t at, int64_t n, bool store)
@@ -202,6 +202,8 @@ run_part(void *arg, int64_t begin, int64_t end)
 				move_block(it, &it->op[k], it->op[k].as, buffer[k], at, n, true);
 	}
 }
+
+RT_SMALL
 
 void
 rt_iter_run(RtCx *cx, const RtIter *it, RtBlockFn *fn, void *arg)

@@ -8,8 +8,6 @@
 #include "quant.h"
 #include "tmath.h"
 
-RT_FAST
-
 /* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #pragma GCC optimize("cx-fortran-rules")
@@ -284,6 +282,8 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
 #endif
+
+RT_FAST
 
 /* ---- the loops of the rows -------------------------------------------------------------------------------- */
 
