@@ -9,9 +9,15 @@
 #include <string.h>
 
 static Graph *
-graph_to_save(Cx *cx, Function *fn)
+graph_as_read(Cx *cx, Function *fn)
 {
-	return fn->prepared ? fn->prepared : function_graph(cx, fn);
+	return graph_torch_form(function_graph(cx, fn), false);
+}
+
+static Graph *
+graph_prepared(Cx *cx, Function *fn)
+{
+	return graph_torch_form(fn->prepared ? fn->prepared : function_graph(cx, fn), true);
 }
 
 /* The tensor that a.b.weight names. */
@@ -83,7 +89,7 @@ int
 cmd_save(Cli *cli)
 {
 	const int level = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 0;
-	SaveOptions o = { .graph = graph_to_save, .whole = !level };
+	SaveOptions o = { .graph = level ? graph_prepared : graph_as_read, .whole = !level };
 	Module *m;
 
 	if (cli->args.n != 1 || !cli->out)

@@ -7,7 +7,7 @@
  * Loops that nobody uses.
  *
  * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
- * generator as PyTorch's do.
+ * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).
  */
 #include "opt.h"
 
@@ -31,7 +31,7 @@ mark_value(Dce *d, const Value *v)
 static bool
 has_own_effect(const Node *n)
 {
-	return node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM);
+	return node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint");
 }
 
 static bool

@@ -312,6 +312,11 @@ const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: none
 double reweigh_element(const RtTensor *vector, int64_t i, double absent);
 bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);      /* by's result is the node's then */
 
+/* ---- torchform.c ------------------------------------------------------------------------------------------ */
+
+/* The graph itself, so that PyTorch loads and runs what is saved from it.  loops: where its interpreter would lose a value. */
+Graph *graph_torch_form(Graph *, bool loops);
+
 /* ---- branches.c --------------------------------------------------------------------------------------------- */
 
 bool node_is_cheap(const Node *);          /* of a few numbers: cannot fail, and is done in no time */

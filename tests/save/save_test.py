@@ -171,6 +171,34 @@ class SaveTest(unittest.TestCase):
                 self.assertIn("other sizes", saved.save(level, "--params", os.path.join(tmp, "bad.npz"))[1])
                 self.assertIn("no tensor 'v'", saved.save(level, "--params", os.path.join(tmp, "none.npz"))[1])
 
+    def test_faults(self):
+        """Where PyTorch's interpreter would lose y in the loop, a clock stands; a fork of constants has a list to capture."""
+        text = """def task(n: int) -> Tensor:
+    return torch.ones([n])
+
+def forward(x: Tensor, n: int, b: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    task_ = torch.jit.fork(task, 2)
+    y, s = x, x
+    if b:
+        y = torch.mul(x, 2)
+        s = torch.neg(x)
+        for i in range(n):
+            s = torch.add(s, y)
+    return y, s, torch.jit.wait(task_)
+"""
+        with tempfile.TemporaryDirectory() as tmp:
+            model = os.path.join(tmp, "m.py")
+            with open(model, "w") as f:
+                f.write(text)
+            first, why = Saved(model, tmp).save("-O2")
+            second, why2 = Saved(first, tmp).save("-O2", name="again")
+            self.assertIsNone(why or why2)
+            for saved in first, second:
+                with zipfile.ZipFile(saved) as z:
+                    code = b"".join(z.read(i) for i in z.infolist() if i.filename.endswith(".py")).decode()
+                self.assertEqual((code.count("ops.prim.TimePoint()"), code.count("torch.clear(")), (1, 1), code)
+            self.assertNotIn("TimePoint", kiln("show", first, "--stage", "prepared").stdout)
+
     def test_usage(self):
         self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt").returncode, 2)
         self.assertEqual(kiln("save", TOP + "/samples/lstm/model.pt", "-o", "/nowhere/at/all.pt").returncode, 1)
