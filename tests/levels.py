@@ -4,9 +4,10 @@
     tests/levels.py [--kiln build/kiln] [--build CC] [--only TEXT] [--every N] CASES...
 
 Interprets each case (model.pt, N.in.npz, N.out.npz, meta.json) at -O0 to -O3, and at -O3 without each pass in turn; with
---build it also builds a program each time, profiled on the first input, and runs it on all. CFLAGS=-O0 or --build tcc is fast.
+--build it also builds a program each time, profiled on the first input, and runs it on all; what has the same C and weights
+as a program before it is not compiled again. CFLAGS=-O0 or --build tcc is fast.
 """
-import argparse, os, subprocess, sys, tempfile
+import argparse, hashlib, os, re, subprocess, sys, tempfile
 import numpy as np
 from cases import arrays, calls, cases
 
@@ -50,6 +51,22 @@ def run(argv, case, meta, tmp):
     return None
 
 
+def program(kiln, way, cc, case, meta, tmp, tried):
+    """Why the program's answers are not the recorded ones; None: they are."""
+    prog = os.path.join(tmp, "prog")
+    build = [kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", *way, "-o", prog]
+    done = subprocess.run([*build, "--emit", "c", "--weights", "file"], capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        return "build: " + done.stderr[-200:]
+    text = re.sub(rb"optimization: [^\\]*", b"", open(prog, "rb").read())
+    weights = prog + ".weights"
+    key = hashlib.sha256(text + (open(weights, "rb").read() if os.path.exists(weights) else b"")).digest()
+    if key not in tried:
+        done = subprocess.run([*build, "--cc", cc], capture_output=True, text=True, errors="replace")
+        tried[key] = "build: " + done.stderr[-200:] if done.returncode else run([prog], case, meta, tmp)
+    return tried[key]
+
+
 def main():
     p = argparse.ArgumentParser(usage=__doc__)
     p.add_argument("--kiln", default="build/kiln")
@@ -61,22 +78,24 @@ def main():
     help_ = subprocess.run([a.kiln, "run", "--help"], capture_output=True, text=True).stdout
     passes = help_.split("passes:")[1].split("\n")[0].split()
     ways = [["-O0"], ["-O1"], ["-O2"], ["-O3"], *(["-O3", "--no-pass", x] for x in passes)]
-    found = failed = 0
+    found = failed = skipped = programs = 0
     for case, meta in cases(a.cases, a.only, a.every):
         found += 1
+        tried = {}
         with tempfile.TemporaryDirectory() as tmp:
             base = run([a.kiln, "run", case + "/model.pt"], case, meta, tmp)
+            if base:
+                skipped += 1
+                print(f"SKIP {os.path.basename(case)}: {base}", flush=True)
             for way in ways if not base else []:
                 why = run([a.kiln, "run", case + "/model.pt", *way], case, meta, tmp)
                 if not why and a.build:
-                    prog = os.path.join(tmp, "prog")
-                    done = subprocess.run([a.kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", "--cc", a.build, *way, "-o", prog],
-                                          capture_output=True, text=True, errors="replace")
-                    why = "build: " + done.stderr[-200:] if done.returncode else run([prog], case, meta, tmp)
+                    why = program(a.kiln, way, a.build, case, meta, tmp, tried)
                 if why:
                     failed += 1
                     print(f"FAIL {os.path.basename(case)} {' '.join(way)}: {why}", flush=True)
-    print(f"{found} cases in {len(ways)} ways, {failed} failed")
+        programs += len(tried)
+    print(f"{found} cases in {len(ways)} ways, {programs} programs, {failed} failed, {skipped} skipped: interpreted, they fail")
     sys.exit(failed > 0)
 
 

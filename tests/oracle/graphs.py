@@ -13,10 +13,16 @@ import argparse, os, subprocess, sys, tempfile
 import save, torch
 
 SETS = "", "1", "2", "3"
+LOADED = []          # kept: PyTorch crashes when a task that nobody waits for outlives its module
 
 
 def kiln(a, *args):
     return subprocess.run([a.build + "/kiln", *args], capture_output=True, text=True, errors="replace")
+
+
+def load(path):
+    LOADED.append(torch.jit.load(path))
+    return LOADED[-1]
 
 
 def check_saved(a, seed, tmp):
@@ -33,7 +39,7 @@ def check_saved(a, seed, tmp):
         want = None if ran.returncode else save.arrays(out)
         for level in "-O0", "-O2":
             try:
-                got = save.answer(torch.jit.load(f"{tmp}/saved{level}.pt"), given)
+                got = save.answer(load(f"{tmp}/saved{level}.pt"), given)
             except Exception as e:
                 return f"{level} load: {e}"
             if isinstance(got, str) != (want is None):
@@ -55,7 +61,7 @@ def check_program(a, seed, tmp):
     if checked.returncode:
         return "program: " + checked.stdout + checked.stderr
     asked = given[1:] + given[:1]
-    m = torch.jit.load(model)
+    m = load(model)
     want = [save.answer(m, g) for g in asked]
     outs = [f"{tmp}/out{i}.npz" for i in range(len(asked))]
     ran = subprocess.run([prog, *(w for g, o in zip(asked, outs) for w in ("-i", g, "-o", o))], capture_output=True, text=True)
