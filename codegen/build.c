@@ -348,7 +348,7 @@ void
 write_text(Cx *cx, const char *path, const char *text, int64_t n)
 {
 	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(text, (size_t)n, 1, f) == 1;
+	const bool ok = f && fwrite(text, 1, (size_t)n, f) == (size_t)n;
 
 	if (!ok || fclose(f))
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
@@ -381,7 +381,7 @@ put_weights(Build *b, const Weights *w)
 
 	if (!b->o->weights_file)
 		return;
-	write_text(b->cx, beside, w->bytes.n ? w->bytes.at : "", w->bytes.n ? w->bytes.n : 1);
+	write_text(b->cx, beside, w->bytes.n ? w->bytes.at : "", w->bytes.n ? w->bytes.n : 1);       /* mmap wants a byte */
 	if (!move_file(b, beside, arena_printf(b->cx->arena, "%s.weights", b->o->out)))
 		fail(b->cx, NOWHERE, "%s.weights: %s", b->o->out, strerror(errno));
 }

@@ -5,7 +5,6 @@
  */
 #include "codegen.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,16 +12,6 @@
 extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
 extern const char _binary_librt_a_start[], _binary_librt_a_end[];
 extern const char _binary_support_o_start[], _binary_support_o_end[];
-
-static void
-write_file(Cx *cx, const char *path, const char *data, int64_t n)
-{
-	FILE *f = fopen(path, "wb");
-	const bool ok = f && (n == 0 || fwrite(data, (size_t)n, 1, f) == 1);
-
-	if (!ok || fclose(f))
-		fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
-}
 
 /* Makes the folders on the way to path, below dir. */
 static void
@@ -67,7 +56,7 @@ put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		if (!strcmp(name, wanted[i]))
-			write_file(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
+			write_text(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
 }
 
 static void
@@ -76,7 +65,7 @@ put_source(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 	const char *path = arena_printf(cx->arena, "%s/%s", (const char *)arg, name);
 
 	make_parents(path, strlen(arg));
-	write_file(cx, path, data, n);
+	write_text(cx, path, data, n);
 }
 
 typedef struct Wanted { const char *name; char *text; } Wanted;
@@ -118,13 +107,13 @@ carry_sources(Cx *cx, const char *dir)
 void
 carry_library(Cx *cx, const char *path)
 {
-	write_file(cx, path, _binary_librt_a_start, _binary_librt_a_end - _binary_librt_a_start);
+	write_text(cx, path, _binary_librt_a_start, _binary_librt_a_end - _binary_librt_a_start);
 }
 
 void
 carry_support(Cx *cx, const char *path)
 {
-	write_file(cx, path, _binary_support_o_start, _binary_support_o_end - _binary_support_o_start);
+	write_text(cx, path, _binary_support_o_start, _binary_support_o_end - _binary_support_o_start);
 }
 
 uint64_t

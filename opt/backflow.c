@@ -196,13 +196,35 @@ entering(Back *b, Node *n, int k)
 	return back_row2(b, "prim_grad_or_zeros", n->at, g, v);
 }
 
+/* What the body's way back gives to values from outside of the loop is carried, too: a sum over the trips. */
+static void
+carry_given(Back *b, Back *c, Node *n, Node *m)
+{
+	Graph *g = b->a->g;
+
+	for (int i = 0; i < c->given.n; i++) {
+		Value *v = c->given.at[i], *init = NULL;
+
+		if (back_is_in(c->from, v) || v->type->kind == TYPE_LIST)
+			continue;
+		/* From zeros on, so that the type is known; undefined where v itself may be. */
+		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v))
+			init = back_capture(b, v);
+		graph_set_insert_before(g, m);
+		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at), NULL);
+		back_at_end(c);
+		block_add_output(loop_body(m), back_sum(c, loop_body(m)->param->out[m->nout], back_adjoint(c, v), n->at));
+		back_give(b, v, m->out[m->nout - 1], n->at);
+	}
+}
+
 void
 reverse_loop(Back *b, Node *n)
 {
 	Graph *g = b->a->g;
 	Block *body = loop_body(n);
 	const int nout = n->nout;
-	Value *trips, *one, *init;
+	Value *trips, *one;
 	Back c;
 	Node *m;
 
@@ -236,17 +258,5 @@ reverse_loop(Back *b, Node *n)
 		block_add_output(loop_body(m), got);
 		back_hand_in(b, n->in[2 + k], m->out[i++], n->at);
 	}
-	for (int i = 0; i < c.given.n; i++) {
-		Value *v = c.given.at[i];
-
-		if (back_is_in(body, v) || v->type->kind == TYPE_LIST)
-			continue;
-		/* From zeros on, so that the type is known; undefined where v itself may be. */
-		init = v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v) ? back_capture(b, v) : NULL;
-		graph_set_insert_before(g, m);
-		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at), NULL);
-		back_at_end(&c);
-		block_add_output(loop_body(m), back_sum(&c, loop_body(m)->param->out[m->nout], back_adjoint(&c, v), n->at));
-		back_give(b, v, m->out[m->nout - 1], n->at);
-	}
+	carry_given(b, &c, n, m);
 }

@@ -3,9 +3,9 @@
  *
  * Padding by a word becomes numbers; where "same" does not come out even, the input gets one zero more behind.
  *
- * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to channels last; squeezed
- * again, the result keeps that layout, so that of a chain only the first pays for it.  Over one channel (a spectrum of
- * samples, by a basis) it is a product: rows of the kernel's length that overlap, times the weights.
+ * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to channels
+ * last; squeezed again, the result keeps that layout, so that of a chain only the first pays for it.  Over one channel (a
+ * spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the weights.
  *
  *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b, [1, s], [0, p], [1, d], g)
  *                                               y  = squeeze(y', 2)
@@ -24,48 +24,10 @@ typedef struct Conv1d {
 	int64_t  stride, padding, dilation, groups;
 } Conv1d;
 
-Value *
-spec_put_constant(Spec *s, IValue v, Range at)
-{
-	Value *k = graph_constant(s->to, v, at);
-
-	known_set(s->k, k, rt_retain(v));
-	return k;
-}
-
-Value *
-spec_put_int(Spec *s, int64_t i, Range at)
-{
-	return spec_put_constant(s, rt_int(i), at);
-}
-
-Value *
-spec_put_list(Spec *s, const int64_t *i, int n, Range at)
-{
-	IValue v[8];
-
-	for (int k = 0; k < n; k++)
-		v[k] = rt_int(i[k]);
-	return spec_put_constant(s, rt_list_of(&s->k->rt, &rt_type_int, v, n), at);
-}
-
 static Value *
 put_ints(Spec *s, int64_t a, int64_t b, Range at)
 {
 	return spec_put_list(s, (const int64_t[2]){ a, b }, 2, at);
-}
-
-Value *
-spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *const *in, int nin, Range at)
-{
-	Node *m = node_new(s->to, sym(s->cx, name), at, 1);
-
-	m->op = op_find(s->cx, name, overload);
-	for (int i = 0; i < nin; i++)
-		node_add_input(m, in[i]);
-	graph_insert(s->to, m);
-	spec_infer(s, c, m, m);
-	return m->out[0];
 }
 
 /* The weights, as seen with these dims. */
@@ -80,19 +42,6 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 
 	value.u.t = view;
 	return spec_put_constant(s, value, at);
-}
-
-bool
-spec_known_ints(Spec *s, const Node *m, const char *name, int n, int64_t *out)
-{
-	const Value *v = node_arg(m, name);
-	const Known *k = v ? known_at(s->k, v) : NULL;
-
-	if (!k || !k->is || k->mutable || k->v.tag != RT_LIST || k->v.u.list->n != n)
-		return false;
-	for (int i = 0; i < n; i++)
-		out[i] = k->v.u.list->v[i].u.i;
-	return true;
 }
 
 /* ---- padding by a word ------------------------------------------------------------------------------------------------- */
@@ -200,8 +149,9 @@ over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
 	Value *const high = squeezed(s, v->x), *const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
-	Value *const conv[] = { spec_channels_last(s, c, x, v->padding > 0, at), put_weights(s, v, 4, at), v->bias, put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
-				put_ints(s, 1, v->dilation, at), spec_put_int(s, v->groups, at) };
+	Value *const conv[] = { spec_channels_last(s, c, x, v->padding > 0, at), put_weights(s, v, 4, at), v->bias,
+				put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at), put_ints(s, 1, v->dilation, at),
+				spec_put_int(s, v->groups, at) };
 	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
 	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);

@@ -72,16 +72,19 @@ Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
 
-/* ---- convforms.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- put.c --------------------------------------------------------------------------------------------------------------- */
 
-/* What stands for the result of m, a convolution; null: it stays. */
-Value  *spec_convolution(Spec *, Scope *, const Node *m);
-Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 Value  *spec_put_int(Spec *, int64_t, Range at);
 Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
+
+/* ---- convforms.c ---------------------------------------------------------------------------------------------------------- */
+
+/* What stands for the result of m, a convolution; null: it stays. */
+Value  *spec_convolution(Spec *, Scope *, const Node *m);
+Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
 
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
