@@ -119,7 +119,7 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 	return false;
 }
 
-/* Registers of the arguments that the graph writes to. */
+/* Registers of the arguments that the graph writes to; a number or None has no memory. */
 static const char *
 written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
 {
@@ -128,7 +128,8 @@ written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
 
 	*n = 0;
 	for (int i = first; i < graph_ninputs(s->graph); i++)
-		if (alias_has_writers(db, graph_inputs(s->graph)[i]) && writes_argument(p, db, s->graph->top, graph_inputs(s->graph)[i])) {
+		if (s->pattern[i - first].form != PATTERN_VALUE && alias_has_writers(db, graph_inputs(s->graph)[i]) &&
+		    writes_argument(p, db, s->graph->top, graph_inputs(s->graph)[i])) {
 			buf_printf(&b, "reg[%d], ", i);
 			++*n;
 		}
