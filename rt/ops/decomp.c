@@ -61,17 +61,24 @@ stack_new(RtCx *cx, const Stack *like, int64_t m, int64_t n, Stack *s)
 	return RT_OK;
 }
 
-int
-stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, IValue *out)
+static int
+give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, bool rows, IValue *out)
 {
-	int64_t dims[RT_MAX_RANK], n;
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK], n;
 	RtTensor *r, *wide;
 	RtDtype from = rt_is_complex(dtype) ? RT_c128 : RT_f64;
 
 	memcpy(dims, s->batch, sizeof *dims * s->nbatch);
 	dims[s->nbatch] = s->m;
 	dims[s->nbatch + 1] = s->n;
-	r = rt_result(cx, i, dtype, s->nbatch + rank, dims, NULL);
+	if (rank == 2) {
+		strides[s->nbatch] = rows ? (s->n ? s->n : 1) : 1;
+		strides[s->nbatch + 1] = rows ? 1 : s->m ? s->m : 1;
+		n = (s->m ? s->m : 1) * (s->n ? s->n : 1);
+		for (int k = s->nbatch; k-- > 0; n *= dims[k] ? dims[k] : 1)
+			strides[k] = n;
+	}
+	r = rt_result(cx, i, dtype, s->nbatch + rank, dims, rank == 2 ? strides : NULL);
 	RT_RESULT(cx, r, out[i]);
 	n = rt_numel(r);
 	/* Real parts move to the front. */
@@ -79,6 +86,18 @@ stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, IValue *out
 		((double *)s->v)[k] = creal(s->v[k]);
 	wide = rt_temp(cx, rt_tensor_borrow(cx, from, r->ndim, r->dims, s->v, n * rt_dtypes[from].bytes, false));
 	return wide ? rt_copy_into(cx, r, wide) : RT_ERROR;
+}
+
+int
+stack_give(RtCx *cx, int i, RtDtype dtype, const Stack *s, int rank, IValue *out)
+{
+	return give(cx, i, dtype, s, rank, false, out);
+}
+
+int
+stack_give_rows(RtCx *cx, int i, RtDtype dtype, const Stack *s, IValue *out)
+{
+	return give(cx, i, dtype, s, 2, true, out);
 }
 
 /* Result i: integers, as int32. */
@@ -582,11 +601,11 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t i = 0; i < s.m; i++)
 			p.v[(b * s.m + row[i]) * s.m + i] = 1;
 	}
-	if (in[3].u.i ? stack_give(cx, 0, dtype, &p, 2, out) : stack_give_empty(cx, 0, dtype, out))
+	if (in[3].u.i ? stack_give_rows(cx, 0, dtype, &p, out) : stack_give_empty(cx, 0, dtype, out))
 		return RT_ERROR;
 	if (!in[2].u.i)
 		return stack_give_empty(cx, 1, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
-	return stack_give(cx, 1, dtype, &l, 2, out) || stack_give(cx, 2, dtype, &u, 2, out) ? RT_ERROR : RT_OK;
+	return stack_give_rows(cx, 1, dtype, &l, out) || stack_give_rows(cx, 2, dtype, &u, out) ? RT_ERROR : RT_OK;
 }
 
 /* ---- determinants ---------------------------------------------------------------------------------------------------------- */

@@ -43,7 +43,8 @@ int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
 /* Room for a stack with this one's batch dims; zeroed. */
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
-int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);
+int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);      /* columns first, as LAPACK leaves them */
+int stack_give_rows(RtCx *, int i, RtDtype, const Stack *, IValue *out);
 int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
 /* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
 int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v, IValue *out);

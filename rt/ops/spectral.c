@@ -504,5 +504,5 @@ rt_linalg_matrix_exp(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	for (int64_t b = 0; !cx->meta && b < s.count; b++)
 		exponential(s.v + b * s.n * s.n, s.n, x, y);
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out);
+	return stack_give_rows(cx, 0, (RtDtype)t->dtype, &s, out);
 }
