@@ -1,10 +1,7 @@
 /* Statements with blocks: branches, loops, what may be None or of two types, tasks, checks. */
 #include "gen.h"
 
-/* How many of each pool there were: what a block adds goes with it.  `least` of outer lists only falls inside. */
-typedef struct Mark { int tens, seqs, nests, dics, rows, tasks, ints, bools, floats; } Mark;
-
-static Mark
+Mark
 enter(Gen *x, Block *b)
 {
 	const Pools *p = &x->in;
@@ -15,7 +12,7 @@ enter(Gen *x, Block *b)
 	return m;
 }
 
-static void
+void
 leave(Gen *x, Mark m)
 {
 	Pools *p = &x->in;
@@ -25,7 +22,7 @@ leave(Gen *x, Mark m)
 	x->depth--;
 }
 
-static Node *
+Node *
 if_at(Gen *x, Value *cond)
 {
 	return graph_emit(x->g, "prim::If", nowhere, 1, &cond, 0);

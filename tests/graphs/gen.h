@@ -46,6 +46,9 @@ typedef struct Gen {
 
 typedef void Statement(Gen *);
 
+/* How many of each pool there were: what a block adds goes with it.  `least` of outer lists only falls inside. */
+typedef struct Mark { int tens, seqs, nests, dics, rows, tasks, ints, bools, floats; } Mark;
+
 #define PUSH(x, pool, ...)  vec_push((x)->cx->arena, &(x)->in.pool, (__VA_ARGS__))
 
 /* ---- make.c: chance, emitting, choosing ------------------------------------------------------------------ */
@@ -88,7 +91,11 @@ Statement unary, binary, mixed, with_number, choose, reduce, product, convert, f
 Statement view, view_unknown, write, write_part;                                                        /* views.c */
 Statement integer, truth, floating, new_list, use_list, nested, dictionary, row, tuple, attribute;      /* values.c */
 Statement branch, loop, optional, either, task, wait, check;                                            /* flow.c */
+Statement around, repeated, chosen, refused;                                                            /* decided.c */
 void   statements(Gen *, int n);
+Mark   enter(Gen *, Block *);                  /* to its end */
+void   leave(Gen *, Mark);
+Node  *if_at(Gen *, Value *cond);              /* without blocks */
 Value *scalar_for(Gen *, Ten);                 /* a number that keeps the dtype */
 
 #endif

@@ -2,8 +2,8 @@
  * A random graph: typed values, views, writes in place, control flow, containers, attributes, tasks.
  *
  * Nodes are emitted one after the other from pools of what is in scope; a block gives back what it added to the pools.
- * This file has what the others share, and the whole: inputs, result, class.  tensors.c, views.c, values.c and flow.c have
- * the statements.
+ * This file has what the others share, and the whole: inputs, result, class.  tensors.c, views.c, values.c, flow.c and decided.c
+ * have the statements.
  */
 #include "gen.h"
 
@@ -272,10 +272,11 @@ statement(Gen *x)
 	static Statement *const kinds[] = { unary, unary, binary, binary, mixed, with_number, with_number, choose, reduce, product,
 		convert, fresh, counted, counted, view, view, view, view_unknown, write, write, write, write_part, integer, integer, truth,
 		truth, floating, new_list, use_list, use_list, use_list, nested, dictionary, dictionary, row, tuple, attribute,
-		attribute, optional, either, branch, branch, branch, loop, loop, loop, task, wait, check };
+		attribute, optional, either, branch, branch, branch, loop, loop, loop, task, wait, check, around, around, around, repeated,
+		repeated, chosen, chosen, refused };
 	Statement *const which = kinds[below(x, (int)(sizeof kinds / sizeof *kinds))];
 
-	if (x->depth < DEEPEST || (which != branch && which != loop && which != task))
+	if (x->depth < DEEPEST || (which != branch && which != loop && which != task && which != around && which != repeated))
 		which(x);
 }
 
