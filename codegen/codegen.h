@@ -146,6 +146,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	int     spot;            /* ARENA: its number among those in the arena */
 } Buffer;
 
+typedef enum Joined { JOINED_NONE, JOINED_SOME, JOINED_ALL } Joined;       /* made in their places in the result */
 typedef struct Plan {
 	Cx         *cx;
 	Function   *fn;
@@ -160,6 +161,8 @@ typedef struct Plan {
 	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
 	bool       *absorbed;    /* by node id: it is such a group */
+	bool       *part;        /* by value id: it is made in its place in a larger tensor: joins.c */
+	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, calls, guards;
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
@@ -172,11 +175,16 @@ bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type a
 Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
 bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
+bool    plan_is_part(const Plan *, const Value *);      /* is it made in its place in a larger tensor? */
 bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
 bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
 
 typedef struct KernelCall KernelCall;     /* kern_map.c */
+
+/* ---- joins.c: parts of what a cat joins are made in their places ------------------------------------------------------ */
+
+void    plan_joins(Plan *);
 
 /* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
 
@@ -194,6 +202,7 @@ char *plan_text(Emit *, Plan *, const char *code);
 
 /* ---- dynamic.c: a dynamic specialization from the texts of its samples ----------------------------------------------- */
 
+typedef struct Joinings { Vec(bool) at; } Joinings;
 typedef struct DynamicPlan {     /* what the plan of a sample shares with those of the others */
 	bool       *refused;     /* by node id: its kernel is not the same on all samples */
 	bool       *as_first;    /* by node id: it is a kernel on the first sample */
@@ -205,6 +214,8 @@ typedef struct DynamicPlan {     /* what the plan of a sample shares with those 
 	bool        is_first;
 	struct Lockstep *constants;
 	int         nconstant;   /* asked for so far */
+	struct Joinings *joins;  /* what joins.c did on the first sample; null: nothing is joined */
+	int         njoin;       /* looked at so far */
 } DynamicPlan;
 /* Keeps the text; its name until it has one. */
 const char *capture_kernel(struct Capture *, const char *prefix, const char *comment, const char *text, bool epilogue);

@@ -38,6 +38,7 @@ typedef struct Dynamic {
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
 	bool  changed;           /* a kernel has been refused: plans are to be made again */
+	bool  unjoined;          /* nothing is joined in its place */
 	const char *why;         /* the last texts that did not agree */
 } Dynamic;
 
@@ -729,6 +730,7 @@ begin_shared(Dynamic *d)
 {
 	struct Lockstep *constants = new(d->cx->arena, struct Lockstep, 1);
 	struct Choices *choices = new(d->cx->arena, struct Choices, 1);
+	Joinings *joins = new(d->cx->arena, Joinings, 1);
 
 	for (int k = 0; k < d->n; k++) {
 		const int nnode = d->d->sample[k].graph->nnode + 1;
@@ -739,6 +741,7 @@ begin_shared(Dynamic *d)
 		d->shared[k].ncall = new(d->cx->arena, int, nnode);
 		d->shared[k].constants = constants;
 		d->shared[k].choices = choices;
+		d->shared[k].joins = d->unjoined ? NULL : joins;
 		d->shared[k].nchoice = -1;
 		d->shared[k].is_first = k == 0;
 	}
@@ -768,6 +771,16 @@ emit_one(Cx *cx, void *arg)
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others");
 }
 
+static void
+take_back(Emit *e, int64_t before)
+{
+	e->capture = NULL;
+	if (e->plans.text.at) {
+		e->plans.text.n = before;
+		e->plans.text.at[before] = 0;
+	}
+}
+
 bool
 emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code, DynamicNames *names)
 {
@@ -777,14 +790,17 @@ emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int i
 
 	if (cx_try(e->cx, emit_one, &one))
 		return true;
+	if (e->cx->err.status == EXIT_LACKS) {
+		d = (Dynamic){ .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first, .n = spec->sizes->nsample,
+			       .unjoined = true };
+		take_back(e, before);
+		if (cx_try(e->cx, emit_one, &one))
+			return true;
+	}
 	if (e->cx->err.status != EXIT_LACKS)
 		fail_again(e->cx);
 	if (e->verbose)
 		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: %s\n", fn->name, e->cx->err.what);
-	e->capture = NULL;
-	if (e->plans.text.at) {
-		e->plans.text.n = before;
-		e->plans.text.at[before] = 0;
-	}
+	take_back(e, before);
 	return false;
 }

@@ -117,31 +117,41 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
 }
 
+/* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
 static bool
-dense_nhwc(const RtTensor *t)
+as_pixels(const RtTensor *t, int64_t *far)
 {
-	int64_t s[4];
+	static const int order[] = { 3, 2, 0 };
+	int64_t step = 0, pixels = 1;
 
-	if (t->ndim != 4)
+	if (t->ndim != 4 || (t->dims[1] != 1 && t->strides[1] != 1))
 		return false;
-	rt_channels_last_strides(4, t->dims, s);
-	for (int i = 0; i < 4; i++)
-		if (t->dims[i] != 1 && t->strides[i] != s[i])
+	*far = t->dims[1];
+	for (int i = 0; i < 3; i++) {
+		const int k = order[i];
+
+		if (t->dims[k] == 1)
+			continue;
+		if (!step)
+			*far = step = t->strides[k];
+		if (t->strides[k] != pixels * step)
 			return false;
-	return true;
+		pixels *= t->dims[k];
+	}
+	return *far >= t->dims[1];
 }
 
 static bool
 recognise_convolution(Plan *p, const Node *n, Dense *d)
 {
 	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
-	int64_t s[2], pad[2], dil[2], groups, t;
+	int64_t s[2], pad[2], dil[2], groups, t, xs, ys;
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 
 	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
-	    !dense_nhwc(tx) || !dense_nhwc(ty) || !rt_numel(ty) || !rt_numel(tx))
+	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx))
 		return false;
 	if (transposed && (!known_int(p->known, transposed, &t) || t))
 		return false;
@@ -157,15 +167,15 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->k = d->w->dims[1];
 	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
-	d->ldc = ty->dims[1];
+	d->ldc = ys;
 	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
-				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], tx->dims[1] };
+				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
 
 	memcpy(d->geometry, g, sizeof g);
 	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
 	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
-	d->lda = tx->dims[1];
+	d->lda = xs;
 	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 

@@ -439,6 +439,13 @@ copy_alike(Row *r, const Node *list, const int64_t *strides, int64_t step)
 	return true;
 }
 
+/* Does x lie where y has the elements from `at` on? */
+static bool
+is_there(const RtTensor *x, const RtTensor *y, int64_t at)
+{
+	return x->storage == y->storage && x->offset == y->offset + at && !memcmp(x->strides, y->strides, (size_t)x->ndim * sizeof *x->strides);
+}
+
 bool
 row_cat(Row *r)
 {
@@ -455,10 +462,14 @@ row_cat(Row *r)
 	for (int i = 0; i < list->nin; i++) {
 		const RtTensor *x = plan_tensor(r->p, list->in[i]);
 
-		if (!x || x->dtype != y->dtype || x->quant || x->storage == y->storage)
+		if (!x || x->dtype != y->dtype || x->quant || (x->storage == y->storage && !plan_is_part(r->p, list->in[i])))
 			return false;
 		if (x->ndim == 1 && !x->dims[0])
 			continue;
+		if (is_there(x, y, at * y->strides[dim])) {
+			at += x->dims[dim];
+			continue;
+		}
 		if (x->ndim != y->ndim || !copy_region(r, nest_of(x->ndim, x->dims, y->strides, x->strides), x->dtype, r->n->out[0],
 						       at * y->strides[dim] * rt_dtypes[y->dtype].bytes, list->in[i], 0))
 			return false;

@@ -804,13 +804,29 @@ static const struct { const char *id; RowForm *form; } writing_forms[] = {
 	{ "copy_", row_copy_into }, { "copy__Tensor", row_copy_into },
 };
 
+/* Forms that write by their result's strides, so that it may be a part of a larger tensor. */
+static RowForm *const by_strides[] = {
+	row_copy, row_cast, row_cat, row_max_pool, row_avg_pool, row_bilinear, row_nearest, row_roll, row_repeat,
+};
+
+static bool
+takes_parts(RowForm *form)
+{
+	for (size_t i = 0; i < sizeof by_strides / sizeof *by_strides; i++)
+		if (by_strides[i] == form)
+			return true;
+	return false;
+}
+
 /* Generated kernels write what nothing else holds: results that are not views of the arguments. */
 static bool
-results_are_new(const Row *r)
+results_are_new(const Row *r, bool parts)
 {
 	for (int i = 0; i < r->n->nout; i++) {
 		const RtTensor *y = row_result(r, i);
 
+		if (parts && y && plan_is_part(r->p, r->n->out[i]))
+			continue;
 		if (!y || !rt_is_dense(y))
 			return false;
 		for (int k = 0; k < r->n->nin; k++) {
@@ -830,7 +846,7 @@ form_of(Row *r)
 		return false;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(r->n->op->id, forms[i].id))
-			return results_are_new(r) && forms[i].form(r);
+			return results_are_new(r, takes_parts(forms[i].form)) && forms[i].form(r);
 	for (size_t i = 0; i < sizeof writing_forms / sizeof *writing_forms; i++)
 		if (!strcmp(r->n->op->id, writing_forms[i].id))
 			return writing_forms[i].form(r);

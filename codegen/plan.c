@@ -108,12 +108,23 @@ plan_needs_step(Plan *p, const Node *n)
 {
 	if (node_is(n, "prim::Constant") || p->absorbed[n->id] || (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
 		return false;
+	if (p->joined && p->joined[n->id])
+		return p->joined[n->id] == JOINED_SOME;
+	for (int i = 0; i < n->nout; i++)
+		if (plan_is_part(p, n->out[i]))
+			return true;
 	if (!n->nout || n->nsub || node_writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
 		return true;
 	for (int i = 0; i < n->nout; i++)
 		if (!was_there(p, n->out[i], p->step[n->id]))
 			return true;
 	return false;
+}
+
+bool
+plan_is_part(const Plan *p, const Value *v)
+{
+	return p->part && p->part[v->id];
 }
 
 bool
@@ -154,7 +165,7 @@ plan_is_kernel(Plan *p, const Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		const RtTensor *t = plan_tensor(p, n->out[i]);
 
-		if (!t || !generated_dtype(t) || !rt_is_dense(t))
+		if (!t || !generated_dtype(t) || (!rt_is_dense(t) && !plan_is_part(p, n->out[i])))
 			return false;
 	}
 	return n->nout > 0;
@@ -532,6 +543,8 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	p->step = new(cx->arena, int, g->nnode + 1);
 	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);
 	p->absorbed = new(cx->arena, bool, g->nnode + 1);
+	p->joined = new(cx->arena, Joined, g->nnode + 1);
+	p->part = new(cx->arena, bool, g->nvalue + 1);
 	for (int i = 0; i < g->nvalue; i++)
 		p->slot[i] = -1;
 	number_block(p, g->top);
@@ -545,6 +558,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	find_epilogues(p, g->top);
 	place_block(p, g->top);
 	lifetimes(p, g->top);
+	plan_joins(p);
 	for (int i = 0; i < p->buffers.n; i++) {
 		Buffer *b = p->buffers.at[i];
 

@@ -2,7 +2,7 @@
 
 usage: forms_test.py KILN
 """
-import os, struct, sys, unittest
+import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form
@@ -152,6 +152,33 @@ class Forms(Form):
         self.form(["return torch.cat([x, torch.slice(x, 1, 0, 2)], 1)"], ["x=float32[2x3x4]"])
         self.form(["out = annotate(List[Tensor], [])", "for i in range(100):", "  _0 = torch.append(out, torch.mul(x, i))",
                    "return torch.stack(out, 1)"], ["x=float32[3x5]"])
+
+    def test_join_in_place(self):
+        """Parts that are made for a cat alone are made where its result has them; nothing is copied but what others see, too."""
+        def sin(*sizes):
+            n = 1
+            for size in sizes: n *= size
+            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
+        conv = lambda x, *sizes: "torch.relu(torch.conv2d(%s, %s, None, [1, 1], [%d, %d]))" % (x, sin(*sizes), sizes[2] // 2, sizes[3] // 2)
+        both = ["a = " + conv("x", 16, 3, 3, 3), "b = " + conv("x", 32, 3, 1, 1)]
+        for copies, result, lines in (                  # to channels last and back are two
+            (2, "Tensor", both + ["return torch.relu(torch.cat([a, b], 1))"]),
+            (2, "Tensor", both + ["return torch.relu(torch.cat([torch.cat([a, b], 1), torch.neg(a)], 1))"]),
+            (2, "Tensor", both + ["c = torch.cat([a, b], 1)", "d = torch.cat([c, torch.max_pool2d(c, [3, 3], [1, 1], [1, 1])], 1)",
+                                  "return " + conv("d", 16, 96, 1, 1)]),
+            (0, "Tensor", ["y = torch.mul(x, 2)", "return torch.neg(torch.cat([y, torch.exp(y), torch.add(y, y)], 2))"]),
+            (3, "Tensor", both + ["return torch.relu(torch.cat([a, b, a], 1))"]),                        # twice
+            (1, "Tensor", ["y = torch.mul(x, 2)", "return torch.neg(torch.cat([x, y], 1))"]),            # an argument
+            (1, "Tuple[Tensor, Tensor]", ["y = torch.mul(x, 2)", "return (y, torch.neg(torch.cat([y, torch.exp(y)], 1)))"]),
+            (1, "Tensor", ["y = torch.mul(x, 2)", "z = torch.slice(y, 2, 0, 2)", "c = torch.cat([y, torch.exp(y)], 1)",
+                           "return torch.add(torch.neg(c), torch.sum(z))"]),                             # a view of it
+            (1, "Tensor", ["y = torch.mul(torch.transpose(x, 1, 3), 2)", "return torch.neg(torch.cat([y, torch.exp(y)], 3))"]),   # few bytes
+            (1, "Tensor", ["y = torch.mul(x, 2)", "c = torch.cat([y, torch.exp(y)], 1)", "_0 = torch.add_(torch.select(c, 1, 0), 1)",
+                           "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy
+            for size in "2x3x5..9x9", "2x3x7x9":
+                self.form(lines, ["x=float32[%s]" % size], int("add_" in str(lines)), result)
+            with open(os.path.join(self.dir, "p.c")) as f:
+                self.assertEqual(len(re.findall(r"/\* (?:copies|\d+ tensors of) \d+ elements", f.read())), copies, lines)
 
     def test_attention(self):
         scores = "s = torch.div(torch.matmul(x, torch.transpose(x, -2, -1)), 3.)"
