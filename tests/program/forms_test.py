@@ -5,7 +5,7 @@ usage: forms_test.py KILN
 import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, TCC, Form
+from forms import KILN, TCC, Form, sin
 from hostile import body, model, npy, npz
 
 
@@ -155,10 +155,6 @@ class Forms(Form):
 
     def test_join_in_place(self):
         """Parts that are made for a cat alone are made where its result has them; nothing is copied but what others see, too."""
-        def sin(*sizes):
-            n = 1
-            for size in sizes: n *= size
-            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
         conv = lambda x, *sizes: "torch.relu(torch.conv2d(%s, %s, None, [1, 1], [%d, %d]))" % (x, sin(*sizes), sizes[2] // 2, sizes[3] // 2)
         both = ["a = " + conv("x", 16, 3, 3, 3), "b = " + conv("x", 32, 3, 1, 1)]
         for copies, result, lines in (                  # to channels last and back are two
@@ -177,6 +173,7 @@ class Forms(Form):
                            "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy
             for size in "2x3x5..9x9", "2x3x7x9":
                 self.form(lines, ["x=float32[%s]" % size], int("add_" in str(lines)), result)
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7x9]", "--emit", "c", "-o", "p.c"], 0)
             with open(os.path.join(self.dir, "p.c")) as f:
                 self.assertEqual(len(re.findall(r"/\* (?:copies|\d+ tensors of) \d+ elements", f.read())), copies, lines)
 
