@@ -75,6 +75,16 @@ cannot_fail(const Node *n)
 	return listed && all_known(n);
 }
 
+/* aten::values(Dict(str, t) self) -> t[](*): what is in it was there before, the list is another one each time. */
+static bool
+is_new_container(const Node *n, int i, const AliasSet *a)
+{
+	for (int k = 0; k < a->before.n; k++)
+		if (sym_is(a->before.at[k], "*"))
+			return n->out[i]->type->kind != TYPE_TENSOR;
+	return false;
+}
+
 /* Is output i memory that was there before, or none that anybody could write to? */
 static bool
 is_view(const Node *n, int i)
@@ -84,7 +94,7 @@ is_view(const Node *n, int i)
 	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::Constant") || node_is(n, "prim::GetAttr") ||
 	    node_is(n, "prim::TupleIndex") || node_is(n, "prim::TupleUnpack"))
 		return true;
-	return s && n->op && i < s->nrets && s->rets[i].alias && !s->varret;
+	return s && n->op && i < s->nrets && s->rets[i].alias && !s->varret && !is_new_container(n, i, s->rets[i].alias);
 }
 
 static bool
