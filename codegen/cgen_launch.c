@@ -123,7 +123,7 @@ write_unshare(Writer *w, const Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		const Buffer *b = node_writes_input(n, i) ? plan_buffer(w->p, n->in[i]) : NULL;
 
-		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX))
+		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX && b->home != HOME_CONSTANT))
 			continue;
 		out_line(&w->out, "if (rt_writable(cx, %s.u.t))", c_base_box(w, b));
 		out_line(&w->out, "\tgoto failed;");
