@@ -6,7 +6,7 @@ import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, sin
-from hostile import body, model, npy, npz
+from hostile import archive, attrs, body, call, glob, model, npy, npz, pickled, tensor, tup
 
 
 class Forms(Form):
@@ -14,6 +14,17 @@ class Forms(Form):
         """A parameter's bytes are mapped, and no program may change them: it gets its own."""
         self.form(["w = self.w", "_0 = torch.copy_(w, torch.neg(torch.clone(w)))", "return torch.add(x, torch.sum(w))"], ["x=float32[2]"],
                   calls=1)
+
+    def test_written_constant(self):
+        """A tensor of a tuple is a constant of the frozen model: its bytes are mapped, too, and stay what they are."""
+        state = attrs(training=b"\x89", t=tup(tensor(6, [6], [1])))
+        code = ("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  t : Tuple[Tensor]\n" +
+                body(["w, = self.t", "_0 = torch.copy_(w, torch.mul(x, 2))", "return torch.add(x, torch.sum(w))"]))
+        self.put("m.pt", model(**{"data.pkl": pickled(glob("__torch__", "M") + b")\x81" + state + b"b"), "code/__torch__.py": code}))
+        self.put("x.npz", npz(x=npy([6])))
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check(["./program", "-i", "x.npz", "--strict"], 0)
+        self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
 
     def test_layer_norm(self):
         """Of what is no run in memory."""
