@@ -19,7 +19,7 @@ class Forms(Form):
         """A tensor of a tuple is a constant of the frozen model: its bytes are mapped, too, and stay what they are."""
         state = attrs(training=b"\x89", t=tup(tensor(6, [6], [1])))
         code = ("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  t : Tuple[Tensor]\n" +
-                body(["w, = self.t", "_0 = torch.copy_(w, torch.mul(x, 2))", "return torch.add(x, torch.sum(w))"]))
+                body(["w, = self.t", "_0 = torch.copy_(torch.select(w, 0, 0), torch.select(x, 0, 1))", "return torch.add(x, torch.sum(w))"]))
         self.put("m.pt", model(**{"data.pkl": pickled(glob("__torch__", "M") + b")\x81" + state + b"b"), "code/__torch__.py": code}))
         self.put("x.npz", npz(x=npy([6])))
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
