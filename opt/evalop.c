@@ -322,6 +322,77 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	spec_keep_layout(s, c, n);
 }
 
+/* Is v, which is written to, a part of something else?  What it owns itself the pass functional makes a new value of. */
+static bool
+is_part(const Value *v)
+{
+	const Schema *s;
+
+	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias && s->rets[0].alias->write)
+		v = v->node->in[0];
+	return node_is(v->node, "prim::ListUnpack") || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
+}
+
+/* Is what v has of the type and sizes of what is known of self? */
+static bool
+gives_same(Spec *s, const Value *self, const Value *v)
+{
+	const Known *a = known_at(s->k, self), *b = known_at(s->k, v);
+
+	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
+	       a->v.u.t->ndim == b->v.u.t->ndim &&
+	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t));
+}
+
+/* y = aten::sigmoid_(part)  ->  t = aten::sigmoid(part); y = aten::copy_(part, t): both have kernels.  False: not so. */
+static bool
+write_apart(Spec *s, Scope *c, Node *n)
+{
+	const Op *base = n->op->form == OP_ALSO ? op_by_id(s->cx, n->op->base) : NULL;
+	const Schema *from = node_schema(n), *to;
+	Value *self, *result, *put[3];
+	Graph *g = NULL;
+	Node *m;
+
+	if (!base || (base->form != OP_MAP && base->form != OP_BODY) || n->nout != 1 || !n->nin || !from->args[0].alias ||
+	    !from->args[0].alias->write || from->args[0].type->kind != TYPE_TENSOR)
+		return false;
+	self = spec_argument(s, c, n, 0);
+	to = op_schema(s->cx, (Op *)base);
+	if (!known_is(s->k, self) || !is_part(self) || to->nargs != n->nin || to->nrets != 1)
+		return false;
+	m = node_new(s->to, sym(s->cx, base->name), n->at, 1);
+	m->op = (Op *)base;
+	m->inlined = n->inlined;
+	for (int i = 0; i < to->nargs; i++) {
+		const int at = schema_find(from, to->args[i].name);
+
+		node_add_input(m, spec_argument(s, c, n, at < 0 ? i : at));
+	}
+	if (!all_tensor_types_known(s, m) || (base->form == OP_BODY && !((g = expansion_of(s, m)) && graph_ninputs(g) == n->nin))) {
+		node_destroy(m);
+		return false;
+	}
+	if (g) {
+		inline_body(s, c, n, m, g);
+		node_destroy(m);
+		result = spec_value(c, n->out[0]);
+	} else {
+		graph_insert(s->to, m);
+		spec_infer(s, c, m, m);
+		result = m->out[0];
+	}
+	if (!gives_same(s, self, result))
+		return false;                    /* what was computed nobody needs */
+	put[0] = self;
+	put[1] = result;
+	put[2] = spec_put_constant(s, rt_bool(false), n->at);
+	result = spec_put_op(s, c, "aten::copy_", "", put, 3, n->at);
+	result->name = n->out[0]->name;
+	spec_bind(s, c, n->out[0], result);
+	return true;
+}
+
 /* aten::copy(self, src): is src what self would become, and may it be?  What is written to later is no constant's memory,
  * and nobody else's. */
 static bool
@@ -365,7 +436,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		}
 		node_destroy(m);
 	}
-	if (spec_under_squeeze(s, c, n))
+	if (spec_under_squeeze(s, c, n) || write_apart(s, c, n))
 		return;
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)

@@ -94,6 +94,17 @@ class Forms(Form):
         self.form(lines, ["x=float32[2x3x5..9x5..9]"])
         self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
 
+    def test_written_parts(self):
+        """What is written into a part of something is computed aside, then copied: kernels both."""
+        self.form(["y = torch.add(x, 1)", "_0 = torch.masked_fill_(torch.select(y, 0, 1), z, -1.5)", "return torch.mul(y, 2)"],
+                  ["x=float32[2x3]", "z=bool[3]"])
+        self.form(["y = torch.mul(x, 2)", "a, b, c = torch.unsafe_chunk(y, 3, 1)", "_0 = torch.sigmoid_(torch.add_(a, b))",
+                   "_1 = torch.mul_(b, c)", "return torch.add(y, torch.sum(torch.tanh_(c)))"], ["x=float32[2x12]"])
+        self.form(["y = torch.mul(x, 2)", "_0 = torch.clamp_(torch.slice(y, 1, 0, 4, 2), 1, 3)", "return y"], ["x=int64[3x5]"])
+        # not the memory of a constant: arange is called
+        self.form(["y = torch.arange(0, 12, dtype=6)", "a, b, c = torch.unsafe_chunk(y, 3)", "_0 = torch.add_(a, x)", "return torch.mul(a, b)"],
+                  ["x=float32[4]"], calls=1)
+
     def test_clamped(self):
         """A clamp behind a product or convolution is done in registers: of NaN and infinities, too, in all widths of vectors."""
         def sin(*sizes):
