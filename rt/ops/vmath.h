@@ -30,6 +30,19 @@ v_int(float f)
 	return u.i;
 }
 
+static inline float
+v_abs(float x)
+{
+	return v_bits(v_int(x) & 0x7fffffff);
+}
+
+/* size, which has no sign, with that of x */
+static inline float
+v_signed(float size, float x)
+{
+	return v_bits(v_int(size) | (v_int(x) & ~0x7fffffff));
+}
+
 /* 2^n r with r in [exp(-ln2/2), exp(ln2/2)]: two steps of scaling reach denormals and the largest numbers.  What is out of
  * range and NaN are dealt with as integers: of comparisons of floats gcc makes branches, and computes what follows in each. */
 static inline float
@@ -75,7 +88,7 @@ v_exp_near(float x)
 static inline float
 v_tanhf(float x)
 {
-	const float a = x < 0 ? -x : x, s = a * a;
+	const float a = v_abs(x), s = a * a;
 	const float e = v_exp_near(-2 * a), far = (1 - e) / (1 + e);
 	float p = -5.70498872745e-3f;
 
@@ -84,7 +97,7 @@ v_tanhf(float x)
 	p = p * s + 1.33314422036e-1f;
 	p = p * s - 3.33332819422e-1f;
 	p = p * s * x + x;
-	return a < 0.625f ? p : x < 0 ? -far : x > 0 ? far : x + far;
+	return a >= 0.625f ? v_signed(far, x) : p;               /* p: of a NaN, too */
 }
 
 static inline float
@@ -106,7 +119,7 @@ v_logf(float x)
 static inline float
 v_erff(float a)
 {
-	const float t = a < 0 ? -a : a, s = a * a;
+	const float t = v_abs(a), s = a * a;
 	float r, u, p;
 
 	r = -1.72853470e-5f * t + 3.83197126e-4f;
@@ -116,7 +129,7 @@ v_erff(float a)
 	r = r * t - 6.34846687e-1f;
 	r = r * t - 1.28717512e-1f;
 	r = r * t - t;
-	r = 1.0f - v_expf(r);
+	r = 1.0f - v_exp_near(r);
 	p = -5.96761703e-4f;
 	p = p * s + 4.99119423e-3f;
 	p = p * s - 2.67681349e-2f;
@@ -124,7 +137,7 @@ v_erff(float a)
 	p = p * s - 3.76125336e-1f;
 	p = p * s + 1.28379166e-1f;
 	p = p * a + a;
-	return t > 0.927734375f ? (a < 0 ? -r : r) : p;
+	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
 #undef exp

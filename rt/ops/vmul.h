@@ -15,6 +15,66 @@ vm_scratch(int64_t m, int64_t k)
 	return (k * VC_NR + VC_NR + m * k) * (int64_t)sizeof(float);
 }
 
+/* The lanes of a and b in turn, of their first and of their second halves. */
+#if VC_FLOATS == 16
+#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif VC_FLOATS == 8
+#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif VC_FLOATS == 4
+#define VM_FIRST(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define VM_SECOND(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#endif
+
+#if VC_FLOATS > 1
+/* to[i * width + j] = b[j * bn + i] for i and j below VF: as often as VF has bits, rows of the upper and the lower half are
+ * put together lane by lane. */
+VC_INLINE void
+vm_transpose(const float *b, int64_t bn, float *to, int64_t width)
+{
+	VcV row[VF], next[VF];
+
+	VC_UNROLL
+	for (int j = 0; j < VF; j++)
+		row[j] = *(const VcV *)(b + j * bn);
+	VC_UNROLL
+	for (int round = 1; round < VF; round *= 2) {
+		VC_UNROLL
+		for (int j = 0; j < VF / 2; j++) {
+			next[2 * j] = VM_FIRST(row[j], row[j + VF / 2]);
+			next[2 * j + 1] = VM_SECOND(row[j], row[j + VF / 2]);
+		}
+		VC_UNROLL
+		for (int j = 0; j < VF; j++)
+			row[j] = next[j];
+	}
+	VC_UNROLL
+	for (int i = 0; i < VF; i++)
+		*(VcV *)(to + i * width) = row[i];
+}
+#endif
+
+/* Whole blocks of VF rows and columns where b's columns are runs; how many columns are done. */
+VC_SHARED int64_t
+vm_pack_runs(int64_t width, int64_t left, int64_t k, const float *b, int64_t bn, float *to)
+{
+	int64_t j = 0;
+
+#if VC_FLOATS > 1
+	for (; j + VF <= left; j += VF) {
+		int64_t i = 0;
+
+		for (; i + VF <= k; i += VF)
+			vm_transpose(b + j * bn + i, bn, to + i * width + j, width);
+		for (; i < k; i++)
+			for (int64_t at = j; at < j + VF; at++)
+				to[i * width + at] = b[at * bn + i];
+	}
+#endif
+	return j;
+}
+
 /* to [k][width]; columns from `left` on are zero. */
 static inline void
 vm_pack(int64_t width, int64_t left, int64_t k, const float *restrict b, int64_t bk, int64_t bn, float *restrict to)
@@ -27,7 +87,7 @@ vm_pack(int64_t width, int64_t left, int64_t k, const float *restrict b, int64_t
 			for (int64_t j = 0; j < left; j++)
 				to[i * width + j] = b[i * bk + j];
 	else
-		for (int64_t j = 0; j < left; j++)
+		for (int64_t j = bk == 1 ? vm_pack_runs(width, left, k, b, bn, to) : 0; j < left; j++)
 			for (int64_t i = 0; i < k; i++)
 				to[i * width + j] = b[j * bn + i * bk];
 }
@@ -70,8 +130,14 @@ vm_dot(int64_t k, const float *a, const float *b)
 		acc[1] += *(const VcV *)(a + i + VF) * *(const VcV *)(b + i + VF);
 	}
 	acc[0] += acc[1];
-	for (int j = 0; j < VF; j++)
-		sum += VR_LANE(acc[0], j);
+#if VC_FLOATS > 1
+	VC_UNROLL
+	for (int round = 1; round < VF; round *= 2)
+		acc[0] = VM_FIRST(acc[0], acc[0]) + VM_SECOND(acc[0], acc[0]);
+	sum = VR_LANE(acc[0], 0);
+#else
+	sum = acc[0];
+#endif
 	for (; i < k; i++)
 		sum += a[i] * b[i];
 	return sum;
