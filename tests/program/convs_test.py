@@ -5,7 +5,7 @@ usage: convs_test.py KILN
 import os, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, Form, sin
+from forms import KILN, TCC, Form, sin
 from hostile import body, call, model
 
 
@@ -40,6 +40,20 @@ class Convolutions(Form):
                 self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
             os.remove(os.path.join(self.dir, "program"))
+
+    def test_clamped(self):
+        """A clamp behind a product or convolution is done in registers: of NaN and infinities, too, in all widths of vectors."""
+        lines = ["h = torch.where(torch.gt(x, 0.9), torch.div(x, 0), x)", "h0 = torch.where(torch.lt(x, -0.9), torch.sub(h, h), h)",
+                 "a = torch.relu(torch.conv2d(h0, %s, None, [1, 1], [1, 1]))" % sin(40, 3, 3, 3),
+                 "b = torch.relu6(torch.conv2d(a, %s, None, [1, 1], [1, 1], [1, 1], 40))" % sin(40, 1, 3, 3),
+                 "c = torch.relu(torch.conv2d(b, %s, None, [1, 1], [2, 2], [2, 2], 40))" % sin(40, 1, 3, 3),
+                 "d = torch.hardtanh(torch.conv2d(c, %s), -0.5, 1.5)" % sin(24, 40, 1, 1),
+                 "e = torch.relu(torch.linear(torch.flatten(d, 1), %s))" % sin(9, 24 * 17 * 19), "return a, b, c, d, e"]
+        self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]")))
+        for cpu in (["--cpu", "native"], ["--cpu", "x86-64-v3"], ["--cpu", "x86-64"], TCC) if os.uname().machine == "x86_64" else ([],):
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[1x3x17x19]", *cpu, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[1x3x17x19]"], 0)
+        os.remove(os.path.join(self.dir, "program"))
 
     def test_convolution_of_one_dim(self):
         """As products of overlapping rows, and as convolutions of two dims; chains keep the layout of those."""

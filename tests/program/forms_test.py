@@ -75,25 +75,6 @@ class Forms(Form):
         self.form(["w = %s" % weight(15, 5, 1), "return torch.gru_cell(x, x, w, w)"], ["x=float32[3x5]"])
         self.form(["h, c = torch.lstm_cell(x, [x, x], w, w)", "return torch.add(h, c)"], ["x=float32[3x5]", "w=float32[20x5]"], calls=1)
 
-    def test_appended_and_joined(self):
-        """As DenseNets do: convolutions' results in a list that grows, joined again and again, and normalised: one conversion
-        to channels last, one back."""
-        def sin(*sizes):
-            n = 1
-            for size in sizes: n *= size
-            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
-        lines = ["l = [torch.conv2d(x, %s, None, [1, 1], [1, 1])]" % sin(4, 3, 3, 3),
-                 "_0 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(4, 4, 3, 3),
-                 "_1 = torch.append(l, torch.conv2d(torch.relu(torch.cat(l, 1)), %s, None, [1, 1], [1, 1]))" % sin(2, 8, 3, 3),
-                 "y = torch.cat(l, 1)",
-                 "return torch.relu(torch.batch_norm(y, %s, None, %s, torch.exp(%s), False, 0.1, 1.0e-05, False))" % ((sin(10),) * 3)]
-        self.form(lines, ["x=float32[2x3x7x9]"])
-        graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[2x3x7x9]"], self.dir)[1].decode()
-        self.assertEqual(graph.count("aten::contiguous"), 2, graph)
-        self.assertNotIn("aten::batch_norm", graph)
-        self.form(lines, ["x=float32[2x3x5..9x5..9]"])
-        self.form(lines[:3] + ["return l"], ["x=float32[2x3x7x9]"], result="List[Tensor]")
-
     def test_written_parts(self):
         """What is written into a part of something is computed aside, then copied: kernels both."""
         self.form(["y = torch.add(x, 1)", "_0 = torch.masked_fill_(torch.select(y, 0, 1), z, -1.5)", "return torch.mul(y, 2)"],
@@ -104,44 +85,6 @@ class Forms(Form):
         # not the memory of a constant: arange is called
         self.form(["y = torch.arange(0, 12, dtype=6)", "a, b, c = torch.unsafe_chunk(y, 3)", "_0 = torch.add_(a, x)", "return torch.mul(a, b)"],
                   ["x=float32[4]"], calls=1)
-
-    def test_clamped(self):
-        """A clamp behind a product or convolution is done in registers: of NaN and infinities, too, in all widths of vectors."""
-        def sin(*sizes):
-            n = 1
-            for size in sizes: n *= size
-            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
-        lines = ["h = torch.where(torch.gt(x, 0.9), torch.div(x, 0), x)", "h0 = torch.where(torch.lt(x, -0.9), torch.sub(h, h), h)",
-                 "a = torch.relu(torch.conv2d(h0, %s, None, [1, 1], [1, 1]))" % sin(40, 3, 3, 3),
-                 "b = torch.relu6(torch.conv2d(a, %s, None, [1, 1], [1, 1], [1, 1], 40))" % sin(40, 1, 3, 3),
-                 "c = torch.relu(torch.conv2d(b, %s, None, [1, 1], [2, 2], [2, 2], 40))" % sin(40, 1, 3, 3),
-                 "d = torch.hardtanh(torch.conv2d(c, %s), -0.5, 1.5)" % sin(24, 40, 1, 1),
-                 "e = torch.relu(torch.linear(torch.flatten(d, 1), %s))" % sin(9, 24 * 17 * 19), "return a, b, c, d, e"]
-        self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor, Tensor, Tensor, Tensor]")))
-        for cpu in (["--cpu", "native"], ["--cpu", "x86-64-v3"], ["--cpu", "x86-64"], TCC) if os.uname().machine == "x86_64" else ([],):
-            self.check([KILN, "build", "m.pt", "-i", "x=float32[1x3x17x19]", *cpu, "-o", "program"], 0)
-            self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[1x3x17x19]"], 0)
-        os.remove(os.path.join(self.dir, "program"))
-
-    def test_convolutions(self):
-        """Channels that fill vectors and panels and do not, windows over the edges, in the vectors of this machine and of others."""
-        def sin(*sizes):
-            n = 1
-            for size in sizes: n *= size
-            return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
-        def conv(x, out, ins, k, s, p, d, groups):
-            return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(out, ins, *k), sin(out), *s, *p, *d, groups)
-        for lines in (
-            ["a = " + conv("x", 24, 3, (3, 3), (2, 2), (1, 1), (1, 1), 1), "b = torch.relu(%s)" % conv("a", 24, 1, (3, 3), (1, 1), (1, 1), (1, 1), 24),
-             "c = " + conv("b", 72, 24, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return torch.hardtanh(%s, 0, 6)" % conv("c", 72, 1, (5, 5), (2, 2), (2, 2), (1, 1), 72)],
-            ["a = " + conv("x", 16, 3, (5, 3), (1, 1), (4, 1), (1, 1), 1), "return " + conv("a", 16, 1, (3, 3), (1, 2), (2, 2), (2, 2), 16)],
-            ["a = " + conv("x", 40, 3, (1, 1), (1, 1), (0, 0), (1, 1), 1), "return " + conv("a", 40, 1, (7, 7), (1, 1), (3, 3), (1, 1), 40)],
-            ["a = " + conv("x", 5, 3, (2, 2), (2, 1), (0, 1), (1, 1), 1), "return " + conv("a", 5, 1, (3, 1), (1, 1), (1, 0), (1, 1), 5)]):
-            self.put("m.pt", model(body(lines, "x: Tensor", "Tensor")))
-            for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
-                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
-                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
-            os.remove(os.path.join(self.dir, "program"))
 
     def test_numbers_that_nobody_knows(self):
         """Of a float argument, or of a number read from a tensor, the kind says what types results have; a size it may be, too."""
