@@ -6,7 +6,7 @@ import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, sin
-from hostile import archive, attrs, body, call, glob, model, npy, npz, pickled, tensor, tup
+from hostile import body, call, model, npy, npz, pickled, tensor, tup
 
 
 class Forms(Form):
@@ -16,11 +16,10 @@ class Forms(Form):
                   calls=1)
 
     def test_written_constant(self):
-        """A tensor of a tuple is a constant of the frozen model: its bytes are mapped, too, and stay what they are."""
-        state = attrs(training=b"\x89", t=tup(tensor(6, [6], [1])))
-        code = ("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  training : bool\n  t : Tuple[Tensor]\n" +
-                body(["w, = self.t", "_0 = torch.copy_(torch.select(w, 0, 0), torch.select(x, 0, 1))", "return torch.add(x, torch.sum(w))"]))
-        self.put("m.pt", model(**{"data.pkl": pickled(glob("__torch__", "M") + b")\x81" + state + b"b"), "code/__torch__.py": code}))
+        """So are those of the archive's constants."""
+        self.put("m.pt", model(body(["c = CONSTANTS.c0", "_0 = torch.copy_(torch.select(c, 0, 0), torch.select(x, 0, 1))",
+                                     "return torch.add(x, torch.sum(c))"]),
+                               **{"constants.pkl": pickled(tup(tensor(6, [6], [1]))), "constants/0": bytes(24)}))
         self.put("x.npz", npz(x=npy([6])))
         self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
         self.check(["./program", "-i", "x.npz", "--strict"], 0)
