@@ -89,8 +89,9 @@ static bool
 may_be(Plan *p, const Value *w, const Value *argument)
 {
 	const RtTensor *t = plan_tensor(p, w), *a = plan_tensor(p, argument);
+	const Known *k = known_at(p->known, argument);
 
-	return !t || !a || t->storage == a->storage;
+	return (!k->is || k->v.tag != RT_NONE) && (!t || !a || t->storage == a->storage);
 }
 
 static bool
