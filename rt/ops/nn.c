@@ -135,14 +135,33 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
+/* Rows of g added to those that `at` names, but row `skip`; count: how often each is named, or null. */
+#define ADD_ROWS(name, type) \
+static void \
+name(int64_t n, int64_t width, const type *g, const int64_t *at, int64_t skip, const int64_t *count, type *sums) \
+{ \
+	for (int64_t i = 0; i < n; i++, g += width) { \
+		type *to = sums + at[i] * width; \
+		const type f = count ? 1 / (type)count[at[i]] : 1; \
+		if (at[i] == skip) \
+			continue; \
+		for (int64_t j = 0; j < width; j++) \
+			to[j] += g[j] * f; \
+	} \
+}
+ADD_ROWS(add_rows_f32, float)
+ADD_ROWS(add_rows_f64, double)
+#undef ADD_ROWS
+
 /* grad, indices, num_weights, padding_idx, scale_grad_by_freq */
 int
 rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *indices = rt_tensor(in[1]), *r, *g, *sums;
-	int64_t n = rt_numel(indices), width = grad->ndim ? grad->dims[grad->ndim - 1] : 0, skip = in[3].u.i;
+	int64_t n = rt_numel(indices), width = grad->ndim ? grad->dims[grad->ndim - 1] : 0;
 	int64_t dims[2] = { in[2].u.i, width }, *count = 0;
 	const int64_t *at;
+	RtDtype ct;
 
 	if (dims[0] < 0 || rt_numel(grad) != n * width)
 		return rt_raise(cx, "embedding_dense_backward: sizes of the gradient and the indices do not fit");
@@ -150,20 +169,21 @@ rt_embedding_dense_backward(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, grad->dtype, 2, dims, 0);
 	RT_RESULT(cx, r, out[0]);
-	g = dense_in(cx, grad, RT_f64);
-	sums = dense_out(cx, r, RT_f64);
+	ct = grad->dtype == RT_f32 ? RT_f32 : RT_f64;
+	g = dense_in(cx, grad, ct);
+	sums = dense_out(cx, r, ct);
 	at = row_indices(cx, indices, dims[0]);
-	count = rt_scratch(cx, dims[0] * 8 + 8);
-	if (!g || !sums || !at || !count)
+	if (!g || !sums || !at || (in[4].u.i && !(count = rt_scratch(cx, dims[0] * 8 + 8))))
 		return RT_ERROR;
-	memset(rt_data(sums), 0, (size_t)(rt_numel(sums) * 8));
-	memset(count, 0, (size_t)dims[0] * 8);
-	for (int64_t i = 0; i < n; i++)
+	memset(rt_data(sums), 0, (size_t)(rt_numel(sums) * rt_dtypes[ct].bytes));
+	if (count)
+		memset(count, 0, (size_t)dims[0] * 8);
+	for (int64_t i = 0; i < n && count; i++)
 		count[at[i]]++;
-	for (int64_t i = 0; i < n; i++)
-		for (int64_t j = 0; j < width && at[i] != skip; j++)
-			((double *)rt_data(sums))[at[i] * width + j] += ((double *)rt_data(g))[i * width + j] /
-				(in[4].u.i ? (double)count[at[i]] : 1);
+	if (ct == RT_f32)
+		add_rows_f32(n, width, (const float *)rt_data(g), at, in[3].u.i, count, (float *)rt_data(sums));
+	else
+		add_rows_f64(n, width, (const double *)rt_data(g), at, in[3].u.i, count, (double *)rt_data(sums));
 	return dense_done(cx, r, sums);
 }
 

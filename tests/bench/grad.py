@@ -63,7 +63,7 @@ def main():
     rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 5
     method = sys.argv[6] if len(sys.argv) > 6 else "forward"
     peer = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--worker", model, npz, loss, method], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, text=True)
+                            stdout=subprocess.PIPE, text=True, env=dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1"))
     if peer.stdout.readline().strip() != "ready":
         sys.exit("PyTorch does not run it")
     ours, middle, theirs = [], [], []
