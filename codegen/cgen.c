@@ -20,6 +20,7 @@ static const char head[] =
 	"#include \"vresize.h\"\n"
 	"#include \"vrnn.h\"\n"
 	"#include \"vdirect.h\"\n"
+	"#include \"vback.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"

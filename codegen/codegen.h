@@ -299,6 +299,7 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the 
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
 
 enum { MAX_KERNEL_CALLS = 64 };
+bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
 bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
 const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */

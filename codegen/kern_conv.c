@@ -141,6 +141,14 @@ as_pixels(const RtTensor *t, int64_t *far)
 	return *far >= t->dims[1];
 }
 
+bool
+dense_nhwc(const RtTensor *t)
+{
+	int64_t far;
+
+	return as_pixels(t, &far) && far == t->dims[1];
+}
+
 static bool
 recognise_convolution(Plan *p, const Node *n, Dense *d)
 {

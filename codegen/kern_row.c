@@ -793,6 +793,7 @@ static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "avg_pool1d", row_avg_pool }, { "avg_pool2d", row_avg_pool }, { "adaptive_avg_pool1d", row_adaptive_avg_pool },
 	{ "adaptive_avg_pool2d", row_adaptive_avg_pool }, { "conv1d", row_convolution }, { "conv2d", row_convolution },
 	{ "_convolution", row_convolution }, { "convolution", row_convolution }, { "batch_norm", row_batch_norm },
+	{ "convolution_backward", row_convolution_backward },
 	{ "roll", row_roll }, { "einsum", row_einsum }, { "upsample_bilinear2d", row_bilinear }, { "upsample_bilinear2d_vec", row_bilinear },
 	{ "upsample_nearest2d", row_nearest }, { "upsample_nearest2d_vec", row_nearest }, { "_upsample_nearest_exact2d", row_nearest },
 	{ "_upsample_nearest_exact2d_vec", row_nearest }, { "prim_lstm_walk", row_lstm_walk },

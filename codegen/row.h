@@ -7,6 +7,7 @@
  *   kern_rnn.c    the steps of an LSTM
  *   kern_attention.c
  *   kern_direct.c small convolutions where they lie
+ *   kern_back.c   convolutions by computed weights, gradients of convolutions
  *   kern_mul.c    products of tensors that are not constant
  */
 #ifndef CODEGEN_ROW_H
@@ -66,6 +67,6 @@ RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
 RowForm row_lstm_walk;
 RowForm row_attention, row_sdpa;
-RowForm row_convolution;
+RowForm row_convolution, row_convolution_computed, row_convolution_backward;
 
 #endif

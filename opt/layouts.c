@@ -13,6 +13,13 @@ is_convolution(const Node *n)
 	return node_is(n, "aten::conv2d") || node_is(n, "aten::_convolution") || node_is(n, "aten::convolution");
 }
 
+/* Does it take its input i channels last? */
+static bool
+wants_channels_last(const Node *n, int i)
+{
+	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, "aten::convolution_backward"));
+}
+
 static Value *
 in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 {
@@ -138,7 +145,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = spec_fresh_list(s, v, n->at);
 	if (i == 0 && node_is(n, "aten::cat"))
 		v = unconverted_list(s, v, n->at);
-	if (i == 0 && is_convolution(n))
+	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
 		return in_format(s, c, v, 0, n->at);

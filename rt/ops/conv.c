@@ -550,6 +550,7 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .g.scatter = scatter_taps, .output_padding = in[8],
 		.groups = in[9].u.i };
 	RtList *mask = in[10].u.list;
+	int64_t strides[5];
 	bool same;
 
 	if (set_geometry(cx, &a))
@@ -567,7 +568,8 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 			r[i] = rt_result(cx, i, like->dtype, 1, &none, 0);
 		else
 			r[i] = i == 2 ? rt_result(cx, i, like->dtype, 1, &channels, 0) :
-				rt_result(cx, i, like->dtype, like->ndim, like->dims, 0);
+				rt_result(cx, i, like->dtype, like->ndim, like->dims,
+					i == 0 && a.g.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) : 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);

@@ -1,0 +1,230 @@
+/*
+ * Convolutions over channels last whose weights are computed, and the gradients of convolutions (rt/ops/vback.h): what
+ * training and gradients by parameters have of them.
+ *
+ * With a stride s the gradient of the input is s x s convolutions, one for each phase: position i = i0 + s a meets the
+ * taps k = r + s t, r = (i + pad) mod s, at o = a + q - t, q = (i0 + pad - r) / s.
+ */
+#include "row.h"
+
+#include <string.h>
+
+enum { CHUNK = 72 };             /* pixels of a block, as in kern_conv.c */
+
+typedef struct Geometry {        /* of the forward convolution */
+	const RtTensor *x, *w, *y;       /* y: result, or its gradient */
+	int64_t s[2], pad[2], d[2], groups;
+	bool    depthwise;
+} Geometry;
+
+typedef struct Conv {            /* the members of VbConv that matter */
+	int64_t n, h, w, ic, oh, ow, oc, kh, kw, s[2], pad[2], d[2], xs, ys;
+	int64_t first, so, si, sr, ss;
+	bool    scattered;
+	int64_t start, yn, yh, yw;
+} Conv;
+
+static bool
+take(Row *r, const char *input, Geometry *g)
+{
+	int64_t flag;
+
+	g->x = row_tensor(r, input);
+	g->w = row_tensor(r, "weight");
+	if (!g->x || !g->w || !g->y || g->x->dtype != RT_f32 || g->w->dtype != RT_f32 || g->y->dtype != RT_f32 || g->w->ndim != 4 ||
+	    !dense_nhwc(g->x) || !dense_nhwc(g->y) || !rt_numel(g->x) || !rt_numel(g->y) || !rt_numel(g->w))
+		return false;
+	if (node_arg(r->n, "transposed") && (!row_int(r, "transposed", &flag) || flag))
+		return false;
+	if (!constant_ints(r->p, node_arg(r->n, "stride"), g->s, 2) || !constant_ints(r->p, node_arg(r->n, "padding"), g->pad, 2) ||
+	    !constant_ints(r->p, node_arg(r->n, "dilation"), g->d, 2) || !row_int(r, "groups", &g->groups) || g->groups < 1)
+		return false;
+	if (g->w->dims[0] % g->groups || g->w->dims[1] * g->groups != g->x->dims[1] || g->w->dims[0] != g->y->dims[1])
+		return false;
+	g->depthwise = g->groups > 1 && g->w->dims[1] == 1 && g->w->dims[0] == g->groups;
+	return g->depthwise || g->groups <= MAX_KERNEL_CALLS / (g->s[0] * g->s[1]);
+}
+
+static void
+put_geometry(Buf *b, const Conv *c)
+{
+	buf_printf(b, "{ .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
+		   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld }",
+		   (long long)c->n, (long long)c->h, (long long)c->w, (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
+		   (long long)c->kh, (long long)c->kw, (long long)c->s[0], (long long)c->s[1], (long long)c->pad[0], (long long)c->pad[1],
+		   (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys);
+}
+
+static void
+put_scratch(Out *o, const char *bytes)
+{
+	out_line(o, "float *scratch = rt_thread_scratch(%s);", bytes);
+	out_blank(o);
+	out_line(o, "if (!scratch)");
+	out_line(o, "\treturn;");
+}
+
+/* ---- by computed weights ------------------------------------------------------------------------------------------- */
+
+/* A launch of the convolution; offsets in floats of the operands of its group. */
+static void
+emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, const Value *x, int64_t at_x, const Value *w,
+	  const Value *bias, int64_t at_bias)
+{
+	const int64_t pixels = c->n * c->oh * c->ow, nr = r->e ? r->e->nr : 64;
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	KernelCall *call;
+	Buf b = { 0 };
+
+	put_geometry(&b, c);
+	out_line(&o, "static const VbConv v = { .c = %s,", arena_text(a, &b));
+	out_line(&o, "\t.first = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, .scattered = %d,", (long long)c->first,
+		 (long long)c->so, (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK, c->scattered);
+	out_line(&o, "\t.start = %lld, .yn = %lld, .yh = %lld, .yw = %lld };", (long long)c->start, (long long)c->yn, (long long)c->yh, (long long)c->yw);
+	if (depthwise) {
+		put_scratch(&o, "v.c.kh * v.c.kw * v.c.oc * 4");
+		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", bias ? "p[4]" : "0");
+	} else {
+		put_scratch(&o, "vb_conv_scratch(&v)");
+		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc, bias ? "p[4]" : "0");
+	}
+	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)",
+			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc, (long long)c->n,
+			(long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
+			depthwise ? c->n * c->oh : (c->oc + nr - 1) / nr * plan_ceil(r->p, pixels, CHUNK), 1);
+	row_pass(r, call, y, at_y * 4);
+	row_pass(r, call, x, at_x * 4);
+	row_pass(r, call, w, 0);
+	row_pass_text(r, call, "kiln_zeros");
+	if (r->e && r->e->zeros < c->ic)
+		r->e->zeros = c->ic;
+	if (bias)
+		row_pass(r, call, bias, at_bias * 4);
+}
+
+bool
+row_convolution_computed(Row *r)
+{
+	const Value *bias = row_arg(r, "bias");
+	const RtTensor *b = row_tensor(r, "bias"), *x, *y;
+	Geometry g = { .y = row_result(r, 0) };
+
+	if (!take(r, "input", &g) || (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != g.w->dims[0])))
+		return false;
+	x = g.x;
+	y = g.y;
+	const int64_t *st = g.w->strides, oc = g.w->dims[0] / g.groups, ic = g.w->dims[1];
+	Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2], .ow = y->dims[3],
+		   .oc = g.depthwise ? g.groups : oc, .kh = g.w->dims[2], .kw = g.w->dims[3], .s = { g.s[0], g.s[1] },
+		   .pad = { g.pad[0], g.pad[1] }, .d = { g.d[0], g.d[1] }, .xs = x->dims[1], .ys = y->dims[1],
+		   .so = st[0], .si = st[1], .sr = st[2], .ss = st[3] };
+
+	for (int64_t k = 0; k < (g.depthwise ? 1 : g.groups); k++) {
+		c.first = k * oc * st[0];
+		emit_conv(r, &c, g.depthwise, r->n->out[0], k * oc, row_arg(r, "input"), k * ic, row_arg(r, "weight"), bias, k * oc);
+	}
+	return true;
+}
+
+/* ---- gradients -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Phase { int64_t from, count, taps, tap, pad; } Phase;
+
+/* Along one dim: positions from + s a, and their taps tap + s t, flipped. */
+static Phase
+phase_of(const Geometry *g, int dim, int64_t r)
+{
+	const int64_t s = g->s[dim], size = g->x->dims[2 + dim], k = g->w->dims[2 + dim], pad = g->pad[dim];
+	Phase p;
+
+	p.from = ((r - pad) % s + s) % s;
+	p.count = p.from < size ? (size - p.from + s - 1) / s : 0;
+	p.taps = r < k ? (k - r + s - 1) / s : 0;
+	p.tap = r + s * (p.taps - 1);
+	p.pad = g->d[dim] * (p.taps - 1) - (p.from + pad - r) / s;
+	return p;
+}
+
+static void
+emit_phase(Row *r, const Geometry *g, int64_t group, Phase h, Phase w)
+{
+	const int64_t *st = g->w->strides, oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], channels = g->x->dims[1];
+	const bool all = g->s[0] == 1 && g->s[1] == 1;
+	const Conv c = { .n = g->y->dims[0], .h = g->y->dims[2], .w = g->y->dims[3], .ic = g->depthwise ? 1 : oc, .oh = h.count, .ow = w.count,
+			 .oc = g->depthwise ? g->groups : ic, .kh = h.taps, .kw = w.taps, .s = { 1, 1 }, .pad = { h.pad, w.pad },
+			 .d = { g->d[0], g->d[1] }, .xs = g->y->dims[1], .ys = channels,
+			 .first = group * oc * st[0] + h.tap * st[2] + w.tap * st[3], .so = g->depthwise ? st[0] : st[1],
+			 .si = g->depthwise ? st[1] : st[0], .sr = -g->s[0] * st[2], .ss = -g->s[1] * st[3],
+			 .scattered = !all, .start = (h.from * g->x->dims[3] + w.from) * channels, .yn = g->x->dims[2] * g->x->dims[3] * channels,
+			 .yh = g->s[0] * g->x->dims[3] * channels, .yw = g->s[1] * channels };
+
+	if (!h.count || !w.count)
+		return;
+	emit_conv(r, &c, g->depthwise, r->n->out[0], group * ic, row_arg(r, "grad_output"), group * oc, row_arg(r, "weight"), NULL, 0);
+}
+
+static bool
+emit_input(Row *r, const Geometry *g)
+{
+	const RtTensor *gx = row_result(r, 0);
+	const bool all = g->s[0] == 1 && g->s[1] == 1;
+
+	if (!gx || !dense_nhwc(gx) || (!all && (g->depthwise || g->d[0] != 1 || g->d[1] != 1)))
+		return false;
+	for (int64_t k = 0; k < (g->depthwise ? 1 : g->groups); k++)
+		for (int64_t i = 0; i < g->s[0]; i++)
+			for (int64_t j = 0; j < g->s[1]; j++)
+				emit_phase(r, g, k, phase_of(g, 0, i), phase_of(g, 1, j));
+	return true;
+}
+
+static bool
+emit_weight(Row *r, const Geometry *g)
+{
+	const RtTensor *gw = row_result(r, 1), *x = g->x, *y = g->y;
+	const int64_t oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], nr = r->e ? r->e->nr : 64;
+	const Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2], .ow = y->dims[3],
+			 .oc = g->depthwise ? g->groups : oc, .kh = g->w->dims[2], .kw = g->w->dims[3], .s = { g->s[0], g->s[1] },
+			 .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] }, .xs = x->dims[1], .ys = y->dims[1] };
+
+	if (!gw || gw->dtype != RT_f32)
+		return false;
+	for (int64_t k = 0; k < (g->depthwise ? 1 : g->groups); k++) {
+		Arena *a = r->p->cx->arena;
+		Out o = { .indent = 1 };
+		KernelCall *call;
+		Buf b = { 0 };
+
+		put_geometry(&b, &c);
+		out_line(&o, "static const VbWeight v = { .c = %s,", arena_text(a, &b));
+		out_line(&o, "\t.so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)gw->strides[0], (long long)gw->strides[1],
+			 (long long)gw->strides[2], (long long)gw->strides[3]);
+		if (g->depthwise) {
+			out_line(&o, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
+		} else {
+			put_scratch(&o, "vb_weight_scratch(&v)");
+			out_line(&o, "vb_weight(begin, end, &v, %lld, p[1], p[2], p[0], scratch);", (long long)c.oc);
+		}
+		call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)",
+				(long long)c.kh, (long long)c.kw, (long long)c.ic, (long long)c.oc, (long long)c.n, (long long)c.h,
+				(long long)c.w, (long long)c.oh, (long long)c.ow), &o,
+				g->depthwise ? (c.oc + 47) / 48 : (oc + nr - 1) / nr * ((ic + 47) / 48), 1);
+		row_pass(r, call, r->n->out[1], k * oc * gw->strides[0] * 4);
+		row_pass(r, call, row_arg(r, "input"), k * ic * 4);
+		row_pass(r, call, row_arg(r, "grad_output"), k * oc * 4);
+	}
+	return true;
+}
+
+/* Of the input or of the weights, as the gradients of rows ask for them. */
+bool
+row_convolution_backward(Row *r)
+{
+	Geometry g = { .y = row_tensor(r, "grad_output") };
+	int64_t mask[3];
+
+	if (!constant_ints(r->p, node_arg(r->n, "output_mask"), mask, 3) || mask[0] + mask[1] != 1 || mask[2] || !take(r, "input", &g))
+		return false;
+	return mask[0] ? emit_input(r, &g) : emit_weight(r, &g);
+}

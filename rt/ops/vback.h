@@ -1,0 +1,287 @@
+/* rt/ops/vback.h - convolutions in generated kernels whose weights are computed, and their gradients; channels last
+ *
+ * A panel of the weights is packed into scratch when a part of the kernel comes to it, in any order of their dims: the
+ * gradient of the input is the convolution of the result's gradient by the flipped weights, with in and out exchanged.
+ * With a stride every phase of the input is such a convolution, by the taps that meet it; its pixels are put where they
+ * belong a block at a time.
+ *
+ * The gradient of the weights is a sum of outer products over pixels: for each tap, blocks of input channels by a panel
+ * of output channels in registers, over a run of the result's rows whose panel has been packed.
+ */
+#ifndef RT_OPS_VBACK_H
+#define RT_OPS_VBACK_H
+
+typedef struct VbConv {
+	VcConv  c;
+	int64_t first, so, si, sr, ss;           /* weights: of output 0, input 0, tap (0, 0); distances */
+	int64_t chunk;
+	bool    scattered;                       /* pixels of the result are not side by side: */
+	int64_t start, yn, yh, yw;               /* the first one, and distances of images, rows, columns */
+} VbConv;
+
+VC_INLINE int64_t
+vb_width(int64_t left, int64_t n)
+{
+	return left == VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + VF - 1) / VF * VF;
+}
+
+static inline int64_t
+vb_conv_scratch(const VbConv *v)
+{
+	return (v->chunk * VC_NR + VC_NR + v->c.kh * v->c.kw * v->c.ic * VC_NR) * (int64_t)sizeof(float);
+}
+
+/* [tap][ic][width] */
+VC_SHARED void
+vb_pack(const VbConv *v, int64_t left, int64_t width, const float *w, float *to)
+{
+	for (int64_t k = 0; k < v->c.ic; k++)
+		for (int64_t r = 0; r < v->c.kh; r++)
+			for (int64_t s = 0; s < v->c.kw; s++) {
+				const float *restrict from = w + k * v->si + r * v->sr + s * v->ss;
+				float *restrict row = to + ((r * v->c.kw + s) * v->c.ic + k) * width;
+
+				IVDEP
+				for (int64_t j = 0; j < left; j++)
+					row[j] = from[j * v->so];
+				for (int64_t j = left; j < width; j++)
+					row[j] = 0;
+			}
+}
+
+/* Pixels [from, to) of a panel, which lie side by side in `tile`. */
+VC_SHARED void
+vb_scatter(const VbConv *v, int64_t from, int64_t to, int64_t left, const float *tile, float *y)
+{
+	for (int64_t i = from; i < to; i++, tile += VC_NR) {
+		const int64_t row = i / v->c.ow;
+		float *at = y + row / v->c.oh * v->yn + row % v->c.oh * v->yh + i % v->c.ow * v->yw;
+
+		for (int64_t j = 0; j < left; j++)
+			at[j] = tile[j];
+	}
+}
+
+VC_SHARED void
+vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
+	     const float *zeros, VcConvPanel *last, float *scratch)
+{
+	const int64_t pixels = v->c.n * v->c.oh * v->c.ow, chunks = (pixels + v->chunk - 1) / v->chunk, full = v->c.oc / VC_NR;
+	float *tile = scratch, *start = tile + v->chunk * VC_NR, *panel_weights = start + VC_NR;
+	VcConv tiled = v->c;
+	int64_t have = -1;
+
+	tiled.ys = VC_NR;
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t panel = at / chunks, from = at % chunks * v->chunk, to = from + v->chunk < pixels ? from + v->chunk : pixels;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->c.oc % VC_NR;
+		VcConvPanel *const run = panel < full ? VC_WHOLE(vc_taps) : last;
+
+		if (panel != have)
+			vb_pack(v, left, vb_width(left, v->c.oc), w + v->first + col * v->so, panel_weights);
+		for (int64_t j = 0; bias && panel != have && j < VC_NR; j++)
+			start[j] = j < left ? bias[col + j] : 0;
+		have = panel;
+		if (!v->scattered) {
+			run(&v->c, from, to, x, panel_weights, bias ? start : 0, y + col, zeros, left);
+			continue;
+		}
+		run(&tiled, from, to, x, panel_weights, 0, tile - from * VC_NR, zeros, left);
+		vb_scatter(v, from, to, left, tile, y + v->start + col);
+	}
+}
+
+/* oc: v->c.oc, as a constant; [begin, end) of panels * chunks */
+VC_INLINE void
+vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias, float *y,
+	const float *zeros, float *scratch)
+{
+	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, oc), scratch);
+}
+
+/* Of each channel alone: scratch has the weights by taps. */
+static inline void
+vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y, float *scratch)
+{
+	for (int64_t r = 0; r < v->c.kh; r++)
+		for (int64_t s = 0; s < v->c.kw; s++)
+			for (int64_t c = 0; c < v->c.oc; c++)
+				scratch[(r * v->c.kw + s) * v->c.oc + c] = w[v->first + c * v->so + r * v->sr + s * v->ss];
+	vc_depthwise(begin, end, &v->c, x, scratch, bias, y, 0, 0);
+}
+
+/* ---- the gradient of the weights ------------------------------------------------------------------------------------- */
+
+enum { VB_BLOCK = 48, VB_PIXELS = 256 };         /* input channels of a part; pixels of a run of rows */
+
+typedef struct VbWeight {
+	VcConv  c;                               /* of the forward convolution; xs of the input, ys of the gradient */
+	int64_t so, si, sr, ss;                  /* distances in the result */
+} VbWeight;
+
+static inline int64_t
+vb_weight_rows(const VbWeight *v)
+{
+	return v->c.ow < VB_PIXELS ? VB_PIXELS / v->c.ow : 1;
+}
+
+static inline int64_t
+vb_weight_scratch(const VbWeight *v)
+{
+	return (v->c.kh * v->c.kw * VB_BLOCK + vb_weight_rows(v) * v->c.ow) * VC_NR * (int64_t)sizeof(float);
+}
+
+/* Rows [row, end) of all images by tap (r, s): sums [mr][NR] += x outer b, whose rows are packed from `row` on. */
+VC_INLINE void
+vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, int64_t s, const float *x, const float *b, float *sums)
+{
+	const int64_t shift = s * v->dw - v->pw, lo = vc_up(-shift, v->sw), to = vc_up(v->w - shift, v->sw);
+	const int64_t hi = to < v->ow ? to : v->ow, step = v->sw * v->xs;
+	VcV acc[VC_MR][VC_NV];
+
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			acc[i][j] = *(const VcV *)(sums + i * VC_NR + j * VF);
+	for (int64_t at = row; at < end; at++) {
+		const int64_t y = at % v->oh * v->sh + r * v->dh - v->ph;
+		const float *from = x + ((at / v->oh * v->h + y) * v->w + lo * v->sw + shift) * v->xs, *with = b + ((at - row) * v->ow + lo) * VC_NR;
+
+		if ((uint64_t)y >= (uint64_t)v->h)
+			continue;
+		for (int64_t n = lo; n < hi; n++, from += step, with += VC_NR) {
+			VcV line[VC_NV];
+
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				line[j] = *(const VcV *)(with + j * VF);
+			VC_UNROLL
+			for (int i = 0; i < mr; i++) {
+				const VcV f = VC_SET(from[i]);
+
+				VC_UNROLL
+				for (int j = 0; j < nv; j++)
+					acc[i][j] += f * line[j];
+			}
+		}
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(sums + i * VC_NR + j * VF) = acc[i][j];
+}
+
+/* All taps of `some` input channels; sums [tap][VB_BLOCK][NR]. */
+VC_INLINE void
+vb_taps(int nv, const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums)
+{
+	for (int64_t r = 0; r < v->kh; r++)
+		for (int64_t s = 0; s < v->kw; s++) {
+			float *to = sums + (r * v->kw + s) * VB_BLOCK * VC_NR;
+			int64_t i = 0;
+
+			for (; i + VC_MR <= some; i += VC_MR)
+				vb_outer(VC_MR, nv, v, row, end, r, s, x + i, b, to + i * VC_NR);
+			for (; i + 2 <= some; i += 2)
+				vb_outer(2, nv, v, row, end, r, s, x + i, b, to + i * VC_NR);
+			for (; i < some; i++)
+				vb_outer(1, nv, v, row, end, r, s, x + i, b, to + i * VC_NR);
+		}
+}
+
+typedef void VbTaps(const VcConv *, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums);
+
+#define VB_TAPS(nv) \
+	VC_SHARED void \
+	vb_taps_##nv(const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums) \
+	{ \
+		vb_taps(nv < VC_NV ? nv : VC_NV, v, row, end, some, x, b, sums); \
+	}
+VB_TAPS(1)
+VB_TAPS(2)
+VB_TAPS(4)
+#undef VB_TAPS
+
+/* Packed rows of the result's gradient: `left` columns of a panel. */
+VC_SHARED void
+vb_pack_rows(int64_t pixels, int64_t left, const float *g, int64_t gs, float *to)
+{
+	for (int64_t i = 0; i < pixels; i++, g += gs, to += VC_NR) {
+		for (int64_t j = 0; j < left; j++)
+			to[j] = g[j];
+		for (int64_t j = left; j < VC_NR; j++)
+			to[j] = 0;
+	}
+}
+
+/* [begin, end) of panels of output channels * blocks of input channels */
+VC_SHARED void
+vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole, VbTaps *last, float *scratch)
+{
+	const int64_t blocks = (v->c.ic + VB_BLOCK - 1) / VB_BLOCK, taps = v->c.kh * v->c.kw, rows = v->c.n * v->c.oh, step = vb_weight_rows(v);
+	float *sums = scratch, *b = scratch + taps * VB_BLOCK * VC_NR;
+
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t col = at / blocks * VC_NR, first = at % blocks * VB_BLOCK, have = v->c.ic - first, some = have < VB_BLOCK ? have : VB_BLOCK;
+		const int64_t left = v->c.oc - col < VC_NR ? v->c.oc - col : VC_NR;
+
+		for (int64_t i = 0; i < taps * VB_BLOCK * VC_NR; i++)
+			sums[i] = 0;
+		for (int64_t row = 0; row < rows; row += step) {
+			const int64_t to = row + step < rows ? row + step : rows;
+
+			vb_pack_rows((to - row) * v->c.ow, left, g + row * v->c.ow * v->c.ys + col, v->c.ys, b);
+			(left == VC_NR ? whole : last)(&v->c, row, to, some, x + first, b, sums);
+		}
+		for (int64_t j = 0; j < left; j++)
+			for (int64_t i = 0; i < some; i++)
+				for (int64_t t = 0; t < taps; t++)
+					w[(col + j) * v->so + (first + i) * v->si + t / v->c.kw * v->sr + t % v->c.kw * v->ss] =
+						sums[(t * VB_BLOCK + i) * VC_NR + j];
+	}
+}
+
+VC_INLINE void
+vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float *x, const float *g, float *w, float *scratch)
+{
+	VbTaps *const whole = VC_NV > 2 ? vb_taps_4 : vb_taps_2;
+
+	vb_weight_part(begin, end, v, x, g, w, oc < VC_NR ? 0 : whole,
+		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VF ? vb_taps_1 : oc % VC_NR <= 2 * VF ? vb_taps_2 : whole, scratch);
+}
+
+/* Of each channel alone: [begin, end) of blocks of VB_BLOCK channels. */
+VC_SHARED void
+vb_weight_depthwise(int64_t begin, int64_t end, const VbWeight *given, const float *x, const float *g, float *w)
+{
+	const VcConv v = given->c;
+
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t first = at * VB_BLOCK, some = v.oc - first < VB_BLOCK ? v.oc - first : VB_BLOCK;
+
+		for (int64_t t = 0; t < v.kh * v.kw; t++) {
+			const int64_t r = t / v.kw, s = t % v.kw, shift = s * v.dw - v.pw, lo = vc_up(-shift, v.sw), to = vc_up(v.w - shift, v.sw);
+			const int64_t hi = to < v.ow ? to : v.ow;
+			float sums[VB_BLOCK] = { 0 };
+
+			for (int64_t row = 0; row < v.n * v.oh; row++) {
+				const int64_t y = row % v.oh * v.sh + r * v.dh - v.ph;
+
+				for (int64_t i = lo; i < hi && (uint64_t)y < (uint64_t)v.h; i++) {
+					const float *restrict a = x + ((row / v.oh * v.h + y) * v.w + i * v.sw + shift) * v.xs + first;
+					const float *restrict b = g + (row * v.ow + i) * v.ys + first;
+
+					IVDEP
+					for (int64_t c = 0; c < some; c++)
+						sums[c] += a[c] * b[c];
+				}
+			}
+			for (int64_t c = 0; c < some; c++)
+				w[(first + c) * given->so + r * given->sr + s * given->ss] = sums[c];
+		}
+	}
+}
+
+#endif
