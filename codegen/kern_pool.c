@@ -74,6 +74,27 @@ take_window(Row *r, Pool *d)
 	return true;
 }
 
+/* x: the input or its gradient, y: the result or its gradient, at: the maximum's places, or null. */
+static void
+put_geometry(Out *o, const Pool *d, const RtTensor *at)
+{
+	const RtTensor *t[3] = { d->x, d->y, at };
+
+	out_line(o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,", (long long)size_at(d->x, d, N),
+		 (long long)size_at(d->x, d, C), (long long)size_at(d->x, d, H), (long long)size_at(d->x, d, W), (long long)size_at(d->y, d, H),
+		 (long long)size_at(d->y, d, W));
+	for (int i = 0; i < 2 + (at != NULL); i++)
+		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xya"[i], (long long)stride_at(t[i], d, N), "xya"[i],
+			 (long long)stride_at(t[i], d, C), "xya"[i], (long long)stride_at(t[i], d, H), "xya"[i],
+			 (long long)stride_at(t[i], d, W));
+	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
+		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1], (long long)d->pad[0],
+		 (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
+	out_line(o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor, d->max, d->adaptive,
+		 d->padding_counts);
+	out_blank(o);
+}
+
 static bool
 emit_pool(Row *r, const Pool *d)
 {
@@ -81,22 +102,10 @@ emit_pool(Row *r, const Pool *d)
 	const int64_t n = size_at(x, d, N), c = size_at(x, d, C), h = size_at(x, d, H), w = size_at(x, d, W);
 	const int64_t oh = size_at(y, d, H), ow = size_at(y, d, W);
 	const bool last = stride_at(x, d, C) == 1 && stride_at(y, d, C) == 1;
-	const RtTensor *t[2] = { x, y };
 	Out o = { .indent = 1 };
 	KernelCall *call;
 
-	out_line(&o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,", (long long)n,
-		 (long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow);
-	for (int i = 0; i < 2; i++)
-		out_line(&o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i], (long long)stride_at(t[i], d, N), "xy"[i],
-			 (long long)stride_at(t[i], d, C), "xy"[i], (long long)stride_at(t[i], d, H), "xy"[i],
-			 (long long)stride_at(t[i], d, W));
-	out_line(&o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
-		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1], (long long)d->pad[0],
-		 (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
-	out_line(&o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor, d->max, d->adaptive,
-		 d->padding_counts);
-	out_blank(&o);
+	put_geometry(&o, d, NULL);
 	out_line(&o, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
 	call = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
 						(long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow), &o,
@@ -141,4 +150,47 @@ row_adaptive_avg_pool(Row *r)
 	Pool d = { .places = places(r), .adaptive = true, .kernel = { 1, 1 }, .step = { 1, 1 }, .dilation = { 1, 1 } };
 
 	return take(r, &d) && emit_pool(r, &d);
+}
+
+/* The maximum and its places, over channels that lie side by side. */
+bool
+row_max_pool_places(Row *r)
+{
+	const RtTensor *at = row_result(r, 1);
+	Pool d = { .places = 2, .max = true };
+	Out o = { .indent = 1 };
+	KernelCall *c;
+
+	if (!take(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 || !dense_nhwc(d.x) || !dense_nhwc(d.y) ||
+	    !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
+		return false;
+	put_geometry(&o, &d, NULL);
+	out_line(&o, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
+	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id, (long long)d.x->dims[1]), &o,
+		     d.y->dims[0] * d.y->dims[2], row_grain(d.y->dims[3] * d.x->dims[1] * d.kernel[0] * d.kernel[1]));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, r->n->out[1], 0);
+	row_pass(r, c, row_arg(r, "self"), 0);
+	return true;
+}
+
+bool
+row_max_pool_back(Row *r)
+{
+	const RtTensor *at = row_tensor(r, "indices");
+	Pool d = { .places = 2, .max = true, .x = row_result(r, 0), .y = row_tensor(r, "grad_output"), .kernel = { 1, 1 }, .step = { 1, 1 } };
+	Out o = { .indent = 1 };
+	KernelCall *c;
+
+	if (!d.x || !d.y || !at || d.x->dtype != RT_f32 || d.y->dtype != RT_f32 || at->dtype != RT_i64 || d.x->ndim != 4 || d.y->ndim != 4 ||
+	    at->ndim != 4 || !dense_nhwc(d.x) || !rt_numel(d.x) || !rt_numel(d.y))
+		return false;
+	put_geometry(&o, &d, at);
+	out_line(&o, "vp_max_back(begin, end, &v, p[1], p[2], p[0]);");
+	c = row_call(r, "unpool", arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &o,
+		     d.x->dims[0] * plan_ceil(r->p, d.x->dims[1], 16), 1);
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "grad_output"), 0);
+	row_pass(r, c, row_arg(r, "indices"), 0);
+	return true;
 }

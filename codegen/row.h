@@ -62,7 +62,7 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kern_copy.c: a launch that copies x into the result */
 
 RowForm row_copy, row_copy_into, row_cast, row_roll, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
-RowForm row_max_pool, row_avg_pool, row_adaptive_avg_pool;
+RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
 RowForm row_lstm_walk;

@@ -19,10 +19,13 @@ typedef struct Norm {
 	bool    uncentered;                  /* rms norm: the mean is not taken off */
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
+	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
 	void   *x, *y, *weight, *bias;
 } Norm;
+
+enum { LANES = 64 };                         /* columns of a part */
 
 LOOPS_BEGIN
 #define T float
@@ -36,13 +39,19 @@ LOOPS_END
 static void
 moments(RtCx *cx, Norm *g, RtDtype ct)
 {
-	rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
+	if (g->lanes)
+		rt_parallel(cx, (g->groups + LANES - 1) / LANES, 1, ct == RT_f32 ? lane_moments_f32 : lane_moments_f64, g);
+	else
+		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
 }
 
 static void
 apply(RtCx *cx, Norm *g, RtDtype ct)
 {
-	rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64, g);
+	if (g->lanes)
+		rt_parallel(cx, g->pieces, 1 + 20000 / (g->groups + 1), ct == RT_f32 ? lane_apply_f32 : lane_apply_f64, g);
+	else
+		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64, g);
 }
 
 static double
@@ -98,11 +107,27 @@ needs_floating(RtCx *cx, const char *what, const RtTensor *t)
 	return is_floating(t) ? RT_OK : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
+/* A batch's tensor with its channels last; null: out of memory. */
+static RtTensor *
+with_channels_last(RtCx *cx, const RtTensor *t)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+
+	for (int i = 0; i < t->ndim; i++) {
+		const int from = i == 0 ? 0 : i == t->ndim - 1 ? 1 : i + 1;
+
+		dims[i] = t->dims[from];
+		strides[i] = t->strides[from];
+	}
+	return rt_temp(cx, rt_tensor_view(cx, t, t->ndim, dims, strides, t->offset));
+}
+
 /* x as dense operand, room for moments, the parameters as dense arrays */
 static int
 prepare(RtCx *cx, Norm *g, RtTensor *x, RtTensor *weight, RtTensor *bias, RtDtype ct)
 {
-	RtTensor *d = dense_in(cx, x, ct), *w = weight ? dense_in(cx, weight, ct) : 0, *b = bias ? dense_in(cx, bias, ct) : 0;
+	RtTensor *from = g->lanes ? with_channels_last(cx, x) : x, *d = from ? dense_in(cx, from, ct) : 0;
+	RtTensor *w = weight ? dense_in(cx, weight, ct) : 0, *b = bias ? dense_in(cx, bias, ct) : 0;
 
 	g->mean = rt_scratch(cx, g->groups * 16 + 16);
 	if (!d || (weight && !w) || (bias && !b) || !g->mean)
@@ -148,7 +173,7 @@ static int
 batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 {
 	const RtTensor *t = a->input;
-	int64_t channels;
+	int64_t channels, strides[RT_MAX_RANK];
 
 	memset(g, 0, sizeof *g);
 	channels = t->ndim < 2 ? 0 : t->dims[1];
@@ -168,6 +193,12 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	g->per = g->run ? g->run : 1;
 	g->step = channels * g->run;
 	g->eps = a->eps;
+	g->lanes = t->ndim == 2 || dense_format(t, t->ndim, t->dims, strides);
+	if (g->lanes) {
+		g->pieces *= g->run;
+		g->run = g->per = 1;
+		g->step = channels;
+	}
 	return RT_OK;
 }
 
@@ -213,7 +244,7 @@ batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 static int
 batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 {
-	RtTensor *t = a->input, *r[3] = { 0, 0, 0 }, *y;
+	RtTensor *t = a->input, *r[3] = { 0, 0, 0 }, *y, *to;
 	RtDtype ct = compute_type(t), saved = a->weight ? (RtDtype)a->weight->dtype : a->mean ? (RtDtype)a->mean->dtype : (RtDtype)t->dtype;
 	int64_t strides[RT_MAX_RANK], count;
 	Norm g;
@@ -230,7 +261,8 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	}
 	if (cx->meta || rt_numel(t) == 0)
 		return RT_OK;
-	y = dense_out(cx, r[0], ct);
+	to = g.lanes ? with_channels_last(cx, r[0]) : r[0];
+	y = to ? dense_out(cx, to, ct) : 0;
 	if (!y || prepare(cx, &g, t, a->weight, a->bias, ct) || batch_moments(cx, a, &g, ct))
 		return RT_ERROR;
 	g.y = rt_data(y);
@@ -239,7 +271,7 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	apply(cx, &g, ct);
 	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
 		return RT_ERROR;
-	return dense_done(cx, r[0], y);
+	return dense_done(cx, to, y);
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
@@ -510,15 +542,15 @@ static int
 backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, const RtTensor *params, int64_t count, IValue *out)
 {
 	RtDtype ct = compute_type(t);
-	RtTensor *r[3], *dy, *dx = 0;
-	int64_t none = 0;
+	RtTensor *r[3], *dy, *dx = 0, *to = 0;
+	int64_t none = 0, strides[RT_MAX_RANK];
 	double *sums;
 
 	for (int i = 0; i < 3; i++) {
 		bool wanted = i < mask->n && mask->v[i].u.i;
 
 		r[i] = !wanted ? rt_result(cx, i, t->dtype, 1, &none, 0) : i == 0 ?
-			rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0) : params ?
+			rt_result(cx, 0, t->dtype, t->ndim, t->dims, g->lanes ? dense_format(t, t->ndim, t->dims, strides) : 0) : params ?
 			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) : rt_result(cx, i, t->dtype, 1, &count, 0);
 		if (!r[i])
 			return RT_ERROR;
@@ -526,17 +558,25 @@ backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, con
 	}
 	if (cx->meta)
 		return RT_OK;
-	dy = dense_in(cx, grad, ct);
-	dx = mask->v[0].u.i ? dense_out(cx, r[0], ct) : 0;
+	if (g->lanes)
+		grad = with_channels_last(cx, grad);
+	if (mask->v[0].u.i)
+		to = g->lanes ? with_channels_last(cx, r[0]) : r[0];
+	dy = grad ? dense_in(cx, grad, ct) : 0;
+	dx = to ? dense_out(cx, to, ct) : 0;
 	sums = rt_scratch(cx, count * 16 + 16);
 	if (!dy || (mask->v[0].u.i && !dx) || !sums)
 		return RT_ERROR;
 	memset(sums, 0, (size_t)count * 16);
-	if (ct == RT_f32)
+	if (g->lanes && ct == RT_f32)
+		lane_backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + count);
+	else if (g->lanes)
+		lane_backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + count);
+	else if (ct == RT_f32)
 		backward_f32(g, (float *)rt_data(dy), dx ? (float *)rt_data(dx) : 0, sums, sums + count);
 	else
 		backward_f64(g, (double *)rt_data(dy), dx ? (double *)rt_data(dx) : 0, sums, sums + count);
-	if (dx && dense_done(cx, r[0], dx))
+	if (dx && dense_done(cx, to, dx))
 		return RT_ERROR;
 	for (int i = 1; i < 3; i++)
 		if (i < mask->n && mask->v[i].u.i && store(cx, r[i], sums + (i - 1) * count, false, 0))

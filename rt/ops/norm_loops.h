@@ -98,5 +98,100 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 	}
 }
 
+/* ---- columns side by side ---- */
+
+/* In one pass, from the first row's values on: what is far from zero loses nothing. */
+static void
+N(lane_moments)(void *arg, int64_t begin, int64_t end)
+{
+	const Norm *g = arg;
+
+	for (int64_t at = begin; at < end; at++) {
+		const int64_t first = at * LANES, some = g->groups - first < LANES ? g->groups - first : LANES;
+		const T *x = (const T *)g->x + first;
+		double sum[LANES] = { 0 }, square[LANES] = { 0 }, n = (double)g->pieces;
+
+		for (int64_t p = 0; p < g->pieces; p++)
+			for (int64_t c = 0; c < some; c++) {
+				const double v = (double)x[p * g->step + c] - (double)x[c];
+
+				sum[c] += v;
+				square[c] += v * v;
+			}
+		for (int64_t c = 0; c < some; c++) {
+			const double off = sum[c] / n, var = square[c] / n - off * off;
+
+			g->mean[first + c] = g->pieces ? (double)x[c] + off : 0 / n;
+			g->var[first + c] = var < 0 ? 0 : var;
+		}
+	}
+}
+
+static void
+N(lane_apply)(void *arg, int64_t begin, int64_t end)
+{
+	const Norm *g = arg;
+	const T *w = g->weight, *b = g->bias;
+	T scale[LANES], shift[LANES];
+
+	for (int64_t first = 0; first < g->groups; first += LANES) {
+		const int64_t some = g->groups - first < LANES ? g->groups - first : LANES;
+
+		for (int64_t c = 0; c < some; c++) {
+			const double a = (w ? (double)w[first + c] : 1) / sqrt(g->var[first + c] + g->eps);
+
+			scale[c] = (T)a;
+			shift[c] = (T)((b ? (double)b[first + c] : 0) - g->mean[first + c] * a);
+		}
+		for (int64_t p = begin; p < end; p++) {
+			const T *x = (const T *)g->x + p * g->step + first;
+			T *restrict y = (T *)g->y + p * g->step + first;
+
+			for (int64_t c = 0; c < some; c++)
+				y[c] = x[c] * scale[c] + shift[c];
+		}
+	}
+}
+
+static void
+N(lane_backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
+{
+	const T *w = g->weight;
+	const double n = (double)g->pieces;
+
+	for (int64_t first = 0; first < g->groups; first += LANES) {
+		const int64_t some = g->groups - first < LANES ? g->groups - first : LANES;
+		double d[LANES] = { 0 }, dv[LANES] = { 0 };
+		T mean[LANES], a[LANES], along[LANES], shift[LANES];
+
+		for (int64_t c = 0; c < some; c++)
+			mean[c] = (T)g->mean[first + c];
+		for (int64_t p = 0; p < g->pieces; p++) {
+			const T *x = (const T *)g->x + p * g->step + first, *y = dy + p * g->step + first;
+
+			for (int64_t c = 0; c < some; c++) {
+				d[c] += (double)y[c];
+				dv[c] += (double)(y[c] * (x[c] - mean[c]));
+			}
+		}
+		for (int64_t c = 0; c < some; c++) {
+			const double rstd = 1 / sqrt(g->var[first + c] + g->eps), scale = rstd * (w ? (double)w[first + c] : 1);
+
+			db[first + c] += d[c];
+			dw[first + c] += dv[c] * rstd;
+			a[c] = (T)scale;
+			along[c] = g->fixed ? 0 : (T)(scale * dv[c] * rstd * rstd / n);
+			shift[c] = g->fixed ? 0 : (T)(scale * d[c] / n);
+		}
+		for (int64_t p = 0; p < g->pieces && dx; p++) {
+			const T *x = (const T *)g->x + p * g->step + first, *y = dy + p * g->step + first;
+			T *restrict to = dx + p * g->step + first;
+
+			for (int64_t c = 0; c < some; c++)
+				to[c] = a[c] * y[c] - shift[c] - along[c] * (x[c] - mean[c]);
+		}
+	}
+}
+
 #undef T
 #undef N

@@ -459,7 +459,9 @@ static int
 gradient_result(RtCx *cx, Pool *g, const Work *work, RtTensor *grad, RtTensor *self, IValue *out)
 {
 	RtDtype ct = loop_type(self);
-	RtTensor *r = rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0), *x, *y;
+	int64_t strides[5];
+	RtTensor *r = rt_result(cx, 0, self->dtype, self->ndim, self->dims,
+		g->nd == 2 ? dense_format(self, self->ndim, self->dims, strides) : 0), *x, *y;
 
 	RT_RESULT(cx, r, out[0]);
 	x = dense_out(cx, r, ct);

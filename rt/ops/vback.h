@@ -112,7 +112,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 /* ---- the gradient of the weights ------------------------------------------------------------------------------------- */
 
-enum { VB_BLOCK = 48, VB_PIXELS = 256 };         /* input channels of a part; pixels of a run of rows */
+enum { VB_BLOCK = 48, VB_PIXELS = 64 };         /* input channels of a part; pixels of a run of rows */
 
 typedef struct VbWeight {
 	VcConv  c;                               /* of the forward convolution; xs of the input, ys of the gradient */
@@ -216,6 +216,21 @@ vb_pack_rows(int64_t pixels, int64_t left, const float *g, int64_t gs, float *to
 	}
 }
 
+VC_SHARED void
+vb_put(const VbWeight *v, int64_t some, int64_t left, const float *sums, float *w)
+{
+	for (int64_t i = 0; i < some; i++)
+		for (int64_t r = 0; r < v->c.kh; r++)
+			for (int64_t s = 0; s < v->c.kw; s++) {
+				const float *restrict from = sums + ((r * v->c.kw + s) * VB_BLOCK + i) * VC_NR;
+				float *restrict to = w + i * v->si + r * v->sr + s * v->ss;
+
+				IVDEP
+				for (int64_t j = 0; j < left; j++)
+					to[j * v->so] = from[j];
+			}
+}
+
 /* [begin, end) of panels of output channels * blocks of input channels */
 VC_SHARED void
 vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole, VbTaps *last, float *scratch)
@@ -235,11 +250,7 @@ vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, co
 			vb_pack_rows((to - row) * v->c.ow, left, g + row * v->c.ow * v->c.ys + col, v->c.ys, b);
 			(left == VC_NR ? whole : last)(&v->c, row, to, some, x + first, b, sums);
 		}
-		for (int64_t j = 0; j < left; j++)
-			for (int64_t i = 0; i < some; i++)
-				for (int64_t t = 0; t < taps; t++)
-					w[(col + j) * v->so + (first + i) * v->si + t / v->c.kw * v->sr + t % v->c.kw * v->ss] =
-						sums[(t * VB_BLOCK + i) * VC_NR + j];
+		vb_put(v, some, left, sums, w + col * v->so + first * v->si);
 	}
 }
 

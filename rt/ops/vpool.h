@@ -10,6 +10,7 @@ typedef struct VpPool {
 	int64_t n, c, h, w, oh, ow;
 	int64_t xn, xc, xh, xw, yn, yc, yh, yw;          /* strides */
 	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
+	int64_t an, ac, ah, aw;                         /* strides of the places */
 	int64_t divisor;                                 /* average: 0: the window's size */
 	bool    max, adaptive, padding_counts;
 } VpPool;
@@ -100,6 +101,86 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 				}
 			to[ow * v->yw] = v->max ? acc : acc / (float)(v->divisor ? v->divisor : a.size * b.size);
 		}
+	}
+}
+
+/* ---- which place has the maximum, and the gradient that goes there; lanes are channels ---- */
+
+enum { VP_LANES = 16 };
+
+static inline void
+vp_places(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y, int64_t *restrict at)
+{
+	const bool none = a.from >= a.to || b.from >= b.to;
+	float top[VP_LANES];
+	int place[VP_LANES];
+
+	for (int64_t i = 0; i < lanes; i++) {
+		top[i] = none ? -(1.0f / 0.0f) : x[a.from * v->xh + b.from * v->xw + i];
+		place[i] = none ? 0 : (int)(a.from * v->w + b.from);
+	}
+	for (int64_t r = a.from; r < a.to; r += v->dh)
+		for (int64_t s = b.from; s < b.to; s += v->dw) {
+			const float *row = x + r * v->xh + s * v->xw;
+			const int here = (int)(r * v->w + s);
+
+			IVDEP
+			for (int64_t i = 0; i < lanes; i++) {
+				const bool more = row[i] > top[i] || row[i] != row[i];
+
+				top[i] = more ? row[i] : top[i];
+				place[i] = more ? here : place[i];
+			}
+		}
+	for (int64_t i = 0; i < lanes; i++) {
+		y[i] = top[i];
+		at[i] = place[i];
+	}
+}
+
+/* [begin, end) of n * oh; places lie as the result does. */
+static inline void
+vp_max_places(int64_t begin, int64_t end, const VpPool *v, const float *x, float *y, int64_t *at)
+{
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t in = row / v->oh, oh = row % v->oh;
+		const VpWindow a = vp_window(v, oh, v->h, v->oh, v->kh, v->sh, v->ph, v->dh);
+
+		for (int64_t ow = 0; ow < v->ow; ow++) {
+			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
+			const int64_t to = in * v->yn + oh * v->yh + ow * v->yw;
+			int64_t c = 0;
+
+			for (; c + VP_LANES <= v->c; c += VP_LANES)
+				vp_places(v, a, b, VP_LANES, x + in * v->xn + c, y + to + c, at + to + c);
+			if (c < v->c)
+				vp_places(v, a, b, v->c - c, x + in * v->xn + c, y + to + c, at + to + c);
+		}
+	}
+}
+
+/* y: gradient of the result, x: of the input; [begin, end) of n * blocks of channels. */
+static inline void
+vp_max_back(int64_t begin, int64_t end, const VpPool *v, const float *y, const int64_t *at, float *x)
+{
+	const int64_t blocks = (v->c + VP_LANES - 1) / VP_LANES;
+
+	for (int64_t part = begin; part < end; part++) {
+		const int64_t in = part / blocks, c = part % blocks * VP_LANES, lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
+		float *to = x + in * v->xn + c;
+
+		for (int64_t i = 0; i < v->h * v->w; i++)
+			for (int64_t k = 0; k < lanes; k++)
+				to[i * v->xw + k] = 0;
+		for (int64_t oh = 0; oh < v->oh; oh++)
+			for (int64_t ow = 0; ow < v->ow; ow++) {
+				const float *from = y + in * v->yn + c * v->yc + oh * v->yh + ow * v->yw;
+				const int64_t *place = at + in * v->an + c * v->ac + oh * v->ah + ow * v->aw;
+
+				for (int64_t k = 0; k < lanes; k++)
+					if ((uint64_t)place[k * v->ac] < (uint64_t)(v->h * v->w))
+						to[place[k * v->ac] * v->xw + k] += from[k * v->yc];
+			}
 	}
 }
 
