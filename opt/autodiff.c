@@ -367,7 +367,7 @@ void
 back_begin(Auto *a, Back *b)
 {
 	a->active = autodiff_form(a->p, a->g);
-	a->alias = alias_db(a->g, a->p->scratch);
+	a->alias = freeze_alias(a->p, a->g);
 	a->nothing = back_find_nothing(a->g, a->p->scratch);
 	check_lists(a);
 	*b = (Back){ .a = a, .from = a->g->top, .to = a->g->top, .stop = (Node *)(uintptr_t)a->p->fn->gradient->call };

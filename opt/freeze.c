@@ -366,6 +366,28 @@ find_written_by(const Freeze *f, Graph *peer)
 	       find_written(&other, alias_db_placed(peer, f->p->scratch, place_of, &other), peer->top);
 }
 
+/* What may be whose memory, attributes told apart: by what the object has now, where nobody puts another object there. */
+AliasDb *
+freeze_alias(Pass *p, Graph *g)
+{
+	Map *contained = new(p->scratch, Map, 1);
+	Freeze *f = new(p->scratch, Freeze, 1);
+	const Peers *peers = prepare_peers_of(p->cx);
+	PtrMap seen = { 0 };
+
+	*contained = (Map){ .arena = p->scratch };
+	*f = (Freeze){ .p = p, .g = g, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch }, .contained = contained };
+	if (p->self.tag != RT_OBJECT)
+		return alias_db(g, p->scratch);
+	find_sets(f, g->top);
+	for (int i = 0; i < peers->n; i++)
+		find_sets(f, peers->at[i]->top);
+	if (f->unknown || !objects_stay_home(f, g->top))
+		return alias_db(g, p->scratch);
+	find_contained(f, p->self, false, &seen);
+	return alias_db_placed(g, p->scratch, place_of, f);
+}
+
 bool
 freeze(Pass *p, Graph *g)
 {
