@@ -176,17 +176,45 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 e->cuda_kernels.n);
 }
 
-/* How span i is packed, when that is all there is of it. */
-static const char *
-packing_of(Emit *e, int i)
+/* How weights are packed that are there in no other way: a table for each, by its span. */
+static void
+put_packings(Emit *e)
 {
-	for (int k = 0; k < e->weights.originals.n; k++) {
-		const Original *o = &e->weights.originals.at[k];
+	for (int i = 0; i < e->weights.originals.n; i++) {
+		const Original *o = &e->weights.originals.at[i];
 
-		if (o->span == i && o->packing && !o->needed)
-			return arena_printf(e->cx->arena, "&%s", o->packing);
+		if (!original_is_packed(o))
+			continue;
+		out_line(&e->tail, "static const RtPacking packing_%d[] = {", o->span);
+		for (int k = 0; k < o->parts.n; k++) {
+			const RtPacking *p = &o->parts.at[k];
+
+			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },", (long long)p->at, (long long)p->to,
+				 p->n, p->k, p->taps, p->kw, p->width, p->last, p->sn, p->sk, p->sr, p->ss);
+		}
+		out_line(&e->tail, "};");
 	}
-	return "0";
+}
+
+/* The model's own storages, and what else has a number below the last of theirs; how many. */
+static int
+put_storages(Emit *e)
+{
+	const int n = e->weights.originals.n ? vec_last(&e->weights.originals).span + 1 : 0;
+	const Original *o = e->weights.originals.at;
+
+	put_packings(e);
+	out_line(&e->tail, "static const RtSpan storages[] = {");
+	for (int i = 0; i < n; i++) {
+		const RtSpan *s = &e->weights.spans.at[i];
+		const bool packed = o->span == i && original_is_packed(o);
+
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : s->offset), (long long)s->bytes,
+			 packed ? arena_printf(e->cx->arena, "packing_%d", i) : "0");
+		o += o->span == i;
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+	return n;
 }
 
 /* What --info says. */
@@ -214,18 +242,13 @@ put_about(Emit *e)
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
-	/* Only the model's own storages are asked for by number; the last of them is the last that constants name. */
-	const int nstorage = e->weights.originals.n ? vec_last(&e->weights.originals).span + 1 : 0;
 	Buf b = { 0 };
 	const char *slash = strrchr(m->path, '/');
+	int nstorage;
 
 	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
-	out_line(&e->tail, "static const RtSpan storages[] = {");
-	for (int i = 0; i < nstorage; i++)
-		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)e->weights.spans.at[i].offset,
-			 (long long)e->weights.spans.at[i].bytes, packing_of(e, i));
-	out_line(&e->tail, "\t{ 0 }\n};");
+	nstorage = put_storages(e);
 	put_about(e);
 	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
 	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);

@@ -294,10 +294,10 @@ put_tensor(Emit *e, const RtTensor *t)
 	const RtQuant *q = t->quant;
 
 	o->needed |= !e->lazy;
-	e->lazy = false;
 	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
+	e->lazy = false;
 	e->quantized = true;
 	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, "0");
 	put_float(e, "RT_DOUBLE", q->scale);
@@ -381,6 +381,16 @@ emit_method_classes(Emit *e, IValue v)
 		emit_method_classes(e, o->slot[i]);
 }
 
+/* Tensors of a value that stands in the rows already are read without being asked for. */
+static void
+need(Emit *e, IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		weights_original(&e->weights, v.u.t->storage->data, v.u.t->storage->bytes)->needed = true;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		need(e, v.u.list->v[i]);
+}
+
 /* The rows of a value, parts included. */
 static void
 put_value(Emit *e, IValue v)
@@ -389,8 +399,8 @@ put_value(Emit *e, IValue v)
 		const char *key = identity(e, v.u.p);
 		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
 
-		if (row && v.tag == RT_TENSOR && !e->lazy)
-			weights_original(&e->weights, v.u.t->storage->data, v.u.t->storage->bytes)->needed = true;
+		if (row && !e->lazy)
+			need(e, v);
 		if (row) {
 			put_whole(e, "RT_AGAIN", row - 1);
 			return;

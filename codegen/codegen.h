@@ -46,14 +46,18 @@ typedef struct Weights {
 
 typedef struct Original {
 	const void *data;
-	int64_t bytes, packed;   /* packed: offset of its kernels' form */
+	int64_t bytes;
 	int     span;
 	bool    needed;          /* as it is: somebody reads it without asking for it */
-	const char *packing;     /* C name of how it is packed, or null */
+	Vec(RtPacking) parts;    /* of it that are there packed; they do not overlap */
+	int64_t covered;         /* floats in them */
 } Original;
 
 /* A storage of the model, by content; it is stored by weights_finish, unless it is there packed and that is enough. */
 Original *weights_original(Weights *, const void *data, int64_t bytes);
+/* A part of it is there packed, its elements side by side in the original. */
+void weights_note(Weights *, const void *data, int64_t bytes, RtPacking);
+bool original_is_packed(const Original *);       /* ... and nobody needs more than its parts */
 void weights_finish(Weights *);
 int weights_add(Weights *, WeightForm, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes page-aligned in .rodata under the name kiln_weights. */
@@ -296,6 +300,13 @@ typedef Vec(int) Archs;                                  /* 90: a cubin for sm_9
 Archs cuda_archs(Cx *, const char *list);                /* of --gpu; fails on what it does not know */
 char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the arena, with a zero behind it */
 
+/* ---- pack.c: weights as kernels read them; C expressions ------------------------------------------------------------ */
+
+int64_t panel_last(const Emit *, int64_t n, int vector); /* width of the last panel of n columns, in vectors of so many */
+const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
+const char *pack_winograd(Emit *, const RtTensor *);
+const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
+
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
 
 enum { MAX_KERNEL_CALLS = 64 };
@@ -303,8 +314,6 @@ bool dense_nhwc(const RtTensor *);                       /* channels last, with 
 bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
 bool node_is_dense(Plan *, const Node *);
 const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */
-/* Rows [first, first + n) of a matrix (.., k) of weights as the columns of panels, all e->nr wide: C expression. */
-const char *dense_pack(Emit *, const RtTensor *, int64_t first, int64_t n);
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 

@@ -159,7 +159,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
-	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx))
+	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w))
 		return false;
 	if (transposed && (!known_int(p->known, transposed, &t) || t))
 		return false;
@@ -211,222 +211,38 @@ dense_columns(Plan *p, const Node *n)
 	return recognise(p, n, &d) && (d.groups == 1 || d.depthwise) ? d.n * d.groups : 0;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------------------------------ */
+/* ---- weights ------------------------------------------------------------------------------------------------------------ */
 
-static float
-element(const RtTensor *t, int64_t a, int64_t b, int64_t c, int64_t e)
+/* The weights of group g, as the kernel wants them. */
+static RtPacking
+packing(const Emit *e, const Dense *d, int64_t g)
 {
-	const int64_t at[4] = { a, b, c, e };
-	int64_t offset = t->offset;
+	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
+	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
-	for (int i = 0; i < t->ndim; i++)
-		offset += at[i] * t->strides[i];
-	return ((const float *)t->storage->data)[offset];
+	if (d->depthwise)
+		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw, .width = d->groups,
+				    .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
+	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k, .taps = d->conv ? d->geometry[7] * kw : 1,
+			    .kw = kw, .width = e->nr,
+			    .last = panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
+			    .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
 }
 
-/* Columns of the panel that begins at col: as VC_REST and, for products, VC_REST_HALF (vconv.h) have them. */
-static int64_t
-panel_width(const Emit *e, const Dense *d, int64_t col)
-{
-	const int64_t left = d->n - col, step = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
-
-	return left >= e->nr || (e->nr - left) * 16 < d->n ? e->nr : (left + step - 1) / step * step;
-}
-
-/* Of all panels together. */
-static int64_t
-packed_columns(const Emit *e, const Dense *d)
-{
-	int64_t columns = 0;
-
-	for (int64_t col = 0; col < d->n; col += e->nr)
-		columns += panel_width(e, d, col);
-	return columns;
-}
-
-/* Panels of output channels of group g: [tap][k][width]. */
-static void
-pack_group(const Emit *e, const Dense *d, int64_t g, Buf *out)
-{
-	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1;
-
-	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d, col);
-
-		for (int64_t t = 0; t < taps; t++)
-			for (int64_t k = 0; k < d->k; k++)
-				for (int64_t j = 0; j < width; j++) {
-					const int64_t n = g * d->n + col + j;
-					float x = 0;
-
-					if (col + j < d->n)
-						x = d->conv ? element(d->w, n, k, t / d->geometry[8], t % d->geometry[8]) :
-						    d->transposed ? element(d->w, n, k, 0, 0) : element(d->w, k, n, 0, 0);
-					buf_add(out, (const char *)&x, sizeof x);
-				}
-	}
-}
-
-/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vconv.h. */
-static void
-winograd_filter(const Dense *d, int64_t n, int64_t k, double u[36])
-{
-	const double p = 0.625, q = 1.5, pp = p * p, qq = q * q, np = 2 * pp * (pp - qq), nq = 2 * qq * (qq - pp);
-	const double G[6][3] = { { 1 / (pp * qq), 0, 0 }, { 1 / np, p / np, pp / np }, { 1 / np, -p / np, pp / np },
-				 { 1 / nq, q / nq, qq / nq }, { 1 / nq, -q / nq, qq / nq }, { 0, 0, 1 } };
-	double half[6][3];
-
-	for (int i = 0; i < 6; i++)
-		for (int j = 0; j < 3; j++) {
-			half[i][j] = 0;
-			for (int r = 0; r < 3; r++)
-				half[i][j] += G[i][r] * element(d->w, n, k, r, j);
-		}
-	for (int i = 0; i < 6; i++)
-		for (int j = 0; j < 6; j++) {
-			u[6 * i + j] = 0;
-			for (int r = 0; r < 3; r++)
-				u[6 * i + j] += half[i][r] * G[j][r];
-		}
-}
-
-/* [36][panel][k][width] */
-static void
-pack_winograd(const Emit *e, const Dense *d, Buf *out)
-{
-	const int64_t plane = packed_columns(e, d) * d->k;
-	float *u = new(e->cx->arena, float, 36 * plane);
-	int64_t at = 0;
-
-	/* Filters are transformed once each; where a value goes follows from its panel. */
-	for (int64_t col = 0; col < d->n; col += e->nr) {
-		const int64_t width = panel_width(e, d, col);
-
-		for (int64_t k = 0; k < d->k; k++)
-			for (int64_t j = 0; j < width && col + j < d->n; j++) {
-				double filter[36];
-
-				winograd_filter(d, col + j, k, filter);
-				for (int x = 0; x < 36; x++)
-					u[x * plane + at + k * width + j] = (float)filter[x];
-			}
-		at += d->k * width;
-	}
-	buf_add(out, (const char *)u, 36 * plane * (int64_t)sizeof *u);
-}
-
-/* [tap][channel] */
-static void
-pack_depthwise(const Dense *d, Buf *out)
-{
-	for (int64_t t = 0; t < d->geometry[7] * d->geometry[8]; t++)
-		for (int64_t c = 0; c < d->groups; c++) {
-			const float x = element(d->w, c, 0, t / d->geometry[8], t % d->geometry[8]);
-
-			buf_add(out, (const char *)&x, sizeof x);
-		}
-}
-
-/* C expression of bytes that are added to the weights. */
-static const char *
-add_weights(Emit *e, WeightForm form, const Buf *b)
-{
-	const int span = weights_add(&e->weights, form, b->at ? b->at : "", b->n);
-
-	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
-}
-
-/* Notes that weights are there in panels: what only permutes need not be stored twice. */
-static void
-note_packing(Emit *e, const Dense *d, const char *at)
-{
-	const RtTensor *t = d->w;
-	const int64_t n = d->depthwise ? d->groups : d->n, width = d->depthwise ? n : e->nr;
-	const int64_t taps = d->conv ? d->geometry[7] * d->geometry[8] : 1, kw = d->conv ? d->geometry[8] : 1;
-	const int64_t last = d->depthwise ? n : panel_width(e, d, (n - 1) / width * width);
-	const int row = d->conv || d->transposed ? 0 : 1;
-	Original *o;
-
-	if (d->winograd || (d->groups != 1 && !d->depthwise) || t->offset || !rt_is_dense(t) ||
-	    rt_numel(t) * (int64_t)sizeof(float) != t->storage->bytes || !n)
-		return;
-	o = weights_original(&e->weights, t->storage->data, t->storage->bytes);
-	if (o->packing)
-		return;
-	o->packing = arena_printf(e->cx->arena, "packing_%d", o->span);
-	o->packed = strtoll(strchr(at, '+') + 1, NULL, 10);
-	out_line(&e->data, "static const RtPacking %s = { %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld };", o->packing,
-		 (long long)n, (long long)d->k, (long long)taps, (long long)kw, (long long)width, (long long)last,
-		 (long long)t->strides[row], (long long)t->strides[!row], (long long)(d->conv ? t->strides[2] : 0),
-		 (long long)(d->conv ? t->strides[3] : 0));
-}
-
-/* The weights of group g in the kernel's form: C expression.  Specializations have the same weights; they are packed once. */
 static const char *
 packed(Emit *e, const Dense *d, int64_t g)
 {
-	const char *key = arena_printf(e->cx->arena, "packed %p %d %d %d %lld", (const void *)d->w, d->transposed, d->winograd, d->pointwise, (long long)g);
-	const char *text = map_get(&e->kernel_names, key);
-	Buf b = { 0 };
+	const RtPacking p = packing(e, d, g);
 
-	if (text)
-		return text;
-	if (d->depthwise)
-		pack_depthwise(d, &b);
-	else if (d->winograd)
-		pack_winograd(e, d, &b);
-	else
-		pack_group(e, d, g, &b);
-	text = add_weights(e, d->depthwise ? WEIGHT_TAPS : d->winograd ? WEIGHT_WINOGRAD : WEIGHT_PANELS, &b);
-	note_packing(e, d, text);
-	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	buf_free(&b);
-	return text;
-}
-
-/* Where whole panels make up the parts, these lie one after the other in the form that products have. */
-const char *
-dense_pack(Emit *e, const RtTensor *w, int64_t first, int64_t n)
-{
-	const Dense whole = { .w = w, .transposed = true, .n = w->dims[0], .k = w->dims[1], .groups = 1 };
-	const char *key = arena_printf(e->cx->arena, "rows %p %lld %lld", (const void *)w, (long long)first, (long long)n);
-	const char *text = map_get(&e->kernel_names, key);
-	Buf b = { 0 };
-
-	if (text)
-		return text;
-	if (n % e->nr == 0 && first % e->nr == 0 && whole.n % e->nr == 0)
-		return arena_printf(e->cx->arena, "(%s + %lld)", packed(e, &whole, 0), (long long)(first * whole.k * 4));
-	for (int64_t col = 0; col < n; col += e->nr)
-		for (int64_t k = 0; k < whole.k; k++)
-			for (int64_t j = 0; j < e->nr; j++) {
-				const float x = col + j < n ? element(w, first + col + j, k, 0, 0) : 0;
-
-				buf_add(&b, (const char *)&x, sizeof x);
-			}
-	text = add_weights(e, WEIGHT_PANELS, &b);
-	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	buf_free(&b);
-	return text;
+	return d->winograd ? pack_winograd(e, d->w) : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
 }
 
 static const char *
 pack_bias(Emit *e, const Dense *d, int64_t g)
 {
 	const int64_t n = d->depthwise ? d->groups : d->n;
-	Buf b = { 0 };
-	const char *text;
 
-	if (!d->bias)
-		return "0";
-	for (int64_t i = 0; i < (n + e->nr - 1) / e->nr * e->nr; i++) {
-		const float x = i < n ? element(d->bias, g * d->n * !d->depthwise + i, 0, 0, 0) : 0;
-
-		buf_add(&b, (const char *)&x, sizeof x);
-	}
-	text = add_weights(e, WEIGHT_BIAS, &b);
-	buf_free(&b);
-	return text;
+	return d->bias ? pack_vector(e, d->bias, g * d->n * !d->depthwise, n) : "0";
 }
 
 /* ---- the kernel --------------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * The steps of an LSTM's direction (prim::lstm_walk): a launch for each step, parts of it are panels of hidden columns.
  *
- * The weights of the state are constant and in panels, those of a gate behind those of the gate before.  A step reads the
+ * The weights of the state are constant and in panels, gate by gate.  A step reads the
  * state where the step before has written it: in the result.  c is moved on in place.
  */
 #include "row.h"
@@ -34,12 +34,21 @@ take(Row *r, Walk *d)
 	       (d->hidden == 1 || (d->h->strides[1] == 1 && d->c->strides[1] == 1));
 }
 
+static const char *
+gate(Emit *e, const Walk *d, int64_t g)
+{
+	const int64_t *s = d->w->strides;
+
+	return pack_panels(e, WEIGHT_PANELS, d->w, (RtPacking){ .to = d->w->offset + g * d->hidden * s[0], .n = d->hidden, .k = d->w->dims[1],
+		.taps = 1, .kw = 1, .width = e->nr, .last = e->nr, .sn = s[0], .sk = s[1] });
+}
+
 /* Adds the weights of each gate to the launch. */
 static void
 pass_gates(Row *r, KernelCall *c, const Walk *d)
 {
 	for (int g = 0; g < 4; g++)
-		row_pass_text(r, c, r->e ? dense_pack(r->e, d->w, g * d->hidden, d->hidden) : "0");
+		row_pass_text(r, c, r->e ? gate(r->e, d, g) : "0");
 }
 
 bool

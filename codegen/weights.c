@@ -56,14 +56,45 @@ weights_original(Weights *w, const void *data, int64_t bytes)
 	return &vec_last(&w->originals);
 }
 
+static int64_t
+floats_in(const RtPacking *p)
+{
+	return (int64_t)p->n * p->k * p->taps;
+}
+
+void
+weights_note(Weights *w, const void *data, int64_t bytes, RtPacking p)
+{
+	Original *o = weights_original(w, data, bytes);
+	const int64_t n = floats_in(&p);
+
+	for (int i = 0; i < o->parts.n; i++) {
+		const RtPacking *q = &o->parts.at[i];
+
+		if (p.to < q->to + floats_in(q) && q->to < p.to + n)
+			return;
+	}
+	vec_push(w->cx->arena, &o->parts, p);
+	o->covered += n;
+}
+
+bool
+original_is_packed(const Original *o)
+{
+	return o->parts.n && !o->needed && o->covered * (int64_t)sizeof(float) == o->bytes;
+}
+
 void
 weights_finish(Weights *w)
 {
 	for (int i = 0; i < w->originals.n; i++) {
 		const Original *o = &w->originals.at[i];
-		const int as_it_is = o->packing && !o->needed ? -1 : weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
+		int plain;
 
-		w->spans.at[o->span].offset = as_it_is < 0 ? o->packed : w->spans.at[as_it_is].offset;
+		if (original_is_packed(o))
+			continue;
+		plain = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
+		w->spans.at[o->span].offset = w->spans.at[plain].offset;
 	}
 }
 

@@ -650,13 +650,22 @@ over_limit(RtCx *cx)
 
 enum { WENT_ON = -1, RETURNED = -2 };        /* besides a status */
 
+/* Weights that are there packed, alone or in a list. */
+static void
+ask_for(RtCx *cx, IValue v)
+{
+	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED && !cx->meta)
+		rt_unpack(cx, v.u.t->storage);
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		ask_for(cx, v.u.list->v[i]);
+}
+
 static int
 do_constant(Activation *a, const RtInsn *n)
 {
 	const IValue v = a->code->constant[n->arg];
 
-	if (v.tag == RT_TENSOR && v.u.t->storage->kind == RT_PACKED && !a->cx->meta)
-		rt_unpack(a->cx, v.u.t->storage);
+	ask_for(a->cx, v);
 	set(a, n, 0, rt_retain(v));
 	return RT_OK;
 }

@@ -44,8 +44,11 @@ storage_of(Loader *l, const RtSpan *span)
 }
 
 static void
-unpack(const RtPacking *p, const float *from, float *to)
+unpack(RtCx *cx, const RtPacking *p, float *to)
 {
+	const float *from = (const float *)(cx->program->weights + p->at);
+
+	to += p->to;
 	for (int64_t col = 0; col < p->n; col += p->width) {
 		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
@@ -63,7 +66,8 @@ rt_unpack(RtCx *cx, RtStorage *s)
 
 	pthread_mutex_lock(&one);
 	if (s->kind == RT_PACKED) {
-		unpack(s->packed->packing, (const float *)(cx->program->weights + s->packed->offset), (float *)s->data);
+		for (int64_t i = 0; i < s->packed->offset; i++)
+			unpack(cx, &s->packed->packing[i], (float *)s->data);
 		__atomic_store_n(&s->kind, (uint8_t)RT_HEAP, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&one);

@@ -535,14 +535,16 @@ typedef struct RtConst {
 } RtConst;
 enum { RT_AGAIN = 255 };
 
-/* Weights that a program has only in its kernels' form, [panel][tap][k][column]: n columns, in panels of `width`, the last one
- * of `last`; element (column, k, tap) of the original is at column * sn + k * sk + tap / kw * sr + tap % kw * ss. */
+/* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels of
+ * `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw * sr +
+ * tap % kw * ss. */
 typedef struct RtPacking {
-	int64_t n, k, taps, kw, width, last;
-	int64_t sn, sk, sr, ss;
+	int64_t at, to;
+	int32_t n, k, taps, kw, width, last;
+	int32_t sn, sk, sr, ss;
 } RtPacking;
 typedef struct RtSpan {                  /* a storage in the weights */
-	int64_t offset, bytes;
+	int64_t offset, bytes;           /* packed: how many parts, and not its offset */
 	const RtPacking *packing;        /* null: as it is */
 } RtSpan;
 void rt_unpack(RtCx *, RtStorage *);     /* fills an RT_PACKED storage; once, whoever asks first */

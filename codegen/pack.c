@@ -1,0 +1,170 @@
+/*
+ * Weights in the form that kernels read (rt/ops/vconv.h): panels of columns, transformed filters, padded vectors.
+ *
+ * A panel has `width` columns side by side: [panel][tap][k][column].  That only permutes, so such weights are not stored as
+ * they were: when its parts cover a storage of the model, the program unpacks it where generic code asks for it.
+ * Specializations have the same weights; they are packed once.
+ */
+#include "codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
+
+/* As VC_REST and, for products, VC_REST_HALF (vconv.h) have it. */
+int64_t
+panel_last(const Emit *e, int64_t n, int vector)
+{
+	const int64_t left = n ? (n - 1) % e->nr + 1 : 0;
+
+	return (e->nr - left) * 16 < n ? e->nr : (left + vector - 1) / vector * vector;
+}
+
+static int64_t
+columns_of(const RtPacking *p)
+{
+	return p->n ? (p->n - 1) / p->width * p->width + p->last : 0;
+}
+
+/* C expression of n floats that are added to the weights; they are freed. */
+static const char *
+add_weights(Emit *e, WeightForm form, float *at, int64_t n)
+{
+	const int span = weights_add(&e->weights, form, at, n * (int64_t)sizeof *at);
+
+	free(at);
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
+}
+
+static float *
+zeros(int64_t n)
+{
+	float *at = calloc((size_t)n + 1, sizeof *at);
+
+	if (!at)
+		out_of_memory();
+	return at;
+}
+
+static const float *
+data_of(const RtTensor *t)
+{
+	return (const float *)t->storage->data;
+}
+
+/* ---- panels ----------------------------------------------------------------------------------------------------------- */
+
+static void
+fill_panels(const RtPacking *p, const float *from, float *to)
+{
+	from += p->to;
+	for (int64_t col = 0; col < p->n; col += p->width) {
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last, some = left < width ? left : width;
+
+		for (int64_t t = 0; t < p->taps; t++, to += p->k * width)
+			for (int64_t k = 0; k < p->k; k += BLOCK)
+				for (int64_t j = 0; j < some; j++)
+					for (int64_t i = k; i < k + BLOCK && i < p->k; i++)
+						to[i * width + j] = from[(col + j) * p->sn + i * p->sk + t / p->kw * p->sr + t % p->kw * p->ss];
+	}
+}
+
+/* Do its elements lie side by side in the original? */
+static bool
+is_whole(const RtPacking *p)
+{
+	int64_t dims[4] = { p->n, p->k, p->taps / p->kw, p->kw }, strides[4] = { p->sn, p->sk, p->sr, p->ss };
+
+	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
+}
+
+const char *
+pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+{
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to, p.n, p.width,
+				       p.last, p.sn);
+	const char *text = map_get(&e->kernel_names, key);
+	const int64_t n = columns_of(&p) * p.k * p.taps;
+	float *at;
+
+	if (text)
+		return text;
+	at = zeros(n);
+	fill_panels(&p, data_of(w), at);
+	text = add_weights(e, form, at, n);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	p.at = strtoll(strchr(text, '+') + 1, NULL, 10);
+	if (is_whole(&p))
+		weights_note(&e->weights, w->storage->data, w->storage->bytes, p);
+	return text;
+}
+
+/* ---- Winograd --------------------------------------------------------------------------------------------------------- */
+
+/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vconv.h. */
+static void
+transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
+{
+	const double p = 0.625, q = 1.5, pp = p * p, qq = q * q, np = 2 * pp * (pp - qq), nq = 2 * qq * (qq - pp);
+	const double G[6][3] = { { 1 / (pp * qq), 0, 0 }, { 1 / np, p / np, pp / np }, { 1 / np, -p / np, pp / np },
+				 { 1 / nq, q / nq, qq / nq }, { 1 / nq, -q / nq, qq / nq }, { 0, 0, 1 } };
+	const float *g = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
+	double half[6][3];
+
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 3; j++) {
+			half[i][j] = 0;
+			for (int r = 0; r < 3; r++)
+				half[i][j] += G[i][r] * g[r * w->strides[2] + j * w->strides[3]];
+		}
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 6; j++) {
+			u[6 * i + j] = 0;
+			for (int r = 0; r < 3; r++)
+				u[6 * i + j] += half[i][r] * G[j][r];
+		}
+}
+
+/* [36][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
+const char *
+pack_winograd(Emit *e, const RtTensor *w)
+{
+	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w), *text = map_get(&e->kernel_names, key);
+	const RtPacking p = { .n = w->dims[0], .k = w->dims[1], .width = e->nr, .last = panel_last(e, w->dims[0], e->vf) };
+	const int64_t plane = columns_of(&p) * p.k;
+	float *u, *at;
+
+	if (text)
+		return text;
+	at = u = zeros(36 * plane);
+	for (int64_t col = 0; col < p.n; col += p.width) {
+		const int64_t left = p.n - col, width = left >= p.width ? p.width : p.last;
+
+		for (int64_t k = 0; k < p.k; k++, at += width)
+			for (int64_t j = 0; j < width && j < left; j++) {
+				double filter[36];
+
+				transform(w, col + j, k, filter);
+				for (int x = 0; x < 36; x++)
+					at[x * plane + j] = (float)filter[x];
+			}
+	}
+	text = add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	return text;
+}
+
+/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+
+/* Zeros fill the last panel. */
+const char *
+pack_vector(Emit *e, const RtTensor *t, int64_t first, int64_t n)
+{
+	const int64_t padded = (n + e->nr - 1) / e->nr * e->nr;
+	float *at = zeros(padded);
+
+	for (int64_t i = 0; i < n; i++)
+		at[i] = data_of(t)[t->offset + (first + i) * t->strides[0]];
+	return add_weights(e, WEIGHT_BIAS, at, padded);
+}
