@@ -1,7 +1,10 @@
 /* rt/compare.c - are two results the same?
  *
- * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their dtype.
- * NaN equals NaN.  The first difference is named as its key in an .npz would be.
+ * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their dtype:
+ * relative to the number, and absolute, in units of the tensor's root mean square where that is more than one.  What sums and
+ * products round off grows with their terms, and these are as large as the tensor's numbers are in the mean: an element
+ * near zero among hundreds is not more exact than those.  NaN equals NaN.  The first difference is named as its key in an
+ * .npz would be.
  */
 #include "rt.h"
 #include "base.h"
@@ -55,6 +58,27 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 	buf_puts(b, "]");
 }
 
+/* Root mean square of what is finite; at least 1. */
+static double
+magnitude(RtDtype d, const char *p, int64_t n)
+{
+	double sum = 0;
+	int64_t some = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		RtC128 x;
+		double square;
+
+		rt_cast(RT_c128, &x, 0, d, p + i * rt_dtypes[d].bytes, 0, 1);
+		square = x.re * x.re + x.im * x.im;
+		if (!isfinite(square))
+			continue;
+		sum += square;
+		some++;
+	}
+	return sum > (double)some ? sqrt(sum / (double)some) : 1;
+}
+
 /* Both contiguous, of one dtype and shape. */
 static bool
 close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf *why)
@@ -68,6 +92,8 @@ close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf 
 	tolerance(d, &relative, &absolute);
 	if (!memcmp(g, w, (size_t)(n * size)))
 		return true;
+	if (relative > 0)
+		absolute *= magnitude(d, w, n);
 	for (int64_t i = 0; i < n; i++, g += size, w += size) {
 		if (!memcmp(g, w, (size_t)size))
 			continue;

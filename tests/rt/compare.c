@@ -1,0 +1,74 @@
+/* tests/rt/compare.c - what --selfcheck and kiln check call the same
+ */
+#include "test.h"
+
+#include <math.h>
+
+enum { MANY = 1000 };
+
+static void
+put(RtTensor *t, int64_t i, double x)
+{
+	rt_cast((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes, 0, RT_f64, &x, 0, 1);
+}
+
+/* Is a tensor the same whose numbers are `size` and -`size` in turn, but the first one is `want` here and `got` there? */
+static bool
+same(RtCx *cx, RtDtype dtype, double size, double want, double got)
+{
+	RtTensor *a = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY }), *b = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY });
+	Buf why = { 0 };
+	bool is;
+
+	for (int64_t i = 0; i < MANY; i++) {
+		put(a, i, i ? i % 2 ? size : -size : got);
+		put(b, i, i ? i % 2 ? size : -size : want);
+	}
+	is = rt_close(cx, "out", rt_of(a), rt_of(b), &why);
+	assert_int_equal(is, !why.n);
+	buf_free(&why);
+	rt_tensor_release(a);
+	rt_tensor_release(b);
+	return is;
+}
+
+/* What is near zero is as exact as the rest of the tensor, and no more. */
+static void
+near_zero(void **state)
+{
+	RtCx *cx = *state;
+
+	assert_true(same(cx, RT_f32, 100, 0, 1e-3));
+	assert_false(same(cx, RT_f32, 100, 0, 4e-3));
+	assert_true(same(cx, RT_f32, 1, 0, 1e-5));
+	assert_false(same(cx, RT_f32, 1, 0, 1e-3));
+	assert_true(same(cx, RT_f32, 1e-3, 0, 1e-5));
+	assert_false(same(cx, RT_f32, 1e-3, 0, 4e-5));
+	assert_true(same(cx, RT_f64, 1e6, 0, 5e-3));
+	assert_false(same(cx, RT_f64, 1e6, 0, 5e-2));
+}
+
+/* One large number does not excuse the others, and one that is infinite nothing. */
+static void
+outliers(void **state)
+{
+	RtCx *cx = *state;
+
+	assert_false(same(cx, RT_f32, 1, 100, 101));
+	assert_true(same(cx, RT_f32, 1, 100, 100.01));
+	assert_false(same(cx, RT_f32, 1, INFINITY, 1));
+	assert_true(same(cx, RT_f32, 1, INFINITY, INFINITY));
+	assert_true(same(cx, RT_f32, INFINITY, 1, 1.00001));
+	assert_false(same(cx, RT_f32, INFINITY, 1, 1.001));
+	assert_true(same(cx, RT_f32, 1, NAN, NAN));
+	assert_false(same(cx, RT_f32, 1, NAN, 1));
+	assert_false(same(cx, RT_i64, 1000, 3, 4));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(near_zero), cmocka_unit_test(outliers) };
+
+	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
+}
