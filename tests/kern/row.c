@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define VC_FLOATS 4
+#define VC_CLAMPS 1
 #include "../../rt/ops/tmath.h"
 #include "../../rt/ops/vmath.h"
 #include "../../rt/ops/vconv.h"

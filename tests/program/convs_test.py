@@ -66,7 +66,7 @@ class Convolutions(Form):
         self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.add(torch.tanh(y), torch.relu(y))",
                    "return torch.add(torch.mul(" + one % "z" + ", 2), 1)"], ["x=float32[1x1x20]"])
         self.form(["y = " + conv % ("x", "2, 1, 3", 2, 1, 1, 1), "z = torch.relu(y)", "_0 = torch.add_(torch.select(y, 1, 0), 1)",
-                   "return (y, z, torch.transpose(z, 1, 2))"], ["x=float32[2x1x9]"], 1, "Tuple[Tensor, Tensor, Tensor]")
+                   "return (y, z, torch.transpose(z, 1, 2))"], ["x=float32[2x1x9]"], result="Tuple[Tensor, Tensor, Tensor]")
         self.form(["return torch.conv1d(x, y)"], ["x=float32[1x2x9]", "y=float32[3x2x2]"])               # no constant
         self.form(["return " + conv % ("x", "2, 1, 3", 2, 1, 1, 1)], ["x=float32[1x9]"], calls=1)        # no batch
 
