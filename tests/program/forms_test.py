@@ -133,8 +133,8 @@ class Forms(Form):
             (1, "Tensor", ["y = torch.mul(x, 2)", "z = torch.slice(y, 2, 0, 2)", "c = torch.cat([y, torch.exp(y)], 1)",
                            "return torch.add(torch.neg(c), torch.sum(z))"]),                             # a view of it
             (1, "Tensor", ["y = torch.mul(torch.transpose(x, 1, 3), 2)", "return torch.neg(torch.cat([y, torch.exp(y)], 3))"]),   # few bytes
-            (1, "Tensor", ["y = torch.mul(x, 2)", "c = torch.cat([y, torch.exp(y)], 1)", "_0 = torch.add_(torch.select(c, 1, 0), 1)",
-                           "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy
+            (2, "Tensor", ["y = torch.mul(x, 2)", "c = torch.cat([y, torch.exp(y)], 1)", "_0 = torch.add_(torch.select(c, 1, 0), 1)",
+                           "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy, and of the part
             for size in "2x3x5..9x9", "2x3x7x9":
                 self.form(lines, ["x=float32[%s]" % size], result=result)
             self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7x9]", "--emit", "c", "-o", "p.c"], 0)
