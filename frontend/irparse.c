@@ -288,7 +288,22 @@ read_tensor(Ir *ir, int dtype)
 	return rt_of(t);
 }
 
-/* "<Tensor #" hash ">" */
+/* class "#" number ">" */
+static IValue
+read_object(Ir *ir, const char *beg)
+{
+	RtObject *o;
+
+	ir->r.p += strcspn(ir->r.p, "#>\n");
+	read_expect(&ir->r, "#");
+	o = object_noted(ir->r.cx, read_number(&ir->r, false).u.i);
+	read_expect(&ir->r, ">");
+	if (!o)
+		fail(ir->r.cx, range_at(ir, beg), "this object is not known here");
+	return rt_retain(rt_ref(RT_OBJECT, o));
+}
+
+/* "<Tensor #" hash ">", "<object " class "#" number ">" */
 static IValue
 read_hashed(Ir *ir)
 {
@@ -297,6 +312,8 @@ read_hashed(Ir *ir)
 	RtTensor *t;
 
 	read_expect(&ir->r, "<");
+	if (read_accept_word(&ir->r, "object"))
+		return read_object(ir, beg);
 	if (!read_accept_word(&ir->r, "Tensor"))
 		fail(ir->r.cx, range_at(ir, beg), "this value is known only where it was printed");
 	read_expect(&ir->r, "#");

@@ -99,3 +99,19 @@ tensor_noted(Cx *cx, const char *hash)
 {
 	return cx->tensors ? map_get(cx->tensors, hash) : NULL;
 }
+
+int
+object_note(Cx *cx, RtObject *o)
+{
+	for (int i = 0; i < cx->objects.n; i++)
+		if (cx->objects.at[i] == o)
+			return i;
+	vec_push(cx->arena, &cx->objects, o);
+	return cx->objects.n - 1;
+}
+
+RtObject *
+object_noted(const Cx *cx, int64_t number)
+{
+	return number >= 0 && number < cx->objects.n ? cx->objects.at[number] : NULL;
+}

@@ -86,6 +86,8 @@ IValue value_complex(Cx *, double re, double im);
 bool   value_enum(Cx *, const Type *, const char *name, IValue *);    /* the member of that name, as an RT_ENUM */
 void   tensor_note(Cx *, uint64_t hash, RtTensor *);  /* printed by its hash: kept for who reads the text back */
 RtTensor *tensor_noted(Cx *, const char *hash);       /* 16 hexadecimal digits; null: not known */
+int    object_note(Cx *, RtObject *);                 /* the same by a number: which of the objects that were printed */
+RtObject *object_noted(const Cx *, int64_t number);   /* null: not known */
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 

@@ -220,7 +220,7 @@ value_print(Cx *cx, IValue v, Buf *out)
 		print_complex(out, v.u.c->re, v.u.c->im);
 		return;
 	case RT_OBJECT:
-		buf_printf(out, "<object %s>", v.u.obj->cls->name);
+		buf_printf(out, "<object %s #%d>", v.u.obj->cls->name, object_note(cx, v.u.obj));
 		return;
 	case RT_FUNCTION:
 		buf_printf(out, "<function %s>", v.u.fn->code->name);

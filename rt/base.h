@@ -124,6 +124,7 @@ typedef struct Cx {
 	struct Ops     *ops;           /* ir/op.c */
 	struct Units   *units;         /* frontend/script.c */
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
+	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
 	struct LackingVec *lacking;    /* frontend/overload.c: operators that are lacking are noted here; null: the first one fails */
 	struct Builtins *builtins;     /* frontend/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave, and so does a
-# program, whose specialization takes the input that it was profiled on
+# program, whose specialization takes the input that it was profiled on; graphs with the objects as constants read back
 set -e
 kiln=$1
 got=$(dirname "$kiln")/tests/op
@@ -8,6 +8,9 @@ shift
 for dir; do
 	"$kiln" run "$dir/model.pt" -i "$dir/in.npz" -o "$got/got.npz"
 	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
+	for stage in prepared specialized optimized; do
+		"$kiln" show --reread --stage $stage "$dir/model.pt" -i "$dir/in.npz" >"$got/graph.txt"
+	done
 	CFLAGS="${CFLAGS:--O0}" "$kiln" build "$dir/model.pt" -i "$dir/in.npz" -o "$got/program" >/dev/null
 	"$got/program" --strict -i "$dir/in.npz" -o "$got/got.npz"
 	python3 tests/program/npz.py "$dir/out.npz" "$got/got.npz"
