@@ -43,16 +43,12 @@ v_signed(float size, float x)
 	return v_bits(v_int(size) | (v_int(x) & ~0x7fffffff));
 }
 
-/* 2^n r with r in [exp(-ln2/2), exp(ln2/2)]: two steps of scaling reach denormals and the largest numbers.  What is out of
- * range and NaN are dealt with as integers: of comparisons of floats gcc makes branches, and computes what follows in each. */
+/* exp(c) is the result times 2^n: r of c = n ln2 + r lies in [-ln2/2, ln2/2].  n is in the last bits of *power, a float. */
 static inline float
-v_expf(float x)
+v_exp_part(float c, float *power)
 {
-	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42d00000 ? size : 0x42d00000;      /* 104 */
-	const float c = v_bits((b & ~0x7fffffff) | least);
 	const float k = c * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
 	const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
-	const int32_t i = v_int(k) - 0x4b400000, half = i >> 1;
 	float p = 1.9875691500e-4f;
 
 	p = p * r + 1.3981999507e-3f;
@@ -60,7 +56,19 @@ v_expf(float x)
 	p = p * r + 4.1665795894e-2f;
 	p = p * r + 1.6666665459e-1f;
 	p = p * r + 5.0000001201e-1f;
-	p = p * r * r + r + 1.0f;
+	*power = k;
+	return p * r * r + r + 1.0f;
+}
+
+/* Two steps of scaling reach denormals and the largest numbers.  What is out of range and NaN are dealt with as integers: of
+ * comparisons of floats gcc makes branches, and computes what follows in each. */
+static inline float
+v_expf(float x)
+{
+	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42d00000 ? size : 0x42d00000;      /* 104 */
+	float k, p = v_exp_part(v_bits((b & ~0x7fffffff) | least), &k);
+	const int32_t i = v_int(k) - 0x4b400000, half = i >> 1;
+
 	p = p * v_bits((half + 127) << 23) * v_bits((i - half + 127) << 23);
 	return v_bits(v_int(p) | -(size > 0x7f800000));
 }
@@ -70,18 +78,10 @@ static inline float
 v_exp_near(float x)
 {
 	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42aea8f6 ? size : 0x42aea8f6;      /* 87.33 */
-	const float c = v_bits((b & ~0x7fffffff) | least);
-	const float k = c * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
-	const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
 	const int32_t large = -(b > 0x42aea8f6);
-	float p = 1.9875691500e-4f;
+	float k;
+	const float p = v_exp_part(v_bits((b & ~0x7fffffff) | least), &k);
 
-	p = p * r + 1.3981999507e-3f;
-	p = p * r + 8.3334519073e-3f;
-	p = p * r + 4.1665795894e-2f;
-	p = p * r + 1.6666665459e-1f;
-	p = p * r + 5.0000001201e-1f;
-	p = p * r * r + r + 1.0f;
 	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
