@@ -297,6 +297,7 @@ void   node_unlink(Node *);
 void   node_destroy(Node *);                           /* its outputs must have no uses */
 Value *node_add_input(Node *, Value *);
 void   node_set_input(Node *, int, Value *);
+int    node_input_index(const Node *, const Value *);    /* the first input that is this value, or -1 */
 void   node_remove_input(Node *, int);
 Value *node_add_output(Node *, const Type *);
 void   node_remove_output(Node *, int);

@@ -273,6 +273,15 @@ node_set_input(Node *n, int i, Value *v)
 	add_use(n, i, v);
 }
 
+int
+node_input_index(const Node *n, const Value *v)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i] == v)
+			return i;
+	return -1;
+}
+
 void
 node_remove_input(Node *n, int at)
 {

@@ -63,21 +63,12 @@ same_space(const Type *a, const Type *b)
 	       (x->rank == 0 || !memcmp(x->strides, y->strides, (size_t)x->rank * sizeof *x->strides));
 }
 
-static int
-input_index(const Node *group, const Value *v)
-{
-	for (int i = 0; i < group->nin; i++)
-		if (group->in[i] == v)
-			return i;
-	return -1;
-}
-
 /* The group's own value for an outer one; constants are copied in. */
 static Value *
 inner_value(Fuse *f, Node *group, Value *v)
 {
 	Graph *sub = node_attr(group, "Subgraph")->g;
-	const int at = input_index(group, v);
+	const int at = node_input_index(group, v);
 	IValue c;
 
 	if (node_is(v->node, "prim::Constant") && v->type->kind != TYPE_TENSOR) {

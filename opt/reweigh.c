@@ -76,15 +76,6 @@ form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
 	return node_is(n, "aten::addmm") && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
 }
 
-static int
-input_index(const Node *n, const Value *v)
-{
-	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] == v)
-			return i;
-	return -1;
-}
-
 bool
 reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 {
@@ -100,8 +91,8 @@ reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 	if (!o->w || (o->w->dtype != RT_f32 && o->w->dtype != RT_f64) || o->w->ndim < 2 || o->groups < 1 || (!o->b && !value_is_none(b)))
 		return false;
 	o->n = o->w->dims[o->axis] * o->groups;
-	o->weight_at = input_index(n, node_arg(n, weight));
-	o->bias_at = input_index(n, b);
+	o->weight_at = node_input_index(n, node_arg(n, weight));
+	o->bias_at = node_input_index(n, b);
 	o->rank = o->last ? 1 : o->w->ndim - 1;
 	return !o->b || (o->b->dtype == o->w->dtype && o->b->ndim == 1 && o->b->dims[0] == o->n);
 }
