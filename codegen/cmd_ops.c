@@ -39,10 +39,12 @@ form_of(const Op *op)
 	return forms[op->form];
 }
 
-/* A decomposition's follows from its parts, a form's from its base. */
+/* A decomposition's follows from its parts, a form's from its base; comparisons and roundings have none to give. */
 static const char *
 gradient_of(const Op *op)
 {
+	if (op->form != OP_ALSO && op->gradient && op_is_flat(op))
+		return "zero";
 	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY ? "its parts" : "";
 }
 
