@@ -64,6 +64,15 @@ block_splice_before(Block *b, Node *at)
 		node_move_before(n, at);
 }
 
+bool
+block_raises(const Block *b)
+{
+	for NODES(n, b)
+		if (node_is(n, "prim::RaiseException"))
+			return true;
+	return false;
+}
+
 void
 if_take_branch(Node *n, int which)
 {

@@ -346,6 +346,7 @@ void   loop_remove_carried(Node *, int);                              /* nothing
 void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
+bool   block_raises(const Block *);                                       /* whenever it runs */
 int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
 Node  *block_owner_in(const Node *, const Block *);                   /* the node of that block in which (or which) n is; null: not there */
 

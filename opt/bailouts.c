@@ -130,15 +130,6 @@ is_fleeting(Spec *s, const Value *from)
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
-static bool
-block_raises(const Block *b)
-{
-	for NODES(n, b)
-		if (node_is(n, "prim::RaiseException"))
-			return true;
-	return false;
-}
-
 /* Is v what keeps an If from a branch that raises? */
 static bool
 averts_error(const Value *v, bool is)

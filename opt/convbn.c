@@ -4,8 +4,10 @@
  *    y = batch_norm(conv(x, w, b), weight, bias, mean, var, False, _, eps)
  *      ->   y = conv(x, w * s, (b - mean) * s + bias),   s = weight / sqrt(var + eps), one for each output channel
  *
- * Not in training mode, where the statistics are the batch's.  A product's outputs are the channels only where the result
- * is a matrix, which is known of what was flattened before.  The rest is reweigh.c's.
+ * Not in training mode, where the statistics are the batch's.  The norm's channels are dim 1.  A product's outputs are that
+ * only where the result is a matrix, which is known of what was flattened before; a convolution's only where there is a
+ * batch, which is known where the model raises for another rank, as BatchNorm2d does: elsewhere normforms.c has the norm.
+ * The rest is reweigh.c's.
  */
 #include "opt.h"
 
@@ -67,6 +69,39 @@ is_matrix(const Value *v)
 	return false;
 }
 
+/* Does an If on what it asks end the run for all numbers but `rank`, and certainly run before `then`? */
+static bool
+ensures(const Node *ask, int64_t rank, const Node *then)
+{
+	int64_t other;
+
+	if (!node_is(ask, "aten::ne") || ask->nin != 2 || !(value_int(ask->in[0], &other) || value_int(ask->in[1], &other)) || other != rank)
+		return false;
+	for (int i = 0; i < ask->out[0]->uses.n; i++) {
+		const Node *n = ask->out[0]->uses.at[i].node;
+
+		if (node_is(n, "prim::If") && block_raises(n->sub[0]) && node_in_block(then, n->block) && node_is_before(n, then))
+			return true;
+	}
+	return false;
+}
+
+/* Has the convolution's result a batch, before its channels?  What conv2d and the like take may have none. */
+static bool
+has_batch(const Node *conv, int64_t rank, const Node *norm)
+{
+	if (node_is(conv, "aten::_convolution") || node_is(conv, "aten::convolution"))
+		return true;
+	for (int i = 0; i < conv->out[0]->uses.n; i++) {
+		const Node *dim = conv->out[0]->uses.at[i].node;
+
+		for (int k = 0; node_is(dim, "aten::dim") && k < dim->out[0]->uses.n; k++)
+			if (ensures(dim->out[0]->uses.at[k].node, rank, norm))
+				return true;
+	}
+	return false;
+}
+
 static bool
 fold(Reweigh *r, Node *norm)
 {
@@ -75,7 +110,7 @@ fold(Reweigh *r, Node *norm)
 	double *scale, *shift;
 
 	if (!is_norm(r, norm, &n) || !reweigh_outputs(r, norm->in[0]->node, &o) || !reweigh_only_reader(norm->in[0], norm) ||
-	    o.n != n.mean->dims[0] || (o.last && !is_matrix(norm->in[0])))
+	    o.n != n.mean->dims[0] || !(o.last ? is_matrix(norm->in[0]) : has_batch(o.node, o.w->ndim, norm)))
 		return false;
 	scale = new(r->p->scratch, double, o.n + 1);
 	shift = new(r->p->scratch, double, o.n + 1);
