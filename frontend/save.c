@@ -77,6 +77,25 @@ is_hook(const ClassInfo *info, const char *method)
 	return false;
 }
 
+/* The model's forward with its hooks, when that is what is saved: no method of the class (hooks.c). */
+static Function *
+hooked_entry(Save *s)
+{
+	for (int i = 0; i < s->o->nentry; i++)
+		if (class_method(class_info(s->m->type), last_part(s->o->entry[i]->name)) != s->o->entry[i])
+			return s->o->entry[i];
+	return NULL;
+}
+
+/* Are hooks written as such?  If not, the entry is written as forward, unless forward alone is called, too. */
+static bool
+keeps_hooks(Save *s, const ClassInfo *info)
+{
+	const Function *forward = class_method(info, "forward");
+
+	return s->o->whole || (info->type == s->m->type && hooked_entry(s) && forward && map_get(&s->wanted, forward->name));
+}
+
 static bool
 wants_method(Save *s, const ClassInfo *info, const Function *fn)
 {
@@ -85,7 +104,7 @@ wants_method(Save *s, const ClassInfo *info, const Function *fn)
 	if (restores_itself(info, name))
 		return false;
 	return s->o->whole || info->interface || map_get(&s->wanted, fn->name) || called_by_name(s, info, name) ||
-	       (info->type == s->m->type && is_hook(info, name));
+	       (keeps_hooks(s, info) && is_hook(info, name));
 }
 
 static void
@@ -141,13 +160,12 @@ note_objects(Save *s, IValue v)
 static void
 find_needs(Save *s)
 {
-	int before = -1;
+	int before = -1, now = 0;
 
 	py_type(s->needs, s->m->type);
 	for (int i = 0; i < s->o->nentry; i++)
 		want(s, s->o->entry[i]);
-	while (before != s->needs->types.n + s->needs->functions.n + s->needs->attributes.n) {
-		before = s->needs->types.n + s->needs->functions.n + s->needs->attributes.n;
+	for (; before != now; before = now, now = s->needs->types.n + s->needs->functions.n + s->needs->attributes.n + s->wanted.n) {
 		note_objects(s, s->m->self);
 		for (int i = 0; i < s->needs->functions.n; i++)
 			want(s, s->needs->functions.at[i]);
@@ -218,11 +236,21 @@ print_attribute(Save *s, const Attribute *a, bool *annotations, Buf *out)
 }
 
 static void
-print_method(Save *s, Function *fn, int indent, Buf *out)
+print_method(Save *s, Function *fn, const char *name, int indent, Buf *out)
 {
 	const bool stub = fn->self && fn->self->kind == TYPE_INTERFACE;
 
-	py_function(s->needs, fn->schema, stub ? NULL : s->o->graph(s->cx, fn), last_part(fn->name), indent, out);
+	py_function(s->needs, fn->schema, stub ? NULL : s->o->graph(s->cx, fn), name, indent, out);
+}
+
+static void
+print_methods(Save *s, const ClassInfo *info, Buf *out)
+{
+	for (int i = 0; i < info->methods.n; i++)
+		if (map_get(&s->wanted, info->methods.at[i]->name))
+			print_method(s, info->methods.at[i], last_part(info->methods.at[i]->name), 2, out);
+	if (info->type == s->m->type && hooked_entry(s) && !keeps_hooks(s, info))
+		print_method(s, hooked_entry(s), "forward", 2, out);
 }
 
 static void
@@ -239,16 +267,14 @@ print_class(Save *s, const Type *t, Buf *out)
 		print_kind_of_names(s, info, "__parameters__", true, out);
 		print_kind_of_names(s, info, "__buffers__", false, out);
 	}
-	if (info->pre_hooks.n && (s->o->whole || t == s->m->type))
+	if (info->pre_hooks.n && keeps_hooks(s, info))
 		print_names(out, "__forward_pre_hooks__", info->pre_hooks.at, info->pre_hooks.n);
-	if (info->hooks.n && (s->o->whole || t == s->m->type))
+	if (info->hooks.n && keeps_hooks(s, info))
 		print_names(out, "__forward_hooks__", info->hooks.at, info->hooks.n);
 	for (int i = 0; i < info->attrs.n; i++)
 		if (s->o->whole ? true : !info->attrs.at[i].is_constant && keeps_attribute(s, t->cls, info->attrs.at[i].name))
 			print_attribute(s, &info->attrs.at[i], &annotations, out);
-	for (int i = 0; i < info->methods.n; i++)
-		if (map_get(&s->wanted, info->methods.at[i]->name))
-			print_method(s, info->methods.at[i], 2, out);
+	print_methods(s, info, out);
 	if (strchr(out->at + before, '\n') == out->at + out->n - 1)
 		buf_puts(out, "  pass\n");
 }
@@ -315,7 +341,8 @@ print_source(Save *s)
 {
 	for (int i = 0; i < s->needs->functions.n; i++)
 		if (is_free(s, s->needs->functions.at[i]))
-			print_method(s, s->needs->functions.at[i], 0, file_of(s, s->needs->functions.at[i]->name));
+			print_method(s, s->needs->functions.at[i], last_part(s->needs->functions.at[i]->name), 0,
+				file_of(s, s->needs->functions.at[i]->name));
 	print_types(s);
 }
 

@@ -13,13 +13,17 @@ def obj(cls, **kw):
     return (b"c__torch__\n%s\n)\x81}(" % cls.encode() + b"".join(text(k) + v for k, v in kw.items()) + b"ub")
 
 
-def run(code, state):
+def run(code, state, saved=None):
+    """What it prints; saved: after kiln save at that level."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, "m.pt")
         with zipfile.ZipFile(path, "w") as z:
             for name, data in {"data.pkl": pickled(state), "constants.pkl": pickled(b")"), "version": b"3\n",
                                "code/__torch__.py": code.encode()}.items():
                 z.writestr("m/" + name, data)
+        if saved:
+            subprocess.run([KILN, "save", saved, path, "-o", path + "2"], check=True)
+            path += "2"
         p = subprocess.run([KILN, "run", path], capture_output=True, text=True, timeout=60)
         return (p.stdout + p.stderr).strip()
 
@@ -63,6 +67,14 @@ class M(Module):
 
 class Test(unittest.TestCase):
     def test_hooks(self): self.assertEqual(run(HOOKS, obj("M", n=b"K\x02")), "a3fa3!a3!")
+    def test_saved(self):
+        """Optimized, forward is what a call with the hooks does; also where nothing is left of it."""
+        nothing = ("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  __forward_pre_hooks__ = [\"look\", ]\n"
+                   "  def forward(self: __torch__.M) -> NoneType:\n    return None\n"
+                   "  def look(self: __torch__.M, input: Tuple[()]) -> NoneType:\n    return None\n")
+        for level in "-O0", "-O1", "-O2", "-O3":
+            self.assertEqual(run(HOOKS, obj("M", n=b"K\x02"), level), "a3fa3!a3!")
+            self.assertEqual(run(nothing, obj("M"), level), "None")
     def test_item(self):
         self.assertEqual(run(ITEMS, obj("M", a=obj("A", k=b"K\x02"), b=obj("A", k=b"K\x03"))), "21")
     def test_no_item(self):
