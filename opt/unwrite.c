@@ -343,7 +343,31 @@ reach_block(Reach *r, const Block *b)
 		reach_node(r, n);
 }
 
-/* New memory: a result that is no alias, or one of a list of such that is taken apart at once. */
+static bool is_fresh(const Value *);
+
+/* New memory that the one node that uses it leaves to its result: so the parts of it are new, too. */
+static bool
+is_left(const Value *v)
+{
+	if (v->uses.n != 1)
+		return false;
+	return v->node->op && written(v->node) >= 0 ? is_left(v->node->in[written(v->node)]) : is_fresh(v);
+}
+
+/* Does it divide its argument into parts that do not overlap? */
+static bool
+divides(const Node *n)
+{
+	static const char *const kinds[] = { "aten::chunk", "aten::split", "aten::split_with_sizes", "aten::unbind",
+		"aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes" };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i]))
+			return true;
+	return false;
+}
+
+/* New memory: a result that is no alias, or one of a list of such, or of parts of such, that is taken apart at once. */
 static bool
 is_fresh(const Value *v)
 {
@@ -351,6 +375,8 @@ is_fresh(const Value *v)
 	const Value *made = listed ? v->node->in[0] : v;
 	const Schema *s = node_schema(made->node);
 
+	if (listed && divides(made->node))
+		return is_left(made->node->in[0]);
 	return s && made->node->op && made->index < s->nrets && !s->rets[made->index].alias && v->type->kind == TYPE_TENSOR &&
 	       !type_has_vars(s->rets[made->index].type);
 }

@@ -223,3 +223,9 @@ def unused(x: Tensor, y: Tensor):
 def warped(x: Tensor, w: Tensor):
     grid = torch.affine_grid_generator(w.reshape([1, 2, 3]), [x.size(0), x.size(1), x.size(2), x.size(3)], False)
     return torch.grid_sampler(x, grid, 0, 0, False)
+
+
+def cell(x: Tensor, y: Tensor) -> Tensor:
+    a, b, = torch.unsafe_chunk(torch.add_(torch.cat([x, y]), torch.cat([y, x]), alpha=2), 2, 0)
+    c, d, = torch.chunk(torch.cat([y, x]), 2, 0)
+    return torch.sigmoid_(a) * torch.tanh_(b) + torch.exp_(d) * c
