@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,9 +18,9 @@ enum { MOST_FILES = 256, RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
 	const char *in[MOST_FILES], *out[MOST_FILES], *json, *trace, *method, *device, *threads, *seed, *bench;
-	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum;
+	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum, *weight_decay, *betas, *eps;
 	int   nin, nout;
-	bool  want_bench, info, guards, strict, selfcheck, help;
+	bool  want_bench, info, guards, strict, selfcheck, shuffle, help;
 } Options;
 
 typedef struct Program {
@@ -37,14 +38,16 @@ static const char usage[] =
 	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
 	"  --grad-out G.npz gradients of the sum of the results, in a program of kiln build --grad\n"
 	"  --grad-in V.npz  of the sum of the results times these\n"
-	"  --train sgd|adam steps on the parameters, one for each input in turn; -o: where they go\n"
-	"  --lr X --steps N --batch N --momentum X   of --train; batch: rows of an input for one step\n"
+	"  --train sgd|adam|adamw   steps on the parameters, one for each input in turn; -o: where they go\n"
+	"  --lr X --steps N --batch N --shuffle      of --train; batch: rows of an input for one step, shuffle:\n"
+	"                   in the order of torch.randperm, with --seed; --json has the losses\n"
+	"  --momentum X --weight-decay X --betas X,X --eps X   as torch.optim has them\n"
 	"  --method NAME    the method to call (forward); with commas: one for each input in turn\n"
 	"  --threads N      threads to use (0: one per core)\n"
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
-	"  --json FILE      with --bench or --info: the same as JSON\n"
+	"  --json FILE      with --bench, --info or --train: the same as JSON\n"
 	"  --info           what this program holds\n"
 	"  --guards         say which code runs and why a guard failed\n"
 	"  --strict         a failed guard is an error\n"
@@ -76,7 +79,7 @@ read_flag(Options *o, const char *arg)
 {
 	const struct { const char *name; bool *place; } flag[] = {
 		{ "--info", &o->info }, { "--guards", &o->guards }, { "--strict", &o->strict },
-		{ "--selfcheck", &o->selfcheck }, { "--bench", &o->want_bench }, { "--help", &o->help }, { "-h", &o->help },
+		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench }, { "--help", &o->help }, { "-h", &o->help },
 	};
 
 	for (size_t k = 0; k < sizeof flag / sizeof *flag; k++)
@@ -93,7 +96,8 @@ static const struct { const char *name; size_t place; } text_options[] = {
 	{ "--device", offsetof(Options, device) }, { "--threads", offsetof(Options, threads) }, { "--seed", offsetof(Options, seed) },
 	{ "--grad-in", offsetof(Options, grad_in) }, { "--grad-out", offsetof(Options, grad_out) }, { "--train", offsetof(Options, train) },
 	{ "--lr", offsetof(Options, lr) }, { "--steps", offsetof(Options, steps) }, { "--batch", offsetof(Options, batch) },
-	{ "--momentum", offsetof(Options, momentum) },
+	{ "--momentum", offsetof(Options, momentum) }, { "--weight-decay", offsetof(Options, weight_decay) },
+	{ "--betas", offsetof(Options, betas) }, { "--eps", offsetof(Options, eps) },
 };
 
 static bool
@@ -382,31 +386,60 @@ info(Program *p)
 
 /* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool
-real(const char *s, double *out)
+/* A number that ends where `end` is; what is behind it, or null. */
+static const char *
+real(const char *s, char end, double *out)
 {
-	char *end;
+	char *p;
 
-	*out = strtod(s, &end);
-	return end != s && !*end && *out >= 0;
+	*out = strtod(s, &p);
+	return p != s && *p == end && *out >= 0 && isfinite(*out) ? p + (end != 0) : NULL;
+}
+
+static bool
+two_reals(const char *s, double *x, double *y)
+{
+	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
+}
+
+/* What of the optimizer's options is wrong, and its text, or null. */
+static const char *
+read_training(const Options *o, RtTrain *t, const char **which)
+{
+	static const char *const names[] = { [RT_SGD] = "sgd", [RT_ADAM] = "adam", [RT_ADAMW] = "adamw" };
+	const struct { const char *text; double *place; } reals[] = {
+		{ o->lr, &t->lr }, { o->momentum, &t->momentum }, { o->weight_decay, &t->weight_decay }, { o->eps, &t->eps },
+	};
+
+	for (*which = o->train; t->how <= RT_ADAMW && strcmp(o->train, names[t->how]);)
+		t->how++;
+	if (t->how > RT_ADAMW)
+		return "sgd, adam or adamw is wanted, not ";
+	if (t->how == RT_SGD ? o->betas || o->eps : o->momentum != NULL)
+		return "--momentum is of sgd, --betas and --eps are of adam and adamw; not of ";
+	t->weight_decay = t->how == RT_ADAMW ? 0.01 : 0;
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+		if ((*which = reals[i].text) && !real(*which, 0, reals[i].place))
+			return "--lr, --momentum, --weight-decay and --eps want a number, 0 or more, not ";
+	if ((*which = o->betas) && !two_reals(*which, &t->beta1, &t->beta2))
+		return "--betas wants two numbers below 1, not ";
+	if ((*which = o->steps) && (!number(*which, &t->steps) || t->steps < 0))
+		return "a number of steps is wanted, not ";
+	if ((*which = o->batch) && (!number(*which, &t->batch) || t->batch < 1))
+		return "a number of rows is wanted, not ";
+	*which = "";
+	return o->shuffle && !o->batch ? "--shuffle wants --batch" : NULL;
 }
 
 static int
 train(Program *p)
 {
-	RtTrain t = { .in = p->o.in, .nin = p->o.nin, .out = p->o.nout ? p->o.out[0] : NULL, .adam = !strcmp(p->o.train, "adam"),
-		      .lr = 0.001, .steps = 1 };
+	RtTrain t = { .in = p->o.in, .nin = p->o.nin, .out = p->o.nout ? p->o.out[0] : NULL, .json = p->o.json, .lr = 0.001,
+		      .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .steps = 1, .shuffle = p->o.shuffle };
+	const char *which, *wrong = read_training(&p->o, &t, &which);
 
-	if (!t.adam && strcmp(p->o.train, "sgd"))
-		return usage_error(p, "sgd or adam is wanted, not ", p->o.train);
-	if (p->o.lr && !real(p->o.lr, &t.lr))
-		return usage_error(p, "a number is wanted as learning rate, not ", p->o.lr);
-	if (p->o.momentum && !real(p->o.momentum, &t.momentum))
-		return usage_error(p, "a number is wanted as momentum, not ", p->o.momentum);
-	if (p->o.steps && (!number(p->o.steps, &t.steps) || t.steps < 0))
-		return usage_error(p, "a number of steps is wanted, not ", p->o.steps);
-	if (p->o.batch && (!number(p->o.batch, &t.batch) || t.batch < 1))
-		return usage_error(p, "a number of rows is wanted, not ", p->o.batch);
+	if (wrong)
+		return usage_error(p, wrong, which);
 	return p->method->gradients->train(&p->cx, p->method, &t) ? failed(p, 0) : EXIT_OK;
 }
 

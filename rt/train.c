@@ -1,25 +1,31 @@
 /*
- * Training: steps of SGD or Adam on the parameters of a method that was made with --grad.
+ * Training: steps of SGD, Adam or AdamW on the parameters of a method that was made with --grad.
  *
  * Each step calls the method on the next batch and moves every parameter against its gradient; after the last one the
  * parameters, and the buffers that the model itself has changed (running means), are written as arrays.  A batch is an
  * input file, or `batch` rows of it: then all arrays with more than no dimensions are cut along their first one, in
- * order, and what is left over at the end of a file is not used.  Parameters are private copies here; a method's
- * specialization sees the same sizes in every step.
+ * order or as torch.randperm orders them, and what is left over at the end of a file is not used.  Parameters are private
+ * copies here; a method's specialization sees the same sizes in every step.  Formulas, and their order of rounding, are
+ * those of torch.optim:
  *
- *   sgd    p -= lr * g, or with momentum m:  v = m * v + g;  p -= lr * v
- *   adam   m and v as means of g and g * g with 0.9 and 0.999, corrected for their start, 1e-8 below the root
+ *   sgd    g += decay * p;  with momentum m:  g = v = m * v + g;  p -= lr * g
+ *   adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
+ *   adamw  p -= lr * decay * p instead
  */
 #include "rt.h"
 #include "base.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+int rt_randperm(RtCx *, const IValue *, IValue *);     /* the row */
+
 typedef struct Trained {         /* a parameter */
 	int       param;         /* of the method */
 	int       grad;          /* its place among the gradients */
+	int64_t   steps;         /* that had a gradient */
 	RtTensor *value, *first, *second;        /* first, second: the optimizer's, or null */
 } Trained;
 
@@ -33,6 +39,8 @@ typedef struct Training {
 	IValue   *args;
 	int       at_file;       /* the next batch */
 	int64_t   at_row;
+	RtTensor *order;         /* of the file's rows; null: as they are */
+	double   *loss;          /* (o->steps), when they are wanted */
 } Training;
 
 /* ---- parameters ------------------------------------------------------------------------------------- */
@@ -50,16 +58,14 @@ zeros_as(RtCx *cx, const RtTensor *t)
 static int
 own_parameter(Training *t, Trained *p, IValue given)
 {
-	IValue copy = rt_deep_copy(t->cx, given);
-
-	p->value = copy.tag == RT_TENSOR ? copy.u.t : NULL;
+	p->value = rt_clone(t->cx, given.u.t);
 	if (!p->value)
-		return t->cx->status ? t->cx->status : rt_raise(t->cx, "out of memory");
+		return RT_ERROR;
 	if ((p->value->dtype != RT_f32 && p->value->dtype != RT_f64) || !rt_is_contiguous(p->value))
 		return rt_raise(t->cx, "%s: only contiguous float32 and float64 parameters can be trained", t->method->param[p->param].name);
-	if (t->o->adam || t->o->momentum != 0)
+	if (t->o->how != RT_SGD || t->o->momentum != 0)
 		p->first = zeros_as(t->cx, p->value);
-	if (t->o->adam)
+	if (t->o->how != RT_SGD)
 		p->second = zeros_as(t->cx, p->value);
 	return t->cx->status;
 }
@@ -117,6 +123,36 @@ rows_of(const Training *t, const RtArrays *file)
 	return rows;
 }
 
+/* The file is begun: its order. */
+static int
+shuffle_rows(Training *t, int64_t rows)
+{
+	const IValue in[5] = { rt_int(rows), rt_int(RT_i64) };
+	IValue order = rt_none();
+
+	if (t->order)
+		rt_tensor_release(t->order);
+	t->order = NULL;
+	if (rt_randperm(t->cx, in, &order))
+		return RT_ERROR;
+	t->order = order.u.t;
+	return RT_OK;
+}
+
+static RtTensor *
+ordered_rows(Training *t, const RtTensor *x, const int64_t *dims)
+{
+	RtTensor *from = rt_contiguous(t->cx, (RtTensor *)(uintptr_t)x), *to = rt_tensor_new(t->cx, (RtDtype)x->dtype, x->ndim, dims);
+	const size_t bytes = from && to ? (size_t)(rt_numel(to) / dims[0] * rt_dtypes[x->dtype].bytes) : 0;
+
+	for (int64_t i = 0; from && to && i < dims[0]; i++)
+		memcpy(rt_data(to) + (size_t)i * bytes, rt_data(from) +
+			(size_t)((const int64_t *)rt_data(t->order))[t->at_row + i] * bytes, bytes);
+	if (from)
+		rt_tensor_release(from);
+	return to;
+}
+
 static int
 add_rows(Training *t, RtArrays *to, const char *key, const RtTensor *x)
 {
@@ -126,7 +162,8 @@ add_rows(Training *t, RtArrays *to, const char *key, const RtTensor *x)
 
 	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
 	dims[0] = t->o->batch;
-	part = rt_tensor_view(t->cx, x, x->ndim, dims, x->strides, x->offset + t->at_row * x->strides[0]);
+	part = t->order ? ordered_rows(t, x, dims) :
+		rt_tensor_view(t->cx, x, x->ndim, dims, x->strides, x->offset + t->at_row * x->strides[0]);
 	if (!part)
 		return RT_ERROR;
 	status = rt_arrays_add(t->cx, to, key, rt_of(part));
@@ -139,7 +176,7 @@ static int
 next_batch(Training *t, RtArrays *to)
 {
 	const RtArrays *file = &t->file[t->at_file];
-	int status = RT_OK;
+	int status = t->o->shuffle && !t->at_row ? shuffle_rows(t, rows_of(t, file)) : RT_OK;
 
 	for (int i = 0; i < file->n && !status; i++) {
 		const RtArray *a = &file->at[i];
@@ -187,26 +224,30 @@ check_rows(Training *t)
 static void \
 name(const RtTrain *o, int64_t step, int64_t n, type *p, const type *g, type *m, type *v) \
 { \
-	const type lr = (type)o->lr, momentum = (type)o->momentum; \
-	const double start1 = 1 - pow(0.9, (double)step), start2 = sqrt(1 - pow(0.999, (double)step)); \
-	const type rate = (type)(o->lr / start1), below = (type)start2; \
-	for (int64_t i = 0; i < n && !o->adam; i++) { \
-		const type d = m ? (step > 1 ? momentum * m[i] : 0) + g[i] : g[i]; \
+	const type lr = (type)o->lr, momentum = (type)o->momentum, decay = (type)o->weight_decay, eps = (type)o->eps; \
+	const type b1 = (type)o->beta1, b2 = (type)o->beta2, a1 = (type)(1 - o->beta1), a2 = (type)(1 - o->beta2); \
+	const type rate = (type)(o->lr / (1 - pow(o->beta1, (double)step))), below = (type)sqrt(1 - pow(o->beta2, (double)step)); \
+	const type kept = (type)(1 - o->lr * o->weight_decay); \
+	for (int64_t i = 0; i < n && o->how == RT_SGD; i++) { \
+		type d = decay != 0 ? g[i] + decay * p[i] : g[i]; \
 		if (m) \
-			m[i] = d; \
+			m[i] = d = step > 1 ? momentum * m[i] + d : d; \
 		p[i] -= lr * d; \
 	} \
-	for (int64_t i = 0; i < n && o->adam; i++) { \
-		m[i] = m[i] * (type)0.9 + g[i] * (type)(1 - 0.9); \
-		v[i] = v[i] * (type)0.999 + g[i] * g[i] * (type)(1 - 0.999); \
-		p[i] -= rate * (m[i] / (root(v[i]) / below + (type)1e-8)); \
+	for (int64_t i = 0; i < n && o->how != RT_SGD; i++) { \
+		const type d = decay != 0 && o->how == RT_ADAM ? g[i] + decay * p[i] : g[i]; \
+		if (o->how == RT_ADAMW) \
+			p[i] *= kept; \
+		m[i] = m[i] * b1 + a1 * d; \
+		v[i] = v[i] * b2 + a2 * d * d; \
+		p[i] -= rate * m[i] / (root(v[i]) / below + eps); \
 	} \
 }
 UPDATE(update_f32, float, sqrtf)
 UPDATE(update_f64, double, sqrt)
 
 static int
-move(Training *t, Trained *p, IValue grad, int64_t step)
+move(Training *t, Trained *p, IValue grad)
 {
 	RtTensor *g = grad.tag == RT_TENSOR ? rt_contiguous(t->cx, grad.u.t) : NULL;
 	const int64_t n = rt_numel(p->value);
@@ -219,11 +260,12 @@ move(Training *t, Trained *p, IValue grad, int64_t step)
 		return t->cx->status ? t->cx->status :
 			rt_raise(t->cx, "the gradient of %s is of another kind", t->method->param[p->param].name);
 	}
+	p->steps++;
 	if (p->value->dtype == RT_f32)
-		update_f32(t->o, step, n, (float *)rt_data(p->value), (const float *)rt_data(g),
+		update_f32(t->o, p->steps, n, (float *)rt_data(p->value), (const float *)rt_data(g),
 			p->first ? (float *)rt_data(p->first) : NULL, p->second ? (float *)rt_data(p->second) : NULL);
 	else
-		update_f64(t->o, step, n, (double *)rt_data(p->value), (const double *)rt_data(g),
+		update_f64(t->o, p->steps, n, (double *)rt_data(p->value), (const double *)rt_data(g),
 			p->first ? (double *)rt_data(p->first) : NULL, p->second ? (double *)rt_data(p->second) : NULL);
 	rt_tensor_release(g);
 	return RT_OK;
@@ -254,9 +296,13 @@ one_step(Training *t, int64_t step)
 	if (!status)
 		status = rt_program_call(t->cx, t->method, t->args, &result);
 	for (int i = 0; i < t->n && !status; i++)
-		status = move(t, &t->trained[i], rt_gradient_part(rt_gradient_part(result, 2), t->trained[i].grad), step);
-	if (!status && (step == 1 || step == t->o->steps || step % every == 0))
-		printf("step %lld: loss %.6g\n", (long long)step, loss_of(result));
+		status = move(t, &t->trained[i], rt_gradient_part(rt_gradient_part(result, 2), t->trained[i].grad));
+	if (!status && t->loss)
+		t->loss[step - 1] = loss_of(result);
+	if (!status && (step == 1 || step == t->o->steps || step % every == 0)) {
+		printf("step %lld of %lld: loss %.6g\n", (long long)step, (long long)t->o->steps, loss_of(result));
+		fflush(stdout);
+	}
 	for (int i = 0; i < n; i++)
 		rt_assign(&t->args[i], rt_none());
 	rt_release(result);
@@ -302,9 +348,30 @@ write_parameters(Training *t)
 	return status;
 }
 
+static int
+write_losses(Training *t)
+{
+	static const char *const names[] = { [RT_SGD] = "sgd", [RT_ADAM] = "adam", [RT_ADAMW] = "adamw" };
+	FILE *f = fopen(t->o->json, "w");
+	bool bad;
+
+	if (!f)
+		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
+	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", names[t->o->how], (long long)t->o->steps,
+		(long long)t->o->batch);
+	for (int64_t i = 0; i < t->o->steps; i++)
+		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
+	fputs("]}\n", f);
+	bad = ferror(f) != 0;
+	return fclose(f) || bad ? rt_raise(t->cx, "%s: cannot be written", t->o->json) : RT_OK;
+}
+
 static void
 training_free(Training *t)
 {
+	if (t->order)
+		rt_tensor_release(t->order);
+	free(t->loss);
 	for (int i = 0; i < t->n; i++) {
 		RtTensor *const own[3] = { t->trained[i].value, t->trained[i].first, t->trained[i].second };
 
@@ -329,12 +396,15 @@ rt_train(RtCx *cx, const RtMethod *m, const RtTrain *o)
 		status = own_parameters(&t);
 	if (!status)
 		status = check_rows(&t);
-	if (!status && !(t.args = calloc((size_t)m->nparam + 1, sizeof *t.args)))
+	if (!status && (!(t.args = calloc((size_t)m->nparam + 1, sizeof *t.args)) ||
+			(o->json && !(t.loss = calloc((size_t)o->steps + 1, sizeof *t.loss)))))
 		status = rt_raise(cx, "out of memory");
 	for (int64_t i = 1; i <= o->steps && !status; i++)
 		status = one_step(&t, i);
 	if (!status && o->out)
 		status = write_parameters(&t);
+	if (!status && o->json)
+		status = write_losses(&t);
 	training_free(&t);
 	return status;
 }

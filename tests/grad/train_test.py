@@ -5,7 +5,7 @@ usage: train_test.py KILN
 The net of samples/digits starts from numbers made here and is trained on glyphs with noise.  The losses are those of the
 same loop in PyTorch 1.13 (tests/oracle/train.py prints them).
 """
-import os, random, re, struct, sys, unittest, zipfile
+import json, os, random, re, struct, sys, unittest, zipfile
 
 KILN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -19,6 +19,39 @@ PARAMETERS = {"features.0.weight": [16, 1, 3, 3], "features.1.weight": [16], "fe
               "linear.weight": [10, 512], "linear.bias": [10]}
 # losses of the first and the last of 250 steps, pictures read right
 PYTORCH = {"sgd": (2.31697, 1.48e-06, 100), "adam": (2.31697, 1.19e-05, 100)}
+
+# a small model, and what optimizers with options make of its w: options of --train, of torch.optim, w and the last loss
+SMALL = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
+    y = torch.tanh(torch.mul(x, self.w))
+    return torch.sum(torch.mul(y, torch.sub(y, x)))
+"""
+ROWS = [0.1, -0.7, 0.4, 1.1, 0.2, -0.3, 0.8, -0.9, 0.5, -0.6, 0.3, 1.3, -0.2, 0.9, -1.2]
+OPTIMIZERS = [
+    (["sgd", "--lr", "0.1"], ("SGD", dict(lr=0.1))),
+    (["sgd", "--lr", "0.05", "--momentum", "0.8", "--weight-decay", "0.1"], ("SGD", dict(lr=0.05, momentum=0.8, weight_decay=0.1))),
+    (["adam", "--lr", "0.02"], ("Adam", dict(lr=0.02))),
+    (["adam", "--lr", "0.02", "--betas", "0.8,0.95", "--eps", "1e-3", "--weight-decay", "0.3"],
+     ("Adam", dict(lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.3))),
+    (["adamw", "--lr", "0.02"], ("AdamW", dict(lr=0.02))),
+    (["adamw", "--lr", "0.02", "--weight-decay", "0.5", "--betas=0.5,0.9"],
+     ("AdamW", dict(lr=0.02, weight_decay=0.5, betas=(0.5, 0.9)))),
+]
+SEED, STEPS = 3, 9
+# after 9 steps of 2 of the 5 rows, shuffled with seed 3 (tests/oracle/train.py)
+AFTER = [
+    ([0.33224112, 0.88849932, 1.86265981, 2.92923951, 3.97062182, 4.98111725],
+     [1.01673448, -0.27012634, 0.86264789, 0.0476885, 0.00385348, 0.50147873, 0.84160113, -0.0598003, 0.53742492]),
+    ([0.5177123, 0.71606421, 1.53770852, 2.49409652, 3.42543626, 4.29538345],
+     [1.01673448, -0.25427216, 0.84238768, 0.01324041, -0.0528174, 0.46189356, 0.76710135, -0.18596183, 0.35322368]),
+    ([0.14007637, 0.84303159, 1.83965933, 2.84306622, 3.88828874, 4.87732744],
+     [1.01673448, -0.24224767, 0.84704703, 0.08534783, 0.10979331, 0.53642619, 0.8254112, 0.04777586, 0.50630361]),
+    ([0.13472132, 0.82293999, 1.82125711, 2.82059431, 3.82060003, 4.82063389],
+     [1.01673448, -0.24223439, 0.84497064, 0.0830926, 0.10926485, 0.53413641, 0.81900811, 0.04604307, 0.48980784]),
+    ([0.13995989, 0.8413797, 1.83618307, 2.83777547, 3.88115335, 4.86841202],
+     [1.01673448, -0.24234769, 0.84641993, 0.08473144, 0.10923015, 0.53591532, 0.82442755, 0.04684144, 0.50412011]),
+    ([0.12105234, 0.76098311, 1.66976452, 2.58331537, 3.54760265, 4.46496296],
+     [1.01673448, -0.24724841, 0.81665987, 0.0583709, 0.09100835, 0.51143342, 0.77560997, 0.01417617, 0.39854547]),
+]
 
 
 def numbers(n, seed, scale):
@@ -135,6 +168,32 @@ class Gradients(Test):
             self.assertEqual(set(new), set(PARAMETERS))
             right = self.accuracy(new, pictures[500 * 64:], labels[500:])
             self.assertGreaterEqual(right, PYTORCH[how][2] - 1, how)
+
+    def test_optimizers(self):
+        self.put("m.pt", model(SMALL))
+        self.put("x.npz", npz(x=floats([5, 3], ROWS)))
+        self.run_ok(KILN, "build", "m.pt", "--input", "x=float32[2x3]", "--grad", "w", "-o", "p")
+        for (options, _), (w, losses) in zip(OPTIMIZERS, AFTER, strict=True):
+            self.run_ok("./p", "-i", "x.npz", "--strict", "--seed", str(SEED), "--steps", str(STEPS), "--batch", "2", "--shuffle",
+                        "--json", "losses.json", "-o", "new.npz", "--train", *options)
+            for got, want in zip(arrays(os.path.join(self.dir, "new.npz"))["w"], w, strict=True):
+                self.assertLess(abs(got - want), 1e-6 * (1 + abs(want)), options)
+            with open(os.path.join(self.dir, "losses.json")) as f:
+                said = json.load(f)
+            self.assertEqual((said["optimizer"], said["steps"], said["batch"]), (options[0], STEPS, 2))
+            for got, want in zip(said["loss"], losses, strict=True):
+                self.assertLess(abs(got - want), 2e-6 * (1 + abs(want)), options)
+
+    def test_wrong_options(self):
+        self.put("m.pt", model(SMALL))
+        self.put("x.npz", npz(x=floats([2, 3], ROWS[:6])))
+        self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "--grad", "w", "-o", "p")
+        for options, says in (["lbfgs"], "is wanted, not lbfgs"), (["sgd", "--betas", "0.5,0.5"], "not of sgd"), \
+                (["adam", "--momentum", "0.5"], "not of adam"), (["adam", "--betas", "0.9"], "two numbers below 1, not 0.9"), \
+                (["adam", "--betas", "0.9,1"], "not 0.9,1"), (["sgd", "--lr", "-1"], "not -1"), (["sgd", "--lr", "nan"], "not nan"), \
+                (["adam", "--eps", "x"], "not x"), (["sgd", "--shuffle"], "--shuffle wants --batch"):
+            self.assertIn(says, self.run_ok("./p", "-i", "x.npz", "--train", *options, status=2))
+        self.assertIn("No such file", self.run_ok("./p", "-i", "x.npz", "--train", "sgd", "--json", "no/l.json", status=1))
 
     def accuracy(self, new, pictures, labels):
         """Of 100 pictures that it has not seen, by a program that takes parameters as inputs."""

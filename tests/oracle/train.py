@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tests/oracle/train.py - the training of tests/grad/train_test.py in PyTorch: first and last loss, digits read right of 100"""
+"""tests/oracle/train.py - the training of tests/grad/train_test.py in PyTorch: first and last loss, digits read right of 100;
+then AFTER, what optimizers with options make of a small model"""
 import os, sys
 import torch
 
@@ -26,3 +27,19 @@ for how in "sgd", "adam":
         best.step()
         losses.append(loss.item())
     print(how, losses[0], losses[-1], int((m.scores(x[500:]).argmax(1) == y[500:]).sum()))
+
+rows = torch.tensor(t.ROWS).view(5, 3)
+for _, (name, options) in t.OPTIMIZERS:
+    w, losses = torch.arange(6.).view(2, 3).requires_grad_(), []
+    best = getattr(torch.optim, name)([w], **options)
+    torch.manual_seed(t.SEED)
+    for step in range(t.STEPS):
+        if step % 2 == 0:
+            order = torch.randperm(5)
+        y = torch.tanh(rows[order[step % 2 * 2:][:2]] * w)
+        loss = (y * (y - rows[order[step % 2 * 2:][:2]])).sum()
+        best.zero_grad()
+        loss.backward()
+        best.step()
+        losses.append(loss.item())
+    print("    (%s,\n     %s)," % ([round(x, 8) for x in w.flatten().tolist()], [round(x, 8) for x in losses]))
