@@ -146,7 +146,7 @@ is_whole(const Type *t)
 	return t->kind == TYPE_INT || t->kind == TYPE_BOOL;
 }
 
-/* Would it help to know the number: does it decide where control goes, or how large a tensor is? */
+/* Would it help to know the number: does it decide where control goes, how large a tensor is, or how it is computed? */
 static bool
 decides(const Value *v, int depth)
 {
@@ -157,7 +157,7 @@ decides(const Value *v, int depth)
 		if (node_is(u->node, "prim::If") || (node_is(u->node, "prim::Loop") && u->index < 2))
 			return true;
 		if (schema && u->index < schema->nargs && schema->nrets && schema->rets[0].type->kind == TYPE_TENSOR &&
-		    schema->args[u->index].type->kind == TYPE_INT)
+		    is_whole(schema->args[u->index].type))
 			return true;
 		for (int k = 0; k < u->node->nout && !u->node->nsub; k++) {
 			const Type *t = u->node->out[k]->type;

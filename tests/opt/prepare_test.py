@@ -186,6 +186,25 @@ class Specialize(Test):
         self.assertNotIn("BailOut", self.graph([2, 2], "i = torch.randint(5, [])", "return torch.view(x, [int(i), -1])")
                          .split("aten::view")[0])                                               # drawn
 
+    def test_bools(self):
+        """The same of bools: a size hangs on it, or which way is taken."""
+        keep = "return torch.sum(x, [0], bool(n))"
+        for n in 0, 1:
+            text = self.graph([n, n], keep)
+            self.assertIn("value=%s]" % bool(n), text)
+            self.assertNotIn("aten::Bool", text.split("BailOut")[-1])
+        text = self.graph([1, 1], "b = bool(n)", "if b:", "  y = torch.neg(x)", "else:", "  y = torch.exp(x)", "return torch.sum(y, [0], b)")
+        self.assertEqual(text.count("prim::BailOut"), 1)                                       # what was guarded is known
+        self.assertNotIn("aten::exp", text)
+
+    def test_bools_must_not(self):
+        keep = "return torch.sum(x, [0], bool(n))"
+        self.assertNotIn("value=", "".join(self.graph([1], keep).split("BailOut")[1:]))        # one run
+        self.assertNotIn("value=", "".join(self.graph([0, 1], keep).split("BailOut")[1:]))     # both
+        self.assertNotIn("BailOut", self.graph([1, 1], "return torch.mul(x, bool(n))"))        # decides nothing
+        self.assertNotIn("BailOut", self.graph([1, 1], "b = torch.rand([])", "return torch.sum(x, [0], bool(torch.gt(b, -1)))")
+                         .split("aten::sum")[0])                                               # drawn
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,6 +25,7 @@ class Form(Test):
         self.put("m.pt", model(body(lines, args, result)))
         status, said, errors = call([KILN, "build", "m.pt", *options, *TCC, "-o", "program"], self.dir)
         self.assertEqual(status, 0, errors)
-        self.assertEqual(set(re.findall(r" (\d+) runtime calls", said.decode())), {str(calls)}, lines)
+        self.said = said.decode()
+        self.assertEqual(set(re.findall(r" (\d+) runtime calls", self.said)), {str(calls)}, lines)
         self.check([KILN, "check", "m.pt", "program", *options], 0)
         os.remove(os.path.join(self.dir, "program"))

@@ -1,0 +1,54 @@
+"""Transposes go into products: whatever t(), transpose() and permute() make of what is multiplied is read where it lies, by one
+kernel, and nothing is copied.
+
+usage: transposes_test.py KILN
+"""
+import os, re, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import Form, sin
+
+
+class Transposes(Form):
+    def form(self, lines, inputs, kernels=1, **more):
+        super().form(lines, inputs, **more)
+        self.assertEqual(set(re.findall(r": (\d+) kernels", self.said)), {str(kernels)}, lines)
+
+    def test_does(self):
+        """Of two arguments, of a constant, behind a product, of dynamic sizes."""
+        for lines, inputs in (
+            (["return torch.mm(torch.t(x), y)"], ["x=float32[5x3]", "y=float32[5x4]"]),
+            (["return torch.mm(x, torch.t(y))"], ["x=float32[3x5]", "y=float32[4x5]"]),
+            (["return torch.mm(torch.t(x), torch.t(y))"], ["x=float32[5x3]", "y=float32[4x5]"]),
+            (["return torch.addmm(z, torch.t(x), torch.t(y))"], ["x=float32[5x3]", "y=float32[4x5]", "z=float32[4]"]),
+            (["return torch.bmm(x, torch.transpose(y, 1, 2))"], ["x=float32[2x3x5]", "y=float32[2x4x5]"]),
+            (["return torch.bmm(torch.transpose(x, 1, 2), y)"], ["x=float32[2x5x3]", "y=float32[2x5x4]"]),
+            (["return torch.matmul(torch.permute(x, [1, 2, 0]), y)"], ["x=float32[5x2x3]", "y=float32[2x5x4]"]),
+            (["return torch.matmul(x, torch.transpose(y, -2, -1))"], ["x=float32[2x2x3x5]", "y=float32[2x2x4x5]"]),
+            (["return torch.matmul(torch.transpose(torch.view(x, [6, 2, 4]), 0, 1), torch.permute(torch.view(y, [6, 2, 4]), [1, 2, 0]))"],
+             ["x=float32[6x8]", "y=float32[6x8]"]),                                       # heads, as attention has them
+            (["return torch.mm(torch.t(x), y)"], ["x=float64[5x3]", "y=float64[5x4]"]),
+            (["return torch.mm(torch.t(x), y)"], ["x=float32[1..9x3]", "y=float32[1..9x4]"]),
+            (["return torch.linear(x, torch.t(w))".replace("w", sin(5, 4))], ["x=float32[3x5]"]),
+            (["return torch.mm(x, torch.t(w))".replace("w", sin(4, 5))], ["x=float32[3x5]"]),
+            (["return torch.matmul(x, torch.permute(w, [1, 0]))".replace("w", sin(4, 5))], ["x=float32[3x5]"]),
+            (["return torch.t(torch.mm(x, y))"], ["x=float32[3x5]", "y=float32[5x4]"])):
+            self.form(lines, inputs)
+
+    def test_must_not(self):
+        """What is written to in between, through either name, is read as it is then; a copy that the model makes is one."""
+        self.form(["y = torch.t(x)", "_0 = torch.mul_(x, 2.)", "return torch.mm(y, x)"], ["x=float32[5x3]"], 1, calls=1)
+        self.form(["y = torch.t(x)", "z = torch.mm(y, x)", "_0 = torch.zero_(y)", "return torch.add(z, torch.sum(x))"],
+                  ["x=float32[5x3]"], 3, calls=1)
+        self.form(["a = torch.mul(x, 3.)", "y = torch.t(a)", "_0 = torch.zero_(torch.select(y, 0, 0))", "return torch.mm(y, x)"],
+                  ["x=float32[5x3]"], 2, calls=1)
+        self.form(["y = torch.mm(x, w)", "z = torch.t(y)", "_0 = torch.add_(z, 1.)", "return torch.add(y, torch.sum(torch.mm(z, y)))"],
+                  ["x=float32[5x3]", "w=float32[3x4]"], 6)
+        self.form(["y = torch.clone(torch.t(x))", "_0 = torch.mul_(x, 2.)", "return torch.mm(y, x)"], ["x=float32[5x3]"], 2, calls=1)
+        self.form(["return torch.mm(torch.t(x), y)"], ["x=float32[0x3]", "y=float32[0x4]"])                     # zeros
+        self.form(["return torch.mm(x, torch.t(y))"], ["x=float32[0x3]", "y=float32[4x3]"], 0, calls=1)
+        self.form(["return torch.mm(torch.t(x), y)"], ["x=int64[5x3]", "y=int64[5x4]"], 0, calls=1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
