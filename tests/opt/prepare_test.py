@@ -18,6 +18,10 @@ SETTER = """  def set(self: __torch__.M, y: Tensor) -> NoneType:
     self.w = y
     return None
 """
+ADDER = """  def add(self: __torch__.M, y: Tensor) -> Tensor:
+    print(0)
+    return torch.add_(y, 1.)
+"""
 LISTS = "  sizes : List[int]\n  all : List[Tensor]\n"
 
 
@@ -45,6 +49,9 @@ class Prepare(Test):
         self.assertEqual(text.count("CallMethod"), 1)
         text = self.graph(body(["return (self).twice(x, )"]) + HELPER, "--stage", "inlining", "-L", "inlining=1")
         self.assertEqual(text.count("CallMethod"), 2)
+        text = self.graph(body(["y = torch.neg(x)", "z = (self).add(y, )", "print(1)", "return torch.mul(y, z)"]) + ADDER,
+                          "--stage", "inlining")                                               # what it writes is the caller's, not a copy
+        self.assertRegex(text, r"(?s)(%\S+) : Tensor = aten::neg\(%x\).* prim::Print\(.*(%\S+) : Tensor = aten::add_\(\1,.*prim::Print\(.*mul\(\1, \2\)")
 
     def test_freeze_does(self):
         self.assertTrue(self.frozen(["return torch.add(x, self.w)"]))
