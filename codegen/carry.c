@@ -52,7 +52,7 @@ put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
 	static const char *const wanted[] = { "rt/rt.h", "rt/kiln.h", "rt/dtype.def", "rt/ops/tmath.h", "rt/ops/vmath.h", "rt/ops/vconv.h",
 					       "rt/ops/vrow.h", "rt/ops/vmul.h", "rt/ops/vpool.h", "rt/ops/vattend.h", "rt/ops/vresize.h", "rt/ops/vrnn.h",
-					       "rt/ops/vdirect.h", "rt/ops/vback.h" };
+					       "rt/ops/vdirect.h", "rt/ops/vback.h", "rt/ops/vwino.h" };
 
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		if (!strcmp(name, wanted[i]))

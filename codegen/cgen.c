@@ -13,6 +13,7 @@ static const char head[] =
 	"#include \"tmath.h\"\n"
 	"#include \"vmath.h\"\n"
 	"#include \"vconv.h\"\n"
+	"#include \"vwino.h\"\n"
 	"#include \"vrow.h\"\n"
 	"#include \"vmul.h\"\n"
 	"#include \"vpool.h\"\n"

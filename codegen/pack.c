@@ -102,7 +102,7 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 
 /* ---- Winograd --------------------------------------------------------------------------------------------------------- */
 
-/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vconv.h. */
+/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vwino.h. */
 static void
 transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
 {
