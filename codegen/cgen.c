@@ -240,6 +240,19 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
+/* Weights that are made when they are first wanted. */
+static void
+put_making(Emit *e)
+{
+	out_line(&e->tail, "static const RtMaking making[] = {");
+	for (int i = 0; i < e->making.n; i++) {
+		const RtMaking *m = &e->making.at[i];
+
+		out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to, m->n, m->k, m->panels);
+	}
+	out_line(&e->tail, "};");
+}
+
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
@@ -251,6 +264,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
 	nstorage = put_storages(e);
 	put_about(e);
+	if (e->making.n)
+		put_making(e);
 	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
 	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);
 	b.n = 0;
@@ -265,6 +280,9 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	} else {
 		out_line(&e->tail, "\t.weights = kiln_weights,");
 	}
+	if (e->making.n)
+		out_line(&e->tail, "\t.making = making, .nmaking = %d, .made_bytes = %lldLL, .make = vc_wino_filters, .made_at = &kiln_made,",
+			 e->making.n, (long long)e->made_bytes);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
 	if (e->gpu)
@@ -313,7 +331,7 @@ about(Emit *e)
 	for (int i = 0; i < NWEIGHT_FORM; i++)
 		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
 	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n, .form = form,
-			    .weights_bytes = e->weights.bytes.n };
+			    .weights_bytes = e->weights.bytes.n, .made_bytes = e->made_bytes };
 }
 
 void
@@ -327,7 +345,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->weights.cx = cx;
 	e->source = o->source;
 	e->verbose = o->verbose;
-	e->small = o->small;
+	e->forms = o->forms;
 	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
@@ -348,6 +366,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	weights_finish(&e->weights);
 	put_parts(e);
 	put_program(e, m, n, o, instance);
+	if (e->making.n)
+		out_line(&e->types, "static char *kiln_made;");
 	if (e->zeros)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 

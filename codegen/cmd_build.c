@@ -48,12 +48,15 @@ gpu_of(Cli *cli, const char *emit)
 	return list;
 }
 
-static bool
-wants_small(Cli *cli)
+static Forms
+forms_of(Cli *cli)
 {
-	if (cli->forms && strcmp(cli->forms, "fast") && strcmp(cli->forms, "small"))
-		usage_error(cli, "--forms wants fast or small, not '%s'", cli->forms);
-	return cli->forms && !strcmp(cli->forms, "small");
+	static const char *const names[] = { [FORMS_FAST] = "fast", [FORMS_MADE] = "made", [FORMS_SMALL] = "small" };
+
+	for (int i = FORMS_FAST; i <= FORMS_SMALL; i++)
+		if (!cli->forms || !strcmp(cli->forms, names[i]))
+			return i;
+	usage_error(cli, "--forms wants fast, made or small, not '%s'", cli->forms);
 }
 
 static BuildOptions
@@ -61,7 +64,7 @@ options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .small = wants_small(cli), .time = cli->time, .ops = cli->ops };
+			   .forms = forms_of(cli), .time = cli->time, .ops = cli->ops };
 
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);

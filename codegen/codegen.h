@@ -34,6 +34,9 @@ typedef enum WeightForm {        /* what bytes are: RtWeightForm */
 
 extern const char *const weight_forms[];
 
+/* Those larger than the weights are in the program; made by it when it first wants them; not taken. */
+typedef enum Forms { FORMS_FAST, FORMS_MADE, FORMS_SMALL } Forms;
+
 typedef struct Weights {
 	Cx   *cx;
 	Buf   bytes;             /* spans start at multiples of 64 */
@@ -70,6 +73,8 @@ typedef struct Emit {            /* one program */
 	Cx      *cx;
 	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
 	Weights  weights;
+	Vec(RtMaking) making;    /* what the program makes of its weights, */
+	int64_t  made_bytes;     /* and how large that is */
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
 	Map      code_places;    /* a Code -> emit_places */
@@ -83,7 +88,7 @@ typedef struct Emit {            /* one program */
 	bool     lazy;           /* the value being emitted is a constant of a Code: who reads it asks for it */
 	bool     source;         /* print the model's own lines */
 	bool     verbose;        /* say what dynamic sizes leave to the runtime */
-	bool     small;          /* no form of weights that is larger than they are */
+	Forms    forms;
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
 	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
@@ -169,6 +174,7 @@ typedef struct Plan {
 	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, calls, guards;
+	bool        made;        /* it reads weights that the program makes: Emit.making */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
 	int         nspot;       /* buffers in the arena */
@@ -304,7 +310,7 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the 
 
 int64_t panel_last(const Emit *, int64_t n, int vector); /* width of the last panel of n columns, in vectors of so many */
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
-const char *pack_winograd(Emit *, const RtTensor *);
+const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
 const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
 
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
@@ -340,7 +346,7 @@ typedef struct BuildOptions {
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, time;
-	bool small;              /* no form of weights that is larger than they are */
+	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
 	bool seeded;

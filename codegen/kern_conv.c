@@ -234,7 +234,7 @@ packed(Emit *e, const Dense *d, int64_t g)
 {
 	const RtPacking p = packing(e, d, g);
 
-	return d->winograd ? pack_winograd(e, d->w) : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
+	return d->winograd ? pack_winograd(e, d->w, p) : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
 }
 
 static const char *
@@ -352,8 +352,9 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		return false;
 	if (group && !map_clamps(p, group, after.range) && !(after.epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
-	d.winograd &= e->vf > 1 && !e->small;
+	d.winograd &= e->vf > 1 && e->forms != FORMS_SMALL;
 	e->clamps |= after.range[0] != NULL;
+	p->made |= d.winograd && e->forms == FORMS_MADE;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];

@@ -47,7 +47,8 @@ static const Option options[] = {
 	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ", "embed (in the program), file (beside it: OUT.weights)"},
-	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights: fast (larger ones where they are faster: Winograd), small"},
+	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights: fast (larger ones where they are faster: Winograd), made (these at\n"
+	 "                               the first call, and not in the program), small"},
 	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ", "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " save ", "a,b: these instead of forward (-O1 and more)"},
 	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show build check profile ", "instead of forward; build: a,b for several, inputs are the first one's"},

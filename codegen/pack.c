@@ -37,6 +37,12 @@ add_weights(Emit *e, WeightForm form, float *at, int64_t n)
 	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
 }
 
+static int64_t
+offset_of(const char *text)
+{
+	return strtoll(strchr(text, '+') + 1, NULL, 10);
+}
+
 static float *
 zeros(int64_t n)
 {
@@ -94,7 +100,7 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 	fill_panels(&p, data_of(w), at);
 	text = add_weights(e, form, at, n);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	p.at = strtoll(strchr(text, '+') + 1, NULL, 10);
+	p.at = offset_of(text);
 	if (is_whole(&p))
 		weights_note(&e->weights, w->storage->data, w->storage->bytes, p);
 	return text;
@@ -127,21 +133,16 @@ transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
 }
 
 /* [36][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
-const char *
-pack_winograd(Emit *e, const RtTensor *w)
+static const char *
+store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w), *text = map_get(&e->kernel_names, key);
-	const RtPacking p = { .n = w->dims[0], .k = w->dims[1], .width = e->nr, .last = panel_last(e, w->dims[0], e->vf) };
-	const int64_t plane = columns_of(&p) * p.k;
-	float *u, *at;
+	const int64_t plane = columns_of(p) * p->k;
+	float *const u = zeros(36 * plane), *at = u;
 
-	if (text)
-		return text;
-	at = u = zeros(36 * plane);
-	for (int64_t col = 0; col < p.n; col += p.width) {
-		const int64_t left = p.n - col, width = left >= p.width ? p.width : p.last;
+	for (int64_t col = 0; col < p->n; col += p->width) {
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
 
-		for (int64_t k = 0; k < p.k; k++, at += width)
+		for (int64_t k = 0; k < p->k; k++, at += width)
 			for (int64_t j = 0; j < width && j < left; j++) {
 				double filter[36];
 
@@ -150,8 +151,31 @@ pack_winograd(Emit *e, const RtTensor *w)
 					at[x * plane + j] = (float)filter[x];
 			}
 	}
-	text = add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
-	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	return add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
+}
+
+/* The program makes them of panels, when it first wants them (rt/ops/vwino.h). */
+static const char *
+make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
+{
+	const char *text = arena_printf(e->cx->arena, "(kiln_made + %lld)", (long long)e->made_bytes);
+	const RtMaking row = { .from = offset_of(pack_panels(e, WEIGHT_PANELS, w, *p)), .to = e->made_bytes, .n = p->n, .k = p->k,
+			       .panels = (p->n + p->width - 1) / p->width };
+
+	vec_push(e->cx->arena, &e->making, row);
+	e->made_bytes += 36 * columns_of(p) * p->k * (int64_t)sizeof(float);
+	return text;
+}
+
+const char *
+pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
+{
+	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w), *text = map_get(&e->kernel_names, key);
+
+	if (!text) {
+		text = e->forms == FORMS_MADE ? make_filters(e, w, &p) : store_filters(e, w, &p);
+		map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	}
 	return text;
 }
 

@@ -45,6 +45,8 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 			fprintf(f, "%s%s %lld", before, w->name, (long long)w->bytes);
 			before = ", ";
 		}
+	if (r->made_bytes)
+		fprintf(f, "; made of them: %lld", (long long)r->made_bytes);
 	fprintf(f, "\n");
 }
 
@@ -59,8 +61,8 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
 			s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
 		fprintf(f, "\"arena_least\":%lld}", (long long)s->arena_least);
 	}
-	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld,\"weight_forms\":{", (long long)code_bytes,
-		(long long)r->weights_bytes);
+	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld,\"made_bytes\":%lld,\"weight_forms\":{", (long long)code_bytes,
+		(long long)r->weights_bytes, (long long)r->made_bytes);
 	for (const RtWeightForm *w = r->form; w && w->name; w++)
 		fprintf(f, "%s\"%s\":%lld", w == r->form ? "" : ",", w->name, (long long)w->bytes);
 	fprintf(f, "}}\n");

@@ -549,6 +549,13 @@ typedef struct RtSpan {                  /* a storage in the weights */
 } RtSpan;
 void rt_unpack(RtCx *, RtStorage *);     /* fills an RT_PACKED storage; once, whoever asks first */
 
+/* Weights in a form larger than a program should be: made when it is first wanted, from panels `from` to `to`, in bytes. */
+typedef struct RtMaking {
+	int64_t from, to;
+	int32_t n, k, panels;            /* columns, rows */
+} RtMaking;
+typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);      /* panels [begin, end) */
+
 typedef struct RtParam {                 /* an argument of the model */
 	const char   *name;
 	const RtType *type;
@@ -599,7 +606,11 @@ typedef struct RtProgram {
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
 	const char **weights_at;         /* where emitted code looks for weights of a file; or null */
-	int64_t weights_bytes;
+	int64_t weights_bytes, made_bytes;
+	const RtMaking *making;          /* nmaking */
+	RtMake *make;
+	char **made_at;                  /* where emitted code looks for what is made; or null */
+	int nmaking;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const RtCudaProgram *cuda;       /* null: for the cpu only */
 	bool has_instance;               /* one more value: the model's object with all that methods may write */
@@ -611,6 +622,7 @@ typedef struct RtProgram {
 int  rt_program_load(RtCx *, const RtProgram *);      /* fills program->value and params; cx->instance's image */
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
+int  rt_make_weights(RtCx *);    /* what specialized code wants made; once, whoever asks first */
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 

@@ -1,7 +1,8 @@
 /* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(4 x 4, 3 x 3)
  *
  * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.  A
- * quarter of the direct form's multiplications.  Filters: [36][panel][ic][NR], transformed and packed ahead.
+ * quarter of the direct form's multiplications, by filters four times as large: those a program makes when it first wants
+ * them (RtMaking), from the panels that it holds.
  *
  * The points are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4 times less
  * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that follows
@@ -18,6 +19,59 @@
 #define VC_WINO_Q 1.5f
 #define VC_WINO_PP (VC_WINO_P * VC_WINO_P)
 #define VC_WINO_QQ (VC_WINO_Q * VC_WINO_Q)
+
+/* ---- filters: G g G' ---------------------------------------------------------------------------------------------- */
+
+/* In double: what is wrong with a filter is wrong with all that it gives. */
+typedef double VcWide __attribute__((vector_size(VF * 4)));
+
+/* G g: three at distance gs to six at distance os */
+VC_INLINE void
+vc_wino_filter(const VcWide *g, int gs, VcWide *o, int os)
+{
+	const double p = VC_WINO_P, q = VC_WINO_Q, pp = p * p, qq = q * q, np = 0.5 / (pp * (pp - qq)), nq = 0.5 / (qq * (qq - pp));
+	const VcWide a = g[0] * np + g[2 * gs] * (pp * np), b = g[gs] * (p * np);
+	const VcWide c = g[0] * nq + g[2 * gs] * (qq * nq), d = g[gs] * (q * nq);
+
+	o[0] = g[0] * (1 / (pp * qq));
+	o[os] = a + b;
+	o[2 * os] = a - b;
+	o[3 * os] = c + d;
+	o[4 * os] = c - d;
+	o[5 * os] = g[2 * gs];
+}
+
+/* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
+VC_SHARED void
+vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
+{
+	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width;
+
+	for (int64_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
+		const int64_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
+		const float *w = from + col * 9 * f->k;
+		float *u = to + col * f->k;
+
+		for (int64_t i = 0; i < size; i += VF / 2) {
+			VcWide g[9], h[18], t[36];
+
+			VC_UNROLL
+			for (int k = 0; k < 9; k++)
+				g[k] = __builtin_convertvector(*(const VcHalf *)(w + k * size + i), VcWide);
+			VC_UNROLL
+			for (int s = 0; s < 3; s++)
+				vc_wino_filter(g + s, 3, h + s, 3);
+			VC_UNROLL
+			for (int r = 0; r < 6; r++)
+				vc_wino_filter(h + 3 * r, 1, t + 6 * r, 1);
+			VC_UNROLL
+			for (int k = 0; k < 36; k++)
+				*(VcHalf *)(u + k * columns * f->k + i) = __builtin_convertvector(t[k], VcHalf);
+		}
+	}
+}
+
+/* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
 /* B' d: six inputs at distance ds to six outputs at distance os */
 VC_INLINE void

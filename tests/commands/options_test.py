@@ -171,18 +171,20 @@ class Options(Test):
         self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
 
     def test_forms(self):
-        """A convolution that Winograd takes has its weights once with --forms small."""
+        """A convolution that Winograd takes has its weights once with --forms small, and made; the made ones are four times as many."""
         w = "torch.sin(torch.reshape(torch.arange(0, 9216, dtype=6), [32, 32, 3, 3]))"
         self.put("c.pt", model(body(["return torch.conv2d(x, %s, None, [1, 1], [1, 1])" % w])))
         size = {}
-        for form in ("fast", "small"):
+        for form in ("fast", "made", "small"):
             self.kiln("build", "c.pt", "-i", "x=float32[1x32x8x8]", "--cpu", "native", "--forms", form, "-o", "p", "--json", "b.json")
             with open(os.path.join(self.dir, "b.json")) as b:
-                size[form] = json.load(b)["weight_forms"]
+                size[form] = json.load(b)
             self.kiln("check", "c.pt", "p", "-i", "x=float32[1x32x8x8]")
-        self.assertGreater(size["fast"]["winograd"], 4 * 9216 * 4 - 1)
-        self.assertEqual(size["small"]["winograd"], 0)
-        self.assertEqual(size["small"]["panels"], 9216 * 4)
+        self.assertEqual(size["fast"]["weight_forms"]["winograd"], 4 * 9216 * 4)
+        self.assertEqual(size["made"]["made_bytes"], 4 * 9216 * 4)
+        for form in ("made", "small"):
+            self.assertEqual(size[form]["weight_forms"]["winograd"], 0)
+            self.assertEqual(size[form]["weight_forms"]["panels"], 9216 * 4)
         self.kiln("build", "c.pt", "--forms", "tiny", "-o", "p", status=2)
 
     def test_no_source(self):
