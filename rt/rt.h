@@ -785,25 +785,23 @@ int    rt_gradients_write(RtCx *, const char *path, const char *const *names, in
 int    rt_gradients_read(RtCx *, const char *path, RtArrays *to);     /* of the result: its keys with grad. in front */
 
 /* train.c: steps of an optimizer on a method with gradients */
-enum { RT_SGD, RT_ADAM, RT_ADAMW };
 typedef struct RtTrain {
 	const char *const *in;       /* files of inputs, nin */
 	const char *out;             /* where the new parameters go, or null */
 	const char *json;            /* where the losses go, or null */
+	const char *how, *lr, *momentum, *weight_decay, *betas, *eps, *steps, *batch;      /* options as they were given, or null */
 	int     nin;
-	int     how;                 /* RT_SGD ... */
-	double  lr, momentum, weight_decay, beta1, beta2, eps;
-	int64_t steps, batch;        /* batch: rows of a file in a step; 0: a whole file */
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
+	const char *wrong, *which;   /* what of the options is, then nothing was done */
 } RtTrain;
-int    rt_train(RtCx *, const RtMethod *, const RtTrain *);
+int    rt_train(RtCx *, const RtMethod *, RtTrain *);
 
 struct RtGradients {                 /* of a method; the functions are here so that other programs do not link them */
 	const char *const *name;     /* of the gradients that it returns, n */
 	int     n;
 	int   (*write)(RtCx *, const char *path, const char *const *names, int n, IValue result);
 	int   (*read)(RtCx *, const char *path, RtArrays *);
-	int   (*train)(RtCx *, const RtMethod *, const RtTrain *);
+	int   (*train)(RtCx *, const RtMethod *, RtTrain *);
 };
 
 #endif

@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -386,61 +385,16 @@ info(Program *p)
 
 /* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A number that ends where `end` is; what is behind it, or null. */
-static const char *
-real(const char *s, char end, double *out)
-{
-	char *p;
-
-	*out = strtod(s, &p);
-	return p != s && *p == end && *out >= 0 && isfinite(*out) ? p + (end != 0) : NULL;
-}
-
-static bool
-two_reals(const char *s, double *x, double *y)
-{
-	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
-}
-
-/* What of the optimizer's options is wrong, and its text, or null. */
-static const char *
-read_training(const Options *o, RtTrain *t, const char **which)
-{
-	static const char *const names[] = { [RT_SGD] = "sgd", [RT_ADAM] = "adam", [RT_ADAMW] = "adamw" };
-	const struct { const char *text; double *place; } reals[] = {
-		{ o->lr, &t->lr }, { o->momentum, &t->momentum }, { o->weight_decay, &t->weight_decay }, { o->eps, &t->eps },
-	};
-
-	for (*which = o->train; t->how <= RT_ADAMW && strcmp(o->train, names[t->how]);)
-		t->how++;
-	if (t->how > RT_ADAMW)
-		return "sgd, adam or adamw is wanted, not ";
-	if (t->how == RT_SGD ? o->betas || o->eps : o->momentum != NULL)
-		return "--momentum is of sgd, --betas and --eps are of adam and adamw; not of ";
-	t->weight_decay = t->how == RT_ADAMW ? 0.01 : 0;
-	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-		if ((*which = reals[i].text) && !real(*which, 0, reals[i].place))
-			return "--lr, --momentum, --weight-decay and --eps want a number, 0 or more, not ";
-	if ((*which = o->betas) && !two_reals(*which, &t->beta1, &t->beta2))
-		return "--betas wants two numbers below 1, not ";
-	if ((*which = o->steps) && (!number(*which, &t->steps) || t->steps < 0))
-		return "a number of steps is wanted, not ";
-	if ((*which = o->batch) && (!number(*which, &t->batch) || t->batch < 1))
-		return "a number of rows is wanted, not ";
-	*which = "";
-	return o->shuffle && !o->batch ? "--shuffle wants --batch" : NULL;
-}
-
 static int
 train(Program *p)
 {
-	RtTrain t = { .in = p->o.in, .nin = p->o.nin, .out = p->o.nout ? p->o.out[0] : NULL, .json = p->o.json, .lr = 0.001,
-		      .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .steps = 1, .shuffle = p->o.shuffle };
-	const char *which, *wrong = read_training(&p->o, &t, &which);
+	const Options *o = &p->o;
+	RtTrain t = { .in = o->in, .nin = o->nin, .out = o->nout ? o->out[0] : NULL, .json = o->json, .how = o->train, .lr = o->lr,
+		      .momentum = o->momentum, .weight_decay = o->weight_decay, .betas = o->betas, .eps = o->eps, .steps = o->steps,
+		      .batch = o->batch, .shuffle = o->shuffle };
+	const int status = p->method->gradients->train(&p->cx, p->method, &t);
 
-	if (wrong)
-		return usage_error(p, wrong, which);
-	return p->method->gradients->train(&p->cx, p->method, &t) ? failed(p, 0) : EXIT_OK;
+	return t.wrong ? usage_error(p, t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */

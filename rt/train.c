@@ -22,6 +22,9 @@
 
 int rt_randperm(RtCx *, const IValue *, IValue *);     /* the row */
 
+enum { SGD, ADAM, ADAMW };
+static const char *const optimizers[] = { [SGD] = "sgd", [ADAM] = "adam", [ADAMW] = "adamw" };
+
 typedef struct Trained {         /* a parameter */
 	int       param;         /* of the method */
 	int       grad;          /* its place among the gradients */
@@ -40,8 +43,67 @@ typedef struct Training {
 	int       at_file;       /* the next batch */
 	int64_t   at_row;
 	RtTensor *order;         /* of the file's rows; null: as they are */
-	double   *loss;          /* (o->steps), when they are wanted */
+	double   *loss;          /* (steps), when they are wanted */
+	int       how;
+	double    lr, momentum, weight_decay, beta1, beta2, eps;
+	int64_t   steps, batch;  /* batch: rows of a file in a step; 0: a whole file */
 } Training;
+
+/* ---- options --------------------------------------------------------------------------------------- */
+
+static bool
+whole(const char *s, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(s, &end, 10);
+	return end != s && !*end && !errno && *out >= 0;
+}
+
+/* A number that ends where `end` is; what is behind it, or null. */
+static const char *
+real(const char *s, char end, double *out)
+{
+	char *p;
+
+	*out = strtod(s, &p);
+	return p != s && *p == end && *out >= 0 && isfinite(*out) ? p + (end != 0) : NULL;
+}
+
+static bool
+two_reals(const char *s, double *x, double *y)
+{
+	return (s = real(s, ',', x)) && real(s, 0, y) && *x < 1 && *y < 1;
+}
+
+/* What of the optimizer's options is wrong, and its text, or null. */
+static const char *
+read_options(const RtTrain *o, Training *t, const char **which)
+{
+	const struct { const char *text; double *place; } reals[] = {
+		{ o->lr, &t->lr }, { o->momentum, &t->momentum }, { o->weight_decay, &t->weight_decay }, { o->eps, &t->eps },
+	};
+
+	for (*which = o->how; t->how <= ADAMW && strcmp(o->how, optimizers[t->how]);)
+		t->how++;
+	if (t->how > ADAMW)
+		return "sgd, adam or adamw is wanted, not ";
+	if (t->how == SGD ? o->betas || o->eps : o->momentum != NULL)
+		return "--momentum is of sgd, --betas and --eps are of adam and adamw; not of ";
+	t->weight_decay = t->how == ADAMW ? 0.01 : 0;
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+		if ((*which = reals[i].text) && !real(*which, 0, reals[i].place))
+			return "--lr, --momentum, --weight-decay and --eps want a number, 0 or more, not ";
+	if ((*which = o->betas) && !two_reals(*which, &t->beta1, &t->beta2))
+		return "--betas wants two numbers below 1, not ";
+	if ((*which = o->steps) && !whole(*which, &t->steps))
+		return "a number of steps is wanted, not ";
+	if ((*which = o->batch) && (!whole(*which, &t->batch) || t->batch < 1))
+		return "a number of rows is wanted, not ";
+	*which = "";
+	return o->shuffle && !o->batch ? "--shuffle wants --batch" : NULL;
+}
 
 /* ---- parameters ------------------------------------------------------------------------------------- */
 
@@ -63,9 +125,9 @@ own_parameter(Training *t, Trained *p, IValue given)
 		return RT_ERROR;
 	if ((p->value->dtype != RT_f32 && p->value->dtype != RT_f64) || !rt_is_contiguous(p->value))
 		return rt_raise(t->cx, "%s: only contiguous float32 and float64 parameters can be trained", t->method->param[p->param].name);
-	if (t->o->how != RT_SGD || t->o->momentum != 0)
+	if (t->how != SGD || t->momentum != 0)
 		p->first = zeros_as(t->cx, p->value);
-	if (t->o->how != RT_SGD)
+	if (t->how != SGD)
 		p->second = zeros_as(t->cx, p->value);
 	return t->cx->status;
 }
@@ -161,7 +223,7 @@ add_rows(Training *t, RtArrays *to, const char *key, const RtTensor *x)
 	int status;
 
 	memcpy(dims, x->dims, (size_t)x->ndim * sizeof *dims);
-	dims[0] = t->o->batch;
+	dims[0] = t->batch;
 	part = t->order ? ordered_rows(t, x, dims) :
 		rt_tensor_view(t->cx, x, x->ndim, dims, x->strides, x->offset + t->at_row * x->strides[0]);
 	if (!part)
@@ -183,13 +245,13 @@ next_batch(Training *t, RtArrays *to)
 
 		if (is_trained_key(t, a->key))
 			continue;
-		if (a->tensor && a->tensor->ndim && t->o->batch)
+		if (a->tensor && a->tensor->ndim && t->batch)
 			status = add_rows(t, to, a->key, a->tensor);
 		else
 			status = rt_arrays_add(t->cx, to, a->key, a->tensor ? rt_of(a->tensor) : rt_ref(RT_STR, a->text));
 	}
-	t->at_row += t->o->batch;
-	if (!t->o->batch || t->at_row + t->o->batch > rows_of(t, file)) {
+	t->at_row += t->batch;
+	if (!t->batch || t->at_row + t->batch > rows_of(t, file)) {
 		t->at_row = 0;
 		t->at_file = (t->at_file + 1) % t->o->nin;
 	}
@@ -211,10 +273,10 @@ read_files(Training *t)
 static int
 check_rows(Training *t)
 {
-	for (int i = 0; i < t->o->nin && t->o->batch; i++)
-		if (rows_of(t, &t->file[i]) < t->o->batch)
+	for (int i = 0; i < t->o->nin && t->batch; i++)
+		if (rows_of(t, &t->file[i]) < t->batch)
 			return rt_raise(t->cx, "%s: its arrays do not have one number of rows, %lld or more", t->o->in[i],
-				(long long)t->o->batch);
+				(long long)t->batch);
 	return RT_OK;
 }
 
@@ -222,21 +284,21 @@ check_rows(Training *t)
 
 #define UPDATE(name, type, root) \
 static void \
-name(const RtTrain *o, int64_t step, int64_t n, type *p, const type *g, type *m, type *v) \
+name(const Training *o, int64_t step, int64_t n, type *p, const type *g, type *m, type *v) \
 { \
 	const type lr = (type)o->lr, momentum = (type)o->momentum, decay = (type)o->weight_decay, eps = (type)o->eps; \
 	const type b1 = (type)o->beta1, b2 = (type)o->beta2, a1 = (type)(1 - o->beta1), a2 = (type)(1 - o->beta2); \
 	const type rate = (type)(o->lr / (1 - pow(o->beta1, (double)step))), below = (type)sqrt(1 - pow(o->beta2, (double)step)); \
 	const type kept = (type)(1 - o->lr * o->weight_decay); \
-	for (int64_t i = 0; i < n && o->how == RT_SGD; i++) { \
+	for (int64_t i = 0; i < n && o->how == SGD; i++) { \
 		type d = decay != 0 ? g[i] + decay * p[i] : g[i]; \
 		if (m) \
 			m[i] = d = step > 1 ? momentum * m[i] + d : d; \
 		p[i] -= lr * d; \
 	} \
-	for (int64_t i = 0; i < n && o->how != RT_SGD; i++) { \
-		const type d = decay != 0 && o->how == RT_ADAM ? g[i] + decay * p[i] : g[i]; \
-		if (o->how == RT_ADAMW) \
+	for (int64_t i = 0; i < n && o->how != SGD; i++) { \
+		const type d = decay != 0 && o->how == ADAM ? g[i] + decay * p[i] : g[i]; \
+		if (o->how == ADAMW) \
 			p[i] *= kept; \
 		m[i] = m[i] * b1 + a1 * d; \
 		v[i] = v[i] * b2 + a2 * d * d; \
@@ -262,10 +324,10 @@ move(Training *t, Trained *p, IValue grad)
 	}
 	p->steps++;
 	if (p->value->dtype == RT_f32)
-		update_f32(t->o, p->steps, n, (float *)rt_data(p->value), (const float *)rt_data(g),
+		update_f32(t, p->steps, n, (float *)rt_data(p->value), (const float *)rt_data(g),
 			p->first ? (float *)rt_data(p->first) : NULL, p->second ? (float *)rt_data(p->second) : NULL);
 	else
-		update_f64(t->o, p->steps, n, (double *)rt_data(p->value), (const double *)rt_data(g),
+		update_f64(t, p->steps, n, (double *)rt_data(p->value), (const double *)rt_data(g),
 			p->first ? (double *)rt_data(p->first) : NULL, p->second ? (double *)rt_data(p->second) : NULL);
 	rt_tensor_release(g);
 	return RT_OK;
@@ -286,7 +348,7 @@ one_step(Training *t, int64_t step)
 {
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
-	const int64_t every = t->o->steps > 10 ? t->o->steps / 10 : 1;
+	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -299,8 +361,8 @@ one_step(Training *t, int64_t step)
 		status = move(t, &t->trained[i], rt_gradient_part(rt_gradient_part(result, 2), t->trained[i].grad));
 	if (!status && t->loss)
 		t->loss[step - 1] = loss_of(result);
-	if (!status && (step == 1 || step == t->o->steps || step % every == 0)) {
-		printf("step %lld of %lld: loss %.6g\n", (long long)step, (long long)t->o->steps, loss_of(result));
+	if (!status && (step == 1 || step == t->steps || step % every == 0)) {
+		printf("step %lld of %lld: loss %.6g\n", (long long)step, (long long)t->steps, loss_of(result));
 		fflush(stdout);
 	}
 	for (int i = 0; i < n; i++)
@@ -351,15 +413,14 @@ write_parameters(Training *t)
 static int
 write_losses(Training *t)
 {
-	static const char *const names[] = { [RT_SGD] = "sgd", [RT_ADAM] = "adam", [RT_ADAMW] = "adamw" };
 	FILE *f = fopen(t->o->json, "w");
 	bool bad;
 
 	if (!f)
 		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
-	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", names[t->o->how], (long long)t->o->steps,
-		(long long)t->o->batch);
-	for (int64_t i = 0; i < t->o->steps; i++)
+	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", optimizers[t->how], (long long)t->steps,
+		(long long)t->batch);
+	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);
 	bad = ferror(f) != 0;
@@ -387,19 +448,23 @@ training_free(Training *t)
 }
 
 int
-rt_train(RtCx *cx, const RtMethod *m, const RtTrain *o)
+rt_train(RtCx *cx, const RtMethod *m, RtTrain *o)
 {
-	Training t = { .cx = cx, .method = m, .o = o };
-	int status = read_files(&t);
+	Training t = { .cx = cx, .method = m, .o = o, .lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .steps = 1 };
+	int status;
 
+	o->wrong = read_options(o, &t, &o->which);
+	if (o->wrong)
+		return RT_ERROR;
+	status = read_files(&t);
 	if (!status)
 		status = own_parameters(&t);
 	if (!status)
 		status = check_rows(&t);
 	if (!status && (!(t.args = calloc((size_t)m->nparam + 1, sizeof *t.args)) ||
-			(o->json && !(t.loss = calloc((size_t)o->steps + 1, sizeof *t.loss)))))
+			(o->json && !(t.loss = calloc((size_t)t.steps + 1, sizeof *t.loss)))))
 		status = rt_raise(cx, "out of memory");
-	for (int64_t i = 1; i <= o->steps && !status; i++)
+	for (int64_t i = 1; i <= t.steps && !status; i++)
 		status = one_step(&t, i);
 	if (!status && o->out)
 		status = write_parameters(&t);
