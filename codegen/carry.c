@@ -104,10 +104,20 @@ carry_sources(Cx *cx, const char *dir)
 	each_file(cx, put_source, (void *)(uintptr_t)dir);
 }
 
+const char *
+carry_library_text(int64_t *n)
+{
+	*n = _binary_librt_a_end - _binary_librt_a_start;
+	return _binary_librt_a_start;
+}
+
 void
 carry_library(Cx *cx, const char *path)
 {
-	write_text(cx, path, _binary_librt_a_start, _binary_librt_a_end - _binary_librt_a_start);
+	int64_t n;
+	const char *text = carry_library_text(&n);
+
+	write_text(cx, path, text, n);
 }
 
 void

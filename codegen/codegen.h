@@ -358,6 +358,7 @@ void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions 
 /* Writes rt's headers into a folder; the prebuilt library for the host; all sources of rt for another target. */
 void carry_headers(Cx *, const char *dir);
 void carry_library(Cx *, const char *path);
+const char *carry_library_text(int64_t *n);
 void carry_support(Cx *, const char *path);             /* what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);
 char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */

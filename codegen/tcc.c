@@ -6,6 +6,8 @@
  */
 #include "codegen.h"
 
+#include <ar.h>
+#include <elf.h>
 #include <errno.h>
 #include <libtcc.h>
 #include <stdlib.h>
@@ -137,6 +139,68 @@ link_shared(void *arg)
 		_exit(EXIT_INPUT);
 }
 
+/* ---- the runtime, as tcc likes it ------------------------------------------------------------------------------------------ */
+
+/*
+ * It has a section per function, so that linkers leave out what nobody calls.  tcc does not, and looks for the name of each
+ * among all: most of the time a program took.  So sections are numbered in every object, .text.00, .text.10, and what has the
+ * same number is one in the program.  (Two of one object must not be one: tcc would relocate it twice.)
+ */
+enum { KINDS = 5, DIGIT = 64 };
+
+/* Of relocations the name ends with that of what they are for, in the same bytes. */
+static void
+number_name(char *name, int *counts)
+{
+	static const char *const kinds[KINDS] = { ".text.", ".rodata.", ".data.rel.", ".data.", ".bss." };
+
+	for (int i = 0; i < KINDS; i++) {
+		char *rest = name + strlen(kinds[i]);
+
+		if (strncmp(name, kinds[i], strlen(kinds[i])))
+			continue;
+		if (strlen(rest) < 2 || counts[i] == DIGIT * DIGIT)
+			return;
+		rest[0] = (char)('0' + counts[i] % DIGIT);
+		rest[1] = (char)('0' + counts[i]++ / DIGIT);
+		rest[2] = 0;
+		return;
+	}
+}
+
+static void
+number_names(char *object)
+{
+	int counts[KINDS] = { 0 };
+	Elf64_Shdr names, section;
+	Elf64_Ehdr h;
+
+	if (memcmp(object, ELFMAG, SELFMAG))
+		return;
+	memcpy(&h, object, sizeof h);                   /* members of an archive are at even addresses only */
+	memcpy(&names, object + h.e_shoff + h.e_shstrndx * sizeof names, sizeof names);
+	for (int i = 1; i < h.e_shnum; i++) {
+		memcpy(&section, object + h.e_shoff + i * sizeof section, sizeof section);
+		number_name(object + names.sh_offset + section.sh_name, counts);
+	}
+}
+
+static void
+put_library(Cx *cx, const char *path)
+{
+	int64_t n;
+	const char *carried = carry_library_text(&n);
+	char *text = arena_strndup(cx->arena, carried, n);
+	struct ar_hdr member;
+
+	for (int64_t at = SARMAG; at < n; at += (strtol(member.ar_size, NULL, 10) + 1) & ~1) {
+		memcpy(&member, text + at, sizeof member);
+		at += sizeof member;
+		number_names(text + at);
+	}
+	write_text(cx, path, text, n);
+}
+
 /* ---- the doors -------------------------------------------------------------------------------------------------------------- */
 
 typedef Vec(char *) Objects;
@@ -174,7 +238,7 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"), .objects = (void *)&objects };
 
 	put_headers(cx, j.own, 0);
-	carry_library(cx, j.library);
+	put_library(cx, j.library);
 	carry_support(cx, j.support);
 	compile_operators(cx, &j, operators, &objects);
 	j.c = c;
