@@ -8,9 +8,9 @@ def arrays(path):
         return {k: z[k] for k in z.files}
 
 
-def cases(tops, only="", every=1):
+def cases(tops, only="", first=0, every=1):
     """The folders below these, each with its meta.json."""
-    found = [r for top in tops for r, _, files in sorted(os.walk(top)) if "model.pt" in files and only in r][::every]
+    found = [r for top in tops for r, _, files in sorted(os.walk(top)) if "model.pt" in files and only in r][first::every]
     for case in found:
         meta = os.path.join(case, "meta.json")
         yield case, json.load(open(meta)) if os.path.exists(meta) else {}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Recorded cases at every level and with each pass switched off: the answers stay the same. By hand; needs numpy.
 
-    tests/levels.py [--kiln build/kiln] [--build CC] [--only TEXT] [--every N] CASES...
+    tests/levels.py [--kiln build/kiln] [--build CC] [--only TEXT] [--part K/N] CASES...
 
 Interprets each case (model.pt, N.in.npz, N.out.npz, meta.json) at -O0 to -O3, and at -O3 without each pass in turn; with
---build it also builds a program each time, profiled on the first input, and runs it on all; what has the same C and weights
-as a program before it is not compiled again. CFLAGS=-O0 or --build tcc is fast.
+--build it also builds a program each time, profiled on the first input, and runs it on all. Where C and weights are those of a
+way before, which hold what is interpreted, too, nothing is run again. CFLAGS=-O0 or --build tcc is fast. --part K/N: every N-th.
 """
 import argparse, hashlib, os, re, subprocess, sys, tempfile
 import numpy as np
@@ -51,19 +51,31 @@ def run(argv, case, meta, tmp):
     return None
 
 
-def program(kiln, way, cc, case, meta, tmp, tried):
-    """Why the program's answers are not the recorded ones; None: they are."""
+def text_and_weights(prog):
+    with open(prog, "rb") as f:
+        text = re.sub(rb"optimization: [^\\]*", b"", f.read())
+    if os.path.exists(prog + ".weights"):
+        with open(prog + ".weights", "rb") as f:
+            text += f.read()
+    return hashlib.sha256(text).digest()
+
+
+def answers(kiln, way, cc, case, meta, tmp, tried):
+    """Why the interpreter's answers, or the program's, are not the recorded ones; None: they are."""
     prog = os.path.join(tmp, "prog")
+    interpret = lambda: run([kiln, "run", case + "/model.pt", *way], case, meta, tmp)
+    if not cc:
+        return interpret()
     build = [kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", *way, "-o", prog]
     done = subprocess.run([*build, "--emit", "c", "--weights", "file"], capture_output=True, text=True, errors="replace")
     if done.returncode:
         return "build: " + done.stderr[-200:]
-    text = re.sub(rb"optimization: [^\\]*", b"", open(prog, "rb").read())
-    weights = prog + ".weights"
-    key = hashlib.sha256(text + (open(weights, "rb").read() if os.path.exists(weights) else b"")).digest()
+    key = text_and_weights(prog)
     if key not in tried:
-        done = subprocess.run([*build, "--cc", cc], capture_output=True, text=True, errors="replace")
-        tried[key] = "build: " + done.stderr[-200:] if done.returncode else run([prog], case, meta, tmp)
+        tried[key] = interpret()
+        if not tried[key]:
+            done = subprocess.run([*build, "--cc", cc], capture_output=True, text=True, errors="replace")
+            tried[key] = "build: " + done.stderr[-200:] if done.returncode else run([prog], case, meta, tmp)
     return tried[key]
 
 
@@ -72,14 +84,14 @@ def main():
     p.add_argument("--kiln", default="build/kiln")
     p.add_argument("--build")
     p.add_argument("--only", default="")
-    p.add_argument("--every", type=int, default=1)
+    p.add_argument("--part", default="0/1", type=lambda s: [int(x) for x in s.split("/")])
     p.add_argument("cases", nargs="+")
     a = p.parse_args()
     help_ = subprocess.run([a.kiln, "run", "--help"], capture_output=True, text=True).stdout
     passes = help_.split("passes:")[1].split("\n")[0].split()
     ways = [["-O0"], ["-O1"], ["-O2"], ["-O3"], *(["-O3", "--no-pass", x] for x in passes)]
     found = failed = skipped = programs = 0
-    for case, meta in cases(a.cases, a.only, a.every):
+    for case, meta in cases(a.cases, a.only, *a.part):
         found += 1
         tried = {}
         with tempfile.TemporaryDirectory() as tmp:
@@ -88,9 +100,7 @@ def main():
                 skipped += 1
                 print(f"SKIP {os.path.basename(case)}: {base}", flush=True)
             for way in ways if not base else []:
-                why = run([a.kiln, "run", case + "/model.pt", *way], case, meta, tmp)
-                if not why and a.build:
-                    why = program(a.kiln, way, a.build, case, meta, tmp, tried)
+                why = answers(a.kiln, way, a.build, case, meta, tmp, tried)
                 if why:
                     failed += 1
                     print(f"FAIL {os.path.basename(case)} {' '.join(way)}: {why}", flush=True)
