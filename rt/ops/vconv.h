@@ -93,103 +93,6 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
 
-/* acc[i][j] += sum over k of a[i][k] * b[k][j]: mr rows of run floats each. */
-VC_INLINE void
-vc_block(int mr, int nv, int64_t run, const float *const *a, const float *b, VcV acc[VC_MR][VC_NV])
-{
-	for (int64_t k = 0; k < run; k++) {
-		VcV row[VC_NV];
-
-		VC_UNROLL
-		for (int j = 0; j < nv; j++)
-			row[j] = *(const VcV *)(b + j * VF);
-		b += nv * VF;
-		VC_UNROLL
-		for (int i = 0; i < mr; i++) {
-			const VcV x = VC_SET(a[i][k]);
-
-			VC_UNROLL
-			for (int j = 0; j < nv; j++)
-				acc[i][j] += x * row[j];
-		}
-	}
-}
-
-/* The columns of a block that there are: `left` of each row. */
-VC_SHARED void
-vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
-{
-	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
-		int64_t j = 0;
-
-#if VC_FLOATS > 1
-		for (; j + VF <= left; j += VF)
-			*(VcV *)(c + j) = *(const VcV *)(part + j);
-#if VC_FLOATS > 8
-		if (j + VF / 2 <= left) {
-			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
-			j += VF / 2;
-		}
-#endif
-#endif
-		for (; j < left; j++)
-			c[j] = part[j];
-	}
-}
-
-/* Stores a block; the last vector of the last panel may reach past the channels that there are. */
-VC_INLINE void
-vc_store(int mr, int nv, int64_t left, float *c, int64_t ldc, VcV acc[VC_MR][VC_NV], const float *range)
-{
-	float part[VC_MR * VC_NR];
-	const bool whole = left >= nv * VF;
-	float *to = whole ? c : part;
-	const int64_t step = whole ? ldc : VC_NR;
-
-	if (VC_CLAMPS && range) {
-		VC_UNROLL
-		for (int i = 0; i < mr; i++)
-			VC_UNROLL
-			for (int j = 0; j < nv; j++)
-				acc[i][j] = vc_clamp(acc[i][j], range);
-	}
-	VC_UNROLL
-	for (int i = 0; i < mr; i++)
-		VC_UNROLL
-		for (int j = 0; j < nv; j++)
-			*(VcV *)(to + i * step + j * VF) = acc[i][j];
-	if (!whole)
-		vc_store_part(mr, left, c, ldc, part);
-}
-
-/* The sum of runs: what is there before the first, and what is after the last, stays in registers. */
-VC_INLINE void
-vc_runs_add(int n, bool before, bool after, VcV *acc, VcV *sum)
-{
-	if (before) {
-		VC_UNROLL
-		for (int i = 0; i < n; i++)
-			acc[i] += sum[i];
-	}
-	if (after) {
-		VC_UNROLL
-		for (int i = 0; i < n; i++)
-			sum[i] = acc[i];
-	}
-}
-
-VC_INLINE void
-vc_start(int mr, int nv, const float *bias, VcV acc[VC_MR][VC_NV])
-{
-	VC_UNROLL
-	for (int i = 0; i < mr; i++)
-		VC_UNROLL
-		for (int j = 0; j < nv; j++)
-			acc[i][j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
-}
-
-/* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
-
 /* Rows of a block by vectors that it has: as many as give VC_MR * VC_NV accumulators, but what the narrowest can feed. */
 #define VC_ROWS(nv) (VC_MR * VC_NV / (nv) < VC_MOST ? VC_MR * VC_NV / (nv) : VC_MOST)
 #if VC_FLOATS > 1
@@ -222,6 +125,99 @@ vc_rows_start(int mr, int nv, bool half, const float *bias, VcRows *to)
 			to->acc[i * nv + j] = bias ? *(const VcV *)(bias + j * VF) : VC_ZERO;
 		if (half)
 			to->half[i] = bias ? *(const VcHalf *)(bias + nv * VF) : (VcHalf){ 0 };
+	}
+}
+
+/* The columns of a block that there are: `left` of each row. */
+VC_SHARED void
+vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
+{
+	for (int i = 0; i < mr; i++, c += ldc, part += VC_NR) {
+		int64_t j = 0;
+
+#if VC_FLOATS > 1
+		for (; j + VF <= left; j += VF)
+			*(VcV *)(c + j) = *(const VcV *)(part + j);
+#if VC_FLOATS > 8
+		if (j + VF / 2 <= left) {
+			*(VcHalf *)(c + j) = *(const VcHalf *)(part + j);
+			j += VF / 2;
+		}
+#endif
+#endif
+		for (; j < left; j++)
+			c[j] = part[j];
+	}
+}
+
+/* Where a block goes: to its rows of c, or, of the last panel, whose last vector may reach past the columns that there are, at
+ * first to `part`. */
+typedef struct VcPlace {
+	float *to;
+	int64_t step;
+} VcPlace;
+
+VC_INLINE VcPlace
+vc_place(int64_t wide, int64_t left, float *c, int64_t ldc, float *part)
+{
+	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
+}
+
+/* Stores a block.  more: what is there is the sum of the runs before this one.  range: this run is the last, and clamped. */
+VC_INLINE void
+vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
+{
+	if (more) {
+		const float *sum = at.to;
+
+		VC_UNROLL
+		for (int i = 0; i < mr; i++, sum += at.step) {
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				from->acc[i * nv + j] += *(const VcV *)(sum + j * VF);
+			if (half)
+				from->half[i] += *(const VcHalf *)(sum + nv * VF);
+		}
+	}
+	if (VC_CLAMPS && range) {
+		VC_UNROLL
+		for (int i = 0; i < mr * nv; i++)
+			from->acc[i] = vc_clamp(from->acc[i], range);
+#if VC_FLOATS == 16
+		VC_UNROLL
+		for (int i = 0; i < mr && half; i++)
+			from->half[i] = VC_LOW(vc_clamp(VC_TWICE(from->half[i]), range));
+#endif
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++, at.to += at.step) {
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(at.to + j * VF) = from->acc[i * nv + j];
+		if (half)
+			*(VcHalf *)(at.to + nv * VF) = from->half[i];
+	}
+}
+
+/* rows += mr rows of run floats each, wherever they lie, times run rows of a panel. */
+VC_INLINE void
+vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *b, VcRows *to)
+{
+	for (int64_t k = 0; k < run; k++) {
+		VcV row[VC_NV];
+
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			row[j] = *(const VcV *)(b + j * VF);
+		b += nv * VF;
+		VC_UNROLL
+		for (int i = 0; i < mr; i++) {
+			const VcV x = VC_SET(a[i][k]);
+
+			VC_UNROLL
+			for (int j = 0; j < nv; j++)
+				to->acc[i * nv + j] += x * row[j];
+		}
 	}
 }
 
@@ -260,59 +256,28 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 	}
 }
 
-VC_INLINE void
-vc_rows_store(int mr, int nv, bool half, int64_t left, float *c, int64_t ldc, VcRows *from, const float *range)
-{
-	float part[VC_MOST * VC_NR];
-	const bool whole = left >= nv * VF + half * VF / 2;
-	float *to = whole ? c : part;
-	const int64_t step = whole ? ldc : VC_NR;
-
-	if (VC_CLAMPS && range) {
-		VC_UNROLL
-		for (int i = 0; i < mr * nv; i++)
-			from->acc[i] = vc_clamp(from->acc[i], range);
-#if VC_FLOATS == 16
-		VC_UNROLL
-		for (int i = 0; i < mr && half; i++)
-			from->half[i] = VC_LOW(vc_clamp(VC_TWICE(from->half[i]), range));
-#endif
-	}
-	VC_UNROLL
-	for (int i = 0; i < mr; i++) {
-		VC_UNROLL
-		for (int j = 0; j < nv; j++)
-			*(VcV *)(to + i * step + j * VF) = from->acc[i * nv + j];
-		if (half)
-			*(VcHalf *)(to + i * step + nv * VF) = from->half[i];
-	}
-	if (!whole)
-		vc_store_part(mr, left, c, ldc, part);
-}
+/* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
 VC_INLINE void
 vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
 		int64_t ldc, int64_t left, const float *range)
 {
 	const int64_t wide = nv * VF + half * VF / 2;
-	VcRows rows, sum;
+	float part[VC_MOST * VC_NR];
+	const VcPlace to = vc_place(wide, left, c, ldc, part);
 	int64_t at = 0;
 
 	do {
 		const int64_t run = k - at < VC_RUN ? k - at : VC_RUN;
+		VcRows rows;
 
 		vc_rows_start(mr, nv, half, at ? 0 : bias, &rows);
 		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, &rows);
-		vc_runs_add(mr * nv, at > 0, at + run < k, rows.acc, sum.acc);
-		VC_UNROLL
-		for (int i = 0; i < mr && half; i++) {
-			if (at > 0)
-				rows.half[i] += sum.half[i];
-			sum.half[i] = rows.half[i];
-		}
+		vc_rows_store(mr, nv, half, to, at > 0, at + run < k ? 0 : range, &rows);
 		at += run;
 	} while (at < k);
-	vc_rows_store(mr, nv, half, left, c, ldc, &rows, range);
+	if (to.to == part)
+		vc_store_part(mr, left, c, ldc, part);
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
@@ -413,16 +378,18 @@ VC_INLINE void
 vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 	       int64_t left)
 {
-	VcV acc[VC_MR][VC_NV], runs[VC_MR][VC_NV];
 	const float *corner[VC_MR], *rows[VC_MR];
 	int64_t y0[VC_MR], x0[VC_MR];
+	float part[VC_MR * VC_NR];
+	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
 	bool inside = v->dw == 1 && v->xs == v->ic, more = false;
-	int64_t sum = 0;
+	int64_t r = 0, s = 0, have = 0;          /* the next tap; products left of those that `rows` stand at */
 
 	for (int i = 0; i < mr; i++) {
 		y0[i] = at->oh * v->sh - v->ph;
 		x0[i] = at->ow * v->sw - v->pw;
 		corner[i] = at->image + (y0[i] * v->w + x0[i]) * v->xs;
+		inside &= x0[i] >= 0 && x0[i] + v->kw <= v->w;
 		if (++at->ow == v->ow) {
 			at->ow = 0;
 			if (++at->oh == v->oh) {
@@ -431,49 +398,45 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			}
 		}
 	}
-	for (int i = 0; i < mr; i++)
-		inside &= x0[i] >= 0 && x0[i] + v->kw <= v->w;
-	vc_start(mr, nv, bias, acc);
-	for (int64_t r = 0; r < v->kh; r++) {
-		const int64_t dy = r * v->dh;
-		bool whole = inside;
-		int64_t step;
+	do {
+		VcRows sum;
 
-		for (int i = 0; i < mr; i++)
-			whole &= (uint64_t)(y0[i] + dy) < (uint64_t)v->h;
-		step = whole ? v->kw : 1;
-		for (int64_t s = 0; s < v->kw; s += step) {
-			const int64_t dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
-			bool any = false;
+		vc_rows_start(mr, nv, false, more ? 0 : bias, &sum);
+		for (int64_t room = VC_RUN, n; room && (have || r < v->kh); room -= n) {
+			if (!have) {
+				const int64_t dy = r * v->dh, dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
+				bool any = false, all = inside;
 
-			for (int i = 0; i < mr; i++) {
-				const bool in = (uint64_t)(y0[i] + dy) < (uint64_t)v->h && (uint64_t)(x0[i] + dx) < (uint64_t)v->w;
+				for (int i = 0; i < mr; i++) {
+					const bool row = (uint64_t)(y0[i] + dy) < (uint64_t)v->h, in = row && (uint64_t)(x0[i] + dx) < (uint64_t)v->w;
 
-				rows[i] = in ? corner[i] + far : zeros;
-				any |= in;
-			}
-			for (int64_t k = 0, n; any && k < step * v->ic; k += n) {
-				if (sum == VC_RUN) {
-					VC_UNROLL
-					for (int i = 0; i < mr; i++)
-						vc_runs_add(nv, more, true, acc[i], runs[i]);
-					vc_start(mr, nv, 0, acc);
-					more = true;
-					sum = 0;
+					rows[i] = in ? corner[i] + far : zeros;
+					any |= in;
+					all &= row;
 				}
-				n = step * v->ic - k < VC_RUN - sum ? step * v->ic - k : VC_RUN - sum;
-				vc_block(mr, nv, n, rows, w + k * nv * VF, acc);
-				for (int i = 0; i < mr; i++)
-					rows[i] += n;
-				sum += n;
+				have = all ? v->kw * v->ic : v->ic;
+				s = all ? v->kw : s + 1;
+				if (s == v->kw) {
+					s = 0;
+					r++;
+				}
+				if (!any) {
+					w += have * nv * VF;
+					have = 0;
+				}
 			}
-			w += step * v->ic * nv * VF;
+			n = have < room ? have : room;
+			vc_rows_add_at(mr, nv, n, rows, w, &sum);
+			for (int i = 0; i < mr; i++)
+				rows[i] += n;
+			w += n * nv * VF;
+			have -= n;
 		}
-	}
-	VC_UNROLL
-	for (int i = 0; i < mr; i++)
-		vc_runs_add(nv, more, false, acc[i], runs[i]);
-	vc_store(mr, nv, left, y, v->ys, acc, v->range);
+		vc_rows_store(mr, nv, false, to, more, have || r < v->kh ? 0 : v->range, &sum);
+		more = true;
+	} while (have || r < v->kh);
+	if (to.to == part)
+		vc_store_part(mr, left, y, v->ys, part);
 }
 
 /* a / b for b > 0, rounded up; 0 where it is negative. */
@@ -490,12 +453,16 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
 	const int64_t r1 = below < v->kh ? below : v->kh;
 	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
+	float part[VC_MOST * VC_NR];
+	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
 	VcRows rows;
 
 	vc_rows_start(mr, nv, false, bias, &rows);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
 		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, &rows);
-	vc_rows_store(mr, nv, false, left, y, v->ys, &rows, v->range);
+	vc_rows_store(mr, nv, false, to, false, v->range, &rows);
+	if (to.to == part)
+		vc_store_part(mr, left, y, v->ys, part);
 }
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */

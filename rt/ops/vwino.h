@@ -73,85 +73,95 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* B' d: six inputs at distance ds to six outputs at distance os */
+/* B' d: six inputs to six outputs. */
 VC_INLINE void
-vc_wino_in(const VcV *d, int ds, VcV *o, int os)
+vc_wino_in(const VcV *d, VcV *o)
 {
-	const VcV a = d[4 * ds] - VC_WINO_QQ * d[2 * ds], b = VC_WINO_P * (d[3 * ds] - VC_WINO_QQ * d[ds]);
-	const VcV c = d[4 * ds] - VC_WINO_PP * d[2 * ds], e = VC_WINO_Q * (d[3 * ds] - VC_WINO_PP * d[ds]);
+	const VcV a = d[4] - VC_WINO_QQ * d[2], b = VC_WINO_P * (d[3] - VC_WINO_QQ * d[1]);
+	const VcV c = d[4] - VC_WINO_PP * d[2], e = VC_WINO_Q * (d[3] - VC_WINO_PP * d[1]);
 
-	o[0] = VC_WINO_PP * VC_WINO_QQ * d[0] - (VC_WINO_PP + VC_WINO_QQ) * d[2 * ds] + d[4 * ds];
-	o[os] = a + b;
-	o[2 * os] = a - b;
-	o[3 * os] = c + e;
-	o[4 * os] = c - e;
-	o[5 * os] = VC_WINO_PP * VC_WINO_QQ * d[ds] - (VC_WINO_PP + VC_WINO_QQ) * d[3 * ds] + d[5 * ds];
+	o[0] = VC_WINO_PP * VC_WINO_QQ * d[0] - (VC_WINO_PP + VC_WINO_QQ) * d[2] + d[4];
+	o[1] = a + b;
+	o[2] = a - b;
+	o[3] = c + e;
+	o[4] = c - e;
+	o[5] = VC_WINO_PP * VC_WINO_QQ * d[1] - (VC_WINO_PP + VC_WINO_QQ) * d[3] + d[5];
 }
 
-/* A' m: six to four */
+/* A' m: six to four. */
 VC_INLINE void
-vc_wino_out(const VcV *m, int ms, VcV *o, int os)
+vc_wino_out(const VcV *m, VcV *o)
 {
-	const VcV a = m[ms] + m[2 * ms], b = VC_WINO_P * (m[ms] - m[2 * ms]);
-	const VcV c = m[3 * ms] + m[4 * ms], d = VC_WINO_Q * (m[3 * ms] - m[4 * ms]);
+	const VcV a = m[1] + m[2], b = VC_WINO_P * (m[1] - m[2]);
+	const VcV c = m[3] + m[4], d = VC_WINO_Q * (m[3] - m[4]);
 
 	o[0] = m[0] + a + c;
-	o[os] = b + d;
-	o[2 * os] = VC_WINO_PP * a + VC_WINO_QQ * c;
-	o[3 * os] = VC_WINO_PP * b + VC_WINO_QQ * d + m[5 * ms];
+	o[1] = b + d;
+	o[2] = VC_WINO_PP * a + VC_WINO_QQ * c;
+	o[3] = VC_WINO_PP * b + VC_WINO_QQ * d + m[5];
 }
 
 /* Input tile at (y0, x0) of one image -> t[36] at distance `far` floats; channels c .. c + VF. */
 VC_INLINE void
 vc_wino_tile_in(const VcConv *v, const float *image, int64_t y0, int64_t x0, int64_t c, float *t, int64_t far)
 {
-	VcV d[36], e[36];
+	VcV columns[6][6];
 
-	for (int r = 0; r < 6; r++)
-		for (int s = 0; s < 6; s++) {
+	for (int s = 0; s < 6; s++) {
+		VcV d[6];
+
+		VC_UNROLL
+		for (int r = 0; r < 6; r++) {
 			const int64_t y = y0 + r, x = x0 + s;
 			const bool in = (uint64_t)y < (uint64_t)v->h && (uint64_t)x < (uint64_t)v->w;
 
-			d[6 * r + s] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
+			d[r] = in ? *(const VcV *)(image + (y * v->w + x) * v->xs + c) : VC_ZERO;
 		}
-	VC_UNROLL
-	for (int s = 0; s < 6; s++)
-		vc_wino_in(d + s, 6, e + s, 6);
-	VC_UNROLL
-	for (int r = 0; r < 6; r++)
-		vc_wino_in(e + 6 * r, 1, d + 6 * r, 1);
-	VC_UNROLL
-	for (int k = 0; k < 36; k++)
-		*(VcV *)(t + k * far) = d[k];
+		vc_wino_in(d, columns[s]);
+	}
+	for (int r = 0; r < 6; r++) {
+		VcV d[6], o[6];
+
+		VC_UNROLL
+		for (int s = 0; s < 6; s++)
+			d[s] = columns[s][r];
+		vc_wino_in(d, o);
+		VC_UNROLL
+		for (int s = 0; s < 6; s++)
+			*(VcV *)(t + (6 * r + s) * far) = o[s];
+	}
 }
 
 VC_INLINE void
 vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t c, const float *t, int64_t far, const float *bias)
 {
-	VcV m[36], e[24], o[16];
+	VcV columns[6][4];
 	const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
 
-	VC_UNROLL
-	for (int k = 0; k < 36; k++)
-		m[k] = *(const VcV *)(t + k * far);
-	VC_UNROLL
-	for (int s = 0; s < 6; s++)
-		vc_wino_out(m + s, 6, e + s, 6);
-	VC_UNROLL
-	for (int r = 0; r < 4; r++)
-		vc_wino_out(e + 6 * r, 1, o + 4 * r, 1);
-	VC_UNROLL
-	for (int i = 0; i < 16; i++)
-		o[i] += start;
-	if (VC_CLAMPS && v->range) {
+	for (int s = 0; s < 6; s++) {
+		VcV m[6];
+
 		VC_UNROLL
-		for (int i = 0; i < 16; i++)
-			o[i] = vc_clamp(o[i], v->range);
+		for (int r = 0; r < 6; r++)
+			m[r] = *(const VcV *)(t + (6 * r + s) * far);
+		vc_wino_out(m, columns[s]);
 	}
-	for (int r = 0; r < 4; r++)
-		for (int s = 0; s < 4; s++)
-			if (y0 + r < v->oh && x0 + s < v->ow)
-				*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[4 * r + s];
+	for (int r = 0; r < 4 && y0 + r < v->oh; r++) {
+		VcV m[6], o[4];
+
+		VC_UNROLL
+		for (int s = 0; s < 6; s++)
+			m[s] = columns[s][r];
+		vc_wino_out(m, o);
+		VC_UNROLL
+		for (int s = 0; s < 4; s++) {
+			o[s] += start;
+			if (VC_CLAMPS && v->range)
+				o[s] = vc_clamp(o[s], v->range);
+			if (x0 + s < v->ow)
+				*(VcV *)(image + ((y0 + r) * v->ow + x0 + s) * v->ys + c) = o[s];
+		}
+	}
 }
 
 /* [begin, end) of blocks of `block` tiles; scratch: 36 * block * (ic + oc) floats. */
