@@ -378,6 +378,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
 	join(&b, &e->kernels, "kernels");
+	buf_puts(&b, "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");
 	join(&b, &e->tail, "what the program starts from");
 	text->c = b.at;

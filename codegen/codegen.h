@@ -63,7 +63,7 @@ void weights_note(Weights *, const void *data, int64_t bytes, RtPacking);
 bool original_is_packed(const Original *);       /* ... and nobody needs more than its parts */
 void weights_finish(Weights *);
 int weights_add(Weights *, WeightForm, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
-/* An ELF64 relocatable object with the bytes page-aligned in .rodata under the name kiln_weights. */
+/* An ELF64 relocatable object with the bytes in .rodata under the name kiln_weights. */
 bool weights_write_object(const Weights *, const char *path, int machine, char **why);
 enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
 

@@ -2,8 +2,8 @@
  * The weights of a program: one blob, and the object file that brings it into the executable.
  *
  * The object is written here and not by an assembler: .incbin is unknown to tcc, and megabytes of numbers in C text
- * take any compiler minutes.  Sections: null, .rodata (alignment 4096, so that the linker keeps pages whole and the
- * program maps them without a copy), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
+ * take any compiler minutes.  Sections: null, .rodata (its alignment that of the spans in it: a cache line; up to a page would
+ * be lost before it by more), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
  */
 #include "codegen.h"
 
@@ -13,10 +13,12 @@
 
 const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
 
+enum { LINE = 64 };                      /* of the cache: where a span may begin */
+
 int
 weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 {
-	static const char zeros[64];
+	static const char zeros[LINE];
 	char key[48];
 	RtSpan span = { 0, 0, NULL };
 	intptr_t at;
@@ -25,7 +27,7 @@ weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 	at = (intptr_t)map_get(&w->known, key);
 	if (at && !memcmp(w->bytes.at + w->spans.at[at - 1].offset, data, (size_t)bytes))
 		return (int)at - 1;
-	buf_add(&w->bytes, zeros, -w->bytes.n & 63);
+	buf_add(&w->bytes, zeros, -w->bytes.n & (LINE - 1));
 	span.offset = w->bytes.n;
 	span.bytes = bytes;
 	w->form_bytes[form] += bytes;
@@ -119,8 +121,8 @@ put(FILE *f, const void *p, int64_t n)
 bool
 weights_write_object(const Weights *w, const char *path, int machine, char **why)
 {
-	static const char zeros[4096];
-	const int64_t size = w->bytes.n ? w->bytes.n : 1, data = 4096, padded = (size + 7) & ~(int64_t)7;
+	static const char zeros[LINE];
+	const int64_t size = w->bytes.n ? w->bytes.n : 1, data = LINE, padded = (size + 7) & ~(int64_t)7;
 	const Elf64_Sym symbols[2] = { { 0 }, { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
 						.st_shndx = SEC_RODATA, .st_size = (Elf64_Xword)size } };
 	const int64_t at_sym = data + padded, at_str = at_sym + (int64_t)sizeof symbols;
@@ -131,7 +133,7 @@ weights_write_object(const Weights *w, const char *path, int machine, char **why
 			 .e_shoff = (Elf64_Off)at_sections, .e_ehsize = sizeof h, .e_shentsize = sizeof(Elf64_Shdr),
 			 .e_shnum = NSEC, .e_shstrndx = SEC_SHSTRTAB };
 	Elf64_Shdr sections[NSEC] = {
-		[SEC_RODATA] = section(1, SHT_PROGBITS, data, size, 4096),
+		[SEC_RODATA] = section(1, SHT_PROGBITS, data, size, LINE),
 		[SEC_STACK] = section(9, SHT_PROGBITS, data + padded, 0, 1),
 		[SEC_SYMTAB] = section(25, SHT_SYMTAB, at_sym, sizeof symbols, 8),
 		[SEC_STRTAB] = section(33, SHT_STRTAB, at_str, sizeof strtab, 1),

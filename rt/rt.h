@@ -22,9 +22,12 @@
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
 #define RT_SMALL _Pragma("GCC reset_options")
+/* Below it: specializations, for size: lists of addresses on their way to launches. */
+#define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\")")
 #else
 #define RT_FAST
 #define RT_SMALL
+#define RT_LISTS
 #endif
 
 typedef struct RtCx RtCx;

@@ -64,7 +64,7 @@ vb_scatter(const VbConv *v, int64_t from, int64_t to, int64_t left, const float 
 
 VC_SHARED void
 vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
-	     const float *zeros, VcConvPanel *last, float *scratch)
+	     const float *zeros, const VcTaps *last, float *scratch)
 {
 	const int64_t pixels = v->c.n * v->c.oh * v->c.ow, chunks = (pixels + v->chunk - 1) / v->chunk, full = v->c.oc / VC_NR;
 	float *tile = scratch, *start = tile + v->chunk * VC_NR, *panel_weights = start + VC_NR;
@@ -75,7 +75,7 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	for (int64_t at = begin; at < end; at++) {
 		const int64_t panel = at / chunks, from = at % chunks * v->chunk, to = from + v->chunk < pixels ? from + v->chunk : pixels;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->c.oc % VC_NR;
-		VcConvPanel *const run = panel < full ? VC_WHOLE(vc_taps) : last;
+		const VcTaps *const taps = panel < full ? VC_WHOLE(vc_taps) : last;
 
 		if (panel != have)
 			vb_pack(v, left, vb_width(left, v->c.oc), w + v->first + col * v->so, panel_weights);
@@ -83,10 +83,10 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 			start[j] = j < left ? bias[col + j] : 0;
 		have = panel;
 		if (!v->scattered) {
-			run(&v->c, from, to, x, panel_weights, bias ? start : 0, y + col, zeros, left);
+			vc_conv_panel(taps, &v->c, from, to, x, panel_weights, bias ? start : 0, y + col, zeros, left);
 			continue;
 		}
-		run(&tiled, from, to, x, panel_weights, 0, tile - from * VC_NR, zeros, left);
+		vc_conv_panel(taps, &tiled, from, to, x, panel_weights, 0, tile - from * VC_NR, zeros, left);
 		vb_scatter(v, from, to, left, tile, y + v->start + col);
 	}
 }

@@ -465,73 +465,87 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 		vc_store_part(mr, left, y, v->ys, part);
 }
 
-/* Pixels [first, last) by the channels of one panel, `left` of which are there. */
-typedef void VcConvPanel(const VcConv *, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y,
-			 const float *zeros, int64_t left);
+/* What computes a panel of channels: so many pixels, one, or `rows` of a row of the image. */
+typedef struct VcTaps {
+	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left);
+	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left);
+	void (*strip)(const VcConv *, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left);
+	int rows;
+} VcTaps;
 
-VC_INLINE void
-vc_conv_panel(int nv, const VcConv *given, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
+#define VC_TAPS(nv) \
+	VC_SHARED void \
+	vc_pixels_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left) \
+	{ \
+		vc_conv_pixels(VC_MR, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
+	} \
+	VC_SHARED void \
+	vc_pixel_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left) \
+	{ \
+		vc_conv_pixels(1, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
+	} \
+	VC_SHARED void \
+	vc_strip_##nv(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left) \
+	{ \
+		enum { NV = nv < VC_NV ? nv : VC_NV }; \
+\
+		vc_conv_strip(VC_ROWS(NV), NV, v, at, w, bias, y, left); \
+	} \
+	static const VcTaps vc_taps_##nv[] = { { vc_pixels_##nv, vc_pixel_##nv, vc_strip_##nv, VC_ROWS(nv < VC_NV ? nv : VC_NV) } };
+VC_TAPS(1)
+VC_TAPS(2)
+VC_TAPS(3)
+VC_TAPS(4)
+#undef VC_TAPS
+
+/* Pixels [first, last) by the channels of one panel, `left` of which are there. */
+VC_SHARED void
+vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
 	      float *y, const float *zeros, int64_t left)
 {
-	const VcConv v = *given;
-	const int64_t lo = vc_up(v.pw, v.sw), far = v.w - v.kw + v.pw, all = far < 0 ? 0 : far / v.sw + 1, hi = all < v.ow ? all : v.ow;
+	const int64_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
+	const int64_t hi = all < v->ow ? all : v->ow, rows = t->rows;
 	/* Of many channels the ends of rows, done twice, cost more than looking for each pixel. */
-	const bool strips = v.ic < 16 && v.dw == 1 && v.xs == v.ic && hi - lo >= VC_ROWS(nv);
-	VcPixel at = vc_pixel(&v, first, x);
+	const bool strips = v->ic < 16 && v->dw == 1 && v->xs == v->ic && hi - lo >= rows;
+	VcPixel at = vc_pixel(v, first, x);
 
 	for (int64_t i = first, n; i < last; i += n) {
 		const int64_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0, have = inside < last - i ? inside : last - i;
 
 		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
-		if (have > 0 && at.ow + have - VC_ROWS(nv) >= lo && i + have - VC_ROWS(nv) >= first) {
-			n = have < VC_ROWS(nv) ? have - VC_ROWS(nv) : 0;
+		if (have > 0 && at.ow + have - rows >= lo && i + have - rows >= first) {
+			n = have < rows ? have - rows : 0;
 			i += n;
 			at.ow += n;
-			vc_conv_strip(VC_ROWS(nv), nv, &v, &at, w, bias, y + i * v.ys, left);
-			n = VC_ROWS(nv);
+			t->strip(v, &at, w, bias, y + i * v->ys, left);
+			n = rows;
 			at.ow += n;
-			if (at.ow == v.ow)
-				at = vc_pixel(&v, i + n, x);
+			if (at.ow == v->ow)
+				at = vc_pixel(v, i + n, x);
 			continue;
 		}
 		n = strips || last - i < VC_MR ? 1 : VC_MR;
 		if (!strips && last - i < VC_MR && last - i > 2 && last - first >= VC_MR) {
 			n = VC_MR;
 			i = last - n;
-			at = vc_pixel(&v, i, x);
+			at = vc_pixel(v, i, x);
 		}
-		if (n == VC_MR)
-			vc_conv_pixels(VC_MR, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
-		else
-			vc_conv_pixels(1, nv, &v, &at, w, bias, y + i * v.ys, zeros, left);
+		(n == VC_MR ? t->pixels : t->pixel)(v, &at, w, bias, y + i * v->ys, zeros, left);
 	}
 }
 
-#define VC_PANEL(nv) \
-	VC_SHARED void \
-	vc_taps_##nv(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias, float *y, \
-		     const float *zeros, int64_t left) \
-	{ \
-		vc_conv_panel(nv < VC_NV ? nv : VC_NV, v, first, last, x, w, bias, y, zeros, left); \
-	}
-VC_PANEL(1)
-VC_PANEL(2)
-VC_PANEL(3)
-VC_PANEL(4)
-#undef VC_PANEL
-
 VC_SHARED void
 vc_conv_part(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias,
-	     float *y, const float *zeros, VcConvPanel *last, VcEpilogue *epilogue, void *const *p)
+	     float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk, full = v->oc / VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {
 		const int64_t panel = at / chunks, from = at % chunks * chunk, to = from + chunk < pixels ? from + chunk : pixels;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
-		VcConvPanel *const run = panel < full ? VC_WHOLE(vc_taps) : last;
 
-		run(v, from, to, x, w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + col, zeros, left);
+		vc_conv_panel(panel < full ? VC_WHOLE(vc_taps) : last, v, from, to, x,
+			      w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + col, zeros, left);
 		if (epilogue)
 			epilogue(p, from, to, col, col + left, v->oc);
 	}
