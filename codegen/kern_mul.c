@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-enum { CHUNK = 48 };             /* rows of a part */
+/* Of a part.  Panels of b are packed again for every part's rows, rows of a that do not lie in runs for its columns. */
+enum { ROWS = 192, COLUMNS = 256 };
 
 typedef struct Product {
 	RowNest batch;           /* operands c, a, b */
@@ -80,39 +81,63 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 	return true;
 }
 
+/* One more loop, over parts of `size`; one part of a static size is no loop.  c, a, b: the operands' strides. */
+static bool
+cut(Row *r, RowNest *nest, int64_t of, int64_t size, int64_t c, int64_t a, int64_t b)
+{
+	const int64_t stride[3] = { c, a, b };
+
+	if (of <= size && !r->p->dynamic)
+		return false;
+	nest->dims[nest->ndim] = plan_ceil(r->p, of, size);
+	for (int i = 0; i < 3; i++)
+		nest->stride[i][nest->ndim] = size * stride[i];
+	nest->ndim++;
+	return true;
+}
+
+static void
+put_extent(Out *o, bool is_cut, const char *name, int index, int64_t of, int64_t size)
+{
+	const long long n = of, most = size;
+
+	if (is_cut)
+		out_line(o, "const int64_t %s0 = i%d * %lld, %s = %lld - %s0 < %lld ? %lld - %s0 : %lld;", name, index, most, name, n, name,
+			 most, n, name, most);
+	else
+		out_line(o, "const int64_t %s = %lld;", name, n);
+}
+
 static bool
 emit_product(Row *r, Product *d)
 {
-	const int64_t chunk = d->m < CHUNK && !r->p->dynamic ? d->m : CHUNK, chunks = plan_ceil(r->p, d->m, chunk);
 	const char *type = row_type(d->dtype);
 	Arena *a = r->p->cx->arena;
 	RowNest nest = d->batch;
+	const bool rows = cut(r, &nest, d->m, ROWS, d->ldc, d->lda, 0), columns = cut(r, &nest, d->n, COLUMNS, 1, 0, d->bn);
+	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
 	Out o = { .indent = 1 };
 	KernelCall *c;
 
-	nest.dims[nest.ndim] = chunks;
-	for (int i = 0; i < 3; i++)
-		nest.stride[i][nest.ndim] = i == 0 ? chunk * d->ldc : i == 1 ? chunk * d->lda : 0;
-	nest.ndim++;
 	if (d->dtype == RT_f32) {
-		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));", (long long)chunk, (long long)d->k);
+		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));", (long long)(d->ak == 1 ? 0 : m), (long long)d->k);
 		out_blank(&o);
 		out_line(&o, "if (!scratch)");
 		out_line(&o, "\treturn;");
 	}
 	nest_open(&o, &nest);
-	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", nest.ndim - 1, (long long)chunk,
-		 (long long)d->m, (long long)chunk, (long long)d->m, (long long)chunk);
+	put_extent(&o, rows, "m", nest.ndim - 1 - columns, d->m, ROWS);
+	put_extent(&o, columns, "n", nest.ndim - 1, d->n, COLUMNS);
 	out_blank(&o);
-	out_line(&o, "%s(m, %lld, %lld, (const %s *)p[1] + %s, %lld, %lld, (const %s *)p[2] + %s, %lld, %lld,",
-		 d->dtype == RT_f32 ? "vm_product" : "vm_product_double", (long long)d->n, (long long)d->k, type, nest_at(a, &nest, 1),
+	out_line(&o, "%s(m, n, %lld, (const %s *)p[1] + %s, %lld, %lld, (const %s *)p[2] + %s, %lld, %lld,",
+		 d->dtype == RT_f32 ? "vm_product" : "vm_product_double", (long long)d->k, type, nest_at(a, &nest, 1),
 		 (long long)d->lda, (long long)d->ak, type, nest_at(a, &nest, 2), (long long)d->bk, (long long)d->bn);
-	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", d->bias ? "p[3]" : "0", type, nest_at(a, &nest, 0), (long long)d->ldc,
-		 d->dtype == RT_f32 ? ", scratch" : "");
+	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", !d->bias ? "0" : columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
+		 type, nest_at(a, &nest, 0), (long long)d->ldc, d->dtype == RT_f32 ? ", scratch" : "");
 	out_close(&o, "");
 	c = row_call(r, "multiply", arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id, (long long)nest_count(&d->batch),
 						 (long long)d->m, (long long)d->k, (long long)d->k, (long long)d->n), &o, nest_count(&nest),
-		     row_grain(chunk * d->n * (d->k / 8 + 1)));
+		     row_grain(m * n * (d->k / 8 + 1)));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, d->a, 0);
 	row_pass(r, c, d->b, 0);

@@ -143,7 +143,7 @@ vm_dot(int64_t k, const float *a, const float *b)
 	return sum;
 }
 
-/* scratch: vm_scratch(m, k) bytes */
+/* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk, int64_t bn,
 	   const float *bias, float *c, int64_t ldc, float *scratch)
@@ -160,8 +160,10 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		return;
 	}
 	if (ak != 1) {
-		for (int64_t i = 0; i < m; i++)
-			for (int64_t j = 0; j < k; j++)
+		const int64_t done = lda == 1 ? vm_pack_runs(k, k, m, a, ak, rows) : 0;
+
+		for (int64_t i = 0; i < m && done < k; i++)
+			for (int64_t j = done; j < k; j++)
 				rows[i * k + j] = a[i * lda + j * ak];
 		a = rows;
 		lda = k;
