@@ -47,16 +47,18 @@ each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t
 	}
 }
 
+/* What emitted C includes. */
 static void
 put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
-	static const char *const wanted[] = { "rt/rt.h", "rt/kiln.h", "rt/dtype.def", "rt/ops/tmath.h", "rt/ops/vmath.h", "rt/ops/vconv.h",
-					       "rt/ops/vrow.h", "rt/ops/vmul.h", "rt/ops/vpool.h", "rt/ops/vattend.h", "rt/ops/vresize.h", "rt/ops/vrnn.h",
-					       "rt/ops/vdirect.h", "rt/ops/vback.h", "rt/ops/vwino.h" };
+	static const char *const wanted[] = { "rt/rt.h", "rt/kiln.h", "rt/dtype.def", "rt/ops/tmath.h" };
+	const char *dot = strrchr(name, '.');
+	bool is = !strncmp(name, "rt/ops/v", 8) && dot && !strcmp(dot, ".h");
 
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		if (!strcmp(name, wanted[i]))
-			write_text(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
+		is |= !strcmp(name, wanted[i]);
+	if (is)
+		write_text(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
 }
 
 static void

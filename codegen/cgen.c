@@ -14,6 +14,7 @@ static const char head[] =
 	"#include \"vmath.h\"\n"
 	"#include \"vconv.h\"\n"
 	"#include \"vwino.h\"\n"
+	"#include \"vdepth.h\"\n"
 	"#include \"vrow.h\"\n"
 	"#include \"vmul.h\"\n"
 	"#include \"vpool.h\"\n"

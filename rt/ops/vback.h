@@ -11,6 +11,8 @@
 #ifndef RT_OPS_VBACK_H
 #define RT_OPS_VBACK_H
 
+#include "vdepth.h"
+
 typedef struct VbConv {
 	VcConv  c;
 	int64_t first, so, si, sr, ss;           /* weights: of output 0, input 0, tap (0, 0); distances */

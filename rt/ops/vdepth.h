@@ -1,0 +1,271 @@
+/* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel by a filter of its own
+ *
+ * Activations are NHWC, weights [tap][channel]; lanes are channels.  Windows of 3, 5 and 7 columns and strides 1 and 2, of
+ * channels that fill a vector, have functions that keep a row of taps in registers; all others go tap by tap.
+ */
+#ifndef RT_OPS_VDEPTH_H
+#define RT_OPS_VDEPTH_H
+
+#include "vconv.h"
+
+#if VC_FLOATS > 1
+
+enum { VC_DW = 8 };                      /* pixels of a block: each tap's weights are read once for all of them */
+
+/* rw pixels side by side, nv vectors of channels from c on.  x: what tap (0, 0) of the first pixel reads; taps [r0, r1) by
+ * [s0, s1) are inside of the image for all of them. */
+VC_INLINE void
+vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t c, int64_t r0,
+	    int64_t r1, int64_t s0, int64_t s1)
+{
+	VcV acc[VC_DW];
+	const int64_t step = v->sw * v->xs, right = v->dw * v->xs;
+
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			acc[i * nv + j] = bias ? *(const VcV *)(bias + c + j * VF) : VC_ZERO;
+	for (int64_t r = r0; r < r1; r++) {
+		const float *from = x + (r * v->dh * v->w + s0 * v->dw) * v->xs + c, *tap = w + (r * v->kw + s0) * v->oc + c;
+
+		for (int64_t s = s0; s < s1; s++, from += right, tap += v->oc) {
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				VC_UNROLL
+				for (int j = 0; j < nv; j++)
+					acc[i * nv + j] += *(const VcV *)(from + i * step + j * VF) * *(const VcV *)(tap + j * VF);
+		}
+	}
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		VC_UNROLL
+		for (int j = 0; j < nv; j++)
+			*(VcV *)(y + i * v->ys + c + j * VF) = v->range ? vc_clamp(acc[i * nv + j], v->range) : acc[i * nv + j];
+}
+
+/* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
+VC_INLINE void
+vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
+	     int64_t s0, int64_t s1)
+{
+	int64_t c = 0;
+
+	for (; c + nv * VF <= v->oc; c += nv * VF)
+		vc_dw_block(rw, nv, v, x, w, bias, y, c, r0, r1, s0, s1);
+	for (; c < v->oc; c += VF)
+		vc_dw_block(rw, 1, v, x, w, bias, y, c + VF <= v->oc ? c : v->oc - VF, r0, r1, s0, s1);
+}
+
+VC_SHARED void
+vc_dw_wide(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+{
+	vc_dw_pixels(VC_DW, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
+}
+
+VC_SHARED void
+vc_dw_half(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1)
+{
+	vc_dw_pixels(VC_DW / 2, 1, v, x, w, bias, y, r0, r1, 0, v->kw);
+}
+
+VC_SHARED void
+vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+{
+	vc_dw_pixels(1, VC_DW / 2, v, x, w, bias, y, r0, r1, s0, s1);
+}
+
+#endif
+
+/* One pixel whose taps [r0, r1) by [s0, s1) are there, one channel after the other. */
+VC_SHARED void
+vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+{
+	for (int64_t c = 0; c < v->oc; c++) {
+		float acc = bias ? bias[c] : 0;
+
+		for (int64_t r = r0; r < r1; r++)
+			for (int64_t s = s0; s < s1; s++)
+				acc += x[(r * v->dh * v->w + s * v->dw) * v->xs + c] * w[(r * v->kw + s) * v->oc + c];
+		y[c] = acc;
+		if (v->range)
+			y[c] = acc < v->range[0] ? v->range[0] : acc > v->range[1] ? v->range[1] : acc;
+	}
+}
+
+/* Pixels from ow on whose first is `x`; how many were done.  [lo, hi): those of the row that have all their columns of taps. */
+VC_INLINE int64_t
+vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, const float *w, const float *bias, float *y, int64_t r0,
+	   int64_t r1)
+{
+	const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
+	const int64_t s1 = inside < v->kw ? inside : v->kw;
+
+#if VC_FLOATS > 1
+	if (v->oc >= VF) {
+		if (ow >= lo && ow + VC_DW <= hi) {
+			vc_dw_wide(v, x, w, bias, y, r0, r1);
+			return VC_DW;
+		}
+		if (ow >= lo && ow + VC_DW / 2 <= hi) {
+			vc_dw_half(v, x, w, bias, y, r0, r1);
+			return VC_DW / 2;
+		}
+		vc_dw_one(v, x, w, bias, y, r0, r1, s0, s1 > s0 ? s1 : s0);
+		return 1;
+	}
+#endif
+	vc_dw_scalar(v, x, w, bias, y, r0, r1, s0, s1);
+	return 1;
+}
+
+/* Any window.  [begin, end) of output rows (n * oh); the epilogue follows each block of pixels. */
+VC_SHARED void
+vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+		 VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
+	const int64_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
+
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const int64_t r1 = below < v->kh ? below : v->kh;
+		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
+		int64_t n;
+
+		for (int64_t ow = 0; ow < v->ow; ow += n) {
+			const int64_t pixel = row * v->ow + ow;
+
+			n = vc_dw_some(v, ow, lo, hi, from + (ow * v->sw - v->pw) * v->xs, w, bias, y + pixel * v->ys, r0, r1 > r0 ? r1 : r0);
+			if (epilogue)
+				epilogue(p, pixel, pixel + n, 0, v->oc, v->oc);
+		}
+	}
+}
+
+#if VC_FLOATS > 1
+
+/* Windows of known width and stride: an element of the input is read once a row of taps for all pixels that it is a part of,
+ * and a row's weights stay in registers.  Pixels of a block: of ImageNet's widths no rest is left. */
+#if VC_FLOATS == 16
+enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7 };
+#else
+enum { VC_DW_WIDE = 7, VC_DW_NARROW = 7 };
+#endif
+enum { VC_DW_TAPS = 7 };
+
+static const float vc_nothing[VF];
+
+/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge: columns
+ * may lie outside. */
+VC_INLINE void
+vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias,
+	  float *y, int64_t r0, int64_t r1)
+{
+	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+
+	x += r0 * below + x0 * xs;
+	w += r0 * kw * oc;
+	for (int64_t at = 0; at < oc; at += VF) {
+		const int64_t c = at + VF <= oc ? at : oc - VF;
+		const float *from = x + c, *tap = w + c;
+		VcV acc[VC_DW_WIDE];
+
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			acc[i] = bias ? *(const VcV *)(bias + c) : VC_ZERO;
+		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
+			VcV taps[VC_DW_TAPS];
+
+			VC_UNROLL
+			for (int s = 0; s < kw; s++)
+				taps[s] = *(const VcV *)(tap + s * oc);
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
+				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from + j * xs : vc_nothing);
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++)
+					if (j >= i * sw && j < i * sw + kw)
+						acc[i] += in * taps[j - i * sw];
+			}
+		}
+		if (VC_CLAMPS && v->range) {
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				acc[i] = vc_clamp(acc[i], v->range);
+		}
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			*(VcV *)(y + i * ys + c) = acc[i];
+	}
+}
+
+typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0,
+		     int64_t r1);
+
+#define VC_DW_RUN(name, rw, kw, sw) \
+	VC_SHARED void \
+	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0, \
+		     int64_t r1) \
+	{ \
+		if (inside) \
+			vc_dw_run(rw, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \
+		else \
+			vc_dw_run(rw, kw, sw, true, v, x, x0, w, bias, y, r0, r1); \
+	}
+VC_DW_RUN(wide_3, VC_DW_WIDE, 3, 1)
+VC_DW_RUN(wide_5, VC_DW_WIDE, 5, 1)
+VC_DW_RUN(wide_7, VC_DW_WIDE, 7, 1)
+VC_DW_RUN(3, VC_DW_NARROW, 3, 1)
+VC_DW_RUN(5, VC_DW_NARROW, 5, 1)
+VC_DW_RUN(7, VC_DW_NARROW, 7, 1)
+VC_DW_RUN(3_by_2, VC_DW_NARROW, 3, 2)
+VC_DW_RUN(5_by_2, VC_DW_NARROW, 5, 2)
+#undef VC_DW_RUN
+
+/* Blocks of rw pixels; the last of a row goes back over what is done, to the same. */
+VC_SHARED void
+vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t rw,
+	   VcDwRun *run, VcEpilogue *epilogue, void *const *p)
+{
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const int64_t r1 = below < v->kh ? below : v->kh;
+		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
+
+		for (int64_t next = 0, ow; next < v->ow; next = ow + rw) {
+			ow = next + rw <= v->ow ? next : v->ow - rw;
+			const int64_t x0 = ow * v->sw - v->pw, pixel = row * v->ow + ow;
+			const bool inside = x0 >= 0 && x0 + (rw - 1) * v->sw + v->kw <= v->w;
+
+			run(inside, v, from, x0, w, bias, y + pixel * v->ys, r0, r1);
+			if (epilogue)
+				epilogue(p, pixel, pixel + rw, 0, v->oc, v->oc);
+		}
+	}
+}
+
+#endif
+
+/* The geometry is a constant: of the forms, those that programs use are there. */
+VC_INLINE void
+vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	     VcEpilogue *epilogue, void *const *p)
+{
+#if VC_FLOATS > 1
+	const bool wide = v->ow >= VC_DW_WIDE && v->sw == 1;
+	VcDwRun *const run = v->dw != 1 || v->oc < VF || v->ow < VC_DW_NARROW || v->sw > 2 ? 0 :
+		v->sw == 1 ? (v->kw == 3 ? wide ? vc_dw_wide_3 : vc_dw_3 : v->kw == 5 ? wide ? vc_dw_wide_5 : vc_dw_5 :
+			      v->kw == 7 ? wide ? vc_dw_wide_7 : vc_dw_7 : 0) :
+		v->kw == 3 ? vc_dw_3_by_2 : v->kw == 5 ? vc_dw_5_by_2 : 0;
+
+	if (run) {
+		vc_dw_rows(begin, end, v, x, w, bias, y, wide ? VC_DW_WIDE : VC_DW_NARROW, run, epilogue, p);
+		return;
+	}
+#endif
+	vc_depthwise_any(begin, end, v, x, w, bias, y, epilogue, p);
+}
+
+#endif
