@@ -49,6 +49,7 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 }
 
 /* Weights in a file are where start-up maps it. */
+static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n#define kiln_weights kiln_weights_at\n";
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
 
@@ -241,6 +242,13 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
+/* Do small pages cost time?  What caches hold is not worth moving. */
+static bool
+is_streamed(const Emit *e)
+{
+	return e->streamed >= 32 << 20;
+}
+
 /* Weights that are made when they are first wanted. */
 static void
 put_making(Emit *e)
@@ -268,6 +276,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	if (e->making.n)
 		put_making(e);
 	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
+	if (is_streamed(e) && !o->weights_file)
+		out_line(&e->tail, "#undef kiln_weights");
 	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);
 	b.n = 0;
 	out_string(&b, e->provenance.at, e->provenance.n);
@@ -279,8 +289,12 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_string(&b, o->weights_file, (int64_t)strlen(o->weights_file));
 		out_line(&e->tail, "\t.weights_file = %s, .weights_at = &kiln_weights_at,", b.at);
 	} else {
-		out_line(&e->tail, "\t.weights = kiln_weights,");
+		out_line(&e->tail, "\t.weights = kiln_weights,%s", is_streamed(e) ? " .weights_at = &kiln_weights_at," : "");
 	}
+	if (is_streamed(e))
+		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
+	if (is_streamed(e) || e->making.n)
+		out_line(&e->tail, "\t.warm = rt_warm, .cool = rt_cool,");
 	if (e->making.n)
 		out_line(&e->tail, "\t.making = making, .nmaking = %d, .made_bytes = %lldLL, .make = vc_wino_filters, .made_at = &kiln_made,",
 			 e->making.n, (long long)e->made_bytes);
@@ -364,6 +378,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	emit_classes(e);
 	if (e->gpu)
 		put_cuda(e, m->path, o, text);
+	e->packed_bytes = e->weights.bytes.n;
 	weights_finish(&e->weights);
 	put_parts(e);
 	put_program(e, m, n, o, instance);
@@ -374,7 +389,8 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 
 	buf_puts(&b, "/* ");
 	out_comment(&b, m->path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head, o->weights_file ? weights_beside : weights_inside);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
+		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");

@@ -346,6 +346,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	Out *o = &e->plans;
 
 	write_block(&w, p->graph->top);
+	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
 		 out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels, p->calls, p->guards, (long long)p->arena);
 	if (p->gpu)
@@ -371,7 +372,9 @@ plan_text(Emit *e, Plan *p, const char *code)
 	Out rest = { 0 }, all = { 0 };
 
 	p->kernels = p->calls = p->guards = 0;
+	p->streamed = 0;
 	write_block(&w, p->graph->top);
+	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
 	write_rest(&w, &rest);
 	write_values(p, &all);
 	buf_puts(&all.text, w.head.at ? w.head.at : "");

@@ -75,6 +75,8 @@ typedef struct Emit {            /* one program */
 	Weights  weights;
 	Vec(RtMaking) making;    /* what the program makes of its weights, */
 	int64_t  made_bytes;     /* and how large that is */
+	int64_t  packed_bytes;   /* of the weights in the forms that kernels read: they come first */
+	int64_t  streamed;       /* bytes of weights, the most that products of few rows read in a call */
 	Map      type_names;     /* a type's text -> its C name */
 	Map      class_names, code_names, kernel_names;
 	Map      code_places;    /* a Code -> emit_places */
@@ -174,6 +176,7 @@ typedef struct Plan {
 	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, calls, guards;
+	int64_t     streamed;    /* bytes of weights that products of few rows read */
 	bool        made;        /* it reads weights that the program makes: Emit.making */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */

@@ -13,6 +13,7 @@
 
 enum {
 	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
+	FEW_ROWS = 4,            /* of a product: it waits for its weights */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
@@ -354,6 +355,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		return false;
 	d.winograd &= e->vf > 1 && e->forms != FORMS_SMALL;
 	e->clamps |= after.range[0] != NULL;
+	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	p->made |= d.winograd && e->forms == FORMS_MADE;
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {

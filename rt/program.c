@@ -11,7 +11,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+
+enum { WARM_AFTER = 64 };        /* calls: moving weights takes ten times what it saves in each */
 
 typedef struct Loader {
 	RtCx *cx;
@@ -44,18 +45,6 @@ storage_of(Loader *l, const RtSpan *span)
 	return s;
 }
 
-/* Pages of 2 MB, where the system gives them when it is asked: half the time to fill, and fewer to look up. */
-static void
-large_pages(char *at, int64_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-	const uintptr_t page = 2 << 20, first = ((uintptr_t)at + page - 1) & ~(page - 1), end = ((uintptr_t)at + (uintptr_t)bytes) & ~(page - 1);
-
-	if (first < end)
-		madvise((void *)first, end - first, MADV_HUGEPAGE);
-#endif
-}
-
 static void
 unpack(RtCx *cx, const RtPacking *p, float *to)
 {
@@ -85,46 +74,6 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	}
 	pthread_mutex_unlock(&one);
 }
-
-/* ---- weights that are made ----------------------------------------------------------------------------------------- */
-
-typedef struct Making {
-	const RtProgram *program;
-	const RtMaking *row;
-	char *to;
-} Making;
-
-static void
-make_panels(void *arg, int64_t begin, int64_t end)
-{
-	const Making *m = arg;
-
-	m->program->make(m->row, (const float *)(m->program->weights + m->row->from), (float *)(m->to + m->row->to), begin, end);
-}
-
-/* Who comes while another makes them makes them, too: the first to be ready gives his to all.  Waiting could be for oneself,
- * since a thread that waits for its loop does other work. */
-int
-rt_make_weights(RtCx *cx)
-{
-	const RtProgram *p = cx->program;
-	char *none = NULL;
-	Making m = { .program = p };
-
-	if (__atomic_load_n(p->made_at, __ATOMIC_ACQUIRE))
-		return RT_OK;
-	m.to = rt_mem_line(p->made_bytes);
-	if (!m.to)
-		return rt_raise(cx, "out of memory");
-	large_pages(m.to, p->made_bytes);
-	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++)
-		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
-	if (!__atomic_compare_exchange_n(p->made_at, &none, m.to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		rt_mem_back(m.to);
-	return RT_OK;
-}
-
-/* ---- constants ------------------------------------------------------------------------------------------------------ */
 
 static int
 build_tensor(Loader *l, const RtConst *c, IValue *out)
@@ -361,6 +310,8 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 {
 	IValue full[256];
 
+	if (cx->program->warm && ++cx->calls == WARM_AFTER && cx->program->warm(cx))
+		return RT_ERROR;
 	if (m->nparam >= 255)
 		return rt_raise(cx, "%s has too many parameters", m->name);
 	if (m->takes_self)
@@ -383,9 +334,7 @@ rt_program_free(RtCx *cx)
 		rt_release(p->value[i]);
 		p->value[i] = rt_none();
 	}
-	if (p->made_at) {
-		rt_mem_back(*p->made_at);
-		*p->made_at = NULL;
-	}
+	if (p->cool)
+		p->cool(p);
 	cx->program = NULL;
 }

@@ -353,6 +353,7 @@ struct RtCx {
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
 	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
+	int64_t  calls;          /* of the program's methods */
 	const char *took;        /* the specialization that ran last, or "generic" */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
 };
@@ -608,7 +609,10 @@ typedef struct RtProgram {
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
-	const char **weights_at;         /* where emitted code looks for weights of a file; or null */
+	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
+	int64_t streamed;                /* of the first so many bytes products of few rows read more than caches hold; or 0 */
+	int  (*warm)(RtCx *);            /* makes and moves them, once; null: they stay as they are */
+	void (*cool)(const struct RtProgram *);          /* gives that memory back */
 	int64_t weights_bytes, made_bytes;
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
@@ -625,9 +629,14 @@ typedef struct RtProgram {
 int  rt_program_load(RtCx *, const RtProgram *);      /* fills program->value and params; cx->instance's image */
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
-int  rt_make_weights(RtCx *);    /* what specialized code wants made; once, whoever asks first */
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
+/* ---- warm.c --------------------------------------------------------------------------------------------------- */
+
+int  rt_make_weights(RtCx *);    /* what specialized code wants made; once, whoever asks first */
+int  rt_warm(RtCx *);            /* that, and weights that are streamed go to pages of 2 MB; once */
+void rt_cool(const RtProgram *);
 
 /* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own two tables. */
 typedef struct RtTiles RtTiles;

@@ -19,7 +19,7 @@ typedef struct Options {
 	const char *in[MOST_FILES], *out[MOST_FILES], *json, *trace, *method, *device, *threads, *seed, *bench;
 	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum, *weight_decay, *betas, *eps;
 	int   nin, nout;
-	bool  want_bench, info, guards, strict, selfcheck, shuffle, help;
+	bool  want_bench, warm, info, guards, strict, selfcheck, shuffle, help;
 } Options;
 
 typedef struct Program {
@@ -46,6 +46,7 @@ static const char usage[] =
 	"  --seed N         seed of random numbers\n"
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
+	"  --warm           first of all bring weights where they are read fastest; --bench does, too\n"
 	"  --json FILE      with --bench, --info or --train: the same as JSON\n"
 	"  --info           what this program holds\n"
 	"  --guards         say which code runs and why a guard failed\n"
@@ -78,7 +79,8 @@ read_flag(Options *o, const char *arg)
 {
 	const struct { const char *name; bool *place; } flag[] = {
 		{ "--info", &o->info }, { "--guards", &o->guards }, { "--strict", &o->strict },
-		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench }, { "--help", &o->help }, { "-h", &o->help },
+		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench }, { "--warm", &o->warm },
+		{ "--help", &o->help }, { "-h", &o->help },
 	};
 
 	for (size_t k = 0; k < sizeof flag / sizeof *flag; k++)
@@ -486,6 +488,8 @@ set_up(Program *p)
 		return status;
 	if (p->o.seed || p->own.seeded)
 		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
+	if ((p->o.warm || p->o.want_bench) && p->own.warm && p->own.warm(&p->cx))
+		return failed(p, 0);
 	p->cx.show_guards = p->o.guards;
 	p->cx.strict = p->o.strict;
 	return EXIT_OK;

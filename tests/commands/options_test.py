@@ -79,7 +79,7 @@ class Options(Test):
             for flag in flags.split():
                 self.assertIn(flag, said, command)
         self.run_in(KILN, "build", "m.pt", "-o", "p")
-        for flag in "-i -o --threads --seed --device --bench[=N] --info --guards --strict --trace --selfcheck --json --method".split():
+        for flag in "-i -o --threads --seed --device --bench[=N] --info --guards --strict --trace --selfcheck --json --method --warm".split():
             self.assertIn(flag, self.run_in("./p", "--help")[0].split())
 
     def test_build_says_sizes(self):
@@ -186,6 +186,21 @@ class Options(Test):
             self.assertEqual(size[form]["weight_forms"]["winograd"], 0)
             self.assertEqual(size[form]["weight_forms"]["panels"], 9216 * 4)
         self.kiln("build", "c.pt", "--forms", "tiny", "-o", "p", status=2)
+
+    def test_warm(self):
+        """33 MB that a product of one row reads move to larger pages: when told to, or after 64 calls."""
+        w = attrs(training=b"\x89", w=tensor(8292 * 1021, [8292, 1021], [1021, 1]))
+        self.put("w.pt", model(body(["return torch.linear(x, self.w)"]), w,
+                               **{"data/0": struct.pack("<8292f", *(i % 11 - 5 for i in range(8292))) * 1021}))
+        self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--cpu", "native", "-o", "p")
+        self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--emit", "c", "-o", "p.c")
+        self.assertIn(b".warm = rt_warm", self.bytes_of("p.c"))
+        self.kiln("check", "w.pt", "p", "-i", "x=float32[1x1021]")
+        self.put("one.npz", npz(x=npy([1, 1021], data=struct.pack("<1021f", *range(1021)))))
+        cold = self.run_in("./p", "-i", "one.npz")[0]
+        self.assertEqual(self.run_in("./p", "-i", "one.npz", "--warm")[0], cold)
+        self.assertEqual(self.run_in("./p", *["-i", "one.npz"] * 66)[0], cold * 66)
+        self.run_in("./p", "-i", "one.npz", "--warm", "--selfcheck")
 
     def test_no_source(self):
         self.put("m.pt", model(SPEAKS))
