@@ -31,6 +31,15 @@ holds_tensors(const Type *t)
 	return any;
 }
 
+/* torch.autograd.grad without create_graph */
+static bool
+is_detached(const Node *n)
+{
+	int64_t create;
+
+	return node_is(n, "aten::grad") && value_int(n->in[4], &create) && !create;
+}
+
 /* Does the row give a gradient for argument i?  Rows of containers pass on what they hold. */
 static bool
 passes(Walk *w, const Node *n, int i)
@@ -39,7 +48,7 @@ passes(Walk *w, const Node *n, int i)
 	Function *f;
 	int at = 0;
 
-	if (n->op && op_is_flat(n->op))
+	if ((n->op && op_is_flat(n->op)) || is_detached(n))
 		return false;
 	if (!s || i >= s->nargs || !(f = op_gradient(w->cx, n->op)))
 		return holds_tensors(n->in[i]->type);
@@ -256,12 +265,12 @@ active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
 
 	for (int i = 0; i < d->inputs.n && !d->call; i++)
 		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);
-	if (d->call)
+	if (d->call && d->call->nin)
 		mark_elements(&w, a->depends, d->call->in[1]);
 	down(&w, g);
-	if (d->call)
+	if (d->call && d->call->nin)
 		mark_elements(&w, w.useful, d->call->in[0]);
-	else
+	else if (!d->call)
 		mark(&w, w.useful, g->top->ret->in[d->loss ? 1 : 0]);
 	do {
 		w.grew = false;

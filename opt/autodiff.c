@@ -363,16 +363,23 @@ put_results(Back *b, const Gradient *d)
 
 /* ---- the pass --------------------------------------------------------------------------------------------------------- */
 
-void
+bool
 back_begin(Auto *a, Back *b)
 {
+	Node *call = (Node *)(uintptr_t)a->p->fn->gradient->call;
+	Block *at;
+
 	a->active = autodiff_form(a->p, a->g);
+	if (call && !call->nin)
+		return false;
+	at = call ? call->block : a->g->top;
 	a->alias = freeze_alias(a->p, a->g);
 	a->nothing = back_find_nothing(a->g, a->p->scratch);
 	check_lists(a);
-	*b = (Back){ .a = a, .from = a->g->top, .to = a->g->top, .stop = (Node *)(uintptr_t)a->p->fn->gradient->call };
+	*b = (Back){ .a = a, .from = at, .to = at, .stop = call };
 	back_at_end(b);
 	b->front = graph_constant(a->g, rt_none(), a->g->top->ret->at)->node;
+	return true;
 }
 
 bool

@@ -20,7 +20,7 @@ typedef struct Back Back;
 struct Back {                    /* the way back through one block */
 	Auto   *a;
 	Back   *up;
-	Block  *from, *to;       /* the same at the top */
+	Block  *from, *to;       /* the same at the top; from: the blocks around `to` in turn, where there is a stop */
 	Node   *stop;            /* at the top: the way back stands before it, and is of what is before; null: of all */
 	Node   *node;            /* the If or Loop around `from` */
 	Node   *front;           /* in `to`: what is taken from forward values goes before it */
@@ -89,6 +89,7 @@ void reverse_loop(Back *b, Node *n);
 bool back_has_gradient(Back *b, const Node *n);
 void reverse_node(Back *b, Node *n);
 void reverse_block(Back *b);
-void back_begin(Auto *a, Back *b);                 /* what is known of the forward graph; the way back goes behind it */
+bool back_begin(Auto *a, Back *b);                 /* what is known of the forward graph; the way back goes behind it.  false:
+                                                      the call that it was for is gone, as its loop became its trips */
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * torch.autograd.grad in a model: the way back is written before the call, and the call becomes its results.
+ * torch.autograd.grad in a model: the way back is written before the call, and the call becomes its results.  In a branch
+ * or loop it is the way back of the block up to the call, then of what is before that block.
  *
  *    g = torch.autograd.grad([y], [x], create_graph=True)   ->   the gradient of what leads from x to y; (g)
  *
  * What requires a gradient is known ahead of time: parameters, what is differentiated by (--grad), what requires_grad_ was
  * called on, and what depends on them.  Calls are taken in order, so that a gradient of a gradient finds the first one as
  * ordinary operators; results without create_graph are detached.  A call whose outputs require no gradient stays, and
- * raises where it runs.
+ * raises where it runs.  y.backward() is a call by the leaves whose .grad the method reads; none: nothing to do.
  */
 #include "autodiff.h"
 
@@ -16,6 +17,7 @@ typedef struct Calls {
 	Pass  *p;
 	Graph *g;
 	Values leaves;           /* what requires a gradient */
+	Vec(Node *) refused;     /* calls that stay, and raise */
 	bool   changed;
 } Calls;
 
@@ -125,16 +127,25 @@ find_leaves(Calls *c, Block *b)
 
 /* ---- a call -------------------------------------------------------------------------------------------------- */
 
+static bool
+is_refused(const Calls *c, const Node *n)
+{
+	for (int i = 0; i < c->refused.n; i++)
+		if (c->refused.at[i] == n)
+			return true;
+	return false;
+}
+
 static Node *
-find_call(Block *b)
+find_call(const Calls *c, Block *b)
 {
 	for NODES(n, b) {
 		Node *in;
 
-		if (node_is(n, "aten::grad"))
+		if (node_is(n, "aten::grad") && !is_refused(c, n))
 			return n;
 		for (int i = 0; i < n->nsub; i++)
-			if ((in = find_call(n->sub[i])))
+			if ((in = find_call(c, n->sub[i])))
 				return in;
 	}
 	return NULL;
@@ -222,6 +233,28 @@ put_results(Calls *c, Back *b, Node *call)
 	node_destroy(call);
 }
 
+/* What the loop carries has a past: earlier trips, through which nothing that is differentiated by must have come. */
+static void
+check_past(Calls *c, Back *top, const Node *call, const Node *loop)
+{
+	const Block *body = loop_body((Node *)(uintptr_t)loop);
+	const Node *from = call->in[1]->node;
+	Values outer = { 0 };
+	const Active *a;
+
+	for (int i = 0; i < from->nin; i++)
+		if (!node_in_block(from->in[i]->node, body))
+			vec_push(c->p->cx->arena, &outer, from->in[i]);
+	a = active_from(c->p->cx, c->g, outer.at, outer.n, c->p->scratch);
+	for (int k = 0; k < loop->nout; k++) {
+		const Value *v = body->param->out[1 + k];
+
+		if ((back_adjoint(top, v) || v->type->kind != TYPE_TENSOR) && (a->depends[loop->in[2 + k]->id] || a->depends[body->ret->in[1 + k]->id]))
+			fail_lacks(c->p->cx, call->at, "torch.autograd.grad through earlier trips of the loop that it is in");
+	}
+}
+
+/* The way back of what is before the call, from block to block outwards; it stands before the call. */
 static void
 differentiate(Calls *c, Node *call)
 {
@@ -231,11 +264,18 @@ differentiate(Calls *c, Node *call)
 	Back top;
 
 	c->p->fn->gradient = &d;
-	back_begin(&a, &top);
-	for (int i = 0; i < call->in[0]->node->nin; i++)
-		seed_output(&top, call, i);
-	reverse_block(&top);
-	put_results(c, &top, call);
+	if (back_begin(&a, &top)) {
+		for (int i = 0; i < call->in[0]->node->nin; i++)
+			seed_output(&top, call, i);
+		for (;; top.from = top.from->owner->block) {
+			reverse_block(&top);
+			if (!top.from->owner)
+				break;
+			if (node_is(top.from->owner, "prim::Loop"))
+				check_past(c, &top, call, top.from->owner);
+		}
+		put_results(c, &top, call);
+	}
 	c->p->fn->gradient = before;
 	ops_compile_bodies(c->p->cx, c->g);
 	pass_lost_alias(c->p);
@@ -252,8 +292,6 @@ is_meant(Calls *c, Node *call)
 		fail_lacks(c->p->cx, call->at, "torch.autograd.grad of lists that are not made where it is called");
 	if (!any_depends(a, call->in[0]))
 		return false;
-	if (call->block != c->g->top)
-		fail_lacks(c->p->cx, call->at, "torch.autograd.grad in a branch or loop");
 	for (int i = 0; i < call->in[1]->node->nin; i++)
 		if (!a->depends[call->in[1]->node->in[i]->id]) {
 			raise_before(c, call, "One of the differentiated Tensors does not require grad");
@@ -262,19 +300,133 @@ is_meant(Calls *c, Node *call)
 	return true;
 }
 
-/* torch.autograd.backward would leave gradients behind in .grad. */
+/* ---- backward ------------------------------------------------------------------------------------------------ */
+
+/* y.backward() adds to the .grad of leaves, which the method may read: each leaf that is read has its gradient so far. */
+typedef struct Grads {
+	Calls *c;
+	Values so_far;           /* by the leaf's place in c->leaves; null: none */
+	bool  *read;             /* likewise: is its .grad read anywhere? */
+	bool   any;
+} Grads;
+
+static int
+leaf_at(const Calls *c, const Value *v)
+{
+	for (int i = 0; i < c->leaves.n; i++)
+		if (c->leaves.at[i] == v)
+			return i;
+	return -1;
+}
+
 static void
-check_backward(Calls *c, const Active *a, Block *b)
+find_reads(Grads *s, const Block *b)
 {
 	for NODES(n, b) {
-		const Value *of = n->nin ? n->in[0] : NULL;
-
 		for (int i = 0; i < n->nsub; i++)
-			check_backward(c, a, n->sub[i]);
-		if (node_is(n, "aten::backward") && (a->depends[of->id] || (node_is(of->node, "prim::ListConstruct") && any_depends(a, of))))
-			fail_lacks(c->p->cx, n->at, "torch.autograd.backward in a model");
+			find_reads(s, n->sub[i]);
+		if (node_is(n, "prim::grad") && leaf_at(s->c, n->in[0]) >= 0)
+			s->read[leaf_at(s->c, n->in[0])] = s->any = true;
 	}
 }
+
+/* What x.grad is here, as a Tensor that may be undefined. */
+static void
+answer_read(Grads *s, Node *n)
+{
+	const int i = leaf_at(s->c, n->in[0]);
+
+	if (i < 0 || !s->so_far.at[i])
+		return;
+	graph_set_insert_before(s->c->g, n);
+	value_replace_uses(n->out[0], back_cast_to(s->c->g, s->so_far.at[i], &rt_type_tensor, n->at));
+	node_destroy(n);
+}
+
+/* One or a list of them as a list; gradients None: None. */
+static Value *
+as_list(Graph *g, Value *v, const Type *elem, Range at)
+{
+	return v->type->kind == TYPE_LIST || value_is_none(v) ? v : back_emit_list(g, &v, 1, elem, at);
+}
+
+/* A call of torch.autograd.grad by the leaves that are read, and what they have then. */
+static void
+put_grad(Grads *s, Node *n)
+{
+	Graph *g = s->c->g;
+	Cx *cx = g->cx;
+	const Type *optional = type_optional(cx, &rt_type_tensor);
+	Values by = { 0 };
+	Value *in[6];
+	Node *parts;
+
+	for (int i = 0; i < s->c->leaves.n; i++)
+		if (s->read[i])
+			vec_push(cx->arena, &by, s->c->leaves.at[i]);
+	graph_set_insert_before(g, n);
+	in[0] = as_list(g, n->in[0], &rt_type_tensor, n->at);
+	in[1] = back_emit_list(g, by.at, by.n, &rt_type_tensor, n->at);
+	in[2] = as_list(g, n->in[1], optional, n->at);
+	in[3] = n->in[2];
+	in[4] = n->in[3];
+	in[5] = graph_constant(g, rt_bool(true), n->at);
+	in[0] = back_emit_row(g, "grad", n->at, 6, in);
+	parts = graph_emit(g, "prim::ListUnpack", n->at, 1, in, by.n);
+	for (int i = 0, k = 0; i < s->c->leaves.n; i++) {
+		Value **have = &s->so_far.at[i];
+
+		if (!s->read[i])
+			continue;
+		parts->out[k]->type = optional;
+		*have = *have ? back_emit_row(g, "prim_grad_sum", n->at, 2, (Value *[2]){ *have, parts->out[k] }) : parts->out[k];
+		k++;
+	}
+}
+
+static void
+take_backward(Grads *s, const Active *a, Node *n)
+{
+	const Value *of = n->in[0];
+	const bool list = of->type->kind == TYPE_LIST;
+
+	if (list && !node_is(of->node, "prim::ListConstruct"))
+		fail_lacks(s->c->p->cx, n->at, "torch.autograd.backward of a list that is not made where it is called");
+	if (list ? !any_depends(a, of) : !a->depends[of->id])
+		return;
+	if (s->any && n->block != s->c->g->top)
+		fail_lacks(s->c->p->cx, n->at, "torch.autograd.backward in a branch or loop, where .grad is read");
+	if (s->any)
+		put_grad(s, n);
+	node_destroy(n);
+	s->c->changed = true;
+}
+
+static void
+walk_backward(Grads *s, const Active *a, Block *b)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			walk_backward(s, a, n->sub[i]);
+		if (node_is(n, "aten::backward"))
+			take_backward(s, a, n);
+		else if (node_is(n, "prim::grad"))
+			answer_read(s, n);
+	}
+}
+
+static void
+backward_to_grad(Calls *c)
+{
+	Grads s = { .c = c, .read = new(c->p->scratch, bool, c->leaves.n + 1) };
+
+	for (int i = 0; i < c->leaves.n; i++)
+		vec_push(c->p->cx->arena, &s.so_far, NULL);
+	find_reads(&s, c->g->top);
+	walk_backward(&s, active_from(c->p->cx, c->g, c->leaves.at, c->leaves.n, c->p->scratch), c->g->top);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------------------ */
 
 bool
 autograd(Pass *p, Graph *g)
@@ -288,11 +440,14 @@ autograd(Pass *p, Graph *g)
 	for (int i = 0; d && i < d->inputs.n; i++)
 		vec_push(p->cx->arena, &c.leaves, graph_inputs(g)[d->inputs.at[i].input]);
 	find_leaves(&c, g->top);
-	check_backward(&c, active_from(p->cx, g, c.leaves.at, c.leaves.n, p->scratch), g->top);
-	while ((call = find_call(g->top)) && is_meant(&c, call)) {
-		differentiate(&c, call);
-		c.changed = true;
-	}
+	backward_to_grad(&c);
+	while ((call = find_call(&c, g->top)))
+		if (is_meant(&c, call)) {
+			differentiate(&c, call);
+			c.changed = true;
+		} else {
+			vec_push(p->cx->arena, &c.refused, call);
+		}
 	free_parameters(&c);
 	return c.changed;
 }

@@ -229,3 +229,60 @@ def cell(x: Tensor, y: Tensor) -> Tensor:
     a, b, = torch.unsafe_chunk(torch.add_(torch.cat([x, y]), torch.cat([y, x]), alpha=2), 2, 0)
     c, d, = torch.chunk(torch.cat([y, x]), 2, 0)
     return torch.sigmoid_(a) * torch.tanh_(b) + torch.exp_(d) * c
+
+
+def by_backward(x: Tensor, y: Tensor):
+    x.requires_grad_()
+    (x ** 3 * y).sum().backward(None, None, True)
+    more: List[Optional[Tensor]] = [y, torch.ones_like(x)]
+    torch.autograd.backward([torch.tanh(x * y), x * x], more, None, True)
+    return x.grad * y
+
+
+def call_in_branch(x: Tensor, y: Tensor):
+    x.requires_grad_()
+    z = (x ** 3).sin()
+    r = x
+    if float(y.sum()) > -100:
+        z = z * y
+        g = torch.autograd.grad([z.sum()], [x], create_graph=True)[0]
+        assert g is not None
+        r = g * z
+    return r
+
+
+def calls_in_loop(x: Tensor, y: Tensor):
+    x.requires_grad_()
+    a = x * y
+    b = x + y
+    for i in range(3):
+        if i > 0:
+            loss = (torch.tanh(a * x) * b * b).sum()
+            g = torch.autograd.grad([loss], [a, b], create_graph=True)
+            ga = g[0]
+            gb = g[1]
+            assert ga is not None and gb is not None
+            a = a - 0.1 * ga
+            b = b - 0.1 * gb
+    return a * b
+
+
+def calls_in_long_loop(x: Tensor, y: Tensor, n: int):
+    x.requires_grad_()
+    a = x * y
+    for i in range(n):
+        g = torch.autograd.grad([torch.tanh(a * x).sum()], [a], create_graph=True)[0]
+        assert g is not None
+        a = a - 0.1 * g
+    return a
+
+
+def through_the_past(x: Tensor, y: Tensor, n: int):
+    x.requires_grad_()
+    z = y
+    for i in range(n):
+        z = z * x
+        g = torch.autograd.grad([z.sum()], [x], create_graph=True)[0]
+        assert g is not None
+        z = z + g
+    return z
