@@ -32,10 +32,9 @@ rt_cx_init(RtCx *cx)
 	cx->grad = true;
 	cx->steps = -1;
 	cx->scratch = rt_mem_zeroed(sizeof *cx->scratch);
-	cx->account = rt_mem_zeroed(sizeof *cx->account);
-	if (!cx->scratch || !cx->account)
+	cx->account = cx->scratch ? rt_mem_counted(cx, sizeof *cx->account) : 0;
+	if (!cx->account)
 		return rt_raise(cx, "out of memory");
-	cx->account->h.refs = 1;
 	cx->gen = rt_generator_new(cx, 67280421310721);
 	return cx->gen ? RT_OK : RT_ERROR;
 }

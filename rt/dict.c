@@ -87,13 +87,10 @@ find(const RtDict *d, IValue key, uint64_t hash)
 RtDict *
 rt_dict_new(RtCx *cx, const RtType *key, const RtType *value)
 {
-	RtDict *d = rt_mem_zeroed(sizeof *d);
+	RtDict *d = rt_mem_counted(cx, sizeof *d);
 
-	if (!d) {
-		rt_raise(cx, "out of memory");
+	if (!d)
 		return 0;
-	}
-	d->h.refs = 1;
 	d->key = key;
 	d->value = value;
 	return d;

@@ -138,19 +138,6 @@ rt_assign(IValue *place, IValue v)
 
 /* ---- making the small ones ---------------------------------------------------------------------------------- */
 
-static void *
-take(RtCx *cx, int64_t bytes)
-{
-	RtHead *h = rt_mem(bytes);
-
-	if (!h) {
-		rt_raise(cx, "out of memory");
-		return 0;
-	}
-	h->refs = 1;
-	return h;
-}
-
 RtStr *
 rt_str_new(RtCx *cx, const char *s, int64_t n)
 {
@@ -158,7 +145,7 @@ rt_str_new(RtCx *cx, const char *s, int64_t n)
 
 	if (n < 0)
 		n = (int64_t)strlen(s);
-	if (n > INT64_MAX / 2 || !(r = take(cx, (int64_t)sizeof *r + n + 1)))
+	if (n > INT64_MAX / 2 || !(r = rt_mem_counted(cx, (int64_t)sizeof *r + n + 1)))
 		return 0;
 	r->n = n;
 	if (n && s)
@@ -170,7 +157,7 @@ rt_str_new(RtCx *cx, const char *s, int64_t n)
 RtTuple *
 rt_tuple_new(RtCx *cx, const RtType *named, int64_t n)
 {
-	RtTuple *t = n < 0 || n > INT32_MAX ? 0 : take(cx, (int64_t)sizeof *t + (int64_t)sizeof *t->v * n);
+	RtTuple *t = n < 0 || n > INT32_MAX ? 0 : rt_mem_counted(cx, (int64_t)sizeof *t + (int64_t)sizeof *t->v * n);
 
 	if (!t)
 		return 0;
@@ -184,7 +171,7 @@ rt_tuple_new(RtCx *cx, const RtType *named, int64_t n)
 RtObject *
 rt_object_new(RtCx *cx, RtClass *cls)
 {
-	RtObject *o = take(cx, (int64_t)sizeof *o + (int64_t)sizeof *o->slot * cls->nslot);
+	RtObject *o = rt_mem_counted(cx, (int64_t)sizeof *o + (int64_t)sizeof *o->slot * cls->nslot);
 
 	if (!o)
 		return 0;
@@ -207,7 +194,7 @@ RtEnum *
 rt_enum_new(RtCx *cx, const RtType *type, const char *name, IValue value)
 {
 	RtStr *s = rt_str_new(cx, name, -1);
-	RtEnum *e = s ? take(cx, sizeof *e) : 0;
+	RtEnum *e = s ? rt_mem_counted(cx, sizeof *e) : 0;
 
 	if (!e) {
 		rt_release(value);
@@ -223,7 +210,7 @@ rt_enum_new(RtCx *cx, const RtType *type, const char *name, IValue value)
 IValue
 rt_complex(RtCx *cx, double re, double im)
 {
-	RtComplex *c = take(cx, sizeof *c);
+	RtComplex *c = rt_mem_counted(cx, sizeof *c);
 
 	if (!c)
 		return rt_none();
@@ -235,7 +222,7 @@ rt_complex(RtCx *cx, double re, double im)
 RtFunction *
 rt_function_new(RtCx *cx, const RtCode *code, int nbound)
 {
-	RtFunction *f = take(cx, (int64_t)sizeof *f + (int64_t)sizeof *f->bound * nbound);
+	RtFunction *f = rt_mem_counted(cx, (int64_t)sizeof *f + (int64_t)sizeof *f->bound * nbound);
 
 	if (!f)
 		return 0;

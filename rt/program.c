@@ -98,12 +98,11 @@ static int
 build_quant(Loader *l, RtTensor *t)
 {
 	const RtConst *c = &l->program->constant[l->at++];
-	RtQuant *q = rt_mem_zeroed(sizeof *q);
+	RtQuant *q = rt_mem_counted(l->cx, sizeof *q);
 	IValue scales, zeros;
 
 	if (!q)
-		return rt_raise(l->cx, "out of memory");
-	q->h.refs = 1;
+		return RT_ERROR;
 	q->scheme = c->flags;
 	q->scale = l->program->constant[l->at++].u.f;
 	q->zero = c->u.i;

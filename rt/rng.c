@@ -27,16 +27,10 @@ rt_generator_seed(RtGenerator *g, uint64_t seed)
 RtGenerator *
 rt_generator_new(RtCx *cx, uint64_t seed)
 {
-	RtGenerator *g = rt_mem(sizeof *g);
+	RtGenerator *g = rt_mem_counted(cx, sizeof *g);
 
-	if (!g) {
-		rt_raise(cx, "out of memory");
-		return 0;
-	}
-	g->h.refs = 1;
-	g->shared = false;
-	g->locked = 0;
-	rt_generator_seed(g, seed);
+	if (g)
+		rt_generator_seed(g, seed);
 	return g;
 }
 

@@ -407,6 +407,7 @@ double   rt_normal(RtGenerator *);         /* one at a time, cached partner */
 
 void *rt_mem(int64_t bytes);                              /* aligned to 16; null: there is none */
 void *rt_mem_zeroed(int64_t bytes);
+void *rt_mem_counted(RtCx *, int64_t bytes);              /* zeroed, with one reference: what begins with an RtHead */
 void *rt_mem_line(int64_t bytes);                         /* aligned to 64 */
 void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and room for more */
 void  rt_mem_back(void *);                                     /* of one of these, or null */

@@ -43,13 +43,13 @@ take_bytes(RtCx *cx, int64_t bytes)
 static RtStorage *
 storage_new(RtCx *cx, int kind, char *data, int64_t bytes)
 {
-	RtStorage *s = rt_mem(sizeof *s);
+	RtStorage *s = rt_mem_counted(cx, sizeof *s);
 
-	if (!s) {
-		rt_raise(cx, "out of memory");
+	if (!s)
 		return 0;
-	}
-	*s = (RtStorage){ .h = { 1 }, .kind = (uint8_t)kind, .bytes = bytes, .data = data };
+	s->kind = (uint8_t)kind;
+	s->bytes = bytes;
+	s->data = data;
 	return s;
 }
 

@@ -61,14 +61,12 @@ rt_now(void)
 static RtFuture *
 future_new(RtCx *cx, int state, IValue v)
 {
-	RtFuture *f = rt_mem_zeroed(sizeof *f);
+	RtFuture *f = rt_mem_counted(cx, sizeof *f);
 
 	if (!f) {
 		rt_release(v);
-		rt_raise(cx, "out of memory");
 		return 0;
 	}
-	f->h.refs = 1;
 	f->state = state;
 	f->value = v;
 	return f;

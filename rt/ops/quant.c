@@ -36,14 +36,10 @@ quant_raw(RtCx *cx, const RtTensor *t)
 static RtQuant *
 quant_new(RtCx *cx, int scheme)
 {
-	RtQuant *q = rt_mem_zeroed(sizeof *q);
+	RtQuant *q = rt_mem_counted(cx, sizeof *q);
 
-	if (!q) {
-		rt_raise(cx, "out of memory");
-		return 0;
-	}
-	q->h.refs = 1;
-	q->scheme = scheme;
+	if (q)
+		q->scheme = scheme;
 	return q;
 }
 
