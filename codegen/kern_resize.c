@@ -81,14 +81,19 @@ close_row(Out *o, const Resize *d)
 	out_close(o, "");
 }
 
+/* Tables of what each row and column of the result reads, filled by a function of vresize.h; then opens the rows. */
 static void
-put_scratch(Out *o, const Resize *d, const char *type)
+put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how)
 {
 	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows), *columns = rows + %lld;", type,
 		 (long long)d->y->dims[2], (long long)d->y->dims[3], (long long)d->y->dims[2]);
 	out_blank(o);
 	out_line(o, "if (!rows)");
 	out_line(o, "\treturn;");
+	for (int i = 2; i < 4; i++)
+		out_line(o, "%s(%lld, %lld, %d, %.17g, %s);", fill, (long long)d->y->dims[i], (long long)d->x->dims[i], how, d->given[i - 2],
+			 i == 2 ? "rows" : "columns");
+	nest_open(o, &d->nest);
 }
 
 static void
@@ -114,10 +119,7 @@ row_bilinear(Row *r)
 	if (!row_int(r, "align_corners", &d.align) || !take(r, &d) || d.y->dtype != RT_f32)
 		return false;
 	at = d.lanes ? " + c" : "";
-	put_scratch(&o, &d, "VzTap");
-	out_line(&o, "vz_linear(%lld, %lld, %d, %.17g, rows);", (long long)d.y->dims[2], (long long)d.x->dims[2], (int)d.align, d.given[0]);
-	out_line(&o, "vz_linear(%lld, %lld, %d, %.17g, columns);", (long long)d.y->dims[3], (long long)d.x->dims[3], (int)d.align, d.given[1]);
-	nest_open(&o, &d.nest);
+	put_tables(&o, &d, "VzTap", "vz_linear", d.align);
 	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
 	out_line(&o, "const float *x0 = (const float *)p[1] + %s + h->at[0] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
 	out_line(&o, "const float *x1 = (const float *)p[1] + %s + h->at[1] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
@@ -145,10 +147,7 @@ row_nearest(Row *r)
 	if (!take(r, &d))
 		return false;
 	at = d.lanes ? " + c" : "";
-	put_scratch(&o, &d, "int64_t");
-	out_line(&o, "vz_nearest(%lld, %lld, %d, %.17g, rows);", (long long)d.y->dims[2], (long long)d.x->dims[2], d.exact, d.given[0]);
-	out_line(&o, "vz_nearest(%lld, %lld, %d, %.17g, columns);", (long long)d.y->dims[3], (long long)d.x->dims[3], d.exact, d.given[1]);
-	nest_open(&o, &d.nest);
+	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact);
 	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1), d.nest.ndim - 1,
 		 (long long)d.x->strides[2]);
 	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));

@@ -8,13 +8,6 @@
 #include <string.h>
 
 static uint64_t
-mix(uint64_t h, uint64_t x)
-{
-	h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
-	return h * 0xff51afd7ed558ccdu;
-}
-
-static uint64_t
 hash_text(const char *s)
 {
 	return hash_bytes(s, (int64_t)strlen(s));
@@ -47,7 +40,7 @@ hash_row(void *arg, int64_t at, int64_t n)
 {
 	Rows *r = arg;
 
-	r->h = mix(r->h, hash_bytes(rt_data(r->a) + at, n));
+	r->h = hash_mix(r->h, hash_bytes(rt_data(r->a) + at, n));
 	return true;
 }
 
@@ -75,9 +68,9 @@ has_data(const RtTensor *t)
 static uint64_t
 hash_tensor(const RtTensor *t, bool (*row)(void *, int64_t at, int64_t n))
 {
-	Rows r = { t, NULL, mix(t->dtype, t->ndim) };
+	Rows r = { t, NULL, hash_mix(t->dtype, t->ndim) };
 
-	r.h = mix(r.h, hash_bytes(t->dims, t->ndim * (int64_t)sizeof *t->dims));
+	r.h = hash_mix(r.h, hash_bytes(t->dims, t->ndim * (int64_t)sizeof *t->dims));
 	if (has_data(t) && rt_numel(t))
 		each_row(t, 0, 0, row, &r);
 	return r.h;
@@ -124,7 +117,7 @@ static uint64_t
 hash_members(uint64_t h, const IValue *v, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
-		h = mix(h, value_hash(v[i]));
+		h = hash_mix(h, value_hash(v[i]));
 	return h;
 }
 
@@ -143,7 +136,7 @@ value_hash(IValue v)
 {
 	switch ((RtTag)v.tag) {
 	case RT_NONE: case RT_INT: case RT_BOOL: case RT_DEVICE: case RT_DOUBLE:
-		return mix(v.tag, (uint64_t)v.u.i);
+		return hash_mix(v.tag, (uint64_t)v.u.i);
 	case RT_TENSOR:
 		return hash_tensor(v.u.t, hash_glance);
 	case RT_STR:
@@ -155,11 +148,11 @@ value_hash(IValue v)
 	case RT_COMPLEX:
 		return hash_bytes(&v.u.c->re, 2 * sizeof(double));
 	case RT_DICT:
-		return mix(RT_DICT, (uint64_t)v.u.dict->n);
+		return hash_mix(RT_DICT, (uint64_t)v.u.dict->n);
 	case RT_ENUM:
 		return hash_text(v.u.en->name->s);
 	default:
-		return mix(v.tag, (uintptr_t)v.u.p);
+		return hash_mix(v.tag, (uintptr_t)v.u.p);
 	}
 }
 
@@ -240,15 +233,15 @@ attr_hash(const Attr *a)
 
 	switch (a->kind) {
 	case ATTR_VALUE:
-		return mix(h, value_hash(a->v));
+		return hash_mix(h, value_hash(a->v));
 	case ATTR_GRAPH:
-		return mix(h, (uintptr_t)a->g);
+		return hash_mix(h, (uintptr_t)a->g);
 	case ATTR_TYPE:
-		return mix(h, (uintptr_t)a->type);
+		return hash_mix(h, (uintptr_t)a->type);
 	case ATTR_TYPES:
-		return mix(h, a->ntypes);
+		return hash_mix(h, a->ntypes);
 	case ATTR_FUNCTION:
-		return mix(h, (uintptr_t)a->fn);
+		return hash_mix(h, (uintptr_t)a->fn);
 	}
 	return h;
 }
@@ -256,14 +249,14 @@ attr_hash(const Attr *a)
 uint64_t
 node_hash(const Node *n)
 {
-	uint64_t h = mix((uintptr_t)n->kind, (uintptr_t)n->op);
+	uint64_t h = hash_mix((uintptr_t)n->kind, (uintptr_t)n->op);
 
 	for (int i = 0; i < n->nin; i++)
-		h = mix(h, (uintptr_t)n->in[i]);
+		h = hash_mix(h, (uintptr_t)n->in[i]);
 	for (int i = 0; i < n->nout; i++)
-		h = mix(h, (uintptr_t)n->out[i]->type);
+		h = hash_mix(h, (uintptr_t)n->out[i]->type);
 	for (int i = 0; i < n->attrs.n; i++)
-		h = mix(h, attr_hash(&n->attrs.at[i]));
+		h = hash_mix(h, attr_hash(&n->attrs.at[i]));
 	return h;
 }
 

@@ -33,34 +33,27 @@ static const Type *const basic[] = {
 /* ---- interning ---------------------------------------------------------------------------------- */
 
 static uint64_t
-mix(uint64_t h, uint64_t x)
-{
-	h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
-	return h * 0xff51afd7ed558ccdu;
-}
-
-static uint64_t
 tensor_hash(const TensorInfo *t)
 {
-	uint64_t h = mix((uint64_t)t->dtype, (uint64_t)t->rank);
+	uint64_t h = hash_mix((uint64_t)t->dtype, (uint64_t)t->rank);
 
-	h = mix(h, (uint64_t)(t->grad * 9 + t->undefined));
-	h = mix(h, (uint64_t)t->device);
+	h = hash_mix(h, (uint64_t)(t->grad * 9 + t->undefined));
+	h = hash_mix(h, (uint64_t)t->device);
 	for (int i = 0; i < t->rank; i++)
-		h = mix(mix(h, (uint64_t)t->dims[i]), t->strides ? (uint64_t)t->strides[i] : 7);
+		h = hash_mix(hash_mix(h, (uint64_t)t->dims[i]), t->strides ? (uint64_t)t->strides[i] : 7);
 	return h;
 }
 
 static uint64_t
 type_hash(const Type *t)
 {
-	uint64_t h = mix(t->kind, (uint64_t)t->n);
+	uint64_t h = hash_mix(t->kind, (uint64_t)t->n);
 
 	for (int i = 0; i < t->n; i++)
-		h = mix(h, (uintptr_t)t->of[i]);
+		h = hash_mix(h, (uintptr_t)t->of[i]);
 	if (t->name)
-		h = mix(h, hash_bytes(t->name, (int64_t)strlen(t->name)));
-	return t->tensor ? mix(h, tensor_hash(t->tensor)) : h;
+		h = hash_mix(h, hash_bytes(t->name, (int64_t)strlen(t->name)));
+	return t->tensor ? hash_mix(h, tensor_hash(t->tensor)) : h;
 }
 
 static bool

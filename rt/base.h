@@ -71,6 +71,7 @@ typedef struct Map {
 void *map_get(const Map *, const char *key);            /* null when absent */
 void  map_put(Map *, const char *key, void *value);     /* key is kept by reference */
 void  map_free(Map *);
+uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
 uint64_t hash_bytes(const void *, int64_t n);           /* a word at a time; the same on all little-endian hosts */
 
 /* ---- buf.c ----------------------------------------------------------------------------------- */

@@ -27,6 +27,13 @@ hash_bytes(const void *p, int64_t n)
 	return h;
 }
 
+uint64_t
+hash_mix(uint64_t h, uint64_t x)
+{
+	h ^= x + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+	return h * 0xff51afd7ed558ccdu;
+}
+
 static uint32_t
 hash_key(const char *key)
 {

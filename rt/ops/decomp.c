@@ -673,25 +673,32 @@ rt__linalg_det(RtCx *cx, const IValue *in, IValue *out)
 		|| stack_give_ints(cx, 2, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
 }
 
+/* Sign and size of t's determinant; s and pivot: its LU factors. */
+static int
+slogdet(RtCx *cx, RtTensor *t, IValue *out, Stack *s, int64_t **pivot)
+{
+	const RtDtype dtype = (RtDtype)t->dtype;
+	Stack sign, size;
+
+	return determinant(cx, "linalg.slogdet", t, s, &sign, &size, pivot) || stack_give(cx, 0, dtype, &sign, 0, out)
+		|| stack_give(cx, 1, rt_real_type(dtype), &size, 0, out) ? RT_ERROR : RT_OK;
+}
+
 int
 rt_linalg_slogdet(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtDtype dtype = (RtDtype)in[0].u.t->dtype;
-	Stack s, sign, size;
+	Stack s;
 	int64_t *pivot;
 
-	return determinant(cx, "linalg.slogdet", in[0].u.t, &s, &sign, &size, &pivot) || stack_give(cx, 0, dtype, &sign, 0, out)
-		|| stack_give(cx, 1, rt_real_type(dtype), &size, 0, out) ? RT_ERROR : RT_OK;
+	return slogdet(cx, in[0].u.t, out, &s, &pivot);
 }
 
 int
 rt__linalg_slogdet(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtDtype dtype = (RtDtype)in[0].u.t->dtype;
-	Stack s, sign, size;
+	Stack s;
 	int64_t *pivot;
 
-	return determinant(cx, "linalg.slogdet", in[0].u.t, &s, &sign, &size, &pivot) || stack_give(cx, 0, dtype, &sign, 0, out)
-		|| stack_give(cx, 1, rt_real_type(dtype), &size, 0, out) || stack_give(cx, 2, dtype, &s, 2, out)
+	return slogdet(cx, in[0].u.t, out, &s, &pivot) || stack_give(cx, 2, (RtDtype)in[0].u.t->dtype, &s, 2, out)
 		|| stack_give_ints(cx, 3, &s, s.n, pivot, out) ? RT_ERROR : RT_OK;
 }

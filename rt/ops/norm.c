@@ -488,6 +488,14 @@ rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 	return rows(cx, &g, t, weight, 0, 0, 1, 0, 0, out);
 }
 
+/* Groups of channels, each a row. */
+static Norm
+groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
+{
+	return (Norm){ .groups = n * groups, .pieces = 1, .run = channels / groups * plane, .step = channels / groups * plane,
+		       .per = plane ? plane : 1, .modulo = groups };
+}
+
 static int
 group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane, int64_t groups,
 	double eps, int nout, IValue *out)
@@ -495,7 +503,6 @@ group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_
 	int64_t strides[RT_MAX_RANK], dims[2] = { n, groups };
 	Norm g;
 
-	memset(&g, 0, sizeof g);
 	if (groups <= 0)
 		return rt_raise(cx, "num groups must be greater than 0");
 	if (channels % groups)
@@ -506,11 +513,7 @@ group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_
 		return RT_ERROR;
 	if (n < 0 || channels < 0 || plane < 0 || n * channels * plane != rt_numel(t))
 		return rt_raise(cx, "group_norm: sizes do not fit the input");
-	g.groups = n * groups;
-	g.pieces = 1;
-	g.run = g.step = channels / groups * plane;
-	g.per = plane ? plane : 1;
-	g.modulo = groups;
+	g = groups_of(n, channels, plane, groups);
 	g.eps = eps;
 	return rows(cx, &g, t, weight, bias, dense_format(t, t->ndim, t->dims, strides), nout, 2, dims, out);
 }
@@ -643,15 +646,10 @@ rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	int64_t n = in[5].u.i, channels = in[6].u.i, plane = in[7].u.i, groups = in[8].u.i;
 	Norm g;
 
-	memset(&g, 0, sizeof g);
 	if (groups <= 0 || channels % groups || n < 0 || plane < 0 || n * channels * plane != rt_numel(t) ||
 	    rt_numel(mean) != n * groups || rt_numel(rstd) != n * groups || check_channels(cx, weight, "weight", channels))
 		return rt_raise(cx, "native_group_norm_backward: sizes do not fit the input");
-	g.groups = n * groups;
-	g.pieces = 1;
-	g.run = g.step = channels / groups * plane;
-	g.per = plane ? plane : 1;
-	g.modulo = groups;
+	g = groups_of(n, channels, plane, groups);
 	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
 		return RT_ERROR;
 	return backward(cx, &g, rt_tensor(in[0]), t, in[9].u.list, weight, channels, out);
