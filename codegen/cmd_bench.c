@@ -6,6 +6,7 @@
  */
 #include "codegen.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,10 +104,8 @@ measure_runs(Bench *b, char **argv, int n, const char *dir, const char *log)
 }
 
 static void
-report(Bench *b, const Machine *m)
+print_report(const Bench *b, const Machine *m)
 {
-	FILE *f;
-
 	if (b->build_ms > 0)
 		printf("%-24s %10.1f ms\n", "compiled in", b->build_ms);
 	printf("%-24s %10.4g ms   (least %.4g, 99 %% below %.4g; %lld runs on %lld thread%s)\n", "one run, median", b->median,
@@ -114,17 +113,25 @@ report(Bench *b, const Machine *m)
 	printf("%-24s %10.4g ms   (least %.4g)\n", "start to first result", b->start_ms, b->start_min_ms);
 	printf("%-24s %10.4g MB\n", "peak memory", (double)b->peak_bytes / 1e6);
 	printf("%-24s %10.4g GFLOP/s of float32, %.4g GB/s of reading\n", "this machine can do", m->flops / 1e9, m->bytes / 1e9);
+}
+
+static void
+report(Bench *b, const Machine *m)
+{
+	FILE *f;
+
+	if (!b->cli->json || strcmp(b->cli->json, "-"))
+		print_report(b, m);
 	if (!b->cli->json)
 		return;
-	f = fopen(b->cli->json, "w");
-	if (!f)
-		fail(b->cli->cx, (Range){ 0 }, "%s: cannot be written", b->cli->json);
+	if (!(f = rt_report(b->cli->json)))
+		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%lld,\"threads\":%lld,\"start_ms\":%.6g,"
 		"\"start_min_ms\":%.6g,\"peak_bytes\":%lld,\"build_ms\":%.6g,\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,"
 		"\"threads\":%d}}\n", b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->start_ms,
 		b->start_min_ms, (long long)b->peak_bytes, b->build_ms, m->flops, m->bytes, m->threads);
-	if (fclose(f))
-		fail(b->cli->cx, (Range){ 0 }, "%s: cannot be written", b->cli->json);
+	if (rt_report_end(f))
+		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }
 
 /* -i IN.npz, of the first input, and the options that programs know, too. */

@@ -144,10 +144,10 @@ report(Cli *cli, const ProgramText *text)
 		rt_info_sizes(stdout, &text->about, text->code_bytes);
 		return;
 	}
-	if (!(f = fopen(cli->json, "w")))
+	if (!(f = rt_report(cli->json)))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 	rt_info_json(f, &text->about, text->code_bytes);
-	if (fclose(f))
+	if (rt_report_end(f))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }
 

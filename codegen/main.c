@@ -57,7 +57,7 @@ static const Option options[] = {
 	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save ", "leave training mode"},
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ", "of each run of the interpreter"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops ", "as JSON"},
-	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench build ", "the results as JSON; build: what it would print"},
+	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench build ", "the results as JSON, -: to standard output; build: what it would print"},
 	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas), " bench run build show check profile info ops ", "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
 	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bench run build show check profile info ops ", "C with its function, here my_f; includes kiln.h"},
 	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies), " bench run build show check profile info ops ", "or TorchScript instead of C: 'my::f=return a * c'"},

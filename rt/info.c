@@ -5,6 +5,25 @@
 #include "rt.h"
 #include "base.h"
 
+#include <errno.h>
+#include <string.h>
+
+FILE *
+rt_report(const char *path)
+{
+	return strcmp(path, "-") ? fopen(path, "w") : stdout;
+}
+
+int
+rt_report_end(FILE *f)
+{
+	const int bad = fflush(f) ? errno : 0, closed = f == stdout ? 0 : fclose(f);
+
+	if (bad)
+		errno = bad;
+	return bad || closed ? RT_ERROR : RT_OK;
+}
+
 void
 rt_info_methods(FILE *f, const RtProgram *r)
 {

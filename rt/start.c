@@ -47,7 +47,7 @@ static const char usage[] =
 	"  --device D       cpu or cuda\n"
 	"  --bench[=N]      time N calls\n"
 	"  --warm           first of all bring weights where they are read fastest; --bench does, too\n"
-	"  --json FILE      with --bench, --info or --train: the same as JSON\n"
+	"  --json FILE      with --bench, --info or --train: the same as JSON; -: standard output\n"
 	"  --info           what this program holds\n"
 	"  --guards         say which code runs and why a guard failed\n"
 	"  --strict         a failed guard is an error\n"
@@ -253,27 +253,32 @@ compare_times(const void *a, const void *b)
 }
 
 static int
+not_written(Program *p)
+{
+	rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
+	return failed(p, 0);
+}
+
+static int
 report_times(Program *p, int64_t *t, int n)
 {
 	double median, best, p99;
-	FILE *f;
+	FILE *f = NULL;
 
 	qsort(t, (size_t)n, sizeof *t, compare_times);
 	median = (double)t[n / 2] / 1e6;
 	best = (double)t[0] / 1e6;
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
-	printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n", n, p->cx.nthread,
-		p->cx.nthread == 1 ? "" : "s", median, best, p99);
-	if (!p->o.json)
+	if (p->o.json && !(f = rt_report(p->o.json)))
+		return not_written(p);
+	if (f != stdout)
+		printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n", n, p->cx.nthread,
+			p->cx.nthread == 1 ? "" : "s", median, best, p99);
+	if (!f)
 		return EXIT_OK;
-	if (!(f = fopen(p->o.json, "w"))) {
-		rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
-		return failed(p, 0);
-	}
 	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d}\n", median, best, p99, n,
 		p->cx.nthread);
-	fclose(f);
-	return EXIT_OK;
+	return rt_report_end(f) ? not_written(p) : EXIT_OK;
 }
 
 /* Without a number of runs: until two seconds are over, at least five. */
@@ -376,13 +381,10 @@ info(Program *p)
 		rt_info_sizes(stdout, &p->own, code_bytes());
 		return EXIT_OK;
 	}
-	if (!(f = fopen(p->o.json, "w"))) {
-		rt_raise(&p->cx, "%s: %s", p->o.json, strerror(errno));
-		return failed(p, 0);
-	}
+	if (!(f = rt_report(p->o.json)))
+		return not_written(p);
 	rt_info_json(f, &p->own, code_bytes());
-	fclose(f);
-	return EXIT_OK;
+	return rt_report_end(f) ? not_written(p) : EXIT_OK;
 }
 
 /* ---- --train ---------------------------------------------------------------------------------------------------------------------- */

@@ -349,6 +349,7 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
+	const bool said = t->o->json && !strcmp(t->o->json, "-");        /* all of them, where these would go */
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -361,7 +362,7 @@ one_step(Training *t, int64_t step)
 		status = move(t, &t->trained[i], rt_gradient_part(rt_gradient_part(result, 2), t->trained[i].grad));
 	if (!status && t->loss)
 		t->loss[step - 1] = loss_of(result);
-	if (!status && (step == 1 || step == t->steps || step % every == 0)) {
+	if (!status && !said && (step == 1 || step == t->steps || step % every == 0)) {
 		printf("step %lld of %lld: loss %.6g\n", (long long)step, (long long)t->steps, loss_of(result));
 		fflush(stdout);
 	}
@@ -413,8 +414,7 @@ write_parameters(Training *t)
 static int
 write_losses(Training *t)
 {
-	FILE *f = fopen(t->o->json, "w");
-	bool bad;
+	FILE *f = rt_report(t->o->json);
 
 	if (!f)
 		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
@@ -423,8 +423,7 @@ write_losses(Training *t)
 	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);
-	bad = ferror(f) != 0;
-	return fclose(f) || bad ? rt_raise(t->cx, "%s: cannot be written", t->o->json) : RT_OK;
+	return rt_report_end(f) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
 }
 
 static void

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up. */
 static char *
@@ -69,6 +70,8 @@ static int
 move(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p->weights + page - 1) & ~(page - 1);
+	const uintptr_t end = ((uintptr_t)p->weights + (uintptr_t)p->streamed) & ~(page - 1);
 	char *to;
 
 	if (*p->weights_at != p->weights)
@@ -78,7 +81,8 @@ move(RtCx *cx)
 	memcpy(to, p->weights, (size_t)p->streamed);
 	*p->weights_at = to;
 #ifdef MADV_DONTNEED
-	madvise((void *)(uintptr_t)p->weights, (size_t)p->streamed, MADV_DONTNEED);
+	if (first < end)
+		madvise((void *)first, end - first, MADV_DONTNEED);
 #endif
 	return RT_OK;
 }

@@ -187,6 +187,16 @@ class Options(Test):
             self.assertEqual(size[form]["weight_forms"]["panels"], 9216 * 4)
         self.kiln("build", "c.pt", "--forms", "tiny", "-o", "p", status=2)
 
+    def test_reports(self):
+        """JSON goes to a file, or with - to standard output and nothing else with it; a file that cannot be written is an error."""
+        self.assertIn("weights_bytes", json.loads(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", "--json", "-")[0]))
+        self.assertIn("code_bytes", json.loads(self.run_in("./p", "--info", "--json", "-")[0]))
+        self.assertEqual(json.loads(self.run_in("./p", "-i", "x.npz", "--bench=3", "--json", "-")[0])["runs"], 3)
+        self.assertIn("machine", json.loads(self.kiln("bench", "p", "-i", "x.npz", "--json", "-")[0]))
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "-")))
+        for path in ("/dev/full", "nowhere/j"):
+            self.assertIn(path, self.run_in("./p", "--info", "--json", path, status=1)[1])
+
     def test_warm(self):
         """33 MB that a product of one row reads move to larger pages: when told to, or after 64 calls."""
         w = attrs(training=b"\x89", w=tensor(8292 * 1021, [8292, 1021], [1021, 1]))
