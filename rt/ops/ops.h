@@ -82,6 +82,7 @@
 #include "attention.def"
 #include "quant.def"
 #include "vision.def"
+#include "audio.def"
 #include "recent.def"
 #include "scalar.def"
 #include "text.def"

@@ -1,4 +1,5 @@
-# Operators and overloads that PyTorch has since 1.13 (rt/ops/recent.def and newer rows elsewhere), by what they mean.
+# Operators and overloads that PyTorch has since 1.13 (rt/ops/recent.def and newer rows elsewhere) and torchaudio's, by what
+# they mean.
 # kiln run tests/ops/recent.py: an assertion that fails is an error.
 
 def same(a: Tensor, b: Tensor):
@@ -18,6 +19,7 @@ def reductions():
     same(torch.any(x > 0, dim=[]), x > 0)
     same(torch._is_any_true(x > 2), torch.tensor(False))
     same(torch.linalg__powsum(x, 2, [1]), (x * x).sum([1]))
+    same(torch.linalg_matrix_sqrth(torch.tensor([[13., 99.], [12., 13.]])), torch.tensor([[3., 2.], [2., 3.]]))
 
 def shapes():
     x = torch.zeros([1, 3, 1, 1, 2])
@@ -113,10 +115,31 @@ def asking():
     assert torch.get_autocast_dtype("cpu") == torch.bfloat16
     torch._assert_scalar(1, "no")
     torch._assert_async(torch.tensor(True), "no")
+    torch._assert_async(torch.tensor(1))
     w = torch.stft(torch.arange(20.).sin(), 8, 4, 4, torch.ones([4]), False, "reflect", False, None, True, True)
     assert w.size() == [5, 5]
 
+def filters():
+    x = torch.arange(24.).sin().reshape([2, 2, 6])
+    a = torch.tensor([[0.3, -0.5, 1.0], [0.1, 0.2, 1.0]])
+    out = torch.zeros([2, 2, 8])
+    torch.ops.torchaudio._lfilter_core_loop(x, a, out)
+    for t in range(6):
+        same(out.select(2, t + 2), x.select(2, t) - out.select(2, t) * a.select(1, 0) - out.select(2, t + 1) * a.select(1, 1))
+    b = torch.tensor([[1., 0., 0.], [1., 0., 0.]])
+    same(torch.ops.torchaudio._lfilter(x, a.flip([1]), b), out.narrow(2, 2, 6))
+    temp, sound = x[0].tanh(), torch.zeros([2, 6])
+    last_in, last_out, i, o = torch.ones([2]), torch.ones([2]), torch.ones([2]), torch.ones([2])
+    torch.ops.torchaudio._overdrive_core_loop(x[0], temp, last_in, last_out, sound)
+    for t in range(6):
+        o = temp.select(1, t) - i + 0.995 * o
+        i = temp.select(1, t)
+        same(sound.select(1, t), x[0].select(1, t) * 0.5 + o * 0.75)
+    same(last_in, i)
+    same(last_out, o)
+
 def forward() -> int:
+    filters()
     reductions()
     shapes()
     ranges()
