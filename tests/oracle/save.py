@@ -66,7 +66,7 @@ def value(t, key, arrays):
     if kind == "DictType":
         if key in arrays:
             return {}
-        convert = int if t.getKeyType().kind() == "IntType" else str
+        convert = {"IntType": int, "FloatType": float, "BoolType": "True".__eq__}.get(t.getKeyType().kind(), str)
         return {convert(p): value(t.getValueType(), f"{key}.{p}", arrays) for p in parts(arrays, key)}
     raise NotImplementedError(f"an argument of {kind}")
 
@@ -146,12 +146,12 @@ def answer(m, path):
 
 
 def run(path, case, meta):
-    """Why the archive's answers are not the recorded ones; None: they are."""
-    try:
-        m = torch.jit.load(path)
-    except Exception as e:
-        return "load: " + " | ".join(str(e).strip().splitlines()[:12])
+    """Why the archive's answers, each of a fresh instance, are not the recorded ones; None: they are."""
     for n, given, recorded in calls(case):
+        try:
+            m = torch.jit.load(path)
+        except Exception as e:
+            return "load: " + " | ".join(str(e).strip().splitlines()[:12])
         got = answer(m, given)
         if "error" in meta:
             if not isinstance(got, str):
@@ -182,8 +182,10 @@ def main():
                 done = subprocess.run([a.kiln, "save", "-O" + level, os.path.join(case, "model.pt"), "-o", out],
                                       capture_output=True, text=True)
                 why = "save: " + done.stderr.strip()[-300:] if done.returncode else run(out, case, meta)
-                if why and not done.returncode and run(os.path.join(case, "model.pt"), case, meta):
+                itself = why and not done.returncode and run(os.path.join(case, "model.pt"), case, meta)
+                if itself:
                     skipped += 1
+                    print(f"SKIP -O{level} {os.path.basename(case)}: {itself} (saved: {why})", flush=True)
                 elif why:
                     failed += 1
                     print(f"FAIL -O{level} {os.path.basename(case)}: {why}", flush=True)
