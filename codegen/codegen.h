@@ -437,7 +437,7 @@ void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a term
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */
 
-/* An archive, or a TorchScript source (.py: its functions; `forward`, or the only one, is the entry). */
+/* An archive, a TorchScript source (.py: its functions; `forward`, or the only one, is the entry), or a graph's text (.ir). */
 typedef struct Model {
 	Module     *module;
 	Function   *fn;            /* the method asked for, with everything that it needs compiled */
@@ -446,6 +446,8 @@ const char *file_text(Cx *, const char *path);        /* all of a file, with a f
 Model   *model_load(Cli *, const char *path);
 /* source.c */
 bool     is_source(const char *path);
+bool     is_graph_text(const char *path);
+Module  *graph_load(Cx *, const char *path, Function **);      /* its self is none; the graph is the function's */
 Module  *source_load(Cx *, const char *path);         /* its self is none */
 Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
 int      source_functions(Cx *, Module *, Function *const **);

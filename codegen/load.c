@@ -62,6 +62,10 @@ model_load(Cli *cli, const char *path)
 	if (is_source(path)) {
 		m->module = source_load(cx, path);
 		m->fn = source_function(cx, m->module, cli->method);
+	} else if (is_graph_text(path)) {
+		if (cli->method && strcmp(cli->method, "forward"))
+			usage_error(cli, "--method: a graph's text is forward");
+		m->module = graph_load(cx, path, &m->fn);
 	} else {
 		m->module = archive_load(cx, path);
 		if (cli->eval)

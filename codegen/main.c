@@ -162,7 +162,7 @@ help(const char *command)
 		if (!command || !strcmp(command, commands[i].name))
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
-		printf("\nMODEL is an archive, or TorchScript source (model.py).  kiln COMMAND --help names the options of a command.\n");
+		printf("\nMODEL is an archive, TorchScript source (model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a command.\n");
 		return;
 	}
 	printf("\n");

@@ -1,4 +1,4 @@
-/* codegen/source.c - a plain TorchScript source as a model: its functions, without an object
+/* codegen/source.c - a plain TorchScript source, or the text of a graph, as a model: functions without an object
  *
  * What a command wants of a module it finds in the one that stands for the text.  To be saved a text gets a class:
  *
@@ -40,6 +40,78 @@ source_load(Cx *cx, const char *path)
 	unit_define(cx, m->unit, new_source(cx, text, path), "__torch__");
 	return m;
 }
+
+/* ---- IR text: one function ------------------------------------------------------------------------------- */
+
+bool
+is_graph_text(const char *path)
+{
+	const size_t n = strlen(path);
+
+	return n > 3 && !strcmp(path + n - 3, ".ir");
+}
+
+/* Arguments are called as the inputs are, without the number behind the name; those without a name, or its second one, arg0 ... */
+static Schema *
+graph_schema(Cx *cx, Graph *g)
+{
+	Schema *s = new(cx->arena, Schema, 1);
+
+	*s = (Schema){ .name = "forward", .overload = "", .args = new(cx->arena, Arg, graph_ninputs(g) + 1), .rets = new(cx->arena, Arg, 1) };
+	for (int i = 0; i < graph_ninputs(g); i++) {
+		const Value *v = graph_inputs(g)[i];
+		const char *name = v->name ? v->name->name : "";
+
+		name = arena_strndup(cx->arena, name, (int64_t)strcspn(name, "."));
+		if (!*name || schema_find(s, name) >= 0)
+			name = arena_printf(cx->arena, "arg%d", i);
+		s->args[s->nargs++] = (Arg){ .name = name, .type = type_unshaped(cx, v->type) };
+	}
+	s->nrets = 1;
+	s->rets[0] = (Arg){ .name = "", .type = type_unshaped(cx, g->top->ret->in[0]->type) };
+	return s;
+}
+
+/* A function has one result: several are a tuple, none is None. */
+static void
+return_one(Graph *g)
+{
+	Node *ret = g->top->ret, *made;
+	const Type **t = new(g->cx->arena, const Type *, ret->nin + 1);
+
+	if (ret->nin == 1)
+		return;
+	graph_set_insert_end(g, g->top);
+	if (!ret->nin) {
+		graph_add_output(g, graph_constant(g, rt_none(), ret->at));
+		return;
+	}
+	for (int i = 0; i < ret->nin; i++)
+		t[i] = ret->in[i]->type;
+	made = graph_emit(g, "prim::TupleConstruct", ret->at, ret->nin, ret->in, 1);
+	made->out[0]->type = type_tuple(g->cx, t, ret->nin);
+	while (ret->nin)
+		block_remove_output(g->top, ret->nin - 1);
+	graph_add_output(g, made->out[0]);
+}
+
+Module *
+graph_load(Cx *cx, const char *path, Function **fn)
+{
+	const char *text = file_text(cx, path);
+	Module *m = new(cx->arena, Module, 1);
+	Function *f = new(cx->arena, Function, 1);
+
+	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path, .hash = hash_bytes(text, (int64_t)strlen(text)) };
+	*f = (Function){ .name = "forward", .unit = m->unit, .state = 2 };
+	f->graph = ir_parse(cx, new_source(cx, text, path), m->unit);
+	return_one(f->graph);
+	f->schema = graph_schema(cx, f->graph);
+	*fn = f;
+	return m;
+}
+
+/* ---- source: functions by name ---------------------------------------------------------------------------- */
 
 /* The i-th function of the text; null with *name: it is a class; null without: there are no more. */
 static Function *

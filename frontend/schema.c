@@ -222,7 +222,15 @@ tensor_of_word(Reader *r, Symbol word)
 		if (strcmp(word->name + n, "Tensor") == 0)
 			return read_tensor(r, d, false);
 	}
-	return strcmp(word->name, "Tensor") == 0 ? read_tensor(r, -1, false) : 0;
+	if (strcmp(word->name, "Tensor") != 0)
+		return 0;
+	if (strncmp(r->p, "[Undefined]", 11) == 0) {             /* PyTorch's way to say Tensor(undefined) */
+		TensorInfo t = { .dtype = -1, .rank = -1, .grad = -1, .device = -1, .undefined = 1 };
+
+		r->p += 11;
+		return type_tensor(r->cx, &t);
+	}
+	return read_tensor(r, -1, false);
 }
 
 typedef Vec(const Type *) TypeVec;
@@ -317,6 +325,16 @@ class_of_name(Reader *r, Symbol name)
 	return t ? t : type_class(r->cx, name->name, false);
 }
 
+/* Function: PyTorch does not print which */
+static Function *
+unnamed_function(Cx *cx)
+{
+	Function *f = new(cx->arena, Function, 1);
+
+	f->name = "";
+	return f;
+}
+
 /* Enum<name>, Function<name> */
 static const Type *
 read_angled(Reader *r, Symbol word)
@@ -366,6 +384,8 @@ read_base(Reader *r)
 		return t;
 	if (r->ir && *r->p == '<')
 		t.type = read_angled(r, word);
+	else if (r->ir && strcmp(word->name, "Function") == 0)
+		t.type = type_function(r->cx, unnamed_function(r->cx));
 	else if (strchr(word->name, '.'))
 		t.type = class_of_name(r, word);
 	else if (word->name[0] >= 'a' && word->name[0] <= 'z')

@@ -130,7 +130,7 @@ lint_call(Lint *l, const Node *n)
 static void
 lint_constant(Lint *l, const Node *n)
 {
-	if (n->nin || n->nout != 1 || n->attrs.n > 1 + (node_attr(n, "varies") != NULL))
+	if (n->nin || n->nout != 1 || n->attrs.n > 1 + (node_attr(n, "varies") || node_attr(n, "fallback")))
 		broken(l, 9, n, "a Constant has inputs, no output, or more than a value");
 }
 

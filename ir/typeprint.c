@@ -180,7 +180,7 @@ print_type(Buf *b, const Type *t, bool python)
 		buf_printf(b, python ? "%s" : "Enum<%s>", t->name);
 		break;
 	case TYPE_FUNCTION:
-		buf_printf(b, "Function<%s>", t->name);
+		buf_printf(b, *t->name ? "Function<%s>" : "Function%s", t->name);
 		break;
 	default:
 		buf_puts(b, basic_name(t, python));

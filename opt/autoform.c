@@ -32,9 +32,8 @@ set_places(Node *c, const Node *place)
 			set_places(m, place);
 }
 
-/* The node becomes the graph, which has its inputs and outputs. */
-static void
-expand(Graph *g, Node *n, Graph *body)
+void
+node_expand(Graph *g, Node *n, const Graph *body)
 {
 	Map values = { .arena = g->arena };
 
@@ -90,7 +89,7 @@ expand_tasks(Graph *g, Block *b)
 			n->out[i]->type = done_type(g->cx, n->out[i]->type);
 		if (sub && sub->kind == ATTR_GRAPH) {
 			expand_tasks(sub->g, sub->g->top);
-			expand(g, n, sub->g);
+			node_expand(g, n, sub->g);
 		} else if (wait) {
 			value_replace_uses(n->out[0], n->in[0]);
 			node_destroy(n);
@@ -278,7 +277,7 @@ change_node(Graph *g, const Active *a, Node *n)
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (n->op && a->value[n->out[i]->id] && (body = op_expansion(g->cx, n->op))) {
-			expand(g, n, body->graph);
+			node_expand(g, n, body->graph);
 			return true;
 		}
 	return false;

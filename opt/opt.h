@@ -285,6 +285,7 @@ bool value_used_after(const Value *, const Node *);
 Active *autodiff_form(Pass *, Graph *);
 bool autograd_keeps(Pass *, Graph *);      /* parameters are not folded where torch.autograd.grad may ask for them */
 bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */
+void    node_expand(Graph *, Node *, const Graph *body);   /* the node becomes the graph, which has its inputs, and its outputs first */
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
 

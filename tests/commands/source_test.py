@@ -40,6 +40,25 @@ LACKING = """  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     return torch.sofmax(x, 1)
 """
 
+# y = x * x in a piece of PyTorch's executor, with what it captures
+GRAPH = b"""graph(%x.1 : Float(2, 3, strides=[3, 1], requires_grad=1, device=cpu)):
+  %y.1 : Float(2, 3, strides=[3, 1], requires_grad=1, device=cpu), %1 : bool = prim::RequiresGradCheck[types=[Tensor(requires_grad=1)]](%x.1)
+  %r : Tensor = prim::If(%1)
+    block0():
+      %2 : Tensor = prim::DifferentiableGraph_0(%y.1)
+      -> (%2)
+    block1():
+      %3 : Function = prim::Constant[name="fallback_function", fallback=1]()
+      %4 : (Tensor) = prim::CallFunction(%3, %x.1)
+      %5 : Tensor = prim::TupleUnpack(%4)
+      -> (%5)
+  return (%r)
+with prim::DifferentiableGraph_0 = graph(%x : Tensor):
+  %1 : Tensor = aten::mul(%x, %x)
+  %2 : int[] = aten::size(%1)
+  return (%1, %2)
+"""
+
 TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
 
 
@@ -80,6 +99,21 @@ class Sources(Test):
             self.assertIn(part, said)
         self.assertIn("aten::relu", self.says("", "ops", "model.py"))
         self.assertIn("did you mean helper?", self.says("", "run", "model.py", "--method", "hepler", "-i", "a.npz", status=1))
+
+    def test_graph(self):
+        self.put("model.ir", GRAPH)
+        text = self.says("", "show", "model.ir")
+        self.assertIn('prim::Constant[name="fallback_function", fallback=1]', text)
+        self.put("again.ir", text.encode())
+        self.assertEqual(self.says("", "show", "again.ir"), text)
+        self.assertIn("  1   0   1\n  4   9  16\n", self.says("", "run", "model.ir", "-i", "a.npz"))
+        for level in ("-O0", "-O2"):
+            self.says("", "build", "model.ir", level, "-i", "a.npz", *TCC, "-o", "./p")
+            self.assertIn("same", self.says("", "check", "model.ir", "./p", "-i", "a.npz"))
+        self.assertIn("x:\n-2  0  2\n 4  6  8\n", self.says("", "run", "model.ir", "-i", "a.npz", "--grad", "x"))
+        self.assertIn("a graph's text is forward", self.says("", "run", "model.ir", "--method", "f", "-i", "a.npz", status=2))
+        self.put("bad.ir", GRAPH[:300])
+        self.assertIn("error", self.says("", "show", "bad.ir", status=1))
 
     def test_lacking(self):
         self.put("m.pt", model(LACKING))
