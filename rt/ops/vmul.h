@@ -7,7 +7,10 @@
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H
 
-enum { VM_FEW = 3 };             /* rows that are fewer do not pay for packing */
+enum {
+	VM_FEW = 3,              /* rows that are fewer do not pay for packing */
+	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vconv.h */
+};
 
 static inline int64_t
 vm_scratch(int64_t m, int64_t k)
@@ -103,9 +106,18 @@ vm_row(int64_t n, int64_t k, const float *a, int64_t ak, const float *b, int64_t
 
 		for (int j = 0; j < VC_NV; j++)
 			acc[j] = bias ? *(const VcV *)(bias + at + j * VF) : VC_ZERO;
-		for (int64_t i = 0; i < k; i++)
+		for (int64_t i = 0, stop; i < k; i = stop) {
+			VcV part[VC_NV];
+
+			stop = k - i < VC_RUN ? k : i + VC_RUN;
 			for (int j = 0; j < VC_NV; j++)
-				acc[j] += a[i * ak] * *(const VcV *)(b + i * bk + at + j * VF);
+				part[j] = VC_ZERO;
+			for (; i < stop; i++)
+				for (int j = 0; j < VC_NV; j++)
+					part[j] += a[i * ak] * *(const VcV *)(b + i * bk + at + j * VF);
+			for (int j = 0; j < VC_NV; j++)
+				acc[j] += part[j];
+		}
 		for (int j = 0; j < VC_NV; j++)
 			*(VcV *)(c + at + j * VF) = acc[j];
 	}
@@ -123,11 +135,18 @@ vm_dot(int64_t k, const float *a, const float *b)
 {
 	VcV acc[2] = { VC_ZERO, VC_ZERO };
 	float sum = 0;
-	int64_t i = 0;
+	int64_t i = 0, stop;
 
-	for (; i + 2 * VF <= k; i += 2 * VF) {
-		acc[0] += *(const VcV *)(a + i) * *(const VcV *)(b + i);
-		acc[1] += *(const VcV *)(a + i + VF) * *(const VcV *)(b + i + VF);
+	for (; i + 2 * VF <= k; i = stop) {
+		VcV part[2] = { VC_ZERO, VC_ZERO };
+
+		stop = i + (k - i < 2 * VF * VM_RUN ? (k - i) / (2 * VF) : VM_RUN) * (2 * VF);
+		for (; i < stop; i += 2 * VF) {
+			part[0] += *(const VcV *)(a + i) * *(const VcV *)(b + i);
+			part[1] += *(const VcV *)(a + i + VF) * *(const VcV *)(b + i + VF);
+		}
+		acc[0] += part[0];
+		acc[1] += part[1];
 	}
 	acc[0] += acc[1];
 #if VC_FLOATS > 1
