@@ -6,7 +6,8 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 {
 	const Softmax *g = arg;
 	int64_t blocks = (g->inner + BLOCK - 1) / BLOCK;
-	T top[BLOCK], sum[BLOCK];
+	T top[BLOCK], less[BLOCK];
+	double sum[BLOCK];
 
 	for (int64_t i = begin; i < end; i++) {
 		int64_t first = i % blocks * BLOCK, width = g->inner - first < BLOCK ? g->inner - first : BLOCK;
@@ -24,17 +25,17 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 			for (int64_t j = 0; j < width; j++) {
 				T e = EXP(x[d * g->inner + j] - top[j]);
 
-				sum[j] += e;
+				sum[j] += (double)e;
 				if (!g->log)
 					y[d * g->inner + j] = e;
 			}
 		for (int64_t j = 0; j < width; j++)
-			sum[j] = g->log ? (T)log((double)sum[j]) : 1 / sum[j];
+			less[j] = (T)(g->log ? log(sum[j]) : 1 / sum[j]);
 		for (int64_t d = 0; d < g->dim; d++)
 			for (int64_t j = 0; j < width; j++) {
 				int64_t o = d * g->inner + j;
 
-				y[o] = g->log ? x[o] - top[j] - sum[j] : y[o] * sum[j];
+				y[o] = g->log ? x[o] - top[j] - less[j] : y[o] * less[j];
 			}
 	}
 }

@@ -46,16 +46,16 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 
 		EACH_OUTPUT(g, o) {
 			Window w = window_of(g, oz, oy, ox);
-			T sum = 0;
+			double sum = 0;          /* of whole images as of small windows */
 
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
 				for (int64_t b = w.lo[1]; b < w.hi[1]; b++) {
 					const T *row = x + (a * g->in[1] + b) * g->in[2];
 
 					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
-						sum += row[c];
+						sum += (double)row[c];
 				}
-			y[o] = sum / (T)w.divisor;
+			y[o] = (T)(sum / (double)w.divisor);
 		}
 	}
 }

@@ -1,7 +1,8 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
  * One dim of the result is the lane: channels when they are consecutive (channels last), else the width; windows are
- * clipped to the image first, so that nothing inside of them is checked.  NaN propagates through the maximum.
+ * clipped to the image first, so that nothing inside of them is checked.  NaN propagates through the maximum.  Averages sum
+ * each row of a window before it joins the others: of a whole image, one sum would round away much.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -44,18 +45,26 @@ VC_INLINE void
 vp_lanes(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y)
 {
 	const float divisor = (float)(v->divisor ? v->divisor : a.size * b.size);
-	float acc[64];
+	float acc[64], part[64];
 
 	for (int64_t i = 0; i < lanes; i++)
 		acc[i] = v->max ? -(1.0f / 0.0f) : 0;
-	for (int64_t r = a.from; r < a.to; r += v->dh)
+	for (int64_t r = a.from; r < a.to; r += v->dh) {
+		for (int64_t i = 0; i < lanes && !v->max; i++)
+			part[i] = 0;
 		for (int64_t s = b.from; s < b.to; s += v->dw) {
 			const float *row = x + r * v->xh + s * v->xw;
 
 			IVDEP
 			for (int64_t i = 0; i < lanes; i++)
-				acc[i] = !v->max ? acc[i] + row[i] : row[i] > acc[i] || row[i] != row[i] ? row[i] : acc[i];
+				if (v->max)
+					acc[i] = row[i] > acc[i] || row[i] != row[i] ? row[i] : acc[i];
+				else
+					part[i] += row[i];
 		}
+		for (int64_t i = 0; i < lanes && !v->max; i++)
+			acc[i] += part[i];
+	}
 	for (int64_t i = 0; i < lanes; i++)
 		y[i] = v->max ? acc[i] : acc[i] / divisor;
 }
@@ -91,15 +100,19 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 
 		for (int64_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
-			float acc = v->max ? -(1.0f / 0.0f) : 0;
+			float top = -(1.0f / 0.0f);
+			double sum = 0;
 
 			for (int64_t r = a.from; r < a.to; r += v->dh)
 				for (int64_t s = b.from; s < b.to; s += v->dw) {
 					const float e = from[r * v->xh + s * v->xw];
 
-					acc = !v->max ? acc + e : e > acc || e != e ? e : acc;
+					if (v->max)
+						top = e > top || e != e ? e : top;
+					else
+						sum += e;
 				}
-			to[ow * v->yw] = v->max ? acc : acc / (float)(v->divisor ? v->divisor : a.size * b.size);
+			to[ow * v->yw] = v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 		}
 	}
 }
