@@ -2,7 +2,8 @@
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
- * The coordinates are computed in the element's compute type, as ATen does, so that floors fall on the same side.
+ * The scale has the element's compute type, of which ATen 1.13 computes the coordinates in double: so floors fall on the same
+ * side, and weights are the same to the last bit.
  */
 #include "quant.h"
 

@@ -10,11 +10,11 @@ N(make_taps)(Taps *g, const Rule *rule)
 	for (int64_t o = 0; o < g->out; o++) {
 		int64_t *at = g->at + o * g->width;
 		T *w = (T *)g->weight + o * g->width;
-		T middle = rule->align ? scale * (T)o : scale * ((T)o + (T)0.5) - (T)0.5;
+		const double middle = rule->align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5;
 
 		if (rule->kind == CUBIC) {
-			int64_t first = (int64_t)FLOOR(middle);
-			T t = middle - (T)first;
+			int64_t first = (int64_t)floor(middle);
+			T t = (T)(middle - (double)first);
 
 			for (int64_t k = 0; k < 4; k++) {
 				int64_t i = first - 1 + k;
@@ -27,11 +27,11 @@ N(make_taps)(Taps *g, const Rule *rule)
 			w[0] = 1;
 			w[1] = 0;
 		} else {
-			T s = middle < 0 ? 0 : middle;
+			const double s = middle < 0 ? 0 : middle;
 
 			at[0] = (int64_t)s < g->in - 1 ? (int64_t)s : g->in - 1;
 			at[1] = at[0] + (at[0] < g->in - 1);
-			w[1] = s - (T)at[0] < 1 ? s - (T)at[0] : 1;
+			w[1] = s - (double)at[0] < 1 ? (T)(s - (double)at[0]) : 1;
 			w[0] = 1 - w[1];
 		}
 	}

@@ -1,6 +1,7 @@
 /* rt/ops/vresize.h - interpolation in generated kernels: where each output looks, along one dim
  *
- * Coordinates are computed in float, as the eager kernels (resample.c) and ATen do, so that floors fall on the same side.
+ * Of scales in float, linear's coordinates are computed in double and nearest's in float, as the eager kernels (resample.c) and
+ * ATen 1.13 do, so that floors fall on the same side.
  * given: the scale factor that the call gives; 0: the sizes decide.
  */
 #ifndef RT_OPS_VRESIZE_H
@@ -15,16 +16,16 @@ vz_linear(int64_t out, int64_t in, int align, double given, VzTap *tap)
 	const float scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
 
 	for (int64_t o = 0; o < out; o++) {
-		float middle = align ? scale * (float)o : scale * ((float)o + 0.5f) - 0.5f, rest;
+		double middle = align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5, rest;
 		VzTap *t = &tap[o];
 
 		if (in == out)
-			middle = (float)o;
+			middle = (double)o;
 		middle = middle < 0 ? 0 : middle;
 		t->at[0] = in == out ? o : (int64_t)middle < in - 1 ? (int64_t)middle : in - 1;
 		t->at[1] = t->at[0] + (t->at[0] < in - 1);
-		rest = in == out ? 0 : middle - (float)t->at[0];
-		t->weight[1] = rest < 1 ? rest : 1;
+		rest = in == out ? 0 : middle - (double)t->at[0];
+		t->weight[1] = rest < 1 ? (float)rest : 1;
 		t->weight[0] = 1 - t->weight[1];
 	}
 }
