@@ -119,7 +119,7 @@ line_room(RtCx *cx, RtTensor *r, int dim)
 {
 	int64_t dims[RT_MAX_RANK];
 
-	if (dim >= r->ndim - 1)
+	if (dim >= r->ndim - 1 && rt_is_contiguous(r))
 		return r;
 	memcpy(dims, r->dims, sizeof *dims * r->ndim);
 	dims[dim] = r->dims[r->ndim - 1];
@@ -134,6 +134,8 @@ line_done(RtCx *cx, RtTensor *r, RtTensor *room, int dim)
 
 	if (r == room)
 		return RT_OK;
+	if (r->ndim < 2)
+		return rt_copy_into(cx, r, room);
 	return CALL(cx, transpose_int, &moved, rt_of(room), rt_int(dim), rt_int(-1)) ? RT_ERROR
 		: rt_copy_into(cx, r, moved.u.t);
 }
@@ -142,7 +144,7 @@ static int
 sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IValue *out)
 {
 	int dim = rt_dim(cx, wanted, t->ndim);
-	int64_t bytes = rt_dtypes[t->dtype].bytes, *work;
+	int64_t bytes = rt_dtypes[t->dtype].bytes, strides[RT_MAX_RANK], *work;
 	RtTensor *values, *indices, *v, *at;
 	Lines l;
 
@@ -150,8 +152,9 @@ sort_dim(RtCx *cx, RtTensor *t, int64_t wanted, bool descending, bool stable, IV
 		return RT_ERROR;
 	if (rt_is_complex((RtDtype)t->dtype))
 		return rt_raise(cx, "Sort currently does not support complex dtypes on CPU");
-	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
-	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, t->dims, NULL) : NULL;
+	rt_dense_strides(t, strides);
+	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, strides);
+	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, t->dims, strides) : NULL;
 	if (values)
 		out[0] = rt_of(values);
 	RT_RESULT(cx, indices, out[1]);
