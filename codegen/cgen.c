@@ -287,7 +287,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	if (o->weights_file) {
 		b.n = 0;
 		out_string(&b, o->weights_file, (int64_t)strlen(o->weights_file));
-		out_line(&e->tail, "\t.weights_file = %s, .weights_at = &kiln_weights_at,", b.at);
+		out_line(&e->tail, "\t.weights_file = %s, .beside = rt_beside, .weights_at = &kiln_weights_at,", b.at);
 	} else {
 		out_line(&e->tail, "\t.weights = kiln_weights,%s", is_streamed(e) ? " .weights_at = &kiln_weights_at," : "");
 	}

@@ -610,6 +610,7 @@ typedef struct RtProgram {
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
+	int  (*beside)(RtCx *, struct RtProgram *);      /* rt_beside, which maps it, or null */
 	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
 	int64_t streamed;                /* of the first so many bytes products of few rows read more than caches hold; or 0 */
 	int  (*warm)(RtCx *);            /* makes and moves them, once; null: they stay as they are */
@@ -632,6 +633,8 @@ int  rt_program_fresh(RtCx *);                        /* a fresh instance: priva
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
+int  rt_beside(RtCx *, RtProgram *);                         /* beside.c */
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 

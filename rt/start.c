@@ -5,13 +5,9 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MOST_FILES = 256, RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
@@ -403,38 +399,6 @@ train(Program *p)
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Weights that are not linked in lie in a file beside the program. */
-static int
-map_weights(Program *p)
-{
-	char here[4096];
-	Buf path = { 0 };
-	ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-	struct stat st;
-	void *at = MAP_FAILED;
-	int fd;
-
-	if (p->own.weights || !p->own.weights_file)
-		return RT_OK;
-	here[n > 0 ? n : 0] = 0;
-	if (strrchr(here, '/'))
-		buf_add(&path, here, strrchr(here, '/') + 1 - here);
-	buf_puts(&path, p->own.weights_file);
-	fd = open(path.at, O_RDONLY);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size >= p->own.weights_bytes)
-		at = mmap(0, (size_t)p->own.weights_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (at == MAP_FAILED)
-		rt_raise(&p->cx, "%s: the weights are missing or too short", path.at);
-	else
-		p->own.weights = at;
-	if (p->own.weights && p->own.weights_at)
-		*p->own.weights_at = p->own.weights;
-	buf_free(&path);
-	return p->cx.status;
-}
-
 /* Of the i-th input: the i-th name, or the last one. */
 static int
 choose_method(Program *p, int i)
@@ -483,7 +447,8 @@ set_up(Program *p)
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
-	if (rt_cx_init(&p->cx) || map_weights(p) || rt_program_load(&p->cx, &p->own) || choose_method(p, 0) ||
+	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own)) ||
+	    rt_program_load(&p->cx, &p->own) || choose_method(p, 0) ||
 	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
 		return failed(p, 0);
 	if ((status = choose_device(p)))
