@@ -2,10 +2,11 @@
 """tests/oracle/digits.py DIGITS.csv.gz - the digits' net trained on real digits, by its program and by PyTorch
 
 The file is the one that samples/digits/make.py wants.  Both start from the same random parameters and take the same
-steps; 297 of the 1797 digits are kept for the test.  `kiln save --params` puts the result into an archive, which
-PyTorch loads and tries, too.
+steps, shuffled as torch.randperm has it; 297 of the 1797 digits are kept for the test.  `kiln save --params` puts the
+result into an archive, which PyTorch loads and tries, too.  One line for each seed: digits read right, and how far the
+losses of the first 20 steps are apart.
 """
-import argparse, os, subprocess, sys, tempfile, time
+import argparse, json, os, statistics, subprocess, sys, tempfile, time
 import numpy as np
 import torch
 
@@ -13,6 +14,7 @@ ap = argparse.ArgumentParser()
 ap.add_argument("digits")
 ap.add_argument("--kiln", default="build/kiln")
 ap.add_argument("--steps", type=int, default=600)
+ap.add_argument("--seeds", type=int, default=5)
 a = ap.parse_args()
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../samples/digits/model.pt")
 BATCH, KEPT = 50, 1500
@@ -35,34 +37,54 @@ def right(m):
         return int((m.scores(x[KEPT:]).argmax(1) == y[KEPT:]).sum())
 
 
-def fresh():
+def fresh(seed):
     """The archive's net with parameters that know nothing."""
-    torch.manual_seed(5)
+    torch.manual_seed(seed)
     m = torch.jit.load(MODEL)
     for k, p in m.named_parameters():
         p.data.copy_(torch.rand_like(p) * 0.2 - 0.1 + (1.0 if k in ("features.1.weight", "features.4.weight") else 0))
     return m
 
 
+def by_torch(m, best, seed):
+    losses = []
+    torch.manual_seed(seed)
+    for step in range(a.steps):
+        at = step % (KEPT // BATCH) * BATCH
+        if not at:
+            order = torch.randperm(KEPT)
+        best.zero_grad()
+        loss = torch.nn.functional.cross_entropy(m.scores(x[order[at:at + BATCH]]), y[order[at:at + BATCH]])
+        loss.backward()
+        best.step()
+        losses.append(loss.item())
+    return losses
+
+
+HOW = (("sgd", ["--lr", "1e-2", "--momentum", "0.9"], lambda p: torch.optim.SGD(p, 1e-2, 0.9)),
+       ("adam", ["--lr", "2e-3"], lambda p: torch.optim.Adam(p, 2e-3)),
+       ("adamw", ["--lr", "2e-3", "--weight-decay", "0.05"], lambda p: torch.optim.AdamW(p, 2e-3, weight_decay=0.05)))
 with tempfile.TemporaryDirectory() as d:
-    start, test, new, out, prog, saved = (os.path.join(d, n) for n in ("start.npz", "test.npz", "new.npz", "out.npz", "prog", "new.pt"))
-    parameters = {k: p.detach().numpy() for k, p in fresh().named_parameters()}
-    np.savez(start, images=images[:KEPT], target=labels[:KEPT], **parameters)
+    start, new, prog, saved, said = (os.path.join(d, n) for n in ("start.npz", "new.npz", "prog", "new.pt", "losses.json"))
     run(a.kiln, "build", MODEL, "--method", "scores", "--grad", "params", "--loss", "cross_entropy", "--input",
         "images=float32[%dx1x8x8]" % BATCH, "--input", "target=int64[%d]" % BATCH, "-o", prog)
-    print("of %d digits, before training: %d" % (len(labels) - KEPT, right(fresh())))
-    for how, options in ("sgd", ["--lr", "1e-2", "--momentum", "0.9"]), ("adam", ["--lr", "2e-3"]):
-        m = fresh()
-        best = torch.optim.SGD(m.parameters(), 1e-2, 0.9) if how == "sgd" else torch.optim.Adam(m.parameters(), 2e-3)
-        began = time.time()
-        for step in range(a.steps):
-            at = step % (KEPT // BATCH) * BATCH
-            best.zero_grad()
-            torch.nn.functional.cross_entropy(m.scores(x[at:at + BATCH]), y[at:at + BATCH]).backward()
-            best.step()
-        theirs = time.time() - began
-        began = time.time()
-        run(prog, "-i", start, "--strict", "--train", how, *options, "--steps", str(a.steps), "--batch", str(BATCH), "-o", new)
-        ours = time.time() - began
-        run(a.kiln, "save", MODEL, "--params", new, "-o", saved)
-        print("%s: PyTorch %d in %.2f s; program %d in %.2f s" % (how, right(m), theirs, right(torch.jit.load(saved)), ours), flush=True)
+    for how, options, optimizer in HOW:
+        scores = [], []
+        for seed in range(1, a.seeds + 1):
+            parameters = {k: p.detach().numpy() for k, p in fresh(seed).named_parameters()}
+            np.savez(start, images=images[:KEPT], target=labels[:KEPT], **parameters)
+            before, m, times = right(fresh(seed)), fresh(seed), [time.time()]
+            want = by_torch(m, optimizer(m.parameters()), seed)
+            times.append(time.time())
+            run(prog, "-i", start, "--strict", "--train", how, *options, "--steps", str(a.steps), "--batch", str(BATCH), "--shuffle",
+                "--seed", str(seed), "--json", said, "-o", new)
+            times.append(time.time())
+            run(a.kiln, "save", MODEL, "--params", new, "-o", saved)
+            with open(said) as f:
+                got = json.load(f)["loss"]
+            scores[0].append(right(m))
+            scores[1].append(right(torch.jit.load(saved)))
+            apart = max(abs(p - q) / p for p, q in zip(want[:20], got[:20]))
+            print("%s, seed %d: of %d digits %d before; PyTorch %d in %.2f s, program %d in %.2f s; losses of 20 steps within %.1e" % (
+                how, seed, len(labels) - KEPT, before, scores[0][-1], times[1] - times[0], scores[1][-1], times[2] - times[1], apart), flush=True)
+        print("%s: PyTorch %.1f +- %.1f, program %.1f +- %.1f" % (how, *(f(s) for s in scores for f in (statistics.mean, statistics.pstdev))))

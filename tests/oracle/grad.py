@@ -14,6 +14,7 @@ ap.add_argument("--kiln", default="build/kiln")
 ap.add_argument("--build", action="store_true")
 ap.add_argument("--inputs", action="store_true", help="by inputs, too")
 ap.add_argument("--keep", help="where a case's files go")
+ap.add_argument("--timeout", type=int, default=600, help="seconds for one command")
 ap.add_argument("-v", action="store_true")
 a = ap.parse_args()
 
@@ -87,7 +88,10 @@ def by_torch(model, arrays):
 
 
 def run(args):
-    p = subprocess.run(args, capture_output=True, text=True, timeout=600)
+    try:
+        p = subprocess.run(args, capture_output=True, text=True, timeout=a.timeout)
+    except subprocess.TimeoutExpired:
+        return -1, ["still running after %d s" % a.timeout]
     return p.returncode, (p.stderr or p.stdout).strip().splitlines()
 
 
