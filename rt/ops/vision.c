@@ -269,7 +269,7 @@ rounded(bool single, double v)
 	return single ? (float)v : v;
 }
 
-/* Coordinates are rounded to float where the float operator rounds them: ceil below depends on it. */
+/* Coordinates are rounded to float where the float operator rounds them: ceil below depends on it, and every weight. */
 static Region
 region(const Pool *p, const double *roi, double offset, bool least_one)
 {
@@ -291,6 +291,15 @@ region(const Pool *p, const double *roi, double offset, bool least_one)
 	return g;
 }
 
+/* Where sampling point k of n lies, in bin i from `first` on. */
+static double
+place(bool single, double first, double bin, int64_t i, int64_t k, int64_t n)
+{
+	const double start = rounded(single, first + rounded(single, (double)i * bin));
+
+	return rounded(single, start + rounded(single, rounded(single, ((double)k + 0.5) * bin) / (double)n));
+}
+
 /* The mean of the sampling points of bin (i, j). */
 static double
 bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
@@ -298,9 +307,11 @@ bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
 	double sum = 0, count = (double)(g->points_h * g->points_w);
 
 	for (int64_t a = 0; a < g->points_h; a++) {
-		double v = g->y + (double)i * g->bin_h + ((double)a + 0.5) * g->bin_h / (double)g->points_h;
+		const double v = place(p->single, g->y, g->bin_h, i, a, g->points_h);
+
 		for (int64_t b = 0; b < g->points_w; b++) {
-			double u = g->x + (double)j * g->bin_w + ((double)b + 0.5) * g->bin_w / (double)g->points_w;
+			const double u = place(p->single, g->x, g->bin_w, j, b, g->points_w);
+
 			sum += sample(x, p->h, p->w, v, u);
 		}
 	}

@@ -1,5 +1,5 @@
 # How far long sums are off the same in double: at most as far as PyTorch's.  Interpolation's weights are PyTorch 1.13's to the
-# last bit: of scales in float, coordinates in double.
+# last bit: of scales in float, coordinates in double; and so are the points of regions, all in float.
 def near(y, z, units: float = 1.2) -> bool:
     return bool(float((y.double() - z).norm() / z.norm()) < units * 2.0 ** -24)
 
@@ -38,6 +38,11 @@ def forward():
             w = torch.where(at == i - 1, torch.zeros_like(w), w)
             y = torch.upsample_bilinear2d(x, [2, o], align, None, None)
             print(torch.equal(torch.where(at % 2 == 1, 1 - w, w), y[0, 0, 0]))
+    x = torch.arange(200).float().expand(1, 1, 200, 200).contiguous()
+    rois = torch.cat([torch.zeros([50, 1]), torch.rand([50, 2]) * 50, torch.rand([50, 2]) * 50 + 100], 1)
+    start, bin = rois[:, 1:2], (rois[:, 3:4] - rois[:, 1:2]) / 7
+    points = start + torch.arange(7).float() * bin + 0.5 * bin / 1
+    print(torch.equal(torch.ops.torchvision.roi_align(x, rois, 1.0, 1, 7, 1, False)[:, 0, 0], points))
 # ---
 # True True True
 # True True True
@@ -58,6 +63,7 @@ def forward():
 # True True True True
 # True True
 # True True
+# True
 # True
 # True
 # True
