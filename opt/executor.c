@@ -40,9 +40,9 @@ take_check(Executor *x, Node *n)
 {
 	Value *yes = graph_constant(x->g, rt_bool(true), n->at);
 
-	for (int i = 0; i < n->nin && i + 1 < n->nout; i++)
+	for (int i = 0; i < n->nin; i++)
 		value_replace_uses(n->out[i], n->in[i]);
-	value_replace_uses(n->out[n->nout - 1], yes);
+	value_replace_uses(n->out[n->nin], yes);
 	vec_push(x->p->cx->arena, &x->granted, yes);
 }
 
@@ -104,19 +104,27 @@ take_batch(Executor *x, Node *n)
 	const Attr *side = node_attr(n, "side");
 	const bool right = side && side->kind == ATTR_VALUE && side->v.tag == RT_INT && side->v.u.i;
 
-	for (int i = 0; i < n->nout && i + 1 < n->nin; i++) {
+	for (int i = 0; i < n->nout; i++) {
 		Value *a = n->in[0], *b = n->in[i + 1];
 
 		value_replace_uses(n->out[i], emit(x, n, "mm", 2, right ? (Value *[2]){ b, a } : (Value *[2]){ a, b }));
 	}
 }
 
+enum { ONE, ANY, MORE, LESS };   /* results: as many as inputs and one more, or one less */
+
 static const struct { const char *kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
-	{ "prim::RequiresGradCheck", 0, 1, take_check }, { "prim::TypeCheck", 0, 1, take_check },
-	{ "prim::profile", 1, 1, take_same }, { "prim::profile_ivalue", 1, 1, take_same }, { "prim::Guard", 1, 1, take_same },
-	{ "prim::ConstantChunk", 1, 1, take_chunks }, { "prim::FusedConcat", 1, 1, take_concat },
-	{ "prim::MMTreeReduce", 2, 1, take_products }, { "prim::MMBatchSide", 1, 1, take_batch },
+	{ "prim::RequiresGradCheck", 0, MORE, take_check }, { "prim::TypeCheck", 0, MORE, take_check },
+	{ "prim::profile", 1, ONE, take_same }, { "prim::profile_ivalue", 1, ONE, take_same }, { "prim::Guard", 1, ONE, take_same },
+	{ "prim::ConstantChunk", 1, ANY, take_chunks }, { "prim::FusedConcat", 1, ONE, take_concat },
+	{ "prim::MMTreeReduce", 2, ONE, take_products }, { "prim::MMBatchSide", 1, LESS, take_batch },
 };
+
+static bool
+has_results(const Node *n, int results)
+{
+	return results == ANY || n->nout == (results == ONE ? 1 : results == MORE ? n->nin + 1 : n->nin - 1);
+}
 
 static void take_block(Executor *, Block *);
 
@@ -158,7 +166,7 @@ take_node(Executor *x, Node *n)
 		return;
 	}
 	for (size_t i = 0; i < sizeof forms / sizeof *forms && !n->op; i++)
-		if (node_is(n, forms[i].kind) && n->nin >= forms[i].least && n->nout >= forms[i].results) {
+		if (node_is(n, forms[i].kind) && n->nin >= forms[i].least && has_results(n, forms[i].results)) {
 			forms[i].take(x, n);
 			node_destroy(n);
 			x->changed = true;
