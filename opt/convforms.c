@@ -126,7 +126,7 @@ as_product(Spec *s, Scope *c, const Conv1d *v, Range at)
 	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], spec_put_int(s, 2, at) };
 
 	y = spec_put_op(s, c, "aten::transpose", "int", transpose, 3, at);
-	known_at(s->k, y)->altered = !rt_is_contiguous(known_at(s->k, y)->v.u.t);
+	spec_alter(s, y);
 	return y;
 }
 

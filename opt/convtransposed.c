@@ -184,7 +184,7 @@ spec_convolution_transposed(Spec *s, Scope *c, const Node *m)
 
 		y = spec_put_op(s, c, "aten::contiguous", "", dense, 2, m->at);
 	}
-	known_at(s->k, y)->altered = !rt_is_contiguous(known_at(s->k, y)->v.u.t);
+	spec_alter(s, y);
 	if (v.nd == 2)
 		return y;
 	Value *const squeeze[] = { y, two };

@@ -164,7 +164,7 @@ void
 spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 {
 	int nargs;
-	bool altered = false, exact = true;
+	bool exact = true;
 	IValue *args = known_gather_types(s->k, m, &nargs, &exact), out[64], stand_in;
 	const bool list_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_LIST;
 	const bool dict_write = node_writes_input(n, 0) && m->in[0]->type->kind == TYPE_DICT;
@@ -186,13 +186,11 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		}
 		return;
 	}
-	for (int i = 0; i < m->nin; i++)
-		altered |= known_at(s->k, m->in[i])->altered;
 	for (int i = 0; i < n->nout; i++) {
 		known_set(s->k, m->out[i], out[i]);
-		known_at(s->k, m->out[i])->altered = altered && out[i].tag == RT_TENSOR && !rt_is_contiguous(out[i].u.t);
 		known_at(s->k, m->out[i])->mutable = known_has_members(out[i]) && spec_is_changed(c, n->out[i]);
 	}
+	spec_mark_altered(s, m);
 	shapes_node(s->shapes, s->k, m, now);
 	pass_note(&s->known, n, "what it gives is inferred");
 	if (list_write)
@@ -436,7 +434,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		}
 		node_destroy(m);
 	}
-	if (spec_under_squeeze(s, c, n) || write_apart(s, c, n))
+	if (spec_under_squeeze(s, c, n) || spec_contiguous(s, c, n) || write_apart(s, c, n))
 		return;
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)

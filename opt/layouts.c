@@ -1,11 +1,14 @@
 /*
  * Layouts: convolutions run on channels-last tensors.
  *
- * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  Whoever
- * could tell the difference (views, whoever asks for strides, whatever leaves the graph) gets the contiguous tensor that
- * the model has there.  Known.altered marks what lies differently than in the model.
+ * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view is
+ * taken of what is there, where that can be viewed so: heads that are permuted behind a convolution lie in order then.
+ * Whoever could tell the difference (whoever asks for strides, whatever leaves the graph) gets what the model has there.
+ * Known.altered marks what lies differently; Known.model is the model's tensor where that is not contiguous.
  */
 #include "specialize.h"
+
+#include <string.h>
 
 static bool
 is_convolution(const Node *n)
@@ -18,6 +21,118 @@ static bool
 wants_channels_last(const Node *n, int i)
 {
 	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, "aten::convolution_backward"));
+}
+
+static bool
+lies_like(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
+}
+
+/* What the model has for v, a tensor; null: no memory. */
+static RtTensor *
+model_of(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+	RtTensor *t;
+
+	if (!k->altered || k->model)
+		return k->altered ? k->model : k->v.u.t;
+	s->k->rt.meta = true;
+	t = rt_tensor_new(&s->k->rt, (RtDtype)k->v.u.t->dtype, k->v.u.t->ndim, k->v.u.t->dims);
+	s->k->rt.meta = false;
+	return t;
+}
+
+static void
+set_model(Spec *s, const Value *v, RtTensor *t)
+{
+	Known *k = known_at(s->k, v);
+
+	k->altered = !lies_like(k->v.u.t, t);
+	k->model = k->altered && !rt_is_contiguous(t) ? t : NULL;
+}
+
+void
+spec_alter(Spec *s, const Value *v)
+{
+	Known *k = known_at(s->k, v);
+
+	k->altered = !rt_is_contiguous(k->v.u.t);
+	k->model = NULL;
+}
+
+/* Is n a view, by places in dims and not in memory? */
+static bool
+is_view(const Node *n)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && n->op && n->op->form == OP_KERNEL && n->nout == 1 && schema->nargs && schema->nrets == 1 &&
+	       schema->args[0].alias && !schema->args[0].alias->write && schema->args[0].type->kind == TYPE_TENSOR &&
+	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, "aten::as_strided") &&
+	       !node_is(n, "aten::_reshape_alias") && !node_is(n, "aten::contiguous") && !node_is(n, "aten::to");
+}
+
+/* The one result of m where its inputs lie as the model's; null: it cannot be said. */
+static RtTensor *
+result_in_model(Spec *s, const Node *m)
+{
+	IValue *args, out;
+	int n;
+	bool exact;
+
+	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel || !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (known_at(s->k, m->in[i])->altered && args[i].tag == RT_TENSOR && !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
+			return NULL;
+	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
+}
+
+void
+spec_mark_altered(Spec *s, const Node *m)
+{
+	bool altered = false, plain = !is_view(m);
+	RtTensor *t;
+
+	for (int i = 0; i < m->nin; i++) {
+		altered |= known_at(s->k, m->in[i])->altered;
+		plain &= !known_at(s->k, m->in[i])->model;
+	}
+	if (altered && !plain && (t = result_in_model(s, m))) {
+		set_model(s, m->out[0], t);
+		return;
+	}
+	for (int i = 0; i < m->nout; i++) {
+		Known *k = known_at(s->k, m->out[i]);
+
+		k->altered = altered && k->v.tag == RT_TENSOR && !rt_is_contiguous(k->v.u.t);
+	}
+}
+
+/* Can n, a view in the model, be one of v, which is altered? */
+static bool
+can_view(Spec *s, Scope *c, const Node *n, Value *v)
+{
+	IValue out = { 0 };
+	Node *m;
+	IValue *args;
+	int nargs;
+	bool exact, can;
+
+	if (!is_view(n))
+		return false;
+	m = spec_copy_node(s, n);
+	node_add_input(m, v);
+	for (int i = 1; i < n->nin; i++)
+		node_add_input(m, spec_value(c, n->in[i]));
+	node_add_output(m, n->out[0]->type);
+	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact && known_run(s->k, n->op, args, &out, 1, true) &&
+	      out.tag == RT_TENSOR && out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
+	node_destroy(m);
+	return can;
 }
 
 static Value *
@@ -34,6 +149,7 @@ in_format(Spec *s, Scope *c, Value *v, int format, Range at)
 	graph_insert(s->to, m);
 	spec_infer(s, c, m, m);
 	known_at(s->k, m->out[0])->altered = format != 0;
+	known_at(s->k, m->out[0])->model = NULL;
 	return m->out[0];
 }
 
@@ -54,6 +170,7 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 		y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, one }, 2, at);
 	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
 	known_at(s->k, y)->altered = true;
+	known_at(s->k, y)->model = NULL;
 	return y;
 }
 
@@ -63,20 +180,25 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 	const Known *k = known_at(s->k, v);
 	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
 
-	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t) || !rt_is_contiguous(t))
+	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t))
 		return v;
+	if (!rt_is_contiguous(t))
+		return k->altered && !rt_is_channels_last(t) ? in_format(s, c, v, 2, at) : v;
 	if (!rt_is_channels_last(t))
 		return in_format(s, c, v, 2, at);
 	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ? in_strides(s, c, v, at) : v;
 }
 
-/* Does it make no difference to the node how the tensor lies in memory? */
+/* Does it make no difference to the node how the tensor lies in memory?  plain: the model's is contiguous. */
 static bool
-any_layout_will_do(const Node *n, int i)
+any_layout_will_do(const Node *n, int i, bool plain)
 {
 	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset", "aten::_unsafe_view" };
 	const Schema *schema = node_schema(n);
 
+	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel || n->op->form == OP_BODY ||
+		       node_is_nondeterministic(n)))
+		return false;
 	if (node_is(n, "prim::ListConstruct")) {
 		for (int k = 0; k < n->out[0]->uses.n; k++)
 			if (!node_is(n->out[0]->uses.at[k].node, "aten::cat"))
@@ -102,7 +224,7 @@ only_reads(const Node *n, int i)
 static Value *
 before_conversion(Spec *s, Value *v)
 {
-	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered ? v->node->in[0] : v;
+	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered && !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
 /* Tensors that a list keeps have the model's layout; who only joins them takes what they were made from. */
@@ -147,16 +269,47 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = unconverted_list(s, v, n->at);
 	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
-	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i))
-		return in_format(s, c, v, 0, n->at);
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, !known_at(s->k, v)->model) && !(i == 0 && can_view(s, c, n, v)))
+		return spec_as_in_model(s, c, v, n->at);
 	return v;
+}
+
+/* aten::contiguous: a copy in the model that nobody writes to and that does not leave the graph may lie as it did. */
+bool
+spec_contiguous(Spec *s, Scope *c, const Node *n)
+{
+	int64_t format;
+	Value *v;
+
+	if (!c->top || !node_is(n, "aten::contiguous") || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
+		return false;
+	v = spec_value(c, n->in[0]);
+	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) || alias_has_writers(c->alias, n->out[0]) ||
+	    alias_escapes(c->alias, n->out[0]))
+		return false;
+	if (known_at(s->k, v)->model) {
+		v = spec_put_op(s, c, "aten::alias", "", &v, 1, n->at);
+		spec_alter(s, v);
+	}
+	spec_bind(s, c, n->out[0], v);
+	return true;
 }
 
 /* A value that leaves: what the model has there. */
 Value *
 spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
 {
-	return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+	Node *m;
+
+	if (!known_at(s->k, v)->altered || !known_at(s->k, v)->model)
+		return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+	m = spec_copy_node(s, v->node);
+	for (int i = 0; i < v->node->nin; i++)
+		node_add_input(m, spec_as_in_model(s, c, v->node->in[i], at));
+	node_add_output(m, v->type);
+	graph_insert(s->to, m);
+	spec_infer(s, c, m, m);
+	return m->out[0];
 }
 
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */

@@ -87,7 +87,8 @@ typedef struct Known {
 	bool   is;
 	bool   mutable;            /* a list or dict that something writes to: known as long as writes are followed in order */
 	bool   by_data;            /* not known, and nobody can: its sizes follow from data */
-	bool   altered;            /* a tensor that is channels last here and contiguous in the prepared graph */
+	bool   altered;            /* a tensor that lies differently here than in the prepared graph */
+	RtTensor *model;           /* altered: the prepared graph's, without data; null: it is contiguous */
 } Known;
 typedef struct KnownTable {
 	Cx  *cx;

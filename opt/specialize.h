@@ -71,6 +71,9 @@ Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that
 Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
+void    spec_mark_altered(Spec *, const Node *m);           /* m's results, just inferred: do they lie as in the model? */
+void    spec_alter(Spec *, const Value *);                  /* in the model it is contiguous, here it need not be */
+bool    spec_contiguous(Spec *, Scope *, const Node *);      /* a node that makes contiguous: was nothing to do? */
 
 /* ---- put.c --------------------------------------------------------------------------------------------------------------- */
 

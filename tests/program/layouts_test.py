@@ -1,0 +1,80 @@
+"""Layouts: convolutions run channels last, and views of what they give are taken as it lies: no conversion is left between.
+
+usage: layouts_test.py KILN
+"""
+import os, re, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, Form, body, call, model, sin
+from hostile import npy, npz
+
+CONV = "y = torch.conv2d(x, %s)" % sin(6, 3, 3, 3)
+IMAGE = ["x=float32[2x3x7x8]"]
+BOTH = "Tuple[Tensor, Tensor]"
+
+
+class Layouts(Form):
+    def form(self, lines, inputs, copies, **more):
+        """So many kernels that only copy, in each specialization."""
+        super().form(lines, inputs, **more)
+        options = [o for i in inputs for o in ("-i", i)]
+        self.check([KILN, "build", "m.pt", *options, "--emit", "c", "-o", "p.c"], 0)
+        with open(os.path.join(self.dir, "p.c")) as f:
+            n = len(re.findall(r'rt_launch\(cx, "copy_\d+"', f.read()))
+        self.assertEqual(n, copies * self.said.count("specialization "), lines)
+
+    def test_does(self):
+        """One copy, of the input, is what is left: of heads, of patches, of causal convolutions in one dim."""
+        for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
+            self.form([CONV, "return torch.softmax(torch.reshape(torch.permute(y, [0, 2, 3, 1]), [torch.size(x, 0), -1, 6]), -1)"], sizes, 1)
+            self.form([CONV, "n, h, w = torch.size(y, 0), torch.size(y, 2), torch.size(y, 3)",
+                       "return torch.exp(torch.reshape(torch.permute(torch.view(y, [n, 2, 3, h, w]), [0, 3, 4, 1, 2]), [n, -1, 3]))"], sizes, 1)
+            self.form([CONV, "return torch.softmax(torch.transpose(torch.flatten(y, 2), 1, 2), -1)"], sizes, 1)
+            self.form([CONV, "return torch.sigmoid(torch.contiguous(torch.permute(y, [0, 2, 3, 1])))"], sizes, 1)
+        for size in "2x3x9", "2..4x3x5..9":
+            self.form(["y = torch.conv1d(x, %s, None, [1], [2])" % sin(4, 3, 3), "y = torch.relu(torch.contiguous(torch.slice(y, 2, None, -2)))",
+                       "y = torch.conv1d(y, %s, None, [1], [2])" % sin(4, 4, 3),
+                       "return torch.softmax(torch.transpose(torch.slice(y, 2, None, -2), 1, 2), -1)"], ["x=float32[%s]" % size], 1)
+
+    def test_must_not(self):
+        """Who writes to a part, or to the whole, keeps both in one memory; a copy that is written to is one."""
+        part = "z = torch.permute(y, [0, 2, 3, 1])"
+        self.form([CONV, part, "_0 = torch.add_(torch.select(z, 3, 1), 1.)", "return y, torch.mul(z, 2.)"], IMAGE, 3, result=BOTH)
+        self.form([CONV, part, "z = torch.contiguous(z)", "_0 = torch.zero_(torch.select(z, 1, 0))", "return y, z"], IMAGE, 3, calls=1, result=BOTH)
+        self.form([CONV, "z = torch.contiguous(torch.slice(y, 3, 1))", "_0 = torch.zero_(torch.select(z, 1, 0))",
+                   "return torch.sigmoid(y), torch.sigmoid(z)"], IMAGE, 3, calls=1, result=BOTH)
+
+    def test_leaves(self):
+        """What leaves is as the model has it: its strides, what is asked of it, and what the generic code is given."""
+        self.form([CONV, "return torch.slice(y, 2, 1), torch.transpose(y, 1, 2)"], IMAGE, 2, result=BOTH)
+        self.form([CONV, "z = torch.permute(y, [0, 2, 3, 1])", "s = torch.stride(z)", "return torch.mul(z, s[0] + s[1] * 2 + s[3])"], IMAGE, 2)
+        self.form([CONV, "z = torch.permute(y, [0, 2, 3, 1])", "if torch.is_contiguous(z):", "  z = torch.neg(z)", "else:", "  z = torch.exp(z)",
+                   "return z"], IMAGE, 2)
+        self.form([CONV, "z = torch.sigmoid(torch.permute(torch.slice(y, 2, 1), [0, 2, 3, 1]))", "s = torch.stride(z)",
+                   "return torch.mul(z, s[0] + s[1] * 2 + s[3])"], IMAGE, 2)
+
+    def test_goes_on(self):
+        """A guard that fails behind such a view: the generic code goes on with what the model has."""
+        lines = [CONV, "z = torch.slice(y, 3, 1)", "if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(y)", "else:", "  y = torch.exp(y)",
+                 "return torch.mul(torch.view(torch.contiguous(z), [torch.size(x, 0), -1]), torch.sum(y))"]
+        self.put("m.pt", model(body(lines)))
+        for n, sign in enumerate((1., 2., -1.)):
+            self.put("%d.npz" % n, npz(x=npy((2, 3, 7, 8), "<f4", struct.pack("<f", sign) * 336)))
+        self.check([KILN, "build", "m.pt", "-i", "0.npz", "-i", "1.npz", "-o", "program"], 0)
+        _, _, said = call(["./program", "-i", "2.npz", "--guards"], self.dir)
+        self.assertIn(b"guard", said)
+        self.check([KILN, "check", "m.pt", "program", "-i", "0.npz", "-i", "2.npz"], 0)
+
+    def test_raises(self):
+        """A view that the model cannot have raises, although it could be had here."""
+        self.put("m.pt", model(body([CONV, "return torch.view(torch.permute(y, [0, 2, 3, 1]), [-1])"])))
+        status, _, errors = call([KILN, "run", "m.pt", "-i", *IMAGE], self.dir)
+        self.assertEqual(status, 1)
+        self.assertIn(b"view size is not compatible", errors)
+        self.check([KILN, "build", "m.pt", "-i", *IMAGE, "-o", "program"], 0)
+        status, _, errors = call(["./program", "-i", "x.npz"], self.dir)
+        self.assertNotEqual(status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
