@@ -112,6 +112,18 @@ spec_mark_altered(Spec *s, const Node *m)
 	}
 }
 
+/* Channels last by its places, but not as kernels ask for it: by the stride of a dim of one place, too. */
+static bool
+is_ambiguous(const RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (!rt_is_channels_last(t))
+		return false;
+	rt_channels_last_strides(t->ndim, t->dims, strides);
+	return memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
+}
+
 /* Can n, a view in the model, be one of v, which is altered? */
 static bool
 can_view(Spec *s, Scope *c, const Node *n, Value *v)
@@ -130,7 +142,7 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 		node_add_input(m, spec_value(c, n->in[i]));
 	node_add_output(m, n->out[0]->type);
 	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact && known_run(s->k, n->op, args, &out, 1, true) &&
-	      out.tag == RT_TENSOR && out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
+	      out.tag == RT_TENSOR && !is_ambiguous(out.u.t) && out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
 	node_destroy(m);
 	return can;
 }
