@@ -4,9 +4,11 @@ usage: guards_test.py KILN [-k] [NAME...]      -k: keep the programs
 
 models.py makes the models and what is expected of them.
 """
-import array, ast, os, struct, subprocess, sys, tempfile, zipfile
+import os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../program"))
+import npz
 
 # name, or name+variant: inputs of the build; of each run: exit status, (input, what runs) of each call; "exact0!": a guard of it fails
 TESTS = {
@@ -39,23 +41,6 @@ TESTS = {
     "quotient": ("a", {"all": (0, "a:exact0 a:exact0"), "zeros": (1, "zero:exact0")}),
     "branch": ("a", {"all": (0, "a:exact0 b:exact0! c:exact0 a:exact0")}),
 }
-
-
-def read_npz(path):
-    """Arrays as (dtype, shape, list of numbers)."""
-    out = {}
-    with zipfile.ZipFile(path) as z:
-        for name in z.namelist():
-            b = z.read(name)
-            n, = struct.unpack_from("<H", b, 8)
-            h = ast.literal_eval(b[10:10 + n].decode())
-            kind = h["descr"][1:]
-            a = array.array({"f4": "f", "f8": "d", "i8": "q", "i4": "i", "b1": "B"}[kind], b[10 + n:])
-            v, shape = list(a), h["shape"]
-            if h["fortran_order"] and len(shape) == 2:
-                v = [v[c * shape[0] + r] for r in range(shape[0]) for c in range(shape[1])]
-            out[name[:-4]] = kind, shape, v
-    return out
 
 
 def close(a, b):
@@ -101,12 +86,12 @@ def run(program, name, key, status, calls, extra=()):
         return f"ends with {p.returncode}, not {status}: {p.stderr}"
     if "--strict" in extra:
         return None
-    want, got = read_npz(at(key, "npz")), {}
+    want, got = npz.read(at(key, "npz")), {}
     if program.endswith("-O0") and what_ran(p.stderr) != [c[1] for c in calls]:
         return f"runs {what_ran(p.stderr)}\n{p.stderr}"
     for i in range(len(calls)):
         if os.path.exists(f"{program}.{i}.npz"):
-            got.update({f"{i}.{k}": v for k, v in read_npz(f"{program}.{i}.npz").items()})
+            got.update({f"{i}.{k}": v for k, v in npz.read(f"{program}.{i}.npz").items()})
     with open(at(key, "txt")) as f:
         printed = f.read()
     if p.stdout != printed:

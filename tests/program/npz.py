@@ -20,9 +20,12 @@ def read(path):
             data = z.read(name)
             size, = struct.unpack_from("<H", data, 8)
             head = ast.literal_eval(data[10:10 + size].decode("latin-1"))
-            assert data[:6] == b"\x93NUMPY" and not (head["fortran_order"] and len(head["shape"]) > 1), name
-            values = struct.unpack_from(code(head["descr"], math.prod(head["shape"])), data, 10 + size)
-            arrays[name[:-4]] = head["descr"], head["shape"], list(values)
+            shape = head["shape"]
+            assert data[:6] == b"\x93NUMPY" and not (head["fortran_order"] and len(shape) > 2), name
+            values = list(struct.unpack_from(code(head["descr"], math.prod(shape)), data, 10 + size))
+            if head["fortran_order"] and len(shape) == 2:
+                values = [values[c * shape[0] + r] for r in range(shape[0]) for c in range(shape[1])]
+            arrays[name[:-4]] = head["descr"], shape, values
     return arrays
 
 
