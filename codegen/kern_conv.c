@@ -14,6 +14,9 @@
 enum {
 	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
 	FEW_ROWS = 4,            /* of a product: it waits for its weights */
+	STEP = 6,                /* rows, or tiles: a register block's */
+	FEW_STEPS = 8,           /* less of these do not divide well, */
+	FEW_PANELS = 4,          /* nor of these */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
@@ -262,6 +265,20 @@ block_tiles(Plan *p, const Dense *d)
 	return tiles < TILES && !p->dynamic ? tiles : TILES;
 }
 
+/* Of rows, or of Winograd's tiles, that threads divide; 0: they divide panels of weights.  What is larger is divided: that is
+ * read by the thread that wrote it, or once.  Few tiles, and few panels, do not divide well. */
+static int
+step_of(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, panels = (d->n + e->nr - 1) / e->nr;
+	const int64_t in = d->conv ? g[0] * g[1] * g[2] * d->k : d->m * d->k, tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
+	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
+
+	if (d->winograd)
+		return plan_choice(p, tiles > TILES) ? STEP : 0;
+	return plan_choice(p, (few || in + d->m * d->n > taps * d->k * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
+}
+
 /* What follows a product: a clamp of what is still in registers, or a function over the block that it stored. */
 typedef struct After {
 	const char *range[2];
@@ -270,7 +287,7 @@ typedef struct After {
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
-kernel_of(Emit *e, Plan *p, const Dense *d, const After *after)
+kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 {
 	const char *epilogue = after->epilogue, *range = after->range[0] ? "range" : "0";
 	const long long *g = (const long long *)d->geometry;
@@ -289,13 +306,13 @@ kernel_of(Emit *e, Plan *p, const Dense *d, const After *after)
 		if (d->depthwise)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
 		else if (d->winograd)
-			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
-				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), (long long)block_tiles(p, d), epilogue);
+			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
+				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
 		else
-			buf_printf(&b, "\tvc_conv(begin, end, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", CHUNK, epilogue);
+			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
 	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
-			   (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
+		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
+			   step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
 	if (d->conv)
 		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
@@ -310,13 +327,15 @@ kernel_of(Emit *e, Plan *p, const Dense *d, const After *after)
 }
 
 static int64_t
-units(const Emit *e, Plan *p, const Dense *d)
+units(const Emit *e, Plan *p, const Dense *d, int step)
 {
+	const int64_t panels = (d->n + e->nr - 1) / e->nr;
+
 	if (d->depthwise)
 		return d->geometry[0] * d->geometry[4];
-	if (d->winograd)
-		return plan_ceil(p, winograd_tiles(p, d), block_tiles(p, d));
-	return (d->n + e->nr - 1) / e->nr * plan_ceil(p, d->m, CHUNK);
+	if (step)
+		return plan_ceil(p, d->winograd ? winograd_tiles(p, d) : d->m, step);
+	return d->winograd ? panels : panels * plan_ceil(p, d->m, CHUNK);
 }
 
 /* "weight_hh, in panels" */
@@ -348,6 +367,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	ValueVec more = { 0 };
 	const Value *result = group ? group->out[0] : n->out[0];
 	Dense d;
+	int step;
 
 	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
 		return false;
@@ -357,11 +377,12 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	e->clamps |= after.range[0] != NULL;
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	p->made |= d.winograd && e->forms == FORMS_MADE;
+	step = d.depthwise ? 0 : step_of(e, p, &d);
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];
 
-		*c = (KernelCall){ .name = kernel_of(e, p, &d, &after), .n = units(e, p, &d), .grain = 1 };
+		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));

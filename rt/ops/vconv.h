@@ -319,17 +319,53 @@ VC_PANEL(3_half, 3, true)
 #endif
 #undef VC_PANEL
 
-/* Panels are the outer loop of each part, so that a thread reads its own weights once. [begin, end) of panels * chunks,
- * chunks of `chunk` rows; bias is padded to whole panels.  range: as in VcConv. */
+/* What threads divide.  Panels of n columns: a thread reads its own weights once; [begin, end) of panels * chunks, chunks of
+ * `chunk` rows.  Rows: it reads what it wrote itself, kernel after kernel, and writes what it wrote before; [begin, end) of
+ * `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
+typedef struct VcShare {
+	int64_t begin, end;              /* blocks */
+	int64_t first, rows;             /* its rows: [first, rows) */
+	int64_t panels, chunks;
+} VcShare;
+
+VC_INLINE VcShare
+vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t n, int64_t chunk)
+{
+	VcShare s = { begin, end, 0, rows, (n + VC_NR - 1) / VC_NR, (rows + chunk - 1) / chunk };
+
+	if (step) {
+		s.first = begin * step;
+		s.rows = end * step < rows ? end * step : rows;
+		s.begin = 0;
+		s.end = s.panels * ((s.rows - s.first + chunk - 1) / chunk);
+	}
+	return s;
+}
+
+VC_INLINE int64_t
+vc_share_panel(const VcShare *s, int64_t step, int64_t at)
+{
+	return step ? at % s->panels : at / s->chunks;
+}
+
+VC_INLINE int64_t
+vc_share_row(const VcShare *s, int64_t step, int64_t at, int64_t chunk)
+{
+	return s->first + (step ? at / s->panels : at % s->chunks) * chunk;
+}
+
+/* bias is padded to whole panels.  range: as in VcConv. */
 VC_SHARED void
-vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
+vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
 		const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last, const float *range, VcEpilogue *epilogue,
 		void *const *p)
 {
-	const int64_t chunks = (m + chunk - 1) / chunk, full = n / VC_NR;
+	const VcShare s = vc_share(begin, end, step, m, n, chunk);
+	const int64_t full = n / VC_NR;
 
-	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, row = at % chunks * chunk, rows = m - row < chunk ? m - row : chunk;
+	for (int64_t at = s.begin; at < s.end; at++) {
+		const int64_t panel = vc_share_panel(&s, step, at), row = vc_share_row(&s, step, at, chunk);
+		const int64_t rows = s.rows - row < chunk ? s.rows - row : chunk;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : n % VC_NR;
 		VcPanel *const run = panel < full ? VC_WHOLE(vc_panel) : last;
 
@@ -341,10 +377,11 @@ vc_product_part(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int
 
 /* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
-vc_product(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
-	   const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
+vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a,
+	   int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue,
+	   void *const *p)
 {
-	vc_product_part(begin, end, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range, epilogue, p);
+	vc_product_part(begin, end, step, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range, epilogue, p);
 }
 
 /* ---- convolution ----------------------------------------------------------------------------------------------------- */
@@ -535,13 +572,15 @@ vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, con
 }
 
 VC_SHARED void
-vc_conv_part(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias,
+vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias,
 	     float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t pixels = v->n * v->oh * v->ow, chunks = (pixels + chunk - 1) / chunk, full = v->oc / VC_NR;
+	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
+	const int64_t full = v->oc / VC_NR;
 
-	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, from = at % chunks * chunk, to = from + chunk < pixels ? from + chunk : pixels;
+	for (int64_t at = s.begin; at < s.end; at++) {
+		const int64_t panel = vc_share_panel(&s, step, at), from = vc_share_row(&s, step, at, chunk);
+		const int64_t to = from + chunk < s.rows ? from + chunk : s.rows;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
 
 		vc_conv_panel(panel < full ? VC_WHOLE(vc_taps) : last, v, from, to, x,
@@ -551,12 +590,12 @@ vc_conv_part(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const f
 	}
 }
 
-/* Of one group; zeros: ic of them.  [begin, end) of panels * chunks of `chunk` pixels. */
+/* Of one group; zeros: ic of them. */
 VC_INLINE void
-vc_conv(int64_t begin, int64_t end, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias, float *y,
-	const float *zeros, VcEpilogue *epilogue, void *const *p)
+vc_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
+	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	vc_conv_part(begin, end, v, chunk, x, w, bias, y, zeros, VC_REST(vc_taps, v->oc), epilogue, p);
+	vc_conv_part(begin, end, step, v, chunk, x, w, bias, y, zeros, VC_REST(vc_taps, v->oc), epilogue, p);
 }
 
 #endif

@@ -164,16 +164,19 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 	}
 }
 
-/* [begin, end) of blocks of `block` tiles; scratch: 36 * block * (ic + oc) floats. */
+/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all
+ * inputs each: where tiles are few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
 VC_SHARED void
-vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, const float *x, const float *w, const float *bias,
-		 float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
+vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x, const float *w,
+		 const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
 {
-	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4, tiles = v->n * across * down;
+	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
 	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VF, plane = (v->oc + width - 1) / width * width * v->ic;
+	const VcShare s = vc_share(begin, end, step, v->n * across * down, v->oc, v->n * across * down);
+	const int64_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
 
-	for (int64_t at = begin; at < end; at++) {
-		const int64_t first = at * block, n = tiles - first < block ? tiles - first : block;
+	for (int64_t first = s.first; first < s.rows; first += block) {
+		const int64_t n = s.rows - first < block ? s.rows - first : block;
 		float *in = scratch, *out = scratch + 36 * block * v->ic;
 
 		for (int64_t t = 0; t < n; t++) {
@@ -184,29 +187,29 @@ vc_winograd_part(int64_t begin, int64_t end, const VcConv *v, int64_t block, con
 						in + t * v->ic + c, block * v->ic);
 		}
 		for (int64_t k = 0; k < 36; k++)
-			vc_product_part(0, (v->oc + VC_NR - 1) / VC_NR, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
+			vc_product_part(s.begin, s.end, 0, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
 					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
 			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4, tx = tile % across * 4;
 			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
 			float *to = y + image * v->oh * v->ow * v->ys;
 
-			for (int64_t c = 0; c < v->oc; c += VF)
+			for (int64_t c = c0; c < c1; c += VF)
 				vc_wino_tile_out(v, to, ty, tx, c, out + t * v->oc + c, block * v->oc, bias);
 			for (int64_t r = ty; epilogue && r < ty + 4 && r < v->oh; r++) {
 				const int64_t pixel = (image * v->oh + r) * v->ow + tx;
 
-				epilogue(p, pixel, pixel + wide, 0, v->oc, v->oc);
+				epilogue(p, pixel, pixel + wide, c0, c1, v->oc);
 			}
 		}
 	}
 }
 
 VC_INLINE void
-vc_winograd(int64_t begin, int64_t end, const VcConv *v, int64_t block, const float *x, const float *w, const float *bias,
-	    float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
+vc_winograd(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x, const float *w,
+	    const float *bias, float *y, float *scratch, VcEpilogue *epilogue, void *const *p)
 {
-	vc_winograd_part(begin, end, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc), epilogue, p);
+	vc_winograd_part(begin, end, step, v, block, x, w, bias, y, scratch, VC_REST(vc_panel, v->oc), epilogue, p);
 }
 
 #endif

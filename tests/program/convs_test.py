@@ -2,11 +2,12 @@
 
 usage: convs_test.py KILN
 """
-import os, sys, unittest
+import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, sin
-from hostile import body, call, model
+import npz as arrays
+from hostile import body, call, model, npy, npz
 
 
 class Convolutions(Form):
@@ -40,6 +41,30 @@ class Convolutions(Form):
                 self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x33x27]", "--cpu", cpu, "-o", "program"], 0)
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
             os.remove(os.path.join(self.dir, "program"))
+
+    def test_threads(self):
+        """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding."""
+        lines = ["a = torch.relu(torch.conv2d(x, %s, %s, [2, 2], [3, 3]))" % (sin(32, 3, 7, 7), sin(32)),
+                 "b = torch.relu(torch.conv2d(a, %s, %s, [1, 1], [1, 1]))" % (sin(80, 32, 3, 3), sin(80)),
+                 "c = torch.conv2d(b, %s, %s)" % (sin(70, 80, 1, 1), sin(70)),
+                 "d = torch.relu(torch.conv2d(torch.max_pool2d(c, [6, 6], [6, 6]), %s))" % sin(144, 70, 1, 1),
+                 "e = torch.conv2d(d, %s, None, [1, 1], [1, 1])" % sin(160, 144, 3, 3),
+                 "f = torch.conv2d(torch.gelu(torch.conv2d(e, %s, None, [2, 2], [1, 1])), %s)" % (sin(200, 160, 3, 3), sin(33, 200, 1, 1)),
+                 "return torch.linear(torch.flatten(f, 1), %s)" % sin(130, 33 * 3 * 4)]
+        self.put("m.pt", model(body(lines, "x: Tensor", "Tensor")))
+        with open(os.path.join(self.dir, "x.npz"), "wb") as f:
+            f.write(npz(x=npy([1, 3, 63, 85], data=struct.pack("<16065f", *(i % 37 / 19 - 1 for i in range(16065))))))
+        for cpu in (["--cpu", "native"], ["--cpu", "x86-64-v3"], TCC) if os.uname().machine == "x86_64" else ([],):
+            self.check([KILN, "build", "m.pt", "-i", "x.npz", *cpu, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
+            answers = []
+            for threads in (1, 2, 3, 5):
+                self.check(["./program", "-i", "x.npz", "--threads", str(threads), "-o", "o.npz"], 0)
+                answers.append(arrays.read(os.path.join(self.dir, "o.npz"))["out"][2])
+            most = max(map(abs, answers[0]))
+            for answer in answers[1:]:
+                self.assertLess(max(abs(a - b) for a, b in zip(answer, answers[0])), 1e-5 * most)
+        os.remove(os.path.join(self.dir, "program"))
 
     def test_clamped(self):
         """A clamp behind a product or convolution is done in registers: of NaN and infinities, too, in all widths of vectors."""
