@@ -1,6 +1,6 @@
 """What the compiler makes of models: nodes, guards, kernels, calls of the runtime that are left.
 
-usage: table.py KILN CASE...        folders with model.pt and 1.in.npz; one line each, for a table in Markdown
+usage: table.py [--json] KILN CASE...        folders with model.pt and 1.in.npz; one line each, of a table in Markdown or of JSON
 
 nodes      of the prepared graph, and of the specialized one after all passes (a group of pointwise operators is one node)
 guards     inserted: tensors of the prepared graph, each of which a profiling executor guards at every use;
@@ -8,7 +8,7 @@ guards     inserted: tensors of the prepared graph, each of which a profiling ex
            made; moved: a guard is made where its value is, behind the node, so none is moved; left: in the program
 kernels    launches of generated code; calls: of the runtime's own kernels and of what makes containers
 """
-import os, re, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 
 NODE = re.compile(r"^ *(.* = )?(\w+::\w+)[\[(]")
 TENSOR = re.compile(r"%[\w.]+ : (Tensor\b(?!\[|\?)|(Float|Double|Half|BFloat16|Long|Int|Short|Char|Byte|Bool)\()")
@@ -40,14 +40,24 @@ def row(kiln, case):
     return [name, len(before), len(after), inserted, 0, arguments, inserted - made - arguments, guards, kernels, calls]
 
 
+COLUMNS = ["model", "nodes before", "after", "guards inserted", "moved", "coalesced", "eliminated", "left", "kernels", "calls"]
+
+
+def say(cells, as_json):
+    print(json.dumps(dict(zip(COLUMNS, cells))) if as_json else "| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
 def main():
-    print("| model | nodes before | after | guards inserted | moved | coalesced | eliminated | left | kernels | calls |")
-    print("| --- |" + " ---: |" * 9)
-    for case in sys.argv[2:]:
+    as_json = "--json" in sys.argv
+    kiln, *cases = [a for a in sys.argv[1:] if a != "--json"]
+    if not as_json:
+        say(COLUMNS, False)
+        print("| --- |" + " ---: |" * 9)
+    for case in cases:
         try:
-            print("| " + " | ".join(map(str, row(sys.argv[1], case))) + " |", flush=True)
+            say(row(kiln, case), as_json)
         except subprocess.CalledProcessError as e:
-            print("| %s | %s |" % (os.path.basename(case.rstrip("/")), e.stderr.strip().split("\n")[0][:80]), flush=True)
+            say([os.path.basename(case.rstrip("/")), e.stderr.strip().split("\n")[0][:80]], as_json)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """The second and later calls of a program ask the system for no memory: counted by count.c, preloaded, as the difference
 between a run of few calls and one of many.
 
-usage: steady_test.py KILN
+usage: steady_test.py KILN [CASE...]         folders with model.pt and 1.in.npz: what these ask for, instead of the samples
 """
 import os, subprocess, sys, tempfile, unittest, unittest.mock
 
 KILN = os.path.abspath(sys.argv[1])
+CASES = sys.argv[2:]
 HERE = os.path.dirname(os.path.abspath(__file__))
 SAMPLES = os.path.join(HERE, "../../samples")
 
@@ -29,14 +30,26 @@ class Steady(unittest.TestCase):
         with open(said) as f:
             return int(f.read())
 
-    def steady(self, name, *options):
-        model = os.path.join(SAMPLES, name, "model.pt")
-        inputs = os.path.join(SAMPLES, name, "in.npz")
+    def program(self, name, model, inputs, *options):
         program = os.path.join(self.dir.name, name)
         subprocess.run([KILN, "build", model, "-i", inputs, "-o", program, *options], check=True, stdout=subprocess.DEVNULL)
+        return program
+
+    def steady(self, name, *options):
+        inputs = os.path.join(SAMPLES, name, "in.npz")
+        program = self.program(name, os.path.join(SAMPLES, name, "model.pt"), inputs, *options)
         few, many = self.count(program, inputs, 2), self.count(program, inputs, 52)
         self.assertGreater(few, 0)
         self.assertEqual(few, many, f"{name}: {(many - few) / 50} allocations a call")
+
+    def test_cases(self):
+        for case in CASES:
+            inputs = os.path.join(case, "1.in.npz")
+            program = self.program("case", os.path.join(case, "model.pt"), inputs)
+            few, many = self.count(program, inputs, 2), self.count(program, inputs, 7)
+            os.remove(program)
+            print(f"{os.path.basename(os.path.normpath(case))}: {few} until the second call has ended, {(many - few) / 5:g} in each later one",
+                  flush=True)
 
     def test_cnn(self):
         self.steady("digits")
@@ -63,4 +76,4 @@ class Steady(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + (["Steady.test_cases"] if CASES else []))
