@@ -459,6 +459,8 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	else
 		chmod(out, 0777 & ~b->mask);
 	p->text->code_bytes = code_bytes(out);
+	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
+		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_weights(b, p->text->weights);
 	put_in_place(b, out);
 }

@@ -354,16 +354,23 @@ typedef Elf64_Phdr Segment;
 typedef Elf32_Phdr Segment;
 #endif
 
-/* Of the program that is running: what is mapped to be executed. */
+/* Of the program that is running: what is mapped to be executed, but for weights (tcc has all constants there). */
 static int64_t
-code_bytes(void)
+code_bytes(const RtProgram *program)
 {
 	const Segment *h = (const Segment *)getauxval(AT_PHDR);
+	const uintptr_t weights = (uintptr_t)program->weights;
+	uintptr_t base = 0;
 	int64_t n = 0;
 
 	for (unsigned long i = 0; h && i < getauxval(AT_PHNUM); i++)
-		if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X)
+		if (h[i].p_type == PT_PHDR) {
+			base = (uintptr_t)h - h[i].p_vaddr;
+		} else if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X) {
 			n += (int64_t)h[i].p_memsz;
+			if (weights >= base + h[i].p_vaddr && weights < base + h[i].p_vaddr + h[i].p_memsz)
+				n -= program->weights_bytes;
+		}
 	return n;
 }
 
@@ -374,12 +381,12 @@ info(Program *p)
 
 	if (!p->o.json) {
 		rt_info_methods(stdout, &p->own);
-		rt_info_sizes(stdout, &p->own, code_bytes());
+		rt_info_sizes(stdout, &p->own, code_bytes(&p->own));
 		return EXIT_OK;
 	}
 	if (!(f = rt_report(p->o.json)))
 		return not_written(p);
-	rt_info_json(f, &p->own, code_bytes());
+	rt_info_json(f, &p->own, code_bytes(&p->own));
 	return rt_report_end(f) ? not_written(p) : EXIT_OK;
 }
 
