@@ -220,13 +220,13 @@ lower_constant(Lower *l, Node *n)
 static void
 lower_uninitialized(Lower *l, Node *n)
 {
-	insn_node(l, n, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, rt_none()));
+	insn_node(l, n, RT_DO_UNSET, (uint32_t)index_of_type(l, type_unshaped(l->cx, n->out[0]->type)));
 }
 
 static void
-lower_move(Lower *l, Node *n)
+lower_cast(Lower *l, Node *n)
 {
-	insn_node(l, n, RT_DO_MOVE, 0);
+	insn_node(l, n, RT_DO_CAST, (uint32_t)index_of_type(l, type_unshaped(l->cx, n->out[0]->type)));
 }
 
 static void
@@ -373,8 +373,8 @@ static const struct { const char *kind; void (*lower)(Lower *, Node *); } kinds[
 	{ "prim::ListUnpack", lower_list_unpack },
 	{ "prim::DictConstruct", lower_dict },
 	{ "prim::isinstance", lower_isinstance },
-	{ "prim::unchecked_cast", lower_move },
-	{ "prim::unchecked_unwrap_optional", lower_move },
+	{ "prim::unchecked_cast", lower_cast },
+	{ "prim::unchecked_unwrap_optional", lower_cast },
 	{ "prim::Uninitialized", lower_uninitialized },
 	{ "prim::RaiseException", lower_raise },
 	{ "prim::fork", lower_fork },

@@ -151,7 +151,8 @@ print_argument(Cx *cx, const RtCode *c, const RtInsn *i, Buf *out)
 		if (i->arg)
 			print_type(cx, c->type[i->arg - 1], out);
 		break;
-	case RT_DO_NEW_LIST: case RT_DO_NEW_DICT: case RT_DO_NEW_OBJECT: case RT_DO_ISINSTANCE:
+	case RT_DO_NEW_LIST: case RT_DO_NEW_DICT: case RT_DO_NEW_OBJECT: case RT_DO_ISINSTANCE: case RT_DO_CAST:
+	case RT_DO_UNSET:
 		buf_puts(out, " ");
 		print_type(cx, c->type[i->arg], out);
 		break;

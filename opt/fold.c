@@ -215,8 +215,8 @@ fold_isinstance(Cx *cx, const Node *n, const IValue *in, IValue *out)
 static bool
 fold_same(Cx *cx, const Node *n, const IValue *in, IValue *out)
 {
-	(void)cx;
-	(void)n;
+	if (!rt_may_be(in[0], type_unshaped(cx, n->out[0]->type)))
+		return false;
 	out[0] = rt_retain(in[0]);
 	return true;
 }

@@ -447,6 +447,63 @@ rt_isinstance(IValue v, const RtType *t)
 	return false;
 }
 
+static bool
+all_may_be(const IValue *v, int64_t n, const RtType *const *t, int step)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (!rt_may_be(v[i], t[i * step]))
+			return false;
+	return true;
+}
+
+bool
+rt_may_be(IValue v, const RtType *t)
+{
+	switch (t->kind) {
+	case TYPE_LIST:
+		return rt_isinstance(v, t) || (v.tag == RT_LIST && !v.u.list->elem && all_may_be(v.u.list->v, v.u.list->n, t->of, 0));
+	case TYPE_TUPLE:
+		return v.tag == RT_TUPLE && v.u.tuple->n == t->n && all_may_be(v.u.tuple->v, t->n, t->of, 1);
+	case TYPE_OPTIONAL:
+	case TYPE_UNION:
+		for (int i = 0; i < t->n; i++)
+			if (rt_may_be(v, t->of[i]))
+				return true;
+		return t->kind == TYPE_OPTIONAL && v.tag == RT_NONE;
+	default:
+		return rt_isinstance(v, t);
+	}
+}
+
+static IValue
+some_tuple(RtCx *cx, const RtType *t)
+{
+	RtTuple *made = rt_tuple_new(cx, t->field ? t : 0, t->n);
+
+	for (int i = 0; made && i < t->n; i++)
+		made->v[i] = rt_some(cx, t->of[i]);
+	return made ? rt_ref(RT_TUPLE, made) : rt_none();
+}
+
+IValue
+rt_some(RtCx *cx, const RtType *t)
+{
+	void *made;
+
+	switch (t->kind) {
+	case TYPE_INT:     return rt_int(0);
+	case TYPE_FLOAT:   return rt_double(0);
+	case TYPE_BOOL:    return rt_bool(false);
+	case TYPE_COMPLEX: return rt_complex(cx, 0, 0);
+	case TYPE_STR:     return (made = rt_str_new(cx, "", 0)) ? rt_ref(RT_STR, made) : rt_none();
+	case TYPE_LIST:    return (made = rt_list_new(cx, t->of[0], 0)) ? rt_ref(RT_LIST, made) : rt_none();
+	case TYPE_DICT:    return (made = rt_dict_new(cx, t->of[0], t->of[1])) ? rt_ref(RT_DICT, made) : rt_none();
+	case TYPE_TENSOR:  return (made = rt_tensor_new(cx, RT_f32, 1, (const int64_t[]){ 0 })) ? rt_of(made) : rt_none();
+	case TYPE_TUPLE:   return some_tuple(cx, t);
+	default:           return rt_none();
+	}
+}
+
 static void
 print_type_of(Buf *b, IValue v, int depth)
 {

@@ -194,6 +194,8 @@ void   rt_assign(IValue *place, IValue v);    /* takes v, releases what was ther
 bool   rt_same(IValue, IValue);           /* `is` */
 int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
+bool   rt_may_be(IValue, const RtType *);     /* can it be used as one?  So can a list of no known type, by its elements */
+IValue rt_some(RtCx *, const RtType *);       /* an empty one; None where there is none */
 const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
 IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */
 
@@ -451,6 +453,8 @@ typedef enum RtOpcode {
 	RT_DO_SET_ATTR,     /* in[0].slot[arg] = in[1] */
 	RT_DO_NEW_OBJECT,   /* class of type[arg] */
 	RT_DO_ISINSTANCE,   /* out[0] = isinstance(in[0], type[arg]) */
+	RT_DO_CAST,         /* out[0] = in[0], which must be a type[arg] */
+	RT_DO_UNSET,        /* out[0] = some type[arg], at which nobody should look */
 	RT_DO_FORK,         /* out[0] = future of callee[arg](in...) */
 	RT_DO_WAIT,         /* out[0] = wait(in[0]) */
 	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */

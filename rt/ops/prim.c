@@ -397,7 +397,7 @@ rt__unwrap_optional(RtCx *cx, const IValue *in, IValue *out)
 static bool
 same_enum(IValue a, IValue b)
 {
-	return rt_type_equal(a.u.en->type, b.u.en->type) && !strcmp(a.u.en->name->s, b.u.en->name->s);
+	return a.tag == RT_ENUM && b.tag == RT_ENUM && rt_type_equal(a.u.en->type, b.u.en->type) && !strcmp(a.u.en->name->s, b.u.en->name->s);
 }
 
 int
@@ -417,14 +417,17 @@ rt_ne_enum(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_prim_EnumName(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
+	if (in[0].tag != RT_ENUM)
+		return rt_raise(cx, "expected an enum, but got a value of type %s", rt_type_of(in[0]));
 	*out = rt_retain(rt_ref(RT_STR, in[0].u.en->name));
 	return RT_OK;
 }
 
 static int
-enum_value(const IValue *in, IValue *out)
+enum_value(RtCx *cx, const IValue *in, IValue *out)
 {
+	if (in[0].tag != RT_ENUM)
+		return rt_raise(cx, "expected an enum, but got a value of type %s", rt_type_of(in[0]));
 	*out = rt_retain(in[0].u.en->value);
 	return RT_OK;
 }
@@ -432,22 +435,19 @@ enum_value(const IValue *in, IValue *out)
 int
 rt_prim_EnumValue_int(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
-	return enum_value(in, out);
+	return enum_value(cx, in, out);
 }
 
 int
 rt_prim_EnumValue_float(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
-	return enum_value(in, out);
+	return enum_value(cx, in, out);
 }
 
 int
 rt_prim_EnumValue_str(RtCx *cx, const IValue *in, IValue *out)
 {
-	(void)cx;
-	return enum_value(in, out);
+	return enum_value(cx, in, out);
 }
 
 int
