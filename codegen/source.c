@@ -105,6 +105,7 @@ graph_load(Cx *cx, const char *path, Function **fn)
 	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path, .hash = hash_bytes(text, (int64_t)strlen(text)) };
 	*f = (Function){ .name = "forward", .unit = m->unit, .state = 2 };
 	f->graph = ir_parse(cx, new_source(cx, text, path), m->unit);
+	ir_check_types(cx, f->graph, path);
 	return_one(f->graph);
 	f->schema = graph_schema(cx, f->graph);
 	*fn = f;

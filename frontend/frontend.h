@@ -233,6 +233,7 @@ Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedVal
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
 Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);     /* with output types from the schema, type variables bound */
 
+bool   op_result_types(Cx *, Op *, Value *const *in, int n, const Type **out, int nout);   /* false: they do not say */
 Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);    /* the overload that takes exactly these; or null */
 
 /* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
@@ -281,6 +282,7 @@ bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.c
 
 /* ---- irparse.c ------------------------------------------------------------------------------------------------------------- */
 
+void   ir_check_types(Cx *, Graph *, const char *path);    /* irtypes.c: fails unless what is written of values must hold */
 Graph *ir_parse(Cx *, const Source *, Unit *);              /* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */
 
 #endif

@@ -533,6 +533,19 @@ emit_schema_node(Graph *g, Op *op, Range at, Value *const *args, int n)
 	return node;
 }
 
+bool
+op_result_types(Cx *cx, Op *op, Value *const *in, int n, const Type **out, int nout)
+{
+	const Schema *s = op_schema(cx, op);
+	Match m = { .cx = cx };
+
+	bind_inputs(&m, s, in, n);
+	for (int i = 0; i < nout; i++)
+		if (i >= s->nrets || !(out[i] = bound(cx, s->rets[i].type, &m.vars)))
+			return false;
+	return true;
+}
+
 /* Do these very values fit, without any conversion?  Graphs are printed without the names of overloads. */
 static bool
 fits_inputs(Cx *cx, const Schema *s, Value *const *in, int n)

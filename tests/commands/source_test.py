@@ -115,6 +115,36 @@ class Sources(Test):
         self.put("bad.ir", GRAPH[:300])
         self.assertIn("error", self.says("", "show", "bad.ir", status=1))
 
+    def test_graph_that_lies(self):
+        """Kernels rely on types: a graph that is wrong about one does not run."""
+        for lines, why in (
+            (['%1 : Tensor = prim::Constant[value="text"]()', "%2 : Tensor = aten::relu(%1)"], "of type str and not Tensor"),
+            (["%1 : int = prim::Constant[value=7]()", "%2 : Tensor = aten::relu(%1)"], "no overload"),
+            (["%1 : int = prim::Constant[value=7]()", "%l : Tensor[] = prim::ListConstruct(%1)", "%2 : Tensor = aten::cat(%l, %1)"],
+             "input 0 of prim::ListConstruct is of type int"),
+            (["%1 : Tensor = aten::dim(%x)", "%2 : Tensor = aten::relu(%1)"], "result 0 of aten::dim is of type int"),
+            (["%1 : Tensor?  = prim::Constant()", "%2 : Tensor = aten::relu(%1)"], "no overload"),
+            (["%t : bool = prim::Constant[value=1]()", "%1 : int = prim::Constant[value=7]()",
+              "%2 : Tensor = prim::If(%t)", "block0():", "-> (%1)", "block1():", "-> (%x)"], "result 0 of prim::If is of type int"),
+            (["%t : bool = prim::Constant[value=1]()", "%1 : int = prim::Constant[value=7]()",
+              "%2 : Tensor = prim::Loop(%1, %t, %x)", "block0(%i : int, %c : Tensor):", "-> (%t, %i)"], "input 1 of"),
+            (["%1 : int = prim::Constant[value=7]()", "%p : (Tensor, Tensor) = prim::TupleConstruct(%x, %1)",
+              "%a : Tensor, %2 : Tensor = prim::TupleUnpack(%p)"], "input 1 of prim::TupleConstruct"),
+            (['%2 : Tensor = prim::GetAttr[name="w"](%x)'], "wants an object"),
+            (["%1 : int = prim::Constant[value=7]()", "%2 : str = prim::unchecked_cast(%1)"], "expected a str, but got a value of type int")):
+            self.put("lies.ir", ("graph(%x : Tensor):\n  " + "\n  ".join(lines) + "\n  return (%2)\n").encode())
+            self.assertIn(why, self.says("", "run", "lies.ir", "-i", "a.npz", status=1))
+
+    def test_casts(self):
+        """What a model says of a value's type is looked at before it is used."""
+        for line, why in (("unchecked_cast(str, annotate(Any, 99999))", "expected a str, but got a value of type int"),
+                          ("unchecked_cast(List[str], annotate(Optional[List[str]], None))[0]", "expected a List[str], but got"),
+                          ("unchecked_cast(Tuple[int, str], annotate(Any, (1, 2)))[1]", "expected a Tuple[int, str], but got")):
+            self.put("cast.py", b"def forward(x: Tensor) -> str:\n    return %s + 'a'\n" % line.encode())
+            self.assertIn(why, self.says("", "run", "cast.py", "-i", "a.npz", status=1))
+        self.put("unset.py", b"def forward(x: Tensor) -> int:\n    return len(uninitialized(List[Tensor])) + len(uninitialized(str) + 'ab')\n")
+        self.assertEqual(self.says("", "run", "unset.py", "-i", "a.npz"), "2\n")
+
     def test_lacking(self):
         self.put("m.pt", model(LACKING))
         said = self.says("", "ops", "m.pt", status=7)

@@ -35,6 +35,7 @@ read_text(Cx *cx, void *arg)
 	default:
 		g = ir_parse(cx, &j->src, 0);
 		graph_print(g, &b, true);
+		ir_check_types(cx, g, "text");
 		buf_free(&b);
 	}
 }
