@@ -36,7 +36,7 @@ def complaint(kiln, graphs, seed, folder, cc):
 
 
 def main(kiln, graphs, first="1", count=None):
-    failed, cc = 0, os.environ.get("CC", "tcc")
+    failed, cc = 0, os.environ.get("CC", "gcc" if "sanitize" in os.environ.get("CFLAGS", "") else "tcc")    # tcc has none
     count = int(count or (8 if "asan" in kiln else 40))          # a sanitized build takes a quarter of a minute
     seeds = [*range(int(first), int(first) + count), *BUGS]
     for seed in seeds:
