@@ -406,6 +406,14 @@ do_cast(Activation *a, const RtInsn *n)
 	return status;
 }
 
+/* A profile takes no notice of None: nothing is learned from a value that nobody should look at. */
+static int
+do_unset(Activation *a, const RtInsn *n)
+{
+	set(a, n, 0, a->cx->probe ? rt_none() : rt_some(a->cx, a->code->type[n->arg]));
+	return a->cx->status;
+}
+
 static int
 do_fork(Activation *a, const RtInsn *n)
 {
@@ -740,7 +748,7 @@ step(Activation *a, const RtInsn *n)
 	case RT_DO_NEW_OBJECT:  return do_new_object(a, n);
 	case RT_DO_ISINSTANCE:  return do_isinstance(a, n);
 	case RT_DO_CAST:        return do_cast(a, n);
-	case RT_DO_UNSET:       set(a, n, 0, rt_some(a->cx, a->code->type[n->arg])); return a->cx->status;
+	case RT_DO_UNSET:       return do_unset(a, n);
 	case RT_DO_FORK:        return do_fork(a, n);
 	case RT_DO_WAIT:        return do_wait(a, n);
 	case RT_DO_PROFILE:

@@ -244,7 +244,7 @@ test_lower(void **state)
 			    "    2  r5 = constant 0\n"
 			    "    3  loop -> 10 (r5, r0, r3)\n"
 			    "    4  branch -> 7 (r1)\n"
-			    "    5  r6 = move (r4!)\n"
+			    "    5  r6 = cast int (r4!)\n"
 			    "    6  jump -> 8\n"
 			    "    7  r6 = move (r4!)\n"
 			    "    8  r3, r4 = move (r2, r6!)\n"
