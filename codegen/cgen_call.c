@@ -245,9 +245,11 @@ write_prim(Writer *w, const Node *n)
 	} else if (node_is(n, "prim::SetAttr")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
-		write_call(w, n, "rt_step_same(cx, 0", true);
+		t = type_unshaped(w->e->cx, n->out[0]->type);
+		write_call(w, n, arena_printf(w->a, "rt_step_cast(cx, %s", emit_type(w->e, t)), true);
 	} else if (node_is(n, "prim::Uninitialized")) {
-		write_assign(w, n->out[0], "rt_none()");
+		t = type_unshaped(w->e->cx, n->out[0]->type);
+		write_assign(w, n->out[0], arena_printf(w->a, "rt_some(cx, %s)", emit_type(w->e, t)));
 	} else if (node_is(n, "prim::RaiseException")) {
 		write_call(w, n, "rt_step_raise(cx, 0", false);
 	} else if (node_is(n, "prim::Enter")) {

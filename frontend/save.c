@@ -238,9 +238,9 @@ print_attribute(Save *s, const Attribute *a, bool *annotations, Buf *out)
 static void
 print_method(Save *s, Function *fn, const char *name, int indent, Buf *out)
 {
-	const bool stub = fn->self && fn->self->kind == TYPE_INTERFACE;
+	const bool bodiless = fn->self && fn->self->kind == TYPE_INTERFACE;
 
-	py_function(s->needs, fn->schema, stub ? NULL : s->o->graph(s->cx, fn), name, indent, out);
+	py_function(s->needs, fn->schema, bodiless ? NULL : s->o->graph(s->cx, fn), name, indent, out);
 }
 
 static void

@@ -134,7 +134,8 @@ merge_int(ValueProfile *p, int64_t i)
 static void
 note_value(Cx *cx, ValueProfile *at, IValue v)
 {
-	if (v.tag == RT_NONE) {
+	if (v.tag == RT_NONE || (v.tag == RT_TENSOR && v.u.t->flags & RT_UNSET)) {
+		v = rt_none();
 		at->none++;
 	} else if (v.tag == RT_INT || v.tag == RT_BOOL) {
 		merge_int(at, v.u.i);

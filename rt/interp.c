@@ -390,28 +390,10 @@ do_isinstance(Activation *a, const RtInsn *n)
 	return RT_OK;
 }
 
-/* A model's word is not taken for it: code that is wrong about a type would read memory that is none. */
 static int
 do_cast(Activation *a, const RtInsn *n)
 {
-	const RtType *t = a->code->type[n->arg];
-	Buf b = { 0 };
-	int status;
-
-	if (rt_may_be(in(a, n, 0), t))
-		return do_move(a, n);
-	rt_type_print(&b, t);
-	status = wrong(a, b.at, in(a, n, 0));
-	buf_free(&b);
-	return status;
-}
-
-/* A profile takes no notice of None: nothing is learned from a value that nobody should look at. */
-static int
-do_unset(Activation *a, const RtInsn *n)
-{
-	set(a, n, 0, a->cx->probe ? rt_none() : rt_some(a->cx, a->code->type[n->arg]));
-	return a->cx->status;
+	return rt_need(a->cx, in(a, n, 0), a->code->type[n->arg]) ? RT_ERROR : do_move(a, n);
 }
 
 static int
@@ -748,7 +730,7 @@ step(Activation *a, const RtInsn *n)
 	case RT_DO_NEW_OBJECT:  return do_new_object(a, n);
 	case RT_DO_ISINSTANCE:  return do_isinstance(a, n);
 	case RT_DO_CAST:        return do_cast(a, n);
-	case RT_DO_UNSET:       return do_unset(a, n);
+	case RT_DO_UNSET:       set(a, n, 0, rt_some(a->cx, a->code->type[n->arg])); return a->cx->status;
 	case RT_DO_FORK:        return do_fork(a, n);
 	case RT_DO_WAIT:        return do_wait(a, n);
 	case RT_DO_PROFILE:

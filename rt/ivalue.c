@@ -475,6 +475,20 @@ rt_may_be(IValue v, const RtType *t)
 	}
 }
 
+/* A model's word is not taken for it: code that is wrong about a type would read memory that is none. */
+int
+rt_need(RtCx *cx, IValue v, const RtType *t)
+{
+	Buf b = { 0 };
+
+	if (rt_may_be(v, t))
+		return RT_OK;
+	rt_type_print(&b, t);
+	rt_raise(cx, "expected a %s, but got a value of type %s", b.at, rt_type_of(v));
+	buf_free(&b);
+	return RT_ERROR;
+}
+
 static IValue
 some_tuple(RtCx *cx, const RtType *t)
 {
@@ -485,22 +499,29 @@ some_tuple(RtCx *cx, const RtType *t)
 	return made ? rt_ref(RT_TUPLE, made) : rt_none();
 }
 
+static IValue
+some_tensor(RtCx *cx)
+{
+	RtTensor *made = rt_tensor_new(cx, RT_f32, 1, (const int64_t[]){ 0 });
+
+	if (made)
+		made->flags |= RT_UNSET;
+	return made ? rt_of(made) : rt_none();
+}
+
 IValue
 rt_some(RtCx *cx, const RtType *t)
 {
 	void *made;
 
 	switch (t->kind) {
-	case TYPE_INT:     return rt_int(0);
-	case TYPE_FLOAT:   return rt_double(0);
-	case TYPE_BOOL:    return rt_bool(false);
 	case TYPE_COMPLEX: return rt_complex(cx, 0, 0);
 	case TYPE_STR:     return (made = rt_str_new(cx, "", 0)) ? rt_ref(RT_STR, made) : rt_none();
 	case TYPE_LIST:    return (made = rt_list_new(cx, t->of[0], 0)) ? rt_ref(RT_LIST, made) : rt_none();
 	case TYPE_DICT:    return (made = rt_dict_new(cx, t->of[0], t->of[1])) ? rt_ref(RT_DICT, made) : rt_none();
-	case TYPE_TENSOR:  return (made = rt_tensor_new(cx, RT_f32, 1, (const int64_t[]){ 0 })) ? rt_of(made) : rt_none();
+	case TYPE_TENSOR:  return some_tensor(cx);
 	case TYPE_TUPLE:   return some_tuple(cx, t);
-	default:           return rt_none();
+	default:           return rt_none();         /* of a number, too: its bits are a 0 */
 	}
 }
 

@@ -195,6 +195,7 @@ bool   rt_same(IValue, IValue);           /* `is` */
 int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
 bool   rt_may_be(IValue, const RtType *);     /* can it be used as one?  So can a list of no known type, by its elements */
+int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot */
 IValue rt_some(RtCx *, const RtType *);       /* an empty one; None where there is none */
 const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
 IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */
@@ -240,7 +241,7 @@ enum { RT_MAX_RANK = 64 };
 enum {                                   /* RtTensor.flags */
 	RT_WRAPPED = 1,          /* a number in a tensor's clothes: weaker in type promotion */
 	RT_REQUIRES_GRAD = 2,
-	RT_CONJ = 4,             /* reserved; conjugation is done at once */
+	RT_UNSET = 4,            /* made by rt_some: nobody should look at it, and a profile does not */
 	RT_PARAMETER = 8,
 };
 
@@ -684,7 +685,7 @@ int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int no
 int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_same(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_wait(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);

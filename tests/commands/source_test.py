@@ -60,6 +60,15 @@ with prim::DifferentiableGraph_0 = graph(%x : Tensor):
 """
 
 TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
+UNSET = b"""def forward(x: Tensor) -> Tensor:
+    s = uninitialized(List[Tensor])
+    d = uninitialized(Dict[str, int])
+    p = uninitialized(Tuple[str, Tensor])
+    c = uninitialized(complex)
+    n = uninitialized(int)
+    print(len(s), len(d), len(p[0] + "a"), torch.relu(p[1]), n + 1, c)
+    return torch.relu(uninitialized(Tensor))
+"""
 
 
 class Sources(Test):
@@ -144,6 +153,9 @@ class Sources(Test):
             self.assertIn(why, self.says("", "run", "cast.py", "-i", "a.npz", status=1))
         self.put("unset.py", b"def forward(x: Tensor) -> int:\n    return len(uninitialized(List[Tensor])) + len(uninitialized(str) + 'ab')\n")
         self.assertEqual(self.says("", "run", "unset.py", "-i", "a.npz"), "2\n")
+        self.put("unset.py", UNSET)
+        self.says("", "build", "unset.py", "-i", "a.npz", *TCC, "-o", "./p")
+        self.assertIn("same", self.says("", "check", "unset.py", "./p", "-i", "a.npz"))
 
     def test_lacking(self):
         self.put("m.pt", model(LACKING))
