@@ -51,16 +51,19 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 #define N(name) name##_f32
 #define IS_NAN(v) isnan(v)
 #define LOWEST -INFINITY
+#define SUM double
 #include "pool_loops.h"
 #define T double
 #define N(name) name##_f64
 #define IS_NAN(v) isnan(v)
 #define LOWEST -INFINITY
+#define SUM double
 #include "pool_loops.h"
 #define T int64_t
 #define N(name) name##_i64
 #define IS_NAN(v) false
 #define LOWEST INT64_MIN
+#define SUM int64_t
 #include "pool_loops.h"
 
 typedef void Body(void *, int64_t, int64_t);

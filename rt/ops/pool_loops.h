@@ -1,5 +1,5 @@
 /* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it;
- * IS_NAN(v), and LOWEST, what a window gives that dilation put wholly into the padding */
+ * IS_NAN(v), LOWEST, what a window gives that dilation put wholly into the padding, and SUM, in which averages are summed */
 
 static void
 N(max_planes)(void *arg, int64_t begin, int64_t end)
@@ -46,16 +46,16 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 
 		EACH_OUTPUT(g, o) {
 			Window w = window_of(g, oz, oy, ox);
-			double sum = 0;          /* of whole images as of small windows */
+			SUM sum = 0;             /* of whole images as of small windows */
 
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
 				for (int64_t b = w.lo[1]; b < w.hi[1]; b++) {
 					const T *row = x + (a * g->in[1] + b) * g->in[2];
 
 					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
-						sum += (double)row[c];
+						sum += (SUM)row[c];
 				}
-			y[o] = (T)(sum / (double)w.divisor);
+			y[o] = (T)(sum / (SUM)w.divisor);
 		}
 	}
 }
@@ -102,3 +102,4 @@ N(scatter_planes)(void *arg, int64_t begin, int64_t end)
 #undef N
 #undef IS_NAN
 #undef LOWEST
+#undef SUM

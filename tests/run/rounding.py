@@ -27,6 +27,8 @@ def forward():
               near(torch.avg_pool2d(x, s), x.double().mean([2, 3], True)),
               near(torch.adaptive_avg_pool2d(x.contiguous(memory_format=torch.channels_last), [1, 1]), x.double().mean([2, 3], True)),
               near(torch.adaptive_avg_pool1d(x[0, 0], [1]), x[0, 0].double().mean([1], True)))
+    n = torch.full([1, 1, 1, 3], 2 ** 60 + 1, dtype=torch.long)                 # integers: exact
+    print(torch.equal(torch.avg_pool2d(n, [1, 3]), n[:, :, :, :1]), torch.avg_pool2d(torch.tensor([[[[-7, 0, 0]]]]), [1, 3]).item())
     x = torch.randn([16, 3000])
     for d in [0, 1]:
         print(near(torch.softmax(x, d), torch.softmax(x.double(), d)), near(torch.log_softmax(x, d), torch.log_softmax(x.double(), d)))
@@ -61,6 +63,7 @@ def forward():
 # True True
 # True True True True
 # True True True True
+# True -2
 # True True
 # True True
 # True
