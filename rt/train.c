@@ -204,14 +204,18 @@ shuffle_rows(Training *t, int64_t rows)
 static RtTensor *
 ordered_rows(Training *t, const RtTensor *x, const int64_t *dims)
 {
-	RtTensor *from = rt_contiguous(t->cx, (RtTensor *)(uintptr_t)x), *to = rt_tensor_new(t->cx, (RtDtype)x->dtype, x->ndim, dims);
-	const size_t bytes = from && to ? (size_t)(rt_numel(to) / dims[0] * rt_dtypes[x->dtype].bytes) : 0;
+	const int64_t *order = (const int64_t *)rt_data(t->order) + t->at_row;
+	RtTensor *from = rt_contiguous(t->cx, (RtTensor *)(uintptr_t)x), *to;
+	size_t bytes;
 
-	for (int64_t i = 0; from && to && i < dims[0]; i++)
-		memcpy(rt_data(to) + (size_t)i * bytes, rt_data(from) +
-			(size_t)((const int64_t *)rt_data(t->order))[t->at_row + i] * bytes, bytes);
-	if (from)
-		rt_tensor_release(from);
+	if (!from)
+		return NULL;
+	if ((to = rt_tensor_new(t->cx, (RtDtype)x->dtype, x->ndim, dims))) {
+		bytes = (size_t)(rt_numel(to) / dims[0] * rt_dtypes[x->dtype].bytes);
+		for (int64_t i = 0; i < dims[0]; i++)
+			memcpy(rt_data(to) + (size_t)i * bytes, rt_data(from) + (size_t)order[i] * bytes, bytes);
+	}
+	rt_tensor_release(from);
 	return to;
 }
 
