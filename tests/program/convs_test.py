@@ -43,7 +43,8 @@ class Convolutions(Form):
             os.remove(os.path.join(self.dir, "program"))
 
     def test_threads(self):
-        """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding."""
+        """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding, since
+        sums of taps are cut where a block of pixels begins (measured: by 9e-6 of the largest)."""
         lines = ["a = torch.relu(torch.conv2d(x, %s, %s, [2, 2], [3, 3]))" % (sin(32, 3, 7, 7), sin(32)),
                  "b = torch.relu(torch.conv2d(a, %s, %s, [1, 1], [1, 1]))" % (sin(80, 32, 3, 3), sin(80)),
                  "c = torch.conv2d(b, %s, %s)" % (sin(70, 80, 1, 1), sin(70)),
@@ -63,7 +64,7 @@ class Convolutions(Form):
                 answers.append(arrays.read(os.path.join(self.dir, "o.npz"))["out"][2])
             most = max(map(abs, answers[0]))
             for answer in answers[1:]:
-                self.assertLess(max(abs(a - b) for a, b in zip(answer, answers[0])), 5e-5 * most)
+                self.assertLess(max(abs(a - b) for a, b in zip(answer, answers[0])), 2e-5 * most)
         os.remove(os.path.join(self.dir, "program"))
 
     def test_clamped(self):
