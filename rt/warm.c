@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up. */
+/* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up.  Null: there is none. */
 static char *
-large_pages(RtCx *cx, int64_t bytes)
+large_pages(int64_t bytes)
 {
 	char *at = rt_mem_line(bytes);
 #ifdef MADV_HUGEPAGE
@@ -22,8 +22,6 @@ large_pages(RtCx *cx, int64_t bytes)
 	if (at && first < end)
 		madvise((void *)first, end - first, MADV_HUGEPAGE);
 #endif
-	if (!at)
-		rt_raise(cx, "out of memory");
 	return at;
 }
 
@@ -54,8 +52,8 @@ rt_make_weights(RtCx *cx)
 
 	if (__atomic_load_n(p->made_at, __ATOMIC_ACQUIRE))
 		return RT_OK;
-	if (!(m.to = large_pages(cx, p->made_bytes)))
-		return RT_ERROR;
+	if (!(m.to = large_pages(p->made_bytes)))
+		return rt_raise(cx, "out of memory");
 	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++)
 		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
 	if (!__atomic_compare_exchange_n(p->made_at, &none, m.to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -65,26 +63,23 @@ rt_make_weights(RtCx *cx)
 
 /* ---- what is moved --------------------------------------------------------------------------------------------------- */
 
-/* Generic code keeps to the old place.  That is a file's: the system has its memory back, and reads it again when it must. */
-static int
-move(RtCx *cx)
+/* Generic code keeps to the old place.  That is a file's: the system has its memory back, and reads it again when it must.
+ * Where there is no memory for another they stay: all would be as before, but slower. */
+static void
+move(const RtProgram *p)
 {
-	const RtProgram *p = cx->program;
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p->weights + page - 1) & ~(page - 1);
 	const uintptr_t end = ((uintptr_t)p->weights + (uintptr_t)p->streamed) & ~(page - 1);
 	char *to;
 
-	if (*p->weights_at != p->weights)
-		return RT_OK;
-	if (!(to = large_pages(cx, p->streamed)))
-		return RT_ERROR;
+	if (*p->weights_at != p->weights || !(to = large_pages(p->streamed)))
+		return;
 	memcpy(to, p->weights, (size_t)p->streamed);
 	*p->weights_at = to;
 #ifdef MADV_DONTNEED
 	if (first < end)
 		madvise((void *)first, end - first, MADV_DONTNEED);
 #endif
-	return RT_OK;
 }
 
 int
@@ -92,7 +87,9 @@ rt_warm(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
 
-	return (p->made_at && rt_make_weights(cx)) || (p->streamed && move(cx)) ? RT_ERROR : RT_OK;
+	if (p->streamed)
+		move(p);
+	return p->made_at ? rt_make_weights(cx) : RT_OK;
 }
 
 void
