@@ -48,10 +48,11 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 	return name;
 }
 
-/* Weights in a file are where start-up maps it. */
-static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n#define kiln_weights kiln_weights_at\n";
+/* Kernels find weights where they were linked; in a file, where start-up maps it; streamed ones, where rt_warm moves them. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
+static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n"
+	"#define kiln_weights kiln_weights_at\n";
 
 static void
 put_param(Emit *e, const char *name, const Arg *a)
@@ -242,11 +243,13 @@ put_about(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
-/* Do small pages cost time?  What caches hold is not worth moving. */
+enum { STREAMED = 32 << 20 };            /* bytes: what caches hold, up to these, is not worth moving */
+
+/* Do small pages cost time? */
 static bool
 is_streamed(const Emit *e)
 {
-	return e->streamed >= 32 << 20;
+	return e->streamed >= STREAMED;
 }
 
 /* Weights that are made when they are first wanted. */
@@ -263,10 +266,39 @@ put_making(Emit *e)
 }
 
 static void
-put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
+put_text(Emit *e, const char *member, const char *text, int64_t n)
 {
 	Buf b = { 0 };
-	const char *slash = strrchr(m->path, '/');
+
+	out_string(&b, text, n);
+	out_line(&e->tail, "\t.%s = %s,", member, b.at);
+	buf_free(&b);
+}
+
+/* Where weights are, and what is done with them when the program runs. */
+static void
+put_weights(Emit *e, const char *file)
+{
+	const bool streamed = is_streamed(e);
+
+	out_line(&e->tail, "\t.form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
+	if (file)
+		put_text(e, "weights_file", file, (int64_t)strlen(file));
+	out_line(&e->tail, "\t%s,%s", file ? ".beside = rt_beside" : ".weights = kiln_weights",
+		 file || streamed ? " .weights_at = &kiln_weights_at," : "");
+	if (streamed)
+		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
+	if (streamed || e->making.n)
+		out_line(&e->tail, "\t.warm = rt_warm, .cool = rt_cool,");
+	if (e->making.n)
+		out_line(&e->tail, "\t.making = making, .nmaking = %d, .made_bytes = %lldLL, .make = vc_wino_filters, .made_at = &kiln_made,",
+			 e->making.n, (long long)e->made_bytes);
+}
+
+static void
+put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
+{
+	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
 	int nstorage;
 
 	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
@@ -275,29 +307,14 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	put_about(e);
 	if (e->making.n)
 		put_making(e);
-	out_string(&b, slash ? slash + 1 : m->path, (int64_t)strlen(slash ? slash + 1 : m->path));
 	if (is_streamed(e) && !o->weights_file)
 		out_line(&e->tail, "#undef kiln_weights");
-	out_line(&e->tail, "static const RtProgram program = {\n\t.name = %s,", b.at);
-	b.n = 0;
-	out_string(&b, e->provenance.at, e->provenance.n);
-	out_line(&e->tail, "\t.provenance = %s,", b.at);
+	out_line(&e->tail, "static const RtProgram program = {");
+	put_text(e, "name", name, (int64_t)strlen(name));
+	put_text(e, "provenance", e->provenance.at, e->provenance.n);
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values,");
-	out_line(&e->tail, "\t.specialization = specializations, .form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
-	if (o->weights_file) {
-		b.n = 0;
-		out_string(&b, o->weights_file, (int64_t)strlen(o->weights_file));
-		out_line(&e->tail, "\t.weights_file = %s, .beside = rt_beside, .weights_at = &kiln_weights_at,", b.at);
-	} else {
-		out_line(&e->tail, "\t.weights = kiln_weights,%s", is_streamed(e) ? " .weights_at = &kiln_weights_at," : "");
-	}
-	if (is_streamed(e))
-		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
-	if (is_streamed(e) || e->making.n)
-		out_line(&e->tail, "\t.warm = rt_warm, .cool = rt_cool,");
-	if (e->making.n)
-		out_line(&e->tail, "\t.making = making, .nmaking = %d, .made_bytes = %lldLL, .make = vc_wino_filters, .made_at = &kiln_made,",
-			 e->making.n, (long long)e->made_bytes);
+	out_line(&e->tail, "\t.specialization = specializations,");
+	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
 		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
 	if (e->gpu)
@@ -306,7 +323,6 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 (unsigned long long)o->seed, o->seeded, o->threads);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
-	buf_free(&b);
 }
 
 /* What of the runtime only operands need that this program cannot meet is left out.  A program for wide vectors runs where
@@ -349,12 +365,10 @@ about(Emit *e)
 			    .weights_bytes = e->weights.bytes.n, .made_bytes = e->made_bytes };
 }
 
-void
-emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
+static Emit *
+emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 {
 	Emit *e = new(cx->arena, Emit, 1);
-	bool instance = false;
-	Buf b = { 0 };
 
 	e->cx = cx;
 	e->weights.cx = cx;
@@ -365,6 +379,40 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
+	return e;
+}
+
+/* All parts, in the order of the C file. */
+static Buf
+whole_text(Emit *e, const char *path, const BuildOptions *o)
+{
+	Buf b = { 0 };
+
+	if (e->making.n)
+		out_line(&e->types, "static char *kiln_made;");
+	if (e->zeros)
+		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
+	buf_puts(&b, "/* ");
+	out_comment(&b, path, 200);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
+		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	join(&b, &e->types, "declared");
+	join(&b, &e->data, "types and geometry");
+	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
+	join(&b, &e->kernels, "kernels");
+	buf_puts(&b, "\nRT_LISTS\n");
+	join(&b, &e->plans, "specializations");
+	join(&b, &e->tail, "what the program starts from");
+	return b;
+}
+
+void
+emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
+{
+	Emit *e = emit_new(cx, m, o);
+	bool instance = false;
+	Buf whole;
+
 	for (int i = 0; i < n; i++) {
 		instance |= methods[i].takes_self;
 		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec, methods[i].takes_self);
@@ -382,24 +430,9 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	weights_finish(&e->weights);
 	put_parts(e);
 	put_program(e, m, n, o, instance);
-	if (e->making.n)
-		out_line(&e->types, "static char *kiln_made;");
-	if (e->zeros)
-		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
-
-	buf_puts(&b, "/* ");
-	out_comment(&b, m->path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
-		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
-	join(&b, &e->types, "declared");
-	join(&b, &e->data, "types and geometry");
-	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
-	join(&b, &e->kernels, "kernels");
-	buf_puts(&b, "\nRT_LISTS\n");
-	join(&b, &e->plans, "specializations");
-	join(&b, &e->tail, "what the program starts from");
-	text->c = b.at;
-	text->n = b.n;
+	whole = whole_text(e, m->path, o);
+	text->c = whole.at;
+	text->n = whole.n;
 	text->weights = &e->weights;
 	text->about = about(e);
 }
