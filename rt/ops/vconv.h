@@ -409,24 +409,25 @@ vc_pixel(const VcConv *v, int64_t i, const float *x)
 	return (VcPixel){ row % v->oh, i % v->ow, x + row / v->oh * v->h * v->w * v->xs };
 }
 
-/* mr pixels from *at on, which moves behind them.  Taps side by side lie side by side in memory: where a whole row of the
- * window is there for all pixels, it is one run. */
-VC_INLINE void
-vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
-	       int64_t left)
-{
-	const float *corner[VC_MR], *rows[VC_MR];
+/* Some pixels side by side and, tap after tap, what their windows read. */
+typedef struct VcWindows {
+	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0); the tap at hand */
 	int64_t y0[VC_MR], x0[VC_MR];
-	float part[VC_MR * VC_NR];
-	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
-	bool inside = v->dw == 1 && v->xs == v->ic, more = false;
-	int64_t r = 0, s = 0, have = 0;          /* the next tap; products left of those that `rows` stand at */
+	int64_t r, s;                                    /* the next tap */
+	bool    inside;                                  /* are all columns of all windows there, and side by side in memory? */
+} VcWindows;
 
+/* mr pixels from *at on, which moves behind them. */
+VC_INLINE void
+vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
+{
+	p->r = p->s = 0;
+	p->inside = v->dw == 1 && v->xs == v->ic;
 	for (int i = 0; i < mr; i++) {
-		y0[i] = at->oh * v->sh - v->ph;
-		x0[i] = at->ow * v->sw - v->pw;
-		corner[i] = at->image + (y0[i] * v->w + x0[i]) * v->xs;
-		inside &= x0[i] >= 0 && x0[i] + v->kw <= v->w;
+		p->y0[i] = at->oh * v->sh - v->ph;
+		p->x0[i] = at->ow * v->sw - v->pw;
+		p->corner[i] = at->image + (p->y0[i] * v->w + p->x0[i]) * v->xs;
+		p->inside &= p->x0[i] >= 0 && p->x0[i] + v->kw <= v->w;
 		if (++at->ow == v->ow) {
 			at->ow = 0;
 			if (++at->oh == v->oh) {
@@ -435,43 +436,66 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			}
 		}
 	}
+}
+
+/* The next tap, or, where all pixels have them, the next row of taps, which is one run in memory: how many products that are.
+ * any: has one of the pixels it at all? */
+VC_INLINE int64_t
+vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
+{
+	const int64_t dy = p->r * v->dh, dx = p->s * v->dw, far = (dy * v->w + dx) * v->xs;
+	bool all = p->inside;
+
+	*any = false;
+	for (int i = 0; i < mr; i++) {
+		const bool row = (uint64_t)(p->y0[i] + dy) < (uint64_t)v->h, in = row && (uint64_t)(p->x0[i] + dx) < (uint64_t)v->w;
+
+		p->rows[i] = in ? p->corner[i] + far : zeros;
+		*any |= in;
+		all &= row;
+	}
+	p->s = all ? v->kw : p->s + 1;
+	if (p->s == v->kw) {
+		p->s = 0;
+		p->r++;
+	}
+	return all ? v->kw * v->ic : v->ic;
+}
+
+/* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
+VC_INLINE void
+vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
+	       int64_t left)
+{
+	float part[VC_MR * VC_NR];
+	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
+	int64_t have = 0;                        /* products left of the tap at hand */
+	bool any, more = false;
+	VcWindows p;
+
+	vc_windows_start(mr, v, at, &p);
 	do {
 		VcRows sum;
 
 		vc_rows_start(mr, nv, false, more ? 0 : bias, &sum);
-		for (int64_t room = VC_RUN, n; room && (have || r < v->kh); room -= n) {
+		for (int64_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
 			if (!have) {
-				const int64_t dy = r * v->dh, dx = s * v->dw, far = (dy * v->w + dx) * v->xs;
-				bool any = false, all = inside;
-
-				for (int i = 0; i < mr; i++) {
-					const bool row = (uint64_t)(y0[i] + dy) < (uint64_t)v->h, in = row && (uint64_t)(x0[i] + dx) < (uint64_t)v->w;
-
-					rows[i] = in ? corner[i] + far : zeros;
-					any |= in;
-					all &= row;
-				}
-				have = all ? v->kw * v->ic : v->ic;
-				s = all ? v->kw : s + 1;
-				if (s == v->kw) {
-					s = 0;
-					r++;
-				}
+				have = vc_windows_next(mr, v, zeros, &p, &any);
 				if (!any) {
 					w += have * nv * VF;
 					have = 0;
 				}
 			}
 			n = have < room ? have : room;
-			vc_rows_add_at(mr, nv, n, rows, w, &sum);
+			vc_rows_add_at(mr, nv, n, p.rows, w, &sum);
 			for (int i = 0; i < mr; i++)
-				rows[i] += n;
+				p.rows[i] += n;
 			w += n * nv * VF;
 			have -= n;
 		}
-		vc_rows_store(mr, nv, false, to, more, have || r < v->kh ? 0 : v->range, &sum);
+		vc_rows_store(mr, nv, false, to, more, have || p.r < v->kh ? 0 : v->range, &sum);
 		more = true;
-	} while (have || r < v->kh);
+	} while (have || p.r < v->kh);
 	if (to.to == part)
 		vc_store_part(mr, left, y, v->ys, part);
 }

@@ -164,8 +164,8 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 	}
 }
 
-/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all
- * inputs each: where tiles are few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
+/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where tiles are
+ * few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
 VC_SHARED void
 vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x, const float *w,
 		 const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
