@@ -129,14 +129,14 @@ print_extra_files(Cx *cx, Module *m)
 	}
 }
 
+/* Texts have no object: only functions. */
 static int
-info_source(Cx *cx, const char *path)
+info_text(Cx *cx, const char *path)
 {
-	Module *m = source_load(cx, path);
 	Function *const *fn;
-	const int n = source_functions(cx, m, &fn);
+	const int n = text_functions(cx, path, &fn);
 
-	printf("%s: TorchScript source\nfunctions:\n", m->path);
+	printf("%s: %s\nfunctions:\n", path, is_source(path) ? "TorchScript source" : "a graph");
 	for (int i = 0; i < n; i++)
 		print_method(cx, fn[i]);
 	return EXIT_OK;
@@ -153,8 +153,8 @@ cmd_info(Cli *cli)
 
 	if (cli->args.n != 1)
 		usage_error(cli, "info wants one model");
-	if (is_source(cli->args.at[0]))
-		return info_source(cx, cli->args.at[0]);
+	if (is_source(cli->args.at[0]) || is_graph_text(cli->args.at[0]))
+		return info_text(cx, cli->args.at[0]);
 	m = archive_load(cx, cli->args.at[0]);
 	info = class_info(m->type);
 	printf("%s: %s, file format version %d%s\n", m->path, m->type->name, m->version,

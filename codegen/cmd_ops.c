@@ -248,14 +248,21 @@ print_needs(Needs *s)
 	buf_free(&clean);
 }
 
-/* All that can be called from outside. */
+/* All that can be called from outside.  What PyTorch's executor wrote into a graph stands for operators. */
 static int
 functions_of(Cx *cx, const char *path, Function *const **fn)
 {
 	const ClassInfo *info;
+	int n;
 
-	if (is_source(path))
-		return source_functions(cx, source_load(cx, path), fn);
+	if (is_source(path) || is_graph_text(path)) {
+		Pass p = pass_outside(cx, "executor");
+
+		n = text_functions(cx, path, fn);
+		for (int i = 0; i < n && is_graph_text(path); i++)
+			executor(&p, (*fn)[i]->graph);
+		return n;
+	}
 	info = class_info(archive_load(cx, path)->type);
 	*fn = info->methods.at;
 	return info->methods.n;

@@ -96,6 +96,8 @@ cmd_save(Cli *cli)
 		usage_error(cli, "save wants one model and -o OUT.pt");
 	if (!level && cli->method)
 		usage_error(cli, "--method wants -O1 or more: -O0 saves all methods");
+	if (is_graph_text(cli->args.at[0]))
+		usage_error(cli, "save wants an archive or a source: kiln show --as python makes one of a graph's text");
 	m = is_source(cli->args.at[0]) ? source_module(cli->cx, cli->args.at[0], cli->method) : archive_load(cli->cx, cli->args.at[0]);
 	if (cli->eval)
 		module_eval(cli->cx, m);

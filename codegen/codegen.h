@@ -450,7 +450,7 @@ bool     is_graph_text(const char *path);
 Module  *graph_load(Cx *, const char *path, Function **);      /* its self is none; the graph is the function's */
 Module  *source_load(Cx *, const char *path);         /* its self is none */
 Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
-int      source_functions(Cx *, Module *, Function *const **);
+int      text_functions(Cx *, const char *path, Function *const **);      /* all of a source, the one of a graph's text */
 Module  *source_module(Cx *, const char *path, const char *name);      /* with an object whose forward is that function */
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */

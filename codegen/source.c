@@ -122,7 +122,7 @@ function_at(Cx *cx, Module *m, int i, const char **name)
 	return *name ? unit_function(cx, m->unit, arena_printf(cx->arena, "__torch__.%s", *name)) : NULL;
 }
 
-int
+static int
 source_functions(Cx *cx, Module *m, Function *const **out)
 {
 	Vec(Function *) all = { 0 };
@@ -134,6 +134,18 @@ source_functions(Cx *cx, Module *m, Function *const **out)
 			vec_push(cx->arena, &all, f);
 	*out = all.at;
 	return all.n;
+}
+
+int
+text_functions(Cx *cx, const char *path, Function *const **out)
+{
+	Function **one = new(cx->arena, Function *, 1);
+
+	if (is_source(path))
+		return source_functions(cx, source_load(cx, path), out);
+	graph_load(cx, path, one);
+	*out = one;
+	return 1;
 }
 
 Function *
