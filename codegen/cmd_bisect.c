@@ -56,6 +56,13 @@ start(Bisect *b, Argv *a)
 }
 
 static void
+add_all(Bisect *b, Argv *a, const char *option, const Texts *values)
+{
+	for (int i = 0; i < values->n; i++)
+		add(b, a, "%s=%s", option, values->at[i]);
+}
+
+static void
 add_common(Bisect *b, Argv *a)
 {
 	const Cli *cli = b->cli;
@@ -68,6 +75,9 @@ add_common(Bisect *b, Argv *a)
 		add(b, a, "--timeout=%s", cli->timeout);
 	if (cli->eval)
 		add(b, a, "--eval");
+	add_all(b, a, "--op-schema", &cli->op_schemas);
+	add_all(b, a, "--op", &cli->ops);
+	add_all(b, a, "--op-body", &cli->op_bodies);
 }
 
 /* kiln run|build MODEL -i IN..., with the options of a trial: a list of words that ends with a null. */
@@ -385,6 +395,7 @@ cmd_bisect(Cli *cli)
 		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
 	self[n] = 0;
 	b.self = self;
+	model_load(cli, cli->args.at[0]);               /* what cannot be read has no answer that could be wrong */
 	b.nprofiled = cli->profiled ? (int)cli_number(cli, "profiled", cli->profiled, 1, cli->inputs.n) : cli->inputs.n;
 	b.rt = model_context(cli);
 	process_folder(cli->cx, bisect, &b);

@@ -689,7 +689,8 @@ RT_NORETURN static void
 unknown_operator(Cx *cx, const char *name, Range at, int version)
 {
 	const Near near = { .best = op_suggest(cx, name) };
-	const char *hint = near_hint(cx, &near);
+	const bool theirs = strncmp(name, "aten::", 6) != 0 && strncmp(name, "prim::", 6) != 0;
+	const char *hint = !near.best && theirs ? "; one of your own is given by --op-schema" : near_hint(cx, &near);
 
 	if (version > 0)
 		fail_lacks(cx, at, "Kiln has no operator %s%s", name, hint);

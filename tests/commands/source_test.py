@@ -94,6 +94,7 @@ class Sources(Test):
         self.says("", "build", "model.py", "--method", "forward,helper", "-o", "./p")
         self.assertIn(" 0  0  2\n 4  6  8\n", self.says("./p", "--method", "helper", "-i", "a.npz"))
         self.assertIn("same", self.says("", "bisect", "model.py", "-i", "a.npz"))
+        self.assertIn("cannot be opened", self.says("", "bisect", "nowhere.py", "-i", "a.npz", status=1))
 
     def test_save(self):
         want = self.says("", "run", "model.py", "-i", "b.npz")
@@ -120,6 +121,9 @@ class Sources(Test):
             self.says("", "build", "model.ir", level, "-i", "a.npz", *TCC, "-o", "./p")
             self.assertIn("same", self.says("", "check", "model.ir", "./p", "-i", "a.npz"))
         self.assertIn("x:\n-2  0  2\n 4  6  8\n", self.says("", "run", "model.ir", "-i", "a.npz", "--grad", "x"))
+        self.assertIn("a graph\nfunctions:\n  forward\n    x                Tensor    npz: x\n", self.says("", "info", "model.ir"))
+        self.assertIn("aten::mul.Tensor", self.says("", "ops", "model.ir"))
+        self.assertIn("kiln show --as python", self.says("", "save", "model.ir", "-o", "m.pt", status=2))
         self.assertIn("a graph's text is forward", self.says("", "run", "model.ir", "--method", "f", "-i", "a.npz", status=2))
         self.put("bad.ir", GRAPH[:300])
         self.assertIn("error", self.says("", "show", "bad.ir", status=1))

@@ -73,6 +73,7 @@ class UserOps(Test):
         self.assertIn("yours", self.kiln("ops", "m.pt", *OPS[:-2]))
         self.assertIn("my::bump_.by", self.kiln("ops", "m.pt", *OPS))
         self.assertIn("my::scaled", self.kiln("ops", "m.pt", status=7))
+        self.assertIn("one of your own is given by --op-schema", self.kiln("run", "m.pt", "-i", "x.npz", status=7))
 
     def test_gcc(self):
         self.holds()
@@ -80,6 +81,12 @@ class UserOps(Test):
         self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--emit", "c", "-o", "p.c")
         with open(os.path.join(self.dir, "p.c")) as f:
             self.assertIn("rt_step(cx, my_scaled,", f.read())
+
+    def test_save_and_bisect(self):
+        for level in "-O0", "-O2":
+            self.kiln("save", "m.pt", level, *OPS, "-o", "s.pt")
+            self.answers([KILN, "run", "s.pt", *OPS, "-i", "x.npz"], self.expected(range(6)), 1)
+        self.assertIn("same", self.kiln("bisect", "m.pt", *OPS, "-i", "x.npz"))
 
     @unittest.skipIf(SANITIZED, "tcc links no sanitizer")
     def test_tcc(self):
