@@ -93,6 +93,8 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 		buf_puts(&b, "; declared is ");
 		rt_type_print(&b, r->param->type);
 	}
+	for (int i = 0; i < r->in->n && i < 4 && !a; i++)
+		buf_printf(&b, "%s '%s'", i ? "," : "; given is", r->in->at[i].key);
 	rt_raise(r->cx, "%s", b.at);
 	buf_free(&b);
 	return RT_ERROR;

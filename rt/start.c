@@ -420,7 +420,7 @@ choose_method(Program *p, int i)
 	for (int k = 0; k < p->own.nmethod; k++)
 		if (strlen(p->own.method[k].name) == n && !memcmp(p->own.method[k].name, want, n))
 			p->method = &p->own.method[k];
-	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s'", (int)n, want);
+	return p->method ? RT_OK : rt_raise(&p->cx, "there is no method '%.*s': --info lists them", (int)n, want);
 }
 
 /* The device asked for; else the GPU when the program has code for it and there is one. */

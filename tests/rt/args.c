@@ -93,7 +93,7 @@ nested(void **state)
 	put(cx, &a, "x.0.0", rt_int(1));
 	assert_int_equal(read_one(cx, &of_tuples, &a, &v), RT_ERROR);
 	assert_string_equal(cx->message,
-		"argument 'x': 'x.0.1' is missing, wanted is Tensor; declared is List[Tuple[int, Tensor]]");
+		"argument 'x': 'x.0.1' is missing, wanted is Tensor; declared is List[Tuple[int, Tensor]]; given is 'x.0.0'");
 }
 
 static void
