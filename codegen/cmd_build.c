@@ -64,7 +64,7 @@ options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .forms = forms_of(cli), .time = cli->time, .ops = cli->ops };
+			   .forms = forms_of(cli), .ops = cli->ops };
 
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
@@ -105,6 +105,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
 	const BuildOptions o = options_of(cli);
 	Methods methods = { 0 };
+	int64_t start;
 	Vec(Function *) fn = { 0 };
 	Vec(const char *) method = { 0 };
 	Model *m;
@@ -130,10 +131,14 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 		function_graph(cx, m->fn);
 		add_method(cli, m, method.at[i], &o, &methods);
 	}
+	start = rt_now();
 	emit_program(cx, m->module, methods.at, methods.n, &o, text);
+	say_time(cli, "writing C", start);
+	start = rt_now();
 	progress("compiling the program's C");
 	build_program(cx, text, &o);
 	progress(NULL);
+	say_time(cli, "compiling C", start);
 }
 
 /* What was built: to --json, else for the reader. */

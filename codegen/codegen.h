@@ -348,7 +348,7 @@ typedef struct BuildOptions {
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
-	bool source, verbose, time;
+	bool source, verbose;
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
@@ -433,6 +433,7 @@ char *process_log(Cx *, const char *path, int64_t most);                    /* t
 void  process_check(Cx *);               /* fails when a signal has asked to stop */
 typedef void ProcessBody(Cx *, const char *dir, void *arg);
 void  process_folder(Cx *, ProcessBody *, void *arg);        /* runs it with a temporary folder, which then goes; so do signals' */
+void  say_time(const Cli *, const char *what, int64_t start);        /* --time: of what began then */
 void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a terminal; null: it goes */
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */

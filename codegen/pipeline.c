@@ -240,6 +240,7 @@ add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
 static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
+	const int64_t start = rt_now();
 	Profile *profile;
 
 	if (!input_count(cli) && !cli->profiles.n)
@@ -250,6 +251,7 @@ profile_all(Cli *cli, Model *m, Signatures *s)
 	for (int i = 0; i < input_count(cli); i++)
 		profile_input(cli, m, profile, s, i);
 	progress(NULL);
+	say_time(cli, "profiling", start);
 	qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
 	return profile;
 }

@@ -210,3 +210,10 @@ progress(const char *fmt, ...)
 	}
 	fflush(stderr);
 }
+
+void
+say_time(const Cli *cli, const char *what, int64_t start)
+{
+	if (cli->time)
+		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
+}

@@ -245,7 +245,7 @@ void config_passes(Cx *, const char *text);            /* -p inline,dce */
 void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second row */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
-void config_time(Cx *);                                /* --time: seconds of each pass, on standard error at the end of the stage */
+void config_time(Cx *);                                /* --time: of each pass, on standard error at the end of the stage */
 void config_level(Cx *, int);                          /* -O0 .. -O3 */
 void config_environment(Cx *);                         /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
 

@@ -348,12 +348,16 @@ run_all(Run *r, const Row *row, Graph *g)
 	run_forked(r, row, g->top);
 }
 
+/* Of the stage that ends, and not again of the next one. */
 static void
-print_times(const struct Config *c)
+print_times(struct Config *c, Stage stage, const Function *fn)
 {
-	for (int i = 0; i < NROW; i++)
+	fprintf(stderr, "%s, %s:\n", fn->name, stage == STAGE_PREPARE ? "prepared" : "a specialization");
+	for (int i = 0; i < NROW; i++) {
 		if (c->ns[i])
-			fprintf(stderr, "%-12s %9.3f ms\n", rows[i].name, (double)c->ns[i] / 1e6);
+			fprintf(stderr, "  %-16s %9.3f ms\n", rows[i].name, (double)c->ns[i] / 1e6);
+		c->ns[i] = 0;
+	}
 }
 
 int
@@ -454,7 +458,7 @@ passes_run(Cx *cx, Stage stage, Function *fn, Graph *g, IValue self)
 			run_all(&r, &rows[i], g);
 	}
 	if (c->timed)
-		print_times(c);
+		print_times(c, stage, fn);
 	arena_free(&r.memory);
 }
 

@@ -45,6 +45,9 @@ class Commands(Test):
         self.assertIn("after dce", self.kiln("run", "m.pt", "-i", "x.npz", "-d", "dce"))
         self.kiln("run", "m.pt", "-i", "x.npz", "-d", "nothing", status=2)
         self.kiln("run", "m.pt", "-i", "x.npz", "-L", "dce=0", "-p", "inlining,dce", "--stop", "dce", "-O0", "--time")
+        said = self.kiln("build", "m.pt", "-i", "x.npz", "--emit", "c", "-o", "p.c", "--time")
+        for part in "prepared:", "  inlining ", "a specialization:", "  fuse ", "profiling ", "compiling C ":
+            self.assertEqual(said.count(part), 1, part)
 
     def test_check_and_profile(self):
         self.kiln("profile", "m.pt", "-i", "x.npz", "-o", "a.prof")
