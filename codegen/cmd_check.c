@@ -116,6 +116,26 @@ last_line(char *text)
 }
 
 static void
+report(const Check *c, int i, const char *name, const char *answer, const char *why)
+{
+	Buf b = { 0 }, clean = { 0 };
+
+	buf_clean(&clean, why ? why : "", why ? (int64_t)strlen(why) : 0);
+	if (c->cli->as_json) {
+		buf_puts(&b, i ? ",\n{\"input\":" : "[{\"input\":");
+		out_json(&b, name);
+		buf_printf(&b, ",\"answer\":\"%s\",\"why\":", answer);
+		out_json(&b, clean.n ? clean.at : "");
+		buf_puts(&b, i + 1 < input_count(c->cli) ? "}" : "}]\n");
+	} else {
+		buf_printf(&b, "%s: %s%s%s\n", name, answer, clean.n ? ": " : "", clean.n ? clean.at : "");
+	}
+	fputs(b.at, stdout);
+	buf_free(&b);
+	buf_free(&clean);
+}
+
+static void
 check_input(Check *c, const char *dir, int i)
 {
 	Cli *cli = c->cli;
@@ -126,6 +146,7 @@ check_input(Check *c, const char *dir, int i)
 	char *said;
 	int theirs, ours;
 
+	progress("checking %s", name);
 	if (input_count(cli) && input_read(cli, rt, i, in))
 		fail_raised(cli, rt);
 	theirs = run_program(c, dir, rt, in, got, &said);          /* first: the interpreter may write to the arrays */
@@ -140,7 +161,8 @@ check_input(Check *c, const char *dir, int i)
 		buf_printf(&why, "the interpreter raised, the program did not: %s", rt->message);
 	else if (!theirs)
 		arrays_same(rt, got, want, &why);
-	printf("%s: %s%s\n", name, why.n ? "differs: " : ours ? "both raise" : "same", why.n ? why.at : "");
+	progress(NULL);
+	report(c, i, name, why.n ? "differs" : ours ? "both raise" : "same", why.at);
 	c->failed += why.n > 0;
 	buf_free(&why);
 	rt_arrays_free(in);

@@ -1,4 +1,4 @@
-/* codegen/cmd_info.c - kiln info: methods, their arguments and npz keys, parameters, extra files
+/* codegen/cmd_info.c - kiln info: methods, their arguments and npz keys, parameters, extra files; for readers, or as JSON
  */
 #include "codegen.h"
 
@@ -22,150 +22,242 @@ clean(Cx *cx, const char *s)
 	return arena_text(cx->arena, &b);
 }
 
+/* What is printed, and whether as JSON. */
+typedef struct Info {
+	Cx     *cx;
+	bool    json;
+	PtrMap  seen;            /* objects */
+	int64_t ntensor, elements, bytes;
+} Info;
+
+/* Text of the archive as a JSON string; before: what stands before it. */
+static void
+put_json(const char *before, const char *text)
+{
+	Buf b = { 0 }, safe = { 0 };
+
+	buf_clean(&safe, text, (int64_t)strlen(text));
+	buf_puts(&b, before);
+	out_json(&b, safe.n ? safe.at : "");
+	fputs(b.at, stdout);
+	buf_free(&b);
+	buf_free(&safe);
+}
+
+/* A key that stands for several: its ends, and dots. */
+static void
+add_open(Cx *cx, const char *key, const char *const *ends, Texts *keys)
+{
+	for (; *ends; ends++)
+		vec_push(cx->arena, keys, arena_printf(cx->arena, "%s.%s", key, *ends));
+	vec_push(cx->arena, keys, "...");
+}
+
 /* Keys of the arrays that make up a value of this type, as kiln run and a program take them. */
 static void
-print_keys(Cx *cx, const Type *t, const char *key, int depth)
+add_keys(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 {
+	static const char *const numbers[] = { "0", "1", NULL }, *const entry[] = { "KEY", NULL }, *const attribute[] = { "ATTRIBUTE", NULL };
 	const Type *elem = t->n ? t->of[0] : NULL;
 
 	if (t->kind == TYPE_OPTIONAL)
-		print_keys(cx, elem, key, depth);
+		add_keys(cx, elem, key, depth, keys);
 	else if (t->kind == TYPE_TUPLE && depth < 4)
 		for (int i = 0; i < t->n; i++)
-			print_keys(cx, t->of[i], t->field ? arena_printf(cx->arena, "%s.%s", key, t->field[i])
-				: arena_printf(cx->arena, "%s.%d", key, i), depth + 1);
+			add_keys(cx, t->of[i], t->field ? arena_printf(cx->arena, "%s.%s", key, t->field[i])
+				: arena_printf(cx->arena, "%s.%d", key, i), depth + 1, keys);
 	else if (t->kind == TYPE_LIST && elem->kind != TYPE_INT && elem->kind != TYPE_FLOAT && elem->kind != TYPE_BOOL)
-		printf(" %s.0 %s.1 ...", key, key);
+		add_open(cx, key, numbers, keys);
 	else if (t->kind == TYPE_DICT)
-		printf(" %s.KEY ...", key);
+		add_open(cx, key, entry, keys);
 	else if (t->kind == TYPE_CLASS)
-		printf(" %s.ATTRIBUTE ...", key);
+		add_open(cx, key, attribute, keys);
 	else
-		printf(" %s", key);
+		vec_push(cx->arena, keys, key);
+}
+
+static const char *
+default_text(Cx *cx, const Arg *a)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	rt_format_value(&b, a->deflt, 0);
+	text = b.n ? clean(cx, b.at) : "''";
+	buf_free(&b);
+	return text;
 }
 
 static void
-print_argument(Cx *cx, const Arg *a)
+print_argument(const Info *o, const Arg *a, bool first)
 {
-	Buf b = { 0 };
+	Texts keys = { 0 };
 
-	printf("    %-16s %s", a->name, type_text(cx, a->type));
-	if (a->has_default) {
-		rt_format_value(&b, a->deflt, 0);
-		printf(" = %s", b.n ? clean(cx, b.at) : "''");
-		buf_free(&b);
+	add_keys(o->cx, a->type, a->name, 0, &keys);
+	if (o->json) {
+		put_json(first ? "{\"name\":" : ",{\"name\":", a->name);
+		put_json(",\"type\":", type_text(o->cx, a->type));
+		if (a->has_default)
+			put_json(",\"default\":", default_text(o->cx, a));
+		for (int i = 0; i < keys.n; i++)
+			put_json(i ? "," : ",\"keys\":[", keys.at[i]);
+		printf(keys.n ? "]}" : ",\"keys\":[]}");
+		return;
 	}
+	printf("    %-16s %s", a->name, type_text(o->cx, a->type));
+	if (a->has_default)
+		printf(" = %s", default_text(o->cx, a));
 	printf("    npz:");
-	print_keys(cx, a->type, a->name, 0);
+	for (int i = 0; i < keys.n; i++)
+		printf(" %s", keys.at[i]);
 	printf("\n");
 }
 
 static void
-print_method(Cx *cx, Function *fn)
+print_method(const Info *o, Function *fn, bool first)
 {
-	const char *dot = strrchr(fn->name, '.');
+	const char *dot = strrchr(fn->name, '.'), *name = dot ? dot + 1 : fn->name;
+	const int self = fn->self != NULL;
 
-	function_graph(cx, fn);
-	printf("  %s\n", dot ? dot + 1 : fn->name);
-	for (int i = fn->self != NULL; i < fn->schema->nargs; i++)
-		print_argument(cx, &fn->schema->args[i]);
-	for (int i = 0; i < fn->schema->nrets; i++)
-		if (fn->schema->rets[i].type)
-			printf("    -> %s\n", type_text(cx, fn->schema->rets[i].type));
+	function_graph(o->cx, fn);
+	if (o->json) {
+		put_json(first ? "{\"name\":" : ",\n{\"name\":", name);
+		printf(",\"arguments\":[");
+	} else {
+		printf("  %s\n", name);
+	}
+	for (int i = self; i < fn->schema->nargs; i++)
+		print_argument(o, &fn->schema->args[i], i == self);
+	printf(o->json ? "]" : "");
+	for (int i = 0; i < fn->schema->nrets && fn->schema->rets[i].type; i++) {
+		if (o->json)
+			put_json(",\"result\":", type_text(o->cx, fn->schema->rets[i].type));
+		else
+			printf("    -> %s\n", type_text(o->cx, fn->schema->rets[i].type));
+	}
+	printf(o->json ? "}" : "");
+}
+
+static void
+print_methods(const Info *o, const char *title, Function *const *fn, int n)
+{
+	printf(o->json ? ",\"%s\":[" : "%s:\n", title);
+	for (int i = 0; i < n; i++)
+		print_method(o, fn[i], !i);
+	printf(o->json ? "]" : "");
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------- */
 
-typedef struct Totals { int64_t parameters, elements, bytes; } Totals;
-
 static void
-print_tensor(const char *name, const RtTensor *t, const char *what, Totals *sum)
+print_tensor(Info *o, const char *name, const RtTensor *t, const char *what)
 {
-	printf("  %-9s %-40s %s[", what, name, rt_dtypes[t->dtype].torch);
+	if (o->json) {
+		put_json(o->ntensor ? ",\n{\"name\":" : "{\"name\":", name);
+		printf(",\"kind\":\"%s\",\"dtype\":\"%s\",\"dims\":[", what, rt_dtypes[t->dtype].torch);
+	} else {
+		printf("  %-9s %-40s %s[", what, name, rt_dtypes[t->dtype].torch);
+	}
 	for (int i = 0; i < t->ndim; i++)
-		printf(i ? "x%lld" : "%lld", (long long)t->dims[i]);
-	printf("]\n");
-	sum->parameters++;
-	sum->elements += rt_numel(t);
-	sum->bytes += rt_numel(t) * rt_dtypes[t->dtype].bytes;
+		printf("%s%lld", !i ? "" : o->json ? "," : "x", (long long)t->dims[i]);
+	printf(o->json ? "]}" : "]\n");
+	o->ntensor++;
+	o->elements += rt_numel(t);
+	o->bytes += rt_numel(t) * rt_dtypes[t->dtype].bytes;
 }
 
 /* Each object once, where it is first met. */
 static void
-print_object(Cx *cx, const RtObject *o, const char *prefix, PtrMap *seen, Totals *sum)
+print_object(Info *o, const RtObject *object, const char *prefix)
 {
-	int64_t *been = ptrmap_at(cx->arena, seen, o);
-	const ClassInfo *info = o->cls->info;
+	int64_t *been = ptrmap_at(o->cx->arena, &o->seen, object);
+	const RtClass *cls = object->cls;
 
 	if ((*been)++)
 		return;
-	for (int i = 0; i < o->cls->nslot; i++) {
-		const char *name = arena_printf(cx->arena, "%s%s%s", prefix, *prefix ? "." : "", o->cls->slot[i]);
-		const Attribute *a = info ? class_attr(info, o->cls->slot[i]) : NULL;
+	for (int i = 0; i < cls->nslot; i++) {
+		const char *name = arena_printf(o->cx->arena, "%s%s%s", prefix, *prefix ? "." : "", cls->slot[i]);
+		const Attribute *a = cls->info ? class_attr(cls->info, cls->slot[i]) : NULL;
 
-		if (o->slot[i].tag == RT_OBJECT)
-			print_object(cx, o->slot[i].u.obj, name, seen, sum);
-		else if (o->slot[i].tag == RT_TENSOR)
-			print_tensor(name, o->slot[i].u.t, a && a->parameter ? "parameter" : a && a->buffer ? "buffer" : "attribute", sum);
+		if (object->slot[i].tag == RT_OBJECT)
+			print_object(o, object->slot[i].u.obj, name);
+		else if (object->slot[i].tag == RT_TENSOR)
+			print_tensor(o, name, object->slot[i].u.t, a && a->parameter ? "parameter" : a && a->buffer ? "buffer" : "attribute");
 	}
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------- */
 
 static void
-print_extra_files(Cx *cx, Module *m)
+print_extra_files(const Info *o, Module *m)
 {
 	const char *const *names;
-	int n = archive_names(m->archive, &names);
+	const int n = archive_names(m->archive, &names);
 	bool title = false;
 
 	for (int i = 0; i < n; i++) {
 		if (strncmp(names[i], "extra/", 6))
 			continue;
-		if (!title)
-			printf("extra files:\n");
+		if (o->json)
+			put_json(title ? ",{\"name\":" : ",\"extra_files\":[{\"name\":", names[i] + 6);
+		else
+			printf("%s  %-49s", title ? "" : "extra files:\n", clean(o->cx, names[i] + 6));
 		title = true;
-		printf("  %-49s %lld bytes\n", clean(cx, names[i] + 6), (long long)archive_record(m->archive, names[i]).n);
+		printf(o->json ? ",\"bytes\":%lld}" : " %lld bytes\n", (long long)archive_record(m->archive, names[i]).n);
 	}
+	printf(o->json && title ? "]" : "");
 }
 
 /* Texts have no object: only functions. */
-static int
-info_text(Cx *cx, const char *path)
+static void
+info_text(const Info *o, const char *path)
 {
 	Function *const *fn;
-	const int n = text_functions(cx, path, &fn);
+	const int n = text_functions(o->cx, path, &fn);
+	const char *kind = is_source(path) ? "TorchScript source" : "a graph";
 
-	printf("%s: %s\nfunctions:\n", path, is_source(path) ? "TorchScript source" : "a graph");
-	for (int i = 0; i < n; i++)
-		print_method(cx, fn[i]);
-	return EXIT_OK;
+	if (o->json) {
+		put_json("{\"model\":", path);
+		put_json(",\"type\":", kind);
+	} else {
+		printf("%s: %s\n", path, kind);
+	}
+	print_methods(o, "functions", fn, n);
+}
+
+static void
+info_archive(Info *o, const char *path)
+{
+	Module *m = archive_load(o->cx, path);
+	const ClassInfo *info = class_info(m->type);
+
+	if (o->json) {
+		put_json("{\"model\":", m->path);
+		put_json(",\"type\":", m->type->name);
+		printf(",\"version\":%d,\"training\":%s", m->version, m->training ? "true" : "false");
+	} else {
+		printf("%s: %s, file format version %d%s\n", m->path, m->type->name, m->version,
+			m->training ? ", saved in training mode" : "");
+	}
+	print_methods(o, "methods", info->methods.at, info->methods.n);
+	printf(o->json ? ",\"tensors\":[" : "tensors:\n");
+	print_object(o, m->self.u.obj, "");
+	printf(o->json ? "],\"count\":%lld,\"elements\":%lld,\"bytes\":%lld" : "  %lld tensors, %lld elements, %lld bytes\n",
+		(long long)o->ntensor, (long long)o->elements, (long long)o->bytes);
+	print_extra_files(o, m);
 }
 
 int
 cmd_info(Cli *cli)
 {
-	Cx *cx = cli->cx;
-	PtrMap seen = { 0 };
-	Totals sum = { 0 };
-	const ClassInfo *info;
-	Module *m;
+	Info o = { .cx = cli->cx, .json = cli->as_json };
 
 	if (cli->args.n != 1)
 		usage_error(cli, "info wants one model");
 	if (is_source(cli->args.at[0]) || is_graph_text(cli->args.at[0]))
-		return info_text(cx, cli->args.at[0]);
-	m = archive_load(cx, cli->args.at[0]);
-	info = class_info(m->type);
-	printf("%s: %s, file format version %d%s\n", m->path, m->type->name, m->version,
-		m->training ? ", saved in training mode" : "");
-	printf("methods:\n");
-	for (int i = 0; i < info->methods.n; i++)
-		print_method(cx, info->methods.at[i]);
-	printf("tensors:\n");
-	print_object(cx, m->self.u.obj, "", &seen, &sum);
-	printf("  %lld tensors, %lld elements, %lld bytes\n", (long long)sum.parameters, (long long)sum.elements,
-		(long long)sum.bytes);
-	print_extra_files(cx, m);
+		info_text(&o, cli->args.at[0]);
+	else
+		info_archive(&o, cli->args.at[0]);
+	printf(o.json ? "}\n" : "");
 	return EXIT_OK;
 }

@@ -60,7 +60,7 @@ static const Option options[] = {
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ", "how many (1), when the program is not told; 0: one per core"},
 	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save ", "leave training mode"},
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ", "of each run of the interpreter"},
-	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops ", "as JSON"},
+	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON; -: to standard output"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " build ", "what it would print as JSON; -: to standard output"},
 	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas), " bisect bench run build show check profile save info ops ", "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},

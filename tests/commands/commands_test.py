@@ -49,6 +49,19 @@ class Commands(Test):
         for part in "prepared:", "  inlining ", "a specialization:", "  fuse ", "profiling ", "compiling C ":
             self.assertEqual(said.count(part), 1, part)
 
+    def test_json(self):
+        said = json.loads(self.kiln("info", "m.pt", "--json"))
+        self.assertEqual((said["model"], said["training"], said["version"]), ("m.pt", False, 3))
+        self.assertEqual(said["methods"][0]["arguments"], [{"name": "x", "type": "Tensor", "keys": ["x"]}])
+        self.assertEqual(said["count"], len(said["tensors"]))
+        self.put("text.py", b"def forward(a: List[Tensor], b: Dict[str, int], c: Tuple[int, float], d: str = 'a\"b'):\n    return d\n")
+        arguments = json.loads(self.kiln("info", "text.py", "--json"))["functions"][0]["arguments"]
+        self.assertEqual([a["keys"] for a in arguments], [["a.0", "a.1", "..."], ["b.KEY", "..."], ["c.0", "c.1"], ["d"]])
+        self.assertEqual(arguments[3]["default"], 'a"b')
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.assertEqual(json.loads(self.kiln("check", "m.pt", "p", "-i", "x.npz", "-i", "x.npz", "--json")),
+                         [{"input": "x.npz", "answer": "same", "why": ""}] * 2)
+
     def test_check_and_profile(self):
         self.kiln("profile", "m.pt", "-i", "x.npz", "-o", "a.prof")
         self.kiln("profile", "m.pt", "--input", "x=float32[1..2x3]", "-o", "b.prof")
