@@ -100,6 +100,8 @@ write_outputs(Writer *w, const Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Buffer *b = plan_buffer(w->p, n->out[i]);
 
+		if (node_is_loose(n))
+			out_line(&w->out, "rt_settle(got[%d], %s);", i, emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
 		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {
 			b->owner = n->out[i];
 			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
@@ -151,12 +153,29 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 				      of->nrets, emit_symbol(w->e, n->op)), false);
 }
 
+static bool
+is_wait(const Node *n)
+{
+	return node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait");
+}
+
+/* What comes is checked, so that no row's kernel serves here. */
+static void
+write_wait(Writer *w, const Node *n)
+{
+	const Type *t = type_unshaped(w->e->cx, n->out[0]->type);
+
+	write_call(w, n, arena_printf(w->a, "rt_step_wait(cx, %s", emit_type(w->e, t)), false);
+}
+
 void
 write_op(Writer *w, const Node *n)
 {
 	Op *base = op_body(w->e->cx, n->op);
 
-	if (base && base != n->op)
+	if (is_wait(n))
+		write_wait(w, n);
+	else if (base && base != n->op)
 		write_stored_body(w, n, base);
 	else if (n->op->form == OP_BODY)
 		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
@@ -258,12 +277,13 @@ write_prim(Writer *w, const Node *n)
 		write_exit(w, n);
 	} else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_fork(cx, %s", emit_code(w->e, node_attr(n, "function")->fn->code)), true);
-	} else if (node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait")) {
-		write_call(w, n, "rt_step_wait(cx, 0", false);
+	} else if (is_wait(n)) {
+		write_wait(w, n);
 	} else if (node_is(n, "prim::CreateObject")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
 	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_method(cx, %s", out_literal(w->a, node_str(n, "name"))), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_method(cx, %s",
+			out_literal(w->a, method_key(w->a, n->in[0]->type, node_str(n, "name")))), true);
 	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
 		const Attr *f = node_attr(n, "function");
 

@@ -49,6 +49,12 @@ class_add_attr(Cx *cx, ClassInfo *c, Attribute a)
 		add_slot(cx, c->cls, a.name, a.type);
 }
 
+const char *
+method_key(Arena *a, const Type *interface, const char *name)
+{
+	return arena_printf(a, "%s.%s", interface->name ? interface->name : "", name);
+}
+
 Function *
 class_method(const ClassInfo *c, const char *name)
 {

@@ -53,6 +53,14 @@ emit_call(Lower *l, Node *n, Function *callee, int first)
 	insn_define_all(l, n);
 }
 
+uint32_t
+need_method(Lower *l, const Type *interface, const char *name)
+{
+	vec_push(l->cx->arena, &l->w->virtual_name, name);
+	vec_push(l->cx->arena, &l->w->virtual_type, interface);
+	return (uint32_t)index_of_string(l, method_key(l->cx->arena, interface, name));
+}
+
 static void
 lower_call_method(Lower *l, Node *n)
 {
@@ -64,9 +72,7 @@ lower_call_method(Lower *l, Node *n)
 		emit_call(l, n, m, 0);
 		return;
 	}
-	vec_push(l->cx->arena, &l->w->virtual_name, name);
-	vec_push(l->cx->arena, &l->w->virtual_type, self);
-	insn_node(l, n, RT_DO_CALL_METHOD, (uint32_t)index_of_string(l, name));
+	insn_node(l, n, RT_DO_CALL_METHOD, need_method(l, self, name));
 }
 
 static void
@@ -140,19 +146,6 @@ pack_varargs(Lower *l, Node *n, int nfixed)
 	return list;
 }
 
-/* Sorting objects calls their __lt__, which the kernel looks up. */
-static void
-need_order(Lower *l, const Node *n)
-{
-	const Type *t = n->nin ? n->in[0]->type : NULL;
-
-	if (!t || t->kind != TYPE_LIST || t->of[0]->kind != TYPE_CLASS ||
-	    (!node_is(n, "aten::sort") && !node_is(n, "aten::sorted")))
-		return;
-	vec_push(l->cx->arena, &l->w->virtual_name, "__lt__");
-	vec_push(l->cx->arena, &l->w->virtual_type, t->of[0]);
-}
-
 static void
 lower_kernel(Lower *l, Node *n)
 {
@@ -160,13 +153,17 @@ lower_kernel(Lower *l, Node *n)
 	const int nfixed = s->vararg ? s->nargs : n->nin;
 	const int list = s->vararg ? pack_varargs(l, n, nfixed) : -1;
 
-	need_order(l, n);
 	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op->kernel, full_name(l, n->op)));
 	for (int i = 0; i < nfixed; i++)
 		insn_in(l, s->vararg ? (uint32_t)n->in[i]->reg : insn_use(l, n, i));
 	if (list >= 0)
 		insn_in(l, (uint32_t)list | RT_LAST);
 	insn_define_all(l, n);
+	if (node_is_loose(n) && n->out[0]->uses.n) {
+		insn_emit(l, RT_DO_CAST, (uint32_t)index_of_type(l, type_unshaped(l->cx, n->out[0]->type)));
+		insn_in(l, (uint32_t)n->out[0]->reg);
+		insn_out(l, (uint32_t)n->out[0]->reg);
+	}
 	if (list < 0)
 		return;
 	reg_free(l, list);
@@ -345,7 +342,7 @@ lower_raise(Lower *l, Node *n)
 static void
 lower_wait(Lower *l, Node *n)
 {
-	insn_node(l, n, RT_DO_WAIT, 0);
+	insn_node(l, n, RT_DO_WAIT, (uint32_t)index_of_type(l, type_unshaped(l->cx, n->out[0]->type)));
 }
 
 static void
@@ -521,6 +518,7 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {
+	const char *key = method_key(w->cx->arena, interface, name);
 	const Type *t;
 
 	for (int i = 0; (t = type_named_at(w->cx, i)); i++) {
@@ -530,9 +528,9 @@ resolve_virtual(Work *w, const Type *interface, const char *name)
 		if (!m || (interface->kind == TYPE_INTERFACE && !type_is_subtype(w->cx, t, interface)) ||
 		    (interface->kind == TYPE_CLASS && t != interface))
 			continue;
-		at = method_index(t->cls, name);
+		at = method_index(t->cls, key);
 		if (at < 0)
-			add_method(w, t->cls, name, m);
+			add_method(w, t->cls, key, m);
 		else if (t->cls->code[at] != lower_code_of(w, m))
 			t->cls->code[at] = m->code;
 	}

@@ -28,9 +28,7 @@ emit_method(Lower *l, const Value *object, const char *method, const uint32_t *a
 	if (m) {
 		insn_emit(l, RT_DO_CALL, (uint32_t)index_of_callee(l, lower_code_of(l->w, m)));
 	} else {
-		vec_push(l->cx->arena, &l->w->virtual_name, method);
-		vec_push(l->cx->arena, &l->w->virtual_type, t);
-		insn_emit(l, RT_DO_CALL_METHOD, (uint32_t)index_of_string(l, method));
+		insn_emit(l, RT_DO_CALL_METHOD, need_method(l, t, method));
 	}
 	insn_in(l, (uint32_t)object->reg);
 	for (int i = 0; i < nargs; i++)

@@ -138,7 +138,7 @@ print_argument(Cx *cx, const RtCode *c, const RtInsn *i, Buf *out)
 		buf_printf(out, " %s", c->callee[i->arg]->name);
 		break;
 	case RT_DO_CALL_METHOD:
-		buf_printf(out, " .%s", c->string[i->arg]);
+		buf_printf(out, " %s", strrchr(c->string[i->arg], '.'));
 		break;
 	case RT_DO_CONSTANT:
 		buf_puts(out, " ");

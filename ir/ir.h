@@ -109,6 +109,7 @@ ClassInfo *class_info(const Type *);                 /* of class, interface or e
 Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
 Function  *class_method(const ClassInfo *, const char *name);
+const char *method_key(Arena *, const Type *interface, const char *name);      /* by which a program finds it: rt_method */
 
 /* ---- schemaprint.c -------------------------------------------------------------------------------------- */
 
@@ -311,6 +312,7 @@ void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
 bool   node_is(const Node *, const char *kind);        /* by text: node_is(n, "prim::If") */
+bool   node_is_loose(const Node *);                     /* does its kernel not know the type of what it makes?  rt_settle then */
 bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
 bool   node_is_nondeterministic(const Node *);
 bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */

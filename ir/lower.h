@@ -77,6 +77,8 @@ void     insn_clear_dead(Lower *, const Node *);         /* releases what dies w
 uint32_t insn_constant(Lower *, IValue);                 /* the register that it is loaded into */
 bool     use_is_static(const Node *, int i);             /* read while lowering, and not when the code runs? */
 
+uint32_t need_method(Lower *, const Type *interface, const char *name);      /* the index of its key, and all classes that have it get it */
+
 /* ---- codeflow.c: If, Loop, with --------------------------------------------------------------------- */
 
 void lower_if(Lower *, Node *);

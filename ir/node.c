@@ -407,6 +407,12 @@ node_is(const Node *n, const char *kind)
 	return sym_is(n->kind, kind);
 }
 
+bool
+node_is_loose(const Node *n)
+{
+	return node_is(n, "aten::items");
+}
+
 Function *
 node_function(const Node *n)
 {

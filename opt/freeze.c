@@ -96,7 +96,7 @@ resolve(Freeze *f, const Value *v, IValue *out)
 		return v->index == 0 && f->p->self.tag == RT_OBJECT;
 	}
 	if (node_is(n, "prim::unchecked_cast"))
-		return resolve(f, n->in[0], out);
+		return resolve(f, n->in[0], out) && rt_may_be(*out, type_unshaped(f->p->cx, n->out[0]->type));
 	if (!node_is(n, "prim::GetAttr") || map_get(&f->set, node_str(n, "name")) || !resolve(f, n->in[0], &object) ||
 	    object.tag != RT_OBJECT)
 		return false;

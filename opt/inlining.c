@@ -96,7 +96,8 @@ resolve_interface(Inliner *in, Node *n)
 	Node *cast;
 
 	if (!node_is(n, "prim::CallMethod") || !freeze_resolves(in->p, in->g, n->in[0], &object) ||
-	    object.tag != RT_OBJECT || !object.u.obj->cls->info)
+	    object.tag != RT_OBJECT || !object.u.obj->cls->info ||
+	    !type_is_subtype(in->p->cx, object.u.obj->cls->info->type, n->in[0]->type))
 		return NULL;
 	fn = class_method(object.u.obj->cls->info, node_str(n, "name"));
 	if (!fn)

@@ -248,9 +248,10 @@ static void
 eval_cast(Spec *s, Scope *c, Node *n)
 {
 	Value *in = spec_value(c, n->in[0]);
+	const Known *k = known_at(s->k, in);
 	Node *m;
 
-	if (known_is(s->k, in) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
+	if ((k->is && rt_may_be(k->v, type_unshaped(s->cx, n->out[0]->type))) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
 		spec_bind(s, c, n->out[0], in);
 		return;
 	}
@@ -329,7 +330,7 @@ eval_get_attr(Spec *s, Scope *c, Node *n)
 	if (object->is && object->v.tag == RT_OBJECT && constant_may_be(object->v)) {
 		const int slot = rt_slot(object->v.u.obj->cls, node_str(n, "name"));
 
-		if (slot < 0)
+		if (slot < 0 || !rt_may_be(object->v.u.obj->slot[slot], type_unshaped(s->cx, n->out[0]->type)))
 			return false;
 		spec_bind_constant(s, c, n->out[0], rt_retain(object->v.u.obj->slot[slot]), n->at);
 		return true;

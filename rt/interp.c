@@ -152,7 +152,7 @@ rt_method(RtCx *cx, IValue self, const char *name)
 	for (int i = 0; cls && i < cls->nmethod; i++)
 		if (!strcmp(cls->method[i], name) && cls->code[i])
 			return cls->code[i];
-	rt_raise(cx, "'%s' object has no method '%s'", cls ? cls->name : rt_type_of(self), name);
+	rt_raise(cx, "'%s' object has no method '%s'", cls ? cls->name : rt_type_of(self), strrchr(name, '.') + 1);
 	return NULL;
 }
 
@@ -338,20 +338,29 @@ may_be_none(const RtType *t)
 }
 
 /* A slot is None until it is set: what was compiled for a value must not see it. */
+int
+rt_attribute(RtCx *cx, IValue object, int i, IValue *out)
+{
+	const RtClass *c = object.tag == RT_OBJECT ? object.u.obj->cls : NULL;
+
+	if (!c)
+		return rt_raise(cx, "expected an object, but got a value of type %s", rt_type_of(object));
+	if (i < 0 || i >= c->nslot)
+		return rt_raise(cx, "'%s' object has no attribute number %d", c->name, i);
+	*out = object.u.obj->slot[i];
+	if (out->tag == RT_NONE && c->slot_type && !may_be_none(c->slot_type[i]))
+		return rt_raise(cx, "attribute '%s' of %s is read before it is set", c->slot[i], c->name);
+	rt_retain(*out);
+	return RT_OK;
+}
+
 static int
 do_get_attr(Activation *a, const RtInsn *n)
 {
-	IValue *slot, v;
-	const RtClass *c;
+	IValue v;
 
-	if (slot_of(a, n, &slot))
+	if (rt_attribute(a->cx, in(a, n, 0), (int)n->arg, &v))
 		return RT_ERROR;
-	if (slot->tag == RT_NONE) {
-		c = in(a, n, 0).u.obj->cls;
-		if (c->slot_type && !may_be_none(c->slot_type[n->arg]))
-			return rt_raise(a->cx, "attribute '%s' of %s is read before it is set", c->slot[n->arg], c->name);
-	}
-	v = rt_retain(*slot);
 	let_go(a, n);
 	set(a, n, 0, v);
 	return RT_OK;
@@ -360,7 +369,7 @@ do_get_attr(Activation *a, const RtInsn *n)
 static int
 do_set_attr(Activation *a, const RtInsn *n)
 {
-	IValue *slot;
+	IValue *slot = NULL;
 
 	if (slot_of(a, n, &slot))
 		return RT_ERROR;
@@ -426,7 +435,7 @@ do_wait(Activation *a, const RtInsn *n)
 	int status;
 
 	let_go(a, n);
-	status = f.tag == RT_FUTURE ? rt_wait(a->cx, f.u.fut, &out) : wrong(a, "Future", f);
+	status = rt_wait_for(a->cx, f, a->code->type[n->arg], &out);
 	rt_release(f);
 	if (!status)
 		set(a, n, 0, out);

@@ -364,21 +364,6 @@ rt_equal(RtCx *cx, IValue a, IValue b, bool *out)
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 static bool
-in_interface(const RtClass *cls, const RtClass *interface)
-{
-	bool found;
-
-	for (int i = 0; i < interface->nmethod; i++) {
-		found = false;
-		for (int k = 0; !found && k < cls->nmethod; k++)
-			found = !strcmp(cls->method[k], interface->method[i]);
-		if (!found)
-			return false;
-	}
-	return true;
-}
-
-static bool
 is_tuple_of(const RtTuple *v, const RtType *t)
 {
 	if (v->n != t->n || (t->name && (!v->type || !rt_type_equal(v->type, t))))
@@ -434,7 +419,7 @@ rt_isinstance(IValue v, const RtType *t)
 	case TYPE_FUTURE:
 	case TYPE_AWAIT:     return v.tag == RT_FUTURE;
 	case TYPE_CLASS:     return v.tag == RT_OBJECT && !strcmp(v.u.obj->cls->name, t->name);
-	case TYPE_INTERFACE: return v.tag == RT_OBJECT && t->cls && in_interface(v.u.obj->cls, t->cls);
+	case TYPE_INTERFACE: return v.tag == RT_OBJECT;          /* its methods are looked for when one is called */
 	case TYPE_ENUM:      return v.tag == RT_ENUM && rt_type_equal(v.u.en->type, t);
 	case TYPE_FUNCTION:  return v.tag == RT_FUNCTION;
 	case TYPE_ANY_LIST:  return v.tag == RT_LIST;
@@ -456,12 +441,19 @@ all_may_be(const IValue *v, int64_t n, const RtType *const *t, int step)
 	return true;
 }
 
+/* A list whose maker did not know what it holds */
+static bool
+is_loose(const RtList *l)
+{
+	return !l->elem || l->elem->kind == TYPE_ANY_TUPLE;
+}
+
 bool
 rt_may_be(IValue v, const RtType *t)
 {
 	switch (t->kind) {
 	case TYPE_LIST:
-		return rt_isinstance(v, t) || (v.tag == RT_LIST && !v.u.list->elem && all_may_be(v.u.list->v, v.u.list->n, t->of, 0));
+		return rt_isinstance(v, t) || (v.tag == RT_LIST && is_loose(v.u.list) && all_may_be(v.u.list->v, v.u.list->n, t->of, 0));
 	case TYPE_TUPLE:
 		return v.tag == RT_TUPLE && v.u.tuple->n == t->n && all_may_be(v.u.tuple->v, t->n, t->of, 1);
 	case TYPE_OPTIONAL:
@@ -475,14 +467,36 @@ rt_may_be(IValue v, const RtType *t)
 	}
 }
 
+void
+rt_settle(IValue v, const RtType *t)
+{
+	int i = 0;
+
+	if (t->kind == TYPE_LIST && is_loose(v.u.list)) {
+		v.u.list->elem = t->of[0];
+		for (int64_t k = 0; k < v.u.list->n; k++)
+			rt_settle(v.u.list->v[k], t->of[0]);
+	} else if (t->kind == TYPE_TUPLE) {
+		for (; i < t->n; i++)
+			rt_settle(v.u.tuple->v[i], t->of[i]);
+	} else if (t->kind == TYPE_OPTIONAL || t->kind == TYPE_UNION) {
+		while (i < t->n && !rt_may_be(v, t->of[i]))
+			i++;
+		if (i < t->n)
+			rt_settle(v, t->of[i]);
+	}
+}
+
 /* A model's word is not taken for it: code that is wrong about a type would read memory that is none. */
 int
 rt_need(RtCx *cx, IValue v, const RtType *t)
 {
 	Buf b = { 0 };
 
-	if (rt_may_be(v, t))
+	if (rt_may_be(v, t)) {
+		rt_settle(v, t);
 		return RT_OK;
+	}
 	rt_type_print(&b, t);
 	rt_raise(cx, "expected a %s, but got a value of type %s", b.at, rt_type_of(v));
 	buf_free(&b);

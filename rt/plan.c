@@ -402,21 +402,11 @@ rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int
 	STEP_END(RT_OK);
 }
 
-/* None where an object was never set */
-static int
-no_object(RtCx *cx, IValue v)
-{
-	return rt_raise(cx, "expected an object, but got a value of type %s", rt_type_of(v));
-}
-
 int
 rt_step_get(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
 	(void)nout;
-	if (in[0].tag != RT_OBJECT)
-		STEP_END(no_object(cx, in[0]));
-	out[0] = rt_retain(in[0].u.obj->slot[slot]);
-	STEP_END(cx->status);
+	STEP_END(rt_attribute(cx, in[0], slot, &out[0]));
 }
 
 int
@@ -424,7 +414,7 @@ rt_step_set(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, cons
 {
 	(void)nout, (void)out;
 	if (in[0].tag != RT_OBJECT)
-		STEP_END(no_object(cx, in[0]));
+		STEP_END(rt_raise(cx, "expected an object, but got a value of type %s", rt_type_of(in[0])));
 	rt_assign(&in[0].u.obj->slot[slot], rt_retain(in[1]));
 	STEP_END(cx->status);
 }
@@ -450,10 +440,10 @@ rt_step_raise(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, co
 }
 
 int
-rt_step_wait(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_wait(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
-	(void)what, (void)nout;
-	STEP_END(rt_wait(cx, in[0].u.fut, &out[0]));
+	(void)nout;
+	STEP_END(rt_wait_for(cx, in[0], type, &out[0]));
 }
 
 int

@@ -105,7 +105,7 @@ struct RtClass {
 	const char  **slot;           /* attribute names */
 	const RtType **slot_type;
 	int                  nmethod;
-	const char  **method;         /* names, for calls that are resolved at run time */
+	const char  **method;         /* "interface.name", for calls that are resolved at run time */
 	const RtCode **code;
 	const RtType        *type;    /* of its objects */
 	int                  nmember; /* of an enum */
@@ -195,7 +195,8 @@ bool   rt_same(IValue, IValue);           /* `is` */
 int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
 bool   rt_may_be(IValue, const RtType *);     /* can it be used as one?  So can a list of no known type, by its elements */
-int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot */
+int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot; else settled */
+void   rt_settle(IValue, const RtType *);     /* it may be one: lists of no known type are of this one from here on */
 IValue rt_some(RtCx *, const RtType *);       /* an empty one; None where there is none */
 const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
 IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */
@@ -425,6 +426,7 @@ void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t 
 typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
 int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
+int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);      /* the same; an error when it gives anything else */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
 void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
@@ -434,7 +436,7 @@ int64_t rt_now(void);                                      /* nanoseconds, monot
 typedef enum RtOpcode {
 	RT_DO_KERNEL,       /* out[0..nout) = kernel[arg](in[0..nin)) */
 	RT_DO_CALL,         /* out[0..nout) = callee[arg](in...) */
-	RT_DO_CALL_METHOD,  /* in[0] is the object; method name string[arg], looked up in its class */
+	RT_DO_CALL_METHOD,  /* in[0] is the object; "interface.name" string[arg], looked up in its class */
 	RT_DO_CALL_VALUE,   /* in[0] is a function value */
 	RT_DO_CONSTANT,     /* out[0] = constant[arg] */
 	RT_DO_MOVE,         /* out[i] = in[i], all at once (parallel move) */
@@ -457,7 +459,7 @@ typedef enum RtOpcode {
 	RT_DO_CAST,         /* out[0] = in[0], which must be a type[arg] */
 	RT_DO_UNSET,        /* out[0] = some type[arg], at which nobody should look */
 	RT_DO_FORK,         /* out[0] = future of callee[arg](in...) */
-	RT_DO_WAIT,         /* out[0] = wait(in[0]) */
+	RT_DO_WAIT,         /* out[0] = wait(in[0]), a type[arg] */
 	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */
 	RT_DO_RAISE,        /* in: message, class name or None */
 	RT_DO_ENTER,        /* pushes a with-scope: object in[0]; arg: pc of its handler, which calls __exit__ and RT_RERAISE */
@@ -511,7 +513,9 @@ struct RtCode {
  * 2 n - 1 back; 0: none). */
 RtPlaceName rt_place(const RtCode *, int i);
 
-const RtCode *rt_method(RtCx *, IValue self, const char *name);   /* the class's; null: an error was raised */
+/* The class's method by "interface.name": what an interface does not declare is not called through it.  Null: an error was raised. */
+const RtCode *rt_method(RtCx *, IValue self, const char *name);
+int rt_attribute(RtCx *, IValue object, int slot, IValue *out);  /* an error when it was never set */
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
 int rt_run(RtCx *, const RtCode *, const IValue *args, IValue *results);
@@ -687,7 +691,7 @@ int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout,
 int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_wait(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_wait(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 /* A with-scope that is open: the object's __exit__, and the object (borrowed). */

@@ -171,6 +171,20 @@ collect(RtCx *cx, RtFuture *f, IValue *out)
 	return f->status;
 }
 
+/* A model may have cast the future of another value. */
+int
+rt_wait_for(RtCx *cx, IValue f, const RtType *t, IValue *out)
+{
+	int status;
+
+	if (f.tag != RT_FUTURE)
+		return rt_raise(cx, "expected a Future, but got a value of type %s", rt_type_of(f));
+	status = rt_wait(cx, f.u.fut, out);
+	if (!status && (status = rt_need(cx, *out, t)))
+		rt_release(*out);
+	return status;
+}
+
 /* No worker: the call is made now, and its effects on the limits stay. */
 static int
 fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)

@@ -502,7 +502,7 @@ rt_prim_index(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_wait_future(RtCx *cx, const IValue *in, IValue *out)
 {
-	return rt_wait(cx, in[0].u.fut, out);
+	return rt_wait_for(cx, in[0], &rt_type_any, out);
 }
 
 /* ---- printing -------------------------------------------------------------------------------------------------------------- */

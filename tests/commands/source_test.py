@@ -70,6 +70,44 @@ UNSET = b"""def forward(x: Tensor) -> Tensor:
     return torch.relu(uninitialized(Tensor))
 """
 
+# what each of these says of a type is not so, or is so of another interface's method
+LIES = (("v = unchecked_cast(Future[str], annotate(Any, torch.jit.fork(number, x)))", "torch.jit.wait(v) + 'a'", "expected a str, but got a value of type int"),
+        ("v = uninitialized(Future[str])", "torch.jit.wait(v) + 'a'", "expected a Future, but got a value of type NoneType"),
+        ("v = unchecked_cast(str, annotate(Optional[str], None))", "v + 'a'", "expected a str, but got a value of type NoneType"),
+        ("v = unchecked_cast(List[Tensor], annotate(Optional[List[Tensor]], None))", "torch.cat(v)", "expected a List[Tensor], but got"),
+        ("v = unchecked_cast(Dict[str, int], annotate(Optional[Dict[str, int]], None))", "v['a']", "expected a Dict[str, int], but got"),
+        ("v = Unset(False)", "v.s + 'a'", "attribute 's' of __torch__.Unset is read before it is set"),
+        ("v = unchecked_cast(Texts, annotate(Any, Counter()))", "v.go('a')", "'__torch__.Counter' object has no method 'go'"),
+        ("v = {'a': x}.items()\n    u = unchecked_cast(List[Tuple[str, int]], annotate(Any, v))", "u[0][1] + 1", "expected a List[Tuple[str, int]], but got"),
+        ("v = annotate(Dict[str, Tensor], {}).items()\n    u = unchecked_cast(List[Tuple[int, int]], annotate(Any, v))", "len(u)", "expected a List[Tuple[int, int]], but got"))
+LIAR = """@torch.jit.interface
+class Counts:
+    def go(self, n: int) -> int: pass
+@torch.jit.interface
+class Texts:
+    def go(self, s: str) -> Tensor: pass
+class Counter:
+    def __init__(self): self.n = 3
+    def go(self, n: int) -> int: return n * self.n
+class Unset:
+    s : str
+    def __init__(self, set: bool):
+        if set:
+            self.s = "a"
+def number(x: Tensor) -> int:
+    return 77777
+def counted(c: Counts) -> int:
+    return c.go(2)
+def first(l: Optional[List[Tuple[str, Tensor]]], x: Tensor) -> Tensor:
+    return x if l is None else l[0][1]
+def forward(x: Tensor) -> Tensor:
+    print(counted(Counter()), first({"a": x}.items(), x))
+    %s
+    if bool(torch.gt(torch.sum(x), 0)):
+        print(%s)
+    return torch.relu(x)
+"""
+
 
 class Sources(Test):
     def setUp(self):
@@ -160,6 +198,16 @@ class Sources(Test):
         self.put("unset.py", UNSET)
         self.says("", "build", "unset.py", "-i", "a.npz", *TCC, "-o", "./p")
         self.assertIn("same", self.says("", "check", "unset.py", "./p", "-i", "a.npz"))
+
+    def test_lies(self):
+        """The same in programs, which say what the interpreter says."""
+        self.put("lies.py", (LIAR % ("v = x", "v")).encode())
+        self.says("", "run", "lies.py", "-i", "a.npz")
+        for line, use, why in LIES:
+            self.put("lies.py", (LIAR % (line, use)).encode())
+            self.assertIn(why, self.says("", "run", "lies.py", "-i", "a.npz", status=1))
+            self.says("", "build", "lies.py", "-i", "a.npz", *TCC, "-o", "./p")
+            self.assertIn(why, self.says("./p", "-i", "a.npz", status=1))
 
     def test_lacking(self):
         self.put("m.pt", model(LACKING))

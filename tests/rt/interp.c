@@ -267,7 +267,8 @@ forks(void **state)
 		{ RT_DO_WAIT, 0, 1, 1, 1, 0 },
 		{ RT_DO_RETURN, 0, 1, 0, 2, 0 },
 	};
-	static const RtCode code = { CODE("f", 3, 1, 1), .callee = fib_callee };
+	static const RtType *const type[] = { &rt_type_int };
+	static const RtCode code = { CODE("f", 3, 1, 1), .callee = fib_callee, .type = type };
 	RtCx *cx = *state;
 	IValue arg = rt_int(12), out, future[40];
 
