@@ -69,7 +69,7 @@ static const Option options[] = {
 	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
 	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ", "read the text back and print it again: a difference is an error"},
-	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, c, obj, static, shared, ptx, cuda"},
+	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, static (needs no libraries), obj and shared (to link, to load), c, ptx, cuda"},
 	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ", "native, x86-64-v3, cortex-a53 ..."},
