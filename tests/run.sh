@@ -14,6 +14,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 for f in "$@"; do
+	f=${f#tests/}                    # as it is called from above
 	case $f in *_test.py) continue ;; esac
 	args=$(sed -n '1s/^# kiln: //p' "$f")
 	case $f in

@@ -6,7 +6,9 @@ The rounds of one and of two threads alternate; the best of each counts, since w
 """
 import json, os, subprocess, sys, tempfile
 
-KILN, ROUNDS = os.path.abspath(sys.argv.pop(1)), int(sys.argv[2]) if len(sys.argv) > 2 else 7
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
+KILN, ROUNDS = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 7
 sys.argv[1:] = [KILN]
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 from hostile import model, npy, npz

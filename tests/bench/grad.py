@@ -58,6 +58,8 @@ def program(prog, npz, n):
 
 
 def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     prog, model, npz = sys.argv[1:4]
     loss = sys.argv[4] if len(sys.argv) > 4 and sys.argv[4] != "-" else ""
     rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 5

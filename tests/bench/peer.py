@@ -129,6 +129,7 @@ def starts(prog, model, npz, peers, argv, options):
 
 def main():
     argv = sys.argv[1:]
+    if len(argv) < 3: sys.exit(__doc__)
     options = dict(o.split("=", 1) for o in argv if "=" in o)
     if argv[0] == "--worker": return worker(argv[1], argv[2], argv[3], options)
     if argv[0] == "--once":

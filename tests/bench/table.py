@@ -49,7 +49,7 @@ def say(cells, as_json):
 
 def main():
     as_json = "--json" in sys.argv
-    kiln, *cases = [a for a in sys.argv[1:] if a != "--json"]
+    kiln, *cases = [a for a in sys.argv[1:] if a != "--json"] or sys.exit(__doc__)
     if not as_json:
         say(COLUMNS, False)
         print("| --- |" + " ---: |" * 9)

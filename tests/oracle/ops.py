@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds eager kernels of rt/ops against PyTorch (Debian: python3-torch), without the compiler.
 
-    tests/oracle/ops.py 'aten::add.Tensor' ...       the samples below whose operator's name contains a word given
+    tests/oracle/ops.py aten::add.Tensor ...         these operators, of one tensor or two, on tensors of every dtype
     tests/oracle/ops.py --eval 'check("aten::add.Tensor", T(2, 3), T(3), alpha=2)'
     from ops import *                                 check(), T(), every dtype in DTYPES
 
