@@ -320,7 +320,7 @@ def T(*dims, dtype=torch.float32, low=-2.0, high=2.0, how="plain"):
     else: x = torch.randint(max(int(low), 0) if dtype == torch.uint8 else int(low) - 3, int(high) + 4, big).to(dtype)
     if dtype.is_complex: x = x + 1j * (torch.rand(big, dtype=torch.float64) - 0.5).to(dtype)
     if how == "strided": x = x[tuple(slice(None, None, 2) for _ in dims)]
-    if how == "transposed": x = x.permute(*reversed(range(len(dims))))
+    if how == "transposed" and dims: x = x.permute(*reversed(range(len(dims))))
     if how == "offset" and dims: x = torch.cat([x, x])[dims[0]:]
     if how == "expanded" and big: x = x.expand(*dims)
     return x
