@@ -102,9 +102,11 @@ named_type(Cx *cx, Unit *unit, const char *name, Range at)
 		name = arena_printf(cx->arena, "__torch__.%s", name);
 	if (unit && (t = unit_type(cx, unit, name)))
 		return t;
-	if (find_generic(name) >= 0)
-		fail(cx, at, "attempted to use %s without a contained type. Please add a contained type, e.g. %s[int]", name,
+	if (find_generic(name) >= 0) {
+		name = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+		fail(cx, at, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s[int]", name,
 		     name);
+	}
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		near_try(&near, names[i].name);
 	fail(cx, at, "Unknown type name '%s'%s", name, near_hint(cx, &near));

@@ -550,28 +550,70 @@ form_list(Emit *e, const Call *c)
 	return sugar_value(e, f.into);
 }
 
+static void
+fill_dict(Emit *e, void *arg)
+{
+	Fill *f = arg;
+	Sugar **pair;
+	Value *k, *v;
+	int n;
+
+	sugar_unpack(e, f->at, scope_find(e, "$item"), 2, &pair, &n);
+	k = sugar_as_value(e, f->at, pair[0]);
+	v = sugar_as_value(e, f->at, pair[1]);
+	if (!f->typed)
+		f->into->type = type_dict(e->cx, type_unshaped(e->cx, k->type), type_unshaped(e->cx, v->type));
+	f->typed = true;
+	emit_set_item(e, f->at, f->into, k, v);
+}
+
+static Value *
+new_dict(Emit *e, Range at, const Type *t)
+{
+	return emit_node(e, at, "prim::DictConstruct", t, 0, 0);
+}
+
+/* dict(m) of a dict, of a list of pairs, or of what `for` walks in pairs */
+static Value *
+dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
+{
+	const Tree *name;
+	Fill f = { .at = c->at, .typed = hint };
+	Sugar *s;
+	RtKind k;
+
+	if (from->kind == TREE_LIST_LITERAL && !from->kid[0]->n)
+		return new_dict(e, c->at, hint ? hint : type_dict(e->cx, &rt_type_str, &rt_type_tensor));
+	s = emit_sugar(e, from, from->kind == TREE_LIST_LITERAL ? 0 : hint);
+	k = s->kind == SUGAR_VALUE ? s->v->type->kind : TYPE_ANY;
+	if (k == TYPE_DICT || (k == TYPE_LIST && !hint && s->v->type->of[0]->kind == TYPE_TUPLE))
+		return emit_op(e, c->at, "aten::dict", 1, s->v);
+	name = tree_text(e->cx, TREE_IDENT, c->at, "$item", 5);
+	f.into = new_dict(e, c->at, hint ? hint : type_dict(e->cx, &rt_type_str, &rt_type_tensor));
+	emit_loop_over(e, c->at, tree_new(e->cx, TREE_VAR, c->at, 1, name), sugar_iterable(e, c->at, s), fill_dict, &f);
+	return f.into;
+}
+
+/* dict(m, word=value): either may be missing */
 static Sugar *
 form_dict(Emit *e, const Call *c)
 {
 	const Tree *words = c->t->kid[2];
-	NamedValue *args;
-	const Type *t;
-	Value **vs;
-	int n;
+	const Type *t = c->hint && c->hint->kind == TYPE_DICT ? c->hint : 0;
+	Value *v, *dict = 0;
 
-	if (!c->args->n) {
-		t = c->hint && c->hint->kind == TYPE_DICT ? c->hint : 0;
-		vs = new(e->cx->arena, Value *, 2 * words->n);
-		for (int i = 0; i < words->n; i++) {
-			vs[2 * i] = emit_str(e, c->at, words->kid[i]->kid[0]->text, -1);
-			vs[2 * i + 1] = emit_expression(e, words->kid[i]->kid[1], t ? t->of[1] : 0);
-		}
-		if (!t)
-			t = type_dict(e->cx, &rt_type_str, words->n ? type_unshaped(e->cx, vs[1]->type) : &rt_type_tensor);
-		return sugar_value(e, emit_node(e, c->at, "prim::DictConstruct", t, 2 * words->n, vs));
+	want(e, c, 0, 1);
+	if (c->args->n)
+		dict = dict_of(e, c, c->args->kid[0], t);
+	else if (!words->n)
+		dict = new_dict(e, c->at, t ? t : type_dict(e->cx, &rt_type_str, &rt_type_tensor));
+	for (int i = 0; i < words->n; i++) {
+		v = emit_expression(e, words->kid[i]->kid[1], t ? t->of[1] : 0);
+		if (!dict)
+			dict = new_dict(e, c->at, t ? t : type_dict(e->cx, &rt_type_str, type_unshaped(e->cx, v->type)));
+		emit_set_item(e, c->at, dict, emit_str(e, c->at, words->kid[i]->kid[0]->text, -1), v);
 	}
-	n = emit_arguments(e, c->t, 0, &args);
-	return sugar_value(e, emit_builtin(e->g, "aten::dict", c->at, args, n, e->version));
+	return sugar_value(e, dict);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------------------------------ */

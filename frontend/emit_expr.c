@@ -385,19 +385,23 @@ emit_list(Emit *e, Range at, Value **vs, int n, const Type *elem)
 
 /* The type wanted of a literal: the hint itself, or the only one of its kind in an Optional or Union. */
 static const Type *
-hint_of_kind(const Type *hint, RtKind kind)
+hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 {
+	const char *name = kind == TYPE_LIST ? "List" : "Dict";
 	const Type *found = 0;
 	int n = 0;
 
-	if (!hint || hint->kind == kind)
-		return hint;
+	if (!hint || hint->kind == kind || hint->kind == TYPE_ANY)
+		return hint && hint->kind == kind ? hint : 0;
 	if (hint->kind == TYPE_OPTIONAL || hint->kind == TYPE_UNION)
 		for (int i = 0; i < hint->n; i++)
 			if (hint->of[i]->kind == kind) {
 				found = hint->of[i];
 				n++;
 			}
+	if (!n)
+		fail(e->cx, at, hint->kind == TYPE_UNION ? "Expected an Union type annotation with an inner %s type, but got %s"
+			: "Expected an annotation of type %s but got %s", name, type_python(e->cx, hint));
 	return n == 1 ? found : 0;
 }
 
@@ -416,18 +420,43 @@ common_type(Emit *e, Value **vs, int n, int step)
 
 /* The elements in the type that the literal has; hint: where it is from, for the message. */
 static void
-convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const Type *hint, const char *what)
+convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const char *misfit)
 {
 	Value *v;
 
 	for (int i = 0; i < n; i += step) {
 		v = emit_convert(e, at, vs[i], t, false);
 		if (!v || !type_is_subtype(e->cx, v->type, t))
-			fail(e->cx, at, "%s type annotation `%s` did not match the types of the given %s, which were unified to %s", what,
-				type_python(e->cx, hint ? hint : t), *what == 'L' ? "list elements" : "dict entries",
-				type_python(e->cx, common_type(e, vs, n, step)));
+			fail(e->cx, at, "%s%s", misfit, type_python(e->cx, common_type(e, vs, n, step)));
 		vs[i] = v;
 	}
+}
+
+/* What is said before the type that the elements have. */
+static const char *
+list_misfit(Emit *e, const Type *list)
+{
+	return arena_printf(e->cx->arena, "List type annotation `%s` did not match the types of the given list elements, which "
+		"were unified to ", type_python(e->cx, list));
+}
+
+/* A literal of type t where a Union names several of its kind: one of them is it. */
+static void
+check_union(Emit *e, Range at, const Type *hint, const Type *t, const char *misfit, const char *unified)
+{
+	const char *held = "", *join = "";
+
+	if (!hint || hint->kind != TYPE_UNION)
+		return;
+	for (int i = 0; i < hint->n; i++)
+		if (hint->of[i]->kind == t->kind) {
+			if (hint->of[i] == t)
+				return;
+			held = arena_printf(e->cx->arena, "%s%s%s", held, join, type_python(e->cx, hint->of[i]));
+			join = " or ";
+		}
+	fail(e->cx, at, "Union type annotation `%s` can hold %s, but none of those %s, which were unified to %s",
+		type_python(e->cx, hint), held, misfit, unified);
 }
 
 /* A list of these values.  `[]` without a hint is marked as bare until the graph is done: it becomes a list of
@@ -435,12 +464,14 @@ convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const
 Value *
 emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 {
-	const Type *list = hint_of_kind(hint, TYPE_LIST), *elem;
+	const Type *list = hint_of_kind(e, at, hint, TYPE_LIST), *elem;
 	Value *v;
 
 	elem = list ? list->of[0] : n ? common_type(e, vs, n, 1) : &rt_type_tensor;
-	convert_all(e, at, vs, n, 1, elem, list, "List");
+	convert_all(e, at, vs, n, 1, elem, list_misfit(e, list ? list : elem));
 	v = emit_list(e, at, vs, n, elem);
+	if (n && !list)
+		check_union(e, at, hint, v->type, "types match the types of the given list elements", type_python(e->cx, elem));
 	if (!n && !list)
 		node_set_int(v->node, "bare", 1);
 	return v;
@@ -450,7 +481,7 @@ static Value *
 dict_value(Emit *e, const Tree *t, const Type *hint)
 {
 	const Tree *keys = t->kid[0], *values = t->kid[1];
-	const Type *dict = hint_of_kind(hint, TYPE_DICT), *k, *v;
+	const Type *dict = hint_of_kind(e, t->at, hint, TYPE_DICT), *k, *v;
 	int n = 2 * keys->n;
 	Value **vs = new(e->cx->arena, Value *, n);
 
@@ -458,20 +489,49 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 		vs[2 * i] = emit_expression(e, keys->kid[i], dict ? dict->of[0] : 0);
 		vs[2 * i + 1] = emit_expression(e, values->kid[i], dict ? dict->of[1] : 0);
 	}
+	for (int i = 2; i < n && !dict; i += 2)
+		if (type_unshaped(e->cx, vs[i]->type) != type_unshaped(e->cx, vs[0]->type))
+			fail(e->cx, t->at, "Dict keys must contain only a single type. Expected: %s but found %s instead",
+				type_python(e->cx, vs[0]->type), type_python(e->cx, vs[i]->type));
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
 	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
 		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are "
 			"supported", type_python(e->cx, k));
-	convert_all(e, t->at, vs, n, 2, k, dict, "Dict");
+	if (n && !dict)
+		check_union(e, t->at, hint, type_dict(e->cx, k, v), "dict types can hold the types of the given keys and values",
+			type_python(e->cx, type_dict(e->cx, k, v)));
+	dict = type_dict(e->cx, k, v);
+	convert_all(e, t->at, vs, n, 2, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the type of "
+		"keys given by the dict literal is ", type_python(e->cx, dict)));
 	if (n)
-		convert_all(e, t->at, vs + 1, n - 1, 2, v, dict, "Dict");
-	return emit_node(e, t->at, "prim::DictConstruct", type_dict(e->cx, k, v), n, vs);
+		convert_all(e, t->at, vs + 1, n - 1, 2, v, arena_printf(e->cx->arena, "Type annotation was inferred to be `%s`, but "
+			"the type of values given by the dict literal is ", type_python(e->cx, dict)));
+	return emit_node(e, t->at, "prim::DictConstruct", dict, n, vs);
 }
 
 /* ---- comprehensions --------------------------------------------------------------------------------------------------- */
 
 typedef struct Comp { const Tree *t; Value *into; const Type *hint; } Comp;
+
+/* into[k] = v, where into was made for entries of its type */
+void
+emit_set_item(Emit *e, Range at, Value *into, Value *k, Value *v)
+{
+	const Type *dict = into->type;
+	const bool key = type_is_subtype(e->cx, k->type, dict->of[0]), val = type_is_subtype(e->cx, v->type, dict->of[1]);
+	const char *want = type_python(e->cx, dict), *bad = "";
+
+	if (!key)
+		bad = arena_printf(e->cx->arena, "Dict type annotation `%s` did not match the type of an actual key type `%s`\n", want,
+			type_python(e->cx, k->type));
+	if (!val)
+		bad = arena_printf(e->cx->arena, "%sDict type annotation `%s` did not match the type of an actual value type `%s`\n",
+			bad, want, type_python(e->cx, v->type));
+	if (!key || !val)
+		fail(e->cx, at, "%s", bad);
+	emit_op(e, at, "aten::_set_item", 3, into, k, v);
+}
 
 static void
 dict_comp_body(Emit *e, void *arg)
@@ -482,7 +542,7 @@ dict_comp_body(Emit *e, void *arg)
 
 	if (!c->hint)
 		c->into->type = c->hint = type_dict(e->cx, type_unshaped(e->cx, k->type), type_unshaped(e->cx, v->type));
-	emit_op(e, c->t->at, "aten::_set_item", 3, c->into, k, v);
+	emit_set_item(e, c->t->at, c->into, k, v);
 }
 
 static void
@@ -493,7 +553,7 @@ list_comp_body(Emit *e, void *arg)
 
 	if (!c->hint)
 		c->into->type = c->hint = type_list(e->cx, type_unshaped(e->cx, v->type));
-	convert_all(e, c->t->at, &v, 1, 1, c->hint->of[0], c->hint, "List");
+	convert_all(e, c->t->at, &v, 1, 1, c->hint->of[0], list_misfit(e, c->hint));
 	emit_op(e, c->t->at, "aten::append", 2, c->into, v);
 }
 
@@ -502,7 +562,7 @@ emit_comprehension(Emit *e, const Tree *t, const Type *hint)
 {
 	bool dict = t->kind == TREE_DICT_COMP;
 	const Tree *target = t->kid[dict ? 2 : 1];
-	Comp c = {t, 0, hint_of_kind(hint, dict ? TYPE_DICT : TYPE_LIST)};
+	Comp c = {t, 0, hint_of_kind(e, t->at, hint, dict ? TYPE_DICT : TYPE_LIST)};
 	Sugar *over = sugar_iterable(e, t->at, emit_sugar(e, t->kid[dict ? 3 : 2], 0));
 	const Type *unknown = dict ? type_dict(e->cx, &rt_type_str, &rt_type_tensor) : &rt_type_list_tensor;
 
@@ -562,7 +622,7 @@ value(Emit *e, const Tree *t, const Type *hint)
 	case TREE_TUPLE:
 		return tuple_value(e, t, hint);
 	case TREE_LIST_LITERAL:
-		hint = hint_of_kind(hint, TYPE_LIST);
+		hint = hint_of_kind(e, t->at, hint, TYPE_LIST);
 		vs = values_of(e, t->kid[0], hint ? hint->of[0] : 0, 0, &n);
 		return emit_unify_list(e, t->at, vs, n, hint);
 	case TREE_DICT_LITERAL:

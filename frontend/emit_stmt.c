@@ -576,7 +576,8 @@ delete_statement(Emit *e, const Tree *t)
 			fail(e->cx, target->at, "del statements are only supported for deleting names or items");
 		index = target->kid[1];
 		if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
-			fail(e->cx, target->at, "del statements only support deletion at a single index, slicing is not supported");
+			fail(e->cx, target->at, "del statements only support deletion at a single index, slicing is not supported "
+				"(see https://github.com/pytorch/pytorch/issues/31430)");
 		emit_op(e, target->at, "aten::Delete", 2, emit_expression(e, target->kid[0], 0), emit_expression(e, index->kid[0], 0));
 	}
 }

@@ -127,7 +127,7 @@ bad_text(void **state)
 	expect(print_tree, "x = 'a\n", "the string that begins here has no end");
 	expect(print_schema, "aten::f(Tensor self", "expected ) here");
 	expect(print_schema, "aten::f(int[999999999] x) -> ()", "expected a number of elements here");
-	expect(print_type, "List", "attempted to use List without a contained type. Please add a contained type, e.g. List[int]");
+	expect(print_type, "List", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]");
 	expect(print_type, "Foo", "Unknown type name 'Foo'");
 	expect(print_type, "Dict[List[int], int]", "cannot create dict for key type 'List[int]', only int, float, complex, "
 	       "Tensor, device and string keys are supported");
