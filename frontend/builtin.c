@@ -9,6 +9,8 @@
 static const struct { const char *name, *text; } builtins[] = {
 #define BUILTIN(name, text) { name, text },
 #include "builtin.def"
+#define BUILTIN(name, text) { name, text },
+#include "functional.def"
 };
 
 static const struct Upgrader { const char *name, *overload; int version; const char *schema, *text; } upgraders[] = {

@@ -210,6 +210,21 @@ magic_of(Emit *e, Range at, Value *v, const char *name)
 		arena_printf(e->cx->arena, "__%s__", name)) : 0;
 }
 
+/* x.where(condition, y): the value is the argument `self`, which is not the first one. */
+static bool
+self_is_later(Emit *e, const char *name)
+{
+	const Schema *s;
+
+	for (Op *op = op_first(e->cx, name); op; op = op->next) {
+		s = op_schema(e->cx, op);
+		for (int i = 1; i < s->nargs; i++)
+			if (!strcmp(s->args[i].name, "self"))
+				return true;
+	}
+	return false;
+}
+
 static Sugar *
 call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 {
@@ -226,7 +241,7 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	if (is_awaitable_wait(callee->name) && n + nself == 1)
 		return wait_for(e, at, "aten::awaitable_wait", callee->v ? callee->v : args[0].v);
 	if (callee->v)
-		all[0] = (NamedValue){0, callee->v, at};
+		all[0] = (NamedValue){self_is_later(e, callee->name) ? "self" : 0, callee->v, at};
 	for (int i = 0; i < n; i++)
 		all[i + nself] = args[i];
 	if ((sorted = emit_sort(e, at, callee->name, all, n + nself)))
@@ -584,7 +599,7 @@ dict_of(Emit *e, const Call *c, const Tree *from, const Type *hint)
 
 	if (from->kind == TREE_LIST_LITERAL && !from->kid[0]->n)
 		return new_dict(e, c->at, hint ? hint : type_dict(e->cx, &rt_type_str, &rt_type_tensor));
-	s = emit_sugar(e, from, from->kind == TREE_LIST_LITERAL ? 0 : hint);
+	s = emit_sugar(e, from, from->kind == TREE_DICT_LITERAL || from->kind == TREE_DICT_COMP ? hint : 0);
 	k = s->kind == SUGAR_VALUE ? s->v->type->kind : TYPE_ANY;
 	if (k == TYPE_DICT || (k == TYPE_LIST && !hint && s->v->type->of[0]->kind == TYPE_TUPLE))
 		return emit_op(e, c->at, "aten::dict", 1, s->v);

@@ -28,8 +28,11 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 	if (item->t->kind == TREE_SLICE)
 		return from_right ? dim - 1 : dim + 1;
 	v = emit_expression(e, item->t, 0);
-	if (v->type->kind == TYPE_LIST)
-		v = emit_op(e, item->t->at, "aten::tensor", 1, v);
+	if (v->type->kind == TYPE_LIST) {
+		NamedValue args[] = {{0, v, item->t->at}, {"dtype", emit_int(e, item->t->at, RT_i64), item->t->at}};
+
+		v = emit_builtin(e->g, "aten::tensor", item->t->at, args, 2, e->version);
+	}
 	item->v = v;
 	t = v->type;
 	if (value_is_none(v))

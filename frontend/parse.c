@@ -208,7 +208,7 @@ parse_params(Parser *p, Trees *v)
 	expect(p, TOK_RPAREN);
 }
 
-/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" "->" expr: the types of all parameters, or of all but the first;
+/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" ["->" expr]: the types of all parameters, or of all but the first;
  * "...": each has its own */
 static const Tree *
 parse_type_comment(Parser *p, Trees *params)
@@ -222,20 +222,17 @@ parse_type_comment(Parser *p, Trees *params)
 	expect(p, TOK_LPAREN);
 	if (accept(p, TOK_DOTS)) {
 		expect(p, TOK_RPAREN);
-		expect(p, TOK_ARROW);
-		return parse_expr(p, 0);
+		return accept(p, TOK_ARROW) ? parse_expr(p, 0) : 0;
 	}
 	parse_until(p, TOK_RPAREN, &types);
 	skip = params->n - types.n;
 	if (skip != 0 && skip != 1)
-		fail(p->cx, range_from(p, where.beg), "type annotations for %d parameters, but there are %d", types.n,
-		     params->n);
+		fail(p->cx, range_from(p, where.beg), "Number of type annotations (%d) did not match the number of function "
+			"parameters (%d)", types.n, params->n);
 	for (int i = 0; i < types.n; i++)
 		give_type(p, params, i + skip, types.at[i]);
-	expect(p, TOK_ARROW);
-	return parse_expr(p, 0);
+	return accept(p, TOK_ARROW) ? parse_expr(p, 0) : 0;
 }
-
 
 /* stmt { stmt } DEDENT */
 static const Tree *

@@ -9,6 +9,8 @@
  */
 #include "parse.h"
 
+#include <string.h>
+
 const Operator operators[TOK_NKIND] = {
 #define TOK(name, spelling, binary, binary_tree, unary, unary_tree) \
 	{ binary, TREE_##binary_tree, unary, TREE_##unary_tree },
@@ -198,6 +200,26 @@ at_subscript_end(const Parser *p)
 	return at(p, TOK_COLON) || at(p, TOK_COMMA) || at(p, TOK_RBRACKET);
 }
 
+static const Tree *
+bound_of(const Tree *t)
+{
+	return t->kind == TREE_NONE ? 0 : t;
+}
+
+/* slice(end), slice(start, end), slice(start, end, step) as an index; else what it is */
+static const Tree *
+slice_call(Parser *p, const Tree *t)
+{
+	const Tree *arg = t->kind == TREE_CALL && t->kid[0]->kind == TREE_VAR ? t->kid[1] : 0;
+
+	if (!arg || strcmp(t->kid[0]->kid[0]->text, "slice") != 0 || arg->n < 1 || arg->n > 3)
+		return t;
+	if (t->kid[2]->n)
+		fail(p->cx, t->at, "Slice does not accept any keyword arguments");
+	return tree_new(p->cx, TREE_SLICE, t->at, 3, arg->n > 1 ? bound_of(arg->kid[0]) : 0, bound_of(arg->kid[arg->n > 1]),
+		arg->n > 2 ? bound_of(arg->kid[2]) : 0);
+}
+
 /* index := expr | [expr] ":" [expr] [":" [expr]] */
 static const Tree *
 parse_index(Parser *p)
@@ -208,7 +230,7 @@ parse_index(Parser *p)
 	if (!at(p, TOK_COLON)) {
 		part[0] = parse_expr(p, 0);
 		if (!at(p, TOK_COLON))
-			return part[0];
+			return slice_call(p, part[0]);
 	}
 	for (int i = 1; i < 3 && accept(p, TOK_COLON); i++)
 		if (!at_subscript_end(p))

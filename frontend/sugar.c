@@ -231,6 +231,7 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	static const char *const parts[] = {"jit", "nn", "autograd", "linalg", "special", "fft", "utils", "_C", "cuda"};
 	static const char *const forms[] = {"annotate", "fork", "_fork", "is_scripting", "is_tracing", "isinstance",
 		"unchecked_cast", "_awaitable", "Await"};
+	const bool source = e->unit && !e->version;
 	Arena *a = e->cx->arena;
 	const Type *t;
 	Sugar *s;
@@ -247,8 +248,12 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	for (size_t i = 0; !strcmp(space, "torch") && i < sizeof parts / sizeof *parts; i++)
 		if (!strcmp(name, parts[i]))
 			return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "torch.%s", parts[i]));
-	if (!strcmp(space, "torch.nn") && !strcmp(name, "functional"))
-		return sugar_named(e, SUGAR_NAMESPACE, "torch.nn.functional");
+	if (!strcmp(name, "functional") && (!strcmp(space, "torch.nn") || (!strcmp(space, "torch") && source)))
+		return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "%s.functional", space));
+	if (!strcmp(space, "torch._C") && !strcmp(name, "_nn"))
+		return sugar_named(e, SUGAR_NAMESPACE, "torch._C._nn");
+	if (source && builtin_next(arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name), -1) >= 0)
+		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name));
 	for (size_t i = 0; !strcmp(space, "torch.jit") && i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(name, forms[i]))
 			return sugar_named(e, SUGAR_FORM, forms[i][0] == '_' ? forms[i] + 1 : forms[i]);
@@ -447,6 +452,8 @@ value_attr(Emit *e, Range at, Value *v, const char *name)
 		return s;
 	if (!strcmp(name, "tolist") && v->type->kind == TYPE_TENSOR)
 		return method(e, SUGAR_FORM, "tolist", v);
+	if (!strcmp(name, "type") && v->type->kind == TYPE_TENSOR)
+		return method(e, SUGAR_BUILTIN, "aten::to", v);
 	name = arena_printf(e->cx->arena, "aten::%s", name);
 	return value_has_method(e, v->type, name) ? method(e, SUGAR_BUILTIN, name, v) : 0;
 }
