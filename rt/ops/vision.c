@@ -4,6 +4,7 @@
  * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1, y1, x2, y2)
  * of rois; its sampling points are the same for every channel.
  */
+#include "../base.h"
 #include "dense.h"
 #include "gemm.h"
 #include "keys.h"
@@ -15,15 +16,9 @@ RT_FAST
 
 /* ---- nms ------------------------------------------------------------------------------------------------------------ */
 
-int
-rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
+static int
+check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 {
-	RtTensor *boxes = in[0].u.t, *scores = in[1].u.t, *r;
-	double threshold = in[2].u.f;
-	int64_t n, *key, *order, *work, kept = 0;
-	uint8_t *gone;
-	const double *box;
-
 	if (boxes->ndim != 2)
 		return rt_raise(cx, "boxes should be a 2d tensor, got %dD", boxes->ndim);
 	if (boxes->dims[1] != 4)
@@ -33,11 +28,51 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	if (boxes->dims[0] != scores->dims[0])
 		return rt_raise(cx, "boxes and scores should have same number of elements in dimension 0, got %lld and %lld",
 			(long long)boxes->dims[0], (long long)scores->dims[0]);
+	return RT_OK;
+}
+
+/* Keeps, of n boxes in order, those that overlap none that is kept before them by more: how many, moved to the front.  Areas
+ * and overlaps are rounded to float, as the float operator does.  gone: room for n. */
+static int64_t
+suppress(const double *box, int64_t *order, int64_t n, double threshold, uint8_t *gone)
+{
+	int64_t kept = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		gone[i] = 0;
+	for (int64_t i = 0; i < n; i++) {
+		const double *a = box + order[i] * 4;
+		const float area = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
+
+		if (gone[i])
+			continue;
+		for (int64_t j = i + 1; j < n; j++) {
+			const double *b = box + order[j] * 4;
+			const float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]), h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
+			const float both = (w > 0 ? w : 0) * (h > 0 ? h : 0), other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
+
+			if (both / (area + other - both) > threshold)
+				gone[j] = 1;
+		}
+		order[kept++] = order[i];
+	}
+	return kept;
+}
+
+int
+rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *boxes = in[0].u.t, *r;
+	int64_t n, *key, *order, *work, kept;
+	uint8_t *gone;
+
+	if (check_boxes(cx, boxes, in[1].u.t))
+		return RT_ERROR;
 	if (cx->meta)
 		return rt_no_meta(cx);
 	n = boxes->dims[0];
 	boxes = dense_as(cx, boxes, RT_f64);
-	key = boxes ? keys_of(cx, "nms", scores) : NULL;
+	key = boxes ? keys_of(cx, "nms", in[1].u.t) : NULL;
 	order = key ? rt_scratch(cx, n * 8 + 8) : NULL;
 	work = order ? rt_scratch(cx, n * 8 + 8) : NULL;
 	gone = work ? rt_scratch(cx, n + 1) : NULL;
@@ -46,27 +81,10 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t i = 0; i < n; i++)
 		key[i] = ~key[i];
 	sort_positions(key, n, order, work);
-	for (int64_t i = 0; i < n; i++)
-		gone[i] = 0;
-	box = (const double *)(const void *)rt_data(boxes);
-	for (int64_t i = 0; i < n; i++) {
-		const double *a = box + order[i] * 4;
-		/* The arithmetic of the float form: areas and overlaps are rounded to float as there. */
-		float area = (float)(a[2] - a[0]) * (float)(a[3] - a[1]);
-		if (gone[i])
-			continue;
-		for (int64_t j = i + 1; j < n; j++) {
-			const double *b = box + order[j] * 4;
-			float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]), h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
-			float both = (w > 0 ? w : 0) * (h > 0 ? h : 0), other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
-			if (both / (area + other - both) > threshold)
-				gone[j] = 1;
-		}
-		order[kept++] = order[i];
-	}
+	kept = suppress((const double *)(const void *)rt_data(boxes), order, n, in[2].u.f, gone);
 	r = rt_result(cx, 0, RT_i64, 1, &kept, NULL);
 	RT_RESULT(cx, r, out[0]);
-	memcpy(rt_data(r), order, kept * 8);
+	memcpy(rt_data(r), order, (size_t)kept * 8);
 	return RT_OK;
 }
 
@@ -177,10 +195,10 @@ typedef struct Pool {
 } Pool;
 
 static int
-pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p, RtTensor **r, RtTensor **at)
+check_pool(RtCx *cx, const char *name, const IValue *in, bool by_position, Pool *p)
 {
-	RtTensor *x = in[0].u.t, *rois = in[1].u.t;
-	int64_t dims[4];
+	const RtTensor *x = in[0].u.t, *rois = in[1].u.t;
+	int64_t bins;
 
 	if (x->ndim != 4)
 		return rt_raise(cx, "%s: the input should be a 4d tensor, got %dD", name, x->ndim);
@@ -193,10 +211,20 @@ pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool 
 		.scale = in[2].u.f, .ph = in[3].u.i, .pw = in[4].u.i, .single = x->dtype == RT_f32 };
 	if (p->ph <= 0 || p->pw <= 0)
 		return rt_raise(cx, "%s: the pooled size has to be positive", name);
-	if (by_position && p->c % (p->ph * p->pw))
+	if (by_position && (!size_mul(p->ph, p->pw, &bins) || p->c % bins))
 		return rt_raise(cx, "input channels must be a multiple of pooling height * pooling width");
-	p->co = by_position ? p->c / (p->ph * p->pw) : p->c;
-	dims[0] = p->rois, dims[1] = p->co, dims[2] = p->ph, dims[3] = p->pw;
+	p->co = by_position ? p->c / bins : p->c;
+	return RT_OK;
+}
+
+static int
+pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p, RtTensor **r, RtTensor **at)
+{
+	RtTensor *x = in[0].u.t, *rois = in[1].u.t;
+
+	if (check_pool(cx, name, in, by_position, p))
+		return RT_ERROR;
+	const int64_t dims[4] = { p->rois, p->co, p->ph, p->pw };
 	*r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
 	if (!*r)
 		return RT_ERROR;
@@ -535,29 +563,71 @@ check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, co
 	return RT_OK;
 }
 
-int
-rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
+/* One sample: columns of what each tap reads, then a product for each group. */
+static int
+deform_sample(RtCx *cx, Deform *d, const double *w, int64_t oc, int64_t groups, double *y)
 {
-	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL, *bias = in[4].u.t, *r, *y;
-	int64_t groups = in[11].u.i, plane, rows, dims[4];
-	Deform d;
+	const int64_t plane = d->ho * d->wo, rows = d->c / groups * d->kh * d->kw;
 
-	if (x->ndim != 4 || w->ndim != 4)
-		return rt_raise(cx, "deform_conv2d: expected 4d input and weight, got %dD and %dD", x->ndim, w->ndim);
-	d = (Deform){ .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .kh = w->dims[2], .kw = w->dims[3],
+	rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, d);
+	for (int64_t g = 0; g < groups; g++) {
+		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1, y + g * oc * plane };
+
+		if (gemm(cx, RT_f64, &p))
+			return RT_ERROR;
+	}
+	return RT_OK;
+}
+
+static double *
+deform_room(RtCx *cx, const Deform *d)
+{
+	int64_t n;
+
+	if (!size_mul(d->c, d->kh * d->kw, &n) || !size_mul(n, d->ho * d->wo, &n) || !size_mul(n, sizeof(double), &n)) {
+		rt_raise(cx, "out of memory");
+		return NULL;
+	}
+	return rt_scratch(cx, n + 1);
+}
+
+static void
+add_bias(double *y, int64_t channels, int64_t plane, const double *bias)
+{
+	for (int64_t c = 0; c < channels; c++)
+		for (int64_t k = 0; k < plane; k++)
+			y[c * plane + k] += bias[c];
+}
+
+static Deform
+deform_geometry(const RtTensor *x, const RtTensor *w, const IValue *in)
+{
+	Deform d = { .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .kh = w->dims[2], .kw = w->dims[3],
 		.stride_h = in[5].u.i, .stride_w = in[6].u.i, .pad_h = in[7].u.i, .pad_w = in[8].u.i,
 		.dilation_h = in[9].u.i, .dilation_w = in[10].u.i, .offset_groups = in[12].u.i };
+
 	if (d.stride_h > 0 && d.stride_w > 0) {
 		d.ho = (d.h + 2 * d.pad_h - (d.dilation_h * (d.kh - 1) + 1)) / d.stride_h + 1;
 		d.wo = (d.w + 2 * d.pad_w - (d.dilation_w * (d.kw - 1) + 1)) / d.stride_w + 1;
 	}
+	return d;
+}
+
+int
+rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL, *bias = in[4].u.t, *r, *y;
+	const int64_t groups = in[11].u.i;
+	Deform d;
+
+	if (x->ndim != 4 || w->ndim != 4)
+		return rt_raise(cx, "deform_conv2d: expected 4d input and weight, got %dD and %dD", x->ndim, w->ndim);
+	d = deform_geometry(x, w, in);
 	if (check_deform(cx, &d, x, w, offset, mask, groups))
 		return RT_ERROR;
-	dims[0] = x->dims[0], dims[1] = w->dims[0], dims[2] = d.ho, dims[3] = d.wo;
+	const int64_t dims[4] = { x->dims[0], w->dims[0], d.ho, d.wo }, plane = d.ho * d.wo;
 	r = rt_result(cx, 0, (RtDtype)x->dtype, 4, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
-	plane = d.ho * d.wo;
-	rows = d.c / groups * d.kh * d.kw;
 	x = dense_as(cx, x, RT_f64);
 	w = x ? dense_as(cx, w, RT_f64) : NULL;
 	offset = w ? dense_as(cx, offset, RT_f64) : NULL;
@@ -565,24 +635,18 @@ rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
 	if (bias && mask && !(mask = dense_as(cx, mask, RT_f64)))
 		return RT_ERROR;
 	y = bias ? temp_new(cx, RT_f64, 4, dims) : NULL;
-	d.column = y ? rt_scratch(cx, rows * groups * plane * 8 + 8) : NULL;
-	if (!d.column)
+	if (!y || !(d.column = deform_room(cx, &d)))
 		return RT_ERROR;
 	for (int64_t n = 0; n < dims[0]; n++) {
-		int64_t oc = dims[1] / groups;
+		double *to = (double *)(void *)rt_data(y) + n * dims[1] * plane;
+
 		d.x = (double *)(void *)rt_data(x) + n * d.c * d.h * d.w;
 		d.offset = (double *)(void *)rt_data(offset) + n * product(offset->dims, 1, 4);
 		d.mask = mask ? (double *)(void *)rt_data(mask) + n * product(mask->dims, 1, 4) : NULL;
-		rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, &d);
-		for (int64_t g = 0; g < groups; g++) {
-			Product p = { oc, plane, rows, (double *)(void *)rt_data(w) + g * oc * rows, d.column + g * rows * plane,
-				rows, 1, plane, 1, (double *)(void *)rt_data(y) + (n * dims[1] + g * oc) * plane };
-			if (gemm(cx, RT_f64, &p))
-				return RT_ERROR;
-		}
-		for (int64_t c = 0; c < dims[1] && rt_numel(bias) == dims[1]; c++)
-			for (int64_t k = 0; k < plane; k++)
-				((double *)(void *)rt_data(y))[(n * dims[1] + c) * plane + k] += ((double *)(void *)rt_data(bias))[c];
+		if (deform_sample(cx, &d, (double *)(void *)rt_data(w), dims[1] / groups, groups, to))
+			return RT_ERROR;
+		if (rt_numel(bias) == dims[1])
+			add_bias(to, dims[1], plane, (double *)(void *)rt_data(bias));
 	}
 	return rt_copy_into(cx, r, y);
 }
