@@ -335,14 +335,44 @@ instance_running(RtCx *cx, RtTensor *running, double *value, int64_t n, int64_t 
 	return update_running(cx, running, value, momentum, correction);
 }
 
+/* Into g, of each item's channels: their own, which the running ones learn from, or the running ones. */
+static int
+instance_moments(RtCx *cx, Norm *g, const Batch *a, RtDtype ct, int64_t n, int64_t channels)
+{
+	const double points = (double)g->run;
+	RtTensor *m, *v;
+	double *kept;
+
+	if (a->training) {
+		if (!(kept = rt_scratch(cx, g->groups * 16)))
+			return RT_ERROR;
+		moments(cx, g, ct);
+		memcpy(kept, g->mean, (size_t)g->groups * 16);
+		if (instance_running(cx, a->mean, kept, n, channels, a->momentum, 1) ||
+		    instance_running(cx, a->var, kept + g->groups, n, channels, a->momentum, points / (points - 1)))
+			return RT_ERROR;
+		if (a->input->dtype == RT_bf16 && (!a->weight || a->weight->dtype == RT_bf16))
+			round_moments(g);
+		return RT_OK;
+	}
+	m = dense_in(cx, a->mean, RT_f64);
+	v = m ? dense_in(cx, a->var, RT_f64) : NULL;
+	if (!v)
+		return RT_ERROR;
+	for (int64_t i = 0; i < g->groups; i++) {
+		g->mean[i] = ((double *)rt_data(m))[i % channels];
+		g->var[i] = ((double *)rt_data(v))[i % channels];
+	}
+	return RT_OK;
+}
+
 int
 rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 {
 	Batch a = batch_args(in);
 	RtTensor *t = a.input, *r, *y;
-	RtDtype ct = compute_type(t);
+	const RtDtype ct = compute_type(t);
 	int64_t n, channels;
-	double *kept, points;
 	Norm g;
 
 	if (!a.training && (!a.mean || !a.var))
@@ -351,38 +381,18 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	r = rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0);
 	RT_RESULT(cx, r, out[0]);
+	if (rt_numel(t) == 0)
+		return RT_OK;
 	n = g.pieces;
 	channels = g.groups;
 	g.groups = n * channels;
 	g.modulo = channels;
 	g.pieces = 1;
 	g.step = g.run;
-	points = (double)g.run;
-	if (rt_numel(t) == 0)
-		return RT_OK;
 	y = dense_out(cx, r, ct);
-	kept = rt_scratch(cx, g.groups * 16);
-	if (!y || !kept || prepare(cx, &g, t, a.weight, a.bias, ct))
+	if (!y || prepare(cx, &g, t, a.weight, a.bias, ct) || instance_moments(cx, &g, &a, ct, n, channels))
 		return RT_ERROR;
 	g.y = rt_data(y);
-	if (a.training) {
-		moments(cx, &g, ct);
-		memcpy(kept, g.mean, (size_t)g.groups * 16);
-		if (instance_running(cx, a.mean, kept, n, channels, a.momentum, 1) ||
-		    instance_running(cx, a.var, kept + g.groups, n, channels, a.momentum, points / (points - 1)))
-			return RT_ERROR;
-		if (t->dtype == RT_bf16 && (!a.weight || a.weight->dtype == RT_bf16))
-			round_moments(&g);
-	} else {
-		RtTensor *m = dense_in(cx, a.mean, RT_f64), *v = dense_in(cx, a.var, RT_f64);
-
-		if (!m || !v)
-			return RT_ERROR;
-		for (int64_t i = 0; i < g.groups; i++) {
-			g.mean[i] = ((double *)rt_data(m))[i % channels];
-			g.var[i] = ((double *)rt_data(v))[i % channels];
-		}
-	}
 	apply(cx, &g, ct);
 	return dense_done(cx, r, y);
 }
