@@ -361,6 +361,13 @@ put_in_place(Build *b, const char *from)
 		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
 }
 
+/* Is machine code wanted, and no text? */
+static bool
+is_made_of_code(const BuildOptions *o)
+{
+	return strcmp(o->emit, "c") && strcmp(o->emit, "ptx") && strcmp(o->emit, "cuda");
+}
+
 static const char *
 choose_compiler(Build *b)
 {
@@ -415,49 +422,60 @@ code_bytes(const char *path)
 }
 
 static void
-build_in_folder(Cx *cx, const char *dir, void *arg_)
+build_text(Build *b, const ProgramText *t)
 {
-	struct { Build *b; ProgramText *text; } *p = arg_;
-	Build *b = p->b;
-	const char *c = arena_printf(cx->arena, "%s/program.c", dir), *object = arena_printf(cx->arena, "%s/program.o", dir);
-	const char *weights = arena_printf(cx->arena, "%s/weights.o", dir), *out = arena_printf(cx->arena, "%s/out", dir);
-	const char *library = arena_printf(cx->arena, "%s/librt.a", dir);
+	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
+	const bool is_c = !strcmp(b->o->emit, "c");
+	const char *text = is_c ? t->c : !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
+
+	write_text(b->cx, out, text, is_c ? t->n : (int64_t)strlen(text));
+	if (is_c)
+		put_weights(b, t->weights);
+	put_in_place(b, out);
+}
+
+/* The C compiled and linked. */
+static void
+build_machine_code(Build *b, const ProgramText *t, const char *out)
+{
+	Cx *cx = b->cx;
+	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir), *object = arena_printf(cx->arena, "%s/program.o", b->dir);
+	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
 	const Weights none = { .cx = cx };
 	Argv operators = { .cx = cx };
 	char *why = NULL;
 
-	b->dir = dir;
-	if (!strcmp(b->o->emit, "ptx") || !strcmp(b->o->emit, "cuda")) {
-		const char *text = *b->o->emit == 'p' ? p->text->ptx : p->text->cuda;
-
-		write_text(cx, out, text, (int64_t)strlen(text));
-		put_in_place(b, out);
-		return;
-	}
-	write_text(cx, c, p->text->c, p->text->n);
-	if (!strcmp(b->o->emit, "c")) {
-		put_weights(b, p->text->weights);
-		put_in_place(b, c);
-		return;
-	}
+	write_text(cx, c, t->c, t->n);
 	carry_headers(cx, b->dir);
-	if (!weights_write_object(b->o->weights_file ? &none : p->text->weights, weights, b->machine, &why))
+	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, b->machine, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
-		tcc_build(cx, dir, c, weights, &b->o->ops, out);
-	} else {
-		compile_c(b, c, object);
-		compile_operators(b, &operators);
-		if (b->cross)
-			library = target_library(b);
-		else
-			carry_library(cx, library);
-		link_program(b, object, &operators, weights, library, out);
+		tcc_build(cx, b->dir, c, weights, &b->o->ops, out);
+		return;
 	}
-	if (!strcmp(b->o->emit, "obj"))
-		chmod(out, 0666 & ~b->mask);
+	compile_c(b, c, object);
+	compile_operators(b, &operators);
+	if (b->cross)
+		library = target_library(b);
 	else
-		chmod(out, 0777 & ~b->mask);
+		carry_library(cx, library);
+	link_program(b, object, &operators, weights, library, out);
+}
+
+static void
+build_in_folder(Cx *cx, const char *dir, void *arg_)
+{
+	struct { Build *b; ProgramText *text; } *p = arg_;
+	Build *b = p->b;
+	const char *out = arena_printf(cx->arena, "%s/out", dir);
+
+	b->dir = dir;
+	if (!is_made_of_code(b->o)) {
+		build_text(b, p->text);
+		return;
+	}
+	build_machine_code(b, p->text, out);
+	chmod(out, (strcmp(b->o->emit, "obj") ? 0777 : 0666) & ~b->mask);
 	p->text->code_bytes = code_bytes(out);
 	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
 		p->text->code_bytes -= p->text->weights->bytes.n;
@@ -476,6 +494,8 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 		b->machine = MACHINE_RISCV;
 	b->cc = choose_compiler(b);
 	b->tcc = !strcmp(b->cc, "tcc");
+	if (b->tcc && is_made_of_code(o) && (b->cross || strcmp(o->emit, "exe")))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs for this machine: --emit exe, or c");
 	b->mask = umask(022);
 	umask(b->mask);
 }

@@ -219,6 +219,12 @@ class Options(Test):
             self.assertLess(sizes["code_bytes"], 2000000)
             self.assertEqual(json.loads(self.run_in("./p", "--info", "--json", "-")[0])["code_bytes"], sizes["code_bytes"])
 
+    def test_tcc_makes_programs(self):
+        """What the compiler inside Kiln cannot make it does not make something else of."""
+        for options in ["--emit", "shared"], ["--emit", "obj"], ["--emit", "static"], ["--target", "aarch64-linux-gnu"]:
+            self.assertIn("--cc tcc makes programs for this machine", self.kiln("build", "m.pt", "--cc", "tcc", *options, "-o", "p", status=2)[1])
+        self.kiln("build", "m.pt", "--cc", "tcc", "--target", "aarch64-linux-gnu", "--emit", "c", "-o", "p.c")
+
     def test_no_source(self):
         self.put("m.pt", model(SPEAKS))
         for options, there in (([], True), (["--no-source"], False)):
