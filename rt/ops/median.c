@@ -1,10 +1,12 @@
 /* rt/ops/median.c - the k-th value, medians and modes along a dim
  *
- * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue names follows from the
- * quickselect that PyTorch runs, so it is run here too.
+ * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue and mode name follows from the
+ * quickselect and the sort that PyTorch runs, so they are run here too.
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "keys.h"
 #include "lane.h"
 
 RT_FAST
@@ -30,7 +32,28 @@ enum { KTH, MEDIAN, NANMEDIAN, MODE };
 
 typedef struct Pick { int kind; int64_t k; bool floating, failed; } Pick;
 
-/* The most frequent value, the least of equals; the index of its last occurrence. */
+/* The order in which an unstable sort of the values leaves v; false: no memory. */
+static bool
+sort_values(const Pick *p, Ranked *v, int64_t n)
+{
+	int64_t *key = malloc((size_t)n * 2 * sizeof *key), *at = key + n;
+	Ranked *copy = malloc((size_t)n * sizeof *copy);
+	bool ok = key && copy;
+
+	for (int64_t i = 0; ok && i < n; i++)
+		key[i] = p->floating ? key_of_double(v[i].f) : v[i].i;
+	if (ok) {
+		sort_unstably(key, n, at);
+		memcpy(copy, v, (size_t)n * sizeof *v);
+		for (int64_t i = 0; i < n; i++)
+			v[i] = copy[at[i]];
+	}
+	free(key);
+	free(copy);
+	return ok;
+}
+
+/* The most frequent value, the least of equals; the last index of its run. */
 static int64_t
 mode_of(const Ranked *v, int64_t n)
 {
@@ -133,6 +156,8 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 		v[i] = (Ranked){ p->floating ? ((const double *)x)[i] : 0, p->floating ? 0 : ((const int64_t *)x)[i], i };
 	if (p->kind == KTH)
 		quickselect(v, n, p->k - 1);
+	else if (p->kind == MODE)
+		p->failed |= n > 0 && !sort_values(p, v, n);
 	else
 		qsort(v, (size_t)n, sizeof *v, compare);
 	k = pick(p, v, n);
