@@ -1,4 +1,4 @@
-/* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c
+/* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c, singular.c
  *
  * One form of number serves float, double and their complex types: real matrices stay real in it, and are rounded once at
  * the end.
@@ -61,5 +61,10 @@ int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *conve
 /* hermitian.c: w ascending, v (null: none) the vectors as columns, of a Hermitian matrix, which is overwritten; upper: from its
  * upper triangle, which signs follow from, though all of a is filled. */
 int eig_hermitian(RtCx *, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged);
+
+/* hermitian.c: the rotation that takes (f, g) to (r, 0), which is returned. */
+double givens(double f, double g, double *c, double *s);
+/* A power of two that brings count numbers to where squares neither vanish nor overflow; mostly 0. */
+int scale_of(const Z *a, int64_t count);
 
 #endif

@@ -100,8 +100,7 @@ reflect_back(const Z *a, int64_t n, bool upper, const Z *tau, Z *v)
 
 /* ---- tridiagonal ----------------------------------------------------------------------------------------------------- */
 
-/* The rotation that takes (f, g) to (r, 0). */
-static double
+double
 givens(double f, double g, double *c, double *s)
 {
 	double r;
@@ -265,14 +264,13 @@ sort(Tridiagonal *t)
 
 /* ---- all together ---------------------------------------------------------------------------------------------------- */
 
-/* A power of two that brings the matrix to where squares neither vanish nor overflow. */
-static int
-scale_of(const Z *a, int64_t n)
+int
+scale_of(const Z *a, int64_t count)
 {
 	double most = 0;
 	int power = 0;
 
-	for (int64_t i = 0; i < n * n; i++)
+	for (int64_t i = 0; i < count; i++)
 		most = fmax(most, fmax(fabs(creal(a[i])), fabs(cimag(a[i]))));
 	if (most > 0 && isfinite(most))
 		frexp(most, &power);
@@ -287,7 +285,7 @@ eig_hermitian(RtCx *cx, bool single, Z *a, int64_t n, bool upper, double *w, Z *
 	Z *work = real ? rt_scratch(cx, 2 * n * 16 + 16) : NULL;
 	Tridiagonal t = { .n = n, .d = w, .e = real, .z = v ? real + n : NULL, .ulp = single ? 0x1p-24 : 0x1p-53,
 		.least = single ? FLT_MIN : DBL_MIN };
-	const int scale = scale_of(a, n);
+	const int scale = scale_of(a, n * n);
 
 	if (!work)
 		return RT_ERROR;

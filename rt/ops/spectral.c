@@ -1,42 +1,16 @@
-/* rt/ops/spectral.c - eigenvalues and singular values, the exponential of a matrix
+/* rt/ops/spectral.c - eigenvalues, the exponential of a matrix
  *
- * Hermitian matrices: hermitian.c.  Singular values: Jacobi rotations of pairs of columns until all are orthogonal; slow but
- * accurate to the last digits.  Other complex matrices (real ones: eigen.c): reduction to Hessenberg form by reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
- * and their largest component is real, as LAPACK's.
+ * Hermitian matrices: hermitian.c; real ones: eigen.c.  Other complex ones: reduction to Hessenberg form by reflections, QR steps
+ * with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1 and their largest component is
+ * real, as LAPACK's.
  */
 #include "decomp.h"
 
 RT_FAST
 
-enum { MAX_SWEEPS = 60, MAX_STEPS = 60 };
+enum { MAX_STEPS = 60 };
 
 /* ---- Hermitian ------------------------------------------------------------------------------------------------------------ */
-
-/* Exchanges columns so that w[0 .. n) ascends (or descends). */
-static void
-sort_columns(double *w, int64_t n, bool descending, Z *a, int64_t rows, int64_t ka, Z *b, int64_t kb)
-{
-	for (int64_t i = 0; i < n; i++) {
-		int64_t best = i;
-		double t;
-		for (int64_t j = i + 1; j < n; j++)
-			if (descending ? w[j] > w[best] : w[j] < w[best])
-				best = j;
-		if (best == i)
-			continue;
-		t = w[i], w[i] = w[best], w[best] = t;
-		for (int64_t r = 0; r < rows; r++) {
-			Z x = a[r * ka + i];
-			a[r * ka + i] = a[r * ka + best];
-			a[r * ka + best] = x;
-		}
-		for (int64_t r = 0; b && r < kb; r++) {
-			Z x = b[r * kb + i];
-			b[r * kb + i] = b[r * kb + best];
-			b[r * kb + best] = x;
-		}
-	}
-}
 
 int
 rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
@@ -75,174 +49,6 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_give(cx, 0, rt_real_type((RtDtype)t->dtype), &w, 1, out))
 		return RT_ERROR;
 	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out) : stack_give_empty(cx, 1, (RtDtype)t->dtype, out);
-}
-
-/* ---- singular values -------------------------------------------------------------------------------------------------------- */
-
-/* The rotation that makes the columns p and q of Hermitian ((a, g), (conj g, b)) independent: q turned by `phase`, then by (c, s). */
-static bool
-rotation(double a, double b, Z g, double *c, double *s, Z *phase)
-{
-	double size = cabs(g), t, zeta;
-
-	if (size == 0 || size <= 1e-300)
-		return false;
-	*phase = g / size;
-	zeta = (b - a) / (2 * size);
-	t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
-	*c = 1 / sqrt(1 + t * t);
-	*s = t * *c;
-	return true;
-}
-
-/* Columns p and q of a (n rows, k apart): (x, y) -> (c x - s conj(phase) y, s phase x + c y). */
-static void
-turn_columns(Z *a, int64_t n, int64_t k, int64_t p, int64_t q, double c, double s, Z phase)
-{
-	for (int64_t i = 0; i < n; i++) {
-		Z x = a[i * k + p], y = a[i * k + q];
-		a[i * k + p] = c * x - s * mul(conj(phase), y);
-		a[i * k + q] = s * mul(phase, x) + c * y;
-	}
-}
-
-/* a (m, n), m >= n: its columns become orthogonal, v (n, n) collects the rotations; w their lengths, descending. */
-static void
-one_sided(Z *a, int64_t m, int64_t n, Z *v, double *w)
-{
-	for (int64_t i = 0; i < n * n; i++)
-		v[i] = i / n == i % n;
-	for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
-		bool turned = false;
-		for (int64_t p = 0; p < n; p++)
-			for (int64_t q = p + 1; q < n; q++) {
-				double x = 0, y = 0, c, s;
-				Z g = 0, phase;
-				for (int64_t i = 0; i < m; i++) {
-					x += norm2(a[i * n + p]);
-					y += norm2(a[i * n + q]);
-					g += mul(conj(a[i * n + p]), a[i * n + q]);
-				}
-				if (cabs(g) <= 1e-15 * sqrt(x * y) || !rotation(x, y, g, &c, &s, &phase))
-					continue;
-				turned = true;
-				turn_columns(a, m, n, p, q, c, s, phase);
-				turn_columns(v, n, n, p, q, c, s, phase);
-			}
-		if (!turned)
-			break;
-	}
-	for (int64_t j = 0; j < n; j++) {
-		double sum = 0;
-		for (int64_t i = 0; i < m; i++)
-			sum += norm2(a[i * n + j]);
-		w[j] = sqrt(sum);
-	}
-	sort_columns(w, n, true, a, m, n, v, n);
-}
-
-/* Fills columns from `have` on of u (m, k) so that all are orthonormal. */
-static void
-complete(Z *u, int64_t m, int64_t k, int64_t have)
-{
-	for (int64_t next = 0; have < k && next < m; next++) {
-		double left = 0;
-		for (int64_t i = 0; i < m; i++)
-			u[i * k + have] = i == next;
-		for (int twice = 0; twice < 2; twice++)
-			for (int64_t j = 0; j < have; j++) {
-				Z dot = 0;
-				for (int64_t i = 0; i < m; i++)
-					dot += mul(conj(u[i * k + j]), u[i * k + have]);
-				for (int64_t i = 0; i < m; i++)
-					u[i * k + have] -= mul(dot, u[i * k + j]);
-			}
-		for (int64_t i = 0; i < m; i++)
-			left += norm2(u[i * k + have]);
-		/* Some unit vector leaves at least this much, as long as columns are missing. */
-		if (left < 0.5 / (double)m)
-			continue;
-		for (int64_t i = 0; i < m; i++)
-			u[i * k + have] /= sqrt(left);
-		have++;
-	}
-}
-
-/* One matrix a (m, n): u (m, mu), w (min), vh (nv, n); work: room for m n + n n + m n numbers. */
-static void
-svd(const Z *a, int64_t m, int64_t n, Z *u, int64_t mu, double *w, Z *vh, int64_t nv, Z *work)
-{
-	bool turned = m < n;
-	int64_t tall = turned ? n : m, k = turned ? m : n, rank = 0;
-	Z *x = work, *v = x + tall * k;
-
-	for (int64_t i = 0; i < m; i++)
-		for (int64_t j = 0; j < n; j++)
-			*(turned ? x + j * k + i : x + i * k + j) = turned ? conj(a[i * n + j]) : a[i * n + j];
-	one_sided(x, tall, k, v, w);
-	while (rank < k && w[rank] > (k ? w[0] : 0) * 1e-300 && w[rank] > 0)
-		rank++;
-	for (int64_t j = 0; j < k; j++)
-		for (int64_t i = 0; i < tall; i++) {
-			Z unit = j < rank ? x[i * k + j] / w[j] : 0;
-			if (turned)
-				vh[j * n + i] = conj(unit);
-			else
-				u[i * mu + j] = unit;
-		}
-	if (turned) {
-		for (int64_t i = 0; i < k; i++)
-			for (int64_t j = 0; j < k; j++)
-				u[i * mu + j] = v[i * k + j];
-		/* Rows of vh are completed as columns of its adjoint, in x. */
-		for (int64_t i = 0; i < n; i++)
-			for (int64_t j = 0; j < nv; j++)
-				work[i * nv + j] = j < rank ? conj(vh[j * n + i]) : 0;
-		complete(work, n, nv, rank);
-		for (int64_t j = rank; j < nv; j++)
-			for (int64_t i = 0; i < n; i++)
-				vh[j * n + i] = conj(work[i * nv + j]);
-		return;
-	}
-	for (int64_t i = 0; i < k; i++)
-		for (int64_t j = 0; j < k; j++)
-			vh[j * n + i] = conj(v[i * k + j]);
-	complete(u, m, mu, rank);
-}
-
-int
-rt__linalg_svd(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t;
-	RtDtype dtype = (RtDtype)t->dtype;
-	bool full = in[1].u.i;
-	Stack s, u, w, vh;
-	int64_t k, mu, nv, most;
-	double *value;
-	Z *work;
-
-	if (stack_load(cx, "linalg.svd", t, &s))
-		return RT_ERROR;
-	k = s.m < s.n ? s.m : s.n;
-	mu = full ? s.m : k;
-	nv = full ? s.n : k;
-	most = s.m > s.n ? s.m : s.n;
-	if (stack_new(cx, &s, s.m, mu, &u) || stack_new(cx, &s, k, 1, &w) || stack_new(cx, &s, nv, s.n, &vh))
-		return RT_ERROR;
-	value = rt_scratch(cx, k * 8 + 8);
-	work = value ? rt_scratch(cx, (2 * most * most + k * k) * 16 + 16) : NULL;
-	if (!work)
-		return RT_ERROR;
-	for (int64_t b = 0; !cx->meta && b < s.count; b++) {
-		svd(s.v + b * s.m * s.n, s.m, s.n, u.v + b * s.m * mu, mu, value, vh.v + b * nv * s.n, nv, work);
-		for (int64_t i = 0; i < k; i++)
-			w.v[b * k + i] = value[i];
-	}
-	if (stack_give(cx, 1, rt_real_type(dtype), &w, 1, out))
-		return RT_ERROR;
-	if (!in[2].u.i)
-		return stack_give_empty(cx, 0, dtype, out) || stack_give_empty(cx, 2, dtype, out) ? RT_ERROR : RT_OK;
-	return stack_give(cx, 0, dtype, &u, 2, out) || stack_give(cx, 2, dtype, &vh, 2, out) ? RT_ERROR : RT_OK;
 }
 
 /* ---- general -------------------------------------------------------------------------------------------------------------- */
