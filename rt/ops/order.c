@@ -304,6 +304,27 @@ rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- bins ------------------------------------------------------------------------------------------------------------- */
 
+static double
+rounded(RtDtype t, double v)
+{
+	return t == RT_f64 ? v : t == RT_f32 ? (float)v : t == RT_bf16 ? rt_bf16_to_float(rt_float_to_bf16((float)v))
+		: rt_half_to_float(rt_float_to_half((float)v));
+}
+
+/* One more element in the bin that PyTorch computes in the dtype itself, where sums are rounded, too. */
+static void
+count_in(RtDtype t, double x, double lo, double hi, double *to, int64_t bins)
+{
+	double part = rounded(t, rounded(t, x - lo) / rounded(t, hi - lo));
+	int64_t b;
+
+	if (!(x >= lo && x <= hi))
+		return;
+	b = (int64_t)rounded(t, part * rounded(t, (double)bins));
+	b = b >= bins ? bins - 1 : b;
+	to[b] = rounded(t, to[b] + 1);
+}
+
 int
 rt_histc(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -338,11 +359,10 @@ rt_histc(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "torch.histc: max must be larger than min");
 	if (lo == hi)
 		lo -= 1, hi += 1;
+	lo = rounded((RtDtype)t->dtype, lo);
+	hi = rounded((RtDtype)t->dtype, hi);
 	for (int64_t i = 0, n = rt_numel(v); i < n; i++)
-		if (from[i] >= lo && from[i] <= hi) {
-			int64_t b = (int64_t)((from[i] - lo) / (hi - lo) * (double)bins);
-			to[b >= bins ? bins - 1 : b]++;
-		}
+		count_in((RtDtype)t->dtype, from[i], lo, hi, to, bins);
 	return rt_copy_into(cx, r, sum);
 }
 
@@ -395,6 +415,24 @@ typedef struct Grid {
 	int64_t bins[RT_MAX_RANK];
 } Grid;
 
+/* The bin of x, which is in between; edges that do not ascend are bisected as ascending ones, as the C++ library does. */
+static int64_t
+bin_of(const double *edge, int64_t bins, double x)
+{
+	int64_t first = 0, n = bins + 1;
+
+	while (n > 0) {
+		int64_t half = n / 2;
+		if (x < edge[first + half]) {
+			n = half;
+		} else {
+			first += half + 1;
+			n -= half + 1;
+		}
+	}
+	return first - 1 == bins ? bins - 1 : first - 1;
+}
+
 static int
 fill_grid(RtCx *cx, const Grid *g, RtTensor *points, RtTensor *weight, bool density, RtTensor *r)
 {
@@ -413,19 +451,8 @@ fill_grid(RtCx *cx, const Grid *g, RtTensor *points, RtTensor *weight, bool dens
 		int64_t cell = 0;
 		for (int d = 0; d < g->d && cell >= 0; d++) {
 			const double *e = g->edge[d];
-			int64_t lo = 0, hi = g->bins[d];
-			if (!(x[d] >= e[0] && x[d] <= e[hi])) {
-				cell = -1;
-				break;
-			}
-			while (hi - lo > 1) {
-				int64_t mid = (lo + hi) / 2;
-				if (x[d] < e[mid])
-					hi = mid;
-				else
-					lo = mid;
-			}
-			cell = cell * g->bins[d] + lo;
+			bool inside = x[d] >= e[0] && x[d] <= e[g->bins[d]];
+			cell = inside ? cell * g->bins[d] + bin_of(e, g->bins[d], x[d]) : -1;
 		}
 		if (cell >= 0)
 			to[cell] += w ? ((double *)(void *)rt_data(w))[i] : 1;
