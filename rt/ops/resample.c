@@ -22,6 +22,7 @@ typedef struct Taps {
 	int64_t  in, out, width;
 	int64_t *at;                     /* (out, width) */
 	void    *weight;                 /* (out, width) of T */
+	bool     steps;                  /* sums are rounded to bfloat16 */
 } Taps;
 
 typedef struct Pass {
@@ -71,7 +72,39 @@ reach(Kind kind)
 	return kind == CUBIC ? 2 : kind == LANCZOS ? 3 : 1;
 }
 
+static float
+bf16_of(float v)
+{
+	return rt_bf16_to_float(rt_float_to_bf16(v));
+}
+
+/* Weight k of Keys' kernel at t, its polynomials in steps of bfloat16; all their constants are ones. */
+static float
+cubic_bf16(float t, int64_t k)
+{
+	float x = k == 0 ? bf16_of(t + 1) : k == 1 ? t : k == 2 ? bf16_of(1 - t) : bf16_of(bf16_of(1 - t) + 1);
+
+	if (k == 1 || k == 2)
+		return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(1.25f * x) - 2.25f) * x) * x) + 1);
+	return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(-0.75f * x) + 3.75f) * x) - 6) * x) + 3);
+}
+
 LOOPS_BEGIN
+#define T float
+#define N(name) name##_f32
+#define R(x) (x)
+#define CUBIC_TAP(t, k) (T)cubic((double)(t) + 1 - (double)(k), -0.75)
+#include "taps_loops.h"
+#define T double
+#define N(name) name##_f64
+#define R(x) (x)
+#define CUBIC_TAP(t, k) cubic((t) + 1 - (double)(k), -0.75)
+#include "taps_loops.h"
+#define T float
+#define N(name) name##_bf16
+#define R(x) bf16_of(x)
+#define CUBIC_TAP(t, k) cubic_bf16(t, k)
+#include "taps_loops.h"
 #define T float
 #define N(name) name##_f32
 #define FLOOR floorf
@@ -107,7 +140,7 @@ nearest_taps(Taps *g, const Rule *rule, RtDtype ct)
 }
 
 static int
-make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, int64_t in, int64_t out)
+make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16, int64_t in, int64_t out)
 {
 	double scale = rule->align ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0) :
 		rule->scale > 0 ? 1 / rule->scale : (double)in / (double)out;
@@ -124,6 +157,8 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, int64_t in, int64_t o
 		return RT_ERROR;
 	if (rule->kind <= NEAREST_EXACT)
 		nearest_taps(g, rule, ct);
+	else if (bf16 && !rule->wide)
+		make_taps_bf16(g, rule);
 	else if (ct == RT_f32)
 		(rule->wide ? make_wide_taps_f32 : make_taps_f32)(g, rule);
 	else
@@ -157,7 +192,7 @@ passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjo
 			memset(next, 0, (size_t)(n * rt_dtypes[ct].bytes));
 		pass = (Pass){ &taps[d], inner, adjoint ? next : from, adjoint ? from : next };
 		rt_parallel(cx, outer, 1 + 8000 / (taps[d].out * taps[d].width * inner + 1), ct == RT_f32 ?
-			(adjoint ? taps_backward_f32 : taps_forward_f32) : (adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
+			(adjoint ? taps_backward_f32 : taps[d].steps ? taps_forward_bf16 : taps_forward_f32) : (adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
 		from = next;
 	}
 	return RT_OK;
@@ -186,14 +221,18 @@ check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
 	return dims[1] > 0 ? RT_OK : rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with no channels", g->nd + 2);
 }
 
+/* steps: sums of bfloat16 are rounded, as PyTorch's are unless it goes over channels that lie last. */
 static int
-set_taps(RtCx *cx, const Resize *g, RtDtype ct, const int64_t *in, Taps *taps)
+set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t *in, Taps *taps)
 {
+	const bool bf16 = t->dtype == RT_bf16 && !g->wide;
+
 	for (int i = 0; i < g->nd; i++) {
 		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
 
-		if (make_taps(cx, &taps[i], &rule, ct, in[i], g->out[i]))
+		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16, in[i], g->out[i]))
 			return RT_ERROR;
+		taps[i].steps = bf16 && steps && g->kind >= LINEAR;
 	}
 	return RT_OK;
 }
@@ -202,7 +241,8 @@ static int
 resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
 {
 	int64_t dims[5], strides[5];
-	bool keep = g->kind < CUBIC;
+	const int64_t *format;
+	bool lies_last;
 	RtDtype ct = loop_type(t);
 	RtTensor *r, *x, *y;
 	Taps taps[3];
@@ -214,11 +254,13 @@ resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
 	dims[0] = t->dims[0];
 	dims[1] = t->dims[1];
 	memcpy(dims + 2, g->out, (size_t)g->nd * 8);
-	r = rt_result(cx, 0, t->dtype, t->ndim, dims, keep ? dense_format(t, t->ndim, dims, strides) : 0);
+	format = g->kind < CUBIC ? dense_format(t, t->ndim, dims, strides) : NULL;
+	lies_last = format != NULL;
+	r = rt_result(cx, 0, t->dtype, t->ndim, dims, format);
 	RT_RESULT(cx, r, out[0]);
 	x = dense_in(cx, t, ct);
 	y = dense_out(cx, r, ct);
-	if (!x || !y || set_taps(cx, g, ct, t->dims + 2, taps) ||
+	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps) ||
 	    passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
@@ -298,7 +340,7 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	y = dense_in(cx, grad, ct);
 	x = dense_out(cx, r, ct);
-	if (!x || !y || set_taps(cx, &g, ct, dims + 2, taps) ||
+	if (!x || !y || set_taps(cx, &g, grad, false, dims + 2, taps) ||
 	    passes(cx, ct, g.nd, dims[0] * dims[1], taps, true, rt_data(y), rt_data(x)))
 		return RT_ERROR;
 	return dense_done(cx, r, x);

@@ -1,0 +1,66 @@
+/* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
+ *
+ * T: type of elements; N(name): the function's name for it; R(x): what rounds each step, so that bfloat16 comes out as from
+ * PyTorch's loops, which keep coordinates, weights and sums in it; CUBIC_TAP(t, k): weight k at t.
+ */
+
+/* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */
+static void
+N(make_taps)(Taps *g, const Rule *rule)
+{
+	T scale = rule->align ? (g->out > 1 ? R(R((T)(g->in - 1)) / R((T)(g->out - 1))) : 0) :
+		rule->scale > 0 ? R((T)(1.0 / rule->scale)) : R(R((T)g->in) / R((T)g->out));
+
+	for (int64_t o = 0; o < g->out; o++) {
+		int64_t *at = g->at + o * g->width;
+		T *w = (T *)g->weight + o * g->width;
+		const double middle = rule->align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5;
+
+		if (rule->kind == CUBIC) {
+			int64_t first = (int64_t)floor(middle);
+			T t = R((T)(middle - (double)first));
+
+			for (int64_t k = 0; k < 4; k++) {
+				int64_t i = first - 1 + k;
+
+				at[k] = i < 0 ? 0 : i >= g->in ? g->in - 1 : i;
+				w[k] = CUBIC_TAP(t, k);
+			}
+		} else if (g->in == g->out) {
+			at[0] = at[1] = o;
+			w[0] = 1;
+			w[1] = 0;
+		} else {
+			const double s = middle < 0 ? 0 : middle;
+
+			at[0] = (int64_t)s < g->in - 1 ? (int64_t)s : g->in - 1;
+			at[1] = at[0] + (at[0] < g->in - 1);
+			w[1] = s - (double)at[0] < 1 ? R((T)(s - (double)at[0])) : 1;
+			w[0] = R(1 - w[1]);
+		}
+	}
+}
+
+/* y (outer, out, inner) = taps over x (outer, in, inner) */
+static void
+N(taps_forward)(void *arg, int64_t begin, int64_t end)
+{
+	const Pass *g = arg;
+	const Taps *a = g->taps;
+
+	for (int64_t i = begin; i < end; i++)
+		for (int64_t o = 0; o < a->out; o++) {
+			const T *x = (const T *)g->x + i * a->in * g->inner, *w = (const T *)a->weight + o * a->width;
+			T *y = (T *)g->y + (i * a->out + o) * g->inner;
+			const int64_t *at = a->at + o * a->width;
+
+			for (int64_t k = 0; k < a->width; k++)
+				for (int64_t j = 0; j < g->inner; j++)
+					y[j] = R((k ? y[j] : 0) + R(w[k] * x[at[k] * g->inner + j]));
+		}
+}
+
+#undef T
+#undef N
+#undef R
+#undef CUBIC_TAP
