@@ -149,15 +149,16 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 	return RT_OK;
 }
 
-/* Is a dtype of category c good for a number of this kind? */
+/* Is a dtype of category c good for a number of this kind?  PyTorch takes what Python's number types take: True for 1,
+ * and any number for its truth. */
 static bool
 is_number(RtKind kind, char c)
 {
 	switch (kind) {
-	case TYPE_INT:   return c == 'I';
-	case TYPE_BOOL:  return c == 'B';
-	case TYPE_FLOAT: return c == 'F' || c == 'I';
-	default:         return c == 'C' || c == 'F' || c == 'I' || (kind != TYPE_COMPLEX && c == 'B');
+	case TYPE_INT:   return c == 'I' || c == 'B';
+	case TYPE_BOOL:
+	case TYPE_FLOAT: return c == 'F' || c == 'I' || c == 'B';
+	default:         return c == 'C' || c == 'F' || c == 'I' || c == 'B';
 	}
 }
 
@@ -170,7 +171,7 @@ number_at(RtCx *cx, const RtTensor *t, RtKind kind, int64_t i)
 
 	switch (kind) {
 	case TYPE_INT:   return rt_int(rt_load_i64((RtDtype)t->dtype, p));
-	case TYPE_BOOL:  return rt_bool(*p != 0);
+	case TYPE_BOOL:  return rt_bool(rt_load_f64((RtDtype)t->dtype, p) != 0);
 	case TYPE_FLOAT: return rt_double(rt_load_f64((RtDtype)t->dtype, p));
 	case TYPE_COMPLEX:
 		rt_cast(RT_c128, &c, 0, (RtDtype)t->dtype, p, 0, 1);

@@ -56,6 +56,12 @@ numbers(void **state)
 	put(cx, &a, "x", rt_int(7));
 	assert_int_equal(read_one(cx, &rt_type_float, &a, &v), RT_OK);
 	assert_true(v.tag == RT_DOUBLE && v.u.f == 7);
+	put(cx, &a, "x", rt_int(256));
+	assert_int_equal(read_one(cx, &rt_type_bool, &a, &v), RT_OK);
+	assert_true(v.tag == RT_BOOL && v.u.i == 1);
+	put(cx, &a, "x", rt_bool(true));
+	assert_int_equal(read_one(cx, &rt_type_int, &a, &v), RT_OK);
+	assert_true(v.tag == RT_INT && v.u.i == 1);
 	put(cx, &a, "x", rt_double(7));
 	assert_int_equal(read_one(cx, &rt_type_int, &a, &v), RT_ERROR);
 	assert_string_equal(cx->message, "argument 'x': 'x' is float64 of shape [], wanted is int");
