@@ -4,7 +4,7 @@
  * A name is one of the basic types, or what the unit knows by it; a dotted name may begin with torch.  A generic is a
  * name with members in brackets.  Quoted types are read as text of their own.
  */
-#include "frontend.h"
+#include "parse.h"
 
 #include <string.h>
 
@@ -136,8 +136,8 @@ dict_type(Cx *cx, const Type *key, const Type *value, Range at)
 	case TYPE_TENSOR: case TYPE_DEVICE: case TYPE_VAR:
 		return type_dict(cx, key, value);
 	default:
-		fail(cx, at, "cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "
-		     "keys are supported", type_python(cx, key));
+		fail(cx, at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "
+		     "keys are supported", type_print(cx, key));
 	}
 }
 
@@ -192,6 +192,16 @@ generic_type(Cx *cx, Unit *unit, const Tree *t)
 	return type_union(cx, of, n);
 }
 
+/* An operator as it is written. */
+static const char *
+spelling(int kind)
+{
+	for (int i = 0; i < TOK_NKIND; i++)
+		if (operators[i].binary && operators[i].binary_tree == kind)
+			return tok_names[i];
+	return tree_names[kind];
+}
+
 const Type *
 type_of_annotation(Cx *cx, Unit *unit, const Tree *t)
 {
@@ -212,7 +222,7 @@ type_of_annotation(Cx *cx, Unit *unit, const Tree *t)
 	default:
 		name = tree_dotted(cx, t);
 		if (!name)
-			fail(cx, t->at, "this expression cannot be used in a type expression");
+			fail(cx, t->at, "Expression of type %s cannot be used in a type expression", spelling(t->kind));
 		type = named_type(cx, unit, name, t->at);
 	}
 	cx_leave(cx);

@@ -181,6 +181,7 @@ void     emit_set_subscript(Emit *, const Tree *, Sugar *, Range);
 Value   *emit_tensor_subscript(Emit *, const Tree *index, Range, Value *);
 Sugar   *emit_comprehension(Emit *, const Tree *, const Type *hint);
 Value   *emit_list(Emit *, Range, Value **, int n, const Type *elem);
+void     emit_delete_item(Emit *, const Tree *target);
 void     emit_set_item(Emit *, Range, Value *dict, Value *k, Value *v);
 Value   *emit_unify_list(Emit *, Range, Value **, int n, const Type *hint);
 void     emit_loop_over(Emit *, Range, const Tree *target, Sugar *iterable, void (*body)(Emit *, void *), void *arg);

@@ -325,10 +325,13 @@ typedef Sugar *Form(Emit *, const Call *);
 static void
 want(Emit *e, const Call *c, int least, int most)
 {
-	if (c->args->n < least || c->args->n > most)
-		fail(e->cx, c->at, "%s expected %s %d argument%s but found %d", c->form->name, least == most ? "exactly"
-			: c->args->n < least ? "at least" : "at most", c->args->n < least ? least : most,
-			(c->args->n < least ? least : most) == 1 ? "" : "s", c->args->n);
+	const char *name = c->form->name;
+	const bool few = c->args->n < least;
+	const bool walks = !strcmp(name, "range") || !strcmp(name, "enumerate") || !strcmp(name, "zip");
+
+	if (few || c->args->n > most)
+		fail(e->cx, c->at, walks ? "%s expected %s %d arguments, got %d" : "%s expected %s %d arguments but found %d", name,
+			few && least != most ? "at least" : walks ? "at most" : "exactly", few ? least : most, c->args->n);
 }
 
 static Sugar *
@@ -413,6 +416,8 @@ form_print(Emit *e, const Call *c)
 	int n = emit_arguments(e, c->t, 0, &args);
 	Value **vs = new(e->cx->arena, Value *, n);
 
+	if (c->t->kid[2]->n)
+		fail(e->cx, c->at, "print doesn't accept any keyword arguments");
 	for (int i = 0; i < n; i++)
 		vs[i] = args[i].v;
 	graph_emit(e->g, "prim::Print", c->at, n, vs, 0)->op = op_first(e->cx, "prim::Print");
@@ -469,14 +474,16 @@ static Sugar *
 form_range(Emit *e, const Call *c)
 {
 	Sugar *s = sugar_new(e, SUGAR_RANGE);
-	Value *v;
+	Value *v, *given;
 
 	want(e, c, 1, 3);
 	s->item = new(e->cx->arena, Sugar *, 3);
 	for (int i = 0; i < c->args->n; i++) {
-		v = emit_convert(e, c->at, emit_expression(e, c->args->kid[i], 0), &rt_type_int, true);
+		given = emit_expression(e, c->args->kid[i], 0);
+		v = emit_convert(e, c->at, given, &rt_type_int, true);
 		if (!v)
-			fail(e->cx, c->args->kid[i]->at, "range expected an int");
+			fail(e->cx, c->args->kid[i]->at, "all inputs of range must be ints, found %s in argument %d",
+				type_python(e->cx, given->type), i);
 		s->item[s->n++] = sugar_value(e, v);
 	}
 	if (s->n == 2)

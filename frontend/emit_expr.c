@@ -459,6 +459,9 @@ check_union(Emit *e, Range at, const Type *hint, const Type *t, const char *misf
 		type_python(e->cx, hint), held, misfit, unified);
 }
 
+static const char empty_union[] = "Cannot assign an empty %s to a variable annotated to be type %s because there are multiple "
+	"possible %s type candidates in the Union annotation";
+
 /* A list of these values.  `[]` without a hint is marked as bare until the graph is done: it becomes a list of
  * anything where it is an argument. */
 Value *
@@ -472,6 +475,8 @@ emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 	v = emit_list(e, at, vs, n, elem);
 	if (n && !list)
 		check_union(e, at, hint, v->type, "types match the types of the given list elements", type_python(e->cx, elem));
+	if (!n && !list && hint && hint->kind == TYPE_UNION)
+		fail(e->cx, at, empty_union, "list", type_python(e->cx, hint), "List");
 	if (!n && !list)
 		node_set_int(v->node, "bare", 1);
 	return v;
@@ -497,10 +502,12 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
 	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
 		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are "
-			"supported", type_python(e->cx, k));
+			"supported", type_print(e->cx, k));
 	if (n && !dict)
 		check_union(e, t->at, hint, type_dict(e->cx, k, v), "dict types can hold the types of the given keys and values",
 			type_python(e->cx, type_dict(e->cx, k, v)));
+	if (!n && !dict && hint && hint->kind == TYPE_UNION)
+		fail(e->cx, t->at, empty_union, "dict", type_python(e->cx, hint), "Dict");
 	dict = type_dict(e->cx, k, v);
 	convert_all(e, t->at, vs, n, 2, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the type of "
 		"keys given by the dict literal is ", type_python(e->cx, dict)));
@@ -598,6 +605,7 @@ literal(Emit *e, const Tree *t)
 static Value *
 value(Emit *e, const Tree *t, const Type *hint)
 {
+	const Type *list;
 	const char *magic;
 	int n;
 	Value **vs, *v = literal(e, t);
@@ -622,8 +630,8 @@ value(Emit *e, const Tree *t, const Type *hint)
 	case TREE_TUPLE:
 		return tuple_value(e, t, hint);
 	case TREE_LIST_LITERAL:
-		hint = hint_of_kind(e, t->at, hint, TYPE_LIST);
-		vs = values_of(e, t->kid[0], hint ? hint->of[0] : 0, 0, &n);
+		list = hint_of_kind(e, t->at, hint, TYPE_LIST);
+		vs = values_of(e, t->kid[0], list ? list->of[0] : 0, 0, &n);
 		return emit_unify_list(e, t->at, vs, n, hint);
 	case TREE_DICT_LITERAL:
 		return dict_value(e, t, hint);

@@ -142,8 +142,8 @@ item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 	for (int i = 0; i < n; i++) {
 		vs[i] = sugar_as_value(e, t->at, items[i]);
 		if (vs[i]->type != vs[0]->type)
-			fail(e->cx, t->at, "Cannot index into a tuple with a non-integer literal because we cannot resolve the output "
-				"type");
+			fail(e->cx, t->at, "Cannot index into a %s with a non-integer literal because we cannot resolve the output type",
+				type_python(e->cx, sugar_as_value(e, t->at, s)->type));
 	}
 	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, emit_list(e, t->at, vs, n, vs[0]->type), index));
 }
@@ -353,6 +353,9 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 			update_tensor(e, t, index, v);
 		return;
 	}
+	if (s ? v->type->kind == TYPE_TUPLE : v->type->kind != TYPE_CLASS && v->type->kind != TYPE_LIST && v->type->kind != TYPE_DICT)
+		fail(e->cx, target->at, s ? "%s does not support subscripted assignment" : "%s does not support augmented assignment.",
+			type_python(e->cx, v->type));
 	if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
 		fail(e->cx, target->at, "Sliced expression not yet supported for subscripted list assignment. File a bug if you "
 			"want this");
@@ -366,7 +369,23 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 	}
 	if (magic(e, at, into, "__setitem__", args, 2))
 		return;
-	if (v->type->kind == TYPE_CLASS || v->type->kind == TYPE_TUPLE)
-		fail(e->cx, target->at, "'%s' object does not support item assignment", type_python(e->cx, v->type));
+	if (v->type->kind == TYPE_CLASS)
+		fail(e->cx, target->at, "Class does not define __setitem__");
 	emit_op(e, at, "aten::_set_item", 3, v, args[0].v, args[1].v);
+}
+
+void
+emit_delete_item(Emit *e, const Tree *target)
+{
+	Sugar *from = emit_sugar(e, target->kid[0], 0);
+	const Tree *index = target->kid[1]->kid[0];
+	NamedValue key = {0, emit_expression(e, index, 0), index->at};
+	Value *v;
+
+	if (magic(e, target->at, from, "__delitem__", &key, 1))
+		return;
+	v = sugar_as_value(e, target->at, from);
+	if (v->type->kind == TYPE_CLASS)
+		fail(e->cx, target->at, "Class does not define __delitem__");
+	emit_op(e, target->at, "aten::Delete", 2, v, key.v);
 }

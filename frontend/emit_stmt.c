@@ -54,6 +54,8 @@ assign_tuple(Emit *e, const Tree *targets, Sugar *s, Range at)
 	if (star < 0 && n > targets->n)
 		fail(e->cx, at, "too many values to unpack: need %d but found %d", targets->n, n);
 	for (int i = 0; i < targets->n; i++) {
+		if (i == star && targets->kid[i]->kid[0]->kind != TREE_VAR)
+			fail(e->cx, targets->kid[i]->kid[0]->at, "Cannot pack a tuple into a non-variable");
 		if (i != star) {
 			emit_assign_to(e, targets->kid[i], items[k++], at);
 			continue;
@@ -190,7 +192,8 @@ augmented(Emit *e, const Tree *t)
 		emit_set_subscript(e, t, 0, t->at);
 		break;
 	default:
-		fail(e->cx, target->at, "unexpected expression on left-hand side of augmented assignment");
+		fail(e->cx, target->at, target->kind == TREE_TUPLE ? "augmented assignment can only have one LHS expression"
+			: "unexpected expression on left-hand side of augmented assignment");
 	}
 }
 
@@ -578,7 +581,7 @@ delete_statement(Emit *e, const Tree *t)
 		if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
 			fail(e->cx, target->at, "del statements only support deletion at a single index, slicing is not supported "
 				"(see https://github.com/pytorch/pytorch/issues/31430)");
-		emit_op(e, target->at, "aten::Delete", 2, emit_expression(e, target->kid[0], 0), emit_expression(e, index->kid[0], 0));
+		emit_delete_item(e, target);
 	}
 }
 
@@ -616,7 +619,7 @@ statement(Emit *e, const Tree *t, Work **next)
 	case TREE_BREAK:
 	case TREE_CONTINUE:
 		if (!e->in_loop)
-			fail(e->cx, t->at, "%s statement outside of a loop", t->kind == TREE_BREAK ? "break" : "continue");
+			fail(e->cx, t->at, "'%s' outside loop", t->kind == TREE_BREAK ? "break" : "continue");
 		return t->kind == TREE_BREAK ? WAY_BREAK : WAY_CONTINUE;
 	case TREE_PASS:
 	case TREE_IMPORT:

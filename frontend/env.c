@@ -197,7 +197,7 @@ scope_assign(Emit *e, Range at, const char *name, Sugar *s, const Type *annotate
 
 	if (before && before->s) {
 		if (annotated)
-			fail(e->cx, at, "Attempting to declare and annotate the type of variable '%s' that is already defined in "
+			fail(e->cx, at, "Attempting to declare and annotate the type of variable '%s' but it is already defined in "
 				"an outer block", name);
 		s = sugar_value(e, keep_type(e, at, name, s, before->s));
 	}

@@ -50,7 +50,7 @@ parse_number(Parser *p, uint32_t beg, bool negative)
 		memmove(text + negative, text + negative + 2, strlen(text + negative + 2) + 1);
 	r->num.i = strtoll(text, &end, base);
 	if (errno == ERANGE)
-		fail(p->cx, where, "integral constant out of range");
+		fail(p->cx, where, "Integral constant out of range (must fit in a signed 64 bit integer)");
 	if (*end)
 		fail(p->cx, where, "this is not a number");
 	return r;

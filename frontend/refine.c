@@ -237,7 +237,7 @@ refine_isinstance(Emit *e, const Tree *call)
 	Cond c;
 
 	if (args->n != 2)
-		fail(e->cx, call->at, "isinstance expected 2 arguments, got %d", args->n);
+		fail(e->cx, call->at, "isinstance expected exactly 2 arguments but found %d", args->n);
 	v = emit_expression(e, args->kid[0], 0);
 	instance_types(e, &asked, args->kid[1]);
 	types_of(e, &have, type_unshaped(e->cx, v->type));

@@ -527,6 +527,8 @@ sugar_attr(Emit *e, Range at, Sugar *s, const char *name)
 		hint = s->v->type->kind == TYPE_CLASS ? ". Did you forget to initialize an attribute in __init__()?" : ".";
 	if (s->kind == SUGAR_VALUE)
 		fail(e->cx, at, "'%s' object has no attribute or method '%s'%s", type_python(e->cx, s->v->type), name, hint);
+	if (s->kind == SUGAR_BUILTIN)
+		fail(e->cx, at, "attribute lookup is not defined on builtin");
 	fail(e->cx, at, "%s has no attribute '%s'%s", s->type && s->type->name ? s->type->name : sugar_kind(e, s), name, hint);
 }
 

@@ -2,6 +2,6 @@ def forward(x: Tuple[int, int]):
     x[0] = 1
     return x
 # ---
-# err/set_constant.py:2:5: error: 'Tuple[int, int]' object does not support item assignment
+# err/set_constant.py:2:5: error: Tuple[int, int] does not support subscripted assignment
 #     x[0] = 1
 #     ^~~~

@@ -118,7 +118,7 @@ bad_text(void **state)
 	expect(print_tree, "x = 1", "expected newline but found 'eof' here");
 	expect(print_tree, "x = (1\n", "'(' is never closed");
 	expect(print_tree, "if a:\n    b\n  c\n", "invalid indent level 2");
-	expect(print_tree, "x = 9223372036854775808\n", "integral constant out of range");
+	expect(print_tree, "x = 9223372036854775808\n", "Integral constant out of range (must fit in a signed 64 bit integer)");
 	expect(print_tree, "x = '\\x4'\n", "ill formed hex specifier");
 	expect(print_tree, "x = 0b12\n", "this is not a number");
 	expect(print_tree, "x = f'{a:.2f}'\n", "a format of a formatted string is not supported");
@@ -129,7 +129,7 @@ bad_text(void **state)
 	expect(print_schema, "aten::f(int[999999999] x) -> ()", "expected a number of elements here");
 	expect(print_type, "List", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]");
 	expect(print_type, "Foo", "Unknown type name 'Foo'");
-	expect(print_type, "Dict[List[int], int]", "cannot create dict for key type 'List[int]', only int, float, complex, "
+	expect(print_type, "Dict[List[int], int]", "Cannot create dict for key type 'int[]', only int, float, complex, "
 	       "Tensor, device and string keys are supported");
 	expect(print_graph, "graph():\n  return (%x)\n", "%x is not defined");
 	expect(print_graph, "graph(%x : int, %x : int):\n  return ()\n", "%x is defined twice");
