@@ -88,20 +88,50 @@ argv_of(Argv *a)
 	return a->v.at;
 }
 
-/* Moves a finished file; across file systems by a copy beside its place. */
+/* False, and errno: not all of it is there. */
+static bool
+copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+	char block[1 << 14];
+	struct stat st;
+	bool ok = out && !fstat(fileno(in), &st);
+	size_t n;
+	int why;
+
+	if (ok && rt_replaces(to))
+		fchmod(fileno(out), st.st_mode & 0777);
+	while (ok && (n = fread(block, 1, sizeof block, in)) > 0)
+		ok = fwrite(block, 1, n, out) == n;
+	ok &= in && !ferror(in);
+	why = errno;
+	if (out && fclose(out) && ok) {
+		ok = false;
+		why = errno;
+	}
+	if (in)
+		fclose(in);
+	errno = why;
+	return ok;
+}
+
+/* Moves a finished file; across file systems by a copy beside its place, into a device or a pipe as it is. */
 static bool
 move_file(Build *b, const char *from, const char *to)
 {
 	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
-	Argv cp = { .cx = b->cx };
+	int why;
 
+	if (!rt_replaces(to))
+		return copy_file(from, to);
 	if (!rename(from, to))
 		return true;
-	if (errno != EXDEV)
-		return false;
-	arg(&cp, "cp"), arg(&cp, from), arg(&cp, part);
-	run(b, argv_of(&cp), "to put a file in its place");
-	return !rename(part, to);
+	if (errno == EXDEV && copy_file(from, part) && !rename(part, to))
+		return true;
+	why = errno;
+	unlink(part);
+	errno = why;
+	return false;
 }
 
 /* ---- the runtime for a target --------------------------------------------------------------------------------------- */

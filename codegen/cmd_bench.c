@@ -130,7 +130,7 @@ report(Bench *b, const Machine *m)
 		"\"start_min_ms\":%.6g,\"peak_bytes\":%lld,\"build_ms\":%.6g,\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,"
 		"\"threads\":%d}}\n", b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->start_ms,
 		b->start_min_ms, (long long)b->peak_bytes, b->build_ms, m->flops, m->bytes, m->threads);
-	if (rt_report_end(f))
+	if (rt_report_end(f, b->cli->json))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }
 

@@ -154,7 +154,7 @@ report(Cli *cli, const ProgramText *text)
 	if (!(f = rt_report(cli->json)))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 	rt_info_json(f, &text->about, text->code_bytes);
-	if (rt_report_end(f))
+	if (rt_report_end(f, cli->json))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }
 

@@ -11,14 +11,15 @@
 static void
 write_whole(Cx *cx, const char *path, const char *text)
 {
-	const char *part = arena_printf(cx->arena, "%s.part%d", path, (int)getpid());
+	const bool direct = !rt_replaces(path);
+	const char *part = direct ? path : arena_printf(cx->arena, "%s.part%d", path, (int)getpid());
 	FILE *f = fopen(part, "wb");
 	bool ok = f && fprintf(f, "%s\n", text) > 0;
 
 	ok &= f && !fclose(f);
-	if (ok && !rename(part, path))
+	if (ok && (direct || !rename(part, path)))
 		return;
-	if (f)
+	if (f && !direct)
 		remove(part);
 	fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
 }

@@ -5,6 +5,7 @@
 #include "codegen.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +226,15 @@ parse_option(Cli *cli, const char *text, const char *next)
 	return took;
 }
 
+static int
+all_said(int status)
+{
+	if (!(fflush(stdout) | ferror(stdout)) || status)
+		return status;
+	fprintf(stderr, "error: standard output: %s\n", strerror(errno));
+	return EXIT_INPUT;
+}
+
 static const Command *
 parse(Cli *cli, int argc, char **argv)
 {
@@ -233,7 +243,7 @@ parse(Cli *cli, int argc, char **argv)
 
 	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(0);
-		exit(argc < 2 ? EXIT_USAGE : EXIT_OK);
+		exit(all_said(argc < 2 ? EXIT_USAGE : EXIT_OK));
 	}
 	for (int i = 0; i < NCOMMAND && !c; i++)
 		if (!strcmp(commands[i].name, argv[1]))
@@ -244,7 +254,7 @@ parse(Cli *cli, int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		if (!plain && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
 			help(c->name);
-			exit(EXIT_OK);
+			exit(all_said(EXIT_OK));
 		}
 		if (!plain && !strcmp(argv[i], "--"))
 			plain = true;
@@ -303,12 +313,11 @@ main(int argc, char **argv)
 	Job job = {parse(&cli, argc, argv), &cli, EXIT_OK};
 
 	schema_parser = schema_parse;
+	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
 	if (!cx_try(&cx, run, &job)) {
 		fflush(stdout);
 		fprintf(stderr, "%s\n", cx.err.text);
 		job.status = cx.err.status;
 	}
-	if (fflush(stdout) && !job.status)
-		job.status = EXIT_INPUT;
-	exit(job.status);                                /* from here, where all memory can still be reached: no leak */
+	exit(all_said(job.status));                      /* from here, where all memory can still be reached: no leak */
 }

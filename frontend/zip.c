@@ -353,7 +353,7 @@ void
 archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
 {
 	int why;
-	zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &why);
+	zip_t *z = rt_replaces(path) ? zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &why) : (errno = EINVAL, NULL);
 	int64_t at = 0;
 
 	if (!z)

@@ -162,7 +162,8 @@ bool size_add(int64_t a, int64_t b, int64_t *out);
 
 struct RtProgram;
 FILE *rt_report(const char *path);       /* to write a report to; "-": standard output; null: errno says why */
-int   rt_report_end(FILE *);             /* RT_ERROR, and errno: not all was written */
+int   rt_report_end(FILE *, const char *path);   /* RT_ERROR, and errno: not all was written, and nothing is left */
+bool  rt_replaces(const char *path);     /* may a finished file take this name?  Not that of a device, a pipe */
 void rt_info_methods(FILE *, const struct RtProgram *);
 void rt_info_sizes(FILE *, const struct RtProgram *, int64_t code_bytes);
 void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes);

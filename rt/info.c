@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 FILE *
 rt_report(const char *path)
@@ -14,14 +16,25 @@ rt_report(const char *path)
 	return strcmp(path, "-") ? fopen(path, "w") : stdout;
 }
 
-int
-rt_report_end(FILE *f)
+bool
+rt_replaces(const char *path)
 {
-	const int bad = fflush(f) ? errno : 0, closed = f == stdout ? 0 : fclose(f);
+	struct stat st;
 
-	if (bad)
-		errno = bad;
-	return bad || closed ? RT_ERROR : RT_OK;
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}
+
+int
+rt_report_end(FILE *f, const char *path)
+{
+	int bad = fflush(f) || ferror(f) ? errno : 0;
+
+	if (f != stdout && fclose(f) && !bad)
+		bad = errno;
+	if (bad && f != stdout && rt_replaces(path))
+		unlink(path);
+	errno = bad;
+	return bad ? RT_ERROR : RT_OK;
 }
 
 void

@@ -833,8 +833,7 @@ open_beside(const char *path, Buf *name)
 int
 rt_npz_write(RtCx *cx, const char *path, const RtArrays *a)
 {
-	struct stat st;
-	bool direct = !stat(path, &st) && !S_ISREG(st.st_mode);       /* a pipe, a terminal: no name to take over */
+	const bool direct = !rt_replaces(path);
 	Buf name = { 0 };
 	FILE *f = direct ? fopen(path, "wb") : open_beside(path, &name);
 	int status;

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -274,7 +275,7 @@ report_times(Program *p, int64_t *t, int n)
 		return EXIT_OK;
 	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d}\n", median, best, p99, n,
 		p->cx.nthread);
-	return rt_report_end(f) ? not_written(p) : EXIT_OK;
+	return rt_report_end(f, p->o.json) ? not_written(p) : EXIT_OK;
 }
 
 /* Without a number of runs: until two seconds are over, at least five. */
@@ -387,7 +388,7 @@ info(Program *p)
 	if (!(f = rt_report(p->o.json)))
 		return not_written(p);
 	rt_info_json(f, &p->own, code_bytes(&p->own));
-	return rt_report_end(f) ? not_written(p) : EXIT_OK;
+	return rt_report_end(f, p->o.json) ? not_written(p) : EXIT_OK;
 }
 
 /* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
@@ -490,18 +491,28 @@ work(Program *p)
 	return status;
 }
 
+static int
+all_said(Program *p, int status)
+{
+	if (!(fflush(stdout) | ferror(stdout)) || status)
+		return status;
+	fprintf(stderr, "%s: error: standard output: %s\n", p->name, strerror(errno));
+	return EXIT_INPUT;
+}
+
 int
 rt_main(const RtProgram *program, int argc, char **argv)
 {
 	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
 	int status;
 
+	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
 	for (int i = 1; i < argc; i++)
 		if (!read_option(&p.o, argc, argv, &i))
 			return usage_error(&p, refusal(argv[i]), argv[i]);
 	if (p.o.help) {
 		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p.name, usage);
-		return EXIT_OK;
+		return all_said(&p, EXIT_OK);
 	}
 	status = set_up(&p);
 	if (!status)
@@ -510,5 +521,5 @@ rt_main(const RtProgram *program, int argc, char **argv)
 		p.own.cuda->stop(&p.cx);
 	rt_program_free(&p.cx);
 	rt_cx_free(&p.cx);
-	return fflush(stdout) && !status ? EXIT_INPUT : status;
+	return all_said(&p, status);
 }

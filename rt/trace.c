@@ -59,7 +59,7 @@ int
 rt_trace_write(RtCx *cx, const char *path)
 {
 	struct RtTrace *t = cx->events;
-	FILE *f = fopen(path, "w");
+	FILE *f = rt_report(path);
 	bool bad = !f;
 
 	cx->events = 0;
@@ -73,8 +73,7 @@ rt_trace_write(RtCx *cx, const char *path)
 				(double)(t->at[i].end - t->at[i].begin) / 1e3, i + 1 < t->n ? "," : "");
 		}
 		fputs("],\"displayTimeUnit\":\"ms\"}\n", f);
-		bad = ferror(f);
-		bad |= fclose(f) != 0;
+		bad = rt_report_end(f, path);
 	}
 	free(t->at);
 	free(t);

@@ -427,7 +427,7 @@ write_losses(Training *t)
 	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);
-	return rt_report_end(f) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
+	return rt_report_end(f, t->o->json) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
 }
 
 static void

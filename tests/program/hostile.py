@@ -346,6 +346,52 @@ class Inputs(Test):
             self.check([KILN, *argv], 2)
 
 
+class Full(Test):
+    """No room for what is written: a message, status 1, and nothing left; a device stays what it is."""
+    FILES = (["run", "m.pt", "-i", "x.npz", "-o"], ["build", "m.pt", "-i", "x.npz", "-o"], ["profile", "m.pt", "-i", "x.npz", "-o"],
+             ["build", "m.pt", "--emit", "c", "-o"], ["build", "m.pt", "--weights", "file", "-o"], ["save", "m.pt", "-o"])
+
+    def setUp(self):
+        super().setUp()
+        self.put("m.pt", model())
+        self.put("x.npz", GOOD_IN)
+        flags = "-fsanitize=address,undefined" if SANITIZED else ""
+        subprocess.run([KILN, "build", "m.pt", "-i", "x.npz", "-o", "p"], cwd=self.dir, check=True, capture_output=True,
+                       env={**os.environ, "CFLAGS": "-O0 " + flags, "LDFLAGS": flags})
+        self.there = set(os.listdir(self.dir))
+
+    def fails(self, argv, want, **how):
+        p = subprocess.run(argv, cwd=self.dir, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=SECONDS, **how)
+        self.assertEqual(p.returncode, 1, (argv, p.stderr))
+        self.assertIn(want, p.stderr.decode(), argv)
+        self.assertEqual(set(os.listdir(self.dir)), self.there, argv)
+
+    def test_output(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for argv in ([KILN, "--help"], [KILN, "ops"], [KILN, "info", "m.pt"], [KILN, "show", "m.pt"], [KILN, "build", "--help"],
+                     [KILN, "run", "m.pt", "-i", "x.npz"], ["./p", "-i", "x.npz"], ["./p", "--info"], ["./p", "--help"]):
+            with open("/dev/full", "w") as full:
+                self.fails(argv, "standard output: No space left", stdout=full)
+
+    def test_file_size(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        for argv in ([KILN, *a, "OUT"] for a in self.FILES):
+            self.fails(argv, "", stdout=subprocess.DEVNULL, preexec_fn=small)
+        for argv in (["./p", "-i", "x.npz", "-o", "OUT"], ["./p", "-i", "x.npz", "--trace", "OUT"], ["./p", "--info", "--json", "OUT"]):
+            self.fails(argv, "File too large", stdout=subprocess.DEVNULL, preexec_fn=small)
+
+    def test_device(self):
+        os.mkfifo(os.path.join(self.dir, "pipe"))
+        for argv in ([KILN, *a, "pipe"] for a in self.FILES if a[0] != "save" and "file" not in a):
+            with subprocess.Popen(["cat", "pipe"], cwd=self.dir, stdout=subprocess.PIPE) as reader:
+                self.check(argv, 0)
+                self.assertTrue(reader.communicate()[0], argv)
+            self.assertTrue(os.path.exists(os.path.join(self.dir, "pipe")) and not os.path.isfile(os.path.join(self.dir, "pipe")))
+        self.check([KILN, "save", "m.pt", "-o", "pipe"], 1, "pipe: cannot be written")
+
+
 class Texts(Test):
     """Graphs as text, read back."""
     def test_graphs(self):
