@@ -761,8 +761,9 @@ row_batch_norm(Row *r)
 	out_line(&o, "const int64_t k = at + i * %lld;", (long long)nest.stride[2][last]);
 	out_line(&o, "const float scale = 1 / sqrtf(((const float *)p[3])[k] + (float)%.17g)%s;", eps,
 		 v[2] ? " * ((const float *)p[4])[k]" : "");
-	out_line(&o, "y[i * %lld] = (x[i * %lld] - ((const float *)p[2])[k]) * scale%s;", (long long)nest.stride[0][last],
-		 (long long)nest.stride[1][last], v[3] ? v[2] ? " + ((const float *)p[5])[k]" : " + ((const float *)p[4])[k]" : "");
+	out_line(&o, "const float shift = %s((const float *)p[2])[k] * scale;",
+		 v[3] ? v[2] ? "((const float *)p[5])[k] - " : "((const float *)p[4])[k] - " : "-");
+	out_line(&o, "y[i * %lld] = x[i * %lld] * scale + shift;", (long long)nest.stride[0][last], (long long)nest.stride[1][last]);
 	out_close(&o, "");
 	out_close(&o, "");
 	c = row_call(r, "batch_norm", arena_printf(a, "batch_norm of %s", sizes(a, x)), &o, nest_count(&nest), row_grain(inner * 2));

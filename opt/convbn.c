@@ -9,9 +9,8 @@
  * batch, which is known where the model raises for another rank, as BatchNorm2d does: elsewhere normforms.c has the norm.
  * The rest is reweigh.c's.
  */
+#include "../rt/ops/kernel.h"
 #include "opt.h"
-
-#include <math.h>
 
 typedef struct Norm { const RtTensor *weight, *bias, *mean, *var; double eps; } Norm;   /* weight, bias may be null */
 
@@ -115,8 +114,10 @@ fold(Reweigh *r, Node *norm)
 	scale = new(r->p->scratch, double, o.n + 1);
 	shift = new(r->p->scratch, double, o.n + 1);
 	for (int64_t i = 0; i < o.n; i++) {
-		scale[i] = reweigh_element(n.weight, i, 1) / sqrt(reweigh_element(n.var, i, 1) + n.eps);
-		shift[i] = reweigh_element(n.bias, i, 0) - reweigh_element(n.mean, i, 0) * scale[i];
+		const double of[NORM_OF] = { reweigh_element(n.weight, i, 1), reweigh_element(n.bias, i, 0),
+					     reweigh_element(n.mean, i, 0), reweigh_element(n.var, i, 1) };
+
+		rt_norm_line((RtDtype)n.var->dtype, of, n.eps, &scale[i], &shift[i]);
 	}
 	return reweigh(r, &o, norm, scale, shift);
 }

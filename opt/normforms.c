@@ -4,11 +4,10 @@
  *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
  *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
  *
- * Both vectors are computed in double and rounded once.
+ * Both vectors are rounded where PyTorch rounds.
  */
+#include "../rt/ops/kernel.h"
 #include "specialize.h"
-
-#include <math.h>
 
 /* A constant of n elements, or None where that will do; false: it is neither. */
 static bool
@@ -57,10 +56,12 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	scale = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	shift = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	for (int64_t i = 0; i < n; i++) {
-		const double by = element(weight, i, 1) / sqrt(element(var, i, 1) + eps.u.f);
+		const double of[NORM_OF] = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0), element(var, i, 1) };
+		double by, more;
 
+		rt_norm_line(RT_f32, of, eps.u.f, &by, &more);
 		((float *)rt_data(scale))[i] = (float)by;
-		((float *)rt_data(shift))[i] = (float)(element(bias, i, 0) - element(mean, i, 0) * by);
+		((float *)rt_data(shift))[i] = (float)more;
 	}
 	Value *const product[] = { m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
 	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at), spec_put_constant(s, rt_of(shift), m->at),

@@ -171,6 +171,12 @@ typedef struct RtMapTypes {
 int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
+/* ---- norm.c: what a batch norm does in evaluation; the compiler folds by the same numbers ----------------------- */
+
+enum { NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_OF };
+/* A channel of y = batch_norm(x) = x * scale + shift, rounded to float32 or float64 where PyTorch rounds. */
+void rt_norm_line(RtDtype, const double of[NORM_OF], double eps, double *scale, double *shift);
+
 /* ---- iter.c: the element iterator ------------------------------------------------------------------------ */
 
 enum { RT_ITER_MAX = 8, RT_BLOCK = 512 };

@@ -17,6 +17,7 @@ typedef struct Norm {
 	int64_t per;                         /* elements of a run that share a weight */
 	int64_t modulo;                      /* group i begins with weight i % modulo * (run / per); 0: with 0 */
 	bool    uncentered;                  /* rms norm: the mean is not taken off */
+	bool    given;                       /* the moments: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
 	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
@@ -231,6 +232,7 @@ batch_moments(RtCx *cx, const Batch *a, Norm *g, RtDtype ct)
 		return update_running(cx, a->mean, g->mean, a->momentum, 1) ||
 			update_running(cx, a->var, g->var, a->momentum, n / (n - 1)) ? RT_ERROR : RT_OK;
 	}
+	g->given = true;
 	m = dense_in(cx, a->mean, RT_f64);
 	v = dense_in(cx, a->var, RT_f64);
 	if (!m || !v)
@@ -272,6 +274,22 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
 		return RT_ERROR;
 	return dense_done(cx, to, y);
+}
+
+void
+rt_norm_line(RtDtype dtype, const double of[NORM_OF], double eps, double *scale, double *shift)
+{
+	double mean = of[NORM_MEAN], var = of[NORM_VAR];
+	const Norm g = { .given = true, .eps = eps, .mean = &mean, .var = &var };
+	float f[2];
+
+	if (dtype == RT_f64) {
+		line_f64(mean, rstd_f64(&g, 0), of[NORM_WEIGHT], of[NORM_BIAS], scale, shift);
+		return;
+	}
+	line_f32((float)mean, rstd_f32(&g, 0), (float)of[NORM_WEIGHT], (float)of[NORM_BIAS], &f[0], &f[1]);
+	*scale = f[0];
+	*shift = f[1];
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
@@ -355,6 +373,7 @@ instance_moments(RtCx *cx, Norm *g, const Batch *a, RtDtype ct, int64_t n, int64
 			round_moments(g);
 		return RT_OK;
 	}
+	g->given = true;
 	m = dense_in(cx, a->mean, RT_f64);
 	v = m ? dense_in(cx, a->var, RT_f64) : NULL;
 	if (!v)

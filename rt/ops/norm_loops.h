@@ -24,6 +24,21 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
+/* Statistics that were given are rounded as PyTorch rounds them: an error here is the same at every place of a channel. */
+static T
+N(rstd)(const Norm *g, int64_t i)
+{
+	return g->given ? 1 / (T)sqrt((double)((T)g->var[i] + (T)g->eps)) : (T)(1 / sqrt(g->var[i] + g->eps));
+}
+
+/* y = x * scale + shift */
+static void
+N(line)(T mean, T rstd, T weight, T bias, T *scale, T *shift)
+{
+	*scale = rstd * weight;
+	*shift = (T)((double)bias - (double)mean * (double)*scale);
+}
+
 static void
 N(apply)(void *arg, int64_t begin, int64_t end)
 {
@@ -32,23 +47,21 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		int64_t base = g->modulo ? i % g->modulo * (g->run / g->per) : 0;
-		double rstd = 1 / sqrt(g->var[i] + g->eps);
+		const T m = (T)g->mean[i], r = N(rstd)(g, i);
 
 		for (int64_t p = 0; p < g->pieces; p++) {
 			const T *x = (const T *)g->x + i * g->run + p * g->step;
 			T *y = (T *)g->y + i * g->run + p * g->step;
 
 			if (g->per == 1 && g->run > 1) {
-				T m = (T)g->mean[i], r = (T)rstd;
-
 				for (int64_t j = 0; j < g->run; j++)
 					y[j] = (x[j] - m) * r * (w ? w[base + j] : 1) + (b ? b[base + j] : 0);
 				continue;
 			}
 			for (int64_t q = 0; q < g->run / g->per; q++) {
-				double scale = rstd * (w ? (double)w[base + q] : 1);
-				T a = (T)scale, c = (T)((b ? (double)b[base + q] : 0) - g->mean[i] * scale);
+				T a, c;
 
+				N(line)(m, r, w ? w[base + q] : 1, b ? b[base + q] : 0, &a, &c);
 				for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
 					y[j] = x[j] * a + c;
 			}
@@ -137,12 +150,8 @@ N(lane_apply)(void *arg, int64_t begin, int64_t end)
 	for (int64_t first = 0; first < g->groups; first += LANES) {
 		const int64_t some = g->groups - first < LANES ? g->groups - first : LANES;
 
-		for (int64_t c = 0; c < some; c++) {
-			const double a = (w ? (double)w[first + c] : 1) / sqrt(g->var[first + c] + g->eps);
-
-			scale[c] = (T)a;
-			shift[c] = (T)((b ? (double)b[first + c] : 0) - g->mean[first + c] * a);
-		}
+		for (int64_t c = 0; c < some; c++)
+			N(line)((T)g->mean[first + c], N(rstd)(g, first + c), w ? w[first + c] : 1, b ? b[first + c] : 0, &scale[c], &shift[c]);
 		for (int64_t p = begin; p < end; p++) {
 			const T *x = (const T *)g->x + p * g->step + first;
 			T *restrict y = (T *)g->y + p * g->step + first;

@@ -1,5 +1,6 @@
 # How far long sums are off the same in double: at most as far as PyTorch's.  Interpolation's weights are PyTorch 1.13's to the
-# last bit: of scales in float, coordinates in double; and so are the points of regions, all in float.
+# last bit: of scales in float, coordinates in double; and so are the points of regions and what a batch norm in evaluation
+# multiplies by and adds, all in float.
 def near(y, z, units: float = 1.2) -> bool:
     return bool(float((y.double() - z).norm() / z.norm()) < units * 2.0 ** -24)
 
@@ -11,6 +12,15 @@ def linear(i: int, o: int, align: bool):
     at = torch.arange(o, dtype=torch.float64)
     at = scale.double() * at if align else (scale.double() * (at + 0.5) - 0.5).clamp(min=0.0)
     return (at - at.floor()).float(), at.floor().long()
+
+def norms(x):
+    w, b, m, v = torch.rand([48]), torch.randn([48]), torch.randn([48]), torch.rand([48])
+    by = w * (1 / (v + torch.tensor(1e-5).float()).sqrt())
+    more = (b.double() - m.double() * by.double()).float()
+    view = [1, 48] + [1] * (x.dim() - 2)
+    far = torch.batch_norm(x + 2.0 ** 40, w, b, m, v, False, 0.1, 1e-5, False)
+    print(torch.equal(torch.batch_norm(x, w, b, m, v, False, 0.1, 1e-5, False), more.view(view).expand_as(x)),
+          torch.equal(far, (by * 2.0 ** 40).view(view).expand_as(x)))
 
 def forward():
     torch.manual_seed(1)
@@ -45,6 +55,8 @@ def forward():
     start, bin = rois[:, 1:2], (rois[:, 3:4] - rois[:, 1:2]) / 7
     points = start + torch.arange(7).float() * bin + 0.5 * bin / 1
     print(torch.equal(torch.ops.torchvision.roi_align(x, rois, 1.0, 1, 7, 1, False)[:, 0, 0], points))
+    for n in [torch.zeros([2, 48]), torch.zeros([2, 48, 5]), torch.zeros([2, 48, 3, 5]), torch.zeros([2, 3, 5, 48]).permute(0, 3, 1, 2)]:
+        norms(n)
 # ---
 # True True True
 # True True True
@@ -75,4 +87,8 @@ def forward():
 # True
 # True
 # True
+# True True
+# True True
+# True True
+# True True
 # None
