@@ -49,7 +49,7 @@ not_started(Build *b, const Process *p)
 RT_NORETURN static void
 process_failed(Build *b, const Process *p, const char *what)
 {
-	fail_status(b->cx, EXIT_BUG, NOWHERE, "%s failed %s:\n%s", p->name, what, process_log(b->cx, p->log, 6000));
+	process_fail(b->cx, p->name, EXIT_BUG, arena_printf(b->cx->arena, "failed %s", what), p->log);
 }
 
 static void
@@ -266,7 +266,7 @@ run_operators(Build *b, char *const *argv, const char *log)
 	if (!start(b, argv, log, &p))
 		not_started(b, &p);
 	if (process_end(&p))
-		fail(b->cx, NOWHERE, "%s failed on --op:\n%s", p.name, process_log(b->cx, log, 6000));
+		process_fail(b->cx, p.name, EXIT_INPUT, "failed on --op", log);
 }
 
 /* A shared object of C files for this machine: what the interpreter calls. */
@@ -553,7 +553,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 		return;
 	}
 	if (process_end(&p))
-		fail(cx, NOWHERE, "%s does not take these options:\n%s", b->cc, process_log(cx, p.log, 2000));
+		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
 	macros = process_log(cx, p.log, 1 << 17);
 	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
 }

@@ -429,6 +429,8 @@ bool  process_start(char *const *argv, const char *log, Process *);          /* 
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
 int   process_run(Cx *, char *const *argv, const char *log, Process *);      /* both; fails when it does not start */
+/* By what it said, for want of memory or of disk space, or else with this status */
+RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
 char *process_log(Cx *, const char *path, int64_t most);                    /* the first bytes of a file; "" when there is none */
 void  process_check(Cx *);               /* fails when a signal has asked to stop */
 typedef void ProcessBody(Cx *, const char *dir, void *arg);

@@ -133,6 +133,19 @@ process_log(Cx *cx, const char *path, int64_t most)
 	return text;
 }
 
+RT_NORETURN void
+process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
+{
+	static const char *const room[] = { "memory full", "out of memory", "memory exhausted", "Cannot allocate memory",
+					    "failed to map", "No space left", "File too large", "Disk quota", "Killed signal" };
+	const char *said = process_log(cx, log, 6000);
+
+	for (size_t i = 0; i < sizeof room / sizeof *room; i++)
+		if (strstr(said, room[i]))
+			fail(cx, NOWHERE, "%s failed for want of memory or disk space:\n%s", name, said);
+	fail_status(cx, status, NOWHERE, "%s %s:\n%s", name, what, said);
+}
+
 /* ---- temporary folders ------------------------------------------------------------------------------------------ */
 
 typedef struct Work { ProcessBody *body; const char *dir; void *arg; } Work;

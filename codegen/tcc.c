@@ -211,7 +211,7 @@ in_child(Cx *cx, void (*body)(void *), Job *j, int status, const char *what)
 	const char *log = arena_printf(cx->arena, "%s/log", j->dir);
 
 	if (process_fork(cx, body, j, log))
-		fail_status(cx, status, NOWHERE, "tcc failed %s:\n%s", what, process_log(cx, log, 6000));
+		process_fail(cx, "tcc", status, what, log);
 }
 
 static void
@@ -224,7 +224,7 @@ compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 	for (int i = 0; i < files->n; i++) {
 		j->c = files->at[i];
 		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
-		in_child(cx, compile_operator, j, EXIT_INPUT, "on --op");
+		in_child(cx, compile_operator, j, EXIT_INPUT, "failed on --op");
 		vec_push(cx->arena, objects, arena_strdup(cx->arena, j->object));
 	}
 }
@@ -242,7 +242,7 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 	carry_support(cx, j.support);
 	compile_operators(cx, &j, operators, &objects);
 	j.c = c;
-	in_child(cx, link_program, &j, EXIT_BUG, "on emitted code: a bug of Kiln");
+	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");
 }
 
 void
@@ -253,5 +253,5 @@ tcc_shared(Cx *cx, const char *dir, const Texts *operators, const char *out)
 
 	put_headers(cx, j.own, 0);
 	compile_operators(cx, &j, operators, &objects);
-	in_child(cx, link_shared, &j, EXIT_INPUT, "on --op");
+	in_child(cx, link_shared, &j, EXIT_INPUT, "failed on --op");
 }

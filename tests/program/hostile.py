@@ -391,6 +391,12 @@ class Full(Test):
             self.assertTrue(os.path.exists(os.path.join(self.dir, "pipe")) and not os.path.isfile(os.path.join(self.dir, "pipe")))
         self.check([KILN, "save", "m.pt", "-o", "pipe"], 1, "pipe: cannot be written")
 
+    def test_compiler(self):
+        self.put("cc", b"#!/bin/sh\ncase $* in *program.c*) echo 'cc1: fatal error: No space left on device'; exit 1;; esac\nexec cc \"$@\"\n")
+        os.chmod(os.path.join(self.dir, "cc"), 0o755)
+        self.there.add("cc")
+        self.fails([KILN, "build", "m.pt", "-i", "x.npz", "-o", "OUT", "--cc", "./cc"], "for want of memory or disk space")
+
 
 class Texts(Test):
     """Graphs as text, read back."""
