@@ -282,8 +282,10 @@ write_prim(Writer *w, const Node *n)
 	} else if (node_is(n, "prim::CreateObject")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
 	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_method(cx, %s",
-			out_literal(w->a, method_key(w->a, n->in[0]->type, node_str(n, "name")))), true);
+		write_call(w, n, n->in[0]->type->kind == TYPE_CLASS
+			? arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, node_str(n, "name")))
+			: arena_printf(w->a, "rt_step_method(cx, %s",
+				out_literal(w->a, method_key(w->a, n->in[0]->type, node_str(n, "name")))), true);
 	} else if (node_is(n, "prim::CallFunction") || node_is(n, "prim::CallMethod")) {
 		const Attr *f = node_attr(n, "function");
 

@@ -108,6 +108,23 @@ def forward(x: Tensor) -> Tensor:
     return torch.relu(x)
 """
 
+# the class behind the interface is known once the key is
+KNOWN = b"""@torch.jit.interface
+class Counts:
+    def go(self, n: int) -> int: pass
+class Counter:
+    def __init__(self): self.n = 3
+    def go(self, n: int) -> int: return n * self.n
+def pick(key: str) -> Counts:
+    c = Counter()
+    if key == "a":
+        return c
+    raise RuntimeError("no " + key)
+def forward(x: Tensor, key: str="a") -> Tensor:
+    c: Counts = pick(key)
+    return x * c.go(2)
+"""
+
 
 class Sources(Test):
     def setUp(self):
@@ -208,6 +225,11 @@ class Sources(Test):
             self.assertIn(why, self.says("", "run", "lies.py", "-i", "a.npz", status=1))
             self.says("", "build", "lies.py", "-i", "a.npz", *TCC, "-o", "./p")
             self.assertIn(why, self.says("./p", "-i", "a.npz", status=1))
+
+    def test_known_class(self):
+        self.put("known.py", KNOWN)
+        self.says("", "build", "known.py", "-i", "a.npz", *TCC, "-o", "./p")
+        self.assertIn("same", self.says("", "check", "known.py", "./p", "-i", "a.npz"))
 
     def test_lacking(self):
         self.put("m.pt", model(LACKING))
