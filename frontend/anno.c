@@ -22,6 +22,7 @@ static const struct { const char *name; const Type *type; } names[] = {
 	{ "torch.memory_format", &rt_type_int }, { "torch.qscheme", &rt_type_int },
 	{ "torch.Generator", &rt_type_generator }, { "torch.Stream", &rt_type_stream },
 	{ "torch.Size", &rt_type_list_int }, { "torch.nn.Parameter", &rt_type_tensor },
+	{ "__torch__.torch.classes.profiler._RecordFunction", &rt_type_tensor },          /* nobody looks into it */
 };
 
 typedef enum Generic {

@@ -209,7 +209,7 @@ const char *operator_kind(TreeKind, const char **magic);      /* ADD -> aten::ad
 Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN */
 Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function or deeper namespace of __torch__ */
 const Tree *unit_alias(Unit *, const char *name);     /* what an import says that the name is, or null */
-const Type *unit_grad_mode(Cx *, Unit *, const char *name);     /* the class torch.no_grad or torch.enable_grad; null without a unit */
+const Type *unit_context(Cx *, Unit *, const char *name);       /* the class no_grad, enable_grad or record_function; null without a unit */
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
 const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as it is written */

@@ -180,18 +180,30 @@ static const char grad_mode_text[] =
 	"    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any):\n"
 	"        torch.set_grad_enabled(self.prev)\n";
 
+static const char profiler_text[] =
+	"class record_function:\n"
+	"    def __init__(self, name: str, args: Optional[str]=None):\n"
+	"        self.name = name\n"
+	"    def __enter__(self):\n"
+	"        return self\n"
+	"    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any):\n"
+	"        pass\n";
+
 static Source *source_of_text(Cx *cx, const char *text, const char *name);
 
 const Type *
-unit_grad_mode(Cx *cx, Unit *u, const char *name)
+unit_context(Cx *cx, Unit *u, const char *name)
 {
-	const char *prefix = "__torch__.torch.autograd.grad_mode";
+	const bool profiler = !strcmp(name, "record_function");
+	const char *module = profiler ? "profiler" : "grad_mode";
+	const char *prefix = arena_printf(cx->arena, "__torch__.torch.autograd.%s", module);
 	const char *qualified = arena_printf(cx->arena, "%s.%s", prefix, name);
 
 	if (!u)
 		return 0;
 	if (!find_def(u, qualified))
-		add_defs(u, source_of_text(cx, grad_mode_text, "<grad_mode>"), prefix);
+		add_defs(u, source_of_text(cx, profiler ? profiler_text : grad_mode_text, arena_printf(cx->arena, "<%s>", module)),
+			prefix);
 	return unit_type(cx, u, qualified);
 }
 

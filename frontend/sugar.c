@@ -237,7 +237,12 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	Sugar *s;
 
 	if (!strcmp(space, "torch") && (!strcmp(name, "no_grad") || !strcmp(name, "enable_grad")) &&
-	    (t = unit_grad_mode(e->cx, e->unit, name)))
+	    (t = unit_context(e->cx, e->unit, name)))
+		return typed(e, SUGAR_CLASS, t);
+	if (!strcmp(name, "profiler") && (!strcmp(space, "torch") || !strcmp(space, "torch.autograd")))
+		return sugar_named(e, SUGAR_NAMESPACE, "torch.autograd.profiler");
+	if (!strcmp(space, "torch.autograd.profiler") && !strcmp(name, "record_function") &&
+	    (t = unit_context(e->cx, e->unit, name)))
 		return typed(e, SUGAR_CLASS, t);
 	if (!strcmp(space, "torch") && !strcmp(name, "ops"))
 		return sugar_named(e, SUGAR_NAMESPACE, "ops");
