@@ -79,6 +79,7 @@ typedef struct Binding {
 	const char *why;       /* message for who uses it */
 	bool        refined;   /* the same variable, its type narrowed: no assignment */
 	Range       at;        /* of why */
+	const Type *fall;      /* the narrower type that it has where no flag was raised on the way; or null */
 } Binding;
 
 typedef struct Scope Scope;
@@ -99,6 +100,7 @@ struct Closure {               /* a nested def: its graph, with the values that 
 Scope   *scope_push(Emit *, Block *);                        /* and goes on at the block's end */
 void     scope_enter(Emit *, Scope *);                       /* goes on at the end of its block */
 void     scope_pop(Emit *);
+void     scope_fall(Emit *, Range);                          /* no flag was raised: variables have their narrower types */
 Binding *scope_here(Scope *, const char *name);              /* in this very scope, or null */
 Binding *scope_binding(Scope *, const char *name);           /* up to the top of the function, not over closures */
 Sugar   *scope_find(Emit *, const char *name);               /* over closures, capturing; null: not bound */

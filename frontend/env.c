@@ -73,13 +73,26 @@ bind(Emit *e, const char *name, Binding b)
 void
 scope_put(Emit *e, const char *name, Sugar *s, bool refined)
 {
-	bind(e, name, (Binding){s, 0, refined, { 0 }});
+	bind(e, name, (Binding){s, 0, refined, { 0 }, 0});
 }
 
 void
 scope_put_error(Emit *e, const char *name, Range at, const char *why)
 {
-	bind(e, name, (Binding){0, why, false, at});
+	bind(e, name, (Binding){0, why, false, at, 0});
+}
+
+void
+scope_fall(Emit *e, Range at)
+{
+	for (Scope *s = e->scope->closure ? 0 : e->scope->up; s; s = s->closure ? 0 : s->up)
+		for (int i = 0; i < s->names.n; i++) {
+			const char *name = s->names.at[i].key;
+			const Binding *b = name ? scope_binding(e->scope, name) : 0;
+
+			if (b && b->fall && b == scope_here(s, name))
+				scope_put(e, name, sugar_value(e, emit_cast(e, at, b->s->v, b->fall)), true);
+		}
 }
 
 /* ---- looking up, over the edges of nested defs ------------------------------------------------------- */
@@ -123,7 +136,7 @@ find(Emit *e, Scope *s, const char *name)
 	if (!b || !b->s || !s->closure)
 		return b;
 	inner = new(e->cx->arena, Binding, 1);
-	*inner = (Binding){capture(e, s->closure, b->s), 0, true, { 0 }};
+	*inner = (Binding){capture(e, s->closure, b->s), 0, true, { 0 }, 0};
 	map_put(&s->names, name, inner);
 	return inner;
 }

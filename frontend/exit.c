@@ -65,6 +65,7 @@ exit_under(Emit *e, Range at, unsigned ways, Work *rest)
 	scope_pop(e);
 	no.scope = scope_push(e, node_add_block(branch));
 	no.scope->outer = no.scope->up->outer;
+	scope_fall(e, at);
 	no.ways = exit_run(e, rest);
 	scope_pop(e);
 	return ssa_join(e, at, branch, yes, no);

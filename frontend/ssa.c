@@ -135,12 +135,32 @@ type_before(Emit *e, const char *name, Value *yes, Value *no)
 	return v && type_is_subtype(e->cx, yes->type, v->type) && type_is_subtype(e->cx, no->type, v->type) ? v->type : 0;
 }
 
+/* The variable's type where the branch falls through; null where it does not. */
+static const Type *
+type_falling(const Branch *b, const char *name, const Value *v)
+{
+	const Binding *at = scope_binding(b->scope, name);
+
+	return !(b->ways & WAY_FALL) || !v ? 0 : at && at->fall ? at->fall : v->type;
+}
+
+/* x = 1 beside a `continue` that leaves x an Optional: what follows runs where x is an int. */
+static const Type *
+meet_falling(Emit *e, const Meet *m, const char *name, const Value *yes, const Value *no)
+{
+	const Type *a = type_falling(&m->yes, name, yes), *b = type_falling(&m->no, name, no);
+
+	if (!((m->yes.ways | m->no.ways) & WAYS_FLAGGED))
+		return 0;
+	return a && b ? type_unify(e->cx, a, b) : a ? a : b;
+}
+
 static void
 meet_both(Emit *e, const Meet *m, const char *name)
 {
 	Binding *in_yes = scope_here(m->yes.scope, name), *in_no = scope_here(m->no.scope, name);
 	Value *yes = value_at_end(&m->yes, name), *no = value_at_end(&m->no, name), *v;
-	const Type *t = 0;
+	const Type *t = 0, *fall = 0;
 
 	if (!assigned(in_yes) && !assigned(in_no) && !(in_yes && in_no))
 		return;
@@ -163,8 +183,12 @@ meet_both(Emit *e, const Meet *m, const char *name)
 		meet_badly(e, m, name, yes, no);
 		return;
 	}
+	if (yes && no)
+		fall = meet_falling(e, m, name, yes, no);
 	v = output(e, m->at, m->node, yes, no, t, name);
 	scope_put(e, name, sugar_value(e, v), !assigned(in_yes) && !assigned(in_no));
+	if (fall && fall != t && type_is_subtype(e->cx, fall, t))
+		scope_here(e->scope, name)->fall = fall;
 }
 
 static void
