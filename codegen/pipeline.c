@@ -252,7 +252,8 @@ profile_all(Cli *cli, Model *m, Signatures *s)
 		profile_input(cli, m, profile, s, i);
 	progress(NULL);
 	say_time(cli, "profiling", start);
-	qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
+	if (s->at.n)
+		qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
 	return profile;
 }
 

@@ -301,6 +301,7 @@ check_node(Types *t, Node *n)
 {
 	const Attr *piece = node_attr(n, "Subgraph");
 
+	need(t, n, !n->nsub || node_is(n, "prim::If") || node_is(n, "prim::Loop"), "has no blocks");
 	if (piece && piece->kind == ATTR_GRAPH) {
 		check_piece(t, n, piece->g);
 		return;

@@ -199,6 +199,8 @@ class Sources(Test):
             (["%1 : int = prim::Constant[value=7]()", "%p : (Tensor, Tensor) = prim::TupleConstruct(%x, %1)",
               "%a : Tensor, %2 : Tensor = prim::TupleUnpack(%p)"], "input 1 of prim::TupleConstruct"),
             (['%2 : Tensor = prim::GetAttr[name="w"](%x)'], "wants an object"),
+            (["%p : (Tensor, Tensor) = prim::TupleConstruct(%x, %x)", "%2 : Tensor, %a : Tensor = prim::TupleUnpack(%p)", "block0():",
+              "%u : Tensor = prim::If(%x)", "-> (%x)"], "prim::TupleUnpack has no blocks"),
             (["%1 : int = prim::Constant[value=7]()", "%2 : str = prim::unchecked_cast(%1)"], "expected a str, but got a value of type int")):
             self.put("lies.ir", ("graph(%x : Tensor):\n  " + "\n  ".join(lines) + "\n  return (%2)\n").encode())
             self.assertIn(why, self.says("", "run", "lies.ir", "-i", "a.npz", status=1))
