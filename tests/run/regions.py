@@ -1,10 +1,15 @@
 def forward():
     print(torch.ops.torchvision.ps_roi_pool(torch.ones([1, 4, 3, 3]), torch.tensor([[0., 0., 0., 2., 2.]]), 1.0, 2, 2)[0].flatten())
-    torch.ops.torchvision.ps_roi_pool(torch.zeros([1, 4, 3, 3]), torch.zeros([1, 5]), 1.0, 4294967296, 4294967296)
+    print(torch.ops.torchvision.ps_roi_pool(torch.zeros([1, 4, 3, 3]), torch.zeros([1, 5]), 1.0, 4294967296, 4294967296)[0])
 # ---
 #  1
 #  1
 #  1
 #  1
 # [ CPUFloatType{4} ]
-# None
+# error: Traceback of TorchScript (most recent call last):
+#   File "run/regions.py", line 3, in forward
+#     print(torch.ops.torchvision.ps_roi_pool(torch.zeros([1, 4, 3, 3]), torch.zeros([1, 5]), 1.0, 4294967296, 4294967296)[0])
+#           ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ <--- HERE
+#
+# RuntimeError: input channels must be a multiple of pooling height * pooling width
