@@ -217,6 +217,14 @@ check_pool(RtCx *cx, const char *name, const IValue *in, bool by_position, Pool 
 	return RT_OK;
 }
 
+/* Of no region there may be any number of bins. */
+static void
+each_region(RtCx *cx, Pool *p, void (*range)(void *, int64_t begin, int64_t end))
+{
+	if (p->rois && p->co)
+		rt_parallel(cx, p->rois * p->co, 1 + 1024 / (p->ph * p->pw), range, p);
+}
+
 static int
 pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p, RtTensor **r, RtTensor **at)
 {
@@ -379,7 +387,7 @@ rt_torchvision_roi_align(RtCx *cx, const IValue *in, IValue *out)
 		return RT_OK;
 	p.ratio = in[5].u.i;
 	p.aligned = in[6].u.i;
-	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), align_range, &p);
+	each_region(cx, &p, align_range);
 	return pool_end(cx, &p, r, NULL);
 }
 
@@ -396,7 +404,7 @@ rt_torchvision_ps_roi_align(RtCx *cx, const IValue *in, IValue *out)
 		return RT_OK;
 	p.ratio = in[5].u.i;
 	p.aligned = true;
-	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), align_range, &p);
+	each_region(cx, &p, align_range);
 	return pool_end(cx, &p, r, at);
 }
 
@@ -445,7 +453,7 @@ rt_torchvision_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), max_range, &p);
+	each_region(cx, &p, max_range);
 	return pool_end(cx, &p, r, at);
 }
 
@@ -486,7 +494,7 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	rt_parallel(cx, p.rois * p.co, 1 + 1024 / (p.ph * p.pw), mean_range, &p);
+	each_region(cx, &p, mean_range);
 	return pool_end(cx, &p, r, at);
 }
 
