@@ -3,6 +3,7 @@
  * The algorithms and their conventions (which element is the pivot, the sign of a reflection, what is stored where) are those
  * of LAPACK's unblocked routines, because factors are results that users see.
  */
+#include "../base.h"
 #include "decomp.h"
 
 /* ---- stacks ---------------------------------------------------------------------------------------------------------- */
@@ -43,21 +44,30 @@ stack_square(RtCx *cx, const char *name, RtTensor *t, Stack *s)
 		(long long)s->m, (long long)s->n);
 }
 
+Z *
+stack_room(RtCx *cx, int64_t count, int64_t m, int64_t n)
+{
+	int64_t bytes;
+
+	if (size_mul(count, m, &bytes) && size_mul(bytes, n, &bytes) && size_mul(bytes, sizeof(Z), &bytes))
+		return rt_scratch(cx, bytes);
+	rt_raise(cx, "Storage size calculation overflowed");
+	return NULL;
+}
+
 int
 stack_new(RtCx *cx, const Stack *like, int64_t m, int64_t n, Stack *s)
 {
-	int64_t bytes = like->count * m * n * 16;
-
 	*s = *like;
 	s->m = m;
 	s->n = n;
 	s->v = NULL;
 	if (cx->meta)
 		return RT_OK;
-	s->v = rt_scratch(cx, bytes + 16);
+	s->v = stack_room(cx, like->count, m, n);
 	if (!s->v)
 		return RT_ERROR;
-	memset(s->v, 0, bytes);
+	memset(s->v, 0, (size_t)(like->count * m * n) * sizeof(Z));
 	return RT_OK;
 }
 

@@ -40,6 +40,7 @@ typedef struct Stack {
 /* The last two dims of t are the matrix; v is a copy that may be written to. */
 int stack_load(RtCx *, const char *name, RtTensor *t, Stack *);
 int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
+Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);     /* scratch for so many matrices; null, and raised: too many */
 /* Room for a stack with this one's batch dims; zeroed. */
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */

@@ -451,7 +451,7 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype, Z **big, Z **sm
 	const int64_t most = m > n ? m : n, k = m > n ? n : m;
 	const bool single = dtype == RT_f32 || dtype == RT_c64;
 	double *real = rt_scratch(cx, (2 * k * k + 4 * k) * 8 + 8);
-	Z *z = real ? rt_scratch(cx, (most * k + most * most + 2 * k * k + 3 * k) * 16 + 16) : NULL;
+	Z *z = real ? stack_room(cx, 1, most + 3 * k + 3, most) : NULL;         /* at least what the members below are laid out in */
 
 	if (!z)
 		return RT_ERROR;
