@@ -473,16 +473,15 @@ set_up(Program *p)
 static int
 work(Program *p)
 {
-	int status = EXIT_OK, n = p->o.nin ? p->o.nin : 1;
+	const int n = p->o.train || p->o.want_bench ? 0 : p->o.nin ? p->o.nin : 1;
+	int status = EXIT_OK;
 
 	if (p->o.info)
 		return info(p);
 	if ((p->o.grad_out || p->o.grad_in || p->o.train) && !p->method->gradients)
 		return usage_error(p, "this program has no gradients: kiln build --grad", "");
-	if (p->o.train)
-		return train(p);
-	if (p->o.want_bench)
-		return bench(p);
+	if (p->o.train || p->o.want_bench)
+		status = p->o.train ? train(p) : bench(p);
 	for (int i = 0; i < n && !status; i++)
 		status = choose_method(p, i) ? failed(p, 0) : p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
 			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);

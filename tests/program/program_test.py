@@ -161,6 +161,9 @@ class Answers(Test):
             bench = json.load(f)
         self.assertEqual(bench["runs"], 3)
         self.assertGreater(bench["median_ms"], 0)
+        self.ends(DONE, self.program, "-i", self.profiled, "--bench=3", "--trace", self.at("trace.json"))
+        with open(self.at("trace.json")) as f:
+            self.assertTrue(json.load(f)["traceEvents"])
 
     def test_selfcheck(self):
         self.ends(DONE, self.program, "-i", self.profiled, "--selfcheck")
