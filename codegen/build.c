@@ -43,7 +43,7 @@ start(Build *b, char *const *argv, const char *log, Process *p)
 RT_NORETURN static void
 not_started(Build *b, const Process *p)
 {
-	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc; --cc tcc needs none)", p->name, strerror(errno));
+	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno), b->cross ? "" : "; --cc tcc needs none");
 }
 
 RT_NORETURN static void

@@ -119,7 +119,6 @@ print_method(const Info *o, Function *fn, bool first)
 	const char *dot = strrchr(fn->name, '.'), *name = dot ? dot + 1 : fn->name;
 	const int self = fn->self != NULL;
 
-	function_graph(o->cx, fn);
 	if (o->json) {
 		put_json(first ? "{\"name\":" : ",\n{\"name\":", name);
 		printf(",\"arguments\":[");
@@ -145,6 +144,16 @@ print_methods(const Info *o, const char *title, Function *const *fn, int n)
 	for (int i = 0; i < n; i++)
 		print_method(o, fn[i], !i);
 	printf(o->json ? "]" : "");
+}
+
+/* Before anything is printed.  A result that is not annotated is its body's; what is annotated is said of models, too, whose
+ * bodies lack an operator. */
+static void
+know_results(Cx *cx, Function *const *fn, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!fn[i]->schema || (fn[i]->schema->nrets == 1 && !fn[i]->schema->rets[0].type))
+			function_graph(cx, fn[i]);
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------- */
@@ -216,6 +225,7 @@ info_text(const Info *o, const char *path)
 	const int n = text_functions(o->cx, path, &fn);
 	const char *kind = is_source(path) ? "TorchScript source" : "a graph";
 
+	know_results(o->cx, fn, n);
 	if (o->json) {
 		put_json("{\"model\":", path);
 		put_json(",\"type\":", kind);
@@ -231,6 +241,7 @@ info_archive(Info *o, const char *path)
 	Module *m = archive_load(o->cx, path);
 	const ClassInfo *info = class_info(m->type);
 
+	know_results(o->cx, info->methods.at, info->methods.n);
 	if (o->json) {
 		put_json("{\"model\":", m->path);
 		put_json(",\"type\":", m->type->name);

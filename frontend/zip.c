@@ -115,6 +115,8 @@ map_file(Cx *cx, const char *path, int64_t *n)
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	why = S_ISDIR(st.st_mode) ? EISDIR : errno;
 	close(fd);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		fail(cx, (Range){ 0 }, "%s: is no regular file", path);
 	if (S_ISREG(st.st_mode) && st.st_size == 0)
 		fail(cx, (Range){ 0 }, "%s: is empty", path);
 	if (p == MAP_FAILED)

@@ -3,7 +3,7 @@ operators that are lacking, all in one answer.
 
 usage: source_test.py KILN
 """
-import os, struct, sys, unittest
+import json, os, struct, sys, unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
@@ -233,6 +233,9 @@ class Sources(Test):
         self.says("", "build", "known.py", "-i", "a.npz", *TCC, "-o", "./p")
         self.assertIn("same", self.says("", "check", "known.py", "./p", "-i", "a.npz"))
 
+    def test_no_file(self):
+        self.assertIn("/dev/null: is no regular file", self.says("", "run", "/dev/null", status=1))
+
     def test_lacking(self):
         self.put("m.pt", model(LACKING))
         said = self.says("", "ops", "m.pt", status=7)
@@ -241,6 +244,8 @@ class Sources(Test):
             self.assertRegex(said, rf"m.pt:code/__torch__.py:{line}:\d+: lacking: {op}\n")
         self.assertIn("aten::relu", said)
         self.assertIn('"name":"mine::first","state":"lacking","uses":2', self.says("", "ops", "m.pt", "--json", status=7))
+        told = json.loads(self.says("", "info", "m.pt", "--json"))
+        self.assertEqual([m["name"] for m in told["methods"]], ["forward", "other"])
 
 
 if __name__ == "__main__":
