@@ -93,8 +93,8 @@ mismatch(Reader *r, const char *key, const RtType *t, const RtArray *a)
 		buf_puts(&b, "; declared is ");
 		rt_type_print(&b, r->param->type);
 	}
-	for (int i = 0; i < r->in->n && i < 4 && !a; i++)
-		buf_printf(&b, "%s '%s'", i ? "," : "; given is", r->in->at[i].key);
+	for (int i = 0; !a && i < r->in->n && i < 4; i++)
+		buf_printf(&b, "%s'%s'", i ? ", " : "; given is ", r->in->at[i].key);
 	rt_raise(r->cx, "%s", b.at);
 	buf_free(&b);
 	return RT_ERROR;
@@ -154,12 +154,11 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 static bool
 is_number(RtKind kind, char c)
 {
-	switch (kind) {
-	case TYPE_INT:   return c == 'I' || c == 'B';
-	case TYPE_BOOL:
-	case TYPE_FLOAT: return c == 'F' || c == 'I' || c == 'B';
-	default:         return c == 'C' || c == 'F' || c == 'I' || c == 'B';
-	}
+	if (c == 'B' || c == 'I')
+		return true;
+	if (c == 'F')
+		return kind != TYPE_INT;
+	return c == 'C' && kind != TYPE_INT && kind != TYPE_BOOL && kind != TYPE_FLOAT;
 }
 
 /* Element i of a contiguous tensor, as a number of this kind. */

@@ -323,10 +323,8 @@ slot_of(Activation *a, const RtInsn *n, IValue **out)
 {
 	IValue v = in(a, n, 0);
 
-	if (v.tag != RT_OBJECT)
-		return wrong(a, "object", v);
-	if (n->arg >= (uint32_t)v.u.obj->cls->nslot)
-		return rt_raise(a->cx, "'%s' object has no attribute number %u", v.u.obj->cls->name, n->arg);
+	if (v.tag != RT_OBJECT || n->arg >= (uint32_t)v.u.obj->cls->nslot)
+		return wrong(a, "object with this attribute", v);
 	*out = &v.u.obj->slot[n->arg];
 	return RT_OK;
 }
@@ -341,12 +339,11 @@ may_be_none(const RtType *t)
 int
 rt_attribute(RtCx *cx, IValue object, int i, IValue *out)
 {
-	const RtClass *c = object.tag == RT_OBJECT ? object.u.obj->cls : NULL;
+	const RtClass *c;
 
-	if (!c)
-		return rt_raise(cx, "expected an object, but got a value of type %s", rt_type_of(object));
-	if (i < 0 || i >= c->nslot)
-		return rt_raise(cx, "'%s' object has no attribute number %d", c->name, i);
+	if (object.tag != RT_OBJECT || (uint32_t)i >= (uint32_t)object.u.obj->cls->nslot)
+		return rt_raise(cx, "expected an object with attribute number %d, but got a value of type %s", i, rt_type_of(object));
+	c = object.u.obj->cls;
 	*out = object.u.obj->slot[i];
 	if (out->tag == RT_NONE && c->slot_type && !may_be_none(c->slot_type[i]))
 		return rt_raise(cx, "attribute '%s' of %s is read before it is set", c->slot[i], c->name);

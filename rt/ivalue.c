@@ -470,20 +470,22 @@ rt_may_be(IValue v, const RtType *t)
 void
 rt_settle(IValue v, const RtType *t)
 {
-	int i = 0;
+	while (t->kind == TYPE_OPTIONAL || t->kind == TYPE_UNION) {
+		int i = 0;
 
+		while (i < t->n && !rt_may_be(v, t->of[i]))
+			i++;
+		if (i == t->n)
+			return;
+		t = t->of[i];
+	}
 	if (t->kind == TYPE_LIST && is_loose(v.u.list)) {
 		v.u.list->elem = t->of[0];
 		for (int64_t k = 0; k < v.u.list->n; k++)
 			rt_settle(v.u.list->v[k], t->of[0]);
 	} else if (t->kind == TYPE_TUPLE) {
-		for (; i < t->n; i++)
+		for (int i = 0; i < t->n; i++)
 			rt_settle(v.u.tuple->v[i], t->of[i]);
-	} else if (t->kind == TYPE_OPTIONAL || t->kind == TYPE_UNION) {
-		while (i < t->n && !rt_may_be(v, t->of[i]))
-			i++;
-		if (i < t->n)
-			rt_settle(v, t->of[i]);
 	}
 }
 

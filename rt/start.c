@@ -503,7 +503,7 @@ int
 rt_main(const RtProgram *program, int argc, char **argv)
 {
 	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
-	int status;
+	int status = EXIT_OK;
 
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
 	for (int i = 1; i < argc; i++)
@@ -511,14 +511,14 @@ rt_main(const RtProgram *program, int argc, char **argv)
 			return usage_error(&p, refusal(argv[i]), argv[i]);
 	if (p.o.help) {
 		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p.name, usage);
-		return all_said(&p, EXIT_OK);
+	} else {
+		status = set_up(&p);
+		if (!status)
+			status = work(&p);
+		if (p.own.cuda)
+			p.own.cuda->stop(&p.cx);
+		rt_program_free(&p.cx);
+		rt_cx_free(&p.cx);
 	}
-	status = set_up(&p);
-	if (!status)
-		status = work(&p);
-	if (p.own.cuda)
-		p.own.cuda->stop(&p.cx);
-	rt_program_free(&p.cx);
-	rt_cx_free(&p.cx);
 	return all_said(&p, status);
 }
