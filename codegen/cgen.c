@@ -335,6 +335,7 @@ put_parts(Emit *e)
 	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
+	out_line(&e->tail, "ConvSums (*const rt_conv_order)(const ConvShape *) = %s;", config_is_exact(e->cx) ? "rt_conv_sums" : "0");
 }
 
 static void
@@ -394,7 +395,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s", e->vf, e->clamps, head,
+		   config_is_exact(e->cx) ? "#include \"vorder.h\"\n" : "",
 		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");

@@ -113,6 +113,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	cli->method = strtok_r(names, ",", &state);
 	if (!cli->method)
 		usage_error(cli, "--method wants names");
+	rounding_choose(cli, path);
 	m = model_load(cli, path);
 	if (m->module->training)
 		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);

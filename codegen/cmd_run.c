@@ -55,6 +55,9 @@ cmd_run(Cli *cli)
 		usage_error(cli, "run wants one model");
 	if (input_count(cli) > 1)
 		usage_error(cli, "run takes one input");
+	if (!cli->rounding)
+		cli->rounding = cli->passes ? "free" : "pytorch";        /* -p wants those passes, whatever they do */
+	rounding_choose(cli, cli->args.at[0]);
 	rt = model_context(cli);
 	m = model_load(cli, cli->args.at[0]);
 	model_lower(cli, m);

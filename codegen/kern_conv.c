@@ -7,6 +7,7 @@
  *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
  */
 #include "codegen.h"
+#include "../rt/ops/conv_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ enum {
 	FEW_STEPS = 8,           /* less of these do not divide well, */
 	FEW_PANELS = 4,          /* nor of these */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
+	MOST_TAPS = 64,          /* VO_TAPS of vorder.h */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
 
@@ -27,6 +29,8 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv, depthwise, winograd;
 	bool    pointwise;               /* a convolution that is a product of its pixels */
+	bool    ordered;                 /* its products are summed as `sums` says (rt/ops/vorder.h) */
+	ConvSums sums;
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -102,6 +106,8 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 	int64_t ldy, m, one;
 
+	if (config_is_exact(p->cx))                      /* the runtime has PyTorch's order */
+		return false;
 	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
@@ -153,6 +159,22 @@ dense_nhwc(const RtTensor *t)
 	return as_pixels(t, &far) && far == t->dims[1];
 }
 
+/* The order of a convolution's sums; false: it is the runtime's. */
+static bool
+order_sums(Dense *d, const RtTensor *x, const RtTensor *y, const int64_t *s, const int64_t *pad, const int64_t *dil)
+{
+	const int64_t in[] = { 1, x->dims[2], x->dims[3] }, out[] = { 1, y->dims[2], y->dims[3] };
+	const int64_t k[] = { 1, d->w->dims[2], d->w->dims[3] }, strides[] = { 1, s[0], s[1] }, pads[] = { 0, pad[0], pad[1] };
+	const int64_t dilation[] = { 1, dil[0], dil[1] };
+	const ConvShape shape = { 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
+
+	d->sums = rt_conv_sums(&shape);
+	if (d->sums.chained)
+		d->sums.block = d->sums.run;
+	d->ordered = !d->depthwise;
+	return d->depthwise || (d->sums.run && k[1] * k[2] <= MOST_TAPS);
+}
+
 static bool
 recognise_convolution(Plan *p, const Node *n, Dense *d)
 {
@@ -180,13 +202,15 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
 	d->ldc = ys;
+	if (config_is_exact(p->cx) && !order_sums(d, tx, ty, s, pad, dil))
+		return false;
 	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
 				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
 
 	memcpy(d->geometry, g, sizeof g);
-	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
+	d->winograd = !d->ordered && groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
-	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
+	d->pointwise = !d->ordered && !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
 	d->lda = xs;
 	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
@@ -308,6 +332,9 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 		else if (d->winograd)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
+		else if (d->ordered)
+			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
+				   (long long)d->sums.block, d->sums.chained, CHUNK, epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
 	} else {

@@ -842,6 +842,21 @@ results_are_new(const Row *r, bool parts)
 	return r->n->nout > 0;
 }
 
+/* Whose forms sum in an order of their own, or approximate a function in their own way. */
+static bool
+rounds_otherwise(RowForm *form)
+{
+	static RowForm *const those[] = {
+		row_reduce, row_softmax, row_layer_norm, row_group_norm, row_matmul, row_linear, row_addmm, row_avg_pool, row_adaptive_avg_pool,
+		row_convolution, row_batch_norm, row_convolution_backward, row_einsum, row_bilinear, row_lstm_walk, row_attention, row_sdpa,
+	};
+
+	for (size_t i = 0; i < sizeof those / sizeof *those; i++)
+		if (those[i] == form)
+			return true;
+	return false;
+}
+
 static bool
 form_of(Row *r)
 {
@@ -849,7 +864,8 @@ form_of(Row *r)
 		return false;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(r->n->op->id, forms[i].id))
-			return results_are_new(r, takes_parts(forms[i].form)) && forms[i].form(r);
+			return !(config_is_exact(r->p->cx) && rounds_otherwise(forms[i].form)) &&
+			       results_are_new(r, takes_parts(forms[i].form)) && forms[i].form(r);
 	for (size_t i = 0; i < sizeof writing_forms / sizeof *writing_forms; i++)
 		if (!strcmp(r->n->op->id, writing_forms[i].id))
 			return writing_forms[i].form(r);

@@ -52,6 +52,9 @@ static const Option options[] = {
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ", "embed (in the program), file (beside it: OUT.weights)"},
 	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights: fast (larger ones where they are faster: Winograd), made (these at\n"
 	 "                               the first call, and not in the program), small"},
+	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " build bench show profile ", "pytorch (numbers are rounded where PyTorch rounds them), free, auto: pytorch if\n"
+	 "                               the first input's answer depends on it"},
+	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " run ", "pytorch: numbers are rounded where PyTorch rounds them; free"},
 	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ", "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ", "these instead of forward; inputs are the first one's"},

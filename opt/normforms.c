@@ -63,6 +63,12 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 		((float *)rt_data(scale))[i] = (float)by;
 		((float *)rt_data(shift))[i] = (float)more;
 	}
+	if (config_is_exact(s->cx)) {            /* rounded once: the sum's kernel is one fused step */
+		Value *const fused[] = { spec_put_constant(s, rt_of(shift), m->at), m->in[0], spec_put_constant(s, rt_of(scale), m->at),
+					 spec_put_constant(s, rt_int(1), m->at) };
+
+		return spec_put_op(s, c, "aten::addcmul", "", fused, 4, m->at);
+	}
 	Value *const product[] = { m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
 	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at), spec_put_constant(s, rt_of(shift), m->at),
 			       spec_put_constant(s, rt_int(1), m->at) };

@@ -242,6 +242,9 @@ Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: th
 void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
 void config_limit(Cx *, const char *text);             /* -L dce=12 */
 void config_passes(Cx *, const char *text);            /* -p inline,dce */
+/* Numbers are rounded where PyTorch rounds them: no pass that does otherwise; specializations and kernels ask. */
+void config_exact(Cx *);
+bool config_is_exact(Cx *);
 void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second row */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */

@@ -339,6 +339,7 @@ struct RtCx {
 	int      nplace;
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
+	int      other_run;      /* products are summed in runs of so many: kiln build measures what rounding does; 0: in theirs */
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
@@ -651,13 +652,17 @@ int  rt_make_weights(RtCx *);    /* what specialized code wants made; once, whoe
 int  rt_warm(RtCx *);            /* that, and weights that are streamed go to pages of 2 MB; once */
 void rt_cool(const RtProgram *);
 
-/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own two tables. */
+/* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
 extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
 extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
 extern const RtQuantized rt_quantized_all;
+typedef struct ConvShape ConvShape;
+typedef struct ConvSums ConvSums;
+extern ConvSums (*const rt_conv_order)(const ConvShape *);        /* null: products of convolutions are summed in any */
+ConvSums rt_conv_sums(const ConvShape *);                         /* PyTorch's (ops/conv_sums.h): not transposed, of floats */
 
 /* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
 

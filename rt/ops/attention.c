@@ -47,9 +47,9 @@ attend(RtCx *cx, const Attend *g)
 	for (int64_t b = 0; b < g->batches; b++) {
 		char *s = g->weights ? g->weights + b * cells * es : side;
 		Product qk = { g->rows, g->n, g->inner, g->q + g->q_offset[b] * es, g->k + g->k_offset[b] * es, g->q_row, g->q_col,
-			g->k_col, g->k_row, s };
+			g->k_col, g->k_row, .c = s };
 		Product sv = { g->rows, g->width, g->n, s, g->v + g->v_offset[b] * es, g->n, 1, g->v_row, g->v_col,
-			g->y + b * g->rows * g->width * es };
+			.c = g->y + b * g->rows * g->width * es };
 
 		if (gemm(cx, g->ct, &qk))
 			return RT_ERROR;

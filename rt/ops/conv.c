@@ -7,7 +7,9 @@
  * the weight's transpose and scatters the columns back.  With one input channel per group the planes are summed
  * directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
  */
+#include "conv_sums.h"
 #include "dense.h"
+#include "gemm.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,6 +21,7 @@ typedef struct Conv {
 	int64_t n, cin, cout, groups;
 	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
 	int64_t taps, in_plane, out_plane;
+	ConvSums sums;                   /* block: of the rows of a column matrix, too; run 0: any order */
 	Body *const *scatter;            /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
 } Conv;
 
@@ -49,10 +52,11 @@ ceil_div(int64_t a, int64_t b)
 static Tap
 tap_of(const Conv *g, int64_t t)
 {
+	const int64_t all = g->cin / g->groups, first = t / (g->taps * g->sums.block) * g->sums.block, in = t - first * g->taps;
+	const int64_t width = all - first < g->sums.block ? all - first : g->sums.block, rest = in / width;
 	Tap tap;
-	int64_t rest = t % g->taps;
 
-	tap.channel = t / g->taps;
+	tap.channel = first + in % width;
 	tap.at[2] = rest % g->k[2];
 	tap.at[1] = rest / g->k[2] % g->k[1];
 	tap.at[0] = rest / g->k[2] / g->k[1];
@@ -80,6 +84,7 @@ LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #include "conv_loops.h"
+LOOPS_END
 #define T double
 #define MOVED
 #define N(name) name##_f64
@@ -87,7 +92,6 @@ LOOPS_BEGIN
 #define T int64_t
 #define N(name) name##_i64
 #include "conv_loops.h"
-LOOPS_END
 
 static Body *const gather_taps[] = { gather_taps_f32, gather_taps_i64, gather_taps_i64 };      /* moves bits */
 static Body *const scatter_taps[] = { scatter_taps_f32, scatter_taps_f64, scatter_taps_i64 };
@@ -134,10 +138,11 @@ finish_geometry(Conv *g)
 	g->taps = g->k[0] * g->k[1] * g->k[2];
 	g->in_plane = g->in[0] * g->in[1] * g->in[2];
 	g->out_plane = g->out[0] * g->out[1] * g->out[2];
+	g->sums = (ConvSums){ .block = 1 };
 }
 
 /* What is done with the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
-typedef enum Product { FORWARD, ADJOINT, WEIGHT } Product;
+typedef enum Pass { FORWARD, ADJOINT, WEIGHT } Pass;
 
 typedef struct Parts {
 	const Conv *g;
@@ -149,7 +154,7 @@ typedef struct Parts {
 
 /* One chunk of rows of image n and group i. */
 static int
-product_chunk(RtCx *cx, Parts *q, Product what, int64_t n, int64_t i, int64_t row, int64_t rows)
+product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, int64_t rows)
 {
 	const Conv *g = q->g;
 	int64_t cg = g->cin / g->groups, og = g->cout / g->groups, depth = cg * g->taps;
@@ -164,8 +169,12 @@ product_chunk(RtCx *cx, Parts *q, Product what, int64_t n, int64_t i, int64_t ro
 
 	if (!direct && what != ADJOINT)
 		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
-	if (what == FORWARD)
-		return dense_gemm(cx, q->ct, og, points, depth, w, depth, 1, col, ldc, 1, y, g->out_plane, true);
+	if (what == FORWARD) {
+		const Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, g->out_plane,
+			g->sums.chained ? C_BEGUN : C_ADDED, g->sums.run, 0 };
+
+		return gemm(cx, q->ct, &p);
+	}
 	if (what == WEIGHT)
 		return dense_gemm(cx, q->ct, og, depth, points, y, g->out_plane, 1, col, 1, ldc, w, depth, true);
 	if (dense_gemm(cx, q->ct, depth, points, og, w, 1, depth, y, g->out_plane, 1, col, ldc, direct))
@@ -175,9 +184,26 @@ product_chunk(RtCx *cx, Parts *q, Product what, int64_t n, int64_t i, int64_t ro
 	return RT_OK;
 }
 
+/* The weights as rows of the column matrix are ordered. */
+static char *
+blocked_weights(RtCx *cx, const Conv *g, const float *w)
+{
+	const int64_t depth = g->cin / g->groups * g->taps;
+	float *blocked = rt_scratch(cx, g->cout * depth * (int64_t)sizeof *w);
+
+	for (int64_t t = 0; t < depth && blocked; t++) {
+		const Tap tap = tap_of(g, t);
+		const int64_t from = tap.channel * g->taps + (tap.at[0] * g->k[1] + tap.at[1]) * g->k[2] + tap.at[2];
+
+		for (int64_t o = 0; o < g->cout; o++)
+			blocked[o * depth + t] = w[o * depth + from];
+	}
+	return (char *)blocked;
+}
+
 /* The product of all images and groups; what is written was initialised before. */
 static int
-convolve(RtCx *cx, const Conv *g, RtDtype ct, Product what, void *x, void *w, void *y)
+convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void *y)
 {
 	Parts q = { g, ct, x, w, y, 0, rt_dtypes[ct].bytes, 0 };
 	int64_t depth = g->cin / g->groups * g->taps, rows = g->out[0] * g->out[1];
@@ -194,6 +220,8 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Product what, void *x, void *w, vo
 	}
 	q.step = CHUNK / (depth * g->out[2]);
 	q.step = q.step < 1 ? 1 : q.step > rows ? rows : q.step;
+	if (g->sums.block > 1 && g->taps > 1 && !(q.w = blocked_weights(cx, g, w)))
+		return RT_ERROR;
 	if (!is_pointwise(g)) {
 		q.col = rt_scratch(cx, depth * q.step * g->out[2] * q.es);
 		if (!q.col)
@@ -362,12 +390,23 @@ set_geometry(RtCx *cx, Args *a)
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
+static ConvSums
+sums_of(const Conv *g)
+{
+	const ConvShape c = { g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p, g->d };
+
+	return rt_conv_order(&c);
+}
+
 /* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
 static int
 run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
-	const Conv *g = &a->g;
+	Conv ordered = a->g;
+	const Conv *g = &ordered;
 
+	if (rt_conv_order && !a->transposed && a->input->dtype == RT_f32 && ct == RT_f32)
+		ordered.sums = sums_of(g);
 	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
 	if (a->transposed)
@@ -653,7 +692,7 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	if (window_geometry(cx, "im2col", in + 1, self->dims[lead + 1], self->dims[lead + 2], &g))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
-	channels = self->dims[lead];
+	channels = g.cin = self->dims[lead];
 	dims[0] = n;
 	dims[lead] = channels * g.taps;
 	dims[lead + 1] = g.out_plane;
@@ -704,7 +743,7 @@ rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 			(long long)g.k[1], (long long)g.k[2], (long long)g.d[1], (long long)g.d[2], (long long)g.p[1],
 			(long long)g.p[2], (long long)g.s[1], (long long)g.s[2], (long long)g.out[1], (long long)g.out[2],
 			(long long)g.out_plane, (long long)self->dims[lead + 1]);
-	channels = self->dims[lead] / g.taps;
+	channels = g.cin = self->dims[lead] / g.taps;
 	dims[0] = n;
 	dims[lead] = channels;
 	dims[lead + 1] = size[0];

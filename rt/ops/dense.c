@@ -97,37 +97,11 @@ quant_choose(double low, double high, int64_t qmin, int64_t qmax, double *scale,
 	*zero = z < (double)qmin ? qmin : z > (double)qmax ? qmax : (int64_t)nearbyint(z);
 }
 
-/* c (m, n; rows ldc apart) += t */
-static void
-add_rows(RtDtype ct, int64_t m, int64_t n, const void *t, void *c, int64_t ldc)
-{
-	for (int64_t i = 0; i < m; i++)
-		for (int64_t j = 0; j < n; j++)
-			if (ct == RT_f32)
-				((float *)c)[i * ldc + j] += ((const float *)t)[i * n + j];
-			else if (ct == RT_f64)
-				((double *)c)[i * ldc + j] += ((const double *)t)[i * n + j];
-			else
-				((int64_t *)c)[i * ldc + j] += ((const int64_t *)t)[i * n + j];
-}
-
 int
 dense_gemm(RtCx *cx, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
 	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add)
 {
-	Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c };
-	RtMark mark = rt_scratch_mark(cx);
-	int64_t es = rt_dtypes[ct].bytes;
-	int status;
+	const Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c, ldc, add ? C_ADDED : C_NEW, 0, 0 };
 
-	if (ldc == n && !add)
-		return gemm(cx, ct, &p);
-	p.c = rt_scratch(cx, m * n * es + 1);
-	status = p.c ? gemm(cx, ct, &p) : RT_ERROR;
-	if (!status && add)
-		add_rows(ct, m, n, p.c, c, ldc);
-	for (int64_t i = 0; i < m && !status && !add; i++)
-		memcpy((char *)c + i * ldc * es, (char *)p.c + i * n * es, (size_t)(n * es));
-	rt_scratch_reset(cx, mark);
-	return status;
+	return gemm(cx, ct, &p);
 }

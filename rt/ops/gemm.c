@@ -7,7 +7,7 @@
  * Few rows read B where it is: packing would cost as much as the product.
  * Other types, and small products, are three plain loops.
  *
- * Invariant: every element of C is written, also when k is 0.
+  * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
 #include "gemm.h"
 
@@ -41,10 +41,11 @@
 	{ \
 		const Product *p = arg; \
 		for (int64_t i = begin; i < end; i++) { \
-			T *c = (T *)p->c + i * p->n; \
+			T *c = (T *)p->c + i * p->ldc; \
 			const T *a = (const T *)p->a + i * p->a_row; \
 			int64_t k = 0; \
-			memset(c, 0, sizeof(T) * p->n); \
+			if (!p->with) \
+				memset(c, 0, sizeof(T) * p->n); \
 			EIGHTS(T) \
 			for (; k < p->k; k++) { \
 				const T *b = (const T *)p->b + k * p->b_row; \
@@ -59,42 +60,30 @@
 		} \
 	}
 LOOPS_BEGIN
-PLAIN(f32, float, TIMES_REAL, EIGHTS)
 PLAIN(f64, double, TIMES_REAL, EIGHTS)
 LOOPS_END
+PLAIN(f32, float, TIMES_REAL, NO_EIGHTS)
 PLAIN(i64, int64_t, TIMES_REAL, NO_EIGHTS)
 PLAIN(c64, RtC64, TIMES_COMPLEX, NO_EIGHTS)
 PLAIN(c128, RtC128, TIMES_COMPLEX, NO_EIGHTS)
 #undef PLAIN
 
-/* ---- dot products: few rows of A by columns of B that are contiguous (a row-major weight, transposed) ---------------- */
+/* ---- dot products: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------------------- */
 
-enum { LANES = 16, DOT_RUN = 256, FEW_ROWS = 3, DOT_ROWS = 12 };
+enum { LANES = 16, DOT_ROWS = 12 };
 
-#define DOTS(name, T) \
-	static double \
-	run_##name(const T *a, const T *b, int64_t n) \
-	{ \
-		T sum[LANES] = { 0 }, all = 0; \
-		int64_t i = 0; \
-		for (; i + LANES <= n; i += LANES) \
-			for (int j = 0; j < LANES; j++) \
-				sum[j] += a[i + j] * b[i + j]; \
-		for (; i < n; i++) \
-			all += a[i] * b[i]; \
-		for (int width = LANES / 2; width; width /= 2) \
-			for (int j = 0; j < width; j++) \
-				sum[j] += sum[j + width]; \
-		return all + sum[0]; \
-	} \
-	/* Runs are summed in double. */ \
+#define DOTS(name, T, SUM) \
 	static T \
 	dot_##name(const T *a, const T *b, int64_t n) \
 	{ \
-		double all = 0; \
-		for (int64_t i = 0; i < n; i += DOT_RUN) \
-			all += run_##name(a + i, b + i, n - i < DOT_RUN ? n - i : DOT_RUN); \
-		return (T)all; \
+		T sum[LANES] = { 0 }; \
+		for (int64_t i = 0; i < n; i += LANES) \
+			for (int64_t j = 0; j < LANES && j < n - i; j++) \
+				sum[j] = SUM(a[i + j], b[i + j], sum[j]); \
+		for (int width = 1; width < LANES; width *= 2) \
+			for (int j = 0; j < LANES; j += 2 * width) \
+				sum[j] += sum[j + width]; \
+		return sum[0]; \
 	} \
 	static void \
 	dots_##name(void *arg, int64_t begin, int64_t end) \
@@ -102,18 +91,22 @@ enum { LANES = 16, DOT_RUN = 256, FEW_ROWS = 3, DOT_ROWS = 12 };
 		const Product *p = arg; \
 		for (int64_t j = begin; j < end; j++) \
 			for (int64_t i = 0; i < p->m; i++) \
-				((T *)p->c)[i * p->n + j] = dot_##name((const T *)p->a + i * p->a_row, \
-					(const T *)p->b + j * p->b_col, p->k); \
+				((T *)p->c)[i * p->ldc + j] = (p->with ? ((T *)p->c)[i * p->ldc + j] : 0) + dot_##name( \
+					(const T *)p->a + i * p->a_row, (const T *)p->b + j * p->b_col, p->k); \
 	}
+#define SUM_FUSED(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
+#define SUM_PLAIN(a, b, c) ((a) * (b) + (c))
 LOOPS_BEGIN
-DOTS(f32, float)
-DOTS(f64, double)
+DOTS(f32, float, SUM_FUSED)
+DOTS(f64, double, SUM_PLAIN)
 LOOPS_END
 #undef DOTS
+#undef SUM_FUSED
+#undef SUM_PLAIN
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK_ROWS = 72, GROUP = 8 };
+enum { FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8 };
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 
@@ -209,9 +202,8 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
 			for (int64_t i = first; i < last; i += t->rows) {
 				int rows = last - i < t->rows ? (int)(last - i) : t->rows;
-				t->tile(rows, p->k, (const char *)p->a + i * p->a_row * t->bytes, p->a_row,
-					t->packed + panel * p->k * width * t->bytes,
-					(char *)p->c + (i * p->n + j) * t->bytes, p->n, (int)columns);
+				t->tile(p, i, rows, t->packed + panel * p->k * width * t->bytes,
+					(char *)p->c + (i * p->ldc + j) * t->bytes, (int)columns);
 			}
 		}
 	}
@@ -253,25 +245,46 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	return RT_OK;
 }
 
+/* Sums of floats have OpenBLAS's order, of its kernels for AVX-512 (0.3.21): Debian's PyTorch multiplies by it.
+ * A product of few elements by a transposed matrix is dot products. */
+enum { BLAS_RUN = 320, BLAS_STEP = 16, BLAS_DOTS = 1200, BLAS_LEAST = 32, BLAS_SMALL = 1000000, RUN_F64 = 64 };
+
+static bool
+is_dots(RtDtype dtype, const Product *p)
+{
+	if (p->with == C_BEGUN || p->run || p->a_col != 1 || p->b_row != 1 || !p->k)
+		return false;
+	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->k >= BLAS_LEAST && p->m * p->n <= BLAS_DOTS && p->m * p->n * p->k <= BLAS_SMALL;
+}
+
 int
 gemm(RtCx *cx, RtDtype dtype, const Product *given)
 {
 	Product p = *given;
-	bool real = dtype == RT_f32 || dtype == RT_f64;
+	const bool real = dtype == RT_f32 || dtype == RT_f64;
 	int64_t work = p.n * p.k;
 	RtMark mark;
 	int status = RT_OK;
 
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
-	if (real && p.m <= DOT_ROWS && p.a_col == 1 && p.b_row == 1 && p.k > 0) {
+	p.ldc = p.ldc ? p.ldc : p.n;
+	if (real && !cx->other_run && is_dots(dtype, &p)) {
 		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f32 ? dots_f32 : dots_f64, &p);
 		return RT_OK;
 	}
-	if (!real || p.m <= FEW_ROWS || p.m * work < 8192) {
+	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {
 		rt_parallel(cx, p.m, 1 + 32768 / (work + 1), dtype == RT_f32 ? plain_f32 : dtype == RT_f64 ? plain_f64
 			: dtype == RT_c64 ? plain_c64 : dtype == RT_c128 ? plain_c128 : plain_i64, &p);
 		return RT_OK;
+	}
+	if (cx->other_run)
+		p.run = cx->other_run;
+	else if (!p.run) {
+		p.run = dtype == RT_f32 ? BLAS_RUN : RUN_F64;
+		p.halves = dtype == RT_f64 ? 0 : (double)p.m * (double)work > BLAS_SMALL ? 1 : BLAS_STEP;
+		if (dtype == RT_f32 && p.halves > 1 && p.b_col == 1 && p.a_col == 1)
+			p.run = p.k;
 	}
 	mark = rt_scratch_mark(cx);
 	status = tiled(cx, dtype, &p);

@@ -8,13 +8,17 @@ typedef struct Product {
 	int64_t m, n, k;
 	const void *a, *b;       /* (m, k), (k, n) */
 	int64_t a_row, a_col, b_row, b_col;   /* strides in elements, any */
-	void *c;                 /* (m, n), rows n apart, overwritten */
+	void *c;                 /* (m, n) */
+	int64_t ldc;             /* between its rows; 0: n */
+	enum { C_NEW, C_ADDED, C_BEGUN } with;   /* c is overwritten; sums are added to it; the first sum begins with it */
+	int64_t run;             /* of float or double: products of one sum, in order; 0: floats as in OpenBLAS */
+	int64_t halves;          /* more than one run and less than two: two, the first of a multiple of this; 0: a run and a rest */
 } Product;
 
 int gemm(RtCx *, RtDtype, const Product *);
 
-/* rows <= R rows of C from column j on, `columns` of them real: c = a (rows, k) times the panel b (k, 2 vectors). */
-typedef void Tile(int rows, int64_t k, const void *a, int64_t a_row, const void *b, void *c, int64_t ldc, int columns);
+/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), `columns` of which are there. */
+typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);
 
 struct RtTiles {
 	Tile *f32, *f64;

@@ -171,6 +171,10 @@ typedef struct RtMapTypes {
 int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
+/* ---- cascade.c ---------------------------------------------------------------------------------------------------- */
+
+float rt_cascade(const float *, int64_t n);
+
 /* ---- norm.c: what a batch norm does in evaluation; the compiler folds by the same numbers ----------------------- */
 
 enum { NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_OF };

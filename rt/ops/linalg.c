@@ -44,11 +44,11 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b)
 	return RT_OK;
 }
 
-/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type; in bfloat16 steps
- * with alpha if so asked. */
+/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type, or added to it; in
+ * bfloat16 steps with alpha if so asked. */
 static int
 multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k, void *c,
-	StepKind steps, float alpha)
+	bool add, StepKind steps, float alpha)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
 	int64_t bytes = rt_dtypes[wide].bytes, count = product(batch, 0, nbatch);
@@ -58,7 +58,8 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch,
 		return RT_ERROR;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t rest = i, oa = 0, ob = 0;
-		Product p = { m, n, k, NULL, NULL, a.row, a.col, b.row, b.col, (char *)c + i * m * n * bytes };
+		Product p = { m, n, k, NULL, NULL, a.row, a.col, b.row, b.col, .c = (char *)c + i * m * n * bytes,
+			.with = add ? C_ADDED : C_NEW };
 		for (int d = nbatch - 1; d >= 0; d--) {
 			int da = d - nbatch + a.t->ndim - 2, db = d - nbatch + b.t->ndim - 2;
 			int64_t at = rest % batch[d];
@@ -141,6 +142,7 @@ typedef struct Sum {
 	RtTensor *self;          /* null, or broadcasts to r */
 	IValue alpha, beta;      /* None: 1 */
 	bool vector;             /* b is a vector */
+	bool after;              /* self joins the finished sums, which else begin with it */
 } Sum;
 
 static float
@@ -166,18 +168,23 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const 
 	const StepKind steps = steps_of(a, b, product(batch, 0, nbatch), m, n, k, sum && sum->vector);
 	const float alpha = steps && sum ? factor(sum->alpha) : 1, beta = steps && sum ? factor(sum->beta) : 1;
 	RtTensor *self = NULL;
+	bool first;
 
 	if (!c || (sum && sum->self && !(self = addend(cx, r, sum, wide))))
 		return RT_ERROR;
+	first = sum && self && !steps && wide == RT_f32 && !sum->after && factor(sum->alpha) == 1 &&
+		factor(sum->beta) == 1;
+	if (first && rt_copy_into(cx, c, self))
+		return RT_ERROR;
 	if (steps)
 		steps_begin(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), beta);
-	if (multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c), steps, alpha))
+	if (multiply(cx, a, b, nbatch, batch, m, n, k, rt_data(c), first, steps, alpha))
 		return RT_ERROR;
 	if (steps)
 		steps_end(steps, (float *)rt_data(c), self ? (float *)rt_data(self) : NULL, rt_numel(c), alpha, beta);
 	else if (sum && rt_is_complex(wide))
 		scale_add_complex(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
-	else if (sum)
+	else if (sum && !first)
 		scale_add(wide, rt_numel(c), rt_data(c), sum->alpha, self ? rt_data(self) : NULL, sum->beta);
 	return c == r ? RT_OK : rt_copy_into(cx, r, c);
 }
@@ -235,7 +242,7 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	bool none = (beta.tag == RT_INT && beta.u.i == 0) || (beta.tag == RT_DOUBLE && beta.u.f == 0)
 		|| (beta.tag == RT_BOOL && !beta.u.i);
 
-	return (Sum){ none ? NULL : self, alpha, beta, false };
+	return (Sum){ none ? NULL : self, alpha, beta, false, false };
 }
 
 static int
@@ -451,7 +458,7 @@ mv(RtCx *cx, RtTensor *a, RtTensor *v, Sum *sum, IValue *out)
 int
 rt_mv(RtCx *cx, const IValue *in, IValue *out)
 {
-	Sum sum = { NULL, rt_none(), rt_none(), false };
+	Sum sum = { NULL, rt_none(), rt_none(), false, false };
 
 	return mv(cx, in[0].u.t, in[1].u.t, &sum, out);
 }
@@ -468,7 +475,7 @@ int
 rt_dot(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
-	Sum sum = { NULL, rt_none(), rt_none(), true };
+	Sum sum = { NULL, rt_none(), rt_none(), true, false };
 
 	if (a->ndim != 1 || b->ndim != 1)
 		return rt_raise(cx, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
@@ -533,7 +540,7 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *w = in[1].u.t, *bias = rt_tensor(in[2]), *r;
 	int64_t dims[RT_MAX_RANK], k, n;
-	Sum sum = { bias, rt_none(), rt_none(), false };
+	Sum sum = { bias, rt_none(), rt_none(), false, t->ndim != 2 && (t->ndim != 3 || !rt_is_contiguous(t)) };
 	Geom g;
 
 	if (t->ndim == 0 || w->ndim == 0 || w->ndim > 2)

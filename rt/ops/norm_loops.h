@@ -31,7 +31,7 @@ N(rstd)(const Norm *g, int64_t i)
 	return g->given ? 1 / (T)sqrt((double)((T)g->var[i] + (T)g->eps)) : (T)(1 / sqrt(g->var[i] + g->eps));
 }
 
-/* y = x * scale + shift */
+/* y = x * scale + shift, rounded once; in doubles, where not every machine has the instruction */
 static void
 N(line)(T mean, T rstd, T weight, T bias, T *scale, T *shift)
 {
@@ -63,7 +63,7 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 
 				N(line)(m, r, w ? w[base + q] : 1, b ? b[base + q] : 0, &a, &c);
 				for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
-					y[j] = x[j] * a + c;
+					y[j] = (T)((double)x[j] * (double)a + (double)c);
 			}
 		}
 	}
@@ -157,7 +157,7 @@ N(lane_apply)(void *arg, int64_t begin, int64_t end)
 			T *restrict y = (T *)g->y + p * g->step + first;
 
 			for (int64_t c = 0; c < some; c++)
-				y[c] = x[c] * scale[c] + shift[c];
+				y[c] = (T)((double)x[c] * (double)scale[c] + (double)shift[c]);
 		}
 	}
 }

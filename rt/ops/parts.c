@@ -3,6 +3,7 @@
  * A program that cannot meet some of it defines these tables itself, with less in them: then this file is not linked, and
  * what only its tables name is left out, too.
  */
+#include "conv_sums.h"
 #include "gemm.h"
 #include "quant.h"
 
@@ -17,3 +18,4 @@ const RtTiles *const rt_tiles[] = {
 };
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
+ConvSums (*const rt_conv_order)(const ConvShape *) = rt_conv_sums;

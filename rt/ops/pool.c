@@ -16,12 +16,13 @@ typedef struct Pool {
 	int64_t  k[3], s[3], p[3], d[3];
 	int64_t *lo[3], *hi[3], *count[3];   /* (out[i]) */
 	int64_t  divisor;                    /* override; 0: the product of the counts */
+	bool     apart;                      /* averages are divided by one count after the other */
 	bool     add;                        /* scatter_planes accumulates */
 	void    *x, *y;                      /* (planes, in...), (planes, out...) */
 	int64_t *index;                      /* (planes, out...): flat in the plane; or null */
 } Pool;
 
-typedef struct Window { int64_t lo[3], hi[3], divisor; } Window;
+typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: what divides an average, in turn */
 
 /* Of the output at (z, y, x). */
 static inline Window
@@ -38,6 +39,8 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 	}
 	if (g->divisor)
 		w.divisor = g->divisor;
+	for (int i = 0; i < 3; i++)
+		w.by[i] = g->apart ? g->count[i][at[i]] : i ? 1 : w.divisor;
 	return w;
 }
 
@@ -51,7 +54,7 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 #define N(name) name##_f32
 #define IS_NAN(v) isnan(v)
 #define LOWEST -INFINITY
-#define SUM double
+#define SUM float
 #include "pool_loops.h"
 #define T double
 #define N(name) name##_f64
@@ -69,6 +72,18 @@ window_of(const Pool *g, int64_t z, int64_t y, int64_t x)
 typedef void Body(void *, int64_t, int64_t);
 typedef struct Work { int cost; Body *body[3]; } Work;          /* of an output; for float, double and int64 */
 static const Work max_work = { 8, { max_planes_f32, max_planes_f64, max_planes_i64 } };
+
+/* Averages of whole planes: means. */
+static void
+mean_planes_f32(void *arg, int64_t begin, int64_t end)
+{
+	const Pool *g = arg;
+
+	for (int64_t i = begin; i < end; i++)
+		((float *)g->y)[i] = rt_cascade((const float *)g->x + i * g->in_plane, g->in_plane) / (float)g->in_plane;
+}
+
+static const Work mean_work = { 8, { mean_planes_f32, average_planes_f64, average_planes_i64 } };
 static const Work average_work = { 8, { average_planes_f32, average_planes_f64, average_planes_i64 } };
 static const Work spread_work = { 8, { spread_planes_f32, spread_planes_f64, spread_planes_i64 } };
 static const Work scatter_work = { 1, { scatter_planes_f32, scatter_planes_f64, scatter_planes_i64 } };
@@ -372,7 +387,7 @@ int rt_fractional_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return f
 /* ---- average ---------------------------------------------------------------------------------------------- */
 
 static int
-average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, IValue *out)
+average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, const Work *work, IValue *out)
 {
 	RtDtype ct = loop_type(self);
 	RtTensor *r = result_like(cx, 0, self->dtype, self, g, keep), *x, *y;
@@ -384,7 +399,7 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, IValue *out)
 		return RT_ERROR;
 	g->x = rt_data(x);
 	g->y = rt_data(y);
-	run_planes(cx, g, &average_work, ct);
+	run_planes(cx, g, work, ct);
 	return dense_done(cx, r, y);
 }
 
@@ -412,7 +427,7 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 			out);
 	if (set_input(cx, &g, op, self, nd, "FI") || average_windows(cx, &g, op, in + 1, nd > 1))
 		return RT_ERROR;
-	return average_result(cx, &g, self, nd == 2, out);
+	return average_result(cx, &g, self, nd == 2, &average_work, out);
 }
 
 int rt_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool1d", 1, in, out); }
@@ -424,6 +439,7 @@ static int
 adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
+	bool whole;
 	Pool g;
 
 	if (self->quant)
@@ -432,10 +448,12 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (set_input(cx, &g, op, self, nd, nd < 3 && !rt_numel(self) ? "FIBC" : "F") ||
 	    adaptive_windows(cx, &g, op, in + 1))
 		return RT_ERROR;
-	if (g.out[0] * g.out[1] * g.out[2] == 1 && rt_dtypes[self->dtype].category != 'F')
+	whole = g.out[0] * g.out[1] * g.out[2] == 1;
+	if (whole && rt_dtypes[self->dtype].category != 'F')
 		return rt_raise(cx, "mean(): could not infer output dtype. Input dtype must be either a floating point or "
 			"complex dtype. Got: %s", rt_dtypes[self->dtype].brief);
-	return average_result(cx, &g, self, nd == 2, out);
+	g.apart = !whole;
+	return average_result(cx, &g, self, nd == 2, whole ? &mean_work : &average_work, out);
 }
 
 int rt_adaptive_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool1d", 1, in, out); }

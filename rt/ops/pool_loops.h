@@ -46,7 +46,7 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 
 		EACH_OUTPUT(g, o) {
 			Window w = window_of(g, oz, oy, ox);
-			SUM sum = 0;             /* of whole images as of small windows */
+			SUM sum = 0;
 
 			for (int64_t a = w.lo[0]; a < w.hi[0]; a++)
 				for (int64_t b = w.lo[1]; b < w.hi[1]; b++) {
@@ -55,7 +55,7 @@ N(average_planes)(void *arg, int64_t begin, int64_t end)
 					for (int64_t c = w.lo[2]; c < w.hi[2]; c++)
 						sum += (SUM)row[c];
 				}
-			y[o] = (T)(sum / (SUM)w.divisor);
+			y[o] = (T)(sum / (SUM)w.by[0] / (SUM)w.by[1] / (SUM)w.by[2]);
 		}
 	}
 }

@@ -261,6 +261,45 @@ end_logsumexp(const void *arg, const FoldState *s, int64_t count, void *const *r
 
 typedef struct Folds { FoldFn *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
 
+enum { CASCADE = 32768 };                /* more, to one sum: PyTorch's threads have parts of them */
+
+typedef struct Rows { const float *x; float *y; int64_t n; bool mean; } Rows;
+
+static void
+cascade_rows(void *arg, int64_t begin, int64_t end)
+{
+	const Rows *r = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		const float sum = rt_cascade(r->x + i * r->n, r->n);
+
+		r->y[i] = r->mean ? sum / (float)r->n : sum;
+	}
+}
+
+/* Are the dims that are folded runs of floats one after the other, or would be but for a layout that suits convolutions? */
+static bool
+are_rows(const RtTensor *t, const bool *mask)
+{
+	bool kept = false;
+
+	if (t->dtype != RT_f32 || !rt_numel(t) || !(rt_is_contiguous(t) || rt_is_channels_last(t)) || t->storage->kind == RT_META)
+		return false;
+	for (int i = t->ndim - 1; i >= 0; i--) {
+		if (mask[i] && kept && t->dims[i] > 1)
+			return false;
+		kept |= !mask[i] && t->dims[i] > 1;
+	}
+	return kept || rt_numel(t) < CASCADE;
+}
+
+
+static const Folds sums = { sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds nansums = { nansum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds means = { sum_f64, 0, sum_c128, end_mean_f64, 0, end_mean_c128, 0 };
+static const Folds nanmeans = { nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
+static const Folds prods = { prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
+
 /* Folds in the widest type of the tensor's kind.  dtype None: integral types become int64. */
 static int
 fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValue dtype, IValue *out)
@@ -285,15 +324,19 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 	r.start.i[0] = (int64_t)f->one;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, result);
 	RT_RESULT(cx, r.out[0], out[0]);
+	if ((f == &sums || f == &means) && result == RT_f32 && are_rows(t, r.mask) && rt_is_contiguous(r.out[0])) {
+		const int64_t n = reduce_count(t, r.mask);
+		Rows rows;
+
+		if (!(t = rt_temp(cx, rt_contiguous(cx, t))))
+			return RT_ERROR;
+		rows = (Rows){ (const float *)rt_data(t), (float *)rt_data(r.out[0]), n, f == &means };
+		rt_parallel(cx, rt_numel(t) / n, 1 + CASCADE / n, cascade_rows, &rows);
+		return RT_OK;
+	}
 	reduce_run(cx, &r);
 	return RT_OK;
 }
-
-static const Folds sums = { sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
-static const Folds nansums = { nansum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
-static const Folds means = { sum_f64, 0, sum_c128, end_mean_f64, 0, end_mean_c128, 0 };
-static const Folds nanmeans = { nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
-static const Folds prods = { prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
 
 int
 rt_sum(RtCx *cx, const IValue *in, IValue *out)

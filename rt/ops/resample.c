@@ -94,16 +94,22 @@ LOOPS_BEGIN
 #define N(name) name##_f32
 #define R(x) (x)
 #define CUBIC_TAP(t, k) (T)cubic((double)(t) + 1 - (double)(k), -0.75)
+#define SUM(w, x, y) (T)((double)(w) * (double)(x) + (double)(y))
+#define TAP(i) (1 - (i))
 #include "taps_loops.h"
 #define T double
 #define N(name) name##_f64
 #define R(x) (x)
 #define CUBIC_TAP(t, k) cubic((t) + 1 - (double)(k), -0.75)
+#define SUM(w, x, y) ((w) * (x) + (y))
+#define TAP(i) (1 - (i))
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_bf16
 #define R(x) bf16_of(x)
 #define CUBIC_TAP(t, k) cubic_bf16(t, k)
+#define SUM(w, x, y) R((y) + R((w) * (x)))
+#define TAP(i) (i)
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_f32

@@ -1,7 +1,8 @@
 /* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
  *
  * T: type of elements; N(name): the function's name for it; R(x): what rounds each step, so that bfloat16 comes out as from
- * PyTorch's loops, which keep coordinates, weights and sums in it; CUBIC_TAP(t, k): weight k at t.
+ * PyTorch's loops, which keep coordinates, weights and sums in it; CUBIC_TAP(t, k): weight k at t; SUM(w, x, y): y + w * x as it is
+ * rounded there; TAP(i): which of two taps comes i-th.
  */
 
 /* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */
@@ -48,15 +49,18 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 	const Pass *g = arg;
 	const Taps *a = g->taps;
 
-	for (int64_t i = begin; i < end; i++)
+	for (int64_t n = begin; n < end; n++)
 		for (int64_t o = 0; o < a->out; o++) {
-			const T *x = (const T *)g->x + i * a->in * g->inner, *w = (const T *)a->weight + o * a->width;
-			T *y = (T *)g->y + (i * a->out + o) * g->inner;
+			const T *x = (const T *)g->x + n * a->in * g->inner, *w = (const T *)a->weight + o * a->width;
+			T *y = (T *)g->y + (n * a->out + o) * g->inner;
 			const int64_t *at = a->at + o * a->width;
 
-			for (int64_t k = 0; k < a->width; k++)
+			for (int64_t i = 0; i < a->width; i++) {
+				const int64_t k = a->width == 2 ? TAP(i) : i;
+
 				for (int64_t j = 0; j < g->inner; j++)
-					y[j] = R((k ? y[j] : 0) + R(w[k] * x[at[k] * g->inner + j]));
+					y[j] = SUM(w[k], x[at[k] * g->inner + j], i ? y[j] : 0);
+			}
 		}
 }
 
@@ -64,3 +68,5 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 #undef N
 #undef R
 #undef CUBIC_TAP
+#undef SUM
+#undef TAP

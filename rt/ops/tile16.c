@@ -4,6 +4,7 @@
 
 #if defined __GNUC__ && !defined __TINYC__
 LOOPS_BEGIN
+TILE_FUSED
 TILE(, float, 16, 4)
 TILE(, double, 16, 4)
 LOOPS_END

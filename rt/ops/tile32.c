@@ -4,6 +4,7 @@
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 LOOPS_BEGIN
+TILE_FUSED
 TILE(__attribute__((target("avx2,fma"))), float, 32, 6)
 TILE(__attribute__((target("avx2,fma"))), double, 32, 6)
 LOOPS_END

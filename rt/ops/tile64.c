@@ -4,6 +4,7 @@
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 LOOPS_BEGIN
+TILE_FUSED
 TILE(__attribute__((target("avx512f,avx2,fma"))), float, 64, 12)
 TILE(__attribute__((target("avx512f,avx2,fma"))), double, 64, 6)
 LOOPS_END

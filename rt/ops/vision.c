@@ -579,7 +579,7 @@ deform_sample(RtCx *cx, Deform *d, const double *w, int64_t oc, int64_t groups, 
 
 	rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, d);
 	for (int64_t g = 0; g < groups; g++) {
-		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1, y + g * oc * plane };
+		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1, .c = y + g * oc * plane };
 
 		if (gemm(cx, RT_f64, &p))
 			return RT_ERROR;

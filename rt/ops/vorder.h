@@ -1,0 +1,129 @@
+/* rt/ops/vorder.h - convolutions of generated kernels whose products are summed in PyTorch's order (rt/ops/conv_sums.h)
+ *
+ * The register blocks, panels and windows are those of vconv.h; what differs is that channels are taken in blocks, all taps
+ * of each, and that the sums of blocks join in the result.  Slower than what may sum as it likes: programs have it whose
+ * answers depend on it (kiln build --rounding).
+ */
+#ifndef RT_OPS_VORDER_H
+#define RT_OPS_VORDER_H
+
+#include "vconv.h"
+
+enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's */
+
+typedef struct VoSums {
+	int64_t block;                   /* channels */
+	bool    chained;                 /* the first sum begins with the bias; else the bias joins it */
+} VoSums;
+
+/* What the taps of mr pixels from *at on read, row-major, without those that no pixel has; returns how many there are. */
+VC_INLINE int
+vo_taps(int mr, const VcConv *v, VcPixel *at, const float *zeros, const float *from[][VC_MR], int *tap)
+{
+	VcWindows p;
+	int n = 0;
+
+	vc_windows_start(mr, v, at, &p);
+	p.inside = false;
+	for (int i = 0; p.r < v->kh; i++) {
+		bool any;
+
+		vc_windows_next(mr, v, zeros, &p, &any);
+		if (!any)
+			continue;
+		for (int k = 0; k < mr; k++)
+			from[n][k] = p.rows[k];
+		tap[n++] = i;
+	}
+	return n;
+}
+
+VC_INLINE void
+vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y,
+	  const float *zeros, int64_t left)
+{
+	const float *from[VO_TAPS][VC_MR], *rows[VC_MR];
+	float part[VC_MR * VC_NR];
+	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
+	int tap[VO_TAPS];
+	const int taps = vo_taps(mr, v, at, zeros, from, tap);
+
+	for (int64_t c = 0; c < v->ic; c += s->block) {
+		const int64_t n = v->ic - c < s->block ? v->ic - c : s->block;
+		VcRows sum;
+
+		vc_rows_start(mr, nv, false, !c && s->chained ? bias : 0, &sum);
+		for (int t = 0; t < taps; t++) {
+			VC_UNROLL
+			for (int i = 0; i < mr; i++)
+				rows[i] = from[t][i] + (from[t][i] == zeros ? 0 : c);
+			vc_rows_add_at(mr, nv, n, rows, w + (tap[t] * v->ic + c) * nv * VF, &sum);
+		}
+		if (!c && !s->chained && bias) {
+			VC_UNROLL
+			for (int i = 0; i < mr * nv; i++)
+				sum.acc[i] += *(const VcV *)(bias + i % nv * VF);
+		}
+		vc_rows_store(mr, nv, false, to, c > 0, c + n < v->ic ? 0 : v->range, &sum);
+	}
+	if (to.to == part)
+		vc_store_part(mr, left, y, v->ys, part);
+}
+
+typedef void VoTaps(const VcConv *v, const VoSums *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
+		    int64_t left);
+
+#define VO_TAPS_OF(nv) \
+	VC_SHARED void \
+	vo_pixels_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+		       int64_t left) \
+	{ \
+		vo_pixels(VC_MR, nv < VC_NV ? nv : VC_NV, v, s, at, w, bias, y, zeros, left); \
+	} \
+	VC_SHARED void \
+	vo_pixel_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+		      int64_t left) \
+	{ \
+		vo_pixels(1, nv < VC_NV ? nv : VC_NV, v, s, at, w, bias, y, zeros, left); \
+	} \
+	static VoTaps *const vo_taps_##nv[] = { vo_pixels_##nv, vo_pixel_##nv };
+VO_TAPS_OF(1)
+VO_TAPS_OF(2)
+VO_TAPS_OF(3)
+VO_TAPS_OF(4)
+#undef VO_TAPS_OF
+
+/* As vc_conv_part; last: the functions of the last panel. */
+VC_SHARED void
+vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x,
+	     const float *w, const float *bias, float *y, const float *zeros, VoTaps *const *last, VcEpilogue *epilogue, void *const *p)
+{
+	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
+	const int64_t full = v->oc / VC_NR;
+
+	for (int64_t at = s.begin; at < s.end; at++) {
+		const int64_t panel = vc_share_panel(&s, step, at), from = vc_share_row(&s, step, at, chunk);
+		const int64_t to = from + chunk < s.rows ? from + chunk : s.rows;
+		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
+		VoTaps *const *const run = panel < full ? VC_WHOLE(vo_taps) : last;
+		VcPixel pixel = vc_pixel(v, from, x);
+
+		for (int64_t i = from, n; i < to; i += n) {
+			n = to - i < VC_MR ? 1 : VC_MR;
+			run[n == 1](v, sums, &pixel, w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + i * v->ys + col,
+				    zeros, left);
+		}
+		if (epilogue)
+			epilogue(p, from, to, col, col + left, v->oc);
+	}
+}
+
+/* Of one group; zeros: a block's width of them. */
+VC_INLINE void
+vo_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x, const float *w,
+	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, VC_REST(vo_taps, v->oc), epilogue, p);
+}
+
+#endif

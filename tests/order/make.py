@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""make.py: writes net.pt beside it and prints what order_test.py expects of it (PyTorch 1.13, two threads, AVX-512)."""
+import os, struct, sys, warnings
+warnings.filterwarnings("ignore")
+import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from order_test import SHAPES, checksum, number
+
+
+class Net(nn.Module):
+    """Every order of sums that oneDNN's convolutions have; in the result, norms, averages, products, interpolation."""
+    def __init__(self):
+        super().__init__()
+        self.stem, self.bn = nn.Conv2d(3, 16, 7, 2, 3, bias=False), nn.BatchNorm2d(16)
+        self.wide, self.three = nn.Conv2d(16, 48, 1), nn.Conv2d(48, 32, 3, padding=1)
+        self.groups, self.depth = nn.Conv2d(32, 32, 3, padding=1, groups=2, bias=False), nn.Conv2d(32, 32, 3, 2, 1, groups=32)
+        self.dilated = nn.Conv2d(32, 16, (1, 3), padding=(0, 2), dilation=(1, 2))
+        self.odd, self.back = nn.Conv2d(16, 21, 1), nn.Conv2d(21, 16, 1, 2, bias=False)
+        self.fc = nn.Linear(16, 40)
+
+    def forward(self, x):
+        x = F.relu(self.bn(self.stem(x)))
+        x = F.relu(self.three(F.relu(self.wide(x))))
+        x = F.relu(self.groups(x) + x)
+        x = self.odd(self.dilated(F.relu(self.depth(x))))
+        y = self.back(F.relu(x))
+        up = F.interpolate(x, size=[40, 52], mode="bilinear", align_corners=False)
+        return x, y, up, self.fc(torch.flatten(F.adaptive_avg_pool2d(y, 1), 1)), F.avg_pool2d(y, 3), y.sum(-1)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    torch.manual_seed(3)
+    net = Net().eval()
+    with torch.no_grad():
+        net.bn.running_mean.normal_(); net.bn.running_var.uniform_(0.5, 2); net.bn.weight.normal_(1, 0.2); net.bn.bias.normal_()
+        torch.jit.script(net).save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "net.pt"))
+        for shape in SHAPES:
+            x = np.array([number(i) for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
+            print(shape, [checksum(np.ascontiguousarray(y).tobytes()) for y in net(torch.from_numpy(x))])
