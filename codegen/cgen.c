@@ -401,7 +401,11 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
+	if (config_is_exact(e->cx))
+		buf_puts(&b, "\nVO_BEGIN\n");
 	join(&b, &e->kernels, "kernels");
+	if (config_is_exact(e->cx))
+		buf_puts(&b, "\nVO_END\n");
 	buf_puts(&b, "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");
 	join(&b, &e->tail, "what the program starts from");

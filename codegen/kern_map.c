@@ -237,6 +237,18 @@ operand_text(MapGroup *m, const Value *v)
 	return NULL;
 }
 
+/* A row's value as C.  Sums with a product are rounded twice where PyTorch does that (codegen/rounding.c), but for those that
+ * specialization made of a norm. */
+static const char *
+value_of(const MapGroup *m, const Node *n)
+{
+	int64_t one;
+
+	if (config_is_exact(m->p->cx) && !strcmp(n->op->id, "addcmul") && known_int(m->known, n->in[3], &one) && one == 1)
+		return "VO_FUSED(b, c, a)";
+	return n->op->value;
+}
+
 static bool
 row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const RtMapTypes *types, Buf *b)
 {
@@ -253,7 +265,7 @@ row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const Rt
 		if (has && arg[i].joins && types->common != RT_NDTYPE)
 			text = rounded(a, types->common, text);
 		buf_printf(b, "const T %c = (T)%s; ", 'a' + i, text);
-		if (strstr(n->op->value, "has_"))
+		if (strstr(value_of(m, n), "has_"))
 			buf_printf(b, "enum { has_%c = %d }; ", 'a' + i, has);
 	}
 	return true;
@@ -367,7 +379,7 @@ put_short_row(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const R
 		if (!(operand[i] = has ? operand_of(m, v, arg[i].joins, types) : "0"))
 			return false;
 	}
-	put_expression(&b, n->op->value, operand, narg);
+	put_expression(&b, value_of(m, n), operand, narg);
 	temp = arena_printf(a, "t%d", m->ntemp++);
 	buf_printf(&m->body, "const %s %s = %s;\n", compute_type(types->result), temp,
 		   types->result == RT_f32 || types->result == RT_f64 ? b.at : rounded(a, types->result, b.at));
@@ -389,13 +401,13 @@ put_row(MapGroup *m, const Node *n)
 
 	if (!row_types(m, n, arg, &narg, &types))
 		return false;
-	if (m->type && !strstr(n->op->value, "has_"))
+	if (m->type && !strstr(value_of(m, n), "has_"))
 		return put_short_row(m, n, arg, narg, &types);
 	if (!row_operands(m, n, arg, narg, &types, &operands))
 		return false;
 	temp = arena_printf(a, "t%d", m->ntemp++);
 	buf_printf(&m->body, "%s %s; { typedef %s T; %s%s = %s; }\n", compute_type(types.result), temp, compute_type(types.compute),
-		   operands.at ? operands.at : "", temp, rounded(a, types.result, n->op->value));
+		   operands.at ? operands.at : "", temp, rounded(a, types.result, value_of(m, n)));
 	buf_free(&operands);
 	set_name(m, n->out[0], temp);
 	return true;

@@ -9,6 +9,24 @@
 
 #include "vconv.h"
 
+/* Kernels between these round each product and each sum, but for VO_FUSED: a * b + c. */
+#if defined __clang__
+#define VO_BEGIN _Pragma("clang fp contract(off)")
+#define VO_END   _Pragma("clang fp contract(fast)")
+#elif defined __GNUC__ && !defined __TINYC__
+#define VO_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"fp-contract=off\")")
+#define VO_END   _Pragma("GCC pop_options")
+#else
+#define VO_BEGIN
+#define VO_END
+#endif
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
+#define VO_FUSEDF(a, b, c) __builtin_fmaf((float)(a), (float)(b), (float)(c))
+#else
+#define VO_FUSEDF(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
+#endif
+#define VO_FUSED(a, b, c) _Generic((a) * (b) + (c), float: VO_FUSEDF(a, b, c), default: (a) * (b) + (c))
+
 enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's */
 
 typedef struct VoSums {
