@@ -111,10 +111,51 @@ VO_TAPS_OF(3)
 VO_TAPS_OF(4)
 #undef VO_TAPS_OF
 
-/* As vc_conv_part; last: the functions of the last panel. */
+/* Pixels [from, to) by the channels of one panel. */
 VC_SHARED void
-vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x,
-	     const float *w, const float *bias, float *y, const float *zeros, VoTaps *const *last, VcEpilogue *epilogue, void *const *p)
+vo_blocks(VoTaps *const *run, const VcConv *v, const VoSums *sums, int64_t from, int64_t to, const float *x, const float *w,
+	  const float *bias, float *y, const float *zeros, int64_t left)
+{
+	VcPixel at = vc_pixel(v, from, x);
+
+	for (int64_t i = from, n; i < to; i += n) {
+		n = to - i < VC_MR ? 1 : VC_MR;
+		run[n == 1](v, sums, &at, w, bias, y + i * v->ys, zeros, left);
+	}
+}
+
+/* The same of few channels and without a bias: where all columns of taps are inside, vconv.h's strips have this order. */
+VC_SHARED void
+vo_strips(const VcTaps *strips, VoTaps *const *run, const VcConv *v, const VoSums *sums, int64_t from, int64_t to, const float *x,
+	  const float *w, float *y, const float *zeros, int64_t left)
+{
+	const int64_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
+	const int64_t hi = all < v->ow ? all : v->ow, rows = strips->rows;
+	VcPixel at = vc_pixel(v, from, x);
+
+	for (int64_t i = from; i < to;) {
+		const int64_t inside = at.ow >= lo && at.ow < hi ? hi - at.ow : 0, have = inside < to - i ? inside : to - i;
+
+		if (have <= 0 || at.ow + have - rows < lo || i + have - rows < from) {
+			run[1](v, sums, &at, w, 0, y + i++ * v->ys, zeros, left);
+			continue;
+		}
+		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
+		if (have < rows) {
+			i += have - rows;
+			at.ow += have - rows;
+		}
+		strips->strip(v, &at, w, 0, y + i * v->ys, left);
+		i += rows;
+		at = vc_pixel(v, i, x);
+	}
+}
+
+/* As vc_conv_part; last, strips: the functions of the last panel. */
+VC_SHARED void
+vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x, const float *w,
+	     const float *bias, float *y, const float *zeros, VoTaps *const *last, const VcTaps *strips, VcEpilogue *epilogue,
+	     void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
 	const int64_t full = v->oc / VC_NR;
@@ -123,14 +164,13 @@ vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const Vo
 		const int64_t panel = vc_share_panel(&s, step, at), from = vc_share_row(&s, step, at, chunk);
 		const int64_t to = from + chunk < s.rows ? from + chunk : s.rows;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
-		VoTaps *const *const run = panel < full ? VC_WHOLE(vo_taps) : last;
-		VcPixel pixel = vc_pixel(v, from, x);
+		const float *panel_w = w + panel * v->kh * v->kw * v->ic * VC_NR;
 
-		for (int64_t i = from, n; i < to; i += n) {
-			n = to - i < VC_MR ? 1 : VC_MR;
-			run[n == 1](v, sums, &pixel, w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + i * v->ys + col,
-				    zeros, left);
-		}
+		if (v->ic < 16 && !bias && sums->block >= v->ic && v->dw == 1 && v->xs == v->ic)
+			vo_strips(panel < full ? VC_WHOLE(vc_taps) : strips, panel < full ? VC_WHOLE(vo_taps) : last, v, sums, from, to, x, panel_w,
+				  y + col, zeros, left);
+		else
+			vo_blocks(panel < full ? VC_WHOLE(vo_taps) : last, v, sums, from, to, x, panel_w, bias ? bias + col : 0, y + col, zeros, left);
 		if (epilogue)
 			epilogue(p, from, to, col, col + left, v->oc);
 	}
@@ -141,7 +181,7 @@ VC_INLINE void
 vo_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x, const float *w,
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, VC_REST(vo_taps, v->oc), epilogue, p);
+	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, VC_REST(vo_taps, v->oc), VC_REST(vc_taps, v->oc), epilogue, p);
 }
 
 #endif
