@@ -25,14 +25,25 @@ typedef struct Attend {
 	char   *weights;                          /* (batches, rows, n) or null */
 } Attend;
 
+enum { EXP_CHUNK = 64 };
+
+static void
+exps_f64(double *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = exp(x[i]);
+}
+
 LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
-#define EXP expf
+#define EXPS rt_exps
+#define LANES 8
 #include "attention_loops.h"
 #define T double
 #define N(name) name##_f64
-#define EXP exp
+#define EXPS exps_f64
+#define LANES 4
 #include "attention_loops.h"
 LOOPS_END
 

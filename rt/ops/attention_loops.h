@@ -1,11 +1,13 @@
 /* rt/ops/attention_loops.h - rows of attention scores for one element type T; N(name) is the function's name for it */
 
+#include "exp_loops.h"
+
 /* s (rows, n): scaled, masked, and made a distribution; a row that is masked out gets `empty` */
 static void
 N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 {
 	for (int64_t i = 0; i < g->rows; i++, s += g->n) {
-		T top = -INFINITY, sum = 0;
+		T top = -INFINITY, part;
 
 		for (int64_t j = 0; j < g->n; j++) {
 			s[j] *= (T)g->scale;
@@ -21,15 +23,13 @@ N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 			}
 			top = s[j] > top || isnan(s[j]) ? s[j] : top;
 		}
-		for (int64_t j = 0; j < g->n; j++) {
-			s[j] = top == -INFINITY ? 0 : EXP(s[j] - top);
-			sum += s[j];
-		}
+		part = 1 / N(exp_row)(s, s, g->n, top);
 		for (int64_t j = 0; j < g->n; j++)
-			s[j] = top == -INFINITY ? empty : s[j] / sum;
+			s[j] = top == -INFINITY ? empty : s[j] * part;
 	}
 }
 
 #undef T
 #undef N
-#undef EXP
+#undef EXPS
+#undef LANES

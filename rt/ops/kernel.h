@@ -175,6 +175,15 @@ void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapT
 
 float rt_cascade(const float *, int64_t n);
 
+/* ---- amath.c: as PyTorch's vectors have them --------------------------------------------------------------------- */
+
+void rt_exps(float *, int64_t n);
+float rt_ln(float);
+
+/* ---- welford.c ---------------------------------------------------------------------------------------------------- */
+
+void rt_row_moments(const float *, int64_t n, double *mean, double *var);
+
 /* ---- norm.c: what a batch norm does in evaluation; the compiler folds by the same numbers ----------------------- */
 
 enum { NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_OF };

@@ -18,18 +18,29 @@ typedef struct Softmax {
 	bool log;
 } Softmax;
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, EXP_CHUNK = 64 };
 
-LOOPS_BEGIN
+static void
+exps_f64(double *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = exp(x[i]);
+}
+
 #define T float
 #define N(name) name##_f32
-#define EXP expf
+#define EXPS rt_exps
+#define LOG rt_ln
+#define EXP1 expf
+#define LANES 8
 #include "nn_loops.h"
 #define T double
 #define N(name) name##_f64
-#define EXP exp
+#define EXPS exps_f64
+#define LOG log
+#define EXP1 exp
+#define LANES 4
 #include "nn_loops.h"
-LOOPS_END
 
 static int
 softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *out)
@@ -56,7 +67,9 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 		*(i < dim ? &g.outer : i == dim ? &g.dim : &g.inner) *= self->dims[i];
 	g.x = rt_data(x);
 	g.y = rt_data(y);
-	if (rt_numel(r))
+	if (rt_numel(r) && g.inner == 1)
+		rt_parallel(cx, g.outer, 1 + 2000 / (g.dim + 1), ct == RT_f32 ? softmax_rows_f32 : softmax_rows_f64, &g);
+	else if (rt_numel(r))
 		rt_parallel(cx, g.outer * ((g.inner + BLOCK - 1) / BLOCK), 1 + 2000 / (g.dim + 1),
 			ct == RT_f32 ? softmax_blocks_f32 : softmax_blocks_f64, &g);
 	return dense_done(cx, r, y);

@@ -1,4 +1,26 @@
-/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is the function's name for it, EXP its exponential */
+/* rt/ops/nn_loops.h - softmax of one element type T, summed and divided as PyTorch does; N(name) is the function's name for
+ * it, EXPS and LOG its vectors' functions, EXP1 that of what fills no vector, LANES a vector's elements */
+
+#include "exp_loops.h"
+
+/* Neighbouring elements, of which row i has g->dim */
+static void
+N(softmax_rows)(void *arg, int64_t begin, int64_t end)
+{
+	const Softmax *g = arg;
+
+	for (int64_t i = begin; i < end; i++) {
+		const T *x = (const T *)g->x + i * g->dim;
+		T *y = (T *)g->y + i * g->dim, top = -INFINITY, sum;
+
+		for (int64_t d = 0; d < g->dim; d++)
+			top = x[d] > top || isnan(x[d]) ? x[d] : top;
+		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top);
+		sum = g->log ? LOG(sum) : 1 / sum;
+		for (int64_t d = 0; d < g->dim; d++)
+			y[d] = g->log ? x[d] - top - sum : y[d] * sum;
+	}
+}
 
 /* Columns [begin, end) of (outer, blocks of inner): at most BLOCK neighbours are done together. */
 static void
@@ -6,11 +28,11 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 {
 	const Softmax *g = arg;
 	int64_t blocks = (g->inner + BLOCK - 1) / BLOCK;
-	T top[BLOCK], less[BLOCK];
-	double sum[BLOCK];
+	T top[BLOCK], sum[BLOCK], e[BLOCK];
 
 	for (int64_t i = begin; i < end; i++) {
 		int64_t first = i % blocks * BLOCK, width = g->inner - first < BLOCK ? g->inner - first : BLOCK;
+		const int64_t whole = width - width % LANES;
 		const T *x = (const T *)g->x + i / blocks * g->dim * g->inner + first;
 		T *y = (T *)g->y + i / blocks * g->dim * g->inner + first;
 
@@ -21,25 +43,31 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 		for (int64_t d = 0; d < g->dim; d++)
 			for (int64_t j = 0; j < width; j++)
 				top[j] = x[d * g->inner + j] > top[j] || isnan(x[d * g->inner + j]) ? x[d * g->inner + j] : top[j];
-		for (int64_t d = 0; d < g->dim; d++)
-			for (int64_t j = 0; j < width; j++) {
-				T e = EXP(x[d * g->inner + j] - top[j]);
-
-				sum[j] += (double)e;
-				if (!g->log)
-					y[d * g->inner + j] = e;
-			}
-		for (int64_t j = 0; j < width; j++)
-			less[j] = (T)(g->log ? log(sum[j]) : 1 / sum[j]);
+		for (int64_t d = 0; d < g->dim; d++) {
+			for (int64_t j = 0; j < width; j++)
+				e[j] = x[d * g->inner + j] - top[j];
+			EXPS(e, whole);
+			for (int64_t j = whole; j < width; j++)
+				e[j] = EXP1(e[j]);
+			for (int64_t j = 0; j < width; j++)
+				sum[j] += e[j];
+			if (!g->log)
+				memcpy(y + d * g->inner, e, (size_t)width * sizeof(T));
+		}
+		for (int64_t j = 0; j < width && g->log; j++)
+			sum[j] = LOG(sum[j]);
 		for (int64_t d = 0; d < g->dim; d++)
 			for (int64_t j = 0; j < width; j++) {
 				int64_t o = d * g->inner + j;
 
-				y[o] = g->log ? x[o] - top[j] - less[j] : y[o] * less[j];
+				y[o] = g->log ? x[o] - top[j] - sum[j] : y[o] / sum[j];
 			}
 	}
 }
 
 #undef T
 #undef N
-#undef EXP
+#undef EXPS
+#undef LOG
+#undef EXP1
+#undef LANES

@@ -3,7 +3,7 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group is
  * `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
+ * Moments are summed in double, in two passes, those of rows of float as PyTorch sums them.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
  * and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so does this.
  */
 #include "dense.h"
@@ -20,6 +20,7 @@ typedef struct Norm {
 	bool    given;                       /* the moments: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
+	bool    single;                      /* rows of float */
 	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
@@ -38,9 +39,20 @@ LOOPS_BEGIN
 LOOPS_END
 
 static void
+single_moments(void *arg, int64_t begin, int64_t end)
+{
+	const Norm *g = arg;
+
+	for (int64_t i = begin; i < end; i++)
+		rt_row_moments((const float *)g->x + i * g->run, g->run, &g->mean[i], &g->var[i]);
+}
+
+static void
 moments(RtCx *cx, Norm *g, RtDtype ct)
 {
-	if (g->lanes)
+	if (g->single)
+		rt_parallel(cx, g->groups, 1 + 20000 / (g->run + 1), single_moments, g);
+	else if (g->lanes)
 		rt_parallel(cx, (g->groups + LANES - 1) / LANES, 1, ct == RT_f32 ? lane_moments_f32 : lane_moments_f64, g);
 	else
 		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
@@ -472,6 +484,7 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 	if (!y || prepare(cx, g, t, weight, bias, ct))
 		return RT_ERROR;
 	g->y = rt_data(y);
+	g->single = t->dtype == RT_f32 && !g->uncentered;
 	if (g->few)
 		few_rows(g);
 	else {

@@ -24,11 +24,12 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Statistics that were given are rounded as PyTorch rounds them: an error here is the same at every place of a channel. */
+/* Statistics that were given, and those of rows of float, are rounded as PyTorch rounds them: an error here is the same at
+ * every place of a channel. */
 static T
 N(rstd)(const Norm *g, int64_t i)
 {
-	return g->given ? 1 / (T)sqrt((double)((T)g->var[i] + (T)g->eps)) : (T)(1 / sqrt(g->var[i] + g->eps));
+	return g->given || g->single ? 1 / (T)sqrt((double)((T)g->var[i] + (T)g->eps)) : (T)(1 / sqrt(g->var[i] + g->eps));
 }
 
 /* y = x * scale + shift, rounded once; in doubles, where not every machine has the instruction */
@@ -53,15 +54,20 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 			const T *x = (const T *)g->x + i * g->run + p * g->step;
 			T *y = (T *)g->y + i * g->run + p * g->step;
 
-			if (g->per == 1 && g->run > 1) {
+			if (!g->modulo) {
+				const double a = (double)r, c = (double)(-r * m);
+
 				for (int64_t j = 0; j < g->run; j++)
-					y[j] = (x[j] - m) * r * (w ? w[base + j] : 1) + (b ? b[base + j] : 0);
+					y[j] = (T)((double)(T)((double)x[j] * a + c) * (double)(w ? w[base + j] : 1) +
+						(double)(b ? b[base + j] : 0));
 				continue;
 			}
 			for (int64_t q = 0; q < g->run / g->per; q++) {
 				T a, c;
 
 				N(line)(m, r, w ? w[base + q] : 1, b ? b[base + q] : 0, &a, &c);
+				if (g->single)
+					c = -a * m + (b ? b[base + q] : 0);
 				for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
 					y[j] = (T)((double)x[j] * (double)a + (double)c);
 			}
