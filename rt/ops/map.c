@@ -5,8 +5,30 @@
  */
 #include <string.h>
 
+#include "amath.h"
 #include "quant.h"
 #include "tmath.h"
+
+/* Of floats as PyTorch's vectors have them; t_exp is libm's for those at the end that fill no two of them. */
+#define MAP_FN(x, f, cf, cd, d) _Generic((x), float: f, float _Complex: cf, double _Complex: cd, default: d)(x)
+#undef exp
+#undef expm1
+#undef erf
+#undef log
+#undef tanh
+#undef t_exp
+#undef t_log1p
+#undef t_log2
+#define exp(x)     MAP_FN(x, a_expf, cexpf, cexp, (exp))
+#define log(x)     MAP_FN(x, a_logf, clogf, clog, (log))
+#define tanh(x)    MAP_FN(x, a_tanhf, ctanhf, ctanh, (tanh))
+#define erf(x)     _Generic((x), float: a_erff, default: (erf))(x)
+#define expm1(x)   _Generic((x), float: a_expm1f, default: (expm1))(x)
+#define t_log1p(x) MAP_FN(x, a_log1pf, tc_log1pf, tc_log1p, (log1p))
+#define t_log2(x)  MAP_FN(x, a_log2f, tc_log2f, tc_log2, (log2))
+#define t_exp(x)   MAP_FN(x, (i < whole ? a_expf : expf), cexpf, cexp, (exp))
+
+enum { STEP = 16 };
 
 /* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
@@ -316,8 +338,9 @@ RT_FAST
 		MapState *state = arg; \
 		TO_##result(as) *r = x[0]; \
 		const T *A = x[1], *B = OPERAND(2), *C = OPERAND(3), *D = OPERAND(4), *E = OPERAND(5); \
+		const int64_t whole = count - count % STEP; \
 		const bool has_a = state->has[0], has_b = state->has[1], has_c = state->has[2]; \
-		(void)has_a, (void)has_b, (void)has_c; \
+		(void)has_a, (void)has_b, (void)has_c, (void)whole; \
 		for (int64_t i = 0; i < count; i++) { \
 			const T a = A[i], b = B[i], c = C[i], d = D[i], e = E[i]; \
 			(void)a, (void)b, (void)c, (void)d, (void)e; \

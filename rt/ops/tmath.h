@@ -93,7 +93,8 @@ double _Complex cpow(double _Complex, double _Complex);
 
 #define t_max(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
-#define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
+#define t_exp(x)           exp(x)        /* within an expression */
+#define t_exp_near(x)      t_exp(x)      /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
