@@ -25,13 +25,14 @@ struct RtTiles {
 	int   bytes, f32_rows, f64_rows;
 };
 
-/* ---- steps.c: bfloat16 products of few elements; c and the operands are floats ------------------------------ */
+/* ---- steps.c: products of few elements, of bfloat16 mostly; c and the operands are floats ------------------------------ */
 
 typedef enum StepKind {
 	STEPS_NONE,              /* the sum in float */
 	STEPS_ALL,               /* c = r(c + r(alpha * a * b)), r rounds to bfloat16; c begins as r(beta * self) */
 	STEPS_LEFT,              /* r(r(alpha * a) * b) */
 	STEPS_RIGHT,             /* r(a * r(alpha * b)) */
+	STEPS_FLOAT,             /* a stack of small float products: one sum after the other, no rounding but float's */
 	STEPS_DOT                /* c = r(c + r(a * b)) from 0, then r(r(beta * self) + r(alpha * c)) */
 } StepKind;
 
