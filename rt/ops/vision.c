@@ -271,9 +271,14 @@ pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 	return index ? rt_copy_into(cx, at, index) : RT_ERROR;
 }
 
+/* The four neighbours by their weights, each step rounded as the operator of T rounds it. */
+#define BLEND(T) \
+	((1 - (T)dv) * (1 - (T)du) * (T)x[v0 * w + u0] + (1 - (T)dv) * (T)du * (T)x[v0 * w + u1] + \
+	 (T)dv * (1 - (T)du) * (T)x[v1 * w + u0] + (T)dv * (T)du * (T)x[v1 * w + u1])
+
 /* x at (v, u), bilinear; what lies more than one outside is 0, the rest is clamped to the border. */
 static double
-sample(const double *x, int64_t h, int64_t w, double v, double u)
+sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 {
 	int64_t v0, u0, v1, u1;
 	double dv, du;
@@ -294,8 +299,9 @@ sample(const double *x, int64_t h, int64_t w, double v, double u)
 		u1 = u0 + 1;
 	dv = v - (double)v0;
 	du = u - (double)u0;
-	return (1 - dv) * ((1 - du) * x[v0 * w + u0] + du * x[v0 * w + u1]) + dv * ((1 - du) * x[v1 * w + u0] + du * x[v1 * w + u1]);
+	return single ? (double)BLEND(float) : BLEND(double);
 }
+#undef BLEND
 
 typedef struct Region { double x, y, bin_w, bin_h; int64_t points_w, points_h; } Region;
 
@@ -309,21 +315,24 @@ rounded(bool single, double v)
 static Region
 region(const Pool *p, const double *roi, double offset, bool least_one)
 {
-	double w, h;
+	const double scale = rounded(p->single, p->scale);
+	double w, h, at[4];
 	Region g;
 
-	g.x = rounded(p->single, roi[1] * p->scale - offset);
-	g.y = rounded(p->single, roi[2] * p->scale - offset);
-	w = rounded(p->single, rounded(p->single, roi[3] * p->scale - offset) - g.x);
-	h = rounded(p->single, rounded(p->single, roi[4] * p->scale - offset) - g.y);
+	for (int i = 0; i < 4; i++)
+		at[i] = rounded(p->single, rounded(p->single, roi[1 + i] * scale) - offset);
+	g.x = at[0];
+	g.y = at[1];
+	w = rounded(p->single, at[2] - g.x);
+	h = rounded(p->single, at[3] - g.y);
 	if (least_one) {
 		w = w < 1 ? 1 : w;
 		h = h < 1 ? 1 : h;
 	}
 	g.bin_w = rounded(p->single, w / (double)p->pw);
 	g.bin_h = rounded(p->single, h / (double)p->ph);
-	g.points_w = p->ratio > 0 ? p->ratio : (int64_t)ceil(w / (double)p->pw);
-	g.points_h = p->ratio > 0 ? p->ratio : (int64_t)ceil(h / (double)p->ph);
+	g.points_w = p->ratio > 0 ? p->ratio : (int64_t)ceil(g.bin_w);
+	g.points_h = p->ratio > 0 ? p->ratio : (int64_t)ceil(g.bin_h);
 	return g;
 }
 
@@ -348,7 +357,7 @@ bin_mean(const Pool *p, const double *x, const Region *g, int64_t i, int64_t j)
 		for (int64_t b = 0; b < g->points_w; b++) {
 			const double u = place(p->single, g->x, g->bin_w, j, b, g->points_w);
 
-			sum += sample(x, p->h, p->w, v, u);
+			sum = rounded(p->single, sum + sample(p->single, x, p->h, p->w, v, u));
 		}
 	}
 	return sum / (count > 1 ? count : 1);
