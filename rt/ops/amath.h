@@ -180,6 +180,46 @@ a_erff(float x)
 	return x != x ? x : copysignf(size < 4 ? r : 1, x);
 }
 
+/* ---- gelu, as oneDNN has it (2.6): erf by formula 7.1.26 of Abramowitz and Stegun's handbook ---- */
+
+AMATH float
+a_gelu_exp(float x)
+{
+	const float least = -87.33654785f, c = x < least ? least : x, q = floorf(c * 1.44269502f + 0.5f);
+	const float r = a_fma(-q, 0.693147182f, c);
+	float p = 0.00828929059f;
+
+	p = a_fma(p, r, 0.0418978221f);
+	p = a_fma(p, r, 0.166676521f);
+	p = a_fma(p, r, 0.499991506f);
+	p = a_fma(p, r, 0.999999701f);
+	p = a_fma(p, r, 1);
+	return x < least ? 0 : p * a_bits((a_int(q + 12582912.0f) - 0x4b400000 + 126) << 23) * 2;
+}
+
+AMATH float
+a_geluf(float s)
+{
+	const float x = s * 0.707106769f, t = 1 / a_fma(0.327591091f, fabsf(x), 1), half = 0.5f * s;
+	const float e = -a_gelu_exp(-(x * x)) * t;
+	float p = 1.06140542f;
+
+	p = a_fma(p, t, -1.45315206f);
+	p = a_fma(p, t, 1.42141378f);
+	p = a_fma(p, t, -0.284496725f);
+	p = a_fma(p, t, 0.254829586f);
+	return a_fma(copysignf(1, x) * a_fma(e, p, 1), half, half);
+}
+
+/* in_vector: tanh is of a vector, and not libm's */
+AMATH float
+a_gelu_tanhf(float x, bool in_vector)
+{
+	const float inner = 0.79788456080286535588f * a_fma(0.044715f, x * x * x, x);
+
+	return 0.5f * x * (1 + (in_vector ? a_tanhf(inner) : tanhf(inner)));
+}
+
 /* exp(x) - 1 */
 AMATH float
 a_expm1f(float x)
@@ -243,6 +283,12 @@ a_log1pf(float x)
 	const float r = a_log_sum(a_log_parts(x, 1));
 
 	return x == 0 ? x : x > 1e38f ? INFINITY : A_LOG_ENDS(x, -1, r);
+}
+
+AMATH float
+a_log_sigmoidf(float x)
+{
+	return (x < 0 ? x : 0) - a_log1pf(a_expf(-fabsf(x)));
 }
 
 AMATH float

@@ -9,6 +9,23 @@
 #include "quant.h"
 #include "tmath.h"
 
+static double
+gelu_f64(double x)
+{
+	typedef double T;
+
+	return t_gelu(x);
+}
+
+static double
+gelu_tanh_f64(double x, bool in_vector)
+{
+	typedef double T;
+
+	(void)in_vector;
+	return t_gelu_tanh(x);
+}
+
 /* Of floats as PyTorch's vectors have them; t_exp is libm's for those at the end that fill no two of them. */
 #define MAP_FN(x, f, cf, cd, d) _Generic((x), float: f, float _Complex: cf, double _Complex: cd, default: d)(x)
 #undef exp
@@ -16,7 +33,11 @@
 #undef erf
 #undef log
 #undef tanh
+#undef log1p
 #undef t_exp
+#undef t_gelu
+#undef t_gelu_tanh
+#undef t_log_sigmoid
 #undef t_log1p
 #undef t_log2
 #define exp(x)     MAP_FN(x, a_expf, cexpf, cexp, (exp))
@@ -24,9 +45,14 @@
 #define tanh(x)    MAP_FN(x, a_tanhf, ctanhf, ctanh, (tanh))
 #define erf(x)     _Generic((x), float: a_erff, default: (erf))(x)
 #define expm1(x)   _Generic((x), float: a_expm1f, default: (expm1))(x)
+#define log1p(x)   _Generic((x), float: a_log1pf, default: (log1p))(x)
 #define t_log1p(x) MAP_FN(x, a_log1pf, tc_log1pf, tc_log1p, (log1p))
 #define t_log2(x)  MAP_FN(x, a_log2f, tc_log2f, tc_log2, (log2))
 #define t_exp(x)   MAP_FN(x, (i < whole ? a_expf : expf), cexpf, cexp, (exp))
+
+#define t_gelu(x)      _Generic((x), float: a_geluf, default: gelu_f64)(x)
+#define t_gelu_tanh(x) _Generic((x), float: a_gelu_tanhf, default: gelu_tanh_f64)((x), i < whole)
+#define t_log_sigmoid(x) _Generic((x), float: a_log_sigmoidf, default: t_log_sigmoidd)(x)
 
 enum { STEP = 16 };
 

@@ -26,6 +26,8 @@ def forward():
         say("erf", torch.erf(x * 0.6))
         say("sigmoid", torch.sigmoid(x))
         say("silu", torch.nn.functional.silu(x))
+        say("gelu", torch.nn.functional.gelu(x))
+        say("gelu tanh", torch.nn.functional.gelu(x, approximate="tanh"))
     ends = torch.tensor([0.0, math.inf, -math.inf, 1e-45, -1e-45, 1e-38, 88.7, 88.8, -87.4, -103.9, -104.1, 3e38, 1.0, -1.0])
     say("exp", torch.exp(ends))
     say("expm1", torch.expm1(ends))
@@ -63,6 +65,8 @@ def forward():
 # erf 20011 643210610
 # sigmoid 20011 227719615
 # silu 20011 46592698
+# gelu 20011 200753556
+# gelu tanh 20011 377972747
 # exp 7 653319572
 # expm1 7 235781145
 # log 7 775430139
@@ -72,6 +76,8 @@ def forward():
 # erf 7 426272564
 # sigmoid 7 486279081
 # silu 7 497484540
+# gelu 7 942117592
+# gelu tanh 7 679514155
 # exp 100 158419850
 # expm1 100 795379646
 # log 100 123394749
@@ -81,6 +87,8 @@ def forward():
 # erf 100 626393528
 # sigmoid 100 286597809
 # silu 100 714178628
+# gelu 100 86460481
+# gelu tanh 100 515736120
 # exp 14 904244581
 # expm1 14 575623367
 # log 14 956160415
