@@ -227,7 +227,8 @@ typedef struct Count {
 	int64_t half, last;        /* elements from `half` on are end - (last - i) * step; half = n: none */
 	double  base;              /* nan: none; else its power */
 	double  im_start, im_step;
-	int64_t block, blocked;    /* the first `blocked` elements go in blocks, each counted from its truncated first */
+	int64_t block, blocked;    /* the first `blocked` elements go in blocks, each counted from its first: */
+	bool    single;            /* that and the way from it are rounded to float, else that is truncated */
 } Count;
 
 static double
@@ -236,7 +237,10 @@ count_at(const Count *c, int64_t i)
 	int64_t first = i < c->blocked ? i / c->block * c->block : i;
 	double x = first < c->half ? c->start + (double)first * c->step : c->end - (double)(c->last - first) * c->step;
 
-	return i < c->blocked ? (double)(int64_t)x + (double)(i - first) * c->step : x;
+	if (i >= c->blocked)
+		return x;
+	return c->single ? (double)(float)x + (double)((float)(i - first) * (float)c->step) :
+		(double)(int64_t)x + (double)(i - first) * c->step;
 }
 
 /* Element i, whose real part (of the power) is re. */
@@ -391,15 +395,19 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		return rt_raise(cx, "number of steps must be non-negative");
 	if (complex && !rt_is_complex(d))
 		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name, rt_dtypes[d].brief);
-	if (rt_is_integral(d, true)) {               /* as with ATen's vectors of 32 bytes */
+	c.single = d == RT_f32 && base != base;
+	if (rt_is_integral(d, true)) {
 		a = (double)(int64_t)a;
 		b = (double)(int64_t)b;
-		if (base != base) {
-			c.block = 32 / rt_dtypes[d].bytes;
-			c.blocked = n / (2 * c.block) * (2 * c.block);
-		}
+	} else if (c.single) {
+		a = (float)a;
+		b = (float)b;
 	}
-	c.start = a, c.end = b, c.step = (b - a) / gaps;
+	if (base != base && (c.single ? cx->torch == RT_TORCH_1 : rt_is_integral(d, true))) {     /* as with ATen's vectors of 32 bytes */
+		c.block = 32 / rt_dtypes[d].bytes;
+		c.blocked = n / (2 * c.block) * (2 * c.block);
+	}
+	c.start = a, c.end = b, c.step = c.single ? ((float)b - (float)a) / (float)gaps : (b - a) / gaps;
 	c.im_start = imaginary(in[0]), c.im_step = (imaginary(in[1]) - c.im_start) / gaps;
 	if (n == 1)
 		c.half = 1;
