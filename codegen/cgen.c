@@ -319,8 +319,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d,\n};", instance,
-		 (unsigned long long)o->seed, o->seeded, o->threads);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d,\n};", instance,
+		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }
@@ -336,6 +336,7 @@ put_parts(Emit *e)
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "ConvSums (*const rt_conv_order)(const ConvShape *) = %s;", config_is_exact(e->cx) ? "rt_conv_sums" : "0");
+	out_line(&e->tail, "RtMkl *const rt_mkl = %s;", config_is_exact(e->cx) && cx_rt(e->cx)->torch == RT_TORCH_2 ? "rt_mkl_product" : "0");
 }
 
 static void

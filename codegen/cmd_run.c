@@ -58,8 +58,8 @@ cmd_run(Cli *cli)
 	if (!cli->rounding)
 		cli->rounding = cli->passes ? "free" : "pytorch";        /* -p wants those passes, whatever they do */
 	rounding_choose(cli, cli->args.at[0]);
-	rt = model_context(cli);
 	m = model_load(cli, cli->args.at[0]);
+	rt = model_context(cli);
 	model_lower(cli, m);
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n);

@@ -330,6 +330,7 @@ archive_load(Cx *cx, const char *path)
 		m = load_modern(cx, a);
 	else
 		fail(cx, (Range){ 0 }, "%s: %s", path, say_what_is_inside(a));
+	cx_rt(cx)->torch = archive_has(a, "byteorder") ? RT_TORCH_2 : RT_TORCH_1;
 	m->archive = a;
 	m->path = archive_path(a);
 	m->hash = archive_hash(a);

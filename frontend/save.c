@@ -415,5 +415,7 @@ module_save(Cx *cx, Module *m, const SaveOptions *o, const char *path)
 	add_source(&s);
 	add_pickle(&s, value_tuple(cx, NULL, s.needs->constants.at, s.needs->constants.n), "constants.pkl", "constants", true);
 	add_member(&s, ".data/version", "10\n", 3);
+	if (cx_rt(cx)->torch == RT_TORCH_2)
+		add_member(&s, "byteorder", "little", 6);
 	archive_write(cx, path, root_of(cx, path), s.members.at, s.members.n);
 }

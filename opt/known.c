@@ -16,6 +16,7 @@ known_table(Cx *cx)
 
 	k->cx = cx;
 	rt_cx_init(&k->rt);
+	k->rt.torch = cx_rt(cx)->torch;
 	return k;
 }
 

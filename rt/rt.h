@@ -323,6 +323,13 @@ enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
 typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 
+/* Whose results are wanted to the last bit: sums of floats have an order, and it changed.  An archive tells (frontend/module.c);
+ * what no archive is has the first. */
+typedef enum RtTorch {
+	RT_TORCH_1,              /* Debian's 1.13: products by OpenBLAS */
+	RT_TORCH_2,              /* 2.1 and newer, measured with 2.15's wheel: by MKL */
+} RtTorch;
+
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
 	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */
@@ -332,6 +339,7 @@ struct RtCx {
 	int      nvisit;
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
 	bool     grad;           /* torch.is_grad_enabled() */
+	uint8_t  torch;          /* an RtTorch */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
@@ -635,6 +643,7 @@ typedef struct RtProgram {
 	bool has_instance;               /* one more value: the model's object with all that methods may write */
 	uint64_t seed;
 	bool seeded;
+	uint8_t torch;                   /* an RtTorch */
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
@@ -655,6 +664,8 @@ void rt_cool(const RtProgram *);
 /* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
+struct Product;
+typedef bool RtMkl(RtCx *, struct Product *);        /* of floats, ldc set; false: run may be set */
 extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
 extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
@@ -663,6 +674,7 @@ typedef struct ConvShape ConvShape;
 typedef struct ConvSums ConvSums;
 extern ConvSums (*const rt_conv_order)(const ConvShape *);        /* null: products of convolutions are summed in any */
 ConvSums rt_conv_sums(const ConvShape *);                         /* PyTorch's (ops/conv_sums.h): not transposed, of floats */
+extern RtMkl *const rt_mkl, rt_mkl_product;          /* null: products are those of RT_TORCH_1 */
 
 /* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
 

@@ -19,3 +19,4 @@ const RtTiles *const rt_tiles[] = {
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
 ConvSums (*const rt_conv_order)(const ConvShape *) = rt_conv_sums;
+RtMkl *const rt_mkl = rt_mkl_product;
