@@ -284,7 +284,7 @@ max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IV
 
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1, out);
-	if (set_input(cx, &g, op, self, nd, nd == 1 ? "FI" : "F") || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
+	if (set_input(cx, &g, op, self, nd, nd == 1 || cx->torch == RT_TORCH_2 ? "FI" : "F") || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
 	    fixed_windows(cx, &g, false))
 		return RT_ERROR;
 	return max_results(cx, &g, self, with_index, nd == 2, out);

@@ -2,8 +2,8 @@
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
- * The scale has the element's compute type, of which ATen 1.13 computes the coordinates in double: so floors fall on the same
- * side, and weights are the same to the last bit.
+ * The scale has the element's compute type, of which ATen 1.13 computes the coordinates in double, 2.x in float: so floors fall on
+ * the same side, and weights are the same to the last bit.  Some planes are blended in one pass (does_blend).
  */
 #include "quant.h"
 
@@ -16,6 +16,7 @@ typedef struct Rule {                    /* of one dim */
 	Kind   kind;
 	bool   align, wide;              /* align_corners; antialiased */
 	double scale;                    /* scale factor given; 0: by the sizes */
+	enum { IN_DOUBLE, IN_FLOAT, ROUNDED_ONCE } coordinates;
 } Rule;
 
 typedef struct Taps {
@@ -87,6 +88,15 @@ cubic_bf16(float t, int64_t k)
 	if (k == 1 || k == 2)
 		return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(1.25f * x) - 2.25f) * x) * x) + 1);
 	return bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(bf16_of(-0.75f * x) + 3.75f) * x) - 6) * x) + 3);
+}
+
+/* Where output o lies among the inputs. */
+static double
+middle_of(const Rule *rule, double scale, int64_t o)
+{
+	const double half = rule->align ? 0 : 0.5, at = scale * ((double)o + half);
+
+	return rule->coordinates == IN_DOUBLE ? at - half : (float)((rule->coordinates == IN_FLOAT ? (float)at : at) - half);
 }
 
 LOOPS_BEGIN
@@ -204,6 +214,42 @@ passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjo
 	return RT_OK;
 }
 
+enum { BLEND_MOST = 128 };       /* rows and columns together */
+
+typedef struct Blend {
+	const Taps *rows, *columns;
+	int64_t channels;
+	const float *x;
+	float *y;
+} Blend;
+
+/* Rows of output: four products, one after the other; other ones first where eight channels make a vector. */
+static void
+blend(void *arg, int64_t begin, int64_t end)
+{
+	static const int order[2][4] = { { 1, 0, 2, 3 }, { 2, 3, 1, 0 } };
+	const Blend *g = arg;
+
+	for (int64_t n = begin; n < end; n++) {
+		const int64_t plane = n / g->rows->out, row = n % g->rows->out, width = g->columns->in;
+		const int *turn = order[plane % g->channels < g->channels / 8 * 8];
+		const float *x = g->x + plane * g->rows->in * width, *h = (const float *)g->rows->weight + 2 * row;
+
+		for (int64_t o = 0; o < g->columns->out; o++) {
+			const float *w = (const float *)g->columns->weight + 2 * o;
+			float sum = 0;
+
+			for (int k = 0; k < 4; k++) {
+				const int i = turn[k] / 2, j = turn[k] % 2;
+				const float part = h[i] * w[j], v = x[g->rows->at[2 * row + i] * width + g->columns->at[2 * o + j]];
+
+				sum = (float)((double)part * (double)v + (double)sum);
+			}
+			g->y[n * g->columns->out + o] = sum;
+		}
+	}
+}
+
 /* ---- arguments ------------------------------------------------------------------------------------------- */
 
 typedef struct Resize {
@@ -213,6 +259,7 @@ typedef struct Resize {
 	bool    align, wide;
 	int64_t out[3];
 	double  scale[3];
+	bool    blends;          /* in one pass */
 } Resize;
 
 static int
@@ -234,7 +281,8 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t
 	const bool bf16 = t->dtype == RT_bf16 && !g->wide;
 
 	for (int i = 0; i < g->nd; i++) {
-		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
+		Rule rule = { g->kind, g->align, g->wide, g->scale[i], t->dtype != RT_f32 || cx->torch != RT_TORCH_2 ? IN_DOUBLE :
+			g->blends ? ROUNDED_ONCE : IN_FLOAT };
 
 		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16, in[i], g->out[i]))
 			return RT_ERROR;
@@ -243,8 +291,16 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t
 	return RT_OK;
 }
 
+/* PyTorch asks whether channels lie last, too, but here they may lie as a program likes.  1.13 asks that only, and of one element
+ * they always do. */
+static bool
+does_blend(const RtCx *cx, const RtTensor *t, const int64_t *out)
+{
+	return cx->torch == RT_TORCH_1 ? t->dims[2] == 1 && t->dims[3] == 1 : out[2] + out[3] <= BLEND_MOST;
+}
+
 static int
-resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
+resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 {
 	int64_t dims[5], strides[5];
 	const int64_t *format;
@@ -266,8 +322,14 @@ resize(RtCx *cx, const Resize *g, RtTensor *t, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	x = dense_in(cx, t, ct);
 	y = dense_out(cx, r, ct);
-	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps) ||
-	    passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
+	g->blends = t->dtype == RT_f32 && g->kind == LINEAR && g->nd == 2 && !g->wide && does_blend(cx, t, dims);
+	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps))
+		return RT_ERROR;
+	if (g->blends) {
+		Blend b = { &taps[0], &taps[1], dims[1], (const float *)rt_data(x), (float *)rt_data(y) };
+
+		rt_parallel(cx, dims[0] * dims[1] * dims[2], 1 + 2000 / (dims[3] + 1), blend, &b);
+	} else if (passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }

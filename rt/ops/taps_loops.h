@@ -9,13 +9,13 @@
 static void
 N(make_taps)(Taps *g, const Rule *rule)
 {
-	T scale = rule->align ? (g->out > 1 ? R(R((T)(g->in - 1)) / R((T)(g->out - 1))) : 0) :
+	const T scale = rule->align ? (g->out > 1 ? R(R((T)(g->in - 1)) / R((T)(g->out - 1))) : 0) :
 		rule->scale > 0 ? R((T)(1.0 / rule->scale)) : R(R((T)g->in) / R((T)g->out));
 
 	for (int64_t o = 0; o < g->out; o++) {
 		int64_t *at = g->at + o * g->width;
 		T *w = (T *)g->weight + o * g->width;
-		const double middle = rule->align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5;
+		const double middle = middle_of(rule, (double)scale, o);
 
 		if (rule->kind == CUBIC) {
 			int64_t first = (int64_t)floor(middle);
