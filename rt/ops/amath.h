@@ -8,9 +8,11 @@
 #ifndef RT_OPS_AMATH_H
 #define RT_OPS_AMATH_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#ifndef RT_OPS_TMATH_H                   /* it declares libm's functions itself */
+#include <math.h>
+#endif
 
 #define AMATH static inline
 
@@ -112,7 +114,7 @@ a_expf(float x)
 	u = a_fma(u, s, 0.166666671633720398f);
 	u = a_fma(u, s, 0.5f);
 	u = a_scaled(1 + a_fma(s * s, u, s), a_int(q + 12582912.0f) - 0x4b400000);
-	return x < -104 ? 0 : x > 100 ? INFINITY : u;
+	return x < -104 ? 0 : x > 100 ? a_bits(0x7f800000) : u;
 }
 
 /* exp(d) as two floats, |d| < 110 */
@@ -228,7 +230,7 @@ a_expm1f(float x)
 	const A2 d = a_add(a_exp2parts(a_one(near)), a_one(-1));
 	const float r = d.hi + d.lo;
 
-	return x == 0 || x != x ? x : x > 88.72283172607421875f ? INFINITY : x < -16.635532333438687f ? -1 : r;
+	return x == 0 || x != x ? x : x > 88.72283172607421875f ? a_bits(0x7f800000) : x < -16.635532333438687f ? -1 : r;
 }
 
 /* ---- logarithms: of m 2^e, m about 1, by the series in (m - 1) / (m + 1) ---- */
@@ -269,7 +271,7 @@ a_log_sum(ALog l)
 	return s.hi + s.lo;
 }
 
-#define A_LOG_ENDS(x, at, r) ((x) > (at) ? ((x) == INFINITY ? (x) : (r)) : (x) == (at) ? -INFINITY : NAN)
+#define A_LOG_ENDS(x, at, r) ((x) > (at) ? ((x) == a_bits(0x7f800000) ? (x) : (r)) : (x) == (at) ? -a_bits(0x7f800000) : a_bits(0x7fc00000))
 
 AMATH float
 a_logf(float x)
@@ -282,7 +284,7 @@ a_log1pf(float x)
 {
 	const float r = a_log_sum(a_log_parts(x, 1));
 
-	return x == 0 ? x : x > 1e38f ? INFINITY : A_LOG_ENDS(x, -1, r);
+	return x == 0 ? x : x > 1e38f ? a_bits(0x7f800000) : A_LOG_ENDS(x, -1, r);
 }
 
 AMATH float

@@ -27,6 +27,31 @@
 #endif
 #define VO_FUSED(a, b, c) _Generic((a) * (b) + (c), float: VO_FUSEDF(a, b, c), default: (a) * (b) + (c))
 
+static inline double
+vo_gelu(double x)
+{
+	return 0.5 * x * (1 + (erf)(x * 0.70710678118654752440));
+}
+
+/* Functions of floats are those of the runtime's own kernels (map.c). */
+VO_BEGIN
+#include "amath.h"
+VO_END
+#undef exp
+#undef t_exp_near
+#undef tanh
+#undef log
+#undef erf
+#undef t_gelu
+#define exp(x)    _Generic((x), float: a_expf, default: exp)(x)
+#define t_exp_near(x) exp(x)
+#define tanh(x)   _Generic((x), float: a_tanhf, default: tanh)(x)
+#define log(x)    _Generic((x), float: a_logf, default: log)(x)
+#define erf(x)    _Generic((x), float: a_erff, default: erf)(x)
+#define expm1(x)  _Generic((x), float: a_expm1f, default: expm1)(x)
+#define log1p(x)  _Generic((x), float: a_log1pf, default: log1p)(x)
+#define t_gelu(x) _Generic((x), float: a_geluf, default: vo_gelu)(x)
+
 enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's */
 
 typedef struct VoSums {

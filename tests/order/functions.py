@@ -1,0 +1,4 @@
+def forward(x):
+    y = torch.sigmoid(x) * x + x
+    return (y, torch.exp(x) * 0.5, torch.tanh(x) + y, torch.gelu(x) * 2, torch.log(torch.abs(x) + 1), torch.silu(x) * y + x,
+            torch.softplus(x) * x + 1, torch.mish(x) * 2, torch.erf(x) * x + y)
