@@ -182,7 +182,7 @@ float rt_ln(float);
 
 /* ---- welford.c ---------------------------------------------------------------------------------------------------- */
 
-void rt_row_moments(const float *, int64_t n, double *mean, double *var);
+void rt_row_moments(bool fused, const float *, int64_t n, double *mean, double *var);
 
 /* ---- norm.c: what a batch norm does in evaluation; the compiler folds by the same numbers ----------------------- */
 

@@ -21,6 +21,7 @@ typedef struct Norm {
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
 	bool    single;                      /* rows of float */
+	bool    fused;                       /* they are as in 2.x: the moments' steps, x - mean by itself */
 	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
@@ -44,7 +45,7 @@ single_moments(void *arg, int64_t begin, int64_t end)
 	const Norm *g = arg;
 
 	for (int64_t i = begin; i < end; i++)
-		rt_row_moments((const float *)g->x + i * g->run, g->run, &g->mean[i], &g->var[i]);
+		rt_row_moments(g->fused, (const float *)g->x + i * g->run, g->run, &g->mean[i], &g->var[i]);
 }
 
 static void
@@ -485,6 +486,7 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 		return RT_ERROR;
 	g->y = rt_data(y);
 	g->single = t->dtype == RT_f32 && !g->uncentered;
+	g->fused = g->single && cx->torch == RT_TORCH_2;
 	if (g->few)
 		few_rows(g);
 	else {

@@ -57,9 +57,11 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 			if (!g->modulo) {
 				const double a = (double)r, c = (double)(-r * m);
 
-				for (int64_t j = 0; j < g->run; j++)
-					y[j] = (T)((double)(T)((double)x[j] * a + c) * (double)(w ? w[base + j] : 1) +
-						(double)(b ? b[base + j] : 0));
+				for (int64_t j = 0; j < g->run; j++) {
+					const T v = g->fused ? (x[j] - m) * r : (T)((double)x[j] * a + c);
+
+					y[j] = (T)((double)v * (double)(w ? w[base + j] : 1) + (double)(b ? b[base + j] : 0));
+				}
 				continue;
 			}
 			for (int64_t q = 0; q < g->run / g->per; q++) {

@@ -1,7 +1,8 @@
 /* rt/ops/welford.c - mean and variance of a row of floats, in the order in which PyTorch's layer and group norm have them
  *
  * Eight columns side by side, by B. P. Welford's recurrence (1962) in chunks of CHUNK steps; chunks are joined in pairs, pairs
- * of chunks in pairs, and so on, then the columns one by one after the elements that fill no vector.
+ * of chunks in pairs, and so on, then the columns one by one after the elements that fill no vector.  In 2.x products and the sums
+ * that they are part of are rounded once (fused): in pairs of columns otherwise than of vectors.
  */
 #include "kernel.h"
 
@@ -12,9 +13,15 @@ typedef struct Moments {
 	float   mean[LANES], square[LANES];      /* square: the sum of squared distances from the mean */
 } Moments;
 
+static float
+times_plus(bool fused, float a, float b, float c)
+{
+	return fused ? (float)((double)a * (double)b + (double)c) : a * b + c;
+}
+
 /* Of `lanes` columns: b's n elements come to a's. */
 static void
-join(int64_t *n, float *mean, float *square, const Moments *b, int at, int lanes)
+join(bool fused, int64_t *n, float *mean, float *square, const Moments *b, int at, int lanes)
 {
 	const int64_t all = *n + b->n;
 	const float c = all ? (float)b->n / (float)all : 0;
@@ -22,32 +29,35 @@ join(int64_t *n, float *mean, float *square, const Moments *b, int at, int lanes
 	for (int i = 0; i < lanes; i++) {
 		const float delta = b->mean[at + i] - mean[i];
 
-		mean[i] += c * delta;
-		square[i] += b->square[at + i] + delta * delta * c * (float)*n;
+		mean[i] = times_plus(fused && lanes == 1, c, delta, mean[i]);
+		if (fused && lanes > 1)
+			square[i] = times_plus(true, delta, delta * c * (float)*n, square[i] + b->square[at + i]);
+		else
+			square[i] += times_plus(fused, delta * delta * c, (float)*n, b->square[at + i]);
 	}
 	*n = all;
 }
 
 static void
-join_all(Moments *a, const Moments *b)
+join_all(bool fused, Moments *a, const Moments *b)
 {
-	join(&a->n, a->mean, a->square, b, 0, LANES);
+	join(fused, &a->n, a->mean, a->square, b, 0, LANES);
 }
 
 /* The next `lanes` values, of weight c = 1 / their number. */
 static void
-step(const float *x, float c, int lanes, Moments *m)
+step(bool fused, const float *x, float c, int lanes, Moments *m)
 {
 	for (int i = 0; i < lanes; i++) {
 		const float delta = x[i] - m->mean[i];
 
-		m->mean[i] += delta * c;
-		m->square[i] += delta * (x[i] - m->mean[i]);
+		m->mean[i] = times_plus(fused, delta, c, m->mean[i]);
+		m->square[i] = times_plus(fused, delta, x[i] - m->mean[i], m->square[i]);
 	}
 }
 
 static Moments
-columns(const float *x, int64_t n)
+columns(bool fused, const float *x, int64_t n)
 {
 	Moments stack[LEVELS] = { { 0 } };
 	const int64_t chunks = (n + CHUNK - 1) / CHUNK;
@@ -59,22 +69,22 @@ columns(const float *x, int64_t n)
 		Moments m = { .n = n - at * CHUNK < CHUNK ? n - at * CHUNK : CHUNK };
 
 		for (int64_t j = 0; j < m.n; j++)
-			step(x + (at * CHUNK + j) * LANES, 1 / (float)(j + 1), LANES, &m);
-		join_all(&stack[0], &m);
+			step(fused, x + (at * CHUNK + j) * LANES, 1 / (float)(j + 1), LANES, &m);
+		join_all(fused, &stack[0], &m);
 		for (int level = 1; level < depth && (at + 1) % (INT64_C(1) << level) == 0; level++) {
-			join_all(&stack[level], &stack[level - 1]);
+			join_all(fused, &stack[level], &stack[level - 1]);
 			stack[level - 1] = (Moments){ 0 };
 		}
 	}
 	for (int level = 1; level < depth; level++)
-		join_all(&stack[0], &stack[level]);
+		join_all(fused, &stack[0], &stack[level]);
 	return stack[0];
 }
 
 void
-rt_row_moments(const float *x, int64_t n, double *mean, double *var)
+rt_row_moments(bool fused, const float *x, int64_t n, double *mean, double *var)
 {
-	Moments all = { 0 }, of = columns(x, n / LANES);
+	Moments all = { 0 }, of = columns(fused, x, n / LANES);
 
 	for (int64_t i = n / LANES * LANES; i < n; i++) {
 		const float delta = x[i] - all.mean[0];
@@ -83,7 +93,7 @@ rt_row_moments(const float *x, int64_t n, double *mean, double *var)
 		all.square[0] += delta * (x[i] - all.mean[0]);
 	}
 	for (int i = 0; i < LANES; i++)
-		join(&all.n, all.mean, all.square, &of, i, 1);
+		join(fused, &all.n, all.mean, all.square, &of, i, 1);
 	*mean = (double)all.mean[0];
 	*var = (double)(all.square[0] / (float)n);
 }
