@@ -70,19 +70,18 @@ PLAIN(c128, RtC128, TIMES_COMPLEX, NO_EIGHTS)
 
 /* ---- dot products: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------------------- */
 
-enum { LANES = 16, DOT_ROWS = 12 };
+/* Lanes are summed in pairs; of floats in halves where neither rows nor columns are DOT_GROUP more. */
+enum { LANES = 16, LANE_BITS = 4, DOT_ROWS = 12, DOT_GROUP = 4 };
 
-#define DOTS(name, T, SUM) \
+#define DOTS(name, T, SUM, TREE) \
 	static T \
-	dot_##name(const T *a, const T *b, int64_t n) \
+	dot_##name(const T *a, const T *b, int64_t n, bool corner) \
 	{ \
 		T sum[LANES] = { 0 }; \
 		for (int64_t i = 0; i < n; i += LANES) \
 			for (int64_t j = 0; j < LANES && j < n - i; j++) \
 				sum[j] = SUM(a[i + j], b[i + j], sum[j]); \
-		for (int width = 1; width < LANES; width *= 2) \
-			for (int j = 0; j < LANES; j += 2 * width) \
-				sum[j] += sum[j + width]; \
+		TREE \
 		return sum[0]; \
 	} \
 	static void \
@@ -92,17 +91,29 @@ enum { LANES = 16, DOT_ROWS = 12 };
 		for (int64_t j = begin; j < end; j++) \
 			for (int64_t i = 0; i < p->m; i++) \
 				((T *)p->c)[i * p->ldc + j] = (p->with ? ((T *)p->c)[i * p->ldc + j] : 0) + dot_##name( \
-					(const T *)p->a + i * p->a_row, (const T *)p->b + j * p->b_col, p->k); \
+					(const T *)p->a + i * p->a_row, (const T *)p->b + j * p->b_col, p->k, \
+					j >= (p->n & -DOT_GROUP) && i >= (p->m & -DOT_GROUP)); \
 	}
 #define SUM_FUSED(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
 #define SUM_PLAIN(a, b, c) ((a) * (b) + (c))
+#define IN_PAIRS \
+	(void)corner; \
+	for (int width = 1; width < LANES; width *= 2) \
+		for (int j = 0; j < LANES; j += 2 * width) \
+			sum[j] += sum[j + width];
+#define IN_HALVES_TOO \
+	for (int step = 0; step < LANE_BITS; step++) \
+		for (int j = 0, width = corner ? LANES / 2 >> step : 1 << step; j < LANES - width; j++) \
+			sum[j] += sum[j + width];
 LOOPS_BEGIN
-DOTS(f32, float, SUM_FUSED)
-DOTS(f64, double, SUM_PLAIN)
+DOTS(f32, float, SUM_FUSED, IN_HALVES_TOO)
+DOTS(f64, double, SUM_PLAIN, IN_PAIRS)
 LOOPS_END
 #undef DOTS
 #undef SUM_FUSED
 #undef SUM_PLAIN
+#undef IN_PAIRS
+#undef IN_HALVES_TOO
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
