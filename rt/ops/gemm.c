@@ -23,19 +23,7 @@
 #define TIMES_COMPLEX(x, y, z) \
 	((x).re += (y).re * (z).re - (y).im * (z).im, (x).im += (y).re * (z).im + (y).im * (z).re)
 
-/* Of rows that are consecutive, eight at a time are summed before they join the rest: one long sum would round away more. */
-#define NO_EIGHTS(T)
-#define EIGHTS(T) \
-	for (; p->b_col == 1 && k + 8 <= p->k; k += 8) { \
-		const T *b = (const T *)p->b + k * p->b_row, *v = a + k * p->a_col; \
-		const int64_t r = p->b_row, s = p->a_col; \
-		for (int64_t j = 0; j < p->n; j++) \
-			c[j] += ((v[0] * b[j] + v[s] * b[r + j]) + (v[2 * s] * b[2 * r + j] + v[3 * s] * b[3 * r + j])) + \
-				((v[4 * s] * b[4 * r + j] + v[5 * s] * b[5 * r + j]) + \
-				 (v[6 * s] * b[6 * r + j] + v[7 * s] * b[7 * r + j])); \
-	}
-
-#define PLAIN(name, T, TIMES, EIGHTS) \
+#define PLAIN(name, T, TIMES) \
 	static void \
 	plain_##name(void *arg, int64_t begin, int64_t end) \
 	{ \
@@ -43,11 +31,9 @@
 		for (int64_t i = begin; i < end; i++) { \
 			T *c = (T *)p->c + i * p->ldc; \
 			const T *a = (const T *)p->a + i * p->a_row; \
-			int64_t k = 0; \
 			if (!p->with) \
 				memset(c, 0, sizeof(T) * p->n); \
-			EIGHTS(T) \
-			for (; k < p->k; k++) { \
+			for (int64_t k = 0; k < p->k; k++) { \
 				const T *b = (const T *)p->b + k * p->b_row; \
 				T v = a[k * p->a_col]; \
 				if (p->b_col == 1) \
@@ -59,13 +45,11 @@
 			} \
 		} \
 	}
-LOOPS_BEGIN
-PLAIN(f64, double, TIMES_REAL, EIGHTS)
-LOOPS_END
-PLAIN(f32, float, TIMES_REAL, NO_EIGHTS)
-PLAIN(i64, int64_t, TIMES_REAL, NO_EIGHTS)
-PLAIN(c64, RtC64, TIMES_COMPLEX, NO_EIGHTS)
-PLAIN(c128, RtC128, TIMES_COMPLEX, NO_EIGHTS)
+PLAIN(f64, double, TIMES_REAL)
+PLAIN(f32, float, TIMES_REAL)
+PLAIN(i64, int64_t, TIMES_REAL)
+PLAIN(c64, RtC64, TIMES_COMPLEX)
+PLAIN(c128, RtC128, TIMES_COMPLEX)
 #undef PLAIN
 
 /* ---- dot products: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------------------- */
