@@ -15,7 +15,7 @@ typedef struct Softmax {
 	int64_t outer, dim, inner;
 	const void *x;
 	void *y;
-	bool log;
+	bool log, wide;                  /* wide: vectors are twice as long, as in 2.x */
 } Softmax;
 
 enum { BLOCK = 32, EXP_CHUNK = 64 };
@@ -47,7 +47,7 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 {
 	RtDtype to = rt_is_none(dtype) ? (RtDtype)self->dtype : (RtDtype)rt_integer(dtype), ct;
 	int dim = rt_dim(cx, at, self->ndim);
-	Softmax g = { 1, 1, 1, 0, 0, log };
+	Softmax g = { 1, 1, 1, 0, 0, log, cx->torch == RT_TORCH_2 };
 	RtTensor *r, *x, *y;
 
 	if (dim < 0)

@@ -15,7 +15,7 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 
 		for (int64_t d = 0; d < g->dim; d++)
 			top = x[d] > top || isnan(x[d]) ? x[d] : top;
-		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top);
+		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top, LANES << g->wide);
 		sum = g->log ? LOG(sum) : 1 / sum;
 		for (int64_t d = 0; d < g->dim; d++)
 			y[d] = g->log ? x[d] - top - sum : y[d] * sum;
