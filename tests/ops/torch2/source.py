@@ -36,6 +36,8 @@ class Net(torch.nn.Module):
         r += [self.resized(k, [1, 9, 6, 7], [13, 11], False), self.resized(k, [1, 9, 6, 7], [13, 11], True)]
         r += [self.resized(k, [1, 1, 6, 7], [125, 4], False), self.resized(k, [1, 1, 40, 3], [7, 123], False)]
         r += [torch.linspace(-1, 1, 101), F.max_pool2d((self.numbers(k, [1, 1, 6, 6]) * 50).long(), 3, 2, 1)]
+        rows, w = self.numbers(k, [2, 768]) * 3, self.numbers(k + 1, [768])
+        r += [F.layer_norm(rows, [768], w, w), F.layer_norm(rows[:, :91], [91]), F.softmax(rows[:, :91], -1)]
         boxes = torch.tensor([[0.0, 0.5, 0.7, 20.3, 19.9], [0.0, 3.3, 2.1, 31.7, 12.2]])
         r.append(torchvision.ops.roi_align(self.numbers(k, [1, 2, 16, 16]), boxes, [3, 3], 0.5, -1, True))
         return r
