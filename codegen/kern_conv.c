@@ -172,7 +172,7 @@ order_sums(Dense *d, const RtTensor *x, const RtTensor *y, const int64_t *s, con
 	if (d->sums.chained)
 		d->sums.block = d->sums.run;
 	d->ordered = !d->depthwise;
-	return d->depthwise || (d->sums.run && k[1] * k[2] <= MOST_TAPS);
+	return d->depthwise || (d->sums.chained || (d->sums.run && d->sums.run == d->sums.block * k[1] * k[2] && k[1] * k[2] <= MOST_TAPS));
 }
 
 static bool

@@ -1,8 +1,10 @@
 /* rt/ops/conv_sums.c - the orders of conv_sums.h: which of oneDNN's kernels PyTorch would call, and how that divides its work
  *
- * Those for AVX-512, with the caches of a server: 32 KB, and ways of 64 KB of the second.
+ * Those for AVX-512, with the caches of a server: ways of 64 KB of the second; where that is divided into blocks, 512 KB of it.
  */
 #include "conv_sums.h"
+
+#include <math.h>
 
 enum { LANES = 16, CACHE = 16384, WAYS = 7 };      /* floats: of a vector; of a way of the second cache; ways */
 
@@ -52,23 +54,167 @@ run_of(int64_t ic, int64_t oc, int64_t rows, int64_t all)
 	return run;
 }
 
+/* ---- im2col: the product is divided among two threads, and each part into blocks of outputs, pixels and input channels ---- */
+
+enum { THREADS = 2, LANE_PIXELS = 16, FEW_OUTPUTS = 8, ROOM = 131072, PANEL = 48, STRIDED = 8, MISS = 20 };
+
+typedef struct Search {
+	int64_t ic, oc, taps, step;              /* step: pixels of the input for one of the output */
+	int64_t all, plane;                      /* pixels of the output: of all images, of one */
+	int64_t outputs, pixels, channels;       /* the best block so far */
+	double  worth;
+} Search;
+
+static int64_t
+up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static int64_t
+between(int64_t lo, int64_t hi, int64_t v)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* a / b of what it comes near to, were it filled up to multiples of b. */
+static double
+filled(int64_t a, int64_t b)
+{
+	return (double)a / (double)(up(a, b) * b);
+}
+
+/* How even the work of threads is, by which outputs are divided in `ways`. */
+static double
+evenness(const Search *s, int64_t ways, int64_t most_outputs, int64_t most_pixels)
+{
+	const int64_t least = s->oc / ways > 1 ? s->oc / ways : 1, some = up(s->all, up(THREADS, ways)), few = s->all / up(THREADS, ways);
+	const int64_t a = most_outputs * some, b = least * most_pixels, c = most_outputs * (few > 1 ? few : 1), d = least * (s->all / (THREADS / ways));
+	const int64_t most = s->oc % ways > THREADS % ways ? most_outputs * most_pixels : a > b ? a : b;
+	const int64_t fewest = THREADS % ways > s->oc % ways ? least * (few > 1 ? few : 1) : c < d ? c : d;
+
+	return (double)fewest / (double)most;
+}
+
+/* Is this block better than the best so far? */
+static void
+try_block(Search *s, int64_t ways, int64_t outputs, int64_t pixels)
+{
+	const int64_t mine = up(s->oc, ways), part = up(s->all, THREADS / ways), own = s->plane < part ? s->plane : part, depth = s->ic * s->taps;
+	const double even = evenness(s, ways, mine, part);
+	int64_t channels, most, k;
+	double moved, worth;
+
+	outputs = between(FEW_OUTPUTS, mine, outputs);
+	outputs = outputs < mine ? outputs : mine;
+	pixels = between(LANE_PIXELS, part, pixels);
+	pixels = pixels < own ? pixels : own;
+	most = (ROOM - outputs * pixels) / ((s->step + s->taps) * pixels + s->taps * mine);
+	channels = s->ic / up(s->ic, most > 1 ? most : 1);
+	channels = channels > 1 ? channels : 1;
+	k = channels * s->taps;
+	moved = (double)(mine * up(part, 16) * 16 * (channels == s->ic ? 1 : 2 * up(s->ic, channels) - 1) + mine * up(depth, 16) * 16) +
+		(double)(s->taps * s->ic * up(part * s->step, 16) * 16) * (1 + 2 * (s->step != 1 ? STRIDED : 1) / filled(pixels, 16));
+	worth = pow(even, 8) * filled(mine, outputs) * filled(own, pixels) * filled(s->ic, channels) * filled(pixels, PANEL) *
+		((double)part / 16 * (double)mine * (double)depth / (moved * (most < 1 ? MISS : 1))) *
+		sqrt((double)(pixels * outputs * k) / ((double)mine * (double)part * (double)depth)) *
+		((double)pixels / 16 * (double)(outputs * k) /
+		 (double)(up(pixels, 16) * 16 * k + outputs * up(k, 16) * 16 + outputs * up(pixels, 16) * 16));
+	if (worth > s->worth)
+		*s = (Search){ s->ic, s->oc, s->taps, s->step, s->all, s->plane, outputs, pixels, channels, worth };
+}
+
+static void
+try_around(Search *s, int64_t ways, int64_t outputs, int64_t pixels)
+{
+	const int64_t more = up(outputs, 8) * 8;
+
+	try_block(s, ways, outputs, pixels);
+	try_block(s, ways, outputs / 8 * 8, pixels / PANEL * PANEL);
+	try_block(s, ways, more, pixels / PANEL * PANEL);
+	try_block(s, ways, more, up(pixels, LANE_PIXELS) * LANE_PIXELS);
+	try_block(s, ways, more, up(pixels, PANEL) * PANEL);
+}
+
+/* Blocks of all channels; of as many as leave room; of all outputs. */
+static void
+try_division(Search *s, int64_t ways)
+{
+	const int64_t mine = up(s->oc, ways), part = up(s->all, THREADS / ways), in = s->step + s->taps, weights = s->taps * mine;
+	const int64_t room = ROOM / (2 * FEW_OUTPUTS * in + 2 * weights);
+	int64_t outputs, pixels, c = s->ic;
+
+	try_block(s, ways, mine, part);
+	if (s->outputs == mine && s->pixels == part && s->channels == s->ic)
+		return;
+	outputs = between(FEW_OUTPUTS, mine, (ROOM - in * c * LANE_PIXELS - weights * c) / LANE_PIXELS);
+	try_around(s, ways, outputs, between(LANE_PIXELS, part, (ROOM - weights * c) / (in * c + outputs)));
+	if (room < c) {
+		c /= c / (room > 1 ? room : 1) > 1 ? c / (room > 1 ? room : 1) : 1;
+		pixels = (ROOM - 2 * weights * c) / (2 * c * in);
+		pixels = pixels > 1 ? pixels : 1;
+		outputs = ROOM / 2 / pixels;
+		if (outputs > mine) {
+			outputs = mine;
+			pixels = between(LANE_PIXELS, part, (ROOM - weights * c) / (in * c + outputs));
+		} else if (pixels > part) {
+			pixels = part;
+			outputs = between(FEW_OUTPUTS, mine, (ROOM - in * c * pixels - weights * c) / pixels);
+		}
+		try_around(s, ways, outputs, pixels);
+	}
+	c = s->ic;
+	pixels = (ROOM - weights * c) / (in * c + mine) / LANE_PIXELS * LANE_PIXELS;
+	try_around(s, ways, mine, pixels > LANE_PIXELS ? pixels : LANE_PIXELS);
+}
+
+/* Channels of a block.  Those of 3.13 are others. */
+static int64_t
+im2col_channels(const ConvShape *c)
+{
+	const int64_t plane = c->out[1] * c->out[2];
+	Search s = { c->ic, c->oc, c->k[1] * c->k[2], c->s[1] * c->s[2], c->n * c->groups * plane, plane, 1, 1, c->ic, 0 };
+
+	for (int64_t ways = 1; ways <= THREADS; ways++)
+		try_division(&s, ways);
+	return s.channels;
+}
+
+/* Pixels of a register block of the direct kernel: it takes no more columns of padding. */
+static int64_t
+direct_pixels(const ConvShape *c)
+{
+	const int64_t w = c->out[2], blocks = up(c->oc, LANES);
+	const bool small = c->k[2] == 3 && w <= 28 && c->s[1] == 1 && c->s[2] == 1 && !(w == 13 && c->ic >= 192) && !(w == 28 && c->ic >= 512);
+	int64_t most = 5;
+
+	if (c->k[2] > 3 || small || c->ic < LANES || (c->n == 1 && (w <= 28 || (w <= 147 && c->oc <= 96))))
+		return least(w, 28);
+	while (blocks % most)
+		most--;
+	return least(w, 31 / (most + 1));
+}
+
 ConvSums
 rt_conv_sums(const ConvShape *c)
 {
 	const int64_t taps = c->k[0] * c->k[1] * c->k[2], ic = c->ic, oc = c->oc;
 	const ConvSums product = { 1, 0, false };
 	const bool small = c->groups == 1 && (c->k[1] <= 3 || c->k[2] <= 3) && c->n == 1 && ic * c->in[1] * c->in[c->nd < 3 ? 2 : 0] <= 20480;
+	const int64_t direct = direct_pixels(c);
 	int64_t lanes = LANES;
 	bool outside = false, pads = false;
 
 	for (int i = 0; i < 3; i++) {
 		const int64_t reach = c->d[i] * (c->k[i] - 1) + 1, after = (c->out[i] - 1) * c->s[i] + reach - c->in[i] - c->p[i];
 
-		outside |= reach <= c->p[i] || reach <= after;
+		outside |= reach <= c->p[i] || reach <= after || (i == 2 && taps > 1 && (c->p[i] > direct || after > direct));
 		pads |= c->p[i] || after > 0;
 	}
-	if (small || outside)
+	if (small || (outside && (c->nd == 3 || c->groups > 1)))
 		return product;
+	if (outside)
+		return (ConvSums){ 1, im2col_channels(c) * taps, false };
 	while (c->groups > 1 && lanes > 2 && (ic % lanes || oc % lanes))
 		lanes /= 2;
 	if (lanes < 4)

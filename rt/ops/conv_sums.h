@@ -6,7 +6,7 @@
  *
  *   1 x 1      runs of channels, the first of which begins with the bias
  *   direct     runs of 16 channels, of each all taps; the bias joins after the first run
- *   product    im2col: channel after channel, all taps of each; then the bias
+ *   product    im2col: channel after channel, all taps of each, in runs of as many as it has in a block; then the bias
  */
 #ifndef RT_OPS_CONV_SUMS_H
 #define RT_OPS_CONV_SUMS_H
