@@ -48,24 +48,13 @@ run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in, RtArrays *o
 static int
 run_interpreter(Check *c, RtCx *rt, const RtArrays *in, RtArrays *out)
 {
-	Cx *cx = c->cli->cx;
-	IValue result = rt_none(), *args;
-	int n, self = c->m->fn->self != NULL;
-	RtParam *params = model_params(c->cli, c->m, &n);
+	IValue result = rt_none();
+	const int status = model_answer(c->cli, c->m, rt, in, &result);
 
-	args = new(cx->arena, IValue, n + 2);
-	if (rt_args_from_arrays(rt, params, n, in, args + self))
-		fail_raised(c->cli, rt);
-	if (self)
-		args[0] = module_fresh(cx, c->m->module);
-	if (rt_run(rt, c->m->fn->code, args, &result)) {
-		written_restore(c->written);
-		return rt->status;
-	}
 	written_restore(c->written);
-	if (rt_arrays_from_value(rt, out, "out", result))
+	if (!status && rt_arrays_from_value(rt, out, "out", result))
 		fail_raised(c->cli, rt);
-	return RT_OK;
+	return status;
 }
 
 static bool

@@ -459,6 +459,7 @@ void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
+int      model_answer(Cli *, Model *, RtCx *, const RtArrays *in, IValue *result);      /* lowered; on a fresh instance */
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
 RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */

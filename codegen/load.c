@@ -132,6 +132,20 @@ fail_raised(Cli *cli, RtCx *rt)
 }
 
 int
+model_answer(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, IValue *result)
+{
+	int n, self = m->fn->self != NULL;
+	RtParam *params = model_params(cli, m, &n);
+	IValue *args = new(cli->cx->arena, IValue, n + 2);
+
+	if (rt_args_from_arrays(rt, params, n, in, args + self))
+		fail_raised(cli, rt);
+	if (self)
+		args[0] = module_fresh(cli->cx, m->module);
+	return rt_run(rt, m->fn->code, args, result);
+}
+
+int
 model_run(Cli *cli, Model *m, RtCx *rt, const IValue *args, int n, IValue *result)
 {
 	int self = m->fn->self != 0;

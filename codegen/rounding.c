@@ -19,7 +19,6 @@
 
 enum { STEADY, MOVES = 1, UNKNOWN = 2 };                         /* the child's status */
 
-static const double relative = 2e-4, absolute = 2e-5;
 static const int run[] = { 0, 64, 48, 32 };                      /* products of one sum; 0: as PyTorch has it */
 enum { NRUN = sizeof run / sizeof *run, SIGMAS = 3, NEAR = 60 };
 
@@ -35,32 +34,27 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 static bool
 answer(Cli *cli, Model *m, int other_run, RtCx *rt, RtArrays *out)
 {
-	const bool self = m->fn->self != NULL;
-	IValue *args, result;
+	const int64_t most = rt_now() + MEASURE_NS;
 	RtArrays in = { 0 };
-	int n;
-	RtParam *params = model_params(cli, m, &n);
+	IValue result;
 
 	rt->print = say_nothing;
-	rt->deadline = rt_now() + MEASURE_NS;
+	rt->deadline = rt->deadline && rt->deadline < most ? rt->deadline : most;
 	rt->other_run = other_run;
-	args = new(cli->cx->arena, IValue, n + 2);
-	if (input_read(cli, rt, 0, &in) || rt_args_from_arrays(rt, params, n, &in, args + self))
-		return false;
-	if (self)
-		args[0] = module_fresh(cli->cx, m->module);
-	return !rt_run(rt, m->fn->code, args, &result) && !rt_arrays_from_value(rt, out, "out", result);
+	return !input_read(cli, rt, 0, &in) && !model_answer(cli, m, rt, &in, &result) &&
+	       !rt_arrays_from_value(rt, out, "out", result);
 }
 
 /* Is some element of the answer out of tolerance, or might one be?  Elements near zero are the first, and chance puts them
  * there: where the absolute tolerance is less than three times what all are off by in the mean, one that might be near it on
- * another input is enough, if `likely`: of convolutions the order costs little, of products it costs their kernels.  (That ratio, with random weights: BERT 0.07, ResNet-18 0.06, all smaller networks less; GPT-2 1.8,
- * FCN-50 2.0, ResNet-50 2.2, whose second input was out once, ResNet-101 3,000.) */
+ * another input is enough, if `likely`: of convolutions the order costs little, of products it costs their kernels.  (That
+ * ratio, with random weights: BERT 0.07, ResNet-18 0.06, all smaller networks less; GPT-2 1.8, FCN-50 2.0, ResNet-50 2.2,
+ * whose second input was out once, ResNet-101 3,000.) */
 static bool
 tensor_moves(RtCx *rt, bool likely, RtTensor *a, RtTensor *b)
 {
 	const int64_t bytes = rt_dtypes[a->dtype].bytes, n = rt_numel(a);
-	double squares = 0, least = INFINITY, off;
+	double squares = 0, least = INFINITY, off, relative, absolute;
 	RtTensor *x, *y;
 
 	if (a->dtype != b->dtype || a->ndim != b->ndim || memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims))
@@ -69,6 +63,7 @@ tensor_moves(RtCx *rt, bool likely, RtTensor *a, RtTensor *b)
 		return false;
 	if (!(x = rt_contiguous(rt, a)) || !(y = rt_contiguous(rt, b)))
 		return false;
+	rt_tolerance((RtDtype)a->dtype, &relative, &absolute);
 	for (int64_t i = 0; i < n; i++) {
 		const double v = rt_load_f64((RtDtype)a->dtype, rt_data(x) + i * bytes), w = rt_load_f64((RtDtype)a->dtype, rt_data(y) + i * bytes);
 

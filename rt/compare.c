@@ -16,8 +16,8 @@ enum { DEEP = 64 };
 
 static bool close_values(RtCx *, const char *name, IValue got, IValue want, Buf *why, int depth);
 
-static void
-tolerance(RtDtype d, double *relative, double *absolute)
+void
+rt_tolerance(RtDtype d, double *relative, double *absolute)
 {
 	switch (d) {
 	case RT_f16: case RT_c32: *relative = 1e-2, *absolute = 1e-3; break;
@@ -89,7 +89,7 @@ close_elements(const char *name, const RtTensor *got, const RtTensor *want, Buf 
 	double relative, absolute;
 	RtC128 x, y;
 
-	tolerance(d, &relative, &absolute);
+	rt_tolerance(d, &relative, &absolute);
 	if (!memcmp(g, w, (size_t)(n * size)))
 		return true;
 	if (relative > 0)

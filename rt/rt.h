@@ -541,6 +541,7 @@ void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);       /
 int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; ends the trace */
 /* Structure, dtypes and shapes equal, numbers within the tolerance of their dtype (design.md 5)?  Else `why` says where
  * the first difference is. */
+void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
 bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
 
 /* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
