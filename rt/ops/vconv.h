@@ -342,16 +342,24 @@ vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t n, int6
 	return s;
 }
 
-VC_INLINE int64_t
-vc_share_panel(const VcShare *s, int64_t step, int64_t at)
-{
-	return step ? at % s->panels : at / s->chunks;
-}
+typedef struct VcBlock {
+	int64_t panel, from, to;         /* rows [from, to) */
+	int64_t col, left;               /* its first column, of how many */
+	bool    whole;                   /* a panel of VC_NR */
+} VcBlock;
 
-VC_INLINE int64_t
-vc_share_row(const VcShare *s, int64_t step, int64_t at, int64_t chunk)
+/* Block `at` of those, of n columns. */
+VC_INLINE VcBlock
+vc_share_block(const VcShare *s, int64_t step, int64_t at, int64_t chunk, int64_t n)
 {
-	return s->first + (step ? at / s->panels : at % s->chunks) * chunk;
+	VcBlock b = { .panel = step ? at % s->panels : at / s->chunks };
+
+	b.from = s->first + (step ? at / s->panels : at % s->chunks) * chunk;
+	b.to = b.from + chunk < s->rows ? b.from + chunk : s->rows;
+	b.col = b.panel * VC_NR;
+	b.whole = b.panel < n / VC_NR;
+	b.left = b.whole ? VC_NR : n % VC_NR;
+	return b;
 }
 
 /* bias is padded to whole panels.  range: as in VcConv. */
@@ -361,17 +369,15 @@ vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, 
 		void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, m, n, chunk);
-	const int64_t full = n / VC_NR;
 
 	for (int64_t at = s.begin; at < s.end; at++) {
-		const int64_t panel = vc_share_panel(&s, step, at), row = vc_share_row(&s, step, at, chunk);
-		const int64_t rows = s.rows - row < chunk ? s.rows - row : chunk;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : n % VC_NR;
-		VcPanel *const run = panel < full ? VC_WHOLE(vc_panel) : last;
+		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
+		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
 
-		run(rows, k, a + row * lda, lda, b + panel * k * VC_NR, bias ? bias + col : 0, c + row * ldc + col, ldc, left, range);
+		run(o.to - o.from, k, a + o.from * lda, lda, b + o.panel * k * VC_NR, bias ? bias + o.col : 0, c + o.from * ldc + o.col, ldc,
+		    o.left, range);
 		if (epilogue)
-			epilogue(p, row, row + rows, col, col + left, n);
+			epilogue(p, o.from, o.to, o.col, o.col + o.left, n);
 	}
 }
 
@@ -600,17 +606,14 @@ vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t 
 	     float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
-	const int64_t full = v->oc / VC_NR;
 
 	for (int64_t at = s.begin; at < s.end; at++) {
-		const int64_t panel = vc_share_panel(&s, step, at), from = vc_share_row(&s, step, at, chunk);
-		const int64_t to = from + chunk < s.rows ? from + chunk : s.rows;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
+		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 
-		vc_conv_panel(panel < full ? VC_WHOLE(vc_taps) : last, v, from, to, x,
-			      w + panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + col : 0, y + col, zeros, left);
+		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x, w + b.panel * v->kh * v->kw * v->ic * VC_NR,
+			      bias ? bias + b.col : 0, y + b.col, zeros, b.left);
 		if (epilogue)
-			epilogue(p, from, to, col, col + left, v->oc);
+			epilogue(p, b.from, b.to, b.col, b.col + b.left, v->oc);
 	}
 }
 

@@ -183,21 +183,18 @@ vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const Vo
 	     void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
-	const int64_t full = v->oc / VC_NR;
 
 	for (int64_t at = s.begin; at < s.end; at++) {
-		const int64_t panel = vc_share_panel(&s, step, at), from = vc_share_row(&s, step, at, chunk);
-		const int64_t to = from + chunk < s.rows ? from + chunk : s.rows;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->oc % VC_NR;
-		const float *panel_w = w + panel * v->kh * v->kw * v->ic * VC_NR;
+		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
+		const float *panel = w + b.panel * v->kh * v->kw * v->ic * VC_NR;
+		VoTaps *const *const run = b.whole ? VC_WHOLE(vo_taps) : last;
 
 		if (v->ic < 16 && !bias && sums->block >= v->ic && v->dw == 1 && v->xs == v->ic)
-			vo_strips(panel < full ? VC_WHOLE(vc_taps) : strips, panel < full ? VC_WHOLE(vo_taps) : last, v, sums, from, to, x, panel_w,
-				  y + col, zeros, left);
+			vo_strips(b.whole ? VC_WHOLE(vc_taps) : strips, run, v, sums, b.from, b.to, x, panel, y + b.col, zeros, b.left);
 		else
-			vo_blocks(panel < full ? VC_WHOLE(vo_taps) : last, v, sums, from, to, x, panel_w, bias ? bias + col : 0, y + col, zeros, left);
+			vo_blocks(run, v, sums, b.from, b.to, x, panel, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
 		if (epilogue)
-			epilogue(p, from, to, col, col + left, v->oc);
+			epilogue(p, b.from, b.to, b.col, b.col + b.left, v->oc);
 	}
 }
 
