@@ -335,8 +335,8 @@ put_parts(Emit *e)
 	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
-	out_line(&e->tail, "ConvSums (*const rt_conv_order)(const ConvShape *) = %s;", config_is_exact(e->cx) ? "rt_conv_sums" : "0");
-	out_line(&e->tail, "RtMkl *const rt_mkl = %s;", config_is_exact(e->cx) && cx_rt(e->cx)->torch == RT_TORCH_2 ? "rt_mkl_product" : "0");
+	out_line(&e->tail, "const RtConvOrder *const rt_conv_order = %s;", config_is_exact(e->cx) ? "&rt_conv_torch" : "0");
+	out_line(&e->tail, "const RtMkl *const rt_mkl = %s;", config_is_exact(e->cx) && cx_rt(e->cx)->torch == RT_TORCH_2 ? "&rt_mkl_all" : "0");
 }
 
 static void
@@ -388,6 +388,8 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
+	const char *mkl = cx_rt(e->cx)->torch == RT_TORCH_2 ? "#define VO_MKL\n#include \"vorder.h\"\n" : "#include \"vorder.h\"\n";
+	const char *exact = config_is_exact(e->cx) ? mkl : "";
 	Buf b = { 0 };
 
 	if (e->making.n)
@@ -397,7 +399,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
 	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s", e->vf, e->clamps, head,
-		   config_is_exact(e->cx) ? "#include \"vorder.h\"\n" : "",
+		   exact,
 		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");

@@ -161,18 +161,18 @@ dense_nhwc(const RtTensor *t)
 
 /* The order of a convolution's sums; false: it is the runtime's. */
 static bool
-order_sums(Dense *d, const RtTensor *x, const RtTensor *y, const int64_t *s, const int64_t *pad, const int64_t *dil)
+order_sums(const Plan *p, Dense *d, const RtTensor *x, const RtTensor *y, const int64_t *s, const int64_t *pad, const int64_t *dil)
 {
 	const int64_t in[] = { 1, x->dims[2], x->dims[3] }, out[] = { 1, y->dims[2], y->dims[3] };
 	const int64_t k[] = { 1, d->w->dims[2], d->w->dims[3] }, strides[] = { 1, s[0], s[1] }, pads[] = { 0, pad[0], pad[1] };
 	const int64_t dilation[] = { 1, dil[0], dil[1] };
-	const ConvShape shape = { 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
+	const ConvShape shape = { cx_rt(p->cx)->torch, false, 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
 
 	d->sums = rt_conv_sums(&shape);
 	if (d->sums.chained)
 		d->sums.block = d->sums.run;
 	d->ordered = !d->depthwise;
-	return d->depthwise || (d->sums.chained || (d->sums.run && d->sums.run == d->sums.block * k[1] * k[2] && k[1] * k[2] <= MOST_TAPS));
+	return d->depthwise || (d->sums.chained || (d->sums.run && !d->sums.within && d->sums.run == d->sums.block * k[1] * k[2] && k[1] * k[2] <= MOST_TAPS));
 }
 
 static bool
@@ -202,7 +202,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
 	d->ldc = ys;
-	if (config_is_exact(p->cx) && !order_sums(d, tx, ty, s, pad, dil))
+	if (config_is_exact(p->cx) && !order_sums(p, d, tx, ty, s, pad, dil))
 		return false;
 	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
 				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };

@@ -665,17 +665,19 @@ void rt_cool(const RtProgram *);
 /* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
-struct Product;
-typedef bool RtMkl(RtCx *, struct Product *);        /* of floats, ldc set; false: run may be set */
+typedef struct RtMkl RtMkl;
 extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
 extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
 extern const RtQuantized rt_quantized_all;
 typedef struct ConvShape ConvShape;
 typedef struct ConvSums ConvSums;
-extern ConvSums (*const rt_conv_order)(const ConvShape *);        /* null: products of convolutions are summed in any */
-ConvSums rt_conv_sums(const ConvShape *);                         /* PyTorch's (ops/conv_sums.h): not transposed, of floats */
-extern RtMkl *const rt_mkl, rt_mkl_product;          /* null: products are those of RT_TORCH_1 */
+typedef struct RtConvOrder RtConvOrder;
+extern const RtConvOrder *const rt_conv_order;       /* null: products of convolutions are summed in any */
+extern const RtConvOrder rt_conv_torch;              /* PyTorch's (ops/conv_sums.h), of floats */
+ConvSums rt_conv_sums(const ConvShape *);
+extern const RtMkl *const rt_mkl;                    /* null: no archive of RT_TORCH_2 */
+extern const RtMkl rt_mkl_all;                       /* ops/mkl.h */
 
 /* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ typedef struct Conv {
 	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
 	int64_t taps, in_plane, out_plane;
 	ConvSums sums;                   /* block: of the rows of a column matrix, too; run 0: any order */
+	const float *bias;               /* of blocks of products, which it joins last */
 	Body *const *scatter;            /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
 } Conv;
 
@@ -166,22 +167,21 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	int64_t ldc = direct ? g->out_plane : points;
 	char *col = direct ? image + first * q->es : q->col;
 	Columns m = { g, image, col, row, rows };
+	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, g->out_plane, g->sums.chained ? C_BEGUN : C_ADDED, g->sums.run, 0 };
+	int status;
 
 	if (!direct && what != ADJOINT)
 		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
-	if (what == FORWARD) {
-		const Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, g->out_plane,
-			g->sums.chained ? C_BEGUN : C_ADDED, g->sums.run, 0 };
-
-		return gemm(cx, q->ct, &p);
-	}
+	if (what == FORWARD && g->sums.within)
+		return rt_conv_order->add_blocks(cx, &p, g->sums.within, g->bias ? g->bias + i * og : 0);
 	if (what == WEIGHT)
-		return dense_gemm(cx, q->ct, og, depth, points, y, g->out_plane, 1, col, 1, ldc, w, depth, true);
-	if (dense_gemm(cx, q->ct, depth, points, og, w, 1, depth, y, g->out_plane, 1, col, ldc, direct))
-		return RT_ERROR;
-	if (!direct)
+		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, depth, C_ADDED, 0, 0 };
+	if (what == ADJOINT)
+		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, ldc, direct ? C_ADDED : C_NEW, g->sums.run, 0 };
+	status = gemm(cx, q->ct, &p);
+	if (!status && what == ADJOINT && !direct)
 		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
-	return RT_OK;
+	return status;
 }
 
 /* The weights as rows of the column matrix are ordered. */
@@ -391,11 +391,12 @@ set_geometry(RtCx *cx, Args *a)
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 static ConvSums
-sums_of(const Conv *g)
+sums_of(const RtCx *cx, const Conv *g, bool transposed)
 {
-	const ConvShape c = { g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p, g->d };
+	const ConvShape c = { cx->torch, transposed, g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p,
+		g->d };
 
-	return rt_conv_order(&c);
+	return rt_conv_order->sums(&c);
 }
 
 /* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
@@ -405,9 +406,11 @@ run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor
 	Conv ordered = a->g;
 	const Conv *g = &ordered;
 
-	if (rt_conv_order && !a->transposed && a->input->dtype == RT_f32 && ct == RT_f32)
-		ordered.sums = sums_of(g);
-	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
+	if (rt_conv_order && a->input->dtype == RT_f32 && ct == RT_f32)
+		ordered.sums = sums_of(cx, g, a->transposed);
+	if (bias && g->sums.within)
+		ordered.bias = (const float *)rt_data(bias);
+	fill_planes(ct, rt_data(y), bias && !g->bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
 	if (a->transposed)
 		return convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(x));

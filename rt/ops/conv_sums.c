@@ -56,11 +56,14 @@ run_of(int64_t ic, int64_t oc, int64_t rows, int64_t all)
 
 /* ---- im2col: the product is divided among two threads, and each part into blocks of outputs, pixels and input channels ---- */
 
-enum { THREADS = 2, LANE_PIXELS = 16, FEW_OUTPUTS = 8, ROOM = 131072, PANEL = 48, STRIDED = 8, MISS = 20 };
+enum { THREADS = 2, LANE_PIXELS = 16, FEW_OUTPUTS = 8, PANEL = 48, STRIDED = 8, MISS = 20, GEMM_RUN = 384 };
+
+/* Floats of the second cache: 1.13 does not know those of AMD's processors, and takes 512 KB. */
+static const int64_t room_of[] = { [RT_TORCH_1] = 131072, [RT_TORCH_2] = 262144 };
 
 typedef struct Search {
 	int64_t ic, oc, taps, step;              /* step: pixels of the input for one of the output */
-	int64_t all, plane;                      /* pixels of the output: of all images, of one */
+	int64_t all, plane, room;                /* pixels of the output: of all images, of one; floats of the cache */
 	int64_t outputs, pixels, channels;       /* the best block so far */
 	double  worth;
 } Search;
@@ -109,7 +112,7 @@ try_block(Search *s, int64_t ways, int64_t outputs, int64_t pixels)
 	outputs = outputs < mine ? outputs : mine;
 	pixels = between(LANE_PIXELS, part, pixels);
 	pixels = pixels < own ? pixels : own;
-	most = (ROOM - outputs * pixels) / ((s->step + s->taps) * pixels + s->taps * mine);
+	most = (s->room - outputs * pixels) / ((s->step + s->taps) * pixels + s->taps * mine);
 	channels = s->ic / up(s->ic, most > 1 ? most : 1);
 	channels = channels > 1 ? channels : 1;
 	k = channels * s->taps;
@@ -121,7 +124,7 @@ try_block(Search *s, int64_t ways, int64_t outputs, int64_t pixels)
 		((double)pixels / 16 * (double)(outputs * k) /
 		 (double)(up(pixels, 16) * 16 * k + outputs * up(k, 16) * 16 + outputs * up(pixels, 16) * 16));
 	if (worth > s->worth)
-		*s = (Search){ s->ic, s->oc, s->taps, s->step, s->all, s->plane, outputs, pixels, channels, worth };
+		*s = (Search){ s->ic, s->oc, s->taps, s->step, s->all, s->plane, s->room, outputs, pixels, channels, worth };
 }
 
 static void
@@ -141,39 +144,39 @@ static void
 try_division(Search *s, int64_t ways)
 {
 	const int64_t mine = up(s->oc, ways), part = up(s->all, THREADS / ways), in = s->step + s->taps, weights = s->taps * mine;
-	const int64_t room = ROOM / (2 * FEW_OUTPUTS * in + 2 * weights);
+	const int64_t room = s->room / (2 * FEW_OUTPUTS * in + 2 * weights);
 	int64_t outputs, pixels, c = s->ic;
 
 	try_block(s, ways, mine, part);
 	if (s->outputs == mine && s->pixels == part && s->channels == s->ic)
 		return;
-	outputs = between(FEW_OUTPUTS, mine, (ROOM - in * c * LANE_PIXELS - weights * c) / LANE_PIXELS);
-	try_around(s, ways, outputs, between(LANE_PIXELS, part, (ROOM - weights * c) / (in * c + outputs)));
+	outputs = between(FEW_OUTPUTS, mine, (s->room - in * c * LANE_PIXELS - weights * c) / LANE_PIXELS);
+	try_around(s, ways, outputs, between(LANE_PIXELS, part, (s->room - weights * c) / (in * c + outputs)));
 	if (room < c) {
 		c /= c / (room > 1 ? room : 1) > 1 ? c / (room > 1 ? room : 1) : 1;
-		pixels = (ROOM - 2 * weights * c) / (2 * c * in);
+		pixels = (s->room - 2 * weights * c) / (2 * c * in);
 		pixels = pixels > 1 ? pixels : 1;
-		outputs = ROOM / 2 / pixels;
+		outputs = s->room / 2 / pixels;
 		if (outputs > mine) {
 			outputs = mine;
-			pixels = between(LANE_PIXELS, part, (ROOM - weights * c) / (in * c + outputs));
+			pixels = between(LANE_PIXELS, part, (s->room - weights * c) / (in * c + outputs));
 		} else if (pixels > part) {
 			pixels = part;
-			outputs = between(FEW_OUTPUTS, mine, (ROOM - in * c * pixels - weights * c) / pixels);
+			outputs = between(FEW_OUTPUTS, mine, (s->room - in * c * pixels - weights * c) / pixels);
 		}
 		try_around(s, ways, outputs, pixels);
 	}
 	c = s->ic;
-	pixels = (ROOM - weights * c) / (in * c + mine) / LANE_PIXELS * LANE_PIXELS;
+	pixels = (s->room - weights * c) / (in * c + mine) / LANE_PIXELS * LANE_PIXELS;
 	try_around(s, ways, mine, pixels > LANE_PIXELS ? pixels : LANE_PIXELS);
 }
 
-/* Channels of a block.  Those of 3.13 are others. */
+/* Channels of a block. */
 static int64_t
 im2col_channels(const ConvShape *c)
 {
 	const int64_t plane = c->out[1] * c->out[2];
-	Search s = { c->ic, c->oc, c->k[1] * c->k[2], c->s[1] * c->s[2], c->n * c->groups * plane, plane, 1, 1, c->ic, 0 };
+	Search s = { c->ic, c->oc, c->k[1] * c->k[2], c->s[1] * c->s[2], c->n * c->groups * plane, plane, room_of[c->torch], 1, 1, c->ic, 0 };
 
 	for (int64_t ways = 1; ways <= THREADS; ways++)
 		try_division(&s, ways);
@@ -198,9 +201,10 @@ direct_pixels(const ConvShape *c)
 ConvSums
 rt_conv_sums(const ConvShape *c)
 {
-	const int64_t taps = c->k[0] * c->k[1] * c->k[2], ic = c->ic, oc = c->oc;
-	const ConvSums product = { 1, 0, false };
-	const bool small = c->groups == 1 && (c->k[1] <= 3 || c->k[2] <= 3) && c->n == 1 && ic * c->in[1] * c->in[c->nd < 3 ? 2 : 0] <= 20480;
+	const int64_t taps = c->k[0] * c->k[1] * c->k[2], ic = c->transposed ? c->oc : c->ic, oc = c->oc;
+	const int64_t *in = c->transposed ? c->out : c->in;
+	const ConvSums product = { .block = 1 };
+	const bool small = c->groups == 1 && (c->k[1] <= 3 || c->k[2] <= 3) && c->n == 1 && ic * in[1] * in[c->nd < 3 ? 2 : 0] <= 20480;
 	const int64_t direct = direct_pixels(c);
 	int64_t lanes = LANES;
 	bool outside = false, pads = false;
@@ -211,16 +215,40 @@ rt_conv_sums(const ConvShape *c)
 		outside |= reach <= c->p[i] || reach <= after || (i == 2 && taps > 1 && (c->p[i] > direct || after > direct));
 		pads |= c->p[i] || after > 0;
 	}
+	if (c->transposed)
+		return (ConvSums){ 1, c->torch == RT_TORCH_2 && !small ? ic : 0, 0, false };
 	if (small || (outside && (c->nd == 3 || c->groups > 1)))
 		return product;
 	if (outside)
-		return (ConvSums){ 1, im2col_channels(c) * taps, false };
+		return (ConvSums){ 1, GEMM_RUN, im2col_channels(c) * taps, false };
 	while (c->groups > 1 && lanes > 2 && (ic % lanes || oc % lanes))
 		lanes /= 2;
 	if (lanes < 4)
 		return product;
 	if (c->groups == 1 && taps == 1 && !pads)
-		return (ConvSums){ ic, run_of((ic + 15) / 16 * 16, (oc + 15) / 16 * 16, c->out[0] * c->out[1], c->out[0] * c->out[1] * c->out[2]), true };
+		return (ConvSums){ ic, run_of((ic + 15) / 16 * 16, (oc + 15) / 16 * 16, c->out[0] * c->out[1], c->out[0] * c->out[1] * c->out[2]), 0, true };
 	lanes = least(lanes, ic);
-	return (ConvSums){ lanes, lanes * taps, false };
+	return (ConvSums){ lanes, lanes * taps, 0, false };
 }
+
+static int
+add_blocks(RtCx *cx, const Product *of, int64_t within, const float *bias)
+{
+	Product p = *of;
+	float *y = p.c;
+
+	p.halves = 1;
+	for (int64_t left = p.k; left; left -= p.k) {
+		p.k = within < left ? within : left;
+		if (gemm(cx, RT_f32, &p))
+			return RT_ERROR;
+		p.a = (const float *)p.a + p.k;
+		p.b = (const float *)p.b + p.k * p.b_row;
+	}
+	for (int64_t i = 0; i < p.m && bias; i++)
+		for (int64_t j = 0; j < p.n; j++)
+			y[i * p.ldc + j] += bias[i];
+	return RT_OK;
+}
+
+const RtConvOrder rt_conv_torch = { rt_conv_sums, add_blocks };

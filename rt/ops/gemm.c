@@ -9,7 +9,7 @@
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
-#include "gemm.h"
+#include "mkl.h"
 
 #include <string.h>
 
@@ -264,7 +264,7 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
 	p.ldc = p.ldc ? p.ldc : p.n;
-	if (rt_mkl && dtype == RT_f32 && rt_mkl(cx, &p))
+	if (rt_mkl && dtype == RT_f32 && rt_mkl->product(cx, &p))
 		return RT_OK;
 	if (real && !cx->other_run && is_dots(dtype, &p)) {
 		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f32 ? dots_f32 : dots_f64, &p);

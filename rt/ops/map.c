@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "amath.h"
+#include "mkl.h"
 #include "quant.h"
 #include "tmath.h"
 
@@ -295,6 +296,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	RtDtype as[RT_MAP_MAX + 1], via[RT_MAP_MAX + 1];
 	double number[RT_MAP_MAX][2];
 	MapState state = { .zero = false };
+	RtBlockFn *vector = 0;
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
 
@@ -320,7 +322,9 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 			it.op[i + 1].dtype = number_bytes(in[arg[i].arg], number[i]);
 			it.op[i + 1].data = (char *)number[i];
 		}
-	rt_iter_run(cx, &it, row->loop[loop_index(t.compute)], &state);
+	if (rt_mkl && cx->torch == RT_TORCH_2 && t.common == RT_f32)
+		vector = rt_mkl->loop(row->schema);
+	rt_iter_run(cx, &it, vector ? vector : row->loop[loop_index(t.compute)], &state);
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }
 

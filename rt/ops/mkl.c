@@ -2,33 +2,36 @@
  *
  * MKL 2024.2, where processors are not Intel's.  From four rows and twelve columns on it has tiles: runs of 192 products, or two
  * halves of less than two runs.  Below, its kernels are SSE's, which round products: dot products in lanes where B is transposed,
- * else one sum, in turn.  Measured: equal to the last bit, but where threads share five to eleven rows and where B is not
- * transposed and has columns that are too few for four.
+ * else sums in turn, but of columns before a row of the result is at a multiple of 16 bytes.  Measured: equal to the last bit, but
+ * where threads share five to eleven rows and in batches of products with vectors that begin elsewhere than at such a multiple.
  */
-#include "gemm.h"
+#include "mkl.h"
 
 #include <string.h>
 
 enum { RUN = 192, LEAST_ROWS = 4, LEAST_COLUMNS = 12, LANES = 4 };
 
+/* Elements up to the first at a multiple of 16 bytes. */
+static int64_t
+unaligned(const float *a)
+{
+	return -((intptr_t)a / (int64_t)sizeof *a) & (LANES - 1);
+}
+
 LOOPS_BEGIN
-/* The first products are lane 0's, in turn; the last are too few for the lanes. */
+/* Products of the lanes: the first are lane 0's, in turn; then as many as there are whole steps; the rest join the sum in turn.
+ * With two vectors every other four are the second's. */
 static float
-dot(const float *a, const float *b, int64_t n, int64_t first, bool two)
+dot(const float *a, const float *b, int64_t n, int64_t first, int64_t step, bool two)
 {
 	float sum[2][LANES] = { { 0 } }, all;
-	int64_t i = 0;
+	int64_t i = 0, end;
 
 	for (; i < first && i < n; i++)
 		sum[0][0] += a[i] * b[i];
-	for (; i + LANES * (1 + two) <= n; i += LANES) {
+	for (end = i + (n - i) / step * step; i < end; i += LANES)
 		for (int j = 0; j < LANES; j++)
-			sum[0][j] += a[i + j] * b[i + j];
-		if (two)
-			for (int j = 0; j < LANES; j++)
-				sum[1][j] += a[i + LANES + j] * b[i + LANES + j];
-		i += two ? LANES : 0;
-	}
+			sum[two && (i - first) / LANES % 2][j] += a[i + j] * b[i + j];
 	for (int j = 0; j < LANES; j++)
 		sum[0][j] += sum[1][j];
 	all = (sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3]);
@@ -37,8 +40,25 @@ dot(const float *a, const float *b, int64_t n, int64_t first, bool two)
 	return all;
 }
 
-/* Vectors begin where a row of A is at a multiple of 16 bytes, but for products with a vector.  Columns that are too few for four
- * have two vectors. */
+/* Columns that are too few for four have steps of eight and two vectors.  The first products are those up to where a row of A is
+ * at a multiple of 16 bytes. */
+static float
+dot_of_row(const Product *p, const float *a, const float *b, int64_t column)
+{
+	const bool few = column >= p->n / LANES * LANES;
+
+	return dot(a, b, p->k, unaligned(a), few ? 2 * LANES : LANES, few);
+}
+
+/* As that, of rows or columns of a matrix by a vector: `at` of n.  The second of those that are too few has one vector. */
+static float
+dot_of_vector(const float *a, const float *b, int64_t k, int64_t at, int64_t n)
+{
+	const bool few = at >= n / LANES * LANES;
+
+	return dot(a, b, k, few ? LANES : (k - 1) % LANES + 1, few ? 2 * LANES : LANES, few && at % LANES != 1);
+}
+
 static void
 dots(void *arg, int64_t begin, int64_t end)
 {
@@ -46,13 +66,32 @@ dots(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t j = begin; j < end; j++)
 		for (int64_t i = 0; i < p->m; i++) {
-			const float *a = (const float *)p->a + i * p->a_row;
+			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col;
 			float *c = (float *)p->c + i * p->ldc + j;
-			const bool two = p->n == 1 ? i >= p->m / 4 * 4 : j >= p->n / 4 * 4;
-			const int64_t first = p->m > 1 && p->n > 1 ? -((intptr_t)a / 4) & 3 : two ? LANES : (p->k - 1) % LANES + 1;
 
-			*c = (p->with ? *c : 0) + dot(a, (const float *)p->b + j * p->b_col, p->k, first, two);
+			*c = (p->with ? *c : 0) + (p->n == 1 ? dot_of_vector(a, b, p->k, i, p->m) : p->m == 1 ? dot_of_vector(a, b, p->k, j, p->n) :
+				dot_of_row(p, a, b, j));
 		}
+}
+
+/* Of eight products four are added in turn, four as their sum. */
+static float
+add_fours(float c, const float *a, const float *b, int64_t step, int64_t n)
+{
+	int64_t k = 0;
+
+	for (; k + 2 * LANES <= n; k += 2 * LANES) {
+		float sum = 0;
+
+		for (int64_t i = k; i < k + LANES; i++)
+			c += a[i] * b[i * step];
+		for (int64_t i = k + LANES; i < k + 2 * LANES; i++)
+			sum += a[i] * b[i * step];
+		c += sum;
+	}
+	for (; k < n; k++)
+		c += a[k] * b[k * step];
+	return c;
 }
 
 static void
@@ -61,22 +100,26 @@ in_turn(void *arg, int64_t begin, int64_t end)
 	const Product *p = arg;
 
 	for (int64_t i = 0; i < p->m; i++) {
+		const float *a = (const float *)p->a + i * p->a_row;
 		float *restrict c = (float *)p->c + i * p->ldc;
+		int64_t j = begin;
 
 		if (!p->with)
 			memset(c + begin, 0, sizeof *c * (size_t)(end - begin));
+		for (; j < end && j < unaligned(c); j++)
+			c[j] = add_fours(c[j], a, (const float *)p->b + j, p->b_row, p->k);
 		for (int64_t k = 0; k < p->k; k++) {
-			const float v = ((const float *)p->a)[i * p->a_row + k], *b = (const float *)p->b + k * p->b_row;
+			const float *b = (const float *)p->b + k * p->b_row;
 
-			for (int64_t j = begin; j < end; j++)
-				c[j] += v * b[j];
+			for (int64_t l = j; l < end; l++)
+				c[l] += a[k] * b[l];
 		}
 	}
 }
 LOOPS_END
 
-bool
-rt_mkl_product(RtCx *cx, Product *p)
+static bool
+mkl_product(RtCx *cx, Product *p)
 {
 	const bool turned = p->b_row == 1;
 
@@ -89,3 +132,5 @@ rt_mkl_product(RtCx *cx, Product *p)
 	rt_parallel(cx, p->n, 1 + 32768 / (p->k * p->m), turned ? dots : in_turn, p);
 	return true;
 }
+
+const RtMkl rt_mkl_all = { mkl_product, vml_loop };

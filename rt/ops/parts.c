@@ -18,5 +18,5 @@ const RtTiles *const rt_tiles[] = {
 };
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
-ConvSums (*const rt_conv_order)(const ConvShape *) = rt_conv_sums;
-RtMkl *const rt_mkl = rt_mkl_product;
+const RtConvOrder *const rt_conv_order = &rt_conv_torch;
+const RtMkl *const rt_mkl = &rt_mkl_all;

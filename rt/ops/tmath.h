@@ -96,6 +96,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_gelu(x)          ((T)0.5 * (x) * (1 + erf((x) * (T)0.70710678118654752440)))
 #define t_gelu_tanh(x)     ((T)0.5 * (x) * (1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
 #define t_exp(x)           exp(x)        /* within an expression */
+#define t_ml(f, x)         f(x)          /* by itself: MKL's in PyTorch's wheels */
 #define t_exp_near(x)      t_exp(x)      /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))

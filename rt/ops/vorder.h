@@ -36,6 +36,9 @@ vo_gelu(double x)
 /* Functions of floats are those of the runtime's own kernels (map.c). */
 VO_BEGIN
 #include "amath.h"
+#ifdef VO_MKL                            /* RT_TORCH_2 */
+#include "vml.h"
+#endif
 VO_END
 #undef exp
 #undef t_exp_near
@@ -51,6 +54,10 @@ VO_END
 #define expm1(x)  _Generic((x), float: a_expm1f, default: expm1)(x)
 #define log1p(x)  _Generic((x), float: a_log1pf, default: log1p)(x)
 #define t_gelu(x) _Generic((x), float: a_geluf, default: vo_gelu)(x)
+#ifdef VO_MKL
+#undef t_ml
+#define t_ml(f, x) _Generic((x), float: ml_##f, default: f)(x)
+#endif
 
 enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's */
 

@@ -38,6 +38,10 @@ class Net(torch.nn.Module):
         r += [torch.linspace(-1, 1, 101), F.max_pool2d((self.numbers(k, [1, 1, 6, 6]) * 50).long(), 3, 2, 1)]
         rows, w = self.numbers(k, [2, 768]) * 3, self.numbers(k + 1, [768])
         r += [F.layer_norm(rows, [768], w, w), F.layer_norm(rows[:, :91], [91]), F.softmax(rows[:, :91], -1)]
+        r += [torch.exp(rows), torch.tanh(rows), torch.tanh(rows * 7)] + self.product(k, 1, 11, 64) + self.product(k, 3, 10, 63)
+        x, w = self.numbers(k, [1, 256, 14, 14]), self.numbers(k + 1, [8, 256, 3, 3])
+        r.append(F.conv2d(x, w, self.numbers(k + 2, [8]), padding=[18, 18], dilation=[18, 18]))
+        r.append(F.conv_transpose2d(self.numbers(k, [2, 200, 5, 5]), self.numbers(k + 1, [200, 8, 2, 2]), self.numbers(k + 2, [8]), stride=[2, 2]))
         boxes = torch.tensor([[0.0, 0.5, 0.7, 20.3, 19.9], [0.0, 3.3, 2.1, 31.7, 12.2]])
         r.append(torchvision.ops.roi_align(self.numbers(k, [1, 2, 16, 16]), boxes, [3, 3], 0.5, -1, True))
         return r
@@ -45,7 +49,7 @@ class Net(torch.nn.Module):
 
 if __name__ == "__main__":
     import numpy as np
-    torch.set_num_threads(1)
+    torch.set_num_threads(2)
     here = os.path.dirname(os.path.abspath(__file__))
     net, k = torch.jit.script(Net()), torch.tensor(17)
     np.savez(here + "/in.npz", k=k.numpy())
