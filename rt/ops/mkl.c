@@ -19,19 +19,29 @@ unaligned(const float *a)
 }
 
 LOOPS_BEGIN
+static void
+add_lanes(float sum[LANES], const float *a, const float *b)
+{
+	for (int j = 0; j < LANES; j++)
+		sum[j] += a[j] * b[j];
+}
+
 /* Products of the lanes: the first are lane 0's, in turn; then as many as there are whole steps; the rest join the sum in turn.
  * With two vectors every other four are the second's. */
 static float
-dot(const float *a, const float *b, int64_t n, int64_t first, int64_t step, bool two)
+dot(const float *a, const float *b, int64_t n, int64_t first, int step, bool two)
 {
 	float sum[2][LANES] = { { 0 } }, all;
 	int64_t i = 0, end;
 
 	for (; i < first && i < n; i++)
 		sum[0][0] += a[i] * b[i];
-	for (end = i + (n - i) / step * step; i < end; i += LANES)
-		for (int j = 0; j < LANES; j++)
-			sum[two && (i - first) / LANES % 2][j] += a[i + j] * b[i + j];
+	for (end = i + (n - i) / step * step; two && i < end; i += 2 * LANES) {
+		add_lanes(sum[0], a + i, b + i);
+		add_lanes(sum[1], a + i + LANES, b + i + LANES);
+	}
+	for (; i < end; i += LANES)
+		add_lanes(sum[0], a + i, b + i);
 	for (int j = 0; j < LANES; j++)
 		sum[0][j] += sum[1][j];
 	all = (sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3]);
