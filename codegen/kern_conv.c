@@ -20,6 +20,7 @@ enum {
 	FEW_PANELS = 4,          /* nor of these */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
 	MOST_TAPS = 64,          /* VO_TAPS of vorder.h */
+	DOT_COLUMNS = 16,        /* VO_SHARE of vorder.h */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
 
@@ -30,7 +31,9 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	bool    conv, depthwise, winograd;
 	bool    pointwise;               /* a convolution that is a product of its pixels */
 	bool    ordered;                 /* its products are summed as `sums` says (rt/ops/vorder.h) */
+	bool    dots;                    /* it is dot products of weights as they are */
 	ConvSums sums;
+	bool    halves;                  /* of VoSums */
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -97,6 +100,23 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
 }
 
+/* The order of a product's sums; false: it is the runtime's. */
+static bool
+order_product(Plan *p, Dense *d)
+{
+	const int64_t *s = d->w->strides;
+	Product q = { .m = d->m, .n = d->n, .k = d->k, .a_row = d->lda, .a_col = 1, .b_row = s[d->transposed], .b_col = s[!d->transposed],
+		      .with = d->bias ? C_ADDED : C_NEW };
+
+	const GemmOrder order = gemm_order(cx_rt(p->cx), &q);
+
+	d->ordered = order == GEMM_RUNS;
+	d->dots = order == GEMM_DOTS;
+	d->sums.block = q.run;
+	d->halves = q.halves;
+	return d->ordered || d->dots;
+}
+
 static bool
 recognise_product(Plan *p, const Node *n, Dense *d)
 {
@@ -106,8 +126,6 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 	int64_t ldy, m, one;
 
-	if (config_is_exact(p->cx))                      /* the runtime has PyTorch's order */
-		return false;
 	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
@@ -124,7 +142,8 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k || !d->m || !d->k)
 		return false;
 	d->ldc = ldy;
-	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
+	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d) &&
+	       (!config_is_exact(p->cx) || order_product(p, d));
 }
 
 /* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
@@ -246,7 +265,7 @@ static RtPacking
 packing(const Emit *e, const Dense *d, int64_t g)
 {
 	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
-	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
+	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && !d->ordered && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
 	if (d->depthwise)
 		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw, .width = d->groups,
@@ -333,10 +352,18 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
 		else if (d->ordered)
-			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
+			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, 0, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
 				   (long long)d->sums.block, d->sums.chained, CHUNK, epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
+	} else if (d->dots) {
+		buf_printf(&b, "\n\tvo_dots(begin, end, %lld, %lld, %lld, p[1], %lld, p[2], %lld, p[3], p[0], %lld, %s, %s, p);\n}\n",
+			   (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->lda, (long long)d->w->strides[!d->transposed],
+			   (long long)d->ldc, range, epilogue);
+	} else if (d->ordered) {
+		buf_printf(&b, "\n\tvo_product(begin, end, %d, %lld, %lld, %lld, &(const VoSums){ %lld, %d, 0 }, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
+			   step, (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->sums.block, d->halves, CHUNK,
+			   (long long)d->lda, (long long)d->ldc, range, epilogue);
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
 			   step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
@@ -360,6 +387,8 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 
 	if (d->depthwise)
 		return d->geometry[0] * d->geometry[4];
+	if (d->dots)
+		return (d->n + DOT_COLUMNS - 1) / DOT_COLUMNS;
 	if (step)
 		return plan_ceil(p, d->winograd ? winograd_tiles(p, d) : d->m, step);
 	return d->winograd ? panels : panels * plan_ceil(p, d->m, CHUNK);
@@ -372,6 +401,12 @@ packed_name(const Emit *e, const Dense *d)
 	const char *name = d->weight->name ? d->weight->name->name : "weight";
 
 	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" : d->depthwise ? "by taps" : "in panels");
+}
+
+static KernelArg
+weights_of(Emit *e, const Dense *d, int64_t g)
+{
+	return d->dots ? (KernelArg){ d->weight, NULL, 0, NULL } : (KernelArg){ NULL, packed(e, d, g), 0, packed_name(e, d) };
 }
 
 /* Only taps that are looked up one by one may lie in the padding. */
@@ -412,7 +447,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
+		vec_push(e->cx->arena, &c->args, weights_of(e, &d, g));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
 		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)

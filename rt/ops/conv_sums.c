@@ -237,7 +237,7 @@ add_blocks(RtCx *cx, const Product *of, int64_t within, const float *bias)
 	Product p = *of;
 	float *y = p.c;
 
-	p.halves = 1;
+	p.halves = true;
 	for (int64_t left = p.k; left; left -= p.k) {
 		p.k = within < left ? within : left;
 		if (gemm(cx, RT_f32, &p))

@@ -242,7 +242,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 
 /* Sums of floats have OpenBLAS's order, of its kernels for AVX-512 (0.3.21): Debian's PyTorch multiplies by it.
  * A product of few elements by a transposed matrix is dot products. */
-enum { BLAS_RUN = 320, BLAS_STEP = 16, BLAS_DOTS = 1200, BLAS_LEAST = 32, BLAS_SMALL = 1000000, RUN_F64 = 64 };
+enum { BLAS_RUN = 320, BLAS_DOTS = 1200, BLAS_LEAST = 32, BLAS_SMALL = 1000000, RUN_F64 = 64 };
 
 static bool
 is_dots(RtDtype dtype, const Product *p)
@@ -250,6 +250,26 @@ is_dots(RtDtype dtype, const Product *p)
 	if (p->with == C_BEGUN || p->run || p->a_col != 1 || p->b_row != 1 || !p->k)
 		return false;
 	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->k >= BLAS_LEAST && p->m * p->n <= BLAS_DOTS && p->m * p->n * p->k <= BLAS_SMALL;
+}
+
+static void
+set_runs(RtDtype dtype, Product *p)
+{
+	const bool small = (double)p->m * (double)p->n * (double)p->k <= BLAS_SMALL, turned = p->b_col != 1 && p->a_col == 1;
+
+	p->run = dtype == RT_f64 ? RUN_F64 : small && !turned ? p->k : BLAS_RUN;
+	p->halves = dtype == RT_f32;
+}
+
+GemmOrder
+gemm_order(const RtCx *cx, Product *p)
+{
+	if (rt_mkl && cx->torch == RT_TORCH_2)
+		return rt_mkl->runs(p) ? GEMM_RUNS : GEMM_OWN;
+	if (is_dots(RT_f32, p))
+		return GEMM_DOTS;
+	set_runs(RT_f32, p);
+	return GEMM_RUNS;
 }
 
 int
@@ -277,12 +297,8 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	}
 	if (cx->other_run)
 		p.run = cx->other_run;
-	else if (!p.run) {
-		p.run = dtype == RT_f32 ? BLAS_RUN : RUN_F64;
-		p.halves = dtype == RT_f64 ? 0 : (double)p.m * (double)work > BLAS_SMALL ? 1 : BLAS_STEP;
-		if (dtype == RT_f32 && p.halves > 1 && p.b_col == 1 && p.a_col == 1)
-			p.run = p.k;
-	}
+	else if (!p.run)
+		set_runs(dtype, &p);
 	mark = rt_scratch_mark(cx);
 	status = tiled(cx, dtype, &p);
 	rt_scratch_reset(cx, mark);

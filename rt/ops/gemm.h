@@ -12,10 +12,18 @@ typedef struct Product {
 	int64_t ldc;             /* between its rows; 0: n */
 	enum { C_NEW, C_ADDED, C_BEGUN } with;   /* c is overwritten; sums are added to it; the first sum begins with it */
 	int64_t run;             /* of float or double: products of one sum, in order; 0: floats as in OpenBLAS */
-	int64_t halves;          /* more than one run and less than two: two, the first of a multiple of this; 0: a run and a rest */
+	bool halves;             /* what is more than one run and less than two is halved; else it is a run and a rest */
 } Product;
 
 int gemm(RtCx *, RtDtype, const Product *);
+
+typedef enum GemmOrder {
+	GEMM_OWN,                /* another */
+	GEMM_RUNS,               /* run and halves are set */
+	GEMM_DOTS                /* lanes of dot products: vo_dots */
+} GemmOrder;
+
+GemmOrder gemm_order(const RtCx *, Product *);         /* in which gemm would add up these floats */
 
 /* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), `columns` of which are there. */
 typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);

@@ -129,18 +129,22 @@ in_turn(void *arg, int64_t begin, int64_t end)
 LOOPS_END
 
 static bool
+mkl_runs(Product *p)
+{
+	const bool tiles = (p->m >= LEAST_ROWS && p->n >= LEAST_COLUMNS) || p->a_col != 1 || (p->b_row != 1 && p->b_col != 1) || !p->k;
+
+	if (tiles)
+		p->run = p->k > RUN && p->k < 2 * RUN ? p->k / 2 : RUN;
+	return tiles;
+}
+
+static bool
 mkl_product(RtCx *cx, Product *p)
 {
-	const bool turned = p->b_row == 1;
-
-	if (cx->torch != RT_TORCH_2 || cx->other_run || p->run || p->with == C_BEGUN)
+	if (cx->torch != RT_TORCH_2 || cx->other_run || p->run || p->with == C_BEGUN || mkl_runs(p))
 		return false;
-	if ((p->m >= LEAST_ROWS && p->n >= LEAST_COLUMNS) || p->a_col != 1 || (!turned && p->b_col != 1) || !p->k) {
-		p->run = p->k > RUN && p->k < 2 * RUN ? p->k / 2 : RUN;
-		return false;
-	}
-	rt_parallel(cx, p->n, 1 + 32768 / (p->k * p->m), turned ? dots : in_turn, p);
+	rt_parallel(cx, p->n, 1 + 32768 / (p->k * p->m), p->b_row == 1 ? dots : in_turn, p);
 	return true;
 }
 
-const RtMkl rt_mkl_all = { mkl_product, vml_loop };
+const RtMkl rt_mkl_all = { mkl_product, mkl_runs, vml_loop };

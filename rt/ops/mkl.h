@@ -6,6 +6,7 @@
 
 struct RtMkl {
 	bool (*product)(RtCx *, Product *);              /* of floats, ldc set; false: run may be set, and gemm goes on */
+	bool (*runs)(Product *);                         /* sets run; false: GEMM_OWN */
 	RtBlockFn *(*loop)(const char *schema);          /* of a row of map.def, for floats; null: as for RT_TORCH_1 */
 };
 

@@ -14,7 +14,7 @@ static inline int64_t
 tile_run(const Product *q, int64_t left)
 {
 	if (q->halves && left > q->run && left < 2 * q->run)
-		return (left / 2 + q->halves - 1) / q->halves * q->halves + (q->halves == 1 && left % 2);
+		return (left + 1) / 2;
 	return left < q->run ? left : q->run;
 }
 

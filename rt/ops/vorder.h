@@ -63,6 +63,7 @@ enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's 
 
 typedef struct VoSums {
 	int64_t block;                   /* channels */
+	bool    halves;                  /* what is more than one block and less than two is halved; else it is a block and a rest */
 	bool    chained;                 /* the first sum begins with the bias; else the bias joins it */
 } VoSums;
 
@@ -88,6 +89,15 @@ vo_taps(int mr, const VcConv *v, VcPixel *at, const float *zeros, const float *f
 	return n;
 }
 
+/* How many of the channels that are left are the next block. */
+VC_INLINE int64_t
+vo_block(const VoSums *s, int64_t left)
+{
+	if (s->halves && left > s->block && left < 2 * s->block)
+		return (left + 1) / 2;
+	return left < s->block ? left : s->block;
+}
+
 VC_INLINE void
 vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y,
 	  const float *zeros, int64_t left)
@@ -98,9 +108,10 @@ vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const f
 	int tap[VO_TAPS];
 	const int taps = vo_taps(mr, v, at, zeros, from, tap);
 
-	for (int64_t c = 0; c < v->ic; c += s->block) {
-		const int64_t n = v->ic - c < s->block ? v->ic - c : s->block;
+	for (int64_t c = 0, n; c < v->ic; c += n) {
 		VcRows sum;
+
+		n = vo_block(s, v->ic - c);
 
 		vc_rows_start(mr, nv, false, !c && s->chained ? bias : 0, &sum);
 		for (int t = 0; t < taps; t++) {
@@ -211,6 +222,88 @@ vo_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums 
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, VC_REST(vo_taps, v->oc), VC_REST(vc_taps, v->oc), epilogue, p);
+}
+
+/* c (m, n) = a (m, k) * b (k, n) packed + bias: of m pixels with k channels each. */
+VC_INLINE void
+vo_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, const VoSums *sums, int64_t chunk, const float *a,
+	   int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
+{
+	const VcConv v = { .n = 1, .h = 1, .w = m, .ic = k, .oh = 1, .ow = m, .oc = n, .kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1,
+			   .xs = lda, .ys = ldc, .range = range };
+
+	vo_conv(begin, end, step, &v, sums, chunk, a, b, bias, c, 0, epilogue, p);
+}
+
+/* ---- dot products: c (m, n) = a (m, k) * w (n, k) transposed + bias, as OpenBLAS has them (gemm.c) ---------------------- */
+
+enum { VO_LANES = 16, VO_LANE_BITS = 4, VO_GROUP = 4, VO_SHARE = 16, VO_COLUMNS = VF > 1 ? VF / 2 : 1 };
+
+/* The lanes of a times each of some rows of w. */
+VC_INLINE void
+vo_lanes(int columns, int64_t k, const float *a, const float *w, int64_t ldw, float sum[][VO_LANES])
+{
+	VcV acc[VO_COLUMNS][VO_LANES / VF];
+	int64_t i = 0;
+
+	VC_UNROLL
+	for (int j = 0; j < columns * (VO_LANES / VF); j++)
+		acc[j / (VO_LANES / VF)][j % (VO_LANES / VF)] = VC_SET(0);
+	for (; i + VO_LANES <= k; i += VO_LANES) {
+		VC_UNROLL
+		for (int v = 0; v < VO_LANES / VF; v++) {
+			const VcV x = *(const VcV *)(a + i + v * VF);
+
+			VC_UNROLL
+			for (int j = 0; j < columns; j++)
+				acc[j][v] += x * *(const VcV *)(w + j * ldw + i + v * VF);
+		}
+	}
+	VC_UNROLL
+	for (int j = 0; j < columns * (VO_LANES / VF); j++)
+		*(VcV *)(sum[j / (VO_LANES / VF)] + j % (VO_LANES / VF) * VF) = acc[j / (VO_LANES / VF)][j % (VO_LANES / VF)];
+	for (; i < k; i++)
+		for (int j = 0; j < columns; j++)
+			sum[j][i % VO_LANES] = VO_FUSEDF(a[i], w[j * ldw + i], sum[j][i % VO_LANES]);
+}
+
+/* In pairs; in halves where neither rows nor columns are VO_GROUP more. */
+VC_INLINE float
+vo_sum(float *sum, bool corner)
+{
+	for (int step = 0; step < VO_LANE_BITS; step++)
+		for (int j = 0, width = corner ? VO_LANES / 2 >> step : 1 << step; j < VO_LANES - width; j++)
+			sum[j] += sum[j + width];
+	return sum[0];
+}
+
+/* [begin, end) of VO_SHARE columns each */
+VC_SHARED void
+vo_dots(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *w, int64_t ldw,
+	const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t first = begin * VO_SHARE, last = end * VO_SHARE < n ? end * VO_SHARE : n;
+	float sum[VO_COLUMNS][VO_LANES];
+
+	for (int64_t j = first; j < last;) {
+		const int64_t columns = last - j < VO_COLUMNS ? 1 : VO_COLUMNS;
+
+		for (int64_t i = 0; i < m; i++) {
+			if (columns == VO_COLUMNS)
+				vo_lanes(VO_COLUMNS, k, a + i * lda, w + j * ldw, ldw, sum);
+			else
+				vo_lanes(1, k, a + i * lda, w + j * ldw, ldw, sum);
+			for (int64_t q = 0; q < columns; q++) {
+				const float v = vo_sum(sum[q], j + q >= n / VO_GROUP * VO_GROUP && i >= m / VO_GROUP * VO_GROUP);
+				const float y = (bias ? bias[j + q] : 0) + v;
+
+				c[i * ldc + j + q] = !range ? y : y < range[0] ? range[0] : y > range[1] ? range[1] : y;
+			}
+		}
+		j += columns;
+	}
+	if (epilogue)
+		epilogue(p, 0, m, first, last, n);
 }
 
 #endif

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""make.py: writes net.pt beside it and prints what order_test.py expects of it (PyTorch 1.13, two threads, AVX-512)."""
+"""make.py: writes net.pt and products.pt beside it and prints what order_test.py expects of it (PyTorch 1.13, two threads, AVX-512)."""
 import os, struct, sys, warnings
 warnings.filterwarnings("ignore")
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from order_test import SHAPES, checksum, number
+from order_test import ROWS, SHAPES, checksum, number
 
 
 class Net(nn.Module):
@@ -29,6 +29,30 @@ class Net(nn.Module):
         return x, y, up, self.fc(torch.flatten(F.adaptive_avg_pool2d(y, 1), 1)), F.avg_pool2d(y, 3), y.sum(-1)
 
 
+class Products(nn.Module):
+    """Every order of sums that OpenBLAS's products have, of weights that share their numbers."""
+    def __init__(self):
+        super().__init__()
+        self.base = torch.tensor([number(i + 5) for i in range(21000)])
+        for name, n, k in ("runs", 30, 700), ("dots", 61, 300), ("steps", 50, 400), ("few", 40, 20), ("lanes", 93, 50), ("plain", 40, 70):
+            self.register_buffer(name, self.base[:n * k].view(n, k))
+
+    def rows(self, x, m: int, k: int):
+        return x.flatten()[:m * k].view(m, k)
+
+    def forward(self, x):
+        return (F.linear(self.rows(x, 50, 700), self.runs, self.base[:30]), F.relu(F.linear(self.rows(x, 48, 700), self.runs)),
+                F.linear(self.rows(x, 7, 300), self.dots, self.base[:61]), F.relu(F.linear(self.rows(x, 4, 300), self.dots)),
+                F.linear(self.rows(x, 30, 400), self.steps, self.base[:50]) * 2, F.linear(self.rows(x, 1, 20), self.few),
+                F.linear(self.rows(x, 6, 50), self.lanes) + 1, torch.mm(self.rows(x, 5, 40), self.plain),
+                torch.addmm(self.base[:70], self.rows(x, 30, 40), self.plain), torch.matmul(self.rows(x, 30, 400).view(6, 5, 400), self.steps.t()))
+
+
+def say(net, shape):
+    x = np.array([number(i) for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
+    print(shape, [checksum(np.ascontiguousarray(y).tobytes()) for y in net(torch.from_numpy(x))])
+
+
 if __name__ == "__main__":
     torch.set_num_threads(2)
     torch.manual_seed(3)
@@ -37,5 +61,6 @@ if __name__ == "__main__":
         net.bn.running_mean.normal_(); net.bn.running_var.uniform_(0.5, 2); net.bn.weight.normal_(1, 0.2); net.bn.bias.normal_()
         torch.jit.script(net).save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "net.pt"))
         for shape in SHAPES:
-            x = np.array([number(i) for i in range(int(np.prod(shape)))], np.float32).reshape(shape)
-            print(shape, [checksum(np.ascontiguousarray(y).tobytes()) for y in net(torch.from_numpy(x))])
+            say(net, shape)
+        torch.jit.script(Products().eval()).save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "products.pt"))
+        say(Products(), ROWS)

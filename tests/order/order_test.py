@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Sums in PyTorch's order: what `kiln run` and programs of `--rounding pytorch` answer is PyTorch's answer to the last bit.
 make.py made the net and the checksums."""
-import hashlib, os, struct, subprocess, sys, tempfile, unittest, zipfile
+import hashlib, os, shutil, struct, subprocess, sys, tempfile, unittest, zipfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NET = os.path.join(TOP, "tests/order/net.pt")
+PRODUCTS, ROWS = os.path.join(TOP, "tests/order/products.pt"), (1, 35000)
 SHAPES = [(1, 3, 112, 112), (2, 3, 120, 96)]
 WANT = {
     (1, 3, 112, 112): ['de893e0a567a', '6c4603a411b4', 'e5b909a539af', '4fceb7bce12c', '9a637c0f59b2', '3fb61733bd4a'],
+    ROWS: ['9bf09f7813f1', '4e14bf4960e7', '720176be57d9', '3bfd79d5133b', '2a80088c88cb', 'bc9f4ac6ef54', 'c3a59d444d6d',
+           'a0f98df19ce4', '02414d8f5977', '3cf1b494a84d'],
     (2, 3, 120, 96): ['bcaf1976cefb', 'd3b612f546fc', '1d93bfb794b8', '857ebfec47bf', '3a4844085857', 'ca5dfa2a65a1'],
 }
 
@@ -72,6 +75,19 @@ class OrderTest(unittest.TestCase):
         for shape in SHAPES:
             subprocess.run([program, "-i", self.input[shape], "-o", self.out], check=True)
             self.assertEqual(checksums(self.out), WANT[shape])
+
+    def test_products(self):
+        write_input(self.input[SHAPES[0]], ROWS)
+        self.kiln("run", PRODUCTS, "-i", self.input[SHAPES[0]], "-o", self.out)
+        self.assertEqual(checksums(self.out), WANT[ROWS])
+        if not has_fma():
+            self.skipTest("products and sums are fused where the machine has the instruction")
+        program = os.path.join(self.tmp.name, "program")
+        for cc in filter(shutil.which, ("gcc", "clang")):
+            p = self.kiln("build", PRODUCTS, "-i", self.input[SHAPES[0]], "--rounding", "pytorch", "--cc", cc, "-o", program)
+            self.assertIn(" 0 runtime calls", p.stdout)
+            subprocess.run([program, "--strict", "-i", self.input[SHAPES[0]], "-o", self.out], check=True)
+            self.assertEqual(checksums(self.out), WANT[ROWS], cc)
 
     def test_functions(self):
         """Pointwise groups have the interpreter's functions, and round where it does."""
