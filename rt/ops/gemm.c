@@ -52,56 +52,40 @@ PLAIN(c64, RtC64, TIMES_COMPLEX)
 PLAIN(c128, RtC128, TIMES_COMPLEX)
 #undef PLAIN
 
-/* ---- dot products: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------------------- */
+/* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------- */
 
-/* Lanes are summed in pairs; of floats in halves where neither rows nor columns are DOT_GROUP more. */
-enum { LANES = 16, LANE_BITS = 4, DOT_ROWS = 12, DOT_GROUP = 4 };
-
-#define DOTS(name, T, SUM, TREE) \
-	static T \
-	dot_##name(const T *a, const T *b, int64_t n, bool corner) \
-	{ \
-		T sum[LANES] = { 0 }; \
-		for (int64_t i = 0; i < n; i += LANES) \
-			for (int64_t j = 0; j < LANES && j < n - i; j++) \
-				sum[j] = SUM(a[i + j], b[i + j], sum[j]); \
-		TREE \
-		return sum[0]; \
-	} \
-	static void \
-	dots_##name(void *arg, int64_t begin, int64_t end) \
-	{ \
-		const Product *p = arg; \
-		for (int64_t j = begin; j < end; j++) \
-			for (int64_t i = 0; i < p->m; i++) \
-				((T *)p->c)[i * p->ldc + j] = (p->with ? ((T *)p->c)[i * p->ldc + j] : 0) + dot_##name( \
-					(const T *)p->a + i * p->a_row, (const T *)p->b + j * p->b_col, p->k, \
-					j >= (p->n & -DOT_GROUP) && i >= (p->m & -DOT_GROUP)); \
-	}
-#define SUM_FUSED(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
-#define SUM_PLAIN(a, b, c) ((a) * (b) + (c))
-#define IN_PAIRS \
-	(void)corner; \
-	for (int width = 1; width < LANES; width *= 2) \
-		for (int j = 0; j < LANES; j += 2 * width) \
-			sum[j] += sum[j + width];
-#define IN_HALVES_TOO \
-	for (int step = 0; step < LANE_BITS; step++) \
-		for (int j = 0, width = corner ? LANES / 2 >> step : 1 << step; j < LANES - width; j++) \
-			sum[j] += sum[j + width];
 LOOPS_BEGIN
-DOTS(f32, float, SUM_FUSED, IN_HALVES_TOO)
-DOTS(f64, double, SUM_PLAIN, IN_PAIRS)
+static double
+dot_f64(const double *a, const double *b, int64_t n)
+{
+	double sum[DOT_LANES] = { 0 };
+
+	for (int64_t i = 0; i < n; i += DOT_LANES)
+		for (int64_t j = 0; j < DOT_LANES && j < n - i; j++)
+			sum[j] += a[i + j] * b[i + j];
+	for (int width = 1; width < DOT_LANES; width *= 2)
+		for (int j = 0; j < DOT_LANES; j += 2 * width)
+			sum[j] += sum[j + width];
+	return sum[0];
+}
 LOOPS_END
-#undef DOTS
-#undef SUM_FUSED
-#undef SUM_PLAIN
-#undef IN_PAIRS
-#undef IN_HALVES_TOO
+
+static void
+dots_f64(void *arg, int64_t begin, int64_t end)
+{
+	const Product *p = arg;
+
+	for (int64_t j = begin; j < end; j++)
+		for (int64_t i = 0; i < p->m; i++) {
+			double *c = (double *)p->c + i * p->ldc + j;
+
+			*c = (p->with ? *c : 0) + dot_f64((const double *)p->a + i * p->a_row, (const double *)p->b + j * p->b_col, p->k);
+		}
+}
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-enum { FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8 };
+enum { FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12 };
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 
@@ -154,7 +138,7 @@ typedef struct Tiled {
 	const Product *p;
 	Tile *tile;
 	int rows, width;             /* width: of a panel, in elements */
-	int64_t bytes, panels, groups;
+	int64_t bytes, panels, groups, step;     /* step: bytes between panels */
 	char *packed;
 } Tiled;
 
@@ -168,7 +152,7 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 	for (int64_t panel = begin; panel < end; panel++) {
 		int64_t j = panel * width, n = p->n - j < width ? p->n - j : width;
 		int64_t dims[2] = { p->k, n }, ds[2] = { width * bytes, bytes }, ss[2] = { p->b_row * bytes, p->b_col * bytes };
-		char *to = t->packed + panel * p->k * width * bytes;
+		char *to = t->packed + panel * t->step;
 		const char *from = (const char *)p->b + j * p->b_col * bytes;
 		if (n < width)
 			memset(to, 0, p->k * width * bytes);
@@ -197,7 +181,7 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
 			for (int64_t i = first; i < last; i += t->rows) {
 				int rows = last - i < t->rows ? (int)(last - i) : t->rows;
-				t->tile(p, i, rows, t->packed + panel * p->k * width * t->bytes,
+				t->tile(p, i, rows, t->packed + panel * t->step,
 					(char *)p->c + (i * p->ldc + j) * t->bytes, (int)columns);
 			}
 		}
@@ -231,11 +215,18 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		p->a_row = p->k;
 		p->a_col = 1;
 	}
-	t.packed = rt_scratch(cx, t.panels * p->k * t.width * t.bytes);
-	if (!t.packed)
-		return RT_ERROR;
 	work = p->k * t.width;
-	rt_parallel(cx, t.panels, 1 + 65536 / work, pack_panels, &t);
+	if (p->m <= t.rows && p->b_col == 1 && p->n % t.width == 0) {
+		t.step = t.width * t.bytes;
+		t.packed = (char *)p->b;
+	} else {
+		t.step = work * t.bytes;
+		t.packed = rt_scratch(cx, t.panels * t.step);
+		if (!t.packed)
+			return RT_ERROR;
+		rt_parallel(cx, t.panels, 1 + 65536 / work, pack_panels, &t);
+		p->b_row = t.width;
+	}
 	rt_parallel(cx, blocks * t.groups, 1 + 262144 / (work * GROUP * BLOCK_ROWS), tile_tasks, &t);
 	return RT_OK;
 }
@@ -287,7 +278,9 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (rt_mkl && dtype == RT_f32 && rt_mkl->product(cx, &p))
 		return RT_OK;
 	if (real && !cx->other_run && is_dots(dtype, &p)) {
-		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f32 ? dots_f32 : dots_f64, &p);
+		const RtTiles *tiles = best_tiles(cx);
+
+		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots : plain_f32, &p);
 		return RT_OK;
 	}
 	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {

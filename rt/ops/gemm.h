@@ -25,11 +25,15 @@ typedef enum GemmOrder {
 
 GemmOrder gemm_order(const RtCx *, Product *);         /* in which gemm would add up these floats */
 
-/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), `columns` of which are there. */
+/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there. */
 typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);
+
+/* Lanes of a dot product; they are summed in pairs, of floats in halves where neither rows nor columns are DOT_GROUP more. */
+enum { DOT_LANES = 16, DOT_LANE_BITS = 4, DOT_GROUP = 4 };
 
 struct RtTiles {
 	Tile *f32, *f64;
+	void (*dots)(void *, int64_t begin, int64_t end);    /* of floats: columns of a Product */
 	int   bytes, f32_rows, f64_rows;
 };
 

@@ -41,7 +41,7 @@ tile_run(const Product *q, int64_t left)
 		} \
 		for (int64_t p = 0; p < q->k;) { \
 			const int64_t stop = p + tile_run(q, q->k - p); \
-			for (; p < stop; p++, b += 2 * W) { \
+			for (; p < stop; p++, b += q->b_row) { \
 				V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
 				UNROLL for (int i = 0; i < R; i++) { \
 					V v = a[i][p] - (V){ 0 }; \
@@ -57,6 +57,32 @@ tile_run(const Product *q, int64_t left)
 		} \
 		for (int i = 0; i < rows; i++, c += q->ldc) \
 			memcpy(c, all[i], sizeof(T) * columns); \
+	}
+
+/* SUM: a b + c, rounded once. */
+#define SUM_FUSED(a, b, c) ((a) * (b) + (c))
+#define SUM_DOUBLE(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
+#define TILE_DOTS(attribute, SUM) \
+	attribute static void \
+	tile_dots(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		for (int64_t at = begin * p->m; at < end * p->m; at++) { \
+			const int64_t j = at / p->m, i = at % p->m; \
+			const bool corner = j >= (p->n & -DOT_GROUP) && i >= (p->m & -DOT_GROUP); \
+			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
+			float sum[DOT_LANES] = { 0 }, *c = (float *)p->c + i * p->ldc + j; \
+			int64_t k = 0; \
+			for (; k + DOT_LANES <= p->k; k += DOT_LANES) \
+				for (int l = 0; l < DOT_LANES; l++) \
+					sum[l] = SUM(a[k + l], b[k + l], sum[l]); \
+			for (; k < p->k; k++) \
+				sum[k % DOT_LANES] = SUM(a[k], b[k], sum[k % DOT_LANES]); \
+			for (int step = 0; step < DOT_LANE_BITS; step++) \
+				for (int l = 0, width = corner ? DOT_LANES / 2 >> step : 1 << step; l < DOT_LANES - width; l++) \
+					sum[l] += sum[l + width]; \
+			*c = (p->with ? *c : 0) + sum[0]; \
+		} \
 	}
 
 #endif

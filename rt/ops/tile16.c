@@ -7,7 +7,8 @@ LOOPS_BEGIN
 TILE_FUSED
 TILE(, float, 16, 4)
 TILE(, double, 16, 4)
+TILE_DOTS(, SUM_DOUBLE)
 LOOPS_END
 
-const RtTiles rt_tiles_16 = { tile_float, tile_double, 16, 4, 4 };
+const RtTiles rt_tiles_16 = { tile_float, tile_double, tile_dots, 16, 4, 4 };
 #endif

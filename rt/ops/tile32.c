@@ -7,7 +7,8 @@ LOOPS_BEGIN
 TILE_FUSED
 TILE(__attribute__((target("avx2,fma"))), float, 32, 6)
 TILE(__attribute__((target("avx2,fma"))), double, 32, 6)
+TILE_DOTS(__attribute__((target("avx2,fma"))), SUM_FUSED)
 LOOPS_END
 
-const RtTiles rt_tiles_32 = { tile_float, tile_double, 32, 6, 6 };
+const RtTiles rt_tiles_32 = { tile_float, tile_double, tile_dots, 32, 6, 6 };
 #endif

@@ -7,7 +7,8 @@ LOOPS_BEGIN
 TILE_FUSED
 TILE(__attribute__((target("avx512f,avx2,fma"))), float, 64, 12)
 TILE(__attribute__((target("avx512f,avx2,fma"))), double, 64, 6)
+TILE_DOTS(__attribute__((target("avx512f,avx2,fma"))), SUM_FUSED)
 LOOPS_END
 
-const RtTiles rt_tiles_64 = { tile_float, tile_double, 64, 12, 6 };
+const RtTiles rt_tiles_64 = { tile_float, tile_double, tile_dots, 64, 12, 6 };
 #endif
