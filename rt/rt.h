@@ -672,9 +672,9 @@ extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of 
 extern const RtQuantized rt_quantized_all;
 typedef struct ConvShape ConvShape;
 typedef struct ConvSums ConvSums;
-typedef struct RtConvOrder RtConvOrder;
-extern const RtConvOrder *const rt_conv_order;       /* null: products of convolutions are summed in any */
-extern const RtConvOrder rt_conv_torch;              /* PyTorch's (ops/conv_sums.h), of floats */
+typedef struct RtTorchSums RtTorchSums;
+extern const RtTorchSums *const rt_torch_sums;       /* null: products of convolutions are summed in any */
+extern const RtTorchSums rt_torch_sums_all;              /* PyTorch's (ops/conv_sums.h), of floats */
 ConvSums rt_conv_sums(const ConvShape *);
 extern const RtMkl *const rt_mkl;                    /* null: no archive of RT_TORCH_2 */
 extern const RtMkl rt_mkl_all;                       /* ops/mkl.h */

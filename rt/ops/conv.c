@@ -173,7 +173,7 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	if (!direct && what != ADJOINT)
 		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
 	if (what == FORWARD && g->sums.within)
-		return rt_conv_order->add_blocks(cx, &p, g->sums.within, g->bias ? g->bias + i * og : 0);
+		return rt_torch_sums->add_blocks(cx, &p, g->sums.within, g->bias ? g->bias + i * og : 0);
 	if (what == WEIGHT)
 		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, depth, C_ADDED, 0, 0 };
 	if (what == ADJOINT)
@@ -396,7 +396,7 @@ sums_of(const RtCx *cx, const Conv *g, bool transposed)
 	const ConvShape c = { cx->torch, transposed, g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p,
 		g->d };
 
-	return rt_conv_order->sums(&c);
+	return rt_torch_sums->conv(&c);
 }
 
 /* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
@@ -406,7 +406,7 @@ run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor
 	Conv ordered = a->g;
 	const Conv *g = &ordered;
 
-	if (rt_conv_order && a->input->dtype == RT_f32 && ct == RT_f32)
+	if (rt_torch_sums && a->input->dtype == RT_f32 && ct == RT_f32)
 		ordered.sums = sums_of(cx, g, a->transposed);
 	if (bias && g->sums.within)
 		ordered.bias = (const float *)rt_data(bias);

@@ -251,4 +251,4 @@ add_blocks(RtCx *cx, const Product *of, int64_t within, const float *bias)
 	return RT_OK;
 }
 
-const RtConvOrder rt_conv_torch = { rt_conv_sums, add_blocks };
+const RtTorchSums rt_torch_sums_all = { rt_conv_sums, add_blocks, blas_last_columns };

@@ -29,10 +29,14 @@ struct ConvSums {
 	bool    chained;                 /* does the first sum begin with the bias? */
 };
 
-struct RtConvOrder {
-	ConvSums (*sums)(const ConvShape *);
+struct RtTorchSums {
+	ConvSums (*conv)(const ConvShape *);
 	/* c += a b, of floats, by blocks of `within` products; then each row's bias, if there is one */
 	int (*add_blocks)(RtCx *, const Product *, int64_t within, const float *bias);
+	/* blas.c: the last columns of p, which is left with the others */
+	int (*last_columns)(RtCx *, Product *p);
 };
+
+int blas_last_columns(RtCx *, Product *);
 
 #endif

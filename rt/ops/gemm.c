@@ -9,6 +9,7 @@
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
+#include "conv_sums.h"
 #include "mkl.h"
 
 #include <string.h>
@@ -243,12 +244,16 @@ is_dots(RtDtype dtype, const Product *p)
 	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->k >= BLAS_LEAST && p->m * p->n <= BLAS_DOTS && p->m * p->n * p->k <= BLAS_SMALL;
 }
 
+static bool
+is_small(const Product *p)
+{
+	return (double)p->m * (double)p->n * (double)p->k <= BLAS_SMALL;
+}
+
 static void
 set_runs(RtDtype dtype, Product *p)
 {
-	const bool small = (double)p->m * (double)p->n * (double)p->k <= BLAS_SMALL, turned = p->b_col != 1 && p->a_col == 1;
-
-	p->run = dtype == RT_f64 ? RUN_F64 : small && !turned ? p->k : BLAS_RUN;
+	p->run = dtype == RT_f64 ? RUN_F64 : is_small(p) && (p->b_col == 1 || p->a_col != 1) ? p->k : BLAS_RUN;
 	p->halves = dtype == RT_f32;
 }
 
@@ -260,7 +265,15 @@ gemm_order(const RtCx *cx, Product *p)
 	if (is_dots(RT_f32, p))
 		return GEMM_DOTS;
 	set_runs(RT_f32, p);
-	return GEMM_RUNS;
+	return is_small(p) && last_columns_of(p) ? GEMM_OWN : GEMM_RUNS;
+}
+
+ProductBody *
+gemm_dots(RtCx *cx)
+{
+	const RtTiles *tiles = best_tiles(cx);
+
+	return tiles ? tiles->dots : plain_f32;
 }
 
 int
@@ -278,9 +291,7 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (rt_mkl && dtype == RT_f32 && rt_mkl->product(cx, &p))
 		return RT_OK;
 	if (real && !cx->other_run && is_dots(dtype, &p)) {
-		const RtTiles *tiles = best_tiles(cx);
-
-		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots : plain_f32, &p);
+		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : gemm_dots(cx), &p);
 		return RT_OK;
 	}
 	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {
@@ -288,12 +299,16 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 			: dtype == RT_c64 ? plain_c64 : dtype == RT_c128 ? plain_c128 : plain_i64, &p);
 		return RT_OK;
 	}
-	if (cx->other_run)
-		p.run = cx->other_run;
-	else if (!p.run)
-		set_runs(dtype, &p);
 	mark = rt_scratch_mark(cx);
-	status = tiled(cx, dtype, &p);
+	if (cx->other_run) {
+		p.run = cx->other_run;
+	} else if (!p.run) {
+		set_runs(dtype, &p);
+		if (rt_torch_sums && dtype == RT_f32 && is_small(&p))
+			status = rt_torch_sums->last_columns(cx, &p);
+	}
+	if (!status && p.n)
+		status = tiled(cx, dtype, &p);
 	rt_scratch_reset(cx, mark);
 	return status;
 }

@@ -15,6 +15,9 @@ typedef struct Product {
 	bool halves;             /* what is more than one run and less than two is halved; else it is a run and a rest */
 } Product;
 
+/* Columns [begin, end) of a Product, for rt_parallel. */
+typedef void ProductBody(void *product, int64_t begin, int64_t end);
+
 int gemm(RtCx *, RtDtype, const Product *);
 
 typedef enum GemmOrder {
@@ -22,6 +25,17 @@ typedef enum GemmOrder {
 	GEMM_RUNS,               /* run and halves are set */
 	GEMM_DOTS                /* lanes of dot products: vo_dots */
 } GemmOrder;
+
+ProductBody *gemm_dots(RtCx *);                /* of floats; where there are no tiles, sums in turn */
+
+/* How many columns OpenBLAS's kernel for small products leaves (blas.c). */
+static inline int64_t
+last_columns_of(const Product *p)
+{
+	const int64_t left = p->n % 16;
+
+	return p->a_col == 1 && p->b_col == 1 && p->k >= 32 && left <= 8 ? left : 0;
+}
 
 GemmOrder gemm_order(const RtCx *, Product *);         /* in which gemm would add up these floats */
 
@@ -33,7 +47,7 @@ enum { DOT_LANES = 16, DOT_LANE_BITS = 4, DOT_GROUP = 4 };
 
 struct RtTiles {
 	Tile *f32, *f64;
-	void (*dots)(void *, int64_t begin, int64_t end);    /* of floats: columns of a Product */
+	ProductBody *dots;       /* of floats */
 	int   bytes, f32_rows, f64_rows;
 };
 

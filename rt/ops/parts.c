@@ -18,5 +18,5 @@ const RtTiles *const rt_tiles[] = {
 };
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
-const RtConvOrder *const rt_conv_order = &rt_conv_torch;
+const RtTorchSums *const rt_torch_sums = &rt_torch_sums_all;
 const RtMkl *const rt_mkl = &rt_mkl_all;

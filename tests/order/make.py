@@ -34,7 +34,7 @@ class Products(nn.Module):
     def __init__(self):
         super().__init__()
         self.base = torch.tensor([number(i + 5) for i in range(21000)])
-        for name, n, k in ("runs", 30, 700), ("dots", 61, 300), ("steps", 50, 400), ("few", 40, 20), ("lanes", 93, 50), ("plain", 40, 70):
+        for name, n, k in ("runs", 30, 700), ("dots", 61, 300), ("steps", 50, 400), ("few", 40, 20), ("lanes", 93, 50), ("plain", 40, 64):
             self.register_buffer(name, self.base[:n * k].view(n, k))
 
     def rows(self, x, m: int, k: int):
@@ -45,7 +45,7 @@ class Products(nn.Module):
                 F.linear(self.rows(x, 7, 300), self.dots, self.base[:61]), F.relu(F.linear(self.rows(x, 4, 300), self.dots)),
                 F.linear(self.rows(x, 30, 400), self.steps, self.base[:50]) * 2, F.linear(self.rows(x, 1, 20), self.few),
                 F.linear(self.rows(x, 6, 50), self.lanes) + 1, torch.mm(self.rows(x, 5, 40), self.plain),
-                torch.addmm(self.base[:70], self.rows(x, 30, 40), self.plain), torch.matmul(self.rows(x, 30, 400).view(6, 5, 400), self.steps.t()))
+                torch.addmm(self.base[:64], self.rows(x, 30, 40), self.plain), torch.matmul(self.rows(x, 30, 400).view(6, 5, 400), self.steps.t()))
 
 
 def say(net, shape):

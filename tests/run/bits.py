@@ -38,6 +38,11 @@ def forward():
     say("sigmoid", torch.sigmoid(ends))
     for c in [5, 8, 20, 128, 768, 2051]:
         norms(c)
+    for m, n, k in [(40, 196, 96), (5, 17, 64), (7, 7, 500), (20, 31, 50), (12, 196, 30), (30, 50, 400), (10, 20, 500)]:
+        x, w = values(m * k).view(m, k) * 0.3, values(k * n, 6007).view(k, n) * 0.7
+        say("mm", torch.mm(x, w))
+        say("mm by transposed", torch.mm(x, w.t().contiguous().t()))
+        say("mm of transposed", torch.mm(x.t().contiguous().t(), w))
     x = values(2 * 24 * 196).view(2, 24, 14, 14)
     say("group_norm", torch.group_norm(x, 4, values(24, 31), values(24, 77), 1e-5, False))
     for c in [3, 8, 91, 1000]:
@@ -108,6 +113,27 @@ def forward():
 # layer_norm plain 6912 265897229
 # layer_norm 18459 650411605
 # layer_norm plain 18459 942972697
+# mm 7840 664710961
+# mm by transposed 7840 621252878
+# mm of transposed 7840 621252878
+# mm 85 841167516
+# mm by transposed 85 369105059
+# mm of transposed 85 914332316
+# mm 49 635148262
+# mm by transposed 49 635148262
+# mm of transposed 49 563849162
+# mm 620 412877482
+# mm by transposed 620 268063935
+# mm of transposed 620 412877482
+# mm 2352 839379796
+# mm by transposed 2352 839379796
+# mm of transposed 2352 839379796
+# mm 1500 132174266
+# mm by transposed 1500 721266556
+# mm of transposed 1500 176778156
+# mm 200 715286953
+# mm by transposed 200 230873499
+# mm of transposed 200 785758107
 # group_norm 9408 15535282
 # softmax 21 619688177
 # log_softmax 21 31074419
