@@ -398,8 +398,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s", e->vf, e->clamps, head,
-		   exact,
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s", e->vf, e->clamps, head, exact,
 		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");

@@ -20,7 +20,6 @@ enum {
 	FEW_PANELS = 4,          /* nor of these */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
 	MOST_TAPS = 64,          /* VO_TAPS of vorder.h */
-	DOT_COLUMNS = 16,        /* VO_SHARE of vorder.h */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
 };
 
@@ -31,9 +30,8 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	bool    conv, depthwise, winograd;
 	bool    pointwise;               /* a convolution that is a product of its pixels */
 	bool    ordered;                 /* its products are summed as `sums` says (rt/ops/vorder.h) */
-	bool    dots;                    /* it is dot products of weights as they are */
 	ConvSums sums;
-	bool    halves;                  /* of VoSums */
+	bool    rounded;                 /* of VoSums */
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -100,21 +98,19 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
 }
 
-/* The order of a product's sums; false: it is the runtime's. */
+/* The order of a product's sums; false: it is the runtime's.  after: the bias joins what is finished, not the first run. */
 static bool
-order_product(Plan *p, Dense *d)
+order_product(Plan *p, Dense *d, bool after)
 {
 	const int64_t *s = d->w->strides;
 	Product q = { .m = d->m, .n = d->n, .k = d->k, .a_row = d->lda, .a_col = 1, .b_row = s[d->transposed], .b_col = s[!d->transposed],
-		      .with = d->bias ? C_ADDED : C_NEW };
+		      .with = d->bias && !after ? C_ADDED : C_NEW };
 
-	const GemmOrder order = gemm_order(cx_rt(p->cx), &q);
-
-	d->ordered = order == GEMM_RUNS;
-	d->dots = order == GEMM_DOTS;
+	d->ordered = gemm_runs(cx_rt(p->cx), &q);
 	d->sums.block = q.run;
-	d->halves = q.halves;
-	return d->ordered || d->dots;
+	d->sums.chained = q.with == C_BEGUN;
+	d->rounded = q.rounded;
+	return d->ordered && !(after && d->bias && q.run < d->k);
 }
 
 static bool
@@ -143,7 +139,7 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 		return false;
 	d->ldc = ldy;
 	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d) &&
-	       (!config_is_exact(p->cx) || order_product(p, d));
+	       (!config_is_exact(p->cx) || order_product(p, d, addmm));
 }
 
 /* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
@@ -188,10 +184,13 @@ order_sums(const Plan *p, Dense *d, const RtTensor *x, const RtTensor *y, const 
 	const ConvShape shape = { cx_rt(p->cx)->torch, false, 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
 
 	d->sums = rt_conv_sums(&shape);
+	d->rounded = d->sums.chained && !d->sums.run;
 	if (d->sums.chained)
-		d->sums.block = d->sums.run;
+		d->sums.block = d->rounded ? d->k : d->sums.run;
 	d->ordered = !d->depthwise;
-	return d->depthwise || (d->sums.chained || (d->sums.run && !d->sums.within && d->sums.run == d->sums.block * k[1] * k[2] && k[1] * k[2] <= MOST_TAPS));
+	return d->depthwise || (d->sums.chained && k[1] * k[2] == 1) ||
+	       (!d->sums.chained && d->sums.run && !d->sums.within && d->sums.run == d->sums.block * k[1] * k[2] &&
+		k[1] * k[2] <= MOST_TAPS);
 }
 
 static bool
@@ -352,17 +351,13 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
 		else if (d->ordered)
-			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, 0, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
-				   (long long)d->sums.block, d->sums.chained, CHUNK, epilogue);
+			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, %d, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
+				   (long long)d->sums.block, d->sums.chained, d->rounded, CHUNK, epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
-	} else if (d->dots) {
-		buf_printf(&b, "\n\tvo_dots(begin, end, %lld, %lld, %lld, p[1], %lld, p[2], %lld, p[3], p[0], %lld, %s, %s, p);\n}\n",
-			   (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->lda, (long long)d->w->strides[!d->transposed],
-			   (long long)d->ldc, range, epilogue);
 	} else if (d->ordered) {
-		buf_printf(&b, "\n\tvo_product(begin, end, %d, %lld, %lld, %lld, &(const VoSums){ %lld, %d, 0 }, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
-			   step, (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->sums.block, d->halves, CHUNK,
+		buf_printf(&b, "\n\tvo_product(begin, end, %d, %lld, %lld, %lld, &(const VoSums){ %lld, %d, %d }, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
+			   step, (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->sums.block, d->sums.chained, d->rounded, CHUNK,
 			   (long long)d->lda, (long long)d->ldc, range, epilogue);
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
@@ -387,8 +382,6 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 
 	if (d->depthwise)
 		return d->geometry[0] * d->geometry[4];
-	if (d->dots)
-		return (d->n + DOT_COLUMNS - 1) / DOT_COLUMNS;
 	if (step)
 		return plan_ceil(p, d->winograd ? winograd_tiles(p, d) : d->m, step);
 	return d->winograd ? panels : panels * plan_ceil(p, d->m, CHUNK);
@@ -406,7 +399,7 @@ packed_name(const Emit *e, const Dense *d)
 static KernelArg
 weights_of(Emit *e, const Dense *d, int64_t g)
 {
-	return d->dots ? (KernelArg){ d->weight, NULL, 0, NULL } : (KernelArg){ NULL, packed(e, d, g), 0, packed_name(e, d) };
+	return (KernelArg){ NULL, packed(e, d, g), 0, packed_name(e, d) };
 }
 
 /* Only taps that are looked up one by one may lie in the padding. */

@@ -673,8 +673,8 @@ extern const RtQuantized rt_quantized_all;
 typedef struct ConvShape ConvShape;
 typedef struct ConvSums ConvSums;
 typedef struct RtTorchSums RtTorchSums;
-extern const RtTorchSums *const rt_torch_sums;       /* null: products of convolutions are summed in any */
-extern const RtTorchSums rt_torch_sums_all;              /* PyTorch's (ops/conv_sums.h), of floats */
+extern const RtTorchSums *const rt_torch_sums;       /* null: convolutions, and last columns of products, have any order */
+extern const RtTorchSums rt_torch_sums_all;           /* PyTorch's (ops/conv_sums.h), of floats */
 ConvSums rt_conv_sums(const ConvShape *);
 extern const RtMkl *const rt_mkl;                    /* null: no archive of RT_TORCH_2 */
 extern const RtMkl rt_mkl_all;                       /* ops/mkl.h */

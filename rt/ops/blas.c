@@ -1,31 +1,32 @@
-/* rt/ops/blas.c - the last columns of small products of matrices as they are, none transposed, as OpenBLAS has them
+/* rt/ops/blas.c - tiles of products as the reference BLAS has them: each product is rounded, then added
  *
- * Its kernel for them takes vectors of 16 columns, and one that is more than half full; what is left are dot products.
- * Measured with 0.3.21 for AVX-512: equal to the last bit.
+ * Debian's PyTorch multiplies by it, and what is recorded is recorded so.  Measured: equal to the last bit.
  */
 #include "conv_sums.h"
+#include "tile.h"
 
-int
-blas_last_columns(RtCx *cx, Product *p)
+#if defined __GNUC__ && !defined __TINYC__
+LOOPS_BEGIN
+#pragma GCC optimize("fp-contract=off")
+#if defined __x86_64__
+TILE(__attribute__((target("avx512f,avx2,fma"))), tile_64, float, 64, 12)
+TILE(__attribute__((target("avx2,fma"))), tile_32, float, 32, 6)
+#endif
+TILE(, tile_16, float, 16, 4)
+LOOPS_END
+#endif
+
+Tile *
+blas_tile(int bytes)
 {
-	const int64_t left = last_columns_of(p);
-	Product last = *p;
-	float *turned;
-
-	if (!left)
-		return RT_OK;
-	turned = rt_scratch(cx, left * p->k * (int64_t)sizeof *turned);
-	if (!turned)
-		return RT_ERROR;
-	p->n -= left;
-	for (int64_t j = 0; j < left; j++)
-		for (int64_t k = 0; k < p->k; k++)
-			turned[j * p->k + k] = ((const float *)p->b)[k * p->b_row + p->n + j];
-	last.n = left;
-	last.b = turned;
-	last.b_row = 1;
-	last.b_col = p->k;
-	last.c = (float *)p->c + p->n;
-	rt_parallel(cx, left, 1 + 32768 / (p->k * p->m), gemm_dots(cx), &last);
-	return RT_OK;
+	switch (bytes) {
+#if defined __GNUC__ && !defined __TINYC__
+#if defined __x86_64__
+	case 64: return tile_64;
+	case 32: return tile_32;
+#endif
+	case 16: return tile_16;
+#endif
+	default: return 0;
+	}
 }

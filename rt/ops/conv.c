@@ -167,7 +167,7 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	int64_t ldc = direct ? g->out_plane : points;
 	char *col = direct ? image + first * q->es : q->col;
 	Columns m = { g, image, col, row, rows };
-	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, g->out_plane, g->sums.chained ? C_BEGUN : C_ADDED, g->sums.run, 0 };
+	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, .ldc = g->out_plane, .with = g->sums.chained ? C_BEGUN : C_ADDED, .run = g->sums.run };
 	int status;
 
 	if (!direct && what != ADJOINT)
@@ -175,9 +175,9 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	if (what == FORWARD && g->sums.within)
 		return rt_torch_sums->add_blocks(cx, &p, g->sums.within, g->bias ? g->bias + i * og : 0);
 	if (what == WEIGHT)
-		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, depth, C_ADDED, 0, 0 };
+		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .with = C_ADDED };
 	if (what == ADJOINT)
-		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, ldc, direct ? C_ADDED : C_NEW, g->sums.run, 0 };
+		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, .ldc = ldc, .with = direct ? C_ADDED : C_NEW, .run = g->sums.run };
 	status = gemm(cx, q->ct, &p);
 	if (!status && what == ADJOINT && !direct)
 		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);

@@ -203,7 +203,7 @@ rt_conv_sums(const ConvShape *c)
 {
 	const int64_t taps = c->k[0] * c->k[1] * c->k[2], ic = c->transposed ? c->oc : c->ic, oc = c->oc;
 	const int64_t *in = c->transposed ? c->out : c->in;
-	const ConvSums product = { .block = 1 };
+	const ConvSums product = { .block = 1, .chained = c->torch == RT_TORCH_1 };
 	const bool small = c->groups == 1 && (c->k[1] <= 3 || c->k[2] <= 3) && c->n == 1 && ic * in[1] * in[c->nd < 3 ? 2 : 0] <= 20480;
 	const int64_t direct = direct_pixels(c);
 	int64_t lanes = LANES;
@@ -251,4 +251,4 @@ add_blocks(RtCx *cx, const Product *of, int64_t within, const float *bias)
 	return RT_OK;
 }
 
-const RtTorchSums rt_torch_sums_all = { rt_conv_sums, add_blocks, blas_last_columns };
+const RtTorchSums rt_torch_sums_all = { rt_conv_sums, add_blocks, blas_tile };

@@ -33,10 +33,9 @@ struct RtTorchSums {
 	ConvSums (*conv)(const ConvShape *);
 	/* c += a b, of floats, by blocks of `within` products; then each row's bias, if there is one */
 	int (*add_blocks)(RtCx *, const Product *, int64_t within, const float *bias);
-	/* blas.c: the last columns of p, which is left with the others */
-	int (*last_columns)(RtCx *, Product *p);
+	Tile *(*tile)(int bytes);        /* of as many rows as RtTiles' of such vectors: of products that are rounded */
 };
 
-int blas_last_columns(RtCx *, Product *);
+Tile *blas_tile(int bytes);              /* blas.c */
 
 #endif

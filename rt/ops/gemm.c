@@ -200,7 +200,7 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
 		return RT_OK;
 	}
-	t.tile = dtype == RT_f32 ? tiles->f32 : tiles->f64;
+	t.tile = p->rounded ? rt_torch_sums->tile(tiles->bytes) : dtype == RT_f32 ? tiles->f32 : tiles->f64;
 	t.rows = dtype == RT_f32 ? tiles->f32_rows : tiles->f64_rows;
 	t.width = (int)(2 * tiles->bytes / t.bytes);
 	t.panels = (p->n + t.width - 1) / t.width;
@@ -232,48 +232,36 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	return RT_OK;
 }
 
-/* Sums of floats have OpenBLAS's order, of its kernels for AVX-512 (0.3.21): Debian's PyTorch multiplies by it.
- * A product of few elements by a transposed matrix is dot products. */
-enum { BLAS_RUN = 320, BLAS_DOTS = 1200, BLAS_LEAST = 32, BLAS_SMALL = 1000000, RUN_F64 = 64 };
+enum { RUN_F32 = 320, RUN_F64 = 64, FEW_ELEMENTS = 1200 };
 
+/* Few rows by a transposed matrix: in lanes, where floats have no order. */
 static bool
 is_dots(RtDtype dtype, const Product *p)
 {
 	if (p->with == C_BEGUN || p->run || p->a_col != 1 || p->b_row != 1 || !p->k)
 		return false;
-	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->k >= BLAS_LEAST && p->m * p->n <= BLAS_DOTS && p->m * p->n * p->k <= BLAS_SMALL;
+	return dtype == RT_f64 ? p->m <= DOT_ROWS : !rt_torch_sums && p->m * p->n <= FEW_ELEMENTS;
 }
 
-static bool
-is_small(const Product *p)
-{
-	return (double)p->m * (double)p->n * (double)p->k <= BLAS_SMALL;
-}
-
+/* Sums of floats have the reference BLAS's order: Debian's PyTorch multiplies by it.  Each product is rounded and added to the
+ * one sum; that begins with what is in C, but where B is transposed or a vector. */
 static void
 set_runs(RtDtype dtype, Product *p)
 {
-	p->run = dtype == RT_f64 ? RUN_F64 : is_small(p) && (p->b_col == 1 || p->a_col != 1) ? p->k : BLAS_RUN;
+	p->rounded = dtype == RT_f32 && rt_torch_sums;
+	p->run = p->rounded ? p->k : dtype == RT_f64 ? RUN_F64 : RUN_F32;
 	p->halves = dtype == RT_f32;
+	if (p->rounded && p->with == C_ADDED && p->b_col == 1 && p->n > 1)
+		p->with = C_BEGUN;
 }
 
-GemmOrder
-gemm_order(const RtCx *cx, Product *p)
+bool
+gemm_runs(const RtCx *cx, Product *p)
 {
 	if (rt_mkl && cx->torch == RT_TORCH_2)
-		return rt_mkl->runs(p) ? GEMM_RUNS : GEMM_OWN;
-	if (is_dots(RT_f32, p))
-		return GEMM_DOTS;
+		return rt_mkl->runs(p);
 	set_runs(RT_f32, p);
-	return is_small(p) && last_columns_of(p) ? GEMM_OWN : GEMM_RUNS;
-}
-
-ProductBody *
-gemm_dots(RtCx *cx)
-{
-	const RtTiles *tiles = best_tiles(cx);
-
-	return tiles ? tiles->dots : plain_f32;
+	return true;
 }
 
 int
@@ -283,7 +271,7 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	const bool real = dtype == RT_f32 || dtype == RT_f64;
 	int64_t work = p.n * p.k;
 	RtMark mark;
-	int status = RT_OK;
+	int status;
 
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
@@ -291,7 +279,9 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (rt_mkl && dtype == RT_f32 && rt_mkl->product(cx, &p))
 		return RT_OK;
 	if (real && !cx->other_run && is_dots(dtype, &p)) {
-		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : gemm_dots(cx), &p);
+		const RtTiles *tiles = best_tiles(cx);
+
+		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots : plain_f32, &p);
 		return RT_OK;
 	}
 	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {
@@ -300,15 +290,11 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 		return RT_OK;
 	}
 	mark = rt_scratch_mark(cx);
-	if (cx->other_run) {
+	if (cx->other_run)
 		p.run = cx->other_run;
-	} else if (!p.run) {
+	else if (!p.run)
 		set_runs(dtype, &p);
-		if (rt_torch_sums && dtype == RT_f32 && is_small(&p))
-			status = rt_torch_sums->last_columns(cx, &p);
-	}
-	if (!status && p.n)
-		status = tiled(cx, dtype, &p);
+	status = tiled(cx, dtype, &p);
 	rt_scratch_reset(cx, mark);
 	return status;
 }

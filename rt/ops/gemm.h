@@ -11,8 +11,9 @@ typedef struct Product {
 	void *c;                 /* (m, n) */
 	int64_t ldc;             /* between its rows; 0: n */
 	enum { C_NEW, C_ADDED, C_BEGUN } with;   /* c is overwritten; sums are added to it; the first sum begins with it */
-	int64_t run;             /* of float or double: products of one sum, in order; 0: floats as in OpenBLAS */
+	int64_t run;             /* of float or double: products of one sum, in order; 0: gemm's choice */
 	bool halves;             /* what is more than one run and less than two is halved; else it is a run and a rest */
+	bool rounded;            /* floats: each product is, before it is added */
 } Product;
 
 /* Columns [begin, end) of a Product, for rt_parallel. */
@@ -20,30 +21,12 @@ typedef void ProductBody(void *product, int64_t begin, int64_t end);
 
 int gemm(RtCx *, RtDtype, const Product *);
 
-typedef enum GemmOrder {
-	GEMM_OWN,                /* another */
-	GEMM_RUNS,               /* run and halves are set */
-	GEMM_DOTS                /* lanes of dot products: vo_dots */
-} GemmOrder;
-
-ProductBody *gemm_dots(RtCx *);                /* of floats; where there are no tiles, sums in turn */
-
-/* How many columns OpenBLAS's kernel for small products leaves (blas.c). */
-static inline int64_t
-last_columns_of(const Product *p)
-{
-	const int64_t left = p->n % 16;
-
-	return p->a_col == 1 && p->b_col == 1 && p->k >= 32 && left <= 8 ? left : 0;
-}
-
-GemmOrder gemm_order(const RtCx *, Product *);         /* in which gemm would add up these floats */
+bool gemm_runs(const RtCx *, Product *);       /* would gemm add up these floats in runs?  They are set */
 
 /* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there. */
 typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);
 
-/* Lanes of a dot product; they are summed in pairs, of floats in halves where neither rows nor columns are DOT_GROUP more. */
-enum { DOT_LANES = 16, DOT_LANE_BITS = 4, DOT_GROUP = 4 };
+enum { DOT_LANES = 16 };         /* of a dot product; they are summed in pairs */
 
 struct RtTiles {
 	Tile *f32, *f64;

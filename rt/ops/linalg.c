@@ -265,6 +265,7 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	dims[1] = b->dims[1];
 	if (check_self_type(cx, self, a) || check_expands(cx, self, 2, dims))
 		return RT_ERROR;
+	sum.after = true;                        /* PyTorch's executors make it mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	return product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], a->dims[1], &sum);

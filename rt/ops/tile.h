@@ -21,9 +21,9 @@ tile_run(const Product *q, int64_t left)
 #define UNROLL _Pragma("GCC unroll 16")
 /* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
-#define TILE(attribute, T, BYTES, R) \
+#define TILE(attribute, name, T, BYTES, R) \
 	attribute static void \
-	tile_##T(const Product *q, int64_t row, int rows, const void *b_, void *c_, int columns) \
+	name(const Product *q, int64_t row, int rows, const void *b_, void *c_, int columns) \
 	{ \
 		typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias)); \
 		enum { W = BYTES / sizeof(T) }; \
@@ -69,7 +69,6 @@ tile_run(const Product *q, int64_t left)
 		const Product *p = arg; \
 		for (int64_t at = begin * p->m; at < end * p->m; at++) { \
 			const int64_t j = at / p->m, i = at % p->m; \
-			const bool corner = j >= (p->n & -DOT_GROUP) && i >= (p->m & -DOT_GROUP); \
 			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
 			float sum[DOT_LANES] = { 0 }, *c = (float *)p->c + i * p->ldc + j; \
 			int64_t k = 0; \
@@ -78,8 +77,8 @@ tile_run(const Product *q, int64_t left)
 					sum[l] = SUM(a[k + l], b[k + l], sum[l]); \
 			for (; k < p->k; k++) \
 				sum[k % DOT_LANES] = SUM(a[k], b[k], sum[k % DOT_LANES]); \
-			for (int step = 0; step < DOT_LANE_BITS; step++) \
-				for (int l = 0, width = corner ? DOT_LANES / 2 >> step : 1 << step; l < DOT_LANES - width; l++) \
+			for (int width = DOT_LANES / 2; width; width /= 2) \
+				for (int l = 0; l < width; l++) \
 					sum[l] += sum[l + width]; \
 			*c = (p->with ? *c : 0) + sum[0]; \
 		} \

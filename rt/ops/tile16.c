@@ -5,8 +5,8 @@
 #if defined __GNUC__ && !defined __TINYC__
 LOOPS_BEGIN
 TILE_FUSED
-TILE(, float, 16, 4)
-TILE(, double, 16, 4)
+TILE(, tile_float, float, 16, 4)
+TILE(, tile_double, double, 16, 4)
 TILE_DOTS(, SUM_DOUBLE)
 LOOPS_END
 

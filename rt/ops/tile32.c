@@ -5,8 +5,8 @@
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 LOOPS_BEGIN
 TILE_FUSED
-TILE(__attribute__((target("avx2,fma"))), float, 32, 6)
-TILE(__attribute__((target("avx2,fma"))), double, 32, 6)
+TILE(__attribute__((target("avx2,fma"))), tile_float, float, 32, 6)
+TILE(__attribute__((target("avx2,fma"))), tile_double, double, 32, 6)
 TILE_DOTS(__attribute__((target("avx2,fma"))), SUM_FUSED)
 LOOPS_END
 

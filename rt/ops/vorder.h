@@ -63,8 +63,8 @@ enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's 
 
 typedef struct VoSums {
 	int64_t block;                   /* channels */
-	bool    halves;                  /* what is more than one block and less than two is halved; else it is a block and a rest */
 	bool    chained;                 /* the first sum begins with the bias; else the bias joins it */
+	bool    rounded;                 /* each product is, before it is added */
 } VoSums;
 
 /* What the taps of mr pixels from *at on read, row-major, without those that no pixel has; returns how many there are. */
@@ -89,15 +89,6 @@ vo_taps(int mr, const VcConv *v, VcPixel *at, const float *zeros, const float *f
 	return n;
 }
 
-/* How many of the channels that are left are the next block. */
-VC_INLINE int64_t
-vo_block(const VoSums *s, int64_t left)
-{
-	if (s->halves && left > s->block && left < 2 * s->block)
-		return (left + 1) / 2;
-	return left < s->block ? left : s->block;
-}
-
 VC_INLINE void
 vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y,
 	  const float *zeros, int64_t left)
@@ -111,8 +102,7 @@ vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const f
 	for (int64_t c = 0, n; c < v->ic; c += n) {
 		VcRows sum;
 
-		n = vo_block(s, v->ic - c);
-
+		n = v->ic - c < s->block ? v->ic - c : s->block;
 		vc_rows_start(mr, nv, false, !c && s->chained ? bias : 0, &sum);
 		for (int t = 0; t < taps; t++) {
 			VC_UNROLL
@@ -134,24 +124,30 @@ vo_pixels(int mr, int nv, const VcConv *v, const VoSums *s, VcPixel *at, const f
 typedef void VoTaps(const VcConv *v, const VoSums *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
 		    int64_t left);
 
-#define VO_TAPS_OF(nv) \
+#define VO_TAPS_OF(name, nv) \
 	VC_SHARED void \
-	vo_pixels_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+	name##_pixels_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
 		       int64_t left) \
 	{ \
 		vo_pixels(VC_MR, nv < VC_NV ? nv : VC_NV, v, s, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vo_pixel_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+	name##_pixel_##nv(const VcConv *v, const VoSums *s, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
 		      int64_t left) \
 	{ \
 		vo_pixels(1, nv < VC_NV ? nv : VC_NV, v, s, at, w, bias, y, zeros, left); \
 	} \
-	static VoTaps *const vo_taps_##nv[] = { vo_pixels_##nv, vo_pixel_##nv };
-VO_TAPS_OF(1)
-VO_TAPS_OF(2)
-VO_TAPS_OF(3)
-VO_TAPS_OF(4)
+	static VoTaps *const name##_##nv[] = { name##_pixels_##nv, name##_pixel_##nv };
+VO_TAPS_OF(vo_taps, 1)
+VO_TAPS_OF(vo_taps, 2)
+VO_TAPS_OF(vo_taps, 3)
+VO_TAPS_OF(vo_taps, 4)
+VO_BEGIN
+VO_TAPS_OF(vo_rounded, 1)
+VO_TAPS_OF(vo_rounded, 2)
+VO_TAPS_OF(vo_rounded, 3)
+VO_TAPS_OF(vo_rounded, 4)
+VO_END
 #undef VO_TAPS_OF
 
 /* Pixels [from, to) by the channels of one panel. */
@@ -194,10 +190,10 @@ vo_strips(const VcTaps *strips, VoTaps *const *run, const VcConv *v, const VoSum
 	}
 }
 
-/* As vc_conv_part; last, strips: the functions of the last panel. */
+/* As vc_conv_part; whole: the functions of panels; last, strips: of the last one. */
 VC_SHARED void
 vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x, const float *w,
-	     const float *bias, float *y, const float *zeros, VoTaps *const *last, const VcTaps *strips, VcEpilogue *epilogue,
+	     const float *bias, float *y, const float *zeros, VoTaps *const *whole, VoTaps *const *last, const VcTaps *strips, VcEpilogue *epilogue,
 	     void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
@@ -205,9 +201,9 @@ vo_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, const Vo
 	for (int64_t at = s.begin; at < s.end; at++) {
 		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 		const float *panel = w + b.panel * v->kh * v->kw * v->ic * VC_NR;
-		VoTaps *const *const run = b.whole ? VC_WHOLE(vo_taps) : last;
+		VoTaps *const *const run = b.whole ? whole : last;
 
-		if (v->ic < 16 && !bias && sums->block >= v->ic && v->dw == 1 && v->xs == v->ic)
+		if (v->ic < 16 && !bias && !sums->rounded && sums->block >= v->ic && v->dw == 1 && v->xs == v->ic)
 			vo_strips(b.whole ? VC_WHOLE(vc_taps) : strips, run, v, sums, b.from, b.to, x, panel, y + b.col, zeros, b.left);
 		else
 			vo_blocks(run, v, sums, b.from, b.to, x, panel, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
@@ -221,7 +217,10 @@ VC_INLINE void
 vo_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, const VoSums *sums, int64_t chunk, const float *x, const float *w,
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, VC_REST(vo_taps, v->oc), VC_REST(vc_taps, v->oc), epilogue, p);
+	VoTaps *const *whole = sums->rounded ? VC_WHOLE(vo_rounded) : VC_WHOLE(vo_taps);
+	VoTaps *const *last = sums->rounded ? VC_REST(vo_rounded, v->oc) : VC_REST(vo_taps, v->oc);
+
+	vo_conv_part(begin, end, step, v, sums, chunk, x, w, bias, y, zeros, whole, last, VC_REST(vc_taps, v->oc), epilogue, p);
 }
 
 /* c (m, n) = a (m, k) * b (k, n) packed + bias: of m pixels with k channels each. */
@@ -233,77 +232,6 @@ vo_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64
 			   .xs = lda, .ys = ldc, .range = range };
 
 	vo_conv(begin, end, step, &v, sums, chunk, a, b, bias, c, 0, epilogue, p);
-}
-
-/* ---- dot products: c (m, n) = a (m, k) * w (n, k) transposed + bias, as OpenBLAS has them (gemm.c) ---------------------- */
-
-enum { VO_LANES = 16, VO_LANE_BITS = 4, VO_GROUP = 4, VO_SHARE = 16, VO_COLUMNS = VF > 1 ? VF / 2 : 1 };
-
-/* The lanes of a times each of some rows of w. */
-VC_INLINE void
-vo_lanes(int columns, int64_t k, const float *a, const float *w, int64_t ldw, float sum[][VO_LANES])
-{
-	VcV acc[VO_COLUMNS][VO_LANES / VF];
-	int64_t i = 0;
-
-	VC_UNROLL
-	for (int j = 0; j < columns * (VO_LANES / VF); j++)
-		acc[j / (VO_LANES / VF)][j % (VO_LANES / VF)] = VC_SET(0);
-	for (; i + VO_LANES <= k; i += VO_LANES) {
-		VC_UNROLL
-		for (int v = 0; v < VO_LANES / VF; v++) {
-			const VcV x = *(const VcV *)(a + i + v * VF);
-
-			VC_UNROLL
-			for (int j = 0; j < columns; j++)
-				acc[j][v] += x * *(const VcV *)(w + j * ldw + i + v * VF);
-		}
-	}
-	VC_UNROLL
-	for (int j = 0; j < columns * (VO_LANES / VF); j++)
-		*(VcV *)(sum[j / (VO_LANES / VF)] + j % (VO_LANES / VF) * VF) = acc[j / (VO_LANES / VF)][j % (VO_LANES / VF)];
-	for (; i < k; i++)
-		for (int j = 0; j < columns; j++)
-			sum[j][i % VO_LANES] = VO_FUSEDF(a[i], w[j * ldw + i], sum[j][i % VO_LANES]);
-}
-
-/* In pairs; in halves where neither rows nor columns are VO_GROUP more. */
-VC_INLINE float
-vo_sum(float *sum, bool corner)
-{
-	for (int step = 0; step < VO_LANE_BITS; step++)
-		for (int j = 0, width = corner ? VO_LANES / 2 >> step : 1 << step; j < VO_LANES - width; j++)
-			sum[j] += sum[j + width];
-	return sum[0];
-}
-
-/* [begin, end) of VO_SHARE columns each */
-VC_SHARED void
-vo_dots(int64_t begin, int64_t end, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *w, int64_t ldw,
-	const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue, void *const *p)
-{
-	const int64_t first = begin * VO_SHARE, last = end * VO_SHARE < n ? end * VO_SHARE : n;
-	float sum[VO_COLUMNS][VO_LANES];
-
-	for (int64_t j = first; j < last;) {
-		const int64_t columns = last - j < VO_COLUMNS ? 1 : VO_COLUMNS;
-
-		for (int64_t i = 0; i < m; i++) {
-			if (columns == VO_COLUMNS)
-				vo_lanes(VO_COLUMNS, k, a + i * lda, w + j * ldw, ldw, sum);
-			else
-				vo_lanes(1, k, a + i * lda, w + j * ldw, ldw, sum);
-			for (int64_t q = 0; q < columns; q++) {
-				const float v = vo_sum(sum[q], j + q >= n / VO_GROUP * VO_GROUP && i >= m / VO_GROUP * VO_GROUP);
-				const float y = (bias ? bias[j + q] : 0) + v;
-
-				c[i * ldc + j + q] = !range ? y : y < range[0] ? range[0] : y > range[1] ? range[1] : y;
-			}
-		}
-		j += columns;
-	}
-	if (epilogue)
-		epilogue(p, 0, m, first, last, n);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""make.py: writes net.pt and products.pt beside it and prints what order_test.py expects of it (PyTorch 1.13, two threads, AVX-512)."""
+"""make.py: writes net.pt and products.pt beside it and prints what order_test.py expects of it (PyTorch 1.13 as Debian has it, with the
+reference BLAS; two threads, AVX-512)."""
 import os, struct, sys, warnings
 warnings.filterwarnings("ignore")
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
@@ -30,21 +31,21 @@ class Net(nn.Module):
 
 
 class Products(nn.Module):
-    """Every order of sums that OpenBLAS's products have, of weights that share their numbers."""
+    """Products by the reference BLAS, of weights that share their numbers, from the middle on, too."""
     def __init__(self):
         super().__init__()
-        self.base = torch.tensor([number(i + 5) for i in range(21000)])
-        for name, n, k in ("runs", 30, 700), ("dots", 61, 300), ("steps", 50, 400), ("few", 40, 20), ("lanes", 93, 50), ("plain", 40, 64):
-            self.register_buffer(name, self.base[:n * k].view(n, k))
+        self.base = torch.tensor([number(i + 5) for i in range(21100)])
+        for name, n, k in ("long", 30, 700), ("wide", 61, 300), ("steps", 50, 400), ("few", 40, 20), ("odd", 93, 50), ("plain", 40, 64):
+            self.register_buffer(name, self.base[n:n + n * k].view(n, k))
 
     def rows(self, x, m: int, k: int):
         return x.flatten()[:m * k].view(m, k)
 
     def forward(self, x):
-        return (F.linear(self.rows(x, 50, 700), self.runs, self.base[:30]), F.relu(F.linear(self.rows(x, 48, 700), self.runs)),
-                F.linear(self.rows(x, 7, 300), self.dots, self.base[:61]), F.relu(F.linear(self.rows(x, 4, 300), self.dots)),
+        return (F.linear(self.rows(x, 50, 700), self.long, self.base[:30]), F.relu(F.linear(self.rows(x, 48, 700), self.long)),
+                F.linear(self.rows(x, 7, 300), self.wide, self.base[9:70]), F.relu(F.linear(self.rows(x, 4, 300), self.wide)),
                 F.linear(self.rows(x, 30, 400), self.steps, self.base[:50]) * 2, F.linear(self.rows(x, 1, 20), self.few),
-                F.linear(self.rows(x, 6, 50), self.lanes) + 1, torch.mm(self.rows(x, 5, 40), self.plain),
+                F.linear(self.rows(x, 6, 50), self.odd) + 1, torch.mm(self.rows(x, 5, 40), self.plain),
                 torch.addmm(self.base[:64], self.rows(x, 30, 40), self.plain), torch.matmul(self.rows(x, 30, 400).view(6, 5, 400), self.steps.t()))
 
 
@@ -62,5 +63,6 @@ if __name__ == "__main__":
         torch.jit.script(net).save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "net.pt"))
         for shape in SHAPES:
             say(net, shape)
-        torch.jit.script(Products().eval()).save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "products.pt"))
-        say(Products(), ROWS)
+        products = torch.jit.script(Products().eval())
+        products.save(os.path.join(os.path.dirname(os.path.abspath(__file__)), "products.pt"))
+        say(products, ROWS)             # its addmm is mm and add then

@@ -43,6 +43,9 @@ def forward():
         say("mm", torch.mm(x, w))
         say("mm by transposed", torch.mm(x, w.t().contiguous().t()))
         say("mm of transposed", torch.mm(x.t().contiguous().t(), w))
+        say("addmm", torch.addmm(values(n, 77), x, w))
+        say("addmm by transposed", torch.addmm(values(n, 77), x, w.t().contiguous().t()))
+        say("addmm of a column", torch.addmm(values(1, 77), x, w[:, :1]))
     x = values(2 * 24 * 196).view(2, 24, 14, 14)
     say("group_norm", torch.group_norm(x, 4, values(24, 31), values(24, 77), 1e-5, False))
     for c in [3, 8, 91, 1000]:
@@ -113,27 +116,48 @@ def forward():
 # layer_norm plain 6912 265897229
 # layer_norm 18459 650411605
 # layer_norm plain 18459 942972697
-# mm 7840 664710961
-# mm by transposed 7840 621252878
-# mm of transposed 7840 621252878
-# mm 85 841167516
-# mm by transposed 85 369105059
-# mm of transposed 85 914332316
-# mm 49 635148262
-# mm by transposed 49 635148262
-# mm of transposed 49 563849162
-# mm 620 412877482
-# mm by transposed 620 268063935
-# mm of transposed 620 412877482
-# mm 2352 839379796
-# mm by transposed 2352 839379796
-# mm of transposed 2352 839379796
-# mm 1500 132174266
-# mm by transposed 1500 721266556
-# mm of transposed 1500 176778156
-# mm 200 715286953
-# mm by transposed 200 230873499
-# mm of transposed 200 785758107
+# mm 7840 855923421
+# mm by transposed 7840 855923421
+# mm of transposed 7840 855923421
+# addmm 7840 562132247
+# addmm by transposed 7840 562132247
+# addmm of a column 40 348277278
+# mm 85 866646186
+# mm by transposed 85 866646186
+# mm of transposed 85 866646186
+# addmm 85 799297925
+# addmm by transposed 85 799297925
+# addmm of a column 5 969057658
+# mm 49 13173187
+# mm by transposed 49 13173187
+# mm of transposed 49 13173187
+# addmm 49 523518355
+# addmm by transposed 49 523518355
+# addmm of a column 7 105056835
+# mm 620 618473663
+# mm by transposed 620 618473663
+# mm of transposed 620 618473663
+# addmm 620 391555149
+# addmm by transposed 620 391555149
+# addmm of a column 20 568304752
+# mm 2352 469544127
+# mm by transposed 2352 469544127
+# mm of transposed 2352 469544127
+# addmm 2352 884074951
+# addmm by transposed 2352 884074951
+# addmm of a column 12 649747448
+# mm 1500 999311197
+# mm by transposed 1500 999311197
+# mm of transposed 1500 999311197
+# addmm 1500 197647982
+# addmm by transposed 1500 197647982
+# addmm of a column 30 461307782
+# mm 200 155634622
+# mm by transposed 200 155634622
+# mm of transposed 200 155634622
+# addmm 200 10100366
+# addmm by transposed 200 10100366
+# addmm of a column 10 454137601
 # group_norm 9408 15535282
 # softmax 21 619688177
 # log_softmax 21 31074419
@@ -156,7 +180,7 @@ def forward():
 # bmm 3 207945575
 # bmm 12 11091194
 # bmm 27 173516546
-# bmm 75 138990652
+# bmm 75 241488444
 # roi_align 28000 643196665
 # roi_align 28000 255111685
 # None
