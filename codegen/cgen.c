@@ -299,6 +299,7 @@ static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
 	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+	const RtHost host = config_is_exact(e->cx) ? rt_host(cx_rt(e->cx)) : (RtHost){ 0 };
 	int nstorage;
 
 	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
@@ -319,8 +320,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d,\n};", instance,
-		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .host = { %d, %d },\n};", instance,
+		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, host.maker, host.cache);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }

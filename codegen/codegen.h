@@ -402,7 +402,7 @@ struct Cli {
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *profiled;      /* bisect: how many inputs */
-	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms, *rounding;       /* build */
+	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms, *rounding, *processor;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	bool        verbose, time, no_source, reread, eval, as_json;

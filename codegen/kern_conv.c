@@ -181,7 +181,7 @@ order_sums(const Plan *p, Dense *d, const RtTensor *x, const RtTensor *y, const 
 	const int64_t in[] = { 1, x->dims[2], x->dims[3] }, out[] = { 1, y->dims[2], y->dims[3] };
 	const int64_t k[] = { 1, d->w->dims[2], d->w->dims[3] }, strides[] = { 1, s[0], s[1] }, pads[] = { 0, pad[0], pad[1] };
 	const int64_t dilation[] = { 1, dil[0], dil[1] };
-	const ConvShape shape = { cx_rt(p->cx)->torch, false, 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
+	const ConvShape shape = { cx_rt(p->cx)->torch, rt_host(cx_rt(p->cx)), false, 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
 
 	d->sums = rt_conv_sums(&shape);
 	d->rounded = d->sums.chained && !d->sums.run;

@@ -89,6 +89,7 @@ model_context(Cli *cli)
 	if (rt_cx_init(rt))
 		fail(cli->cx, (Range){0}, "out of memory");
 	rt->torch = cx_rt(cli->cx)->torch;
+	rt->host = cx_rt(cli->cx)->host;
 	if (cli->seed)
 		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));
 	if (cli->threads && rt_threads(rt, (int)cli_number(cli, "threads", cli->threads, 0, 4096)))

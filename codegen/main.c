@@ -55,6 +55,8 @@ static const Option options[] = {
 	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " build bench show profile ", "pytorch (numbers are rounded where PyTorch rounds them), free, auto: pytorch if\n"
 	 "                               the first input's answer depends on it"},
 	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " run ", "pytorch: numbers are rounded where PyTorch rounds them; free"},
+	{"processor", 0, "NAME[:KB]", OPTION_TEXT, PLACE(processor), " build bench run ", "intel or amd, and a core's second cache: where PyTorch would round as it\n"
+	 "                               does there (without: here)"},
 	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ", "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ", "these instead of forward; inputs are the first one's"},

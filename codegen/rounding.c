@@ -129,6 +129,23 @@ measure_and_exit(void *arg)
 	_exit(cx_try(o->cli->cx, measure, o) ? o->found : UNKNOWN);
 }
 
+/* --processor */
+static void
+choose_processor(Cli *cli)
+{
+	static const struct { const char *name; RtHost host; } known[] = { { "intel", { RT_INTEL, 2048 } }, { "amd", { RT_AMD, 1024 } } };
+	const char *name = cli->processor, *kb = name ? strchr(name, ':') : NULL;
+	RtHost *host = &cx_rt(cli->cx)->host;
+
+	for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+		if (!strncmp(name, known[i].name, kb ? (size_t)(kb - name) : strlen(name) + 1) && (!kb || (size_t)(kb - name) == strlen(known[i].name)))
+			*host = known[i].host;
+	if (name && host->maker == RT_HERE)
+		usage_error(cli, "--processor wants intel or amd, not '%s'", name);
+	if (kb)
+		host->cache = (int32_t)cli_number(cli, "processor", kb + 1, 1, 1 << 20);
+}
+
 void
 rounding_choose(Cli *cli, const char *path)
 {
@@ -136,6 +153,7 @@ rounding_choose(Cli *cli, const char *path)
 	const int64_t start = rt_now();
 	Measure o = { cli, path, UNKNOWN };
 
+	choose_processor(cli);
 	if (strcmp(how, "auto") && strcmp(how, "pytorch") && strcmp(how, "free"))
 		usage_error(cli, "--rounding wants pytorch, free or auto, not '%s'", how);
 	if (!strcmp(how, "pytorch"))

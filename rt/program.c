@@ -272,6 +272,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 
 	cx->program = p;
 	cx->torch = p->torch;
+	cx->host = p->host;
 	l.storage = calloc((size_t)p->nstorage + 1, sizeof *l.storage);
 	l.made = calloc((size_t)p->nconstant + 1, sizeof *l.made);
 	if (!l.storage || !l.made)

@@ -326,9 +326,13 @@ typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 /* Whose results are wanted to the last bit: sums of floats have an order, and it changed.  An archive tells (frontend/module.c);
  * what no archive is has the first. */
 typedef enum RtTorch {
-	RT_TORCH_1,              /* Debian's 1.13: products by OpenBLAS */
+	RT_TORCH_1,              /* Debian's 1.13: products by the reference BLAS */
 	RT_TORCH_2,              /* 2.1 and newer, measured with 2.15's wheel: by MKL */
 } RtTorch;
+
+enum { RT_HERE, RT_AMD, RT_INTEL };          /* not asked yet; AMD's processors and all others' */
+
+typedef struct RtHost { uint8_t maker; int32_t cache; } RtHost;     /* cache: KB of the second one of a core */
 
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
@@ -340,6 +344,7 @@ struct RtCx {
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
+	RtHost   host;           /* rt_host */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
@@ -645,6 +650,7 @@ typedef struct RtProgram {
 	uint64_t seed;
 	bool seeded;
 	uint8_t torch;                   /* an RtTorch */
+	RtHost host;
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
@@ -676,6 +682,7 @@ typedef struct RtTorchSums RtTorchSums;
 extern const RtTorchSums *const rt_torch_sums;       /* null: convolutions, and last columns of products, have any order */
 extern const RtTorchSums rt_torch_sums_all;           /* PyTorch's (ops/conv_sums.h), of floats */
 ConvSums rt_conv_sums(const ConvShape *);
+RtHost rt_host(RtCx *);                              /* ops/host.c: whose PyTorch is followed; asked of the machine once */
 extern const RtMkl *const rt_mkl;                    /* null: no archive of RT_TORCH_2 */
 extern const RtMkl rt_mkl_all;                       /* ops/mkl.h */
 

@@ -391,9 +391,9 @@ set_geometry(RtCx *cx, Args *a)
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 static ConvSums
-sums_of(const RtCx *cx, const Conv *g, bool transposed)
+sums_of(RtCx *cx, const Conv *g, bool transposed)
 {
-	const ConvShape c = { cx->torch, transposed, g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p,
+	const ConvShape c = { cx->torch, rt_host(cx), transposed, g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p,
 		g->d };
 
 	return rt_torch_sums->conv(&c);

@@ -1,6 +1,6 @@
 /* rt/ops/conv_sums.c - the orders of conv_sums.h: which of oneDNN's kernels PyTorch would call, and how that divides its work
  *
- * Those for AVX-512, with the caches of a server: ways of 64 KB of the second; where that is divided into blocks, 512 KB of it.
+ * Those for AVX-512, with the caches of a server: ways of 64 KB of the second.
  */
 #include "conv_sums.h"
 
@@ -59,7 +59,11 @@ run_of(int64_t ic, int64_t oc, int64_t rows, int64_t all)
 enum { THREADS = 2, LANE_PIXELS = 16, FEW_OUTPUTS = 8, PANEL = 48, STRIDED = 8, MISS = 20, GEMM_RUN = 384 };
 
 /* Floats of the second cache: 1.13 does not know those of AMD's processors, and takes 512 KB. */
-static const int64_t room_of[] = { [RT_TORCH_1] = 131072, [RT_TORCH_2] = 262144 };
+static int64_t
+room_of(const ConvShape *c)
+{
+	return (c->torch == RT_TORCH_1 && c->host.maker == RT_AMD ? 512 : c->host.cache) * (int64_t)(1024 / sizeof(float));
+}
 
 typedef struct Search {
 	int64_t ic, oc, taps, step;              /* step: pixels of the input for one of the output */
@@ -176,7 +180,7 @@ static int64_t
 im2col_channels(const ConvShape *c)
 {
 	const int64_t plane = c->out[1] * c->out[2];
-	Search s = { c->ic, c->oc, c->k[1] * c->k[2], c->s[1] * c->s[2], c->n * c->groups * plane, plane, room_of[c->torch], 1, 1, c->ic, 0 };
+	Search s = { c->ic, c->oc, c->k[1] * c->k[2], c->s[1] * c->s[2], c->n * c->groups * plane, plane, room_of(c), 1, 1, c->ic, 0 };
 
 	for (int64_t ways = 1; ways <= THREADS; ways++)
 		try_division(&s, ways);

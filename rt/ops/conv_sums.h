@@ -16,6 +16,7 @@
 
 struct ConvShape {
 	uint8_t torch;                   /* an RtTorch */
+	RtHost  host;
 	bool    transposed;              /* the adjoint of the convolution of this shape */
 	int     nd;                      /* 1, 2 or 3; dims that are not there are leading ones */
 	int64_t n, ic, oc, groups;       /* ic, oc: channels of a group */

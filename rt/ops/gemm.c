@@ -122,15 +122,21 @@ vector_bytes(void)
 
 #endif
 
+int
+gemm_vector_bytes(RtCx *cx)
+{
+	if (!cx->vector_bytes)
+		cx->vector_bytes = vector_bytes();
+	return cx->vector_bytes;
+}
+
 /* The widest tiles that there are and that run here; null: none. */
 static const RtTiles *
 best_tiles(RtCx *cx)
 {
 	const RtTiles *const *t = rt_tiles;
 
-	if (!cx->vector_bytes)
-		cx->vector_bytes = vector_bytes();
-	while (*t && (*t)->bytes > cx->vector_bytes)
+	while (*t && (*t)->bytes > gemm_vector_bytes(cx))
 		t++;
 	return *t;
 }
@@ -250,16 +256,16 @@ set_runs(RtDtype dtype, Product *p)
 {
 	p->rounded = dtype == RT_f32 && rt_torch_sums;
 	p->run = p->rounded ? p->k : dtype == RT_f64 ? RUN_F64 : RUN_F32;
-	p->halves = dtype == RT_f32;
+	p->halves = dtype == RT_f32 && !p->rounded;
 	if (p->rounded && p->with == C_ADDED && p->b_col == 1 && p->n > 1)
 		p->with = C_BEGUN;
 }
 
 bool
-gemm_runs(const RtCx *cx, Product *p)
+gemm_runs(RtCx *cx, Product *p)
 {
 	if (rt_mkl && cx->torch == RT_TORCH_2)
-		return rt_mkl->runs(p);
+		return rt_mkl->runs(cx, p) && !p->halves;
 	set_runs(RT_f32, p);
 	return true;
 }
@@ -271,13 +277,14 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	const bool real = dtype == RT_f32 || dtype == RT_f64;
 	int64_t work = p.n * p.k;
 	RtMark mark;
+	bool done;
 	int status;
 
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
 	p.ldc = p.ldc ? p.ldc : p.n;
-	if (rt_mkl && dtype == RT_f32 && rt_mkl->product(cx, &p))
-		return RT_OK;
+	if (rt_mkl && dtype == RT_f32 && (rt_mkl->product(cx, &p, &done) || done))
+		return cx->status;
 	if (real && !cx->other_run && is_dots(dtype, &p)) {
 		const RtTiles *tiles = best_tiles(cx);
 

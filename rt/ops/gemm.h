@@ -20,8 +20,9 @@ typedef struct Product {
 typedef void ProductBody(void *product, int64_t begin, int64_t end);
 
 int gemm(RtCx *, RtDtype, const Product *);
+int gemm_vector_bytes(RtCx *);                 /* of the widest vectors that the host has */
 
-bool gemm_runs(const RtCx *, Product *);       /* would gemm add up these floats in runs?  They are set */
+bool gemm_runs(RtCx *, Product *);             /* would gemm add up these floats in runs of one length?  It is set */
 
 /* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there. */
 typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);

@@ -1,13 +1,19 @@
 /* rt/ops/mkl.c - products of float matrices that add up as MKL does, by which PyTorch's wheels multiply
  *
- * MKL 2024.2, where processors are not Intel's.  From four rows and twelve columns on it has tiles: runs of 192 products, or two
- * halves of less than two runs.  Below, its kernels are SSE's, which round products: dot products in lanes where B is transposed,
- * else sums in turn, but of columns before a row of the result is at a multiple of 16 bytes.  Measured: equal to the last bit, but
- * where threads share five to eleven rows and in batches of products with vectors that begin elsewhere than at such a multiple.
+ * MKL 2024.2 on two threads.  Orders are read off sums in which all products but two that cancel are one (Xie et al., "FPRev:
+ * revealing floating-point summation orders", 2025), and checked by results: equal to the last bit, but for what is named here.
  */
 #include "mkl.h"
+#include "tile.h"
 
 #include <string.h>
+
+/* ---- processors that are not Intel's ---------------------------------------------------------------------------------
+ *
+ * From four rows and twelve columns on it has tiles: runs of 192 products, or two halves of less than two runs.  Below, its
+ * kernels are SSE's, which round products: dot products in lanes where B is transposed, else sums in turn, but of columns before
+ * a row of the result is at a multiple of 16 bytes.  Others: where threads share five to eleven rows, and in batches of products
+ * with vectors that begin elsewhere than at such a multiple. */
 
 enum { RUN = 192, LEAST_ROWS = 4, LEAST_COLUMNS = 12, LANES = 4 };
 
@@ -129,7 +135,7 @@ in_turn(void *arg, int64_t begin, int64_t end)
 LOOPS_END
 
 static bool
-mkl_runs(Product *p)
+amd_runs(Product *p)
 {
 	const bool tiles = (p->m >= LEAST_ROWS && p->n >= LEAST_COLUMNS) || p->a_col != 1 || (p->b_row != 1 && p->b_col != 1) || !p->k;
 
@@ -138,13 +144,231 @@ mkl_runs(Product *p)
 	return tiles;
 }
 
-static bool
-mkl_product(RtCx *cx, Product *p)
+/* ---- Intel's: kernels for AVX-512, all of whose steps are fused ------------------------------------------------------------
+ *
+ * A vector by a matrix is dot products, or, where B's rows are the vectors, eight of these at a time; two to fifteen rows by a
+ * transposed matrix are lanes of dot products while they are worth it; all else are tiles.  Threads divide the products of long
+ * sums of few elements.  Others: some of a vector's last dot products, which are not four. */
+
+enum {
+	WIDE = 16, INTEL_RUN = 384, WIDE_COLUMNS = 192, LANE_ROWS = 16, LANE_STEPS = 24, LANE_WORK = 196608, LANE_PERIOD = 256, SPLIT = 8, SPLIT_ROWS = 256,
+	SPLIT_COLUMNS = 1024, VECTORS = 4
+};
+
+typedef struct Intel {
+	ProductBody *vectors, *rows, *lanes;
+} Intel;
+
+static float
+halved(float *lane)
 {
-	if (cx->torch != RT_TORCH_2 || cx->other_run || p->run || p->with == C_BEGUN || mkl_runs(p))
+	for (int width = WIDE / 2; width; width /= 2)
+		for (int j = 0; j < width; j++)
+			lane[j] += lane[j + width];
+	return lane[0];
+}
+
+static float
+quartered(const float *lane)
+{
+	float sum[LANES];
+
+	for (int j = 0; j < LANES; j++)
+		sum[j] = ((lane[j] + lane[j + LANES]) + lane[j + 2 * LANES]) + lane[j + 3 * LANES];
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* vectors: four dot products at a time are their first products, then whole vectors whose first lane begins with those, then what is
+ * left, likewise; the last few are the lanes of all others, and the first.
+ * rows: of columns that fill vectors, else in turn.  lanes: see quartered. */
+#define INTEL(attribute, name, SUM) \
+	attribute static void \
+	name##_vectors(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		const int64_t step = p->b_row; \
+		for (int64_t at = begin; at < end; at++) { \
+			const int64_t i = p->n == 1 ? at : 0, j = p->n == 1 ? 0 : at; \
+			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
+			const bool whole = at < (p->n == 1 ? p->m : p->n) / VECTORS * VECTORS; \
+			const float first = a[0] * b[0]; \
+			float *c = (float *)p->c + i * p->ldc + j, lane[WIDE] = { whole ? first : 0 }, rest[WIDE] = { 0 }; \
+			int64_t k = 1; \
+			for (; k + WIDE <= p->k; k += WIDE) \
+				if (step == 1) \
+					for (int l = 0; l < WIDE; l++) \
+						lane[l] = SUM(a[k + l], b[k + l], lane[l]); \
+				else \
+					for (int l = 0; l < WIDE; l++) \
+						lane[l] = SUM(a[k + l], b[(k + l) * step], lane[l]); \
+			if (whole) \
+				rest[0] = halved(lane); \
+			for (int l = 0; k < p->k; k++, l++) \
+				*(whole ? &rest[l] : &lane[l]) = SUM(a[k], b[k * step], whole ? rest[l] : lane[l]); \
+			*c = (p->with ? *c : 0) + (whole ? halved(rest) : first + halved(lane)); \
+		} \
+	} \
+	attribute static void \
+	name##_rows(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		const float *a = p->a; \
+		const int64_t whole = p->n / WIDE * WIDE, step = p->b_row; \
+		for (int64_t j = begin; j < end; j++) { \
+			const float *b = (const float *)p->b + j; \
+			float *c = (float *)p->c + j, y = p->with ? *c : 0; \
+			int64_t k = 0; \
+			for (; j < whole && k + 8 <= p->k; k += 8, a += 8, b += 8 * step) { \
+				const float y4 = SUM(a[4], b[4 * step], SUM(a[6], b[6 * step], y)); \
+				const float y5 = SUM(a[5], b[5 * step], a[7] * b[7 * step]); \
+				const float y0 = SUM(a[0], b[0], a[2] * b[2 * step]); \
+				const float y1 = SUM(a[1], b[step], a[3] * b[3 * step]); \
+				y = (y4 + y5) + (y0 + y1); \
+			} \
+			for (; k < p->k; k++, a++, b += step) \
+				y = SUM(*a, *b, y); \
+			*c = y; \
+			a = p->a; \
+		} \
+	} \
+	attribute static void \
+	name##_lanes(void *arg, int64_t begin, int64_t end) \
+	{ \
+		const Product *p = arg; \
+		for (int64_t at = begin * p->m; at < end * p->m; at++) { \
+			const int64_t j = at / p->m, i = at % p->m; \
+			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
+			float *c = (float *)p->c + i * p->ldc + j, lane[WIDE] = { 0 }; \
+			int64_t k = 0; \
+			for (; k + WIDE <= p->k; k += WIDE) \
+				for (int l = 0; l < WIDE; l++) \
+					lane[l] = SUM(a[k + l], b[k + l], lane[l]); \
+			for (int l = 0; k < p->k; k++, l++) \
+				lane[l] = SUM(a[k], b[k], lane[l]); \
+			*c = (p->with ? *c : 0) + quartered(lane); \
+		} \
+	}
+
+LOOPS_BEGIN
+INTEL(, plain, SUM_DOUBLE)
+static const Intel intel_plain = { plain_vectors, plain_rows, plain_lanes };
+#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
+TILE_FUSED
+INTEL(__attribute__((target("avx2,fma"))), fused, SUM_FUSED)
+static const Intel intel_fused = { fused_vectors, fused_rows, fused_lanes };
+#else
+#define intel_fused intel_plain
+#endif
+LOOPS_END
+
+/* Its kernel, or null: tiles. */
+static ProductBody *
+intel_body(RtCx *cx, const Product *p)
+{
+	const Intel *of = gemm_vector_bytes(cx) > 16 ? &intel_fused : &intel_plain;
+	const bool transposed = p->b_row == 1 && p->b_col != 1;
+
+	if (p->a_col != 1 || !p->k || (p->b_row != 1 && p->b_col != 1))
+		return 0;
+	if (p->n == 1 || p->m == 1)
+		return p->n == 1 || transposed ? of->vectors : of->rows;
+	if (!transposed || p->m >= LANE_ROWS || p->k < LANE_STEPS * p->m)
+		return 0;
+	return p->m < 4 || p->k % LANE_PERIOD == 0 || p->m * p->n * p->k <= LANE_WORK ? of->lanes : 0;
+}
+
+/* Do threads divide the products of each sum?  body: its kernel. */
+static bool
+is_split(const Product *p, ProductBody *body)
+{
+	const int64_t least = p->m < p->n ? p->m : p->n;
+
+	if (p->m == 1 && p->n > 1)
+		return body && p->b_row != 1 && p->k >= SPLIT_ROWS && p->n <= SPLIT_COLUMNS && !(p->n == 64 && p->k < 1000);
+	return !body && p->k > 2 * INTEL_RUN && p->k >= SPLIT * least && p->m * p->n * p->k > LANE_WORK && !(p->n < 64 && p->m > 256) &&
+	       !(p->n == 512 && p->m < 64);
+}
+
+static void
+set_runs(Product *p, bool wide)
+{
+	const bool two = p->k > INTEL_RUN && p->k < 2 * INTEL_RUN;
+
+	p->run = two ? (p->k + 1) / 2 : INTEL_RUN;
+	p->halves = !two && !wide && p->k % INTEL_RUN;
+}
+
+static bool
+intel_runs(RtCx *cx, Product *p)
+{
+	ProductBody *body = intel_body(cx, p);
+
+	if (body || is_split(p, body))
 		return false;
-	rt_parallel(cx, p->n, 1 + 32768 / (p->k * p->m), p->b_row == 1 ? dots : in_turn, p);
+	set_runs(p, p->n >= WIDE_COLUMNS);
 	return true;
+}
+
+static int
+part(RtCx *cx, ProductBody *body, Product *p)
+{
+	if (body) {
+		rt_parallel(cx, p->n == 1 ? p->m : p->n, 1 + 32768 / (p->k * p->m), body, p);
+		return RT_OK;
+	}
+	set_runs(p, true);
+	return gemm(cx, RT_f32, p);
+}
+
+static int
+split(RtCx *cx, ProductBody *body, const Product *of)
+{
+	const RtMark mark = rt_scratch_mark(cx);
+	Product first = *of, second = *of;
+	float *sums = rt_scratch(cx, of->m * of->n * (int64_t)sizeof *sums), *c = of->c;
+	int status;
+
+	first.k = (of->k + 1) / 2;
+	second.k = of->k - first.k;
+	second.a = (const float *)of->a + first.k * of->a_col;
+	second.b = (const float *)of->b + first.k * of->b_row;
+	second.c = sums;
+	second.ldc = of->n;
+	second.with = C_NEW;
+	status = !sums || part(cx, body, &first) || part(cx, body, &second) ? RT_ERROR : RT_OK;
+	for (int64_t i = 0; i < of->m && !status; i++)
+		for (int64_t j = 0; j < of->n; j++)
+			c[i * of->ldc + j] += sums[i * of->n + j];
+	rt_scratch_reset(cx, mark);
+	return status;
+}
+
+static int
+intel_product(RtCx *cx, Product *p)
+{
+	ProductBody *body = intel_body(cx, p);
+
+	return is_split(p, body) ? split(cx, body, p) : part(cx, body, p);
+}
+
+/* ---- both --------------------------------------------------------------------------------------------------------------- */
+
+static bool
+mkl_runs(RtCx *cx, Product *p)
+{
+	return rt_host(cx).maker == RT_INTEL ? intel_runs(cx, p) : amd_runs(p);
+}
+
+static int
+mkl_product(RtCx *cx, Product *p, bool *done)
+{
+	*done = cx->torch == RT_TORCH_2 && !cx->other_run && !p->run && p->with != C_BEGUN && !mkl_runs(cx, p);
+	if (!*done)
+		return RT_OK;
+	if (rt_host(cx).maker == RT_INTEL)
+		return intel_product(cx, p);
+	rt_parallel(cx, p->n, 1 + 32768 / (p->k * p->m), p->b_row == 1 ? dots : in_turn, p);
+	return RT_OK;
 }
 
 const RtMkl rt_mkl_all = { mkl_product, mkl_runs, vml_loop };

@@ -5,8 +5,8 @@
 #include "gemm.h"
 
 struct RtMkl {
-	bool (*product)(RtCx *, Product *);              /* of floats, ldc set; false: run may be set, and gemm goes on */
-	bool (*runs)(Product *);                         /* sets run; false: GEMM_OWN */
+	int (*product)(RtCx *, Product *, bool *done);   /* of floats, ldc set; not done: runs may be set, and gemm goes on */
+	bool (*runs)(RtCx *, Product *);                 /* sets run and halves; false: it has another order */
 	RtBlockFn *(*loop)(const char *schema);          /* of a row of map.def, for floats; null: as for RT_TORCH_1 */
 };
 

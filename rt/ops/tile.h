@@ -60,7 +60,7 @@ tile_run(const Product *q, int64_t left)
 	}
 
 /* SUM: a b + c, rounded once. */
-#define SUM_FUSED(a, b, c) ((a) * (b) + (c))
+#define SUM_FUSED(a, b, c) __builtin_fmaf(a, b, c)
 #define SUM_DOUBLE(a, b, c) (float)((double)(a) * (double)(b) + (double)(c))
 #define TILE_DOTS(attribute, SUM) \
 	attribute static void \

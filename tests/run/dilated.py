@@ -1,5 +1,6 @@
+# kiln: run --processor amd
 # Convolutions whose taps lie farther out than a register block has columns are products by im2col, in blocks of channels: the
-# bits are those of PyTorch 1.13 on two threads (`oracle/run.py` has one).
+# bits are those of PyTorch 1.13 on two threads of such a processor (`oracle/run.py` has one).
 def values(n: int, by: int):
     return ((torch.arange(n) * by) % 20011).float() / 2048.0 - 4.875
 
