@@ -33,19 +33,36 @@ vo_gelu(double x)
 	return 0.5 * x * (1 + (erf)(x * 0.70710678118654752440));
 }
 
-/* Functions of floats are those of the runtime's own kernels (map.c). */
+static inline double
+vo_gelu_tanh(double x)
+{
+	return 0.5 * x * (1 + (tanh)(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+/* Functions of floats are those of the runtime's own kernels (map.c), but at the end of an array, where these take libm's. */
 VO_BEGIN
 #include "amath.h"
 #ifdef VO_MKL                            /* RT_TORCH_2 */
 #include "vml.h"
 #endif
+static inline float
+vo_gelu_tanhf(float x)
+{
+	return a_gelu_tanhf(x, true);
+}
 VO_END
 #undef exp
 #undef t_exp_near
 #undef tanh
 #undef log
 #undef erf
+#undef expm1
+#undef log1p
+#undef t_log1p
+#undef t_log2
 #undef t_gelu
+#undef t_gelu_tanh
+#undef t_log_sigmoid
 #define exp(x)    _Generic((x), float: a_expf, default: exp)(x)
 #define t_exp_near(x) exp(x)
 #define tanh(x)   _Generic((x), float: a_tanhf, default: tanh)(x)
@@ -53,10 +70,18 @@ VO_END
 #define erf(x)    _Generic((x), float: a_erff, default: erf)(x)
 #define expm1(x)  _Generic((x), float: a_expm1f, default: expm1)(x)
 #define log1p(x)  _Generic((x), float: a_log1pf, default: log1p)(x)
+#define t_log1p(x) log1p(x)
+#define t_log2(x) _Generic((x), float: a_log2f, default: log2)(x)
 #define t_gelu(x) _Generic((x), float: a_geluf, default: vo_gelu)(x)
+#define t_gelu_tanh(x)   _Generic((x), float: vo_gelu_tanhf, default: vo_gelu_tanh)(x)
+#define t_log_sigmoid(x) _Generic((x), float: a_log_sigmoidf, default: t_log_sigmoidd)(x)
 #ifdef VO_MKL
 #undef t_ml
-#define t_ml(f, x) _Generic((x), float: ml_##f, default: f)(x)
+#undef t_log2
+#undef t_log10
+#define t_ml(f, x)  _Generic((x), float: ml_##f, default: f)(x)
+#define t_log2(x)   t_ml(log2, x)
+#define t_log10(x)  t_ml(log10, x)
 #endif
 
 enum { VO_TAPS = 64 };                   /* a kernel with more is the runtime's */

@@ -92,7 +92,7 @@ class OrderTest(unittest.TestCase):
     def test_functions(self):
         """Pointwise groups have the interpreter's functions, and round where it does."""
         source, program, run = os.path.join(TOP, "tests/order/functions.py"), *(os.path.join(self.tmp.name, n) for n in ("p", "run.npz"))
-        write_input(self.input[SHAPES[0]], (3, 1000))
+        write_input(self.input[SHAPES[0]], (4, 1000))
         self.kiln("run", source, "-i", self.input[SHAPES[0]], "-o", run)
         self.kiln("build", source, "-i", self.input[SHAPES[0]], "--rounding", "pytorch", "--cc", "gcc", "-o", program)
         subprocess.run([program, "--strict", "-i", self.input[SHAPES[0]], "-o", self.out], check=True)
