@@ -151,8 +151,10 @@ amd_runs(Product *p)
  * sums of few elements.  Others: some of a vector's last dot products, which are not four. */
 
 enum {
-	WIDE = 16, INTEL_RUN = 384, WIDE_COLUMNS = 192, LANE_ROWS = 16, LANE_STEPS = 24, LANE_WORK = 196608, LANE_PERIOD = 256, SPLIT = 8, SPLIT_ROWS = 256,
-	SPLIT_COLUMNS = 1024, VECTORS = 4
+	WIDE = 16, VECTORS = 4,                                 /* floats of a vector; dot products at a time */
+	INTEL_RUN = 384, WIDE_COLUMNS = 192,                    /* a tile's products; columns from which on what is left is not halved */
+	LANE_ROWS = 16, LANE_STEPS = 24, LANE_PERIOD = 256, LANE_WORK = 196608,
+	SPLIT = 8, SPLIT_ROWS = 256, SPLIT_COLUMNS = 1024       /* times as long as wide; of a vector by a matrix */
 };
 
 typedef struct Intel {
@@ -178,57 +180,74 @@ quartered(const float *lane)
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* vectors: four dot products at a time are their first products, then whole vectors whose first lane begins with those, then what is
- * left, likewise; the last few are the lanes of all others, and the first.
- * rows: of columns that fill vectors, else in turn.  lanes: see quartered. */
+/* dot: four at a time are their first products, then whole vectors whose first lane begins with those, then what is left, likewise; the
+ * last few are the lanes of all others, and the first.  row: of columns that fill vectors, else in turn.  lanes: see quartered. */
 #define INTEL(attribute, name, SUM) \
+	attribute static float \
+	name##_dot(int64_t n, const float *a, const float *b, int64_t step, bool four) \
+	{ \
+		float lane[WIDE] = { 0 }, rest[WIDE] = { 0 }, first = a[0] * b[0]; \
+		int64_t k = 1; \
+		if (four) \
+			lane[0] = first; \
+		for (; k + WIDE <= n; k += WIDE) \
+			if (step == 1) \
+				for (int l = 0; l < WIDE; l++) \
+					lane[l] = SUM(a[k + l], b[k + l], lane[l]); \
+			else \
+				for (int l = 0; l < WIDE; l++) \
+					lane[l] = SUM(a[k + l], b[(k + l) * step], lane[l]); \
+		if (four) \
+			rest[0] = halved(lane); \
+		for (float *to = four ? rest : lane; k < n; k++, to++) \
+			*to = SUM(a[k], b[k * step], *to); \
+		return four ? halved(rest) : first + halved(lane); \
+	} \
 	attribute static void \
 	name##_vectors(void *arg, int64_t begin, int64_t end) \
 	{ \
 		const Product *p = arg; \
-		const int64_t step = p->b_row; \
+		const bool column = p->n == 1; \
+		const int64_t fours = (column ? p->m : p->n) / VECTORS * VECTORS; \
 		for (int64_t at = begin; at < end; at++) { \
-			const int64_t i = p->n == 1 ? at : 0, j = p->n == 1 ? 0 : at; \
-			const float *a = (const float *)p->a + i * p->a_row, *b = (const float *)p->b + j * p->b_col; \
-			const bool whole = at < (p->n == 1 ? p->m : p->n) / VECTORS * VECTORS; \
-			const float first = a[0] * b[0]; \
-			float *c = (float *)p->c + i * p->ldc + j, lane[WIDE] = { whole ? first : 0 }, rest[WIDE] = { 0 }; \
-			int64_t k = 1; \
-			for (; k + WIDE <= p->k; k += WIDE) \
-				if (step == 1) \
-					for (int l = 0; l < WIDE; l++) \
-						lane[l] = SUM(a[k + l], b[k + l], lane[l]); \
-				else \
-					for (int l = 0; l < WIDE; l++) \
-						lane[l] = SUM(a[k + l], b[(k + l) * step], lane[l]); \
-			if (whole) \
-				rest[0] = halved(lane); \
-			for (int l = 0; k < p->k; k++, l++) \
-				*(whole ? &rest[l] : &lane[l]) = SUM(a[k], b[k * step], whole ? rest[l] : lane[l]); \
-			*c = (p->with ? *c : 0) + (whole ? halved(rest) : first + halved(lane)); \
+			const float *a = (const float *)p->a + (column ? at * p->a_row : 0), *b = (const float *)p->b + (column ? 0 : at * p->b_col); \
+			float *c = (float *)p->c + (column ? at * p->ldc : at); \
+			*c = (p->with ? *c : 0) + name##_dot(p->k, a, b, p->b_row, at < fours); \
 		} \
+	} \
+	attribute static void \
+	name##_row(const float *a, const float *b, int64_t step, int64_t n, int columns, bool eights, float *y) \
+	{ \
+		int64_t k = 0; \
+		for (; eights && k + 8 <= n; k += 8, a += 8, b += 8 * step) \
+			for (int l = 0; l < columns; l++) { \
+				const float y4 = SUM(a[4], b[4 * step + l], SUM(a[6], b[6 * step + l], y[l])); \
+				const float y5 = SUM(a[5], b[5 * step + l], a[7] * b[7 * step + l]); \
+				const float y0 = SUM(a[0], b[l], a[2] * b[2 * step + l]); \
+				const float y1 = SUM(a[1], b[step + l], a[3] * b[3 * step + l]); \
+				y[l] = (y4 + y5) + (y0 + y1); \
+			} \
+		for (; k < n; k++, a++, b += step) \
+			for (int l = 0; l < columns; l++) \
+				y[l] = SUM(*a, b[l], y[l]); \
 	} \
 	attribute static void \
 	name##_rows(void *arg, int64_t begin, int64_t end) \
 	{ \
 		const Product *p = arg; \
-		const float *a = p->a; \
-		const int64_t whole = p->n / WIDE * WIDE, step = p->b_row; \
-		for (int64_t j = begin; j < end; j++) { \
+		const int64_t whole = p->n / WIDE * WIDE; \
+		for (int64_t j = begin, columns; j < end; j += columns) { \
+			const int64_t stop = j < whole && end > whole ? whole : end; \
 			const float *b = (const float *)p->b + j; \
-			float *c = (float *)p->c + j, y = p->with ? *c : 0; \
-			int64_t k = 0; \
-			for (; j < whole && k + 8 <= p->k; k += 8, a += 8, b += 8 * step) { \
-				const float y4 = SUM(a[4], b[4 * step], SUM(a[6], b[6 * step], y)); \
-				const float y5 = SUM(a[5], b[5 * step], a[7] * b[7 * step]); \
-				const float y0 = SUM(a[0], b[0], a[2] * b[2 * step]); \
-				const float y1 = SUM(a[1], b[step], a[3] * b[3 * step]); \
-				y = (y4 + y5) + (y0 + y1); \
-			} \
-			for (; k < p->k; k++, a++, b += step) \
-				y = SUM(*a, *b, y); \
-			*c = y; \
-			a = p->a; \
+			float *c = (float *)p->c + j, y[WIDE] = { 0 }; \
+			columns = stop - j < WIDE ? stop - j : WIDE; \
+			if (p->with) \
+				memcpy(y, c, sizeof *y * (size_t)columns); \
+			if (columns == WIDE) \
+				name##_row(p->a, b, p->b_row, p->k, WIDE, true, y); \
+			else \
+				name##_row(p->a, b, p->b_row, p->k, (int)columns, j < whole, y); \
+			memcpy(c, y, sizeof *y * (size_t)columns); \
 		} \
 	} \
 	attribute static void \
@@ -261,6 +280,12 @@ static const Intel intel_fused = { fused_vectors, fused_rows, fused_lanes };
 #endif
 LOOPS_END
 
+static bool
+is_little(const Product *p)
+{
+	return (double)p->m * (double)p->n * (double)p->k <= LANE_WORK;
+}
+
 /* Its kernel, or null: tiles. */
 static ProductBody *
 intel_body(RtCx *cx, const Product *p)
@@ -274,7 +299,7 @@ intel_body(RtCx *cx, const Product *p)
 		return p->n == 1 || transposed ? of->vectors : of->rows;
 	if (!transposed || p->m >= LANE_ROWS || p->k < LANE_STEPS * p->m)
 		return 0;
-	return p->m < 4 || p->k % LANE_PERIOD == 0 || p->m * p->n * p->k <= LANE_WORK ? of->lanes : 0;
+	return p->m < 4 || p->k % LANE_PERIOD == 0 || is_little(p) ? of->lanes : 0;
 }
 
 /* Do threads divide the products of each sum?  body: its kernel. */
@@ -285,7 +310,7 @@ is_split(const Product *p, ProductBody *body)
 
 	if (p->m == 1 && p->n > 1)
 		return body && p->b_row != 1 && p->k >= SPLIT_ROWS && p->n <= SPLIT_COLUMNS && !(p->n == 64 && p->k < 1000);
-	return !body && p->k > 2 * INTEL_RUN && p->k >= SPLIT * least && p->m * p->n * p->k > LANE_WORK && !(p->n < 64 && p->m > 256) &&
+	return !body && p->k > 2 * INTEL_RUN && p->k >= SPLIT * least && !is_little(p) && !(p->n < 64 && p->m > 256) &&
 	       !(p->n == 512 && p->m < 64);
 }
 
