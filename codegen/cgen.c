@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+/* What PyTorch fuses is fused whatever the options are: gcc does that from -O2 on. */
+static const char fused[] =
+	"#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__\n"
+	"#pragma GCC optimize(\"expensive-optimizations\")\n"
+	"#endif\n";
 static const char head[] =
 	"#include \"rt.h\"\n"
 	"#include \"tmath.h\"\n"
@@ -399,7 +404,7 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s", e->vf, e->clamps, head, exact,
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s%s", e->vf, e->clamps, *exact ? fused : "", head, exact,
 		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
