@@ -394,8 +394,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
-	const char *mkl = cx_rt(e->cx)->torch == RT_TORCH_2 ? "#define VO_MKL\n#include \"vorder.h\"\n" : "#include \"vorder.h\"\n";
-	const char *exact = config_is_exact(e->cx) ? mkl : "";
+	const bool exact = config_is_exact(e->cx), mkl = exact && cx_rt(e->cx)->torch == RT_TORCH_2;
 	Buf b = { 0 };
 
 	if (e->making.n)
@@ -404,15 +403,16 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s%s", e->vf, e->clamps, *exact ? fused : "", head, exact,
-		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s%s%s%s", e->vf, e->clamps, exact ? fused : "", head,
+		   mkl ? "#define VO_MKL\n" : "", mkl && rt_host(cx_rt(e->cx)).maker == RT_INTEL ? "#define VO_INTEL\n" : "",
+		   exact ? "#include \"vorder.h\"\n" : "", o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
-	if (config_is_exact(e->cx))
+	if (exact)
 		buf_puts(&b, "\nVO_BEGIN\n");
 	join(&b, &e->kernels, "kernels");
-	if (config_is_exact(e->cx))
+	if (exact)
 		buf_puts(&b, "\nVO_END\n");
 	buf_puts(&b, "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");

@@ -323,7 +323,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 			it.op[i + 1].data = (char *)number[i];
 		}
 	if (rt_mkl && cx->torch == RT_TORCH_2 && t.common == RT_f32)
-		vector = rt_mkl->loop(row->schema);
+		vector = rt_mkl->loop(cx, row->schema);
 	rt_iter_run(cx, &it, vector ? vector : row->loop[loop_index(t.compute)], &state);
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }

@@ -7,9 +7,9 @@
 struct RtMkl {
 	int (*product)(RtCx *, Product *, bool *done);   /* of floats, ldc set; not done: runs may be set, and gemm goes on */
 	bool (*runs)(RtCx *, Product *);                 /* sets run and halves; false: it has another order */
-	RtBlockFn *(*loop)(const char *schema);          /* of a row of map.def, for floats; null: as for RT_TORCH_1 */
+	RtBlockFn *(*loop)(RtCx *, const char *schema);  /* of a row of map.def, for floats; null: as for RT_TORCH_1 */
 };
 
-RtBlockFn *vml_loop(const char *schema);                 /* vml.c */
+RtBlockFn *vml_loop(RtCx *, const char *schema);           /* vml.c */
 
 #endif

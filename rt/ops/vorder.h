@@ -42,7 +42,7 @@ vo_gelu_tanh(double x)
 /* Functions of floats are those of the runtime's own kernels (map.c), but at the end of an array, where these take libm's. */
 VO_BEGIN
 #include "amath.h"
-#ifdef VO_MKL                            /* RT_TORCH_2 */
+#ifdef VO_MKL                            /* RT_TORCH_2; VO_INTEL: RT_INTEL */
 #include "vml.h"
 #endif
 static inline float
@@ -79,7 +79,11 @@ VO_END
 #undef t_ml
 #undef t_log2
 #undef t_log10
+#ifdef VO_INTEL
+#define t_ml(f, x)  _Generic((x), float: ml_intel_##f, default: f)(x)
+#else
 #define t_ml(f, x)  _Generic((x), float: ml_##f, default: f)(x)
+#endif
 #define t_log2(x)   t_ml(log2, x)
 #define t_log10(x)  t_ml(log10, x)
 #endif

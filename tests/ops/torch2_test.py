@@ -12,7 +12,7 @@ KILN = os.path.abspath(sys.argv.pop(1))
 NET, GIVEN = (os.path.join(HERE, "torch2", name) for name in ("model.pt", "in.npz"))
 AMD = npz.read(os.path.join(HERE, "torch2", "out.npz"))
 WANT = {"amd": AMD, "intel": {**AMD, **npz.read(os.path.join(HERE, "torch2", "intel.npz"))}}
-NEAR = {"amd": [], "intel": ["out.40", "out.50", "out.51"]}   # not followed: the last of 129 dot products; exp, tanh
+NEAR = {"amd": [], "intel": ["out.40", "out.51"]}           # not followed: the last of 129 dot products; tanh
 
 
 class Torch2(unittest.TestCase):
@@ -41,6 +41,19 @@ class Torch2(unittest.TestCase):
         subprocess.run([KILN, "run", NET, "-i", GIVEN, "-o", self.at("out.npz")], check=True, capture_output=True)
         product = "out.0"
         self.assertEqual(npz.read(self.at("out.npz"))[product], WANT[here][product])
+
+    def test_functions_of_intel(self):
+        """MKL's own there.  exp is followed in every bit; few of the others differ: those of AMD's do in 9, 69 and 150 of 2000."""
+        net = os.path.join(HERE, "torch2", "functions.pt")
+        how = "--processor", "intel", "-i", GIVEN, "-o", self.at("out.npz")
+        subprocess.run([KILN, "build", "--rounding", "pytorch", "--processor", "intel", net, "-i", GIVEN, "-o", self.at("net")],
+                       check=True, capture_output=True)
+        for argv in [KILN, "run", net, *how], [self.at("net"), *how[2:]]:
+            subprocess.run(argv, check=True, capture_output=True)
+            got = npz.read(self.at("out.npz"))
+            for i, (name, want) in enumerate(npz.read(os.path.join(HERE, "torch2", "functions.npz")).items()):
+                self.assertEqual(got[name][:2], want[:2])
+                self.assertLessEqual(sum(a != b for a, b in zip(got[name][2], want[2])), [0, 4, 16, 4][i], name)
 
     def test_saved(self):
         subprocess.run([KILN, "save", NET, "-o", self.at("net.pt")], check=True)
