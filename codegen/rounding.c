@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MEASURE_NS INT64_C(30000000000)                          /* of each run; who takes longer is not asked */
+#define MEASURE_NS INT64_C(120000000000)                         /* of each run; who takes longer is taken to move */
 
 enum { STEADY, MOVES = 1, UNKNOWN = 2 };                         /* the child's status */
 
@@ -113,8 +113,10 @@ measure(Cx *cx, void *arg)
 	memset(out, 0, sizeof out);
 	for (int i = 0; i < NRUN && o->found != MOVES; i++) {
 		rt = model_context(o->cli);
-		if (!answer(o->cli, m, run[i], rt, &out[i]))
+		if (!answer(o->cli, m, run[i], rt, &out[i])) {
+			o->found = rt_now() > rt->deadline ? MOVES : UNKNOWN;
 			return;
+		}
 		written_restore(written);
 		o->found = i && answers_move(rt, has_convolutions(m->fn->prepared), &out[0], &out[i]) ? MOVES : STEADY;
 	}
@@ -165,7 +167,7 @@ rounding_choose(Cli *cli, const char *path)
 	if (process_fork(cli->cx, measure_and_exit, &o, "/dev/null") == MOVES) {
 		config_exact(cli->cx);
 		if (cli->verbose)
-			fprintf(stderr, "kiln: the answer depends on rounding: sums are PyTorch's (--rounding free: they are not)\n");
+			fprintf(stderr, "kiln: the answer depends on rounding, or is not known in time: sums are PyTorch's (--rounding free: they are not)\n");
 	}
 	progress(NULL);
 	say_time(cli, "measuring what rounding does", start);

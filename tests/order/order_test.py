@@ -109,6 +109,14 @@ class OrderTest(unittest.TestCase):
         self.assertEqual(p.returncode, 2, p.stderr)
         self.assertIn("--rounding wants pytorch, free or auto", p.stderr)
 
+    def test_slow(self):
+        """What takes too long to be asked may depend on rounding."""
+        source, program = os.path.join(self.tmp.name, "slow.py"), os.path.join(self.tmp.name, "program")
+        with open(source, "w") as f:
+            f.write("def forward(x):\n    n = 0\n    while n < 10000000000:\n        n += 1\n    return x + n\n")
+        p = self.kiln("build", source, "-i", self.input[SHAPES[0]], "--timeout", "1", "-v", "-o", program)
+        self.assertIn("depends on rounding", p.stderr)
+
 
 if __name__ == "__main__":
     KILN = os.path.abspath(sys.argv.pop(1))
