@@ -396,12 +396,6 @@ packed_name(const Emit *e, const Dense *d)
 	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" : d->depthwise ? "by taps" : "in panels");
 }
 
-static KernelArg
-weights_of(Emit *e, const Dense *d, int64_t g)
-{
-	return (KernelArg){ NULL, packed(e, d, g), 0, packed_name(e, d) };
-}
-
 /* Only taps that are looked up one by one may lie in the padding. */
 static KernelArg
 zeros_of(Emit *e, const Dense *d)
@@ -440,7 +434,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
-		vec_push(e->cx->arena, &c->args, weights_of(e, &d, g));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
 		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)

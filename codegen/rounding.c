@@ -135,7 +135,7 @@ measure_and_exit(void *arg)
 static void
 choose_processor(Cli *cli)
 {
-	static const struct { const char *name; RtHost host; } known[] = { { "intel", { RT_INTEL, 2048 } }, { "amd", { RT_AMD, 1024 } } };
+	const struct { const char *name; RtHost host; } known[] = { { "intel", { RT_INTEL, 2048 } }, { "amd", RT_HOST_AMD } };
 	const char *name = cli->processor, *kb = name ? strchr(name, ':') : NULL;
 	RtHost *host = &cx_rt(cli->cx)->host;
 

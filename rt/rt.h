@@ -334,6 +334,8 @@ enum { RT_HERE, RT_AMD, RT_INTEL };          /* not asked yet; AMD's processors 
 
 typedef struct RtHost { uint8_t maker; int32_t cache; } RtHost;     /* cache: KB of the second one of a core */
 
+#define RT_HOST_AMD ((RtHost){ RT_AMD, 1024 })                      /* and of what does not say */
+
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
 	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */

@@ -2,8 +2,6 @@
  * of convolutions fill a core's second cache */
 #include "kernel.h"
 
-enum { AMD_KB = 1024 };
-
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 #include <cpuid.h>
 
@@ -24,14 +22,15 @@ host(void)
 {
 	const unsigned intel = 0x756e6547;                       /* "Genu" */
 	unsigned a, b = 0, c, d;
-	RtHost h = { RT_AMD, 0 };
+	RtHost h = RT_HOST_AMD;
+	int32_t cache;
 
 	__get_cpuid(0, &a, &b, &c, &d);
 	if (b == intel)
 		h.maker = RT_INTEL;
-	h.cache = second_cache(b == intel ? 4 : 0x8000001d);
-	if (!h.cache)
-		h.cache = AMD_KB;
+	cache = second_cache(b == intel ? 4 : 0x8000001d);
+	if (cache)
+		h.cache = cache;
 	return h;
 }
 
@@ -40,7 +39,7 @@ host(void)
 static RtHost
 host(void)
 {
-	return (RtHost){ RT_AMD, AMD_KB };
+	return RT_HOST_AMD;
 }
 
 #endif
