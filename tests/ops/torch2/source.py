@@ -1,5 +1,5 @@
 """What PyTorch 2.x rounds otherwise than 1.13 does, in few bytes: model.pt and out.npz are of this by 2.15's wheel on a processor of
-AMD's; intel.npz has what is otherwise on one of Intel's, functions.npz what functions.pt answers there.  Both have AVX-512.
+AMD's; intel.npz has what is otherwise on one of Intel's, intel_functions.npz what functions.pt answers there.  Both have AVX-512.
 
     python tests/ops/torch2/source.py     with that PyTorch, torchvision and numpy; then tests/paths.py --mend on the archive
     python tests/ops/torch2/source.py intel
@@ -66,7 +66,7 @@ if __name__ == "__main__":
         np.savez_compressed(here + f"/{sys.argv[1]}.npz", **{n: y for n, y in own.items() if not np.array_equal(y, other[n])})
         net = torch.jit.script(Functions())
         net.save(here + "/functions.pt")
-        np.savez_compressed(here + "/functions.npz", **{f"out.{i}": y.numpy() for i, y in enumerate(net(k))})
+        np.savez_compressed(here + "/intel_functions.npz", **{f"out.{i}": y.numpy() for i, y in enumerate(net(k))})
         sys.exit()
     np.savez(here + "/in.npz", k=k.numpy())
     np.savez_compressed(here + "/out.npz", **{f"out.{i}": y.numpy() for i, y in enumerate(net(k))})
