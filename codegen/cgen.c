@@ -408,13 +408,11 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		   exact ? "#include \"vorder.h\"\n" : "", o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
+	buf_puts(&b, "\nRT_STEPS\n");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
-	if (exact)
-		buf_puts(&b, "\nVO_BEGIN\n");
+	buf_puts(&b, exact ? "\nRT_STEPS_END\nVO_BEGIN\n" : "\nRT_STEPS_END\n");
 	join(&b, &e->kernels, "kernels");
-	if (exact)
-		buf_puts(&b, "\nVO_END\n");
-	buf_puts(&b, "\nRT_LISTS\n");
+	buf_puts(&b, exact ? "\nVO_END\nRT_LISTS\n" : "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");
 	join(&b, &e->tail, "what the program starts from");
 	return b;

@@ -22,11 +22,16 @@
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
 #define RT_SMALL _Pragma("GCC reset_options")
-/* Below it: specializations, for size: lists of addresses on their way to launches. */
-#define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\")")
+/* The generic program stands between these two; specializations stand below the third, for size: lists of addresses on their way
+ * to launches.  In such long functions gcc would spend most of its time on what points where, and find nothing. */
+#define RT_STEPS _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-tree-pta\")")
+#define RT_STEPS_END _Pragma("GCC pop_options")
+#define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\", \"no-tree-pta\")")
 #else
 #define RT_FAST
 #define RT_SMALL
+#define RT_STEPS
+#define RT_STEPS_END
 #define RT_LISTS
 #endif
 
