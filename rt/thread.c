@@ -5,8 +5,10 @@
  * bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.
  *
  * A forked call is a task on a queue, with a context of its own.  Who waits for a future runs its task when nobody has
- * begun it, else other tasks while the C stack is shallow, else sleeps; so waiting never deadlocks.  Without workers, and
- * while profiling, a fork is run at once.
+ * begun it, else other tasks that are closed while the C stack is shallow, else sleeps.  A closed task is given no future:
+ * it waits for nothing but what it has forked itself, so never for a call that stands below it on its thread's stack.
+ * Hence who waits goes on as soon as the model's own order lets it.  Without workers, and while profiling, a fork is run
+ * at once.
  */
 #include "rt.h"
 #include "base.h"
@@ -32,6 +34,7 @@ struct Task {
 	const RtCode *code;
 	RtFuture *future;        /* a reference */
 	Task    *prev, *next;    /* in the queue */
+	bool     closed;         /* it is given no future */
 	int      n;
 	IValue   arg[];
 };
@@ -585,10 +588,61 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 
 /* ---- forked calls ------------------------------------------------------------------------------------------------ */
 
+enum { LOOKED_AT = 4096 };       /* values of a call's arguments; a call with more counts as one that is given a future */
+
+static bool
+type_has_future(const RtType *t)
+{
+	if (!t || t->kind == TYPE_ANY || t->kind == TYPE_FUTURE || t->kind == TYPE_AWAIT)
+		return true;
+	for (int i = 0; i < t->n; i++)
+		if (type_has_future(t->of[i]))
+			return true;
+	return false;
+}
+
+static bool has_future(IValue v, int *left);
+
+static bool
+any_has_future(const IValue *v, int64_t n, int *left)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (has_future(v[i], left))
+			return true;
+	return false;
+}
+
+/* Containers are asked for their type first: they may grow. */
+static bool
+has_future(IValue v, int *left)
+{
+	if (--*left < 0)
+		return true;
+	switch ((RtTag)v.tag) {
+	case RT_FUTURE:   return true;
+	case RT_TUPLE:    return any_has_future(v.u.tuple->v, v.u.tuple->n, left);
+	case RT_OBJECT:   return any_has_future(v.u.obj->slot, v.u.obj->cls->nslot, left);
+	case RT_FUNCTION: return any_has_future(v.u.fn->bound, v.u.fn->n, left);
+	case RT_LIST:
+		return type_has_future(v.u.list->elem) ||
+		       (v.u.list->elem->kind >= TYPE_LIST && any_has_future(v.u.list->v, v.u.list->n, left));
+	case RT_DICT:
+		if (type_has_future(v.u.dict->value))
+			return true;
+		for (int64_t i = 0; i < v.u.dict->used && v.u.dict->value->kind >= TYPE_LIST; i++)
+			if (!v.u.dict->at[i].dead && has_future(v.u.dict->at[i].value, left))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
 int
 rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 {
 	struct RtPool *p = cx->pool;
+	int left = LOOKED_AT;
 	Task *t;
 
 	*out = rt_none();
@@ -597,6 +651,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	if (!(t = task_new(cx, code, args, n)))
 		return RT_ERROR;
 	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
+	t->closed = !any_has_future(args, n, &left);
 	STORE(cx->gen->shared, true);
 	pthread_mutex_lock(&p->lock);
 	t->prev = p->last;
@@ -609,13 +664,19 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
-/* The task to take up while waiting for f (null: for any), or null.  Under the lock. */
+/* The task to take up while waiting for f (null: for any, with nothing on the stack), or null.  Under the lock. */
 static Task *
 choose(struct RtPool *p, RtFuture *f, int depth)
 {
-	if (f && f->task)
+	Task *t = p->first;
+
+	if (!f)
+		return t;
+	if (f->task)
 		return f->task;
-	return !f || depth < SHALLOW ? p->first : 0;
+	while (t && !t->closed)
+		t = t->next;
+	return depth < SHALLOW ? t : 0;
 }
 
 int

@@ -1,4 +1,4 @@
-"""fork and wait: forks in forks, a future in a list, errors that come out at wait, a body whose guard fails; interpreted and
+"""fork and wait: forks in forks, a future in a list, futures given to forks, errors that come out at wait, a body whose guard fails; interpreted and
 compiled, on one, two and four threads.
 
 usage: fork_test.py KILN
@@ -47,6 +47,25 @@ CAUGHT = HEAD + """    def body():
       y = z
     return y
 """
+CHAIN = """  def slow(self: __torch__.M, x: Tensor) -> Tensor:
+    y = x
+    for _0 in range(3000):
+      y = torch.add(y, 1)
+    return y
+  def after(self: __torch__.M, x: Tensor, f: Future[Tensor]) -> Tensor:
+    return torch.add(x, torch.wait(f))
+""" + HEAD + """    def a():
+      return (self).slow(x, )
+    f = fork(a)
+    def b():
+      return (self).after(x, f, )
+    g = fork(b)
+    def c():
+      return (self).after(x, g, )
+    h = fork(c)
+    y = torch.wait(f)
+    return torch.add(torch.wait(h), y)
+"""
 
 
 class Forks(Test):
@@ -74,6 +93,12 @@ class Forks(Test):
             w = [i % 6 for i in range(len(x))]
             want = [sum(v * (2 * n + 1) + 2 * k for n in range(20)) for v, k in zip(x, w)]
             self.each(LIST, given, lambda rc, err: (self.assertEqual(rc, 0, err), self.assertEqual(self.out(), want)))
+
+    def test_chain(self):
+        """A thread that waits for f in b takes up nothing that could wait for b, which stands on its own stack."""
+        for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
+            self.each(CHAIN, given, lambda rc, err: (self.assertEqual(rc, 0, err),
+                                                     self.assertEqual(self.out(), [4 * v + 6000 for v in x])))
 
     def test_error(self):
         def check(rc, err):

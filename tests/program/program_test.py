@@ -7,7 +7,7 @@ import npz
 
 KILN = os.path.abspath(sys.argv.pop(1))
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
-LIMIT = 120
+LIMIT = 300                     # seconds, so that nothing hangs: the first program for another target takes 52 alone
 DONE, WRONG, USAGE, BUG, DIFFERS, MISS, NO_DEVICE, LACKS = range(8)
 
 
