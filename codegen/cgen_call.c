@@ -156,7 +156,7 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 static bool
 is_wait(const Node *n)
 {
-	return node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait");
+	return node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait");
 }
 
 /* What comes is checked, so that no row's kernel serves here. */
@@ -276,7 +276,8 @@ write_prim(Writer *w, const Node *n)
 	} else if (node_is(n, "prim::Exit")) {
 		write_exit(w, n);
 	} else if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_fork(cx, %s", emit_code(w->e, node_attr(n, "function")->fn->code)), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_%s(cx, %s", node_is(n, "prim::fork") ? "fork" : "await",
+			emit_code(w->e, node_attr(n, "function")->fn->code)), true);
 	} else if (is_wait(n)) {
 		write_wait(w, n);
 	} else if (node_is(n, "prim::CreateObject")) {

@@ -16,7 +16,7 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_TUPLE_SLICE] = "TUPLE_SLICE", [RT_DO_NEW_LIST] = "NEW_LIST", [RT_DO_LIST_UNPACK] = "LIST_UNPACK",
 	[RT_DO_NEW_DICT] = "NEW_DICT", [RT_DO_GET_ATTR] = "GET_ATTR", [RT_DO_SET_ATTR] = "SET_ATTR",
 	[RT_DO_NEW_OBJECT] = "NEW_OBJECT", [RT_DO_ISINSTANCE] = "ISINSTANCE", [RT_DO_CAST] = "CAST", [RT_DO_UNSET] = "UNSET", [RT_DO_FORK] = "FORK",
-	[RT_DO_WAIT] = "WAIT", [RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER",
+	[RT_DO_AWAIT] = "AWAIT",	[RT_DO_WAIT] = "WAIT", [RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER",
 	[RT_DO_EXIT] = "EXIT", [RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
 
@@ -63,7 +63,7 @@ describe(Buf *b, const RtCode *c, const RtInsn *insn)
 	}
 	if (insn->op == RT_DO_KERNEL)
 		out_comment(b, c->kernel_name[insn->arg], 200);
-	else if (insn->op == RT_DO_CALL || insn->op == RT_DO_FORK)
+	else if (insn->op == RT_DO_CALL || insn->op == RT_DO_FORK || insn->op == RT_DO_AWAIT)
 		out_comment(b, c->callee[insn->arg]->name, 200);
 	else
 		buf_puts(b, opcode_names[insn->op]);

@@ -239,7 +239,7 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	if (!strcmp(callee->name, "aten::wait") && n + nself == 1)
 		return wait_for(e, at, callee->name, callee->v ? callee->v : args[0].v);
 	if (is_awaitable_wait(callee->name) && n + nself == 1)
-		return wait_for(e, at, "aten::awaitable_wait", callee->v ? callee->v : args[0].v);
+		return wait_for(e, at, "prim::awaitable_wait", callee->v ? callee->v : args[0].v);
 	if (callee->v)
 		all[0] = (NamedValue){self_is_later(e, callee->name) ? "self" : 0, callee->v, at};
 	for (int i = 0; i < n; i++)

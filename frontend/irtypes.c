@@ -275,7 +275,7 @@ static const struct { const char *kind; void (*check)(Types *, Node *); } kinds[
 	{ "prim::ListConstruct", check_list }, { "prim::ListUnpack", check_list_unpack }, { "prim::DictConstruct", check_dict },
 	{ "prim::isinstance", check_isinstance }, { "prim::unchecked_cast", check_cast },
 	{ "prim::unchecked_unwrap_optional", check_cast }, { "prim::Uninitialized", check_cast },
-	{ "prim::RaiseException", check_raise }, { "aten::wait", check_wait }, { "aten::awaitable_wait", check_wait },
+	{ "prim::RaiseException", check_raise }, { "aten::wait", check_wait }, { "prim::awaitable_wait", check_wait },
 	{ "prim::RequiresGradCheck", check_same }, { "prim::TypeCheck", check_same }, { "prim::profile", check_same },
 	{ "prim::profile_ivalue", check_same }, { "prim::Guard", check_same }, { "prim::ConstantChunk", check_tensors },
 	{ "prim::FusedConcat", check_tensors }, { "prim::MMTreeReduce", check_tensors }, { "prim::MMBatchSide", check_tensors },

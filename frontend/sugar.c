@@ -262,6 +262,8 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 	for (size_t i = 0; !strcmp(space, "torch.jit") && i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(name, forms[i]))
 			return sugar_named(e, SUGAR_FORM, forms[i][0] == '_' ? forms[i] + 1 : forms[i]);
+	if (!strcmp(space, "torch.jit") && !strcmp(name, "_awaitable_nowait"))
+		return sugar_named(e, SUGAR_BUILTIN, "prim::awaitable_nowait");
 	if (!strcmp(space, "torch.linalg") || !strcmp(space, "torch.special") || !strcmp(space, "torch.fft"))
 		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "aten::%s_%s", space + 6, name));
 	if (!strcmp(space, "torch") && (!strcmp(name, "Tensor") || !strcmp(name, "device") || !strcmp(name, "Generator"))) {

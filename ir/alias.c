@@ -636,14 +636,22 @@ analyze_fork(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* What was forked may write to whatever it was given, at the latest now. */
+/* Somebody may get it back from the result. */
+static void
+analyze_awaited(AliasDb *db, const Node *n)
+{
+	make_wildcard(db, n->in[0]);
+	make_fresh(db, n->out[0]);
+}
+
+/* What was forked may write to whatever it was given, at the latest now; an awaitable's call reads what it was given now. */
 static void
 analyze_wait(AliasDb *db, const Node *n)
 {
 	const Node *fork = n->in[0]->node;
 
 	make_wildcard(db, n->out[0]);
-	if (!node_attr(fork, "Subgraph") || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
+	if (!node_is(fork, "prim::fork") || !alias_is_pure(db, node_attr(fork, "Subgraph")->g))
 		vec_push(db->arena, &db->writes[n->id], -1);
 }
 
@@ -677,8 +685,9 @@ static const struct { const char *kind; void (*analyze)(AliasDb *, const Node *)
 	{ "prim::IfThenElse", analyze_if_then_else },
 	{ "prim::fork", analyze_fork },
 	{ "prim::awaitable", analyze_fork },
+	{ "prim::awaitable_nowait", analyze_awaited },
 	{ "aten::wait", analyze_wait },
-	{ "aten::awaitable_wait", analyze_wait },
+	{ "prim::awaitable_wait", analyze_wait },
 	{ "prim::Print", analyze_nothing },
 	{ "prim::isinstance", analyze_nothing },
 	{ "prim::RaiseException", analyze_nothing },

@@ -93,7 +93,7 @@ lower_fork(Lower *l, Node *n)
 
 	fn->name = arena_printf(l->cx->arena, "%s.<forked function>", l->fn->name);
 	fn->graph = node_attr(n, "Subgraph")->g;
-	insn_node(l, n, RT_DO_FORK, (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
+	insn_node(l, n, node_is(n, "prim::fork") ? RT_DO_FORK : RT_DO_AWAIT, (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
 }
 
 static const char *
@@ -377,7 +377,7 @@ static const struct { const char *kind; void (*lower)(Lower *, Node *); } kinds[
 	{ "prim::fork", lower_fork },
 	{ "prim::awaitable", lower_fork },
 	{ "aten::wait", lower_wait },
-	{ "aten::awaitable_wait", lower_wait },
+	{ "prim::awaitable_wait", lower_wait },
 	{ "prim::Enter", lower_enter },
 	{ "prim::Exit", lower_exit },
 	{ "prim::profile", lower_profile },

@@ -134,7 +134,7 @@ print_argument(Cx *cx, const RtCode *c, const RtInsn *i, Buf *out)
 	case RT_DO_KERNEL:
 		buf_printf(out, " %s", c->kernel_name[i->arg]);
 		break;
-	case RT_DO_CALL: case RT_DO_FORK:
+	case RT_DO_CALL: case RT_DO_FORK: case RT_DO_AWAIT:
 		buf_printf(out, " %s", c->callee[i->arg]->name);
 		break;
 	case RT_DO_CALL_METHOD:

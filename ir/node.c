@@ -476,7 +476,7 @@ node_arg(const Node *n, const char *name)
 static const char *const effect_kinds[] = {
 	"prim::CallMethod", "prim::CallFunction", "prim::SetAttr", "prim::RaiseException", "prim::Print", "prim::fork",
 	"prim::awaitable", "prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue", "prim::TimePoint",
-	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "aten::awaitable_wait", "aten::warn", "aten::save",
+	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "prim::awaitable_wait", "aten::warn", "aten::save",
 	"aten::manual_seed",
 };
 

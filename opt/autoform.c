@@ -2,7 +2,7 @@
  * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at their end.
  *
  *   a body         an operator without a gradient of its own becomes what it is made of
- *   fork, wait     a task runs where it is started (before lift)
+ *   fork, wait     a task runs where it is started, an awaitable at its only wait (before lift)
  *   l += [a, b]    becomes appends, so that a loop need not carry l
  *   tuples         are taken apart where they come from, so that everything is about their elements
  *   writes         become values (unwrite.c)
@@ -74,6 +74,20 @@ done_type(Cx *cx, const Type *t)
 	return type_tuple(cx, of, t->n);
 }
 
+/* Where an awaitable's call is made; null: there are several places, or it is made many times there. */
+static Node *
+only_wait(const Node *n)
+{
+	Node *wait = n->out[0]->uses.n == 1 ? n->out[0]->uses.at[0].node : NULL;
+
+	if (!node_is(n, "prim::awaitable") || !wait || !node_is(wait, "prim::awaitable_wait"))
+		return NULL;
+	for (const Block *b = wait->block; b != n->block; b = b->owner->block)
+		if (!node_is(b->owner, "prim::If"))
+			return NULL;
+	return wait;
+}
+
 static void
 expand_tasks(Graph *g, Block *b)
 {
@@ -81,8 +95,14 @@ expand_tasks(Graph *g, Block *b)
 		b->param->out[i]->type = done_type(g->cx, b->param->out[i]->type);
 	for NODES(n, b) {
 		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
-		const bool wait = node_is(n, "aten::wait") || node_is(n, "aten::awaitable_wait");
+		const bool same = node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait") ||
+				  node_is(n, "prim::awaitable_nowait");
+		Node *later = sub ? only_wait(n) : NULL;
 
+		if (later && n->next != later) {
+			node_move_before(n, later);         /* it is met again there */
+			continue;
+		}
 		for (int i = 0; i < n->nsub; i++)
 			expand_tasks(g, n->sub[i]);
 		for (int i = 0; i < n->nout; i++)
@@ -90,7 +110,7 @@ expand_tasks(Graph *g, Block *b)
 		if (sub && sub->kind == ATTR_GRAPH) {
 			expand_tasks(sub->g, sub->g->top);
 			node_expand(g, n, sub->g);
-		} else if (wait) {
+		} else if (same) {
 			value_replace_uses(n->out[0], n->in[0]);
 			node_destroy(n);
 		}

@@ -97,7 +97,7 @@ is_done(const Joined *j, const Value *v)
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *user = v->uses.at[i].node;
 
-		if (node_is(user, "prim::SetAttr") || node_is(user, "prim::fork") || node_is_call(user))
+		if (node_is(user, "prim::SetAttr") || node_is_call(user))
 			return false;
 		if (inside || after || v->node == j->n || user == j->n)
 			continue;

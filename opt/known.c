@@ -364,7 +364,7 @@ bool
 node_is_call(const Node *n)
 {
 	static const char *const calls[] = { "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait",
-					     "prim::Enter", "prim::Exit" };
+					     "prim::awaitable", "prim::awaitable_wait", "prim::Enter", "prim::Exit" };
 
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		if (node_is(n, calls[i]))

@@ -285,7 +285,7 @@ eval_fork(Spec *s, Scope *c, Node *n)
 	Attr function = { .name = sym(s->cx, "function"), .kind = ATTR_FUNCTION, .fn = body };
 
 	for (int pc = n->pc; c->top && pc >= 0 && pc < n->end && !body->code; pc++)
-		if (code->insn[pc].op == RT_DO_FORK)
+		if (code->insn[pc].op == RT_DO_FORK || code->insn[pc].op == RT_DO_AWAIT)
 			body->code = (RtCode *)(uintptr_t)code->callee[code->insn[pc].arg];
 	if (!body->code)
 		fail_lacks(s->cx, n->at, "a specialization of this prim::fork");
@@ -311,7 +311,7 @@ forget_written(Spec *s, const Node *n, bool inside)
 {
 	if (node_is(n, "prim::SetAttr"))
 		forget_state(s, node_str(n, "name"));
-	else if (node_is_call(n) || node_is(n, "prim::awaitable") || node_is(n, "aten::awaitable_wait"))
+	else if (node_is_call(n))
 		forget_state(s, NULL);
 	for (int i = 0; i < n->nsub && (inside || node_is(n, "prim::Loop")); i++)
 		for NODES(m, n->sub[i])

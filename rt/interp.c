@@ -416,7 +416,7 @@ do_fork(Activation *a, const RtInsn *n)
 		return RT_ERROR;
 	for (int i = 0; i < n->nin; i++)
 		args[i] = in(a, n, i);
-	status = rt_fork(a->cx, a->code->callee[n->arg], args, n->nin, &out);
+	status = (n->op == RT_DO_AWAIT ? rt_await : rt_fork)(a->cx, a->code->callee[n->arg], args, n->nin, &out);
 	rt_scratch_reset(a->cx, m);
 	if (status)
 		return status;
@@ -737,7 +737,7 @@ step(Activation *a, const RtInsn *n)
 	case RT_DO_ISINSTANCE:  return do_isinstance(a, n);
 	case RT_DO_CAST:        return do_cast(a, n);
 	case RT_DO_UNSET:       set(a, n, 0, rt_some(a->cx, a->code->type[n->arg])); return a->cx->status;
-	case RT_DO_FORK:        return do_fork(a, n);
+	case RT_DO_FORK: case RT_DO_AWAIT: return do_fork(a, n);
 	case RT_DO_WAIT:        return do_wait(a, n);
 	case RT_DO_PROFILE:
 		if (a->cx->probe)

@@ -465,6 +465,13 @@ rt_step_fork(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int
 }
 
 int
+rt_step_await(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	(void)nout;
+	STEP_END(complete(cx) ? rt_await(cx, body, in, nin, &out[0]) : cx->status);
+}
+
+int
 rt_step_exit(RtCx *cx, const RtWith *scope, const RtCode *code, uint32_t line)
 {
 	IValue in[4] = { rt_retain(scope->object) }, got[1] = { { 0 } };

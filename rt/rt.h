@@ -446,6 +446,8 @@ int  rt_threads(RtCx *, int n);                            /* starts or stops wo
 void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
+int  rt_await(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);   /* a call that who waits first makes */
+int  rt_awaited(RtCx *, IValue v, IValue *out);            /* out: a future that has v already; v is borrowed */
 int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
 int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);      /* the same; an error when it gives anything else */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
@@ -480,6 +482,7 @@ typedef enum RtOpcode {
 	RT_DO_CAST,         /* out[0] = in[0], which must be a type[arg] */
 	RT_DO_UNSET,        /* out[0] = some type[arg], at which nobody should look */
 	RT_DO_FORK,         /* out[0] = future of callee[arg](in...) */
+	RT_DO_AWAIT,        /* out[0] = what calls callee[arg](in...) when it is waited for */
 	RT_DO_WAIT,         /* out[0] = wait(in[0]), a type[arg] */
 	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */
 	RT_DO_RAISE,        /* in: message, class name or None */
@@ -727,6 +730,7 @@ int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, in
 int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_wait(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_await(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 /* A with-scope that is open: the object's __exit__, and the object (borrowed). */
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;

@@ -8,7 +8,7 @@
  * begun it, else other tasks that are closed while the C stack is shallow, else sleeps.  A closed task is given no future:
  * it waits for nothing but what it has forked itself, so never for a call that stands below it on its thread's stack.
  * Hence who waits goes on as soon as the model's own order lets it.  Without workers, and while profiling, a fork is run
- * at once.
+ * at once.  An awaitable is never queued: who waits first calls it, as PyTorch does.
  */
 #include "rt.h"
 #include "base.h"
@@ -26,7 +26,7 @@
 #include <unistd.h>
 #endif
 
-typedef enum State { QUEUED, RUNNING, DONE } State;
+typedef enum State { QUEUED, LAZY, RUNNING, DONE } State;
 
 typedef struct Task Task;
 struct Task {
@@ -48,6 +48,10 @@ struct RtFuture {
 	RtVisit *visit;
 	int     nvisit;
 	Task   *task;            /* while queued */
+	const RtCode *code;      /* of an awaitable: what is called; the value is a tuple of its arguments until that is done */
+#ifndef RT_SINGLE
+	pthread_t runner;        /* of an awaitable: who calls it */
+#endif
 };
 
 int64_t
@@ -205,6 +209,73 @@ fork_now(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	return RT_OK;
 }
 
+/* ---- awaitables -------------------------------------------------------------------------------------------------- */
+
+int
+rt_await(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
+{
+	RtTuple *held = rt_tuple_new(cx, 0, n);
+	RtFuture *f;
+
+	*out = rt_none();
+	for (int i = 0; held && i < n; i++)
+		held->v[i] = rt_retain(args[i]);
+	if (!held || !(f = future_new(cx, LAZY, rt_ref(RT_TUPLE, held))))
+		return rt_raise(cx, "out of memory");
+	f->code = code;
+	*out = rt_ref(RT_FUTURE, f);
+	return RT_OK;
+}
+
+int
+rt_awaited(RtCx *cx, IValue v, IValue *out)
+{
+	RtFuture *f = future_new(cx, DONE, rt_retain(v));
+
+	*out = f ? rt_ref(RT_FUTURE, f) : rt_none();
+	return f ? RT_OK : rt_raise(cx, "out of memory");
+}
+
+/* f->state is RUNNING.  After a call that failed, who waits next makes it again. */
+static int
+call_awaitable(RtCx *cx, RtFuture *f)
+{
+	const RtTuple *args = f->value.u.tuple;
+	IValue done, v;
+	int status;
+
+	if (fork_now(cx, f->code, args->v, (int)args->n, &done))
+		return RT_ERROR;
+	if ((status = collect(cx, done.u.fut, &v)) == RT_OK)
+		rt_assign(&f->value, v);
+	rt_release(done);
+	return status;
+}
+
+static int
+waits_for_itself(RtCx *cx)
+{
+	return rt_raise(cx, "an awaitable waits for itself");
+}
+
+/* With no other thread about. */
+static int
+wait_alone(RtCx *cx, RtFuture *f, IValue *out)
+{
+	int status;
+
+	if (f->state == RUNNING)
+		return waits_for_itself(cx);
+	if (f->state == LAZY) {
+		f->state = RUNNING;
+		status = call_awaitable(cx, f);
+		f->state = status ? LAZY : DONE;
+		if (status)
+			return status;
+	}
+	return collect(cx, f, out);
+}
+
 static volatile int scratch_lost;       /* only ever set to 1 by threads that found no memory */
 
 /* A block of at least so many bytes in place of an old one; its size stands before it. */
@@ -279,7 +350,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 int
 rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 {
-	return collect(cx, f, out);
+	return wait_alone(cx, f, out);
 }
 
 void
@@ -679,18 +750,41 @@ choose(struct RtPool *p, RtFuture *f, int depth)
 	return depth < SHALLOW ? t : 0;
 }
 
+/* An awaitable's call, while others may want its result.  Called and left under the lock. */
+static int
+call_beside(RtCx *cx, struct RtPool *p, RtFuture *f)
+{
+	int status;
+
+	f->state = RUNNING;
+	f->runner = pthread_self();
+	pthread_mutex_unlock(&p->lock);
+	status = call_awaitable(cx, f);
+	pthread_mutex_lock(&p->lock);
+	f->state = status ? LAZY : DONE;
+	pthread_cond_broadcast(&p->done);
+	return status;
+}
+
 int
 rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 {
 	struct RtPool *p = cx->pool;
+	int status = RT_OK;
 	Task *t;
 
 	*out = rt_none();
 	if (!p)
-		return collect(cx, f, out);
+		return wait_alone(cx, f, out);
 	pthread_mutex_lock(&p->lock);
 	while (f->state != DONE) {
-		if ((t = choose(p, f, cx->depth))) {
+		if (f->state == LAZY) {
+			if ((status = call_beside(cx, p, f)))
+				break;
+		} else if (f->code && pthread_equal(f->runner, pthread_self())) {
+			status = waits_for_itself(cx);
+			break;
+		} else if ((t = choose(p, f, cx->depth))) {
 			unqueue(p, t);
 			pthread_mutex_unlock(&p->lock);
 			finish(p, t, cx->depth);
@@ -700,7 +794,7 @@ rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
-	return collect(cx, f, out);
+	return status ? status : collect(cx, f, out);
 }
 
 /* Ends the tasks nobody waited for: what is forked runs, and nothing runs on after a call. */

@@ -505,6 +505,12 @@ rt_wait_future(RtCx *cx, const IValue *in, IValue *out)
 	return rt_wait_for(cx, in[0], &rt_type_any, out);
 }
 
+int
+rt_prim_awaitable_nowait(RtCx *cx, const IValue *in, IValue *out)
+{
+	return rt_awaited(cx, in[0], out);
+}
+
 /* ---- printing -------------------------------------------------------------------------------------------------------------- */
 
 /* All arguments, with blanks between. */

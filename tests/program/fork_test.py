@@ -1,4 +1,4 @@
-"""fork and wait: forks in forks, a future in a list, futures given to forks, errors that come out at wait, a body whose guard fails; interpreted and
+"""fork and wait: forks in forks, a future in a list, futures given to forks, awaitables, errors that come out at wait, a body whose guard fails; interpreted and
 compiled, on one, two and four threads.
 
 usage: fork_test.py KILN
@@ -66,6 +66,24 @@ CHAIN = """  def slow(self: __torch__.M, x: Tensor) -> Tensor:
     y = torch.wait(f)
     return torch.add(torch.wait(h), y)
 """
+SHARED = CHAIN[:CHAIN.index(HEAD)] + """  def got(self: __torch__.M, x: Tensor, w: Await[Tensor]) -> Tensor:
+    return torch.add(x, ops.prim.awaitable_wait(w))
+""" + HEAD + """    def a():
+      return (self).slow(x, )
+    w = awaitable(a)
+    def b():
+      return (self).got(x, w, )
+    f = fork(b)
+    g = fork(b)
+    y = torch.add(torch.wait(f), torch.wait(g))
+    return torch.add(y, ops.prim.awaitable_wait(w))
+"""
+ITSELF = HEAD + """    l = annotate(List[Await[Tensor]], [])
+    def a():
+      return ops.prim.awaitable_wait(l[0])
+    _0 = torch.append(l, awaitable(a))
+    return ops.prim.awaitable_wait(l[0])
+"""
 
 
 class Forks(Test):
@@ -99,6 +117,14 @@ class Forks(Test):
         for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
             self.each(CHAIN, given, lambda rc, err: (self.assertEqual(rc, 0, err),
                                                      self.assertEqual(self.out(), [4 * v + 6000 for v in x])))
+
+    def test_awaitable(self):
+        """An awaitable that forked calls wait for is called once; one that waits for itself says so."""
+        for given, x in (("x.npz", list(range(6))), ("y.npz", [i / 8 for i in range(24)])):
+            self.each(SHARED, given, lambda rc, err: (self.assertEqual(rc, 0, err),
+                                                      self.assertEqual(self.out(), [5 * v + 9000 for v in x])))
+        self.each(ITSELF, "y.npz", lambda rc, err: (self.assertEqual(rc, 1),
+                                                    self.assertIn("an awaitable waits for itself", err)))
 
     def test_error(self):
         def check(rc, err):
