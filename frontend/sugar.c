@@ -266,11 +266,8 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 		return sugar_named(e, SUGAR_BUILTIN, "prim::awaitable_nowait");
 	if (!strcmp(space, "torch.linalg") || !strcmp(space, "torch.special") || !strcmp(space, "torch.fft"))
 		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "aten::%s_%s", space + 6, name));
-	if (!strcmp(space, "torch") && (!strcmp(name, "Tensor") || !strcmp(name, "device") || !strcmp(name, "Generator"))) {
-		if (*name == 'd')
-			return sugar_named(e, SUGAR_BUILTIN, "aten::device");
+	if (!strcmp(space, "torch") && !strcmp(name, "Tensor"))
 		return typed(e, SUGAR_TYPE, &rt_type_tensor);
-	}
 	return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "aten::%s", name));
 }
 

@@ -35,7 +35,7 @@ rt_cx_init(RtCx *cx)
 	cx->account = cx->scratch ? rt_mem_counted(cx, sizeof *cx->account) : 0;
 	if (!cx->account)
 		return rt_raise(cx, "out of memory");
-	cx->gen = rt_generator_new(cx, 67280421310721);
+	cx->gen = rt_generator_new(cx, RT_SEED);
 	return cx->gen ? RT_OK : RT_ERROR;
 }
 

@@ -385,7 +385,7 @@ struct RtCx {
 enum { RT_DEPTH = 2000 };
 
 int   rt_cx_child(RtCx *child, const RtCx *parent);        /* for a task: settings and generator shared, scratch and error its own */
-int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (67280421310721) */
+int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (RT_SEED) */
 void  rt_cx_free(RtCx *);
 int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* RuntimeError; returns RT_ERROR */
 int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4);
@@ -420,6 +420,7 @@ int     rt_dim(RtCx *, int64_t dim, int ndim);
 
 /* ---- rng.c -------------------------------------------------------------------------------------------- */
 
+#define RT_SEED 67280421310721             /* c10::detail::default_rng_seed_val */
 RtGenerator *rt_generator_new(RtCx *, uint64_t seed);
 void     rt_generator_seed(RtGenerator *, uint64_t seed);
 uint32_t rt_random32(RtGenerator *);

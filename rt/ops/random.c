@@ -5,6 +5,7 @@
  * of an operator's meaning: reference 7.13.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "kernel.h"
 
@@ -526,6 +527,59 @@ rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)
 		rt_generator_seed(cx->gen, (uint64_t)rt_integer(in[0]));
 	return RT_OK;
 }
+
+/* ---- generators as values (2.x) ----------------------------------------------------------------------------------- */
+
+int
+rt_Generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtGenerator *g;
+
+	if (in[0].tag == RT_DEVICE && in[0].u.i >> 8)
+		return rt_raise(cx, "Unsupported device for at::make_generator_for_device found: cuda");
+	if (!(g = rt_generator_new(cx, rt_is_none(in[1]) ? RT_SEED : (uint64_t)in[1].u.i)))
+		return rt_raise(cx, "out of memory");
+	g->shared = true;                       /* forked calls may have it */
+	*out = rt_ref(RT_GENERATOR, g);
+	return RT_OK;
+}
+
+int
+rt_manual_seed_generator(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	rt_generator_seed(in[0].u.gen, (uint64_t)in[1].u.i);
+	*out = rt_retain(in[0]);
+	return RT_OK;
+}
+
+/* 63 bits that nobody can foresee. */
+int
+rt_seed(RtCx *cx, const IValue *in, IValue *out)
+{
+	uint64_t seed;
+	FILE *f = fopen("/dev/urandom", "rb");
+	const bool got = f && fread(&seed, sizeof seed, 1, f) == 1;
+
+	if (f)
+		fclose(f);
+	if (!got)
+		return rt_raise(cx, "/dev/urandom cannot be read: no random seed");
+	seed &= INT64_MAX;
+	rt_generator_seed(in[0].u.gen, seed);
+	*out = rt_int((int64_t)seed);
+	return RT_OK;
+}
+
+int
+rt_initial_seed(RtCx *cx, const IValue *in, IValue *out)
+{
+	(void)cx;
+	*out = rt_int((int64_t)in[0].u.gen->seed);
+	return RT_OK;
+}
+
+/* ---- dropout ------------------------------------------------------------------------------------------------------- */
 
 void
 rt_drop_out(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)

@@ -138,6 +138,39 @@ def filters():
     same(last_in, i)
     same(last_out, o)
 
+def draws(g: Optional[Generator]):
+    return torch.rand([2, 3], generator=g), torch.randn([20], generator=g), torch.randint(0, 10, [4], generator=g)
+
+def same_draws(a: Tuple[Tensor, Tensor, Tensor], b: Tuple[Tensor, Tensor, Tensor]):
+    same(a[0], b[0])
+    same(a[1], b[1])
+    same(a[2], b[2])
+
+def generators():
+    x = torch.ones([2, 3])
+    g, h = torch.Generator(), torch.Generator(device=x.device, seed=7)
+    assert g.initial_seed() == 67280421310721 and h.initial_seed() == 7
+    torch.manual_seed(7)
+    of_all = draws(None)
+    after = torch.rand([3])
+    mine = draws(h)
+    same_draws(mine, of_all)
+    draws(g)                                        # nobody else's numbers
+    torch.manual_seed(7)
+    draws(h)
+    again = draws(None)
+    same_draws(again, of_all)
+    many = [g, h]
+    many[1].manual_seed(7)
+    of_list = draws(h)
+    same_draws(of_list, of_all)
+    same(torch.rand_like(after, generator=many[1]), after)
+    same(torch.randint_like(x, torch.tensor(5), generator=g.manual_seed(3)), x.clone().random_(0, 5, generator=h.manual_seed(3)))
+    s = g.seed()
+    assert s == g.initial_seed() and s != g.seed()
+    forked = torch.jit.fork(draws, g.manual_seed(7))
+    same(torch.jit.wait(forked)[1], of_all[1])
+
 def forward() -> int:
     filters()
     reductions()
@@ -151,4 +184,5 @@ def forward() -> int:
     resampling()
     boxes()
     asking()
+    generators()
     return 0
