@@ -1,5 +1,5 @@
-"""fork and wait: forks in forks, a future in a list, futures given to forks, awaitables, errors that come out at wait, a body whose guard fails; interpreted and
-compiled, on one, two and four threads.
+"""fork and wait: forks in forks, a future in a list, futures given to forks, awaitables, errors that come out at wait, a body
+whose guard fails; interpreted and compiled, on one, two and four threads.
 
 usage: fork_test.py KILN
 """
