@@ -171,9 +171,9 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 	for (int i = 0; i < archs.n; i++) {
 		int64_t n;
 		char *image = cuda_compile(e->cx, text->cuda, archs.at[i], &n);
-		const int span = weights_add(&e->weights, WEIGHT_GPU, image, n + 1);
+		const int64_t offset = weights_add(&e->weights, WEIGHT_GPU, image, n + 1);
 
-		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)e->weights.spans.at[span].offset);
+		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)offset);
 		if (archs.at[i] < 0)
 			text->ptx = image;
 	}
@@ -185,7 +185,7 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 		 e->cuda_kernels.n);
 }
 
-/* How weights are packed that are there in no other way: a table for each, by its span. */
+/* How weights are packed that are there in no other way: a table for each. */
 static void
 put_packings(Emit *e)
 {
@@ -194,7 +194,7 @@ put_packings(Emit *e)
 
 		if (!original_is_packed(o))
 			continue;
-		out_line(&e->tail, "static const RtPacking packing_%d[] = {", o->span);
+		out_line(&e->tail, "static const RtPacking packing_%d[] = {", i);
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
@@ -205,25 +205,21 @@ put_packings(Emit *e)
 	}
 }
 
-/* The model's own storages, and what else has a number below the last of theirs; how many. */
-static int
+/* The model's storages. */
+static void
 put_storages(Emit *e)
 {
-	const int n = e->weights.originals.n ? vec_last(&e->weights.originals).span + 1 : 0;
-	const Original *o = e->weights.originals.at;
-
 	put_packings(e);
 	out_line(&e->tail, "static const RtSpan storages[] = {");
-	for (int i = 0; i < n; i++) {
-		const RtSpan *s = &e->weights.spans.at[i];
-		const bool packed = o->span == i && original_is_packed(o);
+	for (int i = 0; i < e->weights.storages.n; i++) {
+		const int at = e->weights.storages.at[i].original;
+		const Original *o = &e->weights.originals.at[at];
+		const bool packed = original_is_packed(o);
 
-		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : s->offset), (long long)s->bytes,
-			 packed ? arena_printf(e->cx->arena, "packing_%d", i) : "0");
-		o += o->span == i;
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : o->offset), (long long)o->bytes,
+			 packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
-	return n;
 }
 
 /* What --info says. */
@@ -305,11 +301,10 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 {
 	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
 	const RtHost host = config_is_exact(e->cx) ? rt_host(cx_rt(e->cx)) : (RtHost){ 0 };
-	int nstorage;
 
 	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
-	nstorage = put_storages(e);
+	put_storages(e);
 	put_about(e);
 	if (e->making.n)
 		put_making(e);
@@ -322,7 +317,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
-		 nmethod, e->nrow, e->nvalue - instance, nstorage, e->specializations.n);
+		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .host = { %d, %d },\n};", instance,

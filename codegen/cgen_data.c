@@ -2,8 +2,9 @@
  * The constant data of an emitted program: types, classes, and values as rows of RtConst.
  *
  * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that is
- * met again becomes a RT_AGAIN row: what the model shares, the program shares.  Tensors are rows over spans of the
- * weights; a storage goes there once, as far as tensors use it.
+ * met again becomes a RT_AGAIN row: what the model shares, the program shares, and nothing else.  Tensors are rows over
+ * storages of a table of their own; storages of equal bytes are rows there over the same bytes of the weights, which are
+ * read-only: who writes to one gets a copy (rt_writable).
  */
 #include "codegen.h"
 
@@ -289,12 +290,11 @@ emit_geometry(Emit *e, int n, const int64_t *dims, const int64_t *strides)
 static void
 put_tensor(Emit *e, const RtTensor *t)
 {
-	Original *o = weights_original(&e->weights, t->storage->data, t->storage->bytes);
-	const int span = o->span;
+	const int storage = weights_storage(&e->weights, t->storage);
 	const RtQuant *q = t->quant;
 
-	o->needed |= !e->lazy;
-	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, span, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
+	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
+	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
 	e->lazy = false;
@@ -386,7 +386,7 @@ static void
 need(Emit *e, IValue v)
 {
 	if (v.tag == RT_TENSOR)
-		weights_original(&e->weights, v.u.t->storage->data, v.u.t->storage->bytes)->needed = true;
+		weights_original(&e->weights, v.u.t->storage)->needed = true;
 	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
 		need(e, v.u.list->v[i]);
 }

@@ -39,30 +39,38 @@ typedef enum Forms { FORMS_FAST, FORMS_MADE, FORMS_SMALL } Forms;
 
 typedef struct Weights {
 	Cx   *cx;
-	Buf   bytes;             /* spans start at multiples of 64 */
-	Vec(RtSpan) spans;
+	Buf   bytes;             /* each part starts at a multiple of 64 */
 	int64_t form_bytes[NWEIGHT_FORM];
-	Map   known;             /* content hash -> span + 1 */
-	Vec(struct Original) originals;  /* weights as the model has them */
+	Map   known;             /* content hash -> offset + 1 */
+	Vec(struct Original) originals;  /* contents of the model's storages */
 	Map   original_of;       /* content hash -> its index there + 1 */
+	Vec(struct Stored) storages;     /* the model's storages: equal bytes do not make two of them one */
+	Map   storage_of;        /* RtStorage -> its index there + 1 */
 } Weights;
 
 typedef struct Original {
 	const void *data;
-	int64_t bytes;
-	int     span;
+	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
 	bool    needed;          /* as it is: somebody reads it without asking for it */
 	Vec(RtPacking) parts;    /* of it that are there packed; they do not overlap */
 	int64_t covered;         /* floats in them */
 } Original;
 
-/* A storage of the model, by content; it is stored by weights_finish, unless it is there packed and that is enough. */
-Original *weights_original(Weights *, const void *data, int64_t bytes);
+typedef struct Stored {
+	RtStorage *storage;      /* retained, so that no other gets its address */
+	int        original;
+} Stored;
+
+/* The index of a storage in the program's table.  Each has its own, since a write to one must not be seen in another;
+ * the bytes, which are read-only there, may be the same. */
+int weights_storage(Weights *, RtStorage *);
+/* Its content, which is stored by weights_finish, unless it is there packed and that is enough. */
+Original *weights_original(Weights *, RtStorage *);
 /* A part of it is there packed, its elements side by side in the original. */
-void weights_note(Weights *, const void *data, int64_t bytes, RtPacking);
+void weights_note(Weights *, RtStorage *, RtPacking);
 bool original_is_packed(const Original *);       /* ... and nobody needs more than its parts */
 void weights_finish(Weights *);
-int weights_add(Weights *, WeightForm, const void *data, int64_t bytes);           /* index of the span; equal bytes are stored once */
+int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);       /* offset; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes in .rodata under the name kiln_weights. */
 bool weights_write_object(const Weights *, const char *path, int machine, char **why);
 enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };

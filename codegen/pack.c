@@ -31,10 +31,10 @@ columns_of(const RtPacking *p)
 static const char *
 add_weights(Emit *e, WeightForm form, float *at, int64_t n)
 {
-	const int span = weights_add(&e->weights, form, at, n * (int64_t)sizeof *at);
+	const int64_t offset = weights_add(&e->weights, form, at, n * (int64_t)sizeof *at);
 
 	free(at);
-	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)e->weights.spans.at[span].offset);
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)offset);
 }
 
 static int64_t
@@ -102,7 +102,7 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	p.at = offset_of(text);
 	if (is_whole(&p))
-		weights_note(&e->weights, w->storage->data, w->storage->bytes, p);
+		weights_note(&e->weights, w->storage, p);
 	return text;
 }
 

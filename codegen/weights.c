@@ -2,7 +2,7 @@
  * The weights of a program: one blob, and the object file that brings it into the executable.
  *
  * The object is written here and not by an assembler: .incbin is unknown to tcc, and megabytes of numbers in C text
- * take any compiler minutes.  Sections: null, .rodata (its alignment that of the spans in it: a cache line; up to a page would
+ * take any compiler minutes.  Sections: null, .rodata (its alignment that of the parts of it: a cache line; up to a page would
  * be lost before it by more), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
  */
 #include "codegen.h"
@@ -13,49 +13,71 @@
 
 const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
 
-enum { LINE = 64 };                      /* of the cache: where a span may begin */
+enum { LINE = 64 };                      /* of the cache: where a part may begin */
 
-int
+static const char *
+content_key(Weights *w, const void *data, int64_t bytes)
+{
+	return arena_printf(w->cx->arena, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
+}
+
+int64_t
 weights_add(Weights *w, WeightForm form, const void *data, int64_t bytes)
 {
 	static const char zeros[LINE];
-	char key[48];
-	RtSpan span = { 0, 0, NULL };
-	intptr_t at;
+	const char *key = content_key(w, data, bytes);
+	const intptr_t known = (intptr_t)map_get(&w->known, key);
+	int64_t at;
 
-	snprintf(key, sizeof key, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
-	at = (intptr_t)map_get(&w->known, key);
-	if (at && !memcmp(w->bytes.at + w->spans.at[at - 1].offset, data, (size_t)bytes))
-		return (int)at - 1;
+	if (known && !memcmp(w->bytes.at + known - 1, data, (size_t)bytes))
+		return known - 1;
 	buf_add(&w->bytes, zeros, -w->bytes.n & (LINE - 1));
-	span.offset = w->bytes.n;
-	span.bytes = bytes;
+	at = w->bytes.n;
 	w->form_bytes[form] += bytes;
 	if (bytes)
 		buf_add(&w->bytes, data, bytes);
-	vec_push(w->cx->arena, &w->spans, span);
-	if (!at)
-		map_put(&w->known, arena_strdup(w->cx->arena, key), (void *)(intptr_t)w->spans.n);
-	return w->spans.n - 1;
+	if (!known)
+		map_put(&w->known, key, (void *)(intptr_t)(at + 1));
+	return at;
+}
+
+static int
+original_of(Weights *w, const void *data, int64_t bytes)
+{
+	const char *key = content_key(w, data, bytes);
+	const intptr_t known = (intptr_t)map_get(&w->original_of, key);
+	Original o = { .data = data, .bytes = bytes };
+
+	if (known && !memcmp(w->originals.at[known - 1].data, data, (size_t)bytes))
+		return (int)known - 1;
+	vec_push(w->cx->arena, &w->originals, o);
+	if (!known)
+		map_put(&w->original_of, key, (void *)(intptr_t)w->originals.n);
+	return w->originals.n - 1;
+}
+
+int
+weights_storage(Weights *w, RtStorage *s)
+{
+	const char *key = arena_printf(w->cx->arena, "%p", (const void *)s);
+	const intptr_t known = (intptr_t)map_get(&w->storage_of, key);
+	Stored stored = { .storage = s };
+
+	if (known)
+		return (int)known - 1;
+	rt_count_up(&s->h);
+	stored.original = original_of(w, s->data, s->bytes);
+	vec_push(w->cx->arena, &w->storages, stored);
+	map_put(&w->storage_of, key, (void *)(intptr_t)w->storages.n);
+	return w->storages.n - 1;
 }
 
 Original *
-weights_original(Weights *w, const void *data, int64_t bytes)
+weights_original(Weights *w, RtStorage *s)
 {
-	char key[48];
-	intptr_t at;
-	Original o = { .data = data, .bytes = bytes };
+	const int at = weights_storage(w, s);
 
-	snprintf(key, sizeof key, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
-	at = (intptr_t)map_get(&w->original_of, key);
-	if (at && !memcmp(w->originals.at[at - 1].data, data, (size_t)bytes))
-		return &w->originals.at[at - 1];
-	o.span = w->spans.n;
-	vec_push(w->cx->arena, &w->spans, ((RtSpan){ 0, bytes, NULL }));
-	vec_push(w->cx->arena, &w->originals, o);
-	if (!at)
-		map_put(&w->original_of, arena_strdup(w->cx->arena, key), (void *)(intptr_t)w->originals.n);
-	return &vec_last(&w->originals);
+	return &w->originals.at[w->storages.at[at].original];
 }
 
 static int64_t
@@ -65,9 +87,9 @@ floats_in(const RtPacking *p)
 }
 
 void
-weights_note(Weights *w, const void *data, int64_t bytes, RtPacking p)
+weights_note(Weights *w, RtStorage *s, RtPacking p)
 {
-	Original *o = weights_original(w, data, bytes);
+	Original *o = weights_original(w, s);
 	const int64_t n = floats_in(&p);
 
 	for (int i = 0; i < o->parts.n; i++) {
@@ -90,13 +112,10 @@ void
 weights_finish(Weights *w)
 {
 	for (int i = 0; i < w->originals.n; i++) {
-		const Original *o = &w->originals.at[i];
-		int plain;
+		Original *o = &w->originals.at[i];
 
-		if (original_is_packed(o))
-			continue;
-		plain = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
-		w->spans.at[o->span].offset = w->spans.at[plain].offset;
+		if (!original_is_packed(o))
+			o->offset = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
 	}
 }
 
