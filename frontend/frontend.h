@@ -45,6 +45,7 @@ typedef struct PickleHost {         /* what the machine asks its caller; null: a
 	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: of the tensor table */
 	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* restore_type_tag */
 	struct Fits *fits;                                                           /* its types, see conform.c */
+	bool   legacy;               /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
 /* Fails by name on unknown globals.  The result contains no cycle, is at most CX_DEPTH deep, its objects are all built. */
 IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);

@@ -190,7 +190,7 @@ host_tag(const PickleAt *at, void *arg, const char *tag)
 static void
 read_attributes(Legacy *l)
 {
-	PickleHost host = { .arg = l, .tensor = host_tensor, .tag = host_tag, .fits = &l->fits };
+	PickleHost host = { .arg = l, .tensor = host_tensor, .tag = host_tag, .fits = &l->fits, .legacy = true };
 	Source *s = new(l->cx->arena, Source, 1);
 	Record r;
 
@@ -214,6 +214,32 @@ attribute_at(const Legacy *l, int64_t id, const char *name)
 	if (id >= n)
 		bad(l, "has an attribute that is not in attributes.pkl:", name);
 	return rt_retain(a.tag == RT_TUPLE ? a.u.tuple->v[id] : a.u.list->v[id]);
+}
+
+/* Numbers become what the type declares: a pickle of this age may hold 1 for True, or True for 1 or 1.0. */
+static void
+declare_numbers(IValue *v, const Type *t)
+{
+	const Type *part = t->n ? t->of[t->n - 1] : NULL;
+
+	if (t->kind == TYPE_OPTIONAL) {
+		declare_numbers(v, part);
+	} else if (t->kind == TYPE_LIST && v->tag == RT_LIST) {
+		for (int64_t i = 0; i < v->u.list->n; i++)
+			declare_numbers(&v->u.list->v[i], part);
+	} else if (t->kind == TYPE_DICT && v->tag == RT_DICT) {
+		for (int64_t i = 0; i < v->u.dict->used; i++)
+			declare_numbers(&v->u.dict->at[i].value, part);
+	} else if (t->kind == TYPE_TUPLE && v->tag == RT_TUPLE && v->u.tuple->n == t->n) {
+		for (int i = 0; i < t->n; i++)
+			declare_numbers(&v->u.tuple->v[i], t->of[i]);
+	} else if (t->kind == TYPE_INT && v->tag == RT_BOOL) {
+		*v = rt_int(v->u.i);
+	} else if (t->kind == TYPE_BOOL && v->tag == RT_INT) {
+		*v = rt_bool(v->u.i != 0);
+	} else if (t->kind == TYPE_FLOAT && (v->tag == RT_INT || v->tag == RT_BOOL)) {
+		*v = rt_double((double)v->u.i);
+	}
 }
 
 /* ---- modules -------------------------------------------------------------------------------------------------- */
@@ -266,6 +292,7 @@ add_attributes(Legacy *l, const cJSON *module, Making *k)
 
 		*s = (Source){ type, (int64_t)strlen(type), l->json->name, 1, NULL };
 		t = type_from_text(l->cx, l->unit, type, (Range){ s, 0, (uint32_t)s->n });
+		declare_numbers(&v, t);
 		if (!value_fits(&l->fits, v, t))
 			fail(l->cx, (Range){ 0 }, "%s: attribute '%s' is declared %s, but is %s", l->json->name, name, type,
 				rt_type_of(v));

@@ -267,6 +267,13 @@ op_int(Machine *m, int64_t n)
 	push(m, rt_int(n));
 }
 
+/* PyTorch 1.0 to 1.2 wrote -128 to 127 in this way, newer ones 0 to 255. */
+static void
+op_byte(Machine *m, int64_t n)
+{
+	op_int(m, m->host->legacy ? (int8_t)n : n);
+}
+
 /* Two's complement of n bytes; what does not fit into 64 bits is refused. */
 static void
 op_long(Machine *m, int64_t n)
@@ -462,17 +469,27 @@ make_dict(Machine *m, const IValue *arg, int n)
 	return new_dict(m);
 }
 
+static bool
+is_number(IValue v)
+{
+	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
+}
+
+/* Legacy numbers get the type that the attribute declares, later. */
 static IValue
 typed_list(Machine *m, const IValue *arg, int n, const RtType *list)
 {
-	if (n != 1 || arg[0].tag != RT_LIST)
+	RtList *l = n == 1 && arg[0].tag == RT_LIST ? arg[0].u.list : NULL;
+
+	if (!l)
 		pickle_bad(&m->at, "a typed list is made of something else");
 	seal(m, arg[0], 0);
-	spend(m, arg[0].u.list->n);
-	for (int64_t i = 0; i < arg[0].u.list->n; i++)
-		if (!rt_isinstance(arg[0].u.list->v[i], list->of[0]))
-			pickle_bad(&m->at, "a typed list holds a %s", rt_type_of(arg[0].u.list->v[i]));
-	arg[0].u.list->elem = list->of[0];
+	spend(m, l->n);
+	for (int64_t i = 0; i < l->n; i++)
+		if (!rt_isinstance(l->v[i], list->of[0]) && !(m->host->legacy && is_number(l->v[i])))
+			pickle_bad(&m->at, "a typed list holds a %s", rt_type_of(l->v[i]));
+	if (!m->host->legacy)
+		l->elem = list->of[0];
 	return rt_retain(arg[0]);
 }
 

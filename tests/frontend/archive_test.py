@@ -2,7 +2,7 @@
 
 usage: archive_test.py DUMP     every archive is made here, by zipfile and a few bytes of pickle.
 """
-import io, os, struct, subprocess, sys, tempfile, unittest, zipfile
+import io, json, os, struct, subprocess, sys, tempfile, unittest, zipfile
 
 DUMP = sys.argv.pop(1)
 LIMIT = 20
@@ -174,6 +174,70 @@ class Modules(Test):
         for at in range(7, len(good), max(1, len(good) // 60)):
             rc, said = dump(good[:at] + bytes([good[at] ^ 0xff]) + good[at + 1:], "--module")
             self.assertIn(rc, (0, 1, 7), said)
+
+
+# Archives of PyTorch 1.0 to 1.2: attributes.pkl holds one value for each attribute of model.json.
+TRUE, FALSE = b"\x88", b"\x89"
+def byte(n): return b"K" + struct.pack("b", n)         # signed, then
+def real(x): return b"G" + struct.pack(">d", x)
+def typed(kind, *parts): return glob("torch.jit._pickle", "build_" + kind) + b"(" + lst(*parts) + b"tR"
+def table(n): return typed("tensor_from_id").replace(b"](e", byte(n))
+def dct(*parts): return b"}(" + b"".join(parts) + b"u"
+def legacy(attributes, proto="3", body=None):
+    tensor = {"dims": ["2"], "strides": ["1"], "offset": "0", "dataType": "FLOAT", "data": {"key": "tensors/0"}}
+    model = {"protoVersion": proto, "tensors": [tensor], "mainModule": {
+        "name": "M", "parameters": [], "submodules": [], "torchscriptArena": {"key": "code/M.py"},
+        "attributes": [{"name": "a%d" % i, "type": t, "id": str(i)} for i, (t, _) in enumerate(attributes)]}}
+    values = b"".join(v for _, v in attributes)
+    return archive({"version": b"1\n", "model.json": json.dumps(model), "tensors/0": FLOATS[:8],
+                    "code/M.py": b"op_version_set = 1\ndef forward(self,\n    x: Tensor) -> Tensor:\n  return x\n",
+                    "attributes.pkl": pickled(b"(" + values + b"t" if proto == "3" else lst(values))})
+
+
+class Legacy(Test):
+    says, is_read = Modules.says, Modules.is_read
+
+    def attribute(self, type, value, want):
+        for proto in ("2", "3"):
+            self.is_read(legacy([(type, value)], proto), "__torch__.M(%s)" % want)
+    def test_bools(self):
+        for value in (typed("boollist", TRUE, FALSE), typed("intlist", TRUE, FALSE), typed("boollist", byte(1), byte(0)),
+                      lst(TRUE, FALSE), lst(byte(1), byte(0))):
+            self.attribute("List[bool]", value, "bool[True, False]")
+        self.attribute("bool", byte(1), "True")
+    def test_ints(self):
+        self.attribute("int", byte(-5), "-5")
+        self.attribute("List[int]", typed("intlist", byte(-128), byte(127), b"J\x80\0\0\0", num(-1 << 40)),
+                       "int[-128, 127, 128, -1099511627776]")
+        self.attribute("List[int]", typed("intlist", TRUE, byte(2)), "int[1, 2]")
+        self.attribute("List[int]", glob("__main__", "IntList") + b")\x81" + lst(byte(-3)) + b"b", "int[-3]")
+    def test_floats(self):
+        self.attribute("List[float]", typed("doublelist", real(.5), byte(-1)), "float[0.5., -1.]")
+        self.says(legacy([("List[int]", typed("doublelist", real(.5)))]), "attribute 'a0' is declared List[int]")
+    def test_tensors(self):
+        self.attribute("List[Tensor]", typed("tensorlist", table(0), table(0)), "Tensor[float32[2](1)+0=1, float32[2](1)+0=1]")
+        self.attribute("Tensor", glob("__main__", "TensorID") + b")\x81" + byte(0) + b"b", "float32[2](1)+0=1")
+        self.says(legacy([("Tensor", table(-1))]), "there is no tensor -1")
+        self.says(legacy([("List[Tensor]", typed("tensorlist", TRUE))]), "attribute 'a0' is declared List[Tensor]")
+    def test_empty(self):
+        self.attribute("List[bool]", typed("boollist"), "bool[]")
+        self.attribute("Dict[str, List[bool]]", b"}", "{}")
+    def test_nested(self):
+        self.attribute("List[List[bool]]", lst(typed("boollist", TRUE), typed("boollist")), "List[bool][bool[True], bool[]]")
+        self.attribute("Dict[str, List[bool]]", dct(text("k"), typed("boollist", FALSE)), "{'k': bool[False]}")
+        self.attribute("Dict[int, Dict[str, float]]", dct(byte(-2), dct(text("k"), byte(2))), "{-2: {'k': 2.}}")
+        self.attribute("Dict[float, Tensor]", dct(real(.5), table(0)), "{0.5.: float32[2](1)+0=1}")
+        self.attribute("Tuple[bool, List[bool], str]", tup(byte(1), typed("boollist", TRUE), text("s")), "(True, bool[True], 's')")
+        self.attribute("List[Tuple[int, float]]", lst(tup(TRUE, byte(3))), "Tuple[int, float][(1, 3.)]")
+    def test_optional(self):
+        self.attribute("Optional[List[bool]]", b"N", "None")
+        self.attribute("Optional[List[bool]]", typed("boollist", byte(1)), "bool[True]")
+        self.attribute("List[Optional[int]]", lst(byte(-1), b"N"), "Optional[int][-1, None]")
+        self.attribute("Dict[str, Optional[float]]", dct(text("k"), b"N", text("l"), byte(1)), "{'k': None, 'l': 1.}")
+    def test_shared(self):
+        self.is_read(legacy([("List[bool]", typed("boollist", TRUE) + b"q\x07"), ("List[bool]", b"h\x07")]),
+                     "__torch__.M(bool[True], bool[True])")
+        self.says(legacy([("List[bool]", typed("boollist", TRUE) + b"q\x07"), ("List[int]", b"h\x07")]), "declared List[int]")
 
 
 class NotAnArchive(Test):
