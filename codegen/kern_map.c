@@ -268,6 +268,8 @@ row_operands(MapGroup *m, const Node *n, const RtMapArg *arg, int narg, const Rt
 		if (strstr(value_of(m, n), "has_"))
 			buf_printf(b, "enum { has_%c = %d }; ", 'a' + i, has);
 	}
+	if (strstr(value_of(m, n), "DTYPE"))
+		buf_printf(b, "enum { DTYPE = %d }; ", (int)types->common);
 	return true;
 }
 
@@ -401,7 +403,7 @@ put_row(MapGroup *m, const Node *n)
 
 	if (!row_types(m, n, arg, &narg, &types))
 		return false;
-	if (m->type && !strstr(value_of(m, n), "has_"))
+	if (m->type && !strstr(value_of(m, n), "has_") && !strstr(value_of(m, n), "DTYPE"))
 		return put_short_row(m, n, arg, narg, &types);
 	if (!row_operands(m, n, arg, narg, &types, &operands))
 		return false;

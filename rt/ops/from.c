@@ -14,6 +14,27 @@ type_of_number(IValue v)
 	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
 }
 
+/* A number, or a tensor of one element, at p.  Floats are of the default dtype first, as in TorchScript's torch.tensor. */
+static void
+store(RtDtype d, char *p, IValue v)
+{
+	RtTensor *t = rt_tensor(v);
+
+	if (t) {
+		rt_cast(d, p, 0, (RtDtype)t->dtype, rt_data(t), 0, 1);
+	} else if (v.tag == RT_INT || v.tag == RT_BOOL) {
+		rt_cast(d, p, 0, RT_i64, &v.u.i, 0, 1);
+	} else if (v.tag == RT_COMPLEX) {
+		const RtC64 c = { (float)v.u.c->re, (float)v.u.c->im };
+
+		rt_cast(d, p, 0, RT_c64, &c, 0, 1);
+	} else {
+		const float f = (float)rt_number(v);
+
+		rt_cast(d, p, 0, RT_f32, &f, 0, 1);
+	}
+}
+
 /* options: dtype, device, requires_grad (when there is one) */
 static int
 from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
@@ -23,7 +44,8 @@ from_number(RtCx *cx, IValue v, IValue dtype, bool requires_grad, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (requires_grad)
 		r->flags |= RT_REQUIRES_GRAD;
-	return rt_fill(cx, r, v);
+	store((RtDtype)r->dtype, rt_data(r), v);
+	return RT_OK;
 }
 
 #define FROM_NUMBER(kind) \
@@ -43,7 +65,10 @@ FROM_NUMBER(complex)
 int
 rt_tensor_of_scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	return from_number(cx, in[0], rt_is_none(in[1]) ? rt_int(RT_f32) : in[1], false, out);
+	RtTensor *r = rt_result(cx, 0, (RtDtype)rt_int_or(in[1], RT_f32), 0, 0, 0);
+
+	RT_RESULT(cx, r, out[0]);
+	return rt_fill(cx, r, in[0]);
 }
 
 /* The shape by the first element at each depth, and the innermost element type. */
@@ -80,23 +105,6 @@ type_of_elements(const RtType *t)
 	case TYPE_FLOAT:   return RT_f32;
 	default:           return RT_NDTYPE;
 	}
-}
-
-/* A number, or a tensor of one element, at p. */
-static void
-store(RtDtype d, char *p, IValue v)
-{
-	double f[2] = { 0 };
-	RtTensor *t = rt_tensor(v);
-
-	if (t)
-		rt_cast(d, p, 0, (RtDtype)t->dtype, rt_data(t), 0, 1);
-	else if (v.tag == RT_INT || v.tag == RT_BOOL)
-		rt_cast(d, p, 0, RT_i64, &v.u.i, 0, 1);
-	else if (v.tag == RT_COMPLEX)
-		f[0] = v.u.c->re, f[1] = v.u.c->im, rt_cast(d, p, 0, RT_c128, f, 0, 1);
-	else
-		f[0] = rt_number(v), rt_cast(d, p, 0, RT_f64, f, 0, 1);
 }
 
 static int

@@ -497,22 +497,13 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_outer(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
-	RtDtype dtype = rt_result_type(2, in);
-	int64_t dims[2];
+	RtTensor *a = in[0].u.t, *b = in[1].u.t;
 
 	if (a->ndim != 1 || b->ndim != 1)
 		return rt_raise(cx, "outer: Expected 1-D argument %s, but got %d-D", a->ndim != 1 ? "self" : "vec2",
 			a->ndim != 1 ? a->ndim : b->ndim);
-	dims[0] = a->dims[0];
-	dims[1] = b->dims[0];
-	r = rt_result(cx, 0, dtype, 2, dims, NULL);
-	RT_RESULT(cx, r, out[0]);
-	a = rt_temp(cx, rt_to_dtype(cx, a, dtype));
-	b = a ? rt_temp(cx, rt_to_dtype(cx, b, dtype)) : NULL;
-	a = b ? with_dim(cx, a, 1) : NULL;
-	b = a ? with_dim(cx, b, 0) : NULL;
-	return b ? product_into(cx, r, a, b, 0, NULL, dims[0], dims[1], 1, NULL) : RT_ERROR;
+	a = with_dim(cx, a, 1);
+	return a ? rt_mul_Tensor(cx, (const IValue[]){ rt_of(a), in[1] }, out) : RT_ERROR;
 }
 
 /* ---- linear, matmul ---------------------------------------------------------------------------------------------------- */

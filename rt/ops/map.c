@@ -157,6 +157,7 @@ typedef struct MapRow {
 typedef struct MapState {
 	bool has[RT_MAP_MAX];    /* the argument is not None */
 	bool zero;               /* an integer was divided by zero */
+	RtDtype dtype;           /* the common one */
 } MapState;
 
 static int
@@ -295,7 +296,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	RtTensor *x[RT_MAP_MAX + 1] = { 0 };
 	RtDtype as[RT_MAP_MAX + 1], via[RT_MAP_MAX + 1];
 	double number[RT_MAP_MAX][2];
-	MapState state = { .zero = false };
+	MapState state = { .zero = false, .dtype = RT_f32 };
 	RtBlockFn *vector = 0;
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
@@ -305,6 +306,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		return map_quantized(cx, row, arg, n, in, out);
 	if (check_types(cx, row, in, &t))
 		return RT_ERROR;
+	state.dtype = t.common;
 	as[0] = (RtDtype)rt_dtypes[t.result].compute;
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
@@ -370,7 +372,8 @@ RT_FAST
 		const T *A = x[1], *B = OPERAND(2), *C = OPERAND(3), *D = OPERAND(4), *E = OPERAND(5); \
 		const int64_t whole = count - count % STEP; \
 		const bool has_a = state->has[0], has_b = state->has[1], has_c = state->has[2]; \
-		(void)has_a, (void)has_b, (void)has_c, (void)whole; \
+		const int DTYPE = state->dtype; \
+		(void)has_a, (void)has_b, (void)has_c, (void)whole, (void)DTYPE; \
 		for (int64_t i = 0; i < count; i++) { \
 			const T a = A[i], b = B[i], c = C[i], d = D[i], e = E[i]; \
 			(void)a, (void)b, (void)c, (void)d, (void)e; \

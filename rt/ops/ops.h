@@ -7,7 +7,8 @@
  *     pointwise.  value: an element of the result as an expression of C and CUDA over a, b, c, ...: the arguments of
  *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of it
  *     (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
- *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.
+ *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.  DTYPE: the
+ *     common dtype (a TM_ of tmath.h), for functions that are not those of T rounded.
  *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
  *             Z is I where a zero in b raises ZeroDivisionError (the value then only must not trap);
  *             P is I where a negative Scalar b raises

@@ -111,20 +111,35 @@ double _Complex cpow(double _Complex, double _Complex);
 
 /* ---- integers ------------------------------------------------------------------------------------------ */
 
-TMATH int64_t t_gcd(int64_t x, int64_t y)
+enum { TM_U8, TM_I8, TM_I16, TM_I32, TM_I64, TM_F16, TM_BF16 = 15 };       /* as RtDtype has them */
+
+/* |x| of an integer of so many bits: that of the least one is itself. */
+TMATH int64_t t_wrapped_abs(int64_t x, int bits)
 {
-	while (y) {
-		int64_t r = y == -1 ? 0 : x % y;
-		x = y, y = r;
-	}
-	return x < 0 ? -x : x;
+	return x >= 0 || (uint64_t)x << (64 - bits) == (uint64_t)1 << 63 ? x : -x;
 }
 
-TMATH int64_t t_lcm(int64_t x, int64_t y)
+TMATH int64_t t_gcd(int64_t x, int64_t y, int dtype)
 {
-	int64_t g = t_gcd(x, y), r = g ? x / g * y : 0;
+	const int bits = dtype < TM_I16 ? 8 : 8 << (dtype - TM_I8);
 
-	return r < 0 ? -r : r;
+	x = t_wrapped_abs(x, bits), y = t_wrapped_abs(y, bits);
+	while (x) {
+		int64_t r = x == -1 ? 0 : y % x;
+		y = x, x = r;
+	}
+	return y;
+}
+
+/* ATen multiplies integers of less than 32 bits as those of 32. */
+TMATH int64_t t_lcm(int64_t x, int64_t y, int dtype)
+{
+	int64_t g = t_gcd(x, y, dtype), r;
+
+	if (g == 0)
+		return 0;
+	r = (int64_t)((uint64_t)(g == -1 ? -(uint64_t)x : (uint64_t)(x / g)) * (uint64_t)y);
+	return dtype == TM_I64 ? t_wrapped_abs(r, 64) : t_wrapped_abs((int32_t)r, 32);
 }
 
 /* x ** y, modulo 2 ** 64; a negative power is the integral part of the fraction. */
@@ -189,6 +204,41 @@ TMATH int64_t t_irem(int64_t x, int64_t y)   { int64_t r = t_imod(x, y); return 
 	TMATH F t_logit##suffix(F x) { return log(x / (1 - x)); }
 TM_DIVISION(float, f)
 TM_DIVISION(double, d)
+
+/* The next one of bfloat16, of float or of double. */
+TMATH float t_nextafter_f(float x, float y, int dtype)
+{
+	union { float f; uint32_t i; } u = { x }, to = { y };
+
+	if (dtype != TM_BF16 || isnan(x) || isnan(y) || u.i == to.i)
+		return nextafter(x, y);
+	if (x == 0)
+		u.i = y == 0 ? to.i : (to.i & 0x80000000u) | 0x10000;
+	else
+		u.i += fabs(x) > fabs(y) || (u.i ^ to.i) >> 31 ? -0x10000 : 0x10000;
+	return u.f;
+}
+TMATH double t_nextafter_d(double x, double y, int dtype)  { (void)dtype; return nextafter(x, y); }
+#ifdef __CUDACC__
+TMATH float  t_nextafter(float x, float y, int dtype)    { return t_nextafter_f(x, y, dtype); }
+TMATH double t_nextafter(double x, double y, int dtype)  { return t_nextafter_d(x, y, dtype); }
+#else
+#define t_nextafter(x, y, dtype) _Generic((x), float: t_nextafter_f, default: t_nextafter_d)((x), (y), (dtype))
+#endif
+
+/* A power as ATen has it where the exponent is one number: these are roots and products, but not of float16. */
+#define TM_POWER(F, suffix, power) \
+	TMATH F t_power##suffix(F x, F y, int dtype) \
+	{ \
+		if (y == (F)0.5 && dtype != TM_F16) \
+			return sqrt(x); \
+		if (y == (F)-0.5 && dtype != TM_F16) \
+			return 1 / sqrt(x); \
+		return y == 2 ? x * x : y == 3 ? x * x * x : y == -1 ? 1 / x : y == -2 ? 1 / (x * x) : power(x, y); \
+	}
+TM_POWER(float, _f, powf)
+TM_POWER(double, _d, (pow))
+TMATH int64_t t_power_i(int64_t x, int64_t y, int dtype)  { (void)dtype; return t_ipow(x, y); }
 
 /* ---- special functions, in double ----------------------------------------------------------------------------- */
 
@@ -391,7 +441,7 @@ TMATH double t_bessel_ie(int n, double x)
 			s += term;
 		}
 		s *= exp(-ax);
-		return n ? s * x / 2 : s;
+		return !n ? s : x < 0 ? s * x / 2 : s * ax / 2;
 	}
 	for (int k = 1; k < 40; k++) {
 		double f = (4.0 * n * n - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8 * ax), next = -term * f;
@@ -400,7 +450,7 @@ TMATH double t_bessel_ie(int n, double x)
 		term = next;
 		s += term;
 	}
-	s /= sqrt(2 * T_PI * ax);
+	s /= sqrt(2 * T_PI) * sqrt(ax);
 	return n && x < 0 ? -s : s;
 }
 
@@ -665,9 +715,9 @@ TMATH double t_recurrence(int kind, double x, double n)
 #define t_bessel_j1(x)     ((T)t_bessel(1, 0, (double)(x)))
 #define t_bessel_y0(x)     ((T)t_bessel(0, 1, (double)(x)))
 #define t_bessel_y1(x)     ((T)t_bessel(1, 1, (double)(x)))
-#define t_i0(x)            ((T)(t_bessel_ie(0, (double)(x)) * exp(fabs((double)(x)))))
+#define t_i0(x)            ((T)t_bessel_ie(0, (double)(x)) * exp(fabs(x)))
 #define t_i0e(x)           ((T)t_bessel_ie(0, (double)(x)))
-#define t_i1(x)            ((T)(t_bessel_ie(1, (double)(x)) * exp(fabs((double)(x)))))
+#define t_i1(x)            ((T)t_bessel_ie(1, (double)(x)) * exp(fabs(x)))
 #define t_i1e(x)           ((T)t_bessel_ie(1, (double)(x)))
 #define t_k0(x)            ((T)(t_bessel_ke(0, (double)(x)) * exp(-(double)(x))))
 #define t_k0e(x)           ((T)t_bessel_ke(0, (double)(x)))
@@ -754,6 +804,13 @@ typedef double _Complex TmC128;
 			return z * z; \
 		return z == 0 ? tc_make##s(__real__ w == 0 && __imag__ w == 0 ? 1 : __real__ w > 0 ? 0 : (F)T_NAN, \
 			__real__ w > 0 ? 0 : (F)T_NAN) : (C)cpow(z, w); \
+	} \
+	TMATH C tc_power##s(C z, C w, int dtype) \
+	{ \
+		(void)dtype; \
+		if (w == 0.5f || w == -0.5f) \
+			return __real__ w > 0 ? csqrt##s(z) : 1 / csqrt##s(z); \
+		return w == 1 ? z : w == 3 ? z * z * z : w == -1 ? 1 / z : w == -2 ? 1 / (z * z) : tc_pow##s(z, w); \
 	}
 TM_COMPLEX(TmC64, float, f)
 TM_COMPLEX(TmC128, double, )
@@ -770,6 +827,7 @@ TM_COMPLEX(TmC128, double, )
 #define t_exp2(x)   TM_ALL(x, exp2f, (exp2), (exp2), (exp2), tc_exp2f, tc_exp2)(x)
 #define t_sinc(x)   TM_ALL(x, t_sincf, t_sincd, t_sincd, t_sincd, tc_sincf, tc_sinc)(x)
 #define t_pow(x, y) TM_ALL(x, powf, (pow), t_ipow, t_ipow, tc_powf, tc_pow)((x), (y))
+#define t_power(x, y, dtype) TM_ALL(x, t_power_f, t_power_d, t_power_i, t_power_i, tc_powerf, tc_power)((x), (y), (dtype))
 #else
 #define t_sgn(x)    t_sign(x)
 #define t_conj(x)   (x)
@@ -785,7 +843,11 @@ TM_COMPLEX(TmC128, double, )
 #define t_exp2(x)   exp2(x)
 #define t_sinc(x)   _Generic((x), float: t_sincf, default: t_sincd)(x)
 #define t_pow(x, y) _Generic((x), float: powf, int64_t: t_ipow, default: (pow))((x), (y))
+#define t_power(x, y, dtype) _Generic((x), float: t_power_f, int64_t: t_power_i, default: t_power_d)((x), (y), (dtype))
 #elif defined __CUDACC__
+TMATH float   t_power(float x, float y, int dtype)      { return t_power_f(x, y, dtype); }
+TMATH double  t_power(double x, double y, int dtype)    { return t_power_d(x, y, dtype); }
+TMATH int64_t t_power(int64_t x, int64_t y, int dtype)  { return t_power_i(x, y, dtype); }
 TM_OVERLOAD1(t_angle, t_angle_f, t_angle_d)
 #define t_log2(x)   log2(x)
 #define t_log10(x)  log10(x)
