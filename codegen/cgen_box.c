@@ -90,7 +90,7 @@ c_address(Writer *w, const Value *v, int64_t more)
 	}
 }
 
-static const char *
+const char *
 c_home(Writer *w, const Value *v)
 {
 	const Buffer *b = plan_buffer(w->p, v);

@@ -9,7 +9,7 @@
 
 /* ---- lines that many steps have ------------------------------------------------------------------------------ */
 
-static void
+void
 write_unless(Writer *w, const char *failed)
 {
 	out_line(&w->out, "if (%s)", failed);

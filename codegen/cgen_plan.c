@@ -150,8 +150,81 @@ renew_box(Writer *w, const Value *carried)
 		write_new_box(w, b, plan_tensor(w->p, carried));
 }
 
-/* Gives `to` the value of `from`: planned tensors by a copy of their bytes, others by a reference.  Several at once: all
- * are read before any is written. */
+/* Moves of planned tensors, by copies of their bytes, that happen at once: what is read is read before it is overwritten. */
+typedef struct Moves {
+	Value *const *to, *const *from;
+	int n;
+	bool *waits;             /* by move: it is to be written yet */
+	const char **kept;       /* its source was put aside: C name of the box; null: it was not */
+} Moves;
+
+/* Another move that waits and reads what move i overwrites; -1: none. */
+static int
+reader_of(Writer *w, const Moves *m, int i)
+{
+	for (int k = 0; k < m->n; k++)
+		if (k != i && m->waits[k] && !m->kept[k] && plan_buffer(w->p, m->from[k]) == plan_buffer(w->p, m->to[i]))
+			return k;
+	return -1;
+}
+
+static void
+write_move(Writer *w, const Moves *m, int i)
+{
+	Value *const to = m->to[i], *const from = m->from[i];
+	const Buffer *t = plan_buffer(w->p, to), *f = plan_buffer(w->p, from);
+	const int64_t at = tensor_offset(plan_tensor(w->p, to)), bytes = t->bytes - at;
+
+	renew_box(w, to);
+	if (m->kept[i]) {
+		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %lld);", c_address(w, to, 0), m->kept[i], (long long)bytes);
+		write_stale(w, t);
+	} else if (w->p->gpu) {
+		out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index, c_buffer(w, to),
+			 (long long)at, f->index, c_buffer(w, from), (long long)tensor_offset(plan_tensor(w->p, from)), (long long)bytes);
+	} else {
+		out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to, 0), c_address(w, from, 0), (long long)bytes);
+	}
+	m->waits[i] = false;
+}
+
+static void
+put_aside(Writer *w, const Moves *m, int i)
+{
+	const RtTensor *t = plan_tensor(w->p, m->to[i]);
+
+	m->kept[i] = arena_printf(w->a, "kept_%d", w->nkept++);
+	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", m->kept[i], c_home(w, m->from[i]),
+		 (long long)(plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
+	write_unless(w, "cx->status");
+}
+
+static void
+write_planned_moves(Writer *w, Value *const *to, Value *const *from, int n)
+{
+	const Moves m = { to, from, n, new(w->a, bool, n + 1), new(w->a, const char *, n + 1) };
+	int first, free;
+
+	for (int i = 0; i < n; i++)
+		m.waits[i] = plan_buffer(w->p, to[i]) && plan_buffer(w->p, to[i]) != plan_buffer(w->p, from[i]);
+	do {
+		first = free = -1;
+		for (int i = n - 1; i >= 0; i--)
+			if (m.waits[i]) {
+				first = i;
+				free = reader_of(w, &m, i) < 0 ? i : free;
+			}
+		if (free >= 0)
+			write_move(w, &m, free);
+		else if (first >= 0)
+			put_aside(w, &m, reader_of(w, &m, first));       /* they change places */
+	} while (first >= 0);
+	for (int i = 0; i < n; i++)
+		if (m.kept[i])
+			out_line(&w->out, "rt_release(%s);", m.kept[i]);
+}
+
+/* Gives `to` the value of `from`, all at once: planned tensors by a copy of their bytes, others by a reference. */
 static void
 write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 {
@@ -169,22 +242,7 @@ write_moves(Writer *w, Value *const *to, Value *const *from, int n)
 		w->out.indent++;
 		out_line(&w->out, "const IValue next[%d] = { %s };", n, b.at);
 	}
-	for (int i = 0; i < n; i++) {
-		const Buffer *t = plan_buffer(w->p, to[i]), *f = plan_buffer(w->p, from[i]);
-		int64_t at, bytes;
-
-		if (!t || t == f)
-			continue;
-		at = tensor_offset(plan_tensor(w->p, to[i]));
-		bytes = t->bytes - at;
-		renew_box(w, to[i]);
-		if (w->p->gpu)
-			out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index, c_buffer(w, to[i]),
-				 (long long)at, f->index, c_buffer(w, from[i]), (long long)tensor_offset(plan_tensor(w->p, from[i])),
-				 (long long)bytes);
-		else
-			out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to[i], 0), c_address(w, from[i], 0), (long long)bytes);
-	}
+	write_planned_moves(w, to, from, n);
 	for (int i = 0; i < n; i++)
 		if (!plan_buffer(w->p, to[i]))
 			out_line(&w->out, "rt_assign(&v[%d], next[%d]);", w->p->slot[to[i]->id], i);
@@ -217,7 +275,7 @@ trip_count(Writer *w, const Value *v)
 	return known_int(w->p->known, v, &i) ? arena_printf(w->a, "%lldLL", (long long)i) : c_truth(w, v);
 }
 
-/* Carried tensors have one place each; two that would read what the other has overwritten go through copies. */
+/* Carried tensors have one place each. */
 static void
 write_loop(Writer *w, const Node *n)
 {

@@ -19,7 +19,7 @@ typedef struct Writer {
 	Buf   head;              /* of a dynamic function: arrays of sizes */
 	int   nhead;
 	uint32_t line;           /* of the node being written, in code->place */
-	int   nloop;
+	int   nloop, nkept;
 } Writer;
 
 /* ---- cgen_box.c: c_* give a C expression ------------------------------------------------------------------- */
@@ -27,6 +27,7 @@ typedef struct Writer {
 const char *c_geometry(Writer *, const RtTensor *);              /* of an array: dims, then strides */
 const char *c_spot(Writer *, const Buffer *, int64_t at);        /* of the address of that byte of a buffer in the arena */
 const char *c_address(Writer *, const Value *, int64_t more);    /* of a planned tensor's first element, and `more` bytes on */
+const char *c_home(Writer *, const Value *);                     /* the same, on the host, where a GPU may have it newer */
 const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */
@@ -41,6 +42,7 @@ void     write_comment(Writer *, const Node *);          /* the line of the mode
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
 
+void write_unless(Writer *, const char *failed);                 /* else the function ends with the error */
 void write_assign(Writer *, const Value *, const char *expression);      /* to its slot */
 void write_new_box(Writer *, const Buffer *, const RtTensor *);          /* on the heap, into the buffer's slot */
 void write_boxes(Writer *, const Node *, int step);      /* those that heap buffers need before a kernel writes to them */

@@ -1,0 +1,258 @@
+"""How long the memory of values lives in programs, and who else has it: through loops, branches, lists, views, guards, and what
+leaves the call. Each function is built on its first inputs and must answer as the interpreter does on all of them.
+
+usage: lives_test.py KILN
+"""
+import os, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, TCC, sin
+from hostile import Test, body, call, model, npy, npz
+
+N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
+M = "float32[3x3]"
+
+
+class Lives(Test):
+    def array(self, name, *numbers):
+        """x, 3 x 3, the numbers and then zeros."""
+        self.put(name, npz(x=npy([3, 3], data=struct.pack("<9f", *numbers, *[0] * (9 - len(numbers))))))
+
+    def lives(self, lines, inputs="x=" + M, others=(), result="Tensor", args="x: Tensor", runs=1, code=""):
+        """Profiled on `inputs`, in so many runs; right there and on `others`."""
+        sets = [[o for i in s.split() for o in ("-i", i)] for s in (inputs, *others)]
+        self.put("m.pt", model(body(lines, args, result) + code))
+        status, said, errors = call([KILN, "build", "m.pt", *sets[0] * runs, *TCC, "-o", "program"], self.dir)
+        self.assertEqual(status, 0, (lines, errors))
+        for options in sets:
+            status, said, errors = call([KILN, "check", "m.pt", "program", *options], self.dir)
+            self.assertEqual(status, 0, (lines, options, said, errors))
+        os.remove(os.path.join(self.dir, "program"))
+
+    # ---- loops ----
+
+    def test_before_loop(self):
+        """What a loop reads is there on every trip, and after it."""
+        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+                    "for i in range(n):", "  t = torch.softmax(torch.mm(h, a), 1)", "  u = torch.cumsum(torch.mm(t, t), 0)",
+                    "  h = torch.softmax(torch.mm(u, t), 0)", "return torch.add(h, a)"])
+        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+                    "for i in range(n):", "  t = torch.softmax(torch.mm(h, a), 1)", "  u = torch.cumsum(torch.mm(t, t), 0)",
+                    "  h = torch.softmax(torch.mm(u, t), 0)", "return h"])
+
+    def test_nested_loops(self):
+        """Made before both, between them, inside."""
+        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+                    "for i in range(n):", "  b = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(b, b)",
+                    "  for k in range(n):", "    t = torch.softmax(torch.mm(g, a), 1)", "    u = torch.cumsum(torch.mm(t, b), 0)",
+                    "    g = torch.softmax(torch.mm(u, t), 0)", "  c = torch.cumsum(torch.mm(g, g), 1)", "  h = torch.mm(c, b)",
+                    "return h"])
+        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = x",
+                    "for i in range(n):", "  g = h",
+                    "  for k in range(n):", "    t = torch.softmax(torch.mm(g, x), 1)", "    g = torch.cumsum(torch.mm(t, a), 0)",
+                    "  c = torch.softmax(torch.mm(g, g), 1)", "  d = torch.cumsum(torch.mm(c, x), 0)", "  h = torch.mm(d, c)",
+                    "return h"])
+
+    def test_carried(self):
+        """Two that change places; three in turn; one that both are; one that is not changed in a branch."""
+        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
+                    "for i in range(n):", "  c = torch.softmax(torch.mm(a, b), 0)", "  a = b", "  b = c",
+                    "return torch.sub(a, torch.mul(b, 3.))"])
+        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
+                    "for i in range(n):", "  c = a", "  a = b", "  b = c", "return torch.sub(a, torch.mul(b, 3.))"],
+                   others=["x=float32[2x2]"])
+        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)", "c = torch.exp(x)",
+                    "for i in range(n):", "  d = a", "  a = b", "  b = c", "  c = torch.softmax(torch.mm(d, a), 1)",
+                    "return torch.sub(torch.sub(a, torch.mul(b, 3.)), torch.mul(c, 7.))"])
+        self.lives([N, "a = torch.neg(x)", "b = a",
+                    "for i in range(n):", "  a = torch.softmax(torch.mm(a, x), 1)", "  if torch.eq(torch.remainder(i, 2), 0):", "    b = a",
+                    "  else:", "    pass", "return torch.sub(a, torch.mul(b, 3.))"])
+        self.lives([N, "a = 1", "b = 2", "t = 0.5", "for i in range(n):", "  c = torch.add(a, b)", "  a = b", "  b = c", "  t = torch.mul(t, 2.)",
+                    "return torch.add(torch.mul(x, t), a, alpha=b)"])
+
+    def test_stops(self):
+        """A loop ends where its condition says so, or not at all before its count; it may run no trip."""
+        for least in (-100, 1, 100):
+            self.lives(["go = bool(torch.gt(torch.sum(torch.abs(x)), %d.))" % -abs(least), "h = torch.mm(x, x)", N, "k = 0",
+                        "while torch.__and__(go, torch.lt(k, n)):", "  h = torch.softmax(torch.mm(h, x), 0)", "  k = torch.add(k, 1)",
+                        "  go = bool(torch.lt(torch.sum(h), %d.))" % least, "return torch.add(h, k)"])
+        self.lives(["n = int(torch.sum(torch.lt(x, x)))", "h = torch.mm(x, x)", "g = torch.neg(x)",
+                    "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(g, h)", "return torch.add(h, g)"])
+
+    def test_kept_in_loop(self):
+        """A list has every trip's tensor, and not the last one's as often."""
+        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+                    "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  _0 = torch.append(l, h)", "return torch.cat(l, 0)"])
+        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+                    "for i in range(n):", "  _0 = torch.append(l, h)", "  h = torch.softmax(torch.mm(h, x), 0)", "return (l, h)"],
+                   result="Tuple[List[Tensor], Tensor]")
+        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+                    "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  _0 = torch.append(l, torch.select(h, 0, 1))",
+                    "return l"], result="List[Tensor]")
+
+    # ---- branches ----
+
+    def test_branches(self):
+        """What only one branch reads, what both give, what one gives of outside."""
+        for sign in ("gt", "lt"):
+            condition = "c = bool(torch.%s(torch.sum(torch.abs(x)), 0.))" % sign
+            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
+                        "if c:", "  t = torch.softmax(torch.mm(b, x), 0)", "  y = torch.mm(t, a)", "else:",
+                        "  t = torch.softmax(torch.mm(x, b), 1)", "  u = torch.cumsum(torch.mm(t, b), 0)", "  y = torch.mm(u, t)",
+                        "return torch.add(torch.mm(y, y), b)"])
+            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
+                        "if c:", "  p, q = a, b", "else:", "  p, q = b, a", "r = torch.softmax(torch.mm(p, q), 0)",
+                        "return torch.sub(torch.sub(p, torch.mul(q, 3.)), r)"])
+            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)",
+                        "if c:", "  y = torch.mm(a, a)", "else:", "  y = a", "z = torch.softmax(torch.mm(y, a), 0)",
+                        "_0 = torch.add_(y, 1.)", "return (a, y, z)"], result="Tuple[Tensor, Tensor, Tensor]")
+
+    def test_open_branch(self):
+        """A result that the branch taken leaves open."""
+        self.lives(["c = bool(torch.gt(torch.sum(torch.abs(x)), -1.))", "a = torch.mm(x, x)", "k = 0",
+                    "if c:", "  y = torch.softmax(a, 0)", "  k = 2", "else:", "  ops.prim.RaiseException(\"no\", \"AssertionError\")",
+                    "  y = uninitialized(Tensor)", "return torch.add(torch.mm(y, a), k)"])
+
+    # ---- lists, views, writes ----
+
+    def test_lists(self):
+        """A list's members live until the list is read last."""
+        for use in ("torch.cat(l, 0)", "torch.stack(l, 1)", "torch.cat([torch.cat(l, 1), torch.cat(l, 1)], 0)", "torch.add(l[0], l[1])"):
+            self.lives(["a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+                        "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "y = %s" % use,
+                        "return torch.add(torch.sum(e), y)"])
+            self.lives([N, "a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "h = x",
+                        "for i in range(n):", "  c = torch.softmax(torch.mm(h, x), 1)", "  d = torch.cumsum(torch.mm(c, c), 0)",
+                        "  h = torch.add(torch.mm(d, c), torch.sum(%s))" % use, "return h"])
+        self.lives(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+                    "d = torch.cumsum(torch.mm(c, c), 0)", "p, q, r, = l", "return torch.add(torch.add(p, q), torch.mm(d, c))"])
+        self.lives(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "_0 = torch.add_(a, 1.)", "return l"], result="List[Tensor]")
+
+    def test_views(self):
+        """A view keeps what it is of; so does one that is returned, and what is written through it is seen."""
+        self.lives(["a = torch.mm(x, x)", "v = torch.t(a)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+                    "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "return torch.add(e, v)"])
+        self.lives(["a = torch.mm(x, x)", "v = torch.select(a, 0, 1)", "w = torch.slice(a, 1, 1)", "_0 = torch.add_(v, 1.)",
+                    "c = torch.softmax(torch.mm(a, x), 1)", "_1 = torch.mul_(w, 2.)", "return (c, v, w)"],
+                   result="Tuple[Tensor, Tensor, Tensor]")
+        self.lives(["v = torch.select(x, 0, 1)", "a = torch.neg(v)", "_0 = torch.mul_(torch.slice(x, 0, 1), 3.)", "return (a, v, torch.t(x))"],
+                   result="Tuple[Tensor, Tensor, Tensor]")
+        self.lives(["w = torch.select(self.w, 0, 1)", "_0 = torch.add_(torch.select(self.w, 0, 1), torch.select(x, 0, 0))",
+                    "return (w, torch.slice(self.w, 1, 1))"], result="Tuple[Tensor, Tensor]")
+        self.lives(["w = torch.slice(%s, 0, 2)" % sin(4, 3), "return (torch.mm(w, x), w, torch.t(w))"], result="Tuple[Tensor, Tensor, Tensor]")
+
+    def test_joins(self):
+        """What a cat joins is written where the cat has it, as long as nobody can tell."""
+        image = "x=float32[1x4x8x8]"
+        grown = ["a = torch.relu(x)", "b = torch.max_pool2d(a, [3, 3], [1, 1], [1, 1])", "c = torch.avg_pool2d(x, [3, 3], [1, 1], [1, 1])"]
+        for lines in (["return torch.cat([a, b, c], 1)"], ["d = torch.cat([a, b], 1)", "e = torch.cat([a, b, c], 1)", "return torch.add(torch.sum(d), e)"],
+                      ["d = torch.cat([a, b], 1)", "_0 = torch.mul_(b, 2.)", "return (d, b)"],
+                      ["d = torch.cat([a, b], 1)", "e = torch.cat([b, a], 1)", "return torch.sub(d, torch.mul(e, 2.))"],
+                      ["d = torch.cat([a, a, b], 1)", "return torch.add(d, torch.sum(c))"],
+                      ["d = torch.cat([a, b], 1)", "_0 = torch.neg_(a)", "return torch.add(d, torch.cat([a, c], 1))"],
+                      ["d = torch.cat([a, b], 1)", "e = torch.max_pool2d(d, [3, 3], [1, 1], [1, 1])", "f = torch.cat([d, e], 1)",
+                       "return torch.add(f, torch.sum(b))"],
+                      ["d = torch.cat([a, b], 2)", "e = torch.cat([a, b], 3)", "return torch.sub(d, torch.transpose(e, 2, 3))"],
+                      ["d = torch.cat([a, b], 0)", "e = torch.cat([torch.t(torch.view(c, [4, 64])), torch.t(torch.view(b, [4, 64]))], 0)",
+                       "return torch.add(torch.sum(e, [0]), torch.view(d, [2, 64, 4]))"],
+                      ["d = torch.cat([torch.slice(a, 1, 0, 2), b], 1)", "return torch.add(d, torch.sum(a))"],
+                      ["return torch.cat([a, torch.to(b, 7)], 1)"]):
+            for keep in ("", "k = torch.softmax(torch.mul(a, b), 1)"):
+                self.lives(grown + ([keep] if keep else []) + lines[:-1] + ([lines[-1].replace("return (", "return (k, ") if "return (" in lines[-1] else
+                           lines[-1].replace("return ", "return (k, ") + ")"] if keep else lines[-1:]), image,
+                           result="Tuple[Tensor, Tensor, Tensor]" if keep and "(d, b)" in lines[-1] else
+                           "Tuple[Tensor, Tensor]" if keep or "(d, b)" in lines[-1] else "Tensor")
+
+    # ---- guards ----
+
+    def test_guard_has_views(self):
+        """A guard that fails hands on views of one memory as views of one memory."""
+        self.array("a.npz", 1, 2, 3)
+        self.array("b.npz", -1, 2, 0, 4, 5)
+        self.array("c.npz")
+        for view in ("torch.select(a, 0, 1)", "torch.slice(a, 1, 1)", "torch.t(a)", "torch.slice(a, 0, 0, 3, 2)"):
+            self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "v = %s" % view, "k = torch.nonzero(torch.gt(x, 0.5))",
+                        "_0 = torch.add_(v, 1.)", "return (a, v, torch.sum(k))"], "a.npz", ["b.npz", "c.npz"],
+                       result="Tuple[Tensor, Tensor, Tensor]")
+
+    def test_guard_decides(self):
+        """A branch that every profiled run took is guarded, also where it leaves a list or a number behind."""
+        self.array("a.npz", 1, 2, 3)
+        self.array("b.npz", -1, 2, 0, 4, 5)
+        self.array("c.npz")
+        for positive in ("gt", "le"):
+            self.lives(["a = torch.mm(x, x)", "l = [a]", "c = bool(torch.%s(torch.sum(torch.abs(x)), 7.))" % positive,
+                        "if c:", "  _0 = torch.append(l, x)", "  k = 1", "else:", "  _0 = torch.append(l, torch.neg(x))",
+                        "  _1 = torch.append(l, x)", "  k = 2", "return (torch.cat(l, 0), l, k)"], "a.npz", ["b.npz", "c.npz"],
+                       result="Tuple[Tensor, List[Tensor], int]", runs=2)
+
+    def test_guard_counts(self):
+        """Numbers that were the same in all runs, and are not."""
+        self.array("a.npz", 1, 2, 3)
+        self.array("b.npz", -1, 2, 0, 4, 5)
+        self.array("c.npz")
+        self.lives(["n = int(torch.sum(torch.ne(x, 0.)))", "y = torch.zeros([n, 2])", "l = annotate(List[int], [])",
+                    "for i in range(n):", "  _0 = torch.append(l, i)", "return (torch.add(y, 1.), l)"], "a.npz", ["b.npz", "c.npz"],
+                   result="Tuple[Tensor, List[int]]", runs=2)
+
+    def test_divides(self):
+        """Ints divided by zero raise, in the middle of what would be one kernel."""
+        self.array("a.npz", *range(1, 10))
+        self.array("b.npz", 1, 2, 3)
+        for by in ("torch.floor_divide(%s)", "torch.remainder(%s)", "torch.fmod(%s)", "torch.div(%s, rounding_mode=\"trunc\")"):
+            lines = ["k = torch.to(x, 4)", "y = torch.add(%s, 1)" % by % "torch.mul(k, 7), k", "return torch.mul(y, 2)"]
+            self.put("m.pt", model(body(lines)))
+            self.check([KILN, "build", "m.pt", "-i", "a.npz", *TCC, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", "-i", "a.npz"], 0)
+            self.check(["./program", "-i", "b.npz"], 1, "ZeroDivisionError")
+            os.remove(os.path.join(self.dir, "program"))
+
+    # ---- what leaves the call ----
+
+    def test_results(self):
+        """Several results of one memory, an argument, a constant, twice the same."""
+        self.lives(["a = torch.mm(x, x)", "return (a, a, x, torch.t(a), [a, x])"], result="Tuple[Tensor, Tensor, Tensor, Tensor, List[Tensor]]")
+        self.lives(["a = torch.mm(x, x)", "return {\"a\": a, \"b\": torch.softmax(a, 0)}"], result="Dict[str, Tensor]")
+        self.lives(["a = torch.mm(x, x)", "b = torch.softmax(a, 0)", "c = torch.cumsum(torch.mm(b, a), 0)", "return ((a, [b]), c)"],
+                   result="Tuple[Tuple[Tensor, List[Tensor]], Tensor]")
+        self.lives(["return (torch.add(int(torch.sum(torch.ge(x, x))), 3000000000), -2147483649, 0.1, [x])"],
+                   result="Tuple[int, int, float, List[Tensor]]")
+
+    def test_members(self):
+        """What goes into objects' and calls' hands outlives the memory it was computed in."""
+        self.lives(["a = torch.mm(x, x)", "self.w = a", "b = torch.softmax(torch.mm(a, x), 0)", "c = torch.cumsum(torch.mm(b, b), 0)",
+                    "return torch.add(torch.mm(c, b), self.w)"])
+        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "l = [a]", "b = torch.softmax(torch.mm(a, x), 0)",
+                    "_0 = torch.append(l, b)", "_1 = torch.insert(l, 0, torch.cumsum(torch.mm(b, b), 0))", "c = torch.softmax(torch.mm(x, b), 1)",
+                    "d = torch.pop(l)", "return (torch.mm(c, d), l)"], result="Tuple[Tensor, List[Tensor]]")
+        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "d = {\"a\": a}", "b = torch.softmax(torch.mm(a, x), 0)",
+                    "_0 = torch._set_item(d, \"b\", b)", "c = torch.cumsum(torch.mm(b, b), 0)", "e = torch.softmax(torch.mm(c, b), 0)",
+                    "return (e, d[\"a\"], d[\"b\"])"], result="Tuple[Tensor, Tensor, Tensor]")
+        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "s = torch.format(\"{} {}\", torch.sum(a), x)", "b = torch.mm(a, a)",
+                    "return (s, b)"], result="Tuple[str, Tensor]")
+
+    # ---- kernels ----
+
+    def test_pointwise(self):
+        """Broadcast and strided operands, types that wrap and round, in one group."""
+        for lines in (["return torch.add(torch.mul(x, y), torch.select(x, 0, 0))"],
+                      ["return torch.mul(torch.add(torch.t(x), x), torch.unsqueeze(torch.select(y, 0, 0), 1))"],
+                      ["return torch.sub(torch.exp(torch.slice(x, 1, 0, 2)), torch.slice(y, 1, 1))"],
+                      ["return torch.mul(torch.add(torch.to(torch.mul(x, 100.), 1), torch.to(torch.mul(y, 100.), 1)), 2)"],
+                      ["return torch.mul(torch.add(torch.to(torch.mul(x, 100.), 0), torch.to(torch.mul(y, 100.), 0)), 3)"],
+                      ["return torch.to(torch.mul(torch.add(torch.to(x, 5), torch.to(y, 5)), 3.3), 6)"],
+                      ["return torch.to(torch.mul(torch.add(torch.to(x, 15), torch.to(y, 15)), 3.3), 6)"],
+                      ["return torch.where(torch.gt(x, y), torch.to(x, 7), y)"],
+                      ["return torch.add(torch.softmax(torch.mm(x, torch.t(y)), 1), torch.t(torch.mm(y, x)))"],
+                      ["return torch.t(torch.relu(torch.add(torch.mm(x, y), torch.select(y, 1, 0))))"],
+                      ["return torch.mul(torch.reshape(torch.mm(x, y), [9]), torch.reshape(y, [9]))"],
+                      ["m = torch.mm(x, y)", "return torch.mul(torch.add(m, torch.unsqueeze(torch.sum(m, [1]), 1)), 2.)"],
+                      ["m = torch.mm(x, y)", "return (torch.relu(m), torch.sum(m, [0]))"]):
+            self.lives(lines, "x=float32[3x3] y=float32[3x3]", args="x: Tensor, y: Tensor",
+                       result="Tuple[Tensor, Tensor]" if "return (" in lines[-1] else "Tensor")
+        self.lives(["return torch.add(torch.mul(x, y), 1.)"], "x=float32[4x1x3] y=float32[2x1]", args="x: Tensor, y: Tensor")
+        self.lives(["return torch.add(torch.mul(x, y), x)"], "x=float32[1] y=float32[2x3]", args="x: Tensor, y: Tensor")
+
+
+if __name__ == "__main__":
+    unittest.main()
