@@ -3,7 +3,7 @@
 #
 #   frontend/*.py   the graph of the source            kiln show FILE
 #   err/*.py        the message that it ends with      kiln show FILE, standard error
-#   run/*.py        what the program prints              kiln run FILE
+#   run/*.py        what the program prints              kiln run FILE, and with -O0 the same
 # A first line "# kiln: ARGUMENTS" replaces "show".  -u writes what kiln says into the files.
 cd "$(dirname "$0")" || exit 1
 kiln=${KILN:-../build/kiln}
@@ -19,7 +19,7 @@ for f in "$@"; do
 	args=$(sed -n '1s/^# kiln: //p' "$f")
 	case $f in
 	*err/*) $kiln ${args:-show} "$f" 2>&1 >/dev/null </dev/null ;;
-	*run/*) $kiln ${args:-run} "$f" 2>&1 </dev/null ;;
+	*run/*) $kiln ${args:-run} $level "$f" 2>&1 </dev/null ;;
 	*) $kiln ${args:-show} "$f" 2>&1 </dev/null ;;
 	esac | sed 's/^/# /; s/ *$//' >"$tmp/got"
 	sed '1,/^# ---$/d' "$f" >"$tmp/want"

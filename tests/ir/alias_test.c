@@ -189,6 +189,359 @@ test_optional(void **state)
 	assert_false(alias_has_writers(f->db, find(f, "o")));
 }
 
+/* What nobody knows may write to all that it is given, and keep it. */
+static void
+test_unknown(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %list : Tensor[] = prim::ListConstruct(%a)\n"
+		 "  %r : Tensor = prim::CallFunction(%list)\n"
+		 "  return (%b)\n");
+	assert_true(alias_writes(f->db, find(f, "r")->node, find(f, "a")));
+	assert_true(alias_is_written(f->db, find(f, "a")));
+	assert_true(alias_escapes(f->db, find(f, "a")));
+	assert_true(may(f, "r", "a"));
+	assert_false(alias_is_written(f->db, find(f, "b")));
+}
+
+/* Statistics are written in training, also where only the run decides whether it is. */
+static void
+test_statistics(void **state)
+{
+	static const char *const training[] = { "%given", "%yes", "%no" };
+
+	for (int i = 0; i < 3; i++) {
+		Fixture *f = *state;
+
+		parse(f, arena_printf(&f->arena, "graph(%%x : Tensor, %%given : bool, %%e : float):\n"
+			"  %%none : NoneType = prim::Constant()\n"
+			"  %%yes : bool = prim::Constant[value=1]()\n"
+			"  %%no : bool = prim::Constant[value=0]()\n"
+			"  %%mean : Tensor = aten::clone(%%x, %%none)\n"
+			"  %%var : Tensor = aten::clone(%%x, %%none)\n"
+			"  %%y : Tensor = aten::batch_norm(%%x, %%none, %%none, %%mean, %%var, %s, %%e, %%e, %%no)\n"
+			"  return (%%y)\n", training[i]));
+		assert_int_equal(alias_is_written(f->db, find(f, "mean")), i < 2);
+		assert_int_equal(alias_is_written(f->db, find(f, "var")), i < 2);
+		assert_false(alias_is_written(f->db, find(f, "x")));
+	}
+}
+
+/* Operators whose schemas do not say that they may return their argument. */
+static void
+test_may_return_input(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %p : float, %c : bool):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %d : Tensor = aten::dropout(%a, %p, %c)\n"
+		 "  %e : Tensor = prim::IfThenElse(%c, %a, %b)\n"
+		 "  return (%x)\n");
+	assert_true(may(f, "d", "a"));
+	assert_false(may(f, "d", "b"));
+	assert_true(may(f, "e", "a"));
+	assert_true(may(f, "e", "b"));
+}
+
+/* A list of views of a tensor: its elements are that tensor's memory. */
+static void
+test_view_lists(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %rows : Tensor[] = aten::unbind(%a, %i)\n"
+		 "  %row : Tensor = aten::__getitem__(%rows, %i)\n"
+		 "  %w : Tensor = aten::zero_(%row)\n"
+		 "  return (%b)\n");
+	assert_true(may(f, "row", "a"));
+	assert_true(alias_is_written(f->db, find(f, "a")));
+	assert_false(alias_is_written(f->db, find(f, "b")));
+}
+
+/* What was made after the database is anything that can be written to. */
+static void
+test_made_later(void **state)
+{
+	Fixture *f = *state;
+	Value *later, *stands_for;
+
+	parse(f, "graph(%x : Tensor, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  return (%a)\n");
+	graph_set_insert_end(f->g, f->g->top);
+	later = graph_emit(f->g, "aten::neg", (Range){ 0 }, 1, (Value *[]){ find(f, "x") }, 1)->out[0];
+	stands_for = graph_emit(f->g, "aten::neg", (Range){ 0 }, 1, (Value *[]){ find(f, "x") }, 1)->out[0];
+	assert_true(alias_may(f->db, later, find(f, "b")));
+	assert_true(alias_may_contain(f->db, later, find(f, "b")));
+	assert_true(alias_has_writers(f->db, later));
+	assert_true(alias_escapes(f->db, later));
+	assert_false(alias_may(f->db, later, find(f, "i")));
+	alias_copy_value(f->db, find(f, "b"), stands_for);
+	assert_true(alias_may(f->db, stands_for, find(f, "b")));
+	assert_false(alias_may(f->db, stands_for, find(f, "a")));
+	assert_false(alias_escapes(f->db, stands_for));
+}
+
+/* Where a type says nothing, in a branch too, everything may be the same as everything that went out of sight. */
+static void
+test_any(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %c : bool, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %list : Tensor[] = prim::ListConstruct(%a)\n"
+		 "  %t : Tensor = aten::__getitem__(%list, %i)\n"
+		 "  prim::If(%c)\n"
+		 "    block0():\n"
+		 "      %any : Any = prim::Uninitialized()\n"
+		 "      %b : Any[] = prim::ListConstruct(%any)\n"
+		 "      %d : Any = aten::__getitem__(%b, %i)\n"
+		 "      -> ()\n"
+		 "    block1():\n"
+		 "      -> ()\n"
+		 "  return (%x)\n");
+	assert_true(may(f, "d", "t"));
+}
+
+/* Constants of one storage are one memory, whichever parts they are; it is there before the graph and after it. */
+static void
+test_constants(void **state)
+{
+	Fixture *f = *state;
+	RtCx *rt;
+	RtTensor *whole, *part, *other;
+	Value *a, *b, *c;
+	Node *write;
+
+	parse(f, "graph(%x : Tensor):\n"
+		 "  return (%x)\n");
+	rt = cx_rt(&f->cx);
+	whole = rt_tensor_new(rt, RT_f32, 1, (int64_t[]){ 4 });
+	part = rt_tensor_view(rt, whole, 1, (int64_t[]){ 2 }, (int64_t[]){ 1 }, 1);
+	other = rt_tensor_new(rt, RT_f32, 1, (int64_t[]){ 4 });
+	graph_set_insert_end(f->g, f->g->top);
+	a = graph_constant(f->g, rt_of(whole), (Range){ 0 });
+	b = graph_constant(f->g, rt_of(part), (Range){ 0 });
+	c = graph_constant(f->g, rt_of(other), (Range){ 0 });
+	write = graph_emit(f->g, "aten::zero_", (Range){ 0 }, 1, &a, 1);
+	write->op = op_find(&f->cx, "aten::zero_", "");
+	f->db = alias_db(f->g, &f->arena);
+	assert_true(alias_may(f->db, a, b));
+	assert_false(alias_may(f->db, a, c));
+	assert_true(alias_is_written(f->db, b));
+	assert_false(alias_is_written(f->db, c));
+	assert_true(alias_escapes(f->db, a));
+	alias_live_clear(f->db);
+	assert_true(alias_writes_live(f->db, write));                 /* the next call sees it */
+}
+
+static const void *
+place_of_w(void *arg, const Value *v)
+{
+	(void)arg;
+	return sym_is(v->name, "w") || sym_is(v->name, "again") ? "w" : NULL;
+}
+
+/* Attributes: what is set is what is read, whether it is known which memory that is or not. */
+static void
+test_attributes(void **state)
+{
+	Fixture *f = *state;
+	Node *use;
+
+	parse(f, "graph(%self : Any, %x : Tensor):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %w : Tensor = prim::GetAttr[name=\"w\"](%self)\n"
+		 "  %again : Tensor = prim::GetAttr[name=\"w\"](%self)\n"
+		 "  %v : Tensor = prim::GetAttr[name=\"v\"](%self)\n"
+		 "  %set : NoneType = prim::SetAttr[name=\"v\"](%self, %a)\n"
+		 "  %after : Tensor = prim::GetAttr[name=\"v\"](%self)\n"
+		 "  %n : Tensor = aten::neg(%b)\n"
+		 "  %z : Tensor = aten::zero_(%w)\n"
+		 "  return (%n)\n");
+	find(f, "self")->type = type_class(&f->cx, "__torch__.M", false);
+	f->db = alias_db(f->g, &f->arena);
+	assert_true(may(f, "after", "a"));
+	assert_true(may(f, "w", "v"));
+	assert_true(alias_escapes(f->db, find(f, "a")));
+	assert_false(may(f, "b", "w"));
+	f->db = alias_db_placed(f->g, &f->arena, place_of_w, NULL);
+	use = find(f, "set")->node;
+	assert_true(may(f, "w", "again"));
+	assert_false(may(f, "w", "v"));
+	assert_true(alias_is_written(f->db, find(f, "again")));
+	assert_false(alias_is_written(f->db, find(f, "v")));
+	assert_true(alias_may_contain(f->db, find(f, "self"), find(f, "w")));
+	assert_false(alias_can_move_before(f->db, find(f, "after")->node, use));
+	assert_true(alias_can_move_before(f->db, find(f, "n")->node, use));
+}
+
+/* A task may write to its arguments, at the latest when it is waited for. */
+static void
+test_tasks(void **state)
+{
+	static const char *const bodies[] = { "aten::neg", "aten::neg_" };
+
+	for (int writes = 0; writes < 2; writes++) {
+		Fixture *f = *state;
+
+		parse(f, arena_printf(&f->arena, "graph(%%x : Tensor):\n"
+			"  %%none : NoneType = prim::Constant()\n"
+			"  %%a : Tensor = aten::clone(%%x, %%none)\n"
+			"  %%b : Tensor = aten::clone(%%x, %%none)\n"
+			"  %%n : Tensor = aten::neg(%%a)\n"
+			"  %%task : Future(Tensor) = prim::fork_0(%%a, %%b)\n"
+			"  %%r : Tensor = aten::wait(%%task)\n"
+			"  return (%%r)\n"
+			"with prim::fork_0 = graph(%%p : Tensor, %%q : Tensor):\n"
+			"  %%s : Tensor = %s(%%p)\n"
+			"  return (%%s)\n", bodies[writes]));
+		assert_int_equal(alias_is_written(f->db, find(f, "a")), writes);
+		assert_int_equal(alias_is_written(f->db, find(f, "b")), writes);
+		assert_int_equal(alias_writes(f->db, find(f, "task")->node, find(f, "a")), writes);
+		assert_int_equal(alias_writes(f->db, find(f, "r")->node, find(f, "a")), writes);
+		assert_int_equal(alias_can_move_after(f->db, find(f, "n")->node, find(f, "r")->node), !writes);
+	}
+}
+
+/* What a task prints keeps its place, too. */
+static void
+test_task_prints(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor):\n"
+		 "  %task : Future(Tensor) = prim::fork_0(%x)\n"
+		 "  %r : Tensor = aten::wait(%task)\n"
+		 "  return (%r)\n"
+		 "with prim::fork_0 = graph(%p : Tensor):\n"
+		 "  prim::Print(%p)\n"
+		 "  return (%p)\n");
+	assert_true(alias_writes(f->db, find(f, "r")->node, find(f, "x")));
+}
+
+/* Prints keep their order, in branches too; so do a write and what reads a member of what is written. */
+static void
+test_effects(void **state)
+{
+	Fixture *f = *state;
+	Node *first, *nested, *second;
+
+	parse(f, "graph(%x : Tensor, %s : str, %c : bool, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %mark : Tensor = aten::neg(%b)\n"
+		 "  prim::Print(%s)\n"
+		 "  prim::If(%c)\n"
+		 "    block0():\n"
+		 "      prim::Print(%s)\n"
+		 "      %in : Tensor = aten::zero_(%a)\n"
+		 "      -> ()\n"
+		 "    block1():\n"
+		 "      %used : Tensor = aten::exp(%mark)\n"
+		 "      -> ()\n"
+		 "  prim::Print(%s)\n"
+		 "  %list : Tensor[] = prim::ListConstruct(%b)\n"
+		 "  %cat : Tensor = aten::cat(%list, %i)\n"
+		 "  %z : Tensor = aten::zero_(%b)\n"
+		 "  %e : Tensor = aten::exp(%x)\n"
+		 "  return (%cat, %e)\n");
+	first = find(f, "mark")->node->next;
+	nested = first->next;
+	second = nested->next;
+	assert_false(alias_can_move_after(f->db, first, nested));
+	assert_false(alias_can_move_before(f->db, second, nested));
+	assert_false(alias_can_move_after(f->db, find(f, "mark")->node, nested));            /* used inside */
+	assert_true(alias_writes(f->db, nested, find(f, "a")));
+	assert_false(alias_writes(f->db, nested, find(f, "b")));
+	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node));        /* a member of its list */
+	assert_true(alias_can_move_before(f->db, find(f, "e")->node, first));
+}
+
+/* Two waits write to what nobody knows: neither goes before the other, though they read nothing in common. */
+static void
+test_waits(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Future(Tensor), %y : Future(int)):\n"
+		 "  %a : Tensor = aten::wait(%x)\n"
+		 "  %b : int = aten::wait(%y)\n"
+		 "  return (%a, %b)\n");
+	assert_false(alias_can_move_before(f->db, find(f, "b")->node, find(f, "a")->node));
+}
+
+/* A node that stays on its side of another takes along what depends on it, if that may go there. */
+static void
+test_move_along(void **state)
+{
+	Fixture *f = *state;
+	Node *a, *b, *at;
+
+	parse(f, "graph(%x : Tensor, %s : str):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::neg(%a)\n"
+		 "  %z : Tensor = aten::zero_(%x)\n"
+		 "  %c : Tensor = aten::exp(%b)\n"
+		 "  %at : Tensor = aten::sin(%b)\n"
+		 "  return (%c, %at)\n");
+	a = find(f, "a")->node;
+	b = find(f, "b")->node;
+	at = find(f, "at")->node;
+	assert_false(alias_can_move_after(f->db, a, find(f, "z")->node));            /* reads what is written then */
+	assert_true(alias_can_move_after(f->db, b, find(f, "z")->node));
+	assert_false(alias_can_move_after(f->db, b, at));                            /* which reads it */
+	assert_false(alias_can_move_before(f->db, at, b));
+	assert_true(alias_move_before(f->db, at, find(f, "z")->node));
+	assert_true(node_is_before(b, at) && node_is_before(at, find(f, "z")->node));
+	graph_lint(f->g);
+}
+
+/* What something live reaches keeps the writes to it: a tuple, the tensor in it. */
+static void
+test_live(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %b : Tensor = aten::clone(%x, %none)\n"
+		 "  %list : Tensor[] = prim::ListConstruct(%a)\n"
+		 "  %cat : Tensor = aten::cat(%list, %i)\n"
+		 "  %w : Tensor = aten::zero_(%a)\n"
+		 "  %v : Tensor = aten::zero_(%b)\n"
+		 "  return (%cat)\n");
+	alias_live_clear(f->db);
+	assert_false(alias_writes_live(f->db, find(f, "w")->node));
+	alias_live_add(f->db, find(f, "list"));
+	assert_true(alias_writes_live(f->db, find(f, "w")->node));
+	assert_false(alias_writes_live(f->db, find(f, "v")->node));
+	assert_true(alias_writes(f->db, find(f, "w")->node, find(f, "list")));       /* its member */
+	assert_false(alias_is_written(f->db, find(f, "list")));
+	assert_true(alias_has_writers(f->db, find(f, "list")));
+}
+
 int
 main(void)
 {
@@ -198,6 +551,20 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_control_flow, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_optional, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_statistics, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_may_return_input, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_view_lists, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_made_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_constants, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_attributes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_task_prints, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_effects, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_move_along, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

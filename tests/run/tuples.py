@@ -1,66 +1,60 @@
+from typing import Any, NamedTuple, Tuple
+class Point(NamedTuple):
+    x: int
+    y: float
+class Line(NamedTuple):
+    name: str
+    at: Tuple[int, int]
+    length: float
+def moved(p: Point, by: int) -> Point:
+    return Point(p.x + by, p.y)
+def kind(v: Any) -> str:
+    if isinstance(v, Point):
+        return "point at " + str(v.x)
+    if isinstance(v, Line):
+        return "line of " + v.name
+    return "other"
 def forward():
-    t = (1, "a", 2.5)
-    print(t, t[0], t[-1], t[1:], t[:2], len((1, 2)), t == t, (1, 2) < (1, 3))
+    n = int(torch.ones(1).item())
+    t = (n, "a", 2.5)
+    print(t, t[0], t[-1], t[-3], t[1:], t[:2], t[1:2], t[0:0], t[-2:])
     a, b, c = t
     print(a, b, c)
-    (x, y), z = (1, 2), 3
+    (x, y), z = (n, 2), 3
     print(x, y, z)
-    a, *r = (1, 2, 3)
-    print(a, r)
-    for q in (1, 2, 3):
+    a, r, s = y, x, t
+    print(a, r, s)
+    for q in (n, 2, 3):
         print(q)
+    p = Point(n, 0.5)
+    l = Line("l", (n, 4), 1.5)
+    print(p, p.x, p.y, p[1], p[-2], moved(p, 2), l, l.at, l[1][-1], l.length)
+    u, v = moved(p, n)
+    print(u, v)
+    k = 0
+    pair = (n, p)
+    while k < 3:
+        pair = (pair[1].x + k, moved(pair[1], pair[0]))
+        k += 1
+    print(pair)
+    if n > 0:
+        m = (p, l)
+    else:
+        m = (moved(p, 1), l)
+    print(m)
+    print(kind(p), kind(l), kind((n, 0.5)), kind(m[1]))
     return t
 # ---
-# run/tuples.py:3:54: error: Arguments for call are not valid.
-# The following variants are available:
-#   aten::eq.Tensor(Tensor self, Tensor other) -> Tensor:
-#     Expected a value of type 'Tensor' for argument 'self' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.Scalar(Tensor self, Scalar other) -> Tensor:
-#     Expected a value of type 'Tensor' for argument 'self' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!):
-#     Expected a value of type 'Tensor' for argument 'self' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!):
-#     Expected a value of type 'Tensor' for argument 'self' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.int_list(int[] a, int[] b) -> bool:
-#     Expected a value of type 'List[int]' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.device(Device a, Device b) -> bool:
-#     Expected a value of type 'Device' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.bool(bool a, bool b) -> bool:
-#     Expected a value of type 'bool' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.enum(AnyEnumType a, AnyEnumType b) -> bool:
-#     Expected a value of type 'AnyEnumType' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.int(int a, int b) -> bool:
-#     Expected a value of type 'int' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.complex(complex a, complex b) -> bool:
-#     Expected a value of type 'complex' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.float(float a, float b) -> bool:
-#     Expected a value of type 'float' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.int_float(int a, float b) -> bool:
-#     Expected a value of type 'int' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.float_int(float a, int b) -> bool:
-#     Expected a value of type 'float' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.float_complex(float a, complex b) -> bool:
-#     Expected a value of type 'float' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.complex_float(complex a, float b) -> bool:
-#     Expected a value of type 'complex' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq(Scalar a, Scalar b) -> bool:
-#     Expected a value of type 'number' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.str(str a, str b) -> bool:
-#     Expected a value of type 'str' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.float_list(float[] a, float[] b) -> bool:
-#     Expected a value of type 'List[float]' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.Tensor_list(Tensor[] a, Tensor[] b) -> bool:
-#     Expected a value of type 'List[Tensor]' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.bool_list(bool[] a, bool[] b) -> bool:
-#     Expected a value of type 'List[bool]' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq.str_list(str[] a, str[] b) -> bool:
-#     Expected a value of type 'List[str]' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq(float a, Tensor b) -> Tensor:
-#     Expected a value of type 'float' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq(int a, Tensor b) -> Tensor:
-#     Expected a value of type 'int' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-#   aten::eq(complex a, Tensor b) -> Tensor:
-#     Expected a value of type 'complex' for argument 'a' but instead found type 'Tuple[int, str, float]'.
-# The original call is
-#     print(t, t[0], t[-1], t[1:], t[:2], len((1, 2)), t == t, (1, 2) < (1, 3))
-#                                                      ^~~~~~
+# (1, a, 2.5) 1 2.5 1 (a, 2.5) (1, a) (a,) () (a, 2.5)
+# 1 a 2.5
+# 1 2 3
+# 2 1 (1, a, 2.5)
+# 1
+# 2
+# 3
+# (1, 0.5) 1 0.5 0.5 1 (3, 0.5) (l, (1, 4), 1.5) (1, 4) 4 1.5
+# 2 0.5
+# (5, (6, 0.5))
+# ((1, 0.5), (l, (1, 4), 1.5))
+# point at 1 line of l other line of l
+# (1, a, 2.5)
