@@ -1,4 +1,4 @@
-/* Graphs: use lists, order, cloning, what lint refuses, the printed form, lowering to code. */
+/* Graphs: use lists, order, cloning, what lint refuses, the printed form, lowering to code, equal constants and nodes. */
 #include "../../ir/ir.h"
 
 #include <string.h>
@@ -256,6 +256,121 @@ test_lower(void **state)
 	buf_free(&out);
 }
 
+/* ---- equal constants and equal nodes ---- */
+
+static IValue
+tensor(Fixture *f, RtDtype dtype, int n, const int64_t *dims, const int64_t *strides, double step)
+{
+	RtTensor *t = rt_tensor_strided(cx_rt(&f->cx), dtype, n, dims, strides);
+	char *p = rt_data(t);
+
+	for (int64_t i = 0; i < t->storage->bytes; i++)
+		p[i] = 0;
+	for (int64_t i = 0; i < t->storage->bytes / (int64_t)sizeof(float); i++)
+		((float *)(void *)p)[i] = (float)(step * (double)i);
+	return rt_of(t);
+}
+
+static IValue
+list(Fixture *f, const RtType *elem, int64_t a, int n)
+{
+	RtList *l = rt_list_new(cx_rt(&f->cx), elem, n);
+
+	for (int i = 0; i < n; i++)
+		rt_list_push(cx_rt(&f->cx), l, rt_int(a + i));
+	return rt_ref(RT_LIST, l);
+}
+
+static IValue
+dict(Fixture *f, const RtType *value, int64_t a, int n, bool removes)
+{
+	RtDict *d = rt_dict_new(cx_rt(&f->cx), &rt_type_int, value);
+
+	if (removes)
+		rt_dict_set(cx_rt(&f->cx), d, rt_int(100), rt_int(0));
+	for (int i = 0; i < n; i++)
+		rt_dict_set(cx_rt(&f->cx), d, rt_int(i), rt_int(a + i));
+	if (removes)
+		rt_dict_remove(d, rt_int(100));
+	return rt_ref(RT_DICT, d);
+}
+
+static IValue
+tuple(Fixture *f, const RtType *named, int64_t a)
+{
+	RtTuple *t = rt_tuple_new(cx_rt(&f->cx), named, 1);
+
+	t->v[0] = rt_int(a);
+	return rt_ref(RT_TUPLE, t);
+}
+
+/* Two constants are one only when no program can tell them apart. */
+static void
+test_identical(void **state)
+{
+	static const int64_t two[2] = { 2, 2 }, rows[2] = { 2, 1 }, columns[2] = { 1, 2 }, gaps[2] = { 4, 2 }, four[1] = { 4 };
+	Fixture *f = *state;
+	RtCx *rt = cx_rt(&f->cx);
+	const RtType *named = type_tuple(&f->cx, (const Type *[]){ &rt_type_int }, 1);
+	IValue flagged = tensor(f, RT_f32, 2, two, rows, 1), meant, other;
+	struct { IValue a, b; bool same; } pairs[] = {
+		{ rt_int(1), rt_int(1), true }, { rt_int(1), rt_bool(true), false }, { rt_int(0), rt_double(0), false },
+		{ rt_double(0), rt_double(-0.0), false },
+		{ rt_complex(rt, 1, 2), rt_complex(rt, 1, 2), true }, { rt_complex(rt, 1, 2), rt_complex(rt, 1, 3), false },
+		{ tensor(f, RT_f32, 2, two, rows, 1), tensor(f, RT_f32, 2, two, rows, 1), true },
+		{ tensor(f, RT_f32, 2, two, rows, 1), tensor(f, RT_f32, 2, two, rows, 2), false },
+		{ tensor(f, RT_f32, 2, two, rows, 0), tensor(f, RT_i32, 2, two, rows, 0), false },
+		{ tensor(f, RT_f32, 2, two, rows, 0), tensor(f, RT_f32, 2, two, columns, 0), false },
+		{ tensor(f, RT_f32, 2, two, rows, 0), tensor(f, RT_f32, 1, four, rows + 1, 0), false },
+		{ tensor(f, RT_f32, 2, two, gaps, 1), tensor(f, RT_f32, 2, two, gaps, 1), true },
+		{ flagged, tensor(f, RT_f32, 2, two, rows, 1), false },
+		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 2), true }, { list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 2, 2), false },
+		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 3), false }, { list(f, &rt_type_int, 1, 0), list(f, &rt_type_float, 1, 0), false },
+		{ dict(f, &rt_type_int, 1, 2, false), dict(f, &rt_type_int, 1, 2, true), true },
+		{ dict(f, &rt_type_int, 1, 2, true), dict(f, &rt_type_int, 2, 2, false), false },
+		{ dict(f, &rt_type_int, 1, 0, false), dict(f, &rt_type_float, 1, 0, false), false },
+		{ tuple(f, NULL, 1), tuple(f, NULL, 1), true }, { tuple(f, NULL, 1), tuple(f, named, 1), false },
+	};
+
+	flagged.u.t->flags |= RT_WRAPPED;
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (value_identical(pairs[i].a, pairs[i].b) != pairs[i].same || value_identical(pairs[i].b, pairs[i].a) != pairs[i].same)
+			fail_msg("pair %zu is %sidentical", i, pairs[i].same ? "not " : "");
+	/* What lies between the elements is none of them. */
+	meant = tensor(f, RT_f32, 2, two, gaps, 1);
+	other = tensor(f, RT_f32, 2, two, gaps, 1);
+	((float *)(void *)rt_data(other.u.t))[1] = 77;
+	assert_true(value_identical(meant, other));
+	((float *)(void *)rt_data(other.u.t))[2] = 77;
+	assert_false(value_identical(meant, other));
+}
+
+/* Two nodes are one only with equal inputs, attributes and types, and without blocks. */
+static void
+test_equal_nodes(void **state)
+{
+	Fixture *f = *state;
+	Value *a = emit1(f, "test::a", f->x, NULL, &rt_type_int), *b = emit1(f, "test::a", f->x, NULL, &rt_type_int);
+	Value *c = emit1(f, "test::a", f->x, a, &rt_type_int), *d = emit1(f, "test::a", a, NULL, &rt_type_int);
+	const TensorInfo one = { .dtype = RT_f32, .rank = -1, .grad = -1 }, two = { .dtype = RT_f64, .rank = -1, .grad = -1 };
+	Value *t = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &one)), *u = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &two));
+
+	assert_true(node_equal(a->node, b->node));
+	assert_true(node_hash(a->node) == node_hash(b->node));
+	assert_false(node_equal(a->node, c->node));
+	assert_false(node_equal(a->node, d->node));
+	assert_false(node_equal(t->node, u->node));
+	node_set_int(b->node, "value", 1);
+	assert_false(node_equal(a->node, b->node));
+	node_set_int(a->node, "value", 2);
+	assert_false(node_equal(a->node, b->node));
+	node_set_int(a->node, "value", 1);
+	assert_true(node_equal(a->node, b->node));
+	node_add_block(a->node);
+	node_add_block(b->node);
+	assert_false(node_equal(a->node, b->node));
+}
+
 int
 main(void)
 {
@@ -265,6 +380,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_print, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lower, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_identical, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_equal_nodes, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,12 @@ class Prepare(Test):
                           "--stage", "inlining")                                               # what it writes is the caller's, not a copy
         self.assertRegex(text, r"(?s)(%\S+) : Tensor = aten::neg\(%x\).* prim::Print\(.*(%\S+) : Tensor = aten::add_\(\1,.*prim::Print\(.*mul\(\1, \2\)")
 
+    def test_branches_must_not(self):
+        """Two places that may fail are two: the error names the one that was run."""
+        text = self.graph(body(["if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.mm(x, x)", "else:", "  y = torch.mm(x, x)", "return y"]),
+                          "--stage", "branches")
+        self.assertEqual(text.count("aten::mm"), 2)
+
     def test_freeze_does(self):
         self.assertTrue(self.frozen(["return torch.add(x, self.w)"]))
         self.assertTrue(self.frozen(["y = torch.add_(x, self.w)", "return y"]))                # written: the argument
