@@ -8,6 +8,15 @@
 
 #include <string.h>
 
+static bool
+has_symbol(const TensorInfo *t)
+{
+	for (int i = 0; i < t->rank; i++)
+		if (t->dims[i] < 0)
+			return true;
+	return false;
+}
+
 static void
 put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contiguous)
 {
@@ -36,7 +45,8 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 				   t->rank, g, g, t->rank);
 			return;
 		}
-		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, size)", place, rt_dtypes[t->dtype].name, t->rank, g);
+		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name, t->rank, g,
+			   has_symbol(t) ? "size" : "0");
 		if (contiguous)
 			buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
 		return;

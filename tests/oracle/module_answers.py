@@ -1,0 +1,206 @@
+"""PyTorch's answers to calls of a module of module_source.py, as a case: NAME.pt and NAME.npz, which tests/modules/ways reads."""
+import contextlib, io, linecache, random, sys, types, warnings
+import numpy as np
+import torch
+import save
+
+warnings.filterwarnings("ignore")
+torch.set_num_threads(1)
+torch._C._set_graph_executor_optimize(False)     # its passes forget that a loop's results come back into it
+VALUES = {"x.size(0)": 3, "x.size(1)": 4, "z.size(0)": 3}
+
+
+class NoModule(Exception):
+    """The source is no TorchScript."""
+
+
+class NoJudge(Exception):
+    """PyTorch lacks something, or contradicts itself."""
+
+
+def load(name, source):
+    """The class M of a source that is in no file."""
+    module = types.ModuleType(name)
+    module.__file__ = name + ".py"
+    linecache.cache[module.__file__] = (len(source), None, source.splitlines(True), module.__file__)
+    sys.modules[name] = module
+    exec(compile(source, module.__file__, "exec"), module.__dict__)
+    return module.M
+
+
+def script(name, made):
+    """The module, scripted and saved as NAME.pt."""
+    torch.manual_seed(7)
+    try:
+        m = load(name.rsplit("/", 1)[-1], made.source)()
+        m.train(made.training)
+        with torch.no_grad():
+            for p in m.parameters():
+                p.copy_((p * 8).round() / 8)
+        torch.jit.script(m).save(name + ".pt")
+    except Exception as e:
+        raise NoModule(f"{type(e).__name__}: {e}")
+
+
+# ---- inputs
+
+def numbers(r, shape, dtype):
+    n = int(np.prod(shape, dtype=np.int64))
+    t = getattr(torch, dtype)
+    if dtype == "bool":
+        return torch.tensor([r.random() < 0.5 for _ in range(n)], dtype=t).reshape(shape)
+    if dtype == "complex64":
+        return torch.tensor([complex(r.randint(-8, 8) / 4, r.randint(-8, 8) / 4) for _ in range(n)], dtype=t).reshape(shape)
+    if t.is_floating_point:
+        return torch.tensor([r.randint(-12, 12) / 4 for _ in range(n)], dtype=t).reshape(shape)
+    return torch.tensor([r.randint(0 if dtype == "uint8" else -4, 4) for _ in range(n)], dtype=t).reshape(shape)
+
+
+def strides_of(r, t):
+    """Other strides for a tensor, or None."""
+    if t.dim() < 1 or r.random() < 0.75:
+        return None
+    how = r.randrange(3)
+    if how == 0 and t.dim() == 2:
+        return [1, max(1, t.shape[0])]
+    contiguous = list(t.stride())
+    if how == 1:
+        return [s * 2 for s in contiguous]
+    dim = r.randrange(t.dim())
+    return [0 if i == dim else s for i, s in enumerate(contiguous)]
+
+
+def strided(t, strides):
+    """As rt/args.c makes it of the arrays."""
+    if strides is None:
+        return t
+    dims = [1 if s == 0 and d else d for d, s in zip(t.shape, strides)]
+    own = torch.empty_strided(dims, strides, dtype=t.dtype)
+    own.copy_(t[tuple(slice(0, d) for d in dims)])
+    return torch.empty(0, dtype=t.dtype).set_(own.storage(), 0, t.shape, strides)          # no view: autograd must not know of own
+
+
+def input_arrays(r, made, sizes, dtypes):
+    """The arrays of a call's arguments by key."""
+    out = {}
+    for p in made.params:
+        if p.kind == "i":
+            out[p.text] = torch.tensor(r.choice([0, 1, 2, 3]))
+        elif p.kind == "OT":
+            if r.random() < 0.6:
+                out[p.text] = numbers(r, [sizes.get(d, d) for d in p.shape], p.dtype)
+        elif p.kind == "LT":
+            for i in range(r.randint(1, 3)):
+                out[f"{p.text}.{i}"] = numbers(r, [sizes.get(d, d) for d in p.shape], p.dtype)
+        else:
+            t = out[p.text] = numbers(r, [sizes.get(d, d) for d in p.shape], dtypes.get(p.dtype, p.dtype))
+            s = strides_of(r, t)
+            if s:
+                out[p.text + ".strides"] = torch.tensor(s)
+    return out
+
+
+def arguments(made, arrays):
+    out = []
+    for p in made.params:
+        if p.kind == "i":
+            out.append(int(arrays[p.text]))
+        elif p.kind == "OT":
+            out.append(arrays[p.text].clone() if p.text in arrays else None)
+        elif p.kind == "LT":
+            out.append([t.clone() for k, t in arrays.items() if k.startswith(p.text + ".")])
+        else:
+            s = arrays.get(p.text + ".strides")
+            out.append(strided(arrays[p.text].clone(), s.tolist() if s is not None else None))
+    return out
+
+
+def plan(r, made):
+    """The calls: (method, arrays, on a new instance, programs are profiled on it)."""
+    other = dict(VALUES, **{"x.size(0)": r.choice([2, 5, 1, 0, 3]), "z.size(0)": r.choice([1, 3, 4])})
+    third = dict(VALUES, **{"x.size(1)": r.choice([4, 4, 3, 5, 1])})
+    cast = {"float32": r.choice(["float32", "float64", "int64", "float32"]), "int64": r.choice(["int64", "int32", "float32"])}
+    a, b = input_arrays(r, made, VALUES, {}), input_arrays(r, made, VALUES, {})
+    c, d = input_arrays(r, made, other, {}), input_arrays(r, made, third, cast)
+    calls = [("forward", a, True, True), ("forward", b, False, False), ("state", {}, False, False), ("forward", c, False, r.random() < 0.4),
+             ("forward", d, True, False), ("state", {}, False, False), ("forward", a, False, False), ("state", {}, False, False)]
+    return calls if made.methods else [c for c in calls if c[0] == "forward"]
+
+
+# ---- answers
+
+def as_array(t):
+    t = t.resolve_conj().resolve_neg().contiguous() if isinstance(t, torch.Tensor) else t
+    if isinstance(t, torch.Tensor) and t.dtype == torch.bfloat16:
+        return t.view(torch.int16).numpy().view("V2")
+    return t.numpy() if isinstance(t, torch.Tensor) else np.array(t)
+
+
+def answer(m, method, args):
+    """The results by key, or the text of what was raised; and what was printed."""
+    said, out = io.StringIO(), {}
+    with contextlib.redirect_stdout(said):
+        try:
+            save.flatten(getattr(m, method)(*args), "out", out)
+        except Exception as e:
+            out = str(e)
+    return out, said.getvalue()
+
+
+def answers(name, made, calls):
+    """Results and prints of all calls."""
+    out, m = [], None
+    for method, arrays, new, _ in calls:
+        if new:
+            m = torch.jit.load(name + ".pt")
+            torch.manual_seed(67280421310721)
+        out.append(answer(m, method, arguments(made, arrays) if method == "forward" else []))
+    return out
+
+
+def last(text):
+    return text.strip().splitlines()[-1:]
+
+
+def judge(name, made, calls):
+    """PyTorch's answers without its optimizer. What that removes as dead may raise: then there is no answer."""
+    got = answers(name, made, calls)
+    errors = [last(out) if isinstance(out, str) else None for out, _ in got]
+    for e in errors:
+        if e and ("not implemented for" in str(e) or "not supported" in str(e) and "Half" in str(e)):
+            raise NoJudge(str(e))
+    if not any(errors):
+        return got
+    torch._C._set_graph_executor_optimize(True)
+    try:
+        other = answers(name, made, calls)
+    finally:
+        torch._C._set_graph_executor_optimize(False)
+    if [last(out) if isinstance(out, str) else None for out, _ in other] != errors:
+        raise NoJudge("dead code raises")
+    return got
+
+
+def record(name, seed, made):
+    """Writes NAME.pt and NAME.npz; how many of the calls raise, and how many there are."""
+    script(name, made)
+    r = random.Random(seed * 7 + 1)
+    case, raised = {}, 0
+    calls = plan(r, made)
+    for i, ((method, arrays, new, profiled), (out, said)) in enumerate(zip(calls, judge(name, made, calls))):
+        case[f"{i}.method"] = np.array(method)
+        if new:
+            case[f"{i}.new"] = np.array(True)
+        if profiled:
+            case[f"{i}.profile"] = np.array(True)
+        for k, v in arrays.items():
+            case[f"{i}.in.{k}"] = as_array(v)
+        if said:
+            case[f"{i}.said"] = np.array(said)
+        if isinstance(out, str):
+            case[f"{i}.error"] = np.array(out)
+            raised += 1
+        else:
+            case.update({f"{i}.{k}": as_array(v) for k, v in out.items()})
+    np.savez(name + ".npz", **case)
+    return raised, len(calls)

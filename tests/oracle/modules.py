@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Random modules with state, control flow and errors held against PyTorch (Debian: python3-torch), in all ways of Kiln.
+
+    tests/oracle/modules.py [--build DIR] [-j N] [--json FILE] [--keep DIR [--all]] [--ways WORD] [--without WORD,...]
+                            FIRST COUNT
+    tests/oracle/modules.py --show SEED
+    tests/oracle/modules.py --add CASE.pt...
+
+A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
+answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted and compiled by tcc, generic
+and profiled, at all levels. Values, texts of errors, what is printed, and the state afterwards must be the same.
+--keep: the cases of seeds that differ stay in that folder (with --all: all).  --add puts such into tests/modules/cases.tar.xz, which
+`ninja check` tries in all ways.  --without: features left out.
+"""
+import argparse, collections, io, json, os, re, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHUNK = 250          # seeds of a process: PyTorch never forgets a class
+
+
+def work(a):
+    """The seeds of one process: a line of JSON for each."""
+    sys.path.insert(0, HERE)
+    import module_answers, module_source
+    ways = subprocess.Popen([a.build + "/tests/modules/ways"] + (["-w", a.ways] if a.ways else []) + ["-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True, errors="replace")
+    with tempfile.TemporaryDirectory() as tmp:
+        for seed in range(a.first, a.first + a.count):
+            name = os.path.join(a.keep or tmp, f"seed{seed}")
+            print(json.dumps({"seed": seed}), flush=True)
+            report = {"seed": seed, "why": []}
+            try:
+                report["raised"], report["calls"] = module_answers.record(name, seed, module_source.make(seed, a.without.split(",")))
+            except (module_answers.NoModule, module_answers.NoJudge) as e:
+                report["none" if isinstance(e, module_answers.NoModule) else "open"] = str(e)
+            else:
+                ways.stdin.write(name + "\n")
+                ways.stdin.flush()
+                lines = []
+                while not (line := ways.stdout.readline()).startswith("done ") and line:
+                    lines.append(line)
+                report["why"] = "".join(lines).replace(name + " ", "\0").split("\0")[1:]
+                if not line:
+                    report["why"].append("the program of ways ended")
+            if not (a.keep and (report["why"] or a.all)):
+                for end in ".pt", ".npz":
+                    if os.path.exists(name + end):
+                        os.unlink(name + end)
+            print(json.dumps(report), flush=True)
+    ways.stdin.close()
+    ways.wait()
+
+
+def kind_of(why):
+    """What failures have in common, for the table at the end."""
+    text = re.sub(r"^\S+ -O\d(: | call \d+ \w+: )", "", why.splitlines()[0])
+    return re.sub(r"-?[0-9.]+(e[-+]?\d+)?", "N", re.sub(r"'[^']*'", "'...'", text))[:90]
+
+
+class Sweep:
+    def __init__(self, a):
+        self.a, self.begin = a, time.time()
+        self.seeds = self.calls = self.raised = self.none = self.open = 0
+        self.failed, self.kinds = [], collections.Counter()
+
+    def note(self, report):
+        self.seeds += 1
+        self.calls += report.get("calls", 0)
+        self.raised += report.get("raised", 0)
+        self.open += "open" in report
+        if "none" in report:
+            self.none += 1
+            if self.a.verbose:
+                print(f"seed {report['seed']} is no module: {report['none'][:1500]}")
+        if report["why"]:
+            self.failed.append(report["seed"])
+            self.kinds[kind_of(report["why"][0])] += 1
+            print(f"\rseed {report['seed']}: {len(report['why'])} ways: {report['why'][0].strip()[:700]}", flush=True)
+        if sys.stderr.isatty() or self.seeds % 100 == 0:
+            print(f"\r{self.line()}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
+
+    def line(self):
+        return (f"{self.seeds} modules ({self.none} not scriptable, {self.open} without an answer), {self.calls} calls, {self.raised} raised, {len(self.failed)} differ, "
+                f"{time.time() - self.begin:.0f} s")
+
+    def start(self, first, count):
+        argv = [sys.executable, os.path.abspath(__file__), "--work", "--build", self.a.build, str(first), str(count)]
+        argv += ["--keep", self.a.keep] if self.a.keep else []
+        argv += ["--all"] if self.a.all else []
+        argv += ["--ways", self.a.ways] if self.a.ways else []
+        argv += ["--without", self.a.without] if self.a.without else []
+        p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
+        p.todo = (first, count)
+        return p
+
+    def drain(self, p):
+        """The process's reports; what is left when PyTorch crashed."""
+        at = None
+        for line in p.stdout:
+            report = json.loads(line)
+            at = report["seed"]
+            if "why" in report:
+                self.note(report)
+                at = None
+        p.wait()
+        if at is None:
+            return None
+        print(f"seed {at}: PyTorch ended with {p.returncode}", flush=True)
+        self.none += 1
+        self.seeds += 1
+        first, count = p.todo
+        return (at + 1, first + count - at - 1)
+
+    def run(self):
+        import concurrent.futures
+        todo = [(f, min(CHUNK, self.a.first + self.a.count - f)) for f in range(self.a.first, self.a.first + self.a.count, CHUNK)]
+
+        def chunk(t):
+            while t and t[1] > 0:
+                t = self.drain(self.start(*t))
+        with concurrent.futures.ThreadPoolExecutor(self.a.j) as ex:
+            list(ex.map(chunk, todo))
+
+
+def add(paths):
+    """Cases become members of the archive of those in the tree, whose bytes depend on nothing else."""
+    import tarfile
+    archive = os.path.join(HERE, "../modules/cases.tar.xz")
+    files = {}
+    if os.path.exists(archive):
+        with tarfile.open(archive) as t:
+            files = {m.name: t.extractfile(m).read() for m in t}
+    for path in paths:
+        for end in ".pt", ".npz":
+            files[os.path.basename(path[:-3]) + end] = open(path[:-3] + end, "rb").read()
+    with tarfile.open(archive, "w:xz", preset=9) as t:
+        for name in sorted(files, key=lambda n: (n.rsplit(".", 1)[1], n)):
+            m = tarfile.TarInfo(name)
+            m.size = len(files[name])
+            t.addfile(m, io.BytesIO(files[name]))
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("--build", default="build")
+    p.add_argument("-j", type=int, default=1)
+    p.add_argument("--json")
+    p.add_argument("--keep")
+    p.add_argument("--all", action="store_true")
+    p.add_argument("--ways")
+    p.add_argument("--without", default="")
+    p.add_argument("--show", type=int)
+    p.add_argument("-v", "--verbose", action="store_true")
+    p.add_argument("--work", action="store_true")
+    p.add_argument("--add", nargs="+")
+    p.add_argument("first", type=int, nargs="?", default=1)
+    p.add_argument("count", type=int, nargs="?", default=1)
+    a = p.parse_args()
+    if a.add:
+        add(a.add)
+        return
+    if a.show is not None:
+        sys.path.insert(0, HERE)
+        import module_source
+        print(module_source.make(a.show, a.without.split(",")).source)
+        return
+    if a.work:
+        work(a)
+        return
+    if a.keep:
+        os.makedirs(a.keep, exist_ok=True)
+    s = Sweep(a)
+    s.run()
+    for kind, n in s.kinds.most_common(30):
+        print(f"{n:6d}  {kind}")
+    print(s.line())
+    if a.json:
+        json.dump({"first": a.first, "count": a.count, "modules": s.seeds, "not_scriptable": s.none, "calls": s.calls, "raised": s.raised,
+                   "differ": s.failed, "seconds": round(time.time() - s.begin)}, open(a.json, "w"))
+    sys.exit(bool(s.failed))
+
+
+if __name__ == "__main__":
+    main()
