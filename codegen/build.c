@@ -37,7 +37,7 @@ start(Build *b, char *const *argv, const char *log, Process *p)
 			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
 		fprintf(stderr, "\n");
 	}
-	return process_start(argv, log, p);
+	return process_start(argv, NULL, log, p);
 }
 
 RT_NORETURN static void

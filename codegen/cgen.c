@@ -135,7 +135,9 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
 			   m[i].takes_self);
 		if (gradients)
-			buf_printf(&b, ", &grad_%d", i);
+			buf_printf(&b, ", .gradients = &grad_%d", i);
+		if (m[i].reference)
+			buf_printf(&b, ", .reference = %s", emit_code(e, m[i].reference));
 		buf_puts(&b, " },\n");
 	}
 	emit_classes(e);

@@ -38,7 +38,7 @@ is_program(Cx *cx, const char *path)
 static void
 run_program(Bench *b, char *const *argv, const char *log, Process *p)
 {
-	const int status = process_run(b->cli->cx, argv, log, p);
+	const int status = process_run(b->cli->cx, argv, NULL, log, p);
 
 	if (status)
 		fail_status(b->cli->cx, status > EXIT_LACKS ? EXIT_BUG : status, (Range){ 0 }, "%s ended with status %d:\n%s",

@@ -1,11 +1,12 @@
 /* codegen/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
  *
- * The right answer is the interpreter's of the graph as it was read, without any pass.  When the interpreter at the level
- * asked for gives another one, the graph that it runs was changed wrongly; else a program is built and run, too.  Then, each
- * time by halving, assuming that what is wrong stays wrong: the first step of the pipeline after which (--stop) the answer is
- * wrong, and the first change of that pass (-L) that makes it so; where no pass is to blame, the first kernel, or the first
- * result whose type is inferred.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer, too,
- * and the last command that was wrong is what is printed.
+ * The right answer is the interpreter's of the graph as it was read, without any pass (answers.c).  When the interpreter at
+ * the level asked for gives another one, the graph that it runs was changed wrongly; else a program is built and run, too.
+ * Without kernels it may be right: then one of them is to blame; without passes it may be wrong: then what is inferred of
+ * results may be.  Else, each time by halving, assuming that what is wrong stays wrong: the first step of the pipeline after
+ * which (--stop) the answer is wrong, and the first change of that pass (-L) that makes it so.  A step that is off changes
+ * nothing, so it is never the first.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer,
+ * too, and the last command that was wrong is what is printed.
  */
 #include "codegen.h"
 
@@ -16,15 +17,15 @@
 typedef struct Bisect {
 	Cli        *cli;
 	const char *dir, *self;
+	Model      *m;
 	RtCx       *rt;
 	bool        program;      /* trials build a program; else the interpreter runs */
 	int         nprofiled;    /* inputs that it is built for */
-	RtArrays   *want;         /* by input */
-	int        *status;       /* of the interpreter at -O0, by input */
+	Answer     *want;         /* by input */
 	int         ntrial;
 	const char *why;          /* of the last wrong trial */
 	int         input;        /* of it */
-	char       *said;         /* by the last child */
+	char       *said, *printed;       /* by the last child */
 } Bisect;
 
 typedef struct Argv { Vec(char *) at; } Argv;
@@ -45,13 +46,15 @@ static int
 start(Bisect *b, Argv *a)
 {
 	const char *log = arena_printf(b->cli->cx->arena, "%s/log", b->dir);
+	const char *out = arena_printf(b->cli->cx->arena, "%s/printed", b->dir);
 	Process p;
 	int status;
 
 	vec_push(b->cli->cx->arena, &a->at, NULL);
 	a->at.n--;
-	status = process_run(b->cli->cx, a->at.at, log, &p);
-	b->said = process_log(b->cli->cx, log, 1 << 22);
+	status = process_run(b->cli->cx, a->at.at, out, log, &p);
+	b->said = process_log(b->cli->cx, log, MOST_TEXT);
+	b->printed = process_log(b->cli->cx, out, MOST_TEXT);
 	return status;
 }
 
@@ -111,13 +114,10 @@ difference(Bisect *b, int status, const char *path, int input)
 	Buf why = { 0 };
 	const char *text;
 
-	if (status != b->status[input])
-		return arena_printf(b->cli->cx->arena, "status %d instead of %d: %s", status, b->status[input], last_line(b->said));
-	if (status)
-		return NULL;
-	if (rt_npz_read(b->rt, path, &got))
+	if (!status && rt_npz_read(b->rt, path, &got))
 		fail_raised(b->cli, b->rt);
-	text = arrays_same(b->rt, &got, &b->want[input], &why) ? NULL : arena_strdup(b->cli->cx->arena, why.at);
+	text = answer_same(b->rt, status, b->said, b->printed, &got, &b->want[input], &why) ? NULL :
+	       arena_strdup(b->cli->cx->arena, why.at);
 	buf_free(&why);
 	rt_arrays_free(&got);
 	return text;
@@ -177,24 +177,29 @@ is_wrong(Bisect *b, const char *const *options)
 static void
 find_answers(Bisect *b)
 {
-	const char *const options[] = { "-O0", "--no-pass=all", NULL };
-	const char *out = arena_printf(b->cli->cx->arena, "%s/want.npz", b->dir);
 	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
+	const RtCode *reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
+	Written *written = written_constants(b->cli->cx, b->m->fn->graph);
 
-	b->want = new(b->cli->cx->arena, RtArrays, n);
-	b->status = new(b->cli->cx->arena, int, n);
+	b->want = new(b->cli->cx->arena, Answer, n);
 	for (int i = 0; i < n; i++) {
-		Argv a = command(b, b->self, options, i);
+		RtArrays in = { 0 };
 
-		add(b, &a, "-o");
-		add(b, &a, "%s", out);
-		b->status[i] = start(b, &a);
-		if (b->status[i] > EXIT_INPUT)
-			fail_status(b->cli->cx, b->status[i], (Range){ 0 }, "the interpreter fails without any pass, so that there is no right answer: %s",
-				last_line(b->said));
-		if (!b->status[i] && rt_npz_read(b->rt, out, &b->want[i]))
+		if (input_count(b->cli) && input_read(b->cli, b->rt, i, &in))
 			fail_raised(b->cli, b->rt);
+		b->want[i] = reference_answer(b->cli, b->m, reference, &in);
+		if (b->want[i].status == RT_LACKS)
+			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s", b->want[i].error);
+		written_restore(written);
+		rt_arrays_free(&in);
 	}
+}
+
+static void
+free_answers(Bisect *b)
+{
+	for (int i = 0; i < input_count(b->cli) || !i; i++)
+		answer_free(&b->want[i]);
 }
 
 /* ---- halving -------------------------------------------------------------------------------------------------- */
@@ -304,8 +309,11 @@ report_change(Bisect *b, Options o, const char *pass)
 	o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change);
 	is_wrong(b, words(b, &o));
 	progress(NULL);
-	printf("wrong: %s\n", b->why);
-	printf("pass: %s\nchange: %d of %d\n", o.stop ? o.stop : pass, change, most);
+	printf("wrong: %s\npass: %s\n", b->why, o.stop ? o.stop : pass);
+	if (change)
+		printf("change: %d of %d\n", change, most);
+	else
+		printf("change: one that is not counted: %s=0 is wrong, too\n", pass);
 	if (said)
 		printf("%s%s", said, said[strlen(said) - 1] == '\n' ? "" : "\n");
 	print_command(b, "wrong", words(b, &o));
@@ -315,21 +323,19 @@ report_change(Bisect *b, Options o, const char *pass)
 	}
 }
 
-/* No pass is to blame.  In programs: a kernel that is generated, or what the specializer infers of a result. */
-static void
-report_outside(Bisect *b, const Options *o)
+/* Is it right without what is limited there? */
+static bool
+is_right_without(Bisect *b, const Options *o, const char *outside)
 {
-	static const char *const outside[] = { "kernels", "known" };
+	Options without = *o;
 
-	for (size_t i = 0; i < sizeof outside / sizeof *outside && b->program; i++) {
-		Options without = *o;
+	without.limit = arena_printf(b->cli->cx->arena, "%s=0", outside);
+	return !is_wrong(b, words(b, &without));
+}
 
-		without.limit = arena_printf(b->cli->cx->arena, "%s=0", outside[i]);
-		if (!is_wrong(b, words(b, &without))) {
-			report_change(b, *o, outside[i]);
-			return;
-		}
-	}
+static void
+report_nothing(Bisect *b, const Options *o)
+{
 	is_wrong(b, words(b, o));
 	progress(NULL);
 	printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "a guard, or the code around kernels" :
@@ -349,12 +355,16 @@ report(Bisect *b, const Options *o)
 	const Options none = { .level = o->level, .none = true };
 	Options found = *o;
 
-	if (is_wrong(b, words(b, &none))) {
-		report_outside(b, &none);
-		return;
+	if (b->program && is_right_without(b, o, "kernels")) {
+		report_change(b, *o, "kernels");
+	} else if (!is_wrong(b, words(b, &none))) {
+		found.stop = find_step(b, o);
+		report_change(b, found, without_number(b, found.stop));
+	} else if (b->program && is_right_without(b, &none, "known")) {
+		report_change(b, none, "known");
+	} else {
+		report_nothing(b, &none);
 	}
-	found.stop = find_step(b, o);
-	report_change(b, found, without_number(b, found.stop));
 }
 
 static void
@@ -376,6 +386,7 @@ bisect(Cx *cx, const char *dir, void *arg)
 	progress(NULL);
 	if (!wrong)
 		printf("same: the interpreter and the program give the answer of the graph as it was read\n");
+	free_answers(b);
 	b->ntrial = wrong ? b->ntrial : 0;
 }
 
@@ -395,7 +406,7 @@ cmd_bisect(Cli *cli)
 		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
 	self[n] = 0;
 	b.self = self;
-	model_load(cli, cli->args.at[0]);               /* what cannot be read has no answer that could be wrong */
+	b.m = model_load(cli, cli->args.at[0]);
 	b.nprofiled = cli->profiled ? (int)cli_number(cli, "profiled", cli->profiled, 1, cli->inputs.n) : cli->inputs.n;
 	b.rt = model_context(cli);
 	process_folder(cli->cx, bisect, &b);

@@ -91,6 +91,8 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 	EmitMethod e = { .name = name, .fn = m->fn, .takes_self = m->fn->self != NULL };
 	Specialization **spec = NULL;
 
+	if (cli->selfcheck_code)
+		e.reference = reference_code(cli->cx, m->fn, m->module->self);
 	model_prepare(cli, m);
 	if (!methods->n)
 		e.nspec = model_specialize(cli, m, o->max_specializations, true, &spec);

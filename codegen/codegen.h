@@ -118,6 +118,7 @@ typedef struct EmitMethod {
 	const char *name;
 	Function   *fn;
 	bool        takes_self;
+	const RtCode *reference;   /* for --selfcheck; or null */
 	const Specialization *const *spec;   /* nspec, tried in this order */
 	int         nspec;
 } EmitMethod;
@@ -413,7 +414,7 @@ struct Cli {
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms, *rounding, *processor;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, reread, eval, as_json;
+	bool        verbose, time, no_source, selfcheck_code, reread, eval, as_json;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -430,13 +431,14 @@ int         input_read(Cli *, RtCx *, int, RtArrays *);        /* status */
 
 typedef struct Process {
 	int   pid;                 /* 0: none */
-	const char *name, *log;    /* its standard output and error go to the file log */
+	const char *name, *log;    /* its standard error goes to the file log */
 	int64_t begin, ns, peak_bytes;
 } Process;
-bool  process_start(char *const *argv, const char *log, Process *);          /* false: errno says why not */
+/* Standard output goes to the file out; null: to log.  False: errno says why not. */
+bool  process_start(char *const *argv, const char *out, const char *log, Process *);
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
-int   process_run(Cx *, char *const *argv, const char *log, Process *);      /* both; fails when it does not start */
+int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);      /* both; fails when it does not start */
 /* By what it said, for want of memory or of disk space, or else with this status */
 RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
 char *process_log(Cx *, const char *path, int64_t most);                    /* the first bytes of a file; "" when there is none */
@@ -467,7 +469,7 @@ void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
-int      model_answer(Cli *, Model *, RtCx *, const RtArrays *in, IValue *result);      /* lowered; on a fresh instance */
+int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);      /* on a fresh instance */
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
 RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */
@@ -496,10 +498,21 @@ void rounding_choose(Cli *, const char *path);           /* --rounding: before t
 
 void model_build(Cli *, const char *path, ProgramText *);      /* the model there, to cli->out */
 
-/* ---- cmd_check.c: also for bisect ---------------------------------------------------------------------------- */
+/* ---- answers.c: the right answer, and whether another one is the same: check, bisect ------------------------- */
 
-bool        arrays_same(RtCx *, const RtArrays *got, const RtArrays *want, Buf *why);
-const char *last_line(char *text);
+typedef struct Answer {
+	int         status;        /* of the run: an RtStatus */
+	const char *type, *error;  /* what was raised; type null: RuntimeError */
+	char       *printed;       /* by the model; owned */
+	RtArrays    result;        /* owned */
+} Answer;
+/* On a fresh instance.  The code is the model's reference_code. */
+enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read of what a process said or printed */
+Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
+void        answer_free(Answer *);
+/* Of a process that ended so, said this of errors, and printed that; else `why` gets the first difference. */
+bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why);
+const char *last_line(char *text);                       /* cuts newlines off its end */
 
 /* ---- optable.c: what operators can do ------------------------------------------------------------------- */
 

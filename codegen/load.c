@@ -133,7 +133,7 @@ fail_raised(Cli *cli, RtCx *rt)
 }
 
 int
-model_answer(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, IValue *result)
+model_answer(Cli *cli, Model *m, const RtCode *code, RtCx *rt, const RtArrays *in, IValue *result)
 {
 	int n, self = m->fn->self != NULL;
 	RtParam *params = model_params(cli, m, &n);
@@ -143,7 +143,7 @@ model_answer(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, IValue *result)
 		fail_raised(cli, rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
-	return rt_run(rt, m->fn->code, args, result);
+	return rt_run(rt, code, args, result);
 }
 
 int

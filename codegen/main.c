@@ -83,6 +83,8 @@ static const Option options[] = {
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ", "0: all as it was (the default); 1 to 3: optimized, constants inside"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ", "most specialized graphs (4)"},
+	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ", "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
+	 "                               compares with it (larger, and state is all of the model's)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
 	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ", "the graph after that pass; 2: each change, too; all"},
 	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ", "no more than N changes; known, kernels: inferred results, kernels"},

@@ -47,15 +47,18 @@ process_check(Cx *cx)
 }
 
 bool
-process_start(char *const *argv, const char *log, Process *p)
+process_start(char *const *argv, const char *out, const char *log, Process *p)
 {
 	posix_spawn_file_actions_t actions;
 
 	*p = (Process){ .name = argv[0], .log = log, .begin = rt_now() };
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	posix_spawn_file_actions_adddup2(&actions, 1, 2);
+	posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (out)
+		posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	else
+		posix_spawn_file_actions_adddup2(&actions, 2, 1);
 	errno = posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (!errno)
@@ -80,12 +83,12 @@ process_end(Process *p)
 }
 
 int
-process_run(Cx *cx, char *const *argv, const char *log, Process *p)
+process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process *p)
 {
 	int status;
 
 	process_check(cx);
-	if (!process_start(argv, log, p))
+	if (!process_start(argv, out, log, p))
 		fail(cx, NOWHERE, "%s: %s", argv[0], strerror(errno));
 	status = process_end(p);
 	process_check(cx);
@@ -124,12 +127,16 @@ char *
 process_log(Cx *cx, const char *path, int64_t most)
 {
 	FILE *f = fopen(path, "rb");
-	char *text = new(cx->arena, char, most + 1);
+	char part[4096], *text;
+	Buf b = { 0 };
+	size_t n;
 
-	if (f) {
-		text[fread(text, 1, (size_t)most, f)] = 0;
+	while (f && b.n < most && (n = fread(part, 1, sizeof part, f)))
+		buf_add(&b, part, (int64_t)n < most - b.n ? (int64_t)n : most - b.n);
+	if (f)
 		fclose(f);
-	}
+	text = arena_strndup(cx->arena, b.at ? b.at : "", b.n);
+	buf_free(&b);
 	return text;
 }
 

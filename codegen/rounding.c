@@ -41,7 +41,7 @@ answer(Cli *cli, Model *m, int other_run, RtCx *rt, RtArrays *out)
 	rt->print = say_nothing;
 	rt->deadline = rt->deadline && rt->deadline < most ? rt->deadline : most;
 	rt->other_run = other_run;
-	return !input_read(cli, rt, 0, &in) && !model_answer(cli, m, rt, &in, &result) &&
+	return !input_read(cli, rt, 0, &in) && !model_answer(cli, m, m->fn->code, rt, &in, &result) &&
 	       !rt_arrays_from_value(rt, out, "out", result);
 }
 
@@ -109,7 +109,7 @@ measure(Cx *cx, void *arg)
 	config_exact(cx);
 	m = model_load(o->cli, o->path);
 	model_lower(o->cli, m);
-	written = written_constants(cx, m->fn);
+	written = written_constants(cx, m->fn->prepared);
 	memset(out, 0, sizeof out);
 	for (int i = 0; i < NRUN && o->found != MOVES; i++) {
 		rt = model_context(o->cli);

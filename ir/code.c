@@ -34,9 +34,24 @@ lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 
 /* ---- calls -------------------------------------------------------------------------------------------------------- */
 
+static Function *
+unchanged_copy(Cx *cx, Function *fn)
+{
+	if (!fn->unchanged) {
+		fn->unchanged = new(cx->arena, Function, 1);
+		*fn->unchanged = *fn;
+		fn->unchanged->prepared = NULL;
+		fn->unchanged->code = NULL;
+		fn->unchanged->unchanged = fn->unchanged;
+	}
+	return fn->unchanged;
+}
+
 RtCode *
 lower_code_of(Work *w, Function *fn)
 {
+	if (w->unchanged)
+		fn = unchanged_copy(w->cx, fn);
 	if (!fn->code) {
 		fn->code = new(w->cx->arena, RtCode, 1);
 		fn->code->name = fn->name;
@@ -53,12 +68,21 @@ emit_call(Lower *l, Node *n, Function *callee, int first)
 	insn_define_all(l, n);
 }
 
+/* By which a class has the code of the method: unchanged code calls unchanged code. */
+static const char *
+key_of(const Work *w, const Type *interface, const char *name)
+{
+	const char *key = method_key(w->cx->arena, interface, name);
+
+	return w->unchanged ? arena_printf(w->cx->arena, "%s, unchanged", key) : key;
+}
+
 uint32_t
 need_method(Lower *l, const Type *interface, const char *name)
 {
 	vec_push(l->cx->arena, &l->w->virtual_name, name);
 	vec_push(l->cx->arena, &l->w->virtual_type, interface);
-	return (uint32_t)index_of_string(l, method_key(l->cx->arena, interface, name));
+	return (uint32_t)index_of_string(l, key_of(l->w, interface, name));
 }
 
 static void
@@ -208,8 +232,9 @@ lower_constant(Lower *l, Node *n)
 		if (!f)
 			BUG("no memory for a function value");
 		v = rt_ref(RT_FUNCTION, f);
-	} else if (!value_constant(n->out[0], &v)) {
-		BUG("a Constant has no value");
+	} else if (!value_constant(n->out[0], &v)) {         /* the fallback of a graph of PyTorch's executor */
+		lower_lacking(l, n, "a constant without a value", "");
+		return;
 	}
 	insn_node(l, n, RT_DO_CONSTANT, (uint32_t)index_of_constant(l, v));
 }
@@ -518,7 +543,7 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {
-	const char *key = method_key(w->cx->arena, interface, name);
+	const char *key = key_of(w, interface, name);
 	const Type *t;
 
 	for (int i = 0; (t = type_named_at(w->cx, i)); i++) {
@@ -531,29 +556,38 @@ resolve_virtual(Work *w, const Type *interface, const char *name)
 		at = method_index(t->cls, key);
 		if (at < 0)
 			add_method(w, t->cls, key, m);
-		else if (t->cls->code[at] != lower_code_of(w, m))
-			t->cls->code[at] = m->code;
+		else
+			t->cls->code[at] = lower_code_of(w, m);
 	}
+}
+
+/* Lowers the function, unless that is done, and all that it needs. */
+static RtCode *
+lower_all(Work *w, Function *fn)
+{
+	RtCode *code = lower_code_of(w, fn);
+
+	for (int done = 0, resolved = 0; done < w->todo.n || resolved < w->virtual_name.n;) {
+		if (done < w->todo.n) {
+			lower_function(w, w->todo.at[done++]);
+		} else {
+			resolve_virtual(w, w->virtual_type.at[resolved], w->virtual_name.at[resolved]);
+			resolved++;
+		}
+	}
+	return code;
 }
 
 RtCode *
 code_lower(Cx *cx, Function *fn, LackingVec *lacking)
 {
-	Work w = { .cx = cx, .lacking = lacking };
-	RtCode *code;
+	return lower_all(&(Work){ .cx = cx, .lacking = lacking }, fn);
+}
 
-	if (fn->code)
-		return fn->code;
-	code = lower_code_of(&w, fn);
-	for (int done = 0, resolved = 0; done < w.todo.n || resolved < w.virtual_name.n;) {
-		if (done < w.todo.n) {
-			lower_function(&w, w.todo.at[done++]);
-		} else {
-			resolve_virtual(&w, w.virtual_type.at[resolved], w.virtual_name.at[resolved]);
-			resolved++;
-		}
-	}
-	return code;
+RtCode *
+code_lower_unchanged(Cx *cx, Function *fn, LackingVec *lacking)
+{
+	return lower_all(&(Work){ .cx = cx, .lacking = lacking, .unchanged = true }, fn);
 }
 
 int

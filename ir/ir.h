@@ -254,6 +254,7 @@ struct Function {
 	Graph      *graph;         /* null until compiled */
 	Graph      *prepared;      /* after opt's prepare */
 	RtCode     *code;          /* lowered from prepared, or from graph when there is none */
+	Function   *unchanged;     /* its copy that is never prepared: code_lower_unchanged; or null */
 	const void *tree;          /* frontend's, compiled on first use by function_graph() */
 	const struct Gradient *gradient;     /* opt's: what of it is differentiated; null: nothing */
 	struct Unit *unit;
@@ -435,6 +436,8 @@ LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ig
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
+/* The same from the graph as it was read, and so for all that it calls: a code of its own, which no pass has changed. */
+RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
 int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
 /* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
 typedef struct CodeLive CodeLive;                       /* of one code, for all its instructions */

@@ -8,6 +8,7 @@
 typedef struct Work {
 	Cx         *cx;
 	LackingVec *lacking;
+	bool        unchanged;   /* functions are lowered as they were read */
 	Vec(Function *) todo;
 	Vec(const char *) virtual_name;        /* methods called through interfaces */
 	Vec(const Type *) virtual_type;

@@ -36,10 +36,10 @@ typedef struct Profile {
 Profile *profile_new(Cx *, Function *);                     /* fn->prepared must be there */
 int      profile_run(Profile *, RtCx *, const IValue *args);        /* status of the run; what was seen is kept */
 
-/* ---- written.c: tensors that stand in the prepared graph and are written to ----------------------------------- */
+/* ---- written.c: tensors that stand in a graph, or in what it calls, and are written to ------------------------- */
 
 typedef struct Written Written;
-Written *written_constants(Cx *, const Function *);         /* as they are now */
+Written *written_constants(Cx *, Graph *);                  /* as they are now */
 void     written_restore(const Written *);                  /* as they were then */
 
 /* ---- signature.c: what a call's arguments must be for a specialization ------------------------------------ */
@@ -225,7 +225,7 @@ void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of t
 bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);      /* one of them; fails when there is none */
 int   pass_stages(const char *name);       /* Stage bits of its rows; 0: there is no such pass */
 const char *pass_name(int);                /* of row i, once each; null: no more */
-const char *pass_step(Cx *, int);          /* of the whole pipeline at this level, as --stop takes it: tuples:2; null: no more */
+const char *pass_step(Cx *, int);          /* of the whole pipeline at any level, as --stop takes it: tuples:2; null: no more */
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
 /* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and note. */
@@ -237,6 +237,9 @@ void   prepare_peers(Cx *, Function *const *, int n);
 typedef Vec(Graph *) Peers;
 const Peers *prepare_peers_of(Cx *);
 Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: the instance, or None */
+/* What every other code of the function is held against: its graph as it was read, which no pass has changed.  What cannot
+ * run so (gradients, and what PyTorch's executor put in) is prepared with the passes of -O0. */
+RtCode *reference_code(Cx *, Function *, IValue self);
 
 /* Options of the command line and the environment; text as given there. */
 void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
@@ -246,7 +249,7 @@ void config_passes(Cx *, const char *text);            /* -p inline,dce */
 void config_exact(Cx *);
 bool config_is_exact(Cx *);
 void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
-void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second row */
+void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second step */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
 void config_time(Cx *);                                /* --time: of each pass, on standard error at the end of the stage */
 void config_level(Cx *, int);                          /* -O0 .. -O3 */

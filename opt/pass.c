@@ -153,6 +153,18 @@ config_without(Cx *cx, const char *text)
 	add_options(cx, &config(cx)->without, text, ':', 1);
 }
 
+/* How many steps of the pipeline have this name: its rows, once for each stage. */
+static int
+count_steps(const char *name)
+{
+	int n = 0;
+
+	for (int i = 0; i < NROW; i++)
+		if (!strcmp(rows[i].name, name))
+			n += rows[i].stages == BOTH ? 2 : 1;
+	return n;
+}
+
 void
 config_stop(Cx *cx, const char *text)
 {
@@ -160,8 +172,8 @@ config_stop(Cx *cx, const char *text)
 
 	config(cx)->stop = pass_called(colon ? arena_strndup(cx->arena, text, colon - text) : text);
 	config(cx)->stop_at = colon ? atoi(colon + 1) : 1;
-	if (!is_pass(config(cx)->stop))
-		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", config(cx)->stop);
+	if (config(cx)->stop_at < 1 || config(cx)->stop_at > count_steps(config(cx)->stop))
+		fail_status(cx, EXIT_USAGE, (Range){0}, "there is no pass %s", text);
 }
 
 void
@@ -418,13 +430,14 @@ is_on(const struct Config *c, int row, Stage stage)
 	return (rows[row].stages & (int)stage) && rows[row].level <= c->level && !find_option(&c->without, rows[row].name);
 }
 
-/* Step i of the pipeline: all rows of the first stage, then of the second.  Returns the row, or -1; nth: of its name. */
+/* Step i of the pipeline: all rows of the first stage, then of the second, whether they are on or not, so that a step has
+ * the same name at every level.  Returns the row, or -1; nth: of its name. */
 static int
-find_step(const struct Config *c, int i, Stage *stage, int *nth)
+find_step(int i, Stage *stage, int *nth)
 {
 	for (int k = 0, seen[NROW] = {0}; k < 2 * NROW; k++) {
 		*stage = k < NROW ? STAGE_PREPARE : STAGE_OPTIMIZE;
-		if (!is_on(c, k % NROW, *stage))
+		if (!(rows[k % NROW].stages & (int)*stage))
 			continue;
 		*nth = ++seen[find_row(rows[k % NROW].name) - rows];
 		if (i-- == 0)
@@ -437,7 +450,7 @@ const char *
 pass_step(Cx *cx, int i)
 {
 	Stage stage;
-	int nth, row = find_step(config(cx), i, &stage, &nth);
+	int nth, row = find_step(i, &stage, &nth);
 
 	return row < 0 ? NULL : nth == 1 ? rows[row].name : arena_printf(cx->arena, "%s:%d", rows[row].name, nth);
 }
@@ -449,7 +462,7 @@ is_behind_stop(const struct Config *c, int row, Stage stage)
 	Stage s;
 	int nth, r;
 
-	for (int i = 0; c->stop && (r = find_step(c, i, &s, &nth)) >= 0; i++) {
+	for (int i = 0; c->stop && (r = find_step(i, &s, &nth)) >= 0; i++) {
 		if (r == row && s == stage)
 			return false;
 		if (!strcmp(rows[r].name, c->stop) && nth == c->stop_at)
@@ -516,4 +529,26 @@ prepare(Cx *cx, Function *fn, IValue self)
 	passes_run(cx, STAGE_PREPARE, fn, fn->prepared, self);
 	ops_compile_bodies(cx, fn->prepared);    /* of operators that passes put in */
 	return fn->prepared;
+}
+
+RtCode *
+reference_code(Cx *cx, Function *fn, IValue self)
+{
+	struct Config *asked = config(cx), least = { .lint = asked->lint, .peers = asked->peers };
+	LackingVec lacking = { 0 };
+	Function *copy;
+	RtCode *code;
+
+	ops_compile_all(cx, fn);
+	code = code_lower_unchanged(cx, fn, &lacking);
+	if (!fn->gradient && !lacking.n)
+		return code;
+	copy = new(cx->arena, Function, 1);
+	*copy = *fn;
+	copy->prepared = NULL;
+	copy->code = NULL;
+	cx->config = &least;
+	prepare(cx, copy, self);
+	cx->config = asked;
+	return code_lower(cx, copy, NULL);
 }

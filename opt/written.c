@@ -11,12 +11,33 @@
 
 struct Written {
 	Cx *cx;
+	Map seen;                /* functions that are called */
 	Vec(RtTensor *) at, was;
 };
+
+static void find_in(Written *, AliasDb *, const Block *);
+
+static void
+find_in_graph(Written *w, Graph *g)
+{
+	find_in(w, alias_db(g, w->cx->arena), g->top);
+}
+
+static void
+find_in_function(Written *w, Function *fn)
+{
+	char *key = arena_printf(w->cx->arena, "%p", (void *)fn);
+
+	if (map_get(&w->seen, key))
+		return;
+	map_put(&w->seen, key, fn);
+	find_in_graph(w, function_graph(w->cx, fn));
+}
 
 static void
 find_in(Written *w, AliasDb *db, const Block *b)
 {
+	Function *called;
 	IValue v;
 
 	for NODES(n, b) {
@@ -25,7 +46,9 @@ find_in(Written *w, AliasDb *db, const Block *b)
 		for (int i = 0; i < n->nsub; i++)
 			find_in(w, db, n->sub[i]);
 		if (sub && sub->kind == ATTR_GRAPH)
-			find_in(w, alias_db(sub->g, w->cx->arena), sub->g->top);
+			find_in_graph(w, sub->g);
+		if ((called = node_function(n)))
+			find_in_function(w, called);
 		if (node_is(n, "prim::Constant") && value_constant(n->out[0], &v) && v.tag == RT_TENSOR &&
 		    alias_has_writers(db, n->out[0])) {
 			vec_push(w->cx->arena, &w->at, v.u.t);
@@ -35,12 +58,13 @@ find_in(Written *w, AliasDb *db, const Block *b)
 }
 
 Written *
-written_constants(Cx *cx, const Function *fn)
+written_constants(Cx *cx, Graph *g)
 {
 	Written *w = new(cx->arena, Written, 1);
 
 	w->cx = cx;
-	find_in(w, alias_db(fn->prepared, cx->arena), fn->prepared->top);
+	w->seen = (Map){ .arena = cx->arena };
+	find_in_graph(w, g);
 	return w;
 }
 

@@ -4,12 +4,13 @@
  * relative to the number, and absolute, in units of the tensor's root mean square where that is more than one.  What sums and
  * products round off grows with their terms, and these are as large as the tensor's numbers are in the mean: an element
  * near zero among hundreds is not more exact than those.  NaN equals NaN.  The first difference is named as its key in an
- * .npz would be.
+ * .npz would be.  What was printed is compared word by word.
  */
 #include "rt.h"
 #include "base.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEEP = 64 };
@@ -240,4 +241,57 @@ bool
 rt_close(RtCx *cx, const char *name, IValue got, IValue want, struct Buf *why)
 {
 	return close_values(cx, name, got, want, why, 0);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------- */
+
+/* The length of the floating number that begins there; 0: none does. */
+static int64_t
+float_at(const char *s, double *out)
+{
+	const size_t digits = strspn(s, "-0123456789");
+	char *end;
+
+	if (!digits || (s[digits] != '.' && s[digits] != 'e'))
+		return 0;
+	*out = strtod(s, &end);
+	return end - s;
+}
+
+static bool
+close_words(const char *got, const char *got_end, const char *want, const char *want_end)
+{
+	while (got < got_end && want < want_end) {
+		double x, y;
+		const int64_t n = float_at(got, &x), m = float_at(want, &y);
+
+		if (n && m ? !close_numbers(x, y, 2e-4, 2e-4) : *got != *want)
+			return false;
+		got += n && m ? n : 1;
+		want += n && m ? m : 1;
+	}
+	return got == got_end && want == want_end;
+}
+
+bool
+rt_close_text(const char *got, const char *want, Buf *why)
+{
+	static const char blanks[] = " \t\n";
+
+	for (;;) {
+		const char *got_end, *want_end;
+
+		got += strspn(got, blanks);
+		want += strspn(want, blanks);
+		got_end = got + strcspn(got, blanks);
+		want_end = want + strcspn(want, blanks);
+		if (!close_words(got, got_end, want, want_end)) {
+			buf_printf(why, "it prints '%.*s', expected '%.*s'", (int)strcspn(got, "\n"), got, (int)strcspn(want, "\n"), want);
+			return false;
+		}
+		if (!*got && !*want)
+			return true;
+		got = got_end;
+		want = want_end;
+	}
 }

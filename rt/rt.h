@@ -363,6 +363,7 @@ struct RtCx {
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
+	void    *print_arg;
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
 	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);   /* profiling: RT_DO_PROFILE, and branches with their condition */
 	void    *probe_arg;
@@ -559,6 +560,8 @@ int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; e
  * the first difference is. */
 void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
 bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
+/* The same of what was printed: blanks do not count, and floating numbers are compared as they are printed, to four digits. */
+bool rt_close_text(const char *got, const char *want, struct Buf *why);
 
 /* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
 
@@ -613,6 +616,7 @@ typedef struct RtMethod {
 	const RtType  *result;
 	bool           takes_self;    /* argument 0 of the code is the instance */
 	const struct RtGradients *gradients;   /* made with --grad (gradient.c), or null */
+	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
 } RtMethod;
 
 typedef struct RtSpecialization {        /* for --info; chosen by the code's plan */

@@ -1,8 +1,10 @@
-"""kiln bisect finds a bug that was planted in one pass, down to the change, the node and the line of the model.
+"""kiln bisect finds a bug that was planted in one pass, down to the change, the node and the line of the model; kiln check and
+a program's --selfcheck find that there is one: in answers, in errors, in what is printed.
 
 usage: bisect_test.py KILN CSE CONSTPOOL KERN_COPY     the last three: Kiln with a bug in that source, see build.ninja
 cse there takes no heed of writes: the interpreter is wrong. constpool there takes all numbers of a type for one: only
 programs are wrong. kern_copy puts all that it stacks in one place: no pass is to blame.
+What cse does wrong is in the prepared graph, so specialized and generic code do the same: only what was read is right.
 """
 import os, struct, sys, unittest
 
@@ -16,7 +18,18 @@ WRITES = body(["a = torch.relu(x)", "b = torch.neg(x)", "_0 = torch.sum(x)", "c 
                "_1 = torch.sum(x)", "return torch.add(torch.mul(torch.add(_0, _1), b), torch.mul(a, c))"])
 NUMBERS = body(["y = torch.mul(x, 3.)", "z = torch.add(torch.sum(y), 3.)", "return torch.sub(z, torch.sum(torch.div(y, 5.)))"])
 STACK = body(["y = torch.relu(x)", "z = torch.stack([y, torch.neg(x)])", "return torch.sum(torch.relu(z), [0])"])
+# With the write not seen: raises where it has to answer, answers where it has to raise, says something else.
+RAISES = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "if bool(torch.eq(_0, _1)):",
+               "  ops.prim.RaiseException(\"the same\")", "return torch.add(_0, _1)"])
+ANSWERS = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "if bool(torch.ne(_0, _1)):",
+                "  ops.prim.RaiseException(\"not the same\")", "return torch.add(_0, _1)"])
+SAYS = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)",
+             "ops.prim.RaiseException(torch.format(\"{} {}\", float(_0), float(_1)))", "return x"])
+PRINTS = body(["_0 = torch.sum(x)", "torch.add_(x, 1.)", "_1 = torch.sum(x)", "print(float(_0), float(_1))", "return x"])
+STACK_RAISES = body(["z = torch.stack([x, torch.neg(x)])", "if bool(torch.ne(torch.sum(z), 0)):",
+                     "  ops.prim.RaiseException(\"not 0\")", "return z"])
 X = npz(x=npy([2, 3], data=struct.pack("<6f", 1, -2, 3, 4, -5, 6)))
+CC = [] if "sanitize" in os.environ["CFLAGS"] else ["--cc", "tcc"]      # which links none
 
 
 class Bisect(Test):
@@ -65,6 +78,50 @@ class Bisect(Test):
         self.assertIn("aten::stack", said.split("change:")[1])
         self.assertIn("z = torch.stack([y, torch.neg(x)])\n", said)
         self.repeats(BROKEN["kern_copy"], said)
+
+
+class Check(Test):
+    def build(self, kiln, code, *options):
+        self.put("m.pt", model(code))
+        self.put("x.npz", X)
+        rc, out, err = call([kiln, "build", "m.pt", "-i", "x.npz", "-o", "p", *CC, *options], self.dir)
+        self.assertEqual(rc, 0, err)
+
+    def finds(self, status, *argv, says=""):
+        rc, out, err = call(argv, self.dir)
+        self.assertEqual(rc, status, (out, err[-2000:]))
+        self.assertIn(says.encode(), out + err)
+
+    def test_prepared_graph(self):
+        cases = [(WRITES, "out"), (RAISES, "the same"), (ANSWERS, "not the same"), (SAYS, "raises RuntimeError: 7. 13."), (PRINTS, "prints")]
+        for code, says in cases:
+            with self.subTest(says):
+                self.build(BROKEN["cse"], code, "--selfcheck-code")
+                self.finds(4, "./p", "-i", "x.npz", "--selfcheck", says=says)
+                self.finds(4, BROKEN["cse"], "check", "m.pt", "p", "-i", "x.npz", says="differs")
+                if code in (RAISES, ANSWERS):
+                    self.finds(4, BROKEN["cse"], "bisect", "m.pt", "-i", "x.npz", says="pass: cse")
+        self.build(BROKEN["cse"], RAISES)
+        self.finds(0, "./p", "-i", "x.npz", "--selfcheck")           # without the code it cannot know
+
+    def test_specialized_code(self):
+        """One raises and the other answers."""
+        self.build(BROKEN["kern_copy"], STACK_RAISES)
+        self.finds(4, "./p", "-i", "x.npz", "--selfcheck", says="not 0")
+
+    def test_nothing(self):
+        for code in WRITES, RAISES, ANSWERS, SAYS, PRINTS, STACK_RAISES:
+            self.build(KILN, code, "--selfcheck-code")
+            self.finds(0, "./p", "-i", "x.npz", "--selfcheck")
+            self.finds(0, KILN, "check", "m.pt", "p", "-i", "x.npz")
+
+    def test_stop_at_a_pass_that_is_off(self):
+        self.put("m.pt", model(WRITES))
+        self.put("x.npz", X)
+        for step, dces in ("constprop", 0), ("constprop:2", 1), ("convbn", 1), ("unrolling", 2):
+            rc, out, err = call([KILN, "run", "m.pt", "-i", "x.npz", "-O0", "--no-pass", "convbn", "--stop", step, "-d", "dce"], self.dir)
+            self.assertEqual((rc, err.count(b"after dce")), (0, dces), (step, err))
+        self.finds(2, KILN, "run", "m.pt", "-i", "x.npz", "--stop", "dce:9", says="dce:9")
 
 
 if __name__ == "__main__":

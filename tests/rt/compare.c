@@ -65,10 +65,38 @@ outliers(void **state)
 	assert_false(same(cx, RT_i64, 1000, 3, 4));
 }
 
+static bool
+same_text(const char *got, const char *want)
+{
+	Buf why = { 0 };
+	const bool is = rt_close_text(got, want, &why);
+
+	assert_int_equal(is, !why.n);
+	buf_free(&why);
+	return is;
+}
+
+/* Printed: the last digit of a floating number may differ, and how wide columns are; nothing else. */
+static void
+texts(void **state)
+{
+	(void)state;
+	assert_true(same_text(" 1.0001\n-0.0000\n[ CPUFloatType{2} ]\n", "1.0002\n 0.0000\n[ CPUFloatType{2} ]\n"));
+	assert_true(same_text("x=1.2345e-08 7", "x=1.2346e-08  7"));
+	assert_false(same_text("1.0001", "1.0101"));
+	assert_false(same_text("7", "8"));
+	assert_false(same_text("12", "1 2"));
+	assert_false(same_text("a", "a b"));
+	assert_false(same_text("a b", "a"));
+	assert_false(same_text("", "a"));
+	assert_false(same_text("1.5", "1.5x"));
+	assert_true(same_text("", "\n"));
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(near_zero), cmocka_unit_test(outliers) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(near_zero), cmocka_unit_test(outliers), cmocka_unit_test(texts) };
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
 }
