@@ -69,6 +69,8 @@ unit_constant_value(const Unit *u, const char *name, IValue *out)
 	if (end == name + 1 || *end || i < 0 || i >= u->constants.u.tuple->n)
 		return false;
 	*out = u->constants.u.tuple->v[i];
+	if (out->tag == RT_TENSOR)
+		out->u.t->storage->written = true;        /* until all code that has it is known: opt/places.c */
 	return true;
 }
 

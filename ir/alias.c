@@ -134,6 +134,7 @@ wildcard_of(AliasDb *db, const Type *t)
 		return e;
 	}
 	vec_push(db->arena, &db->wildcard, e);
+	vec_push(db->arena, &db->wildcard_type, t);
 	if (is_object(t) && t->kind != TYPE_ANY_CLASS)
 		point(db, e, wildcard_of(db, &rt_type_any_class));
 	contain_types(db, e, t);
@@ -570,28 +571,38 @@ analyze_nothing(AliasDb *db, const Node *n)
 	(void)n;
 }
 
+/* The element of memory that outlives the graph: a storage, a list. */
+static int
+element_at(AliasDb *db, const void *memory)
+{
+	char key[24];
+	intptr_t have;
+
+	snprintf(key, sizeof key, "@%p", memory);
+	have = (intptr_t)map_get(&db->wildcards, key);
+	if (!have) {
+		have = element_new(db) + 1;
+		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
+	}
+	return (int)have - 1;
+}
+
 /* An attribute whose memory is known has an element for it, which the object contains. */
 static void
 analyze_get_attr(AliasDb *db, const Node *n)
 {
 	const void *place = db->place ? db->place(db->place_arg, n->out[0]) : NULL;
 	const int e = alias_element_of(db, n->out[0]);
-	intptr_t have;
-	char key[24];
+	int at;
 
 	if (!place || e < 0) {
 		make_wildcard(db, n->out[0]);
 		return;
 	}
-	snprintf(key, sizeof key, "@%p", place);
-	have = (intptr_t)map_get(&db->wildcards, key);
-	if (!have) {
-		have = element_new(db) + 1;
-		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
-		contain_types(db, (int)have - 1, n->out[0]->type);
-	}
-	point(db, e, (int)have - 1);
-	contain(db, alias_element_of(db, n->in[0]), (int)have - 1);
+	at = element_at(db, place);
+	contain_types(db, at, n->out[0]->type);
+	point(db, e, at);
+	contain(db, alias_element_of(db, n->in[0]), at);
 }
 
 static void
@@ -601,26 +612,25 @@ analyze_set_attr(AliasDb *db, const Node *n)
 	make_wildcard(db, n->in[1]);
 }
 
-/* Constants of one storage are one place, which outlives the graph: an archive's constants may be written. */
+/* Constants of one storage are one place, which outlives the graph.  An archive's constants may be written, by code of other
+ * graphs too, which may have stored them. */
 static void
 analyze_constant(AliasDb *db, const Node *n)
 {
 	const int e = alias_element_of(db, n->out[0]);
-	intptr_t have;
-	char key[24];
 	IValue v;
+	int at;
 
 	make_fresh(db, n->out[0]);
 	if (e < 0 || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR)
 		return;
-	snprintf(key, sizeof key, "#%p", (void *)v.u.t->storage);
-	have = (intptr_t)map_get(&db->wildcards, key);
-	if (!have) {
-		have = element_new(db) + 1;
-		map_put(&db->wildcards, arena_strdup(db->arena, key), (void *)have);
-		vec_push(db->arena, &db->constant, (int)have - 1);
+	at = element_at(db, v.u.t->storage);
+	vec_push(db->arena, &db->constant, at);
+	if (v.u.t->storage->written) {
+		vec_push(db->arena, &db->outside, at);
+		make_wildcard(db, n->out[0]);
 	}
-	point(db, e, (int)have - 1);
+	point(db, e, at);
 }
 
 static void

@@ -29,8 +29,10 @@ struct AliasDb {
 	int     nnode;
 	Map     wildcards;       /* type -> its element + 1 */
 	Ints    wildcard;        /* all of them */
+	Vec(const Type *) wildcard_type;
 	Vec(Wild) wild;          /* elements that belong to a wildcard */
 	Ints    constant;        /* storages of constant tensors */
+	Ints    outside;         /* those of them that code elsewhere may write to */
 	bool    any;             /* one wildcard for all types */
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;

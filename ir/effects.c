@@ -75,14 +75,10 @@ sets_of(AliasDb *db, const Node *n)
 }
 
 static void
-mark_written(AliasDb *db, const Block *b)
+mark(bool *marks, const IntSet *s)
 {
-	for NODES(n, b) {
-		const IntSet *w = sets_of(db, n).writes;
-
-		for (int i = 0; i < w->n; i++)
-			db->written[w->at[i]] = true;
-	}
+	for (int i = 0; i < s->n; i++)
+		marks[s->at[i]] = true;
 }
 
 static bool
@@ -119,6 +115,20 @@ alias_is_pure(AliasDb *db, Graph *g)
 	return true;
 }
 
+/* By element: is it a place that a node writes to, or code elsewhere does? */
+static const bool *
+written_marks(AliasDb *db)
+{
+	if (db->written)
+		return db->written;
+	db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
+	for NODES(n, db->g->top)
+		mark(db->written, sets_of(db, n).writes);
+	for (int i = 0; i < db->outside.n; i++)
+		mark(db->written, alias_places_of(db, db->outside.at[i]));
+	return db->written;
+}
+
 static bool
 is_marked_written(AliasDb *db, const Value *v, bool deep)
 {
@@ -129,11 +139,7 @@ is_marked_written(AliasDb *db, const Value *v, bool deep)
 	e = alias_element_of(db, v);
 	if (e < 0)
 		return false;
-	if (!db->written) {
-		db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
-		mark_written(db, db->g->top);
-	}
-	return any_of(db->written, deep ? alias_reach_of(db, e) : alias_places_of(db, e));
+	return any_of(written_marks(db), deep ? alias_reach_of(db, e) : alias_places_of(db, e));
 }
 
 bool
@@ -166,18 +172,11 @@ alias_node_writes(AliasDb *db, const Node *n)
 }
 
 static void
-mark_escaped(AliasDb *db, const IntSet *s)
-{
-	for (int i = 0; i < s->n; i++)
-		db->escaped[s->at[i]] = true;
-}
-
-static void
 mark_inputs_escaped(AliasDb *db, const Node *n)
 {
 	for (int i = 0; i < n->nin; i++)
 		if (alias_element_of(db, n->in[i]) >= 0)
-			mark_escaped(db, alias_reach_of(db, alias_element_of(db, n->in[i])));
+			mark(db->escaped, alias_reach_of(db, alias_element_of(db, n->in[i])));
 }
 
 /* The generic code that a guard leaves to may write to what it is given, where this graph has no such branch any more. */
@@ -205,32 +204,52 @@ alias_escapes(AliasDb *db, const Value *v)
 	if (!db->escaped) {
 		db->escaped = new(db->arena, bool, db->element.n + db->nvalue + 1);
 		for (int i = 0; i < db->wildcard.n; i++)
-			mark_escaped(db, alias_places_of(db, db->wildcard.at[i]));
+			mark(db->escaped, alias_places_of(db, db->wildcard.at[i]));
 		for (int i = 0; i < db->constant.n; i++)
-			mark_escaped(db, alias_places_of(db, db->constant.at[i]));
+			mark(db->escaped, alias_places_of(db, db->constant.at[i]));
 		mark_inputs_escaped(db, db->g->top->ret);
 		mark_left_to_generic(db, db->g->top);
 	}
 	return any_of(db->escaped, alias_places_of(db, e));
 }
 
-/* ---- what must not be lost ------------------------------------------------------------------------------------------------ */
+/* ---- what the graph does not follow --------------------------------------------------------------------------------------- */
 
-static void
-mark_live(AliasDb *db, const IntSet *s)
+bool
+alias_is_wild(AliasDb *db, const Value *v)
 {
-	for (int i = 0; i < s->n; i++)
-		db->live[s->at[i]] = true;
+	const int e = alias_is_unknown(db, v) ? -1 : alias_element_of(db, v);
+
+	for (int i = 0; e >= 0 && i < db->wildcard.n; i++)
+		if (alias_meet(alias_places_of(db, e), alias_places_of(db, db->wildcard.at[i])))
+			return true;
+	return alias_is_unknown(db, v);
 }
+
+bool
+alias_wild_is_written(AliasDb *db, bool tensors)
+{
+	for (int i = 0; i < db->wildcard.n; i++) {
+		const Type *t = db->wildcard_type.at[i];
+		const bool object = t->kind == TYPE_CLASS || t->kind == TYPE_ANY_CLASS;
+
+		if ((db->any || (!object && (t->kind == TYPE_TENSOR) == tensors)) &&
+		    any_of(written_marks(db), alias_places_of(db, db->wildcard.at[i])))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what must not be lost ------------------------------------------------------------------------------------------------ */
 
 void
 alias_live_clear(AliasDb *db)
 {
 	db->live = new(db->arena, bool, db->element.n + db->nvalue + 1);
 	for (int i = 0; i < db->wildcard.n; i++)
-		mark_live(db, alias_places_of(db, db->wildcard.at[i]));
+		mark(db->live, alias_places_of(db, db->wildcard.at[i]));
 	for (int i = 0; i < db->constant.n; i++)
-		mark_live(db, alias_places_of(db, db->constant.at[i]));
+		mark(db->live, alias_places_of(db, db->constant.at[i]));
 }
 
 void
@@ -239,7 +258,7 @@ alias_live_add(AliasDb *db, const Value *v)
 	const int e = alias_is_unknown(db, v) ? -1 : alias_element_of(db, v);
 
 	if (e >= 0)
-		mark_live(db, alias_reach_of(db, e));
+		mark(db->live, alias_reach_of(db, e));
 }
 
 bool

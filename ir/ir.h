@@ -397,7 +397,7 @@ void   py_note_function(PyNeeds *, Function *);
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
 /* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
- * Nothing but attributes may be that memory. */
+ * Memory that it names must reach the graph in no other way, except as a constant (opt/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
 bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
 bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
@@ -405,6 +405,8 @@ bool alias_is_written(AliasDb *, const Value *);                           /* is
 bool alias_has_writers(AliasDb *, const Value *);                          /* is it, or what it contains, written anywhere? */
 bool alias_writes(AliasDb *, const Node *, const Value *);                 /* does the node (nested too) write memory v may reach? */
 bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
+bool alias_is_wild(AliasDb *, const Value *);                              /* may it be memory that the graph does not follow? */
+bool alias_wild_is_written(AliasDb *, bool tensors);                       /* is such memory written: of tensors, of containers */
 bool alias_escapes(AliasDb *, const Value *);                              /* graph input, output, attribute, container, call, way out of a guard */
 bool alias_move_after(AliasDb *, Node *, Node *at);                        /* moves it if that is valid, with its dependents */
 bool alias_move_before(AliasDb *, Node *, Node *at);

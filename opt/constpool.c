@@ -1,10 +1,12 @@
 /*
- * Constant pooling: equal constants become one, all at the top of the graph in order of first use.
+ * Constant pooling: equal constants become one, all at the top of the graph in order of first use.  One that is written to
+ * is equal to no other.
  */
 #include "opt.h"
 
 typedef struct Pool {
 	Pass *p;
+	AliasDb *alias;
 	Node *last;              /* constant put at the top, or the param node */
 	Map   seen;              /* hash of node -> Entry */
 } Pool;
@@ -41,7 +43,7 @@ walk(Pool *pool, Block *b)
 		/* `is` tells enums of two places apart. */
 		if (!node_is(n, "prim::Constant") || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
-		same = find(pool, n);
+		same = alias_has_writers(pool->alias, n->out[0]) ? NULL : find(pool, n);
 		if (same && pass_may(pool->p)) {
 			pass_note(pool->p, n, "the same as an earlier constant");
 			value_replace_uses(n->out[0], same->out[0]);
@@ -59,7 +61,7 @@ walk(Pool *pool, Block *b)
 bool
 constpool(Pass *p, Graph *g)
 {
-	Pool pool = { p, g->top->param, { .arena = p->scratch } };
+	Pool pool = { p, pass_alias(p, g), g->top->param, { .arena = p->scratch } };
 
 	return walk(&pool, g->top);
 }

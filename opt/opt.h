@@ -255,9 +255,10 @@ void config_time(Cx *);                                /* --time: of each pass, 
 void config_level(Cx *, int);                          /* -O0 .. -O3 */
 void config_environment(Cx *);                         /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
 
-/* freeze.c: what an attribute read is about to give, when nobody sets it; borrowed. */
-AliasDb *freeze_alias(Pass *, Graph *);    /* as alias_db, with attributes told apart */
-bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);
+/* ---- places.c: attributes of the instance that a graph is about to run on --------------------------------------- */
+
+AliasDb *freeze_alias(Pass *, Graph *);    /* as alias_db, with attributes told apart by their memory */
+bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);        /* what a read gives, when nobody sets it; borrowed */
 
 /* ---- gradient.c, active.c, autodiff.c: gradients ---------------------------------------------------------------- */
 

@@ -514,7 +514,9 @@ void
 prepare_peers(Cx *cx, Function *const *fn, int n)
 {
 	for (int i = 0; i < n; i++) {
-		vec_push(cx->arena, &config(cx)->peers, prepare(cx, fn[i], rt_none()));
+		Graph *g = prepare(cx, fn[i], rt_none());
+
+		vec_push(cx->arena, &config(cx)->peers, g);
 		fn[i]->prepared = NULL;
 	}
 }

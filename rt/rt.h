@@ -227,6 +227,7 @@ struct RtStorage {
 	RtHead  h;
 	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
 	bool    readonly;        /* weights: rt_writable makes a private copy first */
+	bool    written;         /* the compiler's: a constant of the archive that some code writes to, or may */
 	int64_t bytes;
 	char   *data;
 	struct RtAccount *account;   /* where its heap bytes are counted, or null */

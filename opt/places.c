@@ -1,0 +1,434 @@
+/*
+ * Places: which attributes are the same memory, and which memory the graphs of an instance write to.
+ *
+ * The object that the graphs are about to run on is known, so a chain of prim::GetAttr from a graph's first input leads to
+ * a value, and that value's storage (or list, or dict) is the attribute's place: two attributes may be one tensor, or views
+ * of one storage.  The alias database is told these places.  That is sound only for memory that no graph gets in another
+ * way.  Memory that one can is loose: it has no place of its own, and may be whatever the alias database does not follow.
+ * Loose is
+ *
+ *   - what an attribute holds that some prim::SetAttr may replace: its reads have no place, but find this until then;
+ *   - what containers hold, and what objects in these do;
+ *   - what any of several graphs stores, or returns from a task: another graph, or the next call, gets it from there.
+ *
+ * What comes in as an argument never is the instance's own state.
+ */
+#include "places.h"
+
+enum { LOOSE = 1, WRITTEN = 2 };
+
+/* ---- what may be set ------------------------------------------------------------------------------- */
+
+static void find_sets(Places *q, const Block *b);
+
+static void
+find_in_function(Places *q, Function *fn)
+{
+	if (!fn) {
+		q->unknown = true;
+		return;
+	}
+	if (map_get(&q->visited, fn->name))
+		return;
+	map_put(&q->visited, fn->name, fn);
+	find_sets(q, (fn->graph ? fn->graph : function_graph(q->p->cx, fn))->top);
+}
+
+static bool
+has_object(const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i]->type->kind == TYPE_CLASS || n->in[i]->type->kind == TYPE_INTERFACE)
+			return true;
+	return false;
+}
+
+static void
+find_sets(Places *q, const Block *b)
+{
+	cx_enter(q->p->cx, b->ret->at);
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+
+		if (node_is(n, "prim::SetAttr")) {
+			map_put(&q->set, node_str(n, "name"), n);
+		} else if (node_is(n, "prim::CallMethod") || node_is(n, "prim::CallFunction")) {
+			find_in_function(q, node_function(n));
+			q->called |= has_object(n);
+		} else if (node_is(n, "prim::Enter") || node_is(n, "prim::Exit")) {
+			q->unknown |= n->in[0]->type->kind != TYPE_CLASS;
+		}
+		if (sub && sub->kind == ATTR_GRAPH)
+			find_sets(q, sub->g->top);
+		for (int i = 0; i < n->nsub; i++)
+			find_sets(q, n->sub[i]);
+	}
+	cx_leave(q->p->cx);
+}
+
+/* ---- what an attribute is ---------------------------------------------------------------------------- */
+
+bool
+places_resolve(const Scope *s, const Value *v, IValue *out)
+{
+	const Node *n = v->node;
+	IValue object;
+	int slot;
+
+	if (n == s->g->top->param && s->fork)
+		return v->index < s->fork->nin && places_resolve(s->outer, s->fork->in[v->index], out);
+	if (n == s->g->top->param) {
+		*out = s->all->p->self;
+		return v->index == 0 && out->tag == RT_OBJECT;
+	}
+	if (node_is(n, "prim::unchecked_cast"))
+		return places_resolve(s, n->in[0], out) && rt_may_be(*out, type_unshaped(s->all->p->cx, n->out[0]->type));
+	if (!node_is(n, "prim::GetAttr") || map_get(&s->all->set, node_str(n, "name")) ||
+	    !places_resolve(s, n->in[0], &object) || object.tag != RT_OBJECT)
+		return false;
+	slot = rt_slot(object.u.obj->cls, node_str(n, "name"));
+	if (slot < 0)
+		return false;
+	*out = object.u.obj->slot[slot];
+	return true;
+}
+
+/* Values of objects go nowhere but into attribute reads, so that nobody else gets hold of their attributes. */
+static bool
+stays_home(const Value *v)
+{
+	static const char *const harmless[] = { "prim::GetAttr", "prim::SetAttr", "prim::CallMethod", "prim::fork",
+						"prim::unchecked_cast", "prim::isinstance", "aten::__is__",
+						"aten::__isnot__" };
+
+	for (int i = 0; i < v->uses.n; i++) {
+		bool fine = false;
+
+		for (size_t k = 0; k < sizeof harmless / sizeof *harmless; k++)
+			fine |= node_is(v->uses.at[i].node, harmless[k]);
+		if (!fine || (v->uses.at[i].index && node_is(v->uses.at[i].node, "prim::SetAttr")))
+			return false;
+	}
+	return true;
+}
+
+/* Packed parameters go to operators, which do not write to them. */
+static bool
+leaves_home(const Scope *s, const Value *v)
+{
+	IValue x;
+
+	return places_resolve(s, v, &x) && x.tag == RT_OBJECT && !constant_may_be(x) && !stays_home(v);
+}
+
+static bool
+objects_stay_home(const Scope *s, const Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		if (leaves_home(s, b->param->out[i]))
+			return false;
+	for NODES(n, b) {
+		if (node_is(n, "prim::GetAttr") && leaves_home(s, n->out[0]))
+			return false;
+		for (int i = 0; i < n->nsub; i++)
+			if (!objects_stay_home(s, n->sub[i]))
+				return false;
+	}
+	return true;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+static const void *
+memory_of(IValue x)
+{
+	return x.tag == RT_TENSOR ? (const void *)x.u.t->storage : rt_counted(x) ? x.u.p : NULL;
+}
+
+/* Is it memory that may be loose or written?  Tuples and objects are followed by what they hold. */
+static bool
+is_memory(IValue x)
+{
+	return x.tag == RT_TENSOR || x.tag == RT_LIST || x.tag == RT_DICT;
+}
+
+static int64_t *
+marks_of(const Places *q, IValue x)
+{
+	return ptrmap_at(q->p->scratch, (PtrMap *)&q->memory, memory_of(x));
+}
+
+/* Calls visit with all that is memory in x, x included, objects left out; true when one call was. */
+static bool
+any_memory(Places *q, IValue x, bool (*visit)(Places *, IValue))
+{
+	bool any = is_memory(x) && visit(q, x);
+
+	for (int64_t i = 0; x.tag == RT_LIST && i < x.u.list->n; i++)
+		any |= any_memory(q, x.u.list->v[i], visit);
+	for (int64_t i = 0; x.tag == RT_TUPLE && i < x.u.tuple->n; i++)
+		any |= any_memory(q, x.u.tuple->v[i], visit);
+	for (int64_t i = 0; x.tag == RT_DICT && i < x.u.dict->used; i++)
+		if (!x.u.dict->at[i].dead)
+			any |= any_memory(q, x.u.dict->at[i].value, visit);
+	return any;
+}
+
+static bool
+is_written(Places *q, IValue x)
+{
+	const int64_t marks = *marks_of(q, x);
+
+	return marks & WRITTEN || (marks & LOOSE && q->loose_written[x.tag == RT_TENSOR]);
+}
+
+static bool
+mark_written(Places *q, IValue x)
+{
+	*marks_of(q, x) |= WRITTEN;
+	return false;
+}
+
+/* Was it not loose before? */
+static bool
+mark_loose(Places *q, IValue x)
+{
+	int64_t *marks = marks_of(q, x);
+	const bool is_new = !(*marks & LOOSE);
+
+	*marks |= LOOSE;
+	return is_new;
+}
+
+bool
+places_written(const Places *q, IValue x)
+{
+	return any_memory((Places *)q, x, is_written);
+}
+
+/* The memory that an attribute stands for, for the alias database. */
+static const void *
+place_of(void *arg, const Value *v)
+{
+	const Scope *s = arg;
+	IValue x;
+
+	return places_resolve(s, v, &x) && memory_of(x) && !(*marks_of(s->all, x) & LOOSE) ? memory_of(x) : NULL;
+}
+
+/* Marks what is loose in an object from the start: what containers and attributes that are set hold.  A container that is
+ * an attribute and nothing else is not. */
+static void
+find_loose(Places *q, IValue x, bool inside, PtrMap *seen)
+{
+	int64_t *been;
+
+	if (inside && is_memory(x))
+		mark_loose(q, x);
+	if (x.tag == RT_OBJECT) {
+		been = ptrmap_at(q->p->scratch, seen, x.u.p);
+		if (*been > inside)
+			return;
+		*been = 1 + inside;
+		for (int i = 0; i < x.u.obj->cls->nslot; i++)
+			find_loose(q, x.u.obj->slot[i], inside || map_get(&q->set, x.u.obj->cls->slot[i]), seen);
+	}
+	for (int64_t i = 0; x.tag == RT_LIST && i < x.u.list->n; i++)
+		find_loose(q, x.u.list->v[i], true, seen);
+	for (int64_t i = 0; x.tag == RT_TUPLE && i < x.u.tuple->n; i++)
+		find_loose(q, x.u.tuple->v[i], true, seen);
+	for (int64_t i = 0; x.tag == RT_DICT && i < x.u.dict->used; i++)
+		if (!x.u.dict->at[i].dead)
+			find_loose(q, x.u.dict->at[i].value, true, seen);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------------------------- */
+
+static void
+add_scopes(Places *q, Scope *s, const Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+
+		for (int i = 0; i < n->nsub; i++)
+			add_scopes(q, s, n->sub[i]);
+		if (sub && sub->kind == ATTR_GRAPH) {
+			Scope *inner = new(q->p->scratch, Scope, 1);
+
+			*inner = (Scope){ .all = q, .g = sub->g, .fork = n, .outer = s, .peer = s->peer };
+			vec_push(q->p->scratch, &q->scope, inner);
+			add_scopes(q, inner, sub->g->top);
+		}
+	}
+}
+
+static void
+add_graph(Places *q, Graph *g, bool peer)
+{
+	Scope *s = new(q->p->scratch, Scope, 1);
+
+	*s = (Scope){ .all = q, .g = g, .peer = peer };
+	vec_push(q->p->scratch, &q->scope, s);
+	add_scopes(q, s, g->top);
+	find_sets(q, g->top);
+}
+
+/* What an attribute read or a constant of the archive gives, that is memory. */
+static bool
+memory_read(const Scope *s, const Node *n, IValue *x)
+{
+	if (node_is(n, "prim::GetAttr"))
+		return places_resolve(s, n->out[0], x) && is_memory(*x);
+	return node_is(n, "prim::Constant") && value_constant(n->out[0], x) && x->tag == RT_TENSOR;
+}
+
+/* Does a graph store it, or give it back from a task? */
+static bool
+is_handed_on(const Scope *s, const Value *v)
+{
+	const Node *ret = s->g->top->ret;
+
+	for (int i = 0; s->fork && i < ret->nin; i++)
+		if (alias_may_contain(s->db, ret->in[i], v))
+			return true;
+	return alias_is_wild(s->db, v);
+}
+
+/* Such memory is loose for the others; true when some was not before. */
+static bool
+loosen(Scope *s, const Block *b)
+{
+	bool more = false;
+	IValue x;
+
+	for NODES(n, b) {
+		if (memory_read(s, n, &x) && is_handed_on(s, n->out[0]))
+			more |= any_memory(s->all, x, mark_loose);
+		for (int i = 0; i < n->nsub; i++)
+			more |= loosen(s, n->sub[i]);
+	}
+	return more;
+}
+
+/* What is loose by one graph has no place in any other, whose alias database then says more. */
+static void
+make_databases(Places *q)
+{
+	bool more;
+
+	do {
+		more = false;
+		for (int i = 0; i < q->scope.n; i++)
+			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, place_of, q->scope.at[i]);
+		for (int i = 0; i < q->scope.n && q->scope.n > 1; i++)
+			more |= loosen(q->scope.at[i], q->scope.at[i]->g->top);
+	} while (more);
+}
+
+static void
+find_written(Scope *s, const Block *b)
+{
+	IValue x;
+
+	for NODES(n, b) {
+		if (memory_read(s, n, &x) && alias_has_writers(s->db, n->out[0]))
+			any_memory(s->all, x, mark_written);
+		for (int i = 0; i < n->nsub; i++)
+			find_written(s, n->sub[i]);
+	}
+}
+
+/* ---- constants of the archive ------------------------------------------------------------------------------------ */
+
+typedef Vec(RtStorage *) Marked;
+
+/* Takes the mark that they may be written from those of a graph. */
+static void
+unmark_constants(Places *q, const Block *b, Marked *all)
+{
+	IValue v;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			unmark_constants(q, n->sub[i], all);
+		if (!node_is(n, "prim::Constant") || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR || !v.u.t->storage->written)
+			continue;
+		v.u.t->storage->written = false;
+		vec_push(q->p->scratch, all, v.u.t->storage);
+	}
+}
+
+/* Not those of a method that is looked at for what it writes, before there are all: prepare_peers. */
+static bool
+all_are_known(const Places *q)
+{
+	return !q->visited.n && (q->p->self.tag == RT_OBJECT || !q->p->fn || !q->p->fn->self);
+}
+
+Places *
+places_of(Pass *p, Graph *g)
+{
+	const Peers *peers = prepare_peers_of(p->cx);
+	Places *q = new(p->scratch, Places, 1);
+	Marked constants = { 0 };
+	PtrMap seen = { 0 };
+
+	*q = (Places){ .p = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
+	add_graph(q, g, false);
+	for (int i = 0; i < peers->n; i++)
+		add_graph(q, peers->at[i], true);
+	for (int i = 0; i < q->scope.n && !q->unknown; i++)
+		q->unknown = !objects_stay_home(q->scope.at[i], q->scope.at[i]->g->top);
+	if (q->unknown)
+		return NULL;
+	find_loose(q, p->self, false, &seen);
+	for (int i = 0; i < q->scope.n && all_are_known(q); i++)
+		unmark_constants(q, q->scope.at[i]->g->top, &constants);
+	make_databases(q);
+	for (int i = 0; i < q->scope.n; i++) {
+		const Scope *s = q->scope.at[i];
+
+		find_written(q->scope.at[i], s->g->top);
+		for (int tensors = 0; tensors < 2; tensors++)
+			q->loose_written[tensors] |= alias_wild_is_written(s->db, tensors);
+	}
+	for (int i = 0; i < constants.n; i++) {
+		RtTensor t = { .storage = constants.at[i] };
+
+		constants.at[i]->written = is_written(q, rt_of(&t));
+	}
+	return q;
+}
+
+/* ---- what others ask ----------------------------------------------------------------------------------------------- */
+
+static void
+find_sets_here(Places *q, const Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::SetAttr"))
+			map_put(&q->set, node_str(n, "name"), n);
+		for (int i = 0; i < n->nsub; i++)
+			find_sets_here(q, n->sub[i]);
+	}
+}
+
+bool
+freeze_resolves(Pass *p, Graph *g, const Value *v, IValue *out)
+{
+	const Peers *peers = prepare_peers_of(p->cx);
+	Places q = { .p = p, .set = { .arena = p->scratch }, .visited = { .arena = p->scratch } };
+
+	find_sets_here(&q, g->top);
+	for (int i = 0; i < peers->n; i++)
+		find_sets(&q, peers->at[i]->top);
+	return places_resolve(&(Scope){ .all = &q, .g = g }, v, out);
+}
+
+AliasDb *
+freeze_alias(Pass *p, Graph *g)
+{
+	Places *q = p->self.tag == RT_OBJECT ? places_of(p, g) : NULL;
+
+	return q ? q->scope.at[0]->db : alias_db(g, p->scratch);
+}
