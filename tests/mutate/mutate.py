@@ -1,0 +1,280 @@
+"""Mutation testing. Each mutant of tests/mutate/*.txt is one line of a source, changed into a bug. It is put into a copy of the
+tree, built, and the tests that it names are run until one fails: then it is killed. One that passes them all survives, unless
+the list says why it is equal in meaning. The status is 0 when every mutant is killed or equal.
+
+A list is made of blocks, with empty lines between them and comments that start with '#':
+
+    file FILE
+    tests: STAMP...          of build.ninja: opt is build/tests/opt.ok; STAMP:NAME is one test of its Python script
+
+    NAME FUNCTION            a mutant of that file, by those tests
+    - text in one line of the function, found there once
+    + what it is replaced by, if anything
+    tests: STAMP...          by these tests instead
+    equal: why no test can see it
+
+A text that is not found once is an error of the list, and so is a mutant that does not build."""
+
+import argparse, collections, concurrent.futures, json, os, queue, re, resource, shutil, signal, subprocess, sys, \
+    tempfile, time
+
+WALL, CPU, MEMORY = 600, 120, 16 << 30      # seconds for a test, seconds of one process, bytes of one process
+FOLDERS = "ir", "opt", "codegen", "rt", "frontend"
+
+
+class ListError(Exception):
+    pass
+
+
+class Mutant:
+    def __init__(self, where, lines, file, tests):
+        self.where, self.file, self.tests, self.equal, self.old, self.new = where, file, tests, None, None, None
+        head = lines[0].split()
+        if len(head) != 2:
+            self.fail("the first line is NAME FUNCTION")
+        self.name, self.function = head
+        for line in lines[1:]:
+            if line.startswith("- "):
+                self.old = line[2:]
+            elif line.startswith("+"):
+                self.new = line[2:]
+            elif line.startswith("tests: "):
+                self.tests = line[7:].split()
+            elif line.startswith("equal: "):
+                self.equal = line[7:]
+            else:
+                self.fail(f"not a line of a mutant: {line}")
+        if not (self.file and self.old and self.tests) or self.new is None or self.old == self.new:
+            self.fail("'file FILE', '- TEXT', '+ TEXT' and 'tests: STAMP...' are needed")
+
+    def fail(self, why):
+        raise ListError(f"{self.where}: {why}")
+
+    def apply(self, source):
+        """The source with the bug in it."""
+        start, end = body(source, self.function)
+        if start is None:
+            self.fail(f"{self.file} has no function {self.function}")
+        if source.count(self.old, start, end) != 1:
+            self.fail(f"{self.function} in {self.file} has {source.count(self.old, start, end)} times: {self.old}")
+        at = source.index(self.old, start, end)
+        return source[:at] + self.new + source[at + len(self.old):]
+
+
+def body(source, function):
+    """Where a function's definition starts and ends: a line that begins in column 0 and names it, up to '}' in column 0."""
+    for match in re.finditer(rf"^(?:[A-Za-z][^\n;=]*\b)?{re.escape(function)}\(", source, re.M):
+        brace, semicolon = source.find("{", match.end()), source.find(";", match.end())
+        if 0 <= brace and not 0 <= semicolon < brace:
+            return match.start(), source.index("\n}", brace)
+    return None, None
+
+
+def blocks(path):
+    """(line of the first, lines) of each."""
+    block, first = [], 0
+    for number, line in enumerate(open(path).read().split("\n") + [""], 1):
+        if line.startswith("#"):
+            continue
+        if line.strip():
+            first = first if block else number
+            block.append(line)
+        elif block:
+            yield first, block
+            block = []
+
+
+def read_list():
+    mutants, names, wrong = [], set(), []
+    for folder in FOLDERS:
+        file, tests = None, []
+        for line, block in blocks(f"tests/mutate/{folder}.txt"):
+            if block[0].startswith("file "):
+                file, tests = block[0].split()[1], block[1].removeprefix("tests: ").split()
+            else:
+                mutants.append(Mutant(f"tests/mutate/{folder}.txt:{line}", block, file, tests))
+    for m in mutants:
+        try:
+            if m.name in names:
+                m.fail(f"{m.name} is there twice")
+            names.add(m.name)
+            m.apply(open(m.file).read())
+        except ListError as error:
+            wrong.append(str(error))
+    if wrong:
+        sys.exit("\n".join(wrong))
+    return mutants
+
+
+def sample(mutants, n):
+    return [mutants[i * len(mutants) // n] for i in range(min(n, len(mutants)))]
+
+
+def limits():
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(tree, command):
+    """(status, what it printed); status None when it took too long."""
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryDirectory() as tmp:
+        p = subprocess.Popen(command, cwd=tree, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                             env=dict(os.environ, TMPDIR=tmp), preexec_fn=limits)
+        try:
+            status = p.wait(WALL)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+            status = None
+        out.seek(0)
+        return status, out.read()
+
+
+class Tree:
+    """A copy of the tree to put mutants into; restore() makes it again what it was."""
+
+    def __init__(self, path, base=None):
+        self.path, self.base = path, base
+        if base:
+            shutil.copytree(base.path, path, symlinks=True)
+            return
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
+        for name in filter(os.path.exists, files.stdout.split("\n")):
+            os.makedirs(os.path.dirname(os.path.join(path, name)), exist_ok=True)
+            shutil.copy2(name, os.path.join(path, name))
+        if os.path.isdir("build"):
+            shutil.copytree("build", os.path.join(path, "build"), symlinks=True, ignore=shutil.ignore_patterns("asan", "mutate"))
+
+    def inputs(self, stamp):
+        """What a test's stamp needs built: programs, not sources."""
+        out = subprocess.run(["ninja", "-t", "query", stamp], cwd=self.path, capture_output=True, text=True, check=True).stdout
+        names = re.findall(r"^    (?:\|\|? )?(\S+)$", out.split("outputs:")[0], re.M)
+        return [name for name in names if name.startswith("build/") and not name.startswith("build/samples/")]
+
+    def script(self, stamp):
+        """The command of a stamp that runs a Python script: its interpreter, its script, its arguments."""
+        out = subprocess.run(["ninja", "-t", "commands", "-s", stamp], cwd=self.path, capture_output=True, text=True, check=True)
+        return re.search(r"python3 [^&>|]*", out.stdout.strip().split("\n")[-1]).group().split()
+
+    def build(self, stamp):
+        return run(self.path, ["ninja", "-j1", *self.inputs(stamp)])
+
+    def test(self, name):
+        stamp, _, case = name.partition(":")
+        stamp = f"build/tests/{stamp}.ok"
+        status, out = self.build(stamp)
+        if status != 0:
+            return "build", out
+        status, out = run(self.path, self.script(stamp) + [case] if case else ["ninja", "-j1", stamp])
+        return {0: "passed", None: "time"}.get(status, "failed"), out
+
+    def restore(self):
+        for folder, names, files in os.walk(self.path):
+            beside = os.path.join(self.base.path, os.path.relpath(folder, self.path))
+            for name in files:
+                ours, theirs = os.path.join(folder, name), os.path.join(beside, name)
+                if not os.path.lexists(theirs):
+                    os.remove(ours)
+                elif os.lstat(ours).st_mtime_ns != os.lstat(theirs).st_mtime_ns or os.path.getsize(ours) != os.path.getsize(theirs):
+                    shutil.copy2(theirs, ours)
+        for folder, names, files in os.walk(self.base.path):
+            ours = os.path.join(self.path, os.path.relpath(folder, self.base.path))
+            for name in files:
+                if not os.path.lexists(os.path.join(ours, name)):
+                    os.makedirs(ours, exist_ok=True)
+                    shutil.copy2(os.path.join(folder, name), os.path.join(ours, name))
+
+
+def attempt(trees, mutant):
+    """One mutant in a copy that is free: (verdict, the test that saw it, seconds, what was printed)."""
+    tree, start = trees.get(), time.time()
+    try:
+        path = os.path.join(tree.path, mutant.file)
+        source = mutant.apply(open(path).read())
+        open(path, "w").write(source)
+        verdict, by, out = "survived", "", ""
+        for name in mutant.tests:
+            result, out = tree.test(name)
+            if result == "passed":
+                continue
+            verdict, by = ("unbuilt", "") if result == "build" else ("killed", name + (", time" if result == "time" else ""))
+            break
+        if verdict == "survived" and mutant.equal:
+            verdict = "equal"
+        elif verdict == "killed" and mutant.equal:
+            verdict = "unequal"                     # the list's reason is wrong
+        return verdict, by, time.time() - start, out
+    finally:
+        tree.restore()
+        trees.put(tree)
+
+
+def report(results, as_json):
+    count = collections.Counter(verdict for _, verdict, _, _, _ in results)
+    if as_json:
+        print(json.dumps([{"name": m.name, "file": m.file, "function": m.function, "old": m.old, "new": m.new, "tests": m.tests,
+                           "verdict": verdict, "by": by, "seconds": round(seconds, 1), "why": m.equal}
+                          for m, verdict, by, seconds, _ in results], indent=1))
+        return count
+    print(f"\n{'folder':<10}{'mutants':>8}{'killed':>8}{'equal':>8}{'survived':>10}")
+    for folder in FOLDERS + ("",):
+        of = collections.Counter(v for m, v, _, _, _ in results if m.file.startswith(folder))
+        print(f"{folder or 'all':<10}{sum(of.values()):>8}{of['killed']:>8}{of['equal']:>8}{of['survived']:>10}")
+    for kind, what in ("equal", "equal in meaning"), ("unequal", "said to be equal, but killed"), ("unbuilt", "not built"), \
+            ("survived", "survived"):
+        for m, verdict, by, _, out in results:
+            if verdict == kind:
+                print(f"{what}: {m.name}, {m.file} {m.function}: {m.old}  ->  {m.new}" + (f"\n\t{m.equal}" if m.equal else ""))
+                if kind == "unbuilt":
+                    print(out[-2000:])
+    return count
+
+
+def main():
+    p = argparse.ArgumentParser(prog="tests/mutate.sh", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--list", action="store_true", help="print the mutants and end")
+    p.add_argument("--only", action="append", metavar="NAME", help="this mutant, or all of a source file; may be repeated")
+    p.add_argument("--sample", type=int, metavar="N", help="N mutants, always the same, spread over the list")
+    p.add_argument("--json", action="store_true", help="print the table as JSON")
+    p.add_argument("-j", type=int, default=1, metavar="N", help="N at a time, each in a copy of its own")
+    a = p.parse_args()
+    try:
+        mutants = read_list()
+    except ListError as error:
+        sys.exit(error)
+    if a.only:
+        unknown = set(a.only) - {m.name for m in mutants} - {m.file for m in mutants}
+        if unknown:
+            sys.exit(f"tests/mutate.sh: no mutant of this name: {', '.join(sorted(unknown))}")
+        mutants = [m for m in mutants if m.name in a.only or m.file in a.only]
+    if a.sample:
+        mutants = sample(mutants, a.sample)
+    if a.list:
+        for m in mutants:
+            print(f"{m.name:<28} {m.file} {m.function}: {m.old}  ->  {m.new}  [{' '.join(m.tests)}]")
+        return
+    with tempfile.TemporaryDirectory(prefix="mutate.") as tmp:
+        base = Tree(os.path.join(tmp, "base"))
+        for name in sorted({name for m in mutants for name in m.tests}):
+            result, out = base.test(name)
+            if result != "passed":
+                sys.exit(f"{out[-4000:]}\ntests/mutate.sh: {name} fails without a mutant: {result}")
+        trees = queue.Queue()
+        for i in range(a.j):
+            trees.put(Tree(os.path.join(tmp, str(i)), base))
+        results = []
+        with concurrent.futures.ThreadPoolExecutor(a.j) as pool:
+            jobs = {pool.submit(attempt, trees, m): m for m in mutants}
+            for job in concurrent.futures.as_completed(jobs):
+                m, (verdict, by, seconds, out) = jobs[job], job.result()
+                results.append((m, verdict, by, seconds, out))
+                print(f"{verdict:<9}{m.name:<28} {m.file:<22} {by:<24} {seconds:5.1f} s", flush=True,
+                      file=sys.stderr if a.json else sys.stdout)
+        results.sort(key=lambda r: mutants.index(r[0]))
+        count = report(results, a.json)
+    sys.exit(any(count[v] for v in ("survived", "unbuilt", "unequal")))
+
+
+main()
