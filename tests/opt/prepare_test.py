@@ -7,7 +7,7 @@ import os, re, struct, sys, unittest
 KILN = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../program"))
-from hostile import Test, W, attrs, body, call, model, npy, npz, num
+from hostile import Test, W, attrs, body, call, model, npy, npz, num, tensor
 
 HELPER = """  def double(self: __torch__.M, y: Tensor) -> Tensor:
     return torch.mul(y, 2.)
@@ -58,6 +58,14 @@ class Prepare(Test):
         text = self.graph(body(["if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.mm(x, x)", "else:", "  y = torch.mm(x, x)", "return y"]),
                           "--stage", "branches")
         self.assertEqual(text.count("aten::mm"), 2)
+
+    def test_affine_strided(self):
+        """A constant by channel that lies in the model as a column of another."""
+        code = "  v : Tensor\n" + body(["y = torch.linear(x, self.w)", "return torch.mul(y, self.v)"])
+        self.put("m.pt", model(code, attrs(training=b"\x89", w=W, v=tensor(6, [2], [3]))))
+        rc, out, err = call([KILN, "show", "m.pt", "--stage", "affine"], self.dir)
+        self.assertEqual(rc, 0, err.decode())
+        self.assertIn("{[[0., 0., 0.], [9., 12., 15.]]}", out.decode())
 
     def test_freeze_does(self):
         self.assertTrue(self.frozen(["return torch.add(x, self.w)"]))

@@ -180,6 +180,14 @@ headers(void **state)
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 9223372036854775807), }",
+			"'x': its shape and its 12 bytes of data do not agree" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, "
+			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1)}", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i234567890123456789012345678901', 'fortran_order': False, 'shape': (6,), }",
+			"'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i23456789012345678901234567890', 'fortran_order': False, 'shape': (6,), }",
+			"'x': arrays of type <i23456789012345678901234567890 are not known" },
 	};
 	const int16_t data[] = { 0, 1, 2, -1, -1, -1 };
 	RtCx *cx = *state;
@@ -205,6 +213,139 @@ headers(void **state)
 		rt_arrays_free(&a);
 	}
 	unlink(f.path);
+}
+
+/* ---- one thing wrong with an archive that is right without it ---- */
+
+enum { DATA = 35, ENTRY = -73, END = -22 };        /* where things are in what wrap() makes; from the end where negative */
+
+typedef struct Change { const char *header, *data; int n, at, size; uint32_t value; const char *error; } Change;
+
+/* Reads an array of this header and data with one field of the archive changed; the error without the file's name. */
+static const char *
+read_changed(RtCx *cx, RtArrays *a, const Change *c)
+{
+	File f = { .path = P_tmpdir "/npz-XXXXXX" };
+	int fd = mkstemp(f.path);
+	size_t name = strlen(f.path) + 2;
+
+	close(fd);
+	put_npy(&f, c->header, c->data, (size_t)c->n);
+	wrap(&f);
+	if (c->size)
+		little(f.at + (c->at < 0 ? f.n : 0) + c->at, c->value, c->size);
+	if (c->at >= DATA)                           /* of the member: its sum is right */
+		little(f.at + f.n + ENTRY + 16, rt_crc32(f.at + DATA, f.n - 35 - 51 - 22), 4);
+	save(&f, f.n);
+	fd = rt_npz_read(cx, f.path, a);
+	file_free(&f);
+	return fd ? cx->message + (strlen(cx->message) > name ? name : 0) : NULL;
+}
+
+#define I2 "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }"
+#define U(order, n) "{'descr': '" order "U" n "', 'fortran_order': False, 'shape': (), }"
+
+static void
+archives(void **state)
+{
+	static const Change row[] = {
+		{ I2, "\1\0\2\0", 4, 0, 0, 0, NULL },
+		{ I2, "\1\0\2\0", 4, DATA + 6, 1, 4, "'x' is no .npy array" },                    /* its version */
+		{ I2, "\1\0\2\0", 4, DATA + 7, 1, 1, "'x' is no .npy array" },
+		{ I2 "    ", "    ", 4, DATA + 8, 2, sizeof I2 - 1 + 9, "'x': the header of the .npy is damaged" },    /* longer than all */
+		{ U("<", "1"), "a\0\0\0", 4, 0, 0, 0, NULL },
+		{ U("<", "1"), "a\0\0\0\0", 5, 0, 0, 0, "'x': its type <U1 and its 5 bytes of data do not agree" },
+		{ U("<", "2"), "a\0\0\0", 4, 0, 0, 0, "'x': its type <U2 and its 4 bytes of data do not agree" },
+		{ U("<", "1"), "\0\xdf\0\0", 4, 0, 0, 0, "'x': is no text" },
+		{ U(">", "1"), "\0\0\0a", 4, 0, 0, 0, NULL },
+		{ I2, "\1\0\2\0", 4, END + 12, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
+		{ I2, "\1\0\2\0", 4, END + 10, 2, 2, "is no .npz file or damaged: its directory lies outside" },
+		{ I2, "\1\0\2\0", 4, END + 16, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 24, 4, 0xffffffff, "is no .npz file or damaged: sizes of an entry" },   /* and no zip64 field */
+		{ I2, "\1\0\2\0", 4, ENTRY + 28, 2, 6, "is no .npz file or damaged: an entry of its directory" },    /* a longer name */
+		{ I2, "\1\0\2\0", 4, ENTRY + 48, 1, 0, "is no .npz file or damaged: an entry of its directory" },    /* a zero in it */
+		{ I2, "\1\0\2\0", 4, ENTRY + 8, 2, 1, "member 'x' is damaged: it is encrypted" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 10, 2, 9, "member 'x' is damaged: it is neither stored nor deflated" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 16, 4, 7, "member 'x' is damaged: its CRC-32 is wrong" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 20, 4, 5, "member 'x' is damaged: it is neither stored nor deflated" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 20, 4, 1000, "member 'x' is damaged: it lies outside the file" },
+		{ I2, "\1\0\2\0", 4, ENTRY + 42, 4, 1000, "member 'x' is damaged: it lies outside the file" },
+		{ I2, "\1\0\2\0", 4, 26, 2, 1000, "member 'x' is damaged: it lies outside the file" },
+	};
+	RtCx *cx = *state;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		RtArrays a = { 0 };
+		const char *error = read_changed(cx, &a, &row[i]);
+
+		if (!error != !row[i].error || (error && strcmp(error, row[i].error))) {
+			print_error("row %zu: %s\n", i, error ? error : "no error");
+			assert_true(false);
+		}
+		rt_arrays_free(&a);
+	}
+}
+
+/* Bools are 0 and 1, whatever the bytes; texts by either order. */
+static void
+contents(void **state)
+{
+	const Change truth = { .header = "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", .data = "\2\0\xff", .n = 3 };
+	const Change text = { .header = U(">", "1"), .data = "\0\0\0a", .n = 4 };
+	RtCx *cx = *state;
+	RtArrays a = { 0 };
+
+	assert_null(read_changed(cx, &a, &truth));
+	assert_memory_equal(rt_data(rt_arrays_find(&a, "x")->tensor), "\1\0\1", 3);
+	rt_arrays_free(&a);
+	assert_null(read_changed(cx, &a, &text));
+	assert_string_equal(rt_arrays_find(&a, "x")->text->s, "a");
+	rt_arrays_free(&a);
+}
+
+/* A member that says that few bytes become many is not believed; nor is a zip64 field that is too short. */
+static void
+lies(void **state)
+{
+	static const unsigned char field[][12] = { { 1, 0, 4, 0, 9, 0, 0, 0 }, { 1, 0, 9, 0, 9, 0, 0, 0 }, { 1, 0, 8, 0, 0 } };
+	RtCx *cx = *state;
+
+	for (int i = 0; i < 4; i++) {
+		File f = { .path = P_tmpdir "/npz-XXXXXX" };
+		int fd = mkstemp(f.path), status;
+		RtArrays a = { 0 };
+		unsigned char *d;
+		long size;
+
+		close(fd);
+		put_npy(&f, I2, "\1\0\2\0", 4);
+		size = f.n;
+		wrap(&f);
+		f.at = realloc(f.at, (size_t)f.n + 4000);
+		d = f.at + f.n + ENTRY;
+		little(d + 24, i < 3 ? 0xffffffff : 1u << 20, 4);
+		if (i == 3) {
+			little(d + 10, 8, 2);
+			memset(f.at + f.n, 0, 4000);         /* the file itself is large enough for it */
+			f.n += 4000;
+		} else {
+			memmove(d + 51 + 12, d + 51, 22);
+			memcpy(d + 51, field[i], 12);
+			little(d + 30, 12, 2);
+			f.n += 12;
+			little(f.at + f.n + END + 12, 63, 4);
+			if (i == 2)
+				little(d + 55, (uint32_t)size, 4);
+		}
+		save(&f, f.n);
+		status = rt_npz_read(cx, f.path, &a);
+		if (i == 2 ? status : !status || !strstr(cx->message, i == 3 ? "it is too large" : "sizes of an entry")) {
+			print_error("%d: %s\n", i, status ? cx->message : "no error");
+			assert_true(false);
+		}
+		rt_arrays_free(&a);
+		file_free(&f);
+	}
 }
 
 static void
@@ -238,7 +379,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers), cmocka_unit_test(deflated),
+		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers), cmocka_unit_test(archives), cmocka_unit_test(contents),
+		cmocka_unit_test(lies), cmocka_unit_test(deflated),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
