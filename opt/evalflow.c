@@ -40,7 +40,7 @@ forget_lists(Spec *s, const Node *n)
 {
 	for (int b = 0; b < n->nsub; b++)
 		if (block_writes_lists(n->sub[b])) {
-			known_forget_mutable(s->k);
+			known_forget_mutable(s->k, NULL);
 			return;
 		}
 }

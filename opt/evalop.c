@@ -181,7 +181,10 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, exact, out, &now)) {
 		if (list_write || dict_write) {
-			known_forget(s->k, m->in[0]);
+			if (known_is(s->k, m->in[0]))
+				known_forget(s->k, m->in[0]);
+			else                             /* any of its type may be it */
+				known_forget_mutable(s->k, type_unshaped(s->cx, m->in[0]->type));
 			known_at(s->k, m->in[0])->by_data |= spec_reads_by_data(s, m);
 		}
 		return;

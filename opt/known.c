@@ -58,14 +58,6 @@ known_set(KnownTable *k, Value *value, IValue v)
 		value->type = type_of_tensor(k->cx, v.u.t);
 }
 
-void
-known_forget_mutable(KnownTable *k)
-{
-	for (int i = 0; i < k->at.n; i++)
-		if (k->at.at[i].mutable)
-			k->at.at[i].is = false;
-}
-
 bool
 known_has_members(IValue v)
 {
@@ -90,15 +82,41 @@ holds(IValue v, const void *p)
 	return false;
 }
 
+/* What the list or dict p holds, wherever it is known. */
+static void
+forget(KnownTable *k, const void *p)
+{
+	for (int i = 0; i < k->at.n; i++)
+		if (k->at.at[i].is && holds(k->at.at[i].v, p))
+			k->at.at[i].is = false;
+}
+
 void
 known_forget(KnownTable *k, const Value *v)
 {
 	const Known *whole = known_at(k, v);
-	const void *p = whole->is && known_has_members(whole->v) ? whole->v.u.p : NULL;
 
-	for (int i = 0; p && i < k->at.n; i++)
-		if (k->at.at[i].is && holds(k->at.at[i].v, p))
-			k->at.at[i].is = false;
+	if (whole->is && known_has_members(whole->v))
+		forget(k, whole->v.u.p);
+}
+
+static bool
+is_of(IValue v, const Type *t)
+{
+	if (v.tag == RT_LIST)
+		return t->kind == TYPE_LIST && rt_type_equal(v.u.list->elem, t->of[0]);
+	return t->kind == TYPE_DICT && rt_type_equal(v.u.dict->key, t->of[0]) && rt_type_equal(v.u.dict->value, t->of[1]);
+}
+
+void
+known_forget_mutable(KnownTable *k, const Type *t)
+{
+	for (int i = 0; i < k->at.n; i++) {
+		const Known *at = &k->at.at[i];
+
+		if (at->is && at->mutable && (!t || is_of(at->v, t)))
+			forget(k, at->v.u.p);
+	}
 }
 
 bool

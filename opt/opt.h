@@ -103,7 +103,7 @@ Known  *known_at(KnownTable *, const Value *);
 bool    known_is(KnownTable *, const Value *);
 bool    known_int(KnownTable *, const Value *, int64_t *);
 void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
-void    known_forget_mutable(KnownTable *);
+void    known_forget_mutable(KnownTable *, const Type *);     /* lists and dicts that are written to, of this type; null: all */
 void    known_forget(KnownTable *, const Value *);        /* what a list or dict holds, wherever it is known */
 bool    known_has_members(IValue);                        /* a list or dict: what it holds can change */
 bool    known_has_meta(IValue);                           /* is a tensor without data in it? */

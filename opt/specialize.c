@@ -190,16 +190,23 @@ construction(Spec *s, Scope *c, const Value *from, const Value *v)
 	return NULL;
 }
 
-/* Makes a result known from the parts of a known tuple or list without a construction. */
+/* Makes n's result known from part i of a known tuple or list without a construction. */
 static void
-know_part(Spec *s, Value *out, Value *whole, int64_t i)
+know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole, int64_t i)
 {
 	const Known *k = known_at(s->k, whole);
+	IValue part;
 
-	if (k->is && !k->mutable && k->v.tag == RT_TUPLE && i < k->v.u.tuple->n)
-		known_set(s->k, out, rt_retain(k->v.u.tuple->v[i]));
-	else if (k->is && !k->mutable && k->v.tag == RT_LIST && i < k->v.u.list->n)
-		known_set(s->k, out, rt_retain(k->v.u.list->v[i]));
+	if (!k->is || k->mutable || i < 0)
+		return;
+	if (k->v.tag == RT_TUPLE && i < k->v.u.tuple->n)
+		part = k->v.u.tuple->v[i];
+	else if (k->v.tag == RT_LIST && i < k->v.u.list->n)
+		part = k->v.u.list->v[i];
+	else
+		return;
+	known_set(s->k, out, rt_retain(part));
+	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, n->out[result]);
 }
 
 static void
@@ -215,7 +222,7 @@ eval_unpack(Spec *s, Scope *c, Node *n)
 	}
 	m = spec_emit_copy(s, c, n);
 	for (int i = 0; i < n->nout; i++)
-		know_part(s, m->out[i], m->in[0], i);
+		know_part(s, c, n, i, m->out[i], m->in[0], i);
 	shapes_node(s->shapes, s->k, m, false);
 	spec_guard_outputs(s, c, n, m);
 }
@@ -239,7 +246,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	m = spec_emit_copy(s, c, n);
-	know_part(s, m->out[0], m->in[0], i);
+	know_part(s, c, n, 0, m->out[0], m->in[0], i);
 	shapes_node(s->shapes, s->k, m, false);
 	spec_guard_outputs(s, c, n, m);
 }
@@ -290,7 +297,7 @@ eval_fork(Spec *s, Scope *c, Node *n)
 	if (!body->code)
 		fail_lacks(s->cx, n->at, "a specialization of this prim::fork");
 	vec_push(s->cx->arena, &m->attrs, function);
-	known_forget_mutable(s->k);
+	known_forget_mutable(s->k, NULL);
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------------- */
@@ -381,7 +388,7 @@ eval_node(Spec *s, Scope *c, Node *n)
 		Node *m = spec_emit_copy(s, c, n);
 
 		if (node_is_call(n))
-			known_forget_mutable(s->k);
+			known_forget_mutable(s->k, NULL);
 		spec_guard_outputs(s, c, n, m);
 	}
 }

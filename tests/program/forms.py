@@ -1,11 +1,11 @@
 """What the tests of kernel forms share: a function whose specialization must be kernels only (or calls, where there is no
 form), and answers as the interpreter does.  Inputs are made up; where one has a range, the program is of dynamic sizes.
 """
-import os, re, sys
+import os, re, struct, sys
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from hostile import Test, body, call, model
+from hostile import Test, body, call, model, npy, npz
 
 TCC = [] if "sanitize" in os.environ.get("CFLAGS", "") else ["--cc", "tcc"]        # which links no sanitizers
 
@@ -16,6 +16,24 @@ def sin(*sizes):
     for size in sizes:
         n *= size
     return "torch.sin(torch.reshape(torch.arange(1, %d, dtype=6), [%s]))" % (n + 1, ", ".join(map(str, sizes)))
+
+
+class Same(Test):
+    def array(self, name, *numbers, rows=3, columns=3):
+        """x, 3 x 3, the numbers and then zeros."""
+        n = rows * columns
+        self.put(name, npz(x=npy([rows, columns], data=struct.pack("<%df" % n, *numbers, *[0] * (n - len(numbers))))))
+
+    def same(self, lines, inputs="x=float32[3x3]", others=(), result="Tensor", args="x: Tensor", runs=1, code="", before="", **more):
+        """Profiled on `inputs`, in so many runs, the program answers as the interpreter does there and on `others`."""
+        sets = [[o for i in s.split() for o in ("-i", i)] for s in (inputs, *others)]
+        self.put("m.pt", model(before + body(lines, args, result) + code, **more))
+        rc, said, errors = call([KILN, "build", "m.pt", *sets[0] * runs, *TCC, "-o", "program"], self.dir)
+        self.assertEqual(rc, 0, (lines, errors))
+        for options in sets:
+            rc, said, errors = call([KILN, "check", "m.pt", "program", *options], self.dir)
+            self.assertEqual(rc, 0, (lines, options, said, errors))
+        os.remove(os.path.join(self.dir, "program"))
 
 
 class Form(Test):

@@ -3,51 +3,35 @@ leaves the call. Each function is built on its first inputs and must answer as t
 
 usage: lives_test.py KILN
 """
-import os, struct, sys, unittest
+import os, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, TCC, sin
-from hostile import Test, body, call, model, npy, npz
+from forms import KILN, TCC, Same, sin
+from hostile import body, model
 
 N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
-M = "float32[3x3]"
 
 
-class Lives(Test):
-    def array(self, name, *numbers):
-        """x, 3 x 3, the numbers and then zeros."""
-        self.put(name, npz(x=npy([3, 3], data=struct.pack("<9f", *numbers, *[0] * (9 - len(numbers))))))
-
-    def lives(self, lines, inputs="x=" + M, others=(), result="Tensor", args="x: Tensor", runs=1, code=""):
-        """Profiled on `inputs`, in so many runs; right there and on `others`."""
-        sets = [[o for i in s.split() for o in ("-i", i)] for s in (inputs, *others)]
-        self.put("m.pt", model(body(lines, args, result) + code))
-        status, said, errors = call([KILN, "build", "m.pt", *sets[0] * runs, *TCC, "-o", "program"], self.dir)
-        self.assertEqual(status, 0, (lines, errors))
-        for options in sets:
-            status, said, errors = call([KILN, "check", "m.pt", "program", *options], self.dir)
-            self.assertEqual(status, 0, (lines, options, said, errors))
-        os.remove(os.path.join(self.dir, "program"))
-
+class Lives(Same):
     # ---- loops ----
 
     def test_before_loop(self):
         """What a loop reads is there on every trip, and after it."""
-        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+        self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
                     "for i in range(n):", "  t = torch.softmax(torch.mm(h, a), 1)", "  u = torch.cumsum(torch.mm(t, t), 0)",
                     "  h = torch.softmax(torch.mm(u, t), 0)", "return torch.add(h, a)"])
-        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+        self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
                     "for i in range(n):", "  t = torch.softmax(torch.mm(h, a), 1)", "  u = torch.cumsum(torch.mm(t, t), 0)",
                     "  h = torch.softmax(torch.mm(u, t), 0)", "return h"])
 
     def test_nested_loops(self):
         """Made before both, between them, inside."""
-        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
+        self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = torch.neg(x)",
                     "for i in range(n):", "  b = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(b, b)",
                     "  for k in range(n):", "    t = torch.softmax(torch.mm(g, a), 1)", "    u = torch.cumsum(torch.mm(t, b), 0)",
                     "    g = torch.softmax(torch.mm(u, t), 0)", "  c = torch.cumsum(torch.mm(g, g), 1)", "  h = torch.mm(c, b)",
                     "return h"])
-        self.lives([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = x",
+        self.same([N, "a = torch.softmax(torch.mm(x, x), 0)", "h = x",
                     "for i in range(n):", "  g = h",
                     "  for k in range(n):", "    t = torch.softmax(torch.mm(g, x), 1)", "    g = torch.cumsum(torch.mm(t, a), 0)",
                     "  c = torch.softmax(torch.mm(g, g), 1)", "  d = torch.cumsum(torch.mm(c, x), 0)", "  h = torch.mm(d, c)",
@@ -55,38 +39,38 @@ class Lives(Test):
 
     def test_carried(self):
         """Two that change places; three in turn; one that both are; one that is not changed in a branch."""
-        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
+        self.same([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
                     "for i in range(n):", "  c = torch.softmax(torch.mm(a, b), 0)", "  a = b", "  b = c",
                     "return torch.sub(a, torch.mul(b, 3.))"])
-        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
+        self.same([N, "a = torch.neg(x)", "b = torch.mm(x, x)",
                     "for i in range(n):", "  c = a", "  a = b", "  b = c", "return torch.sub(a, torch.mul(b, 3.))"],
                    others=["x=float32[2x2]"])
-        self.lives([N, "a = torch.neg(x)", "b = torch.mm(x, x)", "c = torch.exp(x)",
+        self.same([N, "a = torch.neg(x)", "b = torch.mm(x, x)", "c = torch.exp(x)",
                     "for i in range(n):", "  d = a", "  a = b", "  b = c", "  c = torch.softmax(torch.mm(d, a), 1)",
                     "return torch.sub(torch.sub(a, torch.mul(b, 3.)), torch.mul(c, 7.))"])
-        self.lives([N, "a = torch.neg(x)", "b = a",
+        self.same([N, "a = torch.neg(x)", "b = a",
                     "for i in range(n):", "  a = torch.softmax(torch.mm(a, x), 1)", "  if torch.eq(torch.remainder(i, 2), 0):", "    b = a",
                     "  else:", "    pass", "return torch.sub(a, torch.mul(b, 3.))"])
-        self.lives([N, "a = 1", "b = 2", "t = 0.5", "for i in range(n):", "  c = torch.add(a, b)", "  a = b", "  b = c", "  t = torch.mul(t, 2.)",
+        self.same([N, "a = 1", "b = 2", "t = 0.5", "for i in range(n):", "  c = torch.add(a, b)", "  a = b", "  b = c", "  t = torch.mul(t, 2.)",
                     "return torch.add(torch.mul(x, t), a, alpha=b)"])
 
     def test_stops(self):
         """A loop ends where its condition says so, or not at all before its count; it may run no trip."""
         for least in (-100, 1, 100):
-            self.lives(["go = bool(torch.gt(torch.sum(torch.abs(x)), %d.))" % -abs(least), "h = torch.mm(x, x)", N, "k = 0",
+            self.same(["go = bool(torch.gt(torch.sum(torch.abs(x)), %d.))" % -abs(least), "h = torch.mm(x, x)", N, "k = 0",
                         "while torch.__and__(go, torch.lt(k, n)):", "  h = torch.softmax(torch.mm(h, x), 0)", "  k = torch.add(k, 1)",
                         "  go = bool(torch.lt(torch.sum(h), %d.))" % least, "return torch.add(h, k)"])
-        self.lives(["n = int(torch.sum(torch.lt(x, x)))", "h = torch.mm(x, x)", "g = torch.neg(x)",
+        self.same(["n = int(torch.sum(torch.lt(x, x)))", "h = torch.mm(x, x)", "g = torch.neg(x)",
                     "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  g = torch.mm(g, h)", "return torch.add(h, g)"])
 
     def test_kept_in_loop(self):
         """A list has every trip's tensor, and not the last one's as often."""
-        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+        self.same([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
                     "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  _0 = torch.append(l, h)", "return torch.cat(l, 0)"])
-        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+        self.same([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
                     "for i in range(n):", "  _0 = torch.append(l, h)", "  h = torch.softmax(torch.mm(h, x), 0)", "return (l, h)"],
                    result="Tuple[List[Tensor], Tensor]")
-        self.lives([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
+        self.same([N, "l = annotate(List[Tensor], [])", "h = torch.mm(x, x)",
                     "for i in range(n):", "  h = torch.softmax(torch.mm(h, x), 0)", "  _0 = torch.append(l, torch.select(h, 0, 1))",
                     "return l"], result="List[Tensor]")
 
@@ -96,20 +80,20 @@ class Lives(Test):
         """What only one branch reads, what both give, what one gives of outside."""
         for sign in ("gt", "lt"):
             condition = "c = bool(torch.%s(torch.sum(torch.abs(x)), 0.))" % sign
-            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
+            self.same([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
                         "if c:", "  t = torch.softmax(torch.mm(b, x), 0)", "  y = torch.mm(t, a)", "else:",
                         "  t = torch.softmax(torch.mm(x, b), 1)", "  u = torch.cumsum(torch.mm(t, b), 0)", "  y = torch.mm(u, t)",
                         "return torch.add(torch.mm(y, y), b)"])
-            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
+            self.same([condition, "a = torch.softmax(torch.mm(x, x), 0)", "b = torch.cumsum(torch.mm(x, a), 0)",
                         "if c:", "  p, q = a, b", "else:", "  p, q = b, a", "r = torch.softmax(torch.mm(p, q), 0)",
                         "return torch.sub(torch.sub(p, torch.mul(q, 3.)), r)"])
-            self.lives([condition, "a = torch.softmax(torch.mm(x, x), 0)",
+            self.same([condition, "a = torch.softmax(torch.mm(x, x), 0)",
                         "if c:", "  y = torch.mm(a, a)", "else:", "  y = a", "z = torch.softmax(torch.mm(y, a), 0)",
                         "_0 = torch.add_(y, 1.)", "return (a, y, z)"], result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_open_branch(self):
         """A result that the branch taken leaves open."""
-        self.lives(["c = bool(torch.gt(torch.sum(torch.abs(x)), -1.))", "a = torch.mm(x, x)", "k = 0",
+        self.same(["c = bool(torch.gt(torch.sum(torch.abs(x)), -1.))", "a = torch.mm(x, x)", "k = 0",
                     "if c:", "  y = torch.softmax(a, 0)", "  k = 2", "else:", "  ops.prim.RaiseException(\"no\", \"AssertionError\")",
                     "  y = uninitialized(Tensor)", "return torch.add(torch.mm(y, a), k)"])
 
@@ -118,28 +102,28 @@ class Lives(Test):
     def test_lists(self):
         """A list's members live until the list is read last."""
         for use in ("torch.cat(l, 0)", "torch.stack(l, 1)", "torch.cat([torch.cat(l, 1), torch.cat(l, 1)], 0)", "torch.add(l[0], l[1])"):
-            self.lives(["a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+            self.same(["a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
                         "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "y = %s" % use,
                         "return torch.add(torch.sum(e), y)"])
-            self.lives([N, "a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "h = x",
+            self.same([N, "a = torch.mm(x, x)", "b = torch.softmax(x, 0)", "l = [a, b]", "h = x",
                         "for i in range(n):", "  c = torch.softmax(torch.mm(h, x), 1)", "  d = torch.cumsum(torch.mm(c, c), 0)",
                         "  h = torch.add(torch.mm(d, c), torch.sum(%s))" % use, "return h"])
-        self.lives(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+        self.same(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
                     "d = torch.cumsum(torch.mm(c, c), 0)", "p, q, r, = l", "return torch.add(torch.add(p, q), torch.mm(d, c))"])
-        self.lives(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "_0 = torch.add_(a, 1.)", "return l"], result="List[Tensor]")
+        self.same(["a = torch.mm(x, x)", "l = torch.unbind(a, 0)", "_0 = torch.add_(a, 1.)", "return l"], result="List[Tensor]")
 
     def test_views(self):
         """A view keeps what it is of; so does one that is returned, and what is written through it is seen."""
-        self.lives(["a = torch.mm(x, x)", "v = torch.t(a)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
+        self.same(["a = torch.mm(x, x)", "v = torch.t(a)", "c = torch.softmax(torch.mm(x, torch.neg(x)), 1)",
                     "d = torch.cumsum(torch.mm(c, c), 0)", "e = torch.softmax(torch.mm(d, c), 0)", "return torch.add(e, v)"])
-        self.lives(["a = torch.mm(x, x)", "v = torch.select(a, 0, 1)", "w = torch.slice(a, 1, 1)", "_0 = torch.add_(v, 1.)",
+        self.same(["a = torch.mm(x, x)", "v = torch.select(a, 0, 1)", "w = torch.slice(a, 1, 1)", "_0 = torch.add_(v, 1.)",
                     "c = torch.softmax(torch.mm(a, x), 1)", "_1 = torch.mul_(w, 2.)", "return (c, v, w)"],
                    result="Tuple[Tensor, Tensor, Tensor]")
-        self.lives(["v = torch.select(x, 0, 1)", "a = torch.neg(v)", "_0 = torch.mul_(torch.slice(x, 0, 1), 3.)", "return (a, v, torch.t(x))"],
+        self.same(["v = torch.select(x, 0, 1)", "a = torch.neg(v)", "_0 = torch.mul_(torch.slice(x, 0, 1), 3.)", "return (a, v, torch.t(x))"],
                    result="Tuple[Tensor, Tensor, Tensor]")
-        self.lives(["w = torch.select(self.w, 0, 1)", "_0 = torch.add_(torch.select(self.w, 0, 1), torch.select(x, 0, 0))",
+        self.same(["w = torch.select(self.w, 0, 1)", "_0 = torch.add_(torch.select(self.w, 0, 1), torch.select(x, 0, 0))",
                     "return (w, torch.slice(self.w, 1, 1))"], result="Tuple[Tensor, Tensor]")
-        self.lives(["w = torch.slice(%s, 0, 2)" % sin(4, 3), "return (torch.mm(w, x), w, torch.t(w))"], result="Tuple[Tensor, Tensor, Tensor]")
+        self.same(["w = torch.slice(%s, 0, 2)" % sin(4, 3), "return (torch.mm(w, x), w, torch.t(w))"], result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_joins(self):
         """What a cat joins is written where the cat has it, as long as nobody can tell."""
@@ -158,7 +142,7 @@ class Lives(Test):
                       ["d = torch.cat([torch.slice(a, 1, 0, 2), b], 1)", "return torch.add(d, torch.sum(a))"],
                       ["return torch.cat([a, torch.to(b, 7)], 1)"]):
             for keep in ("", "k = torch.softmax(torch.mul(a, b), 1)"):
-                self.lives(grown + ([keep] if keep else []) + lines[:-1] + ([lines[-1].replace("return (", "return (k, ") if "return (" in lines[-1] else
+                self.same(grown + ([keep] if keep else []) + lines[:-1] + ([lines[-1].replace("return (", "return (k, ") if "return (" in lines[-1] else
                            lines[-1].replace("return ", "return (k, ") + ")"] if keep else lines[-1:]), image,
                            result="Tuple[Tensor, Tensor, Tensor]" if keep and "(d, b)" in lines[-1] else
                            "Tuple[Tensor, Tensor]" if keep or "(d, b)" in lines[-1] else "Tensor")
@@ -171,7 +155,7 @@ class Lives(Test):
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
         for view in ("torch.select(a, 0, 1)", "torch.slice(a, 1, 1)", "torch.t(a)", "torch.slice(a, 0, 0, 3, 2)"):
-            self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "v = %s" % view, "k = torch.nonzero(torch.gt(x, 0.5))",
+            self.same(["a = torch.softmax(torch.mm(x, x), 0)", "v = %s" % view, "k = torch.nonzero(torch.gt(x, 0.5))",
                         "_0 = torch.add_(v, 1.)", "return (a, v, torch.sum(k))"], "a.npz", ["b.npz", "c.npz"],
                        result="Tuple[Tensor, Tensor, Tensor]")
 
@@ -181,7 +165,7 @@ class Lives(Test):
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
         for positive in ("gt", "le"):
-            self.lives(["a = torch.mm(x, x)", "l = [a]", "c = bool(torch.%s(torch.sum(torch.abs(x)), 7.))" % positive,
+            self.same(["a = torch.mm(x, x)", "l = [a]", "c = bool(torch.%s(torch.sum(torch.abs(x)), 7.))" % positive,
                         "if c:", "  _0 = torch.append(l, x)", "  k = 1", "else:", "  _0 = torch.append(l, torch.neg(x))",
                         "  _1 = torch.append(l, x)", "  k = 2", "return (torch.cat(l, 0), l, k)"], "a.npz", ["b.npz", "c.npz"],
                        result="Tuple[Tensor, List[Tensor], int]", runs=2)
@@ -191,7 +175,7 @@ class Lives(Test):
         self.array("a.npz", 1, 2, 3)
         self.array("b.npz", -1, 2, 0, 4, 5)
         self.array("c.npz")
-        self.lives(["n = int(torch.sum(torch.ne(x, 0.)))", "y = torch.zeros([n, 2])", "l = annotate(List[int], [])",
+        self.same(["n = int(torch.sum(torch.ne(x, 0.)))", "y = torch.zeros([n, 2])", "l = annotate(List[int], [])",
                     "for i in range(n):", "  _0 = torch.append(l, i)", "return (torch.add(y, 1.), l)"], "a.npz", ["b.npz", "c.npz"],
                    result="Tuple[Tensor, List[int]]", runs=2)
 
@@ -211,24 +195,24 @@ class Lives(Test):
 
     def test_results(self):
         """Several results of one memory, an argument, a constant, twice the same."""
-        self.lives(["a = torch.mm(x, x)", "return (a, a, x, torch.t(a), [a, x])"], result="Tuple[Tensor, Tensor, Tensor, Tensor, List[Tensor]]")
-        self.lives(["a = torch.mm(x, x)", "return {\"a\": a, \"b\": torch.softmax(a, 0)}"], result="Dict[str, Tensor]")
-        self.lives(["a = torch.mm(x, x)", "b = torch.softmax(a, 0)", "c = torch.cumsum(torch.mm(b, a), 0)", "return ((a, [b]), c)"],
+        self.same(["a = torch.mm(x, x)", "return (a, a, x, torch.t(a), [a, x])"], result="Tuple[Tensor, Tensor, Tensor, Tensor, List[Tensor]]")
+        self.same(["a = torch.mm(x, x)", "return {\"a\": a, \"b\": torch.softmax(a, 0)}"], result="Dict[str, Tensor]")
+        self.same(["a = torch.mm(x, x)", "b = torch.softmax(a, 0)", "c = torch.cumsum(torch.mm(b, a), 0)", "return ((a, [b]), c)"],
                    result="Tuple[Tuple[Tensor, List[Tensor]], Tensor]")
-        self.lives(["return (torch.add(int(torch.sum(torch.ge(x, x))), 3000000000), -2147483649, 0.1, [x])"],
+        self.same(["return (torch.add(int(torch.sum(torch.ge(x, x))), 3000000000), -2147483649, 0.1, [x])"],
                    result="Tuple[int, int, float, List[Tensor]]")
 
     def test_members(self):
         """What goes into objects' and calls' hands outlives the memory it was computed in."""
-        self.lives(["a = torch.mm(x, x)", "self.w = a", "b = torch.softmax(torch.mm(a, x), 0)", "c = torch.cumsum(torch.mm(b, b), 0)",
+        self.same(["a = torch.mm(x, x)", "self.w = a", "b = torch.softmax(torch.mm(a, x), 0)", "c = torch.cumsum(torch.mm(b, b), 0)",
                     "return torch.add(torch.mm(c, b), self.w)"])
-        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "l = [a]", "b = torch.softmax(torch.mm(a, x), 0)",
+        self.same(["a = torch.softmax(torch.mm(x, x), 0)", "l = [a]", "b = torch.softmax(torch.mm(a, x), 0)",
                     "_0 = torch.append(l, b)", "_1 = torch.insert(l, 0, torch.cumsum(torch.mm(b, b), 0))", "c = torch.softmax(torch.mm(x, b), 1)",
                     "d = torch.pop(l)", "return (torch.mm(c, d), l)"], result="Tuple[Tensor, List[Tensor]]")
-        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "d = {\"a\": a}", "b = torch.softmax(torch.mm(a, x), 0)",
+        self.same(["a = torch.softmax(torch.mm(x, x), 0)", "d = {\"a\": a}", "b = torch.softmax(torch.mm(a, x), 0)",
                     "_0 = torch._set_item(d, \"b\", b)", "c = torch.cumsum(torch.mm(b, b), 0)", "e = torch.softmax(torch.mm(c, b), 0)",
                     "return (e, d[\"a\"], d[\"b\"])"], result="Tuple[Tensor, Tensor, Tensor]")
-        self.lives(["a = torch.softmax(torch.mm(x, x), 0)", "s = torch.format(\"{} {}\", torch.sum(a), x)", "b = torch.mm(a, a)",
+        self.same(["a = torch.softmax(torch.mm(x, x), 0)", "s = torch.format(\"{} {}\", torch.sum(a), x)", "b = torch.mm(a, a)",
                     "return (s, b)"], result="Tuple[str, Tensor]")
 
     # ---- kernels ----
@@ -248,10 +232,10 @@ class Lives(Test):
                       ["return torch.mul(torch.reshape(torch.mm(x, y), [9]), torch.reshape(y, [9]))"],
                       ["m = torch.mm(x, y)", "return torch.mul(torch.add(m, torch.unsqueeze(torch.sum(m, [1]), 1)), 2.)"],
                       ["m = torch.mm(x, y)", "return (torch.relu(m), torch.sum(m, [0]))"]):
-            self.lives(lines, "x=float32[3x3] y=float32[3x3]", args="x: Tensor, y: Tensor",
+            self.same(lines, "x=float32[3x3] y=float32[3x3]", args="x: Tensor, y: Tensor",
                        result="Tuple[Tensor, Tensor]" if "return (" in lines[-1] else "Tensor")
-        self.lives(["return torch.add(torch.mul(x, y), 1.)"], "x=float32[4x1x3] y=float32[2x1]", args="x: Tensor, y: Tensor")
-        self.lives(["return torch.add(torch.mul(x, y), x)"], "x=float32[1] y=float32[2x3]", args="x: Tensor, y: Tensor")
+        self.same(["return torch.add(torch.mul(x, y), 1.)"], "x=float32[4x1x3] y=float32[2x1]", args="x: Tensor, y: Tensor")
+        self.same(["return torch.add(torch.mul(x, y), x)"], "x=float32[1] y=float32[2x3]", args="x: Tensor, y: Tensor")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,211 @@
+"""What a specialization must not conclude: lists and attributes that are written, numbers that change, types that are mixed,
+branches and loops that leave more than one answer. Each program answers as the interpreter does on what it was profiled on, and
+on what it was not.
+
+usage: special_test.py KILN
+"""
+import os, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, TCC, Same, sin
+from hostile import W, attrs, body, call, model, npy, npz, num
+
+LISTS = "  sizes : List[int]\n  n : int\n  v : Tensor\n"
+STATE = attrs(training=b"\x89", w=W, v=W, n=num(3), sizes=b"](" + num(2) + num(5) + b"e")
+
+
+class Special(Same):
+    def setUp(self):
+        super().setUp()
+        self.array("a.npz", 1, 2, 3)
+        self.array("b.npz", -1, 2, 0, 4, 5)
+        self.array("c.npz")
+        self.array("d.npz", 1, 2, 3, 4, 5, 6, 7, 8, rows=4, columns=2)
+        self.all = ["b.npz", "c.npz", "d.npz"]
+
+    # ---- lists ----
+
+    def test_lists_written(self):
+        """Elements that are put, added, taken and moved, at all ends."""
+        for write in ("_0 = torch._set_item(l, 0, c)", "_0 = torch._set_item(l, -1, c)", "_0 = torch.insert(l, 0, c)", "_0 = torch.insert(l, 1, c)",
+                      "_0 = torch.insert(l, 2, c)", "_0 = torch.insert(l, 9, c)", "_0 = torch.insert(l, -1, c)", "_0 = torch.insert(l, -2, c)",
+                      "_0 = torch.insert(l, -9, c)", "_0 = torch.append(l, c)", "_0 = torch.extend(l, [c, b, c])", "_0 = torch.extend(l, l)",
+                      "_0 = torch.pop(l, 0)", "_0 = torch.pop(l, -2)", "_0 = torch.pop(l)", "torch.Delete(l, 0)", "torch.clear(l)",
+                      "torch.reverse(l)", "l = torch.mul(l, 2)", "torch.clear(l)\n    _0 = torch.append(l, c)"):
+            self.same(["a = torch.add(x, 1.)", "b = torch.mul(x, 2.)", "c = torch.sum(x, [0])", "l = [a, b]", *write.split("\n    "),
+                       "n = torch.len(l)", "s = torch.zeros([])", "for i in range(n):", "  s = torch.add(torch.mul(s, 3.), torch.sum(l[i]))",
+                       "return (s, l, n)"], "a.npz", ["b.npz"], "Tuple[Tensor, List[Tensor], int]")
+        for write in ("_0 = torch._set_item(l, 0, 7)", "_0 = torch.append(l, 7)", "_0 = torch.insert(l, -1, 7)", "_0 = torch.pop(l)", "torch.reverse(l)",
+                      "torch.sort(l, True)", "_0 = torch.extend(l, [4, 5])", "torch.remove(l, 2)"):
+            self.same(["l = [torch.size(x, 0), 2, torch.size(x, 1)]", write, "y = torch.zeros(l)", "return (torch.add(torch.sum(x), y), l)"],
+                      "a.npz", ["d.npz"], "Tuple[Tensor, List[int]]")
+
+    def test_lists_shared(self):
+        """One list under two names, in a tuple, in a list, in a dict."""
+        self.same(["l = [x]", "m = l", "t = (l, x)", "_0 = torch.append(m, torch.neg(x))", "p, q, = t", "return (torch.cat(p, 0), torch.len(l), q)"],
+                  "a.npz", self.all, "Tuple[Tensor, int, Tensor]")
+        self.same(["l = [x]", "m = [l, [torch.neg(x)]]", "_0 = torch.append(l, torch.neg(x))", "p, q, = m", "return (torch.cat(p, 0), torch.len(m[0]), q)"],
+                  "a.npz", self.all, "Tuple[Tensor, int, List[Tensor]]")
+        self.same(["l = [x]", "d = {\"a\": l}", "_0 = torch.append(d[\"a\"], torch.neg(x))", "return (torch.cat(l, 0), torch.len(d[\"a\"]))"],
+                  "a.npz", self.all, "Tuple[Tensor, int]")
+        self.same(["a = torch.neg(x)", "l = [a, x]", "_0 = torch._set_item(l, 0, x)", "p, q, = l", "return torch.sub(p, torch.mul(q, 3.))"],
+                  "a.npz", self.all)
+
+    def test_list_arguments(self):
+        """A list that the caller has is changed for him, too."""
+        self.put("l.npz", npz(**{"x": npy([2]), "l.0": npy([3]), "l.1": npy([2])}))
+        self.put("m.npz", npz(**{"x": npy([2]), "l.0": npy([3])}))
+        self.same(["_0 = torch.append(l, x)", "n = torch.len(l)", "y = l[-1]", "return (n, y, l)"], "l.npz", ["m.npz"],
+                  "Tuple[int, Tensor, List[Tensor]]", "x: Tensor, l: List[Tensor]")
+        self.put("t.npz", npz(**{"t.0": npy([3]), "t.1": npy([2]), "t.2": npy([1])}))
+        self.same(["return (t[-1], t[-3], t[1])"], "t.npz", (), "Tuple[Tensor, Tensor, Tensor]", "t: Tuple[Tensor, Tensor, Tensor]")
+
+    def test_lists_in_flow(self):
+        """What a branch or a loop adds, inside of what is called, too."""
+        for many in ("4", "torch.size(x, 0)", "int(torch.sum(torch.ge(x, x)))"):
+            self.same(["l = [x]", "n = %s" % many, "for i in range(n):", "  if bool(torch.gt(torch.sum(x), float(i))):", "    _0 = torch.append(l, torch.mul(x, i))",
+                       "  else:", "    _1 = torch._set_item(l, 0, torch.neg(l[0]))", "k = torch.len(l)", "return (torch.cat(l, 0), k)"],
+                      "a.npz", self.all, "Tuple[Tensor, int]")
+        self.same(["l = [x]", "n = int(torch.sum(torch.ge(x, x)))", "for i in range(n):", "  _0 = (self).more(l, )", "return (torch.cat(l, 0), torch.len(l))"],
+                  "a.npz", self.all, "Tuple[Tensor, int]",
+                  code="  def more(self: __torch__.M, l: List[Tensor]) -> int:\n    _0 = torch.append(l, torch.neg(l[-1]))\n    return torch.len(l)\n")
+        self.same(["l = [x]", "if bool(torch.gt(torch.sum(x), 2.)):", "  if bool(torch.gt(torch.sum(x), 7.)):", "    _0 = torch.append(l, x)",
+                   "  else:", "    pass", "else:", "  pass", "return (torch.cat(l, 0), torch.len(l))"], "a.npz", self.all, "Tuple[Tensor, int]")
+
+    def test_dicts(self):
+        self.same(["d = {\"a\": x, \"b\": torch.neg(x)}", "_0 = torch._set_item(d, \"a\", torch.sum(x, [0]))", "k = torch.len(d)",
+                   "torch.Delete(d, \"b\")", "_1 = torch._set_item(d, \"c\", x)", "return (d[\"a\"], d[\"c\"], torch.keys(d), k, torch.len(d))"], "a.npz", self.all,
+                  "Tuple[Tensor, Tensor, List[str], int, int]")
+        self.same(["d = {1: x}", "for i in range(int(torch.sum(torch.gt(x, 0.)))):", "  _0 = torch._set_item(d, i, torch.mul(x, i))",
+                   "return (torch.len(d), torch.values(d))"], "a.npz", self.all, "Tuple[int, List[Tensor]]")
+
+    def test_lists_unknown(self):
+        """A write to a list or dict of which nothing is known is one to any that it may be."""
+        self.same(["l = [x]", "d = {\"a\": l, \"b\": [torch.neg(x)]}", "k = \"a\"", "if bool(torch.gt(torch.sum(x), 2.)):", "  k = \"b\"", "else:", "  pass",
+                   "_0 = torch.append(d[k], torch.sum(x, [0], True))", "return (torch.cat(l, 0), torch.len(l), torch.len(d[\"b\"]))"], "a.npz", self.all,
+                  "Tuple[Tensor, int, int]")
+        self.same(["l = [1]", "m = [l, [2]]", "n = int(torch.gt(torch.sum(x), 2.))", "_0 = torch.append(m[n], 7)", "return torch.zeros([torch.len(l), torch.len(m[1])])"],
+                  "a.npz", self.all)
+        self.same(["d = {1: x}", "l = [d, {2: x}]", "n = int(torch.gt(torch.sum(x), 2.))", "_0 = torch._set_item(l[n], 5, x)", "return (torch.len(d), torch.keys(d))"],
+                  "a.npz", self.all, "Tuple[int, List[int]]")
+
+    def test_lists_in_lists(self):
+        """What a branch writes to, met through what holds it; the caller's, in a tuple."""
+        for what in ("[l, [torch.neg(x)]]", "(l, x)"):
+            self.same(["l = [x]", "m = %s" % what, "if bool(torch.gt(torch.sum(x), 2.)):", "  _0 = torch.append(l, torch.neg(x))", "else:", "  pass",
+                       "return (torch.cat(m[0], 0), torch.len(m[0]))"], "a.npz", self.all, "Tuple[Tensor, int]")
+        self.put("t.npz", npz(**{"t.0.0": npy([3]), "t.0.1": npy([2]), "t.1": npy([1])}))
+        self.same(["l, y, = t", "_0 = torch.append(l, y)", "if bool(torch.gt(torch.sum(y), -1.)):", "  _1 = torch.append(l, y)", "else:", "  pass",
+                   "n = torch.len(l)", "return (torch.zeros([n]), l, torch.len(t[0]))"], "t.npz", (), "Tuple[Tensor, List[Tensor], int]",
+                  "t: Tuple[List[Tensor], Tensor]")
+
+    def test_calls(self):
+        """What a method does to what it was given."""
+        self.same(["l = [x]", "k = (self).more(l, )", "return (torch.cat(l, 0), torch.len(l), k)"], "a.npz", self.all, "Tuple[Tensor, int, int]",
+                  code="  def more(self: __torch__.M, l: List[Tensor]) -> int:\n    _0 = torch.append(l, torch.neg(l[-1]))\n    return torch.len(l)\n")
+
+    # ---- attributes ----
+
+    def state(self, lines, result, inputs="a.npz", others=None, **more):
+        self.same(lines, inputs, self.all if others is None else others, result, before=LISTS, state=STATE, **more)
+
+    def test_attributes(self):
+        """What is read behind a write is what was written: of another size, in a loop, in a branch, through a method."""
+        self.state(["k = self.n", "self.n = torch.add(self.n, 1)", "self.n = torch.mul(self.n, 2)", "return (k, self.n, torch.add(x, self.n))"],
+                   "Tuple[int, int, Tensor]")
+        self.state(["self.w = x", "self.v = torch.neg(x)", "self.n = 7", "a = self.w", "b = self.v", "self.v = torch.sum(x)", "return (a, b, self.v, self.n)"],
+                   "Tuple[Tensor, Tensor, Tensor, int]")
+        self.state(["s = torch.zeros([])", "for i in range(torch.size(x, 0)):", "  s = torch.add(s, torch.sum(self.w))", "  self.w = torch.cat([self.w, self.w], 0)",
+                    "return (s, self.w)"], "Tuple[Tensor, Tensor]")
+        self.state(["s = torch.zeros([])", "for i in range(int(torch.sum(torch.gt(x, 0.)))):", "  s = torch.add(s, torch.sum(self.w))",
+                    "  self.w = torch.cat([self.w, torch.neg(self.w)], 0)", "  self.n = torch.add(self.n, i)", "return (s, self.w, self.n)"],
+                   "Tuple[Tensor, Tensor, int]")
+        self.state(["if bool(torch.gt(torch.sum(x), 2.)):", "  self.n = 9", "  self.w = x", "else:", "  pass", "return (self.n, self.w)"], "Tuple[int, Tensor]")
+        self.state(["k = (self).grow(x, )", "return (k, self.n, self.w)"], "Tuple[int, int, Tensor]",
+                   code="  def grow(self: __torch__.M, x: Tensor) -> int:\n    self.w = x\n    self.n = torch.add(self.n, 1)\n    return self.n\n")
+        self.state(["_0 = torch.append(self.sizes, torch.size(x, 0))", "n = torch.len(self.sizes)", "return (n, self.sizes)"], "Tuple[int, List[int]]")
+
+    # ---- numbers and types ----
+
+    def test_random(self):
+        """A draw is no constant, whatever it is made of."""
+        for draw in ("torch.rand([2])", "torch.randint(0, 10, [2])", "torch.randperm(4)", "torch.bernoulli(torch.full([4], 0.5))"):
+            self.same(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", ["b.npz"])
+            self.same(["n = int(torch.sum(%s))" % draw, "return torch.full([torch.add(1, torch.mul(n, 0))], n)"], "a.npz", ["b.npz"], runs=2)
+
+    def test_constants_written(self):
+        """A constant of the model that is written to is read as it is then."""
+        self.same(["c = torch.ones([2])", "a = float(torch.sum(c))", "_0 = torch.add_(c, 1.)", "b = float(torch.sum(c))", "return torch.add(x, a, alpha=b)"],
+                  "a.npz", self.all)
+        self.same(["c = torch.tensor([2])", "n = int(c)", "_0 = torch.add_(c, 1)", "m = int(c)", "return torch.zeros([n, m])"], "a.npz", self.all)
+
+    def test_optionals(self):
+        """None in one run and a tensor in another; tensors of two types."""
+        lines = ["y = annotate(Optional[Tensor], None)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.neg(x)", "else:", "  pass",
+                 "if torch.__is__(y, None):", "  z = torch.sum(x)", "else:", "  z = torch.mul(unchecked_cast(Tensor, y), 2.)", "return z"]
+        for profiled in ("a.npz -i b.npz", "a.npz -i c.npz", "c.npz", "c.npz -i a.npz"):
+            first, *more = profiled.split(" -i ")
+            self.special(lines, [first, *more], ["a.npz", "b.npz", "c.npz", "d.npz"])
+        lines = ["if bool(torch.gt(torch.sum(x), 8.)):", "  y = torch.to(x, 7)", "else:", "  y = torch.to(torch.sum(x, [0]), 6)", "return torch.mul(y, 1.1)"]
+        for profiled in (["a.npz"], ["a.npz", "b.npz"], ["b.npz", "a.npz"], ["a.npz", "c.npz"]):
+            self.special(lines, profiled, ["a.npz", "b.npz", "c.npz", "d.npz"])
+
+    def special(self, lines, profiled, others, result="Tensor"):
+        """Profiled on several inputs."""
+        self.put("m.pt", model(body(lines, "x: Tensor", result)))
+        rc, said, errors = call([KILN, "build", "m.pt", *(o for i in profiled for o in ("-i", i)), *TCC, "-o", "program"], self.dir)
+        self.assertEqual(rc, 0, (lines, errors))
+        for i in others:
+            rc, said, errors = call([KILN, "check", "m.pt", "program", "-i", i], self.dir)
+            self.assertEqual(rc, 0, (lines, profiled, i, said, errors))
+        os.remove(os.path.join(self.dir, "program"))
+
+    def test_numbers(self):
+        """Numbers that were the same in all runs, in some, in none."""
+        for number in ("int(torch.sum(torch.gt(x, 0.)))", "int(torch.sum(torch.gt(x, 100.)))", "torch.size(x, 1)"):
+            for lines in (["n = %s" % number, "if torch.gt(n, 2):", "  y = torch.zeros([n])", "else:", "  y = torch.ones([2, torch.add(n, 1)])", "return torch.mul(y, 2.)"],
+                          ["n = %s" % number, "y = x", "for i in range(n):", "  y = torch.add(y, i)", "return torch.mul(y, n)"],
+                          ["n = %s" % number, "if torch.gt(n, 3):", "  ops.prim.RaiseException(\"too many\", \"AssertionError\")", "else:", "  pass",
+                           "return torch.add(x, n)"],
+                          ["n = %s" % number, "y = torch.sum(x, [0])", "while torch.gt(n, 0):", "  n = torch.sub(n, 1)", "  y = torch.mul(y, 2.)", "return torch.add(y, n)"]):
+                for profiled in (["a.npz"], ["a.npz", "a.npz"], ["a.npz", "c.npz"], ["b.npz", "a.npz", "d.npz"]):
+                    self.put("m.pt", model(body(lines)))
+                    rc, said, errors = call([KILN, "build", "m.pt", *(o for i in profiled for o in ("-i", i)), *TCC, "-o", "program"], self.dir)
+                    if rc == 1 and b"too many" in errors:
+                        continue
+                    self.assertEqual(rc, 0, (lines, errors))
+                    for i in ("a.npz", "b.npz", "c.npz", "d.npz"):
+                        rc, said, errors = call([KILN, "check", "m.pt", "program", "-i", i], self.dir)
+                        self.assertTrue(rc == 0 or b"too many" in errors, (lines, profiled, i, said, errors))
+                    os.remove(os.path.join(self.dir, "program"))
+
+    def test_joins(self):
+        """What an If or a loop joins may be another's memory, and be written to."""
+        for write in ("_0 = torch.add_(y, 1.)", "_0 = torch.add_(x, 1.)", "self.w = y", "l = [y]\n_0 = torch.add_(l[0], 1.)"):
+            self.same(["z = torch.neg(x)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = x", "else:", "  y = z", *write.split("\n"),
+                       "return (x, y, z)"], "a.npz", self.all, "Tuple[Tensor, Tensor, Tensor]")
+            self.same(["y = x", "for i in range(int(torch.sum(torch.gt(x, 2.)))):", "  y = torch.neg(y)", *write.split("\n"), "return (x, y)"],
+                      "a.npz", self.all, "Tuple[Tensor, Tensor]")
+            self.same(["y = x", "for i in range(int(torch.sum(torch.gt(x, 2.)))):", "  y = torch.t(torch.t(y))", *write.split("\n"), "return (x, y)"],
+                      "a.npz", self.all, "Tuple[Tensor, Tensor]")
+        self.same(["y = x", "for i in range(int(torch.sum(torch.gt(x, 0.)))):", "  y = torch.cat([y, y], 0)", "return y"], "a.npz", self.all)
+        self.same(["y = x", "for i in range(int(torch.sum(torch.gt(x, 0.)))):", "  y = torch.t(y)", "return torch.add(y, 1.)"], "a.npz", self.all)
+        self.same(["y = torch.to(x, 6)", "for i in range(int(torch.sum(torch.gt(x, 0.)))):", "  y = torch.to(torch.sum(y, [0], True), 7)", "return torch.mul(y, 1.1)"],
+                  "a.npz", self.all)
+        self.same(["if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.t(x)", "else:", "  y = torch.neg(x)", "return (torch.add(y, 1.), y)"], "a.npz", self.all,
+                  "Tuple[Tensor, Tensor]")
+
+    def test_isinstance(self):
+        self.same(["y = unchecked_cast(Union[Tensor, int, List[int]], x)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = 3", "else:", "  pass",
+                   "if isinstance(y, int):", "  z = 1", "else:", "  z = 2", "return torch.add(x, z)"], "a.npz", self.all)
+
+    def test_writes(self):
+        """Operators that write to a part of something, of another type or size than it has."""
+        for write in ("torch.sigmoid_(p)", "torch.add_(p, 1)", "torch.mul_(p, torch.sum(x))", "torch.add_(p, torch.to(p, 7))", "torch.clamp_(p, 0., 1.)",
+                      "torch.pow_(p, 2)", "torch.copy_(p, torch.to(torch.ones([]), 4))", "torch.relu_(p)", "torch.hardtanh_(p)"):
+            for part in ("torch.select(y, 0, 1)", "torch.slice(y, 1, 1)", "torch.t(y)", "torch.unbind(y, 0)[1]", "y"):
+                self.same(["y = torch.mul(x, 0.5)", "p = %s" % part, "_0 = %s" % write, "return (y, p)"], "a.npz", ["d.npz"], "Tuple[Tensor, Tensor]")
+
+
+if __name__ == "__main__":
+    unittest.main()
