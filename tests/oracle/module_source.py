@@ -75,13 +75,14 @@ class Made:
     source: str
     params: list                     # of forward: Var
     methods: list                    # exported ones besides forward: no arguments
+    entry: object = None             # one more that is called: a Method
     training: bool = False
     features: set = field(default_factory=set)
 
 
 FEATURES = ["views", "inplace", "attrs", "containers", "control", "errors", "prints", "methods", "subs", "layers", "fork", "nograd",
             "random", "ints", "complex", "shared", "half", "training", "strings", "optional", "early", "raise", "overlap", "slices",
-            "loops", "dicts", "params"]
+            "loops", "dicts", "params", "scalars"]
 
 
 class Body:
@@ -324,7 +325,7 @@ class Body:
                "({} / 3)", "({} * 0.3)", "torch.nn.functional.gelu({})", "torch.nn.functional.softplus({})"]
         shape = a.shape
         if a.shape:
-            ops += ["torch.softmax({}, -1)", "torch.log_softmax({}, 0)", "{}.mean(-1, keepdim=True) + {} * 0", "torch.cumsum({} * 0.1, -1)"]
+            ops += ["torch.softmax({}, -1)", "torch.log_softmax({}, 0)", "({}.mean(-1, keepdim=True) + {} * 0)", "torch.cumsum({} * 0.1, -1)"]
         return Var(r_choice(self.r, ops).format(a.text, a.text), "T", a.dtype, shape, False, 9, grad=a.grad)
 
     def int_op(self, depth, hard):
@@ -521,7 +522,7 @@ class Body:
         v = self.target()
         if not v:
             return self.assign()
-        wrong = self.on("errors") and self.chance(0.06)
+        wrong = self.on("errors") and self.chance(0.12)
         e = self.like(v.shape, None if wrong else v.dtype, v.hard, 1)
         if wrong and self.chance(0.5):
             e = self.tensor(1, v.hard)
@@ -538,6 +539,20 @@ class Body:
             ops += [f"{t}.mul_(0.5)", f"{t}.neg_()"]
             if not v.hard:
                 ops += [f"{t}.tanh_()", f"{t}.sigmoid_()", f"{t}.mul_({e.text})", f"{t}.addcmul_({e.text}, {e.text}, value=0.1)"]
+        s0 = v.shape[0] if v.shape else 0
+        if v.shape and isinstance(s0, int) and s0 > 1 and real:
+            rows = self.sizes((1,) + v.shape[1:])
+            one = f"torch.ones({rows}, dtype=torch.{v.dtype})"
+            at = f"torch.tensor([{self.r.randrange(s0)}])"
+            ops += [f"{t}.index_fill_(0, {at}, 1)", f"{t}.index_copy_(0, {at}, {one})", f"{t}.scatter_(0, torch.zeros({rows}, dtype=torch.int64), {one})",
+                    f"{t}.index_put_([{at}], {one}[0])"]
+            if v.dtype != "bool":
+                ops += [f"{t}.index_add_(0, {at}, {one})", f"{t}.scatter_add_(0, torch.zeros({rows}, dtype=torch.int64), {one})"]
+        if is_float(v.dtype) and (e.shape == v.shape and e.dtype == v.dtype):
+            ops += [f"torch.add({e.text}, 1, out={t})", f"torch.maximum({t}, {e.text}, out={t})", f"{t}.data.add_({e.text})", f"{t}.detach().neg_()"]
+        if real and v.hard and v.dtype != "bool":
+            ops += [f"{t}.remainder_(3)", f"{t}.floor_()" if is_float(v.dtype) else f"{t}.bitwise_or_(1)", f"{t}.gt_(0)", f"{t}.eq_({e.text})", f"{t}.logical_not_()",
+                    f"{t}.div_(2, rounding_mode='floor')", f"{t}.clamp_min_(-1)"]
         if self.chance(0.45):
             simple = t.isidentifier() or t.startswith("self.") and t[5:].replace(".", "").isidentifier() or t.endswith("]")
             if simple and ("(" not in t):
@@ -708,6 +723,52 @@ class Body:
         self.line(f"{name} = " + r_choice(self.r, [f"{a} + 'c'", f"'{{}}-{{}}'.format({a}, {i})", f"str({i})", f"{a}[1:]", f"{a}.upper()", f"'%d:%s' % ({i}, {a})", f"{a}.replace('a', 'b')"]))
         self.vars.append(Var(name, "s"))
 
+    def scalars(self):
+        """Statements on numbers, strings and containers, by example: {i} an int, {n} a new name, {l} ints, {s} text, {d} a dict."""
+        r = self.r
+        ints = ["{i} - 3 * {i}", "-7 // ({i} + 2)", "-7 % ({i} + 3)", "({i} + 2) ** 2", "abs({i} - 2)", "max({i}, 2) - min({i}, 1)", "{i} // ({i} - 1)", "7 % ({i} - 2)",
+                "int({f} * 4)", "round({f} * 3)", "math.floor({f})", "math.ceil({f} / 2)", "sum([{i}, 2, {i}])", "len({s})", "{s}.find('a')", "ord('a') + {i}",
+                "({i} << 2) | 1", "{i} & 3 ^ {i}", "int({i} > 1) + int(True)", "{l}[0] + {l}[-1]", "len({l})", "{l}[{i}]", "max({l})", "{l}.pop()", "{l}.index(3)",
+                "{l}.count(3)", "int('1' + str({i}))", "{i} if {b} else {i} + 5", "len([{n}q + 1 for {n}q in {l}])"]
+        floats = ["{f} * 2.0", "{i} / 2", "1.0 / ({i} - 1)", "float({i}) ** 2", "{f} - {i}", "math.sqrt(abs({f}))", "{f} // 0.5", "{f} % 0.75", "max({f}, 0.25)", "abs({f})", "float('0.5') + {f}",
+                  "{f} / {f}", "math.pow(2.0, {i})", "-{f}", "{f} if {b} else 2.5"]
+        texts = ["{s} + str({i})", "'%s|%d' % ({s}, {i})", "'{{}}:{{}}'.format({i}, {f})", "{s}[{i}:]", "{s}[-1:]", "'a,b,c'.split(',')[{i}]", "','.join(['x', {s}])", "{s}.upper().lower()",
+                 "{s}.strip('a')", "f'{{{i}}} and'", "str({l})", "str({f})", "str({b})", "{s} if {b} else 'no'", "'{{}}'.format({l})"]
+        lists = ["[{i}, {i} + 1]", "{l} + [{i}]", "{l}[1:]", "{l}[::-1]", "sorted({l})", "[{n}q * 2 for {n}q in {l}]", "list(range({i}))", "{l} * 2", "[0] * {i}", "{l}[-2:] + {l}[:1]", "{l}.copy()"]
+        plain = ["{l}.append({i})", "{l}.extend([{i}, 1])", "{l}.insert({i}, 9)", "{l}.remove(3)", "{l}.reverse()", "{l}.sort(reverse=True)", "{l}[{i}] = 4", "{l}[0] += 2", "{l}.clear()", "del {l}[0]",
+                 "{l} += [{i}]", "{n}t = ({i}, {f}, {s})\nprint({n}t[0], {n}t[2])", "for {n}a, {n}b in zip({l}, {l}):\n    print({n}a + {n}b)",
+                 "for {n}a, {n}b in enumerate({l}):\n    {l}[{n}a] = {n}b + {n}a", "{n}d = {{'a': {i}, 'b': 2}}\n{n}d['c'] = {i}\nfor {n}k in {n}d:\n    print({n}k, {n}d[{n}k])",
+                 "{n}d = {{1: {i}, 2: 5}}\n{n}d[{i}] = 7\nprint({n}d, len({n}d), {i} in {n}d, {n}d.pop({i}))", "{n}d = {{'k': {l}}}\n{n}d['k'].append({i})\nprint({n}d['k'], {l})",
+                 "{n}m = [{l}, [{i}]]\n{n}m[0].append(8)\n{n}m[1] = {l}\nprint({n}m, {n}m[0] == {l})", "assert {i} < 3, 'too large: {{}}'.format({i})", "print({l} == [1, 2, 3], {i} in {l}, {s} in ['a', 'bc'])"]
+        kind = r_choice(r, ["i", "i", "f", "s", "Li", "plain"])
+        have = {"i": self.integer, "f": lambda: self.text_of("f", ["0.5", "1.5", "-2.25"]), "s": lambda: self.text_of("s", ["'ab'", "'xaz'"]), "b": lambda: f"({self.condition()})"}
+        lst = self.pick("Li")
+        if "{l}" in (text := r_choice(r, {"i": ints, "f": floats, "s": texts, "Li": lists, "plain": plain}[kind])) and not lst:
+            lst = Var(self.fresh("c"), "Li")
+            self.line(f"{lst.text} = [{self.integer()}, 2, 3]")
+            self.vars.append(lst)
+        name = self.fresh("n")
+        # each {i} is another number
+        while True:
+            at = [(text.find("{" + w + "}"), w) for w in ("i", "f", "s", "b") if "{" + w + "}" in text.replace("{{", "  ")]
+            if not at:
+                break
+            w = min(at)[1]
+            text = text.replace("{" + w + "}", have[w](), 1)
+        text = text.replace("{n}", name).replace("{l}", lst.text if lst else "").replace("{{", "{").replace("}}", "}")
+        if kind == "plain":
+            if "print" in text and self.pure:
+                return
+            for l in text.split("\n"):
+                self.line(l)
+            return
+        self.line(f"{name} = {text}")
+        self.vars.append(Var(name, kind))
+
+    def text_of(self, kind, values):
+        v = self.pick(kind)
+        return v.text if v and self.chance(0.8) else r_choice(self.r, values)
+
     # ---- control flow
 
     def block(self, n):
@@ -769,6 +830,9 @@ class Body:
 
     def no_grad(self):
         self.line("with torch.no_grad():")
+        p = self.pick("T", lambda v: v.text == "self.p0")
+        if p and not self.pure and self.chance(0.5):
+            self.line(f"    self.p0.{r_choice(self.r, ['add_(1)', 'mul_(-1)', 'zero_()', 'clamp_(-1, 1)', 'copy_(self.p0 + 1)'])}")
         self.block(self.r.randint(1, 3))
 
     # ---- errors
@@ -788,7 +852,7 @@ class Body:
         r = self.r
         i = self.integer()
         a = self.tensor(1)
-        hard = self.pick("T", lambda v: v.hard and v.shape)
+        hard = self.pick("T", lambda v: v.hard and v.shape and not v.grad)
         name = self.fresh("e")
         lines = [f"{name} = {a.text} + torch.ones([7, 3])", f"{name} = [1, 2][{i} + 2]", f"{name} = 10 // ({i} * 0)", f"{name} = {{'a': 1}}['b']",
                  f"{name} = {a.text}.view([3, 7])", f"{name} = torch.cat([{a.text}, torch.ones([2, 9, 4])])", f"{name} = {a.text}.size(5)",
@@ -860,6 +924,20 @@ class Body:
             last = e
         return args, bound
 
+    def stack(self):
+        """Through the modules of a list, one after the other."""
+        v = self.bind(Var("", "T", "float32", (2, 3), False, 9, grad=True))
+        self.line(f"{v.text} = torch.ones([2, 3])")
+        x = self.pick("T", lambda v: v.dtype == "float32" and broadcast(v.shape, (2, 3)) == (2, 3) and not v.text.startswith("self.p") and "(" not in v.text)
+        if x and x is not v:
+            self.line(f"{v.text} = {v.text} + {x.text}")
+        i, layer = self.fresh("i"), self.fresh("l")
+        self.line(f"for {i}, {layer} in enumerate(self.stack):")
+        self.line(f"    {v.text} = {layer}({v.text})" + r_choice(self.r, ["", f" + {i}", f" * {v.text}"]))
+        if self.chance(0.3):
+            self.line(f"    if {self.condition()}:")
+            self.line(f"        {v.text} = {v.text} + 1")
+
     def sub_call(self):
         if not self.g.subs or self.pure:
             return self.assign()
@@ -893,15 +971,19 @@ class Body:
         if self.on("loops") and self.indent < 4:
             kinds.append((1, self.loop_))
         if self.on("errors"):
-            kinds.append((0.5, self.error))
+            kinds.append((1, self.error))
         if self.on("prints") and not self.pure:
             kinds.append((1, self.printed))
         if self.on("strings"):
             kinds.append((0.5, self.string))
+        if self.on("scalars"):
+            kinds.append((3, self.scalars))
         if self.on("methods"):
             kinds.append((2, self.call))
         if self.on("subs"):
             kinds.append((1, self.sub_call))
+        if self.g.stacks and not self.pure:
+            kinds.append((1, self.stack))
         if self.on("nograd") and self.indent < 4:
             kinds.append((0.5, self.no_grad))
         self.r.choices([k for _, k in kinds], [w for w, _ in kinds])[0]()
@@ -937,7 +1019,7 @@ class Gen:
         self.count = 0
         self.features = {f for f in FEATURES if self.r.random() < 0.55} | ({"inplace"} if self.r.random() < 0.5 else set())
         self.features -= set(without)
-        self.attrs, self.methods, self.layers, self.subs = [], [], [], []
+        self.attrs, self.methods, self.layers, self.subs, self.stacks = [], [], [], [], False
         self.init = []
         self.literals = []
 
@@ -1034,6 +1116,9 @@ class Gen:
                     "Dropout0": "nn.Dropout(0.0)", "Sequential": "nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 3))"}[kind]
             self.init.append(f"self.layer{i} = {text}")
             self.layers.append((f"self.layer{i}", kind, cols))
+        if r.random() < 0.4:
+            self.stacks = True
+            self.init.append(f"self.stack = nn.ModuleList([nn.Linear(3, 3), {r_choice(r, ['nn.Tanh()', 'nn.ReLU(inplace=True)', 'nn.BatchNorm1d(3)', 'nn.Dropout(0.25)', 'nn.Identity()'])}])")
 
     # ---- functions
 
@@ -1145,6 +1230,10 @@ class Gen:
                 lines, m = self.add_method(i)
                 methods += lines + [""]
                 self.methods.append(m)
+        entry = None
+        if self.methods and r.random() < 0.5:
+            entry = r_choice(r, [m for m in self.methods])
+            methods = [f"    @torch.jit.export\n{l}" if l.startswith(f"    def {entry.name}(") else l for l in methods]
         d = self.dtype()
         params = [Var("x", "T", d, ("x.size(0)", "x.size(1)"), True, 0)]
         if r.random() < 0.7:
@@ -1160,7 +1249,7 @@ class Gen:
         forward, _ = self.function("forward", params, ret, r.randint(3, 12))
         text += sub + [""] + ["class M(nn.Module):"] + self.annotations() + ["    def __init__(self):", "        super().__init__()"]
         text += ["        " + fix(l) for l in self.init] + [""] + methods + self.state() + [""] + forward
-        return Made("\n".join(text) + "\n", params, ["state"], "training" in self.features, self.features)
+        return Made("\n".join(text) + "\n", params, ["state"], entry, "training" in self.features, self.features)
 
 
 def fix(line):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Random modules with state, control flow and errors held against PyTorch (Debian: python3-torch), in all ways of Kiln.
 
-    tests/oracle/modules.py [--build DIR] [-j N] [--json FILE] [--keep DIR [--all]] [--ways WORD] [--without WORD,...]
-                            FIRST COUNT
+    tests/oracle/modules.py [--build DIR] [-j N] [--json FILE] [--keep DIR [--all]] [--ways WORD | --all-ways]
+                            [--without WORD,...] FIRST COUNT
     tests/oracle/modules.py --show SEED
     tests/oracle/modules.py --add CASE.pt...
 
 A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
-answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted and compiled by tcc, generic
-and profiled, at all levels. Values, texts of errors, what is printed, and the state afterwards must be the same.
+answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
+tcc, generic at one level and profiled at two, which take turns (--all-ways: at all four; --ways: those whose name holds it). Values, texts of errors, what is printed, and the state afterwards must be the same.
 --keep: the cases of seeds that differ stay in that folder (with --all: all).  --add puts such into tests/modules/cases.tar.xz, which
 `ninja check` tries in all ways.  --without: features left out.
 """
@@ -34,7 +34,7 @@ def work(a):
             except (module_answers.NoModule, module_answers.NoJudge) as e:
                 report["none" if isinstance(e, module_answers.NoModule) else "open"] = str(e)
             else:
-                ways.stdin.write(name + "\n")
+                ways.stdin.write(f"{name} {-1 if a.all_ways or a.ways else seed}\n")
                 ways.stdin.flush()
                 lines = []
                 while not (line := ways.stdout.readline()).startswith("done ") and line:
@@ -75,8 +75,8 @@ class Sweep:
         if report["why"]:
             self.failed.append(report["seed"])
             self.kinds[kind_of(report["why"][0])] += 1
-            print(f"\rseed {report['seed']}: {len(report['why'])} ways: {report['why'][0].strip()[:700]}", flush=True)
-        if sys.stderr.isatty() or self.seeds % 100 == 0:
+            print(f"seed {report['seed']}: {len(report['why'])} ways: {report['why'][0].strip()[:700]}", flush=True)
+        if sys.stderr.isatty() or self.seeds % 500 == 0:
             print(f"\r{self.line()}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
     def line(self):
@@ -87,6 +87,7 @@ class Sweep:
         argv = [sys.executable, os.path.abspath(__file__), "--work", "--build", self.a.build, str(first), str(count)]
         argv += ["--keep", self.a.keep] if self.a.keep else []
         argv += ["--all"] if self.a.all else []
+        argv += ["--all-ways"] if self.a.all_ways else []
         argv += ["--ways", self.a.ways] if self.a.ways else []
         argv += ["--without", self.a.without] if self.a.without else []
         p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
@@ -148,6 +149,7 @@ def main():
     p.add_argument("--keep")
     p.add_argument("--all", action="store_true")
     p.add_argument("--ways")
+    p.add_argument("--all-ways", action="store_true")
     p.add_argument("--without", default="")
     p.add_argument("--show", type=int)
     p.add_argument("-v", "--verbose", action="store_true")
