@@ -107,6 +107,7 @@ def read_list():
 
 
 def sample(mutants, n):
+    mutants = [m for m in mutants if not m.equal]
     return [mutants[i * len(mutants) // n] for i in range(min(n, len(mutants)))]
 
 

@@ -358,6 +358,120 @@ lacking(void **state)
 	assert_string_equal(cx->message, "operator aten::none has no kernel");
 }
 
+/* An attribute past the last, one that is not set, a method that nobody has. */
+static void
+attributes(void **state)
+{
+	static const char *slot[] = { "a", "b" };
+	static const RtType *slot_type[] = { &rt_type_int, &rt_type_int };
+	static RtClass cls = { .name = "M", .nslot = 2, .slot = slot, .slot_type = slot_type };
+	static const uint32_t operand[] = { 0, 1 };
+	RtCx *cx = *state;
+	RtObject *o = rt_object_new(cx, &cls);
+	IValue object = rt_ref(RT_OBJECT, o), args[2] = { object, rt_int(7) }, out = rt_none();
+
+	for (uint32_t at = 0; at < 4; at++) {
+		const RtInsn insn[] = { { RT_DO_SET_ATTR, 0, 2, 0, 0, at }, { RT_DO_RETURN, 0, 0, 0, 0, 0 } };
+		const RtCode code = { CODE("set", 2, 2, 0) };
+
+		assert_int_equal(rt_attribute(cx, object, (int)at, &out), RT_ERROR);
+		assert_string_equal(cx->message, at < 2 ? (at ? "attribute 'b' of M is read before it is set" : "attribute 'a' of M is read before it is set") :
+			at == 2 ? "expected an object with attribute number 2, but got a value of type M" :
+			"expected an object with attribute number 3, but got a value of type M");
+		assert_int_equal(rt_run(cx, &code, args, &out), at < 2 ? RT_OK : RT_ERROR);
+		if (at < 2) {
+			assert_int_equal(o->slot[at].u.i, 7);
+			assert_int_equal(rt_attribute(cx, object, (int)at, &out), RT_OK);
+		}
+	}
+	assert_int_equal(rt_attribute(cx, object, -1, &out), RT_ERROR);
+	assert_int_equal(rt_attribute(cx, rt_int(1), 0, &out), RT_ERROR);
+	rt_release(object);
+}
+
+/* Tuples and lists of another length than is wanted, indices and slices past the end. */
+static void
+lengths(void **state)
+{
+	static const uint32_t operand[] = { 0, 1, 2, 3 };
+	static const struct { int op, nout; uint32_t arg; bool tuple; const char *error; } row[] = {
+		{ RT_DO_UNPACK, 3, 0, true, NULL }, { RT_DO_UNPACK, 2, 0, true, "Expected a tuple of 2 elements, but got 3" },
+		{ RT_DO_UNPACK, 3, 0, false, "expected a tuple, but got a value of type List[int]" },
+		{ RT_DO_LIST_UNPACK, 3, 0, false, NULL }, { RT_DO_LIST_UNPACK, 2, 0, false, "Expected 2 elements in a list but found 3" },
+		{ RT_DO_LIST_UNPACK, 3, 0, true, "expected a list, but got a value of type Tuple[int, int, int]" },
+		{ RT_DO_INDEX, 1, 2, true, NULL }, { RT_DO_INDEX, 1, 3, true, "tuple index out of range" },
+		{ RT_DO_INDEX, 1, (uint32_t)-3, true, NULL }, { RT_DO_INDEX, 1, (uint32_t)-4, true, "tuple index out of range" },
+		{ RT_DO_TUPLE_SLICE, 1, 1 << 16 | 3, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 1 << 16 | 9, true, NULL },
+		{ RT_DO_TUPLE_SLICE, 1, 2 << 16 | 4, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 5 << 16 | 9, true, NULL },
+	};
+	static const int64_t parts[] = { 2, 2, 1, 0 };               /* of the slices */
+	RtCx *cx = *state;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		const RtInsn insn[] = { { (uint8_t)row[i].op, 0, 1, (uint16_t)row[i].nout, 0, row[i].arg }, { RT_DO_RETURN, 0, 1, 0, 1, 0 } };
+		const RtCode code = { CODE("f", 4, 1, 1) };
+		IValue arg = row[i].tuple ? rt_ref(RT_TUPLE, rt_tuple_new(cx, 0, 3)) : rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 3)), out;
+
+		for (int k = 0; k < 3; k++) {
+			if (row[i].tuple)
+				arg.u.tuple->v[k] = rt_int(k);
+			else
+				rt_list_push(cx, arg.u.list, rt_int(k));
+		}
+		assert_int_equal(rt_run(cx, &code, &arg, &out), row[i].error ? RT_ERROR : RT_OK);
+		if (row[i].error)
+			assert_string_equal(cx->message, row[i].error);
+		else if (row[i].op == RT_DO_TUPLE_SLICE)
+			assert_int_equal(out.u.tuple->n, parts[i - 10]);
+		rt_release(out);
+		assert_int_equal(((RtHead *)arg.u.p)->refs, 1);
+		rt_release(arg);
+	}
+}
+
+/* 32 with-scopes in each other, and one more. */
+static void
+nested_scopes(void **state)
+{
+	static const uint32_t operand[] = { 0 };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), out;
+
+	for (uint32_t n = 32; n < 34; n++) {
+		RtInsn insn[35] = { { 0 } };
+		const RtCode code = { CODE("deep", 1, 1, 1) };
+
+		for (uint32_t i = 0; i < n; i++)
+			insn[i] = (RtInsn){ RT_DO_ENTER, 0, 1, 0, 0, n + 1 };
+		insn[n] = (RtInsn){ RT_DO_RETURN, 0, 1, 0, 0, 0 };
+		insn[n + 1] = (RtInsn){ RT_DO_RERAISE, 0, 0, 0, 0, 0 };
+		assert_int_equal(rt_run(cx, &code, &arg, &out), n == 32 ? RT_OK : RT_ERROR);
+		if (n == 33)
+			assert_string_equal(cx->message, "with statements are nested too deep");
+	}
+}
+
+/* A call with another number of arguments than the code takes. */
+static void
+arguments(void **state)
+{
+	static const uint32_t operand[] = { 0, 0, 0, 0 };
+	static const RtInsn back[] = { { RT_DO_RETURN, 0, 1, 0, 0, 0 } };
+	static const RtCode two = { .name = "two", .insn = back, .operand = operand, .ninsn = 1, .nreg = 2, .narg = 2, .nresult = 1 };
+	static const RtCode *const callee[] = { &two };
+	RtCx *cx = *state;
+	IValue arg = rt_int(1), out;
+
+	for (uint16_t n = 1; n < 4; n++) {
+		const RtInsn insn[] = { { RT_DO_CALL, 0, n, 1, 0, 0 }, { RT_DO_RETURN, 0, 1, 0, 0, 0 } };
+		const RtCode code = { CODE("f", 1, 1, 1), .callee = callee };
+
+		assert_int_equal(rt_run(cx, &code, &arg, &out), n == 2 ? RT_OK : RT_ERROR);
+		if (n != 2)
+			assert_string_equal(cx->message, n == 1 ? "two takes 2 arguments, but 1 were given" : "two takes 2 arguments, but 3 were given");
+	}
+}
+
 /* resumes sum()'s loop with i = 98, s = 0 */
 static void
 resume(void **state)
@@ -431,7 +545,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
 		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
-		cmocka_unit_test(lacking), cmocka_unit_test(resume), cmocka_unit_test(parallel),
+		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(lengths),
+		cmocka_unit_test(nested_scopes), cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

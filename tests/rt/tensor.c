@@ -264,6 +264,50 @@ limits(void **state)
 	rt_tensor_release(t);
 }
 
+/* A copy needs room for all of its source; a transpose onto itself is one; numbers that do not fit. */
+static void
+checked(void **state)
+{
+	static const struct { RtDtype dtype; double number; bool fits; } row[] = {
+		{ RT_u8, 255, true }, { RT_u8, 256, false }, { RT_u8, -255, true }, { RT_u8, -256, false }, { RT_i8, -128, true }, { RT_i8, -129, false },
+		{ RT_i32, 0.0 / 0.0, false }, { RT_i32, 1.0 / 0.0, false }, { RT_f16, 1.0 / 0.0, true }, { RT_f16, -1.0 / 0.0, true },
+		{ RT_f16, 65504, true }, { RT_f16, 65520, false }, { RT_f16, -65520, false }, { RT_f32, 1e39, false }, { RT_f32, 0.0 / 0.0, true },
+		{ RT_b8, 1e300, true },
+	};
+	RtCx *cx = *state;
+	int64_t square[] = { 3, 3 }, turned[] = { 1, 3 }, low[] = { 1, 3 }, high[] = { 2, 3 }, four[] = { 4 }, none[] = { 0 };
+	RtTensor *t = counting(cx, RT_i64, 2, square), *tt = rt_tensor_view(cx, t, 2, square, turned, 0), *small = counting(cx, RT_i64, 2, low),
+		*large = counting(cx, RT_i64, 2, high), *one = counting(cx, RT_i64, 1, four), *wide;
+
+	assert_int_equal(rt_copy_into(cx, small, large), RT_ERROR);
+	assert_string_equal(cx->message, "output with shape [1, 3] doesn't match the broadcast shape [2, 3]");
+	assert_int_equal(rt_copy_into(cx, large, small), RT_OK);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(((int64_t *)(void *)rt_data(large))[i], i % 3);
+	assert_int_equal(rt_copy_into(cx, t, tt), RT_OK);
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(((int64_t *)(void *)rt_data(t))[i], i % 3 * 3 + i / 3);
+	wide = rt_tensor_view(cx, one, 1, four, none, 2);
+	assert_int_equal(rt_fill(cx, wide, rt_int(50)), RT_OK);             /* one element, four times */
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(((int64_t *)(void *)rt_data(one))[i], i == 2 ? 50 : i);
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		RtTensor *x = rt_tensor_new(cx, row[i].dtype, 1, four);
+
+		if (rt_fill(cx, x, rt_double(row[i].number)) != (row[i].fits ? RT_OK : RT_ERROR))
+			print_error("row %zu\n", i);
+		assert_int_equal(rt_fill(cx, x, rt_double(row[i].number)), row[i].fits ? RT_OK : RT_ERROR);
+		rt_clear_error(cx);
+		rt_tensor_release(x);
+	}
+	rt_tensor_release(t);
+	rt_tensor_release(tt);
+	rt_tensor_release(small);
+	rt_tensor_release(large);
+	rt_tensor_release(one);
+	rt_tensor_release(wide);
+}
+
 /* A write to weights makes a private copy that all views see. */
 static void
 readonly(void **state)
@@ -285,7 +329,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts), cmocka_unit_test(copies),
-		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(readonly),
+		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(checked), cmocka_unit_test(readonly),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

@@ -123,6 +123,86 @@ copies(void **state)
 	rt_release(rt_ref(RT_LIST, l));
 }
 
+/* What copies keep apart and together: memory that is borrowed, views with offsets, flags, dead entries, lists met twice. */
+static void
+copied_parts(void **state)
+{
+	static float weight[] = { 1, 2, 3, 4 };
+	RtCx *cx = *state;
+	const int64_t four[] = { 4 }, two[] = { 2 }, one[] = { 1 };
+	RtTensor *own = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, false), *view = rt_tensor_view(cx, own, 1, two, one, 2);
+	RtTensor *fixed = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, true);
+	RtList *l = rt_list_new(cx, &rt_type_any, 0), *inner = rt_list_new(cx, &rt_type_int, 0), *c;
+	RtDict *d = rt_dict_new(cx, &rt_type_int, &rt_type_int);
+	IValue copy;
+
+	view->flags |= RT_REQUIRES_GRAD;
+	for (int i = 0; i < 4; i++)
+		rt_dict_set(cx, d, rt_int(i), rt_int(10 * i));
+	rt_dict_remove(d, rt_int(0));
+	rt_dict_remove(d, rt_int(2));
+	rt_list_push(cx, l, rt_of(view));
+	rt_list_push(cx, l, rt_of(own));
+	rt_list_push(cx, l, rt_of(fixed));
+	rt_list_push(cx, l, rt_ref(RT_DICT, d));
+	rt_list_push(cx, l, rt_retain(rt_ref(RT_LIST, inner)));
+	rt_list_push(cx, l, rt_ref(RT_LIST, inner));
+	copy = rt_deep_copy(cx, rt_ref(RT_LIST, l));
+	c = copy.u.list;
+	assert_int_equal(c->n, 6);
+	assert_ptr_equal(c->v[0].u.t->storage, c->v[1].u.t->storage);
+	assert_true(((float *)(void *)rt_data(c->v[0].u.t))[1] == 4);
+	assert_true(c->v[0].u.t->flags & RT_REQUIRES_GRAD);
+	assert_false(c->v[1].u.t->flags & RT_REQUIRES_GRAD);
+	assert_ptr_not_equal(rt_data(c->v[1].u.t), weight);
+	assert_ptr_equal(rt_data(c->v[2].u.t), weight);             /* nobody writes there */
+	assert_int_equal(c->v[3].u.dict->n, 2);
+	assert_int_equal(rt_dict_get(c->v[3].u.dict, rt_int(1))->u.i, 10);
+	assert_int_equal(rt_dict_get(c->v[3].u.dict, rt_int(3))->u.i, 30);
+	assert_null(rt_dict_get(c->v[3].u.dict, rt_none()));
+	assert_ptr_equal(c->v[4].u.list, c->v[5].u.list);
+	rt_release(copy);
+	rt_release(rt_ref(RT_LIST, l));
+}
+
+/* Blocks have at least as many bytes as were asked for, zeros when they shall, and keep them when they grow. */
+static void
+memory(void **state)
+{
+	enum { MOST = 5000 };
+	RtCx *cx = *state;
+	RtList *l = rt_list_new(cx, &rt_type_int, 0);
+
+	for (int64_t n = 1; n < MOST; n += 1 + n / 50) {
+		unsigned char *p = rt_mem(n), *q = rt_mem_line(n), *z;
+
+		assert_true(((int64_t *)(void *)p)[-2] >= n && ((int64_t *)(void *)q)[-2] >= n);
+		assert_true((uintptr_t)p % 16 == 0 && (uintptr_t)q % 64 == 0);
+		memset(p, 0xa5, (size_t)n);
+		memset(q, 0xa5, (size_t)n);
+		p = rt_mem_more(p, 3 * n);
+		for (int64_t i = 0; i < n; i++)
+			assert_int_equal(p[i], 0xa5);
+		memset(p, 0xa5, (size_t)(3 * n));
+		rt_mem_back(p);
+		rt_mem_back(q);
+		z = rt_mem_zeroed(3 * n);                            /* the very block, where it is kept */
+		for (int64_t i = 0; i < 3 * n; i++)
+			assert_int_equal(z[i], 0);
+		rt_mem_back(z);
+		q = rt_mem_line(n);
+		assert_true((uintptr_t)q % 64 == 0);
+		rt_mem_back(q);
+	}
+	for (int64_t i = 0; i < 100; i++) {
+		assert_int_equal(rt_list_push(cx, l, rt_int(i)), RT_OK);
+		assert_true(l->n <= l->cap && ((int64_t *)(void *)l->v)[-2] >= l->n * (int64_t)sizeof *l->v);
+	}
+	for (int64_t i = 0; i < 100; i++)
+		assert_int_equal(l->v[i].u.i, i);
+	rt_release(rt_ref(RT_LIST, l));
+}
+
 static void
 types(void **state)
 {
@@ -242,7 +322,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dicts), cmocka_unit_test(keys), cmocka_unit_test(deep), cmocka_unit_test(copies),
+		cmocka_unit_test(dicts), cmocka_unit_test(keys), cmocka_unit_test(deep), cmocka_unit_test(copies), cmocka_unit_test(copied_parts), cmocka_unit_test(memory),
 		cmocka_unit_test(types), cmocka_unit_test(random_numbers), cmocka_unit_test(printing),
 	};
 
