@@ -266,13 +266,16 @@ def main():
         for i in range(a.j):
             trees.put(Tree(os.path.join(tmp, str(i)), base))
         results = []
-        with concurrent.futures.ThreadPoolExecutor(a.j) as pool:
-            jobs = {pool.submit(attempt, trees, m): m for m in mutants}
+        pool = concurrent.futures.ThreadPoolExecutor(a.j)
+        jobs = {pool.submit(attempt, trees, m): m for m in mutants}
+        try:
             for job in concurrent.futures.as_completed(jobs):
                 m, (verdict, by, seconds, out) = jobs[job], job.result()
                 results.append((m, verdict, by, seconds, out))
                 print(f"{verdict:<9}{m.name:<28} {m.file:<22} {by:<24} {seconds:5.1f} s", flush=True,
                       file=sys.stderr if a.json else sys.stdout)
+        finally:
+            pool.shutdown(cancel_futures=True)       # also when it is interrupted: those that run end first
         results.sort(key=lambda r: mutants.index(r[0]))
         count = report(results, a.json)
     sys.exit(any(count[v] for v in ("survived", "unbuilt", "unequal")))
