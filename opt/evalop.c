@@ -241,8 +241,8 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 	return true;
 }
 
-static bool
-all_tensor_types_known(Spec *s, const Node *m)
+bool
+spec_types_known(Spec *s, const Node *m)
 {
 	for (int i = 0; i < m->nin; i++)
 		if (m->in[i]->type->kind == TYPE_TENSOR && !known_is(s->k, m->in[i]))
@@ -289,9 +289,8 @@ expansion_for(const Op *op)
 	return NULL;
 }
 
-/* The graph that m, the copy of an operator's node, becomes; null: it stays. */
-static Graph *
-expansion_of(Spec *s, const Node *m)
+Graph *
+spec_expansion(Spec *s, const Node *m)
 {
 	const struct Expansion *e = expansion_for(m->op);
 	Function *f = m->op->form == OP_BODY ? m->op->function : NULL;
@@ -309,9 +308,8 @@ expansion_of(Spec *s, const Node *m)
 	return f ? function_graph(s->cx, f) : NULL;
 }
 
-/* An operator becomes a graph of others. */
-static void
-inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
+void
+spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 {
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
 
@@ -321,93 +319,6 @@ inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	for (int i = 0; i < n->nout; i++)
 		spec_bind(s, c, n->out[i], spec_value(&body, g->top->ret->in[i]));
 	spec_keep_layout(s, c, n);
-}
-
-/* Is v, which is written to, a part of something else?  What it owns itself the pass functional makes a new value of. */
-static bool
-is_part(const Value *v)
-{
-	const Schema *s;
-
-	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias && s->rets[0].alias->write)
-		v = v->node->in[0];
-	return node_is(v->node, "prim::ListUnpack") || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
-}
-
-/* Is what v has of the type and sizes of what is known of self? */
-static bool
-gives_same(Spec *s, const Value *self, const Value *v)
-{
-	const Known *a = known_at(s->k, self), *b = known_at(s->k, v);
-
-	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
-	       a->v.u.t->ndim == b->v.u.t->ndim &&
-	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t));
-}
-
-/* y = aten::sigmoid_(part)  ->  t = aten::sigmoid(part); y = aten::copy_(part, t): both have kernels.  False: not so. */
-static bool
-write_apart(Spec *s, Scope *c, Node *n)
-{
-	const Op *base = n->op->form == OP_ALSO ? op_by_id(s->cx, n->op->base) : NULL;
-	const Schema *from = node_schema(n), *to;
-	Value *self, *result, *put[3];
-	Graph *g = NULL;
-	Node *m;
-
-	if (!base || (base->form != OP_MAP && base->form != OP_BODY) || n->nout != 1 || !n->nin || !from->args[0].alias ||
-	    !from->args[0].alias->write || from->args[0].type->kind != TYPE_TENSOR)
-		return false;
-	self = spec_argument(s, c, n, 0);
-	to = op_schema(s->cx, (Op *)base);
-	if (!known_is(s->k, self) || !is_part(self) || to->nargs != n->nin || to->nrets != 1)
-		return false;
-	m = node_new(s->to, sym(s->cx, base->name), n->at, 1);
-	m->op = (Op *)base;
-	m->inlined = n->inlined;
-	for (int i = 0; i < to->nargs; i++) {
-		const int at = schema_find(from, to->args[i].name);
-
-		node_add_input(m, spec_argument(s, c, n, at < 0 ? i : at));
-	}
-	if (!all_tensor_types_known(s, m) || (base->form == OP_BODY && !((g = expansion_of(s, m)) && graph_ninputs(g) == n->nin))) {
-		node_destroy(m);
-		return false;
-	}
-	if (g) {
-		inline_body(s, c, n, m, g);
-		node_destroy(m);
-		result = spec_value(c, n->out[0]);
-	} else {
-		graph_insert(s->to, m);
-		spec_infer(s, c, m, m);
-		result = m->out[0];
-	}
-	if (!gives_same(s, self, result))
-		return false;                    /* what was computed nobody needs */
-	put[0] = self;
-	put[1] = result;
-	put[2] = spec_put_constant(s, rt_bool(false), n->at);
-	result = spec_put_op(s, c, "aten::copy_", "", put, 3, n->at);
-	result->name = n->out[0]->name;
-	spec_bind(s, c, n->out[0], result);
-	return true;
-}
-
-/* aten::copy(self, src): is src what self would become, and may it be?  What is written to later is no constant's memory,
- * and nobody else's. */
-static bool
-is_same_already(Spec *s, Scope *c, const Node *n)
-{
-	const Value *src = spec_value(c, n->in[1]);
-	const Known *a = known_at(s->k, spec_value(c, n->in[0])), *b = known_at(s->k, src);
-
-	if (alias_has_writers(c->alias, n->out[0]) && (node_is(src->node, "prim::Constant") || n->in[1]->uses.n > 1))
-		return false;
-	return a->is && b->is && a->v.tag == RT_TENSOR && b->v.tag == RT_TENSOR && a->v.u.t->dtype == b->v.u.t->dtype &&
-	       a->v.u.t->ndim == b->v.u.t->ndim &&
-	       !memcmp(a->v.u.t->dims, b->v.u.t->dims, (size_t)a->v.u.t->ndim * sizeof(int64_t)) &&
-	       a->v.u.t->storage != b->v.u.t->storage;
 }
 
 void
@@ -421,23 +332,21 @@ spec_op(Spec *s, Scope *c, Node *n)
 		spec_bind_constant(s, c, n->out[0], rt_bool(true), n->at);
 		return;
 	}
-	if (node_is(n, "aten::copy") && n->nin > 1 && is_same_already(s, c, n)) {
-		spec_bind(s, c, n->out[0], spec_value(c, n->in[1]));
+	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))
 		return;
-	}
 	if (n->op->form == OP_BODY || expansion_for(n->op)) {
 		m = spec_copy_node(s, n);
 		for (int i = 0; i < n->nin; i++)
 			node_add_input(m, spec_argument(s, c, n, i));
-		if (all_tensor_types_known(s, m) && (g = expansion_of(s, m)) && graph_ninputs(g) == n->nin) {
-			inline_body(s, c, n, m, g);
+		if (spec_types_known(s, m) && (g = spec_expansion(s, m)) && graph_ninputs(g) == n->nin) {
+			spec_inline_body(s, c, n, m, g);
 			spec_guard_outputs(s, c, n, m);
 			node_destroy(m);
 			return;
 		}
 		node_destroy(m);
 	}
-	if (spec_under_squeeze(s, c, n) || spec_contiguous(s, c, n) || write_apart(s, c, n))
+	if (spec_under_squeeze(s, c, n) || spec_contiguous(s, c, n) || spec_write(s, c, n))
 		return;
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)

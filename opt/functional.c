@@ -2,15 +2,20 @@
  * In-place operators on fresh values become functional.
  *
  *    x = aten::batch_norm(...); y = aten::relu_(x)      ->   y = aten::relu(x)
- *    x = aten::conv2d(...);     y = aten::add_(x, z)    ->   t = aten::add(x, z); y = aten::copy(x, t)
+ *    x = aten::conv2d(...);     y = aten::add_(x, z)    ->   x' = aten::clone(x); y = aten::add_(x', z)
  *
  * A value is fresh when its node's schema gives it memory of its own; all its aliases are then made by its uses.  The
  * write is seen by nobody else when no use before it makes an alias (a view, a container, a block's output), and is in
- * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.  The
- * aten::copy keeps self's type and sizes where the functional operator could give others; it goes once types are known.
- * In a specialized graph, where branches that hid where a value came from are gone, types decide.
+ * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.
+ *
+ * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int) stays in
+ * place in a prepared graph, but on a clone of self: then self is written to by nobody, and the specializer (writes.c), which
+ * knows types, computes the value where the write does not raise, and needs no clone.  A method with gradients has no writes:
+ * there prim::stored checks the value and converts it.  In a specialized graph types decide.
  */
 #include "opt.h"
+
+#include "../rt/ops/kernel.h"
 
 #include <string.h>
 
@@ -61,84 +66,136 @@ is_in_place(const Node *n)
 	return s->nargs > 0 && s->args[0].alias && s->args[0].alias->write && s->args[0].type->kind == TYPE_TENSOR;
 }
 
-/* Pointwise of one tensor whose type the result has by the row's own rule. */
+/* Does the result have self's dtype and sizes whatever they are, so that the write cannot raise for them? */
 static bool
-keeps_type(const Op *base, const Schema *s)
+keeps_type(const Op *base)
 {
-	int tensors = 0;
+	RtMapArg arg[RT_MAP_MAX];
+	const int n = base->form == OP_MAP && !strcmp(base->result, "promote") ? rt_map_args(base->text, arg) : 0;
 
-	if (base->form != OP_MAP || strcmp(base->result, "promote"))
-		return false;
-	for (int i = 0; i < s->nargs; i++)
-		tensors += s->args[i].type->kind == TYPE_TENSOR;
-	return tensors == 1 && s->nargs == 1;
+	for (int i = 1; i < n; i++)
+		if (arg[i].tensor || arg[i].joins)
+			return false;
+	return n > 0;
 }
 
-/* The functional node before n; null when the arguments do not correspond. */
-static Value *
-functional_value(Graph *g, Node *n, Op *base)
+Op *
+functional_row(Cx *cx, const Node *n, int at[FUNCTIONAL_ARGS])
 {
-	const Schema *from = node_schema(n), *to = op_schema(g->cx, base);
+	Op *base = n->op->form == OP_ALSO ? op_by_id(cx, n->op->base) : NULL;
+	const Schema *from = node_schema(n), *to = base ? op_schema(cx, base) : NULL;
+
+	if (!to || to->nrets != 1 || to->nargs > FUNCTIONAL_ARGS)
+		return NULL;
+	for (int i = 0; i < to->nargs; i++) {
+		at[i] = schema_find(from, to->args[i].name);
+		if (at[i] < 0 || at[i] >= n->nin)
+			return NULL;
+	}
+	return base;
+}
+
+/* The functional node before n. */
+static Value *
+functional_value(Graph *g, Node *n, Op *base, const int *at)
+{
 	Node *m = node_new(g, sym(g->cx, base->name), n->at, 1);
 
 	m->op = base;
 	m->inlined = n->inlined;
-	for (int i = 0; i < to->nargs; i++) {
-		const int at = schema_find(from, to->args[i].name);
-
-		if (at < 0 || at >= n->nin || to->nrets != 1) {
-			node_destroy(m);
-			return NULL;
-		}
-		node_add_input(m, n->in[at]);
-	}
+	for (int i = 0; i < op_schema(g->cx, base)->nargs; i++)
+		node_add_input(m, n->in[at[i]]);
 	node_insert_before(m, n);
 	return m->out[0];
 }
 
+/* What self is when `result` is written into it, checked as in place. */
 static Value *
-copy_of(Graph *g, Node *n, Value *self, Value *result)
+stored(Graph *g, Node *n, Value *result)
 {
-	Node *m = node_new(g, sym(g->cx, "aten::copy"), n->at, 1);
+	Node *m = node_new(g, sym(g->cx, "prim::stored"), n->at, 1);
 
-	m->op = op_find(g->cx, "aten::copy", "");
+	m->op = op_find(g->cx, "prim::stored", "");
 	m->inlined = n->inlined;
-	node_add_input(m, self);
+	node_add_input(m, n->in[0]);
 	node_add_input(m, result);
-	graph_set_insert_before(g, n);
-	node_add_input(m, graph_constant(g, rt_bool(false), n->at));
 	node_insert_before(m, n);
 	return m->out[0];
+}
+
+/* Puts a clone of self before n for n to write to. */
+static void
+write_to_clone(Graph *g, Node *n)
+{
+	Node *m = node_new(g, sym(g->cx, "aten::clone"), n->at, 1);
+
+	m->op = op_find(g->cx, "aten::clone", "");
+	m->inlined = n->inlined;
+	node_add_input(m, n->in[0]);
+	graph_set_insert_before(g, n);
+	node_add_input(m, graph_constant(g, rt_none(), n->at));
+	node_insert_before(m, n);
+	node_set_input(n, 0, m->out[0]);
+}
+
+bool
+is_own_clone(const Value *v, const Node *write)
+{
+	const Node *n = v->node;
+
+	return node_is(n, "aten::clone") && n->op && n->nin == 2 && value_is_none(n->in[1]) && n->block == write->block && v->uses.n == 1;
+}
+
+/* The value that n leaves in self, before n; null: only types, which are not known yet, can say it, or it would not be the same. */
+static Value *
+computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
+{
+	const bool typed = type_is_complete(n->out[0]->type);
+	Value *result;
+
+	if (!typed && !keeps_type(base) && !(p->fn && p->fn->prepared == g && p->fn->gradient))
+		return NULL;
+	result = functional_value(g, n, base, at);
+	if (typed && !(known_gives(p->cx, result->node, n->out[0]->type) && known_gives(p->cx, n, n->out[0]->type))) {
+		node_destroy(result->node);
+		return NULL;
+	}
+	if (typed)
+		result->type = n->out[0]->type;
+	return typed || keeps_type(base) ? result : stored(g, n, result);
+}
+
+/* Does it help that n writes to a clone: will the specializer find it? */
+static bool
+wants_clone(Pass *p, const Graph *g, const Node *n)
+{
+	return !type_is_complete(n->out[0]->type) && !(p->fn && p->fn->prepared != g) && !is_own_clone(n->in[0], n);
 }
 
 static bool
 make_functional(Pass *p, Graph *g, Node *n)
 {
-	Op *base = op_by_id(g->cx, n->op->base);
 	Value *self = n->in[0], *result;
-	const bool typed = type_is_complete(n->out[0]->type);
+	int at[FUNCTIONAL_ARGS];
+	Op *base = functional_row(g->cx, n, at);
 
 	if (!base || self->node->block != n->block || !is_fresh(self) || !seen_by_nobody_else(self, n))
 		return false;
-	/* aten::copy has a body, which only what a prepared graph calls gets compiled. */
-	if (!typed && !keeps_type(base, node_schema(n)) && (p->fn && p->fn->prepared != g))
-		return false;
-	result = functional_value(g, n, base);
-	if (!result)
-		return false;
-	if ((typed && !known_gives(p->cx, result->node, n->out[0]->type)) || !pass_may(p)) {
-		node_destroy(result->node);
+	result = computed(p, g, n, base, at);
+	if ((!result && !wants_clone(p, g, n)) || !pass_may(p)) {
+		if (result)
+			node_destroy(result->node);
 		return false;
 	}
 	pass_note(p, n, "nobody else sees the write");
-	if (typed)
-		result->type = n->out[0]->type;
-	else if (!keeps_type(base, node_schema(n)))
-		result = copy_of(g, n, self, result);
-	result->name = n->out[0]->name;
-	value_replace_uses(n->out[0], result);
-	value_replace_uses_after(self, result, n);
-	node_destroy(n);
+	value_replace_uses_after(self, result ? result : n->out[0], n);
+	if (result) {
+		result->name = n->out[0]->name;
+		value_replace_uses(n->out[0], result);
+		node_destroy(n);
+	} else if (!is_own_clone(self, n)) {
+		write_to_clone(g, n);
+	}
 	return true;
 }
 

@@ -327,6 +327,14 @@ bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const 
 /* The graph itself, so that PyTorch loads and runs what is saved from it.  loops: where its interpreter would lose a value. */
 Graph *graph_torch_form(Graph *, bool loops);
 
+/* ---- functional.c ------------------------------------------------------------------------------------------- */
+
+enum { FUNCTIONAL_ARGS = 48 };
+/* The row that computes what n, an in-place operator, writes; at: which argument of n is which of the row's.  Null: there is none. */
+Op  *functional_row(Cx *, const Node *n, int at[FUNCTIONAL_ARGS]);
+/* Is v a clone in the block of `write`, its only use? */
+bool is_own_clone(const Value *v, const Node *write);
+
 /* ---- branches.c --------------------------------------------------------------------------------------------- */
 
 bool node_is_cheap(const Node *);          /* of a few numbers: cannot fail, and is done in no time */

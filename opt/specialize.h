@@ -54,6 +54,10 @@ void    spec_block(Spec *, Scope *, Block *);
 void    spec_op(Spec *, Scope *, Node *);
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
+bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
+/* The graph that m, the copy of an operator's node, becomes; null: it stays. */
+Graph  *spec_expansion(Spec *, const Node *m);
+void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* n becomes that graph, on m's inputs */
 void    spec_if(Spec *, Scope *, Node *);
 void    spec_loop(Spec *, Scope *, Node *);
 
@@ -91,6 +95,12 @@ Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* conv
 
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
+
+/* ---- writes.c ------------------------------------------------------------------------------------------------------------- */
+
+bool    spec_stored_already(Spec *, Scope *, Node *n);           /* n, a copy into what self is, is bound to what it copies */
+bool    spec_left_out(Spec *, Scope *, Node *n);                 /* n, a clone only for the write behind it, is made there if at all */
+bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
 
 /* ---- normforms.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -197,7 +197,7 @@ put_back(Unwrite *u, Node *view, Value *parent, Value *v)
 
 /* The row that computes what n writes: add for add_, index_put for index_put_. */
 static Op *
-functional_row(Unwrite *u, const Node *n)
+value_row(Unwrite *u, const Node *n)
 {
 	const size_t len = strlen(n->kind->name);
 
@@ -212,7 +212,7 @@ functional_row(Unwrite *u, const Node *n)
 static Value *
 computed(Unwrite *u, Node *n, Value *self)
 {
-	Op *row = functional_row(u, n);
+	Op *row = value_row(u, n);
 	const Schema *from = node_schema(n), *to = row ? op_schema(u->p->cx, row) : NULL;
 	Value **in, *v;
 
@@ -229,7 +229,7 @@ computed(Unwrite *u, Node *n, Value *self)
 	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
 	if (node_is(n, "aten::copy_"))
 		return v;
-	return emit(u, "copy", n->at, 3, (Value *[3]){ self, v, graph_constant(u->g, rt_bool(false), n->at) });
+	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
 }
 
 /* Is the use in a loop around n that v is older than? */

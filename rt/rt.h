@@ -358,6 +358,7 @@ struct RtCx {
 	RtGenerator *gen;        /* the default generator */
 	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
 	int      nplace;
+	const struct RtInto *into;   /* where the pointwise kernel that runs next will be written: it checks that first; or null */
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
 	int      other_run;      /* products are summed in runs of so many: kiln build measures what rounding does; 0: in theirs */

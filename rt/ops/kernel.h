@@ -154,6 +154,17 @@ int     rt_broadcast(RtCx *, int *ndim, int64_t *dims, int ndim2, const int64_t 
 /* A new result like an elementwise operator's: dims and strides by the operands (null ones are skipped). */
 RtTensor *rt_elementwise(RtCx *, int i, RtDtype, int n, RtTensor *const *operands);
 
+/* ---- variant.c: writes ---------------------------------------------------------------------------------------------- */
+
+/* What a pointwise result is written to.  Sizes: self's stay, out's become the result's. */
+typedef struct RtInto RtInto;
+struct RtInto {
+	const RtTensor *t;
+	bool sizes, same_dtype;
+	/* May a result of this dtype and these sizes be written there?  By pointer: who writes nothing does not link it. */
+	int (*check)(RtCx *, const RtInto *, RtDtype, int ndim, const int64_t *dims);
+};
+
 /* ---- map.c: how a pointwise row takes its arguments; the compiler asks it too ------------------------------- */
 
 enum { RT_MAP_MAX = 6 };

@@ -230,25 +230,32 @@ number_bytes(IValue v, double bytes[2])
 	}
 }
 
+/* What ATen refuses before it looks at what is written. */
 static int
-check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
+check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
 	if (t->common == RT_NDTYPE)
 		return rt_raise(cx, "Promotion of these types is not supported");
 	if (is_named(row, "where") && in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8)
 		return rt_raise(cx, "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
 				rt_dtypes[in[0].u.t->dtype].brief);
-	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
-		return not_for(cx, row, t->common);
 	if (is_named(row, "clamp") && rt_is_none(in[1]) && rt_is_none(in[2]))
 		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
 	if ((is_named(row, "sub") || is_named(row, "rsub")) && check_subtraction(cx, in))
 		return RT_ERROR;
+	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
+		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
+	return RT_OK;
+}
+
+static int
+check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
+{
+	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
+		return not_for(cx, row, t->common);
 	if (rt_is_integral(t->common, true) && (is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub"))
 			&& in[2].tag == RT_DOUBLE)
 		return rt_raise(cx, "For integral input tensors, argument alpha must not be a floating point number.");
-	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
-		return rt_raise(cx, "Integers to negative integer powers are not allowed.");
 	return RT_OK;
 }
 
@@ -288,9 +295,23 @@ map_quantized(RtCx *cx, const MapRow *row, const RtMapArg *arg, int n, const IVa
 	return status;
 }
 
+/* Do the operands fit each other, and the result where it is written? */
+static int
+check_shapes(RtCx *cx, const RtInto *into, RtDtype result, int n, RtTensor *const *operands)
+{
+	int64_t dims[RT_MAX_RANK];
+	int ndim = 0;
+
+	for (int i = 0; i < n; i++)
+		if (operands[i] && rt_broadcast(cx, &ndim, dims, operands[i]->ndim, operands[i]->dims))
+			return RT_ERROR;
+	return into ? into->check(cx, into, result, ndim, dims) : RT_OK;
+}
+
 static int
 map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 {
+	const RtInto *into = cx->into;
 	RtMapArg arg[RT_MAP_MAX];
 	RtMapTypes t = { RT_NDTYPE, RT_NDTYPE, RT_NDTYPE };
 	RtTensor *x[RT_MAP_MAX + 1] = { 0 };
@@ -301,20 +322,21 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
 
+	cx->into = NULL;
 	rt_map_types(arg, n, row->result, in, &t);
 	if (t.common != RT_NDTYPE && rt_category(t.common) == 'Q')
 		return map_quantized(cx, row, arg, n, in, out);
-	if (check_types(cx, row, in, &t))
+	for (int i = 0; i < n; i++)
+		x[i + 1] = rt_tensor(in[arg[i].arg]);
+	if (check_first(cx, row, in, &t) || check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
 	as[0] = (RtDtype)rt_dtypes[t.result].compute;
 	via[0] = as[0];
 	for (int i = 0; i < n; i++) {
-		IValue v = in[arg[i].arg];
-		x[i + 1] = rt_tensor(v);
 		as[i + 1] = t.compute;
 		via[i + 1] = arg[i].joins ? t.common : t.compute;
-		state.has[i] = !rt_is_none(v);
+		state.has[i] = !rt_is_none(in[arg[i].arg]);
 	}
 	x[0] = rt_elementwise(cx, 0, t.result, n, x + 1);
 	RT_RESULT(cx, x[0], out[0]);

@@ -10,7 +10,7 @@
  * found by name among those of the row; what the row lacks (dtype, layout, device ...) is None, but for dtype, which is
  * that of `out`.  Where the base is a body, whoever calls runs the body first: the results come before the arguments.
  */
-#include "../rt.h"
+#include "kernel.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -101,12 +101,12 @@ is_option(const ArgText *a)
 /* ---- storing results --------------------------------------------------------------------------------------- */
 
 static void
-format_dims(char *buf, size_t room, const RtTensor *t)
+format_dims(char *buf, size_t room, int ndim, const int64_t *dims)
 {
 	size_t n = (size_t)snprintf(buf, room, "[");
 
-	for (int i = 0; i < t->ndim && n < room; i++)
-		n += (size_t)snprintf(buf + n, room - n, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
+	for (int i = 0; i < ndim && n < room; i++)
+		n += (size_t)snprintf(buf + n, room - n, "%s%lld", i ? ", " : "", (long long)dims[i]);
 	if (n < room)
 		snprintf(buf + n, room - n, "]");
 }
@@ -118,43 +118,68 @@ same_dims(const RtTensor *a, const RtTensor *b)
 }
 
 static int
-check_cast(RtCx *cx, const RtTensor *to, const RtTensor *from)
+check_itself(RtCx *cx, const RtTensor *to)
 {
-	if (rt_can_cast(from->dtype, to->dtype))
+	return !rt_overlaps_itself(to) ? RT_OK : rt_raise(cx, "unsupported operation: more than one element of the written-to tensor "
+		"refers to a single memory location. Please clone() the tensor before performing the operation.");
+}
+
+static int
+check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t *dims)
+{
+	const RtDtype to = (RtDtype)into->t->dtype;
+	char want[256], have[256];
+
+	if (into->sizes && (into->t->ndim != ndim || memcmp(into->t->dims, dims, (size_t)ndim * sizeof *dims))) {
+		format_dims(have, sizeof have, into->t->ndim, into->t->dims);
+		format_dims(want, sizeof want, ndim, dims);
+		return rt_raise(cx, "output with shape %s doesn't match the broadcast shape %s", have, want);
+	}
+	if (into->same_dtype && to != dtype)
+		return rt_raise(cx, "Found dtype %s but expected %s", rt_dtypes[to].brief, rt_dtypes[dtype].brief);
+	if (rt_can_cast(dtype, to))
 		return RT_OK;
-	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[from->dtype].brief,
-			rt_dtypes[to->dtype].brief);
+	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[dtype].brief, rt_dtypes[to].brief);
 }
 
 static int
 store_in_self(RtCx *cx, RtTensor *self, RtTensor *result)
 {
-	char want[256], have[256];
+	const RtInto into = { .t = self, .sizes = true };
 
 	if (self == result)
 		return RT_OK;
-	if (check_cast(cx, self, result))
+	if (check_itself(cx, self) || check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
-	if (!same_dims(self, result)) {
-		format_dims(have, sizeof have, self);
-		format_dims(want, sizeof want, result);
-		return rt_raise(cx, "output with shape %s doesn't match the broadcast shape %s", have, want);
-	}
-	if (rt_overlaps_itself(self))
-		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a "
-				    "single memory location. Please clone() the tensor before performing the operation.");
 	return cx->meta ? RT_OK : rt_copy_into(cx, self, result);
+}
+
+int
+rt_prim_stored(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *self = in[0].u.t, *src = in[1].u.t, *r;
+	const RtInto into = { .t = self, .sizes = true };
+	int64_t strides[RT_MAX_RANK];
+
+	if (check_into(cx, &into, (RtDtype)src->dtype, src->ndim, src->dims))
+		return RT_ERROR;
+	rt_result_strides(self->ndim, self->dims, 1, &self, strides);
+	r = rt_result(cx, 0, (RtDtype)self->dtype, self->ndim, self->dims, strides);
+	RT_RESULT(cx, r, out[0]);
+	return rt_copy_into(cx, r, src);
 }
 
 static int
 store_in_out(RtCx *cx, bool exact, RtTensor *to, RtTensor *result)
 {
+	const RtInto into = { .t = to };
+
 	if (to == result)
 		return RT_OK;
 	if (exact && to->dtype != result->dtype)
 		return rt_raise(cx, "Expected out tensor to have dtype %s, but got %s instead", rt_dtypes[result->dtype].torch,
 			rt_dtypes[to->dtype].torch);
-	if (check_cast(cx, to, result))
+	if (check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
 	if (!same_dims(to, result) && rt_tensor_resize(cx, to, result->ndim, result->dims))
 		return RT_ERROR;
@@ -216,14 +241,19 @@ store_all(RtCx *cx, const Texts *row, bool exact, const IValue *in, const IValue
 	return RT_OK;
 }
 
-/* Of pointwise operators: what is read and what is written must not share memory but for being the same. */
+/* Of pointwise operators: what is written has each element once, and what is read is the same tensor or other memory. */
 static int
 check_overlaps(RtCx *cx, const Texts *row, const IValue *in)
 {
-	for (int i = 0; i < row->n; i++)
-		for (int k = 0; k < row->n && row->at[i].written && in[i].tag == RT_TENSOR; k++)
+	for (int i = 0; i < row->n; i++) {
+		if (!row->at[i].written || in[i].tag != RT_TENSOR)
+			continue;
+		if (check_itself(cx, in[i].u.t))
+			return RT_ERROR;
+		for (int k = 0; k < row->n; k++)
 			if (k != i && in[k].tag == RT_TENSOR && rt_check_overlap(cx, in[i].u.t, in[k].u.t))
 				return RT_ERROR;
+	}
 	return RT_OK;
 }
 
@@ -235,6 +265,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	Texts row, of;
 	IValue args[ARGS_MAX], result[OUTS_MAX];
 	const bool returns = !strstr(row_text, "-> ()");
+	RtInto into;
 	RtPlace *const place = cx->place;
 	const int nplace = cx->nplace;
 	int nwritten = 0, written = 0, status;
@@ -251,11 +282,14 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 		return store_all(cx, &row, exact, in + nwritten, in, returns, out);
 	if (pointwise && check_overlaps(cx, &row, in))
 		return RT_ERROR;
+	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact, .check = check_into };
 	read_args(&of, base_text);
 	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
 	cx->place = NULL;
 	cx->nplace = 0;
+	cx->into = pointwise && in[written].tag == RT_TENSOR ? &into : NULL;
 	status = rt_call_kernel(cx, base, args, result, nwritten);
+	cx->into = NULL;
 	cx->place = place;
 	cx->nplace = nplace;
 	if (status)

@@ -5,12 +5,26 @@ An array is (dtype, shape, values): dtype as in NumPy's headers ('<f4'), shape a
 """
 import ast, io, math, struct, sys, zipfile
 
-CODES = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?"}
+CODES = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?", "c8": "f", "c16": "d",
+         "V2": "H"}                              # V2: bfloat16
 NEAR = {"<f4": 2e-4, "<f8": 1e-6}
 
 
 def code(dtype, n):
-    return f"<{n}{CODES[dtype[1:]]}"
+    return f"<{n * 2 if dtype[1] == 'c' else n}{CODES[dtype[1:]]}"
+
+
+def unpacked(dtype, values):
+    """What the file's numbers stand for."""
+    if dtype[1] == "c":
+        return [complex(*p) for p in zip(values[::2], values[1::2])]
+    return [struct.unpack("<f", struct.pack("<I", v << 16))[0] for v in values] if dtype[1:] == "V2" else values
+
+
+def packed(dtype, values):
+    if dtype[1] == "c":
+        return [p for v in values for p in (v.real, v.imag)]
+    return [struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values] if dtype[1:] == "V2" else values
 
 
 def read(path):
@@ -22,7 +36,7 @@ def read(path):
             head = ast.literal_eval(data[10:10 + size].decode("latin-1"))
             shape = head["shape"]
             assert data[:6] == b"\x93NUMPY" and not (head["fortran_order"] and len(shape) > 2), name
-            values = list(struct.unpack_from(code(head["descr"], math.prod(shape)), data, 10 + size))
+            values = unpacked(head["descr"], list(struct.unpack_from(code(head["descr"], math.prod(shape)), data, 10 + size)))
             if head["fortran_order"] and len(shape) == 2:
                 values = [values[c * shape[0] + r] for r in range(shape[0]) for c in range(shape[1])]
             arrays[name[:-4]] = head["descr"], shape, values
@@ -35,7 +49,7 @@ def write(path, arrays):
             head = repr({"descr": dtype, "fortran_order": False, "shape": tuple(shape)}).encode()
             head += b" " * (-(len(head) + 11) % 64) + b"\n"
             z.writestr(name + ".npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head
-                       + struct.pack(code(dtype, len(values)), *values))
+                       + struct.pack(code(dtype, len(values)), *packed(dtype, values)))
 
 
 def differs(want, got):

@@ -1,0 +1,237 @@
+/*
+ * In-place operators in the partial evaluator.
+ *
+ * A write whose operands' types are known, and which its kernel does not refuse (the result's dtype cannot be cast, its sizes are
+ * others, operands overlap), is computed as a value:
+ *
+ *    x' = clone(x); y = add_(x', z)     ->   y = add(x, z)                        where x' is used by add_ alone (functional.c)
+ *    y = sigmoid_(part)                 ->   t = sigmoid(part); y = copy_(part, t)         both have kernels
+ *
+ * What the kernel refuses stays as it is, and raises when the program gets there.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+static bool
+is_in_place(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	return n->op->form == OP_ALSO && n->nout == 1 && n->nin && s->args[0].alias && s->args[0].alias->write &&
+	       s->args[0].type->kind == TYPE_TENSOR;
+}
+
+/* Is v, which is written to, a part of something else? */
+static bool
+is_part(const Value *v)
+{
+	const Schema *s;
+
+	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias && s->rets[0].alias->write)
+		v = v->node->in[0];
+	return node_is(v->node, "prim::ListUnpack") || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
+}
+
+static RtTensor *
+tensor_of(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+
+	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+static bool
+same_type(const RtTensor *a, const RtTensor *b)
+{
+	return a && b && a->dtype == b->dtype && a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+}
+
+static bool
+same_strides(const RtTensor *a, const RtTensor *b)
+{
+	for (int i = 0; i < a->ndim; i++)
+		if (a->dims[i] > 1 && a->strides[i] != b->strides[i])
+			return false;
+	return true;
+}
+
+/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  What is written to later is no
+ * constant's memory, and nobody else's. */
+bool
+spec_stored_already(Spec *s, Scope *c, Node *n)
+{
+	Value *src;
+	RtTensor *a, *b;
+
+	if (n->nin < 2 || !(node_is(n, "aten::copy") || node_is(n, "prim::stored")))
+		return false;
+	src = spec_value(c, n->in[1]);
+	a = tensor_of(s, spec_value(c, n->in[0]));
+	b = tensor_of(s, src);
+	if (!same_type(a, b) || a->storage == b->storage)
+		return false;
+	if (alias_has_writers(c->alias, n->out[0]) && (node_is(src->node, "prim::Constant") || n->in[1]->uses.n > 1))
+		return false;
+	spec_bind(s, c, n->out[0], src);
+	return true;
+}
+
+/* ---- may it be computed? --------------------------------------------------------------------------------------- */
+
+/* Does another tensor that n reads share self's memory, so that sizes decide whether they overlap? */
+static bool
+shares_memory(Spec *s, const Node *m)
+{
+	const RtTensor *self = tensor_of(s, m->in[0]), *t;
+
+	for (int i = 1; i < m->nin; i++)
+		if (m->in[i] != m->in[0] && (t = tensor_of(s, m->in[i])) && t->storage == self->storage)
+			return true;
+	return false;
+}
+
+/* Does the kernel of n take what is known of its arguments?  What a body gives only its types say.  With sizes that differ
+ * from call to call the kernel has to be asked in each. */
+static bool
+is_taken(Spec *s, Scope *c, const Node *n)
+{
+	Node *m = spec_copy_node(s, n);
+	IValue *args, out;
+	bool exact, is = false;
+	int nargs;
+
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, spec_value(c, n->in[i]));
+	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) && !(s->shapes && shares_memory(s, m)))
+		is = op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
+		                               known_run(s->k, n->op, args, &out, 1, true));
+	node_destroy(m);
+	return is;
+}
+
+/* What the operator gives as a value; null: it cannot be said. */
+static Value *
+computed(Spec *s, Scope *c, Node *n)
+{
+	int at[FUNCTIONAL_ARGS];
+	Op *base = functional_row(s->cx, n, at);
+	Graph *g = NULL;
+	Node *m;
+
+	if (!base || !is_taken(s, c, n))
+		return NULL;
+	m = node_new(s->to, sym(s->cx, base->name), n->at, 1);
+	m->op = base;
+	m->inlined = n->inlined;
+	for (int i = 0; i < op_schema(s->cx, base)->nargs; i++)
+		node_add_input(m, spec_argument(s, c, n, at[i]));
+	if (base->form != OP_BODY) {
+		graph_insert(s->to, m);
+		spec_infer(s, c, m, m);
+		return m->out[0];
+	}
+	if (!(g = spec_expansion(s, m)) || graph_ninputs(g) != m->nin || m->nin != n->nin) {
+		node_destroy(m);
+		return NULL;
+	}
+	spec_inline_body(s, c, n, m, g);
+	node_destroy(m);
+	return same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, spec_value(c, n->out[0]))) ? spec_value(c, n->out[0]) : NULL;
+}
+
+/* ---- what nobody else sees --------------------------------------------------------------------------------------- */
+
+/* The write that n, a clone, is made for: the next node but for constants; null: there is none. */
+static Node *
+write_behind(const Node *n)
+{
+	Node *w = n->next;
+
+	while (node_is(w, "prim::Constant"))
+		w = w->next;
+	return w->nin && w->in[0] == n->out[0] && w->op && is_in_place(w) && is_own_clone(n->out[0], w) ? w : NULL;
+}
+
+bool
+spec_left_out(Spec *s, Scope *c, Node *n)
+{
+	if (!node_is(n, "aten::clone") || !write_behind(n) || !tensor_of(s, spec_value(c, n->in[0])) ||
+	    alias_has_writers(c->alias, n->in[0]))
+		return false;
+	spec_bind(s, c, n->out[0], spec_value(c, n->in[0]));
+	return true;
+}
+
+static void
+make_clone(Spec *s, Scope *c, Node *n)
+{
+	Node *m = spec_emit_copy(s, c, n);
+
+	spec_infer(s, c, n, m);
+	spec_keep_layout(s, c, n);
+}
+
+/* v, or a copy of it that lies as a clone of self. */
+static Value *
+as_self(Spec *s, Scope *c, Value *self, Value *v, Range at)
+{
+	const RtTensor *a = tensor_of(s, self), *b = tensor_of(s, v);
+	Value *none, *put[6];
+
+	if (same_type(a, b) && a->storage != b->storage && !node_is(v->node, "prim::Constant") &&
+	    (known_at(s->k, self)->altered || known_at(s->k, v)->altered || !rt_is_dense(a) || same_strides(a, b)))
+		return v;
+	none = spec_put_constant(s, rt_none(), at);
+	put[0] = self;
+	for (int i = 1; i < 6; i++)
+		put[i] = none;
+	put[0] = spec_put_op(s, c, "aten::empty_like", "", put, 6, at);
+	put[1] = v;
+	put[2] = spec_put_constant(s, rt_bool(false), at);
+	return spec_put_op(s, c, "aten::copy_", "", put, 3, at);
+}
+
+static bool
+write_own(Spec *s, Scope *c, Node *n)
+{
+	Value *self = spec_value(c, n->in[0]), *result = computed(s, c, n);
+
+	if (!result) {
+		if (self == spec_value(c, n->in[0]->node->in[0]))
+			make_clone(s, c, n->in[0]->node);
+		return false;
+	}
+	result = as_self(s, c, self, result, n->at);
+	if (!result->name)
+		result->name = n->out[0]->name;
+	spec_bind(s, c, n->out[0], result);
+	spec_keep_layout(s, c, n);
+	return true;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------------- */
+
+static bool
+write_part(Spec *s, Scope *c, Node *n)
+{
+	const Op *base = op_by_id(s->cx, n->op->base);
+	Value *self = spec_value(c, n->in[0]), *put[3] = { self }, *result;
+
+	if (!base || (base->form != OP_MAP && base->form != OP_BODY) || !known_is(s->k, self) || !is_part(self) ||
+	    !(put[1] = computed(s, c, n)))
+		return false;
+	put[2] = spec_put_constant(s, rt_bool(false), n->at);
+	result = spec_put_op(s, c, "aten::copy_", "", put, 3, n->at);
+	result->name = n->out[0]->name;
+	spec_bind(s, c, n->out[0], result);
+	return true;
+}
+
+bool
+spec_write(Spec *s, Scope *c, Node *n)
+{
+	if (!is_in_place(n))
+		return false;
+	return is_own_clone(n->in[0], n) ? write_own(s, c, n) : write_part(s, c, n);
+}
