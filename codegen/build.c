@@ -374,14 +374,20 @@ link_program(Build *b, const char *object, const Argv *operators, const char *we
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------------- */
 
-void
-write_text(Cx *cx, const char *path, const char *text, int64_t n)
+static void
+write_parts(Cx *cx, const char *path, const void *head, int64_t nhead, const void *text, int64_t n)
 {
 	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(text, 1, (size_t)n, f) == (size_t)n;
+	const bool ok = f && fwrite(head, 1, (size_t)nhead, f) == (size_t)nhead && fwrite(text, 1, (size_t)n, f) == (size_t)n;
 
 	if (!ok || fclose(f))
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
+}
+
+void
+write_text(Cx *cx, const char *path, const char *text, int64_t n)
+{
+	write_parts(cx, path, "", 0, text, n);
 }
 
 static void
@@ -415,10 +421,12 @@ static void
 put_weights(Build *b, const Weights *w)
 {
 	const char *beside = arena_printf(b->cx->arena, "%s/weights", b->dir);
+	RtWeightsHead head;
 
 	if (!b->o->weights_file)
 		return;
-	write_text(b->cx, beside, w->bytes.n ? w->bytes.at : "", w->bytes.n ? w->bytes.n : 1);       /* mmap wants a byte */
+	head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
+	write_parts(b->cx, beside, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
 	if (!move_file(b, beside, arena_printf(b->cx->arena, "%s.weights", b->o->out)))
 		fail(b->cx, NOWHERE, "%s.weights: %s", b->o->out, strerror(errno));
 }

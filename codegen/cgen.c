@@ -285,8 +285,12 @@ put_weights(Emit *e, const char *file)
 	const bool streamed = is_streamed(e);
 
 	out_line(&e->tail, "\t.form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
-	if (file)
+	if (file) {
 		put_text(e, "weights_file", file, (int64_t)strlen(file));
+		out_line(&e->tail, "\t.weights_hash = %lluULL, .weights_sample = %lluULL,",
+			 (unsigned long long)hash_bytes(e->weights.bytes.at, e->weights.bytes.n),
+			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
+	}
 	out_line(&e->tail, "\t%s,%s", file ? ".beside = rt_beside" : ".weights = kiln_weights",
 		 file || streamed ? " .weights_at = &kiln_weights_at," : "");
 	if (streamed)

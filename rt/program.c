@@ -307,6 +307,15 @@ rt_program_fresh(RtCx *cx)
 }
 
 int
+rt_program_again(RtCx *cx)
+{
+	const RtProgram *p = cx->program;
+
+	rt_program_free(cx);
+	return rt_program_load(cx, p);
+}
+
+int
 rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results)
 {
 	IValue full[256];

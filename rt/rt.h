@@ -651,7 +651,8 @@ typedef struct RtProgram {
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
-	int  (*beside)(RtCx *, struct RtProgram *);      /* rt_beside, which maps it, or null */
+	int  (*beside)(RtCx *, struct RtProgram *, bool all);      /* rt_beside, which maps it, or null */
+	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
 	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
 	int64_t streamed;                /* of the first so many bytes products of few rows read more than caches hold; or 0 */
 	int  (*warm)(RtCx *);            /* makes and moves them, once; null: they stay as they are */
@@ -673,11 +674,24 @@ typedef struct RtProgram {
 
 int  rt_program_load(RtCx *, const RtProgram *);      /* fills program->value and params; cx->instance's image */
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
+int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
-int  rt_beside(RtCx *, RtProgram *);                         /* beside.c */
+/* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
+
+typedef struct RtWeightsHead {           /* the file begins with it */
+	char     magic[8];
+	int64_t  bytes;                  /* behind it */
+	uint64_t hash;                   /* of these */
+	char     zeros[40];
+} RtWeightsHead;
+RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
+uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* a hash of some of them: of no more than 64 KB */
+/* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length, head
+ * and sample are looked at, with `all` every byte. */
+int  rt_beside(RtCx *, RtProgram *p, bool all);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 

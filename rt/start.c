@@ -353,7 +353,7 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
 }
 
-/* Runs a code on the input, read anew, on a fresh instance and with the same random numbers.  A raise is an outcome; what is
+/* Runs a code on the input, read anew, in a program loaded anew and with the same random numbers.  A raise is an outcome; what is
  * none (wrong input, --strict, what Kiln lacks) is the exit status. */
 static int
 outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
@@ -361,7 +361,7 @@ outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 	RtCx *cx = &p->cx;
 	const RtGenerator before = *cx->gen;
 
-	if (call_read(p, &o->call, in) || rt_program_fresh(cx) || run_kept(p, code, o))
+	if (rt_program_again(cx) || call_read(p, &o->call, in) || run_kept(p, code, o))
 		return failed(p, in);
 	if (o->status == RT_LACKS || (cx->cls && !strcmp(cx->cls, "GuardMiss")))
 		return failed(p, in);
@@ -553,7 +553,7 @@ set_up(Program *p)
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
-	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own)) ||
+	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, p->o.selfcheck)) ||
 	    rt_program_load(&p->cx, &p->own) || choose_method(p, 0) ||
 	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
 		return failed(p, 0);

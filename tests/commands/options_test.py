@@ -164,11 +164,40 @@ class Options(Test):
         self.run_in("./p", "-i", "x.npz", "-o", "o.npz")
         self.assertEqual(self.out(), [2 * i for i in range(6)])
         with open(os.path.join(self.dir, "p.weights"), "r+b") as f:
-            f.truncate(4)
+            f.truncate(f.seek(0, 2) - 1)
         self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
         os.remove(os.path.join(self.dir, "p.weights"))
         self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
         self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
+
+    def test_other_weights(self):
+        """What is not the file of this build is refused: another model's, of the same length; damaged at an end; anywhere, by --selfcheck."""
+        def weights(name):
+            return os.path.join(self.dir, name + ".weights")
+
+        def change(at):
+            with open(weights("p"), "r+b") as f:
+                f.seek(at)
+                byte = f.read(1)
+                f.seek(at)
+                f.write(bytes([byte[0] ^ 1]))
+
+        for name, first in ("p", 0), ("q", 1):
+            w = "torch.sin(torch.reshape(torch.arange(%d, %d, dtype=6), [3, 65536]))" % (first, first + 3 * 65536)
+            self.put("w.pt", model(body(["return torch.sum(torch.mm(x, %s))" % w])))
+            self.kiln("build", "w.pt", "-i", "x.npz", "--weights", "file", "--cc", "tcc", "-o", name)
+            self.run_in("./" + name, "-i", "x.npz")
+            self.run_in("./" + name, "-i", "x.npz", "--selfcheck")
+        size = os.path.getsize(weights("p"))
+        self.assertEqual(size, os.path.getsize(weights("q")))
+        for at, always in (0, True), (16, True), (64, True), (size - 1, True), (size // 2 + 20000, False):
+            change(at)
+            self.assertIn("weights", self.run_in("./p", "-i", "x.npz", "--selfcheck", status=1)[1])
+            self.assertEqual("weights" in self.run_in("./p", "-i", "x.npz", status=int(always))[1], always)
+            change(at)
+        self.run_in("./p", "-i", "x.npz", "--selfcheck")
+        os.replace(weights("q"), weights("p"))
+        self.assertIn("not this program's weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
 
     def test_forms(self):
         """A convolution that Winograd takes has its weights once with --forms small, and made; the made ones are four times as many."""

@@ -55,8 +55,10 @@ class Case:
         run = [program, "--method", ",".join(self.calls)]
         for i in range(len(self.calls)):
             run += ["-i", self.at(f"{i}.in"), "-o", self.at(f"{i}.out")]
+        check = [program, "--method", self.calls[0], "-i", self.at("0.in"), "--selfcheck"]
         return ends(args + (["-i", self.at("0.in")] if profiled else [])) or ends(run) \
-            or self.compare(f"program {level} {'specialized' if profiled else 'generic'}", len(self.calls))
+            or self.compare(f"program {level} {'specialized' if profiled else 'generic'}", len(self.calls)) \
+            or (ends(check) if profiled and level == "-O2" else None)
 
     def complaints(self, kiln):
         for level in LEVELS:
