@@ -179,6 +179,33 @@ class Special(Same):
                         self.assertTrue(rc == 0 or b"too many" in errors, (lines, profiled, i, said, errors))
                     os.remove(os.path.join(self.dir, "program"))
 
+    def test_dynamic(self):
+        """Sizes that no formula says: one is different, parts and loops of another number, memory that is shared for some; two symbols."""
+        for lines in (["n = torch.size(x, 0)", "m = torch.add(n, int(torch.eq(n, 5)))", "return torch.mul(torch.add(torch.zeros([m, 3]), torch.sum(x)), 2.)"],
+                      ["n = torch.size(x, 0)", "m = torch.add(torch.floordiv(n, 2), torch.remainder(n, 3))", "return torch.add(torch.zeros([m, n]), torch.sum(x))"],
+                      ["n = torch.size(x, 0)", "if torch.eq(n, 6):", "  y = x", "else:", "  y = torch.neg(x)", "z = torch.add(y, 1.)", "return torch.mm(z, torch.t(y))"],
+                      ["l = torch.split(x, 4)", "s = torch.sum(x)", "for i in range(torch.len(l)):", "  s = torch.add(torch.mul(s, 0.5), torch.sum(torch.mm(l[i], torch.t(x))))", "return s"],
+                      ["n = torch.size(x, 0)", "y = torch.slice(x, 0, 0, 7)", "z = torch.relu(torch.mm(y, torch.t(x)))", "return torch.softmax(torch.mm(z, x), 0)"],
+                      ["a = torch.softmax(torch.mm(x, torch.t(x)), 0)", "b = torch.cumsum(torch.mm(a, x), 0)", "c = torch.softmax(torch.mm(a, b), 1)",
+                       "d = torch.cumsum(torch.mm(torch.t(c), b), 0)", "return torch.mm(c, d)"],
+                      ["y = torch.reshape(torch.t(x), [-1])", "return torch.mul(torch.softmax(y, 0), 2.)"],
+                      ["y = torch.cat([x, torch.slice(x, 0, 3)], 0)",
+                       "return torch.softmax(torch.mul(y, y), 1)"]):
+            self.many(lines, "x=float32[2..9x3]", [(n, 3) for n in (*range(2, 13), 40, 1, 9, 2)])
+        self.many(["y = torch.softmax(torch.mm(x, torch.t(x)), 0)", "return torch.softmax(torch.mm(y, x), 1)"], "x=float32[2..9x3..8]",
+                  ((4, 5), (4, 7), (5, 4), (7, 4), (4, 5), (9, 8), (2, 3)))
+
+    def many(self, lines, profiled, sizes):
+        """One program on inputs of many sizes, one after the other."""
+        self.put("m.pt", model(body(lines)))
+        rc, said, errors = call([KILN, "build", "m.pt", "-i", profiled, *TCC, "-o", "program"], self.dir)
+        self.assertEqual(rc, 0, (lines, errors))
+        for n, m in sizes:
+            self.array("%dx%d.npz" % (n, m), *((7 * i % 13) / 5 - 1 for i in range(n * m)), rows=n, columns=m)
+        rc, said, errors = call([KILN, "check", "m.pt", "program", *(o for n, m in sizes for o in ("-i", "%dx%d.npz" % (n, m)))], self.dir)
+        self.assertEqual(rc, 0, (lines, said, errors))
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_joins(self):
         """What an If or a loop joins may be another's memory, and be written to."""
         for write in ("_0 = torch.add_(y, 1.)", "_0 = torch.add_(x, 1.)", "self.w = y", "l = [y]\n_0 = torch.add_(l[0], 1.)"):
