@@ -147,6 +147,22 @@ class Lives(Same):
                            result="Tuple[Tensor, Tensor, Tensor]" if keep and "(d, b)" in lines[-1] else
                            "Tuple[Tensor, Tensor]" if keep or "(d, b)" in lines[-1] else "Tensor")
 
+    def test_joins_alive(self):
+        """What lies in a cat's memory is there from when it is made until it is read last, whatever is computed in between."""
+        pool = "torch.%s_pool2d(%s, [3, 3], [1, 1], [1, 1])"
+        image = "x=float32[1x4x8x8]"
+        between = ["t = " + pool % ("max", "x"), "u = " + pool % ("avg", "t"), "v = " + pool % ("max", "u"), "s = torch.softmax(v, 1)"]
+        for lines in (["a = " + pool % ("avg", "x"), *between, "b = " + pool % ("max", "s"), "d = torch.cat([a, b], 1)", "return " + pool % ("avg", "d")],
+                      ["a = " + pool % ("avg", "x"), "b = " + pool % ("max", "x"), "d = torch.cat([a, b], 1)", "e = " + pool % ("avg", "d"), *between,
+                       "return torch.add(torch.mul(torch.sum(e), s), " + pool % ("max", "a") + ")"],
+                      ["a = " + pool % ("avg", "x"), *between, "b = " + pool % ("max", "s"), "d = torch.cat([a, b], 1)", "e = torch.cat([d, b, t], 1)",
+                       "return torch.add(torch.sum(" + pool % ("avg", "d") + "), " + pool % ("avg", "e") + ")"],
+                      [N, "h = x", "for i in range(torch.floordiv(n, 64)):", "  a = " + pool % ("avg", "h"), *("  " + line for line in between), "  b = " + pool % ("max", "s"),
+                       "  d = torch.cat([a, b], 1)", "  h = torch.slice(" + pool % ("avg", "d") + ", 1, 2, 6)", "return torch.contiguous(h)"],
+                      ["a = " + pool % ("avg", "x"), "b = " + pool % ("max", "x"), "l = [a, b]", "d = torch.cat(l, 1)", "_0 = torch.add_(a, 1.)", *between,
+                       "e = torch.cat(l, 1)", "return torch.add(torch.sum(" + pool % ("avg", "d") + "), torch.mul(e, s[0][0][0][0]))"]):
+            self.same(lines, image)
+
     # ---- guards ----
 
     def test_guard_has_views(self):
