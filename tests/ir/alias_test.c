@@ -422,6 +422,28 @@ test_tasks(void **state)
 	}
 }
 
+/* Each argument of a task may be written, of whatever type it is. */
+static void
+test_task_arguments(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %i : int):\n"
+		 "  %none : NoneType = prim::Constant()\n"
+		 "  %a : Tensor = aten::clone(%x, %none)\n"
+		 "  %l : int[] = prim::ListConstruct(%i)\n"
+		 "  %task : Future(int) = prim::fork_0(%l, %a)\n"
+		 "  %r : int = aten::wait(%task)\n"
+		 "  return (%r)\n"
+		 "with prim::fork_0 = graph(%p : int[], %q : Tensor):\n"
+		 "  %one : int = prim::Constant[value=1]()\n"
+		 "  %s : int[] = aten::append(%p, %one)\n"
+		 "  %t : Tensor = aten::neg_(%q)\n"
+		 "  return (%one)\n");
+	assert_true(alias_writes(f->db, find(f, "task")->node, find(f, "l")));
+	assert_true(alias_writes(f->db, find(f, "task")->node, find(f, "a")));
+}
+
 /* What a task prints keeps its place, too. */
 static void
 test_task_prints(void **state)
@@ -560,6 +582,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_constants, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_attributes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tasks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_task_arguments, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_task_prints, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_effects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),

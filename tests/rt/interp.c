@@ -389,6 +389,24 @@ attributes(void **state)
 	rt_release(object);
 }
 
+/* What may be None is None until it is set. */
+static void
+unset_attributes(void **state)
+{
+	static const char *slot[] = { "a", "b", "c", "d" };
+	static const RtType either = { .kind = TYPE_UNION }, maybe = { .kind = TYPE_OPTIONAL };
+	static const RtType *slot_type[] = { &either, &maybe, &rt_type_any, &rt_type_none };
+	static RtClass cls = { .name = "M", .nslot = 4, .slot = slot, .slot_type = slot_type };
+	RtCx *cx = *state;
+	IValue object = rt_ref(RT_OBJECT, rt_object_new(cx, &cls)), out = rt_int(1);
+
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(rt_attribute(cx, object, i, &out), RT_OK);
+		assert_true(rt_is_none(out));
+	}
+	rt_release(object);
+}
+
 /* Tuples and lists of another length than is wanted, indices and slices past the end. */
 static void
 lengths(void **state)
@@ -545,7 +563,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
 		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
-		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(lengths),
+		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes), cmocka_unit_test(lengths),
 		cmocka_unit_test(nested_scopes), cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
 	};
 
