@@ -13,25 +13,34 @@ update=
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 failed=0
-for f in "$@"; do
-	f=${f#tests/}                    # as it is called from above
-	case $f in *_test.py) continue ;; esac
+
+# what kiln says of file f, as a comment; level: options of run
+say() {
 	args=$(sed -n '1s/^# kiln: //p' "$f")
 	case $f in
 	*err/*) $kiln ${args:-show} "$f" 2>&1 >/dev/null </dev/null ;;
 	*run/*) $kiln ${args:-run} $level "$f" 2>&1 </dev/null ;;
 	*) $kiln ${args:-show} "$f" 2>&1 </dev/null ;;
 	esac | sed 's/^/# /; s/ *$//' >"$tmp/got"
+}
+
+for f in "$@"; do
+	f=${f#tests/}                    # as it is called from above
+	case $f in *_test.py) continue ;; */run/*|run/*) levels='-O2 -O0' ;; *) levels=-O2 ;; esac
 	sed '1,/^# ---$/d' "$f" >"$tmp/want"
-	cmp -s "$tmp/got" "$tmp/want" && continue
-	if [ "$update" ]; then
-		sed '/^# ---$/,$d' "$f" >"$tmp/new"
-		{ cat "$tmp/new"; echo '# ---'; cat "$tmp/got"; } >"$f"
-		echo "$f: written"
-		continue
-	fi
-	echo "$f:"
-	diff "$tmp/want" "$tmp/got"
-	failed=1
+	for level in $levels; do
+		say
+		cmp -s "$tmp/got" "$tmp/want" && continue
+		if [ "$update" ] && [ $level = -O2 ]; then
+			sed '/^# ---$/,$d' "$f" >"$tmp/new"
+			{ cat "$tmp/new"; echo '# ---'; cat "$tmp/got"; } >"$f"
+			cp "$tmp/got" "$tmp/want"
+			echo "$f: written"
+			continue
+		fi
+		echo "$f, $level:"
+		diff "$tmp/want" "$tmp/got"
+		failed=1
+	done
 done
 exit $failed

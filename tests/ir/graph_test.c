@@ -256,6 +256,29 @@ test_lower(void **state)
 	buf_free(&out);
 }
 
+/* Indices from the end. */
+static void
+test_lower_tuples(void **state)
+{
+	Fixture *f = *state;
+	Function fn = { .name = "test", .graph = f->g };
+	const Type *pair = type_tuple(&f->cx, (const Type *[]){ &rt_type_int, &rt_type_int, &rt_type_int }, 3);
+	Value *t, *at, *in[3] = { f->x, f->x, f->x };
+	Buf out = {0};
+
+	t = graph_emit(f->g, "prim::TupleConstruct", (Range){0}, 3, in, 1)->out[0];
+	t->type = pair;
+	for (int64_t i = -3; i < 3; i += 2) {
+		at = emit1(f, "prim::TupleIndex", t, graph_constant(f->g, rt_int(i), (Range){0}), &rt_type_int);
+		graph_add_output(f->g, at);
+	}
+	code_print(&f->cx, code_lower(&f->cx, &fn, NULL), &out);
+	assert_non_null(strstr(out.at, "index [0] ("));
+	assert_non_null(strstr(out.at, "index [2] ("));
+	assert_non_null(strstr(out.at, "index [1] ("));
+	buf_free(&out);
+}
+
 /* ---- equal constants and equal nodes ---- */
 
 static IValue
@@ -380,6 +403,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_print, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lint, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lower, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lower_tuples, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_identical, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_equal_nodes, setup, teardown),
 	};

@@ -2,10 +2,12 @@ from typing import Any, Dict, List, Tuple
 def items(d: Dict[str, int]) -> List[Tuple[str, int]]:
     return d.items()
 def kind(v: Any) -> str:
-    if isinstance(v, List[Tuple[str, int]]):
-        return "items"
     if isinstance(v, List[int]):
         return "ints"
+    if isinstance(v, List[Tuple[int, int]]):
+        return "pairs"
+    if isinstance(v, List[Tuple[str, int]]):
+        return "items"
     return "other"
 def forward():
     n = int(torch.ones(1).item())
@@ -13,11 +15,14 @@ def forward():
     l = items(d)
     l.append(("z", n))
     print(l, kind(l), kind(d.items()), kind([n]), kind(list(d.values())), len(d))
+    d.clear()
+    print(kind(items(d)), kind(d.items()))
+    d["c"] = n
     for k, v in d.items():
         print(k, v)
     return l
 # ---
 # [(a, 1), (b, 2), (z, 1)] items items ints ints 2
-# a 1
-# b 2
+# items items
+# c 1
 # [(a, 1), (b, 2), (z, 1)]
