@@ -342,6 +342,7 @@ put_parts(Emit *e)
 	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
+	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
 	out_line(&e->tail, "const RtTorchSums *const rt_torch_sums = %s;", config_is_exact(e->cx) ? "&rt_torch_sums_all" : "0");
 	out_line(&e->tail, "const RtMkl *const rt_mkl = %s;", config_is_exact(e->cx) && cx_rt(e->cx)->torch == RT_TORCH_2 ? "&rt_mkl_all" : "0");
 }

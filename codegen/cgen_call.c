@@ -132,6 +132,19 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->p->calls++;
 }
 
+/* What the kernel does with those arguments of which it is not known that they are no conjugate or negative views; `first`
+ * results of a body come before them. */
+static uint32_t
+unknown_use(Writer *w, const Node *n, int first)
+{
+	uint32_t use = op_use(w->e->cx, n->op);
+
+	for (int i = 0; i < n->nin && first + i < 16; i++)
+		if (known_is(w->p->known, n->in[i]))
+			use &= ~(0x10001u << (first + i));
+	return use;
+}
+
 /* An in-place or out= row over a body. */
 static void
 write_stored_body(Writer *w, const Node *n, Op *base)
@@ -148,9 +161,9 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 			;
 		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
 	}
-	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, %s",
+	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, 0x%x, %s",
 				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from : "0", of->nargs,
-				      of->nrets, emit_symbol(w->e, n->op)), false);
+				      of->nrets, unknown_use(w, n, of->nrets), emit_symbol(w->e, n->op)), false);
 }
 
 static bool
@@ -168,6 +181,18 @@ write_wait(Writer *w, const Node *n)
 	write_call(w, n, arena_printf(w->a, "rt_step_wait(cx, %s", emit_type(w->e, t)), false);
 }
 
+static void
+write_row(Writer *w, const Node *n)
+{
+	const uint32_t use = unknown_use(w, n, 0);
+	const char *kernel = emit_symbol(w->e, n->op);
+
+	if (use)
+		write_call(w, n, arena_printf(w->a, "rt_step_using(cx, 0x%x, %s", use, kernel), false);
+	else
+		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", kernel), false);
+}
+
 void
 write_op(Writer *w, const Node *n)
 {
@@ -180,7 +205,7 @@ write_op(Writer *w, const Node *n)
 	else if (n->op->form == OP_BODY)
 		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
 	else
-		write_call(w, n, arena_printf(w->a, "rt_step(cx, %s", emit_symbol(w->e, n->op)), false);
+		write_row(w, n);
 }
 
 /* ---- prim --------------------------------------------------------------------------------------------------- */

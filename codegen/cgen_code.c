@@ -29,6 +29,7 @@ emit_symbol(Emit *e, const Op *op)
 		map_put(&e->kernel_names, symbol, (void *)(uintptr_t)symbol);
 		out_line(&e->types, "RtKernel %s;", symbol);
 		e->quantized |= strstr(symbol, "quant") != NULL;
+		e->bits |= strstr(symbol, "conj") || strstr(symbol, "neg_view");
 	}
 	return symbol;
 }
@@ -264,11 +265,12 @@ put_tables(Emit *e, const char *name, const RtCode *c)
 	Arena *a = e->cx->arena;
 	const char **kernel = new(a, const char *, c->nkernel + 1), **kernel_name = new(a, const char *, c->nkernel + 1);
 	const char **type = new(a, const char *, c->ntype + 1), **callee = new(a, const char *, c->ncallee + 1);
-	const char **string = new(a, const char *, c->nstring + 1);
+	const char **string = new(a, const char *, c->nstring + 1), **use = new(a, const char *, c->nkernel + 1);
 
 	for (int i = 0; i < c->nkernel; i++) {
 		kernel[i] = kernel_symbol(e, c, i);
 		kernel_name[i] = arena_printf(a, "\"%s\"", c->kernel_name[i]);
+		use[i] = arena_printf(a, "0x%x", c->kernel_use[i]);
 	}
 	for (int i = 0; i < c->ntype; i++)
 		type[i] = emit_type(e, type_unshaped(e->cx, c->type[i]));
@@ -278,6 +280,7 @@ put_tables(Emit *e, const char *name, const RtCode *c)
 		string[i] = out_literal(a, c->string[i]);
 	put_table(e, "static RtKernel *const", name, "kernel", kernel, c->nkernel);
 	put_table(e, "static const char *const", name, "kernel_name", kernel_name, c->nkernel);
+	put_table(e, "static const uint32_t", name, "kernel_use", use, c->nkernel);
 	put_table(e, "static const RtType *const", name, "type", type, c->ntype);
 	put_table(e, "static const RtCode *const", name, "callee", callee, c->ncallee);
 	put_table(e, "static const char *const", name, "string", string, c->nstring);
@@ -297,7 +300,7 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .packed_place = %s_place, .text = %s_text,",
 		 name, b.at, name, name, name, name);
 	if (c->nkernel)
-		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name,", name, name);
+		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,", name, name, name);
 	if (c->nconstant)
 		out_line(&e->code, "\t.constant = kiln_values + %d,", first_value);
 	if (c->ntype)

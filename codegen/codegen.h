@@ -108,6 +108,7 @@ typedef struct Emit {            /* one program */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
+	bool     bits;           /* conjugate and negative views */
 	bool     gpu;            /* plans are emitted for the GPU, too */
 	Out      cuda;           /* its kernels */
 	Map      cuda_texts;     /* a kernel's text -> its index + 1 */

@@ -148,7 +148,7 @@ lower_stored_body(Lower *l, Node *n, Op *base)
 		insn_out(l, result[i] = (uint32_t)reg_take(l));
 	if (none >= 0)
 		reg_free(l, none);
-	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op->kernel, full_name(l, n->op)));
+	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op, full_name(l, n->op)));
 	for (int i = 0; i < of->nrets; i++) {
 		insn_in(l, result[i] | RT_LAST);
 		reg_free(l, (int)result[i]);
@@ -177,7 +177,7 @@ lower_kernel(Lower *l, Node *n)
 	const int nfixed = s->vararg ? s->nargs : n->nin;
 	const int list = s->vararg ? pack_varargs(l, n, nfixed) : -1;
 
-	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op->kernel, full_name(l, n->op)));
+	insn_emit(l, RT_DO_KERNEL, (uint32_t)index_of_kernel(l, n->op, full_name(l, n->op)));
 	for (int i = 0; i < nfixed; i++)
 		insn_in(l, s->vararg ? (uint32_t)n->in[i]->reg : insn_use(l, n, i));
 	if (list >= 0)
@@ -461,6 +461,7 @@ finish(Lower *l)
 	c->operand = l->operand.at;
 	c->kernel = l->kernel.at;
 	c->kernel_name = l->kernel_name.at;
+	c->kernel_use = l->kernel_use.at;
 	c->constant = l->constant.at;
 	c->type = l->type.at;
 	c->callee = l->callee.at;

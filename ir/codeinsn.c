@@ -24,17 +24,18 @@ table_index(Lower *l, const char *key, int next, bool *is_new)
 }
 
 int
-index_of_kernel(Lower *l, RtKernel *k, const char *name)
+index_of_kernel(Lower *l, Op *op, const char *name)
 {
 	char key[32];
 	bool fresh;
 	int i;
 
-	snprintf(key, sizeof key, "k%p", *(void **)&k);
+	snprintf(key, sizeof key, "k%p", *(void **)&op->kernel);
 	i = table_index(l, key, l->kernel.n, &fresh);
 	if (fresh) {
-		vec_push(l->cx->arena, &l->kernel, k);
+		vec_push(l->cx->arena, &l->kernel, op->kernel);
 		vec_push(l->cx->arena, &l->kernel_name, name);
+		vec_push(l->cx->arena, &l->kernel_use, op_use(l->cx, op));
 	}
 	return i;
 }

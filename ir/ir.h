@@ -171,6 +171,7 @@ Op     *op_find(Cx *, const char *name, const char *overload);
 Op     *op_by_id(Cx *, const char *id);
 bool    op_lacks_overloads(Cx *, const char *name);    /* has PyTorch overloads of it that have no row? */
 Schema *op_schema(Cx *, Op *);
+uint32_t op_use(Cx *, Op *);                           /* what its kernel does with its arguments: RT_USE_WRITES in rt.h */
 int     op_count(Cx *);
 Op     *op_at(Cx *, int);                              /* in order of the rows */
 Op     *op_body(Cx *, Op *);                            /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */

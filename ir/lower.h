@@ -43,6 +43,7 @@ typedef struct Lower {
 	Vec(uint32_t) operand;
 	Vec(RtKernel *) kernel;
 	Vec(const char *) kernel_name;
+	Vec(uint32_t) kernel_use;
 	Vec(IValue) constant;
 	Vec(const RtType *) type;
 	Vec(const RtCode *) callee;
@@ -55,7 +56,7 @@ typedef struct Lower {
 /* ---- codeinsn.c: tables, registers, instructions -------------------------------------------------- */
 
 /* The index in the code's table of the thing, which is added when it is new. */
-int index_of_kernel(Lower *, RtKernel *, const char *name);
+int index_of_kernel(Lower *, Op *, const char *name);
 int index_of_type(Lower *, const Type *);
 int index_of_callee(Lower *, const RtCode *);
 int index_of_string(Lower *, const char *);

@@ -285,6 +285,60 @@ op_schema(Cx *cx, Op *op)
 	return op->schema;
 }
 
+/* Operators that take conjugate and negative views as they are, though the schema calls them no views: they change or ask
+ * for what is not in the elements. */
+static bool
+takes_bits(const Op *op)
+{
+	static const char *const names[] = {
+		"aten::size", "aten::stride", "aten::dim", "aten::numel", "aten::storage_offset", "aten::is_contiguous",
+		"aten::is_set_to", "aten::is_conj", "aten::is_neg", "aten::is_complex", "aten::is_floating_point",
+		"aten::is_leaf", "aten::data", "aten::lift", "aten::type_as", "aten::broadcast_tensors", "aten::meshgrid",
+		"aten::sym_size", "aten::sym_stride", "aten::sym_storage_offset", "prim::dtype", "prim::device", "prim::layout",
+		"prim::requires_grad", "aten::requires_grad_", "aten::detach_", "aten::squeeze_", "aten::unsqueeze_", "aten::t_",
+		"aten::transpose_", "aten::swapaxes_", "aten::swapdims_", "aten::as_strided_", "aten::resize_", "aten::resize_as_",
+		"aten::set_",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], op->name))
+			return true;
+	return false;
+}
+
+static bool
+holds_tensors(const Type *t)
+{
+	while (t->kind == TYPE_OPTIONAL || t->kind == TYPE_LIST)
+		t = t->of[0];
+	return t->kind == TYPE_TENSOR;
+}
+
+uint32_t
+op_use(Cx *cx, Op *op)
+{
+	const Schema *s = op_schema(cx, op);
+	const Op *body = op_body(cx, op);
+	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;     /* the body's results come before */
+	const bool makes = !strcmp(op->name, "aten::tensor") || !strcmp(op->name, "aten::as_tensor");
+	uint32_t use = 0;
+
+	if (takes_bits(op))
+		return 0;
+	for (int i = 0; i < s->nargs && first + i < 16; i++) {
+		const AliasSet *a = s->args[i].alias;
+		const bool list = s->args[i].type->kind == TYPE_LIST;
+
+		if (!holds_tensors(s->args[i].type) && !(makes && list))
+			continue;
+		if (!a)
+			use |= 1u << (first + i);
+		else if (list ? a->inner && a->inner->write : a->write)
+			use |= 0x10001u << (first + i);
+	}
+	return use;
+}
+
 int
 op_count(Cx *cx)
 {

@@ -767,7 +767,9 @@ type_of_tensor(Cx *cx, const RtTensor *t)
 {
 	TensorInfo r = { .dtype = -1, .rank = -1, .grad = -1, .device = -1, .undefined = 1 };
 
-	if (t) {
+	if (t && t->flags & RT_BITS) {
+		r.undefined = 0;                         /* what is known of it is believed to lie in memory as it is */
+	} else if (t) {
 		r.dtype = t->dtype;
 		r.rank = t->ndim;
 		r.dims = t->dims;

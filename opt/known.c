@@ -47,11 +47,28 @@ known_int(KnownTable *k, const Value *v, int64_t *i)
 	return true;
 }
 
+/* Conjugate and negative views, and what holds some, are never known: generated code reads elements as they lie. */
+bool
+known_never(IValue v)
+{
+	if (rt_has_bits(v))
+		return true;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		if (known_never(v.u.list->v[i]))
+			return true;
+	for (int64_t i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		if (known_never(v.u.tuple->v[i]))
+			return true;
+	return false;
+}
+
 void
 known_set(KnownTable *k, Value *value, IValue v)
 {
 	Known *at = known_at(k, value);
 
+	if (known_never(v))
+		return;
 	at->v = v;
 	at->is = true;
 	if (v.tag == RT_TENSOR)
@@ -289,6 +306,9 @@ known_run(KnownTable *k, Op *op, const IValue *args, IValue *out, int nout, bool
 	k->rt.meta = false;
 	if (status)
 		rt_clear_error(&k->rt);
+	for (int i = 0; i < nout && !status; i++)
+		if (known_never(out[i]))
+			return false;
 	return status == RT_OK;
 }
 

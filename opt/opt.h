@@ -107,6 +107,7 @@ void    known_forget_mutable(KnownTable *, const Type *);     /* lists and dicts
 void    known_forget(KnownTable *, const Value *);        /* what a list or dict holds, wherever it is known */
 bool    known_has_members(IValue);                        /* a list or dict: what it holds can change */
 bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
+bool    known_never(IValue);                              /* a conjugate or negative view, or what holds one */
 bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
 bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */

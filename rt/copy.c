@@ -213,6 +213,7 @@ without_data(RtCx *cx, const RtTensor *t)
 static int
 copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 {
+	unsigned bits = (dst->flags ^ src->flags) & RT_BITS;
 	Plan p;
 	RtTensor *own = 0;
 
@@ -222,18 +223,24 @@ copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 		return RT_OK;
 	if (check && rt_may_overlap(dst, src)) {
 		if (rt_data(dst) == rt_data(src) && dst->dtype == src->dtype && dst->ndim == src->ndim &&
-		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim))
+		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim)) {
+			if (bits)
+				rt_lazy->apply(dst, bits);
 			return RT_OK;                                  /* onto itself */
+		}
 		if (!(own = rt_clone(cx, src)) || broadcast(cx, &p, dst, own)) {
 			rt_tensor_release(own);
 			return RT_ERROR;
 		}
+		bits = dst->flags & RT_BITS;
 	}
 	p.dst = rt_data(dst);
 	p.src = rt_data(own ? own : src);
 	p.dtype = (RtDtype)dst->dtype;
 	p.src_dtype = (RtDtype)src->dtype;
 	plan_run(cx, &p);
+	if (bits)
+		rt_lazy->apply(dst, bits);
 	rt_tensor_release(own);
 	return RT_OK;
 }
@@ -266,7 +273,7 @@ copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
 RtTensor *
 rt_contiguous(RtCx *cx, RtTensor *t)
 {
-	return rt_is_contiguous(t) ? rt_tensor_retain(t) : copy_as(cx, t, (RtDtype)t->dtype, 0);
+	return rt_is_contiguous(t) && !(t->flags & RT_BITS) ? rt_tensor_retain(t) : copy_as(cx, t, (RtDtype)t->dtype, 0);
 }
 
 RtTensor *
@@ -274,7 +281,7 @@ rt_to_dtype(RtCx *cx, RtTensor *t, RtDtype dtype)
 {
 	int64_t strides[RT_MAX_RANK];
 
-	if (t->dtype == dtype)
+	if (t->dtype == dtype && !(t->flags & RT_BITS))
 		return rt_tensor_retain(t);
 	rt_dense_strides(t, strides);
 	return copy_as(cx, t, dtype, strides);
@@ -364,6 +371,8 @@ rt_fill(RtCx *cx, RtTensor *t, IValue number)
 	p.dst = rt_data(t);
 	p.src = one;
 	plan_run(cx, &p);
+	if (t->flags & RT_BITS)
+		rt_lazy->apply(t, t->flags & RT_BITS);
 	return RT_OK;
 }
 
@@ -393,7 +402,16 @@ IValue
 rt_item(RtCx *cx, const RtTensor *t)
 {
 	const char *p = rt_data(t);
+	RtTensor *own;
+	IValue v;
 	RtC128 c;
+
+	if (t->flags & RT_BITS) {
+		own = copy_as(cx, (RtTensor *)t, (RtDtype)t->dtype, 0);
+		v = own ? rt_item(cx, own) : rt_none();
+		rt_tensor_release(own);
+		return v;
+	}
 
 	switch (rt_dtypes[t->dtype].category) {
 	case 'B': return rt_bool(*p != 0);

@@ -354,6 +354,12 @@ rt_call_kernel(RtCx *cx, RtKernel *kernel, const IValue *in, IValue *out, int no
 	return r;
 }
 
+int
+rt_call_using(RtCx *cx, RtKernel *kernel, uint32_t use, const IValue *in, int nin, IValue *out, int nout)
+{
+	return rt_lazy ? rt_lazy->call(cx, kernel, use, in, nin, out, nout) : kernel(cx, in, out);
+}
+
 /* ---- arguments -------------------------------------------------------------------------------------------------- */
 
 double

@@ -103,7 +103,7 @@ do_kernel(Activation *a, const RtInsn *n)
 	for (int i = 0; i < n->nout; i++)
 		res[i] = rt_none();
 	begin = a->cx->events ? rt_now() : 0;
-	status = kernel(a->cx, args, res);
+	status = rt_call_using(a->cx, kernel, a->code->kernel_use[n->arg], args, n->nin, res, n->nout);
 	if (a->cx->events)
 		rt_trace_add(a->cx, a->code->kernel_name[n->arg], begin, rt_now());
 	if (status) {

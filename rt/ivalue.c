@@ -298,12 +298,24 @@ count_together(RtCx *cx, const RtTensor *a, const RtTensor *b)
 	return n;
 }
 
+bool
+rt_has_bits(IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		return v.u.t->flags & RT_BITS;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		if (v.u.list->v[i].tag == RT_TENSOR && v.u.list->v[i].u.t->flags & RT_BITS)
+			return true;
+	return false;
+}
+
 /* bool(a == b), as between any two elements of a list: an error unless that is one value. */
 static int
 equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 {
 	int64_t n = count_together(cx, a, b);
 	RtC128 x, y;
+	int status;
 
 	if (n < 0)
 		return RT_ERROR;
@@ -312,6 +324,14 @@ equal_tensors(RtCx *cx, RtTensor *a, RtTensor *b, bool *out)
 				"Boolean value of Tensor with no values is ambiguous");
 	if (cx->meta || a->storage->kind == RT_META || b->storage->kind == RT_META)
 		return rt_no_meta(cx);
+	if ((a->flags | b->flags) & RT_BITS) {
+		a = rt_contiguous(cx, a);
+		b = a ? rt_contiguous(cx, b) : 0;
+		status = b ? equal_tensors(cx, a, b, out) : RT_ERROR;
+		rt_tensor_release(a);
+		rt_tensor_release(b);
+		return status;
+	}
 	if (rt_dtypes[a->dtype].category != 'F' && rt_dtypes[a->dtype].category != 'C' && a->dtype == b->dtype) {
 		*out = !memcmp(rt_data(a), rt_data(b), (size_t)rt_dtypes[a->dtype].bytes);
 		return RT_OK;

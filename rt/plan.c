@@ -16,7 +16,7 @@ rt_is_tensor_of(IValue v, RtDtype dtype, int ndim, const int64_t *dims, const in
 {
 	const RtTensor *t = v.u.t;
 
-	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout)
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->flags & RT_BITS)
 		return false;
 	for (int i = 0; i < ndim; i++)
 		if (t->dims[i] != dims[i] || (t->strides[i] != strides[i] && dims[i] != 1))
@@ -29,7 +29,7 @@ rt_is_tensor_sized(IValue v, RtDtype dtype, int ndim, const int64_t *dims, int64
 {
 	const RtTensor *t = v.u.t;
 
-	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout)
+	if (v.tag != RT_TENSOR || t->dtype != dtype || t->ndim != ndim || t->layout || t->flags & RT_BITS)
 		return false;
 	for (int i = 0; i < ndim; i++) {
 		int64_t *symbol = dims[i] < 0 ? &size[-2 - dims[i]] : NULL;
@@ -259,6 +259,23 @@ name_of_kernel(const RtCode *code, RtKernel *kernel)
 	return "runtime call";
 }
 
+static int
+call_kernel(RtCx *cx, uint32_t use, RtKernel *kernel, const IValue *in, int nin, IValue *out, int nout)
+{
+	RtMark m = rt_scratch_mark(cx);
+	int status;
+
+	if (!use)
+		return rt_call_kernel(cx, kernel, in, out, nout);
+	for (int i = 0; i < nout; i++)
+		out[i] = rt_none();
+	status = rt_call_using(cx, kernel, use, in, nin, out, nout);
+	rt_scratch_reset(cx, m);
+	for (int i = 0; i < nout && status; i++)
+		rt_assign(&out[i], rt_none());
+	return status;
+}
+
 /* All steps take over in[] and end so. */
 #define STEP_END(status) \
 	do { \
@@ -268,11 +285,12 @@ name_of_kernel(const RtCode *code, RtKernel *kernel)
 	} while (0)
 
 int
-rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_using(RtCx *cx, uint32_t use, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	uint32_t line)
 {
 	const int64_t begin = cx->events ? rt_now() : 0;
 	IValue got[64];
-	int status = complete(cx) ? rt_call_kernel(cx, kernel, in, got, nout) : cx->status;
+	int status = complete(cx) ? call_kernel(cx, use, kernel, in, nin, got, nout) : cx->status;
 
 	if (cx->events)
 		rt_trace_add(cx, name_of_kernel(code, kernel), begin, rt_now());
@@ -283,6 +301,12 @@ rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, 
 	for (int i = 0; i < nout && !status; i++)
 		rt_assign(&out[i], got[i]);
 	STEP_END(status);
+}
+
+int
+rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+{
+	return rt_step_using(cx, 0, kernel, in, nin, out, nout, code, line);
 }
 
 int
@@ -308,8 +332,8 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 /* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel stores
  * what it gave. */
 int
-rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nresult, RtKernel *kernel, IValue *in, int nin,
-	      IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *kernel,
+	      IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
 	IValue args[64], all[64] = { { 0 } };
 
@@ -321,7 +345,7 @@ rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nres
 	}
 	for (int i = 0; i < nin; i++)
 		all[nresult + i] = in[i];
-	return rt_step(cx, kernel, all, nresult + nin, out, nout, code, line);
+	return rt_step_using(cx, use, kernel, all, nresult + nin, out, nout, code, line);
 }
 
 /* A method that the object's class decides. */

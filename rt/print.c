@@ -179,6 +179,8 @@ elements(const RtTensor *t)
 				channel = rest % t->dims[d];
 		}
 		v[i] = rt_load_f64((RtDtype)t->dtype, rt_data(t) + at * size);
+		if (t->flags & RT_NEG && t->dtype != RT_b8)
+			v[i] = -v[i];
 		if (t->quant)
 			v[i] = dequantized(t, v[i], channel);
 	}

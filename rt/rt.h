@@ -250,6 +250,9 @@ enum {                                   /* RtTensor.flags */
 	RT_REQUIRES_GRAD = 2,
 	RT_UNSET = 4,            /* made by rt_some: nobody should look at it, and a profile does not */
 	RT_PARAMETER = 8,
+	RT_CONJ = 16,            /* it stands for the conjugates of the elements in its storage: bits.c */
+	RT_NEG = 32,             /* for their negatives */
+	RT_BITS = RT_CONJ | RT_NEG,
 };
 
 struct RtTensor {
@@ -289,8 +292,8 @@ int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);  
 /* copy.c */
 RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                               /* 0-d */
 RtTensor *rt_wrapped(RtCx *, IValue number);              /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
-RtTensor *rt_contiguous(RtCx *, RtTensor *);              /* a reference to the same when it is */
-RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype);       /* a reference to the same when it has it */
+RtTensor *rt_contiguous(RtCx *, RtTensor *);              /* a reference to the same when it is, and has no bits */
+RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype);       /* a reference to the same when it has it, and has no bits */
 RtTensor *rt_clone(RtCx *, RtTensor *);                   /* preserve_format */
 int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts and casts; overlap is allowed */
 int       rt_fill(RtCx *, RtTensor *, IValue number);
@@ -305,6 +308,17 @@ void      rt_storage_release(RtStorage *);
 double    rt_load_f64(RtDtype, const void *);             /* one element, as a number; complex: real part */
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);              /* the value of a 1-element tensor as int, float, bool or complex */
+
+/* ---- bits.c: conjugate and negative views ------------------------------------------------------------- */
+
+bool rt_has_bits(IValue);                                 /* a tensor with RT_BITS, or a list with such a tensor in it */
+typedef struct RtLazy {
+	void (*apply)(RtTensor *, unsigned bits);         /* elements become their conjugates, negatives; in their memory */
+	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in, int nin,
+		     IValue *out, int nout);
+} RtLazy;
+extern const RtLazy *const rt_lazy;                       /* null: no tensor has bits (parts.c has all; a program defines its own) */
+extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
 
@@ -411,6 +425,11 @@ typedef struct RtMark { void *block; int64_t used; int ntemp; } RtMark;
 RtMark    rt_scratch_mark(RtCx *);                   /* who calls kernels brackets them with these two */
 void      rt_scratch_reset(RtCx *, RtMark);
 int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);   /* bracketed; clears out first and on error */
+
+/* What a kernel does with its first 16 arguments: those in the lower half get copies without RT_BITS, those in the upper
+ * half, too, are written to. */
+#define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
+int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);   /* not bracketed */
 
 /* Arguments.  A wrong tag is our bug in compiled code, so these only assert. */
 static inline RtTensor *rt_tensor(IValue v)  { return v.tag == RT_TENSOR ? v.u.t : 0; }   /* None: null */
@@ -524,6 +543,7 @@ struct RtCode {
 	const uint32_t *operand;
 	RtKernel *const *kernel;
 	const char *const *kernel_name;    /* aten::add.Tensor, for messages */
+	const uint32_t *kernel_use;        /* RT_USE_WRITES */
 	const IValue *constant;
 	const RtType *const *type;
 	const RtCode *const *callee;
@@ -735,9 +755,10 @@ IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const voi
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
 /* Runs a kernel and releases its inputs; errors get the place. */
 int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, RtKernel *, IValue *in, int nin, IValue *out, int nout,
+int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout,
 	const RtCode *, uint32_t line);
 /* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
 int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);

@@ -33,6 +33,16 @@ give(RtCx *cx, RtTensor *base, const Geom *g, IValue *out)
 	return RT_OK;
 }
 
+/* Ends a kernel with the view r, which has the bits of these flags. */
+static inline int
+give_with_bits(RtCx *cx, RtTensor *r, unsigned flags, IValue *out)
+{
+	if (r)
+		r->flags = (uint8_t)((r->flags & ~RT_BITS) | (flags & RT_BITS));
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
 static inline int
 give_self(const IValue *in, IValue *out)
 {

@@ -1,12 +1,16 @@
 /* rt/ops/mask.c - elements chosen by a condition: nonzero, masked_select, masked_scatter, the triangles of a matrix */
 #include "scatter.h"
 
-/* One byte per element, 1 where it is not zero. */
+/* One byte per element, 1 where it is not zero.  (A cast of a complex number would look at the real part only.) */
 static uint8_t *
 truth(RtCx *cx, RtTensor *t)
 {
-	RtTensor *b = dense_as(cx, t, RT_b8);
+	IValue v = rt_of(t);
+	RtTensor *b;
 
+	if (rt_is_complex((RtDtype)t->dtype) && CALL(cx, ne_Scalar, &v, v, rt_int(0)))
+		return NULL;
+	b = dense_as(cx, v.u.t, RT_b8);
 	return b ? (uint8_t *)rt_data(b) : NULL;
 }
 

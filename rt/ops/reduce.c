@@ -614,14 +614,14 @@ int rt_all_dims(RtCx *cx, const IValue *in, IValue *out) { return count_dims(cx,
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)
 {
-	return count(cx, end_i64, RT_i64, in[0], in[1], false, out);
+	IValue self = in[0];
+
+	if (rt_is_complex((RtDtype)self.u.t->dtype) && CALL(cx, ne_Scalar, &self, self, rt_int(0)))
+		return RT_ERROR;
+	return count(cx, end_i64, RT_i64, self, in[1], false, out);
 }
 
-int
-rt_count_nonzero_dim_IntList(RtCx *cx, const IValue *in, IValue *out)
-{
-	return count(cx, end_i64, RT_i64, in[0], in[1], false, out);
-}
+SHARE(count_nonzero_dim_IntList, rt_count_nonzero)
 
 int
 rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)

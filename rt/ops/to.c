@@ -145,12 +145,6 @@ rt_pin_memory(RtCx *cx, const IValue *in, IValue *out)
 	return same(in[0], out);
 }
 
-int
-rt_conj(RtCx *cx, const IValue *in, IValue *out)
-{
-	return rt_is_complex((RtDtype)in[0].u.t->dtype) ? rt_conj_physical(cx, in, out) : same(in[0], out);
-}
-
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 /* Unlike a cast, a clone keeps the order of dims of tensors that are not dense. */
@@ -238,8 +232,8 @@ rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 ANSWER(is_floating_point, rt_bool(rt_is_floating((RtDtype)in[0].u.t->dtype)))
 ANSWER(tensor_is_complex, rt_bool(rt_is_complex((RtDtype)in[0].u.t->dtype)))
 ANSWER(is_signed, rt_bool(in[0].u.t->dtype != RT_b8 && in[0].u.t->dtype != RT_u8 && in[0].u.t->dtype != RT_qu8))
-ANSWER(is_conj, rt_bool(false))
-ANSWER(is_neg, rt_bool(false))
+ANSWER(is_conj, rt_bool(in[0].u.t->flags & RT_CONJ))
+ANSWER(is_neg, rt_bool(in[0].u.t->flags & RT_NEG))
 ANSWER(is_inference, rt_bool(false))
 ANSWER(is_pinned, rt_bool(false))
 ANSWER(result_type_Tensor, rt_int(rt_result_type(2, in)))

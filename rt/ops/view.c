@@ -211,10 +211,12 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 	Geom g = geom_of(t);
 	RtDtype to = (RtDtype)in[1].u.i;
 	int64_t was = rt_dtypes[t->dtype].bytes, is;
-	RtTensor *r;
 
 	if (to < 0 || to >= RT_NDTYPE)
 		return rt_raise(cx, "unknown dtype %lld", (long long)in[1].u.i);
+	if (to != t->dtype && t->flags & RT_BITS)
+		return rt_raise(cx, "torch.Tensor.view is not supported for %s when converting to a different dtype.",
+			t->flags & RT_CONJ ? "conjugate view tensors" : "tensors with negative bit set");
 	is = rt_dtypes[to].bytes;
 	if (was != is && g.n == 0)
 		return rt_raise(cx, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
@@ -248,9 +250,7 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 		g.dims[g.n - 1] *= ratio;
 		g.offset *= ratio;
 	}
-	r = rt_tensor_over(cx, t->storage, to, g.n, g.dims, g.strides, g.offset);
-	RT_RESULT(cx, r, out[0]);
-	return RT_OK;
+	return give_with_bits(cx, rt_tensor_over(cx, t->storage, to, g.n, g.dims, g.strides, g.offset), t->flags, out);
 }
 
 /* ---- sizes of one --------------------------------------------------------------------------------------- */
@@ -609,8 +609,7 @@ rt_as_strided(RtCx *cx, const IValue *in, IValue *out)
 	if (as_strided_at(cx, in, &g))
 		return RT_ERROR;
 	r = rt_tensor_over(cx, in[0].u.t->storage, in[0].u.t->dtype, g.n, g.dims, g.strides, g.offset);
-	RT_RESULT(cx, r, out[0]);
-	return RT_OK;
+	return give_with_bits(cx, r, in[0].u.t->flags, out);
 }
 
 int
@@ -675,20 +674,6 @@ rt_detach_(RtCx *cx, const IValue *in, IValue *out)
 }
 
 int
-rt_resolve_conj(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return give_self(in, out);
-}
-
-int
-rt_resolve_neg(RtCx *cx, const IValue *in, IValue *out)
-{
-	(void)cx;
-	return give_self(in, out);
-}
-
-int
 rt_lift(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
@@ -700,97 +685,6 @@ rt_lift_fresh(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
 	return give_self(in, out);
-}
-
-/* ---- complex numbers as pairs -------------------------------------------------------------------------------------- */
-
-static RtDtype
-part_dtype(int dtype)
-{
-	return dtype == RT_c32 ? RT_f16 : dtype == RT_c64 ? RT_f32 : RT_f64;
-}
-
-/* The geometry of t's storage seen as real numbers: dims stay, strides count halves of an element. */
-static Geom
-halves(const RtTensor *t)
-{
-	Geom g = geom_of(t);
-
-	for (int i = 0; i < g.n; i++)
-		g.strides[i] *= 2;
-	g.offset *= 2;
-	return g;
-}
-
-static int
-give_part(RtCx *cx, const RtTensor *t, const Geom *g, IValue *out)
-{
-	RtTensor *r = rt_tensor_over(cx, t->storage, part_dtype(t->dtype), g->n, g->dims, g->strides, g->offset);
-
-	RT_RESULT(cx, r, out[0]);
-	return RT_OK;
-}
-
-int
-rt_view_as_real(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t;
-	Geom g = halves(t);
-
-	if (!rt_is_complex(t->dtype))
-		return rt_raise(cx, "view_as_real is only supported for complex tensors");
-	if (g.n == RT_MAX_RANK)
-		return rt_raise(cx, "tensors of more than %d dimensions are not supported", RT_MAX_RANK);
-	geom_insert(&g, g.n, 2, 1);
-	return give_part(cx, t, &g, out);
-}
-
-int
-rt_real(RtCx *cx, const IValue *in, IValue *out)
-{
-	Geom g = halves(in[0].u.t);
-
-	return rt_is_complex(in[0].u.t->dtype) ? give_part(cx, in[0].u.t, &g, out) : give_self(in, out);
-}
-
-int
-rt_imag(RtCx *cx, const IValue *in, IValue *out)
-{
-	Geom g = halves(in[0].u.t);
-
-	if (!rt_is_complex(in[0].u.t->dtype))
-		return rt_raise(cx, "imag is not implemented for tensors with non-complex dtypes.");
-	g.offset++;
-	return give_part(cx, in[0].u.t, &g, out);
-}
-
-int
-rt_view_as_complex(RtCx *cx, const IValue *in, IValue *out)
-{
-	RtTensor *t = in[0].u.t, *r;
-	Geom g = geom_of(t);
-	RtDtype to = t->dtype == RT_f16 ? RT_c32 : t->dtype == RT_f32 ? RT_c64 : RT_c128;
-
-	if (t->dtype != RT_f16 && t->dtype != RT_f32 && t->dtype != RT_f64)
-		return rt_raise(cx, "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
-			"scalar type: %s", rt_dtypes[t->dtype].brief);
-	if (g.n == 0)
-		return rt_raise(cx, "Input tensor must have one or more dimensions");
-	if (g.dims[g.n - 1] != 2)
-		return rt_raise(cx, "Tensor must have a last dimension of size 2");
-	if (g.strides[g.n - 1] != 1)
-		return rt_raise(cx, "Tensor must have a last dimension with stride 1");
-	for (int i = 0; i < g.n - 1; i++) {
-		if (g.strides[i] % 2)
-			return rt_raise(cx, "Tensor must have a stride divisible by 2 for all but last dimension");
-		g.strides[i] /= 2;
-	}
-	if (g.offset % 2)
-		return rt_raise(cx, "Tensor must have a storage_offset divisible by 2");
-	g.offset /= 2;
-	r = rt_tensor_over(cx, t->storage, to, g.n - 1, g.dims, g.strides, g.offset);
-	RT_RESULT(cx, r, out[0]);
-	return RT_OK;
 }
 
 /* ---- changes of self's geometry and storage --------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ draws(RtCx *cx, const IValue *in, IValue *out)
 }
 
 static RtKernel *const kernel[] = { add, less, boom, append, 0, draws };
+static const uint32_t kernel_use[6];
 static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none", "test::draws" };
 enum { ADD, LESS, BOOM, APPEND, NONE_SUCH, DRAWS };
 
@@ -62,8 +63,8 @@ static const char text[] = "\0code/__torch__.py\0forward\0           \0    retur
 	"    boom = x";
 
 #define CODE(name_, nreg_, narg_, nresult_) \
-	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .place = place, \
-	.text = text, \
+	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .kernel_use = kernel_use, \
+	.place = place, .text = text, \
 	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
 	.nkernel = 6, .nplace_name = 4
 
@@ -115,7 +116,8 @@ static const RtInsn fib_insn[] = {
 	{ RT_DO_RETURN, 0, 1, 0, 18, 0 },
 };
 static const RtCode fib = { .name = "fib", .insn = fib_insn, .operand = fib_operand, .kernel = kernel,
-	.kernel_name = kernel_name, .constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
+	.kernel_name = kernel_name, .kernel_use = kernel_use,
+	.constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
 	.nresult = 1 };
 const RtCode *const fib_callee[] = { &fib };
 
