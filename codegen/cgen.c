@@ -57,7 +57,8 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
 static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n"
-	"#define kiln_weights kiln_weights_at\n";
+	"#if defined __GNUC__ && !defined __TINYC__\n#define kiln_weights __atomic_load_n(&kiln_weights_at, __ATOMIC_RELAXED)\n"
+	"#else\n#define kiln_weights kiln_weights_at\n#endif\n";      /* another context may move them */
 
 static void
 put_param(Emit *e, const char *name, const Arg *a)
@@ -308,7 +309,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
 	const RtHost host = config_is_exact(e->cx) ? rt_host(cx_rt(e->cx)) : (RtHost){ 0 };
 
-	out_line(&e->tail, "IValue kiln_values[%d];", e->nvalue + 1);
+	out_line(&e->tail, "IValue kiln_values[%d];\nstatic int kiln_loads;", e->nvalue + 1);
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
 	put_storages(e);
 	put_about(e);
@@ -319,7 +320,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtProgram program = {");
 	put_text(e, "name", name, (int64_t)strlen(name));
 	put_text(e, "provenance", e->provenance.at, e->provenance.n);
-	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values,");
+	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values, .loads = &kiln_loads,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",

@@ -93,6 +93,17 @@ changes_nothing(const Node *n)
 	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
+/* A test build holds results against what was known of them when the program was made. */
+static void
+write_known(Writer *w, const Node *n, int i)
+{
+	const RtTensor *t = RT_LIMIT(false, true) && !w->p->dynamic ? plan_tensor(w->p, n->out[i]) : NULL;
+
+	if (t)
+		out_line(&w->out, "RT_ASSERT(rt_is_tensor_of(got[%d], RT_%s, %d, %s, %s + %d));", i, rt_dtypes[t->dtype].name, t->ndim,
+			 c_geometry(w, t), c_geometry(w, t), t->ndim);
+}
+
 /* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
 static void
 write_outputs(Writer *w, const Node *n)
@@ -100,6 +111,7 @@ write_outputs(Writer *w, const Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Buffer *b = plan_buffer(w->p, n->out[i]);
 
+		write_known(w, n, i);
 		if (node_is_loose(n))
 			out_line(&w->out, "rt_settle(got[%d], %s);", i, emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
 		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {

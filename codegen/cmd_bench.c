@@ -41,7 +41,7 @@ run_program(Bench *b, char *const *argv, const char *log, Process *p)
 	const int status = process_run(b->cli->cx, argv, NULL, log, p);
 
 	if (status)
-		fail_status(b->cli->cx, status > EXIT_LACKS ? EXIT_BUG : status, (Range){ 0 }, "%s ended with status %d:\n%s",
+		fail_status(b->cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status, (Range){ 0 }, "%s ended with status %d:\n%s",
 			b->program, status, process_log(b->cli->cx, log, 4000));
 }
 
@@ -94,7 +94,7 @@ measure_runs(Bench *b, char **argv, int n, const char *dir, const char *log)
 	argv[n] = NULL;
 	progress("measuring");
 	run_program(b, argv, log, &p);
-	text = process_log(b->cli->cx, json, 4000);
+	text = file_text(b->cli->cx, json);
 	b->median = number_in(b, text, "median_ms");
 	b->least = number_in(b, text, "min_ms");
 	b->p99 = number_in(b, text, "p99_ms");
@@ -118,19 +118,19 @@ print_report(const Bench *b, const Machine *m)
 static void
 report(Bench *b, const Machine *m)
 {
-	FILE *f;
+	RtWhole w;
 
-	if (!b->cli->json || strcmp(b->cli->json, "-"))
+	if (!rt_is_stdout(b->cli->json))
 		print_report(b, m);
 	if (!b->cli->json)
 		return;
-	if (!(f = rt_report(b->cli->json)))
+	if (!rt_whole_open(&w, b->cli->json))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
-	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%lld,\"threads\":%lld,\"start_ms\":%.6g,"
+	fprintf(w.f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%lld,\"threads\":%lld,\"start_ms\":%.6g,"
 		"\"start_min_ms\":%.6g,\"peak_bytes\":%lld,\"build_ms\":%.6g,\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,"
 		"\"threads\":%d}}\n", b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->start_ms,
 		b->start_min_ms, (long long)b->peak_bytes, b->build_ms, m->flops, m->bytes, m->threads);
-	if (rt_report_end(f, b->cli->json))
+	if (rt_whole_end(&w, true))
 		fail(b->cli->cx, (Range){ 0 }, "%s: %s", b->cli->json, strerror(errno));
 }
 

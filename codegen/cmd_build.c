@@ -148,16 +148,16 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 static void
 report(Cli *cli, const ProgramText *text)
 {
-	FILE *f;
+	RtWhole w;
 
 	if (!cli->json) {
 		rt_info_sizes(stdout, &text->about, text->code_bytes);
 		return;
 	}
-	if (!(f = rt_report(cli->json)))
+	if (!rt_whole_open(&w, cli->json))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
-	rt_info_json(f, &text->about, text->code_bytes);
-	if (rt_report_end(f, cli->json))
+	rt_info_json(w.f, &text->about, text->code_bytes);
+	if (rt_whole_end(&w, true))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }
 

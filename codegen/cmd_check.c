@@ -83,6 +83,7 @@ check_input(Check *c, const char *dir, int i)
 	Answer want;
 	Run got;
 
+	rt->print = rt_print_aside;                     /* standard output is the report's */
 	progress("checking %s", name);
 	if (input_count(cli) && input_read(cli, rt, i, &in))
 		fail_raised(cli, rt);

@@ -6,22 +6,14 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static void
 write_whole(Cx *cx, const char *path, const char *text)
 {
-	const bool direct = !rt_replaces(path);
-	const char *part = direct ? path : arena_printf(cx->arena, "%s.part%d", path, (int)getpid());
-	FILE *f = fopen(part, "wb");
-	bool ok = f && fprintf(f, "%s\n", text) > 0;
+	RtWhole w;
 
-	ok &= f && !fclose(f);
-	if (ok && (direct || !rename(part, path)))
-		return;
-	if (f && !direct)
-		remove(part);
-	fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
+	if (!rt_whole_open(&w, path) || (fprintf(w.f, "%s\n", text), rt_whole_end(&w, true)))
+		fail(cx, (Range){ 0 }, "%s: %s", path, strerror(errno));
 }
 
 int

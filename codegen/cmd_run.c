@@ -60,6 +60,8 @@ cmd_run(Cli *cli)
 	rounding_choose(cli, cli->args.at[0]);
 	m = model_load(cli, cli->args.at[0]);
 	rt = model_context(cli);
+	if (rt_is_stdout(cli->out) || rt_is_stdout(cli->grad_out))
+		rt->print = rt_print_aside;
 	model_lower(cli, m);
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n);

@@ -2,6 +2,7 @@
  */
 #include "codegen.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,17 @@ read_file(Cx *cx, const char *path, Buf *text)
 	FILE *f = fopen(path, "rb");
 	char part[4096];
 	size_t n;
+	int why;
 
 	if (!f)
-		fail(cx, (Range){0}, "%s: cannot be opened", path);
+		fail(cx, (Range){0}, "%s: cannot be opened: %s", path, strerror(errno));
+	buf_puts(text, "");
 	while ((n = fread(part, 1, sizeof part, f)))
 		buf_add(text, part, (int64_t)n);
+	why = ferror(f) ? errno : 0;
 	fclose(f);
+	if (why)
+		fail(cx, (Range){0}, "%s: cannot be read: %s", path, strerror(why));
 }
 
 const char *

@@ -40,7 +40,7 @@ typedef struct Option {
 static const Option options[] = {
 	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "arrays whose names are the arguments'; or random ones:"},
 	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bisect ", "arrays whose names are the arguments'"},
-	{"input", 0, "x=float32[1..8x3]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "NAME=DTYPE[SIZES]; a range: two inputs, least and largest"},
+	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
 	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ", "what kiln profile wrote; several are merged"},
 	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ", "inputs that programs are built for; on the others they only run (all)"},
 	{"output", 'o', "FILE.npz", OPTION_TEXT, PLACE(out), " run ", "where results go; without: printed"},
@@ -145,7 +145,7 @@ help_options(const char *command)
 			continue;
 		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
 			o->letter ? ", " : "  ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-		printf("  %-28s %s\n", name, o->help);
+		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ", o->help);
 	}
 }
 
@@ -315,12 +315,18 @@ int
 main(int argc, char **argv)
 {
 	Arena arena = {0};
-	Cx cx = {.arena = &arena};
+	Cx cx = {.arena = &arena, .stack_end = rt_stack_end()};
 	Cli cli = {.cx = &cx};
 	Job job = {parse(&cli, argc, argv), &cli, EXIT_OK};
 
 	schema_parser = schema_parse;
+	rt_mem_none = out_of_memory;
 	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
+	signal(SIGCHLD, SIG_DFL);                        /* whoever ignores it loses the status of children */
+	if ((const char *)__builtin_frame_address(0) < cx.stack_end) {
+		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
+		exit(EXIT_INPUT);
+	}
 	if (!cx_try(&cx, run, &job)) {
 		fflush(stdout);
 		fprintf(stderr, "%s\n", cx.err.text);

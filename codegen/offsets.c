@@ -116,6 +116,19 @@ plan_least_arena(Buffer *const *buffers, int n)
 	return least;
 }
 
+static bool
+lie_apart(Buffer *const *b, int n, int64_t end)
+{
+	for (int i = 0; i < n; i++) {
+		if (b[i]->first > b[i]->last || b[i]->offset < 0 || b[i]->offset % ALIGN || b[i]->offset + b[i]->bytes > end)
+			return false;
+		for (int k = 0; k < i; k++)
+			if (alive_together(b[i], b[k]) && b[i]->offset < b[k]->offset + b[k]->bytes && b[k]->offset < b[i]->offset + b[i]->bytes)
+				return false;
+	}
+	return true;
+}
+
 int64_t
 plan_offsets(Cx *cx, Buffer *const *buffers, int n)
 {
@@ -137,5 +150,6 @@ plan_offsets(Cx *cx, Buffer *const *buffers, int n)
 		qsort(order, (size_t)n, sizeof *order, orders[kept / 2]);
 		end = place_all(order, n, kept % 2, placed);
 	}
+	RT_ASSERT(lie_apart(buffers, n, end));
 	return end;
 }

@@ -82,14 +82,6 @@ dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 	return pattern_is_open(d->pattern, n) ? NULL : d;
 }
 
-/* What the model prints is no result of build or show. */
-static void
-say_print(RtCx *cx, const char *text, int64_t n)
-{
-	(void)cx;
-	fwrite(text, 1, (size_t)n, stderr);
-}
-
 static void
 say_nothing(RtCx *cx, const char *text, int64_t n)
 {
@@ -136,7 +128,7 @@ profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 	int n = 0;
 
 	progress("profiling on %s", path);
-	rt->print = cli->verbose ? say_print : say_nothing;
+	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* it is no result of build or show */
 	rt->steps = PROFILE_STEPS;
 	if (!rt->deadline)
 		rt->deadline = rt_now() + PROFILE_NS;

@@ -328,14 +328,10 @@ archive_close(Archive *a)
 
 enum { HEADER = 30, FIELD = 4, PADDING = 0x4246 };         /* of an entry; of an extra field; PyTorch's field "FB" */
 
-static void
-check_write(Cx *cx, zip_t *z, const char *path, bool fine)
+RT_NORETURN static void
+not_written(Cx *cx, const char *path, const char *why)
 {
-	if (fine)
-		return;
-	path = arena_printf(cx->arena, "%s: cannot be written: %s", path, zip_strerror(z));
-	zip_discard(z);
-	fail(cx, (Range){ 0 }, "%s", path);
+	fail(cx, (Range){ 0 }, "%s: cannot be written: %s", path, why);
 }
 
 /* The field before the data that moves it to a multiple of 64; returns where the entry ends. */
@@ -350,34 +346,62 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	return at + HEADER + name + FIELD + fill + n;
 }
 
-/* Libzip writes beside the file and renames.  Equal members give equal bytes: entries have no date. */
-void
-archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
+/* False: z says why. */
+static bool
+put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 {
-	int why;
-	zip_t *z = rt_replaces(path) ? zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &why) : (errno = EINVAL, NULL);
 	int64_t at = 0;
+	bool fine = true;
 
-	if (!z)
-		fail(cx, (Range){ 0 }, "%s: cannot be written: %s", path, strerror(errno));
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n && fine; i++) {
 		const char *name = arena_printf(cx->arena, "%s/%s", root, members[i].name);
 		zip_source_t *data = zip_source_buffer(z, members[i].data, (zip_uint64_t)members[i].n, 0);
 		const zip_int64_t index = data ? zip_file_add(z, name, data, ZIP_FL_ENC_UTF_8) : -1;
-		bool fine = index >= 0;
 
-		if (data && !fine)
+		if (data && index < 0)
 			zip_source_free(data);
-		check_write(cx, z, path, fine);
-		fine &= !zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0);
-		fine &= !zip_file_set_dostime(z, (zip_uint64_t)index, 0, 0x21, 0);
-		at = pad_entry(z, (zip_uint64_t)index, at, (int64_t)strlen(name), members[i].n, &fine);
-		check_write(cx, z, path, fine);
+		fine = index >= 0 && !zip_set_file_compression(z, (zip_uint64_t)index, ZIP_CM_STORE, 0) &&
+		       !zip_file_set_dostime(z, (zip_uint64_t)index, 0, 0x21, 0);
+		if (fine)
+			at = pad_entry(z, (zip_uint64_t)index, at, (int64_t)strlen(name), members[i].n, &fine);
 	}
-	check_write(cx, z, path, !zip_close(z));
+	return fine;
+}
+
+/* Libzip writes beside the part and takes its name.  Equal members give equal bytes: entries have no date. */
+void
+archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
+{
+	const char *said = NULL;
+	zip_t *z;
+	RtWhole w;
+	int why;
+
+	if (!rt_replaces(path) || rt_is_stdout(path))
+		not_written(cx, path, strerror(EINVAL));
+	if (!rt_whole_open(&w, path))
+		not_written(cx, path, strerror(errno));
+	if (!(z = zip_open(w.part.at, ZIP_CREATE | ZIP_TRUNCATE, &why)))
+		said = strerror(errno);
+	else if (!put_members(cx, z, root, members, n) || zip_close(z))
+		said = arena_strdup(cx->arena, zip_strerror(z));
+	if (z && said)
+		zip_discard(z);
+	if (rt_whole_end(&w, !said))
+		not_written(cx, path, said ? said : strerror(errno));
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
+
+/* What the machine lacks is not the archive's fault, and nobody who tries to read a member may take it for that. */
+static void
+check_memory(zip_error_t *why)
+{
+	const int code = zip_error_code_zip(why);
+
+	if (code == ZIP_ER_MEMORY || (code == ZIP_ER_ZLIB && zip_error_code_system(why) == Z_MEM_ERROR))
+		out_of_memory();
+}
 
 RT_NORETURN static void
 bad(Archive *a, const char *name, const char *why)
@@ -391,6 +415,8 @@ open_member(Archive *a, const char *name, const Member *m, zip_flags_t flags)
 	zip_file_t *f = zip_fopen_index(a->zip, m->index, flags);
 
 	if (!f)
+		check_memory(zip_get_error(a->zip));
+	if (!f)
 		bad(a, name, arena_printf(a->cx->arena, "is damaged: %s", zip_strerror(a->zip)));
 	return f;
 }
@@ -403,6 +429,7 @@ find_stored(Archive *a, const char *name, Member *m)
 	char byte;
 	zip_int64_t got = zip_fread(f, &byte, 1);
 
+	check_memory(zip_file_get_error(f));
 	zip_fclose(f);
 	if (got != 1 || m->n != m->packed || m->n > a->n - a->last)
 		bad(a, name, "is damaged: its bytes lie outside the file");
@@ -439,6 +466,7 @@ inflate_member(Archive *a, const char *name, Member *m)
 			break;
 		have += got;
 	}
+	check_memory(zip_file_get_error(f));
 	zip_fclose(f);
 	if (have < m->n)
 		bad(a, name, "is damaged: it cannot be inflated");

@@ -243,6 +243,7 @@ drop_use(const Node *n, int i)
 {
 	Use *u = find_use(n, i);
 
+	RT_ASSERT(n->in[i]->uses.n > 0);
 	*u = vec_last(&n->in[i]->uses);
 	n->in[i]->uses.n--;
 }
@@ -250,6 +251,7 @@ drop_use(const Node *n, int i)
 static void
 add_use(Node *n, int i, Value *v)
 {
+	RT_ASSERT(v->node && i < n->nin);
 	n->in[i] = v;
 	vec_push(n->graph->arena, &v->uses, ((Use){ n, i }));
 }

@@ -57,7 +57,7 @@ config(Cx *cx)
 	if (!cx->config) {
 		cx->config = new(cx->arena, struct Config, 1);
 		cx->config->level = 2;
-		cx->config->lint = getenv("KILN_LINT") != NULL;
+		cx->config->lint = RT_LIMIT(false, true) || getenv("KILN_LINT");
 	}
 	return cx->config;
 }

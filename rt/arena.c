@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
-#define __SANITIZE_ADDRESS__ 1           /* clang */
-#endif
-#endif
 #if defined __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
@@ -31,12 +26,13 @@ struct ArenaChunk {
 	int64_t     room;      /* bytes behind the header */
 };
 
-enum { ALIGN = 16, CHUNK_MIN = 64 << 10, CHUNK_MAX = 8 << 20, HEADER = (sizeof(ArenaChunk) + ALIGN - 1) / ALIGN * ALIGN };
+enum { ALIGN = 16, HEADER = (sizeof(ArenaChunk) + ALIGN - 1) / ALIGN * ALIGN };
 
 void
 out_of_memory(void)
 {
 	fputs("error: out of memory\n", stderr);
+	rt_parts_remove();
 	exit(EXIT_INPUT);
 }
 
@@ -73,11 +69,11 @@ static void
 next_chunk(Arena *a, int64_t bytes)
 {
 	ArenaChunk *c = a->chunks ? a->chunks->newer : 0;
-	int64_t room = a->chunks ? a->chunks->room * 2 : CHUNK_MIN;
+	int64_t room = a->chunks ? a->chunks->room * 2 : RT_LIMIT_CHUNK;
 
 	if (!c || c->room < bytes) {
-		if (room > CHUNK_MAX)
-			room = CHUNK_MAX;
+		if (room > RT_LIMIT_CHUNK_MOST)
+			room = RT_LIMIT_CHUNK_MOST;
 		if (room < bytes)
 			room = bytes;
 		c = chunk_new(room, a->chunks);
@@ -104,6 +100,7 @@ arena_take(Arena *a, int64_t bytes)
 		next_chunk(a, want);
 	p = a->at;
 	a->at += want;
+	RT_ASSERT(a->at <= a->end && ((uintptr_t)p & (ALIGN - 1)) == 0);
 	UNPOISON(p, (size_t)bytes);
 	return memset(p, 0, (size_t)bytes);
 }

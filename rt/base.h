@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/select.h>   /* sigset_t */
+
+#include "limits.h"
 
 #if defined __GNUC__ && !defined __TINYC__
 #define RT_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -44,6 +47,9 @@ char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
 char *arena_vprintf(Arena *, const char *fmt, va_list);
 RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
+/* Called where rt_mem has no memory for a small block, or null: the caller of rt_mem deals with it.  In the compiler it is
+ * out_of_memory: a pass that finds an operator to fail must not take that for the model's own error. */
+extern void (*rt_mem_none)(void);
 void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
 #define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))
 
@@ -132,6 +138,7 @@ typedef struct Cx {
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
 	int       type_detail;         /* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
 	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
+	const char *stack_end;         /* and where frames come below it: rt_stack_end(); null: it is not known */
 } Cx;
 
 enum { CX_DEPTH = 400 };
@@ -158,12 +165,26 @@ void range_print(Buf *, Range, const char *kind, const char *what);
 bool size_mul(int64_t a, int64_t b, int64_t *out);
 bool size_add(int64_t a, int64_t b, int64_t *out);
 
+/* ---- whole.c: files that are whole or absent --------------------------------------------------- */
+
+struct RtCx;
+typedef struct RtWhole {
+	FILE    *f;
+	Buf      target, part; /* its name, and the one it has until it is whole; no part: it is written directly */
+	sigset_t before;       /* the thread's signal mask before the part was made */
+	struct RtWhole *next;  /* of those with a part */
+} RtWhole;
+/* To be written to; "-" is standard output.  Null: errno says why; else rt_whole_end has to be called, by this thread. */
+FILE *rt_whole_open(RtWhole *, const char *path);
+int   rt_whole_end(RtWhole *, bool good);      /* good: it gets its name.  RT_ERROR, and errno: nothing is left */
+bool  rt_replaces(const char *path);           /* may a finished file take this name?  Not that of a device, a pipe */
+bool  rt_is_stdout(const char *path);          /* "-", or what standard output is redirected to; null is not */
+void  rt_parts_remove(void);                   /* of all files that are being written: the process is about to exit */
+void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* a RtCx.print: to standard error */
+
 /* ---- info.c: what a program is made of ------------------------------------------------------- */
 
 struct RtProgram;
-FILE *rt_report(const char *path);       /* to write a report to; "-": standard output; null: errno says why */
-int   rt_report_end(FILE *, const char *path);   /* RT_ERROR, and errno: not all was written, and nothing is left */
-bool  rt_replaces(const char *path);     /* may a finished file take this name?  Not that of a device, a pipe */
 void rt_info_methods(FILE *, const struct RtProgram *);
 void rt_info_sizes(FILE *, const struct RtProgram *, int64_t code_bytes);
 void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes);

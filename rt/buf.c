@@ -10,7 +10,7 @@
 static void
 reserve(Buf *b, int64_t n)
 {
-	int64_t need, cap = b->cap ? b->cap : 64;
+	int64_t need, cap = b->cap ? b->cap : RT_LIMIT_TEXT;
 
 	if (!size_add(b->n, n, &need) || !size_add(need, 1, &need) || need > INT64_MAX / 2)
 		out_of_memory();

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 32768, TILE = 32 };
+enum { GRAIN = 32768, TILE = RT_LIMIT_COPY_TILE };
 
 typedef struct Plan {
 	int     n;                       /* dims, at least 1 */

@@ -22,8 +22,6 @@ struct RtScratch {
 	int     ntemp, cap;
 };
 
-enum { BLOCK_MIN = 64 << 10, BLOCK_KEPT = 64 << 20 };
-
 int
 rt_cx_init(RtCx *cx)
 {
@@ -221,7 +219,7 @@ static ScratchBlock *
 block_new(RtCx *cx, int64_t bytes)
 {
 	ScratchBlock *b = rt_mem(sizeof *b);
-	int64_t room = bytes < BLOCK_MIN ? BLOCK_MIN : bytes;
+	int64_t room = bytes < RT_LIMIT_BLOCK ? RT_LIMIT_BLOCK : bytes;
 
 	if (b && (cx->memory_limit && room > cx->memory_limit ? 1 : !(b->data = rt_mem_line(room)))) {
 		rt_mem_back(b);
@@ -289,14 +287,14 @@ rt_temp_value(RtCx *cx, IValue v)
 	if (!rt_counted(v))
 		return v;
 	if (s->ntemp == s->cap) {
-		more = s->cap > INT32_MAX / 4 ? 0 : rt_mem_more(s->temp, (int64_t)sizeof *more * (s->cap ? s->cap * 2 : 32));
+		more = s->cap > INT32_MAX / 4 ? 0 : rt_mem_more(s->temp, (int64_t)sizeof *more * (s->cap ? s->cap * 2 : RT_LIMIT_TEMPS));
 		if (!more) {
 			rt_release(v);
 			rt_raise(cx, "out of memory");
 			return rt_none();
 		}
 		s->temp = more;
-		s->cap = s->cap ? s->cap * 2 : 32;
+		s->cap = s->cap ? s->cap * 2 : RT_LIMIT_TEMPS;
 	}
 	s->temp[s->ntemp++] = v;
 	return v;
@@ -332,7 +330,7 @@ rt_scratch_reset(RtCx *cx, RtMark m)
 	if (!s->top)
 		return;
 	s->top->used = m.used;
-	if (s->top->newer && s->top->newer->room > BLOCK_KEPT) {
+	if (s->top->newer && s->top->newer->room > RT_LIMIT_BLOCK_KEPT) {
 		free_blocks(s->top->newer);
 		s->top->newer = 0;
 	}

@@ -100,7 +100,7 @@ rt_dict_new(RtCx *cx, const RtType *key, const RtType *value)
 static int
 rebuild(RtCx *cx, RtDict *d)
 {
-	int64_t cap = d->n < 4 ? 8 : d->n * 2, nslot = 16, n = 0;
+	int64_t cap = d->n * 2 > RT_LIMIT_DICT ? d->n * 2 : RT_LIMIT_DICT, nslot = RT_LIMIT_DICT_SLOTS, n = 0;
 	RtDictEntry *at = cap > INT32_MAX / 4 ? 0 : rt_mem((int64_t)sizeof *at * cap);
 	int32_t *slot;
 

@@ -85,7 +85,7 @@ RT_FAST
 
 /* ---- conversion ------------------------------------------------------------------------------------ */
 
-enum { BLOCK = 256 };
+enum { BLOCK = RT_LIMIT_CAST_BLOCK };
 
 typedef enum Wide { WIDE_INT, WIDE_REAL, WIDE_COMPLEX } Wide;
 typedef union Block { int64_t i[BLOCK]; double f[BLOCK]; RtC128 c[BLOCK]; } Block;

@@ -179,6 +179,13 @@ bug(const char *file, int line, const char *fmt, ...)
 }
 
 void
+rt_assert_failed(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, what);
+	abort();
+}
+
+void
 cx_push(Cx *cx, Frame *f, const char *what, Range at)
 {
 	*f = (Frame){ what, at, cx->frames };
@@ -194,7 +201,7 @@ cx_pop(Cx *cx)
 void
 cx_enter(Cx *cx, Range at)
 {
-	if (++cx->depth > CX_DEPTH)
+	if (++cx->depth > CX_DEPTH || (const char *)__builtin_frame_address(0) < cx->stack_end)
 		fail(cx, at, "nested too deep");
 }
 

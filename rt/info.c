@@ -5,38 +5,6 @@
 #include "rt.h"
 #include "base.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-FILE *
-rt_report(const char *path)
-{
-	return strcmp(path, "-") ? fopen(path, "w") : stdout;
-}
-
-bool
-rt_replaces(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) || S_ISREG(st.st_mode);
-}
-
-int
-rt_report_end(FILE *f, const char *path)
-{
-	int bad = fflush(f) || ferror(f) ? errno : 0;
-
-	if (f != stdout && fclose(f) && !bad)
-		bad = errno;
-	if (bad && f != stdout && rt_replaces(path))
-		unlink(path);
-	errno = bad;
-	return bad ? RT_ERROR : RT_OK;
-}
-
 void
 rt_info_methods(FILE *f, const RtProgram *r)
 {

@@ -13,14 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 24, SCOPES = 32, START = -1 };
+enum { SMALL = RT_LIMIT_OPERANDS, START = -1 };
 
 typedef struct Activation {
 	RtCx          *cx;
 	const RtCode  *code;
 	IValue        *reg;
 	int            pc;               /* of the instruction that runs */
-	int            nscope, scope[SCOPES];   /* handlers of the with-scopes we are in */
+	int            nscope, most_scopes, *scope;      /* handlers of the with-scopes we are in; room for so many */
+	int            few_scopes[RT_LIMIT_SCOPES];
 	char          *message, *cls;    /* an error put aside for a handler */
 	RtVisit       *visit;
 	int            nvisit;
@@ -45,12 +46,14 @@ outs(const Activation *a, const RtInsn *n)
 static IValue
 in(const Activation *a, const RtInsn *n, int i)
 {
+	RT_ASSERT(i < n->nin && RT_REG(ins(a, n)[i]) < (uint32_t)a->code->nreg);
 	return a->reg[RT_REG(ins(a, n)[i])];
 }
 
 static void
 set(Activation *a, const RtInsn *n, int i, IValue v)
 {
+	RT_ASSERT(i < n->nout && RT_REG(outs(a, n)[i]) < (uint32_t)a->code->nreg);
 	rt_assign(&a->reg[RT_REG(outs(a, n)[i])], v);
 }
 
@@ -453,11 +456,21 @@ do_raise(Activation *a, const RtInsn *n)
 }
 
 static int
-do_enter(Activation *a, const RtInsn *n)
+push_scope(Activation *a, int handler)
 {
-	if (a->nscope == SCOPES)
-		return rt_raise(a->cx, "with statements are nested too deep");
-	a->scope[a->nscope++] = (int)n->arg;
+	int *more = a->few_scopes;
+
+	if (a->nscope == a->most_scopes) {
+		if (a->most_scopes)
+			more = rt_mem_more(a->scope == a->few_scopes ? NULL : a->scope, (int64_t)sizeof *more * a->most_scopes * 2);
+		if (!more)
+			return rt_raise(a->cx, "out of memory");
+		if (a->scope == a->few_scopes)
+			memcpy(more, a->few_scopes, sizeof a->few_scopes);
+		a->scope = more;
+		a->most_scopes = a->most_scopes ? a->most_scopes * 2 : RT_LIMIT_SCOPES;
+	}
+	a->scope[a->nscope++] = handler;
 	return RT_OK;
 }
 
@@ -744,7 +757,7 @@ step(Activation *a, const RtInsn *n)
 			a->cx->probe(a->cx, a->code, a->pc, (int)n->arg, in(a, n, 0));
 		return do_move(a, n);
 	case RT_DO_RAISE:       return do_raise(a, n);
-	case RT_DO_ENTER:       return do_enter(a, n);
+	case RT_DO_ENTER:       return push_scope(a, (int)n->arg);
 	case RT_DO_EXIT:        a->nscope -= a->nscope > 0; return RT_OK;
 	case RT_DO_RERAISE:     return reraise(a);
 	case RT_DO_CLEAR:
@@ -754,6 +767,34 @@ step(Activation *a, const RtInsn *n)
 	case RT_NOPCODE:        break;
 	}
 	BUG("%s: instruction %d has opcode %d", a->code->name, a->pc, n->op);
+}
+
+/* Is all there that the instruction names? */
+static bool
+in_bounds(const Activation *a, const RtInsn *n)
+{
+	const RtCode *c = a->code;
+
+	for (int i = 0; i < n->nin + n->nout; i++)
+		if (RT_REG(ins(a, n)[i]) >= (uint32_t)c->nreg)
+			return false;
+	switch ((RtOpcode)n->op) {
+	case RT_DO_KERNEL:
+		return n->arg < (uint32_t)c->nkernel;
+	case RT_DO_CALL: case RT_DO_FORK: case RT_DO_AWAIT:
+		return n->arg < (uint32_t)c->ncallee;
+	case RT_DO_CONSTANT:
+		return n->arg < (uint32_t)c->nconstant;
+	case RT_DO_JUMP: case RT_DO_BRANCH: case RT_DO_LOOP: case RT_DO_NEXT: case RT_DO_ENTER:
+		return n->arg < (uint32_t)c->ninsn;
+	case RT_DO_CALL_METHOD:
+		return n->arg < (uint32_t)c->nstring;
+	case RT_DO_NEW_LIST: case RT_DO_NEW_DICT: case RT_DO_NEW_OBJECT: case RT_DO_ISINSTANCE: case RT_DO_CAST: case RT_DO_UNSET:
+	case RT_DO_WAIT:
+		return n->arg < (uint32_t)c->ntype;
+	default:
+		return true;
+	}
 }
 
 /* From a->pc to the return or to an error that nothing here handles. */
@@ -768,6 +809,7 @@ execute(Activation *a)
 		if (a->pc < 0 || a->pc >= a->code->ninsn)
 			BUG("%s runs past its end", a->code->name);
 		insn = &a->code->insn[a->pc];
+		RT_ASSERT(in_bounds(a, insn));
 		status = limited ? over_limit(a->cx) : RT_OK;
 		if (!status)
 			status = step(a, insn);
@@ -793,15 +835,18 @@ leave(RtCx *cx, int status)
 }
 
 /* Resuming at a->pc: the with-scopes that are open there; they stand in the code as they nest. */
-static void
+static int
 open_scopes(Activation *a)
 {
-	for (int pc = 0; pc < a->pc; pc++) {
-		if (a->code->insn[pc].op == RT_DO_ENTER && a->nscope < SCOPES)
-			a->scope[a->nscope++] = (int)a->code->insn[pc].arg;
+	int status = RT_OK;
+
+	for (int pc = 0; pc < a->pc && !status; pc++) {
+		if (a->code->insn[pc].op == RT_DO_ENTER)
+			status = push_scope(a, (int)a->code->insn[pc].arg);
 		else if (a->code->insn[pc].op == RT_DO_EXIT && a->nscope)
 			a->nscope--;
 	}
+	return status;
 }
 
 /* The whole function, by its plan if it has one (pc is START), or its instructions from pc on. */
@@ -810,21 +855,25 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 {
 	int (*plan)(RtCx *, IValue *) = pc == START ? (int (*)(RtCx *, IValue *))(uintptr_t)code->plan : 0;
 	Activation a = { .cx = cx, .code = code, .reg = reg, .pc = pc == START ? 0 : pc };
-	int status;
+	int status = RT_OK;
 
 	if (code->nreg < code->narg || code->nreg < code->nresult)
 		BUG("%s has %d registers for %d arguments and %d results", code->name, code->nreg, code->narg, code->nresult);
 	cx->place = 0;
-	if (pc > 0)
-		open_scopes(&a);
-	if (++cx->depth > RT_DEPTH)
+	if (!cx->depth)
+		rt_stack_note(cx);
+	if (++cx->depth > RT_DEPTH || (const char *)__builtin_frame_address(0) < cx->stack_end)
 		status = rt_raise_as(cx, "RecursionError", "maximum recursion depth exceeded");
-	else
+	else if (pc > 0)
+		status = open_scopes(&a);
+	if (!status)
 		status = plan ? plan(cx, reg) : execute(&a);
 	for (int i = status ? 0 : code->nresult; i < code->nreg; i++)
 		rt_assign(&reg[i], rt_none());
 	cx->depth--;
 	drop_aside(&a);
+	if (a.scope != a.few_scopes)
+		rt_mem_back(a.scope);
 	return leave(cx, status);
 }
 

@@ -20,7 +20,7 @@ rt_retain(IValue v)
 /* ---- releasing ------------------------------------------------------------------------------------------ */
 
 typedef struct Work {
-	IValue  local[32], *at;
+	IValue  local[RT_LIMIT_RELEASED], *at;
 	int64_t n, cap;
 } Work;
 
@@ -604,21 +604,14 @@ print_type_of(Buf *b, IValue v, int depth)
 	}
 }
 
-const char *
-rt_type_of(IValue v)
+RtTypeName
+rt_type_name(IValue v)
 {
-	static char ring[8][256];
-	static int next;
-	int i;
+	RtTypeName name;
 	Buf b = { 0 };
 
-#if defined __GNUC__ && !defined __TINYC__
-	i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) & 7;
-#else
-	i = next++ & 7;
-#endif
 	print_type_of(&b, v, 0);
-	snprintf(ring[i], sizeof ring[i], "%s", b.at);
+	snprintf(name.text, sizeof name.text, "%s", b.at);
 	buf_free(&b);
-	return ring[i];
+	return name;
 }

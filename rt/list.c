@@ -11,8 +11,8 @@ rt_list_new(RtCx *cx, const RtType *elem, int64_t room)
 {
 	RtList *l = rt_mem(sizeof *l);
 
-	if (room < 4)
-		room = 4;
+	if (room < RT_LIMIT_LIST)
+		room = RT_LIMIT_LIST;
 	if (l && (room > INT64_MAX / 32 || !(l->v = rt_mem((int64_t)sizeof *l->v * room)))) {
 		rt_mem_back(l);
 		l = 0;
@@ -70,7 +70,7 @@ seen_find(Seen *at, int64_t cap, const void *from)
 static int
 seen_add(Copier *c, const void *from, IValue to)
 {
-	int64_t cap = c->cap ? c->cap * 2 : 64;
+	int64_t cap = c->cap ? c->cap * 2 : RT_LIMIT_SEEN;
 	Seen *more;
 
 	if (c->n * 2 >= c->cap) {

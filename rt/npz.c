@@ -74,10 +74,10 @@ arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 		goto bad;
 	}
 	if (a->n == a->cap) {
-		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at, sizeof *more * (size_t)(a->cap ? a->cap * 2 : 16));
+		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at, sizeof *more * (size_t)(a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
 		if (more) {
 			a->at = more;
-			a->cap = a->cap ? a->cap * 2 : 16;
+			a->cap = a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS;
 		}
 	}
 	if (!more || !(own = strdup(key))) {
@@ -809,47 +809,16 @@ write_members(RtCx *cx, FILE *out, const RtArrays *a)
 	return status;
 }
 
-/* A file beside path, under a name of its own; out: its name. */
-static FILE *
-open_beside(const char *path, Buf *name)
-{
-	mode_t mask = umask(0);
-	FILE *f;
-	int fd;
-
-	umask(mask);
-	buf_printf(name, "%s.XXXXXX", path);
-	fd = mkstemp(name->at);
-	if (fd < 0)
-		return 0;
-	fchmod(fd, 0666 & ~mask);
-	if (!(f = fdopen(fd, "wb"))) {
-		close(fd);
-		unlink(name->at);
-	}
-	return f;
-}
-
 int
 rt_npz_write(RtCx *cx, const char *path, const RtArrays *a)
 {
-	const bool direct = !rt_replaces(path);
-	Buf name = { 0 };
-	FILE *f = direct ? fopen(path, "wb") : open_beside(path, &name);
+	RtWhole w;
 	int status;
-	bool bad;
 
-	if (!f) {
-		buf_free(&name);
+	if (!rt_whole_open(&w, path))
 		return rt_raise(cx, "%s: %s", path, strerror(errno));
-	}
-	status = write_members(cx, f, a);
-	bad = ferror(f);
-	bad |= fclose(f) != 0;
-	if (!status && (bad || (!direct && rename(name.at, path))))
+	status = write_members(cx, w.f, a);
+	if (rt_whole_end(&w, !status) && !status)
 		status = rt_raise(cx, "%s: cannot be written: %s", path, strerror(errno));
-	if (status && !direct)
-		unlink(name.at);
-	buf_free(&name);
 	return status;
 }

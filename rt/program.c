@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM_AFTER = 64 };        /* calls: moving weights takes ten times what it saves in each */
-
 typedef struct Loader {
 	RtCx *cx;
 	const RtProgram *program;
@@ -263,16 +261,13 @@ set_defaults(const RtProgram *p)
 		}
 }
 
-int
-rt_program_load(RtCx *cx, const RtProgram *p)
+static int
+build_values(RtCx *cx, const RtProgram *p)
 {
 	const int n = p->nvalue + p->has_instance;
 	Loader l = { cx, p, NULL, NULL, 0 };
 	int status = RT_OK;
 
-	cx->program = p;
-	cx->torch = p->torch;
-	cx->host = p->host;
 	l.storage = calloc((size_t)p->nstorage + 1, sizeof *l.storage);
 	l.made = calloc((size_t)p->nconstant + 1, sizeof *l.made);
 	if (!l.storage || !l.made)
@@ -286,6 +281,22 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	free(l.made);
 	if (!status)
 		set_defaults(p);
+	return status;
+}
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* of program->loads, and what goes with it */
+
+int
+rt_program_load(RtCx *cx, const RtProgram *p)
+{
+	int status;
+
+	pthread_mutex_lock(&loading);
+	cx->program = p;
+	cx->torch = p->torch;
+	cx->host = p->host;
+	status = (*p->loads)++ ? RT_OK : build_values(cx, p);
+	pthread_mutex_unlock(&loading);
 	return status ? status : rt_program_fresh(cx);
 }
 
@@ -320,7 +331,7 @@ rt_program_call(RtCx *cx, const RtMethod *m, const IValue *args, IValue *results
 {
 	IValue full[256];
 
-	if (cx->program->warm && ++cx->calls == WARM_AFTER && cx->program->warm(cx))
+	if (cx->program->warm && ++cx->calls == RT_LIMIT_WARM_AFTER && cx->program->warm(cx))
 		return RT_ERROR;
 	if (m->nparam >= 255)
 		return rt_raise(cx, "%s has too many parameters", m->name);
@@ -340,11 +351,15 @@ rt_program_free(RtCx *cx)
 	if (cx->instance)
 		rt_release(rt_ref(RT_OBJECT, cx->instance));
 	cx->instance = NULL;
-	for (int i = 0; i < p->nvalue + p->has_instance; i++) {
-		rt_release(p->value[i]);
-		p->value[i] = rt_none();
-	}
-	if (p->cool)
-		p->cool(p);
 	cx->program = NULL;
+	pthread_mutex_lock(&loading);
+	if (!--*p->loads) {
+		for (int i = 0; i < p->nvalue + p->has_instance; i++) {
+			rt_release(p->value[i]);
+			p->value[i] = rt_none();
+		}
+		if (p->cool)
+			p->cool(p);
+	}
+	pthread_mutex_unlock(&loading);
 }

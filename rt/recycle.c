@@ -3,10 +3,11 @@
  * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given back
  * go on a list of their size, of the thread that gives them back, and are taken from there again; so after the first call
  * the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each doubling.  A thread
- * keeps no more than KEPT bytes.  Under AddressSanitizer, and where KILN_NO_RECYCLE is in the environment (for valgrind),
+ * keeps no more than KEPT bytes.  Under sanitizers, and where KILN_NO_RECYCLE is in the environment (for valgrind),
  * nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and go, and its end.
  *
- * The two words before a block say how many bytes it has and which list it belongs to.
+ * The two words before a block say how many bytes it has and which list it belongs to; with assertions, the second of one
+ * that was given back is less than 0.
  */
 #include "base.h"
 #include "rt.h"
@@ -21,24 +22,21 @@
 #include <pthread.h>
 #endif
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { KEPT = 0 };
 #else
-enum { KEPT = 64 << 20 };
+enum { KEPT = RT_LIMIT_RECYCLED };
 #endif
 
-enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64 };
+enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64, GIVEN_BACK = -1, LARGE = 1 << 20 };
 
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct Lists {
 	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
 	int64_t bytes, most;             /* that are kept; 0: none may be */
 } Lists;
+
+void (*rt_mem_none)(void);
 
 /* Blocks of size class i have this many bytes. */
 static int64_t
@@ -156,6 +154,9 @@ take(int64_t bytes, int aligned)
 	if (keeps && l->first[aligned][i]) {
 		Kept *k = l->first[aligned][i];
 
+		RT_ASSERT(((int64_t *)k)[-1] == GIVEN_BACK - (2 * i + aligned));
+		if (RT_ASSERTS)
+			((int64_t *)k)[-1] = 2 * i + aligned;
 		l->first[aligned][i] = k->next;
 		l->bytes -= class_bytes(i);
 		return k;
@@ -163,8 +164,11 @@ take(int64_t bytes, int aligned)
 	if (i == NSIZE)
 		return NULL;
 	bytes = keeps ? class_bytes(i) : bytes < 0 ? 0 : bytes;
-	if (posix_memalign(&base, (size_t)lead, (size_t)(lead + bytes)))
+	if (posix_memalign(&base, (size_t)lead, (size_t)(lead + bytes))) {
+		if (rt_mem_none && bytes <= LARGE)
+			rt_mem_none();
 		return NULL;
+	}
 	p = (int64_t *)((char *)base + lead);
 	p[-2] = bytes;
 	p[-1] = 2 * i + aligned;
@@ -221,6 +225,14 @@ rt_mem_more(void *old, int64_t bytes)
 	return p;
 }
 
+/* What is used after it was given back shall be noticed: no count of references looks like this. */
+static void
+spoil(void *p, int64_t id)
+{
+	memset(p, 0xdd, (size_t)((int64_t *)p)[-2]);
+	((int64_t *)p)[-1] = GIVEN_BACK - id;
+}
+
 void
 rt_mem_back(void *p)
 {
@@ -231,6 +243,9 @@ rt_mem_back(void *p)
 
 	if (!p)
 		return;
+	RT_ASSERT(id >= 0 && id < 2 * NSIZE);
+	if (RT_ASSERTS)
+		spoil(p, id);
 	if (!l || l->bytes + class_bytes(i) > l->most) {
 		free((char *)p - (aligned ? LINE : HEAD));
 		return;

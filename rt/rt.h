@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "limits.h"
+
 #if defined __GNUC__ && !defined __TINYC__
 #define RT_FORMAT(f, a) __attribute__((format(printf, f, a)))
 #else
@@ -186,12 +188,25 @@ static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
 
 /* Counting; a target without threads (tcc) counts plainly. */
 #if defined __GNUC__ && !defined __TINYC__
-static inline void rt_count_up(RtHead *h)   { __atomic_fetch_add(&h->refs, 1, __ATOMIC_RELAXED); }
-static inline bool rt_count_down(RtHead *h) { return __atomic_fetch_sub(&h->refs, 1, __ATOMIC_ACQ_REL) == 1; }   /* the last one? */
+static inline int32_t rt_count_add(RtHead *h, int32_t n) { return __atomic_fetch_add(&h->refs, n, __ATOMIC_ACQ_REL); }   /* the count before */
 #else
-static inline void rt_count_up(RtHead *h)   { h->refs++; }
-static inline bool rt_count_down(RtHead *h) { return --h->refs == 0; }
+static inline int32_t rt_count_add(RtHead *h, int32_t n) { h->refs += n; return h->refs - n; }
 #endif
+static inline void
+rt_count_up(RtHead *h)
+{
+	const int32_t before = rt_count_add(h, 1);
+
+	RT_ASSERT(before > 0);
+}
+static inline bool
+rt_count_down(RtHead *h)             /* was it the last reference? */
+{
+	const int32_t before = rt_count_add(h, -1);
+
+	RT_ASSERT(before > 0);
+	return before == 1;
+}
 
 IValue rt_retain(IValue);                 /* the same value, counted once more */
 void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
@@ -203,7 +218,9 @@ bool   rt_may_be(IValue, const RtType *);     /* can it be used as one?  So can 
 int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot; else settled */
 void   rt_settle(IValue, const RtType *);     /* it may be one: lists of no known type are of this one from here on */
 IValue rt_some(RtCx *, const RtType *);       /* an empty one; None where there is none */
-const char *rt_type_of(IValue);           /* for messages: "int", "Tensor", "List[int]"... in a static ring of buffers */
+typedef struct RtTypeName { char text[256]; } RtTypeName;
+RtTypeName rt_type_name(IValue);          /* for messages: "int", "Tensor", "List[int]"... */
+#define rt_type_of(v) (rt_type_name(v).text)      /* until the end of the whole expression */
 IValue rt_deep_copy(RtCx *, IValue);      /* tensors cloned, sharing between parts kept */
 
 RtStr    *rt_str_new(RtCx *, const char *, int64_t n);        /* n < 0: to the final 0 */
@@ -268,7 +285,12 @@ struct RtTensor {
 	int64_t    geom[];
 };
 
-static inline char *rt_data(const RtTensor *t) { return t->storage->data + t->offset * rt_dtypes[t->dtype].bytes; }
+static inline char *
+rt_data(const RtTensor *t)
+{
+	RT_ASSERT(t->h.refs > 0 && t->storage->h.refs > 0);
+	return t->storage->data + t->offset * rt_dtypes[t->dtype].bytes;
+}
 
 int64_t   rt_numel(const RtTensor *);
 bool      rt_is_contiguous(const RtTensor *);
@@ -368,6 +390,8 @@ struct RtCx {
 	uint8_t  torch;          /* an RtTorch */
 	RtHost   host;           /* rt_host */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
+	const char *stack_end;   /* frames of calls must not come below it: of the thread that makes the outermost call */
+	uintptr_t stack_thread;  /* that thread */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
 	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
@@ -431,8 +455,13 @@ int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int 
 #define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
 int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);   /* not bracketed */
 
-/* Arguments.  A wrong tag is our bug in compiled code, so these only assert. */
-static inline RtTensor *rt_tensor(IValue v)  { return v.tag == RT_TENSOR ? v.u.t : 0; }   /* None: null */
+/* Arguments.  A wrong tag is a bug of Kiln. */
+static inline RtTensor *
+rt_tensor(IValue v)                  /* None: null */
+{
+	RT_ASSERT(v.tag == RT_NONE || (v.tag == RT_TENSOR && v.u.t->h.refs > 0));
+	return v.tag == RT_TENSOR ? v.u.t : 0;
+}
 double  rt_number(IValue);                                 /* int, float or bool as double */
 int64_t rt_integer(IValue);                                /* int, bool, or a float truncated */
 /* List[int] (or an int: one element) into buf; returns the count, or -1 with an error when it is more than cap. */
@@ -475,6 +504,8 @@ int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks 
 int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);      /* the same; an error when it gives anything else */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
 void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
+void rt_stack_note(RtCx *);                                /* the calling thread makes the outermost call: its stack counts */
+const char *rt_stack_end(void);                            /* how far down the calling thread's frames may come; null: it is not known */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
@@ -667,6 +698,7 @@ typedef struct RtProgram {
 	const RtConst *constant;         /* all constants of all codes, nvalue at the top level, then the instance's image */
 	const RtSpan *storage;
 	IValue *value;                   /* (nvalue), where rt_program_load puts them; codes point into it */
+	int    *loads;                   /* contexts that it is loaded in: they share values, each has an instance of its own */
 	const RtSpecialization *specialization;
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
@@ -692,7 +724,7 @@ typedef struct RtProgram {
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
-int  rt_program_load(RtCx *, const RtProgram *);      /* fills program->value and params; cx->instance's image */
+int  rt_program_load(RtCx *, const RtProgram *);      /* the first one fills program->value and params; cx->instance; any thread */
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KEPT = 32 };         /* values of symbols that are remembered, of all specializations of a context */
 
 /* ---- a value as numbers ---------------------------------------------------------------------------------------------- */
 
@@ -45,7 +44,7 @@ storage_age(RtSeen *s, RtStorage *storage)
 		if (s->storage[i] == storage)
 			age = s->n - i;
 	if (s->n == s->cap) {
-		const int cap = s->cap ? 2 * s->cap : 64;
+		const int cap = s->cap ? 2 * s->cap : RT_LIMIT_SIZES_SEEN;
 		RtStorage **more = realloc(s->storage, (size_t)cap * sizeof *more);
 
 		if (!more)
@@ -287,6 +286,20 @@ lowest_place(const Placed *all, int n, const Placed *p)
 	return size_add(at, p->bytes + 63, &end) ? at : -1;
 }
 
+static bool
+lie_apart(const Placed *all, int n, int64_t end)
+{
+	for (int i = 0; i < n; i++) {
+		if (all[i].at < 0 || all[i].at % 64 || all[i].at + all[i].bytes > end)
+			return false;
+		for (int k = 0; k < i; k++)
+			if (all[i].first <= all[k].last && all[k].first <= all[i].last && all[i].at < all[k].at + all[k].bytes &&
+			    all[k].at < all[i].at + all[i].bytes)
+				return false;
+	}
+	return true;
+}
+
 /* place[i] of every buffer, place[nbuffer] the arena's bytes. */
 static bool
 place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
@@ -307,6 +320,7 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 		if (fits && all[i].at + all[i].bytes > place[of->nbuffer])
 			place[of->nbuffer] = all[i].at + all[i].bytes;
 	}
+	RT_ASSERT(!fits || lie_apart(all, of->nbuffer, place[of->nbuffer]));
 	free(all);
 	return fits;
 }
@@ -338,7 +352,7 @@ forget_oldest(RtCx *cx)
 {
 	RtKnownSizes **at = &cx->sizes;
 
-	for (int n = 0; *at && n < MOST_KEPT; n++)
+	for (int n = 0; *at && n < RT_LIMIT_SIZES_KEPT; n++)
 		at = &(*at)->next;
 	if (*at)
 		free(*at);

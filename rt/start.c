@@ -262,12 +262,13 @@ report_times(Program *p, int64_t *t, int n)
 {
 	double median, best, p99;
 	FILE *f = NULL;
+	RtWhole w;
 
 	qsort(t, (size_t)n, sizeof *t, compare_times);
 	median = (double)t[n / 2] / 1e6;
 	best = (double)t[0] / 1e6;
 	p99 = (double)t[(n - 1) * 99 / 100] / 1e6;
-	if (p->o.json && !(f = rt_report(p->o.json)))
+	if (p->o.json && !(f = rt_whole_open(&w, p->o.json)))
 		return not_written(p);
 	if (f != stdout)
 		printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n", n, p->cx.nthread,
@@ -276,7 +277,7 @@ report_times(Program *p, int64_t *t, int n)
 		return EXIT_OK;
 	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d}\n", median, best, p99, n,
 		p->cx.nthread);
-	return rt_report_end(f, p->o.json) ? not_written(p) : EXIT_OK;
+	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
 /* Without a number of runs: until two seconds are over, at least five. */
@@ -476,17 +477,17 @@ code_bytes(const RtProgram *program)
 static int
 info(Program *p)
 {
-	FILE *f;
+	RtWhole w;
 
 	if (!p->o.json) {
 		rt_info_methods(stdout, &p->own);
 		rt_info_sizes(stdout, &p->own, code_bytes(&p->own));
 		return EXIT_OK;
 	}
-	if (!(f = rt_report(p->o.json)))
+	if (!rt_whole_open(&w, p->o.json))
 		return not_written(p);
-	rt_info_json(f, &p->own, code_bytes(&p->own));
-	return rt_report_end(f, p->o.json) ? not_written(p) : EXIT_OK;
+	rt_info_json(w.f, &p->own, code_bytes(&p->own));
+	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
 /* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
@@ -543,6 +544,17 @@ choose_device(Program *p)
 	return want ? EXIT_DEVICE : EXIT_OK;
 }
 
+/* Is some result or report written to standard output?  What the model prints is kept out of it. */
+static bool
+writes_to_stdout(const Options *o)
+{
+	bool does = rt_is_stdout(o->json) || rt_is_stdout(o->trace) || rt_is_stdout(o->grad_out);
+
+	for (int i = 0; i < o->nout; i++)
+		does |= rt_is_stdout(o->out[i]);
+	return does;
+}
+
 static int
 set_up(Program *p)
 {
@@ -563,6 +575,8 @@ set_up(Program *p)
 		rt_generator_seed(p->cx.gen, p->o.seed ? (uint64_t)seed : p->own.seed);
 	if ((p->o.warm || p->o.want_bench) && p->own.warm && p->own.warm(&p->cx))
 		return failed(p, 0);
+	if (writes_to_stdout(&p->o))
+		p->cx.print = rt_print_aside;
 	p->cx.show_guards = p->o.guards;
 	p->cx.strict = p->o.strict;
 	return EXIT_OK;
@@ -603,6 +617,10 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
 	int status = EXIT_OK;
 
+	if ((const char *)__builtin_frame_address(0) < rt_stack_end()) {
+		fprintf(stderr, "%s: error: there is no memory for the stack (ulimit -s, -v)\n", p.name);
+		return EXIT_INPUT;
+	}
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
 	for (int i = 1; i < argc; i++)
 		if (!read_option(&p.o, argc, argv, &i))

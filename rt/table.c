@@ -81,7 +81,7 @@ grow(Map *m)
 		live += m->at[i].key != 0;
 	if (live > INT32_MAX / 8)
 		out_of_memory();
-	cap = live < 4 ? 8 : live * 2;
+	cap = live * 2 > RT_LIMIT_MAP ? live * 2 : RT_LIMIT_MAP;
 	at = take(m, (int64_t)sizeof *at * cap);
 	live = 0;
 	for (int i = 0; i < m->n; i++)
@@ -92,7 +92,7 @@ grow(Map *m)
 	m->at = at;
 	m->n = live;
 	m->cap = cap;
-	for (m->nslot = 16; m->nslot <= cap * 2; m->nslot *= 2)
+	for (m->nslot = RT_LIMIT_MAP_SLOTS; m->nslot <= cap * 2; m->nslot *= 2)
 		;
 	m->slot = take(m, (int64_t)sizeof *m->slot * m->nslot);
 	for (int i = 0; i < m->nslot; i++)

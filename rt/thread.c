@@ -22,7 +22,11 @@
 #endif
 #ifndef RT_SINGLE
 #include <pthread.h>
-#include <sched.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -84,6 +88,7 @@ rt_future_take(RtFuture *f)
 {
 	IValue v = f->value;
 
+	RT_ASSERT((f->state == DONE || f->state == LAZY) && !f->task);
 	rt_mem_back(f->message);
 	free(f->cls);
 	free(f->visit);
@@ -124,21 +129,19 @@ task_free(Task *t)
 static int
 task_call(Task *t, IValue *out)
 {
-	IValue many[64];
 	RtTuple *tuple;
-	int n = t->code->nresult;
+	int status;
 
-	if (n == 1)
+	if (t->code->nresult == 1)
 		return rt_run(&t->cx, t->code, t->arg, out);
-	if (n > 64)
-		return rt_raise(&t->cx, "a forked call returns too many values");
-	if (rt_run(&t->cx, t->code, t->arg, many))
-		return t->cx.status;
-	if (n && (tuple = rt_tuple_new(&t->cx, 0, n))) {
-		memcpy(tuple->v, many, sizeof *many * (size_t)n);
+	if (!(tuple = rt_tuple_new(&t->cx, 0, t->code->nresult)))
+		return RT_ERROR;
+	status = rt_run(&t->cx, t->code, t->arg, tuple->v);
+	if (status || !t->code->nresult)
+		rt_release(rt_ref(RT_TUPLE, tuple));
+	else
 		*out = rt_ref(RT_TUPLE, tuple);
-	}
-	return t->cx.status;
+	return status;
 }
 
 /* Runs the call and puts what came of it into the future, but for its state.  depth: of who runs it. */
@@ -151,6 +154,7 @@ task_run(Task *t, int depth)
 	if (t->cx.depth < depth)
 		t->cx.depth = depth;
 	t->cx.depth++;
+	rt_stack_note(&t->cx);
 	f->status = task_call(t, &v);
 	f->value = v;
 	f->message = t->cx.message;
@@ -276,7 +280,8 @@ wait_alone(RtCx *cx, RtFuture *f, IValue *out)
 	return collect(cx, f, out);
 }
 
-static volatile int scratch_lost;       /* only ever set to 1 by threads that found no memory */
+static void note_lost(void);
+static bool was_lost(void);
 
 /* A block of at least so many bytes in place of an old one; its size stands before it. */
 static char *
@@ -292,23 +297,49 @@ block_grow(char *old, int64_t bytes)
 	if (block)
 		*(int64_t *)block = bytes - 64;
 	else
-		scratch_lost = 1;
+		note_lost();
 	return block;
 }
 
 /* A kernel that got no scratch memory has left its result as it was: the region's caller raises. */
 static void
-check_scratch(RtCx *cx)
+check_scratch(RtCx *cx, bool lost)
 {
-	if (scratch_lost) {
-		scratch_lost = 0;
+	if (lost)
 		rt_raise(cx, "out of memory: no scratch memory for a kernel");
-	}
 }
 
 #ifdef RT_SINGLE
 
+const char *
+rt_stack_end(void)
+{
+	return NULL;
+}
+
+void
+rt_stack_note(RtCx *cx)
+{
+	(void)cx;
+}
+
 static char *single_block;
+static bool single_lost;
+
+static void
+note_lost(void)
+{
+	single_lost = true;
+}
+
+static bool
+was_lost(void)
+{
+	const bool lost = single_lost;
+
+	single_lost = false;
+	return lost;
+}
 
 void *
 rt_thread_scratch(int64_t bytes)
@@ -338,7 +369,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 	(void)grain;
 	if (n > 0)
 		body(arg, 0, n);
-	check_scratch(cx);
+	check_scratch(cx, was_lost());
 }
 
 int
@@ -364,7 +395,6 @@ rt_drain(RtCx *cx)
 /* ---- the pool ---------------------------------------------------------------------------------------------- */
 
 enum {
-	SPIN_NS = 200000,        /* how long an idle worker looks for work before it sleeps */
 	STACK = 8 << 20,
 	MAX_THREADS = 256,
 	PARTS_BITS = 9,          /* MAX_THREADS and less */
@@ -389,6 +419,7 @@ struct RtPool {
 	uint64_t taken[MAX_THREADS]; /* by part: the epoch in which it was taken last */
 	int      busy;               /* is there a loop? */
 	int      waiting, pending;   /* parts not yet taken, not yet done */
+	bool     lost;               /* a part found no scratch memory */
 	int64_t  n;
 	void   (*body)(void *, int64_t, int64_t);
 	void    *arg;
@@ -440,6 +471,9 @@ run_part(struct RtPool *p, int self)
 		return false;
 	p->body(p->arg, p->n / parts * part + (part < p->n % parts ? part : p->n % parts),
 		p->n / parts * (part + 1) + (part + 1 < p->n % parts ? part + 1 : p->n % parts));
+	if (was_lost())
+		STORE(p->lost, true);
+	RT_ASSERT(LOAD(p->pending) > 0);
 	if (__atomic_sub_fetch(&p->pending, 1, __ATOMIC_SEQ_CST) == 0 && LOAD(p->nwaiter)) {
 		pthread_mutex_lock(&p->lock);
 		pthread_cond_broadcast(&p->done);
@@ -458,6 +492,7 @@ loop_waits(struct RtPool *p)
 static void
 unqueue(struct RtPool *p, Task *t)
 {
+	RT_ASSERT(t->future->state == QUEUED && t->future->task == t && p->nqueue > 0);
 	*(t->prev ? &t->prev->next : &p->first) = t->next;
 	*(t->next ? &t->next->prev : &p->last) = t->prev;
 	p->nqueue--;
@@ -472,6 +507,7 @@ finish(struct RtPool *p, Task *t, int depth)
 {
 	task_run(t, depth);
 	pthread_mutex_lock(&p->lock);
+	RT_ASSERT(t->future->state == RUNNING && p->nrunning > 0);
 	t->future->state = DONE;
 	p->nrunning--;
 	pthread_cond_broadcast(&p->done);
@@ -499,7 +535,7 @@ run_task(struct RtPool *p)
 static bool
 spin(struct RtPool *p)
 {
-	int64_t end = rt_now() + SPIN_NS;
+	int64_t end = rt_now() + RT_LIMIT_SPIN_NS;
 
 	do {
 		for (int i = 0; i < 64; i++) {
@@ -559,6 +595,7 @@ static struct RtPool *
 pool_new(int nworker)
 {
 	struct RtPool *p = calloc(1, sizeof *p);
+	sigset_t all, before;
 	pthread_attr_t attr;
 
 	if (!p)
@@ -568,12 +605,15 @@ pool_new(int nworker)
 	pthread_cond_init(&p->done, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
+	sigfillset(&all);                            /* signals are for the threads of the process, not for the pool's */
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (Worker *w = p->worker; p->nworker < nworker; w++) {
 		*w = (Worker){ .pool = p, .index = p->nworker + 1 };
 		if (pthread_create(&w->thread, &attr, work, w))
 			break;
 		p->nworker++;
 	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return p;
 }
@@ -609,7 +649,7 @@ rt_threads(RtCx *cx, int n)
 static void
 join(struct RtPool *p)
 {
-	const int64_t end = rt_now() + SPIN_NS;
+	const int64_t end = rt_now() + RT_LIMIT_SPIN_NS;
 
 	do {
 		for (int i = 0; i < 64; i++) {
@@ -632,6 +672,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 	struct RtPool *p = cx->pool;
 	int64_t parts = n / (grain > 0 ? grain : 1);
 	int free_pool = 0;
+	bool lost;
 
 	if (n <= 0)
 		return;
@@ -640,9 +681,11 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 	if (!p || parts < 2 ||
 	    !__atomic_compare_exchange_n(&p->busy, &free_pool, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		body(arg, 0, n);
-		check_scratch(cx);
+		check_scratch(cx, was_lost());
 		return;
 	}
+	RT_ASSERT(!LOAD(p->pending) && LOAD(p->waiting) <= 0);
+	STORE(p->lost, false);
 	p->n = n;
 	p->body = body;
 	p->arg = arg;
@@ -653,14 +696,14 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 	while (run_part(p, 0))
 		;
 	join(p);
+	lost = LOAD(p->lost);
 	STORE(p->busy, 0);
-	check_scratch(cx);
+	check_scratch(cx, lost);
 }
 
 /* ---- forked calls ------------------------------------------------------------------------------------------------ */
 
-enum { LOOKED_AT = 4096 };       /* values of a call's arguments; a call with more counts as one that is given a future */
-
+/* Of a call's arguments RT_LIMIT_LOOKED_AT values are looked at; a call with more counts as one that is given a future. */
 static bool
 type_has_future(const RtType *t)
 {
@@ -713,7 +756,7 @@ int
 rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 {
 	struct RtPool *p = cx->pool;
-	int left = LOOKED_AT;
+	int left = RT_LIMIT_LOOKED_AT;
 	Task *t;
 
 	*out = rt_none();
@@ -820,17 +863,106 @@ rt_drain(RtCx *cx)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* ---- the stack of a thread ------------------------------------------------------------------------------------- */
+
+enum {
+	STACK_SPARE = 64 << 10,  /* bytes that calls leave to kernels and to the C library */
+	GIVEN = 128 << 10,       /* Linux maps so much below the arguments */
+	FRAMES = 16 << 10,       /* and more than the frame that asks */
+};
+
+/* Where address space is limited, the stack may not grow as far as its own limit allows: it is made to grow now.  At least
+ * what the system gave at the start is there. */
+static const char *
+claim_stack(const char *end, const char *given)
+{
+	const char *here = __builtin_frame_address(0);
+	size_t want = STACK;
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur == RLIM_INFINITY)
+		return end;
+	if (here - end < (ptrdiff_t)(want + FRAMES))
+		want = here - end > FRAMES ? (size_t)(here - end) - FRAMES : 0;
+	for (; want > STACK_SPARE; want /= 2) {
+		void *room = want > most.rlim_cur / 16 ? MAP_FAILED :
+			mmap(NULL, want, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (room == MAP_FAILED)
+			continue;
+		munmap(room, want);
+		*(volatile char *)__builtin_alloca(want) = 0;
+		return here - want;
+	}
+	return given > end ? given : end;
+}
+
+/* The first thread's stack ends as far below its top, where the name of the program stands, as the limit says. */
+static const char *
+first_stack_end(void)
+{
+	const uintptr_t page = 4096, top = (getauxval(AT_EXECFN) + page - 1) & ~(page - 1);
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_STACK, &most) || most.rlim_cur == RLIM_INFINITY || most.rlim_cur > top)
+		return NULL;
+	return claim_stack((const char *)(top - most.rlim_cur), (const char *)(top - GIVEN));
+}
+
+const char *
+rt_stack_end(void)
+{
+	const char *end = NULL;
+	pthread_attr_t attr;
+	size_t bytes;
+	void *low;
+
+	if (getpid() == (pid_t)syscall(SYS_gettid)) {
+		end = first_stack_end();
+	} else if (!pthread_getattr_np(pthread_self(), &attr)) {
+		if (!pthread_attr_getstack(&attr, &low, &bytes))
+			end = low;
+		pthread_attr_destroy(&attr);
+	}
+	return end ? end + STACK_SPARE : NULL;
+}
+
+void
+rt_stack_note(RtCx *cx)
+{
+	if (cx->stack_thread == (uintptr_t)pthread_self())
+		return;
+	cx->stack_thread = (uintptr_t)pthread_self();
+	cx->stack_end = rt_stack_end();
+}
+
 /* ---- memory of a thread --------------------------------------------------------------------------------------- */
 
 /* Not _Thread_local: tcc links no such relocations. */
-static pthread_key_t block_key;
+static pthread_key_t block_key, lost_key;        /* the block; not null: a kernel found no memory since was_lost() */
 static pthread_once_t block_once = PTHREAD_ONCE_INIT;
 
 static void
 block_init(void)
 {
-	if (pthread_key_create(&block_key, free))
+	if (pthread_key_create(&block_key, free) || pthread_key_create(&lost_key, NULL))
 		abort();
+}
+
+static void
+note_lost(void)
+{
+	pthread_setspecific(lost_key, &lost_key);
+}
+
+static bool
+was_lost(void)
+{
+	pthread_once(&block_once, block_init);
+	if (!pthread_getspecific(lost_key))
+		return false;
+	pthread_setspecific(lost_key, NULL);
+	return true;
 }
 
 void *

@@ -37,10 +37,10 @@ rt_trace_add(RtCx *cx, const char *name, int64_t begin, int64_t end)
 	if (!t || t->n == MOST)
 		return;
 	if (t->n == t->cap) {
-		if (!(more = realloc(t->at, sizeof *more * (size_t)(t->cap ? t->cap * 2 : 256))))
+		if (!(more = realloc(t->at, sizeof *more * (size_t)(t->cap ? t->cap * 2 : RT_LIMIT_EVENTS))))
 			return;
 		t->at = more;
-		t->cap = t->cap ? t->cap * 2 : 256;
+		t->cap = t->cap ? t->cap * 2 : RT_LIMIT_EVENTS;
 	}
 	t->at[t->n++] = (Event){ name, begin, end };
 }
@@ -59,7 +59,8 @@ int
 rt_trace_write(RtCx *cx, const char *path)
 {
 	struct RtTrace *t = cx->events;
-	FILE *f = rt_report(path);
+	RtWhole w;
+	FILE *f = rt_whole_open(&w, path);
 	bool bad = !f;
 
 	cx->events = 0;
@@ -73,7 +74,7 @@ rt_trace_write(RtCx *cx, const char *path)
 				(double)(t->at[i].end - t->at[i].begin) / 1e3, i + 1 < t->n ? "," : "");
 		}
 		fputs("],\"displayTimeUnit\":\"ms\"}\n", f);
-		bad = rt_report_end(f, path);
+		bad = rt_whole_end(&w, true);
 	}
 	free(t->at);
 	free(t);

@@ -353,7 +353,7 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
-	const bool said = t->o->json && !strcmp(t->o->json, "-");        /* all of them, where these would go */
+	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);        /* all of them, where these would go */
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -418,7 +418,8 @@ write_parameters(Training *t)
 static int
 write_losses(Training *t)
 {
-	FILE *f = rt_report(t->o->json);
+	RtWhole w;
+	FILE *f = rt_whole_open(&w, t->o->json);
 
 	if (!f)
 		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
@@ -427,7 +428,7 @@ write_losses(Training *t)
 	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);
-	return rt_report_end(f, t->o->json) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
+	return rt_whole_end(&w, true) ? rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno)) : RT_OK;
 }
 
 static void

@@ -9,7 +9,7 @@
 void
 vec_grow(Arena *arena, void **at, int *cap, size_t size)
 {
-	int more = *cap ? *cap * 2 : 8;
+	int more = *cap ? *cap * 2 : RT_LIMIT_VEC;
 	void *p;
 
 	if (*cap > INT32_MAX / 2)

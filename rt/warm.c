@@ -6,6 +6,7 @@
  */
 #include "rt.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,18 +69,21 @@ rt_make_weights(RtCx *cx)
 static void
 move(const RtProgram *p)
 {
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p->weights + page - 1) & ~(page - 1);
 	const uintptr_t end = ((uintptr_t)p->weights + (uintptr_t)p->streamed) & ~(page - 1);
 	char *to;
 
-	if (*p->weights_at != p->weights || !(to = large_pages(p->streamed)))
-		return;
-	memcpy(to, p->weights, (size_t)p->streamed);
-	*p->weights_at = to;
+	pthread_mutex_lock(&one);
+	if (*p->weights_at == p->weights && (to = large_pages(p->streamed))) {
+		memcpy(to, p->weights, (size_t)p->streamed);
+		__atomic_store_n(p->weights_at, to, __ATOMIC_RELEASE);
 #ifdef MADV_DONTNEED
-	if (first < end)
-		madvise((void *)first, end - first, MADV_DONTNEED);
+		if (first < end)
+			madvise((void *)first, end - first, MADV_DONTNEED);
 #endif
+	}
+	pthread_mutex_unlock(&one);
 }
 
 int

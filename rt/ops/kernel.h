@@ -203,7 +203,7 @@ void rt_norm_line(RtDtype, const double of[NORM_OF], double eps, double *scale, 
 
 /* ---- iter.c: the element iterator ------------------------------------------------------------------------ */
 
-enum { RT_ITER_MAX = 8, RT_BLOCK = 512 };
+enum { RT_ITER_MAX = 8, RT_BLOCK = RT_LIMIT_MAP_BLOCK };
 
 /* n elements: x[0 .. nout) are written, the others read; each is an array of its operand's `as` type. */
 typedef void RtBlockFn(void *arg, int64_t n, void *const *x);

@@ -57,7 +57,7 @@ insertion_sort(const int64_t *key, int64_t n, int64_t *order)
 	}
 }
 
-enum { RUN = 16 };
+enum { RUN = RT_LIMIT_SORT_RUN };
 
 void
 sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)

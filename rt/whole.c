@@ -1,0 +1,178 @@
+/* rt/whole.c - files that are whole or absent
+ *
+ * A result is written under a name of its own beside its place and renamed when all of it is on disk.  While that part
+ * exists, signals that would end the process wait: it never outlives the writing.  Devices and pipes are written directly,
+ * and so is the file that is this process's standard output ("-", /dev/stdout).
+ */
+#include "rt.h"
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+rt_replaces(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}
+
+/* A terminal is no file: what is written to it and what is printed may mix. */
+bool
+rt_is_stdout(const char *path)
+{
+	struct stat to, out;
+
+	return path && (!strcmp(path, "-") || (!stat(path, &to) && !fstat(1, &out) && to.st_dev == out.st_dev &&
+		to.st_ino == out.st_ino && !S_ISCHR(to.st_mode)));
+}
+
+void
+rt_print_aside(RtCx *cx, const char *text, int64_t n)
+{
+	(void)cx;
+	fwrite(text, 1, (size_t)n, stderr);
+}
+
+/* The file that a symbolic link leads to is replaced, and not the link. */
+static void
+put_target(Buf *b, const char *path)
+{
+	struct stat st;
+	char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+
+	buf_puts(b, target ? target : path);
+	free(target);
+}
+
+/* -1, and errno: it cannot be made. */
+static int
+open_part(RtWhole *w)
+{
+	enum { TRIES = 100 };
+	int fd = -1;
+
+	for (int i = 0; fd < 0 && i < TRIES; i++) {
+		w->part.n = 0;
+		buf_printf(&w->part, "%s.part%d.%d", w->target.at, (int)getpid(), i);
+		fd = open(w->part.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+static FILE *
+open_direct(const char *path)
+{
+	return rt_is_stdout(path) ? stdout : fopen(path, "wb");
+}
+
+/* ---- parts, which go when there is no memory to make them whole ------------------------------------------------ */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static RtWhole *parts;
+
+void
+rt_parts_remove(void)
+{
+	pthread_mutex_lock(&lock);
+	for (RtWhole *w = parts; w; w = w->next)
+		unlink(w->part.at);
+	parts = NULL;
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+note_part(RtWhole *w)
+{
+	pthread_mutex_lock(&lock);
+	w->next = parts;
+	parts = w;
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+forget_part(const RtWhole *w)
+{
+	RtWhole **at = &parts;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------------------------- */
+
+static void
+whole_free(RtWhole *w)
+{
+	forget_part(w);
+	if (w->part.at)
+		pthread_sigmask(SIG_SETMASK, &w->before, NULL);
+	buf_free(&w->part);
+	buf_free(&w->target);
+}
+
+FILE *
+rt_whole_open(RtWhole *w, const char *path)
+{
+	sigset_t all;
+	int fd, why;
+
+	memset(w, 0, sizeof *w);
+	if (rt_is_stdout(path) || !rt_replaces(path))
+		return w->f = open_direct(path);
+	put_target(&w->target, path);
+	buf_puts(&w->part, "");
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &w->before);
+	fd = open_part(w);
+	if (fd >= 0 && (w->f = fdopen(fd, "wb"))) {
+		note_part(w);
+		return w->f;
+	}
+	why = errno;
+	if (fd >= 0) {
+		close(fd);
+		unlink(w->part.at);
+	}
+	whole_free(w);
+	errno = why;
+	return NULL;
+}
+
+/* Errors that the stream met earlier have no errno any more: EIO. */
+int
+rt_whole_end(RtWhole *w, bool good)
+{
+	bool whole = good;
+	int why;
+
+	errno = 0;
+	whole &= !fflush(w->f) && !ferror(w->f);
+	why = errno ? errno : EIO;
+	if (w->f != stdout && fclose(w->f) && whole) {
+		whole = false;
+		why = errno;
+	}
+	if (w->part.at && whole && rename(w->part.at, w->target.at)) {
+		whole = false;
+		why = errno;
+	}
+	if (w->part.at && !whole)
+		unlink(w->part.at);
+	whole_free(w);
+	errno = why;
+	return whole ? RT_OK : RT_ERROR;
+}

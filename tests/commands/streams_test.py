@@ -1,0 +1,124 @@
+"""What goes to standard output and what beside it; files, descriptors, memory for the stack and signals as a shell may set them.
+
+usage: streams_test.py KILN
+"""
+import io, json, os, re, resource, signal, struct, subprocess, sys, tempfile, unittest, zipfile
+
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
+from hostile import Test, body, model, npy, npz
+
+SPEAKS = body(['print("spoken", torch.size(x, 0))', "return torch.add(x, self.w)"])
+DEEP = body(["return " + "torch.neg(" * 120 + "x" + ")" * 120])
+SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
+
+
+class Streams(Test):
+    def setUp(self):
+        super().setUp()
+        self.put("m.pt", model(SPEAKS))
+        self.put("x.npz", npz(x=npy([2, 3], data=struct.pack("<6f", *range(6)))))
+
+    def run_(self, *argv, limit=None, env={}):
+        p = subprocess.run(argv, cwd=self.dir, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, preexec_fn=limit,
+                           env={**os.environ, **env})
+        return p.returncode, p.stdout, p.stderr.decode("utf-8", "replace")
+
+    def aside(self, *argv):
+        """What standard output has, when the model's text went to standard error."""
+        status, out, err = self.run_(*argv)
+        self.assertEqual(status, 0, (argv, err))
+        self.assertIn("spoken 2", err, argv)
+        self.assertNotIn(b"spoken", out, argv)
+        return out
+
+    def test_reports(self):
+        self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p", "--cc", "tcc")
+        self.assertEqual(json.loads(self.aside(KILN, "check", "m.pt", "./p", "-i", "x.npz", "--json"))[0]["answer"], "same")
+        self.assertIn(b"same", self.aside(KILN, "check", "m.pt", "./p", "-i", "x.npz"))
+        self.assertEqual(json.loads(self.aside("./p", "-i", "x.npz", "--bench=3", "--json", "-"))["runs"], 3)
+        self.assertEqual(json.loads(self.aside("./p", "-i", "x.npz", "--bench=3", "--json", "/dev/stdout"))["runs"], 3)
+        self.assertIn("traceEvents", json.loads(self.aside("./p", "-i", "x.npz", "-o", "o.npz", "--trace", "-")))
+        out = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "q", "--cc", "tcc", "-v", "--json", "-")[1]
+        self.assertIn("code_bytes", json.loads(out))
+
+    def test_results(self):
+        self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p", "--cc", "tcc")
+        for name in "-", "/dev/stdout":
+            for argv in ["./p", "-i", "x.npz", "-o", name], [KILN, "run", "m.pt", "-i", "x.npz", "-o", name]:
+                self.assertEqual(zipfile.ZipFile(io.BytesIO(self.aside(*argv))).namelist(), ["out.npy"], argv)
+        self.assertFalse(os.path.lexists(os.path.join(self.dir, "-")))
+
+    def test_stdout_is_a_file(self):
+        """/dev/stdout is never replaced by a file of its own."""
+        with open(os.path.join(self.dir, "to"), "wb") as f:
+            subprocess.run([KILN, "run", "m.pt", "-i", "x.npz", "-o", "/dev/stdout"], cwd=self.dir, stdout=f, check=True, stderr=subprocess.DEVNULL)
+        self.assertTrue(zipfile.is_zipfile(os.path.join(self.dir, "to")))
+        self.assertTrue(os.path.islink("/dev/stdout"))
+
+    def test_links(self):
+        """The file that a link leads to is replaced, and the link stays."""
+        os.symlink("real.npz", os.path.join(self.dir, "link.npz"))
+        self.put("real.npz", b"old")
+        self.assertEqual(self.run_(KILN, "run", "m.pt", "-i", "x.npz", "-o", "link.npz")[0], 0)
+        self.assertTrue(os.path.islink(os.path.join(self.dir, "link.npz")))
+        self.assertTrue(zipfile.is_zipfile(os.path.join(self.dir, "real.npz")))
+
+    def test_help(self):
+        """What stands beside an option is no argument of it, and what is an example works."""
+        for command in re.findall(r"kiln (\w+) ", self.run_(KILN, "--help")[1].decode()):
+            for line in self.run_(KILN, command, "--help")[1].decode().split("\n"):
+                self.assertRegex(line, r"^(?!  .*--)|^  (-.|  )[, ] --[\w-]+( \S+)?( {1,}|$)", line)
+                self.assertNotRegex(line, r"--\w+ \S+ [A-Z]+=", line)
+        example = re.search(r"such as (\S+);", self.run_(KILN, "profile", "--help")[1].decode()).group(1)
+        status, _, err = self.run_(KILN, "profile", "m.pt", "--input", example, "-o", "F.prof")
+        self.assertEqual(status, 0, err)
+
+    def test_descriptors(self):
+        """Too few are an error, and no bug of Kiln; the temporary folder goes."""
+        seen = set()
+        for n in [*range(4, 13), 30]:
+            for compiler in "tcc", "cc":
+                with tempfile.TemporaryDirectory() as tmp:
+                    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
+                    status, _, err = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p", "--cc", compiler, limit=limit, env={"TMPDIR": tmp})
+                    self.assertIn(status, (0, 1, 127), (n, compiler, err))
+                    self.assertTrue(err or not status)
+                    self.assertEqual(os.listdir(tmp), [], (n, compiler))
+                    seen.add(status)
+        self.assertTrue({0, 1} <= seen, seen)
+
+    @unittest.skipIf(SANITIZED, "sanitizers want more")
+    def test_stack(self):
+        self.put("deep.pt", model(DEEP))
+        seen = set()
+        for kb in 48, 100, 200, 400, 8192:
+            limit = lambda: resource.setrlimit(resource.RLIMIT_STACK, (kb << 10, kb << 10))
+            for name in "m.pt", "deep.pt":
+                status, _, err = self.run_(KILN, "run", name, "-i", "x.npz", limit=limit)
+                self.assertIn(status, (0, 1), (kb, name, err))
+                self.assertTrue(not status or "no memory for the stack" in err or "too deep" in err, err)
+                seen.add(status)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(seen, {0, 1})
+
+    @unittest.skipIf(SANITIZED, "sanitizers want more")
+    def test_address_space(self):
+        """From what the loader needs on: an answer or a message."""
+        seen = set()
+        for kb in range(16000, 32000, 500):
+            status, _, err = self.run_(KILN, "run", "m.pt", "-i", "x.npz", limit=lambda: resource.setrlimit(resource.RLIMIT_AS, (kb << 10, kb << 10)))
+            self.assertIn(status, (0, 1, 127), (kb, err))
+            self.assertTrue(not status or err, kb)
+            seen.add(status)
+        self.assertIn(0, seen)
+
+    def test_children_ignored(self):
+        """Who is started with SIGCHLD ignored has children all the same."""
+        limit = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        self.assertEqual(self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "p", limit=limit)[0], 0)
+        self.assertEqual(self.run_("./p", "-i", "x.npz")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
