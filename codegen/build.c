@@ -177,11 +177,10 @@ is_c(const struct dirent *d)
 static void
 compile_folder(Build *b, const char *folder, Argv *objects)
 {
-	enum { MOST = 16 };
 	const char *dir = arena_printf(b->cx->arena, "%s/src/%s", b->dir, folder);
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	const int width = cores < 1 ? 1 : cores > MOST ? MOST : (int)cores;
-	Process process[MOST] = { { 0 } }, bad = { 0 };
+	const int width = cores < 1 ? 1 : cores > RT_LIMIT_CHILDREN ? RT_LIMIT_CHILDREN : (int)cores;
+	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
 	struct dirent **file = NULL;
 	const int n = scandir(dir, &file, is_c, alphasort);
 
@@ -433,13 +432,16 @@ put_weights(Build *b, const Weights *w)
 
 /* What is executed of a file that was built: an object's sections, else a program's segments; 0: it is none. */
 static int64_t
-code_bytes(const char *path)
+code_bytes(Cx *cx, const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	Elf64_Ehdr h = { 0 };
 	int64_t n = 0;
+	bool bad;
 	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_CLASS] == ELFCLASS64;
 
+	if (!f)
+		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 	for (int i = 0; is && h.e_phnum && i < h.e_phnum; i++) {
 		Elf64_Phdr p;
 
@@ -454,8 +456,10 @@ code_bytes(const char *path)
 		    s.sh_flags & SHF_EXECINSTR)
 			n += (int64_t)s.sh_size;
 	}
-	if (f)
-		fclose(f);
+	bad = ferror(f);
+	fclose(f);
+	if (bad)
+		fail(cx, NOWHERE, "%s: cannot be read", path);
 	return n;
 }
 
@@ -514,7 +518,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	}
 	build_machine_code(b, p->text, out);
 	chmod(out, (strcmp(b->o->emit, "obj") ? 0777 : 0666) & ~b->mask);
-	p->text->code_bytes = code_bytes(out);
+	p->text->code_bytes = code_bytes(cx, out);
 	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_weights(b, p->text->weights);
@@ -562,7 +566,7 @@ ask_compiler(Cx *cx, const char *dir, void *arg_)
 	}
 	if (process_end(&p))
 		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
-	macros = process_log(cx, p.log, 1 << 17);
+	macros = file_text(cx, p.log);
 	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
 }
 

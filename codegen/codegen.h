@@ -438,6 +438,7 @@ typedef struct Process {
 /* Standard output goes to the file out; null: to log.  False: errno says why not. */
 bool  process_start(char *const *argv, const char *out, const char *log, Process *);
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
+bool  process_crashed(int status);       /* was that signal one of an error of its own? */
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
 int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);      /* both; fails when it does not start */
 /* By what it said, for want of memory or of disk space, or else with this status */

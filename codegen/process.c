@@ -1,18 +1,21 @@
 /* codegen/process.c - children, temporary folders, and what is told on the way
  *
  * Whatever is written on the way to a result lies in a folder that process_folder makes and removes: when its work is
- * done, when it fails, and when the user stops it (Ctrl-C).  A signal only leaves a note and passes on to the child that
- * runs; the work fails at its next step, the folder goes, and then the signal ends Kiln as it would have.
+ * done, when it fails, and when the user stops it.  Children have it as TMPDIR, and each is a process group of its own.
+ * A signal that would end Kiln only leaves a note and kills the groups of the children that run; the work fails at its
+ * next step, the folder goes, and then the signal ends Kiln as it would have.
  */
 #include "codegen.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +25,15 @@ extern char **environ;
 #define NOWHERE ((Range){ 0 })
 
 /* What a handler may touch; the only state of Kiln that is not in a Cx. */
-static volatile sig_atomic_t stopped, child;
+static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0: free */
 static const char *folder[4];            /* those in use, a build's within another */
 static int nfolder;
+static int spare_descriptor = -1;        /* for removing folders when there are no others left */
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-enum { NSIGNAL = sizeof signals / sizeof *signals };
+/* All whose default is to end the process, but for those of its own errors. */
+static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
+			       SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
+enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child };
 
 /* ---- children ------------------------------------------------------------------------------------------------- */
 
@@ -35,8 +41,9 @@ static void
 note_signal(int number)
 {
 	stopped = number;
-	if (child)
-		kill((pid_t)child, SIGTERM);
+	for (int i = 0; i < NCHILD; i++)
+		if (child[i])
+			kill(-(pid_t)child[i], SIGKILL);
 }
 
 void
@@ -46,40 +53,130 @@ process_check(Cx *cx)
 		fail(cx, NOWHERE, "stopped");
 }
 
+/* In place of child `from`, 0: of none. */
+static void
+note_child(pid_t from, pid_t to)
+{
+	int i = 0;
+
+	while (i < NCHILD && child[i] != (sig_atomic_t)from)
+		i++;
+	if (i == NCHILD)
+		BUG("too many children at once");
+	child[i] = (sig_atomic_t)to;
+}
+
+/* Signals wait while a child comes to be: it is noted, or does not run. */
+static void
+hold_signals(sigset_t *before)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	for (int i = 0; i < NSIGNAL; i++)
+		sigaddset(&ours, signals[i]);
+	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
+/* This process's, but for TMPDIR; on the heap.  Null: errno. */
+static char **
+environment(char *tmpdir)
+{
+	char **env;
+	int n = 0, m = 0;
+
+	while (environ[n])
+		n++;
+	if (!(env = malloc(sizeof *env * ((size_t)n + 2))))
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (strncmp(environ[i], "TMPDIR=", 7))
+			env[m++] = environ[i];
+	env[m++] = tmpdir;
+	env[m] = NULL;
+	return env;
+}
+
+/* 0, or what went wrong. */
+static int
+spawn(char *const *argv, const char *out, const char *log, const sigset_t *mask, pid_t *pid)
+{
+	char tmpdir[4096];
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	char **env;
+	int bad;
+
+	if (snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", nfolder ? folder[nfolder - 1] : "/tmp") >= (int)sizeof tmpdir)
+		return ENAMETOOLONG;
+	if (!(env = environment(tmpdir)))
+		return errno;
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, mask);
+	posix_spawn_file_actions_init(&actions);
+	bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	bad = bad ? bad : posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (out)
+		bad = bad ? bad : posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	else
+		bad = bad ? bad : posix_spawn_file_actions_adddup2(&actions, 2, 1);
+	bad = bad ? bad : posix_spawnp(pid, argv[0], &actions, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	free(env);
+	return bad;
+}
+
 bool
 process_start(char *const *argv, const char *out, const char *log, Process *p)
 {
-	posix_spawn_file_actions_t actions;
+	sigset_t before;
+	int bad;
 
 	*p = (Process){ .name = argv[0], .log = log, .begin = rt_now() };
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	if (out)
-		posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	else
-		posix_spawn_file_actions_adddup2(&actions, 2, 1);
-	errno = posix_spawnp(&p->pid, argv[0], &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (!errno)
-		child = (sig_atomic_t)p->pid;
-	return !errno;
+	if (stopped) {
+		errno = EINTR;
+		return false;
+	}
+	hold_signals(&before);
+	if (!(bad = spawn(argv, out, log, &before, &p->pid)))
+		note_child(0, p->pid);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = bad;
+	return !bad;
 }
 
+/* A child that was stopped has children of its own, which are this process's by now: all are gone before it goes on. */
 int
 process_end(Process *p)
 {
 	struct rusage use = { 0 };
-	int status = 0;
+	int status = 0, none;
+	pid_t got;
 
-	while (wait4(p->pid, &status, 0, &use) < 0 && errno == EINTR)
+	while ((got = wait4(p->pid, &status, 0, &use)) < 0 && errno == EINTR)
 		;
-	if (child == (sig_atomic_t)p->pid)
-		child = 0;
+	note_child(p->pid, 0);
+	if (stopped) {
+		kill(-p->pid, SIGKILL);
+		while (waitpid(-p->pid, &none, 0) > 0 || errno == EINTR)
+			;
+	}
 	p->pid = 0;
 	p->ns = rt_now() - p->begin;
 	p->peak_bytes = (int64_t)use.ru_maxrss * 1024;
+	if (got < 0)
+		return EXIT_INPUT;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool
+process_crashed(int status)
+{
+	const int number = status - 128;
+
+	return number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL || number == SIGFPE;
 }
 
 int
@@ -101,26 +198,41 @@ int
 process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
 {
 	Process p = { .name = "fork", .log = log, .begin = rt_now() };
-	int out;
+	const int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	sigset_t before;
+	int why;
 
 	process_check(cx);
+	if (out < 0)
+		fail(cx, NOWHERE, "%s: %s", log, strerror(errno));
 	fflush(NULL);
+	hold_signals(&before);
 	p.pid = fork();
-	if (p.pid < 0)
-		fail(cx, NOWHERE, "fork: %s", strerror(errno));
+	why = errno;
 	if (!p.pid) {
 		nfolder = 0;
-		out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-		if (out < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
-			_exit(EXIT_BUG);
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < NSIGNAL; i++)
+			signal(signals[i], SIG_DFL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		if (dup2(out, 1) < 0 || dup2(out, 2) < 0)
+			_exit(EXIT_INPUT);
 		body(arg);
 		fflush(NULL);
 		_exit(EXIT_OK);
 	}
-	child = (sig_atomic_t)p.pid;
-	out = process_end(&p);
+	if (p.pid > 0) {
+		setpgid(p.pid, p.pid);           /* whoever of the two is first */
+		note_child(0, p.pid);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(out);
+	if (p.pid < 0)
+		fail(cx, NOWHERE, "fork: %s", strerror(why));
+	why = process_end(&p);
 	process_check(cx);
-	return out;
+	return why;
 }
 
 char *
@@ -140,16 +252,29 @@ process_log(Cx *cx, const char *path, int64_t most)
 	return text;
 }
 
+/* Is what a compiler said of emitted C, or of the symbols in it? */
+static bool
+blames_text(const char *said)
+{
+	return strstr(said, "program.c:") || strstr(said, "undefined") || strstr(said, "unresolved") || strstr(said, "multiple definition") ||
+	       strstr(said, "defined twice");
+}
+
+/* What the machine has too little of is no bug of Kiln, nor is a compiler that was killed or does not work. */
 RT_NORETURN void
 process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
 {
 	static const char *const room[] = { "memory full", "out of memory", "memory exhausted", "Cannot allocate memory",
-					    "failed to map", "No space left", "File too large", "Disk quota", "Killed signal" };
+					    "failed to map", "No space left", "File too large", "Disk quota", "Killed signal",
+					    "Too many open files", "Resource temporarily unavailable", "not found" };
 	const char *said = process_log(cx, log, 6000);
 
+	process_check(cx);
 	for (size_t i = 0; i < sizeof room / sizeof *room; i++)
 		if (strstr(said, room[i]))
-			fail(cx, NOWHERE, "%s failed for want of memory or disk space:\n%s", name, said);
+			fail(cx, NOWHERE, "%s failed for want of memory, disk space or files:\n%s", name, said);
+	if (status == EXIT_BUG && !blames_text(said))
+		fail(cx, NOWHERE, "%s failed:\n%s", name, said[0] ? said : "it was killed, or could not write what is wrong");
 	fail_status(cx, status, NOWHERE, "%s %s:\n%s", name, what, said);
 }
 
@@ -157,11 +282,58 @@ process_fail(Cx *cx, const char *name, int status, const char *what, const char 
 
 typedef struct Work { ProcessBody *body; const char *dir; void *arg; } Work;
 
-static int
-remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
+/* Removes the files of a folder; false: there is a folder in it, whose name is appended to path. */
+static bool
+remove_files(char *path, int fd)
 {
-	(void)s, (void)flag, (void)ftw;
-	return remove(path);
+	_Alignas(struct dirent64) char block[4096];
+	ssize_t n;
+
+	while ((n = getdents64(fd, block, sizeof block)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const struct dirent64 *)(block + at);
+
+			at += d->d_reclen;
+			if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !unlinkat(fd, d->d_name, 0) || errno != EISDIR)
+				continue;
+			if (strlen(path) + strlen(d->d_name) + 2 > PATH_MAX)
+				continue;
+			strcat(strcat(path, "/"), d->d_name);
+			return false;
+		}
+	return true;
+}
+
+/* With one descriptor and no memory: there may be no more.  path has room for PATH_MAX bytes. */
+static bool
+remove_tree(char *path)
+{
+	const size_t n = strlen(path);
+	bool all = false, going = true;
+
+	while (!all && going) {
+		const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd < 0)
+			break;
+		all = remove_files(path, fd);
+		close(fd);
+		going = all || remove_tree(path);
+		path[n] = 0;
+	}
+	return !rmdir(path);
+}
+
+static void
+remove_last_folder(void)
+{
+	static char path[PATH_MAX];
+
+	if (spare_descriptor >= 0)
+		close(spare_descriptor);
+	spare_descriptor = -1;
+	snprintf(path, sizeof path, "%s", folder[--nfolder]);
+	remove_tree(path);
 }
 
 /* Also when a library ends the process. */
@@ -169,7 +341,7 @@ static void
 remove_folders(void)
 {
 	while (nfolder > 0)
-		nftw(folder[--nfolder], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		remove_last_folder();
 }
 
 static void
@@ -180,6 +352,33 @@ work(Cx *cx, void *arg)
 	w->body(cx, w->dir, w->arg);
 }
 
+/* False: errno. */
+static bool
+make_folder(char *dir)
+{
+	static bool prepared;
+
+	if (!prepared && atexit(remove_folders))
+		return false;
+	prepared = true;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);        /* see process_end */
+	if (spare_descriptor < 0 && (spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return false;
+	if (!mkdtemp(dir))
+		return false;
+	if (nfolder == sizeof folder / sizeof *folder)
+		BUG("folders in folders");
+	folder[nfolder++] = dir;
+	return true;
+}
+
+static void
+restore_handlers(const struct sigaction *before)
+{
+	for (int i = 0; i < NSIGNAL; i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
 void
 process_folder(Cx *cx, ProcessBody *body, void *arg)
 {
@@ -187,6 +386,7 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 	const char *top = getenv("TMPDIR");
 	char *dir = arena_printf(cx->arena, "%s/kiln-XXXXXX", top && top[0] ? top : "/tmp");
 	Work w = { body, dir, arg };
+	int why;
 	bool ok;
 
 	for (int i = 0; i < NSIGNAL; i++) {
@@ -194,17 +394,14 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &ours, NULL);
 	}
-	if (!mkdtemp(dir))
-		fail(cx, NOWHERE, "%s: %s", dir, strerror(errno));
-	if (nfolder == 4)
-		BUG("folders in folders");
-	if (!nfolder)
-		atexit(remove_folders);
-	folder[nfolder++] = dir;
+	if (!make_folder(dir)) {
+		why = errno;
+		restore_handlers(before);
+		fail(cx, NOWHERE, "%s: %s", dir, strerror(why));
+	}
 	ok = cx_try(cx, work, &w);
-	nftw(folder[--nfolder], remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	for (int i = 0; i < NSIGNAL; i++)
-		sigaction(signals[i], &before[i], NULL);
+	remove_last_folder();
+	restore_handlers(before);
 	if (stopped && !nfolder)
 		raise(stopped);
 	if (!ok)

@@ -98,6 +98,23 @@ typedef struct Job {
 	const Vec(char *) *objects;
 } Job;
 
+/* libtcc does not look whether what it writes reaches the disk; a file's table of sections is its last part. */
+static bool
+is_whole(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	Elf64_Ehdr h = { 0 };
+	struct stat st = { 0 };
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !fstat(fileno(f), &st) && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+			st.st_size == (off_t)(h.e_shoff + (Elf64_Off)h.e_shnum * h.e_shentsize);
+
+	if (!is)
+		fprintf(stderr, "%s: cannot be written: No space left?\n", path);
+	if (f)
+		fclose(f);
+	return is;
+}
+
 /* With the C library's headers, when there are some. */
 static void
 compile_operator(void *arg)
@@ -105,7 +122,7 @@ compile_operator(void *arg)
 	const Job *j = arg;
 	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir, j->user ? j->user : j->own);
 
-	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0)
+	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_whole(j->object))
 		_exit(EXIT_INPUT);
 }
 
@@ -121,7 +138,7 @@ link_program(void *arg)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
 	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 && tcc_add_file(s, j->libm) >= 0 &&
 	     tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
-	if (!ok)
+	if (!ok || !is_whole(j->out))
 		_exit(EXIT_INPUT);
 }
 
@@ -135,7 +152,7 @@ link_shared(void *arg)
 
 	for (int i = 0; ok && i < j->objects->n; i++)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
-	if (!ok || tcc_output_file(s, j->out) < 0)
+	if (!ok || tcc_output_file(s, j->out) < 0 || !is_whole(j->out))
 		_exit(EXIT_INPUT);
 }
 
