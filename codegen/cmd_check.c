@@ -83,13 +83,13 @@ check_input(Check *c, const char *dir, int i)
 	Answer want;
 	Run got;
 
-	rt->print = rt_print_aside;                     /* standard output is the report's */
 	progress("checking %s", name);
 	if (input_count(cli) && input_read(cli, rt, i, &in))
 		fail_raised(cli, rt);
 	got = run_program(c, dir, rt, &in);                        /* first: the interpreter may write to the arrays */
 	want = reference_answer(cli, c->m, c->reference, &in);
 	written_restore(c->written);
+	fputs(want.printed ? want.printed : "", stderr);           /* standard output is the report's */
 	if (want.status == RT_LACKS || got.status == EXIT_LACKS)
 		fail_lacks(cli->cx, (Range){ 0 }, "%s: %s", name, want.status == RT_LACKS ? want.error : last_line(got.said));
 	answer_same(rt, got.status, got.said, got.printed, &got.result, &want, &why);

@@ -66,7 +66,7 @@ static const char text[] = "\0code/__torch__.py\0forward\0           \0    retur
 	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .kernel_use = kernel_use, \
 	.place = place, .text = text, \
 	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
-	.nkernel = 6, .nplace_name = 4
+	.nkernel = 6, .nconstant = 9, .ncallee = 9, .ntype = 9, .nstring = 9, .nplace_name = 4
 
 /* ---- tests ----------------------------------------------------------------------------------------------- */
 
@@ -116,7 +116,7 @@ static const RtInsn fib_insn[] = {
 	{ RT_DO_RETURN, 0, 1, 0, 18, 0 },
 };
 static const RtCode fib = { .name = "fib", .insn = fib_insn, .operand = fib_operand, .kernel = kernel,
-	.kernel_name = kernel_name, .kernel_use = kernel_use,
+	.nkernel = 6, .ncallee = 1, .nconstant = 9, .kernel_name = kernel_name, .kernel_use = kernel_use,
 	.constant = fib_constant, .callee = fib_callee, .ninsn = 12, .nreg = 10, .narg = 1,
 	.nresult = 1 };
 const RtCode *const fib_callee[] = { &fib };
@@ -170,8 +170,8 @@ traceback(void **state)
 		{ RT_DO_CALL, 1, 1, 1, 0, 0 },
 		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
-	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text, .ninsn = 2, .nreg = 2,
-		.narg = 1, .nresult = 1, .callee = callee };
+	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text, .ninsn = 2,
+		.nreg = 2, .narg = 1, .nresult = 1, .callee = callee, .ncallee = 1 };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
 
@@ -224,6 +224,30 @@ scopes(void **state)
 	assert_int_equal(list->v[0].u.i, 1);
 	assert_int_equal(list->v[1].u.i, 2);
 	assert_int_equal(list->h.refs, 1);
+	rt_release(arg);
+}
+
+/* any number of them: each one's handler runs */
+static void
+many_scopes(void **state)
+{
+	enum { N = 100 };
+	static const IValue constant[] = { { RT_INT, { 1 } } };
+	static const uint32_t operand[] = { 0, 1, /*2*/ 0, 1, 2 };
+	static RtInsn insn[N + 4] = {
+		[N] = { RT_DO_KERNEL, 0, 0, 1, 4, BOOM }, { RT_DO_CONSTANT, 0, 0, 1, 1, 0 }, { RT_DO_KERNEL, 0, 2, 0, 2, APPEND },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
+	RtCx *cx = *state;
+	RtList *list = rt_list_new(cx, &rt_type_int, 0);
+	IValue arg = rt_ref(RT_LIST, list), out;
+
+	for (int i = 0; i < N; i++)
+		insn[i] = (RtInsn){ RT_DO_ENTER, 0, 1, 0, 0, N + 1 };
+	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
+	assert_string_equal(cx->message, "boom 7");
+	assert_int_equal(list->n, N);
 	rt_release(arg);
 }
 
@@ -449,28 +473,6 @@ lengths(void **state)
 	}
 }
 
-/* 32 with-scopes in each other, and one more. */
-static void
-nested_scopes(void **state)
-{
-	static const uint32_t operand[] = { 0 };
-	RtCx *cx = *state;
-	IValue arg = rt_int(1), out;
-
-	for (uint32_t n = 32; n < 34; n++) {
-		RtInsn insn[35] = { { 0 } };
-		const RtCode code = { CODE("deep", 1, 1, 1) };
-
-		for (uint32_t i = 0; i < n; i++)
-			insn[i] = (RtInsn){ RT_DO_ENTER, 0, 1, 0, 0, n + 1 };
-		insn[n] = (RtInsn){ RT_DO_RETURN, 0, 1, 0, 0, 0 };
-		insn[n + 1] = (RtInsn){ RT_DO_RERAISE, 0, 0, 0, 0, 0 };
-		assert_int_equal(rt_run(cx, &code, &arg, &out), n == 32 ? RT_OK : RT_ERROR);
-		if (n == 33)
-			assert_string_equal(cx->message, "with statements are nested too deep");
-	}
-}
-
 /* A call with another number of arguments than the code takes. */
 static void
 arguments(void **state)
@@ -564,7 +566,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
-		cmocka_unit_test(scopes), cmocka_unit_test(containers), cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
+		cmocka_unit_test(scopes), cmocka_unit_test(many_scopes), cmocka_unit_test(containers),
+		cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
 		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes), cmocka_unit_test(lengths),
 		cmocka_unit_test(nested_scopes), cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
 	};
