@@ -74,16 +74,6 @@ def strides_of(r, t):
     return [0 if i == dim else s for i, s in enumerate(contiguous)]
 
 
-def strided(t, strides):
-    """As rt/args.c makes it of the arrays."""
-    if strides is None:
-        return t
-    dims = [1 if s == 0 and d else d for d, s in zip(t.shape, strides)]
-    own = torch.empty_strided(dims, strides, dtype=t.dtype)
-    own.copy_(t[tuple(slice(0, d) for d in dims)])
-    return torch.empty(0, dtype=t.dtype).set_(own.storage(), 0, t.shape, strides)          # no view: autograd must not know of own
-
-
 def input_arrays(r, params, sizes, dtypes):
     """The arrays of a call's arguments by key."""
     out = {}
@@ -115,7 +105,7 @@ def arguments(params, arrays):
             out.append([t.clone() for k, t in arrays.items() if k.startswith(p.text + ".")])
         else:
             s = arrays.get(p.text + ".strides")
-            out.append(strided(arrays[p.text].clone(), s.tolist() if s is not None else None))
+            out.append(save.strided(arrays[p.text], s.tolist()) if s is not None else arrays[p.text].clone())
     return out
 
 
@@ -224,3 +214,30 @@ def record(name, seed, made):
             case.update({f"{i}.{k}": as_array(v) for k, v in out.items()})
     np.savez(name + ".npz", **case)
     return raised, len(calls)
+
+
+def again(name):
+    """Another PyTorch's answers to a case against those in it: what differs."""
+    case = np.load(name + ".npz")
+    m, i = None, 0
+    while f"{i}.method" in case:
+        if f"{i}.new" in case:
+            m = torch.jit.load(name + ".pt")
+            torch.manual_seed(67280421310721)
+        method = getattr(m, str(case[f"{i}.method"]))
+        arrays = {k.split(".", 2)[2]: case[k] for k in case if k.startswith(f"{i}.in.")}
+        args = [save.value(a.type, a.name, arrays) for a in list(method.schema.arguments)[1:]]
+        out, said = answer(m, str(case[f"{i}.method"]), args)
+        want = {k.split(".", 1)[1]: case[k] for k in case if k.split(".")[1] == "out" and k.startswith(f"{i}.")}
+        error = str(case[f"{i}.error"]) if f"{i}.error" in case else None
+        if said != (str(case[f"{i}.said"]) if f"{i}.said" in case else ""):
+            return f"call {i}: prints {said!r}"
+        if isinstance(out, str) or error is not None:
+            if not isinstance(out, str) or error is None or last(out) != last(error):
+                return f"call {i}: {last(out) if isinstance(out, str) else 'returns'}, was {last(error) if error else 'an answer'}"
+        else:
+            why = save.differs(out, want, 0.0)
+            if why:
+                return f"call {i}: {why}"
+        i += 1
+    return None

@@ -5,6 +5,7 @@
                             [--without WORD,...] FIRST COUNT
     tests/oracle/modules.py --show SEED
     tests/oracle/modules.py --add CASE.pt...
+    tests/oracle/modules.py --again CASE.pt...     by another PyTorch: what it answers otherwise
 
 A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
 answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
@@ -42,7 +43,7 @@ def work(a):
                 report["why"] = "".join(lines).replace(name + " ", "\0").split("\0")[1:]
                 if not line:
                     report["why"].append("the program of ways ended")
-            if not (a.keep and (report["why"] or a.all)):
+            if not (a.keep and (report["why"] or a.all and "calls" in report)):
                 for end in ".pt", ".npz":
                     if os.path.exists(name + end):
                         os.unlink(name + end)
@@ -155,11 +156,19 @@ def main():
     p.add_argument("-v", "--verbose", action="store_true")
     p.add_argument("--work", action="store_true")
     p.add_argument("--add", nargs="+")
+    p.add_argument("--again", nargs="+")
     p.add_argument("first", type=int, nargs="?", default=1)
     p.add_argument("count", type=int, nargs="?", default=1)
     a = p.parse_args()
     if a.add:
         add(a.add)
+        return
+    if a.again:
+        sys.path.insert(0, HERE)
+        import module_answers
+        why = [(path, module_answers.again(path[:-3])) for path in a.again]
+        print("\n".join(f"{p}: {w}" for p, w in why if w))
+        print(f"{len(why)} cases, {sum(w is not None for _, w in why)} differ")
         return
     if a.show is not None:
         sys.path.insert(0, HERE)

@@ -28,10 +28,15 @@ def tensor(a, strides=None):
         t = torch.from_numpy(a.view(np.int16).copy()).view(torch.bfloat16)
     else:
         t = torch.from_numpy(np.array(a))
-    if strides is not None:
-        s = torch.empty_strided(t.shape, [int(x) for x in strides], dtype=t.dtype)
-        return s.copy_(t)
-    return t
+    return t if strides is None else strided(t, [int(x) for x in strides])
+
+
+def strided(t, strides):
+    """As rt/args.c makes it: of a stride of 0 the first element counts.  It is no view of what autograd could know of."""
+    dims = [1 if s == 0 and d else d for d, s in zip(t.shape, strides)]
+    own = torch.empty_strided(dims, strides, dtype=t.dtype)
+    own.copy_(t[tuple(slice(0, d) for d in dims)])
+    return torch.empty(0, dtype=t.dtype).set_(own.storage(), 0, t.shape, strides)
 
 
 def parts(arrays, key):
