@@ -569,7 +569,7 @@ main(void)
 		cmocka_unit_test(scopes), cmocka_unit_test(many_scopes), cmocka_unit_test(containers),
 		cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
 		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes), cmocka_unit_test(lengths),
-		cmocka_unit_test(nested_scopes), cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
+		cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
