@@ -102,8 +102,15 @@ fill_cat(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 	return RT_OK;
 }
 
+static bool
+only_channels_last(const RtTensor *t)
+{
+	return rt_is_channels_last(t) && !rt_is_contiguous(t);
+}
+
+/* as: the result's strides; null: channels last when all operands are, else contiguous. */
 static int
-cat(RtCx *cx, const RtList *list, int64_t wanted, IValue *out)
+cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out)
 {
 	int first = 0, dim = 0;
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
@@ -127,12 +134,13 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, IValue *out)
 			return RT_ERROR;
 		if (!size_add(dims[dim], t->dims[dim], &dims[dim]))
 			return rt_raise(cx, "numel: integer multiplication overflow");
-		last = last && rt_is_channels_last(t) && !rt_is_contiguous(t);
+		last = last && only_channels_last(t);
 	}
-	last = last && (like->ndim == 4 || like->ndim == 5);
-	if (last)
+	if (!as && last && (like->ndim == 4 || like->ndim == 5)) {
 		rt_channels_last_strides(like->ndim, dims, strides);
-	r = rt_result(cx, 0, dtype, like->ndim, dims, last ? strides : NULL);
+		as = strides;
+	}
+	r = rt_result(cx, 0, dtype, like->ndim, dims, as);
 	RT_RESULT(cx, r, out[0]);
 	if (like->quant && !r->quant) {
 		r->quant = like->quant;
@@ -144,7 +152,28 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, IValue *out)
 int
 rt_cat(RtCx *cx, const IValue *in, IValue *out)
 {
-	return cat(cx, in[0].u.list, in[1].u.i, out);
+	return cat(cx, in[0].u.list, in[1].u.i, NULL, out);
+}
+
+/* Strides of a stack along dim d: those of a cat along d, which is split then. */
+static void
+stack_strides(const RtList *list, int d, int64_t *strides)
+{
+	const RtTensor *like = list->v[0].u.t;
+	Geom g = geom_of(like);
+	bool last = d < g.n && rt_numel(like);
+
+	for (int64_t i = 0; i < list->n && last; i++)
+		last = only_channels_last(list->v[i].u.t);
+	if (last) {
+		g.dims[d] *= list->n;
+		rt_channels_last_strides(g.n, g.dims, g.strides);
+		geom_insert(&g, d, list->n, g.strides[d] * like->dims[d]);
+	} else {
+		geom_insert(&g, d, list->n, 0);
+		rt_contiguous_strides(g.n, g.dims, g.strides);
+	}
+	memcpy(strides, g.strides, sizeof *strides * (size_t)g.n);
 }
 
 int
@@ -152,6 +181,7 @@ rt_stack(RtCx *cx, const IValue *in, IValue *out)
 {
 	const RtList *list = in[0].u.list;
 	RtList *parts = rt_list_new(cx, &rt_type_tensor, list->n);
+	int64_t strides[RT_MAX_RANK];
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 	int d;
 
@@ -174,7 +204,8 @@ rt_stack(RtCx *cx, const IValue *in, IValue *out)
 		if (!t || rt_list_push(cx, parts, rt_of(t)))
 			return RT_ERROR;
 	}
-	return cat(cx, parts, d, out);
+	stack_strides(list, d, strides);
+	return cat(cx, parts, d, strides, out);
 }
 
 /* ---- repeat ----------------------------------------------------------------------------------------------- */
@@ -288,8 +319,9 @@ int
 rt_roll(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *r, *flat;
-	int64_t shift[RT_MAX_RANK], dims[RT_MAX_RANK], whole = rt_numel(t);
+	int64_t shift[RT_MAX_RANK], dims[RT_MAX_RANK], strides[RT_MAX_RANK], whole = rt_numel(t);
 	int at[RT_MAX_RANK], kept = 0;
+	bool last;
 	int n = rt_ints(cx, in[1], shift, RT_MAX_RANK), m = n < 0 ? -1 : rt_ints(cx, in[2], dims, RT_MAX_RANK);
 
 	if (m < 0)
@@ -313,7 +345,14 @@ rt_roll(RtCx *cx, const IValue *in, IValue *out)
 		at[k] = (int)d;
 		shift[k] = (by % t->dims[d] + t->dims[d]) % t->dims[d];
 	}
-	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
+	last = m > 0 && kept == m && only_channels_last(t);
+	for (int k = 0; k < kept; k++)
+		last = last && shift[k];
+	if (last)
+		rt_channels_last_strides(t->ndim, t->dims, strides);
+	else
+		rt_contiguous_strides(t->ndim, t->dims, strides);
+	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, strides);
 	RT_RESULT(cx, r, out[0]);
 	if (whole == 0)
 		return RT_OK;
