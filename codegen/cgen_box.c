@@ -250,21 +250,37 @@ fitness(const RtCode *c, const uint32_t *row, int place, const Node *n, int line
 	return 1 + (row[place] ? 4 : 0) + (!caller && !f ? 2 : 0) + (c->place[place].column == range_column(n->at));
 }
 
-/* Index of the node's line in the generic code's places: the errors' and guards' source. */
+/* The best of these places, the first of equals. */
+static uint32_t
+best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node *n, int line)
+{
+	uint32_t found = 0;
+
+	for (int i = 0, best = 0, fit; of && i < of->n && best < 8; i++)
+		if ((fit = fitness(c, row, of->at[i], n, line)) > best) {
+			best = fit;
+			found = (uint32_t)of->at[i];
+		}
+	return found;
+}
+
+/* Index of the node's line in the generic code's places: the errors' and guards' source.  Its own, or else one of its line
+ * that was called from the same place, or else any of its line. */
 static uint32_t
 place_of(Writer *w, const Node *n)
 {
 	const RtCode *c = w->p->fn->code;
-	const uint32_t *row = emit_places(w->e, c)->row;
+	const CodePlaces *places = emit_places(w->e, c);
 	const int line = n->at.src ? range_line(n->at) : 0;
-	uint32_t found = 0;
+	uint32_t found;
 
-	for (int i = 1, best = 0, fit; line && i < c->nplace_name && best < 8; i++)
-		if ((fit = fitness(c, row, i, n, line)) > best) {
-			best = fit;
-			found = (uint32_t)i;
-		}
-	return found;
+	if (!line)
+		return 0;
+	found = (uint32_t)code_place(w->p->fn, n->at, n->inlined);
+	if (found && places->row[found])
+		return found;
+	found = best_place(c, places->row, emit_line(w->e, places, line, code_caller(w->p->fn, n->inlined)), n, line);
+	return found ? found : best_place(c, places->row, emit_line(w->e, places, line, -1), n, line);
 }
 
 uint32_t

@@ -105,6 +105,25 @@ take_place(Emit *e, const RtCode *c, int i, CodePlaces *p)
 	take_place(e, c, n->caller, p);
 }
 
+const PlaceList *
+emit_line(Emit *e, const CodePlaces *p, int line, int caller)
+{
+	return map_get(&p->lines, arena_printf(e->cx->arena, "%d:%d", line, caller));
+}
+
+static void
+note_place(Emit *e, CodePlaces *p, int line, int caller, int place)
+{
+	const char *key = arena_printf(e->cx->arena, "%d:%d", line, caller);
+	PlaceList *l = map_get(&p->lines, key);
+
+	if (!l) {
+		l = new(e->cx->arena, PlaceList, 1);
+		map_put(&p->lines, key, l);
+	}
+	vec_push(e->cx->arena, l, place);
+}
+
 const CodePlaces *
 emit_places(Emit *e, const RtCode *c)
 {
@@ -114,6 +133,11 @@ emit_places(Emit *e, const RtCode *c)
 	if (p)
 		return p;
 	p = new(e->cx->arena, CodePlaces, 1);
+	p->known.arena = p->lines.arena = e->cx->arena;
+	for (int i = 1; i < c->nplace_name; i++) {
+		note_place(e, p, c->place[i].line, -1, i);
+		note_place(e, p, c->place[i].line, c->place[i].caller, i);
+	}
 	p->row = new(e->cx->arena, uint32_t, c->nplace_name + 1);
 	take_place(e, c, 0, p);
 	for (int pc = 0; pc < c->ninsn; pc++)

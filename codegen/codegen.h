@@ -132,12 +132,15 @@ const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *str
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
+typedef struct PlaceList { int *at, n, cap; } PlaceList;
 typedef struct CodePlaces {       /* the places of a Code that its program has */
 	uint32_t *row;           /* by index in the Code: the row there, 0: none */
 	Vec(int)  of;            /* by row: the index in the Code */
 	Map       known;
+	Map       lines;         /* of emit_line */
 } CodePlaces;
 const CodePlaces *emit_places(Emit *, const RtCode *);
+const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);        /* of the Code; -1: of any; null: none */
 /* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see emit_map_epilogue;
  * else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
@@ -178,6 +181,7 @@ typedef struct Plan {
 	int         nslot, nstep;
 	int        *step;        /* by node id: its place in the order */
 	Vec(Buffer *) buffers;
+	PtrMap      buffer_at;   /* by storage: the buffer */
 	int64_t     arena;       /* bytes */
 	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
 	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
@@ -212,7 +216,7 @@ void    plan_joins(Plan *);
 /* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
 
 int64_t plan_offsets(Cx *, Buffer *const *, int n);     /* by bytes, first and last; how large the arena is */
-int64_t plan_least_arena(Buffer *const *, int n);       /* the largest sum of what is alive at one step */
+int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* the largest sum of what is alive at one step */
 
 /* ---- cgen_plan.c, cgen_launch.c (writer.h) ---------------------------------------------------------------------- */
 

@@ -179,7 +179,7 @@ least_arena(Plan *p)
 	for (int i = 0; i < p->buffers.n; i++)
 		if (p->buffers.at[i]->home == HOME_ARENA)
 			b[n++] = p->buffers.at[i];
-	return plan_least_arena(b, n);
+	return plan_least_arena(p->cx, b, n);
 }
 
 /* v, and what its maker computes on the way there, lie at t from here on. */

@@ -23,10 +23,7 @@ plan_tensor(Plan *p, const Value *v)
 static Buffer *
 buffer_of(Plan *p, const RtStorage *meta)
 {
-	for (int i = p->buffers.n - 1; i >= 0; i--)
-		if (p->buffers.at[i]->meta == meta)
-			return p->buffers.at[i];
-	return NULL;
+	return (Buffer *)(intptr_t)ptrmap_get(&p->buffer_at, meta);
 }
 
 Buffer *
@@ -186,6 +183,7 @@ add_buffer(Plan *p, const RtTensor *t, Home home, int step)
 	b->base = t->offset * rt_dtypes[t->dtype].bytes;
 	b->index = p->buffers.n;
 	vec_push(p->cx->arena, &p->buffers, b);
+	*ptrmap_at(p->cx->arena, &p->buffer_at, b->meta) = (intptr_t)b;
 	return b;
 }
 
@@ -517,7 +515,7 @@ assign_offsets(Plan *p)
 			planned[p->nspot++] = p->buffers.at[i];
 		}
 	p->arena = plan_offsets(p->cx, planned, p->nspot);
-	p->least = plan_least_arena(planned, p->nspot);
+	p->least = plan_least_arena(p->cx, planned, p->nspot);
 }
 
 Plan *

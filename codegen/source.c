@@ -23,7 +23,7 @@ new_source(Cx *cx, const char *text, const char *name)
 {
 	Source *s = new(cx->arena, Source, 1);
 
-	*s = (Source){ .text = text, .n = (int64_t)strlen(text), .name = name, .line = 1 };
+	*s = (Source){ .text = text, .n = (int64_t)strlen(text), .name = name, .line = 1, .arena = cx->arena };
 	return s;
 }
 

@@ -12,51 +12,6 @@
 
 #include <string.h>
 
-/* ---- addresses ----------------------------------------------------------------------------------------- */
-
-static int
-slot_of(const PtrMap *m, const void *key)
-{
-	uint64_t h = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-	int i = (int)(h >> 33) & (m->cap - 1);
-
-	while (m->key[i] && m->key[i] != key)
-		i = (i + 1) & (m->cap - 1);
-	return i;
-}
-
-static void
-grow(Arena *a, PtrMap *m)
-{
-	PtrMap old = *m;
-
-	m->cap = old.cap ? 2 * old.cap : 64;
-	m->key = new(a, const void *, m->cap);
-	m->value = new(a, int64_t, m->cap);
-	for (int i = 0; i < old.cap; i++)
-		if (old.key[i]) {
-			int to = slot_of(m, old.key[i]);
-
-			m->key[to] = old.key[i];
-			m->value[to] = old.value[i];
-		}
-}
-
-int64_t *
-ptrmap_at(Arena *a, PtrMap *m, const void *key)
-{
-	int i;
-
-	if (2 * (m->n + 1) > m->cap)
-		grow(a, m);
-	i = slot_of(m, key);
-	if (!m->key[i]) {
-		m->key[i] = key;
-		m->n++;
-	}
-	return &m->value[i];
-}
-
 /* ---- does it fit? ------------------------------------------------------------------------------------------ */
 
 /* Has this container been found to be a t?  Notes that it is, when `is`. */

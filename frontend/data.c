@@ -29,7 +29,7 @@ archive_load_data(Cx *cx, const char *path)
 	if (!archive_has(a, "data.pkl"))
 		fail(cx, (Range){ 0 }, "%s: is not written by torch.save: it has no data.pkl", path);
 	r = archive_record(a, "data.pkl");
-	*s = (Source){ r.data, r.n, arena_printf(cx->arena, "%s: data.pkl", path), 1, NULL };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", path), .line = 1 };
 	rt_cx_init(rt);
 	data.storages = storages_new(cx, rt, a, "data");
 	v = pickle_load(cx, s, &host);

@@ -81,7 +81,7 @@ load(Cx *cx, void *arg)
 	Source *s = new(cx->arena, Source, 1);
 	PickleHost host = { 0 };
 
-	*s = (Source){ r.data, r.n, arena_printf(cx->arena, "%s: %s", archive_path(m->archive), m->member), 1, NULL };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: %s", archive_path(m->archive), m->member), .line = 1 };
 	m->held = pickle_load(cx, s, &host);
 	arena_at_end(cx->arena, drop, m);
 	read_records(m, m->held);
@@ -145,6 +145,7 @@ make_source(Records *m, const RtTuple *t)
 		s->n = t->v[0].u.str->n;
 	} else if (m->strings)
 		s->text = join(m, t->v[0], &s->n);
+	s->arena = m->cx->arena;
 	s->name = file && file->n ? file->s : NULL;
 	s->line = t->v[2].tag == RT_INT && t->v[2].u.i > 0 && t->v[2].u.i < INT32_MAX ? (int)t->v[2].u.i : 1;
 	return s->text && s->n ? s : NULL;

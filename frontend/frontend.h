@@ -53,13 +53,6 @@ int    pickle_qscheme(IValue);      /* of a global that names a way of quantizat
 
 /* ---- conform.c: values take the types that are declared for them ------------------------------------ */
 
-typedef struct PtrMap {             /* address -> number; in an arena */
-	const void **key;
-	int64_t     *value;
-	int          n, cap;
-} PtrMap;
-int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 when it was new */
-
 /* What was found of lists, dicts and tuples; each is held, so that its address stays its own. */
 typedef struct Fits { Cx *cx; PtrMap types; Vec(IValue) held; } Fits;
 /* Is v a t?  Lists and dicts without a type (of a pickle without tags) take t's, and so do tuples that t gives names. */

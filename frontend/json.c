@@ -290,7 +290,7 @@ add_attributes(Legacy *l, const cJSON *module, Making *k)
 		const Type *t;
 		IValue v = attribute_at(l, number(l, p, "id"), name);
 
-		*s = (Source){ type, (int64_t)strlen(type), l->json->name, 1, NULL };
+		*s = (Source){ .text = type, .n = (int64_t)strlen(type), .name = l->json->name, .line = 1 };
 		t = type_from_text(l->cx, l->unit, type, (Range){ s, 0, (uint32_t)s->n });
 		declare_numbers(&v, t);
 		if (!value_fits(&l->fits, v, t))
@@ -327,7 +327,7 @@ add_methods(Legacy *l, const cJSON *module, ClassInfo *info)
 		return;
 	key = text(l, code, "key");
 	r = archive_record(l->archive, key);
-	*s = (Source){ r.data, r.n, arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), key), 1, NULL };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), key), .line = 1 };
 	file = parse_file(l->cx, s);
 	for (int i = 0; i < file->n; i++)
 		if (file->kid[i]->kind == TREE_DEF)
@@ -396,7 +396,7 @@ read_libraries(Legacy *l)
 			Record r = archive_record(l->archive, names[i]);
 			Source *s = new(l->cx->arena, Source, 1);
 
-			*s = (Source){ r.data, r.n, arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), names[i]), 1, NULL };
+			*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), names[i]), .line = 1 };
 			unit_define(l->cx, l->unit, s, "__torch__");
 		}
 }
@@ -438,7 +438,7 @@ legacy_load(Cx *cx, Archive *a)
 	l->archive = a;
 	l->fits.cx = cx;
 	l->json = new(cx->arena, Source, 1);
-	*l->json = (Source){ r.data, r.n, arena_printf(cx->arena, "%s: model.json", archive_path(a)), 1, NULL };
+	*l->json = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: model.json", archive_path(a)), .line = 1 };
 	job.json = cJSON_ParseWithLength(r.data, (size_t)r.n);
 	if (!job.json)
 		fail(cx, (Range){ 0 }, "%s: is no JSON", l->json->name);

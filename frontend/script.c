@@ -146,6 +146,7 @@ read_file(Unit *u, const char *prefix)
 	text->n = r.n;
 	text->name = arena_printf(u->cx->arena, "%s:%s", archive_path(u->archive), name);
 	text->line = 1;
+	text->arena = u->cx->arena;
 	text->map = source_map_new(u->cx, u->archive, name);
 	add_defs(u, text, prefix);
 }
@@ -589,6 +590,7 @@ source_of_text(Cx *cx, const char *text, const char *name)
 	s->n = (int64_t)strlen(s->text);
 	s->name = name;
 	s->line = 1;
+	s->arena = cx->arena;
 	return s;
 }
 

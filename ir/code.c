@@ -480,6 +480,16 @@ finish(Lower *l)
 	c->nplace_name = l->place.n;
 }
 
+/* For who looks for a place later. */
+static const Map *
+index_kept(const Lower *l)
+{
+	Map *m = new(l->cx->arena, Map, 1);
+
+	*m = l->index;
+	return m;
+}
+
 static Graph *
 graph_of(Function *fn)
 {
@@ -511,6 +521,7 @@ lower_function(Work *w, Function *fn)
 	insn_use_from(&l, g->top->ret, 0);
 	lower_handlers(&l);
 	finish(&l);
+	fn->places = index_kept(&l);
 }
 
 /* ---- methods called through interfaces -------------------------------------------------------------------------------------------- */

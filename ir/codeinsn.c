@@ -1,7 +1,6 @@
 /*
  * Instructions and what they refer to: the tables of a code (each thing once), the registers of its values, the places in
- * the source that messages name.  Instructions of one node have one place; places are found in the order of the text, so
- * that lines are counted once.
+ * the source that messages name.  Instructions of one node have one place.
  */
 #include "lower.h"
 
@@ -126,35 +125,20 @@ text_of(Lower *l, const char *s)
 	return s ? text_index(l, s, (int64_t)strlen(s)) : 0;
 }
 
+/* The index of the text of the line that begins there; each line is looked at once. */
 static uint32_t
-line_text(Lower *l, Range at)
+line_text(Lower *l, Range at, int64_t begin)
 {
-	const char *s = at.src->text;
-	int64_t from = at.beg, to = at.beg;
+	char key[48];
+	intptr_t known;
 
-	while (from > 0 && s[from - 1] != '\n')
-		from--;
-	while (to < at.src->n && s[to] != '\n')
-		to++;
-	return text_index(l, s + from, to - from);
-}
-
-/* range_line, counted from the place before: a file's instructions come in its order. */
-static int
-line_of(Lower *l, Range at)
-{
-	Work *w = l->w;
-
-	if (w->counted.src != at.src)
-		w->counted_line = range_line(at);
-	else if (w->counted.beg <= at.beg)
-		for (uint32_t i = w->counted.beg; i < at.beg; i++)
-			w->counted_line += at.src->text[i] == '\n';
-	else
-		for (uint32_t i = at.beg; i < w->counted.beg; i++)
-			w->counted_line -= at.src->text[i] == '\n';
-	w->counted = at;
-	return w->counted_line;
+	snprintf(key, sizeof key, "l%p:%lld", (const void *)at.src, (long long)begin);
+	known = (intptr_t)map_get(&l->index, key);
+	if (!known) {
+		known = (intptr_t)text_index(l, at.src->text + begin, range_line_end(at) - begin) + 1;
+		map_put(&l->index, arena_strdup(l->cx->arena, key), (void *)known);
+	}
+	return (uint32_t)(known - 1);
 }
 
 static int place_index(Lower *l, Range at, const char *function, int caller);
@@ -162,11 +146,12 @@ static int place_index(Lower *l, Range at, const char *function, int caller);
 static RtPlaceName
 place_of(Lower *l, Range at, const char *function)
 {
-	const uint32_t text = line_text(l, at);
+	const int64_t begin = range_line_start(at);
+	const uint32_t text = line_text(l, at, begin);
 	const char *dot = function ? strrchr(function, '.') : NULL;
-	const int column = range_column(at), room = (int)strlen(l->text.at + text) - column + 1;
+	const int column = (int)(at.beg - begin) + 1, room = (int)(range_line_end(at) - at.beg);
 	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, dot ? dot + 1 : function), .line_text = text,
-			  .line = line_of(l, at), .column = column, .width = (int)(at.end - at.beg) };
+			  .line = range_line(at), .column = column, .width = (int)(at.end - at.beg) };
 	Range original;
 
 	if (p.width > room)
@@ -176,17 +161,26 @@ place_of(Lower *l, Range at, const char *function)
 	return p;
 }
 
+enum { PLACE_KEY = 96 };
+
+static const char *
+place_key(char *key, Range at, const char *function, int caller)
+{
+	snprintf(key, PLACE_KEY, "p%p:%u:%u:%p:%d", (const void *)at.src, at.beg, at.end, (const void *)function, caller);
+	return key;
+}
+
 static int
 place_index(Lower *l, Range at, const char *function, int caller)
 {
-	char key[96];
+	char key[PLACE_KEY];
 	bool fresh;
 	int i;
 	RtPlaceName p;
 
 	if (!at.src || at.beg > at.src->n || at.end > at.src->n)
 		return 0;
-	snprintf(key, sizeof key, "p%p:%u:%u:%p:%d", (const void *)at.src, at.beg, at.end, (const void *)function, caller);
+	place_key(key, at, function, caller);
 	i = table_index(l, key, l->place.n, &fresh);
 	if (!fresh)
 		return i;
@@ -204,6 +198,27 @@ caller_index(Lower *l, const Frame *f)
 	if (!f)
 		return 0;
 	return place_index(l, f->at, f->up ? f->up->what : l->fn->name, caller_index(l, f->up));
+}
+
+static int
+find_place(const Function *fn, Range at, const char *function, int caller)
+{
+	char key[PLACE_KEY];
+	const intptr_t found = (intptr_t)map_get(fn->places, place_key(key, at, function, caller));
+
+	return found ? (int)found - 1 : 0;
+}
+
+int
+code_caller(const Function *fn, const Frame *f)
+{
+	return f ? find_place(fn, f->at, f->up ? f->up->what : fn->name, code_caller(fn, f->up)) : 0;
+}
+
+int
+code_place(const Function *fn, Range at, const Frame *inlined)
+{
+	return find_place(fn, at, inlined ? inlined->what : fn->name, code_caller(fn, inlined));
 }
 
 /* Instructions of one node have one place. */

@@ -10,6 +10,8 @@
 #include "../rt/base.h"
 #include "../rt/rt.h"
 
+#include <string.h>
+
 typedef RtType Type;                /* interned by type.c: compare with == */
 typedef RtTensorInfo TensorInfo;
 typedef const struct Sym *Symbol;   /* interned: compare with ==; null: none */
@@ -27,7 +29,12 @@ typedef struct ClassInfo ClassInfo;
 struct Sym { const char *name; int n; };            /* "aten::add", "value"; n bytes */
 Symbol sym(Cx *, const char *name);
 Symbol sym_n(Cx *, const char *name, int n);
-bool   sym_is(Symbol, const char *name);            /* by text, for kinds that passes name: sym_is(n->kind, "prim::If") */
+/* By text, for kinds that passes name: sym_is(n->kind, "prim::If").  Inline, since a literal's length is known then. */
+static inline bool
+sym_is(Symbol s, const char *name)
+{
+	return s && s->n == (int)strlen(name) && !memcmp(s->name, name, (size_t)s->n);
+}
 
 /* ---- type.c -------------------------------------------------------------------------------------- */
 
@@ -216,7 +223,8 @@ struct Node {
 	Op     *op;                /* the overload; null for prim kinds without a row */
 	Graph  *graph;             /* also while unlinked */
 	Value **in, **out;
-	int     nin, nout, in_cap;
+	int    *use;               /* by input: its index among the uses of its value */
+	int     nin, nout, in_cap, use_cap;
 	Block **sub;               /* nested blocks */
 	int     nsub;
 	Vec(Attr) attrs;
@@ -256,6 +264,7 @@ struct Function {
 	Graph      *prepared;      /* after opt's prepare */
 	RtCode     *code;          /* lowered from prepared, or from graph when there is none */
 	Function   *unchanged;     /* its copy that is never prepared: code_lower_unchanged; or null */
+	const Map  *places;        /* code.c's: what finds a place in the code */
 	const void *tree;          /* frontend's, compiled on first use by function_graph() */
 	const struct Gradient *gradient;     /* opt's: what of it is differentiated; null: nothing */
 	struct Unit *unit;
@@ -313,7 +322,7 @@ void   node_set_str(Node *, const char *name, const char *);
 void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
-bool   node_is(const Node *, const char *kind);        /* by text: node_is(n, "prim::If") */
+static inline bool node_is(const Node *n, const char *kind) { return sym_is(n->kind, kind); }
 bool   node_is_loose(const Node *);                     /* does its kernel not know the type of what it makes?  rt_settle then */
 bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
 bool   node_is_nondeterministic(const Node *);
@@ -441,6 +450,9 @@ typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
 /* The same from the graph as it was read, and so for all that it calls: a code of its own, which no pass has changed. */
 RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
+/* The index in fn->code of a node's place, and of the call that brought it there; 0: the code has none. */
+int     code_place(const Function *, Range at, const Frame *inlined);
+int     code_caller(const Function *, const Frame *inlined);
 int     value_register(const Value *);                 /* after code_lower, until the graph changes; -1: none */
 /* codeprint.c: registers that hold something needed from pc on: n of them into regs (room for code->nreg); sorted. */
 typedef struct CodeLive CodeLive;                       /* of one code, for all its instructions */

@@ -12,8 +12,6 @@ typedef struct Work {
 	Vec(Function *) todo;
 	Vec(const char *) virtual_name;        /* methods called through interfaces */
 	Vec(const Type *) virtual_type;
-	Range       counted;     /* a place whose line is known: the next one is mostly near */
-	int         counted_line;
 } Work;
 
 typedef struct Handler {         /* of a with-scope */

@@ -5,12 +5,12 @@
  * n->in[i] == v; an unlinked node keeps its uses until it is destroyed.
  *
  * Order in a block is asked for often (alias analysis, bailouts), so every node carries a position that grows along
- * the block.  Positions leave gaps; where a gap is used up the block is numbered anew.
+ * the block.  Positions leave gaps; where a gap is used up the nodes around it are spread anew.
  */
 #include "ir.h"
 #include <string.h>
 
-static const int64_t POSITION_GAP = (int64_t)1 << 32;
+static const int64_t POSITION_GAP = (int64_t)1 << 32, POSITION_ROOM = (int64_t)1 << 20, POSITION_END = (int64_t)1 << 61;
 
 /* ---- making ------------------------------------------------------------------------------------- */
 
@@ -81,19 +81,37 @@ block_remove_output(Block *b, int i)
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
+/* Spreads `count` nodes from `first` on evenly between these two positions, which are others'. */
 static void
-number_anew(Block *b)
+spread(Node *first, int64_t count, int64_t low, int64_t high)
 {
-	int64_t count = 0, step, at;
+	const int64_t step = (high - low) / (count + 1);
 
-	for NODES(n, b)
-		count++;
-	step = INT64_MAX / (count + 1) < POSITION_GAP ? INT64_MAX / (count + 1) : POSITION_GAP;
-	at = -(count / 2) * step;
-	for NODES(n, b) {
-		n->position = at;
-		at += step;
+	for (; count-- > 0; first = first->next)
+		first->position = low += step;
+}
+
+/* Makes room around a node between two that touch: the nodes near it are spread, as many as it takes until there is room
+ * between them.  So positions cost a logarithm for each node, wherever nodes are inserted. */
+static void
+make_room(Node *n)
+{
+	const Block *b = n->block;
+	Node *first = n, *last = n;
+	int64_t count = 1, low, high;
+
+	for (int64_t wanted = 32;; wanted *= 2) {
+		for (; count < wanted && (first->prev != b->ret || last->next != b->ret); count++)
+			if (first->prev != b->ret && (count % 2 || last->next == b->ret))
+				first = first->prev;
+			else
+				last = last->next;
+		low = first->prev == b->ret ? -POSITION_END : first->prev->position;
+		high = last->next == b->ret ? POSITION_END : last->next->position;
+		if (count < wanted || (high - low) / (count + 1) >= POSITION_ROOM)
+			break;
 	}
+	spread(first, count, low, high);
 }
 
 static void
@@ -104,14 +122,14 @@ take_position(Node *n)
 
 	if (first && last) {
 		n->position = 0;
-	} else if (last && n->prev->position < INT64_MAX - POSITION_GAP) {
+	} else if (last && n->prev->position < POSITION_END - POSITION_GAP) {
 		n->position = n->prev->position + POSITION_GAP;
-	} else if (first && n->next->position > INT64_MIN + POSITION_GAP) {
+	} else if (first && n->next->position > POSITION_GAP - POSITION_END) {
 		n->position = n->next->position - POSITION_GAP;
 	} else if (!first && !last && n->next->position - n->prev->position > 1) {
 		n->position = n->prev->position + (n->next->position - n->prev->position) / 2;
 	} else {
-		number_anew(n->block);
+		make_room(n);
 	}
 }
 
@@ -228,23 +246,24 @@ node_in_block(const Node *n, const Block *b)
 /* ---- inputs and outputs ---------------------------------------------------------------------------- */
 
 static Use *
-find_use(const Node *n, int i)
+use_of(const Node *n, int i)
 {
-	const Value *v = n->in[i];
+	Use *u = &n->in[i]->uses.at[n->use[i]];
 
-	for (int k = v->uses.n - 1; k >= 0; k--)
-		if (v->uses.at[k].node == n && v->uses.at[k].index == i)
-			return &v->uses.at[k];
-	BUG("input %d of %s is not among the uses of its value", i, n->kind->name);
+	if (n->use[i] >= n->in[i]->uses.n || u->node != n || u->index != i)
+		BUG("input %d of %s is not among the uses of its value", i, n->kind->name);
+	return u;
 }
 
+/* The last use takes its place. */
 static void
 drop_use(const Node *n, int i)
 {
-	Use *u = find_use(n, i);
+	Use *u = use_of(n, i);
 
 	RT_ASSERT(n->in[i]->uses.n > 0);
 	*u = vec_last(&n->in[i]->uses);
+	u->node->use[u->index] = n->use[i];
 	n->in[i]->uses.n--;
 }
 
@@ -253,14 +272,17 @@ add_use(Node *n, int i, Value *v)
 {
 	RT_ASSERT(v->node && i < n->nin);
 	n->in[i] = v;
+	n->use[i] = v->uses.n;
 	vec_push(n->graph->arena, &v->uses, ((Use){ n, i }));
 }
 
 Value *
 node_add_input(Node *n, Value *v)
 {
-	if (n->nin == n->in_cap)
+	if (n->nin == n->in_cap) {
 		vec_grow(n->graph->arena, (void **)&n->in, &n->in_cap, sizeof *n->in);
+		vec_grow(n->graph->arena, (void **)&n->use, &n->use_cap, sizeof *n->use);
+	}
 	n->nin++;
 	add_use(n, n->nin - 1, v);
 	return v;
@@ -289,23 +311,28 @@ node_remove_input(Node *n, int at)
 {
 	drop_use(n, at);
 	for (int i = at + 1; i < n->nin; i++) {
-		find_use(n, i)->index = i - 1;
+		use_of(n, i)->index = i - 1;
 		n->in[i - 1] = n->in[i];
+		n->use[i - 1] = n->use[i];
 	}
 	n->nin--;
 }
 
+/* The array doubles when the count is a power of two. */
 Value *
 node_add_output(Node *n, const Type *t)
 {
-	Value **out = new(n->graph->arena, Value *, n->nout + 1);
+	Value *v = value_new(n, t);
 
-	for (int i = 0; i < n->nout; i++)
-		out[i] = n->out[i];
-	out[n->nout] = value_new(n, t);
-	out[n->nout]->index = n->nout;
-	n->out = out;
-	return out[n->nout++];
+	if ((n->nout & (n->nout - 1)) == 0) {
+		Value **out = new(n->graph->arena, Value *, n->nout ? 2 * n->nout : 1);
+
+		for (int i = 0; i < n->nout; i++)
+			out[i] = n->out[i];
+		n->out = out;
+	}
+	v->index = n->nout;
+	return n->out[n->nout++] = v;
 }
 
 void
@@ -402,12 +429,6 @@ node_str(const Node *n, const char *name)
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------- */
-
-bool
-node_is(const Node *n, const char *kind)
-{
-	return sym_is(n->kind, kind);
-}
 
 bool
 node_is_loose(const Node *n)

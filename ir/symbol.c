@@ -37,9 +37,3 @@ sym(Cx *cx, const char *name)
 {
 	return sym_n(cx, name, (int)strlen(name));
 }
-
-bool
-sym_is(Symbol s, const char *name)
-{
-	return s && strcmp(s->name, name) == 0;
-}

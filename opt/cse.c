@@ -1,30 +1,26 @@
 /*
  * Common subexpressions: of two equal nodes, the second becomes the first.
  *
- * A table of the nodes seen in this block and in those around it.  A node takes part when it has no effect, draws no
- * numbers, and nothing writes to what it reads or returns.  New memory that leaves the graph stays apart: two results
- * that the caller may write to must not become one.
+ * A table of the nodes seen in this block and in those around it: what a block adds goes when it ends.  A node takes part
+ * when it has no effect, draws no numbers, and nothing writes to what it reads or returns.  New memory that leaves the graph
+ * stays apart: two results that the caller may write to must not become one.
  */
 #include "opt.h"
 
 typedef struct Seen Seen;
-struct Seen {                    /* nodes with one hash */
-	Node *n;
-	Seen *next;
-};
-
-enum { NSLOT = 1024 };
-
-typedef struct Scope Scope;
-struct Scope {                   /* the nodes of one block */
-	Scope *up;
-	Seen  *slot[NSLOT];
+struct Seen {                    /* a node that others may become */
+	Node    *n;
+	uint64_t hash;
+	Seen    *next;           /* in its slot */
 };
 
 typedef struct Cse {
 	Pass    *p;
 	AliasDb *alias;
 	Arena   *arena;
+	Vec(Seen *) seen;        /* in the order of the graph */
+	Seen   **slot;           /* (nslot), a power of two: by hash, the latest first */
+	int      nslot;
 } Cse;
 
 static bool
@@ -54,43 +50,67 @@ may_become(Cse *c, const Node *n, const Node *first)
 }
 
 static Node *
-find(Scope *s, const Node *n, uint64_t hash)
+find(const Cse *c, const Node *n, uint64_t hash)
 {
-	for (; s; s = s->up)
-		for (Seen *e = s->slot[hash % NSLOT]; e; e = e->next)
-			if (node_equal(e->n, n))
-				return e->n;
+	for (Seen *e = c->slot[hash & (uint64_t)(c->nslot - 1)]; e; e = e->next)
+		if (e->hash == hash && node_equal(e->n, n))
+			return e->n;
 	return NULL;
 }
 
 static void
-remember(Cse *c, Scope *s, Node *n, uint64_t hash)
+link_seen(Cse *c, Seen *e)
+{
+	Seen **slot = &c->slot[e->hash & (uint64_t)(c->nslot - 1)];
+
+	e->next = *slot;
+	*slot = e;
+}
+
+static void
+remember(Cse *c, Node *n, uint64_t hash)
 {
 	Seen *e = new(c->arena, Seen, 1);
 
-	e->n = n;
-	e->next = s->slot[hash % NSLOT];
-	s->slot[hash % NSLOT] = e;
+	*e = (Seen){ .n = n, .hash = hash };
+	link_seen(c, e);
+	vec_push(c->arena, &c->seen, e);
+	if (c->seen.n < c->nslot)
+		return;
+	c->nslot *= 2;
+	c->slot = new(c->arena, Seen *, c->nslot);
+	for (int i = 0; i < c->seen.n; i++)
+		link_seen(c, c->seen.at[i]);
+}
+
+/* What came behind the first n is known no more. */
+static void
+forget(Cse *c, int n)
+{
+	while (c->seen.n > n) {
+		const Seen *e = c->seen.at[--c->seen.n];
+
+		c->slot[e->hash & (uint64_t)(c->nslot - 1)] = e->next;
+	}
 }
 
 static bool
-walk(Cse *c, Block *b, Scope *up)
+walk(Cse *c, Block *b)
 {
-	Scope *s = new(c->arena, Scope, 1);
+	const int before = c->seen.n;
 	bool changed = false;
 
-	s->up = up;
 	for NODES(n, b) {
 		const uint64_t hash = node_hash(n);
 		Node *first;
 
 		for (int i = 0; i < n->nsub; i++)
-			changed |= walk(c, n->sub[i], s);
+			changed |= walk(c, n->sub[i]);
 		if (!takes_part(c, n))
 			continue;
-		first = find(s, n, hash);
+		first = find(c, n, hash);
 		if (!first) {
-			remember(c, s, n, hash);
+			remember(c, n, hash);
 			continue;
 		}
 		if (!may_become(c, n, first) || !pass_may(c->p))
@@ -101,13 +121,15 @@ walk(Cse *c, Block *b, Scope *up)
 		node_destroy(n);
 		changed = true;
 	}
+	forget(c, before);
 	return changed;
 }
 
 bool
 cse(Pass *p, Graph *g)
 {
-	Cse c = { p, pass_alias(p, g), p->scratch };
+	Cse c = { .p = p, .alias = pass_alias(p, g), .arena = p->scratch, .nslot = 1024 };
 
-	return walk(&c, g->top, NULL);
+	c.slot = new(c.arena, Seen *, c.nslot);
+	return walk(&c, g->top);
 }

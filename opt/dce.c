@@ -74,26 +74,33 @@ mark_inputs(Dce *d, const Node *n)
 		mark_value(d, n->in[i]);
 }
 
-/* Loops feed themselves, and a write may be read by what stands before it: so all of it is repeated while it grows. */
+static void
+mark_live(Dce *d, Node *n)
+{
+	if (!n->mark)
+		d->grew = true;
+	n->mark = true;
+	mark_inputs(d, n);
+	for (int i = 0; i < n->nsub; i++)
+		mark_results(d, n, n->sub[i]);
+}
+
+/* Loops feed themselves, and a write may be read by what stands before it: so all of it is repeated while it grows.  What a
+ * live construct returns is marked before its blocks are walked, so that one walk is enough for chains of them. */
 static void
 mark_node(Dce *d, Node *n)
 {
 	bool inside = false;
 
+	if (n->mark || is_live(d, n))
+		mark_live(d, n);
 	for (int i = 0; i < n->nsub; i++) {
 		mark_block(d, n->sub[i]);
 		for NODES(m, n->sub[i])
 			inside |= m->mark;
 	}
-	if (!n->mark && (inside || is_live(d, n))) {
-		n->mark = true;
-		d->grew = true;
-	}
-	if (!n->mark)
-		return;
-	mark_inputs(d, n);
-	for (int i = 0; i < n->nsub; i++)
-		mark_results(d, n, n->sub[i]);
+	if (inside)
+		mark_live(d, n);
 }
 
 static void

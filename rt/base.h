@@ -77,6 +77,14 @@ typedef struct Map {
 void *map_get(const Map *, const char *key);            /* null when absent */
 void  map_put(Map *, const char *key, void *value);     /* key is kept by reference */
 void  map_free(Map *);
+
+typedef struct PtrMap {             /* address -> number; in an arena */
+	const void **key;
+	int64_t     *value;
+	int          n, cap;
+} PtrMap;
+int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 when it was new; good until the next one */
+int64_t  ptrmap_get(const PtrMap *, const void *key);       /* 0 when absent */
 uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
 uint64_t hash_bytes(const void *, int64_t n);           /* a word at a time; the same on all little-endian hosts */
 
@@ -101,6 +109,8 @@ typedef struct Source {
 	const char *name;      /* "net.pt:code/__torch__/net.py", "<string>" */
 	int         line;      /* number of its first line, from 1 */
 	struct SourceMap *map; /* debug records of a serialised file, or null */
+	Arena      *arena;     /* where it may keep where its lines begin; null: they are counted each time */
+	struct SourceLines *lines;     /* once asked for */
 } Source;
 
 typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: nowhere */
@@ -156,6 +166,8 @@ void cx_pop(Cx *);
 void cx_enter(Cx *, Range);      /* counts recursion; fails with "nested too deep" */
 void cx_leave(Cx *);
 int  range_line(Range);          /* from 1 */
+int64_t range_line_start(Range); /* bytes: where the line of its start begins, and where its newline is */
+int64_t range_line_end(Range);
 int  range_column(Range);        /* from 1 */
 /* file:line:col: error: what / source line / carets.  Colour only on request. */
 void range_print(Buf *, Range, const char *kind, const char *what);

@@ -11,6 +11,53 @@
 
 enum { SHOW_MAX = 240 };     /* bytes of a source line that a message shows */
 
+typedef struct SourceLines SourceLines;
+struct SourceLines { int n; int64_t *at; };      /* at[i]: the first byte of line i; at[n]: behind the end */
+
+static void
+find_lines(Source *s)
+{
+	SourceLines *l = new(s->arena, SourceLines, 1);
+
+	l->n = 1;
+	for (int64_t i = 0; i < s->n; i++)
+		l->n += s->text[i] == '\n';
+	l->at = new(s->arena, int64_t, l->n + 1);
+	l->n = 1;
+	for (int64_t i = 0; i < s->n; i++)
+		if (s->text[i] == '\n')
+			l->at[l->n++] = i + 1;
+	l->at[l->n] = s->n + 1;
+	s->lines = l;
+}
+
+static const SourceLines *
+lines_of(const Source *s)
+{
+	if (!s->lines)
+		find_lines((Source *)s);
+	return s->lines;
+}
+
+/* The index of the line in which the range begins. */
+static int
+line_index(Range r)
+{
+	const int64_t beg = r.beg < r.src->n ? r.beg : r.src->n;
+	const SourceLines *l = lines_of(r.src);
+	int low = 0, high = l->n;
+
+	while (high - low > 1) {
+		const int middle = low + (high - low) / 2;
+
+		if (l->at[middle] <= beg)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int
 range_line(Range r)
 {
@@ -19,26 +66,32 @@ range_line(Range r)
 	if (!r.src)
 		return 0;
 	line = r.src->line ? r.src->line : 1;
+	if (r.src->arena)
+		return line + line_index(r);
 	for (int64_t i = 0; i < r.beg && i < r.src->n; i++)
 		line += r.src->text[i] == '\n';
 	return line;
 }
 
-static int64_t
-line_start(Range r)
+int64_t
+range_line_start(Range r)
 {
 	int64_t i = r.beg < r.src->n ? r.beg : r.src->n;
 
+	if (r.src->arena)
+		return lines_of(r.src)->at[line_index(r)];
 	while (i > 0 && r.src->text[i - 1] != '\n')
 		i--;
 	return i;
 }
 
-static int64_t
-line_end(Range r)
+int64_t
+range_line_end(Range r)
 {
 	int64_t i = r.beg < r.src->n ? r.beg : r.src->n;
 
+	if (r.src->arena)
+		return lines_of(r.src)->at[line_index(r) + 1] - 1;
 	while (i < r.src->n && r.src->text[i] != '\n')
 		i++;
 	return i;
@@ -47,14 +100,14 @@ line_end(Range r)
 int
 range_column(Range r)
 {
-	return r.src ? (int)(r.beg - line_start(r)) + 1 : 0;
+	return r.src ? (int)(r.beg - range_line_start(r)) + 1 : 0;
 }
 
 /* The line of the range's start, and carets under the part of it that the range covers. */
 static void
 print_line(Buf *out, Range r)
 {
-	int64_t beg = line_start(r), end = line_end(r), at = r.beg < end ? r.beg : end, stop = r.end;
+	int64_t beg = range_line_start(r), end = range_line_end(r), at = r.beg < end ? r.beg : end, stop = r.end;
 	const char *text = r.src->text;
 
 	if (at - beg > SHOW_MAX / 2)

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { MOST_FILES = 256, RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
+enum { RUNS = 200, WARM = 3, BENCH_NS = 2000000000 };
 
 typedef struct Options {
-	const char *in[MOST_FILES], *out[MOST_FILES], *json, *trace, *method, *device, *threads, *seed, *bench;
+	const char **in, **out;      /* room for all arguments */
+	const char *json, *trace, *method, *device, *threads, *seed, *bench;
 	const char *grad_in, *grad_out, *train, *lr, *steps, *batch, *momentum, *weight_decay, *betas, *eps;
 	int   nin, nout;
 	bool  want_bench, warm, info, guards, strict, selfcheck, shuffle, help;
@@ -105,9 +106,9 @@ read_option(Options *o, int argc, char **argv, int *i)
 	const char *v;
 
 	if ((v = value_of("-i", argc, argv, i)))
-		return o->nin < MOST_FILES && (o->in[o->nin++] = v);
+		return (o->in[o->nin++] = v) != 0;
 	if ((v = value_of("-o", argc, argv, i)))
-		return o->nout < MOST_FILES && (o->out[o->nout++] = v);
+		return (o->out[o->nout++] = v) != 0;
 	for (size_t k = 0; k < sizeof text_options / sizeof *text_options; k++)
 		if ((v = value_of(text_options[k].name, argc, argv, i)))
 			return (*(const char **)((char *)o + text_options[k].place) = v) != 0;
@@ -611,30 +612,44 @@ all_said(Program *p, int status)
 	return EXIT_INPUT;
 }
 
+static int
+run(Program *p, int argc, char **argv)
+{
+	int status;
+
+	for (int i = 1; i < argc; i++)
+		if (!read_option(&p->o, argc, argv, &i))
+			return usage_error(p, refusal(argv[i]), argv[i]);
+	if (p->o.help) {
+		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, usage);
+		return EXIT_OK;
+	}
+	status = set_up(p);
+	if (!status)
+		status = work(p);
+	if (p->own.cuda)
+		p->own.cuda->stop(&p->cx);
+	rt_program_free(&p->cx);
+	rt_cx_free(&p->cx);
+	return status;
+}
+
 int
 rt_main(const RtProgram *program, int argc, char **argv)
 {
 	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
-	int status = EXIT_OK;
+	const char **files;
+	int status;
 
 	if ((const char *)__builtin_frame_address(0) < rt_stack_end()) {
 		fprintf(stderr, "%s: error: there is no memory for the stack (ulimit -s, -v)\n", p.name);
 		return EXIT_INPUT;
 	}
+	files = heap_grow(0, 2 * (int64_t)sizeof *files * (argc + 1));
+	p.o.in = files;
+	p.o.out = files + argc + 1;
 	signal(SIGXFSZ, SIG_IGN);                /* a file too large is an error of the write */
-	for (int i = 1; i < argc; i++)
-		if (!read_option(&p.o, argc, argv, &i))
-			return usage_error(&p, refusal(argv[i]), argv[i]);
-	if (p.o.help) {
-		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p.name, usage);
-	} else {
-		status = set_up(&p);
-		if (!status)
-			status = work(&p);
-		if (p.own.cuda)
-			p.own.cuda->stop(&p.cx);
-		rt_program_free(&p.cx);
-		rt_cx_free(&p.cx);
-	}
+	status = run(&p, argc, argv);
+	free(files);
 	return all_said(&p, status);
 }

@@ -1,4 +1,4 @@
-/* rt/table.c - string -> pointer, in the order of insertion
+/* rt/table.c - string -> pointer, in the order of insertion; address -> number
  *
  * Entries stand in an array in the order they came; an open-addressed table of indices into it finds them.  Removing
  * leaves an entry without key (its slot stays taken, so that chains stay whole); growing drops such entries.
@@ -37,9 +37,7 @@ hash_mix(uint64_t h, uint64_t x)
 static uint32_t
 hash_key(const char *key)
 {
-	uint64_t h = hash_bytes(key, (int64_t)strlen(key));
-
-	return (uint32_t)(h ^ h >> 32);
+	return (uint32_t)hash_bytes(key, (int64_t)strlen(key));      /* which has folded its upper half into the lower one */
 }
 
 /* The slot that holds the key, or the free one where it would go. */
@@ -134,4 +132,55 @@ map_free(Map *m)
 	drop(m, m->at);
 	drop(m, m->slot);
 	memset(m, 0, sizeof *m);
+}
+
+/* ---- by address ----------------------------------------------------------------------------------------- */
+
+static int
+address_slot(const PtrMap *m, const void *key)
+{
+	uint64_t h = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
+	int i = (int)(h >> 33) & (m->cap - 1);
+
+	while (m->key[i] && m->key[i] != key)
+		i = (i + 1) & (m->cap - 1);
+	return i;
+}
+
+static void
+grow_addresses(Arena *a, PtrMap *m)
+{
+	PtrMap old = *m;
+
+	m->cap = old.cap ? 2 * old.cap : 64;
+	m->key = new(a, const void *, m->cap);
+	m->value = new(a, int64_t, m->cap);
+	for (int i = 0; i < old.cap; i++)
+		if (old.key[i]) {
+			int to = address_slot(m, old.key[i]);
+
+			m->key[to] = old.key[i];
+			m->value[to] = old.value[i];
+		}
+}
+
+int64_t *
+ptrmap_at(Arena *a, PtrMap *m, const void *key)
+{
+	int i;
+
+	if (2 * (m->n + 1) > m->cap)
+		grow_addresses(a, m);
+	i = address_slot(m, key);
+	if (!m->key[i]) {
+		m->key[i] = key;
+		m->n++;
+	}
+	return &m->value[i];
+}
+
+int64_t
+ptrmap_get(const PtrMap *m, const void *key)
+{
+	return m->cap ? m->value[address_slot(m, key)] : 0;
 }

@@ -168,6 +168,11 @@ class Answers(Test):
     def test_selfcheck(self):
         self.ends(DONE, self.program, "-i", self.profiled, "--selfcheck")
 
+    def test_many_inputs(self):
+        """As many as there are."""
+        once = self.ends(DONE, self.program, "-i", self.profiled)[0]
+        self.assertEqual(self.ends(DONE, self.program, *["-i", self.profiled] * 300)[0], once * 300)
+
     def test_generic_program(self):
         program = self.build("generic", self.model)
         self.assertEqual(self.answer(program, "-i", self.profiled)["out"][2], expected([1, 2, -1, 4]))
