@@ -203,13 +203,13 @@ row_cast(Row *r)
 	return cast_region(r, nest_of(x->ndim, x->dims, y->strides, x->strides), y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
 }
 
-/* Two arguments may be the same memory. */
+/* Two arguments may be the same memory, and so may two attributes. */
 static bool
-both_are_inputs(const Row *r, const Value *from)
+may_be_one(const Row *r, const Value *from)
 {
 	const Buffer *x = plan_buffer(r->p, from), *y = plan_buffer(r->p, row_arg(r, "self"));
 
-	return x && y && x->home == HOME_INPUT && y->home == HOME_INPUT;
+	return (x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
 }
 
 /* copy_: into a tensor that others see, too.  The source may be broadcast, but not lie in the same memory. */
@@ -220,7 +220,7 @@ row_copy_into(Row *r)
 	const Value *from = row_arg(r, node_arg(r->n, "src") ? "src" : "other");
 	int64_t strides[RT_MAX_RANK];
 
-	if (!x || !y || x->storage == y->storage || y->storage->readonly || x->ndim > y->ndim || !rt_numel(y) || both_are_inputs(r, from))
+	if (!x || !y || x->storage == y->storage || y->storage->readonly || x->ndim > y->ndim || !rt_numel(y) || may_be_one(r, from))
 		return false;
 	for (int i = 0; i < y->ndim; i++) {
 		const int k = i - (y->ndim - x->ndim);

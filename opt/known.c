@@ -271,12 +271,49 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 	}
 }
 
+/* The read of an attribute whose memory v is, or is a part of; null: it is none's, as far as can be seen. */
+static const Value *
+attribute_of(const Value *v)
+{
+	static const char *const same[] = { "prim::BailOut", "prim::unchecked_cast", "prim::ListUnpack", "aten::__getitem__" };
+
+	while (!node_is(v->node, "prim::GetAttr")) {
+		const Schema *s = node_schema(v->node);
+		bool leads = v->node->op && s && v->index < s->nrets && s->rets[v->index].alias;
+
+		for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+			leads |= node_is(v->node, same[i]);
+		if (!leads || !v->node->nin)
+			return NULL;
+		v = v->node->in[0];
+	}
+	return v;
+}
+
+/* Each read has a storage of its own here. */
+bool
+known_attributes_meet(const Node *m)
+{
+	const Value *to, *from;
+
+	for (int i = 0; i < m->nin; i++) {
+		if (!node_writes_input(m, i) || m->in[i]->type->kind != TYPE_TENSOR || !(to = attribute_of(m->in[i])))
+			continue;
+		for (int k = 0; k < m->nin; k++)
+			if (m->in[k]->type->kind == TYPE_TENSOR && (from = attribute_of(m->in[k])) && from != to)
+				return true;
+	}
+	return false;
+}
+
 IValue *
 known_gather_types(KnownTable *k, const Node *m, int *n, bool *exact)
 {
 	const Schema *schema = node_schema(m);
 	IValue *args;
 
+	if (known_attributes_meet(m))
+		return NULL;
 	if ((args = known_gather(k, m, n))) {
 		*exact = true;
 		return args;

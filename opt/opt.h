@@ -111,6 +111,9 @@ bool    known_never(IValue);                              /* a conjugate or nega
 bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
 bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
+/* Does the node write to an attribute and read another, or the same by another read?  Both may be one memory: whether they
+ * overlap only the kernel can tell, when it is called, so that nothing is said of what it gives. */
+bool    known_attributes_meet(const Node *);
 IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
 /* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place, where
  * the results' types cannot depend on which it is.  exact: there is no such. */

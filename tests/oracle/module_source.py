@@ -590,6 +590,10 @@ class Body:
         if not v:
             return
         t = v.text
+        if "." not in t or self.on("shared"):         # of overlapping parts that are not dense PyTorch does not say in which order
+            e = self.bind(Var(f"{t}.clone()", "T", v.dtype, v.shape, v.hard, v.depth))
+            self.line(f"{e.text} = {t}.clone(memory_format=torch.contiguous_format)")
+            t = e.text
         lines = [f"{t}[1:] += {t}[:-1]", f"{t}[1:] = {t}[:-1]", f"{t}[1:].add_({t}[:-1])", f"{t}[1:].copy_({t}[:-1])", f"{t}.add_({t})",
                  f"{t}[:] = {t}", f"{t} += {t}", f"{t}[::2] += {t}[::2]", f"{t}.add_({t}.flip([0]))", f"{t}.copy_({t}[-1])", f"{t}.add_({t}[0])", f"{t}.sub_({t}[-1])"]
         if len(v.shape) == 2 and v.shape[0] == v.shape[1]:
