@@ -514,6 +514,43 @@ resume(void **state)
 	assert_int_equal(reg[0].u.i, 197);
 }
 
+/* Behind a with-scope, inside it and inside of two: only those that are open there have their handlers run. */
+static void
+resume_in_scopes(void **state)
+{
+	static const IValue constant[] = { { RT_INT, { 1 } }, { RT_INT, { 2 } } };
+	static const uint32_t operand[] = { 0, 1, 2, /*3*/ 0, 1, /*5*/ 0 };
+	static const RtInsn insn[] = {
+		{ RT_DO_ENTER, 0, 1, 0, 0, 7 },
+		{ RT_DO_ENTER, 0, 1, 0, 0, 10 },
+		{ RT_DO_KERNEL, 0, 0, 1, 2, BOOM },
+		{ RT_DO_EXIT, 0, 0, 0, 0, 0 },
+		{ RT_DO_KERNEL, 0, 0, 1, 2, BOOM },
+		{ RT_DO_EXIT, 0, 0, 0, 0, 0 },
+		{ RT_DO_KERNEL, 0, 0, 1, 2, BOOM },
+		{ RT_DO_CONSTANT, 0, 0, 1, 1, 1 },       /* outer handler */
+		{ RT_DO_KERNEL, 0, 2, 0, 3, APPEND },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
+		{ RT_DO_CONSTANT, 0, 0, 1, 1, 0 },       /* inner handler */
+		{ RT_DO_KERNEL, 0, 2, 0, 3, APPEND },
+		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
+	};
+	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
+	RtCx *cx = *state;
+
+	for (int pc = 2; pc < 7; pc += 2) {
+		RtList *list = rt_list_new(cx, &rt_type_int, 0);
+		IValue reg[3] = { rt_retain(rt_ref(RT_LIST, list)), rt_none(), rt_none() };
+
+		assert_int_equal(rt_resume(cx, &code, pc, reg), RT_ERROR);
+		assert_string_equal(cx->message, "boom 7");
+		assert_int_equal(list->n, 3 - pc / 2);
+		if (list->n)
+			assert_int_equal(list->v[list->n - 1].u.i, 2);
+		rt_release(rt_ref(RT_LIST, list));
+	}
+}
+
 /* ---- the pool ---------------------------------------------------------------------------------------------- */
 
 typedef struct Squares { RtCx *cx; int64_t *v; } Squares;
@@ -569,7 +606,7 @@ main(void)
 		cmocka_unit_test(scopes), cmocka_unit_test(many_scopes), cmocka_unit_test(containers),
 		cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
 		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes), cmocka_unit_test(lengths),
-		cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(parallel),
+		cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(resume_in_scopes), cmocka_unit_test(parallel),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
