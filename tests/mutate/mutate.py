@@ -18,7 +18,7 @@ A text that is not found once is an error of the list, and so is a mutant that d
 import argparse, collections, concurrent.futures, json, os, queue, re, resource, shutil, signal, subprocess, sys, \
     tempfile, time
 
-WALL, CPU, MEMORY = 600, 120, 16 << 30      # seconds for a test, seconds of one process, bytes of one process
+WALL, CPU, MEMORY = 600, 40, 16 << 30      # seconds for a test, seconds of one process, bytes of one process
 FOLDERS = "ir", "opt", "codegen", "rt", "frontend"
 
 

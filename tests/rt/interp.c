@@ -85,7 +85,8 @@ loop(void **state)
 		{ RT_DO_NEXT, 0, 1, 1, 9, 3 },
 		{ RT_DO_RETURN, 0, 1, 0, 11, 0 },
 	};
-	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant };
+	static const IValue never[] = { { RT_INT, { 0 } }, { RT_BOOL, { 0 } } };
+	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant }, none = { CODE("sum", 4, 1, 1), .constant = never };
 	RtCx *cx = *state;
 	IValue arg = rt_int(100), out;
 
@@ -94,6 +95,10 @@ loop(void **state)
 	cx->steps = 20;
 	assert_int_equal(rt_run(cx, &code, &arg, &out), RT_ERROR);
 	assert_string_equal(cx->message, "step limit reached");
+	assert_int_equal(rt_run(cx, &none, &arg, &out), RT_ERROR);          /* none is left */
+	cx->steps = 20;
+	assert_int_equal(rt_run(cx, &none, &arg, &out), RT_OK);
+	assert_int_equal(out.u.i, 0);                                       /* its condition is false at first */
 	cx->steps = -1;
 }
 
