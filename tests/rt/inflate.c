@@ -7,7 +7,7 @@
 enum { ROOM = 64 };
 
 /* A stream as it is written: bits from the lowest on. */
-typedef struct Stream { unsigned char at[256]; int bits; } Stream;
+typedef struct Stream { unsigned char at[1024]; int bits; } Stream;
 
 static void
 put(Stream *s, unsigned value, int n)
@@ -96,6 +96,33 @@ test_fixed(void **state)
 
 		check(&s, row[i].gives, row[i].n, "row", i);
 	}
+}
+
+/* A distance that is none, where there is enough behind for whatever it may be read as. */
+static void
+test_far(void **state)
+{
+	enum { RUNS = 300, N = 1 + 258 * RUNS };
+	char *out = malloc(N + 3);
+
+	(void)state;
+	for (unsigned distance = 0; distance < 32; distance += 30) {
+		Stream s = { .bits = 0 };
+
+		put(&s, 1, 1);
+		put(&s, 1, 2);
+		put_fixed(&s, 'a');
+		for (int i = 0; i < RUNS; i++) {
+			put_fixed(&s, 285);
+			put_code(&s, 0, 5);
+		}
+		put_fixed(&s, 257);
+		put_code(&s, distance, 5);
+		put(&s, 0, distance ? 14 : 0);
+		put_fixed(&s, 256);
+		assert_int_equal(rt_inflate(s.at, (s.bits + 7) / 8, out, N + 3), !distance);
+	}
+	free(out);
 }
 
 static void
@@ -220,7 +247,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fixed), cmocka_unit_test(test_stored), cmocka_unit_test(test_dynamic), cmocka_unit_test(test_zlib),
+		cmocka_unit_test(test_fixed), cmocka_unit_test(test_far), cmocka_unit_test(test_stored), cmocka_unit_test(test_dynamic), cmocka_unit_test(test_zlib),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
