@@ -15,6 +15,7 @@ typedef struct Walk {
 	bool   *useful;
 	bool    grew;
 	bool    off;             /* no_grad */
+	bool   *outside;         /* by the id of a scope's object: the mode around the scope */
 } Walk;
 
 /* ---- what nodes are ------------------------------------------------------------------------------------- */
@@ -71,16 +72,20 @@ scope_of(const Node *n)
 }
 
 static void
-follow_mode(Walk *w, const Node *n, bool before)
+follow_mode(Walk *w, const Node *n)
 {
 	int64_t on;
 
-	if (node_is(n, "prim::Enter") && scope_of(n) >= 0)
+	if (node_is(n, "prim::Enter") && scope_of(n) >= 0) {
+		w->outside[n->in[0]->id] = w->off;
 		w->off = scope_of(n);
-	else if (node_is(n, "prim::Exit") && scope_of(n) >= 0)
-		w->off = before;
-	else if (node_is(n, "aten::set_grad_enabled") && value_int(n->in[0], &on))
+	} else if (node_is(n, "prim::Exit") && scope_of(n) >= 0) {
+		w->off = w->outside[n->in[0]->id];
+	} else if (node_is(n, "aten::set_grad_enabled")) {
+		if (!value_int(n->in[0], &on))
+			fail_lacks(w->cx, n->at, "a gradient where set_grad_enabled is called with a value that is no constant");
 		w->off = !on;
+	}
 }
 
 /* ---- down ------------------------------------------------------------------------------------------------- */
@@ -103,6 +108,22 @@ mark_if(Walk *w, bool *set, const Value *from, const Value *to)
 
 static void down_block(Walk *, Block *);
 
+/* The blocks of a node, each in the mode before it; all must leave the same mode behind. */
+static void
+down_blocks(Walk *w, Node *n)
+{
+	const bool before = w->off;
+
+	for (int k = 0; k < n->nsub; k++) {
+		const bool first = node_is(n, "prim::Loop") ? before : w->off;
+
+		w->off = before;
+		down_block(w, n->sub[k]);
+		if ((k || node_is(n, "prim::Loop")) && w->off != first)
+			fail_lacks(w->cx, n->at, "a gradient where a branch or loop changes whether gradients are enabled");
+	}
+}
+
 static void
 down_nested(Walk *w, Node *n)
 {
@@ -114,11 +135,10 @@ down_nested(Walk *w, Node *n)
 		mark_if(w, set, n->sub[0]->ret->in[1 + i], n->sub[0]->param->out[1 + i]);
 		mark_if(w, set, n->in[2 + i], n->out[i]);
 	}
-	for (int k = 0; k < n->nsub; k++) {
-		down_block(w, n->sub[k]);
+	down_blocks(w, n);
+	for (int k = 0; k < n->nsub; k++)
 		for (int i = 0; i < n->nout; i++)
 			mark_if(w, set, n->sub[k]->ret->in[loop + i], n->out[i]);
-	}
 }
 
 /* What the node writes to holds what it was given. */
@@ -150,15 +170,12 @@ down_node(Walk *w, Node *n)
 static void
 down_block(Walk *w, Block *b)
 {
-	const bool before = w->off;
-
 	cx_enter(w->cx, (Range){ 0 });
 	for NODES(n, b) {
-		follow_mode(w, n, before);
+		follow_mode(w, n);
 		w->a->silent[n->id] = w->off;
 		down_node(w, n);
 	}
-	w->off = before;
 	cx_leave(w->cx);
 }
 
@@ -234,7 +251,7 @@ static void
 down(Walk *w, Graph *g)
 {
 	do {
-		w->grew = false;
+		w->grew = w->off = false;
 		down_block(w, g->top);
 	} while (w->grew);
 }
@@ -249,7 +266,7 @@ mark_elements(Walk *w, bool *set, const Value *list)
 Active *
 active_from(Cx *cx, Graph *g, Value *const *from, int n, Arena *memory)
 {
-	Walk w = { .cx = cx, .a = active_new(g, memory) };
+	Walk w = { .cx = cx, .a = active_new(g, memory), .outside = new(memory, bool, g->nvalue) };
 
 	for (int i = 0; i < n; i++)
 		mark(&w, w.a->depends, from[i]);
@@ -261,7 +278,7 @@ Active *
 active_values(Cx *cx, Graph *g, const Gradient *d, Arena *memory)
 {
 	Active *a = active_new(g, memory);
-	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue) };
+	Walk w = { .cx = cx, .a = a, .useful = new(memory, bool, g->nvalue), .outside = new(memory, bool, g->nvalue) };
 
 	for (int i = 0; i < d->inputs.n && !d->call; i++)
 		mark(&w, a->depends, graph_inputs(g)[d->inputs.at[i].input]);

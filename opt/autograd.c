@@ -435,12 +435,13 @@ autograd(Pass *p, Graph *g)
 	const Gradient *d = p->fn ? p->fn->gradient : NULL;
 	Node *call;
 
-	if (!p->fn || g != p->fn->prepared || !has_calls(g))
+	if (!p->fn || g != p->fn->prepared || (!d && !has_calls(g)))
 		return false;
 	for (int i = 0; d && i < d->inputs.n; i++)
 		vec_push(p->cx->arena, &c.leaves, graph_inputs(g)[d->inputs.at[i].input]);
 	find_leaves(&c, g->top);
-	backward_to_grad(&c);
+	if (has_calls(g))
+		backward_to_grad(&c);
 	while ((call = find_call(&c, g->top)))
 		if (is_meant(&c, call)) {
 			differentiate(&c, call);

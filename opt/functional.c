@@ -10,8 +10,9 @@
  *
  * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int) stays in
  * place in a prepared graph, but on a clone of self: then self is written to by nobody, and the specializer (writes.c), which
- * knows types, computes the value where the write does not raise, and needs no clone.  A method with gradients has no writes:
- * there prim::stored checks the value and converts it.  In a specialized graph types decide.
+ * knows types, computes the value where the write does not raise, and needs no clone.  A method with gradients has no writes
+ * but those under no_grad, which the gradient goes past: there prim::stored checks the value and converts it.  In a
+ * specialized graph types decide.
  */
 #include "opt.h"
 
@@ -199,15 +200,16 @@ make_functional(Pass *p, Graph *g, Node *n)
 	return true;
 }
 
+/* active: what is known of a method that is to be differentiated; or null. */
 static bool
-functional_block(Pass *p, Graph *g, Block *b)
+functional_block(Pass *p, Graph *g, Block *b, const Active *active)
 {
 	bool changed = false;
 
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
-			changed |= functional_block(p, g, n->sub[i]);
-		if (is_in_place(n))
+			changed |= functional_block(p, g, n->sub[i], active);
+		if (is_in_place(n) && !(active && n->id < active->nnode && active->silent[n->id]))
 			changed |= make_functional(p, g, n);
 	}
 	return changed;
@@ -216,7 +218,9 @@ functional_block(Pass *p, Graph *g, Block *b)
 bool
 functional(Pass *p, Graph *g)
 {
-	const bool changed = functional_block(p, g, g->top);
+	const bool before = p->fn && p->fn->gradient && g == p->fn->prepared;
+	const Active *active = before ? active_values(p->cx, g, p->fn->gradient, p->scratch) : NULL;
+	const bool changed = functional_block(p, g, g->top, active);
 
 	if (changed)
 		pass_lost_alias(p);

@@ -12,6 +12,9 @@
  * hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is written to, or
  * that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements) must not be used
  * after the write, or the pass says what it lacks: it never changes an answer.
+ *
+ * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of the
+ * root's current value, and the gradient goes past them.
  */
 #include "opt.h"
 
@@ -75,7 +78,7 @@ viewed(const Node *n)
 {
 	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal", "aten::transpose",
 		"aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze", "aten::alias", "aten::view_as",
-		"aten::unflatten" };
+		"aten::unflatten", "aten::detach", "prim::data" };
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
@@ -83,15 +86,31 @@ viewed(const Node *n)
 	return -1;
 }
 
-static const Value *
-root_value(const Value *v)
+/* Is it the memory of another tensor without its gradient? */
+static bool
+is_detached(const Node *n)
 {
-	while (v->node && v->node->op && viewed(v->node) == 0)
+	return node_is(n, "aten::detach") || node_is(n, "prim::data");
+}
+
+/* detached: what is detached is a root of its own. */
+static const Value *
+origin(const Value *v, bool detached)
+{
+	while (v->node && v->node->op && viewed(v->node) == 0 && !(detached && is_detached(v->node)))
 		v = v->node->in[0];
 	/* An in-place operator gives back what it wrote to. */
 	if (v->node && v->node->op && written(v->node) >= 0 && v->type->kind == TYPE_TENSOR)
-		return root_value(v->node->in[written(v->node)]);
+		return origin(v->node->in[written(v->node)], detached);
 	return v;
+}
+
+static const Value *
+root_value(Unwrite *u, const Value *v)
+{
+	const Value *own = origin(v, true);
+
+	return track(u, own)->root ? own : origin(v, false);
 }
 
 /* Roots with a gradient that are written to, and roots that such a value is written to. */
@@ -109,7 +128,7 @@ find_roots(Unwrite *u, Block *b)
 			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
 		/* What has parts is written to by them. */
 		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
-			Value *root = (Value *)(uintptr_t)root_value(n->in[w]);
+			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
 
 			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
 				vec_push(u->g->arena, &u->roots, ((Root){ .base = root, .now = root }));
@@ -399,7 +418,7 @@ static bool
 is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 {
 	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
-	    track(u, root_value(v))->root == root)
+	    track(u, root_value(u, v))->root == root)
 		return false;
 	/* A result of an If or Loop around the write is younger. */
 	for (int i = 0; i < v->node->nsub; i++)
@@ -444,8 +463,6 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 		original == base ? "" : "view of a ");
 	Value *in[2];
 
-	if (!is_differentiated_by(u, base))
-		fail_lacks(u->p->cx, n->at, "a gradient through a write to an argument");
 	graph_set_insert_before(u->g, n);
 	in[0] = graph_constant(u->g, value_str(u->p->cx, text, -1), n->at);
 	in[1] = graph_constant(u->g, value_str(u->p->cx, "builtins.RuntimeError", -1), n->at);
@@ -456,31 +473,73 @@ refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 	u->changed = true;
 }
 
+/* v with the memory of `was`, for a root whose memory others see as well: what is written goes there, too. */
+static Value *
+in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
+{
+	Value *no = graph_constant(u->g, rt_bool(false), n->at), *data = emit(u, "detach", n->at, 1, &written_value);
+
+	emit(u, "copy_", n->at, 3, (Value *[3]){ n->in[written(n)], data, no });
+	return emit(u, "prim_with_data", n->at, 2, (Value *[2]){ v, was });
+}
+
 static void
 unwrite_node(Unwrite *u, Node *n, Value *original)
 {
 	const Track t = *track(u, original);
 	Root *r = &u->roots.at[t.root - 1];
-	Value *v, *self;
+	const bool argument = r->base->node == u->g->top->param, shared = argument || is_detached(r->base->node);
+	Value *v, *part;
 
-	if (r->base->node == u->g->top->param) {
+	if (argument && is_differentiated_by(u, r->base)) {
 		refuse_leaf(u, n, original, r->base);
 		return;
 	}
-	check_others(u, u->g->top, n, t.root);
+	if (!shared)
+		check_others(u, u->g->top, n, t.root);
 	pass_note(u->p, n, "a write that a gradient goes through");
 	graph_set_insert_before(u->g, n);
-	self = n->in[written(n)];
-	v = computed(u, n, self);
+	v = part = computed(u, n, n->in[written(n)]);
 	for (Track at = t; at.parent; at = *track(u, at.parent))
 		v = put_back(u, at.view, refreshed(u, at.parent), v);
-	r->now = v;
+	r->now = shared ? in_memory(u, n, part, v, r->now) : v;
 	r->version = ++u->nversion;
-	*track(u, v) = (Track){ t.root, r->version, NULL, NULL };
+	*track(u, r->now) = (Track){ t.root, r->version, NULL, NULL };
 	if (n->nout)
 		value_replace_uses(n->out[0], original);
 	node_destroy(n);
 	u->changed = true;
+}
+
+/* Is it a write that does not count for the gradient? */
+static bool
+is_uncounted(Unwrite *u, const Node *n, const Value *to)
+{
+	if (n->id < u->active->nnode && u->active->silent[n->id])
+		return true;
+	for (const Track *t = track(u, to); t->parent; t = track(u, t->parent))
+		if (is_detached(t->view))
+			return true;
+	return false;
+}
+
+/* A write that does not count gives back what it wrote to, with that one's gradient. */
+static bool
+pass_by(Unwrite *u, const Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		const int w = written(n);
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= pass_by(u, n->sub[i]);
+		if (w < 0 || !n->nout || !n->out[0]->uses.n || n->id >= u->active->nnode || !u->active->silent[n->id])
+			continue;
+		value_replace_uses(n->out[0], n->in[w]);
+		changed = true;
+	}
+	return changed;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------------------------- */
@@ -491,7 +550,7 @@ static bool
 writes_root(Unwrite *u, const Block *b, const Root *r)
 {
 	for NODES(n, b) {
-		if (written(n) >= 0 && track(u, root_value(n->in[written(n)]))->root - 1 == r - u->roots.at)
+		if (written(n) >= 0 && track(u, root_value(u, n->in[written(n)]))->root - 1 == r - u->roots.at)
 			return true;
 		for (int i = 0; i < n->nsub; i++)
 			if (writes_root(u, n->sub[i], r))
@@ -604,7 +663,7 @@ follow_view(Unwrite *u, Node *n, Value *parent)
 	const Track *t = track(u, parent);
 	const int root = t->root;
 
-	if (root)
+	if (root && !track(u, n->out[0])->root)
 		*track(u, n->out[0]) = (Track){ root, u->roots.at[root - 1].version, parent, n };
 }
 
@@ -621,7 +680,7 @@ unwrite_block(Unwrite *u, Block *b)
 			unwrite_if(u, n);
 		else if (node_is(n, "prim::Loop"))
 			unwrite_loop(u, n);
-		else if (w >= 0 && track(u, original)->root)
+		else if (w >= 0 && track(u, original)->root && !is_uncounted(u, n, original))
 			unwrite_node(u, n, original);
 		else if (viewing >= 0)
 			follow_view(u, n, original);
@@ -638,9 +697,10 @@ unwrite(Pass *p, Graph *g)
 	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
 		return false;
 	u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	u.changed = pass_by(&u, g->top);
 	find_roots(&u, g->top);
 	if (!u.roots.n)
-		return false;
+		return u.changed;
 	for (int i = 0; i < u.roots.n; i++)
 		find_reach(&u, &u.roots.at[i]);
 	unwrite_block(&u, g->top);
