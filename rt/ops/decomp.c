@@ -254,7 +254,15 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- triangles --------------------------------------------------------------------------------------------------------- */
 
-/* Solves T x = b for the k columns of b (n, k) in place; T: the triangle of a, or its transpose (conjugated). */
+/* A singular matrix divides by zero: without an imaginary part there is none afterwards. */
+static Z
+over(Z b, Z d)
+{
+	return cimag(b) == 0 && cimag(d) == 0 ? creal(b) / creal(d) : b / d;
+}
+
+/* Solves T x = b for the k columns of b (n, k) in place; T: the triangle of a, or its transpose (conjugated).
+   As in BLAS zeros of b are passed over where T is as it is: of a singular T they stay zeros. */
 static void
 solve_triangle(const Z *a, int64_t n, bool upper, bool unit, bool transposed, bool conjugated, Z *b, int64_t k)
 {
@@ -267,12 +275,14 @@ solve_triangle(const Z *a, int64_t n, bool upper, bool unit, bool transposed, bo
 			Z v = transposed ? a[j * n + i] : a[i * n + j];
 			v = conjugated ? conj(v) : v;
 			for (int64_t c = 0; c < k; c++)
-				b[i * k + c] -= mul(v, b[j * k + c]);
+				if (transposed || b[j * k + c] != 0)
+					b[i * k + c] -= mul(v, b[j * k + c]);
 		}
 		if (!unit) {
 			Z d = conjugated ? conj(a[i * n + i]) : a[i * n + i];
 			for (int64_t c = 0; c < k; c++)
-				b[i * k + c] /= d;
+				if (transposed || b[i * k + c] != 0)
+					b[i * k + c] = over(b[i * k + c], d);
 		}
 	}
 }
@@ -438,8 +448,7 @@ solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Sta
 		Z *f = factors->v + i * factors->n * factors->n;
 		int64_t *pivot = *pivots + i * factors->n;
 		(*infos)[i] = lu(f, factors->n, factors->n, true, pivot);
-		if (!(*infos)[i])
-			lu_solve_sided(f, factors->n, pivot, b.v + i * b.m * b.n, b.m, b.n, left, false, turned);
+		lu_solve_sided(f, factors->n, pivot, b.v + i * b.m * b.n, b.m, b.n, left, false, turned);
 	}
 	if (check && stack_check_info(cx, name, factors, *infos))
 		return RT_ERROR;
@@ -494,8 +503,7 @@ inverse(RtCx *cx, const char *name, RtTensor *t, bool check, IValue *out, Stack 
 		for (int64_t k = 0; k < n; k++)
 			x[k * n + k] = 1;
 		(*infos)[i] = lu(f, n, n, true, pivot);
-		if (!(*infos)[i])
-			lu_solve(f, n, pivot, x, n, false, false);
+		lu_solve(f, n, pivot, x, n, false, false);
 	}
 	if (check && stack_check_info(cx, name, s, *infos))
 		return RT_ERROR;

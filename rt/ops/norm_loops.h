@@ -114,7 +114,7 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 				double a = rstd * (w ? (double)w[base + k] : 1), c = rstd * rstd * dot / n, shift = rstd * sum / n;
 
 				for (int64_t j = 0; j < g->per; j++)
-					dx[o + j] = (T)(a * (double)dy[o + j] - shift - c * ((double)x[j] - mean));
+					dx[o + j] = (T)(a * (double)dy[o + j] - shift - (g->fixed ? 0 : c * ((double)x[j] - mean)));
 			}
 	}
 }
@@ -205,7 +205,7 @@ N(lane_backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 			T *restrict to = dx + p * g->step + first;
 
 			for (int64_t c = 0; c < some; c++)
-				to[c] = a[c] * y[c] - shift[c] - along[c] * (x[c] - mean[c]);
+				to[c] = a[c] * y[c] - shift[c] - (g->fixed ? 0 : along[c] * (x[c] - mean[c]));
 		}
 	}
 }

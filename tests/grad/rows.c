@@ -1,4 +1,4 @@
-/* tests/grad/rows.c - gradients of operators' rows against finite differences in double: rows SAMPLES [ID...]
+/* tests/grad/rows.c - gradients of operators' rows against finite differences in double, or as recorded: rows SAMPLES [ID...]
  *
  * A line of SAMPLES is   ID | x[2,3] y[3]+ n[4]i5 | expression   : the row, the arguments, a call of it.
  * An argument is float64 of these sizes with values in (-2, 2), none near 0 or another; + positive, in (0.4, 1.6); u in
@@ -6,6 +6,11 @@
  * is behind it or it is a =.  The result is a tensor, or a tuple of them.
  * The graph of the expression must hold the row; every row with a gradient must have a line.  In a file that begins with
  * "# with FILE.py" expressions call functions of that file instead, and ID means nothing, but "lacks": Kiln must say so.
+ *
+ * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in float.
+ * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded are
+ * gradients of the arguments, "x 1 0 nan; y none", or "raises TEXT"; in float "same" is as in double, nothing: not asked.
+ * A line   smooth | ID ...   names rows without ties and boundaries.
  */
 #include "../../opt/opt.h"
 
@@ -16,7 +21,7 @@
 enum { MOST_ARGS = 8 };
 
 typedef struct Sample {
-	const char *id, *expression;
+	const char *id, *expression, *recorded, *in_float;
 	int   n;
 	char  name[MOST_ARGS][16];
 	RtTensor *value[MOST_ARGS];
@@ -27,6 +32,7 @@ typedef struct Test {
 	Cx   *cx;
 	RtCx *rt;
 	const char *with;        /* source text before the expression's function, or null */
+	bool  recorded;          /* the file has gradients by PyTorch */
 	Sample *s;
 	uint64_t random;
 	char  why[400];
@@ -64,6 +70,27 @@ fill_values(Test *t, double *p, int64_t n, char kind)
 	}
 }
 
+/* (1,nan,...): the values of x as they are written. */
+static const char *
+parse_values(RtTensor *x, const char *p)
+{
+	for (int64_t i = 0; i < rt_numel(x); i++) {
+		char *end;
+		const double v = strtod(p + 1, &end);
+
+		if (end == p + 1)
+			break;
+		p = end;
+		if (x->dtype == RT_f64)
+			((double *)rt_data(x))[i] = v;
+		else if (x->dtype == RT_i64)
+			((int64_t *)rt_data(x))[i] = (int64_t)v;
+		else
+			rt_data(x)[i] = v != 0;
+	}
+	return strchr(p, ')') + 1;
+}
+
 static const char *
 parse_argument(Test *t, const char *p)
 {
@@ -80,7 +107,11 @@ parse_argument(Test *t, const char *p)
 	s->floating[s->n] = *p != 'i' && *p != 'b';
 	x = rt_tensor_new(t->rt, s->floating[s->n] ? RT_f64 : *p == 'i' ? RT_i64 : RT_b8, ndim, dims);
 	n = rt_numel(x);
-	if (s->floating[s->n]) {
+	if (t->recorded) {
+		p = parse_values(x, p + (*p != '('));
+		s->floating[s->n] &= *p != '\'';
+		p += *p == '\'';
+	} else if (s->floating[s->n]) {
 		fill_values(t, (double *)rt_data(x), n, *p);
 		if (*p == '=')
 			memcpy(rt_data(x), rt_data(s->value[0]), (size_t)n * sizeof(double));
@@ -115,6 +146,11 @@ parse_sample(Test *t, char *line)
 		p = parse_argument(t, p);
 	rest += strspn(rest, " ");
 	t->s->expression = arena_strndup(t->cx->arena, rest, (int)strcspn(rest, "\n"));
+	if (t->recorded) {
+		t->s->expression = strtok_r(rest, "|\n", &state);
+		t->s->recorded = strtok_r(NULL, "|\n", &state);
+		t->s->in_float = strtok_r(NULL, "|\n", &state);
+	}
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
@@ -241,6 +277,134 @@ compare(Test *t, const RtCode *code, IValue *args, IValue *weights, int which, I
 	return true;
 }
 
+/* ---- recorded gradients --------------------------------------------------------------------------------------- */
+
+/* 0.5, 0.75, 1, ... for the elements of every result. */
+static void
+plain_weights(Test *t, IValue out, IValue *weights, int *k)
+{
+	RtTensor *w;
+
+	for (int64_t i = 0; out.tag == RT_TUPLE && i < out.u.tuple->n; i++)
+		plain_weights(t, out.u.tuple->v[i], weights, k);
+	if (out.tag != RT_TENSOR)
+		return;
+	w = rt_tensor_new(t->rt, RT_f64, out.u.t->ndim, out.u.t->dims);
+	for (int64_t i = 0; i < rt_numel(w); i++)
+		((double *)rt_data(w))[i] = 0.5 + 0.25 * (double)i;
+	weights[(*k)++] = rt_of(w);
+}
+
+static bool
+is_near(double got, double want, RtDtype dtype)
+{
+	const double rel = dtype == RT_f32 ? 2e-4 : 1e-7;
+
+	return got == want || (got != got && want != want) || fabs(got - want) <= rel * (1 + fabs(want));
+}
+
+/* want: "x 1 0 nan", up to a ; or the end. */
+static bool
+agrees(Test *t, const char *want, IValue grad, RtDtype dtype, Buf *got)
+{
+	const RtTensor *g = grad.tag == RT_TENSOR ? rt_contiguous(t->rt, rt_to_dtype(t->rt, grad.u.t, RT_f64)) : NULL;
+	const char *p = want + strcspn(want, " ");
+	bool same = g == NULL || grad.u.t->dtype == dtype;
+
+	buf_printf(got, " %.*s", (int)(p - want), want);
+	for (int64_t i = 0; g && i < rt_numel(g); i++) {
+		const double v = ((double *)rt_data(g))[i];
+		char *end;
+		/* An argument without a gradient has zeros as well. */
+		const double w = strncmp(p, " none", 5) ? strtod(p, &end) : (end = (char *)(uintptr_t)p, 0);
+
+		same &= is_near(v, w, dtype) && (end != p || !strncmp(p, " none", 5));
+		p = end;
+		buf_printf(got, " %.10g", v);
+	}
+	if (!g) {
+		buf_puts(got, " none");
+		for (char *end; strtod(p, &end) == 0 && end != p; p = end)
+			;
+	}
+	p += !strncmp(p, " none", 5) ? 5 : 0;
+	buf_puts(got, ";");
+	return same && (*(p += strspn(p, " ")) == ';' || !*p);
+}
+
+static void
+check_recorded(Test *t, RtDtype dtype, const char *want)
+{
+	Sample *s = t->s;
+	Function *f = function_of(t), *d;
+	IValue args[MOST_ARGS + 64], out;
+	Buf names = { 0 }, got = { 0 };
+	bool same = true;
+	int n = 0, k = 0;
+
+	for (int i = 0; i < s->n; i++) {
+		args[i] = rt_of(s->value[i]->dtype == RT_f64 ? rt_to_dtype(t->rt, s->value[i], dtype) : s->value[i]);
+		if (s->floating[i])
+			buf_printf(&names, "%s%s", n++ ? "," : "", s->name[i]);
+	}
+	d = gradient_function(t->cx, f, rt_none(), names.at, NULL);
+	plain_weights(t, run(t, lower(t, f), args), args + s->n, &k);
+	out = run(t, lower(t, d), args);
+	for (int i = 0, at = 0; i < s->n; i++)
+		if (s->floating[i]) {
+			want += strspn(want, " ;");
+			same &= agrees(t, want, out.u.tuple->v[2].u.tuple->v[at++], dtype, &got);
+			want += strcspn(want, ";");
+		}
+	if (!same)
+		fail(t->cx, (Range){ 0 }, "%s, %s: %.*s", s->id, rt_dtypes[dtype].name, (int)got.n, got.at);
+	buf_free(&names);
+	buf_free(&got);
+}
+
+static void
+check_double(Cx *cx, void *arg)
+{
+	Test *t = arg;
+
+	(void)cx;
+	check_recorded(t, RT_f64, t->s->recorded);
+}
+
+static void
+check_float(Cx *cx, void *arg)
+{
+	Test *t = arg;
+	const char *want = t->s->in_float + strspn(t->s->in_float, " ");
+
+	(void)cx;
+	check_recorded(t, RT_f32, strncmp(want, "same", 4) ? want : t->s->recorded);
+}
+
+/* Does the sample fail?  Says so. */
+static bool
+fails_as_recorded(Test *t)
+{
+	const char *want = t->s->recorded ? t->s->recorded + strspn(t->s->recorded, " ") : "";
+	const bool raises = !strncmp(want, "raises ", 7);
+	bool failed;
+
+	if (!*want) {
+		printf("%s\n  nothing is recorded\n", t->s->expression);
+		return true;
+	}
+	failed = cx_try(t->cx, check_double, t) == raises;
+	if (!failed && raises)
+		failed = !strstr(t->cx->err.text, want + 7);
+	if (failed)
+		printf("%s\n  recorded %s\n  %s\n", t->s->expression, want, t->cx->err.text);
+	else if (t->s->in_float && cx_try(t->cx, check_float, t) == 0) {
+		failed = true;
+		printf("%s\n  recorded %s |%s\n  %s\n", t->s->expression, want, t->s->in_float, t->cx->err.text);
+	}
+	return failed;
+}
+
 static void
 check_sample(Cx *cx, void *arg)
 {
@@ -312,14 +476,24 @@ rows_without(Cx *cx, const Map *seen)
 	return missing;
 }
 
+static void
+take_smooth(Arena *a, Map *seen, char *line)
+{
+	char *state = NULL;
+
+	for (char *id = strtok_r(line, " \n", &state); id; id = strtok_r(NULL, " \n", &state))
+		map_put(seen, arena_strdup(a, id), a);
+}
+
 int
 main(int argc, char **argv)
 {
 	Arena arena = { 0 };
 	Cx cx = { .arena = &arena };
 	Map seen = { .arena = &arena };
-	char line[4096];
+	char line[16384];
 	const char *with = NULL;
+	bool recorded = false;
 	int failed = 0, done = 0;
 	FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
 
@@ -329,11 +503,16 @@ main(int argc, char **argv)
 	ops_init(&cx);
 	while (fgets(line, sizeof line, file)) {
 		RtCx rt;
-		Test t = { .cx = &cx, .rt = &rt, .with = with };
+		Test t = { .cx = &cx, .rt = &rt, .with = with, .recorded = recorded };
 
 		if (!strncmp(line, "# with ", 7)) {
 			line[strcspn(line, "\n")] = 0;
 			with = read_text(&arena, line + 7);
+		}
+		recorded |= !strncmp(line, "# recorded", 10);
+		if (!strncmp(line, "smooth |", 8)) {
+			take_smooth(&arena, &seen, line + 8);
+			continue;
 		}
 		if (*line == '#' || *line == '\n')
 			continue;
@@ -343,7 +522,9 @@ main(int argc, char **argv)
 		if (!asked_for(argc, argv, t.s->id))
 			continue;
 		done++;
-		if (cx_try(&cx, check_sample, &t) == !strcmp(t.s->id, "lacks")) {
+		if (recorded)
+			failed += fails_as_recorded(&t);
+		else if (cx_try(&cx, check_sample, &t) == !strcmp(t.s->id, "lacks")) {
 			failed++;
 			printf("%s\n  %s\n", t.s->expression, strcmp(t.s->id, "lacks") ? cx.err.text : "was differentiated");
 		}
