@@ -45,7 +45,7 @@ dense_constant(Plan *p, const Value *v)
 	const RtTensor *t = plan_tensor(p, v);
 	const Buffer *b = plan_buffer(p, v);
 
-	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META ? t : NULL;
+	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META && !t->storage->written ? t : NULL;
 }
 
 /* A list of n ints (or one, repeated). */

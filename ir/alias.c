@@ -329,6 +329,21 @@ alias_is_listed(const Node *n, const char *const *names, size_t count)
 }
 
 
+bool
+node_may_return_input(const Node *n)
+{
+	return LISTED(n, may_return_input);
+}
+
+bool
+value_is_fresh(const Value *v)
+{
+	const Schema *s = node_schema(v->node);
+
+	return s && v->node->op && !s->varret && v->index < s->nrets && !s->rets[v->index].alias &&
+	       !type_has_vars(s->rets[v->index].type) && !node_may_return_input(v->node);
+}
+
 static bool
 is_wildcard_set(const AliasSet *a)
 {
@@ -419,7 +434,7 @@ static void
 analyze_op(AliasDb *db, const Node *n)
 {
 	const Schema *s = op_schema(db->g->cx, n->op);
-	const bool loose = LISTED(n, may_return_input);
+	const bool loose = node_may_return_input(n);
 
 	for (int i = 0; i < n->nin; i++) {
 		analyze_arg(db, n, n->in[i], i < s->nargs ? s->args[i].alias : NULL);

@@ -20,16 +20,6 @@
 
 #include <string.h>
 
-/* Does v own its memory when it is made? */
-static bool
-is_fresh(const Value *v)
-{
-	const Schema *s = node_schema(v->node);
-
-	return s && v->node->op && !s->varret && v->index < s->nrets && v->type->kind == TYPE_TENSOR &&
-	       !s->rets[v->index].alias;
-}
-
 /* May this use make an alias of the value, or keep it? */
 static bool
 makes_alias(const Use *u)
@@ -40,7 +30,7 @@ makes_alias(const Use *u)
 		return !node_is(u->node, "prim::profile");
 	if (s->args[u->index].type->kind != TYPE_TENSOR && s->args[u->index].type->kind != TYPE_OPTIONAL)
 		return true;
-	return s->args[u->index].alias != NULL;
+	return s->args[u->index].alias || node_may_return_input(u->node);
 }
 
 static bool
@@ -180,7 +170,7 @@ make_functional(Pass *p, Graph *g, Node *n)
 	int at[FUNCTIONAL_ARGS];
 	Op *base = functional_row(g->cx, n, at);
 
-	if (!base || self->node->block != n->block || !is_fresh(self) || !seen_by_nobody_else(self, n))
+	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR || !value_is_fresh(self) || !seen_by_nobody_else(self, n))
 		return false;
 	result = computed(p, g, n, base, at);
 	if ((!result && !wants_clone(p, g, n)) || !pass_may(p)) {

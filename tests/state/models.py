@@ -2,9 +2,9 @@
 
 usage: models.py [NAME...]     (in this folder, with torch)
 
-NAME.pt; NAME.npz: x0, x1 ... are the inputs of calls on one instance, "2.out.0" is a part of the third call's result.
-A model has `forward` and may have `other`; CALLS says which is called when, by their first letters.  Names that begin with
-"equal" have storages of equal bytes, names that begin with "shared" one storage by several ways.
+NAME.pt; NAME.npz: of calls on one instance, the methods' names in "calls", the third one's input "2.x", and "2.out.0", a part
+of its result.  Names that begin with "equal" have storages of equal bytes, names that begin with "shared" one storage (list,
+dict, module) by several ways.
 """
 import os, sys
 from typing import Dict, List, Optional, Tuple
@@ -257,7 +257,56 @@ class Traced(nn.Module):
         return self.c[0].add_(x) * 1, self.d[0].sub_(x) * 1
 
 
-MODELS["equal_traced"] = (lambda: torch.jit.trace(Traced(), torch.ones(3), check_trace=False)), "fff", False
+
+
+class TracedProduct(nn.Module):
+    """Is a weight, and changes."""
+    def __init__(self):
+        super().__init__()
+        self.w = [torch.eye(3)]
+
+    def forward(self, x):
+        y = torch.mm(x.reshape(1, 3), self.w[0])
+        self.w[0].add_(0.5)
+        return y, F.linear(x, self.w[0])
+
+
+class TracedTwo(nn.Module):
+    """One method writes it, the other only reads it."""
+    def __init__(self):
+        super().__init__()
+        self.c = [zeros()]
+
+    def forward(self, x):
+        return torch.relu(self.c[0]) * 2 + x
+
+    def other(self, x):
+        return self.c[0].add_(x) * 1
+
+
+class TracedBeside(nn.Module):
+    """A constant that is written, and buffers with its bytes."""
+    def __init__(self):
+        super().__init__()
+        self.c = [zeros()]
+        self.register_buffer("b", zeros())
+        self.register_buffer("d", zeros())
+
+    def forward(self, x):
+        self.c[0].add_(x)
+        self.d.sub_(x)
+        return self.b + x, self.c[0] * 1, self.d * 1
+
+
+def traced(cls):
+    return lambda: torch.jit.trace(cls(), torch.ones(3), check_trace=False)
+
+
+MODELS["equal_traced"] = traced(Traced), "fff", False
+MODELS["equal_traced_product"] = traced(TracedProduct), "fff", False
+MODELS["equal_traced_beside"] = traced(TracedBeside), "fff", False
+MODELS["shared_traced_two"] = (lambda: torch.jit.trace_module(TracedTwo(), {"forward": torch.ones(3), "other": torch.ones(3)},
+                                                              check_trace=False)), "fofof", False
 
 
 @model()
@@ -380,6 +429,14 @@ class shared_methods_set(Buffers):
     def other(self, x: Tensor):
         self.v += x
         return self.v * 1
+
+
+class Added(Buffers):
+    def __init__(self, v):
+        super().__init__(v=v)
+
+    def forward(self, x: Tensor):
+        return self.v + x
 
 
 @model()
@@ -692,6 +749,122 @@ class shared_fork(Buffers):
     def change(self, x: Tensor):
         self.v += x
         return self.v * 1
+
+
+@model("fofo")
+class shared_fork_returned(Buffers):
+    """What a task returns is the buffer."""
+    def __init__(self):
+        super().__init__(v=ramp())
+
+    def get(self, x: Tensor):
+        return self.v
+
+    def forward(self, x: Tensor):
+        y = torch.jit.wait(torch.jit.fork(self.get, x))
+        y.add_(x)
+        return torch.relu(self.v) * 1
+
+    @torch.jit.export
+    def other(self, x: Tensor):
+        f = torch.jit.fork(self.get, x)
+        self.v -= 1
+        return torch.jit.wait(f) * 1, torch.tanh(self.v)
+
+
+@model("ffff")
+class shared_swapped(Buffers):
+    """Two buffers change places."""
+    def __init__(self):
+        super().__init__(a=zeros(2, 3), b=zeros(2, 3), at=torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: Tensor):
+        self.a, self.b = self.b, self.a
+        self.a[int(self.at) % 2] = x
+        self.at += 1
+        return self.a * 1, self.b * 1
+
+
+@model("ffff")
+class shared_left(Buffers):
+    """A buffer moves on, its rows stay where they were."""
+    def __init__(self):
+        super().__init__(a=zeros(4, 3))
+        self.register_buffer("last", self.a[3])
+        self.register_buffer("first", self.a[0])
+
+    def forward(self, x: Tensor):
+        self.a = torch.cat([self.a[1:], x.unsqueeze(0)])
+        self.first += 1
+        return self.a * 1, self.last * 1, self.first * 1
+
+
+@model("ffff")
+class shared_detached(Buffers):
+    """Written by .data and detach()."""
+    def __init__(self):
+        super().__init__(a=zeros(), b=ramp())
+        self.register_buffer("c", self.a)
+
+    def forward(self, x: Tensor):
+        self.a.data.add_(x)
+        self.b.detach().mul_(2)
+        return self.c * 1, self.b * 1
+
+
+@model("fff")
+class shared_dict_of_lists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.d: Dict[str, List[Tensor]] = {"a": [zeros(), zeros()]}
+        self.l: List[Tensor] = self.d["a"]
+        self.register_buffer("q", self.l[0])
+
+    def forward(self, x: Tensor):
+        self.q += x
+        self.l.append(self.q)
+        self.d["a"][1].sub_(x)
+        return torch.stack(self.d["a"]), torch.stack(self.l)
+
+
+@model("fofo")
+class shared_module_list(nn.Module):
+    """Modules of a list, read in a loop, written one by one."""
+    def __init__(self):
+        super().__init__()
+        v = ramp()
+        self.all = nn.ModuleList([Added(v), Added(v), Added(zeros()), Added(zeros())])
+
+    def forward(self, x: Tensor):
+        for m in self.all:
+            x = m(x)
+        return x
+
+    @torch.jit.export
+    def other(self, x: Tensor):
+        self.all[0].v += 1
+        self.all[2].v.add_(x)
+        return x
+
+
+@model("fofo")
+class shared_conv_norm(nn.Module):
+    """A convolution that would take in the batch norm behind it; another method writes to both by other names."""
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv1d(1, 2, 3), nn.BatchNorm1d(2)
+        self.register_buffer("g", self.norm.running_mean)
+        self.both: List[Tensor] = [self.conv.weight.data, self.conv.bias.data]
+
+    def forward(self, x: Tensor):
+        return self.norm(self.conv(x.reshape(1, 1, 3)))
+
+    @torch.jit.export
+    def other(self, x: Tensor):
+        self.g += 0.5
+        for t in self.both:
+            t.mul_(2)
+        return x
 
 
 @model()
