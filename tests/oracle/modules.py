@@ -2,7 +2,7 @@
 """Random modules with state, control flow and errors held against PyTorch (Debian: python3-torch), in all ways of Kiln.
 
     tests/oracle/modules.py [--build DIR] [-j N] [--json FILE] [--keep DIR [--all]] [--ways WORD | --all-ways]
-                            [--without WORD,...] FIRST COUNT
+                            [--without WORD,...] [--commands N] FIRST COUNT
     tests/oracle/modules.py --show SEED
     tests/oracle/modules.py --add CASE.pt...
     tests/oracle/modules.py --again CASE.pt...     by another PyTorch: what it answers otherwise
@@ -10,6 +10,7 @@
 A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
 answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
 tcc, generic at one level and profiled at two, which take turns (--all-ways: at all four; --ways: those whose name holds it). Values, texts of errors, what is printed, and the state afterwards must be the same.
+Every 40th seed (--commands N: every Nth, 0: none) goes through kiln run, kiln build and the linked program, too (module_program.py).
 --keep: the cases of seeds that differ stay in that folder (with --all: all).  --add puts such into tests/modules/cases.tar.xz, which
 `ninja check` tries in all ways.  --without: features left out.
 """
@@ -22,7 +23,7 @@ CHUNK = 250          # seeds of a process: PyTorch never forgets a class
 def work(a):
     """The seeds of one process: a line of JSON for each."""
     sys.path.insert(0, HERE)
-    import module_answers, module_source
+    import module_answers, module_program, module_source
     ways = subprocess.Popen([a.build + "/tests/modules/ways"] + (["-w", a.ways] if a.ways else []) + ["-"], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, text=True, errors="replace")
     with tempfile.TemporaryDirectory() as tmp:
@@ -43,6 +44,9 @@ def work(a):
                 report["why"] = "".join(lines).replace(name + " ", "\0").split("\0")[1:]
                 if not line:
                     report["why"].append("the program of ways ended")
+                if a.commands and seed % a.commands == 0:
+                    why = module_program.compare(name, a.build + "/kiln", seed // a.commands % 4, tmp)
+                    report["why"] += [why] if why else []
             if not (a.keep and (report["why"] or a.all and "calls" in report)):
                 for end in ".pt", ".npz":
                     if os.path.exists(name + end):
@@ -89,6 +93,7 @@ class Sweep:
         argv += ["--keep", self.a.keep] if self.a.keep else []
         argv += ["--all"] if self.a.all else []
         argv += ["--all-ways"] if self.a.all_ways else []
+        argv += ["--commands", str(self.a.commands)]
         argv += ["--ways", self.a.ways] if self.a.ways else []
         argv += ["--without", self.a.without] if self.a.without else []
         p = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace")
@@ -152,6 +157,7 @@ def main():
     p.add_argument("--ways")
     p.add_argument("--all-ways", action="store_true")
     p.add_argument("--without", default="")
+    p.add_argument("--commands", type=int, default=40)
     p.add_argument("--show", type=int)
     p.add_argument("-v", "--verbose", action="store_true")
     p.add_argument("--work", action="store_true")
