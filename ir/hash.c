@@ -2,7 +2,8 @@
  * Equal constants and equal nodes: for common subexpressions, constant pooling and the hash of a graph.
  *
  * Two constants are identical when no program can tell them apart: tensors by dtype, sizes, strides, flags and bytes
- * (NaN equals itself), containers member by member.  Objects, futures and generators are identical only to themselves.
+ * (NaN equals itself), containers member by member; one that code may write to is memory, too.  Objects, futures and
+ * generators are identical only to themselves.
  */
 #include "ir.h"
 #include <string.h>
@@ -107,6 +108,8 @@ same_tensor(const RtTensor *a, const RtTensor *b)
 	if (a->dtype != b->dtype || a->ndim != b->ndim || a->flags != b->flags || a->layout != b->layout ||
 	    !same_numbers(a->dims, b->dims, a->ndim) || !same_numbers(a->strides, b->strides, a->ndim) ||
 	    !same_quant(a->quant, b->quant) || !has_data(a) || !has_data(b))
+		return false;
+	if ((a->storage->written || b->storage->written) && rt_data(a) != rt_data(b))
 		return false;
 	return !rt_numel(a) || rt_data(a) == rt_data(b) || each_row(a, 0, 0, same_row, &r);
 }

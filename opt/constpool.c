@@ -6,7 +6,6 @@
 
 typedef struct Pool {
 	Pass *p;
-	AliasDb *alias;
 	Node *last;              /* constant put at the top, or the param node */
 	Map   seen;              /* hash of node -> Entry */
 } Pool;
@@ -43,7 +42,7 @@ walk(Pool *pool, Block *b)
 		/* `is` tells enums of two places apart. */
 		if (!node_is(n, "prim::Constant") || n->out[0]->type->kind == TYPE_ENUM)
 			continue;
-		same = alias_has_writers(pool->alias, n->out[0]) ? NULL : find(pool, n);
+		same = find(pool, n);
 		if (same && pass_may(pool->p)) {
 			pass_note(pool->p, n, "the same as an earlier constant");
 			value_replace_uses(n->out[0], same->out[0]);
@@ -61,7 +60,7 @@ walk(Pool *pool, Block *b)
 bool
 constpool(Pass *p, Graph *g)
 {
-	Pool pool = { p, pass_alias(p, g), g->top->param, { .arena = p->scratch } };
+	Pool pool = { p, g->top->param, { .arena = p->scratch } };
 
 	return walk(&pool, g->top);
 }
