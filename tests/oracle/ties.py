@@ -5,6 +5,7 @@ A line is   ID | x[3](0,nan,1) i[2]i(0,1) | expression | in double | in float   
 PyTorch does not have stay as they are: run it by 1.13 first, then by a newer one with --missing.
 """
 import argparse, re, sys, warnings
+from typing import List, Optional, Tuple
 import torch
 
 warnings.simplefilter("ignore")
@@ -42,6 +43,7 @@ class Ops:
     aten, prim = Operators(), Internal()
 
 
+TYPES = {"torch": torch, "Tensor": torch.Tensor, "List": List, "Optional": Optional, "Tuple": Tuple}
 NAMES = {"torch": Operators(), "ops": Ops(), "inf": float("inf"), "int": int, "float": float, "bool": bool}
 
 
@@ -121,5 +123,9 @@ if __name__ == "__main__":
     a = ap.parse_args()
     for name in a.file:
         lines = open(name).readlines()
+        for line in lines:
+            if line.startswith("# with "):
+                exec(open(line.split()[2]).read(), TYPES)
+                NAMES.update((n, f) for n, f in TYPES.items() if n not in NAMES)
         lines = [record(line, a.missing) for line in lines]
         open(name, "w").writelines(lines)
