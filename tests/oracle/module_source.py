@@ -730,7 +730,7 @@ class Body:
     def scalars(self):
         """Statements on numbers, strings and containers, by example: {i} an int, {n} a new name, {l} ints, {s} text, {d} a dict."""
         r = self.r
-        ints = ["{i} - 3 * {i}", "-7 // ({i} + 2)", "-7 % ({i} + 3)", "({i} + 2) ** 2", "abs({i} - 2)", "max({i}, 2) - min({i}, 1)", "{i} // ({i} - 1)", "7 % ({i} - 2)",
+        ints = ["{i} - 3 * {i}", "-7 // ({i} + 2)", "-7 % ({i} + 3)", "int(({i} + 2) ** 2)", "abs({i} - 2)", "max({i}, 2) - min({i}, 1)", "{i} // ({i} - 1)", "7 % ({i} - 2)",
                 "int({f} * 4)", "round({f} * 3)", "math.floor({f})", "math.ceil({f} / 2)", "sum([{i}, 2, {i}])", "len({s})", "{s}.find('a')", "ord('a') + {i}",
                 "({i} << 2) | 1", "{i} & 3 ^ {i}", "int({i} > 1) + int(True)", "{l}[0] + {l}[-1]", "len({l})", "{l}[{i}]", "max({l})", "{l}.pop()", "{l}.index(3)",
                 "{l}.count(3)", "int('1' + str({i}))", "{i} if {b} else {i} + 5", "len([{n}q + 1 for {n}q in {l}])"]
@@ -738,7 +738,7 @@ class Body:
                   "{f} / {f}", "math.pow(2.0, {i})", "-{f}", "{f} if {b} else 2.5"]
         texts = ["{s} + str({i})", "'%s|%d' % ({s}, {i})", "'{{}}:{{}}'.format({i}, {f})", "{s}[{i}:]", "{s}[-1:]", "'a,b,c'.split(',')[{i}]", "','.join(['x', {s}])", "{s}.upper().lower()",
                  "{s}.strip('a')", "f'{{{i}}} and'", "str({l})", "str({f})", "str({b})", "{s} if {b} else 'no'", "'{{}}'.format({l})"]
-        lists = ["[{i}, {i} + 1]", "{l} + [{i}]", "{l}[1:]", "{l}[::-1]", "sorted({l})", "[{n}q * 2 for {n}q in {l}]", "list(range({i}))", "{l} * 2", "[0] * {i}", "{l}[-2:] + {l}[:1]", "{l}.copy()"]
+        lists = ["[{i}, {i} + 1]", "{l} + [{i}]", "{l}[1:]", "{l}[::-1]", "sorted({l})", "[{n}q * 2 for {n}q in {l}]", "list(range({i}))", "{l} * 2", "[0] * ({i})", "{l}[-2:] + {l}[:1]", "{l}.copy()"]
         plain = ["{l}.append({i})", "{l}.extend([{i}, 1])", "{l}.insert({i}, 9)", "{l}.remove(3)", "{l}.reverse()", "{l}.sort(reverse=True)", "{l}[{i}] = 4", "{l}[0] += 2", "{l}.clear()", "del {l}[0]",
                  "{l} += [{i}]", "{n}t = ({i}, {f}, {s})\nprint({n}t[0], {n}t[2])", "for {n}a, {n}b in zip({l}, {l}):\n    print({n}a + {n}b)",
                  "for {n}a, {n}b in enumerate({l}):\n    {l}[{n}a] = {n}b + {n}a", "{n}d = {{'a': {i}, 'b': 2}}\n{n}d['c'] = {i}\nfor {n}k in {n}d:\n    print({n}k, {n}d[{n}k])",
