@@ -14,7 +14,7 @@ typedef struct Element {
 	unsigned seen;           /* by the walk of that number */
 } Element;
 
-typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;
+typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;      /* each once asked for */
 
 typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
 
@@ -37,8 +37,10 @@ struct AliasDb {
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;
 	bool   *written;         /* by element: a place that some node writes; once asked for */
+	const bool *to_written[2];     /* by element: it points to one; it reaches one */
 	bool   *live;            /* by element: a place that something live may reach, for alias_live_add */
-	bool   *escaped;         /* by element: a place that outlives the graph or is known outside */
+	bool   *live_seen;       /* by element: all that it reaches is live */
+	const bool *to_escaped;  /* by element: it points to a place that outlives the graph or is known outside; once asked for */
 	unsigned walk;
 };
 int  alias_element_of(AliasDb *, const Value *);                       /* -1: it can't alias */

@@ -47,31 +47,42 @@ add_reads(AliasDb *db, Ints *into, const Node *n)
 }
 
 static void
-add_node(AliasDb *db, const Node *n, Ints *reads, Ints *writes)
+add_writes(AliasDb *db, Ints *into, const Node *n)
 {
-	add_reads(db, reads, n);
-	if (n->id < db->nnode)
-		for (int i = 0; i < db->writes[n->id].n; i++)
-			add_write(db, writes, db->writes[n->id].at[i]);
-	for (int i = 0; i < n->nsub; i++)
-		for NODES(inner, n->sub[i])
-			add_node(db, inner, reads, writes);
+	for (int i = 0; n->id < db->nnode && i < db->writes[n->id].n; i++)
+		add_write(db, into, db->writes[n->id].at[i]);
 }
 
-static NodeSets
-sets_of(AliasDb *db, const Node *n)
+/* What it and the nodes in its blocks read, or write. */
+static const IntSet *
+set_of_node(AliasDb *db, const Node *n, void (*add)(AliasDb *, Ints *, const Node *))
 {
-	Ints reads = {0}, writes = {0};
-	NodeSets s;
+	IntSet **kept = n->id >= db->nnode ? NULL : add == add_reads ? &db->sets[n->id].reads : &db->sets[n->id].writes;
+	Ints found = {0};
+	IntSet *s;
 
-	if (n->id < db->nnode && db->sets[n->id].reads)
-		return db->sets[n->id];
-	add_node(db, n, &reads, &writes);
-	s.reads = alias_set_of(db, &reads);
-	s.writes = alias_set_of(db, &writes);
-	if (n->id < db->nnode)
-		db->sets[n->id] = s;
+	if (kept && *kept)
+		return *kept;
+	add(db, &found, n);
+	for (int i = 0; i < n->nsub; i++)
+		for NODES(inner, n->sub[i])
+			alias_join(db, &found, set_of_node(db, inner, add));
+	s = alias_set_of(db, &found);
+	if (kept)
+		*kept = s;
 	return s;
+}
+
+static const IntSet *
+writes_of(AliasDb *db, const Node *n)
+{
+	return set_of_node(db, n, add_writes);
+}
+
+static const IntSet *
+reads_of(AliasDb *db, const Node *n)
+{
+	return set_of_node(db, n, add_reads);
 }
 
 static void
@@ -79,6 +90,65 @@ mark(bool *marks, const IntSet *s)
 {
 	for (int i = 0; i < s->n; i++)
 		marks[s->at[i]] = true;
+}
+
+/* Marks all places that e reaches.  seen: elements of which that is done. */
+static void
+mark_reach(AliasDb *db, bool *marks, bool *seen, int e)
+{
+	Ints stack = {0};
+
+	vec_push(db->arena, &stack, e);
+	while (stack.n) {
+		const int i = stack.at[--stack.n];
+		const Element *x = &db->element.at[i];
+
+		if (seen[i])
+			continue;
+		seen[i] = true;
+		marks[i] |= !x->to.n;
+		for (int k = 0; k < x->to.n; k++)
+			vec_push(db->arena, &stack, x->to.at[k]);
+		for (int k = 0; k < x->has.n; k++)
+			vec_push(db->arena, &stack, x->has.at[k]);
+	}
+}
+
+static bool *
+flags_new(AliasDb *db)
+{
+	return new(db->arena, bool, db->element.n + db->nvalue + 1);
+}
+
+/* By element: does it lead to a marked place, along `to`, or (deep) along both kinds of edges?  Found once for all, from the
+ * marked places backwards. */
+static const bool *
+leads_to(AliasDb *db, const bool *marks, bool deep)
+{
+	const int n = db->element.n;
+	Ints *from = new(db->arena, Ints, n + 1), stack = {0};
+	bool *leads = flags_new(db);
+
+	for (int i = 0; i < n; i++) {
+		const Element *x = &db->element.at[i];
+
+		for (int k = 0; k < x->to.n; k++)
+			vec_push(db->arena, &from[x->to.at[k]], i);
+		for (int k = 0; deep && k < x->has.n; k++)
+			vec_push(db->arena, &from[x->has.at[k]], i);
+		if (marks[i] && !x->to.n)
+			vec_push(db->arena, &stack, i);
+	}
+	while (stack.n) {
+		const int i = stack.at[--stack.n];
+
+		if (leads[i])
+			continue;
+		leads[i] = true;
+		for (int k = 0; k < from[i].n; k++)
+			vec_push(db->arena, &stack, from[i].at[k]);
+	}
+	return leads;
 }
 
 static bool
@@ -121,9 +191,9 @@ written_marks(AliasDb *db)
 {
 	if (db->written)
 		return db->written;
-	db->written = new(db->arena, bool, db->element.n + db->nvalue + 1);
+	db->written = flags_new(db);
 	for NODES(n, db->g->top)
-		mark(db->written, sets_of(db, n).writes);
+		mark(db->written, writes_of(db, n));
 	for (int i = 0; i < db->outside.n; i++)
 		mark(db->written, alias_places_of(db, db->outside.at[i]));
 	return db->written;
@@ -139,7 +209,9 @@ is_marked_written(AliasDb *db, const Value *v, bool deep)
 	e = alias_element_of(db, v);
 	if (e < 0)
 		return false;
-	return any_of(written_marks(db), deep ? alias_reach_of(db, e) : alias_places_of(db, e));
+	if (!db->to_written[deep])
+		db->to_written[deep] = leads_to(db, written_marks(db), deep);
+	return db->to_written[deep][e];
 }
 
 bool
@@ -162,33 +234,48 @@ alias_writes(AliasDb *db, const Node *n, const Value *v)
 	if (alias_is_unknown(db, v))
 		return alias_node_writes(db, n);
 	e = alias_element_of(db, v);
-	return e >= 0 && alias_meet(sets_of(db, n).writes, alias_reach_of(db, e));
+	return e >= 0 && alias_meet(writes_of(db, n), alias_reach_of(db, e));
 }
 
 bool
 alias_node_writes(AliasDb *db, const Node *n)
 {
-	return sets_of(db, n).writes->n > 0;
+	return writes_of(db, n)->n > 0;
 }
 
 static void
-mark_inputs_escaped(AliasDb *db, const Node *n)
+mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 {
 	for (int i = 0; i < n->nin; i++)
 		if (alias_element_of(db, n->in[i]) >= 0)
-			mark(db->escaped, alias_reach_of(db, alias_element_of(db, n->in[i])));
+			mark_reach(db, escaped, seen, alias_element_of(db, n->in[i]));
 }
 
 /* The generic code that a guard leaves to may write to what it is given, where this graph has no such branch any more. */
 static void
-mark_left_to_generic(AliasDb *db, const Block *b)
+mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen, const Block *b)
 {
 	for NODES(n, b) {
 		if (node_is(n, "prim::BailOut"))
-			mark_inputs_escaped(db, n);
+			mark_inputs_escaped(db, escaped, seen, n);
 		for (int i = 0; i < n->nsub; i++)
-			mark_left_to_generic(db, n->sub[i]);
+			mark_left_to_generic(db, escaped, seen, n->sub[i]);
 	}
+}
+
+/* By element: is it a place that outlives the graph or is known outside? */
+static const bool *
+escaped_marks(AliasDb *db)
+{
+	bool *escaped = flags_new(db), *seen = flags_new(db);
+
+	for (int i = 0; i < db->wildcard.n; i++)
+		mark(escaped, alias_places_of(db, db->wildcard.at[i]));
+	for (int i = 0; i < db->constant.n; i++)
+		mark(escaped, alias_places_of(db, db->constant.at[i]));
+	mark_inputs_escaped(db, escaped, seen, db->g->top->ret);
+	mark_left_to_generic(db, escaped, seen, db->g->top);
+	return escaped;
 }
 
 bool
@@ -201,16 +288,9 @@ alias_escapes(AliasDb *db, const Value *v)
 	e = alias_element_of(db, v);
 	if (e < 0)
 		return false;
-	if (!db->escaped) {
-		db->escaped = new(db->arena, bool, db->element.n + db->nvalue + 1);
-		for (int i = 0; i < db->wildcard.n; i++)
-			mark(db->escaped, alias_places_of(db, db->wildcard.at[i]));
-		for (int i = 0; i < db->constant.n; i++)
-			mark(db->escaped, alias_places_of(db, db->constant.at[i]));
-		mark_inputs_escaped(db, db->g->top->ret);
-		mark_left_to_generic(db, db->g->top);
-	}
-	return any_of(db->escaped, alias_places_of(db, e));
+	if (!db->to_escaped)
+		db->to_escaped = leads_to(db, escaped_marks(db), false);
+	return db->to_escaped[e];
 }
 
 /* ---- what the graph does not follow --------------------------------------------------------------------------------------- */
@@ -245,7 +325,8 @@ alias_wild_is_written(AliasDb *db, bool tensors)
 void
 alias_live_clear(AliasDb *db)
 {
-	db->live = new(db->arena, bool, db->element.n + db->nvalue + 1);
+	db->live = flags_new(db);
+	db->live_seen = flags_new(db);
 	for (int i = 0; i < db->wildcard.n; i++)
 		mark(db->live, alias_places_of(db, db->wildcard.at[i]));
 	for (int i = 0; i < db->constant.n; i++)
@@ -258,13 +339,13 @@ alias_live_add(AliasDb *db, const Value *v)
 	const int e = alias_is_unknown(db, v) ? -1 : alias_element_of(db, v);
 
 	if (e >= 0)
-		mark(db->live, alias_reach_of(db, e));
+		mark_reach(db, db->live, db->live_seen, e);
 }
 
 bool
 alias_writes_live(AliasDb *db, const Node *n)
 {
-	return any_of(db->live, sets_of(db, n).writes);
+	return any_of(db->live, writes_of(db, n));
 }
 
 /* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
@@ -284,11 +365,11 @@ uses_output(const Node *n, const Node *m)
 static bool
 depend(AliasDb *db, const Node *a, const Node *b)
 {
-	const NodeSets sa = sets_of(db, a), sb = sets_of(db, b);
-
 	if (uses_output(a, b) || uses_output(b, a))
 		return true;
-	if (alias_meet(sa.writes, sb.writes) || alias_meet(sa.writes, sb.reads) || alias_meet(sa.reads, sb.writes))
+	if (alias_meet(writes_of(db, a), writes_of(db, b)) ||
+	    (writes_of(db, a)->n && alias_meet(writes_of(db, a), reads_of(db, b))) ||
+	    (writes_of(db, b)->n && alias_meet(reads_of(db, a), writes_of(db, b))))
 		return true;
 	return has_effect_deep(a) && has_effect_deep(b);
 }
