@@ -402,12 +402,19 @@ plan_list_is_read(const Value *list)
 	return list->node->block->graph && list->uses.n > 0;
 }
 
-/* May who uses v here keep it beyond the step? */
+/* May who uses v here keep it beyond the step, or write to it by another name? */
 static bool
 keeps(Plan *p, const Node *user, int index)
 {
 	const Schema *s = node_schema(user);
 
+	/* What a guard lets through is v itself. */
+	for (int i = 0; node_is(user, "prim::BailOut") && index < user->nout && i < user->out[index]->uses.n; i++) {
+		const Use *u = &user->out[index]->uses.at[i];
+
+		if (node_writes_input(u->node, u->index) || keeps(p, u->node, u->index))
+			return true;
+	}
 	if (node_is(user, "prim::BailOut") || node_is(user, "prim::FusionGroup") || node_is(user, "prim::Return"))
 		return node_is(user, "prim::Return") && !user->block->owner;
 	if (node_is(user, "prim::ListConstruct"))
