@@ -327,8 +327,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .host = { %d, %d },\n};", instance,
-		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, host.maker, host.cache);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .no_grad = %d, .host = { %d, %d },\n};", instance,
+		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad, host.maker, host.cache);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }

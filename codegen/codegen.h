@@ -419,7 +419,7 @@ struct Cli {
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms, *rounding, *processor;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, selfcheck_code, reread, eval, as_json;
+	bool        verbose, time, no_source, selfcheck_code, reread, eval, no_grad, as_json;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */

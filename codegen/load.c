@@ -65,6 +65,7 @@ model_load(Cli *cli, const char *path)
 	Cx *cx = cli->cx;
 	Model *m = new(cx->arena, Model, 1);
 
+	cx_rt(cx)->grad = !cli->no_grad;
 	if (is_source(path)) {
 		m->module = source_load(cx, path);
 		m->fn = source_function(cx, m->module, cli->method);
@@ -79,6 +80,8 @@ model_load(Cli *cli, const char *path)
 		m->fn = module_method(cx, m->module, cli->method ? cli->method : "forward");
 	}
 	function_graph(cx, m->fn);
+	if (cli->no_grad && cli->grad)
+		usage_error(cli, "--no-grad goes without --grad");
 	if (cli->loss && !cli->grad)
 		usage_error(cli, "--loss goes with --grad");
 	if (cli->grad)
@@ -95,6 +98,7 @@ model_context(Cli *cli)
 	if (rt_cx_init(rt))
 		fail(cli->cx, (Range){0}, "out of memory");
 	rt->torch = cx_rt(cli->cx)->torch;
+	rt->grad = !cli->no_grad;
 	rt->host = cx_rt(cli->cx)->host;
 	if (cli->seed)
 		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));

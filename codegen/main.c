@@ -46,6 +46,7 @@ static const Option options[] = {
 	{"output", 'o', "FILE.npz", OPTION_TEXT, PLACE(out), " run ", "where results go; without: printed"},
 	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " build profile save ", "where it goes"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ", "gradients by all parameters, or by these and arguments"},
+	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile ", "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ", "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
 	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},

@@ -524,6 +524,7 @@ emit_schema_node(Graph *g, Op *op, Range at, Value *const *args, int n)
 	Node *node = graph_emit(g, op->name, at, n, args, s->nrets);
 
 	node->op = op;
+	op->met = true;
 	bind_inputs(&m, s, args, n);
 	for (int i = 0; i < s->nrets; i++) {
 		const Type *t = bound(g->cx, s->rets[i].type, &m.vars);
@@ -569,8 +570,10 @@ op_of_inputs(Cx *cx, const char *name, Value *const *in, int n, int nout)
 	for (Op *op = op_first(cx, name); op; op = op->next) {
 		const Schema *s = op_schema(cx, op);
 
-		if ((s->nrets == nout || s->varret) && fits_inputs(cx, s, in, n))
+		if ((s->nrets == nout || s->varret) && fits_inputs(cx, s, in, n)) {
+			op->met = true;
 			return op;
+		}
 	}
 	return 0;
 }

@@ -169,6 +169,7 @@ struct Op {
 	Function   *function;      /* BODY, compiled by frontend's ops_compile_bodies */
 	Function   *gradient_function;       /* compiled from gradient: frontend's op_gradient */
 	Op         *next;          /* overload that is tried after this one */
+	bool        met;           /* a model, or a body, calls it */
 };
 /* Parses schema text; set by frontend/schema.c before the first look-up, since text is read there. */
 extern Schema *(*schema_parser)(Cx *, const char *text);

@@ -329,7 +329,11 @@ spec_op(Spec *s, Scope *c, Node *n)
 	Node *m;
 
 	if (s->grad_stays && node_is(n, "aten::is_grad_enabled")) {
-		spec_bind_constant(s, c, n->out[0], rt_bool(true), n->at);
+		spec_bind_constant(s, c, n->out[0], rt_bool(cx_rt(s->cx)->grad), n->at);
+		return;
+	}
+	if (node_is(n, "prim::is_padded") && !op_find(s->cx, "aten::_nested_tensor_from_mask", "")->met) {
+		spec_bind_constant(s, c, n->out[0], rt_bool(false), n->at);
 		return;
 	}
 	if (spec_stored_already(s, c, n) || spec_left_out(s, c, n))

@@ -294,6 +294,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	pthread_mutex_lock(&loading);
 	cx->program = p;
 	cx->torch = p->torch;
+	cx->grad = !p->no_grad;
 	cx->host = p->host;
 	status = (*p->loads)++ ? RT_OK : build_values(cx, p);
 	pthread_mutex_unlock(&loading);

@@ -425,13 +425,99 @@ rt__native_multi_head_attention(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- nested tensors --------------------------------------------------------------------------------------- */
 
-static int
-no_nested(RtCx *cx)
+int
+rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out)
 {
+	(void)in, (void)out;
 	return rt_lacks(cx, "Kiln lacks nested tensors");
 }
 
-int rt__nested_tensor_from_mask(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
-int rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
-int rt_to_padded_tensor(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
-int rt_nested_to_padded_tensor(RtCx *cx, const IValue *in, IValue *out) { return (void)in, (void)out, no_nested(cx); }
+/* An element of padding: a NaN that nothing computes. */
+static void
+pad_element(RtDtype dtype, char to[8])
+{
+	const uint64_t f64 = 0x7ff84b696c6e0000;
+	const uint32_t f32 = 0x7fc4b696;
+	const uint16_t half = dtype == RT_f16 ? 0x7e4b : 0x7fcb;
+
+	memcpy(to, dtype == RT_f64 ? (const void *)&f64 : dtype == RT_f32 ? (const void *)&f32 : (const void *)&half,
+	       (size_t)rt_dtypes[dtype].bytes);
+}
+
+static int
+check_rows(RtCx *cx, const RtTensor *t)
+{
+	if (t->ndim != 3 || !rt_is_floating((RtDtype)t->dtype))
+		return rt_lacks(cx, "Kiln lacks nested tensors of rank %d and type %s", t->ndim, rt_dtypes[t->dtype].brief);
+	return RT_OK;
+}
+
+/* Row i of a contiguous tensor of three dims: is it padding? */
+static bool
+is_padding(const RtTensor *t, int64_t i)
+{
+	const int64_t bytes = rt_dtypes[t->dtype].bytes, n = t->dims[2];
+	const char *row = rt_data(t) + i * n * bytes;
+	char pad[8];
+
+	pad_element((RtDtype)t->dtype, pad);
+	for (int64_t k = 0; k < n; k++)
+		if (memcmp(row + k * bytes, pad, (size_t)bytes))
+			return false;
+	return n > 0;
+}
+
+/* x, but for the rows that are not kept: they are padding. */
+int
+rt_prim_pad_rows(RtCx *cx, const IValue *in, IValue *out)
+{
+	const RtTensor *x = in[0].u.t;
+	RtTensor *keep, *r;
+	char pad[8];
+
+	if (check_rows(cx, x))
+		return RT_ERROR;
+	r = rt_result(cx, 0, (RtDtype)x->dtype, 3, x->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	keep = dense_as(cx, in[1].u.t, RT_b8);
+	if (!keep || rt_numel(keep) != x->dims[0] * x->dims[1])
+		return cx->status ? cx->status : rt_raise(cx, "Size of mask doesn't match with size of the tensor");
+	if (rt_copy_into(cx, r, in[0].u.t))
+		return RT_ERROR;
+	pad_element((RtDtype)x->dtype, pad);
+	for (int64_t i = 0; i < rt_numel(keep); i++)
+		for (int64_t k = 0; k < x->dims[2] && !rt_data(keep)[i]; k++)
+			memcpy(rt_data(r) + (i * x->dims[2] + k) * rt_dtypes[x->dtype].bytes, pad, (size_t)rt_dtypes[x->dtype].bytes);
+	return RT_OK;
+}
+
+int
+rt_prim_kept_rows(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = in[0].u.t, *r;
+
+	if (check_rows(cx, x))
+		return RT_ERROR;
+	r = rt_result(cx, 0, RT_b8, 2, x->dims, NULL);
+	RT_RESULT(cx, r, out[0]);
+	x = rt_temp(cx, rt_contiguous(cx, x));
+	for (int64_t i = 0; x && i < rt_numel(r); i++)
+		rt_data(r)[i] = !is_padding(x, i);
+	return x ? RT_OK : RT_ERROR;
+}
+
+int
+rt_prim_is_padded(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *x = in[0].u.t;
+	bool some = false;
+
+	if (cx->meta)
+		return rt_no_meta(cx);
+	if (x->ndim == 3 && rt_is_floating((RtDtype)x->dtype)) {
+		x = rt_temp(cx, rt_contiguous(cx, x));
+		for (int64_t i = 0; x && i < x->dims[0] * x->dims[1] && !some; i++)
+			some = is_padding(x, i);
+	}
+	return x ? put_bool(some, out) : RT_ERROR;
+}
