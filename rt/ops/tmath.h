@@ -155,11 +155,13 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 	return r;
 }
 
-/* Shifts by the width or more give what ATen's do on x86: by the count modulo 64.  Of a float: by a power of two. */
-#define t_shl(x, n) ((T)((uint64_t)(x) << ((int64_t)(n) & 63)))
-#define t_shr(x, n) ((T)((int64_t)(x) >> ((int64_t)(n) & 63)))
-#define t_shl_any(x, n) (T_IS_INT ? t_shl(x, n) : (T)((x) * exp2(n)))
-#define t_shr_any(x, n) (T_IS_INT ? t_shr(x, n) : (T)((x) / exp2(n)))
+/* Shifts by the width or more give what ATen's do on x86: by the count modulo 64, or 32 for what C computes as an int.  Of a
+ * float: by a power of two. */
+#define T_COUNT(n, dtype) ((int64_t)(n) & ((dtype) == TM_I64 ? 63 : 31))
+#define t_shl(x, n, dtype) ((T)((uint64_t)(x) << T_COUNT(n, dtype)))
+#define t_shr(x, n, dtype) ((T)((int64_t)(x) >> T_COUNT(n, dtype)))
+#define t_shl_any(x, n, dtype) (T_IS_INT ? t_shl(x, n, dtype) : (T)((x) * exp2(n)))
+#define t_shr_any(x, n, dtype) (T_IS_INT ? t_shr(x, n, dtype) : (T)((x) / exp2(n)))
 
 /* Division of integers that never traps; rounds down, or to zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }
@@ -588,12 +590,16 @@ TMATH double t_igamma_real(double a, double x, int upper)
 {
 	double lower;
 
-	if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x)))
+	if (a < 0 || x < 0 || (a == 0 && !(x > 0)) || (isinf(a) && isinf(x)))
 		return T_NAN;
-	if (a == 0 || isinf(x))
+	if (a == 0)
 		return upper ? 0 : 1;
 	if (x == 0 || isinf(a))
 		return upper ? 1 : 0;
+	if (isinf(x))
+		return upper ? 0 : 1;
+	if (isnan(a) || isnan(x))
+		return T_NAN;
 	if (x < a + 1) {
 		lower = t_gamma_series(a, x);
 		return upper ? 1 - lower : lower;
