@@ -189,8 +189,10 @@ static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
 /* Counting; a target without threads (tcc) counts plainly. */
 #if defined __GNUC__ && !defined __TINYC__
 static inline int32_t rt_count_add(RtHead *h, int32_t n) { return __atomic_fetch_add(&h->refs, n, __ATOMIC_ACQ_REL); }   /* the count before */
+static inline int32_t rt_refs(const RtHead *h) { return __atomic_load_n(&h->refs, __ATOMIC_RELAXED); }
 #else
 static inline int32_t rt_count_add(RtHead *h, int32_t n) { h->refs += n; return h->refs - n; }
+static inline int32_t rt_refs(const RtHead *h) { return h->refs; }
 #endif
 static inline void
 rt_count_up(RtHead *h)
@@ -288,7 +290,7 @@ struct RtTensor {
 static inline char *
 rt_data(const RtTensor *t)
 {
-	RT_ASSERT(t->h.refs > 0 && t->storage->h.refs > 0);
+	RT_ASSERT(rt_refs(&t->h) > 0 && rt_refs(&t->storage->h) > 0);
 	return t->storage->data + t->offset * rt_dtypes[t->dtype].bytes;
 }
 
@@ -455,11 +457,11 @@ int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int 
 #define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
 int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);   /* not bracketed */
 
-/* Arguments.  A wrong tag is a bug of Kiln. */
+/* Arguments */
 static inline RtTensor *
-rt_tensor(IValue v)                  /* None: null */
+rt_tensor(IValue v)                  /* null: it is no tensor */
 {
-	RT_ASSERT(v.tag == RT_NONE || (v.tag == RT_TENSOR && v.u.t->h.refs > 0));
+	RT_ASSERT(v.tag != RT_TENSOR || rt_refs(v.u.head) > 0);
 	return v.tag == RT_TENSOR ? v.u.t : 0;
 }
 double  rt_number(IValue);                                 /* int, float or bool as double */

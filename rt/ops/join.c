@@ -144,7 +144,7 @@ cat(RtCx *cx, const RtList *list, int64_t wanted, const int64_t *as, IValue *out
 	RT_RESULT(cx, r, out[0]);
 	if (like->quant && !r->quant) {
 		r->quant = like->quant;
-		r->quant->h.refs++;
+		rt_count_up(&r->quant->h);
 	}
 	return cat_contiguous(cx, r, list, dim) ? RT_OK : fill_cat(cx, r, list, dim);
 }

@@ -1,0 +1,58 @@
+"""The pool, forked calls, and eight threads with instances of their own of one program, under ThreadSanitizer.
+
+usage: tsan_test.py KILN LIBRT.a       the runtime, compiled with ThreadSanitizer (build/tsan); KILN writes the programs' C
+
+Each program is tried specialized and not (that is the interpreter), on one thread and with a pool of its own.
+"""
+import glob, os, subprocess, sys, tempfile
+
+KILN, LIBRT = map(os.path.abspath, sys.argv[1:3])
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "../..")
+FLAGS = ["-fsanitize=thread", "-g", "-O1", "-std=gnu11", "-w", "-march=x86-64-v3", "-I", os.path.join(ROOT, "rt"), "-I", os.path.join(ROOT, "rt/ops")]
+ENV = {**os.environ, "TSAN_OPTIONS": "exitcode=66"}
+CC = os.environ.get("CC", "cc")
+SAMPLES = "digits", "halting", "lstm", "beam"
+GUARDS = "state", "fork", "stream", "with", "loop"
+passed = failed = 0
+
+
+def run(name, argv, cwd):
+    """setarch -R: the kernel may place memory at more places than ThreadSanitizer knows."""
+    global passed, failed
+    p = subprocess.run(["setarch", "-R", *argv], cwd=cwd, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
+    said = (p.stdout + p.stderr).decode("utf-8", "replace")
+    if p.returncode == 0 and "ThreadSanitizer" not in said:
+        passed += 1
+        return True
+    failed += 1
+    print("FAIL %s: status %d\n%s" % (name, p.returncode, said[:6000]), flush=True)
+    return False
+
+
+def inputs(name):
+    if name in SAMPLES:
+        return os.path.join(ROOT, "samples", name, "model.pt"), [os.path.join(ROOT, "samples", name, "in.npz")]
+    base = os.path.join(ROOT, "tests/guards", name)
+    return base + ".pt", sorted(glob.glob(base + ".?.npz"))
+
+
+def main():
+    names = sys.argv[3:] or SAMPLES + GUARDS
+    for name in names:
+        model, given = inputs(name)
+        for how, options in ("specialized", ["-i", given[0]]), ("generic", []):
+            with tempfile.TemporaryDirectory() as tmp:
+                subprocess.run([KILN, "build", model, *options, "--emit", "c", "--weights", "file", "--cpu", "x86-64-v3", "-o", "instances"],
+                               check=True, cwd=tmp, stdout=subprocess.DEVNULL)
+                os.rename(os.path.join(tmp, "instances"), os.path.join(tmp, "program.c"))
+                subprocess.run([CC, *FLAGS, "-Dmain=program_main", "-c", "program.c"], check=True, cwd=tmp)
+                subprocess.run([CC, *FLAGS, os.path.join(HERE, "instances.c"), "program.o", LIBRT, "-Wl,--gc-sections", "-lm", "-lpthread",
+                                "-o", "instances"], check=True, cwd=tmp)
+                for threads in "1", "3":
+                    run("%s, %s, %s threads each" % (name, how, threads), ["./instances", "6", threads, *map(os.path.abspath, given)], tmp)
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(failed > 0)
+
+
+main()
