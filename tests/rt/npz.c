@@ -286,6 +286,38 @@ archives(void **state)
 	}
 }
 
+/* A header that ends behind its member, in blanks that would do as its end: what lies there is not the member's. */
+static void
+header_past_member(void **state)
+{
+	RtCx *cx = *state;
+
+	for (unsigned more = 0; more < 9; more += 4) {
+		File f = { .path = P_tmpdir "/npz-XXXXXX" };
+		int fd = mkstemp(f.path), status;
+		RtArrays a = { 0 };
+		unsigned char *directory;
+
+		close(fd);
+		put_npy(&f, I2, "    ", 4);
+		little(f.at + 8, (uint32_t)strlen(I2) + more, 2);
+		wrap(&f);
+		f.at = realloc(f.at, (size_t)f.n + 16);
+		directory = f.at + f.n + ENTRY;
+		memmove(directory + 16, directory, 73);
+		memset(directory, ' ', 16);
+		f.n += 16;
+		little(f.at + f.n + END + 16, (uint32_t)(f.n + ENTRY), 4);
+		save(&f, f.n);
+		status = rt_npz_read(cx, f.path, &a);
+		assert_int_equal(status, more ? RT_ERROR : RT_OK);
+		if (more)
+			assert_non_null(strstr(cx->message, more == 4 ? "do not agree" : "the header of the .npy is damaged"));
+		rt_arrays_free(&a);
+		file_free(&f);
+	}
+}
+
 /* Bools are 0 and 1, whatever the bytes; texts by either order. */
 static void
 contents(void **state)
@@ -379,7 +411,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers), cmocka_unit_test(archives), cmocka_unit_test(contents),
+		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers), cmocka_unit_test(archives), cmocka_unit_test(header_past_member), cmocka_unit_test(contents),
 		cmocka_unit_test(lies), cmocka_unit_test(deflated),
 	};
 
