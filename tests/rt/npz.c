@@ -180,10 +180,11 @@ headers(void **state)
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (18446744073709551622,), }", "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, "
-			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1)}", "'x': the header of the .npy is damaged" },
+			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1)}", "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i234567890123456789012345678901', 'fortran_order': False, 'shape': (6,), }",
 			"'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i23456789012345678901234567890', 'fortran_order': False, 'shape': (6,), }",
