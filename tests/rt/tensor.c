@@ -308,6 +308,31 @@ checked(void **state)
 	rt_tensor_release(wide);
 }
 
+/* What a copy has besides its elements: how they are quantized; a number's tensor says that it is one. */
+static void
+marks(void **state)
+{
+	RtCx *cx = *state;
+	int64_t square[] = { 2, 2 }, turned[] = { 1, 2 };
+	RtTensor *t = rt_tensor_new(cx, RT_qi8, 2, square), *tt, *c, *one = rt_wrapped(cx, rt_int(1));
+
+	t->quant = rt_mem_counted(cx, sizeof *t->quant);
+	t->quant->scale = 0.5;
+	tt = rt_tensor_view(cx, t, 2, square, turned, 0);
+	if (!tt->quant) {
+		tt->quant = t->quant;
+		rt_count_up(&t->quant->h);
+	}
+	c = rt_contiguous(cx, tt);
+	assert_ptr_not_equal(rt_data(c), rt_data(tt));
+	assert_ptr_equal(c->quant, t->quant);
+	assert_true(one->flags & RT_WRAPPED);
+	rt_tensor_release(one);
+	rt_tensor_release(c);
+	rt_tensor_release(tt);
+	rt_tensor_release(t);
+}
+
 /* A write to weights makes a private copy that all views see. */
 static void
 readonly(void **state)
@@ -329,7 +354,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts), cmocka_unit_test(copies),
-		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(checked), cmocka_unit_test(readonly),
+		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(checked), cmocka_unit_test(marks), cmocka_unit_test(readonly),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
