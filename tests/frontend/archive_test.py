@@ -265,6 +265,21 @@ class Members(Test):
         good = bytearray(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS}))
         good[good.index(FLOATS) + 5] ^= 1
         self.says(bytes(good), "m.pt: data/0: is damaged: its CRC-32 is")
+    def entry(self, data, at, value, **options):
+        """An archive whose directory has another number for data/0, at this byte of the entry and the next field of 4."""
+        bad = bytearray(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": data}, **options))
+        entry = bad.rindex(b"m/data/0") - 46
+        for field, number in zip((at, at + 4), value):
+            bad[entry + field:entry + field + 4] = struct.pack("<I", number)
+        return bytes(bad)
+    def test_outside(self):
+        size = len(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS}))
+        self.says(self.entry(FLOATS, 20, (size - 10, size - 10)), "data/0: is damaged: its bytes lie outside the file")
+        self.says(self.entry(FLOATS, 20, (24, 23)), "data/0: is damaged: its bytes lie outside the file")
+        self.says(self.entry(FLOATS, 20, (size + 1, size + 1)), "has more bytes than the file")
+    def test_claims(self):
+        packed = zipfile.ZIP_DEFLATED
+        self.says(self.entry(bytes(1000), 20, (11, 1 << 20), method=packed), "claims to inflate from 11 to 1048576 bytes")
     def test_deflated(self):
         self.is_read(checkpoint(tensor(storage("0", 6), 1, [2], [3]), {"0": FLOATS}, method=zipfile.ZIP_DEFLATED),
                      "float32[2](3)+1=2")
@@ -349,6 +364,22 @@ class Tensors(Test):
         bits = b"}(" + text("conj") + b"\x88u"
         self.is_read(checkpoint(tensor(storage("0", 3, "ComplexFloatStorage"), 0, [3], [1], bits), {"0": FLOATS}),
                      "complex64[3](1)+0=1")
+    def test_negated(self):
+        """The sign of the real part changes by neg alone."""
+        for conj, neg, real in ((1, 0, 1), (0, 1, -1), (1, 1, -1)):
+            bits = b"}(" + text("conj") + (b"\x88" if conj else b"\x89") + text("neg") + (b"\x88" if neg else b"\x89") + b"u"
+            store = storage("0", 3, "ComplexFloatStorage")
+            self.is_read(checkpoint(tensor(store, 0, [1], [1], bits), {"0": FLOATS}), "complex64[1](1)+0=%d" % real)
+    def test_channel_scales(self):
+        """As many scales as the dim has that they are for; a dim that is there."""
+        def quantized(axis, scales):
+            return glob("torch._utils", "_rebuild_qtensor") + tup(
+                storage("0", 6, "QInt8Storage"), num(0), tup(num(2), num(3)), tup(num(3), num(1)),
+                tup(glob("torch", "per_channel_affine"), tensor(storage("1", 6), 0, [scales], [1]),
+                    tensor(storage("1", 6), 0, [scales], [1]), num(axis)), b"\x89", glob("collections", "OrderedDict") + b")R") + b"R"
+        for axis, scales in ((2, 3), (-1, 3), (0, 3), (1, 2), (3, 2)):
+            self.says(checkpoint(quantized(axis, scales), {"0": bytes(6), "1": FLOATS}), "scales and %d zero points for dimension %d" % (scales, axis))
+        self.assertEqual(dump(checkpoint(quantized(1, 3), {"0": bytes(6), "1": FLOATS}))[0], 0)
     def test_short_storage(self):
         self.says(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS[:20]}),
                   "data.pkl: data/0 has 20 bytes, but its 6 elements of float32 need 24, at byte ")
@@ -361,13 +392,14 @@ class Tensors(Test):
             self.says(checkpoint(tensor(storage("0", 6), offset, dims, strides), {"0": FLOATS}), "larger than its storage")
     def test_negative(self):
         self.says(checkpoint(tensor(storage("0", 6), 0, [-1], [1]), {"0": FLOATS}), "has sizes [-1]")
-        self.says(checkpoint(tensor(storage("0", 6), 5, [2], [-1]), {"0": FLOATS}), "strides [-1]")
+        self.says(checkpoint(tensor(storage("0", 6), 5, [2], [-1]), {"0": FLOATS}), "has sizes [2] and strides [-1]")
     def test_numel(self):
         for numel in (-1, 1 << 62, (1 << 63) - 1):
             self.says(checkpoint(tensor(storage("0", numel), 0, [6], [1]), {"0": FLOATS}), "data.pkl: ")
     def test_rank(self):
         self.says(checkpoint(tensor(storage("0", 6), 0, [1] * 65, [1] * 65), {"0": FLOATS}), "65 dimensions")
         self.says(checkpoint(tensor(storage("0", 6), 0, [1, 1], [1]), {"0": FLOATS}), "another number of strides")
+        self.says(checkpoint(tensor(storage("0", 6), 0, [1], [1, 1]), {"0": FLOATS}), "another number of strides")
     def test_sparse(self):
         self.says(checkpoint(glob("torch._utils", "_rebuild_sparse_tensor") + b")R"), "Kiln lacks sparse tensors", status=7)
     def test_lacks(self):
