@@ -174,6 +174,9 @@ class Lives(Same):
             self.same(["a = torch.softmax(torch.mm(x, x), 0)", "v = %s" % view, "k = torch.nonzero(torch.gt(x, 0.5))",
                         "_0 = torch.add_(v, 1.)", "return (a, v, torch.sum(k))"], "a.npz", ["b.npz", "c.npz"],
                        result="Tuple[Tensor, Tensor, Tensor]")
+            self.same(["a = torch.softmax(torch.mm(x, x), 0)", "v = %s" % view, "k = torch.nonzero(torch.gt(x, 0.5))",
+                       "_0 = torch.mul_(v, 3.)", "return (torch.mul(torch.sum(a), 2.), torch.sum(v), torch.sum(k))"], "a.npz", ["b.npz", "c.npz"],
+                       result="Tuple[Tensor, Tensor, Tensor]")
 
     def test_guard_decides(self):
         """A branch that every profiled run took is guarded, also where it leaves a list or a number behind."""
