@@ -297,9 +297,9 @@ write_prim(Writer *w, const Node *n)
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
 		w->p->calls--;                         /* a container like tuples and lists */
 	} else if (node_is(n, "prim::GetAttr")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::SetAttr")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", rt_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_cast(cx, %s", emit_type(w->e, t)), true);

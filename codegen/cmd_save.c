@@ -31,7 +31,7 @@ find_tensor(Cli *cli, const Module *m, const char *key)
 	for (;;) {
 		const size_t n = strcspn(rest, ".");
 
-		slot = rt_slot(o->cls, arena_strndup(cli->cx->arena, rest, (int64_t)n));
+		slot = class_slot(o->cls, arena_strndup(cli->cx->arena, rest, (int64_t)n));
 		if (slot < 0 || o->slot[slot].tag != (rest[n] ? RT_OBJECT : RT_TENSOR))
 			fail(cli->cx, (Range){ 0 }, "%s: the model has no tensor '%s'", cli->params, key);
 		if (!rest[n])

@@ -422,7 +422,7 @@ load(Cx *cx, void *arg)
 	read_attributes(l);
 	m->self = read_module(l, main, arena_printf(l->cx->arena, "__torch__.%s", text_or(l, main, "name", "Module")), 0);
 	m->type = m->self.u.obj->cls->type;
-	i = rt_slot(m->self.u.obj->cls, "training");
+	i = class_slot(m->self.u.obj->cls, "training");
 	m->training = i >= 0 && m->self.u.obj->slot[i].tag == RT_BOOL && m->self.u.obj->slot[i].u.i;
 }
 

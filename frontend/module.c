@@ -218,16 +218,11 @@ run_setstate(const PickleAt *at, Loader *l, Function *fn, IValue object, IValue 
 static void
 flag_parameters(RtObject *o, const ClassInfo *info)
 {
-	int slot = 0;
-
 	for (int i = 0; info && i < info->attrs.n; i++) {
 		const Attribute *a = &info->attrs.at[i];
 
-		if (a->is_constant)
-			continue;
-		if (a->parameter && slot < o->cls->nslot && o->slot[slot].tag == RT_TENSOR)
-			o->slot[slot].u.t->flags |= RT_PARAMETER;
-		slot++;
+		if (a->parameter && a->slot >= 0 && o->slot[a->slot].tag == RT_TENSOR)
+			o->slot[a->slot].u.t->flags |= RT_PARAMETER;
 	}
 }
 
@@ -290,7 +285,7 @@ load_constants(Loader *l)
 static bool
 is_training(IValue self)
 {
-	int i = rt_slot(self.u.obj->cls, "training");
+	int i = class_slot(self.u.obj->cls, "training");
 
 	return i >= 0 && self.u.obj->slot[i].tag == RT_BOOL && self.u.obj->slot[i].u.i;
 }

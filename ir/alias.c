@@ -145,7 +145,7 @@ wildcard_of(AliasDb *db, const Type *t)
 int
 alias_element_of(AliasDb *db, const Value *v)
 {
-	if (v->id >= db->nvalue)
+	if (v->id >= db->nvalue || db->of[v->id] == ALIAS_UNKNOWN)
 		return -1;
 	if (db->of[v->id] < 0 && type_is_mutable(v->type) && !value_is_none(v))
 		db->of[v->id] = element_new(db);
@@ -772,21 +772,28 @@ alias_db_placed(Graph *g, Arena *arena, const void *(*place)(void *, const Value
 	return db;
 }
 
+/* Twice the room, so that values made one by one cost no more than those made at once. */
+static void
+cover(AliasDb *db, int id)
+{
+	const int n = db->nvalue * 2 > id + 1 ? db->nvalue * 2 : id + 1;
+	int *of = new(db->arena, int, n);
+
+	memcpy(of, db->of, db->nvalue * sizeof *of);
+	for (int i = db->nvalue; i < n; i++)
+		of[i] = ALIAS_UNKNOWN;
+	db->of = of;
+	db->nvalue = n;
+}
+
 void
 alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 {
-	int *of;
+	const int e = alias_is_unknown(db, from) ? ALIAS_UNKNOWN : alias_element_of(db, from);
 
-	if (to->id >= db->nvalue) {
-		const int n = db->g->nvalue;
-
-		of = new(db->arena, int, n + 1);
-		memset(of, -1, n * sizeof *of);
-		memcpy(of, db->of, db->nvalue * sizeof *of);
-		db->of = of;
-		db->nvalue = n;
-	}
-	db->of[to->id] = from->id < db->nvalue ? db->of[from->id] : -1;
+	if (to->id >= db->nvalue)
+		cover(db, to->id);
+	db->of[to->id] = e;
 }
 
 /* ---- questions about values ------------------------------------------------------------------------------------------- */
@@ -795,7 +802,7 @@ alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 bool
 alias_is_unknown(const AliasDb *db, const Value *v)
 {
-	return v->id >= db->nvalue && type_is_mutable(v->type) && !value_is_none(v);
+	return (v->id >= db->nvalue || db->of[v->id] == ALIAS_UNKNOWN) && type_is_mutable(v->type) && !value_is_none(v);
 }
 
 bool

@@ -18,12 +18,14 @@ typedef struct NodeSets { IntSet *reads, *writes; } NodeSets;      /* each once 
 
 typedef struct Wild { int e, wildcard; IntSet *places; } Wild;
 
+enum { ALIAS_UNKNOWN = -2 };   /* a value made after the database that stands for no older one */
+
 struct AliasDb {
 	Graph  *g;
 	Arena  *arena;
 	Vec(Element) element;
-	int    *of;              /* by value id: its element, or -1 */
-	int     nvalue;
+	int    *of;              /* by value id: its element, -1 for no element yet, or ALIAS_UNKNOWN */
+	int     nvalue;          /* entries of `of` */
 	Ints   *writes;          /* by node id: elements written, what they contain not included */
 	NodeSets *sets;          /* by node id, once asked for */
 	int     nnode;

@@ -14,10 +14,17 @@ class_info(const Type *t)
 Attribute *
 class_attr(const ClassInfo *c, const char *name)
 {
-	for (int i = 0; i < c->attrs.n; i++)
-		if (strcmp(c->attrs.at[i].name, name) == 0)
-			return &c->attrs.at[i];
-	return 0;
+	const intptr_t i = (intptr_t)map_get(&c->attr_index, name);
+
+	return i ? &c->attrs.at[i - 1] : 0;
+}
+
+int
+class_slot(const RtClass *k, const char *name)
+{
+	const Attribute *a = class_attr(k->info, name);
+
+	return a ? a->slot : -1;
 }
 
 /* Room for one more slot: the arrays double when their count is a power of two. */
@@ -44,7 +51,11 @@ void
 class_add_attr(Cx *cx, ClassInfo *c, Attribute a)
 {
 	a.name = sym(cx, a.name)->name;
+	a.slot = a.is_constant ? -1 : c->cls->nslot;
 	vec_push(cx->arena, &c->attrs, a);
+	c->attr_index.arena = cx->arena;
+	if (!map_get(&c->attr_index, a.name))
+		map_put(&c->attr_index, a.name, (void *)(intptr_t)c->attrs.n);
 	if (!a.is_constant)
 		add_slot(cx, c->cls, a.name, a.type);
 }

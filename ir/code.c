@@ -317,7 +317,7 @@ static int
 slot_of(Lower *l, const Node *n)
 {
 	const Type *t = n->in[0]->type;
-	const int slot = t->cls ? rt_slot(t->cls, node_str(n, "name")) : -1;
+	const int slot = t->cls ? class_slot(t->cls, node_str(n, "name")) : -1;
 
 	if (slot < 0)
 		fail(l->cx, n->at, "%s has no attribute %s", type_python(l->cx, t), node_str(n, "name"));

@@ -98,7 +98,13 @@ RtObject *object_noted(const Cx *, int64_t number);   /* null: not known */
 
 /* ---- class.c ---------------------------------------------------------------------------------------- */
 
-typedef struct Attribute { const char *name; const Type *type; bool parameter, buffer; IValue constant; bool is_constant; } Attribute;
+typedef struct Attribute {
+	const char *name;
+	const Type *type;
+	bool   parameter, buffer, is_constant;
+	IValue constant;
+	int    slot;               /* -1 of a constant; class_add_attr sets it */
+} Attribute;
 typedef struct EnumMember { const char *name; IValue value; } EnumMember;     /* value: of the member, no RT_ENUM */
 
 struct ClassInfo {                 /* behind RtClass.info */
@@ -107,6 +113,7 @@ struct ClassInfo {                 /* behind RtClass.info */
 	bool       module, interface;
 	bool       defined;        /* its source has been read */
 	Vec(Attribute) attrs;
+	Map        attr_index;     /* name -> index of the first of that name, + 1 */
 	Vec(Function *) methods;
 	Vec(const char *) pre_hooks, hooks;
 	Vec(EnumMember) members;   /* enums */
@@ -115,6 +122,7 @@ struct ClassInfo {                 /* behind RtClass.info */
 ClassInfo *class_info(const Type *);                 /* of class, interface or enum */
 Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
+int        class_slot(const RtClass *, const char *name);   /* -1: no attribute, or a constant */
 Function  *class_method(const ClassInfo *, const char *name);
 const char *method_key(Arena *, const Type *interface, const char *name);      /* by which a program finds it: rt_method */
 

@@ -86,7 +86,7 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 	if (!node_is(n, "prim::GetAttr") || map_get(&s->all->set, node_str(n, "name")) ||
 	    !places_resolve(s, n->in[0], &object) || object.tag != RT_OBJECT)
 		return false;
-	slot = rt_slot(object.u.obj->cls, node_str(n, "name"));
+	slot = class_slot(object.u.obj->cls, node_str(n, "name"));
 	if (slot < 0)
 		return false;
 	*out = object.u.obj->slot[slot];

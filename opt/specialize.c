@@ -335,7 +335,7 @@ eval_get_attr(Spec *s, Scope *c, Node *n)
 	Node *m;
 
 	if (object->is && object->v.tag == RT_OBJECT && constant_may_be(object->v)) {
-		const int slot = rt_slot(object->v.u.obj->cls, node_str(n, "name"));
+		const int slot = class_slot(object->v.u.obj->cls, node_str(n, "name"));
 
 		if (slot < 0 || !rt_may_be(object->v.u.obj->slot[slot], type_unshaped(s->cx, n->out[0]->type)))
 			return false;

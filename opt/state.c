@@ -19,7 +19,7 @@ path_of(const Graph *g, Arena *a, const Node *n)
 	const Value *object = n->in[0];
 	const char *path = node_str(n, "name"), *before;
 
-	if (object->type->kind != TYPE_CLASS || rt_slot(object->type->cls, path) < 0)
+	if (object->type->kind != TYPE_CLASS || class_slot(object->type->cls, path) < 0)
 		return NULL;
 	if (object == graph_inputs(g)[0])
 		return path;
@@ -32,7 +32,7 @@ add_slots(StateSlot *s, const Node *n, Arena *a)
 {
 	if (node_is(n->in[0]->node, "prim::GetAttr"))
 		add_slots(s, n->in[0]->node, a);
-	vec_push(a, &s->slot, rt_slot(n->in[0]->type->cls, node_str(n, "name")));
+	vec_push(a, &s->slot, class_slot(n->in[0]->type->cls, node_str(n, "name")));
 }
 
 typedef struct Finder {

@@ -181,15 +181,6 @@ rt_object_new(RtCx *cx, RtClass *cls)
 	return o;
 }
 
-int
-rt_slot(const RtClass *cls, const char *name)
-{
-	for (int i = 0; i < cls->nslot; i++)
-		if (!strcmp(cls->slot[i], name))
-			return i;
-	return -1;
-}
-
 RtEnum *
 rt_enum_new(RtCx *cx, const RtType *type, const char *name, IValue value)
 {

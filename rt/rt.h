@@ -234,7 +234,6 @@ IValue   *rt_dict_get(RtDict *, IValue key);                  /* null when absen
 bool      rt_dict_remove(RtDict *, IValue key);
 RtTuple  *rt_tuple_new(RtCx *, const RtType *named, int64_t n);      /* n times None */
 RtObject *rt_object_new(RtCx *, RtClass *);                   /* slots None */
-int       rt_slot(const RtClass *, const char *name);         /* -1 when there is none */
 RtEnum   *rt_enum_new(RtCx *, const RtType *, const char *name, IValue value);   /* takes value */
 IValue    rt_complex(RtCx *, double re, double im);
 RtFunction *rt_function_new(RtCx *, const RtCode *, int nbound);

@@ -9,7 +9,7 @@ import os, resource, struct, subprocess, sys, unittest
 
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
-from hostile import Test, npy, npz
+from hostile import Test, archive, attrs, glob, npy, npz, pickled, tensor
 
 SIZES, MOST, TRIES = (2000, 4000), 3, 3
 X = npz(x=npy([4, 4], data=struct.pack("<16f", *[i / 16 - 0.5 for i in range(16)])))
@@ -62,16 +62,44 @@ def writes(n):
     return lines("y = x.clone()", *[(f"y.add_({i})", f"y[0].mul_(1.0{i % 9})", f"y[:, 1] = {i}.")[i % 3] for i in range(n)], result="y")
 
 
-FAMILIES = straight, constants, branches, nested, functions, calls, fans, members, writes
+def layers(n):
+    """An archive of n submodules of one class, with a parameter and a buffer each."""
+    code = """class Layer(Module):
+  __parameters__ = ["weight", ]
+  __buffers__ = ["mean", ]
+  training : bool
+  weight : Tensor
+  mean : Tensor
+  def forward(self: __torch__.Layer, x: Tensor) -> Tensor:
+    if self.training:
+      _0 = torch.add_(self.mean, x)
+    else:
+      pass
+    return torch.mul(torch.sub(x, self.mean), self.weight)
+class M(Module):
+  __parameters__ = []
+  __buffers__ = []
+""" + "".join(f'  __annotations__["{i}"] = __torch__.Layer\n' for i in range(n)) + \
+        "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n" + \
+        "".join(f'    x = (getattr(self, "{i}")).forward(x, )\n' for i in range(n)) + "    return x\n"
+    w = tensor(16, [4, 4], [4, 1])
+    layer = glob("__torch__", "Layer") + b")\x81" + attrs(training=b"\x89", weight=w, mean=w) + b"b"
+    return archive({"data/0": bytes(64), "constants.pkl": pickled(b")"), "version": b"3\n", "code/__torch__.py": code.encode(),
+                    "data.pkl": pickled(glob("__torch__", "M") + b")\x81" + attrs(**{str(i): layer for i in range(n)}) + b"b")})
+
+
+FAMILIES = layers, straight, constants, branches, nested, functions, calls, fans, members, writes
 
 
 class Scale(Test):
     def seconds(self, family, n, *command):
         """Of Kiln's own, user and system."""
-        self.put(f"{n}.py", family(n).encode())
+        model = family(n)
+        name = f"{n}.py" if isinstance(model, str) else f"{n}.pt"
+        self.put(name, model.encode() if isinstance(model, str) else model)
         self.put("x.npz", X)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        p = subprocess.run([KILN, *command[:1], f"{n}.py", "-i", "x.npz", *command[1:]], cwd=self.dir, capture_output=True)
+        p = subprocess.run([KILN, *command[:1], name, "-i", "x.npz", *command[1:]], cwd=self.dir, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.assertEqual(p.returncode, 0, p.stderr[-2000:])
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
