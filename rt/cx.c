@@ -50,6 +50,7 @@ rt_cx_child(RtCx *child, const RtCx *parent)
 	child->arena_bytes = 0;
 	child->sizes = 0;
 	child->cuda = 0;
+	child->events = 0;
 	child->child = true;
 	child->scratch = rt_mem_zeroed(sizeof *child->scratch);
 	rt_count_up(&child->account->h);

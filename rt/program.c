@@ -68,7 +68,7 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	if (s->kind == RT_PACKED) {
 		for (int64_t i = 0; i < s->packed->offset; i++)
 			unpack(cx, &s->packed->packing[i], (float *)s->data);
-		__atomic_store_n(&s->kind, (uint8_t)RT_HEAP, __ATOMIC_RELEASE);
+		s->kind = RT_HEAP;              /* who reads this reads the data */
 	}
 	pthread_mutex_unlock(&one);
 }

@@ -53,23 +53,23 @@ refill(RtGenerator *g)
 }
 
 /* While forked calls may draw, too. */
-static inline void
+static void
 lock(RtGenerator *g)
 {
 #ifndef __TINYC__
-	while (g->shared && __atomic_exchange_n(&g->locked, 1, __ATOMIC_ACQUIRE))
+	while (g->shared && __atomic_exchange_n(&g->locked, true, __ATOMIC_ACQUIRE))
 		;
 #else
 	(void)g;
 #endif
 }
 
-static inline void
+static void
 unlock(RtGenerator *g)
 {
 #ifndef __TINYC__
 	if (g->shared)
-		__atomic_store_n(&g->locked, 0, __ATOMIC_RELEASE);
+		g->locked = false;
 #else
 	(void)g;
 #endif

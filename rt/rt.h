@@ -20,6 +20,14 @@
 #define RT_FORMAT(f, a)
 #endif
 
+/* Of what several threads use without a lock: every access is atomic by the type, none can be written plainly.  With
+ * tcc there are no threads. */
+#ifdef __TINYC__
+#define RT_ATOMIC
+#else
+#define RT_ATOMIC _Atomic
+#endif
+
 /* rt is compiled for size.  What stands between these two, or below the first, is for speed: loops over elements. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
@@ -243,7 +251,7 @@ uint64_t  rt_hash(IValue);
 
 struct RtStorage {
 	RtHead  h;
-	uint8_t kind;            /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
+	RT_ATOMIC uint8_t kind;  /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
 	bool    readonly;        /* weights: rt_writable makes a private copy first */
 	bool    written;         /* the compiler's: a constant of the archive that some code writes to, or may */
 	int64_t bytes;
@@ -353,12 +361,12 @@ typedef struct RtGenerator {                  /* mt19937 and the cached normal: 
 	uint32_t state[624];
 	int      at;
 	bool     has_normal;
-	bool     shared;             /* forked calls draw from it, too */
-	int      locked;
+	RT_ATOMIC bool shared;       /* forked calls draw from it, too */
+	RT_ATOMIC bool locked;
 	double   normal;
 } RtGenerator;
 
-typedef struct RtAccount { RtHead h; int64_t bytes; } RtAccount;   /* heap bytes of tensors alive; outlives the cx that counts */
+typedef struct RtAccount { RtHead h; RT_ATOMIC int64_t bytes; } RtAccount;   /* heap bytes of tensors alive; outlives the cx that counts */
 
 typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned memory for a result */
 

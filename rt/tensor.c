@@ -12,16 +12,6 @@
 
 /* ---- storage ---------------------------------------------------------------------------------------- */
 
-static void
-account(RtAccount *a, int64_t bytes)
-{
-#if defined __GNUC__ && !defined __TINYC__
-	__atomic_fetch_add(&a->bytes, bytes, __ATOMIC_RELAXED);
-#else
-	a->bytes += bytes;
-#endif
-}
-
 static char *
 take_bytes(RtCx *cx, int64_t bytes)
 {
@@ -60,7 +50,7 @@ storage_count(RtCx *cx, RtStorage *s)
 	if (!s->account && (s->account = cx->account))
 		rt_count_up(&s->account->h);
 	if (s->account)
-		account(s->account, s->bytes);
+		s->account->bytes += s->bytes;
 }
 
 RtStorage *
@@ -94,11 +84,13 @@ rt_storage_over(RtCx *cx, const void *data, int64_t bytes, bool readonly)
 static void
 drop_data(RtStorage *s)
 {
-	if (s->kind != RT_HEAP && s->kind != RT_PACKED)
+	const int kind = s->kind;
+
+	if (kind != RT_HEAP && kind != RT_PACKED)
 		return;
 	rt_mem_back(s->data);
 	if (s->account)
-		account(s->account, -s->bytes);
+		s->account->bytes -= s->bytes;
 }
 
 void

@@ -23,6 +23,7 @@
 #ifndef RT_SINGLE
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -407,29 +408,29 @@ typedef struct Worker {
 	pthread_t thread;
 } Worker;
 
+/* What is read without the lock is atomic by its type, so that it cannot be written in another way. */
 struct RtPool {
 	pthread_mutex_t lock;
 	pthread_cond_t  work;        /* a loop or a task came, or the end */
 	pthread_cond_t  done;        /* a loop or a task ended */
-	int             nworker, nsleep, nwaiter;
-	bool            stop;
+	RT_ATOMIC int   nsleep, nwaiter;
+	RT_ATOMIC bool  stop;
+	int             nworker;     /* only its owner asks */
 	Worker          worker[MAX_THREADS];
 
-	uint64_t loop;               /* epoch << PARTS_BITS | parts */
-	uint64_t taken[MAX_THREADS]; /* by part: the epoch in which it was taken last */
-	int      busy;               /* is there a loop? */
-	int      waiting, pending;   /* parts not yet taken, not yet done */
-	bool     lost;               /* a part found no scratch memory */
-	int64_t  n;
+	RT_ATOMIC uint64_t loop;               /* epoch << PARTS_BITS | parts */
+	RT_ATOMIC uint64_t taken[MAX_THREADS]; /* by part: the epoch in which it was taken last */
+	RT_ATOMIC int  busy;                   /* is there a loop? */
+	RT_ATOMIC int  waiting, pending;       /* parts not yet taken, not yet done */
+	RT_ATOMIC bool lost;                   /* a part found no scratch memory */
+	int64_t  n;                            /* of the loop: written before it is published */
 	void   (*body)(void *, int64_t, int64_t);
 	void    *arg;
 
 	Task    *first, *last;       /* queue, under the lock */
-	int      nqueue, nrunning;
+	RT_ATOMIC int nqueue;
+	int      nrunning;           /* under the lock */
 };
-
-#define LOAD(x)     __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define STORE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
 
 static void
 pause_cpu(void)
@@ -445,12 +446,12 @@ pause_cpu(void)
 static bool
 take(struct RtPool *p, uint64_t epoch, int64_t part)
 {
-	uint64_t last = LOAD(p->taken[part]);
+	uint64_t last = p->taken[part];
 
 	if (last >= epoch ||
-	    !__atomic_compare_exchange_n(&p->taken[part], &last, epoch, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	    !atomic_compare_exchange_strong(&p->taken[part], &last, epoch))
 		return false;
-	__atomic_sub_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
+	p->waiting--;
 	return true;
 }
 
@@ -459,11 +460,11 @@ take(struct RtPool *p, uint64_t epoch, int64_t part)
 static bool
 run_part(struct RtPool *p, int self)
 {
-	const uint64_t word = LOAD(p->loop);
+	const uint64_t word = p->loop;
 	const int64_t parts = (int64_t)(word & (((uint64_t)1 << PARTS_BITS) - 1));
 	int64_t part = self, i = 0;
 
-	if (LOAD(p->waiting) <= 0)
+	if (p->waiting <= 0)
 		return false;
 	while (i < parts && !take(p, word >> PARTS_BITS, part = (self + i) % parts))
 		i++;
@@ -472,9 +473,9 @@ run_part(struct RtPool *p, int self)
 	p->body(p->arg, p->n / parts * part + (part < p->n % parts ? part : p->n % parts),
 		p->n / parts * (part + 1) + (part + 1 < p->n % parts ? part + 1 : p->n % parts));
 	if (was_lost())
-		STORE(p->lost, true);
-	RT_ASSERT(LOAD(p->pending) > 0);
-	if (__atomic_sub_fetch(&p->pending, 1, __ATOMIC_SEQ_CST) == 0 && LOAD(p->nwaiter)) {
+		p->lost = true;
+	RT_ASSERT(p->pending > 0);
+	if (--p->pending == 0 && p->nwaiter) {
 		pthread_mutex_lock(&p->lock);
 		pthread_cond_broadcast(&p->done);
 		pthread_mutex_unlock(&p->lock);
@@ -485,7 +486,7 @@ run_part(struct RtPool *p, int self)
 static bool
 loop_waits(struct RtPool *p)
 {
-	return LOAD(p->waiting) > 0;
+	return p->waiting > 0;
 }
 
 /* Under the lock. */
@@ -520,7 +521,7 @@ run_task(struct RtPool *p)
 {
 	Task *t;
 
-	if (!LOAD(p->nqueue))
+	if (!p->nqueue)
 		return false;
 	pthread_mutex_lock(&p->lock);
 	if ((t = p->first))
@@ -539,7 +540,7 @@ spin(struct RtPool *p)
 
 	do {
 		for (int i = 0; i < 64; i++) {
-			if (loop_waits(p) || LOAD(p->nqueue) || LOAD(p->stop))
+			if (loop_waits(p) || p->nqueue || p->stop)
 				return true;
 			pause_cpu();
 		}
@@ -553,14 +554,14 @@ work(void *arg)
 	const Worker *self = arg;
 	struct RtPool *p = self->pool;
 
-	while (!LOAD(p->stop)) {
+	while (!p->stop) {
 		if (run_part(p, self->index) || run_task(p) || spin(p))
 			continue;
 		pthread_mutex_lock(&p->lock);
-		__atomic_add_fetch(&p->nsleep, 1, __ATOMIC_SEQ_CST);
-		while (!p->stop && !loop_waits(p) && !p->nqueue)
+		p->nsleep++;
+		while (!p->stop && !loop_waits(p) && !p->first)
 			pthread_cond_wait(&p->work, &p->lock);
-		__atomic_sub_fetch(&p->nsleep, 1, __ATOMIC_SEQ_CST);
+		p->nsleep--;
 		pthread_mutex_unlock(&p->lock);
 	}
 	return 0;
@@ -569,7 +570,7 @@ work(void *arg)
 static void
 wake(struct RtPool *p)
 {
-	if (!LOAD(p->nsleep))
+	if (!p->nsleep)
 		return;
 	pthread_mutex_lock(&p->lock);
 	pthread_cond_broadcast(&p->work);
@@ -580,7 +581,7 @@ static void
 pool_free(struct RtPool *p)
 {
 	pthread_mutex_lock(&p->lock);
-	STORE(p->stop, true);
+	p->stop = true;
 	pthread_cond_broadcast(&p->work);
 	pthread_mutex_unlock(&p->lock);
 	for (int i = 0; i < p->nworker; i++)
@@ -653,16 +654,16 @@ join(struct RtPool *p)
 
 	do {
 		for (int i = 0; i < 64; i++) {
-			if (!LOAD(p->pending))
+			if (!p->pending)
 				return;
 			pause_cpu();
 		}
 	} while (rt_now() < end);
 	pthread_mutex_lock(&p->lock);
-	__atomic_add_fetch(&p->nwaiter, 1, __ATOMIC_SEQ_CST);
-	while (LOAD(p->pending))
+	p->nwaiter++;
+	while (p->pending)
 		pthread_cond_wait(&p->done, &p->lock);
-	__atomic_sub_fetch(&p->nwaiter, 1, __ATOMIC_SEQ_CST);
+	p->nwaiter--;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -678,26 +679,25 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 		return;
 	if (parts > cx->nthread)
 		parts = cx->nthread;
-	if (!p || parts < 2 ||
-	    !__atomic_compare_exchange_n(&p->busy, &free_pool, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+	if (!p || parts < 2 || !atomic_compare_exchange_strong(&p->busy, &free_pool, 1)) {
 		body(arg, 0, n);
 		check_scratch(cx, was_lost());
 		return;
 	}
-	RT_ASSERT(!LOAD(p->pending) && LOAD(p->waiting) <= 0);
-	STORE(p->lost, false);
+	RT_ASSERT(!p->pending && p->waiting <= 0);
+	p->lost = false;
 	p->n = n;
 	p->body = body;
 	p->arg = arg;
-	STORE(p->pending, (int)parts);
-	STORE(p->loop, ((LOAD(p->loop) >> PARTS_BITS) + 1) << PARTS_BITS | (uint64_t)parts);
-	STORE(p->waiting, (int)parts);
+	p->pending = (int)parts;
+	p->loop = ((p->loop >> PARTS_BITS) + 1) << PARTS_BITS | (uint64_t)parts;
+	p->waiting = (int)parts;
 	wake(p);
 	while (run_part(p, 0))
 		;
 	join(p);
-	lost = LOAD(p->lost);
-	STORE(p->busy, 0);
+	lost = p->lost;
+	p->busy = 0;
 	check_scratch(cx, lost);
 }
 
@@ -766,12 +766,12 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 		return RT_ERROR;
 	*out = rt_retain(rt_ref(RT_FUTURE, t->future));
 	t->closed = !any_has_future(args, n, &left);
-	STORE(cx->gen->shared, true);
+	cx->gen->shared = true;
 	pthread_mutex_lock(&p->lock);
 	t->prev = p->last;
 	*(p->last ? &p->last->next : &p->first) = t;
 	p->last = t;
-	STORE(p->nqueue, p->nqueue + 1);
+	p->nqueue++;
 	pthread_cond_signal(&p->work);
 	pthread_cond_broadcast(&p->done);           /* who waits may take it up */
 	pthread_mutex_unlock(&p->lock);
@@ -850,7 +850,7 @@ rt_drain(RtCx *cx)
 	if (!p || cx->child)
 		return;
 	pthread_mutex_lock(&p->lock);
-	while (p->nqueue || p->nrunning) {
+	while (p->first || p->nrunning) {
 		if ((t = choose(p, 0, 0))) {
 			unqueue(p, t);
 			pthread_mutex_unlock(&p->lock);

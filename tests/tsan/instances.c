@@ -58,11 +58,12 @@ work(void *arg)
 	for (int round = 0; round < ROUNDS; round++) {
 		RtCx cx;
 
-		if (rt_cx_init(&cx) || rt_threads(&cx, j->threads) || rt_program_load(&cx, &own))
+		if (rt_cx_init(&cx) || rt_threads(&cx, j->threads) || rt_program_load(&cx, &own) || rt_trace_start(&cx))
 			buf_printf(&j->said, "not loaded: %s\n", cx.message ? cx.message : "?");
 		cx.print = note_print;
 		for (int i = 0; i < j->calls && !cx.status; i++)
 			call(j, &cx, &own.method[0], j->in[i % j->nin]);
+		rt_trace_write(&cx, "/dev/null");
 		rt_program_free(&cx);
 		rt_cx_free(&cx);
 	}

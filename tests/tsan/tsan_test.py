@@ -1,6 +1,6 @@
 """The pool, forked calls, and eight threads with instances of their own of one program, under ThreadSanitizer.
 
-usage: tsan_test.py KILN LIBRT.a       the runtime, compiled with ThreadSanitizer (build/tsan); KILN writes the programs' C
+usage: [CALLS=6] [THREADS="1 3"] tsan_test.py KILN LIBRT.a [NAME]...      the runtime, compiled with ThreadSanitizer (build/tsan); KILN writes the programs' C
 
 Each program is tried specialized and not (that is the interpreter), on one thread and with a pool of its own.
 """
@@ -14,6 +14,8 @@ ENV = {**os.environ, "TSAN_OPTIONS": "exitcode=66"}
 CC = os.environ.get("CC", "cc")
 SAMPLES = "digits", "halting", "lstm", "beam"
 GUARDS = "state", "fork", "stream", "with", "loop"
+CALLS = os.environ.get("CALLS", "6")
+THREADS = os.environ.get("THREADS", "1 3").split()
 passed = failed = 0
 
 
@@ -31,6 +33,8 @@ def run(name, argv, cwd):
 
 
 def inputs(name):
+    if name == "forks":
+        return os.path.join(HERE, "forks.py"), [os.path.join(ROOT, "tests/guards/fork.a.npz")]
     if name in SAMPLES:
         return os.path.join(ROOT, "samples", name, "model.pt"), [os.path.join(ROOT, "samples", name, "in.npz")]
     base = os.path.join(ROOT, "tests/guards", name)
@@ -38,7 +42,7 @@ def inputs(name):
 
 
 def main():
-    names = sys.argv[3:] or SAMPLES + GUARDS
+    names = sys.argv[3:] or (*SAMPLES, *GUARDS, "forks")
     for name in names:
         model, given = inputs(name)
         for how, options in ("specialized", ["-i", given[0]]), ("generic", []):
@@ -49,8 +53,8 @@ def main():
                 subprocess.run([CC, *FLAGS, "-Dmain=program_main", "-c", "program.c"], check=True, cwd=tmp)
                 subprocess.run([CC, *FLAGS, os.path.join(HERE, "instances.c"), "program.o", LIBRT, "-Wl,--gc-sections", "-lm", "-lpthread",
                                 "-o", "instances"], check=True, cwd=tmp)
-                for threads in "1", "3":
-                    run("%s, %s, %s threads each" % (name, how, threads), ["./instances", "6", threads, *map(os.path.abspath, given)], tmp)
+                for threads in THREADS:
+                    run("%s, %s, %s threads each" % (name, how, threads), ["./instances", CALLS, threads, *map(os.path.abspath, given)], tmp)
     print("%d passed, %d failed" % (passed, failed))
     sys.exit(failed > 0)
 
