@@ -88,6 +88,13 @@ follow_mode(Walk *w, const Node *n)
 	}
 }
 
+/* Does the node give no gradient, as the mode is?  What is its argument itself has that one's. */
+static bool
+is_silent(const Walk *w, const Node *n)
+{
+	return w->off && !node_is(n, "prim::kept");
+}
+
 /* ---- down ------------------------------------------------------------------------------------------------- */
 
 static void
@@ -159,7 +166,7 @@ down_node(Walk *w, Node *n)
 		down_nested(w, n);
 		return;
 	}
-	for (int i = 0; i < n->nin && !w->off; i++)
+	for (int i = 0; i < n->nin && !is_silent(w, n); i++)
 		any |= w->a->depends[n->in[i]->id] && passes(w, n, i);
 	for (int i = 0; i < n->nout && any; i++)
 		mark(w, w->a->depends, n->out[i]);
@@ -173,7 +180,7 @@ down_block(Walk *w, Block *b)
 	cx_enter(w->cx, (Range){ 0 });
 	for NODES(n, b) {
 		follow_mode(w, n);
-		w->a->silent[n->id] = w->off;
+		w->a->silent[n->id] = is_silent(w, n);
 		down_node(w, n);
 	}
 	cx_leave(w->cx);

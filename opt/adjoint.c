@@ -181,6 +181,59 @@ back_capture(Back *b, Value *v)
 	return *back_slot(b->a, &b->seen, v) = got;
 }
 
+/* What v is a view of, the memory of the same tensor; *data: by its .data. */
+static const Value *
+memory_of(const Value *v, bool *data)
+{
+	const Schema *s;
+
+	while ((s = node_schema(v->node)) && v->node->nin && v->node->in[0]->type->kind == TYPE_TENSOR && v->index < s->nrets &&
+	       (s->rets[v->index].alias || node_is(v->node, "prim::data"))) {
+		*data |= node_is(v->node, "prim::data");
+		v = v->node->in[0];
+	}
+	return v;
+}
+
+void
+back_find_writers(Auto *a, const Block *b)
+{
+	for NODES(n, b) {
+		const Value *memory = NULL;
+		bool data = false;
+
+		for (int i = 0; i < n->nsub; i++)
+			back_find_writers(a, n->sub[i]);
+		for (int i = 0; i < n->nin && !n->nsub; i++)
+			if (node_writes_input(n, i))
+				memory = memory_of(n->in[i], &data);
+		if (memory && data)
+			vec_push(a->cx->arena, &a->unnoticed, memory);
+		else if (!n->nsub && alias_node_writes(a->alias, n))
+			vec_push(a->cx->arena, &a->writers, n);
+	}
+}
+
+/*
+ * Is v another one on the way back than it was?  What is written through .data PyTorch does not notice: it takes what is there
+ * then.  Where it notices, it raises; the gradient here is that of the value as it was.
+ */
+static bool
+is_overwritten(const Auto *a, const Value *v)
+{
+	bool data = false;
+
+	if (!a->unnoticed.n || !alias_has_writers(a->alias, v))
+		return alias_has_writers(a->alias, v);
+	for (int i = 0; i < a->unnoticed.n; i++)
+		if (a->unnoticed.at[i] == memory_of(v, &data))
+			return false;
+	for (int i = 0; i < a->writers.n; i++)
+		if (alias_writes(a->alias, a->writers.at[i], v))
+			return true;
+	return false;
+}
+
 /* v as node n has it: before it, or (a result) after it.  When something writes to it, that is a copy. */
 Value *
 back_capture_at(Back *b, Value *v, Node *n, bool result)
@@ -189,7 +242,7 @@ back_capture_at(Back *b, Value *v, Node *n, bool result)
 	const Type *t = v->type;
 	Value *copy = v;
 
-	if (v->id < b->a->active->nvalue && type_is_mutable(t) && alias_has_writers(b->a->alias, v)) {
+	if (v->id < b->a->active->nvalue && type_is_mutable(t) && is_overwritten(b->a, v)) {
 		graph_set_insert_before(g, result ? n->next : n);
 		if (t->kind == TYPE_TENSOR)
 			copy = back_emit_row(g, "tensor_clone", n->at, 2,

@@ -374,6 +374,7 @@ back_begin(Auto *a, Back *b)
 		return false;
 	at = call ? call->block : a->g->top;
 	a->alias = freeze_alias(a->p, a->g);
+	back_find_writers(a, a->g->top);
 	a->nothing = back_find_nothing(a->g, a->p->scratch);
 	check_lists(a);
 	*b = (Back){ .a = a, .from = at, .to = at, .stop = call };

@@ -11,6 +11,8 @@ typedef struct Auto {
 	AliasDb *alias;          /* of the forward graph as it was */
 	Active  *active;
 	bool    *nothing;        /* by value id: may be left open, where control flow gives none */
+	Vec(Node *) writers;     /* what writes to memory, but through .data */
+	Vec(const Value *) unnoticed;   /* whose memory is written to through .data */
 	Map      pruned;         /* gradient functions with only the outputs that are wanted */
 } Auto;
 
@@ -49,6 +51,7 @@ Value *back_emit_list(Graph *g, Value *const *v, int n, const Type *elem, Range 
 bool back_is_tensor(const Value *v);
 bool back_is_in(const Block *b, const Value *v);
 Value *back_capture(Back *b, Value *v);
+void   back_find_writers(Auto *, const Block *);
 Value *back_capture_at(Back *b, Value *v, Node *n, bool result);
 Value *back_adjoint(Back *b, const Value *v);
 Node *back_construction(const Auto *a, const Value *v);

@@ -312,7 +312,7 @@ hands_on(const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 
-	if (!s || !n->op || i >= s->nargs)
+	if (!s || !n->op || i >= s->nargs || node_may_return_input(n))
 		return true;
 	return s->args[i].alias || s->args[i].type->kind == TYPE_LIST || type_has_vars(s->args[i].type);
 }
@@ -322,7 +322,7 @@ may_be_given(const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 
-	return !s || !n->op || i >= s->nrets || s->rets[i].alias || type_has_vars(s->rets[i].type);
+	return !s || !n->op || i >= s->nrets || node_may_return_input(n) || s->rets[i].alias || type_has_vars(s->rets[i].type);
 }
 
 static void reach_block(Reach *, const Block *);
@@ -392,12 +392,10 @@ is_fresh(const Value *v)
 {
 	const bool listed = node_is(v->node, "prim::ListUnpack") && v->node->in[0]->uses.n == 1;
 	const Value *made = listed ? v->node->in[0] : v;
-	const Schema *s = node_schema(made->node);
 
 	if (listed && divides(made->node))
 		return is_left(made->node->in[0]);
-	return s && made->node->op && made->index < s->nrets && !s->rets[made->index].alias && v->type->kind == TYPE_TENSOR &&
-	       !type_has_vars(s->rets[made->index].type);
+	return v->type->kind == TYPE_TENSOR && value_is_fresh(made);
 }
 
 static void
@@ -523,7 +521,44 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 	return false;
 }
 
-/* A write that does not count gives back what it wrote to, with that one's gradient. */
+/* Is the result the argument itself, where there is nothing to do, and otherwise no view of it? */
+static bool
+may_be_itself(const Node *n)
+{
+	static const char *const kinds[] = { "aten::contiguous", "aten::to", "aten::cpu", "aten::type_as", "aten::flatten", "aten::positive",
+		"aten::real", "aten::resolve_conj", "aten::resolve_neg", "aten::sum_to_size", "aten::atleast_1d", "aten::atleast_2d",
+		"aten::atleast_3d" };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i]) && n->out[0]->type->kind == TYPE_TENSOR)
+			return true;
+	return false;
+}
+
+static bool
+is_kept(const Value *v)
+{
+	for (int i = 0; i < v->uses.n; i++)
+		if (node_is(v->uses.at[i].node, "prim::kept"))
+			return true;
+	return false;
+}
+
+/* Whoever uses the result gets it with the gradient of the argument, if it is that. */
+static void
+keep_itself(Unwrite *u, Node *n)
+{
+	Value *out = n->out[0], *same, *kept;
+
+	graph_set_insert_before(u->g, n->next);
+	same = emit(u, "is_set_to", n->at, 2, (Value *[2]){ out, n->in[0] });
+	kept = emit(u, "prim_kept", n->at, 3, (Value *[3]){ n->in[0], out, same });
+	value_replace_uses(out, kept);
+	node_set_input(same->node, 0, out);
+	node_set_input(kept->node, 1, out);
+}
+
+/* A write that does not count gives back what it wrote to, with that one's gradient; so does what has nothing to do. */
 static bool
 pass_by(Unwrite *u, const Block *b)
 {
@@ -534,9 +569,14 @@ pass_by(Unwrite *u, const Block *b)
 
 		for (int i = 0; i < n->nsub; i++)
 			changed |= pass_by(u, n->sub[i]);
-		if (w < 0 || !n->nout || !n->out[0]->uses.n || n->id >= u->active->nnode || !u->active->silent[n->id])
+		if (!n->nout || !n->out[0]->uses.n || n->id >= u->active->nnode || !u->active->silent[n->id])
 			continue;
-		value_replace_uses(n->out[0], n->in[w]);
+		if (w >= 0)
+			value_replace_uses(n->out[0], n->in[w]);
+		else if (may_be_itself(n) && depends(u, n->in[0]) && !is_kept(n->out[0]))
+			keep_itself(u, n);
+		else
+			continue;
 		changed = true;
 	}
 	return changed;
@@ -698,6 +738,8 @@ unwrite(Pass *p, Graph *g)
 		return false;
 	u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
 	u.changed = pass_by(&u, g->top);
+	if (u.changed)
+		u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
 	find_roots(&u, g->top);
 	if (!u.roots.n)
 		return u.changed;

@@ -286,3 +286,30 @@ def through_the_past(x: Tensor, y: Tensor, n: int):
         assert g is not None
         z = z + g
     return z
+
+def type_as_written(x: Tensor, y: Tensor):
+    v = x * 2
+    w = v.type_as(y)
+    w.mul_(y)
+    return v * 3
+
+def einsum_written(x: Tensor, y: Tensor):
+    v = x * 2
+    w = torch.einsum('i->i', v)
+    w.mul_(y)
+    return v * 3
+
+def waited(v: Tensor):
+    return v
+
+def future_written(x: Tensor, y: Tensor):
+    v = x * 2
+    w = torch.jit.wait(torch.jit.fork(waited, v))
+    w.mul_(y)
+    return v * 3
+
+def dropout_written(x: Tensor, y: Tensor):
+    v = x * 2
+    w = torch.nn.functional.dropout(v, 0.5, False)
+    w.mul_(y)
+    return v * 3

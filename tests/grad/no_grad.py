@@ -449,3 +449,40 @@ def built_by_parts(x: Tensor, y: Tensor):
         v -= m
     v[1] += x[1]
     return v
+
+def itself(x: Tensor, y: Tensor):
+    v = x * y
+    with torch.no_grad():
+        a = v.double()
+        b = v.float()
+        c = torch.positive(v)
+        d = v.flatten()
+        e = v.type_as(y)
+        f = v.contiguous()
+        g = v.cpu()
+        h = torch.real(v)
+        i = torch.nn.functional.dropout(v, 0.5, False)
+        j = torch.atleast_1d(v)
+    return a + b + c * 2 + d * 3 + e * 4 + f * 5 + g * 6 + h * 7 + i * 8 + j * 9
+
+def itself_turned(x: Tensor, y: Tensor):
+    v = torch.stack([x, y]).t()
+    with torch.no_grad():
+        a = v.contiguous()
+        b = v.flatten()
+        c = v[0].contiguous()
+    return a + b.reshape(3, 2) + v + c
+
+def data_of_saved(x: Tensor, y: Tensor):
+    v = x.tanh()
+    v.data.round_()
+    w = y * y
+    y.data[1:].mul_(3)
+    return v + w
+
+def itself_written(x: Tensor, y: Tensor):
+    v = x + y
+    with torch.no_grad():
+        w = v.to(torch.float64)
+        w[:2].mul_(0.5)
+    return v + w

@@ -1,4 +1,4 @@
-"""Gradients at ties and under no_grad in programs: as ties.txt and no_grad.txt have them from PyTorch, many calls in a model.
+"""Gradients in programs: as ties.txt, no_grad.txt and random_flows.txt have them from PyTorch, many calls in a model.
 
 usage: programs_test.py KILN
 
@@ -12,6 +12,8 @@ sys.path.insert(0, os.path.join(HERE, "../program"))
 from hostile import Test, call, npy, npz
 
 STEP = 16               # of ties.txt every 16th call: rows.c has all of them
+FLOWS = 20              # of random_flows.txt in one program
+LEVELS = "-O1", "-O2", "-O3"
 INDEXED = ("max_dim", "min_dim", "median_dim", "nanmedian_dim", "mode", "kthvalue", "cummax", "cummin")
 SEVERAL = re.compile(r"^(aminmax|(std|var)_mean.*|linalg_qr|_?native_.*|triangular_solve|lstm.*|gru_(input|data)|rnn_(tanh|relu)_(input|data)"
                      r"|linalg_lu_factor_ex|fractional_max_pool.*|adaptive_max_pool.*|max_pool.*_with_indices|sort.*|topk|lu_unpack|.*_forward)$")      # rows with several results: rows.c asks for all of them
@@ -95,6 +97,15 @@ class Programs(Test):
         calls = list(samples("no_grad.txt"))
         for level in ("-O0", "-O2"):
             self.check_program(calls, text, level)
+
+    def test_random_flows(self):
+        with open(os.path.join(HERE, "random_flows.py")) as f:
+            text = f.read()
+        calls = list(samples("random_flows.txt"))
+        for k in range(0, len(calls), FLOWS):
+            part = calls[k:k + FLOWS]
+            functions = [re.search(r"^def %s\(.*\n(?:    .*\n)*" % c[2].split("(")[0], text, re.M).group() for c in part]
+            self.check_program(part, "\n".join(functions) + "\n", LEVELS[k // FLOWS % len(LEVELS)])
 
 
 if __name__ == "__main__":

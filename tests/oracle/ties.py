@@ -53,6 +53,7 @@ def arguments(text, dtype):
         kinds = {"": dtype, "i": torch.int64, "b": torch.bool}
         numbers = [float(v) for v in numbers.split(",")] if numbers else []
         t = torch.tensor(numbers, dtype=torch.float64).to(kinds[kind]).reshape([int(d) for d in sizes.split(",") if d])
+        t = t.clone()       # no view: what writes mean for gradients is another thing there
         if not kind and not fixed:
             by.append(name)
             t.requires_grad_()
