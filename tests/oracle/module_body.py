@@ -45,7 +45,7 @@ class Body(Writes):
             self.vars.append(Var(i, "T", lst.dtype, lst.shape, lst.hard, lst.depth, grad=lst.grad))
         elif how < 0.3:
             self.line(f"{i} = 0")
-            self.line(f"while {i} < {r_choice(r, ['2', '3'])}" + (f" and {self.condition()}:" if self.chance(0.4) else ":"))
+            self.line(f"while {i} < {r_choice(r, ['2', '3'])}" + (f" and ({self.condition()}):" if self.chance(0.4) else ":"))
             self.line(f"    {i} += 1")
             self.vars.append(Var(i, "i"))
         else:
