@@ -772,6 +772,15 @@ alias_db_placed(Graph *g, Arena *arena, const void *(*place)(void *, const Value
 	return db;
 }
 
+void
+alias_written_outside(AliasDb *db, const Value *v)
+{
+	const int e = alias_element_of(db, v);
+
+	if (e >= 0)
+		vec_push(db->arena, &db->outside, e);
+}
+
 /* Twice the room, so that values made one by one cost no more than those made at once. */
 static void
 cover(AliasDb *db, int id)

@@ -34,7 +34,7 @@ struct AliasDb {
 	Vec(const Type *) wildcard_type;
 	Vec(Wild) wild;          /* elements that belong to a wildcard */
 	Ints    constant;        /* storages of constant tensors */
-	Ints    outside;         /* those of them that code elsewhere may write to */
+	Ints    outside;         /* what code elsewhere may write to: such constants, inputs, results */
 	bool    any;             /* one wildcard for all types */
 	const void *(*place)(void *, const Value *);
 	void   *place_arg;

@@ -195,7 +195,7 @@ written_marks(AliasDb *db)
 	for NODES(n, db->g->top)
 		mark(db->written, writes_of(db, n));
 	for (int i = 0; i < db->outside.n; i++)
-		mark(db->written, alias_places_of(db, db->outside.at[i]));
+		mark(db->written, alias_reach_of(db, db->outside.at[i]));
 	return db->written;
 }
 

@@ -420,6 +420,8 @@ AliasDb *alias_db(Graph *, Arena *);
 /* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
  * Memory that it names must reach the graph in no other way, except as a constant (opt/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
+/* Code outside of the graph writes to what the value, an input or a result, may reach. To be said before anything is asked. */
+void alias_written_outside(AliasDb *, const Value *);
 bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
 bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
 bool alias_is_written(AliasDb *, const Value *);                           /* is it written itself, its members not counted? */

@@ -308,10 +308,25 @@ spec_expansion(Spec *s, const Node *m)
 	return f ? function_graph(s->cx, f) : NULL;
 }
 
+/* The aliases of n's body, which does not show what the graph around n writes to n's arguments and results. */
+static AliasDb *
+body_aliases(Spec *s, Scope *c, const Node *n, Graph *g)
+{
+	AliasDb *db = alias_db(g, s->cx->arena);
+
+	for (int i = 0; i < graph_ninputs(g) && i < n->nin; i++)
+		if (alias_has_writers(c->alias, n->in[i]))
+			alias_written_outside(db, graph_inputs(g)[i]);
+	for (int i = 0; i < n->nout; i++)
+		if (alias_has_writers(c->alias, n->out[i]))
+			alias_written_outside(db, g->top->ret->in[i]);
+	return db;
+}
+
 void
 spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 {
-	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = alias_db(g, s->cx->arena) };
+	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = body_aliases(s, c, n, g) };
 
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
 		spec_bind(s, &body, graph_inputs(g)[i], m->in[i]);

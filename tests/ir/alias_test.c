@@ -294,6 +294,28 @@ test_made_later(void **state)
 	assert_true(alias_may(f->db, stands_for, find(f, "b")));
 	assert_false(alias_may(f->db, stands_for, find(f, "a")));
 	assert_false(alias_escapes(f->db, stands_for));
+	assert_true(alias_may(f->db, later, find(f, "b")));
+	assert_true(alias_escapes(f->db, later));
+}
+
+/* What the graph around a body writes to. */
+static void
+test_outside(void **state)
+{
+	Fixture *f = *state;
+
+	parse(f, "graph(%x : Tensor, %y : Tensor):\n"
+		 "  %one : int = prim::Constant[value=1]()\n"
+		 "  %a : Tensor = aten::neg(%x)\n"
+		 "  %b : Tensor = aten::t(%a)\n"
+		 "  %c : Tensor = aten::neg(%x)\n"
+		 "  %l : Tensor[] = prim::ListConstruct(%b)\n"
+		 "  return (%l, %c)\n");
+	alias_written_outside(f->db, find(f, "l"));
+	assert_true(alias_has_writers(f->db, find(f, "l")));
+	assert_true(alias_has_writers(f->db, find(f, "a")));
+	assert_false(alias_has_writers(f->db, find(f, "c")));
+	assert_false(alias_has_writers(f->db, find(f, "one")));
 }
 
 /* Where a type says nothing, in a branch too, everything may be the same as everything that went out of sight. */
@@ -579,6 +601,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_may_return_input, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_view_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_made_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outside, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_constants, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_attributes, setup, teardown),

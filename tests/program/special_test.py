@@ -139,6 +139,16 @@ class Special(Same):
                   "a.npz", self.all)
         self.same(["c = torch.tensor([2])", "n = int(c)", "_0 = torch.add_(c, 1)", "m = int(c)", "return torch.zeros([n, m])"], "a.npz", self.all)
 
+    def test_bodies_written(self):
+        """What an operator's body makes of constants is no constant where the model writes to it, or to what it was given."""
+        for made in ("torch.masked_fill(self.w, torch.gt(self.w, -1.), 2)", "torch.masked_fill(self.w, torch.gt(self.w, 2.), 2)",
+                     "torch.softmax(self.w, 0)", "torch.layer_norm(self.w, [3])", "torch.flatten(torch.masked_fill(self.w, torch.gt(self.w, 1.), 2))"):
+            self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = %s" % made, "  if bool(torch.gt(s, -100.)):",
+                       "    _0 = torch.mul_(y, 0.5)", "  else:", "    _1 = torch.add_(y, 1.)", "  s = torch.add(s, torch.sum(y))", "return s"],
+                      "a.npz", self.all)
+            self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = %s" % made, "  _0 = torch.add_(self.w, s)",
+                       "  s = torch.add(s, torch.sum(y))", "return s"], "a.npz", self.all)
+
     def test_optionals(self):
         """None in one run and a tensor in another; tensors of two types."""
         lines = ["y = annotate(Optional[Tensor], None)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.neg(x)", "else:", "  pass",
