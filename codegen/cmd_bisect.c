@@ -179,7 +179,7 @@ find_answers(Bisect *b)
 {
 	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
 	const RtCode *reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
-	Written *written = written_constants(b->cli->cx, b->m->fn->graph);
+	Written *written = written_constants(b->cli->cx, b->m->fn, b->m->fn->graph);
 
 	b->want = new(b->cli->cx->arena, Answer, n);
 	for (int i = 0; i < n; i++) {

@@ -123,7 +123,7 @@ cmd_check(Cli *cli)
 		usage_error(cli, "check wants a model and a program");
 	c.m = model_load(cli, cli->args.at[0]);
 	c.reference = reference_code(cli->cx, c.m->fn, c.m->module->self);
-	c.written = written_constants(cli->cx, c.m->fn->graph);
+	c.written = written_constants(cli->cx, c.m->fn, c.m->fn->graph);
 	c.program = cli->args.at[1];
 	if (!strchr(c.program, '/'))
 		c.program = arena_printf(cli->cx->arena, "./%s", c.program);

@@ -213,6 +213,7 @@ model_prepare(Cli *cli, Model *m)
 {
 	ops_compile_all(cli->cx, m->fn);
 	prepare(cli->cx, m->fn, m->module->self);
+	gradient_check_memory(cli->cx, m->fn, m->module->self);
 	ops_compile_bodies(cli->cx, m->fn->prepared);
 	model_lower(cli, m);
 }

@@ -109,7 +109,7 @@ measure(Cx *cx, void *arg)
 	config_exact(cx);
 	m = model_load(o->cli, o->path);
 	model_lower(o->cli, m);
-	written = written_constants(cx, m->fn->prepared);
+	written = written_constants(cx, m->fn, m->fn->prepared);
 	memset(out, 0, sizeof out);
 	for (int i = 0; i < NRUN && o->found != MOVES; i++) {
 		rt = model_context(o->cli);

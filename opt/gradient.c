@@ -235,6 +235,60 @@ gradient_function(Cx *cx, Function *fn, IValue self, const char *names, const ch
 	return m.fn;
 }
 
+/* ---- memory of parameters ------------------------------------------------------------------------------------- */
+
+static bool
+holds_memory(IValue v, const RtTensor *parameter)
+{
+	bool any = v.tag == RT_TENSOR && v.u.t != parameter && v.u.t->storage == parameter->storage;
+
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n && !any; i++)
+		any = holds_memory(v.u.list->v[i], parameter);
+	return any;
+}
+
+/* Is there an attribute of that name, in any module, whose memory is the parameter's? */
+static bool
+shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *parameter)
+{
+	bool any = false;
+
+	cx_enter(cx, (Range){ 0 });
+	for (int i = 0; i < o->cls->nslot && !any; i++)
+		any = o->slot[i].tag == RT_OBJECT ? shares_memory(cx, o->slot[i].u.obj, name, parameter) :
+		      !strcmp(o->cls->slot[i], name) && holds_memory(o->slot[i], parameter);
+	cx_leave(cx);
+	return any;
+}
+
+static void
+check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
+{
+	cx_enter(cx, (Range){ 0 });
+	for NODES(n, b) {
+		const char *name = node_is(n, "prim::GetAttr") ? node_str(n, "name") : NULL;
+
+		for (int i = 0; i < n->nsub; i++)
+			check_block(cx, d, self, n->sub[i]);
+		for (int i = 0; name && i < d->inputs.n; i++)
+			if (d->inputs.at[i].parameter && shares_memory(cx, self, name, d->inputs.at[i].parameter))
+				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also the attribute %s, which is written to",
+					name);
+	}
+	cx_leave(cx);
+}
+
+/*
+ * In a program parameters are arguments, and what is written is in an instance: one memory would be two.  What is still read
+ * from the module in a prepared graph is written to.
+ */
+void
+gradient_check_memory(Cx *cx, const Function *fn, IValue self)
+{
+	if (fn->gradient && self.tag == RT_OBJECT)
+		check_block(cx, fn->gradient, self.u.obj, fn->prepared->top);
+}
+
 /* ---- the pass lift ------------------------------------------------------------------------------------------- */
 
 /* The input that stands for a parameter, or null. */

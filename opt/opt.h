@@ -39,7 +39,7 @@ int      profile_run(Profile *, RtCx *, const IValue *args);        /* status of
 /* ---- written.c: tensors that stand in a graph, or in what it calls, and are written to ------------------------- */
 
 typedef struct Written Written;
-Written *written_constants(Cx *, Graph *);                  /* as they are now */
+Written *written_constants(Cx *, const Function *, Graph *);   /* as they are now */
 void     written_restore(const Written *);                  /* as they were then */
 
 /* ---- signature.c: what a call's arguments must be for a specialization ------------------------------------ */
@@ -281,6 +281,7 @@ struct Gradient {                  /* Function.gradient */
 typedef struct Gradient Gradient;
 /* A copy of the method that returns (result, loss or None, gradients).  names: "params", parameters and arguments, with
  * commas; loss: null, or cross_entropy, nll, mse, l1, bce of the result and a further argument `target`. */
+void gradient_check_memory(Cx *, const Function *prepared, IValue self);     /* of a program */
 Function *gradient_function(Cx *, Function *, IValue self, const char *names, const char *loss);
 
 typedef struct Active {

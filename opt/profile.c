@@ -108,7 +108,7 @@ profile_new(Cx *cx, Function *fn)
 	p->graph = fn->prepared;
 	p->nvalue = fn->prepared->nvalue;
 	p->state = state_of(fn->prepared, fn->self != NULL);
-	p->written = written_constants(cx, fn->prepared);
+	p->written = written_constants(cx, fn, fn->prepared);
 	p->value = new(cx->arena, ValueProfile, p->nvalue);
 	invert(clone, fn->prepared->top, &values, &original);
 	profile_block(clone, clone->top, &original);

@@ -4,8 +4,8 @@
  *   %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: every call sees the last one's
  *   %r : Tensor = aten::add_(%c, %x, %1)
  *
- * The interpreter writes to the compiler's own constant.  It is put back after each run, so that a program starts with what
- * the archive has.
+ * So are parameters that a gradient is asked for: they are arguments with defaults.  The interpreter writes to the compiler's
+ * own tensor.  It is put back after each run, so that a program starts with what the archive has.
  */
 #include "opt.h"
 
@@ -16,6 +16,15 @@ struct Written {
 };
 
 static void find_in(Written *, AliasDb *, const Block *);
+
+static void
+keep(Written *w, AliasDb *db, const Value *v, IValue value)
+{
+	if (value.tag != RT_TENSOR || !alias_has_writers(db, v))
+		return;
+	vec_push(w->cx->arena, &w->at, value.u.t);
+	vec_push(w->cx->arena, &w->was, rt_clone(cx_rt(w->cx), value.u.t));
+}
 
 static void
 find_in_graph(Written *w, Graph *g)
@@ -49,22 +58,30 @@ find_in(Written *w, AliasDb *db, const Block *b)
 			find_in_graph(w, sub->g);
 		if ((called = node_function(n)))
 			find_in_function(w, called);
-		if (node_is(n, "prim::Constant") && value_constant(n->out[0], &v) && v.tag == RT_TENSOR &&
-		    alias_has_writers(db, n->out[0])) {
-			vec_push(w->cx->arena, &w->at, v.u.t);
-			vec_push(w->cx->arena, &w->was, rt_clone(cx_rt(w->cx), v.u.t));
-		}
+		if (node_is(n, "prim::Constant") && value_constant(n->out[0], &v))
+			keep(w, db, n->out[0], v);
 	}
 }
 
+/* Defaults of arguments: the parameters, where a gradient by them is asked for. */
+static void
+find_defaults(Written *w, AliasDb *db, const Schema *s, Graph *g)
+{
+	for (int i = 0; s && i < s->nargs && i < graph_ninputs(g); i++)
+		if (s->args[i].has_default)
+			keep(w, db, graph_inputs(g)[i], s->args[i].deflt);
+}
+
 Written *
-written_constants(Cx *cx, Graph *g)
+written_constants(Cx *cx, const Function *fn, Graph *g)
 {
 	Written *w = new(cx->arena, Written, 1);
+	AliasDb *db = alias_db(g, cx->arena);
 
 	w->cx = cx;
 	w->seen = (Map){ .arena = cx->arena };
-	find_in_graph(w, g);
+	find_defaults(w, db, fn->schema, g);
+	find_in(w, db, g->top);
 	return w;
 }
 

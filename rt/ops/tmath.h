@@ -298,8 +298,10 @@ TMATH double t_zeta_real(double x, double q)
 
 	if (x == 1)
 		return T_INF;
-	if (!(x > 1) || isinf(x) || isnan(q))
+	if (!(x > 1) || isnan(q))
 		return T_NAN;
+	if (isinf(x))
+		return q < 1 ? T_INF : q == 1 ? 1 : T_NAN;
 	if (q > 0)
 		return t_zeta_positive(x, q);
 	if (q == floor(q))

@@ -128,6 +128,21 @@ class Gradients(Test):
         self.run_ok(KILN, "build", "m.pt", "-i", "x.npz", "-o", "plain")
         self.run_ok("./plain", "-i", "x.npz", "--grad-out", "d.npz", status=2)
 
+    # written.pt: p[0] and p[1] are doubled under no_grad, n counts the calls; shared.pt: p is over the buffer b, which is doubled
+    def test_written_parameters(self):
+        self.put("x.npz", npz(x=floats([3], [2, -1, 0.5])))
+        for level in ("-O0", "-O2"):
+            self.run_ok(KILN, "build", os.path.join(HERE, "written.pt"), "-i", "x.npz", "--grad", "params", "--cc", "tcc", level, "-o", "p")
+            self.run_ok("./p", "-i", "x.npz", "-o", "out.npz", "--grad-out", "g.npz")
+            self.assertEqual(arrays(os.path.join(self.dir, "out.npz")), {"out": (4, -4, 1.5)})
+            self.assertEqual(arrays(os.path.join(self.dir, "g.npz")), {"p": (2, -1, 0.5)})
+        shared = os.path.join(HERE, "shared.pt")
+        self.run_ok(KILN, "run", shared, "-i", "x.npz", "--grad", "params", "-o", "out.npz", "--grad-out", "g.npz")
+        self.assertEqual(arrays(os.path.join(self.dir, "out.npz")), {"out": (6, 0, 9)})
+        self.assertEqual(arrays(os.path.join(self.dir, "g.npz")), {"p": (2, -1, 0.5)})
+        self.assertIn("a parameter whose memory is also the attribute b",
+                      self.run_ok(KILN, "build", shared, "-i", "x.npz", "--grad", "params", "-o", "p", status=7))
+
     def test_loop_that_keeps_what_it_carries(self):
         self.put("m.pt", model("""  def forward(self: __torch__.M, x: Tensor) -> Tensor:
     y = x
