@@ -335,6 +335,7 @@ static inline bool node_is(const Node *n, const char *kind) { return sym_is(n->k
 bool   node_is_loose(const Node *);                     /* does its kernel not know the type of what it makes?  rt_settle then */
 bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
 bool   node_is_nondeterministic(const Node *);
+bool   node_may_refuse_data(const Node *);   /* raises for some indices, keys, divisors, texts, whatever the types */
 bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */
 /* Of a call or a constant, when it is known: attribute "function", the method of a class, a constant as input 0. */
 Function *node_function(const Node *);

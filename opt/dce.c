@@ -7,7 +7,8 @@
  * Loops that nobody uses.
  *
  * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
- * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).
+ * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error, but for
+ * what the specializer marks: it was needed until the profile showed that nobody uses the result (spec_op).
  */
 #include "opt.h"
 
@@ -31,7 +32,8 @@ mark_value(Dce *d, const Value *v)
 static bool
 has_own_effect(const Node *n)
 {
-	return node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint");
+	return (node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint")) ||
+	       node_attr(n, "raises");
 }
 
 static bool

@@ -336,6 +336,21 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	spec_keep_layout(s, c, n);
 }
 
+/* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is not
+ * needed: it stays for its error, unless it is known to give a result. */
+static void
+keep_error(Spec *s, Node *m)
+{
+	bool tensors = false, is_known = m->nout > 0;
+
+	for (int i = 0; i < m->nin; i++)
+		tensors |= m->in[i]->type->kind == TYPE_TENSOR;
+	for (int i = 0; i < m->nout; i++)
+		is_known &= known_is(s->k, m->out[i]);
+	if (node_may_refuse_data(m) && (tensors || !is_known))
+		node_set_int(m, "raises", 1);
+}
+
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
@@ -374,6 +389,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		node_destroy(m);
 		return;
 	}
+	keep_error(s, m);
 	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)))) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);

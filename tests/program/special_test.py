@@ -149,6 +149,21 @@ class Special(Same):
             self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = %s" % made, "  _0 = torch.add_(self.w, s)",
                        "  s = torch.add(s, torch.sum(y))", "return s"], "a.npz", self.all)
 
+    def test_errors_kept(self):
+        """What raises for some data stays, though only a branch that the profile leaves out needs what it gives."""
+        self.put("in.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 1))))
+        self.put("out.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 5))))
+        self.put("zero.npz", npz(x=npy([3]), k=npy([], "<i8", struct.pack("<q", 0))))
+        for line in ("_0 = torch._set_item(l, k, 7)", "a = l[k]", "a = torch.floordiv(6, k)", "t = torch.index_select(x, 0, torch.tensor([k]))",
+                     "t = torch.embedding(x2, torch.tensor([k]))", "a = {1: 2, 5: 3}[k]"):
+            self.same(["l = [torch.len(x), 3]", "x2 = torch.unsqueeze(x, 0)", "x2 = torch.cat([x2, x2], 0)", "a = 0", "t = x", line,
+                       "if torch.eq(torch.dim(x), 2):", "  print(l, a, t)", "else:", "  pass", "return torch.neg(x)"],
+                      "in.npz", ["out.npz", "zero.npz"], args="x: Tensor, k: int")
+            self.same(["l = [torch.len(x), 3]", "x2 = torch.unsqueeze(x, 0)", "x2 = torch.cat([x2, x2], 0)", "a = 0", "t = x",
+                       "if torch.gt(float(torch.sum(x)), -1.):", "  " + line, "else:", "  pass",
+                       "if torch.eq(torch.dim(x), 2):", "  print(l, a, t)", "else:", "  pass", "return torch.neg(x)"],
+                      "out.npz", ["in.npz", "zero.npz"], args="x: Tensor, k: int")
+
     def test_optionals(self):
         """None in one run and a tensor in another; tensors of two types."""
         lines = ["y = annotate(Optional[Tensor], None)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.neg(x)", "else:", "  pass",
