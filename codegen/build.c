@@ -115,23 +115,48 @@ copy_file(const char *from, const char *to)
 	return ok;
 }
 
-/* Moves a finished file; across file systems by a copy beside its place, into a device or a pipe as it is. */
+/* It was not to take its place.  Null: there is none. */
+static void
+drop_part(const char *part, const char *to)
+{
+	const int why = errno;
+
+	if (part && part != to)
+		unlink(part);
+	errno = why;
+}
+
+/* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path where it
+ * is; null, and errno: nowhere. */
+static const char *
+place_beside(Build *b, const char *from, const char *to)
+{
+	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
+
+	if (!rt_replaces(to))
+		return copy_file(from, to) ? to : NULL;
+	if (!rename(from, part) || (errno == EXDEV && copy_file(from, part)))
+		return part;
+	drop_part(part, to);
+	return NULL;
+}
+
+/* It takes its place; false, and errno: it is gone. */
+static bool
+rename_part(const char *part, const char *to)
+{
+	if (part == to || !rename(part, to))
+		return true;
+	drop_part(part, to);
+	return false;
+}
+
 static bool
 move_file(Build *b, const char *from, const char *to)
 {
-	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
-	int why;
+	const char *part = place_beside(b, from, to);
 
-	if (!rt_replaces(to))
-		return copy_file(from, to);
-	if (!rename(from, to))
-		return true;
-	if (errno == EXDEV && copy_file(from, part) && !rename(part, to))
-		return true;
-	why = errno;
-	unlink(part);
-	errno = why;
-	return false;
+	return part && rename_part(part, to);
 }
 
 /* ---- the runtime for a target --------------------------------------------------------------------------------------- */
@@ -389,13 +414,6 @@ write_text(Cx *cx, const char *path, const char *text, int64_t n)
 	write_parts(cx, path, "", 0, text, n);
 }
 
-static void
-put_in_place(Build *b, const char *from)
-{
-	if (!move_file(b, from, b->o->out))
-		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
-}
-
 /* Is machine code wanted, and no text? */
 static bool
 is_made_of_code(const BuildOptions *o)
@@ -415,19 +433,48 @@ choose_compiler(Build *b)
 	return b->cross ? arena_printf(b->cx->arena, "%s-gcc", b->o->target) : "cc";
 }
 
-/* The file beside the program, when it is wanted; last but one, for an older program to live on when a build fails. */
 static void
-put_weights(Build *b, const Weights *w)
+put_in_place(Build *b, const char *from)
 {
-	const char *beside = arena_printf(b->cx->arena, "%s/weights", b->dir);
-	RtWeightsHead head;
+	const char *part = place_beside(b, from, b->o->out);
 
-	if (!b->o->weights_file)
+	if (!part || !rename_part(part, b->o->out))
+		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
+}
+
+static const char *
+write_weights(Build *b, const Weights *w)
+{
+	const char *path = arena_printf(b->cx->arena, "%s/weights", b->dir);
+	const RtWeightsHead head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
+
+	write_parts(b->cx, path, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
+	return path;
+}
+
+/* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there: an
+ * older program has its own weights when a build fails. */
+static void
+put_result(Build *b, const char *from, const Weights *w)
+{
+	const char *out = arena_printf(b->cx->arena, "%s.weights", b->o->out), *part;
+
+	if (!b->o->weights_file) {
+		put_in_place(b, from);
 		return;
-	head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
-	write_parts(b->cx, beside, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
-	if (!move_file(b, beside, arena_printf(b->cx->arena, "%s.weights", b->o->out)))
-		fail(b->cx, NOWHERE, "%s.weights: %s", b->o->out, strerror(errno));
+	}
+	if (!(part = place_beside(b, write_weights(b, w), out)))
+		fail(b->cx, NOWHERE, "%s: %s", out, strerror(errno));
+	from = place_beside(b, from, b->o->out);
+	if (!from || !rename_part(part, out)) {
+		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? out : b->o->out, strerror(errno));
+
+		drop_part(from, b->o->out);
+		drop_part(part, out);
+		fail(b->cx, NOWHERE, "%s", why);
+	}
+	if (!rename_part(from, b->o->out))
+		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
 }
 
 /* What is executed of a file that was built: an object's sections, else a program's segments; 0: it is none. */
@@ -472,8 +519,9 @@ build_text(Build *b, const ProgramText *t)
 
 	write_text(b->cx, out, text, is_c ? t->n : (int64_t)strlen(text));
 	if (is_c)
-		put_weights(b, t->weights);
-	put_in_place(b, out);
+		put_result(b, out, t->weights);
+	else
+		put_in_place(b, out);
 }
 
 /* The C compiled and linked. */
@@ -521,8 +569,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	p->text->code_bytes = code_bytes(cx, out);
 	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
 		p->text->code_bytes -= p->text->weights->bytes.n;
-	put_weights(b, p->text->weights);
-	put_in_place(b, out);
+	put_result(b, out, p->text->weights);
 }
 
 static void

@@ -26,6 +26,7 @@ typedef struct Bisect {
 	const char *why;          /* of the last wrong trial */
 	int         input;        /* of it */
 	char       *said, *printed;       /* by the last child */
+	int         unbuilt;      /* with which status the last program was not built */
 } Bisect;
 
 typedef struct Argv { Vec(char *) at; } Argv;
@@ -160,7 +161,7 @@ is_wrong(Bisect *b, const char *const *options)
 		a = command(b, b->self, options, 0);
 		add(b, &a, "-o");
 		add(b, &a, "%s", prog);
-		if (start(b, &a)) {
+		if ((b->unbuilt = start(b, &a))) {
 			b->why = arena_printf(b->cli->cx->arena, "cannot be built: %s", last_line(b->said));
 			return true;
 		}
@@ -338,6 +339,8 @@ report_nothing(Bisect *b, const Options *o)
 {
 	is_wrong(b, words(b, o));
 	progress(NULL);
+	if (b->unbuilt == EXIT_INPUT)
+		fail(b->cli->cx, (Range){ 0 }, "nothing can be built: %s", last_line(b->said));
 	printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "a guard, or the code around kernels" :
 		"the graph as it was read, or the interpreter");
 	print_command(b, "wrong", words(b, o));

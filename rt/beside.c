@@ -48,7 +48,7 @@ put_path(Buf *path, const RtProgram *p)
 static const char *
 map(RtCx *cx, const char *path, int64_t bytes)
 {
-	const int fd = open(path, O_RDONLY);
+	const int fd = open(path, O_RDONLY | O_NONBLOCK);
 	struct stat st;
 	void *at = MAP_FAILED;
 

@@ -58,6 +58,10 @@ class Bisect(Test):
     def test_nothing(self):
         self.assertIn("same", self.bisect(KILN, WRITES, 0))
 
+    def test_nothing_can_be_built(self):
+        """It is not an answer that differs."""
+        self.assertNotIn("pass:", self.bisect(KILN, WRITES, 1, "--cc", "no-such-compiler"))
+
     def test_interpreter(self):
         said = self.bisect(BROKEN["cse"], WRITES, 4)
         self.assertIn("pass: cse", said)

@@ -168,7 +168,20 @@ class Options(Test):
         self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
         os.remove(os.path.join(self.dir, "p.weights"))
         self.assertIn("p.weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
+        os.mkfifo(os.path.join(self.dir, "p.weights"))
+        self.assertIn("0 bytes", self.run_in("./p", "-i", "x.npz", status=1)[1])
         self.kiln("build", "m.pt", "--weights", "nowhere", "-o", "p", status=2)
+
+    def test_weights_stay(self):
+        """A build that fails leaves an older program its weights, whichever of the two cannot take its place."""
+        for old, directory in ("p.weights", "p"), ("q", "q.weights"):
+            self.put(old, b"old")
+            os.mkdir(os.path.join(self.dir, directory))
+            before = sorted(os.listdir(self.dir))
+            for how in ["--cc", "tcc"], ["--emit", "c"]:
+                self.kiln("build", "m.pt", "-i", "x.npz", "--weights", "file", *how, "-o", old[0], status=1)
+                self.assertEqual(self.bytes_of(old), b"old")
+                self.assertEqual(sorted(os.listdir(self.dir)), before)
 
     def test_other_weights(self):
         """What is not the file of this build is refused: another model's, of the same length; damaged at an end; anywhere, by --selfcheck."""

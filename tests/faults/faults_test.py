@@ -19,12 +19,17 @@ SEED = 17
 
 
 class Place:
-    """A folder for what a command writes and one for its temporary files."""
+    """A folder for what a command writes and one for its temporary files: in another file system where there is one, so that
+    results are copied from there."""
     def __init__(self):
         self.top = tempfile.mkdtemp()
-        self.work, self.tmp = os.path.join(self.top, "work"), os.path.join(self.top, "tmp")
+        self.work = os.path.join(self.top, "work")
         os.mkdir(self.work)
-        os.mkdir(self.tmp)
+        self.tmp = tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else self.top)
+
+    def remove(self):
+        shutil.rmtree(self.top)
+        shutil.rmtree(self.tmp, True)
 
     def clear(self):
         for folder in self.work, self.tmp:
@@ -43,7 +48,7 @@ class Command:
         assert status == 0, (name, said)
         self.whole = self.written(place)
         assert set(self.whole) == set(outs), (name, self.whole)
-        shutil.rmtree(place.top)
+        place.remove()
 
     def written(self, place):
         return {n: hashlib.sha256(open(os.path.join(place.work, n), "rb").read()).hexdigest() for n in os.listdir(place.work)}
@@ -62,7 +67,7 @@ class Command:
             self.run(place, [INJECT, kind, "0", "one", at], {})
         with open(at) as f:
             n = int(f.read())
-        shutil.rmtree(place.top)
+        place.remove()
         return n
 
     def wrong(self, place, status, said, statuses=(0, 1)):
@@ -77,6 +82,8 @@ class Command:
         for name, text in left.items():
             if self.whole.get(name) != text:
                 return "left beside the output, or not whole: %s (status %d)" % (name, status)
+        if "OUT.weights" in left and "OUT" not in left:
+            return "weights without the program"
         if status == 0 and left != self.whole:
             return "status 0 without %s" % (set(self.whole) - set(left))
         return None
@@ -123,7 +130,7 @@ def each(jobs, do):
                     break
                 job = left.pop()
             do(place, job)
-        shutil.rmtree(place.top)
+        place.remove()
     threads = [threading.Thread(target=work) for _ in range(2)]
     for t in threads: t.start()
     for t in threads: t.join()
@@ -192,6 +199,7 @@ def signals(command, moments):
                 FOUND.add("%s, %s" % (command.name, number.name), i, why)
         each(range(moments), do)
         TRIED[command.name, number.name, ""] = moments, moments
+    place.remove()
 
 
 def main():
@@ -201,6 +209,7 @@ def main():
     subprocess.run([*build[:-4], "-o", program, "--cc", "tcc"], check=True, stdout=subprocess.DEVNULL)
     tcc = Command("build by tcc", [*build, "--cc", "tcc"], outs)
     gcc = Command("build by cc", build, outs)
+    beside = Command("weights beside", [*build, "--cc", "tcc", "--weights", "file"], [*outs, "OUT.weights"])
     runs = Command("run", [KILN, "run", MODEL, "-i", IN, "-o", "out.npz"], ["out.npz"])
     made = Command("program", [program, "-i", IN, "-o", "out.npz", "--threads", "2"], ["out.npz"])
     save = Command("save", [KILN, "save", MODEL, "-o", "out.pt"], ["out.pt"])
@@ -209,7 +218,7 @@ def main():
     sweep(runs, "alloc", sample=12)
     sweep(save, "alloc", sample=6)
     if subprocess.run([INJECT, "write", "0", "one", "/dev/null", "true"]).returncode == 0:
-        for command in tcc, gcc, runs, made, save:
+        for command in tcc, gcc, beside, runs, made, save:
             for kind in KINDS:
                 if command.count(kind):
                     sweep(command, kind, 200, 200, sample=3)
