@@ -87,6 +87,29 @@ mark_live(Dce *d, Node *n)
 		mark_results(d, n, n->sub[i]);
 }
 
+static bool
+is_used_inside(const Value *param, const Node *ret)
+{
+	for (int i = 0; i < param->uses.n; i++)
+		if (param->uses.at[i].node != ret)
+			return true;
+	return false;
+}
+
+/* What a Loop carries and its body uses is live though nobody reads it in the end, and so is a condition that the body
+ * computes: PyTorch computes them, and their errors are seen. */
+static void
+mark_carried(Dce *d, const Node *n)
+{
+	const Block *b = loop_body(n);
+
+	if (node_in_block(b->ret->in[0]->node, b))
+		mark_value(d, b->ret->in[0]);
+	for (int i = 0; i < n->nout; i++)
+		if (is_used_inside(b->param->out[1 + i], b->ret))
+			mark_value(d, b->ret->in[1 + i]);
+}
+
 /* Loops feed themselves, and a write may be read by what stands before it: so all of it is repeated while it grows.  What a
  * live construct returns is marked before its blocks are walked, so that one walk is enough for chains of them. */
 static void
@@ -96,6 +119,8 @@ mark_node(Dce *d, Node *n)
 
 	if (n->mark || is_live(d, n))
 		mark_live(d, n);
+	if (node_is(n, "prim::Loop"))
+		mark_carried(d, n);
 	for (int i = 0; i < n->nsub; i++) {
 		mark_block(d, n->sub[i]);
 		for NODES(m, n->sub[i])
