@@ -327,10 +327,13 @@ void
 spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 {
 	Scope body = { .from = g, .value = new(s->cx->arena, Value *, g->nvalue), .alias = body_aliases(s, c, n, g) };
+	const Node *outer = s->body;
 
+	s->body = outer ? outer : n;
 	for (int i = 0; i < graph_ninputs(g) && i < m->nin; i++)
 		spec_bind(s, &body, graph_inputs(g)[i], m->in[i]);
 	spec_block(s, &body, g->top);
+	s->body = outer;
 	for (int i = 0; i < n->nout; i++)
 		spec_bind(s, c, n->out[i], spec_value(&body, g->top->ret->in[i]));
 	spec_keep_layout(s, c, n);

@@ -84,10 +84,11 @@ spec_bind_constant(Spec *s, Scope *c, const Value *from, IValue v, Range at)
 Node *
 spec_copy_node(Spec *s, const Node *n)
 {
-	Node *m = node_new(s->to, n->kind, n->at, 0);
+	const Node *at = s->body ? s->body : n;
+	Node *m = node_new(s->to, n->kind, at->at, 0);
 
 	m->op = n->op;
-	m->inlined = n->inlined;
+	m->inlined = at->inlined;
 	for (int i = 0; i < n->attrs.n; i++)
 		vec_push(s->cx->arena, &m->attrs, n->attrs.at[i]);
 	return m;

@@ -23,6 +23,7 @@ typedef struct Spec {
 	Function *fn;
 	const Profile *profile;
 	Graph *to;
+	const Node *body;        /* the operator whose body is evaluated: its nodes raise at the operator's place; or null */
 	KnownTable *k;           /* of values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */

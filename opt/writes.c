@@ -103,9 +103,9 @@ is_taken(Spec *s, Scope *c, const Node *n)
 
 	for (int i = 0; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
-	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) && !(s->shapes && shares_memory(s, m)))
-		is = op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
-		                               known_run(s->k, n->op, args, &out, 1, true));
+	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) && !((s->shapes || op_body(s->cx, n->op)) && shares_memory(s, m)))
+		is = !rt_overlaps_itself(tensor_of(s, m->in[0])) && (op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
+		                               known_run(s->k, n->op, args, &out, 1, true)));
 	node_destroy(m);
 	return is;
 }

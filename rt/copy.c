@@ -198,10 +198,7 @@ broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
 static int
 check_target(RtCx *cx, RtTensor *t)
 {
-	if (rt_overlaps_itself(t))
-		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a "
-			"single memory location. Please clone() the tensor before performing the operation.");
-	return rt_writable(cx, t);
+	return rt_check_itself(cx, t) ? RT_ERROR : rt_writable(cx, t);
 }
 
 static bool
@@ -223,6 +220,7 @@ copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 		return RT_OK;
 	if (check && rt_may_overlap(dst, src)) {
 		if (rt_data(dst) == rt_data(src) && dst->dtype == src->dtype && dst->ndim == src->ndim &&
+		    !memcmp(dst->dims, src->dims, sizeof *dst->dims * dst->ndim) &&
 		    !memcmp(dst->strides, src->strides, sizeof *dst->strides * dst->ndim)) {
 			if (bits)
 				rt_lazy->apply(dst, bits);

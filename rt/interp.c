@@ -635,15 +635,33 @@ original_of(RtVisit v)
 	return rt_place(v.code, (int)v.place).original;
 }
 
+/* Is it in the body of an operator?  PyTorch has none, only the operator. */
+static bool
+is_in_operator(RtVisit v)
+{
+	const RtPlaceName p = rt_place(v.code, (int)v.place);
+
+	return p.function && strstr(v.code->text + p.function, "::");
+}
+
 /* The traceback of the places, outermost first: of the archive's code, then of the source it was made from. */
 static void
 make_trace(RtCx *cx)
 {
 	Buf b = { 0 }, clean = { 0 };
 	bool original = false;
+	int n = 0;
 
 	if (!cx->nvisit || cx->trace)
 		return;
+	if (is_in_operator(cx->visit[0])) {
+		free(cx->cls);
+		cx->cls = NULL;
+	}
+	for (int i = 0; i < cx->nvisit; i++)
+		if (!is_in_operator(cx->visit[i]))
+			cx->visit[n++] = cx->visit[i];
+	cx->nvisit = n;
 	for (int i = 0; i < cx->nvisit; i++)
 		original |= original_of(cx->visit[i]) != 0;
 	buf_printf(&b, "Traceback of TorchScript%s (most recent call last):\n", original ? ", serialized code" : "");

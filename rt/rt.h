@@ -330,7 +330,10 @@ int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts an
 int       rt_fill(RtCx *, RtTensor *, IValue number);
 bool      rt_overlaps_itself(const RtTensor *);           /* two indices, one address: not to be written to */
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);
-int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);      /* raises as ATen's pointwise operators do */
+/* What ATen asks of a write: each element once; the same view or other memory; other memory. */
+int       rt_check_itself(RtCx *, const RtTensor *to);
+int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);
+int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);
 int       rt_writable(RtCx *, RtTensor *);                 /* before a write in place: read-only storage becomes a private copy */
 void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* of empty_like, clone, to with preserve_format */
 RtStorage *rt_storage_new(RtCx *, int64_t bytes);         /* heap, aligned to 64; meta while cx->meta */

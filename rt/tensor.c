@@ -386,28 +386,64 @@ rt_may_overlap(const RtTensor *a, const RtTensor *b)
 		(uintptr_t)pb < (uintptr_t)pa + (uint64_t)(extent(a) + 1) * rt_dtypes[a->dtype].bytes;
 }
 
-/* Dense tensors that share some memory and are not the same view of it; ATen finds the others too hard to tell. */
-static bool
-overlaps_partly(const RtTensor *a, const RtTensor *b)
-{
-	const int64_t bytes = rt_dtypes[a->dtype].bytes;
-	bool same = a->ndim == b->ndim && bytes == rt_dtypes[b->dtype].bytes && a->offset == b->offset && rt_data(a) == rt_data(b);
+typedef enum Lap { LAP_NONE, LAP_PARTLY, LAP_SAME, LAP_UNKNOWN } Lap;
 
-	if (a == b || !rt_numel(a) || !rt_numel(b) || !rt_is_dense(a) || !rt_is_dense(b) || !rt_may_overlap(a, b))
-		return false;
-	if (a->storage->kind == RT_META && (a->offset * bytes >= (b->offset + rt_numel(b)) * rt_dtypes[b->dtype].bytes ||
-	    b->offset * rt_dtypes[b->dtype].bytes >= (a->offset + rt_numel(a)) * bytes))
-		return false;
-	for (int i = 0; i < a->ndim && same; i++)
-		same = a->strides[i] == b->strides[i];
-	return !same || rt_numel(a) != rt_numel(b);
+/* The bytes of a dense tensor: addresses, or without data places in its storage. */
+static uintptr_t
+first_byte(const RtTensor *t)
+{
+	return t->storage->kind == RT_META ? (uintptr_t)(t->offset * rt_dtypes[t->dtype].bytes) : (uintptr_t)rt_data(t);
+}
+
+/* Which memory two tensors share, as ATen tells: of what is not dense it does not know. */
+static Lap
+lap(const RtTensor *a, const RtTensor *b)
+{
+	const bool meta = a->storage->kind == RT_META || b->storage->kind == RT_META;
+	uintptr_t at, bt, aend, bend;
+
+	if (a == b)
+		return LAP_SAME;
+	if (!rt_numel(a) || !rt_numel(b))
+		return LAP_NONE;
+	if (!rt_is_dense(a) || !rt_is_dense(b))
+		return LAP_UNKNOWN;
+	if (meta && a->storage != b->storage)
+		return LAP_NONE;
+	at = first_byte(a), aend = at + (uintptr_t)(rt_numel(a) * rt_dtypes[a->dtype].bytes);
+	bt = first_byte(b), bend = bt + (uintptr_t)(rt_numel(b) * rt_dtypes[b->dtype].bytes);
+	if (at == bt && aend == bend)
+		return a->ndim == b->ndim && !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides) ? LAP_SAME : LAP_PARTLY;
+	return at < bend && bt < aend ? LAP_PARTLY : LAP_NONE;
+}
+
+static int
+raise_overlap(RtCx *cx, const char *what)
+{
+	return rt_raise(cx, "unsupported operation: %s a single memory location. Please clone() the tensor before performing the operation.",
+			what);
+}
+
+#define SHARED "some elements of the input tensor and the written-to tensor refer to"
+
+int
+rt_check_itself(RtCx *cx, const RtTensor *to)
+{
+	return rt_overlaps_itself(to) ? raise_overlap(cx, "more than one element of the written-to tensor refers to") : RT_OK;
 }
 
 int
 rt_check_overlap(RtCx *cx, const RtTensor *to, const RtTensor *from)
 {
-	return !overlaps_partly(to, from) ? RT_OK : rt_raise(cx, "unsupported operation: some elements of the input tensor and "
-		"the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.");
+	return lap(to, from) == LAP_PARTLY ? raise_overlap(cx, SHARED) : RT_OK;
+}
+
+int
+rt_check_apart(RtCx *cx, const RtTensor *to, const RtTensor *from)
+{
+	const Lap l = lap(to, from);
+
+	return l == LAP_PARTLY || l == LAP_SAME ? raise_overlap(cx, SHARED) : RT_OK;
 }
 
 static int

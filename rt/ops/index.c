@@ -154,6 +154,8 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 		size = self->dims[d];
 		step = self->strides[d] * bytes;
 		for (int64_t k = 0; k < x->nb; k++) {
+			if (!size)
+				return rt_raise(cx, "index is out of bounds for dimension with size 0");
 			if (at[k] < -size || at[k] >= size)
 				return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld",
 					(long long)at[k], d, (long long)size);
@@ -283,6 +285,38 @@ rt_index_Tensor_hacked_twin(RtCx *cx, const IValue *in, IValue *out)
 	return rt_index_Tensor(cx, in, out);
 }
 
+/* One value at the places of one mask: ATen's masked_fill_. */
+static bool
+is_fill(const IValue *in)
+{
+	const RtList *at = in[1].u.list;
+	int n = 0;
+	bool masks = true;
+
+	for (int64_t i = 0; i < at->n; i++)
+		if (at->v[i].tag == RT_TENSOR) {
+			masks &= at->v[i].u.t->dtype == RT_b8 || at->v[i].u.t->dtype == RT_u8;
+			n++;
+		}
+	return n == 1 && masks && !in[3].u.i && rt_numel(in[2].u.t) == 1;
+}
+
+/* Memory of what is written to is apart from that of the values and of the indices. */
+static int
+check_put(RtCx *cx, const IValue *in, const RtTensor *self)
+{
+	const RtList *at = in[1].u.list;
+
+	if (self != in[0].u.t || at->n > self->ndim)
+		return RT_OK;
+	if (!is_fill(in) && rt_check_apart(cx, self, in[2].u.t))
+		return RT_ERROR;
+	for (int64_t i = 0; i < at->n; i++)
+		if (at->v[i].tag == RT_TENSOR && rt_check_apart(cx, self, at->v[i].u.t))
+			return RT_ERROR;
+	return RT_OK;
+}
+
 static int
 put(RtCx *cx, const IValue *in, RtTensor *self)
 {
@@ -294,6 +328,8 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
 	int status;
 
+	if (check_put(cx, in, self))
+		return RT_ERROR;
 	if (self->dtype != values->dtype)
 		return rt_raise(cx, "Index put requires the source and destination dtypes match, got %s for the destination and %s "
 			"for the source.", rt_dtypes[self->dtype].brief, rt_dtypes[values->dtype].brief);

@@ -161,8 +161,12 @@ typedef struct RtInto RtInto;
 struct RtInto {
 	const RtTensor *t;
 	bool sizes, same_dtype;
+	int at, n;                   /* arguments of the write, and which of them is written */
+	const IValue *in;
+	const struct Memory *memory;
 	/* May a result of this dtype and these sizes be written there?  By pointer: who writes nothing does not link it. */
 	int (*check)(RtCx *, const RtInto *, RtDtype, int ndim, const int64_t *dims);
+	int (*overlaps)(RtCx *, const RtInto *);
 };
 
 /* ---- map.c: how a pointwise row takes its arguments; the compiler asks it too ------------------------------- */

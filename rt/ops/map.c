@@ -189,9 +189,6 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 	if (is_named(row, "neg") && d == RT_b8)
 		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
 				"use the `~` or `logical_not()` operator instead.");
-	if (is_named(row, "addcdiv"))
-		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-				"perform a true division of tensor1 and tensor2.");
 	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", (int)strcspn(name, ".("), name, rt_dtypes[d].brief);
 }
 
@@ -230,9 +227,82 @@ number_bytes(IValue v, double bytes[2])
 	}
 }
 
-/* What ATen refuses before it looks at what is written. */
+/* Types that ATen refuses with words of the operator's own. */
 static int
-check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
+check_kind(RtCx *cx, const MapRow *row, RtDtype self)
+{
+	static const struct { const char *name; bool complex; const char *text; } refused[] = {
+		{ "clamp", true, "clamp is not supported for complex types" }, { "clamp_min", true, "clamp is not supported for complex types" },
+		{ "clamp_max", true, "clamp is not supported for complex types" }, { "relu", true, "clamp is not supported for complex types" },
+		{ "hardtanh", true, "clamp is not supported for complex types" }, { "relu6", true, "clamp is not supported for complex types" },
+		{ "relu", false, "Boolean inputs not supported for relu" }, { "hardtanh", false, "Bool inputs not supported for hardtanh" },
+		{ "relu6", false, "Bool inputs not supported for hardtanh" }, { "ceil", true, "ceil is not supported for complex inputs" },
+		{ "floor", true, "floor is not supported for complex inputs" }, { "trunc", true, "trunc is not supported for complex inputs" },
+		{ "sign", true, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead." },
+		{ "deg2rad", true, "deg2rad is not supported for complex tensors." }, { "rad2deg", true, "rad2deg is not supported for complex tensors." },
+	};
+
+	if (!rt_is_complex(self) && self != RT_b8)
+		return RT_OK;
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (refused[i].complex == rt_is_complex(self) && is_named(row, refused[i].name))
+			return rt_raise(cx, "%s", refused[i].text);
+	return RT_OK;
+}
+
+/* A dtype as C++ prints it in ATen's messages. */
+static const char *
+type_text(RtDtype d)
+{
+	switch (d) {
+	case RT_b8:   return "bool";
+	case RT_u8:   return "unsigned char";
+	case RT_i8:   return "signed char";
+	case RT_i16:  return "short int";
+	case RT_i32:  return "int";
+	case RT_i64:  return "long int";
+	case RT_f16:  return "c10::Half";
+	case RT_bf16: return "c10::BFloat16";
+	case RT_f32:  return "float";
+	case RT_f64:  return "double";
+	case RT_c64:  return "c10::complex<float>";
+	case RT_c128: return "c10::complex<double>";
+	default:      return rt_dtypes[d].brief;
+	}
+}
+
+/* lerp promotes nothing. */
+static int
+check_lerp(RtCx *cx, const IValue *in)
+{
+	static const char *const names[] = { "self", "end", "weight" };
+
+	for (int i = 1; i < 3; i++)
+		if (in[i].tag == RT_TENSOR && in[i].u.t->dtype != in[0].u.t->dtype)
+			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s", type_text((RtDtype)in[0].u.t->dtype), names[i],
+					type_text((RtDtype)in[i].u.t->dtype));
+	return RT_OK;
+}
+
+static bool
+is_whole(const IValue *v)
+{
+	return v->tag == RT_TENSOR && rt_is_integral((RtDtype)v->u.t->dtype, true);
+}
+
+/* In place clamp's bounds give no other dtype. */
+static int
+check_clamp(RtCx *cx, const IValue *in, const RtInto *into, RtDtype result)
+{
+	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == result || in[1].tag == RT_TENSOR || in[2].tag == RT_TENSOR)
+		return RT_OK;
+	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[result].brief,
+			type_text((RtDtype)into->t->dtype));
+}
+
+/* What ATen refuses before it looks at what is written.  into: or null. */
+static int
+check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {
 	if (t->common == RT_NDTYPE)
 		return rt_raise(cx, "Promotion of these types is not supported");
@@ -241,6 +311,20 @@ check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 				rt_dtypes[in[0].u.t->dtype].brief);
 	if (is_named(row, "clamp") && rt_is_none(in[1]) && rt_is_none(in[2]))
 		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
+	if (check_kind(cx, row, rt_tensor(in[0]) ? (RtDtype)in[0].u.t->dtype : t->common) || (is_named(row, "lerp") && check_lerp(cx, in)))
+		return RT_ERROR;
+	if ((is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max")) && check_clamp(cx, in, into, t->result))
+		return RT_ERROR;
+	if (is_named(row, "abs") && into && into->t == rt_tensor(in[0]) && rt_is_complex(t->common))
+		return rt_raise(cx, "In-place abs is not supported for complex tensors.");
+	if (is_named(row, "hardtanh") && rt_tensor(in[0])->dtype == RT_u8 && (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
+		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
+	if (is_named(row, "addcdiv") && is_whole(&in[1]) && is_whole(&in[2]))
+		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform "
+				"a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+				"torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+				"for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+				"tensor2), for all dtypes.");
 	if ((is_named(row, "sub") || is_named(row, "rsub")) && check_subtraction(cx, in))
 		return RT_ERROR;
 	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
@@ -325,10 +409,10 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	cx->into = NULL;
 	rt_map_types(arg, n, row->result, in, &t);
 	if (t.common != RT_NDTYPE && rt_category(t.common) == 'Q')
-		return map_quantized(cx, row, arg, n, in, out);
+		return into && into->overlaps(cx, into) ? RT_ERROR : map_quantized(cx, row, arg, n, in, out);
 	for (int i = 0; i < n; i++)
 		x[i + 1] = rt_tensor(in[arg[i].arg]);
-	if (check_first(cx, row, in, &t) || check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
+	if (check_first(cx, row, in, &t, into) || (into && into->overlaps(cx, into)) || check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
 	as[0] = (RtDtype)rt_dtypes[t.result].compute;

@@ -148,7 +148,7 @@ rt_masked_scatter(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_masked_scatter_(RtCx *cx, const IValue *in, IValue *out)
 {
-	if (check_writable(cx, in[0].u.t) || scatter_masked(cx, in, in[0].u.t))
+	if (rt_check_itself(cx, in[0].u.t) || (!cx->meta && rt_writable(cx, in[0].u.t)) || scatter_masked(cx, in, in[0].u.t))
 		return RT_ERROR;
 	out[0] = rt_retain(in[0]);
 	return RT_OK;

@@ -150,10 +150,7 @@ fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
 
 	if (cx->meta || !n)
 		return RT_OK;
-	if (rt_overlaps_itself(t))
-		return rt_raise(cx, "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-				"location. Please clone() the tensor before performing the operation.");
-	if (rt_writable(cx, t) || (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
+	if (rt_check_itself(cx, t) || rt_writable(cx, t) || (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
 		return RT_ERROR;
 	dist.dtype = rt_real_type((RtDtype)t->dtype);
 	n *= rt_is_complex((RtDtype)t->dtype) ? 2 : 1;

@@ -192,22 +192,25 @@ result_copy(RtCx *cx, RtTensor *self, bool keep, IValue *out)
 }
 
 int
-check_writable(RtCx *cx, RtTensor *t)
+check_target(RtCx *cx, const IValue *in, const RtTensor *dst, int n)
 {
-	if (cx->meta)
+	if (dst != in[0].u.t)
 		return RT_OK;
-	return rt_overlaps_itself(t) ? rt_raise(cx, "unsupported operation: more than one element of the written-to tensor "
-		"refers to a single memory location. Please clone() the tensor before performing the operation.") : rt_writable(cx, t);
+	if (rt_check_itself(cx, dst))
+		return RT_ERROR;
+	for (int i = 1; i < n; i++)
+		if (in[i].tag == RT_TENSOR && rt_check_apart(cx, dst, in[i].u.t))
+			return RT_ERROR;
+	return RT_OK;
 }
 
 /* ---- gather, scatter ------------------------------------------------------------------------------------------------ */
 
-/* dim and index of gather and scatter; index becomes int64 and contiguous.  self_fits: index is no larger than self but in dim. */
+/* dim and index of gather and scatter; index becomes contiguous. */
 static int
 check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, const IValue *index, int *dim, RtTensor **at)
 {
 	const RtTensor *t = index->u.t;
-	char a[SIZES_TEXT], b[SIZES_TEXT];
 
 	*dim = rt_dim(cx, wanted, self->ndim);
 	if (*dim < 0)
@@ -215,17 +218,36 @@ check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, co
 	if (t->dtype != RT_i64 && rt_numel(t))
 		return rt_raise(cx, "%s(): Expected dtype int64 for index", name);
 	*at = dense(cx, index->u.t);
-	if (!*at)
-		return RT_ERROR;
-	if (rt_numel(t) == 0)
+	return *at ? RT_OK : RT_ERROR;
+}
+
+/* A size of what has at least one dim. */
+static int64_t
+size_at(const RtTensor *t, int d)
+{
+	return t->ndim ? t->dims[d] : 1;
+}
+
+static int
+check_rank(RtCx *cx, const RtTensor *index, const RtTensor *t, const char *what)
+{
+	return (index->ndim ? index->ndim : 1) == (t->ndim ? t->ndim : 1) ? RT_OK
+		: rt_raise(cx, "Index tensor must have the same number of dimensions as %s tensor", what);
+}
+
+static int
+check_gathered(RtCx *cx, const RtTensor *self, const RtTensor *index, int dim)
+{
+	char a[SIZES_TEXT], b[SIZES_TEXT];
+
+	if (!rt_numel(index))
 		return RT_OK;
-	if ((t->ndim ? t->ndim : 1) != (self->ndim ? self->ndim : 1))
-		return rt_raise(cx, "Index tensor must have the same number of dimensions as %s tensor",
-			name[0] == 'g' ? "input" : "self");
-	for (int d = 0; d < t->ndim && self->ndim; d++)
-		if (d != *dim && t->dims[d] > self->dims[d])
+	if (check_rank(cx, index, self, "input"))
+		return RT_ERROR;
+	for (int d = 0; d < index->ndim; d++)
+		if (d != dim && index->dims[d] > size_at(self, d))
 			return rt_raise(cx, "Size does not match at dimension %d expected index %s to be smaller than self %s apart from "
-				"dimension %d", d, sizes_text(a, t->ndim, t->dims), sizes_text(b, self->ndim, self->dims), *dim);
+				"dimension %d", d, sizes_text(a, index->ndim, index->dims), sizes_text(b, self->ndim, self->dims), dim);
 	return RT_OK;
 }
 
@@ -244,7 +266,7 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	const int64_t *at;
 	Walk w;
 
-	if (check_index(cx, "gather", self, in[1].u.i, &in[2], &dim, &index))
+	if (check_index(cx, "gather", self, in[1].u.i, &in[2], &dim, &index) || check_gathered(cx, self, index, dim))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -288,22 +310,45 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, 
 	return RT_OK;
 }
 
+/* Is index no larger than dst but in dim, and than src (or null)? */
 static int
-check_src(RtCx *cx, const char *name, const RtTensor *dst, const RtTensor *index, const RtTensor *src)
+check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const RtTensor *src)
 {
-	char a[SIZES_TEXT], b[SIZES_TEXT];
+	char a[SIZES_TEXT], b[SIZES_TEXT], c[SIZES_TEXT];
+	const int n = dst->ndim ? dst->ndim : 1;
+	bool wrong = false;
 
-	if (dst->dtype != src->dtype)
-		return rt_raise(cx, "%s(): Expected self.dtype to be equal to src.dtype", name);
-	if (rt_numel(index) == 0)
+	if (!rt_numel(index))
 		return RT_OK;
-	if ((src->ndim ? src->ndim : 1) != (index->ndim ? index->ndim : 1))
-		return rt_raise(cx, "Index tensor must have the same number of dimensions as src tensor");
-	for (int d = 0; d < index->ndim && src->ndim; d++)
-		if (index->dims[d] > src->dims[d])
-			return rt_raise(cx, "Expected index %s to be smaller than src %s", sizes_text(a, index->ndim, index->dims),
-				sizes_text(b, src->ndim, src->dims));
-	return RT_OK;
+	if (check_rank(cx, index, dst, "self"))
+		return RT_ERROR;
+	for (int d = 0; d < n; d++)
+		wrong |= d != dim && size_at(index, d) > size_at(dst, d);
+	for (int d = 0; src && d < n && !wrong; d++) {
+		if (src->ndim && d >= src->ndim)
+			return rt_dim(cx, d, src->ndim) < 0 ? RT_ERROR : RT_OK;
+		wrong = size_at(index, d) > size_at(src, d);
+	}
+	if (src && check_rank(cx, index, src, "src"))
+		return RT_ERROR;
+	if (!wrong)
+		return RT_OK;
+	sizes_text(a, index->ndim, index->dims);
+	sizes_text(b, dst->ndim, dst->dims);
+	return src ? rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d and to be smaller size than src %s",
+			      a, b, dim, sizes_text(c, src->ndim, src->dims))
+		: rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d", a, b, dim);
+}
+
+/* What scatter and its kin ask before they write.  src: or null. */
+static int
+check_scatter(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, const RtTensor *src, int *dim, RtTensor **index)
+{
+	if (check_index(cx, name, dst, in[1].u.i, &in[2], dim, index))
+		return RT_ERROR;
+	if (src && dst->dtype != src->dtype)
+		return rt_raise(cx, "%s(): Expected self.dtype to be equal to src.dtype", name);
+	return check_sizes(cx, dst, *dim, in[2].u.t, src) || check_target(cx, in, dst, src ? 4 : 3) ? RT_ERROR : RT_OK;
 }
 
 static int
@@ -321,7 +366,7 @@ write_src(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
 	RtTensor *index, *src = in[3].u.t;
 	int dim;
 
-	if (check_index(cx, "scatter", dst, in[1].u.i, &in[2], &dim, &index) || check_src(cx, "scatter", dst, index, src))
+	if (check_scatter(cx, "scatter", in, dst, src, &dim, &index))
 		return RT_ERROR;
 	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
 		return RT_ERROR;
@@ -334,7 +379,7 @@ write_value(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
 	RtTensor *index, *value = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
 	int dim;
 
-	if (!value || check_index(cx, "scatter", dst, in[1].u.i, &in[2], &dim, &index))
+	if (!value || check_scatter(cx, "scatter", in, dst, NULL, &dim, &index))
 		return RT_ERROR;
 	return scatter(cx, dst, dim, index, NULL, cx->meta ? NULL : rt_data(value), combine);
 }
@@ -477,9 +522,7 @@ scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	int dim = 0, op = 0;
 	bool mean = false;
 
-	if (reduction_of(cx, in[4].u.str, &op, &mean)
-			|| check_index(cx, "scatter_reduce", dst, in[1].u.i, &in[2], &dim, &index)
-			|| check_src(cx, "scatter_reduce", dst, index, src))
+	if (reduction_of(cx, in[4].u.str, &op, &mean) || check_scatter(cx, "scatter", in, dst, src, &dim, &index))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, index, src, op, mean, in[5].u.i);
 }
@@ -487,50 +530,116 @@ BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, false, scatter_reduce)
 
 /* ---- one vector of positions along dim --------------------------------------------------------------------------------- */
 
-/* Checks the vector of index_add and its kin and brings it to int64, expanded to source's dims. */
+/* What index_add and index_reduce ask of their vector, source and self. */
 static int
-vector_index(RtCx *cx, const char *name, RtTensor *dst, const IValue *in, RtTensor *src, int *dim, RtTensor **at)
+check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, int dim)
 {
-	RtTensor *index = in[2].u.t;
-	int64_t n = rt_numel(index);
-	Geom g;
+	const RtTensor *index = in[2].u.t, *src = in[3].u.t;
+	const long long n = rt_numel(index);
 
-	*dim = rt_dim(cx, in[1].u.i, dst->ndim);
-	if (*dim < 0)
-		return RT_ERROR;
 	if (index->ndim > 1)
 		return rt_raise(cx, "%s(): Index is supposed to be a vector, but got dim: %d", name, index->ndim);
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
 		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index", name);
-	if (src->dtype != dst->dtype)
-		return rt_raise(cx, "%s(): self and source expected to have the same dtype, but got (self) %s and (source) %s", name,
-			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
-	if (src->ndim && n != src->dims[*dim < src->ndim ? *dim : 0])
-		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", name, (long long)n,
-			(long long)src->dims[*dim < src->ndim ? *dim : 0]);
-	if (!(index = dense_as(cx, index, RT_i64)))
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "%s(): self (%s) and source (%s) must have the same scalar type", name, rt_dtypes[dst->dtype].brief,
+			rt_dtypes[src->dtype].brief);
+	if (!src->ndim && n != 1)
+		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
+	if (n != size_at(src, dim < src->ndim ? dim : 0))
+		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", name, n,
+			(long long)size_at(src, dim < src->ndim ? dim : 0), dim);
+	if (check_target(cx, in, dst, 4))
 		return RT_ERROR;
-	g = geom_of(src);
-	for (int d = 0; d < g.n; d++)
-		g.strides[d] = d == *dim;
-	*at = rt_temp(cx, rt_tensor_view(cx, index, g.n, g.dims, g.strides, index->offset));
-	if (*at)
-		*at = dense(cx, *at);
-	if (!*at)
-		return RT_ERROR;
-	for (int d = 0; d < src->ndim; d++)
-		if (dst->ndim != src->ndim || (d != *dim && dst->dims[d] != src->dims[d]))
-			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at dimension %d", name, *dim);
+	for (int d = 0; d < src->ndim; d++) {
+		if (dst->ndim != src->ndim)
+			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at dimension %d", name, dim);
+		if (d != dim && dst->dims[d] != src->dims[d])
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+				(long long)dst->dims[d], (long long)src->dims[d], d);
+	}
 	return RT_OK;
 }
 
-static int
-index_write(RtCx *cx, const char *name, const IValue *in, RtTensor *dst, RtTensor *src, Combine *combine)
+/* The dims but for one, as ATen writes vectors. */
+static void
+slice_text(Buf *b, const RtTensor *t, int dim)
 {
-	RtTensor *at;
-	int dim;
+	for (int d = 0, n = 0; d < t->ndim; d++)
+		if (d != dim)
+			buf_printf(b, "%s%lld", n++ ? " " : "", (long long)t->dims[d]);
+}
 
-	if (vector_index(cx, name, dst, in, src, &dim, &at))
+static bool
+same_slices(const RtTensor *a, const RtTensor *b, int dim)
+{
+	const int n = a->ndim ? a->ndim - 1 : 0;
+
+	if (n != (b->ndim ? b->ndim - 1 : 0))
+		return false;
+	for (int d = 0; d < a->ndim && n; d++)
+		if (d != dim && a->dims[d] != b->dims[d])
+			return false;
+	return true;
+}
+
+/* The same of index_copy. */
+static int
+check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
+{
+	const RtTensor *index = in[2].u.t, *src = in[3].u.t;
+	const long long n = rt_numel(index);
+	Buf b = { 0 };
+
+	if (check_target(cx, in, dst, 4))
+		return RT_ERROR;
+	if (index->ndim > 1)
+		return rt_raise(cx, "index_copy_(): Index should have dimension 1 or 0 (got %d)", index->ndim);
+	if (!src->ndim && n != 1)
+		return rt_raise(cx, "index_copy_(): When source is scalar, index should have one element (got %lld)", n);
+	if (src->ndim != dst->ndim && src->ndim && dst->ndim)
+		return rt_raise(cx, "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+			"dimensionality (%d), destination dimensionality (%d)", src->ndim, dst->ndim);
+	if (index->dtype != RT_i64)
+		return rt_raise(cx, "index_copy_(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
+			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+	if (!same_slices(dst, src, dim)) {
+		buf_puts(&b, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ");
+		slice_text(&b, dst, dim);
+		buf_printf(&b, " at dimension %d and source slice shape: ", dim);
+		slice_text(&b, src, dim);
+		rt_raise(cx, "%s at dimension 0.", b.at);
+		buf_free(&b);
+		return RT_ERROR;
+	}
+	if (src->ndim && n != src->dims[dim])
+		return rt_raise(cx, "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", n,
+			(long long)src->dims[dim]);
+	return RT_OK;
+}
+
+/* The vector of index_add and its kin, as int64, expanded to source's dims; null: no memory. */
+static RtTensor *
+vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
+{
+	Geom g = geom_of(src);
+
+	if (!(index = dense_as(cx, index, RT_i64)))
+		return NULL;
+	for (int d = 0; d < g.n; d++)
+		g.strides[d] = d == dim;
+	index = rt_temp(cx, rt_tensor_view(cx, index, g.n, g.dims, g.strides, index->offset));
+	return index ? dense(cx, index) : NULL;
+}
+
+static int
+index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, Combine *combine)
+{
+	RtTensor *at = vector_index(cx, in[2].u.t, src, dim);
+
+	if (!at)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
@@ -561,28 +670,35 @@ static int
 index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
-	bool plain = in[4].tag != RT_COMPLEX && rt_number(in[4]) == 1;
-	RtTensor *src = plain || !combine ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
+	const bool plain = in[4].tag != RT_COMPLEX && rt_number(in[4]) == 1;
+	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	RtTensor *src;
 
+	if (dim < 0 || check_added(cx, "index_add_", in, dst, dim))
+		return RT_ERROR;
 	if (!combine)
 		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
-	return src ? index_write(cx, "index_add_", in, dst, src, combine) : RT_ERROR;
+	src = plain ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
+	return src ? index_write(cx, dim, in, dst, src, combine) : RT_ERROR;
 }
 
 static int
 index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	return index_write(cx, "index_copy_", in, dst, in[3].u.t, NULL);
+	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+
+	return dim < 0 || check_copied(cx, in, dst, dim) ? RT_ERROR : index_write(cx, dim, in, dst, in[3].u.t, NULL);
 }
 
 static int
 index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *at, *src = in[3].u.t;
-	int dim = 0, op = 0;
+	int dim = rt_dim(cx, in[1].u.i, dst->ndim), op = 0;
 	bool mean = false;
 
-	if (reduction_of(cx, in[4].u.str, &op, &mean) || vector_index(cx, "index_reduce_", dst, in, src, &dim, &at))
+	if (dim < 0 || reduction_of(cx, in[4].u.str, &op, &mean) || check_added(cx, "index_reduce_", in, dst, dim) ||
+	    !(at = vector_index(cx, in[2].u.t, src, dim)))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, at, src, op, mean, in[5].u.i);
 }
@@ -593,16 +709,16 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *index = in[2].u.t, *value, *at;
 	int64_t n = rt_numel(index);
-	int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	int dim;
 	Geom g = geom_of(dst);
 
-	if (dim < 0)
-		return RT_ERROR;
 	if (in[3].tag == RT_TENSOR && in[3].u.t->ndim)
 		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
 			in[3].u.t->ndim);
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "index_fill_(): Expected dtype int64 for index.");
+	if ((dst == in[0].u.t && rt_check_apart(cx, dst, index)) || (dim = rt_dim(cx, in[1].u.i, dst->ndim)) < 0)
+		return RT_ERROR;
 	if (index->ndim > 1)
 		return rt_raise(cx, "Index has to be a vector/scalar");
 	value = in[3].tag == RT_TENSOR ? dense_as(cx, in[3].u.t, (RtDtype)dst->dtype)
@@ -724,6 +840,10 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 	if (rt_numel(index) != rt_numel(src))
 		return rt_raise(cx, "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
 			"%lld, index.numel() = %lld", (long long)rt_numel(src), (long long)rt_numel(index));
+	if (!n && rt_numel(index))
+		return rt_raise(cx, "put_(): Tried to put elements into an empty tensor");
+	if (check_target(cx, in, dst, 3))
+		return RT_ERROR;
 	index = dense(cx, index);
 	src = index ? dense(cx, src) : NULL;
 	if (!src)

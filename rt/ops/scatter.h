@@ -17,9 +17,11 @@ RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
 /* A new result with self's elements; `keep`: and its strides, as clone does, else contiguous. */
 RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
-int check_writable(RtCx *, RtTensor *);
+/* Of dst, when it is in[0], which is written to: has it each element once, and memory apart from that of the tensors in[1 .. n)? */
+int check_target(RtCx *, const IValue *in, const RtTensor *dst, int n);
 
-/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements. */
+/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements; in place
+ * it asks check_target where ATen does. */
 #define BOTH_FORMS(id, id_, keep, write) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
@@ -28,7 +30,7 @@ int check_writable(RtCx *, RtTensor *);
 	} \
 	int rt_##id_(RtCx *cx, const IValue *in, IValue *out) \
 	{ \
-		int status = check_writable(cx, in[0].u.t); \
+		int status = cx->meta ? RT_OK : rt_writable(cx, in[0].u.t); \
 		if (!status) \
 			status = write(cx, in, in[0].u.t); \
 		if (!status) \

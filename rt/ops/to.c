@@ -206,12 +206,27 @@ rt_copy__int(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill__Scalar(cx, in, out);
 }
 
+/* A fill may write an element more than once, and read what it writes to. */
+static int
+fill_from(RtCx *cx, RtTensor *to, RtTensor *value)
+{
+	int64_t dims[RT_MAX_RANK];
+
+	for (int i = 0; i < to->ndim; i++)
+		dims[i] = to->strides[i] || !to->dims[i] ? to->dims[i] : 1;
+	if (!cx->meta && rt_may_overlap(to, value) && !(value = rt_temp(cx, rt_clone(cx, value))))
+		return RT_ERROR;
+	if (rt_overlaps_itself(to) && !(to = rt_temp(cx, rt_tensor_view(cx, to, to->ndim, dims, to->strides, to->offset))))
+		return RT_ERROR;
+	return rt_copy_into(cx, to, value);
+}
+
 int
 rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[1].u.t->ndim)
 		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", in[1].u.t->ndim);
-	return rt_copy_(cx, in, out);
+	return fill_from(cx, in[0].u.t, in[1].u.t) ? RT_ERROR : same(in[0], out);
 }
 
 int

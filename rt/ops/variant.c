@@ -10,7 +10,7 @@
  * found by name among those of the row; what the row lacks (dtype, layout, device ...) is None, but for dtype, which is
  * that of `out`.  Where the base is a body, whoever calls runs the body first: the results come before the arguments.
  */
-#include "kernel.h"
+#include "geom.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +98,87 @@ is_option(const ArgText *a)
 	return false;
 }
 
+/* ---- what a write may overlap ------------------------------------------------------------------------------ */
+
+/* What ATen's kernels ask of the memory that is written to.  PARTLY: what is read is the same view or other memory; APART:
+ * other memory; either way each element is written once. */
+typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
+
+typedef struct Memory {
+	const char *name;
+	Asks asks;
+	bool again;      /* an element may be written to more than once: all write the same there */
+	bool keeps;      /* in place: the result has self's dtype */
+	bool exact;      /* the result is not cast */
+	bool composed;   /* of out: the result is computed first, and then copied, whatever its dtype */
+} Memory;
+
+/* Pointwise rows ask PARTLY, all others nothing, but for these. */
+static const Memory memories[] = {
+	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "cumsum", .asks = ASKS_PARTLY }, { .name = "cumprod", .asks = ASKS_PARTLY },
+	{ .name = "logcumsumexp", .asks = ASKS_PARTLY }, { .name = "float_power", .asks = ASKS_PARTLY, .keeps = true }, { .name = "ldexp", .asks = ASKS_PARTLY },
+	{ .name = "cat", .asks = ASKS_APART }, { .name = "stack", .asks = ASKS_APART }, { .name = "gather", .asks = ASKS_APART },
+	{ .name = "index_select", .asks = ASKS_APART }, { .name = "take", .asks = ASKS_APART }, { .name = "masked_select", .asks = ASKS_APART },
+	{ .name = "nonzero", .asks = ASKS_APART }, { .name = "scatter", .asks = ASKS_APART }, { .name = "scatter_add", .asks = ASKS_APART },
+	{ .name = "scatter_reduce", .asks = ASKS_APART }, { .name = "index_add", .asks = ASKS_APART },
+	{ .name = "index_copy", .asks = ASKS_APART }, { .name = "index_reduce", .asks = ASKS_APART },
+	{ .name = "masked_fill", .asks = ASKS_PARTLY, .again = true }, { .name = "threshold", .asks = ASKS_PARTLY, .again = true },
+	{ .name = "square", .asks = ASKS_PARTLY, .exact = true }, { .name = "pow_.Scalar", .asks = ASKS_PARTLY, .exact = true },
+	{ .name = "add.Scalar_out", .composed = true }, { .name = "sub.Scalar_out", .composed = true },
+	{ .name = "rsub.Scalar_out", .composed = true }, { .name = "mul.Scalar_out", .composed = true },
+	{ .name = "div.Scalar_out", .composed = true },
+};
+
+/* Is the row's name this one: of any overload and form, or with a dot in it of that overload? */
+static bool
+is_row(const char *row_text, const char *name)
+{
+	const char *at = strstr(row_text, "::") + 2;
+	const size_t n = strlen(name);
+
+	if (strncmp(at, name, n))
+		return false;
+	at += n;
+	return strchr(name, '.') ? *at == '(' : *at == '.' || *at == '(' || (*at == '_' && (at[1] == '.' || at[1] == '('));
+}
+
+static Memory
+memory_of(const char *row_text, bool pointwise)
+{
+	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
+		if (is_row(row_text, memories[i].name))
+			return memories[i];
+	return (Memory){ .asks = pointwise ? ASKS_PARTLY : ASKS_NOTHING };
+}
+
+static int
+check_one(RtCx *cx, Asks asks, const RtTensor *to, IValue from)
+{
+	if (from.tag == RT_LIST) {
+		for (int64_t i = 0; i < from.u.list->n; i++)
+			if (check_one(cx, asks, to, from.u.list->v[i]))
+				return RT_ERROR;
+		return RT_OK;
+	}
+	if (from.tag != RT_TENSOR)
+		return RT_OK;
+	return asks == ASKS_APART ? rt_check_apart(cx, to, from.u.t) : rt_check_overlap(cx, to, from.u.t);
+}
+
+/* to: in[at], or an element of that list. */
+static int
+check_memory(RtCx *cx, const Memory *m, const RtTensor *to, int at, int n, const IValue *in)
+{
+	if (m->asks == ASKS_NOTHING)
+		return RT_OK;
+	if (!m->again && rt_check_itself(cx, to))
+		return RT_ERROR;
+	for (int i = 0; i < n; i++)
+		if (i != at && check_one(cx, m->asks, to, in[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
 /* ---- storing results --------------------------------------------------------------------------------------- */
 
 static void
@@ -118,13 +199,6 @@ same_dims(const RtTensor *a, const RtTensor *b)
 }
 
 static int
-check_itself(RtCx *cx, const RtTensor *to)
-{
-	return !rt_overlaps_itself(to) ? RT_OK : rt_raise(cx, "unsupported operation: more than one element of the written-to tensor "
-		"refers to a single memory location. Please clone() the tensor before performing the operation.");
-}
-
-static int
 check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t *dims)
 {
 	const RtDtype to = (RtDtype)into->t->dtype;
@@ -142,16 +216,46 @@ check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t 
 	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[dtype].brief, rt_dtypes[to].brief);
 }
 
+/* Where and how results are stored.  in: the arguments of the write. */
+typedef enum Into { INTO_SELF, INTO_OUT, INTO_EXACT } Into;
+typedef struct Store {
+	Into into;
+	Memory memory;
+	const IValue *in;
+	int at, n;       /* at: what is written */
+} Store;
+
+/* Only elements that change are written: others may lie in the same memory. */
 static int
-store_in_self(RtCx *cx, RtTensor *self, RtTensor *result)
+store_changed(RtCx *cx, RtTensor *self, RtTensor *result)
 {
-	const RtInto into = { .t = self, .sizes = true };
+	const int64_t bytes = rt_dtypes[self->dtype].bytes;
+	RtTensor *was = rt_temp(cx, rt_tensor_new(cx, (RtDtype)self->dtype, self->ndim, self->dims));
+	RtTensor *now = rt_temp(cx, rt_tensor_new(cx, (RtDtype)self->dtype, self->ndim, self->dims));
+
+	if (!was || !now || rt_writable(cx, self) || rt_copy_into(cx, was, self) || rt_copy_into(cx, now, result))
+		return RT_ERROR;
+	for (int64_t i = 0, n = rt_numel(self); i < n; i++)
+		if (memcmp(rt_data(was) + i * bytes, rt_data(now) + i * bytes, (size_t)bytes))
+			memcpy(rt_data(self) + byte_offset(self, i), rt_data(now) + i * bytes, (size_t)bytes);
+	return RT_OK;
+}
+
+static int
+store_in_self(RtCx *cx, const Store *s, RtTensor *self, RtTensor *result)
+{
+	const RtInto into = { .t = self, .sizes = true, .same_dtype = s->memory.exact };
+	const bool again = s->memory.again && rt_overlaps_itself(self);
 
 	if (self == result)
 		return RT_OK;
-	if (check_itself(cx, self) || check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
+	if (s->memory.keeps && self->dtype != result->dtype)
+		return rt_raise(cx, "the base given to %s_ has dtype %s but the operation's result requires dtype %s", s->memory.name,
+			rt_dtypes[self->dtype].brief, rt_dtypes[result->dtype].brief);
+	if (check_memory(cx, &s->memory, self, s->at, s->n, s->in) || (!again && rt_check_itself(cx, self)) ||
+	    check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
-	return cx->meta ? RT_OK : rt_copy_into(cx, self, result);
+	return cx->meta ? RT_OK : again ? store_changed(cx, self, result) : rt_copy_into(cx, self, result);
 }
 
 int
@@ -170,37 +274,37 @@ rt_prim_stored(RtCx *cx, const IValue *in, IValue *out)
 }
 
 static int
-store_in_out(RtCx *cx, bool exact, RtTensor *to, RtTensor *result)
+store_in_out(RtCx *cx, const Store *s, RtTensor *to, RtTensor *result)
 {
 	const RtInto into = { .t = to };
 
 	if (to == result)
 		return RT_OK;
-	if (exact && to->dtype != result->dtype)
+	if (s->into == INTO_EXACT && to->dtype != result->dtype)
 		return rt_raise(cx, "Expected out tensor to have dtype %s, but got %s instead", rt_dtypes[result->dtype].torch,
 			rt_dtypes[to->dtype].torch);
-	if (check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
+	if (!s->memory.composed && check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
-	if (!same_dims(to, result) && rt_tensor_resize(cx, to, result->ndim, result->dims))
+	if (check_memory(cx, &s->memory, to, s->at, s->n, s->in))
+		return RT_ERROR;
+	if (!same_dims(to, result) && (rt_tensor_resize(cx, to, result->ndim, result->dims) ||
+	    check_memory(cx, &s->memory, to, s->at, s->n, s->in)))
 		return RT_ERROR;
 	return cx->meta ? RT_OK : rt_copy_into(cx, to, result);
 }
 
-typedef enum Into { INTO_SELF, INTO_OUT, INTO_EXACT } Into;
-
 static int
-store(RtCx *cx, Into into, IValue to, IValue result)
+store(RtCx *cx, const Store *s, IValue to, IValue result)
 {
 	if (to.tag == RT_LIST && result.tag == RT_LIST) {
 		for (int64_t i = 0; i < to.u.list->n && i < result.u.list->n; i++)
-			if (store(cx, into, to.u.list->v[i], result.u.list->v[i]))
+			if (store(cx, s, to.u.list->v[i], result.u.list->v[i]))
 				return RT_ERROR;
 		return RT_OK;
 	}
 	if (to.tag != RT_TENSOR || result.tag != RT_TENSOR)
 		return rt_raise(cx, "a result is %s where %s is written", rt_type_of(result), rt_type_of(to));
-	return into == INTO_SELF ? store_in_self(cx, to.u.t, result.u.t)
-		: store_in_out(cx, into == INTO_EXACT, to.u.t, result.u.t);
+	return s->into == INTO_SELF ? store_in_self(cx, s, to.u.t, result.u.t) : store_in_out(cx, s, to.u.t, result.u.t);
 }
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
@@ -224,37 +328,27 @@ map_args(const Texts *row, const Texts *base, const IValue *in, const IValue *ou
 }
 
 static int
-store_all(RtCx *cx, const Texts *row, bool exact, const IValue *in, const IValue *result, bool returns, IValue *out)
+store_all(RtCx *cx, const Texts *row, const Store *s, const IValue *result, bool returns, IValue *out)
 {
-	const Into into = row->at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT;
 	int nout = 0;
 
 	for (int i = 0; i < row->n; i++) {
 		if (!row->at[i].written)
 			continue;
-		if (store(cx, into, in[i], result[nout]))
+		if (store(cx, s, s->in[i], result[nout]))
 			return RT_ERROR;
 		if (returns)
-			out[nout] = rt_retain(in[i]);
+			out[nout] = rt_retain(s->in[i]);
 		nout++;
 	}
 	return RT_OK;
 }
 
-/* Of pointwise operators: what is written has each element once, and what is read is the same tensor or other memory. */
+/* Of a pointwise operator, before it computes. */
 static int
-check_overlaps(RtCx *cx, const Texts *row, const IValue *in)
+check_overlaps(RtCx *cx, const RtInto *into)
 {
-	for (int i = 0; i < row->n; i++) {
-		if (!row->at[i].written || in[i].tag != RT_TENSOR)
-			continue;
-		if (check_itself(cx, in[i].u.t))
-			return RT_ERROR;
-		for (int k = 0; k < row->n; k++)
-			if (k != i && in[k].tag == RT_TENSOR && rt_check_overlap(cx, in[i].u.t, in[k].u.t))
-				return RT_ERROR;
-	}
-	return RT_OK;
+	return check_memory(cx, into->memory, into->t, into->at, into->n, into->in);
 }
 
 /* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
@@ -269,6 +363,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	RtPlace *const place = cx->place;
 	const int nplace = cx->nplace;
 	int nwritten = 0, written = 0, status;
+	Store s;
 
 	read_args(&row, row_text);
 	for (int i = row.n - 1; i >= 0; i--)
@@ -278,23 +373,24 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 		}
 	if (!nwritten || nwritten > OUTS_MAX)
 		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
+	s = (Store){ .into = row.at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT, .memory = memory_of(row_text, pointwise),
+		     .in = base ? in : in + nwritten, .at = written, .n = row.n };
 	if (!base)
-		return store_all(cx, &row, exact, in + nwritten, in, returns, out);
-	if (pointwise && check_overlaps(cx, &row, in))
-		return RT_ERROR;
-	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact, .check = check_into };
+		return store_all(cx, &row, &s, in, returns, out);
+	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact, .at = written, .n = row.n, .in = in,
+		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
 	read_args(&of, base_text);
 	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
 	cx->place = NULL;
 	cx->nplace = 0;
-	cx->into = pointwise && in[written].tag == RT_TENSOR ? &into : NULL;
+	cx->into = pointwise && !s.memory.composed && in[written].tag == RT_TENSOR ? &into : NULL;
 	status = rt_call_kernel(cx, base, args, result, nwritten);
 	cx->into = NULL;
 	cx->place = place;
 	cx->nplace = nplace;
 	if (status)
 		return status;
-	status = store_all(cx, &row, exact, in, result, returns, out);
+	status = store_all(cx, &row, &s, result, returns, out);
 	for (int i = 0; i < nwritten; i++)
 		rt_release(result[i]);
 	return status;

@@ -220,6 +220,9 @@ overlap(void **state)
 	assert_int_equal(rt_check_overlap(cx, to, from), RT_ERROR);
 	assert_non_null(strstr(cx->message, "some elements of the input tensor and the written-to tensor"));
 	rt_clear_error(cx);
+	assert_int_equal(rt_check_apart(cx, to, wide), RT_OK);
+	assert_int_equal(rt_check_apart(cx, to, to), RT_ERROR);
+	rt_clear_error(cx);
 	assert_int_equal(rt_copy_into(cx, to, from), RT_OK);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(((int64_t *)(void *)rt_data(t))[i], i ? i - 1 : 0);
