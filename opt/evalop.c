@@ -340,7 +340,7 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 }
 
 /* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is not
- * needed: it stays for its error, unless it is known to give a result. */
+ * needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these numbers. */
 static void
 keep_error(Spec *s, Node *m)
 {
@@ -350,7 +350,7 @@ keep_error(Spec *s, Node *m)
 		tensors |= m->in[i]->type->kind == TYPE_TENSOR;
 	for (int i = 0; i < m->nout; i++)
 		is_known &= known_is(s->k, m->out[i]);
-	if (node_may_refuse_data(m) && (tensors || !is_known))
+	if (tensors ? !is_known || node_may_refuse_data(m) : !is_known && node_may_refuse_data(m))
 		node_set_int(m, "raises", 1);
 }
 
