@@ -179,19 +179,31 @@ sort_overloads(Name *name)
 
 /* ---- effects of rows that stand on others ------------------------------------------------------------------ */
 
-/* Of the operators that a body calls: name( behind a point. */
+static const char *
+name_end(const char *s)
+{
+	return s + strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+}
+
+/* Of the operators that a body calls: ops.space.name(, or aten's as name( behind another point. */
 static OpEffect
 effect_of_body(Cx *cx, const char *text)
 {
 	OpEffect worst = EFFECT_PURE;
-	char name[NAME_MAX_BYTES + 8];
+	char name[2 * NAME_MAX_BYTES + 8];
 
 	for (const char *s = text; (s = strchr(s, '.')); ) {
-		const int n = (int)strspn(++s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		const char *first = ++s, *end = name_end(s);
+		const bool spaced = first - text >= 4 && !strncmp(first - 4, "ops.", 4) && *end == '.';
 
-		if (!n || n > NAME_MAX_BYTES || s[n] != '(')
+		if (spaced)
+			end = name_end(s = end + 1);
+		if (end == s || end - first > NAME_MAX_BYTES || *end != '(')
 			continue;
-		snprintf(name, sizeof name, "aten::%.*s", n, s);
+		if (spaced)
+			snprintf(name, sizeof name, "%.*s::%.*s", (int)(s - first - 1), first, (int)(end - s), s);
+		else
+			snprintf(name, sizeof name, "aten::%.*s", (int)(end - s), s);
 		for (const Op *op = op_first(cx, name); op; op = op->next)
 			if (op->effect > worst)
 				worst = op->effect;

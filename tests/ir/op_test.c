@@ -31,6 +31,13 @@ test_look_up(void **state)
 	assert_string_equal(op_suggest(&cx, "aten::matmull"), "aten::matmul");
 	assert_string_equal(op_by_id(&cx, "add__Tensor")->base, "add_Tensor");
 	assert_int_equal(op_find(&cx, "aten::rand_like", "")->effect, EFFECT_RANDOM);
+	/* by what their bodies call, of aten and of prim */
+	assert_int_equal(op_find(&cx, "aten::dropout", "")->effect, EFFECT_RANDOM);
+	assert_int_equal(op_find(&cx, "aten::dropout_", "")->effect, EFFECT_RANDOM);
+	assert_int_equal(op_find(&cx, "aten::feature_alpha_dropout", "")->effect, EFFECT_RANDOM);
+	assert_int_equal(op_find(&cx, "aten::native_dropout", "out")->effect, EFFECT_RANDOM);
+	assert_int_equal(op_find(&cx, "quantized::dropout", "")->effect, EFFECT_RANDOM);
+	assert_int_equal(op_find(&cx, "aten::masked_fill", "Scalar")->effect, EFFECT_PURE);
 }
 
 /* Arguments of a base are found by name: what it has and the row has not is an option, which is None. */
