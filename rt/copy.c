@@ -155,7 +155,7 @@ check_shapes(RtCx *cx, const RtTensor *dst, const RtTensor *src)
 	bool same = n == dst->ndim;
 	Buf text = { 0 };
 
-	for (int d = 0; d < n; d++) {
+	for (int d = n - 1; d >= 0; d--) {
 		i = d - (n - dst->ndim);
 		k = d - (n - src->ndim);
 		a = i < 0 ? 1 : dst->dims[i];
@@ -195,12 +195,6 @@ broadcast(RtCx *cx, Plan *p, const RtTensor *dst, const RtTensor *src)
 	return RT_OK;
 }
 
-static int
-check_target(RtCx *cx, RtTensor *t)
-{
-	return rt_check_itself(cx, t) ? RT_ERROR : rt_writable(cx, t);
-}
-
 static bool
 without_data(RtCx *cx, const RtTensor *t)
 {
@@ -214,7 +208,7 @@ copy_into(RtCx *cx, RtTensor *dst, RtTensor *src, bool check)
 	Plan p;
 	RtTensor *own = 0;
 
-	if (broadcast(cx, &p, dst, src) || (check && check_target(cx, dst)))
+	if ((check && rt_check_itself(cx, dst)) || broadcast(cx, &p, dst, src) || (check && rt_writable(cx, dst)))
 		return RT_ERROR;
 	if (without_data(cx, dst) || without_data(cx, src) || !rt_numel(dst))
 		return RT_OK;

@@ -395,6 +395,13 @@ first_byte(const RtTensor *t)
 	return t->storage->kind == RT_META ? (uintptr_t)(t->offset * rt_dtypes[t->dtype].bytes) : (uintptr_t)rt_data(t);
 }
 
+/* Storages of equal bytes lie at one place until one of them is written to. */
+static bool
+is_only_equal(const RtStorage *a, const RtStorage *b)
+{
+	return a != b && a->kind == RT_BORROWED && b->kind == RT_BORROWED && a->readonly && b->readonly;
+}
+
 /* Which memory two tensors share, as ATen tells: of what is not dense it does not know. */
 static Lap
 lap(const RtTensor *a, const RtTensor *b)
@@ -408,7 +415,7 @@ lap(const RtTensor *a, const RtTensor *b)
 		return LAP_NONE;
 	if (!rt_is_dense(a) || !rt_is_dense(b))
 		return LAP_UNKNOWN;
-	if (meta && a->storage != b->storage)
+	if ((meta && a->storage != b->storage) || is_only_equal(a->storage, b->storage))
 		return LAP_NONE;
 	at = first_byte(a), aend = at + (uintptr_t)(rt_numel(a) * rt_dtypes[a->dtype].bytes);
 	bt = first_byte(b), bend = bt + (uintptr_t)(rt_numel(b) * rt_dtypes[b->dtype].bytes);
