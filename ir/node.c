@@ -543,6 +543,8 @@ static const char *const refusing[] = {
 bool
 node_may_refuse_data(const Node *n)
 {
+	if ((node_is(n, "aten::Int") || node_is(n, "aten::Float")) && n->in[0]->type->kind != TYPE_STR)
+		return false;
 	for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
 		if (node_is(n, refusing[i]))
 			return true;
