@@ -19,6 +19,7 @@ typedef struct Build {
 	Cx *cx;
 	const BuildOptions *o;
 	const char *dir;         /* temporary folder */
+	const char *out;         /* where the result goes */
 	const char *cc;          /* compiler of C */
 	bool tcc, cross;
 	int machine;             /* ELF machine of the target */
@@ -209,6 +210,8 @@ compile_folder(Build *b, const char *folder, Argv *objects)
 	struct dirent **file = NULL;
 	const int n = scandir(dir, &file, is_c, alphasort);
 
+	if (n < 0)
+		fail(b->cx, NOWHERE, "%s: %s", dir, strerror(errno));
 	for (int i = 0; i < n + width; i++) {
 		Process *p = &process[i % width];
 		Argv a = { .cx = b->cx };
@@ -436,10 +439,10 @@ choose_compiler(Build *b)
 static void
 put_in_place(Build *b, const char *from)
 {
-	const char *part = place_beside(b, from, b->o->out);
+	const char *part = place_beside(b, from, b->out);
 
-	if (!part || !rename_part(part, b->o->out))
-		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
+	if (!part || !rename_part(part, b->out))
+		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
 }
 
 static const char *
@@ -452,29 +455,43 @@ write_weights(Build *b, const Weights *w)
 	return path;
 }
 
+/* Through symbolic links, as all results are written. */
+static const char *
+target_of(Cx *cx, const char *path)
+{
+	Buf b = { 0 };
+	const char *target;
+
+	rt_whole_target(&b, path);
+	target = arena_strdup(cx->arena, b.at);
+	buf_free(&b);
+	return target;
+}
+
 /* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there: an
  * older program has its own weights when a build fails. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
 {
-	const char *out = arena_printf(b->cx->arena, "%s.weights", b->o->out), *part;
+	const char *to = b->out, *slash = strrchr(to, '/'), *beside, *part;
 
 	if (!b->o->weights_file) {
 		put_in_place(b, from);
 		return;
 	}
-	if (!(part = place_beside(b, write_weights(b, w), out)))
-		fail(b->cx, NOWHERE, "%s: %s", out, strerror(errno));
-	from = place_beside(b, from, b->o->out);
-	if (!from || !rename_part(part, out)) {
-		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? out : b->o->out, strerror(errno));
+	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to, b->o->weights_file));
+	if (!(part = place_beside(b, write_weights(b, w), beside)))
+		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
+	from = place_beside(b, from, to);
+	if (!from || !rename_part(part, beside)) {
+		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? beside : to, strerror(errno));
 
-		drop_part(from, b->o->out);
-		drop_part(part, out);
+		drop_part(from, to);
+		drop_part(part, beside);
 		fail(b->cx, NOWHERE, "%s", why);
 	}
-	if (!rename_part(from, b->o->out))
-		fail(b->cx, NOWHERE, "%s: %s", b->o->out, strerror(errno));
+	if (!rename_part(from, to))
+		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 }
 
 /* What is executed of a file that was built: an object's sections, else a program's segments; 0: it is none. */
@@ -560,6 +577,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	const char *out = arena_printf(cx->arena, "%s/out", dir);
 
 	b->dir = dir;
+	b->out = target_of(cx, b->o->out);
 	if (!is_made_of_code(b->o)) {
 		build_text(b, p->text);
 		return;

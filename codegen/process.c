@@ -28,7 +28,7 @@ extern char **environ;
 static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0: free */
 static const char *folder[4];            /* those in use, a build's within another */
 static int nfolder;
-static int spare_descriptor = -1;        /* for removing folders when there are no others left */
+static int spare_descriptor = -1;        /* is given up for removing folders when there are no others left */
 
 /* All whose default is to end the process, but for those of its own errors. */
 static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
@@ -44,6 +44,35 @@ note_signal(int number)
 	for (int i = 0; i < NCHILD; i++)
 		if (child[i])
 			kill(-(pid_t)child[i], SIGKILL);
+}
+
+/* From here on they only leave a note; `before` is how it was. */
+static void
+note_signals(struct sigaction *before)
+{
+	const struct sigaction ours = { .sa_handler = note_signal };
+
+	for (int i = 0; i < NSIGNAL; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &ours, NULL);
+	}
+}
+
+static void
+restore_signals(const struct sigaction *before)
+{
+	for (int i = 0; i < NSIGNAL; i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
+/* As it was; outside of all folders, the one that came now ends Kiln. */
+static void
+end_as_signalled(const struct sigaction *before)
+{
+	restore_signals(before);
+	if (stopped && !nfolder)
+		raise(stopped);
 }
 
 void
@@ -192,47 +221,68 @@ process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process
 	return status;
 }
 
-/* For a library that ends the process when it fails.  The child has this process's memory, none of its threads and none
- * of its folders. */
-int
-process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
+typedef struct Fork { void (*body)(void *); void *arg; int out, status; } Fork;
+
+/* In the child.  What it inherits of folders is not its own. */
+RT_NORETURN static void
+run_forked(const Fork *f, const sigset_t *mask)
 {
-	Process p = { .name = "fork", .log = log, .begin = rt_now() };
-	const int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	nfolder = 0;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < NSIGNAL; i++)
+		signal(signals[i], SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (dup2(f->out, 1) < 0 || dup2(f->out, 2) < 0)
+		_exit(EXIT_INPUT);
+	f->body(f->arg);
+	fflush(NULL);
+	_exit(EXIT_OK);
+}
+
+static void
+fork_and_wait(Cx *cx, void *arg)
+{
+	Process p = { .name = "fork", .begin = rt_now() };
+	Fork *f = arg;
 	sigset_t before;
 	int why;
 
 	process_check(cx);
-	if (out < 0)
-		fail(cx, NOWHERE, "%s: %s", log, strerror(errno));
 	fflush(NULL);
 	hold_signals(&before);
 	p.pid = fork();
 	why = errno;
-	if (!p.pid) {
-		nfolder = 0;
-		setpgid(0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (int i = 0; i < NSIGNAL; i++)
-			signal(signals[i], SIG_DFL);
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		if (dup2(out, 1) < 0 || dup2(out, 2) < 0)
-			_exit(EXIT_INPUT);
-		body(arg);
-		fflush(NULL);
-		_exit(EXIT_OK);
-	}
+	if (!p.pid)
+		run_forked(f, &before);
 	if (p.pid > 0) {
 		setpgid(p.pid, p.pid);           /* whoever of the two is first */
 		note_child(0, p.pid);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(out);
 	if (p.pid < 0)
 		fail(cx, NOWHERE, "fork: %s", strerror(why));
-	why = process_end(&p);
+	f->status = process_end(&p);
 	process_check(cx);
-	return why;
+}
+
+/* For a library that ends the process when it fails.  The child has this process's memory and none of its threads. */
+int
+process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
+{
+	Fork f = { body, arg, .out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
+	struct sigaction before[NSIGNAL];
+	bool ok;
+
+	if (f.out < 0)
+		fail(cx, NOWHERE, "%s: %s", log, strerror(errno));
+	note_signals(before);
+	ok = cx_try(cx, fork_and_wait, &f);
+	close(f.out);
+	end_as_signalled(before);
+	if (!ok)
+		fail_again(cx);
+	return f.status;
 }
 
 char *
@@ -304,6 +354,20 @@ remove_files(char *path, int fd)
 	return true;
 }
 
+static int
+open_folder(const char *path)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(path, how);
+
+	if (fd < 0 && spare_descriptor >= 0) {
+		close(spare_descriptor);
+		spare_descriptor = -1;
+		fd = open(path, how);
+	}
+	return fd;
+}
+
 /* With one descriptor and no memory: there may be no more.  path has room for PATH_MAX bytes. */
 static bool
 remove_tree(char *path)
@@ -312,7 +376,7 @@ remove_tree(char *path)
 	bool all = false, going = true;
 
 	while (!all && going) {
-		const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		const int fd = open_folder(path);
 
 		if (fd < 0)
 			break;
@@ -329,9 +393,6 @@ remove_last_folder(void)
 {
 	static char path[PATH_MAX];
 
-	if (spare_descriptor >= 0)
-		close(spare_descriptor);
-	spare_descriptor = -1;
 	snprintf(path, sizeof path, "%s", folder[--nfolder]);
 	remove_tree(path);
 }
@@ -372,38 +433,25 @@ make_folder(char *dir)
 	return true;
 }
 
-static void
-restore_handlers(const struct sigaction *before)
-{
-	for (int i = 0; i < NSIGNAL; i++)
-		sigaction(signals[i], &before[i], NULL);
-}
-
 void
 process_folder(Cx *cx, ProcessBody *body, void *arg)
 {
-	struct sigaction ours = { .sa_handler = note_signal }, before[NSIGNAL];
+	struct sigaction before[NSIGNAL];
 	const char *top = getenv("TMPDIR");
 	char *dir = arena_printf(cx->arena, "%s/kiln-XXXXXX", top && top[0] ? top : "/tmp");
 	Work w = { body, dir, arg };
 	int why;
 	bool ok;
 
-	for (int i = 0; i < NSIGNAL; i++) {
-		sigaction(signals[i], NULL, &before[i]);
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(signals[i], &ours, NULL);
-	}
+	note_signals(before);
 	if (!make_folder(dir)) {
 		why = errno;
-		restore_handlers(before);
+		restore_signals(before);
 		fail(cx, NOWHERE, "%s: %s", dir, strerror(why));
 	}
 	ok = cx_try(cx, work, &w);
 	remove_last_folder();
-	restore_handlers(before);
-	if (stopped && !nfolder)
-		raise(stopped);
+	end_as_signalled(before);
 	if (!ok)
 		fail_again(cx);
 }

@@ -17,7 +17,7 @@
 
 #define MEASURE_NS INT64_C(120000000000)                         /* of each run; who takes longer is taken to move */
 
-enum { STEADY, MOVES = 1, UNKNOWN = 2 };                         /* the child's status */
+enum { STEADY = 40, MOVES, UNKNOWN };                            /* the child's status: any other is no answer */
 
 static const int run[] = { 0, 64, 48, 32 };                      /* products of one sum; 0: as PyTorch has it */
 enum { NRUN = sizeof run / sizeof *run, SIGMAS = 3, NEAR = 60 };
@@ -154,6 +154,7 @@ rounding_choose(Cli *cli, const char *path)
 	const char *how = cli->rounding ? cli->rounding : "auto";
 	const int64_t start = rt_now();
 	Measure o = { cli, path, UNKNOWN };
+	int found;
 
 	choose_processor(cli);
 	if (strcmp(how, "auto") && strcmp(how, "pytorch") && strcmp(how, "free"))
@@ -164,7 +165,11 @@ rounding_choose(Cli *cli, const char *path)
 	if (strcmp(how, "auto") || !input_count(cli) || cli->profiles.n || cli->grad || cli->gpu || cli->passes)
 		return;
 	progress("measuring what rounding does");
-	if (process_fork(cli->cx, measure_and_exit, &o, "/dev/null") == MOVES) {
+	found = process_fork(cli->cx, measure_and_exit, &o, "/dev/null");
+	if (found != STEADY && found != MOVES && found != UNKNOWN)
+		fail(cli->cx, (Range){ 0 }, "what rounding does cannot be measured: %s (--rounding pytorch or free: it is not)",
+		     found == EXIT_INPUT ? "out of memory" : arena_printf(cli->cx->arena, "status %d", found));
+	if (found == MOVES) {
 		config_exact(cli->cx);
 		if (cli->verbose)
 			fprintf(stderr, "kiln: the answer depends on rounding, or is not known in time: sums are PyTorch's (--rounding free: they are not)\n");

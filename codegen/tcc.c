@@ -3,6 +3,9 @@
  * libtcc ends the process on some errors of the link, so programs are made in a child whose log says why.  tcc of 2020
  * wants headers and start files of a C library's development package: emitted C includes none but these here, and the
  * start file is here, too.  The user's own C may include what the machine has.  libtcc is touched here and nowhere else.
+ *
+ * libtcc takes an error of read for the end of a file, and would blame or even accept what it has by then: so its calls of
+ * read, and all others of Kiln, come to the one here, which ends the child.
  */
 #include "codegen.h"
 
@@ -13,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NOWHERE ((Range){ 0 })
@@ -23,6 +27,25 @@ say(void *arg, const char *text)
 	(void)arg;
 	if (!strstr(text, "warning"))
 		fprintf(stderr, "%s\n", text);
+}
+
+/* ---- what the machine does to it ------------------------------------------------------------------------------------------- */
+
+enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, and not what is compiled */
+
+static bool in_tcc;
+
+ssize_t
+read(int fd, void *to, size_t n)
+{
+	const ssize_t got = syscall(SYS_read, fd, to, n);
+
+	if (got < 0 && in_tcc && errno != EINTR) {
+		fprintf(stderr, "a file cannot be read: %s\n", strerror(errno));
+		fflush(stderr);
+		_exit(NO_INPUT);
+	}
+	return got;
 }
 
 /* ---- what a development package would bring ---------------------------------------------------------------------------- */
@@ -80,6 +103,7 @@ compiler(const char *options, int output, const char *dir, const char *own)
 {
 	TCCState *s = tcc_new();
 
+	in_tcc = true;
 	tcc_set_error_func(s, NULL, say);
 	tcc_set_options(s, options);
 	tcc_set_output_type(s, output);
@@ -226,8 +250,11 @@ static void
 in_child(Cx *cx, void (*body)(void *), Job *j, int status, const char *what)
 {
 	const char *log = arena_printf(cx->arena, "%s/log", j->dir);
+	const int ended = process_fork(cx, body, j, log);
 
-	if (process_fork(cx, body, j, log))
+	if (ended == NO_INPUT)
+		fail(cx, NOWHERE, "tcc failed: %s", process_log(cx, log, 6000));
+	if (ended)
 		process_fail(cx, "tcc", status, what, log);
 }
 

@@ -368,25 +368,116 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 	return fine;
 }
 
-/* Libzip writes beside the part and takes its name.  Equal members give equal bytes: entries have no date. */
+/* The part as libzip writes it: there is nothing yet, and what is there is no file of its own.  (Given a path, libzip makes a
+ * file beside it of a random name, for which libcrypto starts, and crashes when there is no memory.) */
+typedef struct Sink {
+	FILE *f;
+	int64_t at, n;          /* where the next bytes go; how many there are */
+	zip_error_t error;
+} Sink;
+
+static zip_int64_t
+sink_failed(Sink *s)
+{
+	zip_error_set(&s->error, ZIP_ER_WRITE, errno);
+	return -1;
+}
+
+static zip_int64_t
+sink_write(Sink *s, const void *data, zip_uint64_t n)
+{
+	if (fwrite(data, 1, (size_t)n, s->f) != n)
+		return sink_failed(s);
+	s->at += (int64_t)n;
+	s->n = s->at > s->n ? s->at : s->n;
+	return (zip_int64_t)n;
+}
+
+static zip_int64_t
+sink_seek(Sink *s, void *data, zip_uint64_t n)
+{
+	const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)s->at, (zip_uint64_t)s->n, data, n, &s->error);
+
+	if (to < 0)
+		return -1;
+	if (fseek(s->f, (long)to, SEEK_SET))
+		return sink_failed(s);
+	s->at = to;
+	return 0;
+}
+
+static zip_int64_t
+sink(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
+{
+	Sink *s = arg;
+
+	switch (command) {
+	case ZIP_SOURCE_SUPPORTS:
+		return ZIP_SOURCE_SUPPORTS_WRITABLE;
+	case ZIP_SOURCE_STAT:
+		zip_error_set(&s->error, ZIP_ER_READ, ENOENT);
+		return -1;
+	case ZIP_SOURCE_WRITE:
+		return sink_write(s, data, n);
+	case ZIP_SOURCE_SEEK_WRITE:
+		return sink_seek(s, data, n);
+	case ZIP_SOURCE_TELL_WRITE:
+		return s->at;
+	case ZIP_SOURCE_COMMIT_WRITE:
+		return fflush(s->f) ? sink_failed(s) : 0;
+	case ZIP_SOURCE_ERROR:
+		return zip_error_to_data(&s->error, data, n);
+	case ZIP_SOURCE_BEGIN_WRITE:
+	case ZIP_SOURCE_ROLLBACK_WRITE:
+	case ZIP_SOURCE_REMOVE:
+	case ZIP_SOURCE_CLOSE:
+	case ZIP_SOURCE_FREE:
+		return 0;
+	default:
+		zip_error_set(&s->error, ZIP_ER_OPNOTSUPP, 0);
+		return -1;
+	}
+}
+
+/* Null: all is written; else why not. */
+static const char *
+write_members(Cx *cx, FILE *f, const char *root, const Record *members, int n)
+{
+	Sink s = { .f = f };
+	const char *said = NULL;
+	zip_source_t *to;
+	zip_error_t why;
+	zip_t *z;
+
+	zip_error_init(&s.error);
+	zip_error_init(&why);
+	to = zip_source_function_create(sink, &s, &why);
+	z = to ? zip_open_from_source(to, ZIP_CREATE | ZIP_TRUNCATE, &why) : NULL;
+	if (!z) {
+		said = arena_strdup(cx->arena, zip_error_strerror(&why));
+		if (to)
+			zip_source_free(to);
+	} else if (!put_members(cx, z, root, members, n) || zip_close(z)) {
+		said = arena_strdup(cx->arena, zip_strerror(z));
+		zip_discard(z);
+	}
+	zip_error_fini(&why);
+	zip_error_fini(&s.error);
+	return said;
+}
+
+/* Equal members give equal bytes: entries have no date. */
 void
 archive_write(Cx *cx, const char *path, const char *root, const Record *members, int n)
 {
-	const char *said = NULL;
-	zip_t *z;
+	const char *said;
 	RtWhole w;
-	int why;
 
 	if (!rt_replaces(path) || rt_is_stdout(path))
 		not_written(cx, path, strerror(EINVAL));
 	if (!rt_whole_open(&w, path))
 		not_written(cx, path, strerror(errno));
-	if (!(z = zip_open(w.part.at, ZIP_CREATE | ZIP_TRUNCATE, &why)))
-		said = strerror(errno);
-	else if (!put_members(cx, z, root, members, n) || zip_close(z))
-		said = arena_strdup(cx->arena, zip_strerror(z));
-	if (z && said)
-		zip_discard(z);
+	said = write_members(cx, w.f, root, members, n);
 	if (rt_whole_end(&w, !said))
 		not_written(cx, path, said ? said : strerror(errno));
 }

@@ -8,7 +8,6 @@
  */
 #include "opt.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool
@@ -166,18 +165,15 @@ int
 profile_run(Profile *p, RtCx *rt, const IValue *args)
 {
 	const RtCode *code = p->instrumented->code;
-	IValue *results = calloc((size_t)code->nresult + 1, sizeof *results);
+	IValue *results = new(p->cx->arena, IValue, code->nresult + 1);
 	int status;
 
-	if (!results)
-		return rt_raise(rt, "out of memory");
 	rt->probe = probe;
 	rt->probe_arg = p;
 	status = rt_run(rt, code, args, results);
 	rt->probe = NULL;
 	for (int i = 0; i < code->nresult && !status; i++)
 		rt_release(results[i]);
-	free(results);
 	p->nrun++;
 	return status;
 }

@@ -190,6 +190,7 @@ typedef struct RtWhole {
 FILE *rt_whole_open(RtWhole *, const char *path);
 int   rt_whole_end(RtWhole *, bool good);      /* good: it gets its name.  RT_ERROR, and errno: nothing is left */
 bool  rt_replaces(const char *path);           /* may a finished file take this name?  Not that of a device, a pipe */
+void  rt_whole_target(Buf *, const char *path);        /* adds where a result of that name goes: through symbolic links */
 bool  rt_is_stdout(const char *path);          /* "-", or what standard output is redirected to; null is not */
 void  rt_parts_remove(void);                   /* of all files that are being written: the process is about to exit */
 void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* a RtCx.print: to standard error */

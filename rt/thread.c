@@ -297,6 +297,8 @@ block_grow(char *old, int64_t bytes)
 	free(old);
 	if (block)
 		*(int64_t *)block = bytes - 64;
+	else if (rt_mem_none)
+		rt_mem_none();
 	else
 		note_lost();
 	return block;

@@ -42,8 +42,8 @@ rt_print_aside(RtCx *cx, const char *text, int64_t n)
 }
 
 /* The file that a symbolic link leads to is replaced, and not the link. */
-static void
-put_target(Buf *b, const char *path)
+void
+rt_whole_target(Buf *b, const char *path)
 {
 	struct stat st;
 	char *target = !lstat(path, &st) && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
@@ -133,7 +133,7 @@ rt_whole_open(RtWhole *w, const char *path)
 	memset(w, 0, sizeof *w);
 	if (rt_is_stdout(path) || !rt_replaces(path))
 		return w->f = open_direct(path);
-	put_target(&w->target, path);
+	rt_whole_target(&w->target, path);
 	buf_puts(&w->part, "");
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &w->before);

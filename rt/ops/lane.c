@@ -1,5 +1,4 @@
 /* rt/ops/lane.c - walks the lanes of a tensor along one dim */
-#include <stdlib.h>
 
 #include "lane.h"
 
@@ -47,7 +46,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 	Walk *w = arg;
 	const Lanes *l = w->l;
 	int64_t size = rt_dtypes[l->as].bytes, n = w->length ? w->length : 1;
-	char *x = malloc((size_t)(n * (size + 32))), *r[2];
+	char *x = rt_mem(n * (size + 32)), *r[2];
 	void *place[2];
 
 	if (!x) {
@@ -71,7 +70,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 			rt_cast((RtDtype)l->out[k]->dtype, rt_data(l->out[k]) + p[k + 1], w->step[k + 1], l->as_out[k], r[k],
 				rt_dtypes[l->as_out[k]].bytes, l->n_out[k]);
 	}
-	free(x);
+	rt_mem_back(x);
 }
 
 int

@@ -36,20 +36,20 @@ typedef struct Pick { int kind; int64_t k; bool floating, failed; } Pick;
 static bool
 sort_values(const Pick *p, Ranked *v, int64_t n)
 {
-	int64_t *key = malloc((size_t)n * 2 * sizeof *key), *at = key + n;
-	Ranked *copy = malloc((size_t)n * sizeof *copy);
+	int64_t *key = rt_mem(n * 2 * (int64_t)sizeof *key);
+	Ranked *copy = rt_mem(n * (int64_t)sizeof *copy);
 	bool ok = key && copy;
 
 	for (int64_t i = 0; ok && i < n; i++)
 		key[i] = p->floating ? key_of_double(v[i].f) : v[i].i;
 	if (ok) {
-		sort_unstably(key, n, at);
+		sort_unstably(key, n, key + n);
 		memcpy(copy, v, (size_t)n * sizeof *v);
 		for (int64_t i = 0; i < n; i++)
-			v[i] = copy[at[i]];
+			v[i] = copy[key[n + i]];
 	}
-	free(key);
-	free(copy);
+	rt_mem_back(key);
+	rt_mem_back(copy);
 	return ok;
 }
 
@@ -145,7 +145,7 @@ static void
 pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 {
 	Pick *p = arg;
-	Ranked *v = malloc((size_t)(n ? n : 1) * sizeof *v);
+	Ranked *v = rt_mem(n * (int64_t)sizeof *v);
 	int64_t k;
 
 	if (!v) {
@@ -166,7 +166,7 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 	else
 		*(int64_t *)r[0] = v[k].i;
 	*(int64_t *)r[1] = v[k].at;
-	free(v);
+	rt_mem_back(v);
 }
 
 /* out[1] null: only the value. */

@@ -64,6 +64,18 @@ class Streams(Test):
         self.assertTrue(os.path.islink(os.path.join(self.dir, "link.npz")))
         self.assertTrue(zipfile.is_zipfile(os.path.join(self.dir, "real.npz")))
 
+    def test_links_of_programs(self):
+        """Of a program, too; its weights are where it looks for them, and a link there stays as well."""
+        os.mkdir(os.path.join(self.dir, "bin"))
+        for link, real in ("link", "bin/real"), ("bin/link.weights", "weights"):
+            os.symlink(os.path.join(self.dir, real), os.path.join(self.dir, link))
+            self.put(real, b"old")
+        status, _, err = self.run_(KILN, "build", "m.pt", "-i", "x.npz", "-o", "link", "--weights", "file", "--cc", "tcc")
+        self.assertEqual(status, 0, err)
+        for link in "link", "bin/link.weights":
+            self.assertTrue(os.path.islink(os.path.join(self.dir, link)), link)
+        self.assertEqual(self.run_("./link", "-i", "x.npz", "-o", "out.npz")[0], 0)
+
     def test_help(self):
         """What stands beside an option is no argument of it, and what is an example works."""
         for command in re.findall(r"kiln (\w+) ", self.run_(KILN, "--help")[1].decode()):
