@@ -8,7 +8,7 @@ import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Same, sin
-from hostile import W, attrs, body, call, model, npy, npz, num
+from hostile import W, attrs, body, call, model, npy, npz, num, pickled
 
 LISTS = "  sizes : List[int]\n  n : int\n  v : Tensor\n"
 STATE = attrs(training=b"\x89", w=W, v=W, n=num(3), sizes=b"](" + num(2) + num(5) + b"e")
@@ -148,6 +148,11 @@ class Special(Same):
                       "a.npz", self.all)
             self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = %s" % made, "  _0 = torch.add_(self.w, s)",
                        "  s = torch.add(s, torch.sum(y))", "return s"], "a.npz", self.all)
+
+    def test_bodies_of_written_constants(self):
+        self.same(["s = torch.sum(x)", "for i in range(torch.size(x, 0)):", "  y = torch.masked_fill(CONSTANTS.c0, torch.gt(CONSTANTS.c0, 1.), 2)",
+                   "  _0 = torch.add_(CONSTANTS.c0, s)", "  s = torch.add(s, torch.sum(y))", "return s"], "a.npz", self.all,
+                  **{"constants.pkl": pickled(b"(" + W + b"t"), "constants/0": bytes(24)})
 
     def test_errors_kept(self):
         """What raises for some data stays, though only a branch that the profile leaves out needs what it gives."""
