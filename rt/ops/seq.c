@@ -77,10 +77,12 @@ take_out(RtList *l, IValue *p)
 int
 rt_Delete_t(RtCx *cx, const IValue *in, IValue *out)
 {
-	IValue *p = place(cx, in[0], in[1]), v;
+	IValue *p, v;
 
 	(void)out;
-	if (!p)
+	if (!in[0].u.list->n)
+		return rt_raise(cx, "pop index out of range");
+	if (!(p = place(cx, in[0], in[1])))
 		return RT_ERROR;
 	v = *p;
 	take_out(in[0].u.list, p);
