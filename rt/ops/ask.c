@@ -23,7 +23,7 @@ give_at(RtCx *cx, const RtTensor *t, const int64_t *v, int64_t dim, IValue *out)
 	int d;
 
 	if (t->ndim == 0)
-		return rt_raise(cx, "dimension specified as %lld but tensor has no dimensions", (long long)dim);
+		return rt_raise(cx, "Dimension specified as %lld but tensor has no dimensions", (long long)dim);
 	d = rt_dim(cx, dim, t->ndim);
 	if (d < 0)
 		return RT_ERROR;

@@ -70,11 +70,26 @@ reduce_count(const RtTensor *in, const bool *mask)
 }
 
 int
-reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, const bool *mask)
+reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 {
-	for (int k = 0; k < in->ndim; k++)
-		if (mask[k] && in->dims[k] == 0)
-			return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.", name, k);
+	int64_t d[RT_MAX_RANK];
+	int n = rt_is_none(dim) ? 0 : rt_ints(cx, dim, d, RT_MAX_RANK);
+
+	if (n < 0)
+		return RT_ERROR;
+	if (rt_numel(in))
+		return RT_OK;
+	if (n == 0)
+		return rt_raise(cx, "%s: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+				"with the 'dim' argument.", name);
+	for (int i = 0; i < n; i++) {
+		int k = rt_dim(cx, d[i], in->ndim);
+		if (k < 0)
+			return RT_ERROR;
+		if (in->dims[k] == 0)                 /* a dim of a list is named as it was given */
+			return rt_raise(cx, "%s: Expected reduction dim %lld to have non-zero size.", name,
+					dim.tag == RT_LIST ? (long long)d[i] : (long long)k);
+	}
 	return RT_OK;
 }
 

@@ -51,12 +51,11 @@ norm_end(const void *arg, const FoldState *s, int64_t count, void *const *r)
 	const Norm *norm = arg;
 	double v = s->f[0];
 
-	(void)count;
 	if (norm->kind == NORM_SQUARE)
 		v = sqrt(v);
 	if (norm->kind == NORM_POWER)
 		v = pow(v, 1 / norm->p);
-	*(double *)r[0] = v;
+	*(double *)r[0] = count ? v : 0;
 }
 
 static Norm
@@ -68,8 +67,11 @@ norm_of(double p, bool complex)
 		: p == -inf ? NORM_MIN : NORM_POWER, p, complex };
 }
 
+static const char old_norm[] = "norm(): input dtype should be either floating point or complex";
+static const char vector_norm[] = "linalg.vector_norm: Expected a floating point or complex tensor as input";
+
 static int
-norm(RtCx *cx, const char *name, IValue self, IValue p, IValue dim, bool keepdim, IValue dtype, IValue *out)
+norm(RtCx *cx, const char *wrong_type, IValue self, IValue p, IValue dim, bool keepdim, IValue dtype, IValue *out)
 {
 	RtTensor *t = rt_tensor(self);
 	Norm nm;
@@ -79,13 +81,10 @@ norm(RtCx *cx, const char *name, IValue self, IValue p, IValue dim, bool keepdim
 			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, (RtDtype)rt_integer(dtype)))))
 		return RT_ERROR;
 	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
-		return rt_raise(cx, "%s: Expected a floating point or complex tensor as input. Got %s", name, rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "%s. Got %s%s", wrong_type, rt_dtypes[t->dtype].brief, wrong_type == old_norm ? " instead." : "");
 	if (reduce_mask(cx, dim, t->ndim, r.mask))
 		return RT_ERROR;
 	nm = norm_of(rt_number_or(p, 2), rt_is_complex((RtDtype)t->dtype));
-	if ((nm.p < 0 || nm.kind == NORM_MAX) && reduce_count(t, r.mask) == 0)
-		return rt_raise(cx, "%s cannot compute the %g norm on an empty tensor because the operation does not have an identity",
-				name, nm.p);
 	r.in = t;
 	r.as = nm.complex ? RT_c128 : RT_f64;
 	r.as_out[0] = r.as_out[1] = RT_f64;
@@ -96,34 +95,60 @@ norm(RtCx *cx, const char *name, IValue self, IValue p, IValue dim, bool keepdim
 	return RT_OK;
 }
 
+/* Orders that have no value for no elements; the older norm() says 0. */
+static int
+vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
+{
+	int64_t d[RT_MAX_RANK];
+	int n = rt_is_none(dim) ? 0 : rt_ints(cx, dim, d, RT_MAX_RANK);
+
+	if (n < 0)
+		return RT_ERROR;
+	if (rt_numel(t) || !(p < 0 || p == 1.0 / 0.0))
+		return RT_OK;
+	if (n == 0)
+		return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not "
+				"have an identity", p);
+	for (int i = 0; i < n; i++) {
+		int k = rt_dim(cx, d[i], t->ndim);
+		if (k < 0)
+			return RT_ERROR;
+		if (t->dims[k] == 0)
+			return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on the dimension %lldbecause this dimension is "
+					"empty and the operation does not have an identity", p, (long long)d[i]);
+	}
+	return RT_OK;
+}
+
 int
 rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, "linalg.vector_norm", in[0], in[1], in[2], in[3].u.i, in[4], out);
+	return vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2])
+		|| norm(cx, vector_norm, in[0], in[1], in[2], in[3].u.i, in[4], out);
 }
 
 int
 rt_norm_Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, "norm", in[0], in[1], rt_none(), false, rt_none(), out);
+	return norm(cx, old_norm, in[0], in[1], rt_none(), false, rt_none(), out);
 }
 
 int
 rt_norm_ScalarOpt_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, "norm", in[0], in[1], rt_none(), false, in[2], out);
+	return norm(cx, old_norm, in[0], in[1], rt_none(), false, in[2], out);
 }
 
 int
 rt_norm_ScalarOpt_dim(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, "norm", in[0], in[1], in[2], in[3].u.i, rt_none(), out);
+	return norm(cx, old_norm, in[0], in[1], in[2], in[3].u.i, rt_none(), out);
 }
 
 int
 rt_norm_ScalarOpt_dim_dtype(RtCx *cx, const IValue *in, IValue *out)
 {
-	return norm(cx, "norm", in[0], in[1], in[2], in[3].u.i, in[4], out);
+	return norm(cx, old_norm, in[0], in[1], in[2], in[3].u.i, in[4], out);
 }
 
 /* ---- variance, standard deviation, with or without the mean ------------------------------------------------- */

@@ -435,8 +435,7 @@ extreme_dims(RtCx *cx, const char *name, bool max, IValue self, IValue dim, bool
 {
 	Reduce r = extreme(rt_tensor(self), max);
 
-	if (no_complex(cx, name, r.in) || reduce_mask(cx, dim, r.in->ndim, r.mask)
-			|| reduce_not_empty(cx, name, r.in, r.mask))
+	if (no_complex(cx, name, r.in) || reduce_mask(cx, dim, r.in->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, i, r.in, r.mask, keepdim, (RtDtype)r.in->dtype);
 	RT_RESULT(cx, r.out[0], *out);
@@ -447,13 +446,15 @@ extreme_dims(RtCx *cx, const char *name, bool max, IValue self, IValue dim, bool
 int
 rt_amax(RtCx *cx, const IValue *in, IValue *out)
 {
-	return extreme_dims(cx, "amax", true, in[0], in[1], in[2].u.i, 0, out);
+	return reduce_not_empty(cx, "amax()", in[0].u.t, in[1])
+		|| extreme_dims(cx, "amax", true, in[0], in[1], in[2].u.i, 0, out);
 }
 
 int
 rt_amin(RtCx *cx, const IValue *in, IValue *out)
 {
-	return extreme_dims(cx, "amin", false, in[0], in[1], in[2].u.i, 0, out);
+	return reduce_not_empty(cx, "amin()", in[0].u.t, in[1])
+		|| extreme_dims(cx, "amin", false, in[0], in[1], in[2].u.i, 0, out);
 }
 
 int
@@ -461,6 +462,10 @@ rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t;
 
+	if (rt_is_none(in[1]) && rt_numel(t) == 0)
+		return rt_raise(cx, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+	if (reduce_not_empty(cx, "aminmax", t, in[1]))
+		return RT_ERROR;
 	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* a dim of a number is kept: one element */
 		t = rt_temp(cx, rt_tensor_view(cx, t, 1, (int64_t[1]){ 1 }, (int64_t[1]){ 1 }, t->offset));
 	return !t || extreme_dims(cx, "aminmax", false, rt_of(t), in[1], in[2].u.i, 0, &out[0])
@@ -470,10 +475,8 @@ rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 static int
 extreme_full(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 {
-	if (rt_numel(in[0].u.t) == 0)
-		return rt_raise(cx, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-				"with the 'dim' argument.", name);
-	return extreme_dims(cx, name, max, in[0], rt_none(), false, 0, out);
+	return reduce_not_empty(cx, max ? "max()" : "min()", in[0].u.t, rt_none())
+		|| extreme_dims(cx, name, max, in[0], rt_none(), false, 0, out);
 }
 
 int
@@ -494,8 +497,8 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	Reduce r = extreme(rt_tensor(in[0]), max);
 
 	r.nout = 2;
-	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask)
-			|| reduce_not_empty(cx, name, r.in, r.mask))
+	if (reduce_not_empty(cx, max ? "max()" : "min()", r.in, in[1]) || no_complex(cx, name, r.in)
+			|| reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	if (!(r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype)))
 		return RT_ERROR;
@@ -525,12 +528,8 @@ arg_extreme(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 
 	r.end = end_index;
 	r.as_out[0] = RT_i64;
-	if (no_complex(cx, name, r.in) || reduce_mask(cx, in[1], r.in->ndim, r.mask))
-		return RT_ERROR;
-	if (rt_is_none(in[1]) && rt_numel(r.in) == 0)
-		return rt_raise(cx, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-				"reduction dim with the 'dim' argument.", name);
-	if (reduce_not_empty(cx, name, r.in, r.mask))
+	if (reduce_not_empty(cx, max ? "argmax()" : "argmin()", r.in, in[1]) || no_complex(cx, name, r.in)
+			|| reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, RT_i64);
 	RT_RESULT(cx, r.out[0], out[0]);

@@ -208,6 +208,8 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	memcpy(dims, t->dims, sizeof *dims * t->ndim);
 	if (t->ndim)
 		dims[dim] = k;
+	else
+		k = 1;                            /* a number is its own greatest, asked for or not */
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
 	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, dims, NULL) : NULL;
 	if (values)
