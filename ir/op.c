@@ -185,7 +185,8 @@ name_end(const char *s)
 	return s + strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
-/* Of the operators that a body calls: ops.space.name(, or aten's as name( behind another point. */
+/* Of the operators that a body calls: ops.space.name(, or aten's as name( behind another point.  That it raises, by a
+ * statement or by prim::lacks, is no effect of a body: nobody needs the error of what is not needed. */
 static OpEffect
 effect_of_body(Cx *cx, const char *text)
 {
@@ -205,7 +206,7 @@ effect_of_body(Cx *cx, const char *text)
 		else
 			snprintf(name, sizeof name, "aten::%.*s", (int)(end - s), s);
 		for (const Op *op = op_first(cx, name); op; op = op->next)
-			if (op->effect > worst)
+			if (op->effect > worst && strcmp(op->id, "prim_lacks"))
 				worst = op->effect;
 	}
 	return worst;
