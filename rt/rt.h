@@ -502,6 +502,12 @@ void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and 
 void  rt_mem_back(void *);                                     /* of one of these, or null */
 void  rt_mem_end(void);                                /* this thread keeps none */
 
+/* ---- stack.c --------------------------------------------------------------------------------- */
+
+enum { RT_STACK_BYTES = 8 << 20 };                          /* of a thread that the pool starts */
+void rt_stack_note(RtCx *);                                /* the calling thread makes the outermost call: its stack counts */
+const char *rt_stack_end(void);                            /* how far down the calling thread's frames may come; null: it is not known */
+
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 
 int  rt_threads(RtCx *, int n);                            /* starts or stops workers; 0: as many as cores */
@@ -516,8 +522,6 @@ int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks 
 int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);      /* the same; an error when it gives anything else */
 IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
 void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
-void rt_stack_note(RtCx *);                                /* the calling thread makes the outermost call: its stack counts */
-const char *rt_stack_end(void);                            /* how far down the calling thread's frames may come; null: it is not known */
 int64_t rt_now(void);                                      /* nanoseconds, monotonic */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */

@@ -24,10 +24,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
@@ -314,18 +310,6 @@ check_scratch(RtCx *cx, bool lost)
 
 #ifdef RT_SINGLE
 
-const char *
-rt_stack_end(void)
-{
-	return NULL;
-}
-
-void
-rt_stack_note(RtCx *cx)
-{
-	(void)cx;
-}
-
 static char *single_block;
 static bool single_lost;
 
@@ -398,7 +382,6 @@ rt_drain(RtCx *cx)
 /* ---- the pool ---------------------------------------------------------------------------------------------- */
 
 enum {
-	STACK = 8 << 20,
 	MAX_THREADS = 256,
 	PARTS_BITS = 9,          /* MAX_THREADS and less */
 	SHALLOW = RT_DEPTH / 4,  /* calls below which a waiting thread takes up other tasks */
@@ -607,7 +590,7 @@ pool_new(int nworker)
 	pthread_cond_init(&p->work, 0);
 	pthread_cond_init(&p->done, 0);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
+	pthread_attr_setstacksize(&attr, RT_STACK_BYTES);
 	sigfillset(&all);                            /* signals are for the threads of the process, not for the pool's */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (Worker *w = p->worker; p->nworker < nworker; w++) {
@@ -863,79 +846,6 @@ rt_drain(RtCx *cx)
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
-}
-
-/* ---- the stack of a thread ------------------------------------------------------------------------------------- */
-
-enum {
-	STACK_SPARE = 64 << 10,  /* bytes that calls leave to kernels and to the C library */
-	GIVEN = 128 << 10,       /* Linux maps so much below the arguments */
-	FRAMES = 16 << 10,       /* and more than the frame that asks */
-};
-
-/* Where address space is limited, the stack may not grow as far as its own limit allows: it is made to grow now.  At least
- * what the system gave at the start is there. */
-static const char *
-claim_stack(const char *end, const char *given)
-{
-	const char *here = __builtin_frame_address(0);
-	size_t want = STACK;
-	struct rlimit most;
-
-	if (getrlimit(RLIMIT_AS, &most) || most.rlim_cur == RLIM_INFINITY)
-		return end;
-	if (here - end < (ptrdiff_t)(want + FRAMES))
-		want = here - end > FRAMES ? (size_t)(here - end) - FRAMES : 0;
-	for (; want > STACK_SPARE; want /= 2) {
-		void *room = want > most.rlim_cur / 16 ? MAP_FAILED :
-			mmap(NULL, want, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (room == MAP_FAILED)
-			continue;
-		munmap(room, want);
-		*(volatile char *)__builtin_alloca(want) = 0;
-		return here - want;
-	}
-	return given > end ? given : end;
-}
-
-/* The first thread's stack ends as far below its top, where the name of the program stands, as the limit says. */
-static const char *
-first_stack_end(void)
-{
-	const uintptr_t page = 4096, top = (getauxval(AT_EXECFN) + page - 1) & ~(page - 1);
-	struct rlimit most;
-
-	if (getrlimit(RLIMIT_STACK, &most) || most.rlim_cur == RLIM_INFINITY || most.rlim_cur > top)
-		return NULL;
-	return claim_stack((const char *)(top - most.rlim_cur), (const char *)(top - GIVEN));
-}
-
-const char *
-rt_stack_end(void)
-{
-	const char *end = NULL;
-	pthread_attr_t attr;
-	size_t bytes;
-	void *low;
-
-	if (getpid() == (pid_t)syscall(SYS_gettid)) {
-		end = first_stack_end();
-	} else if (!pthread_getattr_np(pthread_self(), &attr)) {
-		if (!pthread_attr_getstack(&attr, &low, &bytes))
-			end = low;
-		pthread_attr_destroy(&attr);
-	}
-	return end ? end + STACK_SPARE : NULL;
-}
-
-void
-rt_stack_note(RtCx *cx)
-{
-	if (cx->stack_thread == (uintptr_t)pthread_self())
-		return;
-	cx->stack_thread = (uintptr_t)pthread_self();
-	cx->stack_end = rt_stack_end();
 }
 
 /* ---- memory of a thread --------------------------------------------------------------------------------------- */
