@@ -466,7 +466,7 @@ print_operator(Printer *p, const Node *n, const char *const *in, Buf *out)
 	const int most = needed_arguments(n, s), space = (int)(strchr(n->kind->name, ':') - n->kind->name);
 	const char *name = n->kind->name + space + 2;
 
-	if (n->nsub || n->attrs.n > (node_attr(n, "raises") ? 1 : 0) || (!s && strcmp(name, "wait") && strcmp(name, "awaitable_wait") &&
+	if (n->nsub || n->attrs.n > (node_attr(n, "stays") ? 1 : 0) || (!s && strcmp(name, "wait") && strcmp(name, "awaitable_wait") &&
 	    strcmp(name, "unchecked_unwrap_optional")))
 		fail_lacks(p->cx, n->at, "%s in TorchScript", n->kind->name);
 	if (!strncmp(n->kind->name, "aten::", 6))

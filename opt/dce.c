@@ -8,7 +8,7 @@
  *
  * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
  * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error, but for
- * what the specializer marks: it was needed until the profile showed that nobody uses the result (spec_op).
+ * what the specializer marks: it was needed until the profile showed that nobody uses the result (keep_error).
  */
 #include "opt.h"
 
@@ -33,7 +33,7 @@ static bool
 has_own_effect(const Node *n)
 {
 	return (node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint")) ||
-	       node_attr(n, "raises");
+	       node_attr(n, "stays");
 }
 
 static bool

@@ -340,7 +340,8 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 }
 
 /* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is not
- * needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these numbers. */
+ * needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these numbers.  So do
+ * draws, on which the later ones depend. */
 static void
 keep_error(Spec *s, Node *m)
 {
@@ -350,8 +351,8 @@ keep_error(Spec *s, Node *m)
 		tensors |= m->in[i]->type->kind == TYPE_TENSOR;
 	for (int i = 0; i < m->nout; i++)
 		is_known &= known_is(s->k, m->out[i]);
-	if (tensors ? !is_known || node_may_refuse_data(m) : !is_known && node_may_refuse_data(m))
-		node_set_int(m, "raises", 1);
+	if ((tensors ? !is_known || node_may_refuse_data(m) : !is_known && node_may_refuse_data(m)) || node_is_nondeterministic(m))
+		node_set_int(m, "stays", 1);
 }
 
 void

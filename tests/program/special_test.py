@@ -131,6 +131,8 @@ class Special(Same):
         """A draw is no constant, whatever it is made of."""
         for draw in ("torch.rand([2])", "torch.randint(0, 10, [2])", "torch.randperm(4)", "torch.bernoulli(torch.full([4], 0.5))"):
             self.same(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", ["b.npz"])
+            self.same(["d = %s" % draw, "if torch.eq(torch.dim(x), 3):", "  print(d)", "else:", "  pass", "return torch.add(%s, torch.sum(x))" % draw],
+                      "a.npz", ["b.npz"])
             self.same(["n = int(torch.sum(%s))" % draw, "return torch.full([torch.add(1, torch.mul(n, 0))], n)"], "a.npz", ["b.npz"], runs=2)
 
     def test_constants_written(self):
