@@ -15,10 +15,26 @@ keep_print(RtCx *cx, const char *text, int64_t n)
 	fwrite(text, 1, (size_t)n, cx->print_arg);           /* a stream, since tasks print from their own threads */
 }
 
-Answer
-reference_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in)
+/* The innermost line of the model that the error in rt has left, as in its traceback; null: it is in none. */
+static const char *
+error_line(Cx *cx, const RtCx *rt)
 {
-	RtCx *rt = model_context(cli);
+	RtPlaceName p;
+	const char *text;
+
+	if (!rt->nvisit)
+		return NULL;
+	text = rt->visit[0].code->text;
+	p = rt_place(rt->visit[0].code, (int)rt->visit[0].place);
+	if (p.original)
+		p = rt_place(rt->visit[0].code, p.original);
+	return arena_printf(cx->arena, "%s:%d: %s", p.file ? text + p.file : "<string>", p.line,
+		p.line_text ? text + p.line_text + strspn(text + p.line_text, " \t") : "");
+}
+
+Answer
+answer_of(Cli *cli, RtCx *rt, const RtCode *code, const IValue *args)
+{
 	Answer a = { 0 };
 	IValue result = rt_none();
 	size_t n;
@@ -26,16 +42,26 @@ reference_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in)
 	rt->print = keep_print;
 	if (!(rt->print_arg = open_memstream(&a.printed, &n)))
 		out_of_memory();
-	a.status = model_answer(cli, m, code, rt, in, &result);
+	a.status = rt_run(rt, code, args, &result);
 	fclose(rt->print_arg);
 	if (a.status) {
 		a.error = arena_strdup(cli->cx->arena, rt->message ? rt->message : "unknown error");
 		a.type = rt->cls ? arena_strdup(cli->cx->arena, rt->cls) : NULL;
+		a.line = error_line(cli->cx, rt);
 	} else if (rt_arrays_from_value(rt, &a.result, "out", result)) {
 		fail_raised(cli, rt);
 	}
 	rt_clear_error(rt);
 	return a;
+}
+
+Answer
+reference_answer(Cli *cli, Model *m, const RtCode *code, const RtArrays *in)
+{
+	RtCx *rt = model_context(cli);
+	int n;
+
+	return answer_of(cli, rt, code, model_args(cli, m, rt, in, &n));
 }
 
 void
@@ -46,8 +72,8 @@ answer_free(Answer *a)
 	memset(a, 0, sizeof *a);
 }
 
-static bool
-same_array(RtCx *rt, const RtArray *got, const RtArray *want, Buf *why)
+bool
+answer_same_array(RtCx *rt, const RtArray *got, const RtArray *want, Buf *why)
 {
 	if (got->text && want->text) {
 		if (got->text->n == want->text->n && !memcmp(got->text->s, want->text->s, (size_t)got->text->n))
@@ -72,7 +98,7 @@ same_arrays(RtCx *rt, const RtArrays *got, const RtArrays *want, Buf *why)
 			buf_printf(why, "%s is missing", want->at[i].key);
 			return false;
 		}
-		if (!same_array(rt, other, &want->at[i], why))
+		if (!answer_same_array(rt, other, &want->at[i], why))
 			return false;
 	}
 	for (int i = 0; i < got->n; i++)
@@ -124,7 +150,7 @@ same_error(const char *said, const Answer *want)
 }
 
 bool
-answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why)
+answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why)
 {
 	if (status && status != EXIT_INPUT)
 		buf_printf(why, "it ended with status %d: %s", status, last_line(said));
@@ -135,7 +161,13 @@ answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArray
 	else if (status && !same_error(said, want))
 		buf_printf(why, "it raised '%s', the interpreter '%s: %s'", last_line(said),
 			want->type ? want->type : "RuntimeError", want->error);
-	else if (rt_close_text(printed, want->printed, why) && !status)
-		return same_arrays(rt, got, &want->result, why);
+	else
+		rt_close_text(printed, want->printed, why);
 	return !why->n;
+}
+
+bool
+answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why)
+{
+	return answer_ends_same(status, said, printed, want, why) && (status || same_arrays(rt, got, &want->result, why));
 }

@@ -8,11 +8,6 @@
 
 #include <string.h>
 
-/* What PyTorch fuses is fused whatever the options are: gcc does that from -O2 on. */
-static const char fused[] =
-	"#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__\n"
-	"#pragma GCC optimize(\"expensive-optimizations\")\n"
-	"#endif\n";
 static const char head[] =
 	"#include \"rt.h\"\n"
 	"#include \"tmath.h\"\n"
@@ -26,6 +21,7 @@ static const char head[] =
 	"#include \"vattend.h\"\n"
 	"#include \"vresize.h\"\n"
 	"#include \"vrnn.h\"\n"
+	"#include \"vbag.h\"\n"
 	"#include \"vdirect.h\"\n"
 	"#include \"vback.h\"\n"
 	"\n"
@@ -225,6 +221,13 @@ put_storages(Emit *e)
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
+/* Numbers and names of symbols as a string, or 0. */
+static const char *
+quoted(Emit *e, const char *text)
+{
+	return text ? arena_printf(e->cx->arena, "\"%s\"", text) : "0";
+}
+
 /* What --info says. */
 static void
 put_about(Emit *e)
@@ -237,8 +240,8 @@ put_about(Emit *e)
 		out_string(&b, s->method, (int64_t)strlen(s->method));
 		buf_printf(&b, ", \"%s\", ", s->kind);
 		out_string(&b, s->signature, (int64_t)strlen(s->signature));
-		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %d },", b.at, s->kernels, s->runtime_calls, s->guards,
-			 (long long)s->arena_bytes, (long long)s->arena_least, s->by_size);
+		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %s, %s },", b.at, s->kernels, s->runtime_calls, s->guards,
+			 (long long)s->arena_bytes, (long long)s->arena_least, quoted(e, s->symbols), quoted(e, s->arena_at));
 		buf_free(&b);
 	}
 	out_line(&e->tail, "\t{ 0 }\n};\nstatic const RtWeightForm weight_forms[] = {");
@@ -256,7 +259,7 @@ is_streamed(const Emit *e)
 	return e->streamed >= STREAMED;
 }
 
-/* Weights that are made when they are first wanted. */
+/* Weights that are made when the program is opened. */
 static void
 put_making(Emit *e)
 {
@@ -264,7 +267,8 @@ put_making(Emit *e)
 	for (int i = 0; i < e->making.n; i++) {
 		const RtMaking *m = &e->making.at[i];
 
-		out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to, m->n, m->k, m->panels);
+		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to, (long long)m->alone, m->n,
+			 m->k, m->panels);
 	}
 	out_line(&e->tail, "};");
 }
@@ -296,18 +300,21 @@ put_weights(Emit *e, const char *file)
 		 file || streamed ? " .weights_at = &kiln_weights_at," : "");
 	if (streamed)
 		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
-	if (streamed || e->making.n)
-		out_line(&e->tail, "\t.warm = rt_warm, .cool = rt_cool,");
+	if (streamed)
+		out_line(&e->tail, "\t.warm = rt_warm,");
 	if (e->making.n)
-		out_line(&e->tail, "\t.making = making, .nmaking = %d, .made_bytes = %lldLL, .make = vc_wino_filters, .made_at = &kiln_made,",
-			 e->making.n, (long long)e->made_bytes);
+		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, .make = vc_wino_filters, .made_at = &kiln_made,",
+			 e->making.n);
+	if (streamed || e->making.n)
+		out_line(&e->tail, "\t.cool = rt_cool,");
+	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
+		 (long long)e->made_bytes, (long long)e->alone_bytes);
 }
 
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
 	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
-	const RtHost host = config_is_exact(e->cx) ? rt_host(cx_rt(e->cx)) : (RtHost){ 0 };
 
 	out_line(&e->tail, "IValue kiln_values[%d];\nstatic int kiln_loads;", e->nvalue + 1);
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
@@ -327,8 +334,10 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
 	if (e->gpu)
 		out_line(&e->tail, "\t.cuda = &cuda,");
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .no_grad = %d, .host = { %d, %d },\n};", instance,
-		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad, host.maker, host.cache);
+	if (e->bench_code)
+		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .no_grad = %d,\n};", instance,
+		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }
@@ -344,8 +353,6 @@ put_parts(Emit *e)
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
-	out_line(&e->tail, "const RtTorchSums *const rt_torch_sums = %s;", config_is_exact(e->cx) ? "&rt_torch_sums_all" : "0");
-	out_line(&e->tail, "const RtMkl *const rt_mkl = %s;", config_is_exact(e->cx) && cx_rt(e->cx)->torch == RT_TORCH_2 ? "&rt_mkl_all" : "0");
 }
 
 static void
@@ -373,7 +380,8 @@ about(Emit *e)
 	for (int i = 0; i < NWEIGHT_FORM; i++)
 		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
 	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n, .form = form,
-			    .weights_bytes = e->weights.bytes.n, .made_bytes = e->made_bytes };
+			    .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n, .made_bytes = e->made_bytes,
+			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL, .alone_bytes = e->alone_bytes, .streamed = is_streamed(e) ? e->packed_bytes : 0 };
 }
 
 static Emit *
@@ -386,6 +394,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->source = o->source;
 	e->verbose = o->verbose;
 	e->forms = o->forms;
+	e->bench_code = o->bench_code;
 	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
@@ -397,7 +406,6 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 static Buf
 whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
-	const bool exact = config_is_exact(e->cx), mkl = exact && cx_rt(e->cx)->torch == RT_TORCH_2;
 	Buf b = { 0 };
 
 	if (e->making.n)
@@ -406,16 +414,15 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s%s%s%s%s", e->vf, e->clamps, exact ? fused : "", head,
-		   mkl ? "#define VO_MKL\n" : "", mkl && rt_host(cx_rt(e->cx)).maker == RT_INTEL ? "#define VO_INTEL\n" : "",
-		   exact ? "#include \"vorder.h\"\n" : "", o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
+		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	buf_puts(&b, "\nRT_STEPS\n");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
-	buf_puts(&b, exact ? "\nRT_STEPS_END\nVO_BEGIN\n" : "\nRT_STEPS_END\n");
+	buf_puts(&b, "\nRT_STEPS_END\n");
 	join(&b, &e->kernels, "kernels");
-	buf_puts(&b, exact ? "\nVO_END\nRT_LISTS\n" : "\nRT_LISTS\n");
+	buf_puts(&b, "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");
 	join(&b, &e->tail, "what the program starts from");
 	return b;
@@ -442,6 +449,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	if (e->gpu)
 		put_cuda(e, m->path, o, text);
 	e->packed_bytes = e->weights.bytes.n;
+	e->alone_bytes = pack_finish(e);
 	weights_finish(&e->weights);
 	put_parts(e);
 	put_program(e, m, n, o, instance);

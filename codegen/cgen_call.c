@@ -114,7 +114,7 @@ write_outputs(Writer *w, const Node *n)
 		write_known(w, n, i);
 		if (node_is_loose(n))
 			out_line(&w->out, "rt_settle(got[%d], %s);", i, emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
-		if (b && b->home == HOME_BOX && b->first == w->p->step[n->id] && b->slot >= 0 && !b->owner) {
+		if (b && b->home == HOME_BOX && b->slot >= 0 && !b->owner) {
 			b->owner = n->out[i];
 			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
 			write_stale(w, b);

@@ -65,15 +65,52 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 	}
 }
 
-static void
-note(Emit *e, const char *method, Function *fn, const Specialization *s, const Plan *p, int first)
+/* One specialization; what cannot be written leaves its arguments to the generic code. */
+typedef struct OnePlan {
+	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
+	Emit *e;
+	Function *fn;
+	const Specialization *spec;
+	int index, first;
+	const char *code, *name, *cuda;
+	Plan *plan;
+} OnePlan;
+
+static const char *
+ranges_text(Arena *a, const Sizes *z)
 {
+	const char *text = "";
+
+	for (int i = 0; i < z->nsymbol; i++)
+		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0], (long long)z->range[i][1]);
+	return text;
+}
+
+static const char *
+values_text(Arena *a, const Sizes *z, int sample)
+{
+	const char *text = "";
+
+	for (int i = 0; i < z->nsymbol; i++)
+		text = arena_printf(a, "%s%ss%d = %lld", text, i ? ", " : "", i, (long long)z->atom[i][sample]);
+	return text;
+}
+
+static void
+note(Emit *e, const char *method, Function *fn, const OnePlan *o)
+{
+	const Specialization *s = o->spec;
+	const Plan *p = o->plan;
+	const Sizes *z = o->dynamic.sizes ? o->dynamic.of : NULL;
+	const int first = o->first;
 	const RtSpecialization row = {
 		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
 		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first,
 					   state_of(fn->prepared, first), s->found),
 		.kernels = p->kernels, .runtime_calls = p->calls, .guards = p->guards,
-		.arena_bytes = p->arena, .arena_least = p->least, .by_size = s->dynamic && !s->bounded,
+		.arena_bytes = p->arena, .arena_least = p->least, 
+		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
+		.arena_at = z && !s->bounded ? values_text(e->cx->arena, z, o->dynamic.sample) : NULL,
 	};
 
 	vec_push(e->cx->arena, &e->specializations, row);
@@ -134,29 +171,19 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 static const char *
 written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
 {
-	AliasDb *db = alias_db(s->graph, e->cx->arena);
+	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
+	AliasDb *db = alias_db(g, e->cx->arena);
 	Buf b = { 0 };
 
 	*n = 0;
-	for (int i = first; i < graph_ninputs(s->graph); i++)
-		if (s->pattern[i - first].form != PATTERN_VALUE && alias_has_writers(db, graph_inputs(s->graph)[i]) &&
-		    writes_argument(p, db, s->graph->top, graph_inputs(s->graph)[i])) {
+	for (int i = first; i < graph_ninputs(g); i++)
+		if (s->pattern[i - first].form != PATTERN_VALUE && alias_has_writers(db, graph_inputs(g)[i]) &&
+		    writes_argument(p, db, g->top, graph_inputs(g)[i])) {
 			buf_printf(&b, "reg[%d], ", i);
 			++*n;
 		}
 	return arena_text(e->cx->arena, &b);
 }
-
-/* One specialization; what cannot be written leaves its arguments to the generic code. */
-typedef struct OnePlan {
-	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
-	Emit *e;
-	Function *fn;
-	const Specialization *spec;
-	int index, first;
-	const char *code, *name, *cuda;
-	Plan *plan;
-} OnePlan;
 
 static void
 plan_one(Cx *cx, void *arg)
@@ -172,6 +199,8 @@ plan_one(Cx *cx, void *arg)
 			return;
 		}
 	o->dynamic.sizes = NULL;
+	if (o->spec->varied)
+		return;
 	o->plan = plan_make(cx, o->fn, o->spec, o->first, false, NULL);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
@@ -225,6 +254,9 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
 			continue;
 		}
+		/* Nobody has called it with other sizes, and it has no kernels for them. */
+		if (!one.plan)
+			continue;
 		if (e->gpu && !one.dynamic.sizes && !cx_try(e->cx, plan_cuda, &one)) {
 			if (e->cx->err.status != EXIT_LACKS)
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
@@ -247,7 +279,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
 		buf_free(&when);
 		put_taken(e, &text, &one, i);
-		note(e, method, fn, spec[i], one.plan, first);
+		note(e, method, fn, &one);
 		if (spec[i]->bounded)
 			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name, (long long)one.plan->arena);
 	}

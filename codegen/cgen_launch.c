@@ -1,6 +1,7 @@
 /*
  * Steps that run a kernel: an array of addresses, then rt_launch or, for the GPU, rt_cuda_launch.
  */
+#include "kernel/lower.h"
 #include "writer.h"
 
 #include <string.h>
@@ -56,9 +57,68 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
 
+/* Bytes of the tensors that a launch names, when it names nothing else and is all of its node. */
+static double
+bytes_named(Writer *w, const KernelCall *call)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < call->args.n; i++) {
+		const KernelArg *arg = &call->args.at[i];
+		const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+
+		if (t)
+			bytes += (double)(rt_numel(t) * rt_dtypes[t->dtype].bytes);
+		else if (!arg->value && strncmp(arg->text, "kiln_zeros", 10) && *arg->text == 'k')
+			return -1;
+	}
+	return bytes;
+}
+
+static void
+put_number(Buf *b, const char *key, double x)
+{
+	if (x < 0)
+		buf_printf(b, ",\"%s\":null", key);
+	else
+		buf_printf(b, ",\"%s\":%.0f", key, x);
+}
+
+/* "code/__torch__/net.py:12", of the node's line: no path of the machine. */
+static const char *
+line_of(Writer *w, const Node *n)
+{
+	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"), *slash = strrchr(name, '/');
+
+	if (!n->at.src || !w->e->source)
+		return "";
+	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
+}
+
+/* The name of a launch in the program's trace; with --bench-code it has a number, under which --info says what it does. */
+static const char *
+launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
+{
+	Buf *b = &w->e->launches;
+	const Counts *work = &call->work;
+
+	if (!w->e->bench_code || w->p->dynamic)
+		return call->name;
+	buf_printf(b, "%s{\"kernel\":\"%s\",\"line\":", w->e->nlaunch ? "," : "", call->name);
+	out_json(b, line_of(w, n));
+	buf_puts(b, ",\"what\":");
+	out_json(b, work->what ? work->what : "");
+	buf_puts(b, ",\"form\":");
+	out_json(b, work->form ? work->form : "");
+	put_number(b, "flops", work->form ? work->flops : -1);
+	put_number(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
+	buf_printf(b, ",\"turns\":%lld}", (long long)(call->repeat ? call->repeat : 1));
+	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
+}
+
 /* One launch: void *p[] = { addresses }; rt_launch(...) */
 static void
-write_launch(Writer *w, const Node *n, const KernelCall *call)
+write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
 	const char **text = new(w->a, const char *, call->args.n + 1);
 	int scalars = 0;
@@ -69,8 +129,6 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 		text[i] = launch_argument(w, &call->args.at[i], &scalars);
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
-	if (call->repeat)
-		out_line(&w->out, "int64_t turn = 0;");
 	out_line(&w->out, "void *p[] = {");
 	for (int i = 0; i < call->args.n; i++) {
 		const char *what = remark(w, &call->args.at[i]);
@@ -78,15 +136,25 @@ write_launch(Writer *w, const Node *n, const KernelCall *call)
 		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
-	if (call->repeat)
-		out_line(&w->out, "for (; turn < %lld; turn++)", (long long)call->repeat);
-	out_line(&w->out, "%srt_launch(cx, \"%s\", %s, %lld, %s, p);", call->repeat ? "\t" : "", call->name, call->n_text ? call->n_text :
+	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone), call->n_text ? call->n_text :
 		 arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain, call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
+}
+
+/* Launches from i on that are repeated, in turn; the last one's index. */
+static int
+write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
+{
+	out_open(&w->out, "for (int64_t turn = 0; turn < %lld; turn++)", (long long)calls[i].repeat);
+	do
+		write_launch(w, n, &calls[i], false);
+	while (++i < ncall && calls[i].repeat);
+	out_close(&w->out, "");
+	return i - 1;
 }
 
 /* RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
@@ -153,8 +221,15 @@ emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall
 	const Node *group = p->epilogue[n->id];
 
 	*ncall = 1;
-	if (node_is_map(n) ? emit_map(e, p, n, calls) :
-	    node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
+	if (node_is_map(n)) {
+		Lowered l;
+
+		if (!lower_map(p, n, &l))
+			return false;
+		emit_lowered(e, p, &l, calls);
+		return true;
+	}
+	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
 		return true;
 	if (group)
 		BUG("the epilogue of %s does not fit", n->kind->name);
@@ -181,6 +256,9 @@ write_kernel(Writer *w, const Node *n)
 	write_boxes(w, group ? group : n, w->p->step[n->id]);
 	write_unshare(w, n);
 	for (int i = 0; i < ncall; i++)
-		write_launch(w, n, &calls[i]);
+		if (calls[i].repeat)
+			i = write_turns(w, n, calls, i, ncall);
+		else
+			write_launch(w, n, &calls[i], ncall == 1);
 	return true;
 }

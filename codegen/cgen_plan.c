@@ -390,11 +390,10 @@ write_values(const Plan *p, Out *o)
 		out_line(o, "\tRtWith scope[%d];\n\tint nscope = 0;", scopes);
 }
 
-/* There is an arena, and the weights that the plan reads are made. */
 static void
-write_needs(const Plan *p, Out *o)
+write_needs(Out *o)
 {
-	out_line(o, "\tif (!arena%s)\n\t\treturn RT_ERROR;", p->made ? " || rt_make_weights(cx)" : "");
+	out_line(o, "\tif (!arena)\n\t\treturn RT_ERROR;");
 }
 
 const char *
@@ -413,7 +412,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	write_values(p, o);
 	out_line(o, "\tchar *arena = rt_arena(cx, %lld);\n", (long long)p->arena);
-	write_needs(p, o);
+	write_needs(o);
 	if (p->gpu) {
 		out_line(o, "\tRtMirror m[%d];", p->buffers.n + 1);
 		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name, p->buffers.n,
@@ -438,7 +437,7 @@ plan_text(Emit *e, Plan *p, const char *code)
 	write_values(p, &all);
 	buf_puts(&all.text, w.head.at ? w.head.at : "");
 	out_blank(&all);
-	write_needs(p, &all);
+	write_needs(&all);
 	buf_puts(&all.text, rest.text.at);
 	buf_free(&rest.text);
 	buf_free(&w.head);

@@ -102,6 +102,9 @@ command(Bisect *b, const char *name, const char *const *options, int input)
 	add_common(b, &a);
 	for (; *options; options++)
 		add(b, &a, "%s", *options);
+	/* Code for other sizes than those profiled is only run by inputs that are not. */
+	if (b->program && b->nprofiled == cli->inputs.n)
+		add(b, &a, "--no-dynamic");
 	if (b->program && cli->cc)
 		add(b, &a, "--cc=%s", cli->cc);
 	return a;

@@ -51,12 +51,10 @@ gpu_of(Cli *cli, const char *emit)
 static Forms
 forms_of(Cli *cli)
 {
-	static const char *const names[] = { [FORMS_FAST] = "fast", [FORMS_MADE] = "made", [FORMS_SMALL] = "small" };
-
-	for (int i = FORMS_FAST; i <= FORMS_SMALL; i++)
-		if (!cli->forms || !strcmp(cli->forms, names[i]))
+	for (int i = 0; forms_names[i]; i++)
+		if (!cli->forms || !strcmp(cli->forms, forms_names[i]))
 			return i;
-	usage_error(cli, "--forms wants fast, made or small, not '%s'", cli->forms);
+	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
 static BuildOptions
@@ -64,7 +62,8 @@ options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
-			   .forms = forms_of(cli), .ops = cli->ops };
+			   .forms = forms_of(cli), .ops = cli->ops,
+			   .bench_code = cli->bench_code };
 
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
@@ -115,7 +114,6 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	cli->method = strtok_r(names, ",", &state);
 	if (!cli->method)
 		usage_error(cli, "--method wants names");
-	rounding_choose(cli, path);
 	m = model_load(cli, path);
 	if (m->module->training)
 		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);

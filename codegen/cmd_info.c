@@ -109,7 +109,7 @@ print_argument(const Info *o, const Arg *a, bool first)
 		printf(" = %s", default_text(o->cx, a));
 	printf("    npz:");
 	for (int i = 0; i < keys.n; i++)
-		printf(" %s", keys.at[i]);
+		printf(" %s", clean(o->cx, keys.at[i]));
 	printf("\n");
 }
 
@@ -165,7 +165,7 @@ print_tensor(Info *o, const char *name, const RtTensor *t, const char *what)
 		put_json(o->ntensor ? ",\n{\"name\":" : "{\"name\":", name);
 		printf(",\"kind\":\"%s\",\"dtype\":\"%s\",\"dims\":[", what, rt_dtypes[t->dtype].torch);
 	} else {
-		printf("  %-9s %-40s %s[", what, name, rt_dtypes[t->dtype].torch);
+		printf("  %-9s %-40s %s[", what, clean(o->cx, name), rt_dtypes[t->dtype].torch);
 	}
 	for (int i = 0; i < t->ndim; i++)
 		printf("%s%lld", !i ? "" : o->json ? "," : "x", (long long)t->dims[i]);

@@ -209,6 +209,18 @@ lower(Cx *cx, void *arg)
 		need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
 }
 
+/* The line of the source that the archive's code was made from, when that is known. */
+static void
+put_original(Buf *b, Range at)
+{
+	Range original;
+
+	if (!at.src || !at.src->map || !at.src->map->find(at.src->map, at.beg, &original))
+		return;
+	buf_puts(b, "\n");
+	range_print(b, original, "note", "made from");
+}
+
 static void
 print_needs(Needs *s)
 {
@@ -237,6 +249,7 @@ print_needs(Needs *s)
 			continue;
 		for (int k = 0; k < n->at.n; k++) {
 			range_print(&b, n->at.at[k], "lacking", n->name);
+			put_original(&b, n->at.at[k]);
 			buf_puts(&b, "\n");
 		}
 		if (!n->at.n)

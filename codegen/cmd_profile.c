@@ -26,8 +26,6 @@ cmd_profile(Cli *cli)
 		usage_error(cli, "profile wants one model and -o F.prof");
 	if (!input_count(cli) && !cli->profiles.n)
 		usage_error(cli, "profile wants an input: -i IN.npz");
-	if (cli->rounding)
-		rounding_choose(cli, cli->args.at[0]);
 	m = model_load(cli, cli->args.at[0]);
 	model_prepare(cli, m);
 	text = model_profile(cli, m);

@@ -85,8 +85,6 @@ cmd_show(Cli *cli)
 		usage_error(cli, "show wants one model");
 	if (strcmp(as, "ir") && strcmp(as, "python") && strcmp(as, "code") && strcmp(as, "dot"))
 		usage_error(cli, "show has no form '%s': ir, python, code, dot", as);
-	if (cli->rounding)
-		rounding_choose(cli, cli->args.at[0]);
 	m = model_load(cli, cli->args.at[0]);
 	g = graph_at(cli, m, stage);
 	if (!strcmp(as, "ir")) {

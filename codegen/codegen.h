@@ -34,8 +34,9 @@ typedef enum WeightForm {        /* what bytes are: RtWeightForm */
 
 extern const char *const weight_forms[];
 
-/* Those larger than the weights are in the program; made by it when it first wants them; not taken. */
-typedef enum Forms { FORMS_FAST, FORMS_MADE, FORMS_SMALL } Forms;
+/* Forms larger than the weights: made by the program when it is opened; in it; not taken. */
+typedef enum Forms { FORMS_MADE, FORMS_FAST, FORMS_SMALL } Forms;
+extern const char *const forms_names[];          /* as --forms has them; a null behind the last */
 
 typedef struct Weights {
 	Cx   *cx;
@@ -82,7 +83,11 @@ typedef struct Emit {            /* one program */
 	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
 	Weights  weights;
 	Vec(RtMaking) making;    /* what the program makes of its weights, */
-	int64_t  made_bytes;     /* and how large that is */
+	Vec(const char *) made_of;       /* of which (pack_panels), */
+	Map      panels_read;    /* these by kernels, too; */
+	Map      winograd;       /* weights -> "yes", "no": do kernels for sizes that were profiled read them transformed? */
+	int64_t  made_bytes;     /* and how large what is made is, */
+	int64_t  alone_bytes;    /* of what nothing else reads */
 	int64_t  packed_bytes;   /* of the weights in the forms that kernels read: they come first */
 	int64_t  streamed;       /* bytes of weights, the most that products of few rows read in a call */
 	Map      type_names;     /* a type's text -> its C name */
@@ -113,6 +118,9 @@ typedef struct Emit {            /* one program */
 	Out      cuda;           /* its kernels */
 	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
 	Vec(const char *) cuda_kernels;
+	bool     bench_code;     /* launches are numbered, and described for kiln bench */
+	Buf      launches;       /* ... so: elements of a JSON array */
+	int      nlaunch;
 } Emit;
 
 typedef struct EmitMethod {
@@ -177,6 +185,7 @@ typedef struct Plan {
 	const Specialization *spec;
 	Graph      *graph;
 	KnownTable *known;
+	struct SizeTable *sizes; /* those of its kernels */
 	int        *slot;        /* by value id: v[slot], -1: none */
 	int         nslot, nstep;
 	int        *step;        /* by node id: its place in the order */
@@ -191,7 +200,6 @@ typedef struct Plan {
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
 	int         kernels, calls, guards;
 	int64_t     streamed;    /* bytes of weights that products of few rows read */
-	bool        made;        /* it reads weights that the program makes: Emit.making */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
 	int         nspot;       /* buffers in the arena */
@@ -207,7 +215,7 @@ bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a
 bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
 bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
 
-typedef struct KernelCall KernelCall;     /* kern_map.c */
+typedef struct KernelCall KernelCall;
 
 /* ---- joins.c: parts of what a cat joins are made in their places ------------------------------------------------------ */
 
@@ -255,7 +263,12 @@ bool    plan_worth(Plan *, const Node *, bool);
 /* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
 int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
 /* Emits the kernels, the function and what says whether sizes fit: two C names; false: it has no such form. */
-typedef struct DynamicNames { const char *function, *sizes; const Plan *plan; } DynamicNames;
+typedef struct DynamicNames {
+	const char *function, *sizes;
+	const Plan *plan;        /* of this sample of these sizes */
+	const Sizes *of;
+	int sample;
+} DynamicNames;
 bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code, DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
@@ -263,7 +276,7 @@ bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int 
 /* Emits the specializations of a function and what chooses among them; noted in e->plan_names. */
 void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n, int first);
 
-/* ---- kern_map.c: pointwise kernels ------------------------------------------------------------------------------ */
+/* ---- calls of kernels --------------------------------------------------------------------------------------------- */
 
 typedef Vec(const Value *) ValueVec;
 typedef struct KernelArg {       /* an address: a planned tensor's, a number's (const double *), or a C expression */
@@ -272,12 +285,17 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	int64_t      offset;     /* bytes */
 	const char  *what;       /* for the reader, when there is no value */
 } KernelArg;
+typedef struct Counts {          /* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
+	const char *form, *what; /* the schedule or form, and sizes, for the reader; null: nothing is known */
+	double      flops, bytes;
+} Counts;
 struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
-	int64_t     repeat;      /* so many launches, one after the other; their number is at &turn, among the args.  0: one */
+	int64_t     repeat;      /* so many launches, in turn with those after it that are repeated; their number is at &turn, among the args.  0: one */
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
+	Counts      work;
 	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 };
 typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
@@ -286,29 +304,6 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	int     nout;            /* so many of args are written, the first ones */
 	ValueVec args;
 } CudaCall;
-bool emit_map(Emit *, Plan *, const Node *, KernelCall *);       /* false: not a form that is generated */
-
-/* The same as a function over part of a row, after a product that has just been stored there: `made` is the group's input
- * that the product gives, of `columns` columns; what else it reads is p[first..], appended to more. Null: does not fit. */
-const char *emit_map_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
-bool map_clamps(Plan *, const Node *group, const char *range[2]);        /* nothing but a clamp: to these numbers, as C */
-bool map_epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-
-/* A group as C of one element, for other printers than this: loops, indices i0 ... and i (the innermost), pointers p0 ... and
- * numbers s0 ... are theirs.  made: as in emit_map_epilogue; its element is called `made`. */
-typedef struct MapOperand {
-	const Value *value;
-	const char  *type;       /* of an element; null: a number (double) */
-	bool         output;     /* outputs come first */
-} MapOperand;
-typedef struct MapText {
-	int         ndim;
-	int64_t     dims[RT_MAX_RANK];
-	int         n;
-	MapOperand *operand;
-	const char *body, *comment;
-} MapText;
-bool map_text(Emit *, Plan *, const Node *, const Value *made, MapText *);
 
 /* ---- kern_cuda.c: the same and more as CUDA --------------------------------------------------------------------------- */
 
@@ -329,6 +324,7 @@ int64_t panel_last(const Emit *, int64_t n, int vector); /* width of the last pa
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
 const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
 const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
+int64_t pack_finish(Emit *);                             /* says of all that is made whether kernels read its weights, too; bytes that none does */
 
 /* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
 
@@ -340,7 +336,7 @@ const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or 
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 
-/* ---- kern_row.c: reductions, softmax, normalisation, copies, pooling, products of what is not constant ---------------- */
+/* ---- kern_row.c: reductions, normalisation, copies, pooling, products of what is not constant ------------------------ */
 
 bool node_is_row(Plan *, const Node *);
 bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
@@ -362,7 +358,7 @@ typedef struct BuildOptions {
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
-	bool source, verbose;
+	bool source, verbose, bench_code;
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
@@ -409,6 +405,7 @@ struct Cli {
 	Texts       inputs;        /* -i */
 	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */
+	Texts       outs;          /* of run: one for each input */
 	const char *method;        /* --method; null: forward */
 	const char *stage, *as;    /* show */
 	Texts       dumps, limits; /* -d, -L */
@@ -416,10 +413,12 @@ struct Cli {
 	Texts       ops, op_schemas, op_bodies;
 	const char *seed, *threads, *timeout, *json;
 	const char *profiled;      /* bisect: how many inputs */
-	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms, *rounding, *processor;       /* build */
+	const char *against;       /* bench: another program */
+	Texts       references;    /* check: --reference */
+	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, selfcheck_code, reread, eval, no_grad, as_json;
+	bool        verbose, time, no_source, no_dynamic, selfcheck_code, bench_code, reread, eval, no_grad, as_json, in_double;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -475,6 +474,7 @@ void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
+IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);          /* with a fresh instance, when it takes one */
 int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);      /* on a fresh instance */
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
@@ -493,12 +493,30 @@ void graph_dot(Graph *, Buf *);
 
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
-typedef struct Machine { double flops, bytes; int threads; } Machine;        /* a second, on that many threads */
+/* A second, on that many threads; the least that a repetition of the measurement had, in percent of the most; of an empty launch. */
+typedef struct Machine { double flops, bytes; int threads; double flops_steady, bytes_steady, launch_ns; } Machine;
 Machine machine_probe(RtCx *);
+Machine machine_again(RtCx *, Machine before);           /* probed once more: the best of both, and how far they are apart */
+bool    machine_is_steady(const Machine *);              /* within a tenth */
 
-/* ---- rounding.c ------------------------------------------------------------------------------------------------- */
+/* ---- bench_kernels.c: a program's launches, from its trace ----------------------------------------------------- */
 
-void rounding_choose(Cli *, const char *path);           /* --rounding: before the model is loaded */
+typedef struct KernelTimes {     /* of one of a program's launches; ms of a call */
+	const char *kernel, *line, *what, *form;         /* line, what, form: "" where the program does not say (--bench-code) */
+	int    count;            /* in a call */
+	double least, median, p90;
+	double flops, bytes;     /* in a call; < 0: not known */
+	double turns;            /* that --info counts them for */
+	double *ms;              /* (calls) */
+} KernelTimes;
+typedef struct CallTimes {
+	KernelTimes *at;         /* n, those that take longest first */
+	int    n, calls, launches, guards;
+	double median, rest;     /* ms; rest: launches, guards and dispatch, the median of what is no kernel */
+} CallTimes;
+CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);   /* the last so many; JSON of --trace and --info */
+void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
+void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 
@@ -509,16 +527,36 @@ void model_build(Cli *, const char *path, ProgramText *);      /* the model ther
 typedef struct Answer {
 	int         status;        /* of the run: an RtStatus */
 	const char *type, *error;  /* what was raised; type null: RuntimeError */
+	const char *line;          /* of the model, where; or null */
 	char       *printed;       /* by the model; owned */
 	RtArrays    result;        /* owned */
 } Answer;
 /* On a fresh instance.  The code is the model's reference_code. */
 enum { MOST_TEXT = 1 << 22 };                             /* bytes that are read of what a process said or printed */
+Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /* of a run on these */
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
 /* Of a process that ended so, said this of errors, and printed that; else `why` gets the first difference. */
 bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why);
+bool        answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why);   /* without its results */
+bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
 const char *last_line(char *text);                       /* cuts newlines off its end */
+
+/* ---- double.c: the interpreter in float and in double, in step: check --double ------------------------------- */
+
+typedef struct Decision {
+	const char *name;          /* of the operator that decides otherwise in double; null: none does */
+	double      margin;        /* what it turns on, over the largest number that it was about */
+	int64_t     meeting;       /* it was made there, and read later: of_float.line is not its line; 0: it is */
+} Decision;
+typedef struct DoubleAnswer {
+	Answer      of_float, of_double;       /* both raise where a decision is another one */
+	Decision    decision;
+	const char *in_float;      /* names of operators that only ran in float, whose results were widened; or null */
+} DoubleAnswer;
+const RtC128 *tensor_numbers(RtCx *, RtTensor *);        /* its elements in order; scratch; null: an error */
+/* On a fresh instance; of reference_code.  stop: the meeting of a decision, where to end; 0: none. */
+DoubleAnswer double_answer(Cli *, Model *, const RtCode *, const RtArrays *in, int64_t stop);
 
 /* ---- optable.c: what operators can do ------------------------------------------------------------------- */
 

@@ -110,16 +110,24 @@ plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)
 
 typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
+/* Notes where samples part; false. */
+static bool
+parts(Alignment *a, const Node *const *n, int k)
+{
+	a->d->why = arena_printf(a->d->cx->arena, ": %s, %s", n[0]->kind->name, n[k]->kind->name);
+	return false;
+}
+
 static bool
 same_node(Alignment *a, const Node *const *n)
 {
 	for (int k = 1; k < a->d->n; k++) {
 		if (n[k]->kind != n[0]->kind || n[k]->op != n[0]->op || n[k]->nin != n[0]->nin || n[k]->nout != n[0]->nout ||
 		    n[k]->nsub != n[0]->nsub)
-			return false;
+			return parts(a, n, k);
 		for (int i = 0; i < n[0]->nin; i++)
 			if (a->ordinal[k][n[k]->in[i]->id] != a->ordinal[0][n[0]->in[i]->id])
-				return false;
+				return parts(a, n, k);
 	}
 	return true;
 }
@@ -757,14 +765,16 @@ emit_one(Cx *cx, void *arg)
 	const char *name = out_name(cx->arena, "", d->fn->name);
 
 	if (!align(d))
-		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes");
+		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
 	begin_shared(d);
 	settle_all(d);
 	*o->names = (DynamicNames){ arena_printf(cx->arena, "%s_%d", name, o->index),
-				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0] };
-	for (int k = 1; k < (d->d->bounded ? d->n : 2); k++)
-		if (d->plan[k]->arena > o->names->plan->arena)
+				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0], d->z, 0 };
+	for (int k = 1; k < (d->d->bounded ? d->n : d->d->nprofiled); k++)
+		if (d->plan[k]->arena > o->names->plan->arena) {
 			o->names->plan = d->plan[k];
+			o->names->sample = k;
+		}
 	if (!function_text(d, o->names->function, o->code,
 			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name), o->names->plan->arena) ||
 	    !put_sizes(d, o->names->sizes))

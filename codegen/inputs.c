@@ -57,6 +57,8 @@ parse_random(Cli *cli, const char *spec)
 		if (!strncmp(at, "..", 2)) {
 			at += 2;
 			r.dims[1][r.ndim] = size_at(cli, spec, &at);
+			if (r.dims[1][r.ndim] < r.dims[0][r.ndim])
+				usage_error(cli, "%s: a range goes from the least size to the largest", spec);
 		}
 		r.ndim++;
 	}

@@ -13,7 +13,7 @@
  * The memory of the whole is alive from its first part on.  Where the arena must grow by that, the parts that are made
  * first are copied as before: in U-nets what was made long ago.
  */
-#include "codegen.h"
+#include "kernel/lower.h"
 
 #include <string.h>
 
@@ -73,7 +73,7 @@ still_fits(Plan *p, const Node *n)
 
 	if (product)
 		return node_is_dense(p, product) &&
-		       map_epilogue_fits(p, p->epilogue[product->id], product->out[0], dense_columns(p, product));
+		       epilogue_fits(p, p->epilogue[product->id], product->out[0], dense_columns(p, product));
 	return plan_is_kernel(p, n);
 }
 

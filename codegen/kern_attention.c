@@ -111,6 +111,8 @@ emit(Row *r, Attention *d)
 	out_close(&o, "");
 	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)d->k->dims[d->k->ndim - 2]),
 		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] * (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	c->work.flops = 2 * (double)rt_numel(d->y) / (double)d->v->dims[d->v->ndim - 1] * (double)d->k->dims[d->k->ndim - 2] *
+			(double)(d->q->dims[d->q->ndim - 1] + d->v->dims[d->v->ndim - 1]);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "query"), 0);
 	row_pass(r, c, row_arg(r, "key"), 0);

@@ -6,8 +6,7 @@
  *
  *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
  */
-#include "codegen.h"
-#include "../rt/ops/conv_sums.h"
+#include "kernel/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,11 @@ enum {
 	FEW_STEPS = 8,           /* less of these do not divide well, */
 	FEW_PANELS = 4,          /* nor of these */
 	TILES = 48,              /* Winograd tiles of a block, likewise */
-	MOST_TAPS = 64,          /* VO_TAPS of vorder.h */
 	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
+	MEMORY_FLOPS = 6,        /* that a core does while a byte comes from memory: one of 190 GFLOP/s and 31 GB/s */
+	NEAR_BYTES = 1 << 20,    /* weights that are still in a cache when they are wanted again: */
+	NEAR_FLOPS = 2,          /* ... while a byte comes from there */
+	CACHE_FLOPS = 4,         /* ... while the transforms read or write a byte */
 };
 
 typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
@@ -29,9 +31,6 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv, depthwise, winograd;
 	bool    pointwise;               /* a convolution that is a product of its pixels */
-	bool    ordered;                 /* its products are summed as `sums` says (rt/ops/vorder.h) */
-	ConvSums sums;
-	bool    rounded;                 /* of VoSums */
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -98,21 +97,6 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
 }
 
-/* The order of a product's sums; false: it is the runtime's.  after: the bias joins what is finished, not the first run. */
-static bool
-order_product(Plan *p, Dense *d, bool after)
-{
-	const int64_t *s = d->w->strides;
-	Product q = { .m = d->m, .n = d->n, .k = d->k, .a_row = d->lda, .a_col = 1, .b_row = s[d->transposed], .b_col = s[!d->transposed],
-		      .with = d->bias && !after ? C_ADDED : C_NEW };
-
-	d->ordered = gemm_runs(cx_rt(p->cx), &q);
-	d->sums.block = q.run;
-	d->sums.chained = q.with == C_BEGUN;
-	d->rounded = q.rounded;
-	return d->ordered && !(after && d->bias && q.run < d->k);
-}
-
 static bool
 recognise_product(Plan *p, const Node *n, Dense *d)
 {
@@ -138,8 +122,7 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k || !d->m || !d->k)
 		return false;
 	d->ldc = ldy;
-	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d) &&
-	       (!config_is_exact(p->cx) || order_product(p, d, addmm));
+	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
 }
 
 /* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
@@ -174,25 +157,6 @@ dense_nhwc(const RtTensor *t)
 	return as_pixels(t, &far) && far == t->dims[1];
 }
 
-/* The order of a convolution's sums; false: it is the runtime's. */
-static bool
-order_sums(const Plan *p, Dense *d, const RtTensor *x, const RtTensor *y, const int64_t *s, const int64_t *pad, const int64_t *dil)
-{
-	const int64_t in[] = { 1, x->dims[2], x->dims[3] }, out[] = { 1, y->dims[2], y->dims[3] };
-	const int64_t k[] = { 1, d->w->dims[2], d->w->dims[3] }, strides[] = { 1, s[0], s[1] }, pads[] = { 0, pad[0], pad[1] };
-	const int64_t dilation[] = { 1, dil[0], dil[1] };
-	const ConvShape shape = { cx_rt(p->cx)->torch, rt_host(cx_rt(p->cx)), false, 2, x->dims[0], d->k, d->n, d->groups, in, out, k, strides, pads, dilation };
-
-	d->sums = rt_conv_sums(&shape);
-	d->rounded = d->sums.chained && !d->sums.run;
-	if (d->sums.chained)
-		d->sums.block = d->rounded ? d->k : d->sums.run;
-	d->ordered = !d->depthwise;
-	return d->depthwise || (d->sums.chained && k[1] * k[2] == 1) ||
-	       (!d->sums.chained && d->sums.run && !d->sums.within && d->sums.run == d->sums.block * k[1] * k[2] &&
-		k[1] * k[2] <= MOST_TAPS);
-}
-
 static bool
 recognise_convolution(Plan *p, const Node *n, Dense *d)
 {
@@ -220,15 +184,13 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
 	d->ldc = ys;
-	if (config_is_exact(p->cx) && !order_sums(p, d, tx, ty, s, pad, dil))
-		return false;
 	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
 				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
 
 	memcpy(d->geometry, g, sizeof g);
-	d->winograd = !d->ordered && groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
+	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
-	d->pointwise = !d->ordered && !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
+	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
 	d->lda = xs;
 	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
@@ -264,7 +226,7 @@ static RtPacking
 packing(const Emit *e, const Dense *d, int64_t g)
 {
 	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
-	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && !d->ordered && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
+	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
 	if (d->depthwise)
 		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw, .width = d->groups,
@@ -291,13 +253,44 @@ pack_bias(Emit *e, const Dense *d, int64_t g)
 	return d->bias ? pack_vector(e, d->bias, g * d->n * !d->depthwise, n) : "0";
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
-
 static int64_t
 winograd_tiles(Plan *p, const Dense *d)
 {
 	return d->geometry[0] * plan_ceil(p, d->geometry[4], 4) * plan_ceil(p, d->geometry[5], 4);
 }
+
+/* Does Winograd's form pay?  What both cost, in flops: their products, and the weights, which come from memory once a call, unless
+ * they are few, and are four times as many in Winograd's.  Of two costs at the same time the smaller one is hidden but for a
+ * quarter (kernel notes, 2).  Measured, chains of such layers, time over the direct form's: 512 channels of 7 x 7 0.90 (and in
+ * ResNet-18 1.02), of 14 x 14 0.53, 128 of 7 x 7 1.06, 64 of 7 x 7 0.56; by this measure 1.08, 0.40, 1.12, 0.53. */
+static bool
+winograd_pays(Plan *p, const Dense *d)
+{
+	const double tiles = (double)winograd_tiles(p, d), area = (double)d->k * (double)d->n, bytes = 4 * 36 * area;
+	const int rate = bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
+	const double taps = 2 * 9 * (double)d->m * area, direct = taps > bytes / 4 * rate ? taps : bytes / 4 * rate;
+	const double products = 2 * 36 * tiles * area, weights = bytes * rate;
+	const double transforms = 4 * (36 + 16) * tiles * (double)(d->k + d->n) * CACHE_FLOPS;
+
+	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms < direct;
+}
+
+/* A specialization for other sizes follows those for sizes that were profiled: no filters are made for it alone. */
+static bool
+takes_winograd(Emit *e, Plan *p, const Dense *d)
+{
+	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
+	const char *known = map_get(&e->winograd, key);
+	bool takes = winograd_pays(p, d);
+
+	if (p->dynamic)
+		return plan_choice(p, known ? *known == 'y' : takes);
+	if (takes || !known)
+		map_put(&e->winograd, key, (void *)(uintptr_t)(takes ? "yes" : "no"));
+	return takes;
+}
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
 
 static int64_t
 block_tiles(Plan *p, const Dense *d)
@@ -327,13 +320,41 @@ typedef struct After {
 	const char *epilogue;
 } After;
 
+static const char *
+comment_of(const Emit *e, const Dense *d, const After *after)
+{
+	const char *more = after->range[0] || strcmp(after->epilogue, "0") ? ", with what follows" : "";
+	const long long *g = (const long long *)d->geometry;
+
+	if (d->conv)
+		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
+				    g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5], more);
+	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k, (long long)d->k,
+			    (long long)d->n, more);
+}
+
+/* Of one launch; what follows is read and not counted as flops. */
+static Counts
+work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
+{
+	const int64_t *g = d->geometry, groups = d->depthwise ? d->groups : 1, taps = d->conv ? g[7] * g[8] : 1;
+	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * d->k * groups, out = d->m * d->n * groups;
+	const double products = d->winograd ? 36.0 * (double)winograd_tiles(p, d) : (double)(taps * d->m);
+	const double columns = (double)(d->n * d->k * groups), weights = (double)(d->winograd ? 36 : taps) * columns;
+	double others = 0;
+
+	for (int i = 0; i < more->n; i++)
+		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;   /* or a number */
+	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : "in panels", .what = comment_of(e, d, after),
+		       .flops = 2 * products * columns, .bytes = 4 * ((double)(in + out) + weights) + others };
+}
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
 kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 {
 	const char *epilogue = after->epilogue, *range = after->range[0] ? "range" : "0";
 	const long long *g = (const long long *)d->geometry;
-	const char *comment;
 	Buf b = { 0 };
 	const char *name;
 
@@ -350,27 +371,13 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 		else if (d->winograd)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
-		else if (d->ordered)
-			buf_printf(&b, "\tvo_conv(begin, end, %d, &v, &(const VoSums){ %lld, %d, %d }, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step,
-				   (long long)d->sums.block, d->sums.chained, d->rounded, CHUNK, epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
-	} else if (d->ordered) {
-		buf_printf(&b, "\n\tvo_product(begin, end, %d, %lld, %lld, %lld, &(const VoSums){ %lld, %d, %d }, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
-			   step, (long long)d->m, (long long)d->n, (long long)d->k, (long long)d->sums.block, d->sums.chained, d->rounded, CHUNK,
-			   (long long)d->lda, (long long)d->ldc, range, epilogue);
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
 			   step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
-	if (d->conv)
-		comment = arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
-				       g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5],
-				       strcmp(epilogue, range) ? ", with what follows" : "");
-	else
-		comment = arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
-				       (long long)d->k, (long long)d->n, strcmp(epilogue, range) ? ", with what follows" : "");
-	name = emit_kernel(e, d->conv ? "conv" : "product", comment, b.at, false);
+	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);
 	buf_free(&b);
 	return name;
 }
@@ -407,6 +414,38 @@ zeros_of(Emit *e, const Dense *d)
 	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
 }
 
+/* A number as the element type of a float kernel has it; null: it is none. */
+static const char *
+float_text(Plan *p, const Ref *r)
+{
+	const IValue v = r->number;
+	const double f = v.tag == RT_DOUBLE ? v.u.f : v.tag == RT_INT ? (double)v.u.i : 0;
+
+	if (r->kind != REF_NUMBER || (v.tag != RT_DOUBLE && v.tag != RT_INT) || f - f != 0)
+		return NULL;
+	return arena_printf(p->cx->arena, "(float)%.17g", f);
+}
+
+/* Is the group nothing but a clamp?  To these numbers, as C. */
+static bool
+is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
+{
+	const Let *only;
+	Lowered l;
+
+	if (!lower_epilogue(p, group, made, false, &l) || l.kernel->let.n != 1)
+		return false;
+	only = &l.kernel->let.at[0];
+	if (!strcmp(only->op->id, "relu") || !strcmp(only->op->id, "relu6")) {
+		range[0] = "0";
+		range[1] = only->op->id[4] ? "6" : "KILN_INF";
+	} else if (!strcmp(only->op->id, "hardtanh") && float_text(p, &only->arg[1]) && float_text(p, &only->arg[2])) {
+		range[0] = float_text(p, &only->arg[1]);
+		range[1] = float_text(p, &only->arg[2]);
+	}
+	return range[0] != NULL;
+}
+
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
  * grouped convolution. */
 bool
@@ -420,18 +459,18 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 
 	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
 		return false;
-	if (group && !map_clamps(p, group, after.range) && !(after.epilogue = emit_map_epilogue(e, p, group, n->out[0], 5, &more)))
+	if (group && !is_clamp(p, group, n->out[0], after.range) && !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
-	d.winograd &= e->vf > 1 && e->forms != FORMS_SMALL;
+	d.winograd = d.winograd && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, &d);
 	e->clamps |= after.range[0] != NULL;
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
-	p->made |= d.winograd && e->forms == FORMS_MADE;
 	step = d.depthwise ? 0 : step_of(e, p, &d);
 	*ncall = d.depthwise ? 1 : (int)d.groups;
 	for (int g = 0; g < *ncall; g++) {
 		KernelCall *c = &calls[g];
 
-		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1 };
+		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
+				   .work = work_of(e, p, &d, &after, &more) };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));

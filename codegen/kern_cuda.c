@@ -1,28 +1,26 @@
 /*
- * Kernels of the GPU: the same groups and products as on the CPU printed as CUDA, and rows that are calls there.
+ * Kernels of the GPU: kernels as data (kernel/) that print_cuda.c prints, products, convolutions and pooling.
  *
- * What a kernel computes is written as lambdas with constant extents and strides; how blocks and threads share it lies in
+ * What these compute is written as lambdas with constant extents and strides; how blocks and threads share it lies in
  * rt/ops/cutile.h.  A recogniser both answers whether a node can be a kernel (the plan asks before anything has a place) and
  * fills the Form from which the text is written, so that both always agree.  Tensors have fewer than 2^31 elements: indices
  * are 32 bits wide where they are divided.
  */
-#include "codegen.h"
+#include "kernel/lower.h"
 
 #include <string.h>
 
 enum { BLOCK = 256, TILE = 64, FEW_CHANNELS = 8 };
 
 typedef struct Form {
-	enum { FORM_PRODUCT, FORM_CONV, FORM_SOFTMAX, FORM_REDUCE, FORM_NORM, FORM_POOL } form;
+	enum { FORM_PRODUCT, FORM_CONV, FORM_POOL } form;
 	const Value *x, *y, *w, *bias;   /* w, bias: may be null */
 	const RtTensor *tx, *ty, *tw;
 	int64_t m, n, k, groups;         /* product: (m, k) by (k, n), in groups */
 	int64_t ldx, ldy;                /* product: distances of rows */
 	int64_t window[2], step[2], pad[2], wide[2];     /* convolution, pooling: kernel, stride, padding, dilation */
-	bool    over[RT_MAX_RANK];       /* reduction, softmax: these dims */
-	const char *how;                 /* sum, mean, amax, amin; softmax, log_softmax; max, avg, adaptive */
+	const char *how;                 /* max, avg, adaptive */
 	bool    whole;                   /* average pooling: padding counts */
-	double  eps;
 } Form;
 
 /* ---- recognition ----------------------------------------------------------------------------------------------------- */
@@ -128,90 +126,6 @@ recognise_convolution(Plan *p, const Node *n, Form *f)
 	return f->groups < 65536 && take_bias(p, n, "bias", f->tw->dims[0], f);
 }
 
-static int
-dim_of(const RtTensor *t, int64_t dim)
-{
-	return (int)(dim < 0 ? dim + t->ndim : dim);
-}
-
-static bool
-recognise_softmax(Plan *p, const Node *n, Form *f)
-{
-	int64_t dim;
-
-	if (!node_is(n, "aten::softmax") && !node_is(n, "aten::log_softmax") && !node_is(n, "aten::_softmax") &&
-	    !node_is(n, "aten::_log_softmax"))
-		return false;
-	f->form = FORM_SOFTMAX;
-	f->how = strstr(n->kind->name, "log_") ? "log_softmax" : "softmax";
-	f->x = named(n, "self");
-	if (!(f->tx = floats(p, f->x)) || !named(n, "dim") || !known_int(p->known, named(n, "dim"), &dim) || !f->tx->ndim)
-		return false;
-	f->over[dim_of(f->tx, dim)] = true;
-	return true;
-}
-
-/* sum, mean: of all, or over dims; amax, amin: over dims. */
-static bool
-recognise_reduction(Plan *p, const Node *n, Form *f)
-{
-	static const char *const hows[] = { "aten::sum", "aten::mean", "aten::amax", "aten::amin" };
-	const Value *dim = named(n, "dim");
-	const Known *k = dim ? known_at(p->known, dim) : NULL;
-
-	for (size_t i = 0; i < sizeof hows / sizeof *hows; i++)
-		if (node_is(n, hows[i]))
-			f->how = hows[i] + 6;
-	f->form = FORM_REDUCE;
-	f->x = named(n, "self");
-	if (!f->how || !(f->tx = floats(p, f->x)) || (k && (!k->is || k->v.tag != RT_LIST)))
-		return false;
-	for (int i = 0; i < f->tx->ndim; i++)
-		f->over[i] = !k || !k->v.u.list->n;
-	for (int64_t i = 0; k && i < k->v.u.list->n; i++)
-		f->over[dim_of(f->tx, k->v.u.list->v[i].u.i)] = true;
-	return true;
-}
-
-static bool
-contiguous(const RtTensor *t)
-{
-	int64_t expected = 1;
-
-	for (int i = t->ndim - 1; i >= 0; i--) {
-		if (t->dims[i] != 1 && t->strides[i] != expected)
-			return false;
-		expected *= t->dims[i];
-	}
-	return true;
-}
-
-static bool
-recognise_norm(Plan *p, const Node *n, Form *f)
-{
-	const Known *shape, *eps;
-	const RtTensor *b;
-
-	if (!node_is(n, "aten::layer_norm"))
-		return false;
-	f->form = FORM_NORM;
-	f->x = named(n, "input");
-	f->w = named(n, "weight");
-	f->bias = named(n, "bias");
-	shape = known_at(p->known, named(n, "normalized_shape"));
-	eps = known_at(p->known, named(n, "eps"));
-	if (!(f->tx = floats(p, f->x)) || !shape->is || shape->v.tag != RT_LIST || !eps->is || eps->v.tag != RT_DOUBLE)
-		return false;
-	f->eps = eps->v.u.f;
-	f->n = 1;
-	for (int64_t i = 0; i < shape->v.u.list->n; i++)
-		f->n *= shape->v.u.list->v[i].u.i;
-	f->m = rt_numel(f->tx) / f->n;
-	if (f->w && (!(f->tw = floats(p, f->w)) || !contiguous(f->tw)))
-		return false;
-	return contiguous(f->tx) && contiguous(f->ty) && (!f->bias || ((b = floats(p, f->bias)) && contiguous(b)));
-}
-
 static bool
 recognise_pool(Plan *p, const Node *n, Form *f)
 {
@@ -242,7 +156,7 @@ static bool
 recognise(Plan *p, const Node *n, Form *f)
 {
 	bool (*const forms[])(Plan *, const Node *, Form *) = {
-		recognise_product, recognise_convolution, recognise_softmax, recognise_reduction, recognise_norm, recognise_pool,
+		recognise_product, recognise_convolution, recognise_pool,
 	};
 	const RtTensor *y = n->op ? result_floats(p, n) : NULL;
 
@@ -256,12 +170,20 @@ recognise(Plan *p, const Node *n, Form *f)
 	return false;
 }
 
+/* Results on the device are dense, and indices on it have 32 bits where they are divided. */
+static bool
+is_moderate(const Lowered *l)
+{
+	return kernel_has_cuda(l->kernel) && size_at_most(l->kernel->sizes, kernel_points(l->kernel), INT32_MAX);
+}
+
 bool
 node_is_cuda(Plan *p, const Node *n)
 {
+	Lowered l;
 	Form f;
 
-	return recognise(p, n, &f);
+	return recognise(p, n, &f) || (lower_reduction(p, n, &l) && is_moderate(&l));
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------- */
@@ -272,7 +194,7 @@ typedef struct Text {            /* of one kernel */
 	CudaCall *call;
 	Buf   params;
 	Out   body;
-	const MapText *after;    /* the epilogue, or null */
+	const Lowered *after;    /* the epilogue, or null */
 } Text;
 
 static void
@@ -282,23 +204,24 @@ param(Text *t, const Value *v, const char *type, const char *name)
 	vec_push(t->e->cx->arena, &t->call->args, v);
 }
 
-/* Operands of pointwise text, but for what the kernel itself makes. */
+/* The operands of a pointwise group, but for what the kernel itself makes: arguments; parameters are printed with its text. */
 static void
-map_params(Text *t, const MapText *m, const Value *made)
+take_operands(Text *t, const Lowered *l)
 {
-	Arena *a = t->e->cx->arena;
+	for (int i = 0; i < l->value.n; i++) {
+		const Access access = l->kernel->operand.at[i].access;
 
-	for (int k = 0; k < m->n; k++) {
-		const MapOperand *o = &m->operand[k];
-
-		if (o->value == made)
-			continue;
-		if (o->type)
-			param(t, o->value, arena_printf(a, "%s%s *", o->output ? "" : "const ", o->type), arena_printf(a, "p%d", k));
-		else
-			param(t, o->value, "double ", arena_printf(a, "s%d", k));
-		t->call->nout += o->output;
+		if (access != ACCESS_MADE)
+			vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);
+		t->call->nout += access == ACCESS_WRITE;
 	}
+}
+
+static void
+pass_operands(Text *t, const Lowered *l)
+{
+	take_operands(t, l);
+	kernel_cuda_params(l->kernel, &t->params);
 }
 
 static void
@@ -310,96 +233,55 @@ put_lines(Out *o, Arena *a, const char *text)
 		out_line(o, "%s", line);
 }
 
-/* The kernel under a name of its own, once for equal texts. */
+/* The kernel under a name of its own, once for equal texts: "(params)\n{\nbody}\n". */
 static void
-finish(Text *t, const char *prefix, const char *comment)
+add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, const char *text)
 {
-	Emit *e = t->e;
-	const char *key = arena_printf(e->cx->arena, "(%s)\n{\n%s}\n", t->params.at, t->body.text.at);
-	intptr_t known = (intptr_t)map_get(&e->cuda_texts, key);
+	intptr_t known = (intptr_t)map_get(&e->cuda_texts, text);
 	const char *name;
 
 	if (!known) {
 		known = e->cuda_kernels.n + 1;
 		name = arena_printf(e->cx->arena, "%s_%d", prefix, e->cuda_kernels.n);
-		map_put(&e->cuda_texts, key, (void *)known);
+		map_put(&e->cuda_texts, text, (void *)known);
 		vec_push(e->cx->arena, &e->cuda_kernels, name);
-		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s", comment, BLOCK, name, key);
+		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s", comment, BLOCK, name, text);
 	}
-	t->call->kernel = (int)known - 1;
+	call->kernel = (int)known - 1;
+}
+
+static void
+finish(Text *t, const char *prefix, const char *comment)
+{
+	add_kernel(t->e, t->call, prefix, comment, arena_printf(t->e->cx->arena, "(%s)\n{\n%s}\n", t->params.at, t->body.text.at));
 	buf_free(&t->params);
 	buf_free(&t->body.text);
 }
 
-/* "i2 * 3 + i0 * 64": an element of t at the indices named by prefix and dim; only of those dims, where `only` says so. */
+/* "i2 * 3 + i0 * 64": an element of t. */
 static const char *
-offset_text(Arena *a, const RtTensor *t, const bool *only, bool want, const char *prefix)
+offset_text(Arena *a, const RtTensor *t)
 {
 	const char *text = "";
 
 	for (int i = 0; i < t->ndim; i++)
-		if ((!only || only[i] == want) && t->dims[i] != 1 && t->strides[i])
-			text = arena_printf(a, "%s%s%s%d * %lld", text, *text ? " + " : "", prefix, i, (long long)t->strides[i]);
+		if (t->dims[i] != 1 && t->strides[i])
+			text = arena_printf(a, "%s%si%d * %lld", text, *text ? " + " : "", i, (long long)t->strides[i]);
 	return *text ? text : "0";
 }
 
-/* Declares the indices of t's dims (of those in `only` == want) from one number. */
+/* ---- kernels as data ------------------------------------------------------------------------------------------------------------ */
+
+/* A kernel of the form that CPU and GPU share. */
 static void
-put_indices(Out *o, const RtTensor *t, const bool *only, bool want, const char *from, const char *prefix)
+emit_kernel_form(Text *t, const Lowered *l)
 {
-	out_line(o, "unsigned %srest = (unsigned)(%s);", prefix, from);
-	for (int i = t->ndim - 1; i >= 0; i--)
-		if ((!only || only[i] == want) && t->dims[i] != 1)
-			out_line(o, "const int64_t %s%d = %srest %% %lluu; %srest /= %lluu;", prefix, i, prefix,
-				 (unsigned long long)t->dims[i], prefix, (unsigned long long)t->dims[i]);
-	out_line(o, "(void)%srest;", prefix);
-}
+	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER);
 
-static int64_t
-product_of(const RtTensor *t, const bool *only, bool want)
-{
-	int64_t n = 1;
-
-	for (int i = 0; i < t->ndim; i++)
-		if (only[i] == want)
-			n *= t->dims[i];
-	return n;
-}
-
-/* ---- pointwise ---------------------------------------------------------------------------------------------------------------- */
-
-/* One thread for each element. */
-static bool
-emit_pointwise(Text *t, const Node *n)
-{
-	Out *o = &t->body;
-	int64_t total = 1;
-	MapText m;
-
-	if (!map_text(t->e, t->p, n, NULL, &m))
-		return false;
-	map_params(t, &m, NULL);
-	for (int i = 0; i < m.ndim; i++)
-		total *= m.dims[i];
-	out_line(o, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n");
-	out_line(o, "if (at >= %lld)", (long long)total);
-	out_line(o, "\treturn;");
-	if (m.ndim <= 1) {
-		out_line(o, "const int64_t i = at;");
-	} else {
-		const char *type = total < INT32_MAX ? "unsigned" : "int64_t";
-
-		out_line(o, "%s rest = (%s)at;", type, type);
-		for (int i = m.ndim - 1; i > 0; i--)
-			out_line(o, i == m.ndim - 1 ? "const int64_t i = rest %% %lld; rest /= %lld;" :
-						      arena_printf(t->e->cx->arena, "const int64_t i%d = rest %%%% %%lld; rest /= %%lld;", i),
-				 (long long)m.dims[i], (long long)m.dims[i]);
-		out_line(o, "const int64_t i0 = rest;");
-	}
-	put_lines(o, t->e->cx->arena, m.body);
-	t->call->grid[0] = (total + BLOCK - 1) / BLOCK;
-	finish(t, "map", m.comment);
-	return true;
+	take_operands(t, l);
+	if (!size_const(kernel_cuda_blocks(l->kernel, &s), &t->call->grid[0]))
+		BUG("%s: the number of its blocks is no number", l->kernel->name);
+	add_kernel(t->e, t->call, l->kernel->name, kernel_comment(l->kernel), kernel_print_cuda(l->kernel, &s));
 }
 
 /* ---- products and convolutions ---------------------------------------------------------------------------------------------------- */
@@ -416,16 +298,15 @@ put_store(Text *t, const char *bias, const char *plain)
 		out_line(o, "%s = made;", plain);
 		return;
 	}
-	if (t->after->ndim == 2)
-		out_line(o, "const int64_t i0 = row;");
-	put_lines(o, t->e->cx->arena, t->after->body);
+	out_line(o, t->after->kernel->naxis == 2 ? "const int64_t i0 = row, i1 = i;" : "const int64_t i0 = i;");
+	put_lines(o, t->e->cx->arena, kernel_element(t->after->kernel, NULL));
 }
 
 static void
 operands(Text *t, const Form *f)
 {
 	if (t->after) {
-		map_params(t, t->after, f->y);
+		pass_operands(t, t->after);
 	} else {
 		param(t, f->y, "float *", "y");
 		t->call->nout = 1;
@@ -573,87 +454,6 @@ emit_convolution(Text *t, const Form *f)
 				       t->after ? ", with what follows" : ""));
 }
 
-/* ---- rows: one block for each --------------------------------------------------------------------------------------------------------- */
-
-static void
-put_at(Text *t, const Form *f)
-{
-	out_open(&t->body, "const auto at = [=](int64_t i)");
-	put_indices(&t->body, f->tx, f->over, true, "i", "j");
-	out_line(&t->body, "return x[from + %s];", offset_text(t->e->cx->arena, f->tx, f->over, true, "j"));
-	out_close(&t->body, ";");
-}
-
-static void
-emit_softmax(Text *t, const Form *f)
-{
-	Arena *a = t->e->cx->arena;
-	const long long n = product_of(f->tx, f->over, true);
-	Out *o = &t->body;
-
-	operands(t, f);
-	put_indices(o, f->tx, f->over, false, "blockIdx.x", "i");
-	out_line(o, "const int64_t from = %s;", offset_text(a, f->tx, f->over, false, "i"));
-	out_line(o, "const int64_t to = %s;", offset_text(a, f->ty, f->over, false, "i"));
-	put_at(t, f);
-	out_blank(o);
-	out_open(o, "cu_softmax(%lld, %s, at, [=](int64_t i, float made)", n, *f->how == 'l' ? "true" : "false");
-	put_indices(o, f->ty, f->over, true, "i", "j");
-	out_line(o, "y[to + %s] = made;", offset_text(a, f->ty, f->over, true, "j"));
-	out_close(o, ");");
-	t->call->grid[0] = product_of(f->tx, f->over, false);
-	finish(t, f->how, arena_printf(a, "%s: %lld rows of %lld", f->how, (long long)t->call->grid[0], n));
-}
-
-/* The result's elements in the order of the dims that stay: their strides there. */
-static const char *
-kept_offset(Arena *a, const Form *f)
-{
-	const bool keepdim = f->ty->ndim == f->tx->ndim;
-	const char *text = "";
-
-	for (int i = 0, k = 0; i < f->tx->ndim; i++) {
-		if (!f->over[i] && f->tx->dims[i] != 1)
-			text = arena_printf(a, "%s%si%d * %lld", text, *text ? " + " : "", i,
-					    (long long)f->ty->strides[keepdim ? i : k]);
-		k += !f->over[i];
-	}
-	return *text ? text : "0";
-}
-
-static void
-emit_reduction(Text *t, const Form *f)
-{
-	Arena *a = t->e->cx->arena;
-	const long long n = product_of(f->tx, f->over, true);
-	const bool most = !strcmp(f->how, "amax"), least = !strcmp(f->how, "amin");
-	Out *o = &t->body;
-
-	operands(t, f);
-	put_indices(o, f->tx, f->over, false, "blockIdx.x", "i");
-	out_line(o, "const int64_t from = %s;", offset_text(a, f->tx, f->over, false, "i"));
-	put_at(t, f);
-	out_line(o, "const float made = cu_over(%lld, %s, %s(), at);\n", n, most ? "-(float)KILN_INF" : least ? "(float)KILN_INF" : "0.0f",
-		 most ? "CuMax" : least ? "CuMin" : "CuSum");
-	out_line(o, "if (threadIdx.x == 0)");
-	out_line(o, *f->how == 'm' ? "\ty[%s] = made / %lld;" : "\ty[%s] = made;", kept_offset(a, f), n);
-	t->call->grid[0] = product_of(f->tx, f->over, false);
-	finish(t, f->how, arena_printf(a, "%s: %lld rows of %lld", f->how, (long long)t->call->grid[0], n));
-}
-
-static void
-emit_norm(Text *t, const Form *f)
-{
-	Out *o = &t->body;
-
-	operands(t, f);
-	out_line(o, "const int64_t from = (int64_t)blockIdx.x * %lld;\n", (long long)f->n);
-	out_line(o, "cu_normalize(%lld, %.17g, [=](int64_t i) { return x[from + i]; },", (long long)f->n, f->eps);
-	out_line(o, "\t[=](int64_t i, float made) { y[from + i] = made%s%s; });", f->w ? " * w[i]" : "", f->bias ? " + bias[i]" : "");
-	t->call->grid[0] = f->m;
-	finish(t, "layer_norm", arena_printf(t->e->cx->arena, "layer_norm: %lld rows of %lld", (long long)f->m, (long long)f->n));
-}
-
 /* ---- pooling: one thread for each element ------------------------------------------------------------------------------------------------ */
 
 /* [h0, h1) by [w0, w1) of x for the element, and what an average divides by. */
@@ -700,7 +500,7 @@ emit_pool(Text *t, const Form *f)
 		 (long long)s[3]);
 	out_line(o, most ? "made = v > made || v != v ? v : made;" : "made += v;");
 	out_close(o, "");
-	out_line(o, "y[%s] = made%s;", offset_text(a, f->ty, NULL, false, "i"), most ? "" : " / (float)(hn * wn)");
+	out_line(o, "y[%s] = made%s;", offset_text(a, f->ty), most ? "" : " / (float)(hn * wn)");
 	t->call->grid[0] = (total + BLOCK - 1) / BLOCK;
 	finish(t, "pool", arena_printf(a, "%s pooling: (%lld, %lld, %lld, %lld)", f->how, (long long)d[0], (long long)d[1], (long long)d[2],
 				       (long long)d[3]));
@@ -710,22 +510,21 @@ bool
 emit_cuda(Emit *e, Plan *p, const Node *n, const Node *epilogue, CudaCall *call)
 {
 	Text t = { .e = e, .p = p, .call = call, .body = { .indent = 1 } };
-	MapText after;
+	Lowered after;
 	Form f;
 
 	memset(call, 0, sizeof *call);
 	call->grid[0] = call->grid[1] = call->grid[2] = 1;
-	if (node_is_map(n))
-		return emit_pointwise(&t, n);
-	if (!recognise(p, n, &f) || (epilogue && !map_text(e, p, epilogue, n->out[0], &after)))
+	if (node_is_map(n) ? lower_map(p, n, &after) : lower_reduction(p, n, &after)) {
+		emit_kernel_form(&t, &after);
+		return true;
+	}
+	if (!recognise(p, n, &f) || (epilogue && !lower_epilogue(p, epilogue, n->out[0], true, &after)))
 		return false;
 	t.after = epilogue ? &after : NULL;
 	switch (f.form) {
 	case FORM_PRODUCT: emit_product(&t, &f, n); break;
 	case FORM_CONV:    emit_convolution(&t, &f); break;
-	case FORM_SOFTMAX: emit_softmax(&t, &f); break;
-	case FORM_REDUCE:  emit_reduction(&t, &f); break;
-	case FORM_NORM:    emit_norm(&t, &f); break;
 	case FORM_POOL:    emit_pool(&t, &f); break;
 	}
 	return true;

@@ -93,6 +93,7 @@ row_convolution(Row *r)
 	c = row_call(r, "direct", arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie", (long long)d.x->dims[1],
 					       (long long)d.w->dims[0]), &o, rows,
 		     row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
+	c->work.flops = 2 * (double)rt_numel(d.y) * (double)(rt_numel(d.w) / d.w->dims[0]);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "input"), 0);
 	row_pass(r, c, row_arg(r, "weight"), 0);

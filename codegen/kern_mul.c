@@ -138,6 +138,7 @@ emit_product(Row *r, Product *d)
 	c = row_call(r, "multiply", arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id, (long long)nest_count(&d->batch),
 						 (long long)d->m, (long long)d->k, (long long)d->k, (long long)d->n), &o, nest_count(&nest),
 		     row_grain(m * n * (d->k / 8 + 1)));
+	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, d->a, 0);
 	row_pass(r, c, d->b, 0);

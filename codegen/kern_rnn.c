@@ -1,90 +1,198 @@
 /*
- * The steps of an LSTM's direction (prim::lstm_walk): a launch for each step, parts of it are panels of hidden columns.
+ * The steps of a recurrent layer's direction (prim::rnn_walk): a launch for each step, parts of it are panels of hidden
+ * columns; where the state is a projection of them, one more.
  *
- * The weights of the state are constant and in panels, gate by gate.  A step reads the
- * state where the step before has written it: in the result.  c is moved on in place.
+ * Constant weights of floats are in panels, gate by gate; others are read as they lie.  A step reads the state where the
+ * step before has written it: in the result.  c is moved on in place.
  */
 #include "row.h"
 
 #include <string.h>
 
 typedef struct Walk {
-	const RtTensor *gates, *h, *c, *w;
+	const char *kind;
+	int gates;
+	const RtTensor *x, *h, *c, *w, *p, *y;
+	bool packed;             /* w and p are in panels */
 	int64_t steps, rows, hidden, reverse;
 } Walk;
+
+static const struct { const char *name; int gates; } kinds[] = { { "lstm", 4 }, { "gru", 3 }, { "tanh", 1 }, { "relu", 1 } };
+
+static bool
+take_kind(const Row *r, Walk *d)
+{
+	const Value *v = row_arg(r, "kind");
+	const Known *k = v ? known_at(r->p->known, v) : NULL;
+
+	for (size_t i = 0; k && k->is && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(k->v.u.str->s, kinds[i].name)) {
+			d->kind = kinds[i].name;
+			d->gates = kinds[i].gates;
+		}
+	return d->kind;
+}
+
+static bool
+is_packed(Row *r, const Walk *d)
+{
+	return d->x->dtype == RT_f32 && dense_constant(r->p, row_arg(r, "w")) && (!d->p || dense_constant(r->p, row_arg(r, "p")));
+}
 
 static bool
 take(Row *r, Walk *d)
 {
-	const RtTensor *bias = row_tensor(r, "b"), *y = row_result(r, 0), *c = row_result(r, 1);
+	static const char *const names[] = { "gates", "h", "c", "w", "b", "p" };
+	const RtTensor *bias = row_tensor(r, "b"), *y = row_result(r, 0);
 
-	d->gates = row_tensor(r, "gates");
+	for (int i = 0; i < 6; i++)
+		if (row_arg(r, names[i]) && (!row_tensor(r, names[i]) || row_tensor(r, names[i])->dtype != row_tensor(r, "gates")->dtype))
+			return false;
+	d->x = row_tensor(r, "gates");
 	d->h = row_tensor(r, "h");
 	d->c = row_tensor(r, "c");
-	d->w = row_arg(r, "w") ? dense_constant(r->p, row_arg(r, "w")) : NULL;
-	if (!d->gates || !d->h || !d->c || !d->w || !y || !c || !row_int(r, "reverse", &d->reverse) || d->gates->dtype != RT_f32 ||
-	    d->h->dtype != RT_f32 || d->c->dtype != RT_f32 || d->gates->ndim != 3 || !rt_numel(y))
+	d->w = row_tensor(r, "w");
+	d->p = row_tensor(r, "p");
+	d->y = y;
+	if (!take_kind(r, d) || !y || !row_int(r, "reverse", &d->reverse) || (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y))
 		return false;
+	d->packed = is_packed(r, d);
 	d->steps = y->dims[0];
 	d->rows = y->dims[1];
-	d->hidden = y->dims[2];
-	if (row_arg(r, "b") && (!bias || bias->dtype != RT_f32 || !rt_is_contiguous(bias)))
-		return false;
-	return rt_is_contiguous(y) && rt_is_contiguous(c) && d->gates->strides[2] == 1 &&
-	       (d->hidden == 1 || (d->h->strides[1] == 1 && d->c->strides[1] == 1));
+	d->hidden = d->c->dims[1];
+	return (!bias || rt_is_contiguous(bias)) && (d->hidden == 1 || (d->x->strides[2] == 1 && d->c->strides[1] == 1)) &&
+	       (y->dims[2] == 1 || (y->strides[2] == 1 && d->h->strides[1] == 1));
 }
 
+/* A launch: what it computes, as the fields of a VnStep, and its arguments; p[0] is where rows are stored. */
+typedef struct Launch {
+	const Walk *d;
+	Out  fields;
+	KernelArg arg[12];
+	int  narg;
+} Launch;
+
+/* The address that is passed as p[n]: "p[3]" */
 static const char *
-gate(Emit *e, const Walk *d, int64_t g)
+pass(Row *r, Launch *l, const Value *v)
 {
-	const int64_t *s = d->w->strides;
-
-	return pack_panels(e, WEIGHT_PANELS, d->w, (RtPacking){ .to = d->w->offset + g * d->hidden * s[0], .n = d->hidden, .k = d->w->dims[1],
-		.taps = 1, .kw = 1, .width = e->nr, .last = e->nr, .sn = s[0], .sk = s[1] });
+	l->arg[l->narg].value = v;
+	return arena_printf(r->p->cx->arena, "p[%d]", l->narg++);
 }
 
-/* Adds the weights of each gate to the launch. */
+/* Columns [first, first + n) of w' in panels. */
+static const char *
+panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
+{
+	const int64_t *s = w->strides;
+
+	if (!r->e)
+		return "0";
+	return pack_panels(r->e, WEIGHT_PANELS, w, (RtPacking){ .to = w->offset + first * s[0], .n = n, .k = w->dims[1], .taps = 1,
+		.kw = 1, .width = r->e->nr, .last = panel_last(r->e, n, r->e->nr / 4), .sn = s[0], .sk = s[1] });
+}
+
+/* n columns of each gate, k products for each. */
 static void
-pass_gates(Row *r, KernelCall *c, const Walk *d)
+put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gates)
 {
-	for (int g = 0; g < 4; g++)
-		row_pass_text(r, c, r->e ? gate(r->e, d, g) : "0");
+	const int64_t n = w->dims[0] / gates, k = w->dims[1];
+	const RtTensor *constant = l->d->packed ? dense_constant(r->p, row_arg(r, name)) : NULL;
+
+	out_line(&l->fields, ".hidden = %lld, .k = %lld,", (long long)n, (long long)k);
+	if (constant) {
+		out_line(&l->fields, ".panel = p + %d, .rest = VC_REST(vc_panel, %lld),", l->narg, (long long)n);
+		for (int64_t g = 0; g < gates; g++)
+			l->arg[l->narg++].text = panels(r, constant, g * n, n);
+	} else {
+		out_line(&l->fields, ".w = %s, .ws = %lld, .wk = %lld,", pass(r, l, row_arg(r, name)), (long long)w->strides[0],
+			 (long long)(k == 1 ? 1 : w->strides[1]));
+	}
 }
 
-bool
-row_lstm_walk(Row *r)
+/* columns of each gate, k products for each */
+static void
+add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gates, int64_t k)
 {
+	const Walk *d = l->d;
 	const long long panel = r->e ? r->e->nr : 1;
 	Arena *a = r->p->cx->arena;
 	Out o = { .indent = 1 };
-	Walk d;
 	KernelCall *c;
+
+	l->arg[l->narg++].text = "&turn";
+	out_line(&o, "const int64_t turn = *(const int64_t *)p[%d], t = %s;", l->narg - 1,
+		 d->reverse ? arena_printf(a, "%lld - 1 - turn", (long long)d->steps) : "turn");
+	out_line(&o, "const VnStep step = {");
+	buf_puts(&o.text, l->fields.text.at);
+	buf_free(&l->fields.text);
+	out_line(&o, "};");
+	out_blank(&o);
+	out_line(&o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
+	c = row_call(r, function, arena_printf(a, "%lld steps, %lld rows of %lld", (long long)d->steps, (long long)d->rows, (long long)columns),
+		     &o, plan_ceil(r->p, columns, panel), row_grain(gates * columns * panel));
+	c->repeat = d->steps;
+	c->work.flops = 2.0 * (double)(d->steps * d->rows) * (double)(gates * columns * k);
+	c->work.bytes = (double)d->steps * (double)(gates * columns * k + d->rows * ((gates + 1) * columns + k)) *
+			rt_dtypes[d->x->dtype].bytes;
+	for (int i = 0; i < l->narg; i++)
+		vec_push(a, &c->args, l->arg[i]);
+}
+
+/* Gates: products of the state, then what the gates make of it and of c. */
+static void
+add_gates(Row *r, const Walk *d)
+{
+	const char *type = row_type(d->x->dtype);
+	const long long next = d->y->strides[0];
+	Launch l = { .d = d, .fields = { .indent = 2 } };
+	const char *to = pass(r, &l, r->n->out[d->p ? 2 : 0]), *y = d->p ? pass(r, &l, r->n->out[0]) : to;
+	const char *h = pass(r, &l, row_arg(r, "h"));
+
+	out_line(&l.fields, ".rows = %lld, .gates = (const %s *)%s + t * %lld, .ldg = %lld,", (long long)d->rows, type,
+		 pass(r, &l, row_arg(r, "gates")), (long long)d->x->strides[0], (long long)d->x->strides[1]);
+	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %lld : %s, .ldh = turn ? %lld : %lld,", type, y, d->reverse ? '+' : '-',
+		 next, h, (long long)d->y->strides[1], (long long)d->h->strides[0]);
+	if (d->gates == 4) {
+		const char *c = pass(r, &l, r->n->out[1]);
+
+		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %lld : %lld,", c, pass(r, &l, row_arg(r, "c")), (long long)d->hidden,
+			 (long long)d->c->strides[0]);
+		out_line(&l.fields, ".to_c = %s, .ld_to_c = %lld,", c, (long long)d->hidden);
+	}
+	if (row_arg(r, "b"))
+		out_line(&l.fields, ".bias = %s,", pass(r, &l, row_arg(r, "b")));
+	put_weights(r, &l, "w", d->w, d->gates);
+	if (d->p)
+		out_line(&l.fields, ".to_h = %s, .ld_to_h = %lld,", to, (long long)d->hidden);
+	else
+		out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", type, to, next, (long long)d->y->strides[1]);
+	add_launch(r, &l, d->kind, d->hidden, d->gates, d->w->dims[1]);
+}
+
+/* The state of what the gates left in the third result. */
+static void
+add_projection(Row *r, const Walk *d)
+{
+	Launch l = { .d = d, .fields = { .indent = 2 } };
+	const char *to = pass(r, &l, r->n->out[0]);
+
+	out_line(&l.fields, ".rows = %lld, .h = %s, .ldh = %lld,", (long long)d->rows, pass(r, &l, r->n->out[2]), (long long)d->hidden);
+	put_weights(r, &l, "p", d->p, 1);
+	out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", row_type(d->x->dtype), to, (long long)d->y->strides[0],
+		 (long long)d->y->strides[1]);
+	add_launch(r, &l, "project", d->y->dims[2], 1, d->hidden);
+}
+
+bool
+row_rnn_walk(Row *r)
+{
+	Walk d = { 0 };
 
 	if (!take(r, &d))
 		return false;
-	const long long state = d.rows * d.hidden;
-
-	out_line(&o, "const int64_t turn = *(const int64_t *)p[10], t = %s;", d.reverse ? arena_printf(a, "%lld - 1 - turn", (long long)d.steps) : "turn");
-	out_line(&o, "float *y = (float *)p[0] + t * %lld;", state);
-	out_blank(&o);
-	out_line(&o, "vn_lstm(begin, end, %lld, %lld, (const float *)p[2] + t * %lld, %lld,", (long long)d.rows, (long long)d.hidden,
-		 (long long)d.gates->strides[0], (long long)d.gates->strides[1]);
-	out_line(&o, "\tturn ? y %c %lld : p[3], turn ? %lld : %lld, p + 5, p[9], turn ? p[1] : p[4], turn ? %lld : %lld, y, p[1]);",
-		 d.reverse ? '+' : '-', state, (long long)d.hidden, (long long)d.h->strides[0], (long long)d.hidden,
-		 (long long)d.c->strides[0]);
-	c = row_call(r, "lstm", arena_printf(a, "%lld steps of an LSTM, %lld rows of %lld", (long long)d.steps, (long long)d.rows,
-					     (long long)d.hidden), &o, (d.hidden + panel - 1) / panel, row_grain(4 * d.hidden * panel));
-	c->repeat = d.steps;
-	row_pass(r, c, r->n->out[0], 0);
-	row_pass(r, c, r->n->out[1], 0);
-	row_pass(r, c, row_arg(r, "gates"), 0);
-	row_pass(r, c, row_arg(r, "h"), 0);
-	row_pass(r, c, row_arg(r, "c"), 0);
-	pass_gates(r, c, &d);
-	if (row_arg(r, "b"))
-		row_pass(r, c, row_arg(r, "b"), 0);
-	else
-		row_pass_text(r, c, "0");
-	row_pass_text(r, c, "&turn");
+	add_gates(r, &d);
+	if (d.p)
+		add_projection(r, &d);
 	return true;
 }

@@ -99,7 +99,6 @@ model_context(Cli *cli)
 		fail(cli->cx, (Range){0}, "out of memory");
 	rt->torch = cx_rt(cli->cx)->torch;
 	rt->grad = !cli->no_grad;
-	rt->host = cx_rt(cli->cx)->host;
 	if (cli->seed)
 		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));
 	if (cli->threads && rt_threads(rt, (int)cli_number(cli, "threads", cli->threads, 0, 4096)))
@@ -142,18 +141,27 @@ fail_raised(Cli *cli, RtCx *rt)
 		rt->trace ? rt->trace : "", rt->trace ? "\n" : "", cls, rt->message ? rt->message : "no message");
 }
 
-int
-model_answer(Cli *cli, Model *m, const RtCode *code, RtCx *rt, const RtArrays *in, IValue *result)
+IValue *
+model_args(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, int *n)
 {
-	int n, self = m->fn->self != NULL;
-	RtParam *params = model_params(cli, m, &n);
-	IValue *args = new(cli->cx->arena, IValue, n + 2);
+	int nparam, self = m->fn->self != NULL;
+	RtParam *params = model_params(cli, m, &nparam);
+	IValue *args = new(cli->cx->arena, IValue, nparam + 2);
 
-	if (rt_args_from_arrays(rt, params, n, in, args + self))
+	if (rt_args_from_arrays(rt, params, nparam, in, args + self))
 		fail_raised(cli, rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
-	return rt_run(rt, code, args, result);
+	*n = nparam + self;
+	return args;
+}
+
+int
+model_answer(Cli *cli, Model *m, const RtCode *code, RtCx *rt, const RtArrays *in, IValue *result)
+{
+	int n;
+
+	return rt_run(rt, code, model_args(cli, m, rt, in, &n), result);
 }
 
 int

@@ -13,9 +13,9 @@ typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Co
 
 static const Command commands[] = {
 	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
-	{"run", "MODEL [-i IN.npz] [-o OUT.npz]", "interpret a model", cmd_run},
+	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...", "interpret a model; several inputs: calls of one instance, in turn", cmd_run},
 	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench},
-	{"check", "MODEL PROGRAM [-i IN.npz]...", "a program against the interpreter", cmd_check},
+	{"check", "MODEL [PROGRAM] [-i IN.npz]...", "a program against the interpreter; how far both are off the same in double", cmd_check},
 	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect},
 	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile},
 	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
@@ -43,21 +43,19 @@ static const Option options[] = {
 	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
 	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ", "what kiln profile wrote; several are merged"},
 	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ", "inputs that programs are built for; on the others they only run (all)"},
-	{"output", 'o', "FILE.npz", OPTION_TEXT, PLACE(out), " run ", "where results go; without: printed"},
+	{"output", 'o', "FILE.npz", OPTION_TEXTS, PLACE(outs), " run ", "where results go, the first one of the first input; without: printed"},
 	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " build profile save ", "where it goes"},
+	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ", "the errors of the results against an interpreter whose floats are all float64, over\n"
+	 "                               the largest element: at most 5e-6, or 3 times the interpreter's"},
+	{"reference", 0, "OUT.npz", OPTION_TEXTS, PLACE(references), " check ", "with --double: a recorded answer, one for each -i, in the interpreter's place"},
 	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ", "gradients by all parameters, or by these and arguments"},
 	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile ", "as under torch.no_grad(): is_grad_enabled() is False"},
 	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ", "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
 	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
 	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ", "embed (in the program), file (beside it: OUT.weights)"},
-	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights: fast (larger ones where they are faster: Winograd), made (these at\n"
-	 "                               the first call, and not in the program), small"},
-	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " build bench show profile ", "pytorch (numbers are rounded where PyTorch rounds them), free, auto: pytorch if\n"
-	 "                               the first input's answer depends on it"},
-	{"rounding", 0, "HOW", OPTION_TEXT, PLACE(rounding), " run ", "pytorch: numbers are rounded where PyTorch rounds them; free"},
-	{"processor", 0, "NAME[:KB]", OPTION_TEXT, PLACE(processor), " build bench run ", "intel or amd, and a core's second cache: where PyTorch would round as it\n"
-	 "                               does there (without: here)"},
+	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights that are larger, where they are faster (Winograd): made (when the program\n"
+	 "                               is opened), fast (they are in the program), small (none)"},
 	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ", "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ", "these instead of forward; inputs are the first one's"},
@@ -84,8 +82,11 @@ static const Option options[] = {
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ", "0: all as it was (the default); 1 to 3: optimized, constants inside"},
 	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ", "most specialized graphs (4)"},
+	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ", "nothing for other sizes than those of the inputs: they run the generic code"},
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ", "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},
+	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ", "how it compares with another: runs of both in turn, and their ratio"},
+	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ", "what each launch computes, and where in the model, too, for kiln bench (larger)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
 	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ", "the graph after that pass; 2: each change, too; all"},
 	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ", "no more than N changes; known, kernels: inferred results, kernels"},
@@ -171,12 +172,12 @@ help_passes(const char *command)
 static void
 help(const char *command)
 {
-	printf("kiln - an ahead-of-time compiler for TorchScript archives\n\n");
+	printf("kiln - an ahead-of-time compiler for models of PyTorch: TorchScript and torch.export archives\n\n");
 	for (int i = 0; i < NCOMMAND; i++)
 		if (!command || !strcmp(command, commands[i].name))
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
-		printf("\nMODEL is an archive, TorchScript source (model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a command.\n");
+		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source (model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a command.\n");
 		return;
 	}
 	printf("\n");

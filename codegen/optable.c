@@ -170,7 +170,7 @@ op_specialized(Cx *cx, Op *op)
 {
 	if (op->form == OP_MAP || op_is_row(op))
 		return "kernel";
-	if (op->form == OP_BODY)
+	if (op->form == OP_BODY || op_is_expanded(op))
 		return "its parts";
 	if (op->form == OP_ALSO)
 		return "as its base, when nobody else sees the write";

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef double WinoWide;
+#include "../rt/ops/vfilter.h"
+
 enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
 
 /* As VC_REST and, for products, VC_REST_HALF (vconv.h) have it. */
@@ -85,8 +88,8 @@ is_whole(const RtPacking *p)
 	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
 }
 
-const char *
-pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+static const char *
+panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 {
 	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to, p.n, p.width,
 				       p.last, p.sn);
@@ -106,31 +109,28 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 	return text;
 }
 
+const char *
+pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+{
+	const char *text = panels_of(e, form, w, p);
+
+	map_put(&e->panels_read, text, e);
+	return text;
+}
+
 /* ---- Winograd --------------------------------------------------------------------------------------------------------- */
 
-/* G g G': a 3 x 3 filter becomes 6 x 6, for the points 0, +-p, +-q and infinity: VC_WINO_P and _Q of vwino.h. */
 static void
 transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
 {
-	const double p = 0.625, q = 1.5, pp = p * p, qq = q * q, np = 2 * pp * (pp - qq), nq = 2 * qq * (qq - pp);
-	const double G[6][3] = { { 1 / (pp * qq), 0, 0 }, { 1 / np, p / np, pp / np }, { 1 / np, -p / np, pp / np },
-				 { 1 / nq, q / nq, qq / nq }, { 1 / nq, -q / nq, qq / nq }, { 0, 0, 1 } };
-	const float *g = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
-	double half[6][3];
+	const float *from = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
+	double g[9];
 
-	for (int i = 0; i < 6; i++)
-		for (int j = 0; j < 3; j++) {
-			half[i][j] = 0;
-			for (int r = 0; r < 3; r++)
-				half[i][j] += G[i][r] * g[r * w->strides[2] + j * w->strides[3]];
-		}
-	for (int i = 0; i < 6; i++)
-		for (int j = 0; j < 6; j++) {
-			u[6 * i + j] = 0;
-			for (int r = 0; r < 3; r++)
-				u[6 * i + j] += half[i][r] * G[j][r];
-		}
+	for (int i = 0; i < 9; i++)
+		g[i] = from[i / 3 * w->strides[2] + i % 3 * w->strides[3]];
+	wino_filter(g, u);
 }
+WINO_END
 
 /* [36][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
 static const char *
@@ -154,17 +154,38 @@ store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 	return add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
 }
 
-/* The program makes them of panels, when it first wants them (rt/ops/vwino.h). */
+/* The program makes them of panels, when it is opened (rt/ops/vwino.h): of equal panels once. */
 static const char *
 make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	const char *text = arena_printf(e->cx->arena, "(kiln_made + %lld)", (long long)e->made_bytes);
-	const RtMaking row = { .from = offset_of(pack_panels(e, WEIGHT_PANELS, w, *p)), .to = e->made_bytes, .n = p->n, .k = p->k,
+	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p);
+	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n), *text = map_get(&e->kernel_names, key);
+	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
 			       .panels = (p->n + p->width - 1) / p->width };
 
+	if (text)
+		return text;
+	text = arena_printf(e->cx->arena, "(kiln_made + %lld)", (long long)e->made_bytes);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	vec_push(e->cx->arena, &e->making, row);
+	vec_push(e->cx->arena, &e->made_of, panels);
 	e->made_bytes += 36 * columns_of(p) * p->k * (int64_t)sizeof(float);
 	return text;
+}
+
+int64_t
+pack_finish(Emit *e)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < e->making.n; i++) {
+		RtMaking *m = &e->making.at[i];
+		const int64_t made = (i + 1 < e->making.n ? e->making.at[i + 1].to : e->made_bytes) - m->to;
+
+		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made / 4;
+		sum += m->alone;
+	}
+	return sum;
 }
 
 const char *

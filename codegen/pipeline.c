@@ -58,6 +58,37 @@ signatures_of(Cli *cli, const Signatures *all, bool again)
 	return s;
 }
 
+/* What the runs saw that a specialization is of. */
+static Profile
+profile_of(const Profile *all, const Specialization *s)
+{
+	Profile p = *all;
+
+	p.value = s->seen;
+	p.found = s->found;
+	p.nrun = (int)s->count;
+	return p;
+}
+
+/* When all calls had one signature: another with other sizes, that no call had; batch: other first sizes. */
+static void
+add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch)
+{
+	const Profile seen = profile_of(profile, s->at.at[0]);
+	Specialization *other = new(cli->cx->arena, Specialization, 1);
+	Buf fixed = { 0 };
+
+	*other = *s->at.at[0];
+	other->seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1);
+	other->count = 0;
+	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, m->fn->self != 0, batch, &fixed);
+	if (other->pattern)
+		vec_push(cli->cx->arena, &s->at, other);
+	if (cli->verbose && fixed.n)
+		fprintf(stderr, "kiln: %s: fixed sizes: %s\n", m->fn->name, fixed.at);
+	buf_free(&fixed);
+}
+
 /* What all signatures have in common; null when there is only one, or nothing in common. */
 static Specialization *
 dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
@@ -90,6 +121,33 @@ say_nothing(RtCx *cx, const char *text, int64_t n)
 
 enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it left, one to see what still changes */
 
+/* Input `EXPORTED`: the arguments that the archive has, of torch.export. */
+enum { EXPORTED = -1 };
+
+typedef struct Samples { Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
+
+static void
+read_samples(Cx *cx, void *arg)
+{
+	Samples *s = arg;
+
+	(void)cx;
+	s->are = exported_samples(s->m->module, s->m->fn, s->rt, s->in);
+}
+
+/* Has the archive arguments to profile on?  What cannot be read of them is no reason not to build. */
+static bool
+has_samples(Cli *cli, Model *m)
+{
+	RtArrays in = { 0 };
+	Samples s = { m, model_context(cli), &in, false };
+
+	if (!cx_try(cli->cx, read_samples, &s))
+		warn("the arguments of its export are left out: %s", cli->cx->err.what);
+	rt_arrays_free(&in);
+	return s.are;
+}
+
 /* One profiling run: arguments by name, read anew, since the model may write to them. */
 static Specialization
 profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
@@ -103,7 +161,7 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
-	if (input_read(cli, rt, i, in) || rt_args_from_arrays(rt, params, n, in, args + has_self))
+	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) || rt_args_from_arrays(rt, params, n, in, args + has_self))
 		fail_raised(cli, rt);
 	if (has_self)
 		args[0] = self;
@@ -119,7 +177,7 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 static void
 profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
 {
-	const char *path = input_name(cli, i);
+	const char *path = i == EXPORTED ? "the arguments of its export" : input_name(cli, i);
 	const int nstate = profile->state->at.n;
 	const IValue self = m->fn->self ? module_fresh(cli->cx, m->module) : rt_none();
 	RtCx *rt = model_context(cli);
@@ -164,18 +222,6 @@ by_count(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
-/* What the runs saw that a specialization is of. */
-static Profile
-profile_of(const Profile *all, const Specialization *s)
-{
-	Profile p = *all;
-
-	p.value = s->seen;
-	p.found = s->found;
-	p.nrun = (int)s->count;
-	return p;
-}
-
 typedef struct OneSpecialization { Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
 
 static void
@@ -198,7 +244,8 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	for (int i = 0; i < n; i++) {
 		OneSpecialization one = { m, profile, s[i], optimize };
 
-		if (cx_try(cli->cx, specialize_one, &one))
+		/* Its samples are all that there is of it. */
+		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
 			s[made++] = s[i];
 		else if (cli->cx->err.status != EXIT_LACKS)
 			fail_status(cli->cx, cli->cx->err.status, (Range){ 0 }, "%s", cli->cx->err.what);
@@ -234,11 +281,14 @@ static Profile *
 profile_all(Cli *cli, Model *m, Signatures *s)
 {
 	const int64_t start = rt_now();
+	const bool exported = !input_count(cli) && !cli->profiles.n && has_samples(cli, m);
 	Profile *profile;
 
-	if (!input_count(cli) && !cli->profiles.n)
+	if (!input_count(cli) && !cli->profiles.n && !exported)
 		return NULL;
 	profile = profile_new(cli->cx, m->fn);
+	if (exported)
+		profile_input(cli, m, profile, s, EXPORTED);
 	for (int i = 0; i < cli->profiles.n; i++)
 		add_profile(cli, profile, s, cli->profiles.at[i]);
 	for (int i = 0; i < input_count(cli); i++)
@@ -306,17 +356,28 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 static void
 choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact, Signatures *dynamic)
 {
-	Specialization *d = dynamic_one(cli, &s, m->fn, profile), *ones;
+	const bool one = s.at.n == 1;
+	Specialization *d = NULL, *ones;
 
 	for (int i = 0; i < s.at.n && i < most; i++)
 		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
+	if (cli->no_dynamic)
+		return;
+	for (int batch = 0; batch < 1 + (one && optimize) && !(d && d->sample); batch++) {
+		s.at.n = one ? 1 : s.at.n;
+		if (one && optimize)
+			add_varied(cli, m, profile, &s, batch);
+		if (!(d = dynamic_one(cli, &s, m->fn, profile)))
+			continue;
+		d->varied = one;
+		if (optimize)
+			make_samples(cli, m, profile, &s, d);
+	}
 	if (!d)
 		return;
-	vec_push(cli->cx->arena, &dynamic->at, d);
-	if (!optimize)
-		return;
-	make_samples(cli, m, profile, &s, d);
-	if ((ones = dynamic_ones(cli, m, profile, &s, d)))
+	if (d->sample || !one)
+		vec_push(cli->cx->arena, &dynamic->at, d);
+	if (optimize && (ones = dynamic_ones(cli, m, profile, &s, d)))
 		vec_push(cli->cx->arena, &dynamic->at, ones);
 }
 

@@ -5,7 +5,7 @@
  * of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).  What is
  * not known is an IValue in a slot of the frame.  Buffers of the arena get their offsets in offsets.c.
  */
-#include "codegen.h"
+#include "kernel/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +89,12 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is nothing but the arguments of kernels is not made. */
+/* A list that is nothing but the arguments of kernels is not made, unless one may raise: the operator itself does that then. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
 	for (int i = 0; i < list->uses.n; i++)
-		if (!plan_is_kernel(p, list->uses.at[i].node))
+		if (!plan_is_kernel(p, list->uses.at[i].node) || node_may_refuse_data(list->uses.at[i].node))
 			return false;
 	return plan_list_is_read(list);
 }
@@ -340,7 +340,7 @@ carrier(Plan *p, const Node *group)
 		const Node *n = v->node;
 
 		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && plan_is_kernel(p, n) && !p->epilogue[n->id] &&
-		    ready_before(group, v, n) && map_epilogue_fits(p, group, v, dense_columns(p, n)))
+		    ready_before(group, v, n) && epilogue_fits(p, group, v, dense_columns(p, n)))
 			return n;
 	}
 	return NULL;
@@ -538,6 +538,7 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	p->graph = g;
 	p->gpu = gpu;
 	p->dynamic = dynamic;
+	p->sizes = size_table(cx->arena);
 	p->known = known_graph(cx, g, spec->pattern, first);
 	kernels = pass_outside(cx, "kernels");
 	if (kernels.limit >= 0 || kernels.log)

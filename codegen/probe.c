@@ -1,4 +1,4 @@
-/* codegen/probe.c - what this machine can do: multiplications per second, bytes per second
+/* codegen/probe.c - what this machine can do: multiplications per second, bytes per second, launches of kernels
  *
  * The peak of fused multiplications and additions: chains enough to fill every unit, nothing but registers.  The bandwidth
  * of reading: sums over more memory than caches hold.  Both on as many threads as the program that they stand beside, each
@@ -98,13 +98,19 @@ best_time(RtCx *rt, int64_t n, int64_t grain, void (*body)(void *, int64_t, int6
 	return best > 0 ? best : 1;
 }
 
+static void
+run_nothing(void *arg, int64_t begin, int64_t end)
+{
+	(void)arg, (void)begin, (void)end;
+}
+
 Machine
 machine_probe(RtCx *rt)
 {
 	const int threads = rt->nthread > 0 ? rt->nthread : 1;
 	Peak peak = peak_here();
 	Stream s = { .at = calloc(1, (size_t)probe_bytes) };
-	Machine m = { .threads = threads };
+	Machine m = { .threads = threads, .flops_steady = 100, .bytes_steady = 100 };
 
 	m.flops = 2.0 * peak.floats * CHAINS * ROUNDS * threads / ((double)best_time(rt, threads, 1, run_peak, &peak) / 1e9);
 	if (s.at) {
@@ -113,5 +119,34 @@ machine_probe(RtCx *rt)
 		m.bytes = (double)probe_bytes / ((double)best_time(rt, probe_bytes / 8, probe_bytes / 8 / threads, run_stream, &s) / 1e9);
 	}
 	free((void *)s.at);
+	m.launch_ns = (double)best_time(rt, threads, 1, run_nothing, NULL);
 	return m;
+}
+
+/* The better of two, and what the other one is of it, if that is less than what was seen. */
+static double
+best_of(double a, double b, double *steady)
+{
+	const double best = a > b ? a : b, other = a > b ? b : a, percent = best > 0 ? 100 * other / best : 100;
+
+	if (percent < *steady)
+		*steady = percent;
+	return best;
+}
+
+Machine
+machine_again(RtCx *rt, Machine m)
+{
+	const Machine now = machine_probe(rt);
+
+	m.flops = best_of(m.flops, now.flops, &m.flops_steady);
+	m.bytes = best_of(m.bytes, now.bytes, &m.bytes_steady);
+	m.launch_ns = now.launch_ns < m.launch_ns ? now.launch_ns : m.launch_ns;
+	return m;
+}
+
+bool
+machine_is_steady(const Machine *m)
+{
+	return m->flops_steady >= 90 && m->bytes_steady >= 90;
 }

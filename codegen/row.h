@@ -1,10 +1,12 @@
 /* codegen/row.h - kernels over rows, private to codegen/kern_row.c and those beside it
  *
- *   kern_row.c    the table of forms; nests; reductions, softmax, normalisation
- *   kern_copy.c   copies of regions: layouts, cat, stack, padding, gathers, fills
+ *   kern_row.c    the table of forms; arguments, nests, launches
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
- *   kern_rnn.c    the steps of an LSTM
+ *   kern_bag.c    bags of rows of a table
+ *   kern_scan.c   running sums, products, extremes
+ *   kern_topk.c   the greatest of a row
+ *   kern_rnn.c    the steps of recurrent layers
  *   kern_attention.c
  *   kern_direct.c small convolutions where they lie
  *   kern_back.c   convolutions by computed weights, gradients of convolutions
@@ -23,8 +25,10 @@ typedef struct RowNest {         /* loops; outermost first */
 	int64_t stride[ROW_OPERANDS][RT_MAX_RANK];
 } RowNest;
 
+struct Lowered;
 typedef struct Row {
 	Emit *e;                 /* null: only asked whether there is a form */
+	struct Lowered *lowered; /* gets the kernel of the last launch; or null */
 	Plan *p;
 	const Node *n;
 	KernelCall *calls;       /* room for MAX_KERNEL_CALLS */
@@ -54,18 +58,31 @@ const char *row_type(int dtype);                                /* C type of an 
 int64_t row_grain(int64_t elements_of_a_row);
 /* Adds a launch; text: the kernel's body in braces, freed here. */
 KernelCall *row_call(Row *, const char *prefix, const char *comment, Out *text, int64_t n, int64_t grain);
+/* Adds a launch of a kernel, which is simplified; offset: bytes from each value's first element, or null. */
+struct Kernel;
+bool row_kernel(Row *, struct Kernel *, const Value *const *value, const int64_t *offset, int n);
+void row_checks(Row *);                                         /* the last launch sets `wrong`, and the operator raises then */
 void row_pass(Row *, KernelCall *, const Value *, int64_t offset_bytes);
 void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kern_copy.c: a launch that copies x into the result */
+/* The node that makes a list which nobody changes; null: there is none. */
+const Node *row_list_node(const Row *, const char *name);
+bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kernel/lower_index.c: a launch that copies x into the result */
 
-RowForm row_copy, row_copy_into, row_cast, row_roll, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select;
+RowForm row_copy, row_copy_into, row_cast, row_roll, row_flip, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select, row_index, row_gather;
+/* What a value reads and self, which is written: two arguments may be the same memory, and so may two attributes. */
+bool row_may_be_one(const Row *, const Value *from);
+
+RowForm row_softmax, row_layer_norm, row_group_norm, row_batch_norm;
+RowForm row_sum, row_count, row_logic, row_extreme, row_arg_extreme, row_norm, row_variance, row_logsumexp;
+RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_avg_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
-RowForm row_lstm_walk;
+RowForm row_rnn_walk;
+RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;
 RowForm row_convolution, row_convolution_computed, row_convolution_backward;
 

@@ -13,6 +13,8 @@
 
 const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
 
+const char *const forms_names[] = { [FORMS_MADE] = "made", [FORMS_FAST] = "fast", [FORMS_SMALL] = "small", NULL };
+
 enum { LINE = 64 };                      /* of the cache: where a part may begin */
 
 static const char *

@@ -6,33 +6,37 @@
 
 #include <string.h>
 
-typedef struct Data { Storages *storages; } Data;
-
 static IValue
 host_storage(const PickleAt *at, void *arg, RtDtype d, const char *key, int64_t numel)
 {
-	return storage_tensor(at, ((Data *)arg)->storages, d, key, numel);
+	return storage_tensor(at, arg, d, key, numel);
+}
+
+IValue
+archive_data(Archive *a, RtCx *rt)
+{
+	Cx *cx = archive_cx(a);
+	Source *s = new(cx->arena, Source, 1);
+	PickleHost host = { .storage = host_storage };
+	Record r;
+
+	if (!archive_has(a, "data.pkl"))
+		fail(cx, (Range){ 0 }, "%s: is not written by torch.save: it has no data.pkl", archive_path(a));
+	r = archive_record(a, "data.pkl");
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", archive_path(a)), .line = 1 };
+	host.arg = storages_new(cx, rt, a, "data");
+	return pickle_load(cx, s, &host);
 }
 
 IValue
 archive_load_data(Cx *cx, const char *path)
 {
-	Archive *a = archive_open(cx, path);
 	RtCx *rt = new(cx->arena, RtCx, 1);
-	Source *s = new(cx->arena, Source, 1);
 	Fits fits = { .cx = cx };
-	Data data;
-	PickleHost host = { .arg = &data, .storage = host_storage };
-	Record r;
 	IValue v;
 
-	if (!archive_has(a, "data.pkl"))
-		fail(cx, (Range){ 0 }, "%s: is not written by torch.save: it has no data.pkl", path);
-	r = archive_record(a, "data.pkl");
-	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", path), .line = 1 };
 	rt_cx_init(rt);
-	data.storages = storages_new(cx, rt, a, "data");
-	v = pickle_load(cx, s, &host);
+	v = archive_data(archive_open(cx, path), rt);
 	value_settle(&fits, v);
 	fits_free(&fits);
 	rt_cx_free(rt);

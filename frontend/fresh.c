@@ -4,17 +4,23 @@
  * Objects and containers are copied, what is shared between them stays shared.  Tensors are made anew over a storage
  * of their own, but without copying where the storage lies in the mapped archive: the file is mapped privately once
  * more, and the kernel copies the pages that are written.
+ *
+ * In double, the same of any values: floating tensors become double, complex ones complex double, and what shared a
+ * storage shares the widened one.
  */
 #include "frontend.h"
 
 #include <string.h>
 
-typedef struct Copy {
+typedef struct Copies {
 	Cx      *cx;
 	RtCx     rt;
 	Archive *archive;
 	char    *map;           /* of this instance; null until it is needed */
 	PtrMap   done;          /* old address -> new one */
+	bool     in_double;
+	Vec(IValue) held;       /* in double: all copies, since `done` has them; and their storages */
+	Vec(RtStorage *) storages;
 } Copy;
 
 static void *
@@ -32,6 +38,26 @@ note(Copy *c, const void *from, const void *to)
 }
 
 static IValue copy(Copy *, IValue);
+
+/* The storage of tensors of dtype d, with room for as many elements of the dtype in which they are held.  A storage that
+ * is seen as floats, which grow, and as integers, has two. */
+static RtStorage *
+widened_storage(Copy *c, RtStorage *s, RtDtype d)
+{
+	const RtDtype held = rt_in_double(d);
+	const int64_t bytes = rt_dtypes[d].bytes, wide = rt_dtypes[held].bytes, n = s->bytes / bytes;
+	const char *key = (const char *)s + wide / bytes;
+	const int64_t known = ptrmap_get(&c->done, key);
+	RtStorage *to;
+
+	if (known)
+		return (RtStorage *)(intptr_t)known;
+	to = need(c, rt_storage_new(&c->rt, n * wide));
+	rt_cast(held, to->data, wide, d, s->data, bytes, n);
+	note(c, key, to);
+	vec_push(c->cx->arena, &c->storages, to);
+	return to;
+}
 
 static RtStorage *
 copy_storage(Copy *c, RtStorage *s)
@@ -56,10 +82,12 @@ copy_storage(Copy *c, RtStorage *s)
 static void *
 copy_tensor(Copy *c, RtTensor *t)
 {
-	RtTensor *to = need(c, rt_tensor_over(&c->rt, copy_storage(c, t->storage), t->dtype, t->ndim, t->dims, t->strides,
-		t->offset));
+	const RtDtype dtype = c->in_double ? rt_in_double(t->dtype) : t->dtype;
+	RtStorage *s = c->in_double ? widened_storage(c, t->storage, t->dtype) : copy_storage(c, t->storage);
+	RtTensor *to = need(c, rt_tensor_over(&c->rt, s, dtype, t->ndim, t->dims, t->strides, t->offset));
 
 	to->flags = t->flags;
+	to->layout = t->layout;
 	if (t->quant) {
 		to->quant = t->quant;
 		rt_count_up(&t->quant->h);
@@ -127,6 +155,8 @@ copy(Copy *c, IValue v)
 		: v.tag == RT_DICT ? copy_dict(c, v.u.dict) : v.tag == RT_TUPLE ? copy_tuple(c, v.u.tuple)
 		: copy_object(c, v.u.obj);
 	note(c, v.u.p, to);
+	if (c->in_double)
+		vec_push(c->cx->arena, &c->held, rt_retain(rt_ref((RtTag)v.tag, to)));
 	return rt_ref((RtTag)v.tag, to);
 }
 
@@ -142,4 +172,31 @@ module_fresh(Cx *cx, Module *m)
 	v = copy(c, m->self);
 	rt_cx_free(&c->rt);
 	return v;
+}
+
+Copies *
+copies_in_double(Cx *cx)
+{
+	Copies *c = new(cx->arena, Copies, 1);
+
+	c->cx = cx;
+	c->in_double = true;
+	rt_cx_init(&c->rt);
+	return c;
+}
+
+IValue
+copies_of(Copies *c, IValue v)
+{
+	return copy(c, v);
+}
+
+void
+copies_end(Copies *c)
+{
+	for (int i = 0; i < c->held.n; i++)
+		rt_release(c->held.at[i]);
+	for (int i = 0; i < c->storages.n; i++)
+		rt_storage_release(c->storages.at[i]);
+	rt_cx_free(&c->rt);
 }

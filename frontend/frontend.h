@@ -1,6 +1,6 @@
 /* frontend/frontend.h - bytes and text in, graphs out
  *
- *   archive_load   model.pt -> Module (objects as data, classes with methods as trees)
+ *   archive_load   model.pt, model.pt2 -> Module (objects as data, classes with methods as trees, or exported programs)
  *   function_graph a method's tree -> its Graph, compiled on first use
  *   script_compile source text -> functions (operator bodies, gradients, kiln run model.py)
  *   ir_parse       IR text -> Graph
@@ -18,11 +18,13 @@ typedef struct Record { const char *name; const char *data; int64_t n; int64_t f
 
 /* Opens and checks (reference 1.7: what it is when it is not a zip gets its own message).  Closed with the Cx. */
 Archive *archive_open(Cx *, const char *path);
+Archive *archive_nested(Archive *, const char *member);             /* a member that is an archive itself; its bytes stay where they are */
 void     archive_close(Archive *);
 bool     archive_has(Archive *, const char *name);                 /* names without the root folder */
 Record   archive_record(Archive *, const char *name);              /* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
 int      archive_names(Archive *, const char *const **names);      /* sorted */
 const char *archive_path(Archive *);
+Cx      *archive_cx(Archive *);
 uint64_t archive_hash(Archive *);                                  /* of the members' names, sizes and CRCs */
 void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);   /* members stored at multiples of 64; data must last */
 char    *archive_remap(Archive *);                                 /* a further private map of the file: written weights start anew */
@@ -105,13 +107,24 @@ typedef struct Module {
 Module   *archive_load(Cx *, const char *path);
 Function *module_method(Cx *, Module *, const char *name);     /* fails, naming near ones, when there is none */
 IValue    module_fresh(Cx *, Module *);                        /* a new instance: tensors that methods may write are copied, the rest is shared */
+/* Copies of values, floats in double; what is one thing, or one memory, is one again in all copies of a set. */
+typedef struct Copies Copies;
+Copies   *copies_in_double(Cx *);
+IValue    copies_of(Copies *, IValue);         /* a new reference; v stays alive as long as the set is used */
+void      copies_end(Copies *);
 IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
+IValue    archive_data(Archive *, RtCx *);     /* the same of an archive that is open; lists and dicts have no types yet */
 
 /* packed.c: objects of C++ classes */
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */
 const Type *packed_class(const PickleAt *, const char *name);
 void        packed_build(const PickleAt *, RtCx *, Fits *, RtObject *, IValue state);
 IValue      packed_state(Cx *, const RtObject *);          /* what packed_build took */
+/* pt2.c: archives of torch.export */
+bool        is_exported(Archive *);
+Module     *exported_load(Cx *, Archive *);
+/* Adds the arguments that a method was exported with, by their keys; false: it is no exported one, or the archive has none. */
+bool        exported_samples(Module *, const Function *, RtCx *, RtArrays *);
 /* json.c: archives of PyTorch 1.0 to 1.2 */
 Module     *legacy_load(Cx *, Archive *);
 

@@ -127,7 +127,7 @@ static void
 lex_string(Lexer *l, const char *start)
 {
 	const char *beg = l->at, quote = *beg;
-	bool triple = l->end - beg >= 6 && beg[1] == quote && beg[2] == quote;
+	bool triple = l->end - beg >= 3 && beg[1] == quote && beg[2] == quote;
 	const char *p = beg + (triple ? 3 : 1);
 
 	for (; p < l->end && (triple || *p != '\n'); p++) {

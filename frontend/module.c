@@ -39,10 +39,6 @@ say_what_is_inside(Archive *a)
 	const char *const *names;
 	int n = archive_names(a, &names);
 
-	if (archive_has(a, "archive_format"))
-		return "is a torch.export package (.pt2), not TorchScript; save the model by torch.jit.save";
-	if (archive_has(a, "serialized_exported_program.json"))
-		return "is a torch.export file, not TorchScript; save the model by torch.jit.save";
 	if (archive_has(a, "data.pkl") && pickles_an_object(archive_record(a, "data.pkl")))
 		return "is a checkpoint of torch.save with a pickled Python module: its program is Python source that is not in "
 			"the file; save torch.jit.script(model) or a trace by torch.jit.save";
@@ -319,13 +315,15 @@ archive_load(Cx *cx, const char *path)
 	Archive *a = archive_open(cx, path);
 	Module *m;
 
-	if (archive_has(a, "model.json"))
+	if (is_exported(a))
+		m = exported_load(cx, a);
+	else if (archive_has(a, "model.json"))
 		m = legacy_load(cx, a);
 	else if (archive_has(a, "constants.pkl") && archive_has(a, "data.pkl"))
 		m = load_modern(cx, a);
 	else
 		fail(cx, (Range){ 0 }, "%s: %s", path, say_what_is_inside(a));
-	cx_rt(cx)->torch = archive_has(a, "byteorder") ? RT_TORCH_2 : RT_TORCH_1;
+	cx_rt(cx)->torch = archive_has(a, "byteorder") || is_exported(a) ? RT_TORCH_2 : RT_TORCH_1;
 	m->archive = a;
 	m->path = archive_path(a);
 	m->hash = archive_hash(a);

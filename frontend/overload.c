@@ -264,7 +264,7 @@ convert_number(Match *m, Value *v, const Type *to)
 static Value *
 convert(Match *m, Value *v, const Type *to)
 {
-	if (to->kind == TYPE_OPTIONAL && v->type->kind != TYPE_OPTIONAL && v->type->kind != TYPE_NONE)
+	if (to->kind == TYPE_OPTIONAL && v->type->kind != TYPE_OPTIONAL)
 		return convert(m, v, to->of[0]);
 	if (to->kind == TYPE_LIST && is_bare_list(v) && v->type != to)
 		return make(m, "prim::ListConstruct", to, 0, 0);

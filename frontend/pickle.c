@@ -628,8 +628,11 @@ TENSOR_REDUCER(tensor_lacks_sparse)
 #define reduce_make_device       make_device
 #define reduce_make_size         make_size
 #define reduce_make_complex      make_complex
+#define reduce_make_of_type      make_of_type
 
-typedef enum GlobalKind { GLOBAL_REDUCER, GLOBAL_ELEMENTS, GLOBAL_QSCHEME } GlobalKind;
+typedef enum GlobalKind { GLOBAL_REDUCER, GLOBAL_ELEMENTS, GLOBAL_QSCHEME, GLOBAL_TENSOR_TYPE } GlobalKind;
+
+static Reducer make_of_type;
 
 static const struct Global {
 	const char *module, *name;
@@ -640,6 +643,7 @@ static const struct Global {
 #define REDUCER(module, name, function) { module, name, GLOBAL_REDUCER, 0, reduce_##function },
 #define ELEMENTS(storage, dtype)        { "torch", storage, GLOBAL_ELEMENTS, dtype, NULL },
 #define QSCHEME(name, code)             { "torch", name, GLOBAL_QSCHEME, code, NULL },
+#define TENSOR_TYPE(module, name)       { module, name, GLOBAL_TENSOR_TYPE, 0, NULL },
 #include "pickle.def"
 };
 enum { NGLOBAL = sizeof globals / sizeof *globals };
@@ -706,6 +710,18 @@ call(Machine *m, const struct Global *g, IValue args)
 
 	spend(m, n);
 	return g->call(m, arg, n);
+}
+
+/* A tensor with attributes of Python, such as which sizes are dynamic: they are left out.  Its own kind is none of those
+ * that make it, so that no nesting is followed. */
+static IValue
+make_of_type(Machine *m, const IValue *arg, int n)
+{
+	const struct Global *g = n == 4 ? global_of(arg[0], GLOBAL_REDUCER) : NULL;
+
+	if (!g || g->call == make_of_type || !global_of(arg[1], GLOBAL_TENSOR_TYPE) || arg[2].tag != RT_TUPLE)
+		pickle_bad(&m->at, "a tensor of a type that is not known");
+	return call(m, g, arg[2]);
 }
 
 static void

@@ -7,6 +7,7 @@
  * Operators whose row is a body in TorchScript are compiled here too, once, with no unit around them.
  */
 #include "emit.h"
+#include "pt2.h"
 
 #include <stdlib.h>
 #include <ctype.h>
@@ -732,6 +733,11 @@ function_graph(Cx *cx, Function *f)
 	if (f->state == 2)
 		return f->graph;
 	f->state = 1;
+	if (f->exported) {
+		f->graph = exported_graph(cx, f);
+		f->state = 2;
+		return f->graph;
+	}
 	if (!f->schema)
 		fail(cx, ((const Tree *)f->tree)->at, "'%s' has no signature: its declaration has failed before", f->name);
 	if (f->self && class_info(f->self)->interface)

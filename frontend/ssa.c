@@ -230,7 +230,7 @@ meet_flags(Emit *e, const Meet *m, unsigned ways)
 
 	for (int i = 0; i < 3; i++) {
 		unsigned way = WAY_RETURN << i;
-		if (!(ways & way) || ways == way)
+		if (!(ways & way))
 			continue;
 		yes = flag_at_end(e, m->at, &m->yes, way);
 		no = flag_at_end(e, m->at, &m->no, way);

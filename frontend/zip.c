@@ -35,6 +35,7 @@ struct Archive {
 	Cx         *cx;
 	const char *path;
 	char       *map;        /* the file */
+	bool        nested;     /* it is a member of another one */
 	int64_t     n;          /* its bytes */
 	zip_t      *zip;
 	const char *root;       /* "net/" */
@@ -225,6 +226,10 @@ find_root(Archive *a)
 
 	if (!first)
 		refuse(a, "is a zip archive without members");
+	if (!slash && !strncmp(first, "serialized_", 11)) {                        /* torch.export's oldest files have none */
+		a->root = "";
+		return;
+	}
 	if (!slash)
 		refuse(a, arena_printf(a->cx->arena, "is a zip archive, but its first member '%s' is not in a folder, as all of "
 			"an archive of torch.jit.save are", first));
@@ -294,6 +299,17 @@ close_at_end(void *a)
 	archive_close(a);
 }
 
+static Archive *
+open_map(Archive *a)
+{
+	arena_at_end(a->cx->arena, close_at_end, a);
+	zip_error_init(&a->error);
+	open_zip(a);
+	find_root(a);
+	index_members(a);
+	return a;
+}
+
 Archive *
 archive_open(Cx *cx, const char *path)
 {
@@ -302,12 +318,21 @@ archive_open(Cx *cx, const char *path)
 	a->cx = cx;
 	a->path = arena_strdup(cx->arena, path);
 	a->map = map_file(cx, a->path, &a->n);
-	arena_at_end(cx->arena, close_at_end, a);
-	zip_error_init(&a->error);
-	open_zip(a);
-	find_root(a);
-	index_members(a);
-	return a;
+	return open_map(a);
+}
+
+Archive *
+archive_nested(Archive *outer, const char *member)
+{
+	Archive *a = new(outer->cx->arena, Archive, 1);
+	Record r = archive_record(outer, member);
+
+	a->cx = outer->cx;
+	a->path = arena_printf(a->cx->arena, "%s: %s", outer->path, member);
+	a->map = (char *)(uintptr_t)r.data;
+	a->n = r.n;
+	a->nested = true;
+	return open_map(a);
 }
 
 void
@@ -315,7 +340,7 @@ archive_close(Archive *a)
 {
 	if (a->zip)
 		zip_discard(a->zip);
-	if (a->map)
+	if (a->map && !a->nested)
 		munmap(a->map, (size_t)a->n);
 	for (int i = 0; i < a->maps.n; i++)
 		munmap(a->maps.at[i], (size_t)a->n);
@@ -613,6 +638,12 @@ archive_names(Archive *a, const char *const **names)
 {
 	*names = a->names;
 	return a->nnames;
+}
+
+Cx *
+archive_cx(Archive *a)
+{
+	return a->cx;
 }
 
 const char *

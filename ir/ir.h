@@ -275,6 +275,7 @@ struct Function {
 	Function   *unchanged;     /* its copy that is never prepared: code_lower_unchanged; or null */
 	const Map  *places;        /* code.c's: what finds a place in the code */
 	const void *tree;          /* frontend's, compiled on first use by function_graph() */
+	struct Exported *exported; /* the same of a program of torch.export; or null */
 	const struct Gradient *gradient;     /* opt's: what of it is differentiated; null: nothing */
 	struct Unit *unit;
 	int         state;         /* 0 not compiled, 1 being compiled, 2 done */

@@ -12,6 +12,8 @@
 #include "../rt/ops/kernel.h"
 #include "opt.h"
 
+#include <math.h>
+
 typedef struct Norm { const RtTensor *weight, *bias, *mean, *var; double eps; } Norm;   /* weight, bias may be null */
 
 /* One of a batch norm's vectors: absent is fine when `optional`. */
@@ -101,6 +103,13 @@ has_batch(const Node *conv, int64_t rank, const Node *norm)
 	return false;
 }
 
+void
+norm_line(const NormChannel *c, double eps, double *scale, double *shift)
+{
+	*scale = c->weight / sqrt(c->var + eps);
+	*shift = c->bias - c->mean * *scale;
+}
+
 static bool
 fold(Reweigh *r, Node *norm)
 {
@@ -114,10 +123,10 @@ fold(Reweigh *r, Node *norm)
 	scale = new(r->p->scratch, double, o.n + 1);
 	shift = new(r->p->scratch, double, o.n + 1);
 	for (int64_t i = 0; i < o.n; i++) {
-		const double of[NORM_OF] = { reweigh_element(n.weight, i, 1), reweigh_element(n.bias, i, 0),
-					     reweigh_element(n.mean, i, 0), reweigh_element(n.var, i, 1) };
+		const NormChannel channel = { reweigh_element(n.weight, i, 1), reweigh_element(n.bias, i, 0),
+					      reweigh_element(n.mean, i, 0), reweigh_element(n.var, i, 1) };
 
-		rt_norm_line((RtDtype)n.var->dtype, of, n.eps, &scale[i], &shift[i]);
+		norm_line(&channel, n.eps, &scale[i], &shift[i]);
 	}
 	return reweigh(r, &o, norm, scale, shift);
 }

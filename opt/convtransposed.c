@@ -137,29 +137,40 @@ with_ints(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n
 	return spec_put_op(s, c, name, "", in, 2, at);
 }
 
+/* Without the first `from` and the last -to. */
 static Value *
 cut(Spec *s, Scope *c, Value *x, int dim, int64_t from, int64_t to, Range at)
 {
-	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, from, at), spec_put_int(s, to, at), spec_put_int(s, 1, at) };
-	const RtTensor *t = known_at(s->k, x)->v.u.t;
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, from, at), spec_put_int(s, to ? to : INT64_MAX, at),
+			      spec_put_int(s, 1, at) };
 
-	return from == 0 && to == t->dims[dim] ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
+	return from == 0 && to == 0 ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
+}
+
+/* Dims dim and dim + 1 as one. */
+static Value *
+merged(Spec *s, Scope *c, Value *x, int dim, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };
+
+	return spec_put_op(s, c, "aten::flatten", "using_ints", in, 3, at);
 }
 
 /* z's phases side by side. */
 static Value *
 interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 {
-	const int64_t n = known_at(s->k, z)->v.u.t->dims[0], rows = v->a[0] * v->s[0], columns = v->a[1] * v->s[1];
-	const int64_t apart[] = { n, v->a[0], v->a[1], v->groups, v->s[0], v->s[1], v->c }, whole[] = { n, rows, columns, v->groups * v->c };
+	const int64_t apart[] = { ~0, ~1, ~2, v->groups, v->s[0], v->s[1], v->c };
 	static const int64_t last[] = { 0, 2, 3, 1 }, order[] = { 0, 1, 4, 2, 5, 3, 6 }, first[] = { 0, 3, 1, 2 };
 	Value *y = with_ints(s, c, "aten::permute", z, last, 4, at);
+	Value *const split[] = { y, spec_put_shape(s, c, y, apart, 7, at) };
 
-	y = with_ints(s, c, "aten::reshape", y, apart, 7, at);
-	y = with_ints(s, c, "aten::permute", y, order, 7, at);
-	y = with_ints(s, c, "aten::reshape", y, whole, 4, at);
-	y = cut(s, c, y, 1, v->pad[0], v->pad[0] + v->out[0], at);
-	y = cut(s, c, y, 2, v->pad[1], v->pad[1] + v->out[1], at);
+	y = with_ints(s, c, "aten::permute", spec_put_op(s, c, "aten::reshape", "", split, 2, at), order, 7, at);
+	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
+	for (int dim = 1; dim <= 3; dim++)
+		y = merged(s, c, y, dim, at);
+	for (int d = 0; d < 2; d++)
+		y = cut(s, c, y, 1 + d, v->pad[d], v->pad[d] + v->out[d] - v->a[d] * v->s[d], at);
 	return with_ints(s, c, "aten::permute", y, first, 4, at);
 }
 

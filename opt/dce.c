@@ -7,8 +7,9 @@
  * Loops that nobody uses.
  *
  * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
- * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error, but for
- * what the specializer marks: it was needed until the profile showed that nobody uses the result (keep_error).
+ * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error,
+ * but for what the specializer marks: it was needed until the profile showed that nobody uses the result
+ * (keep_error).
  */
 #include "opt.h"
 
@@ -16,7 +17,8 @@ typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
 	bool    *live;           /* by value id */
-	bool     grew;
+	bool    *effects;        /* by node id: it, or a node inside, has an effect of its own */
+	int64_t  nmark;          /* nodes and values marked so far */
 } Dce;
 
 static void
@@ -26,7 +28,7 @@ mark_value(Dce *d, const Value *v)
 		return;
 	d->live[v->id] = true;
 	alias_live_add(d->alias, v);
-	d->grew = true;
+	d->nmark++;
 }
 
 static bool
@@ -37,12 +39,26 @@ has_own_effect(const Node *n)
 }
 
 static bool
+find_effects(Dce *d, const Block *b)
+{
+	bool any = false;
+
+	for NODES(n, b) {
+		d->effects[n->id] = has_own_effect(n);
+		for (int i = 0; i < n->nsub; i++)
+			d->effects[n->id] |= find_effects(d, n->sub[i]);
+		any |= d->effects[n->id];
+	}
+	return any;
+}
+
+static bool
 is_live(Dce *d, const Node *n)
 {
 	for (int i = 0; i < n->nout; i++)
 		if (d->live[n->out[i]->id])
 			return true;
-	return has_own_effect(n) || (!n->nsub && alias_writes_live(d->alias, n));
+	return d->effects[n->id] || (!n->nsub && alias_writes_live(d->alias, n));
 }
 
 static void mark_block(Dce *d, Block *b);
@@ -79,8 +95,7 @@ mark_inputs(Dce *d, const Node *n)
 static void
 mark_live(Dce *d, Node *n)
 {
-	if (!n->mark)
-		d->grew = true;
+	d->nmark += !n->mark;
 	n->mark = true;
 	mark_inputs(d, n);
 	for (int i = 0; i < n->nsub; i++)
@@ -110,29 +125,45 @@ mark_carried(Dce *d, const Node *n)
 			mark_value(d, b->ret->in[1 + i]);
 }
 
-/* Loops feed themselves, and a write may be read by what stands before it: so all of it is repeated while it grows.  What a
- * live construct returns is marked before its blocks are walked, so that one walk is enough for chains of them. */
-static void
-mark_node(Dce *d, Node *n)
+static bool
+marks_inside(Dce *d, const Node *n)
 {
 	bool inside = false;
 
-	if (n->mark || is_live(d, n))
-		mark_live(d, n);
-	if (node_is(n, "prim::Loop"))
-		mark_carried(d, n);
 	for (int i = 0; i < n->nsub; i++) {
 		mark_block(d, n->sub[i]);
 		for NODES(m, n->sub[i])
 			inside |= m->mark;
 	}
-	if (inside)
+	return inside;
+}
+
+/* A write that only earlier nodes could read is dead, as in PyTorch, if they have no effect; in a loop they come
+ * again after it, so its body is walked while marks are added.  What a live construct returns is marked before its
+ * blocks are walked, so that one walk is enough for chains of them. */
+static void
+mark_node(Dce *d, Node *n)
+{
+	const bool is_loop = node_is(n, "prim::Loop");
+	int64_t before;
+
+	if (n->mark || is_live(d, n))
 		mark_live(d, n);
+	if (is_loop)
+		mark_carried(d, n);
+	do {
+		before = d->nmark;
+		if (marks_inside(d, n))
+			mark_live(d, n);
+	} while (is_loop && d->nmark != before);
 }
 
 static void
 mark_block(Dce *d, Block *b)
 {
+	for NODES(n, b)
+		if (d->effects[n->id])
+			mark_live(d, n);
 	for NODES_REV(n, b)
 		mark_node(d, n);
 }
@@ -235,17 +266,16 @@ finish(Dce *d, Block *b, bool drop)
 bool
 dce(Pass *p, Graph *g)
 {
-	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1) };
+	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
+		  .effects = new(p->scratch, bool, g->nnode + 1) };
 	const bool all = p->limit < 0;          /* under -L only whole nodes go: results would count for no change */
 	bool changed;
 
 	alias_live_clear(d.alias);
-	do {
-		d.grew = false;
-		for (int i = 0; i < g->top->ret->nin; i++)
-			mark_value(&d, g->top->ret->in[i]);
-		mark_block(&d, g->top);
-	} while (d.grew);
+	find_effects(&d, g->top);
+	for (int i = 0; i < g->top->ret->nin; i++)
+		mark_value(&d, g->top->ret->in[i]);
+	mark_block(&d, g->top);
 	if (all)
 		cut_block(&d, g->top);
 	changed = sweep(&d, g->top);

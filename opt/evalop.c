@@ -20,7 +20,7 @@ small(IValue v)
 static bool
 may_fold(Scope *c, const Node *n)
 {
-	if (node_has_effect(n) || node_is_nondeterministic(n) || node_writes(n))
+	if (node_has_effect(n) || node_writes(n))
 		return false;
 	for (int i = 0; i < n->nout; i++)
 		if (type_is_mutable(n->out[i]->type) && alias_has_writers(c->alias, n->out[i]))
@@ -180,6 +180,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		args = NULL;
 	was = list_write && args ? known_at(s->k, m->in[0])->v.u.list->n : 0;
 	if (!args || n->nout > 64 || !run(s, c, n, args, nargs, exact, out, &now)) {
+		if (args)
+			shapes_fail(s->shapes, n);
 		if (list_write || dict_write) {
 			if (known_is(s->k, m->in[0]))
 				known_forget(s->k, m->in[0]);
@@ -250,34 +252,39 @@ spec_types_known(Spec *s, const Node *m)
 	return true;
 }
 
-/* Operators that are better taken apart where their weights are constants, and as which others. */
-static const struct Expansion {
-	const char *id, *as;     /* as: a row with a body; null: what the row's gradient says of it */
-	int  from, to;           /* arguments [from, to) are weights */
-} expansions[] = {
-	{ "lstm_input", "prim_lstm_walked", 2, 3 }, { "lstm_cell", NULL, 2, 6 }, { "gru_cell", NULL, 2, 6 },
-	{ "rnn_tanh_cell", NULL, 2, 6 }, { "rnn_relu_cell", NULL, 2, 6 },
+/* Operators that are better taken apart: as what the row's gradient says of them, or as another row with a body. */
+static const struct Expansion { const char *id, *as; } expansions[] = {
+	{ "lstm_input", NULL }, { "gru_input", NULL }, { "rnn_tanh_input", NULL }, { "rnn_relu_input", NULL },
+	{ "prim_rnn", "prim_rnn_walked" },
+	{ "lstm_cell", NULL }, { "gru_cell", NULL }, { "rnn_tanh_cell", NULL }, { "rnn_relu_cell", NULL },
 };
 
-/* Float tensors whose numbers are there, or None. */
+/* Are all tensors of this dtype? */
 static bool
-are_weights(IValue v)
+is_of_dtype(IValue v, int dtype)
 {
 	if (v.tag == RT_LIST)
 		for (int64_t i = 0; i < v.u.list->n; i++)
-			if (!are_weights(v.u.list->v[i]))
+			if (!is_of_dtype(v.u.list->v[i], dtype))
 				return false;
-	return v.tag == RT_NONE || v.tag == RT_LIST || (v.tag == RT_TENSOR && v.u.t->dtype == RT_f32 && !known_has_meta(v));
+	return v.tag != RT_OBJECT && (v.tag != RT_TENSOR || v.u.t->dtype == dtype);
 }
 
-/* An LSTM without dropout and projections, over what is not empty. */
+/* Floats that the operator takes; of whole layers over what is not empty, and without dropout. */
 static bool
-is_plain_lstm(const IValue *a)
+can_expand(Spec *s, const Node *m)
 {
-	const int64_t directions = a[4].u.i * (a[7].u.i ? 2 : 1);
+	IValue *args, out[4];
+	bool can = true;
+	int n;
 
-	return a[0].u.t->ndim == 3 && rt_numel(a[0].u.t) && a[1].u.list->n == 2 && directions > 0 && directions <= 64 &&
-	       a[2].u.list->n == directions * (a[3].u.i ? 4 : 2) && !(a[6].u.i && rt_number(a[5]) > 0);
+	if (!(args = known_gather(s->k, m, &n)) || args[0].tag != RT_TENSOR)
+		return false;
+	for (int i = 0; i < n; i++)
+		can &= is_of_dtype(args[i], args[0].u.t->dtype);
+	if (n == 9 && args[4].tag == RT_INT)
+		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
+	return can && (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) && known_run(s->k, m->op, args, out, m->nout, true);
 }
 
 static const struct Expansion *
@@ -289,21 +296,22 @@ expansion_for(const Op *op)
 	return NULL;
 }
 
+bool
+op_is_expanded(const Op *op)
+{
+	return expansion_for(op);
+}
+
 Graph *
 spec_expansion(Spec *s, const Node *m)
 {
 	const struct Expansion *e = expansion_for(m->op);
 	Function *f = m->op->form == OP_BODY ? m->op->function : NULL;
-	IValue *args;
-	int nargs;
 
 	if (!e)
 		return f ? f->graph : NULL;
-	if (!(args = known_gather(s->k, m, &nargs)) || args[0].u.t->dtype != RT_f32 || (e->as && !is_plain_lstm(args)))
+	if (!e->as && !can_expand(s, m))
 		return NULL;
-	for (int i = e->from; i < e->to; i++)
-		if (!are_weights(args[i]))
-			return NULL;
 	f = op_expansion(s->cx, e->as ? op_by_id(s->cx, e->as) : m->op);
 	return f ? function_graph(s->cx, f) : NULL;
 }

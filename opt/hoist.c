@@ -100,8 +100,7 @@ is_view(const Node *n, int i)
 static bool
 is_invariant(Hoist *h, const Node *loop, const Node *n)
 {
-	if (n->nsub || !n->nout || node_has_effect(n) || node_is_nondeterministic(n) || alias_node_writes(h->alias, n) ||
-	    node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
+	if (n->nsub || !n->nout || node_has_effect(n) || alias_node_writes(h->alias, n) || node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (node_in_block(n->in[i]->node, loop_body(loop)) || alias_writes(h->alias, loop, n->in[i]))

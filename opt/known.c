@@ -18,7 +18,6 @@ known_table(Cx *cx)
 	rt_cx_init(&k->rt);
 	k->rt.torch = cx_rt(cx)->torch;
 	k->rt.grad = cx_rt(cx)->grad;
-	k->rt.host = cx_rt(cx)->host;
 	return k;
 }
 
@@ -165,7 +164,8 @@ type_is_complete(const Type *t)
 {
 	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
 
-	if (!i || i->dtype < 0 || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
+	/* The scale of a quantized tensor is no part of its type. */
+	if (!i || i->dtype < 0 || rt_dtypes[i->dtype].category == 'Q' || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
 		return false;
 	for (int k = 0; k < i->rank; k++)
 		if (i->dims[k] < 0 || i->strides[k] < 0)

@@ -3,10 +3,7 @@
  *
  *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
  *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
- *
- * Both vectors are rounded where PyTorch rounds.
  */
-#include "../rt/ops/kernel.h"
 #include "specialize.h"
 
 /* A constant of n elements, or None where that will do; false: it is neither. */
@@ -56,18 +53,12 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	scale = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	shift = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	for (int64_t i = 0; i < n; i++) {
-		const double of[NORM_OF] = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0), element(var, i, 1) };
+		const NormChannel channel = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0), element(var, i, 1) };
 		double by, more;
 
-		rt_norm_line(RT_f32, of, eps.u.f, &by, &more);
+		norm_line(&channel, eps.u.f, &by, &more);
 		((float *)rt_data(scale))[i] = (float)by;
 		((float *)rt_data(shift))[i] = (float)more;
-	}
-	if (config_is_exact(s->cx)) {            /* rounded once: the sum's kernel is one fused step */
-		Value *const fused[] = { spec_put_constant(s, rt_of(shift), m->at), m->in[0], spec_put_constant(s, rt_of(scale), m->at),
-					 spec_put_constant(s, rt_int(1), m->at) };
-
-		return spec_put_op(s, c, "aten::addcmul", "", fused, 4, m->at);
 	}
 	Value *const product[] = { m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
 	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at), spec_put_constant(s, rt_of(shift), m->at),

@@ -126,10 +126,10 @@ bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *ou
 
 /* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ------------------------ */
 
-typedef struct SizeNumber { int64_t i; bool fixed; } SizeNumber;      /* fixed: no size */
+typedef struct SizeNumber { int64_t i; RtSeenKind kind; } SizeNumber;
 typedef struct RolledLoops { const Node **at; int n, cap; } RolledLoops;   /* not to be unrolled: their trips vary */
 typedef struct Shapes Shapes;                             /* of one sample.  Null where it is an argument: nothing is recorded */
-typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips; } ShapesMark;
+typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips, nfailed; } ShapesMark;
 
 Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
 /* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new tensor of
@@ -141,6 +141,8 @@ void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
 void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
 bool    shapes_has(Shapes *, const Value *to);
 bool    shapes_varies(Shapes *, const Value *to);         /* depends on the arguments */
+void    shapes_fail(Shapes *, const Node *);              /* it raises, or its kernel cannot say what it gives */
+bool    shapes_fail_alike(const Shapes *, const Shapes *);        /* the same nodes, in order? */
 ShapesMark shapes_mark(const Shapes *);
 void    shapes_back(Shapes *, ShapesMark);                /* what came since is undone */
 bool    shapes_may_unroll(Shapes *, const Node *loop, int64_t trips);
@@ -151,7 +153,7 @@ Graph  *shapes_graph(Shapes *);                           /* finished: call once
 
 /* ---- sizes.c: numbers on samples -> what they are of the symbols --------------------------------------------------------- */
 
-enum { SIZE_SAMPLES = 6, SIZE_ATOMS = 200 };
+enum { SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4 };
 typedef struct Sizes {
 	int     nsample, nsymbol, natom;
 	int64_t atom[SIZE_ATOMS][SIZE_SAMPLES];           /* the symbols first */
@@ -176,6 +178,8 @@ typedef struct Specialization {
 	bool      again;           /* of later calls on one instance */
 	int64_t   count;           /* runs with this signature */
 	bool      bounded;         /* dynamic: its sizes are within those profiled */
+	bool      varied;          /* dynamic: all calls had one signature, and the other is symbols.c's */
+	int       nprofiled;       /* the first so many samples are profiled ones */
 	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
 	Sizes    *sizes;
 	struct Samples *samples;   /* how they were found */
@@ -186,6 +190,7 @@ typedef struct Specialization {
  * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value: a tensor
  * with the type of the output, or a number with the attribute value and no output. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
+bool op_is_expanded(const Op *);           /* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ---------------------------------------------- */
 
@@ -193,6 +198,12 @@ Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int fi
 bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first, bool optimize);
 /* The same without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
+
+/* ---- symbols.c: which sizes may differ, when all calls had the same ---------------------------------------------------- */
+
+/* The signature with another size wherever the function goes the same way on others, without running it; null: nowhere.
+ * Sizes that the function ties to each other change together.  batch: of each tensor the first size only.  fixed: the other sizes are named there; or null. */
+Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, int first, bool batch, Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 
@@ -249,9 +260,6 @@ RtCode *reference_code(Cx *, Function *, IValue self);
 void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
 void config_limit(Cx *, const char *text);             /* -L dce=12 */
 void config_passes(Cx *, const char *text);            /* -p inline,dce */
-/* Numbers are rounded where PyTorch rounds them: no pass that does otherwise; specializations and kernels ask. */
-void config_exact(Cx *);
-bool config_is_exact(Cx *);
 void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
 void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second step */
 void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
@@ -301,6 +309,12 @@ bool    run_tasks_at_once(Graph *);                        /* forks become their
 void    node_expand(Graph *, Node *, const Graph *body);   /* the node becomes the graph, which has its inputs, and its outputs first */
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
 void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
+
+/* ---- convbn.c: batch norms in evaluation ----------------------------------------------------------------------- */
+
+typedef struct NormChannel { double weight, bias, mean, var; } NormChannel;
+/* A channel of y = batch_norm(x) = x * scale + shift. */
+void norm_line(const NormChannel *, double eps, double *scale, double *shift);
 
 /* ---- reweigh.c: outputs that are scaled and moved channel by channel, in the weights: convbn.c, affine.c -------------- */
 

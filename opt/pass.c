@@ -44,7 +44,6 @@ struct Config {
 	int     level;
 	int     detail;                  /* Cx.type_detail of dumps */
 	bool    timed, lint;
-	bool    exact;                   /* config_exact */
 	int64_t ns[NROW];
 	Peers   peers;
 };
@@ -181,20 +180,6 @@ config_until(Cx *cx, Stage stage, const char *pass)
 {
 	config(cx)->until = pass;
 	config(cx)->until_stage = stage;
-}
-
-void
-config_exact(Cx *cx)
-{
-	if (!config(cx)->exact)
-		config_without(cx, "convbn,affine");
-	config(cx)->exact = true;
-}
-
-bool
-config_is_exact(Cx *cx)
-{
-	return config(cx)->exact;
 }
 
 void

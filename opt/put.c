@@ -42,6 +42,43 @@ spec_put_op(Spec *s, Scope *c, const char *name, const char *overload, Value *co
 	return m->out[0];
 }
 
+/* x.size(dim), of which the shapes of a sample know where it is from. */
+static Value *
+put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, dim, at) };
+	Value *v = spec_put_op(s, c, "aten::size", "int", in, 2, at);
+
+	v->type = &rt_type_int;
+	return v;
+}
+
+Value *
+spec_put_shape(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range at)
+{
+	const RtTensor *t = known_at(s->k, x)->v.u.t;
+	int64_t number[8];
+	Value *item[8], *list, *k;
+
+	for (int i = 0; i < n; i++) {
+		number[i] = dims[i] < 0 ? t->dims[~dims[i]] : dims[i];
+		item[i] = dims[i] < 0 ? put_size(s, c, x, ~dims[i], at) : spec_put_int(s, dims[i], at);
+	}
+	k = spec_put_list(s, number, n, at);
+	list = graph_emit(s->to, "prim::ListConstruct", at, n, item, 1)->out[0];
+	list->type = k->type;
+	known_set(s->k, list, rt_retain(known_at(s->k, k)->v));
+	shapes_node(s->shapes, s->k, list->node, false);
+	shapes_same(s->shapes, k, list);
+	if (shapes_varies(s->shapes, list))
+		node_set_int(k->node, "varies", 1);
+	node_destroy(list->node);
+	for (int i = 0; i < n; i++)
+		if (dims[i] < 0)
+			node_destroy(item[i]->node);
+	return k;
+}
+
 bool
 spec_known_ints(Spec *s, const Node *m, const char *name, int n, int64_t *out)
 {

@@ -6,21 +6,10 @@
  * Each sample is a specialization like any other; what differs between them are numbers.  The range of a symbol is what
  * the samples span: codegen's forms may depend on a size, and have been seen to agree at both ends.
  */
-#include "opt.h"
+#include "samples.h"
 
+#include <math.h>
 #include <string.h>
-
-typedef struct Samples {
-	Cx *cx;
-	Specialization *d;
-	const Profile *profile;
-	int first, narg, nsymbol;
-	RolledLoops rolled;
-	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
-	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
-	Shapes *shapes[SIZE_SAMPLES];
-	int n;
-} Samples;
 
 /* ---- patterns with numbers for symbols ------------------------------------------------------------------------------ */
 
@@ -49,15 +38,15 @@ values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 	return true;
 }
 
-static void
-substitute(Cx *cx, const Pattern *merged, int n, const int64_t *value, Pattern *out)
+Pattern *
+pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
 {
+	Pattern *out = new(cx->arena, Pattern, n + 1);
+
 	for (int i = 0; i < n; i++) {
 		out[i] = merged[i];
-		if (merged[i].n) {
-			out[i].part = new(cx->arena, Pattern, merged[i].n + 1);
-			substitute(cx, merged[i].part, merged[i].n, value, out[i].part);
-		}
+		if (merged[i].n)
+			out[i].part = pattern_at(cx, merged[i].part, merged[i].n, value);
 		if (merged[i].form == PATTERN_TENSOR && !merged[i].type->tensor->strides && merged[i].type->tensor->rank) {
 			TensorInfo t = *merged[i].type->tensor;
 			int64_t *dims = new(cx->arena, int64_t, 2 * t.rank);
@@ -70,6 +59,7 @@ substitute(Cx *cx, const Pattern *merged, int n, const int64_t *value, Pattern *
 			out[i].type = type_tensor(cx, &t);
 		}
 	}
+	return out;
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------------- */
@@ -89,8 +79,7 @@ run_trial(Cx *cx, void *arg)
 	Function *fn = s->d->fn;
 
 	*t->spec = (Specialization){ .fn = fn, .seen = s->d->seen };
-	t->spec->pattern = new(cx->arena, Pattern, s->narg + 1);
-	substitute(cx, s->d->pattern, s->narg, t->value, t->spec->pattern);
+	t->spec->pattern = pattern_at(cx, s->d->pattern, s->narg, t->value);
 	t->shapes = shapes_new(cx, fn->name, &s->rolled);
 	t->spec->graph = specialize(cx, fn, s->profile, t->spec->pattern, s->first, t->shapes);
 }
@@ -128,19 +117,31 @@ add_sample(Samples *s, const int64_t *value)
 	return true;
 }
 
-/* Finds the loops that are to stay loops, on two samples; false: the model does not go the same way on them. */
+/* shapes[0] for a; it is kept as long as both stay. */
 static bool
-begin(Samples *s, const int64_t *a, const int64_t *b)
+begin_at(Samples *s, const int64_t *a)
+{
+	Specialization unused;
+
+	if (s->begun == s->rolled.n && !memcmp(s->value[0], a, sizeof s->value[0]))
+		return true;
+	s->begun = -1;
+	if (!(s->shapes[0] = try_values(s, a, &unused)))
+		return false;
+	memcpy(s->value[0], a, sizeof s->value[0]);
+	s->begun = s->rolled.n;
+	return true;
+}
+
+bool
+samples_begin(Samples *s, const int64_t *a, const int64_t *b)
 {
 	Specialization unused;
 
 	for (int tries = 0; tries < 16; tries++) {
-		s->shapes[0] = try_values(s, a, &unused);
-		s->shapes[1] = try_values(s, b, &unused);
-		if (!s->shapes[0] || !s->shapes[1])
+		if (!begin_at(s, a) || !(s->shapes[1] = try_values(s, b, &unused)))
 			return false;
 		if (!shapes_roll(s->shapes[0], s->shapes[1], &s->rolled)) {
-			memcpy(s->value[0], a, sizeof s->value[0]);
 			memcpy(s->value[1], b, sizeof s->value[1]);
 			s->n = 2;
 			return shapes_agree(s->shapes[0], s->shapes[1]);
@@ -173,6 +174,13 @@ prime_within(int64_t n, int64_t most)
 	return prime < most ? prime : n < most ? n : most / 2 + 1;
 }
 
+bool
+samples_may_try(Samples *s)
+{
+	s->left -= s->d->fn->prepared->nnode;
+	return s->left >= 0;
+}
+
 static bool
 goes(Samples *s, int symbol, int64_t to)
 {
@@ -184,16 +192,27 @@ goes(Samples *s, int symbol, int64_t to)
 	if (value[symbol] == to)
 		return true;
 	value[symbol] = to;
-	return (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
+	return samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
 }
 
-/* The largest, or least, value that is tried and goes; `own`: the profiled one. */
-static int64_t
-extreme(Samples *s, int symbol, int64_t own, bool large)
+/* Is x the value of another symbol than this one?  Then passes would find things equal that are equal in this sample only. */
+static bool
+is_taken(const int64_t *value, int n, int symbol, int64_t x)
 {
+	for (int i = 0; i < n; i++)
+		if (i != symbol && value[i] == x)
+			return true;
+	return false;
+}
+
+/* The largest, or least, value that is tried and goes, and is no earlier symbol's end; the profiled one when none does. */
+static int64_t
+extreme(Samples *s, int symbol, const int64_t *ends, bool large)
+{
+	const int64_t own = large ? s->most[symbol] : s->least[symbol];
 	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol), prime_from(4 * own + 16 * symbol), 4 * own,
 				prime_from(2 * own + 8 * symbol), 2 * own, prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
-	const int64_t near[] = { 2, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4, prime_from(own / 4 + symbol), own / 2,
+	const int64_t near[] = { 2, 3, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4, prime_from(own / 4 + symbol), own / 2,
 				 prime_from(own / 2 + symbol), own - own / 4, own - 1 };
 
 	if (large && s->d->bounded)
@@ -201,10 +220,10 @@ extreme(Samples *s, int symbol, int64_t own, bool large)
 	for (size_t i = 0; i < (large ? sizeof far / sizeof *far : sizeof near / sizeof *near); i++) {
 		const int64_t to = large ? far[i] : near[i];
 
-		if ((large ? to > own : to < own && to > 1) && goes(s, symbol, to))
+		if ((large ? to > own : to < own && to > 1) && !is_taken(ends, symbol, -1, to) && goes(s, symbol, to))
 			return to;
 	}
-	return own;
+	return is_taken(ends, symbol, -1, own) ? s->value[0][symbol] : own;
 }
 
 /* At least three different values, so that a line through them says something. */
@@ -223,35 +242,195 @@ symbol_is_sampled(const Samples *s, int symbol)
 	return different >= 3;
 }
 
-/* What goes for each symbol alone may not go for all together: then it comes nearer to the profiled ones. */
+/* The symbol whose value is farthest from its own, as a ratio; -1: all are there. */
+static int
+farthest(const Samples *s, const int64_t *end, const int64_t *own)
+{
+	double most = 1;
+	int at = -1;
+
+	for (int i = 0; i < s->nsymbol; i++) {
+		const double ratio = (double)own[i] / (double)end[i], far = ratio < 1 ? 1 / ratio : ratio;
+
+		if (far > most) {
+			most = far;
+			at = i;
+		}
+	}
+	return at;
+}
+
+/* What goes for each symbol alone may not go for all together: then the farthest one comes nearer to its own. */
 static void
 add_end(Samples *s, int64_t *end, const int64_t *own)
 {
-	for (int tries = 0; tries < 6 && !is_sampled(s, end) && !add_sample(s, end); tries++)
-		for (int i = 0; i < s->nsymbol; i++) {
-			const int64_t nearer = end[i] < own[i] ? prime_from((end[i] + own[i]) / 2) : (end[i] + own[i]) / 2;
+	for (int tries = 0; tries < 4 * s->nsymbol && !is_sampled(s, end) && !add_sample(s, end); tries++) {
+		const int i = farthest(s, end, own);
+		int64_t nearer;
 
-			end[i] = (nearer < own[i]) == (end[i] < own[i]) ? nearer : own[i];
-		}
+		if (i < 0)
+			return;
+		nearer = prime_from((int64_t)sqrt((double)end[i] * (double)own[i]) + 1);
+		while (is_taken(end, s->nsymbol, i, nearer))
+			nearer = prime_from(nearer + 1);
+		end[i] = (nearer < own[i]) == (end[i] < own[i]) && nearer != end[i] ? nearer :
+			 is_taken(end, s->nsymbol, i, own[i]) ? s->value[0][i] : own[i];
+	}
 }
 
+/* Values between the ends that go: primes, and multiples of the profiled sizes where only these go. */
 static void
+find_more(Samples *s, const int64_t *high)
+{
+	enum { TRIES = 2 * SIZE_POOL };
+	Specialization unused;
+
+	for (int t = 0; t < TRIES && s->nmore < SIZE_POOL && samples_may_try(s); t++) {
+		int64_t *value = s->more[s->nmore];
+		Shapes *shapes;
+
+		memset(value, 0, sizeof s->more[0]);
+		for (int i = 0; i < s->nsymbol; i++) {
+			const int64_t own = s->least[i], span = high[i] > own ? high[i] / own : 1;
+			const int part = (5 * t + 3 * i + TRIES / 2) % TRIES;
+
+			value[i] = t % 2 ? own * (1 + (t / 2 + 2 * i + 1) % span) : prime_within(own + (high[i] - own) * part / TRIES, high[i]);
+			while (is_taken(value, i, -1, value[i]))
+				value[i] = t % 2 ? value[i] + own : prime_from(value[i] + 1);
+		}
+		if (is_sampled(s, value) || !(shapes = try_values(s, value, &unused)) || !shapes_agree(s->shapes[0], shapes))
+			continue;
+		s->more_shapes[s->nmore++] = shapes;
+	}
+}
+
+/* Number `at` of sample k, or of the further values behind the samples. */
+static int64_t
+number_of(const Samples *s, int at, int k)
+{
+	int n;
+
+	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
+}
+
+/* The first number of each kind that varies: those that are equal everywhere are one. */
+static int
+different_numbers(const Samples *s, int *at)
+{
+	Map seen = { .arena = s->cx->arena };
+	int n, all;
+
+	shapes_numbers(s->shapes[0], &all);
+	n = 0;
+	for (int i = 0; i < all && n < SIZE_ATOMS; i++) {
+		bool varies = false;
+		Buf key = { 0 };
+
+		for (int k = 0; k < s->n + s->nmore; k++) {
+			varies |= number_of(s, i, k) != number_of(s, i, 0);
+			buf_printf(&key, "%lld,", (long long)number_of(s, i, k));
+		}
+		if (varies && !map_get(&seen, key.at)) {
+			map_put(&seen, arena_strdup(s->cx->arena, key.at), at);
+			at[n++] = i;
+		}
+		buf_free(&key);
+	}
+	return n;
+}
+
+/* Is number b the same line over number a in all samples, but not with value v of the others? */
+static bool
+tells_apart(const Samples *s, int a, int b, int v)
+{
+	const double a0 = (double)number_of(s, a, 0), b0 = (double)number_of(s, b, 0);
+	double da = 0, db = 0;
+
+	for (int k = 1; k < s->n; k++) {
+		const double x = (double)number_of(s, a, k) - a0, y = (double)number_of(s, b, k) - b0;
+
+		if (x * db != y * da)
+			return false;
+		if (x != 0 || y != 0) {
+			da = x;
+			db = y;
+		}
+	}
+	return ((double)number_of(s, a, s->n + v) - a0) * db != ((double)number_of(s, b, s->n + v) - b0) * da;
+}
+
+static int
+told_apart(const Samples *s, const int *at, int n, int v)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < i; k++)
+			count += tells_apart(s, at[i], at[k], v);
+	return count;
+}
+
+/* Adds of the further values those by which most numbers are told apart that are in line in all samples: with ceil(h / 4) = 2
+ * ceil(h / 8) in each of them a formula would take the one for twice the other.  False: some are still in line. */
+static bool
+take_more(Samples *s)
+{
+	int *at = new(s->cx->arena, int, SIZE_ATOMS);
+	const int n = different_numbers(s, at);
+
+	for (;;) {
+		int best = -1, most = 0;
+
+		for (int v = 0; v < s->nmore; v++) {
+			const int count = told_apart(s, at, n, v);
+
+			if (count > most || (best < 0 && s->n < 5)) {
+				best = v;
+				most = count;
+			}
+		}
+		if (best < 0 || s->n == SIZE_SAMPLES)
+			return !most;
+		memcpy(s->value[s->n], s->more[best], sizeof s->value[0]);
+		s->shapes[s->n++] = s->more_shapes[best];
+		s->nmore--;
+		memcpy(s->more[best], s->more[s->nmore], sizeof s->more[0]);
+		s->more_shapes[best] = s->more_shapes[s->nmore];
+	}
+}
+
+static bool
 choose(Samples *s)
 {
-	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 }, between[SIZE_ATOMS] = { 0 };
+	int64_t low[SIZE_ATOMS] = { 0 }, high[SIZE_ATOMS] = { 0 };
 
 	for (int i = 0; i < s->nsymbol; i++) {
-		low[i] = extreme(s, i, s->least[i], false);
-		high[i] = extreme(s, i, s->most[i], true);
+		low[i] = extreme(s, i, low, false);
+		high[i] = extreme(s, i, high, true);
 	}
 	add_end(s, low, s->least);
 	add_end(s, high, s->most);
-	for (int i = 0; i < s->nsymbol; i++)
-		between[i] = prime_within((s->least[i] + high[i]) / 2 + 2 * i, high[i]);
-	add_sample(s, between);
-	for (int i = 0; i < s->nsymbol; i++)
-		between[i] = prime_within((s->least[i] + s->most[i]) / 2 + 2 * i, high[i]);
-	add_sample(s, between);
+	find_more(s, high);
+	return take_more(s);
+}
+
+/* Formulas with up to three factors, a product's coefficient and a summand are told from samples: fewer than five tell
+ * nothing, unless they are all that there is between the ends. */
+static bool
+are_enough(const Samples *s)
+{
+	double all = 1;
+
+	for (int i = 0; i < s->nsymbol; i++) {
+		int64_t least = s->value[0][i], most = least;
+
+		for (int k = 1; k < s->n; k++) {
+			least = s->value[k][i] < least ? s->value[k][i] : least;
+			most = s->value[k][i] > most ? s->value[k][i] : most;
+		}
+		all *= (double)(most - least + 1);
+	}
+	return s->n >= 5 || all <= s->n;
 }
 
 static void
@@ -269,7 +448,7 @@ set_ranges(const Samples *s, Sizes *z)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+/* ---- profiled signatures ------------------------------------------------------------------------------------------------- */
 
 /* Two profiled samples to begin with; of one alone the other is near it. */
 static bool
@@ -294,11 +473,16 @@ take_profiled(Samples *s, Specialization *const *signature, int n)
 		for (int k = 0; k < have; k++)
 			value[k][i] = value[k][i] ? value[k][i] : s->most[i];
 	}
+	for (int i = 1; i < s->nsymbol; i++)
+		for (int k = 1; k < have && is_taken(value[0], i, -1, value[0][i]); k++)
+			if (!is_taken(value[0], i, -1, value[k][i]))
+				value[0][i] = value[k][i];
 	while (other < have && !memcmp(value[0], value[other], sizeof value[0]))
 		other++;
 	for (int i = 0; i < s->nsymbol && other >= have; i++)
 		value[SIZE_SAMPLES - 1][i] = value[0][i] > 4 ? value[0][i] - 1 : value[0][i] + 1;
-	return begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
+	s->d->nprofiled = other < have && !s->d->varied ? 2 : 1;
+	return samples_begin(s, value[0], value[other < have ? other : SIZE_SAMPLES - 1]);
 }
 
 /* The profile without values that calls of one signature alone have seen: their sizes say nothing of other calls'. */
@@ -332,30 +516,83 @@ shapes_function(Cx *cx, const Specialization *d, Shapes *shapes)
 	return f;
 }
 
+/* ---- numbers that vary ------------------------------------------------------------------------------------------------- */
+
+typedef Vec(Node *) Numbers;
+
+static void
+varying(Cx *cx, Block *b, Numbers *out)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			varying(cx, n->sub[i], out);
+		if (node_is(n, "prim::Constant") && node_attr(n, "varies"))
+			vec_push(cx->arena, out, n);
+	}
+}
+
+/* Constants that vary are the same where they are equal in all samples, and different constants elsewhere: passes must not
+ * take for one what is equal in one sample only. */
+static void
+tell_apart(Samples *s)
+{
+	Map first = { .arena = s->cx->arena };
+	Numbers at[SIZE_SAMPLES] = { 0 };
+	bool aligned = true;
+
+	for (int k = 0; k < s->n; k++) {
+		varying(s->cx, s->d->sample[k].graph->top, &at[k]);
+		aligned &= at[k].n == at[0].n;
+	}
+	for (int i = 0; i < at[0].n && aligned; i++) {
+		Buf key = { 0 };
+		int64_t is;
+		IValue v;
+
+		for (int k = 0; k < s->n; k++)
+			if (value_constant(at[k].at[i]->out[0], &v)) {
+				value_print(s->cx, v, &key);
+				buf_puts(&key, ";");
+			}
+		if (!(is = (int64_t)(intptr_t)map_get(&first, key.at)))
+			map_put(&first, arena_strdup(s->cx->arena, key.at), (void *)(intptr_t)(is = i + 1));
+		for (int k = 0; k < s->n; k++)
+			node_set_int(at[k].at[i], "varies", is);
+		buf_free(&key);
+	}
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+
 bool
 samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, int first, bool optimize)
 {
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
 
-	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first, .narg = graph_ninputs(d->fn->prepared) - first };
+	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first, .narg = graph_ninputs(d->fn->prepared) - first,
+			.begun = -1, .left = TRIAL_NODES };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
-	if (!s->nsymbol || s->nsymbol > SIZE_ATOMS / 4 || !take_profiled(s, signature, n))
+	if (!s->nsymbol || s->nsymbol > SYMBOLS_MOST || !take_profiled(s, signature, n))
 		return false;
-	choose(s);
+	if (!choose(s) || !are_enough(s))
+		return false;
 	for (int i = 0; i < s->nsymbol; i++)
 		if (!symbol_is_sampled(s, i))
 			return false;
 	z->nsample = s->n;
 	set_ranges(s, z);
 	d->sample = new(cx->arena, Specialization, s->n);
-	for (int i = 0; i < s->n; i++) {
+	for (int i = 0; i < s->n; i++)
 		if (!(s->shapes[i] = try_values(s, s->value[i], &d->sample[i])))
 			return false;
-		if (optimize)
-			passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
-	}
+	tell_apart(s);
+	for (int i = 0; i < s->n && optimize; i++)
+		passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
 	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
+		return false;
+	/* A size that is a quotient, as behind a stride, may be taken for another one's multiple: nobody has asked for that. */
+	if (d->varied && z->natom > z->nsymbol)
 		return false;
 	d->sizes = z;
 	d->samples = s;
@@ -390,18 +627,23 @@ samples_narrow(Cx *cx, Specialization *d)
 	Samples *s = new(cx->arena, Samples, 1);
 	Specialization *left = new(cx->arena, Specialization, d->samples->n);
 	Sizes *z = new(cx->arena, Sizes, 1);
+	int *at = new(cx->arena, int, SIZE_ATOMS);
 	const int gone = least_sample(d->samples);
 
 	*s = *d->samples;
 	if (!gone)
 		return false;
-	s->n = 0;
+	s->n = s->nmore = 0;
+	memcpy(s->more[0], d->samples->value[gone], sizeof s->more[0]);
+	s->more_shapes[s->nmore++] = d->samples->shapes[gone];
 	for (int k = 0; k < d->samples->n; k++)
 		if (k != gone) {
 			left[s->n] = d->sample[k];
 			s->shapes[s->n] = d->samples->shapes[k];
 			memcpy(s->value[s->n++], d->samples->value[k], sizeof s->value[0]);
 		}
+	if (!are_enough(s) || told_apart(s, at, different_numbers(s, at), 0))
+		return false;
 	for (int i = 0; i < s->nsymbol; i++)
 		if (!symbol_is_sampled(s, i))
 			return false;

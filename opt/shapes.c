@@ -20,15 +20,16 @@ struct Shapes {
 	Vec(bool) varies;        /* by id of the values here: depends on the arguments */
 	Vec(SizeNumber) number;
 	Vec(Trips) trips;        /* of loops, as they were met */
+	Vec(const Node *) failed;
 	const RolledLoops *rolled;
 };
 
 static void
-put_number(RtSeen *seen, int64_t i, bool fixed)
+put_number(RtSeen *seen, int64_t i, RtSeenKind kind)
 {
 	Shapes *s = (Shapes *)(void *)seen;
 
-	vec_push(s->cx->arena, &s->number, ((SizeNumber){ i, fixed }));
+	vec_push(s->cx->arena, &s->number, ((SizeNumber){ i, kind }));
 }
 
 Shapes *
@@ -209,6 +210,19 @@ shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
 		observe(s, k, m->out[i], n->out[i], varies);
 }
 
+void
+shapes_fail(Shapes *s, const Node *n)
+{
+	if (s)
+		vec_push(s->cx->arena, &s->failed, n);
+}
+
+bool
+shapes_fail_alike(const Shapes *a, const Shapes *b)
+{
+	return a->failed.n == b->failed.n && (!a->failed.n || !memcmp(a->failed.at, b->failed.at, (size_t)a->failed.n * sizeof *a->failed.at));
+}
+
 static Node *
 call(Shapes *s, const char *kind, const Value *first, const IValue *more, int n)
 {
@@ -261,7 +275,7 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 ShapesMark
 shapes_mark(const Shapes *s)
 {
-	return s ? (ShapesMark){ s->graph->top->ret->prev, s->number.n, s->seen.n, s->trips.n } : (ShapesMark){ 0 };
+	return s ? (ShapesMark){ s->graph->top->ret->prev, s->number.n, s->seen.n, s->trips.n, s->failed.n } : (ShapesMark){ 0 };
 }
 
 void
@@ -279,6 +293,7 @@ shapes_back(Shapes *s, ShapesMark m)
 		rt_storage_release(s->seen.storage[--s->seen.n]);
 	s->number.n = m.nnumber;
 	s->trips.n = m.ntrips;
+	s->failed.n = m.nfailed;
 }
 
 bool
@@ -337,6 +352,14 @@ shapes_graph(Shapes *s)
 	return s->graph;
 }
 
+/* May a number be this in one sample and that in another?  A size of 0 or 1 is no size among others: kernels have no loop
+ * over it, broadcasting stretches it. */
+static bool
+may_both_be(const SizeNumber *a, const SizeNumber *b)
+{
+	return a->kind == b->kind && (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
+}
+
 /* Do two samples take the same way? */
 bool
 shapes_agree(const Shapes *a, const Shapes *b)
@@ -346,7 +369,7 @@ shapes_agree(const Shapes *a, const Shapes *b)
 	if (a->number.n != b->number.n)
 		return false;
 	for (int i = 0; i < a->number.n; i++)
-		if (a->number.at[i].fixed != b->number.at[i].fixed || (a->number.at[i].fixed && a->number.at[i].i != b->number.at[i].i))
+		if (!may_both_be(&a->number.at[i], &b->number.at[i]))
 			return false;
 	for NODES(n, a->graph->top) {
 		if (n->kind != m->kind || n->op != m->op || n->nin != m->nin || n->nout != m->nout)

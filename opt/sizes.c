@@ -134,7 +134,7 @@ sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
 			const SizeNumber *number = shapes_numbers(shapes[k], &n);
 
 			v[k] = number[i].i;
-			fixed = number[i].fixed;
+			fixed = number[i].kind == RT_SEEN_FIXED;
 		}
 		at = learn(cx, s, &known, v, fixed);
 		if (at < 0 || at > UINT16_MAX)

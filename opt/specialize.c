@@ -115,13 +115,15 @@ spec_fresh_list(Spec *s, Value *v, Range at)
 	return list;
 }
 
-/* Writes the node itself, with inputs mapped; outputs have the static types. */
+/* Writes the node itself, with inputs mapped; outputs have the static types.  An error that an operator's body raises is the
+ * operator's, and has no class. */
 Node *
 spec_emit_copy(Spec *s, Scope *c, Node *n)
 {
+	const int nin = s->body && node_is(n, "prim::RaiseException") ? 1 : n->nin;
 	Node *m = spec_copy_node(s, n);
 
-	for (int i = 0; i < n->nin; i++)
+	for (int i = 0; i < nin; i++)
 		node_add_input(m, spec_argument(s, c, n, i));
 	for (int i = 0; i < n->nout; i++) {
 		Value *out = node_add_output(m, n->out[i]->type);
@@ -388,6 +390,8 @@ eval_node(Spec *s, Scope *c, Node *n)
 	else {
 		Node *m = spec_emit_copy(s, c, n);
 
+		if (node_is(n, "prim::RaiseException"))
+			shapes_fail(s->shapes, n);
 		if (node_is_call(n))
 			known_forget_mutable(s->k, NULL);
 		spec_guard_outputs(s, c, n, m);

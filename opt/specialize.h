@@ -85,6 +85,8 @@ bool    spec_contiguous(Spec *, Scope *, const Node *);      /* a node that make
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 Value  *spec_put_int(Spec *, int64_t, Range at);
 Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
+/* A list of n ints, at most 8; ~k stands for the size of x at k, which may be dynamic. */
+Value  *spec_put_shape(Spec *, Scope *, Value *x, const int64_t *dims, int n, Range);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 

@@ -56,22 +56,27 @@ same_strides(const RtTensor *a, const RtTensor *b)
 	return true;
 }
 
-/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  What is written to later is no
- * constant's memory, and nobody else's. */
+/* Is v, which is `now` in the new graph, memory that n alone has? */
+static bool
+is_its_own(const Value *v, const Value *now)
+{
+	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, "prim::Constant");
+}
+
+/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  The result is memory of its own:
+ * either nobody can tell that it is src's, or src is nobody else's. */
 bool
 spec_stored_already(Spec *s, Scope *c, Node *n)
 {
 	Value *src;
-	RtTensor *a, *b;
 
 	if (n->nin < 2 || !(node_is(n, "aten::copy") || node_is(n, "prim::stored")))
 		return false;
 	src = spec_value(c, n->in[1]);
-	a = tensor_of(s, spec_value(c, n->in[0]));
-	b = tensor_of(s, src);
-	if (!same_type(a, b) || a->storage == b->storage)
+	if (!same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, src)))
 		return false;
-	if (alias_has_writers(c->alias, n->out[0]) && (node_is(src->node, "prim::Constant") || n->in[1]->uses.n > 1))
+	if (!is_its_own(n->in[1], src) && (alias_has_writers(c->alias, n->out[0]) || alias_has_writers(c->alias, n->in[1]) ||
+					   (alias_escapes(c->alias, n->out[0]) && alias_escapes(c->alias, n->in[1]))))
 		return false;
 	spec_bind(s, c, n->out[0], src);
 	return true;

@@ -1,10 +1,9 @@
 /* rt/compare.c - are two results the same?
  *
  * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their dtype:
- * relative to the number, and absolute, in units of the tensor's root mean square where that is more than one.  What sums and
- * products round off grows with their terms, and these are as large as the tensor's numbers are in the mean: an element
- * near zero among hundreds is not more exact than those.  NaN equals NaN.  The first difference is named as its key in an
- * .npz would be.  What was printed is compared word by word.
+ * relative to the number, and absolute, in units of the tensor's largest finite number where that is more than one: sums may
+ * be added in any order, and what that changes is as large as their terms are, also where they cancel.  NaN equals NaN.  The
+ * first difference is named as its key in an .npz would be.  What was printed is compared word by word.
  */
 #include "rt.h"
 #include "base.h"
@@ -59,25 +58,22 @@ put_index(Buf *b, const RtTensor *t, int64_t i)
 	buf_puts(b, "]");
 }
 
-/* Root mean square of what is finite; at least 1. */
+/* The largest absolute value that is finite; at least 1. */
 static double
 magnitude(RtDtype d, const char *p, int64_t n)
 {
-	double sum = 0;
-	int64_t some = 0;
+	double largest = 1;
 
 	for (int64_t i = 0; i < n; i++) {
 		RtC128 x;
-		double square;
+		double size;
 
 		rt_cast(RT_c128, &x, 0, d, p + i * rt_dtypes[d].bytes, 0, 1);
-		square = x.re * x.re + x.im * x.im;
-		if (!isfinite(square))
-			continue;
-		sum += square;
-		some++;
+		size = hypot(x.re, x.im);
+		if (isfinite(size) && size > largest)
+			largest = size;
 	}
-	return sum > (double)some ? sqrt(sum / (double)some) : 1;
+	return largest;
 }
 
 /* Both contiguous, of one dtype and shape. */

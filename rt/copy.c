@@ -332,9 +332,11 @@ check_number(RtCx *cx, IValue v, RtDtype dtype)
 	double x;
 	bool bad = false;
 
+	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
+	if (dtype == RT_c64 && ((isfinite(x) && fabs(x) > FLT_MAX) || (v.tag == RT_COMPLEX && isfinite(v.u.c->im) && fabs(v.u.c->im) > FLT_MAX)))
+		return rt_raise(cx, "value cannot be converted to type c10::complex<float> without overflow");
 	if (rt_dtypes[dtype].category != 'I' && rt_dtypes[dtype].category != 'F')
 		return RT_OK;
-	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
 	if (v.tag == RT_COMPLEX)
 		bad = v.u.c->im != 0;
 	if (l.integer)

@@ -263,6 +263,25 @@ rt_load_i64(RtDtype d, const void *p)
 
 RT_SMALL
 
+double
+rt_largest(RtDtype d)
+{
+	switch (d) {
+	case RT_f16: case RT_c32: return 65504;
+	case RT_bf16:             return 3.38953138925153547590e38;
+	case RT_f32: case RT_c64: return 3.40282346638528859812e38;
+	default:                  return 1.79769313486231570815e308;
+	}
+}
+
+RtDtype
+rt_in_double(RtDtype d)
+{
+	const char kind = rt_dtypes[d].category;
+
+	return kind == 'F' ? RT_f64 : kind == 'C' ? RT_c128 : d;
+}
+
 /* ---- promotion ---------------------------------------------------------------------------------------- */
 
 static bool

@@ -24,6 +24,25 @@ rt_info_methods(FILE *f, const RtProgram *r)
 	buf_free(&b);
 }
 
+static int64_t
+largest_arena(const RtProgram *r)
+{
+	int64_t most = 0;
+
+	for (int i = 0; i < r->nspecialization; i++)
+		if (r->specialization[i].arena_bytes > most)
+			most = r->specialization[i].arena_bytes;
+	return most;
+}
+
+/* The most memory of a call of specialized code, but for inputs, results and the program itself: what is made and the arena;
+ * all weights but those that are given back.  Weights that move are given back where they were. */
+static int64_t
+peak_bytes(const RtProgram *r)
+{
+	return r->weights_bytes - r->alone_bytes + r->made_bytes + largest_arena(r);
+}
+
 void
 rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 {
@@ -34,8 +53,9 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 
 		fprintf(f, "specialization %d: %s, %s(%s): %d kernels, %d runtime calls, %d guards, ", i, s->kind,
 			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls, s->guards);
-		fprintf(f, "arena %s%lld bytes (least possible %lld)\n", s->by_size ? "by size, as profiled " : "",
-			(long long)s->arena_bytes, (long long)s->arena_least);
+		fprintf(f, s->arena_at ? "arena by size, at %s: " : "arena ", s->arena_at);
+		fprintf(f, "%lld bytes (least possible %lld)%s%s\n", (long long)s->arena_bytes, (long long)s->arena_least,
+			s->symbols ? "; " : "", s->symbols ? s->symbols : "");
 	}
 	if (code_bytes)
 		fprintf(f, "code %lld bytes, ", (long long)code_bytes);
@@ -45,9 +65,14 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 			fprintf(f, "%s%s %lld", before, w->name, (long long)w->bytes);
 			before = ", ";
 		}
+	fprintf(f, "; forms %s\n", r->forms);
+	fprintf(f, "memory %lld bytes at most, beside inputs and results: weights %lld", (long long)peak_bytes(r),
+		(long long)(r->weights_bytes - r->alone_bytes));
 	if (r->made_bytes)
-		fprintf(f, "; made of them: %lld", (long long)r->made_bytes);
-	fprintf(f, "\n");
+		fprintf(f, ", made when it is opened %lld (of %lld that are given back)", (long long)r->made_bytes, (long long)r->alone_bytes);
+	if (r->streamed)
+		fprintf(f, ", moved to larger pages");
+	fprintf(f, ", arena %lld\n", (long long)largest_arena(r));
 }
 
 void
@@ -59,11 +84,17 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
 
 		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld,", i ? "," : "",
 			s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
-		fprintf(f, "\"arena_least\":%lld}", (long long)s->arena_least);
+		fprintf(f, "\"arena_least\":%lld", (long long)s->arena_least);
+		if (s->symbols)
+			fprintf(f, ",\"symbols\":\"%s\"", s->symbols);
+		if (s->arena_at)
+			fprintf(f, ",\"arena_at\":\"%s\"", s->arena_at);
+		fprintf(f, "}");
 	}
-	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld,\"made_bytes\":%lld,\"weight_forms\":{", (long long)code_bytes,
-		(long long)r->weights_bytes, (long long)r->made_bytes);
+	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\",\"made_bytes\":%lld,\"given_back_bytes\":%lld,"
+		"\"peak_bytes\":%lld,\"weight_forms\":{", (long long)code_bytes, (long long)r->weights_bytes, r->forms,
+		(long long)r->made_bytes, (long long)r->alone_bytes, (long long)peak_bytes(r));
 	for (const RtWeightForm *w = r->form; w && w->name; w++)
 		fprintf(f, "%s\"%s\":%lld", w == r->form ? "" : ",", w->name, (long long)w->bytes);
-	fprintf(f, "}}\n");
+	fprintf(f, r->launches ? "},\"launches\":[%s]}\n" : "}}\n", r->launches);
 }

@@ -106,7 +106,8 @@ do_kernel(Activation *a, const RtInsn *n)
 	for (int i = 0; i < n->nout; i++)
 		res[i] = rt_none();
 	begin = a->cx->events ? rt_now() : 0;
-	status = rt_call_using(a->cx, kernel, a->code->kernel_use[n->arg], args, n->nin, res, n->nout);
+	status = a->cx->twin ? a->cx->twin->kernel(a->cx, a->code, n, args, res) :
+		rt_call_using(a->cx, kernel, a->code->kernel_use[n->arg], args, n->nin, res, n->nout);
 	if (a->cx->events)
 		rt_trace_add(a->cx, a->code->kernel_name[n->arg], begin, rt_now());
 	if (status) {
@@ -635,9 +636,8 @@ original_of(RtVisit v)
 	return rt_place(v.code, (int)v.place).original;
 }
 
-/* Is it in the body of an operator?  PyTorch has none, only the operator. */
-static bool
-is_in_operator(RtVisit v)
+bool
+rt_in_operator(RtVisit v)
 {
 	const RtPlaceName p = rt_place(v.code, (int)v.place);
 
@@ -654,12 +654,12 @@ make_trace(RtCx *cx)
 
 	if (!cx->nvisit || cx->trace)
 		return;
-	if (is_in_operator(cx->visit[0])) {
+	if (rt_in_operator(cx->visit[0])) {
 		free(cx->cls);
 		cx->cls = NULL;
 	}
 	for (int i = 0; i < cx->nvisit; i++)
-		if (!is_in_operator(cx->visit[i]))
+		if (!rt_in_operator(cx->visit[i]))
 			cx->visit[n++] = cx->visit[i];
 	cx->nvisit = n;
 	for (int i = 0; i < cx->nvisit; i++)
@@ -709,7 +709,7 @@ do_constant(Activation *a, const RtInsn *n)
 	const IValue v = a->code->constant[n->arg];
 
 	ask_for(a->cx, v);
-	set(a, n, 0, rt_retain(v));
+	set(a, n, 0, a->cx->twin ? a->cx->twin->constant(a->cx, v) : rt_retain(v));
 	return RT_OK;
 }
 

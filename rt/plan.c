@@ -419,10 +419,12 @@ rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int
 	(void)nout;
 	if (!d)
 		STEP_END(RT_ERROR);
-	out[0] = rt_ref(RT_DICT, d);
 	for (int i = 0; i + 1 < nin; i += 2)
-		if (rt_dict_set(cx, d, rt_retain(in[i]), rt_retain(in[i + 1])))
+		if (rt_dict_set(cx, d, rt_retain(in[i]), rt_retain(in[i + 1]))) {
+			rt_release(rt_ref(RT_DICT, d));
 			STEP_END(RT_ERROR);
+		}
+	out[0] = rt_ref(RT_DICT, d);
 	STEP_END(RT_OK);
 }
 
@@ -542,8 +544,10 @@ rt_list_of(RtCx *cx, const RtType *elem, const IValue *v, int n)
 	RtList *l = rt_list_new(cx, elem, n);
 
 	for (int i = 0; i < n; i++)
-		if (!l || rt_list_push(cx, l, v[i]))
-			break;
+		if (l)
+			l->v[l->n++] = v[i];             /* there is room for them */
+		else
+			rt_release(v[i]);
 	return l ? rt_ref(RT_LIST, l) : rt_none();
 }
 
@@ -552,8 +556,11 @@ rt_tuple_of(RtCx *cx, const RtType *named, const IValue *v, int n)
 {
 	RtTuple *t = rt_tuple_new(cx, named, n);
 
-	for (int i = 0; t && i < n; i++)
-		t->v[i] = v[i];
+	for (int i = 0; i < n; i++)
+		if (t)
+			t->v[i] = v[i];
+		else
+			rt_release(v[i]);
 	return t ? rt_ref(RT_TUPLE, t) : rt_none();
 }
 

@@ -286,17 +286,33 @@ build_values(RtCx *cx, const RtProgram *p)
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* of program->loads, and what goes with it */
 
+static void
+unload(const RtProgram *p)
+{
+	for (int i = 0; i < p->nvalue + p->has_instance; i++) {
+		rt_release(p->value[i]);
+		p->value[i] = rt_none();
+	}
+	if (p->cool)
+		p->cool(p);
+}
+
 int
 rt_program_load(RtCx *cx, const RtProgram *p)
 {
-	int status;
+	int status = RT_OK;
 
 	pthread_mutex_lock(&loading);
 	cx->program = p;
 	cx->torch = p->torch;
 	cx->grad = !p->no_grad;
-	cx->host = p->host;
-	status = (*p->loads)++ ? RT_OK : build_values(cx, p);
+	if (!*p->loads && (build_values(cx, p) || (p->open && p->open(cx)))) {
+		unload(p);
+		cx->program = NULL;
+		status = RT_ERROR;
+	} else {
+		(*p->loads)++;
+	}
 	pthread_mutex_unlock(&loading);
 	return status ? status : rt_program_fresh(cx);
 }
@@ -354,13 +370,7 @@ rt_program_free(RtCx *cx)
 	cx->instance = NULL;
 	cx->program = NULL;
 	pthread_mutex_lock(&loading);
-	if (!--*p->loads) {
-		for (int i = 0; i < p->nvalue + p->has_instance; i++) {
-			rt_release(p->value[i]);
-			p->value[i] = rt_none();
-		}
-		if (p->cool)
-			p->cool(p);
-	}
+	if (!--*p->loads)
+		unload(p);
 	pthread_mutex_unlock(&loading);
 }

@@ -57,7 +57,7 @@ static void
 lock(RtGenerator *g)
 {
 #ifndef __TINYC__
-	while (g->shared && __atomic_exchange_n(&g->locked, true, __ATOMIC_ACQUIRE))
+	while (g->shared && __atomic_test_and_set(&g->locked, __ATOMIC_ACQUIRE))
 		;
 #else
 	(void)g;

@@ -51,6 +51,7 @@ typedef struct RtClass RtClass;
 typedef struct RtTensor RtTensor;
 typedef struct RtStorage RtStorage;
 typedef struct RtCode RtCode;
+typedef struct RtInsn RtInsn;
 
 /* ---- dtype.c ----------------------------------------------------------------------------------- */
 
@@ -81,6 +82,8 @@ uint16_t rt_float_to_bf16(float);
 void     rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, int64_t sstride, int64_t n);
 RtDtype  rt_promote(RtDtype, RtDtype);          /* ATen's table; RT_NDTYPE when there is no common type */
 bool     rt_can_cast(RtDtype from, RtDtype to); /* may a result of `from` be written into a tensor of `to`? */
+double   rt_largest(RtDtype);                   /* the largest finite number of a floating or complex one */
+RtDtype  rt_in_double(RtDtype);                 /* float64 for a floating one, complex128 for a complex one; others as they are */
 
 /* ---- types: of values at run time; the compiler's own types are the same struct ------------------- */
 
@@ -377,18 +380,20 @@ enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
 typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 
-/* Whose results are wanted to the last bit: sums of floats have an order, and it changed.  An archive tells (frontend/module.c);
- * what no archive is has the first. */
+/* A run that keeps step with another one of the same code: what is done instead of calling a kernel, and instead of handing out
+ * a constant. */
+typedef struct RtTwin {
+	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);   /* as rt_call_using */
+	IValue (*constant)(RtCx *, IValue);      /* a new reference */
+	void   *arg;
+} RtTwin;
+
+/* Which PyTorch wrote the archive (frontend/module.c); what is no archive has the first.  What an operator means has changed
+ * in few places: grep for RT_TORCH_2. */
 typedef enum RtTorch {
-	RT_TORCH_1,              /* Debian's 1.13: products by the reference BLAS */
-	RT_TORCH_2,              /* 2.1 and newer, measured with 2.15's wheel: by MKL */
+	RT_TORCH_1,              /* to 2.0 */
+	RT_TORCH_2,              /* 2.1 and newer */
 } RtTorch;
-
-enum { RT_HERE, RT_AMD, RT_INTEL };          /* not asked yet; AMD's processors and all others' */
-
-typedef struct RtHost { uint8_t maker; int32_t cache; } RtHost;     /* cache: KB of the second one of a core */
-
-#define RT_HOST_AMD ((RtHost){ RT_AMD, 1024 })                      /* and of what does not say */
 
 struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
@@ -400,7 +405,6 @@ struct RtCx {
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
-	RtHost   host;           /* rt_host */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
 	const char *stack_end;   /* frames of calls must not come below it: of the thread that makes the outermost call */
 	uintptr_t stack_thread;  /* that thread */
@@ -411,7 +415,6 @@ struct RtCx {
 	const struct RtInto *into;   /* where the pointwise kernel that runs next will be written: it checks that first; or null */
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
-	int      other_run;      /* products are summed in runs of so many: kiln build measures what rounding does; 0: in theirs */
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
@@ -420,6 +423,7 @@ struct RtCx {
 	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);   /* profiling: RT_DO_PROFILE, and branches with their condition */
 	void    *probe_arg;
 	struct RtTrace *events;  /* what ran when, or null: trace.c */
+	const RtTwin *twin;      /* or null */
 	int64_t  steps;          /* instructions left before "step limit"; < 0: no limit */
 	int64_t  deadline;       /* nanoseconds of the monotonic clock; 0: none */
 	RtAccount *account;
@@ -563,13 +567,13 @@ typedef enum RtOpcode {
 	RT_NOPCODE,
 } RtOpcode;
 
-typedef struct RtInsn {
+struct RtInsn {
 	uint32_t op : 8;
 	uint32_t line : 24;      /* index into code->place, 0: none */
 	uint16_t nin, nout;
 	uint32_t in;             /* the first of nin entries of code->operand, which nout for the results follow */
 	uint32_t arg;
-} RtInsn;
+};
 
 /* An operand is a register; the top bit says that this is the register's last use: it is moved, not copied. */
 #define RT_LAST 0x80000000u
@@ -610,6 +614,7 @@ RtPlaceName rt_place(const RtCode *, int i);
 
 /* The class's method by "interface.name": what an interface does not declare is not called through it.  Null: an error was raised. */
 const RtCode *rt_method(RtCx *, IValue self, const char *name);
+bool rt_in_operator(RtVisit);            /* is it in the body of an operator?  PyTorch has none, only the operator */
 int rt_attribute(RtCx *, IValue object, int slot, IValue *out);  /* an error when it was never set */
 
 /* Runs code on args (borrowed) and fills results (new references).  Non-zero: the error is in cx. */
@@ -661,9 +666,10 @@ typedef struct RtSpan {                  /* a storage in the weights */
 } RtSpan;
 void rt_unpack(RtCx *, RtStorage *);     /* fills an RT_PACKED storage; once, whoever asks first */
 
-/* Weights in a form larger than a program should be: made when it is first wanted, from panels `from` to `to`, in bytes. */
+/* Weights in a form larger than a program should be: made when it is opened, from panels `from` to `to`, in bytes. */
 typedef struct RtMaking {
 	int64_t from, to;
+	int64_t alone;                   /* so many bytes at `from` are read for this alone; or 0 */
 	int32_t n, k, panels;            /* columns, rows */
 } RtMaking;
 typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);      /* panels [begin, end) */
@@ -693,7 +699,8 @@ typedef struct RtSpecialization {        /* for --info; chosen by the code's pla
 	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
 	int64_t arena_bytes, arena_least;        /* least: what is alive at one step, the largest sum */
-	bool by_size;                    /* the arena grows with dynamic sizes: arena_bytes is for those profiled */
+	const char *symbols;             /* ranges of dynamic sizes, "s0 from 2 to 113, ..."; null: there are none */
+	const char *arena_at;            /* the arena grows with them: arena_bytes is for these, "s0 = 7, ..."; else null */
 } RtSpecialization;
 
 typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
@@ -723,25 +730,29 @@ typedef struct RtProgram {
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
 	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
 	int64_t streamed;                /* of the first so many bytes products of few rows read more than caches hold; or 0 */
-	int  (*warm)(RtCx *);            /* makes and moves them, once; null: they stay as they are */
+	int  (*open)(RtCx *);            /* makes what is made of them, when the first context loads the program; or null */
+	int  (*warm)(RtCx *);            /* moves them, once; null: they stay as they are */
 	void (*cool)(const struct RtProgram *);          /* gives that memory back */
-	int64_t weights_bytes, made_bytes;
+	const char *forms;               /* --forms: made, fast, small */
+	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone: of the weights, read only to make others */
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
 	char **made_at;                  /* where emitted code looks for what is made; or null */
 	int nmaking;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
+	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
 	const RtCudaProgram *cuda;       /* null: for the cpu only */
 	bool has_instance;               /* one more value: the model's object with all that methods may write */
 	uint64_t seed;
 	bool seeded;
 	uint8_t torch;                   /* an RtTorch */
 	bool no_grad;                    /* torch.is_grad_enabled() is False when a call begins */
-	RtHost host;
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
-int  rt_program_load(RtCx *, const RtProgram *);      /* the first one fills program->value and params; cx->instance; any thread */
+/* The first one fills program->value and params, and makes weights on the context's threads; cx->instance; any thread.  After an
+ * error nothing is loaded. */
+int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
@@ -764,27 +775,17 @@ int  rt_beside(RtCx *, RtProgram *p, bool all);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 
-int  rt_make_weights(RtCx *);    /* what specialized code wants made; once, whoever asks first */
-int  rt_warm(RtCx *);            /* that, and weights that are streamed go to pages of 2 MB; once */
+int  rt_make_weights(RtCx *);    /* what specialized code wants made: RtProgram.open; on the context's threads */
+int  rt_warm(RtCx *);            /* weights that are streamed go to pages of 2 MB; once */
 void rt_cool(const RtProgram *);
 
 /* What kernels have for special operands, when it is linked: ops/parts.c has all; a program defines its own. */
 typedef struct RtTiles RtTiles;
 typedef struct RtQuantized RtQuantized;
-typedef struct RtMkl RtMkl;
 extern const RtTiles *const rt_tiles[];              /* of products, widest first; null behind the last */
 extern const RtQuantized *const rt_quantized;        /* null: there are no quantized tensors */
 extern const RtTiles rt_tiles_64, rt_tiles_32, rt_tiles_16;       /* vectors of so many bytes; the larger two: x86 */
 extern const RtQuantized rt_quantized_all;
-typedef struct ConvShape ConvShape;
-typedef struct ConvSums ConvSums;
-typedef struct RtTorchSums RtTorchSums;
-extern const RtTorchSums *const rt_torch_sums;       /* null: convolutions, and last columns of products, have any order */
-extern const RtTorchSums rt_torch_sums_all;           /* PyTorch's (ops/conv_sums.h), of floats */
-ConvSums rt_conv_sums(const ConvShape *);
-RtHost rt_host(RtCx *);                              /* ops/host.c: whose PyTorch is followed; asked of the machine once */
-extern const RtMkl *const rt_mkl;                    /* null: no archive of RT_TORCH_2 */
-extern const RtMkl rt_mkl_all;                       /* ops/mkl.h */
 
 /* ---- plan.c: what specialized code stands on ----------------------------------------------------------------- */
 
@@ -827,7 +828,7 @@ int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
 int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
 void   rt_exit_all(RtCx *, const RtWith *, int n);          /* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
-IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values */
+IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values; None: no memory */
 IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);
 int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);        /* adds the place to the error's trace; returns the status */
@@ -865,8 +866,9 @@ void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
 /* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size, the
  * same for all symbols. */
+typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;         /* fixed: no size, the same in all calls */
 typedef struct RtSeen {
-	void (*put)(struct RtSeen *, int64_t, bool fixed);
+	void (*put)(struct RtSeen *, int64_t, RtSeenKind);
 	RtStorage **storage;             /* (n) of the tensors so far */
 	int n, cap;
 } RtSeen;

@@ -62,14 +62,14 @@ see_tensor(RtSeen *s, const RtTensor *t)
 {
 	const int form = form_of(t);
 
-	s->put(s, t->dtype | (int64_t)t->ndim << 8 | (int64_t)form << 16 | (int64_t)t->layout << 24, true);
+	s->put(s, t->dtype | (int64_t)t->ndim << 8 | (int64_t)form << 16 | (int64_t)t->layout << 24, RT_SEEN_FIXED);
 	for (int i = 0; i < t->ndim; i++)
-		s->put(s, t->dims[i], false);
+		s->put(s, t->dims[i], RT_SEEN_DIM);
 	for (int i = 0; i < t->ndim && form == FORM_OTHER; i++)
-		s->put(s, t->strides[i], false);
+		s->put(s, t->strides[i], RT_SEEN_INT);
 	if (form == FORM_OTHER)
-		s->put(s, t->offset, false);
-	s->put(s, storage_age(s, t->storage), true);
+		s->put(s, t->offset, RT_SEEN_INT);
+	s->put(s, storage_age(s, t->storage), RT_SEEN_FIXED);
 }
 
 void
@@ -80,10 +80,10 @@ rt_see(RtSeen *s, IValue v)
 		see_tensor(s, v.u.t);
 		return;
 	case RT_INT: case RT_BOOL: case RT_DOUBLE:
-		s->put(s, v.u.i, v.tag == RT_BOOL);
+		s->put(s, v.u.i, v.tag == RT_BOOL ? RT_SEEN_FIXED : RT_SEEN_INT);
 		return;
 	case RT_LIST:
-		s->put(s, v.u.list->n, true);
+		s->put(s, v.u.list->n, RT_SEEN_FIXED);
 		for (int64_t i = 0; i < v.u.list->n; i++)
 			rt_see(s, v.u.list->v[i]);
 		return;
@@ -92,7 +92,7 @@ rt_see(RtSeen *s, IValue v)
 			rt_see(s, v.u.tuple->v[i]);
 		return;
 	default:
-		s->put(s, v.tag, true);
+		s->put(s, v.tag, RT_SEEN_FIXED);
 	}
 }
 
@@ -133,13 +133,13 @@ value_of(const RtSizeExpr *e, const int64_t *s, int64_t *out)
 }
 
 static void
-check_number(RtSeen *seen, int64_t number, bool fixed)
+check_number(RtSeen *seen, int64_t number, RtSeenKind kind)
 {
 	Check *c = (Check *)(void *)seen;
 	const RtSizeExpr *e;
 	int64_t want;
 
-	(void)fixed;
+	(void)kind;
 	if (!c->fits)
 		return;
 	if (c->at >= c->of->nnumber) {

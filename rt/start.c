@@ -23,6 +23,7 @@ typedef struct Options {
 typedef struct Program {
 	RtCx cx;
 	RtProgram own;               /* the tables, with the weights where they are */
+	int64_t open_ns;             /* until it was loaded */
 	const RtMethod *method;
 	const char *name;            /* as it was called */
 	Options o;
@@ -258,9 +259,26 @@ not_written(Program *p)
 	return failed(p, 0);
 }
 
+/* The most memory that this process has had; 0: the system does not say. */
+static int64_t
+peak_memory(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	long long kb = 0;
+	char line[256];
+
+	while (f && !kb && fgets(line, sizeof line, f))
+		sscanf(line, "VmHWM: %lld kB", &kb);
+	if (f)
+		fclose(f);
+	return (int64_t)kb * 1024;
+}
+
 static int
 report_times(Program *p, int64_t *t, int n)
 {
+	const double open = (double)p->open_ns / 1e6;
+	const long long peak = peak_memory(), made = p->own.made_bytes;
 	double median, best, p99;
 	FILE *f = NULL;
 	RtWhole w;
@@ -272,12 +290,13 @@ report_times(Program *p, int64_t *t, int n)
 	if (p->o.json && !(f = rt_whole_open(&w, p->o.json)))
 		return not_written(p);
 	if (f != stdout)
-		printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n", n, p->cx.nthread,
-			p->cx.nthread == 1 ? "" : "s", median, best, p99);
+		printf("%d runs on %d thread%s: median %.4g ms, least %.4g ms, 99 %% below %.4g ms\n"
+			"opened in %.4g ms, weights made then %lld bytes, most memory %lld bytes\n", n, p->cx.nthread,
+			p->cx.nthread == 1 ? "" : "s", median, best, p99, open, made, peak);
 	if (!f)
 		return EXIT_OK;
-	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d}\n", median, best, p99, n,
-		p->cx.nthread);
+	fprintf(f, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%d,\"threads\":%d,\"open_ms\":%.6g,"
+		"\"made_bytes\":%lld,\"peak_bytes\":%lld}\n", median, best, p99, n, p->cx.nthread, open, made, peak);
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
@@ -557,6 +576,16 @@ writes_to_stdout(const Options *o)
 }
 
 static int
+open_program(Program *p)
+{
+	const int64_t begin = rt_now();
+	const int status = rt_program_load(&p->cx, &p->own);
+
+	p->open_ns = rt_now() - begin;
+	return status;
+}
+
+static int
 set_up(Program *p)
 {
 	int64_t threads = p->own.threads < 0 ? 0 : p->own.threads ? p->own.threads : 1, seed = 0;
@@ -566,9 +595,11 @@ set_up(Program *p)
 		return usage_error(p, "a number of threads is wanted, not ", p->o.threads);
 	if (p->o.seed && !number(p->o.seed, &seed))
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
+	if (p->o.info)
+		p->own.open = NULL;
 	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, p->o.selfcheck)) ||
-	    rt_program_load(&p->cx, &p->own) || choose_method(p, 0) ||
-	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)))
+	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)) || open_program(p) ||
+	    choose_method(p, 0))
 		return failed(p, 0);
 	if ((status = choose_device(p)))
 		return status;
@@ -598,8 +629,6 @@ work(Program *p)
 	for (int i = 0; i < n && !status; i++)
 		status = choose_method(p, i) ? failed(p, 0) : p->o.selfcheck ? check_one(p, p->o.nin ? p->o.in[i] : 0) :
 			run_one(p, p->o.nin ? p->o.in[i] : 0, i < p->o.nout ? p->o.out[i] : 0);
-	if (p->o.trace && rt_trace_write(&p->cx, p->o.trace) && !status)
-		status = failed(p, 0);
 	return status;
 }
 
@@ -627,6 +656,8 @@ run(Program *p, int argc, char **argv)
 	status = set_up(p);
 	if (!status)
 		status = work(p);
+	if (p->cx.events && rt_trace_write(&p->cx, p->o.trace) && !status)
+		status = failed(p, 0);
 	if (p->own.cuda)
 		p->own.cuda->stop(&p->cx);
 	rt_program_free(&p->cx);

@@ -6,10 +6,12 @@
 
 #include <string.h>
 
+enum { FIRST_ROOM = 48 };        /* bytes of a first element or several: most vectors of a graph have one to three */
+
 void
 vec_grow(Arena *arena, void **at, int *cap, size_t size)
 {
-	int more = *cap ? *cap * 2 : RT_LIMIT_VEC;
+	int more = *cap ? *cap * 2 : size < FIRST_ROOM / RT_LIMIT_VEC ? RT_LIMIT_VEC : size < FIRST_ROOM ? (int)(FIRST_ROOM / size) : 1;
 	void *p;
 
 	if (*cap > INT32_MAX / 2)

@@ -1,8 +1,9 @@
 /* rt/warm.c - weights as specialized code reads them best
  *
- * Forms that would make a program too large (kiln build --forms made) are made when it first wants them.  Weights that it
+ * Forms that would make a program too large (kiln build --forms made) are made when it is opened.  Weights that it
  * streams from memory (products of few rows that read more than caches hold) are moved once to pages of 2 MB: by --warm,
- * and after so many calls that it pays.  Linked into programs that have one or the other only.
+ * and after so many calls that it pays.  Of weights that nobody reads where they were, the system has its memory back: they
+ * are a file's, and read again by generic code, should that want them.  Linked into programs that have one or the other only.
  */
 #include "rt.h"
 
@@ -26,6 +27,19 @@ large_pages(int64_t bytes)
 	return at;
 }
 
+/* The pages that lie in `bytes` at `at`, which is never written to. */
+static void
+give_back(const char *at, int64_t bytes)
+{
+#ifdef MADV_DONTNEED
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)at + page - 1) & ~(page - 1);
+	const uintptr_t end = ((uintptr_t)at + (uintptr_t)bytes) & ~(page - 1);
+
+	if (first < end)
+		madvise((void *)first, end - first, MADV_DONTNEED);
+#endif
+}
+
 /* ---- what is made ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Making {
@@ -42,58 +56,50 @@ make_panels(void *arg, int64_t begin, int64_t end)
 	m->program->make(m->row, (const float *)(m->program->weights + m->row->from), (float *)(m->to + m->row->to), begin, end);
 }
 
-/* Who comes while another makes them makes them, too: the first to be ready gives his to all.  Waiting could be for oneself,
- * since a thread that waits for its loop does other work. */
 int
 rt_make_weights(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
-	char *none = NULL;
+	const int64_t begin = cx->events ? rt_now() : 0;
 	Making m = { .program = p };
 
-	if (__atomic_load_n(p->made_at, __ATOMIC_ACQUIRE))
-		return RT_OK;
 	if (!(m.to = large_pages(p->made_bytes)))
-		return rt_raise(cx, "out of memory");
-	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++)
+		return rt_raise(cx, "out of memory: %lld bytes are wanted for weights in the form that is fastest (kiln build --forms small "
+				"does without)", (long long)p->made_bytes);
+	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++) {
 		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
-	if (!__atomic_compare_exchange_n(p->made_at, &none, m.to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		rt_mem_back(m.to);
+		give_back(p->weights + m.row->from, m.row->alone);
+	}
+	*p->made_at = m.to;
+	if (cx->events)
+		rt_trace_add(cx, "weights transformed", begin, rt_now());
 	return RT_OK;
 }
 
 /* ---- what is moved --------------------------------------------------------------------------------------------------- */
 
-/* Generic code keeps to the old place.  That is a file's: the system has its memory back, and reads it again when it must.
- * Where there is no memory for another they stay: all would be as before, but slower. */
-static void
-move(const RtProgram *p)
+enum { MOVED = 16 << 20 };               /* bytes at a time, so that few are in both places */
+
+/* Generic code keeps to the old place.  Where there is no memory for another they stay: all would be as before, but slower. */
+int
+rt_warm(RtCx *cx)
 {
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p->weights + page - 1) & ~(page - 1);
-	const uintptr_t end = ((uintptr_t)p->weights + (uintptr_t)p->streamed) & ~(page - 1);
+	const RtProgram *p = cx->program;
 	char *to;
 
 	pthread_mutex_lock(&one);
 	if (*p->weights_at == p->weights && (to = large_pages(p->streamed))) {
-		memcpy(to, p->weights, (size_t)p->streamed);
+		for (int64_t at = 0; at < p->streamed; at += MOVED) {
+			const int64_t n = p->streamed - at < MOVED ? p->streamed - at : MOVED;
+
+			memcpy(to + at, p->weights + at, (size_t)n);
+			give_back(p->weights + at, n);
+		}
 		__atomic_store_n(p->weights_at, to, __ATOMIC_RELEASE);
-#ifdef MADV_DONTNEED
-		if (first < end)
-			madvise((void *)first, end - first, MADV_DONTNEED);
-#endif
 	}
 	pthread_mutex_unlock(&one);
-}
-
-int
-rt_warm(RtCx *cx)
-{
-	const RtProgram *p = cx->program;
-
-	if (p->streamed)
-		move(p);
-	return p->made_at ? rt_make_weights(cx) : RT_OK;
+	return RT_OK;
 }
 
 void

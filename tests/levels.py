@@ -11,7 +11,25 @@ import argparse, hashlib, os, re, subprocess, sys, tempfile
 import numpy as np
 from cases import arrays, calls, cases
 
-NEAR = {"float16": (1e-2, 1e-3), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-8), "complex64": (2e-4, 2e-5), "complex128": (1e-6, 1e-8)}
+NEAR = {"float16": (1e-2, 1e-3), "bfloat16": (4e-2, 1e-2), "float32": (2e-4, 2e-5), "float64": (1e-6, 1e-8),
+        "complex64": (2e-4, 2e-5), "complex128": (1e-6, 1e-8)}
+
+
+def wide(a):
+    """The name of its dtype, and its numbers in double; bfloat16 is stored as two-byte void."""
+    if a.dtype == np.dtype("V2"):
+        return "bfloat16", (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(float)
+    return a.dtype.name, a.astype(np.complex128 if a.dtype.kind == "c" else float) if a.dtype.name in NEAR else a
+
+
+def near(got, want, slack):
+    """Within the tolerance of its dtype of each element, or of the largest one: sums may be added in any order."""
+    name, w = wide(want)
+    if name not in NEAR:
+        return np.array_equal(got, want)
+    rtol, atol = NEAR[name]
+    largest = np.abs(w[np.isfinite(w)]).max(initial=0)
+    return np.allclose(wide(got)[1], w, rtol=rtol, atol=max(atol, slack, atol * largest), equal_nan=True)
 
 
 def differs(got, want, slack):
@@ -21,15 +39,7 @@ def differs(got, want, slack):
         g, w = got[key], want[key]
         if g.shape != w.shape or g.dtype != w.dtype and w.size:
             return f"'{key}' is {g.dtype}{g.shape}, expected {w.dtype}{w.shape}"
-        if w.dtype == np.dtype("V2"):
-            g, w = ((a.view(np.uint16).astype(np.uint32) << 16).view(np.float32) for a in (g, w))
-            same = np.allclose(g, w, 4e-2, 1e-2, equal_nan=True)
-        elif w.dtype.name in NEAR:
-            rtol, atol = NEAR[w.dtype.name]
-            same = np.allclose(g, w, rtol=rtol, atol=max(atol, slack), equal_nan=True)
-        else:
-            same = np.array_equal(g, w)
-        if not same:
+        if not near(g, w, slack):
             return f"'{key}' differs"
     return None
 

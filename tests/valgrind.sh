@@ -28,7 +28,7 @@ check() {
 
 lost=definite,indirect
 [ $# -gt 0 ] || set -- samples/*/model.pt tests/guards/*.pt tests/cuda/kernels/model.pt tests/op/*/model.pt \
-	tests/ops/*/*.pt tests/order/*.pt
+	tests/ops/*/*.pt
 for model; do
 	name=${model%.pt}
 	case $name in */model) name=${name%model}in ;; esac

@@ -38,12 +38,10 @@ LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define EXPS rt_exps
-#define LANES 8
 #include "attention_loops.h"
 #define T double
 #define N(name) name##_f64
 #define EXPS exps_f64
-#define LANES 4
 #include "attention_loops.h"
 LOOPS_END
 

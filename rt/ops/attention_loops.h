@@ -23,7 +23,7 @@ N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 			}
 			top = s[j] > top || isnan(s[j]) ? s[j] : top;
 		}
-		part = 1 / N(exp_row)(s, s, g->n, top, LANES);
+		part = 1 / N(exp_row)(s, s, g->n, top);
 		for (int64_t j = 0; j < g->n; j++)
 			s[j] = top == -INFINITY ? empty : s[j] * part;
 	}
@@ -32,4 +32,3 @@ N(score_rows)(const Attend *g, int64_t batch, T *s, T empty)
 #undef T
 #undef N
 #undef EXPS
-#undef LANES

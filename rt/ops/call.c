@@ -18,7 +18,7 @@ rt_call_temp(RtCx *cx, RtKernel *kernel, IValue *out, int nout, const IValue *in
 	cx->nplace = nplace;
 	for (int i = 0; !r && i < nout; i++)
 		out[i] = rt_temp_value(cx, out[i]);
-	return r;
+	return r ? r : cx->status;                       /* no room to remember a temporary */
 }
 
 int

@@ -7,7 +7,6 @@
  * the weight's transpose and scatters the columns back.  With one input channel per group the planes are summed
  * directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
  */
-#include "conv_sums.h"
 #include "dense.h"
 #include "gemm.h"
 
@@ -21,8 +20,6 @@ typedef struct Conv {
 	int64_t n, cin, cout, groups;
 	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
 	int64_t taps, in_plane, out_plane;
-	ConvSums sums;                   /* block: of the rows of a column matrix, too; run 0: any order */
-	const float *bias;               /* of blocks of products, which it joins last */
 	Body *const *scatter;            /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
 } Conv;
 
@@ -53,11 +50,10 @@ ceil_div(int64_t a, int64_t b)
 static Tap
 tap_of(const Conv *g, int64_t t)
 {
-	const int64_t all = g->cin / g->groups, first = t / (g->taps * g->sums.block) * g->sums.block, in = t - first * g->taps;
-	const int64_t width = all - first < g->sums.block ? all - first : g->sums.block, rest = in / width;
+	const int64_t rest = t % g->taps;
 	Tap tap;
 
-	tap.channel = first + in % width;
+	tap.channel = t / g->taps;
 	tap.at[2] = rest % g->k[2];
 	tap.at[1] = rest / g->k[2] % g->k[1];
 	tap.at[0] = rest / g->k[2] / g->k[1];
@@ -139,7 +135,6 @@ finish_geometry(Conv *g)
 	g->taps = g->k[0] * g->k[1] * g->k[2];
 	g->in_plane = g->in[0] * g->in[1] * g->in[2];
 	g->out_plane = g->out[0] * g->out[1] * g->out[2];
-	g->sums = (ConvSums){ .block = 1 };
 }
 
 /* What is done with the columns of a chunk of rows: Y = W C, C = W' Y, W += Y C'. */
@@ -167,38 +162,19 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	int64_t ldc = direct ? g->out_plane : points;
 	char *col = direct ? image + first * q->es : q->col;
 	Columns m = { g, image, col, row, rows };
-	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, .ldc = g->out_plane, .with = g->sums.chained ? C_BEGUN : C_ADDED, .run = g->sums.run };
+	Product p = { og, points, depth, w, col, depth, 1, ldc, 1, y, .ldc = g->out_plane, .added = true };
 	int status;
 
 	if (!direct && what != ADJOINT)
 		rt_parallel(cx, depth, 1 + 20000 / (points + 1), gather_taps[which(q->ct)], &m);
-	if (what == FORWARD && g->sums.within)
-		return rt_torch_sums->add_blocks(cx, &p, g->sums.within, g->bias ? g->bias + i * og : 0);
 	if (what == WEIGHT)
-		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .with = C_ADDED };
+		p = (Product){ og, depth, points, y, col, g->out_plane, 1, 1, ldc, w, .ldc = depth, .added = true };
 	if (what == ADJOINT)
-		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, .ldc = ldc, .with = direct ? C_ADDED : C_NEW, .run = g->sums.run };
+		p = (Product){ depth, points, og, w, y, 1, depth, g->out_plane, 1, col, .ldc = ldc, .added = direct };
 	status = gemm(cx, q->ct, &p);
 	if (!status && what == ADJOINT && !direct)
 		rt_parallel(cx, cg, 1 + 20000 / (points * g->taps + 1), g->scatter[which(q->ct)], &m);
 	return status;
-}
-
-/* The weights as rows of the column matrix are ordered. */
-static char *
-blocked_weights(RtCx *cx, const Conv *g, const float *w)
-{
-	const int64_t depth = g->cin / g->groups * g->taps;
-	float *blocked = rt_scratch(cx, g->cout * depth * (int64_t)sizeof *w);
-
-	for (int64_t t = 0; t < depth && blocked; t++) {
-		const Tap tap = tap_of(g, t);
-		const int64_t from = tap.channel * g->taps + (tap.at[0] * g->k[1] + tap.at[1]) * g->k[2] + tap.at[2];
-
-		for (int64_t o = 0; o < g->cout; o++)
-			blocked[o * depth + t] = w[o * depth + from];
-	}
-	return (char *)blocked;
 }
 
 /* The product of all images and groups; what is written was initialised before. */
@@ -220,8 +196,6 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 	}
 	q.step = CHUNK / (depth * g->out[2]);
 	q.step = q.step < 1 ? 1 : q.step > rows ? rows : q.step;
-	if (g->sums.block > 1 && g->taps > 1 && !(q.w = blocked_weights(cx, g, w)))
-		return RT_ERROR;
 	if (!is_pointwise(g)) {
 		q.col = rt_scratch(cx, depth * q.step * g->out[2] * q.es);
 		if (!q.col)
@@ -390,27 +364,13 @@ set_geometry(RtCx *cx, Args *a)
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
-static ConvSums
-sums_of(RtCx *cx, const Conv *g, bool transposed)
-{
-	const ConvShape c = { cx->torch, rt_host(cx), transposed, g->nd, g->n, g->cin / g->groups, g->cout / g->groups, g->groups, g->in, g->out, g->k, g->s, g->p,
-		g->d };
-
-	return rt_torch_sums->conv(&c);
-}
-
 /* y (dense, of the result's shape) = the convolution of dense x and w, plus bias */
 static int
 run_real(RtCx *cx, const Args *a, RtDtype ct, RtTensor *x, RtTensor *w, RtTensor *bias, RtTensor *y)
 {
-	Conv ordered = a->g;
-	const Conv *g = &ordered;
+	const Conv *g = &a->g;
 
-	if (rt_torch_sums && a->input->dtype == RT_f32 && ct == RT_f32)
-		ordered.sums = sums_of(cx, g, a->transposed);
-	if (bias && g->sums.within)
-		ordered.bias = (const float *)rt_data(bias);
-	fill_planes(ct, rt_data(y), bias && !g->bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
+	fill_planes(ct, rt_data(y), bias ? rt_data(bias) : 0, g->n, a->transposed ? g->cin : g->cout,
 		a->transposed ? g->in_plane : g->out_plane);
 	if (a->transposed)
 		return convolve(cx, g, ct, ADJOINT, rt_data(y), rt_data(w), rt_data(x));

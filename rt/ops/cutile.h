@@ -1,4 +1,4 @@
-/* rt/ops/cutile.h - what generated CUDA kernels stand on: number formats, tiled products, convolutions, reductions
+/* rt/ops/cutile.h - what generated CUDA kernels stand on: number formats, tiled products, convolutions
  *
  * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach the
  * kernels as constants of lambdas that are inlined, so that the index arithmetic folds.
@@ -133,68 +133,6 @@ cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)
 		for (int j = 0; j < CU_EACH; j++)
 			if (row0 + r0 + i < m && col0 + c0 + j < n)
 				store(row0 + r0 + i, col0 + c0 + j, sum[i][j]);
-}
-
-/* ---- reductions ------------------------------------------------------------------------------------------------------------ */
-
-struct CuSum { __device__ float operator()(float a, float b) const { return a + b; } };
-struct CuMax { __device__ float operator()(float a, float b) const { return a != a || a > b ? a : b; } };
-struct CuMin { __device__ float operator()(float a, float b) const { return a != a || a < b ? a : b; } };
-
-/* The block's values as one, in all its threads: in warps by shuffles, across them through shared memory. */
-template <class Op>
-CU_INLINE float
-cu_reduce(float x, Op op)
-{
-	__shared__ float part[CU_BLOCK / 32];
-	const int t = (int)threadIdx.x;
-
-	for (int way = 16; way; way /= 2)
-		x = op(x, __shfl_xor_sync(0xffffffffu, x, way));
-	if (t % 32 == 0)
-		part[t / 32] = x;
-	__syncthreads();
-	x = part[0];
-	for (int w = 1; w < CU_BLOCK / 32; w++)
-		x = op(x, part[w]);
-	__syncthreads();
-	return x;
-}
-
-/* op over at(i) for i < n. */
-template <class Op, class At>
-CU_INLINE float
-cu_over(int64_t n, float start, Op op, At at)
-{
-	float x = start;
-
-	for (int64_t i = threadIdx.x; i < n; i += CU_BLOCK)
-		x = op(x, at(i));
-	return cu_reduce(x, op);
-}
-
-template <class At, class Store>
-CU_INLINE void
-cu_softmax(int64_t n, bool logarithm, At at, Store store)
-{
-	const float most = cu_over(n, -(float)KILN_INF, CuMax(), at);
-	const float sum = cu_over(n, 0.0f, CuSum(), [=](int64_t i) { return expf(at(i) - most); });
-
-	for (int64_t i = threadIdx.x; i < n; i += CU_BLOCK)
-		store(i, logarithm ? at(i) - most - logf(sum) : expf(at(i) - most) / sum);
-}
-
-/* store(i, (x - mean) / sqrt(variance + eps)) */
-template <class At, class Store>
-CU_INLINE void
-cu_normalize(int64_t n, double eps, At at, Store store)
-{
-	const float mean = cu_over(n, 0.0f, CuSum(), at) / (float)n;
-	const float variance = cu_over(n, 0.0f, CuSum(), [=](int64_t i) { return (at(i) - mean) * (at(i) - mean); }) / (float)n;
-	const float scale = 1.0f / sqrtf(variance + (float)eps);
-
-	for (int64_t i = threadIdx.x; i < n; i += CU_BLOCK)
-		store(i, (at(i) - mean) * scale);
 }
 
 #endif

@@ -101,7 +101,7 @@ int
 dense_gemm(RtCx *cx, RtDtype ct, int64_t m, int64_t n, int64_t k, const void *a, int64_t a_row, int64_t a_col,
 	const void *b, int64_t b_row, int64_t b_col, void *c, int64_t ldc, bool add)
 {
-	const Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c, .ldc = ldc, .with = add ? C_ADDED : C_NEW };
+	const Product p = { m, n, k, a, b, a_row, a_col, b_row, b_col, c, .ldc = ldc, .added = add };
 
 	return gemm(cx, ct, &p);
 }

@@ -6,6 +6,7 @@
  * have and that stay are the batch, those that only one has are rows or columns, those that both have and that go are
  * contracted.
  */
+#include "gemm.h"
 #include "scatter.h"
 
 #include "../base.h"
@@ -356,7 +357,7 @@ rt_einsum_sublist(RtCx *cx, const IValue *in, IValue *out)
 	return status;
 }
 
-/* ---- cdist -------------------------------------------------------------------------------------------------------------- */
+/* ---- cdist ----------------------------------------------------------------------------------------------------- */
 
 static double
 distance(const double *a, const double *b, int64_t n, double p)
@@ -377,6 +378,71 @@ distance(const double *a, const double *b, int64_t n, double p)
 			sum += pow(d, p);
 	}
 	return p == 0 || p == 1 || isinf(p) ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+}
+
+typedef struct Distances { const double *a, *b; double *to; int64_t rows, columns, n; double p; } Distances;
+
+/* Rows of distances, each by itself. */
+static void
+distances(void *arg, int64_t begin, int64_t end)
+{
+	const Distances *d = arg;
+
+	for (int64_t i = begin; i < end; i++)
+		for (int64_t j = 0; j < d->columns; j++)
+			d->to[i * d->columns + j] = distance(d->a + i * d->n, d->b + j * d->n, d->n, d->p);
+}
+
+static double
+squared(const double *a, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		sum += a[i] * a[i];
+	return sum;
+}
+
+/* Euclid's by |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels, and of what is not finite, by
+ * themselves. */
+static void
+distances_of_products(void *arg, int64_t begin, int64_t end)
+{
+	const Distances *d = arg;
+	const double *b_squared = d->to + d->rows * d->columns;
+
+	for (int64_t i = begin; i < end; i++) {
+		const double *a = d->a + i * d->n, a_squared = squared(a, d->n);
+		double *to = d->to + i * d->columns;
+
+		for (int64_t j = 0; j < d->columns; j++) {
+			const double most = a_squared + b_squared[j], sum = most - 2 * to[j];
+			const bool precise = sum > 1e-6 * most && most - most == 0;
+
+			to[j] = precise ? sqrt(sum) : distance(a, d->b + j * d->n, d->n, 2);
+		}
+	}
+}
+
+enum { LEAST_PRODUCT = 16 };     /* of fewer numbers a product is not worth it */
+
+/* One batch; behind d->to there is room for a column of numbers. */
+static int
+batch_distances(RtCx *cx, const Distances *d)
+{
+	const Product product = { d->rows, d->columns, d->n, d->a, d->b, d->n, 1, 1, d->n, d->to, .ldc = 0 };
+	Distances copy = *d;
+
+	if (d->p != 2 || d->n < LEAST_PRODUCT || d->rows < LEAST_PRODUCT) {
+		rt_parallel(cx, d->rows, 1 + 20000 / (d->columns * d->n + 1), distances, &copy);
+		return RT_OK;
+	}
+	if (gemm(cx, RT_f64, &product))
+		return RT_ERROR;
+	for (int64_t j = 0; j < d->columns; j++)
+		d->to[d->rows * d->columns + j] = squared(d->b + j * d->n, d->n);
+	rt_parallel(cx, d->rows, 1 + 20000 / (d->columns * 4 + 1), distances_of_products, &copy);
+	return RT_OK;
 }
 
 int
@@ -419,11 +485,16 @@ rt__cdist_forward(RtCx *cx, const IValue *in, IValue *out)
 	b = a ? expanded(cx, b, gb.n, gb.dims) : NULL;
 	if (!b)
 		return RT_ERROR;
-	to = (double *)(void *)rt_data(wide);
-	for (int64_t k = 0; k < batches; k++)
-		for (int64_t i = 0; i < rows; i++)
-			for (int64_t j = 0; j < columns; j++)
-				*to++ = distance((double *)(void *)rt_data(a) + (k * rows + i) * n,
-					(double *)(void *)rt_data(b) + (k * columns + j) * n, n, p);
+	if (!(to = rt_scratch(cx, (rows + 1) * columns * 8 + 8)))
+		return RT_ERROR;
+	for (int64_t k = 0; k < batches; k++) {
+		const double *from_a = (double *)(void *)rt_data(a) + k * rows * n;
+		const double *from_b = (double *)(void *)rt_data(b) + k * columns * n;
+		const Distances d = { from_a, from_b, to, rows, columns, n, p };
+
+		if (batch_distances(cx, &d))
+			return RT_ERROR;
+		memcpy(rt_data(wide) + k * rows * columns * 8, to, (size_t)(rows * columns) * 8);
+	}
 	return rt_copy_into(cx, r, wide);
 }

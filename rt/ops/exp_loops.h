@@ -1,11 +1,11 @@
-/* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T, in PyTorch's order: of lanes
- * columns, LANES or, in 2.x, as many again, then of their halves.  N(name) is the function's name for it, EXPS its exponentials, in place. */
+/* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T; N(name) is the function's name for it, EXPS its
+ * exponentials, in place */
 
 /* exp(x - top) of n elements, into y if that is not null */
 static T
-N(exp_row)(const T *x, T *y, int64_t n, T top, int64_t lanes)
+N(exp_row)(const T *x, T *y, int64_t n, T top)
 {
-	T sum[2 * LANES] = { 0 }, e[EXP_CHUNK];
+	T e[EXP_CHUNK], sum[EXP_CHUNK] = { 0 };
 
 	for (int64_t at = 0; at < n; at += EXP_CHUNK) {
 		const int64_t some = n - at < EXP_CHUNK ? n - at : EXP_CHUNK;
@@ -14,13 +14,11 @@ N(exp_row)(const T *x, T *y, int64_t n, T top, int64_t lanes)
 			e[j] = x[at + j] - top;
 		EXPS(e, some);
 		for (int64_t j = 0; j < some; j++)
-			sum[j & (lanes - 1)] += e[j];
+			sum[j] += e[j];
 		if (y)
 			memcpy(y + at, e, (size_t)some * sizeof(T));
 	}
-	for (int64_t j = 1; j < n && n < lanes; j++)
-		sum[0] += sum[j];
-	for (int64_t half = lanes / 2; half && n >= lanes; half /= 2)
+	for (int64_t half = EXP_CHUNK / 2; half; half /= 2)
 		for (int64_t j = 0; j < half; j++)
 			sum[j] += sum[j + half];
 	return sum[0];

@@ -9,8 +9,7 @@
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
-#include "conv_sums.h"
-#include "mkl.h"
+#include "gemm.h"
 
 #include <string.h>
 
@@ -32,7 +31,7 @@
 		for (int64_t i = begin; i < end; i++) { \
 			T *c = (T *)p->c + i * p->ldc; \
 			const T *a = (const T *)p->a + i * p->a_row; \
-			if (!p->with) \
+			if (!p->added) \
 				memset(c, 0, sizeof(T) * p->n); \
 			for (int64_t k = 0; k < p->k; k++) { \
 				const T *b = (const T *)p->b + k * p->b_row; \
@@ -80,13 +79,16 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 		for (int64_t i = 0; i < p->m; i++) {
 			double *c = (double *)p->c + i * p->ldc + j;
 
-			*c = (p->with ? *c : 0) + dot_f64((const double *)p->a + i * p->a_row, (const double *)p->b + j * p->b_col, p->k);
+			*c = (p->added ? *c : 0) + dot_f64((const double *)p->a + i * p->a_row, (const double *)p->b + j * p->b_col, p->k);
 		}
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------------------------------- */
 
-enum { FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12 };
+enum {
+	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
+	RUN_F32 = 320, RUN_F64 = 64,                    /* products of one sum: longer ones are sums of such, and their errors grow less */
+};
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
 
@@ -145,6 +147,7 @@ typedef struct Tiled {
 	const Product *p;
 	Tile *tile;
 	int rows, width;             /* width: of a panel, in elements */
+	int64_t run;                 /* products of one sum */
 	int64_t bytes, panels, groups, step;     /* step: bytes between panels */
 	char *packed;
 } Tiled;
@@ -188,7 +191,7 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;
 			for (int64_t i = first; i < last; i += t->rows) {
 				int rows = last - i < t->rows ? (int)(last - i) : t->rows;
-				t->tile(p, i, rows, t->packed + panel * t->step,
+				t->tile(p, t->run, i, rows, t->packed + panel * t->step,
 					(char *)p->c + (i * p->ldc + j) * t->bytes, (int)columns);
 			}
 		}
@@ -206,7 +209,8 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 		rt_parallel(cx, p->m, 1, dtype == RT_f32 ? plain_f32 : plain_f64, p);
 		return RT_OK;
 	}
-	t.tile = p->rounded ? rt_torch_sums->tile(tiles->bytes) : dtype == RT_f32 ? tiles->f32 : tiles->f64;
+	t.tile = dtype == RT_f32 ? tiles->f32 : tiles->f64;
+	t.run = dtype == RT_f32 ? RUN_F32 : RUN_F64;
 	t.rows = dtype == RT_f32 ? tiles->f32_rows : tiles->f64_rows;
 	t.width = (int)(2 * tiles->bytes / t.bytes);
 	t.panels = (p->n + t.width - 1) / t.width;
@@ -238,36 +242,13 @@ tiled(RtCx *cx, RtDtype dtype, Product *p)
 	return RT_OK;
 }
 
-enum { RUN_F32 = 320, RUN_F64 = 64, FEW_ELEMENTS = 1200 };
-
-/* Few rows by a transposed matrix: in lanes, where floats have no order. */
+/* Few rows by a transposed matrix: in lanes. */
 static bool
 is_dots(RtDtype dtype, const Product *p)
 {
-	if (p->with == C_BEGUN || p->run || p->a_col != 1 || p->b_row != 1 || !p->k)
+	if (p->a_col != 1 || p->b_row != 1 || !p->k)
 		return false;
-	return dtype == RT_f64 ? p->m <= DOT_ROWS : !rt_torch_sums && p->m * p->n <= FEW_ELEMENTS;
-}
-
-/* Sums of floats have the reference BLAS's order: Debian's PyTorch multiplies by it.  Each product is rounded and added to the
- * one sum; that begins with what is in C, but where B is transposed or a vector. */
-static void
-set_runs(RtDtype dtype, Product *p)
-{
-	p->rounded = dtype == RT_f32 && rt_torch_sums;
-	p->run = p->rounded ? p->k : dtype == RT_f64 ? RUN_F64 : RUN_F32;
-	p->halves = dtype == RT_f32 && !p->rounded;
-	if (p->rounded && p->with == C_ADDED && p->b_col == 1 && p->n > 1)
-		p->with = C_BEGUN;
-}
-
-bool
-gemm_runs(RtCx *cx, Product *p)
-{
-	if (rt_mkl && cx->torch == RT_TORCH_2)
-		return rt_mkl->runs(cx, p) && !p->halves;
-	set_runs(RT_f32, p);
-	return true;
+	return dtype == RT_f64 ? p->m <= DOT_ROWS : p->m * p->n <= FEW_ELEMENTS;
 }
 
 int
@@ -277,15 +258,12 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	const bool real = dtype == RT_f32 || dtype == RT_f64;
 	int64_t work = p.n * p.k;
 	RtMark mark;
-	bool done;
 	int status;
 
 	if (p.m == 0 || p.n == 0)
 		return RT_OK;
 	p.ldc = p.ldc ? p.ldc : p.n;
-	if (rt_mkl && dtype == RT_f32 && (rt_mkl->product(cx, &p, &done) || done))
-		return cx->status;
-	if (real && !cx->other_run && is_dots(dtype, &p)) {
+	if (real && is_dots(dtype, &p)) {
 		const RtTiles *tiles = best_tiles(cx);
 
 		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots : plain_f32, &p);
@@ -297,10 +275,6 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 		return RT_OK;
 	}
 	mark = rt_scratch_mark(cx);
-	if (cx->other_run)
-		p.run = cx->other_run;
-	else if (!p.run)
-		set_runs(dtype, &p);
 	status = tiled(cx, dtype, &p);
 	rt_scratch_reset(cx, mark);
 	return status;

@@ -10,10 +10,7 @@ typedef struct Product {
 	int64_t a_row, a_col, b_row, b_col;   /* strides in elements, any */
 	void *c;                 /* (m, n) */
 	int64_t ldc;             /* between its rows; 0: n */
-	enum { C_NEW, C_ADDED, C_BEGUN } with;   /* c is overwritten; sums are added to it; the first sum begins with it */
-	int64_t run;             /* of float or double: products of one sum, in order; 0: gemm's choice */
-	bool halves;             /* what is more than one run and less than two is halved; else it is a run and a rest */
-	bool rounded;            /* floats: each product is, before it is added */
+	bool added;              /* to c; else it is overwritten */
 } Product;
 
 /* Columns [begin, end) of a Product, for rt_parallel. */
@@ -22,10 +19,9 @@ typedef void ProductBody(void *product, int64_t begin, int64_t end);
 int gemm(RtCx *, RtDtype, const Product *);
 int gemm_vector_bytes(RtCx *);                 /* of the widest vectors that the host has */
 
-bool gemm_runs(RtCx *, Product *);             /* would gemm add up these floats in runs of one length?  It is set */
-
-/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there. */
-typedef void Tile(const Product *, int64_t i, int rows, const void *b, void *c, int columns);
+/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there;
+ * `run` products are summed in registers before they join the rest. */
+typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void *b, void *c, int columns);
 
 enum { DOT_LANES = 16 };         /* of a dot product; they are summed in pairs */
 
@@ -35,14 +31,13 @@ struct RtTiles {
 	int   bytes, f32_rows, f64_rows;
 };
 
-/* ---- steps.c: products of few elements, of bfloat16 mostly; c and the operands are floats ------------------------------ */
+/* ---- steps.c: products of few elements of bfloat16; c and the operands are floats ---------------------------------- */
 
 typedef enum StepKind {
 	STEPS_NONE,              /* the sum in float */
 	STEPS_ALL,               /* c = r(c + r(alpha * a * b)), r rounds to bfloat16; c begins as r(beta * self) */
 	STEPS_LEFT,              /* r(r(alpha * a) * b) */
 	STEPS_RIGHT,             /* r(a * r(alpha * b)) */
-	STEPS_FLOAT,             /* a stack of small float products: one sum after the other, no rounding but float's */
 	STEPS_DOT                /* c = r(c + r(a * b)) from 0, then r(r(beta * self) + r(alpha * c)) */
 } StepKind;
 

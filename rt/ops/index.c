@@ -192,7 +192,7 @@ typedef struct IndexRun {
 	int64_t dense[RT_MAX_RANK];    /* contiguous strides of the after dims, in bytes */
 	bool plain;              /* the after dims are contiguous in self too */
 	bool write;
-	Combine *combine;        /* null: set */
+	const Combine *combine;        /* null: set */
 } IndexRun;
 
 static void
@@ -241,7 +241,7 @@ index_range(void *arg, int64_t begin, int64_t end)
 }
 
 static void
-index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool write, Combine *combine)
+index_run(RtCx *cx, const Indexing *x, const RtTensor *self, char *other, bool write, const Combine *combine)
 {
 	IndexRun run = { x, rt_data(self), other, rt_dtypes[self->dtype].bytes, 0, { 0 }, true, write, combine };
 	int64_t n = product(x->before.dims, 0, x->before.n) * x->nb, whole = run.bytes;
@@ -325,7 +325,7 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	Indexing x;
 	Geom result;
 	char a[SIZES_TEXT], b[SIZES_TEXT];
-	Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
+	const Combine *add = accumulate ? combine_of(SCATTER_ADD, self->dtype) : NULL;
 	int status;
 
 	if (check_put(cx, in, self))

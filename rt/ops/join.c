@@ -187,7 +187,8 @@ rt_stack(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!parts)
 		return RT_ERROR;
-	rt_temp_value(cx, rt_ref(RT_LIST, parts));
+	if (rt_temp_value(cx, rt_ref(RT_LIST, parts)).tag != RT_LIST)
+		return RT_ERROR;
 	if (list->n == 0)
 		return rt_raise(cx, "stack expects a non-empty TensorList");
 	d = rt_dim(cx, in[1].u.i, list->v[0].u.t->ndim + 1);

@@ -184,26 +184,16 @@ typedef struct RtMapTypes {
 	RtDtype result;
 } RtMapTypes;
 int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
+const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
 /* ---- cascade.c ---------------------------------------------------------------------------------------------------- */
 
 float rt_cascade(const float *, int64_t n);
 
-/* ---- amath.c: as PyTorch's vectors have them --------------------------------------------------------------------- */
+/* ---- nn.c -------------------------------------------------------------------------------------------------------- */
 
-void rt_exps(float *, int64_t n);
-float rt_ln(float);
-
-/* ---- welford.c ---------------------------------------------------------------------------------------------------- */
-
-void rt_row_moments(bool fused, const float *, int64_t n, double *mean, double *var);
-
-/* ---- norm.c: what a batch norm does in evaluation; the compiler folds by the same numbers ----------------------- */
-
-enum { NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_OF };
-/* A channel of y = batch_norm(x) = x * scale + shift, rounded to float32 or float64 where PyTorch rounds. */
-void rt_norm_line(RtDtype, const double of[NORM_OF], double eps, double *scale, double *shift);
+void rt_exps(float *, int64_t n);    /* exponentials, in place */
 
 /* ---- iter.c: the element iterator ------------------------------------------------------------------------ */
 

@@ -33,15 +33,22 @@ stack_of(RtCx *cx, RtTensor *t, Stack *s)
 	return RT_OK;
 }
 
+/* kernel: ATen's name of it */
 static int
-check_types(RtCx *cx, const RtTensor *a, const RtTensor *b)
+check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 {
 	if (a->dtype != b->dtype)
-		return rt_raise(cx, "expected m1 and m2 to have the same dtype, but got: %s != %s", rt_dtypes[a->dtype].torch,
-			rt_dtypes[b->dtype].torch);
-	if (a->dtype == RT_b8)
-		return rt_raise(cx, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
-	return RT_OK;
+		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[a->dtype].brief, rt_dtypes[b->dtype].brief);
+	return a->dtype == RT_b8 ? rt_raise(cx, "\"%s\" not implemented for 'Bool'", kernel) : RT_OK;
+}
+
+/* What a product with matrices of other dtypes says where another tensor is added to it. */
+static int
+check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTensor *b)
+{
+	if (self->dtype != b->dtype)
+		return rt_raise(cx, "self and mat2 must have the same dtype");
+	return a->dtype != b->dtype ? rt_raise(cx, "mat1 and mat2 must have the same dtype") : RT_OK;
 }
 
 /* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type, or added to it; in
@@ -59,7 +66,7 @@ multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch,
 	for (int64_t i = 0; i < count; i++) {
 		int64_t rest = i, oa = 0, ob = 0;
 		Product p = { m, n, k, NULL, NULL, a.row, a.col, b.row, b.col, .c = (char *)c + i * m * n * bytes,
-			.with = add ? C_ADDED : C_NEW };
+			.added = add };
 		for (int d = nbatch - 1; d >= 0; d--) {
 			int da = d - nbatch + a.t->ndim - 2, db = d - nbatch + b.t->ndim - 2;
 			int64_t at = rest % batch[d];
@@ -201,7 +208,7 @@ check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first, cons
 	if (a->dims[1] != b->dims[0])
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)a->dims[0],
 			(long long)a->dims[1], (long long)b->dims[0], (long long)b->dims[1]);
-	return check_types(cx, a, b);
+	return check_types(cx, a, b, "addmm_impl_cpu_");
 }
 
 int
@@ -245,13 +252,6 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	return (Sum){ none ? NULL : self, alpha, beta, false, false };
 }
 
-static int
-check_self_type(RtCx *cx, const RtTensor *self, const RtTensor *a)
-{
-	return self->dtype != a->dtype ? rt_raise(cx, "self and mat2 must have the same dtype, but got %s and %s",
-		rt_dtypes[self->dtype].brief, rt_dtypes[a->dtype].brief) : RT_OK;
-}
-
 int
 rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -259,11 +259,11 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 	Sum sum = sum_of(self, in[3], in[4]);
 	int64_t dims[2];
 
-	if (check_mm(cx, a, b, "mat1", "mat2"))
+	if (check_sum_types(cx, self, a, b) || check_mm(cx, a, b, "mat1", "mat2"))
 		return RT_ERROR;
 	dims[0] = a->dims[0];
 	dims[1] = b->dims[1];
-	if (check_self_type(cx, self, a) || check_expands(cx, self, 2, dims))
+	if (check_expands(cx, self, 2, dims))
 		return RT_ERROR;
 	sum.after = true;                        /* PyTorch's executors make it mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
@@ -288,7 +288,7 @@ check_bmm(RtCx *cx, const RtTensor *a, const RtTensor *b, int64_t *dims)
 	if (b->dims[0] != want[0] || b->dims[1] != want[1])
 		return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: %s.",
 			(long long)want[0], (long long)want[1], sizes_text(text, 2, b->dims));
-	return check_types(cx, a, b);
+	return RT_OK;
 }
 
 int
@@ -297,7 +297,7 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *a = in[0].u.t, *b = in[1].u.t, *r;
 	int64_t dims[3];
 
-	if (check_bmm(cx, a, b, dims))
+	if (check_bmm(cx, a, b, dims) || check_types(cx, a, b, "bmm"))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -338,7 +338,7 @@ check_grouped(RtCx *cx, const RtTensor *a, const RtTensor *b, const IValue *in, 
 	*groups = both || a->ndim == 3 ? a->dims[0] : b->ndim == 3 ? b->dims[0] : ends->dims[0];
 	if ((b->ndim == 3 && b->dims[0] != *groups) || (ends && ends->dims[0] != *groups))
 		return rt_raise(cx, "matrix batch sizes have to match");
-	return check_types(cx, a, b);
+	return check_types(cx, a, b, "addmm_impl_cpu_");
 }
 
 /* Group g of a 2d operand is its rows or columns from the end of group g - 1 to ends[g]; of a 3d one, matrix g. */
@@ -382,7 +382,7 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 	Sum sum = sum_of(self, in[3], in[4]);
 	int64_t dims[3];
 
-	if (check_bmm(cx, a, b, dims) || check_self_type(cx, self, a) || check_expands(cx, self, 3, dims))
+	if (check_bmm(cx, a, b, dims) || check_expands(cx, self, 3, dims) || check_types(cx, a, b, "baddbmm"))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -398,7 +398,8 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	int64_t dims[3], k, wide[2], tall[2], two[2];
 	IValue turned;
 
-	if (check_bmm(cx, a, b, dims) || check_self_type(cx, self, a) || check_expands(cx, self, 2, dims + 1))
+	if (check_bmm(cx, a, b, dims) || check_expands(cx, self, 2, dims + 1) || check_sum_types(cx, self, a, b) ||
+	    check_types(cx, a, b, "addmm_impl_cpu_"))
 		return RT_ERROR;
 	k = a->dims[2];
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims + 1, NULL);
@@ -439,7 +440,7 @@ check_mv(RtCx *cx, const RtTensor *a, const RtTensor *v)
 	if (a->dims[1] != v->dims[0])
 		return rt_raise(cx, "size mismatch, got %lld, %lldx%lld,%lld", (long long)a->dims[0], (long long)a->dims[0],
 			(long long)a->dims[1], (long long)v->dims[0]);
-	return check_types(cx, a, v);
+	return check_types(cx, a, v, "addmv_impl_cpu");
 }
 
 static int
@@ -542,7 +543,7 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	if (w->dims[w->ndim - 1] != k)
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
 			(long long)product(t->dims, 0, t->ndim - 1), (long long)k, (long long)w->dims[w->ndim - 1], (long long)n);
-	if (check_types(cx, t, w) || (bias && check_self_type(cx, bias, t)))
+	if ((bias && check_sum_types(cx, bias, t, w)) || check_types(cx, t, w, "addmm_impl_cpu_"))
 		return RT_ERROR;
 	memcpy(dims, t->dims, sizeof *dims * t->ndim);
 	dims[t->ndim - 1] = n;
@@ -588,7 +589,7 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
 			(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2], (long long)n);
 	}
-	if (check_types(cx, a, b) || rt_broadcast(cx, &nbatch, batch, row ? 0 : a->ndim - 2, a->dims)
+	if (check_types(cx, a, b, "addmm_impl_cpu_") || rt_broadcast(cx, &nbatch, batch, row ? 0 : a->ndim - 2, a->dims)
 			|| rt_broadcast(cx, &nbatch, batch, column ? 0 : b->ndim - 2, b->dims))
 		return RT_ERROR;
 	memcpy(dims, batch, sizeof *dims * nbatch);

@@ -403,7 +403,7 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		a = (float)a;
 		b = (float)b;
 	}
-	if (base != base && (c.single ? cx->torch == RT_TORCH_1 : rt_is_integral(d, true))) {     /* as with ATen's vectors of 32 bytes */
+	if (base != base && rt_is_integral(d, true)) {     /* what is cut off depends on it: as with ATen's vectors of 32 bytes */
 		c.block = 32 / rt_dtypes[d].bytes;
 		c.blocked = n / (2 * c.block) * (2 * c.block);
 	}

@@ -5,57 +5,20 @@
  */
 #include <string.h>
 
-#include "amath.h"
-#include "mkl.h"
 #include "quant.h"
 #include "tmath.h"
+#include "vmath.h"
 
-static double
-gelu_f64(double x)
-{
-	typedef double T;
-
-	return t_gelu(x);
-}
-
-static double
-gelu_tanh_f64(double x, bool in_vector)
-{
-	typedef double T;
-
-	(void)in_vector;
-	return t_gelu_tanh(x);
-}
-
-/* Of floats as PyTorch's vectors have them; t_exp is libm's for those at the end that fill no two of them. */
+/* Of floats in loops that vectorise; complex numbers take libm's. */
 #define MAP_FN(x, f, cf, cd, d) _Generic((x), float: f, float _Complex: cf, double _Complex: cd, default: d)(x)
 #undef exp
-#undef expm1
-#undef erf
 #undef log
 #undef tanh
-#undef log1p
-#undef t_exp
-#undef t_gelu
-#undef t_gelu_tanh
-#undef t_log_sigmoid
-#undef t_log1p
-#undef t_log2
-#define exp(x)     MAP_FN(x, a_expf, cexpf, cexp, (exp))
-#define log(x)     MAP_FN(x, a_logf, clogf, clog, (log))
-#define tanh(x)    MAP_FN(x, a_tanhf, ctanhf, ctanh, (tanh))
-#define erf(x)     _Generic((x), float: a_erff, default: (erf))(x)
-#define expm1(x)   _Generic((x), float: a_expm1f, default: (expm1))(x)
-#define log1p(x)   _Generic((x), float: a_log1pf, default: (log1p))(x)
-#define t_log1p(x) MAP_FN(x, a_log1pf, tc_log1pf, tc_log1p, (log1p))
-#define t_log2(x)  MAP_FN(x, a_log2f, tc_log2f, tc_log2, (log2))
-#define t_exp(x)   MAP_FN(x, (i < whole ? a_expf : expf), cexpf, cexp, (exp))
-
-#define t_gelu(x)      _Generic((x), float: a_geluf, default: gelu_f64)(x)
-#define t_gelu_tanh(x) _Generic((x), float: a_gelu_tanhf, default: gelu_tanh_f64)((x), i < whole)
-#define t_log_sigmoid(x) _Generic((x), float: a_log_sigmoidf, default: t_log_sigmoidd)(x)
-
-enum { STEP = 16 };
+#undef t_exp_near
+#define t_exp_near(x) exp(x)
+#define exp(x)     MAP_FN(x, v_expf, cexpf, cexp, (exp))
+#define log(x)     MAP_FN(x, v_logf, clogf, clog, (log))
+#define tanh(x)    MAP_FN(x, v_tanhf, ctanhf, ctanh, (tanh))
 
 /* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
@@ -251,8 +214,8 @@ check_kind(RtCx *cx, const MapRow *row, RtDtype self)
 }
 
 /* A dtype as C++ prints it in ATen's messages. */
-static const char *
-type_text(RtDtype d)
+const char *
+rt_type_text(RtDtype d)
 {
 	switch (d) {
 	case RT_b8:   return "bool";
@@ -279,8 +242,8 @@ check_lerp(RtCx *cx, const IValue *in)
 
 	for (int i = 1; i < 3; i++)
 		if (in[i].tag == RT_TENSOR && in[i].u.t->dtype != in[0].u.t->dtype)
-			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s", type_text((RtDtype)in[0].u.t->dtype), names[i],
-					type_text((RtDtype)in[i].u.t->dtype));
+			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s", rt_type_text((RtDtype)in[0].u.t->dtype), names[i],
+					rt_type_text((RtDtype)in[i].u.t->dtype));
 	return RT_OK;
 }
 
@@ -297,7 +260,7 @@ check_clamp(RtCx *cx, const IValue *in, const RtInto *into, RtDtype result)
 	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == result || in[1].tag == RT_TENSOR || in[2].tag == RT_TENSOR)
 		return RT_OK;
 	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[result].brief,
-			type_text((RtDtype)into->t->dtype));
+			rt_type_text((RtDtype)into->t->dtype));
 }
 
 /* What ATen refuses before it looks at what is written.  into: or null. */
@@ -360,7 +323,8 @@ map_quantized(RtCx *cx, const MapRow *row, const RtMapArg *arg, int n, const IVa
 	for (int i = 0; i < n; i++)
 		if (arg[i].arg < RT_MAP_MAX + 8 && quant_open(cx, in[arg[i].arg], &v[arg[i].arg], &first))
 			return RT_ERROR;
-	if (!first->quant || first->quant->scales)
+	RT_ASSERT(first && first->quant);
+	if (first->quant->scales)
 		return rt_lacks(cx, "this operator on tensors quantized per channel");
 	if (map(cx, row, v, &y))
 		return RT_ERROR;
@@ -402,7 +366,6 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 	RtDtype as[RT_MAP_MAX + 1], via[RT_MAP_MAX + 1];
 	double number[RT_MAP_MAX][2];
 	MapState state = { .zero = false, .dtype = RT_f32 };
-	RtBlockFn *vector = 0;
 	RtIter it;
 	int n = rt_map_args(row->schema, arg);
 
@@ -430,9 +393,7 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 			it.op[i + 1].dtype = number_bytes(in[arg[i].arg], number[i]);
 			it.op[i + 1].data = (char *)number[i];
 		}
-	if (rt_mkl && cx->torch == RT_TORCH_2 && t.common == RT_f32)
-		vector = rt_mkl->loop(cx, row->schema);
-	rt_iter_run(cx, &it, vector ? vector : row->loop[loop_index(t.compute)], &state);
+	rt_iter_run(cx, &it, row->loop[loop_index(t.compute)], &state);
 	return state.zero ? rt_raise(cx, "ZeroDivisionError") : RT_OK;
 }
 
@@ -476,10 +437,9 @@ RT_FAST
 		MapState *state = arg; \
 		TO_##result(as) *r = x[0]; \
 		const T *A = x[1], *B = OPERAND(2), *C = OPERAND(3), *D = OPERAND(4), *E = OPERAND(5); \
-		const int64_t whole = count - count % STEP; \
 		const bool has_a = state->has[0], has_b = state->has[1], has_c = state->has[2]; \
 		const int DTYPE = state->dtype; \
-		(void)has_a, (void)has_b, (void)has_c, (void)whole, (void)DTYPE; \
+		(void)has_a, (void)has_b, (void)has_c, (void)DTYPE; \
 		for (int64_t i = 0; i < count; i++) { \
 			const T a = A[i], b = B[i], c = C[i], d = D[i], e = E[i]; \
 			(void)a, (void)b, (void)c, (void)d, (void)e; \

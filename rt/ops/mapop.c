@@ -55,23 +55,11 @@ rt_float_power_Scalar(RtCx *cx, const IValue *in, IValue *out)
 	return float_power(cx, rt_pow_Scalar, in, out);
 }
 
-/* What infinity becomes: the largest finite number of the type. */
-static double
-largest(RtDtype d)
-{
-	switch (d) {
-	case RT_f16:  return 65504;
-	case RT_bf16: return 3.38953138925153547590e38;
-	case RT_f32:  return 3.40282346638528859812e38;
-	default:      return 1.79769313486231570815e308;
-	}
-}
-
 int
 rt_nan_to_num(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
-	double most = largest((RtDtype)t->dtype);
+	double most = rt_largest((RtDtype)t->dtype);
 	IValue x[4] = { in[0], rt_double(rt_number_or(in[1], 0)), rt_double(rt_number_or(in[2], most)),
 		rt_double(rt_number_or(in[3], -most)) };
 

@@ -157,14 +157,16 @@ rt_masked_scatter_(RtCx *cx, const IValue *in, IValue *out)
 /* ---- triangles ------------------------------------------------------------------------------------------------- */
 
 static int
-triangle(RtCx *cx, const char *name, const IValue *in, bool upper, IValue *out)
+triangle(RtCx *cx, const IValue *in, bool upper, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *r;
 	int64_t k = in[1].u.i, rows, columns, bytes = rt_dtypes[t->dtype].bytes;
 	char *row;
 
+	if (!t->ndim)
+		return rt_raise(cx, "Dimension specified as -2 but tensor has no dimensions");
 	if (t->ndim < 2)
-		return rt_raise(cx, "%s: input tensor must have at least 2 dimensions", name);
+		return rt_raise(cx, "Dimension out of range (expected to be in range of [-1, 0], but got -2)");
 	r = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_copy_into(cx, r, t))
@@ -188,11 +190,11 @@ triangle(RtCx *cx, const char *name, const IValue *in, bool upper, IValue *out)
 int
 rt_tril(RtCx *cx, const IValue *in, IValue *out)
 {
-	return triangle(cx, "tril", in, false, out);
+	return triangle(cx, in, false, out);
 }
 
 int
 rt_triu(RtCx *cx, const IValue *in, IValue *out)
 {
-	return triangle(cx, "triu", in, true, out);
+	return triangle(cx, in, true, out);
 }

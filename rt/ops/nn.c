@@ -5,6 +5,7 @@
  * gather: a table per dim says which input each output takes, -1 the fill value.
  */
 #include "dense.h"
+#include "vmath.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +16,19 @@ typedef struct Softmax {
 	int64_t outer, dim, inner;
 	const void *x;
 	void *y;
-	bool log, wide;                  /* wide: vectors are twice as long, as in 2.x */
+	bool log;
 } Softmax;
 
 enum { BLOCK = 32, EXP_CHUNK = 64 };
+
+LOOPS_BEGIN
+void
+rt_exps(float *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = v_expf(x[i]);
+}
+LOOPS_END
 
 static void
 exps_f64(double *x, int64_t n)
@@ -30,16 +40,12 @@ exps_f64(double *x, int64_t n)
 #define T float
 #define N(name) name##_f32
 #define EXPS rt_exps
-#define LOG rt_ln
-#define EXP1 expf
-#define LANES 8
+#define LOG logf
 #include "nn_loops.h"
 #define T double
 #define N(name) name##_f64
 #define EXPS exps_f64
 #define LOG log
-#define EXP1 exp
-#define LANES 4
 #include "nn_loops.h"
 
 static int
@@ -47,7 +53,7 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 {
 	RtDtype to = rt_is_none(dtype) ? (RtDtype)self->dtype : (RtDtype)rt_integer(dtype), ct;
 	int dim = rt_dim(cx, at, self->ndim);
-	Softmax g = { 1, 1, 1, 0, 0, log, cx->torch == RT_TORCH_2 };
+	Softmax g = { 1, 1, 1, 0, 0, log };
 	RtTensor *r, *x, *y;
 
 	if (dim < 0)
@@ -248,36 +254,38 @@ typedef struct Bag {
 	int64_t   n, bags, width;
 } Bag;
 
-/* Which bag each index is in, how many count, and the reduced rows; `top`: index of the greatest per column (mode 2). */
+LOOPS_BEGIN
+#define T float
+#define N(name) name##_f32
+#include "vbag_loops.h"
+#undef T
+#undef N
+#define T double
+#define N(name) name##_f64
+#include "vbag_loops.h"
+#undef T
+#undef N
+LOOPS_END
+
+/* Which bag each index is in; of each bag how many count, and, where asked, which index its greatest are from. */
 static void
-fill_bags(const Bag *g, const double *w, const int64_t *at, const int64_t *offset, const double *scale, double *y,
-	int64_t *bag_of, int64_t *size, int64_t *top)
+list_bags(const Bags *g, const RtTensor *table, int64_t *bag, int64_t *size, int64_t *top, void *row)
 {
-	memset(y, 0, (size_t)(g->bags * g->width) * 8);
 	for (int64_t b = 0; b < g->bags; b++) {
-		int64_t end = b + 1 < g->bags || g->last ? offset[b + 1] : g->n;
-		double *row = y + b * g->width;
+		int64_t from, to;
 
+		bag_of(g, b, &from, &to);
 		size[b] = 0;
-		for (int64_t j = 0; j < g->width && top; j++)
-			top[b * g->width + j] = 0;
-		for (int64_t i = offset[b]; i < end; i++) {
-			const double *x = w + at[i] * g->width;
-
-			bag_of[i] = b;
-			if (at[i] == g->padding)
-				continue;
-			for (int64_t j = 0; j < g->width; j++)
-				if (g->mode != 2)
-					row[j] += x[j] * (scale ? scale[i] : 1);
-				else if (size[b] == 0 || x[j] > row[j]) {
-					row[j] = x[j];
-					top[b * g->width + j] = at[i];
-				}
-			size[b]++;
+		for (int64_t i = from; i < to; i++) {
+			bag[i] = b;
+			size[b] += bag_number(g->index, g->wide_index, i) != g->padding;
 		}
-		for (int64_t j = 0; j < g->width && g->mode == 1 && size[b]; j++)
-			row[j] /= (double)size[b];
+		if (!top)
+			continue;
+		if (table->dtype == RT_f32)
+			bag_max_f32(g, from, to, (const float *)rt_data(table), row, top + b * g->width);
+		else
+			bag_max_f64(g, from, to, (const double *)rt_data(table), row, top + b * g->width);
 	}
 }
 
@@ -302,6 +310,23 @@ check_bag(RtCx *cx, const Bag *g)
 	return RT_OK;
 }
 
+/* Indices as dense int64, of rows; null: error raised. */
+static const int64_t *
+bag_indices(RtCx *cx, const Bag *g, int64_t rows, bool fast)
+{
+	RtTensor *d = dense_in(cx, g->indices, RT_i64);
+	static const int64_t nothing[1];
+	const int64_t *at = d ? (const int64_t *)rt_data(d) : 0;
+
+	for (int64_t i = 0; at && i < g->n; i++)
+		if (at[i] < 0 || at[i] >= rows)
+			return (fast ? rt_raise(cx, "[enforce fail at embedding_lookup_idx.cc:214] 0 <= idx && idx < data_size. Index %lld "
+				"is out of bounds: %lld, range 0 to %lld", (long long)i, (long long)at[i], (long long)rows) :
+				rt_raise(cx, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be %lld",
+				(long long)at[i])), (const int64_t *)0;
+	return d && !g->n ? nothing : at;
+}
+
 /* Offsets as dense int64: rising from 0 to at most n; null: error raised. */
 static const int64_t *
 bag_offsets(RtCx *cx, const Bag *g)
@@ -318,8 +343,9 @@ bag_offsets(RtCx *cx, const Bag *g)
 			" However, got %lld", (long long)o[0]), (const int64_t *)0;
 	for (int64_t i = 0; i < n; i++)
 		if (o[i] > g->n || (i && o[i] < o[i - 1]))
-			return rt_raise(cx, "offsets[-1] can not be greater than input's length({%lld}), and offsets have to rise",
-				(long long)g->n), (const int64_t *)0;
+			return (o[n - 1] > g->n ? rt_raise(cx, "offsets[-1] can not be greater than input's length %lld but got offsets[-1] "
+				"of %lld", (long long)g->n, (long long)o[n - 1]) : rt_raise(cx, "embedding_bag: offsets have to rise")),
+				(const int64_t *)0;
 	return n ? o : nothing;
 }
 
@@ -340,46 +366,63 @@ bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 	return RT_OK;
 }
 
+/* The other results: of which ATen's fast sum leaves some out. */
+static int
+list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTensor **r)
+{
+	RtTensor *work[4] = { 0 };
+	int64_t *bag = rt_scratch(cx, g->n * 8 + 8);
+	void *row = rt_scratch(cx, g->width * 8 + 8);
+
+	for (int i = 1; i < 4; i++)
+		if (!(work[i] = rt_temp(cx, rt_tensor_new(cx, RT_i64, r[i]->ndim, r[i]->dims))))
+			return RT_ERROR;
+	if (!bag || !row)
+		return RT_ERROR;
+	memset(bag, 0, (size_t)g->n * 8);
+	list_bags(b, table, bag, (int64_t *)rt_data(work[2]), g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
+	if (g->mode == BAG_SUM)
+		memset(rt_data(work[2]), 0, (size_t)rt_numel(work[2]) * 8);
+	if (g->mode != BAG_MAX)
+		memcpy(rt_data(work[3]), rt_data(work[2]), (size_t)rt_numel(work[2]) * 8);
+	if (rt_numel(work[1]))
+		memcpy(rt_data(work[1]), bag, (size_t)g->n * 8);
+	for (int i = 1; i < 4; i++)
+		if (rt_copy_into(cx, r[i], work[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
 static int
 bags(RtCx *cx, Bag *g, IValue *out)
 {
-	bool listed = g->mode != 0 || g->padding >= 0 || g->weight->dtype == RT_f64;   /* ATen's fast sum leaves these out */
-	RtTensor *r[4], *work[4], *w, *s = 0;
-	const int64_t *at, *offset;
-	int64_t *bag_of;
+	const RtDtype ct = g->weight->dtype == RT_f64 ? RT_f64 : RT_f32;
+	bool listed = g->mode != BAG_SUM || g->padding >= 0 || g->weight->dtype == RT_f64;   /* ATen's fast sum leaves these out */
+	Bags b = { .rows = g->weight->ndim ? g->weight->dims[0] : 0, .mode = (int)g->mode, .padding = g->padding, .last = g->last,
+		.wide_index = true, .wide_offset = true };
+	RtTensor *r[4], *w, *y, *s = 0;
 
-	g->n = rt_numel(g->indices);
+	b.n = g->n = rt_numel(g->indices);
 	if (check_bag(cx, g))
 		return RT_ERROR;
-	g->bags = g->offsets->dims[0] - g->last;
-	g->width = g->weight->dims[1];
+	b.bags = g->bags = g->offsets->dims[0] - g->last;
+	b.width = b.ld = g->width = g->weight->dims[1];
 	if (bag_results(cx, g, listed, r, out))
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	w = dense_in(cx, g->weight, RT_f64);
-	s = g->scale ? dense_in(cx, g->scale, RT_f64) : 0;
-	at = row_indices(cx, g->indices, g->weight->dims[0]);
-	offset = at ? bag_offsets(cx, g) : 0;
-	bag_of = rt_scratch(cx, g->n * 8 + 8);
-	for (int i = 0; i < 4; i++)
-		if (!(work[i] = rt_temp(cx, rt_tensor_new(cx, i ? RT_i64 : RT_f64, r[i]->ndim, r[i]->dims))))
-			return RT_ERROR;
-	if (!w || (g->scale && !s) || !offset || !bag_of)
+	w = dense_in(cx, g->weight, ct);
+	s = g->scale ? dense_in(cx, g->scale, ct) : 0;
+	y = dense_out(cx, r[0], ct);
+	b.index = bag_indices(cx, g, b.rows, ct == RT_f32 && g->mode != BAG_MAX && g->padding < 0);
+	b.offset = b.index ? bag_offsets(cx, g) : 0;
+	if (!w || (g->scale && !s) || !y || !b.offset)
 		return RT_ERROR;
-	memset(bag_of, 0, (size_t)g->n * 8);
-	fill_bags(g, (double *)rt_data(w), at, offset, s ? (double *)rt_data(s) : 0, (double *)rt_data(work[0]), bag_of,
-		(int64_t *)rt_data(work[2]), g->mode == 2 ? (int64_t *)rt_data(work[3]) : 0);
-	if (g->mode == 0)
-		memset(rt_data(work[2]), 0, (size_t)rt_numel(work[2]) * 8);
-	if (g->mode != 2)
-		memcpy(rt_data(work[3]), rt_data(work[2]), (size_t)rt_numel(work[2]) * 8);
-	if (listed)
-		memcpy(rt_data(work[1]), bag_of, (size_t)g->n * 8);
-	for (int i = 0; i < 4; i++)
-		if (rt_copy_into(cx, r[i], work[i]))
-			return RT_ERROR;
-	return RT_OK;
+	if (ct == RT_f32)
+		bags_f32(0, b.bags, &b, (const float *)rt_data(w), s ? (const float *)rt_data(s) : 0, (float *)rt_data(y));
+	else
+		bags_f64(0, b.bags, &b, (const double *)rt_data(w), s ? (const double *)rt_data(s) : 0, (double *)rt_data(y));
+	return list_results(cx, g, &b, w, r) ? RT_ERROR : dense_done(cx, r[0], y);
 }
 
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */

@@ -1,5 +1,4 @@
-/* rt/ops/nn_loops.h - softmax of one element type T, summed and divided as PyTorch does; N(name) is the function's name for
- * it, EXPS and LOG its vectors' functions, EXP1 that of what fills no vector, LANES a vector's elements */
+/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is the function's name for it, EXPS and LOG its functions */
 
 #include "exp_loops.h"
 
@@ -15,7 +14,7 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 
 		for (int64_t d = 0; d < g->dim; d++)
 			top = x[d] > top || isnan(x[d]) ? x[d] : top;
-		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top, LANES << g->wide);
+		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top);
 		sum = g->log ? LOG(sum) : 1 / sum;
 		for (int64_t d = 0; d < g->dim; d++)
 			y[d] = g->log ? x[d] - top - sum : y[d] * sum;
@@ -32,7 +31,6 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		int64_t first = i % blocks * BLOCK, width = g->inner - first < BLOCK ? g->inner - first : BLOCK;
-		const int64_t whole = width - width % LANES;
 		const T *x = (const T *)g->x + i / blocks * g->dim * g->inner + first;
 		T *y = (T *)g->y + i / blocks * g->dim * g->inner + first;
 
@@ -46,9 +44,7 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 		for (int64_t d = 0; d < g->dim; d++) {
 			for (int64_t j = 0; j < width; j++)
 				e[j] = x[d * g->inner + j] - top[j];
-			EXPS(e, whole);
-			for (int64_t j = whole; j < width; j++)
-				e[j] = EXP1(e[j]);
+			EXPS(e, width);
 			for (int64_t j = 0; j < width; j++)
 				sum[j] += e[j];
 			if (!g->log)
@@ -69,5 +65,3 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 #undef N
 #undef EXPS
 #undef LOG
-#undef EXP1
-#undef LANES

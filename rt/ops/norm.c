@@ -3,7 +3,7 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group is
  * `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes, those of rows of float as PyTorch sums them.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
+ * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
  * and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so does this.
  */
 #include "dense.h"
@@ -20,8 +20,6 @@ typedef struct Norm {
 	bool    given;                       /* the moments: batch norm in evaluation */
 	bool    fixed;                       /* gradient: the moments are constants */
 	bool    few;                         /* rows of few bfloat16 */
-	bool    single;                      /* rows of float */
-	bool    fused;                       /* they are as in 2.x: the moments' steps, x - mean by itself */
 	bool    lanes;                       /* groups are columns side by side: `pieces` rows of `groups` */
 	double  eps;
 	double *mean, *var;                  /* (groups) */
@@ -40,20 +38,9 @@ LOOPS_BEGIN
 LOOPS_END
 
 static void
-single_moments(void *arg, int64_t begin, int64_t end)
-{
-	const Norm *g = arg;
-
-	for (int64_t i = begin; i < end; i++)
-		rt_row_moments(g->fused, (const float *)g->x + i * g->run, g->run, &g->mean[i], &g->var[i]);
-}
-
-static void
 moments(RtCx *cx, Norm *g, RtDtype ct)
 {
-	if (g->single)
-		rt_parallel(cx, g->groups, 1 + 20000 / (g->run + 1), single_moments, g);
-	else if (g->lanes)
+	if (g->lanes)
 		rt_parallel(cx, (g->groups + LANES - 1) / LANES, 1, ct == RT_f32 ? lane_moments_f32 : lane_moments_f64, g);
 	else
 		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
@@ -121,6 +108,30 @@ needs_floating(RtCx *cx, const char *what, const RtTensor *t)
 	return is_floating(t) ? RT_OK : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
+/* Are the parameters (each may be null) of the input's dtype, or all float beside a bfloat16 or half one?  fused: the
+ * kernel is batch norm's, whose check of mixed dtypes comes first. */
+static int
+check_dtypes(RtCx *cx, bool fused, const RtTensor *t, RtTensor *const *params, int n)
+{
+	const RtTensor *first = NULL, *other = NULL;
+	bool all_float = true;
+
+	for (int i = 0; i < n; i++) {
+		if (!params[i])
+			continue;
+		first = first ? first : params[i];
+		other = !other && params[i]->dtype != t->dtype ? params[i] : other;
+		all_float &= params[i]->dtype == RT_f32;
+	}
+	if (!other || rt_numel(t) == 0 || (all_float && (t->dtype == RT_bf16 || t->dtype == RT_f16)))
+		return RT_OK;
+	if (!fused || first->dtype == t->dtype)
+		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[t->dtype].brief,
+			rt_dtypes[other->dtype].brief);
+	return rt_raise(cx, "mixed dtype (CPU): expect %s", all_float ? "input to have scalar type of BFloat16" :
+		"parameter to have scalar type of Float");
+}
+
 /* A batch's tensor with its channels last; null: out of memory. */
 static RtTensor *
 with_channels_last(RtCx *cx, const RtTensor *t)
@@ -170,7 +181,8 @@ store(RtCx *cx, RtTensor *t, const double *v, bool inverse, double eps)
 /* ---- batch norm -------------------------------------------------------------------------------------- */
 
 typedef struct Batch {
-	RtTensor *input, *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
+	RtTensor *input;
+	RtTensor *weight, *bias, *mean, *var;    /* mean, var: running, may be null in training */
 	bool      training;
 	double    momentum, eps;
 } Batch;
@@ -187,7 +199,7 @@ static int
 batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 {
 	const RtTensor *t = a->input;
-	int64_t channels, strides[RT_MAX_RANK];
+	int64_t channels;
 
 	memset(g, 0, sizeof *g);
 	channels = t->ndim < 2 ? 0 : t->dims[1];
@@ -199,6 +211,8 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 		return rt_raise(cx, "running_mean and running_var must be defined in evaluation mode");
 	if (t->ndim < 2 && rt_numel(t))
 		return rt_raise(cx, "Expected at least 2D input to batch_norm");
+	if (check_dtypes(cx, true, t, (RtTensor *[]){ a->weight, a->bias, a->mean, a->var }, 4))
+		return RT_ERROR;
 	g->groups = g->modulo = channels;
 	g->pieces = t->ndim ? t->dims[0] : 1;
 	g->run = 1;
@@ -207,13 +221,21 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	g->per = g->run ? g->run : 1;
 	g->step = channels * g->run;
 	g->eps = a->eps;
-	g->lanes = t->ndim == 2 || dense_format(t, t->ndim, t->dims, strides);
-	if (g->lanes) {
-		g->pieces *= g->run;
-		g->run = g->per = 1;
-		g->step = channels;
-	}
 	return RT_OK;
+}
+
+/* Of a matrix, and where channels lie innermost, a piece is a point with all its channels. */
+static void
+take_lanes(const RtTensor *t, Norm *g)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	g->lanes = t->ndim == 2 || dense_format(t, t->ndim, t->dims, strides);
+	if (!g->lanes)
+		return;
+	g->pieces *= g->run;
+	g->run = g->per = 1;
+	g->step = g->groups;
 }
 
 /* running = (1 - momentum) running + momentum (value * correction) */
@@ -266,6 +288,7 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 
 	if (batch_geometry(cx, a, &g))
 		return RT_ERROR;
+	take_lanes(t, &g);
 	count = a->training ? g.groups : 0;
 	for (int i = 0; i < nout; i++) {
 		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, dense_format(t, t->ndim, t->dims, strides)) :
@@ -287,22 +310,6 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	if (nout == 3 && a->training && (store(cx, r[1], g.mean, false, 0) || store(cx, r[2], g.var, true, g.eps)))
 		return RT_ERROR;
 	return dense_done(cx, to, y);
-}
-
-void
-rt_norm_line(RtDtype dtype, const double of[NORM_OF], double eps, double *scale, double *shift)
-{
-	double mean = of[NORM_MEAN], var = of[NORM_VAR];
-	const Norm g = { .given = true, .eps = eps, .mean = &mean, .var = &var };
-	float f[2];
-
-	if (dtype == RT_f64) {
-		line_f64(mean, rstd_f64(&g, 0), of[NORM_WEIGHT], of[NORM_BIAS], scale, shift);
-		return;
-	}
-	line_f32((float)mean, rstd_f32(&g, 0), (float)of[NORM_WEIGHT], (float)of[NORM_BIAS], &f[0], &f[1]);
-	*scale = f[0];
-	*shift = f[1];
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
@@ -473,6 +480,8 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 	RtDtype ct = compute_type(t), saved = weight && weight->dtype != t->dtype ? RT_f32 : (RtDtype)t->dtype;
 	RtTensor *r[3] = { 0, 0, 0 }, *y;
 
+	if (check_dtypes(cx, false, t, (RtTensor *[]){ weight, bias }, 2))
+		return RT_ERROR;
 	for (int i = 0; i < nout; i++) {
 		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, strides) : rt_result(cx, i, saved, ndim, dims, 0);
 		if (!r[i])
@@ -485,8 +494,6 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 	if (!y || prepare(cx, g, t, weight, bias, ct))
 		return RT_ERROR;
 	g->y = rt_data(y);
-	g->single = t->dtype == RT_f32 && !g->uncentered;
-	g->fused = g->single && cx->torch == RT_TORCH_2;
 	if (g->few)
 		few_rows(g);
 	else {
@@ -641,6 +648,7 @@ rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 
 	if (batch_geometry(cx, &a, &g))
 		return RT_ERROR;
+	take_lanes(a.input, &g);
 	g.fixed = !a.training;
 	if (a.training)
 		a.mean = a.var = 0;

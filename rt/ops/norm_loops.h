@@ -24,20 +24,24 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Statistics that were given, and those of rows of float, are rounded as PyTorch rounds them: an error here is the same at
- * every place of a channel. */
-static T
-N(rstd)(const Norm *g, int64_t i)
+/* y = x * scale + shift; an error of these is the same at every place of a channel, so they are doubles */
+static void
+N(line)(const Norm *g, int64_t i, T weight, T bias, double *scale, double *shift)
 {
-	return g->given || g->single ? 1 / (T)sqrt((double)((T)g->var[i] + (T)g->eps)) : (T)(1 / sqrt(g->var[i] + g->eps));
+	*scale = (double)weight / sqrt(g->var[i] + g->eps);
+	*shift = (double)bias - g->mean[i] * *scale;
 }
 
-/* y = x * scale + shift, rounded once; in doubles, where not every machine has the instruction */
+/* A row, each of whose elements has a weight of its own */
 static void
-N(line)(T mean, T rstd, T weight, T bias, T *scale, T *shift)
+N(apply_row)(const Norm *g, int64_t i, const T *x, T *y)
 {
-	*scale = rstd * weight;
-	*shift = (T)((double)bias - (double)mean * (double)*scale);
+	const T *w = g->weight, *b = g->bias;
+	double scale, shift;
+
+	N(line)(g, i, 1, 0, &scale, &shift);
+	for (int64_t j = 0; j < g->run; j++)
+		y[j] = (T)(((double)x[j] * scale + shift) * (double)(w ? w[j] : 1) + (double)(b ? b[j] : 0));
 }
 
 static void
@@ -46,33 +50,19 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 	const Norm *g = arg;
 	const T *w = g->weight, *b = g->bias;
 
-	for (int64_t i = begin; i < end; i++) {
-		int64_t base = g->modulo ? i % g->modulo * (g->run / g->per) : 0;
-		const T m = (T)g->mean[i], r = N(rstd)(g, i);
+	for (int64_t at = begin * g->pieces; at < end * g->pieces; at++) {
+		const int64_t i = at / g->pieces, channel = g->modulo ? i % g->modulo * (g->run / g->per) : 0;
+		const T *x = (const T *)g->x + i * g->run + at % g->pieces * g->step;
+		T *y = (T *)g->y + i * g->run + at % g->pieces * g->step;
 
-		for (int64_t p = 0; p < g->pieces; p++) {
-			const T *x = (const T *)g->x + i * g->run + p * g->step;
-			T *y = (T *)g->y + i * g->run + p * g->step;
+		if (!g->modulo)
+			N(apply_row)(g, i, x, y);
+		for (int64_t q = 0; q < g->run / g->per && g->modulo; q++) {
+			double scale, shift;
 
-			if (!g->modulo) {
-				const double a = (double)r, c = (double)(-r * m);
-
-				for (int64_t j = 0; j < g->run; j++) {
-					const T v = g->fused ? (x[j] - m) * r : (T)((double)x[j] * a + c);
-
-					y[j] = (T)((double)v * (double)(w ? w[base + j] : 1) + (double)(b ? b[base + j] : 0));
-				}
-				continue;
-			}
-			for (int64_t q = 0; q < g->run / g->per; q++) {
-				T a, c;
-
-				N(line)(m, r, w ? w[base + q] : 1, b ? b[base + q] : 0, &a, &c);
-				if (g->single)
-					c = -a * m + (b ? b[base + q] : 0);
-				for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
-					y[j] = (T)((double)x[j] * (double)a + (double)c);
-			}
+			N(line)(g, i, w ? w[channel + q] : 1, b ? b[channel + q] : 0, &scale, &shift);
+			for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
+				y[j] = (T)((double)x[j] * scale + shift);
 		}
 	}
 }
@@ -153,19 +143,19 @@ N(lane_apply)(void *arg, int64_t begin, int64_t end)
 {
 	const Norm *g = arg;
 	const T *w = g->weight, *b = g->bias;
-	T scale[LANES], shift[LANES];
+	double scale[LANES], shift[LANES];
 
 	for (int64_t first = 0; first < g->groups; first += LANES) {
 		const int64_t some = g->groups - first < LANES ? g->groups - first : LANES;
 
 		for (int64_t c = 0; c < some; c++)
-			N(line)((T)g->mean[first + c], N(rstd)(g, first + c), w ? w[first + c] : 1, b ? b[first + c] : 0, &scale[c], &shift[c]);
+			N(line)(g, first + c, w ? w[first + c] : 1, b ? b[first + c] : 0, &scale[c], &shift[c]);
 		for (int64_t p = begin; p < end; p++) {
 			const T *x = (const T *)g->x + p * g->step + first;
 			T *restrict y = (T *)g->y + p * g->step + first;
 
 			for (int64_t c = 0; c < some; c++)
-				y[c] = (T)((double)x[c] * (double)scale[c] + (double)shift[c]);
+				y[c] = (T)((double)x[c] * scale[c] + shift[c]);
 		}
 	}
 }

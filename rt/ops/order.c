@@ -242,7 +242,9 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 		/* As transposed back: dims in the order of t's. */
 		if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)))
 			return RT_ERROR;
-		rt_assign(&out[0], rt_of(rt_tensor_retain(dense(cx, moved.u.t))));
+		if (!(r = dense(cx, moved.u.t)))
+			return RT_ERROR;
+		rt_assign(&out[0], rt_of(rt_tensor_retain(r)));
 	}
 	/* Along a dim PyTorch gives both, asked for or not. */
 	want_inverse = want_inverse || dim >= 0;

@@ -3,7 +3,6 @@
  * A program that cannot meet some of it defines these tables itself, with less in them: then this file is not linked, and
  * what only its tables name is left out, too.
  */
-#include "conv_sums.h"
 #include "gemm.h"
 #include "quant.h"
 
@@ -18,5 +17,3 @@ const RtTiles *const rt_tiles[] = {
 };
 
 const RtQuantized *const rt_quantized = &rt_quantized_all;
-const RtTorchSums *const rt_torch_sums = &rt_torch_sums_all;
-const RtMkl *const rt_mkl = &rt_mkl_all;

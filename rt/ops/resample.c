@@ -2,8 +2,7 @@
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
- * The scale has the element's compute type, of which ATen 1.13 computes the coordinates in double, 2.x in float: so floors fall on
- * the same side, and weights are the same to the last bit.  Some planes are blended in one pass (does_blend).
+ * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in PyTorch.
  */
 #include "quant.h"
 
@@ -16,7 +15,6 @@ typedef struct Rule {                    /* of one dim */
 	Kind   kind;
 	bool   align, wide;              /* align_corners; antialiased */
 	double scale;                    /* scale factor given; 0: by the sizes */
-	enum { IN_DOUBLE, IN_FLOAT, ROUNDED_ONCE } coordinates;
 } Rule;
 
 typedef struct Taps {
@@ -94,9 +92,9 @@ cubic_bf16(float t, int64_t k)
 static double
 middle_of(const Rule *rule, double scale, int64_t o)
 {
-	const double half = rule->align ? 0 : 0.5, at = scale * ((double)o + half);
+	const double half = rule->align ? 0 : 0.5;
 
-	return rule->coordinates == IN_DOUBLE ? at - half : (float)((rule->coordinates == IN_FLOAT ? (float)at : at) - half);
+	return scale * ((double)o + half) - half;
 }
 
 LOOPS_BEGIN
@@ -104,22 +102,19 @@ LOOPS_BEGIN
 #define N(name) name##_f32
 #define R(x) (x)
 #define CUBIC_TAP(t, k) (T)cubic((double)(t) + 1 - (double)(k), -0.75)
-#define SUM(w, x, y) (T)((double)(w) * (double)(x) + (double)(y))
-#define TAP(i) (1 - (i))
+#define SUM(w, x, y) ((w) * (x) + (y))
 #include "taps_loops.h"
 #define T double
 #define N(name) name##_f64
 #define R(x) (x)
 #define CUBIC_TAP(t, k) cubic((t) + 1 - (double)(k), -0.75)
 #define SUM(w, x, y) ((w) * (x) + (y))
-#define TAP(i) (1 - (i))
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_bf16
 #define R(x) bf16_of(x)
 #define CUBIC_TAP(t, k) cubic_bf16(t, k)
 #define SUM(w, x, y) R((y) + R((w) * (x)))
-#define TAP(i) (i)
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_f32
@@ -214,42 +209,6 @@ passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjo
 	return RT_OK;
 }
 
-enum { BLEND_MOST = 128 };       /* rows and columns together */
-
-typedef struct Blend {
-	const Taps *rows, *columns;
-	int64_t channels;
-	const float *x;
-	float *y;
-} Blend;
-
-/* Rows of output: four products, one after the other; other ones first where eight channels make a vector. */
-static void
-blend(void *arg, int64_t begin, int64_t end)
-{
-	static const int order[2][4] = { { 1, 0, 2, 3 }, { 2, 3, 1, 0 } };
-	const Blend *g = arg;
-
-	for (int64_t n = begin; n < end; n++) {
-		const int64_t plane = n / g->rows->out, row = n % g->rows->out, width = g->columns->in;
-		const int *turn = order[plane % g->channels < g->channels / 8 * 8];
-		const float *x = g->x + plane * g->rows->in * width, *h = (const float *)g->rows->weight + 2 * row;
-
-		for (int64_t o = 0; o < g->columns->out; o++) {
-			const float *w = (const float *)g->columns->weight + 2 * o;
-			float sum = 0;
-
-			for (int k = 0; k < 4; k++) {
-				const int i = turn[k] / 2, j = turn[k] % 2;
-				const float part = h[i] * w[j], v = x[g->rows->at[2 * row + i] * width + g->columns->at[2 * o + j]];
-
-				sum = (float)((double)part * (double)v + (double)sum);
-			}
-			g->y[n * g->columns->out + o] = sum;
-		}
-	}
-}
-
 /* ---- arguments ------------------------------------------------------------------------------------------- */
 
 typedef struct Resize {
@@ -259,7 +218,6 @@ typedef struct Resize {
 	bool    align, wide;
 	int64_t out[3];
 	double  scale[3];
-	bool    blends;          /* in one pass */
 } Resize;
 
 static int
@@ -281,22 +239,13 @@ set_taps(RtCx *cx, const Resize *g, const RtTensor *t, bool steps, const int64_t
 	const bool bf16 = t->dtype == RT_bf16 && !g->wide;
 
 	for (int i = 0; i < g->nd; i++) {
-		Rule rule = { g->kind, g->align, g->wide, g->scale[i], t->dtype != RT_f32 || cx->torch != RT_TORCH_2 ? IN_DOUBLE :
-			g->blends ? ROUNDED_ONCE : IN_FLOAT };
+		Rule rule = { g->kind, g->align, g->wide, g->scale[i] };
 
 		if (make_taps(cx, &taps[i], &rule, loop_type(t), bf16, in[i], g->out[i]))
 			return RT_ERROR;
 		taps[i].steps = bf16 && steps && g->kind >= LINEAR;
 	}
 	return RT_OK;
-}
-
-/* PyTorch asks whether channels lie last, too, but here they may lie as a program likes.  1.13 asks that only, and of one element
- * they always do. */
-static bool
-does_blend(const RtCx *cx, const RtTensor *t, const int64_t *out)
-{
-	return cx->torch == RT_TORCH_1 ? t->dims[2] == 1 && t->dims[3] == 1 : out[2] + out[3] <= BLEND_MOST;
 }
 
 static int
@@ -322,14 +271,9 @@ resize(RtCx *cx, Resize *g, RtTensor *t, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	x = dense_in(cx, t, ct);
 	y = dense_out(cx, r, ct);
-	g->blends = t->dtype == RT_f32 && g->kind == LINEAR && g->nd == 2 && !g->wide && does_blend(cx, t, dims);
 	if (!x || !y || set_taps(cx, g, t, !lies_last, t->dims + 2, taps))
 		return RT_ERROR;
-	if (g->blends) {
-		Blend b = { &taps[0], &taps[1], dims[1], (const float *)rt_data(x), (float *)rt_data(y) };
-
-		rt_parallel(cx, dims[0] * dims[1] * dims[2], 1 + 2000 / (dims[3] + 1), blend, &b);
-	} else if (passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
+	if (passes(cx, ct, g->nd, dims[0] * dims[1], taps, false, rt_data(x), rt_data(y)))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }

@@ -11,21 +11,28 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum CellKind { LSTM, GRU, TANH_CELL, RELU_CELL } CellKind;
-static const int gates_of[] = { 4, 3, 1, 1 };
-
 LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #define EXP expf
 #define TANH tanhf
-#include "rnn_loops.h"
+#include "vcell.h"
+#undef T
+#undef N
+#undef EXP
+#undef TANH
 #define T double
 #define N(name) name##_f64
 #define EXP exp
 #define TANH tanh
-#include "rnn_loops.h"
+#include "vcell.h"
+#undef T
+#undef N
+#undef EXP
+#undef TANH
 LOOPS_END
+
+static const int gates_of[] = { 4, 3, 1, 1 };
 
 typedef struct Linear {
 	RtTensor *weight, *bias;         /* (out, in), (out) or null */
@@ -41,7 +48,7 @@ typedef struct Direction {
 } Direction;
 
 typedef struct Rnn {
-	CellKind kind;
+	RnnKind kind;
 	RtDtype  ct;
 	int64_t  steps, rows, n, layers, dirs, *batch;   /* rows: sum of batch[0 .. steps); n = batch[0] */
 	double   dropout;                /* between layers; 0 outside training */
@@ -50,17 +57,22 @@ typedef struct Rnn {
 
 /* ---- weights -------------------------------------------------------------------------------------------- */
 
+/* rows: of what it is multiplied by */
 static int
-check_linear(RtCx *cx, const Linear *l, int64_t in, int64_t out, const char *name)
+check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 {
 	DenseText text;
 
-	if (!l->weight || l->weight->ndim != 2 || l->weight->dims[0] != out || l->weight->dims[1] != in)
-		return rt_raise(cx, "rnn: weight %s should have size [%lld, %lld], but got %s", name, (long long)out, (long long)in,
-			l->weight ? dense_text(l->weight, &text) : "nothing");
+	if (!l->weight || l->weight->ndim != 2)
+		return rt_raise(cx, "rnn: weights must have 2 dimensions, but got %s", l->weight ? dense_text(l->weight, &text) : "nothing");
+	if (l->weight->dims[1] != in)
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)rows, (long long)in,
+			(long long)l->weight->dims[1], (long long)l->weight->dims[0]);
+	if (l->weight->dims[0] != out)
+		return rt_raise(cx, "rnn: a weight should have size [%lld, %lld], but got %s", (long long)out, (long long)in,
+			dense_text(l->weight, &text));
 	if (l->bias && rt_numel(l->bias) != out)
-		return rt_raise(cx, "rnn: bias %s should have %lld elements, but got %s", name, (long long)out,
-			dense_text(l->bias, &text));
+		return rt_raise(cx, "rnn: a bias should have %lld elements, but got %s", (long long)out, dense_text(l->bias, &text));
 	return RT_OK;
 }
 
@@ -135,13 +147,19 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 /* ---- running ------------------------------------------------------------------------------------------------ */
 
+/* h (rows, hidden), c in place from both parts of the gates. */
 static void
 step(const Rnn *g, const Direction *d, int64_t rows, const void *x, const void *y, void *h, void *c)
 {
+	const int64_t n = d->hidden, all = gates_of[g->kind] * n;
+
+	const RnnCell cell = { .x = x, .y = y, .h = h, .c = c, .to_h = h, .to_c = c, .ldx = all, .gx = n, .ldy = all, .gy = n, .ldh = n,
+		.ldc = n, .ld_to_h = n, .ld_to_c = n };
+
 	if (g->ct == RT_f32)
-		cell_f32(g->kind, rows, d->hidden, x, y, h, c);
+		rnn_cell_f32(g->kind, rows, n, &cell);
 	else
-		cell_f64(g->kind, rows, d->hidden, x, y, h, c);
+		rnn_cell_f64(g->kind, rows, n, &cell);
 }
 
 /* The steps of one direction, from the input's part of the gates: y, whose rows are `wide` apart; h (n, state) and c (n,
@@ -222,9 +240,15 @@ typedef struct RnnArgs {
 	double    dropout;
 } RnnArgs;
 
+static int64_t
+input_rows(const RnnArgs *a)
+{
+	return a->batch_sizes ? a->input->dims[0] : a->input->dims[0] * a->input->dims[1];
+}
+
 /* The weights of one direction from its place in the flat list. */
 static int
-direction_of(RtCx *cx, const RnnArgs *a, CellKind kind, RtList *list, int64_t first, int64_t in, Direction *d)
+direction_of(RtCx *cx, const RnnArgs *a, RnnKind kind, RtList *list, int64_t first, int64_t in, Direction *d)
 {
 	IValue *p = list->v + first;
 	int64_t gates = gates_of[kind];
@@ -238,8 +262,8 @@ direction_of(RtCx *cx, const RnnArgs *a, CellKind kind, RtList *list, int64_t fi
 	d->hr.weight = projected ? rt_tensor(p[a->biases ? 4 : 2]) : 0;
 	d->state = a->h->dims[2];
 	d->hidden = a->c ? a->c->dims[2] : d->state;
-	return check_linear(cx, &d->ih, in, gates * d->hidden, "ih") || check_linear(cx, &d->hh, d->state, gates * d->hidden, "hh") ||
-		(projected && check_linear(cx, &d->hr, d->hidden, d->state, "hr")) ? RT_ERROR : RT_OK;
+	return check_linear(cx, &d->ih, input_rows(a), in, gates * d->hidden) || check_linear(cx, &d->hh, a->h->dims[1], d->state, gates * d->hidden) ||
+		(projected && check_linear(cx, &d->hr, a->h->dims[1], d->hidden, d->state)) ? RT_ERROR : RT_OK;
 }
 
 /* A layer on packed parameters: the values of its weight, and how its activations are quantised. */
@@ -260,7 +284,7 @@ packed_linear(RtCx *cx, IValue packed, bool narrow, Linear *l)
 
 /* One direction from an object of CellParamsBase: w_ih, w_hh (packed), their biases again, reduce_range */
 static int
-packed_direction(RtCx *cx, const RnnArgs *a, CellKind kind, IValue cell, int64_t in, Direction *d)
+packed_direction(RtCx *cx, const RnnArgs *a, RnnKind kind, IValue cell, int64_t in, Direction *d)
 {
 	IValue *slot = cell.tag == RT_OBJECT ? cell.u.obj->slot : 0;
 	int64_t width;
@@ -271,7 +295,7 @@ packed_direction(RtCx *cx, const RnnArgs *a, CellKind kind, IValue cell, int64_t
 	d->hidden = d->state = a->h->dims[2];
 	width = gates_of[kind] * d->hidden;
 	return packed_linear(cx, slot[0], slot[4].u.i != 0, &d->ih) || packed_linear(cx, slot[1], slot[4].u.i != 0, &d->hh) ||
-		check_linear(cx, &d->ih, in, width, "ih") || check_linear(cx, &d->hh, d->state, width, "hh") ? RT_ERROR : RT_OK;
+		check_linear(cx, &d->ih, input_rows(a), in, width) || check_linear(cx, &d->hh, a->h->dims[1], d->state, width) ? RT_ERROR : RT_OK;
 }
 
 static int
@@ -413,7 +437,7 @@ finish(RtCx *cx, const RnnArgs *a, Rnn *g, RtTensor **r)
 }
 
 static int
-rnn(RtCx *cx, const RnnArgs *a, CellKind kind, IValue *out)
+rnn(RtCx *cx, const RnnArgs *a, RnnKind kind, IValue *out)
 {
 	Rnn g = { .kind = kind, .ct = compute_type(a->input), .layers = a->layers, .dirs = 1 + a->bidirectional,
 		.dropout = a->train ? a->dropout : 0 };
@@ -424,7 +448,7 @@ rnn(RtCx *cx, const RnnArgs *a, CellKind kind, IValue *out)
 	if (a->layers <= 0 || a->layers > 1 << 16)
 		return rt_raise(cx, "rnn: num_layers must be positive");
 	if (set_batches(cx, a, &g) || check_state(cx, a->h, g.layers * g.dirs, g.n, "[0]") ||
-	    (kind == LSTM && check_state(cx, a->c, g.layers * g.dirs, g.n, "[1]")) || set_directions(cx, a, &g) ||
+	    (kind == RNN_LSTM && check_state(cx, a->c, g.layers * g.dirs, g.n, "[1]")) || set_directions(cx, a, &g) ||
 	    ask_results(cx, a, &g, r, out))
 		return RT_ERROR;
 	return cx->meta || rt_numel(r[0]) == 0 ? RT_OK : finish(cx, a, &g, r);
@@ -446,7 +470,7 @@ read_states(RtCx *cx, IValue hx, RnnArgs *a)
 
 /* input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
 static int
-padded(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
+padded(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 {
 	RnnArgs a = { .input = rt_tensor(in[0]), .params = in[2].u.list, .biases = in[3].u.i != 0, .layers = in[4].u.i,
 		.dropout = rt_number(in[5]), .train = in[6].u.i != 0, .bidirectional = in[7].u.i != 0, .batch_first = in[8].u.i != 0 };
@@ -457,7 +481,7 @@ padded(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 
 /* data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional */
 static int
-packed(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
+packed(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 {
 	RnnArgs a = { .input = rt_tensor(in[0]), .batch_sizes = rt_tensor(in[1]), .params = in[3].u.list, .biases = in[4].u.i != 0,
 		.layers = in[5].u.i, .dropout = rt_number(in[6]), .train = in[7].u.i != 0, .bidirectional = in[8].u.i != 0 };
@@ -466,19 +490,19 @@ packed(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	return read_states(cx, in[2], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
 }
 
-int rt_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, LSTM, in, out); }
-int rt_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, GRU, in, out); }
-int rt_rnn_tanh_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, TANH_CELL, in, out); }
-int rt_rnn_relu_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RELU_CELL, in, out); }
-int rt_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, LSTM, in, out); }
-int rt_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, GRU, in, out); }
-int rt_rnn_tanh_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, TANH_CELL, in, out); }
-int rt_rnn_relu_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RELU_CELL, in, out); }
+int rt_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_LSTM, in, out); }
+int rt_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_GRU, in, out); }
+int rt_rnn_tanh_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_TANH, in, out); }
+int rt_rnn_relu_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_RELU, in, out); }
+int rt_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_LSTM, in, out); }
+int rt_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_GRU, in, out); }
+int rt_rnn_tanh_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_TANH, in, out); }
+int rt_rnn_relu_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_RELU, in, out); }
 
-int rt_quantized_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, LSTM, in, out); }
-int rt_quantized_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, GRU, in, out); }
-int rt_quantized_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, LSTM, in, out); }
-int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, GRU, in, out); }
+int rt_quantized_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_LSTM, in, out); }
+int rt_quantized_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_GRU, in, out); }
+int rt_quantized_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_LSTM, in, out); }
+int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_GRU, in, out); }
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
@@ -496,9 +520,21 @@ check_dtypes(RtCx *cx, const RnnArgs *a, const Direction *d)
 	return RT_OK;
 }
 
+static int
+check_sizes(RtCx *cx, const RnnArgs *a, const Direction *d)
+{
+	const long long in = a->input->dims[1], hidden = a->h->dims[1];
+
+	if (d->ih.weight->ndim == 2 && d->ih.weight->dims[1] != in)
+		return rt_raise(cx, "input has inconsistent input_size: got %lld expected %lld", in, (long long)d->ih.weight->dims[1]);
+	if (d->hh.weight->ndim == 2 && d->hh.weight->dims[1] != hidden)
+		return rt_raise(cx, "hidden0 has inconsistent hidden_size: got %lld, expected %lld", hidden, (long long)d->hh.weight->dims[1]);
+	return RT_OK;
+}
+
 /* input (n, in), hx, w_ih, w_hh, b_ih, b_hh: one step of one layer */
 static int
-single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
+single(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 {
 	RnnArgs a = { .input = rt_tensor(in[0]) };
 	RtTensor *r[2] = { 0, 0 }, *x, *h, *c = 0;
@@ -521,8 +557,8 @@ single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	g.dir = &d;
 	if (in[2].tag == RT_OBJECT && (packed_linear(cx, in[2], true, &d.ih) || packed_linear(cx, in[3], true, &d.hh)))
 		return RT_ERROR;
-	if (check_linear(cx, &d.ih, a.input->dims[1], gates_of[kind] * d.hidden, "ih") ||
-	    check_linear(cx, &d.hh, d.hidden, gates_of[kind] * d.hidden, "hh"))
+	if (check_sizes(cx, &a, &d) || check_linear(cx, &d.ih, g.n, a.input->dims[1], gates_of[kind] * d.hidden) ||
+	    check_linear(cx, &d.hh, g.n, d.hidden, gates_of[kind] * d.hidden))
 		return RT_ERROR;
 	for (int i = 0; i < (a.c ? 2 : 1); i++) {
 		r[i] = rt_result(cx, i, (RtDtype)a.input->dtype, 2, a.h->dims, 0);
@@ -542,43 +578,60 @@ single(RtCx *cx, CellKind kind, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r[0], h) || (c && rt_copy_into(cx, r[1], c)) ? RT_ERROR : RT_OK;
 }
 
-int rt_lstm_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, LSTM, in, out); }
-int rt_gru_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, GRU, in, out); }
-int rt_rnn_tanh_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, TANH_CELL, in, out); }
-int rt_rnn_relu_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RELU_CELL, in, out); }
+int rt_lstm_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_LSTM, in, out); }
+int rt_gru_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_GRU, in, out); }
+int rt_rnn_tanh_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_TANH, in, out); }
+int rt_rnn_relu_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_RELU, in, out); }
 
-int rt_quantized_quantized_lstm_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, LSTM, in, out); }
-int rt_quantized_quantized_gru_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, GRU, in, out); }
-int rt_quantized_quantized_rnn_tanh_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, TANH_CELL, in, out); }
-int rt_quantized_quantized_rnn_relu_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RELU_CELL, in, out); }
+int rt_quantized_quantized_lstm_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_LSTM, in, out); }
+int rt_quantized_quantized_gru_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_GRU, in, out); }
+int rt_quantized_quantized_rnn_tanh_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_TANH, in, out); }
+int rt_quantized_quantized_rnn_relu_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_RELU, in, out); }
 
-/* gates (steps, n, 4 hidden), h, c (n, hidden), w, b, reverse -> y (steps, n, hidden), c: what is left of an LSTM's
- * direction when its input's product is done */
-int
-rt_prim_lstm_walk(RtCx *cx, const IValue *in, IValue *out)
+static RnnKind
+kind_of(const char *name)
 {
-	RtTensor *gates = rt_tensor(in[0]), *h = rt_tensor(in[1]), *c = rt_tensor(in[2]), *r[2], *x, *y, *state;
-	Rnn g = { .kind = LSTM, .ct = compute_type(gates), .layers = 1, .dirs = 1 };
-	Direction d = { .hh = { .weight = rt_tensor(in[3]), .bias = rt_tensor(in[4]) } };
-	int64_t dims[3], *batch;
+	return !strcmp(name, "lstm") ? RNN_LSTM : !strcmp(name, "gru") ? RNN_GRU : !strcmp(name, "tanh") ? RNN_TANH : RNN_RELU;
+}
 
-	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] || c->dims[0] != h->dims[0] ||
-	    c->dims[1] != h->dims[1] || gates->dims[2] != 4 * h->dims[1] || !is_floating(gates))
-		return rt_raise(cx, "lstm_walk: sizes of gates and states do not fit");
-	d.hidden = d.state = h->dims[1];
-	g.steps = gates->dims[0];
-	g.n = gates->dims[1];
-	g.rows = g.steps * g.n;
-	if (check_linear(cx, &d.hh, d.hidden, 4 * d.hidden, "hh"))
-		return RT_ERROR;
-	memcpy(dims, gates->dims, sizeof dims);
-	dims[2] = d.hidden;
-	for (int i = 0; i < 2; i++) {
-		r[i] = rt_result(cx, i, (RtDtype)gates->dtype, 3 - i, i ? c->dims : dims, 0);
+/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected then; null: error raised. */
+static int
+ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor **r, IValue *out)
+{
+	const int64_t n = g->kind == RNN_LSTM ? g->n : 0, room = d->hr.weight ? g->n : 0;
+	const int64_t dims[3][3] = { { g->steps, g->n, d->state }, { n, d->hidden }, { room, d->hidden } };
+
+	for (int i = 0; i < 3; i++) {
+		r[i] = rt_result(cx, i, dtype, i ? 2 : 3, dims[i], 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
 	}
+	return RT_OK;
+}
+
+/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM, w, b, p (state, hidden) or None, reverse:
+ * what is left of a direction when its input's product is done */
+int
+rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = rt_tensor(in[6]), *r[3], *x, *y, *state;
+	Rnn g = { .kind = kind_of(in[0].u.str->s), .ct = compute_type(gates), .layers = 1, .dirs = 1 };
+	Direction d = { .hh = { .weight = rt_tensor(in[4]), .bias = rt_tensor(in[5]) }, .hr = { .weight = p } };
+	const bool lstm = g.kind == RNN_LSTM;
+	int64_t *batch;
+
+	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] || c->dims[0] != h->dims[0] ||
+	    gates->dims[2] != gates_of[g.kind] * c->dims[1] || (!p && c->dims[1] != h->dims[1]) || !is_floating(gates))
+		return rt_raise(cx, "rnn_walk: sizes of gates and states do not fit");
+	d.hidden = c->dims[1];
+	d.state = h->dims[1];
+	g.steps = gates->dims[0];
+	g.n = gates->dims[1];
+	g.rows = g.steps * g.n;
+	if (check_linear(cx, &d.hh, g.n, d.state, gates_of[g.kind] * d.hidden) || (p && check_linear(cx, &d.hr, g.n, d.hidden, d.state)) ||
+	    ask_walked(cx, &g, &d, (RtDtype)gates->dtype, r, out))
+		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
 	batch = rt_scratch(cx, g.steps * 8 + 8);
@@ -586,14 +639,14 @@ rt_prim_lstm_walk(RtCx *cx, const IValue *in, IValue *out)
 	h = state_copy(cx, h, g.ct);
 	state = state_copy(cx, c, g.ct);
 	y = dense_out(cx, r[0], g.ct);
-	if (!batch || !x || !h || !state || !y || load_linear(cx, &d.hh, g.ct))
+	if (!batch || !x || !h || !state || !y || load_linear(cx, &d.hh, g.ct) || load_linear(cx, &d.hr, g.ct))
 		return RT_ERROR;
 	for (int64_t t = 0; t < g.steps; t++)
 		batch[t] = g.n;
 	g.batch = batch;
-	if (rt_numel(y) && walk(cx, &g, &d, in[5].u.i != 0, rt_data(x), rt_data(y), d.hidden, rt_data(h), rt_data(state)))
+	if (rt_numel(y) && walk(cx, &g, &d, in[7].u.i != 0, rt_data(x), rt_data(y), d.state, rt_data(h), rt_data(state)))
 		return RT_ERROR;
-	return rt_copy_into(cx, r[1], state) ? RT_ERROR : dense_done(cx, r[0], y);
+	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR : dense_done(cx, r[0], y);
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------------------------- */

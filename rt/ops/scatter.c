@@ -13,11 +13,38 @@ RT_FAST
 /* ---- combining ----------------------------------------------------------------------------------------------- */
 
 #define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
+/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src; of what lies
+ * side by side a loop that vectorises. */
+#define RUN(name, T, body) \
+	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
+	{ \
+		if (ds == sizeof(T) && ss == sizeof(T)) \
+			for (int64_t i = 0; i < n; i++) { \
+				T *x = (T *)(void *)d + i; \
+				const T y = ((const T *)(const void *)s)[i]; \
+				body; \
+			} \
+		else \
+			for (; n > 0; n--, d += ds, s += ss) { \
+				T *x = (T *)(void *)d; \
+				const T y = *(const T *)(const void *)s; \
+				body; \
+			} \
+	} \
+	static void at_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
+	{ \
+		for (int64_t i = 0; i < n; i++, d += ds, s += ss) { \
+			T *x = (T *)(void *)(d + at[i] * step); \
+			const T y = *(const T *)(const void *)s; \
+			body; \
+		} \
+	} \
+	static const Combine name = { run_##name, at_##name };
 #define INTEGER(name, T) \
-	static void add_##name(void *d, const void *s) { *(T *)d = WRAP(T, *(T *)d, +, *(const T *)s); } \
-	static void mul_##name(void *d, const void *s) { *(T *)d = WRAP(T, *(T *)d, *, *(const T *)s); } \
-	static void min_##name(void *d, const void *s) { if (*(const T *)s < *(T *)d) *(T *)d = *(const T *)s; } \
-	static void max_##name(void *d, const void *s) { if (*(const T *)s > *(T *)d) *(T *)d = *(const T *)s; }
+	RUN(add_##name, T, *x = WRAP(T, *x, +, y)) \
+	RUN(mul_##name, T, *x = WRAP(T, *x, *, y)) \
+	RUN(min_##name, T, *x = y < *x ? y : *x) \
+	RUN(max_##name, T, *x = y > *x ? y : *x)
 INTEGER(u8, uint8_t)
 INTEGER(i8, int8_t)
 INTEGER(i16, int16_t)
@@ -27,60 +54,61 @@ INTEGER(i64, int64_t)
 
 /* Not a number wins. */
 #define FLOATING(name, T) \
-	static void add_##name(void *d, const void *s) { *(T *)d += *(const T *)s; } \
-	static void mul_##name(void *d, const void *s) { *(T *)d *= *(const T *)s; } \
-	static void min_##name(void *d, const void *s) { T v = *(const T *)s; if (v < *(T *)d || v != v) *(T *)d = v; } \
-	static void max_##name(void *d, const void *s) { T v = *(const T *)s; if (v > *(T *)d || v != v) *(T *)d = v; }
+	RUN(add_##name, T, *x += y) \
+	RUN(mul_##name, T, *x *= y) \
+	RUN(min_##name, T, *x = y < *x || y != y ? y : *x) \
+	RUN(max_##name, T, *x = y > *x || y != y ? y : *x)
+LOOPS_BEGIN
 FLOATING(f32, float)
 FLOATING(f64, double)
+LOOPS_END
 #undef FLOATING
 
 #define SHORT(name, load, store) \
-	static void add_##name(void *d, const void *s) \
-	{ *(uint16_t *)d = store(load(*(uint16_t *)d) + load(*(const uint16_t *)s)); } \
-	static void mul_##name(void *d, const void *s) \
-	{ *(uint16_t *)d = store(load(*(uint16_t *)d) * load(*(const uint16_t *)s)); } \
-	static void min_##name(void *d, const void *s) \
-	{ float v = load(*(const uint16_t *)s); if (v < load(*(uint16_t *)d) || v != v) *(uint16_t *)d = *(const uint16_t *)s; } \
-	static void max_##name(void *d, const void *s) \
-	{ float v = load(*(const uint16_t *)s); if (v > load(*(uint16_t *)d) || v != v) *(uint16_t *)d = *(const uint16_t *)s; }
+	RUN(add_##name, uint16_t, *x = store(load(*x) + load(y))) \
+	RUN(mul_##name, uint16_t, *x = store(load(*x) * load(y))) \
+	RUN(min_##name, uint16_t, *x = load(y) < load(*x) || load(y) != load(y) ? y : *x) \
+	RUN(max_##name, uint16_t, *x = load(y) > load(*x) || load(y) != load(y) ? y : *x)
 SHORT(f16, rt_half_to_float, rt_float_to_half)
 SHORT(bf16, rt_bf16_to_float, rt_float_to_bf16)
 #undef SHORT
 
 #define COMPLEX(name, T) \
-	static void add_##name(void *d, const void *s) \
-	{ T *a = d; const T *b = s; a->re += b->re; a->im += b->im; } \
-	static void mul_##name(void *d, const void *s) \
-	{ T *a = d, x = *a; const T *b = s; a->re = x.re * b->re - x.im * b->im; a->im = x.re * b->im + x.im * b->re; }
+	RUN(add_##name, T, (x->re += y.re, x->im += y.im)) \
+	RUN(mul_##name, T, *x = ((T){ x->re * y.re - x->im * y.im, x->re * y.im + x->im * y.re }))
 COMPLEX(c64, RtC64)
 COMPLEX(c128, RtC128)
 #undef COMPLEX
 
-static void
-or_b8(void *d, const void *s)
-{
-	*(uint8_t *)d |= *(const uint8_t *)s;
-}
+RUN(or_b8, uint8_t, *x |= y)
+RUN(and_b8, uint8_t, *x &= y)
 
-static void
-and_b8(void *d, const void *s)
-{
-	*(uint8_t *)d &= *(const uint8_t *)s;
-}
+/* The same that only sets, by the bytes of an element. */
+RUN(set_1, uint8_t, *x = y)
+RUN(set_2, uint16_t, *x = y)
+RUN(set_4, uint32_t, *x = y)
+RUN(set_8, uint64_t, *x = y)
+RUN(set_16, RtC128, *x = y)
+#undef RUN
 
-Combine *
+const Combine *
 combine_of(int op, int dtype)
 {
-#define ROW(name) [RT_##name] = { NULL, add_##name, mul_##name, min_##name, max_##name }
-	static Combine *const table[RT_NDTYPE][5] = {
+#define ROW(name) [RT_##name] = { NULL, &add_##name, &mul_##name, &min_##name, &max_##name }
+	static const Combine *const table[RT_NDTYPE][5] = {
 		ROW(u8), ROW(i8), ROW(i16), ROW(i32), ROW(i64), ROW(f32), ROW(f64), ROW(f16), ROW(bf16),
-		[RT_c64] = { NULL, add_c64, mul_c64, NULL, NULL },
-		[RT_c128] = { NULL, add_c128, mul_c128, NULL, NULL },
-		[RT_b8] = { NULL, or_b8, and_b8, and_b8, or_b8 },
+		[RT_c64] = { NULL, &add_c64, &mul_c64, NULL, NULL },
+		[RT_c128] = { NULL, &add_c128, &mul_c128, NULL, NULL },
+		[RT_b8] = { NULL, &or_b8, &and_b8, &and_b8, &or_b8 },
 	};
 #undef ROW
 	return table[dtype][op];
+}
+
+static const Combine *
+set_of(int64_t bytes)
+{
+	return bytes == 1 ? &set_1 : bytes == 2 ? &set_2 : bytes == 4 ? &set_4 : bytes == 8 ? &set_8 : &set_16;
 }
 
 /* ---- walking --------------------------------------------------------------------------------------------------- */
@@ -127,30 +155,24 @@ walk_next(Walk *w)
 }
 
 void
-combine_block(Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss)
+combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss)
 {
+	const int last = n - 1;
 	Walk w;
 
 	if (product(dims, 0, n) == 0)
 		return;
-	walk_begin(&w, n, dims);
+	if (n < 2) {
+		combine->run(n ? dims[0] : 1, dst, n ? ds[0] : 0, src, n ? ss[0] : 0);
+		return;
+	}
+	walk_begin(&w, last, dims);
 	w.m = 2;
-	memcpy(w.step[0], ds, sizeof *ds * n);
-	memcpy(w.step[1], ss, sizeof *ss * n);
+	memcpy(w.step[0], ds, sizeof *ds * last);
+	memcpy(w.step[1], ss, sizeof *ss * last);
 	do
-		combine(dst + w.off[0], src + w.off[1]);
+		combine->run(dims[last], dst + w.off[0], ds[last], src + w.off[1], ss[last]);
 	while (walk_next(&w));
-}
-
-static void
-combine_one(Combine *combine, int64_t bytes, char *dst, const char *src)
-{
-	if (combine)
-		combine(dst, src);
-	else if (bytes == 4)
-		*(uint32_t *)(void *)dst = *(const uint32_t *)(const void *)src;
-	else
-		memcpy(dst, src, bytes);
 }
 
 /* ---- shared with index.c ------------------------------------------------------------------------------------------ */
@@ -263,6 +285,7 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *self = in[0].u.t, *index, *r;
 	int dim;
 	int64_t size, step, bytes = rt_dtypes[self->dtype].bytes;
+	const Combine *set = set_of(bytes);
 	const int64_t *at;
 	Walk w;
 
@@ -281,31 +304,37 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	do {
 		if (*at < 0 || *at >= size)
 			return out_of_bounds(cx, *at, dim, size);
-		combine_one(NULL, bytes, rt_data(r) + w.off[1], rt_data(self) + w.off[0] + *at++ * step);
+		set->run(1, rt_data(r) + w.off[1], 0, rt_data(self) + w.off[0] + *at++ * step, 0);
 	} while (walk_next(&w));
 	return RT_OK;
 }
 
-/* dst[.. index ..] op= src, for every position of index; src null: the one element at `value`. */
+/* dst[.. index ..] op= src, for every position of index; src null: the one element at `value`.  A run of the last dim at a time. */
 static int
-scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const char *value, Combine *combine)
+scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const char *value, const Combine *combine)
 {
-	int64_t bytes = rt_dtypes[dst->dtype].bytes, size = dst->ndim ? dst->dims[dim] : 1;
-	int64_t step = dst->ndim ? dst->strides[dim] * bytes : 0;
+	const int64_t bytes = rt_dtypes[dst->dtype].bytes, size = size_at(dst, dim), step = dst->ndim ? dst->strides[dim] * bytes : 0;
+	const int last = index->ndim - 1;
+	const int64_t run = last < 0 ? 1 : index->dims[last];
+	const int64_t ds = last < 0 || last == dim || !dst->ndim ? 0 : dst->strides[last] * bytes;
+	const int64_t ss = last < 0 || !src || !src->ndim ? 0 : src->strides[last] * bytes;
 	const int64_t *at;
 	Walk w;
 
 	if (cx->meta || rt_numel(index) == 0)
 		return RT_OK;
+	combine = combine ? combine : set_of(bytes);
 	at = (const int64_t *)(const void *)rt_data(index);
-	walk_begin(&w, index->ndim, index->dims);
+	walk_begin(&w, last < 0 ? 0 : last, index->dims);
 	walk_follow(&w, dst, dim);
 	if (src)
 		walk_follow(&w, src, -1);
 	do {
-		if (*at < 0 || *at >= size)
-			return out_of_bounds(cx, *at, dim, size);
-		combine_one(combine, bytes, rt_data(dst) + w.off[0] + *at++ * step, src ? rt_data(src) + w.off[1] : value);
+		for (int64_t i = 0; i < run; i++)
+			if (at[i] < 0 || at[i] >= size)
+				return out_of_bounds(cx, at[i], dim, size);
+		combine->at(run, rt_data(dst) + w.off[0], ds, src ? rt_data(src) + w.off[1] : value, ss, at, step);
+		at += run;
 	} while (walk_next(&w));
 	return RT_OK;
 }
@@ -352,7 +381,7 @@ check_scatter(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst,
 }
 
 static int
-scatter_op(RtCx *cx, const RtStr *name, int dtype, Combine **combine)
+scatter_op(RtCx *cx, const RtStr *name, int dtype, const Combine **combine)
 {
 	if (strcmp(name->s, "add") && strcmp(name->s, "multiply"))
 		return rt_raise(cx, "reduce argument must be either add or multiply.");
@@ -361,7 +390,7 @@ scatter_op(RtCx *cx, const RtStr *name, int dtype, Combine **combine)
 }
 
 static int
-write_src(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
+write_src(RtCx *cx, const IValue *in, RtTensor *dst, const Combine *combine)
 {
 	RtTensor *index, *src = in[3].u.t;
 	int dim;
@@ -374,7 +403,7 @@ write_src(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
 }
 
 static int
-write_value(RtCx *cx, const IValue *in, RtTensor *dst, Combine *combine)
+write_value(RtCx *cx, const IValue *in, RtTensor *dst, const Combine *combine)
 {
 	RtTensor *index, *value = rt_temp(cx, rt_scalar_tensor(cx, (RtDtype)dst->dtype, in[3]));
 	int dim;
@@ -399,7 +428,7 @@ scatter_value(RtCx *cx, const IValue *in, RtTensor *dst)
 static int
 scatter_src_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	Combine *combine;
+	const Combine *combine;
 
 	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_src(cx, in, dst, combine);
 }
@@ -407,7 +436,7 @@ scatter_src_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 static int
 scatter_value_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	Combine *combine;
+	const Combine *combine;
 
 	return scatter_op(cx, in[4].u.str, dst->dtype, &combine) ? cx->status : write_value(cx, in, dst, combine);
 }
@@ -415,7 +444,7 @@ scatter_value_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 static int
 scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
+	const Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
 
 	return combine ? write_src(cx, in, dst, combine) : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
 }
@@ -472,7 +501,7 @@ divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
 static int
 reduce_into(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op, bool mean, bool include_self)
 {
-	Combine *combine = combine_of(op, dst->dtype);
+	const Combine *combine = combine_of(op, dst->dtype);
 	RtTensor *count = NULL, *one, *start;
 
 	if (!combine)
@@ -512,7 +541,7 @@ reduction_of(RtCx *cx, const RtStr *name, int *op, bool *mean)
 			*mean = i == 1;
 			return RT_OK;
 		}
-	return rt_raise(cx, "reduce argument must be either sum, prod, mean, amax or amin, got %s", name->s);
+	return rt_raise(cx, "reduce argument must be either sum, prod, mean, amax or amin.");
 }
 
 static int
@@ -556,7 +585,7 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at dimension %d", name, dim);
 		if (d != dim && dst->dims[d] != src->dims[d])
 			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-				(long long)dst->dims[d], (long long)src->dims[d], d);
+				(long long)dst->dims[d], (long long)src->dims[d], d - (d > dim));
 	}
 	return RT_OK;
 }
@@ -634,18 +663,68 @@ vector_index(RtCx *cx, RtTensor *index, const RtTensor *src, int dim)
 	return index ? dense(cx, index) : NULL;
 }
 
-static int
-index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, Combine *combine)
-{
-	RtTensor *at = vector_index(cx, in[2].u.t, src, dim);
+typedef struct Slices {
+	int       dim;
+	RtTensor *index, *dst;   /* dense int64 */
+	const RtTensor *src;     /* null: every slice is full of what is at value */
+	const char *value;
+	const Combine *combine;
+	bool      wraps;         /* indices may count from the end */
+	const char *message;     /* of an index out of range: with the index, dim and size */
+} Slices;
 
-	if (!at)
+static int
+check_slices(RtCx *cx, const Slices *g)
+{
+	const int64_t n = rt_numel(g->index), size = size_at(g->dst, g->dim);
+	const int64_t *at = (const int64_t *)(const void *)rt_data(g->index);
+
+	for (int64_t i = 0; i < n; i++)
+		if (at[i] < (g->wraps ? -size : 0) || at[i] >= size)
+			return rt_raise(cx, g->message, (long long)at[i], g->dim, (long long)size);
+	return RT_OK;
+}
+
+/* dst's slice at index[i] along dim op= src's slice i, in order. */
+static int
+write_slices(RtCx *cx, const Slices *g)
+{
+	const RtTensor *dst = g->dst, *src = g->src && g->src->ndim ? g->src : NULL;
+	const int64_t bytes = rt_dtypes[dst->dtype].bytes, n = rt_numel(g->index), size = size_at(dst, g->dim);
+	const int64_t step = dst->ndim ? dst->strides[g->dim] * bytes : 0, from = src ? src->strides[g->dim] * bytes : 0;
+	const int64_t *at = (const int64_t *)(const void *)rt_data(g->index);
+	int64_t dims[RT_MAX_RANK], ds[RT_MAX_RANK], ss[RT_MAX_RANK];
+	int m = 0;
+
+	if (check_slices(cx, g))
+		return RT_ERROR;
+	for (int d = 0; d < dst->ndim; d++) {
+		if (d == g->dim)
+			continue;
+		dims[m] = dst->dims[d];
+		ds[m] = dst->strides[d] * bytes;
+		ss[m++] = src ? src->strides[d] * bytes : 0;
+	}
+	for (int64_t i = 0; i < n; i++)
+		combine_block(g->combine, m, dims, rt_data(dst) + (at[i] + (at[i] < 0 ? size : 0)) * step, ds,
+			g->src ? rt_data(g->src) + i * from : g->value, ss);
+	return RT_OK;
+}
+
+/* combine: null to set */
+static int
+index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, const Combine *combine)
+{
+	Slices g = { .dim = dim, .index = dense_as(cx, in[2].u.t, RT_i64), .dst = dst,
+		.combine = combine ? combine : set_of(rt_dtypes[dst->dtype].bytes),
+		.message = combine ? "index out of range in self" : "index_copy_(): index %lld is out of bounds for dimension %d with size %lld" };
+
+	if (!g.index)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	if (rt_may_overlap(dst, src) && !(src = rt_temp(cx, rt_clone(cx, src))))
-		return RT_ERROR;
-	return scatter(cx, dst, dim, at, src, NULL, combine);
+	g.src = rt_may_overlap(dst, src) ? rt_temp(cx, rt_clone(cx, src)) : src;
+	return g.src ? write_slices(cx, &g) : RT_ERROR;
 }
 
 /* t times a number, a temporary. */
@@ -654,7 +733,7 @@ scaled(RtCx *cx, RtTensor *t, IValue by)
 {
 	RtDtype wide = compute_of((RtDtype)t->dtype);
 	RtTensor *r = rt_temp(cx, rt_clone(cx, t)), *factor = rt_temp(cx, rt_scalar_tensor(cx, wide, by));
-	Combine *mul = combine_of(SCATTER_MUL, wide);
+	const Combine *mul = combine_of(SCATTER_MUL, wide);
 
 	if (r && r->dtype != wide)
 		r = rt_temp(cx, rt_to_dtype(cx, r, wide));
@@ -662,14 +741,14 @@ scaled(RtCx *cx, RtTensor *t, IValue by)
 	if (!r || !factor)
 		return NULL;
 	for (int64_t i = 0, n = cx->meta ? 0 : rt_numel(r); i < n; i++)
-		mul(rt_data(r) + i * rt_dtypes[wide].bytes, rt_data(factor));
+		mul->run(1, rt_data(r) + i * rt_dtypes[wide].bytes, 0, rt_data(factor), 0);
 	return dense_as(cx, r, (RtDtype)t->dtype);
 }
 
 static int
 index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
-	Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
+	const Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
 	const bool plain = in[4].tag != RT_COMPLEX && rt_number(in[4]) == 1;
 	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
 	RtTensor *src;
@@ -686,8 +765,15 @@ static int
 index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	const int dim = rt_dim(cx, in[1].u.i, dst->ndim);
+	RtTensor *at;
 
-	return dim < 0 || check_copied(cx, in, dst, dim) ? RT_ERROR : index_write(cx, dim, in, dst, in[3].u.t, NULL);
+	if (dim < 0 || check_copied(cx, in, dst, dim) || !(at = dense(cx, in[2].u.t)))
+		return RT_ERROR;
+	for (int64_t i = 0, n = cx->meta ? 0 : rt_numel(at), *p = (int64_t *)(void *)rt_data(at); i < n; i++)
+		if (p[i] < 0 || p[i] >= size_at(dst, dim))
+			return rt_raise(cx, "index_copy_(): index %lld is out of bounds for dimension %d with size %lld", (long long)p[i], dim,
+					(long long)size_at(dst, dim));
+	return index_write(cx, dim, in, dst, in[3].u.t, NULL);
 }
 
 static int
@@ -708,15 +794,16 @@ static int
 index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *index = in[2].u.t, *value, *at;
-	int64_t n = rt_numel(index);
 	int dim;
-	Geom g = geom_of(dst);
 
 	if (in[3].tag == RT_TENSOR && in[3].u.t->ndim)
 		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
 			in[3].u.t->ndim);
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "index_fill_(): Expected dtype int64 for index.");
+	if (rt_dtypes[dst->dtype].category != 'C' &&
+	    (in[3].tag == RT_COMPLEX || (in[3].tag == RT_TENSOR && rt_dtypes[in[3].u.t->dtype].category == 'C')))
+		return rt_raise(cx, "index_fill_(): Converting complex Scalar to non-complex type is not supported");
 	if ((dst == in[0].u.t && rt_check_apart(cx, dst, index)) || (dim = rt_dim(cx, in[1].u.i, dst->ndim)) < 0)
 		return RT_ERROR;
 	if (index->ndim > 1)
@@ -728,19 +815,8 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_ERROR;
 	if (cx->meta)
 		return RT_OK;
-	if (g.n)
-		g.dims[dim] = n;
-	for (int d = 0; d < g.n; d++)
-		g.strides[d] = d == dim;
-	at = rt_temp(cx, rt_tensor_view(cx, at, g.n, g.dims, g.strides, at->offset));
-	if (at)
-		at = rt_temp(cx, rt_clone(cx, at));
-	at = at ? dense(cx, at) : NULL;
-	if (!at)
-		return RT_ERROR;
-	for (int64_t i = 0, *p = (int64_t *)(void *)rt_data(at), m = rt_numel(at); i < m; i++)
-		p[i] += p[i] < 0 ? (dst->ndim ? dst->dims[dim] : 1) : 0;
-	return scatter(cx, dst, dim, at, NULL, rt_data(value), NULL);
+	return write_slices(cx, &(Slices){ .dim = dim, .index = at, .dst = dst, .value = rt_data(value), .wraps = true,
+		.combine = set_of(rt_dtypes[dst->dtype].bytes), .message = "index %lld is out of bounds for dimension %d with size %lld" });
 }
 
 BOTH_FORMS(index_add, index_add_, false, index_add)
@@ -830,7 +906,7 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	RtTensor *index = in[1].u.t, *src = in[2].u.t;
 	int64_t n = rt_numel(dst), bytes = rt_dtypes[dst->dtype].bytes, at = 0;
-	Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : NULL;
+	const Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : set_of(bytes);
 
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
@@ -851,7 +927,7 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 	for (int64_t i = 0, m = cx->meta ? 0 : rt_numel(index); i < m; i++) {
 		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
 			return RT_ERROR;
-		combine_one(combine, bytes, rt_data(dst) + byte_offset(dst, at), rt_data(src) + i * bytes);
+		combine->run(1, rt_data(dst) + byte_offset(dst, at), 0, rt_data(src) + i * bytes, 0);
 	}
 	return RT_OK;
 }

@@ -156,7 +156,7 @@ nth_element(const Run *r, int64_t nth, int64_t n)
 	insertion_sort(r, lo, hi);
 }
 
-enum { SHORT = 16 };
+enum { SHORT = 16, FEW = 64 };
 
 static void
 sort_loop(const Run *r, int64_t lo, int64_t hi, int depth)
@@ -193,15 +193,42 @@ sort_unstably(const int64_t *key, int64_t n, int64_t *at)
 	sort(&r, n);
 }
 
+/* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is one
+ * order.  False: there are equal ones, and nothing is said of `at`. */
+static bool
+select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
+{
+	int64_t best[FEW], last, equal = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t j = i < k ? i : k - 1;
+
+		if (i >= k && key[i] >= best[k - 1])
+			continue;
+		for (; j > 0 && key[i] < best[j - 1]; j--) {
+			best[j] = best[j - 1];
+			at[j] = at[j - 1];
+		}
+		best[j] = key[i];
+		at[j] = i;
+	}
+	last = best[k - 1];
+	for (int64_t i = 0; i < n; i++)
+		equal += key[i] == last;
+	for (int64_t i = 1; i < k; i++)
+		equal += best[i] == best[i - 1];
+	return equal == 1;
+}
+
 void
 select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
 {
 	Run r = { key, at };
 
+	if (k <= 0 || (k <= FEW && (sorted || k * 64 <= n) && select_apart(key, n, k, at)))
+		return;
 	for (int64_t i = 0; i < n; i++)
 		at[i] = i;
-	if (k <= 0)
-		return;
 	if (k * 64 <= n) {
 		partial_sort(&r, k, n);
 		return;

@@ -6,16 +6,15 @@
  * (where the third factor comes in depends on the loop), except where the right matrix lies transposed and the left does
  * not: a dot product in float, rounded once.  The difference is far above the tolerance of the dtype, so results agree only if
  * this is done too.  Large products, which are the ones that cost time, are exact in both.
- * Small products of stacks run through these loops in float, too.
  */
 #include "gemm.h"
 
 enum { ONEDNN_MIN = 16 * 16 * 16, BATCH_LOOP_MAX = 400 };
 
 static float
-rounded(StepKind kind, float v)
+rounded(float v)
 {
-	return kind == STEPS_FLOAT ? v : rt_bf16_to_float(rt_float_to_bf16(v));
+	return rt_bf16_to_float(rt_float_to_bf16(v));
 }
 
 /* Is the matrix (rows, cols) stored by columns, where a BLAS sees rows? */
@@ -34,8 +33,6 @@ steps_of(const RtTensor *a, const RtTensor *b, int64_t batch, int64_t m, int64_t
 {
 	const bool stack = a->ndim > 2 && m * n * k < BATCH_LOOP_MAX;
 
-	if (a->dtype == RT_f32 && stack)
-		return STEPS_FLOAT;
 	if (a->dtype != RT_bf16 || m > ONEDNN_MIN || n > ONEDNN_MIN || k > ONEDNN_MIN || batch > ONEDNN_MIN ||
 	    batch * m * n > ONEDNN_MIN || batch * m * n * k > ONEDNN_MIN)
 		return STEPS_NONE;
@@ -52,10 +49,10 @@ static float
 term(StepKind kind, float a, float b, float alpha)
 {
 	switch (kind) {
-	case STEPS_LEFT: return rounded(kind, rounded(kind, a * rounded(kind, alpha)) * b);
-	case STEPS_RIGHT: return rounded(kind, a * rounded(kind, rounded(kind, alpha) * b));
-	case STEPS_ALL: return rounded(kind, a * alpha * b);
-	default: return rounded(kind, a * b);
+	case STEPS_LEFT: return rounded(rounded(a * rounded(alpha)) * b);
+	case STEPS_RIGHT: return rounded(a * rounded(rounded(alpha) * b));
+	case STEPS_ALL: return rounded(a * alpha * b);
+	default: return rounded(a * b);
 	}
 }
 
@@ -69,7 +66,7 @@ product_steps(const Product *p, StepKind kind, float alpha)
 		for (int64_t j = 0; j < p->n; j++) {
 			float sum = c[i * p->n + j];
 			for (int64_t l = 0; l < p->k; l++)
-				sum = rounded(kind, sum + term(kind, a[i * p->a_row + l * p->a_col], b[l * p->b_row + j * p->b_col], alpha));
+				sum = rounded(sum + term(kind, a[i * p->a_row + l * p->a_col], b[l * p->b_row + j * p->b_col], alpha));
 			c[i * p->n + j] = sum;
 		}
 }
@@ -78,12 +75,12 @@ void
 steps_begin(StepKind kind, float *c, const float *self, int64_t n, float beta)
 {
 	for (int64_t i = 0; i < n; i++)
-		c[i] = self && kind < STEPS_FLOAT ? rounded(kind, beta * self[i]) : 0;
+		c[i] = self && kind < STEPS_DOT ? rounded(beta * self[i]) : 0;
 }
 
 void
 steps_end(StepKind kind, float *c, const float *self, int64_t n, float alpha, float beta)
 {
-	for (int64_t i = 0; i < n && kind >= STEPS_FLOAT; i++)
-		c[i] = rounded(kind, alpha) * c[i] + (self ? rounded(kind, beta * self[i]) : 0);
+	for (int64_t i = 0; i < n && kind == STEPS_DOT; i++)
+		c[i] = rounded(alpha) * c[i] + (self ? rounded(beta * self[i]) : 0);
 }

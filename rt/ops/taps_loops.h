@@ -2,7 +2,7 @@
  *
  * T: type of elements; N(name): the function's name for it; R(x): what rounds each step, so that bfloat16 comes out as from
  * PyTorch's loops, which keep coordinates, weights and sums in it; CUBIC_TAP(t, k): weight k at t; SUM(w, x, y): y + w * x as it is
- * rounded there; TAP(i): which of two taps comes i-th.
+ * rounded there.
  */
 
 /* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */
@@ -55,12 +55,9 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 			T *y = (T *)g->y + (n * a->out + o) * g->inner;
 			const int64_t *at = a->at + o * a->width;
 
-			for (int64_t i = 0; i < a->width; i++) {
-				const int64_t k = a->width == 2 ? TAP(i) : i;
-
+			for (int64_t k = 0; k < a->width; k++)
 				for (int64_t j = 0; j < g->inner; j++)
-					y[j] = SUM(w[k], x[at[k] * g->inner + j], i ? y[j] : 0);
-			}
+					y[j] = SUM(w[k], x[at[k] * g->inner + j], k ? y[j] : 0);
 		}
 }
 
@@ -69,4 +66,3 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 #undef R
 #undef CUBIC_TAP
 #undef SUM
-#undef TAP

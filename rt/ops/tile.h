@@ -9,38 +9,27 @@
 
 #include <string.h>
 
-/* How many of the `left` products are summed before they join the rest. */
-static inline int64_t
-tile_run(const Product *q, int64_t left)
-{
-	if (q->halves && left > q->run && left < 2 * q->run)
-		return (left + 1) / 2;
-	return left < q->run ? left : q->run;
-}
-
 #define UNROLL _Pragma("GCC unroll 16")
 /* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
 #define TILE(attribute, name, T, BYTES, R) \
 	attribute static void \
-	name(const Product *q, int64_t row, int rows, const void *b_, void *c_, int columns) \
+	name(const Product *q, int64_t run, int64_t row, int rows, const void *b_, void *c_, int columns) \
 	{ \
 		typedef T V __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias)); \
 		enum { W = BYTES / sizeof(T) }; \
 		const T *a[R], *b = b_; \
 		T *c = c_; \
-		V sum[R][2], all[R][2], first[R][2]; \
+		V sum[R][2], all[R][2]; \
 		memset(all, 0, sizeof all); \
-		memset(first, 0, sizeof first); \
-		for (int i = 0; i < rows && q->with; i++) \
-			memcpy(q->with == C_BEGUN ? first[i] : all[i], c + i * q->ldc, sizeof(T) * columns); \
+		for (int i = 0; i < rows && q->added; i++) \
+			memcpy(all[i], c + i * q->ldc, sizeof(T) * columns); \
 		UNROLL for (int i = 0; i < R; i++) { \
-			sum[i][0] = first[i][0]; \
-			sum[i][1] = first[i][1]; \
+			sum[i][0] = sum[i][1] = (V){ 0 }; \
 			a[i] = (const T *)q->a + (row + (i < rows ? i : 0)) * q->a_row; \
 		} \
 		for (int64_t p = 0; p < q->k;) { \
-			const int64_t stop = p + tile_run(q, q->k - p); \
+			const int64_t stop = q->k - p < run ? q->k : p + run; \
 			for (; p < stop; p++, b += q->b_row) { \
 				V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
 				UNROLL for (int i = 0; i < R; i++) { \
@@ -80,7 +69,7 @@ tile_run(const Product *q, int64_t left)
 			for (int width = DOT_LANES / 2; width; width /= 2) \
 				for (int l = 0; l < width; l++) \
 					sum[l] += sum[l + width]; \
-			*c = (p->with ? *c : 0) + sum[0]; \
+			*c = (p->added ? *c : 0) + sum[0]; \
 		} \
 	}
 

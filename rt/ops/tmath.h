@@ -95,9 +95,7 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
 #define t_gelu(x)          ((T)0.5 * (x) * (1 + erf((x) * (T)0.70710678118654752440)))
 #define t_gelu_tanh(x)     ((T)0.5 * (x) * (1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
-#define t_exp(x)           exp(x)        /* within an expression */
-#define t_ml(f, x)         f(x)          /* by itself: MKL's in PyTorch's wheels */
-#define t_exp_near(x)      t_exp(x)      /* for 1 + exp(x) where 1e38 is as good as more */
+#define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
 #define t_lower(x, lo) ((x) < (lo) || isnan(lo) ? (lo) : (x))
@@ -298,18 +296,20 @@ TMATH double t_zeta_real(double x, double q)
 
 	if (x == 1)
 		return T_INF;
-	if (!(x > 1) || isnan(q))
+	if (x < 1 || isnan(q))
+		return T_NAN;
+	if (q <= 0 && q == floor(q))
+		return T_INF;                      /* of NaN, too */
+	if (isnan(x))
 		return T_NAN;
 	if (isinf(x))
 		return q < 1 ? T_INF : q == 1 ? 1 : T_NAN;
 	if (q > 0)
 		return t_zeta_positive(x, q);
-	if (q == floor(q))
-		return T_INF;
 	if (x != floor(x))
 		return T_NAN;
 	m = ceil(-q);
-	below = t_zeta_positive(x, 1 - q - m) - t_zeta_positive(x, 1 - q);
+	below = t_zeta_positive(x, 1 - m - q) - t_zeta_positive(x, 1 - q);
 	return (fmod(x, 2) != 0 ? -below : below) + t_zeta_positive(x, q + m);
 }
 
@@ -427,6 +427,8 @@ TMATH double t_bessel(int n, int second, double x)
 
 	if (second && !(x > 0))
 		return x == 0 ? -1.0 / 0.0 : 0.0 / 0.0;
+	if (n && x == 0)
+		return x;
 	v = ax <= 5 ? t_bessel_low(n, second, ax) : t_bessel_high(n, second, ax);
 	return n && x < 0 ? -v : v;
 }
@@ -468,6 +470,8 @@ TMATH double t_bessel_ke(double v, double x)
 		return T_NAN;
 	if (x == 0)
 		return T_INF;
+	if (v == 1 && x < 1e-100)              /* sums of squares would overflow */
+		return 1 / x;
 	if (x > 20) {
 		s = 1;
 		for (int k = 1; k < 40 && fabs(term) > 1e-18; k++) {
@@ -562,13 +566,13 @@ TMATH double t_erfinv_real(double y)
 /* Regularised incomplete gamma functions: the lower by its series, the upper by Lentz's continued fraction. */
 TMATH double t_gamma_series(double a, double x)
 {
-	double term = 1 / a, s = term;
+	double term = 1, s = term;
 
 	for (int k = 1; k < 5000 && fabs(term) > fabs(s) * 1e-17; k++) {
 		term *= x / (a + k);
 		s += term;
 	}
-	return s * exp(a * log(x) - x - lgamma(a));
+	return s * exp(a * log(x) - x - lgamma(a + 1));
 }
 
 TMATH double t_gamma_fraction(double a, double x)
@@ -588,6 +592,21 @@ TMATH double t_gamma_fraction(double a, double x)
 	return h * exp(a * log(x) - x - lgamma(a));
 }
 
+/* For large a and x near it: two terms of Temme's uniform expansion. */
+TMATH double t_gamma_uniform(double a, double x, int upper)
+{
+	double m = (x - a) / a, eta, c0, c1, rest;
+
+	if (fabs(m) > 1e-2)
+		eta = copysign(sqrt(2 * (m - log1p(m))), m);
+	else
+		eta = m * (1 + m * (-1.0 / 3 + m * (7.0 / 36 + m * (-73.0 / 540 + m * (1331.0 / 12960 - m * 22409.0 / 272160)))));
+	c0 = fabs(m) > 1e-2 ? 1 / m - 1 / eta : -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));
+	c1 = -1.0 / 540 - eta / 288;
+	rest = exp(-a / 2 * eta * eta) / sqrt(2 * T_PI) / sqrt(a) * (c0 + c1 / a);
+	return upper ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;
+}
+
 TMATH double t_igamma_real(double a, double x, int upper)
 {
 	double lower;
@@ -602,6 +621,8 @@ TMATH double t_igamma_real(double a, double x, int upper)
 		return upper ? 0 : 1;
 	if (isnan(a) || isnan(x))
 		return T_NAN;
+	if (a > 1e5 && fabs(x - a) < a / 4)
+		return t_gamma_uniform(a, x, upper);
 	if (x < a + 1) {
 		lower = t_gamma_series(a, x);
 		return upper ? 1 - lower : lower;
@@ -828,7 +849,9 @@ TM_COMPLEX(TmC128, double, )
 #define t_angle(x)  _Generic((x), float: t_angle_f, TmC64: cargf, TmC128: carg, default: t_angle_d)(x)
 #define t_sgn(x)    _Generic((x), TmC64: tc_sgnf((TmC64)(x)), TmC128: tc_sgn(x), default: t_sign(__real__ (x)))
 #define t_conj(x)   _Generic((x), TmC64: conjf((TmC64)(x)), TmC128: conj((TmC128)(x)), default: (x))
+#define t_isinf(x)  (isinf(__real__ (x)) || isinf(__imag__ (x)))
 #define t_im(x)     _Generic((x), TmC64: __imag__ (x), TmC128: __imag__ (x), default: 0)
+#define t_nearer(w) _Generic((w), TmC64: cabsf((TmC64)(w)) < 0.5f, TmC128: cabs((TmC128)(w)) < 0.5, default: __real__ (w) < 0.5)    /* lerp: its start */
 #define t_log2(x)   TM_ALL(x, log2f, (log2), (log2), (log2), tc_log2f, tc_log2)(x)
 #define t_log10(x)  TM_ALL(x, log10f, (log10), (log10), (log10), tc_log10f, tc_log10)(x)
 #define t_log1p(x)  TM_ALL(x, log1pf, (log1p), (log1p), (log1p), tc_log1pf, tc_log1p)(x)
@@ -839,7 +862,9 @@ TM_COMPLEX(TmC128, double, )
 #else
 #define t_sgn(x)    t_sign(x)
 #define t_conj(x)   (x)
+#define t_isinf(x)  isinf(x)
 #define t_im(x)     0
+#define t_nearer(w) ((w) < 0.5)
 #endif
 
 #ifdef __TINYC__

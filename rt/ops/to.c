@@ -228,6 +228,13 @@ rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[1].u.t->ndim)
 		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", in[1].u.t->ndim);
+	if (!cx->meta && rt_is_complex((RtDtype)in[1].u.t->dtype) && !rt_is_complex((RtDtype)in[0].u.t->dtype)) {
+		const IValue number = rt_item(cx, in[1].u.t);
+		const int status = cx->status || rt_fill(cx, in[0].u.t, number) ? RT_ERROR : same(in[0], out);
+
+		rt_release(number);
+		return status;
+	}
 	return fill_from(cx, in[0].u.t, in[1].u.t) ? RT_ERROR : same(in[0], out);
 }
 

@@ -110,6 +110,7 @@ typedef struct Memory {
 	bool again;      /* an element may be written to more than once: all write the same there */
 	bool keeps;      /* in place: the result has self's dtype */
 	bool exact;      /* the result is not cast */
+	bool typed;      /* nor in place, where the error is another one */
 	bool composed;   /* of out: the result is computed first, and then copied, whatever its dtype */
 } Memory;
 
@@ -124,6 +125,7 @@ static const Memory memories[] = {
 	{ .name = "index_copy", .asks = ASKS_APART }, { .name = "index_reduce", .asks = ASKS_APART },
 	{ .name = "masked_fill", .asks = ASKS_PARTLY, .again = true }, { .name = "threshold", .asks = ASKS_PARTLY, .again = true },
 	{ .name = "square", .asks = ASKS_PARTLY, .exact = true }, { .name = "pow_.Scalar", .asks = ASKS_PARTLY, .exact = true },
+	{ .name = "addmv", .typed = true }, { .name = "baddbmm", .typed = true },
 	{ .name = "add.Scalar_out", .composed = true }, { .name = "sub.Scalar_out", .composed = true },
 	{ .name = "rsub.Scalar_out", .composed = true }, { .name = "mul.Scalar_out", .composed = true },
 	{ .name = "div.Scalar_out", .composed = true },
@@ -209,6 +211,8 @@ check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t 
 		format_dims(want, sizeof want, ndim, dims);
 		return rt_raise(cx, "output with shape %s doesn't match the broadcast shape %s", have, want);
 	}
+	if (into->sizes && into->memory && into->memory->typed && to != dtype)
+		return rt_raise(cx, "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match", rt_type_text(to), rt_type_text(dtype));
 	if (into->same_dtype && to != dtype)
 		return rt_raise(cx, "Found dtype %s but expected %s", rt_dtypes[to].brief, rt_dtypes[dtype].brief);
 	if (rt_can_cast(dtype, to))
@@ -244,7 +248,7 @@ store_changed(RtCx *cx, RtTensor *self, RtTensor *result)
 static int
 store_in_self(RtCx *cx, const Store *s, RtTensor *self, RtTensor *result)
 {
-	const RtInto into = { .t = self, .sizes = true, .same_dtype = s->memory.exact };
+	const RtInto into = { .t = self, .sizes = true, .same_dtype = s->memory.exact, .memory = &s->memory };
 	const bool again = s->memory.again && rt_overlaps_itself(self);
 
 	if (self == result)

@@ -621,7 +621,7 @@ rt_as_strided_(RtCx *cx, const IValue *in, IValue *out)
 	if (rt_as_strided(cx, in, &checked))
 		return RT_ERROR;
 	r = rt_temp(cx, checked.u.t);
-	if (rt_tensor_set_geometry(cx, in[0].u.t, r->ndim, r->dims, r->strides, r->offset))
+	if (!r || rt_tensor_set_geometry(cx, in[0].u.t, r->ndim, r->dims, r->strides, r->offset))
 		return RT_ERROR;
 	return give_self(in, out);
 }

@@ -1,7 +1,7 @@
 /* rt/ops/vmath.h - functions of tmath.h for float in generated kernels: free of branches, so that loops of them vectorise
  *
- * Included after tmath.h by emitted C.  Measured in ulp over the whole range: exp 1.3, tanh 1.5, log 0.8, erf 1.0; the
- * forms are Cephes's and Norbert Juffa's minimax polynomials.  NaN, infinities and denormals come out right.
+ * Included after tmath.h by emitted C and by map.c, which then call these; alone by other kernels.
+ * Measured in ulp over the whole range: exp 1.3, tanh 1.5, log 0.8, erf 1.0; the forms are Cephes's and Norbert Juffa's minimax polynomials.  NaN, infinities and denormals come out right.
  */
 #ifndef RT_OPS_VMATH_H
 #define RT_OPS_VMATH_H
@@ -97,7 +97,7 @@ v_tanhf(float x)
 	p = p * s + 1.33314422036e-1f;
 	p = p * s - 3.33332819422e-1f;
 	p = p * s * x + x;
-	return a >= 0.625f ? v_signed(far, x) : p;               /* p: of a NaN, too */
+	return v_signed(a >= 0.625f ? far : p, x);               /* p: of a NaN, too */
 }
 
 static inline float
@@ -140,6 +140,7 @@ v_erff(float a)
 	return t > 0.927734375f ? v_signed(r, a) : p;
 }
 
+#ifdef RT_OPS_TMATH_H                    /* what rows call */
 #undef exp
 #undef t_exp_near
 #undef tanh
@@ -150,6 +151,13 @@ v_erff(float a)
 #define tanh(x) _Generic((x), float: v_tanhf, default: tanh)(x)
 #define log(x)  _Generic((x), float: v_logf, default: log)(x)
 #define erf(x)  _Generic((x), float: v_erff, default: erf)(x)
+#endif
+
+#else
+#define v_expf  expf
+#define v_tanhf tanhf
+#define v_logf  logf
+#define v_erff  erff
 #endif
 
 #endif

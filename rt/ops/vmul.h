@@ -12,6 +12,10 @@ enum {
 	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vconv.h */
 };
 
+#if VC_FLOATS > 1
+typedef double VmD __attribute__((vector_size(VF * 4), aligned(8), may_alias));
+#endif
+
 static inline int64_t
 vm_scratch(int64_t m, int64_t k)
 {
@@ -162,6 +166,55 @@ vm_dot(int64_t k, const float *a, const float *b)
 	return sum;
 }
 
+/* Of doubles. */
+static inline double
+vm_dot_double(int64_t k, const double *a, const double *b)
+{
+	double sum = 0;
+	int64_t i = 0;
+
+#if VC_FLOATS > 1
+	VmD acc[4] = { { 0 } };
+
+	for (; i + 2 * VF <= k; i += 2 * VF) {
+		VC_UNROLL
+		for (int j = 0; j < 4; j++)
+			acc[j] += *(const VmD *)(a + i + j * (VF / 2)) * *(const VmD *)(b + i + j * (VF / 2));
+	}
+	acc[0] = (acc[0] + acc[1]) + (acc[2] + acc[3]);
+	for (int j = 0; j < VF / 2; j++)
+		sum += acc[0][j];
+#endif
+	for (; i < k; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* The same where b's elements are bk apart. */
+static inline float
+vm_sum(int64_t k, const float *a, const float *b, int64_t bk)
+{
+	float sum = 0;
+
+	if (bk == 1)
+		return vm_dot(k, a, b);
+	for (int64_t i = 0; i < k; i++)
+		sum += a[i] * b[i * bk];
+	return sum;
+}
+
+static inline double
+vm_sum_double(int64_t k, const double *a, const double *b, int64_t bk)
+{
+	double sum = 0;
+
+	if (bk == 1)
+		return vm_dot_double(k, a, b);
+	for (int64_t i = 0; i < k; i++)
+		sum += a[i] * b[i * bk];
+	return sum;
+}
+
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk, int64_t bn,
@@ -197,12 +250,15 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 	}
 }
 
-/* Of doubles: 32 columns at a time. */
+/* Of doubles: dot products where both lie along k, else 32 columns at a time. */
 static inline void
 vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b, int64_t bk,
 		  int64_t bn, const double *bias, double *c, int64_t ldc)
 {
-	for (int64_t i = 0; i < m; i++)
+	for (int64_t j = 0; ak == 1 && bk == 1 && j < n; j++)
+		for (int64_t i = 0; i < m; i++)
+			c[i * ldc + j] = vm_dot_double(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
+	for (int64_t i = 0; (ak != 1 || bk != 1) && i < m; i++)
 		for (int64_t at = 0; at < n; at += 32) {
 			const int64_t some = n - at < 32 ? n - at : 32;
 			double acc[32];

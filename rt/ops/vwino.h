@@ -1,12 +1,8 @@
 /* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(4 x 4, 3 x 3)
  *
  * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.  A
- * quarter of the direct form's multiplications, by filters four times as large: those a program makes when it first wants
- * them (RtMaking), from the panels that it holds.
- *
- * The points are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4 times less
- * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that follows
- * from them is exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the choice of points).
+ * quarter of the direct form's multiplications, by filters four times as large (vfilter.h): those a program makes when it is opened
+ * (RtMaking), from the panels that it holds.
  */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
@@ -15,61 +11,50 @@
 
 #if VC_FLOATS > 1
 
-#define VC_WINO_P 0.625f
-#define VC_WINO_Q 1.5f
-#define VC_WINO_PP (VC_WINO_P * VC_WINO_P)
-#define VC_WINO_QQ (VC_WINO_Q * VC_WINO_Q)
+typedef double WinoWide __attribute__((vector_size(VF * 4)));
+#include "vfilter.h"
 
-/* ---- filters: G g G' ---------------------------------------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------------------------------------------------ */
 
-/* In double: what is wrong with a filter is wrong with all that it gives. */
-typedef double VcWide __attribute__((vector_size(VF * 4)));
+enum { VC_FILTERS = 8 * VF };            /* transformed at a time: planes are written to in whole lines, so far do they lie apart */
 
-/* G g: three at distance gs to six at distance os */
+/* w[9], at distance `far` of each other, to t[36]: VC_FILTERS filters or, the last ones, n. */
 VC_INLINE void
-vc_wino_filter(const VcWide *g, int gs, VcWide *o, int os)
+vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
 {
-	const double p = VC_WINO_P, q = VC_WINO_Q, pp = p * p, qq = q * q, np = 0.5 / (pp * (pp - qq)), nq = 0.5 / (qq * (qq - pp));
-	const VcWide a = g[0] * np + g[2 * gs] * (pp * np), b = g[gs] * (p * np);
-	const VcWide c = g[0] * nq + g[2 * gs] * (qq * nq), d = g[gs] * (q * nq);
+	for (int64_t i = 0; i < n; i += VF / 2) {
+		WinoWide g[9], u[36];
 
-	o[0] = g[0] * (1 / (pp * qq));
-	o[os] = a + b;
-	o[2 * os] = a - b;
-	o[3 * os] = c + d;
-	o[4 * os] = c - d;
-	o[5 * os] = g[2 * gs];
+		VC_UNROLL
+		for (int k = 0; k < 9; k++)
+			g[k] = __builtin_convertvector(*(const VcHalf *)(w + k * far + i), WinoWide);
+		wino_filter(g, u);
+		VC_UNROLL
+		for (int k = 0; k < 36; k++)
+			*(VcHalf *)(t[k] + i) = __builtin_convertvector(u[k], VcHalf);
+	}
 }
 
 /* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
-	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width;
+	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width, plane = columns * f->k;
 
 	for (int64_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
 		const int64_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
-		const float *w = from + col * 9 * f->k;
-		float *u = to + col * f->k;
 
-		for (int64_t i = 0; i < size; i += VF / 2) {
-			VcWide g[9], h[18], t[36];
+		for (int64_t i = 0; i < size; i += VC_FILTERS) {
+			const int64_t n = size - i < VC_FILTERS ? size - i : VC_FILTERS;
+			float t[36][VC_FILTERS];
 
-			VC_UNROLL
-			for (int k = 0; k < 9; k++)
-				g[k] = __builtin_convertvector(*(const VcHalf *)(w + k * size + i), VcWide);
-			VC_UNROLL
-			for (int s = 0; s < 3; s++)
-				vc_wino_filter(g + s, 3, h + s, 3);
-			VC_UNROLL
-			for (int r = 0; r < 6; r++)
-				vc_wino_filter(h + 3 * r, 1, t + 6 * r, 1);
-			VC_UNROLL
+			vc_wino_some(from + col * 9 * f->k + i, size, n, t);
 			for (int k = 0; k < 36; k++)
-				*(VcHalf *)(u + k * columns * f->k + i) = __builtin_convertvector(t[k], VcHalf);
+				memcpy(to + k * plane + col * f->k + i, t[k], (size_t)n * sizeof(float));
 		}
 	}
 }
+WINO_END
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
@@ -77,28 +62,28 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 VC_INLINE void
 vc_wino_in(const VcV *d, VcV *o)
 {
-	const VcV a = d[4] - VC_WINO_QQ * d[2], b = VC_WINO_P * (d[3] - VC_WINO_QQ * d[1]);
-	const VcV c = d[4] - VC_WINO_PP * d[2], e = VC_WINO_Q * (d[3] - VC_WINO_PP * d[1]);
+	const VcV a = d[4] - WINO_QQ * d[2], b = WINO_P * (d[3] - WINO_QQ * d[1]);
+	const VcV c = d[4] - WINO_PP * d[2], e = WINO_Q * (d[3] - WINO_PP * d[1]);
 
-	o[0] = VC_WINO_PP * VC_WINO_QQ * d[0] - (VC_WINO_PP + VC_WINO_QQ) * d[2] + d[4];
+	o[0] = WINO_PP * WINO_QQ * d[0] - (WINO_PP + WINO_QQ) * d[2] + d[4];
 	o[1] = a + b;
 	o[2] = a - b;
 	o[3] = c + e;
 	o[4] = c - e;
-	o[5] = VC_WINO_PP * VC_WINO_QQ * d[1] - (VC_WINO_PP + VC_WINO_QQ) * d[3] + d[5];
+	o[5] = WINO_PP * WINO_QQ * d[1] - (WINO_PP + WINO_QQ) * d[3] + d[5];
 }
 
 /* A' m: six to four. */
 VC_INLINE void
 vc_wino_out(const VcV *m, VcV *o)
 {
-	const VcV a = m[1] + m[2], b = VC_WINO_P * (m[1] - m[2]);
-	const VcV c = m[3] + m[4], d = VC_WINO_Q * (m[3] - m[4]);
+	const VcV a = m[1] + m[2], b = WINO_P * (m[1] - m[2]);
+	const VcV c = m[3] + m[4], d = WINO_Q * (m[3] - m[4]);
 
 	o[0] = m[0] + a + c;
 	o[1] = b + d;
-	o[2] = VC_WINO_PP * a + VC_WINO_QQ * c;
-	o[3] = VC_WINO_PP * b + VC_WINO_QQ * d + m[5];
+	o[2] = WINO_PP * a + WINO_QQ * c;
+	o[3] = WINO_PP * b + WINO_QQ * d + m[5];
 }
 
 /* Input tile at (y0, x0) of one image -> t[36] at distance `far` floats; channels c .. c + VF. */

@@ -3,12 +3,12 @@ a program's --selfcheck find that there is one: in answers, in errors, in what i
 
 usage: bisect_test.py KILN CSE CONSTPOOL KERN_COPY     the last three: Kiln with a bug in that source, see build.ninja
 cse there takes no heed of writes: the interpreter is wrong. constpool there takes all numbers of a type for one: only
-programs are wrong. kern_copy puts all that it stacks in one place: no pass is to blame.
+programs are wrong. lower_index puts all that it stacks in one place: no pass is to blame.
 What cse does wrong is in the prepared graph, so specialized and generic code do the same: only what was read is right.
 """
 import os, struct, sys, unittest
 
-BROKEN = {name: os.path.abspath(sys.argv.pop(2)) for name in ("cse", "constpool", "kern_copy")}
+BROKEN = {name: os.path.abspath(sys.argv.pop(2)) for name in ("cse", "constpool", "lower_index")}
 KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 os.environ["CFLAGS"] = os.environ.get("CFLAGS") or "-O0"
@@ -77,11 +77,11 @@ class Bisect(Test):
         self.repeats(BROKEN["constpool"], said)
 
     def test_kernel(self):
-        said = self.bisect(BROKEN["kern_copy"], STACK, 4)
+        said = self.bisect(BROKEN["lower_index"], STACK, 4)
         self.assertIn("pass: kernels", said)
         self.assertIn("aten::stack", said.split("change:")[1])
         self.assertIn("z = torch.stack([y, torch.neg(x)])\n", said)
-        self.repeats(BROKEN["kern_copy"], said)
+        self.repeats(BROKEN["lower_index"], said)
 
 
 class Check(Test):
@@ -110,7 +110,7 @@ class Check(Test):
 
     def test_specialized_code(self):
         """One raises and the other answers."""
-        self.build(BROKEN["kern_copy"], STACK_RAISES)
+        self.build(BROKEN["lower_index"], STACK_RAISES)
         self.finds(4, "./p", "-i", "x.npz", "--selfcheck", says="not 0")
 
     def test_nothing(self):

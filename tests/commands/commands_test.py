@@ -39,6 +39,8 @@ class Commands(Test):
         for stage in "prepared", "specialized", "optimized":
             self.assertIn("prim::fork", self.kiln("show", fork + ".pt", "-i", fork + ".a.npz", "--stage", stage, "--reread"))
         self.assertIn("digraph", self.kiln("show", "m.pt", "--as", "dot"))
+        self.put("max.pt", model(body(["y, z = torch.max(x, 0, False)", "return y"])))
+        self.assertRegex(self.kiln("show", "max.pt", "--as", "code"), r"kernel aten::max.dim .*\n +\d+  clear .*\n +\d+  return")
         self.kiln("show", "m.pt", "--stage", "nowhere", status=2)
 
     def test_passes(self):

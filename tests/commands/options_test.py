@@ -20,9 +20,9 @@ ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y
 STATE = attrs(training=b"\x88", w=hostile.W)
 # of the design's command line, by command
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --cc --gpu -O --threads --max-specializations --weights --method --eval "
-                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --op --op-schema --op-body",
+                  "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
-         "bench": "-i --json --threads", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
+         "bench": "-i --json --threads --against", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
 
 
 def with_env(**env):
@@ -87,7 +87,8 @@ class Options(Test):
         out, err = self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
         self.assertEqual(err, "")
         self.assertRegex(out, r"specialization 0: exact, forward\(.*\): 1 kernels, 0 runtime calls, 0 guards, arena \d+ bytes")
-        self.assertRegex(out, r"code [1-9]\d* bytes, weights [1-9]\d* bytes: plain [1-9]\d*\n$")
+        self.assertRegex(out, r"code [1-9]\d* bytes, weights ([1-9]\d*) bytes: plain \1; forms made\n"
+                              r"memory \1 bytes at most, beside inputs and results: weights \1, arena 0\n$")
         self.assertTrue(self.run_in("./p", "--info")[0].endswith(out))
         self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", "--json", "b.json"), ("", ""))
         self.run_in("./p", "--info", "--json", "i.json")
@@ -213,12 +214,13 @@ class Options(Test):
         self.assertIn("not this program's weights", self.run_in("./p", "-i", "x.npz", status=1)[1])
 
     def test_forms(self):
-        """A convolution that Winograd takes has its weights once with --forms small, and made; the made ones are four times as many."""
+        """A convolution that Winograd takes has its weights once, and with --forms small; those made are four times as many."""
         w = "torch.sin(torch.reshape(torch.arange(0, 9216, dtype=6), [32, 32, 3, 3]))"
         self.put("c.pt", model(body(["return torch.conv2d(x, %s, None, [1, 1], [1, 1])" % w])))
         size = {}
         for form in ("fast", "made", "small"):
-            self.kiln("build", "c.pt", "-i", "x=float32[1x32x8x8]", "--cpu", "native", "--forms", form, "-o", "p", "--json", "b.json")
+            how = [] if form == "made" else ["--forms", form]
+            self.kiln("build", "c.pt", "-i", "x=float32[1x32x8x8]", "--cpu", "native", *how, "-o", "p", "--json", "b.json")
             with open(os.path.join(self.dir, "b.json")) as b:
                 size[form] = json.load(b)
             self.kiln("check", "c.pt", "p", "-i", "x=float32[1x32x8x8]")
@@ -254,6 +256,8 @@ class Options(Test):
         self.assertEqual(self.run_in("./p", *["-i", "one.npz"] * 66)[0], cold * 66)
         self.run_in("./p", "-i", "one.npz", "--warm", "--selfcheck")
         if not SANITIZED:
+            # they are in both places a part at a time
+            self.assertLess(json.loads(self.run_in("./p", "-i", "one.npz", "--bench=2", "--json", "-")[0])["peak_bytes"], 1.7 * 8292 * 1021 * 4)
             # memory for weights once, but not twice: they stay where they are
             self.assertEqual(self.run_in("sh", "-c", "ulimit -v 90000; exec ./p -i one.npz --warm")[0], cold)
             # tcc has constants among what is executed: code they are not
@@ -279,6 +283,13 @@ class Options(Test):
         for bad in ("x", "x=float32", "x=float99[2]", "x=float32[2", "x=float32[-1]", "x=float32[99999999999999999999]",
                     "x=float32[3..1]", "x=float32[4611686018427387904x4]", "=float32[2]", "x=float32[2x]"):
             self.assertIn(self.call_status("run", "m.pt", "--input", bad), (1, 2), bad)
+
+    def test_several_calls(self):
+        """Of run: an output for each input, those without are printed; more outputs than inputs are an error."""
+        said = self.kiln("run", "m.pt", "-i", "x.npz", "-o", "o.npz", "-i", "x.npz")[0]
+        self.assertEqual(self.out(), [2 * i for i in range(6)])
+        self.assertTrue(said)
+        self.kiln("run", "m.pt", "-i", "x.npz", "-o", "o.npz", "-o", "p.npz", status=2)
 
     def call_status(self, *argv):
         return call([KILN, *argv], self.dir)[0]

@@ -51,7 +51,7 @@ assemble() {
 ptxas=${CUDA_HOME:-/usr/local/cuda}/bin/ptxas
 command -v "$ptxas" >/dev/null || ptxas=ptxas
 toolkit
-check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 30
+check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 42
 check samples/digits/model.pt samples/digits/in.npz digits 3
 check tests/cuda/carried.py samples/digits/in.npz carried 5          # a list keeps what a loop carries
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels

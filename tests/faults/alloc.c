@@ -1,8 +1,8 @@
 /* tests/faults/alloc.c - to be preloaded: the nth allocation fails
  *
  * In the program that FAULT_IN names, allocation FAULT_AT (from 1) finds no memory, and with FAULT_ON so do all after it.
- * FAULT_COUNT is a file for the number of allocations that there were.  Forked children go on counting, other programs
- * are left alone.
+ * FAULT_COUNT is a file for the number of allocations that there were, and of blocks that nobody has freed in the end.
+ * Forked children go on counting, other programs are left alone.  A test in C calls fault_next instead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,11 @@ void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
 
-static long count, at;
+void fault_next(long, long *, long *);
+
+static long count, at, live;
 static int on, active;
 
 __attribute__((constructor)) static void
@@ -31,16 +34,26 @@ __attribute__((destructor)) static void
 end(void)
 {
 	const char *path = getenv("FAULT_COUNT");
-	const long n = count;
+	const long n = count, left = live;
 	FILE *f;
 
 	if (!active || !path)
 		return;
 	active = 0;
 	if ((f = fopen(path, "w"))) {
-		fprintf(f, "%ld\n", n);
+		fprintf(f, "%ld %ld\n", n, left);
 		fclose(f);
 	}
+}
+
+/* From now on the nth allocation fails, and no other; 0: none.  Tells how many there were and how many blocks nobody has freed. */
+void
+fault_next(long n, long *counted, long *blocks)
+{
+	*counted = count;
+	*blocks = live;
+	active = 1;
+	at = n ? count + n : 0;
 }
 
 static int
@@ -57,18 +70,43 @@ fails(void)
 	return 1;
 }
 
-void *malloc(size_t n) { return fails() ? NULL : __libc_malloc(n); }
-void *calloc(size_t n, size_t m) { return fails() ? NULL : __libc_calloc(n, m); }
-void *realloc(void *p, size_t n) { return fails() ? NULL : __libc_realloc(p, n); }
-void *memalign(size_t a, size_t n) { return fails() ? NULL : __libc_memalign(a, n); }
-void *aligned_alloc(size_t a, size_t n) { return fails() ? NULL : __libc_memalign(a, n); }
+static void *
+counted(void *p)
+{
+	__atomic_add_fetch(&live, p != NULL, __ATOMIC_RELAXED);
+	return p;
+}
+
+void *malloc(size_t n) { return fails() ? NULL : counted(__libc_malloc(n)); }
+void *calloc(size_t n, size_t m) { return fails() ? NULL : counted(__libc_calloc(n, m)); }
+void *memalign(size_t a, size_t n) { return fails() ? NULL : counted(__libc_memalign(a, n)); }
+void *aligned_alloc(size_t a, size_t n) { return memalign(a, n); }
+
+void
+free(void *p)
+{
+	__atomic_sub_fetch(&live, p != NULL, __ATOMIC_RELAXED);
+	__libc_free(p);
+}
+
+void *
+realloc(void *p, size_t n)
+{
+	if (p && !n) {
+		free(p);
+		return NULL;
+	}
+	if (fails())
+		return NULL;
+	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
+}
 
 int
 posix_memalign(void **p, size_t a, size_t n)
 {
-	void *got;
+	void *got = memalign(a, n);
 
-	if (fails() || !(got = __libc_memalign(a, n)))
+	if (!got)
 		return ENOMEM;
 	*p = got;
 	return 0;

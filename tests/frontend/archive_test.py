@@ -165,7 +165,7 @@ class Modules(Test):
     def test_eager_module(self):
         self.says(checkpoint(glob("torch.nn.modules.linear", "Linear") + b")\x81}b"), "with a pickled Python module")
     def test_export(self):
-        self.says(archive({"archive_format": b"pt2", "models/model.json": b"{}"}), "torch.export package (.pt2)")
+        self.says(archive({"archive_format": b"pt2", "archive_version": b"0", "models/model.json": b"{}"}), "models/model.json: lacks 'schema_version'")
     def test_npz(self): self.says(archive({"x.npy": b"", "y.npy": b""}), "is an .npz of arrays")
     def test_other_zip(self): self.says(archive({"a": b""}), "not one of torch.jit.save")
     def test_every_byte(self):
@@ -342,6 +342,11 @@ class Pickles(Test):
     def test_cycle(self): self.says(checkpoint(b"]q\0h\0a"), "contains itself")
     def test_tuple_bomb(self):
         self.says(checkpoint(b"]" + b"2\x86" * 60), "unfolds to more than its size allows")
+    def test_changed(self):
+        """What a function was given is not changed behind it."""
+        ints = b"]q\0K\x01a0" + glob("torch.jit._pickle", "build_intlist") + b"h\0\x85R"
+        self.is_read(checkpoint(ints + b"h\0\x86"), "(int[1], int[1])")
+        self.says(checkpoint(ints + b"h\0K\x02a\x86"), "a list is changed after it was used")
     def test_key(self): self.says(checkpoint(b"}]Ns"), "is no key of a dict")
     def test_odd(self): self.says(checkpoint(b"}(K\x01u"), "a key without a value")
     def test_long(self): self.says(checkpoint(b"\x8a\x09" + bytes(8) + b"\x01"), "does not fit into 64 bits")
@@ -363,23 +368,23 @@ class Tensors(Test):
     def test_conj(self):
         bits = b"}(" + text("conj") + b"\x88u"
         self.is_read(checkpoint(tensor(storage("0", 3, "ComplexFloatStorage"), 0, [3], [1], bits), {"0": FLOATS}),
-                     "complex64[3](1)+0=1")
+                     "complex64[3](1)+0=1-2j")
     def test_negated(self):
-        """The sign of the real part changes by neg alone."""
-        for conj, neg, real in ((1, 0, 1), (0, 1, -1), (1, 1, -1)):
+        """The sign of the real part changes by neg alone, that of the imaginary one by either alone."""
+        for conj, neg, number in ((1, 0, "1-2j"), (0, 1, "-1-2j"), (1, 1, "-1+2j")):
             bits = b"}(" + text("conj") + (b"\x88" if conj else b"\x89") + text("neg") + (b"\x88" if neg else b"\x89") + b"u"
             store = storage("0", 3, "ComplexFloatStorage")
-            self.is_read(checkpoint(tensor(store, 0, [1], [1], bits), {"0": FLOATS}), "complex64[1](1)+0=%d" % real)
+            self.is_read(checkpoint(tensor(store, 0, [1], [1], bits), {"0": FLOATS}), "complex64[1](1)+0=" + number)
     def test_channel_scales(self):
         """As many scales as the dim has that they are for; a dim that is there."""
         def quantized(axis, scales):
             return glob("torch._utils", "_rebuild_qtensor") + tup(
-                storage("0", 6, "QInt8Storage"), num(0), tup(num(2), num(3)), tup(num(3), num(1)),
+                storage("0", 6, "QInt8Storage"), num(0), tup(*map(num, (1, 1, 2, 3))), tup(*map(num, (6, 6, 3, 1))),
                 tup(glob("torch", "per_channel_affine"), tensor(storage("1", 6), 0, [scales], [1]),
                     tensor(storage("1", 6), 0, [scales], [1]), num(axis)), b"\x89", glob("collections", "OrderedDict") + b")R") + b"R"
-        for axis, scales in ((2, 3), (-1, 3), (0, 3), (1, 2), (3, 2)):
+        for axis, scales in ((4, 6), (-1, 3), (2, 3), (3, 2), (5, 2)):
             self.says(checkpoint(quantized(axis, scales), {"0": bytes(6), "1": FLOATS}), "scales and %d zero points for dimension %d" % (scales, axis))
-        self.assertEqual(dump(checkpoint(quantized(1, 3), {"0": bytes(6), "1": FLOATS}))[0], 0)
+        self.assertEqual(dump(checkpoint(quantized(3, 3), {"0": bytes(6), "1": FLOATS}))[0], 0)
     def test_short_storage(self):
         self.says(checkpoint(tensor(storage("0", 6), 0, [6], [1]), {"0": FLOATS[:20]}),
                   "data.pkl: data/0 has 20 bytes, but its 6 elements of float32 need 24, at byte ")

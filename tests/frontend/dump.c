@@ -20,6 +20,8 @@ print_tensor(const RtTensor *t)
 	printf(")+%lld", (long long)t->offset);
 	if (rt_numel(t))
 		printf("=%g", rt_load_f64(t->dtype, rt_data(t)));
+	if (rt_numel(t) && t->dtype == RT_c64)
+		printf("%+gj", rt_load_f64(RT_f32, rt_data(t) + 4));
 	if (t->quant)
 		printf(" scheme %d scale %g zero %lld", t->quant->scheme, t->quant->scale, (long long)t->quant->zero);
 }

@@ -125,6 +125,7 @@ bad_text(void **state)
 	expect(print_tree, "x = f'{a'\n", "this field of a formatted string has no end");
 	expect(print_tree, "@f\nx = 1\n", "expected def but found 'ident' here");
 	expect(print_tree, "x = 'a\n", "the string that begins here has no end");
+	expect(print_tree, "x = ''''\n", "the string that begins here has no end");
 	expect(print_schema, "aten::f(Tensor self", "expected ) here");
 	expect(print_schema, "aten::f(int[999999999] x) -> ()", "expected a number of elements here");
 	expect(print_type, "List", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]");

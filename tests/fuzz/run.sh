@@ -12,8 +12,8 @@ mkdir -p "$dir/$target/corpus" "tests/fuzz/corpus/$target"
 sed -e "s|^b = .*|b = $dir|" -e 's|^cc = .*|cc = clang|' -e 's|^opt = .*|opt = -O1|' -e "s|^extra =.*|extra = $flags|" \
 	build.ninja >$dir/build.ninja
 ninja -j 2 build/libops.a
-ninja -j 2 -f $dir/build.ninja $dir/tests/fuzz/"$target".o $dir/librt.a $dir/libir.a $dir/libfrontend.a $dir/libopt.a
-clang -fsanitize=address,undefined,fuzzer -o $dir/"$target"/fuzz $dir/tests/fuzz/"$target".o $dir/libopt.a $dir/libfrontend.a $dir/libir.a \
+ninja -j 2 -f $dir/build.ninja $dir/tests/fuzz/"$target".o $dir/librt.a $dir/libir.a $dir/libfrontend.a $dir/libopt.a $dir/libkernel.a
+clang -fsanitize=address,undefined,fuzzer -o $dir/"$target"/fuzz $dir/tests/fuzz/"$target".o $dir/libkernel.a $dir/libopt.a $dir/libfrontend.a $dir/libir.a \
 	$dir/librt.a build/libops.a $dir/librt.a build/libops.a -lzip -lcjson -lz -lm -lpthread
 cd $dir/"$target"
 # What the compiler makes it never frees: no leaks are looked for, and the memory limit is of one input's work.

@@ -32,35 +32,25 @@ near(double a, double b)
 static void
 rows_of(int64_t n)
 {
-	static float x[MOST], y[MOST], z[MOST];
-	double sum = 0, most = -INFINITY, least = INFINITY, squares = 0, exponentials = 0;
+	static float x[MOST], y[MOST];
+	double sum = 0, most = -INFINITY, exponentials = 0;
 	bool ok = true;
 
 	for (int64_t i = 0; i < n; i++) {
 		x[i] = noise(i);
 		sum += x[i];
 		most = x[i] > most ? x[i] : most;
-		least = x[i] < least ? x[i] : least;
 	}
-	for (int64_t i = 0; i < n; i++) {
-		squares += (x[i] - sum / n) * (x[i] - sum / n);
+	for (int64_t i = 0; i < n; i++)
 		exponentials += exp((double)x[i] - most);
-	}
 	assert_true(near(vr_sum(n, x), sum));
-	assert_true(vr_max(n, x) == (float)most && vr_min(n, x) == (float)least);
+	assert_true(vr_max(n, x) == (float)most);
 	vr_softmax(n, x, y);
-	vr_softmax_far(n, 1, 1, false, x, z);
 	for (int64_t i = 0; i < n; i++)
-		ok &= near(y[i], exp((double)x[i] - most) / exponentials) && near(z[i], y[i]);
-	vr_log_softmax(n, x, y);
-	for (int64_t i = 0; i < n; i++)
-		ok &= near(y[i], x[i] - most - log(exponentials));
-	vr_layer_norm(n, 1e-5, x, x, NULL, y);
-	for (int64_t i = 0; i < n; i++)
-		ok &= near(y[i], (x[i] - sum / n) / sqrt(squares / n + 1e-5) * x[i]);
+		ok &= near(y[i], exp((double)x[i] - most) / exponentials);
 	assert_true(ok);
 	x[n / 2] = NAN;
-	assert_true(isnan(vr_max(n, x)) && isnan(vr_min(n, x)) && isnan(vr_sum(n, x)));
+	assert_true(isnan(vr_max(n, x)) && isnan(vr_sum(n, x)));
 }
 
 /* a by rows or by columns, b too */

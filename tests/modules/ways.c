@@ -399,7 +399,7 @@ static void
 compile(Cx *cx, const Way *w)
 {
 	const Case *c = w->c;
-	Cli cli = { .cx = cx, .cc = "tcc", .emit = "c", .rounding = "free", .specializations = "64",
+	Cli cli = { .cx = cx, .cc = "tcc", .emit = "c", .specializations = "64",
 		    .level = arena_printf(cx->arena, "%d", w->level),
 		    .out = arena_printf(cx->arena, "%s/program.c", c->dir) };
 	Callee e = { .cx = cx, .rt = new(cx->arena, RtCx, 1) };
@@ -525,8 +525,11 @@ all(Cx *cx, const char *dir, void *arg)
 			continue;
 		}
 		while (scanf("%4095s %d", name, &turn) == 2) {
-			printf("done %s %d\n", name, one_case(dir, name, j->word, turn));
+			const int wrong = one_case(dir, name, j->word, turn);
+
+			printf("done %s %d\n", name, wrong);
 			fflush(stdout);
+			j->failed += wrong != 0;
 		}
 	}
 }

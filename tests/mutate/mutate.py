@@ -18,7 +18,8 @@ A text that is not found once is an error of the list, and so is a mutant that d
 import argparse, collections, concurrent.futures, json, os, queue, re, resource, shutil, signal, subprocess, sys, \
     tempfile, time
 
-WALL, CPU, MEMORY = 600, 40, 16 << 30      # seconds for a test, seconds of one process, bytes of one process
+WALL, CPU = 600, 40                     # seconds for a test, seconds of one process
+MEMORY, OUTPUT = 16 << 30, 1 << 28      # bytes of one process, bytes of one file that it writes
 FOLDERS = "ir", "opt", "codegen", "rt", "frontend"
 
 
@@ -115,19 +116,29 @@ def limits():
     os.setsid()
     resource.setrlimit(resource.RLIMIT_CPU, (CPU, CPU))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def stop(p):
+    """Ninja ends its commands, which have process groups of their own, when it is asked to end itself."""
+    os.killpg(p.pid, signal.SIGTERM)
+    try:
+        p.wait(10)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
 
 
 def run(tree, command):
     """(status, what it printed); status None when it took too long."""
-    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryDirectory() as tmp:
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         p = subprocess.Popen(command, cwd=tree, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                              env=dict(os.environ, TMPDIR=tmp), preexec_fn=limits)
         try:
             status = p.wait(WALL)
         except subprocess.TimeoutExpired:
-            os.killpg(p.pid, signal.SIGKILL)
-            p.wait()
+            stop(p)
             status = None
         out.seek(0)
         return status, out.read()
@@ -208,8 +219,10 @@ def attempt(trees, mutant):
             verdict = "unequal"                     # the list's reason is wrong
         return verdict, by, time.time() - start, out
     finally:
-        tree.restore()
-        trees.put(tree)
+        try:
+            tree.restore()
+        finally:
+            trees.put(tree)
 
 
 def report(results, as_json):

@@ -6,12 +6,19 @@
  * interpreter four ways: on the recorded arguments, which must give the recorded answer, or raise where PyTorch raised; on
  * arguments without data, which must give the result's dtype, sizes and strides or say that they depend on data; and in
  * other layouts of the arguments, which must give the answer of contiguous ones.
+ *
+ * With tests/faults/alloc.so preloaded another thing is tried: each allocation of a call fails in its turn; of every 16th call,
+ * or of those with WORD (":" is in all).
  */
 #include "../../opt/opt.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MAX_ARGS = 64 };
 
@@ -24,6 +31,8 @@ typedef struct Matrix {
 	const char *line;        /* the call's */
 	int      index;          /* of the line */
 	int      passed, failed, types, unknown, layouts;
+	void   (*fault_next)(long n, long *counted, long *blocks);       /* of alloc.so, or null */
+	struct { int allocation, tried, failed; } *faults;       /* shared by processes */
 } Matrix;
 
 static void
@@ -254,6 +263,62 @@ check_layout(Matrix *m, char how, const IValue *args, int n)
 	rt_values_drop(flat, n);
 }
 
+/* ---- no memory --------------------------------------------------------------------------------------------------------- */
+
+/* Where the nth allocation fails, counted from here, the call answers or says that it has no memory, and gives back what it took.
+ * False: there are not so many. */
+static bool
+run_without(Matrix *m, const IValue *args, int n, int nth)
+{
+	const RtCx own = m->rt;
+	long before, after, blocks, left;
+	IValue result;
+
+	m->fault_next(0, &before, &blocks);
+	if (rt_cx_init(&m->rt))
+		fail(m->cx, (Range){0}, "out of memory");
+	m->fault_next(nth, &before, &left);
+	if (run(m, args, n, &result) && !strstr(m->rt.message ? m->rt.message : "", "memory"))
+		failed(m, "without memory", m->rt.message ? m->rt.message : "no message");
+	m->fault_next(0, &after, &left);
+	rt_release(result);
+	rt_cx_free(&m->rt);
+	m->rt = own;
+	m->fault_next(0, &left, &left);
+	if (left > blocks)
+		failed(m, "without memory", "blocks are not given back");
+	return after - before >= nth;
+}
+
+/* In a process of its own, for an operator that crashes, and as text that finds no room ends the process. */
+static void
+check_without(Matrix *m, const IValue *args, int n)
+{
+	IValue fresh[MAX_ARGS];
+	int status = 1;
+
+	for (m->faults->allocation = 1; status; m->faults->allocation++) {
+		fflush(stdout);
+		if (!fork()) {
+			bool more = true;
+
+			for (; more; m->faults->allocation++, m->faults->tried++) {
+				for (int i = 0; i < n; i++)
+					fresh[i] = laid_out_value(m, args[i], 0, true);
+				more = run_without(m, fresh, n, m->faults->allocation);
+				rt_values_drop(fresh, n);
+			}
+			m->faults->failed += m->failed;
+			fflush(stdout);
+			_exit(0);
+		}
+		wait(&status);
+		if (WIFSIGNALED(status) && m->faults->failed++ >= 0)
+			printf("FAIL %.*s\n     without memory: signal %d at allocation %d\n", (int)strcspn(m->line, "\n"), m->line,
+			       WTERMSIG(status), m->faults->allocation);
+	}
+}
+
 /* ---- a call ------------------------------------------------------------------------------------------------------------ */
 
 static int
@@ -289,6 +354,13 @@ check_call(Cx *cx, void *arg)
 	read_arrays(m, part_of(m->line, 1), &in);
 	if (rt_args_from_arrays(&m->rt, params, n, &in, args))
 		fail(m->cx, (Range){0}, "line %d of the table: %s", m->index + 1, m->rt.message);
+	if (m->fault_next) {
+		if (!raises)
+			check_without(m, args, n);
+		rt_values_drop(args, n);
+		rt_arrays_free(&in);
+		return;
+	}
 	for (int i = 0; i < n; i++)                          /* what is written in place stays here */
 		fresh[i] = laid_out_value(m, args[i], 0, true);
 	if (run(m, fresh, n, &result)) {
@@ -336,6 +408,9 @@ main(int argc, char **argv)
 	FILE *f;
 
 	schema_parser = schema_parse;
+	setenv("KILN_NO_RECYCLE", "1", 1);
+	*(void **)&m.fault_next = dlsym(RTLD_DEFAULT, "fault_next");
+	m.faults = mmap(NULL, sizeof *m.faults, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	snprintf(path, sizeof path, "%s/calls.txt", m.line);
 	f = fopen(path, "r");
 	if (!f || !cx_try(&cx, load, &m)) {
@@ -344,10 +419,14 @@ main(int argc, char **argv)
 	}
 	for (; getline(&line, &room, f) > 0; m.index++) {
 		m.line = line;
-		if (argc > 2 && !strstr(line, argv[2]))
+		if (argc > 2 ? !strstr(line, argv[2]) : m.fault_next && m.index % 16)
 			continue;
 		if (!cx_try(&cx, check_call, &m))
 			failed(&m, "compile", cx.err.text);
+	}
+	if (m.fault_next) {
+		printf("%d allocations failed; %d failed\n", m.faults->tried, m.faults->failed);
+		return m.faults->failed || !m.faults->tried;
 	}
 	printf("%d answers; %d types without data, %d depend on data; %d layouts; %d failed\n", m.passed, m.types, m.unknown,
 		m.layouts, m.failed);

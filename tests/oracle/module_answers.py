@@ -32,16 +32,21 @@ def load(name, source):
     return module.M
 
 
+def instance(name, made):
+    """The module, in Python."""
+    torch.manual_seed(7)
+    m = load(name.rsplit("/", 1)[-1], made.source)()
+    m.train(made.training)
+    with torch.no_grad():
+        for p in m.parameters():
+            p.copy_((p * 8).round() / 8)
+    return m
+
+
 def script(name, made):
     """The module, scripted and saved as NAME.pt."""
-    torch.manual_seed(7)
     try:
-        m = load(name.rsplit("/", 1)[-1], made.source)()
-        m.train(made.training)
-        with torch.no_grad():
-            for p in m.parameters():
-                p.copy_((p * 8).round() / 8)
-        torch.jit.script(m).save(name + ".pt")
+        torch.jit.script(instance(name, made)).save(name + ".pt")
     except Exception as e:
         raise NoModule(f"{type(e).__name__}: {e}")
 
@@ -147,12 +152,12 @@ def answer(m, method, args):
     return out, said.getvalue()
 
 
-def answers(name, made, calls):
-    """Results and prints of all calls."""
+def answers(made, calls, open_module):
+    """Results and prints of all calls, on instances that open_module() gives."""
     out, m = [], None
     for method, arrays, new, _ in calls:
         if new:
-            m = torch.jit.load(name + ".pt")
+            m = open_module()
             torch.manual_seed(67280421310721)
         out.append(answer(m, method, arguments(params_of(made, method), arrays)))
     return out
@@ -171,7 +176,10 @@ def same(a, b):
 
 def judge(name, made, calls):
     """PyTorch's answers without its optimizer. What that removes as dead may raise or draw: then there is no answer."""
-    got = answers(name, made, calls)
+    def saved():
+        return torch.jit.load(name + ".pt")
+
+    got = answers(made, calls, saved)
     for out, _ in got:
         if any(text in str(last(out)) for text in OPEN):
             raise NoJudge(str(last(out)))
@@ -180,7 +188,7 @@ def judge(name, made, calls):
         return got
     torch._C._set_graph_executor_optimize(True)
     try:
-        other = answers(name, made, calls)
+        other = answers(made, calls, saved)
     finally:
         torch._C._set_graph_executor_optimize(False)
     for (a, _), (b, _) in zip(got, other):
@@ -191,13 +199,10 @@ def judge(name, made, calls):
     return got
 
 
-def record(name, seed, made):
-    """Writes NAME.pt and NAME.npz; how many of the calls raise, and how many there are."""
-    script(name, made)
-    r = random.Random(seed * 7 + 1)
+def save_case(path, calls, got):
+    """The calls with their answers as PATH; how many raise."""
     case, raised = {}, 0
-    calls = plan(r, made)
-    for i, ((method, arrays, new, profiled), (out, said)) in enumerate(zip(calls, judge(name, made, calls))):
+    for i, ((method, arrays, new, profiled), (out, said)) in enumerate(zip(calls, got)):
         case[f"{i}.method"] = np.array(method)
         if new:
             case[f"{i}.new"] = np.array(True)
@@ -212,8 +217,15 @@ def record(name, seed, made):
             raised += 1
         else:
             case.update({f"{i}.{k}": as_array(v) for k, v in out.items()})
-    np.savez(name + ".npz", **case)
-    return raised, len(calls)
+    np.savez(path, **case)
+    return raised
+
+
+def record(name, seed, made):
+    """Writes NAME.pt and NAME.npz; how many of the calls raise, and how many there are."""
+    script(name, made)
+    calls = plan(random.Random(seed * 7 + 1), made)
+    return save_case(name + ".npz", calls, judge(name, made, calls)), len(calls)
 
 
 def again(name):

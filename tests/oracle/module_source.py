@@ -38,6 +38,7 @@ class Gen:
         self.r = random.Random(seed)
         self.count = 0
         self.features = {f for f in FEATURES if self.r.random() < 0.55} | ({"inplace"} if self.r.random() < 0.5 else set())
+        self.features |= {"aliased"}             # operands of writes may be views of what is written; else they are copies
         self.features -= set(without)
         self.attrs, self.methods, self.layers, self.subs, self.stacks = [], [], [], [], False
         self.init = []

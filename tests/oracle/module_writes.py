@@ -88,8 +88,9 @@ class Writes(Values):
                 return Var(text, "T", v.dtype, shape, v.hard, v.depth)
         return v
 
-    def written(self, v, grown):
-        v.depth = min(v.depth + 0, 9)
+    def operand(self, e):
+        """e as what a write reads: without "aliased" a copy."""
+        return e if self.on("aliased") else Var(f"{e.text}.clone()", e.kind, e.dtype, e.shape, e.hard, e.depth)
 
     def write(self):
         """In-place operations and their augmented forms."""
@@ -102,6 +103,7 @@ class Writes(Values):
             e = self.tensor(1, v.hard)
         if v.hard and (e.depth >= LIMIT and is_float(v.dtype)):
             e = Var(self.make_new(v.shape, v.dtype), "T", v.dtype, v.shape)
+        e = self.operand(e)
         t = v.text
         real = not v.dtype.startswith("complex")
         ops = [f"{t}.add_({e.text})", f"{t}.copy_({e.text})", f"{t}.zero_()", f"{t}.fill_(1)"]
@@ -157,7 +159,7 @@ class Writes(Values):
             self.line(f"{v.text}[torch.tensor([0, {v.shape[0] - 1}])] = {r_choice(self.r, ['0', '1'])}")
         else:
             op = r_choice(self.r, ["=", "=", "+=", "-=" if v.dtype != "bool" else "="])
-            self.line(f"{text} {op} {e.text}")
+            self.line(f"{text} {op} {self.operand(e).text}")
 
     def overlap(self):
         v = self.pick("T", lambda v: v.writable and not v.grad and len(v.shape) >= 1 and v.dtype != "bool" and not (self.pure and v.text[0] != "v"))
@@ -168,10 +170,12 @@ class Writes(Values):
             e = self.bind(Var(f"{t}.clone()", "T", v.dtype, v.shape, v.hard, v.depth))
             self.line(f"{e.text} = {t}.clone(memory_format=torch.contiguous_format)")
             t = e.text
-        lines = [f"{t}[1:] += {t}[:-1]", f"{t}[1:] = {t}[:-1]", f"{t}[1:].add_({t}[:-1])", f"{t}[1:].copy_({t}[:-1])", f"{t}.add_({t})",
-                 f"{t}[:] = {t}", f"{t} += {t}", f"{t}[::2] += {t}[::2]", f"{t}.add_({t}.flip([0]))", f"{t}.copy_({t}[-1])", f"{t}.add_({t}[0])", f"{t}.sub_({t}[-1])"]
+        c = "" if self.on("aliased") else ".clone()"
+        lines = [f"{t}[1:] += {t}[:-1]{c}", f"{t}[1:] = {t}[:-1]{c}", f"{t}[1:].add_({t}[:-1]{c})", f"{t}[1:].copy_({t}[:-1]{c})", f"{t}.add_({t})",
+                 f"{t}[:] = {t}", f"{t} += {t}", f"{t}[::2] += {t}[::2]", f"{t}.add_({t}.flip([0]))", f"{t}.copy_({t}[-1]{c})", f"{t}.add_({t}[0]{c})",
+                 f"{t}.sub_({t}[-1]{c})"]
         if len(v.shape) == 2 and v.shape[0] == v.shape[1]:
-            lines += [f"{t}.add_({t}.t())", f"{t}.copy_({t}.t())", f"{t}.t().sub_({t})"]
+            lines += [f"{t}.add_({t}.t(){c})", f"{t}.copy_({t}.t(){c})", f"{t}.t().sub_({t}{c})"]
         self.line(r_choice(self.r, lines))
 
     def set_attr(self):
@@ -189,6 +193,7 @@ class Writes(Values):
             e = self.like(a.shape, a.dtype, a.hard, 1)
             if a.hard and e.depth >= LIMIT and is_float(a.dtype) or e.grad:
                 e = Var(self.make_new(a.shape, a.dtype), "T", a.dtype, a.shape)
+            e = self.operand(e)
             op = r_choice(r, ["+=", "+=", "-=" if a.dtype != "bool" else "+="])
             lines = [f"{a.text} {op} {e.text}"] * 2 + [f"{a.text}.add_({e.text})", f"{a.text}.copy_({e.text})", f"{a.text} = {a.text}.clone()"]
             if a.dtype != "bool":

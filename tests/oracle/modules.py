@@ -8,7 +8,7 @@
     tests/oracle/modules.py --again CASE.pt...     by another PyTorch: what it answers otherwise
 
 A seed is a module of module_source.py and calls of it, on new instances and on one after the other, also after errors. PyTorch
-answers in this process (module_answers.py); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
+answers in this process (module_answers.py; where Kiln differs, module_opinions.py asks it in other ways, too); build/tests/modules/ways makes the same calls interpreted at all levels and compiled by
 tcc, generic at one level and profiled at two, which take turns (--all-ways: at all four; --ways: those whose name holds it). Values, texts of errors, what is printed, and the state afterwards must be the same.
 Every 40th seed (--commands N: every Nth, 0: none) goes through kiln run, kiln build and the linked program, too (module_program.py).
 --keep: the cases of seeds that differ stay in that folder (with --all: all).  --add puts such into tests/modules/cases.tar.xz, which
@@ -20,40 +20,59 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CHUNK = 250          # seeds of a process: PyTorch never forgets a class
 
 
+class Ways:
+    """The process build/tests/modules/ways: what it says of cases."""
+    def __init__(self, a):
+        self.a = a
+        self.p = subprocess.Popen([a.build + "/tests/modules/ways"] + (["-w", a.ways] if a.ways else []) + ["-"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True, errors="replace")
+
+    def why(self, name, seed):
+        """A text for each way that differs: the way, the call, the difference."""
+        self.p.stdin.write(f"{name} {-1 if self.a.all_ways or self.a.ways else seed}\n")
+        self.p.stdin.flush()
+        lines = []
+        while not (line := self.p.stdout.readline()).startswith("done ") and line:
+            lines.append(line)
+        why = "".join(lines).replace(name + " ", "\0").split("\0")[1:]
+        return why if line else why + ["the program of ways ended"]
+
+    def failed(self, name, seed):
+        """The names of the ways that differ: "run -O1"."""
+        return {" ".join(w.split()[:2]) for w in self.why(name, seed)}
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
 def work(a):
     """The seeds of one process: a line of JSON for each."""
     sys.path.insert(0, HERE)
-    import module_answers, module_program, module_source
-    ways = subprocess.Popen([a.build + "/tests/modules/ways"] + (["-w", a.ways] if a.ways else []) + ["-"], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, text=True, errors="replace")
+    import module_answers, module_opinions, module_program, module_source
+    ways, without = Ways(a), a.without.split(",")
     with tempfile.TemporaryDirectory() as tmp:
         for seed in range(a.first, a.first + a.count):
             name = os.path.join(a.keep or tmp, f"seed{seed}")
             print(json.dumps({"seed": seed}), flush=True)
             report = {"seed": seed, "why": []}
             try:
-                report["raised"], report["calls"] = module_answers.record(name, seed, module_source.make(seed, a.without.split(",")))
+                report["raised"], report["calls"] = module_answers.record(name, seed, module_source.make(seed, without))
             except (module_answers.NoModule, module_answers.NoJudge) as e:
                 report["none" if isinstance(e, module_answers.NoModule) else "open"] = str(e)
             else:
-                ways.stdin.write(f"{name} {-1 if a.all_ways or a.ways else seed}\n")
-                ways.stdin.flush()
-                lines = []
-                while not (line := ways.stdout.readline()).startswith("done ") and line:
-                    lines.append(line)
-                report["why"] = "".join(lines).replace(name + " ", "\0").split("\0")[1:]
-                if not line:
-                    report["why"].append("the program of ways ended")
+                report["why"] = ways.why(name, seed)
+                if report["why"]:
+                    report["opinion"] = module_opinions.contradiction(name, seed, without, lambda n: ways.failed(n, seed))
                 if a.commands and seed % a.commands == 0:
                     why = module_program.compare(name, a.build + "/kiln", seed // a.commands % 4, tmp)
                     report["why"] += [why] if why else []
-            if not (a.keep and (report["why"] or a.all and "calls" in report)):
-                for end in ".pt", ".npz":
-                    if os.path.exists(name + end):
-                        os.unlink(name + end)
+            kept = a.keep and (report["why"] or a.all and "calls" in report)
+            for end in [".final.pt", ".apart.pt"] + ([] if kept else [".pt", ".npz"]):
+                if os.path.exists(name + end):
+                    os.unlink(name + end)
             print(json.dumps(report), flush=True)
-    ways.stdin.close()
-    ways.wait()
+    ways.end()
 
 
 def kind_of(why):
@@ -66,7 +85,7 @@ class Sweep:
     def __init__(self, a):
         self.a, self.begin = a, time.time()
         self.seeds = self.calls = self.raised = self.none = self.open = 0
-        self.failed, self.kinds = [], collections.Counter()
+        self.failed, self.kinds, self.contradicted = [], collections.Counter(), collections.Counter()
 
     def note(self, report):
         self.seeds += 1
@@ -77,7 +96,10 @@ class Sweep:
             self.none += 1
             if self.a.verbose:
                 print(f"seed {report['seed']} is no module: {report['none'][:1500]}")
-        if report["why"]:
+        if report.get("opinion"):
+            self.contradicted[report["opinion"]] += 1
+            print(f"seed {report['seed']}: PyTorch answers otherwise itself ({report['opinion']}): {report['why'][0].strip()[:300]}", flush=True)
+        elif report["why"]:
             self.failed.append(report["seed"])
             self.kinds[kind_of(report["why"][0])] += 1
             print(f"seed {report['seed']}: {len(report['why'])} ways: {report['why'][0].strip()[:700]}", flush=True)
@@ -85,8 +107,9 @@ class Sweep:
             print(f"\r{self.line()}", end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
     def line(self):
-        return (f"{self.seeds} modules ({self.none} not scriptable, {self.open} without an answer), {self.calls} calls, {self.raised} raised, {len(self.failed)} differ, "
-                f"{time.time() - self.begin:.0f} s")
+        twice = "".join(f", {n} {k}" for k, n in sorted(self.contradicted.items()))
+        return (f"{self.seeds} modules ({self.none} not scriptable, {self.open} without an answer{twice}), {self.calls} calls, {self.raised} raised, "
+                f"{len(self.failed)} differ, {time.time() - self.begin:.0f} s")
 
     def start(self, first, count):
         argv = [sys.executable, os.path.abspath(__file__), "--work", "--build", self.a.build, str(first), str(count)]

@@ -35,13 +35,26 @@ class Same(Test):
             self.assertEqual(rc, 0, (lines, options, said, errors))
         os.remove(os.path.join(self.dir, "program"))
 
+    def in_turn(self, lines, inputs, *calls, result="Tensor"):
+        """Profiled twice on `inputs`, one instance answers these calls, in turn, as the interpreter does."""
+        options = [o for i in calls for o in ("-i", i)]
+        self.put("m.pt", model(body(lines, result=result)))
+        self.check([KILN, "build", "m.pt", "-i", inputs, "-i", inputs, *TCC, "-o", "program"], 0)
+        self.assertEqual(call([os.path.join(self.dir, "program"), *options], self.dir), call([KILN, "run", "m.pt", *options], self.dir), lines)
+        os.remove(os.path.join(self.dir, "program"))
+
+
+def static(inputs):
+    """Of the specializations that these ask for, no further one for other sizes."""
+    return [] if ".." in " ".join(inputs) else ["--no-dynamic"]
+
 
 class Form(Test):
     def form(self, lines, inputs, calls=0, result="Tensor", **types):
         args = ", ".join("%s: %s" % (n, types.get(n, "Tensor")) for n in (i.split("=")[0] for i in inputs))
         options = [o for i in inputs for o in ("-i", i)]
         self.put("m.pt", model(body(lines, args, result)))
-        status, said, errors = call([KILN, "build", "m.pt", *options, *TCC, "-o", "program"], self.dir)
+        status, said, errors = call([KILN, "build", "m.pt", *options, *static(inputs), *TCC, "-o", "program"], self.dir)
         self.assertEqual(status, 0, errors)
         self.said = said.decode()
         self.assertEqual(set(re.findall(r" (\d+) runtime calls", self.said)), {str(calls)}, lines)

@@ -154,7 +154,7 @@ class Archives(Test):
         self.commands(archive({"data.pkl": pickled(attrs(w=W)), "version": b"3\n", "data/0": bytes(24)}), "state_dict")
 
     def test_pt2(self):
-        self.commands(archive({"archive_format": b"pt2", "models/model.json": b"{}"}), ".pt2")
+        self.commands(archive({"archive_format": b"pt2", "models/model.json": b"{}"}), "archive_version: is missing")
 
     def test_system(self):
         self.commands(model(**{"data.pkl": pickled(glob("os", "system") + tup(text("touch OUT")) + b"R")}),

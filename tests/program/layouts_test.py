@@ -5,7 +5,7 @@ usage: layouts_test.py KILN
 import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, Form, body, call, model, sin
+from forms import KILN, Form, body, call, model, sin, static
 from hostile import npy, npz
 
 CONV = "y = torch.conv2d(x, %s)" % sin(6, 3, 3, 3)
@@ -18,7 +18,7 @@ class Layouts(Form):
         """So many kernels that only copy, in each specialization."""
         super().form(lines, inputs, **more)
         options = [o for i in inputs for o in ("-i", i)]
-        self.check([KILN, "build", "m.pt", *options, "--emit", "c", "-o", "p.c"], 0)
+        self.check([KILN, "build", "m.pt", *options, *static(inputs), "--emit", "c", "-o", "p.c"], 0)
         with open(os.path.join(self.dir, "p.c")) as f:
             n = len(re.findall(r'rt_launch\(cx, "copy_\d+"', f.read()))
         self.assertEqual(n, copies * self.said.count("specialization "), lines)

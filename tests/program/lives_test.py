@@ -3,11 +3,11 @@ leaves the call. Each function is built on its first inputs and must answer as t
 
 usage: lives_test.py KILN
 """
-import os, sys, unittest
+import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Same, sin
-from hostile import body, model
+from hostile import attrs, body, model, tensor
 
 N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
 
@@ -123,7 +123,16 @@ class Lives(Same):
                    result="Tuple[Tensor, Tensor, Tensor]")
         self.same(["w = torch.select(self.w, 0, 1)", "_0 = torch.add_(torch.select(self.w, 0, 1), torch.select(x, 0, 0))",
                     "return (w, torch.slice(self.w, 1, 1))"], result="Tuple[Tensor, Tensor]")
+        self.same(["a = torch.cumsum(x, 0)", "_0 = torch.cumsum_(torch.select(a, 0, 1), 0)", "b, i, = torch.sort(x)",
+                    "_1 = torch.cumprod_(torch.select(torch.t(b), 0, 1), 0)", "return (torch.mul(a, 2.), torch.sub(b, 1.), i)"],
+                   result="Tuple[Tensor, Tensor, Tensor]")
         self.same(["w = torch.slice(%s, 0, 2)" % sin(4, 3), "return (torch.mm(w, x), w, torch.t(w))"], result="Tuple[Tensor, Tensor, Tensor]")
+
+    def test_windows(self):
+        """A constant is a part of its storage, and a view of it the part behind."""
+        n = 70000                                                          # more than is folded
+        self.same(["return torch.as_strided(self.w, [%d], [1], %d)" % (n, n)], state=attrs(training=b"\x89", w=tensor(2 * n, [n], [1])),
+                  **{"data/0": struct.pack("<%df" % (2 * n), *range(2 * n))})
 
     def test_joins(self):
         """What a cat joins is written where the cat has it, as long as nobody can tell."""
@@ -146,6 +155,11 @@ class Lives(Same):
                            lines[-1].replace("return ", "return (k, ") + ")"] if keep else lines[-1:]), image,
                            result="Tuple[Tensor, Tensor, Tensor]" if keep and "(d, b)" in lines[-1] else
                            "Tuple[Tensor, Tensor]" if keep or "(d, b)" in lines[-1] else "Tensor")
+
+        grown[1:] = ["b = torch.max_pool2d(x, [3, 3], [1, 1], [1, 1])", "d = torch.cat([a, b], 1)", "y = torch.avg_pool2d(d, [3, 3], [1, 1], [1, 1])"]
+        wide = "torch.max_pool2d(a, [5, 5], [1, 1], [2, 2])"
+        self.same(grown + ["_0 = torch.mul_(torch.select(d, 1, 0), 3.)", "return torch.add(%s, torch.sum(torch.mul(d, y)))" % wide], image)
+        self.same(grown + ["z = torch.einsum(\"abcd,abcd->cd\", [a, b])", "return torch.add(y, torch.sum(z))"], "x=float32[2x4x8x8]")
 
     def test_joins_alive(self):
         """What lies in a cat's memory is there from when it is made until it is read last, whatever is computed in between."""
@@ -188,6 +202,15 @@ class Lives(Same):
                         "if c:", "  _0 = torch.append(l, x)", "  k = 1", "else:", "  _0 = torch.append(l, torch.neg(x))",
                         "  _1 = torch.append(l, x)", "  k = 2", "return (torch.cat(l, 0), l, k)"], "a.npz", ["b.npz", "c.npz"],
                        result="Tuple[Tensor, List[Tensor], int]", runs=2)
+
+    def test_guard_hands_on(self):
+        """What a guard hands on may be kept for good: later calls do not write there."""
+        self.array("a.npz", 1, 2, 3)
+        self.array("b.npz", -1, 2, 0, 4, 5)
+        self.array("c.npz")
+        self.in_turn(["r = torch.mul(self.w, 2.)", "a = torch.softmax(torch.mm(torch.slice(x, 0, 0, 2), x), 0)",
+                      "if bool(torch.gt(torch.sum(torch.abs(x)), 7.)):", "  self.w = a", "else:", "  pass", "return (torch.mm(a, torch.t(a)), r)"],
+                     "a.npz", "b.npz", "a.npz", "c.npz", result="Tuple[Tensor, Tensor]")
 
     def test_guard_counts(self):
         """Numbers that were the same in all runs, and are not."""

@@ -104,6 +104,14 @@ class Special(Same):
         self.same(["l = [x]", "k = (self).more(l, )", "return (torch.cat(l, 0), torch.len(l), k)"], "a.npz", self.all, "Tuple[Tensor, int, int]",
                   code="  def more(self: __torch__.M, l: List[Tensor]) -> int:\n    _0 = torch.append(l, torch.neg(l[-1]))\n    return torch.len(l)\n")
 
+    def test_tasks(self):
+        """What a task does to what it was given, in a loop and not."""
+        code = "  def more(self: __torch__.M, l: List[int], x: Tensor) -> Tensor:\n    _0 = torch.append(l, 5)\n    return torch.sum(x)\n"
+        task = ["def task():", "  return (self).more(l, x, )", "f = fork(task)", "y = torch.wait(f)"]
+        self.same(["l = [1, 2]", *task, "return (torch.add(torch.zeros([torch.len(l)]), y), torch.len(l))"], "a.npz", self.all, "Tuple[Tensor, int]", code=code)
+        self.same(["l = [1, 2]", "n = 0", "for i in range(int(torch.sum(torch.ge(x, x)))):", "  n = torch.add(n, torch.len(l))", *("  " + t for t in task),
+                   "return (n, torch.len(l))"], "a.npz", self.all, "Tuple[int, int]", code=code)
+
     # ---- attributes ----
 
     def state(self, lines, result, inputs="a.npz", others=None, **more):
@@ -131,6 +139,7 @@ class Special(Same):
         """A draw is no constant, whatever it is made of."""
         for draw in ("torch.rand([2])", "torch.randint(0, 10, [2])", "torch.randperm(4)", "torch.bernoulli(torch.full([4], 0.5))"):
             self.same(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", ["b.npz"])
+            self.in_turn(["return torch.add(%s, torch.mul(torch.sum(x), 0.))" % draw], "a.npz", "a.npz", "b.npz", "a.npz")
             self.same(["d = %s" % draw, "if torch.eq(torch.dim(x), 3):", "  print(d)", "else:", "  pass", "return torch.add(%s, torch.sum(x))" % draw],
                       "a.npz", ["b.npz"])
             self.same(["n = int(torch.sum(%s))" % draw, "return torch.full([torch.add(1, torch.mul(n, 0))], n)"], "a.npz", ["b.npz"], runs=2)
@@ -182,12 +191,19 @@ class Special(Same):
         for profiled in (["a.npz"], ["a.npz", "b.npz"], ["b.npz", "a.npz"], ["a.npz", "c.npz"]):
             self.special(lines, profiled, ["a.npz", "b.npz", "c.npz", "d.npz"])
 
-    def special(self, lines, profiled, others, result="Tensor"):
-        """Profiled on several inputs."""
+    def test_mixed(self):
+        """A tensor in one run and a number in another: no guard says that it is always the one."""
+        self.special(["y = unchecked_cast(Union[Tensor, int], 3)", "if bool(torch.gt(torch.sum(x), 8.)):", "  y = torch.mul(x, 2.)", "else:", "  pass",
+                      "if isinstance(y, int):", "  z = torch.neg(x)", "else:", "  z = torch.add(y, 1.)", "return z"], ["b.npz", "a.npz"], ["c.npz", "d.npz"], strict=True)
+
+    def special(self, lines, profiled, others, result="Tensor", strict=False):
+        """Profiled on several inputs.  strict: these meet no guard."""
         self.put("m.pt", model(body(lines, "x: Tensor", result)))
         rc, said, errors = call([KILN, "build", "m.pt", *(o for i in profiled for o in ("-i", i)), *TCC, "-o", "program"], self.dir)
         self.assertEqual(rc, 0, (lines, errors))
-        for i in others:
+        for i in strict * profiled:
+            self.check([os.path.join(self.dir, "program"), "-i", i, "--strict"], 0)
+        for i in (*strict * profiled, *others):
             rc, said, errors = call([KILN, "check", "m.pt", "program", "-i", i], self.dir)
             self.assertEqual(rc, 0, (lines, profiled, i, said, errors))
         os.remove(os.path.join(self.dir, "program"))
@@ -254,6 +270,14 @@ class Special(Same):
         self.same(["if bool(torch.gt(torch.sum(x), 2.)):", "  y = torch.t(x)", "else:", "  y = torch.neg(x)", "return (torch.add(y, 1.), y)"], "a.npz", self.all,
                   "Tuple[Tensor, Tensor]")
 
+    def test_branches(self):
+        """Of a branch that sizes decide one side is taken: what it prints, writes and raises, though it leaves no value."""
+        for effect in ("print(torch.dim(x))", "_0 = torch.add_(y, 1.)", "self.n = 7", "_0 = torch.append(l, y)", "ops.prim.RaiseException(\"no\")"):
+            for sides in ((effect, "pass"), ("pass", effect)):
+                for rank in 1, 2:
+                    self.state(["y = torch.neg(x)", "l = [x]", "if torch.eq(torch.dim(x), %d):" % rank, "  " + sides[0], "else:", "  " + sides[1],
+                                "return (y, torch.len(l), self.n)"], "Tuple[Tensor, int, int]", others=["d.npz"])
+
     def test_isinstance(self):
         self.same(["y = unchecked_cast(Union[Tensor, int, List[int]], x)", "if bool(torch.gt(torch.sum(x), 2.)):", "  y = 3", "else:", "  pass",
                    "if isinstance(y, int):", "  z = 1", "else:", "  z = 2", "return torch.add(x, z)"], "a.npz", self.all)
@@ -264,6 +288,14 @@ class Special(Same):
                       "torch.pow_(p, 2)", "torch.copy_(p, torch.to(torch.ones([]), 4))", "torch.relu_(p)", "torch.hardtanh_(p)"):
             for part in ("torch.select(y, 0, 1)", "torch.slice(y, 1, 1)", "torch.t(y)", "torch.unbind(y, 0)[1]", "y"):
                 self.same(["y = torch.mul(x, 0.5)", "p = %s" % part, "_0 = %s" % write, "return (y, p)"], "a.npz", ["d.npz"], "Tuple[Tensor, Tensor]")
+
+    def test_copies(self):
+        """What aten::copy gives is memory of its own: a write to the one is not seen in the other."""
+        for src, sizes in ("x", "3, 3"), ("torch.select(x, 0, 1)", "3"), ("torch.mul(x, 2.)", "3, 3"), ("torch.ones([3])", "3"), ("torch.sum(x, [0])", "3, 3"):
+            for what in "x", "s", "y":
+                for result in "torch.mul(y, 2.)", "y", "torch.mul(s, y)":
+                    self.same(["s = %s" % src, "y = torch.copy(torch.zeros([%s]), s)" % sizes, "_0 = torch.add_(%s, 1.)" % what, "return (%s, x)" % result],
+                              "a.npz", (), "Tuple[Tensor, Tensor]")
 
 
 if __name__ == "__main__":

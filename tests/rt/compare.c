@@ -32,7 +32,7 @@ same(RtCx *cx, RtDtype dtype, double size, double want, double got)
 	return is;
 }
 
-/* What is near zero is as exact as the rest of the tensor, and no more. */
+/* What is near zero is as exact as the tensor's largest number, and no more. */
 static void
 near_zero(void **state)
 {
@@ -48,13 +48,33 @@ near_zero(void **state)
 	assert_false(same(cx, RT_f64, 1e6, 0, 5e-2));
 }
 
-/* One large number does not excuse the others, and one that is infinite nothing. */
+/* Is it the same where one number is `large` and another one, which should be 1, is `got`? */
+static bool
+others(RtCx *cx, double large, double got)
+{
+	const float a[2] = { (float)large, (float)got }, b[2] = { (float)large, 1 };
+	RtTensor *s = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, a, sizeof a, true);
+	RtTensor *t = rt_tensor_borrow(cx, RT_f32, 1, (int64_t[]){ 2 }, b, sizeof b, true);
+	Buf why = { 0 };
+	const bool is = rt_close(cx, "out", rt_of(s), rt_of(t), &why);
+
+	buf_free(&why);
+	rt_tensor_release(s);
+	rt_tensor_release(t);
+	return is;
+}
+
+/* One large number excuses the others by 2e-5 of it, one that is infinite by nothing. */
 static void
 outliers(void **state)
 {
 	RtCx *cx = *state;
 
 	assert_false(same(cx, RT_f32, 1, 100, 101));
+	assert_true(same(cx, RT_f32, 1, 100, 100.02));
+	assert_true(others(cx, 100, 1.002));
+	assert_false(others(cx, 100, 1.003));
+	assert_false(others(cx, INFINITY, 1.0005));
 	assert_true(same(cx, RT_f32, 1, 100, 100.01));
 	assert_false(same(cx, RT_f32, 1, INFINITY, 1));
 	assert_true(same(cx, RT_f32, 1, INFINITY, INFINITY));

@@ -10,6 +10,9 @@ def forward():
     y = x.clone()
     y[i, :, j] = 7
     print(y)
+    z = torch.arange(24).reshape(3, 2, 1, 4)
+    z[:, i[:2], :, j[:2]] = torch.tensor([[[-1], [-2], [-3]], [[-4], [-5], [-6]]])
+    print(z[:, i[:2], :, j[1:]], z[:, :, 0])
     k = torch.tensor([True, False])
     print(x[0, k])
     return x
@@ -40,8 +43,29 @@ def n_ones(m: Tensor) -> int:
 #    7   7  18  19
 #    7   7  22  23
 # [ CPULongType{2,3,4} ]
+# (1,.,.) =
+#    0
+#    8
+#   16
+#
+# (2,.,.) =
+#    5
+#   13
+#   21
+# [ CPULongType{2,3,1} ] (1,.,.) =
+#   0  1 -1  3
+#  -4  5  6  7
+#
+# (2,.,.) =
+#    8   9  -2  11
+#   -5  13  14  15
+#
+# (3,.,.) =
+#   16  17  -3  19
+#   -6  21  22  23
+# [ CPULongType{3,2,4} ]
 # error: Traceback of TorchScript (most recent call last):
-#   File "run/indexing.py", line 14, in forward
+#   File "run/indexing.py", line 17, in forward
 #     print(x[0, k])
 #           ~~~~~~~ <--- HERE
 #

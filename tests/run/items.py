@@ -9,6 +9,8 @@ def kind(v: Any) -> str:
     if isinstance(v, List[Tuple[str, int]]):
         return "items"
     return "other"
+def is_items(v: Any) -> bool:
+    return isinstance(v, List[Tuple[str, int]])
 def forward():
     n = int(torch.ones(1).item())
     d = {"a": n, "b": 2}
@@ -16,13 +18,13 @@ def forward():
     l.append(("z", n))
     print(l, kind(l), kind(d.items()), kind([n]), kind(list(d.values())), len(d))
     d.clear()
-    print(kind(items(d)), kind(d.items()))
+    print(kind(items(d)), kind(d.items()), is_items(d.items()))
     d["c"] = n
     for k, v in d.items():
         print(k, v)
     return l
 # ---
 # [(a, 1), (b, 2), (z, 1)] items items ints ints 2
-# items items
+# items items True
 # c 1
 # [(a, 1), (b, 2), (z, 1)]

@@ -98,7 +98,7 @@ class Saved:
             return why
         for i in inputs:
             a, b = os.path.join(self.tmp, "a.npz"), os.path.join(self.tmp, "b.npz")
-            was, now = [kiln("run", m, "-i", i, "-o", o, level, "--rounding=free") for m, o in ((self.model, a), (out, b))]
+            was, now = [kiln("run", m, "-i", i, "-o", o, level) for m, o in ((self.model, a), (out, b))]
             if (was.returncode, was.stdout) != (now.returncode, now.stdout):
                 return f"{i}: was {was.returncode} {was.stdout}, is {now.returncode} {now.stdout} {now.stderr}"
             if not was.returncode and content(a) != content(b):

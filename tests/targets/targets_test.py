@@ -45,6 +45,21 @@ class Way(programs.Test):
             self.assertIsNone(npz.differs(want, self.answer(*launch, program, "-i", given)))
         return program
 
+    def opens(self, options, launch=()):
+        """What a program makes of its weights when it is opened is what --forms fast stores: the same bits."""
+        self.write("x.npz", x=programs.floats(*(i % 37 / 37 - 0.5 for i in range(32 * 144)), shape=(1, 32, 12, 12)))
+        model = self.at("c.py")
+        with open(model, "w") as f:
+            f.write("def forward(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(9216, dtype=torch.float))\n"
+                    "    return torch.conv2d(x, w.reshape([32, 32, 3, 3]), None, [1, 1], [1, 1])\n")
+        results = []
+        for forms in "made", "fast":
+            program = self.build(forms, model, "-i", self.at("x.npz"), "--forms", forms, *options)
+            self.assertIn("forms " + forms, self.ends(DONE, *launch, program, "--info")[0])
+            self.assertEqual("made when it is opened 147456 " in self.ends(DONE, *launch, program, "--info")[0], forms == "made")
+            results.append(self.answer(*launch, program, "-i", self.at("x.npz"), "--strict"))
+        self.assertTrue(results[0] == results[1])
+
     def libraries(self, program):
         out, err = programs.run("ldd", program)[1:]
         return sorted(line.split()[0].split(".")[0] for line in out.splitlines() if "=>" in line) or out + err
@@ -103,11 +118,13 @@ class Cross(Way):
     @needs("musl-gcc")
     def test_musl(self):
         self.assertIn("not a dynamic", self.libraries(self.holds(["--target", "x86_64-linux-musl"])))
+        self.opens(["--target", "x86_64-linux-musl"])
 
     @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
     def test_aarch64(self):
         self.holds(["--target", "aarch64-linux-gnu"], ARM, samples=SAMPLES)
         self.holds(["--target", "aarch64-linux-gnu", "--emit", "static", "--cpu", "cortex-a53"], ARM, samples=())
+        self.opens(["--target", "aarch64-linux-gnu"], ARM)
         cache = os.environ.get("XDG_CACHE_HOME")         # where the compiled runtime is kept
         self.assertTrue(not cache or any(n.startswith("librt-") for n in os.listdir(os.path.join(cache, "kiln"))))
 

@@ -33,8 +33,8 @@ def run(name, argv, cwd):
 
 
 def inputs(name):
-    if name == "forks":
-        return os.path.join(HERE, "forks.py"), [os.path.join(ROOT, "tests/guards/fork.a.npz")]
+    if name in ("forks", "convs"):
+        return os.path.join(HERE, name + ".py"), [os.path.join(ROOT, "tests/guards/fork.a.npz")]
     if name in SAMPLES:
         return os.path.join(ROOT, "samples", name, "model.pt"), [os.path.join(ROOT, "samples", name, "in.npz")]
     base = os.path.join(ROOT, "tests/guards", name)
@@ -42,7 +42,7 @@ def inputs(name):
 
 
 def main():
-    names = sys.argv[3:] or (*SAMPLES, *GUARDS, "forks")
+    names = sys.argv[3:] or (*SAMPLES, *GUARDS, "forks", "convs")
     for name in names:
         model, given = inputs(name)
         for how, options in ("specialized", ["-i", given[0]]), ("generic", []):

@@ -39,7 +39,9 @@ class Net(torch.nn.Module):
         x = self.wide(x)
         x = self.group(x).sigmoid()
         s, l, y = self.rows(x)
-        r: List[torch.Tensor] = [x.mean([2, 3]), x.sum(1, keepdim=True), x.amax([0, 2]), x.amin(-1), x.mean(), y.sum()]
+        r: List[torch.Tensor] = [x.mean([2, 3]), x.sum(1, keepdim=True), x.amax([0, 2]), x.amin(-1), x.mean(), y.sum(),
+                                 x.max(1)[1], x.argmax(), (x > 0.5).any(-1), x.var([2, 3]), x.double().norm(), x.half().sum(-1),
+                                 F.group_norm(x, 4), torch.softmax(x.to(torch.bfloat16), 1), torch.logsumexp(x, [0])]
         h = (y[:, :, ::2].half() * 1.5).float() + (y[:, :, 1::2] > 0).to(torch.int32) // 2
         state = torch.zeros(9)
         for i in range(k):

@@ -1,0 +1,89 @@
+/*
+ * Bags of rows of a table: embedding_bag in all its modes (rt/ops/vbag.h).  A unit is a bag.
+ *
+ * Of the four results only the rows are made; where others are used, those that gradients want, it stays a call.
+ */
+#include "row.h"
+
+typedef struct Bag {
+	const RtTensor *table, *index, *offset, *scale;
+	int64_t mode, last, padding;
+} Bag;
+
+static bool
+is_index(const RtTensor *t)
+{
+	return t && t->ndim == 1 && (t->dtype == RT_i64 || t->dtype == RT_i32) && rt_is_contiguous(t);
+}
+
+/* The index of what does not count, -1: none; false: not known, or not one that the operator takes. */
+static bool
+take_padding(const Row *r, Bag *d)
+{
+	const bool counts = node_arg(r->n, "padding_idx") && row_arg(r, "padding_idx");
+
+	d->padding = -1;
+	if (!counts)
+		return true;
+	if (!row_int(r, "padding_idx", &d->padding) || d->padding < -d->table->dims[0] || d->padding >= d->table->dims[0])
+		return false;
+	if (d->padding < 0)
+		d->padding = r->n->op->id[0] == '_' ? -1 : d->padding + d->table->dims[0];
+	return true;
+}
+
+static bool
+take(const Row *r, Bag *d)
+{
+	const RtTensor *y = row_result(r, 0);
+
+	d->table = row_tensor(r, "weight");
+	d->index = row_tensor(r, "indices");
+	d->offset = row_tensor(r, "offsets");
+	d->scale = row_tensor(r, "per_sample_weights");
+	for (int i = 1; i < r->n->nout; i++)
+		if (r->n->out[i]->uses.n)
+			return false;
+	if (!d->table || d->table->ndim != 2 || (d->table->dtype != RT_f32 && d->table->dtype != RT_f64) || !is_index(d->index) ||
+	    !is_index(d->offset) || !y || !rt_is_contiguous(y) || (d->table->dims[1] > 1 && d->table->strides[1] != 1))
+		return false;
+	if (row_arg(r, "per_sample_weights") && (!d->scale || d->scale->dtype != d->table->dtype || !rt_is_contiguous(d->scale)))
+		return false;
+	return row_int(r, "mode", &d->mode) && row_int(r, "include_last_offset", &d->last) && take_padding(r, d);
+}
+
+bool
+row_embedding_bag(Row *r)
+{
+	const RtTensor *y = row_result(r, 0);
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	const char *type;
+	KernelCall *c;
+	Bag d;
+
+	if (!take(r, &d))
+		return false;
+	type = row_type(d.table->dtype);
+	out_line(&o, "const Bags g = {");
+	out_line(&o, "\t.rows = %lld, .width = %lld, .ld = %lld, .n = %lld, .bags = %lld, .padding = %lld,", (long long)d.table->dims[0],
+		 (long long)d.table->dims[1], (long long)d.table->strides[0], (long long)rt_numel(d.index), (long long)y->dims[0],
+		 (long long)d.padding);
+	out_line(&o, "\t.index = p[2], .wide_index = %d, .offset = p[3], .wide_offset = %d, .last = %d, .mode = %d,", d.index->dtype == RT_i64,
+		 d.offset->dtype == RT_i64, d.last != 0, (int)d.mode);
+	out_line(&o, "};");
+	out_blank(&o);
+	out_line(&o, "if (!bags_%s(begin, end, &g, p[1], %s, p[0]))", type, d.scale ? "p[4]" : "0");
+	out_line(&o, "\t*(int *)p[%d] = 1;", d.scale ? 5 : 4);
+	c = row_call(r, "bags", arena_printf(a, "%s: %lld bags of %lld indices", r->n->op->id, (long long)y->dims[0],
+					     (long long)rt_numel(d.index)), &o, y->dims[0],
+		     row_grain((rt_numel(d.index) / (y->dims[0] + 1) + 1) * d.table->dims[1]));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, row_arg(r, "weight"), 0);
+	row_pass(r, c, row_arg(r, "indices"), 0);
+	row_pass(r, c, row_arg(r, "offsets"), 0);
+	if (d.scale)
+		row_pass(r, c, row_arg(r, "per_sample_weights"), 0);
+	row_checks(r);
+	return true;
+}

@@ -1,0 +1,524 @@
+/*
+ * What a kernel computes for one point, as C and CUDA both have it.
+ *
+ * Every row's value text is pasted as it stands.  Where all rows compute in one type T, a, b, c ... in it are
+ * replaced by their operands; else a row is a block of its own in which they are variables of the row's type.
+ * Results have the type that they are stored in, so that rounding happens where the eager kernels do it.
+ *
+ *    const float v1 = x1[i0 * 64 + i1];
+ *    const float t0 = v1 + s2;
+ *    y0[i0 * 64 + i1] = t0;
+ */
+#include "form.h"
+
+#include <string.h>
+
+typedef struct Element {
+	const Kernel *k;
+	Arena *a;
+	Phase from, end;         /* the stage's own */
+	int   stage;
+	const char *lane;        /* follows what is there once a row: "[j]", or "" */
+	const Size *columns;     /* what a variable n holds, or null */
+	const char *type;        /* T of all lets, or null: each has its own */
+	Buf   body;
+	int   nnumber;           /* variables for numbers so far */
+} Element;
+
+/* ---- types ----------------------------------------------------------------------------------------------------- */
+
+const char *
+element_type(RtDtype dtype)
+{
+	static const char *const names[RT_NDTYPE] = {
+		[RT_u8] = "uint8_t", [RT_i8] = "int8_t", [RT_i16] = "int16_t", [RT_i32] = "int32_t",
+		[RT_i64] = "int64_t", [RT_f16] = "uint16_t", [RT_f32] = "float", [RT_f64] = "double",
+		[RT_b8] = "uint8_t", [RT_bf16] = "uint16_t",
+	};
+
+	return names[dtype];
+}
+
+const char *
+compute_type(RtDtype dtype)
+{
+	switch (rt_dtypes[dtype].compute) {
+	case RT_f32: return "float";
+	case RT_f64: return "double";
+	case RT_b8:  return "bool";
+	default:     return "int64_t";
+	}
+}
+
+const char *
+element_loaded(Arena *a, RtDtype dtype, const char *element)
+{
+	if (dtype == RT_f16)
+		return arena_printf(a, "rt_half_to_float(%s)", element);
+	if (dtype == RT_bf16)
+		return arena_printf(a, "rt_bf16_to_float(%s)", element);
+	if (dtype == RT_b8)
+		return arena_printf(a, "(%s != 0)", element);
+	return element;
+}
+
+/* A number of the row's compute type, rounded to what a tensor of this type holds. */
+static const char *
+rounded(Arena *a, RtDtype dtype, const char *x)
+{
+	switch (dtype) {
+	case RT_f16:  return arena_printf(a, "rt_half_to_float(rt_float_to_half((float)(%s)))", x);
+	case RT_bf16: return arena_printf(a, "rt_bf16_to_float(rt_float_to_bf16((float)(%s)))", x);
+	case RT_b8:   return arena_printf(a, "((%s) != 0)", x);
+	case RT_f32: case RT_f64: case RT_i64:
+		return arena_printf(a, "(%s)(%s)", element_type(dtype), x);
+	default:
+		return arena_printf(a, "(int64_t)(%s)(%s)", element_type(dtype), x);
+	}
+}
+
+const char *
+element_stored(Arena *a, RtDtype dtype, const char *x)
+{
+	if (dtype == RT_f16)
+		return arena_printf(a, "rt_float_to_half((float)%s)", x);
+	if (dtype == RT_bf16)
+		return arena_printf(a, "rt_float_to_bf16((float)%s)", x);
+	return strcmp(element_type(dtype), compute_type(dtype)) ? arena_printf(a, "(%s)%s", element_type(dtype), x) : x;
+}
+
+/* ---- operands -------------------------------------------------------------------------------------------------- */
+
+/* "x1[i0 * 56 + i1]"; of an index only what is in the brackets. */
+static const char *
+place_text(Element *e, int operand)
+{
+	const Operand *o = &e->k->operand.at[operand];
+	Buf b = { 0 };
+
+	for (int i = 0; i < e->k->naxis; i++) {
+		if (size_is(o->stride[i], 0))
+			continue;
+		buf_printf(&b, "%si%d", b.n ? " + " : "", i);
+		if (o->stride[i] == e->columns && i < e->k->naxis - 1) {
+			buf_puts(&b, " * n");
+		} else if (!size_is(o->stride[i], 1)) {
+			buf_puts(&b, " * ");
+			size_print(o->stride[i], SIZE_C, true, &b);
+		}
+	}
+	if (o->by >= 0) {
+		buf_printf(&b, "%s%s_at * ", b.n ? " + " : "", o->name);
+		size_print(o->by_stride, SIZE_C, true, &b);
+	}
+	if (!size_is(o->offset, 0)) {
+		buf_puts(&b, b.n ? " + " : "");
+		size_print(o->offset, SIZE_C, false, &b);
+	}
+	if (o->access == ACCESS_INDEX)
+		return b.n ? arena_text(e->a, &b) : "0";
+	return arena_printf(e->a, "%s[%s]", o->name, b.n ? arena_text(e->a, &b) : "0");
+}
+
+/* The number of a constant as C text. */
+static const char *
+number_text(Arena *a, IValue v)
+{
+	if (v.tag == RT_DOUBLE) {
+		const bool whole = v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f;
+
+		if (v.u.f != v.u.f)
+			return "KILN_NAN";
+		if (v.u.f - v.u.f != 0)
+			return v.u.f < 0 ? "KILN_MINUS_INF" : "KILN_INF";
+		return arena_printf(a, "%.17g%s", v.u.f, whole ? ".0" : "");
+	}
+	if (v.u.i == INT64_MIN)
+		return "(-0x7fffffffffffffffLL - 1)";
+	return arena_printf(a, v.u.i > INT32_MAX || v.u.i < INT32_MIN ? "%lldLL" : "%lld", (long long)v.u.i);
+}
+
+static const char *
+ref_text(Element *e, const Ref *r)
+{
+	const Operand *o = r->kind == REF_OPERAND ? &e->k->operand.at[r->at] : NULL;
+
+	if (r->kind == REF_NUMBER)
+		return number_text(e->a, r->number);
+	if (r->kind == REF_LET && r->at >= e->from.let)
+		return arena_printf(e->a, "t%d", r->at);
+	if (r->kind == REF_LET)
+		return arena_printf(e->a, "u%d%s", r->at, e->lane);
+	if (r->kind == REF_STATE)
+		return arena_printf(e->a, "%c%d%s", r->part ? 'q' : 'r', r->at, e->lane);
+	if (!o)
+		return "0";
+	if (o->access == ACCESS_NUMBER)
+		return o->name;
+	return o->access == ACCESS_MADE ? "made" : arena_printf(e->a, "v%d", r->at);
+}
+
+/* The dtype whose numbers a value has; of a number none. */
+static bool
+ref_dtype(const Kernel *k, const Ref *r, RtDtype *dtype)
+{
+	if (r->kind == REF_NUMBER || r->kind == REF_NONE ||
+	    (r->kind == REF_OPERAND && k->operand.at[r->at].access == ACCESS_NUMBER))
+		return false;
+	if (r->kind == REF_STATE)
+		*dtype = r->part ? RT_i64 : k->state.at[r->at].total;
+	else
+		*dtype = r->kind == REF_LET ? k->let.at[r->at].types.result : k->operand.at[r->at].dtype;
+	return true;
+}
+
+static bool
+is_operand(const Ref *r, int operand)
+{
+	return r->kind == REF_OPERAND && r->at == operand;
+}
+
+/* Is the operand's element computed with, and not only moved or looked at as an index? */
+static bool
+is_loaded(const Element *e, int operand)
+{
+	const Kernel *k = e->k;
+
+	for (int i = e->from.let; i < e->end.let; i++)
+		for (int a = 0; a < k->let.at[i].narg; a++)
+			if (is_operand(&k->let.at[i].arg[a], operand))
+				return true;
+	for (int i = e->from.state; i < e->end.state; i++)
+		if (is_operand(&k->state.at[i].x, operand) || is_operand(&k->state.at[i].y, operand))
+			return true;
+	for (int i = e->from.store; i < e->end.store; i++)
+		if (is_operand(&k->store.at[i].value, operand) &&
+		    (k->operand.at[k->store.at[i].operand].dtype != k->operand.at[operand].dtype ||
+		     k->operand.at[operand].access == ACCESS_INDEX))
+			return true;
+	return false;
+}
+
+static void
+put_loads(Element *e)
+{
+	const Kernel *k = e->k;
+
+	for (int i = 0; i < k->operand.n; i++) {
+		const Access access = k->operand.at[i].access;
+
+		if (access != ACCESS_NUMBER && access != ACCESS_MADE && is_loaded(e, i))
+			buf_printf(&e->body, "const %s v%d = %s;\n", compute_type(k->operand.at[i].dtype), i,
+				   element_loaded(e->a, k->operand.at[i].dtype, place_text(e, i)));
+	}
+}
+
+/* ---- lets ------------------------------------------------------------------------------------------------------ */
+
+static bool
+says(const Let *l, const char *word)
+{
+	return strstr(l->op->value, word) != NULL;
+}
+
+/* A constant as a number of the common type T; null: this has no short form. */
+static const char *
+literal(Element *e, IValue v)
+{
+	const bool single = !strcmp(e->type, "float");
+	const double f = v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
+	const char *text;
+
+	if ((!single && strcmp(e->type, "double")) || (v.tag != RT_DOUBLE && v.tag != RT_INT) || f - f != 0 ||
+	    (single && (double)(float)f != f) || (v.tag == RT_INT && (f > 1e6 || f < -1e6)))
+		return NULL;
+	text = arena_printf(e->a, single ? "%.9g" : "%.17g", f);
+	return arena_printf(e->a, f < 0 ? "(%s%s%s)" : "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0",
+			    single ? "f" : "");
+}
+
+/* An argument of a row as an operand of type T. */
+static const char *
+operand_text(Element *e, const Let *l, const Ref *r, bool joins)
+{
+	const char *text = ref_text(e, r), *temp;
+	RtDtype dtype;
+	const bool known = ref_dtype(e->k, r, &dtype);
+
+	if (r->kind == REF_NONE)
+		return text;
+	joins = joins && l->types.common != RT_NDTYPE && !(known && dtype == l->types.common);
+	if (known && !joins)
+		return strcmp(compute_type(dtype), e->type) ? arena_printf(e->a, "(T)%s", text) : text;
+	if (r->kind == REF_NUMBER && (!joins || !strcmp(compute_type(l->types.common), e->type)) &&
+	    literal(e, r->number))
+		return literal(e, r->number);
+	temp = arena_printf(e->a, "n%d", e->nnumber++);
+	buf_printf(&e->body, "const T %s = (T)%s;\n", temp, joins ? rounded(e->a, l->types.common, text) : text);
+	return temp;
+}
+
+/* The row's value with its arguments in the places of a, b, ...; a factor of 1 in a sum is left out. */
+static void
+put_value(Buf *b, const char *value, const char *const *operand, int n)
+{
+	for (const char *at = value; *at;) {
+		const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.");
+		const int which = *at - 'a';
+
+		if (word == 1 && which >= 0 && which < n) {
+			const char *by = operand[which];
+			const bool is_one = !strcmp(by, "1.0f") || !strcmp(by, "1.0");
+
+			if (is_one && at > value + 1 && strchr("+-", at[-2]) && !strncmp(at + 1, " * ", 3))
+				at += 4;
+			else
+				buf_puts(b, by), at++;
+			continue;
+		}
+		buf_add(b, at, word ? (int64_t)word : 1);
+		at += word ? word : 1;
+	}
+}
+
+/* "const float t3 = tanh(v2);" */
+static void
+put_plain_let(Element *e, int at, const RtMapArg *arg)
+{
+	const Let *l = &e->k->let.at[at];
+	const char *operand[RT_MAP_MAX];
+	const RtDtype result = l->types.result;
+	Buf b = { 0 };
+
+	for (int i = 0; i < l->narg; i++)
+		operand[i] = operand_text(e, l, &l->arg[i], arg[i].joins);
+	put_value(&b, l->op->value, operand, l->narg);
+	buf_printf(&e->body, "const %s t%d = %s;\n", compute_type(result), at,
+		   result == RT_f32 || result == RT_f64 ? b.at : rounded(e->a, result, b.at));
+	buf_free(&b);
+}
+
+/* "float t3; { typedef float T; const T a = ...; t3 = (value); }" */
+static void
+put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
+{
+	const Let *l = &e->k->let.at[at];
+
+	buf_printf(&e->body, "%s t%d; { typedef %s T; ", compute_type(l->types.result), at,
+		   compute_type(l->types.compute));
+	for (int i = 0; i < l->narg; i++) {
+		const bool has = l->arg[i].kind != REF_NONE;
+		const char *text = ref_text(e, &l->arg[i]);
+
+		/* What is cast to the common type first loses there what the common type cannot hold. */
+		if (has && arg[i].joins && l->types.common != RT_NDTYPE)
+			text = rounded(e->a, l->types.common, text);
+		buf_printf(&e->body, "const T %c = (T)%s; ", 'a' + i, text);
+		if (says(l, "has_"))
+			buf_printf(&e->body, "enum { has_%c = %d }; ", 'a' + i, has);
+	}
+	if (says(l, "DTYPE"))
+		buf_printf(&e->body, "enum { DTYPE = %d }; ", (int)l->types.common);
+	buf_printf(&e->body, "t%d = %s; }\n", at, rounded(e->a, l->types.result, l->op->value));
+}
+
+static void
+put_lets(Element *e)
+{
+	for (int i = e->from.let; i < e->end.let; i++) {
+		const Let *l = &e->k->let.at[i];
+		RtMapArg arg[RT_MAP_MAX];
+
+		rt_map_args(l->op->text, arg);
+		if (e->type && !says(l, "has_") && !says(l, "DTYPE"))
+			put_plain_let(e, i, arg);
+		else
+			put_let_of_own_type(e, i, arg);
+		if (kernel_let_is_kept(e->k, i))
+			buf_printf(&e->body, "u%d%s = t%d;\n", i, e->lane, i);
+	}
+}
+
+bool
+kernel_let_is_kept(const Kernel *k, int let)
+{
+	const int end = kernel_stage_end(k, kernel_stage_of(k, REF_LET, let)).let;
+
+	for (int i = end; i < k->let.n; i++)
+		for (int a = 0; a < k->let.at[i].narg; a++)
+			if (k->let.at[i].arg[a].kind == REF_LET && k->let.at[i].arg[a].at == let)
+				return true;
+	for (int i = 0; i < k->state.n; i++)
+		if (k->state.at[i].x.kind == REF_LET && k->state.at[i].x.at == let &&
+		    kernel_stage_of(k, REF_STATE, i) != kernel_stage_of(k, REF_LET, let))
+			return true;
+	for (int i = kernel_stage_end(k, kernel_stage_of(k, REF_LET, let)).store; i < k->store.n; i++)
+		if (k->store.at[i].value.kind == REF_LET && k->store.at[i].value.at == let)
+			return true;
+	return false;
+}
+
+/* ---- states ---------------------------------------------------------------------------------------------------- */
+
+/* The text with its words a, b, x, y replaced. */
+static void
+put_joined(Buf *b, const char *text, const char *const by[4])
+{
+	for (const char *at = text; *at;) {
+		const size_t word = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+		const char *which = word == 1 ? strchr("abxy", *at) : NULL;
+
+		if (which)
+			buf_puts(b, by[which - "abxy"]);
+		else
+			buf_add(b, at, word ? (int64_t)word : 1);
+		at += word ? word : 1;
+	}
+}
+
+char *
+kernel_join(const Kernel *k, int state, const char *a, const char *b, const char *x, const char *y)
+{
+	const Fold *f = k->state.at[state].fold;
+	const char *const by[4] = { a, b, x, y };
+	Buf text = { 0 };
+
+	buf_puts(&text, f->places ? "{\nconst bool takes = " : "");
+	if (!f->places)
+		buf_printf(&text, "%s = ", a);
+	put_joined(&text, f->places ? f->takes : f->join, by);
+	if (f->places)
+		buf_printf(&text, ";\n%s = takes ? %s : %s;\n%s = takes ? %s : %s;\n}", a, x, a, b, y, b);
+	else
+		buf_puts(&text, ";");
+	return arena_text(k->arena, &text);
+}
+
+const char *
+kernel_start(const Kernel *k, int state, bool place)
+{
+	const Folded *s = &k->state.at[state];
+	const bool floating = rt_dtypes[s->total].category == 'F', narrow = s->total == RT_i32;
+
+	if (place)
+		return number_text(k->arena, rt_int(s->place == RT_i32 ? INT32_MAX : INT64_MAX));
+	switch (s->fold->start) {
+	case FOLD_ZERO:  return "0";
+	case FOLD_ONE:   return "1";
+	case FOLD_LEAST:
+		return floating ? "KILN_MINUS_INF" : number_text(k->arena, rt_int(narrow ? INT32_MIN : INT64_MIN));
+	default:
+		return floating ? "KILN_INF" : number_text(k->arena, rt_int(narrow ? INT32_MAX : INT64_MAX));
+	}
+}
+
+/* An element's value in the type that parts are joined in. */
+static const char *
+joined_value(Element *e, const Ref *r, RtDtype part)
+{
+	const char *text = ref_text(e, r);
+	RtDtype dtype;
+
+	if (!ref_dtype(e->k, r, &dtype) || !strcmp(compute_type(dtype), element_type(part)) || dtype == RT_b8)
+		return text;
+	return arena_printf(e->a, "(%s)%s", element_type(part), text);
+}
+
+static void
+put_joins(Element *e, const Into *to)
+{
+	for (int i = e->from.state; i < e->end.state; i++) {
+		const Folded *s = &e->k->state.at[i];
+		const char *a = arena_printf(e->a, "%c%d%s", to->parts ? 'a' : 'r', i, to->at);
+		const char *b = arena_printf(e->a, "%c%d%s", to->parts ? 'b' : 'q', i, to->at);
+
+		buf_printf(&e->body, "%s\n", kernel_join(e->k, i, a, b, joined_value(e, &s->x, s->part),
+							 s->fold->places ? joined_value(e, &s->y, s->place) : ""));
+	}
+}
+
+/* ---- stores ---------------------------------------------------------------------------------------------------- */
+
+static void
+put_stores(Element *e, const char *only_if)
+{
+	for (int i = e->from.store; i < e->end.store; i++) {
+		const Store *s = &e->k->store.at[i];
+		const Operand *to = &e->k->operand.at[s->operand];
+		const Operand *from = s->value.kind == REF_OPERAND ? &e->k->operand.at[s->value.at] : NULL;
+		const char *place = place_text(e, s->operand), *value = ref_text(e, &s->value);
+		RtDtype dtype = to->dtype;
+		const bool known = ref_dtype(e->k, &s->value, &dtype);
+
+		if (to->dtype == RT_b8 && from && (dtype != RT_b8 || !known)) {
+			buf_printf(&e->body, "%s%s = %s != 0;\n", only_if, place, value);
+			continue;
+		}
+		if (from && known && dtype == to->dtype && from->access != ACCESS_MADE && from->access != ACCESS_INDEX)
+			value = place_text(e, s->value.at);
+		else
+			value = element_stored(e->a, to->dtype, value);
+		buf_printf(&e->body, "%s%s = %s;\n", only_if, place, value);
+	}
+}
+
+/* T, where the body or a macro in it (t_...) speaks of it. */
+static void
+name_type(Element *e)
+{
+	const char *body = e->body.at;
+	Buf b = { 0 };
+
+	if (!e->type || !e->body.n || (!strstr(body, "T)") && !strstr(body, "t_") && !strstr(body, "const T ")))
+		return;
+	buf_printf(&b, "typedef %s T;\n%s", e->type, body);
+	buf_free(&e->body);
+	e->body = b;
+}
+
+/* Do all lets of the stage compute in one type?  It is set; with no let false. */
+static bool
+is_of_one_type(const Element *e, RtDtype *type)
+{
+	for (int i = e->from.let; i < e->end.let; i++) {
+		const RtDtype t = rt_dtypes[e->k->let.at[i].types.compute].compute;
+
+		if (i > e->from.let && t != *type)
+			return false;
+		*type = t;
+	}
+	return e->end.let > e->from.let;
+}
+
+static char *
+element(Element *e, const Into *to)
+{
+	RtDtype type;
+
+	e->from = e->k->stage.at[e->stage];
+	e->end = kernel_stage_end(e->k, e->stage);
+	if (is_of_one_type(e, &type))
+		e->type = compute_type(type);
+	put_loads(e);
+	put_lets(e);
+	put_joins(e, to);
+	put_stores(e, to && to->only_if ? to->only_if : "");
+	name_type(e);
+	return e->body.n ? arena_text(e->a, &e->body) : arena_strdup(e->a, "");
+}
+
+char *
+kernel_element(const Kernel *k, const Size *columns)
+{
+	Element e = { .k = k, .a = k->arena, .columns = columns, .lane = "" };
+
+	return element(&e, NULL);
+}
+
+char *
+kernel_stage_element(const Kernel *k, int stage, const Into *to)
+{
+	Element e = { .k = k, .a = k->arena, .stage = stage, .lane = to->lane };
+
+	return element(&e, to);
+}

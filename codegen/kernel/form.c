@@ -1,0 +1,401 @@
+/*
+ * Kernels in order: how they are made, and the same kernel with fewer and better axes.
+ */
+#include "form.h"
+
+#include <string.h>
+
+/* ---- making one ------------------------------------------------------------------------------------------------ */
+
+Kernel *
+kernel_new(SizeTable *sizes, Arena *arena, const char *name, const char *comment)
+{
+	Kernel *k = new(arena, Kernel, 1);
+
+	k->sizes = sizes;
+	k->arena = arena;
+	k->name = name;
+	k->comment = comment;
+	k->serial = -1;
+	kernel_stage(k, true);
+	return k;
+}
+
+int
+kernel_operand(Kernel *k, Operand o)
+{
+	static const char letters[] = {
+		[ACCESS_READ] = 'x', [ACCESS_WRITE] = 'y', [ACCESS_UPDATE] = 'y', [ACCESS_NUMBER] = 's',
+		[ACCESS_MADE] = 'm', [ACCESS_INDEX] = 'n',
+	};
+
+	if (!o.name)
+		o.name = arena_printf(k->arena, "%c%d", letters[o.access], k->operand.n);
+	for (int i = 0; i < KERNEL_AXES; i++)
+		if (!o.stride[i])
+			o.stride[i] = size_number(k->sizes, 0);
+	if (!o.offset)
+		o.offset = size_number(k->sizes, 0);
+	vec_push(k->arena, &k->operand, o);
+	return k->operand.n - 1;
+}
+
+int
+kernel_strided(Kernel *k, Access access, RtDtype dtype, const int64_t *stride)
+{
+	Operand o = { .dtype = dtype, .access = access, .along = -1, .by = -1 };
+
+	for (int i = 0; i < k->naxis && stride; i++)
+		o.stride[i] = size_number(k->sizes, stride[i]);
+	return kernel_operand(k, o);
+}
+
+Ref
+kernel_let(Kernel *k, Let l)
+{
+	vec_push(k->arena, &k->let, l);
+	return (Ref){ .kind = REF_LET, .at = k->let.n - 1 };
+}
+
+void
+kernel_store(Kernel *k, int operand, Ref value)
+{
+	vec_push(k->arena, &k->store, ((Store){ operand, value }));
+}
+
+Ref
+kernel_state(Kernel *k, Folded s)
+{
+	vec_push(k->arena, &k->state, s);
+	return (Ref){ .kind = REF_STATE, .at = k->state.n - 1 };
+}
+
+void
+kernel_stage(Kernel *k, bool each)
+{
+	vec_push(k->arena, &k->stage, ((Phase){ each, k->let.n, k->state.n, k->store.n }));
+}
+
+Phase
+kernel_stage_end(const Kernel *k, int stage)
+{
+	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
+}
+
+/* Of equals the first place is taken, and of extremes a NaN.  Written without branches: a loop over lanes vectorizes. */
+#define MORE(over) "(x " over " a) | ((x == a) & (y < b)) | ((x != x) & ((a == a) | (y < b)))"
+
+const Fold *
+fold_find(const char *name)
+{
+	static const Fold folds[] = {
+		{ "sum", FOLD_ZERO, .join = "a + x" },
+		{ "prod", FOLD_ONE, .join = "a * x" },
+		{ "max", FOLD_LEAST, .join = "a != a ? a : a > x ? a : x" },
+		{ "min", FOLD_MOST, .join = "a != a ? a : a < x ? a : x" },
+		{ "argmax", FOLD_LEAST, .places = true, .takes = MORE(">") },
+		{ "argmin", FOLD_MOST, .places = true, .takes = MORE("<") },
+		{ "any", FOLD_ZERO, .logic = true, .join = "a | x" },
+		{ "all", FOLD_ONE, .logic = true, .join = "a & x" },
+	};
+
+	for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+		if (!strcmp(folds[i].name, name))
+			return &folds[i];
+	return NULL;
+}
+
+Ref
+ref_operand(int at)
+{
+	return (Ref){ .kind = REF_OPERAND, .at = at };
+}
+
+Ref
+ref_number(IValue v)
+{
+	return (Ref){ .kind = REF_NUMBER, .number = v };
+}
+
+/* ---- axes ------------------------------------------------------------------------------------------------------ */
+
+static void
+swap_axes(Kernel *k, int a, int b)
+{
+	const Size *extent = k->extent[a];
+
+	k->extent[a] = k->extent[b];
+	k->extent[b] = extent;
+	for (int i = 0; i < k->operand.n; i++) {
+		Operand *o = &k->operand.at[i];
+		const Size *stride = o->stride[a];
+
+		o->stride[a] = o->stride[b];
+		o->stride[b] = stride;
+	}
+	k->serial = k->serial == a ? b : k->serial == b ? a : k->serial;
+}
+
+static void
+remove_axis(Kernel *k, int axis)
+{
+	k->nreduce -= axis >= k->naxis - k->nreduce;
+	k->naxis--;
+	for (int i = axis; i < k->naxis; i++)
+		k->extent[i] = k->extent[i + 1];
+	for (int i = 0; i < k->operand.n; i++) {
+		Operand *o = &k->operand.at[i];
+
+		for (int d = axis; d < k->naxis; d++)
+			o->stride[d] = o->stride[d + 1];
+		o->stride[k->naxis] = size_number(k->sizes, 0);
+	}
+	k->serial = k->serial == axis ? -1 : k->serial - (k->serial > axis);
+}
+
+static bool
+is_along(const Kernel *k, int axis)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		if (k->operand.at[i].along == axis)
+			return true;
+	return false;
+}
+
+/* Can the axis and the next one be one axis? */
+static bool
+can_merge(const Kernel *k, int axis)
+{
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (o->stride[axis] != size_times(k->sizes, o->stride[axis + 1], k->extent[axis + 1]))
+			return false;
+	}
+	return !is_along(k, axis) && !is_along(k, axis + 1) && k->serial != axis && k->serial != axis + 1 &&
+	       axis + 1 != k->naxis - k->nreduce;
+}
+
+/* The operand whose strides order the axes. */
+static const Operand *
+leading_operand(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n && k->nreduce; i++)
+		if (k->operand.at[i].access == ACCESS_READ)
+			return &k->operand.at[i];
+	return &k->operand.at[0];
+}
+
+/* Is its stride along the axis before this one known to be at least that along this one? */
+static bool
+is_in_order(const Kernel *k, int axis)
+{
+	const Operand *o = leading_operand(k);
+
+	return size_at_least(k->sizes, size_minus(k->sizes, o->stride[axis - 1], o->stride[axis]), 0);
+}
+
+static void
+sort_axes(Kernel *k, int first, int end)
+{
+	for (int i = first + 1; i < end; i++)
+		for (int j = i; j > first && !is_in_order(k, j); j--)
+			swap_axes(k, j - 1, j);
+}
+
+void
+kernel_simplify(Kernel *k, int keep)
+{
+	const int first = is_along(k, 0);        /* an axis of addresses stays outermost */
+
+	for (int i = k->naxis - 1; i >= 0; i--)
+		if (size_is(k->extent[i], 1) && !is_along(k, i))
+			remove_axis(k, i);
+	if (k->serial >= 0)
+		for (int i = k->serial; i < k->naxis - 1; i++)
+			swap_axes(k, i, i + 1);
+	sort_axes(k, first, k->naxis - k->nreduce - (k->serial >= 0));
+	sort_axes(k, k->naxis - k->nreduce, k->naxis);
+	for (int i = k->naxis - 2 - keep; i >= 0; i--)
+		if (can_merge(k, i)) {
+			k->extent[i + 1] = size_times(k->sizes, k->extent[i], k->extent[i + 1]);
+			remove_axis(k, i);
+		}
+}
+
+bool
+kernel_consecutive(const Kernel *k, int operand, int axis)
+{
+	return size_is(k->operand.at[operand].stride[axis], 1);
+}
+
+/* ---- what it comes to ------------------------------------------------------------------------------------------ */
+
+const Size *
+kernel_points(const Kernel *k)
+{
+	const Size *n = size_number(k->sizes, 1);
+
+	for (int i = 0; i < k->naxis; i++)
+		n = size_times(k->sizes, n, k->extent[i]);
+	return n;
+}
+
+const Size *
+kernel_bytes(const Kernel *k)
+{
+	const Size *all = size_number(k->sizes, 0);
+
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+		const bool in_memory = o->access != ACCESS_NUMBER && kernel_has_address(k, i);
+		const Size *n = size_number(k->sizes, in_memory ? rt_dtypes[o->dtype].bytes : 0);
+
+		for (int d = 0; d < k->naxis; d++)
+			if (!size_is(o->stride[d], 0) || o->along == d || o->by >= 0)
+				n = size_times(k->sizes, n, k->extent[d]);
+		all = size_plus(k->sizes, all, n);
+	}
+	return all;
+}
+
+const Size *
+kernel_lets(const Kernel *k)
+{
+	return size_times(k->sizes, size_number(k->sizes, k->let.n), kernel_points(k));
+}
+
+const char *
+kernel_comment(const Kernel *k)
+{
+	Buf b = { 0 };
+
+	buf_puts(&b, k->comment);
+	for (int i = 0; i < k->naxis; i++) {
+		buf_puts(&b, i ? " x " : ": ");
+		size_print(k->extent[i], SIZE_TEXT, true, &b);
+	}
+	return arena_text(k->arena, &b);
+}
+
+/* ---- what holds ------------------------------------------------------------------------------------------------ */
+
+static bool
+stores_to(const Operand *o)
+{
+	return o->access == ACCESS_WRITE || o->access == ACCESS_UPDATE;
+}
+
+/* Has a stage before this one stored it? */
+static bool
+is_stored_before(const Kernel *k, int operand, int stage)
+{
+	for (int i = 0; i < k->stage.at[stage].store; i++)
+		if (k->store.at[i].operand == operand)
+			return true;
+	return false;
+}
+
+int
+kernel_stage_of(const Kernel *k, RefKind kind, int at)
+{
+	int stage = 0;
+
+	while (stage + 1 < k->stage.n &&
+	       at >= (kind == REF_LET ? k->stage.at[stage + 1].let : k->stage.at[stage + 1].state))
+		stage++;
+	return stage;
+}
+
+bool
+kernel_has_address(const Kernel *k, int operand)
+{
+	return k->operand.at[operand].access != ACCESS_MADE && k->operand.at[operand].access != ACCESS_INDEX;
+}
+
+bool
+kernel_moves_in_row(const Kernel *k, int operand)
+{
+	for (int d = k->naxis - k->nreduce; d < k->naxis; d++)
+		if (!size_is(k->operand.at[operand].stride[d], 0))
+			return true;
+	return false;
+}
+
+/* Of what a stage that runs once may not read. */
+static bool
+is_of_points(const Kernel *k, const Ref *r)
+{
+	return r->kind == REF_OPERAND ? kernel_moves_in_row(k, r->at)
+		: r->kind == REF_LET && k->stage.at[kernel_stage_of(k, REF_LET, r->at)].each;
+}
+
+bool
+kernel_may_read(const Kernel *k, int stage, const Ref *r, int nlet)
+{
+	const Operand *o = r->kind == REF_OPERAND ? &k->operand.at[r->at] : NULL;
+
+	if (!k->stage.at[stage].each && is_of_points(k, r))
+		return false;
+	if (o)
+		return o->access != ACCESS_WRITE || is_stored_before(k, r->at, stage);
+	if (r->kind == REF_LET)
+		return r->at < nlet && (kernel_stage_of(k, REF_LET, r->at) == stage || !is_of_points(k, r));
+	return r->kind != REF_STATE || kernel_stage_of(k, REF_STATE, r->at) < stage;
+}
+
+static void
+check_ref(const Kernel *k, int stage, const Ref *r, int nlet)
+{
+	RT_ASSERT(r->kind != REF_OPERAND || (r->at >= 0 && r->at < k->operand.n));
+	RT_ASSERT(r->kind != REF_LET || (r->at >= 0 && r->at < k->let.n));
+	RT_ASSERT(r->kind != REF_STATE || (r->at >= 0 && r->at < k->state.n));
+	RT_ASSERT(r->kind != REF_NUMBER || r->number.tag == RT_INT || r->number.tag == RT_DOUBLE ||
+		  r->number.tag == RT_BOOL);
+	RT_ASSERT(kernel_may_read(k, stage, r, nlet));
+	(void)k, (void)stage, (void)r, (void)nlet;
+}
+
+static void
+check_stage(const Kernel *k, int stage)
+{
+	const Phase from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+
+	for (int i = from.let; i < end.let; i++)
+		for (int a = 0; a < k->let.at[i].narg; a++)
+			check_ref(k, stage, &k->let.at[i].arg[a], i);
+	for (int i = from.state; i < end.state; i++) {
+		const Folded *s = &k->state.at[i];
+
+		RT_ASSERT(from.each && (s->y.kind != REF_NONE) == s->fold->places);
+		check_ref(k, stage, &s->x, end.let);
+		check_ref(k, stage, &s->y, end.let);
+	}
+	for (int i = from.store; i < end.store; i++) {
+		const Store *s = &k->store.at[i];
+
+		RT_ASSERT(s->operand >= 0 && s->operand < k->operand.n && s->value.kind != REF_NONE);
+		RT_ASSERT(stores_to(&k->operand.at[s->operand]));
+		RT_ASSERT(from.each || !kernel_moves_in_row(k, s->operand));
+		check_ref(k, stage, &s->value, end.let);
+	}
+}
+
+void
+kernel_check(const Kernel *k)
+{
+	RT_ASSERT(k->naxis >= 0 && k->naxis <= KERNEL_AXES && (k->serial < 0 || k->serial == k->naxis - 1));
+	RT_ASSERT(k->nreduce >= 0 && k->nreduce <= k->naxis && (k->serial < 0 || !k->nreduce));
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		RT_ASSERT(o->along == -1 || (o->along == 0 && k->naxis));
+		RT_ASSERT(o->by >= -1 && o->by < k->operand.n && o->by != i);
+		RT_ASSERT(o->by < 0 || (o->access != ACCESS_NUMBER && o->by_stride && o->by_limit));
+		RT_ASSERT(o->by < 0 || (k->operand.at[o->by].by < 0 &&
+					rt_dtypes[k->operand.at[o->by].dtype].category == 'I'));
+		(void)o;
+	}
+	for (int i = 0; i < k->stage.n; i++)
+		check_stage(k, i);
+}

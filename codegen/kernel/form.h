@@ -1,0 +1,220 @@
+/* codegen/kernel/form.h - a kernel as data: what it touches, over what it runs, what it computes for each point
+ *
+ *   lower_*.c     nodes to kernels, a file a family
+ *   form.c        kernels in order: axes by the result's strides, merged where all operands allow it
+ *   schedule.c    how it runs: what one unit of work is, what goes in tiles
+ *   element.c     what is computed for one point, as C and CUDA both have it
+ *   print_c.c, print_cuda.c     loops and threads round it; they decide nothing
+ *   text.c, read.c              the text form, there and back
+ *
+ * A kernel runs over the product of its axes.  For each point it computes its lets in order, then its stores.  Points
+ * are independent of each other, but along the serial axis: no store is read, but by the point that makes it.
+ *
+ * The last axes may be reduced.  Then a point of the others is a row, and what is done for a row is divided in stages,
+ * one after the other.  A stage runs for each of the row's points or once for the row.  Where it runs for each, it may
+ * join their values in states; what states hold, and what is computed once for a row, later stages take as values, and
+ * they may read what an earlier stage has stored at the same point.  Softmax over i1:
+ *
+ *    each   r0 = max(x1)
+ *    each   t0 = exp(x1 - r0), r1 = sum(t0), y0 = t0
+ *    once   t1 = 1 / r1
+ *    each   y0 = y0 * t1
+ */
+#ifndef CODEGEN_FORM_H
+#define CODEGEN_FORM_H
+
+#include "../../rt/ops/kernel.h"
+#include "size.h"
+
+enum { KERNEL_AXES = 2 * RT_MAX_RANK };
+
+typedef enum Access {
+	ACCESS_READ, ACCESS_WRITE,
+	ACCESS_UPDATE,           /* read, then stored to at the same place */
+	ACCESS_NUMBER,           /* a number that a call brings, a double: no axes */
+	ACCESS_INDEX,            /* no memory: its value is its place, an int64 */
+	ACCESS_MADE              /* what the kernel that this is the end of has just made, where the first store goes */
+} Access;
+
+/* Where its element lies for a point: at offset + sum of stride[axis] * axis elements from its address. */
+typedef struct Operand {
+	const char *name;        /* unique in the kernel: y0, x1, s2 */
+	RtDtype     dtype;       /* of elements in memory */
+	Access      access;
+	const Size *offset, *stride[KERNEL_AXES];
+	int         along;       /* 0: along the outermost axis each place is a tensor with an address of its own; -1 */
+	int         by;          /* an operand of ints: its element times by_stride is added to the place; -1: none */
+	const Size *by_stride;
+	const Size *by_limit;    /* that element is in [0, by_limit), else the kernel fails and stores nothing here */
+	bool        by_wraps;    /* or at least -by_limit: it counts from the end */
+} Operand;
+
+typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
+typedef struct Ref {             /* a value at a point */
+	RefKind kind;            /* none: an argument that is None */
+	int     at;              /* of operands, lets or states */
+	int     part;            /* of a state: 0, or 1 for the place */
+	IValue  number;          /* int, float or bool */
+} Ref;
+
+typedef struct Let {             /* what a pointwise row makes of values */
+	const Op  *op;
+	RtMapTypes types;        /* of its operands together, its arithmetic, its result */
+	Ref        arg[RT_MAP_MAX];
+	int        narg;
+} Let;
+
+typedef struct Store { int operand; Ref value; } Store;
+
+/* How values are joined: associative and commutative but for rounding, so that parts may be joined in any order.  An
+ * element is a state of its own, of value x at place y. */
+typedef enum FoldStart { FOLD_ZERO, FOLD_ONE, FOLD_LEAST, FOLD_MOST } FoldStart;
+typedef struct Fold {
+	const char *name;
+	FoldStart   start;       /* no elements */
+	bool        logic;       /* of bools, and of nothing else */
+	bool        places;      /* it has a second value, a place; that of no elements is the last of all */
+	const char *join;        /* C: state a (and b) joined with x (and y) */
+	const char *takes;       /* with places, instead: x and y are taken for a and b */
+} Fold;
+
+typedef struct Folded {          /* a state: elements of a row, joined */
+	const Fold *fold;
+	RtDtype     part, total; /* types that values of some, and of all, are joined in */
+	RtDtype     place;       /* i32 or i64 */
+	Ref         x, y;        /* of a point */
+} Folded;
+
+typedef struct Phase {           /* a stage */
+	bool each;               /* it runs for each point of the row, or once; with no reduced axis for each */
+	int  let, state, store;  /* the first ones that are its own; those of the next one follow */
+} Phase;
+
+typedef struct Kernel {
+	SizeTable      *sizes;
+	Arena      *arena;
+	const char *name;        /* a prefix: map, copy */
+	const char *comment;     /* for the reader: "add, relu" */
+	int         naxis;
+	const Size *extent[KERNEL_AXES];         /* outermost first */
+	int         serial;      /* the innermost axis, whose points store to the same places, in order; -1: none */
+	int         nreduce;     /* so many of the last axes are reduced; with a serial one none */
+	Vec(Operand) operand;    /* those that are stored to come first */
+	Vec(Let)     let;
+	Vec(Folded)  state;
+	Vec(Store)   store;
+	Vec(Phase)   stage;      /* one at least */
+} Kernel;
+
+/* How a kernel is run.  Units of work are shared by threads; within a unit the innermost axis that is not serial is a
+ * loop that vectorises.  Where axes are reduced, that is one of two: the innermost of them, along which `lanes` sums are
+ * kept side by side; or the innermost of the others, and a unit is KERNEL_COLUMNS rows side by side. */
+typedef struct Schedule {
+	bool    rows;            /* a unit: a point of all axes but that one and the serial one; else a point */
+	int     inner;           /* that one; -1: there is none */
+	int     lanes;           /* 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
+	bool    whole;           /* rows side by side: there are KERNEL_COLUMNS in each unit, and never fewer */
+	int     tile;            /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
+	const Size *units;
+	int64_t grain;           /* units that are worth a thread */
+} Schedule;
+
+enum {
+	KERNEL_TILE = 16,
+	KERNEL_LANES = 16,       /* a sum's vector */
+	KERNEL_COLUMNS = 64,     /* rows side by side */
+	KERNEL_PART = 2048,      /* elements that are joined in the type of parts, of all rows side by side together */
+};
+
+/* ---- form.c ---------------------------------------------------------------------------------------------------- */
+
+Kernel *kernel_new(SizeTable *, Arena *, const char *name, const char *comment);
+int     kernel_operand(Kernel *, Operand);               /* its index; a name of its own when it has none */
+int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);       /* one with these strides; null: it stays */
+Ref     kernel_let(Kernel *, Let);
+void    kernel_store(Kernel *, int operand, Ref);
+Ref     kernel_state(Kernel *, Folded);                  /* its value; with .part = 1 its place */
+void    kernel_stage(Kernel *, bool each);               /* what is added from now on is another stage's */
+Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let, state and store */
+/* By name: sum, prod, max, min, argmax, argmin, any, all; null: none. */
+const Fold *fold_find(const char *name);
+Ref     ref_operand(int);
+Ref     ref_number(IValue);
+/* Axes in the order of the first operand's strides, largest outermost; axes of 1 go; neighbours merge where each
+ * operand's strides allow it, but for the innermost `keep` axes.  Reduced axes stay apart from the others; what is read
+ * first orders these. */
+void    kernel_simplify(Kernel *, int keep);
+/* Are the operand's elements one after the other along this axis? */
+bool    kernel_consecutive(const Kernel *, int operand, int axis);
+const Size *kernel_points(const Kernel *);               /* the product of all extents */
+/* Bytes that all operands have where the axes go, each element once; and how many lets are computed. */
+const Size *kernel_bytes(const Kernel *);
+const Size *kernel_lets(const Kernel *);
+const char *kernel_comment(const Kernel *);              /* "add, relu: 3136 x 64" */
+bool    kernel_has_address(const Kernel *, int operand); /* does a call pass it? */
+int     kernel_stage_of(const Kernel *, RefKind, int at);        /* the stage of a let or state */
+bool    kernel_moves_in_row(const Kernel *, int operand);        /* does its place depend on reduced axes? */
+/* Is the value there for the stage, of lets those below nlet? */
+bool    kernel_may_read(const Kernel *, int stage, const Ref *, int nlet);
+/* What must hold of any kernel: operands, axes and refs in range, stores to what is written, gathers by ints. */
+void    kernel_check(const Kernel *);
+
+/* ---- schedule.c ------------------------------------------------------------------------------------------------ */
+
+/* Tiles are right for all sizes, and worth it where both axes are long. */
+typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
+Schedule kernel_schedule(const Kernel *, Tiling);
+bool     kernel_has_rows(const Kernel *);                /* does it reduce, or go through stages? */
+/* Of these: rows side by side, or along each.  Both are right for all sizes, but for `whole`; the others say what is
+ * worth it. */
+Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
+bool     kernel_rows_beside(const Kernel *);
+int      kernel_row_lanes(const Kernel *);               /* as many as the widest state leaves registers for */
+bool     kernel_row_is_long(const Kernel *, int lanes);
+
+/* ---- element.c: what a point computes -------------------------------------------------------------------------- */
+
+/* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
+ * that a variable n holds, or null. */
+char *kernel_element(const Kernel *, const Size *columns);
+/* The same of a stage.  Its states are joined in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ...,
+ * each followed by `at`: "[j]" or "".  lane: what follows a value that is there once a row; only_if: a condition of
+ * stores, or null. */
+typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
+char *kernel_stage_element(const Kernel *, int stage, const Into *);
+/* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */
+char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);
+const char *kernel_start(const Kernel *, int state, bool place);       /* the value, or place, of no elements */
+bool  kernel_let_is_kept(const Kernel *, int let);       /* is it computed once for a row, and read by a later stage? */
+const char *element_type(RtDtype);                       /* C type of an element in memory; null: it has none here */
+const char *compute_type(RtDtype);                       /* of a number that is computed with */
+/* An element in memory as a number of its compute type, and such a number as it is stored. */
+const char *element_loaded(Arena *, RtDtype, const char *element);
+const char *element_stored(Arena *, RtDtype, const char *number);
+
+/* ---- print_c.c, print_cuda.c ------------------------------------------------------------------------------------- */
+
+/* The body of static void NAME(void *arg, int64_t begin, int64_t end), with braces: units begin to end. */
+char *kernel_print_c(const Kernel *, const Schedule *);
+/* The body of static void NAME(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n), with
+ * braces: rows and columns of a block that has just been made.  The kernel has two axes at most; place: p[place[k]]
+ * is operand k's address. */
+char *kernel_print_block(const Kernel *, const int *place);
+/* Parameters of a CUDA kernel, behind those that are there: "float *y0, const float *x1, double s2". */
+void  kernel_cuda_params(const Kernel *, Buf *);
+/* Has it a form in CUDA?  Gathers, addresses along an axis and serial axes have none yet. */
+bool  kernel_has_cuda(const Kernel *);
+/* Parameters and body of a CUDA kernel, "(float *y0, ...)\n{\n...}\n", for blocks of CUDA_BLOCK threads: each a point;
+ * of rows that are reduced each a row where these are side by side, else a block for each row. */
+enum { CUDA_BLOCK = 256 };
+char *kernel_print_cuda(const Kernel *, const Schedule *);
+const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
+
+/* ---- text.c, read.c -------------------------------------------------------------------------------------------- */
+
+void    kernel_print(const Kernel *, const Schedule *, Buf *);
+/* The kernel at *at, a place in the source, which moves behind it; fails with a message that names the line.  Symbols
+ * must have no other ranges than they have already. */
+Kernel *kernel_read(Cx *, SizeTable *, const Source *, const char **at, Schedule *);
+
+#endif

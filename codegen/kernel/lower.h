@@ -1,0 +1,79 @@
+/* codegen/kernel/lower.h - nodes of a specialized graph to kernels, and those to calls of emitted functions
+ *
+ * A Lowered is a kernel with the values that its operands are.  Each family has a file of its own.
+ */
+#ifndef CODEGEN_LOWER_H
+#define CODEGEN_LOWER_H
+
+#include "../codegen.h"
+#include "form.h"
+
+typedef struct Lowered {
+	Kernel  *kernel;
+	ValueVec value;          /* by operand: the tensor or number that the caller passes */
+} Lowered;
+
+/* ---- lower_map.c: a pointwise row, or a group of them ---------------------------------------------------------- */
+
+/* False: it has no kernel. */
+bool lower_map(Plan *, const Node *, Lowered *);
+/* The same as the end of a kernel that makes `made`, one of the group's inputs, row by row: two axes at most, the
+ * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
+bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
+
+/* A let of a pointwise row (its id) whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
+Let lower_let(Plan *, const char *row, int dtype, const Ref *arg);
+
+/* ---- kern_row.c: reductions, softmax, normalisation -------------------------------------------------------------- */
+
+/* False: it is none, or has no kernel. */
+bool lower_reduction(Plan *, const Node *, Lowered *);
+
+/* ---- lower_index.c ------------------------------------------------------------------------------------------------ */
+
+/* A kernel of n axes, for a node. */
+Kernel *lower_over(Plan *, const Node *, const char *name, int n, const int64_t *dims);
+/* The type that elements are moved as; RT_NDTYPE: they are not. */
+RtDtype lower_carrier(int dtype);
+
+/* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */
+
+struct Row;
+/* A kernel over dims, some of which are reduced: its axes are those that stay, then those. */
+typedef struct Rows {
+	struct Row *r;
+	Kernel *k;
+	int     ndim;
+	int64_t dims[KERNEL_AXES];
+	bool    gone[KERNEL_AXES];       /* reduced */
+	int     x;               /* operand: what is reduced */
+	ValueVec value;          /* of operands */
+} Rows;
+
+/* The kernel; dims and what is gone are there.  Operands come in this order: results, tensors, numbers of sizes. */
+void rows_begin(Rows *, const char *name);
+/* An operand with these strides along the dims; its index. */
+int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
+Ref  rows_place(Rows *);                                 /* of an element among those of its row, in the order of dims */
+Ref  rows_number(Rows *, int64_t);                       /* one that depends on sizes */
+int64_t rows_count(const Rows *);                        /* elements of a row */
+bool rows_finish(Rows *);                                /* adds the launch */
+Ref  rows_join(Rows *, const char *fold, RtDtype total, RtDtype part, Ref x);
+/* Computed in the type of `common`, rounded to that of `result`. */
+RtMapTypes rows_types(RtDtype common, RtDtype result);
+/* What a pointwise operator makes of a, b and c, or of those of them that it takes: "aten::add.Tensor". */
+Ref  rows_let(Rows *, const char *op, RtMapTypes, Ref a, Ref b, Ref c);
+Ref  rows_let1(Rows *, const char *op, RtDtype, Ref a);
+Ref  rows_let2(Rows *, const char *op, RtDtype, Ref a, Ref b);       /* add, sub: with alpha 1 */
+
+/* ---- emit.c: kernels in programs ------------------------------------------------------------------------------- */
+
+/* Emits the kernel and what calls it. */
+void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
+/* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
+bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
+/* Emits it as a function over a block of what has just been stored in p[0]; what else it reads is p[first ..],
+ * appended to more.  Its C name; null: it does not fit. */
+const char *emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
+
+#endif

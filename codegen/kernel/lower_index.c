@@ -1,0 +1,585 @@
+/*
+ * What moves elements: layouts, casts, cat, stack, repeat, pad, roll, flip, fills, what is written into views, rows
+ * and elements taken by index.
+ *
+ * A Region is what a launch moves: axes, the result's strides and those of what is read.  What moves without a change
+ * of type is moved as a number of its size, so that kernels of all types of that size are one.
+ */
+#include "../row.h"
+#include "lower.h"
+
+#include <string.h>
+
+typedef struct Region {
+	int     ndim;
+	int64_t dims[KERNEL_AXES], to[KERNEL_AXES], from[KERNEL_AXES];   /* strides in elements */
+	int64_t to_offset, from_offset;                                 /* elements */
+} Region;
+
+static Region
+region_of(int ndim, const int64_t *dims, const int64_t *to, const int64_t *from)
+{
+	Region g = { .ndim = ndim };
+
+	memcpy(g.dims, dims, (size_t)ndim * sizeof *dims);
+	memcpy(g.to, to, (size_t)ndim * sizeof *to);
+	memcpy(g.from, from, (size_t)ndim * sizeof *from);
+	return g;
+}
+
+static int64_t
+count(const Region *g)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < g->ndim; i++)
+		n *= g->dims[i];
+	return n;
+}
+
+RtDtype
+lower_carrier(int dtype)
+{
+	switch (rt_dtypes[dtype].category == 'Q' ? 0 : rt_dtypes[dtype].bytes) {
+	case 1:  return RT_u8;
+	case 2:  return RT_f16;
+	case 4:  return RT_f32;
+	case 8:  return RT_f64;
+	default: return RT_NDTYPE;
+	}
+}
+
+Kernel *
+lower_over(Plan *p, const Node *n, const char *name, int naxis, const int64_t *dims)
+{
+	Kernel *k = kernel_new(p->sizes, p->cx->arena, name, n->op ? n->op->id : n->kind->name);
+
+	k->naxis = naxis;
+	for (int i = 0; i < naxis; i++)
+		k->extent[i] = size_number(k->sizes, dims[i]);
+	return k;
+}
+
+static Kernel *
+begin(const Row *r, const char *name, const Region *g)
+{
+	return lower_over(r->p, r->n, name, g->ndim, g->dims);
+}
+
+/* ---- regions --------------------------------------------------------------------------------------------------- */
+
+/* Does C say what becomes of all numbers?  It does not of floating numbers that an integer cannot hold. */
+static bool
+can_cast(int to, int from)
+{
+	return to == from || (element_type((RtDtype)to) && element_type((RtDtype)from) &&
+			      !(rt_dtypes[from].category == 'F' && rt_dtypes[to].category == 'I' && to != RT_i64));
+}
+
+static bool
+put_region(Row *r, const Region *g, int to, int from, const Value *y, const Value *x)
+{
+	const bool moves = to == from;
+	const Value *const value[] = { y, x };
+	const int64_t offset[] = { g->to_offset * rt_dtypes[to].bytes, g->from_offset * rt_dtypes[from].bytes };
+	Kernel *k;
+
+	if (!can_cast(to, from) || (moves && lower_carrier(to) == RT_NDTYPE))
+		return false;
+	if (!count(g))
+		return true;
+	k = begin(r, moves ? "copy" : "cast", g);
+	kernel_strided(k, ACCESS_WRITE, moves ? lower_carrier(to) : (RtDtype)to, g->to);
+	kernel_strided(k, ACCESS_READ, moves ? lower_carrier(from) : (RtDtype)from, g->from);
+	kernel_store(k, 0, ref_operand(1));
+	return row_kernel(r, k, value, offset, 2);
+}
+
+/* ---- one argument ---------------------------------------------------------------------------------------------- */
+
+/* The result gets the elements of a tensor of its sizes and type. */
+bool
+row_copy_layout(Row *r, const RtTensor *x, const Value *from)
+{
+	const Region g = region_of(x->ndim, x->dims, row_result(r, 0)->strides, x->strides);
+
+	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], from);
+}
+
+static bool
+same_dims(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+}
+
+/* contiguous, clone, reshape that has to copy: the elements in their order. */
+bool
+row_copy(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t strides[RT_MAX_RANK];
+	Region g;
+
+	if (!x || !y || x->dtype != y->dtype || rt_numel(x) != rt_numel(y) ||
+	    (!same_dims(x, y) && !rt_is_contiguous(y)))
+		return false;
+	rt_contiguous_strides(x->ndim, x->dims, strides);
+	g = region_of(x->ndim, x->dims, same_dims(x, y) ? y->strides : strides, x->strides);
+	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+bool
+row_cast(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	Region g;
+
+	if (!x || !y || !same_dims(x, y))
+		return false;
+	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	return put_region(r, &g, y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+bool
+row_may_be_one(const Row *r, const Value *from)
+{
+	const Buffer *x = plan_buffer(r->p, from), *y = plan_buffer(r->p, row_arg(r, "self"));
+
+	return (x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
+}
+
+/* copy_: into a tensor that others see, too.  The source may be broadcast, but not lie in the same memory. */
+bool
+row_copy_into(Row *r)
+{
+	const char *name = node_arg(r->n, "src") ? "src" : "other";
+	const RtTensor *y = row_tensor(r, "self"), *x = row_tensor(r, name);
+	int64_t strides[RT_MAX_RANK];
+	Region g;
+
+	if (!x || !y || x->storage == y->storage || y->storage->readonly || x->ndim > y->ndim || !rt_numel(y) ||
+	    row_may_be_one(r, row_arg(r, name)))
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		const int k = i - (y->ndim - x->ndim);
+
+		if ((y->dims[i] != 1 && !y->strides[i]) || (k >= 0 && x->dims[k] != y->dims[i] && x->dims[k] != 1))
+			return false;
+		strides[i] = k < 0 || x->dims[k] == 1 ? 0 : x->strides[k];
+	}
+	g = region_of(y->ndim, y->dims, y->strides, strides);
+	return put_region(r, &g, y->dtype, x->dtype, row_arg(r, "self"), row_arg(r, name));
+}
+
+/* The dim that a number names; -1: none. */
+static int
+dim_of(int64_t d, int ndim)
+{
+	d += d < 0 ? ndim : 0;
+	return d >= 0 && d < ndim ? (int)d : -1;
+}
+
+/* The elements of each dim, moved on and around: two regions for each dim that moves. */
+bool
+row_roll(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t shifts[RT_MAX_RANK], dims[RT_MAX_RANK], shift[RT_MAX_RANK] = { 0 };
+	int n, nshift;
+
+	if (!x || !y || x->dtype != y->dtype || !rt_numel(y) || !row_list(r, "shifts", shifts, &nshift) ||
+	    !row_list(r, "dims", dims, &n) || n != nshift || n < 1 || n > 3)
+		return false;
+	for (int i = 0; i < n; i++) {
+		const int d = dim_of(dims[i], x->ndim);
+
+		for (int k = 0; k < i; k++)
+			if (dims[k] == d)
+				return false;
+		if (d < 0)
+			return false;
+		shift[d] = (shifts[i] % x->dims[d] + x->dims[d]) % x->dims[d];
+		dims[i] = d;
+	}
+	for (int part = 0; part < 1 << n; part++) {
+		Region g = region_of(x->ndim, x->dims, y->strides, x->strides);
+
+		for (int i = 0; i < n; i++) {
+			const int64_t d = dims[i], s = shift[d];
+			const bool wrapped = part >> i & 1;
+
+			g.dims[d] = wrapped ? s : x->dims[d] - s;
+			g.to_offset += wrapped ? 0 : s * y->strides[d];
+			g.from_offset += wrapped ? (x->dims[d] - s) * x->strides[d] : 0;
+		}
+		if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self")))
+			return false;
+	}
+	return true;
+}
+
+bool
+row_flip(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t dims[RT_MAX_RANK];
+	Region g;
+	int n;
+
+	if (!x || !y || x->dtype != y->dtype || !rt_numel(y) || !row_list(r, "dims", dims, &n))
+		return false;
+	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	for (int i = 0; i < n; i++) {
+		const int d = dim_of(dims[i], x->ndim);
+
+		if (d < 0)
+			return false;
+		g.from_offset += (x->dims[d] - 1) * x->strides[d];
+		g.from[d] = -x->strides[d];
+	}
+	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+bool
+row_repeat(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	Region g = { 0 };
+
+	if (!x || !y || x->dtype != y->dtype || !rt_numel(y))
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		const int k = i - (y->ndim - x->ndim);
+		const int64_t d = k < 0 ? 1 : x->dims[k];
+
+		g.dims[g.ndim] = y->dims[i] / d;
+		g.to[g.ndim++] = y->strides[i] * d;
+		g.dims[g.ndim] = d;
+		g.from[g.ndim] = k < 0 ? 0 : x->strides[k];
+		g.to[g.ndim++] = y->strides[i];
+	}
+	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+/* ---- fills ----------------------------------------------------------------------------------------------------- */
+
+/* All of a dense result. */
+static bool
+fill(Row *r, double x)
+{
+	const RtTensor *y = row_result(r, 0);
+	const bool floating = rt_dtypes[y->dtype].category == 'F';
+	const Region g = { .ndim = 1, .dims = { rt_numel(y) }, .to = { 1 } };
+	Kernel *k;
+
+	if (!element_type((RtDtype)y->dtype) || (!floating && (x > 9e15 || x < -9e15 || x != x)))
+		return false;
+	if (!rt_numel(y))
+		return true;
+	k = begin(r, "fill", &g);
+	kernel_strided(k, ACCESS_WRITE, (RtDtype)y->dtype, g.to);
+	kernel_store(k, 0, ref_number(floating ? rt_double(x) : rt_int(y->dtype == RT_b8 ? x != 0 : (int64_t)x)));
+	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, NULL, 1);
+}
+
+/* zeros, ones, full and their likes */
+bool
+row_fill(Row *r)
+{
+	double x = strstr(r->n->op->id, "ones") ? 1 : 0;
+
+	if (strstr(r->n->op->id, "full") && !row_double(r, "fill_value", &x))
+		return false;
+	return fill(r, x);
+}
+
+/* Is what is added one number, and not elements from inside? */
+static bool
+pads_by_number(const Row *r)
+{
+	const Value *mode = row_arg(r, "mode");
+	IValue m;
+
+	return !mode || (value_constant(mode, &m) && m.tag == RT_STR && !strcmp(m.u.str->s, "constant"));
+}
+
+bool
+row_pad(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t pad[RT_MAX_RANK];
+	double value = 0;
+	Region g;
+	int n;
+
+	if (!x || !y || x->dtype != y->dtype || x->ndim != y->ndim || !pads_by_number(r))
+		return false;
+	if (!row_list(r, "pad", pad, &n) || n > 2 * x->ndim || n % 2)
+		return false;
+	if ((row_arg(r, "value") && !row_double(r, "value", &value)) || !fill(r, value))
+		return false;
+	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	for (int i = 0; i < x->ndim; i++) {
+		const int k = 2 * (x->ndim - 1 - i);
+		const int64_t before = k < n ? pad[k] : 0, after = k < n ? pad[k + 1] : 0;
+
+		g.from_offset += before < 0 ? -before * x->strides[i] : 0;
+		g.to_offset += before > 0 ? before * y->strides[i] : 0;
+		g.dims[i] += (before < 0 ? before : 0) + (after < 0 ? after : 0);
+		if (g.dims[i] < 0)
+			return false;
+	}
+	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
+}
+
+/* ---- lists ----------------------------------------------------------------------------------------------------- */
+
+const Node *
+row_list_node(const Row *r, const char *name)
+{
+	const Value *v = row_arg(r, name);
+	const bool is_list = v && node_is(v->node, "prim::ListConstruct") && v->node->block == r->n->block;
+
+	return is_list && plan_list_is_read(v) ? v->node : NULL;
+}
+
+static bool
+are_alike(const Row *r, const Node *list)
+{
+	const RtTensor *first = plan_tensor(r->p, list->in[0]);
+
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+
+		if (!x || x->dtype != first->dtype || x->storage == row_result(r, 0)->storage || !same_dims(x, first) ||
+		    memcmp(x->strides, first->strides, (size_t)x->ndim * sizeof *x->strides))
+			return false;
+	}
+	return true;
+}
+
+/* Operands of one geometry, `step` elements apart in the result: one launch for all of them.  to: the result's
+ * strides, over an operand's dims.  False: they differ, or their parts are better copied one by one. */
+static bool
+copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
+{
+	const RtTensor *first = plan_tensor(r->p, list->in[0]);
+	const Value **value = new(r->p->cx->arena, const Value *, list->nin + 1);
+	Region g = { .ndim = first ? first->ndim + 1 : 0 };
+	Kernel *k;
+
+	if (list->nin < 2 || !first || lower_carrier(first->dtype) == RT_NDTYPE || !rt_numel(first) || !are_alike(r, list))
+		return false;
+	g.dims[0] = list->nin;
+	g.to[0] = step;
+	for (int i = 0; i < first->ndim; i++) {
+		g.dims[i + 1] = first->dims[i];
+		g.to[i + 1] = to[i];
+		g.from[i + 1] = first->strides[i];
+	}
+	k = begin(r, "join", &g);
+	kernel_strided(k, ACCESS_WRITE, lower_carrier(first->dtype), g.to);
+	kernel_strided(k, ACCESS_READ, lower_carrier(first->dtype), g.from);
+	kernel_store(k, 0, ref_operand(1));
+	if (kernel_schedule(k, TILE_IF_LONG).tile >= 0)
+		return false;
+	k->operand.at[1].along = 0;
+	value[0] = r->n->out[0];
+	memcpy(value + 1, list->in, (size_t)list->nin * sizeof *value);
+	return row_kernel(r, k, value, NULL, list->nin + 1);
+}
+
+/* Does x lie where y has the elements from `at` on? */
+static bool
+is_there(const RtTensor *x, const RtTensor *y, int64_t at)
+{
+	return x->storage == y->storage && x->offset == y->offset + at &&
+	       !memcmp(x->strides, y->strides, (size_t)x->ndim * sizeof *x->strides);
+}
+
+/* Operands that are all like the first one: one launch.  False: they are not, or they are better copied one by one. */
+static bool
+cat_alike(Row *r, const Node *list, int64_t dim)
+{
+	const RtTensor *y = row_result(r, 0), *first = list->nin ? plan_tensor(r->p, list->in[0]) : NULL;
+
+	return first && first->dtype == y->dtype && first->ndim == y->ndim &&
+	       first->dims[dim] * list->nin == y->dims[dim] &&
+	       copy_alike(r, list, y->strides, first->dims[dim] * y->strides[dim]);
+}
+
+bool
+row_cat(Row *r)
+{
+	const RtTensor *y = row_result(r, 0);
+	const Node *list = row_list_node(r, "tensors");
+	int64_t dim, at = 0;
+
+	if (!y || !list || !row_int(r, "dim", &dim) || !y->ndim)
+		return false;
+	dim += dim < 0 ? y->ndim : 0;
+	if (cat_alike(r, list, dim))
+		return true;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+		Region g;
+
+		if (!x || x->dtype != y->dtype || x->quant ||
+		    (x->storage == y->storage && !plan_is_part(r->p, list->in[i])))
+			return false;
+		if (x->ndim == 1 && !x->dims[0])
+			continue;
+		if (x->ndim != y->ndim)
+			return false;
+		g = region_of(x->ndim, x->dims, y->strides, x->strides);
+		g.to_offset = at * y->strides[dim];
+		if (!is_there(x, y, g.to_offset) && !put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
+			return false;
+		at += x->dims[dim];
+	}
+	return at == y->dims[dim];
+}
+
+bool
+row_stack(Row *r)
+{
+	const RtTensor *y = row_result(r, 0);
+	const Node *list = row_list_node(r, "tensors");
+	int64_t dim, to[RT_MAX_RANK];
+
+	if (!y || !list || !list->nin || !row_int(r, "dim", &dim))
+		return false;
+	dim += dim < 0 ? y->ndim : 0;
+	for (int k = 0; k + 1 < y->ndim; k++)
+		to[k] = y->strides[k + (k >= dim)];
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+
+		if (!x || x->dtype != y->dtype || x->quant || x->ndim + 1 != y->ndim || x->storage == y->storage)
+			return false;
+	}
+	if (copy_alike(r, list, to, y->strides[dim]))
+		return true;
+	for (int i = 0; i < list->nin; i++) {
+		const RtTensor *x = plan_tensor(r->p, list->in[i]);
+		Region g = region_of(x->ndim, x->dims, to, x->strides);
+
+		g.to_offset = i * y->strides[dim];
+		if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ---- by index -------------------------------------------------------------------------------------------------- */
+
+typedef struct Taken {           /* what is read at the places that an index names */
+	const Value *x, *index;
+	int dim;                 /* of x, along which they lie */
+	bool wraps;              /* places may count from the end */
+	/* By dim of the result: strides of x, but along dim, and of the index. */
+	int64_t from[RT_MAX_RANK], by[RT_MAX_RANK];
+} Taken;
+
+/* An index out of range sets the flag; the generic kernel then raises. */
+static bool
+take(Row *r, const Taken *t)
+{
+	const RtTensor *x = plan_tensor(r->p, t->x), *index = plan_tensor(r->p, t->index), *y = row_result(r, 0);
+	const Value *const value[] = { r->n->out[0], t->x, t->index };
+	Region g;
+	Kernel *k;
+
+	if (x->dtype != y->dtype || lower_carrier(y->dtype) == RT_NDTYPE ||
+	    (index->dtype != RT_i64 && index->dtype != RT_i32) || !rt_numel(y))
+		return false;
+	g = region_of(y->ndim, y->dims, y->strides, t->from);
+	k = begin(r, "take", &g);
+	kernel_strided(k, ACCESS_WRITE, lower_carrier(y->dtype), g.to);
+	kernel_strided(k, ACCESS_READ, lower_carrier(y->dtype), g.from);
+	kernel_strided(k, ACCESS_READ, (RtDtype)index->dtype, t->by);
+	k->operand.at[1].by = 2;
+	k->operand.at[1].by_stride = size_number(k->sizes, x->strides[t->dim]);
+	k->operand.at[1].by_limit = size_number(k->sizes, x->dims[t->dim]);
+	k->operand.at[1].by_wraps = t->wraps;
+	kernel_store(k, 0, ref_operand(1));
+	if (!row_kernel(r, k, value, NULL, 3))
+		return false;
+	row_checks(r);
+	return true;
+}
+
+/* The result's dims [dim, dim + the index's rank) go over the index, in the place of x's dim. */
+static bool
+take_slices(Row *r, const Value *x, const Value *index, int dim, bool wraps)
+{
+	const RtTensor *tx = plan_tensor(r->p, x), *ti = plan_tensor(r->p, index), *y = row_result(r, 0);
+	Taken t = { .x = x, .index = index, .dim = dim, .wraps = wraps };
+
+	if (!tx || !ti || !y || tx->ndim - 1 + ti->ndim != y->ndim)
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		const bool by = i >= dim && i < dim + ti->ndim;
+
+		t.from[i] = by ? 0 : tx->strides[i < dim ? i : i - ti->ndim + 1];
+		t.by[i] = by ? ti->strides[i - dim] : 0;
+	}
+	return take(r, &t);
+}
+
+bool
+row_embedding(Row *r)
+{
+	const Value *w = row_arg(r, "weight"), *i = row_arg(r, "indices");
+	const RtTensor *table = row_tensor(r, "weight");
+
+	return w && i && table && table->ndim == 2 && take_slices(r, w, i, 0, false);
+}
+
+bool
+row_index_select(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *i = row_tensor(r, "index");
+	int64_t dim;
+
+	if (!x || !i || !x->ndim || i->ndim != 1 || !row_int(r, "dim", &dim) || (dim = dim_of(dim, x->ndim)) < 0)
+		return false;
+	return take_slices(r, row_arg(r, "self"), row_arg(r, "index"), (int)dim, false);
+}
+
+/* x[:, i]: all dims but one are taken whole. */
+bool
+row_index(Row *r)
+{
+	const Node *list = row_list_node(r, "indices");
+	int dim = -1;
+
+	for (int i = 0; list && i < list->nin; i++) {
+		if (value_is_none(list->in[i]) || list->in[i]->type->kind == TYPE_NONE)
+			continue;
+		if (dim >= 0)
+			return false;
+		dim = i;
+	}
+	return dim >= 0 && row_tensor(r, "self") && take_slices(r, row_arg(r, "self"), list->in[dim], dim, true);
+}
+
+/* Every element of the result has an index of its own along dim. */
+bool
+row_gather(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *index = row_tensor(r, "index"), *y = row_result(r, 0);
+	Taken t = { .x = row_arg(r, "self"), .index = row_arg(r, "index") };
+	int64_t dim;
+
+	if (!x || !index || !y || !x->ndim || index->ndim != x->ndim || !row_int(r, "dim", &dim) ||
+	    (t.dim = dim_of(dim, x->ndim)) < 0)
+		return false;
+	for (int i = 0; i < y->ndim; i++) {
+		if (i != t.dim && index->dims[i] > x->dims[i])
+			return false;
+		t.from[i] = i == t.dim ? 0 : x->strides[i];
+		t.by[i] = index->strides[i];
+	}
+	return take(r, &t);
+}

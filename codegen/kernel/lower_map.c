@@ -1,0 +1,306 @@
+/*
+ * Pointwise rows, and groups of them: axes are the result's dims, operands are broadcast, each row is a let.
+ */
+#include "lower.h"
+
+#include <string.h>
+
+enum { MOST_OPERANDS = 48 };             /* addresses that a launch passes */
+
+typedef struct MapLowering {
+	Plan   *p;
+	const Node *node;
+	Graph  *sub;             /* the group's graph, or null: the node alone */
+	KnownTable *known;       /* of the values inside */
+	Kernel *k;
+	Lowered *out;
+	Map     refs;            /* value id inside -> Ref */
+} MapLowering;
+
+/* ---- values inside --------------------------------------------------------------------------------------------- */
+
+static const char *
+key_of(MapLowering *m, const Value *v)
+{
+	return arena_printf(m->p->cx->arena, "%d", v->id);
+}
+
+static void
+set_ref(MapLowering *m, const Value *v, Ref r)
+{
+	Ref *kept = new(m->p->cx->arena, Ref, 1);
+
+	*kept = r;
+	map_put(&m->refs, key_of(m, v), kept);
+}
+
+/* The value at a point; false: it has none in C. */
+static bool
+ref_of(MapLowering *m, const Value *v, Ref *r)
+{
+	const Known *k = known_at(m->known, v);
+	const Ref *kept = map_get(&m->refs, key_of(m, v));
+
+	if (kept)
+		*r = *kept;
+	else if (value_is_none(v) || v->type->kind == TYPE_NONE)
+		*r = (Ref){ .kind = REF_NONE };
+	else if (k->is && (k->v.tag == RT_INT || k->v.tag == RT_DOUBLE || k->v.tag == RT_BOOL))
+		*r = ref_number(k->v);
+	else
+		return false;
+	return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+/* What rt_map_types wants to see of an argument: a number of unknown value counts by its kind. */
+static IValue
+sample_of(MapLowering *m, const Value *v)
+{
+	const Known *k = known_at(m->known, v);
+
+	if (k->is)
+		return k->v;
+	switch (v->type->kind) {
+	case TYPE_INT:   return rt_int(1);
+	case TYPE_BOOL:  return rt_bool(true);
+	case TYPE_FLOAT: return rt_double(1);
+	default:         return rt_none();
+	}
+}
+
+static RtMapResult
+result_rule(const Op *op)
+{
+	static const char *const names[] = { "promote", "floating", "boolean", "real", "part" };
+
+	for (int i = 0; i < 5; i++)
+		if (!strcmp(op->result, names[i]))
+			return (RtMapResult)i;
+	BUG("%s: result rule %s", op->id, op->result);
+}
+
+/* How a row computes; false: not in C. */
+static bool
+row_types(MapLowering *m, const Node *n, const RtMapArg *arg, int narg, RtMapTypes *types)
+{
+	IValue in[64];
+
+	for (int i = 0; i < n->nin; i++)
+		in[i] = sample_of(m, n->in[i]);
+	rt_map_types(arg, narg, result_rule(n->op), in, types);
+	return types->compute != RT_NDTYPE && rt_dtypes[types->compute].category != 'C' &&
+	       rt_dtypes[types->result].category != 'C';
+}
+
+static bool
+lower_row(MapLowering *m, const Node *n)
+{
+	RtMapArg arg[RT_MAP_MAX];
+	Let l = { .op = n->op };
+
+	if (!n->op || n->op->form != OP_MAP || n->nin > 64)
+		return false;
+	l.narg = rt_map_args(n->op->text, arg);
+	if (!row_types(m, n, arg, l.narg, &l.types))
+		return false;
+	for (int i = 0; i < l.narg; i++)
+		if (!ref_of(m, n->in[arg[i].arg], &l.arg[i]))
+			return false;
+	set_ref(m, n->out[0], kernel_let(m->k, l));
+	return true;
+}
+
+Let
+lower_let(Plan *p, const char *row, int dtype, const Ref *ref)
+{
+	int64_t one = 1, zero = 0;
+	RtTensor like = { .h = { .refs = 1 }, .dtype = (uint8_t)dtype, .ndim = 1, .dims = &one, .strides = &zero };
+	Let l = { .op = op_by_id(p->cx, row) };
+	RtMapArg arg[RT_MAP_MAX];
+	IValue in[RT_MAP_MAX];
+
+	l.narg = rt_map_args(l.op->text, arg);
+	for (int i = 0; i < l.narg; i++) {
+		l.arg[i] = ref[i];
+		in[arg[i].arg] = arg[i].tensor ? rt_of(&like) : ref[i].number;
+	}
+	rt_map_types(arg, l.narg, result_rule(l.op), in, &l.types);
+	return l;
+}
+
+static bool
+lower_rows(MapLowering *m)
+{
+	if (!m->sub)
+		return lower_row(m, m->node);
+	for NODES(n, m->sub->top)
+		if (!node_is(n, "prim::Constant") && !lower_row(m, n))
+			return false;
+	return true;
+}
+
+/* "add, relu" */
+static const char *
+describe(MapLowering *m)
+{
+	Buf b = { 0 };
+
+	if (!m->sub)
+		return m->node->op->name;
+	for NODES(n, m->sub->top)
+		if (n->op)
+			buf_printf(&b, "%s%s", b.n ? ", " : "",
+				   n->op->name + (strncmp(n->op->name, "aten::", 6) ? 0 : 6));
+	return arena_text(m->p->cx->arena, &b);
+}
+
+/* ---- operands -------------------------------------------------------------------------------------------------- */
+
+/* t seen from the result's dims: along those that it is broadcast over it does not move. */
+static Operand
+broadcast(MapLowering *m, const RtTensor *t, const RtTensor *result, Access access)
+{
+	Operand o = { .dtype = (RtDtype)t->dtype, .access = access, .along = -1, .by = -1 };
+
+	for (int i = 0; i < result->ndim; i++) {
+		const int k = i - (result->ndim - t->ndim);
+		const bool stays = k < 0 || (t->dims[k] == 1 && result->dims[i] != 1) || result->dims[i] == 1;
+
+		o.stride[i] = size_number(m->k->sizes, stays ? 0 : t->strides[k]);
+	}
+	return o;
+}
+
+static bool
+add_operand(MapLowering *m, const Value *v, Operand o)
+{
+	if (m->k->operand.n == MOST_OPERANDS || !element_type(o.dtype))
+		return false;
+	kernel_operand(m->k, o);
+	vec_push(m->p->cx->arena, &m->out->value, v);
+	return true;
+}
+
+/* The group's value for the node's input i. */
+static const Value *
+inside(const MapLowering *m, int i)
+{
+	return m->sub ? graph_inputs(m->sub)[i] : m->node->in[i];
+}
+
+static bool
+add_results(MapLowering *m)
+{
+	const RtTensor *first = plan_tensor(m->p, m->node->out[0]);
+
+	m->k->naxis = first->ndim;
+	for (int i = 0; i < first->ndim; i++)
+		m->k->extent[i] = size_number(m->k->sizes, first->dims[i]);
+	for (int i = 0; i < m->node->nout; i++) {
+		const RtTensor *t = plan_tensor(m->p, m->node->out[i]);
+
+		if (t->ndim != first->ndim || memcmp(t->dims, first->dims, (size_t)t->ndim * sizeof *t->dims) ||
+		    !add_operand(m, m->node->out[i], broadcast(m, t, first, ACCESS_WRITE)))
+			return false;
+	}
+	return true;
+}
+
+/* A tensor of the call, or a number. */
+static Operand
+argument(MapLowering *m, const Value *v, const Value *made)
+{
+	const RtTensor *t = plan_tensor(m->p, v);
+
+	if (!t)
+		return (Operand){ .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
+	return broadcast(m, t, plan_tensor(m->p, m->node->out[0]), v == made ? ACCESS_MADE : ACCESS_READ);
+}
+
+/* Tensors and numbers that only the call knows; each once, however often the group takes it. */
+static bool
+add_arguments(MapLowering *m, const Value *made)
+{
+	for (int i = 0; i < m->node->nin; i++) {
+		const Value *v = m->node->in[i];
+		const bool number = v->type->kind == TYPE_INT || v->type->kind == TYPE_FLOAT ||
+				    v->type->kind == TYPE_BOOL;
+		int at = 0;
+
+		if (!plan_tensor(m->p, v) && (!number || known_is(m->p->known, v)))
+			continue;
+		while (at < m->out->value.n && (m->out->value.at[at] != v || at < m->node->nout))
+			at++;
+		if (at == m->out->value.n && !add_operand(m, v, argument(m, v, made)))
+			return false;
+		set_ref(m, inside(m, i), ref_operand(at));
+	}
+	return true;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static MapLowering
+begin(Plan *p, const Node *n, Lowered *out)
+{
+	const Attr *sub = node_attr(n, "Subgraph");
+	MapLowering m = {
+		.p = p, .node = n, .sub = sub ? sub->g : NULL, .known = p->known, .out = out,
+		.refs = { .arena = p->cx->arena },
+	};
+
+	*out = (Lowered){ 0 };
+	if (m.sub) {
+		IValue *in = new(p->cx->arena, IValue, n->nin + 1);
+		bool *is = new(p->cx->arena, bool, n->nin + 1);
+
+		for (int i = 0; i < n->nin; i++) {
+			in[i] = known_at(p->known, n->in[i])->v;
+			is[i] = known_is(p->known, n->in[i]);
+		}
+		m.known = known_subgraph(p->cx, m.sub, in, is);
+	}
+	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", describe(&m));
+	return m;
+}
+
+static bool
+lower(MapLowering *m, const Value *made)
+{
+	if (!add_results(m) || !add_arguments(m, made) || !lower_rows(m))
+		return false;
+	for (int i = 0; i < m->node->nout; i++) {
+		Ref r;
+
+		if (!ref_of(m, m->sub ? m->sub->top->ret->in[i] : m->node->out[i], &r))
+			return false;
+		kernel_store(m->k, i, r);
+	}
+	return true;
+}
+
+bool
+lower_map(Plan *p, const Node *n, Lowered *out)
+{
+	MapLowering m = begin(p, n, out);
+
+	if (!lower(&m, NULL))
+		return false;
+	kernel_simplify(m.k, 0);
+	kernel_check(m.k);
+	return true;
+}
+
+bool
+lower_epilogue(Plan *p, const Node *group, const Value *made, bool in_registers, Lowered *out)
+{
+	MapLowering m = begin(p, group, out);
+
+	if (group->nout != 1 || !lower(&m, in_registers ? made : NULL))
+		return false;
+	kernel_simplify(m.k, 1);
+	kernel_check(m.k);
+	return m.k->naxis > 0 && m.k->naxis <= 2 && kernel_consecutive(m.k, 0, m.k->naxis - 1);
+}

@@ -1,0 +1,334 @@
+/*
+ * Softmax and normalisation: stages over the rows that are normalised.
+ *
+ * Arithmetic is in float, of doubles in double; sums of floats are joined in double between parts, and what is done once
+ * for a row is in double.  A softmax keeps its exponentials where its result goes, when these are not rounded there.
+ */
+#include "../row.h"
+#include "lower.h"
+
+#include <float.h>
+#include <string.h>
+
+static bool
+is_floating(const RtTensor *t)
+{
+	return t && rt_dtypes[t->dtype].category == 'F' && element_type((RtDtype)t->dtype);
+}
+
+static RtDtype
+computed_in(const RtTensor *y)
+{
+	return y->dtype == RT_f64 ? RT_f64 : RT_f32;
+}
+
+/* The dim that an argument names; false: it names none. */
+static bool
+find_dim(const Row *r, int ndim, int64_t *dim)
+{
+	if (!row_int(r, "dim", dim))
+		return false;
+	*dim += *dim < 0 ? ndim : 0;
+	return *dim >= 0 && *dim < ndim;
+}
+
+/* ---- softmax --------------------------------------------------------------------------------------------------- */
+
+/* exp(x - most), as a value of this stage. */
+static Ref
+exponential(Rows *g, RtDtype c, Ref most)
+{
+	return rows_let1(g, "aten::exp", c, rows_let2(g, "aten::sub.Tensor", c, ref_operand(g->x), most));
+}
+
+static void
+put_softmax(Rows *g, RtDtype c, Ref most)
+{
+	const bool keeps = g->k->operand.at[0].dtype == c;
+	Ref e, sum;
+
+	e = exponential(g, c, most);
+	sum = rows_join(g, "sum", RT_f64, c, e);
+	if (keeps)
+		kernel_store(g->k, 0, e);
+	kernel_stage(g->k, false);
+	sum = rows_let(g, "aten::reciprocal", rows_types(RT_f64, c), sum, sum, sum);
+	kernel_stage(g->k, true);
+	e = keeps ? ref_operand(0) : exponential(g, c, most);
+	kernel_store(g->k, 0, rows_let2(g, "aten::mul.Tensor", c, e, sum));
+}
+
+static void
+put_log_softmax(Rows *g, RtDtype c, Ref most)
+{
+	Ref x = rows_join(g, "sum", RT_f64, c, exponential(g, c, most));
+
+	kernel_stage(g->k, false);
+	x = rows_let(g, "aten::log", rows_types(RT_f64, c), x, x, x);
+	kernel_stage(g->k, true);
+	x = rows_let2(g, "aten::sub.Tensor", c, rows_let2(g, "aten::sub.Tensor", c, ref_operand(g->x), most), x);
+	kernel_store(g->k, 0, x);
+}
+
+bool
+row_softmax(Row *r)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	Rows g = { .r = r };
+	int64_t dim;
+	RtDtype c;
+	Ref most;
+
+	if (!x || !is_floating(y) || !element_type((RtDtype)x->dtype) || !find_dim(r, x->ndim, &dim) || !rt_numel(x) ||
+	    (rt_dtypes[y->dtype].bytes < 4 && x->dtype != y->dtype))
+		return false;
+	c = computed_in(y);
+	g.ndim = x->ndim;
+	memcpy(g.dims, x->dims, (size_t)x->ndim * sizeof *x->dims);
+	g.gone[dim] = true;
+	rows_begin(&g, "softmax");
+	rows_operand(&g, ACCESS_WRITE, (RtDtype)y->dtype, y->strides, r->n->out[0]);
+	g.x = rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(r, "self"));
+	most = rows_join(&g, "max", c, c, ref_operand(g.x));
+	kernel_stage(g.k, true);
+	if (strstr(r->n->op->id, "log"))
+		put_log_softmax(&g, c, most);
+	else
+		put_softmax(&g, c, most);
+	return rows_finish(&g);
+}
+
+/* ---- normalisation --------------------------------------------------------------------------------------------- */
+
+/* PyTorch rounds each step of the moments of bfloat16 in shorter rows, and in instance_norm: these stay calls. */
+enum { BF16_VECTOR = 16 };
+
+typedef struct Norm {
+	Rows    g;
+	const RtTensor *x, *y;
+	int64_t wstride[KERNEL_AXES];    /* of weight and bias along the dims, which are as long as `channels` */
+	int64_t channels;
+	RtDtype c;
+	double  eps;
+	Ref     w, b;            /* none: 1, 0 */
+} Norm;
+
+/* A tensor of n floating numbers, consecutive; *ref none when there is none.  False: another one. */
+static bool
+add_weight(Norm *m, const char *name, Ref *ref)
+{
+	const RtTensor *t = row_tensor(m->g.r, name);
+
+	*ref = (Ref){ .kind = REF_NONE };
+	if (!row_arg(m->g.r, name))
+		return true;
+	if (!is_floating(t) || !rt_is_contiguous(t) || rt_numel(t) != m->channels)
+		return false;
+	*ref = ref_operand(rows_operand(&m->g, ACCESS_READ, (RtDtype)t->dtype, m->wstride, row_arg(m->g.r, name)));
+	return true;
+}
+
+/* What else a native_ operator gives, the mean and the scale of each row: results of the first dims, of those that go 1. */
+static bool
+add_saved(Norm *m)
+{
+	for (int i = 1; i < m->g.r->n->nout; i++) {
+		const RtTensor *t = row_result(m->g.r, i);
+		int64_t stride[KERNEL_AXES] = { 0 };
+
+		if (!is_floating(t) || t->ndim > m->g.ndim)
+			return false;
+		for (int d = 0; d < t->ndim; d++) {
+			if (t->dims[d] != (m->g.gone[d] ? 1 : m->g.dims[d]))
+				return false;
+			stride[d] = m->g.gone[d] ? 0 : t->strides[d];
+		}
+		rows_operand(&m->g, ACCESS_WRITE, (RtDtype)t->dtype, stride, m->g.r->n->out[i]);
+	}
+	return true;
+}
+
+/* Dims and eps are there: the kernel and its operands; xs, ys: strides along the dims. */
+static bool
+begin(Norm *m, const char *name, const int64_t *xs, const int64_t *ys)
+{
+	rows_begin(&m->g, name);
+	rows_operand(&m->g, ACCESS_WRITE, (RtDtype)m->y->dtype, ys, m->g.r->n->out[0]);
+	if (!add_saved(m))
+		return false;
+	m->g.x = rows_operand(&m->g, ACCESS_READ, (RtDtype)m->x->dtype, xs, row_arg(m->g.r, "input"));
+	m->c = computed_in(m->x);
+	return add_weight(m, "weight", &m->w) && add_weight(m, "bias", &m->b);
+}
+
+/* Input, result and eps are what there is a form for. */
+static bool
+take_arguments(Norm *m, Row *r)
+{
+	*m = (Norm){ .g = { .r = r }, .x = row_tensor(r, "input"), .y = row_result(r, 0) };
+	if (!is_floating(m->x) || !m->y || m->y->dtype != m->x->dtype || !rt_numel(m->x))
+		return false;
+	if (row_arg(r, "eps"))
+		return row_double(r, "eps", &m->eps);
+	m->eps = m->x->dtype == RT_f64 ? DBL_EPSILON : FLT_EPSILON;      /* rms_norm */
+	return true;
+}
+
+/* (x - mean) * scale * weight + bias */
+static Ref
+scaled(Norm *m, Ref x, Ref scale)
+{
+	if (m->w.kind != REF_NONE)
+		scale = rows_let2(&m->g, "aten::mul.Tensor", m->c, scale, m->w);
+	x = rows_let2(&m->g, "aten::mul.Tensor", m->c, x, scale);
+	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, "aten::add.Tensor", m->c, x, m->b);
+}
+
+/* 1 / sqrt(squares / n + eps), once for a row. */
+static Ref
+scale_of(Norm *m, Ref squares, Ref n)
+{
+	Ref x = rows_let2(&m->g, "aten::div.Tensor", RT_f64, squares, n);
+
+	x = rows_let2(&m->g, "aten::add.Tensor", RT_f64, x, ref_number(rt_double(m->eps)));
+	return rows_let(&m->g, "aten::rsqrt", rows_types(RT_f64, m->c), x, x, x);
+}
+
+static Ref
+square(Norm *m, Ref x)
+{
+	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, "aten::mul.Tensor", m->c, x, x));
+}
+
+/* The mean, then the mean of squares around it. */
+static bool
+finish(Norm *m)
+{
+	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = ref_operand(m->g.x);
+	Kernel *k = m->g.k;
+	Ref mean, scale;
+
+	mean = rows_join(&m->g, "sum", RT_f64, m->c, x);
+	kernel_stage(k, false);
+	mean = rows_let(&m->g, "aten::div.Tensor", rows_types(RT_f64, m->c), mean, n, n);
+	kernel_stage(k, true);
+	scale = square(m, rows_let2(&m->g, "aten::sub.Tensor", m->c, x, mean));
+	kernel_stage(k, false);
+	scale = scale_of(m, scale, n);
+	if (m->g.r->n->nout == 3) {
+		kernel_store(k, 1, mean);
+		kernel_store(k, 2, scale);
+	}
+	kernel_stage(k, true);
+	kernel_store(k, 0, scaled(m, rows_let2(&m->g, "aten::sub.Tensor", m->c, x, mean), scale));
+	return rows_finish(&m->g);
+}
+
+/* The same around 0. */
+static bool
+finish_uncentered(Norm *m)
+{
+	const Ref n = rows_number(&m->g, rows_count(&m->g)), x = ref_operand(m->g.x);
+	Ref scale = square(m, x);
+
+	kernel_stage(m->g.k, false);
+	scale = scale_of(m, scale, n);
+	kernel_stage(m->g.k, true);
+	kernel_store(m->g.k, 0, scaled(m, x, scale));
+	return rows_finish(&m->g);
+}
+
+/* layer_norm, native_layer_norm, rms_norm */
+bool
+row_layer_norm(Row *r)
+{
+	const bool uncentered = !strcmp(r->n->op->id, "rms_norm");
+	int64_t shape[RT_MAX_RANK];
+	int n;
+	Norm m;
+
+	if (!take_arguments(&m, r) || !row_list(r, "normalized_shape", shape, &n) || n < 1 || n > m.x->ndim)
+		return false;
+	m.channels = 1;
+	m.g.ndim = m.x->ndim;
+	for (int i = m.x->ndim - 1; i >= 0; i--) {
+		m.g.dims[i] = m.x->dims[i];
+		m.g.gone[i] = i >= m.x->ndim - n;
+		m.wstride[i] = m.g.gone[i] ? m.channels : 0;
+		m.channels *= m.g.gone[i] ? m.x->dims[i] : 1;
+	}
+	if (m.x->dtype == RT_bf16 && !uncentered && !plan_choice(r->p, m.channels >= BF16_VECTOR))
+		return false;
+	if (!begin(&m, uncentered ? "rms_norm" : "layer_norm", m.x->strides, m.y->strides))
+		return false;
+	return uncentered ? finish_uncentered(&m) : finish(&m);
+}
+
+/* Dims are those of the input, its channels as groups of `each`. */
+static void
+split_channels(const RtTensor *t, int64_t each, int64_t *out, const int64_t *from, bool strides)
+{
+	out[0] = from[0];
+	out[1] = strides ? from[1] * each : from[1] / each;
+	out[2] = strides ? from[1] : each;
+	for (int i = 2; i < t->ndim; i++)
+		out[i + 1] = from[i];
+}
+
+/* group_norm, native_group_norm, instance_norm by its input's own moments */
+bool
+row_group_norm(Row *r)
+{
+	const bool instance = !strcmp(r->n->op->id, "instance_norm");
+	int64_t groups = 0, stats, each, xs[KERNEL_AXES], ys[KERNEL_AXES];
+	Norm m;
+
+	if (!take_arguments(&m, r) || m.x->ndim < 2 || (instance && m.x->dtype == RT_bf16))
+		return false;
+	if (instance ? !row_int(r, "use_input_stats", &stats) || !stats || row_arg(r, "running_mean") :
+	    !row_int(r, row_arg(r, "group") ? "group" : "num_groups", &groups))
+		return false;
+	m.channels = m.x->dims[1];
+	groups = instance ? m.channels : groups;
+	if (groups < 1 || m.channels % groups)
+		return false;
+	each = m.channels / groups;
+	m.g.ndim = m.x->ndim + 1;
+	split_channels(m.x, each, m.g.dims, m.x->dims, false);
+	split_channels(m.x, each, xs, m.x->strides, true);
+	split_channels(m.x, each, ys, m.y->strides, true);
+	for (int i = 2; i < m.g.ndim; i++)
+		m.g.gone[i] = true;
+	m.wstride[1] = each;
+	m.wstride[2] = 1;
+	return begin(&m, "group_norm", xs, ys) && finish(&m);
+}
+
+/* In evaluation: what was measured in training, per channel. */
+bool
+row_batch_norm(Row *r)
+{
+	int64_t training;
+	Ref mean, scale;
+	Norm m;
+
+	if (!take_arguments(&m, r) || m.x->ndim < 2 || !row_int(r, "training", &training) || training)
+		return false;
+	m.channels = m.x->dims[1];
+	m.g.ndim = m.x->ndim;
+	memcpy(m.g.dims, m.x->dims, (size_t)m.x->ndim * sizeof *m.x->dims);
+	m.wstride[1] = 1;
+	if (!begin(&m, "batch_norm", m.x->strides, m.y->strides) || !add_weight(&m, "running_mean", &mean) ||
+	    !add_weight(&m, "running_var", &scale) || mean.kind == REF_NONE || scale.kind == REF_NONE)
+		return false;
+	scale = rows_let2(&m.g, "aten::add.Tensor", m.c, scale, ref_number(rt_double(m.eps)));
+	scale = rows_let1(&m.g, "aten::rsqrt", m.c, scale);
+	if (m.w.kind != REF_NONE)
+		scale = rows_let2(&m.g, "aten::mul.Tensor", m.c, scale, m.w);
+	mean = rows_let2(&m.g, "aten::mul.Tensor", m.c, mean, scale);
+	mean = m.b.kind == REF_NONE ? rows_let1(&m.g, "aten::neg", m.c, mean)
+		: rows_let2(&m.g, "aten::sub.Tensor", m.c, m.b, mean);
+	scale = rows_let2(&m.g, "aten::mul.Tensor", m.c, ref_operand(m.g.x), scale);
+	kernel_store(m.g.k, 0, rows_let2(&m.g, "aten::add.Tensor", m.c, scale, mean));
+	return rows_finish(&m.g);
+}

@@ -1,0 +1,360 @@
+/*
+ * Reductions over dims: sums, products, extremes with and without places, logic, norms, variances, logsumexp.
+ *
+ * Axes are the dims that stay, then those that are reduced.  Sums of floats are joined in float in parts and in double
+ * between these, other sums in double and int64; what is done with a row's value follows once for the row.
+ */
+#include "../row.h"
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- what is reduced --------------------------------------------------------------------------------------------- */
+
+static bool
+is_kind(const RtTensor *t, const char *categories)
+{
+	return t && strchr(categories, rt_dtypes[t->dtype].category) && element_type((RtDtype)t->dtype);
+}
+
+static const RtTensor *
+self_of(const Rows *g)
+{
+	return row_tensor(g->r, "self");
+}
+
+/* The dims that the argument `dim` names; false: it is not known, or names none of x's. */
+static bool
+find_dims(Rows *g, const RtTensor *x)
+{
+	int64_t dims[RT_MAX_RANK];
+	const int ndim = x->ndim ? x->ndim : 1;
+	int n;
+
+	if (!row_list(g->r, "dim", dims, &n))
+		return false;
+	g->ndim = x->ndim;
+	memcpy(g->dims, x->dims, (size_t)x->ndim * sizeof *x->dims);
+	for (int i = 0; i < x->ndim; i++)
+		g->gone[i] = !n;
+	for (int i = 0; i < n; i++) {
+		const int64_t d = dims[i] + (dims[i] < 0 ? ndim : 0);
+
+		if (d < 0 || d >= ndim)
+			return false;
+		g->gone[d] = true;
+	}
+	return true;
+}
+
+/* The results, of the sizes that stay; false: one has others. */
+static bool
+add_results(Rows *g)
+{
+	for (int i = 0; i < g->r->n->nout; i++) {
+		const RtTensor *y = row_result(g->r, i);
+		int64_t stride[RT_MAX_RANK] = { 0 };
+		int k = 0;
+
+		if (!y || !element_type((RtDtype)y->dtype) || !rt_numel(y))
+			return false;
+		for (int d = 0; d < g->ndim; d++) {
+			const int at = y->ndim == g->ndim ? d : k;
+
+			if (g->gone[d])
+				continue;
+			if (at >= y->ndim || y->dims[at] != g->dims[d])
+				return false;
+			stride[d] = y->strides[at];
+			k++;
+		}
+		rows_operand(g, ACCESS_WRITE, (RtDtype)y->dtype, stride, g->r->n->out[i]);
+	}
+	return true;
+}
+
+/* A kernel with its axes, results and self. */
+static bool
+begin(Rows *g, Row *r, const char *name)
+{
+	const RtTensor *x = row_tensor(r, "self");
+
+	*g = (Rows){ .r = r };
+	if (!is_kind(x, "FIB") || !find_dims(g, x))
+		return false;
+	rows_begin(g, name);
+	if (!add_results(g))
+		return false;
+	g->x = rows_operand(g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(r, "self"));
+	return true;
+}
+
+static Ref
+element_of(const Rows *g)
+{
+	return ref_operand(g->x);
+}
+
+/* x != 0 */
+static Ref
+is_some(Rows *g, Ref x)
+{
+	const RtMapTypes types = rows_types((RtDtype)self_of(g)->dtype, RT_b8);
+
+	return rows_let(g, "aten::ne.Scalar", types, x, ref_number(rt_int(0)), x);
+}
+
+/* ---- sums and products ----------------------------------------------------------------------------------------- */
+
+enum { FEW = 16 };               /* elements that are summed in double from the first on */
+
+/* The type that elements are cast to and joined in; RT_NDTYPE: none, where a cast to it would round each. */
+static RtDtype
+summed_as(const RtTensor *x, const RtTensor *y)
+{
+	const char to = rt_dtypes[y->dtype].category;
+
+	if (to == 'I')
+		return rt_dtypes[x->dtype].category == 'F' ? y->dtype == RT_i64 ? RT_i64 : RT_NDTYPE :
+		       rt_dtypes[x->dtype].bytes < 4 ? RT_i32 : RT_i64;
+	if (to != 'F' || (rt_dtypes[y->dtype].bytes < 4 && x->dtype != y->dtype))
+		return RT_NDTYPE;
+	return y->dtype == RT_f64 ? RT_f64 : RT_f32;
+}
+
+static Ref
+without_nan(Rows *g, RtDtype type, Ref x)
+{
+	const Ref is_nan = rows_let(g, "aten::isnan", rows_types((RtDtype)self_of(g)->dtype, RT_b8), x, x, x);
+
+	return rows_let(g, "aten::where.self", rows_types(type, type), is_nan, ref_number(rt_int(0)), x);
+}
+
+bool
+row_sum(Row *r)
+{
+	const char *id = r->n->op->id;
+	const bool mean = !strncmp(id, "mean", 4), product = !strncmp(id, "prod", 4);
+	const RtTensor *y = row_result(r, 0);
+	RtDtype part, total;
+	Rows g;
+	Ref x;
+
+	if (!begin(&g, r, product ? "prod" : mean ? "mean" : "sum") || (part = summed_as(self_of(&g), y)) == RT_NDTYPE)
+		return false;
+	if (self_of(&g)->dtype == RT_b8)
+		g.k->operand.at[g.x].dtype = RT_u8;           /* 0 or 1 */
+	total = part == RT_i32 ? RT_i64 : part;
+	if (part == RT_f32)
+		total = RT_f64;
+	if (part == RT_f32 && plan_choice(r->p, rows_count(&g) <= FEW))
+		part = RT_f64;
+	x = element_of(&g);
+	if (!strncmp(id, "nan", 3) && rt_dtypes[part].category == 'F')
+		x = without_nan(&g, part, x);
+	x = rows_join(&g, product ? "prod" : "sum", total, product ? total : part, x);
+	kernel_stage(g.k, false);
+	if (mean)
+		x = rows_let2(&g, "aten::div.Tensor", RT_f64, x, rows_number(&g, rows_count(&g)));
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}
+
+/* How many are not 0. */
+bool
+row_count(Row *r)
+{
+	Rows g;
+	Ref x;
+
+	if (!begin(&g, r, "count"))
+		return false;
+	x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, element_of(&g)));
+	kernel_stage(g.k, false);
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}
+
+/* any, all */
+bool
+row_logic(Row *r)
+{
+	const Value *dim = row_arg(r, "dim");
+	Rows g;
+	int64_t dims[RT_MAX_RANK];
+	int n;
+	Ref x;
+
+	/* Of an empty list of dims each element is by itself. */
+	if (!begin(&g, r, "logic") || (dim && (!row_list(r, "dim", dims, &n) || !n)))
+		return false;
+	x = element_of(&g);
+	if (self_of(&g)->dtype != RT_b8)
+		x = is_some(&g, x);
+	x = rows_join(&g, !strncmp(r->n->op->id, "any", 3) ? "any" : "all", RT_b8, RT_b8, x);
+	kernel_stage(g.k, false);
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}
+
+/* ---- extremes -------------------------------------------------------------------------------------------------- */
+
+static RtDtype
+compared_as(const RtTensor *x)
+{
+	if (rt_dtypes[x->dtype].category == 'F')
+		return x->dtype == RT_f64 ? RT_f64 : RT_f32;
+	return x->dtype == RT_i64 ? RT_i64 : RT_i32;
+}
+
+/* amax, amin, max, min of all; aminmax */
+bool
+row_extreme(Row *r)
+{
+	const bool both = r->n->nout == 2;
+	Rows g;
+	RtDtype type;
+	Ref x;
+
+	if (!begin(&g, r, "extreme") || !rows_count(&g))
+		return false;
+	type = compared_as(self_of(&g));
+	x = rows_join(&g, both || strstr(r->n->op->id, "min") ? "min" : "max", type, type, element_of(&g));
+	if (both)
+		rows_join(&g, "max", type, type, element_of(&g));
+	kernel_stage(g.k, false);
+	kernel_store(g.k, 0, x);
+	if (both)
+		kernel_store(g.k, 1, (Ref){ .kind = REF_STATE, .at = 1 });
+	return rows_finish(&g);
+}
+
+/* max and min over a dim, with places; argmax, argmin. */
+bool
+row_arg_extreme(Row *r)
+{
+	Folded s;
+	Rows g;
+	Ref x;
+
+	if (!begin(&g, r, "extreme") || !rows_count(&g))
+		return false;
+	s.fold = fold_find(strstr(r->n->op->id, "min") ? "argmin" : "argmax");
+	s.part = s.total = compared_as(self_of(&g));
+	s.place = !r->p->dynamic && rows_count(&g) < INT32_MAX ? RT_i32 : RT_i64;
+	s.x = element_of(&g);
+	s.y = rows_place(&g);
+	x = kernel_state(g.k, s);
+	kernel_stage(g.k, false);
+	if (r->n->nout == 2)
+		kernel_store(g.k, 0, x);
+	x.part = 1;
+	kernel_store(g.k, r->n->nout - 1, x);
+	return rows_finish(&g);
+}
+
+/* ---- norms, variances ------------------------------------------------------------------------------------------ */
+
+static Ref
+power(Rows *g, Ref x, double p)
+{
+	return rows_let(g, "aten::pow.Tensor_Scalar", rows_types(RT_f64, RT_f64), x, ref_number(rt_double(p)), x);
+}
+
+/* norm, linalg_vector_norm: in double, as elements may be too large to be squared in their own type. */
+bool
+row_norm(Row *r)
+{
+	const char *name = row_arg(r, "ord") ? "ord" : "p";
+	const double inf = 1.0 / 0.0;
+	const RtTensor *y = row_result(r, 0);
+	double p = 2;
+	Rows g;
+	Ref x;
+
+	if (!begin(&g, r, "norm") || !is_kind(self_of(&g), "F") ||
+	    (y->dtype != self_of(&g)->dtype && y->dtype != RT_f64) || (row_arg(r, name) && !row_double(r, name, &p)) || p != p || (!rows_count(&g) && (p < 0 || p == inf)))
+		return false;
+	x = element_of(&g);
+	if (p == 0) {
+		x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, x));
+	} else {
+		x = p == 2 ? rows_let2(&g, "aten::mul.Tensor", RT_f64, x, x) : rows_let1(&g, "aten::abs", RT_f64, x);
+		if (p != 1 && p != 2 && p - p == 0)
+			x = power(&g, x, p);
+		x = rows_join(&g, p == inf ? "max" : p == -inf ? "min" : "sum", RT_f64, RT_f64, x);
+	}
+	kernel_stage(g.k, false);
+	if (p == 2)
+		x = rows_let1(&g, "aten::sqrt", RT_f64, x);
+	else if (p != 0 && p != 1 && p - p == 0)
+		x = power(&g, x, 1 / p);
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}
+
+/* What is taken from the number of elements: 1 when nothing is said. */
+static bool
+find_correction(const Row *r, int64_t *correction)
+{
+	double x = 1;
+
+	const char *name = row_arg(r, "unbiased") ? "unbiased" : "correction";
+
+	if (row_arg(r, name) && !row_double(r, name, &x))
+		return false;
+	*correction = (int64_t)x;
+	return x == (double)*correction;
+}
+
+/* var, std, var_mean, std_mean: in double, the mean first */
+bool
+row_variance(Row *r)
+{
+	int64_t correction, n;
+	Ref x, mean, square;
+	Rows g;
+
+	if (!begin(&g, r, "var") || !is_kind(self_of(&g), "F") || !find_correction(r, &correction))
+		return false;
+	n = rows_count(&g);
+	mean = rows_join(&g, "sum", RT_f64, RT_f64, element_of(&g));
+	kernel_stage(g.k, false);
+	mean = rows_let2(&g, "aten::div.Tensor", RT_f64, mean, rows_number(&g, n));
+	if (r->n->nout == 2)
+		kernel_store(g.k, 1, mean);
+	kernel_stage(g.k, true);
+	x = rows_let2(&g, "aten::sub.Tensor", RT_f64, element_of(&g), mean);
+	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, "aten::mul.Tensor", RT_f64, x, x));
+	kernel_stage(g.k, false);
+	x = rows_let2(&g, "aten::div.Tensor", RT_f64, square, rows_number(&g, n > correction ? n - correction : 0));
+	if (!strncmp(r->n->op->id, "std", 3))
+		x = rows_let1(&g, "aten::sqrt", RT_f64, x);
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}
+
+/* The greatest, then the sum of exponentials relative to it; what is infinite is not taken off. */
+bool
+row_logsumexp(Row *r)
+{
+	const Ref zero = ref_number(rt_int(0));
+	RtDtype c;
+	Rows g;
+	Ref most, x;
+
+	if (!begin(&g, r, "logsumexp") || !is_kind(self_of(&g), "F"))
+		return false;
+	c = compared_as(self_of(&g));
+	most = rows_join(&g, "max", c, c, element_of(&g));
+	kernel_stage(g.k, false);
+	x = rows_let(&g, "aten::isinf", rows_types(c, RT_b8), most, most, most);
+	most = rows_let(&g, "aten::where.self", rows_types(c, c), x, zero, most);
+	kernel_stage(g.k, true);
+	x = rows_let1(&g, "aten::exp", c, rows_let2(&g, "aten::sub.Tensor", c, element_of(&g), most));
+	x = rows_join(&g, "sum", RT_f64, c, x);
+	kernel_stage(g.k, false);
+	x = rows_let2(&g, "aten::add.Tensor", RT_f64, rows_let1(&g, "aten::log", RT_f64, x), most);
+	kernel_store(g.k, 0, x);
+	return rows_finish(&g);
+}

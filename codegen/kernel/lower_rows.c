@@ -1,0 +1,122 @@
+/*
+ * What kernels that reduce are made of: axes of dims, operands, pointwise steps.
+ */
+#include "../row.h"
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- axes and operands ------------------------------------------------------------------------------------------- */
+
+/* The kernel's axis of a dim. */
+static int
+axis_of(const Rows *g, int dim)
+{
+	int axis = 0;
+
+	for (int i = 0; i < g->ndim; i++)
+		axis += g->gone[dim] ? !g->gone[i] || i < dim : !g->gone[i] && i < dim;
+	return axis;
+}
+
+void
+rows_begin(Rows *g, const char *name)
+{
+	g->k = lower_over(g->r->p, g->r->n, name, g->ndim, g->dims);
+	for (int i = 0; i < g->ndim; i++) {
+		g->k->extent[axis_of(g, i)] = size_number(g->k->sizes, g->dims[i]);
+		g->k->nreduce += g->gone[i];
+	}
+}
+
+int
+rows_operand(Rows *g, Access access, RtDtype dtype, const int64_t *stride, const Value *v)
+{
+	Operand o = { .dtype = dtype, .access = access, .along = -1, .by = -1 };
+
+	for (int i = 0; i < g->ndim; i++)
+		o.stride[axis_of(g, i)] = size_number(g->k->sizes, stride[i]);
+	if (v)
+		vec_push(g->r->p->cx->arena, &g->value, v);
+	return kernel_operand(g->k, o);
+}
+
+Ref
+rows_place(Rows *g)
+{
+	int64_t stride[KERNEL_AXES], n = 1;
+
+	for (int i = g->ndim - 1; i >= 0; i--) {
+		stride[i] = g->gone[i] ? n : 0;
+		n *= g->gone[i] ? g->dims[i] : 1;
+	}
+	return ref_operand(rows_operand(g, ACCESS_INDEX, RT_i64, stride, NULL));
+}
+
+Ref
+rows_number(Rows *g, int64_t n)
+{
+	Operand o = { .dtype = RT_i64, .access = ACCESS_INDEX, .along = -1, .by = -1 };
+
+	o.offset = size_number(g->k->sizes, n);
+	return ref_operand(kernel_operand(g->k, o));
+}
+
+int64_t
+rows_count(const Rows *g)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < g->ndim; i++)
+		n *= g->gone[i] ? g->dims[i] : 1;
+	return n;
+}
+
+bool
+rows_finish(Rows *g)
+{
+	return row_kernel(g->r, g->k, g->value.at, NULL, g->value.n);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------- */
+
+Ref
+rows_join(Rows *g, const char *fold, RtDtype total, RtDtype part, Ref x)
+{
+	const Folded s = { .fold = fold_find(fold), .part = part, .total = total, .place = RT_i64, .x = x };
+
+	return kernel_state(g->k, s);
+}
+
+RtMapTypes
+rows_types(RtDtype common, RtDtype result)
+{
+	return (RtMapTypes){ common, (RtDtype)rt_dtypes[common].compute, result };
+}
+
+Ref
+rows_let(Rows *g, const char *op, RtMapTypes t, Ref a, Ref b, Ref c)
+{
+	const char *dot = strchr(op, '.');
+	const char *name = dot ? arena_strndup(g->k->arena, op, dot - op) : op;
+	Let l = { .op = op_find(g->r->p->cx, name, dot ? dot + 1 : ""), .types = t, .arg = { a, b, c } };
+	RtMapArg arg[RT_MAP_MAX];
+
+	RT_ASSERT(l.op && l.op->form == OP_MAP);
+	l.narg = rt_map_args(l.op->text, arg);
+	return kernel_let(g->k, l);
+}
+
+Ref
+rows_let1(Rows *g, const char *op, RtDtype type, Ref a)
+{
+	const Ref none = { .kind = REF_NONE };
+
+	return rows_let(g, op, rows_types(type, type), a, none, none);
+}
+
+Ref
+rows_let2(Rows *g, const char *op, RtDtype type, Ref a, Ref b)
+{
+	return rows_let(g, op, rows_types(type, type), a, b, ref_number(rt_int(1)));
+}

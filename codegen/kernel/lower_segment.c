@@ -1,0 +1,371 @@
+/*
+ * Elements that go where indices say, or join what is there: scatter, scatter_add, scatter_reduce, index_add, index_copy,
+ * index_fill, index_put.  Self is copied, then every element of the source goes to the place that its index names.  Those
+ * that write to self look at all indices first: the operator itself, which raises then, must find self as it was.
+ *
+ * Sources with one index come in their order, by one thread: the serial axis, which is that of the index.  Along all
+ * other axes places are apart.
+ */
+#include "../row.h"
+#include "lower.h"
+
+#include <string.h>
+
+typedef enum Joining { PUT, ADD, MULTIPLY, GREATEST, LEAST } Joining;
+
+typedef struct Segments {
+	bool in_place;
+	Joining how;
+	const Value *source;     /* null: a number */
+	double  number, factor;  /* of index_add: what the source is multiplied by */
+	bool    wraps;           /* indices may count from the end */
+	bool    fresh;           /* what is there does not join */
+	bool    narrow;          /* indices may be int32 */
+	const Value *index;
+	/* The part of the source that goes, and strides over it: of the target (along dim an index is a place there), the
+	 * index, the source. */
+	int     ndim, dim;
+	int64_t dims[RT_MAX_RANK], to[RT_MAX_RANK], by[RT_MAX_RANK], from[RT_MAX_RANK];
+	int64_t limit;           /* of the target along dim */
+} Segments;
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static const RtTensor *
+target(const Row *r, const Segments *s)
+{
+	return s->in_place ? row_tensor(r, "self") : row_result(r, 0);
+}
+
+/* A kernel over the part, of which operand 0 is what is stored to and operand 1 the index. */
+static Kernel *
+begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype dtype)
+{
+	Kernel *k = lower_over(r->p, r->n, name, s->ndim, s->dims);
+	Operand *o;
+
+	kernel_strided(k, access, dtype, s->to);
+	kernel_strided(k, ACCESS_READ, (RtDtype)plan_tensor(r->p, s->index)->dtype, s->by);
+	o = &k->operand.at[0];
+	o->by = 1;
+	o->by_stride = o->stride[s->dim];
+	o->stride[s->dim] = size_number(k->sizes, 0);
+	o->by_limit = size_number(k->sizes, s->limit);
+	o->by_wraps = s->wraps;
+	return k;
+}
+
+/* One more launch, of a kernel that looks at indices. */
+static bool
+finish(Row *r, const Segments *s, Kernel *k)
+{
+	const Value *const value[] = { s->in_place ? row_arg(r, "self") : r->n->out[0], s->index, s->source };
+
+	if (!row_kernel(r, k, value, NULL, k->operand.n))
+		return false;
+	row_checks(r);
+	return true;
+}
+
+/* Are all indices in range?  Asked before anything is written that others see. */
+static bool
+check_indices(Row *r, const Segments *s)
+{
+	return finish(r, s, begin(r, s, "check", ACCESS_READ, (RtDtype)target(r, s)->dtype));
+}
+
+/* A number of dtype; false: the dtype has no such number. */
+static bool
+number_ref(double x, int dtype, Ref *to)
+{
+	const char c = rt_dtypes[dtype].category;
+
+	if (c == 'F')
+		*to = ref_number(rt_double(x));
+	else if (dtype == RT_b8)
+		*to = ref_number(rt_int(x != 0));
+	else if (x < 9e15 && x > -9e15 && x == (double)(int64_t)x)
+		*to = ref_number(rt_int((int64_t)x));
+	else
+		return false;
+	return element_type((RtDtype)dtype);
+}
+
+/* Nothing of the way of joining: what joins it becomes it. */
+static Ref
+neutral(Joining how, int dtype)
+{
+	const int bits = 8 * (int)rt_dtypes[dtype].bytes;
+	const bool is_float = rt_dtypes[dtype].category == 'F', has_sign = dtype != RT_u8;
+	const int64_t most = has_sign ? (int64_t)(UINT64_MAX >> (65 - bits)) : UINT8_MAX, least = has_sign ? -most - 1 : 0;
+
+	if (how == ADD || how == MULTIPLY)
+		return ref_number(is_float ? rt_double(how == MULTIPLY) : rt_int(how == MULTIPLY));
+	if (is_float)
+		return ref_number(rt_double(how == LEAST ? 1e300 * 1e300 : -1e300 * 1e300));
+	return ref_number(rt_int(how == LEAST ? most : least));
+}
+
+/* What is stored: the source, or what it makes of what is there. */
+static bool
+joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
+{
+	static const char *const rows[] = { [ADD] = "add_Tensor", [MULTIPLY] = "mul_Tensor", [GREATEST] = "maximum", [LEAST] = "minimum" };
+	Ref arg[3] = { ref_operand(0), from };
+
+	*to = from;
+	if (s->how == PUT)
+		return true;
+	if (dtype == RT_b8 || !element_type((RtDtype)dtype) ||
+	    !number_ref(s->factor, dtype == RT_f16 || dtype == RT_bf16 ? RT_f32 : dtype, &arg[2]))
+		return false;
+	*to = kernel_let(k, lower_let(r->p, rows[s->how], dtype, arg));
+	return true;
+}
+
+static bool
+store_all(Row *r, const Segments *s)
+{
+	const RtTensor *y = target(r, s);
+	const RtDtype moved = lower_carrier(y->dtype);
+	const bool moves = s->how == PUT && s->source;
+	Ref from = ref_operand(2), to;
+	Kernel *k;
+
+	if ((!s->source && !number_ref(s->number, y->dtype, &from)) || (moves && moved == RT_NDTYPE))
+		return false;
+	k = begin(r, s, s->how == PUT ? "put" : "join", s->how == PUT ? ACCESS_WRITE : ACCESS_UPDATE, moves ? moved : (RtDtype)y->dtype);
+	if (s->source)
+		kernel_strided(k, ACCESS_READ, moves ? moved : (RtDtype)y->dtype, s->from);
+	if (!joined(r, s, k, y->dtype, from, &to))
+		return false;
+	k->serial = s->dim;
+	kernel_store(k, 0, to);
+	return finish(r, s, k);
+}
+
+static bool
+store_neutral(Row *r, const Segments *s)
+{
+	const RtTensor *y = target(r, s);
+	Kernel *k = begin(r, s, "put", ACCESS_WRITE, (RtDtype)y->dtype);
+
+	kernel_store(k, 0, neutral(s->how, y->dtype));
+	k->serial = s->dim;
+	return finish(r, s, k);
+}
+
+/* ---- what may be written -------------------------------------------------------------------------------------------- */
+
+/* May self be written to where it lies?  Nothing else that is read here may be the same memory. */
+static bool
+can_write_self(const Row *r, const Segments *s)
+{
+	const Value *const read[] = { s->index, s->source };
+	const RtTensor *self = row_tensor(r, "self");
+
+	for (int i = 0; i < 2; i++)
+		if (read[i] && (plan_tensor(r->p, read[i])->storage == self->storage || row_may_be_one(r, read[i])))
+			return false;
+	return !rt_overlaps_itself(self) && !self->storage->readonly;
+}
+
+static bool
+emit_segments(Row *r, const Segments *s)
+{
+	const RtTensor *self = row_tensor(r, "self"), *y = target(r, s), *x = s->source ? plan_tensor(r->p, s->source) : NULL;
+	const RtTensor *index = plan_tensor(r->p, s->index);
+	bool empty = false;
+
+	if (!y || self->dtype != y->dtype || (x && x->dtype != y->dtype) || (index->dtype != RT_i64 && !(s->narrow && index->dtype == RT_i32)) ||
+	    !rt_numel(self) || !element_type((RtDtype)y->dtype))
+		return false;
+	for (int i = 0; i < s->ndim; i++)
+		empty |= !s->dims[i];
+	if (s->in_place ? !can_write_self(r, s) : !row_copy_layout(r, self, row_arg(r, "self")))
+		return false;
+	if (empty)
+		return true;
+	if (s->in_place && !check_indices(r, s))
+		return false;
+	return (!s->fresh || store_neutral(r, s)) && store_all(r, s);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+
+/* self, index and dim; false: they are not tensors of known types, or self has no dims. */
+static bool
+begin_segments(const Row *r, const char *index, Segments *s)
+{
+	const RtTensor *self = row_tensor(r, "self");
+	int64_t dim;
+
+	*s = (Segments){ .index = row_arg(r, index), .factor = 1, .in_place = node_writes_input(r->n, 0) };
+	if (!self || !self->ndim || !target(r, s) || !s->index || !plan_tensor(r->p, s->index) || !row_int(r, "dim", &dim))
+		return false;
+	dim += dim < 0 ? self->ndim : 0;
+	if (dim < 0 || dim >= self->ndim)
+		return false;
+	s->ndim = self->ndim;
+	s->dim = (int)dim;
+	s->limit = self->dims[dim];
+	memcpy(s->to, target(r, s)->strides, (size_t)self->ndim * sizeof *s->to);
+	return true;
+}
+
+/* A source tensor, or a known number; its strides are not looked at. */
+static bool
+take_source(const Row *r, const char *name, Segments *s)
+{
+	const Value *v = row_arg(r, name);
+	const RtTensor *t = v ? plan_tensor(r->p, v) : NULL;
+
+	if (t && t->storage && !t->quant)
+		s->source = v;
+	return v && (s->source || row_double(r, name, &s->number));
+}
+
+static bool
+take_joining(const Row *r, Segments *s)
+{
+	static const struct { const char *name; Joining how; } ways[] = {
+		{ "add", ADD }, { "multiply", MULTIPLY }, { "sum", ADD }, { "prod", MULTIPLY }, { "amax", GREATEST }, { "amin", LEAST },
+	};
+	const Value *v = row_arg(r, "reduce");
+	const Known *k = v ? known_at(r->p->known, v) : NULL;
+	int64_t include = 1;
+
+	for (size_t i = 0; k && k->is && k->v.tag == RT_STR && i < sizeof ways / sizeof *ways; i++)
+		if (!strcmp(k->v.u.str->s, ways[i].name))
+			s->how = ways[i].how;
+	if (node_arg(r->n, "include_self") && !row_int(r, "include_self", &include))
+		return false;
+	s->fresh = !include;
+	return s->how != PUT;
+}
+
+/* scatter and its kin: an index for each element. */
+bool
+row_scatter(Row *r)
+{
+	const RtTensor *index = row_tensor(r, "index"), *self = row_tensor(r, "self"), *x;
+	Segments s;
+
+	if (!begin_segments(r, "index", &s) || !take_source(r, node_arg(r->n, "src") ? "src" : "value", &s) ||
+	    (node_arg(r->n, "reduce") && !take_joining(r, &s)) || index->ndim != self->ndim)
+		return false;
+	s.how = strstr(r->n->op->id, "scatter_add") ? ADD : s.how;
+	x = s.source ? plan_tensor(r->p, s.source) : NULL;
+	if (x && x->ndim != self->ndim)
+		return false;
+	for (int i = 0; i < index->ndim; i++) {
+		if ((x && index->dims[i] > x->dims[i]) || (i != s.dim && index->dims[i] > self->dims[i]))
+			return false;
+		s.dims[i] = index->dims[i];
+		s.by[i] = index->strides[i];
+		s.from[i] = x ? x->strides[i] : 0;
+	}
+	return emit_segments(r, &s);
+}
+
+/* index_add, index_copy, index_fill: an index for each slice. */
+bool
+row_index_slices(Row *r)
+{
+	const char *op = r->n->op->id, *source = node_arg(r->n, "source") ? "source" : "value";
+	const RtTensor *index = row_tensor(r, "index"), *self = row_tensor(r, "self"), *x;
+	const bool fills = !strncmp(op, "index_fill", 10);
+	Segments s;
+
+	/* Of a fill by a number that the dtype cannot hold the result is not known. */
+	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) || index->ndim != 1)
+		return false;
+	s.how = !strncmp(op, "index_add", 9) ? ADD : PUT;
+	s.wraps = fills;
+	s.narrow = s.how == ADD;
+	x = s.source ? plan_tensor(r->p, s.source) : NULL;
+	if ((s.how == ADD && !row_double(r, "alpha", &s.factor)) || (x && x->ndim != (fills ? 0 : self->ndim)) || (!x && !fills))
+		return false;
+	for (int i = 0; i < self->ndim; i++) {
+		s.dims[i] = i == s.dim ? index->dims[0] : self->dims[i];
+		s.by[i] = i == s.dim ? index->strides[0] : 0;
+		s.from[i] = x && !fills ? x->strides[i] : 0;
+		if (x && !fills && x->dims[i] != s.dims[i])
+			return false;
+	}
+	return emit_segments(r, &s);
+}
+
+/* ---- index_put ------------------------------------------------------------------------------------------------------- */
+
+/* Strides of values, broadcast to the part's sizes; false: they do not fit. */
+static bool
+spread(const RtTensor *x, Segments *s)
+{
+	for (int i = 0; i < s->ndim; i++) {
+		const int k = i - (s->ndim - x->ndim);
+
+		if (k >= 0 && x->dims[k] != 1 && x->dims[k] != s->dims[i])
+			return false;
+		s->from[i] = k < 0 || x->dims[k] == 1 ? 0 : x->strides[k];
+	}
+	return x->ndim <= s->ndim;
+}
+
+/* The index's dims [dim, dim + n) as one, along which sources come in order; false: their strides do not allow it. */
+static bool
+join_dims(Segments *s, int n)
+{
+	const int gone = n - 1, last = s->dim + gone;
+
+	for (int i = s->dim; i < last; i++) {
+		if (s->by[i] != s->by[i + 1] * s->dims[i + 1] || s->from[i] != s->from[i + 1] * s->dims[i + 1])
+			return false;
+		s->dims[last] *= s->dims[i];
+	}
+	for (int i = s->dim; i + gone < s->ndim; i++) {
+		s->dims[i] = s->dims[i + gone];
+		s->by[i] = s->by[i + gone];
+		s->from[i] = s->from[i + gone];
+	}
+	s->ndim -= gone;
+	return true;
+}
+
+/* One index, of integers: self's dims before it, its own, self's behind. */
+bool
+row_index_put(Row *r)
+{
+	const RtTensor *self = row_tensor(r, "self"), *values = row_tensor(r, "values"), *index;
+	const Node *list = row_list_node(r, "indices");
+	Segments s = { .factor = 1, .wraps = true, .dim = -1, .source = row_arg(r, "values"), .in_place = node_writes_input(r->n, 0) };
+	int64_t accumulate;
+
+	if (!self || !values || !list || !target(r, &s) || !row_int(r, "accumulate", &accumulate))
+		return false;
+	for (int i = 0; i < list->nin; i++) {
+		if (value_is_none(list->in[i]) || list->in[i]->type->kind == TYPE_NONE)
+			continue;
+		if (s.dim >= 0)
+			return false;
+		s.dim = i;
+		s.index = list->in[i];
+	}
+	index = s.index ? plan_tensor(r->p, s.index) : NULL;
+	if (!index || s.dim >= self->ndim || index->ndim < 1 || self->ndim + index->ndim - 1 > RT_MAX_RANK)
+		return false;
+	s.how = accumulate ? ADD : PUT;
+	s.limit = self->dims[s.dim];
+	s.ndim = self->ndim + index->ndim - 1;
+	for (int i = 0; i < s.ndim; i++) {
+		const int k = i < s.dim ? i : i - index->ndim + 1;
+		const bool by = i >= s.dim && i < s.dim + index->ndim;
+
+		s.dims[i] = by ? index->dims[i - s.dim] : self->dims[k];
+		s.by[i] = by ? index->strides[i - s.dim] : 0;
+	}
+	if (!spread(values, &s) || !join_dims(&s, index->ndim))
+		return false;
+	memcpy(s.to, target(r, &s)->strides, (size_t)self->ndim * sizeof *s.to);
+	return emit_segments(r, &s);
+}

@@ -1,0 +1,25 @@
+/* codegen/kernel/print.h - what print_c.c and print_rows.c share */
+#ifndef CODEGEN_KERNEL_PRINT_H
+#define CODEGEN_KERNEL_PRINT_H
+
+#include "form.h"
+
+typedef struct Printer {
+	const Kernel *k;
+	const Schedule *s;
+	Buf text;
+	int indent;
+} Printer;
+
+void put_line(Printer *, const char *format, ...) RT_PRINTF(2, 3);
+void put_lines(Printer *, char *text);                   /* text is cut */
+void open_loop(Printer *, const char *head);
+void close_loop(Printer *);
+const char *loop_head(Printer *, int axis);              /* over all of the axis */
+const char *c_size(Printer *, const Size *);
+
+/* ---- print_rows.c: what is done for a row, or for rows side by side, whose indices are there */
+
+void put_row(Printer *);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * Kernels as C: loops round what a point computes (element.c); for rows that are reduced print_rows.c.
+ *
+ *    one axis, units are points          rows: units are points of all axes but the innermost
+ *
+ *    for (int64_t i0 = begin; ...)       for (int64_t row = begin; row < end; row++) {
+ *            element                             int64_t rest = row; const int64_t i1 = rest % 14; rest /= 14; ...
+ *                                                for (int64_t i2 = 0; i2 < 64; i2++)
+ *                                                        element
+ */
+#include "print.h"
+
+#include <string.h>
+
+void
+put_line(Printer *p, const char *format, ...)
+{
+	va_list args;
+
+	for (int i = 0; i < p->indent; i++)
+		buf_puts(&p->text, "\t");
+	va_start(args, format);
+	buf_vprintf(&p->text, format, args);
+	va_end(args);
+	buf_puts(&p->text, "\n");
+}
+
+const char *
+c_size(Printer *p, const Size *s)
+{
+	Buf b = { 0 };
+
+	size_print(s, SIZE_C, true, &b);
+	return arena_text(p->k->arena, &b);
+}
+
+void
+put_lines(Printer *p, char *text)
+{
+	char *state = NULL;
+
+	for (char *line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		put_line(p, "%s", line);
+}
+
+static void
+put_element(Printer *p, const Size *columns)
+{
+	put_lines(p, kernel_element(p->k, columns));
+}
+
+/* ---- addresses ------------------------------------------------------------------------------------------------- */
+
+/* "const float *restrict x1 = p[1];"; kernels that only move never write where they read. */
+static void
+put_pointer(Printer *p, int operand, int place)
+{
+	const Operand *o = &p->k->operand.at[operand];
+	Arena *a = p->k->arena;
+	const char *from = o->along < 0 ? arena_printf(a, "p[%d]", place)
+					: arena_printf(a, "p[%d + i%d]", place, o->along);
+
+	if (o->access == ACCESS_NUMBER)
+		put_line(p, "const double %s = *(const double *)%s;", o->name, from);
+	else
+		put_line(p, "%s%s *%s%s = %s;", o->access == ACCESS_READ ? "const " : "", element_type(o->dtype),
+			 p->k->let.n ? "" : "restrict ", o->name, from);
+}
+
+/* Addresses of their own for each place along an axis are there once that axis has an index. */
+static void
+put_pointers(Printer *p, bool along, const int *place)
+{
+	for (int i = 0; i < p->k->operand.n; i++)
+		if ((p->k->operand.at[i].along >= 0) == along && kernel_has_address(p->k, i))
+			put_pointer(p, i, place ? place[i] : i);
+}
+
+/* The places that indices name, of those that are (or are not) the same for a whole row: "int64_t x1_at = x2[i0];" */
+static void
+put_gathers(Printer *p, bool of_rows)
+{
+	for (int i = 0; i < p->k->operand.n; i++) {
+		const Operand *o = &p->k->operand.at[i], *by = o->by >= 0 ? &p->k->operand.at[o->by] : NULL;
+		Buf b = { 0 };
+
+		if (!by || (p->s->rows && (p->s->inner < 0 || size_is(by->stride[p->s->inner], 0))) != of_rows)
+			continue;
+		for (int d = 0; d < p->k->naxis; d++)
+			if (!size_is(by->stride[d], 0))
+				buf_printf(&b, "%si%d%s%s", b.n ? " + " : "", d, size_is(by->stride[d], 1) ? "" : " * ",
+					   size_is(by->stride[d], 1) ? "" : c_size(p, by->stride[d]));
+		if (!size_is(by->offset, 0) || !b.n)
+			buf_printf(&b, "%s%s", b.n ? " + " : "", c_size(p, by->offset));
+		put_line(p, "%sint64_t %s_at = %s[%s];", o->by_wraps ? "" : "const ", o->name, by->name, b.at);
+		if (o->by_wraps)
+			put_line(p, "%s_at += %s_at < 0 ? %s : 0;", o->name, o->name, c_size(p, o->by_limit));
+		put_line(p, "if ((uint64_t)%s_at >= (uint64_t)%s) {", o->name, c_size(p, o->by_limit));
+		put_line(p, "\t*(int *)p[%d] = 1;", p->k->operand.n);
+		put_line(p, "\tcontinue;");
+		put_line(p, "}");
+		buf_free(&b);
+	}
+}
+
+/* ---- loops ----------------------------------------------------------------------------------------------------- */
+
+void
+open_loop(Printer *p, const char *head)
+{
+	put_line(p, *head ? "%s {" : "%s{", head);
+	p->indent++;
+}
+
+void
+close_loop(Printer *p)
+{
+	p->indent--;
+	put_line(p, "}");
+}
+
+/* The indices of a row: those of all axes but the innermost; of the axis in tiles, which tile. */
+static void
+open_rows(Printer *p)
+{
+	const bool has_rows = kernel_has_rows(p->k);
+	const int points = p->s->inner >= 0 ? p->s->inner : p->k->serial > 0 ? p->k->serial : 0;
+	const int outer = has_rows ? p->k->naxis - p->k->nreduce : points;
+	const int tile = has_rows && p->s->inner < outer ? p->s->inner : p->s->tile;
+	const Size *width = size_number(p->k->sizes, has_rows ? KERNEL_COLUMNS : KERNEL_TILE);
+
+	if (outer == 1 && tile < 0) {
+		open_loop(p, "for (int64_t i0 = begin; i0 < end; i0++)");
+		return;
+	}
+	open_loop(p, "for (int64_t row = begin; row < end; row++)");
+	if (outer > 0)
+		put_line(p, "int64_t rest = row;");
+	for (int i = outer - 1; i >= 0; i--) {
+		const Size *n = p->k->extent[i];
+		const char *name = i == tile ? "tile" : arena_printf(p->k->arena, "i%d", i);
+
+		if (i == tile)
+			n = size_ceil(p->k->sizes, n, width);
+		if (!i)
+			put_line(p, "const int64_t %s = rest;", name);
+		else
+			put_line(p, "const int64_t %s = rest %% %s; rest /= %s;", name, c_size(p, n), c_size(p, n));
+	}
+}
+
+static void
+put_innermost(Printer *p, const char *head)
+{
+	put_line(p, "IVDEP");
+	open_loop(p, head);
+	if (!p->s->rows)
+		put_pointers(p, true, NULL);
+	put_gathers(p, false);
+	put_element(p, NULL);
+	close_loop(p);
+}
+
+/* Squares of the axis in tiles and the innermost one. */
+static void
+put_tiles(Printer *p)
+{
+	const int t = p->s->tile, last = p->k->naxis - 1;
+	const char *m = c_size(p, p->k->extent[t]), *n = c_size(p, p->k->extent[last]);
+	Arena *a = p->k->arena;
+
+	put_line(p, "for (int64_t at = 0; at < %s; at += %d)", n, KERNEL_TILE);
+	p->indent++;
+	put_line(p, "for (int64_t i%d = tile * %d; i%d < tile * %d + %d && i%d < %s; i%d++)", t, KERNEL_TILE, t,
+		 KERNEL_TILE, KERNEL_TILE, t, m, t);
+	p->indent++;
+	open_loop(p, arena_printf(a, "for (int64_t i%d = at; i%d < at + %d && i%d < %s; i%d++)", last, last,
+				  KERNEL_TILE, last, n, last));
+	put_element(p, NULL);
+	close_loop(p);
+	p->indent -= 2;
+}
+
+/* The loop over an axis. */
+const char *
+loop_head(Printer *p, int axis)
+{
+	return arena_printf(p->k->arena, "for (int64_t i%d = 0; i%d < %s; i%d++)", axis, axis,
+			    c_size(p, p->k->extent[axis]), axis);
+}
+
+/* What a unit does: its rows' places, the serial loop, the innermost one. */
+static void
+put_unit(Printer *p)
+{
+	put_pointers(p, true, NULL);
+	if (p->k->serial >= 0)
+		open_loop(p, loop_head(p, p->k->serial));
+	put_gathers(p, true);
+	if (kernel_has_rows(p->k))
+		put_row(p);
+	else if (p->s->tile >= 0)
+		put_tiles(p);
+	else if (p->s->inner >= 0)
+		put_innermost(p, loop_head(p, p->s->inner));
+	else
+		put_element(p, NULL);
+	if (p->k->serial >= 0)
+		close_loop(p);
+}
+
+char *
+kernel_print_c(const Kernel *k, const Schedule *s)
+{
+	Printer p = { .k = k, .s = s, .indent = 1 };
+
+	buf_puts(&p.text, "{\n");
+	put_line(&p, "void *const *p = arg;");
+	put_pointers(&p, false, NULL);
+	buf_puts(&p.text, "\n");
+	if (s->rows) {
+		open_rows(&p);
+		put_unit(&p);
+		close_loop(&p);
+	} else {
+		put_innermost(&p, "for (int64_t i0 = begin; i0 < end; i0++)");
+	}
+	buf_puts(&p.text, "}\n");
+	return arena_text(k->arena, &p.text);
+}
+
+char *
+kernel_print_block(const Kernel *k, const int *place)
+{
+	const Schedule s = { .rows = true, .inner = k->naxis - 1, .tile = -1 };
+	Printer p = { .k = k, .s = &s, .indent = 1 };
+	const int last = k->naxis - 1;
+
+	RT_ASSERT(k->naxis == 1 || k->naxis == 2);
+	buf_puts(&p.text, "{\n");
+	put_pointers(&p, false, place);
+	buf_puts(&p.text, "\n");
+	open_loop(&p, last ? "for (int64_t i0 = row; i0 < end; i0++)" : "for (int64_t at = row; at < end; at++)");
+	put_line(&p, "IVDEP");
+	open_loop(&p, arena_printf(k->arena, "for (int64_t i%d = c0; i%d < c1; i%d++)", last, last, last));
+	put_element(&p, k->extent[last]);
+	close_loop(&p);
+	close_loop(&p);
+	buf_puts(&p.text, "}\n");
+	return arena_text(k->arena, &p.text);
+}

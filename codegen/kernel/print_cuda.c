@@ -1,0 +1,218 @@
+/*
+ * Kernels as CUDA: a thread for each point; of rows that are reduced, where they lie side by side a thread for each,
+ * else a block: its threads take every 256th element, and what they have joined is joined in shared memory, in a tree.
+ */
+#include "print.h"
+
+#include <string.h>
+
+void
+kernel_cuda_params(const Kernel *k, Buf *b)
+{
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		if (!kernel_has_address(k, i))
+			continue;
+		buf_puts(b, b->n ? ", " : "");
+		if (o->access == ACCESS_NUMBER)
+			buf_printf(b, "double %s", o->name);
+		else
+			buf_printf(b, "%s%s *%s", o->access == ACCESS_READ ? "const " : "",
+				   element_type(o->dtype), o->name);
+	}
+}
+
+/* The indices of axes [first, end) from a number: those that fit in 32 bits are divided in these. */
+static void
+put_indices(Printer *p, int first, int end, const char *from)
+{
+	const bool narrow = size_at_most(p->k->sizes, kernel_points(p->k), INT32_MAX);
+	const char *type = narrow ? "unsigned" : "int64_t";
+
+	if (end - first == 1) {
+		put_line(p, "const int64_t i%d = %s;", first, from);
+		return;
+	}
+	if (end > first)
+		put_line(p, "%s rest = (%s)%s;", type, type, from);
+	for (int i = end - 1; i > first; i--) {
+		const char *n = c_size(p, p->k->extent[i]);
+
+		put_line(p, "const int64_t i%d = rest %% %s; rest /= %s;", i, n, n);
+	}
+	if (end > first)
+		put_line(p, "const int64_t i%d = rest;", first);
+}
+
+bool
+kernel_has_cuda(const Kernel *k)
+{
+	for (int i = 0; i < k->operand.n; i++)
+		if (k->operand.at[i].by >= 0 || k->operand.at[i].along >= 0)
+			return false;
+	return k->serial < 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static int
+outer_axes(const Kernel *k)
+{
+	return kernel_has_rows(k) ? k->naxis - k->nreduce : k->naxis;
+}
+
+/* Is a row a block's, and not a thread's? */
+static bool
+is_shared(const Printer *p)
+{
+	return p->k->nreduce && p->s->inner == p->k->naxis - 1;
+}
+
+static const Size *
+product(const Kernel *k, int first, int end)
+{
+	const Size *n = size_number(k->sizes, 1);
+
+	for (int i = first; i < end; i++)
+		n = size_times(k->sizes, n, k->extent[i]);
+	return n;
+}
+
+static void
+declare(Printer *p)
+{
+	for (int i = 0; i < p->k->state.n; i++) {
+		const Folded *s = &p->k->state.at[i];
+
+		put_line(p, "%s r%d = %s;", element_type(s->total), i, kernel_start(p->k, i, false));
+		if (s->fold->places)
+			put_line(p, "%s q%d = %s;", element_type(s->place), i, kernel_start(p->k, i, true));
+	}
+	for (int i = 0; i < p->k->let.n; i++)
+		if (kernel_let_is_kept(p->k, i))
+			put_line(p, "%s u%d;", compute_type(p->k->let.at[i].types.result), i);
+}
+
+/* A thread's part of a state, joined with all others' in shared memory: each thread has the result. */
+static void
+put_tree(Printer *p, int state)
+{
+	const Folded *s = &p->k->state.at[state];
+	const bool places = s->fold->places;
+	Arena *a = p->k->arena;
+	char *join = kernel_join(p->k, state, arena_printf(a, "all%d[t]", state), arena_printf(a, "at%d[t]", state),
+				 arena_printf(a, "all%d[t + n]", state), arena_printf(a, "at%d[t + n]", state));
+
+	put_line(p, "__shared__ %s all%d[%d];", element_type(s->total), state, CUDA_BLOCK);
+	if (places)
+		put_line(p, "__shared__ %s at%d[%d];", element_type(s->place), state, CUDA_BLOCK);
+	put_line(p, "all%d[t] = a%d;", state, state);
+	if (places)
+		put_line(p, "at%d[t] = b%d;", state, state);
+	open_loop(p, arena_printf(a, "for (int n = %d; n; n /= 2)", CUDA_BLOCK / 2));
+	put_line(p, "__syncthreads();");
+	open_loop(p, "if (t < n)");
+	put_lines(p, join);
+	close_loop(p);
+	close_loop(p);
+	put_line(p, "__syncthreads();");
+	put_line(p, "r%d = all%d[0];", state, state);
+	if (places)
+		put_line(p, "q%d = at%d[0];", state, state);
+}
+
+/* Every 256th point of the row for each thread. */
+static void
+put_points(Printer *p, int stage)
+{
+	const Into to = { .parts = true, .at = "", .lane = "" };
+	const Phase from = p->k->stage.at[stage], end = kernel_stage_end(p->k, stage);
+
+	open_loop(p, "");
+	for (int i = from.state; i < end.state; i++) {
+		const Folded *s = &p->k->state.at[i];
+
+		put_line(p, "%s a%d = %s;", element_type(s->part), i, kernel_start(p->k, i, false));
+		if (s->fold->places)
+			put_line(p, "%s b%d = %s;", element_type(s->place), i, kernel_start(p->k, i, true));
+	}
+	open_loop(p, arena_printf(p->k->arena, "for (int64_t at = t; at < %s; at += %d)",
+				  c_size(p, product(p->k, outer_axes(p->k), p->k->naxis)), CUDA_BLOCK));
+	put_indices(p, outer_axes(p->k), p->k->naxis, "at");
+	put_lines(p, kernel_stage_element(p->k, stage, &to));
+	close_loop(p);
+	for (int i = from.state; i < end.state; i++)
+		put_tree(p, i);
+	close_loop(p);
+}
+
+static void
+put_stage(Printer *p, int stage)
+{
+	const Into to = { .at = "", .lane = "", .only_if = is_shared(p) ? "if (t == 0)\n\t" : NULL };
+	const bool each = p->k->stage.at[stage].each;
+
+	if (each && is_shared(p)) {
+		put_points(p, stage);
+		return;
+	}
+	open_loop(p, "");
+	for (int i = outer_axes(p->k); each && i < p->k->naxis; i++)
+		open_loop(p, loop_head(p, i));
+	put_lines(p, kernel_stage_element(p->k, stage, &to));
+	for (int i = outer_axes(p->k); each && i < p->k->naxis; i++)
+		close_loop(p);
+	close_loop(p);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+const Size *
+kernel_cuda_blocks(const Kernel *k, const Schedule *s)
+{
+	const Printer p = { .k = k, .s = s };
+	const Size *n = product(k, 0, outer_axes(k));
+
+	return is_shared(&p) ? n : size_ceil(k->sizes, n, size_number(k->sizes, CUDA_BLOCK));
+}
+
+/* Parameters, the thread's row and place. */
+static void
+put_head(Printer *p)
+{
+	const int outer = outer_axes(p->k);
+	Buf params = { 0 };
+
+	kernel_cuda_params(p->k, &params);
+	buf_printf(&p->text, "(%s)\n{\n", params.n ? params.at : "");
+	buf_free(&params);
+	if (is_shared(p)) {
+		put_line(p, "const int64_t row = blockIdx.x;");
+		put_line(p, "const int t = (int)threadIdx.x;\n");
+		put_indices(p, 0, outer, "row");
+		return;
+	}
+	put_line(p, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;\n");
+	put_line(p, "if (at >= %s)", c_size(p, product(p->k, 0, outer)));
+	put_line(p, "\treturn;");
+	put_indices(p, 0, outer, "at");
+}
+
+char *
+kernel_print_cuda(const Kernel *k, const Schedule *s)
+{
+	Printer p = { .k = k, .s = s, .indent = 1 };
+
+	RT_ASSERT(kernel_has_cuda(k));           /* no lowering for the GPU makes another one yet */
+	put_head(&p);
+	if (!kernel_has_rows(k)) {
+		put_lines(&p, kernel_element(k, NULL));
+	} else {
+		declare(&p);
+		for (int i = 0; i < k->stage.n; i++)
+			put_stage(&p, i);
+	}
+	buf_puts(&p.text, "}\n");
+	return arena_text(k->arena, &p.text);
+}

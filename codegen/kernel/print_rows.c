@@ -1,0 +1,291 @@
+/*
+ * Kernels that reduce, as C: their stages, one after the other, for one row or for several side by side.
+ *
+ * Values that a row has once are r0, r1 ... (states), q0 ... (their places) and u0 ... (lets); of rows side by side they
+ * are arrays, and the innermost loop is over j of these.  Along a row states are joined in a0[j], as many as the
+ * schedule's lanes; these at the end, in a tree.  The compiler keeps such arrays in registers where loops over j of one
+ * vector stand in a loop that it unrolls (measured: as fast as vectors written out, and of exp faster).
+ *
+ *    float a0[64];
+ *    for (; at + 64 <= to; at += 64)
+ *            for (int v = 0; v < 64; v += 16)
+ *                    for (int j = v; j < v + 16; j++)
+ *                            a0[j] = a0[j] + x1[at + j];
+ */
+#include "print.h"
+
+static const Into of_row = { .at = "", .lane = "" }, of_lanes = { .parts = true, .at = "[j]", .lane = "" };
+static const Into of_rows = { .at = "[j]", .lane = "[j]" }, of_parts = { .parts = true, .at = "[j]", .lane = "[j]" };
+
+static bool
+is_beside(const Printer *p)
+{
+	return p->s->inner >= 0 && p->s->inner < p->k->naxis - p->k->nreduce;
+}
+
+static void
+put_element(Printer *p, int stage, const Into *to)
+{
+	put_lines(p, kernel_stage_element(p->k, stage, to));
+}
+
+/* ---- what a row has once --------------------------------------------------------------------------------------- */
+
+/* "double r0 = 0;", or of rows side by side "double r0[64];" */
+static void
+declare(Printer *p)
+{
+	const bool beside = is_beside(p);
+	Arena *a = p->k->arena;
+	const char *many = beside ? arena_printf(a, "[%d]", KERNEL_COLUMNS) : "";
+
+	for (int i = 0; i < p->k->state.n; i++) {
+		const Folded *s = &p->k->state.at[i];
+		const char *none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->k, i, false));
+
+		put_line(p, "%s r%d%s%s;", element_type(s->total), i, many, none);
+		none = beside ? "" : arena_printf(a, " = %s", kernel_start(p->k, i, true));
+		if (s->fold->places)
+			put_line(p, "%s q%d%s%s;", element_type(s->place), i, many, none);
+	}
+	for (int i = 0; i < p->k->let.n; i++)
+		if (kernel_let_is_kept(p->k, i))
+			put_line(p, "%s u%d%s;", compute_type(p->k->let.at[i].types.result), i, many);
+}
+
+/* The stage's states, or what parts are joined in, have no elements yet: a loop over `count` of them. */
+static void
+put_starts(Printer *p, int stage, bool parts, const char *count)
+{
+	open_loop(p, arena_printf(p->k->arena, "for (int j = 0; j < %s; j++)", count));
+	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
+		put_line(p, "%c%d[j] = %s;", parts ? 'a' : 'r', i, kernel_start(p->k, i, false));
+		if (p->k->state.at[i].fold->places)
+			put_line(p, "%c%d[j] = %s;", parts ? 'b' : 'q', i, kernel_start(p->k, i, true));
+	}
+	close_loop(p);
+}
+
+static void
+declare_parts(Printer *p, int stage, int n)
+{
+	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
+		const Folded *s = &p->k->state.at[i];
+
+		put_line(p, "%s a%d[%d];", element_type(s->part), i, n);
+		if (s->fold->places)
+			put_line(p, "%s b%d[%d];", element_type(s->place), i, n);
+	}
+}
+
+/* Joins the stage's states, to and from: "a%d[j]" and the like, of places after the other letter. */
+static void
+put_joins(Printer *p, int stage, const char *to, const char *from)
+{
+	Arena *a = p->k->arena;
+
+	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++) {
+		const char *r = arena_printf(a, "%c%d%s", *to, i, to + 1);
+		const char *x = arena_printf(a, "%c%d%s", *from, i, from + 1);
+		const char *q = arena_printf(a, "%c%d%s", *to + (*to == 'r' ? -1 : 1), i, to + 1);
+		const char *y = arena_printf(a, "%c%d%s", *from + 1, i, from + 1);
+
+		put_lines(p, kernel_join(p->k, i, r, q, x, y));
+	}
+}
+
+/* Are values joined in another type before they are joined with all? */
+static bool
+has_parts(const Printer *p, int stage)
+{
+	for (int i = p->k->stage.at[stage].state; i < kernel_stage_end(p->k, stage).state; i++)
+		if (p->k->state.at[i].part != p->k->state.at[i].total)
+			return true;
+	return false;
+}
+
+/* ---- along a row ----------------------------------------------------------------------------------------------- */
+
+/* The lanes in a tree, and the row's states joined with it. */
+static void
+put_tree(Printer *p, int stage)
+{
+	for (int n = p->s->lanes / 2; n > 2; n /= 2) {
+		put_line(p, "IVDEP");
+		open_loop(p, arena_printf(p->k->arena, "for (int j = 0; j < %d; j++)", n));
+		put_joins(p, stage, "a[j]", arena_printf(p->k->arena, "a[j + %d]", n));
+		close_loop(p);
+	}
+	put_joins(p, stage, "a[0]", "a[1]");
+	put_joins(p, stage, "a[2]", "a[3]");
+	put_joins(p, stage, "a[0]", "a[2]");
+	put_joins(p, stage, "r", "a[0]");
+}
+
+/* A loop over j of one vector. */
+static void
+put_lanes(Printer *p, int stage, const char *head)
+{
+	put_line(p, "IVDEP");
+	open_loop(p, head);
+	put_line(p, "const int64_t i%d = at + j;", p->s->inner);
+	put_element(p, stage, &of_lanes);
+	close_loop(p);
+}
+
+/* From `at` to `to`, by all lanes, by one vector, and one by one. */
+static void
+put_part(Printer *p, int stage)
+{
+	declare_parts(p, stage, p->s->lanes);
+	put_starts(p, stage, true, arena_printf(p->k->arena, "%d", p->s->lanes));
+	if (p->s->lanes > KERNEL_LANES) {
+		put_line(p, "for (; at + %d <= to; at += %d)", p->s->lanes, p->s->lanes);
+		p->indent++;
+		put_line(p, "VC_UNROLL");
+		put_line(p, "for (int v = 0; v < %d; v += 16)", p->s->lanes);
+		p->indent++;
+		put_lanes(p, stage, "for (int j = v; j < v + 16; j++)");
+		p->indent -= 2;
+	}
+	put_line(p, "for (; at + 16 <= to; at += 16)");
+	p->indent++;
+	put_lanes(p, stage, "for (int j = 0; j < 16; j++)");
+	p->indent--;
+	put_tree(p, stage);
+	open_loop(p, "for (; at < to; at++)");
+	put_line(p, "const int64_t i%d = at;", p->s->inner);
+	put_element(p, stage, &of_row);
+	close_loop(p);
+}
+
+static void
+put_reduction(Printer *p, int stage)
+{
+	const char *n = c_size(p, p->k->extent[p->s->inner]);
+
+	if (p->s->lanes == 1) {
+		open_loop(p, loop_head(p, p->s->inner));
+		put_element(p, stage, &of_row);
+		close_loop(p);
+		return;
+	}
+	if (has_parts(p, stage)) {
+		open_loop(p, arena_printf(p->k->arena, "for (int64_t part = 0; part < %s; part += %d)", n, KERNEL_PART));
+		put_line(p, "const int64_t to = part + %d < %s ? part + %d : %s;", KERNEL_PART, n, KERNEL_PART, n);
+		put_line(p, "int64_t at = part;");
+	} else {
+		open_loop(p, "");
+		put_line(p, "const int64_t to = %s;", n);
+		put_line(p, "int64_t at = 0;");
+	}
+	put_part(p, stage);
+	close_loop(p);
+}
+
+/* ---- rows side by side ----------------------------------------------------------------------------------------- */
+
+static void
+put_beside(Printer *p, int stage, const Into *to)
+{
+	put_line(p, "IVDEP");
+	open_loop(p, "for (int j = 0; j < some; j++)");
+	put_line(p, "const int64_t i%d = tile * %d + j;", p->s->inner, KERNEL_COLUMNS);
+	put_element(p, stage, to);
+	close_loop(p);
+}
+
+static void
+put_reduction_beside(Printer *p, int stage)
+{
+	const int last = p->k->naxis - 1, part = KERNEL_PART / KERNEL_COLUMNS;
+	const char *n = c_size(p, p->k->extent[last]);
+	Arena *a = p->k->arena;
+
+	if (!has_parts(p, stage)) {
+		open_loop(p, loop_head(p, last));
+		put_beside(p, stage, &of_rows);
+		close_loop(p);
+		return;
+	}
+	open_loop(p, arena_printf(a, "for (int64_t part = 0; part < %s; part += %d)", n, part));
+	put_line(p, "const int64_t to = part + %d < %s ? part + %d : %s;", part, n, part, n);
+	declare_parts(p, stage, KERNEL_COLUMNS);
+	put_starts(p, stage, true, "some");
+	open_loop(p, arena_printf(a, "for (int64_t i%d = part; i%d < to; i%d++)", last, last, last));
+	put_beside(p, stage, &of_parts);
+	close_loop(p);
+	put_line(p, "IVDEP");
+	open_loop(p, "for (int j = 0; j < some; j++)");
+	put_joins(p, stage, "r[j]", "a[j]");
+	close_loop(p);
+	close_loop(p);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------------------------- */
+
+static void
+put_once(Printer *p, int stage)
+{
+	if (is_beside(p)) {
+		put_beside(p, stage, &of_rows);
+		return;
+	}
+	open_loop(p, "");
+	put_element(p, stage, &of_row);
+	close_loop(p);
+}
+
+/* For each point: the innermost loop, along the row or over rows side by side. */
+static void
+put_points(Printer *p, int stage)
+{
+	const bool reduces = p->k->stage.at[stage].state < kernel_stage_end(p->k, stage).state;
+
+	if (is_beside(p) && reduces) {
+		put_reduction_beside(p, stage);
+	} else if (reduces) {
+		put_reduction(p, stage);
+	} else if (is_beside(p)) {
+		open_loop(p, loop_head(p, p->k->naxis - 1));
+		put_beside(p, stage, &of_rows);
+		close_loop(p);
+	} else {
+		put_line(p, "IVDEP");
+		open_loop(p, loop_head(p, p->s->inner));
+		put_element(p, stage, &of_row);
+		close_loop(p);
+	}
+}
+
+void
+put_row(Printer *p)
+{
+	const int outer = p->k->naxis - p->k->nreduce;
+
+	if (is_beside(p)) {
+		const char *left = arena_printf(p->k->arena, "%s - tile * %d", c_size(p, p->k->extent[p->s->inner]),
+						KERNEL_COLUMNS);
+
+		if (p->s->whole)
+			put_line(p, "enum { some = %d };", KERNEL_COLUMNS);
+		else
+			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, KERNEL_COLUMNS, left, KERNEL_COLUMNS);
+	}
+	declare(p);
+	for (int i = 0; i < p->k->stage.n; i++) {
+		const bool starts = is_beside(p) && p->k->stage.at[i].state < kernel_stage_end(p->k, i).state;
+
+		if (starts)
+			put_starts(p, i, false, "some");
+		if (!p->k->stage.at[i].each || !p->k->nreduce) {
+			put_once(p, i);
+			continue;
+		}
+		for (int d = outer; d < p->k->naxis - 1; d++)
+			open_loop(p, loop_head(p, d));
+		put_points(p, i);
+		for (int d = outer; d < p->k->naxis - 1; d++)
+			close_loop(p);
+	}
+}

@@ -1,0 +1,657 @@
+/*
+ * Kernels from text, as text.c writes them.
+ *
+ *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
+ *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
+ *   operand  := NAME "number" | NAME "index" place | NAME TYPE ( "read" | "write" | "update" ) [ "from i0:" ] place
+ *             | NAME TYPE "made" [ place ]
+ *   place    := [ "-" ] part { ( "+" | "-" ) part }
+ *   part     := factor { "*" factor }, of which one may be an AXIS or a gather
+ *   gather   := "[" NAME "<" size [ ", wraps" ] "]"
+ *   axis     := AXIS ":" size [ "serial" | "reduce" ]
+ *   stage    := ( "do" | "each" | "once" ) { let } { state } { store }              "do": the only one, without states
+ *   let      := "t" N "=" OPERATOR "(" [ ref { "," ref } ] ")" TYPE [ TYPE TYPE ]   result, or result, compute, common
+ *   state    := "r" N "=" FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]          of all, of parts, of places
+ *   store    := NAME "=" ref
+ *   ref      := NAME | "t" N | "r" N | "q" N | number | "true" | "false" | "none"
+ *   schedule := "schedule" ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "whole" ] [ "; tile" AXIS ]
+ *               "; units" size "; grain" INT
+ *
+ * Sizes and factors are size_text.c's.  A comment goes from # to the end of its line.
+ */
+#include "../../frontend/frontend.h"
+#include "form.h"
+
+#include <string.h>
+
+enum { MOST_OPERANDS = 256, MOST_LETS = 4096, MOST_STAGES = 64 };
+
+typedef struct KernelReader {
+	Reader  r;
+	Kernel *k;
+	Map     operands;        /* name -> its index + 1 */
+	Vec(const char *) by;    /* by operand: the name in its gather, or null */
+} KernelReader;
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Fails at the word that was read last, which begins there. */
+#define fail_at(kr, beg, ...) fail((kr)->r.cx, range_from(kr, beg), __VA_ARGS__)
+
+static Range
+range_from(const KernelReader *kr, const char *beg)
+{
+	return (Range){ kr->r.src, (uint32_t)(beg - kr->r.src->text), (uint32_t)(kr->r.p - kr->r.src->text) };
+}
+
+/* Where the next word begins. */
+static const char *
+next_word(KernelReader *kr)
+{
+	read_blanks(&kr->r);
+	return kr->r.p;
+}
+
+static void
+expect_word(KernelReader *kr, const char *word)
+{
+	if (!read_accept_word(&kr->r, word))
+		read_expected(&kr->r, word);
+}
+
+/* From # to the end of the line, without blanks; "": there is none. */
+static const char *
+read_comment(KernelReader *kr)
+{
+	const char *beg, *end;
+
+	read_blanks(&kr->r);
+	if (*kr->r.p != '#')
+		return "";
+	beg = kr->r.p + 1;
+	beg += strspn(beg, " ");
+	kr->r.p += strcspn(kr->r.p, "\n");
+	for (end = kr->r.p; end > beg && end[-1] == ' ';)
+		end--;
+	return end > beg ? arena_strndup(kr->k->arena, beg, end - beg) : "";
+}
+
+/* A letter and a number below most: "i3". */
+static int
+read_numbered(KernelReader *kr, char letter, int most, const char *what)
+{
+	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
+	int n = 0;
+
+	if (*word != letter || !word[1])
+		fail_at(kr, beg, "expected %s here", what);
+	for (const char *c = word + 1; *c; c++) {
+		if (*c < '0' || *c > '9' || (n = n * 10 + *c - '0') >= most)
+			fail_at(kr, beg, "expected %s below %c%d here", what, letter, most);
+	}
+	return n;
+}
+
+static int
+read_axis(KernelReader *kr, int most)
+{
+	return read_numbered(kr, 'i', most, "an axis");
+}
+
+static const Size *
+read_size(KernelReader *kr)
+{
+	const Size *s;
+
+	read_blanks(&kr->r);
+	s = size_read(kr->k->sizes, &kr->r.p);
+	if (!s)
+		read_expected(&kr->r, "a size");
+	return s;
+}
+
+static RtDtype
+read_dtype(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
+
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (!strcmp(rt_dtypes[d].name, word) && element_type((RtDtype)d))
+			return (RtDtype)d;
+	fail_at(kr, beg, "no type of elements: %s", word);
+}
+
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
+
+static void
+read_symbol(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	const int index = read_numbered(kr, 's', SIZE_SYMBOLS, "a symbol");
+	SizeRange range = { 0, INT64_MAX }, known;
+
+	read_expect(&kr->r, ":");
+	range.least = read_int(&kr->r);
+	read_expect(&kr->r, "..");
+	if (*kr->r.p >= '0' && *kr->r.p <= '9')
+		range.most = read_int(&kr->r);
+	if (range.least < 2 || range.most < range.least)
+		fail_at(kr, beg, "a symbol is 2 or more, and its last value not below the first");
+	if (size_range(kr->k->sizes, index, &known) && (known.least != range.least || known.most != range.most))
+		fail_at(kr, beg, "s%d has another range", index);
+	size_symbol(kr->k->sizes, index, range);
+}
+
+static void
+read_symbols(KernelReader *kr)
+{
+	if (!read_accept_word(&kr->r, "symbols"))
+		return;
+	do
+		read_symbol(kr);
+	while (read_accept(&kr->r, ","));
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+static void
+read_gather(KernelReader *kr, Operand *o)
+{
+	vec_last(&kr->by) = read_word(&kr->r, "")->name;
+	read_expect(&kr->r, "<");
+	o->by_limit = read_size(kr);
+	if (read_accept(&kr->r, ",")) {
+		expect_word(kr, "wraps");
+		o->by_wraps = true;
+	}
+	read_expect(&kr->r, "]");
+}
+
+/* A product; it is added to the stride of the axis or gather in it, else to the offset. */
+static void
+read_part(KernelReader *kr, Operand *o, bool negative)
+{
+	SizeTable *z = kr->k->sizes;
+	const Size *size = size_number(z, negative ? -1 : 1), *factor, **to = &o->offset;
+	const char *beg = next_word(kr);
+
+	do {
+		read_blanks(&kr->r);
+		if (*kr->r.p == 'i' && to == &o->offset) {
+			to = &o->stride[read_axis(kr, KERNEL_AXES)];
+		} else if (*kr->r.p == '[' && to == &o->offset && !vec_last(&kr->by)) {
+			kr->r.p++;
+			read_gather(kr, o);
+			to = &o->by_stride;
+		} else {
+			factor = size_read_factor(z, &kr->r.p);
+			if (!factor)
+				read_expected(&kr->r, "a size, an axis or a gather");
+			size = size_times(z, size, factor);
+		}
+	} while (read_accept(&kr->r, "*"));
+	*to = size_plus(z, *to, size);
+	if (size_lost(*to))
+		fail_at(kr, beg, "a size that is too large");
+}
+
+static void
+read_place(KernelReader *kr, Operand *o)
+{
+	bool negative = read_accept(&kr->r, "-");
+
+	do {
+		read_part(kr, o, negative);
+		negative = read_accept(&kr->r, "-");
+	} while (negative || read_accept(&kr->r, "+"));
+}
+
+static Access
+read_access(KernelReader *kr)
+{
+	static const char *const access[] = {
+		[ACCESS_READ] = "read", [ACCESS_WRITE] = "write", [ACCESS_UPDATE] = "update", [ACCESS_MADE] = "made",
+	};
+	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
+
+	for (int i = 0; i < (int)(sizeof access / sizeof *access); i++)
+		if (access[i] && !strcmp(word, access[i]))
+			return (Access)i;
+	fail_at(kr, beg, "expected read, write, update or made here");
+}
+
+/* A letter and a number, as kernel_operand() makes them: "x1". */
+static const char *
+read_operand_name(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
+	const size_t digits = strspn(word + 1, "0123456789");
+
+	if (!strchr("xysmn", *word) || !digits || digits > 4 || word[1 + digits])
+		fail_at(kr, beg, "no name of an operand: %s", word);
+	if (map_get(&kr->operands, word))
+		fail_at(kr, beg, "another operand has the name %s", word);
+	return word;
+}
+
+static Operand
+no_operand(KernelReader *kr)
+{
+	Operand o = { .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
+
+	for (int i = 0; i < KERNEL_AXES; i++)
+		o.stride[i] = size_number(kr->k->sizes, 0);
+	o.offset = o.by_stride = size_number(kr->k->sizes, 0);
+	return o;
+}
+
+static void
+read_operand(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	Operand o = no_operand(kr);
+
+	if (kr->k->operand.n == MOST_OPERANDS)
+		fail_at(kr, beg, "more than %d operands", MOST_OPERANDS);
+	o.name = read_operand_name(kr);
+	vec_push(kr->k->arena, &kr->by, NULL);
+	if (read_accept_word(&kr->r, "index")) {
+		o.dtype = RT_i64;
+		o.access = ACCESS_INDEX;
+		read_place(kr, &o);
+		if (vec_last(&kr->by))
+			fail_at(kr, beg, "an index that is gathered");
+	} else if (!read_accept_word(&kr->r, "number")) {
+		o.dtype = read_dtype(kr);
+		o.access = read_access(kr);
+		if (read_accept_word(&kr->r, "from")) {
+			expect_word(kr, "i0");
+			read_expect(&kr->r, ":");
+			o.along = 0;
+		}
+		if (o.access != ACCESS_MADE || kr->r.p[strspn(kr->r.p, " ")] != '\n')
+			read_place(kr, &o);
+	}
+	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
+}
+
+/* Gathers are by operands that may come later. */
+static void
+find_indices(KernelReader *kr, const char *beg)
+{
+	for (int i = 0; i < kr->k->operand.n; i++) {
+		Operand *o = &kr->k->operand.at[i], *by;
+
+		if (!kr->by.at[i])
+			continue;
+		o->by = (int)(intptr_t)map_get(&kr->operands, kr->by.at[i]) - 1;
+		by = o->by >= 0 ? &kr->k->operand.at[o->by] : NULL;
+		if (!by || by->access != ACCESS_READ || kr->by.at[o->by] ||
+		    rt_dtypes[by->dtype].category != 'I' || o->access == ACCESS_MADE)
+			fail_at(kr, beg, "%s is no operand of ints by which %s can be found", kr->by.at[i], o->name);
+	}
+}
+
+/* What is stored to comes first; places rest on no axes but those that there are. */
+static void
+check_operands(KernelReader *kr, const char *beg)
+{
+	const Kernel *k = kr->k;
+	bool reads = false;
+
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+		const bool writes = o->access == ACCESS_WRITE || o->access == ACCESS_UPDATE;
+
+		if (writes && reads)
+			fail_at(kr, beg, "%s is stored to and comes after what is not", o->name);
+		reads |= !writes;
+		if (o->along >= k->naxis)
+			fail_at(kr, beg, "%s lies along an axis that there is not", o->name);
+		for (int d = k->naxis; d < KERNEL_AXES; d++)
+			if (!size_is(o->stride[d], 0))
+				fail_at(kr, beg, "%s lies along an axis that there is not: i%d", o->name, d);
+	}
+}
+
+static void
+read_operands(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+
+	expect_word(kr, "operands");
+	while (next_word(kr), strncmp(kr->r.p, "axes", 4))
+		read_operand(kr);
+	find_indices(kr, beg);
+}
+
+/* ---- axes -------------------------------------------------------------------------------------------------------- */
+
+static void
+read_axes(KernelReader *kr)
+{
+	Kernel *k = kr->k;
+	const char *beg;
+
+	expect_word(kr, "axes");
+	k->serial = -1;
+	if (read_accept_word(&kr->r, "none"))
+		return;
+	do {
+		beg = next_word(kr);
+		if (k->naxis == KERNEL_AXES || k->serial >= 0 || read_axis(kr, KERNEL_AXES) != k->naxis)
+			fail_at(kr, beg, "axes are i0, i1 ..., the serial one last");
+		read_expect(&kr->r, ":");
+		k->extent[k->naxis] = read_size(kr);
+		if (!size_at_least(k->sizes, k->extent[k->naxis], 0))
+			fail_at(kr, beg, "an extent may be negative");
+		k->naxis++;
+		if (!k->nreduce && read_accept_word(&kr->r, "serial"))
+			k->serial = k->naxis - 1;
+		else if (read_accept_word(&kr->r, "reduce"))
+			k->nreduce++;
+		else if (k->nreduce)
+			fail_at(kr, beg, "axes that are reduced come last");
+	} while (read_accept(&kr->r, ","));
+}
+
+/* ---- what is computed -------------------------------------------------------------------------------------------- */
+
+/* Is a letter and a digit next? */
+static bool
+is_numbered(const char *word, char letter)
+{
+	return *word == letter && word[1] >= '0' && word[1] <= '9';
+}
+
+static Ref
+read_ref(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *word;
+	Ref r = { .kind = REF_NUMBER };
+
+	if (strchr("-+.0123456789", *beg) || !strncmp(beg, "inf", 3) || !strncmp(beg, "nan", 3))
+		return ref_number(read_number(&kr->r, false));
+	if (read_accept_word(&kr->r, "true") || read_accept_word(&kr->r, "false"))
+		return ref_number(rt_bool(*beg == 't'));
+	if (read_accept_word(&kr->r, "none"))
+		return (Ref){ .kind = REF_NONE };
+	if (is_numbered(beg, 't')) {
+		r = (Ref){ .kind = REF_LET, .at = read_numbered(kr, 't', kr->k->let.n, "a value") };
+	} else if (is_numbered(beg, 'r') || is_numbered(beg, 'q')) {
+		r = (Ref){ .kind = REF_STATE, .part = *beg == 'q' };
+		r.at = read_numbered(kr, *beg, kr->k->state.n, "a state");
+	} else {
+		word = read_word(&kr->r, "")->name;
+		r = ref_operand((int)(intptr_t)map_get(&kr->operands, word) - 1);
+		if (r.at < 0)
+			fail_at(kr, beg, "%s is no operand that is read", word);
+	}
+	if (!kernel_may_read(kr->k, kr->k->stage.n - 1, &r, kr->k->let.n))
+		fail_at(kr, beg, "%.*s is no operand that is read", (int)(kr->r.p - beg), beg);
+	if (r.part && !kr->k->state.at[r.at].fold->places)
+		fail_at(kr, beg, "%s has no places", kr->k->state.at[r.at].fold->name);
+	return r;
+}
+
+/* A pointwise row by its qualified name: "aten::add.Tensor". */
+static const Op *
+read_operator(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *word = read_word(&kr->r, ":.")->name, *space = strstr(word, "::"), *dot;
+	const char *name = word;
+	const Op *op;
+
+	dot = space ? strchr(space, '.') : NULL;
+	if (dot)
+		name = arena_strndup(kr->k->arena, word, dot - word);
+	op = op_find(kr->r.cx, name, dot ? dot + 1 : "");
+	if (!op || op->form != OP_MAP)
+		fail_at(kr, beg, "no pointwise operator: %s", word);
+	return op;
+}
+
+/* Result, compute and common type; one word when they are the same. */
+static RtMapTypes
+read_types(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	RtMapTypes t;
+
+	t.result = t.compute = t.common = read_dtype(kr);
+	if (*(kr->r.p + strspn(kr->r.p, " ")) != '\n') {
+		t.compute = read_dtype(kr);
+		t.common = read_dtype(kr);
+	}
+	if (t.compute != (RtDtype)rt_dtypes[t.common].compute)
+		fail_at(kr, beg, "%s is computed in %s", rt_dtypes[t.common].name,
+			rt_dtypes[rt_dtypes[t.common].compute].name);
+	return t;
+}
+
+static void
+read_let(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	RtMapArg arg[RT_MAP_MAX];
+	Let l = { .narg = 0 };
+	int narg;
+
+	if (kr->k->let.n == MOST_LETS || read_numbered(kr, 't', MOST_LETS, "a value") != kr->k->let.n)
+		fail_at(kr, beg, "values are t0, t1 ... in order, %d at most", MOST_LETS);
+	read_expect(&kr->r, "=");
+	beg = next_word(kr);
+	l.op = read_operator(kr);
+	narg = rt_map_args(l.op->text, arg);
+	read_expect(&kr->r, "(");
+	while (!read_accept(&kr->r, ")")) {
+		if (l.narg)
+			read_expect(&kr->r, ",");
+		if (l.narg == RT_MAP_MAX)
+			read_expected(&kr->r, ")");
+		l.arg[l.narg++] = read_ref(kr);
+	}
+	if (l.narg != narg)
+		fail_at(kr, beg, "it takes %d values, not %d", narg, l.narg);
+	l.types = read_types(kr);
+	kernel_let(kr->k, l);
+}
+
+/* Are there numbers of both in C, and is the first one's the second's or a wider one's? */
+static bool
+joins_as(RtDtype total, RtDtype part)
+{
+	return total == part ? total == RT_f32 || total == RT_f64 || total == RT_i32 || total == RT_i64 || total == RT_b8
+		: (total == RT_f64 && part == RT_f32) || (total == RT_i64 && part == RT_i32);
+}
+
+static void
+read_state(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *name;
+	Folded s = { .place = RT_i64 };
+
+	if (kr->k->state.n == MOST_LETS || read_numbered(kr, 'r', MOST_LETS, "a state") != kr->k->state.n)
+		fail_at(kr, beg, "states are r0, r1 ... in order, %d at most", MOST_LETS);
+	read_expect(&kr->r, "=");
+	beg = next_word(kr);
+	name = read_word(&kr->r, "")->name;
+	if (!(s.fold = fold_find(name)))
+		fail_at(kr, beg, "nothing is joined as %s", name);
+	read_expect(&kr->r, "(");
+	s.x = read_ref(kr);
+	if (s.fold->places) {
+		read_expect(&kr->r, ",");
+		s.y = read_ref(kr);
+	}
+	read_expect(&kr->r, ")");
+	s.total = read_dtype(kr);
+	s.part = read_dtype(kr);
+	if (s.fold->places)
+		s.place = read_dtype(kr);
+	if (!joins_as(s.total, s.part) || (s.place != RT_i32 && s.place != RT_i64) || s.x.kind == REF_NONE ||
+	    (s.fold->places && s.y.kind == REF_NONE) || s.fold->logic != (s.total == RT_b8))
+		fail_at(kr, beg, "no types to join %s in", name);
+	kernel_state(kr->k, s);
+}
+
+static void
+read_store(KernelReader *kr)
+{
+	const char *beg = next_word(kr), *word = read_word(&kr->r, "")->name;
+	const int to = (int)(intptr_t)map_get(&kr->operands, word) - 1;
+	Ref value;
+
+	if (to < 0 || (kr->k->operand.at[to].access != ACCESS_WRITE && kr->k->operand.at[to].access != ACCESS_UPDATE))
+		fail_at(kr, beg, "%s is not written to", word);
+	for (int i = vec_last(&kr->k->stage).store; i < kr->k->store.n; i++)
+		if (kr->k->store.at[i].operand == to)
+			fail_at(kr, beg, "%s is stored to twice", word);
+	if (!vec_last(&kr->k->stage).each && kernel_moves_in_row(kr->k, to))
+		fail_at(kr, beg, "%s is stored to for each point, and not once", word);
+	read_expect(&kr->r, "=");
+	beg = next_word(kr);
+	value = read_ref(kr);
+	if (value.kind == REF_NONE)
+		fail_at(kr, beg, "nothing can be stored");
+	kernel_store(kr->k, to, value);
+}
+
+static void
+read_stage(KernelReader *kr, bool each)
+{
+	while (is_numbered(next_word(kr), 't'))
+		read_let(kr);
+	while (each && is_numbered(next_word(kr), 'r'))
+		read_state(kr);
+	while (next_word(kr), strncmp(kr->r.p, "schedule", 8) && strncmp(kr->r.p, "each", 4) &&
+			      strncmp(kr->r.p, "once", 4))
+		read_store(kr);
+}
+
+static void
+read_steps(KernelReader *kr)
+{
+	const char *beg = next_word(kr);
+	int n = 0;
+
+	if (!kr->k->nreduce && read_accept_word(&kr->r, "do")) {
+		read_stage(kr, true);
+		if (!kr->k->store.n || kr->k->state.n)
+			fail_at(kr, beg, "nothing is stored");
+		return;
+	}
+	kr->k->stage.n = 0;
+	while (next_word(kr), strncmp(kr->r.p, "schedule", 8)) {
+		const bool each = read_accept_word(&kr->r, "each");
+
+		if (!each)
+			expect_word(kr, "once");
+		if (n++ == MOST_STAGES)
+			fail_at(kr, beg, "more than %d stages", MOST_STAGES);
+		kernel_stage(kr->k, each);
+		read_stage(kr, each);
+	}
+	if (!kernel_has_rows(kr->k) || kr->k->serial >= 0 || !kr->k->store.n)
+		fail_at(kr, beg, "no stages of rows that are reduced");
+}
+
+/* ---- how it runs ------------------------------------------------------------------------------------------------- */
+
+/* Rows are reduced along the innermost reduced axis in lanes, or lie side by side along the innermost of the others. */
+static void
+check_rows(KernelReader *kr, const Schedule *s, const char *beg)
+{
+	const Kernel *k = kr->k;
+	const int outer = k->naxis - k->nreduce;
+	const bool along = k->nreduce && s->inner == k->naxis - 1 && s->lanes > 0;
+	const bool beside = s->inner >= 0 && s->inner == outer - 1 && !s->lanes;
+
+	for (int i = 0; i < k->operand.n; i++)
+		if (k->operand.at[i].by >= 0 || k->operand.at[i].along >= 0 || k->operand.at[i].access == ACCESS_MADE)
+			fail_at(kr, beg, "%s is no operand of a kernel that reduces", k->operand.at[i].name);
+	if (!s->rows || s->tile >= 0 || s->grain < 1 || (s->whole && !beside) ||
+	    (!along && !beside && (k->nreduce || s->inner >= 0 || s->lanes)))
+		fail_at(kr, beg, "no schedule for these axes");
+}
+
+static void
+check_points(KernelReader *kr, const Schedule *s, const char *beg)
+{
+	const Kernel *k = kr->k;
+
+	if (s->lanes || s->whole || (s->tile >= 0 && s->tile >= s->inner) ||
+	    (s->inner != k->naxis - 1 - (k->serial >= 0) && (s->inner >= 0 || k->serial < 0)) || s->grain < 1 || (!s->rows && (k->naxis > 1 || s->tile >= 0)))
+		fail_at(kr, beg, "no schedule for these axes");
+}
+
+/* -1: there are never so many. */
+static int
+lanes_of(int64_t n)
+{
+	return n == 1 || n == KERNEL_LANES || n == 2 * KERNEL_LANES || n == 4 * KERNEL_LANES ? (int)n : -1;
+}
+
+static void
+read_schedule(KernelReader *kr, Schedule *s)
+{
+	const char *beg = next_word(kr);
+
+	*s = (Schedule){ .inner = -1, .tile = -1 };
+	expect_word(kr, "schedule");
+	s->rows = read_accept_word(&kr->r, "rows");
+	if (!s->rows)
+		expect_word(kr, "points");
+	if (read_accept_word(&kr->r, "of"))
+		s->inner = read_axis(kr, kr->k->naxis);
+	if (read_accept_word(&kr->r, "by"))
+		s->lanes = lanes_of(read_int(&kr->r));
+	else
+		s->whole = read_accept_word(&kr->r, "whole");
+	read_expect(&kr->r, ";");
+	if (read_accept_word(&kr->r, "tile")) {
+		s->tile = read_axis(kr, kr->k->naxis);
+		read_expect(&kr->r, ";");
+	}
+	expect_word(kr, "units");
+	s->units = read_size(kr);
+	read_expect(&kr->r, ";");
+	expect_word(kr, "grain");
+	s->grain = read_int(&kr->r);
+	if (kernel_has_rows(kr->k))
+		check_rows(kr, s, beg);
+	else
+		check_points(kr, s, beg);
+}
+
+/* Comments on lines of their own. */
+static void
+skip_comments(KernelReader *kr)
+{
+	for (read_blanks(&kr->r); *kr->r.p == '#'; read_blanks(&kr->r))
+		kr->r.p += strcspn(kr->r.p, "\n");
+}
+
+Kernel *
+kernel_read(Cx *cx, SizeTable *sizes, const Source *src, const char **at, Schedule *schedule)
+{
+	KernelReader kr = { .r = { .cx = cx, .src = src, .p = *at } };
+	const char *beg;
+
+	kr.operands.arena = cx->arena;
+	skip_comments(&kr);
+	beg = next_word(&kr);
+	expect_word(&kr, "kernel");
+	kr.k = kernel_new(sizes, cx->arena, read_word(&kr.r, "")->name, "");
+	kr.k->comment = read_comment(&kr);
+	read_symbols(&kr);
+	read_operands(&kr);
+	read_axes(&kr);
+	check_operands(&kr, beg);
+	read_steps(&kr);
+	read_schedule(&kr, schedule);
+	expect_word(&kr, "end");
+	kernel_check(kr.k);
+	*at = kr.r.p;
+	return kr.k;
+}

@@ -1,0 +1,85 @@
+/* codegen/kernel/size_inside.h - what sizes are made of; private to size.c, size_rules.c and size_text.c
+ *
+ * A size is a polynomial with int64 coefficients over atoms: symbols, and floors, remainders, minima and maxima that
+ * no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so
+ * that equal polynomials have equal terms.  Atoms are found by their texts, sizes by their terms.
+ *
+ * A size is lost when a coefficient leaves int64 or the expression outgrows the limits below: one size, of which
+ * nothing is proved and which has no value; whatever is made of it is lost, too.  No tensor has such a size.  The
+ * limits also bound recursion: a size is no deeper than its weight.
+ */
+#ifndef CODEGEN_SIZE_INSIDE_H
+#define CODEGEN_SIZE_INSIDE_H
+
+#include "size.h"
+
+enum { SIZE_TERMS = 128, SIZE_FACTORS = 8, SIZE_WEIGHT = 1024 };
+
+typedef enum AtomKind { ATOM_SYMBOL, ATOM_FLOOR, ATOM_MOD, ATOM_MIN, ATOM_MAX } AtomKind;
+extern const char *const size_atom_name[];       /* s, floor, mod, min, max */
+
+typedef struct Atom {
+	AtomKind    kind;
+	int         index;       /* of a symbol */
+	const Size *a, *b;       /* of the others */
+	SizeRange   range;       /* INT64_MIN and INT64_MAX: not known */
+	bool        natural;     /* of floors and remainders: a is never negative, so that C's / and % are right */
+	int         weight;      /* about how many symbols its text has */
+	const char *text;
+} Atom;
+
+typedef struct Term { int64_t times; int n; const Atom *factor[SIZE_FACTORS]; } Term;
+struct Size { const Term *term; int n, weight; bool lost; uint64_t hash; Size *next; };  /* next: in its slot */
+typedef struct Sum { Term term[SIZE_TERMS]; int n; bool lost; } Sum;     /* a size that is being made */
+
+struct SizeTable {
+	Arena *arena;
+	Map    atom;             /* by text */
+	Size **slot, lost;       /* sizes by their hashes */
+	int    nslot, nsize;
+	Sum    sum[2];           /* scratch of what makes sizes of terms */
+	int    steps;            /* that a proof may still do */
+};
+
+/* ---- coefficients: false when the result is none; INT64_MIN is none, since it has no negative ------------------ */
+
+static inline bool
+plus_fits(int64_t a, int64_t b, int64_t *out)
+{
+	return !__builtin_add_overflow(a, b, out) && *out != INT64_MIN;
+}
+
+static inline bool
+times_fits(int64_t a, int64_t b, int64_t *out)
+{
+	return !__builtin_mul_overflow(a, b, out) && *out != INT64_MIN;
+}
+
+static inline int64_t
+floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+static inline int64_t
+magnitude(int64_t v)
+{
+	return v < 0 ? -v : v;
+}
+
+/* ---- size.c ---------------------------------------------------------------------------------------------------- */
+
+int         atom_compare(const Atom *, const Atom *);
+int         size_compare(const Size *, const Size *);  /* some order that depends on nothing else */
+Atom       *atom_new(SizeTable *, Atom);               /* its text is new */
+const Size *atom_size(SizeTable *, const Atom *);
+const Size *term_size(SizeTable *, const Term *);
+const Atom *symbol_atom(const SizeTable *, int index); /* null: there is none yet */
+/* s = x*p + q; p may have x in it, q has not. */
+void        size_split(SizeTable *, const Size *s, const Atom *x, const Size **p, const Size **q);
+
+/* ---- size_text.c ----------------------------------------------------------------------------------------------- */
+
+void terms_print(const Term *, int n, SizeStyle, Buf *);
+
+#endif

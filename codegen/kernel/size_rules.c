@@ -1,0 +1,487 @@
+/*
+ * What is proved of sizes, and quotients, remainders, minima and maxima in their simplest form.
+ *
+ * least() writes a size as x*p + q for an atom x, replaces x by an end of its range as the sign of p demands, and
+ * goes on with what is left.
+ */
+#include "size_inside.h"
+
+#include <string.h>
+
+enum { STEPS = 400 };
+#define NONE INT64_MIN                   /* a lower bound that is not known */
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+static int64_t least(SizeTable *, const Size *);
+
+/* Which atom is replaced first: what is made of others, the largest one, since it may cancel with them. */
+static const Atom *
+first_atom(const Size *s)
+{
+	const Atom *x = s->term[0].factor[0];
+
+	for (int i = 0; i < s->n; i++)
+		for (int k = 0; k < s->term[i].n; k++)
+			if (s->term[i].factor[k]->weight > x->weight)
+				x = s->term[i].factor[k];
+	return x;
+}
+
+/* A lower bound of (value*p)/by + q, where by is 1 or more. */
+static int64_t
+least_with(SizeTable *z, const Size *value, int64_t by, const Size *p, const Size *q)
+{
+	const Size *s = size_plus(z, size_times(z, value, p), by == 1 ? q : size_times(z, q, size_number(z, by)));
+	const int64_t v = least(z, s);
+
+	return v == NONE ? NONE : -floor_div(-v, by);
+}
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A lower bound of x*p + q when x is as large (top), or as small, as what it is made of allows. */
+static int64_t
+least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
+{
+	const int64_t end = top ? x->range.most : x->range.least;
+	int64_t best = NONE, by;
+
+	if (end != INT64_MIN && end != INT64_MAX)
+		best = least_with(z, size_number(z, end), 1, p, q);
+	if (x->kind == ATOM_FLOOR && size_const(x->b, &by))      /* (a - by + 1) / by <= floor(a, by) <= a / by */
+		best = larger(best, least_with(z, top ? x->a : size_minus(z, x->a, size_number(z, by - 1)), by, p, q));
+	else if (x->kind == ATOM_FLOOR && top && x->natural)
+		best = larger(best, least_with(z, x->a, 1, p, q));
+	if (x->kind == ATOM_MOD && top)
+		best = larger(best, least_with(z, size_minus(z, x->b, size_number(z, 1)), 1, p, q));
+	if (x->kind == (top ? ATOM_MIN : ATOM_MAX) || (x->kind == ATOM_MOD && top && x->natural))
+		best = larger(best, least_with(z, x->a, 1, p, q));
+	if (x->kind == (top ? ATOM_MIN : ATOM_MAX))
+		best = larger(best, least_with(z, x->b, 1, p, q));
+	return best;
+}
+
+/* A number that s is never below; NONE: none is found. */
+static int64_t
+least(SizeTable *z, const Size *s)
+{
+	const Size *p, *q;
+	const Atom *x;
+	int64_t v, low, high;
+
+	if (z->steps <= 0 || s->lost)
+		return NONE;
+	z->steps--;
+	if (size_const(s, &v))
+		return v;
+	x = first_atom(s);
+	size_split(z, s, x, &p, &q);
+	if (least(z, p) >= 0)
+		v = least_at(z, x, false, p, q);
+	else if (least(z, size_minus(z, size_number(z, 0), p)) >= 0)
+		v = least_at(z, x, true, p, q);
+	else if ((v = least_at(z, x, false, p, q)) != NONE && (high = least_at(z, x, true, p, q)) < v)
+		v = high;
+	if (x->kind == ATOM_MIN || x->kind == ATOM_MAX) {        /* it is one of the two */
+		low = least_with(z, x->a, 1, p, q);
+		high = low == NONE ? NONE : least_with(z, x->b, 1, p, q);
+		v = larger(v, low < high ? low : high);
+	}
+	return v;
+}
+
+static int64_t
+lower_bound(SizeTable *z, const Size *s)
+{
+	z->steps = STEPS;
+	return least(z, s);
+}
+
+/* INT64_MAX: none is found. */
+static int64_t
+upper_bound(SizeTable *z, const Size *s)
+{
+	const int64_t v = lower_bound(z, size_minus(z, size_number(z, 0), s));
+
+	return v == NONE ? INT64_MAX : -v;
+}
+
+bool
+size_at_least(SizeTable *z, const Size *s, int64_t v)
+{
+	const int64_t low = lower_bound(z, s);
+
+	return low != NONE && low >= v;
+}
+
+bool
+size_at_most(SizeTable *z, const Size *s, int64_t v)
+{
+	const int64_t high = upper_bound(z, s);
+
+	return high != INT64_MAX && high <= v;
+}
+
+/* Is a <= b always? */
+static bool
+ordered(SizeTable *z, const Size *a, const Size *b)
+{
+	return size_at_least(z, size_minus(z, b, a), 0);
+}
+
+/* ---- atoms ------------------------------------------------------------------------------------------------------- */
+
+static SizeRange
+range(SizeTable *z, const Size *s)
+{
+	return (SizeRange){ lower_bound(z, s), upper_bound(z, s) };
+}
+
+/* b is 1 or more, also where that is not proved any more. */
+static SizeRange
+floor_range(const SizeRange *a, const SizeRange *b)
+{
+	const int64_t by = larger(b->least, 1);
+	SizeRange r = { INT64_MIN, INT64_MAX };
+
+	if (a->least != INT64_MIN)
+		r.least = a->least < 0 ? floor_div(a->least, by) : b->most == INT64_MAX ? 0 : a->least / b->most;
+	if (a->most != INT64_MAX)
+		r.most = a->most >= 0 ? a->most / by : b->most == INT64_MAX ? -1 : floor_div(a->most, b->most);
+	return r;
+}
+
+static SizeRange
+atom_range(AtomKind kind, const SizeRange *a, const SizeRange *b)
+{
+	SizeRange r = { 0, b->most == INT64_MAX ? INT64_MAX : b->most - 1 };
+
+	switch (kind) {
+	case ATOM_FLOOR:
+		return floor_range(a, b);
+	case ATOM_MIN:
+		return (SizeRange){ a->least < b->least ? a->least : b->least, a->most < b->most ? a->most : b->most };
+	case ATOM_MAX:
+		return (SizeRange){ larger(a->least, b->least), larger(a->most, b->most) };
+	default:
+		r.most = a->least >= 0 && a->most < r.most ? a->most : r.most;
+		return r;
+	}
+}
+
+/* The one atom of that kind of a and b, as a size. */
+static const Size *
+atom(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
+{
+	Buf text = { 0 };
+	const Atom *x;
+
+	buf_printf(&text, "%s(", size_atom_name[kind]);
+	size_print(a, SIZE_TEXT, false, &text);
+	buf_puts(&text, ", ");
+	size_print(b, SIZE_TEXT, false, &text);
+	buf_puts(&text, ")");
+	x = map_get(&z->atom, text.at);
+	if (!x) {
+		const SizeRange ra = range(z, a), rb = range(z, b);
+		const bool twice = kind == ATOM_MIN || kind == ATOM_MAX || ra.least < 0;
+
+		x = atom_new(z, (Atom){ .kind = kind, .a = a, .b = b, .text = arena_strdup(z->arena, text.at),
+			.natural = ra.least >= 0, .range = atom_range(kind, &ra, &rb),
+			.weight = 1 + (a->weight + b->weight) * (twice ? 2 : 1) });
+	}
+	buf_free(&text);
+	return atom_size(z, x);
+}
+
+/* ---- quotients --------------------------------------------------------------------------------------------------- */
+
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+	while (b) {
+		const int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return magnitude(a);
+}
+
+/* t = by*quotient, but for its coefficient: that is rounded down and what is left of it is rest. */
+static bool
+divide_term(const Term *t, const Term *by, Term *quotient, int64_t *rest)
+{
+	const int64_t m = magnitude(by->times);
+	int at = 0;
+
+	quotient->n = 0;
+	for (int i = 0; i < t->n; i++)
+		if (at < by->n && by->factor[at] == t->factor[i])
+			at++;
+		else
+			quotient->factor[quotient->n++] = t->factor[i];
+	quotient->times = floor_div(t->times, m) * (by->times < 0 ? -1 : 1);
+	*rest = t->times - floor_div(t->times, m) * m;
+	return at == by->n && quotient->times != 0;
+}
+
+/* a = b*q + r, as far as leading terms go: no term of r can be divided any more.  It is the same r for all a that
+ * differ by multiples of b. */
+static void
+divide(SizeTable *z, const Size *a, const Size *b, const Size **q, const Size **r)
+{
+	const Size *left = a, *part;
+
+	*q = *r = size_number(z, 0);
+	while (left->n && !left->lost) {
+		Term t = left->term[0], quotient;
+		int64_t rest = t.times;
+
+		if (divide_term(&t, &b->term[0], &quotient, &rest)) {
+			part = term_size(z, &quotient);
+			*q = size_plus(z, *q, part);
+			left = size_minus(z, left, size_times(z, part, b));
+		} else {
+			rest = t.times;
+		}
+		t.times = rest;
+		part = term_size(z, &t);
+		*r = size_plus(z, *r, part);
+		left = size_minus(z, left, part);
+	}
+	if (left->lost || (*q)->lost || (*r)->lost) {
+		*q = size_number(z, 0);
+		*r = a;
+	}
+}
+
+/* Is floor(a, b) the same number for all values? */
+static bool
+floor_is_number(SizeTable *z, const Size *a, const Size *b, int64_t *out)
+{
+	const int64_t low = lower_bound(z, a), high = upper_bound(z, a);
+	int64_t by;
+
+	*out = low >= 0 ? 0 : -1;
+	if (!a->n || (low >= 0 && size_at_least(z, size_minus(z, b, a), 1)) ||
+	    (high < 0 && size_at_least(z, size_plus(z, b, a), 0)))
+		return true;
+	if (!size_const(b, &by) || low == NONE || high == INT64_MAX)
+		return false;
+	*out = floor_div(low, by);
+	return *out == floor_div(high, by);
+}
+
+/* What t and all terms of s have in common goes from t: their factors that are 1 or more, and the divisor of their
+ * coefficients. */
+static void
+common_term(Term *t, const Size *s, bool but_number)
+{
+	for (int i = 0; i < s->n; i++) {
+		const Term *u = &s->term[i];
+		Term both = { common_divisor(t->times, but_number && !u->n ? t->times : u->times), 0, { NULL } };
+
+		for (int a = 0, b = 0; a < t->n && b < u->n;) {
+			const int order = atom_compare(t->factor[a], u->factor[b]);
+
+			if (!order)
+				both.factor[both.n++] = t->factor[a];
+			a += order <= 0;
+			b += order >= 0;
+		}
+		*t = both;
+	}
+}
+
+/* What the quotient of a and b can be divided by above and below: *a becomes (*a - *rest) / t, *b becomes *b / t. */
+static const Size *
+cancel(SizeTable *z, const Size **a, const Size **b, const Size **rest)
+{
+	Term t = (*b)->term[0];
+	const Size *by, *none;
+	int64_t number;
+	int n = 0;
+
+	for (int i = 0; i < t.n; i++)
+		if (t.factor[i]->range.least >= 1)
+			t.factor[n++] = t.factor[i];
+	t.n = n;
+	common_term(&t, *b, false);
+	common_term(&t, *a, true);
+	by = term_size(z, &t);
+	number = (*a)->n && !(*a)->term[(*a)->n - 1].n ? (*a)->term[(*a)->n - 1].times : 0;
+	*rest = size_number(z, number - floor_div(number, t.times) * t.times);
+	if (!size_is(by, 1)) {
+		divide(z, size_minus(z, *a, *rest), by, a, &none);
+		divide(z, *b, by, b, &none);
+	}
+	return by;
+}
+
+/* floor((floor(x, y) + rest) / b) = floor((x + y*rest) / (y*b)); false: a has no such term. */
+static bool
+merge_floors(SizeTable *z, const Size **a, const Size **b)
+{
+	for (int i = 0; i < (*a)->n; i++) {
+		const Term *t = &(*a)->term[i];
+		const Atom *x = t->n == 1 && t->times == 1 ? t->factor[0] : NULL;
+		const Size *above, *below;
+
+		if (!x || x->kind != ATOM_FLOOR)
+			continue;
+		above = size_plus(z, x->a, size_times(z, x->b, size_minus(z, *a, atom_size(z, x))));
+		below = size_times(z, x->b, *b);
+		if (above->lost || below->lost)
+			continue;
+		*a = above;
+		*b = below;
+		return true;
+	}
+	return false;
+}
+
+static const Size *
+floor_of(SizeTable *z, const Size *a, const Size *b)
+{
+	const Size *q, *r, *rest;
+	int64_t number;
+
+	divide(z, a, b, &q, &r);
+	if (floor_is_number(z, r, b, &number))
+		return size_plus(z, q, size_number(z, number));
+	if (!size_is(cancel(z, &r, &b, &rest), 1) || merge_floors(z, &r, &b))
+		return size_plus(z, q, floor_of(z, r, b));
+	return size_plus(z, q, atom(z, ATOM_FLOOR, r, b));
+}
+
+static bool
+may_divide(SizeTable *z, const Size *a, const Size *b)
+{
+	if (a->lost || b->lost)
+		return false;
+	if (!size_at_least(z, b, 1))
+		BUG("a divisor that may be 0");
+	return true;
+}
+
+const Size *
+size_floor(SizeTable *z, const Size *a, const Size *b)
+{
+	return may_divide(z, a, b) ? floor_of(z, a, b) : &z->lost;
+}
+
+/* a with x instead of mod(x, b) for all b that m divides: a number that differs by a multiple of m. */
+static const Size *
+without_mods(SizeTable *z, const Size *a, int64_t m)
+{
+	for (int i = 0; i < a->n; i++)
+		for (int k = 0; k < a->term[i].n; k++) {
+			const Atom *x = a->term[i].factor[k];
+			const Size *p, *q;
+			int64_t by;
+
+			if (x->kind != ATOM_MOD || !size_const(x->b, &by) || by % m)
+				continue;
+			size_split(z, a, x, &p, &q);
+			q = size_plus(z, size_times(z, x->a, p), q);
+			return q->lost ? a : without_mods(z, q, m);
+		}
+	return a;
+}
+
+static const Size *
+mod_of(SizeTable *z, const Size *a, const Size *b)
+{
+	const Size *q, *r, *rest, *by;
+	int64_t number;
+
+	if (size_const(b, &number))
+		a = without_mods(z, a, number);
+	divide(z, a, b, &q, &r);
+	if (floor_is_number(z, r, b, &number))
+		return size_minus(z, r, size_times(z, b, size_number(z, number)));
+	by = cancel(z, &r, &b, &rest);
+	if (!size_is(by, 1))
+		return size_plus(z, rest, size_times(z, by, mod_of(z, r, b)));
+	return atom(z, ATOM_MOD, r, b);
+}
+
+const Size *
+size_mod(SizeTable *z, const Size *a, const Size *b)
+{
+	return may_divide(z, a, b) ? mod_of(z, a, b) : &z->lost;
+}
+
+const Size *
+size_ceil(SizeTable *z, const Size *a, const Size *b)
+{
+	return size_floor(z, size_plus(z, a, size_minus(z, b, size_number(z, 1))), b);
+}
+
+static bool
+divides(SizeTable *z, const Size *a, const Size *b)
+{
+	const Size *q, *r, *p;
+	int64_t m;
+
+	if (z->steps-- <= 0 || a->lost || b->lost || !a->n)
+		return !b->n && !b->lost;
+	divide(z, b, a, &q, &r);
+	if (!r->n || !size_const(a, &m))
+		return !r->n;
+	divide(z, without_mods(z, r, magnitude(m)), a, &q, &r);
+	for (int i = 0; i < r->n; i++)
+		for (int k = 0; k < r->term[i].n; k++) {
+			const Atom *x = r->term[i].factor[k];
+
+			if (x->kind != ATOM_MIN && x->kind != ATOM_MAX)
+				continue;
+			size_split(z, r, x, &p, &q);
+			return divides(z, a, size_plus(z, size_times(z, x->a, p), q)) &&
+				divides(z, a, size_plus(z, size_times(z, x->b, p), q));
+		}
+	return !r->n;
+}
+
+bool
+size_divides(SizeTable *z, const Size *a, const Size *b)
+{
+	z->steps = STEPS;
+	return divides(z, a, b);
+}
+
+/* ---- smaller and larger ------------------------------------------------------------------------------------------ */
+
+static const Size *
+choose(SizeTable *z, AtomKind kind, const Size *a, const Size *b)
+{
+	int64_t number;
+
+	if (a->lost || b->lost)
+		return &z->lost;
+	if (ordered(z, a, b))
+		return kind == ATOM_MIN ? a : b;
+	if (ordered(z, b, a))
+		return kind == ATOM_MIN ? b : a;
+	if (size_const(a, &number) || (!size_const(b, &number) && size_compare(a, b) > 0))
+		return atom(z, kind, b, a);
+	return atom(z, kind, a, b);
+}
+
+const Size *
+size_min(SizeTable *z, const Size *a, const Size *b)
+{
+	return choose(z, ATOM_MIN, a, b);
+}
+
+const Size *
+size_max(SizeTable *z, const Size *a, const Size *b)
+{
+	return choose(z, ATOM_MAX, a, b);
+}

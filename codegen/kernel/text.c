@@ -1,0 +1,260 @@
+/*
+ * Kernels as text; read.c has the grammar.
+ */
+#include "form.h"
+
+#include <string.h>
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* " + 64*i0": a part of a place. */
+static void
+put_part(const Kernel *k, const Size *stride, const char *what, bool first, Buf *b)
+{
+	int64_t number;
+	const bool negative = size_const(stride, &number) && number < 0;
+
+	buf_puts(b, first ? negative ? "-" : "" : negative ? " - " : " + ");
+	stride = negative ? size_minus(k->sizes, size_number(k->sizes, 0), stride) : stride;
+	if (*what && size_is(stride, 1)) {
+		buf_puts(b, what);
+		return;
+	}
+	size_print(stride, SIZE_TEXT, true, b);
+	buf_printf(b, "%s%s", *what ? "*" : "", what);
+}
+
+static bool
+has_place(const Kernel *k, const Operand *o)
+{
+	for (int i = 0; i < k->naxis; i++)
+		if (!size_is(o->stride[i], 0))
+			return true;
+	return o->by >= 0 || !size_is(o->offset, 0);
+}
+
+/* "64*i0 + i1 + 512*[x2 < 20000] + 3" */
+static void
+put_place(const Kernel *k, const Operand *o, Buf *b)
+{
+	Buf what = { 0 };
+	bool first = true;
+
+	for (int i = 0; i < k->naxis; i++) {
+		if (size_is(o->stride[i], 0))
+			continue;
+		what.n = 0;
+		buf_printf(&what, "i%d", i);
+		put_part(k, o->stride[i], what.at, first, b);
+		first = false;
+	}
+	if (o->by >= 0) {
+		what.n = 0;
+		buf_printf(&what, "[%s < ", k->operand.at[o->by].name);
+		size_print(o->by_limit, SIZE_TEXT, false, &what);
+		buf_puts(&what, o->by_wraps ? ", wraps]" : "]");
+		put_part(k, o->by_stride, what.at, first, b);
+		first = false;
+	}
+	if (first || !size_is(o->offset, 0))
+		put_part(k, o->offset, "", first, b);
+	buf_free(&what);
+}
+
+static void
+put_operand(const Kernel *k, const Operand *o, Buf *b)
+{
+	static const char *const access[] = {
+		[ACCESS_READ] = "read", [ACCESS_WRITE] = "write", [ACCESS_UPDATE] = "update", [ACCESS_MADE] = "made",
+	};
+
+	if (o->access == ACCESS_NUMBER) {
+		buf_printf(b, "  %s number\n", o->name);
+		return;
+	}
+	if (o->access == ACCESS_INDEX) {
+		buf_printf(b, "  %s index ", o->name);
+		put_place(k, o, b);
+		buf_puts(b, "\n");
+		return;
+	}
+	buf_printf(b, "  %s %s %s", o->name, rt_dtypes[o->dtype].name, access[o->access]);
+	if (o->along >= 0)
+		buf_printf(b, " from i%d:", o->along);
+	if (o->access != ACCESS_MADE || has_place(k, o)) {
+		buf_puts(b, " ");
+		put_place(k, o, b);
+	}
+	buf_puts(b, "\n");
+}
+
+/* ---- what is computed -------------------------------------------------------------------------------------------- */
+
+static void
+put_number(IValue v, Buf *b)
+{
+	if (v.tag == RT_BOOL)
+		buf_puts(b, v.u.i ? "true" : "false");
+	else if (v.tag == RT_INT)
+		buf_printf(b, "%lld", (long long)v.u.i);
+	else if (v.u.f != v.u.f)
+		buf_puts(b, "nan");
+	else if (v.u.f - v.u.f != 0)
+		buf_puts(b, v.u.f < 0 ? "-inf" : "inf");
+	else
+		buf_printf(b, "%.17g%s", v.u.f,
+			   v.u.f < 1e15 && v.u.f > -1e15 && v.u.f == (double)(int64_t)v.u.f ? ".0" : "");
+}
+
+static void
+put_ref(const Kernel *k, const Ref *r, Buf *b)
+{
+	switch (r->kind) {
+	case REF_NONE:    buf_puts(b, "none"); break;
+	case REF_OPERAND: buf_puts(b, k->operand.at[r->at].name); break;
+	case REF_LET:     buf_printf(b, "t%d", r->at); break;
+	case REF_NUMBER:  put_number(r->number, b); break;
+	case REF_STATE:   buf_printf(b, "%c%d", r->part ? 'q' : 'r', r->at); break;
+	}
+}
+
+static void
+put_let(const Kernel *k, int at, Buf *b)
+{
+	const Let *l = &k->let.at[at];
+	const RtMapTypes *t = &l->types;
+
+	buf_printf(b, "  t%d = %s%s%s(", at, l->op->name, *l->op->overload ? "." : "", l->op->overload);
+	for (int i = 0; i < l->narg; i++) {
+		buf_puts(b, i ? ", " : "");
+		put_ref(k, &l->arg[i], b);
+	}
+	buf_printf(b, ") %s", rt_dtypes[t->result].name);
+	if (t->compute != t->result || t->common != t->result)
+		buf_printf(b, " %s %s", rt_dtypes[t->compute].name, rt_dtypes[t->common].name);
+	buf_puts(b, "\n");
+}
+
+static void
+put_state(const Kernel *k, int at, Buf *b)
+{
+	const Folded *s = &k->state.at[at];
+
+	buf_printf(b, "  r%d = %s(", at, s->fold->name);
+	put_ref(k, &s->x, b);
+	buf_puts(b, s->fold->places ? ", " : "");
+	if (s->fold->places)
+		put_ref(k, &s->y, b);
+	buf_printf(b, ") %s %s", rt_dtypes[s->total].name, rt_dtypes[s->part].name);
+	if (s->fold->places)
+		buf_printf(b, " %s", rt_dtypes[s->place].name);
+	buf_puts(b, "\n");
+}
+
+static void
+put_stage(const Kernel *k, int stage, Buf *b)
+{
+	const Phase from = k->stage.at[stage], end = kernel_stage_end(k, stage);
+
+	buf_puts(b, !kernel_has_rows(k) ? "do\n" : from.each ? "each\n" : "once\n");
+	for (int i = from.let; i < end.let; i++)
+		put_let(k, i, b);
+	for (int i = from.state; i < end.state; i++)
+		put_state(k, i, b);
+	for (int i = from.store; i < end.store; i++) {
+		buf_printf(b, "  %s = ", k->operand.at[k->store.at[i].operand].name);
+		put_ref(k, &k->store.at[i].value, b);
+		buf_puts(b, "\n");
+	}
+}
+
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
+
+static void
+mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
+{
+	for (int i = 0; i < k->naxis; i++)
+		size_symbols(k->extent[i], seen);
+	for (int i = 0; i < k->operand.n; i++) {
+		const Operand *o = &k->operand.at[i];
+
+		for (int d = 0; d < k->naxis; d++)
+			size_symbols(o->stride[d], seen);
+		size_symbols(o->offset, seen);
+		if (o->by >= 0) {
+			size_symbols(o->by_stride, seen);
+			size_symbols(o->by_limit, seen);
+		}
+	}
+	size_symbols(s->units, seen);
+}
+
+/* "symbols s0: 2..64, s1: 2.." */
+static void
+put_symbols(const Kernel *k, const Schedule *s, Buf *b)
+{
+	bool seen[SIZE_SYMBOLS] = { false };
+	const char *before = "symbols";
+	SizeRange range;
+
+	mark_symbols(k, s, seen);
+	for (int i = 0; i < SIZE_SYMBOLS; i++)
+		if (seen[i] && size_range(k->sizes, i, &range)) {
+			buf_printf(b, "%s s%d: %lld..", before, i, (long long)range.least);
+			if (range.most != INT64_MAX)
+				buf_printf(b, "%lld", (long long)range.most);
+			before = ",";
+		}
+	buf_puts(b, *before == ',' ? "\n" : "");
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+
+static void
+put_axes(const Kernel *k, Buf *b)
+{
+	buf_puts(b, k->naxis ? "axes" : "axes none");
+	for (int i = 0; i < k->naxis; i++) {
+		buf_printf(b, "%s i%d: ", i ? "," : "", i);
+		size_print(k->extent[i], SIZE_TEXT, false, b);
+		buf_puts(b, i == k->serial ? " serial" : i >= k->naxis - k->nreduce ? " reduce" : "");
+	}
+	buf_puts(b, "\n");
+}
+
+static void
+put_schedule(const Schedule *s, Buf *b)
+{
+	buf_printf(b, "schedule %s", s->rows ? "rows" : "points");
+	if (s->inner >= 0)
+		buf_printf(b, " of i%d", s->inner);
+	if (s->lanes)
+		buf_printf(b, " by %d", s->lanes);
+	if (s->whole)
+		buf_puts(b, " whole");
+	if (s->tile >= 0)
+		buf_printf(b, "; tile i%d", s->tile);
+	buf_puts(b, "; units ");
+	size_print(s->units, SIZE_TEXT, false, b);
+	buf_printf(b, "; grain %lld\n", (long long)s->grain);
+}
+
+void
+kernel_print(const Kernel *k, const Schedule *s, Buf *b)
+{
+	buf_printf(b, "kernel %s", k->name);
+	if (k->comment && *k->comment) {
+		buf_puts(b, "  # ");
+		buf_clean(b, k->comment, (int64_t)strlen(k->comment));
+	}
+	buf_puts(b, "\n");
+	put_symbols(k, s, b);
+	buf_puts(b, "operands\n");
+	for (int i = 0; i < k->operand.n; i++)
+		put_operand(k, &k->operand.at[i], b);
+	put_axes(k, b);
+	for (int i = 0; i < k->stage.n; i++)
+		put_stage(k, i, b);
+	put_schedule(s, b);
+	buf_puts(b, "end\n");
+}

@@ -1,0 +1,300 @@
+/*
+ * The graph of an exported program.
+ *
+ *   graph(self, x):
+ *     parameters, buffers and constants: GetAttr
+ *     the parts of the arguments, and what they must be like
+ *     the nodes
+ *     what the program gives for buffers and arguments that it changes: copy_ into them
+ *     the results, put together
+ */
+#include "pt2.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- making values --------------------------------------------------------------------------------------------- */
+
+void
+pt2_lacks(Builder *b, const char *fmt, ...)
+{
+	va_list ap;
+	const char *text;
+	Range python;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(b->cx->arena, fmt, ap);
+	va_end(ap);
+	if (b->at.src && b->at.src->map->find(b->at.src->map, b->at.beg, &python))
+		fail_lacks(b->cx, b->at, "%s (%s:%d: %s)", text, python.src->name, python.src->line, python.src->text);
+	if (b->at.src)
+		fail_lacks(b->cx, b->at, "%s", text);
+	fail_lacks(b->cx, (Range){ 0 }, "%s: %s", b->p->doc.name, text);
+}
+
+void
+build_work(Builder *b)
+{
+	enum { WORK_MAX = 4 * 1000 * 1000 };
+
+	if (++b->work > WORK_MAX)
+		fail(b->cx, b->at, "the sub-graphs of this program would be more than %d nodes", (int)WORK_MAX);
+}
+
+Value *
+build_op(Builder *b, const char *name, int n, ...)
+{
+	NamedValue *in = new(b->cx->arena, NamedValue, n + 1);
+	va_list ap;
+
+	va_start(ap, n);
+	for (int i = 0; i < n; i++)
+		in[i] = (NamedValue){ .v = va_arg(ap, Value *), .at = b->at };
+	va_end(ap);
+	return emit_builtin(b->g, name, b->at, in, n, 0);
+}
+
+Value *
+build_int(Builder *b, int64_t i)
+{
+	return graph_constant(b->g, rt_int(i), b->at);
+}
+
+Value *
+build_bool(Builder *b, bool is)
+{
+	return graph_constant(b->g, rt_bool(is), b->at);
+}
+
+Value *
+build_text(Builder *b, const char *text)
+{
+	return graph_constant(b->g, value_str(b->cx, text, -1), b->at);
+}
+
+Value *
+build_list(Builder *b, const Type *elem, Value *const *v, int n)
+{
+	Value *l = graph_emit(b->g, "prim::ListConstruct", b->at, n, v, 1)->out[0];
+
+	l->type = type_list(b->cx, elem);
+	return l;
+}
+
+Value *
+build_named(Builder *b, const char *name)
+{
+	Value *v = NULL;
+
+	for (const Names *n = b->names; n && !v; n = n->up)
+		v = map_get(&n->map, name);
+	if (!v)
+		fail(b->cx, b->at, "the program has no value '%s' here", name);
+	return v;
+}
+
+void
+build_name(Builder *b, const char *name, Value *v)
+{
+	if (map_get(&b->names->map, name))
+		fail(b->cx, b->at, "the program has two values '%s'", name);
+	map_put(&b->names->map, name, v);
+	if (!v->name && py_is_identifier(name))
+		value_set_name(v, name);
+}
+
+void
+build_raise_unless(Builder *b, Value *ok, const char *message)
+{
+	Node *n = graph_insert(b->g, if_new(b->g, b->at, ok, 0));
+	Value *in[2];
+
+	graph_set_insert_end(b->g, if_else(n));
+	in[0] = build_text(b, message);
+	in[1] = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
+	graph_emit(b->g, "prim::RaiseException", b->at, 2, in, 0);
+	graph_set_insert_end(b->g, n->block);
+}
+
+/* ---- state -------------------------------------------------------------------------------------------------------- */
+
+
+/* self.a.b, whose objects are read once. */
+static Value *
+read_attribute(Builder *b, Map *objects, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+	Value *owner = map_get(objects, ""), *v = map_get(objects, path);
+	const Attribute *a;
+	Node *n;
+
+	if (v)
+		return v;
+	if (dot)
+		owner = read_attribute(b, objects, arena_strndup(b->cx->arena, path, dot - path));
+	a = class_attr(class_info(owner->type), name);
+	if (!a)
+		json_bad(&b->p->doc, "there is no '%s'", path);
+	n = graph_emit(b->g, "prim::GetAttr", b->at, 1, &owner, 1);
+	node_set_str(n, "name", name);
+	v = n->out[0];
+	v->type = a->type;
+	map_put(objects, path, v);
+	return v;
+}
+
+static void
+read_state(Builder *b, Value *self)
+{
+	Map objects = { .arena = b->cx->arena };
+
+	map_put(&objects, "", self);
+	for (int i = 0; i < b->p->inputs.n; i++) {
+		const Input *in = &b->p->inputs.at[i];
+		Value *v = NULL;
+
+		if (in->kind == INPUT_STATE)
+			v = read_attribute(b, &objects, arena_printf(b->cx->arena, "%s%s", b->p->prefix, in->target));
+		else if (in->kind == INPUT_TOKEN)
+			v = graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at);
+		if (v)
+			build_name(b, in->name, v);
+	}
+}
+
+/* ---- arguments -------------------------------------------------------------------------------------------------------- */
+
+/* Adds them to the graph, and gives their leaves in the order of the program's inputs. */
+static Value **
+read_arguments(Builder *b)
+{
+	Value **leaf = new(b->cx->arena, Value *, b->p->inputs.n + 1), **at = leaf, **arg;
+	int n = 1;
+
+	arg = new(b->cx->arena, Value *, b->p->schema->nargs + 1);
+	for (int i = 1; i < b->p->schema->nargs; i++)
+		arg[i] = graph_add_input(b->g, b->p->schema->args[i].type, sym(b->cx, b->p->schema->args[i].name));
+	for (int k = 0; k < b->p->in->n; k++)
+		for (int i = 0; i < b->p->in->kid[k]->n; i++)
+			spec_unpack(b->g, b->p->in->kid[k]->kid[i], arg[n++], b->at, &at);
+	n = 0;
+	for (int i = 0; i < b->p->inputs.n; i++) {
+		const Input *in = &b->p->inputs.at[i];
+
+		if (in->kind != INPUT_USER && in->kind != INPUT_CONSTANT)
+			continue;
+		if (in->kind == INPUT_USER)
+			build_name(b, in->name, leaf[n]);
+		n++;
+	}
+	return leaf;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct Output { const char *kind; const Json *spec, *value; } Output;
+
+static Output
+output_at(Builder *b, const Json *spec, const Json *value)
+{
+	const Json *is = json_union(&b->p->doc, spec, "output_spec");
+
+	return (Output){ json_key(is), is, value };
+}
+
+static Value *
+mutated(Builder *b, const Output *o)
+{
+	const char *target;
+	const Input *in;
+
+	if (!strcmp(o->kind, "user_input_mutation"))
+		return build_named(b, json_text(&b->p->doc, o->spec, "user_input_name"));
+	target = json_text(&b->p->doc, o->spec, *o->kind == 'b' ? "buffer_name" : "parameter_name");
+	if (!(in = map_get(&b->p->states, target)))
+		json_bad(&b->p->doc, "changes '%s', which is no input", target);
+	return build_named(b, in->name);
+}
+
+/* The value that was given for what the program changes goes into it. */
+static void
+mutate(Builder *b, const Output *o)
+{
+	Value *to = mutated(b, o), *from = arg_value(b, o->value, NULL);
+
+	if (to != from)
+		build_op(b, "aten::copy_", 3, to, from, build_bool(b, false));
+}
+
+static void
+read_outputs(Builder *b, Values *results)
+{
+	const Json *spec = json_first(json_list(&b->p->doc, b->p->signature, "output_specs"));
+
+	for JSON_EACH(value, json_list(&b->p->doc, b->p->graph, "outputs")) {
+		Output o;
+
+		if (!spec)
+			json_bad(&b->p->doc, "has more outputs than output_specs");
+		o = output_at(b, spec, value);
+		spec = json_next(spec);
+		if (strstr(o.kind, "_mutation")) {
+			mutate(b, &o);
+		} else if (!strcmp(o.kind, "user_output") || !strcmp(o.kind, "loss_output")) {
+			Value *v = arg_value(b, value, NULL);
+
+			vec_push(b->cx->arena, results, v);
+		} else if (strcmp(o.kind, "token")) {
+			pt2_lacks(b, "Kiln lacks outputs of the kind '%s'", o.kind);
+		}
+	}
+}
+
+static void
+return_results(Builder *b, const Values *results, int nleaf)
+{
+	const Type **t = new(b->cx->arena, const Type *, results->n + 1), *const *types = t;
+	Value *const *leaf = results->at;
+
+	if (results->n != nleaf)
+		json_bad(&b->p->doc, "has %d results, but a tree of %d", results->n, nleaf);
+	for (int i = 0; i < results->n; i++)
+		t[i] = results->at[i]->type;
+	spec_type(b->cx, b->p->out, &types, arena_printf(b->cx->arena, "%s_Result", b->p->self->name), true);
+	graph_add_output(b->g, spec_pack(b->g, b->p->out, &leaf, b->at));
+	b->p->schema->rets[0].type = b->p->out->type;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------------------- */
+
+/* The place of what is no node: the line that says what the arguments are. */
+static Range
+first_line(const Exported *p)
+{
+	return (Range){ p->text, 0, (uint32_t)strcspn(p->text->text, "\n") };
+}
+
+Graph *
+exported_graph(Cx *cx, Function *fn)
+{
+	Exported *p = fn->exported;
+	Names names = { .map.arena = cx->arena };
+	Builder b = { .p = p, .cx = cx, .names = &names, .autocast = -1 };
+	Values results = { 0 };
+	Value *self, **leaf;
+
+	if (!p->text)
+		text_write(p);
+	b.at = first_line(p);
+	b.g = graph_new(cx, fn->name);
+	self = graph_add_input(b.g, p->self, sym(cx, "self"));
+	graph_set_insert_end(b.g, b.g->top);
+	leaf = read_arguments(&b);
+	read_state(&b, self);
+	check_inputs(&b, leaf);
+	flow_nodes(&b, p->graph);
+	b.at = first_line(p);
+	read_outputs(&b, &results);
+	return_results(&b, &results, p->nresult);
+	return b.g;
+}

@@ -1,0 +1,363 @@
+/*
+ * What arguments must be like: the sizes that were fixed at the export, equal dimensions, ranges, constants, guards.
+ *
+ * With sample inputs in the archive PyTorch checks by guards, which raise an AssertionError that prints the condition; without,
+ * it raises a RuntimeError that says what was expected.  Neither looks at dtypes.  A minimum of 2 is none: sizes 0 and 1
+ * were only not traced.
+ */
+#include "pt2.h"
+
+#include <string.h>
+
+typedef struct Known {           /* a symbol that arguments have given a value */
+	Value      *v;
+	const char *source;      /* x.size()[0], for messages */
+} Known;
+
+typedef struct Checks {
+	Builder *b;
+	Value *const *leaf;      /* of the user's inputs, in order */
+	const Input **input;     /* theirs */
+	int      n;
+	Map      paths;          /* an input's path -> its leaf */
+	Map      known;          /* symbol -> Known */
+	Map      ranges;         /* symbol -> Json of its range */
+} Checks;
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+/* L['x'] reads x: as messages have it. */
+static const char *
+without_frame(Cx *cx, const char *text)
+{
+	Buf b = { 0 };
+
+	buf_puts(&b, "");
+	while (*text) {
+		const char *end = strncmp(text, "L['", 3) ? NULL : strchr(text + 3, '\'');
+
+		if (end && end[1] == ']') {
+			buf_add(&b, text + 3, end - text - 3);
+			text = end + 2;
+		} else {
+			buf_add(&b, text++, 1);
+		}
+	}
+	return arena_text(cx->arena, &b);
+}
+
+static const char *
+source_of(Checks *c, const Input *in, int dim)
+{
+	const char *path = arena_printf(c->b->cx->arena, dim < 0 ? "L%s" : "L%s.size()[%d]", in->path, dim);
+
+	return without_frame(c->b->cx, path);
+}
+
+static const char *
+place_of(Checks *c, const Input *in, int dim)
+{
+	return dim < 0 ? in->place : arena_printf(c->b->cx->arena, "%s.shape[%d]", in->place, dim);
+}
+
+/* ---- one condition ------------------------------------------------------------------------------------------------ */
+
+/* Raises the guard's own text, or, with a second text, that with the value in the place of its {}. */
+static void
+require(Checks *c, Value *ok, const char *guard, const char *expected, Value *got)
+{
+	Builder *b = c->b;
+	Node *n;
+
+	if (b->p->samples) {
+		build_raise_unless(b, ok, arena_printf(b->cx->arena, "AssertionError: Guard failed: %s", guard));
+		return;
+	}
+	n = graph_insert(b->g, if_new(b->g, b->at, ok, 0));
+	graph_set_insert_end(b->g, if_else(n));
+	{
+		Value *raise[2] = { build_op(b, "aten::format", 2, build_text(b, expected), got),
+			graph_constant_typed(b->g, rt_none(), &rt_type_none, b->at) };
+
+		graph_emit(b->g, "prim::RaiseException", b->at, 2, raise, 0);
+	}
+	graph_set_insert_end(b->g, n->block);
+}
+
+static Value *
+compare(Builder *b, const char *how, Value *l, Value *r)
+{
+	Value *in[2] = { l, r };
+
+	return python_call(b, how, in, 2);
+}
+
+static void
+require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
+{
+	Cx *cx = c->b->cx;
+	const char *tail = dim < 0 ? "" : ". If you meant for this dimension to be dynamic, please re-export and specify dynamic_shapes "
+		"(e.g. with Dim.DYNAMIC)";
+
+	require(c, compare(c->b, "_operator.eq", v, build_int(c->b, want)),
+		arena_printf(cx->arena, "%s == %lld", source_of(c, in, dim), (long long)want),
+		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s", place_of(c, in, dim), (long long)want, tail), v);
+}
+
+/* ---- symbols -------------------------------------------------------------------------------------------------------- */
+
+static void
+require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int64_t bound)
+{
+	Cx *cx = c->b->cx;
+
+	require(c, compare(c->b, *op == '<' ? "_operator.le" : "_operator.ge", v, build_int(c->b, bound)),
+		arena_printf(cx->arena, "%s %s %lld", source_of(c, in, dim), op, (long long)bound),
+		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", place_of(c, in, dim), op, (long long)bound), v);
+}
+
+/* Of factor * symbol + offset; the archive has the symbol's range. */
+static void
+require_range(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
+{
+	static const char *const keys[] = { "min_val", "max_val" };
+	const Json *range = map_get(&c->ranges, l->symbol);
+
+	for (int i = 0; i < 2; i++) {
+		const Json *bound = json_get(range, keys[i]);
+		const bool least = (i == 0) == (l->factor > 0);
+		int64_t n = bound ? json_int(&c->b->p->doc, bound, keys[i]) : 0;
+
+		if (!bound || !size_mul(n, l->factor, &n) || !size_add(n, l->offset, &n))
+			continue;
+		if (!least || n > 2)
+			require_bound(c, in, dim, v, least ? ">=" : "<=", n);
+	}
+}
+
+static void
+know(Checks *c, const char *symbol, Value *v, const char *source)
+{
+	Known *k = new(c->b->cx->arena, Known, 1);
+
+	*k = (Known){ v, source };
+	map_put(&c->known, symbol, k);
+}
+
+static void
+require_equal(Checks *c, const Input *in, int dim, Value *v, Value *other, const char *source)
+{
+	Cx *cx = c->b->cx;
+
+	require(c, compare(c->b, "_operator.eq", v, other),
+		arena_printf(cx->arena, "%s == %s", source_of(c, in, dim), source),
+		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", place_of(c, in, dim), source), v);
+}
+
+static Value *
+find_symbol(Builder *b, void *arg, const Tree *t)
+{
+	const char *symbol = expr_symbol(t);
+	const Known *k = symbol ? map_get(&((Checks *)arg)->known, symbol) : NULL;
+
+	(void)b;
+	return k ? k->v : NULL;
+}
+
+/* The first size that a symbol stands in gives it its value: (v - offset) / factor, which has to be whole. */
+static void
+solve(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
+{
+	Builder *b = c->b;
+	Value *factor = build_int(b, l->factor), *s = compare(b, "_operator.sub", v, build_int(b, l->offset));
+	const char *form = arena_printf(b->cx->arena, "%lld*%s + %lld", (long long)l->factor, l->symbol, (long long)l->offset);
+
+	require(c, compare(b, "_operator.eq", compare(b, "_operator.mod", s, factor), build_int(b, 0)),
+		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, dim), form),
+		arena_printf(b->cx->arena, "Expected input %s = {} to be of the form %s, where %s is an integer", place_of(c, in, dim), form,
+			l->symbol), v);
+	know(c, l->symbol, compare(b, "_operator.floordiv", s, factor), arena_printf(b->cx->arena, "(%s - %lld)/%lld",
+		source_of(c, in, dim), (long long)l->offset, (long long)l->factor));
+}
+
+static void
+check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
+{
+	const Tree *t = expr_parse(c->b, text, "a size");
+	const char *symbol = expr_symbol(t);
+	const Known *k = symbol ? map_get(&c->known, symbol) : NULL;
+	Value *other;
+	Linear l;
+
+	if (k) {
+		require_equal(c, in, dim, v, k->v, k->source);
+	} else if (symbol) {
+		know(c, symbol, v, source_of(c, in, dim));
+		require_range(c, in, dim, v, &(Linear){ symbol, 1, 0 });
+	} else if ((other = expr_value(c->b, t, find_symbol, c))) {
+		require_equal(c, in, dim, v, other, text);
+	} else if (expr_linear(t, &l) && l.symbol && l.factor) {
+		solve(c, in, dim, v, &l);
+		require_range(c, in, dim, v, &l);
+	}
+}
+
+/* ---- one argument ------------------------------------------------------------------------------------------------------ */
+
+/* A size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
+static void
+check_size(Checks *c, const Input *in, int dim, Value *v, const Json *size)
+{
+	const JsonDoc *d = &c->b->p->doc;
+	const Json *is = json_union(d, size, "size");
+
+	if (!strcmp(json_key(is), "as_int"))
+		require_number(c, in, dim, v, json_int(d, is, "size"));
+	else if (!strcmp(json_key(is), "as_expr"))
+		check_symbolic(c, in, dim, v, json_text(d, is, "expr_str"));
+}
+
+static void
+check_rank(Checks *c, const Input *in, Value *v, int rank)
+{
+	Builder *b = c->b;
+	Value *have;
+
+	if (b->p->samples)
+		return;
+	have = build_op(b, "aten::dim", 1, v);
+	require(c, compare(b, "_operator.eq", have, build_int(b, rank)), "",
+		arena_printf(b->cx->arena, "Unexpected number of dimensions in input at %s.shape (expected %d, got {})", in->place, rank),
+		have);
+}
+
+static void
+check_tensor(Checks *c, const Input *in, Value *v)
+{
+	const Json *meta = map_get(&c->b->p->metas, in->name), *sizes = json_get(meta, "sizes");
+	int dim = 0;
+
+	if (!meta)
+		return;
+	check_rank(c, in, v, json_count(sizes));
+	for JSON_EACH(s, sizes) {
+		check_size(c, in, dim, build_op(c->b, "aten::size", 2, v, build_int(c->b, dim)), s);
+		dim++;
+	}
+}
+
+/* None is not checked. */
+static void
+check_constant(Checks *c, const Input *in, Value *v)
+{
+	Builder *b = c->b;
+	Value *want = arg_value(b, in->value, v->type);
+	Buf text = { 0 };
+	IValue is;
+
+	if (!value_constant(want, &is) || rt_is_none(is))
+		return;
+	rt_format_value(&text, is, 1);
+	require(c, build_op(b, "aten::eq", 2, v, want), arena_printf(b->cx->arena, "%s == %s", source_of(c, in, -1), text.at),
+		arena_printf(b->cx->arena, "Expected input at %s to be equal to %s, but got {}", in->place, text.at), v);
+	buf_free(&text);
+}
+
+static void
+check_number(Checks *c, const Input *in, Value *v)
+{
+	const Json *expr = json_get(map_get(&c->b->p->metas, in->name), "as_expr");
+
+	if (expr && v->type->kind == TYPE_INT)
+		check_symbolic(c, in, -1, v, json_text(&c->b->p->doc, expr, "expr_str"));
+}
+
+/* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------------------ */
+
+static void
+put_path(const Tree *t, Buf *b)
+{
+	const Tree *index = t->kid[1]->n ? t->kid[1]->kid[0] : NULL;
+
+	if (t->kid[0]->kind == TREE_SUBSCRIPT)
+		put_path(t->kid[0], b);
+	if (index && index->kind == TREE_STRING)
+		buf_printf(b, "['%s']", index->text);
+	else if (index && index->kind == TREE_INT)
+		buf_printf(b, "[%lld]", (long long)index->num.i);
+}
+
+/* L['d']['key'] */
+static Value *
+find_input(Checks *c, const Tree *t)
+{
+	Value *v = NULL;
+	Buf path = { 0 };
+
+	if (t->kind != TREE_SUBSCRIPT)
+		return NULL;
+	put_path(t, &path);
+	v = path.n ? map_get(&c->paths, path.at) : NULL;
+	buf_free(&path);
+	return v;
+}
+
+/* x.size()[i], x.stride()[i], or an argument itself. */
+static Value *
+find_part(Builder *b, void *arg, const Tree *t)
+{
+	Checks *c = arg;
+	const Tree *call = t->kind == TREE_SUBSCRIPT ? t->kid[0] : NULL, *index, *attr;
+	const char *name;
+	Value *v;
+
+	if (!call || call->kind != TREE_CALL)
+		return find_input(c, t);
+	attr = call->kid[0];
+	index = t->kid[1]->n == 1 ? t->kid[1]->kid[0] : NULL;
+	if (attr->kind != TREE_ATTR || !index || index->kind != TREE_INT || !(v = find_input(c, attr->kid[0])))
+		return NULL;
+	name = attr->kid[1]->text;
+	if ((strcmp(name, "size") && strcmp(name, "stride")) || v->type->kind != TYPE_TENSOR)
+		return NULL;
+	return build_op(b, *name == 's' && name[1] == 'i' ? "aten::size" : "aten::stride", 2, v, build_int(b, index->num.i));
+}
+
+static void
+check_guard(Checks *c, const char *text)
+{
+	Value *ok = expr_value(c->b, expr_parse(c->b, text, "a guard"), find_part, c);
+
+	if (!ok || ok->type->kind != TYPE_BOOL)
+		pt2_lacks(c->b, "Kiln does not understand the guard %s", text);
+	build_raise_unless(c->b, ok, arena_printf(c->b->cx->arena, "AssertionError: Guard failed: %s",
+		without_frame(c->b->cx, text)));
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------------------------- */
+
+void
+check_inputs(Builder *b, Value *const *leaf)
+{
+	Arena *a = b->cx->arena;
+	Checks c = { .b = b, .leaf = leaf, .known.arena = a, .paths.arena = a, .ranges.arena = a };
+
+	for JSON_EACH(r, json_get(b->p->json, "range_constraints"))
+		map_put(&c.ranges, json_key(r), (void *)(uintptr_t)r);
+	c.input = new(b->cx->arena, const Input *, b->p->inputs.n + 1);
+	for (int i = 0; i < b->p->inputs.n; i++)
+		if (b->p->inputs.at[i].kind == INPUT_USER || b->p->inputs.at[i].kind == INPUT_CONSTANT)
+			c.input[c.n++] = &b->p->inputs.at[i];
+	for (int i = 0; i < c.n; i++)
+		map_put(&c.paths, c.input[i]->path, leaf[i]);
+	for (int i = 0; i < c.n; i++) {
+		if (c.input[i]->kind == INPUT_CONSTANT)
+			check_constant(&c, c.input[i], leaf[i]);
+		else if (c.input[i]->type->kind == TYPE_TENSOR)
+			check_tensor(&c, c.input[i], leaf[i]);
+		else
+			check_number(&c, c.input[i], leaf[i]);
+	}
+	for JSON_EACH(g, b->p->samples ? json_get(b->p->json, "guards_code") : NULL)
+		check_guard(&c, json_text_of(&b->p->doc, g, "guards_code"));
+}

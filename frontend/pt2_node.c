@@ -1,0 +1,391 @@
+/*
+ * Nodes of an exported program as nodes of a graph.
+ *
+ * An operator is looked up by its name and overload; its arguments have the schema's names, and those that are left out have
+ * the schema's defaults.  A number for a Tensor, which Python wraps, goes to the overload for numbers where there is one.
+ * Python's functions on numbers are rows of pt2.def.  What Kiln lacks is noted, or ends reading, at the node's line.
+ */
+#include "pt2.h"
+
+#include <string.h>
+
+enum { OP_VERSION = 10 };      /* of the operators' meaning: today's */
+
+/* ---- Python's functions ----------------------------------------------------------------------------------- */
+
+typedef struct PythonRow { const char *target, *operator, *text; } PythonRow;
+
+static const PythonRow python[] = {
+#define PYTHON(target, operator) { target, operator, NULL },
+#define TEXT(target, text) { target, NULL, text },
+#include "pt2.def"
+};
+
+static const char *const skipped[] = {
+#define SKIP(target) target,
+#include "pt2.def"
+};
+
+#define NPYTHON ((int)(sizeof python / sizeof *python))
+
+static Function *
+row_function(Builder *b, int row)
+{
+	if (!b->p->texts)
+		b->p->texts = new(b->cx->arena, Function *, NPYTHON);
+	if (!b->p->texts[row])
+		b->p->texts[row] = script_compile(b->cx, python[row].text, python[row].target);
+	return b->p->texts[row];
+}
+
+/* Null: the row does not take these arguments. */
+static Value *
+try_row(Builder *b, int row, NamedValue *args, int n, bool last)
+{
+	const char *dot = python[row].operator ? strchr(python[row].operator, '.') : NULL;
+	Function *fn = python[row].text ? row_function(b, row) : NULL;
+	Op *op = dot ? op_find(b->cx, arena_strndup(b->cx->arena, python[row].operator, dot - python[row].operator), dot + 1) : NULL;
+	Value **in;
+
+	if (fn) {
+		in = match_schema(b->g, fn->schema, b->at, NULL, args, n, last, NULL);
+		return in ? inline_function(b->g, fn, b->at, in) : NULL;
+	}
+	for (int i = 0; i < n; i++)
+		args[i].name = NULL;
+	if (dot) {
+		in = op ? match_schema(b->g, op_schema(b->cx, op), b->at, NULL, args, n, last, NULL) : NULL;
+		return in ? emit_schema_node(b->g, op, b->at, in, n)->out[0] : NULL;
+	}
+	if (!*python[row].operator)
+		return n ? args[0].v : NULL;
+	return emit_builtin(b->g, python[row].operator, b->at, args, n, OP_VERSION);
+}
+
+static Value *
+call_named(Builder *b, const char *target, NamedValue *args, int n)
+{
+	Value *v = NULL;
+	bool known = false;
+
+	for (int i = 0; i < NPYTHON && !v; i++) {
+		if (strcmp(python[i].target, target))
+			continue;
+		known = true;
+		v = try_row(b, i, args, n, i + 1 == NPYTHON || strcmp(python[i + 1].target, target));
+	}
+	if (known && !v)
+		fail(b->cx, b->at, "%s does not take these arguments", target);
+	return v;
+}
+
+Value *
+python_call(Builder *b, const char *target, Value *const *args, int n)
+{
+	NamedValue *in = new(b->cx->arena, NamedValue, n + 1);
+
+	for (int i = 0; i < n; i++)
+		in[i] = (NamedValue){ .v = args[i], .at = b->at };
+	return call_named(b, target, in, n);
+}
+
+static bool
+is_skipped(const char *target)
+{
+	for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++)
+		if (!strcmp(skipped[i], target))
+			return true;
+	return false;
+}
+
+/* ---- autocast ------------------------------------------------------------------------------------------------- */
+
+typedef enum Cast { CAST_none, CAST_lower, CAST_full } Cast;
+
+static Cast
+cast_of(const char *name)
+{
+	static const struct { Cast cast; const char *names; } rows[] = {
+#define AUTOCAST(cast, operators) { CAST_##cast, operators },
+#include "pt2.def"
+	};
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (const char *at = rows[i].names; (at = strstr(at, name)); at += n)
+			if ((at == rows[i].names || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+				return rows[i].cast;
+	return CAST_none;
+}
+
+static Value *
+cast_tensor(Builder *b, Value *v, Cast cast)
+{
+	Value *no = build_bool(b, false), *yes = build_bool(b, true), *dtype = build_int(b, b->autocast);
+
+	if (cast == CAST_full)
+		return build_op(b, "aten::_autocast_to_full_precision", 3, v, no, yes);
+	return build_op(b, "aten::_autocast_to_reduced_precision", 5, v, no, yes, dtype, dtype);
+}
+
+static void
+cast_arguments(Builder *b, const char *name, NamedValues *args)
+{
+	const Cast cast = b->autocast >= 0 && !strncmp(name, "aten::", 6) ? cast_of(name + 6) : CAST_none;
+
+	for (int i = 0; i < args->n && cast; i++)
+		if (args->at[i].v->type->kind == TYPE_TENSOR)
+			args->at[i].v = cast_tensor(b, args->at[i].v, cast);
+}
+
+/* ---- operators ------------------------------------------------------------------------------------------------ */
+
+/* "torch.ops.aten.add.Tensor": the overload Tensor of "aten::add". */
+Op *
+operator_find(Builder *b, const char *target, const char **name)
+{
+	const char *space = target + strlen("torch.ops."), *op = NULL, *dot;
+
+	if (!strncmp(target, "torch.ops.", 10))
+		op = strchr(space, '.');
+	dot = op ? strrchr(op + 1, '.') : NULL;
+	if (!dot)
+		pt2_lacks(b, "Kiln lacks %s", target);
+	*name = arena_printf(b->cx->arena, "%.*s::%.*s", (int)(op - space), space, (int)(dot - op - 1), op + 1);
+	return op_find(b->cx, *name, strcmp(dot + 1, "default") ? dot + 1 : "");
+}
+
+static void
+read_arguments(Builder *b, const Schema *s, const Json *first, NamedValues *out)
+{
+	int at = 0;                          /* of those without a name */
+
+	for (const Json *i = first; i; i = json_next(i)) {
+		const char *name = json_text_or(&b->p->doc, i, "name", "");
+		const int k = !s ? -1 : *name ? schema_find(s, name) : at < s->nargs ? at++ : -1;
+		NamedValue v = { .name = *name ? name : NULL, .at = b->at };
+
+		v.v = arg_value(b, json_need(&b->p->doc, i, "arg"), k >= 0 ? s->args[k].type : NULL);
+		vec_push(b->cx->arena, out, v);
+	}
+}
+
+/* Numbers where the schema has tensors become tensors that are weak in type promotion, as Python makes them. */
+static void
+wrap_numbers(Builder *b, const Schema *s, NamedValues *args)
+{
+	for (int i = 0; i < args->n; i++) {
+		NamedValue *a = &args->at[i];
+		const int k = a->name ? schema_find(s, a->name) : -1;
+		const Type *t = k >= 0 ? s->args[k].type : NULL, *have = a->v->type;
+		IValue number;
+		RtTensor *w;
+
+		if (!t || (t->kind == TYPE_OPTIONAL ? t->of[0] : t)->kind != TYPE_TENSOR)
+			continue;
+		if (have->kind < TYPE_INT || have->kind > TYPE_NUMBER)
+			continue;
+		if (!value_constant(a->v, &number)) {
+			a->v = build_op(b, "prim::NumToTensor", 1, a->v);
+			continue;
+		}
+		if (!(w = rt_wrapped(cx_rt(b->cx), number)))
+			out_of_memory();
+		a->v = graph_constant(b->g, rt_of(w), b->at);
+	}
+}
+
+static Node *
+try_overload(Builder *b, Op *op, const NamedValues *args, bool implicit, Buf *why)
+{
+	const Schema *s = op_schema(b->cx, op);
+	Value **in = match_schema(b->g, s, b->at, NULL, args->at, args->n, implicit, why);
+
+	return in ? emit_schema_node(b->g, op, b->at, in, s->nargs) : NULL;
+}
+
+/* The overload of the archive's name; or, where that takes no number, the one that does. */
+static Node *
+call_overload(Builder *b, const char *name, Op *op, NamedValues *args, Buf *why)
+{
+	Node *n = op ? try_overload(b, op, args, false, NULL) : NULL;
+
+	for (Op *other = op_first(b->cx, name); other && !n; other = other->next)
+		if (other != op)
+			n = try_overload(b, other, args, false, NULL);
+	if (op && !n)
+		n = try_overload(b, op, args, true, why);
+	if (op && !n) {
+		wrap_numbers(b, op_schema(b->cx, op), args);
+		n = try_overload(b, op, args, true, NULL);
+	}
+	return n;
+}
+
+/* What a node's result is said to be. */
+static const Type *
+type_of_output(Builder *b, const Json *output)
+{
+	const char *kind = json_key(json_union(&b->p->doc, output, "output"));
+
+	return !strcmp(kind, "as_sym_int") ? &rt_type_int : !strcmp(kind, "as_sym_float") ? &rt_type_float
+		: !strcmp(kind, "as_sym_bool") ? &rt_type_bool : !strcmp(kind, "as_tensors") ? &rt_type_list_tensor
+		: &rt_type_tensor;
+}
+
+/* A node that stands for an operator that is lacking, so that the rest is read, too; without: the end. */
+static Node *
+note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *outputs, const char *why)
+{
+	Lacking lacking = { .name = name, .at = b->at, .schema = "" };
+	Node *n;
+	int i = 0;
+
+	if (!b->cx->lacking && why)
+		pt2_lacks(b, "Kiln lacks the form of %s that is called here:\n%s", name, why);
+	if (!b->cx->lacking)
+		pt2_lacks(b, "Kiln has no operator %s%s", name, strncmp(name, "aten::", 6) ? "; one of your own is given by --op-schema" : "");
+	vec_push(b->cx->arena, b->cx->lacking, lacking);
+	n = graph_emit(b->g, name, b->at, 0, NULL, json_count(outputs));
+	for (int k = 0; k < args->n; k++)
+		node_add_input(n, args->at[k].v);
+	for JSON_EACH(o, outputs)
+		n->out[i++]->type = type_of_output(b, o);
+	return n;
+}
+
+void
+operator_apply(Builder *b, const char *name, Op *op, NamedValues *args, Values *results, const Json *outputs)
+{
+	Buf why = { 0 };
+	Node *n;
+
+	cast_arguments(b, name, args);
+	n = call_overload(b, name, op, args, &why);
+	if (!n)
+		n = note_lacking(b, name, args, outputs, op ? arena_text(b->cx->arena, &why) : NULL);
+	buf_free(&why);
+	for (int i = 0; i < n->nout; i++)
+		vec_push(b->cx->arena, results, n->out[i]);
+}
+
+void
+operator_call(Builder *b, const char *target, const Json *input, Values *results, const Json *outputs)
+{
+	const char *name;
+	Op *op = operator_find(b, target, &name);
+	NamedValues args = { 0 };
+
+	read_arguments(b, op ? op_schema(b->cx, op) : NULL, input, &args);
+	operator_apply(b, name, op, &args, results, outputs);
+}
+
+/* ---- results -------------------------------------------------------------------------------------------------- */
+
+/* The number as the archive says that it is: a Scalar, or a tensor of one element, becomes one. */
+static Value *
+as_number(Builder *b, Value *v, const Type *t)
+{
+	if (v->type == t || (v->type->kind != TYPE_TENSOR && v->type->kind < TYPE_INT) || v->type->kind > TYPE_NUMBER)
+		return v;
+	return build_op(b, t == &rt_type_int ? "aten::Int" : t == &rt_type_float ? "aten::Float" : "aten::Bool", 1, v);
+}
+
+static void
+bind_list(Builder *b, const Json *names, Value *list)
+{
+	const int n = json_count(names);
+	Node *unpack = graph_emit(b->g, "prim::ListUnpack", b->at, 1, &list, n);
+	int i = 0;
+
+	for JSON_EACH(e, names) {
+		const Json *name = json_get(e, "name");
+
+		if (!name)
+			name = json_get(json_get(e, "as_tensor"), "name");
+		unpack->out[i]->type = list->type->kind == TYPE_LIST ? list->type->of[0] : &rt_type_tensor;
+		if (name)
+			build_name(b, json_text_of(&b->p->doc, name, "name"), unpack->out[i]);
+		i++;
+	}
+}
+
+static void
+bind_one(Builder *b, const Json *output, Value *v)
+{
+	const Json *is = json_union(&b->p->doc, output, "output"), *name;
+	const char *kind = json_key(is);
+
+	if (!strcmp(kind, "as_tensors") || !strcmp(kind, "as_optional_tensors")) {
+		bind_list(b, is, v);
+		return;
+	}
+	name = json_get(is, "name");
+	if (!strncmp(kind, "as_sym_", 7)) {
+		name = json_get(is, "as_name");
+		v = as_number(b, v, type_of_output(b, output));
+	}
+	if (name)
+		build_name(b, json_text_of(&b->p->doc, name, "name"), v);
+}
+
+void
+node_bind(Builder *b, const Json *outputs, Value *const *results, int n)
+{
+	int i = 0;
+
+	for JSON_EACH(o, outputs) {
+		if (!json_get(o, "as_none")) {
+			if (i >= n)
+				fail(b->cx, b->at, "the node has %d results, the operator %d", json_count(outputs), n);
+			bind_one(b, o, results[i]);
+		}
+		i++;
+	}
+}
+
+/* ---- one node -------------------------------------------------------------------------------------------------- */
+
+static void
+python_node(Builder *b, const char *target, const Json *node)
+{
+	NamedValues args = { 0 };
+	Value *v;
+
+	read_arguments(b, NULL, json_first(json_get(node, "inputs")), &args);
+	v = call_named(b, target, args.at, args.n);
+	node_bind(b, json_get(node, "outputs"), &v, 1);
+}
+
+static bool
+is_python(const char *target)
+{
+	for (int i = 0; i < NPYTHON; i++)
+		if (!strcmp(python[i].target, target))
+			return true;
+	return false;
+}
+
+void
+node_build(Builder *b, const Json *node)
+{
+	static const char higher[] = "torch.ops.higher_order.";
+	const char *target = json_text(&b->p->doc, node, "target");
+	const Json *outputs = json_get(node, "outputs");
+	Values results = { 0 };
+
+	b->at = text_range(b->p, node);
+	build_work(b);
+	if (is_skipped(target))
+		return;
+	if (is_python(target)) {
+		python_node(b, target, node);
+	} else if (!strncmp(target, higher, sizeof higher - 1)) {
+		flow_node(b, target + sizeof higher - 1, node);
+	} else if (!strncmp(target, "torch.ops.", 10)) {
+		operator_call(b, target, json_first(json_get(node, "inputs")), &results, outputs);
+		node_bind(b, outputs, results.at, results.n);
+	} else {
+		pt2_lacks(b, "Kiln lacks the Python function %s", target);
+	}
+}

@@ -1,0 +1,244 @@
+/*
+ * The symbols of a function that was profiled with one signature only.
+ *
+ * Each size of a contiguous argument is a symbol if the function goes the same way at another size: the specializer tries,
+ * nothing is run.  Sizes that cannot change alone may change together with others that were equal: an addition of (4, 10)
+ * and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger ones.  Those of axis 0 are a batch
+ * and change together; only one symbol stands for sizes of 1, since calls seldom change two.  What is found is a second signature, as if the function had been called with it.
+ */
+#include "samples.h"
+
+#include <string.h>
+
+enum { PAIRS = 8, TOGETHER = 4, MOST_NODES = 10000 };    /* of larger graphs trials and samples take gigabytes */
+
+typedef struct Dim { int64_t size; int axis; bool is_symbol; const char *name; } Dim;
+
+typedef struct Search {
+	Samples s;
+	Dim dim[SIZE_ATOMS];
+	int ndim, nsymbol;
+	bool batch;                      /* nothing but the first sizes of tensors is tried */
+	bool varies_one;                 /* there is a symbol for a size of 1 */
+	const Shapes *profiled;          /* at the profiled sizes */
+	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];    /* sizes on which it goes the same way; dims that are no symbols are alike */
+} Search;
+
+typedef struct Group { int at[SIZE_ATOMS], n; } Group;   /* dims that change together */
+
+/* ---- a symbol for each size ------------------------------------------------------------------------------------------ */
+
+static bool
+is_contiguous(const TensorInfo *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	rt_contiguous_strides(t->rank, t->dims, strides);
+	for (int k = 0; k < t->rank; k++)
+		if (t->strides[k] != strides[k] && t->dims[k] != 1)
+			return false;
+	return true;
+}
+
+static const Type *
+open_tensor(Search *q, const Type *type, const char *name)
+{
+	TensorInfo t = *type->tensor;
+	int64_t *dims = new(q->s.cx->arena, int64_t, t.rank + 1);
+
+	if (!t.rank || !is_contiguous(&t) || q->ndim + t.rank > SIZE_ATOMS)
+		return type;
+	for (int k = 0; k < t.rank; k++) {
+		dims[k] = t.dims[k];
+		if (!t.dims[k] || (q->batch && k))
+			continue;
+		dims[k] = DIM_SYMBOL(q->ndim);
+		q->base[q->ndim] = q->varied[q->ndim] = t.dims[k];
+		q->dim[q->ndim++] = (Dim){ t.dims[k], k, false, name };
+	}
+	t.dims = dims;
+	t.strides = NULL;
+	return type_tensor(q->s.cx, &t);
+}
+
+static Pattern *
+open_patterns(Search *q, const Pattern *p, int n, const Arg *args, const char *in)
+{
+	Pattern *out = new(q->s.cx->arena, Pattern, n + 1);
+
+	for (int i = 0; i < n; i++) {
+		const char *name = args ? args[i].name : arena_printf(q->s.cx->arena, "%s[%d]", in, i);
+
+		out[i] = p[i];
+		if (p[i].form == PATTERN_TENSOR)
+			out[i].type = open_tensor(q, p[i].type, name);
+		else if (p[i].n && p[i].form != PATTERN_DICT)
+			out[i].part = open_patterns(q, p[i].part, p[i].n, NULL, name);
+	}
+	return out;
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------------------- */
+
+/* The k-th prime above n. */
+static int64_t
+prime_above(int64_t n, int k)
+{
+	for (n++;; n++) {
+		bool prime = n > 1;
+
+		for (int64_t i = 2; i * i <= n && prime; i++)
+			prime = n % i != 0;
+		if (prime && !k--)
+			return n;
+	}
+}
+
+/* Tries other sizes for a group; dims that were 1 have one more size at which to begin. */
+static bool
+try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
+{
+	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
+
+	memcpy(base, q->base, sizeof base);
+	memcpy(varied, q->varied, sizeof varied);
+	for (int i = 0; i < g->n; i++) {
+		base[g->at[i]] = from;
+		varied[g->at[i]] = to;
+	}
+	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) || !shapes_fail_alike(q->profiled, q->s.shapes[0]))
+		return false;
+	memcpy(q->base, base, sizeof base);
+	memcpy(q->varied, varied, sizeof varied);
+	for (int i = 0; i < g->n; i++)
+		q->dim[g->at[i]].is_symbol = true;
+	q->varies_one |= q->dim[g->at[0]].size == 1;
+	q->nsymbol++;
+	return true;
+}
+
+/* May a group be much larger or smaller?  Where it may not, as the sides of an image that is cut into so many patches, a
+ * symbol would have a range of a few sizes. */
+static bool
+may_be_far(Search *q, const Group *g, int64_t size)
+{
+	int64_t far[SIZE_ATOMS];
+
+	for (int half = 0; half < 2; half++) {
+		const int64_t to = half ? size / 2 : 2 * size;
+
+		memcpy(far, q->varied, sizeof far);
+		for (int i = 0; i < g->n; i++)
+			far[g->at[i]] = to;
+		if (to > 1 && samples_may_try(&q->s) && samples_begin(&q->s, q->base, far))
+			return true;
+	}
+	return false;
+}
+
+/* Makes one symbol of a group of equal sizes, when the function allows it.  No two symbols change to the same size, so
+ * that they are told apart; what has to be a multiple of something is one at twice its size. */
+static bool
+try_group(Search *q, const Group *g)
+{
+	const int64_t size = q->dim[g->at[0]].size;
+	const int rolled = q->s.rolled.n;
+
+	if (size == 1 && q->varies_one)
+		return false;
+	if (q->nsymbol < SYMBOLS_MOST && (size == 1 ? try_sizes(q, g, prime_above(4, 2 * q->nsymbol), prime_above(4, 2 * q->nsymbol + 1)) :
+	    may_be_far(q, g, size) && (try_sizes(q, g, size, prime_above(size, q->nsymbol)) || try_sizes(q, g, size, size * (q->nsymbol + 2)))))
+		return true;
+	q->s.rolled.n = rolled;
+	return false;
+}
+
+/* ---- what is tried ------------------------------------------------------------------------------------------------------ */
+
+/* Those that are no symbols yet, of this size; axis -1: any. */
+static Group
+group_of(const Search *q, int64_t size, int axis)
+{
+	Group g = { .n = 0 };
+
+	for (int i = 0; i < q->ndim; i++)
+		if (!q->dim[i].is_symbol && q->dim[i].size == size && (axis < 0 || q->dim[i].axis == axis))
+			g.at[g.n++] = i;
+	return g;
+}
+
+static void
+try_pairs(Search *q, const Group *g)
+{
+	for (int i = 0; i < g->n && g->n <= PAIRS; i++)
+		for (int k = i + 1; k < g->n && !q->dim[g->at[i]].is_symbol; k++)
+			if (!q->dim[g->at[k]].is_symbol)
+				try_group(q, &(Group){ { g->at[i], g->at[k] }, 2 });
+}
+
+/* A dim alone; where there are many like it, as in a decoder's caches, all of them together before that. */
+static void
+try_alone(Search *q, int i)
+{
+	const Group alike = group_of(q, q->dim[i].size, q->dim[i].axis);
+
+	if (q->dim[i].is_symbol || (alike.n >= TOGETHER && (alike.at[0] != i || try_group(q, &alike))))
+		return;
+	try_group(q, &(Group){ { i }, 1 });
+}
+
+static void
+try_together(Search *q, int i)
+{
+	Group g = group_of(q, q->dim[i].size, q->dim[i].axis);
+
+	if (q->dim[i].is_symbol || g.at[0] != i || (g.n > 1 && try_group(q, &g)))
+		return;
+	g = group_of(q, q->dim[i].size, -1);
+	if (g.at[0] != i || g.n < 2)
+		return;
+	try_pairs(q, &g);
+	g = group_of(q, q->dim[i].size, -1);
+	if (g.n > 2)
+		try_group(q, &g);
+}
+
+static void
+search(Search *q)
+{
+	const Group batch = group_of(q, 1, 0);
+
+	if (!samples_begin(&q->s, q->base, q->base))
+		return;
+	q->profiled = q->s.shapes[0];
+	if (batch.n)
+		try_group(q, &batch);
+	for (int i = 0; i < q->ndim; i++)
+		try_alone(q, i);
+	for (int i = 0; i < q->ndim; i++)
+		try_together(q, i);
+}
+
+Pattern *
+signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, int first, bool batch, Buf *fixed)
+{
+	Search *q = new(cx->arena, Search, 1);
+	Specialization *d = new(cx->arena, Specialization, 1);
+	Profile *nothing = new(cx->arena, Profile, 1);
+	const int narg = graph_ninputs(fn->prepared) - first;
+
+	if (fn->prepared->nnode > MOST_NODES)
+		return NULL;
+	/* What a run saw of values that follow from data says nothing of other sizes. */
+	*nothing = *profile;
+	nothing->nvalue = 0;
+	q->batch = batch;
+	q->s = (Samples){ .cx = cx, .d = d, .profile = nothing, .first = first, .narg = narg, .begun = -1,
+			  .left = TRIAL_NODES };
+	*d = (Specialization){ .fn = fn, .pattern = open_patterns(q, signature, narg, fn->schema->args + first, NULL) };
+	search(q);
+	for (int i = 0; fixed && i < q->ndim; i++)
+		if (!q->dim[i].is_symbol)
+			buf_printf(fixed, "%s%s.size(%d) = %lld", fixed->n ? ", " : "", q->dim[i].name, q->dim[i].axis, (long long)q->dim[i].size);
+	return q->nsymbol ? pattern_at(cx, d->pattern, narg, q->varied) : NULL;
+}

@@ -1,0 +1,16 @@
+/* rt/ops/vbag.h - bags of rows of a table in generated kernels (vbag_loops.h): bags_float, bags_double */
+#ifndef RT_OPS_VBAG_H
+#define RT_OPS_VBAG_H
+
+#define T float
+#define N(name) name##_float
+#include "vbag_loops.h"
+#undef T
+#undef N
+#define T double
+#define N(name) name##_double
+#include "vbag_loops.h"
+#undef T
+#undef N
+
+#endif

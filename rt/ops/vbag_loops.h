@@ -1,0 +1,139 @@
+/* rt/ops/vbag_loops.h - bags of rows of a table (embedding_bag) for one element type T, as the interpreter and generated kernels
+ * have them; N(name) is the function's name for it
+ *
+ * A bag is a run of indices; its row is the sum, mean or greatest of the table's rows that they name. */
+#ifndef RT_OPS_VBAG_LOOPS_H
+#define RT_OPS_VBAG_LOOPS_H
+
+enum { BAG_SUM, BAG_MEAN, BAG_MAX };
+/* Of columns that are added up in registers, two vectors side by side. */
+#if defined __GNUC__ && !defined __TINYC__
+#ifdef __AVX__
+#define BAG_BYTES 32
+#else
+#define BAG_BYTES 16
+#endif
+#endif
+
+/* Of all types.  Bag b begins at offset[b] and ends where the next one begins, or after n indices; with `last`, all
+ * bags have a next offset.  Rows of `padding` do not count; -1: none. */
+typedef struct Bags {
+	int64_t rows, width, ld;         /* of the table: its rows are ld apart */
+	int64_t n, bags, padding;
+	const void *index, *offset;
+	bool    wide_index, wide_offset; /* int64_t, else int32_t */
+	bool    last;
+	int     mode;
+} Bags;
+
+static inline int64_t
+bag_number(const void *p, bool wide, int64_t i)
+{
+	return wide ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
+}
+
+/* The indices of a bag: [*from, *to); false: the offsets do not rise from 0 to n, or an index is not one of a row. */
+static inline bool
+bag_of(const Bags *g, int64_t bag, int64_t *from, int64_t *to)
+{
+	*from = bag_number(g->offset, g->wide_offset, bag);
+	*to = bag + 1 < g->bags || g->last ? bag_number(g->offset, g->wide_offset, bag + 1) : g->n;
+	if (*from < 0 || *from > *to || *to > g->n || (!bag && *from))
+		return false;
+	for (int64_t i = *from; i < *to; i++)
+		if ((uint64_t)bag_number(g->index, g->wide_index, i) >= (uint64_t)g->rows)
+			return false;
+	return true;
+}
+
+#endif
+
+#ifdef BAG_BYTES
+typedef T N(BagRun) __attribute__((vector_size(BAG_BYTES), aligned(sizeof(T)), may_alias));
+#endif
+
+/* y[0 .. width) += the rows of a bag; scale: of each index, or null.  How many count. */
+static inline int64_t
+N(bag_sum)(const Bags *g, int64_t from, int64_t to, const T *table, const T *scale, T *y)
+{
+	int64_t j = 0, count = 0;
+
+#ifdef BAG_BYTES
+	enum { LANES = BAG_BYTES / sizeof(T) };
+
+	for (; j + 2 * LANES <= g->width; j += 2 * LANES) {
+		N(BagRun) a = { 0 }, b = { 0 };
+
+		for (int64_t i = from; i < to; i++) {
+			const int64_t at = bag_number(g->index, g->wide_index, i);
+			const N(BagRun) *x = (const N(BagRun) *)(table + at * g->ld + j);
+
+			if (at != g->padding) {
+				a += x[0] * (scale ? scale[i] : 1);
+				b += x[1] * (scale ? scale[i] : 1);
+			}
+		}
+		((N(BagRun) *)(y + j))[0] = a;
+		((N(BagRun) *)(y + j))[1] = b;
+	}
+#endif
+	for (int64_t k = j; k < g->width; k++)
+		y[k] = 0;
+	for (int64_t i = from; i < to; i++) {
+		const int64_t at = bag_number(g->index, g->wide_index, i);
+		const T *x = table + at * g->ld, f = scale ? scale[i] : 1;
+
+		if (at == g->padding)
+			continue;
+		count++;
+		for (int64_t k = j; k < g->width; k++)
+			y[k] += x[k] * f;
+	}
+	return count;
+}
+
+/* The greatest, and in top, where it is not null, the index that it is from. */
+static inline void
+N(bag_max)(const Bags *g, int64_t from, int64_t to, const T *table, T *y, int64_t *top)
+{
+	bool first = true;
+
+	for (int64_t k = 0; k < g->width; k++) {
+		y[k] = 0;
+		if (top)
+			top[k] = 0;
+	}
+	for (int64_t i = from; i < to; i++) {
+		const int64_t at = bag_number(g->index, g->wide_index, i);
+		const T *x = table + at * g->ld;
+
+		if (at == g->padding)
+			continue;
+		for (int64_t k = 0; top && k < g->width; k++)
+			top[k] = first || x[k] > y[k] ? at : top[k];
+		for (int64_t k = 0; k < g->width; k++)
+			y[k] = first || x[k] > y[k] ? x[k] : y[k];
+		first = false;
+	}
+}
+
+/* Bags [begin, end) to rows of y, which are width apart; false: an offset or an index is out of range. */
+static inline bool
+N(bags)(int64_t begin, int64_t end, const Bags *g, const T *table, const T *scale, T *y)
+{
+	for (int64_t b = begin; b < end; b++) {
+		T *row = y + b * g->width;
+		int64_t from, to, count;
+
+		if (!bag_of(g, b, &from, &to))
+			return false;
+		if (g->mode == BAG_MAX) {
+			N(bag_max)(g, from, to, table, row, 0);
+			continue;
+		}
+		count = N(bag_sum)(g, from, to, table, scale, row);
+		for (int64_t j = 0; g->mode == BAG_MEAN && count && j < g->width; j++)
+			row[j] /= (T)count;
+	}
+	return true;
+}

@@ -1,0 +1,68 @@
+/* rt/ops/vrnn_loops.h - steps of a recurrent layer for one element type T (vrnn.h) */
+
+/* Panels [begin, end) of hidden columns. */
+VC_INLINE void
+N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
+{
+	const int gates = kind == RNN_LSTM ? 4 : kind == RNN_GRU ? 3 : 1;
+	T part[4 * VN_ROWS * VC_NR];
+
+	for (int64_t at = begin; at < end; at++)
+		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
+			const int64_t col = at * VC_NR, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
+			const RnnCell cell = {
+				.x = (const T *)s->gates + row * s->ldg + col, .ldx = s->ldg, .gx = s->hidden,
+				.y = part, .ldy = VC_NR, .gy = VN_ROWS * VC_NR,
+				.h = (const T *)s->h + row * s->ldh + col, .ldh = s->ldh,
+				.c = (const T *)s->c + row * s->ldc + col, .ldc = s->ldc,
+				.to_h = (T *)s->to_h + row * s->ld_to_h + col, .ld_to_h = s->ld_to_h,
+				.to_c = (T *)s->to_c + row * s->ld_to_c + col, .ld_to_c = s->ld_to_c,
+			};
+
+			for (int g = 0; g < gates; g++)
+				N(vn_part)(s, g, at, row, some, part + g * VN_ROWS * VC_NR);
+			N(rnn_cell)(kind, some, s->hidden - col < VC_NR ? s->hidden - col : VC_NR, &cell);
+		}
+}
+
+VC_SHARED void
+N(vn_lstm)(int64_t begin, int64_t end, const VnStep *s)
+{
+	N(vn_step)(RNN_LSTM, begin, end, s);
+}
+
+VC_SHARED void
+N(vn_gru)(int64_t begin, int64_t end, const VnStep *s)
+{
+	N(vn_step)(RNN_GRU, begin, end, s);
+}
+
+VC_SHARED void
+N(vn_tanh)(int64_t begin, int64_t end, const VnStep *s)
+{
+	N(vn_step)(RNN_TANH, begin, end, s);
+}
+
+VC_SHARED void
+N(vn_relu)(int64_t begin, int64_t end, const VnStep *s)
+{
+	N(vn_step)(RNN_RELU, begin, end, s);
+}
+
+/* The state that a projection makes of what the gates left: to_h (rows, hidden) is h (rows, k) times the only weight. */
+VC_SHARED void
+N(vn_project)(int64_t begin, int64_t end, const VnStep *s)
+{
+	T part[VN_ROWS * VC_NR];
+
+	for (int64_t at = begin; at < end; at++)
+		for (int64_t row = 0; row < s->rows; row += VN_ROWS) {
+			const int64_t col = at * VC_NR, some = s->rows - row < VN_ROWS ? s->rows - row : VN_ROWS;
+			const int64_t left = s->hidden - col < VC_NR ? s->hidden - col : VC_NR;
+
+			N(vn_part)(s, 0, at, row, some, part);
+			for (int64_t i = 0; i < some; i++)
+				for (int64_t j = 0; j < left; j++)
+					((T *)s->to_h)[(row + i) * s->ld_to_h + col + j] = part[i * VC_NR + j];
+		}
+}

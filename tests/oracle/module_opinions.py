@@ -1,0 +1,75 @@
+"""Where Kiln and PyTorch differ: does PyTorch contradict itself?  Asked only then, and each way of Kiln must answer as PyTorch does once.
+
+final     numbers and strings nobody writes are constants, as Kiln takes them, and PyTorch's optimizer is on: what only a branch needs that they
+          decide against is not computed, nor does it raise
+eager     the module in Python: PyTorch's passes keep one result of a forked call for all calls, and a write to it stays
+apart     writes read copies: of overlapping parts that are not dense PyTorch does not say in which order they are written
+"""
+import random, re
+import torch
+import module_answers
+from module_answers import NoModule, answers, instance, plan, save_case, script
+from module_source import make
+
+
+def values(got):
+    """The answers of calls; None for those that raise."""
+    return [None if isinstance(out, str) else out for out, _ in got]
+
+
+def final(name, made):
+    """Opens the module with its numbers and strings as constants."""
+    methods = [m for m in re.split(r"^    def ", made.source, flags=re.M)[1:] if not m.startswith("__init__")]
+    written = {n for m in methods for n in re.findall(r"\.(\w+) [-+*/]?= ", m)}
+    m = instance(name, made)
+    for sub in m.modules():
+        sub.__constants__ = [n for n, v in vars(sub).items() if isinstance(v, (int, float, str)) and n not in written]
+    try:
+        torch.jit.script(m).save(name + ".final.pt")
+    except RuntimeError as e:            # as constants they have other types
+        raise NoModule(str(e))
+    return lambda: torch.jit.load(name + ".final.pt")
+
+
+OPINIONS = {"final": final, "eager": lambda name, made: lambda: instance(name, made)}
+
+
+def moves_apart(name, seed, without, calls, got):
+    """Does a call answer otherwise when what writes read is copied first, before any call raises?"""
+    other = make(seed, without + ["aliased"])
+    script(name, other)
+    apart, raised = answers(other, calls, lambda: torch.jit.load(name + ".pt")), False
+    for (_, _, new, _), a, b in zip(calls, values(got), values(apart)):
+        raised = (raised and not new) or a is None or b is None
+        if not raised and not module_answers.same(a, b):
+            return True
+    return False
+
+
+def contradiction(name, seed, without, failed_ways):
+    """The name of the opinion by which each way of Kiln is right, or None.  failed_ways(path): the ways that do not answer as the case."""
+    made = make(seed, without)
+    calls = plan(random.Random(seed * 7 + 1), made)
+    got = module_answers.judge(name, made, calls)
+    wrong = failed_ways(name)
+    for opinion, opened in OPINIONS.items():
+        torch._C._set_graph_executor_optimize(opinion == "final")
+        try:
+            other = answers(made, calls, opened(name, made))
+        except NoModule:
+            continue
+        finally:
+            torch._C._set_graph_executor_optimize(False)
+        if opinion == "eager" and [v is None for v in values(got)] != [v is None for v in values(other)]:
+            continue
+        if opinion == "eager":           # in Python the texts of errors have no traceback
+            other = [(g if isinstance(g, str) else o, said) for (g, _), (o, said) in zip(got, other)]
+        save_case(name + ".npz", calls, other)
+        still = failed_ways(name)
+        save_case(name + ".npz", calls, got)
+        if not wrong & still:
+            return opinion
+    try:
+        return "apart" if moves_apart(name + ".apart", seed, without, calls, got) else None
+    except NoModule:
+        return None

@@ -1,0 +1,205 @@
+"""Weights whose fastest form is larger than a program should be (--forms made): made when it is opened, before the first call, once
+for all that read them, of the same bits as --forms fast stores; nothing stale, and no memory is a message.
+
+usage: opened_test.py KILN
+"""
+import json, os, platform, shutil, struct, sys, unittest
+
+KILN = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from hostile import SANITIZED, Test, attrs, body, call, model, npy, npz, tensor
+from npz import differs, read
+
+N = 64 * 64 * 9                           # floats of a filter, and four times as many transformed
+CONV = "torch.conv2d(x, self.w, None, [1, 1], [1, 1])"
+
+
+def floats(n, seed=1):
+    return struct.pack("<%df" % n, *(((i + seed) * 7919 % 2003) / 2003 - 0.5 for i in range(n)))
+
+
+def ways():
+    """Processors and compilers whose programs run here."""
+    if SANITIZED or platform.machine() != "x86_64":
+        return [[]]
+    with open("/proc/cpuinfo") as f:
+        flags = f.read().split()
+    cpus = ["x86-64-v2"] + ["x86-64-v3"] * ("avx2" in flags) + ["x86-64-v4"] * ("avx512vl" in flags)
+    return [["--cpu", c] for c in cpus] + [["--cc", "clang"]] * bool(shutil.which("clang")) + [["--emit", "static"]]
+
+
+class Opened(Test):
+    def setUp(self):
+        super().setUp()
+        self.given(1, 64, 20, 20)
+        self.net("return " + CONV)
+
+    def given(self, *dims, name="x.npz", key="x"):
+        n = 1
+        for d in dims:
+            n *= d
+        self.put(name, npz(**{key: npy(dims, data=floats(n, len(name)))}))
+
+    def net(self, *lines, parameter=False, **more):
+        w = tensor(N, [64, 64, 3, 3], [576, 9, 3, 1])
+        state = attrs(training=b"\x89", w=w.replace(b"\x89", b"\x88") if parameter else w)
+        self.put("m.pt", model(body(lines, **more), state, **{"data/0": floats(N)}))
+
+    def build(self, *options, given=("x.npz",), out="p"):
+        inputs = [o for g in given for o in ("-i", g)]
+        self.check([KILN, "build", "m.pt", *inputs, *options, "-o", out, "--json", out + ".json"], 0)
+        with open(self.at(out + ".json")) as f:
+            return json.load(f)
+
+    def at(self, name):
+        return os.path.join(self.dir, name)
+
+    def result(self, program, *options):
+        self.check(["./" + program, *options, "-o", "result.npz"], 0)
+        with open(self.at("result.npz"), "rb") as f:
+            return f.read()
+
+    def test_same_bits(self):
+        """As what --forms fast stores: on every processor, by every compiler, on any number of threads, from a file; and as generic code
+        within its rounding, which reads weights whose pages were given back."""
+        for way in ways():
+            with self.subTest(way):
+                made = self.build(*way)
+                self.assertEqual((made["forms"], made["made_bytes"], made["weight_forms"]["winograd"]), ("made", 16 * N, 0))
+                fast = self.build("--forms", "fast", *way, out="q")
+                self.assertEqual((fast["forms"], fast["made_bytes"], fast["weight_forms"]["winograd"]), ("fast", 0, 16 * N))
+                want = self.result("q", "-i", "x.npz", "--strict")
+                for threads in "1", "3":
+                    self.assertTrue(self.result("p", "-i", "x.npz", "--strict", "--threads", threads) == want)
+                self.check(["./p", "-i", "x.npz", "--selfcheck"], 0)
+        self.build("--weights", "file")
+        self.build("--forms", "fast", out="q")
+        self.assertTrue(self.result("p", "-i", "x.npz") == self.result("q", "-i", "x.npz"))
+
+    def test_size(self):
+        """Weights are in the program once: made ones are not, nor with --forms small, which is said everywhere."""
+        for forms in "made", "small", "fast":
+            told = self.build("--forms", forms)
+            self.assertEqual(told["forms"], forms)
+            self.assertEqual(told["weight_forms"]["plain"] + told["weight_forms"]["panels"], 4 * N)
+            info = json.loads(call(["./p", "--info", "--json", "-"], self.dir)[1])
+            for key in "forms", "made_bytes", "given_back_bytes", "peak_bytes", "weights_bytes":
+                self.assertEqual(info[key], told[key])
+            text = call(["./p", "--info"], self.dir)[1].decode()
+            self.assertIn("forms %s\nmemory %d bytes at most" % (forms, told["peak_bytes"]), text)
+            arena = max(s["arena_bytes"] for s in told["specializations"])
+            made = 16 * N if forms == "made" else 0
+            self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (made, made // 4))
+            self.assertEqual(told["peak_bytes"], told["weights_bytes"] + made - made // 4 + arena)
+            self.assertEqual("made when it is opened" in text, forms == "made")
+        self.check([KILN, "build", "m.pt", "--forms", "tiny", "-o", "PROG"], 2, "--forms wants made, fast or small, not 'tiny'")
+
+    def test_before_the_first_call(self):
+        """Once, and before any call: the trace says so; --bench says how long it took and how much there is; --info opens nothing."""
+        self.build()
+        self.check(["./p", "-i", "x.npz", "-i", "x.npz", "-o", "a.npz", "-o", "b.npz", "--trace", "t.json"], 0)
+        with open(self.at("t.json")) as f:
+            events = json.load(f)["traceEvents"]
+        names = [e["name"] for e in events]
+        self.assertEqual((names[0], names.count("weights transformed"), names.count("forward")), ("weights transformed", 1, 2))
+        self.assertLessEqual(events[0]["ts"] + events[0]["dur"], min(e["ts"] for e in events[1:]))
+        self.check(["./p", "--info", "--trace", "t.json"], 0)
+        with open(self.at("t.json")) as f:
+            self.assertEqual(json.load(f)["traceEvents"], [])
+        told = json.loads(call(["./p", "-i", "x.npz", "--bench=3", "--json", "-"], self.dir)[1])
+        self.assertEqual(told["made_bytes"], 16 * N)
+        self.assertGreater(told["open_ms"], 0)
+        self.assertGreater(told["peak_bytes"], 16 * N)
+        said = call(["./p", "-i", "x.npz", "--bench=3"], self.dir)[1].decode()
+        self.assertRegex(said, r"opened in [0-9.]+ ms, weights made then %d bytes, most memory \d+ bytes" % (16 * N))
+
+    def test_shared(self):
+        """One form for all specializations and all uses of equal weights; what other kernels read is not given back."""
+        self.given(1, 64, 24, 28, name="y.npz")
+        two = self.build(given=("x.npz", "y.npz"))
+        self.assertGreater(len(two["specializations"]), 1)
+        self.assertEqual((two["made_bytes"], two["given_back_bytes"]), (16 * N, 4 * N))
+        self.check([KILN, "check", "m.pt", "p", "-i", "x.npz", "-i", "y.npz"], 0)
+        self.net("x = " + CONV, "return torch.conv2d(torch.relu(x), torch.mul(self.w, 1), None, [1, 1], [1, 1])")
+        self.assertEqual(self.build()["made_bytes"], 16 * N)
+        self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
+        self.net("y = torch.conv2d(x, self.w, None, [2, 2], [1, 1])", "return %s, y" % CONV, result="Tuple[Tensor, Tensor]")
+        told = self.build()
+        self.assertEqual((told["made_bytes"], told["given_back_bytes"]), (16 * N, 0))
+        self.check([KILN, "check", "m.pt", "p", "-i", "x.npz"], 0)
+
+    def test_pays(self):
+        """128 channels of 7 x 7 cost more to read than is saved; code for other sizes, where they would not, follows."""
+        self.net("w = torch.sin(torch.reshape(torch.arange(147456, dtype=6), [128, 128, 3, 3]))",
+                 "return torch.conv2d(x, w, None, [1, 1], [1, 1])")
+        for size, made in (7, 0), (28, 16 * 147456):
+            self.given(1, 128, size, size)
+            told = self.build("--cpu", "x86-64-v3") if platform.machine() == "x86_64" else self.build()
+            self.assertEqual({s["kind"] for s in told["specializations"]}, {"exact", "dynamic"})
+            self.assertEqual(told["made_bytes"], made)
+
+    def test_written(self):
+        """Weights that a call changes are state: no form of them is kept."""
+        self.net("y = " + CONV, "z = torch.mul_(self.w, 2)", "return y")
+        self.assertEqual(self.build()["made_bytes"], 0)
+        calls = ["-i", "x.npz", "-i", "x.npz", "-o", "a.npz", "-o", "b.npz"]
+        self.check([KILN, "run", "m.pt", *calls], 0)
+        want = [read(self.at(n)) for n in ("a.npz", "b.npz")]
+        self.assertIsNotNone(differs(*want))
+        self.check(["./p", *calls], 0)
+        self.assertEqual([differs(w, read(self.at(n))) for w, n in zip(want, ("a.npz", "b.npz"))], [None, None])
+
+    def test_trained(self):
+        """Parameters under --grad are state."""
+        self.net("return torch.sum(%s)" % CONV, parameter=True)
+        self.assertEqual(self.build("--grad", "params")["made_bytes"], 0)
+        self.check(["./p", "-i", "x.npz", "--train", "sgd", "--lr", "0.001", "--steps", "2", "-o", "new.npz"], 0)
+
+    @unittest.skipIf(SANITIZED, "its shadow memory is no measure")
+    def test_no_memory(self):
+        """A message that says how to do without, and status 1; --info needs none."""
+        lines = ["w = torch.reshape(torch.arange(0, 2359296, dtype=6), [512, 512, 3, 3])", "return torch.conv2d(x, w, None, [1, 1], [1, 1])"]
+        self.net(*lines)
+        self.given(1, 512, 14, 14)
+        self.assertEqual(self.build()["made_bytes"], 16 * 2359296)
+        small = lambda *options: call(["sh", "-c", 'ulimit -v 40000; exec ./p "$@"', "p", *options], self.dir)
+        rc, out, said = small("-i", "x.npz", "-o", "OUT.npz")
+        self.assertEqual((rc, os.path.exists(self.at("OUT.npz"))), (1, False), said)
+        self.assertIn(b"out of memory: 37748736 bytes are wanted for weights", said)
+        self.assertIn(b"--forms small", said)
+        self.assertEqual(small("--info")[0], 0)
+        self.build("--forms", "small")
+        self.assertEqual(small("-i", "x.npz", "-o", "out.npz")[0], 0)
+
+    def test_damaged(self):
+        """A file of weights that is too short, or not there, is a message before anything is made."""
+        self.build("--weights", "file")
+        with open(self.at("p.weights"), "r+b") as f:
+            f.truncate(4 * N)
+        self.check(["./p", "-i", "x.npz"], 1, "these are not this program's weights")
+        os.remove(self.at("p.weights"))
+        self.check(["./p", "-i", "x.npz"], 1, "p.weights")
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_forked(self):
+        """A process that has opened a program on two threads forks: parent and child open it again."""
+        self.build("--emit", "shared", out="p.so")
+        text = """import ctypes, os, sys
+lib = ctypes.CDLL("./p.so")
+def run(out):
+    words = [b"p", b"-i", b"x.npz", b"-o", out, b"--threads", b"2"]
+    return lib.main(len(words), (ctypes.c_char_p * (len(words) + 1))(*words, None))
+bad = run(b"0.npz")
+child = os.fork()
+if not child:
+    os._exit(run(b"1.npz"))
+bad |= run(b"2.npz") | os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+sys.exit(bad)
+"""
+        self.check([sys.executable, "-c", text], 0)
+        results = [read(self.at("%d.npz" % i)) for i in range(3)]
+        self.assertTrue(results[0] == results[1] == results[2])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,135 @@
+"""Kernels that reduce: every operator, dtype and layout in programs by tcc and by the C compiler, of static and of dynamic
+sizes; NaN, infinities, equal elements, no elements.
+
+usage: rows_test.py KILN
+"""
+import math, os, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, Form
+from hostile import body, call, model, npy, npz
+
+
+def reductions(dims, floating, logical, ordered=True):
+    """Results over a list of dims; over the first of them, where an operator takes but one."""
+    d, one = "[%s]" % ", ".join(map(str, dims)), dims[0]
+    yield "torch.any(x, %d)" % one
+    yield "torch.all(x, %d, True)" % one
+    yield "torch.sum(x, %s, False, dtype=None)" % d
+    yield "torch.sum(x, dtype=None)"
+    yield "torch.count_nonzero(x, %s)" % d
+    yield "torch.amax(x, %s)" % d
+    yield "torch.amin(x, %s, True)" % d
+    if not logical:
+        yield "torch.argmax(x, %d)" % one
+        yield "torch.argmin(x)"
+        yield "(torch.max(x, %d))[1]" % one
+        yield "(torch.min(x, %d, True))[0]" % one
+        yield "torch.min(x)"
+        if ordered:                      # PyTorch has none of half and bfloat16
+            yield "(torch.aminmax(x, dim=%d))[0]" % one
+            yield "(torch.aminmax(x, dim=%d))[1]" % one
+    if floating:
+        yield "torch.mean(x, %s, True, dtype=None)" % d
+        yield "torch.mean(x, dtype=None)"
+        yield "torch.sum(x, %s, False, dtype=7)" % d
+        yield "torch.nansum(x, %s, False, dtype=None)" % d
+        yield "torch.prod(torch.mul(x, 0.5), %d)" % one
+        yield "torch.logsumexp(x, %s)" % d
+        yield "torch.norm(x, 2, %s)" % d
+        yield "torch.norm(x, 1, %s)" % d
+        for p in "0", "3", "float('inf')", "float('-inf')":
+            yield "ops.aten.linalg_vector_norm(x, %s, %s, False, dtype=None)" % (p, d)
+        yield "torch.var(x, %s, True, False)" % d
+        yield "torch.std(x, %s, False, True)" % d
+        yield "(torch.var_mean(x, %s, True, False))[1]" % d
+
+
+def normalised():
+    """Of a tensor of four dims."""
+    for dim in range(4):
+        yield "torch.softmax(x, %d)" % dim
+        yield "torch.log_softmax(x, %d)" % dim
+    yield "torch.softmax(x, -1, 7)"
+    yield "torch.layer_norm(x, [17], None, None, 1.0e-05)"
+    yield "torch.layer_norm(x, [5, 17], torch.select(torch.select(x, 0, 0), 0, 0), torch.select(torch.select(x, 0, 1), 0, 1), 1.0e-05)"
+    w = "torch.select(torch.select(torch.select(x, 0, 0), 1, 0), 1, %d)"
+    for i in range(3):
+        yield "(torch.native_layer_norm(x, [5, 17], None, None, 1.0e-05))[%d]" % i
+        yield "(torch.native_group_norm(x, None, None, 3, 4, 85, 2, 1.0e-05))[%d]" % i
+    yield "ops.aten.rms_norm(x, [17], torch.select(torch.select(torch.select(x, 0, 0), 0, 0), 0, 0), None)"
+    yield "torch.group_norm(x, 2, torch.contiguous(%s), torch.contiguous(%s), 1.0e-05)" % (w % 0, w % 1)
+    yield "torch.batch_norm(x, torch.contiguous(%s), None, torch.contiguous(%s), torch.abs(torch.contiguous(%s)), False, 0.1, 1.0e-03, True)" % (
+        w % 0, w % 1, w % 2)
+
+
+LAYOUTS = {
+    "": "x",
+    "last": "torch.contiguous(x, memory_format=2)",
+    "turned": "torch.permute(x, [3, 1, 0, 2])",
+    "parts": "torch.slice(torch.slice(x, 1, 0, None, 2), 3, 1, None, 3)",
+}
+
+
+class Rows(Form):
+    def several(self, expressions, inputs, cc=None, calls=0, before=()):
+        """All expressions of x in one program."""
+        names = ["r%d" % i for i in range(len(expressions))]
+        lines = list(before) + ["%s = %s" % pair for pair in zip(names, expressions)] + ["return [%s]" % ", ".join(names)]
+        if cc is None:
+            self.form(lines, inputs, calls, "List[Tensor]")
+            return
+        options = [o for i in inputs for o in ("-i", i)]
+        self.put("m.pt", model(body(lines, "x: Tensor", "List[Tensor]")))
+        status, said, errors = call([KILN, "build", "m.pt", *options, *cc, "-o", "program"], self.dir)
+        self.assertEqual(status, 0, errors)
+        self.assertIn(b" %d runtime calls" % calls, said)
+        self.check([KILN, "check", "m.pt", "program", *options], 0)
+
+    def test_types_and_layouts(self):
+        for dtype, floating, logical in (("float32", True, False), ("float64", True, False), ("bfloat16", True, False), ("float16", True, False),
+                                         ("int64", False, False), ("int32", False, False), ("uint8", False, False), ("bool", False, True)):
+            for layout in LAYOUTS.values():
+                all_of = [e for dims in ([3], [1], [0, 2]) for e in reductions(dims, floating, logical, dtype[-2:] != "16")]
+                with self.subTest(dtype=dtype, layout=layout):
+                    self.several(all_of, ["x=%s[4x6x5x17]" % dtype], before=["x = %s" % layout] if layout != "x" else [])
+
+    def test_normalised(self):
+        for dtype in "float32", "float64", "float16":
+            with self.subTest(dtype=dtype):
+                self.several(list(normalised()), ["x=%s[3x4x5x17]" % dtype], calls=0)
+
+    def test_dynamic(self):
+        for shape in "2..9x6x5x17", "4x6x3..90x17", "3x4..8x5x2..70":
+            with self.subTest(shape=shape):
+                self.several([e for dims in ([3], [1], [0, 2]) for e in reductions(dims, True, False)], ["x=float32[%s]" % shape])
+
+    def test_compiled(self):
+        """By the C compiler, whose vectors are others: lengths around those of lanes, of parts and of rows side by side."""
+        for n in 1, 7, 16, 31, 64, 65, 100, 2048, 2100, 5000:
+            both = [e for d in ([1], [0]) for e in reductions(d, True, False)]
+            both += ["torch.softmax(x, 1)", "torch.softmax(x, 0)", "torch.log_softmax(x, 1)", "torch.layer_norm(x, [%d], None, None, 1.0e-05)" % n]
+            with self.subTest(n=n):
+                self.several(both, ["x=float32[3x%d]" % n], ["--cc", os.environ.get("CC", "cc")])
+
+    def numbers(self, rows):
+        n = [x for row in rows for x in row]
+        self.put("x.npz", npz(x=npy([len(rows), len(rows[0])], data=struct.pack("<%df" % len(n), *n))))
+
+    def test_special(self):
+        nan, inf = math.nan, math.inf
+        rows = [[1, 3, 3, 2] * 5, [1, nan, 3, nan] * 5, [-inf] * 20, [inf, -inf] * 10, [inf] * 20, [-1, -1, -2, -2] * 5]
+        both = [e for d in ([1], [0]) for e in reductions(d, True, False)] + ["torch.softmax(x, 1)", "torch.log_softmax(x, 0)"]
+        self.numbers(rows)
+        for cc in ["--cc", "tcc"], ["--cc", os.environ.get("CC", "cc")]:
+            self.several(both, ["x.npz"], cc)
+
+    def test_empty(self):
+        empty = "x = torch.slice(x, 1, 0, 0)"
+        self.several(["torch.sum(x, [1], False, dtype=None)", "torch.prod(x, 1)", "torch.any(x, 1)", "torch.all(x, 1)",
+                      "torch.mean(x, [1], False, dtype=None)", "torch.norm(x, 2, [1])", "torch.var(x, [1], True, False)"],
+                     ["x=float32[3x4x2]"], before=[empty])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,146 @@
+"""Other sizes than the one input's: which sizes become symbols, and that answers at other sizes are the interpreter's.
+
+usage: symbols_test.py KILN
+"""
+import math, os, re, struct, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import npz as arrays
+from hostile import KILN, Test, call, npy, npz
+
+
+class Symbols(Test):
+    def sized(self, text):
+        """x=2x3 y=4: a file with these arguments, float32."""
+        arrays = {}
+        for arg in text.split():
+            name, sizes = arg.split("=")
+            dims = [int(d) for d in sizes.split("x")]
+            arrays[name] = npy(dims, data=struct.pack("<%df" % math.prod(dims), *[math.sin(i * i + len(name)) for i in range(math.prod(dims))]))
+        self.put(text.replace(" ", ",") + ".npz", npz(**arrays))
+        return text.replace(" ", ",") + ".npz"
+
+    def build(self, text, sizes, *options):
+        """The signature of each dynamic specialization, and what build says."""
+        self.put("m.py", ("def forward%s\n" % text).encode())
+        code, out, err = call([KILN, "build", "m.py", "-i", self.sized(sizes), "--cc", "tcc", "-v", "-o", "program",
+                               *options], self.dir)
+        self.assertEqual(code, 0, err.decode())
+        return re.findall(r"dynamic, \w+\((.*)\): \d+ kernels", re.sub(r", device=cpu", "", (out + err).decode()))
+
+    def same(self, sizes, ran):
+        """At these sizes the program, in code of this kind, answers as the interpreter of the graph as it was read."""
+        code, out, err = call([KILN, "run", "m.py", "-O0", "-i", self.sized(sizes), "-o", "right.npz"], self.dir)
+        self.assertEqual(code, 0, err.decode())
+        code, out, err = call(["./program", "-i", self.sized(sizes), "-o", "o.npz", "--guards"], self.dir)
+        self.assertEqual(code, 0, err.decode())
+        self.assertIn(ran, err.decode())
+        right, o = (arrays.read(os.path.join(self.dir, f)) for f in ("right.npz", "o.npz"))
+        self.assertEqual(sorted(right), sorted(o))
+        for key in right:
+            self.assertEqual(right[key][:2], o[key][:2], key)
+            most = max([abs(x) for x in right[key][2]] or [0])
+            self.assertLessEqual(max([abs(a - b) for a, b in zip(right[key][2], o[key][2])] or [0]), 2e-5 * most, key)
+
+    LINEAR = "(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(12)).reshape([3, 4])\n    return torch.relu(torch.linear(x, w))"
+
+    def test_batch_of_one(self):
+        self.assertEqual(self.build(self.LINEAR, "x=1x4"), ["x: Float(s0, 4)"])
+        self.same("x=1x4", "exact")
+        for n in (2, 3, 64, 100):
+            self.same("x=%dx4" % n, "dynamic")
+        self.same("x=0x4", "generic")
+        self.same("x=5000x4", "generic")
+
+    def test_left_out(self):
+        self.assertEqual(self.build(self.LINEAR, "x=1x4", "--no-dynamic"), [])
+        self.same("x=2x4", "generic")
+
+    def test_info(self):
+        """Symbols and their ranges, and the sizes that the arena's bytes are for."""
+        self.build(self.LINEAR, "x=7x4")
+        about = call(["./program", "--info"], self.dir)[1].decode()
+        self.assertRegex(about, r"arena by size, at s0 = 7: \d+ bytes .*; s0 from 2 to \d{3}\n")
+        about = call(["./program", "--info", "--json", "-"], self.dir)[1].decode()
+        self.assertRegex(about, r'"symbols":"s0 from 2 to \d{3}","arena_at":"s0 = 7"')
+
+    def test_fixed(self):
+        self.put("m.py", ("def forward%s\n" % self.LINEAR).encode())
+        err = call([KILN, "build", "m.py", "-i", self.sized("x=1x4"), "-v", "--emit", "c", "-o", "p.c"], self.dir)[2].decode()
+        self.assertIn("fixed sizes: x.size(1) = 4\n", err)
+
+    def cases(self, *cases):
+        """Each: the function, its input's sizes, signatures that there must be, and others' sizes with the code that they run."""
+        for text, inputs, want, *others in cases:
+            with self.subTest(text):
+                self.assertEqual(self.build(text, inputs), want)
+                for sizes, ran in others:
+                    self.same(sizes, ran)
+
+    def test_tied(self):
+        """Sizes that were equal are one symbol only where the model makes them so."""
+        self.cases(
+            ("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.tanh(x + y) * x", "x=6x6 y=6x6", ["x: Float(s0, s1), y: Float(s0, s1)"],
+             ("x=3x9 y=3x9", "dynamic"), ("x=3x9 y=1x9", "generic")),
+            ("(x: Tensor, y: Tensor) -> Tensor:\n    return torch.mm(x, y).relu()", "x=8x8 y=8x8", ["x: Float(s0, s1), y: Float(s1, s2)"],
+             ("x=3x5 y=5x7", "dynamic"), ("x=8x8 y=8x8", "exact")),
+            ("(x: Tensor, m: Tensor) -> Tensor:\n    return torch.softmax(x.masked_fill(m.unsqueeze(-1) > 0.5, -1e9), 1)", "x=1x9x4 m=1x9",
+             ["x: Float(s0, s1, s2), m: Float(s0, s1)", "x: Float(1, s0, s1), m: Float(1, s0)"],
+             ("x=2x12x5 m=2x12", "dynamic"), ("x=1x12x3 m=1x12", "dynamic")),
+            ("(x: Tensor, h: Tensor) -> Tensor:\n    assert h.size(0) == 1\n    return torch.relu(x.sum(1) * h.reshape([x.size(0), x.size(2)]))", "x=1x5x4 h=1x1x4",
+             ["x: Float(s0, s1, s2), h: Float(1, s0, s2)", "x: Float(1, s0, s1), h: Float(1, 1, s1)"], ("x=3x6x7 h=1x3x7", "dynamic")),
+            ("(l: List[Tensor]) -> Tensor:\n    return torch.relu(torch.cat(l, 1))", "l.0=2x3 l.1=2x5",
+             ["l: [Float(s0, 3), Float(s0, 5)]"], ("l.0=4x3 l.1=4x5", "dynamic")))
+
+    def test_ways(self):
+        """A size that steers branches has the range that goes the profiled way; what lies outside runs the generic code."""
+        self.cases(
+            ("(x: Tensor) -> Tensor:\n    if x.size(0) > 40:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x3",
+             ["x: Float(s0, s1)"], ("x=20x3", "dynamic"), ("x=41x3", "generic"), ("x=5x9", "dynamic")),
+            ("(x: Tensor) -> Tensor:\n    if x.size(0) % 2 == 0:\n        return torch.relu(x)\n    return torch.tanh(x)", "x=8x3",
+             ["x: Float(s0, s1)"], ("x=20x3", "dynamic"), ("x=7x3", "generic")),
+            ("(x: Tensor) -> Tensor:\n    return torch.relu(x.reshape([-1, 4, x.size(1)]).sum(1))", "x=8x3", [],
+             ("x=12x5", "generic")),
+            ("(x: Tensor) -> Tensor:\n    y = torch.zeros([3])\n    for i in range(x.size(0)):\n        y = torch.tanh(y + x[i])\n    return y",
+             "x=5x3", ["x: Float(s0, s1)"], ("x=9x3", "dynamic"), ("x=2x3", "dynamic")),
+            ("(x: Tensor) -> Tensor:\n    return torch.relu(x[x > 0.5]) * 2", "x=5x3", ["x: Float(s0, s1)"], ("x=9x4", "dynamic")))
+
+    def test_two_symbols_alike(self):
+        """Sizes that are equal in the input and of which each is a symbol: no pass may take one for the other."""
+        self.cases(("(x: Tensor) -> Tensor:\n    return torch.ones([x.size(0)]).unsqueeze(1) * 2 + torch.ones([x.size(1)]) * x", "x=2x2",
+                    ["x: Float(s0, s1)"], ("x=2x5", "dynamic"), ("x=5x8", "dynamic"), ("x=7x7", "dynamic")))
+
+    def test_transposed_convolution(self):
+        """Its phases are put side by side by the sizes of the call."""
+        self.cases(("(x: Tensor) -> Tensor:\n    w = torch.sin(torch.arange(96)).reshape([3, 2, 4, 4])\n"
+                    "    return torch.relu(torch.conv_transpose2d(x, w, None, [2, 2], [1, 1]))", "x=1x3x5x6",
+                    ["x: Float(s0, 3, 5, 6)"], ("x=4x3x5x6", "dynamic"), ("x=2x3x7x9", "generic")))
+
+    def test_quotients(self):
+        """Behind a stride sizes are quotients, which are not followed when nobody has asked for others: the batch is."""
+        text = ("(x: Tensor) -> Tensor:\n    a = torch.max_pool2d(x, [2, 2], [2, 2]) * torch.arange(2).reshape([2, 1, 1])\n    b = torch.max_pool2d(a, [2, 2], [2, 2])\n"
+                "    c = torch.cat([a, b.repeat([1, 1, 2, 2])], 1)\n    return torch.cat([x, torch.relu(c.repeat([1, 1, 2, 2]))], 1).sum(1)")
+        self.cases((text, "x=1x2x16x16", ["x: Float(s0, 2, 16, 16)"], ("x=3x2x16x16", "dynamic"), ("x=3x2x24x40", "generic")))
+
+    def test_one_channel(self):
+        """An error at both sizes is no way to go: a convolution of one channel has one at any batch."""
+        self.cases(("(x: Tensor) -> Tensor:\n    return torch.conv2d(x, torch.sin(torch.arange(18)).reshape([2, 1, 3, 3])).relu()", "x=1x1x9x9",
+                    ["x: Float(s0, 1, 9, 9)"], ("x=3x1x9x9", "dynamic")))
+
+    def test_quantized(self):
+        """What a tensor is quantized by is no part of its type: it is not taken from the profile."""
+        text = ("(x: Tensor) -> Tensor:\n    q = torch.quantize_per_tensor(x, %s, 3, 13)\n    return torch.dequantize(torch.relu(q))")
+        for scale in ("0.05", "float(x.max()) / 100"):
+            self.build(text % scale, "x=2x8")
+            self.same("x=5x8", "forward")
+
+    def test_many_caches(self):
+        """Many arguments that change together are found together."""
+        args = ", ".join("k%d: Tensor" % i for i in range(24))
+        text = "(x: Tensor, %s) -> Tensor:\n%s    return x\n" % (args, "".join("    x = torch.relu(x + k%d.sum(1))\n" % i for i in range(24)))
+        self.build(text, "x=1x8 " + " ".join("k%d=1x5x8" % i for i in range(24)))
+        self.same("x=3x8 " + " ".join("k%d=3x9x8" % i for i in range(24)), "dynamic")
+
+
+if __name__ == "__main__":
+    unittest.main()
