@@ -1,8 +1,8 @@
 /* codegen/answers.c - the right answer to an input, and whether what a process gave is the same
  *
- * The right answer is the interpreter's of the graph as it was read (reference_code).  A raise is an answer, too: its type and
- * text must be the same, and what the model printed before it.  Results are compared key by key, within the tolerance of
- * their dtype (rt/compare.c).
+ * The right answer is the interpreter's of the graph as it was read (reference_code).  A raise is an answer, too: its
+ * type and text must be the same, and what the model printed before it.  Results are compared key by key, within the
+ * tolerance of their dtype (rt/compare.c).
  */
 #include "codegen.h"
 
@@ -82,7 +82,8 @@ answer_same_array(RtCx *rt, const RtArray *got, const RtArray *want, Buf *why)
 		return false;
 	}
 	if (!got->tensor != !want->tensor) {
-		buf_printf(why, "%s: %s instead of %s", want->key, got->text ? "text" : "an array", want->text ? "text" : "an array");
+		buf_printf(why, "%s: %s instead of %s", want->key, got->text ? "text" : "an array",
+			   want->text ? "text" : "an array");
 		return false;
 	}
 	return rt_close(rt, want->key, rt_of(got->tensor), rt_of(want->tensor), why);
@@ -169,5 +170,6 @@ answer_ends_same(int status, char *said, const char *printed, const Answer *want
 bool
 answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why)
 {
-	return answer_ends_same(status, said, printed, want, why) && (status || same_arrays(rt, got, &want->result, why));
+	return answer_ends_same(status, said, printed, want, why) &&
+	       (status || same_arrays(rt, got, &want->result, why));
 }

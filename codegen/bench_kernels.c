@@ -1,9 +1,9 @@
 /* codegen/bench_kernels.c - a program's launches: how long each takes, and how near that is to what the machine can do
  *
- * The times are those of the program's own --trace of calls on one input, which all go the same way.  A launch is a row of
- * its own when the program was built with --bench-code, which numbers them and says what each computes; otherwise those of
- * one name are one row.  Its time in a call is the sum over its turns.  What a call takes beside them is launching, guards and
- * dispatch.
+ * The times are those of the program's own --trace of calls on one input, which all go the same way.  A launch is a row
+ * of its own when the program was built with --bench-code, which numbers them and says what each computes; otherwise
+ * those of one name are one row.  Its time in a call is the sum over its turns.  What a call takes beside them is
+ * launching, guards and dispatch.
  */
 #include "codegen.h"
 
@@ -73,7 +73,7 @@ read_spans(Cx *cx, const char *trace, const char **call)
 	return s;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Table {
 	Cx   *cx;
@@ -145,7 +145,8 @@ by_time(const void *a, const void *b)
 {
 	const KernelTimes *x = a, *y = b;
 
-	return x->median != y->median ? (x->median < y->median) - (x->median > y->median) : strcmp(x->kernel, y->kernel);
+	return x->median != y->median ? (x->median < y->median) - (x->median > y->median)
+				      : strcmp(x->kernel, y->kernel);
 }
 
 /* What --info says is of so many turns; a loop of the model may have made more. */
@@ -205,7 +206,7 @@ bench_kernels(Cx *cx, const char *trace, const char *info, int calls)
 	return r.t;
 }
 
-/* ---- beside the machine ------------------------------------------------------------------------------------------------- */
+/* ---- beside the machine ------------------------------------------------------------------------------------------ */
 
 /* Percent of the most that the machine can do at this many operations a byte, by the least time; < 0: nothing is known.
  * What is in a cache already may be read faster than memory: over 100. */
@@ -220,8 +221,8 @@ percent_of(const KernelTimes *k, const Machine *m)
 	return 100 * (compute > memory ? compute : memory) / k->least;
 }
 
-/* A kernel that takes no longer than a few empty launches waits for these; one that gets its bytes faster than memory gives them
- * has them in a cache. */
+/* A kernel that takes no longer than a few empty launches waits for these; one that gets its bytes faster than memory
+ * gives them has them in a cache. */
 static const char *
 bound_of(const KernelTimes *k, const Machine *m)
 {
@@ -261,14 +262,15 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 {
 	char a[32], b[32], c[32];
 
-	fprintf(f, "\n%8s %8s %8s %6s %5s %8s %7s %6s %-8s kernel: what, form, line of the model\n", "least ms", "median", "p90", "share", "turns",
-		"GFLOP/s", "GB/s", "of max", "bound by");
+	fprintf(f, "\n%8s %8s %8s %6s %5s %8s %7s %6s %-8s kernel: what, form, line of the model\n", "least ms",
+		"median", "p90", "share", "turns", "GFLOP/s", "GB/s", "of max", "bound by");
 	for (int i = 0; i < t->n; i++) {
 		const KernelTimes *k = &t->at[i];
 
-		fprintf(f, "%8.4f %8.4f %8.4f %4.1f %% %5d %8s %7s %4s %% %-8s %s%s%s%s%s%s%s\n", k->least, k->median, k->p90, share(t, k->median),
-			k->count, figure(a, rate(k->flops, k->least)), figure(b, rate(k->bytes, k->least)), figure(c, percent_of(k, m)),
-			bound_of(k, m), k->kernel, *k->what ? ": " : "", k->what, *k->form ? ", " : "", k->form, *k->line ? ", " : "", k->line);
+		fprintf(f, "%8.4f %8.4f %8.4f %4.1f %% %5d %8s %7s %4s %% %-8s %s%s%s%s%s%s%s\n", k->least, k->median,
+			k->p90, share(t, k->median), k->count, figure(a, rate(k->flops, k->least)),
+			figure(b, rate(k->bytes, k->least)), figure(c, percent_of(k, m)), bound_of(k, m), k->kernel,
+			*k->what ? ": " : "", k->what, *k->form ? ", " : "", k->form, *k->line ? ", " : "", k->line);
 	}
 	fprintf(f, "%8s %8.4f %8s %4.1f %%       launches, guards and dispatch: %d launches, %d guards; an empty launch takes %.3g us\n", "", t->rest,
 		"", share(t, t->rest), t->launches, t->guards, m->launch_ns / 1e3);
@@ -298,8 +300,8 @@ bench_kernels_json(Buf *b, const CallTimes *t, const Machine *m)
 			buf_printf(b, ",\"%s\":", texts[j][0]);
 			out_json(b, texts[j][1]);
 		}
-		buf_printf(b, ",\"turns\":%d,\"min_ms\":%.6g,\"median_ms\":%.6g,\"p90_ms\":%.6g,\"share\":%.4g", k->count, k->least, k->median,
-			   k->p90, share(t, k->median) / 100);
+		buf_printf(b, ",\"turns\":%d,\"min_ms\":%.6g,\"median_ms\":%.6g,\"p90_ms\":%.6g,\"share\":%.4g",
+			   k->count, k->least, k->median, k->p90, share(t, k->median) / 100);
 		put_figure(b, "flops", k->flops, 0);
 		put_figure(b, "bytes", k->bytes, 0);
 		put_figure(b, "gflops", rate(k->flops, k->least), 6);
@@ -307,6 +309,6 @@ bench_kernels_json(Buf *b, const CallTimes *t, const Machine *m)
 		put_figure(b, "percent", percent_of(k, m), 3);
 		buf_puts(b, "}");
 	}
-	buf_printf(b, "],\"rest_ms\":%.6g,\"launches\":%d,\"guards\":%d,\"traced_calls\":%d,\"traced_median_ms\":%.6g", t->rest, t->launches,
-		   t->guards, t->calls, t->median);
+	buf_printf(b, "],\"rest_ms\":%.6g,\"launches\":%d,\"guards\":%d,\"traced_calls\":%d,\"traced_median_ms\":%.6g",
+		   t->rest, t->launches, t->guards, t->calls, t->median);
 }

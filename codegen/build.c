@@ -28,7 +28,7 @@ typedef struct Build {
 
 #define NOWHERE ((Range){ 0 })
 
-/* ---- processes and files ------------------------------------------------------------------------------------------ */
+/* ---- processes and files ----------------------------------------------------------------------------------------- */
 
 static bool
 start(Build *b, char *const *argv, const char *log, Process *p)
@@ -44,7 +44,8 @@ start(Build *b, char *const *argv, const char *log, Process *p)
 RT_NORETURN static void
 not_started(Build *b, const Process *p)
 {
-	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno), b->cross ? "" : "; --cc tcc needs none");
+	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno),
+	     b->cross ? "" : "; --cc tcc needs none");
 }
 
 RT_NORETURN static void
@@ -127,8 +128,8 @@ drop_part(const char *part, const char *to)
 	errno = why;
 }
 
-/* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path where it
- * is; null, and errno: nowhere. */
+/* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path
+ * where it is; null, and errno: nowhere. */
 static const char *
 place_beside(Build *b, const char *from, const char *to)
 {
@@ -160,7 +161,7 @@ move_file(Build *b, const char *from, const char *to)
 	return part && rename_part(part, to);
 }
 
-/* ---- the runtime for a target --------------------------------------------------------------------------------------- */
+/* ---- the runtime for a target ------------------------------------------------------------------------------------ */
 
 /* clang compiles for any target. */
 static void
@@ -187,7 +188,8 @@ args_compile(Build *b, Argv *a, const char *from, const char *to)
 	arg(a, b->cc);
 	args_target(b, a);
 	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"), arg(a, "-w");
+	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"),
+		arg(a, "-fdata-sections"), arg(a, "-w");
 	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
 }
 
@@ -256,7 +258,8 @@ target_library(Build *b)
 {
 	static const char *const folders[] = { "rt", "rt/ops" };
 	const char *key = arena_printf(b->cx->arena, "%s %s", b->cc, b->o->target ? b->o->target : "");
-	const char *cache = cache_folder(b), *made = arena_printf(b->cx->arena, "%s/librt.a", b->dir), *kept = NULL, *src;
+	const char *cache = cache_folder(b), *made = arena_printf(b->cx->arena, "%s/librt.a", b->dir), *kept = NULL,
+		   *src;
 	Argv ar = { .cx = b->cx };
 
 	if (cache)
@@ -276,7 +279,7 @@ target_library(Build *b)
 	return kept && move_file(b, made, kept) ? kept : made;
 }
 
-/* ---- the user's operators ------------------------------------------------------------------------------------------- */
+/* ---- the user's operators ---------------------------------------------------------------------------------------- */
 
 static void
 args_operators(Argv *a, const char *dir)
@@ -329,7 +332,7 @@ is_fixed(const Build *b)
 	return strcmp(b->o->emit, "shared") && strcmp(b->o->emit, "obj");
 }
 
-/* ---- by a C compiler ------------------------------------------------------------------------------------------------ */
+/* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
 static void
 compile_c(Build *b, const char *c, const char *object)
@@ -339,7 +342,8 @@ compile_c(Build *b, const char *c, const char *object)
 	arg(&a, b->cc);
 	args_target(b, &a);
 	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
-	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"), arg(&a, "-fno-math-errno");
+	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"),
+		arg(&a, "-fno-math-errno");
 	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
 	arg(&a, "-fno-asynchronous-unwind-tables"), arg(&a, "-fno-align-functions"), arg(&a, "-fno-align-jumps");
 	arg(&a, is_fixed(b) ? "-fno-pie" : "-fPIC");
@@ -371,7 +375,8 @@ compile_operators(Build *b, Argv *objects)
 /* obj: all in one object, main included, to be linked with -lm -lpthread.  A shared object offers kiln_program() and
  * rt.h's functions; -Bsymbolic keeps several in one process apart. */
 static void
-link_program(Build *b, const char *object, const Argv *operators, const char *weights, const char *library, const char *out)
+link_program(Build *b, const char *object, const Argv *operators, const char *weights, const char *library,
+	     const char *out)
 {
 	const bool is_object = !strcmp(b->o->emit, "obj"), is_shared = !strcmp(b->o->emit, "shared");
 	const bool is_static = !strcmp(b->o->emit, "static") || (b->o->target && strstr(b->o->target, "musl"));
@@ -399,7 +404,7 @@ link_program(Build *b, const char *object, const Argv *operators, const char *we
 	run(b, argv_of(&a), "to link the program");
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void
 write_parts(Cx *cx, const char *path, const void *head, int64_t nhead, const void *text, int64_t n)
@@ -468,8 +473,8 @@ target_of(Cx *cx, const char *path)
 	return target;
 }
 
-/* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there: an
- * older program has its own weights when a build fails. */
+/* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there:
+ * an older program has its own weights when a build fails. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
 {
@@ -502,22 +507,23 @@ code_bytes(Cx *cx, const char *path)
 	Elf64_Ehdr h = { 0 };
 	int64_t n = 0;
 	bool bad;
-	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_CLASS] == ELFCLASS64;
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+			h.e_ident[EI_CLASS] == ELFCLASS64;
 
 	if (!f)
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
 	for (int i = 0; is && h.e_phnum && i < h.e_phnum; i++) {
 		Elf64_Phdr p;
 
-		if (!fseek(f, (long)(h.e_phoff + (Elf64_Off)i * sizeof p), SEEK_SET) && fread(&p, sizeof p, 1, f) == 1 &&
-		    p.p_type == PT_LOAD && p.p_flags & PF_X)
+		if (!fseek(f, (long)(h.e_phoff + (Elf64_Off)i * sizeof p), SEEK_SET) &&
+		    fread(&p, sizeof p, 1, f) == 1 && p.p_type == PT_LOAD && p.p_flags & PF_X)
 			n += (int64_t)p.p_memsz;
 	}
 	for (int i = 0; is && !h.e_phnum && i < h.e_shnum; i++) {
 		Elf64_Shdr s;
 
-		if (!fseek(f, (long)(h.e_shoff + (Elf64_Off)i * sizeof s), SEEK_SET) && fread(&s, sizeof s, 1, f) == 1 &&
-		    s.sh_flags & SHF_EXECINSTR)
+		if (!fseek(f, (long)(h.e_shoff + (Elf64_Off)i * sizeof s), SEEK_SET) &&
+		    fread(&s, sizeof s, 1, f) == 1 && s.sh_flags & SHF_EXECINSTR)
 			n += (int64_t)s.sh_size;
 	}
 	bad = ferror(f);
@@ -546,8 +552,10 @@ static void
 build_machine_code(Build *b, const ProgramText *t, const char *out)
 {
 	Cx *cx = b->cx;
-	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir), *object = arena_printf(cx->arena, "%s/program.o", b->dir);
-	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
+	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir),
+		   *object = arena_printf(cx->arena, "%s/program.o", b->dir);
+	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir),
+		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
 	const Weights none = { .cx = cx };
 	Argv operators = { .cx = cx };
 	char *why = NULL;

@@ -35,7 +35,8 @@ static const char head[] =
 const char *
 emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
 {
-	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue) : map_get(&e->kernel_texts, text);
+	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue)
+				      : map_get(&e->kernel_texts, text);
 
 	if (name)
 		return name;
@@ -49,7 +50,8 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 	return name;
 }
 
-/* Kernels find weights where they were linked; in a file, where start-up maps it; streamed ones, where rt_warm moves them. */
+/* Kernels find weights where they were linked; in a file, where start-up maps it; streamed ones, where rt_warm moves
+ * them. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
 static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n"
@@ -142,7 +144,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 	buf_free(&b);
 }
 
-/* ---- the GPU's part ------------------------------------------------------------------------------------------------ */
+/* ---- the GPU's part ---------------------------------------------------------------------------------------------- */
 
 static char *
 cuda_text(Emit *e, const char *path)
@@ -197,8 +199,9 @@ put_packings(Emit *e)
 		for (int k = 0; k < o->parts.n; k++) {
 			const RtPacking *p = &o->parts.at[k];
 
-			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },", (long long)p->at, (long long)p->to,
-				 p->n, p->k, p->taps, p->kw, p->width, p->last, p->sn, p->sk, p->sr, p->ss);
+			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },",
+				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
+				 p->sn, p->sk, p->sr, p->ss);
 		}
 		out_line(&e->tail, "};");
 	}
@@ -215,8 +218,8 @@ put_storages(Emit *e)
 		const Original *o = &e->weights.originals.at[at];
 		const bool packed = original_is_packed(o);
 
-		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : o->offset), (long long)o->bytes,
-			 packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : o->offset),
+			 (long long)o->bytes, packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
@@ -240,8 +243,9 @@ put_about(Emit *e)
 		out_string(&b, s->method, (int64_t)strlen(s->method));
 		buf_printf(&b, ", \"%s\", ", s->kind);
 		out_string(&b, s->signature, (int64_t)strlen(s->signature));
-		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %s, %s },", b.at, s->kernels, s->runtime_calls, s->guards,
-			 (long long)s->arena_bytes, (long long)s->arena_least, quoted(e, s->symbols), quoted(e, s->arena_at));
+		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %s, %s },", b.at, s->kernels, s->runtime_calls,
+			 s->guards, (long long)s->arena_bytes, (long long)s->arena_least, quoted(e, s->symbols),
+			 quoted(e, s->arena_at));
 		buf_free(&b);
 	}
 	out_line(&e->tail, "\t{ 0 }\n};\nstatic const RtWeightForm weight_forms[] = {");
@@ -267,8 +271,8 @@ put_making(Emit *e)
 	for (int i = 0; i < e->making.n; i++) {
 		const RtMaking *m = &e->making.at[i];
 
-		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to, (long long)m->alone, m->n,
-			 m->k, m->panels);
+		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to,
+			 (long long)m->alone, m->n, m->k, m->panels);
 	}
 	out_line(&e->tail, "};");
 }
@@ -342,8 +346,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }
 
-/* What of the runtime only operands need that this program cannot meet is left out.  A program for wide vectors runs where
- * they are; the text of one for narrow ones does not say what the machine has. */
+/* What of the runtime only operands need that this program cannot meet is left out.  A program for wide vectors runs
+ * where they are; the text of one for narrow ones does not say what the machine has. */
 static void
 put_parts(Emit *e)
 {
@@ -398,7 +402,8 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->gpu = o->gpu != NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
-	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash, o->opt);
+	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash,
+		   o->opt);
 	return e;
 }
 

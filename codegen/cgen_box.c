@@ -1,9 +1,9 @@
 /*
  * What steps of a specialized function say of values: C expressions of addresses, of boxes, of the model's lines.
  *
- * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed where
- * the step that reads it does not keep it, a view of the box that its storage has, or a copy when it lies in the arena and
- * may outlive the step.  Numbers of a dynamic plan stand in arrays at the head of the function.
+ * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed
+ * where the step that reads it does not keep it, a view of the box that its storage has, or a copy when it lies in the
+ * arena and may outlive the step.  Numbers of a dynamic plan stand in arrays at the head of the function.
  */
 #include "writer.h"
 
@@ -68,7 +68,8 @@ plus(Writer *w, const char *base, int64_t bytes)
 const char *
 c_spot(Writer *w, const Buffer *b, int64_t at)
 {
-	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at) : plus(w, "arena", b->offset + at);
+	return w->p->dynamic ? plus(w, arena_printf(w->a, "arena + at[%d]", b->spot), at)
+			     : plus(w, "arena", b->offset + at);
 }
 
 const char *
@@ -82,7 +83,8 @@ c_address(Writer *w, const Value *v, int64_t more)
 	case HOME_ARENA:
 		return c_spot(w, b, at);
 	case HOME_CONSTANT:
-		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)), at - b->base);
+		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)),
+			    at - b->base);
 	case HOME_INPUT:
 		return plus(w, arena_printf(w->a, "rt_data(%s.u.t)", b->place), at - b->base);
 	default:
@@ -97,7 +99,8 @@ c_home(Writer *w, const Value *v)
 
 	if (!w->p->gpu || b->home != HOME_ARENA)
 		return c_address(w, v, 0);
-	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index, (long long)tensor_offset(plan_tensor(w->p, v)));
+	return arena_printf(w->a, "rt_cuda_home(cx, &m[%d]) + %lld", b->index,
+			    (long long)tensor_offset(plan_tensor(w->p, v)));
 }
 
 const char *
@@ -219,8 +222,9 @@ c_box(Writer *w, const Value *v, bool keep)
 				    (long long)(b->bytes - tensor_offset(t)));
 	if (is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
-	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", c_base_box(w, b), rt_dtypes[t->dtype].name, t->ndim,
-			    c_geometry(w, t), (long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
+	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", c_base_box(w, b),
+			    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t),
+			    (long long)((tensor_offset(t) - b->base) / rt_dtypes[t->dtype].bytes));
 }
 
 /* ---- the model's lines -------------------------------------------------------------------------------------- */
@@ -264,8 +268,8 @@ best_place(const RtCode *c, const uint32_t *row, const PlaceList *of, const Node
 	return found;
 }
 
-/* Index of the node's line in the generic code's places: the errors' and guards' source.  Its own, or else one of its line
- * that was called from the same place, or else any of its line. */
+/* Index of the node's line in the generic code's places: the errors' and guards' source.  Its own, or else one of its
+ * line that was called from the same place, or else any of its line. */
 static uint32_t
 place_of(Writer *w, const Node *n)
 {

@@ -25,8 +25,8 @@ write_assign(Writer *w, const Value *v, const char *expression)
 void
 write_new_box(Writer *w, const Buffer *b, const RtTensor *t)
 {
-	out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name, t->ndim,
-		 c_geometry(w, t));
+	out_line(&w->out, "rt_assign(&v[%d], rt_box_new(cx, RT_%s, %d, %s));", b->slot, rt_dtypes[t->dtype].name,
+		 t->ndim, c_geometry(w, t));
 	write_unless(w, "cx->status");
 }
 
@@ -100,8 +100,8 @@ write_known(Writer *w, const Node *n, int i)
 	const RtTensor *t = RT_LIMIT(false, true) && !w->p->dynamic ? plan_tensor(w->p, n->out[i]) : NULL;
 
 	if (t)
-		out_line(&w->out, "RT_ASSERT(rt_is_tensor_of(got[%d], RT_%s, %d, %s, %s + %d));", i, rt_dtypes[t->dtype].name, t->ndim,
-			 c_geometry(w, t), c_geometry(w, t), t->ndim);
+		out_line(&w->out, "RT_ASSERT(rt_is_tensor_of(got[%d], RT_%s, %d, %s, %s + %d));", i,
+			 rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim);
 }
 
 /* Results of a call go to got[], then to their slots; results that are views of something planned are dropped. */
@@ -113,7 +113,8 @@ write_outputs(Writer *w, const Node *n)
 
 		write_known(w, n, i);
 		if (node_is_loose(n))
-			out_line(&w->out, "rt_settle(got[%d], %s);", i, emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
+			out_line(&w->out, "rt_settle(got[%d], %s);", i,
+				 emit_type(w->e, type_unshaped(w->e->cx, n->out[i]->type)));
 		if (b && b->home == HOME_BOX && b->slot >= 0 && !b->owner) {
 			b->owner = n->out[i];
 			out_line(&w->out, "rt_assign(&v[%d], got[%d]);", b->slot, i);
@@ -144,8 +145,8 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 	w->p->calls++;
 }
 
-/* What the kernel does with those arguments of which it is not known that they are no conjugate or negative views; `first`
- * results of a body come before them. */
+/* What the kernel does with those arguments of which it is not known that they are no conjugate or negative views;
+ * `first` results of a body come before them. */
 static uint32_t
 unknown_use(Writer *w, const Node *n, int first)
 {
@@ -215,7 +216,8 @@ write_op(Writer *w, const Node *n)
 	else if (base && base != n->op)
 		write_stored_body(w, n, base);
 	else if (n->op->form == OP_BODY)
-		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_call(cx, %s", emit_code(w->e, n->op->function->code)),
+			   true);
 	else
 		write_row(w, n);
 }
@@ -236,11 +238,13 @@ write_sequence(Writer *w, const Node *n)
 		buf_printf(&b, "%s, ", c_box(w, n->in[i], in && in->escapes));
 	}
 	if (list)
-		write_assign(w, n->out[0], arena_printf(w->a, "rt_list_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
-						       emit_type(w->e, t->of[0]), n->nin + 1, b.at ? b.at : "", n->nin));
+		write_assign(w, n->out[0],
+			     arena_printf(w->a, "rt_list_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+					  emit_type(w->e, t->of[0]), n->nin + 1, b.at ? b.at : "", n->nin));
 	else
-		write_assign(w, n->out[0], arena_printf(w->a, "rt_tuple_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
-						       t->field ? emit_type(w->e, t) : "0", n->nin + 1, b.at ? b.at : "", n->nin));
+		write_assign(w, n->out[0],
+			     arena_printf(w->a, "rt_tuple_of(cx, %s, (IValue[%d]){ %srt_none() }, %d)",
+					  t->field ? emit_type(w->e, t) : "0", n->nin + 1, b.at ? b.at : "", n->nin));
 	write_unless(w, "cx->status");
 	buf_free(&b);
 }
@@ -318,7 +322,8 @@ write_prim(Writer *w, const Node *n)
 	} else if (is_wait(n)) {
 		write_wait(w, n);
 	} else if (node_is(n, "prim::CreateObject")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)), false);
+		write_call(w, n, arena_printf(w->a, "rt_step_object(cx, %s", emit_class(w->e, n->out[0]->type->cls)),
+			   false);
 	} else if (node_is(n, "prim::CallMethod") && !node_attr(n, "function")) {
 		write_call(w, n, n->in[0]->type->kind == TYPE_CLASS
 			? arena_printf(w->a, "rt_step_call(cx, %s", method_code(w, n, node_str(n, "name")))

@@ -206,7 +206,8 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	Buf b = { 0 };
 
 	for (int i = 0; i < n; i++)
-		buf_printf(&b, "%s%s%u,", i % 16 ? " " : "\n\t", c->operand[i] & RT_LAST ? "LAST|" : "", RT_REG(c->operand[i]));
+		buf_printf(&b, "%s%s%u,", i % 16 ? " " : "\n\t", c->operand[i] & RT_LAST ? "LAST|" : "",
+			   RT_REG(c->operand[i]));
 	out_line(&e->code, "static const uint32_t %s_operand[] = {%s 0\n};", name, b.at ? b.at : "");
 	buf_free(&b);
 }
@@ -265,7 +266,8 @@ put_places(Emit *e, const char *name, const RtCode *c)
 			put_packed(&b, numbers[k]);
 	}
 	out_line(&e->code, "static const unsigned char %s_place[] = {%s\n};", name, b.at ? b.at : "");
-	out_line(&e->code, "static const char %s_text[] = \"\\0\"%s;", name, texts.literals.at ? texts.literals.at : "");
+	out_line(&e->code, "static const char %s_text[] = \"\\0\"%s;", name,
+		 texts.literals.at ? texts.literals.at : "");
 	buf_free(&texts.literals);
 	buf_free(&b);
 }
@@ -324,7 +326,8 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .packed_place = %s_place, .text = %s_text,",
 		 name, b.at, name, name, name, name);
 	if (c->nkernel)
-		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,", name, name, name);
+		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,",
+			 name, name, name);
 	if (c->nconstant)
 		out_line(&e->code, "\t.constant = kiln_values + %d,", first_value);
 	if (c->ntype)
@@ -333,8 +336,10 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 		out_line(&e->code, "\t.callee = %s_callee,", name);
 	if (c->nstring)
 		out_line(&e->code, "\t.string = %s_string,", name);
-	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg, c->nresult);
-	out_line(&e->code, "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
+	out_line(&e->code, "\t.ninsn = %d, .nreg = %d, .narg = %d, .nresult = %d,", c->ninsn, c->nreg, c->narg,
+		 c->nresult);
+	out_line(&e->code,
+		 "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
 		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, emit_places(e, c)->of.n);
 	if (map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)))
 		out_line(&e->code, "\t.plan = (void *)%s,",

@@ -3,8 +3,8 @@
  *
  * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that is
  * met again becomes a RT_AGAIN row: what the model shares, the program shares, and nothing else.  Tensors are rows over
- * storages of a table of their own; storages of equal bytes are rows there over the same bytes of the weights, which are
- * read-only: who writes to one gets a copy (rt_writable).
+ * storages of a table of their own; storages of equal bytes are rows there over the same bytes of the weights, which
+ * are read-only: who writes to one gets a copy (rt_writable).
  */
 #include "codegen.h"
 
@@ -294,7 +294,8 @@ put_tensor(Emit *e, const RtTensor *t)
 	const RtQuant *q = t->quant;
 
 	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
-	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset, emit_geometry(e, t->ndim, t->dims, t->strides));
+	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
+		emit_geometry(e, t->ndim, t->dims, t->strides));
 	if (!q)
 		return;
 	e->lazy = false;

@@ -1,8 +1,8 @@
 /*
  * The choice at entry: the specializations of a function, tried from the most special on, then the generic code.
  *
- * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes to
- * must not overlap others: it has ordered its reads as if they did not.
+ * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
+ * to must not overlap others: it has ordered its reads as if they did not.
  */
 #include "codegen.h"
 
@@ -41,12 +41,12 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 		t = p->type->tensor;
 		g = emit_geometry(e, t->rank, t->dims, t->strides);
 		if (t->strides || !t->rank) {
-			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place, rt_dtypes[t->dtype].name,
-				   t->rank, g, g, t->rank);
+			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place,
+				   rt_dtypes[t->dtype].name, t->rank, g, g, t->rank);
 			return;
 		}
-		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name, t->rank, g,
-			   has_symbol(t) ? "size" : "0");
+		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name,
+			   t->rank, g, has_symbol(t) ? "size" : "0");
 		if (contiguous)
 			buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
 		return;
@@ -54,10 +54,11 @@ put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contigu
 	case PATTERN_LIST: case PATTERN_TUPLE: {
 		const char *of = p->form == PATTERN_LIST ? "list" : "tuple";
 
-		buf_printf(b, " &&\n\t    %s.tag == %s && %s.u.%s->n == %d", place, p->form == PATTERN_LIST ? "RT_LIST" : "RT_TUPLE",
-			   place, of, p->n);
+		buf_printf(b, " &&\n\t    %s.tag == %s && %s.u.%s->n == %d", place,
+			   p->form == PATTERN_LIST ? "RT_LIST" : "RT_TUPLE", place, of, p->n);
 		for (int i = 0; i < p->n; i++)
-			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i), contiguous);
+			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i),
+				      contiguous);
 		return;
 	}
 	default:
@@ -82,7 +83,8 @@ ranges_text(Arena *a, const Sizes *z)
 	const char *text = "";
 
 	for (int i = 0; i < z->nsymbol; i++)
-		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0], (long long)z->range[i][1]);
+		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0],
+				    (long long)z->range[i][1]);
 	return text;
 }
 
@@ -218,7 +220,8 @@ plan_cuda(Cx *cx, void *arg)
 static void
 put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 {
-	const char *taken = arena_printf(e->cx->arena, "rt_plan_taken(cx, %s, \"%s\", %d);", o->code, o->spec->dynamic ? "dynamic" : "exact", i);
+	const char *taken = arena_printf(e->cx->arena, "rt_plan_taken(cx, %s, \"%s\", %d);", o->code,
+					 o->spec->dynamic ? "dynamic" : "exact", i);
 
 	if (o->dynamic.sizes) {
 		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n", o->dynamic.sizes, taken);
@@ -274,14 +277,15 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		if (first)
 			put_state(e, &when, fn, spec[i], one.dynamic.sizes != NULL);
 		if (nwritten)
-			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also, nwritten + 1, written,
-				   nwritten, graph_ninputs(spec[i]->graph));
+			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also,
+				   nwritten + 1, written, nwritten, graph_ninputs(spec[i]->graph));
 		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
 		buf_free(&when);
 		put_taken(e, &text, &one, i);
 		note(e, method, fn, &one);
 		if (spec[i]->bounded)
-			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name, (long long)one.plan->arena);
+			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
+				(long long)one.plan->arena);
 	}
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
 	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);

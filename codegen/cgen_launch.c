@@ -88,7 +88,8 @@ put_number(Buf *b, const char *key, double x)
 static const char *
 line_of(Writer *w, const Node *n)
 {
-	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"), *slash = strrchr(name, '/');
+	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"),
+		   *slash = strrchr(name, '/');
 
 	if (!n->at.src || !w->e->source)
 		return "";
@@ -136,8 +137,9 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone), call->n_text ? call->n_text :
-		 arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain, call->name);
+	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
+		 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain,
+		 call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;

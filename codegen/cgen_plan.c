@@ -4,13 +4,14 @@
  *    static int forward_0(RtCx *cx, IValue *reg)
  *
  * Steps stand in the order of the graph, each under the line of the model that it comes from.  Planned tensors are
- * addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel takes an array
- * of addresses; a call of the runtime takes boxes.  A failed guard puts what is live into registers and goes on in the
- * generic code.  What a loop carries, or an If gives, has a place of its own and is copied there at the end of a block.
+ * addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel takes an
+ * array of addresses; a call of the runtime takes boxes.  A failed guard puts what is live into registers and goes on
+ * in the generic code.  What a loop carries, or an If gives, has a place of its own and is copied there at the end of a
+ * block.
  *
- * The function for the GPU has the same steps.  m[] are the buffers' mirrors there (rt/cuda.c): only what lies in the arena
- * may be newer on the device than here; all else is written through, so that boxes are always true.  Where the host reads
- * the arena, it asks for it (rt_cuda_home); what the host writes makes the mirror stale.
+ * The function for the GPU has the same steps.  m[] are the buffers' mirrors there (rt/cuda.c): only what lies in the
+ * arena may be newer on the device than here; all else is written through, so that boxes are always true.  Where the
+ * host reads the arena, it asks for it (rt_cuda_home); what the host writes makes the mirror stale.
  */
 #include "writer.h"
 
@@ -98,8 +99,8 @@ open_type_guard(Writer *w, const Node *n)
 	b->home = HOME_BOX;
 	b->owner = n->out[0];
 	write_stale(w, b);
-	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name, t->ndim,
-		 c_geometry(w, t), c_geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
+	out_open(&w->out, "if (!rt_is_tensor_of(v[%d], RT_%s, %d, %s, %s%s%d))", b->slot, rt_dtypes[t->dtype].name,
+		 t->ndim, c_geometry(w, t), c_geometry(w, t), t->ndim ? " + " : " + 0*", t->ndim);
 }
 
 /* Of a number. */
@@ -138,7 +139,7 @@ write_bailout(Writer *w, const Node *n)
 	buf_free(&list);
 }
 
-/* ---- control flow --------------------------------------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 /* A carried tensor that somebody may keep (a list) gets a tensor of its own on every trip. */
 static void
@@ -150,7 +151,8 @@ renew_box(Writer *w, const Value *carried)
 		write_new_box(w, b, plan_tensor(w->p, carried));
 }
 
-/* Moves of planned tensors, by copies of their bytes, that happen at once: what is read is read before it is overwritten. */
+/* Moves of planned tensors, by copies of their bytes, that happen at once: what is read is read before it is
+ * overwritten. */
 typedef struct Moves {
 	Value *const *to, *const *from;
 	int n;
@@ -163,7 +165,8 @@ static int
 reader_of(Writer *w, const Moves *m, int i)
 {
 	for (int k = 0; k < m->n; k++)
-		if (k != i && m->waits[k] && !m->kept[k] && plan_buffer(w->p, m->from[k]) == plan_buffer(w->p, m->to[i]))
+		if (k != i && m->waits[k] && !m->kept[k] &&
+		    plan_buffer(w->p, m->from[k]) == plan_buffer(w->p, m->to[i]))
 			return k;
 	return -1;
 }
@@ -177,13 +180,16 @@ write_move(Writer *w, const Moves *m, int i)
 
 	renew_box(w, to);
 	if (m->kept[i]) {
-		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %lld);", c_address(w, to, 0), m->kept[i], (long long)bytes);
+		out_line(&w->out, "rt_move(%s, rt_data(%s.u.t), %lld);", c_address(w, to, 0), m->kept[i],
+			 (long long)bytes);
 		write_stale(w, t);
 	} else if (w->p->gpu) {
-		out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index, c_buffer(w, to),
-			 (long long)at, f->index, c_buffer(w, from), (long long)tensor_offset(plan_tensor(w->p, from)), (long long)bytes);
+		out_line(&w->out, "rt_cuda_move(cx, &m[%d], %s, %lld, &m[%d], %s, %lld, %lld);", t->index,
+			 c_buffer(w, to), (long long)at, f->index, c_buffer(w, from),
+			 (long long)tensor_offset(plan_tensor(w->p, from)), (long long)bytes);
 	} else {
-		out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to, 0), c_address(w, from, 0), (long long)bytes);
+		out_line(&w->out, "rt_move(%s, %s, %lld);", c_address(w, to, 0), c_address(w, from, 0),
+			 (long long)bytes);
 	}
 	m->waits[i] = false;
 }
@@ -194,8 +200,8 @@ put_aside(Writer *w, const Moves *m, int i)
 	const RtTensor *t = plan_tensor(w->p, m->to[i]);
 
 	m->kept[i] = arena_printf(w->a, "kept_%d", w->nkept++);
-	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", m->kept[i], c_home(w, m->from[i]),
-		 (long long)(plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
+	out_line(&w->out, "const IValue %s = rt_box_copy(cx, RT_u8, 0, 0, %s, %lld);", m->kept[i],
+		 c_home(w, m->from[i]), (long long)(plan_buffer(w->p, m->to[i])->bytes - tensor_offset(t)));
 	write_unless(w, "cx->status");
 }
 
@@ -291,8 +297,8 @@ write_loop(Writer *w, const Node *n)
 	}
 	write_moves(w, body->param->out + 1, n->in + 2, n->nout);
 	out_line(&w->out, "bool go_%d = %s;", id, c_truth(w, n->in[1]));
-	out_open(&w->out, "for (int64_t i_%d = 0, n_%d = %s; go_%d && i_%d < n_%d; i_%d++)", id, id, trip_count(w, n->in[0]), id, id,
-		 id, id);
+	out_open(&w->out, "for (int64_t i_%d = 0, n_%d = %s; go_%d && i_%d < n_%d; i_%d++)", id, id,
+		 trip_count(w, n->in[0]), id, id, id, id);
 	write_assign(w, body->param->out[0], arena_printf(w->a, "rt_int(i_%d)", id));
 	write_block(w, body);
 	out_line(&w->out, "go_%d = %s;", id, c_truth(w, body->ret->in[0]));
@@ -399,7 +405,8 @@ write_needs(Out *o)
 const char *
 emit_plan(Emit *e, Plan *p, int index, const char *code)
 {
-	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index, p->gpu ? "_cuda" : "");
+	const char *name = arena_printf(e->cx->arena, "%s_%d%s", out_name(e->cx->arena, "", p->fn->name), index,
+					p->gpu ? "_cuda" : "");
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out *o = &e->plans;
 
@@ -415,8 +422,8 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	write_needs(o);
 	if (p->gpu) {
 		out_line(o, "\tRtMirror m[%d];", p->buffers.n + 1);
-		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name, p->buffers.n,
-			 (long long)p->arena);
+		out_line(o, "\n\tif (rt_cuda_begin(cx, m, %s_place, %d, arena, %lld))\n\t\treturn cx->status;", name,
+			 p->buffers.n, (long long)p->arena);
 	}
 	write_rest(&w, o);
 	out_line(o, "}");

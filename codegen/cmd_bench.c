@@ -1,9 +1,10 @@
 /* codegen/cmd_bench.c - kiln bench: how fast a program is, beside what the machine can do
  *
- * A model is compiled first, into a temporary file, and says there what its kernels compute (--bench-code).  Start-up is measured
- * from outside, by whole runs of the program (from exec to the result on disk) after one that warms the page cache; the steady
- * state by the program's own --bench, which warms up first; each launch by calls with --trace.  What the machine can do is
- * measured before and after.  Two programs are compared by rounds of --bench, one after the other in turn.
+ * A model is compiled first, into a temporary file, and says there what its kernels compute (--bench-code).  Start-up
+ * is measured from outside, by whole runs of the program (from exec to the result on disk) after one that warms the
+ * page cache; the steady state by the program's own --bench, which warms up first; each launch by calls with --trace.
+ * What the machine can do is measured before and after.  Two programs are compared by rounds of --bench, one after the
+ * other in turn.
  */
 #include "codegen.h"
 
@@ -97,7 +98,8 @@ number_in(Bench *b, const char *json, const char *key)
 static const char *
 json_of(Bench *b, const char *program, char **argv, int n, const char *dir, const char *const *options)
 {
-	const char *json = arena_printf(b->cli->cx->arena, "%s/bench.json", dir), *log = arena_printf(b->cli->cx->arena, "%s/log", dir);
+	const char *json = arena_printf(b->cli->cx->arena, "%s/bench.json", dir),
+		   *log = arena_printf(b->cli->cx->arena, "%s/log", dir);
 	char *const own = argv[0];
 	Process p;
 
@@ -145,12 +147,13 @@ measure_kernels(Bench *b, char **argv, int n, const char *dir)
 	const char *info;
 
 	progress("measuring kernels");
-	json_of(b, b->program, argv, n, dir, (const char *const[]){ arena_printf(a, "--bench=%d", calls), "--trace", trace, NULL });
+	json_of(b, b->program, argv, n, dir,
+		(const char *const[]){ arena_printf(a, "--bench=%d", calls), "--trace", trace, NULL });
 	info = json_of(b, b->program, argv, n, dir, (const char *const[]){ "--info", NULL });
 	b->calls = bench_kernels(b->cli->cx, file_text(b->cli->cx, trace), info, calls);
 }
 
-/* ---- --against ------------------------------------------------------------------------------------------------------ */
+/* ---- --against --------------------------------------------------------------------------------------------------- */
 
 static double
 median_of(const double *from, const int *pick, int n)
@@ -163,7 +166,8 @@ median_of(const double *from, const int *pick, int n)
 	return x[n / 2];
 }
 
-/* The percentile bootstrap of the ratio of medians: rounds are drawn, with what both took in them.  The same draws every time. */
+/* The percentile bootstrap of the ratio of medians: rounds are drawn, with what both took in them.  The same draws
+ * every time. */
 static void
 resample(Against *r, double ms[2][ROUNDS])
 {
@@ -207,12 +211,13 @@ measure_against(Bench *b, char **argv, int n, const char *dir)
 	resample(&b->against, ms);
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static void
 print_machine(const Machine *m)
 {
-	printf("%-24s %10.4g GFLOP/s of float32, %.4g GB/s of reading", "this machine can do", m->flops / 1e9, m->bytes / 1e9);
+	printf("%-24s %10.4g GFLOP/s of float32, %.4g GB/s of reading", "this machine can do", m->flops / 1e9,
+	       m->bytes / 1e9);
 	if (!machine_is_steady(m))
 		printf("; unsteady: at another time %.0f %% and %.0f %% of that", m->flops_steady, m->bytes_steady);
 	printf("\n");
@@ -225,9 +230,10 @@ print_report(const Bench *b, const Machine *m)
 
 	if (b->build_ms > 0)
 		printf("%-24s %10.1f ms\n", "compiled in", b->build_ms);
-	printf("%-24s %10.4g ms   (least %.4g, 99 %% below %.4g; %lld runs on %lld thread%s)\n", "one run, median", b->median,
-		b->least, b->p99, (long long)b->runs, (long long)b->threads, b->threads == 1 ? "" : "s");
-	printf("%-24s %10.4g ms   (least %.4g; opening is %.4g of it)\n", "start to first result", b->start_ms, b->start_min_ms, b->open);
+	printf("%-24s %10.4g ms   (least %.4g, 99 %% below %.4g; %lld runs on %lld thread%s)\n", "one run, median",
+	       b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->threads == 1 ? "" : "s");
+	printf("%-24s %10.4g ms   (least %.4g; opening is %.4g of it)\n", "start to first result", b->start_ms,
+	       b->start_min_ms, b->open);
 	printf("%-24s %10.4g MB\n", "peak memory", (double)b->peak_bytes / 1e6);
 	print_machine(m);
 	if (b->cli->against)

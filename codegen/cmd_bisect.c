@@ -1,12 +1,12 @@
 /* codegen/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
  *
- * The right answer is the interpreter's of the graph as it was read, without any pass (answers.c).  When the interpreter at
- * the level asked for gives another one, the graph that it runs was changed wrongly; else a program is built and run, too.
- * Without kernels it may be right: then one of them is to blame; without passes it may be wrong: then what is inferred of
- * results may be.  Else, each time by halving, assuming that what is wrong stays wrong: the first step of the pipeline after
- * which (--stop) the answer is wrong, and the first change of that pass (-L) that makes it so.  A step that is off changes
- * nothing, so it is never the first.  Every trial is a run of Kiln as a user would start it, so that a crash is an answer,
- * too, and the last command that was wrong is what is printed.
+ * The right answer is the interpreter's of the graph as it was read, without any pass (answers.c).  When the
+ * interpreter at the level asked for gives another one, the graph that it runs was changed wrongly; else a program is
+ * built and run, too. Without kernels it may be right: then one of them is to blame; without passes it may be wrong:
+ * then what is inferred of results may be.  Else, each time by halving, assuming that what is wrong stays wrong: the
+ * first step of the pipeline after which (--stop) the answer is wrong, and the first change of that pass (-L) that
+ * makes it so.  A step that is off changes nothing, so it is never the first.  Every trial is a run of Kiln as a user
+ * would start it, so that a crash is an answer, too, and the last command that was wrong is what is printed.
  */
 #include "codegen.h"
 
@@ -193,7 +193,8 @@ find_answers(Bisect *b)
 			fail_raised(b->cli, b->rt);
 		b->want[i] = reference_answer(b->cli, b->m, reference, &in);
 		if (b->want[i].status == RT_LACKS)
-			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s", b->want[i].error);
+			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",
+				   b->want[i].error);
 		written_restore(written);
 		rt_arrays_free(&in);
 	}
@@ -234,7 +235,8 @@ print_command(Bisect *b, const char *title, const char *const *options)
 	printf("%s:", title);
 	for (int i = 0; i < a.at.n; i++)
 		printf(" %s", a.at.at[i]);
-	printf(b->program ? " -o PROGRAM && ./PROGRAM -i %s\n" : "\n", input_count(b->cli) ? input_name(b->cli, b->input) : "");
+	printf(b->program ? " -o PROGRAM && ./PROGRAM -i %s\n" : "\n",
+	       input_count(b->cli) ? input_name(b->cli, b->input) : "");
 }
 
 /* The first step after which the answer is wrong; the whole pipeline is. */

@@ -122,7 +122,8 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	if (is_graph_text(path) && *state)
 		usage_error(cli, "--method: a graph's text is forward");
 	for (const char *name = strtok_r(NULL, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
-		vec_push(cx->arena, &fn, is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name));
+		vec_push(cx->arena, &fn,
+			 is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name));
 		vec_push(cx->arena, &method, name);
 	}
 	if (fn.n > 1)

@@ -1,4 +1,5 @@
-/* codegen/cmd_info.c - kiln info: methods, their arguments and npz keys, parameters, extra files; for readers, or as JSON
+/* codegen/cmd_info.c - kiln info: methods, their arguments and npz keys, parameters, extra files; for readers, or as
+ * JSON
  */
 #include "codegen.h"
 
@@ -57,7 +58,8 @@ add_open(Cx *cx, const char *key, const char *const *ends, Texts *keys)
 static void
 add_keys(Cx *cx, const Type *t, const char *key, int depth, Texts *keys)
 {
-	static const char *const numbers[] = { "0", "1", NULL }, *const entry[] = { "KEY", NULL }, *const attribute[] = { "ATTRIBUTE", NULL };
+	static const char *const numbers[] = { "0", "1", NULL }, *const entry[] = { "KEY", NULL },
+				 *const attribute[] = { "ATTRIBUTE", NULL };
 	const Type *elem = t->n ? t->of[0] : NULL;
 
 	if (t->kind == TYPE_OPTIONAL)
@@ -146,8 +148,8 @@ print_methods(const Info *o, const char *title, Function *const *fn, int n)
 	printf(o->json ? "]" : "");
 }
 
-/* Before anything is printed.  A result that is not annotated is its body's; what is annotated is said of models, too, whose
- * bodies lack an operator. */
+/* Before anything is printed.  A result that is not annotated is its body's; what is annotated is said of models, too,
+ * whose bodies lack an operator. */
 static void
 know_results(Cx *cx, Function *const *fn, int n)
 {
@@ -212,7 +214,8 @@ print_extra_files(const Info *o, Module *m)
 		else
 			printf("%s  %-49s", title ? "" : "extra files:\n", clean(o->cx, names[i] + 6));
 		title = true;
-		printf(o->json ? ",\"bytes\":%lld}" : " %lld bytes\n", (long long)archive_record(m->archive, names[i]).n);
+		printf(o->json ? ",\"bytes\":%lld}" : " %lld bytes\n",
+		       (long long)archive_record(m->archive, names[i]).n);
 	}
 	printf(o->json && title ? "]" : "");
 }
@@ -253,8 +256,9 @@ info_archive(Info *o, const char *path)
 	print_methods(o, "methods", info->methods.at, info->methods.n);
 	printf(o->json ? ",\"tensors\":[" : "tensors:\n");
 	print_object(o, m->self.u.obj, "");
-	printf(o->json ? "],\"count\":%lld,\"elements\":%lld,\"bytes\":%lld" : "  %lld tensors, %lld elements, %lld bytes\n",
-		(long long)o->ntensor, (long long)o->elements, (long long)o->bytes);
+	printf(o->json ? "],\"count\":%lld,\"elements\":%lld,\"bytes\":%lld"
+		       : "  %lld tensors, %lld elements, %lld bytes\n",
+	       (long long)o->ntensor, (long long)o->elements, (long long)o->bytes);
 	print_extra_files(o, m);
 }
 

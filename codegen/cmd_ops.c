@@ -1,8 +1,9 @@
 /* codegen/cmd_ops.c - kiln ops: the operators that Kiln has, or those that a model needs, each with its state
  *
- * With a model every method that its class exports is compiled, and whatever those call.  An operator that is lacking is
- * noted and stands in the graph as a node without an overload, so that compiling goes on and all of them are found at
- * once; what goes wrong in a function after that may only follow from it.  Lowering to Code notes what has no kernel.
+ * With a model every method that its class exports is compiled, and whatever those call.  An operator that is lacking
+ * is noted and stands in the graph as a node without an overload, so that compiling goes on and all of them are found
+ * at once; what goes wrong in a function after that may only follow from it.  Lowering to Code notes what has no
+ * kernel.
  */
 #include "codegen.h"
 
@@ -119,7 +120,8 @@ list_all(Cli *cli)
 		} else {
 			buf_printf(&b, "%-44s %-15s %-6s %-12s %s\n", full_name(cli->cx, op), form_of(op),
 				   dtype_letters(cli->cx, op_dtypes(cli->cx, op)),
-				   op->form == OP_ALSO ? "" : op_specialized(cli->cx, op), *gradient_of(op) ? "gradient" : "");
+				   op->form == OP_ALSO ? "" : op_specialized(cli->cx, op),
+				   *gradient_of(op) ? "gradient" : "");
 		}
 	}
 	buf_puts(&b, cli->as_json ? "]\n" : "");
@@ -127,7 +129,7 @@ list_all(Cli *cli)
 	buf_free(&b);
 }
 
-/* ---- of a model ------------------------------------------------------------------------------------------------------ */
+/* ---- of a model -------------------------------------------------------------------------------------------------- */
 
 static void
 need(Needs *s, const Op *op, const char *name, const char *state, Range at)

@@ -1,8 +1,8 @@
 /* codegen/cmd_save.c - kiln save: a model becomes an archive again
  *
- * At -O0 all of it as it was read.  Above, the methods asked for as prepare leaves them: calls inlined, what nobody writes
- * folded into constants; every step of that holds for all inputs, so nothing is guarded.  With more methods than one
- * attributes stay attributes, since what one of them reads another may set.
+ * At -O0 all of it as it was read.  Above, the methods asked for as prepare leaves them: calls inlined, what nobody
+ * writes folded into constants; every step of that holds for all inputs, so nothing is guarded.  With more methods than
+ * one attributes stay attributes, since what one of them reads another may set.
  */
 #include "codegen.h"
 
@@ -50,7 +50,8 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 	for (int i = 0; same && i < to->ndim; i++)
 		same = a->tensor->dims[i] == to->dims[i];
 	if (!same)
-		fail(cli->cx, (Range){ 0 }, "%s: '%s' has another type or other sizes than the model's", cli->params, a->key);
+		fail(cli->cx, (Range){ 0 }, "%s: '%s' has another type or other sizes than the model's", cli->params,
+		     a->key);
 	if (rt_writable(rt, to) || rt_copy_into(rt, to, a->tensor))
 		fail_raised(cli, rt);
 }
@@ -97,8 +98,10 @@ cmd_save(Cli *cli)
 	if (!level && cli->method)
 		usage_error(cli, "--method wants -O1 or more: -O0 saves all methods");
 	if (is_graph_text(cli->args.at[0]))
-		usage_error(cli, "save wants an archive or a source: kiln show --as python makes one of a graph's text");
-	m = is_source(cli->args.at[0]) ? source_module(cli->cx, cli->args.at[0], cli->method) : archive_load(cli->cx, cli->args.at[0]);
+		usage_error(cli,
+			    "save wants an archive or a source: kiln show --as python makes one of a graph's text");
+	m = is_source(cli->args.at[0]) ? source_module(cli->cx, cli->args.at[0], cli->method)
+				       : archive_load(cli->cx, cli->args.at[0]);
 	if (cli->eval)
 		module_eval(cli->cx, m);
 	if (cli->params)

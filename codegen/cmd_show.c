@@ -60,8 +60,8 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 	if (i == text->n && i == again.n)
 		buf_free(&again);
 	else
-		fail_status(cli->cx, EXIT_BUG, (Range){ src, (uint32_t)i, (uint32_t)i + 1 }, "reads back as another graph: %.60s",
-			again.at + (i > 20 ? i - 20 : 0));
+		fail_status(cli->cx, EXIT_BUG, (Range){ src, (uint32_t)i, (uint32_t)i + 1 },
+			    "reads back as another graph: %.60s", again.at + (i > 20 ? i - 20 : 0));
 }
 
 /* The last part of its name. */

@@ -217,7 +217,7 @@ bool    node_is_map(const Node *);                      /* a pointwise row, or a
 
 typedef struct KernelCall KernelCall;
 
-/* ---- joins.c: parts of what a cat joins are made in their places ------------------------------------------------------ */
+/* ---- joins.c: parts of what a cat joins are made in their places ------------------------------------------------- */
 
 void    plan_joins(Plan *);
 
@@ -235,7 +235,7 @@ bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *nca
 /* The text of the same for a sample: without name and braces. */
 char *plan_text(Emit *, Plan *, const char *code);
 
-/* ---- dynamic.c: a dynamic specialization from the texts of its samples ----------------------------------------------- */
+/* ---- dynamic.c: a dynamic specialization from the texts of its samples ------------------------------------------- */
 
 typedef struct Joinings { Vec(bool) at; } Joinings;
 typedef struct DynamicPlan {     /* what the plan of a sample shares with those of the others */
@@ -276,7 +276,7 @@ bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int 
 /* Emits the specializations of a function and what chooses among them; noted in e->plan_names. */
 void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n, int first);
 
-/* ---- calls of kernels --------------------------------------------------------------------------------------------- */
+/* ---- calls of kernels -------------------------------------------------------------------------------------------- */
 
 typedef Vec(const Value *) ValueVec;
 typedef struct KernelArg {       /* an address: a planned tensor's, a number's (const double *), or a C expression */
@@ -305,20 +305,20 @@ typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	ValueVec args;
 } CudaCall;
 
-/* ---- kern_cuda.c: the same and more as CUDA --------------------------------------------------------------------------- */
+/* ---- kern_cuda.c: the same and more as CUDA ---------------------------------------------------------------------- */
 
 /* Can this node, which is no pointwise group, be a kernel of the GPU? */
 bool node_is_cuda(Plan *, const Node *);
 bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
 
-/* ---- nvrtc.c: CUDA text to PTX and cubin ------------------------------------------------------------------------------- */
+/* ---- nvrtc.c: CUDA text to PTX and cubin ------------------------------------------------------------------------- */
 
 /* Adds the images for --gpu to the weights and their rows to the text; null list: nothing. */
 typedef Vec(int) Archs;                                  /* 90: a cubin for sm_90; -90: PTX for compute_90 */
 Archs cuda_archs(Cx *, const char *list);                /* of --gpu; fails on what it does not know */
 char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the arena, with a zero behind it */
 
-/* ---- pack.c: weights as kernels read them; C expressions ------------------------------------------------------------ */
+/* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
 
 int64_t panel_last(const Emit *, int64_t n, int vector); /* width of the last panel of n columns, in vectors of so many */
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
@@ -326,7 +326,7 @@ const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
 const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
 int64_t pack_finish(Emit *);                             /* says of all that is made whether kernels read its weights, too; bytes that none does */
 
-/* ---- kern_conv.c: products and convolutions with constant weights -------------------------------------------------- */
+/* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
 
 enum { MAX_KERNEL_CALLS = 64 };
 bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
@@ -336,7 +336,7 @@ const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or 
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
 bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
 
-/* ---- kern_row.c: reductions, normalisation, copies, pooling, products of what is not constant ------------------------ */
+/* ---- kern_row.c: reductions, normalisation, copies, pooling, products of what is not constant -------------------- */
 
 bool node_is_row(Plan *, const Node *);
 bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
@@ -455,7 +455,8 @@ void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a term
 
 /* ---- load.c: models for all commands ---------------------------------------------------------------- */
 
-/* An archive, a TorchScript source (.py: its functions; `forward`, or the only one, is the entry), or a graph's text (.ir). */
+/* An archive, a TorchScript source (.py: its functions; `forward`, or the only one, is the entry), or a graph's text
+ * (.ir). */
 typedef struct Model {
 	Module     *module;
 	Function   *fn;            /* the method asked for, with everything that it needs compiled */
@@ -493,7 +494,8 @@ void graph_dot(Graph *, Buf *);
 
 /* ---- probe.c: what the machine can do -------------------------------------------------------------------- */
 
-/* A second, on that many threads; the least that a repetition of the measurement had, in percent of the most; of an empty launch. */
+/* A second, on that many threads; the least that a repetition of the measurement had, in percent of the most; of an
+ * empty launch. */
 typedef struct Machine { double flops, bytes; int threads; double flops_steady, bytes_steady, launch_ns; } Machine;
 Machine machine_probe(RtCx *);
 Machine machine_again(RtCx *, Machine before);           /* probed once more: the best of both, and how far they are apart */

@@ -63,7 +63,8 @@ put_edges(Buf *b, const Node *n)
 		buf_printf(b, "\tn%d -> n%d [label=\"", n->in[i]->node->id, n->id);
 		put_value_name(b, n->in[i]);
 		buf_puts(b, "\", tooltip=\"");
-		put_quoted(b, type_print(n->graph->cx, n->in[i]->type), (int64_t)strlen(type_print(n->graph->cx, n->in[i]->type)));
+		put_quoted(b, type_print(n->graph->cx, n->in[i]->type),
+			   (int64_t)strlen(type_print(n->graph->cx, n->in[i]->type)));
 		buf_puts(b, "\"];\n");
 	}
 }
@@ -71,8 +72,8 @@ put_edges(Buf *b, const Node *n)
 static void
 put_block(Graph *g, Buf *b, const Block *block)
 {
-	buf_printf(b, "\tn%d [label=\"in\", shape=point];\n\tn%d [label=\"%s\", shape=plaintext];\n", block->param->id, block->ret->id,
-		block->owner ? "out" : "return");
+	buf_printf(b, "\tn%d [label=\"in\", shape=point];\n\tn%d [label=\"%s\", shape=plaintext];\n", block->param->id,
+		   block->ret->id, block->owner ? "out" : "return");
 	for NODES(n, block) {
 		if (node_is(n, "prim::Constant"))
 			continue;
@@ -81,7 +82,8 @@ put_block(Graph *g, Buf *b, const Block *block)
 		buf_puts(b, "\"];\n");
 		put_edges(b, n);
 		for (int i = 0; i < n->nsub; i++) {
-			buf_printf(b, "\tsubgraph cluster_%d_%d {\n\tlabel=\"%s block%d\";\n", n->id, i, n->kind->name, i);
+			buf_printf(b, "\tsubgraph cluster_%d_%d {\n\tlabel=\"%s block%d\";\n", n->id, i, n->kind->name,
+				   i);
 			put_block(g, b, n->sub[i]);
 			buf_puts(b, "\t}\n");
 		}
@@ -94,7 +96,8 @@ graph_dot(Graph *g, Buf *b)
 {
 	buf_puts(b, "digraph \"");
 	put_quoted(b, g->name ? g->name : "", (int64_t)strlen(g->name ? g->name : ""));
-	buf_puts(b, "\" {\n\tnode [shape=box, fontname=\"monospace\"];\n\tedge [fontname=\"monospace\", fontsize=10];\n");
+	buf_puts(b,
+		 "\" {\n\tnode [shape=box, fontname=\"monospace\"];\n\tedge [fontname=\"monospace\", fontsize=10];\n");
 	put_block(g, b, g->top);
 	buf_puts(b, "}\n");
 }

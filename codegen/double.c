@@ -593,8 +593,8 @@ result_dtype(const Step *s)
 	return RT_NDTYPE;
 }
 
-/* Argument k of the kernel: `want` where the schema asks for a dtype, the limits of the dtype that the float run has where
- * they are the default, and with `ints` integers as doubles. */
+/* Argument k of the kernel: `want` where the schema asks for a dtype, the limits of the dtype that the float run has
+ * where they are the default, and with `ints` integers as doubles. */
 static IValue
 argument(const Step *s, int k, RtDtype want, bool ints)
 {

@@ -1,15 +1,15 @@
 /*
  * A dynamic specialization, from the texts of its samples.
  *
- * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of the
- * function, are then laid side by side: what is the same stays, and a number that differs has to be a product of sizes
- * (opt/sizes.c), whose formula takes its place.
+ * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of
+ * the function, are then laid side by side: what is the same stays, and a number that differs has to be a product of
+ * sizes (opt/sizes.c), whose formula takes its place.
  *
  *    for (int64_t i = 0; i < 5376; i++)  |  i < 8448  ...   ->   const int64_t size0 = 768 * s[0];  ...  i < size0
  *
- * A kernel whose texts do not agree like this is refused: its node becomes a call of the runtime, and the plans are made
- * again.  Samples are the ends of the range in which the program may use the function, so a form that holds for small
- * sizes only, or large ones, is not taken for general.
+ * A kernel whose texts do not agree like this is refused: its node becomes a call of the runtime, and the plans are
+ * made again.  Samples are the ends of the range in which the program may use the function, so a form that holds for
+ * small sizes only, or large ones, is not taken for general.
  */
 #include "codegen.h"
 
@@ -42,14 +42,15 @@ typedef struct Dynamic {
 	const char *why;         /* the last texts that did not agree */
 } Dynamic;
 
-/* ---- what the samples' plans ask -------------------------------------------------------------------------------------- */
+/* ---- what the samples' plans ask --------------------------------------------------------------------------------- */
 
 const char *
 capture_kernel(Capture *c, const char *prefix, const char *comment, const char *text, bool epilogue)
 {
 	const char *name = arena_printf(c->cx->arena, "captured_%d", c->at.n);
 
-	vec_push(c->cx->arena, &c->at, ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
+	vec_push(c->cx->arena, &c->at,
+		 ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
 	return name;
 }
 
@@ -106,7 +107,7 @@ plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)
 	return l->at.at[at].index;
 }
 
-/* ---- the same graph? ---------------------------------------------------------------------------------------------------- */
+/* ---- the same graph? --------------------------------------------------------------------------------------------- */
 
 typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
 
@@ -122,8 +123,8 @@ static bool
 same_node(Alignment *a, const Node *const *n)
 {
 	for (int k = 1; k < a->d->n; k++) {
-		if (n[k]->kind != n[0]->kind || n[k]->op != n[0]->op || n[k]->nin != n[0]->nin || n[k]->nout != n[0]->nout ||
-		    n[k]->nsub != n[0]->nsub)
+		if (n[k]->kind != n[0]->kind || n[k]->op != n[0]->op || n[k]->nin != n[0]->nin ||
+		    n[k]->nout != n[0]->nout || n[k]->nsub != n[0]->nsub)
 			return parts(a, n, k);
 		for (int i = 0; i < n[0]->nin; i++)
 			if (a->ordinal[k][n[k]->in[i]->id] != a->ordinal[0][n[0]->in[i]->id])
@@ -204,7 +205,7 @@ align(Dynamic *d)
 	return align_blocks(&a, top);
 }
 
-/* ---- texts side by side ---------------------------------------------------------------------------------------------------- */
+/* ---- texts side by side ------------------------------------------------------------------------------------------ */
 
 typedef struct Formulas {        /* of one text */
 	Dynamic *d;
@@ -221,8 +222,9 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 	const char *text = e->c == 1 && e->n ? "" : arena_printf(a, "%lld", (long long)(e->n ? e->c : e->d));
 
 	for (int i = 0; i < e->n; i++)
-		text = arena_printf(a, "%s%s%s", text, *text ? " * " : "", f->derived[e->atom[i]] ? f->derived[e->atom[i]] :
-				    arena_printf(a, "s[%d]", e->atom[i]));
+		text = arena_printf(a, "%s%s%s", text, *text ? " * " : "",
+				    f->derived[e->atom[i]] ? f->derived[e->atom[i]]
+							   : arena_printf(a, "s[%d]", e->atom[i]));
 	if (e->n && e->d)
 		text = arena_printf(a, "%s %c %lld", text, e->d < 0 ? '-' : '+', (long long)(e->d < 0 ? -e->d : e->d));
 	return text;
@@ -351,7 +353,8 @@ unify(Formulas *f, const char *const *text)
 
 		for (int k = 0; k < n && numbers; k++) {
 			real |= (length[k] = float_at(t[k], &v[k])) > 0;
-			numbers = *t[k] >= '0' && *t[k] <= '9' && (length[k] || (!real && (length[k] = number_at(t[k], &v[k])) > 0));
+			numbers = *t[k] >= '0' && *t[k] <= '9' &&
+				  (length[k] || (!real && (length[k] = number_at(t[k], &v[k])) > 0));
 			differ |= numbers && v[k] != v[0];
 		}
 		if (numbers && differ) {
@@ -380,7 +383,8 @@ unify(Formulas *f, const char *const *text)
 failed:
 	f->d->why = ": ";
 	for (int k = 0; k < n; k++)
-		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%.*s'", f->d->why, k ? ", " : "", (int)strcspn(t[k], " ,;)\n"), t[k]);
+		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%.*s'", f->d->why, k ? ", " : "",
+					 (int)strcspn(t[k], " ,;)\n"), t[k]);
 	buf_free(&b);
 	return NULL;
 }
@@ -432,7 +436,7 @@ declares_array_of_size(const char *text)
 	return false;
 }
 
-/* ---- kernels ---------------------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Sampled {         /* the kernels of one node on one sample */
 	Capture    capture;
@@ -457,7 +461,8 @@ capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
 	return is;
 }
 
-/* Which argument of captured kernel i is s: the one behind the others; an epilogue has those of the kernel that calls it. */
+/* Which argument of captured kernel i is s: the one behind the others; an epilogue has those of the kernel that calls
+ * it. */
 static int
 place_of_s(const Sampled *s, int i)
 {
@@ -489,7 +494,8 @@ common_kernel(Dynamic *d, Sampled *s, int i)
 	if (declares_array_of_size(text[0]))
 		return NULL;
 	for (int c = 0; c < i; c++)
-		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c), arena_printf(a, "%s,", s[0].capture.at.at[c].name));
+		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c),
+				      arena_printf(a, "%s,", s[0].capture.at.at[c].name));
 	if (f.text.n || f.real.n) {
 		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place, locals_text(&f));
 		after = strstr(text[0], "p = arg;\n");
@@ -497,7 +503,8 @@ common_kernel(Dynamic *d, Sampled *s, int i)
 		text[0] = arena_printf(a, "%.*s%s%s", (int)(after - text[0]), text[0], locals, after);
 		text[0] = replace_all(a, text[0], "\tstatic const ", "\tconst ");
 	}
-	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0], first->epilogue);
+	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0],
+			   first->epilogue);
 }
 
 static bool
@@ -566,10 +573,11 @@ refuse(Dynamic *d, int i)
 	const Node *n = d->node[0].at[i];
 
 	if (!n->op)
-		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name, d->why ? d->why : "");
+		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name,
+			   d->why ? d->why : "");
 	if (d->e->verbose)
-		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name, n->kind->name,
-			d->why ? d->why : "");
+		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name,
+			n->kind->name, d->why ? d->why : "");
 	for (int k = 0; k < d->n; k++)
 		d->shared[k].refused[d->node[k].at[i]->id] = true;
 	d->changed = true;
@@ -603,7 +611,7 @@ settle_node(Dynamic *d, int i)
 	}
 }
 
-/* ---- the function ------------------------------------------------------------------------------------------------------------- */
+/* ---- the function ------------------------------------------------------------------------------------------------ */
 
 static void
 make_plans(Dynamic *d)
@@ -651,8 +659,8 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	buf_puts(&o->text, locals_text(&f));
 	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom);
 	if (d->d->bounded)
-		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot, (long long)most, (long long)most,
-			 d->plan[0]->nspot);
+		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot,
+			 (long long)most, (long long)most, d->plan[0]->nspot);
 	else
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
 	buf_puts(&o->text, common);
@@ -661,13 +669,13 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	return name;
 }
 
-/* ---- what says whether sizes fit -------------------------------------------------------------------------------------------- */
+/* ---- what says whether sizes fit --------------------------------------------------------------------------------- */
 
 static const char *
 expr_text(Arena *a, const RtSizeExpr *e)
 {
-	return arena_printf(a, "{ %lldLL, %lldLL, %d, { %d, %d, %d } }", (long long)e->c, (long long)e->d, e->n, e->atom[0], e->atom[1],
-			    e->atom[2]);
+	return arena_printf(a, "{ %lldLL, %lldLL, %d, { %d, %d, %d } }", (long long)e->c, (long long)e->d, e->n,
+			    e->atom[0], e->atom[1], e->atom[2]);
 }
 
 /* The bytes of all buffers of the arena; false: some are no product of sizes. */
@@ -695,7 +703,8 @@ put_buffers(Dynamic *d, const char *name)
 			return false;
 		buf_printf(&b, "\t{ %s, %d, %d },\n", expr_text(d->cx->arena, &e), first->first, first->last);
 	}
-	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {\n%s\t{ { 0 }, 0, 0 }\n};", name, b.at ? b.at : "");
+	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {\n%s\t{ { 0 }, 0, 0 }\n};", name,
+		 b.at ? b.at : "");
 	buf_free(&b);
 	return true;
 }
@@ -776,7 +785,8 @@ emit_one(Cx *cx, void *arg)
 			o->names->sample = k;
 		}
 	if (!function_text(d, o->names->function, o->code,
-			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name), o->names->plan->arena) ||
+			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
+			   o->names->plan->arena) ||
 	    !put_sizes(d, o->names->sizes))
 		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others");
 }
@@ -792,7 +802,8 @@ take_back(Emit *e, int64_t before)
 }
 
 bool
-emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code, DynamicNames *names)
+emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code,
+	     DynamicNames *names)
 {
 	Dynamic d = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first, .n = spec->sizes->nsample };
 	OneDynamic one = { &d, index, code, names };

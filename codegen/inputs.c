@@ -1,8 +1,8 @@
 /* codegen/inputs.c - what -i names: files of arrays, or arrays made up
  *
- * A file is an input.  All NAME=DTYPE[SIZES] together are one input: floats uniform in [-1, 1), integers and bools 0 or 1,
- * which is an index into almost anything; the same numbers each time.  With a size that is a range, 1..8, they are two
- * inputs: one of the least sizes, one of the largest.
+ * A file is an input.  All NAME=DTYPE[SIZES] together are one input: floats uniform in [-1, 1), integers and bools 0 or
+ * 1, which is an index into almost anything; the same numbers each time.  With a size that is a range, 1..8, they are
+ * two inputs: one of the least sizes, one of the largest.
  */
 #include "codegen.h"
 

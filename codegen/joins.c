@@ -4,11 +4,11 @@
  *    a = conv(x); b = conv(y); c = cat([a, b], 1)      a and b are parts of c's memory: the convolutions write there
  *    d = cat([a, b, e], 1)                             then c is a part of d's, too
  *
- * Cats are taken from the last to the first, so that of a list that grows, as in DenseNets, the longest has the memory, and
- * those before it are its beginnings.  An operand is moved by giving its known tensor other strides and another storage.
- * That is right when nothing else lies in its own storage and nobody writes there later, when its maker and all its
- * readers are kernels, and when these have a form for it there, too: they are asked again.  A cat that joins others
- * besides copies only those.
+ * Cats are taken from the last to the first, so that of a list that grows, as in DenseNets, the longest has the memory,
+ * and those before it are its beginnings.  An operand is moved by giving its known tensor other strides and another
+ * storage. That is right when nothing else lies in its own storage and nobody writes there later, when its maker and
+ * all its readers are kernels, and when these have a form for it there, too: they are asked again.  A cat that joins
+ * others besides copies only those.
  *
  * The memory of the whole is alive from its first part on.  Where the arena must grow by that, the parts that are made
  * first are copied as before: in U-nets what was made long ago.
@@ -53,7 +53,7 @@ agreed(Joins *j, bool mine)
 	return d->njoin < d->joins->at.n ? d->joins->at.at[d->njoin++] : mine;
 }
 
-/* ---- who makes and reads ----------------------------------------------------------------------------------------------- */
+/* ---- who makes and reads ----------------------------------------------------------------------------------------- */
 
 /* The product whose kernel computes a group, too. */
 static const Node *
@@ -107,7 +107,7 @@ is_planned_kernel(Plan *p, const Node *n)
 	return p->absorbed[n->id] || (!n->nsub && plan_needs_step(p, n) && plan_is_kernel(p, n));
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static bool
 same_dims(const RtTensor *a, const RtTensor *b)
@@ -119,7 +119,8 @@ same_dims(const RtTensor *a, const RtTensor *b)
 static RtTensor *
 part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
 {
-	return rt_tensor_view(&p->known->rt, whole, x->ndim, x->dims, whole->strides, whole->offset + at * whole->strides[dim]);
+	return rt_tensor_view(&p->known->rt, whole, x->ndim, x->dims, whole->strides,
+			      whole->offset + at * whole->strides[dim]);
 }
 
 /* Does a run of a part fill a line of the cache? */
@@ -166,8 +167,8 @@ is_alone(Joins *j, const Value *v)
 	const RtTensor *t = plan_tensor(j->p, v);
 	const Buffer *b = plan_buffer(j->p, v);
 
-	return b && b->home == HOME_ARENA && !b->escapes && j->lodgers[b->index] == 1 && !j->written[b->index] && !t->offset && !t->quant && rt_is_dense(t) &&
-	       rt_numel(t);
+	return b && b->home == HOME_ARENA && !b->escapes && j->lodgers[b->index] == 1 && !j->written[b->index] &&
+	       !t->offset && !t->quant && rt_is_dense(t) && rt_numel(t);
 }
 
 static int64_t
@@ -206,7 +207,8 @@ move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
 	const bool fast = is_fast(p, v->node);
 
 	lay(p, v, rt_of(part), true);
-	if (!agreed(j, has_runs(part) && still_fits(p, v->node) && is_fast(p, v->node) == fast && all_readers(j, v, still_fits))) {
+	if (!agreed(j, has_runs(part) && still_fits(p, v->node) && is_fast(p, v->node) == fast &&
+			       all_readers(j, v, still_fits))) {
 		lay(p, v, m.lay, false);
 		return false;
 	}
@@ -240,7 +242,7 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 	       !memcmp(t->strides, part->strides, (size_t)t->ndim * sizeof *t->strides);
 }
 
-/* ---- cats ------------------------------------------------------------------------------------------------------------------ */
+/* ---- cats -------------------------------------------------------------------------------------------------------- */
 
 /* Another cat of the same block whose operands are some of this one's, side by side from `first` on: it is that part. */
 static void
@@ -252,8 +254,8 @@ take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64
 	const RtTensor *t;
 	int64_t at = 0;
 
-	if (!some || other->block != list->block || !is_alone(j, v) || !(t = plan_tensor(p, v)) || t->ndim != y->ndim || t->dtype != y->dtype ||
-	    joined_dim(p, other, t) != dim || !all_readers(j, v, is_planned_kernel))
+	if (!some || other->block != list->block || !is_alone(j, v) || !(t = plan_tensor(p, v)) || t->ndim != y->ndim ||
+	    t->dtype != y->dtype || joined_dim(p, other, t) != dim || !all_readers(j, v, is_planned_kernel))
 		return;
 	for (int first = 0; first + some->nin <= list->nin; first++) {
 		bool same = true;
@@ -285,8 +287,10 @@ take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *
 		at += t->dims[dim];
 		if (lies_at(p, v, part))
 			placed++;
-		else if (is_alone(j, v) && v->node->block == cat->block && v->node != cat->block->param && p->step[v->node->id] >= since &&
-			 t->dtype == y->dtype && (j->is_cat[v->node->id] || is_planned_kernel(p, v->node)) && all_readers(j, v, is_planned_kernel) && move(j, v, part, whole))
+		else if (is_alone(j, v) && v->node->block == cat->block && v->node != cat->block->param &&
+			 p->step[v->node->id] >= since && t->dtype == y->dtype &&
+			 (j->is_cat[v->node->id] || is_planned_kernel(p, v->node)) &&
+			 all_readers(j, v, is_planned_kernel) && move(j, v, part, whole))
 			placed++;
 	}
 	return placed;
@@ -315,7 +319,8 @@ join(Joins *j, const Node *cat, const Node *list)
 	const int64_t dim = joined_dim(p, cat, y);
 	int since = 0;
 
-	if (!whole || whole->home != HOME_ARENA || whole->escapes || j->written[whole->index] || dim < 0 || dim >= y->ndim || !rt_numel(y))
+	if (!whole || whole->home != HOME_ARENA || whole->escapes || j->written[whole->index] || dim < 0 ||
+	    dim >= y->ndim || !rt_numel(y))
 		return;
 	for (int i = 0; i < list->nin; i++)
 		if (plan_tensor(p, list->in[i])->ndim != y->ndim)               /* of nothing at all */

@@ -32,8 +32,8 @@ take(Row *r, Attention *d)
 	d->y = row_result(r, 0);
 	d->mask_value = row_arg(r, "attn_mask");
 	d->mask = row_tensor(r, "attn_mask");
-	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) || !d->k->dims[d->k->ndim - 2] ||
-	    d->k->dims[d->k->ndim - 2] > MOST_KEYS || d->y->strides[d->y->ndim - 1] != 1)
+	if (!is_operand(d->q) || !is_operand(d->k) || !is_operand(d->v) || !d->y || !rt_numel(d->y) ||
+	    !d->k->dims[d->k->ndim - 2] || d->k->dims[d->k->ndim - 2] > MOST_KEYS || d->y->strides[d->y->ndim - 1] != 1)
 		return false;
 	return !d->mask_value || (d->mask && d->mask->dtype == RT_f32 && d->mask->ndim <= d->y->ndim);
 }
@@ -101,12 +101,13 @@ emit(Row *r, Attention *d)
 	out_line(&o, "if (!scratch)");
 	out_line(&o, "\treturn;");
 	nest_open(&o, &nest);
-	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", last, (long long)chunk, (long long)rows,
-		 (long long)chunk, (long long)rows, (long long)chunk);
+	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", last,
+		 (long long)chunk, (long long)rows, (long long)chunk, (long long)rows, (long long)chunk);
 	out_blank(&o);
 	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, (const float *)p[3] + %s,",
 		 nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
-	out_line(&o, "\t%s, (float *)p[0] + %s, scratch);", d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
+	out_line(&o, "\t%s, (float *)p[0] + %s, scratch);",
+		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
 		 nest_at(a, &nest, 0));
 	out_close(&o, "");
 	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)d->k->dims[d->k->ndim - 2]),

@@ -31,13 +31,16 @@ take(Row *r, const char *input, Geometry *g)
 
 	g->x = row_tensor(r, input);
 	g->w = row_tensor(r, "weight");
-	if (!g->x || !g->w || !g->y || g->x->dtype != RT_f32 || g->w->dtype != RT_f32 || g->y->dtype != RT_f32 || g->w->ndim != 4 ||
-	    !dense_nhwc(g->x) || !dense_nhwc(g->y) || !rt_numel(g->x) || !rt_numel(g->y) || !rt_numel(g->w))
+	if (!g->x || !g->w || !g->y || g->x->dtype != RT_f32 || g->w->dtype != RT_f32 || g->y->dtype != RT_f32 ||
+	    g->w->ndim != 4 || !dense_nhwc(g->x) || !dense_nhwc(g->y) || !rt_numel(g->x) || !rt_numel(g->y) ||
+	    !rt_numel(g->w))
 		return false;
 	if (node_arg(r->n, "transposed") && (!row_int(r, "transposed", &flag) || flag))
 		return false;
-	if (!constant_ints(r->p, node_arg(r->n, "stride"), g->s, 2) || !constant_ints(r->p, node_arg(r->n, "padding"), g->pad, 2) ||
-	    !constant_ints(r->p, node_arg(r->n, "dilation"), g->d, 2) || !row_int(r, "groups", &g->groups) || g->groups < 1)
+	if (!constant_ints(r->p, node_arg(r->n, "stride"), g->s, 2) ||
+	    !constant_ints(r->p, node_arg(r->n, "padding"), g->pad, 2) ||
+	    !constant_ints(r->p, node_arg(r->n, "dilation"), g->d, 2) || !row_int(r, "groups", &g->groups) ||
+	    g->groups < 1)
 		return false;
 	if (g->w->dims[0] % g->groups || g->w->dims[1] * g->groups != g->x->dims[1] || g->w->dims[0] != g->y->dims[1])
 		return false;
@@ -64,12 +67,12 @@ put_scratch(Out *o, const char *bytes)
 	out_line(o, "\treturn;");
 }
 
-/* ---- by computed weights ------------------------------------------------------------------------------------------- */
+/* ---- by computed weights ----------------------------------------------------------------------------------------- */
 
 /* A launch of the convolution; offsets in floats of the operands of its group. */
 static void
-emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, const Value *x, int64_t at_x, const Value *w,
-	  const Value *bias, int64_t at_bias)
+emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, const Value *x, int64_t at_x,
+	  const Value *w, const Value *bias, int64_t at_bias)
 {
 	const int64_t pixels = c->n * c->oh * c->ow, nr = r->e ? r->e->nr : 64;
 	Arena *a = r->p->cx->arena;
@@ -79,15 +82,18 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, c
 
 	put_geometry(&b, c);
 	out_line(&o, "static const VbConv v = { .c = %s,", arena_text(a, &b));
-	out_line(&o, "\t.first = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, .scattered = %d,", (long long)c->first,
-		 (long long)c->so, (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK, c->scattered);
-	out_line(&o, "\t.start = %lld, .yn = %lld, .yh = %lld, .yw = %lld };", (long long)c->start, (long long)c->yn, (long long)c->yh, (long long)c->yw);
+	out_line(&o, "\t.first = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, .scattered = %d,",
+		 (long long)c->first, (long long)c->so, (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK,
+		 c->scattered);
+	out_line(&o, "\t.start = %lld, .yn = %lld, .yh = %lld, .yw = %lld };", (long long)c->start, (long long)c->yn,
+		 (long long)c->yh, (long long)c->yw);
 	if (depthwise) {
 		put_scratch(&o, "v.c.kh * v.c.kw * v.c.oc * 4");
 		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", bias ? "p[4]" : "0");
 	} else {
 		put_scratch(&o, "vb_conv_scratch(&v)");
-		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc, bias ? "p[4]" : "0");
+		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc,
+			 bias ? "p[4]" : "0");
 	}
 	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)",
 			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc, (long long)c->n,
@@ -111,7 +117,8 @@ row_convolution_computed(Row *r)
 	const RtTensor *b = row_tensor(r, "bias"), *x, *y;
 	Geometry g = { .y = row_result(r, 0) };
 
-	if (!take(r, "input", &g) || (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != g.w->dims[0])))
+	if (!take(r, "input", &g) ||
+	    (bias && (!b || b->dtype != RT_f32 || !rt_is_contiguous(b) || rt_numel(b) != g.w->dims[0])))
 		return false;
 	x = g.x;
 	y = g.y;
@@ -123,12 +130,13 @@ row_convolution_computed(Row *r)
 
 	for (int64_t k = 0; k < (g.depthwise ? 1 : g.groups); k++) {
 		c.first = k * oc * st[0];
-		emit_conv(r, &c, g.depthwise, r->n->out[0], k * oc, row_arg(r, "input"), k * ic, row_arg(r, "weight"), bias, k * oc);
+		emit_conv(r, &c, g.depthwise, r->n->out[0], k * oc, row_arg(r, "input"), k * ic, row_arg(r, "weight"),
+			  bias, k * oc);
 	}
 	return true;
 }
 
-/* ---- gradients -------------------------------------------------------------------------------------------------------- */
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 typedef struct Phase { int64_t from, count, taps, tap, pad; } Phase;
 
@@ -162,7 +170,8 @@ emit_phase(Row *r, const Geometry *g, int64_t group, Phase h, Phase w)
 
 	if (!h.count || !w.count)
 		return;
-	emit_conv(r, &c, g->depthwise, r->n->out[0], group * ic, row_arg(r, "grad_output"), group * oc, row_arg(r, "weight"), NULL, 0);
+	emit_conv(r, &c, g->depthwise, r->n->out[0], group * ic, row_arg(r, "grad_output"), group * oc,
+		  row_arg(r, "weight"), NULL, 0);
 }
 
 static bool
@@ -199,8 +208,8 @@ emit_weight(Row *r, const Geometry *g)
 
 		put_geometry(&b, &c);
 		out_line(&o, "static const VbWeight v = { .c = %s,", arena_text(a, &b));
-		out_line(&o, "\t.so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)gw->strides[0], (long long)gw->strides[1],
-			 (long long)gw->strides[2], (long long)gw->strides[3]);
+		out_line(&o, "\t.so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)gw->strides[0],
+			 (long long)gw->strides[1], (long long)gw->strides[2], (long long)gw->strides[3]);
 		if (g->depthwise) {
 			out_line(&o, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
 		} else {
@@ -226,7 +235,8 @@ row_convolution_backward(Row *r)
 	Geometry g = { .y = row_tensor(r, "grad_output") };
 	int64_t mask[3];
 
-	if (!constant_ints(r->p, node_arg(r->n, "output_mask"), mask, 3) || mask[0] + mask[1] != 1 || mask[2] || !take(r, "input", &g))
+	if (!constant_ints(r->p, node_arg(r->n, "output_mask"), mask, 3) || mask[0] + mask[1] != 1 || mask[2] ||
+	    !take(r, "input", &g))
 		return false;
 	return mask[0] ? emit_input(r, &g) : emit_weight(r, &g);
 }

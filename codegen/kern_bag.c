@@ -25,7 +25,8 @@ take_padding(const Row *r, Bag *d)
 	d->padding = -1;
 	if (!counts)
 		return true;
-	if (!row_int(r, "padding_idx", &d->padding) || d->padding < -d->table->dims[0] || d->padding >= d->table->dims[0])
+	if (!row_int(r, "padding_idx", &d->padding) || d->padding < -d->table->dims[0] ||
+	    d->padding >= d->table->dims[0])
 		return false;
 	if (d->padding < 0)
 		d->padding = r->n->op->id[0] == '_' ? -1 : d->padding + d->table->dims[0];
@@ -44,10 +45,12 @@ take(const Row *r, Bag *d)
 	for (int i = 1; i < r->n->nout; i++)
 		if (r->n->out[i]->uses.n)
 			return false;
-	if (!d->table || d->table->ndim != 2 || (d->table->dtype != RT_f32 && d->table->dtype != RT_f64) || !is_index(d->index) ||
-	    !is_index(d->offset) || !y || !rt_is_contiguous(y) || (d->table->dims[1] > 1 && d->table->strides[1] != 1))
+	if (!d->table || d->table->ndim != 2 || (d->table->dtype != RT_f32 && d->table->dtype != RT_f64) ||
+	    !is_index(d->index) || !is_index(d->offset) || !y || !rt_is_contiguous(y) ||
+	    (d->table->dims[1] > 1 && d->table->strides[1] != 1))
 		return false;
-	if (row_arg(r, "per_sample_weights") && (!d->scale || d->scale->dtype != d->table->dtype || !rt_is_contiguous(d->scale)))
+	if (row_arg(r, "per_sample_weights") &&
+	    (!d->scale || d->scale->dtype != d->table->dtype || !rt_is_contiguous(d->scale)))
 		return false;
 	return row_int(r, "mode", &d->mode) && row_int(r, "include_last_offset", &d->last) && take_padding(r, d);
 }
@@ -66,11 +69,11 @@ row_embedding_bag(Row *r)
 		return false;
 	type = row_type(d.table->dtype);
 	out_line(&o, "const Bags g = {");
-	out_line(&o, "\t.rows = %lld, .width = %lld, .ld = %lld, .n = %lld, .bags = %lld, .padding = %lld,", (long long)d.table->dims[0],
-		 (long long)d.table->dims[1], (long long)d.table->strides[0], (long long)rt_numel(d.index), (long long)y->dims[0],
-		 (long long)d.padding);
-	out_line(&o, "\t.index = p[2], .wide_index = %d, .offset = p[3], .wide_offset = %d, .last = %d, .mode = %d,", d.index->dtype == RT_i64,
-		 d.offset->dtype == RT_i64, d.last != 0, (int)d.mode);
+	out_line(&o, "\t.rows = %lld, .width = %lld, .ld = %lld, .n = %lld, .bags = %lld, .padding = %lld,",
+		 (long long)d.table->dims[0], (long long)d.table->dims[1], (long long)d.table->strides[0],
+		 (long long)rt_numel(d.index), (long long)y->dims[0], (long long)d.padding);
+	out_line(&o, "\t.index = p[2], .wide_index = %d, .offset = p[3], .wide_offset = %d, .last = %d, .mode = %d,",
+		 d.index->dtype == RT_i64, d.offset->dtype == RT_i64, d.last != 0, (int)d.mode);
 	out_line(&o, "};");
 	out_blank(&o);
 	out_line(&o, "if (!bags_%s(begin, end, &g, p[1], %s, p[0]))", type, d.scale ? "p[4]" : "0");

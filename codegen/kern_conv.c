@@ -1,5 +1,6 @@
 /*
- * Products and convolutions with constant weights: packed at compile time, computed in register blocks (rt/ops/vconv.h).
+ * Products and convolutions with constant weights: packed at compile time, computed in register blocks
+ * (rt/ops/vconv.h).
  *
  * A pointwise group that reads the result, and nothing else that is made later, becomes the epilogue: it runs over each
  * block while that is in the nearest cache, and the result is written where the group's result belongs.
@@ -36,7 +37,7 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	int64_t groups;
 } Dense;
 
-/* ---- recognition ----------------------------------------------------------------------------------------------------- */
+/* ---- recognition ------------------------------------------------------------------------------------------------- */
 
 const RtTensor *
 dense_constant(Plan *p, const Value *v)
@@ -108,9 +109,11 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 
 	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
 		return false;
-	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || d->w->ndim != 2)
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 ||
+	    d->w->ndim != 2)
 		return false;
-	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 || !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
 		return false;
 	d->x = x;
 	d->weight = w;
@@ -119,7 +122,8 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	d->n = d->w->dims[linear ? 0 : 1];
 	d->k = d->w->dims[linear ? 1 : 0];
 	d->groups = 1;
-	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k || !d->m || !d->k)
+	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k ||
+	    !d->m || !d->k)
 		return false;
 	d->ldc = ldy;
 	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
@@ -192,7 +196,8 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
 	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
 	d->lda = xs;
-	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) && take_bias(p, named(n, "bias"), d->w->dims[0], d);
+	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) &&
+	       take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
 static bool
@@ -219,14 +224,15 @@ dense_columns(Plan *p, const Node *n)
 	return recognise(p, n, &d) && (d.groups == 1 || d.depthwise) ? d.n * d.groups : 0;
 }
 
-/* ---- weights ------------------------------------------------------------------------------------------------------------ */
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
 
 /* The weights of group g, as the kernel wants them. */
 static RtPacking
 packing(const Emit *e, const Dense *d, int64_t g)
 {
 	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
-	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
+	const int row = d->conv || d->transposed ? 0 : 1,
+		  vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
 	if (d->depthwise)
 		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw, .width = d->groups,
@@ -242,7 +248,8 @@ packed(Emit *e, const Dense *d, int64_t g)
 {
 	const RtPacking p = packing(e, d, g);
 
-	return d->winograd ? pack_winograd(e, d->w, p) : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
+	return d->winograd ? pack_winograd(e, d->w, p)
+			   : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
 }
 
 static const char *
@@ -259,10 +266,11 @@ winograd_tiles(Plan *p, const Dense *d)
 	return d->geometry[0] * plan_ceil(p, d->geometry[4], 4) * plan_ceil(p, d->geometry[5], 4);
 }
 
-/* Does Winograd's form pay?  What both cost, in flops: their products, and the weights, which come from memory once a call, unless
- * they are few, and are four times as many in Winograd's.  Of two costs at the same time the smaller one is hidden but for a
- * quarter (kernel notes, 2).  Measured, chains of such layers, time over the direct form's: 512 channels of 7 x 7 0.90 (and in
- * ResNet-18 1.02), of 14 x 14 0.53, 128 of 7 x 7 1.06, 64 of 7 x 7 0.56; by this measure 1.08, 0.40, 1.12, 0.53. */
+/* Does Winograd's form pay?  What both cost, in flops: their products, and the weights, which come from memory once a
+ * call, unless they are few, and are four times as many in Winograd's.  Of two costs at the same time the smaller one
+ * is hidden but for a quarter (kernel notes, 2).  Measured, chains of such layers, time over the direct form's: 512
+ * channels of 7 x 7 0.90 (and in ResNet-18 1.02), of 14 x 14 0.53, 128 of 7 x 7 1.06, 64 of 7 x 7 0.56; by this
+ * measure 1.08, 0.40, 1.12, 0.53. */
 static bool
 winograd_pays(Plan *p, const Dense *d)
 {
@@ -290,7 +298,7 @@ takes_winograd(Emit *e, Plan *p, const Dense *d)
 	return takes;
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------------------------------- */
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
 static int64_t
 block_tiles(Plan *p, const Dense *d)
@@ -300,13 +308,14 @@ block_tiles(Plan *p, const Dense *d)
 	return tiles < TILES && !p->dynamic ? tiles : TILES;
 }
 
-/* Of rows, or of Winograd's tiles, that threads divide; 0: they divide panels of weights.  What is larger is divided: that is
- * read by the thread that wrote it, or once.  Few tiles, and few panels, do not divide well. */
+/* Of rows, or of Winograd's tiles, that threads divide; 0: they divide panels of weights.  What is larger is divided:
+ * that is read by the thread that wrote it, or once.  Few tiles, and few panels, do not divide well. */
 static int
 step_of(const Emit *e, Plan *p, const Dense *d)
 {
 	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, panels = (d->n + e->nr - 1) / e->nr;
-	const int64_t in = d->conv ? g[0] * g[1] * g[2] * d->k : d->m * d->k, tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
+	const int64_t in = d->conv ? g[0] * g[1] * g[2] * d->k : d->m * d->k,
+		      tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
 	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
 
 	if (d->winograd)
@@ -372,7 +381,8 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
 				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
 		else
-			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n", step, CHUNK, epilogue);
+			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
+				   step, CHUNK, epilogue);
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
 			   step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
@@ -459,7 +469,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 
 	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
 		return false;
-	if (group && !is_clamp(p, group, n->out[0], after.range) && !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
+	if (group && !is_clamp(p, group, n->out[0], after.range) &&
+	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
 	d.winograd = d.winograd && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, &d);
 	e->clamps |= after.range[0] != NULL;
@@ -474,7 +485,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
+		vec_push(e->cx->arena, &c->args,
+			 ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
 		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)
 			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));

@@ -2,9 +2,9 @@
  * Kernels of the GPU: kernels as data (kernel/) that print_cuda.c prints, products, convolutions and pooling.
  *
  * What these compute is written as lambdas with constant extents and strides; how blocks and threads share it lies in
- * rt/ops/cutile.h.  A recogniser both answers whether a node can be a kernel (the plan asks before anything has a place) and
- * fills the Form from which the text is written, so that both always agree.  Tensors have fewer than 2^31 elements: indices
- * are 32 bits wide where they are divided.
+ * rt/ops/cutile.h.  A recogniser both answers whether a node can be a kernel (the plan asks before anything has a
+ * place) and fills the Form from which the text is written, so that both always agree.  Tensors have fewer than 2^31
+ * elements: indices are 32 bits wide where they are divided.
  */
 #include "kernel/lower.h"
 
@@ -23,7 +23,7 @@ typedef struct Form {
 	bool    whole;                   /* average pooling: padding counts */
 } Form;
 
-/* ---- recognition ----------------------------------------------------------------------------------------------------- */
+/* ---- recognition ------------------------------------------------------------------------------------------------- */
 
 static const Value *
 named(const Node *n, const char *name)
@@ -92,7 +92,8 @@ recognise_product(Plan *p, const Node *n, Form *f)
 	f->w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
 	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)) || f->tw->ndim != 2)
 		return false;
-	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 || !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
 		return false;
 	f->n = f->tw->dims[linear ? 0 : 1];
 	f->k = f->tw->dims[linear ? 1 : 0];
@@ -139,7 +140,8 @@ recognise_pool(Plan *p, const Node *n, Form *f)
 		return false;
 	if (f->how[1] == 'd')
 		return true;
-	if (!constant_ints(p, named(n, "kernel_size"), f->window, 2) || !constant_ints(p, named(n, "padding"), f->pad, 2))
+	if (!constant_ints(p, named(n, "kernel_size"), f->window, 2) ||
+	    !constant_ints(p, named(n, "padding"), f->pad, 2))
 		return false;
 	if (!constant_ints(p, named(n, "stride"), f->step, 2))
 		memcpy(f->step, f->window, sizeof f->step);
@@ -186,7 +188,7 @@ node_is_cuda(Plan *p, const Node *n)
 	return recognise(p, n, &f) || (lower_reduction(p, n, &l) && is_moderate(&l));
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Text {            /* of one kernel */
 	Emit *e;
@@ -204,7 +206,8 @@ param(Text *t, const Value *v, const char *type, const char *name)
 	vec_push(t->e->cx->arena, &t->call->args, v);
 }
 
-/* The operands of a pointwise group, but for what the kernel itself makes: arguments; parameters are printed with its text. */
+/* The operands of a pointwise group, but for what the kernel itself makes: arguments; parameters are printed with its
+ * text. */
 static void
 take_operands(Text *t, const Lowered *l)
 {
@@ -253,7 +256,8 @@ add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, con
 static void
 finish(Text *t, const char *prefix, const char *comment)
 {
-	add_kernel(t->e, t->call, prefix, comment, arena_printf(t->e->cx->arena, "(%s)\n{\n%s}\n", t->params.at, t->body.text.at));
+	add_kernel(t->e, t->call, prefix, comment,
+		   arena_printf(t->e->cx->arena, "(%s)\n{\n%s}\n", t->params.at, t->body.text.at));
 	buf_free(&t->params);
 	buf_free(&t->body.text);
 }
@@ -270,7 +274,7 @@ offset_text(Arena *a, const RtTensor *t)
 	return *text ? text : "0";
 }
 
-/* ---- kernels as data ------------------------------------------------------------------------------------------------------------ */
+/* ---- kernels as data --------------------------------------------------------------------------------------------- */
 
 /* A kernel of the form that CPU and GPU share. */
 static void
@@ -284,7 +288,7 @@ emit_kernel_form(Text *t, const Lowered *l)
 	add_kernel(t->e, t->call, l->kernel->name, kernel_comment(l->kernel), kernel_print_cuda(l->kernel, &s));
 }
 
-/* ---- products and convolutions ---------------------------------------------------------------------------------------------------- */
+/* ---- products and convolutions ----------------------------------------------------------------------------------- */
 
 /* What becomes of an element: "made" at (row, i). */
 static void
@@ -327,7 +331,8 @@ emit_product(Text *t, const Form *f, const Node *n)
 	Out *o = &t->body;
 
 	operands(t, f);
-	out_line(o, "cu_product<%s>(%lld, %lld, %lld,", sk == 1 ? "true" : "false", (long long)f->m, (long long)f->n, (long long)f->k);
+	out_line(o, "cu_product<%s>(%lld, %lld, %lld,", sk == 1 ? "true" : "false", (long long)f->m, (long long)f->n,
+		 (long long)f->k);
 	out_line(o, "\t[=](int64_t r, int64_t k) { return x[r * %lld + k * %lld]; },", (long long)f->ldx,
 		 (long long)f->tx->strides[f->tx->ndim - 1]);
 	out_line(o, "\t[=](int64_t k, int64_t c) { return w[k * %lld + c * %lld]; },", sk, sn);
@@ -337,16 +342,17 @@ emit_product(Text *t, const Form *f, const Node *n)
 	out_close(o, ");");
 	t->call->grid[0] = (f->m + TILE - 1) / TILE;
 	t->call->grid[1] = (f->n + TILE - 1) / TILE;
-	finish(t, "product", arena_printf(a, "product (%lld, %lld) x (%lld, %lld)%s", (long long)f->m, (long long)f->k, (long long)f->k,
-					  (long long)f->n, t->after ? ", with what follows" : ""));
+	finish(t, "product",
+	       arena_printf(a, "product (%lld, %lld) x (%lld, %lld)%s", (long long)f->m, (long long)f->k,
+			    (long long)f->k, (long long)f->n, t->after ? ", with what follows" : ""));
 }
 
 /* The element of x under the window: from oh, ow, kh, kw, channel. */
 static void
 put_window(Out *o, const Form *f, const char *axis, int i)
 {
-	out_line(o, "const int %s = o%s * %lld - %lld + k%s * %lld;", axis, axis, (long long)f->step[i], (long long)f->pad[i], axis,
-		 (long long)f->wide[i]);
+	out_line(o, "const int %s = o%s * %lld - %lld + k%s * %lld;", axis, axis, (long long)f->step[i],
+		 (long long)f->pad[i], axis, (long long)f->wide[i]);
 }
 
 static const char *
@@ -364,7 +370,8 @@ put_pixel(Out *o, const Form *f, const char *row)
 {
 	const long long ow = f->ty->dims[3], oh = f->ty->dims[2];
 
-	out_line(o, "const int ow_ = (int)%s %% %lld, oh = (int)%s / %lld %% %lld, n = (int)%s / %lld;", row, ow, row, ow, oh, row, ow * oh);
+	out_line(o, "const int ow_ = (int)%s %% %lld, oh = (int)%s / %lld %% %lld, n = (int)%s / %lld;", row, ow, row,
+		 ow, oh, row, ow * oh);
 }
 
 static const char *
@@ -372,8 +379,8 @@ pixel_store(Arena *a, const Form *f, const char *channel)
 {
 	const int64_t *s = f->ty->strides;
 
-	return arena_printf(a, "y[n * %lldLL + (%s) * %lldLL + oh * %lldLL + ow_ * %lldLL]", (long long)s[0], channel, (long long)s[1],
-			    (long long)s[2], (long long)s[3]);
+	return arena_printf(a, "y[n * %lldLL + (%s) * %lldLL + oh * %lldLL + ow_ * %lldLL]", (long long)s[0], channel,
+			    (long long)s[1], (long long)s[2], (long long)s[3]);
 }
 
 static void
@@ -396,13 +403,15 @@ emit_conv_product(Text *t, const Form *f)
 	out_line(o, "cu_product<true>(%lld, %lld, %lld,", (long long)f->m, n, (long long)f->k);
 	out_open(o, "\t[=](int64_t r, int64_t k)");
 	put_pixel(o, f, "r");
-	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw, ic * kw);
+	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
+		 ic * kw);
 	put_window(o, f, "h", 0);
 	put_window(o, f, "w_", 1);
 	out_line(o, "return %s;", under_window(a, f, arena_printf(a, "g * %lld + c", ic)));
 	out_close(o, ",");
 	out_open(o, "\t[=](int64_t k, int64_t i)");
-	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw, ic * kw);
+	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
+		 ic * kw);
 	out_line(o, "return w[(g * %lld + i) * %lld + c * %lld + kh * %lld + kw_ * %lld];", n, s[0], s[1], s[2], s[3]);
 	out_close(o, ",");
 	out_open(o, "\t[=](int64_t row, int64_t i_, float made)");
@@ -448,26 +457,31 @@ emit_convolution(Text *t, const Form *f)
 		emit_conv_direct(t, f);
 	else
 		emit_conv_product(t, f);
-	finish(t, "conv", arena_printf(t->e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels in %lld groups, %lld pixels%s",
-				       (long long)f->window[0], (long long)f->window[1], (long long)(f->tw->dims[1] * f->groups),
-				       (long long)f->tw->dims[0], (long long)f->groups, (long long)f->m,
-				       t->after ? ", with what follows" : ""));
+	finish(t, "conv",
+	       arena_printf(t->e->cx->arena,
+			    "convolution %lld x %lld, %lld -> %lld channels in %lld groups, %lld pixels%s",
+			    (long long)f->window[0], (long long)f->window[1], (long long)(f->tw->dims[1] * f->groups),
+			    (long long)f->tw->dims[0], (long long)f->groups, (long long)f->m,
+			    t->after ? ", with what follows" : ""));
 }
 
-/* ---- pooling: one thread for each element ------------------------------------------------------------------------------------------------ */
+/* ---- pooling: one thread for each element ------------------------------------------------------------------------ */
 
 /* [h0, h1) by [w0, w1) of x for the element, and what an average divides by. */
 static void
 put_pool_window(Out *o, const Form *f, const char *axis, int i)
 {
-	const long long in = f->tx->dims[2 + i], out = f->ty->dims[2 + i], k = f->window[i], s = f->step[i], pad = f->pad[i];
+	const long long in = f->tx->dims[2 + i], out = f->ty->dims[2 + i], k = f->window[i], s = f->step[i],
+			pad = f->pad[i];
 
 	if (*f->how == 'a' && f->how[1] == 'd') {
-		out_line(o, "const int %s0 = i%d * %lld / %lld, %s1 = ((i%d + 1) * %lld + %lld) / %lld, %sn = %s1 - %s0;", axis, 2 + i, in, out,
-			 axis, 2 + i, in, out - 1, out, axis, axis, axis);
+		out_line(o,
+			 "const int %s0 = i%d * %lld / %lld, %s1 = ((i%d + 1) * %lld + %lld) / %lld, %sn = %s1 - %s0;",
+			 axis, 2 + i, in, out, axis, 2 + i, in, out - 1, out, axis, axis, axis);
 		return;
 	}
-	out_line(o, "int %s0 = i%d * %lld - %lld, %s1 = %s0 + %lld;", axis, 2 + i, s, pad, axis, axis, (k - 1) * (long long)f->wide[i] + 1);
+	out_line(o, "int %s0 = i%d * %lld - %lld, %s1 = %s0 + %lld;", axis, 2 + i, s, pad, axis, axis,
+		 (k - 1) * (long long)f->wide[i] + 1);
 	out_line(o, "int %sn = (%s1 < %lld ? %s1 : %lld) - %s0;", axis, axis, in + pad, axis, in + pad, axis);
 	out_line(o, "%s1 = %s1 < %lld ? %s1 : %lld;", axis, axis, in, axis, in);
 	if (!f->whole)
@@ -490,20 +504,22 @@ emit_pool(Text *t, const Form *f)
 	out_line(o, "float made = %s;\n", most ? "-(float)KILN_INF" : "0");
 	out_line(o, "if (at >= %lldu)", (long long)total);
 	out_line(o, "\treturn;");
-	out_line(o, "const int i3 = at %% %lldu, i2 = at / %lldu %% %lldu, i1 = at / %lldu %% %lldu, i0 = at / %lldu;", (long long)d[3],
-		 (long long)d[3], (long long)d[2], (long long)(d[3] * d[2]), (long long)d[1], (long long)(d[3] * d[2] * d[1]));
+	out_line(o, "const int i3 = at %% %lldu, i2 = at / %lldu %% %lldu, i1 = at / %lldu %% %lldu, i0 = at / %lldu;",
+		 (long long)d[3], (long long)d[3], (long long)d[2], (long long)(d[3] * d[2]), (long long)d[1],
+		 (long long)(d[3] * d[2] * d[1]));
 	put_pool_window(o, f, "h", 0);
 	put_pool_window(o, f, "w", 1);
 	out_line(o, "for (int h = h0; h < h1; h += %lld)", most ? (long long)f->wide[0] : 1LL);
 	out_open(o, "\tfor (int w = w0; w < w1; w += %lld)", most ? (long long)f->wide[1] : 1LL);
-	out_line(o, "const float v = x[i0 * %lldLL + i1 * %lldLL + h * %lldLL + w * %lldLL];", (long long)s[0], (long long)s[1], (long long)s[2],
-		 (long long)s[3]);
+	out_line(o, "const float v = x[i0 * %lldLL + i1 * %lldLL + h * %lldLL + w * %lldLL];", (long long)s[0],
+		 (long long)s[1], (long long)s[2], (long long)s[3]);
 	out_line(o, most ? "made = v > made || v != v ? v : made;" : "made += v;");
 	out_close(o, "");
 	out_line(o, "y[%s] = made%s;", offset_text(a, f->ty), most ? "" : " / (float)(hn * wn)");
 	t->call->grid[0] = (total + BLOCK - 1) / BLOCK;
-	finish(t, "pool", arena_printf(a, "%s pooling: (%lld, %lld, %lld, %lld)", f->how, (long long)d[0], (long long)d[1], (long long)d[2],
-				       (long long)d[3]));
+	finish(t, "pool",
+	       arena_printf(a, "%s pooling: (%lld, %lld, %lld, %lld)", f->how, (long long)d[0], (long long)d[1],
+			    (long long)d[2], (long long)d[3]));
 }
 
 bool

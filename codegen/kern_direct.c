@@ -1,6 +1,6 @@
 /*
- * Convolutions that kern_conv.c does not take and that are small: over one dim, in contiguous layouts, with weights that are
- * computed.  Large ones stay calls of the runtime, whose products in blocks beat these loops.
+ * Convolutions that kern_conv.c does not take and that are small: over one dim, in contiguous layouts, with weights
+ * that are computed.  Large ones stay calls of the runtime, whose products in blocks beat these loops.
  */
 #include "row.h"
 
@@ -34,10 +34,12 @@ take(Row *r, Direct *d)
 	d->x = row_tensor(r, "input");
 	d->w = row_tensor(r, "weight");
 	d->y = row_result(r, 0);
-	if (!d->x || !d->w || d->x->dtype != RT_f32 || d->w->dtype != RT_f32 || d->y->dtype != RT_f32 || !rt_numel(d->y) || !rt_numel(d->w))
+	if (!d->x || !d->w || d->x->dtype != RT_f32 || d->w->dtype != RT_f32 || d->y->dtype != RT_f32 ||
+	    !rt_numel(d->y) || !rt_numel(d->w))
 		return false;
 	d->places = d->w->ndim - 2;
-	if (d->places < 1 || d->places > 2 || d->x->ndim != d->w->ndim || d->y->ndim != d->w->ndim || !row_int(r, "groups", &d->groups))
+	if (d->places < 1 || d->places > 2 || d->x->ndim != d->w->ndim || d->y->ndim != d->w->ndim ||
+	    !row_int(r, "groups", &d->groups))
 		return false;
 	if (node_arg(r->n, "transposed") && (!row_int(r, "transposed", &flag) || flag))
 		return false;
@@ -45,9 +47,10 @@ take(Row *r, Direct *d)
 		d->step[i] = d->dilation[i] = 1;
 		d->pad[i] = 0;
 	}
-	return row_ints(r, "stride", d->step + 2 - d->places, d->places) && row_ints(r, "padding", d->pad + 2 - d->places, d->places) &&
-	       row_ints(r, "dilation", d->dilation + 2 - d->places, d->places) && d->groups > 0 && d->w->dims[0] % d->groups == 0 &&
-	       d->w->dims[1] * d->groups == d->x->dims[1] &&
+	return row_ints(r, "stride", d->step + 2 - d->places, d->places) &&
+	       row_ints(r, "padding", d->pad + 2 - d->places, d->places) &&
+	       row_ints(r, "dilation", d->dilation + 2 - d->places, d->places) && d->groups > 0 &&
+	       d->w->dims[0] % d->groups == 0 && d->w->dims[1] * d->groups == d->x->dims[1] &&
 	       plan_worth(r->p, r->n, rt_numel(d->y) <= MOST_PRODUCTS / rt_numel(d->w) * d->w->dims[0]);
 }
 
@@ -62,14 +65,16 @@ put_geometry(Out *o, const Direct *d)
 		 (long long)at_dim(d->x, p, W, false), (long long)at_dim(d->y, p, H, false), (long long)at_dim(d->y, p, W, false),
 		 (long long)d->groups);
 	for (int i = 0; i < 2; i++)
-		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i], (long long)at_dim(t[i], p, N, true), "xy"[i],
-			 (long long)at_dim(t[i], p, C, true), "xy"[i], (long long)at_dim(t[i], p, H, true), "xy"[i],
-			 (long long)at_dim(t[i], p, W, true));
+		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i],
+			 (long long)at_dim(t[i], p, N, true), "xy"[i], (long long)at_dim(t[i], p, C, true), "xy"[i],
+			 (long long)at_dim(t[i], p, H, true), "xy"[i], (long long)at_dim(t[i], p, W, true));
 	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
-		 (long long)at_dim(d->w, p, H, false), (long long)at_dim(d->w, p, W, false), (long long)d->step[0], (long long)d->step[1],
-		 (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
-	out_line(o, "\t.wo = %lld, .wi = %lld, .wh = %lld, .ww = %lld };", (long long)at_dim(d->w, p, N, true), (long long)at_dim(d->w, p, C, true),
-		 (long long)at_dim(d->w, p, H, true), (long long)at_dim(d->w, p, W, true));
+		 (long long)at_dim(d->w, p, H, false), (long long)at_dim(d->w, p, W, false), (long long)d->step[0],
+		 (long long)d->step[1], (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0],
+		 (long long)d->dilation[1]);
+	out_line(o, "\t.wo = %lld, .wi = %lld, .wh = %lld, .ww = %lld };", (long long)at_dim(d->w, p, N, true),
+		 (long long)at_dim(d->w, p, C, true), (long long)at_dim(d->w, p, H, true),
+		 (long long)at_dim(d->w, p, W, true));
 }
 
 bool
@@ -90,9 +95,10 @@ row_convolution(Row *r)
 	out_blank(&o);
 	out_line(&o, "vd_conv(begin, end, &v, p[1], p[2], %s, p[0]);", bias ? "p[3]" : "0");
 	rows = d.y->dims[0] * d.y->dims[1] * at_dim(d.y, d.places, H, false);
-	c = row_call(r, "direct", arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie", (long long)d.x->dims[1],
-					       (long long)d.w->dims[0]), &o, rows,
-		     row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
+	c = row_call(r, "direct",
+		     arena_printf(r->p->cx->arena, "convolution of %lld channels to %lld where they lie",
+				  (long long)d.x->dims[1], (long long)d.w->dims[0]),
+		     &o, rows, row_grain(rt_numel(d.y) / rows * (rt_numel(d.w) / d.w->dims[0])));
 	c->work.flops = 2 * (double)rt_numel(d.y) * (double)(rt_numel(d.w) / d.w->dims[0]);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "input"), 0);

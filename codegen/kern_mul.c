@@ -1,8 +1,8 @@
 /*
  * Products whose second operand is not constant: matmul, mm, bmm, linear, addmm, einsum of two.
  *
- * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is the
- * same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
+ * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is
+ * the same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
  */
 #include "row.h"
 
@@ -41,7 +41,8 @@ fold_batch(Product *d)
 	while (b->ndim) {
 		const int last = b->ndim - 1;
 
-		if (b->stride[2][last] || (d->m != 1 && (b->stride[1][last] != d->m * d->lda || b->stride[0][last] != d->m * d->ldc)))
+		if (b->stride[2][last] ||
+		    (d->m != 1 && (b->stride[1][last] != d->m * d->lda || b->stride[0][last] != d->m * d->ldc)))
 			break;
 		if (d->m == 1) {
 			d->lda = b->stride[1][last];
@@ -59,7 +60,8 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 	const RtTensor *y = row_result(r, 0);
 	const int ra = a->ndim >= 2, rb = b->ndim >= 2;
 
-	if (a->dtype != y->dtype || b->dtype != y->dtype || (y->dtype != RT_f32 && y->dtype != RT_f64) || !a->ndim || !b->ndim || !rt_numel(y))
+	if (a->dtype != y->dtype || b->dtype != y->dtype || (y->dtype != RT_f32 && y->dtype != RT_f64) || !a->ndim ||
+	    !b->ndim || !rt_numel(y))
 		return false;
 	d->dtype = y->dtype;
 	d->m = ra ? a->dims[a->ndim - 2] : 1;
@@ -102,8 +104,8 @@ put_extent(Out *o, bool is_cut, const char *name, int index, int64_t of, int64_t
 	const long long n = of, most = size;
 
 	if (is_cut)
-		out_line(o, "const int64_t %s0 = i%d * %lld, %s = %lld - %s0 < %lld ? %lld - %s0 : %lld;", name, index, most, name, n, name,
-			 most, n, name, most);
+		out_line(o, "const int64_t %s0 = i%d * %lld, %s = %lld - %s0 < %lld ? %lld - %s0 : %lld;", name, index,
+			 most, name, n, name, most, n, name, most);
 	else
 		out_line(o, "const int64_t %s = %lld;", name, n);
 }
@@ -114,13 +116,15 @@ emit_product(Row *r, Product *d)
 	const char *type = row_type(d->dtype);
 	Arena *a = r->p->cx->arena;
 	RowNest nest = d->batch;
-	const bool rows = cut(r, &nest, d->m, ROWS, d->ldc, d->lda, 0), columns = cut(r, &nest, d->n, COLUMNS, 1, 0, d->bn);
+	const bool rows = cut(r, &nest, d->m, ROWS, d->ldc, d->lda, 0),
+		   columns = cut(r, &nest, d->n, COLUMNS, 1, 0, d->bn);
 	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
 	Out o = { .indent = 1 };
 	KernelCall *c;
 
 	if (d->dtype == RT_f32) {
-		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));", (long long)(d->ak == 1 ? 0 : m), (long long)d->k);
+		out_line(&o, "float *scratch = rt_thread_scratch(vm_scratch(%lld, %lld));",
+			 (long long)(d->ak == 1 ? 0 : m), (long long)d->k);
 		out_blank(&o);
 		out_line(&o, "if (!scratch)");
 		out_line(&o, "\treturn;");
@@ -135,9 +139,11 @@ emit_product(Row *r, Product *d)
 	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", !d->bias ? "0" : columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
 		 type, nest_at(a, &nest, 0), (long long)d->ldc, d->dtype == RT_f32 ? ", scratch" : "");
 	out_close(&o, "");
-	c = row_call(r, "multiply", arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id, (long long)nest_count(&d->batch),
-						 (long long)d->m, (long long)d->k, (long long)d->k, (long long)d->n), &o, nest_count(&nest),
-		     row_grain(m * n * (d->k / 8 + 1)));
+	c = row_call(r, "multiply",
+		     arena_printf(a, "%s: %lld of (%lld, %lld) x (%lld, %lld)", r->n->op->id,
+				  (long long)nest_count(&d->batch), (long long)d->m, (long long)d->k, (long long)d->k,
+				  (long long)d->n),
+		     &o, nest_count(&nest), row_grain(m * n * (d->k / 8 + 1)));
 	c->work.flops = 2.0 * (double)nest_count(&d->batch) * (double)(d->m * d->n) * (double)d->k;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, d->a, 0);
@@ -154,7 +160,8 @@ take_bias(const Row *r, const char *name, Product *d)
 	const RtTensor *t = row_tensor(r, name);
 
 	d->bias = row_arg(r, name);
-	return !d->bias || (t && t->dtype == d->dtype && rt_is_contiguous(t) && rt_numel(t) == d->n && (t->ndim == 1 || d->n == t->dims[t->ndim - 1]));
+	return !d->bias || (t && t->dtype == d->dtype && rt_is_contiguous(t) && rt_numel(t) == d->n &&
+			    (t->ndim == 1 || d->n == t->dims[t->ndim - 1]));
 }
 
 bool
@@ -293,9 +300,10 @@ describe_einsum(const Einsum *e, Product *d)
 	RowNest m, n, k, alone;
 	int last;
 
-	if (!put_labels(e, true, true, true, &d->batch) || !put_labels(e, true, true, false, &m) || !put_labels(e, true, false, true, &n) ||
-	    !put_labels(e, false, true, true, &k) || !put_labels(e, false, true, false, &alone) || alone.ndim ||
-	    !put_labels(e, false, false, true, &alone) || alone.ndim || k.ndim > 1)
+	if (!put_labels(e, true, true, true, &d->batch) || !put_labels(e, true, true, false, &m) ||
+	    !put_labels(e, true, false, true, &n) || !put_labels(e, false, true, true, &k) ||
+	    !put_labels(e, false, true, false, &alone) || alone.ndim || !put_labels(e, false, false, true, &alone) ||
+	    alone.ndim || k.ndim > 1)
 		return false;
 	if (!move_outer(&d->batch, &m) || !move_outer(&d->batch, &n) || (n.ndim && n.stride[Y][n.ndim - 1] != 1))
 		return false;
@@ -324,7 +332,8 @@ row_einsum(Row *r)
 	IValue text;
 
 	if (!value_constant(equation, &text) || text.tag != RT_STR || !take_equation(text.u.str->s, &e) ||
-	    !node_is(list->node, "prim::ListConstruct") || list->node->block != r->n->block || !plan_list_is_read(list) || list->node->nin != 2)
+	    !node_is(list->node, "prim::ListConstruct") || list->node->block != r->n->block ||
+	    !plan_list_is_read(list) || list->node->nin != 2)
 		return false;
 	d.a = list->node->in[0];
 	d.b = list->node->in[1];
@@ -332,9 +341,11 @@ row_einsum(Row *r)
 	e.t[A] = plan_tensor(r->p, d.a);
 	e.t[B] = plan_tensor(r->p, d.b);
 	for (int i = 0; i < 3; i++)
-		if (!e.t[i] || e.t[i]->quant || e.t[i]->ndim != e.n[i] || e.t[i]->dtype != e.t[Y]->dtype || !rt_numel(e.t[i]))
+		if (!e.t[i] || e.t[i]->quant || e.t[i]->ndim != e.n[i] || e.t[i]->dtype != e.t[Y]->dtype ||
+		    !rt_numel(e.t[i]))
 			return false;
-	if (e.t[A]->storage == e.t[Y]->storage || e.t[B]->storage == e.t[Y]->storage || (e.t[Y]->dtype != RT_f32 && e.t[Y]->dtype != RT_f64))
+	if (e.t[A]->storage == e.t[Y]->storage || e.t[B]->storage == e.t[Y]->storage ||
+	    (e.t[Y]->dtype != RT_f32 && e.t[Y]->dtype != RT_f64))
 		return false;
 	if (describe_einsum(&e, &d))
 		return emit_product(r, &d);

@@ -43,8 +43,8 @@ take(Row *r, Pool *d)
 {
 	d->x = row_tensor(r, "self");
 	d->y = row_result(r, 0);
-	return d->x && d->y && d->x->dtype == RT_f32 && d->y->dtype == RT_f32 && d->x->ndim == d->y->ndim && rt_numel(d->x) && rt_numel(d->y) &&
-	       d->x->ndim > d->places && d->x->ndim <= d->places + 2;
+	return d->x && d->y && d->x->dtype == RT_f32 && d->y->dtype == RT_f32 && d->x->ndim == d->y->ndim &&
+	       rt_numel(d->x) && rt_numel(d->y) && d->x->ndim > d->places && d->x->ndim <= d->places + 2;
 }
 
 /* kernel_size, stride, padding, dilation; a pool of one dim has a height of 1. */
@@ -59,8 +59,8 @@ take_window(Row *r, Pool *d)
 		d->kernel[i] = d->step[i] = d->dilation[i] = 1;
 		d->pad[i] = 0;
 	}
-	if (!row_ints(r, "kernel_size", d->kernel + lead, d->places) || !row_ints(r, "padding", d->pad + lead, d->places) ||
-	    !row_list(r, "stride", none, &n))
+	if (!row_ints(r, "kernel_size", d->kernel + lead, d->places) ||
+	    !row_ints(r, "padding", d->pad + lead, d->places) || !row_list(r, "stride", none, &n))
 		return false;
 	if (node_arg(r->n, "dilation") && !row_ints(r, "dilation", d->dilation + lead, d->places))
 		return false;
@@ -80,18 +80,18 @@ put_geometry(Out *o, const Pool *d, const RtTensor *at)
 {
 	const RtTensor *t[3] = { d->x, d->y, at };
 
-	out_line(o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,", (long long)size_at(d->x, d, N),
-		 (long long)size_at(d->x, d, C), (long long)size_at(d->x, d, H), (long long)size_at(d->x, d, W), (long long)size_at(d->y, d, H),
-		 (long long)size_at(d->y, d, W));
+	out_line(o, "static const VpPool v = { .n = %lld, .c = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld,",
+		 (long long)size_at(d->x, d, N), (long long)size_at(d->x, d, C), (long long)size_at(d->x, d, H),
+		 (long long)size_at(d->x, d, W), (long long)size_at(d->y, d, H), (long long)size_at(d->y, d, W));
 	for (int i = 0; i < 2 + (at != NULL); i++)
-		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xya"[i], (long long)stride_at(t[i], d, N), "xya"[i],
-			 (long long)stride_at(t[i], d, C), "xya"[i], (long long)stride_at(t[i], d, H), "xya"[i],
-			 (long long)stride_at(t[i], d, W));
+		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xya"[i],
+			 (long long)stride_at(t[i], d, N), "xya"[i], (long long)stride_at(t[i], d, C), "xya"[i],
+			 (long long)stride_at(t[i], d, H), "xya"[i], (long long)stride_at(t[i], d, W));
 	out_line(o, "\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld,",
-		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1], (long long)d->pad[0],
-		 (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
-	out_line(o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor, d->max, d->adaptive,
-		 d->padding_counts);
+		 (long long)d->kernel[0], (long long)d->kernel[1], (long long)d->step[0], (long long)d->step[1],
+		 (long long)d->pad[0], (long long)d->pad[1], (long long)d->dilation[0], (long long)d->dilation[1]);
+	out_line(o, "\t.divisor = %lld, .max = %d, .adaptive = %d, .padding_counts = %d };", (long long)d->divisor,
+		 d->max, d->adaptive, d->padding_counts);
 	out_blank(o);
 }
 
@@ -107,10 +107,12 @@ emit_pool(Row *r, const Pool *d)
 
 	put_geometry(&o, d, NULL);
 	out_line(&o, "%s(begin, end, &v, p[1], p[0]);", last ? "vp_pool_lanes" : "vp_pool_planes");
-	call = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
-						(long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow), &o,
-			last ? n * oh : n * c * oh, row_grain(rt_numel(y) / (last ? n * oh : n * c * oh) *
-							      (d->adaptive ? (h / oh + 1) * (w / ow + 1) : d->kernel[0] * d->kernel[1])));
+	call = row_call(r, "pool",
+			arena_printf(r->p->cx->arena, "%s of %lld channels, (%lld, %lld) -> (%lld, %lld)", r->n->op->id,
+				     (long long)c, (long long)h, (long long)w, (long long)oh, (long long)ow),
+			&o, last ? n * oh : n * c * oh,
+			row_grain(rt_numel(y) / (last ? n * oh : n * c * oh) *
+				  (d->adaptive ? (h / oh + 1) * (w / ow + 1) : d->kernel[0] * d->kernel[1])));
 	row_pass(r, call, r->n->out[0], 0);
 	row_pass(r, call, row_arg(r, "self"), 0);
 	return true;
@@ -161,8 +163,8 @@ row_max_pool_places(Row *r)
 	Out o = { .indent = 1 };
 	KernelCall *c;
 
-	if (!take(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 || !dense_nhwc(d.x) || !dense_nhwc(d.y) ||
-	    !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
+	if (!take(r, &d) || !take_window(r, &d) || !at || at->dtype != RT_i64 || d.x->ndim != 4 || !dense_nhwc(d.x) ||
+	    !dense_nhwc(d.y) || !dense_nhwc(at) || d.x->dims[2] > INT32_MAX / d.x->dims[3])
 		return false;
 	put_geometry(&o, &d, NULL);
 	out_line(&o, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
@@ -182,12 +184,13 @@ row_max_pool_back(Row *r)
 	Out o = { .indent = 1 };
 	KernelCall *c;
 
-	if (!d.x || !d.y || !at || d.x->dtype != RT_f32 || d.y->dtype != RT_f32 || at->dtype != RT_i64 || d.x->ndim != 4 || d.y->ndim != 4 ||
-	    at->ndim != 4 || !dense_nhwc(d.x) || !rt_numel(d.x) || !rt_numel(d.y))
+	if (!d.x || !d.y || !at || d.x->dtype != RT_f32 || d.y->dtype != RT_f32 || at->dtype != RT_i64 ||
+	    d.x->ndim != 4 || d.y->ndim != 4 || at->ndim != 4 || !dense_nhwc(d.x) || !rt_numel(d.x) || !rt_numel(d.y))
 		return false;
 	put_geometry(&o, &d, at);
 	out_line(&o, "vp_max_back(begin, end, &v, p[1], p[2], p[0]);");
-	c = row_call(r, "unpool", arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &o,
+	c = row_call(r, "unpool",
+		     arena_printf(r->p->cx->arena, "%s of %lld channels", r->n->op->id, (long long)d.x->dims[1]), &o,
 		     d.x->dims[0] * plan_ceil(r->p, d.x->dims[1], 16), 1);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "grad_output"), 0);

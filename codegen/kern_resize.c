@@ -1,8 +1,8 @@
 /*
  * Interpolation of images: bilinear and nearest, over the last two dims.
  *
- * A kernel makes the tables of where outputs look once for its part, then goes over rows of the result: along the width,
- * or, where channels are consecutive in both, along these for each place.
+ * A kernel makes the tables of where outputs look once for its part, then goes over rows of the result: along the
+ * width, or, where channels are consecutive in both, along these for each place.
  */
 #include "row.h"
 
@@ -44,7 +44,8 @@ take(Row *r, Resize *d)
 	const Value *in = input_of(r);
 	const RtTensor *x = in ? plan_tensor(r->p, in) : NULL, *y = row_result(r, 0);
 
-	if (!x || !y || x->quant || x->ndim != 4 || y->ndim != 4 || x->dtype != y->dtype || !rt_numel(x) || !rt_numel(y) || !take_scales(r, d))
+	if (!x || !y || x->quant || x->ndim != 4 || y->ndim != 4 || x->dtype != y->dtype || !rt_numel(x) ||
+	    !rt_numel(y) || !take_scales(r, d))
 		return false;
 	d->x = x;
 	d->y = y;
@@ -85,14 +86,14 @@ close_row(Out *o, const Resize *d)
 static void
 put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how)
 {
-	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows), *columns = rows + %lld;", type,
-		 (long long)d->y->dims[2], (long long)d->y->dims[3], (long long)d->y->dims[2]);
+	out_line(o, "%s *rows = rt_thread_scratch((%lld + %lld) * (int64_t)sizeof *rows), *columns = rows + %lld;",
+		 type, (long long)d->y->dims[2], (long long)d->y->dims[3], (long long)d->y->dims[2]);
 	out_blank(o);
 	out_line(o, "if (!rows)");
 	out_line(o, "\treturn;");
 	for (int i = 2; i < 4; i++)
-		out_line(o, "%s(%lld, %lld, %d, %.17g, %s);", fill, (long long)d->y->dims[i], (long long)d->x->dims[i], how, d->given[i - 2],
-			 i == 2 ? "rows" : "columns");
+		out_line(o, "%s(%lld, %lld, %d, %.17g, %s);", fill, (long long)d->y->dims[i], (long long)d->x->dims[i],
+			 how, d->given[i - 2], i == 2 ? "rows" : "columns");
 	nest_open(o, &d->nest);
 }
 
@@ -121,14 +122,18 @@ row_bilinear(Row *r)
 	at = d.lanes ? " + c" : "";
 	put_tables(&o, &d, "VzTap", "vz_linear", d.align);
 	out_line(&o, "const VzTap *h = &rows[i%d];", d.nest.ndim - 1);
-	out_line(&o, "const float *x0 = (const float *)p[1] + %s + h->at[0] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
-	out_line(&o, "const float *x1 = (const float *)p[1] + %s + h->at[1] * %lld;", nest_at(a, &d.nest, 1), (long long)d.x->strides[2]);
+	out_line(&o, "const float *x0 = (const float *)p[1] + %s + h->at[0] * %lld;", nest_at(a, &d.nest, 1),
+		 (long long)d.x->strides[2]);
+	out_line(&o, "const float *x1 = (const float *)p[1] + %s + h->at[1] * %lld;", nest_at(a, &d.nest, 1),
+		 (long long)d.x->strides[2]);
 	out_line(&o, "float *y = (float *)p[0] + %s;", nest_at(a, &d.nest, 0));
 	out_blank(&o);
 	open_row(&o, &d);
 	out_line(&o, "const VzTap *w = &columns[j];");
-	out_line(&o, "const int64_t k0 = w->at[0] * %lld%s, k1 = w->at[1] * %lld%s;", (long long)d.x->strides[3], at, (long long)d.x->strides[3], at);
-	out_line(&o, "y[j * %lld%s] = h->weight[0] * (w->weight[0] * x0[k0] + w->weight[1] * x0[k1]) +", (long long)d.y->strides[3], at);
+	out_line(&o, "const int64_t k0 = w->at[0] * %lld%s, k1 = w->at[1] * %lld%s;", (long long)d.x->strides[3], at,
+		 (long long)d.x->strides[3], at);
+	out_line(&o, "y[j * %lld%s] = h->weight[0] * (w->weight[0] * x0[k0] + w->weight[1] * x0[k1]) +",
+		 (long long)d.y->strides[3], at);
 	out_line(&o, "\th->weight[1] * (w->weight[0] * x1[k0] + w->weight[1] * x1[k1]);");
 	close_row(&o, &d);
 	launch(r, &d, &o);
@@ -148,12 +153,13 @@ row_nearest(Row *r)
 		return false;
 	at = d.lanes ? " + c" : "";
 	put_tables(&o, &d, "int64_t", "vz_nearest", d.exact);
-	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1), d.nest.ndim - 1,
-		 (long long)d.x->strides[2]);
+	out_line(&o, "const %s *x = (const %s *)p[1] + %s + rows[i%d] * %lld;", d.type, d.type, nest_at(a, &d.nest, 1),
+		 d.nest.ndim - 1, (long long)d.x->strides[2]);
 	out_line(&o, "%s *y = (%s *)p[0] + %s;", d.type, d.type, nest_at(a, &d.nest, 0));
 	out_blank(&o);
 	open_row(&o, &d);
-	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at, (long long)d.x->strides[3], at);
+	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at,
+		 (long long)d.x->strides[3], at);
 	close_row(&o, &d);
 	launch(r, &d, &o);
 	return true;

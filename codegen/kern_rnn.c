@@ -2,8 +2,8 @@
  * The steps of a recurrent layer's direction (prim::rnn_walk): a launch for each step, parts of it are panels of hidden
  * columns; where the state is a projection of them, one more.
  *
- * Constant weights of floats are in panels, gate by gate; others are read as they lie.  A step reads the state where the
- * step before has written it: in the result.  c is moved on in place.
+ * Constant weights of floats are in panels, gate by gate; others are read as they lie.  A step reads the state where
+ * the step before has written it: in the result.  c is moved on in place.
  */
 #include "row.h"
 
@@ -36,7 +36,8 @@ take_kind(const Row *r, Walk *d)
 static bool
 is_packed(Row *r, const Walk *d)
 {
-	return d->x->dtype == RT_f32 && dense_constant(r->p, row_arg(r, "w")) && (!d->p || dense_constant(r->p, row_arg(r, "p")));
+	return d->x->dtype == RT_f32 && dense_constant(r->p, row_arg(r, "w")) &&
+	       (!d->p || dense_constant(r->p, row_arg(r, "p")));
 }
 
 static bool
@@ -46,7 +47,8 @@ take(Row *r, Walk *d)
 	const RtTensor *bias = row_tensor(r, "b"), *y = row_result(r, 0);
 
 	for (int i = 0; i < 6; i++)
-		if (row_arg(r, names[i]) && (!row_tensor(r, names[i]) || row_tensor(r, names[i])->dtype != row_tensor(r, "gates")->dtype))
+		if (row_arg(r, names[i]) &&
+		    (!row_tensor(r, names[i]) || row_tensor(r, names[i])->dtype != row_tensor(r, "gates")->dtype))
 			return false;
 	d->x = row_tensor(r, "gates");
 	d->h = row_tensor(r, "h");
@@ -54,13 +56,15 @@ take(Row *r, Walk *d)
 	d->w = row_tensor(r, "w");
 	d->p = row_tensor(r, "p");
 	d->y = y;
-	if (!take_kind(r, d) || !y || !row_int(r, "reverse", &d->reverse) || (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y))
+	if (!take_kind(r, d) || !y || !row_int(r, "reverse", &d->reverse) ||
+	    (d->x->dtype != RT_f32 && d->x->dtype != RT_f64) || !rt_numel(y))
 		return false;
 	d->packed = is_packed(r, d);
 	d->steps = y->dims[0];
 	d->rows = y->dims[1];
 	d->hidden = d->c->dims[1];
-	return (!bias || rt_is_contiguous(bias)) && (d->hidden == 1 || (d->x->strides[2] == 1 && d->c->strides[1] == 1)) &&
+	return (!bias || rt_is_contiguous(bias)) &&
+	       (d->hidden == 1 || (d->x->strides[2] == 1 && d->c->strides[1] == 1)) &&
 	       (y->dims[2] == 1 || (y->strides[2] == 1 && d->h->strides[1] == 1));
 }
 
@@ -105,8 +109,8 @@ put_weights(Row *r, Launch *l, const char *name, const RtTensor *w, int64_t gate
 		for (int64_t g = 0; g < gates; g++)
 			l->arg[l->narg++].text = panels(r, constant, g * n, n);
 	} else {
-		out_line(&l->fields, ".w = %s, .ws = %lld, .wk = %lld,", pass(r, l, row_arg(r, name)), (long long)w->strides[0],
-			 (long long)(k == 1 ? 1 : w->strides[1]));
+		out_line(&l->fields, ".w = %s, .ws = %lld, .wk = %lld,", pass(r, l, row_arg(r, name)),
+			 (long long)w->strides[0], (long long)(k == 1 ? 1 : w->strides[1]));
 	}
 }
 
@@ -151,13 +155,13 @@ add_gates(Row *r, const Walk *d)
 
 	out_line(&l.fields, ".rows = %lld, .gates = (const %s *)%s + t * %lld, .ldg = %lld,", (long long)d->rows, type,
 		 pass(r, &l, row_arg(r, "gates")), (long long)d->x->strides[0], (long long)d->x->strides[1]);
-	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %lld : %s, .ldh = turn ? %lld : %lld,", type, y, d->reverse ? '+' : '-',
-		 next, h, (long long)d->y->strides[1], (long long)d->h->strides[0]);
+	out_line(&l.fields, ".h = turn ? (const %s *)%s + (t %c 1) * %lld : %s, .ldh = turn ? %lld : %lld,", type, y,
+		 d->reverse ? '+' : '-', next, h, (long long)d->y->strides[1], (long long)d->h->strides[0]);
 	if (d->gates == 4) {
 		const char *c = pass(r, &l, r->n->out[1]);
 
-		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %lld : %lld,", c, pass(r, &l, row_arg(r, "c")), (long long)d->hidden,
-			 (long long)d->c->strides[0]);
+		out_line(&l.fields, ".c = turn ? %s : %s, .ldc = turn ? %lld : %lld,", c, pass(r, &l, row_arg(r, "c")),
+			 (long long)d->hidden, (long long)d->c->strides[0]);
 		out_line(&l.fields, ".to_c = %s, .ld_to_c = %lld,", c, (long long)d->hidden);
 	}
 	if (row_arg(r, "b"))
@@ -166,7 +170,8 @@ add_gates(Row *r, const Walk *d)
 	if (d->p)
 		out_line(&l.fields, ".to_h = %s, .ld_to_h = %lld,", to, (long long)d->hidden);
 	else
-		out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", type, to, next, (long long)d->y->strides[1]);
+		out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", type, to, next,
+			 (long long)d->y->strides[1]);
 	add_launch(r, &l, d->kind, d->hidden, d->gates, d->w->dims[1]);
 }
 
@@ -177,10 +182,11 @@ add_projection(Row *r, const Walk *d)
 	Launch l = { .d = d, .fields = { .indent = 2 } };
 	const char *to = pass(r, &l, r->n->out[0]);
 
-	out_line(&l.fields, ".rows = %lld, .h = %s, .ldh = %lld,", (long long)d->rows, pass(r, &l, r->n->out[2]), (long long)d->hidden);
+	out_line(&l.fields, ".rows = %lld, .h = %s, .ldh = %lld,", (long long)d->rows, pass(r, &l, r->n->out[2]),
+		 (long long)d->hidden);
 	put_weights(r, &l, "p", d->p, 1);
-	out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", row_type(d->x->dtype), to, (long long)d->y->strides[0],
-		 (long long)d->y->strides[1]);
+	out_line(&l.fields, ".to_h = (%s *)%s + t * %lld, .ld_to_h = %lld,", row_type(d->x->dtype), to,
+		 (long long)d->y->strides[0], (long long)d->y->strides[1]);
 	add_launch(r, &l, "project", d->y->dims[2], 1, d->hidden);
 }
 

@@ -1,15 +1,15 @@
 /*
  * Forms of operators that are no pointwise group: a table, and what forms share.
  *
- * A form looks at a node, decides whether it is one that is generated, and then adds launches of kernels; with e null it
- * goes the same way and emits nothing, so that the plan's question and the answer cannot differ.
+ * A form looks at a node, decides whether it is one that is generated, and then adds launches of kernels; with e null
+ * it goes the same way and emits nothing, so that the plan's question and the answer cannot differ.
  */
 #include "kernel/lower.h"
 #include "row.h"
 
 #include <string.h>
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 const Value *
 row_arg(const Row *r, const char *name)
@@ -92,7 +92,7 @@ row_double(const Row *r, const char *name, double *out)
 	return true;
 }
 
-/* ---- nests --------------------------------------------------------------------------------------------------------------- */
+/* ---- nests ------------------------------------------------------------------------------------------------------- */
 
 void
 nest_drop(RowNest *nest, int at)
@@ -159,7 +159,8 @@ nest_open(Out *o, const RowNest *nest)
 	if (nest->ndim > 1)
 		out_line(o, "int64_t rest = row;");
 	for (int i = nest->ndim - 1; i > 0; i--)
-		out_line(o, "const int64_t i%d = rest %% %lld; rest /= %lld;", i, (long long)nest->dims[i], (long long)nest->dims[i]);
+		out_line(o, "const int64_t i%d = rest %% %lld; rest /= %lld;", i, (long long)nest->dims[i],
+			 (long long)nest->dims[i]);
 	if (nest->ndim > 0)
 		out_line(o, "const int64_t i0 = %s;", nest->ndim > 1 ? "rest" : "row");
 }
@@ -180,7 +181,7 @@ nest_at(Arena *a, const RowNest *nest, int operand)
 	return text;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 const char *
 row_type(int dtype)
@@ -260,7 +261,7 @@ row_pass_text(Row *r, KernelCall *c, const char *text)
 	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ NULL, text, 0, NULL }));
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *id; RowForm *form; } forms[] = {
 	{ "sum", row_sum }, { "sum_dim_IntList", row_sum }, { "mean", row_sum }, { "mean_dim", row_sum }, { "nansum", row_sum },

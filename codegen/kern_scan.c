@@ -1,9 +1,9 @@
 /*
  * Recurrences along a dim: cumsum, cumprod, logcumsumexp, cummax, cummin.
  *
- * A unit is a block of lanes, at most LANES side by side: sixteen places of the dim that is innermost in the result, or, where
- * that is the dim itself, as many rows, whose steps do not wait for each other.  Sums are kept in double and in int64, as
- * the operators keep them.
+ * A unit is a block of lanes, at most LANES side by side: sixteen places of the dim that is innermost in the result,
+ * or, where that is the dim itself, as many rows, whose steps do not wait for each other.  Sums are kept in double and
+ * in int64, as the operators keep them.
  */
 #include "kernel/form.h"
 #include "row.h"
@@ -45,7 +45,8 @@ step_of(const Row *r)
 static bool
 casts(const RtTensor *x, const RtTensor *y)
 {
-	return x->dtype == y->dtype || (rt_dtypes[x->dtype].category != 'F' && (y->dtype == RT_i64 || y->dtype == RT_f32 || y->dtype == RT_f64));
+	return x->dtype == y->dtype || (rt_dtypes[x->dtype].category != 'F' &&
+					(y->dtype == RT_i64 || y->dtype == RT_f32 || y->dtype == RT_f64));
 }
 
 static int64_t
@@ -78,9 +79,9 @@ take(Row *r, Scan *d)
 	d->x = x;
 	d->y = y;
 	d->at = d->step->extreme ? row_result(r, 1) : NULL;
-	if (!x || !y || !x->ndim || !row_int(r, "dim", &dim) || !rt_numel(y) || (d->step->extreme && !d->at) || !casts(x, y) ||
-	    !element_type((RtDtype)x->dtype) || !element_type((RtDtype)y->dtype) || (y->dtype == RT_b8 && !d->step->extreme) ||
-	    (d->step->floats_only && rt_dtypes[y->dtype].category != 'F'))
+	if (!x || !y || !x->ndim || !row_int(r, "dim", &dim) || !rt_numel(y) || (d->step->extreme && !d->at) ||
+	    !casts(x, y) || !element_type((RtDtype)x->dtype) || !element_type((RtDtype)y->dtype) ||
+	    (y->dtype == RT_b8 && !d->step->extreme) || (d->step->floats_only && rt_dtypes[y->dtype].category != 'F'))
 		return false;
 	dim += dim < 0 ? x->ndim : 0;
 	if (dim < 0 || dim >= x->ndim)
@@ -111,7 +112,8 @@ take(Row *r, Scan *d)
 static const char *
 place(Arena *a, const Scan *d, const char *name, int operand)
 {
-	return arena_printf(a, "%s[i * %lld + c * %lld]", name, (long long)d->stride[operand], (long long)d->lane[operand]);
+	return arena_printf(a, "%s[i * %lld + c * %lld]", name, (long long)d->stride[operand],
+			    (long long)d->lane[operand]);
 }
 
 /* The steps of so many lanes ("lanes", or their number, for a loop that vectorises). */
@@ -123,7 +125,8 @@ put_steps(Out *o, Arena *a, const Scan *d, const char *lanes, const char *type)
 	out_open(o, "for (int64_t i = 0; i < %lld; i++)", (long long)d->n);
 	out_line(o, "IVDEP");
 	out_open(o, "for (int64_t c = 0; c < %s; c++)", lanes);
-	out_line(o, "const %s v = %s%s;", type, to == RT_f32 && from != to ? "(float)" : "", element_loaded(a, from, place(a, d, "x", 1)));
+	out_line(o, "const %s v = %s%s;", type, to == RT_f32 && from != to ? "(float)" : "",
+		 element_loaded(a, from, place(a, d, "x", 1)));
 	if (d->step->extreme) {
 		out_line(o, "const bool more = !i || %s || v != v;", d->step->next);
 		out_blank(o);
@@ -151,9 +154,10 @@ row_scan(Row *r)
 		return false;
 	type = rt_dtypes[d.y->dtype].category == 'F' ? "double" : "int64_t";
 	nest_open(&o, &d.nest);
-	out_line(&o, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype), element_type((RtDtype)d.x->dtype), d.at ? 2 : 1,
-		 nest_at(a, &d.nest, 1));
-	out_line(&o, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype), element_type((RtDtype)d.y->dtype), nest_at(a, &d.nest, 0));
+	out_line(&o, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype),
+		 element_type((RtDtype)d.x->dtype), d.at ? 2 : 1, nest_at(a, &d.nest, 1));
+	out_line(&o, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype), element_type((RtDtype)d.y->dtype),
+		 nest_at(a, &d.nest, 0));
 	if (d.at)
 		out_line(&o, "int64_t *at = (int64_t *)p[1] + %s, best[%d];", nest_at(a, &d.nest, 2), LANES);
 	out_line(&o, "%s s[%d];", type, LANES);
@@ -161,8 +165,8 @@ row_scan(Row *r)
 	out_line(&o, "for (int c = 0; c < %d; c++)", LANES);
 	out_line(&o, "\ts[c] = %s;", d.step->start);
 	if (d.lanes > 1) {
-		out_line(&o, "const int64_t left = %lld - i%d * %d, lanes = left < %d ? left : %d;", (long long)d.lanes, d.nest.ndim - 1, LANES,
-			 LANES, LANES);
+		out_line(&o, "const int64_t left = %lld - i%d * %d, lanes = left < %d ? left : %d;", (long long)d.lanes,
+			 d.nest.ndim - 1, LANES, LANES, LANES);
 		out_open(&o, "if (lanes == %d)", LANES);
 		put_steps(&o, a, &d, arena_printf(a, "%d", LANES), type);
 		out_close(&o, "");
@@ -173,8 +177,8 @@ row_scan(Row *r)
 		put_steps(&o, a, &d, "1", type);
 	}
 	out_close(&o, "");
-	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &o, nest_count(&d.nest),
-		     row_grain(d.n * (d.lanes < LANES ? d.lanes : LANES)));
+	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &o,
+		     nest_count(&d.nest), row_grain(d.n * (d.lanes < LANES ? d.lanes : LANES)));
 	for (int i = 0; i < r->n->nout; i++)
 		row_pass(r, c, r->n->out[i], 0);
 	row_pass(r, c, row_arg(r, "self"), 0);

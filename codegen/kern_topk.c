@@ -1,6 +1,6 @@
 /*
- * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become keys in the same order, of which
- * the runtime selects some (rt/ops/select.c), so that equal elements come out as PyTorch leaves them.
+ * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become keys in the same
+ * order, of which the runtime selects some (rt/ops/select.c), so that equal elements come out as PyTorch leaves them.
  */
 #include "kernel/form.h"
 #include "row.h"
@@ -19,8 +19,8 @@ take(Row *r, Top *d)
 	int64_t dim;
 
 	d->y = all[0], d->at = all[1], d->x = x;
-	if (!x || !d->y || !d->at || !x->ndim || !rt_numel(d->y) || !element_type((RtDtype)x->dtype) || !row_int(r, "dim", &dim) ||
-	    !row_int(r, "largest", &d->largest) || !row_int(r, "sorted", &d->sorted))
+	if (!x || !d->y || !d->at || !x->ndim || !rt_numel(d->y) || !element_type((RtDtype)x->dtype) ||
+	    !row_int(r, "dim", &dim) || !row_int(r, "largest", &d->largest) || !row_int(r, "sorted", &d->sorted))
 		return false;
 	dim += dim < 0 ? x->ndim : 0;
 	if (dim < 0 || dim >= x->ndim)
@@ -54,7 +54,8 @@ row_topk(Row *r)
 		return false;
 	type = element_type((RtDtype)d.x->dtype);
 	element = element_loaded(a, (RtDtype)d.x->dtype, arena_printf(a, "x[i * %lld]", (long long)d.stride[2]));
-	out_line(&o, "int64_t *key = rt_thread_scratch(2 * %lld * (int64_t)sizeof *key), *best = key + %lld;", (long long)d.n, (long long)d.n);
+	out_line(&o, "int64_t *key = rt_thread_scratch(2 * %lld * (int64_t)sizeof *key), *best = key + %lld;",
+		 (long long)d.n, (long long)d.n);
 	out_blank(&o);
 	out_line(&o, "if (!key)");
 	out_line(&o, "\treturn;");
@@ -73,8 +74,8 @@ row_topk(Row *r)
 	out_line(&o, "at[i * %lld] = best[i];", (long long)d.stride[1]);
 	out_close(&o, "");
 	out_close(&o, "");
-	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &o, nest_count(&d.rows),
-		     row_grain(4 * d.n));
+	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &o,
+		     nest_count(&d.rows), row_grain(4 * d.n));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, r->n->out[1], 0);
 	row_pass(r, c, row_arg(r, "self"), 0);

@@ -121,7 +121,8 @@ cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_
 	errno = 0;
 	n = strtoll(text, &end, 10);
 	if (errno || end == text || *end || n < least || n > most)
-		usage_error(cli, "--%s wants a number from %lld to %lld, not '%s'", option, (long long)least, (long long)most, text);
+		usage_error(cli, "--%s wants a number from %lld to %lld, not '%s'", option, (long long)least,
+			    (long long)most, text);
 	return n;
 }
 
@@ -147,7 +148,8 @@ help_options(const char *command)
 			continue;
 		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
 			o->letter ? ", " : "  ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
-		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ", o->help);
+		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ",
+		       o->help);
 	}
 }
 
@@ -193,7 +195,8 @@ find_option(Cli *cli, const char *text, size_t n, bool is_long)
 	const Option *other = NULL;
 
 	for (int i = 0; i < NOPTION; i++) {
-		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0 : options[i].letter != *text)
+		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0
+			    : options[i].letter != *text)
 			continue;
 		if (takes(&options[i], cli->command))
 			return &options[i];

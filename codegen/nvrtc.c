@@ -11,7 +11,8 @@
 #include <string.h>
 
 typedef struct Nvrtc {
-	int (*create)(void **, const char *text, const char *name, int n, const char *const *headers, const char *const *names);
+	int (*create)(void **, const char *text, const char *name, int n, const char *const *headers,
+		      const char *const *names);
 	int (*compile)(void *, int n, const char *const *options);
 	int (*log_size)(void *, size_t *);
 	int (*log)(void *, char *);
@@ -26,7 +27,7 @@ typedef struct Nvrtc {
 #define NOWHERE ((Range){ 0 })
 enum { LEAST_ARCH = 75, MOST_ARCHS = 32 };
 
-/* ---- --gpu ---------------------------------------------------------------------------------------------------------- */
+/* ---- --gpu ------------------------------------------------------------------------------------------------------- */
 
 static int
 arch_number(Cx *cx, const char *word)
@@ -41,8 +42,10 @@ arch_number(Cx *cx, const char *word)
 
 	if (dotted)
 		end += 2;
-	if ((digits == word && !dotted) || end == digits || (*end && strcmp(end, "a")) || arch < LEAST_ARCH || arch > 999)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is no architecture: sm_%d and later, or ptx", word, LEAST_ARCH);
+	if ((digits == word && !dotted) || end == digits || (*end && strcmp(end, "a")) || arch < LEAST_ARCH ||
+	    arch > 999)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--gpu: '%s' is no architecture: sm_%d and later, or ptx", word,
+			    LEAST_ARCH);
 	return (int)arch;
 }
 
@@ -83,7 +86,7 @@ cuda_archs(Cx *cx, const char *list)
 	return archs;
 }
 
-/* ---- the library ------------------------------------------------------------------------------------------------------ */
+/* ---- the library ------------------------------------------------------------------------------------------------- */
 
 static void *
 open_library(Cx *cx)
@@ -159,7 +162,8 @@ cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 		fail_status(cx, EXIT_BUG, NOWHERE, "NVRTC: %s", nv.error(status));
 	status = nv.compile(program, sizeof options / sizeof *options, options);
 	if (status)
-		fail_status(cx, EXIT_BUG, NOWHERE, "NVRTC failed on emitted code for %s: %s: a bug of Kiln, or no such architecture:\n%s",
+		fail_status(cx, EXIT_BUG, NOWHERE,
+			    "NVRTC failed on emitted code for %s: %s: a bug of Kiln, or no such architecture:\n%s",
 			    options[0] + 19, nv.error(status), log_of(cx, &nv, program));
 	status = arch > 0 ? nv.cubin_size(program, &bytes) : nv.ptx_size(program, &bytes);
 	out = new(cx->arena, char, (int64_t)bytes + 1);

@@ -1,11 +1,11 @@
 /*
  * Places in the arena for buffers of known sizes and lives: no two that are alive together may overlap.
  *
- * Buffers are placed one after the other, each where it is free all its life.  In the order of time, that is a list of what
- * is free now: cheap, and often as small as what is alive at one step.  Where it is not, the largest first and each at the
- * lowest such place is best for most networks (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference,
- * 2020: greedy by size); other orders are tried, too, and the smallest gap that fits instead of the lowest, and the best of
- * all is kept.
+ * Buffers are placed one after the other, each where it is free all its life.  In the order of time, that is a list of
+ * what is free now: cheap, and often as small as what is alive at one step.  Where it is not, the largest first and
+ * each at the lowest such place is best for most networks (Pisarchyk and Lee, Efficient Memory Management for Deep
+ * Neural Net Inference, 2020: greedy by size); other orders are tried, too, and the smallest gap that fits instead of
+ * the lowest, and the best of all is kept.
  */
 #include "codegen.h"
 
@@ -63,7 +63,8 @@ enum { NORDER = sizeof orders / sizeof *orders };
 
 /* ---- which of them are alive together ------------------------------------------------------------------------- */
 
-/* All buffers by the step where they begin, as the leaves of a tree; a node has the last step of what is placed below it. */
+/* All buffers by the step where they begin, as the leaves of a tree; a node has the last step of what is placed below
+ * it. */
 typedef struct Lives {
 	Buffer **begin;          /* (n) */
 	int      n, leaves;      /* leaves: a power of two */
@@ -205,7 +206,7 @@ place_all(Lives *l, Buffer *const *order, bool tightest)
 	return end;
 }
 
-/* ---- in the order of time ----------------------------------------------------------------------------------------- */
+/* ---- in the order of time ---------------------------------------------------------------------------------------- */
 
 /* What is free at one step, by place: no two touch, and the last one has no end. */
 typedef struct Gap { int64_t at, end; } Gap;
@@ -231,7 +232,8 @@ gaps_take(Gaps *g, int64_t bytes, bool tightest)
 	int64_t at;
 
 	for (int i = 0; i < g->n && (tightest || best < 0); i++)
-		if (g->at[i].end - g->at[i].at >= bytes && (best < 0 || g->at[i].end - g->at[i].at < g->at[best].end - g->at[best].at))
+		if (g->at[i].end - g->at[i].at >= bytes &&
+		    (best < 0 || g->at[i].end - g->at[i].at < g->at[best].end - g->at[best].at))
 			best = i;
 	at = g->at[best].at;
 	g->at[best].at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -282,7 +284,7 @@ place_in_time(Cx *cx, Buffer *const *begin, Buffer *const *end, int n, bool tigh
 	return most;
 }
 
-/* ---- the best of all ----------------------------------------------------------------------------------------------- */
+/* ---- the best of all --------------------------------------------------------------------------------------------- */
 
 typedef struct Ends { Buffer **begin, **end; } Ends;          /* by the first step, and by the last */
 
@@ -318,11 +320,12 @@ static bool
 lie_apart(Buffer *const *b, int n, int64_t end)
 {
 	for (int i = 0; i < n; i++) {
-		if (b[i]->first > b[i]->last || b[i]->offset < 0 || b[i]->offset % ALIGN || b[i]->offset + b[i]->bytes > end)
+		if (b[i]->first > b[i]->last || b[i]->offset < 0 || b[i]->offset % ALIGN ||
+		    b[i]->offset + b[i]->bytes > end)
 			return false;
 		for (int k = 0; k < i; k++)
-			if (b[i]->first <= b[k]->last && b[k]->first <= b[i]->last && b[i]->offset < b[k]->offset + b[k]->bytes &&
-			    b[k]->offset < b[i]->offset + b[i]->bytes)
+			if (b[i]->first <= b[k]->last && b[k]->first <= b[i]->last &&
+			    b[i]->offset < b[k]->offset + b[k]->bytes && b[k]->offset < b[i]->offset + b[i]->bytes)
 				return false;
 	}
 	return true;

@@ -1,11 +1,11 @@
 /*
  * What an operator can do, found by asking it.
  *
- * Which element types a kernel takes is written nowhere but in the kernel.  So it is run on small tensors of ones, for each
- * element type; what it takes is what it does not refuse.  Its other arguments are defaults and small numbers; several
- * ranks, sizes, flags and kinds of further tensors are tried.  Where the values suit none, tensors without data are asked
- * (cx->meta), with which kernels stop at the result's type.  An operator that refuses all that (sizes that must fit each
- * other, texts) says nothing.
+ * Which element types a kernel takes is written nowhere but in the kernel.  So it is run on small tensors of ones, for
+ * each element type; what it takes is what it does not refuse.  Its other arguments are defaults and small numbers;
+ * several ranks, sizes, flags and kinds of further tensors are tried.  Where the values suit none, tensors without data
+ * are asked (cx->meta), with which kernels stop at the result's type.  An operator that refuses all that (sizes that
+ * must fit each other, texts) says nothing.
  */
 #include "codegen.h"
 
@@ -72,7 +72,8 @@ trial_argument(Trial *t, const Arg *a, IValue *out)
 	case TYPE_FLOAT:  *out = rt_double(1); return true;
 	case TYPE_BOOL:   *out = rt_bool(t->flag); return true;
 	case TYPE_LIST:
-		if (a->type->of[0]->kind != TYPE_TENSOR && a->type->of[0]->kind != TYPE_INT && a->type->of[0]->kind != TYPE_FLOAT)
+		if (a->type->of[0]->kind != TYPE_TENSOR && a->type->of[0]->kind != TYPE_INT &&
+		    a->type->of[0]->kind != TYPE_FLOAT)
 			return false;
 		*out = trial_list(t, a);
 		return true;
@@ -140,7 +141,8 @@ op_dtypes(Cx *cx, Op *op)
 	Trial t = { .schema = s, .makes = s && !any_of_tensors(s->args, s->nargs) };
 	uint32_t set = 0;
 
-	if (!s || base->effect == EFFECT_IO || s->vararg || s->varret || (t.makes && !any_of_tensors(s->rets, s->nrets)))
+	if (!s || base->effect == EFFECT_IO || s->vararg || s->varret ||
+	    (t.makes && !any_of_tensors(s->rets, s->nrets)))
 		return 0;
 	if (rt_cx_init(&t.rt))
 		return 0;
@@ -157,7 +159,7 @@ op_dtypes(Cx *cx, Op *op)
 	return set;
 }
 
-/* ---- in specialized code --------------------------------------------------------------------------------------------- */
+/* ---- in specialized code ----------------------------------------------------------------------------------------- */
 
 static bool
 is_view(const Schema *s)

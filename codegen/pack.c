@@ -1,9 +1,9 @@
 /*
  * Weights in the form that kernels read (rt/ops/vconv.h): panels of columns, transformed filters, padded vectors.
  *
- * A panel has `width` columns side by side: [panel][tap][k][column].  That only permutes, so such weights are not stored as
- * they were: when its parts cover a storage of the model, the program unpacks it where generic code asks for it.
- * Specializations have the same weights; they are packed once.
+ * A panel has `width` columns side by side: [panel][tap][k][column].  That only permutes, so such weights are not
+ * stored as they were: when its parts cover a storage of the model, the program unpacks it where generic code asks for
+ * it. Specializations have the same weights; they are packed once.
  */
 #include "codegen.h"
 
@@ -62,20 +62,22 @@ data_of(const RtTensor *t)
 	return (const float *)t->storage->data;
 }
 
-/* ---- panels ----------------------------------------------------------------------------------------------------------- */
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 static void
 fill_panels(const RtPacking *p, const float *from, float *to)
 {
 	from += p->to;
 	for (int64_t col = 0; col < p->n; col += p->width) {
-		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last, some = left < width ? left : width;
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last,
+			      some = left < width ? left : width;
 
 		for (int64_t t = 0; t < p->taps; t++, to += p->k * width)
 			for (int64_t k = 0; k < p->k; k += BLOCK)
 				for (int64_t j = 0; j < some; j++)
 					for (int64_t i = k; i < k + BLOCK && i < p->k; i++)
-						to[i * width + j] = from[(col + j) * p->sn + i * p->sk + t / p->kw * p->sr + t % p->kw * p->ss];
+						to[i * width + j] = from[(col + j) * p->sn + i * p->sk +
+									 t / p->kw * p->sr + t % p->kw * p->ss];
 	}
 }
 
@@ -91,8 +93,8 @@ is_whole(const RtPacking *p)
 static const char *
 panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 {
-	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to, p.n, p.width,
-				       p.last, p.sn);
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to,
+				       p.n, p.width, p.last, p.sn);
 	const char *text = map_get(&e->kernel_names, key);
 	const int64_t n = columns_of(&p) * p.k * p.taps;
 	float *at;
@@ -118,7 +120,7 @@ pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
 	return text;
 }
 
-/* ---- Winograd --------------------------------------------------------------------------------------------------------- */
+/* ---- Winograd ---------------------------------------------------------------------------------------------------- */
 
 static void
 transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
@@ -159,7 +161,8 @@ static const char *
 make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 {
 	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p);
-	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n), *text = map_get(&e->kernel_names, key);
+	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n),
+		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
 			       .panels = (p->n + p->width - 1) / p->width };
 
@@ -191,7 +194,8 @@ pack_finish(Emit *e)
 const char *
 pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
 {
-	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w), *text = map_get(&e->kernel_names, key);
+	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w),
+		   *text = map_get(&e->kernel_names, key);
 
 	if (!text) {
 		text = e->forms == FORMS_MADE ? make_filters(e, w, &p) : store_filters(e, w, &p);
@@ -200,7 +204,7 @@ pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
 	return text;
 }
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
 
 /* Zeros fill the last panel. */
 const char *

@@ -35,7 +35,8 @@ note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *
 
 	for (int i = 0; i < s->at.n; i++) {
 		at = s->at.at[i];
-		if (patterns_equal(at->pattern, new_one->pattern, n) && patterns_equal(at->found, new_one->found, p->state->at.n)) {
+		if (patterns_equal(at->pattern, new_one->pattern, n) &&
+		    patterns_equal(at->found, new_one->found, p->state->at.n)) {
 			at->count += new_one->count;
 			profile_merge(p, at->seen, new_one->seen);
 			return;
@@ -161,7 +162,8 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 
 	params = model_params(cli, m, &n);
 	args = new(cli->cx->arena, IValue, n + 2);
-	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) || rt_args_from_arrays(rt, params, n, in, args + has_self))
+	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) ||
+	    rt_args_from_arrays(rt, params, n, in, args + has_self))
 		fail_raised(cli, rt);
 	if (has_self)
 		args[0] = self;
@@ -332,7 +334,8 @@ make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Speciali
 	if (!cx_try(cli->cx, samples_of, &one))
 		d->sample = NULL;
 	if (!d->sample && cli->verbose)
-		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n", m->fn->name);
+		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n",
+			m->fn->name);
 }
 
 /* The same for sizes of 1, where the most frequent signature that has such has others that vary; or null. */
@@ -354,7 +357,8 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 
 /* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
 static void
-choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact, Signatures *dynamic)
+choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact,
+       Signatures *dynamic)
 {
 	const bool one = s.at.n == 1;
 	Specialization *d = NULL, *ones;

@@ -1,16 +1,16 @@
 /*
  * The plan: where every tensor of a specialized graph lives.
  *
- * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a tensor
- * of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).  What is
- * not known is an IValue in a slot of the frame.  Buffers of the arena get their offsets in offsets.c.
+ * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a
+ * tensor of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).
+ * What is not known is an IValue in a slot of the frame.  Buffers of the arena get their offsets in offsets.c.
  */
 #include "kernel/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- questions ------------------------------------------------------------------------------------------------------ */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 const RtTensor *
 plan_tensor(Plan *p, const Value *v)
@@ -80,7 +80,8 @@ was_there(Plan *p, const Value *v, int step)
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *user = v->uses.at[i].node;
 
-		if (!node_is(user, "prim::ListUnpack") && !node_is(user, "prim::TupleUnpack") && !node_is(user, "aten::__getitem__"))
+		if (!node_is(user, "prim::ListUnpack") && !node_is(user, "prim::TupleUnpack") &&
+		    !node_is(user, "aten::__getitem__"))
 			return false;
 		for (int o = 0; o < user->nout; o++)
 			if (!known_is(p->known, user->out[o]) || known_at(p->known, user->out[o])->v.tag != RT_TENSOR)
@@ -89,7 +90,8 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is nothing but the arguments of kernels is not made, unless one may raise: the operator itself does that then. */
+/* A list that is nothing but the arguments of kernels is not made, unless one may raise: the operator itself does that
+ * then. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
@@ -103,7 +105,8 @@ only_kernels_read(Plan *p, const Value *list)
 bool
 plan_needs_step(Plan *p, const Node *n)
 {
-	if (node_is(n, "prim::Constant") || p->absorbed[n->id] || (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
+	if (node_is(n, "prim::Constant") || p->absorbed[n->id] ||
+	    (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
 		return false;
 	if (p->joined && p->joined[n->id])
 		return p->joined[n->id] == JOINED_SOME;
@@ -168,7 +171,7 @@ plan_is_kernel(Plan *p, const Node *n)
 	return n->nout > 0;
 }
 
-/* ---- buffers ----------------------------------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
 
 static Buffer *
 add_buffer(Plan *p, const RtTensor *t, Home home, int step)
@@ -315,7 +318,7 @@ place_constants(Plan *p, Block *b)
 	}
 }
 
-/* ---- epilogues -------------------------------------------------------------------------------------------------------- */
+/* ---- epilogues --------------------------------------------------------------------------------------------------- */
 
 /* Is everything that the group reads, but for `made`, there before node n? */
 static bool
@@ -324,8 +327,8 @@ ready_before(const Node *group, const Value *made, const Node *n)
 	for (int i = 0; i < group->nin; i++) {
 		const Node *from = group->in[i]->node;
 
-		if (group->in[i] != made && from->block == n->block && from != from->block->param && !node_is(from, "prim::Constant") &&
-		    !node_is_before(from, n))
+		if (group->in[i] != made && from->block == n->block && from != from->block->param &&
+		    !node_is(from, "prim::Constant") && !node_is_before(from, n))
 			return false;
 	}
 	return true;
@@ -339,8 +342,8 @@ carrier(Plan *p, const Node *group)
 		const Value *v = group->in[i];
 		const Node *n = v->node;
 
-		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && plan_is_kernel(p, n) && !p->epilogue[n->id] &&
-		    ready_before(group, v, n) && epilogue_fits(p, group, v, dense_columns(p, n)))
+		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && plan_is_kernel(p, n) &&
+		    !p->epilogue[n->id] && ready_before(group, v, n) && epilogue_fits(p, group, v, dense_columns(p, n)))
 			return n;
 	}
 	return NULL;
@@ -386,7 +389,7 @@ place_block(Plan *p, Block *b)
 	}
 }
 
-/* ---- what escapes, and how long buffers live ------------------------------------------------------------------------------- */
+/* ---- what escapes, and how long buffers live --------------------------------------------------------------------- */
 
 bool
 plan_list_is_read(const Value *list)
@@ -509,7 +512,7 @@ lifetimes(Plan *p, Block *b)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void
 assign_offsets(Plan *p)

@@ -1,8 +1,8 @@
 /* codegen/probe.c - what this machine can do: multiplications per second, bytes per second, launches of kernels
  *
- * The peak of fused multiplications and additions: chains enough to fill every unit, nothing but registers.  The bandwidth
- * of reading: sums over more memory than caches hold.  Both on as many threads as the program that they stand beside, each
- * the best of some short runs: interruptions only ever make them slower.
+ * The peak of fused multiplications and additions: chains enough to fill every unit, nothing but registers.  The
+ * bandwidth of reading: sums over more memory than caches hold.  Both on as many threads as the program that they stand
+ * beside, each the best of some short runs: interruptions only ever make them slower.
  */
 #include "codegen.h"
 
@@ -34,8 +34,10 @@ static const int64_t probe_bytes = (int64_t)256 << 20;
 	}
 
 #if defined __x86_64__
-PEAK(peak_512, __attribute__((target("avx512f"), optimize("unroll-loops"))), __m512, _mm512_set1_ps, _mm512_fmadd_ps, _mm512_storeu_ps, 16)
-PEAK(peak_256, __attribute__((target("avx2,fma"), optimize("unroll-loops"))), __m256, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_storeu_ps, 8)
+PEAK(peak_512, __attribute__((target("avx512f"), optimize("unroll-loops"))), __m512, _mm512_set1_ps, _mm512_fmadd_ps,
+     _mm512_storeu_ps, 16)
+PEAK(peak_256, __attribute__((target("avx2,fma"), optimize("unroll-loops"))), __m256, _mm256_set1_ps, _mm256_fmadd_ps,
+     _mm256_storeu_ps, 8)
 #endif
 typedef float Four __attribute__((vector_size(16)));
 #define FOUR(x) ((Four){ (x), (x), (x), (x) })
@@ -82,7 +84,7 @@ run_stream(void *arg, int64_t begin, int64_t end)
 	s->sum = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
-/* ---- both --------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static int64_t
 best_time(RtCx *rt, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg)
@@ -112,11 +114,13 @@ machine_probe(RtCx *rt)
 	Stream s = { .at = calloc(1, (size_t)probe_bytes) };
 	Machine m = { .threads = threads, .flops_steady = 100, .bytes_steady = 100 };
 
-	m.flops = 2.0 * peak.floats * CHAINS * ROUNDS * threads / ((double)best_time(rt, threads, 1, run_peak, &peak) / 1e9);
+	m.flops = 2.0 * peak.floats * CHAINS * ROUNDS * threads /
+		  ((double)best_time(rt, threads, 1, run_peak, &peak) / 1e9);
 	if (s.at) {
 		for (int64_t i = 0; i < probe_bytes; i += 4096)
 			((volatile char *)s.at)[i] = 1;
-		m.bytes = (double)probe_bytes / ((double)best_time(rt, probe_bytes / 8, probe_bytes / 8 / threads, run_stream, &s) / 1e9);
+		m.bytes = (double)probe_bytes /
+			  ((double)best_time(rt, probe_bytes / 8, probe_bytes / 8 / threads, run_stream, &s) / 1e9);
 	}
 	free((void *)s.at);
 	m.launch_ns = (double)best_time(rt, threads, 1, run_nothing, NULL);

@@ -147,7 +147,8 @@ spawn(char *const *argv, const char *out, const char *log, const sigset_t *mask,
 	bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	bad = bad ? bad : posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (out)
-		bad = bad ? bad : posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+		bad = bad ? bad
+			  : posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	else
 		bad = bad ? bad : posix_spawn_file_actions_adddup2(&actions, 2, 1);
 	bad = bad ? bad : posix_spawnp(pid, argv[0], &actions, &attr, argv, env);
@@ -306,8 +307,8 @@ process_log(Cx *cx, const char *path, int64_t most)
 static bool
 blames_text(const char *said)
 {
-	return strstr(said, "program.c:") || strstr(said, "undefined") || strstr(said, "unresolved") || strstr(said, "multiple definition") ||
-	       strstr(said, "defined twice");
+	return strstr(said, "program.c:") || strstr(said, "undefined") || strstr(said, "unresolved") ||
+	       strstr(said, "multiple definition") || strstr(said, "defined twice");
 }
 
 /* What the machine has too little of is no bug of Kiln, nor is a compiler that was killed or does not work. */
@@ -324,7 +325,8 @@ process_fail(Cx *cx, const char *name, int status, const char *what, const char 
 		if (strstr(said, room[i]))
 			fail(cx, NOWHERE, "%s failed for want of memory, disk space or files:\n%s", name, said);
 	if (status == EXIT_BUG && !blames_text(said))
-		fail(cx, NOWHERE, "%s failed:\n%s", name, said[0] ? said : "it was killed, or could not write what is wrong");
+		fail(cx, NOWHERE, "%s failed:\n%s", name,
+		     said[0] ? said : "it was killed, or could not write what is wrong");
 	fail_status(cx, status, NOWHERE, "%s %s:\n%s", name, what, said);
 }
 
@@ -344,7 +346,8 @@ remove_files(char *path, int fd)
 			const struct dirent64 *d = (const struct dirent64 *)(block + at);
 
 			at += d->d_reclen;
-			if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !unlinkat(fd, d->d_name, 0) || errno != EISDIR)
+			if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !unlinkat(fd, d->d_name, 0) ||
+			    errno != EISDIR)
 				continue;
 			if (strlen(path) + strlen(d->d_name) + 2 > PATH_MAX)
 				continue;
@@ -456,7 +459,7 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 		fail_again(cx);
 }
 
-/* ---- progress ----------------------------------------------------------------------------------------------------- */
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 /* One line that is written over, on a terminal only; null: it goes. */
 void

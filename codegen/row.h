@@ -71,7 +71,8 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 const Node *row_list_node(const Row *, const char *name);
 bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kernel/lower_index.c: a launch that copies x into the result */
 
-RowForm row_copy, row_copy_into, row_cast, row_roll, row_flip, row_cat, row_stack, row_pad, row_repeat, row_fill, row_embedding, row_index_select, row_index, row_gather;
+RowForm row_copy, row_copy_into, row_cast, row_roll, row_flip, row_cat, row_stack, row_pad, row_repeat, row_fill,
+	row_embedding, row_index_select, row_index, row_gather;
 /* What a value reads and self, which is written: two arguments may be the same memory, and so may two attributes. */
 bool row_may_be_one(const Row *, const Value *from);
 

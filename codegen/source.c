@@ -51,7 +51,8 @@ is_graph_text(const char *path)
 	return n > 3 && !strcmp(path + n - 3, ".ir");
 }
 
-/* Arguments are called as the inputs are, without the number behind the name; those without a name, or its second one, arg0 ... */
+/* Arguments are called as the inputs are, without the number behind the name; those without a name, or its second one,
+ * arg0 ... */
 static Schema *
 graph_schema(Cx *cx, Graph *g)
 {
@@ -151,7 +152,8 @@ text_functions(Cx *cx, const char *path, Function *const **out)
 Function *
 source_function(Cx *cx, Module *m, const char *name)
 {
-	Function *f = unit_function(cx, m->unit, arena_printf(cx->arena, "__torch__.%s", name ? name : "forward")), *const *all;
+	Function *f = unit_function(cx, m->unit, arena_printf(cx->arena, "__torch__.%s", name ? name : "forward")),
+		 *const * all;
 	int n;
 
 	if (f)
@@ -181,7 +183,8 @@ put_wrapper(const Function *f, Buf *b)
 	for (int i = 0; i < params->n; i++) {
 		const Range at = params->kid[i]->at;
 
-		buf_printf(b, params->kid[i]->op && !keyword ? ", *, %.*s" : ", %.*s", (int)(at.end - at.beg), text + at.beg);
+		buf_printf(b, params->kid[i]->op && !keyword ? ", *, %.*s" : ", %.*s", (int)(at.end - at.beg),
+			   text + at.beg);
 		keyword |= params->kid[i]->op;
 	}
 	buf_printf(b, "):\n    return %s(", f->name);

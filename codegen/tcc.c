@@ -2,10 +2,11 @@
  *
  * libtcc ends the process on some errors of the link, so programs are made in a child whose log says why.  tcc of 2020
  * wants headers and start files of a C library's development package: emitted C includes none but these here, and the
- * start file is here, too.  The user's own C may include what the machine has.  libtcc is touched here and nowhere else.
+ * start file is here, too.  The user's own C may include what the machine has.  libtcc is touched here and nowhere
+ * else.
  *
- * libtcc takes an error of read for the end of a file, and would blame or even accept what it has by then: so its calls of
- * read, and all others of Kiln, come to the one here, which ends the child.
+ * libtcc takes an error of read for the end of a file, and would blame or even accept what it has by then: so its calls
+ * of read, and all others of Kiln, come to the one here, which ends the child.
  */
 #include "codegen.h"
 
@@ -29,7 +30,7 @@ say(void *arg, const char *text)
 		fprintf(stderr, "%s\n", text);
 }
 
-/* ---- what the machine does to it ------------------------------------------------------------------------------------------- */
+/* ---- what the machine does to it --------------------------------------------------------------------------------- */
 
 enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, and not what is compiled */
 
@@ -48,17 +49,21 @@ read(int fd, void *to, size_t n)
 	return got;
 }
 
-/* ---- what a development package would bring ---------------------------------------------------------------------------- */
+/* ---- what a development package would bring ---------------------------------------------------------------------- */
 
 /* The first is the C library's, which the machine may have; the others would be the compiler's. */
-static const struct { const char *name, *text; } headers[] = {
-	{ "stdint.h", "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
-		      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
-		      "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
-	{ "stddef.h", "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
-		      "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
+static const struct { const char *name, *text;
+} headers[] = {
+	{ "stdint.h",
+	  "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
+	  "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
+	  "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
+	{ "stddef.h",
+	  "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
+	  "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
 	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
-	{ "stdarg.h", "typedef struct { unsigned gp, fp; void *more, *saved; } va_list[1];\ntypedef va_list __gnuc_va_list;\n" },
+	{ "stdarg.h",
+	  "typedef struct { unsigned gp, fp; void *more, *saved; } va_list[1];\ntypedef va_list __gnuc_va_list;\n" },
 };
 
 /* What tcc calls for conversions of unsigned numbers. */
@@ -77,7 +82,8 @@ put_headers(Cx *cx, const char *dir, int first)
 {
 	mkdir(dir, 0777);
 	for (int i = first; i < (int)(sizeof headers / sizeof *headers); i++) {
-		const char *text = arena_printf(cx->arena, "#ifndef KILN_HEADER_%d\n#define KILN_HEADER_%d\n%s#endif\n", i, i, headers[i].text);
+		const char *text = arena_printf(cx->arena, "#ifndef KILN_HEADER_%d\n#define KILN_HEADER_%d\n%s#endif\n",
+						i, i, headers[i].text);
 
 		write_text(cx, arena_printf(cx->arena, "%s/%s", dir, headers[i].name), text, (int64_t)strlen(text));
 	}
@@ -112,7 +118,7 @@ compiler(const char *options, int output, const char *dir, const char *own)
 	return s;
 }
 
-/* ---- in the child -------------------------------------------------------------------------------------------------------- */
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 typedef struct Job {
 	const char *dir, *own;   /* rt's headers; those here */
@@ -129,7 +135,8 @@ is_whole(const char *path)
 	FILE *f = fopen(path, "rb");
 	Elf64_Ehdr h = { 0 };
 	struct stat st = { 0 };
-	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !fstat(fileno(f), &st) && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !fstat(fileno(f), &st) &&
+			!memcmp(h.e_ident, ELFMAG, SELFMAG) &&
 			st.st_size == (off_t)(h.e_shoff + (Elf64_Off)h.e_shnum * h.e_shentsize);
 
 	if (!is)
@@ -144,7 +151,8 @@ static void
 compile_operator(void *arg)
 {
 	const Job *j = arg;
-	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir, j->user ? j->user : j->own);
+	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir,
+			       j->user ? j->user : j->own);
 
 	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_whole(j->object))
 		_exit(EXIT_INPUT);
@@ -155,13 +163,13 @@ link_program(void *arg)
 {
 	const Job *j = arg;
 	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_EXE, j->dir, j->own);
-	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 && tcc_compile_string(s, conversions) >= 0 &&
-		  tcc_compile_string(s, begin) >= 0;
+	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 &&
+		  tcc_compile_string(s, conversions) >= 0 && tcc_compile_string(s, begin) >= 0;
 
 	for (int i = 0; ok && i < j->objects->n; i++)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
-	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 && tcc_add_file(s, j->libm) >= 0 &&
-	     tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
+	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 &&
+	     tcc_add_file(s, j->libm) >= 0 && tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
 	if (!ok || !is_whole(j->out))
 		_exit(EXIT_INPUT);
 }
@@ -180,12 +188,12 @@ link_shared(void *arg)
 		_exit(EXIT_INPUT);
 }
 
-/* ---- the runtime, as tcc likes it ------------------------------------------------------------------------------------------ */
+/* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
 
 /*
- * It has a section per function, so that linkers leave out what nobody calls.  tcc does not, and looks for the name of each
- * among all: most of the time a program took.  So sections are numbered in every object, .text.00, .text.10, and what has the
- * same number is one in the program.  (Two of one object must not be one: tcc would relocate it twice.)
+ * It has a section per function, so that linkers leave out what nobody calls.  tcc does not, and looks for the name of
+ * each among all: most of the time a program took.  So sections are numbered in every object, .text.00, .text.10, and
+ * what has the same number is one in the program.  (Two of one object must not be one: tcc would relocate it twice.)
  */
 enum { KINDS = 5, DIGIT = 64 };
 
@@ -242,7 +250,7 @@ put_library(Cx *cx, const char *path)
 	write_text(cx, path, text, n);
 }
 
-/* ---- the doors -------------------------------------------------------------------------------------------------------------- */
+/* ---- the doors --------------------------------------------------------------------------------------------------- */
 
 typedef Vec(char *) Objects;
 

@@ -2,8 +2,8 @@
  * The weights of a program: one blob, and the object file that brings it into the executable.
  *
  * The object is written here and not by an assembler: .incbin is unknown to tcc, and megabytes of numbers in C text
- * take any compiler minutes.  Sections: null, .rodata (its alignment that of the parts of it: a cache line; up to a page would
- * be lost before it by more), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
+ * take any compiler minutes.  Sections: null, .rodata (its alignment that of the parts of it: a cache line; up to a
+ * page would be lost before it by more), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
  */
 #include "codegen.h"
 
@@ -20,7 +20,8 @@ enum { LINE = 64 };                      /* of the cache: where a part may begin
 static const char *
 content_key(Weights *w, const void *data, int64_t bytes)
 {
-	return arena_printf(w->cx->arena, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes), (long long)bytes);
+	return arena_printf(w->cx->arena, "%016llx:%lld", (unsigned long long)hash_bytes(data, bytes),
+			    (long long)bytes);
 }
 
 int64_t

@@ -105,8 +105,8 @@ named_type(Cx *cx, Unit *unit, const char *name, Range at)
 		return t;
 	if (find_generic(name) >= 0) {
 		name = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
-		fail(cx, at, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s[int]", name,
-		     name);
+		fail(cx, at, "Attempted to use %s without a contained type. Please add a contained type, e.g. %s[int]",
+		     name, name);
 	}
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		near_try(&near, names[i].name);

@@ -66,7 +66,8 @@ dict_fits(Fits *f, IValue v, const Type *t)
 	if (d->key != &rt_type_any && !(rt_type_equal(d->key, t->of[0]) && rt_type_equal(d->value, t->of[1])))
 		return false;
 	for (int64_t i = 0; i < d->used; i++)
-		if (!d->at[i].dead && !(value_fits(f, d->at[i].key, t->of[0]) && value_fits(f, d->at[i].value, t->of[1])))
+		if (!d->at[i].dead &&
+		    !(value_fits(f, d->at[i].key, t->of[0]) && value_fits(f, d->at[i].value, t->of[1])))
 			return false;
 	d->key = t->of[0];
 	d->value = t->of[1];
@@ -132,8 +133,8 @@ value_fits(Fits *f, IValue v, const Type *t)
 static const Type *
 common(const IValue *v, int64_t n, int64_t step)
 {
-	static const Type *const simple[] = { &rt_type_tensor, &rt_type_int, &rt_type_float, &rt_type_bool, &rt_type_str,
-		&rt_type_complex };
+	static const Type *const simple[] = { &rt_type_tensor, &rt_type_int, &rt_type_float,
+					      &rt_type_bool,   &rt_type_str, &rt_type_complex };
 
 	for (size_t k = 0; n && k < sizeof simple / sizeof *simple; k++) {
 		int64_t i = 0;

@@ -29,8 +29,9 @@ emit_arguments(Emit *e, const Tree *call, int skip, NamedValue **out)
 			vec_push(e->cx->arena, &vs, ((NamedValue){0, sugar_as_value(e, t->at, items[k]), t->at}));
 	}
 	for (int i = 0; i < words->n; i++)
-		vec_push(e->cx->arena, &vs, ((NamedValue){words->kid[i]->kid[0]->text, emit_expression(e, words->kid[i]->kid[1], 0),
-			words->kid[i]->at}));
+		vec_push(e->cx->arena, &vs,
+			 ((NamedValue){ words->kid[i]->kid[0]->text, emit_expression(e, words->kid[i]->kid[1], 0),
+					words->kid[i]->at }));
 	*out = vs.at;
 	return vs.n;
 }
@@ -255,10 +256,11 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 static Sugar *
 cast_tensor(Emit *e, Range at, Sugar *callee)
 {
-	static const struct { const char *name; int dtype; } casts[] = {
-		{"byte", RT_u8}, {"char", RT_i8}, {"short", RT_i16}, {"int", RT_i32}, {"long", RT_i64}, {"half", RT_f16},
-		{"float", RT_f32}, {"double", RT_f64}, {"bool", RT_b8}, {"cfloat", RT_c64}, {"cdouble", RT_c128},
-		{"bfloat16", RT_bf16},
+	static const struct { const char *name; int dtype;
+	} casts[] = {
+		{ "byte", RT_u8 },  { "char", RT_i8 },	  { "short", RT_i16 },	  { "int", RT_i32 },
+		{ "long", RT_i64 }, { "half", RT_f16 },	  { "float", RT_f32 },	  { "double", RT_f64 },
+		{ "bool", RT_b8 },  { "cfloat", RT_c64 }, { "cdouble", RT_c128 }, { "bfloat16", RT_bf16 },
 	};
 	int dtype = RT_f32;
 
@@ -359,7 +361,8 @@ form_unchecked_cast(Emit *e, const Call *c)
 
 	want(e, c, 2, 2);
 	t = type_of_annotation(e->cx, e->unit, c->args->kid[0]);
-	return sugar_value(e, emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t->kind == TYPE_UNION ? 0 : t), t));
+	return sugar_value(e,
+			   emit_cast(e, c->at, emit_expression(e, c->args->kid[1], t->kind == TYPE_UNION ? 0 : t), t));
 }
 
 static Sugar *
@@ -632,13 +635,14 @@ form_dict(Emit *e, const Call *c)
 	for (int i = 0; i < words->n; i++) {
 		v = emit_expression(e, words->kid[i]->kid[1], t ? t->of[1] : 0);
 		if (!dict)
-			dict = new_dict(e, c->at, t ? t : type_dict(e->cx, &rt_type_str, type_unshaped(e->cx, v->type)));
+			dict = new_dict(e, c->at,
+					t ? t : type_dict(e->cx, &rt_type_str, type_unshaped(e->cx, v->type)));
 		emit_set_item(e, c->at, dict, emit_str(e, c->at, words->kid[i]->kid[0]->text, -1), v);
 	}
 	return sugar_value(e, dict);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------------------------------ */
+/* ---- fork -------------------------------------------------------------------------------------------------------- */
 
 /* fork(f, a, b): a graph that calls f on its inputs */
 static Closure *
@@ -696,7 +700,7 @@ form_fork(Emit *e, const Call *c)
 	return sugar_value(e, node->out[0]);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* x.tolist(): the type that is wanted says how deep and of what */
 static Sugar *

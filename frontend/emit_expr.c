@@ -1,8 +1,8 @@
 /* frontend/emit_expr.c - expressions -> values
  *
- * emit_sugar gives the meaning of any expression, emit_expression wants a value of the graph, emit_condition a truth with
- * what it tells about types.  `hint` is the type that the place wants, or null: empty lists, list and dict literals and
- * tolist() take their type from it; nothing is converted because of it.
+ * emit_sugar gives the meaning of any expression, emit_expression wants a value of the graph, emit_condition a truth
+ * with what it tells about types.  `hint` is the type that the place wants, or null: empty lists, list and dict
+ * literals and tolist() take their type from it; nothing is converted because of it.
  */
 #include "emit.h"
 
@@ -339,7 +339,7 @@ emit_condition(Emit *e, const Tree *t)
 	return c;
 }
 
-/* ---- containers ---------------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 /* The values of a list of trees; a starred one gives its elements. */
 static Value **
@@ -474,7 +474,8 @@ emit_unify_list(Emit *e, Range at, Value **vs, int n, const Type *hint)
 	convert_all(e, at, vs, n, 1, elem, list_misfit(e, list ? list : elem));
 	v = emit_list(e, at, vs, n, elem);
 	if (n && !list)
-		check_union(e, at, hint, v->type, "types match the types of the given list elements", type_python(e->cx, elem));
+		check_union(e, at, hint, v->type, "types match the types of the given list elements",
+			    type_python(e->cx, elem));
 	if (!n && !list && hint && hint->kind == TYPE_UNION)
 		fail(e->cx, at, empty_union, "list", type_python(e->cx, hint), "List");
 	if (!n && !list)
@@ -496,16 +497,18 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	}
 	for (int i = 2; i < n && !dict; i += 2)
 		if (type_unshaped(e->cx, vs[i]->type) != type_unshaped(e->cx, vs[0]->type))
-			fail(e->cx, t->at, "Dict keys must contain only a single type. Expected: %s but found %s instead",
-				type_python(e->cx, vs[0]->type), type_python(e->cx, vs[i]->type));
+			fail(e->cx, t->at,
+			     "Dict keys must contain only a single type. Expected: %s but found %s instead",
+			     type_python(e->cx, vs[0]->type), type_python(e->cx, vs[i]->type));
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
 	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
 		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are "
 			"supported", type_print(e->cx, k));
 	if (n && !dict)
-		check_union(e, t->at, hint, type_dict(e->cx, k, v), "dict types can hold the types of the given keys and values",
-			type_python(e->cx, type_dict(e->cx, k, v)));
+		check_union(e, t->at, hint, type_dict(e->cx, k, v),
+			    "dict types can hold the types of the given keys and values",
+			    type_python(e->cx, type_dict(e->cx, k, v)));
 	if (!n && !dict && hint && hint->kind == TYPE_UNION)
 		fail(e->cx, t->at, empty_union, "dict", type_python(e->cx, hint), "Dict");
 	dict = type_dict(e->cx, k, v);
@@ -517,7 +520,7 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	return emit_node(e, t->at, "prim::DictConstruct", dict, n, vs);
 }
 
-/* ---- comprehensions --------------------------------------------------------------------------------------------------- */
+/* ---- comprehensions ---------------------------------------------------------------------------------------------- */
 
 typedef struct Comp { const Tree *t; Value *into; const Type *hint; } Comp;
 
@@ -526,15 +529,18 @@ void
 emit_set_item(Emit *e, Range at, Value *into, Value *k, Value *v)
 {
 	const Type *dict = into->type;
-	const bool key = type_is_subtype(e->cx, k->type, dict->of[0]), val = type_is_subtype(e->cx, v->type, dict->of[1]);
+	const bool key = type_is_subtype(e->cx, k->type, dict->of[0]),
+		   val = type_is_subtype(e->cx, v->type, dict->of[1]);
 	const char *want = type_python(e->cx, dict), *bad = "";
 
 	if (!key)
-		bad = arena_printf(e->cx->arena, "Dict type annotation `%s` did not match the type of an actual key type `%s`\n", want,
-			type_python(e->cx, k->type));
+		bad = arena_printf(e->cx->arena,
+				   "Dict type annotation `%s` did not match the type of an actual key type `%s`\n",
+				   want, type_python(e->cx, k->type));
 	if (!val)
-		bad = arena_printf(e->cx->arena, "%sDict type annotation `%s` did not match the type of an actual value type `%s`\n",
-			bad, want, type_python(e->cx, v->type));
+		bad = arena_printf(e->cx->arena,
+				   "%sDict type annotation `%s` did not match the type of an actual value type `%s`\n",
+				   bad, want, type_python(e->cx, v->type));
 	if (!key || !val)
 		fail(e->cx, at, "%s", bad);
 	emit_op(e, at, "aten::_set_item", 3, into, k, v);
@@ -573,12 +579,13 @@ emit_comprehension(Emit *e, const Tree *t, const Type *hint)
 	Sugar *over = sugar_iterable(e, t->at, emit_sugar(e, t->kid[dict ? 3 : 2], 0));
 	const Type *unknown = dict ? type_dict(e->cx, &rt_type_str, &rt_type_tensor) : &rt_type_list_tensor;
 
-	c.into = emit_node(e, t->at, dict ? "prim::DictConstruct" : "prim::ListConstruct", c.hint ? c.hint : unknown, 0, 0);
+	c.into = emit_node(e, t->at, dict ? "prim::DictConstruct" : "prim::ListConstruct", c.hint ? c.hint : unknown, 0,
+			   0);
 	emit_loop_over(e, t->at, target, over, dict ? dict_comp_body : list_comp_body, &c);
 	return sugar_value(e, c.into);
 }
 
-/* ---- any expression ------------------------------------------------------------------------------------------------------ */
+/* ---- any expression ---------------------------------------------------------------------------------------------- */
 
 static Value *
 literal(Emit *e, const Tree *t)

@@ -59,7 +59,8 @@ slice_tensor(Emit *e, Range at, Value *v, int64_t dim, const Tree *t)
 {
 	Value *step = t->kid[2] ? emit_expression(e, t->kid[2], 0) : emit_int(e, at, 1);
 
-	return emit_op(e, at, "aten::slice", 5, v, emit_int(e, at, dim), bound(e, t->kid[0], at), bound(e, t->kid[1], at), step);
+	return emit_op(e, at, "aten::slice", 5, v, emit_int(e, at, dim), bound(e, t->kid[0], at),
+		       bound(e, t->kid[1], at), step);
 }
 
 static Place
@@ -145,7 +146,8 @@ item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 			fail(e->cx, t->at, "Cannot index into a %s with a non-integer literal because we cannot resolve the output type",
 				type_python(e->cx, sugar_as_value(e, t->at, s)->type));
 	}
-	return sugar_value(e, emit_op(e, t->at, "aten::__getitem__", 2, emit_list(e, t->at, vs, n, vs[0]->type), index));
+	return sugar_value(e,
+			   emit_op(e, t->at, "aten::__getitem__", 2, emit_list(e, t->at, vs, n, vs[0]->type), index));
 }
 
 static Sugar *
@@ -228,7 +230,8 @@ is_position(const char *name)
 }
 
 /* modules[key]: the submodule of that name.  Which one is known only at run time, so the annotation says its type, an
- * interface.  It is a function with a test for each submodule that could be meant, compiled once for a class and a type. */
+ * interface.  It is a function with a test for each submodule that could be meant, compiled once for a class and a
+ * type. */
 static Sugar *
 module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *hint)
 {
@@ -242,7 +245,8 @@ module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *h
 	buf_printf(&b, "def item(self: %s, key: %s) -> %s:\n", of, text ? "str" : "int", to);
 	for (int i = 0; i < info->attrs.n; i++) {
 		const Attribute *a = &info->attrs.at[i];
-		if (a->is_constant || !is_plain(a->name) || !type_is_subtype(e->cx, a->type, hint) || (!text && !is_position(a->name)))
+		if (a->is_constant || !is_plain(a->name) || !type_is_subtype(e->cx, a->type, hint) ||
+		    (!text && !is_position(a->name)))
 			continue;
 		buf_printf(&b, "    if key == %s%s%s:\n", text ? "\"" : "", a->name, text ? "\"" : "");
 		buf_printf(&b, "        return getattr(self, \"%s\")\n", a->name);
@@ -328,7 +332,8 @@ update_tensor(Emit *e, const Tree *t, const Tree *index, Value *v)
 
 	if (!p.n) {
 		old = emit_inplace(e, t->at, t->op, p.view, by);
-		if (t->op == TREE_ADD || t->op == TREE_SUB || t->op == TREE_MUL || t->op == TREE_DIV || t->op == TREE_MOD)
+		if (t->op == TREE_ADD || t->op == TREE_SUB || t->op == TREE_MUL || t->op == TREE_DIV ||
+		    t->op == TREE_MOD)
 			return;
 		emit_op(e, t->at, "aten::copy_", 2, p.view, old);
 		return;
@@ -353,12 +358,15 @@ emit_set_subscript(Emit *e, const Tree *t, Sugar *s, Range at)
 			update_tensor(e, t, index, v);
 		return;
 	}
-	if (s ? v->type->kind == TYPE_TUPLE : v->type->kind != TYPE_CLASS && v->type->kind != TYPE_LIST && v->type->kind != TYPE_DICT)
-		fail(e->cx, target->at, s ? "%s does not support subscripted assignment" : "%s does not support augmented assignment.",
-			type_python(e->cx, v->type));
+	if (s ? v->type->kind == TYPE_TUPLE
+	      : v->type->kind != TYPE_CLASS && v->type->kind != TYPE_LIST && v->type->kind != TYPE_DICT)
+		fail(e->cx, target->at,
+		     s ? "%s does not support subscripted assignment" : "%s does not support augmented assignment.",
+		     type_python(e->cx, v->type));
 	if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
-		fail(e->cx, target->at, "Sliced expression not yet supported for subscripted list assignment. File a bug if you "
-			"want this");
+		fail(e->cx, target->at,
+		     "Sliced expression not yet supported for subscripted list assignment. File a bug if you "
+		     "want this");
 	args[0] = (NamedValue){0, emit_expression(e, index->kid[0], 0), index->at};
 	if (!s) {
 		old = sugar_as_value(e, at, emit_subscript(e, target, 0));

@@ -60,7 +60,8 @@ has_less(Emit *e, Range at, const Type *t)
 		return false;
 	if (s->nrets && !s->rets[0].type)                       /* it follows from the body */
 		unit_call(e->cx, f, at);
-	return s->nargs == 2 && type_is_subtype(e->cx, t, s->args[1].type) && s->nrets == 1 && s->rets[0].type == &rt_type_bool;
+	return s->nargs == 2 && type_is_subtype(e->cx, t, s->args[1].type) && s->nrets == 1 &&
+	       s->rets[0].type == &rt_type_bool;
 }
 
 /* Of this type and its parts the first that cannot be sorted, or null. */
@@ -98,7 +99,8 @@ put_order(Cx *cx, Buf *b, const Type *t, const char *part)
 			put_order(cx, b, t->of[i], arena_printf(cx->arena, "%s[%d]", part, i));
 		return;
 	}
-	buf_printf(b, "%sif open and a%s < b%s:\n%s    less = True\n%s    open = False\n", indent, part, part, indent, indent);
+	buf_printf(b, "%sif open and a%s < b%s:\n%s    less = True\n%s    open = False\n", indent, part, part, indent,
+		   indent);
 	buf_printf(b, "%sif open and b%s < a%s:\n%s    open = False\n", indent, part, part, indent);
 }
 

@@ -175,7 +175,8 @@ augmented(Emit *e, const Tree *t)
 	Value *v;
 
 	if (t->op == TREE_FLOORDIV || t->op == TREE_MATMUL)
-		fail(e->cx, t->at, "unsupported kind of augmented assignment: %s", t->op == TREE_MATMUL ? "MatMult" : "FloorDiv");
+		fail(e->cx, t->at, "unsupported kind of augmented assignment: %s",
+		     t->op == TREE_MATMUL ? "MatMult" : "FloorDiv");
 	switch (target->kind) {
 	case TREE_VAR:
 		v = emit_expression(e, target, 0);
@@ -192,8 +193,9 @@ augmented(Emit *e, const Tree *t)
 		emit_set_subscript(e, t, 0, t->at);
 		break;
 	default:
-		fail(e->cx, target->at, target->kind == TREE_TUPLE ? "augmented assignment can only have one LHS expression"
-			: "unexpected expression on left-hand side of augmented assignment");
+		fail(e->cx, target->at,
+		     target->kind == TREE_TUPLE ? "augmented assignment can only have one LHS expression"
+						: "unexpected expression on left-hand side of augmented assignment");
 	}
 }
 
@@ -326,7 +328,7 @@ raise_statement(Emit *e, const Tree *t)
 	emit_raise(e, t->at, v, 0);
 }
 
-/* ---- loops -------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Walk {
 	Range       at;
@@ -448,8 +450,9 @@ for_statement(Emit *e, const Tree *t, Work **next)
 	if (n < 0)
 		return loop(e, &(Walk){t->at, 0, t->kid[0], s, t->kid[2], 0, 0});
 	if ((bad = find_break(t->kid[2])))
-		fail(e->cx, bad->at, "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
-			"break or continue inside the body of these loops");
+		fail(e->cx, bad->at,
+		     "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support "
+		     "break or continue inside the body of these loops");
 	for (int i = n; i-- > 0;) {
 		w = new(e->cx->arena, Work, 1);
 		w->target = t->kid[0];
@@ -471,10 +474,12 @@ with_statement(Emit *e, const Tree *t)
 	for (int i = 0; i < items->n; i++) {
 		const Tree *item = items->kid[i];
 		objects[i] = emit_expression(e, item->kid[0], 0);
-		enter = objects[i]->type->kind == TYPE_CLASS ? class_method(class_info(objects[i]->type), "__enter__") : 0;
+		enter = objects[i]->type->kind == TYPE_CLASS ? class_method(class_info(objects[i]->type), "__enter__")
+							     : 0;
 		leave = enter ? class_method(class_info(objects[i]->type), "__exit__") : 0;
 		if (!leave)
-			fail(e->cx, item->at, "With item expression must return an object with __enter__ and __exit__ methods");
+			fail(e->cx, item->at,
+			     "With item expression must return an object with __enter__ and __exit__ methods");
 		unit_call(e->cx, enter, item->at);
 		unit_call(e->cx, leave, item->at);
 		v = emit_node(e, item->at, "prim::Enter", enter->schema->rets[0].type, 1, &objects[i]);
@@ -487,12 +492,13 @@ with_statement(Emit *e, const Tree *t)
 	return ways;
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static void
 return_statement(Emit *e, const Tree *t)
 {
-	Value *v = t->kid[0] ? emit_expression(e, t->kid[0], e->declared ? e->result : 0) : emit_none(e, t->at), *given = v;
+	Value *v = t->kid[0] ? emit_expression(e, t->kid[0], e->declared ? e->result : 0) : emit_none(e, t->at),
+	      *given = v;
 	const Type *both;
 
 	if (e->declared) {
@@ -517,11 +523,13 @@ emit_result(Emit *e, Range at, unsigned ways)
 
 	if (ways & WAY_FALL) {
 		if (e->result && !type_is_subtype(e->cx, &rt_type_none, e->result))
-			fail(e->cx, at, "Function was not annotated as having type None, but does not return along all paths");
+			fail(e->cx, at,
+			     "Function was not annotated as having type None, but does not return along all paths");
 		if (!e->declared || !(ways & WAY_RETURN))
 			e->result = e->declared ? e->result : &rt_type_none;
 		if (e->result->kind == TYPE_OPTIONAL && ways & WAY_RETURN)
-			fail(e->cx, at, "Function was not annotated as having type None, but does not return along all paths");
+			fail(e->cx, at,
+			     "Function was not annotated as having type None, but does not return along all paths");
 		v = graph_constant_typed(e->g, rt_none(), e->result, at);
 	} else if (ways & WAY_RETURN) {
 		v = scope_binding(e->scope, "$v")->s->v;
@@ -560,7 +568,7 @@ emit_closure(Emit *e, const Tree *def)
 	return c;
 }
 
-/* ---- any statement ----------------------------------------------------------------------------------------------------------- */
+/* ---- any statement ----------------------------------------------------------------------------------------------- */
 
 static void
 delete_statement(Emit *e, const Tree *t)
@@ -579,8 +587,9 @@ delete_statement(Emit *e, const Tree *t)
 			fail(e->cx, target->at, "del statements are only supported for deleting names or items");
 		index = target->kid[1];
 		if (index->n != 1 || index->kid[0]->kind == TREE_SLICE)
-			fail(e->cx, target->at, "del statements only support deletion at a single index, slicing is not supported "
-				"(see https://github.com/pytorch/pytorch/issues/31430)");
+			fail(e->cx, target->at,
+			     "del statements only support deletion at a single index, slicing is not supported "
+			     "(see https://github.com/pytorch/pytorch/issues/31430)");
 		emit_delete_item(e, target);
 	}
 }

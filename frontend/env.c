@@ -217,8 +217,9 @@ scope_assign(Emit *e, Range at, const char *name, Sugar *s, const Type *annotate
 	if (annotated && s->kind == SUGAR_VALUE) {
 		v = emit_convert(e, at, s->v, annotated, false);
 		if (!v || !type_is_subtype(e->cx, v->type, annotated))
-			fail(e->cx, at, "Variable '%s' is annotated with type %s but is being assigned to a value of type %s", name,
-				type_python(e->cx, annotated), type_python(e->cx, s->v->type));
+			fail(e->cx, at,
+			     "Variable '%s' is annotated with type %s but is being assigned to a value of type %s",
+			     name, type_python(e->cx, annotated), type_python(e->cx, s->v->type));
 		if (v->type != annotated && value_is_none(v))
 			v = graph_constant_typed(e->g, rt_none(), annotated, at);
 		else if (v->type != annotated)

@@ -39,8 +39,8 @@ note(Copy *c, const void *from, const void *to)
 
 static IValue copy(Copy *, IValue);
 
-/* The storage of tensors of dtype d, with room for as many elements of the dtype in which they are held.  A storage that
- * is seen as floats, which grow, and as integers, has two. */
+/* The storage of tensors of dtype d, with room for as many elements of the dtype in which they are held.  A storage
+ * that is seen as floats, which grow, and as integers, has two. */
 static RtStorage *
 widened_storage(Copy *c, RtStorage *s, RtDtype d)
 {

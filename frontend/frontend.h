@@ -89,7 +89,8 @@ IValue  tensor_rebuild_quantized(const PickleAt *, RtCx *, const IValue *arg, in
 IValue  tensor_rebuild_parameter(const PickleAt *, RtCx *, const IValue *arg, int n);
 IValue  tensor_lacks_sparse(const PickleAt *, RtCx *, const IValue *arg, int n);
 /* A tensor over part of a storage; fails when it would leave it. */
-RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);
+RtTensor *tensor_over(const PickleAt *, RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims,
+		      const int64_t *strides, int64_t offset);
 
 /* ---- module.c, json.c, setstate.c: archives -> Module ------------------------------------------------ */
 
@@ -123,7 +124,8 @@ IValue      packed_state(Cx *, const RtObject *);          /* what packed_build 
 /* pt2.c: archives of torch.export */
 bool        is_exported(Archive *);
 Module     *exported_load(Cx *, Archive *);
-/* Adds the arguments that a method was exported with, by their keys; false: it is no exported one, or the archive has none. */
+/* Adds the arguments that a method was exported with, by their keys; false: it is no exported one, or the archive has
+ * none. */
 bool        exported_samples(Module *, const Function *, RtCx *, RtArrays *);
 /* json.c: archives of PyTorch 1.0 to 1.2 */
 Module     *legacy_load(Cx *, Archive *);
@@ -231,8 +233,8 @@ bool    device_of_text(const char *, int64_t *device);     /* "cpu", "cuda:1": t
 
 /* name null: positional; the object of a method call has the name "self", and goes to that argument wherever it is. */
 typedef struct NamedValue { const char *name; Value *v; Range at; } NamedValue;
-/* Picks the overload of aten::name, converts arguments at g's insertion point, emits the node.  `version` is that of the
- * archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
+/* Picks the overload of aten::name, converts arguments at g's insertion point, emits the node.  `version` is that of
+ * the archive: older ones get the old schemas and meanings (reference 8); 0: no archive, so that an unknown name is the
  * user's error.  The results as one value: a tuple if several, None if there are none. */
 Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n, int version);
 /* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
@@ -252,16 +254,16 @@ const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);
 Value    *inline_function(Graph *, Function *, Range, Value *const *args);     /* its result; nodes take the call's place */
 
-/* ---- gradient.c: gradients of operators --------------------------------------------------------------------------- */
+/* ---- gradient.c: gradients of operators -------------------------------------------------------------------------- */
 
-/* Of the operator's row: (arguments, gradients of results, results) -> a gradient or None for each argument that can have
- * one.  Null: the row has none. */
+/* Of the operator's row: (arguments, gradients of results, results) -> a gradient or None for each argument that can
+ * have one.  Null: the row has none. */
 Function *op_gradient(Cx *, Op *);
 Function *op_expansion(Cx *, Op *);                        /* what the operator is in terms of others, when that is differentiated; or null */
 bool      op_is_flat(const Op *);                          /* its results do not depend on its arguments in a way that has a gradient */
 int       gradient_rank(const Type *);                     /* 1: Tensor or Tensor?, 2: a list of them, 0: has no gradient */
 
-/* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph --------------------------------------------- */
+/* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph ------------------------------------------- */
 
 Graph *function_graph(Cx *, Function *);                   /* compiles on first use; recursion is an error */
 IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the member as a value */
@@ -270,7 +272,7 @@ IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the me
 
 Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);   /* forward itself where there are none */
 
-/* ---- script.c: units and the doors -------------------------------------------------------------------------------------- */
+/* ---- script.c: units and the doors ------------------------------------------------------------------------------- */
 
 /* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */
 Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be null */
@@ -287,7 +289,7 @@ void        ops_compile_bodies(Cx *, Graph *);              /* op->function of e
 void        ops_compile_all(Cx *, Function *);              /* the same for a function and all that it calls */
 bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.classes.* */
 
-/* ---- irparse.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- irparse.c --------------------------------------------------------------------------------------------------- */
 
 void   ir_check_types(Cx *, Graph *, const char *path);    /* irtypes.c: fails unless what is written of values must hold */
 Graph *ir_parse(Cx *, const Source *, Unit *);              /* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */

@@ -5,10 +5,10 @@
  *    ->           def (self, other, grad, result):
  *                     return grad * other, grad * self
  *
- * Its inputs are the operator's arguments, the gradients of its results (of those that are tensors or lists of them) and
- * the results; its outputs are the gradients of the arguments that are tensors, optional tensors or lists of tensors, in
- * order.  A text with a `return` is taken as it is; one that begins with the line `body` is the operator in terms of
- * others, which is differentiated instead.  rt/ops/ops.h has the rules for who writes rows.
+ * Its inputs are the operator's arguments, the gradients of its results (of those that are tensors or lists of them)
+ * and the results; its outputs are the gradients of the arguments that are tensors, optional tensors or lists of
+ * tensors, in order.  A text with a `return` is taken as it is; one that begins with the line `body` is the operator in
+ * terms of others, which is differentiated instead.  rt/ops/ops.h has the rules for who writes rows.
  */
 #include "frontend.h"
 
@@ -112,7 +112,8 @@ compile(Cx *cx, Op *op, const char *what, Schema *s, const char *text)
 	*src = (Source){ .name = arena_printf(cx->arena, "<%s of %s>", what, op->id), .line = 1 };
 	src->text = arena_printf(cx->arena, "%s\n", text);
 	src->n = (int64_t)strlen(src->text);
-	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling %s of operator '%s'", f->name, op->id), (Range){ 0 });
+	cx_push(cx, &frame, arena_printf(cx->arena, "while compiling %s of operator '%s'", f->name, op->id),
+		(Range){ 0 });
 	f->tree = parse_file(cx, src);
 	op->gradient_function = f;
 	return_parts(function_graph(cx, f));
@@ -130,7 +131,8 @@ is_body(const Op *op)
 bool
 op_is_flat(const Op *op)
 {
-	return !strcmp(op->gradient, "None") || (op->form == OP_MAP && (!strcmp(op->result, "boolean") || !strpbrk(op->domain, "FC")));
+	return !strcmp(op->gradient, "None") ||
+	       (op->form == OP_MAP && (!strcmp(op->result, "boolean") || !strpbrk(op->domain, "FC")));
 }
 
 Function *
@@ -148,7 +150,8 @@ op_gradient(Cx *cx, Op *op)
 	if (!is_statements(text)) {
 		text = as_statement(cx, text, &n);
 		if (n != s->nrets)
-			fail(cx, (Range){ 0 }, "the gradient of %s has %d expressions for %d tensors", op->id, n, s->nrets);
+			fail(cx, (Range){ 0 }, "the gradient of %s has %d expressions for %d tensors", op->id, n,
+			     s->nrets);
 	}
 	return compile(cx, op, "the gradient", s, text);
 }

@@ -1,8 +1,8 @@
 /* frontend/hooks.c - a module is called with its hooks
  *
  * Where code calls a submodule, the archive spells its hooks out.  The module itself is called by Kiln, as PyTorch's
- * Module::operator() does: pre-hooks get the arguments as a tuple and may replace them, hooks get arguments and result and
- * may replace the result.  The function that does so is written as TorchScript and stands in for `forward`.
+ * Module::operator() does: pre-hooks get the arguments as a tuple and may replace them, hooks get arguments and result
+ * and may replace the result.  The function that does so is written as TorchScript and stands in for `forward`.
  */
 #include "emit.h"
 

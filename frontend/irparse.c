@@ -345,7 +345,8 @@ read_numeric(Ir *ir, const Type *hint)
 static IValue
 read_enum(Ir *ir)
 {
-	const char *beg = (read_blanks(&ir->r), ir->r.p), *name = read_word(&ir->r, ".")->name, *dot = strrchr(name, '.');
+	const char *beg = (read_blanks(&ir->r), ir->r.p), *name = read_word(&ir->r, ".")->name,
+		   *dot = strrchr(name, '.');
 	const char *owner = dot ? arena_strndup(ir->r.cx->arena, name, dot - name) : name;
 	const Type *t = ir->r.unit && dot ? unit_type(ir->r.cx, ir->r.unit, owner) : 0;
 	IValue v;

@@ -2,9 +2,9 @@
  * Types of a graph that was read as text, before it may run.
  *
  * What a node gives follows from what it is given; what is written must hold of it.  Kernels rely on the types of their
- * arguments, so a graph that is wrong about one would read memory that is none.  What was written of tensors (dtypes, sizes,
- * strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a text, so there are
- * no objects.
+ * arguments, so a graph that is wrong about one would read memory that is none.  What was written of tensors (dtypes,
+ * sizes, strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a
+ * text, so there are no objects.
  */
 #include "frontend.h"
 
@@ -45,8 +45,8 @@ gives(const Types *t, Node *n, int i, const Type *what)
 	const Type *written = type_unshaped(t->cx, n->out[i]->type);
 
 	if (!type_is_subtype(t->cx, type_unshaped(t->cx, what), written))
-		fail(t->cx, n->at, "%s: result %d of %s is of type %s and not %s", t->path, i, n->kind->name, type_python(t->cx, what),
-		     type_python(t->cx, written));
+		fail(t->cx, n->at, "%s: result %d of %s is of type %s and not %s", t->path, i, n->kind->name,
+		     type_python(t->cx, what), type_python(t->cx, written));
 	n->out[i]->type = written;
 }
 
@@ -64,7 +64,7 @@ take_as_written(const Types *t, Value *v)
 	v->type = type_unshaped(t->cx, v->type);
 }
 
-/* ---- kinds without a row ----------------------------------------------------------------------------------------------- */
+/* ---- kinds without a row ----------------------------------------------------------------------------------------- */
 
 static void
 check_constant(Types *t, Node *n)
@@ -84,7 +84,8 @@ check_if(Types *t, Node *n)
 	need(t, n, n->nin == 1 && n->nsub == 2, "has a condition and two blocks");
 	takes(t, n, 0, &rt_type_bool);
 	for (int b = 0; b < 2; b++) {
-		need(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout, "has as many results as each block");
+		need(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout,
+		     "has as many results as each block");
 		check_block(t, n->sub[b]);
 		for (int i = 0; i < n->nout; i++)
 			gives(t, n, i, n->sub[b]->ret->in[i]->type);
@@ -147,7 +148,8 @@ check_tuple_index(Types *t, Node *n)
 	const Type *tuple = tuple_of(t, n, 1);
 	int64_t at = 0;
 
-	need(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n, "wants a constant index");
+	need(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n,
+	     "wants a constant index");
 	gives(t, n, 0, tuple->of[at < 0 ? at + tuple->n : at]);
 }
 
@@ -267,7 +269,7 @@ check_wait(Types *t, Node *n)
 	gives(t, n, 0, future->of[0]);
 }
 
-/* ---- all nodes ----------------------------------------------------------------------------------------------------------- */
+/* ---- all nodes --------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *kind; void (*check)(Types *, Node *); } kinds[] = {
 	{ "prim::Constant", check_constant }, { "prim::If", check_if }, { "prim::Loop", check_loop },

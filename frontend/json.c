@@ -135,7 +135,8 @@ read_tensor(Legacy *l, const cJSON *o)
 	RtTensor *t;
 
 	if (flag(o, "isQuantized"))
-		fail_lacks(l->cx, (Range){ 0 }, "%s: Kiln lacks quantized tensors in archives of this age", l->json->name);
+		fail_lacks(l->cx, (Range){ 0 }, "%s: Kiln lacks quantized tensors in archives of this age",
+			   l->json->name);
 	if (!key || strncmp(key, "tensors/", 8))
 		bad(l, "has a tensor whose data are at", key ? key : "");
 	if (numbers(l, o, "strides", strides) != ndim)
@@ -294,8 +295,8 @@ add_attributes(Legacy *l, const cJSON *module, Making *k)
 		t = type_from_text(l->cx, l->unit, type, (Range){ s, 0, (uint32_t)s->n });
 		declare_numbers(&v, t);
 		if (!value_fits(&l->fits, v, t))
-			fail(l->cx, (Range){ 0 }, "%s: attribute '%s' is declared %s, but is %s", l->json->name, name, type,
-				rt_type_of(v));
+			fail(l->cx, (Range){ 0 }, "%s: attribute '%s' is declared %s, but is %s", l->json->name, name,
+			     type, rt_type_of(v));
 		add(l, k, (Attribute){ .name = name, .type = t }, v);
 	}
 }

@@ -1,7 +1,7 @@
 /* frontend/literal.c - numbers and strings
  *
- * A string with the prefix f is written as what it means: f"a{x}b" is "a{}b".format(x), as PyTorch's front end has it; a
- * prefix r leaves backslashes alone.  Adjacent strings are one.
+ * A string with the prefix f is written as what it means: f"a{x}b" is "a{}b".format(x), as PyTorch's front end has it;
+ * a prefix r leaves backslashes alone.  Adjacent strings are one.
  */
 #include "parse.h"
 
@@ -99,8 +99,8 @@ put_utf8(char *out, int64_t code)
 	return 4;
 }
 
-/* What stands after a backslash at *s, appended to out; *s is moved behind the escape.  A printed archive says \ooo for a
- * byte, Python's source \x, \u and \U for a character; none is longer in the text than in the string. */
+/* What stands after a backslash at *s, appended to out; *s is moved behind the escape.  A printed archive says \ooo for
+ * a byte, Python's source \x, \u and \U for a character; none is longer in the text than in the string. */
 static int
 escaped(Parser *p, const char **s, const char *end, char *out)
 {
@@ -183,7 +183,8 @@ parse_field(Parser *p, const char **s, const char *end)
 	if (stop == end)
 		fail(p->cx, where, "this field of a formatted string has no end");
 	if (*stop != '}')
-		fail(p->cx, where, "%s of a formatted string is not supported", *stop == ':' ? "a format" : "a conversion");
+		fail(p->cx, where, "%s of a formatted string is not supported",
+		     *stop == ':' ? "a format" : "a conversion");
 	lex_part(p->cx, p->src, (uint32_t)(*s - text), (uint32_t)(stop - text), &inner.tok);
 	t = parse_expr(&inner, 0);
 	if (inner.tok->kind != TOK_EOF)
@@ -237,5 +238,6 @@ parse_strings(Parser *p)
 	if (!fields.n)
 		return text;
 	callee = tree_new(p->cx, TREE_ATTR, where, 2, text, tree_text(p->cx, TREE_IDENT, where, "format", 6));
-	return tree_new(p->cx, TREE_CALL, where, 3, callee, parse_list_of(p, &fields, where), parse_list_of(p, &none, where));
+	return tree_new(p->cx, TREE_CALL, where, 3, callee, parse_list_of(p, &fields, where),
+			parse_list_of(p, &none, where));
 }

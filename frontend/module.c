@@ -30,7 +30,8 @@ pickles_an_object(Record r)
 {
 	const char *global = r.data + 3;
 
-	return r.n > 20 && r.data[2] == 'c' && strncmp(global, "collections\n", 12) && strncmp(global, "torch._utils\n", 13);
+	return r.n > 20 && r.data[2] == 'c' && strncmp(global, "collections\n", 12) &&
+	       strncmp(global, "torch._utils\n", 13);
 }
 
 static const char *
@@ -63,9 +64,10 @@ read_version(Cx *cx, Archive *a)
 	if (i == 0 || (i < r.n && r.data[i] != '\n' && r.data[i] != '\r' && r.data[i] != ' '))
 		fail(cx, (Range){ 0 }, "%s: %s: is no version number", archive_path(a), name);
 	if (v < VERSION_MIN)
-		fail(cx, (Range){ 0 }, "%s: %s: Attempted to read a PyTorch file with version %lld, but the minimum supported "
-			"version for reading is %d. Your PyTorch script module file is too old.", archive_path(a), name, (long long)v,
-			VERSION_MIN);
+		fail(cx, (Range){ 0 },
+		     "%s: %s: Attempted to read a PyTorch file with version %lld, but the minimum supported "
+		     "version for reading is %d. Your PyTorch script module file is too old.",
+		     archive_path(a), name, (long long)v, VERSION_MIN);
 	if (v > VERSION_MAX)
 		fail(cx, (Range){ 0 }, "%s: %s: Attempted to read a PyTorch file with version %lld, but the maximum supported "
 			"version for reading is %d.", archive_path(a), name, (long long)v, VERSION_MAX);
@@ -117,7 +119,8 @@ host_enumerator(const PickleAt *at, void *arg, const char *name, IValue value)
 	if (!info)
 		pickle_bad(at, "%s is no enum", name);
 	for (int i = 0; i < info->members.n; i++)
-		if (value.tag == info->members.at[i].value.tag && !rt_equal(&l->rt, value, info->members.at[i].value, &same) && same)
+		if (value.tag == info->members.at[i].value.tag &&
+		    !rt_equal(&l->rt, value, info->members.at[i].value, &same) && same)
 			return rt_ref(RT_ENUM, rt_enum_new(&l->rt, t, info->members.at[i].name, rt_retain(value)));
 	pickle_bad(at, "enum %s has no member of this value", name);
 }
@@ -177,7 +180,8 @@ set_attributes(const PickleAt *at, Loader *l, RtObject *o, IValue state)
 	const RtClass *c = o->cls;
 
 	if (state.tag != RT_DICT)
-		pickle_bad(at, "the state of an object of %s is a %s, but the class has no __setstate__", c->name, rt_type_of(state));
+		pickle_bad(at, "the state of an object of %s is a %s, but the class has no __setstate__", c->name,
+			   rt_type_of(state));
 	for (int i = 0; i < c->nslot; i++) {
 		const IValue *v = find_attribute(at, &l->rt, state.u.dict, c->slot[i], i);
 
@@ -197,8 +201,8 @@ run_setstate(const PickleAt *at, Loader *l, Function *fn, IValue object, IValue 
 	if (!schema || schema->nargs != 2)
 		pickle_bad(at, "%s does not take a state alone", fn->name);
 	if (!value_fits(&l->fits, state, schema->args[1].type))
-		pickle_bad(at, "%s takes a %s, but the state is a %s", fn->name, type_python(l->cx, schema->args[1].type),
-			rt_type_of(state));
+		pickle_bad(at, "%s takes a %s, but the state is a %s", fn->name,
+			   type_python(l->cx, schema->args[1].type), rt_type_of(state));
 	function_graph(l->cx, fn);
 	ops_compile_all(l->cx, fn);
 	code_lower(l->cx, fn, NULL);
@@ -267,7 +271,8 @@ load_constants(Loader *l)
 	IValue v = load_pickle(l, "constants.pkl", "constants");
 
 	if (v.tag != RT_TUPLE)
-		fail(l->cx, (Range){ 0 }, "%s: constants.pkl: holds a %s instead of a tuple", archive_path(l->archive), rt_type_of(v));
+		fail(l->cx, (Range){ 0 }, "%s: constants.pkl: holds a %s instead of a tuple", archive_path(l->archive),
+		     rt_type_of(v));
 	value_settle(&l->fits, v);
 	for (int64_t i = 0; i < v.u.tuple->n; i++) {
 		RtTensor *t = rt_tensor(v.u.tuple->v[i]);
@@ -301,7 +306,8 @@ load_modern(Cx *cx, Archive *a)
 	unit_set_constants(l->unit, load_constants(l));
 	m->self = load_pickle(l, "data.pkl", "data");
 	if (m->self.tag != RT_OBJECT)
-		fail(cx, (Range){ 0 }, "%s: data.pkl: holds a %s instead of a module", archive_path(a), rt_type_of(m->self));
+		fail(cx, (Range){ 0 }, "%s: data.pkl: holds a %s instead of a module", archive_path(a),
+		     rt_type_of(m->self));
 	m->type = m->self.u.obj->cls->type;
 	m->training = is_training(m->self);
 	fits_free(&l->fits);
@@ -330,7 +336,7 @@ archive_load(Cx *cx, const char *path)
 	return m;
 }
 
-/* ---- methods ------------------------------------------------------------------------------------------------------ */
+/* ---- methods ----------------------------------------------------------------------------------------------------- */
 
 /* The last part of a qualified name. */
 static const char *

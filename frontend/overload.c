@@ -108,8 +108,10 @@ bind_var(Match *m, const char *name, const Type *actual)
 		if (type_unify(m->cx, m->vars.type[i], actual))
 			return true;
 		if (m->why)
-			m->reason = arena_printf(m->cx->arena, "type variable '%s' previously matched to type %s is matched to "
-			                         "type %s", name, type_python(m->cx, m->vars.type[i]), type_python(m->cx, actual));
+			m->reason = arena_printf(m->cx->arena,
+						 "type variable '%s' previously matched to type %s is matched to "
+						 "type %s",
+						 name, type_python(m->cx, m->vars.type[i]), type_python(m->cx, actual));
 		return false;
 	}
 	if (m->vars.n == MAX_VARS)
@@ -424,7 +426,7 @@ match_formal(Match *m, const Schema *s, int i, Call *c)
 	return make(m, "prim::Constant", a->type, 0, 0);
 }
 
-/* ---- one schema ------------------------------------------------------------------------------------------------------ */
+/* ---- one schema -------------------------------------------------------------------------------------------------- */
 
 static int
 count_positional(const Call *c)
@@ -507,7 +509,7 @@ match_schema(Graph *g, const Schema *s, Range at, Value *self, const NamedValue 
 	return out.at ? out.at : new(g->cx->arena, Value *, 1);
 }
 
-/* ---- the node ------------------------------------------------------------------------------------------------------------ */
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
 
 static void
 bind_inputs(Match *m, const Schema *s, Value *const *args, int n)
@@ -601,7 +603,7 @@ packed(Graph *g, const Schema *s, Node *n)
 	return v;
 }
 
-/* ---- the choice ------------------------------------------------------------------------------------------------------------ */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 typedef struct Candidate {
 	const Schema *s;           /* read when it is tried */
@@ -738,6 +740,7 @@ emit_builtin(Graph *g, const char *name, Range at, const NamedValue *args, int n
 	text = arena_text(g->cx->arena, &why);
 	if (version > 0 && op_lacks_overloads(g->cx, name))
 		fail_lacks(g->cx, at, "Kiln lacks the overload of %s that is called here; it has:\n%s", name, text);
-	fail(g->cx, at, "Arguments for call are not valid.\nThe following variants are available:\n%s\nThe original call is",
+	fail(g->cx, at,
+	     "Arguments for call are not valid.\nThe following variants are available:\n%s\nThe original call is",
 	     text);
 }

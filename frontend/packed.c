@@ -156,12 +156,15 @@ build_embedding(const PickleAt *at, RtObject *o, IValue state)
 static void
 build_cell(const PickleAt *at, RtObject *o, IValue state)
 {
-	IValue kind = part(at, state, 0, "kind"), biases = part(at, state, 1, "biases"), range = part(at, state, 3, "range");
+	IValue kind = part(at, state, 0, "kind"), biases = part(at, state, 1, "biases"),
+	       range = part(at, state, 3, "range");
 	IValue weights = part(at, state, 4, "weights");
 	bool half;
 
-	if (kind.tag != RT_STR || (strcmp(kind.u.str->s, "quantized_dynamic") && strcmp(kind.u.str->s, "quantized_fp16")))
-		pickle_lacks(at, "Kiln lacks recurrent cells of another kind than quantized_dynamic and quantized_fp16");
+	if (kind.tag != RT_STR ||
+	    (strcmp(kind.u.str->s, "quantized_dynamic") && strcmp(kind.u.str->s, "quantized_fp16")))
+		pickle_lacks(at,
+			     "Kiln lacks recurrent cells of another kind than quantized_dynamic and quantized_fp16");
 	half = !strcmp(kind.u.str->s, "quantized_fp16");
 	for (int i = 0; i < 2; i++) {
 		IValue w = part(at, weights, i, "weight");

@@ -208,7 +208,8 @@ parse_params(Parser *p, Trees *v)
 	expect(p, TOK_RPAREN);
 }
 
-/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" ["->" expr]: the types of all parameters, or of all but the first;
+/* type comment := "# type:" "(" ( [exprs] | "..." ) ")" ["->" expr]: the types of all parameters, or of all but the
+ * first;
  * "...": each has its own */
 static const Tree *
 parse_type_comment(Parser *p, Trees *params)

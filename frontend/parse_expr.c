@@ -191,7 +191,8 @@ parse_call(Parser *p, const Tree *callee)
 	}
 	expect(p, TOK_RPAREN);
 	where = range_from(p, beg);
-	return tree_new(p->cx, TREE_CALL, callee->at, 3, callee, parse_list_of(p, &args, where), parse_list_of(p, &keywords, where));
+	return tree_new(p->cx, TREE_CALL, callee->at, 3, callee, parse_list_of(p, &args, where),
+			parse_list_of(p, &keywords, where));
 }
 
 static bool
@@ -216,8 +217,8 @@ slice_call(Parser *p, const Tree *t)
 		return t;
 	if (t->kid[2]->n)
 		fail(p->cx, t->at, "Slice does not accept any keyword arguments");
-	return tree_new(p->cx, TREE_SLICE, t->at, 3, arg->n > 1 ? bound_of(arg->kid[0]) : 0, bound_of(arg->kid[arg->n > 1]),
-		arg->n > 2 ? bound_of(arg->kid[2]) : 0);
+	return tree_new(p->cx, TREE_SLICE, t->at, 3, arg->n > 1 ? bound_of(arg->kid[0]) : 0,
+			bound_of(arg->kid[arg->n > 1]), arg->n > 2 ? bound_of(arg->kid[2]) : 0);
 }
 
 /* index := expr | [expr] ":" [expr] [":" [expr]] */
@@ -330,8 +331,8 @@ is_comparison(TokKind kind)
 	return kind == TOK_LT || kind == TOK_GT || kind == TOK_LE || kind == TOK_GE || kind == TOK_EQ || kind == TOK_NE;
 }
 
-/* a < b < c is a < b and b < c: b is computed twice, as by PyTorch's front end.  last: where the left comparison's right
- * operand stands. */
+/* a < b < c is a < b and b < c: b is computed twice, as by PyTorch's front end.  last: where the left comparison's
+ * right operand stands. */
 static const Tree *
 chain(Parser *p, const Tree *left, const Tree *last, const Operator *op, const Tree *right)
 {
@@ -362,7 +363,8 @@ parse_expr(Parser *p, int prec)
 			if (compared && is_comparison(kind))
 				left = chain(p, left, compared, op, right);
 			else
-				left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left, right);
+				left = tree_new(p->cx, (TreeKind)op->binary_tree, join(left->at, right->at), 2, left,
+						right);
 			compared = is_comparison(kind) ? right : 0;
 		}
 	}

@@ -46,7 +46,8 @@ pickle_bad(const PickleAt *at, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fail(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap), (long long)at->byte);
+	fail(at->cx, (Range){ 0 }, "%s: %s, at byte %lld", at->src->name, arena_vprintf(at->cx->arena, fmt, ap),
+	     (long long)at->byte);
 }
 
 void
@@ -712,8 +713,8 @@ call(Machine *m, const struct Global *g, IValue args)
 	return g->call(m, arg, n);
 }
 
-/* A tensor with attributes of Python, such as which sizes are dynamic: they are left out.  Its own kind is none of those
- * that make it, so that no nesting is followed. */
+/* A tensor with attributes of Python, such as which sizes are dynamic: they are left out.  Its own kind is none of
+ * those that make it, so that no nesting is followed. */
 static IValue
 make_of_type(Machine *m, const IValue *arg, int n)
 {
@@ -831,7 +832,7 @@ op_binpersid(Machine *m, int64_t n)
 	replace(m, n, !strcmp(g->name, "QUInt4x2Storage") ? unpack_nibbles(m, s) : s);
 }
 
-/* ---- the machine ------------------------------------------------------------------------------------------------------ */
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 /* How an instruction's operand comes about: S4 .. NEXT_MEMO, or a number that the instruction itself means. */
 enum { S4 = -7, U4, U2, U1, MARKED, NEXT_MEMO };

@@ -4,9 +4,9 @@
  *   models/NAME.json             a program: a graph over lifted state and arguments
  *   data/weights, data/constants its parameters, buffers and constants
  *
- * A parameter l.weight becomes the attribute `weight` of an object that is the attribute `l`, as in TorchScript, so that whatever
- * treats state finds it: names, gradients, instances.  One program is the method forward; of several each is a method of its
- * name, and its state is below the attribute of that name.
+ * A parameter l.weight becomes the attribute `weight` of an object that is the attribute `l`, as in TorchScript, so
+ * that whatever treats state finds it: names, gradients, instances.  One program is the method forward; of several each
+ * is a method of its name, and its state is below the attribute of that name.
  */
 #include "pt2.h"
 
@@ -225,7 +225,7 @@ read_inputs(Loader *l, Exported *e, Payloads *payloads)
 		json_bad(&e->doc, "has more input_specs than inputs");
 }
 
-/* ---- the signature ------------------------------------------------------------------------------------------------ */
+/* ---- the signature ----------------------------------------------------------------------------------------------- */
 
 static const Json *
 call_signature(Exported *e, const Json *module)
@@ -243,7 +243,8 @@ name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int
 	Arena *a = e->cx->arena;
 
 	if (s->kind == SPEC_LEAF) {
-		while (*at < e->inputs.n && e->inputs.at[*at].kind != INPUT_USER && e->inputs.at[*at].kind != INPUT_CONSTANT)
+		while (*at < e->inputs.n && e->inputs.at[*at].kind != INPUT_USER &&
+		       e->inputs.at[*at].kind != INPUT_CONSTANT)
 			++*at;
 		if (*at == e->inputs.n)
 			json_bad(&e->doc, "has fewer inputs than arguments");
@@ -255,7 +256,8 @@ name_leaves(Exported *e, const Spec *s, const char *path, const char *place, int
 		const char *part = s->kind != SPEC_DICT ? arena_printf(a, "[%d]", i)
 			: arena_printf(a, s->numbered ? "[%s]" : "['%s']", s->key[i]);
 
-		name_leaves(e, s->kid[i], arena_printf(a, "%s%s", path, part), arena_printf(a, "%s%s", place, part), at);
+		name_leaves(e, s->kid[i], arena_printf(a, "%s%s", path, part), arena_printf(a, "%s%s", place, part),
+			    at);
 	}
 }
 
@@ -289,7 +291,8 @@ sign_argument(Exported *e, Signing *s, int k, int i)
 	name_leaves(e, spec, arena_printf(e->cx->arena, "['%s']", name),
 		k ? name : arena_printf(e->cx->arena, "*args[%d]", i), &s->input);
 	a->name = name;
-	a->type = spec_type(e->cx, spec, &s->leaf, arena_printf(e->cx->arena, "%s_%d", e->self->name, e->schema->nargs), false);
+	a->type = spec_type(e->cx, spec, &s->leaf, arena_printf(e->cx->arena, "%s_%d", e->self->name, e->schema->nargs),
+			    false);
 	a->kwonly = k;
 	a->has_default = a->type->kind == TYPE_OPTIONAL;
 	e->schema->nargs++;
@@ -298,8 +301,8 @@ sign_argument(Exported *e, Signing *s, int k, int i)
 static bool
 calls_with_arguments(const Spec *in)
 {
-	return in->kind == SPEC_TUPLE && in->n == 2 && in->kid[0]->kind == SPEC_TUPLE && in->kid[1]->kind == SPEC_DICT &&
-	       !in->kid[1]->numbered;
+	return in->kind == SPEC_TUPLE && in->n == 2 && in->kid[0]->kind == SPEC_TUPLE &&
+	       in->kid[1]->kind == SPEC_DICT && !in->kid[1]->numbered;
 }
 
 static void
@@ -329,18 +332,21 @@ sign(Exported *e, const char *qualified)
 			sign_argument(e, &s, k, i);
 }
 
-/* ---- a program ------------------------------------------------------------------------------------------------------ */
+/* ---- a program --------------------------------------------------------------------------------------------------- */
 
 /* {"major": 8, "minor": 20}; a number in the oldest. */
 static int64_t
 check_version(Exported *e)
 {
-	const Json *v = json_need(&e->doc, e->json, "schema_version"), *major = json_get(v, "major"), *minor = json_get(v, "minor");
+	const Json *v = json_need(&e->doc, e->json, "schema_version"), *major = json_get(v, "major"),
+		   *minor = json_get(v, "minor");
 	const int64_t n = json_int(&e->doc, major ? major : v, "schema_version");
 
 	if (n > NEWEST_MAJOR)
-		fail_lacks(e->cx, (Range){ 0 }, "%s: Kiln lacks version %lld.%lld of exported programs: the newest known is %d.%d",
-			e->doc.name, (long long)n, (long long)(minor ? json_int(&e->doc, minor, "minor") : 0), (int)NEWEST_MAJOR, (int)NEWEST_MINOR);
+		fail_lacks(e->cx, (Range){ 0 },
+			   "%s: Kiln lacks version %lld.%lld of exported programs: the newest known is %d.%d",
+			   e->doc.name, (long long)n, (long long)(minor ? json_int(&e->doc, minor, "minor") : 0),
+			   (int)NEWEST_MAJOR, (int)NEWEST_MINOR);
 	return n;
 }
 
@@ -388,7 +394,7 @@ read_program(Loader *l, const char *member, const char *program, bool only)
 	vec_push(l->cx->arena, &l->programs, e);
 }
 
-/* ---- the archive ---------------------------------------------------------------------------------------------------- */
+/* ---- the archive ------------------------------------------------------------------------------------------------- */
 
 /* The program's name of models/NAME.json; null: it is something else. */
 static const char *
@@ -450,7 +456,9 @@ add_method(Loader *l, Module *m, Exported *e)
 	Function *fn = new(l->cx->arena, Function, 1);
 
 	e->self = m->type;
-	*fn = (Function){ .name = arena_printf(l->cx->arena, "%s.%s", m->type->name, e->name), .self = m->type, .unit = l->unit };
+	*fn = (Function){ .name = arena_printf(l->cx->arena, "%s.%s", m->type->name, e->name),
+			  .self = m->type,
+			  .unit = l->unit };
 	sign(e, fn->name);
 	fn->schema = e->schema;
 	fn->exported = e;
@@ -468,8 +476,8 @@ check_format(Archive *a)
 		while (r.n && (r.data[r.n - 1] == '\n' || r.data[r.n - 1] == ' '))
 			r.n--;
 		if (r.n != (int64_t)strlen(rows[i].text) || memcmp(r.data, rows[i].text, (size_t)r.n))
-			fail_lacks(archive_cx(a), (Range){ 0 }, "%s: %s is '%.*s' (known is '%s')", archive_path(a), rows[i].member,
-				(int)(r.n < 40 ? r.n : 40), r.data, rows[i].text);
+			fail_lacks(archive_cx(a), (Range){ 0 }, "%s: %s is '%.*s' (known is '%s')", archive_path(a),
+				   rows[i].member, (int)(r.n < 40 ? r.n : 40), r.data, rows[i].text);
 	}
 }
 
@@ -483,7 +491,8 @@ static void
 add_sample(const Function *fn, RtCx *rt, RtArrays *in, const char *name, IValue v)
 {
 	if (rt_arrays_from_value(rt, in, name, v))
-		fail(fn->exported->cx, (Range){ 0 }, "%s: %s", name, rt->message ? rt->message : "cannot be an argument");
+		fail(fn->exported->cx, (Range){ 0 }, "%s: %s", name,
+		     rt->message ? rt->message : "cannot be an argument");
 }
 
 bool

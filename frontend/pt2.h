@@ -58,7 +58,8 @@ struct Spec {
 	const Type *type;          /* once spec_type was asked */
 };
 Spec  *spec_parse(const JsonDoc *, const char *text, int *nleaf);
-/* The TorchScript type of a tree of such leaves, which are taken from *leaf on; `name` is that of a NamedTuple, if it has to be one. */
+/* The TorchScript type of a tree of such leaves, which are taken from *leaf on; `name` is that of a NamedTuple, if it
+ * has to be one. */
 const Type *spec_type(Cx *, Spec *, const Type *const **leaf, const char *name, bool result);
 void   spec_unpack(Graph *, const Spec *, Value *, Range, Value ***leaf);          /* *leaf is moved past its leaves */
 Value *spec_pack(Graph *, const Spec *, Value *const **leaf, Range);

@@ -1,8 +1,8 @@
 /*
  * Arguments of nodes as values of the graph.
  *
- * An argument is an object of one key, which says its kind.  What the operator wants (formal) decides where the archive is
- * vague: a whole number for a float, an empty list.  Enumerations have numbers of their own, not those of ATen.
+ * An argument is an object of one key, which says its kind.  What the operator wants (formal) decides where the archive
+ * is vague: a whole number for a float, an empty list.  Enumerations have numbers of their own, not those of ATen.
  */
 #include "pt2.h"
 
@@ -40,7 +40,8 @@ scalar_type(Builder *b, const Json *v)
 	const char *name = dtype_name_of_export(n);
 
 	if (!name || dtype_of_export(n) < 0)
-		pt2_lacks(b, "Kiln lacks the dtype %s", name ? name : arena_printf(b->cx->arena, "of number %lld", (long long)n));
+		pt2_lacks(b, "Kiln lacks the dtype %s",
+			  name ? name : arena_printf(b->cx->arena, "of number %lld", (long long)n));
 	return dtype_of_export(n);
 }
 
@@ -258,7 +259,8 @@ enumeration(Builder *b, const Json *v, const Type *formal)
 	(void)formal;
 	if (!strcmp(json_key(v), "as_scalar_type"))
 		return build_int(b, scalar_type(b, v));
-	return build_int(b, !strcmp(json_key(v), "as_layout") ? enumerated(b, v, layouts, 8) : enumerated(b, v, formats, 5));
+	return build_int(b, !strcmp(json_key(v), "as_layout") ? enumerated(b, v, layouts, 8)
+							      : enumerated(b, v, formats, 5));
 }
 
 typedef struct ArgRow { const char *kind; Element *value; } ArgRow;

@@ -116,7 +116,7 @@ build_raise_unless(Builder *b, Value *ok, const char *message)
 	graph_set_insert_end(b->g, n->block);
 }
 
-/* ---- state -------------------------------------------------------------------------------------------------------- */
+/* ---- state ------------------------------------------------------------------------------------------------------- */
 
 
 /* self.a.b, whose objects are read once. */
@@ -162,7 +162,7 @@ read_state(Builder *b, Value *self)
 	}
 }
 
-/* ---- arguments -------------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 /* Adds them to the graph, and gives their leaves in the order of the program's inputs. */
 static Value **
@@ -190,7 +190,7 @@ read_arguments(Builder *b)
 	return leaf;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------ */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Output { const char *kind; const Json *spec, *value; } Output;
 
@@ -265,7 +265,7 @@ return_results(Builder *b, const Values *results, int nleaf)
 	b->p->schema->rets[0].type = b->p->out->type;
 }
 
-/* ---- all -------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* The place of what is no node: the line that says what the arguments are. */
 static Range

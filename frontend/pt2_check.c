@@ -1,9 +1,9 @@
 /*
  * What arguments must be like: the sizes that were fixed at the export, equal dimensions, ranges, constants, guards.
  *
- * With sample inputs in the archive PyTorch checks by guards, which raise an AssertionError that prints the condition; without,
- * it raises a RuntimeError that says what was expected.  Neither looks at dtypes.  A minimum of 2 is none: sizes 0 and 1
- * were only not traced.
+ * With sample inputs in the archive PyTorch checks by guards, which raise an AssertionError that prints the condition;
+ * without, it raises a RuntimeError that says what was expected.  Neither looks at dtypes.  A minimum of 2 is none:
+ * sizes 0 and 1 were only not traced.
  */
 #include "pt2.h"
 
@@ -60,7 +60,7 @@ place_of(Checks *c, const Input *in, int dim)
 	return dim < 0 ? in->place : arena_printf(c->b->cx->arena, "%s.shape[%d]", in->place, dim);
 }
 
-/* ---- one condition ------------------------------------------------------------------------------------------------ */
+/* ---- one condition ----------------------------------------------------------------------------------------------- */
 
 /* Raises the guard's own text, or, with a second text, that with the value in the place of its {}. */
 static void
@@ -104,7 +104,7 @@ require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
 		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s", place_of(c, in, dim), (long long)want, tail), v);
 }
 
-/* ---- symbols -------------------------------------------------------------------------------------------------------- */
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 static void
 require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int64_t bound)
@@ -174,8 +174,9 @@ solve(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 
 	require(c, compare(b, "_operator.eq", compare(b, "_operator.mod", s, factor), build_int(b, 0)),
 		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, dim), form),
-		arena_printf(b->cx->arena, "Expected input %s = {} to be of the form %s, where %s is an integer", place_of(c, in, dim), form,
-			l->symbol), v);
+		arena_printf(b->cx->arena, "Expected input %s = {} to be of the form %s, where %s is an integer",
+			     place_of(c, in, dim), form, l->symbol),
+		v);
 	know(c, l->symbol, compare(b, "_operator.floordiv", s, factor), arena_printf(b->cx->arena, "(%s - %lld)/%lld",
 		source_of(c, in, dim), (long long)l->offset, (long long)l->factor));
 }
@@ -202,7 +203,7 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 	}
 }
 
-/* ---- one argument ------------------------------------------------------------------------------------------------------ */
+/* ---- one argument ------------------------------------------------------------------------------------------------ */
 
 /* A size of the archive: {"as_int": 3} or {"as_expr": {"expr_str": ...}}. */
 static void
@@ -227,7 +228,8 @@ check_rank(Checks *c, const Input *in, Value *v, int rank)
 		return;
 	have = build_op(b, "aten::dim", 1, v);
 	require(c, compare(b, "_operator.eq", have, build_int(b, rank)), "",
-		arena_printf(b->cx->arena, "Unexpected number of dimensions in input at %s.shape (expected %d, got {})", in->place, rank),
+		arena_printf(b->cx->arena, "Unexpected number of dimensions in input at %s.shape (expected %d, got {})",
+			     in->place, rank),
 		have);
 }
 
@@ -258,8 +260,10 @@ check_constant(Checks *c, const Input *in, Value *v)
 	if (!value_constant(want, &is) || rt_is_none(is))
 		return;
 	rt_format_value(&text, is, 1);
-	require(c, build_op(b, "aten::eq", 2, v, want), arena_printf(b->cx->arena, "%s == %s", source_of(c, in, -1), text.at),
-		arena_printf(b->cx->arena, "Expected input at %s to be equal to %s, but got {}", in->place, text.at), v);
+	require(c, build_op(b, "aten::eq", 2, v, want),
+		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, -1), text.at),
+		arena_printf(b->cx->arena, "Expected input at %s to be equal to %s, but got {}", in->place, text.at),
+		v);
 	buf_free(&text);
 }
 
@@ -272,7 +276,7 @@ check_number(Checks *c, const Input *in, Value *v)
 		check_symbolic(c, in, -1, v, json_text(&c->b->p->doc, expr, "expr_str"));
 }
 
-/* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------------------ */
+/* ---- guards: Python over L['x'].size()[0] ------------------------------------------------------------------------ */
 
 static void
 put_path(const Tree *t, Buf *b)
@@ -320,7 +324,8 @@ find_part(Builder *b, void *arg, const Tree *t)
 	name = attr->kid[1]->text;
 	if ((strcmp(name, "size") && strcmp(name, "stride")) || v->type->kind != TYPE_TENSOR)
 		return NULL;
-	return build_op(b, *name == 's' && name[1] == 'i' ? "aten::size" : "aten::stride", 2, v, build_int(b, index->num.i));
+	return build_op(b, *name == 's' && name[1] == 'i' ? "aten::size" : "aten::stride", 2, v,
+			build_int(b, index->num.i));
 }
 
 static void
@@ -334,7 +339,7 @@ check_guard(Checks *c, const char *text)
 		without_frame(c->b->cx, text)));
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 void
 check_inputs(Builder *b, Value *const *leaf)

@@ -1,8 +1,8 @@
 /*
  * Expressions over sizes: SymPy's own text of them (srepr), and Python's in guards.
  *
- * Both are expressions of Python, so that one parser reads them: Mul(Integer(2), Symbol('s0')) is a call, and so becomes what
- * 2 * s0 becomes.
+ * Both are expressions of Python, so that one parser reads them: Mul(Integer(2), Symbol('s0')) is a call, and so
+ * becomes what 2 * s0 becomes.
  */
 #include "pt2.h"
 
@@ -124,7 +124,8 @@ fold(const Tree *call, bool sum, Linear *out)
 	for (int i = 0; i < call->kid[1]->n; i++) {
 		Linear part, so_far = *out;
 
-		if (!expr_linear(argument(call, i), &part) || !(sum ? add(so_far, part, 1, out) : multiply(so_far, part, out)))
+		if (!expr_linear(argument(call, i), &part) ||
+		    !(sum ? add(so_far, part, 1, out) : multiply(so_far, part, out)))
 			return false;
 	}
 	return true;
@@ -157,7 +158,7 @@ expr_linear(const Tree *t, Linear *out)
 	return t->kind == TREE_MUL ? multiply(a, c, out) : add(a, c, t->kind == TREE_ADD ? 1 : -1, out);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Finder { ExprName *find; void *arg; } Finder;
 

@@ -1,8 +1,8 @@
 /*
  * Higher-order operators: control flow, and regions.
  *
- * A sub-graph is a scope of its own; its inputs are the operands, by position, so it is inlined where it runs: into the blocks
- * of an If or a Loop, or, for calls and regions, in the node's place.
+ * A sub-graph is a scope of its own; its inputs are the operands, by position, so it is inlined where it runs: into the
+ * blocks of an If or a Loop, or, for calls and regions, in the node's place.
  *
  *   cond(p, t, f, xs)              prim::If
  *   while_loop(c, f, xs, more)     prim::Loop, its condition at the start and at the end of the body
@@ -22,7 +22,8 @@ static void
 build_nodes(Builder *b, const Json *node, const Json *until)
 {
 	while (node && node != until) {
-		if (!strcmp(json_text(&b->p->doc, node, "target"), "torch._functorch.predispatch._vmap_increment_nesting")) {
+		if (!strcmp(json_text(&b->p->doc, node, "target"),
+			    "torch._functorch.predispatch._vmap_increment_nesting")) {
 			node = vmap_region(b, node);
 		} else {
 			node_build(b, node);
@@ -191,7 +192,8 @@ set_grad_enabled(Builder *b, const Hop *h)
 static void
 autocast(Builder *b, const Hop *h)
 {
-	const Json *device = json_get(hop_arg(b, h, 0), "as_string"), *dtype = json_get(hop_arg(b, h, 1), "as_scalar_type");
+	const Json *device = json_get(hop_arg(b, h, 0), "as_string"),
+		   *dtype = json_get(hop_arg(b, h, 1), "as_scalar_type");
 	const Json *on = json_get(hop_arg(b, h, 2), "as_bool");
 	const int outside = b->autocast;
 
@@ -229,7 +231,7 @@ functional(Builder *b, const Hop *h)
 	mutate_call(b, h->node, !strcmp(h->name, "auto_functionalized_v2"));
 }
 
-/* ---- cond ----------------------------------------------------------------------------------------------------------- */
+/* ---- cond -------------------------------------------------------------------------------------------------------- */
 
 static void
 cond(Builder *b, const Hop *h)
@@ -251,8 +253,8 @@ cond(Builder *b, const Hop *h)
 		const Type *t = type_unify(b->cx, branch[0].at[i]->type, branch[1].at[i]->type);
 
 		if (!t)
-			fail(b->cx, b->at, "result %d of cond is a %s or a %s", i, type_python(b->cx, branch[0].at[i]->type),
-				type_python(b->cx, branch[1].at[i]->type));
+			fail(b->cx, b->at, "result %d of cond is a %s or a %s", i,
+			     type_python(b->cx, branch[0].at[i]->type), type_python(b->cx, branch[1].at[i]->type));
 		block_add_output(n->sub[0], branch[0].at[i]);
 		block_add_output(n->sub[1], branch[1].at[i]);
 		node_add_output(n, t);
@@ -260,7 +262,7 @@ cond(Builder *b, const Hop *h)
 	node_bind(b, json_get(h->node, "outputs"), n->out, n->nout);
 }
 
-/* ---- loops ------------------------------------------------------------------------------------------------------------ */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 /* Makes a loop with carried values and begins to build its body; their values inside are put into `inside`. */
 static Node *
@@ -282,8 +284,8 @@ end_loop(Builder *b, Node *n, Value *go, Value *const *next)
 	block_add_output(loop_body(n), go);
 	for (int i = 0; i < n->nout; i++) {
 		if (!type_is_subtype(b->cx, next[i]->type, n->out[i]->type))
-			fail(b->cx, b->at, "value %d of a loop is a %s before it and a %s in it", i, type_python(b->cx, n->out[i]->type),
-				type_python(b->cx, next[i]->type));
+			fail(b->cx, b->at, "value %d of a loop is a %s before it and a %s in it", i,
+			     type_python(b->cx, n->out[i]->type), type_python(b->cx, next[i]->type));
 		block_add_output(loop_body(n), next[i]);
 	}
 	graph_set_insert_end(b->g, n->block);
@@ -323,7 +325,7 @@ while_loop(Builder *b, const Hop *h)
 	node_bind(b, json_get(h->node, "outputs"), n->out, n->nout);
 }
 
-/* ---- loops over rows ---------------------------------------------------------------------------------------------------- */
+/* ---- loops over rows --------------------------------------------------------------------------------------------- */
 
 static void
 empty_lists(Builder *b, int n, Values *out)
@@ -394,12 +396,12 @@ scan(Builder *b, const Hop *h)
 	node_bind(b, json_get(h->node, "outputs"), results.at, results.n);
 }
 
-/* ---- vmap --------------------------------------------------------------------------------------------------------------- */
+/* ---- vmap -------------------------------------------------------------------------------------------------------- */
 
 /*
- * What vmap has left in a program are nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(): in between,
- * _add_batch_dim(x, dim, level) makes every row of x a value of its own, and _remove_batch_dim(y, level, n, dim) puts the rows
- * together again.  So the region is the body of a loop over the rows.
+ * What vmap has left in a program are nodes between _vmap_increment_nesting(n, how) and _vmap_decrement_nesting(): in
+ * between, _add_batch_dim(x, dim, level) makes every row of x a value of its own, and _remove_batch_dim(y, level, n,
+ * dim) puts the rows together again.  So the region is the body of a loop over the rows.
  */
 typedef struct Vmap {
 	Node *loop;
@@ -503,7 +505,8 @@ vmap_region(Builder *b, const Json *node)
 		const Json *next = json_next(from);
 
 		if (!batch_node(b, &v, from)) {
-			next = !strcmp(batch_name(b, from), "_vmap_increment_nesting") ? json_next(region_end(b, from)) : next;
+			next = !strcmp(batch_name(b, from), "_vmap_increment_nesting") ? json_next(region_end(b, from))
+										       : next;
 			build_nodes(b, from, next);
 		}
 		from = next;
@@ -515,7 +518,7 @@ vmap_region(Builder *b, const Json *node)
 	return json_next(end);
 }
 
-/* ---- which ------------------------------------------------------------------------------------------------------------------ */
+/* ---- which ------------------------------------------------------------------------------------------------------- */
 
 typedef struct FlowRow { const char *name; void (*build)(Builder *, const Hop *); } FlowRow;
 

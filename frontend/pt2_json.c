@@ -1,9 +1,9 @@
 /*
  * JSON of torch.export archives, by cJSON.
  *
- * Before a text is parsed it is walked once: how deep it nests and how many values it has is bounded, since a value takes a
- * node of memory; and integers of 16 digits and more are put in quotes, since cJSON keeps numbers as doubles.  A document
- * lives as long as the compile, and so do its texts.
+ * Before a text is parsed it is walked once: how deep it nests and how many values it has is bounded, since a value
+ * takes a node of memory; and integers of 16 digits and more are put in quotes, since cJSON keeps numbers as doubles.
+ * A document lives as long as the compile, and so do its texts.
  */
 #include "pt2.h"
 

@@ -1,7 +1,8 @@
 /*
  * Operators that write, made functional: auto_functionalized gives copies of what the operator has written to.
  *
- * In its first form the node has the operator's own arguments; in the second, arguments that are written are views of bases
+ * In its first form the node has the operator's own arguments; in the second, arguments that are written are views of
+ * bases
  * (_all_bases): `_x_base_index` says of which, and `_x_slice_dim`, `_x_size` or `_x_alias` how x lies in it.
  */
 #include "pt2.h"
@@ -91,7 +92,8 @@ view_of(Call *c, const char *arg, const Values *bases)
 		return build_op(c->b, "aten::slice", 5, v, part(c, arg, "slice_dim"), part(c, arg, "slice_start"),
 			part(c, arg, "slice_end"), build_int(c->b, 1));
 	if (given(c, arg, "size"))
-		return build_op(c->b, "aten::as_strided", 4, v, part(c, arg, "size"), part(c, arg, "stride"), part(c, arg, "storage_offset"));
+		return build_op(c->b, "aten::as_strided", 4, v, part(c, arg, "size"), part(c, arg, "stride"),
+				part(c, arg, "storage_offset"));
 	return v;
 }
 
@@ -109,7 +111,8 @@ views_of(Call *c, const char *arg, const Values *bases)
 		Value *v = view_of(c, arena_printf(c->b->cx->arena, "%s_%lld", arg, (long long)i), bases);
 
 		if (!v)
-			fail(c->b->cx, c->b->at, "'%s' has %lld parts, but not part %lld", arg, (long long)n, (long long)i);
+			fail(c->b->cx, c->b->at, "'%s' has %lld parts, but not part %lld", arg, (long long)n,
+			     (long long)i);
 		vec_push(c->b->cx->arena, &all, v);
 	}
 	return build_list(c->b, &rt_type_tensor, all.at, all.n);
@@ -141,7 +144,7 @@ copy_bases(Call *c, Values *copies)
 	}
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------------- */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 /* What the operator gives (None, if nothing), then the copies. */
 void

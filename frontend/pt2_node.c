@@ -1,9 +1,10 @@
 /*
  * Nodes of an exported program as nodes of a graph.
  *
- * An operator is looked up by its name and overload; its arguments have the schema's names, and those that are left out have
- * the schema's defaults.  A number for a Tensor, which Python wraps, goes to the overload for numbers where there is one.
- * Python's functions on numbers are rows of pt2.def.  What Kiln lacks is noted, or ends reading, at the node's line.
+ * An operator is looked up by its name and overload; its arguments have the schema's names, and those that are left out
+ * have the schema's defaults.  A number for a Tensor, which Python wraps, goes to the overload for numbers where there
+ * is one. Python's functions on numbers are rows of pt2.def.  What Kiln lacks is noted, or ends reading, at the node's
+ * line.
  */
 #include "pt2.h"
 
@@ -244,7 +245,8 @@ note_lacking(Builder *b, const char *name, const NamedValues *args, const Json *
 	if (!b->cx->lacking && why)
 		pt2_lacks(b, "Kiln lacks the form of %s that is called here:\n%s", name, why);
 	if (!b->cx->lacking)
-		pt2_lacks(b, "Kiln has no operator %s%s", name, strncmp(name, "aten::", 6) ? "; one of your own is given by --op-schema" : "");
+		pt2_lacks(b, "Kiln has no operator %s%s", name,
+			  strncmp(name, "aten::", 6) ? "; one of your own is given by --op-schema" : "");
 	vec_push(b->cx->arena, b->cx->lacking, lacking);
 	n = graph_emit(b->g, name, b->at, 0, NULL, json_count(outputs));
 	for (int k = 0; k < args->n; k++)

@@ -1,10 +1,10 @@
 /*
  * Pytrees: how the flat arguments and results of a program were nested in Python.
  *
- * The method gets the TorchScript signature that says the same, so that arguments have the same keys as those of any other
- * model: a list whose elements are of one type is a List, a dict likewise a Dict.  Others, and what holds a None, are a
- * tuple or a NamedTuple, whose keys are the same.  Results that are lists of numbers are tuples, too: each number has a key of
- * its own; and a dict that is a result has values of a Union.
+ * The method gets the TorchScript signature that says the same, so that arguments have the same keys as those of any
+ * other model: a list whose elements are of one type is a List, a dict likewise a Dict.  Others, and what holds a None,
+ * are a tuple or a NamedTuple, whose keys are the same.  Results that are lists of numbers are tuples, too: each number
+ * has a key of its own; and a dict that is a result has values of a Union.
  */
 #include "pt2.h"
 
@@ -82,8 +82,8 @@ spec_parse(const JsonDoc *d, const char *text, int *nleaf)
 	if (json_count(all) != 2 || !json_is_number(version))
 		json_bad(d, "a tree of arguments or results is described in an unknown way");
 	if (json_int(d, version, "version") != 1)
-		fail_lacks(d->cx, (Range){ 0 }, "%s: Kiln lacks version %lld of trees of arguments (known is 1)", d->name,
-			(long long)json_int(d, version, "version"));
+		fail_lacks(d->cx, (Range){ 0 }, "%s: Kiln lacks version %lld of trees of arguments (known is 1)",
+			   d->name, (long long)json_int(d, version, "version"));
 	*nleaf = 0;
 	return read_node(d, json_next(version), nleaf);
 }
@@ -181,7 +181,8 @@ spec_unpack(Graph *g, const Spec *s, Value *v, Range at, Value ***leaf)
 	if (s->type->kind == TYPE_DICT) {
 		unpack_dict(g, s, v, at, part);
 	} else if (s->n) {
-		Node *n = graph_emit(g, s->type->kind == TYPE_LIST ? "prim::ListUnpack" : "prim::TupleUnpack", at, 1, &v, s->n);
+		Node *n = graph_emit(g, s->type->kind == TYPE_LIST ? "prim::ListUnpack" : "prim::TupleUnpack", at, 1,
+				     &v, s->n);
 
 		for (int i = 0; i < s->n; i++) {
 			part[i] = n->out[i];

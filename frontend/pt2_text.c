@@ -170,7 +170,8 @@ static const Source *
 original_of(Exported *p, const Json *node)
 {
 	const Json *meta = json_get(node, "metadata"), *trace = json_get(meta, "stack_trace");
-	const char *s = trace && json_is_text(trace) ? json_text_of(&p->doc, trace, "stack_trace") : "", *file = NULL, *end, *text;
+	const char *s = trace && json_is_text(trace) ? json_text_of(&p->doc, trace, "stack_trace") : "", *file = NULL,
+		   *end, *text;
 	Source *src;
 
 	for (const char *at = s; (at = strstr(at, "File \"")); at += 6)

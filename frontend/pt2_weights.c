@@ -1,9 +1,9 @@
 /*
  * Payloads: parameters, buffers and constants of an exported program, by name.
  *
- * Since PyTorch 2.9 a config names for each a file with the bytes of a whole storage, and how the tensor lies in it; payloads
- * that name one file share the storage, and those that are the same part of it are one tensor.  Before, and for subclasses of
- * Tensor, a file is what torch.save wrote: an archive in the archive.
+ * Since PyTorch 2.9 a config names for each a file with the bytes of a whole storage, and how the tensor lies in it;
+ * payloads that name one file share the storage, and those that are the same part of it are one tensor.  Before, and
+ * for subclasses of Tensor, a file is what torch.save wrote: an archive in the archive.
  */
 #include "pt2.h"
 
@@ -25,7 +25,7 @@ struct Payloads {
 	Map      tensors;        /* file and geometry -> RtTensor */
 };
 
-/* ---- tables -------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void
 read_config(Payloads *p, Table *t, const char *member)
@@ -47,7 +47,8 @@ static void
 read_table(Payloads *p, Table *t, const char *folder, const char *program, const char *oldest)
 {
 	Arena *a = p->cx->arena;
-	const char *kind = strrchr(folder, '/') + 1, *config = arena_printf(a, "%s/%s_%s_config.json", folder, program, kind);
+	const char *kind = strrchr(folder, '/') + 1,
+		   *config = arena_printf(a, "%s/%s_%s_config.json", folder, program, kind);
 	const char *saved = arena_printf(a, "%s/%s.pt", folder, program);
 
 	t->folder = folder;
@@ -57,7 +58,8 @@ read_table(Payloads *p, Table *t, const char *folder, const char *program, const
 	if (archive_has(p->archive, config))
 		read_config(p, t, config);
 	else if (archive_has(p->archive, saved) || archive_has(p->archive, oldest))
-		t->saved = archive_data(archive_nested(p->archive, archive_has(p->archive, saved) ? saved : oldest), p->rt);
+		t->saved = archive_data(archive_nested(p->archive, archive_has(p->archive, saved) ? saved : oldest),
+					p->rt);
 	else
 		fail(p->cx, (Range){ 0 }, "%s: %s: is missing from the archive", archive_path(p->archive), config);
 }
@@ -73,7 +75,7 @@ payloads_new(const Exported *e, RtCx *rt, Archive *a, const char *program)
 	return p;
 }
 
-/* ---- raw files --------------------------------------------------------------------------------------------------------- */
+/* ---- raw files --------------------------------------------------------------------------------------------------- */
 
 /* Numbers as {"as_int": 3}, as payloads have them. */
 static int
@@ -96,7 +98,8 @@ payload_dtype(const JsonDoc *d, const Json *meta, const char *name)
 	const char *known = dtype_name_of_export(number);
 
 	if (dtype_of_export(number) < 0)
-		fail_lacks(d->cx, (Range){ 0 }, "%s: '%s': Kiln lacks tensors of the dtype %s", d->name, name, known ? known : "that it has");
+		fail_lacks(d->cx, (Range){ 0 }, "%s: '%s': Kiln lacks tensors of the dtype %s", d->name, name,
+			   known ? known : "that it has");
 	return (RtDtype)dtype_of_export(number);
 }
 
@@ -120,14 +123,16 @@ whole_file(Payloads *p, const Table *t, const char *file, RtDtype dtype)
 	const int64_t bytes = archive_record(p->archive, member).n;
 
 	if (bytes % rt_dtypes[dtype].bytes)
-		json_bad(&t->doc, "%s has %lld bytes: no whole number of %s", member, (long long)bytes, rt_dtypes[dtype].torch);
+		json_bad(&t->doc, "%s has %lld bytes: no whole number of %s", member, (long long)bytes,
+			 rt_dtypes[dtype].torch);
 	return storage_tensor(&at, t->storages, dtype, file, bytes / rt_dtypes[dtype].bytes);
 }
 
 static RtTensor *
 cut_out(Payloads *p, const Table *t, const Json *payload, const char *name)
 {
-	const Json *meta = json_need(&t->doc, payload, "tensor_meta"), *offset = json_get(json_get(meta, "storage_offset"), "as_int");
+	const Json *meta = json_need(&t->doc, payload, "tensor_meta"),
+		   *offset = json_get(json_get(meta, "storage_offset"), "as_int");
 	const RtDtype dtype = payload_dtype(&t->doc, meta, name);
 	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
 	const int n = sizes(&t->doc, json_list(&t->doc, meta, "sizes"), dims, "sizes");
@@ -140,7 +145,8 @@ cut_out(Payloads *p, const Table *t, const Json *payload, const char *name)
 	if (sizes(&t->doc, json_list(&t->doc, meta, "strides"), strides, "strides") != n)
 		json_bad(&t->doc, "'%s' has %d sizes and another number of strides", name, n);
 	all = whole_file(p, t, json_text(&t->doc, payload, "path_name"), dtype);
-	r = tensor_over(&at, p->rt, all.u.t->storage, dtype, n, dims, strides, offset ? json_int(&t->doc, offset, "storage_offset") : 0);
+	r = tensor_over(&at, p->rt, all.u.t->storage, dtype, n, dims, strides,
+			offset ? json_int(&t->doc, offset, "storage_offset") : 0);
 	rt_release(all);
 	return r;
 }
@@ -151,7 +157,8 @@ identity(Payloads *p, const Table *t, const Json *payload, const RtTensor *r)
 {
 	Buf b = { 0 };
 
-	buf_printf(&b, "%s/%s %d %lld ", t->folder, json_text(&t->doc, payload, "path_name"), r->dtype, (long long)r->offset);
+	buf_printf(&b, "%s/%s %d %lld ", t->folder, json_text(&t->doc, payload, "path_name"), r->dtype,
+		   (long long)r->offset);
 	buf_ints(&b, r->ndim, r->dims);
 	buf_ints(&b, r->ndim, r->strides);
 	buf_puts(&b, json_get(payload, "is_param") && json_flag(&t->doc, json_get(payload, "is_param"), "is_param") ? " parameter" : "");
@@ -175,7 +182,7 @@ raw_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
 	return rt_of(r);
 }
 
-/* ---- by name --------------------------------------------------------------------------------------------------------------- */
+/* ---- by name ----------------------------------------------------------------------------------------------------- */
 
 static IValue
 pickled_tensor(Payloads *p, const Table *t, const Json *payload, const char *name)
@@ -215,6 +222,7 @@ payload_tensor(Payloads *p, const char *name, bool constant)
 		return raw_tensor(p, t, payload, name);
 	v = saved_tensor(p, t, name);
 	if (v.tag != RT_TENSOR)
-		fail(p->cx, (Range){ 0 }, "%s: %s: there is no payload of '%s'", archive_path(p->archive), t->folder, name);
+		fail(p->cx, (Range){ 0 }, "%s: %s: there is no payload of '%s'", archive_path(p->archive), t->folder,
+		     name);
 	return v;
 }

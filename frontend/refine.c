@@ -177,7 +177,7 @@ refine_is_none(Emit *e, const Tree *t, bool is)
 	return c;
 }
 
-/* ---- isinstance(x, T) --------------------------------------------------------------------------------------------- */
+/* ---- isinstance(x, T) -------------------------------------------------------------------------------------------- */
 
 static void
 instance_types(Emit *e, Types *ts, const Tree *t)

@@ -45,8 +45,8 @@ keeps_attribute(void *arg, const RtClass *c, const char *name)
 static bool
 restores_itself(const ClassInfo *info, const char *method)
 {
-	return (!strcmp(method, "__getstate__") || !strcmp(method, "__setstate__")) && class_method(info, "__getstate__") &&
-	       class_method(info, "__setstate__");
+	return (!strcmp(method, "__getstate__") || !strcmp(method, "__setstate__")) &&
+	       class_method(info, "__getstate__") && class_method(info, "__setstate__");
 }
 
 /* Is a method of that name called on some interface, or by `with`? */
@@ -93,7 +93,8 @@ keeps_hooks(Save *s, const ClassInfo *info)
 {
 	const Function *forward = class_method(info, "forward");
 
-	return s->o->whole || (info->type == s->m->type && hooked_entry(s) && forward && map_get(&s->wanted, forward->name));
+	return s->o->whole ||
+	       (info->type == s->m->type && hooked_entry(s) && forward && map_get(&s->wanted, forward->name));
 }
 
 static bool
@@ -165,7 +166,8 @@ find_needs(Save *s)
 	py_type(s->needs, s->m->type);
 	for (int i = 0; i < s->o->nentry; i++)
 		want(s, s->o->entry[i]);
-	for (; before != now; before = now, now = s->needs->types.n + s->needs->functions.n + s->needs->attributes.n + s->wanted.n) {
+	for (; before != now;
+	     before = now, now = s->needs->types.n + s->needs->functions.n + s->needs->attributes.n + s->wanted.n) {
 		note_objects(s, s->m->self);
 		for (int i = 0; i < s->needs->functions.n; i++)
 			want(s, s->needs->functions.at[i]);
@@ -180,7 +182,8 @@ find_needs(Save *s)
 static Buf *
 file_of(Save *s, const char *qualified)
 {
-	const char *dot = strrchr(qualified, '.'), *prefix = arena_strndup(s->cx->arena, qualified, dot ? dot - qualified : 0);
+	const char *dot = strrchr(qualified, '.'),
+		   *prefix = arena_strndup(s->cx->arena, qualified, dot ? dot - qualified : 0);
 	Buf *b = map_get(&s->files, prefix);
 
 	if (!dot)
@@ -210,7 +213,8 @@ print_kind_of_names(Save *s, const ClassInfo *info, const char *what, bool param
 	for (int i = 0; i < info->attrs.n; i++) {
 		const Attribute *a = &info->attrs.at[i];
 
-		if ((parameters ? a->parameter : a->buffer) && !a->is_constant && keeps_attribute(s, info->cls, a->name))
+		if ((parameters ? a->parameter : a->buffer) && !a->is_constant &&
+		    keeps_attribute(s, info->cls, a->name))
 			vec_push(s->cx->arena, &names, a->name);
 	}
 	print_names(out, what, names.at, names.n);
@@ -272,7 +276,8 @@ print_class(Save *s, const Type *t, Buf *out)
 	if (info->hooks.n && keeps_hooks(s, info))
 		print_names(out, "__forward_hooks__", info->hooks.at, info->hooks.n);
 	for (int i = 0; i < info->attrs.n; i++)
-		if (s->o->whole ? true : !info->attrs.at[i].is_constant && keeps_attribute(s, t->cls, info->attrs.at[i].name))
+		if (s->o->whole ? true
+				: !info->attrs.at[i].is_constant && keeps_attribute(s, t->cls, info->attrs.at[i].name))
 			print_attribute(s, &info->attrs.at[i], &annotations, out);
 	print_methods(s, info, out);
 	if (strchr(out->at + before, '\n') == out->at + out->n - 1)
@@ -362,7 +367,8 @@ add_pickle(Save *s, IValue v, const char *name, const char *folder, bool constan
 	const Buf bytes = pickle_bytes(&out, v);
 
 	for (int i = 0; i < out.storages.n; i++)
-		add_member(s, arena_printf(s->cx->arena, "%s/%d", folder, i), out.storages.at[i]->data, out.storages.at[i]->bytes);
+		add_member(s, arena_printf(s->cx->arena, "%s/%d", folder, i), out.storages.at[i]->data,
+			   out.storages.at[i]->bytes);
 	add_member(s, name, bytes.at, bytes.n);
 }
 
@@ -400,7 +406,8 @@ root_of(Cx *cx, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 
-	return !*name || dot == name ? "archive" : arena_strndup(cx->arena, name, dot ? dot - name : (int64_t)strlen(name));
+	return !*name || dot == name ? "archive"
+				     : arena_strndup(cx->arena, name, dot ? dot - name : (int64_t)strlen(name));
 }
 
 void
@@ -413,7 +420,8 @@ module_save(Cx *cx, Module *m, const SaveOptions *o, const char *path)
 	copy_extra(&s);
 	add_pickle(&s, m->self, "data.pkl", "data", false);
 	add_source(&s);
-	add_pickle(&s, value_tuple(cx, NULL, s.needs->constants.at, s.needs->constants.n), "constants.pkl", "constants", true);
+	add_pickle(&s, value_tuple(cx, NULL, s.needs->constants.at, s.needs->constants.n), "constants.pkl", "constants",
+		   true);
 	add_member(&s, ".data/version", "10\n", 3);
 	if (cx_rt(cx)->torch == RT_TORCH_2)
 		add_member(&s, "byteorder", "little", 6);

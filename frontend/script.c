@@ -579,7 +579,7 @@ unit_source_class(Cx *cx, const Unit *u, const char *name)
 	return d && d->t->kind == TREE_CLASS ? d->t : 0;
 }
 
-/* ---- plain sources --------------------------------------------------------------------------------------------------- */
+/* ---- plain sources ----------------------------------------------------------------------------------------------- */
 
 static Source *
 source_of_text(Cx *cx, const char *text, const char *name)
@@ -653,7 +653,7 @@ unit_name(Emit *e, Range at, const char *qualified)
 	return s;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 static bool
 is_body(const Function *f)
@@ -681,8 +681,8 @@ static void
 add_parameters(Emit *e, const Schema *s)
 {
 	for (int i = 0; i < s->nargs; i++)
-		scope_put(e, s->args[i].name, sugar_value(e, graph_add_input(e->g, s->args[i].type, sym(e->cx, s->args[i].name))),
-			false);
+		scope_put(e, s->args[i].name,
+			  sugar_value(e, graph_add_input(e->g, s->args[i].type, sym(e->cx, s->args[i].name))), false);
 }
 
 /* Bodies of operators with several results give each as an output. */
@@ -739,7 +739,8 @@ function_graph(Cx *cx, Function *f)
 		return f->graph;
 	}
 	if (!f->schema)
-		fail(cx, ((const Tree *)f->tree)->at, "'%s' has no signature: its declaration has failed before", f->name);
+		fail(cx, ((const Tree *)f->tree)->at, "'%s' has no signature: its declaration has failed before",
+		     f->name);
 	if (f->self && class_info(f->self)->interface)
 		fail(cx, ((const Tree *)f->tree)->at, "'%s' is a method of an interface: it has no body", f->name);
 	cx_enter(cx, ((const Tree *)f->tree)->at);
@@ -758,7 +759,8 @@ unit_call(Cx *cx, Function *f, Range at)
 		return;
 	if (f->state == 1)
 		fail(cx, at, "function '%s' is called recursively. Recursive calls are not supported", f->name);
-	cx_push(cx, &frame, arena_printf(cx->arena, "'%s' is being compiled since it was called from here", f->name), at);
+	cx_push(cx, &frame, arena_printf(cx->arena, "'%s' is being compiled since it was called from here", f->name),
+		at);
 	function_graph(cx, f);
 	cx_pop(cx);
 }
@@ -772,7 +774,7 @@ unit_interface_call(Cx *cx, Unit *u, const Type *t, const char *name)
 	vec_push(cx->arena, &u->calls, ((InterfaceCall){t, name}));
 }
 
-/* ---- operator bodies ---------------------------------------------------------------------------------------------------- */
+/* ---- operator bodies --------------------------------------------------------------------------------------------- */
 
 Function *
 script_compile(Cx *cx, const char *text, const char *name)
@@ -843,7 +845,7 @@ ops_compile_bodies(Cx *cx, Graph *g)
 	visit_nodes(cx, g->top, visit_body, 0);
 }
 
-/* ---- everything that a function needs ------------------------------------------------------------------------------------- */
+/* ---- everything that a function needs ---------------------------------------------------------------------------- */
 
 typedef struct Needs { Map seen; Unit *unit; } Needs;
 

@@ -131,7 +131,8 @@ dict_constant(Cx *cx, Unit *unit, const Tree *t, const Type *hint)
 		if (rt_dict_set(cx_rt(cx), d, rt_retain(key[i]), rt_retain(value[i])) != RT_OK)
 			d = 0;
 	if (!d)
-		fail(cx, t->at, "this dict cannot be made: %s", cx_rt(cx)->message ? cx_rt(cx)->message : "out of memory");
+		fail(cx, t->at, "this dict cannot be made: %s",
+		     cx_rt(cx)->message ? cx_rt(cx)->message : "out of memory");
 	return rt_ref(RT_DICT, d);
 }
 
@@ -197,7 +198,8 @@ literal(Cx *cx, Unit *unit, const Tree *t, const Type *hint)
 	IValue zero = rt_int(0), v;
 
 	switch (t->kind) {
-	case TREE_INT:          return hint && hint->kind == TYPE_FLOAT ? rt_double((double)t->num.i) : rt_int(t->num.i);
+	case TREE_INT:
+		return hint && hint->kind == TYPE_FLOAT ? rt_double((double)t->num.i) : rt_int(t->num.i);
 	case TREE_FLOAT:        return rt_double(t->num.f);
 	case TREE_IMAG:         return value_complex(cx, 0, t->num.f);
 	case TREE_STRING:       return value_str(cx, t->text, t->len);
@@ -242,8 +244,8 @@ checked_default(Cx *cx, const Tree *t, IValue v, const Type *type)
 	if (v.tag == RT_INT && wanted->kind == TYPE_FLOAT)
 		return rt_double((double)v.u.i);
 	if (!type_is_subtype(cx, type_unshaped(cx, type_of_value(cx, v)), type))
-		fail(cx, t->at, "Expected a default value of type %s on parameter, but it is of type %s", type_print(cx, type),
-		     type_print(cx, type_of_value(cx, v)));
+		fail(cx, t->at, "Expected a default value of type %s on parameter, but it is of type %s",
+		     type_print(cx, type), type_print(cx, type_of_value(cx, v)));
 	return v;
 }
 
@@ -279,7 +281,8 @@ check_name(Cx *cx, const Tree *const *param, int i)
 {
 	for (int j = 0; j < i; j++)
 		if (param[j]->kid[0]->text == param[i]->kid[0]->text)
-			fail(cx, param[i]->at, "duplicate argument '%s' in function definition", param[i]->kid[0]->text);
+			fail(cx, param[i]->at, "duplicate argument '%s' in function definition",
+			     param[i]->kid[0]->text);
 }
 
 Schema *

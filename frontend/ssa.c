@@ -82,7 +82,8 @@ meet_alone(Emit *e, const Meet *m, const Branch *b, const char *name)
 		scope_put_error(e, name, here->at, here->why);
 	} else if (s->kind != SUGAR_VALUE) {
 		if (s->v || s->n)
-			scope_put_error(e, name, m->at, arena_printf(e->cx->arena, "%s is not a first-class value", name));
+			scope_put_error(e, name, m->at,
+					arena_printf(e->cx->arena, "%s is not a first-class value", name));
 		else
 			scope_put(e, name, s, false);
 	} else if (here->refined) {
@@ -132,7 +133,8 @@ type_before(Emit *e, const char *name, Value *yes, Value *no)
 {
 	Value *v = value_before(e, name);
 
-	return v && type_is_subtype(e->cx, yes->type, v->type) && type_is_subtype(e->cx, no->type, v->type) ? v->type : 0;
+	return v && type_is_subtype(e->cx, yes->type, v->type) && type_is_subtype(e->cx, no->type, v->type) ? v->type
+													    : 0;
 }
 
 /* The variable's type where the branch falls through; null where it does not. */
@@ -507,7 +509,8 @@ tidy_block(Block *b)
 				tidy_block(n->sub[i]);
 			if (node_is(n, "prim::Loop"))
 				tidy_loop(n);
-			if (node_is(n, "aten::add") || node_is(n, "aten::sub") || node_is(n, "aten::mul") || node_is(n, "aten::div"))
+			if (node_is(n, "aten::add") || node_is(n, "aten::sub") || node_is(n, "aten::mul") ||
+			    node_is(n, "aten::div"))
 				tidy_scalar(n);
 			if (node_is(n, "prim::ListConstruct"))
 				n->attrs.n = 0;            /* the mark of a bare [] */

@@ -129,8 +129,8 @@ span(int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
 }
 
 RtTensor *
-tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, int ndim, const int64_t *dims, const int64_t *strides,
-	int64_t offset)
+tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, int ndim, const int64_t *dims,
+	    const int64_t *strides, int64_t offset)
 {
 	int64_t have = st->bytes / rt_dtypes[d].bytes, end = 0;
 
@@ -141,8 +141,10 @@ tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, int ndim, co
 	if (offset >= 0)
 		end = span(ndim, dims, strides, offset);
 	if (offset < 0 || end < 0 || end > have)
-		pickle_bad(at, "a tensor of sizes %s, strides %s, offset %lld is larger than its storage of %lld elements",
-			sizes_text(at->cx, dims, ndim), sizes_text(at->cx, strides, ndim), (long long)offset, (long long)have);
+		pickle_bad(at,
+			   "a tensor of sizes %s, strides %s, offset %lld is larger than its storage of %lld elements",
+			   sizes_text(at->cx, dims, ndim), sizes_text(at->cx, strides, ndim), (long long)offset,
+			   (long long)have);
 	return need(at, rt, rt_tensor_over(rt, st, d, ndim, dims, strides, end ? offset : 0));
 }
 
@@ -312,6 +314,7 @@ tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
 
 	if (scheme < 0 || rt_dtypes[t->dtype].category != 'Q')
 		pickle_bad(at, "a quantized tensor is described in an unknown way");
-	t->quant = scheme == 0 || scheme == 2 ? per_tensor(at, scheme, q->v, q->n) : per_channel(at, scheme, q->v, q->n, t);
+	t->quant = scheme == 0 || scheme == 2 ? per_tensor(at, scheme, q->v, q->n)
+					      : per_channel(at, scheme, q->v, q->n, t);
 	return rt_of(t);
 }

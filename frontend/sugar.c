@@ -153,7 +153,8 @@ exception(Emit *e, const char *name, int depth)
 	for (size_t i = 0; !t && i < sizeof builtins / sizeof *builtins; i++)
 		if (!strcmp(name, builtins[i]))
 			return arena_printf(e->cx->arena, "builtins.%s", name);
-	if (!t || !depth || !t->kid[1] || t->kid[1]->kind != TREE_VAR || !exception(e, t->kid[1]->kid[0]->text, depth - 1))
+	if (!t || !depth || !t->kid[1] || t->kid[1]->kind != TREE_VAR ||
+	    !exception(e, t->kid[1]->kid[0]->text, depth - 1))
 		return 0;
 	file = t->at.src->name;
 	slash = strrchr(file, '/');
@@ -528,12 +529,15 @@ sugar_attr(Emit *e, Range at, Sugar *s, const char *name)
 		return r;
 	hint = suggest_member(e, s, name);
 	if (!*hint && s->kind == SUGAR_VALUE)
-		hint = s->v->type->kind == TYPE_CLASS ? ". Did you forget to initialize an attribute in __init__()?" : ".";
+		hint = s->v->type->kind == TYPE_CLASS ? ". Did you forget to initialize an attribute in __init__()?"
+						      : ".";
 	if (s->kind == SUGAR_VALUE)
-		fail(e->cx, at, "'%s' object has no attribute or method '%s'%s", type_python(e->cx, s->v->type), name, hint);
+		fail(e->cx, at, "'%s' object has no attribute or method '%s'%s", type_python(e->cx, s->v->type), name,
+		     hint);
 	if (s->kind == SUGAR_BUILTIN)
 		fail(e->cx, at, "attribute lookup is not defined on builtin");
-	fail(e->cx, at, "%s has no attribute '%s'%s", s->type && s->type->name ? s->type->name : sugar_kind(e, s), name, hint);
+	fail(e->cx, at, "%s has no attribute '%s'%s", s->type && s->type->name ? s->type->name : sugar_kind(e, s), name,
+	     hint);
 }
 
 /* `self.x = v` in the __init__ of a class without annotations declares x. */
@@ -556,7 +560,8 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 	Node *n;
 
 	if (self->type->kind != TYPE_CLASS)
-		fail(e->cx, at, "Tried to set an attribute: %s on a non-class: %s", name, type_python(e->cx, self->type));
+		fail(e->cx, at, "Tried to set an attribute: %s on a non-class: %s", name,
+		     type_python(e->cx, self->type));
 	info = class_info(self->type);
 	a = class_attr(info, name);
 	if (!a && (fn = class_method(info, arena_printf(e->cx->arena, "__%s_setter", name)))) {
@@ -577,8 +582,8 @@ sugar_set_attr(Emit *e, Range at, Sugar *s, const char *name, Value *v)
 		fail(e->cx, at, "Tried to set constant attribute: %s", name);
 	v = emit_convert(e, at, v, a->type, false);
 	if (!v || !type_is_subtype(e->cx, v->type, a->type))
-		fail(e->cx, at, "Wrong type for attribute assignment. Expected %s but got %s", type_python(e->cx, a->type),
-			type_python(e->cx, given->type));
+		fail(e->cx, at, "Wrong type for attribute assignment. Expected %s but got %s",
+		     type_python(e->cx, a->type), type_python(e->cx, given->type));
 	in[0] = self;
 	in[1] = v;
 	n = graph_emit(e->g, "prim::SetAttr", at, 2, in, 0);
@@ -723,7 +728,7 @@ sugar_item(Emit *e, Range at, Sugar *s, Value *index)
 	return sugar_value(e, emit_op(e, at, "aten::__getitem__", 2, s->v, index));
 }
 
-/* ---- unpacking ------------------------------------------------------------------------------------------------------ */
+/* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
 static void
 unpack_node(Emit *e, Range at, const char *kind, Value *v, int n, Sugar **items)

@@ -47,7 +47,8 @@ try_methods(Emit *e, Near *n, const Type *t)
 	const char *name;
 
 	for (int i = 0; (name = op_name_at(e->cx, i)); i++)
-		if (!strncmp(name, "aten::", 6) && name_distance(n->name, name + 6) <= NAME_NEAR && value_has_method(e, t, name))
+		if (!strncmp(name, "aten::", 6) && name_distance(n->name, name + 6) <= NAME_NEAR &&
+		    value_has_method(e, t, name))
 			near_try(n, name + 6);
 }
 

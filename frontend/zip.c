@@ -155,8 +155,9 @@ source(void *arg, void *data, zip_uint64_t n, zip_source_cmd_t command)
 
 	switch (command) {
 	case ZIP_SOURCE_SUPPORTS:
-		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
-			ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
+		return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
+						      ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
+						      ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
 	case ZIP_SOURCE_OPEN:
 		a->at = 0;
 		return 0;
@@ -367,7 +368,8 @@ pad_entry(zip_t *z, zip_uint64_t index, int64_t at, int64_t name, int64_t n, boo
 	const int64_t fill = (64 - (at + HEADER + name + FIELD) % 64) % 64;
 
 	memset(blank, 'Z', sizeof blank);
-	*fine &= !zip_file_extra_field_set(z, index, PADDING, ZIP_EXTRA_FIELD_NEW, blank, (zip_uint16_t)fill, ZIP_FL_LOCAL);
+	*fine &= !zip_file_extra_field_set(z, index, PADDING, ZIP_EXTRA_FIELD_NEW, blank, (zip_uint16_t)fill,
+					   ZIP_FL_LOCAL);
 	return at + HEADER + name + FIELD + fill + n;
 }
 
@@ -393,8 +395,8 @@ put_members(Cx *cx, zip_t *z, const char *root, const Record *members, int n)
 	return fine;
 }
 
-/* The part as libzip writes it: there is nothing yet, and what is there is no file of its own.  (Given a path, libzip makes a
- * file beside it of a random name, for which libcrypto starts, and crashes when there is no memory.) */
+/* The part as libzip writes it: there is nothing yet, and what is there is no file of its own.  (Given a path, libzip
+ * makes a file beside it of a random name, for which libcrypto starts, and crashes when there is no memory.) */
 typedef struct Sink {
 	FILE *f;
 	int64_t at, n;          /* where the next bytes go; how many there are */
@@ -558,8 +560,9 @@ static void
 check_size(Archive *a, const char *name, const Member *m)
 {
 	if (m->n / 1032 > m->packed)
-		bad(a, name, arena_printf(a->cx->arena, "claims to inflate from %lld to %lld bytes", (long long)m->packed,
-			(long long)m->n));
+		bad(a, name,
+		    arena_printf(a->cx->arena, "claims to inflate from %lld to %lld bytes", (long long)m->packed,
+				 (long long)m->n));
 	if (a->inflated > ((int64_t)4 << 30) + 16 * a->n)
 		bad(a, name, "the members of this archive inflate to more than a model of this size should");
 }
@@ -597,8 +600,9 @@ check_crc(Archive *a, const char *name, const Member *m)
 	uint32_t crc = (uint32_t)crc32_z(0, (const unsigned char *)m->record.data, (size_t)m->n);
 
 	if (crc != m->crc && !(m->crc == 0 && m->method == ZIP_CM_STORE))
-		bad(a, name, arena_printf(a->cx->arena, "is damaged: its CRC-32 is %08x, the archive says %08x", (unsigned)crc,
-			(unsigned)m->crc));
+		bad(a, name,
+		    arena_printf(a->cx->arena, "is damaged: its CRC-32 is %08x, the archive says %08x", (unsigned)crc,
+				 (unsigned)m->crc));
 }
 
 Record
@@ -613,8 +617,8 @@ archive_record(Archive *a, const char *name)
 	if (m->encrypted)
 		bad(a, name, "is encrypted");
 	if (m->method != ZIP_CM_STORE && m->method != ZIP_CM_DEFLATE)
-		fail_lacks(a->cx, (Range){ 0 }, "%s: %s: compression method %d (known are stored and deflated)", a->path, name,
-			m->method);
+		fail_lacks(a->cx, (Range){ 0 }, "%s: %s: compression method %d (known are stored and deflated)",
+			   a->path, name, m->method);
 	m->record.name = name;
 	m->record.n = m->n;
 	m->record.file_offset = -1;

@@ -450,7 +450,7 @@ analyze_op(AliasDb *db, const Node *n)
 	analyze_statistics(db, n, s);
 }
 
-/* ---- kinds of their own --------------------------------------------------------------------------------------------- */
+/* ---- kinds of their own ------------------------------------------------------------------------------------------ */
 
 static void analyze_block(AliasDb *db, const Block *b);
 
@@ -627,8 +627,8 @@ analyze_set_attr(AliasDb *db, const Node *n)
 	make_wildcard(db, n->in[1]);
 }
 
-/* Constants of one storage are one place, which outlives the graph.  An archive's constants may be written, by code of other
- * graphs too, which may have stored them. */
+/* Constants of one storage are one place, which outlives the graph.  An archive's constants may be written, by code of
+ * other graphs too, which may have stored them. */
 static void
 analyze_constant(AliasDb *db, const Node *n)
 {
@@ -669,7 +669,8 @@ analyze_awaited(AliasDb *db, const Node *n)
 	make_fresh(db, n->out[0]);
 }
 
-/* What was forked may write to whatever it was given, at the latest now; an awaitable's call reads what it was given now. */
+/* What was forked may write to whatever it was given, at the latest now; an awaitable's call reads what it was given
+ * now. */
 static void
 analyze_wait(AliasDb *db, const Node *n)
 {
@@ -805,7 +806,7 @@ alias_copy_value(AliasDb *db, const Value *from, const Value *to)
 	db->of[to->id] = e;
 }
 
-/* ---- questions about values ------------------------------------------------------------------------------------------- */
+/* ---- questions about values -------------------------------------------------------------------------------------- */
 
 /* Made after the database, and able to alias: nothing is known of it. */
 bool

@@ -1,4 +1,5 @@
-/* ir/alias.h - the alias database: what alias.c (its making) and effects.c (questions about nodes) share; private to them */
+/* ir/alias.h - the alias database: what alias.c (its making) and effects.c (questions about nodes) share; private to
+ * them */
 #ifndef IR_ALIAS_H
 #define IR_ALIAS_H
 

@@ -32,7 +32,7 @@ lower_lacking(Lower *l, Node *n, const char *name, const char *schema)
 	insn_node(l, n, RT_DO_RAISE, 0);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static Function *
 unchanged_copy(Cx *cx, Function *fn)
@@ -117,7 +117,8 @@ lower_fork(Lower *l, Node *n)
 
 	fn->name = arena_printf(l->cx->arena, "%s.<forked function>", l->fn->name);
 	fn->graph = node_attr(n, "Subgraph")->g;
-	insn_node(l, n, node_is(n, "prim::fork") ? RT_DO_FORK : RT_DO_AWAIT, (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
+	insn_node(l, n, node_is(n, "prim::fork") ? RT_DO_FORK : RT_DO_AWAIT,
+		  (uint32_t)index_of_callee(l, lower_code_of(l->w, fn)));
 }
 
 static const char *
@@ -216,7 +217,7 @@ lower_op(Lower *l, Node *n)
 		lower_lacking(l, n, full_name(l, n->op), n->op->text);
 }
 
-/* ---- values, tuples, lists, objects ----------------------------------------------------------------------------------- */
+/* ---- values, tuples, lists, objects ------------------------------------------------------------------------------ */
 
 static void
 lower_constant(Lower *l, Node *n)
@@ -376,7 +377,7 @@ lower_profile(Lower *l, Node *n)
 	insn_node(l, n, RT_DO_PROFILE, (uint32_t)node_int(n, "index", 0));
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------------------ */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *kind; void (*lower)(Lower *, Node *); } kinds[] = {
 	{ "prim::Constant", lower_constant },
@@ -524,7 +525,7 @@ lower_function(Work *w, Function *fn)
 	fn->places = index_kept(&l);
 }
 
-/* ---- methods called through interfaces -------------------------------------------------------------------------------------------- */
+/* ---- methods called through interfaces --------------------------------------------------------------------------- */
 
 static int
 method_index(const RtClass *k, const char *name)

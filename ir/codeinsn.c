@@ -1,6 +1,6 @@
 /*
- * Instructions and what they refer to: the tables of a code (each thing once), the registers of its values, the places in
- * the source that messages name.  Instructions of one node have one place.
+ * Instructions and what they refer to: the tables of a code (each thing once), the registers of its values, the places
+ * in the source that messages name.  Instructions of one node have one place.
  */
 #include "lower.h"
 
@@ -166,7 +166,8 @@ enum { PLACE_KEY = 96 };
 static const char *
 place_key(char *key, Range at, const char *function, int caller)
 {
-	snprintf(key, PLACE_KEY, "p%p:%u:%u:%p:%d", (const void *)at.src, at.beg, at.end, (const void *)function, caller);
+	snprintf(key, PLACE_KEY, "p%p:%u:%u:%p:%d", (const void *)at.src, at.beg, at.end, (const void *)function,
+		 caller);
 	return key;
 }
 

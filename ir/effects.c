@@ -1,13 +1,13 @@
 /*
- * Questions to the alias database about nodes: what each reads and writes, what lives longer than the graph, which nodes may
- * be moved past which.
+ * Questions to the alias database about nodes: what each reads and writes, what lives longer than the graph, which
+ * nodes may be moved past which.
  */
 #include "alias.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what nodes read and write ------------------------------------------------------------------------------------------ */
+/* ---- what nodes read and write ----------------------------------------------------------------------------------- */
 
 /* -1: every wildcard; -2 - e: all that e reaches; else the places of e. */
 static void
@@ -120,8 +120,8 @@ flags_new(AliasDb *db)
 	return new(db->arena, bool, db->element.n + db->nvalue + 1);
 }
 
-/* By element: does it lead to a marked place, along `to`, or (deep) along both kinds of edges?  Found once for all, from the
- * marked places backwards. */
+/* By element: does it lead to a marked place, along `to`, or (deep) along both kinds of edges?  Found once for all,
+ * from the marked places backwards. */
 static const bool *
 leads_to(AliasDb *db, const bool *marks, bool deep)
 {
@@ -293,7 +293,7 @@ alias_escapes(AliasDb *db, const Value *v)
 	return db->to_escaped[e];
 }
 
-/* ---- what the graph does not follow --------------------------------------------------------------------------------------- */
+/* ---- what the graph does not follow ------------------------------------------------------------------------------ */
 
 bool
 alias_is_wild(AliasDb *db, const Value *v)
@@ -320,7 +320,7 @@ alias_wild_is_written(AliasDb *db, bool tensors)
 	return false;
 }
 
-/* ---- what must not be lost ------------------------------------------------------------------------------------------------ */
+/* ---- what must not be lost --------------------------------------------------------------------------------------- */
 
 void
 alias_live_clear(AliasDb *db)
@@ -348,7 +348,7 @@ alias_writes_live(AliasDb *db, const Node *n)
 	return any_of(db->live, writes_of(db, n));
 }
 
-/* ---- moving nodes ----------------------------------------------------------------------------------------------------------- */
+/* ---- moving nodes ------------------------------------------------------------------------------------------------ */
 
 /* Does n, or a node nested in it, use an output of m? */
 static bool

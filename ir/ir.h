@@ -70,7 +70,8 @@ const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
 const Type *type_tensor(Cx *, const TensorInfo *);   /* copied; null: Tensor */
 const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is known of it, also inside */
-/* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a foreign RtType */
+/* rt's constants are the basic types: &rt_type_int, &rt_type_tensor ... ; type_canonical gives the interned one of a
+ * foreign RtType */
 const Type *type_canonical(Cx *, const RtType *);
 
 bool        type_is_subtype(Cx *, const Type *, const Type *of);     /* reference 3.5 */
@@ -196,8 +197,8 @@ const char *op_name_at(Cx *, int);                     /* names, once each; null
 const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
 
 enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */
-/* How many letters of name are to be changed, added, dropped or swapped with the next for the other one; NAME_NEAR + 1 when
- * that is too much of it. */
+/* How many letters of name are to be changed, added, dropped or swapped with the next for the other one; NAME_NEAR + 1
+ * when that is too much of it. */
 int name_distance(const char *name, const char *);
 
 /* ---- graph.c, node.c, value.c ---------------------------------------------------------------------------- */
@@ -374,7 +375,7 @@ bool   block_raises(const Block *);                                       /* whe
 int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
 Node  *block_owner_in(const Node *, const Block *);                   /* the node of that block in which (or which) n is; null: not there */
 
-/* ---- hash.c: equal nodes ------------------------------------------------------------------------------------------ */
+/* ---- hash.c: equal nodes ----------------------------------------------------------------------------------------- */
 
 uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
 bool     attr_equal(const Attr *, const Attr *);
@@ -391,7 +392,7 @@ const char *const *graph_names(Graph *);              /* of values in that text,
 void   value_print(Cx *, IValue, Buf *);               /* a constant, in IR syntax */
 void   double_print(Buf *, double);                    /* 1., -0., nan: reads back as it was */
 
-/* ---- pyprint.c, pyconst.c: Graph -> TorchScript ------------------------------------------------------------------------- */
+/* ---- pyprint.c, pyconst.c: Graph -> TorchScript ------------------------------------------------------------------ */
 
 typedef struct PyNeeds {           /* what printed text refers to, in the order in which it was met */
 	Cx  *cx;
@@ -422,7 +423,8 @@ AliasDb *alias_db(Graph *, Arena *);
 /* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
  * Memory that it names must reach the graph in no other way, except as a constant (opt/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
-/* Code outside of the graph writes to what the value, an input or a result, may reach. To be said before anything is asked. */
+/* Code outside of the graph writes to what the value, an input or a result, may reach. To be said before anything is
+ * asked. */
 void alias_written_outside(AliasDb *, const Value *);
 bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
 bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
@@ -458,8 +460,9 @@ LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ig
 /* ---- code.c: Graph -> Code ------------------------------------------------------------------------------------ */
 
 /* Lowers fn->prepared (or graph) and, once each, all functions it calls; results are in fn->code.  Every node gets its
- * pc; every value that has one its register (value_register).  Operators with a body become calls of op->function->code.
- * What has no kernel is collected in `lacking` (names, once each); null: the first one fails with EXIT_LACKS. */
+ * pc; every value that has one its register (value_register).  Operators with a body become calls of
+ * op->function->code. What has no kernel is collected in `lacking` (names, once each); null: the first one fails with
+ * EXIT_LACKS. */
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);

@@ -91,8 +91,8 @@ spread(Node *first, int64_t count, int64_t low, int64_t high)
 		first->position = low += step;
 }
 
-/* Makes room around a node between two that touch: the nodes near it are spread, as many as it takes until there is room
- * between them.  So positions cost a logarithm for each node, wherever nodes are inserted. */
+/* Makes room around a node between two that touch: the nodes near it are spread, as many as it takes until there is
+ * room between them.  So positions cost a logarithm for each node, wherever nodes are inserted. */
 static void
 make_room(Node *n)
 {
@@ -524,7 +524,8 @@ node_may_divide_by_zero(const Node *n)
 
 	if (!by || (t && t->dtype >= 0 && rt_dtypes[t->dtype].category == 'F'))
 		return false;
-	return !value_constant(by, &v) || (v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1));
+	return !value_constant(by, &v) ||
+	       (v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1));
 }
 
 static const char *const refusing[] = {

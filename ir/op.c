@@ -298,8 +298,8 @@ op_schema(Cx *cx, Op *op)
 	return op->schema;
 }
 
-/* Operators that take conjugate and negative views as they are, though the schema calls them no views: they change or ask
- * for what is not in the elements. */
+/* Operators that take conjugate and negative views as they are, though the schema calls them no views: they change or
+ * ask for what is not in the elements. */
 static bool
 takes_bits(const Op *op)
 {

@@ -1,9 +1,9 @@
 /*
  * What TorchScript text is made of beside nodes: types, constants, and the notes of what a text refers to.
  *
- * A constant is a literal where the language has one; tensors, objects and strings that do not fit between quotes stand in
- * the archive's table of constants, CONSTANTS.cN.  Whatever a text names - classes, functions, attributes - is noted in a
- * PyNeeds, so that who writes an archive knows what belongs to it.
+ * A constant is a literal where the language has one; tensors, objects and strings that do not fit between quotes stand
+ * in the archive's table of constants, CONSTANTS.cN.  Whatever a text names - classes, functions, attributes - is noted
+ * in a PyNeeds, so that who writes an archive knows what belongs to it.
  */
 #include "ir.h"
 
@@ -64,7 +64,8 @@ static bool
 is_plain(const RtStr *s)
 {
 	for (int64_t i = 0; i < s->n; i++)
-		if ((unsigned char)s->s[i] > 126 || ((unsigned char)s->s[i] < 32 && !strchr("\a\b\f\n\t\v", s->s[i])) || !s->s[i])
+		if ((unsigned char)s->s[i] > 126 || ((unsigned char)s->s[i] < 32 && !strchr("\a\b\f\n\t\v", s->s[i])) ||
+		    !s->s[i])
 			return false;
 	return true;
 }
@@ -167,8 +168,8 @@ print_dict(PyNeeds *d, const RtDict *m, const Type *type, Buf *out)
 static bool
 tells_its_type(const RtList *l, const Type *elem)
 {
-	return l->n && (elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL || elem->kind == TYPE_STR ||
-			elem->kind == TYPE_TENSOR);
+	return l->n && (elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL ||
+			elem->kind == TYPE_STR || elem->kind == TYPE_TENSOR);
 }
 
 static void

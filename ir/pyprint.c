@@ -3,14 +3,14 @@
  *
  * Nodes are walked in order.  A value that is used once, in its own block, and has no name from the source waits as the
  * text of an expression; waiting values stand on a stack.  A node takes its inputs from the top of the stack, from the
- * last to the first; a waiting value that it needs and that is not on top becomes a statement before it, and so does all
- * that waits when the node is a statement itself.  So every operator is evaluated in the order of the graph.
+ * last to the first; a waiting value that it needs and that is not on top becomes a statement before it, and so does
+ * all that waits when the node is a statement itself.  So every operator is evaluated in the order of the graph.
  *
  *   %5 : Tensor = aten::relu(%x)
  *   %y : Tensor = aten::add(%5, %x, %1)       ->      y = torch.add(torch.relu(x), x)
  *
- * Every value has a variable of its own, but for what a loop carries: the variable lives before, in and after it.  A loop
- * with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
+ * Every value has a variable of its own, but for what a loop carries: the variable lives before, in and after it.  A
+ * loop with both a condition and a maximum becomes a `while` with a counter, as PyTorch prints it.
  */
 #include "ir.h"
 
@@ -278,7 +278,8 @@ static void
 form_slice(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
 	(void)p;
-	buf_printf(out, "(%s)[%lld:%lld]", in[0], (long long)node_int(n, "beg", 0), (long long)node_int(n, "end", n->in[0]->type->n));
+	buf_printf(out, "(%s)[%lld:%lld]", in[0], (long long)node_int(n, "beg", 0),
+		   (long long)node_int(n, "end", n->in[0]->type->n));
 }
 
 static void
@@ -466,8 +467,8 @@ print_operator(Printer *p, const Node *n, const char *const *in, Buf *out)
 	const int most = needed_arguments(n, s), space = (int)(strchr(n->kind->name, ':') - n->kind->name);
 	const char *name = n->kind->name + space + 2;
 
-	if (n->nsub || n->attrs.n > (node_attr(n, "stays") ? 1 : 0) || (!s && strcmp(name, "wait") && strcmp(name, "awaitable_wait") &&
-	    strcmp(name, "unchecked_unwrap_optional")))
+	if (n->nsub || n->attrs.n > (node_attr(n, "stays") ? 1 : 0) ||
+	    (!s && strcmp(name, "wait") && strcmp(name, "awaitable_wait") && strcmp(name, "unchecked_unwrap_optional")))
 		fail_lacks(p->cx, n->at, "%s in TorchScript", n->kind->name);
 	if (!strncmp(n->kind->name, "aten::", 6))
 		buf_printf(out, "torch.%s(", name);
@@ -520,9 +521,10 @@ may_wait(Printer *p, const Node *n, int form)
 	const Value *v = n->nout == 1 ? n->out[0] : NULL;
 	const Node *user = v && v->uses.n == 1 ? v->uses.at[0].node : NULL;
 
-	return user && user->block == n->block && (!source_name(p->cx, v) || gives_its_name(p, v)) && (form < 0 || !(forms[form].how & STANDS_ALONE)) &&
-	       !node_is(user, "prim::Loop") && !node_attr(user, "Subgraph") && !node_is(user, "prim::Enter") &&
-	       !node_is(user, "prim::Exit") && !needs_declaration(p, n);
+	return user && user->block == n->block && (!source_name(p->cx, v) || gives_its_name(p, v)) &&
+	       (form < 0 || !(forms[form].how & STANDS_ALONE)) && !node_is(user, "prim::Loop") &&
+	       !node_attr(user, "Subgraph") && !node_is(user, "prim::Enter") && !node_is(user, "prim::Exit") &&
+	       !needs_declaration(p, n);
 }
 
 /* The results of an operator made a tuple and taken apart at once: a, b = torch.max(x, 0).  Null: something else. */
@@ -531,7 +533,8 @@ unpacked_at_once(const Node *n)
 {
 	const Node *tuple = n->next, *unpack = tuple->next;
 	bool same = n->nout > 1 && node_is(tuple, "prim::TupleConstruct") && tuple->nin == n->nout &&
-		    tuple->out[0]->uses.n == 1 && node_is(unpack, "prim::TupleUnpack") && unpack->in[0] == tuple->out[0];
+		    tuple->out[0]->uses.n == 1 && node_is(unpack, "prim::TupleUnpack") &&
+		    unpack->in[0] == tuple->out[0];
 
 	for (int i = 0; same && i < n->nout; i++)
 		same = tuple->in[i] == n->out[i] && n->out[i]->uses.n == 1;

@@ -6,9 +6,9 @@
  * kind tests and addresses agree with values made by the runtime.  Classes, interfaces and enums are found by name.
  *
  * Invariants: an Optional holds no None, Any, Optional or Union (a Union with None in it says the same); a Union has
- * two members or more in ATen's order of kinds, none a subtype of another, and not all of int, float and complex, which are
- * Scalar.  What is known of a tensor is normalised: with a
- * known rank dims is never null, and strides is null unless one of them is known.
+ * two members or more in ATen's order of kinds, none a subtype of another, and not all of int, float and complex, which
+ * are Scalar.  What is known of a tensor is normalised: with a known rank dims is never null, and strides is null
+ * unless one of them is known.
  */
 #include "ir.h"
 

@@ -1,9 +1,9 @@
 /*
  * Which values a gradient goes through: those that depend on what is differentiated by, and that the result depends on.
  *
- * Two walks over the graph, each repeated until nothing is new, since loops and lists that are written to send things back:
- * from the inputs down through every argument that the operator's row has a gradient for, and from the results up.  A row
- * without a gradient passes everything on, so that it is met, and named, when a gradient arrives there.
+ * Two walks over the graph, each repeated until nothing is new, since loops and lists that are written to send things
+ * back: from the inputs down through every argument that the operator's row has a gradient for, and from the results
+ * up.  A row without a gradient passes everything on, so that it is met, and named, when a gradient arrives there.
  */
 #include "opt.h"
 
@@ -26,7 +26,8 @@ holds_tensors(const Type *t)
 {
 	bool any = t->kind == TYPE_TENSOR;
 
-	if (t->kind == TYPE_LIST || t->kind == TYPE_TUPLE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_DICT || t->kind == TYPE_FUTURE)
+	if (t->kind == TYPE_LIST || t->kind == TYPE_TUPLE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_DICT ||
+	    t->kind == TYPE_FUTURE)
 		for (int i = 0; i < t->n && !any; i++)
 			any = holds_tensors(t->of[i]);
 	return any;
@@ -83,7 +84,8 @@ follow_mode(Walk *w, const Node *n)
 		w->off = w->outside[n->in[0]->id];
 	} else if (node_is(n, "aten::set_grad_enabled")) {
 		if (!value_int(n->in[0], &on))
-			fail_lacks(w->cx, n->at, "a gradient where set_grad_enabled is called with a value that is no constant");
+			fail_lacks(w->cx, n->at,
+				   "a gradient where set_grad_enabled is called with a value that is no constant");
 		w->off = !on;
 	}
 }
@@ -127,7 +129,8 @@ down_blocks(Walk *w, Node *n)
 		w->off = before;
 		down_block(w, n->sub[k]);
 		if ((k || node_is(n, "prim::Loop")) && w->off != first)
-			fail_lacks(w->cx, n->at, "a gradient where a branch or loop changes whether gradients are enabled");
+			fail_lacks(w->cx, n->at,
+				   "a gradient where a branch or loop changes whether gradients are enabled");
 	}
 }
 

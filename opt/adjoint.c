@@ -1,6 +1,6 @@
 /*
- * Values on the way back: forward values as they are at hand there (handed out by an If, one for each trip by a Loop), and
- * the gradients that values have got so far.
+ * Values on the way back: forward values as they are at hand there (handed out by an If, one for each trip by a Loop),
+ * and the gradients that values have got so far.
  */
 #include "autodiff.h"
 
@@ -187,8 +187,8 @@ memory_of(const Value *v, bool *data)
 {
 	const Schema *s;
 
-	while ((s = node_schema(v->node)) && v->node->nin && v->node->in[0]->type->kind == TYPE_TENSOR && v->index < s->nrets &&
-	       (s->rets[v->index].alias || node_is(v->node, "prim::data"))) {
+	while ((s = node_schema(v->node)) && v->node->nin && v->node->in[0]->type->kind == TYPE_TENSOR &&
+	       v->index < s->nrets && (s->rets[v->index].alias || node_is(v->node, "prim::data"))) {
 		*data |= node_is(v->node, "prim::data");
 		v = v->node->in[0];
 	}
@@ -215,8 +215,8 @@ back_find_writers(Auto *a, const Block *b)
 }
 
 /*
- * Is v another one on the way back than it was?  What is written through .data PyTorch does not notice: it takes what is there
- * then.  Where it notices, it raises; the gradient here is that of the value as it was.
+ * Is v another one on the way back than it was?  What is written through .data PyTorch does not notice: it takes what
+ * is there then.  Where it notices, it raises; the gradient here is that of the value as it was.
  */
 static bool
 is_overwritten(const Auto *a, const Value *v)
@@ -273,7 +273,8 @@ back_construction(const Auto *a, const Value *v)
 bool
 back_is_unpacked(const Auto *a, const Value *v)
 {
-	if (!v->node->op || node_is(v->node, "aten::add") || node_is(v->node, "aten::slice") || node_is(v->node, "aten::list"))
+	if (!v->node->op || node_is(v->node, "aten::add") || node_is(v->node, "aten::slice") ||
+	    node_is(v->node, "aten::list"))
 		return false;
 	for (int i = 0; i < v->uses.n; i++) {
 		const Node *n = v->uses.at[i].node;
@@ -450,7 +451,8 @@ back_hand_in(Back *c, Value *v, Value *g, Range at)
 	} else if (back_is_active(c->a, v)) {
 		to = back_beside(c, v);
 		back_at_end(c);
-		back_emit_row(c->a->g, "prim_grad_list_from", at, 3, (Value *[3]){ to, g, graph_constant(c->a->g, rt_int(0), at) });
+		back_emit_row(c->a->g, "prim_grad_list_from", at, 3,
+			      (Value *[3]){ to, g, graph_constant(c->a->g, rt_int(0), at) });
 	}
 }
 

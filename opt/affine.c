@@ -4,9 +4,9 @@
  *    y = conv(x, w, b) * s + t      ->   y = conv(x, w * s, b * s + t)
  *    y = t - linear(x, w) / 2       ->   y = linear(x, w * -0.5, t)
  *
- * A constant is a number, or has one element for each output channel where the channels are: it must not make the result
- * larger, of whatever rank that is (a convolution may be without batch), nor give it another dtype.  Writes to what the
- * node gives are such sums, too.
+ * A constant is a number, or has one element for each output channel where the channels are: it must not make the
+ * result larger, of whatever rank that is (a convolution may be without batch), nor give it another dtype.  Writes to
+ * what the node gives are such sums, too.
  */
 #include "opt.h"
 
@@ -124,8 +124,8 @@ fold(Reweigh *r, Node *n)
 		Outputs o;
 		Affine a = { 0 };
 
-		if (n->in[turned]->type->kind != TYPE_TENSOR || (turned && node_writes(n)) || !reweigh_outputs(r, n->in[turned]->node, &o) ||
-		    !reweigh_only_reader(n->in[turned], n))
+		if (n->in[turned]->type->kind != TYPE_TENSOR || (turned && node_writes(n)) ||
+		    !reweigh_outputs(r, n->in[turned]->node, &o) || !reweigh_only_reader(n->in[turned], n))
 			continue;
 		if (is_sum(r, &o, n, turned, &a) || is_product(r, &o, n, turned, &a))
 			return reweigh(r, &o, n, a.scale, a.shift);

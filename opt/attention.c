@@ -4,8 +4,8 @@
  *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
  *       ->   y = prim::attention(q, k, v, mask, 0.125)
  *
- * Scale and mask may be missing.  Nobody else may see what is between, nor write to what goes in: it is read later than it
- * was.  Only floats of known sizes; the result has to have the type that the second product had.
+ * Scale and mask may be missing.  Nobody else may see what is between, nor write to what goes in: it is read later than
+ * it was.  Only floats of known sizes; the result has to have the type that the second product had.
  */
 #include "opt.h"
 
@@ -32,7 +32,8 @@ is_matrix(const Value *v)
 static bool
 is_between(AliasDb *alias, const Value *v, const Node *end)
 {
-	return v->uses.n == 1 && v->node->block == end->block && v->node->op && is_matrix(v) && !alias_has_writers(alias, v);
+	return v->uses.n == 1 && v->node->block == end->block && v->node->op && is_matrix(v) &&
+	       !alias_has_writers(alias, v);
 }
 
 static bool

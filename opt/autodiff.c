@@ -7,10 +7,11 @@
  *                                   return ((y, None, (gw)))
  *
  * Nodes are visited from the last to the first; a node one of whose results has a gradient gives gradients to its
- * arguments, and what an argument gets from several nodes is added.  Control flow is mirrored: an If goes back through the
- * branch that was taken, a Loop through its trips in reverse order.  What the way back needs of the values inside of a
- * block is handed out by the forward node: as one more output of an If, in a list with an element for each trip of a Loop.
- * A gradient that may be undefined has the type Tensor?; only inputs of the graph and optional values have such.
+ * arguments, and what an argument gets from several nodes is added.  Control flow is mirrored: an If goes back through
+ * the branch that was taken, a Loop through its trips in reverse order.  What the way back needs of the values inside
+ * of a block is handed out by the forward node: as one more output of an If, in a list with an element for each trip of
+ * a Loop. A gradient that may be undefined has the type Tensor?; only inputs of the graph and optional values have
+ * such.
  *
  * Values that something writes to are copied where they are still as the node has seen them.  Lists of tensors that
  * change have a list of gradients beside them (prim::grad_list), kept in step on the way back.
@@ -84,7 +85,8 @@ list_gradient(Back *b, Value *list, Node *n)
 				back_at_end(b);
 				items = graph_emit(g, "prim::ListUnpack", n->at, 1, &all, parts->n);
 			}
-			v[i] = v[i] ? back_row2(b, "prim_grad_or_zeros", n->at, v[i], items->out[i]) : back_zeros_like(g, items->out[i], n->at);
+			v[i] = v[i] ? back_row2(b, "prim_grad_or_zeros", n->at, v[i], items->out[i])
+				    : back_zeros_like(g, items->out[i], n->at);
 		}
 	}
 	back_at_end(b);
@@ -210,7 +212,7 @@ all_maybe(Back *b, const Node *n)
 	return true;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 void
 reverse_node(Back *b, Node *n)
@@ -259,7 +261,7 @@ reverse_block(Back *b)
 	cx_leave(b->a->cx);
 }
 
-/* ---- seeds and results --------------------------------------------------------------------------------------------------- */
+/* ---- seeds and results ------------------------------------------------------------------------------------------- */
 
 /* The gradient of the sum of a tensor that the method returns, or the one that is given. */
 static void
@@ -288,10 +290,12 @@ seed_list(Back *b, Value *list)
 		return;
 	to = back_beside(b, list);
 	back_at_end(b);
-	back_row2(b, "prim_grad_list_add_all", list->node->at, to, back_row1(b, "prim_grad_seed_list", list->node->at, list));
+	back_row2(b, "prim_grad_list_add_all", list->node->at, to,
+		  back_row1(b, "prim_grad_seed_list", list->node->at, list));
 }
 
-/* Gives the tensors of the result their gradients; *input: the next one that is given from outside, for tensors in tuples. */
+/* Gives the tensors of the result their gradients; *input: the next one that is given from outside, for tensors in
+ * tuples. */
 static void
 seed(Back *b, Value *v, const Type *t, int *input)
 {
@@ -310,7 +314,8 @@ seed(Back *b, Value *v, const Type *t, int *input)
 		seed_tensor(b, v, given);
 	} else if (made) {
 		for (int i = step - 1; i < v->node->nin; i += step)
-			seed(b, v->node->in[i], t->kind == TYPE_TUPLE ? t->of[i] : t->of[t->n - 1], t->kind == TYPE_TUPLE ? input : &nothing);
+			seed(b, v->node->in[i], t->kind == TYPE_TUPLE ? t->of[i] : t->of[t->n - 1],
+			     t->kind == TYPE_TUPLE ? input : &nothing);
 	} else if (t->kind == TYPE_LIST && gradient_rank(t) == 2) {
 		seed_list(b, v);
 	} else if (t->kind == TYPE_TUPLE) {
@@ -318,8 +323,9 @@ seed(Back *b, Value *v, const Type *t, int *input)
 		p = back_parts_of(b, v, t->n);
 		for (int i = 0; i < t->n; i++) {
 			parts->out[i]->type = t->of[i];
-			given = t->of[i]->kind == TYPE_TENSOR && *input < graph_ninputs(g) ? graph_inputs(g)[(*input)++] :
-				back_none(g, &rt_type_tensor, v->node->at);
+			given = t->of[i]->kind == TYPE_TENSOR && *input < graph_ninputs(g)
+					? graph_inputs(g)[(*input)++]
+					: back_none(g, &rt_type_tensor, v->node->at);
 			if (back_is_active(b->a, v) && t->of[i]->kind == TYPE_TENSOR)
 				p->at[i] = back_row2(b, "prim_grad_seed", v->node->at, parts->out[i], given);
 		}
@@ -361,7 +367,7 @@ put_results(Back *b, const Gradient *d)
 	graph_add_output(g, tuple_of(g, parts, 3, ret->at));
 }
 
-/* ---- the pass --------------------------------------------------------------------------------------------------------- */
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
 
 bool
 back_begin(Auto *a, Back *b)
@@ -395,7 +401,8 @@ autodiff(Pass *p, Graph *g)
 		return false;
 	back_begin(&a, &top);
 	input = d->loss ? graph_ninputs(g) : d->seeds;
-	seed(&top, g->top->ret->in[d->loss ? 1 : 0], d->loss ? &rt_type_tensor : p->fn->schema->rets[0].type->of[0], &input);
+	seed(&top, g->top->ret->in[d->loss ? 1 : 0], d->loss ? &rt_type_tensor : p->fn->schema->rets[0].type->of[0],
+	     &input);
 	reverse_block(&top);
 	put_results(&top, d);
 	ops_compile_bodies(p->cx, g);

@@ -1,5 +1,6 @@
 /*
- * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at their end.
+ * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at
+ * their end.
  *
  *   a body         an operator without a gradient of its own becomes what it is made of
  *   fork, wait     a task runs where it is started, an awaitable at its only wait (before lift)
@@ -215,7 +216,8 @@ take_apart(Graph *g, const Active *a, Node *n)
 		Value *whole = n->out[i], *again;
 		const Node *use = whole->uses.n ? whole->uses.at[0].node : NULL;
 
-		if (!is_active_tuple(a, whole) || (whole->uses.n == 1 && node_is(use, "prim::TupleUnpack") && use->block == n->block))
+		if (!is_active_tuple(a, whole) ||
+		    (whole->uses.n == 1 && node_is(use, "prim::TupleUnpack") && use->block == n->block))
 			continue;
 		graph_set_insert_before(g, n == g->top->param ? g->top->ret->next : n->next);
 		again = made_again(g, whole, n->at);
@@ -285,7 +287,8 @@ change_node(Graph *g, const Active *a, Node *n)
 		answer(g, n, !a->silent[n->id] && (active || !n->nin));
 		return true;
 	}
-	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST && (node_is(n, "aten::append") || node_is(n, "aten::add_"))) {
+	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST &&
+	    (node_is(n, "aten::append") || node_is(n, "aten::add_"))) {
 		value_replace_uses(n->out[0], n->in[0]);
 		return true;
 	}

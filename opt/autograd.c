@@ -1,13 +1,14 @@
 /*
- * torch.autograd.grad in a model: the way back is written before the call, and the call becomes its results.  In a branch
- * or loop it is the way back of the block up to the call, then of what is before that block.
+ * torch.autograd.grad in a model: the way back is written before the call, and the call becomes its results.  In a
+ * branch or loop it is the way back of the block up to the call, then of what is before that block.
  *
  *    g = torch.autograd.grad([y], [x], create_graph=True)   ->   the gradient of what leads from x to y; (g)
  *
- * What requires a gradient is known ahead of time: parameters, what is differentiated by (--grad), what requires_grad_ was
- * called on, and what depends on them.  Calls are taken in order, so that a gradient of a gradient finds the first one as
- * ordinary operators; results without create_graph are detached.  A call whose outputs require no gradient stays, and
- * raises where it runs.  y.backward() is a call by the leaves whose .grad the method reads; none: nothing to do.
+ * What requires a gradient is known ahead of time: parameters, what is differentiated by (--grad), what requires_grad_
+ * was called on, and what depends on them.  Calls are taken in order, so that a gradient of a gradient finds the first
+ * one as ordinary operators; results without create_graph are detached.  A call whose outputs require no gradient
+ * stays, and raises where it runs.  y.backward() is a call by the leaves whose .grad the method reads; none: nothing to
+ * do.
  */
 #include "autodiff.h"
 
@@ -50,8 +51,9 @@ keep_parameter(Calls *c, Node *n, Map *kept)
 	IValue x;
 	Value *v;
 
-	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind != TYPE_TENSOR || !freeze_resolves(c->p, c->g, n->out[0], &x) ||
-	    x.tag != RT_TENSOR || !(x.u.t->flags & RT_PARAMETER) || !(x.u.t->flags & RT_REQUIRES_GRAD))
+	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind != TYPE_TENSOR ||
+	    !freeze_resolves(c->p, c->g, n->out[0], &x) || x.tag != RT_TENSOR || !(x.u.t->flags & RT_PARAMETER) ||
+	    !(x.u.t->flags & RT_REQUIRES_GRAD))
 		return;
 	key = arena_printf(c->p->cx->arena, "%p", (void *)x.u.t);
 	v = map_get(kept, key);
@@ -195,7 +197,8 @@ seed_output(Back *b, const Node *call, int i)
 	else if (value_constant(list, &known) && known.tag == RT_LIST && i < known.u.list->n)
 		given = graph_constant(b->a->g, known.u.list->v[i], call->at);
 	else if (!value_is_none(list))
-		fail_lacks(b->a->cx, call->at, "torch.autograd.grad with gradients that are not listed where it is called");
+		fail_lacks(b->a->cx, call->at,
+			   "torch.autograd.grad with gradients that are not listed where it is called");
 	if (!given)
 		given = back_none(b->a->g, &rt_type_tensor, call->at);
 	back_give(b, v, back_row2(b, "prim_grad_seed_scalar", call->at, v, given), call->at);
@@ -210,8 +213,9 @@ result_of(Calls *c, Back *b, Node *call, Value *v)
 	value_int(call->in[4], &create);
 	value_int(call->in[5], &unused);
 	if (!g && !unused)
-		raise_before(c, call, "One of the differentiated Tensors appears to not have been used in the graph. Set "
-			"allow_unused=True if this is the desired behavior.");
+		raise_before(c, call,
+			     "One of the differentiated Tensors appears to not have been used in the graph. Set "
+			     "allow_unused=True if this is the desired behavior.");
 	back_at_end(b);
 	if (!g)
 		return back_none(c->g, &rt_type_tensor, call->at);
@@ -249,8 +253,10 @@ check_past(Calls *c, Back *top, const Node *call, const Node *loop)
 	for (int k = 0; k < loop->nout; k++) {
 		const Value *v = body->param->out[1 + k];
 
-		if ((back_adjoint(top, v) || v->type->kind != TYPE_TENSOR) && (a->depends[loop->in[2 + k]->id] || a->depends[body->ret->in[1 + k]->id]))
-			fail_lacks(c->p->cx, call->at, "torch.autograd.grad through earlier trips of the loop that it is in");
+		if ((back_adjoint(top, v) || v->type->kind != TYPE_TENSOR) &&
+		    (a->depends[loop->in[2 + k]->id] || a->depends[body->ret->in[1 + k]->id]))
+			fail_lacks(c->p->cx, call->at,
+				   "torch.autograd.grad through earlier trips of the loop that it is in");
 	}
 }
 
@@ -379,7 +385,8 @@ put_grad(Grads *s, Node *n)
 		if (!s->read[i])
 			continue;
 		parts->out[k]->type = optional;
-		*have = *have ? back_emit_row(g, "prim_grad_sum", n->at, 2, (Value *[2]){ *have, parts->out[k] }) : parts->out[k];
+		*have = *have ? back_emit_row(g, "prim_grad_sum", n->at, 2, (Value *[2]){ *have, parts->out[k] })
+			      : parts->out[k];
 		k++;
 	}
 }

@@ -4,7 +4,7 @@
  */
 #include "autodiff.h"
 
-/* ---- control flow -------------------------------------------------------------------------------------------------- */
+/* ---- control flow ------------------------------------------------------------------------------------------------ */
 
 static Back
 back_inside(Back *b, Node *n, Block *from, Block *to)
@@ -47,8 +47,9 @@ join(Back *b, Back *c, Node *m, Range at)
 				part[j] = back_adjoint(&c[j], v) ? back_adjoint(&c[j], v) : no_gradient(&c[j], v, at);
 				block_add_output(m->sub[j], part[j]);
 			}
-			out = node_add_output(m, back_is_definite(part[0]) && back_is_definite(part[1]) ? &rt_type_tensor :
-				type_optional(g->cx, &rt_type_tensor));
+			out = node_add_output(m, back_is_definite(part[0]) && back_is_definite(part[1])
+							 ? &rt_type_tensor
+							 : type_optional(g->cx, &rt_type_tensor));
 			back_give(b, v, out, at);
 		}
 }
@@ -211,9 +212,11 @@ carry_given(Back *b, Back *c, Node *n, Node *m)
 		if (v->type->kind == TYPE_TENSOR && !back_may_be_nothing(b->a, v))
 			init = back_capture(b, v);
 		graph_set_insert_before(g, m);
-		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at), NULL);
+		loop_add_carried(m, init ? back_zeros_like(g, init, n->at) : back_none(g, &rt_type_tensor, n->at),
+				 NULL);
 		back_at_end(c);
-		block_add_output(loop_body(m), back_sum(c, loop_body(m)->param->out[m->nout], back_adjoint(c, v), n->at));
+		block_add_output(loop_body(m),
+				 back_sum(c, loop_body(m)->param->out[m->nout], back_adjoint(c, v), n->at));
 		back_give(b, v, m->out[m->nout - 1], n->at);
 	}
 }

@@ -2,15 +2,15 @@
  * The way back through containers.
  *
  * A tuple or list that is made or taken apart hands its gradient to its elements.  A list that changes, or that control
- * flow hands on, has a list of gradients beside it (prim::grad_list) with a place for each element, which is kept in step:
- * where the list grew, the gradients at its end belong to what was put there.  That list stands for one list, so what
- * changes must not have a second name by which it is used later (check_lists).
+ * flow hands on, has a list of gradients beside it (prim::grad_list) with a place for each element, which is kept in
+ * step: where the list grew, the gradients at its end belong to what was put there.  That list stands for one list, so
+ * what changes must not have a second name by which it is used later (check_lists).
  */
 #include "autodiff.h"
 
 #include <string.h>
 
-/* ---- made and taken apart ------------------------------------------------------------------------------------------ */
+/* ---- made and taken apart ---------------------------------------------------------------------------------------- */
 
 void
 reverse_unpack(Back *b, Node *n)
@@ -168,7 +168,8 @@ back_is_strange(Back *b, const Node *n)
 	const Schema *s = node_schema(n);
 
 	for (int i = 0; s && i < n->nin; i++) {
-		const bool list = back_is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR && gradient_rank(n->in[i]->type) != 1;
+		const bool list = back_is_active(b->a, n->in[i]) && n->in[i]->type->kind != TYPE_TENSOR &&
+				  gradient_rank(n->in[i]->type) != 1;
 
 		if (list && node_writes_input(n, i))
 			return true;
@@ -178,7 +179,7 @@ back_is_strange(Back *b, const Node *n)
 	return false;
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------------------------------------ */
 
 /* The gradient that e is given is g's, when e takes one. */
 static void
@@ -232,7 +233,8 @@ reverse_extend(Back *b, Node *n)
 		return;
 	to = back_beside(b, other);
 	back_at_end(b);
-	back_emit_row(b->a->g, "prim_grad_list_from", n->at, 3, (Value *[3]){ to, g, graph_constant(b->a->g, rt_int(0), n->at) });
+	back_emit_row(b->a->g, "prim_grad_list_from", n->at, 3,
+		      (Value *[3]){ to, g, graph_constant(b->a->g, rt_int(0), n->at) });
 }
 
 static void
@@ -293,7 +295,7 @@ reverse_write(Back *b, Node *n)
 		write_of(n)->back(b, n);
 }
 
-/* ---- lists with two names ------------------------------------------------------------------------------------------- */
+/* ---- lists with two names ---------------------------------------------------------------------------------------- */
 
 /* Lists with gradients that are written to. */
 static void

@@ -1,8 +1,8 @@
 /*
  * Guards: what the profile says and nothing implies, checked right after the node that makes it.
  *
- * A prim::BailOut has the value, and what is in the registers that are live at the next pc of the generic code, which goes
- * on there when the value is different.  So the walk must have at hand what those registers hold.
+ * A prim::BailOut has the value, and what is in the registers that are live at the next pc of the generic code, which
+ * goes on there when the value is different.  So the walk must have at hand what those registers hold.
  *
  * An int or bool that was the same in several runs is guarded where it decides: which branch is taken, how often a loop
  * runs, how large a tensor is.  A branch that no run took has no code in the specialized graph then.  One run is enough
@@ -12,8 +12,8 @@
  *    If(c): A, else: B           prim::BailOut[pc=7, regs=[3], value=True](c, h)
  *                                A
  *
- * A large size that follows from data (how many boxes are kept) is no guard's business when one run has seen it: the next
- * input has another one, and the code behind stays right without it, in calls of the runtime.
+ * A large size that follows from data (how many boxes are kept) is no guard's business when one run has seen it: the
+ * next input has another one, and the code behind stays right without it, in calls of the runtime.
  */
 #include "specialize.h"
 
@@ -162,7 +162,8 @@ decides(const Value *v, int depth)
 		for (int k = 0; k < u->node->nout && !u->node->nsub; k++) {
 			const Type *t = u->node->out[k]->type;
 
-			if ((is_whole(t) && decides(u->node->out[k], depth - 1)) || (t->kind == TYPE_LIST && is_whole(t->of[0])))
+			if ((is_whole(t) && decides(u->node->out[k], depth - 1)) ||
+			    (t->kind == TYPE_LIST && is_whole(t->of[0])))
 				return true;
 		}
 	}
@@ -188,7 +189,8 @@ is_unsteady(Spec *s, const Node *n)
 	return is;
 }
 
-/* What follows from attributes that are written, or is drawn, was the same in all profiled runs because each began anew. */
+/* What follows from attributes that are written, or is drawn, was the same in all profiled runs because each began
+ * anew. */
 static void
 mark_unsteady(Spec *s, const Block *b)
 {

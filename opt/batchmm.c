@@ -3,9 +3,9 @@
  *
  *    y0 = mm(x0, w); y1 = mm(x1, w); ...   ->   y = mm(cat([x0, x1, ...], 0), w); y0, y1, ... = split(y, rows, 0)
  *
- * Unrolled loops leave such products: the steps of a recurrent net that read its input and not its state.  The weight is
- * then read once, and rows too few for a product's register blocks fill them.  When the left sides are all the parts of
- * one tensor, in order, there is nothing to put together: they are its rows.
+ * Unrolled loops leave such products: the steps of a recurrent net that read its input and not its state.  The weight
+ * is then read once, and rows too few for a product's register blocks fill them.  When the left sides are all the parts
+ * of one tensor, in order, there is nothing to put together: they are its rows.
  *
  * A left side must be there where the first product is: it is a chain of views of what comes before.  Products of many
  * rows are left alone, because they gain nothing.  Results that somebody writes to or that leave the graph stay apart.
@@ -40,7 +40,8 @@ left_of(const Node *n)
 
 	if (node_is(n, "aten::mm") || node_is(n, "aten::linear"))
 		return 0;
-	if (!node_is(n, "aten::addmm") || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) || one != 1)
+	if (!node_is(n, "aten::addmm") || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) ||
+	    one != 1)
 		return -1;
 	return n->in[0]->type->tensor && n->in[0]->type->tensor->rank == 1 ? 1 : -1;
 }
@@ -58,8 +59,8 @@ takes_part(Batch *b, const Node *n, int left)
 {
 	const Value *x = n->in[left], *y = n->out[0];
 
-	if (!is_plain_matrix(x) || !is_plain_matrix(y) || x->type->tensor->dims[0] > MOST_ROWS || !x->type->tensor->dims[0] ||
-	    alias_has_writers(b->alias, y) || alias_escapes(b->alias, y))
+	if (!is_plain_matrix(x) || !is_plain_matrix(y) || x->type->tensor->dims[0] > MOST_ROWS ||
+	    !x->type->tensor->dims[0] || alias_has_writers(b->alias, y) || alias_escapes(b->alias, y))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (alias_has_writers(b->alias, n->in[i]))
@@ -94,7 +95,8 @@ reaches(const Value *v, const Node *at)
 static bool
 same_but_left(const Node *a, const Node *b, int left)
 {
-	if (a->op != b->op || a->nin != b->nin || a->out[0]->type != b->out[0]->type || a->in[left]->type != b->in[left]->type)
+	if (a->op != b->op || a->nin != b->nin || a->out[0]->type != b->out[0]->type ||
+	    a->in[left]->type != b->in[left]->type)
 		return false;
 	for (int i = 0; i < a->nin; i++)
 		if (i != left && a->in[i] != b->in[i])

@@ -8,8 +8,8 @@
  *
  *   prim::If(%c): A, else: A                     ->   A
  *
- * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in ways
- * that cannot fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
+ * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in
+ * ways that cannot fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
  */
 #include "opt.h"
 
@@ -136,7 +136,8 @@ says(const Node *n, int i)
 {
 	const Value *yes = if_then(n)->ret->in[i], *no = if_else(n)->ret->in[i];
 
-	if (!n->out[i]->uses.n || n->out[i]->type != &rt_type_bool || yes->type != &rt_type_bool || no->type != &rt_type_bool)
+	if (!n->out[i]->uses.n || n->out[i]->type != &rt_type_bool || yes->type != &rt_type_bool ||
+	    no->type != &rt_type_bool)
 		return SAYS_NOTHING;
 	if (is_constant_bool(yes, true) && is_constant_bool(no, false))
 		return SAYS_SAME;
@@ -197,8 +198,9 @@ is_same_value(const Value *x, const Value *y, Value *const *twin)
 {
 	IValue a, b;
 
-	return x == y || twin[x->id] == y || (x->type == y->type && !type_is_mutable(x->type) && value_constant(x, &a) &&
-					      value_constant(y, &b) && value_identical(a, b));
+	return x == y || twin[x->id] == y ||
+	       (x->type == y->type && !type_is_mutable(x->type) && value_constant(x, &a) && value_constant(y, &b) &&
+		value_identical(a, b));
 }
 
 /* An error that the second would raise must name the place of the first. */

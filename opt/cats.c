@@ -5,8 +5,8 @@
  *    cat([a, e], 1)                   ->   cat([a], 1)               e has no element
  *    cat([a], 1)                      ->   a                         where it may be the same memory
  *
- * Only where types are known, of one dtype and one layout: then each element goes the same way as before, and the result
- * lies as before.
+ * Only where types are known, of one dtype and one layout: then each element goes the same way as before, and the
+ * result lies as before.
  */
 #include "opt.h"
 

@@ -1,6 +1,6 @@
 /*
- * Constant pooling: equal constants become one, all at the top of the graph in order of first use.  One that is written to
- * is equal to no other.
+ * Constant pooling: equal constants become one, all at the top of the graph in order of first use.  One that is written
+ * to is equal to no other.
  */
 #include "opt.h"
 

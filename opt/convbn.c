@@ -4,10 +4,10 @@
  *    y = batch_norm(conv(x, w, b), weight, bias, mean, var, False, _, eps)
  *      ->   y = conv(x, w * s, (b - mean) * s + bias),   s = weight / sqrt(var + eps), one for each output channel
  *
- * Not in training mode, where the statistics are the batch's.  The norm's channels are dim 1.  A product's outputs are that
- * only where the result is a matrix, which is known of what was flattened before; a convolution's only where there is a
- * batch, which is known where the model raises for another rank, as BatchNorm2d does: elsewhere normforms.c has the norm.
- * The rest is reweigh.c's.
+ * Not in training mode, where the statistics are the batch's.  The norm's channels are dim 1.  A product's outputs are
+ * that only where the result is a matrix, which is known of what was flattened before; a convolution's only where there
+ * is a batch, which is known where the model raises for another rank, as BatchNorm2d does: elsewhere normforms.c has
+ * the norm. The rest is reweigh.c's.
  */
 #include "../rt/ops/kernel.h"
 #include "opt.h"
@@ -34,13 +34,15 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 	IValue eps;
 	int64_t training;
 
-	if (!node_is(n, "aten::batch_norm") || !node_arg(n, "training") || !value_int(node_arg(n, "training"), &training) || training)
+	if (!node_is(n, "aten::batch_norm") || !node_arg(n, "training") ||
+	    !value_int(node_arg(n, "training"), &training) || training)
 		return false;
 	if (!value_constant(node_arg(n, "eps"), &eps) || eps.tag != RT_DOUBLE)
 		return false;
 	out->eps = eps.u.f;
 	return take_vector(r, n, "weight", true, &out->weight) && take_vector(r, n, "bias", true, &out->bias) &&
-	       take_vector(r, n, "running_mean", false, &out->mean) && take_vector(r, n, "running_var", false, &out->var);
+	       take_vector(r, n, "running_mean", false, &out->mean) &&
+	       take_vector(r, n, "running_var", false, &out->var);
 }
 
 /* Is it certainly a matrix? */
@@ -76,7 +78,8 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 {
 	int64_t other;
 
-	if (!node_is(ask, "aten::ne") || ask->nin != 2 || !(value_int(ask->in[0], &other) || value_int(ask->in[1], &other)) || other != rank)
+	if (!node_is(ask, "aten::ne") || ask->nin != 2 ||
+	    !(value_int(ask->in[0], &other) || value_int(ask->in[1], &other)) || other != rank)
 		return false;
 	for (int i = 0; i < ask->out[0]->uses.n; i++) {
 		const Node *n = ask->out[0]->uses.at[i].node;

@@ -3,9 +3,10 @@
  *
  * Padding by a word becomes numbers; where "same" does not come out even, the input gets one zero more behind.
  *
- * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to channels
- * last; squeezed again, the result keeps that layout, so that of a chain only the first pays for it.  Over one channel (a
- * spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the weights.
+ * A convolution over one dim, of (N, C, L), is one over two dims of a tensor of height 1, which layouts.c brings to
+ * channels last; squeezed again, the result keeps that layout, so that of a chain only the first pays for it.  Over one
+ * channel (a spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the
+ * weights.
  *
  *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b, [1, s], [0, p], [1, d], g)
  *                                               y  = squeeze(y', 2)
@@ -36,7 +37,8 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 {
 	const RtTensor *w = v->w;
 	const int64_t dims[4] = { w->dims[0], ndim == 2 ? w->dims[2] : w->dims[1], 1, w->dims[2] };
-	const int64_t strides[4] = { w->strides[0], ndim == 2 ? w->strides[2] : w->strides[1], w->dims[2] * w->strides[2], w->strides[2] };
+	const int64_t strides[4] = { w->strides[0], ndim == 2 ? w->strides[2] : w->strides[1],
+				     w->dims[2] * w->strides[2], w->strides[2] };
 	RtTensor *view = rt_tensor_view(&s->k->rt, w, ndim, dims, strides, w->offset);
 	IValue value = { .tag = RT_TENSOR };
 
@@ -44,7 +46,7 @@ put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
 	return spec_put_constant(s, value, at);
 }
 
-/* ---- padding by a word ------------------------------------------------------------------------------------------------- */
+/* ---- padding by a word ------------------------------------------------------------------------------------------- */
 
 /* What stands for a convolution with such a padding; null: it has none, or one that cannot be. */
 static Value *
@@ -71,7 +73,8 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 		extra[2 * (nd - 1 - i) + 1] = total % 2;
 		uneven |= total % 2 != 0;
 	}
-	Value *const zeros[] = { m->in[0], spec_put_list(s, extra, 2 * nd, m->at), spec_put_constant(s, rt_double(0), m->at) };
+	Value *const zeros[] = { m->in[0], spec_put_list(s, extra, 2 * nd, m->at),
+				 spec_put_constant(s, rt_double(0), m->at) };
 	Value *x = uneven ? spec_put_op(s, c, "aten::constant_pad_nd", "", zeros, 3, m->at) : m->in[0];
 	Value *const padding = spec_put_list(s, pad, nd, m->at);
 
@@ -87,7 +90,7 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 	return spec_put_op(s, c, m->kind->name, "", conv, 7, m->at);
 }
 
-/* ---- over one dim -------------------------------------------------------------------------------------------------------- */
+/* ---- over one dim ------------------------------------------------------------------------------------------------ */
 
 static bool
 recognise(Spec *s, const Node *m, Conv1d *v)
@@ -105,9 +108,9 @@ recognise(Spec *s, const Node *m, Conv1d *v)
 	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32)
 		return false;
 	v->w = w.u.t;
-	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) && known_int(s->k, node_arg(m, "groups"), &v->groups) &&
-	       spec_known_ints(s, m, "stride", 1, &v->stride) && spec_known_ints(s, m, "padding", 1, &v->padding) &&
-	       spec_known_ints(s, m, "dilation", 1, &v->dilation);
+	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) &&
+	       known_int(s->k, node_arg(m, "groups"), &v->groups) && spec_known_ints(s, m, "stride", 1, &v->stride) &&
+	       spec_known_ints(s, m, "padding", 1, &v->padding) && spec_known_ints(s, m, "dilation", 1, &v->dilation);
 }
 
 static Value *
@@ -116,14 +119,19 @@ as_product(Spec *s, Scope *c, const Conv1d *v, Range at)
 	Value *x = v->x, *y;
 
 	if (v->padding) {
-		Value *const pad[] = { x, put_ints(s, v->padding, v->padding, at), spec_put_constant(s, rt_double(0), at) };
+		Value *const pad[] = { x, put_ints(s, v->padding, v->padding, at),
+				       spec_put_constant(s, rt_double(0), at) };
 
 		x = spec_put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
 	}
-	Value *const unfold[] = { x, spec_put_int(s, 2, at), spec_put_int(s, v->w->dims[2], at), spec_put_int(s, v->stride, at) };
-	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), spec_put_int(s, 1, at), spec_put_int(s, 0, at) };
-	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at), v->bias };
-	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1], spec_put_int(s, 2, at) };
+	Value *const unfold[] = { x, spec_put_int(s, 2, at), spec_put_int(s, v->w->dims[2], at),
+				  spec_put_int(s, v->stride, at) };
+	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), spec_put_int(s, 1, at),
+				spec_put_int(s, 0, at) };
+	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at),
+				  v->bias };
+	Value *const transpose[] = { spec_put_op(s, c, "aten::linear", "", linear, 3, at), rows[1],
+				     spec_put_int(s, 2, at) };
 
 	y = spec_put_op(s, c, "aten::transpose", "int", transpose, 3, at);
 	spec_alter(s, y);
@@ -137,7 +145,8 @@ squeezed(Spec *s, const Value *v)
 	const Known *k;
 	int64_t dim;
 
-	if (!node_is(v->node, "aten::squeeze") || v->node->nin != 2 || !known_int(s->k, v->node->in[1], &dim) || dim != 2)
+	if (!node_is(v->node, "aten::squeeze") || v->node->nin != 2 || !known_int(s->k, v->node->in[1], &dim) ||
+	    dim != 2)
 		return NULL;
 	k = known_at(s->k, v->node->in[0]);
 	return k->is && k->v.tag == RT_TENSOR && k->v.u.t->ndim == 4 && k->v.u.t->dims[2] == 1 ? v->node->in[0] : NULL;

@@ -1,6 +1,6 @@
 /*
- * Transposed convolutions as convolutions of stride 1: every output belongs to one phase of the stride, and what a phase
- * adds up is a convolution of the input by every stride-th tap of the kernel, flipped.
+ * Transposed convolutions as convolutions of stride 1: every output belongs to one phase of the stride, and what a
+ * phase adds up is a convolution of the input by every stride-th tap of the kernel, flipped.
  *
  *    out[p] = sum over taps k of x[(p + pad - k) / s] w[k];   p + pad = s a + r,  k = r + s t:
  *    phase r at a = sum over t of x[a - t] w[r + s t],        t < T = ceil(K / s)
@@ -47,7 +47,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	int64_t on = 1, dilation[2] = { 1, 1 };
 
 	if (!node_is(m, "aten::conv_transpose1d") && !node_is(m, "aten::conv_transpose2d") &&
-	    !((node_is(m, "aten::_convolution") || node_is(m, "aten::convolution")) && known_int(s->k, flag, &on) && on))
+	    !((node_is(m, "aten::_convolution") || node_is(m, "aten::convolution")) && known_int(s->k, flag, &on) &&
+	      on))
 		return false;
 	*v = (Transposed){ .x = m->in[0], .k = { 1, 1 }, .s = { 1, 1 } };
 	if (!known_is(s->k, v->x) || !known_is(s->k, m->out[0]) || !constant_f32(m->in[1], &v->w) || !v->w ||
@@ -58,7 +59,8 @@ recognise(Spec *s, const Node *m, Transposed *v)
 	v->nd = v->w->ndim - 2;
 	if (v->nd < 1 || v->nd > 2 || x->ndim != v->w->ndim || x->dtype != RT_f32 || !rt_numel(y) ||
 	    !known_int(s->k, node_arg(m, "groups"), &v->groups) ||
-	    !spec_known_ints(s, m, "stride", v->nd, v->s + 2 - v->nd) || !spec_known_ints(s, m, "padding", v->nd, v->pad + 2 - v->nd) ||
+	    !spec_known_ints(s, m, "stride", v->nd, v->s + 2 - v->nd) ||
+	    !spec_known_ints(s, m, "padding", v->nd, v->pad + 2 - v->nd) ||
 	    !spec_known_ints(s, m, "dilation", v->nd, dilation + 2 - v->nd) || dilation[0] != 1 || dilation[1] != 1)
 		return false;
 	v->in = v->w->dims[0] / v->groups;
@@ -83,12 +85,14 @@ recognise(Spec *s, const Node *m, Transposed *v)
 static const float *
 source(const Transposed *v, int64_t o, int64_t i, int64_t y, int64_t x)
 {
-	const int64_t c = o % v->c, rw = o / v->c % v->s[1], rh = o / v->c / v->s[1] % v->s[0], g = o / v->c / v->s[1] / v->s[0];
+	const int64_t c = o % v->c, rw = o / v->c % v->s[1], rh = o / v->c / v->s[1] % v->s[0],
+		      g = o / v->c / v->s[1] / v->s[0];
 	const int64_t kh = rh + v->s[0] * (v->t[0] - 1 - y), kw = rw + v->s[1] * (v->t[1] - 1 - x), *st = v->w->strides;
 
 	if (kh >= v->k[0] || kw >= v->k[1])
 		return NULL;
-	return (const float *)rt_data(v->w) + (g * v->in + i) * st[0] + c * st[1] + (v->nd == 2 ? kh * st[2] : 0) + kw * st[v->w->ndim - 1];
+	return (const float *)rt_data(v->w) + (g * v->in + i) * st[0] + c * st[1] + (v->nd == 2 ? kh * st[2] : 0) +
+	       kw * st[v->w->ndim - 1];
 }
 
 static Value *
@@ -141,8 +145,8 @@ with_ints(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n
 static Value *
 cut(Spec *s, Scope *c, Value *x, int dim, int64_t from, int64_t to, Range at)
 {
-	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, from, at), spec_put_int(s, to ? to : INT64_MAX, at),
-			      spec_put_int(s, 1, at) };
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, from, at),
+			      spec_put_int(s, to ? to : INT64_MAX, at), spec_put_int(s, 1, at) };
 
 	return from == 0 && to == 0 ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
 }

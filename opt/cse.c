@@ -1,9 +1,9 @@
 /*
  * Common subexpressions: of two equal nodes, the second becomes the first.
  *
- * A table of the nodes seen in this block and in those around it: what a block adds goes when it ends.  A node takes part
- * when it has no effect, draws no numbers, and nothing writes to what it reads or returns.  New memory that leaves the graph
- * stays apart: two results that the caller may write to must not become one.
+ * A table of the nodes seen in this block and in those around it: what a block adds goes when it ends.  A node takes
+ * part when it has no effect, draws no numbers, and nothing writes to what it reads or returns.  New memory that leaves
+ * the graph stays apart: two results that the caller may write to must not become one.
  */
 #include "opt.h"
 
@@ -38,7 +38,8 @@ takes_part(Cse *c, const Node *n)
 	return true;
 }
 
-/* An attribute may be set between two reads of it, which has_writers of the object does not miss; so only results count. */
+/* An attribute may be set between two reads of it, which has_writers of the object does not miss; so only results
+ * count. */
 static bool
 may_become(Cse *c, const Node *n, const Node *first)
 {

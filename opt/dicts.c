@@ -4,8 +4,8 @@
  *   %d = aten::dict(); ...; aten::_set_item(%d, "a", %x)   ->   ...; %d = prim::DictConstruct("a", %x)
  *   %y = aten::__getitem__(%d, "a")                        ->   %x
  *
- * A write that is the first to look at the dict may as well be the dict's making.  Keys are different strings or ints: a
- * write to a key that is there takes its place.
+ * A write that is the first to look at the dict may as well be the dict's making.  Keys are different strings or ints:
+ * a write to a key that is there takes its place.
  */
 #include "opt.h"
 
@@ -119,8 +119,9 @@ fold_reads(Pass *p, AliasDb *alias, Block *b)
 
 		for (int i = 0; i < n->nsub; i++)
 			changed |= fold_reads(p, alias, n->sub[i]);
-		if (!node_is(n, "aten::__getitem__") || !node_is(made, "prim::DictConstruct") || !makes_dict(made) || !is_key(n->in[1]) ||
-		    alias_is_written(alias, n->in[0]) || (at = key_at(made, n->in[1])) < 0 || !pass_may(p))
+		if (!node_is(n, "aten::__getitem__") || !node_is(made, "prim::DictConstruct") || !makes_dict(made) ||
+		    !is_key(n->in[1]) || alias_is_written(alias, n->in[0]) || (at = key_at(made, n->in[1])) < 0 ||
+		    !pass_may(p))
 			continue;
 		pass_note(p, n, "the dict's values are known");
 		value_replace_uses(n->out[0], made->in[at + 1]);

@@ -1,10 +1,10 @@
 /*
  * If and Loop in the partial evaluator.
  *
- * An If with a known condition is its branch; a short counted loop is its bodies.  Of others the blocks are evaluated on
- * their own, with what is known before them; what they write to is no longer followed, and of what they join only the
- * type is known, when all sides agree on it.  A loop is tried with the types that enter it; those that its body does not
- * give back become unknown, and it is tried again.
+ * An If with a known condition is its branch; a short counted loop is its bodies.  Of others the blocks are evaluated
+ * on their own, with what is known before them; what they write to is no longer followed, and of what they join only
+ * the type is known, when all sides agree on it.  A loop is tried with the types that enter it; those that its body
+ * does not give back become unknown, and it is tried again.
  *
  * A known result of a join is copied to a storage of its own.  Where that memory is written to, nobody else may have it
  * under another name (is_own); else the result stays unknown, which is the very tensor.
@@ -70,7 +70,8 @@ repeated_since(const Node *n, const Value *v)
 {
 	const Node *at = n;
 
-	for (const Node *around = n->block->owner; around && !node_in_block(v->node, around->block->owner ? around->sub[0] : around->block);
+	for (const Node *around = n->block->owner;
+	     around && !node_in_block(v->node, around->block->owner ? around->sub[0] : around->block);
 	     around = around->block->owner)
 		if (node_is(around, "prim::Loop"))
 			at = around;
@@ -91,7 +92,8 @@ in_blocks_of(const Node *n, const Node *x)
 static bool
 is_done(const Joined *j, const Value *v)
 {
-	const bool inside = in_blocks_of(j->n, v->node), after = !inside && v->node != j->n && node_is_before(j->n, v->node);
+	const bool inside = in_blocks_of(j->n, v->node),
+		   after = !inside && v->node != j->n && node_is_before(j->n, v->node);
 	const Node *begin = repeated_since(j->n, v);
 
 	for (int i = 0; i < v->uses.n; i++) {
@@ -101,7 +103,8 @@ is_done(const Joined *j, const Value *v)
 			return false;
 		if (inside || after || v->node == j->n || user == j->n)
 			continue;
-		if (!(begin == j->n && node_is(j->n, "prim::If") && in_blocks_of(j->n, user)) && !node_is_before(user, begin))
+		if (!(begin == j->n && node_is(j->n, "prim::If") && in_blocks_of(j->n, user)) &&
+		    !node_is_before(user, begin))
 			return false;
 	}
 	return v->node != j->n || v == j->of[0];
@@ -243,7 +246,8 @@ unroll(Spec *s, Scope *c, Node *n)
 		trips = 0;
 	if (!shapes_may_unroll(s->shapes, n, trips))
 		return false;
-	if (trips > 1 && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS || trips * block_size(body) > UNROLL_NODES))
+	if (trips > 1 && (!value_int(body->ret->in[0], &on) || !on || trips > UNROLL_TRIPS ||
+			  trips * block_size(body) > UNROLL_NODES))
 		return false;
 	carried = new(s->cx->arena, Value *, n->nout + 1);
 	for (int i = 0; i < n->nout; i++)
@@ -261,8 +265,8 @@ unroll(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* One try at a loop's body, with these types carried; returns whether the body gives what it takes.  Otherwise the types
- * that differ have been made less. */
+/* One try at a loop's body, with these types carried; returns whether the body gives what it takes.  Otherwise the
+ * types that differ have been made less. */
 static bool
 try_body(Spec *s, Scope *c, Node *n, Node *m, const Type **carried)
 {

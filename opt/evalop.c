@@ -1,9 +1,10 @@
 /*
- * Operators in the partial evaluator: what the kernel says of the results when it runs on tensors without data, constants
- * where all is known, bodies in the place of operators that have one.
+ * Operators in the partial evaluator: what the kernel says of the results when it runs on tensors without data,
+ * constants where all is known, bodies in the place of operators that have one.
  *
- * Lists that the graph writes to are followed: their Shadow has the values that are the elements, as long as every write
- * says which elements it changes.  Dicts are followed by what the kernels make of them, as long as keys are known.
+ * Lists that the graph writes to are followed: their Shadow has the values that are the elements, as long as every
+ * write says which elements it changes.  Dicts are followed by what the kernels make of them, as long as keys are
+ * known.
  */
 #include "specialize.h"
 
@@ -131,7 +132,8 @@ is_number(IValue v)
 	return v.tag == RT_TENSOR ? !v.u.t->ndim : v.tag != RT_LIST && v.tag != RT_TUPLE;
 }
 
-/* Is it about numbers alone, some of them in tensors?  Sizes go this way in traced models: then a sample needs their data. */
+/* Is it about numbers alone, some of them in tensors?  Sizes go this way in traced models: then a sample needs their
+ * data. */
 static bool
 is_of_numbers(const IValue *args, int nargs, const IValue *out, int nout)
 {
@@ -154,7 +156,8 @@ run(Spec *s, Scope *c, const Node *n, const IValue *args, int nargs, bool exact,
 
 	if (!known_run(s->k, n->op, args, out, n->nout, true))
 		return *now = exact && run_now(s, c, n, args, nargs, out);
-	if (exact && s->shapes && is_of_numbers(args, nargs, out, n->nout) && (*now = run_now(s, c, n, args, nargs, data)))
+	if (exact && s->shapes && is_of_numbers(args, nargs, out, n->nout) &&
+	    (*now = run_now(s, c, n, args, nargs, data)))
 		memcpy(out, data, (size_t)n->nout * sizeof *out);
 	return true;
 }
@@ -216,7 +219,8 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 		const Known *k = known_at(s->k, m->out[i]);
 
 		/* An element is the list's own: no memory is made for it. */
-		if (!k->is || (!small(k->v) && !node_is(n, "aten::__getitem__")) || (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
+		if (!k->is || (!small(k->v) && !node_is(n, "aten::__getitem__")) ||
+		    (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
 	}
@@ -284,7 +288,8 @@ can_expand(Spec *s, const Node *m)
 		can &= is_of_dtype(args[i], args[0].u.t->dtype);
 	if (n == 9 && args[4].tag == RT_INT)
 		can &= rt_numel(args[0].u.t) && args[4].u.i <= 64 && !(args[6].u.i && rt_number(args[5]) > 0);
-	return can && (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) && known_run(s->k, m->op, args, out, m->nout, true);
+	return can && (args[0].u.t->dtype == RT_f32 || args[0].u.t->dtype == RT_f64) &&
+	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
 static const struct Expansion *
@@ -347,9 +352,9 @@ spec_inline_body(Spec *s, Scope *c, Node *n, Node *m, Graph *g)
 	spec_keep_layout(s, c, n);
 }
 
-/* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is not
- * needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these numbers.  So do
- * draws, on which the later ones depend. */
+/* m is in use in the model, which raises there for some data.  What follows from the profile may be that its result is
+ * not needed: it stays for its error, unless it is known to give a result: for tensors of these types, for these
+ * numbers.  So do draws, on which the later ones depend. */
 static void
 keep_error(Spec *s, Node *m)
 {

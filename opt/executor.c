@@ -4,10 +4,10 @@
  *    %y, %c : Tensor, bool = prim::RequiresGradCheck[types=[...]](%x)        %y = %x, %c = True
  *    %r : Tensor = prim::DifferentiableGraph_0(%y)               ->         the subgraph's nodes
  *
- * A piece that is differentiated or fused on its own is its subgraph: what is beyond the node's outputs was captured for
- * the piece's gradient, which the way back of the whole method does not want.  What was checked before a piece is taken
- * for granted, so the branch with the unknown fallback function goes: a specialization has guards of its own, and in
- * generic code nothing relies on it.  For the same reason what values were seen to be like is forgotten.
+ * A piece that is differentiated or fused on its own is its subgraph: what is beyond the node's outputs was captured
+ * for the piece's gradient, which the way back of the whole method does not want.  What was checked before a piece is
+ * taken for granted, so the branch with the unknown fallback function goes: a specialization has guards of its own, and
+ * in generic code nothing relies on it.  For the same reason what values were seen to be like is forgotten.
  */
 #include "opt.h"
 
@@ -136,7 +136,8 @@ take_piece(Executor *x, Node *n, Graph *g)
 
 	take_block(&inner, g->top);
 	x->changed |= inner.changed;
-	if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable") || graph_ninputs(g) != n->nin || g->top->ret->nin < n->nout)
+	if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable") || graph_ninputs(g) != n->nin ||
+	    g->top->ret->nin < n->nout)
 		return;
 	node_expand(x->g, n, g);
 	x->changed = true;

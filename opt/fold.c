@@ -146,8 +146,8 @@ fold_op(Cx *cx, const Node *n, const IValue *in, IValue *out)
 		rt_scratch_reset(rt, mark);
 		return false;
 	}
-	done = !run_limited(rt, body ? NULL : n->op->kernel, body ? code_lower(cx, body->function, NULL) : NULL, args, out,
-			    n->nout);
+	done = !run_limited(rt, body ? NULL : n->op->kernel, body ? code_lower(cx, body->function, NULL) : NULL, args,
+			    out, n->nout);
 	rt_scratch_reset(rt, mark);
 	for (int i = 0; i < n->nout && done; i++)
 		if (known_never(out[i])) {

@@ -5,9 +5,9 @@
  *   %w = prim::GetAttr[name="weight"](%c)      ->   %w : Float(64, 3, 7, 7) = prim::Constant[value=<Tensor #...>]()
  *
  * An attribute may stand in the graph when no prim::SetAttr with its name is in reach and no graph that runs on the
- * instance writes to its memory, by whatever name: places.c says so.  Tensors are not copied: the constant is the attribute,
- * read-only from here on.  Graphs that run on the side (fork) are frozen too.  A second run, when branches that train have
- * gone, freezes what only they wrote.
+ * instance writes to its memory, by whatever name: places.c says so.  Tensors are not copied: the constant is the
+ * attribute, read-only from here on.  Graphs that run on the side (fork) are frozen too.  A second run, when branches
+ * that train have gone, freezes what only they wrote.
  */
 #include "places.h"
 

@@ -8,11 +8,11 @@
  * write is seen by nobody else when no use before it makes an alias (a view, a container, a block's output), and is in
  * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.
  *
- * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int) stays in
- * place in a prepared graph, but on a clone of self: then self is written to by nobody, and the specializer (writes.c), which
- * knows types, computes the value where the write does not raise, and needs no clone.  A method with gradients has no writes
- * but those under no_grad, which the gradient goes past: there prim::stored checks the value and converts it.  In a
- * specialized graph types decide.
+ * A write keeps self's dtype and sizes, or raises.  An operator that could give others (add_ of a float to an int)
+ * stays in place in a prepared graph, but on a clone of self: then self is written to by nobody, and the specializer
+ * (writes.c), which knows types, computes the value where the write does not raise, and needs no clone.  A method with
+ * gradients has no writes but those under no_grad, which the gradient goes past: there prim::stored checks the value
+ * and converts it.  In a specialized graph types decide.
  */
 #include "opt.h"
 
@@ -134,10 +134,12 @@ is_own_clone(const Value *v, const Node *write)
 {
 	const Node *n = v->node;
 
-	return node_is(n, "aten::clone") && n->op && n->nin == 2 && value_is_none(n->in[1]) && n->block == write->block && v->uses.n == 1;
+	return node_is(n, "aten::clone") && n->op && n->nin == 2 && value_is_none(n->in[1]) &&
+	       n->block == write->block && v->uses.n == 1;
 }
 
-/* The value that n leaves in self, before n; null: only types, which are not known yet, can say it, or it would not be the same. */
+/* The value that n leaves in self, before n; null: only types, which are not known yet, can say it, or it would not be
+ * the same. */
 static Value *
 computed(Pass *p, Graph *g, Node *n, Op *base, const int *at)
 {
@@ -170,7 +172,8 @@ make_functional(Pass *p, Graph *g, Node *n)
 	int at[FUNCTIONAL_ARGS];
 	Op *base = functional_row(g->cx, n, at);
 
-	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR || !value_is_fresh(self) || !seen_by_nobody_else(self, n))
+	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR || !value_is_fresh(self) ||
+	    !seen_by_nobody_else(self, n))
 		return false;
 	result = computed(p, g, n, base, at);
 	if ((!result && !wants_clone(p, g, n)) || !pass_may(p)) {

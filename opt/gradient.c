@@ -4,9 +4,9 @@
  *    forward(self, x)   --grad params,x   ->   forward(self, x, conv.weight = ..., out = None) -> (out, loss, (grads))
  *
  * The new function starts as a copy of the method's graph with more inputs: the parameters, whose defaults are what the
- * archive has, and for each tensor of the result the gradient that comes in (None: ones).  The pass `lift` lets the graph
- * read its parameters from there, so that nothing folds them or packs them; `autodiff` then adds the way back.  From there
- * on it is a function like any other: profiled, specialized and planned.
+ * archive has, and for each tensor of the result the gradient that comes in (None: ones).  The pass `lift` lets the
+ * graph read its parameters from there, so that nothing folds them or packs them; `autodiff` then adds the way back.
+ * From there on it is a function like any other: profiled, specialized and planned.
  */
 #include "opt.h"
 
@@ -80,7 +80,8 @@ lift_parameter(Making *m, const char *name, RtTensor *t)
 static bool
 is_trained(const RtTensor *t)
 {
-	return (t->flags & RT_REQUIRES_GRAD) && (rt_dtypes[t->dtype].category == 'F' || rt_dtypes[t->dtype].category == 'C');
+	return (t->flags & RT_REQUIRES_GRAD) &&
+	       (rt_dtypes[t->dtype].category == 'F' || rt_dtypes[t->dtype].category == 'C');
 }
 
 static void
@@ -119,7 +120,8 @@ want(Making *m, const char *name, IValue self)
 		each_parameter(m, self.u.obj, "", lift_if_called);
 	m->d->wanted = NULL;
 	if (!w.found)
-		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad: %s has no argument and no parameter '%s'", m->fn->name, name);
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad: %s has no argument and no parameter '%s'",
+			    m->fn->name, name);
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------ */
@@ -132,7 +134,8 @@ add_seeds(Making *m, const Type *t, const char *key)
 	if (t->kind == TYPE_TENSOR)
 		add_input(m, key, type_optional(m->cx, &rt_type_tensor), rt_none());
 	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
-		add_seeds(m, t->of[i], t->field ? joined(m->cx, key, t->field[i]) : arena_printf(m->cx->arena, "%s.%d", key, i));
+		add_seeds(m, t->of[i],
+			  t->field ? joined(m->cx, key, t->field[i]) : arena_printf(m->cx->arena, "%s.%d", key, i));
 	cx_leave(m->cx);
 }
 
@@ -149,11 +152,13 @@ add_loss(Making *m, const char *loss)
 	Arg target = { .name = "target", .type = &rt_type_tensor };
 
 	if (!op)
-		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss wants cross_entropy, nll, mse, l1 or bce, not '%s'", loss);
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 },
+			    "--loss wants cross_entropy, nll, mse, l1 or bce, not '%s'", loss);
 	if (out->type->kind != TYPE_TENSOR)
 		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s does not return one tensor", m->fn->name);
 	if (find_argument(m, "target") >= 0)
-		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s has an argument 'target' already", m->fn->name);
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s has an argument 'target' already",
+			    m->fn->name);
 	args[1].v = graph_add_input(g, &rt_type_tensor, sym(m->cx, "target"));
 	vec_push(m->cx->arena, &m->args, target);
 	graph_set_insert_end(g, g->top);
@@ -204,7 +209,8 @@ want_all(Making *m, const char *names, IValue self)
 			want(m, name, self);
 	}
 	if (!m->d->inputs.n)
-		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has nothing to differentiate by", names, m->fn->name);
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has nothing to differentiate by", names,
+			    m->fn->name);
 }
 
 Function *
@@ -279,8 +285,8 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 }
 
 /*
- * In a program parameters are arguments, and what is written is in an instance: one memory would be two.  What is still read
- * from the module in a prepared graph is written to.
+ * In a program parameters are arguments, and what is written is in an instance: one memory would be two.  What is still
+ * read from the module in a prepared graph is written to.
  */
 void
 gradient_check_memory(Cx *cx, const Function *fn, IValue self)
@@ -328,7 +334,8 @@ lifted(Pass *p, Graph *g, Node *n)
 {
 	IValue v;
 
-	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS || !freeze_resolves(p, g, n->out[0], &v))
+	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS ||
+	    !freeze_resolves(p, g, n->out[0], &v))
 		return NULL;
 	graph_set_insert_before(g, n);
 	return v.tag == RT_LIST ? lifted_list(p->fn->gradient, g, n, v.u.list) : input_of(p->fn->gradient, g, v);

@@ -3,13 +3,13 @@
  *
  *    Loop(n): ... w = aten::t(W); y = aten::mm(x, w) ...   ->   w = aten::t(W); Loop(n): ... y = aten::mm(x, w) ...
  *
- * Of the nodes of the body itself, not of branches in it; inner loops first.  The inputs must come from outside, nothing in
- * the loop may write to them, and the result must be one that all trips can have in common: a view, or memory that nobody
- * writes to or takes out of the graph.
+ * Of the nodes of the body itself, not of branches in it; inner loops first.  The inputs must come from outside,
+ * nothing in the loop may write to them, and the result must be one that all trips can have in common: a view, or
+ * memory that nobody writes to or takes out of the graph.
  *
- * A loop may run no trip at all.  Only what cannot fail is moved then; what can fail may go only where the loop certainly
- * runs and nothing that stays in the body before it prints, or fails in another way.  Where sizes are known a kernel has
- * run on them without data: after that only those fail that look at the data.
+ * A loop may run no trip at all.  Only what cannot fail is moved then; what can fail may go only where the loop
+ * certainly runs and nothing that stays in the body before it prints, or fails in another way.  Where sizes are known a
+ * kernel has run on them without data: after that only those fail that look at the data.
  */
 #include "opt.h"
 
@@ -100,7 +100,8 @@ is_view(const Node *n, int i)
 static bool
 is_invariant(Hoist *h, const Node *loop, const Node *n)
 {
-	if (n->nsub || !n->nout || node_has_effect(n) || alias_node_writes(h->alias, n) || node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
+	if (n->nsub || !n->nout || node_has_effect(n) || alias_node_writes(h->alias, n) ||
+	    node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
 		return false;
 	for (int i = 0; i < n->nin; i++)
 		if (node_in_block(n->in[i]->node, loop_body(loop)) || alias_writes(h->alias, loop, n->in[i]))

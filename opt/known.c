@@ -122,7 +122,8 @@ is_of(IValue v, const Type *t)
 {
 	if (v.tag == RT_LIST)
 		return t->kind == TYPE_LIST && rt_type_equal(v.u.list->elem, t->of[0]);
-	return t->kind == TYPE_DICT && rt_type_equal(v.u.dict->key, t->of[0]) && rt_type_equal(v.u.dict->value, t->of[1]);
+	return t->kind == TYPE_DICT && rt_type_equal(v.u.dict->key, t->of[0]) &&
+	       rt_type_equal(v.u.dict->value, t->of[1]);
 }
 
 void
@@ -165,7 +166,8 @@ type_is_complete(const Type *t)
 	const TensorInfo *i = t && t->kind == TYPE_TENSOR ? t->tensor : NULL;
 
 	/* The scale of a quantized tensor is no part of its type. */
-	if (!i || i->dtype < 0 || rt_dtypes[i->dtype].category == 'Q' || i->rank < 0 || (i->rank && (!i->dims || !i->strides)))
+	if (!i || i->dtype < 0 || rt_dtypes[i->dtype].category == 'Q' || i->rank < 0 ||
+	    (i->rank && (!i->dims || !i->strides)))
 		return false;
 	for (int k = 0; k < i->rank; k++)
 		if (i->dims[k] < 0 || i->strides[k] < 0)
@@ -210,8 +212,8 @@ known_gather(KnownTable *k, const Node *m, int *n)
 
 /* ---- numbers that nobody knows ---------------------------------------------------------------------------- */
 
-/* Arguments that are a number of which types and sizes of tensors never depend: they fill, scale, or are added.  Rows that
- * are no pointwise ones: there a number may be a size (arange, interpolate). */
+/* Arguments that are a number of which types and sizes of tensors never depend: they fill, scale, or are added.  Rows
+ * that are no pointwise ones: there a number may be a size (arange, interpolate). */
 static bool
 only_counts_by_kind(const char *name)
 {
@@ -276,7 +278,8 @@ known_stand_in(KnownTable *k, const Node *m, int i, IValue *v)
 static const Value *
 attribute_of(const Value *v)
 {
-	static const char *const same[] = { "prim::BailOut", "prim::unchecked_cast", "prim::ListUnpack", "aten::__getitem__" };
+	static const char *const same[] = { "prim::BailOut", "prim::unchecked_cast", "prim::ListUnpack",
+					    "aten::__getitem__" };
 
 	while (!node_is(v->node, "prim::GetAttr")) {
 		const Schema *s = node_schema(v->node);
@@ -371,7 +374,8 @@ known_gives(Cx *cx, const Node *m, const Type *want)
 		return false;
 	return out.tag == RT_TENSOR && out.u.t->dtype == want->tensor->dtype && out.u.t->ndim == want->tensor->rank &&
 	       !memcmp(out.u.t->dims, want->tensor->dims, (size_t)want->tensor->rank * sizeof *want->tensor->dims) &&
-	       !memcmp(out.u.t->strides, want->tensor->strides, (size_t)want->tensor->rank * sizeof *want->tensor->strides);
+	       !memcmp(out.u.t->strides, want->tensor->strides,
+		       (size_t)want->tensor->rank * sizeof *want->tensor->strides);
 }
 
 /* What a pattern says of an argument, as a known value; false when it leaves something open. */
@@ -505,7 +509,8 @@ know_parts(KnownTable *k, const Node *n)
 static bool
 takes_apart(const Node *n)
 {
-	return node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack") || (node_is(n, "prim::TupleIndex") && n->nin > 1);
+	return node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack") ||
+	       (node_is(n, "prim::TupleIndex") && n->nin > 1);
 }
 
 /* A view of a known tensor that the kernel could not be asked about would get a second storage for one memory. */
@@ -515,7 +520,8 @@ may_view_known(KnownTable *k, const Node *n)
 	const Schema *s = node_schema(n);
 
 	for (int i = 0; i < n->nin; i++)
-		if ((i >= s->nargs || s->args[i].alias) && known_is(k, n->in[i]) && known_at(k, n->in[i])->v.tag == RT_TENSOR)
+		if ((i >= s->nargs || s->args[i].alias) && known_is(k, n->in[i]) &&
+		    known_at(k, n->in[i])->v.tag == RT_TENSOR)
 			return true;
 	return false;
 }

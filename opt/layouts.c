@@ -1,10 +1,10 @@
 /*
  * Layouts: convolutions run on channels-last tensors.
  *
- * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view is
- * taken of what is there, where that can be viewed so: heads that are permuted behind a convolution lie in order then.
- * Whoever could tell the difference (whoever asks for strides, whatever leaves the graph) gets what the model has there.
- * Known.altered marks what lies differently; Known.model is the model's tensor where that is not contiguous.
+ * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view
+ * is taken of what is there, where that can be viewed so: heads that are permuted behind a convolution lie in order
+ * then. Whoever could tell the difference (whoever asks for strides, whatever leaves the graph) gets what the model has
+ * there. Known.altered marks what lies differently; Known.model is the model's tensor where that is not contiguous.
  */
 #include "specialize.h"
 
@@ -83,10 +83,12 @@ result_in_model(Spec *s, const Node *m)
 	int n;
 	bool exact;
 
-	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel || !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
+	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel ||
+	    !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
 		return NULL;
 	for (int i = 0; i < n; i++)
-		if (known_at(s->k, m->in[i])->altered && args[i].tag == RT_TENSOR && !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
+		if (known_at(s->k, m->in[i])->altered && args[i].tag == RT_TENSOR &&
+		    !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
 			return NULL;
 	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
 }
@@ -141,8 +143,9 @@ can_view(Spec *s, Scope *c, const Node *n, Value *v)
 	for (int i = 1; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
 	node_add_output(m, n->out[0]->type);
-	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact && known_run(s->k, n->op, args, &out, 1, true) &&
-	      out.tag == RT_TENSOR && !is_ambiguous(out.u.t) && out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
+	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
+	      known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_TENSOR && !is_ambiguous(out.u.t) &&
+	      out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
 	node_destroy(m);
 	return can;
 }
@@ -205,11 +208,12 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 static bool
 any_layout_will_do(const Node *n, int i, bool plain)
 {
-	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset", "aten::_unsafe_view" };
+	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset",
+					    "aten::_unsafe_view" };
 	const Schema *schema = node_schema(n);
 
-	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel || n->op->form == OP_BODY ||
-		       node_is_nondeterministic(n)))
+	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel ||
+		       n->op->form == OP_BODY || node_is_nondeterministic(n)))
 		return false;
 	if (node_is(n, "prim::ListConstruct")) {
 		for (int k = 0; k < n->out[0]->uses.n; k++)
@@ -281,7 +285,8 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = unconverted_list(s, v, n->at);
 	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
-	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, !known_at(s->k, v)->model) && !(i == 0 && can_view(s, c, n, v)))
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, !known_at(s->k, v)->model) &&
+	    !(i == 0 && can_view(s, c, n, v)))
 		return spec_as_in_model(s, c, v, n->at);
 	return v;
 }
@@ -296,8 +301,8 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 	if (!c->top || !node_is(n, "aten::contiguous") || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
 		return false;
 	v = spec_value(c, n->in[0]);
-	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) || alias_has_writers(c->alias, n->out[0]) ||
-	    alias_escapes(c->alias, n->out[0]))
+	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) ||
+	    alias_has_writers(c->alias, n->out[0]) || alias_escapes(c->alias, n->out[0]))
 		return false;
 	if (known_at(s->k, v)->model) {
 		v = spec_put_op(s, c, "aten::alias", "", &v, 1, n->at);

@@ -42,8 +42,8 @@ is_same(const Value *a, const Value *b)
 {
 	IValue x, y;
 
-	return a == b || (a->type == b->type && !type_is_mutable(a->type) && value_constant(a, &x) && value_constant(b, &y) &&
-			  value_identical(x, y));
+	return a == b || (a->type == b->type && !type_is_mutable(a->type) && value_constant(a, &x) &&
+			  value_constant(b, &y) && value_identical(x, y));
 }
 
 /* Carried value i is `with` inside, `after` behind the loop. */
@@ -62,7 +62,8 @@ twin_of(const Node *n, int i)
 	const Node *ret = loop_body(n)->ret;
 
 	for (int k = 0; k < i; k++)
-		if (n->in[2 + k] == n->in[2 + i] && ret->in[1 + k] == ret->in[1 + i] && n->out[k]->type == n->out[i]->type)
+		if (n->in[2 + k] == n->in[2 + i] && ret->in[1 + k] == ret->in[1 + i] &&
+		    n->out[k]->type == n->out[i]->type)
 			return k;
 	return i;
 }

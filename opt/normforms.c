@@ -17,8 +17,8 @@ take_vector(Spec *s, const Node *m, const char *name, int64_t n, bool optional, 
 	*out = NULL;
 	if (!v || value_is_none(v))
 		return optional && v;
-	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || c.u.t->storage->kind == RT_META || c.u.t->ndim != 1 ||
-	    c.u.t->dims[0] != n)
+	if (!value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->dtype != RT_f32 || c.u.t->storage->kind == RT_META ||
+	    c.u.t->ndim != 1 || c.u.t->dims[0] != n)
 		return false;
 	*out = c.u.t;
 	return true;
@@ -39,9 +39,9 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	int64_t dims[RT_MAX_RANK], training, n;
 	IValue eps;
 
-	if (!node_is(m, "aten::batch_norm") || !x->is || x->v.u.t->ndim < 2 || x->v.u.t->dtype != RT_f32 || !known_is(s->k, m->out[0]) ||
-	    !known_int(s->k, node_arg(m, "training"), &training) || training || !value_constant(node_arg(m, "eps"), &eps) ||
-	    eps.tag != RT_DOUBLE)
+	if (!node_is(m, "aten::batch_norm") || !x->is || x->v.u.t->ndim < 2 || x->v.u.t->dtype != RT_f32 ||
+	    !known_is(s->k, m->out[0]) || !known_int(s->k, node_arg(m, "training"), &training) || training ||
+	    !value_constant(node_arg(m, "eps"), &eps) || eps.tag != RT_DOUBLE)
 		return NULL;
 	n = x->v.u.t->dims[1];
 	if (!take_vector(s, m, "weight", n, true, &weight) || !take_vector(s, m, "bias", n, true, &bias) ||
@@ -53,7 +53,8 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	scale = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	shift = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
 	for (int64_t i = 0; i < n; i++) {
-		const NormChannel channel = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0), element(var, i, 1) };
+		const NormChannel channel = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0),
+					      element(var, i, 1) };
 		double by, more;
 
 		norm_line(&channel, eps.u.f, &by, &more);
@@ -61,8 +62,8 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 		((float *)rt_data(shift))[i] = (float)more;
 	}
 	Value *const product[] = { m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
-	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at), spec_put_constant(s, rt_of(shift), m->at),
-			       spec_put_constant(s, rt_int(1), m->at) };
+	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at),
+			       spec_put_constant(s, rt_of(shift), m->at), spec_put_constant(s, rt_int(1), m->at) };
 
 	return spec_put_op(s, c, "aten::add", "Tensor", sum, 3, m->at);
 }

@@ -61,9 +61,10 @@ Pattern *pattern_merge(Cx *, const Pattern *const *signature, int nsignature, in
 Pattern *pattern_with_ones(Cx *, const Pattern *merged, const Pattern *one, int n);
 bool     pattern_is_open(const Pattern *, int n);           /* anything will do */
 int      pattern_nsymbol(const Pattern *, int n);
-const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first, const struct State *, const Pattern *found);
+const char *pattern_print(Cx *, const Pattern *, int n, const Schema *, int first, const struct State *,
+			  const Pattern *found);
 
-/* ---- state.c: what a call finds in its instance ------------------------------------------------------------------- */
+/* ---- state.c: what a call finds in its instance ------------------------------------------------------------------ */
 
 typedef struct StateSlot {
 	const char *path, *name;   /* encoder.cache, cache */
@@ -111,8 +112,8 @@ bool    known_never(IValue);                              /* a conjugate or nega
 bool    node_is_call(const Node *);                       /* of code that may write to what it is given */
 bool    type_is_complete(const Type *);
 IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this complete type, in a storage of its own */
-/* Does the node write to an attribute and read another, or the same by another read?  Both may be one memory: whether they
- * overlap only the kernel can tell, when it is called, so that nothing is said of what it gives. */
+/* Does the node write to an attribute and read another, or the same by another read?  Both may be one memory: whether
+ * they overlap only the kernel can tell, when it is called, so that nothing is said of what it gives. */
 bool    known_attributes_meet(const Node *);
 IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
 /* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place, where
@@ -124,7 +125,7 @@ bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout,
 bool    known_gives(Cx *, const Node *, const Type *want);
 bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *out);
 
-/* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ------------------------ */
+/* ---- shapes.c: what a specialization rests on, as a graph of calls on tensors without data ----------------------- */
 
 typedef struct SizeNumber { int64_t i; RtSeenKind kind; } SizeNumber;
 typedef struct RolledLoops { const Node **at; int n, cap; } RolledLoops;   /* not to be unrolled: their trips vary */
@@ -132,8 +133,8 @@ typedef struct Shapes Shapes;                             /* of one sample.  Nul
 typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips, nfailed; } ShapesMark;
 
 Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
-/* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new tensor of
- * another's type; type: of this type. */
+/* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new
+ * tensor of another's type; type: of this type. */
 void    shapes_input(Shapes *, const Value *to);
 void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);       /* now: on data, which are numbers in tensors */
 void    shapes_same(Shapes *, const Value *to, const Value *as);
@@ -151,7 +152,7 @@ bool    shapes_agree(const Shapes *, const Shapes *);
 const SizeNumber *shapes_numbers(const Shapes *, int *n);
 Graph  *shapes_graph(Shapes *);                           /* finished: call once */
 
-/* ---- sizes.c: numbers on samples -> what they are of the symbols --------------------------------------------------------- */
+/* ---- sizes.c: numbers on samples -> what they are of the symbols ------------------------------------------------- */
 
 enum { SIZE_SAMPLES = 8, SIZE_ATOMS = 200, SYMBOLS_MOST = SIZE_ATOMS / 4 };
 typedef struct Sizes {
@@ -186,30 +187,34 @@ typedef struct Specialization {
 	Function *shapes;          /* the graph that tells whether a call's sizes fit */
 } Specialization;
 
-/* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its prim::BailOut
- * nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the guarded value: a tensor
- * with the type of the output, or a number with the attribute value and no output. */
+/* Walks the prepared graph with what the pattern says and writes what is left to do into a new graph.  Its
+ * prim::BailOut nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the
+ * guarded value: a tensor with the type of the output, or a number with the attribute value and no output. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
 bool op_is_expanded(const Op *);           /* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
 
-/* ---- samples.c: a dynamic specialization from specializations of samples ---------------------------------------------- */
+/* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
 /* Fills sample, sizes and shapes of d; false: this function has no such form.  signature: n profiled ones. */
-bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first, bool optimize);
+bool samples_make(Cx *, Specialization *d, const Profile *, Specialization *const *signature, int n, int first,
+		  bool optimize);
 /* The same without the sample of the least sizes, where derived sizes may be 0 or 1; false: too few are left. */
 bool samples_narrow(Cx *, Specialization *d);
 
-/* ---- symbols.c: which sizes may differ, when all calls had the same ---------------------------------------------------- */
+/* ---- symbols.c: which sizes may differ, when all calls had the same ---------------------------------------------- */
 
 /* The signature with another size wherever the function goes the same way on others, without running it; null: nowhere.
- * Sizes that the function ties to each other change together.  batch: of each tensor the first size only.  fixed: the other sizes are named there; or null. */
-Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, int first, bool batch, Buf *fixed);
+ * Sizes that the function ties to each other change together.  batch: of each tensor the first size only.  fixed: the
+ * other sizes are named there; or null. */
+Pattern *signature_varied(Cx *, Function *, const Profile *, const Pattern *signature, int first, bool batch,
+			  Buf *fixed);
 
 /* ---- profile_json.c: profiles as files -------------------------------------------------------------------------- */
 
 /* With its n signatures, the values that each saw; the text is JSON. */
 const char *profile_print(Profile *, const Specialization *const *, int n);
-/* Reads that text: what it saw is merged into the profile; returns how many signatures it has.  Fails when it is of another graph. */
+/* Reads that text: what it saw is merged into the profile; returns how many signatures it has.  Fails when it is of
+ * another graph. */
 int         profile_parse(Profile *, const char *path, const char *text, Specialization ***);
 void        profile_merge(const Profile *, ValueProfile *to, const ValueProfile *from);
 
@@ -243,17 +248,19 @@ const char *pass_name(int);                /* of row i, once each; null: no more
 const char *pass_step(Cx *, int);          /* of the whole pipeline at any level, as --stop takes it: tuples:2; null: no more */
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
-/* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and note. */
+/* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and
+ * note. */
 Pass  pass_outside(Cx *, const char *name);
 AliasDb *pass_alias(Pass *, Graph *);      /* made when first asked for; good until the pass says pass_lost_alias */
 void  pass_lost_alias(Pass *);
-/* Methods that will share an instance: what one of them writes no other one has as a constant.  Before they are prepared. */
+/* Methods that will share an instance: what one of them writes no other one has as a constant.  Before they are
+ * prepared. */
 void   prepare_peers(Cx *, Function *const *, int n);
 typedef Vec(Graph *) Peers;
 const Peers *prepare_peers_of(Cx *);
 Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: the instance, or None */
-/* What every other code of the function is held against: its graph as it was read, which no pass has changed.  What cannot
- * run so (gradients, and what PyTorch's executor put in) is prepared with the passes of -O0. */
+/* What every other code of the function is held against: its graph as it was read, which no pass has changed.  What
+ * cannot run so (gradients, and what PyTorch's executor put in) is prepared with the passes of -O0. */
 RtCode *reference_code(Cx *, Function *, IValue self);
 
 /* Options of the command line and the environment; text as given there. */
@@ -316,7 +323,7 @@ typedef struct NormChannel { double weight, bias, mean, var; } NormChannel;
 /* A channel of y = batch_norm(x) = x * scale + shift. */
 void norm_line(const NormChannel *, double eps, double *scale, double *shift);
 
-/* ---- reweigh.c: outputs that are scaled and moved channel by channel, in the weights: convbn.c, affine.c -------------- */
+/* ---- reweigh.c: outputs that are scaled and moved channel by channel, in the weights: convbn.c, affine.c --------- */
 
 typedef struct Reweigh {           /* one run over a graph */
 	Pass    *p;
@@ -343,13 +350,15 @@ bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const 
 
 /* ---- torchform.c ------------------------------------------------------------------------------------------ */
 
-/* The graph itself, so that PyTorch loads and runs what is saved from it.  loops: where its interpreter would lose a value. */
+/* The graph itself, so that PyTorch loads and runs what is saved from it.  loops: where its interpreter would lose a
+ * value. */
 Graph *graph_torch_form(Graph *, bool loops);
 
 /* ---- functional.c ------------------------------------------------------------------------------------------- */
 
 enum { FUNCTIONAL_ARGS = 48 };
-/* The row that computes what n, an in-place operator, writes; at: which argument of n is which of the row's.  Null: there is none. */
+/* The row that computes what n, an in-place operator, writes; at: which argument of n is which of the row's.  Null:
+ * there is none. */
 Op  *functional_row(Cx *, const Node *n, int at[FUNCTIONAL_ARGS]);
 /* Is v a clone in the block of `write`, its only use? */
 bool is_own_clone(const Value *v, const Node *write);

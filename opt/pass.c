@@ -4,9 +4,10 @@
  *   -d dce      the graph after dce         -d dce:2   each change and why       -d all    after every pass
  *   -L dce=12   no more than 12 changes     -p dce,cse these passes, in order    --stop cse:2  nothing after it
  *   --no-pass cse,fuse   all but these
- * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L, also in the form of PyTorch's variables: `:` between the parts,
- * `>` before a name for more, and the names of its files.  KILN_TYPE_VERBOSITY is how much of a tensor's type is printed.
- * With KILN_LINT set, or in a build without NDEBUG, the graph is checked after every pass that changed it.
+ * KILN_LOG and KILN_OPT_LIMIT say the same as -d and -L, also in the form of PyTorch's variables: `:` between the
+ * parts,
+ * `>` before a name for more, and the names of its files.  KILN_TYPE_VERBOSITY is how much of a tensor's type is
+ * printed. With KILN_LINT set, or in a build without NDEBUG, the graph is checked after every pass that changed it.
  *
  * The alias database lives from the pass that asks for it first to the one that changes what it describes.
  */
@@ -197,7 +198,8 @@ config_level(Cx *cx, int level)
 void
 config_environment(Cx *cx)
 {
-	const char *log = getenv("KILN_LOG"), *limit = getenv("KILN_OPT_LIMIT"), *detail = getenv("KILN_TYPE_VERBOSITY");
+	const char *log = getenv("KILN_LOG"), *limit = getenv("KILN_OPT_LIMIT"),
+		   *detail = getenv("KILN_TYPE_VERBOSITY");
 
 	if (log)
 		config_dump(cx, log);
@@ -412,11 +414,12 @@ last_row(const struct Config *c, Stage stage)
 static bool
 is_on(const struct Config *c, int row, Stage stage)
 {
-	return (rows[row].stages & (int)stage) && rows[row].level <= c->level && !find_option(&c->without, rows[row].name);
+	return (rows[row].stages & (int)stage) && rows[row].level <= c->level &&
+	       !find_option(&c->without, rows[row].name);
 }
 
-/* Step i of the pipeline: all rows of the first stage, then of the second, whether they are on or not, so that a step has
- * the same name at every level.  Returns the row, or -1; nth: of its name. */
+/* Step i of the pipeline: all rows of the first stage, then of the second, whether they are on or not, so that a step
+ * has the same name at every level.  Returns the row, or -1; nth: of its name. */
 static int
 find_step(int i, Stage *stage, int *nth)
 {

@@ -164,9 +164,11 @@ neutral(Peep *p, Node *n)
 	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && x->type->kind != TYPE_FLOAT) ||
 	    (x->type->kind == TYPE_FLOAT && node_is(n, "aten::floordiv")))
 		return NULL;
-	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product) : y->type == x->type && is_number(y, product))
+	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product)
+					: y->type == x->type && is_number(y, product))
 		return n->in[0];
-	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, "aten::mul")) && is_number(x, product))
+	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, "aten::mul")) &&
+	    is_number(x, product))
 		return n->in[1];
 	return NULL;
 }
@@ -185,8 +187,8 @@ static Value *
 not_compared(Peep *p, Node *n)
 {
 	static const char *const negated[][2] = {
-		{ "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" }, { "aten::le", "aten::gt" },
-		{ "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" },
+		{ "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" },
+		{ "aten::le", "aten::gt" }, { "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" },
 	};
 	Node *c = n->in[0]->node, *made;
 
@@ -195,7 +197,8 @@ not_compared(Peep *p, Node *n)
 	for (size_t i = 0; i < sizeof negated / sizeof *negated; i++) {
 		const bool equality = i >= 4;
 
-		if (!node_is(c, negated[i][0]) || !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
+		if (!node_is(c, negated[i][0]) ||
+		    !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
 			continue;
 		graph_set_insert_before(p->g, n);
 		made = graph_emit(p->g, negated[i][1], n->at, 2, c->in, 1);
@@ -267,8 +270,8 @@ times_one(Peep *p, Node *n)
 
 	if (x->type->kind != TYPE_TENSOR)
 		return neutral(p, n);
-	if (!keeps_dtype(x, n->in[1]) || (node_is(n, "aten::div") && !is_of_category(x, 'F')) || !is_number(n->in[1], 1) ||
-	    !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
+	if (!keeps_dtype(x, n->in[1]) || (node_is(n, "aten::div") && !is_of_category(x, 'F')) ||
+	    !is_number(n->in[1], 1) || !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
 		return NULL;
 	return n->in[0];
 }
@@ -285,7 +288,8 @@ plus_nothing(Peep *p, Node *n)
 		return neutral(p, n);
 	if (n->nin != 3 || !keeps_dtype(x, n->in[1]) || !value_constant(n->in[2], &alpha) || !keeps_layout(n, x))
 		return NULL;
-	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30 : alpha.tag == RT_INT && alpha.u.i > 0))
+	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30
+				     : alpha.tag == RT_INT && alpha.u.i > 0))
 		return NULL;
 	if (!is_number(n->in[1], floats && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
 		return NULL;
@@ -330,7 +334,8 @@ permutation(const Node *n, int rank, int *from)
 	if (node_is(n, "aten::t") && rank < 2)
 		return true;
 	if (node_is(n, "aten::t") ? rank > 2
-				  : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) || !is_constant_int(n->in[2], &b))
+				  : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) ||
+					    !is_constant_int(n->in[2], &b))
 		return false;
 	if (!is_dim(&a, rank) || !is_dim(&b, rank))
 		return false;
@@ -497,7 +502,7 @@ size(Peep *p, Node *n)
 	return constant_at(p, n, value_list(p->p->cx, &rt_type_int, dims, t->rank));
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      /* nin 0: any */
 	{ "prim::unchecked_cast", 1, cast },

@@ -1,11 +1,11 @@
 /*
  * Places: which attributes are the same memory, and which memory the graphs of an instance write to.
  *
- * The object that the graphs are about to run on is known, so a chain of prim::GetAttr from a graph's first input leads to
- * a value, and that value's storage (or list, or dict) is the attribute's place: two attributes may be one tensor, or views
- * of one storage.  The alias database is told these places.  That is sound only for memory that no graph gets in another
- * way.  Memory that one can is loose: it has no place of its own, and may be whatever the alias database does not follow.
- * Loose is
+ * The object that the graphs are about to run on is known, so a chain of prim::GetAttr from a graph's first input leads
+ * to a value, and that value's storage (or list, or dict) is the attribute's place: two attributes may be one tensor,
+ * or views of one storage.  The alias database is told these places.  That is sound only for memory that no graph gets
+ * in another way.  Memory that one can is loose: it has no place of its own, and may be whatever the alias database
+ * does not follow. Loose is
  *
  *   - what an attribute holds that some prim::SetAttr may replace: its reads have no place, but find this until then;
  *   - what containers hold, and what objects in these do;
@@ -82,7 +82,8 @@ places_resolve(const Scope *s, const Value *v, IValue *out)
 		return v->index == 0 && out->tag == RT_OBJECT;
 	}
 	if (node_is(n, "prim::unchecked_cast"))
-		return places_resolve(s, n->in[0], out) && rt_may_be(*out, type_unshaped(s->all->p->cx, n->out[0]->type));
+		return places_resolve(s, n->in[0], out) &&
+		       rt_may_be(*out, type_unshaped(s->all->p->cx, n->out[0]->type));
 	if (!node_is(n, "prim::GetAttr") || map_get(&s->all->set, node_str(n, "name")) ||
 	    !places_resolve(s, n->in[0], &object) || object.tag != RT_OBJECT)
 		return false;
@@ -216,8 +217,8 @@ place_of(void *arg, const Value *v)
 	return places_resolve(s, v, &x) && memory_of(x) && !(*marks_of(s->all, x) & LOOSE) ? memory_of(x) : NULL;
 }
 
-/* Marks what is loose in an object from the start: what containers and attributes that are set hold.  A container that is
- * an attribute and nothing else is not. */
+/* Marks what is loose in an object from the start: what containers and attributes that are set hold.  A container that
+ * is an attribute and nothing else is not. */
 static void
 find_loose(Places *q, IValue x, bool inside, PtrMap *seen)
 {
@@ -351,7 +352,8 @@ unmark_constants(Places *q, const Block *b, Marked *all)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			unmark_constants(q, n->sub[i], all);
-		if (!node_is(n, "prim::Constant") || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR || !v.u.t->storage->written)
+		if (!node_is(n, "prim::Constant") || !value_constant(n->out[0], &v) || v.tag != RT_TENSOR ||
+		    !v.u.t->storage->written)
 			continue;
 		v.u.t->storage->written = false;
 		vec_push(q->p->scratch, all, v.u.t->storage);
@@ -400,7 +402,7 @@ places_of(Pass *p, Graph *g)
 	return q;
 }
 
-/* ---- what others ask ----------------------------------------------------------------------------------------------- */
+/* ---- what others ask --------------------------------------------------------------------------------------------- */
 
 static void
 find_sets_here(Places *q, const Block *b)

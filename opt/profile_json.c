@@ -262,7 +262,8 @@ read_kind(const ProfileReader *r, const cJSON *o)
 static void
 read_value(const ProfileReader *r, const cJSON *o, ValueProfile *v)
 {
-	const cJSON *type = cJSON_GetObjectItemCaseSensitive(o, "type"), *same = cJSON_GetObjectItemCaseSensitive(o, "int");
+	const cJSON *type = cJSON_GetObjectItemCaseSensitive(o, "type"),
+		    *same = cJSON_GetObjectItemCaseSensitive(o, "int");
 
 	v->count = read_int_of(r, o, "count", 0);
 	v->none = read_int_of(r, o, "none", 0);
@@ -391,8 +392,10 @@ profile_parse(Profile *p, const char *path, const char *text, Specialization ***
 	if (!cJSON_IsString(graph))
 		bad(&r, "lacks", "graph");
 	if (strcmp(graph->valuestring, hash_text(p->cx, p->graph)))
-		fail(p->cx, NOWHERE, "%s: this profile is of another graph (%.16s, here %s): the model, the method or the options of "
-			"passes are not those that it was collected with", path, graph->valuestring, hash_text(p->cx, p->graph));
+		fail(p->cx, NOWHERE,
+		     "%s: this profile is of another graph (%.16s, here %s): the model, the method or the options of "
+		     "passes are not those that it was collected with",
+		     path, graph->valuestring, hash_text(p->cx, p->graph));
 	for (int i = 0; i < p->nvalue; i++)
 		if (names[i])
 			map_put(&r.ids, names[i], (void *)(intptr_t)(i + 1));

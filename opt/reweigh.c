@@ -41,7 +41,8 @@ is_convolution(const Node *n, bool *transposed)
 {
 	int64_t t;
 
-	*transposed = node_is(n, "aten::conv_transpose1d") || node_is(n, "aten::conv_transpose2d") || node_is(n, "aten::conv_transpose3d");
+	*transposed = node_is(n, "aten::conv_transpose1d") || node_is(n, "aten::conv_transpose2d") ||
+		      node_is(n, "aten::conv_transpose3d");
 	if (*transposed || node_is(n, "aten::conv1d") || node_is(n, "aten::conv2d") || node_is(n, "aten::conv3d"))
 		return true;
 	if (!node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
@@ -88,7 +89,8 @@ reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
 	o->w = reweigh_constant(r, node_arg(n, weight));
 	b = node_arg(n, bias);
 	o->b = reweigh_constant(r, b);
-	if (!o->w || (o->w->dtype != RT_f32 && o->w->dtype != RT_f64) || o->w->ndim < 2 || o->groups < 1 || (!o->b && !value_is_none(b)))
+	if (!o->w || (o->w->dtype != RT_f32 && o->w->dtype != RT_f64) || o->w->ndim < 2 || o->groups < 1 ||
+	    (!o->b && !value_is_none(b)))
 		return false;
 	o->n = o->w->dims[o->axis] * o->groups;
 	o->weight_at = node_input_index(n, node_arg(n, weight));
@@ -131,7 +133,8 @@ store(RtTensor *t, int64_t i, double x)
 static RtTensor *
 scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
 {
-	RtTensor *plain = rt_contiguous(rt, (RtTensor *)(uintptr_t)o->w), *out = rt_tensor_new(rt, (RtDtype)o->w->dtype, o->w->ndim, o->w->dims);
+	RtTensor *plain = rt_contiguous(rt, (RtTensor *)(uintptr_t)o->w),
+		 *out = rt_tensor_new(rt, (RtDtype)o->w->dtype, o->w->ndim, o->w->dims);
 	const int64_t total = rt_numel(o->w), channels = o->w->dims[o->axis];
 	const int64_t before = o->axis ? o->w->dims[0] : 1, each = total ? total / before / channels : 0;
 	const int bytes = rt_dtypes[o->w->dtype].bytes;
@@ -140,7 +143,8 @@ scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
 	for (int64_t i = 0; i < total; i++) {
 		const int64_t c = i / each % channels, group = i / each / channels * o->groups / before;
 
-		finite &= store(out, i, rt_load_f64(plain->dtype, rt_data(plain) + i * bytes) * scale[group * channels + c]);
+		finite &= store(out, i,
+				rt_load_f64(plain->dtype, rt_data(plain) + i * bytes) * scale[group * channels + c]);
 	}
 	rt_tensor_release(plain);
 	return finite ? out : NULL;
@@ -176,7 +180,8 @@ reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const doubl
 		scale = NULL;
 	if (shift && all_are(shift, o->n, 0))
 		shift = NULL;
-	if ((scale && !(w = scaled_weight(rt, o, scale))) || ((shift || (scale && o->b)) && !(b = moved_bias(rt, o, scale, shift))))
+	if ((scale && !(w = scaled_weight(rt, o, scale))) ||
+	    ((shift || (scale && o->b)) && !(b = moved_bias(rt, o, scale, shift))))
 		return false;
 	if (!pass_may(r->p))
 		return false;

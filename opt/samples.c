@@ -1,20 +1,20 @@
 /*
  * A dynamic specialization from samples: the function specialized for several values of the symbols.
  *
- * The first samples are profiled ones.  Others are chosen: for each symbol a small and a large value, as far apart as the
- * model goes the same way (shapes_agree), and one between.  A loop that runs as often as a symbol says is not unrolled.
- * Each sample is a specialization like any other; what differs between them are numbers.  The range of a symbol is what
- * the samples span: codegen's forms may depend on a size, and have been seen to agree at both ends.
+ * The first samples are profiled ones.  Others are chosen: for each symbol a small and a large value, as far apart as
+ * the model goes the same way (shapes_agree), and one between.  A loop that runs as often as a symbol says is not
+ * unrolled. Each sample is a specialization like any other; what differs between them are numbers.  The range of a
+ * symbol is what the samples span: codegen's forms may depend on a size, and have been seen to agree at both ends.
  */
 #include "samples.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- patterns with numbers for symbols ------------------------------------------------------------------------------ */
+/* ---- patterns with numbers for symbols --------------------------------------------------------------------------- */
 
-/* What a signature has where the merged one has symbols, 0 where that is no size that a symbol stands for; false when it
- * cannot be a sample. */
+/* What a signature has where the merged one has symbols, 0 where that is no size that a symbol stands for; false when
+ * it cannot be a sample. */
 static bool
 values_of(const Pattern *merged, const Pattern *one, int n, int64_t *value)
 {
@@ -47,7 +47,8 @@ pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
 		out[i] = merged[i];
 		if (merged[i].n)
 			out[i].part = pattern_at(cx, merged[i].part, merged[i].n, value);
-		if (merged[i].form == PATTERN_TENSOR && !merged[i].type->tensor->strides && merged[i].type->tensor->rank) {
+		if (merged[i].form == PATTERN_TENSOR && !merged[i].type->tensor->strides &&
+		    merged[i].type->tensor->rank) {
 			TensorInfo t = *merged[i].type->tensor;
 			int64_t *dims = new(cx->arena, int64_t, 2 * t.rank);
 
@@ -62,7 +63,7 @@ pattern_at(Cx *cx, const Pattern *merged, int n, const int64_t *value)
 	return out;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------------- */
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Trial {
 	Samples *s;
@@ -150,7 +151,7 @@ samples_begin(Samples *s, const int64_t *a, const int64_t *b)
 	return false;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static int64_t
 prime_from(int64_t n)
@@ -195,7 +196,8 @@ goes(Samples *s, int symbol, int64_t to)
 	return samples_may_try(s) && (shapes = try_values(s, value, &unused)) && shapes_agree(s->shapes[0], shapes);
 }
 
-/* Is x the value of another symbol than this one?  Then passes would find things equal that are equal in this sample only. */
+/* Is x the value of another symbol than this one?  Then passes would find things equal that are equal in this sample
+ * only. */
 static bool
 is_taken(const int64_t *value, int n, int symbol, int64_t x)
 {
@@ -294,11 +296,13 @@ find_more(Samples *s, const int64_t *high)
 			const int64_t own = s->least[i], span = high[i] > own ? high[i] / own : 1;
 			const int part = (5 * t + 3 * i + TRIES / 2) % TRIES;
 
-			value[i] = t % 2 ? own * (1 + (t / 2 + 2 * i + 1) % span) : prime_within(own + (high[i] - own) * part / TRIES, high[i]);
+			value[i] = t % 2 ? own * (1 + (t / 2 + 2 * i + 1) % span)
+					 : prime_within(own + (high[i] - own) * part / TRIES, high[i]);
 			while (is_taken(value, i, -1, value[i]))
 				value[i] = t % 2 ? value[i] + own : prime_from(value[i] + 1);
 		}
-		if (is_sampled(s, value) || !(shapes = try_values(s, value, &unused)) || !shapes_agree(s->shapes[0], shapes))
+		if (is_sampled(s, value) || !(shapes = try_values(s, value, &unused)) ||
+		    !shapes_agree(s->shapes[0], shapes))
 			continue;
 		s->more_shapes[s->nmore++] = shapes;
 	}
@@ -448,7 +452,7 @@ set_ranges(const Samples *s, Sizes *z)
 	}
 }
 
-/* ---- profiled signatures ------------------------------------------------------------------------------------------------- */
+/* ---- profiled signatures ----------------------------------------------------------------------------------------- */
 
 /* Two profiled samples to begin with; of one alone the other is near it. */
 static bool
@@ -516,7 +520,7 @@ shapes_function(Cx *cx, const Specialization *d, Shapes *shapes)
 	return f;
 }
 
-/* ---- numbers that vary ------------------------------------------------------------------------------------------------- */
+/* ---- numbers that vary ------------------------------------------------------------------------------------------- */
 
 typedef Vec(Node *) Numbers;
 
@@ -531,8 +535,8 @@ varying(Cx *cx, Block *b, Numbers *out)
 	}
 }
 
-/* Constants that vary are the same where they are equal in all samples, and different constants elsewhere: passes must not
- * take for one what is equal in one sample only. */
+/* Constants that vary are the same where they are equal in all samples, and different constants elsewhere: passes must
+ * not take for one what is equal in one sample only. */
 static void
 tell_apart(Samples *s)
 {
@@ -562,10 +566,11 @@ tell_apart(Samples *s)
 	}
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 bool
-samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, int first, bool optimize)
+samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *const *signature, int n, int first,
+	     bool optimize)
 {
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
@@ -591,7 +596,8 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 		passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
 	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
 		return false;
-	/* A size that is a quotient, as behind a stride, may be taken for another one's multiple: nobody has asked for that. */
+	/* A size that is a quotient, as behind a stride, may be taken for another one's multiple: nobody has asked for
+	 * that. */
 	if (d->varied && z->natom > z->nsymbol)
 		return false;
 	d->sizes = z;

@@ -1,10 +1,10 @@
 /*
  * Shapes: what a specialization rests on, as a graph that can be run again.
  *
- * While the specializer learns the sizes of a sample from kernels without data, every step of that is written here, into
- * one straight graph: calls, lists, tuples, in the order in which they ran, whatever branches and loops were around.  The
- * values that depend on the arguments' sizes are observed: as numbers, of which rt/sizes.c expects as many when it runs
- * the graph on a call's own sizes.  What is not in this graph, the specializer of a sample does not know.
+ * While the specializer learns the sizes of a sample from kernels without data, every step of that is written here,
+ * into one straight graph: calls, lists, tuples, in the order in which they ran, whatever branches and loops were
+ * around.  The values that depend on the arguments' sizes are observed: as numbers, of which rt/sizes.c expects as many
+ * when it runs the graph on a call's own sizes.  What is not in this graph, the specializer of a sample does not know.
  */
 #include "opt.h"
 
@@ -160,7 +160,8 @@ static bool
 put_constants(Shapes *s, KnownTable *k, const Node *m)
 {
 	for (int i = 0; i < m->nout; i++)
-		if (!known_is(k, m->out[i]) || known_has_meta(known_at(k, m->out[i])->v) || !constant_may_be(known_at(k, m->out[i])->v))
+		if (!known_is(k, m->out[i]) || known_has_meta(known_at(k, m->out[i])->v) ||
+		    !constant_may_be(known_at(k, m->out[i])->v))
 			return false;
 	for (int i = 0; i < m->nout; i++)
 		set_value(s, m->out[i], graph_constant_typed(s->graph, rt_retain(known_at(k, m->out[i])->v),
@@ -175,7 +176,8 @@ input_here(Shapes *s, KnownTable *k, const Node *m, int i)
 	Value *v = value_here(s, m->in[i]);
 	IValue other;
 
-	return v || known_is(k, m->in[i]) || !known_stand_in(k, m, i, &other) ? v : graph_constant(s->graph, other, m->at);
+	return v || known_is(k, m->in[i]) || !known_stand_in(k, m, i, &other) ? v
+									      : graph_constant(s->graph, other, m->at);
 }
 
 void
@@ -220,7 +222,8 @@ shapes_fail(Shapes *s, const Node *n)
 bool
 shapes_fail_alike(const Shapes *a, const Shapes *b)
 {
-	return a->failed.n == b->failed.n && (!a->failed.n || !memcmp(a->failed.at, b->failed.at, (size_t)a->failed.n * sizeof *a->failed.at));
+	return a->failed.n == b->failed.n &&
+	       (!a->failed.n || !memcmp(a->failed.at, b->failed.at, (size_t)a->failed.n * sizeof *a->failed.at));
 }
 
 static Node *
@@ -270,12 +273,13 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 	}
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 ShapesMark
 shapes_mark(const Shapes *s)
 {
-	return s ? (ShapesMark){ s->graph->top->ret->prev, s->number.n, s->seen.n, s->trips.n, s->failed.n } : (ShapesMark){ 0 };
+	return s ? (ShapesMark){ s->graph->top->ret->prev, s->number.n, s->seen.n, s->trips.n, s->failed.n }
+		 : (ShapesMark){ 0 };
 }
 
 void
@@ -326,7 +330,7 @@ shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
 	return false;
 }
 
-/* ---- the finished graph ------------------------------------------------------------------------------------------------ */
+/* ---- the finished graph ------------------------------------------------------------------------------------------ */
 
 static bool
 is_needed(const Shapes *s, const Node *n)
@@ -352,12 +356,13 @@ shapes_graph(Shapes *s)
 	return s->graph;
 }
 
-/* May a number be this in one sample and that in another?  A size of 0 or 1 is no size among others: kernels have no loop
- * over it, broadcasting stretches it. */
+/* May a number be this in one sample and that in another?  A size of 0 or 1 is no size among others: kernels have no
+ * loop over it, broadcasting stretches it. */
 static bool
 may_both_be(const SizeNumber *a, const SizeNumber *b)
 {
-	return a->kind == b->kind && (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
+	return a->kind == b->kind &&
+	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
 }
 
 /* Do two samples take the same way? */

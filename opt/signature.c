@@ -61,7 +61,8 @@ pattern_equal(const Pattern *a, const Pattern *b)
 
 	if (a->form != b->form || a->n != b->n || a->type != b->type)
 		return false;
-	if (a->form == PATTERN_VALUE && (a->value.tag != b->value.tag || rt_equal(NULL, a->value, b->value, &same) || !same))
+	if (a->form == PATTERN_VALUE &&
+	    (a->value.tag != b->value.tag || rt_equal(NULL, a->value, b->value, &same) || !same))
 		return false;
 	return patterns_equal(a->part, b->part, a->n);
 }

@@ -3,13 +3,13 @@
  *
  * An online partial evaluator.  It walks the prepared graph in the order of its Code, with a value of the new graph for
  * every value of the old one, and beside it what is known: an IValue whose tensors have sizes and strides, and no data
- * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no tensor
- * becomes a constant; an If with a known condition becomes its branch; a short counted loop is unrolled; operators with a
- * body become their body.  Everything else is written to the new graph with the types that follow.
+ * (cx->meta), so that kernels themselves are the size rules.  A node whose inputs are known and whose result is no
+ * tensor becomes a constant; an If with a known condition becomes its branch; a short counted loop is unrolled;
+ * operators with a body become their body.  Everything else is written to the new graph with the types that follow.
  *
  * Where nothing follows (a list's element, an attribute, sizes that depend on data) the profile's type becomes a
- * prim::BailOut right after the node.  There the evaluator still follows the Code step by step, so the resume point is the
- * next pc, and the registers that are live there hold the values that it has at hand.  Attributes: pc, regs.
+ * prim::BailOut right after the node.  There the evaluator still follows the Code step by step, so the resume point is
+ * the next pc, and the registers that are live there hold the values that it has at hand.  Attributes: pc, regs.
  *
  *    y = aten::nonzero(x)   ->   y  = aten::nonzero(x)
  *                                y' = prim::BailOut[pc=7, regs=[3, 5]](y, h, t)        y' : Long(4, 2)
@@ -41,7 +41,7 @@ spec_reads_by_data(Spec *s, const Node *m)
 	return false;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Is the container itself (not what it contains) written anywhere? */
 bool
@@ -115,8 +115,8 @@ spec_fresh_list(Spec *s, Value *v, Range at)
 	return list;
 }
 
-/* Writes the node itself, with inputs mapped; outputs have the static types.  An error that an operator's body raises is the
- * operator's, and has no class. */
+/* Writes the node itself, with inputs mapped; outputs have the static types.  An error that an operator's body raises
+ * is the operator's, and has no class. */
 Node *
 spec_emit_copy(Spec *s, Scope *c, Node *n)
 {
@@ -134,7 +134,7 @@ spec_emit_copy(Spec *s, Scope *c, Node *n)
 	return graph_insert(s->to, m);
 }
 
-/* ---- prim ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- prim -------------------------------------------------------------------------------------------------------- */
 
 static void
 eval_constant(Spec *s, Scope *c, Node *n)
@@ -261,7 +261,8 @@ eval_cast(Spec *s, Scope *c, Node *n)
 	const Known *k = known_at(s->k, in);
 	Node *m;
 
-	if ((k->is && rt_may_be(k->v, type_unshaped(s->cx, n->out[0]->type))) || type_is_subtype(s->cx, in->type, n->out[0]->type)) {
+	if ((k->is && rt_may_be(k->v, type_unshaped(s->cx, n->out[0]->type))) ||
+	    type_is_subtype(s->cx, in->type, n->out[0]->type)) {
 		spec_bind(s, c, n->out[0], in);
 		return;
 	}
@@ -303,7 +304,7 @@ eval_fork(Spec *s, Scope *c, Node *n)
 	known_forget_mutable(s->k, NULL);
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------- */
+/* ---- attributes -------------------------------------------------------------------------------------------------- */
 
 /* name: null: of any. */
 static void
@@ -357,7 +358,7 @@ eval_get_attr(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* ---- the walk --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static void
 eval_node(Spec *s, Scope *c, Node *n)

@@ -1,5 +1,5 @@
-/* opt/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If and Loop),
- * bailouts.c (guards), layouts.c (channels last) and convforms.c share; private to them */
+/* opt/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If and
+ * Loop), bailouts.c (guards), layouts.c (channels last) and convforms.c share; private to them */
 #ifndef OPT_SPECIALIZE_H
 #define OPT_SPECIALIZE_H
 
@@ -50,7 +50,7 @@ Node   *spec_emit_copy(Spec *, Scope *, Node *);                 /* the node its
 Value  *spec_fresh_list(Spec *, Value *, Range);
 void    spec_block(Spec *, Scope *, Block *);
 
-/* ---- evalop.c, evalflow.c ------------------------------------------------------------------------------------------ */
+/* ---- evalop.c, evalflow.c ---------------------------------------------------------------------------------------- */
 
 void    spec_op(Spec *, Scope *, Node *);
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
@@ -62,13 +62,13 @@ void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* n be
 void    spec_if(Spec *, Scope *, Node *);
 void    spec_loop(Spec *, Scope *, Node *);
 
-/* ---- bailouts.c -------------------------------------------------------------------------------------------------------- */
+/* ---- bailouts.c -------------------------------------------------------------------------------------------------- */
 
 /* Results of n, of which m is the copy, that are not known get the profile's type under a guard. */
 void    spec_guard_outputs(Spec *, Scope *, const Node *n, const Node *m);
 void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for an If or a Loop */
 
-/* ---- layouts.c --------------------------------------------------------------------------------------------------------- */
+/* ---- layouts.c --------------------------------------------------------------------------------------------------- */
 
 Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
 Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
@@ -80,7 +80,7 @@ void    spec_mark_altered(Spec *, const Node *m);           /* m's results, just
 void    spec_alter(Spec *, const Value *);                  /* in the model it is contiguous, here it need not be */
 bool    spec_contiguous(Spec *, Scope *, const Node *);      /* a node that makes contiguous: was nothing to do? */
 
-/* ---- put.c --------------------------------------------------------------------------------------------------------------- */
+/* ---- put.c ------------------------------------------------------------------------------------------------------- */
 
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 Value  *spec_put_int(Spec *, int64_t, Range at);
@@ -90,7 +90,7 @@ Value  *spec_put_shape(Spec *, Scope *, Value *x, const int64_t *dims, int n, Ra
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
-/* ---- convforms.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- convforms.c ------------------------------------------------------------------------------------------------- */
 
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
@@ -99,13 +99,13 @@ Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* conv
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
 
-/* ---- writes.c ------------------------------------------------------------------------------------------------------------- */
+/* ---- writes.c ---------------------------------------------------------------------------------------------------- */
 
 bool    spec_stored_already(Spec *, Scope *, Node *n);           /* n, a copy into what self is, is bound to what it copies */
 bool    spec_left_out(Spec *, Scope *, Node *n);                 /* n, a clone only for the write behind it, is made there if at all */
 bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
 
-/* ---- normforms.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
 

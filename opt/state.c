@@ -1,18 +1,18 @@
 /*
  * State: what a method finds in its instance when it is called.
  *
- * Attributes that the prepared graph still reads are those that somebody may write.  What a call may read before it writes
- * it is part of the call's signature, as the arguments are: the first call of a recurrent model finds an empty tensor or
- * None where every later one finds what the call before it left.  So a profiling run that changed what its instance holds
- * is followed by others on the same instance.  What differs from call to call even then (a counter, a cache that grows) is
- * no part of the signature.
+ * Attributes that the prepared graph still reads are those that somebody may write.  What a call may read before it
+ * writes it is part of the call's signature, as the arguments are: the first call of a recurrent model finds an empty
+ * tensor or None where every later one finds what the call before it left.  So a profiling run that changed what its
+ * instance holds is followed by others on the same instance.  What differs from call to call even then (a counter, a
+ * cache that grows) is no part of the signature.
  */
 #include "opt.h"
 
 #include <string.h>
 
-/* The path of attributes from the graph's first input to what a prim::GetAttr gives or a prim::SetAttr writes; null: there
- * is none. */
+/* The path of attributes from the graph's first input to what a prim::GetAttr gives or a prim::SetAttr writes; null:
+ * there is none. */
 static const char *
 path_of(const Graph *g, Arena *a, const Node *n)
 {

@@ -1,10 +1,11 @@
 /*
  * The symbols of a function that was profiled with one signature only.
  *
- * Each size of a contiguous argument is a symbol if the function goes the same way at another size: the specializer tries,
- * nothing is run.  Sizes that cannot change alone may change together with others that were equal: an addition of (4, 10)
- * and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger ones.  Those of axis 0 are a batch
- * and change together; only one symbol stands for sizes of 1, since calls seldom change two.  What is found is a second signature, as if the function had been called with it.
+ * Each size of a contiguous argument is a symbol if the function goes the same way at another size: the specializer
+ * tries, nothing is run.  Sizes that cannot change alone may change together with others that were equal: an addition
+ * of (4, 10) and (4, 10) has (s0, s1), (s0, s1).  A size of 1 broadcasts and is tried at two larger ones.  Those of
+ * axis 0 are a batch and change together; only one symbol stands for sizes of 1, since calls seldom change two.  What
+ * is found is a second signature, as if the function had been called with it.
  */
 #include "samples.h"
 
@@ -26,7 +27,7 @@ typedef struct Search {
 
 typedef struct Group { int at[SIZE_ATOMS], n; } Group;   /* dims that change together */
 
-/* ---- a symbol for each size ------------------------------------------------------------------------------------------ */
+/* ---- a symbol for each size -------------------------------------------------------------------------------------- */
 
 static bool
 is_contiguous(const TensorInfo *t)
@@ -78,7 +79,7 @@ open_patterns(Search *q, const Pattern *p, int n, const Arg *args, const char *i
 	return out;
 }
 
-/* ---- trials ------------------------------------------------------------------------------------------------------------- */
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
 
 /* The k-th prime above n. */
 static int64_t
@@ -106,7 +107,8 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 		base[g->at[i]] = from;
 		varied[g->at[i]] = to;
 	}
-	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) || !shapes_fail_alike(q->profiled, q->s.shapes[0]))
+	if (!samples_may_try(&q->s) || !samples_begin(&q->s, base, varied) ||
+	    !shapes_fail_alike(q->profiled, q->s.shapes[0]))
 		return false;
 	memcpy(q->base, base, sizeof base);
 	memcpy(q->varied, varied, sizeof varied);
@@ -117,8 +119,8 @@ try_sizes(Search *q, const Group *g, int64_t from, int64_t to)
 	return true;
 }
 
-/* May a group be much larger or smaller?  Where it may not, as the sides of an image that is cut into so many patches, a
- * symbol would have a range of a few sizes. */
+/* May a group be much larger or smaller?  Where it may not, as the sides of an image that is cut into so many patches,
+ * a symbol would have a range of a few sizes. */
 static bool
 may_be_far(Search *q, const Group *g, int64_t size)
 {
@@ -146,14 +148,16 @@ try_group(Search *q, const Group *g)
 
 	if (size == 1 && q->varies_one)
 		return false;
-	if (q->nsymbol < SYMBOLS_MOST && (size == 1 ? try_sizes(q, g, prime_above(4, 2 * q->nsymbol), prime_above(4, 2 * q->nsymbol + 1)) :
-	    may_be_far(q, g, size) && (try_sizes(q, g, size, prime_above(size, q->nsymbol)) || try_sizes(q, g, size, size * (q->nsymbol + 2)))))
+	if (q->nsymbol < SYMBOLS_MOST &&
+	    (size == 1 ? try_sizes(q, g, prime_above(4, 2 * q->nsymbol), prime_above(4, 2 * q->nsymbol + 1))
+		       : may_be_far(q, g, size) && (try_sizes(q, g, size, prime_above(size, q->nsymbol)) ||
+						    try_sizes(q, g, size, size * (q->nsymbol + 2)))))
 		return true;
 	q->s.rolled.n = rolled;
 	return false;
 }
 
-/* ---- what is tried ------------------------------------------------------------------------------------------------------ */
+/* ---- what is tried ----------------------------------------------------------------------------------------------- */
 
 /* Those that are no symbols yet, of this size; axis -1: any. */
 static Group
@@ -220,7 +224,8 @@ search(Search *q)
 }
 
 Pattern *
-signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, int first, bool batch, Buf *fixed)
+signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *signature, int first, bool batch,
+		 Buf *fixed)
 {
 	Search *q = new(cx->arena, Search, 1);
 	Specialization *d = new(cx->arena, Specialization, 1);
@@ -239,6 +244,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	search(q);
 	for (int i = 0; fixed && i < q->ndim; i++)
 		if (!q->dim[i].is_symbol)
-			buf_printf(fixed, "%s%s.size(%d) = %lld", fixed->n ? ", " : "", q->dim[i].name, q->dim[i].axis, (long long)q->dim[i].size);
+			buf_printf(fixed, "%s%s.size(%d) = %lld", fixed->n ? ", " : "", q->dim[i].name, q->dim[i].axis,
+				   (long long)q->dim[i].size);
 	return q->nsymbol ? pattern_at(cx, d->pattern, narg, q->varied) : NULL;
 }

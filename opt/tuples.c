@@ -170,8 +170,8 @@ split_carried(Tuples *t, Node *n, int at)
 	Value *whole = n->out[at], *const *first, **in, **out;
 	const int count = whole->type->n;
 
-	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count || !is_made(last) ||
-	    !is_there(init) || last->node->nin != count || !pass_may(t->p))
+	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count ||
+	    !is_made(last) || !is_there(init) || last->node->nin != count || !pass_may(t->p))
 		return false;
 	first = elements_before(t, n, init);
 	in = new(t->p->scratch, Value *, count + 1);

@@ -3,7 +3,8 @@
  *
  *   Loop(3, true, %a): body(%i, %x) -> (true, f(%i, %x))     ->     f(2, f(1, f(0, %a)))
  *
- * Other counted loops with a small body and no loop in it do eight trips at a time, and what is left after that one by one:
+ * Other counted loops with a small body and no loop in it do eight trips at a time, and what is left after that one by
+ * one:
  *
  *   Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->     %m = max(%n, 0) // 8
  *                                                                   %b = Loop(%m, true, %a): f(8 * %j + 7, ... f(8 * %j, %x))
@@ -21,8 +22,8 @@ enum {
 static bool
 is_short(const Node *n, int64_t *trips)
 {
-	return loop_is_for(n) && !node_attr(loop_max(n)->node, "varies") && value_int(loop_max(n), trips) && *trips < MOST_TRIPS &&
-	       (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
+	return loop_is_for(n) && !node_attr(loop_max(n)->node, "varies") && value_int(loop_max(n), trips) &&
+	       *trips < MOST_TRIPS && (*trips <= 0 || block_size(loop_body(n)) <= MOST_NODES / *trips);
 }
 
 /* Puts the body at the end of a block, or before a node, once more; carried: in and out. */
@@ -59,7 +60,7 @@ unroll_loop(Pass *p, Graph *g, Node *loop, int64_t trips)
 	node_destroy(loop);
 }
 
-/* ---- eight trips at a time ---------------------------------------------------------------------------------------- */
+/* ---- eight trips at a time --------------------------------------------------------------------------------------- */
 
 static bool
 has_loop(const Block *b)
@@ -92,8 +93,8 @@ emit_int(Pass *p, Graph *g, const char *kind, Value *x, Value *y, Range at)
 	return made->out[0];
 }
 
-/* A loop over `trips` that carries what `loop` does, from these values and to what it gives; each of its trips does `count`
- * bodies, the first of them for trip count * index + offset. */
+/* A loop over `trips` that carries what `loop` does, from these values and to what it gives; each of its trips does
+ * `count` bodies, the first of them for trip count * index + offset. */
 static void
 emit_loop(Pass *p, Graph *g, Node *loop, Value *trips, int count, Value *offset, Value **carried)
 {

@@ -7,14 +7,14 @@
  *    return (out)                                  out' = aten::select_scatter(out, row', 0, i)
  *                                                  return (out')
  *
- * Every tensor that is made in the graph is the root of the views over it.  A root has a current value; a write makes the
- * next one, going back through the views, and a view made before a write is made again where it is used after it.  An If
- * hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is written to, or
- * that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements) must not be used
- * after the write, or the pass says what it lacks: it never changes an answer.
+ * Every tensor that is made in the graph is the root of the views over it.  A root has a current value; a write makes
+ * the next one, going back through the views, and a view made before a write is made again where it is used after it.
+ * An If hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is
+ * written to, or that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements)
+ * must not be used after the write, or the pass says what it lacks: it never changes an answer.
  *
- * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of the
- * root's current value, and the gradient goes past them.
+ * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of
+ * the root's current value, and the gradient goes past them.
  */
 #include "opt.h"
 
@@ -322,7 +322,8 @@ may_be_given(const Node *n, int i)
 {
 	const Schema *s = node_schema(n);
 
-	return !s || !n->op || i >= s->nrets || node_may_return_input(n) || s->rets[i].alias || type_has_vars(s->rets[i].type);
+	return !s || !n->op || i >= s->nrets || node_may_return_input(n) || s->rets[i].alias ||
+	       type_has_vars(s->rets[i].type);
 }
 
 static void reach_block(Reach *, const Block *);
@@ -422,7 +423,8 @@ is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
 	for (int i = 0; i < v->node->nsub; i++)
 		if (node_in_block(n, v->node->sub[i]))
 			return false;
-	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) && value_used_after(v, n);
+	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) &&
+	       value_used_after(v, n);
 }
 
 static void
@@ -457,8 +459,9 @@ is_differentiated_by(const Unwrite *u, const Value *v)
 static void
 refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
 {
-	const char *text = arena_printf(u->p->cx->arena, "a %sleaf Variable that requires grad is being used in an in-place operation.",
-		original == base ? "" : "view of a ");
+	const char *text = arena_printf(u->p->cx->arena,
+					"a %sleaf Variable that requires grad is being used in an in-place operation.",
+					original == base ? "" : "view of a ");
 	Value *in[2];
 
 	graph_set_insert_before(u->g, n);
@@ -582,7 +585,7 @@ pass_by(Unwrite *u, const Block *b)
 	return changed;
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static void unwrite_block(Unwrite *, Block *);
 

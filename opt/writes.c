@@ -1,8 +1,8 @@
 /*
  * In-place operators in the partial evaluator.
  *
- * A write whose operands' types are known, and which its kernel does not refuse (the result's dtype cannot be cast, its sizes are
- * others, operands overlap), is computed as a value:
+ * A write whose operands' types are known, and which its kernel does not refuse (the result's dtype cannot be cast, its
+ * sizes are others, operands overlap), is computed as a value:
  *
  *    x' = clone(x); y = add_(x', z)     ->   y = add(x, z)                        where x' is used by add_ alone (functional.c)
  *    y = sigmoid_(part)                 ->   t = sigmoid(part); y = copy_(part, t)         both have kernels
@@ -28,7 +28,8 @@ is_part(const Value *v)
 {
 	const Schema *s;
 
-	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias && s->rets[0].alias->write)
+	while ((s = node_schema(v->node)) && v->node->op && s->nrets == 1 && s->rets[0].alias &&
+	       s->rets[0].alias->write)
 		v = v->node->in[0];
 	return node_is(v->node, "prim::ListUnpack") || (s && v->node->op && s->nrets == 1 && s->rets[0].alias);
 }
@@ -63,8 +64,8 @@ is_its_own(const Value *v, const Value *now)
 	return v->uses.n == 1 && value_is_fresh(v) && value_is_fresh(now) && !node_is(now->node, "prim::Constant");
 }
 
-/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  The result is memory of its own:
- * either nobody can tell that it is src's, or src is nobody else's. */
+/* aten::copy(self, src), prim::stored(self, src): is src what self would become, and may it be?  The result is memory
+ * of its own: either nobody can tell that it is src's, or src is nobody else's. */
 bool
 spec_stored_already(Spec *s, Scope *c, Node *n)
 {
@@ -75,8 +76,9 @@ spec_stored_already(Spec *s, Scope *c, Node *n)
 	src = spec_value(c, n->in[1]);
 	if (!same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, src)))
 		return false;
-	if (!is_its_own(n->in[1], src) && (alias_has_writers(c->alias, n->out[0]) || alias_has_writers(c->alias, n->in[1]) ||
-					   (alias_escapes(c->alias, n->out[0]) && alias_escapes(c->alias, n->in[1]))))
+	if (!is_its_own(n->in[1], src) &&
+	    (alias_has_writers(c->alias, n->out[0]) || alias_has_writers(c->alias, n->in[1]) ||
+	     (alias_escapes(c->alias, n->out[0]) && alias_escapes(c->alias, n->in[1]))))
 		return false;
 	spec_bind(s, c, n->out[0], src);
 	return true;
@@ -96,8 +98,8 @@ shares_memory(Spec *s, const Node *m)
 	return false;
 }
 
-/* Does the kernel of n take what is known of its arguments?  What a body gives only its types say.  With sizes that differ
- * from call to call the kernel has to be asked in each. */
+/* Does the kernel of n take what is known of its arguments?  What a body gives only its types say.  With sizes that
+ * differ from call to call the kernel has to be asked in each. */
 static bool
 is_taken(Spec *s, Scope *c, const Node *n)
 {
@@ -108,9 +110,11 @@ is_taken(Spec *s, Scope *c, const Node *n)
 
 	for (int i = 0; i < n->nin; i++)
 		node_add_input(m, spec_value(c, n->in[i]));
-	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) && !((s->shapes || op_body(s->cx, n->op)) && shares_memory(s, m)))
-		is = !rt_overlaps_itself(tensor_of(s, m->in[0])) && (op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
-		                               known_run(s->k, n->op, args, &out, 1, true)));
+	if (spec_types_known(s, m) && tensor_of(s, m->in[0]) &&
+	    !((s->shapes || op_body(s->cx, n->op)) && shares_memory(s, m)))
+		is = !rt_overlaps_itself(tensor_of(s, m->in[0])) &&
+		     (op_body(s->cx, n->op) || ((args = known_gather_types(s->k, m, &nargs, &exact)) &&
+						known_run(s->k, n->op, args, &out, 1, true)));
 	node_destroy(m);
 	return is;
 }
@@ -215,7 +219,7 @@ write_own(Spec *s, Scope *c, Node *n)
 	return true;
 }
 
-/* ---- parts --------------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static bool
 write_part(Spec *s, Scope *c, Node *n)

@@ -4,8 +4,8 @@
  *   %c : Tensor = prim::Constant[value=<Tensor>]()        a traced model that counts: every call sees the last one's
  *   %r : Tensor = aten::add_(%c, %x, %1)
  *
- * So are parameters that a gradient is asked for: they are arguments with defaults.  The interpreter writes to the compiler's
- * own tensor.  It is put back after each run, so that a program starts with what the archive has.
+ * So are parameters that a gradient is asked for: they are arguments with defaults.  The interpreter writes to the
+ * compiler's own tensor.  It is put back after each run, so that a program starts with what the archive has.
  */
 #include "opt.h"
 

@@ -1,7 +1,7 @@
 /* rt/args.c - keys name places: arrays of an .npz become arguments, results become arrays
  *
- * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.  Every
- * array that is read is marked, so that a key that names no place is found.  Writing is driven by the value.
+ * Reading is driven by the declared types: a value of type T is read from key `k`, its parts from `k.0`, `k.name`.
+ * Every array that is read is marked, so that a key that names no place is found.  Writing is driven by the value.
  */
 #include "rt.h"
 #include "base.h"
@@ -139,8 +139,8 @@ read_tensor(Reader *r, const RtType *t, const char *key, IValue *out)
 		return RT_OK;
 	}
 	if (s->text || s->tensor->ndim != 1 || s->tensor->dims[0] != a->tensor->ndim || s->dtype != RT_i64)
-		return rt_raise(r->cx, "argument '%s': '%s' wants %d int64 values, one for each dimension", r->param->name,
-			s->key, a->tensor->ndim);
+		return rt_raise(r->cx, "argument '%s': '%s' wants %d int64 values, one for each dimension",
+				r->param->name, s->key, a->tensor->ndim);
 	for (int i = 0; i < a->tensor->ndim; i++)
 		strides[i] = ((int64_t *)(void *)rt_data(s->tensor))[i];
 	if (!(own = with_strides(r->cx, a->tensor, strides)))
@@ -251,7 +251,7 @@ read_enum(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	return rt_raise(r->cx, "argument '%s': '%s' is not the value of a member of %s", r->param->name, key, t->name);
 }
 
-/* ---- containers ---------------------------------------------------------------------------------------------------- */
+/* ---- containers -------------------------------------------------------------------------------------------------- */
 
 static int
 read_part(Reader *r, const RtType *t, const char *key, const char *part, IValue *out, int depth)
@@ -274,8 +274,8 @@ is_empty(const RtArray *a)
 static bool
 in_one_array(const RtType *elem)
 {
-	return elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL || elem->kind == TYPE_COMPLEX ||
-		elem->kind == TYPE_NUMBER;
+	return elem->kind == TYPE_INT || elem->kind == TYPE_FLOAT || elem->kind == TYPE_BOOL ||
+	       elem->kind == TYPE_COMPLEX || elem->kind == TYPE_NUMBER;
 }
 
 static int
@@ -599,7 +599,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 	return status;
 }
 
-/* ---- values to arrays --------------------------------------------------------------------------------------------------- */
+/* ---- values to arrays -------------------------------------------------------------------------------------------- */
 
 static int write_value(RtCx *, RtArrays *, const char *key, IValue, int depth);
 
@@ -655,7 +655,8 @@ write_list(RtCx *cx, RtArrays *a, const char *key, const RtList *l, int depth)
 	RtKind kind = l->elem ? l->elem->kind : TYPE_ANY;
 	RtDtype d = kind == TYPE_INT ? RT_i64 : kind == TYPE_FLOAT ? RT_f64 : kind == TYPE_BOOL ? RT_b8 : RT_f32;
 
-	return d != RT_f32 || !l->n ? write_numbers(cx, a, key, d, l->v, l->n) : write_parts(cx, a, key, l->v, l->n, depth);
+	return d != RT_f32 || !l->n ? write_numbers(cx, a, key, d, l->v, l->n)
+				    : write_parts(cx, a, key, l->v, l->n, depth);
 }
 
 static int

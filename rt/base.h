@@ -47,8 +47,8 @@ char *arena_strndup(Arena *, const char *, int64_t n);  /* adds the final 0 */
 char *arena_printf(Arena *, const char *fmt, ...) RT_PRINTF(2, 3);
 char *arena_vprintf(Arena *, const char *fmt, va_list);
 RT_NORETURN void out_of_memory(void);                   /* says so and ends the process, status EXIT_INPUT */
-/* Called where rt_mem has no memory for a small block, or null: the caller of rt_mem deals with it.  In the compiler it is
- * out_of_memory: a pass that finds an operator to fail must not take that for the model's own error. */
+/* Called where rt_mem has no memory for a small block, or null: the caller of rt_mem deals with it.  In the compiler it
+ * is out_of_memory: a pass that finds an operator to fail must not take that for the model's own error. */
 extern void (*rt_mem_none)(void);
 void *heap_grow(void *old, int64_t bytes);              /* realloc that never returns null */
 #define new(arena, T, n) ((T *)arena_take((arena), (int64_t)sizeof(T) * (n)))

@@ -1,9 +1,10 @@
 /* rt/bits.c - tensors that stand for the conjugates or negatives of the elements in their storage
  *
- * conj() of a complex tensor is a view with RT_CONJ, the imaginary part of that one with RT_NEG; writes through the view
- * are seen by the tensor, and the other way round.  Kernels know nothing of this: whoever calls one gives it copies of
- * such arguments without the bits, and copies back what was written.  Only views, and questions about a tensor that are not
- * about its elements, get it as it is.  Which argument is which follows from the schema (ir/op.c, op_use).
+ * conj() of a complex tensor is a view with RT_CONJ, the imaginary part of that one with RT_NEG; writes through the
+ * view are seen by the tensor, and the other way round.  Kernels know nothing of this: whoever calls one gives it
+ * copies of such arguments without the bits, and copies back what was written.  Only views, and questions about a
+ * tensor that are not about its elements, get it as it is.  Which argument is which follows from the schema (ir/op.c,
+ * op_use).
  *
  * The copies of copy.c resolve the bits of their source and respect those of their target.
  *
@@ -96,7 +97,8 @@ call(RtCx *cx, RtKernel *kernel, uint32_t use, const IValue *in, int nin, IValue
 		if (i >= ARGS || !(use >> i & 1) || !rt_has_bits(in[i]))
 			continue;
 		if (in[i].tag == RT_LIST && RT_USE_WRITES(use, i))
-			return rt_raise(cx, "conjugate or negative views in a list that is written to are not supported");
+			return rt_raise(cx,
+					"conjugate or negative views in a list that is written to are not supported");
 		args[i] = resolved(cx, in[i]);
 		if (rt_is_none(args[i]))
 			return cx->status;

@@ -1,9 +1,10 @@
 /* rt/compare.c - are two results the same?
  *
- * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their dtype:
- * relative to the number, and absolute, in units of the tensor's largest finite number where that is more than one: sums may
- * be added in any order, and what that changes is as large as their terms are, also where they cancel.  NaN equals NaN.  The
- * first difference is named as its key in an .npz would be.  What was printed is compared word by word.
+ * Structure, dtypes, shapes, integers and text must be equal; floating numbers may differ by the tolerance of their
+ * dtype: relative to the number, and absolute, in units of the tensor's largest finite number where that is more than
+ * one: sums may be added in any order, and what that changes is as large as their terms are, also where they cancel.
+ * NaN equals NaN.  The first difference is named as its key in an .npz would be.  What was printed is compared word by
+ * word.
  */
 #include "rt.h"
 #include "base.h"
@@ -218,7 +219,8 @@ close_values(RtCx *cx, const char *name, IValue got, IValue want, Buf *why, int 
 	case RT_LIST:
 		return close_all(cx, name, got.u.list->v, got.u.list->n, want.u.list->v, want.u.list->n, why, depth);
 	case RT_TUPLE:
-		return close_all(cx, name, got.u.tuple->v, got.u.tuple->n, want.u.tuple->v, want.u.tuple->n, why, depth);
+		return close_all(cx, name, got.u.tuple->v, got.u.tuple->n, want.u.tuple->v, want.u.tuple->n, why,
+				 depth);
 	case RT_DICT:   return close_dicts(cx, name, got.u.dict, want.u.dict, why, depth);
 	case RT_OBJECT: return close_objects(cx, name, got.u.obj, want.u.obj, why, depth);
 	case RT_DOUBLE:
@@ -282,7 +284,8 @@ rt_close_text(const char *got, const char *want, Buf *why)
 		got_end = got + strcspn(got, blanks);
 		want_end = want + strcspn(want, blanks);
 		if (!close_words(got, got_end, want, want_end)) {
-			buf_printf(why, "it prints '%.*s', expected '%.*s'", (int)strcspn(got, "\n"), got, (int)strcspn(want, "\n"), want);
+			buf_printf(why, "it prints '%.*s', expected '%.*s'", (int)strcspn(got, "\n"), got,
+				   (int)strcspn(want, "\n"), want);
 			return false;
 		}
 		if (!*got && !*want)

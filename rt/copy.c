@@ -1,8 +1,8 @@
 /* rt/copy.c - elements from one tensor into another, and numbers into tensors
  *
- * A copy first forgets shapes: dims are ordered by the destination's strides and merged where both sides allow it, which
- * leaves rows.  Where the source runs fastest along another dim than the destination (a transpose), rows are cut into
- * tiles that fit a cache.
+ * A copy first forgets shapes: dims are ordered by the destination's strides and merged where both sides allow it,
+ * which leaves rows.  Where the source runs fastest along another dim than the destination (a transpose), rows are cut
+ * into tiles that fit a cache.
  */
 #include "rt.h"
 #include "base.h"
@@ -94,7 +94,8 @@ copy_line(void *arg, int64_t beg, int64_t end)
 {
 	const Plan *p = arg;
 
-	rt_cast(p->dtype, p->dst + beg * p->to[0], p->to[0], p->src_dtype, p->src + beg * p->from[0], p->from[0], end - beg);
+	rt_cast(p->dtype, p->dst + beg * p->to[0], p->to[0], p->src_dtype, p->src + beg * p->from[0], p->from[0],
+		end - beg);
 }
 
 /* Blocks of rows beg to end; block b is of outer index b / per, rows from (b % per) * block. */
@@ -265,7 +266,8 @@ copy_as(RtCx *cx, RtTensor *src, RtDtype dtype, const int64_t *strides)
 RtTensor *
 rt_contiguous(RtCx *cx, RtTensor *t)
 {
-	return rt_is_contiguous(t) && !(t->flags & RT_BITS) ? rt_tensor_retain(t) : copy_as(cx, t, (RtDtype)t->dtype, 0);
+	return rt_is_contiguous(t) && !(t->flags & RT_BITS) ? rt_tensor_retain(t)
+							    : copy_as(cx, t, (RtDtype)t->dtype, 0);
 }
 
 RtTensor *
@@ -333,7 +335,8 @@ check_number(RtCx *cx, IValue v, RtDtype dtype)
 	bool bad = false;
 
 	x = v.tag == RT_COMPLEX ? v.u.c->re : v.tag == RT_DOUBLE ? v.u.f : (double)v.u.i;
-	if (dtype == RT_c64 && ((isfinite(x) && fabs(x) > FLT_MAX) || (v.tag == RT_COMPLEX && isfinite(v.u.c->im) && fabs(v.u.c->im) > FLT_MAX)))
+	if (dtype == RT_c64 && ((isfinite(x) && fabs(x) > FLT_MAX) ||
+				(v.tag == RT_COMPLEX && isfinite(v.u.c->im) && fabs(v.u.c->im) > FLT_MAX)))
 		return rt_raise(cx, "value cannot be converted to type c10::complex<float> without overflow");
 	if (rt_dtypes[dtype].category != 'I' && rt_dtypes[dtype].category != 'F')
 		return RT_OK;

@@ -1,11 +1,11 @@
 /*
  * The device: the CUDA driver found by dlopen, modules, memory, and which copy of a buffer is the newer one.
  *
- * Every buffer of a specialization has a mirror on the device.  Weights are there from the start and never change.  A buffer
- * of the arena has its place in the device's arena and may be newer on either side; the host asks before it reads
- * (rt_cuda_home).  All other buffers (arguments, results, what the runtime made) are written through: what a kernel stores
- * there is on the host, too, when the launch returns.  So whatever a box shows is true, and what the host may have written
- * is simply sent again.  Everything happens on one stream, in order; only copies to the host wait.
+ * Every buffer of a specialization has a mirror on the device.  Weights are there from the start and never change.  A
+ * buffer of the arena has its place in the device's arena and may be newer on either side; the host asks before it
+ * reads (rt_cuda_home).  All other buffers (arguments, results, what the runtime made) are written through: what a
+ * kernel stores there is on the host, too, when the launch returns.  So whatever a box shows is true, and what the host
+ * may have written is simply sent again.  Everything happens on one stream, in order; only copies to the host wait.
  */
 #include "rt.h"
 
@@ -51,7 +51,7 @@ failed(RtCx *cx, int code, const char *what)
 			return failed(cx, code_, #call); \
 	} while (0)
 
-/* ---- start --------------------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 static int
 find_driver(RtCx *cx, RtCuda *c)
@@ -164,7 +164,7 @@ rt_cuda_stop(RtCx *cx)
 	free(c);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* A block that is free and not much too large, or a new one. */
 static int
@@ -198,7 +198,7 @@ give_back(RtCuda *c, uint64_t at)
 			c->block[i].used = false;
 }
 
-/* ---- mirrors ---------------------------------------------------------------------------------------------------------- */
+/* ---- mirrors ----------------------------------------------------------------------------------------------------- */
 
 int
 rt_cuda_begin(RtCx *cx, RtMirror *m, const RtCudaPlace *place, int n, char *arena, int64_t bytes)
@@ -300,7 +300,8 @@ rt_cuda_home(RtCx *cx, RtMirror *m)
 }
 
 int
-rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at, int64_t bytes)
+rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at,
+	     int64_t bytes)
 {
 	RtCuda *c = cx->cuda;
 
@@ -308,7 +309,8 @@ rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *fro
 		return RT_ERROR;
 	if (to->in_arena && from->there) {
 		if (to->device + (uint64_t)to_at != from->device + (uint64_t)from_at && bytes)
-			TRY(cuMemcpyDtoDAsync_v2(to->device + (uint64_t)to_at, from->device + (uint64_t)from_at, (size_t)bytes, c->stream));
+			TRY(cuMemcpyDtoDAsync_v2(to->device + (uint64_t)to_at, from->device + (uint64_t)from_at,
+						 (size_t)bytes, c->stream));
 		to->there = true;
 		to->here = false;
 		return RT_OK;
@@ -321,7 +323,7 @@ rt_cuda_move(RtCx *cx, RtMirror *to, char *to_host, int64_t to_at, RtMirror *fro
 	return RT_OK;
 }
 
-/* ---- launches ------------------------------------------------------------------------------------------------------------ */
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 static int
 prepare(RtCx *cx, const RtCudaArg *a, uint64_t *address)
@@ -351,7 +353,8 @@ rt_cuda_launch(RtCx *cx, int kernel, int64_t gx, int64_t gy, int64_t gz, const R
 			return RT_ERROR;
 	}
 	if (gx && gy && gz)
-		TRY(cuLaunchKernel(c->function[kernel], (unsigned)gx, (unsigned)gy, (unsigned)gz, BLOCK, 1, 1, 0, c->stream, list, NULL));
+		TRY(cuLaunchKernel(c->function[kernel], (unsigned)gx, (unsigned)gy, (unsigned)gz, BLOCK, 1, 1, 0,
+				   c->stream, list, NULL));
 	for (int i = 0; i < n; i++) {
 		if (!args[i].m || args[i].use == RT_CUDA_READ)
 			continue;

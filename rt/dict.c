@@ -1,8 +1,8 @@
 /* rt/dict.c - dicts, in the order of insertion
  *
- * As rt/table.c: entries in an array, an open-addressed table of their indices.  A removed entry is marked dead and keeps
- * its slot until the next rebuild, which happens when the array is full.  Keys are int, float, bool, complex, str,
- * tensors (by identity), enums, devices and tuples of these.
+ * As rt/table.c: entries in an array, an open-addressed table of their indices.  A removed entry is marked dead and
+ * keeps its slot until the next rebuild, which happens when the array is full.  Keys are int, float, bool, complex,
+ * str, tensors (by identity), enums, devices and tuples of these.
  */
 #include "rt.h"
 #include "base.h"

@@ -1,8 +1,8 @@
 /* rt/err.c - errors of the compiler: ranges, messages, the long jump
  *
- * fail() writes the whole message (place, source line, carets, chain of "while compiling") into the arena of the compile
- * and jumps to the innermost cx_try.  Names and text in it are the user's: it is cleaned as a whole, so that a message
- * cannot drive the terminal.
+ * fail() writes the whole message (place, source line, carets, chain of "while compiling") into the arena of the
+ * compile and jumps to the innermost cx_try.  Names and text in it are the user's: it is cleaned as a whole, so that a
+ * message cannot drive the terminal.
  */
 #include "base.h"
 

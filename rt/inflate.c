@@ -254,7 +254,8 @@ dynamic(Inflate *s)
 	memset(length, 0, sizeof length);
 	if (!read_lengths(s, length, nliteral + ndistance) || !length[256])
 		return false;
-	return huffman(&s->literal, length, nliteral) && huffman(&s->distance, length + nliteral, ndistance) && codes(s);
+	return huffman(&s->literal, length, nliteral) && huffman(&s->distance, length + nliteral, ndistance) &&
+	       codes(s);
 }
 
 bool

@@ -35,8 +35,8 @@ largest_arena(const RtProgram *r)
 	return most;
 }
 
-/* The most memory of a call of specialized code, but for inputs, results and the program itself: what is made and the arena;
- * all weights but those that are given back.  Weights that move are given back where they were. */
+/* The most memory of a call of specialized code, but for inputs, results and the program itself: what is made and the
+ * arena; all weights but those that are given back.  Weights that move are given back where they were. */
 static int64_t
 peak_bytes(const RtProgram *r)
 {
@@ -52,10 +52,11 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 		const RtSpecialization *s = &r->specialization[i];
 
 		fprintf(f, "specialization %d: %s, %s(%s): %d kernels, %d runtime calls, %d guards, ", i, s->kind,
-			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls, s->guards);
+			s->method ? s->method : "", s->signature ? s->signature : "", s->kernels, s->runtime_calls,
+			s->guards);
 		fprintf(f, s->arena_at ? "arena by size, at %s: " : "arena ", s->arena_at);
-		fprintf(f, "%lld bytes (least possible %lld)%s%s\n", (long long)s->arena_bytes, (long long)s->arena_least,
-			s->symbols ? "; " : "", s->symbols ? s->symbols : "");
+		fprintf(f, "%lld bytes (least possible %lld)%s%s\n", (long long)s->arena_bytes,
+			(long long)s->arena_least, s->symbols ? "; " : "", s->symbols ? s->symbols : "");
 	}
 	if (code_bytes)
 		fprintf(f, "code %lld bytes, ", (long long)code_bytes);
@@ -69,7 +70,8 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 	fprintf(f, "memory %lld bytes at most, beside inputs and results: weights %lld", (long long)peak_bytes(r),
 		(long long)(r->weights_bytes - r->alone_bytes));
 	if (r->made_bytes)
-		fprintf(f, ", made when it is opened %lld (of %lld that are given back)", (long long)r->made_bytes, (long long)r->alone_bytes);
+		fprintf(f, ", made when it is opened %lld (of %lld that are given back)", (long long)r->made_bytes,
+			(long long)r->alone_bytes);
 	if (r->streamed)
 		fprintf(f, ", moved to larger pages");
 	fprintf(f, ", arena %lld\n", (long long)largest_arena(r));
@@ -82,8 +84,8 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
 	for (int i = 0; i < r->nspecialization; i++) {
 		const RtSpecialization *s = &r->specialization[i];
 
-		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld,", i ? "," : "",
-			s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
+		fprintf(f, "%s{\"kind\":\"%s\",\"kernels\":%d,\"runtime_calls\":%d,\"guards\":%d,\"arena_bytes\":%lld,",
+			i ? "," : "", s->kind, s->kernels, s->runtime_calls, s->guards, (long long)s->arena_bytes);
 		fprintf(f, "\"arena_least\":%lld", (long long)s->arena_least);
 		if (s->symbols)
 			fprintf(f, ",\"symbols\":\"%s\"", s->symbols);

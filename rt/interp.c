@@ -225,7 +225,8 @@ do_unpack(Activation *a, const RtInsn *n)
 	if (v.tag != RT_TUPLE)
 		status = wrong(a, "tuple", v);
 	else if (v.u.tuple->n != n->nout)
-		status = rt_raise(a->cx, "Expected a tuple of %d elements, but got %lld", n->nout, (long long)v.u.tuple->n);
+		status = rt_raise(a->cx, "Expected a tuple of %d elements, but got %lld", n->nout,
+				  (long long)v.u.tuple->n);
 	else
 		for (int i = 0; i < n->nout; i++)
 			set(a, n, i, rt_retain(v.u.tuple->v[i]));
@@ -296,7 +297,8 @@ do_list_unpack(Activation *a, const RtInsn *n)
 	if (v.tag != RT_LIST)
 		status = wrong(a, "list", v);
 	else if (v.u.list->n != n->nout)
-		status = rt_raise(a->cx, "Expected %d elements in a list but found %lld", n->nout, (long long)v.u.list->n);
+		status = rt_raise(a->cx, "Expected %d elements in a list but found %lld", n->nout,
+				  (long long)v.u.list->n);
 	else
 		for (int i = 0; i < n->nout; i++)
 			set(a, n, i, rt_retain(v.u.list->v[i]));
@@ -346,7 +348,8 @@ rt_attribute(RtCx *cx, IValue object, int i, IValue *out)
 	const RtClass *c;
 
 	if (object.tag != RT_OBJECT || (uint32_t)i >= (uint32_t)object.u.obj->cls->nslot)
-		return rt_raise(cx, "expected an object with attribute number %d, but got a value of type %s", i, rt_type_of(object));
+		return rt_raise(cx, "expected an object with attribute number %d, but got a value of type %s", i,
+				rt_type_of(object));
 	c = object.u.obj->cls;
 	*out = object.u.obj->slot[i];
 	if (out->tag == RT_NONE && c->slot_type && !may_be_none(c->slot_type[i]))
@@ -463,7 +466,8 @@ push_scope(Activation *a, int handler)
 
 	if (a->nscope == a->most_scopes) {
 		if (a->most_scopes)
-			more = rt_mem_more(a->scope == a->few_scopes ? NULL : a->scope, (int64_t)sizeof *more * a->most_scopes * 2);
+			more = rt_mem_more(a->scope == a->few_scopes ? NULL : a->scope,
+					   (int64_t)sizeof *more * a->most_scopes * 2);
 		if (!more)
 			return rt_raise(a->cx, "out of memory");
 		if (a->scope == a->few_scopes)
@@ -520,7 +524,8 @@ rt_visit(RtCx *cx, const RtCode *code, uint32_t line)
 		rt_visits_add(cx, (RtVisit){ code, line });
 }
 
-/* Instruction n has failed: puts the error aside and goes to the handler of the innermost scope; false when there is none. */
+/* Instruction n has failed: puts the error aside and goes to the handler of the innermost scope; false when there is
+ * none. */
 static bool
 handle(Activation *a, const RtInsn *n)
 {
@@ -677,7 +682,7 @@ make_trace(RtCx *cx)
 	cx->trace = clean.at;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 static int
 over_limit(RtCx *cx)
@@ -876,7 +881,8 @@ run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 	int status = RT_OK;
 
 	if (code->nreg < code->narg || code->nreg < code->nresult)
-		BUG("%s has %d registers for %d arguments and %d results", code->name, code->nreg, code->narg, code->nresult);
+		BUG("%s has %d registers for %d arguments and %d results", code->name, code->nreg, code->narg,
+		    code->nresult);
 	cx->place = 0;
 	if (!cx->depth)
 		rt_stack_note(cx);

@@ -464,7 +464,8 @@ rt_may_be(IValue v, const RtType *t)
 {
 	switch (t->kind) {
 	case TYPE_LIST:
-		return rt_isinstance(v, t) || (v.tag == RT_LIST && is_loose(v.u.list) && all_may_be(v.u.list->v, v.u.list->n, t->of, 0));
+		return rt_isinstance(v, t) ||
+		       (v.tag == RT_LIST && is_loose(v.u.list) && all_may_be(v.u.list->v, v.u.list->n, t->of, 0));
 	case TYPE_TUPLE:
 		return v.tag == RT_TUPLE && v.u.tuple->n == t->n && all_may_be(v.u.tuple->v, t->n, t->of, 1);
 	case TYPE_OPTIONAL:

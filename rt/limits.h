@@ -1,11 +1,11 @@
 /* rt/limits.h - assertions, and the limits that a test build makes tiny
  *
- * RT_ASSERT(x) says what must hold here whatever the model and its input are.  It costs nothing in Kiln and in programs:
- * it is checked in the build variant `ninja tiny` (KILN_TEST) and under AddressSanitizer and ThreadSanitizer.
+ * RT_ASSERT(x) says what must hold here whatever the model and its input are.  It costs nothing in Kiln and in
+ * programs: it is checked in the build variant `ninja tiny` (KILN_TEST) and under AddressSanitizer and ThreadSanitizer.
  *
- * RT_LIMIT(usual, tiny) is a size at which code changes its way: the room of a first allocation, what fits a small array,
- * what is kept, the least part of a loop.  None of them may change an answer; with KILN_TEST all are tiny, so that small
- * tests take the ways that large models take.  Layouts of types that emitted C sees never depend on it.
+ * RT_LIMIT(usual, tiny) is a size at which code changes its way: the room of a first allocation, what fits a small
+ * array, what is kept, the least part of a loop.  None of them may change an answer; with KILN_TEST all are tiny, so
+ * that small tests take the ways that large models take.  Layouts of types that emitted C sees never depend on it.
  */
 #ifndef RT_LIMITS_H
 #define RT_LIMITS_H

@@ -219,7 +219,7 @@ read_header(Text t, Header *h)
 	return t.p == t.end && h->has_descr && h->has_order && h->has_shape;
 }
 
-/* ---- reading a member ---------------------------------------------------------------------------------------------- */
+/* ---- reading a member -------------------------------------------------------------------------------------------- */
 
 /* UTF-32, without the zeros at its end, as UTF-8; null: no text. */
 static RtStr *
@@ -234,7 +234,8 @@ read_text(RtCx *cx, const unsigned char *p, int64_t n, bool swap)
 	while (n && !little(p + 4 * (n - 1), 4))
 		n--;
 	for (int64_t i = 0; i < n; i++, p += 4) {
-		c = swap ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : (uint32_t)little(p, 4);
+		c = swap ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
+			 : (uint32_t)little(p, 4);
 		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 			goto out;
 		if (c < 0x80) {
@@ -303,7 +304,8 @@ from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 }
 
 static int
-add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, bool swap, const unsigned char *p, int64_t n)
+add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, bool swap, const unsigned char *p,
+	   int64_t n)
 {
 	int64_t bytes = rt_dtypes[d].bytes;
 	bool fits = true;
@@ -340,7 +342,8 @@ add_text(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned
 	if (h->ndim)
 		return rt_raise(cx, "'%s': text is read from 0-d arrays only", key);
 	if (*end || chars < 0 || n % 4 || n / 4 != chars)
-		return rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, h->descr, (long long)n);
+		return rt_raise(cx, "'%s': its type %s and its %lld bytes of data do not agree", key, h->descr,
+				(long long)n);
 	if (!(s = read_text(cx, p, chars, h->descr[0] == '>')))
 		return cx->status ? RT_ERROR : rt_raise(cx, "'%s': is no text", key);
 	return arrays_put(cx, a, key, 0, s);
@@ -370,7 +373,7 @@ add_npy(RtCx *cx, RtArrays *a, const char *key, const unsigned char *p, int64_t 
 	return add_tensor(cx, a, key, &h, d, swap, p, n);
 }
 
-/* ---- reading the zip ------------------------------------------------------------------------------------------------- */
+/* ---- reading the zip --------------------------------------------------------------------------------------------- */
 
 static int
 damaged(RtCx *cx, const File *f, const char *what)
@@ -607,7 +610,7 @@ rt_npz_read(RtCx *cx, const char *path, RtArrays *a)
 	return status;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void
 put(Buf *b, uint64_t v, int n)

@@ -198,8 +198,8 @@ is_planned(const RtCx *cx, const RtStorage *s)
 	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
 }
 
-/* A result that turns out to lie in planned memory, where nobody could know, gets that memory for itself; all that share
- * the box's storage go along. */
+/* A result that turns out to lie in planned memory, where nobody could know, gets that memory for itself; all that
+ * share the box's storage go along. */
 static int
 own_memory(RtCx *cx, IValue v)
 {
@@ -310,7 +310,8 @@ rt_step(RtCx *cx, RtKernel *kernel, IValue *in, int nin, IValue *out, int nout, 
 }
 
 int
-rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	     uint32_t line)
 {
 	void *arena = cx->arena;
 	const int64_t bytes = cx->arena_bytes;
@@ -329,8 +330,8 @@ rt_step_call(RtCx *cx, const RtCode *callee, IValue *in, int nin, IValue *out, i
 	STEP_END(status);
 }
 
-/* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel stores
- * what it gave. */
+/* An in-place or out= row over a body: the body runs on those inputs that it has (-1: None), then the row's kernel
+ * stores what it gave. */
 int
 rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *kernel,
 	      IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
@@ -350,7 +351,8 @@ rt_step_store(RtCx *cx, const RtCode *body, const int *from, int nfrom, int nres
 
 /* A method that the object's class decides. */
 int
-rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_method(RtCx *cx, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	       uint32_t line)
 {
 	const RtCode *callee = rt_method(cx, in[0], name);
 
@@ -391,7 +393,8 @@ int
 rt_step_slice(RtCx *cx, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
 {
 	const RtTuple *t = in[0].u.tuple;
-	const int64_t end = (range & 0xffff) < t->n ? range & 0xffff : t->n, from = range >> 16 < end ? range >> 16 : end;
+	const int64_t end = (range & 0xffff) < t->n ? range & 0xffff : t->n,
+		      from = range >> 16 < end ? range >> 16 : end;
 	RtTuple *part = rt_tuple_new(cx, NULL, end - from);
 
 	(void)nout;
@@ -404,7 +407,8 @@ rt_step_slice(RtCx *cx, int range, IValue *in, int nin, IValue *out, int nout, c
 }
 
 int
-rt_step_isinstance(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_isinstance(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+		   uint32_t line)
 {
 	(void)nout;
 	out[0] = rt_bool(rt_isinstance(in[0], type));
@@ -412,7 +416,8 @@ rt_step_isinstance(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *ou
 }
 
 int
-rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_dict(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	     uint32_t line)
 {
 	RtDict *d = rt_dict_new(cx, type->of[0], type->of[1]);
 
@@ -446,7 +451,8 @@ rt_step_set(RtCx *cx, int slot, IValue *in, int nin, IValue *out, int nout, cons
 }
 
 int
-rt_step_cast(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_cast(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	     uint32_t line)
 {
 	(void)nout;
 	if (!rt_need(cx, in[0], type))
@@ -466,7 +472,8 @@ rt_step_raise(RtCx *cx, int what, IValue *in, int nin, IValue *out, int nout, co
 }
 
 int
-rt_step_wait(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_wait(RtCx *cx, const RtType *type, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	     uint32_t line)
 {
 	(void)nout;
 	STEP_END(rt_wait_for(cx, in[0], type, &out[0]));
@@ -484,14 +491,16 @@ rt_step_object(RtCx *cx, RtClass *cls, IValue *in, int nin, IValue *out, int nou
 }
 
 int
-rt_step_fork(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_fork(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	     uint32_t line)
 {
 	(void)nout;
 	STEP_END(complete(cx) ? rt_fork(cx, body, in, nin, &out[0]) : cx->status);
 }
 
 int
-rt_step_await(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code, uint32_t line)
+rt_step_await(RtCx *cx, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *code,
+	      uint32_t line)
 {
 	(void)nout;
 	STEP_END(complete(cx) ? rt_await(cx, body, in, nin, &out[0]) : cx->status);
@@ -577,7 +586,8 @@ rt_say_place(const RtCode *code, uint32_t line)
 	const RtPlaceName p = rt_place(code, (int)line);
 
 	if (line && p.file)
-		fprintf(stderr, "\n  %s:%d: %s", code->text + p.file, p.line, p.line_text ? code->text + p.line_text : "");
+		fprintf(stderr, "\n  %s:%d: %s", code->text + p.file, p.line,
+			p.line_text ? code->text + p.line_text : "");
 }
 
 static void
@@ -591,8 +601,8 @@ say_guard(RtCx *cx, const RtCode *code, const char *why, uint32_t line)
 }
 
 int
-rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv,
-	const char *why, uint32_t line)
+rt_bail(RtCx *cx, const RtCode *code, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v,
+	int nv, const char *why, uint32_t line)
 {
 	IValue *frame = rt_mem_zeroed(((int64_t)code->nreg + 1) * (int64_t)sizeof *frame);
 

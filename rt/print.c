@@ -2,8 +2,8 @@
  *
  * Numbers go through C++'s streams there: 17 significant digits, `1.` for a whole float.  A tensor is printed by ATen's
  * stream form: one format per matrix, chosen from the exponents of its smallest and largest element, a common factor in
- * front when they are far from 1, columns cut at 80 characters, and `[ CPUFloatType{2,3} ]` at the end.  The precision a
- * format sets stays set for the matrices after it, as in the original.
+ * front when they are far from 1, columns cut at 80 characters, and `[ CPUFloatType{2,3} ]` at the end.  The precision
+ * a format sets stays set for the matrices after it, as in the original.
  */
 #include "rt.h"
 #include "base.h"

@@ -1,13 +1,14 @@
 /* rt/recycle.c - memory of values: what is given back is kept for the next who takes as much
  *
- * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given back
- * go on a list of their size, of the thread that gives them back, and are taken from there again; so after the first call
- * the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each doubling.  A thread
- * keeps no more than KEPT bytes.  Under sanitizers, and where KILN_NO_RECYCLE is in the environment (for valgrind),
- * nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and go, and its end.
+ * A call of a compiled model makes the same values every time: boxes, results, strings, lists.  Blocks that are given
+ * back go on a list of their size, of the thread that gives them back, and are taken from there again; so after the
+ * first call the system is not asked for memory.  Sizes are multiples of 16 up to 1 KB, then four steps to each
+ * doubling.  A thread keeps no more than KEPT bytes.  Under sanitizers, and where KILN_NO_RECYCLE is in the environment
+ * (for valgrind), nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and
+ * go, and its end.
  *
- * The two words before a block say how many bytes it has and which list it belongs to; with assertions, the second of one
- * that was given back is less than 0.
+ * The two words before a block say how many bytes it has and which list it belongs to; with assertions, the second of
+ * one that was given back is less than 0.
  */
 #include "base.h"
 #include "rt.h"
@@ -140,7 +141,7 @@ rt_mem_end(void)
 
 #endif
 
-/* ---- taking and giving ---------------------------------------------------------------------------------------------- */
+/* ---- taking and giving ------------------------------------------------------------------------------------------- */
 
 static void *
 take(int64_t bytes, int aligned)

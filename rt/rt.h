@@ -32,8 +32,9 @@
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
 #define RT_SMALL _Pragma("GCC reset_options")
-/* The generic program stands between these two; specializations stand below the third, for size: lists of addresses on their way
- * to launches.  In such long functions gcc would spend most of its time on what points where, and find nothing. */
+/* The generic program stands between these two; specializations stand below the third, for size: lists of addresses on
+ * their way to launches.  In such long functions gcc would spend most of its time on what points where, and find
+ * nothing. */
 #define RT_STEPS _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-tree-pta\")")
 #define RT_STEPS_END _Pragma("GCC pop_options")
 #define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\", \"no-tree-pta\")")
@@ -132,9 +133,9 @@ struct RtClass {
 };
 
 extern const RtType rt_type_any, rt_type_none, rt_type_tensor, rt_type_int, rt_type_float, rt_type_bool,
-	rt_type_complex, rt_type_number, rt_type_str, rt_type_device, rt_type_generator, rt_type_storage, rt_type_stream,
-	rt_type_any_list, rt_type_any_tuple, rt_type_any_class, rt_type_any_enum,
-	rt_type_list_int, rt_type_list_float, rt_type_list_bool, rt_type_list_str, rt_type_list_tensor;
+	rt_type_complex, rt_type_number, rt_type_str, rt_type_device, rt_type_generator, rt_type_storage,
+	rt_type_stream, rt_type_any_list, rt_type_any_tuple, rt_type_any_class, rt_type_any_enum, rt_type_list_int,
+	rt_type_list_float, rt_type_list_bool, rt_type_list_str, rt_type_list_tensor;
 bool rt_type_equal(const RtType *, const RtType *);            /* structural; classes by name */
 struct Buf;
 void rt_type_print(struct Buf *, const RtType *);              /* as Python: List[int], Optional[Tensor] */
@@ -380,16 +381,16 @@ enum { RT_OK = 0, RT_ERROR = 1, RT_UNKNOWN_META = 2, RT_LACKS = 7 };
 
 typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 
-/* A run that keeps step with another one of the same code: what is done instead of calling a kernel, and instead of handing out
- * a constant. */
+/* A run that keeps step with another one of the same code: what is done instead of calling a kernel, and instead of
+ * handing out a constant. */
 typedef struct RtTwin {
 	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);   /* as rt_call_using */
 	IValue (*constant)(RtCx *, IValue);      /* a new reference */
 	void   *arg;
 } RtTwin;
 
-/* Which PyTorch wrote the archive (frontend/module.c); what is no archive has the first.  What an operator means has changed
- * in few places: grep for RT_TORCH_2. */
+/* Which PyTorch wrote the archive (frontend/module.c); what is no archive has the first.  What an operator means has
+ * changed in few places: grep for RT_TORCH_2. */
 typedef enum RtTorch {
 	RT_TORCH_1,              /* to 2.0 */
 	RT_TORCH_2,              /* 2.1 and newer */
@@ -466,8 +467,8 @@ RtMark    rt_scratch_mark(RtCx *);                   /* who calls kernels bracke
 void      rt_scratch_reset(RtCx *, RtMark);
 int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);   /* bracketed; clears out first and on error */
 
-/* What a kernel does with its first 16 arguments: those in the lower half get copies without RT_BITS, those in the upper
- * half, too, are written to. */
+/* What a kernel does with its first 16 arguments: those in the lower half get copies without RT_BITS, those in the
+ * upper half, too, are written to. */
 #define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
 int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);   /* not bracketed */
 
@@ -607,12 +608,13 @@ struct RtCode {
 	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
 };
 
-/* Place i.  Packed ones are numbers of seven bits a byte, the last without 128, eight for each place: which text names the
- * file, the function and the line (0: none); line, column, width; how far on the original and the caller are (2 n, or
- * 2 n - 1 back; 0: none). */
+/* Place i.  Packed ones are numbers of seven bits a byte, the last without 128, eight for each place: which text names
+ * the file, the function and the line (0: none); line, column, width; how far on the original and the caller are (2 n,
+ * or 2 n - 1 back; 0: none). */
 RtPlaceName rt_place(const RtCode *, int i);
 
-/* The class's method by "interface.name": what an interface does not declare is not called through it.  Null: an error was raised. */
+/* The class's method by "interface.name": what an interface does not declare is not called through it.  Null: an error
+ * was raised. */
 const RtCode *rt_method(RtCx *, IValue self, const char *name);
 bool rt_in_operator(RtVisit);            /* is it in the body of an operator?  PyTorch has none, only the operator */
 int rt_attribute(RtCx *, IValue object, int slot, IValue *out);  /* an error when it was never set */
@@ -634,7 +636,8 @@ int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; e
  * the first difference is. */
 void rt_tolerance(RtDtype, double *relative, double *absolute);   /* of a test of numbers */
 bool rt_close(RtCx *, const char *name, IValue got, IValue want, struct Buf *why);
-/* The same of what was printed: blanks do not count, and floating numbers are compared as they are printed, to four digits. */
+/* The same of what was printed: blanks do not count, and floating numbers are compared as they are printed, to four
+ * digits. */
 bool rt_close_text(const char *got, const char *want, struct Buf *why);
 
 /* ---- program.c: what an emitted program is made of --------------------------------------------------------- */
@@ -652,9 +655,9 @@ typedef struct RtConst {
 } RtConst;
 enum { RT_AGAIN = 255 };
 
-/* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels of
- * `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw * sr +
- * tap % kw * ss. */
+/* A part of weights that a program has only in its kernels' form, [panel][tap][k][column] at `at`: n columns, in panels
+ * of `width`, the last one of `last`; element (column, k, tap) of the original is to + column * sn + k * sk + tap / kw
+ * * sr + tap % kw * ss. */
 typedef struct RtPacking {
 	int64_t at, to;
 	int32_t n, k, taps, kw, width, last;
@@ -750,8 +753,8 @@ typedef struct RtProgram {
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
-/* The first one fills program->value and params, and makes weights on the context's threads; cx->instance; any thread.  After an
- * error nothing is loaded. */
+/* The first one fills program->value and params, and makes weights on the context's threads; cx->instance; any thread.
+ * After an error nothing is loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
@@ -769,8 +772,8 @@ typedef struct RtWeightsHead {           /* the file begins with it */
 } RtWeightsHead;
 RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
 uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* a hash of some of them: of no more than 64 KB */
-/* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length, head
- * and sample are looked at, with `all` every byte. */
+/* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length,
+ * head and sample are looked at, with `all` every byte. */
 int  rt_beside(RtCx *, RtProgram *p, bool all);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
@@ -842,7 +845,7 @@ void   rt_thread_end(void);                                /* gives it back; thr
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
 
-/* ---- sizes.c: dynamic specializations ------------------------------------------------------------------------------ */
+/* ---- sizes.c: dynamic specializations ---------------------------------------------------------------------------- */
 
 typedef struct RtSizeExpr {              /* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
 	int64_t c, d;
@@ -859,8 +862,8 @@ typedef struct RtSizes {
 } RtSizes;
 enum { RT_SIZES_RUN = 0x7fffffff };      /* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
 typedef struct RtKnownSizes RtKnownSizes;
-/* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the first.
- * Null: these symbols do not fit, or an error. */
+/* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the
+ * first. Null: these symbols do not fit, or an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }

@@ -1,12 +1,13 @@
 /*
  * Dynamic sizes: what the symbols of a dynamic specialization make of every tensor in it.
  *
- * Its kernels were written for tensors some of whose sizes are numbers s[0], s[1] ..., and everything in it rests on what
- * was seen when it was compiled on several samples of the symbols: which sizes are constant, which are products of others,
- * what lies in what memory.  For symbols that are new here, the model's own operators are run once on tensors without data
- * (cx->meta), in the order in which the compiler ran them.  Every number that this shows is compared with what it has to
- * be; one that is no product of others defines the next s.  Then the buffers get their places in the arena, largest first,
- * as the compiler places them.  What was found, that it does not fit too, is kept by the symbols' values.
+ * Its kernels were written for tensors some of whose sizes are numbers s[0], s[1] ..., and everything in it rests on
+ * what was seen when it was compiled on several samples of the symbols: which sizes are constant, which are products of
+ * others, what lies in what memory.  For symbols that are new here, the model's own operators are run once on tensors
+ * without data (cx->meta), in the order in which the compiler ran them.  Every number that this shows is compared with
+ * what it has to be; one that is no product of others defines the next s.  Then the buffers get their places in the
+ * arena, largest first, as the compiler places them.  What was found, that it does not fit too, is kept by the symbols'
+ * values.
  */
 #include "base.h"
 #include "rt.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 
-/* ---- a value as numbers ---------------------------------------------------------------------------------------------- */
+/* ---- a value as numbers ------------------------------------------------------------------------------------------ */
 
 enum { FORM_ROWS, FORM_CHANNELS_LAST, FORM_OTHER };
 
@@ -106,7 +107,7 @@ rt_seen_free(RtSeen *s)
 	s->n = s->cap = 0;
 }
 
-/* ---- numbers against what they have to be ------------------------------------------------------------------------------ */
+/* ---- numbers against what they have to be ------------------------------------------------------------------------ */
 
 typedef struct Check {
 	RtSeen seen;             /* first: put() is given its address */
@@ -249,7 +250,7 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 	return true;
 }
 
-/* ---- the arena --------------------------------------------------------------------------------------------------------- */
+/* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 typedef struct Placed { int64_t bytes, at; int index, first, last; } Placed;
 
@@ -293,8 +294,8 @@ lie_apart(const Placed *all, int n, int64_t end)
 		if (all[i].at < 0 || all[i].at % 64 || all[i].at + all[i].bytes > end)
 			return false;
 		for (int k = 0; k < i; k++)
-			if (all[i].first <= all[k].last && all[k].first <= all[i].last && all[i].at < all[k].at + all[k].bytes &&
-			    all[k].at < all[i].at + all[i].bytes)
+			if (all[i].first <= all[k].last && all[k].first <= all[i].last &&
+			    all[i].at < all[k].at + all[k].bytes && all[k].at < all[i].at + all[i].bytes)
 				return false;
 	}
 	return true;
@@ -325,7 +326,7 @@ place_buffers(const RtSizes *of, const int64_t *s, int64_t *place)
 	return fits;
 }
 
-/* ---- what is remembered -------------------------------------------------------------------------------------------------- */
+/* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
 struct RtKnownSizes {
 	RtKnownSizes *next;      /* used longer ago */
@@ -375,8 +376,8 @@ in_range(const RtCx *cx, const RtSizes *of, const int64_t *symbol)
 	for (int i = 0; i < of->nsymbol; i++)
 		if (symbol[i] < of->range[i][0] || symbol[i] > of->range[i][1]) {
 			if (cx->show_guards)
-				fprintf(stderr, "%s: the size %lld is not from %lld to %lld\n", of->code->name, (long long)symbol[i],
-					(long long)of->range[i][0], (long long)of->range[i][1]);
+				fprintf(stderr, "%s: the size %lld is not from %lld to %lld\n", of->code->name,
+					(long long)symbol[i], (long long)of->range[i][0], (long long)of->range[i][1]);
 			return false;
 		}
 	return true;

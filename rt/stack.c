@@ -37,8 +37,8 @@ enum {
 	FRAMES = 16 << 10,       /* and more than the frame that asks */
 };
 
-/* Where address space is limited, the stack may not grow as far as its own limit allows: it is made to grow now.  At least
- * what the system gave at the start is there. */
+/* Where address space is limited, the stack may not grow as far as its own limit allows: it is made to grow now.  At
+ * least what the system gave at the start is there. */
 static const char *
 claim_stack(const char *end, const char *given)
 {

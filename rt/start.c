@@ -29,7 +29,7 @@ typedef struct Program {
 	Options o;
 } Program;
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 static const char usage[] =
 	"  -i IN.npz        an input; more than one: calls one after the other, on one instance\n"
@@ -57,7 +57,8 @@ static const char usage[] =
 static int
 usage_error(const Program *p, const char *what, const char *which)
 {
-	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, what, which, p->name, usage);
+	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [options]\n%s", p->name, what, which,
+		p->name, usage);
 	return EXIT_USAGE;
 }
 
@@ -77,10 +78,11 @@ value_of(const char *name, int argc, char **argv, int *i)
 static bool
 read_flag(Options *o, const char *arg)
 {
-	const struct { const char *name; bool *place; } flag[] = {
-		{ "--info", &o->info }, { "--guards", &o->guards }, { "--strict", &o->strict },
-		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench }, { "--warm", &o->warm },
-		{ "--help", &o->help }, { "-h", &o->help },
+	const struct { const char *name; bool *place;
+	} flag[] = {
+		{ "--info", &o->info },		  { "--guards", &o->guards },	{ "--strict", &o->strict },
+		{ "--selfcheck", &o->selfcheck }, { "--shuffle", &o->shuffle }, { "--bench", &o->want_bench },
+		{ "--warm", &o->warm },		  { "--help", &o->help },	{ "-h", &o->help },
 	};
 
 	for (size_t k = 0; k < sizeof flag / sizeof *flag; k++)
@@ -92,11 +94,14 @@ read_flag(Options *o, const char *arg)
 	return o->want_bench = true;
 }
 
-static const struct { const char *name; size_t place; } text_options[] = {
-	{ "--json", offsetof(Options, json) }, { "--trace", offsetof(Options, trace) }, { "--method", offsetof(Options, method) },
-	{ "--device", offsetof(Options, device) }, { "--threads", offsetof(Options, threads) }, { "--seed", offsetof(Options, seed) },
-	{ "--grad-in", offsetof(Options, grad_in) }, { "--grad-out", offsetof(Options, grad_out) }, { "--train", offsetof(Options, train) },
-	{ "--lr", offsetof(Options, lr) }, { "--steps", offsetof(Options, steps) }, { "--batch", offsetof(Options, batch) },
+static const struct { const char *name; size_t place;
+} text_options[] = {
+	{ "--json", offsetof(Options, json) },	       { "--trace", offsetof(Options, trace) },
+	{ "--method", offsetof(Options, method) },     { "--device", offsetof(Options, device) },
+	{ "--threads", offsetof(Options, threads) },   { "--seed", offsetof(Options, seed) },
+	{ "--grad-in", offsetof(Options, grad_in) },   { "--grad-out", offsetof(Options, grad_out) },
+	{ "--train", offsetof(Options, train) },       { "--lr", offsetof(Options, lr) },
+	{ "--steps", offsetof(Options, steps) },       { "--batch", offsetof(Options, batch) },
 	{ "--momentum", offsetof(Options, momentum) }, { "--weight-decay", offsetof(Options, weight_decay) },
 	{ "--betas", offsetof(Options, betas) }, { "--eps", offsetof(Options, eps) },
 };
@@ -137,7 +142,7 @@ number(const char *s, int64_t *out)
 	return end != s && !*end && !errno;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 /* The error of the context, as PyTorch shows it; the exit status. */
 static int
@@ -159,7 +164,7 @@ failed(const Program *p, const char *file)
 	return cx->cls && !strcmp(cx->cls, "GuardMiss") ? EXIT_MISS : EXIT_INPUT;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Call {
 	RtArrays in;
@@ -212,8 +217,8 @@ call_write(Program *p, Call *c, const char *file)
 	int status = RT_OK;
 
 	if (p->o.grad_out)
-		status = p->method->gradients->write(&p->cx, p->o.grad_out, p->method->gradients->name, p->method->gradients->n,
-			c->result);
+		status = p->method->gradients->write(&p->cx, p->o.grad_out, p->method->gradients->name,
+						     p->method->gradients->n, c->result);
 	if (file && !status) {
 		status = rt_arrays_from_value(&p->cx, &out, "out", result);
 		if (!status)
@@ -242,7 +247,7 @@ run_one(Program *p, const char *in, const char *out)
 	return status;
 }
 
-/* ---- --bench -------------------------------------------------------------------------------------------------------------- */
+/* ---- --bench ----------------------------------------------------------------------------------------------------- */
 
 static int
 compare_times(const void *a, const void *b)
@@ -332,7 +337,7 @@ bench(Program *p)
 	return status;
 }
 
-/* ---- --selfcheck -------------------------------------------------------------------------------------------------------------- */
+/* ---- --selfcheck ------------------------------------------------------------------------------------------------- */
 
 /* What one code did with an input. */
 typedef struct Outcome {
@@ -374,8 +379,8 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 	return fclose(p->cx.print_arg) ? rt_raise(&p->cx, "out of memory") : RT_OK;
 }
 
-/* Runs a code on the input, read anew, in a program loaded anew and with the same random numbers.  A raise is an outcome; what is
- * none (wrong input, --strict, what Kiln lacks) is the exit status. */
+/* Runs a code on the input, read anew, in a program loaded anew and with the same random numbers.  A raise is an
+ * outcome; what is none (wrong input, --strict, what Kiln lacks) is the exit status. */
 static int
 outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 {
@@ -442,7 +447,8 @@ check_against(Program *p, const Outcome *got, const RtCode *code, const char *in
 	int status = outcome_of(p, code, in, &want);
 
 	if (!status && !same_outcome(p, got, &want, &why)) {
-		fprintf(stderr, "%s: %s: specialized code and %s differ: %s\n", p->name, in ? in : "no input", what, why.at);
+		fprintf(stderr, "%s: %s: specialized code and %s differ: %s\n", p->name, in ? in : "no input", what,
+			why.at);
 		status = EXIT_DIFFERS;
 	}
 	outcome_free(p, &want);
@@ -466,7 +472,7 @@ check_one(Program *p, const char *in)
 	return status;
 }
 
-/* ---- --info --------------------------------------------------------------------------------------------------------------------- */
+/* ---- --info ------------------------------------------------------------------------------------------------------ */
 
 #if UINTPTR_MAX > UINT32_MAX
 typedef Elf64_Phdr Segment;
@@ -510,7 +516,7 @@ info(Program *p)
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 
-/* ---- --train ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- --train ----------------------------------------------------------------------------------------------------- */
 
 static int
 train(Program *p)
@@ -524,7 +530,7 @@ train(Program *p)
 	return t.wrong ? usage_error(p, t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 /* Of the i-th input: the i-th name, or the last one. */
 static int
@@ -598,8 +604,8 @@ set_up(Program *p)
 	if (p->o.info)
 		p->own.open = NULL;
 	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, p->o.selfcheck)) ||
-	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)) || open_program(p) ||
-	    choose_method(p, 0))
+	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)) ||
+	    open_program(p) || choose_method(p, 0))
 		return failed(p, 0);
 	if ((status = choose_device(p)))
 		return status;

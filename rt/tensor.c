@@ -1,8 +1,8 @@
 /* rt/tensor.c - storage, sizes, strides, views, reference counts
  *
  * A tensor is a small header over a counted storage.  Every geometry that is given to a tensor is checked against the
- * bytes of its storage here, in fits(), so kernels may trust dims, strides and offset.  Layout rules (what is dense, the
- * strides of a result) are ATen's, element for element.
+ * bytes of its storage here, in fits(), so kernels may trust dims, strides and offset.  Layout rules (what is dense,
+ * the strides of a result) are ATen's, element for element.
  */
 #include "rt.h"
 #include "base.h"
@@ -436,7 +436,8 @@ raise_overlap(RtCx *cx, const char *what)
 int
 rt_check_itself(RtCx *cx, const RtTensor *to)
 {
-	return rt_overlaps_itself(to) ? raise_overlap(cx, "more than one element of the written-to tensor refers to") : RT_OK;
+	return rt_overlaps_itself(to) ? raise_overlap(cx, "more than one element of the written-to tensor refers to")
+				      : RT_OK;
 }
 
 int
@@ -533,7 +534,8 @@ fits(RtCx *cx, const RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims,
 
 /* Takes the storage, also on failure; geometry is copied unchecked. */
 static RtTensor *
-tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+tensor_make(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides,
+	    int64_t offset)
 {
 	int room = ndim < 4 ? 4 : ndim;
 	RtTensor *t = s ? rt_mem((int64_t)sizeof *t + (int64_t)sizeof *t->geom * 2 * room) : 0;
@@ -574,7 +576,8 @@ rt_tensor_strided(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const 
 }
 
 RtTensor *
-rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+rt_tensor_over(RtCx *cx, RtStorage *s, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides,
+	       int64_t offset)
 {
 	int64_t own[RT_MAX_RANK];
 

@@ -1,14 +1,14 @@
 /* rt/thread.c - the pool: parallel loops, forked calls
  *
  * One pool serves both.  A loop is published as one 64-bit word, epoch | parts | next: a part is claimed by compare and
- * swap on it, so a worker that comes late can never take a part of a loop whose body it has not seen.  Workers spin for a
- * bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.
+ * swap on it, so a worker that comes late can never take a part of a loop whose body it has not seen.  Workers spin for
+ * a bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.
  *
  * A forked call is a task on a queue, with a context of its own.  Who waits for a future runs its task when nobody has
- * begun it, else other tasks that are closed while the C stack is shallow, else sleeps.  A closed task is given no future:
- * it waits for nothing but what it has forked itself, so never for a call that stands below it on its thread's stack.
- * Hence who waits goes on as soon as the model's own order lets it.  Without workers, and while profiling, a fork is run
- * at once.  An awaitable is never queued: who waits first calls it, as PyTorch does.
+ * begun it, else other tasks that are closed while the C stack is shallow, else sleeps.  A closed task is given no
+ * future: it waits for nothing but what it has forked itself, so never for a call that stands below it on its thread's
+ * stack. Hence who waits goes on as soon as the model's own order lets it.  Without workers, and while profiling, a
+ * fork is run at once.  An awaitable is never queued: who waits first calls it, as PyTorch does.
  */
 #include "rt.h"
 #include "base.h"
@@ -440,8 +440,9 @@ take(struct RtPool *p, uint64_t epoch, int64_t part)
 	return true;
 }
 
-/* Takes and runs one part of the loop that is going on; false when none is left.  The thread's own part is the first choice:
- * the next loop, over the same places, finds in this core's cache what this one left there (by measure, 90 GB/s and not 25). */
+/* Takes and runs one part of the loop that is going on; false when none is left.  The thread's own part is the first
+ * choice: the next loop, over the same places, finds in this core's cache what this one left there (by measure, 90 GB/s
+ * and not 25). */
 static bool
 run_part(struct RtPool *p, int self)
 {

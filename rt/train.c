@@ -4,9 +4,9 @@
  * Each step calls the method on the next batch and moves every parameter against its gradient; after the last one the
  * parameters, and the buffers that the model itself has changed (running means), are written as arrays.  A batch is an
  * input file, or `batch` rows of it: then all arrays with more than no dimensions are cut along their first one, in
- * order or as torch.randperm orders them, and what is left over at the end of a file is not used.  Parameters are private
- * copies here; a method's specialization sees the same sizes in every step.  Formulas, and their order of rounding, are
- * those of torch.optim:
+ * order or as torch.randperm orders them, and what is left over at the end of a file is not used.  Parameters are
+ * private copies here; a method's specialization sees the same sizes in every step.  Formulas, and their order of
+ * rounding, are those of torch.optim:
  *
  *   sgd    g += decay * p;  with momentum m:  g = v = m * v + g;  p -= lr * g
  *   adam   g += decay * p;  m and v as means of g and g * g with betas, corrected for their start, eps below the root
@@ -124,7 +124,8 @@ own_parameter(Training *t, Trained *p, IValue given)
 	if (!p->value)
 		return RT_ERROR;
 	if ((p->value->dtype != RT_f32 && p->value->dtype != RT_f64) || !rt_is_contiguous(p->value))
-		return rt_raise(t->cx, "%s: only contiguous float32 and float64 parameters can be trained", t->method->param[p->param].name);
+		return rt_raise(t->cx, "%s: only contiguous float32 and float64 parameters can be trained",
+				t->method->param[p->param].name);
 	if (t->how != SGD || t->momentum != 0)
 		p->first = zeros_as(t->cx, p->value);
 	if (t->how != SGD)
@@ -153,7 +154,8 @@ own_parameters(Training *t)
 			status = own_parameter(t, &t->trained[t->n++],
 				given && given->tensor ? rt_of(given->tensor) : m->param[i].deflt);
 		}
-	return status || t->n ? status : rt_raise(t->cx, "this program has no parameters to train: kiln build --grad params");
+	return status || t->n ? status
+			      : rt_raise(t->cx, "this program has no parameters to train: kiln build --grad params");
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
@@ -252,7 +254,8 @@ next_batch(Training *t, RtArrays *to)
 		if (a->tensor && a->tensor->ndim && t->batch)
 			status = add_rows(t, to, a->key, a->tensor);
 		else
-			status = rt_arrays_add(t->cx, to, a->key, a->tensor ? rt_of(a->tensor) : rt_ref(RT_STR, a->text));
+			status = rt_arrays_add(t->cx, to, a->key,
+					       a->tensor ? rt_of(a->tensor) : rt_ref(RT_STR, a->text));
 	}
 	t->at_row += t->batch;
 	if (!t->batch || t->at_row + t->batch > rows_of(t, file)) {
@@ -279,8 +282,8 @@ check_rows(Training *t)
 {
 	for (int i = 0; i < t->o->nin && t->batch; i++)
 		if (rows_of(t, &t->file[i]) < t->batch)
-			return rt_raise(t->cx, "%s: its arrays do not have one number of rows, %lld or more", t->o->in[i],
-				(long long)t->batch);
+			return rt_raise(t->cx, "%s: its arrays do not have one number of rows, %lld or more",
+					t->o->in[i], (long long)t->batch);
 	return RT_OK;
 }
 
@@ -392,7 +395,8 @@ add_buffers(RtCx *cx, RtArrays *to, const RtObject *o, const char *prefix, int d
 		buf_printf(&name, "%s%s%s", prefix, *prefix ? "." : "", o->cls->slot[i]);
 		if (v.tag == RT_OBJECT)
 			status = add_buffers(cx, to, v.u.obj, name.at, depth + 1);
-		else if (v.tag == RT_TENSOR && !(v.u.t->flags & RT_PARAMETER) && !v.u.t->storage->readonly && !rt_arrays_find(to, name.at))
+		else if (v.tag == RT_TENSOR && !(v.u.t->flags & RT_PARAMETER) && !v.u.t->storage->readonly &&
+			 !rt_arrays_find(to, name.at))
 			status = rt_arrays_add(cx, to, name.at, v);
 		buf_free(&name);
 	}
@@ -406,7 +410,8 @@ write_parameters(Training *t)
 	int status = RT_OK;
 
 	for (int i = 0; i < t->n && !status; i++)
-		status = rt_arrays_add(t->cx, &out, t->method->param[t->trained[i].param].name, rt_of(t->trained[i].value));
+		status = rt_arrays_add(t->cx, &out, t->method->param[t->trained[i].param].name,
+				       rt_of(t->trained[i].value));
 	if (!status && t->method->takes_self)
 		status = add_buffers(t->cx, &out, t->cx->instance, "", 0);
 	if (!status)
@@ -423,8 +428,8 @@ write_losses(Training *t)
 
 	if (!f)
 		return rt_raise(t->cx, "%s: %s", t->o->json, strerror(errno));
-	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", optimizers[t->how], (long long)t->steps,
-		(long long)t->batch);
+	fprintf(f, "{\"optimizer\":\"%s\",\"steps\":%lld,\"batch\":%lld,\"loss\":[", optimizers[t->how],
+		(long long)t->steps, (long long)t->batch);
 	for (int64_t i = 0; i < t->steps; i++)
 		fprintf(f, isfinite(t->loss[i]) ? "%s%.9g" : "%snull", i ? "," : "", t->loss[i]);
 	fputs("]}\n", f);

@@ -1,9 +1,10 @@
 /* rt/warm.c - weights as specialized code reads them best
  *
  * Forms that would make a program too large (kiln build --forms made) are made when it is opened.  Weights that it
- * streams from memory (products of few rows that read more than caches hold) are moved once to pages of 2 MB: by --warm,
- * and after so many calls that it pays.  Of weights that nobody reads where they were, the system has its memory back: they
- * are a file's, and read again by generic code, should that want them.  Linked into programs that have one or the other only.
+ * streams from memory (products of few rows that read more than caches hold) are moved once to pages of 2 MB: by
+ * --warm, and after so many calls that it pays.  Of weights that nobody reads where they were, the system has its
+ * memory back: they are a file's, and read again by generic code, should that want them.  Linked into programs that
+ * have one or the other only.
  */
 #include "rt.h"
 
@@ -12,7 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up.  Null: there is none. */
+/* Memory in pages of 2 MB, where the system gives them when it is asked: fewer to fill, and to look up.  Null: there is
+ * none. */
 static char *
 large_pages(int64_t bytes)
 {
@@ -40,7 +42,7 @@ give_back(const char *at, int64_t bytes)
 #endif
 }
 
-/* ---- what is made ---------------------------------------------------------------------------------------------------- */
+/* ---- what is made ------------------------------------------------------------------------------------------------ */
 
 typedef struct Making {
 	const RtProgram *program;
@@ -53,7 +55,8 @@ make_panels(void *arg, int64_t begin, int64_t end)
 {
 	const Making *m = arg;
 
-	m->program->make(m->row, (const float *)(m->program->weights + m->row->from), (float *)(m->to + m->row->to), begin, end);
+	m->program->make(m->row, (const float *)(m->program->weights + m->row->from), (float *)(m->to + m->row->to),
+			 begin, end);
 }
 
 int
@@ -76,11 +79,12 @@ rt_make_weights(RtCx *cx)
 	return RT_OK;
 }
 
-/* ---- what is moved --------------------------------------------------------------------------------------------------- */
+/* ---- what is moved ----------------------------------------------------------------------------------------------- */
 
 enum { MOVED = 16 << 20 };               /* bytes at a time, so that few are in both places */
 
-/* Generic code keeps to the old place.  Where there is no memory for another they stay: all would be as before, but slower. */
+/* Generic code keeps to the old place.  Where there is no memory for another they stay: all would be as before, but
+ * slower. */
 int
 rt_warm(RtCx *cx)
 {

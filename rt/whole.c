@@ -1,8 +1,8 @@
 /* rt/whole.c - files that are whole or absent
  *
  * A result is written under a name of its own beside its place and renamed when all of it is on disk.  While that part
- * exists, signals that would end the process wait: it never outlives the writing.  Devices and pipes are written directly,
- * and so is the file that is this process's standard output ("-", /dev/stdout).
+ * exists, signals that would end the process wait: it never outlives the writing.  Devices and pipes are written
+ * directly, and so is the file that is this process's standard output ("-", /dev/stdout).
  */
 #include "rt.h"
 #include "base.h"

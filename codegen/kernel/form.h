@@ -107,8 +107,8 @@ typedef struct Kernel {
 } Kernel;
 
 /* How a kernel is run.  Units of work are shared by threads; within a unit the innermost axis that is not serial is a
- * loop that vectorises.  Where axes are reduced, that is one of two: the innermost of them, along which `lanes` sums are
- * kept side by side; or the innermost of the others, and a unit is KERNEL_COLUMNS rows side by side. */
+ * loop that vectorises.  Where axes are reduced, that is one of two: the innermost of them, along which `lanes` sums
+ * are kept side by side; or the innermost of the others, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
 	bool    rows;            /* a unit: a point of all axes but that one and the serial one; else a point */
 	int     inner;           /* that one; -1: there is none */
@@ -177,9 +177,9 @@ bool     kernel_row_is_long(const Kernel *, int lanes);
 /* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
  * that a variable n holds, or null. */
 char *kernel_element(const Kernel *, const Size *columns);
-/* The same of a stage.  Its states are joined in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ...,
- * each followed by `at`: "[j]" or "".  lane: what follows a value that is there once a row; only_if: a condition of
- * stores, or null. */
+/* The same of a stage.  Its states are joined in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0
+ * ..., each followed by `at`: "[j]" or "".  lane: what follows a value that is there once a row; only_if: a condition
+ * of stores, or null. */
 typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
 /* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */

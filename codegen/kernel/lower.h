@@ -29,7 +29,7 @@ Let lower_let(Plan *, const char *row, int dtype, const Ref *arg);
 /* False: it is none, or has no kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
 
-/* ---- lower_index.c ------------------------------------------------------------------------------------------------ */
+/* ---- lower_index.c ----------------------------------------------------------------------------------------------- */
 
 /* A kernel of n axes, for a node. */
 Kernel *lower_over(Plan *, const Node *, const char *name, int n, const int64_t *dims);

@@ -368,7 +368,8 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	Region g = { .ndim = first ? first->ndim + 1 : 0 };
 	Kernel *k;
 
-	if (list->nin < 2 || !first || lower_carrier(first->dtype) == RT_NDTYPE || !rt_numel(first) || !are_alike(r, list))
+	if (list->nin < 2 || !first || lower_carrier(first->dtype) == RT_NDTYPE || !rt_numel(first) ||
+	    !are_alike(r, list))
 		return false;
 	g.dims[0] = list->nin;
 	g.to[0] = step;

@@ -1,8 +1,9 @@
 /*
  * Softmax and normalisation: stages over the rows that are normalised.
  *
- * Arithmetic is in float, of doubles in double; sums of floats are joined in double between parts, and what is done once
- * for a row is in double.  A softmax keeps its exponentials where its result goes, when these are not rounded there.
+ * Arithmetic is in float, of doubles in double; sums of floats are joined in double between parts, and what is done
+ * once for a row is in double.  A softmax keeps its exponentials where its result goes, when these are not rounded
+ * there.
  */
 #include "../row.h"
 #include "lower.h"
@@ -128,7 +129,8 @@ add_weight(Norm *m, const char *name, Ref *ref)
 	return true;
 }
 
-/* What else a native_ operator gives, the mean and the scale of each row: results of the first dims, of those that go 1. */
+/* What else a native_ operator gives, the mean and the scale of each row: results of the first dims, of those that
+ * go 1. */
 static bool
 add_saved(Norm *m)
 {

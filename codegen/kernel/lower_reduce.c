@@ -273,7 +273,8 @@ row_norm(Row *r)
 	Ref x;
 
 	if (!begin(&g, r, "norm") || !is_kind(self_of(&g), "F") ||
-	    (y->dtype != self_of(&g)->dtype && y->dtype != RT_f64) || (row_arg(r, name) && !row_double(r, name, &p)) || p != p || (!rows_count(&g) && (p < 0 || p == inf)))
+	    (y->dtype != self_of(&g)->dtype && y->dtype != RT_f64) || (row_arg(r, name) && !row_double(r, name, &p)) ||
+	    p != p || (!rows_count(&g) && (p < 0 || p == inf)))
 		return false;
 	x = element_of(&g);
 	if (p == 0) {

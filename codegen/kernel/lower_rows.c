@@ -78,7 +78,7 @@ rows_finish(Rows *g)
 	return row_kernel(g->r, g->k, g->value.at, NULL, g->value.n);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 Ref
 rows_join(Rows *g, const char *fold, RtDtype total, RtDtype part, Ref x)

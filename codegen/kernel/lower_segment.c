@@ -1,7 +1,8 @@
 /*
- * Elements that go where indices say, or join what is there: scatter, scatter_add, scatter_reduce, index_add, index_copy,
- * index_fill, index_put.  Self is copied, then every element of the source goes to the place that its index names.  Those
- * that write to self look at all indices first: the operator itself, which raises then, must find self as it was.
+ * Elements that go where indices say, or join what is there: scatter, scatter_add, scatter_reduce, index_add,
+ * index_copy, index_fill, index_put.  Self is copied, then every element of the source goes to the place that its index
+ * names.  Those that write to self look at all indices first: the operator itself, which raises then, must find self as
+ * it was.
  *
  * Sources with one index come in their order, by one thread: the serial axis, which is that of the index.  Along all
  * other axes places are apart.
@@ -22,8 +23,8 @@ typedef struct Segments {
 	bool    fresh;           /* what is there does not join */
 	bool    narrow;          /* indices may be int32 */
 	const Value *index;
-	/* The part of the source that goes, and strides over it: of the target (along dim an index is a place there), the
-	 * index, the source. */
+	/* The part of the source that goes, and strides over it: of the target (along dim an index is a place there),
+	 * the index, the source. */
 	int     ndim, dim;
 	int64_t dims[RT_MAX_RANK], to[RT_MAX_RANK], by[RT_MAX_RANK], from[RT_MAX_RANK];
 	int64_t limit;           /* of the target along dim */
@@ -97,7 +98,8 @@ neutral(Joining how, int dtype)
 {
 	const int bits = 8 * (int)rt_dtypes[dtype].bytes;
 	const bool is_float = rt_dtypes[dtype].category == 'F', has_sign = dtype != RT_u8;
-	const int64_t most = has_sign ? (int64_t)(UINT64_MAX >> (65 - bits)) : UINT8_MAX, least = has_sign ? -most - 1 : 0;
+	const int64_t most = has_sign ? (int64_t)(UINT64_MAX >> (65 - bits)) : UINT8_MAX,
+		      least = has_sign ? -most - 1 : 0;
 
 	if (how == ADD || how == MULTIPLY)
 		return ref_number(is_float ? rt_double(how == MULTIPLY) : rt_int(how == MULTIPLY));
@@ -134,7 +136,8 @@ store_all(Row *r, const Segments *s)
 
 	if ((!s->source && !number_ref(s->number, y->dtype, &from)) || (moves && moved == RT_NDTYPE))
 		return false;
-	k = begin(r, s, s->how == PUT ? "put" : "join", s->how == PUT ? ACCESS_WRITE : ACCESS_UPDATE, moves ? moved : (RtDtype)y->dtype);
+	k = begin(r, s, s->how == PUT ? "put" : "join", s->how == PUT ? ACCESS_WRITE : ACCESS_UPDATE,
+		  moves ? moved : (RtDtype)y->dtype);
 	if (s->source)
 		kernel_strided(k, ACCESS_READ, moves ? moved : (RtDtype)y->dtype, s->from);
 	if (!joined(r, s, k, y->dtype, from, &to))
@@ -155,7 +158,7 @@ store_neutral(Row *r, const Segments *s)
 	return finish(r, s, k);
 }
 
-/* ---- what may be written -------------------------------------------------------------------------------------------- */
+/* ---- what may be written ----------------------------------------------------------------------------------------- */
 
 /* May self be written to where it lies?  Nothing else that is read here may be the same memory. */
 static bool
@@ -173,12 +176,14 @@ can_write_self(const Row *r, const Segments *s)
 static bool
 emit_segments(Row *r, const Segments *s)
 {
-	const RtTensor *self = row_tensor(r, "self"), *y = target(r, s), *x = s->source ? plan_tensor(r->p, s->source) : NULL;
+	const RtTensor *self = row_tensor(r, "self"), *y = target(r, s),
+		       *x = s->source ? plan_tensor(r->p, s->source) : NULL;
 	const RtTensor *index = plan_tensor(r->p, s->index);
 	bool empty = false;
 
-	if (!y || self->dtype != y->dtype || (x && x->dtype != y->dtype) || (index->dtype != RT_i64 && !(s->narrow && index->dtype == RT_i32)) ||
-	    !rt_numel(self) || !element_type((RtDtype)y->dtype))
+	if (!y || self->dtype != y->dtype || (x && x->dtype != y->dtype) ||
+	    (index->dtype != RT_i64 && !(s->narrow && index->dtype == RT_i32)) || !rt_numel(self) ||
+	    !element_type((RtDtype)y->dtype))
 		return false;
 	for (int i = 0; i < s->ndim; i++)
 		empty |= !s->dims[i];
@@ -191,7 +196,7 @@ emit_segments(Row *r, const Segments *s)
 	return (!s->fresh || store_neutral(r, s)) && store_all(r, s);
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 /* self, index and dim; false: they are not tensors of known types, or self has no dims. */
 static bool
@@ -201,7 +206,8 @@ begin_segments(const Row *r, const char *index, Segments *s)
 	int64_t dim;
 
 	*s = (Segments){ .index = row_arg(r, index), .factor = 1, .in_place = node_writes_input(r->n, 0) };
-	if (!self || !self->ndim || !target(r, s) || !s->index || !plan_tensor(r->p, s->index) || !row_int(r, "dim", &dim))
+	if (!self || !self->ndim || !target(r, s) || !s->index || !plan_tensor(r->p, s->index) ||
+	    !row_int(r, "dim", &dim))
 		return false;
 	dim += dim < 0 ? self->ndim : 0;
 	if (dim < 0 || dim >= self->ndim)
@@ -278,13 +284,15 @@ row_index_slices(Row *r)
 	Segments s;
 
 	/* Of a fill by a number that the dtype cannot hold the result is not known. */
-	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) || index->ndim != 1)
+	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) ||
+	    index->ndim != 1)
 		return false;
 	s.how = !strncmp(op, "index_add", 9) ? ADD : PUT;
 	s.wraps = fills;
 	s.narrow = s.how == ADD;
 	x = s.source ? plan_tensor(r->p, s.source) : NULL;
-	if ((s.how == ADD && !row_double(r, "alpha", &s.factor)) || (x && x->ndim != (fills ? 0 : self->ndim)) || (!x && !fills))
+	if ((s.how == ADD && !row_double(r, "alpha", &s.factor)) || (x && x->ndim != (fills ? 0 : self->ndim)) ||
+	    (!x && !fills))
 		return false;
 	for (int i = 0; i < self->ndim; i++) {
 		s.dims[i] = i == s.dim ? index->dims[0] : self->dims[i];
@@ -296,7 +304,7 @@ row_index_slices(Row *r)
 	return emit_segments(r, &s);
 }
 
-/* ---- index_put ------------------------------------------------------------------------------------------------------- */
+/* ---- index_put --------------------------------------------------------------------------------------------------- */
 
 /* Strides of values, broadcast to the part's sizes; false: they do not fit. */
 static bool

@@ -1,8 +1,8 @@
 /*
  * Kernels that reduce, as C: their stages, one after the other, for one row or for several side by side.
  *
- * Values that a row has once are r0, r1 ... (states), q0 ... (their places) and u0 ... (lets); of rows side by side they
- * are arrays, and the innermost loop is over j of these.  Along a row states are joined in a0[j], as many as the
+ * Values that a row has once are r0, r1 ... (states), q0 ... (their places) and u0 ... (lets); of rows side by side
+ * they are arrays, and the innermost loop is over j of these.  Along a row states are joined in a0[j], as many as the
  * schedule's lanes; these at the end, in a tree.  The compiler keeps such arrays in registers where loops over j of one
  * vector stand in a loop that it unrolls (measured: as fast as vectors written out, and of exp faster).
  *
@@ -171,7 +171,8 @@ put_reduction(Printer *p, int stage)
 		return;
 	}
 	if (has_parts(p, stage)) {
-		open_loop(p, arena_printf(p->k->arena, "for (int64_t part = 0; part < %s; part += %d)", n, KERNEL_PART));
+		open_loop(p,
+			  arena_printf(p->k->arena, "for (int64_t part = 0; part < %s; part += %d)", n, KERNEL_PART));
 		put_line(p, "const int64_t to = part + %d < %s ? part + %d : %s;", KERNEL_PART, n, KERNEL_PART, n);
 		put_line(p, "int64_t at = part;");
 	} else {
@@ -270,7 +271,8 @@ put_row(Printer *p)
 		if (p->s->whole)
 			put_line(p, "enum { some = %d };", KERNEL_COLUMNS);
 		else
-			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, KERNEL_COLUMNS, left, KERNEL_COLUMNS);
+			put_line(p, "const int64_t some = %s < %d ? %s : %d;", left, KERNEL_COLUMNS, left,
+				 KERNEL_COLUMNS);
 	}
 	declare(p);
 	for (int i = 0; i < p->k->stage.n; i++) {

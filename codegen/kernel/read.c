@@ -461,8 +461,9 @@ read_let(KernelReader *kr)
 static bool
 joins_as(RtDtype total, RtDtype part)
 {
-	return total == part ? total == RT_f32 || total == RT_f64 || total == RT_i32 || total == RT_i64 || total == RT_b8
-		: (total == RT_f64 && part == RT_f32) || (total == RT_i64 && part == RT_i32);
+	return total == part
+		       ? total == RT_f32 || total == RT_f64 || total == RT_i32 || total == RT_i64 || total == RT_b8
+		       : (total == RT_f64 && part == RT_f32) || (total == RT_i64 && part == RT_i32);
 }
 
 static void
@@ -581,7 +582,8 @@ check_points(KernelReader *kr, const Schedule *s, const char *beg)
 	const Kernel *k = kr->k;
 
 	if (s->lanes || s->whole || (s->tile >= 0 && s->tile >= s->inner) ||
-	    (s->inner != k->naxis - 1 - (k->serial >= 0) && (s->inner >= 0 || k->serial < 0)) || s->grain < 1 || (!s->rows && (k->naxis > 1 || s->tile >= 0)))
+	    (s->inner != k->naxis - 1 - (k->serial >= 0) && (s->inner >= 0 || k->serial < 0)) || s->grain < 1 ||
+	    (!s->rows && (k->naxis > 1 || s->tile >= 0)))
 		fail_at(kr, beg, "no schedule for these axes");
 }
 

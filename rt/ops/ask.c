@@ -132,8 +132,9 @@ rt_is_set_to(RtCx *cx, const IValue *in, IValue *out)
 	const RtTensor *a = in[0].u.t, *b = in[1].u.t;
 
 	(void)cx;
-	out[0] = rt_bool(a->storage == b->storage && a->offset == b->offset && !((a->flags ^ b->flags) & RT_BITS) && same_ints(a->ndim, a->dims, b->ndim, b->dims)
-		&& same_ints(a->ndim, a->strides, b->ndim, b->strides));
+	out[0] = rt_bool(a->storage == b->storage && a->offset == b->offset && !((a->flags ^ b->flags) & RT_BITS) &&
+			 same_ints(a->ndim, a->dims, b->ndim, b->dims) &&
+			 same_ints(a->ndim, a->strides, b->ndim, b->strides));
 	return RT_OK;
 }
 

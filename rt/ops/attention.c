@@ -2,7 +2,8 @@
  * Attention: scaled dot products, the fused multi-head attention and encoder layer of PyTorch's fast path.
  *
  * One core: for each batch (all leading dims, with heads) a product of the queries with the keys, a softmax of its
- * rows under scale and masks, a product with the values.  Operands are addressed by strides, so heads need no transposes.
+ * rows under scale and masks, a product with the values.  Operands are addressed by strides, so heads need no
+ * transposes.
  */
 #include "dense.h"
 #include "gemm.h"
@@ -76,7 +77,8 @@ attend(RtCx *cx, const Attend *g)
 
 /* ---- scaled_dot_product_attention -------------------------------------------------------------------------- */
 
-/* Element offset of each batch of t, whose leading dims are broadcast to (ndim, dims); group: heads that share one of t's. */
+/* Element offset of each batch of t, whose leading dims are broadcast to (ndim, dims); group: heads that share one of
+ * t's. */
 static int64_t *
 batch_offsets(RtCx *cx, const RtTensor *t, int ndim, const int64_t *dims, int64_t group)
 {
@@ -276,7 +278,8 @@ check_heads(RtCx *cx, const Heads *a)
 
 	if (q->ndim != 3 || a->key->ndim != 3 || a->value->ndim != 3 || q->dims[2] != d || a->key->dims[2] != d ||
 	    a->value->dims[2] != d)
-		return rt_raise(cx, "expected 3-D `query`, `key` and `value` of last dim %lld, got %d-D tensor", (long long)d, q->ndim);
+		return rt_raise(cx, "expected 3-D `query`, `key` and `value` of last dim %lld, got %d-D tensor",
+				(long long)d, q->ndim);
 	if (a->key->dims[0] != q->dims[0] || a->value->dims[0] != q->dims[0] || a->key->dims[1] != a->value->dims[1])
 		return rt_raise(cx, "expected `query`, `key` and `value` shapes to match");
 	if (a->qkv_weight->ndim != 2 || a->qkv_weight->dims[0] != 3 * d || a->qkv_weight->dims[1] != d)
@@ -317,7 +320,8 @@ project_all(RtCx *cx, const Heads *a, RtTensor **part)
 				v[0].u.t->offset + i * d * v[0].u.t->strides[2]));
 		return part[0] && part[1] && part[2] ? RT_OK : RT_ERROR;
 	}
-	if (project(cx, a, a->query, 0, d, &v[0]) || project(cx, a, a->key, d, d, &v[1]) || project(cx, a, a->value, 2 * d, d, &v[2]))
+	if (project(cx, a, a->query, 0, d, &v[0]) || project(cx, a, a->key, d, d, &v[1]) ||
+	    project(cx, a, a->value, 2 * d, d, &v[2]))
 		return RT_ERROR;
 	for (int i = 0; i < 3; i++)
 		part[i] = v[i].u.t;
@@ -446,7 +450,8 @@ static int
 check_rows(RtCx *cx, const RtTensor *t)
 {
 	if (t->ndim != 3 || !rt_is_floating((RtDtype)t->dtype))
-		return rt_lacks(cx, "Kiln lacks nested tensors of rank %d and type %s", t->ndim, rt_dtypes[t->dtype].brief);
+		return rt_lacks(cx, "Kiln lacks nested tensors of rank %d and type %s", t->ndim,
+				rt_dtypes[t->dtype].brief);
 	return RT_OK;
 }
 
@@ -485,7 +490,8 @@ rt_prim_pad_rows(RtCx *cx, const IValue *in, IValue *out)
 	pad_element((RtDtype)x->dtype, pad);
 	for (int64_t i = 0; i < rt_numel(keep); i++)
 		for (int64_t k = 0; k < x->dims[2] && !rt_data(keep)[i]; k++)
-			memcpy(rt_data(r) + (i * x->dims[2] + k) * rt_dtypes[x->dtype].bytes, pad, (size_t)rt_dtypes[x->dtype].bytes);
+			memcpy(rt_data(r) + (i * x->dims[2] + k) * rt_dtypes[x->dtype].bytes, pad,
+			       (size_t)rt_dtypes[x->dtype].bytes);
 	return RT_OK;
 }
 

@@ -36,8 +36,8 @@ check_filter(RtCx *cx, const RtTensor *x, const RtTensor *a, const RtTensor *sta
 		return rt_raise(cx, "a filter of %s by %s into %s: expected (items, channels, samples), (channels, n), "
 			"(items, channels, samples + n - 1)", dense_text(x, &tx), dense_text(a, &ta), dense_text(start, &ts));
 	if (!is_floating(x) || a->dtype != x->dtype || start->dtype != x->dtype)
-		return rt_raise(cx, "a filter of %s by %s into %s: expected one floating dtype", rt_dtypes[x->dtype].torch,
-			rt_dtypes[a->dtype].torch, rt_dtypes[start->dtype].torch);
+		return rt_raise(cx, "a filter of %s by %s into %s: expected one floating dtype",
+				rt_dtypes[x->dtype].torch, rt_dtypes[a->dtype].torch, rt_dtypes[start->dtype].torch);
 	return RT_OK;
 }
 
@@ -62,12 +62,13 @@ rt_kiln_recursive_filter(RtCx *cx, const IValue *in, IValue *out)
 	channels = x->dims[1];
 	length = x->dims[2];
 	n = a->dims[1];
-	memmove(rt_data(to), rt_data(start), (size_t)(items * channels * (length + n - 1)) * (size_t)rt_dtypes[ct].bytes);
+	memmove(rt_data(to), rt_data(start),
+		(size_t)(items * channels * (length + n - 1)) * (size_t)rt_dtypes[ct].bytes);
 	if (ct == RT_f64)
-		filter_f64(items, channels, length, n, (const double *)(const void *)rt_data(x), (const double *)(const void *)rt_data(a),
-			(double *)(void *)rt_data(to));
+		filter_f64(items, channels, length, n, (const double *)(const void *)rt_data(x),
+			   (const double *)(const void *)rt_data(a), (double *)(void *)rt_data(to));
 	else
-		filter_f32(items, channels, length, n, (const float *)(const void *)rt_data(x), (const float *)(const void *)rt_data(a),
-			(float *)(void *)rt_data(to));
+		filter_f32(items, channels, length, n, (const float *)(const void *)rt_data(x),
+			   (const float *)(const void *)rt_data(a), (float *)(void *)rt_data(to));
 	return dense_done(cx, r, to);
 }

@@ -1,7 +1,8 @@
 /* rt/ops/bags.c - embeddings with tables of bytes: quantized::embedding_byte, quantized::embedding_bag_byte
  *
  * A table is a quint8 matrix quantized per row with a scale and a zero point of float.  Row i, column j is
- * scale[i] * q + bias[i] with bias = -scale * zero, which is how PyTorch keeps it; a bag is the weighted sum of its rows.
+ * scale[i] * q + bias[i] with bias = -scale * zero, which is how PyTorch keeps it; a bag is the weighted sum of its
+ * rows.
  */
 #include "quant.h"
 #include "block.h"
@@ -16,8 +17,9 @@ typedef struct Table {
 } Table;
 
 static const RtClass embedding_class;
-static const RtType embedding_type = { .kind = TYPE_CLASS, .name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
-	.cls = (RtClass *)&embedding_class };
+static const RtType embedding_type = { .kind = TYPE_CLASS,
+				       .name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
+				       .cls = (RtClass *)&embedding_class };
 static const char *const slot_names[] = { "weight", "bias" };
 static const RtType *const slot_types[] = { &rt_type_tensor, &rt_type_tensor };
 static const RtClass embedding_class = { .name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", .nslot = 2,
@@ -91,8 +93,9 @@ indices_of(RtCx *cx, const char *what, RtTensor *t, const int64_t **at)
 static int
 check_row(RtCx *cx, const Table *t, int64_t i)
 {
-	return i >= 0 && i < t->rows ? RT_OK : rt_raise(cx, "embedding: index %lld is out of range for a table of %lld rows",
-		(long long)i, (long long)t->rows);
+	return i >= 0 && i < t->rows ? RT_OK
+				     : rt_raise(cx, "embedding: index %lld is out of range for a table of %lld rows",
+						(long long)i, (long long)t->rows);
 }
 
 int
@@ -153,7 +156,8 @@ sum_bags(RtCx *cx, const Table *t, const Bags *b, float *to)
 int
 rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *w = weight_of(cx, in[0]), *index = in[1].u.t, *offsets = rt_tensor(in[2]), *weights = rt_tensor(in[6]), *r;
+	RtTensor *w = weight_of(cx, in[0]), *index = in[1].u.t, *offsets = rt_tensor(in[2]),
+		 *weights = rt_tensor(in[6]), *r;
 	RtTensor *map = in[5].u.i ? rt_tensor(in[7]) : NULL;
 	Bags b = { .last = in[8].u.i };
 	Table t;

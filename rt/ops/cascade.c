@@ -1,7 +1,8 @@
 /* rt/ops/cascade.c - the sum of consecutive floats, in the order in which PyTorch's sum and mean have it
  *
- * Vectors of eight are summed in four interleaved rows, each of them a cascade: runs of 2^n vectors, sums of 2^n such, and so
- * on for LEVELS levels (pairwise summation with a wide base; Higham, "The accuracy of floating point summation", 1993).
+ * Vectors of eight are summed in four interleaved rows, each of them a cascade: runs of 2^n vectors, sums of 2^n such,
+ * and so on for LEVELS levels (pairwise summation with a wide base; Higham, "The accuracy of floating point summation",
+ * 1993).
  */
 #include "kernel.h"
 

@@ -2,7 +2,7 @@
 #include "kernel.h"
 #include "geom.h"
 
-/* ---- conjugates and negatives ------------------------------------------------------------------------------------------- */
+/* ---- conjugates and negatives ------------------------------------------------------------------------------------ */
 
 static int
 give_flipped(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
@@ -41,7 +41,8 @@ rt__neg_view(RtCx *cx, const IValue *in, IValue *out)
 static int
 give_resolved(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
 {
-	return in[0].u.t->flags & bit ? rt_tensor_clone(cx, (const IValue[]){ in[0], rt_none() }, out) : give_self(in, out);
+	return in[0].u.t->flags & bit ? rt_tensor_clone(cx, (const IValue[]){ in[0], rt_none() }, out)
+				      : give_self(in, out);
 }
 
 int
@@ -56,7 +57,7 @@ rt_resolve_neg(RtCx *cx, const IValue *in, IValue *out)
 	return give_resolved(cx, in, RT_NEG, out);
 }
 
-/* ---- complex numbers as pairs -------------------------------------------------------------------------------------- */
+/* ---- complex numbers as pairs ------------------------------------------------------------------------------------ */
 
 static RtDtype
 part_dtype(int dtype)
@@ -105,7 +106,8 @@ rt_real(RtCx *cx, const IValue *in, IValue *out)
 {
 	Geom g = halves(in[0].u.t);
 
-	return rt_is_complex(in[0].u.t->dtype) ? give_part(cx, in[0].u.t, &g, in[0].u.t->flags & RT_NEG, out) : give_self(in, out);
+	return rt_is_complex(in[0].u.t->dtype) ? give_part(cx, in[0].u.t, &g, in[0].u.t->flags & RT_NEG, out)
+					       : give_self(in, out);
 }
 
 int

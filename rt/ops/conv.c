@@ -1,11 +1,11 @@
 /*
  * Convolutions of one to three spatial dims, their transposes and gradients, and im2col/col2im.
  *
- * One geometry (Conv) of three spatial dims serves all: missing dims are leading ones.  Forward: for each image and group
- * the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points), which the weight
- * (out/groups, in/groups * taps) multiplies.  The adjoint (transposed convolution, gradient of the input) multiplies by
- * the weight's transpose and scatters the columns back.  With one input channel per group the planes are summed
- * directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
+ * One geometry (Conv) of three spatial dims serves all: missing dims are leading ones.  Forward: for each image and
+ * group the taps under a chunk of output rows are gathered into a column matrix (in/groups * taps, points), which the
+ * weight (out/groups, in/groups * taps) multiplies.  The adjoint (transposed convolution, gradient of the input)
+ * multiplies by the weight's transpose and scatters the columns back.  With one input channel per group the planes are
+ * summed directly; a 1x1 convolution without padding needs no columns.  A complex convolution is four real ones.
  */
 #include "dense.h"
 #include "gemm.h"
@@ -204,7 +204,8 @@ convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void 
 	for (int64_t n = 0; n < g->n && !status; n++)
 		for (int64_t i = 0; i < g->groups && !status; i++)
 			for (int64_t row = 0; row < rows && !status; row += q.step)
-				status = product_chunk(cx, &q, what, n, i, row, rows - row < q.step ? rows - row : q.step);
+				status = product_chunk(cx, &q, what, n, i, row,
+						       rows - row < q.step ? rows - row : q.step);
 	rt_scratch_reset(cx, mark);
 	return status;
 }
@@ -233,8 +234,8 @@ check_ranks(RtCx *cx, Args *a)
 	if (nd < 1 || nd > 3)
 		return rt_raise(cx, "weight should have at least three dimensions");
 	if (a->input->ndim != nd + 2 && a->input->ndim != nd + 1)
-		return rt_raise(cx, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", nd + 1,
-			nd + 2, a->op, dense_text(a->input, &x));
+		return rt_raise(cx, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
+				nd + 1, nd + 2, a->op, dense_text(a->input, &x));
 	if (a->groups <= 0)
 		return rt_raise(cx, "non-positive groups is not supported");
 	a->g.nd = nd;
@@ -437,7 +438,8 @@ run(RtCx *cx, Args *a, IValue *place)
 
 	if (rt_category((RtDtype)a->input->dtype) == 'B' || rt_category((RtDtype)a->input->dtype) == 'Q')
 		return rt_raise(cx, "\"%s\" not implemented for '%s'",
-				a->transposed ? "slow_conv_transpose2d_out_cpu" : "slow_conv2d_cpu", rt_dtypes[a->input->dtype].brief);
+				a->transposed ? "slow_conv_transpose2d_out_cpu" : "slow_conv2d_cpu",
+				rt_dtypes[a->input->dtype].brief);
 	if (set_geometry(cx, a))
 		return RT_ERROR;
 	keep = a->g.nd == 2 && !a->transposed ? dense_format(a->input, a->ndim, a->dims, strides) : 0;
@@ -467,7 +469,8 @@ forward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	if (in[4].tag == RT_STR)
 		a.mode = in[4].u.str->s;
 	if (a.weight->ndim != nd + 2)
-		return rt_raise(cx, "Expected %dD weight to %s, but got weight of size: %s", nd + 2, op, dense_text(a.weight, &w));
+		return rt_raise(cx, "Expected %dD weight to %s, but got weight of size: %s", nd + 2, op,
+				dense_text(a.weight, &w));
 	return run(cx, &a, out);
 }
 
@@ -561,7 +564,8 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 	for (int i = 0; same && i < a.ndim; i++)
 		same = grad->dims[i] == a.dims[i];
 	if (!same)
-		return rt_raise(cx, "convolution_backward: grad_output does not have the size of the convolution's result");
+		return rt_raise(cx,
+				"convolution_backward: grad_output does not have the size of the convolution's result");
 	for (int i = 0; i < 3; i++) {
 		RtTensor *like = i == 0 ? a.input : a.weight;
 		int64_t channels = a.transposed ? a.g.cin : a.g.cout, none = 0;
@@ -592,8 +596,9 @@ window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w
 	g->in[2] = w;
 	g->in[0] = g->out[0] = g->k[0] = g->s[0] = g->d[0] = g->groups = 1;
 	g->p[0] = 0;
-	if (dense_sizes(cx, in[0], op, "kernel_size", 2, g->k + 1) || dense_sizes(cx, in[1], op, "dilation", 2, g->d + 1) ||
-	    dense_sizes(cx, in[2], op, "padding", 2, g->p + 1) || dense_sizes(cx, in[3], op, "stride", 2, g->s + 1))
+	if (dense_sizes(cx, in[0], op, "kernel_size", 2, g->k + 1) ||
+	    dense_sizes(cx, in[1], op, "dilation", 2, g->d + 1) || dense_sizes(cx, in[2], op, "padding", 2, g->p + 1) ||
+	    dense_sizes(cx, in[3], op, "stride", 2, g->s + 1))
 		return RT_ERROR;
 	for (int i = 1; i < 3; i++) {
 		if (g->k[i] <= 0 || g->d[i] <= 0 || g->s[i] <= 0 || g->p[i] < 0)

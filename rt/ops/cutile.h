@@ -1,10 +1,11 @@
 /* rt/ops/cutile.h - what generated CUDA kernels stand on: number formats, tiled products, convolutions
  *
- * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach the
- * kernels as constants of lambdas that are inlined, so that the index arithmetic folds.
+ * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach
+ * the kernels as constants of lambdas that are inlined, so that the index arithmetic folds.
  *
- * A product is computed by blocks of 256 threads in tiles of 64 x 64, 16 deep, that lie in shared memory; each thread keeps
- * 4 x 4 sums in registers.  A convolution is the same product whose left side is read through its window ("implicit gemm").
+ * A product is computed by blocks of 256 threads in tiles of 64 x 64, 16 deep, that lie in shared memory; each thread
+ * keeps 4 x 4 sums in registers.  A convolution is the same product whose left side is read through its window
+ * ("implicit gemm").
  */
 #ifndef RT_OPS_CUTILE_H
 #define RT_OPS_CUTILE_H
@@ -41,7 +42,7 @@ static __device__ __forceinline__ double copysign(bool x, bool y) { return copys
 
 enum { CU_TILE = 64, CU_DEEP = 16, CU_BLOCK = 256, CU_EACH = 4 };
 
-/* ---- number formats ------------------------------------------------------------------------------------------------- */
+/* ---- number formats ---------------------------------------------------------------------------------------------- */
 
 union CuBits { float f; uint32_t u; };
 
@@ -98,10 +99,10 @@ rt_float_to_bf16(float f)
 	return f != f ? 0x7fc0 : (uint16_t)((b.u + 0x7fff + (b.u >> 16 & 1)) >> 16);
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n).  AlongK: neighbours in b are
- * neighbours in k. */
+/* store(row, column, sum over k of a(row, k) * b(k, column)) for the block's tile of (m, n).  AlongK: neighbours in b
+ * are neighbours in k. */
 template <bool AlongK, class A, class B, class Store>
 CU_INLINE void
 cu_product(int64_t m, int64_t n, int64_t k, A a, B b, Store store)

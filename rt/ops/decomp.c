@@ -1,12 +1,12 @@
 /* rt/ops/decomp.c - LU factors, and solving with them and with triangles; determinants
  *
- * The algorithms and their conventions (which element is the pivot, the sign of a reflection, what is stored where) are those
- * of LAPACK's unblocked routines, because factors are results that users see.
+ * The algorithms and their conventions (which element is the pivot, the sign of a reflection, what is stored where) are
+ * those of LAPACK's unblocked routines, because factors are results that users see.
  */
 #include "../base.h"
 #include "decomp.h"
 
-/* ---- stacks ---------------------------------------------------------------------------------------------------------- */
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
 int
 stack_load(RtCx *cx, const char *name, RtTensor *t, Stack *s)
@@ -16,7 +16,8 @@ stack_load(RtCx *cx, const char *name, RtTensor *t, Stack *s)
 	if (t->ndim < 2)
 		return rt_raise(cx, "%s: The input tensor A must have at least 2 dimensions.", name);
 	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
-		return rt_raise(cx, "%s: Expected a floating point or complex tensor as input. Got %s", name, rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "%s: Expected a floating point or complex tensor as input. Got %s", name,
+				rt_dtypes[t->dtype].brief);
 	if (t->dtype == RT_f16 || t->dtype == RT_bf16 || t->dtype == RT_c32)
 		return rt_raise(cx, "%s: Low precision dtypes not supported. Got %s", name, rt_dtypes[t->dtype].brief);
 	s->nbatch = t->ndim - 2;
@@ -187,7 +188,7 @@ rt__linalg_check_errors(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- LU ------------------------------------------------------------------------------------------------------------------ */
+/* ---- LU ---------------------------------------------------------------------------------------------------------- */
 
 void
 stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
@@ -199,7 +200,8 @@ stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j)
 	}
 }
 
-/* a (m, n) becomes L and U; pivot[i] is the row, from 1, that row i was exchanged with.  Returns the first zero pivot's place. */
+/* a (m, n) becomes L and U; pivot[i] is the row, from 1, that row i was exchanged with.  Returns the first zero pivot's
+ * place. */
 static int64_t
 lu(Z *a, int64_t m, int64_t n, bool pivoting, int64_t *pivot)
 {
@@ -252,7 +254,7 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 		|| stack_give_ints(cx, 2, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
-/* ---- triangles --------------------------------------------------------------------------------------------------------- */
+/* ---- triangles --------------------------------------------------------------------------------------------------- */
 
 /* A singular matrix divides by zero: without an imaginary part there is none afterwards. */
 static Z
@@ -310,12 +312,13 @@ stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool lef
 		return rt_raise(cx, "%s: Expected A and B to have the same dtype, but found A of type %s and B of type %s instead", name,
 			rt_dtypes[ta->dtype].brief, rt_dtypes[tb->dtype].brief);
 	if (ta->dims[ta->ndim - 2] != ta->dims[ta->ndim - 1])
-		return rt_raise(cx, "%s: A must be batches of square matrices, but they are %lld by %lld matrices", name,
-			(long long)ta->dims[ta->ndim - 2], (long long)ta->dims[ta->ndim - 1]);
+		return rt_raise(cx, "%s: A must be batches of square matrices, but they are %lld by %lld matrices",
+				name, (long long)ta->dims[ta->ndim - 2], (long long)ta->dims[ta->ndim - 1]);
 	if (ta->dims[ta->ndim - 1] != tb->dims[tb->ndim - (left ? 2 : 1)])
-		return rt_raise(cx, "%s: Incompatible shapes of A and B for the equation %s (%lldx%lld and %lldx%lld)", name,
-			left ? "AX = B" : "XA = B", (long long)ta->dims[ta->ndim - 2], (long long)ta->dims[ta->ndim - 1],
-			(long long)tb->dims[tb->ndim - 2], (long long)tb->dims[tb->ndim - 1]);
+		return rt_raise(cx, "%s: Incompatible shapes of A and B for the equation %s (%lldx%lld and %lldx%lld)",
+				name, left ? "AX = B" : "XA = B", (long long)ta->dims[ta->ndim - 2],
+				(long long)ta->dims[ta->ndim - 1], (long long)tb->dims[tb->ndim - 2],
+				(long long)tb->dims[tb->ndim - 1]);
 	if (rt_broadcast(cx, &n, dims, ta->ndim - 2, ta->dims) || rt_broadcast(cx, &n, dims, tb->ndim - 2, tb->dims))
 		return RT_ERROR;
 	memcpy(dims + n, ta->dims + ta->ndim - 2, 16);
@@ -336,8 +339,8 @@ stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool lef
 
 /* XA = B is A' X' = B'. */
 static int
-solve_triangular(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool upper, bool left, bool unit, bool transposed,
-	IValue *out)
+solve_triangular(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool upper, bool left, bool unit,
+		 bool transposed, IValue *out)
 {
 	Stack a, b;
 	Z *turned;
@@ -363,7 +366,8 @@ solve_triangular(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool up
 int
 rt_linalg_solve_triangular(RtCx *cx, const IValue *in, IValue *out)
 {
-	return solve_triangular(cx, "linalg.solve_triangular", in[0].u.t, in[1].u.t, in[2].u.i, in[3].u.i, in[4].u.i, false, out);
+	return solve_triangular(cx, "linalg.solve_triangular", in[0].u.t, in[1].u.t, in[2].u.i, in[3].u.i, in[4].u.i,
+				false, out);
 }
 
 int
@@ -375,7 +379,7 @@ rt_triangular_solve(RtCx *cx, const IValue *in, IValue *out)
 	return out[1].u.t ? RT_OK : RT_ERROR;
 }
 
-/* ---- solving by LU ----------------------------------------------------------------------------------------------------- */
+/* ---- solving by LU ----------------------------------------------------------------------------------------------- */
 
 /* b (n, k) in place by the factors of A, of its conjugate transpose (adjoint), or of its transpose. */
 static void
@@ -390,7 +394,8 @@ lu_solve(const Z *f, int64_t n, const int64_t *pivot, Z *b, int64_t k, bool tran
 }
 
 static void
-lu_solve_sided(const Z *f, int64_t n, const int64_t *pivot, Z *x, int64_t m, int64_t k, bool left, bool adjoint, Z *turned)
+lu_solve_sided(const Z *f, int64_t n, const int64_t *pivot, Z *x, int64_t m, int64_t k, bool left, bool adjoint,
+	       Z *turned)
 {
 	if (left) {
 		lu_solve(f, n, pivot, x, k, adjoint, adjoint);
@@ -418,7 +423,8 @@ is_vector(const RtTensor *a, const RtTensor *b)
 }
 
 static int
-solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Stack *factors, int64_t **pivots, int64_t **infos)
+solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Stack *factors, int64_t **pivots,
+      int64_t **infos)
 {
 	RtTensor *ta = in[0].u.t, *tb = in[1].u.t;
 	bool left = in[2].u.i, vector;
@@ -537,7 +543,8 @@ load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 	RtTensor *full;
 
 	if (t->dtype != RT_i32 || t->ndim < 1 || t->dims[t->ndim - 1] != n) {
-		rt_raise(cx, "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix");
+		rt_raise(cx,
+			 "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix");
 		return NULL;
 	}
 	memcpy(dims, s->batch, sizeof *dims * s->nbatch);
@@ -572,7 +579,8 @@ rt_linalg_lu_solve(RtCx *cx, const IValue *in, IValue *out)
 	if (!turned)
 		return RT_ERROR;
 	for (int64_t i = 0; !cx->meta && i < f.count; i++)
-		lu_solve_sided(f.v + i * f.n * f.n, f.n, pivot + i * f.n, b.v + i * b.m * b.n, b.m, b.n, in[3].u.i, in[4].u.i, turned);
+		lu_solve_sided(f.v + i * f.n * f.n, f.n, pivot + i * f.n, b.v + i * b.m * b.n, b.m, b.n, in[3].u.i,
+			       in[4].u.i, turned);
 	return stack_give(cx, 0, (RtDtype)in[2].u.t->dtype, &b, 2, out);
 }
 
@@ -626,7 +634,7 @@ rt_lu_unpack(RtCx *cx, const IValue *in, IValue *out)
 	return stack_give_rows(cx, 1, dtype, &l, out) || stack_give_rows(cx, 2, dtype, &u, out) ? RT_ERROR : RT_OK;
 }
 
-/* ---- determinants ---------------------------------------------------------------------------------------------------------- */
+/* ---- determinants ------------------------------------------------------------------------------------------------ */
 
 /* det as sign * exp(log): sign in s.v[i], log in the second stack. */
 static int

@@ -1,7 +1,7 @@
 /* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c, singular.c
  *
- * One form of number serves float, double and their complex types: real matrices stay real in it, and are rounded once at
- * the end.
+ * One form of number serves float, double and their complex types: real matrices stay real in it, and are rounded once
+ * at the end.
  */
 #ifndef RT_OPS_DECOMP_H
 #define RT_OPS_DECOMP_H
@@ -59,8 +59,8 @@ void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
 int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);
 
-/* hermitian.c: w ascending, v (null: none) the vectors as columns, of a Hermitian matrix, which is overwritten; upper: from its
- * upper triangle, which signs follow from, though all of a is filled. */
+/* hermitian.c: w ascending, v (null: none) the vectors as columns, of a Hermitian matrix, which is overwritten; upper:
+ * from its upper triangle, which signs follow from, though all of a is filled. */
 int eig_hermitian(RtCx *, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged);
 
 /* hermitian.c: the rotation that takes (f, g) to (r, 0), which is returned. */

@@ -54,7 +54,8 @@ suggests_channels_last(const RtTensor *t)
 	for (int k = 0; k < t->ndim; k++) {                /* 1, last, ..., 2, 0 */
 		const int i = k == 0 ? 1 : k == t->ndim - 1 ? 0 : t->ndim - k;
 
-		if (!t->dims[i] || t->strides[i] < least || (k == 0 && !t->strides[i]) || (i == 0 && least == t->strides[1]))
+		if (!t->dims[i] || t->strides[i] < least || (k == 0 && !t->strides[i]) ||
+		    (i == 0 && least == t->strides[1]))
 			return false;
 		least = t->strides[i] * (t->dims[i] > 1 ? t->dims[i] : 1);
 	}
@@ -76,7 +77,8 @@ dense_text(const RtTensor *t, DenseText *text)
 	int at = snprintf(text->s, sizeof text->s, "[");
 
 	for (int i = 0; i < t->ndim && at < (int)sizeof text->s - 24; i++)
-		at += snprintf(text->s + at, sizeof text->s - (size_t)at, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
+		at += snprintf(text->s + at, sizeof text->s - (size_t)at, "%s%lld", i ? ", " : "",
+			       (long long)t->dims[i]);
 	snprintf(text->s + at, sizeof text->s - (size_t)at, "]");
 	return text->s;
 }

@@ -246,7 +246,7 @@ dict_items(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* ---- which function serves which rows ------------------------------------------------------------------------------ */
+/* ---- which function serves which rows ---------------------------------------------------------------------------- */
 
 SHARE(__getitem___Dict_Tensor, dict_get)
 SHARE(__getitem___Dict_bool, dict_get)

@@ -1,9 +1,9 @@
 /* rt/ops/eigen.c - eigenvalues and vectors of real matrices
  *
- * The way of LAPACK's dgeev for small matrices, because the order of eigenvalues and the signs of vectors follow from it: balance
- * by powers of two, reduce to Hessenberg form, Francis' double-shift QR steps to quasi-triangular form, back substitution,
- * length 1 and the largest component of a complex vector real.
- * Rows and columns count from 0; a block lo .. hi includes both.
+ * The way of LAPACK's dgeev for small matrices, because the order of eigenvalues and the signs of vectors follow from
+ * it: balance by powers of two, reduce to Hessenberg form, Francis' double-shift QR steps to quasi-triangular form,
+ * back substitution, length 1 and the largest component of a complex vector real. Rows and columns count from 0; a
+ * block lo .. hi includes both.
  */
 #include "decomp.h"
 
@@ -59,7 +59,8 @@ balance(Schur *s)
 	}
 }
 
-/* The reflection that takes v[0 .. n) to (beta, 0, ...): v[0] = beta, the rest scaled so that v[0] would be 1; returns tau. */
+/* The reflection that takes v[0 .. n) to (beta, 0, ...): v[0] = beta, the rest scaled so that v[0] would be 1; returns
+ * tau. */
 static double
 reflect(double *v, int n)
 {
@@ -197,7 +198,8 @@ find_cut(Schur *s, int64_t lo, int64_t hi)
 	int64_t k = hi;
 
 	for (; k > lo; k--) {
-		double below = fabs(H(k, k - 1)), above = fabs(H(k - 1, k)), size = fabs(H(k - 1, k - 1)) + fabs(H(k, k));
+		double below = fabs(H(k, k - 1)), above = fabs(H(k - 1, k)),
+		       size = fabs(H(k - 1, k - 1)) + fabs(H(k, k));
 		if (below <= s->tiny)
 			break;
 		if (size == 0)

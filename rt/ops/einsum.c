@@ -1,10 +1,10 @@
 /* rt/ops/einsum.c - einsum and cdist
  *
- * Every operand of an equation is brought to one order of dims, one dim per label (1 where it has not the label; a repeated
- * label takes the diagonal): output labels first, then those that are summed.  Operands are then contracted from left to
- * right; a label that no later operand and no output has is summed at once.  One contraction is a bmm: labels that both
- * have and that stay are the batch, those that only one has are rows or columns, those that both have and that go are
- * contracted.
+ * Every operand of an equation is brought to one order of dims, one dim per label (1 where it has not the label; a
+ * repeated label takes the diagonal): output labels first, then those that are summed.  Operands are then contracted
+ * from left to right; a label that no later operand and no output has is summed at once.  One contraction is a bmm:
+ * labels that both have and that stay are the batch, those that only one has are rows or columns, those that both have
+ * and that go are contracted.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -48,7 +48,8 @@ read_labels(RtCx *cx, const char **s, int dots, int most, Equation *e)
 		} else if (isalpha((unsigned char)**s)) {
 			label = label_of(**s);
 		} else {
-			return rt_raise(cx, "einsum(): invalid subscript given at index, subscripts must be in [a-zA-Z]");
+			return rt_raise(cx,
+					"einsum(): invalid subscript given at index, subscripts must be in [a-zA-Z]");
 		}
 		for (int i = 0; i < count; i++) {
 			if (e->n == RT_MAX_RANK)
@@ -308,7 +309,8 @@ put_labels(RtCx *cx, Buf *b, IValue v)
 	for (int64_t i = 0; i < v.u.list->n; i++) {
 		int64_t label = v.u.list->v[i].tag == RT_INT ? v.u.list->v[i].u.i : -1;
 		if (label < 0 || label >= DOTS)
-			return rt_raise(cx, "einsum(): subscripts in list must be within range [0, 52), but got %lld", (long long)label);
+			return rt_raise(cx, "einsum(): subscripts in list must be within range [0, 52), but got %lld",
+					(long long)label);
 		buf_printf(b, "%c", (int)(label < 26 ? 'A' + label : 'a' + label - 26));
 	}
 	return RT_OK;

@@ -1,5 +1,5 @@
-/* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T; N(name) is the function's name for it, EXPS its
- * exponentials, in place */
+/* rt/ops/exp_loops.h - the exponentials of a row and their sum for one element type T; N(name) is the function's name
+ * for it, EXPS its exponentials, in place */
 
 /* exp(x - top) of n elements, into y if that is not null */
 static T

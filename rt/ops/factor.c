@@ -6,7 +6,7 @@
 
 RT_FAST
 
-/* ---- Cholesky ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
 /* The lower triangle of a becomes L; the rest is zeroed.  Returns the order of the minor that is not positive, or 0. */
 static int64_t
@@ -65,12 +65,14 @@ rt_linalg_cholesky_ex(RtCx *cx, const IValue *in, IValue *out)
 	}
 	if (in[2].u.i && stack_check_info(cx, "linalg.cholesky", &s, info))
 		return RT_ERROR;
-	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR : RT_OK;
+	return stack_give(cx, 0, (RtDtype)t->dtype, &s, 2, out) || stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR
+													     : RT_OK;
 }
 
-/* ---- QR ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
-/* The reflection that takes x[0 .. n) (step apart) to (beta, 0 ...): x[0] = beta, the rest v with v[0] = 1; returns tau. */
+/* The reflection that takes x[0 .. n) (step apart) to (beta, 0 ...): x[0] = beta, the rest v with v[0] = 1; returns
+ * tau. */
 static Z
 reflect(Z *x, int64_t n, int64_t step)
 {
@@ -143,8 +145,8 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 	if (tt->ndim != t->ndim - 1 || tt->dims[tt->ndim - 1] > s.n || memcmp(tt->dims, t->dims, sizeof *t->dims * s.nbatch))
 		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
 	if (tt->dtype != t->dtype)
-		return rt_raise(cx, "torch.linalg.householder_product: tau dtype %s does not match input dtype %s", rt_dtypes[tt->dtype].brief,
-			rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "torch.linalg.householder_product: tau dtype %s does not match input dtype %s",
+				rt_dtypes[tt->dtype].brief, rt_dtypes[t->dtype].brief);
 	k = tt->dims[tt->ndim - 1];
 	tt = dense_as(cx, tt, RT_c128);
 	if (!tt || stack_new(cx, &s, s.m, s.n, &q))
@@ -160,7 +162,7 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 	return stack_give(cx, 0, (RtDtype)t->dtype, &q, 2, out);
 }
 
-/* ---- LDL: Bunch and Kaufman's pivoting, from the lower triangle -------------------------------------------------------------- */
+/* ---- LDL: Bunch and Kaufman's pivoting, from the lower triangle -------------------------------------------------- */
 
 static Z
 flipped(Z v, bool hermitian)
@@ -247,9 +249,11 @@ ldl(Z *a, int64_t n, bool hermitian, int64_t *pivot)
 			for (int64_t j = k + 2; j < n; j++) {
 				/* w = row j times the inverse of the 2 by 2 block */
 				Z x = a[j * n + k], y = a[j * n + k + 1];
-				Z w0 = (mul(x, d22) - mul(y, d21)) / det2, w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;
+				Z w0 = (mul(x, d22) - mul(y, d21)) / det2,
+				  w1 = (mul(y, d11) - mul(x, flipped(d21, hermitian))) / det2;
 				for (int64_t i = j; i < n; i++)
-					a[i * n + j] -= mul(a[i * n + k], flipped(w0, hermitian)) + mul(a[i * n + k + 1], flipped(w1, hermitian));
+					a[i * n + j] -= mul(a[i * n + k], flipped(w0, hermitian)) +
+							mul(a[i * n + k + 1], flipped(w1, hermitian));
 				a[j * n + k] = w0;
 				a[j * n + k + 1] = w1;
 			}
@@ -338,7 +342,8 @@ rt_linalg_ldl_solve(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t i = 0; !cx->meta && i < f.count; i++) {
 		for (int64_t k = 0; k < f.n; k++) {
 			int64_t p = pivot[i * f.n + k];
-			if (p == 0 || p > f.n || p < -f.n || (p < 0 && k + 1 == f.n && (k == 0 || pivot[i * f.n + k - 1] > 0)))
+			if (p == 0 || p > f.n || p < -f.n ||
+			    (p < 0 && k + 1 == f.n && (k == 0 || pivot[i * f.n + k - 1] > 0)))
 				return rt_raise(cx, "torch.linalg.ldl_solve: a pivot is out of range");
 		}
 		ldl_solve(f.v + i * f.n * f.n, f.n, pivot + i * f.n, in[3].u.i, b.v + i * b.m * b.n, b.n);

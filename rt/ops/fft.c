@@ -1,10 +1,11 @@
 /* rt/ops/fft.c - discrete Fourier transforms of any length
  *
- * A line of n numbers is transformed by decimation in time over the prime factors of n; a length with a large prime factor goes
- * through a convolution with a chirp whose length is a power of two (Bluestein).  Calculation is in double for every dtype.
+ * A line of n numbers is transformed by decimation in time over the prime factors of n; a length with a large prime
+ * factor goes through a convolution with a chirp whose length is a power of two (Bluestein).  Calculation is in double
+ * for every dtype.
  *
- * A Transform says what an operator does: the lines of some dims, each padded or cut to a size, in one direction, with real
- * numbers at one end or not.  Real input is transformed as complex and cut to half; half a spectrum is mirrored
+ * A Transform says what an operator does: the lines of some dims, each padded or cut to a size, in one direction, with
+ * real numbers at one end or not.  Real input is transformed as complex and cut to half; half a spectrum is mirrored
  * before its last transform.
  */
 #include "block.h"
@@ -160,7 +161,7 @@ run_plan(const Plan *p, const RtC128 *in, int64_t step, RtC128 *out, RtC128 *wor
 		out[k] = times(line[k], p->chirp[k]);
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Array {
 	int     ndim;
@@ -180,7 +181,8 @@ run_lines(void *arg, int64_t begin, int64_t end)
 	const Lines *l = arg;
 
 	for (int64_t i = begin; i < end; i++)
-		run_plan(l->plan, l->v + i / l->inner * l->n * l->inner + i % l->inner, l->inner, l->out + i * l->n, NULL);
+		run_plan(l->plan, l->v + i / l->inner * l->n * l->inner + i % l->inner, l->inner, l->out + i * l->n,
+			 NULL);
 }
 
 /* Transforms every line along d in place. */
@@ -248,7 +250,7 @@ conjugate(Array *a)
 		a->v[i].im = -a->v[i].im;
 }
 
-/* ---- operators ------------------------------------------------------------------------------------------------------------ */
+/* ---- operators --------------------------------------------------------------------------------------------------- */
 
 typedef enum Ends { COMPLEX, FROM_REAL, TO_REAL, FROM_REAL_WHOLE } Ends;
 

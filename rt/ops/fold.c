@@ -1,8 +1,9 @@
 /* rt/ops/fold.c - the engine of reductions
  *
- * Kept and folded dims are coalesced apart.  Where the folded dims are the inner ones, one result at a time takes blocks
- * of them; where a kept dim is innermost, a tile of up to WIDTH neighbours takes ROWS folded elements each, so that memory
- * is read in its own order.  Each block is cast into the compute type on the way.  Parts of the result run in parallel.
+ * Kept and folded dims are coalesced apart.  Where the folded dims are the inner ones, one result at a time takes
+ * blocks of them; where a kept dim is innermost, a tile of up to WIDTH neighbours takes ROWS folded elements each, so
+ * that memory is read in its own order.  Each block is cast into the compute type on the way.  Parts of the result run
+ * in parallel.
  */
 #include <string.h>
 
@@ -189,7 +190,8 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
 		for (n = 0; n < rows && at + n < f->count; n++) {
-			rt_cast(r->as, block + n * width * size, size, (RtDtype)r->in->dtype, p, j->kept.stride[0], width);
+			rt_cast(r->as, block + n * width * size, size, (RtDtype)r->in->dtype, p, j->kept.stride[0],
+				width);
 			p += axes_step(f, 1, index);
 		}
 		for (int64_t k = 0; k < width; k++)
@@ -212,7 +214,8 @@ finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
 	for (int o = 0; o < r->nout; o++) {
 		RtDtype d = (RtDtype)r->out[o]->dtype;
 		int bytes = rt_dtypes[d].bytes;
-		rt_cast(d, rt_data(r->out[o]) + at * bytes, bytes, r->as_out[o], value[o], rt_dtypes[r->as_out[o]].bytes, width);
+		rt_cast(d, rt_data(r->out[o]) + at * bytes, bytes, r->as_out[o], value[o],
+			rt_dtypes[r->as_out[o]].bytes, width);
 	}
 }
 

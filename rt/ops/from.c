@@ -121,7 +121,8 @@ store_list(RtCx *cx, RtTensor *r, int dim, IValue v, char **p)
 		return RT_OK;
 	}
 	if (n != r->dims[dim])
-		return rt_raise(cx, "Expected sequence of length %lld at dim %d (got %lld)", (long long)r->dims[dim], dim, (long long)n);
+		return rt_raise(cx, "Expected sequence of length %lld at dim %d (got %lld)", (long long)r->dims[dim],
+				dim, (long long)n);
 	for (int64_t i = 0; i < n; i++)
 		if (store_list(cx, r, dim + 1, e[i], p))
 			return RT_ERROR;
@@ -142,7 +143,8 @@ from_list(RtCx *cx, IValue list, IValue dtype, bool requires_grad, IValue *out)
 		return RT_ERROR;
 	if (d == RT_NDTYPE && rt_is_none(dtype)) {
 		if (!elem || elem->kind != TYPE_TENSOR || !list.u.list->n || !rt_tensor(list.u.list->v[0]))
-			return rt_raise(cx, "Input must be of ints, floats, complex or bools, got %s", rt_type_of(list));
+			return rt_raise(cx, "Input must be of ints, floats, complex or bools, got %s",
+					rt_type_of(list));
 		d = (RtDtype)list.u.list->v[0].u.t->dtype;
 	}
 	r = rt_result(cx, 0, (RtDtype)rt_int_or(dtype, d), n, dims, 0);
@@ -204,11 +206,11 @@ from_parts(RtCx *cx, RtBlockFn *fn, const IValue *in, IValue *out)
 	RtIter it;
 
 	if (!rt_is_floating(d) || d == RT_bf16)
-		return rt_raise(cx, "Expected both inputs to be Half, Float or Double tensors but got %s and %s", rt_dtypes[d].brief,
-				rt_dtypes[x[2]->dtype].brief);
+		return rt_raise(cx, "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
+				rt_dtypes[d].brief, rt_dtypes[x[2]->dtype].brief);
 	if (d != x[2]->dtype)
-		return rt_raise(cx, "Expected object of scalar type %s but got scalar type %s for second argument", rt_dtypes[d].brief,
-				rt_dtypes[x[2]->dtype].brief);
+		return rt_raise(cx, "Expected object of scalar type %s but got scalar type %s for second argument",
+				rt_dtypes[d].brief, rt_dtypes[x[2]->dtype].brief);
 	x[0] = rt_elementwise(cx, 0, rt_complex_type(d), 2, x + 1);
 	RT_RESULT(cx, x[0], out[0]);
 	rt_iter_init(&it, 3, 1, x, as, 0);
@@ -228,7 +230,7 @@ rt_polar(RtCx *cx, const IValue *in, IValue *out)
 	return from_parts(cx, polar_block, in, out);
 }
 
-/* ---- classes ------------------------------------------------------------------------------------------------------ */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 /* The greatest class of a contiguous int64 tensor; raises for negative ones, and for those past the end when n >= 0. */
 static int

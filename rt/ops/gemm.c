@@ -1,11 +1,10 @@
 /* rt/ops/gemm.c - products of matrices
  *
- * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors is
- * accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that stay in
- * the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may have
- * (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast.
- * Few rows read B where it is: packing would cost as much as the product.
- * Other types, and small products, are three plain loops.
+ * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors
+ * is accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that
+ * stay in the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may
+ * have (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast. Few rows read B
+ * where it is: packing would cost as much as the product. Other types, and small products, are three plain loops.
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
@@ -52,7 +51,7 @@ PLAIN(c64, RtC64, TIMES_COMPLEX)
 PLAIN(c128, RtC128, TIMES_COMPLEX)
 #undef PLAIN
 
-/* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) --------- */
+/* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) ----- */
 
 LOOPS_BEGIN
 static double
@@ -79,11 +78,12 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 		for (int64_t i = 0; i < p->m; i++) {
 			double *c = (double *)p->c + i * p->ldc + j;
 
-			*c = (p->added ? *c : 0) + dot_f64((const double *)p->a + i * p->a_row, (const double *)p->b + j * p->b_col, p->k);
+			*c = (p->added ? *c : 0) +
+			     dot_f64((const double *)p->a + i * p->a_row, (const double *)p->b + j * p->b_col, p->k);
 		}
 }
 
-/* ---- tiles ---------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 enum {
 	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
@@ -98,15 +98,16 @@ enum {
 	YMM_STATE = 0x6, ZMM_STATE = 0xe6,              /* XCR0: what the system saves of a thread */
 };
 
-/* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand: libgcc's
- * tables of all processors would be 5 KB of every program.  Asked once in a context: in a virtual machine every CPUID leaves
- * it, for longer than a small product takes. */
+/* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand:
+ * libgcc's tables of all processors would be 5 KB of every program.  Asked once in a context: in a virtual machine
+ * every CPUID leaves it, for longer than a small product takes. */
 static int
 vector_bytes(void)
 {
 	unsigned a, b, c, d, low, high;
 
-	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (FMA | OSXSAVE)) != (FMA | OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (FMA | OSXSAVE)) != (FMA | OSXSAVE) ||
+	    !__get_cpuid_count(7, 0, &a, &b, &c, &d))
 		return 16;
 	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	if (b & AVX512F && (low & ZMM_STATE) == ZMM_STATE)
@@ -161,7 +162,8 @@ pack_panels(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t panel = begin; panel < end; panel++) {
 		int64_t j = panel * width, n = p->n - j < width ? p->n - j : width;
-		int64_t dims[2] = { p->k, n }, ds[2] = { width * bytes, bytes }, ss[2] = { p->b_row * bytes, p->b_col * bytes };
+		int64_t dims[2] = { p->k, n }, ds[2] = { width * bytes, bytes },
+			ss[2] = { p->b_row * bytes, p->b_col * bytes };
 		char *to = t->packed + panel * t->step;
 		const char *from = (const char *)p->b + j * p->b_col * bytes;
 		if (n < width)
@@ -185,7 +187,8 @@ tile_tasks(void *arg, int64_t begin, int64_t end)
 	int64_t width = t->width;
 
 	for (int64_t task = begin; task < end; task++) {
-		int64_t first = task / t->groups * BLOCK_ROWS, last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
+		int64_t first = task / t->groups * BLOCK_ROWS,
+			last = first + BLOCK_ROWS < p->m ? first + BLOCK_ROWS : p->m;
 		int64_t panel = task % t->groups * GROUP, stop = panel + GROUP < t->panels ? panel + GROUP : t->panels;
 		for (; panel < stop; panel++) {
 			int64_t j = panel * width, columns = p->n - j < width ? p->n - j : width;

@@ -19,8 +19,8 @@ typedef void ProductBody(void *product, int64_t begin, int64_t end);
 int gemm(RtCx *, RtDtype, const Product *);
 int gemm_vector_bytes(RtCx *);                 /* of the widest vectors that the host has */
 
-/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which are there;
- * `run` products are summed in registers before they join the rest. */
+/* rows <= R rows of C from row i on: c = a (rows, k) times the panel b (k, 2 vectors), b_row apart, `columns` of which
+ * are there; `run` products are summed in registers before they join the rest. */
 typedef void Tile(const Product *, int64_t run, int64_t i, int rows, const void *b, void *c, int columns);
 
 enum { DOT_LANES = 16 };         /* of a dot product; they are summed in pairs */
@@ -31,7 +31,7 @@ struct RtTiles {
 	int   bytes, f32_rows, f64_rows;
 };
 
-/* ---- steps.c: products of few elements of bfloat16; c and the operands are floats ---------------------------------- */
+/* ---- steps.c: products of few elements of bfloat16; c and the operands are floats -------------------------------- */
 
 typedef enum StepKind {
 	STEPS_NONE,              /* the sum in float */

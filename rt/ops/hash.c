@@ -1,6 +1,7 @@
 /* rt/ops/hash.c - hash(x), with the numbers that PyTorch gives
  *
- * Ints are their own hash; text and floats go through MurmurHash64A, as in libstdc++; tuples combine their parts' hashes.
+ * Ints are their own hash; text and floats go through MurmurHash64A, as in libstdc++; tuples combine their parts'
+ * hashes.
  */
 #include <string.h>
 

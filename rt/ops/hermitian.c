@@ -1,9 +1,9 @@
 /* rt/ops/hermitian.c - eigenvalues and vectors of Hermitian matrices
  *
  * The way of LAPACK's dsyev and zheev, because the signs (and phases) of vectors follow from it: reflections make the
- * matrix real and tridiagonal, from its first column for the lower triangle, from its last one for the upper; implicit QL
- * steps with Wilkinson's shift, or QR steps where the block's larger end is its first, make that diagonal; values are
- * sorted by selection.  Rows and columns count from 0.  Golub and Van Loan, Matrix Computations, 8.3.
+ * matrix real and tridiagonal, from its first column for the lower triangle, from its last one for the upper; implicit
+ * QL steps with Wilkinson's shift, or QR steps where the block's larger end is its first, make that diagonal; values
+ * are sorted by selection.  Rows and columns count from 0.  Golub and Van Loan, Matrix Computations, 8.3.
  */
 #include "decomp.h"
 
@@ -18,10 +18,10 @@ typedef struct Tridiagonal {
 	double ulp, least;       /* of the type that the matrix came in: how many steps are made depends on it */
 } Tridiagonal;
 
-/* ---- reduction ------------------------------------------------------------------------------------------------------- */
+/* ---- reduction --------------------------------------------------------------------------------------------------- */
 
-/* The reflection 1 - tau v v* that takes x (n elements, step apart; the first one is `head`) to a real multiple of the head's unit
- * vector, which is returned; x becomes v. */
+/* The reflection 1 - tau v v* that takes x (n elements, step apart; the first one is `head`) to a real multiple of the
+ * head's unit vector, which is returned; x becomes v. */
 static double
 reflect(Z *x, int64_t n, int64_t step, int64_t head, Z *tau)
 {
@@ -98,7 +98,7 @@ reflect_back(const Z *a, int64_t n, bool upper, const Z *tau, Z *v)
 	}
 }
 
-/* ---- tridiagonal ----------------------------------------------------------------------------------------------------- */
+/* ---- tridiagonal ------------------------------------------------------------------------------------------------- */
 
 double
 givens(double f, double g, double *c, double *s)
@@ -176,7 +176,8 @@ implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 	g = d[m] - p + e[l + off] / (g + copysign(hypot(g, 1), g));
 	p = 0;
 	for (int64_t i = m + down; i != l + down; i += down) {       /* from (i - down) to i */
-		double *between = &e[down < 0 ? i : i - 1], f = s * *between, b = c * *between, r = givens(g, f, &c, &s);
+		double *between = &e[down < 0 ? i : i - 1], f = s * *between, b = c * *between,
+		       r = givens(g, f, &c, &s);
 		if (i != m + down)
 			e[down < 0 ? i + 1 : i - 2] = r;
 		g = d[i - down] - p;
@@ -262,7 +263,7 @@ sort(Tridiagonal *t)
 	}
 }
 
-/* ---- all together ---------------------------------------------------------------------------------------------------- */
+/* ---- all together ------------------------------------------------------------------------------------------------ */
 
 int
 scale_of(const Z *a, int64_t count)

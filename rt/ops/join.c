@@ -1,8 +1,8 @@
 /* rt/ops/join.c - tensors put together, repeated, rolled, flipped
  *
- * Every result is a fresh tensor filled block by block: a block of the result is a view of it, its content another view of an
- * argument, and copying between views (with conversion) is rt_copy_into.  Only cat of contiguous tensors and flip,
- * whose source runs backwards, go to memory themselves.
+ * Every result is a fresh tensor filled block by block: a block of the result is a view of it, its content another view
+ * of an argument, and copying between views (with conversion) is rt_copy_into.  Only cat of contiguous tensors and
+ * flip, whose source runs backwards, go to memory themselves.
  */
 #include "geom.h"
 
@@ -229,8 +229,8 @@ rt_repeat(RtCx *cx, const IValue *in, IValue *out)
 		if (!size_mul(dims[i], times[i], &dims[i]))
 			return rt_raise(cx, "numel: integer multiplication overflow");
 		if (dims[i] < 0)
-			return rt_raise(cx, "Trying to create tensor with negative dimension %lld: %s", (long long)dims[i],
-				sizes_text(text, i + 1, dims));
+			return rt_raise(cx, "Trying to create tensor with negative dimension %lld: %s",
+					(long long)dims[i], sizes_text(text, i + 1, dims));
 	}
 	r = rt_result(cx, 0, (RtDtype)t->dtype, n, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -372,7 +372,8 @@ int
 rt_flip(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *r;
-	int64_t dims[RT_MAX_RANK], ds[RT_MAX_RANK], ss[RT_MAX_RANK], strides[RT_MAX_RANK], bytes = rt_dtypes[t->dtype].bytes;
+	int64_t dims[RT_MAX_RANK], ds[RT_MAX_RANK], ss[RT_MAX_RANK], strides[RT_MAX_RANK],
+		bytes = rt_dtypes[t->dtype].bytes;
 	int n = rt_ints(cx, in[1], dims, RT_MAX_RANK);
 	const char *from;
 	uint64_t flipped = 0;

@@ -1,6 +1,7 @@
 /* rt/ops/kernel.h - what the kernels of the operator room share; private to rt/ops
  *
- * argument access, promotion of types, broadcasting (promote.c), the element iterator (iter.c), calls of one kernel from another.
+ * argument access, promotion of types, broadcasting (promote.c), the element iterator (iter.c), calls of one kernel
+ * from another.
  */
 #ifndef RT_OPS_KERNEL_H
 #define RT_OPS_KERNEL_H
@@ -16,7 +17,8 @@
 /* ---- call.c ---------------------------------------------------------------------------------------- */
 
 /* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
- * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are rt_retain'ed. */
+ * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are
+ * rt_retain'ed. */
 #define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, (const IValue[]){__VA_ARGS__})
 #define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), (const IValue[]){__VA_ARGS__})
 int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
@@ -154,7 +156,7 @@ int     rt_broadcast(RtCx *, int *ndim, int64_t *dims, int ndim2, const int64_t 
 /* A new result like an elementwise operator's: dims and strides by the operands (null ones are skipped). */
 RtTensor *rt_elementwise(RtCx *, int i, RtDtype, int n, RtTensor *const *operands);
 
-/* ---- variant.c: writes ---------------------------------------------------------------------------------------------- */
+/* ---- variant.c: writes ------------------------------------------------------------------------------------------- */
 
 /* What a pointwise result is written to.  Sizes: self's stay, out's become the result's. */
 typedef struct RtInto RtInto;
@@ -164,7 +166,8 @@ struct RtInto {
 	int at, n;                   /* arguments of the write, and which of them is written */
 	const IValue *in;
 	const struct Memory *memory;
-	/* May a result of this dtype and these sizes be written there?  By pointer: who writes nothing does not link it. */
+	/* May a result of this dtype and these sizes be written there?  By pointer: who writes nothing does not link
+	 * it. */
 	int (*check)(RtCx *, const RtInto *, RtDtype, int ndim, const int64_t *dims);
 	int (*overlaps)(RtCx *, const RtInto *);
 };
@@ -187,7 +190,7 @@ int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letter
 const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
-/* ---- cascade.c ---------------------------------------------------------------------------------------------------- */
+/* ---- cascade.c --------------------------------------------------------------------------------------------------- */
 
 float rt_cascade(const float *, int64_t n);
 

@@ -67,8 +67,8 @@ run_part(void *arg, int64_t begin, int64_t end)
 		rt_cast(l->as, x, size, (RtDtype)l->in->dtype, rt_data(l->in) + p[0], w->step[0], w->length);
 		l->fn(l->arg, w->length, x, place);
 		for (int k = 0; k < l->nout; k++)
-			rt_cast((RtDtype)l->out[k]->dtype, rt_data(l->out[k]) + p[k + 1], w->step[k + 1], l->as_out[k], r[k],
-				rt_dtypes[l->as_out[k]].bytes, l->n_out[k]);
+			rt_cast((RtDtype)l->out[k]->dtype, rt_data(l->out[k]) + p[k + 1], w->step[k + 1], l->as_out[k],
+				r[k], rt_dtypes[l->as_out[k]].bytes, l->n_out[k]);
 	}
 	rt_mem_back(x);
 }

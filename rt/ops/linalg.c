@@ -1,7 +1,7 @@
 /* rt/ops/linalg.c - matrix products as operators: mm, bmm, matmul, linear, addmm and their kin
  *
- * Operands are brought to a compute type where they lie (any strides), gemm writes a dense array of it, and what is to be
- * scaled and added (alpha, beta, bias) is done on that array; then it is rounded once into the result's dtype.
+ * Operands are brought to a compute type where they lie (any strides), gemm writes a dense array of it, and what is to
+ * be scaled and added (alpha, beta, bias) is done on that array; then it is rounded once into the result's dtype.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -38,7 +38,8 @@ static int
 check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 {
 	if (a->dtype != b->dtype)
-		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[a->dtype].brief, rt_dtypes[b->dtype].brief);
+		return rt_raise(cx, "expected scalar type %s but found %s", rt_dtypes[a->dtype].brief,
+				rt_dtypes[b->dtype].brief);
 	return a->dtype == RT_b8 ? rt_raise(cx, "\"%s\" not implemented for 'Bool'", kernel) : RT_OK;
 }
 
@@ -51,11 +52,11 @@ check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTenso
 	return a->dtype != b->dtype ? rt_raise(cx, "mat1 and mat2 must have the same dtype") : RT_OK;
 }
 
-/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type, or added to it; in
- * bfloat16 steps with alpha if so asked. */
+/* The product of two stacks with equal or broadcast batch dims, into a dense array of the compute type, or added to it;
+ * in bfloat16 steps with alpha if so asked. */
 static int
-multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k, void *c,
-	bool add, StepKind steps, float alpha)
+multiply(RtCx *cx, RtTensor *ta, RtTensor *tb, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k,
+	 void *c, bool add, StepKind steps, float alpha)
 {
 	RtDtype wide = product_type((RtDtype)ta->dtype);
 	int64_t bytes = rt_dtypes[wide].bytes, count = product(batch, 0, nbatch);
@@ -144,7 +145,8 @@ scale_add_complex(RtDtype dtype, int64_t n, void *c, IValue alpha, const void *s
 #undef EACH
 }
 
-/* What all of these operators do: r = beta * self + alpha * (a @ b); a and b are stacks, r is batch + (m, n) as elements. */
+/* What all of these operators do: r = beta * self + alpha * (a @ b); a and b are stacks, r is batch + (m, n) as
+ * elements. */
 typedef struct Sum {
 	RtTensor *self;          /* null, or broadcasts to r */
 	IValue alpha, beta;      /* None: 1 */
@@ -167,8 +169,8 @@ addend(RtCx *cx, const RtTensor *r, const Sum *sum, RtDtype wide)
 }
 
 static int
-product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const int64_t *batch, int64_t m, int64_t n, int64_t k,
-	const Sum *sum)
+product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const int64_t *batch, int64_t m, int64_t n,
+	     int64_t k, const Sum *sum)
 {
 	RtDtype wide = product_type((RtDtype)r->dtype);
 	RtTensor *c = r->dtype == wide && rt_is_contiguous(r) ? r : temp_new(cx, wide, r->ndim, r->dims);
@@ -196,7 +198,7 @@ product_into(RtCx *cx, RtTensor *r, RtTensor *a, RtTensor *b, int nbatch, const 
 	return c == r ? RT_OK : rt_copy_into(cx, r, c);
 }
 
-/* ---- mm, bmm, addmm, baddbmm, addbmm -------------------------------------------------------------------------------- */
+/* ---- mm, bmm, addmm, baddbmm, addbmm ----------------------------------------------------------------------------- */
 
 static int
 check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first, const char *second)
@@ -206,8 +208,9 @@ check_mm(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *first, cons
 	if (b->ndim != 2)
 		return rt_raise(cx, "%s must be a matrix", second);
 	if (a->dims[1] != b->dims[0])
-		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)a->dims[0],
-			(long long)a->dims[1], (long long)b->dims[0], (long long)b->dims[1]);
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+				(long long)a->dims[0], (long long)a->dims[1], (long long)b->dims[0],
+				(long long)b->dims[1]);
 	return check_types(cx, a, b, "addmm_impl_cpu_");
 }
 
@@ -304,7 +307,7 @@ rt_bmm(RtCx *cx, const IValue *in, IValue *out)
 	return product_into(cx, r, a, b, 1, dims, dims[1], dims[2], a->dims[2], NULL);
 }
 
-/* ---- grouped products: what experts do with the tokens that were sent to them --------------------------------------- */
+/* ---- grouped products: what experts do with the tokens that were sent to them ------------------------------------ */
 
 static RtTensor *
 group_part(RtCx *cx, const RtTensor *t, int64_t group, int dim, int64_t from, int64_t to)
@@ -355,7 +358,8 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 	dims[0] = groups;
 	dims[1] = a->dims[a->ndim - 2];
 	dims[2] = b->dims[b->ndim - 1];
-	r = rt_result(cx, 0, rt_is_none(in[4]) ? (RtDtype)a->dtype : (RtDtype)in[4].u.i, split ? 3 : 2, split ? dims : dims + 1, NULL);
+	r = rt_result(cx, 0, rt_is_none(in[4]) ? (RtDtype)a->dtype : (RtDtype)in[4].u.i, split ? 3 : 2,
+		      split ? dims : dims + 1, NULL);
 	RT_RESULT(cx, r, out[0]);
 	memset(rt_data(r), 0, (size_t)(rt_numel(r) * rt_dtypes[r->dtype].bytes));          /* what is in no group */
 	for (int64_t g = 0; g < groups; g++) {
@@ -363,8 +367,8 @@ rt__grouped_mm(RtCx *cx, const IValue *in, IValue *out)
 
 		to = ends ? ((const int32_t *)rt_data(ends))[g * ends->strides[0]] : 0;
 		if (ends && (to < from || to > along))
-			return rt_raise(cx, "offs: group %lld ends at %lld, after %lld of %lld", (long long)g, (long long)to, (long long)from,
-					(long long)along);
+			return rt_raise(cx, "offs: group %lld ends at %lld, after %lld of %lld", (long long)g,
+					(long long)to, (long long)from, (long long)along);
 		x = group_part(cx, a, g, b->ndim == 3 ? 0 : 1, from, to);
 		w = group_part(cx, b, g, a->ndim == 3 ? 1 : 0, from, to);
 		y = group_part(cx, r, g, a->ndim == 3 ? 1 : 0, from, to);
@@ -420,7 +424,7 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	return b ? product_into(cx, r, a, b, 0, NULL, wide[0], tall[1], wide[1], &sum) : RT_ERROR;
 }
 
-/* ---- with vectors --------------------------------------------------------------------------------------------------- */
+/* ---- with vectors ------------------------------------------------------------------------------------------------ */
 
 /* t with a dim of 1 put in. */
 static RtTensor *
@@ -438,8 +442,8 @@ check_mv(RtCx *cx, const RtTensor *a, const RtTensor *v)
 	if (a->ndim != 2 || v->ndim != 1)
 		return rt_raise(cx, "vector + matrix @ vector expected, got 1, %d, %d", a->ndim, v->ndim);
 	if (a->dims[1] != v->dims[0])
-		return rt_raise(cx, "size mismatch, got %lld, %lldx%lld,%lld", (long long)a->dims[0], (long long)a->dims[0],
-			(long long)a->dims[1], (long long)v->dims[0]);
+		return rt_raise(cx, "size mismatch, got %lld, %lldx%lld,%lld", (long long)a->dims[0],
+				(long long)a->dims[0], (long long)a->dims[1], (long long)v->dims[0]);
 	return check_types(cx, a, v, "addmv_impl_cpu");
 }
 
@@ -482,8 +486,8 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 	if (a->ndim != 1 || b->ndim != 1)
 		return rt_raise(cx, "1D tensors expected, but got %dD and %dD tensors", a->ndim, b->ndim);
 	if (a->dtype != b->dtype)
-		return rt_raise(cx, "dot : expected both vectors to have same dtype, but found %s and %s", rt_dtypes[a->dtype].brief,
-			rt_dtypes[b->dtype].brief);
+		return rt_raise(cx, "dot : expected both vectors to have same dtype, but found %s and %s",
+				rt_dtypes[a->dtype].brief, rt_dtypes[b->dtype].brief);
 	if (a->dims[0] != b->dims[0])
 		return rt_raise(cx, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, "
 			"but got %lld and %lld elements respectively", (long long)a->dims[0], (long long)b->dims[0],
@@ -507,7 +511,7 @@ rt_outer(RtCx *cx, const IValue *in, IValue *out)
 	return a ? rt_mul_Tensor(cx, (const IValue[]){ rt_of(a), in[1] }, out) : RT_ERROR;
 }
 
-/* ---- linear, matmul ---------------------------------------------------------------------------------------------------- */
+/* ---- linear, matmul ---------------------------------------------------------------------------------------------- */
 
 /* r = t @ b, where t is any stack of rows and b one matrix: t's rows are one matrix. */
 static int
@@ -537,7 +541,8 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	Geom g;
 
 	if (t->ndim == 0 || w->ndim == 0 || w->ndim > 2)
-		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD", t->ndim, w->ndim);
+		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+				t->ndim, w->ndim);
 	k = t->dims[t->ndim - 1];
 	n = w->ndim == 2 ? w->dims[0] : 1;
 	if (w->dims[w->ndim - 1] != k)
@@ -569,7 +574,8 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 	int nbatch = 0, rank;
 
 	if (a->ndim == 0 || b->ndim == 0)
-		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->ndim, b->ndim);
+		return rt_raise(cx, "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+				a->ndim, b->ndim);
 	if (row && column)
 		return rt_dot(cx, in, out);
 	if (a->ndim == 2 && column)

@@ -1,6 +1,6 @@
 /*
- * Losses that are no composition of pointwise operators: negative log likelihood, binary cross entropy (which checks its
- * values), the multilabel margin, and connectionist temporal classification (CTC).
+ * Losses that are no composition of pointwise operators: negative log likelihood, binary cross entropy (which checks
+ * its values), the multilabel margin, and connectionist temporal classification (CTC).
  *
  * They are computed in double.  CTC is the forward recurrence over the labels with blanks between them, in logarithms.
  */
@@ -16,7 +16,8 @@ enum { NONE, MEAN, SUM };
 static int
 check_floating(RtCx *cx, const char *what, const RtTensor *t)
 {
-	return is_floating(t) ? RT_OK : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
+	return is_floating(t) ? RT_OK
+			      : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
 /* n losses as they are, or their sum over `over`: a result of no dims. */
@@ -188,11 +189,13 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 	for (int i = 0; same && i < self->ndim; i++)
 		same = self->dims[i] == target->dims[i];
 	if (!same)
-		return rt_raise(cx, "Using a target size (%s) that is different to the input size (%s) is not supported", dense_text(target,
-			&a), dense_text(self, &b));
+		return rt_raise(cx,
+				"Using a target size (%s) that is different to the input size (%s) is not supported",
+				dense_text(target, &a), dense_text(self, &b));
 	if (check_floating(cx, "binary_cross_entropy", self))
 		return RT_ERROR;
-	r = reduction == NONE ? rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0) : rt_result(cx, 0, self->dtype, 0, 0, 0);
+	r = reduction == NONE ? rt_result(cx, 0, self->dtype, self->ndim, self->dims, 0)
+			      : rt_result(cx, 0, self->dtype, 0, 0, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (weight) {
 		w = rt_temp(cx, rt_tensor_new(cx, RT_f64, self->ndim, self->dims));
@@ -209,7 +212,8 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 
 		if (!(v >= 0 && v <= 1))
 			return rt_raise(cx, "all elements of input should be between 0 and 1");
-		loss[i] = ((y - 1) * fmax(log1p(-v), -100) - y * fmax(log(v), -100)) * (w ? ((double *)rt_data(w))[i] : 1);
+		loss[i] = ((y - 1) * fmax(log1p(-v), -100) - y * fmax(log(v), -100)) *
+			  (w ? ((double *)rt_data(w))[i] : 1);
 	}
 	return reduced(cx, r, loss, n, reduction, (double)n);
 }
@@ -227,11 +231,12 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 	DenseText a, b;
 
 	if (self->ndim > 2 || classes == 0 || rt_numel(target) != rt_numel(self) || target->ndim > 2)
-		return rt_raise(cx, "inconsistent target size: %s for multi-label margin loss of %s", dense_text(target, &a),
-			dense_text(self, &b));
+		return rt_raise(cx, "inconsistent target size: %s for multi-label margin loss of %s",
+				dense_text(target, &a), dense_text(self, &b));
 	if (check_floating(cx, "multilabel_margin_loss_forward_out_frame", self))
 		return RT_ERROR;
-	r = reduction == NONE && self->ndim == 2 ? rt_result(cx, 0, self->dtype, 1, &rows, 0) : rt_result(cx, 0, self->dtype, 0, 0, 0);
+	r = reduction == NONE && self->ndim == 2 ? rt_result(cx, 0, self->dtype, 1, &rows, 0)
+						 : rt_result(cx, 0, self->dtype, 0, 0, 0);
 	if (!r)
 		return RT_ERROR;
 	out[0] = rt_of(r);
@@ -276,7 +281,7 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 int rt_multilabel_margin_loss(RtCx *cx, const IValue *in, IValue *out) { return multilabel(cx, in, 1, out); }
 int rt_multilabel_margin_loss_forward(RtCx *cx, const IValue *in, IValue *out) { return multilabel(cx, in, 2, out); }
 
-/* ---- CTC ---------------------------------------------------------------------------------------------------------- */
+/* ---- CTC --------------------------------------------------------------------------------------------------------- */
 
 typedef struct Ctc {
 	RtTensor *log_probs, *targets;
@@ -364,7 +369,8 @@ log_add(double a, double b)
 
 /* log_alpha (steps, 2 * labels + 1) of one sequence; returns its loss */
 static double
-ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha, int64_t row)
+ctc_forward(const Ctc *g, const double *x, const int64_t *label, int64_t steps, int64_t labels, double *alpha,
+	    int64_t row)
 {
 	int64_t states = 2 * labels + 1, step = g->n * g->classes;
 
@@ -400,8 +406,8 @@ ctc_losses(RtCx *cx, const Ctc *g, double *loss, double *alpha, int64_t apart)
 		for (int64_t k = 0; k < g->target_length[i]; k++)
 			if (label[k] < 0 || label[k] >= g->classes)
 				return rt_raise(cx, "ctc_loss: targets must be in label range");
-		loss[i] = ctc_forward(g, (double *)rt_data(x) + i * g->classes, label, g->length[i], g->target_length[i],
-			alpha + i * apart, 2 * g->longest + 1);
+		loss[i] = ctc_forward(g, (double *)rt_data(x) + i * g->classes, label, g->length[i],
+				      g->target_length[i], alpha + i * apart, 2 * g->longest + 1);
 		at += g->target_length[i];
 	}
 	return RT_OK;
@@ -471,7 +477,8 @@ rt__ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	for (int64_t i = 0; i < rt_numel(all); i++)
 		((double *)rt_data(all))[i] = -INFINITY;
-	if (ctc_losses(cx, &g, (double *)rt_data(y), (double *)rt_data(all), dims[1] * dims[2]) || dense_done(cx, a, all))
+	if (ctc_losses(cx, &g, (double *)rt_data(y), (double *)rt_data(all), dims[1] * dims[2]) ||
+	    dense_done(cx, a, all))
 		return RT_ERROR;
 	return dense_done(cx, r, y);
 }

@@ -101,7 +101,8 @@ rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
 	if (n < 0 || only_strided(cx, in[2]))
 		return RT_ERROR;
 	if ((format == 2 && n != 4) || (format == 3 && n != 5))
-		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5, format == 2 ? "" : "_3d");
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", format == 2 ? 4 : 5,
+				format == 2 ? "" : "_3d");
 	if (format > 1)
 		rt_channels_last_strides(n, dims, strides);
 	r = rt_result(cx, 0, type_or(in[1], RT_f32), n, dims, format > 1 ? strides : 0);
@@ -121,7 +122,8 @@ like(RtCx *cx, RtTensor *t, const IValue *options, IValue format, IValue value, 
 	if (only_strided(cx, options[1]))
 		return RT_ERROR;
 	if ((f == 2 && t->ndim != 4) || (f == 3 && t->ndim != 5))
-		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", f == 2 ? 4 : 5, f == 2 ? "" : "_3d");
+		return rt_raise(cx, "required rank %d tensor to use channels_last%s format", f == 2 ? 4 : 5,
+				f == 2 ? "" : "_3d");
 	if (f > 1)
 		rt_channels_last_strides(t->ndim, t->dims, strides);
 	else if (f == 1)
@@ -394,7 +396,8 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 	if (n < 0)
 		return rt_raise(cx, "number of steps must be non-negative");
 	if (complex && !rt_is_complex(d))
-		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name, rt_dtypes[d].brief);
+		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name,
+				rt_dtypes[d].brief);
 	c.single = d == RT_f32 && base != base;
 	if (rt_is_integral(d, true)) {
 		a = (double)(int64_t)a;
@@ -433,7 +436,8 @@ eye(RtCx *cx, int64_t n, int64_t m, RtDtype d, IValue *out)
 	int64_t few = n < m ? n : m;
 
 	if (n < 0 || m < 0)
-		return rt_raise(cx, "%c must be greater or equal to 0, got %lld", n < 0 ? 'n' : 'm', (long long)(n < 0 ? n : m));
+		return rt_raise(cx, "%c must be greater or equal to 0, got %lld", n < 0 ? 'n' : 'm',
+				(long long)(n < 0 ? n : m));
 	r = rt_result(cx, 0, d, 2, (int64_t[2]){ n, m }, 0);
 	RT_RESULT(cx, r, out[0]);
 	if (rt_fill(cx, r, rt_int(0)))
@@ -454,7 +458,7 @@ rt_eye_m(RtCx *cx, const IValue *in, IValue *out)
 	return eye(cx, rt_integer(in[0]), rt_integer(in[1]), type_or(in[2], RT_f32), out);
 }
 
-/* ---- positions in a triangle ---------------------------------------------------------------------------------------- */
+/* ---- positions in a triangle ------------------------------------------------------------------------------------- */
 
 /* Columns [from, to) of a row belong to the triangle. */
 static void
@@ -470,11 +474,13 @@ triangle_row(bool upper, int64_t row, int64_t offset, int64_t cols, int64_t *fro
 static int
 triangle(RtCx *cx, bool upper, const IValue *in, IValue *out)
 {
-	int64_t rows = rt_integer(in[0]), cols = rt_integer(in[1]), offset = rt_integer(in[2]), dims[2] = { 2, 0 }, from, to;
+	int64_t rows = rt_integer(in[0]), cols = rt_integer(in[1]), offset = rt_integer(in[2]), dims[2] = { 2, 0 },
+		from, to;
 	RtTensor *r;
 
 	if (rows < 0 || cols < 0)
-		return rt_raise(cx, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col", (long long)(rows < 0 ? rows : cols));
+		return rt_raise(cx, "%s must be non-negative, got%lld", rows < 0 ? "row" : "col",
+				(long long)(rows < 0 ? rows : cols));
 	for (int64_t i = 0; i < rows && cols; i++) {
 		triangle_row(upper, i, offset, cols, &from, &to);
 		dims[1] += to - from;

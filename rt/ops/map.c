@@ -141,7 +141,8 @@ is_named(const MapRow *row, const char *name)
 {
 	size_t n = strlen(name);
 
-	return !strncmp(row->schema, "aten::", 6) && !strncmp(row->schema + 6, name, n) && strchr(".(", row->schema[6 + n]);
+	return !strncmp(row->schema, "aten::", 6) && !strncmp(row->schema + 6, name, n) &&
+	       strchr(".(", row->schema[6 + n]);
 }
 
 static int
@@ -161,7 +162,8 @@ check_subtraction(RtCx *cx, const IValue *in)
 	bool a = rt_tensor(in[0]) && in[0].u.t->dtype == RT_b8, b = rt_tensor(in[1]) && in[1].u.t->dtype == RT_b8;
 
 	if (a && b)
-		return rt_raise(cx, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+		return rt_raise(cx,
+				"Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
 				"`logical_xor()` operator instead.");
 	if (a || b)
 		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
@@ -242,7 +244,8 @@ check_lerp(RtCx *cx, const IValue *in)
 
 	for (int i = 1; i < 3; i++)
 		if (in[i].tag == RT_TENSOR && in[i].u.t->dtype != in[0].u.t->dtype)
-			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s", rt_type_text((RtDtype)in[0].u.t->dtype), names[i],
+			return rt_raise(cx, "expected dtype %s for `%s` but got dtype %s",
+					rt_type_text((RtDtype)in[0].u.t->dtype), names[i],
 					rt_type_text((RtDtype)in[i].u.t->dtype));
 	return RT_OK;
 }
@@ -257,7 +260,8 @@ is_whole(const IValue *v)
 static int
 check_clamp(RtCx *cx, const IValue *in, const RtInto *into, RtDtype result)
 {
-	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == result || in[1].tag == RT_TENSOR || in[2].tag == RT_TENSOR)
+	if (!into || into->t != rt_tensor(in[0]) || into->t->dtype == result || in[1].tag == RT_TENSOR ||
+	    in[2].tag == RT_TENSOR)
 		return RT_OK;
 	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[result].brief,
 			rt_type_text((RtDtype)into->t->dtype));
@@ -274,13 +278,16 @@ check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, 
 				rt_dtypes[in[0].u.t->dtype].brief);
 	if (is_named(row, "clamp") && rt_is_none(in[1]) && rt_is_none(in[2]))
 		return rt_raise(cx, "torch.clamp: At least one of 'min' or 'max' must not be None");
-	if (check_kind(cx, row, rt_tensor(in[0]) ? (RtDtype)in[0].u.t->dtype : t->common) || (is_named(row, "lerp") && check_lerp(cx, in)))
+	if (check_kind(cx, row, rt_tensor(in[0]) ? (RtDtype)in[0].u.t->dtype : t->common) ||
+	    (is_named(row, "lerp") && check_lerp(cx, in)))
 		return RT_ERROR;
-	if ((is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max")) && check_clamp(cx, in, into, t->result))
+	if ((is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max")) &&
+	    check_clamp(cx, in, into, t->result))
 		return RT_ERROR;
 	if (is_named(row, "abs") && into && into->t == rt_tensor(in[0]) && rt_is_complex(t->common))
 		return rt_raise(cx, "In-place abs is not supported for complex tensors.");
-	if (is_named(row, "hardtanh") && rt_tensor(in[0])->dtype == RT_u8 && (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
+	if (is_named(row, "hardtanh") && rt_tensor(in[0])->dtype == RT_u8 &&
+	    (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
 		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
 	if (is_named(row, "addcdiv") && is_whole(&in[1]) && is_whole(&in[2]))
 		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform "
@@ -375,7 +382,8 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 		return into && into->overlaps(cx, into) ? RT_ERROR : map_quantized(cx, row, arg, n, in, out);
 	for (int i = 0; i < n; i++)
 		x[i + 1] = rt_tensor(in[arg[i].arg]);
-	if (check_first(cx, row, in, &t, into) || (into && into->overlaps(cx, into)) || check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
+	if (check_first(cx, row, in, &t, into) || (into && into->overlaps(cx, into)) ||
+	    check_shapes(cx, into, t.result, n, x + 1) || check_types(cx, row, in, &t))
 		return RT_ERROR;
 	state.dtype = t.common;
 	as[0] = (RtDtype)rt_dtypes[t.result].compute;

@@ -114,7 +114,8 @@ scatter_masked(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_OK;
 	mask = expanded(cx, mask, dst->ndim, dst->dims);
 	if (!mask)
-		return cx->status ? RT_ERROR : rt_raise(cx, "masked_scatter: the mask cannot be broadcast to self's shape");
+		return cx->status ? RT_ERROR
+				  : rt_raise(cx, "masked_scatter: the mask cannot be broadcast to self's shape");
 	is = truth(cx, mask);
 	src = is ? dense(cx, src) : NULL;
 	if (!src)
@@ -137,7 +138,8 @@ rt_masked_scatter(RtCx *cx, const IValue *in, IValue *out)
 	int64_t dims[RT_MAX_RANK];
 	int rank = 0;
 
-	if (rt_broadcast(cx, &rank, dims, self->ndim, self->dims) || rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
+	if (rt_broadcast(cx, &rank, dims, self->ndim, self->dims) ||
+	    rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)self->dtype, rank, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -148,7 +150,8 @@ rt_masked_scatter(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_masked_scatter_(RtCx *cx, const IValue *in, IValue *out)
 {
-	if (rt_check_itself(cx, in[0].u.t) || (!cx->meta && rt_writable(cx, in[0].u.t)) || scatter_masked(cx, in, in[0].u.t))
+	if (rt_check_itself(cx, in[0].u.t) || (!cx->meta && rt_writable(cx, in[0].u.t)) ||
+	    scatter_masked(cx, in, in[0].u.t))
 		return RT_ERROR;
 	out[0] = rt_retain(in[0]);
 	return RT_OK;

@@ -1,7 +1,7 @@
 /* rt/ops/median.c - the k-th value, medians and modes along a dim
  *
- * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue and mode name follows from the
- * quickselect and the sort that PyTorch runs, so they are run here too.
+ * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue and mode name follows from
+ * the quickselect and the sort that PyTorch runs, so they are run here too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -153,7 +153,8 @@ pick_lane(void *arg, int64_t n, const void *x, void *const *r)
 		return;
 	}
 	for (int64_t i = 0; i < n; i++)
-		v[i] = (Ranked){ p->floating ? ((const double *)x)[i] : 0, p->floating ? 0 : ((const int64_t *)x)[i], i };
+		v[i] = (Ranked){ p->floating ? ((const double *)x)[i] : 0, p->floating ? 0 : ((const int64_t *)x)[i],
+				 i };
 	if (p->kind == KTH)
 		quickselect(v, n, p->k - 1);
 	else if (p->kind == MODE)
@@ -251,7 +252,8 @@ of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 		RT_RESULT(cx, r, out[0]);
 		return rt_fill(cx, r, rt_is_floating((RtDtype)t->dtype) ? rt_double(0.0 / 0.0) : rt_int(INT64_MIN));
 	}
-	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) || !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))
+	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) ||
+	    !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))
 		return RT_ERROR;
 	return run(cx, name, (Pick){ .kind = kind }, flat, 0, false, out, false);
 }

@@ -81,7 +81,8 @@ norm(RtCx *cx, const char *wrong_type, IValue self, IValue p, IValue dim, bool k
 			&& !(t = rt_temp(cx, rt_to_dtype(cx, t, (RtDtype)rt_integer(dtype)))))
 		return RT_ERROR;
 	if (!rt_is_floating((RtDtype)t->dtype) && !rt_is_complex((RtDtype)t->dtype))
-		return rt_raise(cx, "%s. Got %s%s", wrong_type, rt_dtypes[t->dtype].brief, wrong_type == old_norm ? " instead." : "");
+		return rt_raise(cx, "%s. Got %s%s", wrong_type, rt_dtypes[t->dtype].brief,
+				wrong_type == old_norm ? " instead." : "");
 	if (reduce_mask(cx, dim, t->ndim, r.mask))
 		return RT_ERROR;
 	nm = norm_of(rt_number_or(p, 2), rt_is_complex((RtDtype)t->dtype));

@@ -1,8 +1,8 @@
 /*
  * Softmax, embeddings and padding.
  *
- * Softmax takes the greatest value off, so that no exponential overflows.  Embeddings move whole rows.  Every padding is a
- * gather: a table per dim says which input each output takes, -1 the fill value.
+ * Softmax takes the greatest value off, so that no exponential overflows.  Embeddings move whole rows.  Every padding
+ * is a gather: a table per dim says which input each output takes, -1 the fill value.
  */
 #include "dense.h"
 #include "vmath.h"
@@ -74,7 +74,8 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 	g.x = rt_data(x);
 	g.y = rt_data(y);
 	if (rt_numel(r) && g.inner == 1)
-		rt_parallel(cx, g.outer, 1 + 2000 / (g.dim + 1), ct == RT_f32 ? softmax_rows_f32 : softmax_rows_f64, &g);
+		rt_parallel(cx, g.outer, 1 + 2000 / (g.dim + 1), ct == RT_f32 ? softmax_rows_f32 : softmax_rows_f64,
+			    &g);
 	else if (rt_numel(r))
 		rt_parallel(cx, g.outer * ((g.inner + BLOCK - 1) / BLOCK), 1 + 2000 / (g.dim + 1),
 			ct == RT_f32 ? softmax_blocks_f32 : softmax_blocks_f64, &g);
@@ -297,7 +298,8 @@ check_bag(RtCx *cx, const Bag *g)
 	if (g->weight->ndim != 2 || g->indices->ndim != 1 || g->offsets->ndim != 1)
 		return rt_raise(cx, "embedding_bag: weight has to be 2-D, indices and offsets 1-D tensors");
 	if (!is_floating(g->weight))
-		return rt_raise(cx, "expected weight of embedding_bag to be floating, but got %s", rt_dtypes[g->weight->dtype].brief);
+		return rt_raise(cx, "expected weight of embedding_bag to be floating, but got %s",
+				rt_dtypes[g->weight->dtype].brief);
 	if (g->mode < 0 || g->mode > 2)
 		return rt_raise(cx, "embedding_bag: mode has to be 0, 1 or 2");
 	if (g->scale && g->mode)
@@ -380,7 +382,8 @@ list_results(RtCx *cx, const Bag *g, const Bags *b, const RtTensor *table, RtTen
 	if (!bag || !row)
 		return RT_ERROR;
 	memset(bag, 0, (size_t)g->n * 8);
-	list_bags(b, table, bag, (int64_t *)rt_data(work[2]), g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0, row);
+	list_bags(b, table, bag, (int64_t *)rt_data(work[2]), g->mode == BAG_MAX ? (int64_t *)rt_data(work[3]) : 0,
+		  row);
 	if (g->mode == BAG_SUM)
 		memset(rt_data(work[2]), 0, (size_t)rt_numel(work[2]) * 8);
 	if (g->mode != BAG_MAX)
@@ -419,9 +422,11 @@ bags(RtCx *cx, Bag *g, IValue *out)
 	if (!w || (g->scale && !s) || !y || !b.offset)
 		return RT_ERROR;
 	if (ct == RT_f32)
-		bags_f32(0, b.bags, &b, (const float *)rt_data(w), s ? (const float *)rt_data(s) : 0, (float *)rt_data(y));
+		bags_f32(0, b.bags, &b, (const float *)rt_data(w), s ? (const float *)rt_data(s) : 0,
+			 (float *)rt_data(y));
 	else
-		bags_f64(0, b.bags, &b, (const double *)rt_data(w), s ? (const double *)rt_data(s) : 0, (double *)rt_data(y));
+		bags_f64(0, b.bags, &b, (const double *)rt_data(w), s ? (const double *)rt_data(s) : 0,
+			 (double *)rt_data(y));
 	return list_results(cx, g, &b, w, r) ? RT_ERROR : dense_done(cx, r[0], y);
 }
 
@@ -496,7 +501,8 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 			"while the input has %d dimensions.", n, ndim);
 	for (int i = 0; i < ndim; i++) {
 		int j = ndim - 1 - i;
-		int64_t before = 2 * j < n ? pad[2 * j] : 0, after = 2 * j < n ? pad[2 * j + 1] : 0, size = g->self->dims[i], most;
+		int64_t before = 2 * j < n ? pad[2 * j] : 0, after = 2 * j < n ? pad[2 * j + 1] : 0,
+			size = g->self->dims[i], most;
 
 		g->before[i] = before;
 		if (before > PAD_MAX || after > PAD_MAX || before < -PAD_MAX || after < -PAD_MAX)
@@ -542,7 +548,8 @@ gather(const RtTensor *x, char *y, int64_t *const *from, const int64_t *dims, in
 		for (int64_t j = 0; j < width; j++, y += es) {
 			int64_t s = last < 0 ? 0 : from[last][j];
 
-			memcpy(y, outside || s < 0 ? fill : base + (o + (last < 0 ? 0 : s * x->strides[last])) * es, (size_t)es);
+			memcpy(y, outside || s < 0 ? fill : base + (o + (last < 0 ? 0 : s * x->strides[last])) * es,
+			       (size_t)es);
 		}
 		for (int i = last - 1; i >= 0 && ++at[i] == dims[i]; i--)
 			at[i] = 0;
@@ -555,7 +562,8 @@ pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
 	RtTensor *x = g->self, *r, *y, *fill;
 	int64_t strides[RT_MAX_RANK], *from[RT_MAX_RANK];
 
-	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims, g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
+	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims,
+		      g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
 	RT_RESULT(cx, r, out[0]);
 	for (int i = 0; i < x->ndim; i++) {
 		from[i] = rt_scratch(cx, g->dims[i] * 8 + 8);
@@ -610,7 +618,8 @@ rt__pad_circular(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]);
 
 	if (in[1].u.list->n + 4 != 2 * self->ndim)
-		return rt_raise(cx, "Invalid padding size, expected %d but got %lld", 2 * (self->ndim - 2), (long long)in[1].u.list->n);
+		return rt_raise(cx, "Invalid padding size, expected %d but got %lld", 2 * (self->ndim - 2),
+				(long long)in[1].u.list->n);
 	return pad(cx, CIRCULAR, in[0], in[1], rt_none(), out);
 }
 

@@ -1,10 +1,11 @@
 /*
  * Normalisations: batch, instance, group, layer and rms norm, and their gradients.
  *
- * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group is
- * `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in bfloat16
- * and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so does this.
+ * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group
+ * is `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
+ * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in
+ * bfloat16 and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so
+ * does this.
  */
 #include "dense.h"
 
@@ -41,18 +42,22 @@ static void
 moments(RtCx *cx, Norm *g, RtDtype ct)
 {
 	if (g->lanes)
-		rt_parallel(cx, (g->groups + LANES - 1) / LANES, 1, ct == RT_f32 ? lane_moments_f32 : lane_moments_f64, g);
+		rt_parallel(cx, (g->groups + LANES - 1) / LANES, 1, ct == RT_f32 ? lane_moments_f32 : lane_moments_f64,
+			    g);
 	else
-		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? moments_f32 : moments_f64, g);
+		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1),
+			    ct == RT_f32 ? moments_f32 : moments_f64, g);
 }
 
 static void
 apply(RtCx *cx, Norm *g, RtDtype ct)
 {
 	if (g->lanes)
-		rt_parallel(cx, g->pieces, 1 + 20000 / (g->groups + 1), ct == RT_f32 ? lane_apply_f32 : lane_apply_f64, g);
+		rt_parallel(cx, g->pieces, 1 + 20000 / (g->groups + 1), ct == RT_f32 ? lane_apply_f32 : lane_apply_f64,
+			    g);
 	else
-		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64, g);
+		rt_parallel(cx, g->groups, 1 + 20000 / (g->pieces * g->run + 1), ct == RT_f32 ? apply_f32 : apply_f64,
+			    g);
 }
 
 static double
@@ -105,7 +110,8 @@ few_rows(Norm *g)
 static int
 needs_floating(RtCx *cx, const char *what, const RtTensor *t)
 {
-	return is_floating(t) ? RT_OK : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
+	return is_floating(t) ? RT_OK
+			      : rt_raise(cx, "\"%s\" not implemented for '%s'", what, rt_dtypes[t->dtype].brief);
 }
 
 /* Are the parameters (each may be null) of the input's dtype, or all float beside a bfloat16 or half one?  fused: the
@@ -191,7 +197,8 @@ static int
 check_channels(RtCx *cx, const RtTensor *t, const char *name, int64_t channels)
 {
 	if (t && rt_numel(t) != channels)
-		return rt_raise(cx, "%s should contain %lld elements not %lld", name, (long long)channels, (long long)rt_numel(t));
+		return rt_raise(cx, "%s should contain %lld elements not %lld", name, (long long)channels,
+				(long long)rt_numel(t));
 	return RT_OK;
 }
 
@@ -291,8 +298,8 @@ batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 	take_lanes(t, &g);
 	count = a->training ? g.groups : 0;
 	for (int i = 0; i < nout; i++) {
-		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, dense_format(t, t->ndim, t->dims, strides)) :
-			rt_result(cx, i, saved, 1, &count, 0);
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, dense_format(t, t->ndim, t->dims, strides))
+			      : rt_result(cx, i, saved, 1, &count, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
@@ -346,7 +353,8 @@ rt__native_batch_norm_legit(RtCx *cx, const IValue *in, IValue *out)
 int
 rt__native_batch_norm_legit_no_stats(RtCx *cx, const IValue *in, IValue *out)
 {
-	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), 0, 0, in[3].u.i != 0, rt_number(in[4]), rt_number(in[5]) };
+	Batch a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), 0, 0,
+		    in[3].u.i != 0,   rt_number(in[4]), rt_number(in[5]) };
 
 	return batch_results(cx, &a, 3, out);
 }
@@ -363,7 +371,8 @@ rt__native_batch_norm_legit_no_training(RtCx *cx, const IValue *in, IValue *out)
 
 /* Mean over images of what each image's moments made of the running ones: ATen repeats them per image. */
 static int
-instance_running(RtCx *cx, RtTensor *running, double *value, int64_t n, int64_t channels, double momentum, double correction)
+instance_running(RtCx *cx, RtTensor *running, double *value, int64_t n, int64_t channels, double momentum,
+		 double correction)
 {
 	for (int64_t c = 0; c < channels; c++)
 		for (int64_t i = 1; i < n; i++)
@@ -415,7 +424,8 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 	Norm g;
 
 	if (!a.training && (!a.mean || !a.var))
-		return rt_raise(cx, "Expected running_mean and running_var to be defined when use_input_stats is false");
+		return rt_raise(cx,
+				"Expected running_mean and running_var to be defined when use_input_stats is false");
 	if (batch_geometry(cx, &a, &g))
 		return RT_ERROR;
 	r = rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0);
@@ -440,7 +450,8 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 
 /* Rows of the trailing dims in shape; returns the first of them, or -1. */
 static int
-row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const RtTensor *weight, const RtTensor *bias, Norm *g)
+row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const RtTensor *weight, const RtTensor *bias,
+	     Norm *g)
 {
 	int64_t size[RT_MAX_RANK];
 	int n = rt_ints(cx, shape, size, RT_MAX_RANK), axis = t->ndim - n;
@@ -483,7 +494,8 @@ rows(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *bias, const int
 	if (check_dtypes(cx, false, t, (RtTensor *[]){ weight, bias }, 2))
 		return RT_ERROR;
 	for (int i = 0; i < nout; i++) {
-		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, strides) : rt_result(cx, i, saved, ndim, dims, 0);
+		r[i] = i == 0 ? rt_result(cx, 0, t->dtype, t->ndim, t->dims, strides)
+			      : rt_result(cx, i, saved, ndim, dims, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
@@ -548,8 +560,8 @@ groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
 }
 
 static int
-group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane, int64_t groups,
-	double eps, int nout, IValue *out)
+group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane,
+      int64_t groups, double eps, int nout, IValue *out)
 {
 	int64_t strides[RT_MAX_RANK], dims[2] = { n, groups };
 	Norm g;
@@ -579,21 +591,23 @@ rt_group_norm(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "Expected at least 2 dimensions for input tensor but received %d", t->ndim);
 	for (int i = 2; i < t->ndim; i++)
 		plane *= t->dims[i];
-	return group(cx, t, rt_tensor(in[2]), rt_tensor(in[3]), t->dims[0], t->dims[1], plane, in[1].u.i, rt_number(in[4]), 1, out);
+	return group(cx, t, rt_tensor(in[2]), rt_tensor(in[3]), t->dims[0], t->dims[1], plane, in[1].u.i,
+		     rt_number(in[4]), 1, out);
 }
 
 int
 rt_native_group_norm(RtCx *cx, const IValue *in, IValue *out)
 {
-	return group(cx, rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), in[3].u.i, in[4].u.i, in[5].u.i, in[6].u.i,
-		rt_number(in[7]), 3, out);
+	return group(cx, rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), in[3].u.i, in[4].u.i, in[5].u.i,
+		     in[6].u.i, rt_number(in[7]), 3, out);
 }
 
 /* ---- gradients ---------------------------------------------------------------------------------------------- */
 
 /* Results 0 .. 2 by mask: gradients of the input, the weight (count values), the bias; the others are empty. */
 static int
-backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, const RtTensor *params, int64_t count, IValue *out)
+backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, const RtTensor *params, int64_t count,
+	 IValue *out)
 {
 	RtDtype ct = compute_type(t);
 	RtTensor *r[3], *dy, *dx = 0, *to = 0;
@@ -642,7 +656,8 @@ backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, con
 int
 rt_native_batch_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
-	Batch a = { rt_tensor(in[1]), rt_tensor(in[2]), 0, rt_tensor(in[3]), rt_tensor(in[4]), in[7].u.i != 0, 0, rt_number(in[8]) };
+	Batch a = { rt_tensor(in[1]), rt_tensor(in[2]), 0, rt_tensor(in[3]),
+		    rt_tensor(in[4]), in[7].u.i != 0,	0, rt_number(in[8]) };
 	RtDtype ct = compute_type(a.input);
 	Norm g;
 
@@ -674,7 +689,8 @@ prepare_saved(RtCx *cx, Norm *g, RtTensor *t, RtTensor *weight, RtTensor *mean, 
 	return RT_OK;
 }
 
-/* grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask; the moments are taken anew with eps from rstd */
+/* grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask; the moments are taken anew with eps from
+ * rstd */
 int
 rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -684,7 +700,8 @@ rt_native_layer_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	if (row_geometry(cx, "LayerNormBackwardKernelImpl", t, in[2], weight, 0, &g) < 0)
 		return RT_ERROR;
 	if (rt_numel(mean) != g.groups || rt_numel(rstd) != g.groups)
-		return rt_raise(cx, "native_layer_norm_backward: mean and rstd should have %lld elements", (long long)g.groups);
+		return rt_raise(cx, "native_layer_norm_backward: mean and rstd should have %lld elements",
+				(long long)g.groups);
 	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))
 		return RT_ERROR;
 	return backward(cx, &g, rt_tensor(in[0]), t, in[7].u.list, weight, g.run, out);
@@ -699,7 +716,8 @@ rt_native_group_norm_backward(RtCx *cx, const IValue *in, IValue *out)
 	Norm g;
 
 	if (groups <= 0 || channels % groups || n < 0 || plane < 0 || n * channels * plane != rt_numel(t) ||
-	    rt_numel(mean) != n * groups || rt_numel(rstd) != n * groups || check_channels(cx, weight, "weight", channels))
+	    rt_numel(mean) != n * groups || rt_numel(rstd) != n * groups ||
+	    check_channels(cx, weight, "weight", channels))
 		return rt_raise(cx, "native_group_norm_backward: sizes do not fit the input");
 	g = groups_of(n, channels, plane, groups);
 	if (!cx->meta && prepare_saved(cx, &g, t, weight, mean, rstd))

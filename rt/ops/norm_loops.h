@@ -76,11 +76,13 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 
 	for (int64_t i = 0; i < g->groups; i++) {
 		int64_t base = g->modulo ? i % g->modulo * (g->run / g->per) : 0, at = i * g->run;
-		double rstd = 1 / sqrt(g->var[i] + g->eps), mean = g->mean[i], sum = 0, dot = 0, n = (double)(g->pieces * g->run);
+		double rstd = 1 / sqrt(g->var[i] + g->eps), mean = g->mean[i], sum = 0, dot = 0,
+		       n = (double)(g->pieces * g->run);
 
 		for (int64_t p = 0; p < g->pieces && (dw || db || !g->fixed); p++)
 			for (int64_t k = 0; k < g->run / g->per; k++) {
-				const T *x = (const T *)g->x + at + p * g->step + k * g->per, *y = dy + at + p * g->step + k * g->per;
+				const T *x = (const T *)g->x + at + p * g->step + k * g->per,
+					*y = dy + at + p * g->step + k * g->per;
 				double d = 0, dv = 0, scale = w ? (double)w[base + k] : 1;
 
 				for (int64_t j = 0; j < g->per; j++) {
@@ -101,10 +103,12 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 			for (int64_t k = 0; k < g->run / g->per; k++) {
 				const int64_t o = at + p * g->step + k * g->per;
 				const T *x = (const T *)g->x + o;
-				double a = rstd * (w ? (double)w[base + k] : 1), c = rstd * rstd * dot / n, shift = rstd * sum / n;
+				double a = rstd * (w ? (double)w[base + k] : 1), c = rstd * rstd * dot / n,
+				       shift = rstd * sum / n;
 
 				for (int64_t j = 0; j < g->per; j++)
-					dx[o + j] = (T)(a * (double)dy[o + j] - shift - (g->fixed ? 0 : c * ((double)x[j] - mean)));
+					dx[o + j] = (T)(a * (double)dy[o + j] - shift -
+							(g->fixed ? 0 : c * ((double)x[j] - mean)));
 			}
 	}
 }
@@ -182,7 +186,8 @@ N(lane_backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 			}
 		}
 		for (int64_t c = 0; c < some; c++) {
-			const double rstd = 1 / sqrt(g->var[first + c] + g->eps), scale = rstd * (w ? (double)w[first + c] : 1);
+			const double rstd = 1 / sqrt(g->var[first + c] + g->eps),
+				     scale = rstd * (w ? (double)w[first + c] : 1);
 
 			db[first + c] += d[c];
 			dw[first + c] += dv[c] * rstd;

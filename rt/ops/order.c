@@ -9,7 +9,7 @@
 
 RT_FAST
 
-/* ---- searchsorted -------------------------------------------------------------------------------------------------- */
+/* ---- searchsorted ------------------------------------------------------------------------------------------------ */
 
 /* The number of keys before v: those below it, or with `right` those up to it. */
 static int64_t
@@ -53,7 +53,8 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 
 	if (in[4].tag == RT_STR) {
 		if (strcmp(in[4].u.str->s, "left") && strcmp(in[4].u.str->s, "right"))
-			return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s", in[4].u.str->s);
+			return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s",
+					in[4].u.str->s);
 		if (right && in[4].u.str->s[0] == 'l')
 			return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
 				"was True");
@@ -112,7 +113,7 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- unique --------------------------------------------------------------------------------------------------------- */
+/* ---- unique ------------------------------------------------------------------------------------------------------ */
 
 /* What the family shares: m slices of n keys each; results are made from the order of slices. */
 typedef struct Slices {
@@ -278,7 +279,8 @@ unique_along(RtCx *cx, const IValue *in, int64_t wanted, bool consecutive, const
 	for (int d = 0; d < t->ndim; d++)
 		zero = zero || (d != dim && t->dims[d] == 0);
 	if (zero && t->dims[dim])
-		return rt_raise(cx, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+		return rt_raise(cx,
+				"There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
 	if (t->ndim == 0)
 		dim = -1;
 	return unique(cx, t, dim, consecutive, want[0].u.i, want[1].u.i, 3, out);
@@ -304,7 +306,7 @@ rt_unique_consecutive(RtCx *cx, const IValue *in, IValue *out)
 	return unique_along(cx, in, in[3].u.i, true, in + 1, out);
 }
 
-/* ---- bins ------------------------------------------------------------------------------------------------------------- */
+/* ---- bins -------------------------------------------------------------------------------------------------------- */
 
 static double
 rounded(RtDtype t, double v)
@@ -409,7 +411,7 @@ rt_bincount(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- histogram: (n, d) points into a grid of bins given by d vectors of edges ------------------------------------------------ */
+/* ---- histogram: (n, d) points into a grid of bins given by d vectors of edges ------------------------------------ */
 
 typedef struct Grid {
 	int     d;

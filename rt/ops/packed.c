@@ -3,8 +3,8 @@
  *
  * A packed parameter is an object with slots (weight, bias, and of a convolution its geometry).  The product is one
  * of integers: both operands less their zero points, as floats while every sum stays below 2^24, else as doubles, so
- * that it is exact and runs by the common matrix product.  What follows is FBGEMM's: the bias in units of the product, one
- * multiplication, round to even, clamp.
+ * that it is exact and runs by the common matrix product.  What follows is FBGEMM's: the bias in units of the product,
+ * one multiplication, round to even, clamp.
  */
 #include "quant.h"
 
@@ -39,10 +39,12 @@ PACKED_CLASS(linear_class, "__torch__.torch.classes.quantized.LinearPackedParams
 PACKED_CLASS(conv2d_class, "__torch__.torch.classes.quantized.Conv2dPackedParamsBase", 8, conv_slots, conv_types);
 PACKED_CLASS(conv3d_class, "__torch__.torch.classes.quantized.Conv3dPackedParamsBase", 8, conv_slots, conv_types);
 PACKED_CLASS(cell_class, "__torch__.torch.classes.rnn.CellParamsBase", 5, cell_slots, cell_types);
-PACKED_CLASS(clamp_linear_class, "__torch__.torch.classes.xnnpack.LinearOpContext", 4, clamp_linear_slots, clamp_linear_types);
-PACKED_CLASS(clamp_conv_class, "__torch__.torch.classes.xnnpack.Conv2dOpContext", 8, clamp_conv_slots, clamp_conv_types);
-PACKED_CLASS(clamp_transpose_class, "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext", 9, clamp_transpose_slots,
-	clamp_transpose_types);
+PACKED_CLASS(clamp_linear_class, "__torch__.torch.classes.xnnpack.LinearOpContext", 4, clamp_linear_slots,
+	     clamp_linear_types);
+PACKED_CLASS(clamp_conv_class, "__torch__.torch.classes.xnnpack.Conv2dOpContext", 8, clamp_conv_slots,
+	     clamp_conv_types);
+PACKED_CLASS(clamp_transpose_class, "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext", 9,
+	     clamp_transpose_slots, clamp_transpose_types);
 #undef PACKED_CLASS
 
 enum { WEIGHT, BIAS, STRIDE, PADDING, DILATION, OUTPUT_PADDING, GROUPS, TRANSPOSE };
@@ -152,7 +154,8 @@ finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, 
 
 			v = q < (float)low ? (double)low : q > (float)high ? (double)high : (double)q;
 		} else if (o->through) {
-			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->through)) + (float)o->through_zero;
+			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->through)) +
+				  (float)o->through_zero;
 
 			v = (double)((q < 0 ? 0 : q > 255 ? 255 : q) - (float)o->through_zero) * o->through;
 		} else {
@@ -207,7 +210,8 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	if (!x->quant || x->quant->scales || !w->quant || w->ndim != 2)
 		return rt_raise(cx, "quantized::linear: input and weight should be quantized");
 	if (x->ndim < 1 || x->dims[x->ndim - 1] != w->dims[1])
-		return rt_raise(cx, "quantized::linear: the last dim of the input should be %lld", (long long)w->dims[1]);
+		return rt_raise(cx, "quantized::linear: the last dim of the input should be %lld",
+				(long long)w->dims[1]);
 	memcpy(dims, x->dims, (size_t)x->ndim * 8);
 	dims[x->ndim - 1] = w->dims[0];
 	r = product_result(cx, o, x->ndim, dims, 0);
@@ -221,8 +225,8 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	if (!xi || !wi || !sum || (bias && !b))
 		return RT_ERROR;
 	rows = w->dims[1] ? rt_numel(x) / w->dims[1] : 0;
-	if (dense_gemm(cx, ct, rows, w->dims[0], w->dims[1], rt_data(xi), w->dims[1], 1, rt_data(wi), 1, w->dims[1], rt_data(sum),
-	    w->dims[0], false))
+	if (dense_gemm(cx, ct, rows, w->dims[0], w->dims[1], rt_data(xi), w->dims[1], 1, rt_data(wi), 1, w->dims[1],
+		       rt_data(sum), w->dims[0], false))
 		return RT_ERROR;
 	finish_values(sum, &s, b, w->dims[0], 1, o);
 	return write_result(cx, r, sum);
@@ -336,8 +340,9 @@ conv(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 	s.x = x->quant->scale;
 	xi = centred(cx, x, ct, 0);
 	wi = centred(cx, w, ct, &s);
-	if (!xi || !wi || CALL(cx, convolution, &v, rt_of(xi), rt_of(wi), rt_none(), slot[STRIDE], slot[PADDING], slot[DILATION],
-	    slot[TRANSPOSE], slot[OUTPUT_PADDING], slot[GROUPS]))
+	if (!xi || !wi ||
+	    CALL(cx, convolution, &v, rt_of(xi), rt_of(wi), rt_none(), slot[STRIDE], slot[PADDING], slot[DILATION],
+		 slot[TRANSPOSE], slot[OUTPUT_PADDING], slot[GROUPS]))
 		return RT_ERROR;
 	meta = v;
 	sum = meta.u.t;
@@ -546,7 +551,7 @@ SLOTS(conv_transpose2d)
 SLOTS(conv_transpose3d)
 #undef SLOTS
 
-/* ---- cells ----------------------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 /* w_ih, w_hh (packed), bias_ih, bias_hh, reduce_range */
 int rt_quantized_make_quantized_cell_params_dynamic(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &cell_class, in, 5, out); }

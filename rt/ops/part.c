@@ -135,13 +135,15 @@ split(RtCx *cx, RtTensor *t, int64_t piece, int64_t dim, IValue *out)
 	if (t->ndim == 0)
 		return rt_raise(cx, "split expects at least a 1-dimensional tensor");
 	if (piece < 0)
-		return rt_raise(cx, "split expects split_size be non-negative, but got split_size=%lld", (long long)piece);
+		return rt_raise(cx, "split expects split_size be non-negative, but got split_size=%lld",
+				(long long)piece);
 	d = rt_dim(cx, dim, t->ndim);
 	if (d < 0)
 		return RT_ERROR;
 	n = t->dims[d];
 	if (piece == 0 && n)
-		return rt_raise(cx, "split_size can only be 0 if dimension size is 0, but got dimension size of %lld", (long long)n);
+		return rt_raise(cx, "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
+				(long long)n);
 	return pieces(cx, t, d, n ? (n - 1) / piece + 1 : 1, NULL, piece, out);
 }
 
@@ -274,7 +276,8 @@ tensor_split_sections(RtCx *cx, RtTensor *t, int64_t n, int64_t dim, IValue *out
 	int d;
 
 	if (t->ndim == 0)
-		return rt_raise(cx, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+		return rt_raise(cx,
+				"tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
 	if (n <= 0)
 		return rt_raise(cx, "number of sections must be larger than 0, got %lld", (long long)n);
 	d = rt_dim(cx, dim, t->ndim);
@@ -303,7 +306,8 @@ rt_tensor_split_indices(RtCx *cx, const IValue *in, IValue *out)
 	if (!at)
 		return RT_ERROR;
 	if (in[0].u.t->ndim == 0)
-		return rt_raise(cx, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+		return rt_raise(cx,
+				"tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
 	return tensor_split(cx, in[0].u.t, at, in[1].u.list->n, in[2].u.i, out);
 }
 
@@ -313,7 +317,8 @@ rt_tensor_split_tensor_indices_or_sections(RtCx *cx, const IValue *in, IValue *o
 	RtTensor *t = in[0].u.t, *how = in[1].u.t;
 
 	if (t->ndim == 0)
-		return rt_raise(cx, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+		return rt_raise(cx,
+				"tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
 	if (how->dtype != RT_i64 || how->ndim > 1)
 		return rt_raise(cx, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
 			"tensor of dtype long");
@@ -366,7 +371,8 @@ diagonal(RtCx *cx, RtTensor *t, int64_t offset, int64_t dim1, int64_t dim2, IVal
 	if (b < 0)
 		return RT_ERROR;
 	if (a == b)
-		return rt_raise(cx, "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1, (long long)dim2);
+		return rt_raise(cx, "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1,
+				(long long)dim2);
 	rows = g.dims[a];
 	columns = g.dims[b];
 	if (offset >= 0) {
@@ -413,8 +419,8 @@ rt_unfold(RtCx *cx, const IValue *in, IValue *out)
 	if (size < 0)
 		return rt_raise(cx, "size is %lld but must be >= 0", (long long)size);
 	if (size > whole)
-		return rt_raise(cx, "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)whole,
-			(long long)size);
+		return rt_raise(cx, "maximum size for tensor at dimension %d is %lld but size is %lld", d,
+				(long long)whole, (long long)size);
 	if (step <= 0)
 		return rt_raise(cx, "step is %lld but must be > 0", (long long)step);
 	geom_insert(&g, g.n, size, g.n ? g.strides[d] : 1);

@@ -1,7 +1,7 @@
 /* rt/ops/parts.c - all that kernels have for operands of every kind
  *
- * A program that cannot meet some of it defines these tables itself, with less in them: then this file is not linked, and
- * what only its tables name is left out, too.
+ * A program that cannot meet some of it defines these tables itself, with less in them: then this file is not linked,
+ * and what only its tables name is left out, too.
  */
 #include "gemm.h"
 #include "quant.h"

@@ -1,8 +1,8 @@
 /*
  * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
  *
- * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked by
- * one loop over planes.  Missing dims are leading ones of size 1.
+ * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked
+ * by one loop over planes.  Missing dims are leading ones of size 1.
  */
 #include "quant.h"
 #include "../base.h"
@@ -116,7 +116,8 @@ set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const ch
 	memset(g, 0, sizeof *g);
 	g->nd = nd;
 	if (t->ndim != nd + 1 && t->ndim != nd + 2)
-		return rt_raise(cx, "%s: Expected %dD or %dD input tensor, but got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
+		return rt_raise(cx, "%s: Expected %dD or %dD input tensor, but got: %s", op, nd + 1, nd + 2,
+				dense_text(t, &text));
 	if (!strchr(kinds, rt_dtypes[t->dtype].category))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'", op, rt_dtypes[t->dtype].brief);
 	g->planes = 1;
@@ -351,10 +352,11 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		return RT_ERROR;
 	for (int i = lead; i < 3; i++)
 		if (g.out[i] + g.k[i] - 1 > g.in[i] || g.out[i] <= 0 || g.k[i] <= 0)
-			return rt_raise(cx, "%s: pool size (%lld) too large relative to input size (%lld)", op, (long long)g.k[i],
-				(long long)g.in[i]);
+			return rt_raise(cx, "%s: pool size (%lld) too large relative to input size (%lld)", op,
+					(long long)g.k[i], (long long)g.in[i]);
 	if (samples->ndim != 3 || samples->dims[2] != nd || samples->dims[0] * samples->dims[1] < g.planes)
-		return rt_raise(cx, "%s: Expect _random_samples to have a sample for each of %d dims of each plane", op, nd);
+		return rt_raise(cx, "%s: Expect _random_samples to have a sample for each of %d dims of each plane", op,
+				nd);
 	r = result_like(cx, 0, self->dtype, self, &g, false);
 	at = r ? result_like(cx, 1, RT_i64, self, &g, false) : 0;
 	if (r)
@@ -540,8 +542,8 @@ checked_indices(RtCx *cx, const Pool *g, RtTensor *index)
 
 	for (int64_t i = 0; at && i < n; i++)
 		if (at[i] < 0 || at[i] >= g->in_plane) {
-			rt_raise(cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lld", (long long)at[i],
-				(long long)g->in[1], (long long)g->in[2]);
+			rt_raise(cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lld",
+				 (long long)at[i], (long long)g->in[1], (long long)g->in[2]);
 			return 0;
 		}
 	return at;
@@ -598,7 +600,8 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g;
 
 	if (index->dtype != RT_i64)
-		return rt_raise(cx, "elements in indices should be type int64 but got: %s", rt_dtypes[index->dtype].brief);
+		return rt_raise(cx, "elements in indices should be type int64 but got: %s",
+				rt_dtypes[index->dtype].brief);
 	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, "FI"))
 		return RT_ERROR;
 	for (int i = 0; i < 3; i++) {                  /* the roles turn round: `in` is what is written */
@@ -615,7 +618,8 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 		return rt_raise(cx, "Expected shape of indices to be same as that of the input tensor");
 	memcpy(dims, self->dims, (size_t)self->ndim * 8);
 	memcpy(dims + self->ndim - nd, size, (size_t)nd * 8);
-	r = rt_result(cx, 0, self->dtype, self->ndim, dims, nd == 2 ? dense_format(self, self->ndim, dims, strides) : 0);
+	r = rt_result(cx, 0, self->dtype, self->ndim, dims,
+		      nd == 2 ? dense_format(self, self->ndim, dims, strides) : 0);
 	RT_RESULT(cx, r, out[0]);
 	x = dense_out(cx, r, ct);
 	y = dense_in(cx, self, ct);

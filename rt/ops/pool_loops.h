@@ -1,5 +1,6 @@
 /* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it;
- * IS_NAN(v), LOWEST, what a window gives that dilation put wholly into the padding, and SUM, in which averages are summed */
+ * IS_NAN(v), LOWEST, what a window gives that dilation put wholly into the padding, and SUM, in which averages are
+ * summed */
 
 static void
 N(max_planes)(void *arg, int64_t begin, int64_t end)

@@ -97,7 +97,8 @@ truth(RtCx *cx, const RtTensor *t, IValue *out)
 	bool is;
 
 	if (n != 1)
-		return rt_raise(cx, "Boolean value of Tensor with %s is ambiguous", n ? "more than one value" : "no values");
+		return rt_raise(cx, "Boolean value of Tensor with %s is ambiguous",
+				n ? "more than one value" : "no values");
 	if ((status = item(cx, t, out)))
 		return status;
 	is = out->tag == RT_COMPLEX ? out->u.c->re != 0 || out->u.c->im != 0 : out->tag == RT_DOUBLE ? out->u.f != 0
@@ -126,7 +127,8 @@ check_implicit(RtCx *cx, const RtTensor *t, bool integral)
 	if (t->ndim)
 		return rt_raise(cx, "Cannot input a tensor of dimension other than 0 as a scalar argument");
 	if (integral && !rt_is_integral((RtDtype)t->dtype, false))
-		return rt_raise(cx, "Cannot input a tensor of type %s as an integral argument", rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "Cannot input a tensor of type %s as an integral argument",
+				rt_dtypes[t->dtype].brief);
 	return RT_OK;
 }
 
@@ -271,7 +273,7 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 	return to_list(cx, t, 0, rt_data(t), (int)code, out);
 }
 
-/* ---- questions to tensors ------------------------------------------------------------------------------------------ */
+/* ---- questions to tensors ---------------------------------------------------------------------------------------- */
 
 #define ASK_INT(id, answer) \
 	int \
@@ -361,7 +363,7 @@ rt_prim_data(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- identity, enums, devices ------------------------------------------------------------------------------------------ */
+/* ---- identity, enums, devices ------------------------------------------------------------------------------------ */
 
 int
 rt___is__(RtCx *cx, const IValue *in, IValue *out)
@@ -397,7 +399,8 @@ rt__unwrap_optional(RtCx *cx, const IValue *in, IValue *out)
 static bool
 same_enum(IValue a, IValue b)
 {
-	return a.tag == RT_ENUM && b.tag == RT_ENUM && rt_type_equal(a.u.en->type, b.u.en->type) && !strcmp(a.u.en->name->s, b.u.en->name->s);
+	return a.tag == RT_ENUM && b.tag == RT_ENUM && rt_type_equal(a.u.en->type, b.u.en->type) &&
+	       !strcmp(a.u.en->name->s, b.u.en->name->s);
 }
 
 int
@@ -511,7 +514,7 @@ rt_prim_awaitable_nowait(RtCx *cx, const IValue *in, IValue *out)
 	return rt_awaited(cx, in[0], out);
 }
 
-/* ---- printing -------------------------------------------------------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 /* All arguments, with blanks between. */
 int
@@ -606,7 +609,7 @@ rt_warn(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- the state of a call ------------------------------------------------------------------------------------------------------ */
+/* ---- the state of a call ----------------------------------------------------------------------------------------- */
 
 int
 rt_is_grad_enabled(RtCx *cx, const IValue *in, IValue *out)

@@ -1,9 +1,10 @@
 /*
  * Quantized tensors: making them, taking them apart, and how other operators take them.
  *
- * A quantized tensor is integers and (scale, zero point), for all or per channel: value = (q - zero) * scale in float32,
- * q = clamp(round_half_even(value / scale) + zero).  An operator without a kernel of its own for them works on the values
- * and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that say the same.
+ * A quantized tensor is integers and (scale, zero point), for all or per channel: value = (q - zero) * scale in
+ * float32, q = clamp(round_half_even(value / scale) + zero).  An operator without a kernel of its own for them works on
+ * the values and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that say the
+ * same.
  */
 #include "quant.h"
 
@@ -44,7 +45,8 @@ quant_new(RtCx *cx, int scheme)
 }
 
 RtTensor *
-quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, double scale, int64_t zero)
+quant_result(RtCx *cx, int i, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides, double scale,
+	     int64_t zero)
 {
 	RtQuant *q = quant_new(cx, 0);
 	RtTensor *r = q ? rt_result(cx, i, dtype, ndim, dims, strides) : 0;
@@ -110,7 +112,8 @@ params_of(RtCx *cx, const RtTensor *t, Params *p)
 		p->zero = &p->z;
 		return RT_OK;
 	}
-	if (q->axis < 0 || q->axis >= t->ndim || rt_numel(q->scales) != t->dims[q->axis] || rt_numel(q->zeros) != t->dims[q->axis])
+	if (q->axis < 0 || q->axis >= t->ndim || rt_numel(q->scales) != t->dims[q->axis] ||
+	    rt_numel(q->zeros) != t->dims[q->axis])
 		return rt_raise(cx, "quantized tensor: scales and zero points should be as many as channels");
 	s = dense_in(cx, q->scales, RT_f64);
 	z = dense_in(cx, q->zeros, RT_f64);
@@ -237,7 +240,8 @@ check_float(RtCx *cx, const RtTensor *t)
 static int
 check_quantized(RtCx *cx, const RtTensor *t, const char *op)
 {
-	return t->quant ? RT_OK : rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
+	return t->quant ? RT_OK
+			: rt_raise(cx, "%s: expected a quantized tensor, but got %s", op, rt_dtypes[t->dtype].brief);
 }
 
 static int
@@ -252,7 +256,8 @@ per_tensor(RtCx *cx, RtTensor *t, double scale, int64_t zero, RtDtype dtype, IVa
 		return rt_raise(cx, "quantize_per_tensor: expected a quantized dtype, got %s", rt_dtypes[dtype].brief);
 	quant_range(dtype, &low, &high);
 	if (zero < low || zero > high)
-		return rt_raise(cx, "quantize_tensor_per_tensor_affine zero_point %lld is out of range.", (long long)zero);
+		return rt_raise(cx, "quantize_tensor_per_tensor_affine zero_point %lld is out of range.",
+				(long long)zero);
 	rt_result_strides(t->ndim, t->dims, 1, all, strides);
 	r = quant_result(cx, 0, dtype, t->ndim, t->dims, strides, scale, zero);
 	RT_RESULT(cx, r, *out);
@@ -353,9 +358,10 @@ rt_quantize_per_channel(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (rt_dtypes[dtype].category != 'Q')
 		return rt_raise(cx, "quantize_per_channel: expected a quantized dtype, got %s", rt_dtypes[dtype].brief);
-	if (scales->ndim != 1 || zeros->ndim != 1 || (t->ndim && (scales->dims[0] != t->dims[axis] || zeros->dims[0] != t->dims[axis])))
-		return rt_raise(cx, "length of scales must equal to channel, expected %lld got, %lld", (long long)(t->ndim ? t->dims[axis] :
-			1), (long long)rt_numel(scales));
+	if (scales->ndim != 1 || zeros->ndim != 1 ||
+	    (t->ndim && (scales->dims[0] != t->dims[axis] || zeros->dims[0] != t->dims[axis])))
+		return rt_raise(cx, "length of scales must equal to channel, expected %lld got, %lld",
+				(long long)(t->ndim ? t->dims[axis] : 1), (long long)rt_numel(scales));
 	r = channel_result(cx, dtype, t, scales, zeros, axis);
 	RT_RESULT(cx, r, out[0]);
 	return quant_store(cx, r, t);
@@ -368,7 +374,8 @@ rt__make_per_tensor_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
 	RtDtype dtype = t->dtype == RT_i8 ? RT_qi8 : t->dtype == RT_u8 ? RT_qu8 : RT_qi32;
 
 	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
-		return rt_raise(cx, "_make_per_tensor_quantized_tensor: no quantized type of %s", rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "_make_per_tensor_quantized_tensor: no quantized type of %s",
+				rt_dtypes[t->dtype].brief);
 	r = quant_result(cx, 0, dtype, t->ndim, t->dims, 0, rt_number(in[1]), in[2].u.i);
 	RT_RESULT(cx, r, out[0]);
 	r = quant_raw(cx, r);
@@ -385,7 +392,8 @@ rt__make_per_channel_quantized_tensor(RtCx *cx, const IValue *in, IValue *out)
 	if (axis < 0)
 		return RT_ERROR;
 	if (t->dtype != RT_i8 && t->dtype != RT_u8 && t->dtype != RT_i32)
-		return rt_raise(cx, "_make_per_channel_quantized_tensor: no quantized type of %s", rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "_make_per_channel_quantized_tensor: no quantized type of %s",
+				rt_dtypes[t->dtype].brief);
 	r = channel_result(cx, dtype, t, rt_tensor(in[1]), rt_tensor(in[2]), axis);
 	RT_RESULT(cx, r, out[0]);
 	r = quant_raw(cx, r);

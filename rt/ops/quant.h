@@ -8,7 +8,8 @@ RtTensor *quant_raw(RtCx *, const RtTensor *);       /* the integers: a view of 
 void      quant_range(RtDtype, int64_t *low, int64_t *high);
 int       quant_limits(RtCx *, RtTensor *, double *low, double *high);    /* least and greatest element */
 /* A result quantized per tensor, as rt_result. */
-RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale, int64_t zero);
+RtTensor *quant_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, double scale,
+		       int64_t zero);
 
 /* An operator without a kernel for quantized tensors: its arguments in values, its result quantized again. */
 struct RtQuantized {

@@ -1,8 +1,8 @@
 /* rt/ops/random.c - draws from ATen's CPU generator, in ATen's order
  *
  * A distribution fills an array, one element after the other in memory order; the array is cast into the tensor.
- * A tensor that is not dense is filled in the order of its indices.  Which bits of the generator make an element is part
- * of an operator's meaning: reference 7.13.
+ * A tensor that is not dense is filled in the order of its indices.  Which bits of the generator make an element is
+ * part of an operator's meaning: reference 7.13.
  */
 #include <math.h>
 #include <stdio.h>
@@ -150,7 +150,8 @@ fill(RtCx *cx, Dist dist, RtGenerator *g, RtTensor *t)
 
 	if (cx->meta || !n)
 		return RT_OK;
-	if (rt_check_itself(cx, t) || rt_writable(cx, t) || (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
+	if (rt_check_itself(cx, t) || rt_writable(cx, t) ||
+	    (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
 		return RT_ERROR;
 	dist.dtype = rt_real_type((RtDtype)t->dtype);
 	n *= rt_is_complex((RtDtype)t->dtype) ? 2 : 1;
@@ -190,7 +191,8 @@ rt_uniform_(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (!(a <= b))
 		return rt_raise(cx, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", a, b);
-	return return_self(in[0], fill(cx, (Dist){ draw_uniform, RT_f32, a, b, 0, 0 }, generator(cx, in[3]), in[0].u.t), out);
+	return return_self(in[0], fill(cx, (Dist){ draw_uniform, RT_f32, a, b, 0, 0 }, generator(cx, in[3]), in[0].u.t),
+			   out);
 }
 
 int
@@ -230,7 +232,8 @@ rt_cauchy_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (!(rt_number(in[2]) > 0))
 		return rt_raise(cx, "cauchy_ expects sigma > 0.0, but found sigma=%g", rt_number(in[2]));
-	return draw_into(cx, "cauchy", (Dist){ draw_cauchy, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true, in, in[3], out);
+	return draw_into(cx, "cauchy", (Dist){ draw_cauchy, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true,
+			 in, in[3], out);
 }
 
 int
@@ -238,8 +241,8 @@ rt_log_normal_(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (!(rt_number(in[2]) > 0))
 		return rt_raise(cx, "log_normal_ expects std > 0.0, but found std=%g", rt_number(in[2]));
-	return draw_into(cx, "log_normal", (Dist){ draw_log_normal, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 }, true, in, in[3],
-		out);
+	return draw_into(cx, "log_normal", (Dist){ draw_log_normal, RT_f32, rt_number(in[1]), rt_number(in[2]), 0, 0 },
+			 true, in, in[3], out);
 }
 
 int
@@ -288,7 +291,7 @@ rt_bernoulli__Tensor(RtCx *cx, const IValue *in, IValue *out)
 	return return_self(in[0], rt_copy_into(cx, t, to), out);
 }
 
-/* ---- integers ------------------------------------------------------------------------------------------------------ */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 /* low + a draw modulo range (0: all 64 bits), written as integers; floats take the nearest. */
 static int
@@ -299,7 +302,8 @@ fill_integers(RtCx *cx, RtGenerator *g, RtTensor *t, int64_t low, uint64_t range
 
 	if (cx->meta || !n)
 		return RT_OK;
-	if (rt_writable(cx, t) || (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
+	if (rt_writable(cx, t) ||
+	    (!rt_is_dense(t) && !(to = rt_temp(cx, rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims)))))
 		return RT_ERROR;
 	for (int64_t at = 0, m; at < n; at += m) {
 		m = n - at < CHUNK ? n - at : CHUNK;
@@ -318,8 +322,8 @@ from_to(RtCx *cx, IValue gen, RtTensor *t, int64_t low, int64_t high)
 	uint64_t range = (uint64_t)high - (uint64_t)low;
 
 	if (low >= high)
-		return rt_raise(cx, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)low,
-				(long long)high);
+		return rt_raise(cx, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+				(long long)low, (long long)high);
 	return fill_integers(cx, generator(cx, gen), t, low, range, range >= 1ull << 32);
 }
 
@@ -370,7 +374,7 @@ rt_random__from(RtCx *cx, const IValue *in, IValue *out)
 		t->dtype == RT_i64 || t->dtype == RT_f64), out);
 }
 
-/* ---- new tensors ------------------------------------------------------------------------------------------------------- */
+/* ---- new tensors ------------------------------------------------------------------------------------------------- */
 
 static RtTensor *
 of_size(RtCx *cx, IValue size, IValue dtype, RtDtype deflt)
@@ -525,7 +529,7 @@ rt_manual_seed(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- generators as values (2.x) ----------------------------------------------------------------------------------- */
+/* ---- generators as values (2.x) ---------------------------------------------------------------------------------- */
 
 int
 rt_Generator(RtCx *cx, const IValue *in, IValue *out)
@@ -576,7 +580,7 @@ rt_initial_seed(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- dropout ------------------------------------------------------------------------------------------------------- */
+/* ---- dropout ----------------------------------------------------------------------------------------------------- */
 
 void
 rt_drop_out(RtCx *cx, RtDtype ct, void *x, int64_t n, double p)

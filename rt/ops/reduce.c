@@ -277,13 +277,15 @@ cascade_rows(void *arg, int64_t begin, int64_t end)
 	}
 }
 
-/* Are the dims that are folded runs of floats one after the other, or would be but for a layout that suits convolutions? */
+/* Are the dims that are folded runs of floats one after the other, or would be but for a layout that suits
+ * convolutions? */
 static bool
 are_rows(const RtTensor *t, const bool *mask)
 {
 	bool kept = false;
 
-	if (t->dtype != RT_f32 || !rt_numel(t) || !(rt_is_contiguous(t) || rt_is_channels_last(t)) || t->storage->kind == RT_META)
+	if (t->dtype != RT_f32 || !rt_numel(t) || !(rt_is_contiguous(t) || rt_is_channels_last(t)) ||
+	    t->storage->kind == RT_META)
 		return false;
 	for (int i = t->ndim - 1; i >= 0; i--) {
 		if (mask[i] && kept && t->dims[i] > 1)
@@ -549,7 +551,7 @@ rt_argmin(RtCx *cx, const IValue *in, IValue *out)
 	return arg_extreme(cx, "argmin", false, in, out);
 }
 
-/* ---- logic ----------------------------------------------------------------------------------------------------------- */
+/* ---- logic ------------------------------------------------------------------------------------------------------- */
 
 /* any and all of uint8 stay uint8. */
 static int
@@ -638,7 +640,7 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- the gradients' way back -------------------------------------------------------------------------------------------- */
+/* ---- the gradients' way back ------------------------------------------------------------------------------------- */
 
 /* A view of a reduced gradient in the size of what was reduced. */
 int

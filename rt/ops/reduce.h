@@ -38,8 +38,8 @@ RtTensor *reduce_result(RtCx *, int i, const RtTensor *in, const bool *mask, boo
 /* How many elements go into each element of the result. */
 int64_t   reduce_count(const RtTensor *in, const bool *mask);
 void      reduce_run(RtCx *, const Reduce *);
-/* Raises where an operator has no value for folded dims without elements, `dim` as for reduce_mask: before it, and before
- * the type is looked at.  name: as the message has it, with or without parentheses. */
+/* Raises where an operator has no value for folded dims without elements, `dim` as for reduce_mask: before it, and
+ * before the type is looked at.  name: as the message has it, with or without parentheses. */
 int       reduce_not_empty(RtCx *, const char *name, const RtTensor *in, IValue dim);
 
 #endif

@@ -2,7 +2,8 @@
  * Resampling: nearest, linear, cubic and Lanczos interpolation to a given size, and sampling at the points of a grid.
  *
  * Interpolation is separable: per dim a table of taps (input index and weight for each output), one pass per dim.
- * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in PyTorch.
+ * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in
+ * PyTorch.
  */
 #include "quant.h"
 
@@ -339,7 +340,8 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 	RtDtype ct = loop_type(grad);
 	Taps taps[3];
 
-	if (dense_sizes(cx, in[1], g.op, "output_size", g.nd, g.out) || dense_sizes(cx, in[2], g.op, "input_size", g.nd + 2, dims))
+	if (dense_sizes(cx, in[1], g.op, "output_size", g.nd, g.out) ||
+	    dense_sizes(cx, in[2], g.op, "input_size", g.nd + 2, dims))
 		return RT_ERROR;
 	g.align = has_align && in[3].u.i;
 	read_scales(&g, in + 3 + has_align);
@@ -419,7 +421,8 @@ grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
 	g.x = rt_data(x);
 	g.grid = rt_data(p);
 	g.y = rt_data(y);
-	rt_parallel(cx, dims[0] * g.points, 1 + 4000 / (g.channels + 1), ct == RT_f32 ? sample_grid_f32 : sample_grid_f64, &g);
+	rt_parallel(cx, dims[0] * g.points, 1 + 4000 / (g.channels + 1),
+		    ct == RT_f32 ? sample_grid_f32 : sample_grid_f64, &g);
 	return dense_done(cx, r, y);
 }
 

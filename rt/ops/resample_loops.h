@@ -36,7 +36,8 @@ N(taps_backward)(void *arg, int64_t begin, int64_t end)
 	for (int64_t i = begin; i < end; i++)
 		for (int64_t o = 0; o < a->out; o++) {
 			T *x = (T *)g->x + i * a->in * g->inner;
-			const T *w = (const T *)a->weight + o * a->width, *y = (const T *)g->y + (i * a->out + o) * g->inner;
+			const T *w = (const T *)a->weight + o * a->width,
+				*y = (const T *)g->y + (i * a->out + o) * g->inner;
 			const int64_t *at = a->at + o * a->width;
 
 			for (int64_t k = 0; k < a->width; k++)
@@ -106,7 +107,8 @@ N(sample_grid)(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		const T *p = (const T *)g->grid + i * g->nd, *x = (const T *)g->x + i / g->points * g->channels * plane;
-		T *y = (T *)g->y + i / g->points * g->channels * g->points + i % g->points, w[3][4] = { { 1 }, { 1 }, { 1 } };
+		T *y = (T *)g->y + i / g->points * g->channels * g->points + i % g->points,
+		  w[3][4] = { { 1 }, { 1 }, { 1 } };
 		int64_t at[3][4] = { { 0 }, { 0 }, { 0 } };
 		int n[3] = { 1, 1, 1 };
 

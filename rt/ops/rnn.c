@@ -1,8 +1,8 @@
 /*
  * Recurrent networks: LSTM, GRU and plain ones, their cells, and packing of sequences.
  *
- * A batch of sequences is rows in order of time, batch[t] of them at step t, never more than at the step before; a padded
- * batch is the case where all are equal.  Then both directions are the same loop: at step t the first batch[t]
+ * A batch of sequences is rows in order of time, batch[t] of them at step t, never more than at the step before; a
+ * padded batch is the case where all are equal.  Then both directions are the same loop: at step t the first batch[t]
  * rows of the state move on, the others keep what they have (their end, or still their beginning).  The input's
  * product is done for all steps at once.
  */
@@ -64,15 +64,18 @@ check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 	DenseText text;
 
 	if (!l->weight || l->weight->ndim != 2)
-		return rt_raise(cx, "rnn: weights must have 2 dimensions, but got %s", l->weight ? dense_text(l->weight, &text) : "nothing");
+		return rt_raise(cx, "rnn: weights must have 2 dimensions, but got %s",
+				l->weight ? dense_text(l->weight, &text) : "nothing");
 	if (l->weight->dims[1] != in)
-		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)rows, (long long)in,
-			(long long)l->weight->dims[1], (long long)l->weight->dims[0]);
+		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+				(long long)rows, (long long)in, (long long)l->weight->dims[1],
+				(long long)l->weight->dims[0]);
 	if (l->weight->dims[0] != out)
-		return rt_raise(cx, "rnn: a weight should have size [%lld, %lld], but got %s", (long long)out, (long long)in,
-			dense_text(l->weight, &text));
+		return rt_raise(cx, "rnn: a weight should have size [%lld, %lld], but got %s", (long long)out,
+				(long long)in, dense_text(l->weight, &text));
 	if (l->bias && rt_numel(l->bias) != out)
-		return rt_raise(cx, "rnn: a bias should have %lld elements, but got %s", (long long)out, dense_text(l->bias, &text));
+		return rt_raise(cx, "rnn: a bias should have %lld elements, but got %s", (long long)out,
+				dense_text(l->bias, &text));
 	return RT_OK;
 }
 
@@ -162,10 +165,11 @@ step(const Rnn *g, const Direction *d, int64_t rows, const void *x, const void *
 		rnn_cell_f64(g->kind, rows, n, &cell);
 }
 
-/* The steps of one direction, from the input's part of the gates: y, whose rows are `wide` apart; h (n, state) and c (n,
- * hidden) in place */
+/* The steps of one direction, from the input's part of the gates: y, whose rows are `wide` apart; h (n, state) and c
+ * (n, hidden) in place */
 static int
-walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates, char *y, int64_t wide, char *h, char *c)
+walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates, char *y, int64_t wide, char *h,
+     char *c)
 {
 	int64_t es = rt_dtypes[g->ct].bytes, width = gates_of[g->kind] * d->hidden, at = reverse ? g->rows : 0;
 	char *side = rt_scratch(cx, g->n * width * es + 1);
@@ -191,7 +195,8 @@ walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates
 
 /* One direction of one layer: x (rows, in) -> y */
 static int
-run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const void *x, char *y, int64_t wide, char *h, char *c)
+run_direction(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const void *x, char *y, int64_t wide, char *h,
+	      char *c)
 {
 	char *gates = rt_scratch(cx, g->rows * gates_of[g->kind] * d->hidden * rt_dtypes[g->ct].bytes + 1);
 
@@ -216,8 +221,8 @@ run_layers(RtCx *cx, const Rnn *g, const void *x, void *y, char *h, char *c)
 			const Direction *w = &g->dir[i];
 			RtMark mark = rt_scratch_mark(cx);
 
-			if (run_direction(cx, g, w, d == 1, x, (char *)to + d * w->state * es, wide, h + i * g->n * w->state * es,
-				c ? c + i * g->n * w->hidden * es : 0))
+			if (run_direction(cx, g, w, d == 1, x, (char *)to + d * w->state * es, wide,
+					  h + i * g->n * w->state * es, c ? c + i * g->n * w->hidden * es : 0))
 				return RT_ERROR;
 			rt_scratch_reset(cx, mark);
 		}
@@ -326,8 +331,8 @@ check_state(RtCx *cx, const RtTensor *t, int64_t layers, int64_t n, const char *
 	DenseText text;
 
 	if (!t || t->ndim != 3 || t->dims[0] != layers || t->dims[1] != n)
-		return rt_raise(cx, "Expected hidden %s size (%lld, %lld, *), got %s", name, (long long)layers, (long long)n,
-			t ? dense_text(t, &text) : "nothing");
+		return rt_raise(cx, "Expected hidden %s size (%lld, %lld, *), got %s", name, (long long)layers,
+				(long long)n, t ? dense_text(t, &text) : "nothing");
 	return RT_OK;
 }
 
@@ -375,8 +380,10 @@ set_batches(RtCx *cx, const RnnArgs *a, Rnn *g)
 static int
 ask_results(RtCx *cx, const RnnArgs *a, const Rnn *g, RtTensor **r, IValue *out)
 {
-	int64_t wide = g->dirs * a->h->dims[2], dims[3] = { g->steps, g->n, wide }, strides[3] = { g->n * wide, wide, 1 };
-	int64_t first[3] = { g->n, g->steps, wide }, first_strides[3] = { wide, g->n * wide, 1 }, packed[2] = { g->rows, wide };
+	int64_t wide = g->dirs * a->h->dims[2], dims[3] = { g->steps, g->n, wide },
+		strides[3] = { g->n * wide, wide, 1 };
+	int64_t first[3] = { g->n, g->steps, wide }, first_strides[3] = { wide, g->n * wide, 1 },
+		packed[2] = { g->rows, wide };
 	RtDtype dtype = (RtDtype)a->input->dtype;
 
 	r[0] = a->batch_sizes ? rt_result(cx, 0, dtype, 2, packed, 0) :
@@ -398,7 +405,8 @@ time_major(RtCx *cx, const RnnArgs *a, RtDtype ct)
 	RtTensor *x = a->input;
 
 	if (a->batch_first && !a->batch_sizes) {
-		int64_t dims[3] = { x->dims[1], x->dims[0], x->dims[2] }, strides[3] = { x->strides[1], x->strides[0], x->strides[2] };
+		int64_t dims[3] = { x->dims[1], x->dims[0], x->dims[2] },
+			strides[3] = { x->strides[1], x->strides[0], x->strides[2] };
 
 		x = rt_temp(cx, rt_tensor_view(cx, x, 3, dims, strides, x->offset));
 		if (!x)
@@ -420,7 +428,8 @@ static int
 finish(RtCx *cx, const RnnArgs *a, Rnn *g, RtTensor **r)
 {
 	int64_t n = rt_numel(r[0]), es = rt_dtypes[g->ct].bytes;
-	RtTensor *x = time_major(cx, a, g->ct), *h = state_copy(cx, a->h, g->ct), *c = a->c ? state_copy(cx, a->c, g->ct) : 0;
+	RtTensor *x = time_major(cx, a, g->ct), *h = state_copy(cx, a->h, g->ct),
+		 *c = a->c ? state_copy(cx, a->c, g->ct) : 0;
 	void *y = r[0]->dtype == g->ct ? (void *)rt_data(r[0]) : rt_scratch(cx, n * es + 1);
 
 	if (!x || !h || (a->c && !c) || !y)
@@ -504,7 +513,7 @@ int rt_quantized_gru_input(RtCx *cx, const IValue *in, IValue *out) { return pad
 int rt_quantized_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_LSTM, in, out); }
 int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_GRU, in, out); }
 
-/* ---- cells ---------------------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 /* Products of a cell want one dtype; the state of an LSTM is only multiplied. */
 static int
@@ -526,9 +535,11 @@ check_sizes(RtCx *cx, const RnnArgs *a, const Direction *d)
 	const long long in = a->input->dims[1], hidden = a->h->dims[1];
 
 	if (d->ih.weight->ndim == 2 && d->ih.weight->dims[1] != in)
-		return rt_raise(cx, "input has inconsistent input_size: got %lld expected %lld", in, (long long)d->ih.weight->dims[1]);
+		return rt_raise(cx, "input has inconsistent input_size: got %lld expected %lld", in,
+				(long long)d->ih.weight->dims[1]);
 	if (d->hh.weight->ndim == 2 && d->hh.weight->dims[1] != hidden)
-		return rt_raise(cx, "hidden0 has inconsistent hidden_size: got %lld, expected %lld", hidden, (long long)d->hh.weight->dims[1]);
+		return rt_raise(cx, "hidden0 has inconsistent hidden_size: got %lld, expected %lld", hidden,
+				(long long)d->hh.weight->dims[1]);
 	return RT_OK;
 }
 
@@ -610,26 +621,29 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor *
 	return RT_OK;
 }
 
-/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM, w, b, p (state, hidden) or None, reverse:
- * what is left of a direction when its input's product is done */
+/* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM, w, b, p (state, hidden) or None,
+ * reverse: what is left of a direction when its input's product is done */
 int
 rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = rt_tensor(in[6]), *r[3], *x, *y, *state;
+	RtTensor *gates = rt_tensor(in[1]), *h = rt_tensor(in[2]), *c = rt_tensor(in[3]), *p = rt_tensor(in[6]), *r[3],
+		 *x, *y, *state;
 	Rnn g = { .kind = kind_of(in[0].u.str->s), .ct = compute_type(gates), .layers = 1, .dirs = 1 };
 	Direction d = { .hh = { .weight = rt_tensor(in[4]), .bias = rt_tensor(in[5]) }, .hr = { .weight = p } };
 	const bool lstm = g.kind == RNN_LSTM;
 	int64_t *batch;
 
-	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] || c->dims[0] != h->dims[0] ||
-	    gates->dims[2] != gates_of[g.kind] * c->dims[1] || (!p && c->dims[1] != h->dims[1]) || !is_floating(gates))
+	if (gates->ndim != 3 || h->ndim != 2 || c->ndim != 2 || h->dims[0] != gates->dims[1] ||
+	    c->dims[0] != h->dims[0] || gates->dims[2] != gates_of[g.kind] * c->dims[1] ||
+	    (!p && c->dims[1] != h->dims[1]) || !is_floating(gates))
 		return rt_raise(cx, "rnn_walk: sizes of gates and states do not fit");
 	d.hidden = c->dims[1];
 	d.state = h->dims[1];
 	g.steps = gates->dims[0];
 	g.n = gates->dims[1];
 	g.rows = g.steps * g.n;
-	if (check_linear(cx, &d.hh, g.n, d.state, gates_of[g.kind] * d.hidden) || (p && check_linear(cx, &d.hr, g.n, d.hidden, d.state)) ||
+	if (check_linear(cx, &d.hh, g.n, d.state, gates_of[g.kind] * d.hidden) ||
+	    (p && check_linear(cx, &d.hr, g.n, d.hidden, d.state)) ||
 	    ask_walked(cx, &g, &d, (RtDtype)gates->dtype, r, out))
 		return RT_ERROR;
 	if (cx->meta)
@@ -644,12 +658,13 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t t = 0; t < g.steps; t++)
 		batch[t] = g.n;
 	g.batch = batch;
-	if (rt_numel(y) && walk(cx, &g, &d, in[7].u.i != 0, rt_data(x), rt_data(y), d.state, rt_data(h), rt_data(state)))
+	if (rt_numel(y) &&
+	    walk(cx, &g, &d, in[7].u.i != 0, rt_data(x), rt_data(y), d.state, rt_data(h), rt_data(state)))
 		return RT_ERROR;
 	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR : dense_done(cx, r[0], y);
 }
 
-/* ---- packing ---------------------------------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 /* Sorted lengths -> how many sequences are longer than t; null: error raised. */
 static int64_t *
@@ -673,7 +688,8 @@ batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 				"`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
 				"not need ONNX exportability."), (int64_t *)0;
 	if (l[0] > most)
-		return rt_raise(cx, "Expected lengths of at most %lld, got %lld", (long long)most, (long long)l[0]), (int64_t *)0;
+		return rt_raise(cx, "Expected lengths of at most %lld, got %lld", (long long)most, (long long)l[0]),
+		       (int64_t *)0;
 	batch = rt_scratch(cx, l[0] * 8);
 	for (int64_t s = 0; batch && s < l[0]; s++) {
 		batch[s] = 0;
@@ -719,7 +735,8 @@ rt__pack_padded_sequence(RtCx *cx, const IValue *in, IValue *out)
 	rows = 0;
 	for (int64_t t = 0; t < steps; t++)
 		for (int64_t b = 0; b < batch[t]; b++, rows++)
-			memcpy(rt_data(r) + rows * bytes, rt_data(x) + (first ? b * self->dims[1] + t : t * n + b) * bytes, (size_t)bytes);
+			memcpy(rt_data(r) + rows * bytes,
+			       rt_data(x) + (first ? b * self->dims[1] + t : t * n + b) * bytes, (size_t)bytes);
 	memcpy(rt_data(sizes), batch, (size_t)steps * 8);
 	return RT_OK;
 }
@@ -776,7 +793,8 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t t = 0; t < steps; row += b[t++])
 		memcpy(rt_data(r) + t * n * bytes, rt_data(x) + row * bytes, (size_t)(b[t] * bytes));
 	for (int64_t i = 0; i < n; i++)
-		for (((int64_t *)rt_data(y))[i] = 0; ((int64_t *)rt_data(y))[i] < steps && b[((int64_t *)rt_data(y))[i]] > i; )
+		for (((int64_t *)rt_data(y))[i] = 0;
+		     ((int64_t *)rt_data(y))[i] < steps && b[((int64_t *)rt_data(y))[i]] > i;)
 			((int64_t *)rt_data(y))[i]++;
 	return dense_done(cx, lengths, y);
 }

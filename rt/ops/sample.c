@@ -82,7 +82,8 @@ rt_multinomial(RtCx *cx, const IValue *in, IValue *out)
 	if (t->ndim < 1 || t->ndim > 2)
 		return rt_raise(cx, "prob_dist must be 1 or 2 dim");
 	if (!rt_is_floating((RtDtype)t->dtype))
-		return rt_raise(cx, "multinomial only supports floating-point dtypes for input, got: %s", rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "multinomial only supports floating-point dtypes for input, got: %s",
+				rt_dtypes[t->dtype].brief);
 	if (count <= 0)
 		return rt_raise(cx, "cannot sample n_sample <= 0 samples");
 	n = t->dims[t->ndim - 1];
@@ -110,7 +111,7 @@ rt_multinomial(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- Poisson: by products of uniforms, or for large rates Hoermann's transformed rejection (PTRS, 1993) ----------- */
+/* ---- Poisson: by products of uniforms, or for large rates Hoermann's transformed rejection (PTRS, 1993) ---------- */
 
 static double
 poisson_large(double rate, RtGenerator *g)
@@ -170,7 +171,7 @@ rt_poisson(RtCx *cx, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r, x);
 }
 
-/* ---- randomised leaky relu: noise is what each element was multiplied with ---------------------------------------- */
+/* ---- randomised leaky relu: noise is what each element was multiplied with --------------------------------------- */
 
 int
 rt_rrelu_with_noise(RtCx *cx, const IValue *in, IValue *out)

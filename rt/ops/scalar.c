@@ -302,7 +302,7 @@ ne(RtCx *cx, const IValue *in, IValue *out)
 	return put_bool(!same(in), out);
 }
 
-/* ---- functions of one number -------------------------------------------------------------------------------------- */
+/* ---- functions of one number ------------------------------------------------------------------------------------- */
 
 #define MATH(name, f, c) \
 	static int \
@@ -420,7 +420,7 @@ rt_isfinite_complex(RtCx *cx, const IValue *in, IValue *out)
 	return put_bool(isfinite(in[0].u.c->re) && isfinite(in[0].u.c->im), out);
 }
 
-/* ---- functions of two ------------------------------------------------------------------------------------------------ */
+/* ---- functions of two -------------------------------------------------------------------------------------------- */
 
 #define MATH2(name, f) \
 	static int \
@@ -509,7 +509,7 @@ rt_gcd_int(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(a < 0 ? wrap(-(uint64_t)a) : a, out);
 }
 
-/* ---- conversions ---------------------------------------------------------------------------------------------------------- */
+/* ---- conversions ------------------------------------------------------------------------------------------------- */
 
 static int
 int_of(RtCx *cx, const IValue *in, IValue *out)
@@ -588,7 +588,7 @@ rt_Float_str(RtCx *cx, const IValue *in, IValue *out)
 	return put(v, out);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
 
 int
 rt___range_length(RtCx *cx, const IValue *in, IValue *out)
@@ -615,7 +615,7 @@ rt___derive_index(RtCx *cx, const IValue *in, IValue *out)
 	return put_int(wrap((uint64_t)in[1].u.i + (uint64_t)in[0].u.i * (uint64_t)in[2].u.i), out);
 }
 
-/* ---- which function serves which rows ---------------------------------------------------------------------------------------------- */
+/* ---- which function serves which rows ---------------------------------------------------------------------------- */
 
 /* Of numbers that are not complex: two, or one. */
 #define SHARE_PAIRS(op, f) SHARE(op##_float, f) SHARE(op##_float_int, f) SHARE(op##_int, f) SHARE(op##_int_float, f)

@@ -1,4 +1,5 @@
-/* rt/ops/scatter.c - gather, scatter and their kin: index_select, index_add, index_copy, index_fill, index_reduce, take, put
+/* rt/ops/scatter.c - gather, scatter and their kin: index_select, index_add, index_copy, index_fill, index_reduce,
+ * take, put
  *
  * All walk an index tensor; a Walk carries along the byte offsets that the position has in the other tensors, so
  * that each may have any strides.  What is written is combined with what is there by one small function per
@@ -155,7 +156,8 @@ walk_next(Walk *w)
 }
 
 void
-combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss)
+combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
+	      const int64_t *ss)
 {
 	const int last = n - 1;
 	Walk w;
@@ -175,7 +177,7 @@ combine_block(const Combine *combine, int n, const int64_t *dims, char *dst, con
 	while (walk_next(&w));
 }
 
-/* ---- shared with index.c ------------------------------------------------------------------------------------------ */
+/* ---- shared with index.c ----------------------------------------------------------------------------------------- */
 
 RtTensor *
 expanded(RtCx *cx, RtTensor *t, int n, const int64_t *dims)
@@ -226,11 +228,12 @@ check_target(RtCx *cx, const IValue *in, const RtTensor *dst, int n)
 	return RT_OK;
 }
 
-/* ---- gather, scatter ------------------------------------------------------------------------------------------------ */
+/* ---- gather, scatter --------------------------------------------------------------------------------------------- */
 
 /* dim and index of gather and scatter; index becomes contiguous. */
 static int
-check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, const IValue *index, int *dim, RtTensor **at)
+check_index(RtCx *cx, const char *name, const RtTensor *self, int64_t wanted, const IValue *index, int *dim,
+	    RtTensor **at)
 {
 	const RtTensor *t = index->u.t;
 
@@ -276,7 +279,8 @@ check_gathered(RtCx *cx, const RtTensor *self, const RtTensor *index, int dim)
 static int
 out_of_bounds(RtCx *cx, int64_t i, int dim, int64_t size)
 {
-	return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld", (long long)i, dim, (long long)size);
+	return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld", (long long)i, dim,
+			(long long)size);
 }
 
 int
@@ -309,11 +313,14 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* dst[.. index ..] op= src, for every position of index; src null: the one element at `value`.  A run of the last dim at a time. */
+/* dst[.. index ..] op= src, for every position of index; src null: the one element at `value`.  A run of the last dim
+ * at a time. */
 static int
-scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const char *value, const Combine *combine)
+scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, const char *value,
+	const Combine *combine)
 {
-	const int64_t bytes = rt_dtypes[dst->dtype].bytes, size = size_at(dst, dim), step = dst->ndim ? dst->strides[dim] * bytes : 0;
+	const int64_t bytes = rt_dtypes[dst->dtype].bytes, size = size_at(dst, dim),
+		      step = dst->ndim ? dst->strides[dim] * bytes : 0;
 	const int last = index->ndim - 1;
 	const int64_t run = last < 0 ? 1 : index->dims[last];
 	const int64_t ds = last < 0 || last == dim || !dst->ndim ? 0 : dst->strides[last] * bytes;
@@ -371,7 +378,8 @@ check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const
 
 /* What scatter and its kin ask before they write.  src: or null. */
 static int
-check_scatter(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, const RtTensor *src, int *dim, RtTensor **index)
+check_scatter(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, const RtTensor *src, int *dim,
+	      RtTensor **index)
 {
 	if (check_index(cx, name, dst, in[1].u.i, &in[2], dim, index))
 		return RT_ERROR;
@@ -446,7 +454,8 @@ scatter_add(RtCx *cx, const IValue *in, RtTensor *dst)
 {
 	const Combine *combine = combine_of(SCATTER_ADD, dst->dtype);
 
-	return combine ? write_src(cx, in, dst, combine) : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
+	return combine ? write_src(cx, in, dst, combine)
+		       : rt_lacks(cx, "scatter_add on %s", rt_dtypes[dst->dtype].torch);
 }
 
 BOTH_FORMS(scatter_src, scatter__src, false, scatter_src)
@@ -455,7 +464,7 @@ BOTH_FORMS(scatter_reduce, scatter__reduce, false, scatter_src_reduce)
 BOTH_FORMS(scatter_value_reduce, scatter__value_reduce, false, scatter_value_reduce)
 BOTH_FORMS(scatter_add, scatter_add_, false, scatter_add)
 
-/* ---- scatter_reduce, index_reduce ------------------------------------------------------------------------------------ */
+/* ---- scatter_reduce, index_reduce -------------------------------------------------------------------------------- */
 
 /* The neutral element of a reduction, as a number that converts to dtype. */
 static IValue
@@ -557,7 +566,7 @@ scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 }
 BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, false, scatter_reduce)
 
-/* ---- one vector of positions along dim --------------------------------------------------------------------------------- */
+/* ---- one vector of positions along dim --------------------------------------------------------------------------- */
 
 /* What index_add and index_reduce ask of their vector, source and self. */
 static int
@@ -571,8 +580,8 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
 		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index", name);
 	if (dst->dtype != src->dtype)
-		return rt_raise(cx, "%s(): self (%s) and source (%s) must have the same scalar type", name, rt_dtypes[dst->dtype].brief,
-			rt_dtypes[src->dtype].brief);
+		return rt_raise(cx, "%s(): self (%s) and source (%s) must have the same scalar type", name,
+				rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
 	if (!src->ndim && n != 1)
 		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
 	if (n != size_at(src, dim < src->ndim ? dim : 0))
@@ -625,12 +634,14 @@ check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 	if (index->ndim > 1)
 		return rt_raise(cx, "index_copy_(): Index should have dimension 1 or 0 (got %d)", index->ndim);
 	if (!src->ndim && n != 1)
-		return rt_raise(cx, "index_copy_(): When source is scalar, index should have one element (got %lld)", n);
+		return rt_raise(cx, "index_copy_(): When source is scalar, index should have one element (got %lld)",
+				n);
 	if (src->ndim != dst->ndim && src->ndim && dst->ndim)
 		return rt_raise(cx, "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
 			"dimensionality (%d), destination dimensionality (%d)", src->ndim, dst->ndim);
 	if (index->dtype != RT_i64)
-		return rt_raise(cx, "index_copy_(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+		return rt_raise(cx, "index_copy_(): Expected a long tensor for index, but got %s",
+				rt_dtypes[index->dtype].brief);
 	if (dst->dtype != src->dtype)
 		return rt_raise(cx, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
 			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
@@ -644,8 +655,9 @@ check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 		return RT_ERROR;
 	}
 	if (src->ndim && n != src->dims[dim])
-		return rt_raise(cx, "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", n,
-			(long long)src->dims[dim]);
+		return rt_raise(cx,
+				"index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)", n,
+				(long long)src->dims[dim]);
 	return RT_OK;
 }
 
@@ -691,7 +703,8 @@ write_slices(RtCx *cx, const Slices *g)
 {
 	const RtTensor *dst = g->dst, *src = g->src && g->src->ndim ? g->src : NULL;
 	const int64_t bytes = rt_dtypes[dst->dtype].bytes, n = rt_numel(g->index), size = size_at(dst, g->dim);
-	const int64_t step = dst->ndim ? dst->strides[g->dim] * bytes : 0, from = src ? src->strides[g->dim] * bytes : 0;
+	const int64_t step = dst->ndim ? dst->strides[g->dim] * bytes : 0,
+		      from = src ? src->strides[g->dim] * bytes : 0;
 	const int64_t *at = (const int64_t *)(const void *)rt_data(g->index);
 	int64_t dims[RT_MAX_RANK], ds[RT_MAX_RANK], ss[RT_MAX_RANK];
 	int m = 0;
@@ -771,8 +784,9 @@ index_copy(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_ERROR;
 	for (int64_t i = 0, n = cx->meta ? 0 : rt_numel(at), *p = (int64_t *)(void *)rt_data(at); i < n; i++)
 		if (p[i] < 0 || p[i] >= size_at(dst, dim))
-			return rt_raise(cx, "index_copy_(): index %lld is out of bounds for dimension %d with size %lld", (long long)p[i], dim,
-					(long long)size_at(dst, dim));
+			return rt_raise(cx,
+					"index_copy_(): index %lld is out of bounds for dimension %d with size %lld",
+					(long long)p[i], dim, (long long)size_at(dst, dim));
 	return index_write(cx, dim, in, dst, in[3].u.t, NULL);
 }
 
@@ -841,7 +855,8 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
 		return rt_raise(cx, "index_select(): Expected dtype int32 or int64 for index");
 	if (self->ndim == 0 && n != 1)
-		return rt_raise(cx, "index_select(): Index to scalar can have only 1 value, got %lld value(s)", (long long)n);
+		return rt_raise(cx, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+				(long long)n);
 	if (g.n)
 		g.dims[dim] = n;
 	index = dense_as(cx, index, RT_i64);
@@ -865,7 +880,7 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- flat positions ----------------------------------------------------------------------------------------------------- */
+/* ---- flat positions ---------------------------------------------------------------------------------------------- */
 
 static int
 flat_position(RtCx *cx, int64_t i, int64_t n, int64_t *at)
@@ -884,7 +899,8 @@ rt_take(RtCx *cx, const IValue *in, IValue *out)
 	int64_t n = rt_numel(self), bytes = rt_dtypes[self->dtype].bytes, at = 0;
 
 	if (index->dtype != RT_i64)
-		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+		return rt_raise(cx, "take(): Expected a long tensor for index, but got %s",
+				rt_dtypes[index->dtype].brief);
 	if (n == 0 && rt_numel(index))
 		return rt_raise(cx, "take(): tried to take from an empty tensor");
 	r = rt_result(cx, 0, (RtDtype)self->dtype, index->ndim, index->dims, NULL);
@@ -909,7 +925,8 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 	const Combine *combine = in[3].u.i ? combine_of(SCATTER_ADD, dst->dtype) : set_of(bytes);
 
 	if (index->dtype != RT_i64)
-		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s", rt_dtypes[index->dtype].brief);
+		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s",
+				rt_dtypes[index->dtype].brief);
 	if (dst->dtype != src->dtype)
 		return rt_raise(cx, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and "
 			"source.dtype = %s", rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);

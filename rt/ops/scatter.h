@@ -12,7 +12,8 @@ typedef struct Combine {
 	void (*at)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss, const int64_t *at, int64_t step);
 } Combine;
 const Combine *combine_of(int op, int dtype);          /* null: SCATTER_SET, or not for this dtype */
-void combine_block(const Combine *, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src, const int64_t *ss);
+void combine_block(const Combine *, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
+		   const int64_t *ss);
 
 /* t broadcast to dims and made contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
 RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
@@ -20,11 +21,12 @@ RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);
 /* A new result with self's elements; `keep`: and its strides, as clone does, else contiguous. */
 RtTensor *result_copy(RtCx *, RtTensor *self, bool keep, IValue *out);
-/* Of dst, when it is in[0], which is written to: has it each element once, and memory apart from that of the tensors in[1 .. n)? */
+/* Of dst, when it is in[0], which is written to: has it each element once, and memory apart from that of the tensors
+ * in[1 .. n)? */
 int check_target(RtCx *, const IValue *in, const RtTensor *dst, int n);
 
-/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has self's elements; in place
- * it asks check_target where ATen does. */
+/* BOTH_FORMS(row, in-place row, keep, write): write(cx, in, dst) checks and, unless cx->meta, changes dst, which has
+ * self's elements; in place it asks check_target where ATen does. */
 #define BOTH_FORMS(id, id_, keep, write) \
 	int rt_##id(RtCx *cx, const IValue *in, IValue *out) \
 	{ \

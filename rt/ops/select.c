@@ -1,9 +1,10 @@
-/* rt/ops/select.c - positions sorted by their keys, all or the first k, with equal keys in the order that PyTorch leaves them in
+/* rt/ops/select.c - positions sorted by their keys, all or the first k, with equal keys in the order that PyTorch
+ * leaves them in
  *
- * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which do not keep equal elements in order,
- * and which of them come out is visible in the indices.  So these are the same algorithms, step for step: introselect and introsort
- * with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its hole down to a leaf and
- * back up.  `at` holds positions; a < b means key[a] < key[b].
+ * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which do not keep equal
+ * elements in order, and which of them come out is visible in the indices.  So these are the same algorithms, step for
+ * step: introselect and introsort with the median of three moved to the front, insertion sort of short runs, and a heap
+ * that sifts its hole down to a leaf and back up.  `at` holds positions; a < b means key[a] < key[b].
  */
 #include "keys.h"
 
@@ -26,7 +27,7 @@ swap(const Run *r, int64_t i, int64_t j)
 	r->at[j] = t;
 }
 
-/* ---- heap of r[0 .. n), the greatest first ------------------------------------------------------------------------------- */
+/* ---- heap of r[0 .. n), the greatest first ----------------------------------------------------------------------- */
 
 static void
 sift(const Run *r, int64_t hole, int64_t n, int64_t value)
@@ -75,7 +76,7 @@ partial_sort(const Run *r, int64_t k, int64_t n)
 	}
 }
 
-/* ---- partitions of r[lo .. hi) -------------------------------------------------------------------------------------------- */
+/* ---- partitions of r[lo .. hi) ----------------------------------------------------------------------------------- */
 
 static void
 insert_linear(const Run *r, int64_t i)
@@ -193,8 +194,8 @@ sort_unstably(const int64_t *key, int64_t n, int64_t *at)
 	sort(&r, n);
 }
 
-/* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is one
- * order.  False: there are equal ones, and nothing is said of `at`. */
+/* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is
+ * one order.  False: there are equal ones, and nothing is said of `at`. */
 static bool
 select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 {

@@ -259,7 +259,8 @@ length(RtCx *cx, const IValue *in, IValue *out)
 int64_t
 rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_t *at, int64_t *by)
 {
-	int64_t from = step < 0 ? n - 1 : 0, to = step < 0 ? -1 : n, low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+	int64_t from = step < 0 ? n - 1 : 0, to = step < 0 ? -1 : n, low = step < 0 ? -1 : 0,
+		high = step < 0 ? n - 1 : n;
 
 	if (step == 0)
 		return -1;
@@ -457,7 +458,8 @@ merge(RtCx *cx, IValue *v, IValue *scratch, int64_t n, bool reverse)
 
 	if (n < 2)
 		return RT_OK;
-	if ((status = merge(cx, v, scratch, half, reverse)) || (status = merge(cx, v + half, scratch, n - half, reverse)))
+	if ((status = merge(cx, v, scratch, half, reverse)) ||
+	    (status = merge(cx, v + half, scratch, n - half, reverse)))
 		return status;
 	memcpy(scratch, v, (size_t)n * sizeof *v);
 	while (i < half && k < n) {
@@ -486,8 +488,8 @@ has_order(const RtType *t)
 		|| t->kind == TYPE_TENSOR || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
 }
 
-/* Lists with objects that have __lt__ never come here (frontend/emit_sort.c).  While elements are compared the list is an
- * empty one: what comparing does to the list is lost, as in Python. */
+/* Lists with objects that have __lt__ never come here (frontend/emit_sort.c).  While elements are compared the list is
+ * an empty one: what comparing does to the list is lost, as in Python. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)
 {
@@ -721,7 +723,7 @@ rt_prim_infer_unsqueeze_size(RtCx *cx, const IValue *in, IValue *out)
 	return put_list(cx, l, out);
 }
 
-/* ---- which function serves which rows ------------------------------------------------------------------------------ */
+/* ---- which function serves which rows ---------------------------------------------------------------------------- */
 
 SHARE(__getitem___t, get_item)
 SHARE(select_t, get_item)

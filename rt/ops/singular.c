@@ -1,10 +1,10 @@
 /* rt/ops/singular.c - singular values and vectors
  *
- * The way of LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors follow from it: a tall matrix is first made a
- * triangle, a wide one its adjoint; reflections of columns and rows in turn leave two real diagonals; implicit QR steps,
- * towards the smaller end of a block, without a shift where that would cost digits, make them one.  Values are made
- * positive in v, then sorted.  Larger matrices go the same way, where LAPACK divides.  Demmel and Kahan, Accurate
- * Singular Values of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6.
+ * The way of LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors follow from it: a tall matrix is
+ * first made a triangle, a wide one its adjoint; reflections of columns and rows in turn leave two real diagonals;
+ * implicit QR steps, towards the smaller end of a block, without a shift where that would cost digits, make them one.
+ * Values are made positive in v, then sorted.  Larger matrices go the same way, where LAPACK divides.  Demmel and
+ * Kahan, Accurate Singular Values of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6.
  */
 #include "decomp.h"
 
@@ -24,7 +24,7 @@ typedef struct Bidiagonal {
 /* A matrix (m, n), m >= n, and the reflections that it was reduced by: tau of columns, and of rows (null: none). */
 typedef struct Reduced { Z *a; int64_t m, n; Z *left, *right; } Reduced;
 
-/* ---- reflections ----------------------------------------------------------------------------------------------------- */
+/* ---- reflections ------------------------------------------------------------------------------------------------- */
 
 /* 1 - tau v v*, whose adjoint takes x (n elements, step apart) to (beta, 0, ...); x becomes v, v[0] = 1; returns beta. */
 static double
@@ -109,7 +109,7 @@ apply_right(const Reduced *r, Z *b, int64_t k)
 		apply(r->a + i * (r->n + 1) + 1, 1, r->n - i - 1, r->right[i], b + (i + 1) * k, k, k);
 }
 
-/* ---- two diagonals --------------------------------------------------------------------------------------------------- */
+/* ---- two diagonals ----------------------------------------------------------------------------------------------- */
 
 static void
 turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s)
@@ -123,10 +123,12 @@ turn(const Bidiagonal *b, double *rows, int64_t i, int64_t j, double c, double s
 
 /* The larger and the smaller singular value of ((f, g), (0, h)), with signs, and the rotations of its vectors. */
 static void
-two_by_two(const Bidiagonal *b, double f, double g, double h, double *small, double *large, double left[2], double right[2])
+two_by_two(const Bidiagonal *b, double f, double g, double h, double *small, double *large, double left[2],
+	   double right[2])
 {
 	const bool swapped = fabs(h) > fabs(f);
-	const double ft = swapped ? h : f, ht = swapped ? f : h, fa = fabs(ft), ga = fabs(g), ha = fabs(ht), d = fa - ha;
+	const double ft = swapped ? h : f, ht = swapped ? f : h, fa = fabs(ft), ga = fabs(g), ha = fabs(ht),
+		     d = fa - ha;
 	double l[2] = { 1, 0 }, r[2] = { 1, 0 }, sign;
 
 	*small = ha, *large = fa;
@@ -221,7 +223,8 @@ implicit_step(Bidiagonal *b, int64_t from, int64_t to, double shift)
 	*between(b, to - step, step) = fabs(f) <= b->tiny ? 0 : f;
 }
 
-/* Whether an element above the diagonal of the block became zero, its last one or another; *least: a bound of its values. */
+/* Whether an element above the diagonal of the block became zero, its last one or another; *least: a bound of its
+ * values. */
 static bool
 deflated(Bidiagonal *b, int64_t from, int64_t to, double *least)
 {
@@ -380,7 +383,7 @@ solve(Bidiagonal *b, bool lower, double *turns)
 	return true;
 }
 
-/* ---- all together ---------------------------------------------------------------------------------------------------- */
+/* ---- all together ------------------------------------------------------------------------------------------------ */
 
 /* to (rows n, columns k): vectors as columns, then those of the unit matrix. */
 static void
@@ -519,7 +522,8 @@ svd_one(RtCx *cx, const Stack *s, int64_t i, Work *work, Stack *u, Stack *w, Sta
 		finite &= isfinite(creal(a[j])) && isfinite(cimag(a[j]));
 	}
 	if (finite && !svd(work, a, s->m, s->n, ui, u->n, vi, vh->m, big, small))
-		return no_values(cx, s, i, "is ill-conditioned or has too many repeated singular values (error code: 1)");
+		return no_values(cx, s, i,
+				 "is ill-conditioned or has too many repeated singular values (error code: 1)");
 	for (int64_t j = 0; j < w->m; j++)
 		wi[j] = work->b.d[j];
 	if (!finite) {
@@ -544,8 +548,8 @@ rt__linalg_svd(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_load(cx, "linalg.svd", t, &s))
 		return RT_ERROR;
 	k = s.m < s.n ? s.m : s.n;
-	if (stack_new(cx, &s, s.m, full ? s.m : k, &u) || stack_new(cx, &s, k, 1, &w) || stack_new(cx, &s, full ? s.n : k, s.n, &vh)
-	    || work_new(cx, &work, s.m, s.n, dtype, &big, &small))
+	if (stack_new(cx, &s, s.m, full ? s.m : k, &u) || stack_new(cx, &s, k, 1, &w) ||
+	    stack_new(cx, &s, full ? s.n : k, s.n, &vh) || work_new(cx, &work, s.m, s.n, dtype, &big, &small))
 		return RT_ERROR;
 	for (int64_t b = 0; !cx->meta && b < s.count; b++)
 		if (svd_one(cx, &s, b, &work, &u, &w, &vh, big, small))

@@ -1,7 +1,7 @@
 /* rt/ops/sort.c - sort, argsort, topk
  *
- * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that one
- * merge sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
+ * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that
+ * one merge sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
  * their order.  topk is select.c's.
  */
 #include "keys.h"
@@ -83,7 +83,7 @@ sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 		memcpy(order, from, n * 8);
 }
 
-/* ---- along a dim -------------------------------------------------------------------------------------------------- */
+/* ---- along a dim ------------------------------------------------------------------------------------------------- */
 
 /* The lines of t along dim: t moved so that dim is last and made contiguous. */
 typedef struct Lines {
@@ -191,7 +191,7 @@ rt_sort_stable(RtCx *cx, const IValue *in, IValue *out)
 	return sort_dim(cx, in[0].u.t, in[2].u.i, in[3].u.i, !rt_is_none(in[1]) && in[1].u.i, out);
 }
 
-/* ---- topk ------------------------------------------------------------------------------------------------------------- */
+/* ---- topk -------------------------------------------------------------------------------------------------------- */
 
 int
 rt_topk(RtCx *cx, const IValue *in, IValue *out)

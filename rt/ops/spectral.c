@@ -1,8 +1,8 @@
 /* rt/ops/spectral.c - eigenvalues, the exponential of a matrix
  *
- * Hermitian matrices: hermitian.c; real ones: eigen.c.  Other complex ones: reduction to Hessenberg form by reflections, QR steps
- * with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1 and their largest component is
- * real, as LAPACK's.
+ * Hermitian matrices: hermitian.c; real ones: eigen.c.  Other complex ones: reduction to Hessenberg form by
+ * reflections, QR steps with Wilkinson's shift to triangular form, eigenvectors by substitution; vectors have length 1
+ * and their largest component is real, as LAPACK's.
  */
 #include "decomp.h"
 
@@ -10,7 +10,7 @@ RT_FAST
 
 enum { MAX_STEPS = 60 };
 
-/* ---- Hermitian ------------------------------------------------------------------------------------------------------------ */
+/* ---- Hermitian --------------------------------------------------------------------------------------------------- */
 
 int
 rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
@@ -38,7 +38,8 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 				else
 					a[j * s.n + i] = conj(a[i * s.n + j]);
 		}
-		if (eig_hermitian(cx, t->dtype == RT_f32 || t->dtype == RT_c64, a, s.n, upper, value, in[2].u.i ? v.v + b * s.n * s.n : NULL, &converged))
+		if (eig_hermitian(cx, t->dtype == RT_f32 || t->dtype == RT_c64, a, s.n, upper, value,
+				  in[2].u.i ? v.v + b * s.n * s.n : NULL, &converged))
 			return RT_ERROR;
 		if (!converged)
 			return rt_raise(cx, "linalg.eigh: The algorithm failed to converge because the input matrix is "
@@ -48,10 +49,11 @@ rt__linalg_eigh(RtCx *cx, const IValue *in, IValue *out)
 	}
 	if (stack_give(cx, 0, rt_real_type((RtDtype)t->dtype), &w, 1, out))
 		return RT_ERROR;
-	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out) : stack_give_empty(cx, 1, (RtDtype)t->dtype, out);
+	return in[2].u.i ? stack_give(cx, 1, (RtDtype)t->dtype, &v, 2, out)
+			 : stack_give_empty(cx, 1, (RtDtype)t->dtype, out);
 }
 
-/* ---- general -------------------------------------------------------------------------------------------------------------- */
+/* ---- general ----------------------------------------------------------------------------------------------------- */
 
 /* a = q h q*, h with nothing below its first subdiagonal. */
 static void
@@ -245,10 +247,11 @@ rt_linalg_eigvals(RtCx *cx, const IValue *in, IValue *out)
 {
 	Stack w, v;
 
-	return eig(cx, in[0].u.t, &w, &v) ? RT_ERROR : stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, 1, out);
+	return eig(cx, in[0].u.t, &w, &v) ? RT_ERROR
+					  : stack_give(cx, 0, rt_complex_type((RtDtype)in[0].u.t->dtype), &w, 1, out);
 }
 
-/* ---- exponential --------------------------------------------------------------------------------------------------------------- */
+/* ---- exponential ------------------------------------------------------------------------------------------------- */
 
 static void
 multiply(const Z *a, const Z *b, int64_t n, Z *c)
@@ -298,7 +301,8 @@ exponential(Z *a, int64_t n, Z *x, Z *y)
 int
 rt_linalg_matrix_exp(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *t = in[0].u.t, *wide = t->dtype == RT_bf16 || t->dtype == RT_f16 ? rt_temp(cx, rt_to_dtype(cx, t, RT_f32)) : t;
+	RtTensor *t = in[0].u.t,
+		 *wide = t->dtype == RT_bf16 || t->dtype == RT_f16 ? rt_temp(cx, rt_to_dtype(cx, t, RT_f32)) : t;
 	Stack s;
 	Z *x, *y;
 

@@ -3,9 +3,9 @@
  * PyTorch's CPU hands a bfloat16 product to oneDNN, which sums in float, when it has more than 16^3 multiplications.
  * Smaller ones run through loops of its own on bfloat16 accumulators,
  *     c = round(c + round(alpha * a * b))     in the order of k, from c = round(beta * c),
- * (where the third factor comes in depends on the loop), except where the right matrix lies transposed and the left does
- * not: a dot product in float, rounded once.  The difference is far above the tolerance of the dtype, so results agree only if
- * this is done too.  Large products, which are the ones that cost time, are exact in both.
+ * (where the third factor comes in depends on the loop), except where the right matrix lies transposed and the left
+ * does not: a dot product in float, rounded once.  The difference is far above the tolerance of the dtype, so results
+ * agree only if this is done too.  Large products, which are the ones that cost time, are exact in both.
  */
 #include "gemm.h"
 
@@ -66,7 +66,8 @@ product_steps(const Product *p, StepKind kind, float alpha)
 		for (int64_t j = 0; j < p->n; j++) {
 			float sum = c[i * p->n + j];
 			for (int64_t l = 0; l < p->k; l++)
-				sum = rounded(sum + term(kind, a[i * p->a_row + l * p->a_col], b[l * p->b_row + j * p->b_col], alpha));
+				sum = rounded(sum + term(kind, a[i * p->a_row + l * p->a_col],
+							 b[l * p->b_row + j * p->b_col], alpha));
 			c[i * p->n + j] = sum;
 		}
 }

@@ -636,7 +636,7 @@ rt_rpartition(RtCx *cx, const IValue *in, IValue *out)
 	return put_three(cx, sub_span(t, 0, at), by, sub_span(t, at + by.n, t.n), out);
 }
 
-/* ---- compared, measured -------------------------------------------------------------------------------------------- */
+/* ---- compared, measured ------------------------------------------------------------------------------------------ */
 
 static int
 compare(const IValue *in)
@@ -723,7 +723,7 @@ rt_bin(RtCx *cx, const IValue *in, IValue *out)
 	return in_base(cx, in[0].u.i, "0b", 1, out);
 }
 
-/* ---- formats ----------------------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------------------- */
 
 /* A list, tuple or tensor without data cannot be printed while types are learned. */
 static bool
@@ -756,7 +756,8 @@ rt_format(RtCx *cx, const IValue *in, IValue *out)
 		buf_add(&b, t.s + at, next - at);
 		if (used == args->n || is_meta(cx, args->v[used])) {
 			buf_free(&b);
-			return used == args->n ? rt_raise(cx, "Too few arguments for format string: %s", t.s) : rt_no_meta(cx);
+			return used == args->n ? rt_raise(cx, "Too few arguments for format string: %s", t.s)
+					       : rt_no_meta(cx);
 		}
 		rt_format_value(&b, args->v[used++], 0);
 		at = next + 2;
@@ -808,7 +809,8 @@ format_one(RtCx *cx, Buf *b, char key, IValue v)
 		return RT_OK;
 	case 'c':
 		if (v.tag != RT_INT && !(v.tag == RT_STR && v.u.str->n == 1))
-			return rt_raise(cx, "%%%c requires an int or char for formatting, but got %s", key, tag_name(v));
+			return rt_raise(cx, "%%%c requires an int or char for formatting, but got %s", key,
+					tag_name(v));
 		buf_add(b, v.tag == RT_STR ? v.u.str->s : &(char){ (char)v.u.i }, 1);
 		return RT_OK;
 	case 's':

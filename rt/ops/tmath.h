@@ -153,8 +153,8 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 	return r;
 }
 
-/* Shifts by the width or more give what ATen's do on x86: by the count modulo 64, or 32 for what C computes as an int.  Of a
- * float: by a power of two. */
+/* Shifts by the width or more give what ATen's do on x86: by the count modulo 64, or 32 for what C computes as an int.
+ * Of a float: by a power of two. */
 #define T_COUNT(n, dtype) ((int64_t)(n) & ((dtype) == TM_I64 ? 63 : 31))
 #define t_shl(x, n, dtype) ((T)((uint64_t)(x) << T_COUNT(n, dtype)))
 #define t_shr(x, n, dtype) ((T)((int64_t)(x) >> T_COUNT(n, dtype)))
@@ -261,7 +261,8 @@ TMATH double t_psi(double x)
 	for (; x < 10; x += 1)
 		shift -= 1 / x;
 	y = 1 / (x * x);
-	p = y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
+	p = y * (1.0 / 12 -
+		 y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * (691.0 / 32760 - y / 12))))));
 	return shift + log(x) - 0.5 / x - p;
 }
 
@@ -336,9 +337,9 @@ TMATH double t_polygamma_real(double n, double x, bool single)
 	return (fmod(n, 2) == 0 ? -f : f) * t_zeta_real(n + 1, x);
 }
 
-/* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0: Cephes' rational forms, up to 5 around
- * the first two zeros of J, beyond as amplitude and phase.  Three denominators lack their leading term z^7 or z^8, as in
- * PyTorch: its results are 1e-7 beside the true ones near 5, and so are these. */
+/* Bessel functions of the first kind J_n and the second Y_n, n = 0 or 1, for x > 0: Cephes' rational forms, up to 5
+ * around the first two zeros of J, beyond as amplitude and phase.  Three denominators lack their leading term z^7 or
+ * z^8, as in PyTorch: its results are 1e-7 beside the true ones near 5, and so are these. */
 TMATH double t_ratio(const double *p, int np, const double *q, int nq, double z)
 {
 	double a = 0, b = 0;
@@ -600,8 +601,10 @@ TMATH double t_gamma_uniform(double a, double x, int upper)
 	if (fabs(m) > 1e-2)
 		eta = copysign(sqrt(2 * (m - log1p(m))), m);
 	else
-		eta = m * (1 + m * (-1.0 / 3 + m * (7.0 / 36 + m * (-73.0 / 540 + m * (1331.0 / 12960 - m * 22409.0 / 272160)))));
-	c0 = fabs(m) > 1e-2 ? 1 / m - 1 / eta : -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));
+		eta = m * (1 + m * (-1.0 / 3 +
+				    m * (7.0 / 36 + m * (-73.0 / 540 + m * (1331.0 / 12960 - m * 22409.0 / 272160)))));
+	c0 = fabs(m) > 1e-2 ? 1 / m - 1 / eta
+			    : -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));
 	c1 = -1.0 / 540 - eta / 288;
 	rest = exp(-a / 2 * eta * eta) / sqrt(2 * T_PI) / sqrt(a) * (c0 + c1 / a);
 	return upper ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;
@@ -806,7 +809,7 @@ TMATH bool    t_not(bool x)    { return !x; }
 #define t_not(x)           _Generic((x), bool: t_bnot, default: t_inot)(x)
 #endif
 
-/* ---- complex: not in CUDA, not with tcc ------------------------------------------------------------------------------ */
+/* ---- complex: not in CUDA, not with tcc -------------------------------------------------------------------------- */
 
 #if !defined __CUDACC__ && !defined __TINYC__
 

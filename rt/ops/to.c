@@ -169,10 +169,11 @@ rt_tensor_contiguous(RtCx *cx, const IValue *in, IValue *out)
 
 	if (format == 1)
 		return rt_raise(cx, "preserve memory format is unsupported by the contiguous operator");
-	return has_format(in[0].u.t, format) ? same(in[0], out) : copy(cx, in[0].u.t, (RtDtype)in[0].u.t->dtype, format, out);
+	return has_format(in[0].u.t, format) ? same(in[0], out)
+					     : copy(cx, in[0].u.t, (RtDtype)in[0].u.t->dtype, format, out);
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------------- */
+/* ---- writes ------------------------------------------------------------------------------------------------------ */
 
 int
 rt_copy_(RtCx *cx, const IValue *in, IValue *out)
@@ -218,7 +219,8 @@ fill_from(RtCx *cx, RtTensor *to, RtTensor *value)
 		dims[i] = to->strides[i] || !to->dims[i] ? to->dims[i] : 1;
 	if (!cx->meta && rt_may_overlap(to, value) && !(value = rt_temp(cx, rt_clone(cx, value))))
 		return RT_ERROR;
-	if (rt_overlaps_itself(to) && !(to = rt_temp(cx, rt_tensor_view(cx, to, to->ndim, dims, to->strides, to->offset))))
+	if (rt_overlaps_itself(to) &&
+	    !(to = rt_temp(cx, rt_tensor_view(cx, to, to->ndim, dims, to->strides, to->offset))))
 		return RT_ERROR;
 	return rt_copy_into(cx, to, value);
 }
@@ -227,7 +229,8 @@ int
 rt_fill__Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	if (in[1].u.t->ndim)
-		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", in[1].u.t->ndim);
+		return rt_raise(cx, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+				in[1].u.t->ndim);
 	if (!cx->meta && rt_is_complex((RtDtype)in[1].u.t->dtype) && !rt_is_complex((RtDtype)in[0].u.t->dtype)) {
 		const IValue number = rt_item(cx, in[1].u.t);
 		const int status = cx->status || rt_fill(cx, in[0].u.t, number) ? RT_ERROR : same(in[0], out);
@@ -244,7 +247,7 @@ rt_zero_(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill(cx, in[0].u.t, rt_int(0)) ? RT_ERROR : same(in[0], out);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 #define ANSWER(name, value) \
 	int rt_##name(RtCx *cx, const IValue *in, IValue *out) \

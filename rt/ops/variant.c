@@ -100,8 +100,8 @@ is_option(const ArgText *a)
 
 /* ---- what a write may overlap ------------------------------------------------------------------------------ */
 
-/* What ATen's kernels ask of the memory that is written to.  PARTLY: what is read is the same view or other memory; APART:
- * other memory; either way each element is written once. */
+/* What ATen's kernels ask of the memory that is written to.  PARTLY: what is read is the same view or other memory;
+ * APART: other memory; either way each element is written once. */
 typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
 
 typedef struct Memory {
@@ -141,7 +141,8 @@ is_row(const char *row_text, const char *name)
 	if (strncmp(at, name, n))
 		return false;
 	at += n;
-	return strchr(name, '.') ? *at == '(' : *at == '.' || *at == '(' || (*at == '_' && (at[1] == '.' || at[1] == '('));
+	return strchr(name, '.') ? *at == '('
+				 : *at == '.' || *at == '(' || (*at == '_' && (at[1] == '.' || at[1] == '('));
 }
 
 static Memory
@@ -212,12 +213,14 @@ check_into(RtCx *cx, const RtInto *into, RtDtype dtype, int ndim, const int64_t 
 		return rt_raise(cx, "output with shape %s doesn't match the broadcast shape %s", have, want);
 	}
 	if (into->sizes && into->memory && into->memory->typed && to != dtype)
-		return rt_raise(cx, "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match", rt_type_text(to), rt_type_text(dtype));
+		return rt_raise(cx, "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match",
+				rt_type_text(to), rt_type_text(dtype));
 	if (into->same_dtype && to != dtype)
 		return rt_raise(cx, "Found dtype %s but expected %s", rt_dtypes[to].brief, rt_dtypes[dtype].brief);
 	if (rt_can_cast(dtype, to))
 		return RT_OK;
-	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[dtype].brief, rt_dtypes[to].brief);
+	return rt_raise(cx, "result type %s can't be cast to the desired output type %s", rt_dtypes[dtype].brief,
+			rt_dtypes[to].brief);
 }
 
 /* Where and how results are stored.  in: the arguments of the write. */
@@ -254,8 +257,8 @@ store_in_self(RtCx *cx, const Store *s, RtTensor *self, RtTensor *result)
 	if (self == result)
 		return RT_OK;
 	if (s->memory.keeps && self->dtype != result->dtype)
-		return rt_raise(cx, "the base given to %s_ has dtype %s but the operation's result requires dtype %s", s->memory.name,
-			rt_dtypes[self->dtype].brief, rt_dtypes[result->dtype].brief);
+		return rt_raise(cx, "the base given to %s_ has dtype %s but the operation's result requires dtype %s",
+				s->memory.name, rt_dtypes[self->dtype].brief, rt_dtypes[result->dtype].brief);
 	if (check_memory(cx, &s->memory, self, s->at, s->n, s->in) || (!again && rt_check_itself(cx, self)) ||
 	    check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
@@ -285,8 +288,8 @@ store_in_out(RtCx *cx, const Store *s, RtTensor *to, RtTensor *result)
 	if (to == result)
 		return RT_OK;
 	if (s->into == INTO_EXACT && to->dtype != result->dtype)
-		return rt_raise(cx, "Expected out tensor to have dtype %s, but got %s instead", rt_dtypes[result->dtype].torch,
-			rt_dtypes[to->dtype].torch);
+		return rt_raise(cx, "Expected out tensor to have dtype %s, but got %s instead",
+				rt_dtypes[result->dtype].torch, rt_dtypes[to->dtype].torch);
 	if (!s->memory.composed && check_into(cx, &into, (RtDtype)result->dtype, result->ndim, result->dims))
 		return RT_ERROR;
 	if (check_memory(cx, &s->memory, to, s->at, s->n, s->in))
@@ -308,7 +311,8 @@ store(RtCx *cx, const Store *s, IValue to, IValue result)
 	}
 	if (to.tag != RT_TENSOR || result.tag != RT_TENSOR)
 		return rt_raise(cx, "a result is %s where %s is written", rt_type_of(result), rt_type_of(to));
-	return s->into == INTO_SELF ? store_in_self(cx, s, to.u.t, result.u.t) : store_in_out(cx, s, to.u.t, result.u.t);
+	return s->into == INTO_SELF ? store_in_self(cx, s, to.u.t, result.u.t)
+				    : store_in_out(cx, s, to.u.t, result.u.t);
 }
 
 /* ---- the wrapper ------------------------------------------------------------------------------------------------ */
@@ -357,8 +361,8 @@ check_overlaps(RtCx *cx, const RtInto *into)
 
 /* base null: the results are in[0 ..), the arguments follow.  Inline, since there may be no row at all. */
 static inline int
-variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, bool exact, const IValue *in,
-	IValue *out)
+variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const char *base_text, bool exact,
+	const IValue *in, IValue *out)
 {
 	Texts row, of;
 	IValue args[ARGS_MAX], result[OUTS_MAX];
@@ -400,7 +404,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	return status;
 }
 
-/* ---- a function for each row: what its base is depends on the base's form ------------------------------------------ */
+/* ---- a function for each row: what its base is depends on the base's form ---------------------------------------- */
 
 #define MAP(id, schema, domain, result, value, gradient)                                                               \
 	RtKernel rt_##id;                                                                                              \

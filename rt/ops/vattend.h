@@ -23,8 +23,8 @@ va_scratch(int64_t m, const VaAttention *g)
 
 /* Rows [first, first + m) of one batch; q and y are at row `first`, mask too, or null. */
 static inline void
-va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v, const float *mask,
-	     float *y, float *scratch)
+va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v,
+	     const float *mask, float *y, float *scratch)
 {
 	float *s = scratch, *rest = s + (m * g->n + VC_NR - 1) / VC_NR * VC_NR;
 	const float infinity = 1.0f / 0.0f;

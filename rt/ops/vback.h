@@ -68,14 +68,16 @@ VC_SHARED void
 vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
 	     const float *zeros, const VcTaps *last, float *scratch)
 {
-	const int64_t pixels = v->c.n * v->c.oh * v->c.ow, chunks = (pixels + v->chunk - 1) / v->chunk, full = v->c.oc / VC_NR;
+	const int64_t pixels = v->c.n * v->c.oh * v->c.ow, chunks = (pixels + v->chunk - 1) / v->chunk,
+		      full = v->c.oc / VC_NR;
 	float *tile = scratch, *start = tile + v->chunk * VC_NR, *panel_weights = start + VC_NR;
 	VcConv tiled = v->c;
 	int64_t have = -1;
 
 	tiled.ys = VC_NR;
 	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, from = at % chunks * v->chunk, to = from + v->chunk < pixels ? from + v->chunk : pixels;
+		const int64_t panel = at / chunks, from = at % chunks * v->chunk,
+			      to = from + v->chunk < pixels ? from + v->chunk : pixels;
 		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->c.oc % VC_NR;
 		const VcTaps *const taps = panel < full ? VC_WHOLE(vc_taps) : last;
 
@@ -95,15 +97,16 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 /* oc: v->c.oc, as a constant; [begin, end) of panels * chunks */
 VC_INLINE void
-vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias, float *y,
-	const float *zeros, float *scratch)
+vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias,
+	float *y, const float *zeros, float *scratch)
 {
 	vb_conv_part(begin, end, v, x, w, bias, y, zeros, VC_REST(vc_taps, oc), scratch);
 }
 
 /* Of each channel alone: scratch has the weights by taps. */
 static inline void
-vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y, float *scratch)
+vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const float *w, const float *bias, float *y,
+	     float *scratch)
 {
 	for (int64_t r = 0; r < v->c.kh; r++)
 		for (int64_t s = 0; s < v->c.kw; s++)
@@ -112,7 +115,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	vc_depthwise(begin, end, &v->c, x, scratch, bias, y, 0, 0);
 }
 
-/* ---- the gradient of the weights ------------------------------------------------------------------------------------- */
+/* ---- the gradient of the weights --------------------------------------------------------------------------------- */
 
 enum { VB_BLOCK = 48, VB_PIXELS = 64 };         /* input channels of a part; pixels of a run of rows */
 
@@ -135,7 +138,8 @@ vb_weight_scratch(const VbWeight *v)
 
 /* Rows [row, end) of all images by tap (r, s): sums [mr][NR] += x outer b, whose rows are packed from `row` on. */
 VC_INLINE void
-vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, int64_t s, const float *x, const float *b, float *sums)
+vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, int64_t s, const float *x,
+	 const float *b, float *sums)
 {
 	const int64_t shift = s * v->dw - v->pw, lo = vc_up(-shift, v->sw), to = vc_up(v->w - shift, v->sw);
 	const int64_t hi = to < v->ow ? to : v->ow, step = v->sw * v->xs;
@@ -148,7 +152,8 @@ vb_outer(int mr, int nv, const VcConv *v, int64_t row, int64_t end, int64_t r, i
 			acc[i][j] = *(const VcV *)(sums + i * VC_NR + j * VF);
 	for (int64_t at = row; at < end; at++) {
 		const int64_t y = at % v->oh * v->sh + r * v->dh - v->ph;
-		const float *from = x + ((at / v->oh * v->h + y) * v->w + lo * v->sw + shift) * v->xs, *with = b + ((at - row) * v->ow + lo) * VC_NR;
+		const float *from = x + ((at / v->oh * v->h + y) * v->w + lo * v->sw + shift) * v->xs,
+			    *with = b + ((at - row) * v->ow + lo) * VC_NR;
 
 		if ((uint64_t)y >= (uint64_t)v->h)
 			continue;
@@ -193,7 +198,8 @@ vb_taps(int nv, const VcConv *v, int64_t row, int64_t end, int64_t some, const f
 		}
 }
 
-typedef void VbTaps(const VcConv *, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums);
+typedef void VbTaps(const VcConv *, int64_t row, int64_t end, int64_t some, const float *x, const float *b,
+		    float *sums);
 
 #define VB_TAPS(nv) \
 	VC_SHARED void \
@@ -235,13 +241,16 @@ vb_put(const VbWeight *v, int64_t some, int64_t left, const float *sums, float *
 
 /* [begin, end) of panels of output channels * blocks of input channels */
 VC_SHARED void
-vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole, VbTaps *last, float *scratch)
+vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole,
+	       VbTaps *last, float *scratch)
 {
-	const int64_t blocks = (v->c.ic + VB_BLOCK - 1) / VB_BLOCK, taps = v->c.kh * v->c.kw, rows = v->c.n * v->c.oh, step = vb_weight_rows(v);
+	const int64_t blocks = (v->c.ic + VB_BLOCK - 1) / VB_BLOCK, taps = v->c.kh * v->c.kw, rows = v->c.n * v->c.oh,
+		      step = vb_weight_rows(v);
 	float *sums = scratch, *b = scratch + taps * VB_BLOCK * VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {
-		const int64_t col = at / blocks * VC_NR, first = at % blocks * VB_BLOCK, have = v->c.ic - first, some = have < VB_BLOCK ? have : VB_BLOCK;
+		const int64_t col = at / blocks * VC_NR, first = at % blocks * VB_BLOCK, have = v->c.ic - first,
+			      some = have < VB_BLOCK ? have : VB_BLOCK;
 		const int64_t left = v->c.oc - col < VC_NR ? v->c.oc - col : VC_NR;
 
 		for (int64_t i = 0; i < taps * VB_BLOCK * VC_NR; i++)
@@ -257,7 +266,8 @@ vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, co
 }
 
 VC_INLINE void
-vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float *x, const float *g, float *w, float *scratch)
+vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float *x, const float *g, float *w,
+	  float *scratch)
 {
 	VbTaps *const whole = VC_NV > 2 ? vb_taps_4 : vb_taps_2;
 
@@ -275,7 +285,8 @@ vb_weight_depthwise(int64_t begin, int64_t end, const VbWeight *given, const flo
 		const int64_t first = at * VB_BLOCK, some = v.oc - first < VB_BLOCK ? v.oc - first : VB_BLOCK;
 
 		for (int64_t t = 0; t < v.kh * v.kw; t++) {
-			const int64_t r = t / v.kw, s = t % v.kw, shift = s * v.dw - v.pw, lo = vc_up(-shift, v.sw), to = vc_up(v.w - shift, v.sw);
+			const int64_t r = t / v.kw, s = t % v.kw, shift = s * v.dw - v.pw, lo = vc_up(-shift, v.sw),
+				      to = vc_up(v.w - shift, v.sw);
 			const int64_t hi = to < v.ow ? to : v.ow;
 			float sums[VB_BLOCK] = { 0 };
 

@@ -1,5 +1,5 @@
-/* rt/ops/vbag_loops.h - bags of rows of a table (embedding_bag) for one element type T, as the interpreter and generated kernels
- * have them; N(name) is the function's name for it
+/* rt/ops/vbag_loops.h - bags of rows of a table (embedding_bag) for one element type T, as the interpreter and
+ * generated kernels have them; N(name) is the function's name for it
  *
  * A bag is a run of indices; its row is the sum, mean or greatest of the table's rows that they name. */
 #ifndef RT_OPS_VBAG_LOOPS_H

@@ -1,11 +1,11 @@
 /* rt/ops/vconv.h - products and convolutions of generated kernels: register blocks over weights packed ahead
  *
- * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats, and the convolution
- * is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
+ * Activations are NHWC (channels last): the pixels of an output block read runs of consecutive floats, and the
+ * convolution is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
  *
- * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.  A
- * panel's function is there once in a program and serves all its kernels: these are a row of arguments each.  Of the panels
- * that are narrower than NR, the last ones of a result, only those that some kernel names are there.
+ * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.
+ * A panel's function is there once in a program and serves all its kernels: these are a row of arguments each.  Of the
+ * panels that are narrower than NR, the last ones of a result, only those that some kernel names are there.
  *
  * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST says.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
@@ -150,8 +150,8 @@ vc_store_part(int mr, int64_t left, float *c, int64_t ldc, const float *part)
 	}
 }
 
-/* Where a block goes: to its rows of c, or, of the last panel, whose last vector may reach past the columns that there are, at
- * first to `part`. */
+/* Where a block goes: to its rows of c, or, of the last panel, whose last vector may reach past the columns that there
+ * are, at first to `part`. */
 typedef struct VcPlace {
 	float *to;
 	int64_t step;
@@ -163,7 +163,8 @@ vc_place(int64_t wide, int64_t left, float *c, int64_t ldc, float *part)
 	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
 }
 
-/* Stores a block.  more: what is there is the sum of the runs before this one.  range: this run is the last, and clamped. */
+/* Stores a block.  more: what is there is the sum of the runs before this one.  range: this run is the last, and
+ * clamped. */
 VC_INLINE void
 vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
 {
@@ -259,8 +260,8 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
 VC_INLINE void
-vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
-		int64_t ldc, int64_t left, const float *range)
+vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, const float *bias,
+		float *c, int64_t ldc, int64_t left, const float *range)
 {
 	const int64_t wide = nv * VF + half * VF / 2;
 	float part[VC_MOST * VC_NR];
@@ -281,17 +282,18 @@ vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t ld
 }
 
 /* Rows of c by the columns of one panel, `left` of which are there. */
-typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
-		     int64_t left, const float *range);
+typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
+		     int64_t ldc, int64_t left, const float *range);
 
 VC_INLINE void
-vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
-		 int64_t ldc, int64_t left, const float *range)
+vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b,
+		 const float *bias, float *c, int64_t ldc, int64_t left, const float *range)
 {
 	int64_t i = 0;
 
 	for (; i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
-		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left,
+				range);
 	for (; i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
 		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
 	for (; i + 2 <= m; i += 2)
@@ -319,9 +321,9 @@ VC_PANEL(3_half, 3, true)
 #endif
 #undef VC_PANEL
 
-/* What threads divide.  Panels of n columns: a thread reads its own weights once; [begin, end) of panels * chunks, chunks of
- * `chunk` rows.  Rows: it reads what it wrote itself, kernel after kernel, and writes what it wrote before; [begin, end) of
- * `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
+/* What threads divide.  Panels of n columns: a thread reads its own weights once; [begin, end) of panels * chunks,
+ * chunks of `chunk` rows.  Rows: it reads what it wrote itself, kernel after kernel, and writes what it wrote before;
+ * [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
 typedef struct VcShare {
 	int64_t begin, end;              /* blocks */
 	int64_t first, rows;             /* its rows: [first, rows) */
@@ -364,9 +366,9 @@ vc_share_block(const VcShare *s, int64_t step, int64_t at, int64_t chunk, int64_
 
 /* bias is padded to whole panels.  range: as in VcConv. */
 VC_SHARED void
-vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a, int64_t lda,
-		const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last, const float *range, VcEpilogue *epilogue,
-		void *const *p)
+vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk,
+		const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last,
+		const float *range, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, m, n, chunk);
 
@@ -374,8 +376,8 @@ vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, 
 		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
 		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
 
-		run(o.to - o.from, k, a + o.from * lda, lda, b + o.panel * k * VC_NR, bias ? bias + o.col : 0, c + o.from * ldc + o.col, ldc,
-		    o.left, range);
+		run(o.to - o.from, k, a + o.from * lda, lda, b + o.panel * k * VC_NR, bias ? bias + o.col : 0,
+		    c + o.from * ldc + o.col, ldc, o.left, range);
 		if (epilogue)
 			epilogue(p, o.from, o.to, o.col, o.col + o.left, n);
 	}
@@ -384,13 +386,14 @@ vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, 
 /* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
 vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a,
-	   int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range, VcEpilogue *epilogue,
-	   void *const *p)
+	   int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range,
+	   VcEpilogue *epilogue, void *const *p)
 {
-	vc_product_part(begin, end, step, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range, epilogue, p);
+	vc_product_part(begin, end, step, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range,
+			epilogue, p);
 }
 
-/* ---- convolution ----------------------------------------------------------------------------------------------------- */
+/* ---- convolution ------------------------------------------------------------------------------------------------- */
 
 typedef struct VcConv {
 	int64_t n, h, w, ic;             /* input (n, h, w, ic); a pixel is xs floats after the one before */
@@ -444,8 +447,8 @@ vc_windows_start(int mr, const VcConv *v, VcPixel *at, VcWindows *p)
 	}
 }
 
-/* The next tap, or, where all pixels have them, the next row of taps, which is one run in memory: how many products that are.
- * any: has one of the pixels it at all? */
+/* The next tap, or, where all pixels have them, the next row of taps, which is one run in memory: how many products
+ * that are. any: has one of the pixels it at all? */
 VC_INLINE int64_t
 vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool *any)
 {
@@ -454,7 +457,8 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 
 	*any = false;
 	for (int i = 0; i < mr; i++) {
-		const bool row = (uint64_t)(p->y0[i] + dy) < (uint64_t)v->h, in = row && (uint64_t)(p->x0[i] + dx) < (uint64_t)v->w;
+		const bool row = (uint64_t)(p->y0[i] + dy) < (uint64_t)v->h,
+			   in = row && (uint64_t)(p->x0[i] + dx) < (uint64_t)v->w;
 
 		p->rows[i] = in ? p->corner[i] + far : zeros;
 		*any |= in;
@@ -470,8 +474,8 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 
 /* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
 VC_INLINE void
-vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
-	       int64_t left)
+vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
+	       const float *zeros, int64_t left)
 {
 	float part[VC_MR * VC_NR];
 	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
@@ -515,7 +519,8 @@ vc_up(int64_t a, int64_t b)
 
 /* mr pixels side by side, all of whose columns of taps are inside: rows of taps are runs at equal distances. */
 VC_INLINE void
-vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left)
+vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y,
+	      int64_t left)
 {
 	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
 	const int64_t r1 = below < v->kh ? below : v->kh;
@@ -526,7 +531,8 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 
 	vc_rows_start(mr, nv, false, bias, &rows);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
-		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF, &rows);
+		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF,
+			    &rows);
 	vc_rows_store(mr, nv, false, to, false, v->range, &rows);
 	if (to.to == part)
 		vc_store_part(mr, left, y, v->ys, part);
@@ -534,8 +540,10 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 
 /* What computes a panel of channels: so many pixels, one, or `rows` of a row of the image. */
 typedef struct VcTaps {
-	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left);
-	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left);
+	void (*pixels)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
+		       int64_t left);
+	void (*pixel)(const VcConv *, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros,
+		      int64_t left);
 	void (*strip)(const VcConv *, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left);
 	int rows;
 } VcTaps;
@@ -567,8 +575,8 @@ VC_TAPS(4)
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
 VC_SHARED void
-vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
-	      float *y, const float *zeros, int64_t left)
+vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, const float *x, const float *w,
+	      const float *bias, float *y, const float *zeros, int64_t left)
 {
 	const int64_t lo = vc_up(v->pw, v->sw), far = v->w - v->kw + v->pw, all = far < 0 ? 0 : far / v->sw + 1;
 	const int64_t hi = all < v->ow ? all : v->ow, rows = t->rows;
@@ -577,7 +585,8 @@ vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, con
 	VcPixel at = vc_pixel(v, first, x);
 
 	for (int64_t i = first, n; i < last; i += n) {
-		const int64_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0, have = inside < last - i ? inside : last - i;
+		const int64_t inside = strips && at.ow >= lo && at.ow < hi ? hi - at.ow : 0,
+			      have = inside < last - i ? inside : last - i;
 
 		/* The last few of a row, or of all, are done with those before them: again, and to the same. */
 		if (have > 0 && at.ow + have - rows >= lo && i + have - rows >= first) {
@@ -602,16 +611,17 @@ vc_conv_panel(const VcTaps *t, const VcConv *v, int64_t first, int64_t last, con
 }
 
 VC_SHARED void
-vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w, const float *bias,
-	     float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
+vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
+	     const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
 	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
 
 	for (int64_t at = s.begin; at < s.end; at++) {
 		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 
-		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x, w + b.panel * v->kh * v->kw * v->ic * VC_NR,
-			      bias ? bias + b.col : 0, y + b.col, zeros, b.left);
+		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x,
+			      w + b.panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + b.col : 0, y + b.col, zeros,
+			      b.left);
 		if (epilogue)
 			epilogue(p, b.from, b.to, b.col, b.col + b.left, v->oc);
 	}

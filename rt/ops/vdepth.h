@@ -1,7 +1,7 @@
 /* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel by a filter of its own
  *
- * Activations are NHWC, weights [tap][channel]; lanes are channels.  Windows of 3, 5 and 7 columns and strides 1 and 2, of
- * channels that fill a vector, have functions that keep a row of taps in registers; all others go tap by tap.
+ * Activations are NHWC, weights [tap][channel]; lanes are channels.  Windows of 3, 5 and 7 columns and strides 1 and 2,
+ * of channels that fill a vector, have functions that keep a row of taps in registers; all others go tap by tap.
  */
 #ifndef RT_OPS_VDEPTH_H
 #define RT_OPS_VDEPTH_H
@@ -12,11 +12,11 @@
 
 enum { VC_DW = 8 };                      /* pixels of a block: each tap's weights are read once for all of them */
 
-/* rw pixels side by side, nv vectors of channels from c on.  x: what tap (0, 0) of the first pixel reads; taps [r0, r1) by
- * [s0, s1) are inside of the image for all of them. */
+/* rw pixels side by side, nv vectors of channels from c on.  x: what tap (0, 0) of the first pixel reads; taps [r0, r1)
+ * by [s0, s1) are inside of the image for all of them. */
 VC_INLINE void
-vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t c, int64_t r0,
-	    int64_t r1, int64_t s0, int64_t s1)
+vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t c,
+	    int64_t r0, int64_t r1, int64_t s0, int64_t s1)
 {
 	VcV acc[VC_DW];
 	const int64_t step = v->sw * v->xs, right = v->dw * v->xs;
@@ -27,7 +27,8 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 		for (int j = 0; j < nv; j++)
 			acc[i * nv + j] = bias ? *(const VcV *)(bias + c + j * VF) : VC_ZERO;
 	for (int64_t r = r0; r < r1; r++) {
-		const float *from = x + (r * v->dh * v->w + s0 * v->dw) * v->xs + c, *tap = w + (r * v->kw + s0) * v->oc + c;
+		const float *from = x + (r * v->dh * v->w + s0 * v->dw) * v->xs + c,
+			    *tap = w + (r * v->kw + s0) * v->oc + c;
 
 		for (int64_t s = s0; s < s1; s++, from += right, tap += v->oc) {
 			VC_UNROLL
@@ -46,8 +47,8 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 
 /* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
 VC_INLINE void
-vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
-	     int64_t s0, int64_t s1)
+vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0,
+	     int64_t r1, int64_t s0, int64_t s1)
 {
 	int64_t c = 0;
 
@@ -70,7 +71,8 @@ vc_dw_half(const VcConv *v, const float *x, const float *w, const float *bias, f
 }
 
 VC_SHARED void
-vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
+	  int64_t s0, int64_t s1)
 {
 	vc_dw_pixels(1, VC_DW / 2, v, x, w, bias, y, r0, r1, s0, s1);
 }
@@ -79,7 +81,8 @@ vc_dw_one(const VcConv *v, const float *x, const float *w, const float *bias, fl
 
 /* One pixel whose taps [r0, r1) by [s0, s1) are there, one channel after the other. */
 VC_SHARED void
-vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1, int64_t s0, int64_t s1)
+vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0, int64_t r1,
+	     int64_t s0, int64_t s1)
 {
 	for (int64_t c = 0; c < v->oc; c++) {
 		float acc = bias ? bias[c] : 0;
@@ -93,10 +96,11 @@ vc_dw_scalar(const VcConv *v, const float *x, const float *w, const float *bias,
 	}
 }
 
-/* Pixels from ow on whose first is `x`; how many were done.  [lo, hi): those of the row that have all their columns of taps. */
+/* Pixels from ow on whose first is `x`; how many were done.  [lo, hi): those of the row that have all their columns of
+ * taps. */
 VC_INLINE int64_t
-vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, const float *w, const float *bias, float *y, int64_t r0,
-	   int64_t r1)
+vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, const float *w, const float *bias,
+	   float *y, int64_t r0, int64_t r1)
 {
 	const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
 	const int64_t s1 = inside < v->kw ? inside : v->kw;
@@ -121,8 +125,8 @@ vc_dw_some(const VcConv *v, int64_t ow, int64_t lo, int64_t hi, const float *x, 
 
 /* Any window.  [begin, end) of output rows (n * oh); the epilogue follows each block of pixels. */
 VC_SHARED void
-vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
-		 VcEpilogue *epilogue, void *const *p)
+vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+		 float *y, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t lo = vc_up(v->pw, v->sw), last = v->w - 1 - (v->kw - 1) * v->dw + v->pw;
 	const int64_t all = last < 0 ? 0 : last / v->sw + 1, hi = all < v->ow ? all : v->ow;
@@ -136,7 +140,8 @@ vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, co
 		for (int64_t ow = 0; ow < v->ow; ow += n) {
 			const int64_t pixel = row * v->ow + ow;
 
-			n = vc_dw_some(v, ow, lo, hi, from + (ow * v->sw - v->pw) * v->xs, w, bias, y + pixel * v->ys, r0, r1 > r0 ? r1 : r0);
+			n = vc_dw_some(v, ow, lo, hi, from + (ow * v->sw - v->pw) * v->xs, w, bias, y + pixel * v->ys,
+				       r0, r1 > r0 ? r1 : r0);
 			if (epilogue)
 				epilogue(p, pixel, pixel + n, 0, v->oc, v->oc);
 		}
@@ -145,8 +150,8 @@ vc_depthwise_any(int64_t begin, int64_t end, const VcConv *v, const float *x, co
 
 #if VC_FLOATS > 1
 
-/* Windows of known width and stride: an element of the input is read once a row of taps for all pixels that it is a part of,
- * and a row's weights stay in registers.  Pixels of a block: of ImageNet's widths no rest is left. */
+/* Windows of known width and stride: an element of the input is read once a row of taps for all pixels that it is a
+ * part of, and a row's weights stay in registers.  Pixels of a block: of ImageNet's widths no rest is left. */
 #if VC_FLOATS == 16
 enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7 };
 #else
@@ -156,11 +161,11 @@ enum { VC_DW_TAPS = 7 };
 
 static const float vc_nothing[VF];
 
-/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge: columns
- * may lie outside. */
+/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge:
+ * columns may lie outside. */
 VC_INLINE void
-vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias,
-	  float *y, int64_t r0, int64_t r1)
+vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
+	  const float *bias, float *y, int64_t r0, int64_t r1)
 {
 	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
 
@@ -201,8 +206,8 @@ vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, in
 	}
 }
 
-typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0,
-		     int64_t r1);
+typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, const float *w, const float *bias,
+		     float *y, int64_t r0, int64_t r1);
 
 #define VC_DW_RUN(name, rw, kw, sw) \
 	VC_SHARED void \
@@ -226,8 +231,8 @@ VC_DW_RUN(5_by_2, VC_DW_NARROW, 5, 2)
 
 /* Blocks of rw pixels; the last of a row goes back over what is done, to the same. */
 VC_SHARED void
-vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t rw,
-	   VcDwRun *run, VcEpilogue *epilogue, void *const *p)
+vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	   int64_t rw, VcDwRun *run, VcEpilogue *epilogue, void *const *p)
 {
 	for (int64_t row = begin; row < end; row++) {
 		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);

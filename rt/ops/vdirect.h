@@ -1,7 +1,8 @@
 /* rt/ops/vdirect.h - small convolutions in generated kernels, over tensors as they lie: lanes along the width
  *
  * For what is not channels last (one dim, or weights that are not constant): no packing, no transposition.  Each row of
- * the result is made 64 floats at a time; taps that would read outside of the image touch only the lanes that are inside.
+ * the result is made 64 floats at a time; taps that would read outside of the image touch only the lanes that are
+ * inside.
  */
 #ifndef RT_OPS_VDIRECT_H
 #define RT_OPS_VDIRECT_H
@@ -38,7 +39,8 @@ vd_conv(int64_t begin, int64_t end, const VdConv *v, const float *x, const float
 	const int64_t each = v->ic / v->groups;
 
 	for (int64_t row = begin; row < end; row++) {
-		const int64_t oh = row % v->oh, oc = row / v->oh % v->oc, in = row / v->oh / v->oc, g = oc / (v->oc / v->groups);
+		const int64_t oh = row % v->oh, oc = row / v->oh % v->oc, in = row / v->oh / v->oc,
+			      g = oc / (v->oc / v->groups);
 		const float *from = x + in * v->xn + g * each * v->xc, *weight = w + oc * v->wo;
 		float *to = y + in * v->yn + oc * v->yc + oh * v->yh;
 
@@ -53,7 +55,8 @@ vd_conv(int64_t begin, int64_t end, const VdConv *v, const float *x, const float
 					const int64_t iy = oh * v->sh - v->ph + r * v->dh;
 
 					for (int64_t s = 0; s < v->kw && (uint64_t)iy < (uint64_t)v->h; s++)
-						vd_tap(v, at, some, s * v->dw - v->pw, weight[c * v->wi + r * v->wh + s * v->ww],
+						vd_tap(v, at, some, s * v->dw - v->pw,
+						       weight[c * v->wi + r * v->wh + s * v->ww],
 						       from + c * v->xc + iy * v->xh, acc);
 				}
 			for (int64_t j = 0; j < some; j++)

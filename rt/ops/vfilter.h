@@ -1,8 +1,9 @@
-/* rt/ops/vfilter.h - filters for Winograd F(4 x 4, 3 x 3): what the compiler stores and what programs make are the same bits
+/* rt/ops/vfilter.h - filters for Winograd F(4 x 4, 3 x 3): what the compiler stores and what programs make are the same
+ * bits
  *
  * The points are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4 times less
- * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that follows
- * from them is exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the choice of points).
+ * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that
+ * follows from them is exact in a float (Barabasz, Anderson, Soodhalter and Gregg, 2020, on the choice of points).
  */
 #ifndef RT_OPS_VFILTER_H
 #define RT_OPS_VFILTER_H
@@ -25,15 +26,16 @@
 
 WINO_BEGIN
 
-/* Who includes this says what WinoWide is: double, or a vector of them, a filter in each place.  In double, since what is
- * wrong with a filter is wrong with all that it gives.  Functions that call these stand before WINO_END, too. */
+/* Who includes this says what WinoWide is: double, or a vector of them, a filter in each place.  In double, since what
+ * is wrong with a filter is wrong with all that it gives.  Functions that call these stand before WINO_END, too. */
 
 /* G g: three at distance gs to six at distance os. */
 static inline __attribute__((always_inline)) void
 wino_side(const WinoWide *g, int gs, WinoWide *o, int os)
 {
 	WINO_EXACT
-	const double p = WINO_P, q = WINO_Q, pp = p * p, qq = q * q, np = 0.5 / (pp * (pp - qq)), nq = 0.5 / (qq * (qq - pp));
+	const double p = WINO_P, q = WINO_Q, pp = p * p, qq = q * q, np = 0.5 / (pp * (pp - qq)),
+		     nq = 0.5 / (qq * (qq - pp));
 	const WinoWide a = g[0] * np + g[2 * gs] * (pp * np), b = g[gs] * (p * np);
 	const WinoWide c = g[0] * nq + g[2 * gs] * (qq * nq), d = g[gs] * (q * nq);
 

@@ -35,7 +35,8 @@ rt_infer_shape(RtCx *cx, int n, int64_t *dims, int64_t numel)
 	if (unknown >= 0 && known == 0 && numel == 0)
 		return rt_raise(cx, "cannot reshape tensor of 0 elements into shape %s because the unspecified "
 			"dimension size -1 can be any value and is ambiguous", sizes_text(text, n, dims));
-	return rt_raise(cx, "shape '%s' is invalid for input of size %lld", sizes_text(text, n, dims), (long long)numel);
+	return rt_raise(cx, "shape '%s' is invalid for input of size %lld", sizes_text(text, n, dims),
+			(long long)numel);
 }
 
 /* Walks both shapes from the right: a run of old dims that lie behind each other in memory (a chunk) must be
@@ -222,8 +223,9 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
 			rt_dtypes[t->dtype].brief, rt_dtypes[to].brief);
 	if (was != is && g.strides[g.n - 1] != 1)
-		return rt_raise(cx, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
-			rt_dtypes[t->dtype].brief, rt_dtypes[to].brief, (long long)g.strides[g.n - 1]);
+		return rt_raise(cx,
+				"self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
+				rt_dtypes[t->dtype].brief, rt_dtypes[to].brief, (long long)g.strides[g.n - 1]);
 	if (is > was) {
 		int64_t ratio = is / was;
 		if (g.dims[g.n - 1] % ratio)
@@ -484,7 +486,8 @@ rt_mT(RtCx *cx, const IValue *in, IValue *out)
 	Geom g = geom_of(in[0].u.t);
 
 	if (g.n < 2)
-		return rt_raise(cx, "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", g.n);
+		return rt_raise(cx, "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
+				g.n);
 	geom_swap(&g, g.n - 2, g.n - 1);
 	return give(cx, in[0].u.t, &g, out);
 }
@@ -591,10 +594,12 @@ as_strided_at(RtCx *cx, const IValue *in, Geom *g)
 	g->offset = rt_is_none(in[3]) ? in[0].u.t->offset : in[3].u.i;
 	for (int i = 0; i < n; i++)
 		if (g->strides[i] < 0)
-			return rt_raise(cx, "as_strided: Negative strides are not supported at the moment, got strides: %s",
-				sizes_text(text, n, g->strides));
+			return rt_raise(cx,
+					"as_strided: Negative strides are not supported at the moment, got strides: %s",
+					sizes_text(text, n, g->strides));
 		else if (g->dims[i] < 0)
-			return rt_raise(cx, "Storage size calculation overflowed with sizes=%s", sizes_text(text, n, g->dims));
+			return rt_raise(cx, "Storage size calculation overflowed with sizes=%s",
+					sizes_text(text, n, g->dims));
 	if (g->offset < 0)
 		return rt_raise(cx, "Tensor: invalid storage offset %lld", (long long)g->offset);
 	return RT_OK;
@@ -687,7 +692,7 @@ rt_lift_fresh(RtCx *cx, const IValue *in, IValue *out)
 	return give_self(in, out);
 }
 
-/* ---- changes of self's geometry and storage --------------------------------------------------------------------------- */
+/* ---- changes of self's geometry and storage ---------------------------------------------------------------------- */
 
 int
 rt_resize_(RtCx *cx, const IValue *in, IValue *out)
@@ -720,8 +725,8 @@ rt_set__source_Tensor(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = in[0].u.t, *from = in[1].u.t;
 
 	if (t->dtype != from->dtype)
-		return rt_raise(cx, "Could not set tensor of type %s to a tensor of type %s", rt_dtypes[from->dtype].torch,
-			rt_dtypes[t->dtype].torch);
+		return rt_raise(cx, "Could not set tensor of type %s to a tensor of type %s",
+				rt_dtypes[from->dtype].torch, rt_dtypes[t->dtype].torch);
 	if (t != from && (rt_tensor_set_storage(cx, t, from->storage)
 			|| rt_tensor_set_geometry(cx, t, from->ndim, from->dims, from->strides, from->offset)))
 		return RT_ERROR;

@@ -1,8 +1,8 @@
 /* rt/ops/vision.c - the operators of torchvision: nms, overlaps of rotated boxes, pooling of regions, deformable
  * convolution
  *
- * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1, y1, x2, y2)
- * of rois; its sampling points are the same for every channel.
+ * All calculate in float, or double for double input, on contiguous arrays (n, c, h, w).  A region is a row (batch, x1,
+ * y1, x2, y2) of rois; its sampling points are the same for every channel.
  */
 #include "../base.h"
 #include "dense.h"
@@ -14,7 +14,7 @@
 
 RT_FAST
 
-/* ---- nms ------------------------------------------------------------------------------------------------------------ */
+/* ---- nms --------------------------------------------------------------------------------------------------------- */
 
 static int
 check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
@@ -31,8 +31,8 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Keeps, of n boxes in order, those that overlap none that is kept before them by more: how many, moved to the front.  Areas
- * and overlaps are rounded to float, as the float operator does.  gone: room for n. */
+/* Keeps, of n boxes in order, those that overlap none that is kept before them by more: how many, moved to the front.
+ * Areas and overlaps are rounded to float, as the float operator does.  gone: room for n. */
 static int64_t
 suppress(const double *box, int64_t *order, int64_t n, double threshold, uint8_t *gone)
 {
@@ -48,8 +48,10 @@ suppress(const double *box, int64_t *order, int64_t n, double threshold, uint8_t
 			continue;
 		for (int64_t j = i + 1; j < n; j++) {
 			const double *b = box + order[j] * 4;
-			const float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]), h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
-			const float both = (w > 0 ? w : 0) * (h > 0 ? h : 0), other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
+			const float w = (float)fmin(a[2], b[2]) - (float)fmax(a[0], b[0]),
+				    h = (float)fmin(a[3], b[3]) - (float)fmax(a[1], b[1]);
+			const float both = (w > 0 ? w : 0) * (h > 0 ? h : 0),
+				    other = (float)(b[2] - b[0]) * (float)(b[3] - b[1]);
 
 			if (both / (area + other - both) > threshold)
 				gone[j] = 1;
@@ -88,7 +90,7 @@ rt_torchvision_nms(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* ---- rotated boxes -------------------------------------------------------------------------------------------------- */
+/* ---- rotated boxes ----------------------------------------------------------------------------------------------- */
 
 typedef struct Point { double x, y; } Point;
 
@@ -136,12 +138,14 @@ area_shared(const Point a[4], const Point box[4])
 
 		for (int i = 0; i < n; i++) {
 			const Point u = from[i], v = from[(i + 1) % n];
-			const double du = inside * side_of(box[e], box[(e + 1) % 4], u), dv = inside * side_of(box[e], box[(e + 1) % 4], v);
+			const double du = inside * side_of(box[e], box[(e + 1) % 4], u),
+				     dv = inside * side_of(box[e], box[(e + 1) % 4], v);
 
 			if (du >= 0)
 				to[kept++] = u;
 			if ((du < 0) != (dv < 0))
-				to[kept++] = (Point){ u.x + (v.x - u.x) * du / (du - dv), u.y + (v.y - u.y) * du / (du - dv) };
+				to[kept++] = (Point){ u.x + (v.x - u.x) * du / (du - dv),
+						      u.y + (v.y - u.y) * du / (du - dv) };
 		}
 		n = kept;
 	}
@@ -167,7 +171,8 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 	if (!y)
 		return RT_ERROR;
 	for (int64_t i = 0; i < dims[0] * dims[1]; i++) {
-		const double *u = (const double *)rt_data(a) + i / dims[1] * 5, *v = (const double *)rt_data(b) + i % dims[1] * 5;
+		const double *u = (const double *)rt_data(a) + i / dims[1] * 5,
+			     *v = (const double *)rt_data(b) + i % dims[1] * 5;
 		const double areas = u[2] * u[3] + v[2] * v[3];
 		Point p[4], q[4];
 		double both;
@@ -180,7 +185,7 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-/* ---- regions -------------------------------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /* What the four poolings share. */
 typedef struct Pool {
@@ -226,7 +231,8 @@ each_region(RtCx *cx, Pool *p, void (*range)(void *, int64_t begin, int64_t end)
 }
 
 static int
-pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p, RtTensor **r, RtTensor **at)
+pool_begin(RtCx *cx, const char *name, const IValue *in, bool by_position, bool second, IValue *out, Pool *p,
+	   RtTensor **r, RtTensor **at)
 {
 	RtTensor *x = in[0].u.t, *rois = in[1].u.t;
 
@@ -430,14 +436,17 @@ max_range(void *arg, int64_t begin, int64_t end)
 	const Pool *p = arg;
 
 	for (int64_t k = begin; k < end; k++) {
-		const double *roi = p->roi + k / p->c * 5, *x = p->x + ((int64_t)roi[0] * p->c + k % p->c) * p->h * p->w;
+		const double *roi = p->roi + k / p->c * 5,
+			     *x = p->x + ((int64_t)roi[0] * p->c + k % p->c) * p->h * p->w;
 		double x1 = round(roi[1] * p->scale), y1 = round(roi[2] * p->scale);
 		double w = fmax(round(roi[3] * p->scale) - x1 + 1, 1), h = fmax(round(roi[4] * p->scale) - y1 + 1, 1);
 		float bin_w = (float)w / (float)p->pw, bin_h = (float)h / (float)p->ph;
 		for (int64_t i = 0; i < p->ph; i++)
 			for (int64_t j = 0; j < p->pw; j++) {
-				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h), v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h);
-				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w), u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w);
+				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h),
+					v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h);
+				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w),
+					u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w);
 				int64_t to = (k * p->ph + i) * p->pw + j, at = -1;
 				double best = v1 <= v0 || u1 <= u0 ? 0 : -3.402823466e38;
 				for (int64_t v = v0; v < v1; v++)
@@ -479,8 +488,10 @@ mean_range(void *arg, int64_t begin, int64_t end)
 		float bin_w = (float)w / (float)p->pw, bin_h = (float)h / (float)p->ph;
 		for (int64_t i = 0; i < p->ph; i++)
 			for (int64_t j = 0; j < p->pw; j++) {
-				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h - 1), v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h - 1);
-				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w - 1), u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w - 1);
+				int64_t v0 = clamp_to(floorf((float)i * bin_h) + y1, p->h - 1),
+					v1 = clamp_to(ceilf((float)(i + 1) * bin_h) + y1, p->h - 1);
+				int64_t u0 = clamp_to(floorf((float)j * bin_w) + x1, p->w - 1),
+					u1 = clamp_to(ceilf((float)(j + 1) * bin_w) + x1, p->w - 1);
 				int64_t to = (k * p->ph + i) * p->pw + j, c = (k % p->co * p->ph + i) * p->pw + j;
 				const double *x = p->x + ((int64_t)roi[0] * p->c + c) * p->h * p->w;
 				double sum = 0;
@@ -507,7 +518,7 @@ rt_torchvision_ps_roi_pool(RtCx *cx, const IValue *in, IValue *out)
 	return pool_end(cx, &p, r, at);
 }
 
-/* ---- deform_conv2d ------------------------------------------------------------------------------------------------------ */
+/* ---- deform_conv2d ----------------------------------------------------------------------------------------------- */
 
 typedef struct Deform {
 	int64_t c, h, w, kh, kw, ho, wo;           /* c: channels of the input */
@@ -557,24 +568,29 @@ deform_columns(void *arg, int64_t begin, int64_t end)
 }
 
 static int
-check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, const RtTensor *offset, const RtTensor *mask, int64_t groups)
+check_deform(RtCx *cx, const Deform *d, const RtTensor *x, const RtTensor *w, const RtTensor *offset,
+	     const RtTensor *mask, int64_t groups)
 {
 	int64_t taps = d->kh * d->kw;
 
-	if (d->kh <= 0 || d->kw <= 0 || d->stride_h <= 0 || d->stride_w <= 0 || d->dilation_h <= 0 || d->dilation_w <= 0)
+	if (d->kh <= 0 || d->kw <= 0 || d->stride_h <= 0 || d->stride_w <= 0 || d->dilation_h <= 0 ||
+	    d->dilation_w <= 0)
 		return rt_raise(cx, "weight_h, weight_w, stride and dilation have to be positive");
-	if (groups <= 0 || d->offset_groups <= 0 || w->dims[1] * groups != d->c || w->dims[0] % groups || d->c % d->offset_groups)
+	if (groups <= 0 || d->offset_groups <= 0 || w->dims[1] * groups != d->c || w->dims[0] % groups ||
+	    d->c % d->offset_groups)
 		return rt_raise(cx, "deform_conv2d: the numbers of channels and groups do not fit");
 	if (offset->ndim != 4 || offset->dims[1] != 2 * taps * d->offset_groups)
-		return rt_raise(cx, "offset.shape[1] is not valid: got: %lld expected: %lld", (long long)offset->dims[1],
-			(long long)(2 * taps * d->offset_groups));
+		return rt_raise(cx, "offset.shape[1] is not valid: got: %lld expected: %lld",
+				(long long)offset->dims[1], (long long)(2 * taps * d->offset_groups));
 	if (d->ho <= 0 || d->wo <= 0)
-		return rt_raise(cx, "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->ho, (long long)d->wo);
+		return rt_raise(cx, "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->ho,
+				(long long)d->wo);
 	if (offset->dims[0] != x->dims[0] || offset->dims[2] != d->ho || offset->dims[3] != d->wo)
-		return rt_raise(cx, "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)", (long long)offset->dims[2],
-			(long long)offset->dims[3], (long long)d->ho, (long long)d->wo);
-	if (mask && (mask->ndim != 4 || mask->dims[0] != x->dims[0] || mask->dims[1] != taps * d->offset_groups || mask->dims[2] != d->ho
-			|| mask->dims[3] != d->wo))
+		return rt_raise(cx, "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
+				(long long)offset->dims[2], (long long)offset->dims[3], (long long)d->ho,
+				(long long)d->wo);
+	if (mask && (mask->ndim != 4 || mask->dims[0] != x->dims[0] || mask->dims[1] != taps * d->offset_groups ||
+		     mask->dims[2] != d->ho || mask->dims[3] != d->wo))
 		return rt_raise(cx, "mask.shape[1] is not valid: got: %lld expected: %lld", (long long)mask->dims[1],
 			(long long)(taps * d->offset_groups));
 	return RT_OK;
@@ -633,7 +649,8 @@ deform_geometry(const RtTensor *x, const RtTensor *w, const IValue *in)
 int
 rt_torchvision_deform_conv2d(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL, *bias = in[4].u.t, *r, *y;
+	RtTensor *x = in[0].u.t, *w = in[1].u.t, *offset = in[2].u.t, *mask = in[13].u.i ? in[3].u.t : NULL,
+		 *bias = in[4].u.t, *r, *y;
 	const int64_t groups = in[11].u.i;
 	Deform d;
 

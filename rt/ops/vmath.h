@@ -1,7 +1,9 @@
-/* rt/ops/vmath.h - functions of tmath.h for float in generated kernels: free of branches, so that loops of them vectorise
+/* rt/ops/vmath.h - functions of tmath.h for float in generated kernels: free of branches, so that loops of them
+ * vectorise
  *
  * Included after tmath.h by emitted C and by map.c, which then call these; alone by other kernels.
- * Measured in ulp over the whole range: exp 1.3, tanh 1.5, log 0.8, erf 1.0; the forms are Cephes's and Norbert Juffa's minimax polynomials.  NaN, infinities and denormals come out right.
+ * Measured in ulp over the whole range: exp 1.3, tanh 1.5, log 0.8, erf 1.0; the forms are Cephes's and Norbert Juffa's
+ * minimax polynomials.  NaN, infinities and denormals come out right.
  */
 #ifndef RT_OPS_VMATH_H
 #define RT_OPS_VMATH_H
@@ -43,7 +45,8 @@ v_signed(float size, float x)
 	return v_bits(v_int(size) | (v_int(x) & ~0x7fffffff));
 }
 
-/* exp(c) is the result times 2^n: r of c = n ln2 + r lies in [-ln2/2, ln2/2].  n is in the last bits of *power, a float. */
+/* exp(c) is the result times 2^n: r of c = n ln2 + r lies in [-ln2/2, ln2/2].  n is in the last bits of *power, a
+ * float. */
 static inline float
 v_exp_part(float c, float *power)
 {
@@ -60,8 +63,8 @@ v_exp_part(float c, float *power)
 	return p * r * r + r + 1.0f;
 }
 
-/* Two steps of scaling reach denormals and the largest numbers.  What is out of range and NaN are dealt with as integers: of
- * comparisons of floats gcc makes branches, and computes what follows in each. */
+/* Two steps of scaling reach denormals and the largest numbers.  What is out of range and NaN are dealt with as
+ * integers: of comparisons of floats gcc makes branches, and computes what follows in each. */
 static inline float
 v_expf(float x)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/vmul.h - products of strided operands in generated kernels: attention, weights that are not constant
  *
  * c (m, n) = a (m, k) * b (k, n) + bias.  Panels of b are packed into scratch and go through the register blocks of
- * vconv.h.  One or two rows do not pay for packing: b's rows are added up, or its columns are multiplied, where they lie.
- * Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
+ * vconv.h.  One or two rows do not pay for packing: b's rows are added up, or its columns are multiplied, where they
+ * lie. Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
  */
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H
@@ -35,8 +35,8 @@ vm_scratch(int64_t m, int64_t k)
 #endif
 
 #if VC_FLOATS > 1
-/* to[i * width + j] = b[j * bn + i] for i and j below VF: as often as VF has bits, rows of the upper and the lower half are
- * put together lane by lane. */
+/* to[i * width + j] = b[j * bn + i] for i and j below VF: as often as VF has bits, rows of the upper and the lower half
+ * are put together lane by lane. */
 VC_INLINE void
 vm_transpose(const float *b, int64_t bn, float *to, int64_t width)
 {
@@ -217,8 +217,8 @@ vm_sum_double(int64_t k, const double *a, const double *b, int64_t bk)
 
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
-vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk, int64_t bn,
-	   const float *bias, float *c, int64_t ldc, float *scratch)
+vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk,
+	   int64_t bn, const float *bias, float *c, int64_t ldc, float *scratch)
 {
 	float *panel = scratch, *start = scratch + k * VC_NR, *rows = start + VC_NR;
 
@@ -246,14 +246,15 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		vm_pack((left + VF - 1) / VF * VF, left, k, b + col * bn, bk, bn, panel);
 		for (int64_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
-		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc, VC_REST(vc_panel, left), 0, 0, 0);
+		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
+				VC_REST(vc_panel, left), 0, 0, 0);
 	}
 }
 
 /* Of doubles: dot products where both lie along k, else 32 columns at a time. */
 static inline void
-vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b, int64_t bk,
-		  int64_t bn, const double *bias, double *c, int64_t ldc)
+vm_product_double(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, int64_t ak, const double *b,
+		  int64_t bk, int64_t bn, const double *bias, double *c, int64_t ldc)
 {
 	for (int64_t j = 0; ak == 1 && bk == 1 && j < n; j++)
 		for (int64_t i = 0; i < m; i++)

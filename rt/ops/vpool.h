@@ -1,8 +1,8 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
  * One dim of the result is the lane: channels when they are consecutive (channels last), else the width; windows are
- * clipped to the image first, so that nothing inside of them is checked.  NaN propagates through the maximum.  Averages sum
- * each row of a window before it joins the others: of a whole image, one sum would round away much.
+ * clipped to the image first, so that nothing inside of them is checked.  NaN propagates through the maximum.  Averages
+ * sum each row of a window before it joins the others: of a whole image, one sum would round away much.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H
@@ -122,7 +122,8 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 enum { VP_LANES = 16 };
 
 static inline void
-vp_places(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y, int64_t *restrict at)
+vp_places(const VpPool *v, VpWindow a, VpWindow b, int64_t lanes, const float *restrict x, float *restrict y,
+	  int64_t *restrict at)
 {
 	const bool none = a.from >= a.to || b.from >= b.to;
 	float top[VP_LANES];
@@ -179,7 +180,8 @@ vp_max_back(int64_t begin, int64_t end, const VpPool *v, const float *y, const i
 	const int64_t blocks = (v->c + VP_LANES - 1) / VP_LANES;
 
 	for (int64_t part = begin; part < end; part++) {
-		const int64_t in = part / blocks, c = part % blocks * VP_LANES, lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
+		const int64_t in = part / blocks, c = part % blocks * VP_LANES,
+			      lanes = v->c - c < VP_LANES ? v->c - c : VP_LANES;
 		float *to = x + in * v->xn + c;
 
 		for (int64_t i = 0; i < v->h * v->w; i++)

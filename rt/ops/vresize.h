@@ -1,8 +1,8 @@
 /* rt/ops/vresize.h - interpolation in generated kernels: where each output looks, along one dim
  *
- * Of scales in float, linear's coordinates are computed in double and nearest's in float, as the eager kernels (resample.c) and
- * ATen 1.13 do, so that floors fall on the same side.
- * given: the scale factor that the call gives; 0: the sizes decide.
+ * Of scales in float, linear's coordinates are computed in double and nearest's in float, as the eager kernels
+ * (resample.c) and ATen 1.13 do, so that floors fall on the same side. given: the scale factor that the call gives; 0:
+ * the sizes decide.
  */
 #ifndef RT_OPS_VRESIZE_H
 #define RT_OPS_VRESIZE_H

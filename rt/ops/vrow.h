@@ -1,7 +1,7 @@
 /* rt/ops/vrow.h - the softmax of one row of consecutive floats, for attention; numbers and keys of scans and of topk
  *
- * Included after vmath.h and vconv.h by emitted C.  A sum goes through several vectors at once and, every VR_PART floats,
- * into a double.  An extreme propagates NaN.  Without vectors (tcc) the same loops run over single floats.
+ * Included after vmath.h and vconv.h by emitted C.  A sum goes through several vectors at once and, every VR_PART
+ * floats, into a double.  An extreme propagates NaN.  Without vectors (tcc) the same loops run over single floats.
  */
 #ifndef RT_OPS_VROW_H
 #define RT_OPS_VROW_H

@@ -1,8 +1,8 @@
 /* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(4 x 4, 3 x 3)
  *
- * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.  A
- * quarter of the direct form's multiplications, by filters four times as large (vfilter.h): those a program makes when it is opened
- * (RtMaking), from the panels that it holds.
+ * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.
+ * A quarter of the direct form's multiplications, by filters four times as large (vfilter.h): those a program makes
+ * when it is opened (RtMaking), from the panels that it holds.
  */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
@@ -14,7 +14,7 @@
 typedef double WinoWide __attribute__((vector_size(VF * 4)));
 #include "vfilter.h"
 
-/* ---- filters ------------------------------------------------------------------------------------------------------ */
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
 
 enum { VC_FILTERS = 8 * VF };            /* transformed at a time: planes are written to in whole lines, so far do they lie apart */
 
@@ -39,7 +39,8 @@ vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
-	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width, plane = columns * f->k;
+	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width,
+		      plane = columns * f->k;
 
 	for (int64_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
 		const int64_t size = (columns - col < VC_NR ? columns - col : VC_NR) * f->k;
@@ -56,7 +57,7 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 }
 WINO_END
 
-/* ---- tiles -------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 /* B' d: six inputs to six outputs. */
 VC_INLINE void
@@ -118,7 +119,8 @@ vc_wino_tile_in(const VcConv *v, const float *image, int64_t y0, int64_t x0, int
 }
 
 VC_INLINE void
-vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t c, const float *t, int64_t far, const float *bias)
+vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t c, const float *t, int64_t far,
+		 const float *bias)
 {
 	VcV columns[6][4];
 	const VcV start = bias ? *(const VcV *)(bias + c) : VC_ZERO;
@@ -149,11 +151,12 @@ vc_wino_tile_out(const VcConv *v, float *image, int64_t y0, int64_t x0, int64_t 
 	}
 }
 
-/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where tiles are
- * few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
+/* Threads divide panels or, with a step, tiles (VcShare).  Those that divide panels transform all inputs each: where
+ * tiles are few, that is little.  Blocks have `block` tiles; scratch: 36 * block * (ic + oc) floats. */
 VC_SHARED void
-vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x, const float *w,
-		 const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue, void *const *p)
+vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t block, const float *x,
+		 const float *w, const float *bias, float *y, float *scratch, VcPanel *last, VcEpilogue *epilogue,
+		 void *const *p)
 {
 	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
 	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VF, plane = (v->oc + width - 1) / width * width * v->ic;
@@ -165,7 +168,8 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 		float *in = scratch, *out = scratch + 36 * block * v->ic;
 
 		for (int64_t t = 0; t < n; t++) {
-			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down, tx = tile % across;
+			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down,
+				      tx = tile % across;
 
 			for (int64_t c = 0; c < v->ic; c += VF)
 				vc_wino_tile_in(v, x + image * v->h * v->w * v->xs, ty * 4 - v->ph, tx * 4 - v->pw, c,
@@ -175,7 +179,8 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 			vc_product_part(s.begin, s.end, 0, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
 					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
-			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4, tx = tile % across * 4;
+			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4,
+				      tx = tile % across * 4;
 			const int64_t wide = v->ow - tx < 4 ? v->ow - tx : 4;
 			float *to = y + image * v->oh * v->ow * v->ys;
 

@@ -34,7 +34,8 @@ window(RtCx *cx, const char *name, Window w, IValue length, bool periodic, const
 	if (!rt_is_floating(d) && !rt_is_complex(d))
 		return rt_raise(cx, "%s expects floating point dtypes, got: %s", name, rt_dtypes[d].brief);
 	if (n < 0)
-		return rt_raise(cx, "%s requires non-negative window_length, got window_length=%lld", name, (long long)n);
+		return rt_raise(cx, "%s requires non-negative window_length, got window_length=%lld", name,
+				(long long)n);
 	r = rt_result(cx, 0, d, 1, &n, 0);
 	RT_RESULT(cx, r, out[0]);
 	for (int64_t i = 0, bytes = rt_dtypes[d].bytes; i < n; i++) {
@@ -59,7 +60,8 @@ WINDOW(hann_window_periodic, "hann_window", HANN, in[0], in[1].u.i, in + 2)
 WINDOW(hamming_window, "hamming_window", HAMMING(0.54, 0.46), in[0], true, in + 1)
 WINDOW(hamming_window_periodic, "hamming_window", HAMMING(0.54, 0.46), in[0], in[1].u.i, in + 2)
 WINDOW(hamming_window_periodic_alpha, "hamming_window", HAMMING(rt_number(in[2]), 0.46), in[0], in[1].u.i, in + 3)
-WINDOW(hamming_window_periodic_alpha_beta, "hamming_window", HAMMING(rt_number(in[2]), rt_number(in[3])), in[0], in[1].u.i, in + 4)
+WINDOW(hamming_window_periodic_alpha_beta, "hamming_window", HAMMING(rt_number(in[2]), rt_number(in[3])), in[0],
+       in[1].u.i, in + 4)
 WINDOW(blackman_window, "blackman_window", BLACKMAN, in[0], true, in + 1)
 WINDOW(blackman_window_periodic, "blackman_window", BLACKMAN, in[0], in[1].u.i, in + 2)
 WINDOW(bartlett_window, "bartlett_window", TRIANGLE, in[0], true, in + 1)

@@ -1,6 +1,6 @@
 /*
- * A CUDA driver whose device is the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run the
- * emulated grid (grid.h).  Built as libcuda.so.1.  KILN_GRID_SAY=1 counts launches and copies at the end.
+ * A CUDA driver whose device is the CPU: memory is malloc's, modules are shared objects made by nvrtc.c, launches run
+ * the emulated grid (grid.h).  Built as libcuda.so.1.  KILN_GRID_SAY=1 counts launches and copies at the end.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -17,7 +17,8 @@ static void
 say(void)
 {
 	if (getenv("KILN_GRID_SAY"))
-		fprintf(stderr, "grid: %d launches, %d copies up, %d down, %d across\n", count.launches, count.up, count.down, count.across);
+		fprintf(stderr, "grid: %d launches, %d copies up, %d down, %d across\n", count.launches, count.up,
+			count.down, count.across);
 }
 
 int cuInit(unsigned flags) { return atexit(say) || flags; }
@@ -113,8 +114,8 @@ cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 }
 
 int
-cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-	       void **args, void **extra)
+cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	       unsigned shared, void *stream, void **args, void **extra)
 {
 	const unsigned size[3] = { gx, gy, gz };
 

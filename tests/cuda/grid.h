@@ -1,7 +1,8 @@
 /* tests/cuda/grid.h - CUDA kernels as C++ of the CPU: blocks one after the other, the threads of a block as coroutines
  *
- * A kernel's text is compiled after this header.  Threads run until they wait at a barrier or a shuffle, in turns; a barrier
- * that not all threads reach ends the program with a message.  Shared memory is static: one block runs at a time.
+ * A kernel's text is compiled after this header.  Threads run until they wait at a barrier or a shuffle, in turns; a
+ * barrier that not all threads reach ends the program with a message.  Shared memory is static: one block runs at a
+ * time.
  */
 #ifndef TESTS_CUDA_GRID_H
 #define TESTS_CUDA_GRID_H

@@ -1,6 +1,6 @@
 /*
- * An NVRTC whose machine is the CPU: the text is compiled by c++ after grid.h, and what stands for PTX and cubin is the bytes
- * of the shared object.  driver.c loads them.  Built as libnvrtc.so; KILN_GRID is the folder of grid.h.
+ * An NVRTC whose machine is the CPU: the text is compiled by c++ after grid.h, and what stands for PTX and cubin is the
+ * bytes of the shared object.  driver.c loads them.  Built as libnvrtc.so; KILN_GRID is the folder of grid.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ typedef struct Program {
 } Program;
 
 int
-nvrtcCreateProgram(void **out, const char *text, const char *name, int n, const char *const *headers, const char *const *names)
+nvrtcCreateProgram(void **out, const char *text, const char *name, int n, const char *const *headers,
+		   const char *const *names)
 {
 	Program *p = calloc(1, sizeof *p);
 
@@ -84,10 +85,12 @@ nvrtcCompileProgram(void *program, int n, const char *const *options)
 	(void)n, (void)options;
 	if (!grid || !mkdtemp(dir))
 		return 1;
-	bad = put(dir, "kernels.cpp", "#include \"grid.h\"\n", p->text) || put(dir, "list.cpp", "#include \"kernels.cpp\"\n", kernels_of(p->text));
+	bad = put(dir, "kernels.cpp", "#include \"grid.h\"\n", p->text) ||
+	      put(dir, "list.cpp", "#include \"kernels.cpp\"\n", kernels_of(p->text));
 	for (int i = 0; i < p->nheader; i++)
 		bad |= put(dir, p->name[i], p->header[i], "");
-	snprintf(command, sizeof command, "c++ -std=c++17 -O1 -w -fPIC -shared -I %s -I %s -o %s/out.so %s/list.cpp >%s/log 2>&1", grid, dir,
+	snprintf(command, sizeof command,
+		 "c++ -std=c++17 -O1 -w -fPIC -shared -I %s -I %s -o %s/out.so %s/list.cpp >%s/log 2>&1", grid, dir,
 		 dir, dir, dir);
 	bad = bad || system(command);
 	slurp(dir, "log", &log, &bytes);

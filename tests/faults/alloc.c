@@ -1,8 +1,8 @@
 /* tests/faults/alloc.c - to be preloaded: the nth allocation fails
  *
- * In the program that FAULT_IN names, allocation FAULT_AT (from 1) finds no memory, and with FAULT_ON so do all after it.
- * FAULT_COUNT is a file for the number of allocations that there were, and of blocks that nobody has freed in the end.
- * Forked children go on counting, other programs are left alone.  A test in C calls fault_next instead.
+ * In the program that FAULT_IN names, allocation FAULT_AT (from 1) finds no memory, and with FAULT_ON so do all after
+ * it. FAULT_COUNT is a file for the number of allocations that there were, and of blocks that nobody has freed in the
+ * end. Forked children go on counting, other programs are left alone.  A test in C calls fault_next instead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,8 @@ end(void)
 	}
 }
 
-/* From now on the nth allocation fails, and no other; 0: none.  Tells how many there were and how many blocks nobody has freed. */
+/* From now on the nth allocation fails, and no other; 0: none.  Tells how many there were and how many blocks nobody
+ * has freed. */
 void
 fault_next(long n, long *counted, long *blocks)
 {

@@ -2,11 +2,11 @@
  *
  * usage: inject KIND N HOW COUNT PROGRAM ARGUMENT...
  *
- * KIND is write, read, open, fork or mmap; N counts from 1 and from the program's first instruction on (the loader's calls
- * do not count), 0: none fails.  HOW: one, that call alone; on: all from there on.  COUNT is a file for the number of calls
- * that there were.  What is written to standard error does not count, or nothing could be said.  Threads and forked
- * children count, too, until they run another program.  The status is the program's, 128 and the signal when one ended
- * it; 125: no tracing here.
+ * KIND is write, read, open, fork or mmap; N counts from 1 and from the program's first instruction on (the loader's
+ * calls do not count), 0: none fails.  HOW: one, that call alone; on: all from there on.  COUNT is a file for the
+ * number of calls that there were.  What is written to standard error does not count, or nothing could be said. Threads
+ * and forked children count, too, until they run another program.  The status is the program's, 128 and the signal when
+ * one ended it; 125: no tracing here.
  */
 #include <elf.h>
 #include <errno.h>

@@ -92,22 +92,29 @@ trees(void **state)
 	expect(print_tree, "x = a or b and c\n",
 	       "(ASSIGN (LIST (VAR (IDENT x))) (AND (OR (VAR (IDENT a)) (VAR (IDENT b))) (VAR (IDENT c))) -)");
 	expect(print_tree, "x %= 017\n", "(AUG_ASSIGN MOD (VAR (IDENT x)) (INT 15))");
-	expect(print_tree, "x = -9223372036854775808\n", "(ASSIGN (LIST (VAR (IDENT x))) (INT -9223372036854775808) -)");
-	expect(print_tree, "x[1:, ..., ::2]\n", "(EXPR_STMT (SUBSCRIPT (VAR (IDENT x)) (LIST (SLICE (INT 1) - -) (DOTS) "
+	expect(print_tree, "x = -9223372036854775808\n",
+	       "(ASSIGN (LIST (VAR (IDENT x))) (INT -9223372036854775808) -)");
+	expect(print_tree, "x[1:, ..., ::2]\n",
+	       "(EXPR_STMT (SUBSCRIPT (VAR (IDENT x)) (LIST (SLICE (INT 1) - -) (DOTS) "
 	       "(SLICE - - (INT 2)))))");
-	expect(print_tree, "f(*a, k=1 if b else 2, )\n", "(EXPR_STMT (CALL (VAR (IDENT f)) (LIST (STARRED (VAR (IDENT a)))) "
+	expect(print_tree, "f(*a, k=1 if b else 2, )\n",
+	       "(EXPR_STMT (CALL (VAR (IDENT f)) (LIST (STARRED (VAR (IDENT a)))) "
 	       "(LIST (KEYWORD (IDENT k) (TERNARY (VAR (IDENT b)) (INT 1) (INT 2))))))");
 	expect(print_tree, "def f(x, *, y: int=1):\n  # type: (float, int) -> int\n  pass\n",
 	       "(DEF (IDENT f) (LIST (PARAM (IDENT x) (VAR (IDENT float)) -) (PARAM * (IDENT y) (VAR (IDENT int)) (INT 1))) "
 	       "(VAR (IDENT int)) (LIST (PASS)))");
 	expect(print_tree, "x = 0b11\n", "(ASSIGN (LIST (VAR (IDENT x))) (INT 3) -)");
-	expect(print_tree, "x = f'a{b[1]}}}' 'c'\n", "(ASSIGN (LIST (VAR (IDENT x))) (CALL (ATTR (STRING \"a{}}c\") (IDENT format)) "
+	expect(print_tree, "x = f'a{b[1]}}}' 'c'\n",
+	       "(ASSIGN (LIST (VAR (IDENT x))) (CALL (ATTR (STRING \"a{}}c\") (IDENT format)) "
 	       "(LIST (SUBSCRIPT (VAR (IDENT b)) (LIST (INT 1)))) (LIST)) -)");
-	expect(print_tree, "x = 1 < a <= 5\n", "(ASSIGN (LIST (VAR (IDENT x))) (AND (LT (INT 1) (VAR (IDENT a))) (LE (VAR (IDENT a)) "
+	expect(print_tree, "x = 1 < a <= 5\n",
+	       "(ASSIGN (LIST (VAR (IDENT x))) (AND (LT (INT 1) (VAR (IDENT a))) (LE (VAR (IDENT a)) "
 	       "(INT 5))) -)");
-	expect(print_tree, "from a.b import c as d, e\n", "(IMPORT (LIST (KEYWORD (IDENT d) (ATTR (ATTR (VAR (IDENT a)) (IDENT b)) "
+	expect(print_tree, "from a.b import c as d, e\n",
+	       "(IMPORT (LIST (KEYWORD (IDENT d) (ATTR (ATTR (VAR (IDENT a)) (IDENT b)) "
 	       "(IDENT c))) (KEYWORD (IDENT e) (ATTR (ATTR (VAR (IDENT a)) (IDENT b)) (IDENT e)))))");
-	expect(print_tree, "@property\ndef f(self):\n  pass\n", "(DEF (IDENT __f_getter) (LIST (PARAM (IDENT self) - -)) - (LIST (PASS)))");
+	expect(print_tree, "@property\ndef f(self):\n  pass\n",
+	       "(DEF (IDENT __f_getter) (LIST (PARAM (IDENT self) - -)) - (LIST (PASS)))");
 	expect(print_tree, "x = 'a' \"\\n\\065\"\n", "(ASSIGN (LIST (VAR (IDENT x))) (STRING \"a\\0125\") -)");
 }
 
@@ -118,7 +125,8 @@ bad_text(void **state)
 	expect(print_tree, "x = 1", "expected newline but found 'eof' here");
 	expect(print_tree, "x = (1\n", "'(' is never closed");
 	expect(print_tree, "if a:\n    b\n  c\n", "invalid indent level 2");
-	expect(print_tree, "x = 9223372036854775808\n", "Integral constant out of range (must fit in a signed 64 bit integer)");
+	expect(print_tree, "x = 9223372036854775808\n",
+	       "Integral constant out of range (must fit in a signed 64 bit integer)");
 	expect(print_tree, "x = '\\x4'\n", "ill formed hex specifier");
 	expect(print_tree, "x = 0b12\n", "this is not a number");
 	expect(print_tree, "x = f'{a:.2f}'\n", "a format of a formatted string is not supported");
@@ -128,7 +136,8 @@ bad_text(void **state)
 	expect(print_tree, "x = ''''\n", "the string that begins here has no end");
 	expect(print_schema, "aten::f(Tensor self", "expected ) here");
 	expect(print_schema, "aten::f(int[999999999] x) -> ()", "expected a number of elements here");
-	expect(print_type, "List", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]");
+	expect(print_type, "List",
+	       "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]");
 	expect(print_type, "Foo", "Unknown type name 'Foo'");
 	expect(print_type, "Dict[List[int], int]", "Cannot create dict for key type 'int[]', only int, float, complex, "
 	       "Tensor, device and string keys are supported");

@@ -56,7 +56,8 @@ build(const PickleAt *at, void *arg, IValue o, IValue state)
 static IValue
 enumerator(const PickleAt *at, void *arg, const char *cls, IValue value)
 {
-	return rt_ref(RT_ENUM, rt_enum_new(&((Job *)arg)->rt, type_enum(at->cx, cls, &rt_type_int), "A", rt_retain(value)));
+	return rt_ref(RT_ENUM,
+		      rt_enum_new(&((Job *)arg)->rt, type_enum(at->cx, cls, &rt_type_int), "A", rt_retain(value)));
 }
 
 static IValue

@@ -2,8 +2,8 @@
  *
  *     driver [-n CHANGES] FILE...
  *
- * Changes are drawn from a generator with a fixed seed, so that a run can be repeated: bytes set to telling values, runs
- * cut out, doubled or moved.
+ * Changes are drawn from a generator with a fixed seed, so that a run can be repeated: bytes set to telling values,
+ * runs cut out, doubled or moved.
  */
 #include "fuzz.h"
 

@@ -27,7 +27,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	static const RtType dict = { .kind = TYPE_DICT, .n = 2, .of = pair };
 	static const RtType *const parts[] = { &rt_type_tensor, &rt_type_list_int, &dict };
 	static const RtType tuple = { .kind = TYPE_TUPLE, .n = 3, .of = parts };
-	static const RtType *const type[] = { &rt_type_tensor, &rt_type_list_float, &rt_type_str, &dict, &tuple, &rt_type_any };
+	static const RtType *const type[] = { &rt_type_tensor, &rt_type_list_float, &rt_type_str, &dict,
+					      &tuple,	       &rt_type_any };
 	RtArrays a = { 0 };
 	RtCx cx;
 

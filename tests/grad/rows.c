@@ -1,11 +1,13 @@
-/* tests/grad/rows.c - gradients of operators' rows against finite differences in double, or as recorded: rows SAMPLES [ID...]
+/* tests/grad/rows.c - gradients of operators' rows against finite differences in double, or as recorded: rows SAMPLES
+ * [ID...]
  *
  * A line of SAMPLES is   ID | x[2,3] y[3]+ n[4]i5 | expression   : the row, the arguments, a call of it.
  * An argument is float64 of these sizes with values in (-2, 2), none near 0 or another; + positive, in (0.4, 1.6); u in
- * (0.1, 0.9); = the same values as the first; iN int64 below N; b bool.  What is float64 is differentiated by, unless a '
- * is behind it or it is a =.  The result is a tensor, or a tuple of them.
- * The graph of the expression must hold the row; every row with a gradient must have a line.  In a file that begins with
- * "# with FILE.py" expressions call functions of that file instead, and ID means nothing, but "lacks": Kiln must say so.
+ * (0.1, 0.9); = the same values as the first; iN int64 below N; b bool.  What is float64 is differentiated by, unless a
+ * ' is behind it or it is a =.  The result is a tensor, or a tuple of them. The graph of the expression must hold the
+ * row; every row with a gradient must have a line.  In a file that begins with
+ * "# with FILE.py" expressions call functions of that file instead, and ID means nothing, but "lacks": Kiln must say
+ * so.
  *
  * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in float.
  * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded are
@@ -250,7 +252,8 @@ compare(Test *t, const RtCode *code, IValue *args, IValue *weights, int which, I
 	RtTensor *x = t->s->value[which];
 	double *p = (double *)rt_data(x);
 
-	if (g && (g->dtype != RT_f64 || g->ndim != x->ndim || memcmp(g->dims, x->dims, (size_t)x->ndim * sizeof *x->dims))) {
+	if (g &&
+	    (g->dtype != RT_f64 || g->ndim != x->ndim || memcmp(g->dims, x->dims, (size_t)x->ndim * sizeof *x->dims))) {
 		snprintf(t->why, sizeof t->why, "the gradient of %s is of another type", t->s->name[which]);
 		return false;
 	}
@@ -270,7 +273,8 @@ compare(Test *t, const RtCode *code, IValue *args, IValue *weights, int which, I
 		p[i] = was;
 		want = (up - down) / (2 * h);
 		if (!(fabs(got - want) <= 2e-5 * (1 + fabs(want)))) {
-			snprintf(t->why, sizeof t->why, "%s[%d]: %.9g instead of %.9g", t->s->name[which], (int)i, got, want);
+			snprintf(t->why, sizeof t->why, "%s[%d]: %.9g instead of %.9g", t->s->name[which], (int)i, got,
+				 want);
 			return false;
 		}
 	}
@@ -538,7 +542,8 @@ main(int argc, char **argv)
 			failed += fails_as_recorded(&t);
 		else if (cx_try(&cx, check_sample, &t) == !strcmp(t.s->id, "lacks")) {
 			failed++;
-			printf("%s\n  %s\n", t.s->expression, strcmp(t.s->id, "lacks") ? cx.err.text : "was differentiated");
+			printf("%s\n  %s\n", t.s->expression,
+			       strcmp(t.s->id, "lacks") ? cx.err.text : "was differentiated");
 		}
 	}
 	fclose(file);

@@ -2,7 +2,8 @@
  * What only the data decide, with writes on both sides of it: specialized code is entered, and leaves in its middle.
  *
  * The first two sets of inputs differ in their values only, so numbers that are read from tensors are guards there: as
- * conditions, trips, indices, lengths of lists and dicts, as what is None, and as what raises after something was written.
+ * conditions, trips, indices, lengths of lists and dicts, as what is None, and as what raises after something was
+ * written.
  */
 #include "gen.h"
 
@@ -119,7 +120,8 @@ chosen(Gen *x)
 	PUSH(x, ints, n);
 	if (a.spread || !a.n || category(a) == 'B' || !least(a, 0))
 		return;
-	v = CALL(x, "aten::select", a.v, number(x, 0), CALL(x, "aten::remainder", n, CALL(x, "aten::size", a.v, number(x, 0))));
+	v = CALL(x, "aten::select", a.v, number(x, 0),
+		 CALL(x, "aten::remainder", n, CALL(x, "aten::size", a.v, number(x, 0))));
 	x->rough |= a.rough;
 	drop_dim(&a, 0);
 	add_to(x, v, 1);

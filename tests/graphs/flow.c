@@ -66,7 +66,8 @@ branch(Gen *x)
 	Block *const around = x->g->at_block;
 	Node *n = if_at(x, any_bool(x));
 	Ten t = any(x);
-	const bool tensor = chance(x, 80), integer_too = chance(x, 50), tuple_ = chance(x, 15), lists = x->in.seqs.n && chance(x, 15);
+	const bool tensor = chance(x, 80), integer_too = chance(x, 50), tuple_ = chance(x, 15),
+		   lists = x->in.seqs.n && chance(x, 15);
 	const int which = lists ? below(x, x->in.seqs.n) : 0;
 	Value *p = NULL;
 
@@ -272,14 +273,15 @@ either(Gen *x)
 	PUSH(x, ints, node_add_output(n, &rt_type_int));
 }
 
-/* ---- tasks and checks ---------------------------------------------------------------------------------------------- */
+/* ---- tasks and checks -------------------------------------------------------------------------------------------- */
 
 /* A graph of its own that works on copies of three values: nobody else writes to them meanwhile. */
 void
 task(Gen *x)
 {
 	Ten in[2] = { any(x), any(x) };
-	Value *given[3] = { CALL(x, "aten::clone", in[0].v), CALL(x, "aten::clone", in[1].v), any_int(x) }, *self = x->self;
+	Value *given[3] = { CALL(x, "aten::clone", in[0].v), CALL(x, "aten::clone", in[1].v), any_int(x) },
+	      *self = x->self;
 	Graph *const outer = x->g;
 	const Pools pools = x->in;
 	const bool rough = x->rough;

@@ -107,7 +107,8 @@ all_same(const Run *a, const Run *b)
 
 	for (int k = 0; k < NSET && ok; k++)
 		if (!(ok = same(&a->of[k], &b->of[k], &why)))
-			fprintf(stderr, "seed %llu -O%d, inputs %d: %s\n", (unsigned long long)b->seed, b->level, k, why.at);
+			fprintf(stderr, "seed %llu -O%d, inputs %d: %s\n", (unsigned long long)b->seed, b->level, k,
+				why.at);
 	buf_free(&why);
 	return ok;
 }

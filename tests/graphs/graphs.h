@@ -14,9 +14,9 @@ typedef struct Made {
 	IValue    in[NSET][NIN]; /* inputs, without self */
 } Made;
 
-/* The same seed gives the same graph and inputs, in any context.  tame: what PyTorch itself does wrong is left out (what a
- * loop carries begins as memory of its own: PyTorch forgets that a loop that does not run gives back what it was given, and
- * loses writes to it), and dtypes that its CPU has few kernels for. */
+/* The same seed gives the same graph and inputs, in any context.  tame: what PyTorch itself does wrong is left out
+ * (what a loop carries begins as memory of its own: PyTorch forgets that a loop that does not run gives back what it
+ * was given, and loses writes to it), and dtypes that its CPU has few kernels for. */
 Made *graph_make(Cx *, uint64_t seed, bool tame);
 IValue graph_self(Cx *, const Made *);   /* a new instance: attributes are made anew */
 

@@ -2,8 +2,8 @@
  * A random graph: typed values, views, writes in place, control flow, containers, attributes, tasks.
  *
  * Nodes are emitted one after the other from pools of what is in scope; a block gives back what it added to the pools.
- * This file has what the others share, and the whole: inputs, result, class.  tensors.c, views.c, values.c, flow.c and decided.c
- * have the statements.
+ * This file has what the others share, and the whole: inputs, result, class.  tensors.c, views.c, values.c, flow.c and
+ * decided.c have the statements.
  */
 #include "gen.h"
 
@@ -276,7 +276,8 @@ statement(Gen *x)
 		repeated, chosen, chosen, refused };
 	Statement *const which = kinds[below(x, (int)(sizeof kinds / sizeof *kinds))];
 
-	if (x->depth < DEEPEST || (which != branch && which != loop && which != task && which != around && which != repeated))
+	if (x->depth < DEEPEST ||
+	    (which != branch && which != loop && which != task && which != around && which != repeated))
 		which(x);
 }
 

@@ -188,7 +188,8 @@ product(Gen *x)
 void
 convert(Gen *x)
 {
-	static const RtDtype floats[] = { RT_f32, RT_f64, RT_f32, RT_bf16, RT_c64 }, all[] = { RT_i64, RT_i32, RT_u8, RT_i8, RT_b8, RT_f32, RT_f64 };
+	static const RtDtype floats[] = { RT_f32, RT_f64, RT_f32, RT_bf16, RT_c64 },
+			     all[] = { RT_i64, RT_i32, RT_u8, RT_i8, RT_b8, RT_f32, RT_f64 };
 	Ten a = any(x);
 	RtDtype to = is_float(a) ? floats[below(x, 5)] : all[below(x, 7)];
 

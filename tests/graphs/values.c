@@ -98,7 +98,8 @@ floating(Gen *x)
 	if (!x->in.floats.n || chance(x, 40))
 		v = CALL(x, "aten::Float", any_int(x));
 	else
-		v = CALL(x, chance(x, 50) ? "aten::add" : "aten::mul", x->in.floats.at[below(x, x->in.floats.n)], constant(x, rt_double(0.75)));
+		v = CALL(x, chance(x, 50) ? "aten::add" : "aten::mul", x->in.floats.at[below(x, x->in.floats.n)],
+			 constant(x, rt_double(0.75)));
 	PUSH(x, floats, v);
 	if (chance(x, 50)) {
 		Ten a = any(x);
@@ -115,7 +116,8 @@ floating(Gen *x)
 static void
 put_list(Gen *x, Value *v, Ten element, int least_, bool shared)
 {
-	PUSH(x, seqs, (Seq){ .v = v, .like = element, .least = least_ > 0 ? least_ : 0, .depth = x->depth, .shared = shared });
+	PUSH(x, seqs,
+	     (Seq){ .v = v, .like = element, .least = least_ > 0 ? least_ : 0, .depth = x->depth, .shared = shared });
 }
 
 void
@@ -168,7 +170,8 @@ whole_list(Gen *x, Seq s)
 
 	switch (below(x, 5)) {
 	case 0:
-		put_list(x, CALL(x, "aten::slice", s.v, number(x, 1), constant(x, rt_none()), number(x, 1)), s.like, s.least - 1, false);
+		put_list(x, CALL(x, "aten::slice", s.v, number(x, 1), constant(x, rt_none()), number(x, 1)), s.like,
+			 s.least - 1, false);
 		return;
 	case 1:
 		if (fits(other.like, s.like))
@@ -236,7 +239,8 @@ use_list(Gen *x)
 		return;
 	default:
 		if (s->least)
-			put(x, CALL(x, "aten::__getitem__", s->v, number(x, chance(x, 30) ? -1 : below(x, s->least))), s->like);
+			put(x, CALL(x, "aten::__getitem__", s->v, number(x, chance(x, 30) ? -1 : below(x, s->least))),
+			    s->like);
 	}
 }
 
@@ -284,7 +288,7 @@ nested(Gen *x)
 	}
 }
 
-/* ---- dicts -------------------------------------------------------------------------------------------------------- */
+/* ---- dicts ------------------------------------------------------------------------------------------------------- */
 
 static Value *
 key(Gen *x, const Dic *d, int i)
@@ -361,7 +365,7 @@ dictionary(Gen *x)
 	}
 }
 
-/* ---- lists of ints ------------------------------------------------------------------------------------------------- */
+/* ---- lists of ints ----------------------------------------------------------------------------------------------- */
 
 static void
 new_row(Gen *x)

@@ -23,7 +23,8 @@ view_select(Gen *x, Ten a, int dim)
 static void
 view_slice(Gen *x, Ten a, int dim)
 {
-	const int64_t size = most(a, dim), beg = below(x, (int)size + 1), end = beg + below(x, (int)(size - beg) + 1), step = 1 + below(x, 2);
+	const int64_t size = most(a, dim), beg = below(x, (int)size + 1), end = beg + below(x, (int)(size - beg) + 1),
+		      step = 1 + below(x, 2);
 	Value *v = CALL(x, "aten::slice", a.v, number(x, dim), number(x, beg), number(x, end), number(x, step));
 
 	for (int k = 0; k < NSET; k++) {
@@ -154,7 +155,8 @@ view_unknown(Gen *x)
 		drop_dim(&a, 0);
 	if (category(a) == 'I')
 		set_dtype(&a, RT_i64);
-	v = chance(x, 50) ? CALL(x, "aten::sum", v) : CALL(x, "aten::sum", CALL(x, "aten::sum", v, ints_of(x, 1, &dim)));
+	v = chance(x, 50) ? CALL(x, "aten::sum", v)
+			  : CALL(x, "aten::sum", CALL(x, "aten::sum", v, ints_of(x, 1, &dim)));
 	put(x, v, a);
 }
 

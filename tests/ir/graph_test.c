@@ -223,7 +223,7 @@ test_lint(void **state)
 	}
 }
 
-/* ---- lowering ------------------------------------------------------------------------------------------------------ */
+/* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
 static void
 test_lower(void **state)
@@ -331,7 +331,8 @@ tuple(Fixture *f, const RtType *named, int64_t a)
 static void
 test_identical(void **state)
 {
-	static const int64_t two[2] = { 2, 2 }, rows[2] = { 2, 1 }, columns[2] = { 1, 2 }, gaps[2] = { 4, 2 }, four[1] = { 4 };
+	static const int64_t two[2] = { 2, 2 }, rows[2] = { 2, 1 }, columns[2] = { 1, 2 }, gaps[2] = { 4, 2 },
+			     four[1] = { 4 };
 	Fixture *f = *state;
 	RtCx *rt = cx_rt(&f->cx);
 	const RtType *named = type_tuple(&f->cx, (const Type *[]){ &rt_type_int }, 1);
@@ -339,7 +340,8 @@ test_identical(void **state)
 	struct { IValue a, b; bool same; } pairs[] = {
 		{ rt_int(1), rt_int(1), true }, { rt_int(1), rt_bool(true), false }, { rt_int(0), rt_double(0), false },
 		{ rt_double(0), rt_double(-0.0), false },
-		{ rt_complex(rt, 1, 2), rt_complex(rt, 1, 2), true }, { rt_complex(rt, 1, 2), rt_complex(rt, 1, 3), false },
+		{ rt_complex(rt, 1, 2), rt_complex(rt, 1, 2), true },
+		{ rt_complex(rt, 1, 2), rt_complex(rt, 1, 3), false },
 		{ tensor(f, RT_f32, 2, two, rows, 1), tensor(f, RT_f32, 2, two, rows, 1), true },
 		{ tensor(f, RT_f32, 2, two, rows, 1), tensor(f, RT_f32, 2, two, rows, 2), false },
 		{ tensor(f, RT_f32, 2, two, rows, 0), tensor(f, RT_i32, 2, two, rows, 0), false },
@@ -347,8 +349,10 @@ test_identical(void **state)
 		{ tensor(f, RT_f32, 2, two, rows, 0), tensor(f, RT_f32, 1, four, rows + 1, 0), false },
 		{ tensor(f, RT_f32, 2, two, gaps, 1), tensor(f, RT_f32, 2, two, gaps, 1), true },
 		{ flagged, tensor(f, RT_f32, 2, two, rows, 1), false },
-		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 2), true }, { list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 2, 2), false },
-		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 3), false }, { list(f, &rt_type_int, 1, 0), list(f, &rt_type_float, 1, 0), false },
+		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 2), true },
+		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 2, 2), false },
+		{ list(f, &rt_type_int, 1, 2), list(f, &rt_type_int, 1, 3), false },
+		{ list(f, &rt_type_int, 1, 0), list(f, &rt_type_float, 1, 0), false },
 		{ dict(f, &rt_type_int, 1, 2, false), dict(f, &rt_type_int, 1, 2, true), true },
 		{ dict(f, &rt_type_int, 1, 2, true), dict(f, &rt_type_int, 2, 2, false), false },
 		{ dict(f, &rt_type_int, 1, 0, false), dict(f, &rt_type_float, 1, 0, false), false },
@@ -357,7 +361,8 @@ test_identical(void **state)
 
 	flagged.u.t->flags |= RT_WRAPPED;
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		if (value_identical(pairs[i].a, pairs[i].b) != pairs[i].same || value_identical(pairs[i].b, pairs[i].a) != pairs[i].same)
+		if (value_identical(pairs[i].a, pairs[i].b) != pairs[i].same ||
+		    value_identical(pairs[i].b, pairs[i].a) != pairs[i].same)
 			fail_msg("pair %zu is %sidentical", i, pairs[i].same ? "not " : "");
 	/* What lies between the elements is none of them. */
 	meant = tensor(f, RT_f32, 2, two, gaps, 1);
@@ -381,8 +386,10 @@ test_equal_nodes(void **state)
 	Fixture *f = *state;
 	Value *a = emit1(f, "test::a", f->x, NULL, &rt_type_int), *b = emit1(f, "test::a", f->x, NULL, &rt_type_int);
 	Value *c = emit1(f, "test::a", f->x, a, &rt_type_int), *d = emit1(f, "test::a", a, NULL, &rt_type_int);
-	const TensorInfo one = { .dtype = RT_f32, .rank = -1, .grad = -1 }, two = { .dtype = RT_f64, .rank = -1, .grad = -1 };
-	Value *t = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &one)), *u = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &two));
+	const TensorInfo one = { .dtype = RT_f32, .rank = -1, .grad = -1 },
+			 two = { .dtype = RT_f64, .rank = -1, .grad = -1 };
+	Value *t = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &one)),
+	      *u = emit1(f, "test::t", f->x, NULL, type_tensor(&f->cx, &two));
 
 	assert_true(node_equal(a->node, b->node));
 	assert_true(node_hash(a->node) == node_hash(b->node));

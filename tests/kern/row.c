@@ -103,11 +103,13 @@ pool_of(VpPool v)
 			double acc = v.max ? -INFINITY : 0;
 
 			for (int64_t t = 0; t < v.kh * v.kw; t++) {
-				const int64_t iy = o / v.ow * v.sh - v.ph + t / v.kw * v.dh, ix = o % v.ow * v.sw - v.pw + t % v.kw * v.dw;
+				const int64_t iy = o / v.ow * v.sh - v.ph + t / v.kw * v.dh,
+					      ix = o % v.ow * v.sw - v.pw + t % v.kw * v.dw;
 
 				if (iy < 0 || ix < 0 || iy >= v.h || ix >= v.w)
 					continue;
-				acc = v.max ? fmax(acc, x[(iy * v.w + ix) * v.c + c]) : acc + x[(iy * v.w + ix) * v.c + c];
+				acc = v.max ? fmax(acc, x[(iy * v.w + ix) * v.c + c])
+					    : acc + x[(iy * v.w + ix) * v.c + c];
 			}
 			ok &= near(y[o * v.c + c], v.max ? acc : acc / (double)v.divisor);
 		}
@@ -146,7 +148,8 @@ test_pools(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_products), cmocka_unit_test(test_pools) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_products),
+					    cmocka_unit_test(test_pools) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,10 +8,10 @@
  *     end
  *     --- c
  *     --- cuda
- * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `# block` it is
- * the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made) is no function but
- * lines.  CUDA has no gathers, tables of addresses or serial axes.  -u writes all behind the kernel anew.  Every kernel is
- * also printed, which must give the text that was read.
+ * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `#
+ * block` it is the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made)
+ * is no function but lines.  CUDA has no gathers, tables of addresses or serial axes.  -u writes all behind the kernel
+ * anew.  Every kernel is also printed, which must give the text that was read.
  */
 #include "../../codegen/kernel/form.h"
 #include "../../frontend/frontend.h"

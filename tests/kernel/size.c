@@ -277,7 +277,8 @@ direct(const Tree *t, const int64_t *symbol, int64_t *v)
 
 	for (int i = 0; i < t->n; i++) {
 		const Step *n = &t->step[i];
-		const int64_t a = v[n->a], b = v[n->b], q = n->what >= FLOOR && n->what <= CEIL ? (a - ((a % b) + b) % b) / b : 0;
+		const int64_t a = v[n->a], b = v[n->b],
+			      q = n->what >= FLOOR && n->what <= CEIL ? (a - ((a % b) + b) % b) / b : 0;
 
 		switch (n->what) {
 		case NUMBER: v[i] = n->number; break;
@@ -348,7 +349,8 @@ check_values(const Tree *t)
 static void
 check_laws(SizeTable *z, const Size *a, const Size *b, const Size *c)
 {
-	const Size *left = size_times(z, size_plus(z, a, b), c), *right = size_plus(z, size_times(z, c, b), size_times(z, c, a));
+	const Size *left = size_times(z, size_plus(z, a, b), c),
+		   *right = size_plus(z, size_times(z, c, b), size_times(z, c, a));
 	const Size *twice;
 
 	if (!size_lost(left) && !size_lost(right) && left != right)
@@ -360,7 +362,8 @@ check_laws(SizeTable *z, const Size *a, const Size *b, const Size *c)
 	if (!size_at_least(z, b, 1) || size_lost(left) || size_lost(a))
 		return;
 	twice = size_plus(z, size_times(z, b, c), a);
-	if (!size_lost(twice) && !size_lost(size_floor(z, twice, b)) && size_floor(z, twice, b) != size_plus(z, c, size_floor(z, a, b)))
+	if (!size_lost(twice) && !size_lost(size_floor(z, twice, b)) &&
+	    size_floor(z, twice, b) != size_plus(z, c, size_floor(z, a, b)))
 		fail_claim(twice, "the quotient is not that of its parts", 0);
 	if (!size_lost(twice) && size_mod(z, twice, b) != size_mod(z, a, b))
 		fail_claim(twice, "the remainder changes by a multiple", 0);
@@ -407,8 +410,9 @@ random_sizes(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(identities), cmocka_unit_test(proofs), cmocka_unit_test(prints),
-		cmocka_unit_test(reads), cmocka_unit_test(random_sizes) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(identities), cmocka_unit_test(proofs),
+					    cmocka_unit_test(prints), cmocka_unit_test(reads),
+					    cmocka_unit_test(random_sizes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

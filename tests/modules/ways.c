@@ -1,18 +1,18 @@
 /*
- * Recorded calls of a module in every way that Kiln runs it: interpreted and compiled by tcc, with and without profiling, at
- * all levels.
+ * Recorded calls of a module in every way that Kiln runs it: interpreted and compiled by tcc, with and without
+ * profiling, at all levels.
  *
  *     ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them; '-': names of cases come by
  *                                 lines on standard input, with a number behind each that chooses one generic and two
  *                                 profiled ways.  WORD: only ways whose name holds it
  *
- * CASE.npz holds calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said, what was
- * printed.  K.new: the call is made on a new instance; K.profile: programs are profiled on it; K.strict: and their specialized
- * code must take it; K.traced: the traceback must be PyTorch's, too.
- * Calls go on after an error on the same instance: what was written before it must be there.
+ * CASE.npz holds calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said, what
+ * was printed.  K.new: the call is made on a new instance; K.profile: programs are profiled on it; K.strict: and their
+ * specialized code must take it; K.traced: the traceback must be PyTorch's, too. Calls go on after an error on the same
+ * instance: what was written before it must be there.
  *
- * Each way is a process of its own.  A program is not linked, which takes most of the time of a build, but loaded: its runtime
- * is this process's.
+ * Each way is a process of its own.  A program is not linked, which takes most of the time of a build, but loaded: its
+ * runtime is this process's.
  */
 #include "../../codegen/codegen.h"
 
@@ -56,7 +56,7 @@ typedef struct Callee {
 
 _Alignas(64) char kiln_weights[MOST_WEIGHTS];    /* the program's: its text wants them as a symbol */
 
-/* ---- what main.c would bring ---------------------------------------------------------------------------------------- */
+/* ---- what main.c would bring ------------------------------------------------------------------------------------- */
 
 void
 usage_error(Cli *cli, const char *fmt, ...)
@@ -77,7 +77,7 @@ cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_
 	return strtoll(text, NULL, 10);
 }
 
-/* ---- reading a case ------------------------------------------------------------------------------------------------- */
+/* ---- reading a case ---------------------------------------------------------------------------------------------- */
 
 /* The arrays below `prefix.`; with `whole` those named prefix and below it, their names kept. */
 static RtArrays
@@ -142,7 +142,7 @@ read_case(Cx *cx, void *arg)
 		fail(cx, (Range){ 0 }, "%s: no calls", c->name);
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 /* The last line of what PyTorch raised: for messages. */
 static const char *
@@ -210,15 +210,16 @@ same_error(const RtCx *rt, const Call *call, Buf *why)
 		n--;
 	while (got.n && got.at[got.n - 1] == '\n')
 		got.n--;
-	same = rt->status == RT_ERROR && got.n <= n && (!trace || got.n == n) && !memcmp(got.at, want + n - got.n, (size_t)got.n) &&
-	       (got.n == n || want[n - got.n - 1] == '\n');
+	same = rt->status == RT_ERROR && got.n <= n && (!trace || got.n == n) &&
+	       !memcmp(got.at, want + n - got.n, (size_t)got.n) && (got.n == n || want[n - got.n - 1] == '\n');
 	if (!same)
-		buf_printf(why, "%s %s, expected %s", rt->status == RT_LACKS ? "lacks" : "raised", got.at, trace ? want : said_last(want));
+		buf_printf(why, "%s %s, expected %s", rt->status == RT_LACKS ? "lacks" : "raised", got.at,
+			   trace ? want : said_last(want));
 	buf_free(&got);
 	return same;
 }
 
-/* ---- calling ----------------------------------------------------------------------------------------------------------- */
+/* ---- calling ----------------------------------------------------------------------------------------------------- */
 
 static Buf said;
 
@@ -293,10 +294,11 @@ same_answer(Callee *e, const Way *w, const Call *call, Buf *why)
 	bool same;
 
 	said.n = 0;
-	status = e->program ? call_program(e, call, call->strict && w->kind == PROFILED, args, &result) : call_function(e, c, call, args, &result);
+	status = e->program ? call_program(e, call, call->strict && w->kind == PROFILED, args, &result)
+			    : call_function(e, c, call, args, &result);
 	if (status && !call->error) {
-		buf_printf(why, "%s %s: %s", status == RT_LACKS ? "lacks" : "raised", e->rt->cls ? e->rt->cls : "RuntimeError",
-			   e->rt->message);
+		buf_printf(why, "%s %s: %s", status == RT_LACKS ? "lacks" : "raised",
+			   e->rt->cls ? e->rt->cls : "RuntimeError", e->rt->message);
 		same = false;
 	} else if (!status && call->error) {
 		buf_printf(why, "returned, expected %s", said_last(call->error));
@@ -327,7 +329,8 @@ call_all(Callee *e, const Way *w)
 			renew(e);
 		if (same_answer(e, w, &c->calls.at[i], &why))
 			continue;
-		printf("%s %s -O%d call %d %s: %s\n", c->name, kind_names[w->kind], w->level, i, c->calls.at[i].method, why.at);
+		printf("%s %s -O%d call %d %s: %s\n", c->name, kind_names[w->kind], w->level, i, c->calls.at[i].method,
+		       why.at);
 		fflush(stdout);
 		if (!getenv("WAYS_ALL"))
 			_exit(EXIT_DIFFERS);
@@ -338,7 +341,7 @@ call_all(Callee *e, const Way *w)
 		_exit(EXIT_DIFFERS);
 }
 
-/* ---- ways ---------------------------------------------------------------------------------------------------------------- */
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 static void
 interpret(Cx *cx, const Way *w)
@@ -460,8 +463,8 @@ try_way(Cx *cx, Way *w)
 		fail(cx, (Range){ 0 }, "no process");
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == EXIT_DIFFERS))
 		return !WEXITSTATUS(status);
-	printf("%s %s -O%d: %s %d\n", w->c->name, kind_names[w->kind], w->level, WIFSIGNALED(status) ? "signal" : "status",
-	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	printf("%s %s -O%d: %s %d\n", w->c->name, kind_names[w->kind], w->level,
+	       WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return false;
 }
 
@@ -469,7 +472,8 @@ try_way(Cx *cx, Way *w)
 static bool
 is_turn(Kind kind, int level, int turn)
 {
-	return turn < 0 || kind == INTERPRETED || (kind == GENERIC ? level == turn / 2 % LEVELS : level % 2 == turn % 2);
+	return turn < 0 || kind == INTERPRETED ||
+	       (kind == GENERIC ? level == turn / 2 % LEVELS : level % 2 == turn % 2);
 }
 
 /* How many ways differ. */

@@ -3,12 +3,12 @@
  *     matrix tests/op [WORD]        all calls, or those whose line in calls.txt contains WORD
  *
  * calls.pt has a method per line of calls.txt, calls.npz the values (record.py makes them).  Each call is run by the
- * interpreter four ways: on the recorded arguments, which must give the recorded answer, or raise where PyTorch raised; on
- * arguments without data, which must give the result's dtype, sizes and strides or say that they depend on data; and in
- * other layouts of the arguments, which must give the answer of contiguous ones.
+ * interpreter four ways: on the recorded arguments, which must give the recorded answer, or raise where PyTorch raised;
+ * on arguments without data, which must give the result's dtype, sizes and strides or say that they depend on data; and
+ * in other layouts of the arguments, which must give the answer of contiguous ones.
  *
- * With tests/faults/alloc.so preloaded another thing is tried: each allocation of a call fails in its turn; of every 16th call,
- * or of those with WORD (":" is in all).
+ * With tests/faults/alloc.so preloaded another thing is tried: each allocation of a call fails in its turn; of every
+ * 16th call, or of those with WORD (":" is in all).
  */
 #include "../../opt/opt.h"
 
@@ -42,7 +42,7 @@ failed(Matrix *m, const char *how, const char *why)
 	printf("FAIL %.*s\n     %s: %s\n", (int)strcspn(m->line, "\n"), m->line, how, why);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 /* KEY DTYPE SIZES OFFSET -> an array; returns what follows it. */
 static const char *
@@ -89,7 +89,7 @@ part_of(const char *line, int n)
 	return line;
 }
 
-/* ---- layouts --------------------------------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
 
 static RtTensor *
 copy_in(Matrix *m, RtTensor *to, RtTensor *from)
@@ -105,7 +105,8 @@ laid_out(Matrix *m, RtTensor *t, char how)
 	RtTensor *base, *r;
 	const int n = t->ndim;
 
-	if (!how || !n || !rt_numel(t) || (how == 't' && n < 2) || (how == 'c' && n != 4) || (how == 'e' && t->dims[0] < 2))
+	if (!how || !n || !rt_numel(t) || (how == 't' && n < 2) || (how == 'c' && n != 4) ||
+	    (how == 'e' && t->dims[0] < 2))
 		return rt_tensor_retain(t);
 	memcpy(dims, t->dims, sizeof *dims * n);
 	if (how == 'e') {
@@ -151,7 +152,7 @@ laid_out_value(Matrix *m, IValue v, char how, bool contiguous)
 	return rt_retain(v);
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static int
 run(Matrix *m, const IValue *args, int n, IValue *result)
@@ -198,7 +199,8 @@ same_type(IValue a, IValue b)
 		int64_t n = a.tag == RT_LIST ? a.u.list->n : a.u.tuple->n;
 		bool same = n == (a.tag == RT_LIST ? b.u.list->n : b.u.tuple->n);
 		for (int64_t i = 0; i < n && same; i++)
-			same = a.tag == RT_LIST ? same_type(a.u.list->v[i], b.u.list->v[i]) : same_type(a.u.tuple->v[i], b.u.tuple->v[i]);
+			same = a.tag == RT_LIST ? same_type(a.u.list->v[i], b.u.list->v[i])
+						: same_type(a.u.tuple->v[i], b.u.tuple->v[i]);
 		return same;
 	}
 	if (a.tag != RT_TENSOR)
@@ -263,10 +265,10 @@ check_layout(Matrix *m, char how, const IValue *args, int n)
 	rt_values_drop(flat, n);
 }
 
-/* ---- no memory --------------------------------------------------------------------------------------------------------- */
+/* ---- no memory --------------------------------------------------------------------------------------------------- */
 
-/* Where the nth allocation fails, counted from here, the call answers or says that it has no memory, and gives back what it took.
- * False: there are not so many. */
+/* Where the nth allocation fails, counted from here, the call answers or says that it has no memory, and gives back
+ * what it took. False: there are not so many. */
 static bool
 run_without(Matrix *m, const IValue *args, int n, int nth)
 {
@@ -314,12 +316,12 @@ check_without(Matrix *m, const IValue *args, int n)
 		}
 		wait(&status);
 		if (WIFSIGNALED(status) && m->faults->failed++ >= 0)
-			printf("FAIL %.*s\n     without memory: signal %d at allocation %d\n", (int)strcspn(m->line, "\n"), m->line,
-			       WTERMSIG(status), m->faults->allocation);
+			printf("FAIL %.*s\n     without memory: signal %d at allocation %d\n",
+			       (int)strcspn(m->line, "\n"), m->line, WTERMSIG(status), m->faults->allocation);
 	}
 }
 
-/* ---- a call ------------------------------------------------------------------------------------------------------------ */
+/* ---- a call ------------------------------------------------------------------------------------------------------ */
 
 static int
 compile(Matrix *m, RtParam *params)
@@ -428,7 +430,7 @@ main(int argc, char **argv)
 		printf("%d allocations failed; %d failed\n", m.faults->tried, m.faults->failed);
 		return m.faults->failed || !m.faults->tried;
 	}
-	printf("%d answers; %d types without data, %d depend on data; %d layouts; %d failed\n", m.passed, m.types, m.unknown,
-		m.layouts, m.failed);
+	printf("%d answers; %d types without data, %d depend on data; %d layouts; %d failed\n", m.passed, m.types,
+	       m.unknown, m.layouts, m.failed);
 	return m.failed || !m.passed;
 }

@@ -2,8 +2,9 @@
  *
  *     methods FOLDER NAME... < /dev/null      FOLDER/model.pt; NAME.in.npz -> NAME.got.npz
  *
- * For each name one line: its name, the status that `kiln run` would end with (128 + signal after a crash), the message.
- * A fork per method keeps what one does from the next.  tests/oracle/opinfo.py calls this, 50 times faster than kiln.
+ * For each name one line: its name, the status that `kiln run` would end with (128 + signal after a crash), the
+ * message. A fork per method keeps what one does from the next.  tests/oracle/opinfo.py calls this, 50 times faster
+ * than kiln.
  */
 #include "../../opt/opt.h"
 

@@ -225,8 +225,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(nested), cmocka_unit_test(optionals), cmocka_unit_test(strides),
-		cmocka_unit_test(dicts), cmocka_unit_test(round_trip),
+		cmocka_unit_test(numbers), cmocka_unit_test(nested), cmocka_unit_test(optionals),
+		cmocka_unit_test(strides), cmocka_unit_test(dicts),  cmocka_unit_test(round_trip),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

@@ -16,7 +16,8 @@ put(RtTensor *t, int64_t i, double x)
 static bool
 same(RtCx *cx, RtDtype dtype, double size, double want, double got)
 {
-	RtTensor *a = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY }), *b = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY });
+	RtTensor *a = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY }),
+		 *b = rt_tensor_new(cx, dtype, 1, (int64_t[]){ MANY });
 	Buf why = { 0 };
 	bool is;
 
@@ -116,7 +117,8 @@ texts(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(near_zero), cmocka_unit_test(outliers), cmocka_unit_test(texts) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(near_zero), cmocka_unit_test(outliers),
+					    cmocka_unit_test(texts) };
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);
 }

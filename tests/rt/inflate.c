@@ -1,4 +1,5 @@
-/* tests/rt/inflate.c - what deflate makes comes back; streams that lie are refused, and nothing is written past the output
+/* tests/rt/inflate.c - what deflate makes comes back; streams that lie are refused, and nothing is written past the
+ * output
  */
 #include "test.h"
 
@@ -46,15 +47,18 @@ check(const Stream *s, const char *want, int n, const char *what, size_t row)
 	bool right;
 
 	memset(out, 0x5a, sizeof out);
-	right = rt_inflate(s->at, (s->bits + 7) / 8, out + ROOM, n) == (want != NULL) && (!want || !memcmp(out + ROOM, want, (size_t)n));
+	right = rt_inflate(s->at, (s->bits + 7) / 8, out + ROOM, n) == (want != NULL) &&
+		(!want || !memcmp(out + ROOM, want, (size_t)n));
 	for (int i = 0; i < ROOM; i++)
 		right &= out[i] == 0x5a && out[ROOM + n + i] == 0x5a;
 	if (!right)
-		print_error("%s %zu is %s\n", what, row, want ? "refused, or gives something else" : "taken, or written past its end");
+		print_error("%s %zu is %s\n", what, row,
+			    want ? "refused, or gives something else" : "taken, or written past its end");
 	assert_true(right);
 }
 
-/* One fixed block of these symbols, -1 at the end; of a length's extra bits none, of its distance the code that follows. */
+/* One fixed block of these symbols, -1 at the end; of a length's extra bits none, of its distance the code that
+ * follows. */
 static Stream
 fixed(const int *symbol)
 {

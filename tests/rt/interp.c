@@ -86,7 +86,8 @@ loop(void **state)
 		{ RT_DO_RETURN, 0, 1, 0, 11, 0 },
 	};
 	static const IValue never[] = { { RT_INT, { 0 } }, { RT_BOOL, { 0 } } };
-	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant }, none = { CODE("sum", 4, 1, 1), .constant = never };
+	static const RtCode code = { CODE("sum", 4, 1, 1), .constant = constant },
+			    none = { CODE("sum", 4, 1, 1), .constant = never };
 	RtCx *cx = *state;
 	IValue arg = rt_int(100), out;
 
@@ -446,7 +447,8 @@ lengths(void **state)
 	static const struct { int op, nout; uint32_t arg; bool tuple; const char *error; } row[] = {
 		{ RT_DO_UNPACK, 3, 0, true, NULL }, { RT_DO_UNPACK, 2, 0, true, "Expected a tuple of 2 elements, but got 3" },
 		{ RT_DO_UNPACK, 3, 0, false, "expected a tuple, but got a value of type List[int]" },
-		{ RT_DO_LIST_UNPACK, 3, 0, false, NULL }, { RT_DO_LIST_UNPACK, 2, 0, false, "Expected 2 elements in a list but found 3" },
+		{ RT_DO_LIST_UNPACK, 3, 0, false, NULL },
+		{ RT_DO_LIST_UNPACK, 2, 0, false, "Expected 2 elements in a list but found 3" },
 		{ RT_DO_LIST_UNPACK, 3, 0, true, "expected a list, but got a value of type Tuple[int, int, int]" },
 		{ RT_DO_INDEX, 1, 2, true, NULL }, { RT_DO_INDEX, 1, 3, true, "tuple index out of range" },
 		{ RT_DO_INDEX, 1, (uint32_t)-3, true, NULL }, { RT_DO_INDEX, 1, (uint32_t)-4, true, "tuple index out of range" },
@@ -457,7 +459,8 @@ lengths(void **state)
 	RtCx *cx = *state;
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		const RtInsn insn[] = { { (uint8_t)row[i].op, 0, 1, (uint16_t)row[i].nout, 0, row[i].arg }, { RT_DO_RETURN, 0, 1, 0, 1, 0 } };
+		const RtInsn insn[] = { { (uint8_t)row[i].op, 0, 1, (uint16_t)row[i].nout, 0, row[i].arg },
+					{ RT_DO_RETURN, 0, 1, 0, 1, 0 } };
 		const RtCode code = { CODE("f", 4, 1, 1) };
 		IValue arg = row[i].tuple ? rt_ref(RT_TUPLE, rt_tuple_new(cx, 0, 3)) : rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 3)), out;
 
@@ -495,7 +498,8 @@ arguments(void **state)
 
 		assert_int_equal(rt_run(cx, &code, &arg, &out), n == 2 ? RT_OK : RT_ERROR);
 		if (n != 2)
-			assert_string_equal(cx->message, n == 1 ? "two takes 2 arguments, but 1 were given" : "two takes 2 arguments, but 3 were given");
+			assert_string_equal(cx->message, n == 1 ? "two takes 2 arguments, but 1 were given"
+								: "two takes 2 arguments, but 3 were given");
 	}
 }
 

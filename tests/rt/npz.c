@@ -32,7 +32,8 @@ save(const File *f, long n)
 static void
 make(RtCx *cx, File *f)
 {
-	static const char *const key[RT_NDTYPE] = { "a", "b.0", "b.1", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o" };
+	static const char *const key[RT_NDTYPE] = { "a", "b.0", "b.1", "c", "d", "e", "f", "g",
+						    "h", "i",	"j",   "k", "l", "m", "n", "o" };
 	RtArrays a = { 0 };
 	int64_t dims[] = { 2, 3 };
 	RtStr *s = rt_str_new(cx, "text \xe2\x98\x83", -1);
@@ -169,14 +170,20 @@ headers(void **state)
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6,), }", 0 },
 		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 0 },
 		{ "{'descr': '<U3', 'fortran_order': False, 'shape': (), }", "'x': is no text" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 4), }", "'x': its shape and its 12 bytes of data do not agree" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6), }", "'x': the header of the .npy is damaged" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (-6,), }", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 4), }",
+		  "'x': its shape and its 12 bytes of data do not agree" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6), }",
+		  "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (-6,), }",
+		  "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False}", "'x': the header of the .npy is damaged" },
-		{ "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, 'shape': (6,)}", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'descr': '<i2', 'fortran_order': False, 'shape': (6,)}",
+		  "'x': the header of the .npy is damaged" },
 		{ "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "'x': arrays of type |O are not known" },
-		{ "{'descr': '<u2', 'fortran_order': False, 'shape': (6,), }", "'x': arrays of type <u2 are not known" },
-		{ "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (6,), }", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<u2', 'fortran_order': False, 'shape': (6,), }",
+		  "'x': arrays of type <u2 are not known" },
+		{ "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (6,), }",
+		  "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }", "'x': the header of the .npy is damaged" },
@@ -372,7 +379,8 @@ lies(void **state)
 		}
 		save(&f, f.n);
 		status = rt_npz_read(cx, f.path, &a);
-		if (i == 2 ? status : !status || !strstr(cx->message, i == 3 ? "it is too large" : "sizes of an entry")) {
+		if (i == 2 ? status
+			   : !status || !strstr(cx->message, i == 3 ? "it is too large" : "sizes of an entry")) {
 			print_error("%d: %s\n", i, status ? cx->message : "no error");
 			assert_true(false);
 		}

@@ -143,7 +143,8 @@ casts(void **state)
 	static const int32_t i32[] = { 300, -1, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, 1, 0, 65519, 65520, 0, 0 };
 	static const int64_t i64[] = { 300, -1, 10000000000, -3000000000, INT64_MIN, INT64_MIN, 1, 0, 65519, 65520, 0, 0 };
 	static const uint8_t b8[] = { 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1 };
-	static const uint16_t f16[] = { 0x5cb0, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c00, 0x3e00, 0x8000, 0x7bff, 0x7c00, 0, 1 };
+	static const uint16_t f16[] = { 0x5cb0, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c00,
+					0x3e00, 0x8000, 0x7bff, 0x7c00, 0,	1 };
 	const struct { RtDtype d; const void *want; } row[] = {
 		{ RT_u8, u8 }, { RT_i8, i8 }, { RT_i32, i32 }, { RT_i64, i64 }, { RT_b8, b8 }, { RT_f16, f16 },
 	};
@@ -245,7 +246,8 @@ limits(void **state)
 	RtTensor *t, *v;
 
 	assert_null(rt_tensor_new(cx, RT_f32, 2, huge));
-	assert_string_equal(cx->message, "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
+	assert_string_equal(cx->message,
+			    "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
 	assert_null(rt_tensor_new(cx, RT_f32, 2, bad));
 	assert_string_equal(cx->message, "Trying to create tensor with negative dimension -1: [2, -1]");
 	t = rt_tensor_new(cx, RT_f32, 2, two);
@@ -271,16 +273,21 @@ limits(void **state)
 static void
 checked(void **state)
 {
-	static const struct { RtDtype dtype; double number; bool fits; } row[] = {
-		{ RT_u8, 255, true }, { RT_u8, 256, false }, { RT_u8, -255, true }, { RT_u8, -256, false }, { RT_i8, -128, true }, { RT_i8, -129, false },
-		{ RT_i32, 0.0 / 0.0, false }, { RT_i32, 1.0 / 0.0, false }, { RT_f16, 1.0 / 0.0, true }, { RT_f16, -1.0 / 0.0, true },
-		{ RT_f16, 65504, true }, { RT_f16, 65520, false }, { RT_f16, -65520, false }, { RT_f32, 1e39, false }, { RT_f32, 0.0 / 0.0, true },
+	static const struct { RtDtype dtype; double number; bool fits;
+	} row[] = {
+		{ RT_u8, 255, true },	      { RT_u8, 256, false },	    { RT_u8, -255, true },
+		{ RT_u8, -256, false },	      { RT_i8, -128, true },	    { RT_i8, -129, false },
+		{ RT_i32, 0.0 / 0.0, false }, { RT_i32, 1.0 / 0.0, false }, { RT_f16, 1.0 / 0.0, true },
+		{ RT_f16, -1.0 / 0.0, true }, { RT_f16, 65504, true },	    { RT_f16, 65520, false },
+		{ RT_f16, -65520, false },    { RT_f32, 1e39, false },	    { RT_f32, 0.0 / 0.0, true },
 		{ RT_b8, 1e300, true },
 	};
 	RtCx *cx = *state;
-	int64_t square[] = { 3, 3 }, turned[] = { 1, 3 }, low[] = { 1, 3 }, high[] = { 2, 3 }, four[] = { 4 }, none[] = { 0 };
-	RtTensor *t = counting(cx, RT_i64, 2, square), *tt = rt_tensor_view(cx, t, 2, square, turned, 0), *small = counting(cx, RT_i64, 2, low),
-		*large = counting(cx, RT_i64, 2, high), *one = counting(cx, RT_i64, 1, four), *wide;
+	int64_t square[] = { 3, 3 }, turned[] = { 1, 3 }, low[] = { 1, 3 }, high[] = { 2, 3 }, four[] = { 4 },
+		none[] = { 0 };
+	RtTensor *t = counting(cx, RT_i64, 2, square), *tt = rt_tensor_view(cx, t, 2, square, turned, 0),
+		 *small = counting(cx, RT_i64, 2, low), *large = counting(cx, RT_i64, 2, high),
+		 *one = counting(cx, RT_i64, 1, four), *wide;
 
 	assert_int_equal(rt_copy_into(cx, small, large), RT_ERROR);
 	assert_string_equal(cx->message, "output with shape [1, 3] doesn't match the broadcast shape [2, 3]");
@@ -356,8 +363,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts), cmocka_unit_test(copies),
-		cmocka_unit_test(overlap), cmocka_unit_test(limits), cmocka_unit_test(checked), cmocka_unit_test(marks), cmocka_unit_test(readonly),
+		cmocka_unit_test(strides), cmocka_unit_test(promotion), cmocka_unit_test(casts),
+		cmocka_unit_test(copies),  cmocka_unit_test(overlap),	cmocka_unit_test(limits),
+		cmocka_unit_test(checked), cmocka_unit_test(marks),	cmocka_unit_test(readonly),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

@@ -123,14 +123,16 @@ copies(void **state)
 	rt_release(rt_ref(RT_LIST, l));
 }
 
-/* What copies keep apart and together: memory that is borrowed, views with offsets, flags, dead entries, lists met twice. */
+/* What copies keep apart and together: memory that is borrowed, views with offsets, flags, dead entries, lists met
+ * twice. */
 static void
 copied_parts(void **state)
 {
 	static float weight[] = { 1, 2, 3, 4 };
 	RtCx *cx = *state;
 	const int64_t four[] = { 4 }, two[] = { 2 }, one[] = { 1 };
-	RtTensor *own = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, false), *view = rt_tensor_view(cx, own, 1, two, one, 2);
+	RtTensor *own = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, false),
+		 *view = rt_tensor_view(cx, own, 1, two, one, 2);
 	RtTensor *fixed = rt_tensor_borrow(cx, RT_f32, 1, four, weight, sizeof weight, true);
 	RtList *l = rt_list_new(cx, &rt_type_any, 0), *inner = rt_list_new(cx, &rt_type_int, 0), *c;
 	RtDict *d = rt_dict_new(cx, &rt_type_int, &rt_type_int);
@@ -207,15 +209,18 @@ static void
 types(void **state)
 {
 	static const RtType *const of[] = { &rt_type_int, &rt_type_str };
-	static const RtType pair = { .kind = TYPE_TUPLE, .n = 2, .of = of }, maybe = { .kind = TYPE_OPTIONAL, .n = 1, .of = of },
-		dict = { .kind = TYPE_DICT, .n = 2, .of = of };
+	static const RtType pair = { .kind = TYPE_TUPLE, .n = 2, .of = of },
+			    maybe = { .kind = TYPE_OPTIONAL, .n = 1, .of = of },
+			    dict = { .kind = TYPE_DICT, .n = 2, .of = of };
 	RtCx *cx = *state;
 	RtTuple *t = rt_tuple_new(cx, 0, 2);
-	IValue l = rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 0)), d = rt_ref(RT_DICT, rt_dict_new(cx, &rt_type_int, &rt_type_str));
+	IValue l = rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 0)),
+	       d = rt_ref(RT_DICT, rt_dict_new(cx, &rt_type_int, &rt_type_str));
 
 	t->v[0] = rt_int(1);
 	t->v[1] = str(cx, "a");
-	assert_true(rt_isinstance(rt_ref(RT_TUPLE, t), &pair) && rt_isinstance(rt_ref(RT_TUPLE, t), &rt_type_any_tuple));
+	assert_true(rt_isinstance(rt_ref(RT_TUPLE, t), &pair) &&
+		    rt_isinstance(rt_ref(RT_TUPLE, t), &rt_type_any_tuple));
 	assert_true(rt_isinstance(rt_none(), &maybe) && rt_isinstance(rt_int(1), &maybe));
 	assert_false(rt_isinstance(rt_bool(true), &maybe) || rt_isinstance(rt_bool(true), &rt_type_number));
 	assert_true(rt_isinstance(l, &rt_type_list_int) && rt_isinstance(d, &dict));
@@ -286,7 +291,8 @@ printing(void **state)
 		{ 1e-320, "9.9998886718268301e-321" },
 	};
 	RtCx *cx = *state;
-	const int64_t one[] = { 1 }, two[] = { 2 }, three[] = { 3 }, m[] = { 2, 2 }, cube[] = { 2, 1, 2 }, none[] = { 2, 0, 3 };
+	const int64_t one[] = { 1 }, two[] = { 2 }, three[] = { 3 }, m[] = { 2, 2 }, cube[] = { 2, 1, 2 },
+		      none[] = { 2, 0, 3 };
 	RtTuple *t = rt_tuple_new(cx, 0, 1);
 	RtList *l = rt_list_new(cx, &rt_type_any, 0);
 	RtDict *d = rt_dict_new(cx, &rt_type_str, &rt_type_float);

@@ -2,9 +2,9 @@
  *
  * usage: instances CALLS THREADS IN.npz...
  *
- * Linked with the C that kiln build --emit c --weights file writes, weights in instances.weights.  Every thread loads the program, makes CALLS calls with the inputs in turn, on
- * THREADS threads of its own, and frees it; then once more.  What each of them answers is the same, call by call, and so
- * is what it raises.
+ * Linked with the C that kiln build --emit c --weights file writes, weights in instances.weights.  Every thread loads
+ * the program, makes CALLS calls with the inputs in turn, on THREADS threads of its own, and frees it; then once more.
+ * What each of them answers is the same, call by call, and so is what it raises.
  */
 #include "../../rt/rt.h"
 #include "../../rt/base.h"

@@ -1,4 +1,5 @@
-/* tests/userop/scaled.c - operators of a user: scaled, of every stride; split into halves; added to in place; how many are positive */
+/* tests/userop/scaled.c - operators of a user: scaled, of every stride; split into halves; added to in place; how many
+ * are positive */
 #include "kiln.h"
 
 #include <math.h>
