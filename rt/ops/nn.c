@@ -259,13 +259,9 @@ LOOPS_BEGIN
 #define T float
 #define N(name) name##_f32
 #include "vbag_loops.h"
-#undef T
-#undef N
 #define T double
 #define N(name) name##_f64
 #include "vbag_loops.h"
-#undef T
-#undef N
 LOOPS_END
 
 /* Which bag each index is in; of each bag how many count, and, where asked, which index its greatest are from. */

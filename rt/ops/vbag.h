@@ -5,12 +5,8 @@
 #define T float
 #define N(name) name##_float
 #include "vbag_loops.h"
-#undef T
-#undef N
 #define T double
 #define N(name) name##_double
 #include "vbag_loops.h"
-#undef T
-#undef N
 
 #endif

@@ -137,3 +137,6 @@ N(bags)(int64_t begin, int64_t end, const Bags *g, const T *table, const T *scal
 	}
 	return true;
 }
+
+#undef T
+#undef N

@@ -135,7 +135,7 @@ vm_row(int64_t n, int64_t k, const float *a, int64_t ak, const float *b, int64_t
 }
 
 static inline float
-vm_dot(int64_t k, const float *a, const float *b)
+vm_dot_float(int64_t k, const float *a, const float *b)
 {
 	VcV acc[2] = { VC_ZERO, VC_ZERO };
 	float sum = 0;
@@ -190,31 +190,6 @@ vm_dot_double(int64_t k, const double *a, const double *b)
 	return sum;
 }
 
-/* The same where b's elements are bk apart. */
-static inline float
-vm_sum(int64_t k, const float *a, const float *b, int64_t bk)
-{
-	float sum = 0;
-
-	if (bk == 1)
-		return vm_dot(k, a, b);
-	for (int64_t i = 0; i < k; i++)
-		sum += a[i] * b[i * bk];
-	return sum;
-}
-
-static inline double
-vm_sum_double(int64_t k, const double *a, const double *b, int64_t bk)
-{
-	double sum = 0;
-
-	if (bk == 1)
-		return vm_dot_double(k, a, b);
-	for (int64_t i = 0; i < k; i++)
-		sum += a[i] * b[i * bk];
-	return sum;
-}
-
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk,
@@ -228,7 +203,7 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 				vm_row(n, k, a + i * lda, ak, b, bk, bias, c + i * ldc);
 			else
 				for (int64_t j = 0; j < n; j++)
-					c[i * ldc + j] = vm_dot(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
+					c[i * ldc + j] = vm_dot_float(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
 		return;
 	}
 	if (ak != 1) {

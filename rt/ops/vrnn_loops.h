@@ -1,5 +1,38 @@
 /* rt/ops/vrnn_loops.h - steps of a recurrent layer for one element type T (vrnn.h) */
 
+/* A dot product; b's elements are bk apart. */
+static inline T
+N(vn_sum)(int64_t k, const T *a, const T *b, int64_t bk)
+{
+	T sum = 0;
+
+	if (bk == 1)
+		return N(vm_dot)(k, a, b);
+	for (int64_t i = 0; i < k; i++)
+		sum += a[i] * b[i * bk];
+	return sum;
+}
+
+/* Rows [row, row + some) of the state by column panel `at` of gate g, with its bias. */
+VC_INLINE void
+N(vn_part)(const VnStep *s, int g, int64_t at, int64_t row, int64_t some, T *part)
+{
+	const int64_t col = at * VC_NR, left = s->hidden - col < VC_NR ? s->hidden - col : VC_NR;
+	const T *h = (const T *)s->h + row * s->ldh, *bias = (const T *)s->bias + g * s->hidden + col;
+
+	if (sizeof(T) == sizeof(float) && s->panel)
+		(left < VC_NR && s->rest ? s->rest : VC_WHOLE(vc_panel))(some, s->k, (const float *)h, s->ldh,
+			(const float *)s->panel[g] + at * s->k * VC_NR, 0, (float *)part, VC_NR, left, 0);
+	else
+		for (int64_t i = 0; i < some; i++)
+			for (int64_t j = 0; j < left; j++)
+				part[i * VC_NR + j] = N(vn_sum)(s->k, h + i * s->ldh,
+					(const T *)s->w + (g * s->hidden + col + j) * s->ws, s->wk);
+	for (int64_t i = 0; s->bias && i < some; i++)
+		for (int64_t j = 0; j < left; j++)
+			part[i * VC_NR + j] += bias[j];
+}
+
 /* Panels [begin, end) of hidden columns. */
 VC_INLINE void
 N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
@@ -25,29 +58,17 @@ N(vn_step)(RnnKind kind, int64_t begin, int64_t end, const VnStep *s)
 		}
 }
 
-VC_SHARED void
-N(vn_lstm)(int64_t begin, int64_t end, const VnStep *s)
-{
-	N(vn_step)(RNN_LSTM, begin, end, s);
-}
+#define WALK(name, kind) \
+	VC_SHARED void \
+	name(int64_t begin, int64_t end, const VnStep *s) \
+	{ \
+		N(vn_step)(kind, begin, end, s); \
+	}
 
-VC_SHARED void
-N(vn_gru)(int64_t begin, int64_t end, const VnStep *s)
-{
-	N(vn_step)(RNN_GRU, begin, end, s);
-}
-
-VC_SHARED void
-N(vn_tanh)(int64_t begin, int64_t end, const VnStep *s)
-{
-	N(vn_step)(RNN_TANH, begin, end, s);
-}
-
-VC_SHARED void
-N(vn_relu)(int64_t begin, int64_t end, const VnStep *s)
-{
-	N(vn_step)(RNN_RELU, begin, end, s);
-}
+WALK(N(vn_lstm), RNN_LSTM)
+WALK(N(vn_gru), RNN_GRU)
+WALK(N(vn_tanh), RNN_TANH)
+WALK(N(vn_relu), RNN_RELU)
 
 /* The state that a projection makes of what the gates left: to_h (rows, hidden) is h (rows, k) times the only weight. */
 VC_SHARED void
@@ -66,3 +87,7 @@ N(vn_project)(int64_t begin, int64_t end, const VnStep *s)
 					((T *)s->to_h)[(row + i) * s->ld_to_h + col + j] = part[i * VC_NR + j];
 		}
 }
+
+#undef T
+#undef N
+#undef WALK
