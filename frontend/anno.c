@@ -137,8 +137,8 @@ dict_type(Cx *cx, const Type *key, const Type *value, Range at)
 	case TYPE_TENSOR: case TYPE_DEVICE: case TYPE_VAR:
 		return type_dict(cx, key, value);
 	default:
-		fail(cx, at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string "
-		     "keys are supported", type_print(cx, key));
+		fail(cx, at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and "
+		     "string keys are supported", type_print(cx, key));
 	}
 }
 
@@ -235,6 +235,7 @@ type_from_text(Cx *cx, Unit *unit, const char *text, Range at)
 {
 	Source *src = new(cx->arena, Source, 1);
 
-	*src = (Source){ .text = text, .n = (int64_t)strlen(text), .name = at.src ? at.src->name : "<type>", .line = 1 };
+	*src = (Source){ .text = text, .n = (int64_t)strlen(text), .name = at.src ? at.src->name : "<type>",
+		.line = 1 };
 	return type_of_annotation(cx, unit, parse_expression(cx, src));
 }

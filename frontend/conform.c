@@ -99,7 +99,7 @@ object_fits(Fits *f, IValue v, const Type *t)
 	if (t->kind == TYPE_INTERFACE)
 		return type_is_subtype(f->cx, v.u.obj->cls->type, t);
 	return v.u.obj->cls == t->cls || v.u.obj->cls->type == t ||
-		(unit_is_builtin_class(t->name) && !strcmp(v.u.obj->cls->name, t->name));   /* the runtime has its own */
+		(unit_is_builtin_class(t->name) && !strcmp(v.u.obj->cls->name, t->name));  /* the runtime has its own */
 }
 
 static bool

@@ -23,7 +23,8 @@ archive_data(Archive *a, RtCx *rt)
 	if (!archive_has(a, "data.pkl"))
 		fail(cx, (Range){ 0 }, "%s: is not written by torch.save: it has no data.pkl", archive_path(a));
 	r = archive_record(a, "data.pkl");
-	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", archive_path(a)), .line = 1 };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", archive_path(a)),
+		.line = 1 };
 	host.arg = storages_new(cx, rt, a, "data");
 	return pickle_load(cx, s, &host);
 }

@@ -81,7 +81,8 @@ load(Cx *cx, void *arg)
 	Source *s = new(cx->arena, Source, 1);
 	PickleHost host = { 0 };
 
-	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: %s", archive_path(m->archive), m->member), .line = 1 };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: %s", archive_path(m->archive),
+		m->member), .line = 1 };
 	m->held = pickle_load(cx, s, &host);
 	arena_at_end(cx->arena, drop, m);
 	read_records(m, m->held);

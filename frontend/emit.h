@@ -97,14 +97,14 @@ struct Closure {               /* a nested def: its graph, with the values that 
 	const char  *name;
 };
 
-Scope   *scope_push(Emit *, Block *);                        /* and goes on at the block's end */
-void     scope_enter(Emit *, Scope *);                       /* goes on at the end of its block */
+Scope   *scope_push(Emit *, Block *);                      /* and goes on at the block's end */
+void     scope_enter(Emit *, Scope *);                     /* goes on at the end of its block */
 void     scope_pop(Emit *);
-void     scope_fall(Emit *, Range);                          /* no flag was raised: variables have their narrower types */
-Binding *scope_here(Scope *, const char *name);              /* in this very scope, or null */
-Binding *scope_binding(Scope *, const char *name);           /* up to the top of the function, not over closures */
-Sugar   *scope_find(Emit *, const char *name);               /* over closures, capturing; null: not bound */
-Sugar   *scope_load(Emit *, Range, const char *name);        /* locals, then globals; fails */
+void     scope_fall(Emit *, Range);                        /* no flag was raised: variables have their narrower types */
+Binding *scope_here(Scope *, const char *name);            /* in this very scope, or null */
+Binding *scope_binding(Scope *, const char *name);         /* up to the top of the function, not over closures */
+Sugar   *scope_find(Emit *, const char *name);             /* over closures, capturing; null: not bound */
+Sugar   *scope_load(Emit *, Range, const char *name);      /* locals, then globals; fails */
 void     scope_put(Emit *, const char *name, Sugar *, bool refined);              /* unchecked */
 void     scope_put_error(Emit *, const char *name, Range, const char *why);
 void     scope_assign(Emit *, Range, const char *name, Sugar *, const Type *annotated);   /* with TorchScript's rules */
@@ -149,12 +149,12 @@ unsigned exit_under(Emit *, Range, unsigned ways, Work *rest);        /* rest, u
 unsigned exit_ways(unsigned a, unsigned b);                   /* of two branches together */
 Value   *exit_flag(Emit *, Range, unsigned ways, unsigned way);       /* at run time: did it end in this way? */
 Value   *exit_any(Emit *, Range, unsigned ways, unsigned of);         /* in one of these ways? */
-unsigned ssa_join(Emit *, Range, Node *branching, Branch yes, Branch no);     /* outputs of an If; scope: the one around */
+unsigned ssa_join(Emit *, Range, Node *branching, Branch yes, Branch no);  /* outputs of an If; scope: the one around */
 typedef struct LoopVars { int n; const char **name; const Type **type; } LoopVars;
-LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);         /* what the body assigns and the scope has */
-void     ssa_loop_enter(Emit *, Node *loop, LoopVars);                        /* inputs; current scope: the body's */
-void     ssa_loop_leave(Emit *, Range, Node *loop, LoopVars, Scope *body, unsigned ways);    /* outputs; scope: around */
-void     ssa_tidy(Graph *);                                                   /* drops outputs that nobody uses */
+LoopVars ssa_loop_vars(Emit *, const Tree *target, const Tree *body);      /* what the body assigns and the scope has */
+void     ssa_loop_enter(Emit *, Node *loop, LoopVars);                     /* inputs; current scope: the body's */
+void     ssa_loop_leave(Emit *, Range, Node *loop, LoopVars, Scope *body, unsigned ways);   /* outputs; scope: around */
+void     ssa_tidy(Graph *);                                                /* drops outputs that nobody uses */
 
 /* ---- emit_*.c ---------------------------------------------------------------------------------------------- */
 
@@ -211,14 +211,17 @@ const char *operator_kind(TreeKind, const char **magic);      /* ADD -> aten::ad
 Value   *unit_constant(Emit *, Range, const char *name);      /* CONSTANTS.cN */
 Sugar   *unit_name(Emit *, Range, const char *qualified);     /* class, function or deeper namespace of __torch__ */
 const Tree *unit_alias(Unit *, const char *name);     /* what an import says that the name is, or null */
-const Type *unit_context(Cx *, Unit *, const char *name);       /* the class no_grad, enable_grad or record_function; null without a unit */
+/* the class no_grad, enable_grad or record_function; null without a unit */
+const Type *unit_context(Cx *, Unit *, const char *name);
 const char *unit_prefix(const Unit *);
 Function *unit_source_function(Cx *, Unit *, const char *name);   /* a function of the same source text, or null */
 const Tree *unit_source_class(Cx *, const Unit *, const char *name);      /* a class of it, as it is written */
 Function *unit_text_function(Cx *, Unit *, const char *key, const char *text);     /* one def, compiled once per key */
-const char *unit_text_name(Cx *, const char *what, const char *name);    /* a key that is a name: for a type and the like */
-void     unit_call(Cx *, Function *, Range);                  /* compiles what is called, for its errors and its result's type */
-int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **);   /* of its last fields; how many */
+/* a key that is a name: for a type and the like */
+const char *unit_text_name(Cx *, const char *what, const char *name);
+/* compiles what is called, for its errors and its result's type */
+void     unit_call(Cx *, Function *, Range);
+int      unit_field_defaults(const Unit *, const Type *named_tuple, const IValue **); /* of its last fields; how many */
 void     unit_interface_call(Cx *, Unit *, const Type *, const char *method);
 
 #endif

@@ -248,7 +248,8 @@ call_operator(Emit *e, Range at, Sugar *callee, NamedValue *args, int n)
 	if ((sorted = emit_sort(e, at, callee->name, all, n + nself)))
 		return sorted;
 	if (n + nself == 1 && (!strcmp(callee->name, "aten::hex") || !strcmp(callee->name, "aten::oct")
-	    || !strcmp(callee->name, "aten::round")) && (f = magic_of(e, at, all[0].v, callee->name + strlen("aten::"))))
+	    || !strcmp(callee->name, "aten::round")) &&
+	    (f = magic_of(e, at, all[0].v, callee->name + strlen("aten::"))))
 		return emit_apply(e, at, f, 0, 0);
 	return sugar_value(e, emit_builtin(e->g, callee->name, at, all, n + nself, e->version));
 }
@@ -332,8 +333,9 @@ want(Emit *e, const Call *c, int least, int most)
 	const bool walks = !strcmp(name, "range") || !strcmp(name, "enumerate") || !strcmp(name, "zip");
 
 	if (few || c->args->n > most)
-		fail(e->cx, c->at, walks ? "%s expected %s %d arguments, got %d" : "%s expected %s %d arguments but found %d", name,
-			few && least != most ? "at least" : walks ? "at most" : "exactly", few ? least : most, c->args->n);
+		fail(e->cx, c->at, walks ? "%s expected %s %d arguments, got %d" : "%s expected %s %d arguments but "
+			"found %d", name, few && least != most ? "at least" : walks ? "at most" : "exactly",
+			few ? least : most, c->args->n);
 }
 
 static Sugar *
@@ -714,7 +716,8 @@ form_tolist(Emit *e, const Call *c)
 		fail(e->cx, c->at, "Expected type hint for result of tolist()");
 	for (; t->kind == TYPE_LIST; t = t->of[0])
 		depth++;
-	code = t == &rt_type_int ? 0 : t == &rt_type_float ? 1 : t == &rt_type_bool ? 2 : t == &rt_type_complex ? 3 : -1;
+	code = t == &rt_type_int ? 0 : t == &rt_type_float ? 1 : t == &rt_type_bool ? 2 : t == &rt_type_complex ? 3 :
+		-1;
 	if (code < 0)
 		fail(e->cx, c->at, "%s is not one of the supported element types for tolist: int, float, complex, bool",
 			type_python(e->cx, t));
@@ -762,9 +765,10 @@ static const struct { const char *name; bool global; Form *form; } forms[] = {
 	{"int", true, form_cast}, {"float", true, form_cast}, {"bool", true, form_cast}, {"str", true, form_cast},
 	{"complex", true, form_cast}, {"len", true, form_len}, {"range", true, form_range}, {"zip", true, form_zip},
 	{"enumerate", true, form_enumerate}, {"tuple", true, form_tuple}, {"list", true, form_list},
-	{"dict", true, form_dict}, {"fork", true, form_fork}, {"awaitable", true, form_fork}, {"super", true, form_super},
-	{"tolist", false, form_tolist}, {"__new__", false, form_new}, {"super_init", false, form_super_init},
-	{"is_scripting", false, form_is_scripting}, {"is_tracing", false, form_is_scripting},
+	{"dict", true, form_dict}, {"fork", true, form_fork}, {"awaitable", true, form_fork},
+	{"super", true, form_super}, {"tolist", false, form_tolist}, {"__new__", false, form_new},
+	{"super_init", false, form_super_init}, {"is_scripting", false, form_is_scripting},
+	{"is_tracing", false, form_is_scripting},
 };
 
 bool
@@ -780,8 +784,8 @@ static const struct { const char *name, *op; } functions[] = {
 	{"rangelist", "prim::rangelist"}, {"sorted", "aten::sorted"}, {"min", "prim::min"}, {"max", "prim::max"},
 	{"abs", "prim::abs"}, {"all", "aten::all"}, {"any", "aten::any"}, {"sum", "aten::sum"},
 	{"divmod", "aten::divmod"}, {"hash", "aten::hash"}, {"hex", "aten::hex"}, {"oct", "aten::oct"},
-	{"bin", "aten::bin"}, {"pow", "aten::pow"}, {"round", "aten::round"}, {"ord", "aten::ord"}, {"chr", "aten::chr"},
-	{"id", "prim::id"},
+	{"bin", "aten::bin"}, {"pow", "aten::pow"}, {"round", "aten::round"}, {"ord", "aten::ord"},
+	{"chr", "aten::chr"}, {"id", "prim::id"},
 };
 
 const char *

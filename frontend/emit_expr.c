@@ -231,7 +231,8 @@ choose(Emit *e, Range at, Cond c, const Tree *yes, const Tree *no, const Type *h
 		t = hint;
 	if (!t)
 		fail(e->cx, at, "if-expression has type %s in the true branch but type %s in the false branch",
-			type_python(e->cx, n->sub[0]->ret->in[0]->type), type_python(e->cx, n->sub[1]->ret->in[0]->type));
+			type_python(e->cx, n->sub[0]->ret->in[0]->type),
+			type_python(e->cx, n->sub[1]->ret->in[0]->type));
 	out = node_add_output(n, t);
 	return out;
 }
@@ -400,8 +401,8 @@ hint_of_kind(Emit *e, Range at, const Type *hint, RtKind kind)
 				n++;
 			}
 	if (!n)
-		fail(e->cx, at, hint->kind == TYPE_UNION ? "Expected an Union type annotation with an inner %s type, but got %s"
-			: "Expected an annotation of type %s but got %s", name, type_python(e->cx, hint));
+		fail(e->cx, at, hint->kind == TYPE_UNION ? "Expected an Union type annotation with an inner %s type, "
+			"but got %s" : "Expected an annotation of type %s but got %s", name, type_python(e->cx, hint));
 	return n == 1 ? found : 0;
 }
 
@@ -436,8 +437,8 @@ convert_all(Emit *e, Range at, Value **vs, int n, int step, const Type *t, const
 static const char *
 list_misfit(Emit *e, const Type *list)
 {
-	return arena_printf(e->cx->arena, "List type annotation `%s` did not match the types of the given list elements, which "
-		"were unified to ", type_python(e->cx, list));
+	return arena_printf(e->cx->arena, "List type annotation `%s` did not match the types of the given list "
+		"elements, which were unified to ", type_python(e->cx, list));
 }
 
 /* A literal of type t where a Union names several of its kind: one of them is it. */
@@ -459,8 +460,8 @@ check_union(Emit *e, Range at, const Type *hint, const Type *t, const char *misf
 		type_python(e->cx, hint), held, misfit, unified);
 }
 
-static const char empty_union[] = "Cannot assign an empty %s to a variable annotated to be type %s because there are multiple "
-	"possible %s type candidates in the Union annotation";
+static const char empty_union[] = "Cannot assign an empty %s to a variable annotated to be type %s because there are "
+	"multiple possible %s type candidates in the Union annotation";
 
 /* A list of these values.  `[]` without a hint is marked as bare until the graph is done: it becomes a list of
  * anything where it is an argument. */
@@ -503,8 +504,8 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	k = dict ? dict->of[0] : n ? common_type(e, vs, n, 2) : &rt_type_str;
 	v = dict ? dict->of[1] : n ? common_type(e, vs + 1, n - 1, 2) : &rt_type_tensor;
 	if (k->kind == TYPE_TUPLE || k->kind == TYPE_LIST || k->kind == TYPE_DICT)
-		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and string keys are "
-			"supported", type_print(e->cx, k));
+		fail(e->cx, t->at, "Cannot create dict for key type '%s', only int, float, complex, Tensor, device and "
+			"string keys are supported", type_print(e->cx, k));
 	if (n && !dict)
 		check_union(e, t->at, hint, type_dict(e->cx, k, v),
 			    "dict types can hold the types of the given keys and values",
@@ -512,11 +513,11 @@ dict_value(Emit *e, const Tree *t, const Type *hint)
 	if (!n && !dict && hint && hint->kind == TYPE_UNION)
 		fail(e->cx, t->at, empty_union, "dict", type_python(e->cx, hint), "Dict");
 	dict = type_dict(e->cx, k, v);
-	convert_all(e, t->at, vs, n, 2, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the type of "
-		"keys given by the dict literal is ", type_python(e->cx, dict)));
+	convert_all(e, t->at, vs, n, 2, k, arena_printf(e->cx->arena, "Type annotation was inferred to be %sbut the "
+		"type of keys given by the dict literal is ", type_python(e->cx, dict)));
 	if (n)
-		convert_all(e, t->at, vs + 1, n - 1, 2, v, arena_printf(e->cx->arena, "Type annotation was inferred to be `%s`, but "
-			"the type of values given by the dict literal is ", type_python(e->cx, dict)));
+		convert_all(e, t->at, vs + 1, n - 1, 2, v, arena_printf(e->cx->arena, "Type annotation was inferred to "
+			"be `%s`, but the type of values given by the dict literal is ", type_python(e->cx, dict)));
 	return emit_node(e, t->at, "prim::DictConstruct", dict, n, vs);
 }
 
@@ -554,7 +555,8 @@ dict_comp_body(Emit *e, void *arg)
 	Value *v = emit_expression(e, c->t->kid[1], c->hint ? c->hint->of[1] : 0);
 
 	if (!c->hint)
-		c->into->type = c->hint = type_dict(e->cx, type_unshaped(e->cx, k->type), type_unshaped(e->cx, v->type));
+		c->into->type = c->hint = type_dict(e->cx, type_unshaped(e->cx, k->type),
+						    type_unshaped(e->cx, v->type));
 	emit_set_item(e, c->t->at, c->into, k, v);
 }
 

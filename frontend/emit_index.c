@@ -44,8 +44,8 @@ item_dim(Emit *e, Item *item, int64_t dim, bool from_right)
 			fail(e->cx, item->t->at, "Ellipses followed by tensor indexing is currently not supported");
 		return dim + 1;
 	}
-	fail(e->cx, item->t->at, "Unsupported operation: indexing tensor with unsupported index type '%s'. Only ints, slices, "
-		"lists and tensors are supported", type_python(e->cx, t));
+	fail(e->cx, item->t->at, "Unsupported operation: indexing tensor with unsupported index type '%s'. Only ints, "
+		"slices, lists and tensors are supported", type_python(e->cx, t));
 }
 
 static Value *
@@ -143,8 +143,8 @@ item_of_equals(Emit *e, const Tree *t, Sugar *s, Value *index)
 	for (int i = 0; i < n; i++) {
 		vs[i] = sugar_as_value(e, t->at, items[i]);
 		if (vs[i]->type != vs[0]->type)
-			fail(e->cx, t->at, "Cannot index into a %s with a non-integer literal because we cannot resolve the output type",
-				type_python(e->cx, sugar_as_value(e, t->at, s)->type));
+			fail(e->cx, t->at, "Cannot index into a %s with a non-integer literal because we cannot "
+				"resolve the output type", type_python(e->cx, sugar_as_value(e, t->at, s)->type));
 	}
 	return sugar_value(e,
 			   emit_op(e, t->at, "aten::__getitem__", 2, emit_list(e, t->at, vs, n, vs[0]->type), index));
@@ -190,7 +190,8 @@ tuple_slice(Emit *e, const Tree *t, Sugar *s)
 	sugar_unpack(e, t->at, s, -1, &items, &n);
 	begin = t->kid[0] ? clamp(constant_index(e, t->kid[0], 0), n, step < 0 ? -1 : 0, step < 0 ? n - 1 : n)
 		: step < 0 ? n - 1 : 0;
-	end = t->kid[1] ? clamp(constant_index(e, t->kid[1], 0), n, step < 0 ? -1 : 0, step < 0 ? n - 1 : n) : step < 0 ? -1 : n;
+	end = t->kid[1] ? clamp(constant_index(e, t->kid[1], 0), n, step < 0 ? -1 : 0, step < 0 ? n - 1 : n) :
+		step < 0 ? -1 : n;
 	r->item = new(e->cx->arena, Sugar *, n);
 	for (int64_t i = begin; step < 0 ? i > end : i < end; i += step)
 		r->item[r->n++] = items[i];
@@ -253,8 +254,8 @@ module_item(Emit *e, Range at, Value *self, const NamedValue *key, const Type *h
 	}
 	buf_puts(&b, "    raise RuntimeError(\"Attribute not found: \" + str(key))\n");
 	s->fn = unit_text_function(e->cx, e->unit,
-		unit_text_name(e->cx, arena_printf(e->cx->arena, "%s as %s", of, to), text ? "item_by_str" : "item_by_int"),
-		arena_printf(e->cx->arena, "%s", b.at));
+		unit_text_name(e->cx, arena_printf(e->cx->arena, "%s as %s", of, to), text ? "item_by_str" :
+		"item_by_int"), arena_printf(e->cx->arena, "%s", b.at));
 	buf_free(&b);
 	return emit_apply(e, at, s, args, 2);
 }

@@ -140,8 +140,8 @@ emit_sort(Emit *e, Range at, const char *op, NamedValue *args, int n)
 		return 0;
 	if (bad) {
 		name = type_python(e->cx, bad);
-		emit_raise(e, at, emit_str(e, at, arena_printf(e->cx->arena, "To sort a list of %s it must define a __lt__ method "
-			"with two inputs of type %s that returns a bool", name, name), -1), 0);
+		emit_raise(e, at, emit_str(e, at, arena_printf(e->cx->arena, "To sort a list of %s it must define a "
+			"__lt__ method with two inputs of type %s that returns a bool", name, name), -1), 0);
 		return sugar_value(e, copies ? args[0].v : emit_none(e, at));
 	}
 	all[0] = (NamedValue){0, copies ? emit_op(e, at, "aten::list", 1, args[0].v) : args[0].v, at};

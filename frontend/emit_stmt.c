@@ -127,7 +127,8 @@ assignment(Emit *e, const Tree *t)
 		v = sugar_as_value(e, value->at, s);
 		if (value_is_none(v))
 			v = graph_constant_typed(e->g, rt_none(), type, value->at);
-		s = sugar_value(e, v->type == type || !type_is_subtype(e->cx, v->type, type) ? v : emit_cast(e, t->at, v, type));
+		s = sugar_value(e, v->type == type || !type_is_subtype(e->cx, v->type, type) ? v :
+				emit_cast(e, t->at, v, type));
 	}
 	for (int i = 0; i < targets->n; i++)
 		emit_assign_to(e, targets->kid[i], s, value->at);
@@ -509,8 +510,9 @@ return_statement(Emit *e, const Tree *t)
 	} else {
 		both = e->result ? type_unify(e->cx, e->result, v->type) : type_unshaped(e->cx, v->type);
 		if (!both)
-			fail(e->cx, t->at, "Previous return statement returned a value of type %s but this return statement returns a "
-				"value of type %s", type_python(e->cx, e->result), type_python(e->cx, v->type));
+			fail(e->cx, t->at, "Previous return statement returned a value of type %s but this return "
+				"statement returns a value of type %s", type_python(e->cx, e->result),
+				type_python(e->cx, v->type));
 		e->result = both;
 	}
 	scope_put(e, "$v", sugar_value(e, v), false);
@@ -579,8 +581,8 @@ delete_statement(Emit *e, const Tree *t)
 		target = t->kid[0]->kid[i];
 		if (target->kind == TREE_VAR) {
 			scope_load(e, target->at, target->kid[0]->text);
-			scope_put_error(e, target->kid[0]->text, t->at, arena_printf(e->cx->arena, "undefined value %s: it was deleted",
-				target->kid[0]->text));
+			scope_put_error(e, target->kid[0]->text, t->at, arena_printf(e->cx->arena, "undefined value "
+				"%s: it was deleted", target->kid[0]->text));
 			continue;
 		}
 		if (target->kind != TREE_SUBSCRIPT)

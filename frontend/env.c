@@ -198,8 +198,8 @@ keep_type(Emit *e, Range at, const char *name, Sugar *s, Sugar *before)
 		type_python(e->cx, was), type_python(e->cx, s->v->type),
 		was->kind == TYPE_LIST && s->v->type->kind == TYPE_LIST
 		? "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
-		"empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list"
-		" for Python 2)" : "");
+		"empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the "
+		"list for Python 2)" : "");
 }
 
 void
@@ -210,8 +210,8 @@ scope_assign(Emit *e, Range at, const char *name, Sugar *s, const Type *annotate
 
 	if (before && before->s) {
 		if (annotated)
-			fail(e->cx, at, "Attempting to declare and annotate the type of variable '%s' but it is already defined in "
-				"an outer block", name);
+			fail(e->cx, at, "Attempting to declare and annotate the type of variable '%s' but it is "
+				"already defined in an outer block", name);
 		s = sugar_value(e, keep_type(e, at, name, s, before->s));
 	}
 	if (annotated && s->kind == SUGAR_VALUE) {

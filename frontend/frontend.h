@@ -14,20 +14,25 @@
 /* ---- zip.c: archives by libzip ---------------------------------------------------------------- */
 
 typedef struct Archive Archive;
-typedef struct Record { const char *name; const char *data; int64_t n; int64_t file_offset; } Record;   /* offset: in the file, of stored members; -1: inflated */
+/* offset: in the file, of stored members; -1: inflated */
+typedef struct Record { const char *name; const char *data; int64_t n; int64_t file_offset; } Record;
 
 /* Opens and checks (reference 1.7: what it is when it is not a zip gets its own message).  Closed with the Cx. */
 Archive *archive_open(Cx *, const char *path);
-Archive *archive_nested(Archive *, const char *member);             /* a member that is an archive itself; its bytes stay where they are */
+/* a member that is an archive itself; its bytes stay where they are */
+Archive *archive_nested(Archive *, const char *member);
 void     archive_close(Archive *);
 bool     archive_has(Archive *, const char *name);                 /* names without the root folder */
-Record   archive_record(Archive *, const char *name);              /* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
+/* fails when it is absent or its CRC is wrong; stored members point into the mapped file */
+Record   archive_record(Archive *, const char *name);
 int      archive_names(Archive *, const char *const **names);      /* sorted */
 const char *archive_path(Archive *);
 Cx      *archive_cx(Archive *);
 uint64_t archive_hash(Archive *);                                  /* of the members' names, sizes and CRCs */
-void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);   /* members stored at multiples of 64; data must last */
-char    *archive_remap(Archive *);                                 /* a further private map of the file: written weights start anew */
+/* members stored at multiples of 64; data must last */
+void     archive_write(Cx *, const char *path, const char *root, const Record *, int n);
+/* a further private map of the file: written weights start anew */
+char    *archive_remap(Archive *);
 int64_t  archive_offset(Archive *, const char *);                  /* of an address in one of the maps, or -1 */
 
 /* ---- pickle.c: the pickle machine: data only ----------------------------------------------------- */
@@ -37,19 +42,22 @@ typedef struct PickleAt { Cx *cx; const Source *src; int64_t byte; } PickleAt;
 RT_NORETURN void pickle_bad(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 RT_NORETURN void pickle_lacks(const PickleAt *, const char *fmt, ...) RT_PRINTF(2, 3);
 
-typedef struct PickleHost {         /* what the machine asks its caller; null: a pickle of this kind has none; values are new references */
+/* what the machine asks its caller; null: a pickle of this kind has none; values are new references */
+typedef struct PickleHost {
 	void *arg;
 	bool   (*known)(void *, const char *cls);                                    /* may this global be a class? */
-	IValue (*object)(const PickleAt *, void *, const char *cls);                 /* NEWOBJ: an object without its state */
+	/* NEWOBJ: an object without its state */
+	IValue (*object)(const PickleAt *, void *, const char *cls);
 	void   (*build)(const PickleAt *, void *, IValue object, IValue state);      /* BUILD */
 	IValue (*enumerator)(const PickleAt *, void *, const char *cls, IValue value);
-	IValue (*storage)(const PickleAt *, void *, RtDtype, const char *key, int64_t numel);   /* a 1-d tensor over the whole storage */
+	/* a 1-d tensor over the whole storage */
+	IValue (*storage)(const PickleAt *, void *, RtDtype, const char *key, int64_t numel);
 	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: of the tensor table */
 	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* restore_type_tag */
 	struct Fits *fits;                                                           /* its types, see conform.c */
-	bool   legacy;               /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
+	bool   legacy;              /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
-/* Fails by name on unknown globals.  The result contains no cycle, is at most CX_DEPTH deep, its objects are all built. */
+/* Fails by name on unknown globals.  The result has no cycle, is at most CX_DEPTH deep, and all objects are built. */
 IValue pickle_load(Cx *, const Source *bytes, const PickleHost *);
 int    pickle_qscheme(IValue);      /* of a global that names a way of quantization, in arguments; else -1 */
 
@@ -57,7 +65,7 @@ int    pickle_qscheme(IValue);      /* of a global that names a way of quantizat
 
 /* What was found of lists, dicts and tuples; each is held, so that its address stays its own. */
 typedef struct Fits { Cx *cx; PtrMap types; Vec(IValue) held; } Fits;
-/* Is v a t?  Lists and dicts without a type (of a pickle without tags) take t's, and so do tuples that t gives names. */
+/* Is v a t?  Lists and dicts without a type (of a pickle without tags) take t's, as do tuples that t gives names. */
 bool value_fits(Fits *, IValue v, const Type *t);
 void value_settle(Fits *, IValue v);               /* lists and dicts without a type get that of their elements */
 void fits_free(Fits *);
@@ -107,14 +115,15 @@ typedef struct Module {
 } Module;
 Module   *archive_load(Cx *, const char *path);
 Function *module_method(Cx *, Module *, const char *name);     /* fails, naming near ones, when there is none */
-IValue    module_fresh(Cx *, Module *);                        /* a new instance: tensors that methods may write are copied, the rest is shared */
+/* a new instance: tensors that methods may write are copied, the rest is shared */
+IValue    module_fresh(Cx *, Module *);
 /* Copies of values, floats in double; what is one thing, or one memory, is one again in all copies of a set. */
 typedef struct Copies Copies;
 Copies   *copies_in_double(Cx *);
-IValue    copies_of(Copies *, IValue);         /* a new reference; v stays alive as long as the set is used */
+IValue    copies_of(Copies *, IValue);      /* a new reference; v stays alive as long as the set is used */
 void      copies_end(Copies *);
 IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
-IValue    archive_data(Archive *, RtCx *);     /* the same of an archive that is open; lists and dicts have no types yet */
+IValue    archive_data(Archive *, RtCx *);  /* the same of an archive that is open; lists and dicts have no types yet */
 
 /* packed.c: objects of C++ classes */
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */
@@ -140,7 +149,8 @@ typedef struct SaveOptions {
 void        module_save(Cx *, Module *, const SaveOptions *, const char *path);
 
 /* debug.c: code/....debug_pkl -> places in the original source (reference 10.2) */
-SourceMap *source_map_new(Cx *, Archive *, const char *code_name);     /* null: there is none; read when it is first asked */
+/* null: there is none; read when it is first asked */
+SourceMap *source_map_new(Cx *, Archive *, const char *code_name);
 
 /* ---- lex.c, parse.c, tree.c ------------------------------------------------------------------------------ */
 
@@ -206,13 +216,13 @@ typedef struct Reader {
 } Reader;
 RT_NORETURN void read_expected(Reader *, const char *what);     /* fails */
 void    read_blanks(Reader *);
-bool    read_accept(Reader *, const char *punctuation);    /* after blanks, also newlines; consumed if it is there */
+bool    read_accept(Reader *, const char *punctuation);   /* after blanks, also newlines; consumed if it is there */
 void    read_expect(Reader *, const char *punctuation);
-int     read_word_length(Reader *, const char *more);      /* of letters, digits, _ and what `more` holds */
+int     read_word_length(Reader *, const char *more);     /* of letters, digits, _ and what `more` holds */
 Symbol  read_word(Reader *, const char *more);
 bool    read_accept_word(Reader *, const char *);
 int64_t read_int(Reader *);
-IValue  read_number(Reader *, bool floating);              /* an int, unless it looks like a float or floating is true */
+IValue  read_number(Reader *, bool floating);             /* an int, unless it looks like a float or floating is true */
 IValue  read_string(Reader *);
 
 /* ---- schema.c ----------------------------------------------------------------------------------------------- */
@@ -226,7 +236,8 @@ const Type *schema_type_parse(Cx *, Unit *, const Source *, uint32_t *at);
 /* Of source functions: a parameter without annotation is a Tensor, the first one of a method is self; defaults are
  * evaluated.  One result; its type is null when there is no annotation: it follows from the returns. */
 Schema *schema_of_def(Cx *, Unit *, const Tree *def, const char *qualified, const Type *self);
-IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);   /* a literal, CONSTANTS.c0, enum member ...; hint may be null; fails */
+/* a literal, CONSTANTS.c0, enum member ...; hint may be null; fails */
+IValue  constant_of_tree(Cx *, Unit *, const Tree *, const Type *hint);
 bool    device_of_text(const char *, int64_t *device);     /* "cpu", "cuda:1": the payload of an RT_DEVICE */
 
 /* ---- overload.c ------------------------------------------------------------------------------------------------ */
@@ -240,28 +251,33 @@ Value *emit_builtin(Graph *, const char *name, Range, const NamedValue *, int n,
 /* Arguments of one schema in order, defaults filled, conversions emitted; null with why (may be null itself). */
 Value **match_schema(Graph *, const Schema *, Range, Value *self, const NamedValue *, int n, bool convert, Buf *why);
 Value *convert_implicitly(Graph *, Value *, const Type *to, bool convert, Range);   /* null: not possible */
-Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);     /* with output types from the schema, type variables bound */
+/* with output types from the schema, type variables bound */
+Node  *emit_schema_node(Graph *, Op *, Range, Value *const *args, int n);
 
 bool   op_result_types(Cx *, Op *, Value *const *in, int n, const Type **out, int nout);   /* false: they do not say */
-Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);    /* the overload that takes exactly these; or null */
+/* the overload that takes exactly these; or null */
+Op    *op_of_inputs(Cx *, const char *name, Value *const *in, int n, int nout);
 
 /* ---- builtin.c: operators that are TorchScript functions -------------------------------------------------------- */
 
-int       builtin_next(const char *op, int row);                  /* the operator's row after that one (-1: first), or -1 */
+int       builtin_next(const char *op, int row);              /* the operator's row after that one (-1: first), or -1 */
 Function *builtin_row(Cx *, int row);
 int       upgrader_find(const char *op, const char *overload, int version);     /* row for an older archive, or -1 */
 const Schema *upgrader_schema(Cx *, int row);
 Function *upgrader_function(Cx *, int row);
-Value    *inline_function(Graph *, Function *, Range, Value *const *args);     /* its result; nodes take the call's place */
+Value    *inline_function(Graph *, Function *, Range, Value *const *args); /* its result; nodes take the call's place */
 
 /* ---- gradient.c: gradients of operators -------------------------------------------------------------------------- */
 
 /* Of the operator's row: (arguments, gradients of results, results) -> a gradient or None for each argument that can
  * have one.  Null: the row has none. */
 Function *op_gradient(Cx *, Op *);
-Function *op_expansion(Cx *, Op *);                        /* what the operator is in terms of others, when that is differentiated; or null */
-bool      op_is_flat(const Op *);                          /* its results do not depend on its arguments in a way that has a gradient */
-int       gradient_rank(const Type *);                     /* 1: Tensor or Tensor?, 2: a list of them, 0: has no gradient */
+/* what the operator is in terms of others, when that is differentiated; or null */
+Function *op_expansion(Cx *, Op *);
+/* its results do not depend on its arguments in a way that has a gradient */
+bool      op_is_flat(const Op *);
+/* 1: Tensor or Tensor?, 2: a list of them, 0: has no gradient */
+int       gradient_rank(const Type *);
 
 /* ---- sugar.c, env.c, emit_*.c, ssa.c, exit.c, refine.c: trees -> Graph ------------------------------------------- */
 
@@ -270,28 +286,35 @@ IValue enum_constant(Cx *, const Type *, const EnumMember *);          /* the me
 
 /* ---- hooks.c ------------------------------------------------------------------------------------------------ */
 
-Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);   /* forward itself where there are none */
+/* forward itself where there are none */
+Function *forward_with_hooks(Cx *, Unit *, const Type *self, Function *forward);
 
 /* ---- script.c: units and the doors ------------------------------------------------------------------------------- */
 
 /* Where a name of source text is looked up: an archive's code/ folder (lazily), or definitions already there. */
 Unit       *unit_new(Cx *, Archive *, int version);         /* archive may be null */
 void        unit_set_constants(Unit *, IValue tuple);       /* CONSTANTS.cN */
-bool        unit_constant_value(const Unit *, const char *name, IValue *);     /* of "c3": borrowed; false: there is none */
-void        unit_define(Cx *, Unit *, const Source *, const char *prefix);   /* functions and classes of a text, named prefix.x */
-void         unit_define_qualified(Cx *, Unit *, const Source *);    /* more of the same prefix, which stays in functions' names */
-const char  *unit_source_name(const Unit *, int);             /* what the text defines; "": something else; null: no more */
-const Type *unit_type(Cx *, Unit *, const char *qualified); /* class, NamedTuple, enum, interface: read on demand; null: none */
+bool        unit_constant_value(const Unit *, const char *name, IValue *); /* of "c3": borrowed; false: there is none */
+/* functions and classes of a text, named prefix.x */
+void        unit_define(Cx *, Unit *, const Source *, const char *prefix);
+/* more of the same prefix, which stays in functions' names */
+void         unit_define_qualified(Cx *, Unit *, const Source *);
+const char  *unit_source_name(const Unit *, int);         /* what the text defines; "": something else; null: no more */
+/* class, NamedTuple, enum, interface: read on demand; null: none */
+const Type *unit_type(Cx *, Unit *, const char *qualified);
 Function   *unit_function(Cx *, Unit *, const char *qualified);   /* free function, or Class.method; null: none */
 Function   *script_compile(Cx *, const char *text, const char *name);   /* one def, with only builtins around it */
 void        ops_compile_body(Cx *, Op *);               /* op->function of one BODY row and of those that it needs */
-void        ops_compile_bodies(Cx *, Graph *);              /* op->function of every BODY row that the graph needs, transitively */
+/* op->function of every BODY row that the graph needs, transitively */
+void        ops_compile_bodies(Cx *, Graph *);
 void        ops_compile_all(Cx *, Function *);              /* the same for a function and all that it calls */
 bool        unit_is_builtin_class(const char *qualified);   /* __torch__.torch.classes.* */
 
 /* ---- irparse.c --------------------------------------------------------------------------------------------------- */
 
-void   ir_check_types(Cx *, Graph *, const char *path);    /* irtypes.c: fails unless what is written of values must hold */
-Graph *ir_parse(Cx *, const Source *, Unit *);              /* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */
+/* irtypes.c: fails unless what is written of values must hold */
+void   ir_check_types(Cx *, Graph *, const char *path);
+/* reference 5.2 and ir/il.txt; unit (may be null) resolves class names */
+Graph *ir_parse(Cx *, const Source *, Unit *);
 
 #endif

@@ -68,7 +68,8 @@ forward_with_hooks(Cx *cx, Unit *u, const Type *self, Function *forward)
 	buf_printf(&c.text, "    __out = self.forward(%s)\n", c.args.at);
 	for (int i = 0; i < info->hooks.n; i++)
 		buf_printf(&c.text, "    %sself.%s((%s), __out)\n",
-			result_of(cx, info, info->hooks.at[i])->kind == TYPE_NONE ? "" : "__out = ", info->hooks.at[i], c.args.at);
+			result_of(cx, info, info->hooks.at[i])->kind == TYPE_NONE ? "" : "__out = ", info->hooks.at[i],
+			c.args.at);
 	buf_puts(&c.text, "    return __out\n");
 	f = unit_text_function(cx, u, arena_printf(cx->arena, "%s_with_hooks", forward->name),
 		arena_text(cx->arena, &c.text));

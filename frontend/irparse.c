@@ -3,7 +3,8 @@
  *
  *   file  := { comment } graph { "with" name "=" graph }
  *   graph := "graph(" params "):" nodes "return (" values ")"
- *   node  := [ outs "=" ] kind [ "[" attrs "]" ] "(" values ")" [ place ] { "block" N "(" params "):" nodes "-> (" values ")" }
+ *   node  := [ outs "=" ] kind [ "[" attrs "]" ] "(" values ")" [ place ] { block }
+ *   block := "block" N "(" params "):" nodes "-> (" values ")"
  *
  * The language is described in ir/il.txt.  Overloads are not printed: a node gets the first one that takes exactly its
  * inputs.  Places become sources of one blank line, so that they print as they were.  Subgraphs follow the graph; their

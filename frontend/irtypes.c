@@ -236,8 +236,8 @@ check_object(Types *t, Node *n)
 static void
 check_call(Types *t, Node *n)
 {
-	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, "prim::Constant") && !node_attr(n, "function"),
-	     "calls what a text of a graph does not have");
+	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, "prim::Constant") &&
+	     !node_attr(n, "function"), "calls what a text of a graph does not have");
 	for (int i = 0; i < n->nout; i++)
 		take_as_written(t, n->out[i]);
 }
@@ -256,7 +256,8 @@ check_piece(Types *t, Node *n, Graph *piece)
 	for (int i = 0; i < n->nout; i++) {
 		const Type *one = top->ret->in[i]->type;
 
-		gives(t, n, i, !task ? one : node_is(n, "prim::fork") ? type_future(t->cx, one) : type_await(t->cx, one));
+		gives(t, n, i, !task ? one : node_is(n, "prim::fork") ? type_future(t->cx, one) :
+		      type_await(t->cx, one));
 	}
 }
 
@@ -273,16 +274,18 @@ check_wait(Types *t, Node *n)
 
 static const struct { const char *kind; void (*check)(Types *, Node *); } kinds[] = {
 	{ "prim::Constant", check_constant }, { "prim::If", check_if }, { "prim::Loop", check_loop },
-	{ "prim::TupleConstruct", check_tuple }, { "prim::TupleUnpack", check_tuple_unpack }, { "prim::TupleIndex", check_tuple_index },
-	{ "prim::ListConstruct", check_list }, { "prim::ListUnpack", check_list_unpack }, { "prim::DictConstruct", check_dict },
+	{ "prim::TupleConstruct", check_tuple }, { "prim::TupleUnpack", check_tuple_unpack },
+	{ "prim::TupleIndex", check_tuple_index }, { "prim::ListConstruct", check_list },
+	{ "prim::ListUnpack", check_list_unpack }, { "prim::DictConstruct", check_dict },
 	{ "prim::isinstance", check_isinstance }, { "prim::unchecked_cast", check_cast },
 	{ "prim::unchecked_unwrap_optional", check_cast }, { "prim::Uninitialized", check_cast },
 	{ "prim::RaiseException", check_raise }, { "aten::wait", check_wait }, { "prim::awaitable_wait", check_wait },
 	{ "prim::RequiresGradCheck", check_same }, { "prim::TypeCheck", check_same }, { "prim::profile", check_same },
 	{ "prim::profile_ivalue", check_same }, { "prim::Guard", check_same }, { "prim::ConstantChunk", check_tensors },
-	{ "prim::FusedConcat", check_tensors }, { "prim::MMTreeReduce", check_tensors }, { "prim::MMBatchSide", check_tensors },
-	{ "prim::CallFunction", check_call }, { "prim::CallMethod", check_object }, { "prim::CreateObject", check_object },
-	{ "prim::GetAttr", check_object }, { "prim::SetAttr", check_object }, { "prim::Enter", check_object }, { "prim::Exit", check_object },
+	{ "prim::FusedConcat", check_tensors }, { "prim::MMTreeReduce", check_tensors },
+	{ "prim::MMBatchSide", check_tensors }, { "prim::CallFunction", check_call },
+	{ "prim::CallMethod", check_object }, { "prim::CreateObject", check_object }, { "prim::GetAttr", check_object },
+	{ "prim::SetAttr", check_object }, { "prim::Enter", check_object }, { "prim::Exit", check_object },
 };
 
 /* The overload is looked for again: what it is given may be known by another type now. */

@@ -110,9 +110,9 @@ static RtDtype
 dtype_named(const Legacy *l, const char *name)
 {
 	static const struct { const char *name; RtDtype dtype; } rows[] = {
-		{ "FLOAT", RT_f32 }, { "DOUBLE", RT_f64 }, { "FLOAT16", RT_f16 }, { "BFLOAT16", RT_bf16 }, { "INT64", RT_i64 },
-		{ "INT32", RT_i32 }, { "INT16", RT_i16 }, { "INT8", RT_i8 }, { "UINT8", RT_u8 }, { "BYTE", RT_u8 },
-		{ "BOOL", RT_b8 }, { "QINT8", RT_qi8 }, { "QUINT8", RT_qu8 }, { "QINT32", RT_qi32 },
+		{ "FLOAT", RT_f32 }, { "DOUBLE", RT_f64 }, { "FLOAT16", RT_f16 }, { "BFLOAT16", RT_bf16 },
+		{ "INT64", RT_i64 }, { "INT32", RT_i32 }, { "INT16", RT_i16 }, { "INT8", RT_i8 }, { "UINT8", RT_u8 },
+		{ "BYTE", RT_u8 }, { "BOOL", RT_b8 }, { "QINT8", RT_qi8 }, { "QUINT8", RT_qu8 }, { "QINT32", RT_qi32 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -328,7 +328,8 @@ add_methods(Legacy *l, const cJSON *module, ClassInfo *info)
 		return;
 	key = text(l, code, "key");
 	r = archive_record(l->archive, key);
-	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), key), .line = 1 };
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive),
+		key), .line = 1 };
 	file = parse_file(l->cx, s);
 	for (int i = 0; i < file->n; i++)
 		if (file->kid[i]->kind == TREE_DEF)
@@ -397,7 +398,8 @@ read_libraries(Legacy *l)
 			Record r = archive_record(l->archive, names[i]);
 			Source *s = new(l->cx->arena, Source, 1);
 
-			*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s", archive_path(l->archive), names[i]), .line = 1 };
+			*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(l->cx->arena, "%s:%s",
+				archive_path(l->archive), names[i]), .line = 1 };
 			unit_define(l->cx, l->unit, s, "__torch__");
 		}
 }
@@ -421,7 +423,8 @@ load(Cx *cx, void *arg)
 	unit_set_constants(l->unit, l->tensors);
 	read_libraries(l);
 	read_attributes(l);
-	m->self = read_module(l, main, arena_printf(l->cx->arena, "__torch__.%s", text_or(l, main, "name", "Module")), 0);
+	m->self = read_module(l, main, arena_printf(l->cx->arena, "__torch__.%s", text_or(l, main, "name", "Module")),
+			      0);
 	m->type = m->self.u.obj->cls->type;
 	i = class_slot(m->self.u.obj->cls, "training");
 	m->training = i >= 0 && m->self.u.obj->slot[i].tag == RT_BOOL && m->self.u.obj->slot[i].u.i;
@@ -439,7 +442,8 @@ legacy_load(Cx *cx, Archive *a)
 	l->archive = a;
 	l->fits.cx = cx;
 	l->json = new(cx->arena, Source, 1);
-	*l->json = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: model.json", archive_path(a)), .line = 1 };
+	*l->json = (Source){ .text = r.data, .n = r.n,
+		.name = arena_printf(cx->arena, "%s: model.json", archive_path(a)), .line = 1 };
 	job.json = cJSON_ParseWithLength(r.data, (size_t)r.n);
 	if (!job.json)
 		fail(cx, (Range){ 0 }, "%s: is no JSON", l->json->name);

@@ -34,7 +34,8 @@ parse_number(Parser *p, uint32_t beg, bool negative)
 	const Tok *t = expect(p, TOK_NUMBER);
 	Range where = range_from(p, beg);
 	int n = (int)(t->end - t->beg);
-	char *text = without_underscores(arena_printf(p->cx->arena, "%s%.*s", negative ? "-" : "", n, p->src->text + t->beg));
+	char *text = without_underscores(arena_printf(p->cx->arena, "%s%.*s", negative ? "-" : "", n, p->src->text +
+						      t->beg));
 	const int base = strpbrk(text, "bB") && !is_hex(text + negative) ? 2 : strpbrk(text, "oO") ? 8 : 0;
 	bool imaginary = p->src->text[t->end - 1] == 'j';
 	bool floating = strpbrk(text, is_hex(text + negative) ? ".pP" : ".eE");
@@ -59,7 +60,8 @@ parse_number(Parser *p, uint32_t beg, bool negative)
 static int
 digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' +
+	       10 : 99;
 }
 
 /* At most `most` digits of this base at *s, which is moved behind them; -1: fewer than `least`. */

@@ -41,11 +41,11 @@ say_what_is_inside(Archive *a)
 	int n = archive_names(a, &names);
 
 	if (archive_has(a, "data.pkl") && pickles_an_object(archive_record(a, "data.pkl")))
-		return "is a checkpoint of torch.save with a pickled Python module: its program is Python source that is not in "
-			"the file; save torch.jit.script(model) or a trace by torch.jit.save";
+		return "is a checkpoint of torch.save with a pickled Python module: its program is Python source that "
+			"is not in the file; save torch.jit.script(model) or a trace by torch.jit.save";
 	if (archive_has(a, "data.pkl"))
-		return "is a checkpoint of torch.save (a state_dict?): weights without a program; load it in PyTorch, and save "
-			"torch.jit.script(model) or a trace by torch.jit.save";
+		return "is a checkpoint of torch.save (a state_dict?): weights without a program; load it in PyTorch, "
+			"and save torch.jit.script(model) or a trace by torch.jit.save";
 	for (int i = 0; i < n; i++)
 		if (strlen(names[i]) > 4 && !strcmp(names[i] + strlen(names[i]) - 4, ".npy"))
 			return "is an .npz of arrays, not a TorchScript archive";
@@ -69,8 +69,8 @@ read_version(Cx *cx, Archive *a)
 		     "version for reading is %d. Your PyTorch script module file is too old.",
 		     archive_path(a), name, (long long)v, VERSION_MIN);
 	if (v > VERSION_MAX)
-		fail(cx, (Range){ 0 }, "%s: %s: Attempted to read a PyTorch file with version %lld, but the maximum supported "
-			"version for reading is %d.", archive_path(a), name, (long long)v, VERSION_MAX);
+		fail(cx, (Range){ 0 }, "%s: %s: Attempted to read a PyTorch file with version %lld, but the maximum "
+			"supported version for reading is %d.", archive_path(a), name, (long long)v, VERSION_MAX);
 	return (int)v;
 }
 
@@ -154,7 +154,8 @@ check_slots(const PickleAt *at, Loader *l, RtObject *o, const char *why)
 	for (int i = 0; i < c->nslot; i++)
 		if (!value_fits(&l->fits, o->slot[i], c->slot_type[i]))
 			pickle_bad(at, "attribute '%s' of %s is declared %s, but %s %s", c->slot[i], c->name,
-				type_python(l->cx, c->slot_type[i]), why, rt_is_none(o->slot[i]) ? "None" : rt_type_of(o->slot[i]));
+				type_python(l->cx, c->slot_type[i]), why, rt_is_none(o->slot[i]) ? "None" :
+				rt_type_of(o->slot[i]));
 }
 
 /* Attributes come in the order of the slots, as a rule. */

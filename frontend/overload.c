@@ -501,7 +501,8 @@ match_schema(Graph *g, const Schema *s, Range at, Value *self, const NamedValue 
 	Values out = { 0 };
 
 	if (self)
-		all[0] = (NamedValue){ .name = s->nargs && strcmp(s->args[0].name, "self") == 0 ? "self" : 0, .v = self, .at = at };
+		all[0] = (NamedValue){ .name = s->nargs && strcmp(s->args[0].name, "self") == 0 ? "self" : 0, .v = self,
+			.at = at };
 	for (int i = 0; i < n; i++)
 		all[first + i] = args[i];
 	if (!match_and_emit(g, s, at, all, n + first, implicit, why, &out))

@@ -265,7 +265,8 @@ state_of_cell(Cx *cx, const RtObject *o)
 	const bool half = rt_is_none(o->slot[2]);
 	const IValue range = rt_int(o->slot[4].u.i);
 	const IValue part[5] = {
-		value_str(cx, half ? "quantized_fp16" : "quantized_dynamic", -1), tensors(cx, &o->slot[2], half ? 0 : 2),
+		value_str(cx, half ? "quantized_fp16" : "quantized_dynamic", -1),
+		tensors(cx, &o->slot[2], half ? 0 : 2),
 		value_list(cx, &rt_type_float, NULL, 0), value_list(cx, &rt_type_int, &range, 1),
 		value_list(cx, packed_type(cx, rows[0].name), o->slot, 2),
 	};
@@ -322,5 +323,6 @@ packed_state(Cx *cx, const RtObject *o)
 		return value_tuple(cx, NULL, o->slot, (int)strlen(p->slots));
 	if (!spatial)
 		return value_tuple(cx, NULL, o->slot, 2);
-	return spatial == -2 ? state_of_cell(cx, o) : spatial < 0 ? state_of_embedding(cx, o) : state_of_conv(cx, o, spatial);
+	return spatial == -2 ? state_of_cell(cx, o) : spatial < 0 ? state_of_embedding(cx, o) :
+	       state_of_conv(cx, o, spatial);
 }

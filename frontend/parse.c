@@ -228,8 +228,8 @@ parse_type_comment(Parser *p, Trees *params)
 	parse_until(p, TOK_RPAREN, &types);
 	skip = params->n - types.n;
 	if (skip != 0 && skip != 1)
-		fail(p->cx, range_from(p, where.beg), "Number of type annotations (%d) did not match the number of function "
-			"parameters (%d)", types.n, params->n);
+		fail(p->cx, range_from(p, where.beg), "Number of type annotations (%d) did not match the number of "
+			"function parameters (%d)", types.n, params->n);
 	for (int i = 0; i < types.n; i++)
 		give_type(p, params, i + skip, types.at[i]);
 	return accept(p, TOK_ARROW) ? parse_expr(p, 0) : 0;
@@ -365,7 +365,7 @@ accept_dotted(Parser *p)
 }
 
 /* "import" dotted ["as" IDENT] ... NEWLINE | "from" dotted "import" IDENT ["as" IDENT] { "," ... } NEWLINE
- * KEYWORDs of new names and what they stand for.  Old archives have imports that say nothing: what is odd is skipped. */
+ * KEYWORDs of new names and what they stand for.  Old archives have empty imports: what is not known is skipped. */
 static const Tree *
 parse_import(Parser *p)
 {
@@ -418,7 +418,8 @@ decorate(Parser *p, const char *with, const Tree *t)
 	}
 	if (first && !first->kid[1] && !strcmp(with, "staticmethod")) {
 		own = (Tree *)(uintptr_t)first;
-		own->kid[1] = tree_new(p->cx, TREE_VAR, first->at, 1, tree_text(p->cx, TREE_IDENT, first->at, "Tensor", 6));
+		own->kid[1] = tree_new(p->cx, TREE_VAR, first->at, 1,
+				       tree_text(p->cx, TREE_IDENT, first->at, "Tensor", 6));
 	}
 	if (!as || t->kind != TREE_DEF)
 		return t;

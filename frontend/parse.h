@@ -16,14 +16,14 @@ typedef struct Operator { uint8_t binary, binary_tree, unary, unary_tree; } Oper
 
 extern const Operator operators[TOK_NKIND];
 
-const Tree *parse_expr(Parser *, int prec);                            /* operators of a higher precedence than prec */
-const Tree *parse_exprs(Parser *, int prec);                           /* one, or with commas a tuple */
-bool parse_until(Parser *, TokKind end, Trees *);                      /* one after the other; whether there was a comma */
+const Tree *parse_expr(Parser *, int prec);                         /* operators of a higher precedence than prec */
+const Tree *parse_exprs(Parser *, int prec);                        /* one, or with commas a tuple */
+bool parse_until(Parser *, TokKind end, Trees *);                   /* one after the other; whether there was a comma */
 const Tree *parse_ident(Parser *);
 const Tree *parse_leaf(Parser *, TreeKind);
 const Tree *parse_list_of(Parser *, Trees *, Range where);
-const Tree *parse_number(Parser *, uint32_t beg, bool negative);       /* NUMBER; negative: a sign at beg belongs to it */
-const Tree *parse_strings(Parser *);                                   /* STRING { STRING } */
+const Tree *parse_number(Parser *, uint32_t beg, bool negative);    /* NUMBER; negative: a sign at beg belongs to it */
+const Tree *parse_strings(Parser *);                                /* STRING { STRING } */
 
 static inline Range
 tok_range(const Parser *p)

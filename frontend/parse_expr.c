@@ -82,7 +82,8 @@ parse_comp_for(Parser *p, const Tree **target, const Tree **iterable)
 		push(p, &v, parse_expr(p, operators[TOK_IN].binary));
 	} while (accept(p, TOK_COMMA));
 	*target = v.n == 1 && p->tok[-1].kind != TOK_COMMA
-		? v.at[0] : tree_new(p->cx, TREE_TUPLE, range_from(p, beg), 1, parse_list_of(p, &v, range_from(p, beg)));
+		? v.at[0] : tree_new(p->cx, TREE_TUPLE, range_from(p, beg), 1,
+				     parse_list_of(p, &v, range_from(p, beg)));
 	expect(p, TOK_IN);
 	*iterable = parse_expr(p, 0);
 }

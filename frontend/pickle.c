@@ -682,8 +682,8 @@ op_global(Machine *m, int64_t n)
 			return;
 		}
 	if (!m->host->known || !m->host->known(m->host->arg, full))
-		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; nothing is "
-			"ever called by name", full);
+		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; "
+			"nothing is ever called by name", full);
 	push_global(m, &type_class_global, full, -1);
 }
 
@@ -783,7 +783,7 @@ op_build(Machine *m, int64_t n)
 	}
 	if (target.tag == RT_OBJECT)
 		build_object(m, target, state);
-	else if (target.tag != RT_DICT && target.tag != RT_TENSOR)      /* an OrderedDict's _metadata, a tensor's __dict__ */
+	else if (target.tag != RT_DICT && target.tag != RT_TENSOR) /* an OrderedDict's _metadata, a tensor's __dict__ */
 		pickle_bad(&m->at, "sets the state of a %s", rt_type_of(target));
 	drop(m, n - 1);
 }

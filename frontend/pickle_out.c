@@ -241,8 +241,8 @@ static void
 put_list(PickleOut *p, RtList *l)
 {
 	const RtKind k = l->elem ? l->elem->kind : TYPE_ANY;
-	const char *build = k == TYPE_INT ? "build_intlist" : k == TYPE_FLOAT ? "build_doublelist" : k == TYPE_BOOL ? "build_boollist"
-		: k == TYPE_TENSOR ? "build_tensorlist" : NULL;
+	const char *build = k == TYPE_INT ? "build_intlist" : k == TYPE_FLOAT ? "build_doublelist" :
+		k == TYPE_BOOL ? "build_boollist" : k == TYPE_TENSOR ? "build_tensorlist" : NULL;
 	const char *tag;
 
 	if (put_again(p, l))

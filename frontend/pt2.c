@@ -114,8 +114,8 @@ make_object(Loader *l, Place *p, const char *path)
 
 		if (rt_is_none(k->v))
 			k->v = make_object(l, k, class_path(l, path, k->name));
-		class_add_attr(l->cx, info, (Attribute){ .name = k->name, .parameter = k->parameter, .buffer = k->buffer,
-			.type = k->v.tag == RT_OBJECT ? k->v.u.obj->cls->type : &rt_type_tensor });
+		class_add_attr(l->cx, info, (Attribute){ .name = k->name, .parameter = k->parameter,
+			.buffer = k->buffer, .type = k->v.tag == RT_OBJECT ? k->v.u.obj->cls->type : &rt_type_tensor });
 	}
 	if (!(o = rt_object_new(&l->rt, info->cls)))
 		out_of_memory();
@@ -148,8 +148,8 @@ type_of_kind(Exported *e, const char *kind)
 {
 	static const struct { const char *kind; const Type *type; } rows[] = {
 		{ "as_tensor", &rt_type_tensor }, { "as_sym_int", &rt_type_int }, { "as_sym_float", &rt_type_float },
-		{ "as_sym_bool", &rt_type_bool }, { "as_int", &rt_type_int }, { "as_float", &rt_type_float }, { "as_bool", &rt_type_bool },
-		{ "as_string", &rt_type_str }, { "as_complex", &rt_type_complex },
+		{ "as_sym_bool", &rt_type_bool }, { "as_int", &rt_type_int }, { "as_float", &rt_type_float },
+		{ "as_bool", &rt_type_bool }, { "as_string", &rt_type_str }, { "as_complex", &rt_type_complex },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -323,7 +323,8 @@ sign(Exported *e, const char *qualified)
 	if (e->in->kid[0]->n > ARGUMENTS_MAX || e->in->kid[1]->n > ARGUMENTS_MAX)
 		json_bad(&e->doc, "has more than %d arguments", (int)ARGUMENTS_MAX);
 	e->schema = new(e->cx->arena, Schema, 1);
-	*e->schema = (Schema){ .name = qualified, .overload = "", .nargs = 1, .nrets = 1, .rets = new(e->cx->arena, Arg, 1),
+	*e->schema = (Schema){ .name = qualified, .overload = "", .nargs = 1, .nrets = 1,
+		.rets = new(e->cx->arena, Arg, 1),
 		.args = new(e->cx->arena, Arg, e->in->kid[0]->n + e->in->kid[1]->n + 1) };
 	e->schema->args[0] = (Arg){ .name = "self", .type = e->self };
 	e->schema->rets[0].name = "";
@@ -427,9 +428,10 @@ no_program(Loader *l)
 
 	for (int i = 0; i < n; i++)
 		if (!strncmp(names[i], "data/aotinductor/", 17))
-			fail_lacks(l->cx, (Range){ 0 }, "%s: is a package of AOTInductor: compiled code and no program; save the exported "
-				"program by torch.export.save", archive_path(l->archive));
-	fail(l->cx, (Range){ 0 }, "%s: is a torch.export package without a program (models/NAME.json)", archive_path(l->archive));
+			fail_lacks(l->cx, (Range){ 0 }, "%s: is a package of AOTInductor: compiled code and no "
+				"program; save the exported program by torch.export.save", archive_path(l->archive));
+	fail(l->cx, (Range){ 0 }, "%s: is a torch.export package without a program (models/NAME.json)",
+		archive_path(l->archive));
 }
 
 static void
@@ -468,7 +470,8 @@ add_method(Loader *l, Module *m, Exported *e)
 static void
 check_format(Archive *a)
 {
-	static const struct { const char *member, *text; } rows[] = { { "archive_format", "pt2" }, { "archive_version", "0" } };
+	static const struct { const char *member, *text; } rows[] = { { "archive_format", "pt2" },
+		{ "archive_version", "0" } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && archive_has(a, "archive_format"); i++) {
 		Record r = archive_record(a, rows[i].member);

@@ -21,14 +21,14 @@
 /* ---- pt2_json.c ----------------------------------------------------------------------------------------- */
 
 typedef struct cJSON Json;
-typedef struct JsonDoc { Cx *cx; const char *name; } JsonDoc;      /* name: "net.pt2: models/model.json", for messages */
+typedef struct JsonDoc { Cx *cx; const char *name; } JsonDoc;     /* name: "net.pt2: models/model.json", for messages */
 
 RT_NORETURN void json_bad(const JsonDoc *, const char *fmt, ...) RT_PRINTF(2, 3);
-const Json *json_parse(const JsonDoc *, const char *text, int64_t n);      /* fails; lives as long as the compile */
-const Json *json_get(const Json *object, const char *key);                 /* null when it is absent, or null */
+const Json *json_parse(const JsonDoc *, const char *text, int64_t n);     /* fails; lives as long as the compile */
+const Json *json_get(const Json *object, const char *key);                /* null when it is absent, or null */
 const Json *json_need(const JsonDoc *, const Json *object, const char *key);
 const Json *json_list(const JsonDoc *, const Json *object, const char *key);       /* that must be a list */
-const Json *json_first(const Json *);                                      /* of a list or an object, or null */
+const Json *json_first(const Json *);                                     /* of a list or an object, or null */
 const Json *json_next(const Json *);
 #define JSON_EACH(v, all) (const Json *v = json_first(all); v; v = json_next(v))
 int         json_count(const Json *);
@@ -40,10 +40,10 @@ bool        json_is_bool(const Json *);
 const char *json_text_of(const JsonDoc *, const Json *, const char *what);
 const char *json_text(const JsonDoc *, const Json *object, const char *key);
 const char *json_text_or(const JsonDoc *, const Json *object, const char *key, const char *absent);
-int64_t     json_int(const JsonDoc *, const Json *, const char *what);     /* exact */
+int64_t     json_int(const JsonDoc *, const Json *, const char *what);    /* exact */
 double      json_float(const JsonDoc *, const Json *, const char *what);
 bool        json_flag(const JsonDoc *, const Json *, const char *what);
-const Json *json_union(const JsonDoc *, const Json *, const char *what);   /* the only member: its key says what it is */
+const Json *json_union(const JsonDoc *, const Json *, const char *what);  /* the only member: its key says what it is */
 
 /* ---- pt2_spec.c: pytrees ---------------------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ Range text_range(const Exported *, const Json *node);      /* of its line; nowhe
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
 
-typedef struct Names { Map map; struct Names *up; } Names;   /* up: seen from inside, too; null for a graph of its own */
+typedef struct Names { Map map; struct Names *up; } Names;  /* up: seen from inside, too; null for a graph of its own */
 
 typedef struct Builder {
 	Exported *p;
@@ -127,8 +127,10 @@ typedef struct Builder {
 } Builder;
 
 RT_NORETURN void pt2_lacks(Builder *, const char *fmt, ...) RT_PRINTF(2, 3);
-void   build_work(Builder *);                                        /* one step; fails after too many: what is inlined twice doubles */
-Value *build_op(Builder *, const char *name, int n, ...);            /* of values, overload by their types; its result */
+/* one step; fails after too many: what is inlined twice doubles */
+void   build_work(Builder *);
+/* of values, overload by their types; its result */
+Value *build_op(Builder *, const char *name, int n, ...);
 Value *build_int(Builder *, int64_t);
 Value *build_bool(Builder *, bool);
 Value *build_text(Builder *, const char *);
@@ -150,21 +152,23 @@ void   node_build(Builder *, const Json *node);
 void   node_bind(Builder *, const Json *outputs, Value *const *results, int n);
 Value *python_call(Builder *, const char *target, Value *const *args, int n);      /* null: not known */
 typedef Vec(NamedValue) NamedValues;
-Op    *operator_find(Builder *, const char *target, const char **name);      /* of torch.ops.aten.add.Tensor; null: Kiln has none such */
+/* of torch.ops.aten.add.Tensor; null: Kiln has none such */
+Op    *operator_find(Builder *, const char *target, const char **name);
 void   operator_apply(Builder *, const char *name, Op *, NamedValues *args, Values *results, const Json *outputs);
 /* Its arguments are the inputs from this one on; outputs say of what types its results are, if it is lacking. */
 void   operator_call(Builder *, const char *target, const Json *input, Values *results, const Json *outputs);
 
 /* pt2_flow.c */
 void   flow_node(Builder *, const char *name, const Json *node);
-void   flow_nodes(Builder *, const Json *graph);                     /* all nodes of a graph, in order, by its names so far */
+void   flow_nodes(Builder *, const Json *graph);               /* all nodes of a graph, in order, by its names so far */
 void   flow_inline(Builder *, const Json *graph, Value *const *args, int n, Values *results);
 
 /* pt2_mutate.c */
 void   mutate_call(Builder *, const Json *node, bool views);         /* auto_functionalized; views: its second form */
 
 /* pt2_expr.c */
-typedef struct Linear { const char *symbol; int64_t factor, offset; } Linear;      /* factor * symbol + offset; symbol null: a number */
+/* factor * symbol + offset; symbol null: a number */
+typedef struct Linear { const char *symbol; int64_t factor, offset; } Linear;
 typedef Value *ExprName(Builder *, void *, const Tree *);            /* what a part of an expression names; or null */
 const Tree *expr_parse(Builder *, const char *text, const char *what);
 const char *expr_symbol(const Tree *);                               /* the symbol that it is; or null */

@@ -14,9 +14,10 @@ typedef struct DtypeRow { int dtype; const char *name; } DtypeRow;
 
 static const DtypeRow dtypes[] = {
 	[1] = { RT_u8, "uint8" }, [2] = { RT_i8, "int8" }, [3] = { RT_i16, "int16" }, [4] = { RT_i32, "int32" },
-	[5] = { RT_i64, "int64" }, [6] = { RT_f16, "float16" }, [7] = { RT_f32, "float32" }, [8] = { RT_f64, "float64" },
-	[9] = { RT_c32, "complex32" }, [10] = { RT_c64, "complex64" }, [11] = { RT_c128, "complex128" },
-	[12] = { RT_b8, "bool" }, [13] = { RT_bf16, "bfloat16" }, [28] = { -1, "uint16" }, [29] = { -1, "float8_e4m3fn" }, [30] = { -1, "float8_e5m2" },
+	[5] = { RT_i64, "int64" }, [6] = { RT_f16, "float16" }, [7] = { RT_f32, "float32" },
+	[8] = { RT_f64, "float64" }, [9] = { RT_c32, "complex32" }, [10] = { RT_c64, "complex64" },
+	[11] = { RT_c128, "complex128" }, [12] = { RT_b8, "bool" }, [13] = { RT_bf16, "bfloat16" },
+	[28] = { -1, "uint16" }, [29] = { -1, "float8_e4m3fn" }, [30] = { -1, "float8_e5m2" },
 	[31] = { -1, "float8_e4m3fnuz" }, [32] = { -1, "float8_e5m2fnuz" }, [33] = { -1, "float8_e8m0fnu" },
 	[34] = { -1, "uint32" }, [35] = { -1, "uint64" },
 };
@@ -266,9 +267,10 @@ enumeration(Builder *b, const Json *v, const Type *formal)
 typedef struct ArgRow { const char *kind; Element *value; } ArgRow;
 
 static const ArgRow rows[] = {
-	{ "as_none", none }, { "as_tensor", named }, { "as_optional_tensor", tensor_or_none }, { "as_custom_obj", named },
-	{ "as_int", int_argument }, { "as_float", float_element }, { "as_bool", bool_element }, { "as_string", text_element },
-	{ "as_operator", text_element }, { "as_complex", complex_number }, { "as_sym_int", symbolic }, { "as_sym_float", symbolic },
+	{ "as_none", none }, { "as_tensor", named }, { "as_optional_tensor", tensor_or_none },
+	{ "as_custom_obj", named }, { "as_int", int_argument }, { "as_float", float_element },
+	{ "as_bool", bool_element }, { "as_string", text_element }, { "as_operator", text_element },
+	{ "as_complex", complex_number }, { "as_sym_int", symbolic }, { "as_sym_float", symbolic },
 	{ "as_sym_bool", symbolic }, { "as_scalar_type", enumeration }, { "as_layout", enumeration },
 	{ "as_memory_format", enumeration }, { "as_device", device },
 };

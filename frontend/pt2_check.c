@@ -96,12 +96,13 @@ static void
 require_number(Checks *c, const Input *in, int dim, Value *v, int64_t want)
 {
 	Cx *cx = c->b->cx;
-	const char *tail = dim < 0 ? "" : ". If you meant for this dimension to be dynamic, please re-export and specify dynamic_shapes "
-		"(e.g. with Dim.DYNAMIC)";
+	const char *tail = dim < 0 ? "" : ". If you meant for this dimension to be dynamic, please re-export and "
+		"specify dynamic_shapes (e.g. with Dim.DYNAMIC)";
 
 	require(c, compare(c->b, "_operator.eq", v, build_int(c->b, want)),
 		arena_printf(cx->arena, "%s == %lld", source_of(c, in, dim), (long long)want),
-		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s", place_of(c, in, dim), (long long)want, tail), v);
+		arena_printf(cx->arena, "Expected input at %s to be equal to %lld, but got {}%s", place_of(c, in, dim),
+			     (long long)want, tail), v);
 }
 
 /* ---- symbols ----------------------------------------------------------------------------------------------------- */
@@ -113,7 +114,8 @@ require_bound(Checks *c, const Input *in, int dim, Value *v, const char *op, int
 
 	require(c, compare(c->b, *op == '<' ? "_operator.le" : "_operator.ge", v, build_int(c->b, bound)),
 		arena_printf(cx->arena, "%s %s %lld", source_of(c, in, dim), op, (long long)bound),
-		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", place_of(c, in, dim), op, (long long)bound), v);
+		arena_printf(cx->arena, "Expected input at %s to be %s %lld, but got {}", place_of(c, in, dim), op,
+			     (long long)bound), v);
 }
 
 /* Of factor * symbol + offset; the archive has the symbol's range. */
@@ -151,7 +153,8 @@ require_equal(Checks *c, const Input *in, int dim, Value *v, Value *other, const
 
 	require(c, compare(c->b, "_operator.eq", v, other),
 		arena_printf(cx->arena, "%s == %s", source_of(c, in, dim), source),
-		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", place_of(c, in, dim), source), v);
+		arena_printf(cx->arena, "Expected input at %s to be equal to %s, but got {}", place_of(c, in, dim),
+			     source), v);
 }
 
 static Value *
@@ -170,7 +173,8 @@ solve(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
 {
 	Builder *b = c->b;
 	Value *factor = build_int(b, l->factor), *s = compare(b, "_operator.sub", v, build_int(b, l->offset));
-	const char *form = arena_printf(b->cx->arena, "%lld*%s + %lld", (long long)l->factor, l->symbol, (long long)l->offset);
+	const char *form = arena_printf(b->cx->arena, "%lld*%s + %lld", (long long)l->factor, l->symbol,
+					(long long)l->offset);
 
 	require(c, compare(b, "_operator.eq", compare(b, "_operator.mod", s, factor), build_int(b, 0)),
 		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, dim), form),

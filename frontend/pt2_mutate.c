@@ -136,8 +136,8 @@ copy_bases(Call *c, Values *copies)
 		const Arg *a = &s->args[i];
 		const Json *arg = map_get(&c->given, a->name);
 		Value *v = !is_written(a) ? arg ? arg_value(c->b, arg, a->type) : NULL
-			: (a->type->kind == TYPE_OPTIONAL ? a->type->of[0] : a->type)->kind == TYPE_LIST ? views_of(c, a->name, copies)
-			: view_of(c, a->name, copies);
+			: (a->type->kind == TYPE_OPTIONAL ? a->type->of[0] : a->type)->kind == TYPE_LIST ?
+			views_of(c, a->name, copies) : view_of(c, a->name, copies);
 
 		if (v)
 			put_argument(c, a->name, v);

@@ -45,7 +45,8 @@ try_row(Builder *b, int row, NamedValue *args, int n, bool last)
 {
 	const char *dot = python[row].operator ? strchr(python[row].operator, '.') : NULL;
 	Function *fn = python[row].text ? row_function(b, row) : NULL;
-	Op *op = dot ? op_find(b->cx, arena_strndup(b->cx->arena, python[row].operator, dot - python[row].operator), dot + 1) : NULL;
+	Op *op = dot ? op_find(b->cx, arena_strndup(b->cx->arena, python[row].operator, dot - python[row].operator),
+			       dot + 1) : NULL;
 	Value **in;
 
 	if (fn) {

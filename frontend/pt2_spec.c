@@ -149,8 +149,8 @@ check_length(Graph *g, const Spec *s, Value *v, Range at)
 	ne[1].v = graph_constant(g, rt_int(s->n), at);
 	n = graph_insert(g, if_new(g, at, emit_builtin(g, "aten::ne", at, ne, 2, 0), 0));
 	graph_set_insert_end(g, if_then(n));
-	raise[0] = graph_constant(g, value_str(g->cx, "ValueError: Trying to flatten user inputs with exported input tree spec: "
-		"the dict has other keys", -1), at);
+	raise[0] = graph_constant(g, value_str(g->cx, "ValueError: Trying to flatten user inputs with exported input "
+		"tree spec: the dict has other keys", -1), at);
 	raise[1] = graph_constant_typed(g, rt_none(), &rt_type_none, at);
 	graph_emit(g, "prim::RaiseException", at, 2, raise, 0);
 	graph_set_insert_end(g, n->block);
@@ -208,8 +208,8 @@ spec_pack(Graph *g, const Spec *s, Value *const **leaf, Range at)
 			in[n++] = dict_key(g, s, i, at);
 		in[n++] = spec_pack(g, s->kid[i], leaf, at);
 	}
-	v = emit(g, dict ? "prim::DictConstruct" : s->type->kind == TYPE_LIST ? "prim::ListConstruct" : "prim::TupleConstruct",
-		at, n, in);
+	v = emit(g, dict ? "prim::DictConstruct" : s->type->kind == TYPE_LIST ? "prim::ListConstruct" :
+		"prim::TupleConstruct", at, n, in);
 	v->type = s->type;
 	return v;
 }

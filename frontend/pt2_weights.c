@@ -161,7 +161,8 @@ identity(Payloads *p, const Table *t, const Json *payload, const RtTensor *r)
 		   (long long)r->offset);
 	buf_ints(&b, r->ndim, r->dims);
 	buf_ints(&b, r->ndim, r->strides);
-	buf_puts(&b, json_get(payload, "is_param") && json_flag(&t->doc, json_get(payload, "is_param"), "is_param") ? " parameter" : "");
+	buf_puts(&b, json_get(payload, "is_param") && json_flag(&t->doc, json_get(payload, "is_param"), "is_param") ?
+		 " parameter" : "");
 	return arena_text(p->cx->arena, &b);
 }
 

@@ -122,7 +122,8 @@ read_number(Reader *r, bool floating)
 static int
 hex_digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' +
+	       10 : -1;
 }
 
 /* The character after a backslash; the position is left on the last one of the escape.  -1: no such escape. */

@@ -413,7 +413,8 @@ root_of(Cx *cx, const char *path)
 void
 module_save(Cx *cx, Module *m, const SaveOptions *o, const char *path)
 {
-	Save s = { .cx = cx, .m = m, .o = o, .needs = py_needs(cx), .wanted.arena = cx->arena, .files.arena = cx->arena };
+	Save s = { .cx = cx, .m = m, .o = o, .needs = py_needs(cx), .wanted.arena = cx->arena,
+		.files.arena = cx->arena };
 
 	find_needs(&s);
 	print_source(&s);

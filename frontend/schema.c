@@ -392,8 +392,8 @@ read_base(Reader *r)
 		t.type = type_var(r->cx, word->name);
 	else {
 		r->p -= word->n;
-		fail(r->cx, (Range){ r->src, (uint32_t)(r->p - r->src->text), (uint32_t)(r->p - r->src->text) + (uint32_t)word->n },
-		     "unknown type '%s'", word->name);
+		fail(r->cx, (Range){ r->src, (uint32_t)(r->p - r->src->text), (uint32_t)(r->p - r->src->text) +
+		     (uint32_t)word->n }, "unknown type '%s'", word->name);
 	}
 	return t;
 }

@@ -42,7 +42,8 @@ unit_new(Cx *cx, Archive *archive, int version)
 	u->archive = archive;
 	u->version = version;
 	u->constants = rt_none();
-	u->files.arena = u->defs.arena = u->types.arena = u->functions.arena = u->defaults.arena = u->aliases.arena = cx->arena;
+	u->files.arena = u->defs.arena = u->types.arena = u->functions.arena = u->defaults.arena = u->aliases.arena =
+		cx->arena;
 	return u;
 }
 
@@ -206,14 +207,20 @@ unit_context(Cx *cx, Unit *u, const char *name)
 	if (!u)
 		return 0;
 	if (!find_def(u, qualified))
-		add_defs(u, source_of_text(cx, profiler ? profiler_text : grad_mode_text, arena_printf(cx->arena, "<%s>", module)),
-			prefix);
+		add_defs(u, source_of_text(cx, profiler ? profiler_text : grad_mode_text,
+			arena_printf(cx->arena, "<%s>", module)), prefix);
 	return unit_type(cx, u, qualified);
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------------ */
 
-typedef struct Declare { Unit *u; const char *name; const Type *type; ClassInfo *info; const Tree *parameters, *buffers; } Declare;
+typedef struct Declare {
+	Unit       *u;
+	const char *name;
+	const Type *type;
+	ClassInfo  *info;
+	const Tree *parameters, *buffers;
+} Declare;
 
 static bool
 names_contain(const Tree *list, const char *name)
@@ -242,8 +249,8 @@ old_packed_type(Unit *u, const char *cls, const char *attr, const Type *t)
 	for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
 		k = strlen(old[i].part);
 		if (n > k && !strcmp(plain + n - k, old[i].part))
-			return unit_type(u->cx, u, arena_printf(u->cx->arena, "__torch__.torch.classes.quantized.%sPackedParamsBase",
-				old[i].packed));
+			return unit_type(u->cx, u, arena_printf(u->cx->arena,
+				"__torch__.torch.classes.quantized.%sPackedParamsBase", old[i].packed));
 	}
 	return t;
 }
@@ -540,7 +547,8 @@ unit_function(Cx *cx, Unit *u, const char *qualified)
 	d = find_def(u, qualified);
 	if (d && d->t->kind == TREE_DEF) {
 		qualified = arena_strdup(cx->arena, qualified);
-		f = new_function(u, u->archive || !u->prefix || u->qualified ? qualified : qualified + strlen(u->prefix) + 1, d->t, 0);
+		f = new_function(u, u->archive || !u->prefix || u->qualified ? qualified : qualified +
+				 strlen(u->prefix) + 1, d->t, 0);
 		map_put(&u->functions, qualified, f);
 		f->schema = schema_of_def(cx, u, d->t, f->name, 0);
 		return f;
@@ -595,7 +603,7 @@ source_of_text(Cx *cx, const char *text, const char *name)
 	return s;
 }
 
-/* A qualified name for a function that is made for something, say a type: letters of `what` that no name has become _. */
+/* A qualified name for a function made for something, say a type: letters of `what` that no name may have become _. */
 const char *
 unit_text_name(Cx *cx, const char *what, const char *name)
 {
@@ -719,7 +727,8 @@ compile(Cx *cx, Function *f)
 	scope_push(&e, e.g->top);
 	add_parameters(&e, f->schema);
 	if (!e.declared)                                /* a path without a return gives None */
-		end = emit_work(&e, tree_new(cx, TREE_LIST, t->at, 1, tree_new(cx, TREE_RETURN, t->at, 1, (const Tree *)0)), 0);
+		end = emit_work(&e, tree_new(cx, TREE_LIST, t->at, 1,
+					     tree_new(cx, TREE_RETURN, t->at, 1, (const Tree *)0)), 0);
 	ways = exit_run(&e, emit_work(&e, is_body(f) ? t : t->kid[3], end));
 	add_result(&e, emit_result(&e, t->at, ways));
 	if (!e.declared)

@@ -106,8 +106,8 @@ meet_badly(Emit *e, const Meet *m, const char *name, Value *yes, Value *no)
 		why = arena_printf(e->cx->arena, "%s is not defined in the %s branch", name,
 			branch_names(m, yes ? &m->no : &m->yes));
 	else
-		why = arena_printf(e->cx->arena, "Type mismatch: %s is set to type %s in the true branch and type %s in the "
-			"false branch", name, type_python(e->cx, yes->type), type_python(e->cx, no->type));
+		why = arena_printf(e->cx->arena, "Type mismatch: %s is set to type %s in the true branch and type %s "
+			"in the false branch", name, type_python(e->cx, yes->type), type_python(e->cx, no->type));
 	if (yes && no && scope_binding(e->scope, name))
 		fail(e->cx, m->at, "%s", why);
 	scope_put_error(e, name, m->at, why);

@@ -126,7 +126,7 @@ number(Emit *e, Range at, double re, double im)
 	return graph_constant(e->g, im != 0 ? value_complex(e->cx, re, im) : rt_double(re), at);
 }
 
-/* What an import's dotted name means; null when its first part is nothing that is known (typing), or the name itself. */
+/* What an import's dotted name means; null when its first part is not known (typing), or is the name itself. */
 static Sugar *
 imported(Emit *e, Range at, const char *name, const Tree *dotted)
 {
@@ -143,10 +143,11 @@ imported(Emit *e, Range at, const char *name, const Tree *dotted)
 static const char *
 exception(Emit *e, const char *name, int depth)
 {
-	static const char *const builtins[] = {"AssertionError", "BaseException", "Exception", "StopIteration", "Warning",
-		"ArithmeticError", "AttributeError", "EOFError", "FloatingPointError", "ImportError", "IndexError", "KeyError",
-		"LookupError", "MemoryError", "NameError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
-		"RuntimeError", "TypeError", "UnicodeError", "UserWarning", "ValueError", "ZeroDivisionError"};
+	static const char *const builtins[] = {"AssertionError", "BaseException", "Exception", "StopIteration",
+		"Warning", "ArithmeticError", "AttributeError", "EOFError", "FloatingPointError", "ImportError",
+		"IndexError", "KeyError", "LookupError", "MemoryError", "NameError", "NotImplementedError", "OSError",
+		"OverflowError", "RecursionError", "RuntimeError", "TypeError", "UnicodeError", "UserWarning",
+		"ValueError", "ZeroDivisionError"};
 	const Tree *t = unit_source_class(e->cx, e->unit, name);
 	const char *file, *slash;
 
@@ -210,7 +211,8 @@ static Sugar *
 torch_constant(Emit *e, Range at, const char *name)
 {
 	static const struct { const char *name; double value; } reals[] = {
-		{"pi", 3.141592653589793}, {"e", 2.718281828459045}, {"inf", INFINITY}, {"nan", NAN}, {"tau", 6.283185307179586},
+		{"pi", 3.141592653589793}, {"e", 2.718281828459045}, {"inf", INFINITY}, {"nan", NAN},
+		{"tau", 6.283185307179586},
 	};
 
 	for (int i = 0; i < RT_NDTYPE; i++)
@@ -258,8 +260,10 @@ torch_member(Emit *e, Range at, const char *space, const char *name)
 		return sugar_named(e, SUGAR_NAMESPACE, arena_printf(a, "%s.functional", space));
 	if (!strcmp(space, "torch._C") && !strcmp(name, "_nn"))
 		return sugar_named(e, SUGAR_NAMESPACE, "torch._C._nn");
-	if (source && builtin_next(arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name), -1) >= 0)
-		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" : "functional", name));
+	if (source && builtin_next(arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ? "torch" :
+	    "functional", name), -1) >= 0)
+		return sugar_named(e, SUGAR_BUILTIN, arena_printf(a, "%s::%s", strcmp(space, "torch.nn.functional") ?
+			"torch" : "functional", name));
 	for (size_t i = 0; !strcmp(space, "torch.jit") && i < sizeof forms / sizeof *forms; i++)
 		if (!strcmp(name, forms[i]))
 			return sugar_named(e, SUGAR_FORM, forms[i][0] == '_' ? forms[i] + 1 : forms[i]);
@@ -302,13 +306,13 @@ namespace_member(Emit *e, Range at, const char *space, const char *name)
 static const struct { const char *name, *op; } tensor_fields[] = {
 	{"dtype", "prim::dtype"}, {"device", "prim::device"}, {"grad", "prim::grad"}, {"data", "prim::data"},
 	{"shape", "aten::size"}, {"ndim", "aten::dim"}, {"requires_grad", "prim::requires_grad"},
-	{"layout", "prim::layout"}, {"is_cuda", "prim::is_cuda"}, {"is_cpu", "prim::is_cpu"}, {"is_xpu", "prim::is_xpu"},
-	{"is_sparse", "prim::is_sparse"}, {"is_sparse_csr", "prim::is_sparse_csr"}, {"is_mkldnn", "prim::is_mkldnn"},
-	{"is_mps", "prim::is_mps"}, {"is_quantized", "prim::is_quantized"}, {"is_vulkan", "prim::is_vulkan"},
-	{"is_ipu", "prim::is_ipu"}, {"is_meta", "prim::is_meta"}, {"is_nested", "prim::is_nested"}, {"is_xla", "prim::is_xla"},
-	{"is_mtia", "prim::is_mtia"}, {"is_maia", "prim::is_maia"},
-	{"is_leaf", "aten::is_leaf"}, {"name", "prim::name"}, {"T", "aten::numpy_T"}, {"H", "aten::matrix_H"},
-	{"mT", "aten::mT"}, {"mH", "aten::mH"}, {"real", "aten::real"}, {"imag", "aten::imag"},
+	{"layout", "prim::layout"}, {"is_cuda", "prim::is_cuda"}, {"is_cpu", "prim::is_cpu"},
+	{"is_xpu", "prim::is_xpu"}, {"is_sparse", "prim::is_sparse"}, {"is_sparse_csr", "prim::is_sparse_csr"},
+	{"is_mkldnn", "prim::is_mkldnn"}, {"is_mps", "prim::is_mps"}, {"is_quantized", "prim::is_quantized"},
+	{"is_vulkan", "prim::is_vulkan"}, {"is_ipu", "prim::is_ipu"}, {"is_meta", "prim::is_meta"},
+	{"is_nested", "prim::is_nested"}, {"is_xla", "prim::is_xla"}, {"is_mtia", "prim::is_mtia"},
+	{"is_maia", "prim::is_maia"}, {"is_leaf", "aten::is_leaf"}, {"name", "prim::name"}, {"T", "aten::numpy_T"},
+	{"H", "aten::matrix_H"}, {"mT", "aten::mT"}, {"mH", "aten::mH"}, {"real", "aten::real"}, {"imag", "aten::imag"},
 	{"itemsize", "aten::element_size"}, {"nbytes", "prim::nbytes"}, {"retains_grad", "aten::retains_grad"},
 };
 

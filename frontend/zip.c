@@ -212,7 +212,8 @@ open_zip(Archive *a)
 	if (src)
 		zip_source_free(src);
 	is = arena_printf(a->cx->arena, zip ? "is a zip archive that is truncated or damaged: %s"
-	                                    : "is not a TorchScript archive: no zip file (%s)", zip_error_strerror(&why));
+	                                    : "is not a TorchScript archive: no zip file (%s)",
+	                                    zip_error_strerror(&why));
 	zip_error_fini(&why);
 	refuse(a, is);
 }
@@ -227,13 +228,13 @@ find_root(Archive *a)
 
 	if (!first)
 		refuse(a, "is a zip archive without members");
-	if (!slash && !strncmp(first, "serialized_", 11)) {                        /* torch.export's oldest files have none */
+	if (!slash && !strncmp(first, "serialized_", 11)) {                  /* torch.export's oldest files have none */
 		a->root = "";
 		return;
 	}
 	if (!slash)
-		refuse(a, arena_printf(a->cx->arena, "is a zip archive, but its first member '%s' is not in a folder, as all of "
-			"an archive of torch.jit.save are", first));
+		refuse(a, arena_printf(a->cx->arena, "is a zip archive, but its first member '%s' is not in a folder, "
+			"as all of an archive of torch.jit.save are", first));
 	a->root = arena_strndup(a->cx->arena, first, slash + 1 - first);
 }
 
@@ -423,7 +424,8 @@ sink_write(Sink *s, const void *data, zip_uint64_t n)
 static zip_int64_t
 sink_seek(Sink *s, void *data, zip_uint64_t n)
 {
-	const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)s->at, (zip_uint64_t)s->n, data, n, &s->error);
+	const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)s->at, (zip_uint64_t)s->n, data, n,
+							      &s->error);
 
 	if (to < 0)
 		return -1;
