@@ -316,7 +316,8 @@ static const char *const may_return_input[] = {        /* though their schemas d
 	"aten::meshgrid", "aten::broadcast_tensors", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d",
 	"aten::align_tensors", "aten::lift", "aten::lift_fresh", "aten::pin_memory", "aten::_cast_Float",
 	"aten::_cast_Double", "aten::_cast_Long", "aten::_cast_Int", "aten::_cast_Half", "aten::_cast_Byte",
-	"aten::_cast_Char", "aten::_cast_Short", "aten::cartesian_prod", "aten::sparse_mask", "aten::cudnn_is_acceptable",
+	"aten::_cast_Char", "aten::_cast_Short", "aten::cartesian_prod", "aten::sparse_mask",
+	"aten::cudnn_is_acceptable",
 };
 
 bool

@@ -43,7 +43,8 @@ struct AliasDb {
 	const bool *to_written[2];     /* by element: it points to one; it reaches one */
 	bool   *live;            /* by element: a place that something live may reach, for alias_live_add */
 	bool   *live_seen;       /* by element: all that it reaches is live */
-	const bool *to_escaped;  /* by element: it points to a place that outlives the graph or is known outside; once asked for */
+	/* by element: it points to a place that outlives the graph or is known outside; once asked for */
+	const bool *to_escaped;
 	unsigned walk;
 };
 int  alias_element_of(AliasDb *, const Value *);                       /* -1: it can't alias */

@@ -552,7 +552,7 @@ add_method(Work *w, RtClass *k, const char *name, Function *m)
 	k->code = codes;
 }
 
-/* Every class that may be behind the interface gets the method; what is new goes on the list of what is to be lowered. */
+/* Every class that may be behind the interface gets the method; a new one is put on the list of those to lower. */
 static void
 resolve_virtual(Work *w, const Type *interface, const char *name)
 {

@@ -150,8 +150,9 @@ place_of(Lower *l, Range at, const char *function)
 	const uint32_t text = line_text(l, at, begin);
 	const char *dot = function ? strrchr(function, '.') : NULL;
 	const int column = (int)(at.beg - begin) + 1, room = (int)(range_line_end(at) - at.beg);
-	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, dot ? dot + 1 : function), .line_text = text,
-			  .line = range_line(at), .column = column, .width = (int)(at.end - at.beg) };
+	RtPlaceName p = { .file = text_of(l, file_of(at.src)), .function = text_of(l, dot ? dot + 1 : function),
+			  .line_text = text, .line = range_line(at), .column = column,
+			  .width = (int)(at.end - at.beg) };
 	Range original;
 
 	if (p.width > room)
@@ -304,7 +305,8 @@ int
 insn_emit(Lower *l, RtOpcode op, uint32_t arg)
 {
 	const int place = place_here(l);
-	const RtInsn i = { .op = (uint8_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .line = place < 1 << 24 ? (unsigned)place & 0xffffff : 0 };
+	const RtInsn i = { .op = (uint8_t)op, .arg = arg, .in = (uint32_t)l->operand.n, .line = place < 1 << 24 ?
+		(unsigned)place & 0xffffff : 0 };
 
 	vec_push(l->cx->arena, &l->insn, i);
 	return l->insn.n - 1;

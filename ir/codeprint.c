@@ -8,8 +8,8 @@
 static const char *const names[RT_NOPCODE] = {         /* ORDER opcode: rt.h */
 	"kernel", "call", "call_method", "call_value", "constant", "move", "jump", "branch", "loop", "next", "return",
 	"tuple", "unpack", "index", "tuple_slice", "new_list", "list_unpack", "new_dict", "get_attr", "set_attr",
-	"new_object", "isinstance", "cast", "unset", "fork", "await", "wait", "profile", "raise", "enter", "exit", "reraise",
-	"clear",
+	"new_object", "isinstance", "cast", "unset", "fork", "await", "wait", "profile", "raise", "enter", "exit",
+	"reraise", "clear",
 };
 
 /* ---- what is live ------------------------------------------------------------------------------------- */

@@ -251,7 +251,7 @@ mark_inputs_escaped(AliasDb *db, bool *escaped, bool *seen, const Node *n)
 			mark_reach(db, escaped, seen, alias_element_of(db, n->in[i]));
 }
 
-/* The generic code that a guard leaves to may write to what it is given, where this graph has no such branch any more. */
+/* The generic code behind a guard may write to what it is given in a branch that this graph does not have any more. */
 static void
 mark_left_to_generic(AliasDb *db, bool *escaped, bool *seen, const Block *b)
 {

@@ -56,7 +56,8 @@ struct RtTensorInfo {
 
 const Type *type_list(Cx *, const Type *elem);
 const Type *type_dict(Cx *, const Type *key, const Type *value);
-const Type *type_optional(Cx *, const Type *);      /* Optional[Optional[T]] is Optional[T], of None is None, of Any is Any */
+/* Optional[Optional[T]] is Optional[T], of None is None, of Any is Any */
+const Type *type_optional(Cx *, const Type *);
 const Type *type_future(Cx *, const Type *);
 const Type *type_await(Cx *, const Type *);
 const Type *type_tuple(Cx *, const Type *const *, int n);
@@ -64,7 +65,7 @@ const Type *type_named_tuple(Cx *, const char *name, const char *const *field, c
 const Type *type_union(Cx *, const Type *const *, int n);    /* flattened, sorted, without what another one covers */
 const Type *type_var(Cx *, const char *name);
 const Type *type_class(Cx *, const char *name, bool interface);   /* the one of that name; made empty when new */
-const Type *type_named_at(Cx *, int i);                /* classes, interfaces and enums in order of their making; null: no more */
+const Type *type_named_at(Cx *, int i);      /* classes, interfaces and enums in order of their making; null: no more */
 const Type *type_named(Cx *, const char *name);      /* class, interface or enum that exists already, or null */
 const Type *type_enum(Cx *, const char *name, const Type *value);
 const Type *type_function(Cx *, Function *);
@@ -74,13 +75,14 @@ const Type *type_unshaped(Cx *, const Type *);       /* Tensor without what is k
  * foreign RtType */
 const Type *type_canonical(Cx *, const RtType *);
 
-bool        type_is_subtype(Cx *, const Type *, const Type *of);     /* reference 3.5 */
-const Type *type_unify(Cx *, const Type *, const Type *);            /* common supertype by TorchScript's rules, or null */
-const char *type_print(Cx *, const Type *);          /* IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]) */
+bool        type_is_subtype(Cx *, const Type *, const Type *of);  /* reference 3.5 */
+const Type *type_unify(Cx *, const Type *, const Type *);         /* common supertype by TorchScript's rules, or null */
+/* IR syntax: int[], Tensor?, Dict(str, Tensor), Float(2, 3, strides=[3, 1]) */
+const char *type_print(Cx *, const Type *);
 const char *type_python(Cx *, const Type *);         /* List[int], Optional[Tensor] */
 bool        type_is_mutable(const Type *);           /* tensors and containers of them, objects: what may alias */
 bool        type_has_vars(const Type *);
-const Type *tensor_info_merge(Cx *, const Type *, const Type *);     /* profile merge, reference 9.3 */
+const Type *tensor_info_merge(Cx *, const Type *, const Type *);  /* profile merge, reference 9.3 */
 const Type *type_of_tensor(Cx *, const RtTensor *);  /* complete */
 const Type *type_of_value(Cx *, IValue);             /* dynamic type; tensors complete */
 
@@ -125,7 +127,7 @@ Attribute *class_attr(const ClassInfo *, const char *name);
 void       class_add_attr(Cx *, ClassInfo *, Attribute);   /* keeps RtClass.slot in step */
 int        class_slot(const RtClass *, const char *name);   /* -1: no attribute, or a constant */
 Function  *class_method(const ClassInfo *, const char *name);
-const char *method_key(Arena *, const Type *interface, const char *name);      /* by which a program finds it: rt_method */
+const char *method_key(Arena *, const Type *interface, const char *name);   /* by which a program finds it: rt_method */
 
 /* ---- schemaprint.c -------------------------------------------------------------------------------------- */
 
@@ -142,7 +144,8 @@ typedef struct Arg {
 	IValue      deflt;
 	int         size_hint;     /* int[2]: 2; else 0 */
 	AliasSet   *alias;         /* null: fresh, or not mutable */
-	const char *word;          /* innermost type as the schema has it when that is an alias: ScalarType, SymInt; or null */
+	/* innermost type as the schema has it when that is an alias: ScalarType, SymInt; or null */
+	const char *word;
 } Arg;
 
 struct Schema {
@@ -182,19 +185,20 @@ struct Op {
 };
 /* Parses schema text; set by frontend/schema.c before the first look-up, since text is read there. */
 extern Schema *(*schema_parser)(Cx *, const char *text);
-void    ops_init(Cx *);                                /* builds the index; cheap */
-Op     *op_first(Cx *, const char *name);              /* "aten::add": first overload in order, or null */
+void    ops_init(Cx *);                             /* builds the index; cheap */
+Op     *op_first(Cx *, const char *name);           /* "aten::add": first overload in order, or null */
 Op     *op_find(Cx *, const char *name, const char *overload);
 Op     *op_by_id(Cx *, const char *id);
-bool    op_lacks_overloads(Cx *, const char *name);    /* has PyTorch overloads of it that have no row? */
+bool    op_lacks_overloads(Cx *, const char *name); /* has PyTorch overloads of it that have no row? */
 Schema *op_schema(Cx *, Op *);
-uint32_t op_use(Cx *, Op *);                           /* what its kernel does with its arguments: RT_USE_WRITES in rt.h */
+uint32_t op_use(Cx *, Op *);                        /* what its kernel does with its arguments: RT_USE_WRITES in rt.h */
 int     op_count(Cx *);
-Op     *op_at(Cx *, int);                              /* in order of the rows */
-Op     *op_body(Cx *, Op *);                            /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
-Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);     /* --op-schema; body null: a C function */
-const char *op_name_at(Cx *, int);                     /* names, once each; null: no more */
-const char *op_suggest(Cx *, const char *name);        /* a near name, or null */
+Op     *op_at(Cx *, int);                           /* in order of the rows */
+Op     *op_body(Cx *, Op *);             /* the row whose body it runs: itself, or an ALSO row's base; null: a kernel */
+/* --op-schema; body null: a C function */
+Op     *op_add_user(Cx *, const char *schema, const char *symbol, const char *body);
+const char *op_name_at(Cx *, int);                  /* names, once each; null: no more */
+const char *op_suggest(Cx *, const char *name);     /* a near name, or null */
 
 enum { NAME_NEAR = 2 };                                /* names of this distance may be meant */
 /* How many letters of name are to be changed, added, dropped or swapped with the next for the other one; NAME_NEAR + 1
@@ -241,7 +245,8 @@ struct Node {
 	Block  *block;             /* that holds it; null: unlinked */
 	Node   *prev, *next;       /* in the block; the ring goes through block->ret */
 	Range   at;
-	Frame  *inlined;           /* of inlined code, innermost first: the function (what), where it was called (at); or null */
+	/* of inlined code, innermost first: the function (what), where it was called (at); or null */
+	Frame  *inlined;
 	int64_t position;          /* order in its block: node_is_before */
 	int     pc;                /* prepared graphs: its instruction in the Code (code.c), -1: none */
 	int     end;               /* the instruction after it: where its results are there */
@@ -287,21 +292,21 @@ struct Function {
 /* for NODES(n, block) { ... }: n may be destroyed in the body */
 
 Graph *graph_new(Cx *, const char *name);
-Graph *graph_clone(Graph *, Map *values);              /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
+Graph *graph_clone(Graph *, Map *values);          /* map (may be null): "%id" -> the clone's Value, see graph_cloned */
 Value *graph_cloned(Map *values, const Value *);
 void   graph_set_cloned(Map *values, const Value *from, Value *to);    /* what stands for `from` in the clone */
 Value *graph_add_input(Graph *, const Type *, Symbol name);
 void   graph_add_output(Graph *, Value *);
 #define graph_inputs(g)  ((g)->top->param->out)
 #define graph_ninputs(g) ((g)->top->param->nout)
-void   graph_set_insert_before(Graph *, Node *);       /* insertion point */
+void   graph_set_insert_before(Graph *, Node *);   /* insertion point */
 void   graph_set_insert_end(Graph *, Block *);
-Node  *graph_insert(Graph *, Node *);                  /* at the insertion point */
+Node  *graph_insert(Graph *, Node *);              /* at the insertion point */
 Node  *graph_emit(Graph *, const char *kind, Range, int nin, Value *const *in, int nout);   /* makes and inserts */
 Value *graph_uninitialized(Graph *, const Type *, Range);                /* a value that nobody will use */
-Value *graph_constant(Graph *, IValue, Range);         /* prim::Constant at the insertion point; typed by the value */
+Value *graph_constant(Graph *, IValue, Range);     /* prim::Constant at the insertion point; typed by the value */
 Value *graph_constant_typed(Graph *, IValue, const Type *, Range);
-uint64_t graph_hash(Graph *);                          /* of its canonical text */
+uint64_t graph_hash(Graph *);                      /* of its canonical text */
 
 Node  *node_new(Graph *, Symbol kind, Range, int nout);        /* outputs typed Tensor */
 Block *block_new(Graph *, Node *owner);                /* owner null: the top one; else node_add_block */
@@ -310,7 +315,8 @@ Value *block_add_input(Block *, const Type *, Symbol name);
 void   block_remove_input(Block *, int);
 void   block_add_output(Block *, Value *);
 void   block_remove_output(Block *, int);
-Node  *node_clone(Graph *to, Node *, Map *values);     /* inputs mapped when in values, else kept; blocks too; not inserted */
+/* inputs mapped when in values, else kept; blocks too; not inserted */
+Node  *node_clone(Graph *to, Node *, Map *values);
 void   node_insert_before(Node *, Node *at);
 void   node_insert_after(Node *, Node *at);
 void   node_append(Node *, Block *);
@@ -334,8 +340,9 @@ void   node_set_value(Node *, const char *name, IValue);
 int64_t     node_int(const Node *, const char *name, int64_t absent);
 const char *node_str(const Node *, const char *name);
 static inline bool node_is(const Node *n, const char *kind) { return sym_is(n->kind, kind); }
-bool   node_is_loose(const Node *);                     /* does its kernel not know the type of what it makes?  rt_settle then */
-bool   node_has_effect(const Node *);                  /* print, raise, calls, writes to attributes, random: order is kept */
+bool   node_is_loose(const Node *);            /* does its kernel not know the type of what it makes?  rt_settle then */
+/* print, raise, calls, writes to attributes, random: order is kept */
+bool   node_has_effect(const Node *);
 bool   node_is_nondeterministic(const Node *);
 bool   node_may_refuse_data(const Node *);   /* raises for some indices, keys, divisors, texts, whatever the types */
 bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */
@@ -362,26 +369,32 @@ bool   value_int(const Value *, int64_t *);            /* constant int or bool *
 #define loop_cond(n)   ((n)->in[1])
 #define loop_body(n)   ((n)->sub[0])
 #define loop_index(n)  ((n)->sub[0]->param->out[0])     /* the trip index */
-#define loop_ncarried(n) ((n)->nout)                    /* carried value i: in[2 + i], param->out[1 + i], ret->in[1 + i], out[i] */
+/* carried value i: in[2 + i], param->out[1 + i], ret->in[1 + i], out[i] */
+#define loop_ncarried(n) ((n)->nout)
 Node  *if_new(Graph *, Range, Value *cond, int nout);                 /* with both blocks; not inserted */
 Node  *loop_new(Graph *, Range, Value *max, Value *cond);             /* with its body and trip index; not inserted */
-void   loop_add_carried(Node *, Value *init, Symbol name);            /* the body's output is to be added by the caller */
+/* the body's output is to be added by the caller */
+void   loop_add_carried(Node *, Value *init, Symbol name);
 void   if_remove_output(Node *, int);                                 /* nothing may use it */
 void   loop_remove_carried(Node *, int);                              /* nothing may use its parts, inside and out */
-void   if_take_branch(Node *, int which);                             /* its nodes take the place of the If, which goes */
+/* its nodes take the place of the If, which goes */
+void   if_take_branch(Node *, int which);
 bool   loop_is_for(const Node *);                                     /* runs to its maximum: no condition of its own */
 void   block_splice_before(Block *, Node *at);                        /* moves its nodes, without param and ret */
 bool   block_raises(const Block *);                                       /* whenever it runs */
 int    block_size(const Block *);                                        /* nodes, those of inner blocks too */
-Node  *block_owner_in(const Node *, const Block *);                   /* the node of that block in which (or which) n is; null: not there */
+/* the node of that block in which (or which) n is; null: not there */
+Node  *block_owner_in(const Node *, const Block *);
 
 /* ---- hash.c: equal nodes ----------------------------------------------------------------------------------------- */
 
 uint64_t node_hash(const Node *);                      /* kind, overload, inputs, attributes, output types; no blocks */
 bool     attr_equal(const Attr *, const Attr *);
-bool     node_equal(const Node *, const Node *);       /* the same: equal nodes compute equal values when nothing is written */
-bool     value_identical(IValue, IValue);              /* constants: same type and bits; tensors by dtype, sizes, strides and data */
-uint64_t contents_hash(const RtTensor *);               /* of dtype, sizes and every byte; node_hash looks only at the first ones */
+/* the same: equal nodes compute equal values when nothing is written */
+bool     node_equal(const Node *, const Node *);
+/* constants: same type and bits; tensors by dtype, sizes, strides and data */
+bool     value_identical(IValue, IValue);
+uint64_t contents_hash(const RtTensor *);   /* of dtype, sizes and every byte; node_hash looks only at the first ones */
 
 /* ---- lint.c, print.c, pyprint.c --------------------------------------------------------------------------- */
 
@@ -400,7 +413,8 @@ typedef struct PyNeeds {           /* what printed text refers to, in the order 
 	Vec(const Type *) types;        /* classes, interfaces, enums, NamedTuples */
 	Vec(Function *)   functions;    /* that are called */
 	Map  seen;                      /* their names */
-	Map  attributes;                /* py_attribute_key of what is read or set, and of methods that are called by name */
+	/* py_attribute_key of what is read or set, and of methods that are called by name */
+	Map  attributes;
 	Map  constant;                  /* identity -> N + 1 */
 } PyNeeds;
 PyNeeds *py_needs(Cx *);
@@ -428,32 +442,40 @@ AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Va
 void alias_written_outside(AliasDb *, const Value *);
 bool alias_may(AliasDb *, const Value *, const Value *);                   /* may be the same memory, or overlap */
 bool alias_may_contain(AliasDb *, const Value *, const Value *);           /* one may be reachable from the other */
-bool alias_is_written(AliasDb *, const Value *);                           /* is it written itself, its members not counted? */
-bool alias_has_writers(AliasDb *, const Value *);                          /* is it, or what it contains, written anywhere? */
-bool alias_writes(AliasDb *, const Node *, const Value *);                 /* does the node (nested too) write memory v may reach? */
+/* is it written itself, its members not counted? */
+bool alias_is_written(AliasDb *, const Value *);
+/* is it, or what it contains, written anywhere? */
+bool alias_has_writers(AliasDb *, const Value *);
+/* does the node (nested too) write memory v may reach? */
+bool alias_writes(AliasDb *, const Node *, const Value *);
 bool alias_node_writes(AliasDb *, const Node *);                           /* to anything at all */
-bool alias_is_wild(AliasDb *, const Value *);                              /* may it be memory that the graph does not follow? */
-bool alias_wild_is_written(AliasDb *, bool tensors);                       /* is such memory written: of tensors, of containers */
-bool alias_escapes(AliasDb *, const Value *);                              /* graph input, output, attribute, container, call, way out of a guard */
-bool alias_move_after(AliasDb *, Node *, Node *at);                        /* moves it if that is valid, with its dependents */
+/* may it be memory that the graph does not follow? */
+bool alias_is_wild(AliasDb *, const Value *);
+/* is such memory written: of tensors, of containers */
+bool alias_wild_is_written(AliasDb *, bool tensors);
+/* graph input, output, attribute, container, call, way out of a guard */
+bool alias_escapes(AliasDb *, const Value *);
+/* moves it if that is valid, with its dependents */
+bool alias_move_after(AliasDb *, Node *, Node *at);
 bool alias_move_before(AliasDb *, Node *, Node *at);
 bool alias_can_move_after(AliasDb *, Node *, Node *at);
 bool alias_can_move_before(AliasDb *, Node *, Node *at);
 /* What must not be lost: everything known outside, and what these values may reach. */
 void alias_live_clear(AliasDb *);
 void alias_live_add(AliasDb *, const Value *);
-bool alias_writes_live(AliasDb *, const Node *);                            /* does the node (nested too) write to any of it? */
-void alias_copy_value(AliasDb *, const Value *from, const Value *to);      /* a value made later stands for an older one */
+bool alias_writes_live(AliasDb *, const Node *);                    /* does the node (nested too) write to any of it? */
+/* a value made later stands for an older one */
+void alias_copy_value(AliasDb *, const Value *from, const Value *to);
 
-void alias_print(AliasDb *, Graph *, Buf *);                /* aliasprint.c: for every value what may be the same memory */
+void alias_print(AliasDb *, Graph *, Buf *);             /* aliasprint.c: for every value what may be the same memory */
 
 /* ---- lastuse.c: where values die --------------------------------------------------------------------------------- */
 
 /* Of node n, at index n->id.  What dies at the start of a block stands at the block's param node. */
 typedef struct LastUse {
-	bool *input;               /* (nin) is this the last use of the value on every path from here? */
-	Vec(Value *) dead;         /* values nobody needs once the node has run, and no input says so */
-	bool *unused;              /* (nout) no path from here needs this output; of an If: the branches need not make it */
+	bool *input;           /* (nin) is this the last use of the value on every path from here? */
+	Vec(Value *) dead;     /* values nobody needs once the node has run, and no input says so */
+	bool *unused;          /* (nout) no path from here needs this output; of an If: the branches need not make it */
 } LastUse;
 LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ignored: uses that need no value */
 
@@ -466,7 +488,7 @@ LastUse *last_uses(Graph *, bool (*ignored)(const Node *, int input));     /* ig
 typedef struct Lacking { const char *name; Range at; const char *schema; } Lacking;
 typedef struct LackingVec { Lacking *at; int n, cap; } LackingVec;
 RtCode *code_lower(Cx *, Function *, LackingVec *lacking);
-/* The same from the graph as it was read, and so for all that it calls: a code of its own, which no pass has changed. */
+/* The same from the graph as it was read, and so for all that it calls: a separate code that no pass has changed. */
 RtCode *code_lower_unchanged(Cx *, Function *, LackingVec *lacking);
 /* The index in fn->code of a node's place, and of the call that brought it there; 0: the code has none. */
 int     code_place(const Function *, Range at, const Frame *inlined);

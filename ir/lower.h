@@ -68,16 +68,17 @@ uint32_t reg_define(Lower *, Value *);                   /* the value's register
 int      insn_emit(Lower *, RtOpcode, uint32_t arg);
 void     insn_in(Lower *, uint32_t operand);
 void     insn_out(Lower *, uint32_t operand);
-uint32_t insn_use(Lower *, const Node *, int i);         /* input i as an operand; free afterwards when that is its last use */
+uint32_t insn_use(Lower *, const Node *, int i);  /* input i as an operand; free afterwards when that is its last use */
 void     insn_use_from(Lower *, const Node *, int first);
 void     insn_define_all(Lower *, Node *);
 void     insn_node(Lower *, Node *, RtOpcode, uint32_t arg);          /* op out... <- in...: the shape of most */
-void     insn_target(Lower *, int insn);                 /* it jumps to what comes next */
-void     insn_clear_dead(Lower *, const Node *);         /* releases what dies with it (or at the start of its block) */
-uint32_t insn_constant(Lower *, IValue);                 /* the register that it is loaded into */
-bool     use_is_static(const Node *, int i);             /* read while lowering, and not when the code runs? */
+void     insn_target(Lower *, int insn);          /* it jumps to what comes next */
+void     insn_clear_dead(Lower *, const Node *);  /* releases what dies with it (or at the start of its block) */
+uint32_t insn_constant(Lower *, IValue);          /* the register that it is loaded into */
+bool     use_is_static(const Node *, int i);      /* read while lowering, and not when the code runs? */
 
-uint32_t need_method(Lower *, const Type *interface, const char *name);      /* the index of its key, and all classes that have it get it */
+/* the index of its key, and all classes that have it get it */
+uint32_t need_method(Lower *, const Type *interface, const char *name);
 
 /* ---- codeflow.c: If, Loop, with --------------------------------------------------------------------- */
 

@@ -498,9 +498,9 @@ node_arg(const Node *n, const char *name)
 /* Kinds without a row whose order among each other is seen from outside. */
 static const char *const effect_kinds[] = {
 	"prim::CallMethod", "prim::CallFunction", "prim::SetAttr", "prim::RaiseException", "prim::Print", "prim::fork",
-	"prim::awaitable", "prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue", "prim::TimePoint",
-	"prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait", "prim::awaitable_wait", "aten::warn", "aten::save",
-	"aten::manual_seed",
+	"prim::awaitable", "prim::Enter", "prim::Exit", "prim::BailOut", "prim::BailoutTemplate", "prim::AddStatValue",
+	"prim::TimePoint", "prim::PythonOp", "prim::IgnoredPythonOp", "prim::forkClosure", "aten::wait",
+	"prim::awaitable_wait", "aten::warn", "aten::save", "aten::manual_seed",
 };
 
 bool
@@ -529,16 +529,17 @@ node_may_divide_by_zero(const Node *n)
 }
 
 static const char *const refusing[] = {
-	"aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::remove", "aten::Delete", "aten::floordiv",
-	"aten::remainder", "aten::Int", "aten::Float", "aten::ord", "aten::chr", "prim::ListUnpack", "prim::Min", "prim::Max",
-	"prim::min", "prim::max", "aten::_unwrap_optional", "aten::index", "aten::index_put", "aten::index_put_",
-	"aten::index_select", "aten::index_add", "aten::index_add_", "aten::index_copy", "aten::index_copy_", "aten::index_fill",
-	"aten::index_fill_", "aten::gather", "aten::scatter", "aten::scatter_", "aten::scatter_add", "aten::scatter_add_",
-	"aten::scatter_reduce", "aten::scatter_reduce_", "aten::take", "aten::take_along_dim", "aten::put", "aten::put_",
-	"aten::embedding", "aten::embedding_bag", "aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd",
-	"aten::cross_entropy_loss", "aten::multi_margin_loss", "aten::multilabel_margin_loss", "aten::one_hot", "aten::bincount",
-	"aten::multinomial", "aten::bernoulli", "aten::repeat_interleave", "aten::masked_scatter", "aten::masked_scatter_",
-	"aten::inverse", "aten::cholesky", "aten::linalg_inv", "aten::linalg_cholesky", "aten::linalg_solve",
+	"aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::remove", "aten::Delete",
+	"aten::floordiv", "aten::remainder", "aten::Int", "aten::Float", "aten::ord", "aten::chr", "prim::ListUnpack",
+	"prim::Min", "prim::Max", "prim::min", "prim::max", "aten::_unwrap_optional", "aten::index", "aten::index_put",
+	"aten::index_put_", "aten::index_select", "aten::index_add", "aten::index_add_", "aten::index_copy",
+	"aten::index_copy_", "aten::index_fill", "aten::index_fill_", "aten::gather", "aten::scatter", "aten::scatter_",
+	"aten::scatter_add", "aten::scatter_add_", "aten::scatter_reduce", "aten::scatter_reduce_", "aten::take",
+	"aten::take_along_dim", "aten::put", "aten::put_", "aten::embedding", "aten::embedding_bag", "aten::nll_loss",
+	"aten::nll_loss2d", "aten::nll_loss_nd", "aten::cross_entropy_loss", "aten::multi_margin_loss",
+	"aten::multilabel_margin_loss", "aten::one_hot", "aten::bincount", "aten::multinomial", "aten::bernoulli",
+	"aten::repeat_interleave", "aten::masked_scatter", "aten::masked_scatter_", "aten::inverse", "aten::cholesky",
+	"aten::linalg_inv", "aten::linalg_cholesky", "aten::linalg_solve",
 };
 
 bool

@@ -306,11 +306,11 @@ takes_bits(const Op *op)
 	static const char *const names[] = {
 		"aten::size", "aten::stride", "aten::dim", "aten::numel", "aten::storage_offset", "aten::is_contiguous",
 		"aten::is_set_to", "aten::is_conj", "aten::is_neg", "aten::is_complex", "aten::is_floating_point",
-		"aten::is_leaf", "aten::data", "aten::lift", "aten::type_as", "aten::broadcast_tensors", "aten::meshgrid",
-		"aten::sym_size", "aten::sym_stride", "aten::sym_storage_offset", "prim::dtype", "prim::device", "prim::layout",
-		"prim::requires_grad", "aten::requires_grad_", "aten::detach_", "aten::squeeze_", "aten::unsqueeze_", "aten::t_",
-		"aten::transpose_", "aten::swapaxes_", "aten::swapdims_", "aten::as_strided_", "aten::resize_", "aten::resize_as_",
-		"aten::set_",
+		"aten::is_leaf", "aten::data", "aten::lift", "aten::type_as", "aten::broadcast_tensors",
+		"aten::meshgrid", "aten::sym_size", "aten::sym_stride", "aten::sym_storage_offset", "prim::dtype",
+		"prim::device", "prim::layout", "prim::requires_grad", "aten::requires_grad_", "aten::detach_",
+		"aten::squeeze_", "aten::unsqueeze_", "aten::t_", "aten::transpose_", "aten::swapaxes_",
+		"aten::swapdims_", "aten::as_strided_", "aten::resize_", "aten::resize_as_", "aten::set_",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -332,7 +332,8 @@ op_use(Cx *cx, Op *op)
 {
 	const Schema *s = op_schema(cx, op);
 	const Op *body = op_body(cx, op);
-	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;     /* the body's results come before */
+	/* the body's results come before */
+	const int first = body && body != op ? op_schema(cx, (Op *)body)->nrets : 0;
 	const bool makes = !strcmp(op->name, "aten::tensor") || !strcmp(op->name, "aten::as_tensor");
 	uint32_t use = 0;
 
@@ -374,8 +375,8 @@ op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 	Op *op = new(cx->arena, Op, 1);
 
 	ops_init(cx);
-	*op = (Op){ .id = symbol, .text = schema, .form = body ? OP_BODY : OP_USER, .effect = EFFECT_RANDOM, .family = "user",
-		    .rule = body ? "body" : "meta", .gradient = "", .body = body };
+	*op = (Op){ .id = symbol, .text = schema, .form = body ? OP_BODY : OP_USER, .effect = EFFECT_RANDOM,
+		    .family = "user", .rule = body ? "body" : "meta", .gradient = "", .body = body };
 	index_op(cx, op);
 	vec_push(cx->arena, &cx->ops->user, op);
 	if (!body && !op_schema(cx, op)->nrets)

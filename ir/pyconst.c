@@ -98,7 +98,7 @@ print_device(Buf *out, int64_t device)
 	buf_puts(out, "\")");
 }
 
-/* The archive's constants without dimensions are numbers to type promotion; a tensor that is none is taken from a row. */
+/* Constants of an archive without dims count as numbers in type promotion; those that must not are taken from a row. */
 static IValue
 row_of(PyNeeds *d, const RtTensor *t)
 {

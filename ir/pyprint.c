@@ -39,10 +39,10 @@ static bool
 is_reserved(const char *name)
 {
 	static const char words[] =
-		" False None True and as assert async await break class continue def del elif else except finally for from"
-		" global if import in is lambda nonlocal not or pass raise return try while with yield"
-		" CONSTANTS __torch__ annotate aten attribute awaitable bool complex float fork getattr inf infj int isinstance"
-		" len nan nanj ops print range str torch unchecked_cast uninitialized _ ";
+		" False None True and as assert async await break class continue def del elif else except finally for "
+		"from global if import in is lambda nonlocal not or pass raise return try while with yield"
+		" CONSTANTS __torch__ annotate aten attribute awaitable bool complex float fork getattr inf infj int "
+		"isinstance len nan nanj ops print range str torch unchecked_cast uninitialized _ ";
 	const char *at = words;
 	const size_t n = strlen(name);
 
@@ -410,8 +410,8 @@ form_enum(Printer *p, const Node *n, const char *const *in, Buf *out)
 static void
 form_number(Printer *p, const Node *n, const char *const *in, Buf *out)
 {
-	const char *word = node_is(n, "aten::Int") ? "int" : node_is(n, "aten::Float") ? "float" : node_is(n, "aten::Bool") ? "bool"
-		: "str";
+	const char *word = node_is(n, "aten::Int") ? "int" : node_is(n, "aten::Float") ? "float" :
+		node_is(n, "aten::Bool") ? "bool" : "str";
 
 	if (map_get(p->used, word))
 		buf_printf(out, "torch.%s(%s)", n->kind->name + 6, in[0]);
@@ -553,7 +553,8 @@ print_expression(Printer *p, const Node *n)
 {
 	const int form = form_of(n);
 	const Node *to = n;
-	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) || node_is(n, "prim::ListConstruct"));
+	const char **in = take(p, n->in, n->nin, form < 0 || (forms[form].how & IS_CALL) ||
+			       node_is(n, "prim::ListConstruct"));
 	Buf text = { 0 };
 
 	if (form >= 0)
@@ -876,7 +877,8 @@ py_function(PyNeeds *d, const Schema *s, const Graph *g, const char *name, int i
 {
 	Map used = { .arena = d->cx->arena }, count = { .arena = d->cx->arena };
 	int ntemp = 0;
-	Printer p = { .needs = d, .cx = d->cx, .out = out, .indent = indent, .used = &used, .count = &count, .ntemp = &ntemp };
+	Printer p = { .needs = d, .cx = d->cx, .out = out, .indent = indent, .used = &used, .count = &count,
+		.ntemp = &ntemp };
 	const char **result;
 
 	if (g)
