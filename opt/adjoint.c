@@ -92,7 +92,8 @@ back_zeros_like(Graph *g, Value *v, Range at)
 {
 	Value *no = back_none(g, &rt_type_int, at);
 
-	return back_emit_row(g, "zeros_like", at, 6, (Value *[6]){ v, no, no, back_none(g, &rt_type_device, at), back_none(g, &rt_type_bool, at), no });
+	return back_emit_row(g, "zeros_like", at, 6, (Value *[6]){ v, no, no, back_none(g, &rt_type_device, at),
+			     back_none(g, &rt_type_bool, at), no });
 }
 
 Value *

@@ -145,8 +145,10 @@ give_arguments(Back *b, Node *n, const Schema *s, Graph *f, Map *values)
 			continue;
 		g = graph_cloned(values, of);
 		back_at_end(b);
-		g = back_cast_to(b->a->g, g ? g : of, gradient_rank(s->args[i].type) == 2 ? type_list(b->a->cx, &rt_type_tensor) :
-			n->in[i]->type->kind == TYPE_TENSOR ? &rt_type_tensor : type_unshaped(b->a->cx, (g ? g : of)->type), n->at);
+		g = back_cast_to(b->a->g, g ? g : of, gradient_rank(s->args[i].type) == 2 ?
+			type_list(b->a->cx, &rt_type_tensor) :
+			n->in[i]->type->kind == TYPE_TENSOR ? &rt_type_tensor :
+			type_unshaped(b->a->cx, (g ? g : of)->type), n->at);
 		back_give(b, n->in[i], fitted(b, n, i, g, tensors), n->at);
 	}
 }
@@ -256,7 +258,8 @@ reverse_block(Back *b)
 {
 	cx_enter(b->a->cx, b->from->ret->at);
 	for NODES_REV(n, b->from)
-		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) && (!b->a->active->silent[n->id] || back_list_write(n)))
+		if (n->id < b->a->active->nnode && (!b->stop || node_is_before(n, b->stop)) &&
+		    (!b->a->active->silent[n->id] || back_list_write(n)))
 			reverse_node(b, n);
 	cx_leave(b->a->cx);
 }

@@ -92,7 +92,8 @@ void reverse_loop(Back *b, Node *n);
 bool back_has_gradient(Back *b, const Node *n);
 void reverse_node(Back *b, Node *n);
 void reverse_block(Back *b);
-bool back_begin(Auto *a, Back *b);                 /* what is known of the forward graph; the way back goes behind it.  false:
-                                                      the call that it was for is gone, as its loop became its trips */
+/* Infers what is known of the forward graph; the backward part goes behind it.  False: the call that it was for is
+ * gone, as its loop was unrolled. */
+bool back_begin(Auto *a, Back *b);
 
 #endif

@@ -95,7 +95,8 @@ expand_tasks(Graph *g, Block *b)
 	for (int i = 0; i < b->param->nout; i++)
 		b->param->out[i]->type = done_type(g->cx, b->param->out[i]->type);
 	for NODES(n, b) {
-		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
+		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") :
+			NULL;
 		const bool same = node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait") ||
 				  node_is(n, "prim::awaitable_nowait");
 		Node *later = sub ? only_wait(n) : NULL;
@@ -328,7 +329,8 @@ change_block(Graph *g, const Active *a, Block *b)
 static void
 tidy(Pass *p, Graph *g)
 {
-	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists", "constprop", "dce" };
+	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists",
+		"constprop", "dce" };
 	bool changed = true;
 
 	for (int round = 0; changed && round < MOST_ROUNDS; round++) {

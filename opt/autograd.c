@@ -308,7 +308,7 @@ is_meant(Calls *c, Node *call)
 
 /* ---- backward ------------------------------------------------------------------------------------------------ */
 
-/* y.backward() adds to the .grad of leaves, which the method may read: each leaf that is read has its gradient so far. */
+/* y.backward() adds to the .grad of leaves, which the method may read: each leaf read has its gradient so far. */
 typedef struct Grads {
 	Calls *c;
 	Values so_far;           /* by the leaf's place in c->leaves; null: none */

@@ -257,7 +257,8 @@ reverse_loop(Back *b, Node *n)
 
 		if (!is_carried_back(b, n, k))
 			continue;
-		got = is_list(in) ? back_beside(&c, in) : back_adjoint(&c, in) ? back_adjoint(&c, in) : no_gradient(&c, in, n->at);
+		got = is_list(in) ? back_beside(&c, in) : back_adjoint(&c, in) ? back_adjoint(&c, in) :
+			no_gradient(&c, in, n->at);
 		block_add_output(loop_body(m), got);
 		back_hand_in(b, n->in[2 + k], m->out[i++], n->at);
 	}

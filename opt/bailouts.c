@@ -53,7 +53,8 @@ live_values(Spec *s, Scope *c, int pc, IValue *regs, Node *exit)
 		if (!from || !c->value[from->id])
 			return false;
 		v = spec_as_in_model(s, c, c->value[from->id], exit->at);
-		node_add_input(exit, known_at(s->k, v)->mutable && !is_shared(s, c, live, n, i) ? spec_fresh_list(s, v, exit->at) : v);
+		node_add_input(exit, known_at(s->k, v)->mutable && !is_shared(s, c, live, n, i) ?
+			       spec_fresh_list(s, v, exit->at) : v);
 		rt_list_push(&s->k->rt, list, rt_int(live[i]));
 	}
 	*regs = rt_ref(RT_LIST, list);

@@ -72,8 +72,8 @@ takes_part(Batch *b, const Node *n, int left)
 static bool
 reaches(const Value *v, const Node *at)
 {
-	static const char *const views[] = { "aten::__getitem__", "aten::select", "aten::slice", "aten::squeeze", "aten::t",
-		"aten::transpose", "aten::view", "aten::unsqueeze" };
+	static const char *const views[] = { "aten::__getitem__", "aten::select", "aten::slice", "aten::squeeze",
+		"aten::t", "aten::transpose", "aten::view", "aten::unsqueeze" };
 
 	for (int left = MOST_VIEWS; left > 0; left--) {
 		const Node *n = v->node;

@@ -76,8 +76,9 @@ is_number(const Type *t)
 bool
 node_is_cheap(const Node *n)
 {
-	static const char *const kinds[] = { "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::eq", "aten::ne", "aten::__not__",
-		"aten::__and__", "aten::__or__", "aten::add", "aten::sub", "aten::mul", "prim::Constant" };
+	static const char *const kinds[] = { "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::eq", "aten::ne",
+		"aten::__not__", "aten::__and__", "aten::__or__", "aten::add", "aten::sub", "aten::mul",
+		"prim::Constant" };
 	bool known = false;
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -100,7 +100,8 @@ settle_open(Fold *f, Node *n, int i)
 	for (int k = 0; k < 2; k++) {
 		Value *open = n->sub[k]->ret->in[i], *given = n->sub[!k]->ret->in[i];
 
-		if (open == given || !node_is(open->node, "prim::Uninitialized") || node_in_block(given->node, n->sub[!k]) ||
+		if (open == given ||
+		    !node_is(open->node, "prim::Uninitialized") || node_in_block(given->node, n->sub[!k]) ||
 		    !pass_may(f->p))
 			continue;
 		pass_note(f->p, n, "one branch leaves result %d open", i);

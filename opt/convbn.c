@@ -49,8 +49,8 @@ is_norm(const Reweigh *r, const Node *n, Norm *out)
 static bool
 is_matrix(const Value *v)
 {
-	static const char *const same[] = { "aten::linear", "aten::relu", "aten::relu_", "aten::dropout", "aten::tanh", "aten::sigmoid",
-					    "aten::gelu", "aten::leaky_relu", "aten::batch_norm" };
+	static const char *const same[] = { "aten::linear", "aten::relu", "aten::relu_", "aten::dropout", "aten::tanh",
+					    "aten::sigmoid", "aten::gelu", "aten::leaky_relu", "aten::batch_norm" };
 	const Node *n = v->node;
 	int64_t start, end;
 	IValue sizes;
@@ -84,7 +84,8 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 	for (int i = 0; i < ask->out[0]->uses.n; i++) {
 		const Node *n = ask->out[0]->uses.at[i].node;
 
-		if (node_is(n, "prim::If") && block_raises(n->sub[0]) && node_in_block(then, n->block) && node_is_before(n, then))
+		if (node_is(n, "prim::If") &&
+		    block_raises(n->sub[0]) && node_in_block(then, n->block) && node_is_before(n, then))
 			return true;
 	}
 	return false;
@@ -120,7 +121,8 @@ fold(Reweigh *r, Node *norm)
 	Norm n;
 	double *scale, *shift;
 
-	if (!is_norm(r, norm, &n) || !reweigh_outputs(r, norm->in[0]->node, &o) || !reweigh_only_reader(norm->in[0], norm) ||
+	if (!is_norm(r, norm, &n) ||
+	    !reweigh_outputs(r, norm->in[0]->node, &o) || !reweigh_only_reader(norm->in[0], norm) ||
 	    o.n != n.mean->dims[0] || !(o.last ? is_matrix(norm->in[0]) : has_batch(o.node, o.w->ndim, norm)))
 		return false;
 	scale = new(r->p->scratch, double, o.n + 1);

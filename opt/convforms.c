@@ -8,7 +8,8 @@
  * channel (a spectrum of samples, by a basis) it is a product: rows of the kernel's length that overlap, times the
  * weights.
  *
- *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b, [1, s], [0, p], [1, d], g)
+ *    y = conv1d(x, w, b, [s], [p], [d], g)  ->  y' = conv2d(unsqueeze(x, 2), unsqueeze(w, 2), b,
+ *                                                           [1, s], [0, p], [1, d], g)
  *                                               y  = squeeze(y', 2)
  *    y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
  *       of one channel, one batch               y  = transpose(linear(r, w[:, 0], b), 1, 2)
@@ -80,7 +81,8 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 
 	x = spec_channels_last(s, c, x, false, m->at);
 	if (any) {
-		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5], spec_put_constant(s, rt_bool(false), m->at),
+		Value *const conv[] = { x, m->in[1], m->in[2], m->in[3], padding, m->in[5],
+					spec_put_constant(s, rt_bool(false), m->at),
 					spec_put_list(s, (const int64_t[3]){ 0 }, nd, m->at), m->in[6] };
 
 		return spec_put_op(s, c, "aten::convolution", "", conv, 9, m->at);
@@ -157,10 +159,11 @@ over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 {
 	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
-	Value *const high = squeezed(s, v->x), *const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
+	Value *const high = squeezed(s, v->x),
+		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
 	Value *const conv[] = { spec_channels_last(s, c, x, v->padding > 0, at), put_weights(s, v, 4, at), v->bias,
-				put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at), put_ints(s, 1, v->dilation, at),
-				spec_put_int(s, v->groups, at) };
+				put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
+				put_ints(s, 1, v->dilation, at), spec_put_int(s, v->groups, at) };
 	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
 	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);

@@ -186,12 +186,15 @@ spec_convolution_transposed(Spec *s, Scope *c, const Node *m)
 
 	if (!recognise(s, m, &v))
 		return NULL;
-	Value *const two = spec_put_int(s, 2, m->at), *const one = spec_put_list(s, (const int64_t[]){ 1, 1 }, 2, m->at);
+	Value *const two = spec_put_int(s, 2, m->at),
+		*const one = spec_put_list(s, (const int64_t[]){ 1, 1 }, 2, m->at);
 	Value *const unsqueeze[] = { v.x, two };
 
 	x = v.nd == 2 ? v.x : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, m->at);
-	Value *const conv[] = { spec_channels_last(s, c, x, true, m->at), put_weights(s, &v, m->at), put_bias(s, &v, m->at), one,
-				spec_put_list(s, (const int64_t[]){ v.t[0] - 1, v.t[1] - 1 }, 2, m->at), one, spec_put_int(s, v.groups, m->at) };
+	Value *const conv[] = { spec_channels_last(s, c, x, true, m->at), put_weights(s, &v, m->at),
+				put_bias(s, &v, m->at), one,
+				spec_put_list(s, (const int64_t[]){ v.t[0] - 1, v.t[1] - 1 }, 2, m->at), one,
+				spec_put_int(s, v.groups, m->at) };
 
 	y = interleave(s, c, &v, spec_put_op(s, c, "aten::conv2d", "", conv, 7, m->at), m->at);
 	if (!rt_is_channels_last(known_at(s->k, y)->v.u.t)) {

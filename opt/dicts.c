@@ -69,8 +69,8 @@ fold_write(Pass *p, Graph *g, Node *dict)
 	Node *n = first_use(dict), *made;
 	int at;
 
-	if (!n || !node_is(n, "aten::_set_item") || n->nin != 3 || n->in[0] != dict->out[0] || n->in[2] == dict->out[0] || !is_key(n->in[1]) ||
-	    n->nout || !pass_may(p))
+	if (!n || !node_is(n, "aten::_set_item") || n->nin != 3 ||
+	    n->in[0] != dict->out[0] || n->in[2] == dict->out[0] || !is_key(n->in[1]) || n->nout || !pass_may(p))
 		return dict;
 	pass_note(p, n, "written before anybody looks");
 	made = node_new(g, sym(p->cx, "prim::DictConstruct"), dict->at, 1);

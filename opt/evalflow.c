@@ -312,7 +312,8 @@ spec_loop(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = spec_value(c, n->in[i + 2]);
 
-		carried[i] = known_is(s->k, in) && type_is_complete(in->type) && rt_is_dense(known_at(s->k, in)->v.u.t) && may_join(s, c, n, i) ?
+		carried[i] = known_is(s->k, in) && type_is_complete(in->type) &&
+			rt_is_dense(known_at(s->k, in)->v.u.t) && may_join(s, c, n, i) ?
 			in->type : type_unshaped(s->cx, n->out[i]->type);
 	}
 	before = new(s->cx->arena, Value *, s->fn->code->nreg + 1);
@@ -341,7 +342,8 @@ spec_loop(Spec *s, Scope *c, Node *n)
 			known_set(s->k, out, known_meta(s->k, carried[i]));
 			shapes_like(s->shapes, s->k, out, m->in[i + 2]);
 		}
-		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data || known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
+		known_at(s->k, out)->by_data = known_at(s->k, m->in[0])->by_data ||
+			known_at(s->k, m->sub[0]->ret->in[i + 1])->by_data;
 		spec_bind(s, c, n->out[i], out);
 	}
 	spec_guard_joined(s, c, n);

@@ -364,7 +364,8 @@ keep_error(Spec *s, Node *m)
 		tensors |= m->in[i]->type->kind == TYPE_TENSOR;
 	for (int i = 0; i < m->nout; i++)
 		is_known &= known_is(s->k, m->out[i]);
-	if ((tensors ? !is_known || node_may_refuse_data(m) : !is_known && node_may_refuse_data(m)) || node_is_nondeterministic(m))
+	if ((tensors ? !is_known || node_may_refuse_data(m) : !is_known && node_may_refuse_data(m)) ||
+	    node_is_nondeterministic(m))
 		node_set_int(m, "stays", 1);
 }
 

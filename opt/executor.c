@@ -92,7 +92,8 @@ take_products(Executor *x, Node *n)
 	for (int i = 0; i < half; i++) {
 		Value *one = emit(x, n, "mm", 2, (Value *[2]){ n->in[i], n->in[half + i] });
 
-		sum = sum ? emit(x, n, "add_Tensor", 3, (Value *[3]){ sum, one, graph_constant(x->g, rt_int(1), n->at) }) : one;
+		sum = sum ? emit(x, n, "add_Tensor", 3, (Value *[3]){ sum, one,
+				 graph_constant(x->g, rt_int(1), n->at) }) : one;
 	}
 	value_replace_uses(n->out[0], sum);
 }
@@ -115,9 +116,10 @@ enum { ONE, ANY, MORE, LESS };   /* results: as many as inputs and one more, or 
 
 static const struct { const char *kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
 	{ "prim::RequiresGradCheck", 0, MORE, take_check }, { "prim::TypeCheck", 0, MORE, take_check },
-	{ "prim::profile", 1, ONE, take_same }, { "prim::profile_ivalue", 1, ONE, take_same }, { "prim::Guard", 1, ONE, take_same },
-	{ "prim::ConstantChunk", 1, ANY, take_chunks }, { "prim::FusedConcat", 1, ONE, take_concat },
-	{ "prim::MMTreeReduce", 2, ONE, take_products }, { "prim::MMBatchSide", 1, LESS, take_batch },
+	{ "prim::profile", 1, ONE, take_same }, { "prim::profile_ivalue", 1, ONE, take_same },
+	{ "prim::Guard", 1, ONE, take_same }, { "prim::ConstantChunk", 1, ANY, take_chunks },
+	{ "prim::FusedConcat", 1, ONE, take_concat }, { "prim::MMTreeReduce", 2, ONE, take_products },
+	{ "prim::MMBatchSide", 1, LESS, take_batch },
 };
 
 static bool

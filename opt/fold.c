@@ -29,7 +29,8 @@ bool
 constant_may_be(IValue v)
 {
 	switch ((RtTag)v.tag) {
-	case RT_NONE: case RT_INT: case RT_DOUBLE: case RT_BOOL: case RT_DEVICE: case RT_STR: case RT_COMPLEX: case RT_ENUM:
+	case RT_NONE: case RT_INT: case RT_DOUBLE: case RT_BOOL: case RT_DEVICE: case RT_STR: case RT_COMPLEX:
+	case RT_ENUM:
 		return true;
 	case RT_TENSOR:
 		return v.u.t->storage && v.u.t->storage->kind != RT_META;

@@ -145,8 +145,8 @@ add_loss(Making *m, const char *loss)
 {
 	Graph *g = m->fn->graph;
 	Value *out = g->top->ret->in[0];
-	const char *op = !strcmp(loss, "cross_entropy") ? "aten::cross_entropy_loss" : !strcmp(loss, "mse") ? "aten::mse_loss" :
-		!strcmp(loss, "nll") ? "aten::nll_loss" : !strcmp(loss, "l1") ? "aten::l1_loss" :
+	const char *op = !strcmp(loss, "cross_entropy") ? "aten::cross_entropy_loss" : !strcmp(loss, "mse") ?
+		"aten::mse_loss" : !strcmp(loss, "nll") ? "aten::nll_loss" : !strcmp(loss, "l1") ? "aten::l1_loss" :
 		!strcmp(loss, "bce") ? "aten::binary_cross_entropy_with_logits" : NULL;
 	NamedValue args[2] = { { .v = out }, { 0 } };
 	Arg target = { .name = "target", .type = &rt_type_tensor };
@@ -170,7 +170,8 @@ static const Type *
 result_type(Making *m, const Type *out)
 {
 	const int n = m->d->inputs.n;
-	const Type **grads = new(m->cx->arena, const Type *, n + 1), *parts[3], *optional = type_optional(m->cx, &rt_type_tensor);
+	const Type **grads = new(m->cx->arena, const Type *, n + 1), *parts[3],
+		*optional = type_optional(m->cx, &rt_type_tensor);
 
 	for (int i = 0; i < n; i++)
 		grads[i] = optional;
@@ -278,8 +279,8 @@ check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
 			check_block(cx, d, self, n->sub[i]);
 		for (int i = 0; name && i < d->inputs.n; i++)
 			if (d->inputs.at[i].parameter && shares_memory(cx, self, name, d->inputs.at[i].parameter))
-				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also the attribute %s, which is written to",
-					name);
+				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also "
+					"the attribute %s, which is written to", name);
 	}
 	cx_leave(cx);
 }

@@ -22,11 +22,12 @@ typedef struct Hoist {
 /* Kernels that cannot fail on tensors of known types: no number in the data is wrong for them. */
 static const char *const total[] = {
 	"aten::t", "aten::transpose", "aten::permute", "aten::view", "aten::reshape", "aten::expand", "aten::unsqueeze",
-	"aten::squeeze", "aten::slice", "aten::select", "aten::narrow", "aten::flatten", "aten::contiguous", "aten::detach",
-	"aten::mm", "aten::bmm", "aten::addmm", "aten::matmul", "aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv3d",
-	"aten::softmax", "aten::log_softmax", "aten::sum", "aten::mean", "aten::cat", "aten::stack", "aten::to", "aten::clone",
-	"aten::zeros", "aten::ones", "aten::full", "aten::zeros_like", "aten::ones_like", "aten::len",
-	"prim::ListConstruct", "prim::TupleConstruct", "prim::TupleIndex", "prim::TupleUnpack", "prim::GetAttr", "prim::Constant",
+	"aten::squeeze", "aten::slice", "aten::select", "aten::narrow", "aten::flatten", "aten::contiguous",
+	"aten::detach", "aten::mm", "aten::bmm", "aten::addmm", "aten::matmul", "aten::linear", "aten::conv1d",
+	"aten::conv2d", "aten::conv3d", "aten::softmax", "aten::log_softmax", "aten::sum", "aten::mean", "aten::cat",
+	"aten::stack", "aten::to", "aten::clone", "aten::zeros", "aten::ones", "aten::full", "aten::zeros_like",
+	"aten::ones_like", "aten::len", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleIndex",
+	"prim::TupleUnpack", "prim::GetAttr", "prim::Constant",
 };
 
 static bool
@@ -94,7 +95,8 @@ is_view(const Node *n, int i)
 	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::Constant") || node_is(n, "prim::GetAttr") ||
 	    node_is(n, "prim::TupleIndex") || node_is(n, "prim::TupleUnpack"))
 		return true;
-	return s && n->op && i < s->nrets && s->rets[i].alias && !s->varret && !is_new_container(n, i, s->rets[i].alias);
+	return s && n->op && i < s->nrets &&
+	       s->rets[i].alias && !s->varret && !is_new_container(n, i, s->rets[i].alias);
 }
 
 static bool

@@ -489,8 +489,10 @@ static void
 know_parts(KnownTable *k, const Node *n)
 {
 	const Known *whole = known_at(k, n->in[0]);
-	const IValue *part = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->v : whole->v.tag == RT_LIST ? whole->v.u.list->v : NULL;
-	const int64_t count = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->n : whole->v.tag == RT_LIST ? whole->v.u.list->n : 0;
+	const IValue *part = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->v : whole->v.tag == RT_LIST ?
+		whole->v.u.list->v : NULL;
+	const int64_t count = whole->v.tag == RT_TUPLE ? whole->v.u.tuple->n : whole->v.tag == RT_LIST ?
+		whole->v.u.list->n : 0;
 	int64_t at = 0;
 
 	if (!whole->is || !part)

@@ -201,7 +201,8 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 		return k->altered && !rt_is_channels_last(t) ? in_format(s, c, v, 2, at) : v;
 	if (!rt_is_channels_last(t))
 		return in_format(s, c, v, 2, at);
-	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ? in_strides(s, c, v, at) : v;
+	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ?
+	       in_strides(s, c, v, at) : v;
 }
 
 /* Does it make no difference to the node how the tensor lies in memory?  plain: the model's is contiguous. */
@@ -240,7 +241,8 @@ only_reads(const Node *n, int i)
 static Value *
 before_conversion(Spec *s, Value *v)
 {
-	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered && !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
+	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered &&
+	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
 }
 
 /* Tensors that a list keeps have the model's layout; who only joins them takes what they were made from. */

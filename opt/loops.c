@@ -17,7 +17,8 @@ runs_once(const Node *n)
 {
 	int64_t trips, go, again;
 
-	if (!value_int(loop_max(n), &trips) || node_attr(loop_max(n)->node, "varies") || !value_int(loop_cond(n), &go) || !go)
+	if (!value_int(loop_max(n), &trips)
+	    || node_attr(loop_max(n)->node, "varies") || !value_int(loop_cond(n), &go) || !go)
 		return false;
 	return trips == 1 || (trips > 1 && value_int(loop_body(n)->ret->in[0], &again) && !again);
 }

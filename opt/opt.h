@@ -84,12 +84,12 @@ void     state_leave_out(Pattern *, const Pattern *settled, int n);         /* s
 /* ---- known.c: what is known of a graph's values -------------------------------------------------------------- */
 
 typedef struct Known {
-	IValue v;                  /* tensors without data: sizes, strides, and what shares storage with what */
+	IValue v;           /* tensors without data: sizes, strides, and what shares storage with what */
 	bool   is;
-	bool   mutable;            /* a list or dict that something writes to: known as long as writes are followed in order */
-	bool   by_data;            /* not known, and nobody can: its sizes follow from data */
-	bool   altered;            /* a tensor that lies differently here than in the prepared graph */
-	RtTensor *model;           /* altered: the prepared graph's, without data; null: it is contiguous */
+	bool   mutable;     /* a list or dict that something writes to: known as long as writes are followed in order */
+	bool   by_data;     /* not known, and nobody can: its sizes follow from data */
+	bool   altered;     /* a tensor that lies differently here than in the prepared graph */
+	RtTensor *model;    /* altered: the prepared graph's, without data; null: it is contiguous */
 } Known;
 typedef struct KnownTable {
 	Cx  *cx;
@@ -99,12 +99,14 @@ typedef struct KnownTable {
 } KnownTable;
 KnownTable *known_table(Cx *);
 KnownTable *known_graph(Cx *, Graph *, const Pattern *args, int first);       /* of a specialized graph */
-KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);  /* of a group's graph, from what is known of its inputs */
+/* of a group's graph, from what is known of its inputs */
+KnownTable *known_subgraph(Cx *, Graph *, const IValue *in, const bool *is);
 Known  *known_at(KnownTable *, const Value *);
 bool    known_is(KnownTable *, const Value *);
 bool    known_int(KnownTable *, const Value *, int64_t *);
 void    known_set(KnownTable *, Value *, IValue v);       /* takes v; types the value when it is a tensor */
-void    known_forget_mutable(KnownTable *, const Type *);     /* lists and dicts that are written to, of this type; null: all */
+/* lists and dicts that are written to, of this type; null: all */
+void    known_forget_mutable(KnownTable *, const Type *);
 void    known_forget(KnownTable *, const Value *);        /* what a list or dict holds, wherever it is known */
 bool    known_has_members(IValue);                        /* a list or dict: what it holds can change */
 bool    known_has_meta(IValue);                           /* is a tensor without data in it? */
@@ -115,11 +117,13 @@ IValue  known_meta(KnownTable *, const Type *);           /* a tensor of this co
 /* Does the node write to an attribute and read another, or the same by another read?  Both may be one memory: whether
  * they overlap only the kernel can tell, when it is called, so that nothing is said of what it gives. */
 bool    known_attributes_meet(const Node *);
-IValue *known_gather(KnownTable *, const Node *, int *n); /* arguments as the kernel wants them, borrowed; null: not all known */
-/* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place, where
- * the results' types cannot depend on which it is.  exact: there is no such. */
+/* arguments as the kernel wants them, borrowed; null: not all known */
+IValue *known_gather(KnownTable *, const Node *, int *n);
+/* The same for a kernel that is only asked for types: a number that nobody knows has another of its kind in its place,
+ * where the results' types cannot depend on which it is.  exact: there is no such. */
 IValue *known_gather_types(KnownTable *, const Node *, int *n, bool *exact);
-bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);          /* what stands there for input i; false: nothing may */
+/* what stands there for input i; false: nothing may */
+bool    known_stand_in(KnownTable *, const Node *, int i, IValue *);
 bool    known_run(KnownTable *, Op *, const IValue *args, IValue *out, int nout, bool meta);
 /* Has the one result of a node, whose inputs have known types, are constants or numbers, this complete type? */
 bool    known_gives(Cx *, const Node *, const Type *want);
@@ -129,14 +133,14 @@ bool    known_of_pattern(KnownTable *, const Pattern *, const Type *, IValue *ou
 
 typedef struct SizeNumber { int64_t i; RtSeenKind kind; } SizeNumber;
 typedef struct RolledLoops { const Node **at; int n, cap; } RolledLoops;   /* not to be unrolled: their trips vary */
-typedef struct Shapes Shapes;                             /* of one sample.  Null where it is an argument: nothing is recorded */
+typedef struct Shapes Shapes;                    /* of one sample.  Null where it is an argument: nothing is recorded */
 typedef struct ShapesMark { Node *last; int nnumber, nstorage, ntrips, nfailed; } ShapesMark;
 
 Shapes *shapes_new(Cx *, const char *name, const RolledLoops *);
 /* `to` are values of the specialized graph.  node: has just run, or was made; same: is another value; like: a new
  * tensor of another's type; type: of this type. */
 void    shapes_input(Shapes *, const Value *to);
-void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);       /* now: on data, which are numbers in tensors */
+void    shapes_node(Shapes *, KnownTable *, const Node *, bool now);    /* now: on data, which are numbers in tensors */
 void    shapes_same(Shapes *, const Value *to, const Value *as);
 void    shapes_like(Shapes *, KnownTable *, const Value *to, const Value *as);
 void    shapes_type(Shapes *, KnownTable *, const Value *to, const Type *);
@@ -181,7 +185,8 @@ typedef struct Specialization {
 	bool      bounded;         /* dynamic: its sizes are within those profiled */
 	bool      varied;          /* dynamic: all calls had one signature, and the other is symbols.c's */
 	int       nprofiled;       /* the first so many samples are profiled ones */
-	struct Specialization *sample;   /* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
+	/* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
+	struct Specialization *sample;
 	Sizes    *sizes;
 	struct Samples *samples;   /* how they were found */
 	Function *shapes;          /* the graph that tells whether a call's sizes fit */
@@ -191,7 +196,8 @@ typedef struct Specialization {
  * prim::BailOut nodes have attributes pc and regs (registers of fn->code, parallel to inputs 1..); input 0 is the
  * guarded value: a tensor with the type of the output, or a number with the attribute value and no output. */
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
-bool op_is_expanded(const Op *);           /* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
+/* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
+bool op_is_expanded(const Op *);
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 
@@ -242,10 +248,11 @@ typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed *
 #undef PASS
 
 void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of the stage, or those asked for with -p */
-bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);      /* one of them; fails when there is none */
+bool  pass_run(Cx *, const char *name, Function *, Graph *, IValue self);    /* one of them; fails when there is none */
 int   pass_stages(const char *name);       /* Stage bits of its rows; 0: there is no such pass */
 const char *pass_name(int);                /* of row i, once each; null: no more */
-const char *pass_step(Cx *, int);          /* of the whole pipeline at any level, as --stop takes it: tuples:2; null: no more */
+/* of the whole pipeline at any level, as --stop takes it: tuples:2; null: no more */
+const char *pass_step(Cx *, int);
 bool  pass_may(Pass *);                    /* asked before each change: false when -L forbids it; counts */
 void  pass_note(Pass *, const Node *, const char *why, ...) RT_PRINTF(3, 4);
 /* For "known" and "kernels", which are no passes but take -L and -d: from 0 for each specialization.  Only to ask and
@@ -264,20 +271,20 @@ Graph *prepare(Cx *, Function *, IValue self);         /* fn->prepared; self: th
 RtCode *reference_code(Cx *, Function *, IValue self);
 
 /* Options of the command line and the environment; text as given there. */
-void config_dump(Cx *, const char *text);              /* -d dce, -d dce:2, -d all */
-void config_limit(Cx *, const char *text);             /* -L dce=12 */
-void config_passes(Cx *, const char *text);            /* -p inline,dce */
-void config_without(Cx *, const char *text);           /* --no-pass cse,fuse */
-void config_stop(Cx *, const char *text);              /* --stop cse, --stop cse:2: its second step */
-void config_until(Cx *, Stage, const char *pass);       /* show --stage cse: in that stage nothing after the last row of it */
-void config_time(Cx *);                                /* --time: of each pass, on standard error at the end of the stage */
-void config_level(Cx *, int);                          /* -O0 .. -O3 */
-void config_environment(Cx *);                         /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
+void config_dump(Cx *, const char *text);          /* -d dce, -d dce:2, -d all */
+void config_limit(Cx *, const char *text);         /* -L dce=12 */
+void config_passes(Cx *, const char *text);        /* -p inline,dce */
+void config_without(Cx *, const char *text);       /* --no-pass cse,fuse */
+void config_stop(Cx *, const char *text);          /* --stop cse, --stop cse:2: its second step */
+void config_until(Cx *, Stage, const char *pass); /* show --stage cse: in that stage nothing after the last row of it */
+void config_time(Cx *);                            /* --time: of each pass, on standard error at the end of the stage */
+void config_level(Cx *, int);                      /* -O0 .. -O3 */
+void config_environment(Cx *);                     /* KILN_LOG KILN_OPT_LIMIT KILN_TYPE_VERBOSITY */
 
 /* ---- places.c: attributes of the instance that a graph is about to run on --------------------------------------- */
 
 AliasDb *freeze_alias(Pass *, Graph *);    /* as alias_db, with attributes told apart by their memory */
-bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);        /* what a read gives, when nobody sets it; borrowed */
+bool freeze_resolves(Pass *, Graph *, const Value *, IValue *);   /* what a read gives, when nobody sets it; borrowed */
 
 /* ---- gradient.c, active.c, autodiff.c: gradients ---------------------------------------------------------------- */
 
@@ -313,9 +320,11 @@ bool value_used_after(const Value *, const Node *);
 Active *autodiff_form(Pass *, Graph *);
 bool autograd_keeps(Pass *, Graph *);      /* parameters are not folded where torch.autograd.grad may ask for them */
 bool    run_tasks_at_once(Graph *);                        /* forks become their bodies, futures their results */
-void    node_expand(Graph *, Node *, const Graph *body);   /* the node becomes the graph, which has its inputs, and its outputs first */
+/* the node becomes the graph, which has its inputs, and its outputs first */
+void    node_expand(Graph *, Node *, const Graph *body);
 void    set_places(Node *, const Node *place);             /* its place, also of nested nodes */
-void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);   /* copies of all its nodes at the insertion point */
+/* copies of all its nodes at the insertion point */
+void    insert_copy(Graph *, const Graph *from, const Node *place, Map *values);
 
 /* ---- convbn.c: batch norms in evaluation ----------------------------------------------------------------------- */
 
@@ -331,14 +340,14 @@ typedef struct Reweigh {           /* one run over a graph */
 	AliasDb *alias;
 	int      own;              /* values from this id on are constants made here */
 } Reweigh;
-typedef struct Outputs {           /* a convolution or product with constants, and what of them is an output channel */
+typedef struct Outputs {          /* a convolution or product with constants, and what of them is an output channel */
 	Node   *node;
-	const RtTensor *w, *b;     /* b: may be null */
+	const RtTensor *w, *b;    /* b: may be null */
 	int     weight_at, bias_at;        /* inputs of node */
-	int     axis;              /* the channels' dim of w */
-	int     rank;              /* of a constant with an element for each channel, one behind it for each dim there */
-	bool    last;              /* channels are the result's last dim */
-	int64_t n, groups;         /* channels; in which the weight's first dim is divided */
+	int     axis;             /* the channels' dim of w */
+	int     rank;             /* of a constant with an element for each channel, one behind it for each dim there */
+	bool    last;             /* channels are the result's last dim */
+	int64_t n, groups;        /* channels; in which the weight's first dim is divided */
 } Outputs;
 typedef bool ReweighNode(Reweigh *, Node *);      /* did it fold the node? */
 bool   reweigh_graph(Pass *, Graph *, ReweighNode *);
@@ -346,7 +355,8 @@ bool   reweigh_outputs(const Reweigh *, Node *, Outputs *);
 bool   reweigh_only_reader(const Value *, const Node *by);         /* of what it holds; in the same block */
 const RtTensor *reweigh_constant(const Reweigh *, const Value *);  /* null: none that stays as it is */
 double reweigh_element(const RtTensor *vector, int64_t i, double absent);
-bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);      /* by's result is the node's then */
+/* by's result is the node's then */
+bool   reweigh(Reweigh *, const Outputs *, Node *by, const double *scale, const double *shift);
 
 /* ---- torchform.c ------------------------------------------------------------------------------------------ */
 

@@ -67,11 +67,12 @@ static const char *
 pass_called(const char *name)
 {
 	static const struct { const char *theirs, *ours; } names[] = {
-		{ "dead_code", "dce" }, { "dead_code_elimination", "dce" }, { "common_subexpression_elimination", "cse" },
-		{ "constant_propagation", "constprop" }, { "constant_pooling", "constpool" }, { "peephole", "peep" },
-		{ "freeze_module", "freeze" }, { "inliner", "inlining" }, { "loop_unrolling", "unrolling" },
-		{ "lower_tuples", "tuples" }, { "fold_conv_bn", "convbn" }, { "frozen_conv_folding", "affine" },
-		{ "tensorexpr_fuser", "fuse" }, { "remove_mutation", "functional" }, { "alias_analysis", "alias" },
+		{ "dead_code", "dce" }, { "dead_code_elimination", "dce" },
+		{ "common_subexpression_elimination", "cse" }, { "constant_propagation", "constprop" },
+		{ "constant_pooling", "constpool" }, { "peephole", "peep" }, { "freeze_module", "freeze" },
+		{ "inliner", "inlining" }, { "loop_unrolling", "unrolling" }, { "lower_tuples", "tuples" },
+		{ "fold_conv_bn", "convbn" }, { "frozen_conv_folding", "affine" }, { "tensorexpr_fuser", "fuse" },
+		{ "remove_mutation", "functional" }, { "alias_analysis", "alias" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -206,7 +207,8 @@ config_environment(Cx *cx)
 	if (limit)
 		config_limit(cx, limit);
 	if (detail && (strlen(detail) != 1 || *detail < '0' || *detail > '3'))
-		fail_status(cx, EXIT_USAGE, (Range){0}, "KILN_TYPE_VERBOSITY wants 0 (Tensor), 1 (dtype, sizes), 2 (strides) or 3 (all)");
+		fail_status(cx, EXIT_USAGE, (Range){0}, "KILN_TYPE_VERBOSITY wants 0 (Tensor), 1 (dtype, sizes), 2 "
+			"(strides) or 3 (all)");
 	config(cx)->detail = detail && *detail < '3' ? *detail - '0' + 1 : 0;
 }
 
@@ -341,7 +343,8 @@ static void
 run_forked(const Run *r, const Row *row, const Block *b)
 {
 	for NODES(n, b) {
-		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") : NULL;
+		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") :
+			NULL;
 
 		for (int i = 0; i < n->nsub; i++)
 			run_forked(r, row, n->sub[i]);

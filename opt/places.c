@@ -320,7 +320,8 @@ make_databases(Places *q)
 	do {
 		more = false;
 		for (int i = 0; i < q->scope.n; i++)
-			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, place_of, q->scope.at[i]);
+			q->scope.at[i]->db = alias_db_placed(q->scope.at[i]->g, q->p->scratch, place_of,
+							     q->scope.at[i]);
 		for (int i = 0; i < q->scope.n && q->scope.n > 1; i++)
 			more |= loosen(q->scope.at[i], q->scope.at[i]->g->top);
 	} while (more);

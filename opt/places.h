@@ -27,7 +27,7 @@ typedef struct Places {
 
 /* All graphs that run on p->self with g, and what they write.  Null: nothing can be said. */
 Places *places_of(Pass *, Graph *);
-bool    places_resolve(const Scope *, const Value *, IValue *);          /* borrowed; false: not known, or set somewhere */
+bool    places_resolve(const Scope *, const Value *, IValue *);       /* borrowed; false: not known, or set somewhere */
 bool    places_written(const Places *, IValue);      /* is it, or anything in it, written by any of the graphs? */
 
 #endif

@@ -2,10 +2,13 @@
  * Profiles as files: JSON to read, to compare by diff, to merge, and to build from on another day.
  *
  *   { "graph": hash of the prepared graph, "method": name, "runs": n,
- *     "signatures": [ { "count": n, "arguments": [ pattern ... ], "state": { path: pattern ... }, "again": bool, "values": { name: value ... } } ... ],
+ *     "signatures": [ { "count": n, "arguments": [ pattern ... ], "state": { path: pattern ... }, "again": bool,
+ *                       "values": { name: value ... } } ... ],
  *     "merged": { name: value ... }, "branches": { name: { "then": n, "else": n } }, "loops": { name: trips } }
- *   value   := { "count": n [, "none": n] [, "kind": text] [, "type": tensor] [, "int": always] [, "true": n] [, "mixed": true] }
- *   pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } | { "list"|"tuple": [ pattern ... ] } | {}
+ *   value   := { "count": n [, "none": n] [, "kind": text] [, "type": tensor] [, "int": always] [, "true": n]
+ *                [, "mixed": true] }
+ *   pattern := { "tensor": type } | { "int"|"bool"|"str"|"device"|"none": value } |
+ *              { "list"|"tuple": [ pattern ... ] } | {}
  *
  * Names are those of the graph's print.  Only "graph" and "signatures" are read; the rest follows from them and is for
  * the eye.  The other JSON that Kiln reads (frontend/json.c) is a table of contents of archives, in another folder: the
@@ -20,8 +23,8 @@
 
 #define NOWHERE ((Range){ 0 })
 
-static const char *const kinds[] = { "None", "int", "float", "bool", "device", "tensor", "str", "list", "dict", "tuple", "object",
-				     "enum", "complex", "future", "function", "generator", "storage" };
+static const char *const kinds[] = { "None", "int", "float", "bool", "device", "tensor", "str", "list", "dict", "tuple",
+				     "object", "enum", "complex", "future", "function", "generator", "storage" };
 enum { NKIND = sizeof kinds / sizeof *kinds };
 
 /* ---- merging ------------------------------------------------------------------------------------------------ */
@@ -140,7 +143,8 @@ static void
 add_flow(const Profile *p, const char *const *names, const Block *b, cJSON *branches, cJSON *loops)
 {
 	for NODES(n, b) {
-		const Value *v = node_is(n, "prim::If") ? if_cond(n) : node_is(n, "prim::Loop") ? loop_body(n)->ret->in[0] : NULL;
+		const Value *v = node_is(n, "prim::If") ? if_cond(n) : node_is(n, "prim::Loop") ?
+			loop_body(n)->ret->in[0] : NULL;
 		const ValueProfile *at = v ? &p->value[v->id] : NULL;
 
 		if (node_is(n, "prim::Loop") && !at->count)
@@ -241,7 +245,8 @@ read_tensor_type(const ProfileReader *r, const char *text)
 	const Type *t;
 	uint32_t at = 0;
 
-	*s = (Source){ .text = arena_strdup(r->p->cx->arena, text), .n = (int64_t)strlen(text), .name = r->path, .line = 1 };
+	*s = (Source){ .text = arena_strdup(r->p->cx->arena, text), .n = (int64_t)strlen(text), .name = r->path,
+		.line = 1 };
 	t = schema_type_parse(r->p->cx, NULL, s, &at);
 	if (!t || t->kind != TYPE_TENSOR || at != s->n)
 		bad(r, "no type of tensors:", text);

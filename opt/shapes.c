@@ -266,8 +266,8 @@ shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
 {
 	if (s) {
 		const TensorInfo *i = t->tensor;
-		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank), rt_int(i->dtype),
-					rt_none(), rt_none(), rt_none() };
+		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank),
+					rt_int(i->dtype), rt_none(), rt_none(), rt_none() };
 
 		observe(s, k, to, call(s, "aten::empty_strided", NULL, args, 6)->out[0], false);
 	}

@@ -173,8 +173,8 @@ pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
 }
 
 /* ---- sizes of 1 ------------------------------------------------------------------------------------------------- *
- * A symbol never stands for 1.  Who profiles a batch of 1 at one image size and of 2 at another gets, besides symbols for
- * batch, height and width, a batch of 1 with symbols for height and width.                                              */
+ * A symbol never stands for 1.  Who profiles a batch of 1 at one image size and of 2 at another gets, besides symbols
+ * for batch, height and width, a batch of 1 with symbols for height and width. */
 
 typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or the symbol that stands there now */
 

@@ -426,7 +426,8 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	Graph *from = fn->prepared;
 	Spec s = { .cx = cx, .fn = fn, .profile = profile, .to = graph_new(cx, from->name),
 		   .known = pass_outside(cx, "known") };
-	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena), .top = true };
+	Scope top = { .from = from, .value = new(cx->arena, Value *, from->nvalue), .alias = alias_db(from, cx->arena),
+		.top = true };
 
 	s.k = known_table(cx);
 	s.shapes = shapes;
@@ -453,7 +454,8 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	}
 	spec_block(&s, &top, from->top);
 	for (int i = 0; i < from->top->ret->nin; i++)
-		graph_add_output(s.to, spec_fresh_list(&s, spec_as_in_model(&s, &top, spec_value(&top, from->top->ret->in[i]), from->top->ret->at),
+		graph_add_output(s.to, spec_fresh_list(&s, spec_as_in_model(&s, &top,
+						  spec_value(&top, from->top->ret->in[i]), from->top->ret->at),
 						  from->top->ret->at));
 	return s.to;
 }

@@ -23,14 +23,16 @@ typedef struct Spec {
 	Function *fn;
 	const Profile *profile;
 	Graph *to;
-	const Node *body;        /* the operator whose body is evaluated: its nodes raise at the operator's place; or null */
+	/* the operator whose body is evaluated: its nodes raise at the operator's place; or null */
+	const Node *body;
 	KnownTable *k;           /* of values of `to` */
 	Vec(Shadow) shadows;
 	Value **in_register;     /* by register: the value of the prepared graph that it holds */
 	CodeLive *live;          /* registers of the function's Code */
 	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
 	bool  *state_written;    /* by attribute of the profile's state: it may not be what it was at entry */
-	bool  *unsteady;         /* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
+	/* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
+	bool  *unsteady;
 	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
 	int    nguard;
 	Pass   known;            /* each result whose type is inferred is a change of it */
@@ -40,12 +42,14 @@ typedef struct Spec {
 
 Shadow *spec_shadow(Spec *, IValue list);                        /* null: its elements are not followed */
 bool    spec_reads_by_data(Spec *, const Node *);                /* is it given what follows from data? */
-bool    spec_is_changed(Scope *, const Value *);                 /* is the container itself (not what it contains) written anywhere? */
+/* is the container itself (not what it contains) written anywhere? */
+bool    spec_is_changed(Scope *, const Value *);
 Value  *spec_value(Scope *, const Value *from);                  /* what stands for it in the new graph */
 void    spec_bind(Spec *, Scope *, const Value *from, Value *to);
 void    spec_bind_constant(Spec *, Scope *, const Value *from, IValue, Range);     /* takes the value */
 Node   *spec_copy_node(Spec *, const Node *);                    /* kind, overload and attributes; not linked */
-Node   *spec_emit_copy(Spec *, Scope *, Node *);                 /* the node itself, with inputs mapped; outputs have the static types */
+/* the node itself, with inputs mapped; outputs have the static types */
+Node   *spec_emit_copy(Spec *, Scope *, Node *);
 /* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
 Value  *spec_fresh_list(Spec *, Value *, Range);
 void    spec_block(Spec *, Scope *, Block *);
@@ -76,8 +80,8 @@ Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that
 Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 /* What is written to has the model's layout from the start: all views of it then are views of one memory. */
 void    spec_keep_layout(Spec *, Scope *, const Node *);
-void    spec_mark_altered(Spec *, const Node *m);           /* m's results, just inferred: do they lie as in the model? */
-void    spec_alter(Spec *, const Value *);                  /* in the model it is contiguous, here it need not be */
+void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
+void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
 bool    spec_contiguous(Spec *, Scope *, const Node *);      /* a node that makes contiguous: was nothing to do? */
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */
@@ -101,8 +105,10 @@ bool    spec_under_squeeze(Spec *, Scope *, Node *n);
 
 /* ---- writes.c ---------------------------------------------------------------------------------------------------- */
 
-bool    spec_stored_already(Spec *, Scope *, Node *n);           /* n, a copy into what self is, is bound to what it copies */
-bool    spec_left_out(Spec *, Scope *, Node *n);                 /* n, a clone only for the write behind it, is made there if at all */
+/* n, a copy into what self is, is bound to what it copies */
+bool    spec_stored_already(Spec *, Scope *, Node *n);
+/* n, a clone only for the write behind it, is made there if at all */
+bool    spec_left_out(Spec *, Scope *, Node *n);
 bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
 
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */

@@ -6,9 +6,10 @@
  * Other counted loops with a small body and no loop in it do eight trips at a time, and what is left after that one by
  * one:
  *
- *   Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->     %m = max(%n, 0) // 8
- *                                                                   %b = Loop(%m, true, %a): f(8 * %j + 7, ... f(8 * %j, %x))
- *                                                                   Loop(max(%n, 0) - 8 * %m, true, %b): f(%k + 8 * %m, %x)
+ *   Loop(%n, true, %a): body(%i, %x) -> (true, f(%i, %x))    ->
+ *       %m = max(%n, 0) // 8
+ *       %b = Loop(%m, true, %a): f(8 * %j + 7, ... f(8 * %j, %x))
+ *       Loop(max(%n, 0) - 8 * %m, true, %b): f(%k + 8 * %m, %x)
  */
 #include "opt.h"
 
@@ -116,7 +117,8 @@ emit_loop(Pass *p, Graph *g, Node *loop, Value *trips, int count, Value *offset,
 	if (offset)
 		trip = emit_int(p, g, "aten::add", trip, offset, loop->at);
 	for (int k = 0; k < count; k++)
-		add_trip(p, g, loop, k ? emit_int(p, g, "aten::add", trip, graph_constant(g, rt_int(k), loop->at), loop->at) : trip, inner);
+		add_trip(p, g, loop, k ? emit_int(p, g, "aten::add", trip, graph_constant(g, rt_int(k), loop->at),
+						  loop->at) : trip, inner);
 	block_add_output(b, loop_cond(loop));
 	for (int i = 0; i < loop->nout; i++) {
 		block_add_output(b, inner[i]);

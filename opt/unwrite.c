@@ -76,9 +76,9 @@ written(const Node *n)
 static int
 viewed(const Node *n)
 {
-	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal", "aten::transpose",
-		"aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze", "aten::alias", "aten::view_as",
-		"aten::unflatten", "aten::detach", "prim::data" };
+	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal",
+		"aten::transpose", "aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze",
+		"aten::alias", "aten::view_as", "aten::unflatten", "aten::detach", "prim::data" };
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
@@ -528,9 +528,9 @@ is_uncounted(Unwrite *u, const Node *n, const Value *to)
 static bool
 may_be_itself(const Node *n)
 {
-	static const char *const kinds[] = { "aten::contiguous", "aten::to", "aten::cpu", "aten::type_as", "aten::flatten", "aten::positive",
-		"aten::real", "aten::resolve_conj", "aten::resolve_neg", "aten::sum_to_size", "aten::atleast_1d", "aten::atleast_2d",
-		"aten::atleast_3d" };
+	static const char *const kinds[] = { "aten::contiguous", "aten::to", "aten::cpu", "aten::type_as",
+		"aten::flatten", "aten::positive", "aten::real", "aten::resolve_conj", "aten::resolve_neg",
+		"aten::sum_to_size", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d" };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (node_is(n, kinds[i]) && n->out[0]->type->kind == TYPE_TENSOR)

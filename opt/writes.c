@@ -4,8 +4,8 @@
  * A write whose operands' types are known, and which its kernel does not refuse (the result's dtype cannot be cast, its
  * sizes are others, operands overlap), is computed as a value:
  *
- *    x' = clone(x); y = add_(x', z)     ->   y = add(x, z)                        where x' is used by add_ alone (functional.c)
- *    y = sigmoid_(part)                 ->   t = sigmoid(part); y = copy_(part, t)         both have kernels
+ *    x' = clone(x); y = add_(x', z)   ->   y = add(x, z)                        where only add_ uses x' (functional.c)
+ *    y = sigmoid_(part)               ->   t = sigmoid(part); y = copy_(part, t)        both have kernels
  *
  * What the kernel refuses stays as it is, and raises when the program gets there.
  */
@@ -45,7 +45,8 @@ tensor_of(Spec *s, const Value *v)
 static bool
 same_type(const RtTensor *a, const RtTensor *b)
 {
-	return a && b && a->dtype == b->dtype && a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+	return a && b && a->dtype == b->dtype &&
+	       a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
 }
 
 static bool
@@ -146,7 +147,8 @@ computed(Spec *s, Scope *c, Node *n)
 	}
 	spec_inline_body(s, c, n, m, g);
 	node_destroy(m);
-	return same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, spec_value(c, n->out[0]))) ? spec_value(c, n->out[0]) : NULL;
+	return same_type(tensor_of(s, spec_value(c, n->in[0])), tensor_of(s, spec_value(c, n->out[0]))) ?
+	       spec_value(c, n->out[0]) : NULL;
 }
 
 /* ---- what nobody else sees --------------------------------------------------------------------------------------- */
