@@ -272,9 +272,11 @@ bench_kernels_print(FILE *f, const CallTimes *t, const Machine *m)
 			figure(b, rate(k->bytes, k->least)), figure(c, percent_of(k, m)), bound_of(k, m), k->kernel,
 			*k->what ? ": " : "", k->what, *k->form ? ", " : "", k->form, *k->line ? ", " : "", k->line);
 	}
-	fprintf(f, "%8s %8.4f %8s %4.1f %%       launches, guards and dispatch: %d launches, %d guards; an empty launch takes %.3g us\n", "", t->rest,
+	fprintf(f, "%8s %8.4f %8s %4.1f %%       launches, guards and dispatch: %d launches, %d guards; an empty "
+		"launch takes %.3g us\n", "", t->rest,
 		"", share(t, t->rest), t->launches, t->guards, m->launch_ns / 1e3);
-	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the least time\n", t->calls);
+	fprintf(f, "of %d calls with a trace; of max: of what this machine can do at as many operations a byte, by the "
+		"least time\n", t->calls);
 }
 
 static void
@@ -292,7 +294,8 @@ bench_kernels_json(Buf *b, const CallTimes *t, const Machine *m)
 	buf_puts(b, "\"kernels\":[");
 	for (int i = 0; i < t->n; i++) {
 		const KernelTimes *k = &t->at[i];
-		const char *const texts[][2] = { { "line", k->line }, { "what", k->what }, { "form", k->form }, { "bound", bound_of(k, m) } };
+		const char *const texts[][2] = { { "line", k->line }, { "what", k->what }, { "form", k->form },
+			{ "bound", bound_of(k, m) } };
 
 		buf_puts(b, i ? ",{\"kernel\":" : "{\"kernel\":");
 		out_json(b, k->kernel);

@@ -410,7 +410,8 @@ static void
 write_parts(Cx *cx, const char *path, const void *head, int64_t nhead, const void *text, int64_t n)
 {
 	FILE *f = fopen(path, "wb");
-	const bool ok = f && fwrite(head, 1, (size_t)nhead, f) == (size_t)nhead && fwrite(text, 1, (size_t)n, f) == (size_t)n;
+	const bool ok = f && fwrite(head, 1, (size_t)nhead, f) == (size_t)nhead &&
+		fwrite(text, 1, (size_t)n, f) == (size_t)n;
 
 	if (!ok || fclose(f))
 		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
@@ -484,7 +485,8 @@ put_result(Build *b, const char *from, const Weights *w)
 		put_in_place(b, from);
 		return;
 	}
-	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to, b->o->weights_file));
+	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to,
+					       b->o->weights_file));
 	if (!(part = place_beside(b, write_weights(b, w), beside)))
 		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
 	from = place_beside(b, from, to);

@@ -43,10 +43,11 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
 	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
 	if (epilogue)
-		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s",
-			 comment, name, text);
+		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, "
+			 "int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s", comment, name, text);
 	else
-		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment, name, text);
+		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment,
+			 name, text);
 	return name;
 }
 
@@ -54,8 +55,10 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
  * them. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
 static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
-static const char weights_moved[] = "extern const char kiln_weights[];\nstatic const char *kiln_weights_at = kiln_weights;\n"
-	"#if defined __GNUC__ && !defined __TINYC__\n#define kiln_weights __atomic_load_n(&kiln_weights_at, __ATOMIC_RELAXED)\n"
+static const char weights_moved[] = "extern const char kiln_weights[];\n"
+	"static const char *kiln_weights_at = kiln_weights;\n"
+	"#if defined __GNUC__ && !defined __TINYC__\n"
+	"#define kiln_weights __atomic_load_n(&kiln_weights_at, __ATOMIC_RELAXED)\n"
 	"#else\n#define kiln_weights kiln_weights_at\n#endif\n";      /* another context may move them */
 
 static void
@@ -64,7 +67,8 @@ put_param(Emit *e, const char *name, const Arg *a)
 	Buf b = { 0 };
 
 	out_string(&b, a->name, (int64_t)strlen(a->name));
-	out_line(&e->tail, "\t{ %s, %s, 0, { 0 } },\t/* %s */", b.at, emit_type(e, type_unshaped(e->cx, a->type)), name);
+	out_line(&e->tail, "\t{ %s, %s, 0, { 0 } },\t/* %s */", b.at, emit_type(e, type_unshaped(e->cx, a->type)),
+		 name);
 	buf_free(&b);
 }
 
@@ -111,8 +115,8 @@ put_gradients(Emit *e, int i, const Gradient *d)
 		buf_puts(&b, ", ");
 	}
 	out_line(&e->tail, "static const char *const grad_name_%d[] = { %s};", i, b.at);
-	out_line(&e->tail, "static const RtGradients grad_%d = { grad_name_%d, %d, rt_gradients_write, rt_gradients_read, rt_train };",
-		 i, i, d->inputs.n);
+	out_line(&e->tail, "static const RtGradients grad_%d = { grad_name_%d, %d, rt_gradients_write, "
+		 "rt_gradients_read, rt_train };", i, i, d->inputs.n);
 	buf_free(&b);
 	return true;
 }
@@ -182,8 +186,8 @@ put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
 	for (int i = 0; i < e->cuda_kernels.n; i++)
 		out_line(&e->tail, "\t\"%s\",", e->cuda_kernels.at[i]);
 	out_line(&e->tail, "\t0\n};");
-	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, rt_cuda_start, rt_cuda_stop };", archs.n,
-		 e->cuda_kernels.n);
+	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, rt_cuda_start, "
+		 "rt_cuda_stop };", archs.n, e->cuda_kernels.n);
 }
 
 /* How weights are packed that are there in no other way: a table for each. */
@@ -307,8 +311,8 @@ put_weights(Emit *e, const char *file)
 	if (streamed)
 		out_line(&e->tail, "\t.warm = rt_warm,");
 	if (e->making.n)
-		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, .make = vc_wino_filters, .made_at = &kiln_made,",
-			 e->making.n);
+		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, "
+			 ".make = vc_wino_filters, .made_at = &kiln_made,", e->making.n);
 	if (streamed || e->making.n)
 		out_line(&e->tail, "\t.cool = rt_cool,");
 	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
@@ -331,7 +335,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtProgram program = {");
 	put_text(e, "name", name, (int64_t)strlen(name));
 	put_text(e, "provenance", e->provenance.at, e->provenance.n);
-	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values, .loads = &kiln_loads,");
+	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values, "
+		 ".loads = &kiln_loads,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
@@ -340,8 +345,9 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		out_line(&e->tail, "\t.cuda = &cuda,");
 	if (e->bench_code)
 		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
-	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, .no_grad = %d,\n};", instance,
-		 (unsigned long long)o->seed, o->seeded, o->threads, cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
+		 ".no_grad = %d,\n};", instance, (unsigned long long)o->seed, o->seeded, o->threads,
+		 cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
 	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }
@@ -351,7 +357,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 static void
 put_parts(Emit *e)
 {
-	const char *wide = e->vf == 16 ? "&rt_tiles_64" : e->vf == 8 ? "&rt_tiles_32" : "&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
+	const char *wide = e->vf == 16 ? "&rt_tiles_64" : e->vf == 8 ? "&rt_tiles_32" :
+		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
 
 	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
@@ -383,9 +390,11 @@ about(Emit *e)
 
 	for (int i = 0; i < NWEIGHT_FORM; i++)
 		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
-	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n, .form = form,
-			    .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n, .made_bytes = e->made_bytes,
-			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL, .alone_bytes = e->alone_bytes, .streamed = is_streamed(e) ? e->packed_bytes : 0 };
+	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n,
+			    .form = form, .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n,
+			    .made_bytes = e->made_bytes, .alone_bytes = e->alone_bytes,
+			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL,
+			    .streamed = is_streamed(e) ? e->packed_bytes : 0 };
 }
 
 static Emit *
@@ -419,8 +428,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps, head,
-		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps,
+		   head, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	buf_puts(&b, "\nRT_STEPS\n");

@@ -217,9 +217,9 @@ c_box(Writer *w, const Value *v, bool keep)
 	if (!b)
 		return arena_printf(w->a, "rt_retain(%s)", c_slot(w, v));
 	if (b->home == HOME_ARENA)
-		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" : "rt_box_borrow(cx, RT_%s, %d, %s, %s)",
-				    rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), c_home(w, v),
-				    (long long)(b->bytes - tensor_offset(t)));
+		return arena_printf(w->a, keep ? "rt_box_copy(cx, RT_%s, %d, %s, %s, %lld)" :
+				    "rt_box_borrow(cx, RT_%s, %d, %s, %s)", rt_dtypes[t->dtype].name, t->ndim,
+				    c_geometry(w, t), c_home(w, v), (long long)(b->bytes - tensor_offset(t)));
 	if (is_base(w, v, b))
 		return arena_printf(w->a, "rt_retain(%s)", c_base_box(w, b));
 	return arena_printf(w->a, "rt_box_view(cx, %s, RT_%s, %d, %s, %lld)", c_base_box(w, b),

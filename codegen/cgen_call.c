@@ -175,8 +175,9 @@ write_stored_body(Writer *w, const Node *n, Op *base)
 		from = arena_printf(w->a, "%s%s%d", from, i ? ", " : "", at);
 	}
 	write_call(w, n, arena_printf(w->a, "rt_step_store(cx, %s, (const int[%d]){ %s }, %d, %d, 0x%x, %s",
-				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from : "0", of->nargs,
-				      of->nrets, unknown_use(w, n, of->nrets), emit_symbol(w->e, n->op)), false);
+				      emit_code(w->e, base->function->code), of->nargs + !of->nargs, of->nargs ? from :
+				      "0", of->nargs, of->nrets, unknown_use(w, n, of->nrets),
+				      emit_symbol(w->e, n->op)), false);
 }
 
 static bool
@@ -286,24 +287,29 @@ write_prim(Writer *w, const Node *n)
 	if (node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct")) {
 		write_sequence(w, n);
 	} else if (node_is(n, "prim::TupleUnpack") || node_is(n, "prim::ListUnpack")) {
-		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" : "rt_step_unpack(cx, true", false);
+		write_call(w, n, node_is(n, "prim::TupleUnpack") ? "rt_step_unpack(cx, false" :
+			   "rt_step_unpack(cx, true", false);
 	} else if (node_is(n, "prim::TupleIndex")) {
 		write_call(w, n, "rt_step_index(cx, 0", false);
 	} else if (node_is(n, "prim::TupleSlice")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld", (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
+		write_call(w, n, arena_printf(w->a, "rt_step_slice(cx, %lld",
+					      (long long)(node_int(n, "beg", 0) << 16 | node_int(n, "end", 0))), false);
 	} else if (node_is(n, "prim::isinstance")) {
 		const Attr *of = node_attr(n, "types");
 
 		t = of->ntypes == 1 ? of->types[0] : type_union(w->e->cx, of->types, of->ntypes);
-		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s", emit_type(w->e, type_unshaped(w->e->cx, t))), false);
+		write_call(w, n, arena_printf(w->a, "rt_step_isinstance(cx, %s",
+					      emit_type(w->e, type_unshaped(w->e->cx, t))), false);
 	} else if (node_is(n, "prim::DictConstruct")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
 		w->p->calls--;                         /* a container like tuples and lists */
 	} else if (node_is(n, "prim::GetAttr")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d", class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d",
+					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::SetAttr")) {
-		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d", class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
+		write_call(w, n, arena_printf(w->a, "rt_step_set(cx, %d",
+					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);
 	} else if (node_is(n, "prim::unchecked_cast") || node_is(n, "prim::unchecked_unwrap_optional")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_cast(cx, %s", emit_type(w->e, t)), true);

@@ -15,9 +15,10 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_RETURN] = "RETURN", [RT_DO_TUPLE] = "TUPLE", [RT_DO_UNPACK] = "UNPACK", [RT_DO_INDEX] = "INDEX",
 	[RT_DO_TUPLE_SLICE] = "TUPLE_SLICE", [RT_DO_NEW_LIST] = "NEW_LIST", [RT_DO_LIST_UNPACK] = "LIST_UNPACK",
 	[RT_DO_NEW_DICT] = "NEW_DICT", [RT_DO_GET_ATTR] = "GET_ATTR", [RT_DO_SET_ATTR] = "SET_ATTR",
-	[RT_DO_NEW_OBJECT] = "NEW_OBJECT", [RT_DO_ISINSTANCE] = "ISINSTANCE", [RT_DO_CAST] = "CAST", [RT_DO_UNSET] = "UNSET",
-	[RT_DO_FORK] = "FORK", [RT_DO_AWAIT] = "AWAIT", [RT_DO_WAIT] = "WAIT", [RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER",
-	[RT_DO_EXIT] = "EXIT", [RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
+	[RT_DO_NEW_OBJECT] = "NEW_OBJECT", [RT_DO_ISINSTANCE] = "ISINSTANCE", [RT_DO_CAST] = "CAST",
+	[RT_DO_UNSET] = "UNSET", [RT_DO_FORK] = "FORK", [RT_DO_AWAIT] = "AWAIT", [RT_DO_WAIT] = "WAIT",
+	[RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER", [RT_DO_EXIT] = "EXIT",
+	[RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
 
 const char *
@@ -212,7 +213,8 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 	buf_free(&b);
 }
 
-typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int n; } PlaceTexts;         /* texts of places, one after the other */
+/* texts of places, one after the other */
+typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int n; } PlaceTexts;
 
 /* Its number; 0: none. */
 static uint32_t
@@ -256,7 +258,8 @@ put_places(Emit *e, const char *name, const RtCode *c)
 	for (int i = 0; i < places->of.n; i++) {
 		const RtPlaceName *p = &c->place[places->of.at[i]];
 		const uint32_t numbers[] = {
-			text_number(&texts, c, p->file), text_number(&texts, c, p->function), text_number(&texts, c, e->source ? p->line_text : 0),
+			text_number(&texts, c, p->file), text_number(&texts, c, p->function),
+			text_number(&texts, c, e->source ? p->line_text : 0),
 			(uint32_t)p->line, (uint32_t)p->column, (uint32_t)p->width,
 			near(i, (int)places->row[p->original]), near(i, (int)places->row[p->caller]),
 		};
@@ -289,7 +292,8 @@ static void
 put_tables(Emit *e, const char *name, const RtCode *c)
 {
 	Arena *a = e->cx->arena;
-	const char **kernel = new(a, const char *, c->nkernel + 1), **kernel_name = new(a, const char *, c->nkernel + 1);
+	const char **kernel = new(a, const char *, c->nkernel + 1),
+		**kernel_name = new(a, const char *, c->nkernel + 1);
 	const char **type = new(a, const char *, c->ntype + 1), **callee = new(a, const char *, c->ncallee + 1);
 	const char **string = new(a, const char *, c->nstring + 1), **use = new(a, const char *, c->nkernel + 1);
 
@@ -323,8 +327,8 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	put_operand_table(e, name, c);
 	put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
-	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, .packed_place = %s_place, .text = %s_text,",
-		 name, b.at, name, name, name, name);
+	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, "
+		 ".packed_place = %s_place, .text = %s_text,", name, b.at, name, name, name, name);
 	if (c->nkernel)
 		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,",
 			 name, name, name);

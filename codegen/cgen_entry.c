@@ -224,8 +224,10 @@ put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
 					 o->spec->dynamic ? "dynamic" : "exact", i);
 
 	if (o->dynamic.sizes) {
-		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n", o->dynamic.sizes, taken);
-		buf_printf(b, "\t\t\treturn %s(cx, reg, s);\n\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n\t}\n", o->name);
+		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n",
+			   o->dynamic.sizes, taken);
+		buf_printf(b, "\t\t\treturn %s(cx, reg, s);\n\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n"
+			   "\t}\n", o->name);
 		return;
 	}
 	buf_printf(b, ") {\n\t\t%s\n\t\treturn %s%s%s(cx, reg);\n\t}\n", taken, o->cuda ? "cx->cuda ? " : "",
@@ -290,7 +292,8 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
 	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
 	if (most_sizes)
-		out_line(&e->plans, "\tint64_t size[%d];       /* what the symbols of dynamic sizes stand for */\n", most_sizes);
+		out_line(&e->plans, "\tint64_t size[%d];       /* what the symbols of dynamic sizes stand for */\n",
+			 most_sizes);
 	out_line(&e->plans, "%s\treturn rt_miss(cx, %s, reg);\n}", text.at ? text.at : "", code);
 	buf_free(&text);
 }

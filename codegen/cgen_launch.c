@@ -50,7 +50,8 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	const Value *v = arg->value;
 
 	if (!v)
-		return !strcmp(arg->text, "0") || !strcmp(arg->text, "kiln_zeros") ? arg->text : arena_printf(w->a, "(void *)%s", arg->text);
+		return !strcmp(arg->text, "0") || !strcmp(arg->text, "kiln_zeros") ? arg->text :
+		       arena_printf(w->a, "(void *)%s", arg->text);
 	if (plan_is_planned(w->p, v))
 		return c_address(w, v, arg->offset);
 	out_line(&w->out, "double s%d = rt_number(%s);", *scalars, c_slot(w, v));
@@ -96,7 +97,7 @@ line_of(Writer *w, const Node *n)
 	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
 }
 
-/* The name of a launch in the program's trace; with --bench-code it has a number, under which --info says what it does. */
+/* The name of a launch in the program's trace; with --bench-code a number, under which --info says what it does. */
 static const char *
 launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 {
@@ -169,7 +170,8 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 	for (int i = 0; i < call->args.n; i++) {
 		const Value *v = call->args.at[i];
 		const Buffer *b = plan_buffer(w->p, v);
-		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" : "RT_CUDA_WRITE";
+		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" :
+			"RT_CUDA_WRITE";
 
 		if (b)
 			out_line(&w->out, "\t{ &m[%d], %s, %lld, 0, %s },", b->index, c_buffer(w, v),
@@ -178,8 +180,9 @@ write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
 			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", c_slot(w, v));
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "if (rt_cuda_launch(cx, %d, %lld, %lld, %lld, p, %d))\t/* %s */", call->kernel, (long long)call->grid[0],
-		 (long long)call->grid[1], (long long)call->grid[2], call->args.n, w->e->cuda_kernels.at[call->kernel]);
+	out_line(&w->out, "if (rt_cuda_launch(cx, %d, %lld, %lld, %lld, p, %d))\t/* %s */", call->kernel,
+		 (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2], call->args.n,
+		 w->e->cuda_kernels.at[call->kernel]);
 	out_line(&w->out, "\tgoto failed;");
 	w->out.indent--;
 	out_line(&w->out, "}");

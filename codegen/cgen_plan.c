@@ -65,8 +65,8 @@ write_live(Writer *w, const Node *n)
 		const int at = shared_at(w, shared, count, n->in[i]);
 
 		buf_printf(&b, "%s%s", i > 1 ? ", " : "", at < 0 ? c_box(w, n->in[i], true) :
-			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %lld)", at, rt_dtypes[t->dtype].name, t->ndim,
-					c_geometry(w, t), (long long)t->offset));
+			   arena_printf(w->a, "rt_box_view(cx, copy_%d, RT_%s, %d, %s, %lld)", at,
+					rt_dtypes[t->dtype].name, t->ndim, c_geometry(w, t), (long long)t->offset));
 	}
 	out_line(&w->out, "const IValue live[%d] = { %s };", n->nin > 1 ? n->nin - 1 : 1, b.at ? b.at : "rt_none()");
 	for (int i = 0; i < count; i++)
@@ -128,8 +128,8 @@ write_bailout(Writer *w, const Node *n)
 		open_type_guard(w, n);
 	out_line(&w->out, "static const int regs[] = { %s0 };", list.at ? list.at : "");
 	write_live(w, n);
-	wanted = !value ? type_print(w->e->cx, n->out[0]->type) : value->v.tag == RT_INT ? arena_printf(w->a, "%lld", (long long)value->v.u.i) :
-		 value->v.u.i ? "True" : "False";
+	wanted = !value ? type_print(w->e->cx, n->out[0]->type) : value->v.tag == RT_INT ?
+		 arena_printf(w->a, "%lld", (long long)value->v.u.i) : value->v.u.i ? "True" : "False";
 	if (w->p->gpu)
 		out_line(&w->out, "rt_cuda_end(cx, m, %d);", w->p->buffers.n);
 	out_line(&w->out, "return rt_bail(cx, %s, %lld, reg, regs, live, %d, v, NV, %s, %u);", w->code,
@@ -376,8 +376,8 @@ write_rest(Writer *w, Out *o)
 		buf_printf(&b, "%s, ", c_box(w, ret->in[i], true));
 	buf_puts(&o->text, w->out.text.at ? w->out.text.at : "");
 	out_line(o, "\t{\n\t\tIValue result[%d] = { %srt_none() };\n", ret->nin + 1, b.at ? b.at : "");
-	out_line(o, "%s%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n\t}",
-		 *end ? "\t" : "", end, w->code + 1, ret->nin);
+	out_line(o, "%s%s\t\trt_values_drop(v, NV);\n\t\trt_finish(reg, %s.nreg, result, %d);\n\t\treturn cx->status;\n"
+		 "\t}", *end ? "\t" : "", end, w->code + 1, ret->nin);
 	if (w->out.text.at && strstr(w->out.text.at, "goto failed"))
 		out_line(o, "failed:\n%s%s\trt_values_drop(v, NV);\n\treturn cx->status;", end,
 			 scopes ? "\trt_exit_all(cx, scope, nscope);\n" : "");
@@ -412,8 +412,9 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 
 	write_block(&w, p->graph->top);
 	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
-	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld bytes. */", index,
-		 out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels, p->calls, p->guards, (long long)p->arena);
+	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld "
+		 "bytes. */", index, out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels,
+		 p->calls, p->guards, (long long)p->arena);
 	if (p->gpu)
 		write_places(e, p, name);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);

@@ -54,7 +54,8 @@ run_program(Bench *b, char *const *argv, const char *log, Process *p)
 	const int status = process_run(b->cli->cx, argv, NULL, log, p);
 
 	if (status)
-		fail_status(b->cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status, (Range){ 0 }, "%s ended with status %d:\n%s",
+		fail_status(b->cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status,
+			(Range){ 0 }, "%s ended with status %d:\n%s",
 			b->program, status, process_log(b->cli->cx, log, 4000));
 }
 
@@ -203,7 +204,8 @@ measure_against(Bench *b, char **argv, int n, const char *dir)
 			const int which = (i + k) % 2;
 
 			progress("round %d of %d", i + 1, ROUNDS);
-			ms[which][i] = number_in(b, json_of(b, programs[which], argv, n, dir, (const char *const[]){ bench, NULL }), "median_ms");
+			ms[which][i] = number_in(b, json_of(b, programs[which], argv, n, dir,
+							    (const char *const[]){ bench, NULL }), "median_ms");
 		}
 	for (int k = 0; k < 2; k++)
 		b->against.ms[k] = median_of(ms[k], NULL, ROUNDS);
@@ -237,7 +239,8 @@ print_report(const Bench *b, const Machine *m)
 	printf("%-24s %10.4g MB\n", "peak memory", (double)b->peak_bytes / 1e6);
 	print_machine(m);
 	if (b->cli->against)
-		printf("%-24s %10.4g    (95 %% of resampled: %.4g to %.4g) of the time of %s: %.4g ms and %.4g, medians of %d rounds\n", "against",
+		printf("%-24s %10.4g    (95 %% of resampled: %.4g to %.4g) of the time of %s: %.4g ms and %.4g, "
+			"medians of %d rounds\n", "against",
 			r->ratio, r->low, r->high, b->cli->against, r->ms[0], r->ms[1], ROUNDS);
 	bench_kernels_print(stdout, &b->calls, m);
 }
@@ -248,15 +251,18 @@ report_json(const Bench *b, const Machine *m)
 	const Against *r = &b->against;
 	Buf o = { 0 };
 
-	buf_printf(&o, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%lld,\"threads\":%lld,\"start_ms\":%.6g,"
-		   "\"start_min_ms\":%.6g,\"open_ms\":%.6g,\"peak_bytes\":%lld,\"build_ms\":%.6g,", b->median, b->least, b->p99,
-		   (long long)b->runs, (long long)b->threads, b->start_ms, b->start_min_ms, b->open, (long long)b->peak_bytes, b->build_ms);
-	buf_printf(&o, "\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,\"threads\":%d,\"launch_ns\":%.4g,\"steady\":%s,"
-		   "\"flops_steady\":%.4g,\"bytes_steady\":%.4g},", m->flops, m->bytes, m->threads, m->launch_ns,
+	buf_printf(&o, "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"p99_ms\":%.6g,\"runs\":%lld,\"threads\":%lld,"
+		   "\"start_ms\":%.6g,\"start_min_ms\":%.6g,\"open_ms\":%.6g,\"peak_bytes\":%lld,\"build_ms\":%.6g,",
+		   b->median, b->least, b->p99, (long long)b->runs, (long long)b->threads, b->start_ms, b->start_min_ms,
+		   b->open, (long long)b->peak_bytes, b->build_ms);
+	buf_printf(&o, "\"machine\":{\"flops\":%.6g,\"bytes_per_second\":%.6g,\"threads\":%d,\"launch_ns\":%.4g,"
+		   "\"steady\":%s,\"flops_steady\":%.4g,\"bytes_steady\":%.4g},",
+		   m->flops, m->bytes, m->threads, m->launch_ns,
 		   machine_is_steady(m) ? "true" : "false", m->flops_steady / 100, m->bytes_steady / 100);
 	if (b->cli->against)
-		buf_printf(&o, "\"against\":{\"ratio\":%.6g,\"low\":%.6g,\"high\":%.6g,\"interval\":\"bootstrap of medians, 95 %%\",\"rounds\":%d,"
-			   "\"median_ms\":[%.6g,%.6g]},", r->ratio, r->low, r->high, ROUNDS, r->ms[0], r->ms[1]);
+		buf_printf(&o, "\"against\":{\"ratio\":%.6g,\"low\":%.6g,\"high\":%.6g,\"interval\":\"bootstrap of "
+			   "medians, 95 %%\",\"rounds\":%d,\"median_ms\":[%.6g,%.6g]},", r->ratio, r->low, r->high,
+			   ROUNDS, r->ms[0], r->ms[1]);
 	bench_kernels_json(&o, &b->calls, m);
 	buf_puts(&o, "}\n");
 	return arena_text(b->cli->cx->arena, &o);

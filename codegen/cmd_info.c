@@ -193,7 +193,8 @@ print_object(Info *o, const RtObject *object, const char *prefix)
 		if (object->slot[i].tag == RT_OBJECT)
 			print_object(o, object->slot[i].u.obj, name);
 		else if (object->slot[i].tag == RT_TENSOR)
-			print_tensor(o, name, object->slot[i].u.t, a && a->parameter ? "parameter" : a && a->buffer ? "buffer" : "attribute");
+			print_tensor(o, name, object->slot[i].u.t, a && a->parameter ? "parameter" : a &&
+				     a->buffer ? "buffer" : "attribute");
 	}
 }
 

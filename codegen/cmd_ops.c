@@ -34,8 +34,9 @@ full_name(Cx *cx, const Op *op)
 static const char *
 form_of(const Op *op)
 {
-	static const char *const forms[] = { [OP_MAP] = "pointwise", [OP_KERNEL] = "kernel", [OP_BODY] = "decomposition",
-					     [OP_ALSO] = "form of another", [OP_USER] = "yours" };
+	static const char *const forms[] = { [OP_MAP] = "pointwise", [OP_KERNEL] = "kernel",
+					     [OP_BODY] = "decomposition", [OP_ALSO] = "form of another",
+					     [OP_USER] = "yours" };
 
 	return forms[op->form];
 }

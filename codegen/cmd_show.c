@@ -53,7 +53,8 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 	Buf again = { 0 };
 	int64_t i = 0;
 
-	*src = (Source){ .text = arena_strndup(cli->cx->arena, text->at, text->n), .n = text->n, .name = "<graph>", .line = 1 };
+	*src = (Source){ .text = arena_strndup(cli->cx->arena, text->at, text->n), .n = text->n, .name = "<graph>",
+		.line = 1 };
 	graph_print(ir_parse(cli->cx, src, m->module->unit), &again, cli->verbose);
 	while (i < text->n && i < again.n && text->at[i] == again.at[i])
 		i++;

@@ -71,7 +71,7 @@ Original *weights_original(Weights *, RtStorage *);
 void weights_note(Weights *, RtStorage *, RtPacking);
 bool original_is_packed(const Original *);       /* ... and nobody needs more than its parts */
 void weights_finish(Weights *);
-int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);       /* offset; equal bytes are stored once */
+int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes in .rodata under the name kiln_weights. */
 bool weights_write_object(const Weights *, const char *path, int machine, char **why);
 enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
@@ -85,7 +85,8 @@ typedef struct Emit {            /* one program */
 	Vec(RtMaking) making;    /* what the program makes of its weights, */
 	Vec(const char *) made_of;       /* of which (pack_panels), */
 	Map      panels_read;    /* these by kernels, too; */
-	Map      winograd;       /* weights -> "yes", "no": do kernels for sizes that were profiled read them transformed? */
+	/* weights -> "yes", "no": do kernels for sizes that were profiled read them transformed? */
+	Map      winograd;
 	int64_t  made_bytes;     /* and how large what is made is, */
 	int64_t  alone_bytes;    /* of what nothing else reads */
 	int64_t  packed_bytes;   /* of the weights in the forms that kernels read: they come first */
@@ -135,8 +136,10 @@ typedef struct EmitMethod {
 const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
 const char *emit_class(Emit *, const RtClass *);
 void        emit_classes(Emit *);                      /* defines those that were named; last of all */
-void        emit_method_classes(Emit *, IValue);      /* names the classes of modules in it whose methods are called by name */
-const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);   /* C name of an array of both; 0: null */
+/* names the classes of modules in it whose methods are called by name */
+void        emit_method_classes(Emit *, IValue);
+/* C name of an array of both; 0: null */
+const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);
 int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in kiln_values */
 const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
 const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
@@ -148,9 +151,9 @@ typedef struct CodePlaces {       /* the places of a Code that its program has *
 	Map       lines;         /* of emit_line */
 } CodePlaces;
 const CodePlaces *emit_places(Emit *, const RtCode *);
-const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);        /* of the Code; -1: of any; null: none */
-/* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see emit_map_epilogue;
- * else it takes (void *arg, int64_t begin, int64_t end). */
+const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /* of the Code; -1: of any; null: none */
+/* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
+ * emit_map_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
 const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
 
 /* ---- plan.c: where the values of a specialized graph live ------------------------------------------------------- */
@@ -269,7 +272,8 @@ typedef struct DynamicNames {
 	const Sizes *of;
 	int sample;
 } DynamicNames;
-bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code, DynamicNames *);
+bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code,
+		     DynamicNames *);
 
 /* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
 
@@ -285,7 +289,8 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	int64_t      offset;     /* bytes */
 	const char  *what;       /* for the reader, when there is no value */
 } KernelArg;
-typedef struct Counts {          /* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
+/* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
+typedef struct Counts {
 	const char *form, *what; /* the schedule or form, and sizes, for the reader; null: nothing is known */
 	double      flops, bytes;
 } Counts;
@@ -293,10 +298,13 @@ struct KernelCall {      /* one use of an emitted kernel */
 	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
 	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
 	int64_t     n, grain;    /* [0, n) in parts of at least grain */
-	int64_t     repeat;      /* so many launches, in turn with those after it that are repeated; their number is at &turn, among the args.  0: one */
+	/* so many launches, in turn with those after it that are repeated; their number is at &turn, among the args.
+	 * 0: one */
+	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
-	bool        checked;     /* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
+	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
+	bool        checked;
 };
 typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
 	int     kernel;          /* index in Emit.cuda_kernels */
@@ -320,11 +328,13 @@ char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the 
 
 /* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
 
-int64_t panel_last(const Emit *, int64_t n, int vector); /* width of the last panel of n columns, in vectors of so many */
+/* width of the last panel of n columns, in vectors of so many */
+int64_t panel_last(const Emit *, int64_t n, int vector);
 const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
 const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
 const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
-int64_t pack_finish(Emit *);                             /* says of all that is made whether kernels read its weights, too; bytes that none does */
+/* says of all that is made whether kernels read its weights, too; bytes that none does */
+int64_t pack_finish(Emit *);
 
 /* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
 
@@ -388,7 +398,7 @@ void write_text(Cx *, const char *path, const char *text, int64_t n);
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
 
 void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out);
-void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);   /* a shared object for this process */
+void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);  /* a shared object for this process */
 
 /* ---- userop.c: --op, --op-schema, --op-body ------------------------------------------------------------------- */
 
@@ -418,7 +428,8 @@ struct Cli {
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, no_dynamic, selfcheck_code, bench_code, reread, eval, no_grad, as_json, in_double;
+	bool        verbose, time, no_source, no_dynamic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
+		in_double;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */
@@ -443,13 +454,15 @@ bool  process_start(char *const *argv, const char *out, const char *log, Process
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
 bool  process_crashed(int status);       /* was that signal one of an error of its own? */
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
-int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);      /* both; fails when it does not start */
+/* both; fails when it does not start */
+int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);
 /* By what it said, for want of memory or of disk space, or else with this status */
 RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
-char *process_log(Cx *, const char *path, int64_t most);                    /* the first bytes of a file; "" when there is none */
+char *process_log(Cx *, const char *path, int64_t most);          /* the first bytes of a file; "" when there is none */
 void  process_check(Cx *);               /* fails when a signal has asked to stop */
 typedef void ProcessBody(Cx *, const char *dir, void *arg);
-void  process_folder(Cx *, ProcessBody *, void *arg);        /* runs it with a temporary folder, which then goes; so do signals' */
+/* runs it with a temporary folder, which then goes; so do signals' */
+void  process_folder(Cx *, ProcessBody *, void *arg);
 void  say_time(const Cli *, const char *what, int64_t start);        /* --time: of what began then */
 void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a terminal; null: it goes */
 
@@ -469,14 +482,15 @@ bool     is_graph_text(const char *path);
 Module  *graph_load(Cx *, const char *path, Function **);      /* its self is none; the graph is the function's */
 Module  *source_load(Cx *, const char *path);         /* its self is none */
 Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
-int      text_functions(Cx *, const char *path, Function *const **);      /* all of a source, the one of a graph's text */
-Module  *source_module(Cx *, const char *path, const char *name);      /* with an object whose forward is that function */
+int      text_functions(Cx *, const char *path, Function *const **);    /* all of a source, the one of a graph's text */
+Module  *source_module(Cx *, const char *path, const char *name);    /* with an object whose forward is that function */
 void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
-IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);          /* with a fresh instance, when it takes one */
-int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);      /* on a fresh instance */
+IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);  /* with a fresh instance, when it takes one */
+/* on a fresh instance */
+int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
 RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */
@@ -498,13 +512,14 @@ void graph_dot(Graph *, Buf *);
  * empty launch. */
 typedef struct Machine { double flops, bytes; int threads; double flops_steady, bytes_steady, launch_ns; } Machine;
 Machine machine_probe(RtCx *);
-Machine machine_again(RtCx *, Machine before);           /* probed once more: the best of both, and how far they are apart */
-bool    machine_is_steady(const Machine *);              /* within a tenth */
+Machine machine_again(RtCx *, Machine before);      /* probed once more: the best of both, and how far they are apart */
+bool    machine_is_steady(const Machine *);         /* within a tenth */
 
 /* ---- bench_kernels.c: a program's launches, from its trace ----------------------------------------------------- */
 
 typedef struct KernelTimes {     /* of one of a program's launches; ms of a call */
-	const char *kernel, *line, *what, *form;         /* line, what, form: "" where the program does not say (--bench-code) */
+	/* line, what, form: "" where the program does not say (--bench-code) */
+	const char *kernel, *line, *what, *form;
 	int    count;            /* in a call */
 	double least, median, p90;
 	double flops, bytes;     /* in a call; < 0: not known */
@@ -516,7 +531,8 @@ typedef struct CallTimes {
 	int    n, calls, launches, guards;
 	double median, rest;     /* ms; rest: launches, guards and dispatch, the median of what is no kernel */
 } CallTimes;
-CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);   /* the last so many; JSON of --trace and --info */
+/* the last so many; JSON of --trace and --info */
+CallTimes bench_kernels(Cx *, const char *trace, const char *info, int calls);
 void      bench_kernels_print(FILE *, const CallTimes *, const Machine *);
 void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);         /* an array, and "rest" */
 
@@ -539,8 +555,10 @@ Answer      answer_of(Cli *, RtCx *, const RtCode *, const IValue *args);      /
 Answer      reference_answer(Cli *, Model *, const RtCode *, const RtArrays *in);
 void        answer_free(Answer *);
 /* Of a process that ended so, said this of errors, and printed that; else `why` gets the first difference. */
-bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want, Buf *why);
-bool        answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why);   /* without its results */
+bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want,
+			Buf *why);
+/* without its results */
+bool        answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why);
 bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
 const char *last_line(char *text);                       /* cuts newlines off its end */
 

@@ -314,7 +314,7 @@ apart(const Step *s, const RtTensor *x, int i, int64_t at, double *margin)
 	return true;
 }
 
-/* Result i is a bool of two numbers, or of elements of tensors: how far apart they are, over the larger; < 0: no bool. */
+/* Result i is a bool of two numbers or of elements of tensors: their distance over the larger one; < 0: no bool. */
 static double
 between(const Step *s, int i, int64_t at)
 {

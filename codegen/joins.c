@@ -244,7 +244,7 @@ lies_at(Plan *p, const Value *v, const RtTensor *part)
 
 /* ---- cats -------------------------------------------------------------------------------------------------------- */
 
-/* Another cat of the same block whose operands are some of this one's, side by side from `first` on: it is that part. */
+/* Another cat of the same block whose operands are this one's, side by side from `first` on: it is that part. */
 static void
 take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
 {

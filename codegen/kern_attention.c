@@ -104,15 +104,18 @@ emit(Row *r, Attention *d)
 	out_line(&o, "const int64_t first = i%d * %lld, m = %lld - first < %lld ? %lld - first : %lld;", last,
 		 (long long)chunk, (long long)rows, (long long)chunk, (long long)rows, (long long)chunk);
 	out_blank(&o);
-	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, (const float *)p[3] + %s,",
-		 nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
+	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, "
+		 "(const float *)p[3] + %s,", nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
 	out_line(&o, "\t%s, (float *)p[0] + %s, scratch);",
 		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
 		 nest_at(a, &nest, 0));
 	out_close(&o, "");
-	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows, (long long)d->k->dims[d->k->ndim - 2]),
-		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] * (d->q->dims[d->q->ndim - 1] / 4 + 1)));
-	c->work.flops = 2 * (double)rt_numel(d->y) / (double)d->v->dims[d->v->ndim - 1] * (double)d->k->dims[d->k->ndim - 2] *
+	c = row_call(r, "attention", arena_printf(a, "attention of %lld rows to %lld", (long long)rows,
+		     (long long)d->k->dims[d->k->ndim - 2]),
+		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
+						      (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	c->work.flops = 2 * (double)rt_numel(d->y) / (double)d->v->dims[d->v->ndim - 1] *
+			(double)d->k->dims[d->k->ndim - 2] *
 			(double)(d->q->dims[d->q->ndim - 1] + d->v->dims[d->v->ndim - 1]);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, row_arg(r, "query"), 0);

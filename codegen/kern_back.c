@@ -52,10 +52,11 @@ static void
 put_geometry(Buf *b, const Conv *c)
 {
 	buf_printf(b, "{ .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
-		   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld }",
-		   (long long)c->n, (long long)c->h, (long long)c->w, (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
-		   (long long)c->kh, (long long)c->kw, (long long)c->s[0], (long long)c->s[1], (long long)c->pad[0], (long long)c->pad[1],
-		   (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys);
+		   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
+		   ".dw = %lld, .xs = %lld, .ys = %lld }", (long long)c->n, (long long)c->h, (long long)c->w,
+		   (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
+		   (long long)c->kh, (long long)c->kw, (long long)c->s[0], (long long)c->s[1], (long long)c->pad[0],
+		   (long long)c->pad[1], (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys);
 }
 
 static void
@@ -95,11 +96,13 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, c
 		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc,
 			 bias ? "p[4]" : "0");
 	}
-	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)",
-			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc, (long long)c->n,
-			(long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
+	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld "
+			"channels, (%lld, %lld, %lld) -> (%lld, %lld)",
+			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc,
+			(long long)c->n, (long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
 			depthwise ? c->n * c->oh : (c->oc + nr - 1) / nr * plan_ceil(r->p, pixels, CHUNK), 1);
-	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) * (double)(depthwise ? 1 : c->ic);
+	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) *
+		(double)(depthwise ? 1 : c->ic);
 	row_pass(r, call, y, at_y * 4);
 	row_pass(r, call, x, at_x * 4);
 	row_pass(r, call, w, 0);
@@ -160,12 +163,15 @@ emit_phase(Row *r, const Geometry *g, int64_t group, Phase h, Phase w)
 {
 	const int64_t *st = g->w->strides, oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], channels = g->x->dims[1];
 	const bool all = g->s[0] == 1 && g->s[1] == 1;
-	const Conv c = { .n = g->y->dims[0], .h = g->y->dims[2], .w = g->y->dims[3], .ic = g->depthwise ? 1 : oc, .oh = h.count, .ow = w.count,
-			 .oc = g->depthwise ? g->groups : ic, .kh = h.taps, .kw = w.taps, .s = { 1, 1 }, .pad = { h.pad, w.pad },
+	const Conv c = { .n = g->y->dims[0], .h = g->y->dims[2], .w = g->y->dims[3], .ic = g->depthwise ? 1 : oc,
+			 .oh = h.count, .ow = w.count, .oc = g->depthwise ? g->groups : ic, .kh = h.taps, .kw = w.taps,
+			 .s = { 1, 1 }, .pad = { h.pad, w.pad },
 			 .d = { g->d[0], g->d[1] }, .xs = g->y->dims[1], .ys = channels,
-			 .first = group * oc * st[0] + h.tap * st[2] + w.tap * st[3], .so = g->depthwise ? st[0] : st[1],
-			 .si = g->depthwise ? st[1] : st[0], .sr = -g->s[0] * st[2], .ss = -g->s[1] * st[3],
-			 .scattered = !all, .start = (h.from * g->x->dims[3] + w.from) * channels, .yn = g->x->dims[2] * g->x->dims[3] * channels,
+			 .first = group * oc * st[0] + h.tap * st[2] + w.tap * st[3],
+			 .so = g->depthwise ? st[0] : st[1], .si = g->depthwise ? st[1] : st[0],
+			 .sr = -g->s[0] * st[2], .ss = -g->s[1] * st[3],
+			 .scattered = !all, .start = (h.from * g->x->dims[3] + w.from) * channels,
+			 .yn = g->x->dims[2] * g->x->dims[3] * channels,
 			 .yh = g->s[0] * g->x->dims[3] * channels, .yw = g->s[1] * channels };
 
 	if (!h.count || !w.count)
@@ -194,9 +200,11 @@ emit_weight(Row *r, const Geometry *g)
 {
 	const RtTensor *gw = row_result(r, 1), *x = g->x, *y = g->y;
 	const int64_t oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], nr = r->e ? r->e->nr : 64;
-	const Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2], .ow = y->dims[3],
-			 .oc = g->depthwise ? g->groups : oc, .kh = g->w->dims[2], .kw = g->w->dims[3], .s = { g->s[0], g->s[1] },
-			 .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] }, .xs = x->dims[1], .ys = y->dims[1] };
+	const Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2],
+			 .ow = y->dims[3], .oc = g->depthwise ? g->groups : oc, .kh = g->w->dims[2],
+			 .kw = g->w->dims[3], .s = { g->s[0], g->s[1] },
+			 .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] }, .xs = x->dims[1],
+			 .ys = y->dims[1] };
 
 	if (!gw || gw->dtype != RT_f32)
 		return false;
@@ -216,11 +224,13 @@ emit_weight(Row *r, const Geometry *g)
 			put_scratch(&o, "vb_weight_scratch(&v)");
 			out_line(&o, "vb_weight(begin, end, &v, %lld, p[1], p[2], p[0], scratch);", (long long)c.oc);
 		}
-		call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)",
-				(long long)c.kh, (long long)c.kw, (long long)c.ic, (long long)c.oc, (long long)c.n, (long long)c.h,
-				(long long)c.w, (long long)c.oh, (long long)c.ow), &o,
+		call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, "
+				"(%lld, %lld, %lld) -> (%lld, %lld)",
+				(long long)c.kh, (long long)c.kw, (long long)c.ic, (long long)c.oc, (long long)c.n,
+				(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &o,
 				g->depthwise ? (c.oc + 47) / 48 : (oc + nr - 1) / nr * ((ic + 47) / 48), 1);
-		call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * c.oc) * (double)(c.kh * c.kw) * (double)(g->depthwise ? 1 : c.ic);
+		call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * c.oc) * (double)(c.kh * c.kw) *
+			(double)(g->depthwise ? 1 : c.ic);
 		row_pass(r, call, r->n->out[1], k * oc * gw->strides[0] * 4);
 		row_pass(r, call, row_arg(r, "input"), k * ic * 4);
 		row_pass(r, call, row_arg(r, "grad_output"), k * oc * 4);

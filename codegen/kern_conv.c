@@ -45,7 +45,8 @@ dense_constant(Plan *p, const Value *v)
 	const RtTensor *t = plan_tensor(p, v);
 	const Buffer *b = plan_buffer(p, v);
 
-	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META && !t->storage->written ? t : NULL;
+	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META &&
+	       !t->storage->written ? t : NULL;
 }
 
 /* A list of n ints (or one, repeated). */
@@ -188,8 +189,9 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
 	d->ldc = ys;
-	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3], d->depthwise ? groups : d->n,
-				d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
+	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3],
+				d->depthwise ? groups : d->n, d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1],
+				dil[0], dil[1], xs };
 
 	memcpy(d->geometry, g, sizeof g);
 	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
@@ -235,10 +237,10 @@ packing(const Emit *e, const Dense *d, int64_t g)
 		  vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
 
 	if (d->depthwise)
-		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw, .width = d->groups,
-				    .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
-	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k, .taps = d->conv ? d->geometry[7] * kw : 1,
-			    .kw = kw, .width = e->nr,
+		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw,
+				    .width = d->groups, .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
+	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k,
+			    .taps = d->conv ? d->geometry[7] * kw : 1, .kw = kw, .width = e->nr,
 			    .last = panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
 			    .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
 }
@@ -336,10 +338,11 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 	const long long *g = (const long long *)d->geometry;
 
 	if (d->conv)
-		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) -> (%lld, %lld)%s",
-				    g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2], g[4], g[5], more);
-	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k, (long long)d->k,
-			    (long long)d->n, more);
+		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) "
+				    "-> (%lld, %lld)%s", g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2],
+				    g[4], g[5], more);
+	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
+			    (long long)d->k, (long long)d->n, more);
 }
 
 /* Of one launch; what follows is read and not counted as flops. */
@@ -352,10 +355,11 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 	const double columns = (double)(d->n * d->k * groups), weights = (double)(d->winograd ? 36 : taps) * columns;
 	double others = 0;
 
-	for (int i = 0; i < more->n; i++)
-		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;   /* or a number */
-	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : "in panels", .what = comment_of(e, d, after),
-		       .flops = 2 * products * columns, .bytes = 4 * ((double)(in + out) + weights) + others };
+	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
+		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
+	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : "in panels",
+		       .what = comment_of(e, d, after), .flops = 2 * products * columns,
+		       .bytes = 4 * ((double)(in + out) + weights) + others };
 }
 
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
@@ -371,21 +375,26 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 	if (after->range[0])
 		buf_printf(&b, "\tstatic const float range[] = { %s, %s };\n", after->range[0], after->range[1]);
 	if (d->conv && !d->pointwise) {
-		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
-			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, .dw = %lld, .xs = %lld, .ys = %lld%s };\n\n",
-			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13], g[14], g[15],
-			   (long long)d->ldc, after->range[0] ? ", .range = range" : "");
+		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, "
+			   ".ow = %lld, .oc = %lld,\n"
+			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
+			   ".dw = %lld, .xs = %lld, .ys = %lld%s };\n\n",
+			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
+			   g[14], g[15], (long long)d->ldc, after->range[0] ? ", .range = range" : "");
 		if (d->depthwise)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
 		else if (d->winograd)
-			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, p);\n}\n",
-				   (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step, (long long)block_tiles(p, d), epilogue);
+			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
+				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
+				   "p);\n}\n", (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step,
+				   (long long)block_tiles(p, d), epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
 				   step, CHUNK, epilogue);
 	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], %lld, %s, %s, p);\n}\n",
-			   step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
+		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
+			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK,
+			   (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
 	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);
 	buf_free(&b);
@@ -410,7 +419,8 @@ packed_name(const Emit *e, const Dense *d)
 {
 	const char *name = d->weight->name ? d->weight->name->name : "weight";
 
-	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" : d->depthwise ? "by taps" : "in panels");
+	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" :
+			    d->depthwise ? "by taps" : "in panels");
 }
 
 /* Only taps that are looked up one by one may lie in the padding. */

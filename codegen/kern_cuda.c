@@ -99,7 +99,8 @@ recognise_product(Plan *p, const Node *n, Form *f)
 	f->k = f->tw->dims[linear ? 1 : 0];
 	f->groups = 1;
 	return as_rows(f->tx, &f->m, &f->ldx) && as_rows(f->ty, &rows, &f->ldy) && rows == f->m &&
-	       f->tx->dims[f->tx->ndim - 1] == f->k && take_bias(p, n, linear ? "bias" : addmm ? "self" : NULL, f->n, f);
+	       f->tx->dims[f->tx->ndim - 1] == f->k &&
+	       take_bias(p, n, linear ? "bias" : addmm ? "self" : NULL, f->n, f);
 }
 
 static bool
@@ -248,7 +249,8 @@ add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, con
 		name = arena_printf(e->cx->arena, "%s_%d", prefix, e->cuda_kernels.n);
 		map_put(&e->cuda_texts, text, (void *)known);
 		vec_push(e->cx->arena, &e->cuda_kernels, name);
-		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s", comment, BLOCK, name, text);
+		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s", comment,
+			 BLOCK, name, text);
 	}
 	call->kernel = (int)known - 1;
 }
@@ -360,9 +362,9 @@ under_window(Arena *a, const Form *f, const char *channel)
 {
 	const int64_t *s = f->tx->strides;
 
-	return arena_printf(a, "(unsigned)h < %lldu && (unsigned)w_ < %lldu ? x[n * %lldLL + (%s) * %lldLL + h * %lldLL + w_ * %lldLL] : 0.0f",
-			    (long long)f->tx->dims[2], (long long)f->tx->dims[3], (long long)s[0], channel, (long long)s[1],
-			    (long long)s[2], (long long)s[3]);
+	return arena_printf(a, "(unsigned)h < %lldu && (unsigned)w_ < %lldu ? x[n * %lldLL + (%s) * %lldLL + h * "
+			    "%lldLL + w_ * %lldLL] : 0.0f", (long long)f->tx->dims[2], (long long)f->tx->dims[3],
+			    (long long)s[0], channel, (long long)s[1], (long long)s[2], (long long)s[3]);
 }
 
 static void
@@ -431,7 +433,8 @@ emit_conv_direct(Text *t, const Form *f)
 	Arena *a = t->e->cx->arena;
 	Out *o = &t->body;
 
-	out_line(o, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / %lld, i = at %% %lld;", channels, channels);
+	out_line(o, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / %lld, i = at %% "
+		 "%lld;", channels, channels);
 	out_line(o, "const int g = (int)i / %lld;", (long long)f->n);
 	out_line(o, "float made = 0;\n");
 	out_line(o, "if (at >= %lld)", (long long)(f->m * channels));

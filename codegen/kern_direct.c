@@ -60,10 +60,11 @@ put_geometry(Out *o, const Direct *d)
 	const int p = d->places;
 	const RtTensor *t[2] = { d->x, d->y };
 
-	out_line(o, "static const VdConv v = { .n = %lld, .ic = %lld, .oc = %lld, .h = %lld, .w = %lld, .oh = %lld, .ow = %lld, .groups = %lld,",
-		 (long long)d->x->dims[0], (long long)d->x->dims[1], (long long)d->w->dims[0], (long long)at_dim(d->x, p, H, false),
-		 (long long)at_dim(d->x, p, W, false), (long long)at_dim(d->y, p, H, false), (long long)at_dim(d->y, p, W, false),
-		 (long long)d->groups);
+	out_line(o, "static const VdConv v = { .n = %lld, .ic = %lld, .oc = %lld, .h = %lld, .w = %lld, .oh = %lld, "
+		 ".ow = %lld, .groups = %lld,", (long long)d->x->dims[0], (long long)d->x->dims[1],
+		 (long long)d->w->dims[0], (long long)at_dim(d->x, p, H, false),
+		 (long long)at_dim(d->x, p, W, false), (long long)at_dim(d->y, p, H, false),
+		 (long long)at_dim(d->y, p, W, false), (long long)d->groups);
 	for (int i = 0; i < 2; i++)
 		out_line(o, "\t.%cn = %lld, .%cc = %lld, .%ch = %lld, .%cw = %lld,", "xy"[i],
 			 (long long)at_dim(t[i], p, N, true), "xy"[i], (long long)at_dim(t[i], p, C, true), "xy"[i],

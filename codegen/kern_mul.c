@@ -136,7 +136,8 @@ emit_product(Row *r, Product *d)
 	out_line(&o, "%s(m, n, %lld, (const %s *)p[1] + %s, %lld, %lld, (const %s *)p[2] + %s, %lld, %lld,",
 		 d->dtype == RT_f32 ? "vm_product" : "vm_product_double", (long long)d->k, type, nest_at(a, &nest, 1),
 		 (long long)d->lda, (long long)d->ak, type, nest_at(a, &nest, 2), (long long)d->bk, (long long)d->bn);
-	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", !d->bias ? "0" : columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
+	out_line(&o, "\t%s, (%s *)p[0] + %s, %lld%s);", !d->bias ? "0" :
+		 columns ? arena_printf(a, "(const %s *)p[3] + n0", type) : "p[3]",
 		 type, nest_at(a, &nest, 0), (long long)d->ldc, d->dtype == RT_f32 ? ", scratch" : "");
 	out_close(&o, "");
 	c = row_call(r, "multiply",
@@ -196,7 +197,7 @@ row_addmm(Row *r)
 
 /* ---- einsum ------------------------------------------------------------------------------------------------------ */
 
-/* The labels of one operand or of the result: how many, and their indices in 0..51; -1: not a form that is generated. */
+/* The labels of an operand or of the result: how many, and their indices in 0..51; -1: not a form that is generated. */
 static int
 take_labels(const char **s, int *label)
 {

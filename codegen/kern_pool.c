@@ -168,8 +168,9 @@ row_max_pool_places(Row *r)
 		return false;
 	put_geometry(&o, &d, NULL);
 	out_line(&o, "vp_max_places(begin, end, &v, p[2], p[0], p[1]);");
-	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id, (long long)d.x->dims[1]), &o,
-		     d.y->dims[0] * d.y->dims[2], row_grain(d.y->dims[3] * d.x->dims[1] * d.kernel[0] * d.kernel[1]));
+	c = row_call(r, "pool", arena_printf(r->p->cx->arena, "%s of %lld channels, with places", r->n->op->id,
+		     (long long)d.x->dims[1]), &o, d.y->dims[0] * d.y->dims[2],
+		     row_grain(d.y->dims[3] * d.x->dims[1] * d.kernel[0] * d.kernel[1]));
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, r->n->out[1], 0);
 	row_pass(r, c, row_arg(r, "self"), 0);
@@ -180,7 +181,8 @@ bool
 row_max_pool_back(Row *r)
 {
 	const RtTensor *at = row_tensor(r, "indices");
-	Pool d = { .places = 2, .max = true, .x = row_result(r, 0), .y = row_tensor(r, "grad_output"), .kernel = { 1, 1 }, .step = { 1, 1 } };
+	Pool d = { .places = 2, .max = true, .x = row_result(r, 0), .y = row_tensor(r, "grad_output"),
+		.kernel = { 1, 1 }, .step = { 1, 1 } };
 	Out o = { .indent = 1 };
 	KernelCall *c;
 

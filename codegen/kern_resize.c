@@ -101,8 +101,9 @@ static void
 launch(Row *r, Resize *d, Out *o)
 {
 	Arena *a = r->p->cx->arena;
-	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id, (long long)d->x->dims[2],
-				 (long long)d->x->dims[3], (long long)d->y->dims[2], (long long)d->y->dims[3]), o, nest_count(&d->nest),
+	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id,
+				 (long long)d->x->dims[2], (long long)d->x->dims[3], (long long)d->y->dims[2],
+				 (long long)d->y->dims[3]), o, nest_count(&d->nest),
 				 row_grain(d->y->dims[3] * (d->lanes ? d->y->dims[1] : 1)));
 
 	row_pass(r, c, r->n->out[0], 0);

@@ -17,7 +17,8 @@ typedef struct Walk {
 	int64_t steps, rows, hidden, reverse;
 } Walk;
 
-static const struct { const char *name; int gates; } kinds[] = { { "lstm", 4 }, { "gru", 3 }, { "tanh", 1 }, { "relu", 1 } };
+static const struct { const char *name; int gates; } kinds[] = { { "lstm", 4 }, { "gru", 3 }, { "tanh", 1 },
+	{ "relu", 1 } };
 
 static bool
 take_kind(const Row *r, Walk *d)
@@ -92,8 +93,9 @@ panels(Row *r, const RtTensor *w, int64_t first, int64_t n)
 
 	if (!r->e)
 		return "0";
-	return pack_panels(r->e, WEIGHT_PANELS, w, (RtPacking){ .to = w->offset + first * s[0], .n = n, .k = w->dims[1], .taps = 1,
-		.kw = 1, .width = r->e->nr, .last = panel_last(r->e, n, r->e->nr / 4), .sn = s[0], .sk = s[1] });
+	return pack_panels(r->e, WEIGHT_PANELS, w, (RtPacking){ .to = w->offset + first * s[0], .n = n, .k = w->dims[1],
+		.taps = 1, .kw = 1, .width = r->e->nr, .last = panel_last(r->e, n, r->e->nr / 4), .sn = s[0],
+		.sk = s[1] });
 }
 
 /* n columns of each gate, k products for each. */
@@ -133,7 +135,8 @@ add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gat
 	out_line(&o, "};");
 	out_blank(&o);
 	out_line(&o, "vn_%s_%s(begin, end, &step);", function, row_type(d->x->dtype));
-	c = row_call(r, function, arena_printf(a, "%lld steps, %lld rows of %lld", (long long)d->steps, (long long)d->rows, (long long)columns),
+	c = row_call(r, function, arena_printf(a, "%lld steps, %lld rows of %lld", (long long)d->steps,
+		     (long long)d->rows, (long long)columns),
 		     &o, plan_ceil(r->p, columns, panel), row_grain(gates * columns * panel));
 	c->repeat = d->steps;
 	c->work.flops = 2.0 * (double)(d->steps * d->rows) * (double)(gates * columns * k);

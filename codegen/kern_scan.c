@@ -13,7 +13,8 @@
 enum { LANES = 16 };
 
 typedef struct Step {
-	const char *id, *start, *next;   /* s[c]: what has been so far, v: the element; of an extreme: which v is the new one */
+	/* s[c]: what has been so far, v: the element; of an extreme: which v is the new one */
+	const char *id, *start, *next;
 	bool floats_only, extreme;
 } Step;
 
@@ -98,7 +99,8 @@ take(Row *r, Scan *d)
 			continue;
 		d->nest.dims[d->nest.ndim] = block ? plan_ceil(r->p, d->lanes, LANES) : x->dims[i];
 		for (int k = 0; k < 3; k++)
-			d->nest.stride[k][d->nest.ndim] = block ? LANES * stride_of(all[k], lanes) : stride_of(all[k], i);
+			d->nest.stride[k][d->nest.ndim] = block ? LANES * stride_of(all[k], lanes) :
+				stride_of(all[k], i);
 		d->nest.ndim++;
 	}
 	for (int k = 0; k < 3; k++) {

@@ -13,9 +13,11 @@ typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Co
 
 static const Command commands[] = {
 	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
-	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...", "interpret a model; several inputs: calls of one instance, in turn", cmd_run},
+	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...",
+	 "interpret a model; several inputs: calls of one instance, in turn", cmd_run},
 	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench},
-	{"check", "MODEL [PROGRAM] [-i IN.npz]...", "a program against the interpreter; how far both are off the same in double", cmd_check},
+	{"check", "MODEL [PROGRAM] [-i IN.npz]...",
+	 "a program against the interpreter; how far both are off the same in double", cmd_check},
 	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect},
 	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile},
 	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
@@ -38,60 +40,97 @@ typedef struct Option {
 
 #define PLACE(member) offsetof(Cli, member)
 static const Option options[] = {
-	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "arrays whose names are the arguments'; or random ones:"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ",
+	 "arrays whose names are the arguments'; or random ones:"},
 	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bisect ", "arrays whose names are the arguments'"},
-	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ", "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
-	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ", "what kiln profile wrote; several are merged"},
-	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ", "inputs that programs are built for; on the others they only run (all)"},
-	{"output", 'o', "FILE.npz", OPTION_TEXTS, PLACE(outs), " run ", "where results go, the first one of the first input; without: printed"},
+	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ",
+	 "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
+	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ",
+	 "what kiln profile wrote; several are merged"},
+	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
+	 "inputs that programs are built for; on the others they only run (all)"},
+	{"output", 'o', "FILE.npz", OPTION_TEXTS, PLACE(outs), " run ",
+	 "where results go, the first one of the first input; without: printed"},
 	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " build profile save ", "where it goes"},
-	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ", "the errors of the results against an interpreter whose floats are all float64, over\n"
+	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
+	 "the errors of the results against an interpreter whose floats are all float64, over\n"
 	 "                               the largest element: at most 5e-6, or 3 times the interpreter's"},
-	{"reference", 0, "OUT.npz", OPTION_TEXTS, PLACE(references), " check ", "with --double: a recorded answer, one for each -i, in the interpreter's place"},
-	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ", "gradients by all parameters, or by these and arguments"},
-	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile ", "as under torch.no_grad(): is_grad_enabled() is False"},
-	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ", "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
+	{"reference", 0, "OUT.npz", OPTION_TEXTS, PLACE(references), " check ",
+	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
+	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
+	 "gradients by all parameters, or by these and arguments"},
+	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile ",
+	 "as under torch.no_grad(): is_grad_enabled() is False"},
+	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
+	 "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
 	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
 	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
-	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ", "embed (in the program), file (beside it: OUT.weights)"},
-	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ", "of weights that are larger, where they are faster (Winograd): made (when the program\n"
+	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
+	 "embed (in the program), file (beside it: OUT.weights)"},
+	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
+	 "of weights that are larger, where they are faster (Winograd): made (when the program\n"
 	 "                               is opened), fast (they are in the program), small (none)"},
-	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ", "tensors that take the place of those of that name (kiln info)"},
+	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ",
+	 "tensors that take the place of those of that name (kiln info)"},
 	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
-	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ", "these instead of forward; inputs are the first one's"},
-	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile ", "instead of forward"},
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
+	 "these instead of forward; inputs are the first one's"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile ",
+	 "instead of forward"},
 	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile ", "of the random numbers"},
 	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile ", "how many (1); 0: one per core"},
-	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ", "how many (1), when the program is not told; 0: one per core"},
-	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save ", "leave training mode"},
-	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ", "of each run of the interpreter"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
+	 "how many (1), when the program is not told; 0: one per core"},
+	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save ",
+	 "leave training mode"},
+	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ",
+	 "of each run of the interpreter"},
 	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON; -: to standard output"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " build ", "what it would print as JSON; -: to standard output"},
-	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas), " bisect bench run build show check profile save info ops ", "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
-	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bisect bench run build show check profile save info ops ", "C with its function, here my_f; includes kiln.h"},
-	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies), " bisect bench run build show check profile save info ops ", "or TorchScript instead of C: 'my::f=return a * c'"},
-	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ", "frontend, prepared, specialized, optimized, or a pass: after it"},
+	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
+	 " bisect bench run build show check profile save info ops ",
+	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
+	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bisect bench run build show check profile save info ops ",
+	 "C with its function, here my_f; includes kiln.h"},
+	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
+	 " bisect bench run build show check profile save info ops ",
+	 "or TorchScript instead of C: 'my::f=return a * c'"},
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ",
+	 "frontend, prepared, specialized, optimized, or a pass: after it"},
 	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
-	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ", "read the text back and print it again: a difference is an error"},
-	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ", "exe, static (needs no libraries), obj and shared (to link, to load), c, ptx, cuda"},
+	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
+	 "read the text back and print it again: a difference is an error"},
+	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
+	 "exe, static (needs no libraries), obj and shared (to link, to load), c, ptx, cuda"},
 	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ", "native, x86-64-v3, cortex-a53 ..."},
-	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build ", "gcc, clang, tcc (inside Kiln), or a path"},
+	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build ",
+	 "gcc, clang, tcc (inside Kiln), or a path"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
-	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ", "0: all as it was (the default); 1 to 3: optimized, constants inside"},
-	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ", "most specialized graphs (4)"},
-	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ", "nothing for other sizes than those of the inputs: they run the generic code"},
-	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ", "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
+	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
+	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
+	 "most specialized graphs (4)"},
+	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ",
+	 "nothing for other sizes than those of the inputs: they run the generic code"},
+	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
+	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},
-	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ", "how it compares with another: runs of both in turn, and their ratio"},
-	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ", "what each launch computes, and where in the model, too, for kiln bench (larger)"},
+	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ",
+	 "how it compares with another: runs of both in turn, and their ratio"},
+	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
+	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
-	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ", "the graph after that pass; 2: each change, too; all"},
-	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ", "no more than N changes; known, kernels: inferred results, kernels"},
-	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show profile save ", "these passes instead of the pipeline"},
-	{"no-pass", 0, "PASS,...", OPTION_TEXT, PLACE(without), " run build show profile save ", "all passes but these"},
+	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ",
+	 "the graph after that pass; 2: each change, too; all"},
+	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ",
+	 "no more than N changes; known, kernels: inferred results, kernels"},
+	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show profile save ",
+	 "these passes instead of the pipeline"},
+	{"no-pass", 0, "PASS,...", OPTION_TEXT, PLACE(without), " run build show profile save ",
+	 "all passes but these"},
 	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show profile save ", "nothing after that pass"},
 	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "say what is done"},
 	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "say how long each part took"},
@@ -167,7 +206,8 @@ help_passes(const char *command)
 	printf("\npasses:");
 	for (i = 0; (name = pass_name(i)); i++)
 		printf(" %s", name);
-	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L (alias: who may be whose memory);\n"
+	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L (alias: who may be "
+	       "whose memory);\n"
 		"KILN_TYPE_VERBOSITY=0 to 3 is how much dumps say of tensors.\n");
 }
 
@@ -179,7 +219,9 @@ help(const char *command)
 		if (!command || !strcmp(command, commands[i].name))
 			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
 	if (!command) {
-		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source (model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a command.\n");
+		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source "
+		       "(model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a "
+		       "command.\n");
 		return;
 	}
 	printf("\n");
@@ -213,7 +255,8 @@ parse_option(Cli *cli, const char *text, const char *next)
 {
 	bool is_long = text[1] == '-';
 	const char *name = text + 1 + is_long, *value = is_long ? strchr(name, '=') : name[1] ? name + 1 : 0;
-	const Option *o = find_option(cli, name, value && is_long ? (size_t)(value - name) : is_long ? strlen(name) : 1, is_long);
+	const Option *o = find_option(cli, name, value && is_long ? (size_t)(value - name) : is_long ? strlen(name) : 1,
+				      is_long);
 	char *place = (char *)cli + o->place;
 	int took = 0;
 

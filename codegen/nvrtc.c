@@ -95,7 +95,8 @@ open_library(Cx *cx)
 	const char *const names[] = {
 		home && *home ? arena_printf(cx->arena, "%s/lib64/libnvrtc.so", home) : NULL,
 		home && *home ? arena_printf(cx->arena, "%s/lib/libnvrtc.so", home) : NULL,
-		"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib/libnvrtc.so",
+		"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so",
+		"/usr/local/cuda/lib/libnvrtc.so",
 	};
 	void *library = NULL;
 
@@ -104,7 +105,8 @@ open_library(Cx *cx)
 			library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		fail_status(cx, EXIT_DEVICE, NOWHERE,
-			    "--gpu needs NVRTC (libnvrtc.so of the CUDA toolkit), which is not found; CUDA_HOME says where the toolkit is");
+			    "--gpu needs NVRTC (libnvrtc.so of the CUDA toolkit), which is not found; CUDA_HOME says "
+			    "where the toolkit is");
 	return library;
 }
 
@@ -147,8 +149,8 @@ cuda_compile(Cx *cx, const char *text, int arch, int64_t *n)
 	const char *const names[] = { "cutile.h", "tmath.h" };
 	const char *const headers[] = { carry_text(cx, "rt/ops/cutile.h"), carry_text(cx, "rt/ops/tmath.h") };
 	const char *const options[] = {
-		arena_printf(cx->arena, arch > 0 ? "--gpu-architecture=sm_%d" : "--gpu-architecture=compute_%d", arch > 0 ? arch : -arch),
-		"--std=c++17", "-default-device",
+		arena_printf(cx->arena, arch > 0 ? "--gpu-architecture=sm_%d" : "--gpu-architecture=compute_%d",
+			     arch > 0 ? arch : -arch), "--std=c++17", "-default-device",
 	};
 	void *program = NULL;
 	size_t bytes = 0;

@@ -78,8 +78,8 @@ typedef struct Lives {
 static Lives
 lives_new(Cx *cx, Buffer *const *buffers, int n)
 {
-	Lives l = { .begin = new(cx->arena, Buffer *, n + 1), .n = n, .leaves = 1, .found = new(cx->arena, Buffer *, n + 1),
-		    .placed = new(cx->arena, Buffer *, n + 1) };
+	Lives l = { .begin = new(cx->arena, Buffer *, n + 1), .n = n, .leaves = 1,
+		    .found = new(cx->arena, Buffer *, n + 1), .placed = new(cx->arena, Buffer *, n + 1) };
 	int most = 0;
 
 	memcpy(l.begin, buffers, (size_t)n * sizeof *l.begin);
@@ -300,7 +300,7 @@ ends_of(Cx *cx, Buffer *const *buffers, int n)
 	return e;
 }
 
-/* The arena can be no smaller than what is alive at one step, of all steps: the sum only grows where a buffer begins. */
+/* No arena is smaller than what is alive at one step; the sum only grows where a buffer begins. */
 static int64_t
 least_of(Ends e, int n)
 {

@@ -34,7 +34,8 @@ trial_tensor(Trial *t)
 	RtTensor *r;
 
 	t->rt.meta = t->meta;
-	r = rt_tensor_new(&t->rt, at && t->kind == INDICES ? RT_i64 : !at && t->kind == CONDITION ? RT_b8 : t->dtype, t->rank, dims);
+	r = rt_tensor_new(&t->rt, at && t->kind == INDICES ? RT_i64 : !at && t->kind == CONDITION ? RT_b8 : t->dtype,
+			  t->rank, dims);
 	t->rt.meta = false;
 	if (r && !t->meta)
 		rt_fill(&t->rt, r, rt_int(1));
@@ -49,7 +50,8 @@ trial_list(Trial *t, const Arg *a)
 	RtList *l = rt_list_new(&t->rt, a->type->of[0], n);
 
 	for (int i = 0; l && i < n; i++)
-		rt_list_push(&t->rt, l, kind == TYPE_TENSOR ? trial_tensor(t) : kind == TYPE_FLOAT ? rt_double(1) : rt_int(t->size));
+		rt_list_push(&t->rt, l, kind == TYPE_TENSOR ? trial_tensor(t) : kind == TYPE_FLOAT ? rt_double(1) :
+			     rt_int(t->size));
 	return l ? rt_ref(RT_LIST, l) : rt_none();
 }
 

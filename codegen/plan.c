@@ -65,7 +65,7 @@ lies_in_old_buffers(Plan *p, IValue v, int step)
 	}
 }
 
-/* Is nothing to be done for this result?  A tensor that is a view; a list or tuple of views that is only taken apart. */
+/* Does this result need no code?  A tensor that is a view; a list or tuple of views that is only taken apart. */
 static bool
 was_there(Plan *p, const Value *v, int step)
 {
@@ -447,7 +447,7 @@ leaves_in_slot(Plan *p, const Node *ret, int index)
 	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
 }
 
-/* The last step at which a use inside of loops counts: the end of the outermost loop that the buffer was made before. */
+/* The last step at which a use inside loops counts: the end of the outermost loop that the buffer was made before. */
 static int
 use_step(Plan *p, const Buffer *b, const Node *user)
 {
@@ -473,7 +473,8 @@ note_uses(Plan *p, const Value *v)
 						    keeps(p, user, v->uses.at[i].index))
 			b->escapes = true;
 		if (node_is(user, "prim::Loop") || node_is(user, "prim::If"))
-			b->escapes |= v->uses.at[i].index >= 2 && !plan_is_planned(p, user->out[v->uses.at[i].index - 2]);
+			b->escapes |= v->uses.at[i].index >= 2 &&
+				!plan_is_planned(p, user->out[v->uses.at[i].index - 2]);
 		if (node_is(user, "prim::ListConstruct"))
 			for (int k = 0; k < user->out[0]->uses.n; k++) {
 				const int later = use_step(p, b, user->out[0]->uses.at[k].node);

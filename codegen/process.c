@@ -315,9 +315,10 @@ blames_text(const char *said)
 RT_NORETURN void
 process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
 {
-	static const char *const room[] = { "memory full", "out of memory", "memory exhausted", "Cannot allocate memory",
-					    "failed to map", "No space left", "File too large", "Disk quota", "Killed signal",
-					    "Too many open files", "Resource temporarily unavailable", "not found" };
+	static const char *const room[] = { "memory full", "out of memory", "memory exhausted",
+					    "Cannot allocate memory", "failed to map", "No space left",
+					    "File too large", "Disk quota", "Killed signal", "Too many open files",
+					    "Resource temporarily unavailable", "not found" };
 	const char *said = process_log(cx, log, 6000);
 
 	process_check(cx);

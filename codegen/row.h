@@ -42,8 +42,8 @@ typedef bool RowForm(Row *);     /* false: not a form that is generated */
 const Value    *row_arg(const Row *, const char *name);         /* null: none, or None */
 const RtTensor *row_tensor(const Row *, const char *name);      /* the type of a tensor argument; null: not known */
 const RtTensor *row_result(const Row *, int i);
-bool row_ints(const Row *, const char *name, int64_t *out, int n);      /* a list of n known ints, or one for all */
-bool row_list(const Row *, const char *name, int64_t *out, int *n);     /* any number of known ints, at most RT_MAX_RANK */
+bool row_ints(const Row *, const char *name, int64_t *out, int n);   /* a list of n known ints, or one for all */
+bool row_list(const Row *, const char *name, int64_t *out, int *n);  /* any number of known ints, at most RT_MAX_RANK */
 bool row_int(const Row *, const char *name, int64_t *out);
 bool row_double(const Row *, const char *name, double *out);
 
@@ -54,14 +54,14 @@ int64_t nest_count(const RowNest *);
 void nest_open(Out *, const RowNest *);
 const char *nest_at(Arena *, const RowNest *, int operand);
 
-const char *row_type(int dtype);                                /* C type of an element; null: not one that is generated */
+const char *row_type(int dtype);                        /* C type of an element; null: not one that is generated */
 int64_t row_grain(int64_t elements_of_a_row);
 /* Adds a launch; text: the kernel's body in braces, freed here. */
 KernelCall *row_call(Row *, const char *prefix, const char *comment, Out *text, int64_t n, int64_t grain);
 /* Adds a launch of a kernel, which is simplified; offset: bytes from each value's first element, or null. */
 struct Kernel;
 bool row_kernel(Row *, struct Kernel *, const Value *const *value, const int64_t *offset, int n);
-void row_checks(Row *);                                         /* the last launch sets `wrong`, and the operator raises then */
+void row_checks(Row *);                                 /* the last launch sets `wrong`, and the operator raises then */
 void row_pass(Row *, KernelCall *, const Value *, int64_t offset_bytes);
 void row_pass_text(Row *, KernelCall *, const char *expression);
 
@@ -69,7 +69,8 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* The node that makes a list which nobody changes; null: there is none. */
 const Node *row_list_node(const Row *, const char *name);
-bool row_copy_layout(Row *, const RtTensor *x, const Value *from);       /* kernel/lower_index.c: a launch that copies x into the result */
+/* kernel/lower_index.c: a launch that copies x into the result */
+bool row_copy_layout(Row *, const RtTensor *x, const Value *from);
 
 RowForm row_copy, row_copy_into, row_cast, row_roll, row_flip, row_cat, row_stack, row_pad, row_repeat, row_fill,
 	row_embedding, row_index_select, row_index, row_gather;

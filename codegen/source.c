@@ -36,7 +36,8 @@ source_load(Cx *cx, const char *path)
 
 	if (n && text[n - 1] != '\n')
 		text = arena_printf(cx->arena, "%s\n", text);
-	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path, .hash = hash_bytes(text, (int64_t)strlen(text)) };
+	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path,
+		.hash = hash_bytes(text, (int64_t)strlen(text)) };
 	unit_define(cx, m->unit, new_source(cx, text, path), "__torch__");
 	return m;
 }
@@ -58,7 +59,8 @@ graph_schema(Cx *cx, Graph *g)
 {
 	Schema *s = new(cx->arena, Schema, 1);
 
-	*s = (Schema){ .name = "forward", .overload = "", .args = new(cx->arena, Arg, graph_ninputs(g) + 1), .rets = new(cx->arena, Arg, 1) };
+	*s = (Schema){ .name = "forward", .overload = "", .args = new(cx->arena, Arg, graph_ninputs(g) + 1),
+		.rets = new(cx->arena, Arg, 1) };
 	for (int i = 0; i < graph_ninputs(g); i++) {
 		const Value *v = graph_inputs(g)[i];
 		const char *name = v->name ? v->name->name : "";
@@ -103,7 +105,8 @@ graph_load(Cx *cx, const char *path, Function **fn)
 	Module *m = new(cx->arena, Module, 1);
 	Function *f = new(cx->arena, Function, 1);
 
-	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path, .hash = hash_bytes(text, (int64_t)strlen(text)) };
+	*m = (Module){ .unit = unit_new(cx, NULL, 0), .self = rt_none(), .path = path,
+		.hash = hash_bytes(text, (int64_t)strlen(text)) };
 	*f = (Function){ .name = "forward", .unit = m->unit, .state = 2 };
 	f->graph = ir_parse(cx, new_source(cx, text, path), m->unit);
 	ir_check_types(cx, f->graph, path);

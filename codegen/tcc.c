@@ -70,12 +70,16 @@ static const struct { const char *name, *text;
 static const char conversions[] =
 	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
 	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"
-	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : 2.0 * (long)(x >> 1 | (x & 1)); }\n"
-	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : 2.0f * (float)(long)(x >> 1 | (x & 1)); }\n";
+	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : "
+	"2.0 * (long)(x >> 1 | (x & 1)); }\n"
+	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : "
+	"2.0f * (float)(long)(x >> 1 | (x & 1)); }\n";
 
 static const char begin[] =
-	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n and $-16,%rsp\\n push %rax\\n\"\n"
-	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n hlt\\n\");\n";
+	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n"
+	" and $-16,%rsp\\n push %rax\\n\"\n"
+	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n"
+	" hlt\\n\");\n";
 
 static void
 put_headers(Cx *cx, const char *dir, int first)
@@ -92,7 +96,8 @@ put_headers(Cx *cx, const char *dir, int first)
 static const char *
 find_library(Cx *cx, const char *name)
 {
-	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib" };
+	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+		"/usr/lib64", "/lib", "/usr/lib" };
 	struct stat s;
 
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
@@ -286,8 +291,10 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 {
 	Objects objects = { 0 };
 	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
-		  .library = arena_printf(cx->arena, "%s/librt.a", dir), .support = arena_printf(cx->arena, "%s/support.o", dir),
-		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"), .objects = (void *)&objects };
+		  .library = arena_printf(cx->arena, "%s/librt.a", dir),
+		  .support = arena_printf(cx->arena, "%s/support.o", dir),
+		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
+		  .objects = (void *)&objects };
 
 	put_headers(cx, j.own, 0);
 	put_library(cx, j.library);

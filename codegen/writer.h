@@ -25,9 +25,12 @@ typedef struct Writer {
 /* ---- cgen_box.c: c_* give a C expression ------------------------------------------------------------------- */
 
 const char *c_geometry(Writer *, const RtTensor *);              /* of an array: dims, then strides */
-const char *c_spot(Writer *, const Buffer *, int64_t at);        /* of the address of that byte of a buffer in the arena */
-const char *c_address(Writer *, const Value *, int64_t more);    /* of a planned tensor's first element, and `more` bytes on */
-const char *c_home(Writer *, const Value *);                     /* the same, on the host, where a GPU may have it newer */
+/* of the address of that byte of a buffer in the arena */
+const char *c_spot(Writer *, const Buffer *, int64_t at);
+/* of a planned tensor's first element, and `more` bytes on */
+const char *c_address(Writer *, const Value *, int64_t more);
+/* the same, on the host, where a GPU may have it newer */
+const char *c_home(Writer *, const Value *);
 const char *c_base_box(Writer *, const Buffer *);                /* the IValue that a buffer's tensors are views of */
 const char *c_buffer(Writer *, const Value *);                   /* of the first byte of its buffer, on the host */
 const char *c_slot(Writer *, const Value *);                     /* of what is no planned tensor: its place */
@@ -36,19 +39,19 @@ const char *c_truth(Writer *, const Value *);                    /* of a bool or
 /* Of a new reference to any value as an IValue; keep: it may outlive this step. */
 const char *c_box(Writer *, const Value *, bool keep);
 
-int64_t  tensor_offset(const RtTensor *);                /* in bytes */
-uint32_t place_row(Writer *);                            /* of the node being written, in the program's table of places */
-void     write_comment(Writer *, const Node *);          /* the line of the model that it comes from, once */
+int64_t  tensor_offset(const RtTensor *);              /* in bytes */
+uint32_t place_row(Writer *);                          /* of the node being written, in the program's table of places */
+void     write_comment(Writer *, const Node *);        /* the line of the model that it comes from, once */
 
 /* ---- cgen_call.c, cgen_launch.c ------------------------------------------------------------------------------ */
 
 void write_unless(Writer *, const char *failed);                 /* else the function ends with the error */
 void write_assign(Writer *, const Value *, const char *expression);      /* to its slot */
 void write_new_box(Writer *, const Buffer *, const RtTensor *);          /* on the heap, into the buffer's slot */
-void write_boxes(Writer *, const Node *, int step);      /* those that heap buffers need before a kernel writes to them */
-void write_stale(Writer *, const Buffer *);              /* the host has written it */
+void write_boxes(Writer *, const Node *, int step);    /* those that heap buffers need before a kernel writes to them */
+void write_stale(Writer *, const Buffer *);            /* the host has written it */
 void write_op(Writer *, const Node *);
 void write_prim(Writer *, const Node *);
-bool write_kernel(Writer *, const Node *);               /* false: not a form that is generated */
+bool write_kernel(Writer *, const Node *);             /* false: not a form that is generated */
 
 #endif

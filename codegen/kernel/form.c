@@ -82,7 +82,7 @@ kernel_stage_end(const Kernel *k, int stage)
 	return stage + 1 < k->stage.n ? k->stage.at[stage + 1] : (Phase){ false, k->let.n, k->state.n, k->store.n };
 }
 
-/* Of equals the first place is taken, and of extremes a NaN.  Written without branches: a loop over lanes vectorizes. */
+/* The first of equals is taken, and a NaN before all numbers.  Without branches: a loop over lanes vectorizes. */
 #define MORE(over) "(x " over " a) | ((x == a) & (y < b)) | ((x != x) & ((a == a) | (y < b)))"
 
 const Fold *

@@ -110,13 +110,13 @@ typedef struct Kernel {
  * loop that vectorises.  Where axes are reduced, that is one of two: the innermost of them, along which `lanes` sums
  * are kept side by side; or the innermost of the others, and a unit is KERNEL_COLUMNS rows side by side. */
 typedef struct Schedule {
-	bool    rows;            /* a unit: a point of all axes but that one and the serial one; else a point */
-	int     inner;           /* that one; -1: there is none */
-	int     lanes;           /* 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
-	bool    whole;           /* rows side by side: there are KERNEL_COLUMNS in each unit, and never fewer */
-	int     tile;            /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
+	bool    rows;          /* a unit: a point of all axes but that one and the serial one; else a point */
+	int     inner;         /* that one; -1: there is none */
+	int     lanes;         /* 1, KERNEL_LANES, or these times 2 or 4; 0: rows side by side, or nothing is reduced */
+	bool    whole;         /* rows side by side: there are KERNEL_COLUMNS in each unit, and never fewer */
+	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;
-	int64_t grain;           /* units that are worth a thread */
+	int64_t grain;         /* units that are worth a thread */
 } Schedule;
 
 enum {
@@ -130,7 +130,7 @@ enum {
 
 Kernel *kernel_new(SizeTable *, Arena *, const char *name, const char *comment);
 int     kernel_operand(Kernel *, Operand);               /* its index; a name of its own when it has none */
-int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);       /* one with these strides; null: it stays */
+int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);   /* one with these strides; null: it stays */
 Ref     kernel_let(Kernel *, Let);
 void    kernel_store(Kernel *, int operand, Ref);
 Ref     kernel_state(Kernel *, Folded);                  /* its value; with .part = 1 its place */

@@ -54,10 +54,10 @@ typedef struct Rows {
 void rows_begin(Rows *, const char *name);
 /* An operand with these strides along the dims; its index. */
 int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
-Ref  rows_place(Rows *);                                 /* of an element among those of its row, in the order of dims */
-Ref  rows_number(Rows *, int64_t);                       /* one that depends on sizes */
-int64_t rows_count(const Rows *);                        /* elements of a row */
-bool rows_finish(Rows *);                                /* adds the launch */
+Ref  rows_place(Rows *);                                /* of an element among those of its row, in the order of dims */
+Ref  rows_number(Rows *, int64_t);                      /* one that depends on sizes */
+int64_t rows_count(const Rows *);                       /* elements of a row */
+bool rows_finish(Rows *);                               /* adds the launch */
 Ref  rows_join(Rows *, const char *fold, RtDtype total, RtDtype part, Ref x);
 /* Computed in the type of `common`, rounded to that of `result`. */
 RtMapTypes rows_types(RtDtype common, RtDtype result);

@@ -112,7 +112,8 @@ neutral(Joining how, int dtype)
 static bool
 joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 {
-	static const char *const rows[] = { [ADD] = "add_Tensor", [MULTIPLY] = "mul_Tensor", [GREATEST] = "maximum", [LEAST] = "minimum" };
+	static const char *const rows[] = { [ADD] = "add_Tensor", [MULTIPLY] = "mul_Tensor", [GREATEST] = "maximum",
+		[LEAST] = "minimum" };
 	Ref arg[3] = { ref_operand(0), from };
 
 	*to = from;
@@ -235,7 +236,8 @@ static bool
 take_joining(const Row *r, Segments *s)
 {
 	static const struct { const char *name; Joining how; } ways[] = {
-		{ "add", ADD }, { "multiply", MULTIPLY }, { "sum", ADD }, { "prod", MULTIPLY }, { "amax", GREATEST }, { "amin", LEAST },
+		{ "add", ADD }, { "multiply", MULTIPLY }, { "sum", ADD }, { "prod", MULTIPLY }, { "amax", GREATEST },
+		{ "amin", LEAST },
 	};
 	const Value *v = row_arg(r, "reduce");
 	const Known *k = v ? known_at(r->p->known, v) : NULL;
@@ -346,7 +348,8 @@ row_index_put(Row *r)
 {
 	const RtTensor *self = row_tensor(r, "self"), *values = row_tensor(r, "values"), *index;
 	const Node *list = row_list_node(r, "indices");
-	Segments s = { .factor = 1, .wraps = true, .dim = -1, .source = row_arg(r, "values"), .in_place = node_writes_input(r->n, 0) };
+	Segments s = { .factor = 1, .wraps = true, .dim = -1, .source = row_arg(r, "values"),
+		.in_place = node_writes_input(r->n, 0) };
 	int64_t accumulate;
 
 	if (!self || !values || !list || !target(r, &s) || !row_int(r, "accumulate", &accumulate))
