@@ -119,7 +119,8 @@ typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/debug.c
 struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: not known */
 
 /* Status of the process when a try ends in an error; design.md section 2. */
-enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS = 4, EXIT_MISS = 5, EXIT_DEVICE = 6, EXIT_LACKS = 7 };
+enum { EXIT_OK = 0, EXIT_INPUT = 1, EXIT_USAGE = 2, EXIT_BUG = 3, EXIT_DIFFERS = 4, EXIT_MISS = 5, EXIT_DEVICE = 6,
+	EXIT_LACKS = 7 };
 
 typedef struct Err {
 	int     status;        /* one of EXIT_ */
@@ -142,11 +143,13 @@ typedef struct Cx {
 	struct Units   *units;         /* frontend/script.c */
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
-	struct LackingVec *lacking;    /* frontend/overload.c: operators that are lacking are noted here; null: the first one fails */
+	/* frontend/overload.c: operators that are lacking are noted here; null: the first one fails */
+	struct LackingVec *lacking;
 	struct Builtins *builtins;     /* frontend/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
-	int       type_detail;         /* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
+	/* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */
+	int       type_detail;
 	int       depth;               /* recursion in progress; cx_enter fails past CX_DEPTH */
 	const char *stack_end;         /* and where frames come below it: rt_stack_end(); null: it is not known */
 } Cx;
@@ -186,11 +189,11 @@ typedef struct RtWhole {
 	sigset_t before;       /* the thread's signal mask before the part was made */
 	struct RtWhole *next;  /* of those with a part */
 } RtWhole;
-/* To be written to; "-" is standard output.  Null: errno says why; else rt_whole_end has to be called, by this thread. */
+/* Opens a file to write; "-" is standard output.  Null: errno says why; else this thread has to call rt_whole_end. */
 FILE *rt_whole_open(RtWhole *, const char *path);
 int   rt_whole_end(RtWhole *, bool good);      /* good: it gets its name.  RT_ERROR, and errno: nothing is left */
 bool  rt_replaces(const char *path);           /* may a finished file take this name?  Not that of a device, a pipe */
-void  rt_whole_target(Buf *, const char *path);        /* adds where a result of that name goes: through symbolic links */
+void  rt_whole_target(Buf *, const char *path);      /* adds where a result of that name goes: through symbolic links */
 bool  rt_is_stdout(const char *path);          /* "-", or what standard output is redirected to; null is not */
 void  rt_parts_remove(void);                   /* of all files that are being written: the process is about to exit */
 void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* a RtCx.print: to standard error */

@@ -288,7 +288,8 @@ rt_temp_value(RtCx *cx, IValue v)
 	if (!rt_counted(v))
 		return v;
 	if (s->ntemp == s->cap) {
-		more = s->cap > INT32_MAX / 4 ? 0 : rt_mem_more(s->temp, (int64_t)sizeof *more * (s->cap ? s->cap * 2 : RT_LIMIT_TEMPS));
+		more = s->cap > INT32_MAX / 4 ? 0 : rt_mem_more(s->temp,
+			(int64_t)sizeof *more * (s->cap ? s->cap * 2 : RT_LIMIT_TEMPS));
 		if (!more) {
 			rt_release(v);
 			rt_raise(cx, "out of memory");

@@ -812,8 +812,8 @@ in_bounds(const Activation *a, const RtInsn *n)
 		return n->arg < (uint32_t)c->ninsn;
 	case RT_DO_CALL_METHOD:
 		return n->arg < (uint32_t)c->nstring;
-	case RT_DO_NEW_LIST: case RT_DO_NEW_DICT: case RT_DO_NEW_OBJECT: case RT_DO_ISINSTANCE: case RT_DO_CAST: case RT_DO_UNSET:
-	case RT_DO_WAIT:
+	case RT_DO_NEW_LIST: case RT_DO_NEW_DICT: case RT_DO_NEW_OBJECT: case RT_DO_ISINSTANCE: case RT_DO_CAST:
+	case RT_DO_UNSET: case RT_DO_WAIT:
 		return n->arg < (uint32_t)c->ntype;
 	default:
 		return true;

@@ -557,9 +557,10 @@ static void
 print_type_of(Buf *b, IValue v, int depth)
 {
 	static const char *const name[] = {
-		[RT_NONE] = "NoneType", [RT_INT] = "int", [RT_DOUBLE] = "float", [RT_BOOL] = "bool", [RT_DEVICE] = "Device",
-		[RT_TENSOR] = "Tensor", [RT_STR] = "str", [RT_COMPLEX] = "complex", [RT_FUTURE] = "Future",
-		[RT_FUNCTION] = "Function", [RT_GENERATOR] = "Generator", [RT_STORAGE] = "Storage",
+		[RT_NONE] = "NoneType", [RT_INT] = "int", [RT_DOUBLE] = "float", [RT_BOOL] = "bool",
+		[RT_DEVICE] = "Device", [RT_TENSOR] = "Tensor", [RT_STR] = "str", [RT_COMPLEX] = "complex",
+		[RT_FUTURE] = "Future", [RT_FUNCTION] = "Function", [RT_GENERATOR] = "Generator",
+		[RT_STORAGE] = "Storage",
 	};
 
 	switch ((RtTag)v.tag) {

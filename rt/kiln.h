@@ -31,7 +31,8 @@
  *   each result; those are new references.  Return RT_OK, or RT_ERROR after an rt_raise.
  * - Check everything and ask for results before data is touched.  With cx->meta the compiler wants to know dtypes and
  *   sizes: tensors have no data then, and RT_RESULT returns when the last result is there (for the ones before it,
- *   write `if (!r) return RT_ERROR; out[i] = rt_of(r);`).  When sizes depend on data: `if (cx->meta) return rt_no_meta(cx);`
+ *   write `if (!r) return RT_ERROR; out[i] = rt_of(r);`).  When sizes depend on data:
+ *   `if (cx->meta) return rt_no_meta(cx);`
  * - Tensors have any strides, sizes of 0, rank 0 to RT_MAX_RANK: rt_contiguous and rt_temp as above, or the strides.
  * - Memory of the call is rt_scratch's, threads are rt_parallel's.  Keep nothing in static variables: calls run side by
  * side.

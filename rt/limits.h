@@ -56,17 +56,21 @@ enum {
 	RT_LIMIT_RELEASED = RT_LIMIT(32, 1),               /* ivalue.c: dead containers that wait in a small array */
 	RT_LIMIT_OPERANDS = RT_LIMIT(24, 1),               /* interp.c: operands of an instruction in a small array */
 	RT_LIMIT_SCOPES = RT_LIMIT(8, 1),                  /* interp.c: open with-scopes in a small array */
-	RT_LIMIT_SPIN_NS = RT_LIMIT(200000, 0),            /* thread.c: how long an idle thread looks for work before it sleeps */
-	RT_LIMIT_LOOKED_AT = RT_LIMIT(4096, 2),            /* thread.c: values of a forked call's arguments that are looked at */
+	/* thread.c: how long an idle thread looks for work before it sleeps */
+	RT_LIMIT_SPIN_NS = RT_LIMIT(200000, 0),
+	/* thread.c: values of a forked call's arguments that are looked at */
+	RT_LIMIT_LOOKED_AT = RT_LIMIT(4096, 2),
 	RT_LIMIT_SIZES_SEEN = RT_LIMIT(64, 1),             /* sizes.c: numbers of a value, at first */
 	RT_LIMIT_ARRAYS = RT_LIMIT(16, 1),                 /* npz.c: arrays of a file, at first */
 	RT_LIMIT_EVENTS = RT_LIMIT(256, 1),                /* trace.c: events, at first */
 	RT_LIMIT_SIZES_KEPT = RT_LIMIT(32, 1),             /* sizes.c: values of symbols that are remembered */
 	RT_LIMIT_COPY_TILE = RT_LIMIT(32, 2),              /* copy.c: side of a tile of a transposing copy */
 	RT_LIMIT_CAST_BLOCK = RT_LIMIT(256, 1),            /* dtype.c: elements converted at once */
-	RT_LIMIT_MAP_BLOCK = RT_LIMIT(512, 4),             /* ops/kernel.h: elements of a pointwise operator computed at once */
+	/* ops/kernel.h: elements of a pointwise operator computed at once */
+	RT_LIMIT_MAP_BLOCK = RT_LIMIT(512, 4),
 	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),               /* ops/sort.c: elements that are sorted by insertion */
-	RT_LIMIT_WARM_AFTER = RT_LIMIT(64, 2),             /* program.c: calls before weights move; that takes ten times what it saves in each */
+	/* program.c: calls before weights move; that takes ten times what it saves in each */
+	RT_LIMIT_WARM_AFTER = RT_LIMIT(64, 2),
 	RT_LIMIT_CHILDREN = RT_LIMIT(16, 1),               /* codegen/build.c: compilers at once */
 };
 

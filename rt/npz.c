@@ -74,7 +74,8 @@ arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 		goto bad;
 	}
 	if (a->n == a->cap) {
-		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at, sizeof *more * (size_t)(a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
+		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at,
+			sizeof *more * (size_t)(a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
 		if (more) {
 			a->at = more;
 			a->cap = a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS;
@@ -502,8 +503,10 @@ read_entry(RtCx *cx, const File *f, int64_t *at, int64_t end, Member *m)
 	all = 46 + nname + nextra + (int64_t)little(p + 32, 2);
 	if (all > end - *at || memchr(p + 46, 0, (size_t)nname))
 		return damaged(cx, f, "an entry of its directory");
-	*m = (Member){ .method = (int)little(p + 10, 2), .flags = (int)little(p + 8, 2), .crc = (uint32_t)little(p + 16, 4),
-		.packed = (int64_t)little(p + 20, 4), .size = (int64_t)little(p + 24, 4), .offset = (int64_t)little(p + 42, 4) };
+	*m = (Member){ .method = (int)little(p + 10, 2), .flags = (int)little(p + 8, 2),
+		.crc = (uint32_t)little(p + 16, 4),
+		.packed = (int64_t)little(p + 20, 4), .size = (int64_t)little(p + 24, 4),
+		.offset = (int64_t)little(p + 42, 4) };
 	if (!read_zip64(p + 46 + nname, nextra, m) || m->size < 0 || m->packed < 0 || m->offset < 0)
 		return damaged(cx, f, "sizes of an entry");
 	m->name = heap_grow(0, nname + 1);

@@ -136,7 +136,8 @@ IValue
 rt_box_view(RtCx *cx, IValue base, RtDtype dtype, int ndim, const int64_t *geometry, int64_t offset)
 {
 	const RtTensor *b = base.u.t;
-	RtTensor *t = base.tag != RT_TENSOR ? NULL : rt_tensor_over(cx, b->storage, dtype, ndim, geometry, geometry + ndim, b->offset + offset);
+	RtTensor *t = base.tag != RT_TENSOR ? NULL : rt_tensor_over(cx, b->storage, dtype, ndim, geometry,
+		geometry + ndim, b->offset + offset);
 
 	if (t && b->quant && b->dtype == dtype) {
 		t->quant = b->quant;

@@ -55,7 +55,8 @@ unpack(RtCx *cx, const RtPacking *p, float *to)
 		for (int64_t t = 0; t < p->taps; t++)
 			for (int64_t k = 0; k < p->k; k++, from += width)
 				for (int64_t j = 0; j < width && j < left; j++)
-					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] = from[j];
+					to[(col + j) * p->sn + k * p->sk + t / p->kw * p->sr + t % p->kw * p->ss] =
+						from[j];
 	}
 }
 

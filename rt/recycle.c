@@ -29,7 +29,8 @@ enum { KEPT = 0 };
 enum { KEPT = RT_LIMIT_RECYCLED };
 #endif
 
-enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64, GIVEN_BACK = -1, LARGE = 1 << 20 };
+enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64,
+	GIVEN_BACK = -1, LARGE = 1 << 20 };
 
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct Lists {

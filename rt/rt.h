@@ -84,7 +84,8 @@ void     rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const voi
 RtDtype  rt_promote(RtDtype, RtDtype);          /* ATen's table; RT_NDTYPE when there is no common type */
 bool     rt_can_cast(RtDtype from, RtDtype to); /* may a result of `from` be written into a tensor of `to`? */
 double   rt_largest(RtDtype);                   /* the largest finite number of a floating or complex one */
-RtDtype  rt_in_double(RtDtype);                 /* float64 for a floating one, complex128 for a complex one; others as they are */
+/* float64 for a floating one, complex128 for a complex one; others as they are */
+RtDtype  rt_in_double(RtDtype);
 
 /* ---- types: of values at run time; the compiler's own types are the same struct ------------------- */
 
@@ -174,7 +175,8 @@ typedef struct IValue {                                       /* 16 bytes */
 
 typedef struct RtStr     { RtHead h; int64_t n; char s[]; } RtStr;                   /* UTF-8, final 0 after n bytes */
 typedef struct RtList    { RtHead h; const RtType *elem; int64_t n, cap; IValue *v; } RtList;
-typedef struct RtTuple   { RtHead h; const RtType *type; int64_t n; IValue v[]; } RtTuple;  /* type: NamedTuple or null */
+/* type: NamedTuple or null */
+typedef struct RtTuple   { RtHead h; const RtType *type; int64_t n; IValue v[]; } RtTuple;
 typedef struct RtObject  { RtHead h; RtClass *cls; IValue slot[]; } RtObject;
 typedef struct RtEnum    { RtHead h; const RtType *type; struct RtStr *name; IValue value; } RtEnum;
 typedef struct RtComplex { RtHead h; double re, im; } RtComplex;
@@ -193,14 +195,17 @@ static inline IValue rt_none(void)        { IValue v; v.tag = RT_NONE; v.u.i = 0
 static inline IValue rt_int(int64_t i)    { IValue v; v.tag = RT_INT; v.u.i = i; return v; }
 static inline IValue rt_double(double f)  { IValue v; v.tag = RT_DOUBLE; v.u.f = f; return v; }
 static inline IValue rt_bool(bool b)      { IValue v; v.tag = RT_BOOL; v.u.i = b; return v; }
-static inline IValue rt_ref(RtTag tag, void *p) { IValue v; v.tag = tag; v.u.p = p; return v; }   /* takes the reference */
-static inline IValue rt_of(RtTensor *t)   { return rt_ref(RT_TENSOR, t); }                        /* takes the reference */
+/* takes the reference */
+static inline IValue rt_ref(RtTag tag, void *p) { IValue v; v.tag = tag; v.u.p = p; return v; }
+/* takes the reference */
+static inline IValue rt_of(RtTensor *t)   { return rt_ref(RT_TENSOR, t); }
 static inline bool   rt_is_none(IValue v) { return v.tag == RT_NONE; }
 static inline bool   rt_counted(IValue v) { return v.tag >= RT_TENSOR; }
 
 /* Counting; a target without threads (tcc) counts plainly. */
 #if defined __GNUC__ && !defined __TINYC__
-static inline int32_t rt_count_add(RtHead *h, int32_t n) { return __atomic_fetch_add(&h->refs, n, __ATOMIC_ACQ_REL); }   /* the count before */
+/* the count before */
+static inline int32_t rt_count_add(RtHead *h, int32_t n) { return __atomic_fetch_add(&h->refs, n, __ATOMIC_ACQ_REL); }
 static inline int32_t rt_refs(const RtHead *h) { return __atomic_load_n(&h->refs, __ATOMIC_RELAXED); }
 #else
 static inline int32_t rt_count_add(RtHead *h, int32_t n) { h->refs += n; return h->refs - n; }
@@ -224,14 +229,14 @@ rt_count_down(RtHead *h)             /* was it the last reference? */
 
 IValue rt_retain(IValue);                 /* the same value, counted once more */
 void   rt_release(IValue);                /* frees what nobody refers to any more; bounded recursion */
-void   rt_assign(IValue *place, IValue v);    /* takes v, releases what was there */
+void   rt_assign(IValue *place, IValue v); /* takes v, releases what was there */
 bool   rt_same(IValue, IValue);           /* `is` */
 int    rt_equal(RtCx *, IValue, IValue, bool *out);   /* `==` of containers; tensors by bool(a == b) */
 bool   rt_isinstance(IValue, const RtType *);
-bool   rt_may_be(IValue, const RtType *);     /* can it be used as one?  So can a list of no known type, by its elements */
+bool   rt_may_be(IValue, const RtType *);  /* can it be used as one?  So can a list of no known type, by its elements */
 int    rt_need(RtCx *, IValue, const RtType *);       /* RT_ERROR, and raised: it cannot; else settled */
-void   rt_settle(IValue, const RtType *);     /* it may be one: lists of no known type are of this one from here on */
-IValue rt_some(RtCx *, const RtType *);       /* an empty one; None where there is none */
+void   rt_settle(IValue, const RtType *);  /* it may be one: lists of no known type are of this one from here on */
+IValue rt_some(RtCx *, const RtType *);    /* an empty one; None where there is none */
 typedef struct RtTypeName { char text[256]; } RtTypeName;
 RtTypeName rt_type_name(IValue);          /* for messages: "int", "Tensor", "List[int]"... */
 #define rt_type_of(v) (rt_type_name(v).text)      /* until the end of the whole expression */
@@ -255,7 +260,8 @@ uint64_t  rt_hash(IValue);
 
 struct RtStorage {
 	RtHead  h;
-	RT_ATOMIC uint8_t kind;  /* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
+	/* RT_HEAP, RT_BORROWED (arena or mapped: not freed), RT_META (no data at all), RT_PACKED */
+	RT_ATOMIC uint8_t kind;
 	bool    readonly;        /* weights: rt_writable makes a private copy first */
 	bool    written;         /* the compiler's: a constant of the archive that some code writes to, or may */
 	int64_t bytes;
@@ -314,53 +320,61 @@ void      rt_channels_last_strides(int ndim, const int64_t *dims, int64_t *strid
 /* Strides of an elementwise result of these operands: ATen's rule (a common dense permutation is kept). */
 void      rt_result_strides(int ndim, const int64_t *dims, int n, RtTensor *const *operands, int64_t *strides);
 
-RtTensor *rt_tensor_new(RtCx *, RtDtype, int ndim, const int64_t *dims);                  /* contiguous, uninitialised */
-RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);  /* own storage; null: contiguous */
-RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* shares storage; offset absolute; flags wrapped/parameter dropped */
-RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* checks the bounds */
-RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, int64_t bytes, bool readonly);
+RtTensor *rt_tensor_new(RtCx *, RtDtype, int ndim, const int64_t *dims);                 /* contiguous, uninitialised */
+/* own storage; null: contiguous */
+RtTensor *rt_tensor_strided(RtCx *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
+/* shares storage; offset absolute; flags wrapped/parameter dropped */
+RtTensor *rt_tensor_view(RtCx *, const RtTensor *base, int ndim, const int64_t *dims, const int64_t *strides,
+			 int64_t offset);
+/* checks the bounds */
+RtTensor *rt_tensor_over(RtCx *, RtStorage *, RtDtype, int ndim, const int64_t *dims, const int64_t *strides,
+			 int64_t offset);
+RtTensor *rt_tensor_borrow(RtCx *, RtDtype, int ndim, const int64_t *dims, const void *data, int64_t bytes,
+			   bool readonly);
 RtTensor *rt_tensor_retain(RtTensor *);
 void      rt_tensor_release(RtTensor *);
-int       rt_tensor_set_geometry(RtCx *, RtTensor *, int ndim, const int64_t *dims, const int64_t *strides, int64_t offset);  /* in place: resize_, squeeze_ */
-int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                         /* set_, data; takes nothing */
-int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);            /* contiguous; storage grows */
+/* in place: resize_, squeeze_ */
+int       rt_tensor_set_geometry(RtCx *, RtTensor *, int ndim, const int64_t *dims, const int64_t *strides,
+				 int64_t offset);
+int       rt_tensor_set_storage(RtCx *, RtTensor *, RtStorage *);                        /* set_, data; takes nothing */
+int       rt_tensor_resize(RtCx *, RtTensor *, int ndim, const int64_t *dims);           /* contiguous; storage grows */
 /* copy.c */
-RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                               /* 0-d */
-RtTensor *rt_wrapped(RtCx *, IValue number);              /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
-RtTensor *rt_contiguous(RtCx *, RtTensor *);              /* a reference to the same when it is, and has no bits */
-RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype);       /* a reference to the same when it has it, and has no bits */
-RtTensor *rt_clone(RtCx *, RtTensor *);                   /* preserve_format */
+RtTensor *rt_scalar_tensor(RtCx *, RtDtype, IValue number);                              /* 0-d */
+RtTensor *rt_wrapped(RtCx *, IValue number);        /* 0-d, flag RT_WRAPPED: int64, float64, bool or complex128 */
+RtTensor *rt_contiguous(RtCx *, RtTensor *);        /* a reference to the same when it is, and has no bits */
+RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype); /* a reference to the same when it has it, and has no bits */
+RtTensor *rt_clone(RtCx *, RtTensor *);             /* preserve_format */
 int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts and casts; overlap is allowed */
 int       rt_fill(RtCx *, RtTensor *, IValue number);
-bool      rt_overlaps_itself(const RtTensor *);           /* two indices, one address: not to be written to */
+bool      rt_overlaps_itself(const RtTensor *);     /* two indices, one address: not to be written to */
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);
 /* What ATen asks of a write: each element once; the same view or other memory; other memory. */
 int       rt_check_itself(RtCx *, const RtTensor *to);
 int       rt_check_overlap(RtCx *, const RtTensor *to, const RtTensor *from);
 int       rt_check_apart(RtCx *, const RtTensor *to, const RtTensor *from);
-int       rt_writable(RtCx *, RtTensor *);                 /* before a write in place: read-only storage becomes a private copy */
+int       rt_writable(RtCx *, RtTensor *);       /* before a write in place: read-only storage becomes a private copy */
 void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* of empty_like, clone, to with preserve_format */
-RtStorage *rt_storage_new(RtCx *, int64_t bytes);         /* heap, aligned to 64; meta while cx->meta */
+RtStorage *rt_storage_new(RtCx *, int64_t bytes);   /* heap, aligned to 64; meta while cx->meta */
 RtStorage *rt_storage_over(RtCx *, const void *data, int64_t bytes, bool readonly);
 void      rt_storage_release(RtStorage *);
-double    rt_load_f64(RtDtype, const void *);             /* one element, as a number; complex: real part */
+double    rt_load_f64(RtDtype, const void *);       /* one element, as a number; complex: real part */
 int64_t   rt_load_i64(RtDtype, const void *);
-IValue    rt_item(RtCx *, const RtTensor *);              /* the value of a 1-element tensor as int, float, bool or complex */
+IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
 
 /* ---- bits.c: conjugate and negative views ------------------------------------------------------------- */
 
-bool rt_has_bits(IValue);                                 /* a tensor with RT_BITS, or a list with such a tensor in it */
+bool rt_has_bits(IValue);                             /* a tensor with RT_BITS, or a list with such a tensor in it */
 typedef struct RtLazy {
-	void (*apply)(RtTensor *, unsigned bits);         /* elements become their conjugates, negatives; in their memory */
-	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in, int nin,
-		     IValue *out, int nout);
+	void (*apply)(RtTensor *, unsigned bits);     /* elements become their conjugates, negatives; in their memory */
+	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in,
+		     int nin, IValue *out, int nout);
 } RtLazy;
-extern const RtLazy *const rt_lazy;                       /* null: no tensor has bits (parts.c has all; a program defines its own) */
+extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (parts.c has all; a program defines its own) */
 extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */
 
-typedef int RtKernel(RtCx *, const IValue *in, IValue *out);      /* 0, or an error is in cx; out: all set or all None */
+typedef int RtKernel(RtCx *, const IValue *in, IValue *out);     /* 0, or an error is in cx; out: all set or all None */
 
 typedef struct RtGenerator {                  /* mt19937 and the cached normal: the CPU generator of ATen */
 	RtHead   h;
@@ -373,7 +387,8 @@ typedef struct RtGenerator {                  /* mt19937 and the cached normal: 
 	double   normal;
 } RtGenerator;
 
-typedef struct RtAccount { RtHead h; RT_ATOMIC int64_t bytes; } RtAccount;   /* heap bytes of tensors alive; outlives the cx that counts */
+/* heap bytes of tensors alive; outlives the cx that counts */
+typedef struct RtAccount { RtHead h; RT_ATOMIC int64_t bytes; } RtAccount;
 
 typedef struct RtPlace { void *data; int64_t bytes; } RtPlace;    /* planned memory for a result */
 
@@ -384,7 +399,7 @@ typedef struct RtVisit { const RtCode *code; uint32_t place; } RtVisit;
 /* A run that keeps step with another one of the same code: what is done instead of calling a kernel, and instead of
  * handing out a constant. */
 typedef struct RtTwin {
-	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);   /* as rt_call_using */
+	int    (*kernel)(RtCx *, const RtCode *, const RtInsn *, const IValue *in, IValue *out);  /* as rt_call_using */
 	IValue (*constant)(RtCx *, IValue);      /* a new reference */
 	void   *arg;
 } RtTwin;
@@ -400,20 +415,23 @@ struct RtCx {
 	int      status;         /* RT_ERROR: raised; RT_LACKS */
 	char    *message;        /* of the error, heap; "RuntimeError: ..." is not part of it */
 	char    *cls;            /* Python class of the exception, or null */
-	char    *trace;          /* TorchScript traceback, innermost last, or null; made when the outermost call fails */
+	/* TorchScript traceback, innermost last, or null; made when the outermost call fails */
+	char    *trace;
 	RtVisit *visit;          /* (nvisit) places of the calls an error has left, innermost first */
 	int      nvisit;
 	bool     meta;           /* kernels only say dtype, sizes and strides of results; tensors have no data */
 	bool     grad;           /* torch.is_grad_enabled() */
 	uint8_t  torch;          /* an RtTorch */
 	int      depth;          /* calls in progress; past RT_DEPTH is an error */
-	const char *stack_end;   /* frames of calls must not come below it: of the thread that makes the outermost call */
+	/* frames of calls must not come below it: of the thread that makes the outermost call */
+	const char *stack_end;
 	uintptr_t stack_thread;  /* that thread */
 	int      nthread;
 	RtGenerator *gen;        /* the default generator */
 	RtPlace *place;          /* planned places of the results of the kernel that runs next, or null */
 	int      nplace;
-	const struct RtInto *into;   /* where the pointwise kernel that runs next will be written: it checks that first; or null */
+	/* where the pointwise kernel that runs next will be written: it checks that first; or null */
+	const struct RtInto *into;
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
@@ -421,7 +439,8 @@ struct RtCx {
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void    *print_arg;
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
-	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);   /* profiling: RT_DO_PROFILE, and branches with their condition */
+	/* profiling: RT_DO_PROFILE, and branches with their condition */
+	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);
 	void    *probe_arg;
 	struct RtTrace *events;  /* what ran when, or null: trace.c */
 	const RtTwin *twin;      /* or null */
@@ -442,12 +461,13 @@ struct RtCx {
 };
 enum { RT_DEPTH = 2000 };
 
-int   rt_cx_child(RtCx *child, const RtCx *parent);        /* for a task: settings and generator shared, scratch and error its own */
+/* for a task: settings and generator shared, scratch and error its own */
+int   rt_cx_child(RtCx *child, const RtCx *parent);
 int   rt_cx_init(RtCx *);                  /* zeroes first; one thread, generator seeded as torch does (RT_SEED) */
 void  rt_cx_free(RtCx *);
-int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* RuntimeError; returns RT_ERROR */
+int   rt_raise(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);               /* RuntimeError; returns RT_ERROR */
 int   rt_raise_as(RtCx *, const char *cls, const char *fmt, ...) RT_FORMAT(3, 4);
-int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);                   /* what Kiln does not have: exit status 7 */
+int   rt_lacks(RtCx *, const char *fmt, ...) RT_FORMAT(2, 3);               /* what Kiln does not have: exit status 7 */
 int   rt_no_meta(RtCx *);                  /* this result depends on data: returns RT_UNKNOWN_META */
 void  rt_clear_error(RtCx *);
 void  rt_visits_add(RtCx *, RtVisit);      /* the error in cx has left a call there */
@@ -459,18 +479,20 @@ RtTensor *rt_result(RtCx *, int i, RtDtype, int ndim, const int64_t *dims, const
  *     RtTensor *r = rt_result(...);  RT_RESULT(cx, r, out[0]);  ... fill r ...; return 0; */
 #define RT_RESULT(cx, r, place) \
 	do { if (!(r)) return RT_ERROR; (place) = rt_of(r); if ((cx)->meta) return RT_OK; } while (0)
-void     *rt_scratch(RtCx *, int64_t bytes);         /* aligned to 64; until the kernel returns; null: error raised */
-RtTensor *rt_temp(RtCx *, RtTensor *);               /* takes a reference, released when the kernel returns; passes null on */
+void     *rt_scratch(RtCx *, int64_t bytes);   /* aligned to 64; until the kernel returns; null: error raised */
+RtTensor *rt_temp(RtCx *, RtTensor *);         /* takes a reference, released when the kernel returns; passes null on */
 IValue    rt_temp_value(RtCx *, IValue);
 typedef struct RtMark { void *block; int64_t used; int ntemp; } RtMark;
-RtMark    rt_scratch_mark(RtCx *);                   /* who calls kernels brackets them with these two */
+RtMark    rt_scratch_mark(RtCx *);             /* who calls kernels brackets them with these two */
 void      rt_scratch_reset(RtCx *, RtMark);
-int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);   /* bracketed; clears out first and on error */
+/* bracketed; clears out first and on error */
+int       rt_call_kernel(RtCx *, RtKernel *, const IValue *in, IValue *out, int nout);
 
 /* What a kernel does with its first 16 arguments: those in the lower half get copies without RT_BITS, those in the
  * upper half, too, are written to. */
 #define RT_USE_WRITES(use, i) ((use) >> (16 + (i)) & 1)
-int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);   /* not bracketed */
+/* not bracketed */
+int       rt_call_using(RtCx *, RtKernel *, uint32_t use, const IValue *in, int nin, IValue *out, int nout);
 
 /* Arguments */
 static inline RtTensor *
@@ -510,24 +532,25 @@ void  rt_mem_end(void);                                /* this thread keeps none
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
 enum { RT_STACK_BYTES = 8 << 20 };                          /* of a thread that the pool starts */
-void rt_stack_note(RtCx *);                                /* the calling thread makes the outermost call: its stack counts */
-const char *rt_stack_end(void);                            /* how far down the calling thread's frames may come; null: it is not known */
+void rt_stack_note(RtCx *);               /* the calling thread makes the outermost call: its stack counts */
+const char *rt_stack_end(void);           /* how far down the calling thread's frames may come; null: it is not known */
 
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 
-int  rt_threads(RtCx *, int n);                            /* starts or stops workers; 0: as many as cores */
+int  rt_threads(RtCx *, int n);                         /* starts or stops workers; 0: as many as cores */
 /* body(arg, part, parts, begin, end) over [0, n) in at most cx->nthread parts of at least `grain`; inline when nested.
  * Kernels in parts must not touch cx but for reading. */
 void rt_parallel(RtCx *, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 typedef struct RtFuture RtFuture;
 int  rt_fork(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);    /* queues a call; out: the future */
 int  rt_await(RtCx *, const RtCode *, const IValue *args, int n, IValue *out);   /* a call that who waits first makes */
-int  rt_awaited(RtCx *, IValue v, IValue *out);            /* out: a future that has v already; v is borrowed */
-int  rt_wait(RtCx *, RtFuture *, IValue *out);             /* runs queued tasks while it waits; its error is raised here */
-int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);      /* the same; an error when it gives anything else */
-IValue   rt_future_take(RtFuture *);                       /* frees a dead future, hands on its value: for rt_release */
-void rt_drain(RtCx *);                                     /* ends the tasks that nobody waited for */
-int64_t rt_now(void);                                      /* nanoseconds, monotonic */
+int  rt_awaited(RtCx *, IValue v, IValue *out);         /* out: a future that has v already; v is borrowed */
+int  rt_wait(RtCx *, RtFuture *, IValue *out);          /* runs queued tasks while it waits; its error is raised here */
+/* the same; an error when it gives anything else */
+int  rt_wait_for(RtCx *, IValue future, const RtType *, IValue *out);
+IValue   rt_future_take(RtFuture *);                    /* frees a dead future, hands on its value: for rt_release */
+void rt_drain(RtCx *);                                  /* ends the tasks that nobody waited for */
+int64_t rt_now(void);                                   /* nanoseconds, monotonic */
 
 /* ---- interp.c: Code and its interpreter -------------------------------------------------------------------- */
 
@@ -561,7 +584,8 @@ typedef enum RtOpcode {
 	RT_DO_WAIT,         /* out[0] = wait(in[0]), a type[arg] */
 	RT_DO_PROFILE,      /* out[0] = in[0], probed with index = arg */
 	RT_DO_RAISE,        /* in: message, class name or None */
-	RT_DO_ENTER,        /* pushes a with-scope: object in[0]; arg: pc of its handler, which calls __exit__ and RT_RERAISE */
+	/* pushes a with-scope: object in[0]; arg: pc of its handler, which calls __exit__ and RT_RERAISE */
+	RT_DO_ENTER,
 	RT_DO_EXIT,         /* pops it */
 	RT_DO_RERAISE,
 	RT_DO_CLEAR,        /* releases in[...] */
@@ -630,7 +654,7 @@ int rt_resume(RtCx *, const RtCode *, int pc, IValue *reg);
 /* ---- trace.c: what ran when; compare.c: are two results the same? ----------------------------------------- */
 
 int  rt_trace_start(RtCx *);
-void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);       /* nanoseconds; name is kept by reference */
+void rt_trace_add(RtCx *, const char *name, int64_t begin, int64_t end);    /* nanoseconds; name is kept by reference */
 int  rt_trace_write(RtCx *, const char *path);             /* Chrome's format; ends the trace */
 /* Structure, dtypes and shapes equal, numbers within the tolerance of their dtype (design.md 5)?  Else `why` says where
  * the first difference is. */
@@ -675,7 +699,8 @@ typedef struct RtMaking {
 	int64_t alone;                   /* so many bytes at `from` are read for this alone; or 0 */
 	int32_t n, k, panels;            /* columns, rows */
 } RtMaking;
-typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);      /* panels [begin, end) */
+/* panels [begin, end) */
+typedef void RtMake(const RtMaking *, const float *from, float *to, int64_t begin, int64_t end);
 
 typedef struct RtParam {                 /* an argument of the model */
 	const char   *name;
@@ -697,13 +722,13 @@ typedef struct RtMethod {
 	const RtCode  *reference;              /* of the graph as it was read: --selfcheck-code; or null */
 } RtMethod;
 
-typedef struct RtSpecialization {        /* for --info; chosen by the code's plan */
-	const char *method, *kind;       /* exact, dynamic */
-	const char *signature;           /* x: Float(1, 3, 224, 224), ... */
+typedef struct RtSpecialization {    /* for --info; chosen by the code's plan */
+	const char *method, *kind;   /* exact, dynamic */
+	const char *signature;       /* x: Float(1, 3, 224, 224), ... */
 	int kernels, runtime_calls, guards;
 	int64_t arena_bytes, arena_least;        /* least: what is alive at one step, the largest sum */
-	const char *symbols;             /* ranges of dynamic sizes, "s0 from 2 to 113, ..."; null: there are none */
-	const char *arena_at;            /* the arena grows with them: arena_bytes is for these, "s0 = 7, ..."; else null */
+	const char *symbols;         /* ranges of dynamic sizes, "s0 from 2 to 113, ..."; null: there are none */
+	const char *arena_at;        /* the arena grows with them: arena_bytes is for these, "s0 = 7, ..."; else null */
 } RtSpecialization;
 
 typedef struct RtWeightForm { const char *name; int64_t bytes; } RtWeightForm;
@@ -721,10 +746,12 @@ typedef struct RtCudaProgram {
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
 	const RtMethod *method;
-	const RtConst *constant;         /* all constants of all codes, nvalue at the top level, then the instance's image */
+	/* all constants of all codes, nvalue at the top level, then the instance's image */
+	const RtConst *constant;
 	const RtSpan *storage;
 	IValue *value;                   /* (nvalue), where rt_program_load puts them; codes point into it */
-	int    *loads;                   /* contexts that it is loaded in: they share values, each has an instance of its own */
+	/* contexts that it is loaded in: they share values, each has an instance of its own */
+	int    *loads;
 	const RtSpecialization *specialization;
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
@@ -732,8 +759,10 @@ typedef struct RtProgram {
 	int  (*beside)(RtCx *, struct RtProgram *, bool all);      /* rt_beside, which maps it, or null */
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
 	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
-	int64_t streamed;                /* of the first so many bytes products of few rows read more than caches hold; or 0 */
-	int  (*open)(RtCx *);            /* makes what is made of them, when the first context loads the program; or null */
+	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
+	int64_t streamed;
+	/* makes what is made of them, when the first context loads the program; or null */
+	int  (*open)(RtCx *);
 	int  (*warm)(RtCx *);            /* moves them, once; null: they stay as they are */
 	void (*cool)(const struct RtProgram *);          /* gives that memory back */
 	const char *forms;               /* --forms: made, fast, small */
@@ -758,7 +787,8 @@ typedef struct RtProgram {
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
-int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);   /* plan, or interpreter; args without self */
+/* plan, or interpreter; args without self */
+int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
@@ -794,88 +824,107 @@ extern const RtQuantized rt_quantized_all;
 
 /* A specialization works on the frame's registers (arguments at first, results at the end), on values v of its own, and
  * on one arena.  Tensors that it planned are pointers; where a value is wanted they are boxed by these. */
-bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);   /* strides of dims of 1 do not count */
+/* strides of dims of 1 do not count */
+bool   rt_is_tensor_of(IValue, RtDtype, int ndim, const int64_t *dims, const int64_t *strides);
 /* dims[i] <= -2 is a symbol: size[-2 - dims[i]], bound to the first size met when it is 0; never to 0 or 1. */
 bool   rt_is_tensor_sized(IValue, RtDtype, int ndim, const int64_t *dims, int64_t *size);
 bool   rt_is_text(IValue, const char *, int64_t n);
-bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);     /* tensors of args, inside containers too */
-char  *rt_arena(RtCx *, int64_t bytes);                    /* the thread's arena, at least so large; null: error */
-IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *data);   /* over planned memory: must not outlive it; geometry: dims, strides */
-IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);  /* offset in elements from base's first */
+/* tensors of args, inside containers too */
+bool   rt_none_overlap(const IValue *written, int n, const IValue *args, int narg);
+char  *rt_arena(RtCx *, int64_t bytes);                 /* the thread's arena, at least so large; null: error */
+/* over planned memory: must not outlive it; geometry: dims, strides */
+IValue rt_box_borrow(RtCx *, RtDtype, int ndim, const int64_t *geometry, void *data);
+/* offset in elements from base's first */
+IValue rt_box_view(RtCx *, IValue base, RtDtype, int ndim, const int64_t *geometry, int64_t offset);
 IValue rt_box_new(RtCx *, RtDtype, int ndim, const int64_t *geometry);
-IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);   /* owns a copy of span bytes from data on */
+/* owns a copy of span bytes from data on */
+IValue rt_box_copy(RtCx *, RtDtype, int ndim, const int64_t *geometry, const void *data, int64_t span);
 /* A generated kernel, by rt_parallel; name: for --trace. */
 void   rt_launch(RtCx *, const char *name, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg);
 /* Runs a kernel and releases its inputs; errors get the place. */
 int    rt_step(RtCx *, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout,
-	const RtCode *, uint32_t line);
+int    rt_step_using(RtCx *, uint32_t use, RtKernel *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+		     uint32_t line);
+int    rt_step_call(RtCx *, const RtCode *callee, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+		    uint32_t line);
+int    rt_step_method(RtCx *, const char *name, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+		      uint32_t line);
+int    rt_step_store(RtCx *, const RtCode *body, const int *from, int nfrom, int nresult, uint32_t use, RtKernel *,
+	IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 /* The same form for what the interpreter has instructions for; `what` is 0 where there is nothing to say. */
 int    rt_step_unpack(RtCx *, bool list, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_index(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_dict(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);   /* begin << 16 | end */
-int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+/* begin << 16 | end */
+int    rt_step_slice(RtCx *, int range, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_isinstance(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+			  uint32_t line);
 int    rt_step_get(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_set(RtCx *, int slot, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_cast(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_raise(RtCx *, int what, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_wait(RtCx *, const RtType *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
 int    rt_step_object(RtCx *, RtClass *, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_await(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
-int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *, uint32_t line);
+int    rt_step_await(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+		     uint32_t line);
+int    rt_step_fork(RtCx *, const RtCode *body, IValue *in, int nin, IValue *out, int nout, const RtCode *,
+		    uint32_t line);
 /* A with-scope that is open: the object's __exit__, and the object (borrowed). */
 typedef struct RtWith { const RtCode *exit; IValue object; } RtWith;
 int    rt_step_exit(RtCx *, const RtWith *, const RtCode *, uint32_t line);
-void   rt_exit_all(RtCx *, const RtWith *, int n);          /* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
+/* an error leaves n scopes, innermost first; one of an __exit__ takes its place */
+void   rt_exit_all(RtCx *, const RtWith *, int n);
 IValue rt_list_of(RtCx *, const RtType *elem, const IValue *v, int n);         /* takes the values; None: no memory */
 IValue rt_tuple_of(RtCx *, const RtType *named, const IValue *v, int n);
 void   rt_move(void *to, const void *from, int64_t bytes);
-int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);        /* adds the place to the error's trace; returns the status */
+/* adds the place to the error's trace; returns the status */
+int    rt_step_failed(RtCx *, const RtCode *, uint32_t line);
 /* A guard failed: fills the registers with these values (taken), drops v, and goes on in the generic code. */
-int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v, int nv, const char *why, uint32_t line);
+int    rt_bail(RtCx *, const RtCode *, int pc, IValue *reg, const int *regs, const IValue *live, int n, IValue *v,
+	       int nv, const char *why, uint32_t line);
 /* No specialization fits these arguments: the generic code from its start, or an error under --strict. */
 int    rt_miss(RtCx *, const RtCode *, IValue *reg);
 void   rt_plan_taken(RtCx *, const RtCode *, const char *kind, int index);       /* for --guards */
-void  *rt_thread_scratch(int64_t bytes);                   /* of the calling thread, for a kernel; kept; null: no memory */
-void   rt_thread_end(void);                                /* gives it back; threads of the pool do so themselves */
+void  *rt_thread_scratch(int64_t bytes);                /* of the calling thread, for a kernel; kept; null: no memory */
+void   rt_thread_end(void);                             /* gives it back; threads of the pool do so themselves */
 void   rt_values_drop(IValue *v, int n);
 void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results (taken) into the first registers */
 
 /* ---- sizes.c: dynamic specializations ---------------------------------------------------------------------------- */
 
-typedef struct RtSizeExpr {              /* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
+/* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
+typedef struct RtSizeExpr {
 	int64_t c, d;
 	int16_t n, atom[3];
 } RtSizeExpr;
 typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
 typedef struct RtSizes {
-	const RtCode *code;              /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
+	const RtCode *code;        /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
 	const RtSizeExpr *expr;
-	const uint16_t *number;          /* (nnumber) in the order in which they show: index of what it has to be */
+	const uint16_t *number;    /* (nnumber) in the order in which they show: index of what it has to be */
 	const RtSizeBuffer *buffer;
-	const int64_t (*range)[2];       /* (nsymbol) least, most */
+	const int64_t (*range)[2]; /* (nsymbol) least, most */
 	int nnumber, nsymbol, natom, nbuffer;
 } RtSizes;
-enum { RT_SIZES_RUN = 0x7fffffff };      /* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
+/* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
+enum { RT_SIZES_RUN = 0x7fffffff };
 typedef struct RtKnownSizes RtKnownSizes;
 /* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the
  * first. Null: these symbols do not fit, or an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
-/* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size, the
- * same for all symbols. */
-typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;         /* fixed: no size, the same in all calls */
+/* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size,
+ * the same for all symbols. */
+/* fixed: no size, the same in all calls */
+typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;
 typedef struct RtSeen {
 	void (*put)(struct RtSeen *, int64_t, RtSeenKind);
 	RtStorage **storage;             /* (n) of the tensors so far */
 	int n, cap;
 } RtSeen;
-IValue rt_without_data(RtCx *, IValue);    /* tensors like these, without data, in containers like these; cx->meta is set */
+/* tensors like these, without data, in containers like these; cx->meta is set */
+IValue rt_without_data(RtCx *, IValue);
 void  rt_see(RtSeen *, IValue);
 void  rt_seen_free(RtSeen *);
 
@@ -904,14 +953,15 @@ void  rt_cuda_end(RtCx *, RtMirror *, int n);
 int   rt_cuda_launch(RtCx *, int kernel, int64_t gx, int64_t gy, int64_t gz, const RtCudaArg *, int n);
 char *rt_cuda_home(RtCx *, RtMirror *);                   /* of the arena: the host's copy, up to date; errors in cx */
 void  rt_cuda_stale(RtMirror *, int n);                   /* the host may have written to these */
-int   rt_cuda_move(RtCx *, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at, int64_t bytes);
+int   rt_cuda_move(RtCx *, RtMirror *to, char *to_host, int64_t to_at, RtMirror *from, char *from_host, int64_t from_at,
+		   int64_t bytes);
 
 /* ---- print.c: as PyTorch prints ------------------------------------------------------------------------ */
 
 struct Buf;
-void rt_format_double(struct Buf *, double);               /* 1., 0.10000000000000001, 1e-10, inf: the TorchScript form */
-void rt_format_value(struct Buf *, IValue, int depth);     /* print(), str(), format(); depth 0 at the top */
-void rt_format_tensor(struct Buf *, const RtTensor *);     /* ATen's stream form, with [ CPUFloatType{2} ] */
+void rt_format_double(struct Buf *, double);             /* 1., 0.10000000000000001, 1e-10, inf: the TorchScript form */
+void rt_format_value(struct Buf *, IValue, int depth);   /* print(), str(), format(); depth 0 at the top */
+void rt_format_tensor(struct Buf *, const RtTensor *);   /* ATen's stream form, with [ CPUFloatType{2} ] */
 
 /* ---- npz.c: inputs and outputs --------------------------------------------------------------------------- */
 
@@ -923,8 +973,9 @@ typedef struct RtArray {            /* one member */
 } RtArray;
 typedef struct RtArrays { RtArray *at; int n, cap; } RtArrays;   /* in order of the file */
 
-int  rt_npz_read(RtCx *, const char *path, RtArrays *);    /* stored and deflated; bounded by the file's size times 1100 */
-int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);   /* the same from memory; name: for messages */
+int  rt_npz_read(RtCx *, const char *path, RtArrays *); /* stored and deflated; bounded by the file's size times 1100 */
+/* the same from memory; name: for messages */
+int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArrays *);
 int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
@@ -935,7 +986,7 @@ bool     rt_inflate(const void *in, int64_t n, void *out, int64_t nout);      /*
 uint32_t rt_crc32(const void *, int64_t n);
 
 /* args.c: keys name places (design.md, inputs and outputs) */
-int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);   /* unknown keys are errors */
+int  rt_args_from_arrays(RtCx *, const RtParam *, int n, const RtArrays *, IValue *args);  /* unknown keys are errors */
 int  rt_arrays_from_value(RtCx *, RtArrays *, const char *key, IValue);
 
 /* gradient.c: results of methods that were made with --grad: (result, loss or None, gradients) */
@@ -948,7 +999,8 @@ typedef struct RtTrain {
 	const char *const *in;       /* files of inputs, nin */
 	const char *out;             /* where the new parameters go, or null */
 	const char *json;            /* where the losses go, or null */
-	const char *how, *lr, *momentum, *weight_decay, *betas, *eps, *steps, *batch;      /* options as they were given, or null */
+	/* options as they were given, or null */
+	const char *how, *lr, *momentum, *weight_decay, *betas, *eps, *steps, *batch;
 	int     nin;
 	bool    shuffle;             /* rows in the order of a new permutation each time that a file is begun */
 	const char *wrong, *which;   /* what of the options is, then nothing was done */

@@ -522,9 +522,9 @@ static int
 train(Program *p)
 {
 	const Options *o = &p->o;
-	RtTrain t = { .in = o->in, .nin = o->nin, .out = o->nout ? o->out[0] : NULL, .json = o->json, .how = o->train, .lr = o->lr,
-		      .momentum = o->momentum, .weight_decay = o->weight_decay, .betas = o->betas, .eps = o->eps, .steps = o->steps,
-		      .batch = o->batch, .shuffle = o->shuffle };
+	RtTrain t = { .in = o->in, .nin = o->nin, .out = o->nout ? o->out[0] : NULL, .json = o->json, .how = o->train,
+		      .lr = o->lr, .momentum = o->momentum, .weight_decay = o->weight_decay, .betas = o->betas,
+		      .eps = o->eps, .steps = o->steps, .batch = o->batch, .shuffle = o->shuffle };
 	const int status = p->method->gradients->train(&p->cx, p->method, &t);
 
 	return t.wrong ? usage_error(p, t.wrong, t.which) : status ? failed(p, 0) : EXIT_OK;

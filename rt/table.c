@@ -37,7 +37,7 @@ hash_mix(uint64_t h, uint64_t x)
 static uint32_t
 hash_key(const char *key)
 {
-	return (uint32_t)hash_bytes(key, (int64_t)strlen(key));      /* which has folded its upper half into the lower one */
+	return (uint32_t)hash_bytes(key, (int64_t)strlen(key)); /* which has folded its upper half into the lower one */
 }
 
 /* The slot that holds the key, or the free one where it would go. */

@@ -420,15 +420,16 @@ lap(const RtTensor *a, const RtTensor *b)
 	at = first_byte(a), aend = at + (uintptr_t)(rt_numel(a) * rt_dtypes[a->dtype].bytes);
 	bt = first_byte(b), bend = bt + (uintptr_t)(rt_numel(b) * rt_dtypes[b->dtype].bytes);
 	if (at == bt && aend == bend)
-		return a->ndim == b->ndim && !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides) ? LAP_SAME : LAP_PARTLY;
+		return a->ndim == b->ndim && !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides) ?
+		       LAP_SAME : LAP_PARTLY;
 	return at < bend && bt < aend ? LAP_PARTLY : LAP_NONE;
 }
 
 static int
 raise_overlap(RtCx *cx, const char *what)
 {
-	return rt_raise(cx, "unsupported operation: %s a single memory location. Please clone() the tensor before performing the operation.",
-			what);
+	return rt_raise(cx, "unsupported operation: %s a single memory location. Please clone() the tensor before "
+			"performing the operation.", what);
 }
 
 #define SHARED "some elements of the input tensor and the written-to tensor refer to"
@@ -482,8 +483,8 @@ measure(RtCx *cx, RtDtype dtype, int ndim, const int64_t *dims, const int64_t *s
 			return bad_dims(cx, text, ndim, dims);
 		}
 		if (strides && strides[i] < 0)
-			return bad_dims(cx, "as_strided: Negative strides are not supported at the moment, got strides: ",
-				ndim, strides);
+			return bad_dims(cx, "as_strided: Negative strides are not supported at the moment, got "
+				"strides: ", ndim, strides);
 		empty |= dims[i] == 0;
 	}
 	*span = 0;

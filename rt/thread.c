@@ -49,7 +49,8 @@ struct RtFuture {
 	RtVisit *visit;
 	int     nvisit;
 	Task   *task;            /* while queued */
-	const RtCode *code;      /* of an awaitable: what is called; the value is a tuple of its arguments until that is done */
+	/* of an awaitable: what is called; the value is a tuple of its arguments until that is done */
+	const RtCode *code;
 #ifndef RT_SINGLE
 	pthread_t runner;        /* of an awaitable: who calls it */
 #endif
@@ -592,7 +593,7 @@ pool_new(int nworker)
 	pthread_cond_init(&p->done, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, RT_STACK_BYTES);
-	sigfillset(&all);                            /* signals are for the threads of the process, not for the pool's */
+	sigfillset(&all);                           /* signals are for the threads of the process, not for the pool's */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	for (Worker *w = p->worker; p->nworker < nworker; w++) {
 		*w = (Worker){ .pool = p, .index = p->nworker + 1 };
@@ -689,7 +690,7 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 
 /* ---- forked calls ------------------------------------------------------------------------------------------------ */
 
-/* Of a call's arguments RT_LIMIT_LOOKED_AT values are looked at; a call with more counts as one that is given a future. */
+/* Looks at RT_LIMIT_LOOKED_AT values of a call's arguments; a call with more counts as one that is given a future. */
 static bool
 type_has_future(const RtType *t)
 {

@@ -82,7 +82,8 @@ static const char *
 read_options(const RtTrain *o, Training *t, const char **which)
 {
 	const struct { const char *text; double *place; } reals[] = {
-		{ o->lr, &t->lr }, { o->momentum, &t->momentum }, { o->weight_decay, &t->weight_decay }, { o->eps, &t->eps },
+		{ o->lr, &t->lr }, { o->momentum, &t->momentum }, { o->weight_decay, &t->weight_decay },
+		{ o->eps, &t->eps },
 	};
 
 	for (*which = o->how; t->how <= ADAMW && strcmp(o->how, optimizers[t->how]);)
@@ -295,7 +296,8 @@ name(const Training *o, int64_t step, int64_t n, type *p, const type *g, type *m
 { \
 	const type lr = (type)o->lr, momentum = (type)o->momentum, decay = (type)o->weight_decay, eps = (type)o->eps; \
 	const type b1 = (type)o->beta1, b2 = (type)o->beta2, a1 = (type)(1 - o->beta1), a2 = (type)(1 - o->beta2); \
-	const type rate = (type)(o->lr / (1 - pow(o->beta1, (double)step))), below = (type)sqrt(1 - pow(o->beta2, (double)step)); \
+	const type rate = (type)(o->lr / (1 - pow(o->beta1, (double)step))); \
+	const type below = (type)sqrt(1 - pow(o->beta2, (double)step)); \
 	const type kept = (type)(1 - o->lr * o->weight_decay); \
 	for (int64_t i = 0; i < n && o->how == SGD; i++) { \
 		type d = decay != 0 ? g[i] + decay * p[i] : g[i]; \
@@ -356,7 +358,7 @@ one_step(Training *t, int64_t step)
 	RtArrays batch = { 0 };
 	IValue result = rt_none();
 	const int64_t every = t->steps > 10 ? t->steps / 10 : 1;
-	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);        /* all of them, where these would go */
+	const bool said = rt_is_stdout(t->o->json) || rt_is_stdout(t->o->out);   /* all of them, where these would go */
 	int status = next_batch(t, &batch), n = t->method->nparam;
 
 	if (!status)
@@ -459,7 +461,8 @@ training_free(Training *t)
 int
 rt_train(RtCx *cx, const RtMethod *m, RtTrain *o)
 {
-	Training t = { .cx = cx, .method = m, .o = o, .lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .steps = 1 };
+	Training t = { .cx = cx, .method = m, .o = o, .lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
+		.steps = 1 };
 	int status;
 
 	o->wrong = read_options(o, &t, &o->which);

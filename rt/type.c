@@ -25,7 +25,8 @@ BASIC(any_class, ANY_CLASS)
 BASIC(any_enum, ANY_ENUM)
 
 static const RtType *const of_int[] = { &rt_type_int }, *const of_float[] = { &rt_type_float },
-	*const of_bool[] = { &rt_type_bool }, *const of_str[] = { &rt_type_str }, *const of_tensor[] = { &rt_type_tensor };
+	*const of_bool[] = { &rt_type_bool }, *const of_str[] = { &rt_type_str },
+	*const of_tensor[] = { &rt_type_tensor };
 
 #define LIST(name) const RtType rt_type_list_##name = { .kind = TYPE_LIST, .n = 1, .of = of_##name };
 LIST(int)
@@ -67,12 +68,12 @@ print(struct Buf *b, const RtType *t, int depth)
 	static const char *const name[TYPE_NKIND] = {
 		[TYPE_ANY] = "Any", [TYPE_NONE] = "NoneType", [TYPE_TENSOR] = "Tensor", [TYPE_INT] = "int",
 		[TYPE_FLOAT] = "float", [TYPE_BOOL] = "bool", [TYPE_COMPLEX] = "complex", [TYPE_NUMBER] = "number",
-		[TYPE_STR] = "str", [TYPE_DEVICE] = "Device", [TYPE_GENERATOR] = "Generator", [TYPE_STORAGE] = "Storage",
-		[TYPE_STREAM] = "Stream", [TYPE_LIST] = "List", [TYPE_DICT] = "Dict", [TYPE_OPTIONAL] = "Optional",
-		[TYPE_TUPLE] = "Tuple", [TYPE_UNION] = "Union", [TYPE_FUTURE] = "Future", [TYPE_AWAIT] = "Await",
-		[TYPE_CLASS] = "class", [TYPE_INTERFACE] = "interface", [TYPE_ENUM] = "Enum", [TYPE_FUNCTION] = "Function",
-		[TYPE_VAR] = "t", [TYPE_ANY_LIST] = "list", [TYPE_ANY_TUPLE] = "tuple", [TYPE_ANY_CLASS] = "AnyClassType",
-		[TYPE_ANY_ENUM] = "AnyEnumType",
+		[TYPE_STR] = "str", [TYPE_DEVICE] = "Device", [TYPE_GENERATOR] = "Generator",
+		[TYPE_STORAGE] = "Storage", [TYPE_STREAM] = "Stream", [TYPE_LIST] = "List", [TYPE_DICT] = "Dict",
+		[TYPE_OPTIONAL] = "Optional", [TYPE_TUPLE] = "Tuple", [TYPE_UNION] = "Union", [TYPE_FUTURE] = "Future",
+		[TYPE_AWAIT] = "Await", [TYPE_CLASS] = "class", [TYPE_INTERFACE] = "interface", [TYPE_ENUM] = "Enum",
+		[TYPE_FUNCTION] = "Function", [TYPE_VAR] = "t", [TYPE_ANY_LIST] = "list", [TYPE_ANY_TUPLE] = "tuple",
+		[TYPE_ANY_CLASS] = "AnyClassType", [TYPE_ANY_ENUM] = "AnyEnumType",
 	};
 
 	if (!t)

@@ -11,7 +11,8 @@ enum { FIRST_ROOM = 48 };        /* bytes of a first element or several: most ve
 void
 vec_grow(Arena *arena, void **at, int *cap, size_t size)
 {
-	int more = *cap ? *cap * 2 : size < FIRST_ROOM / RT_LIMIT_VEC ? RT_LIMIT_VEC : size < FIRST_ROOM ? (int)(FIRST_ROOM / size) : 1;
+	int more = *cap ? *cap * 2 : size < FIRST_ROOM / RT_LIMIT_VEC ? RT_LIMIT_VEC :
+		size < FIRST_ROOM ? (int)(FIRST_ROOM / size) : 1;
 	void *p;
 
 	if (*cap > INT32_MAX / 2)

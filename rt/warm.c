@@ -67,8 +67,8 @@ rt_make_weights(RtCx *cx)
 	Making m = { .program = p };
 
 	if (!(m.to = large_pages(p->made_bytes)))
-		return rt_raise(cx, "out of memory: %lld bytes are wanted for weights in the form that is fastest (kiln build --forms small "
-				"does without)", (long long)p->made_bytes);
+		return rt_raise(cx, "out of memory: %lld bytes are wanted for weights in the form that is fastest "
+				"(kiln build --forms small does without)", (long long)p->made_bytes);
 	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++) {
 		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
 		give_back(p->weights + m.row->from, m.row->alone);

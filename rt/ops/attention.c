@@ -56,8 +56,8 @@ attend(RtCx *cx, const Attend *g)
 		return RT_ERROR;
 	for (int64_t b = 0; b < g->batches; b++) {
 		char *s = g->weights ? g->weights + b * cells * es : side;
-		Product qk = { g->rows, g->n, g->inner, g->q + g->q_offset[b] * es, g->k + g->k_offset[b] * es, g->q_row, g->q_col,
-			g->k_col, g->k_row, .c = s };
+		Product qk = { g->rows, g->n, g->inner, g->q + g->q_offset[b] * es, g->k + g->k_offset[b] * es,
+			g->q_row, g->q_col, g->k_col, g->k_row, .c = s };
 		Product sv = { g->rows, g->width, g->n, s, g->v + g->v_offset[b] * es, g->n, 1, g->v_row, g->v_col,
 			.c = g->y + b * g->rows * g->width * es };
 
@@ -113,22 +113,25 @@ static int
 check_sdpa(RtCx *cx, const Sdpa *a, int *ndim, int64_t *dims)
 {
 	if (a->q->ndim < 2 || a->k->ndim < 2 || a->v->ndim < 2)
-		return rt_raise(cx, "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 dimensional");
+		return rt_raise(cx, "scaled_dot_product_attention: Expected query, key, and value to all be at least 2 "
+			"dimensional");
 	if (a->q->dtype != a->k->dtype || a->q->dtype != a->v->dtype || !is_floating(a->q))
-		return rt_raise(cx, "Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and "
-			"value.dtype: %s instead.", rt_dtypes[a->q->dtype].torch, rt_dtypes[a->k->dtype].torch,
-			rt_dtypes[a->v->dtype].torch);
-	if (a->q->dims[a->q->ndim - 1] != a->k->dims[a->k->ndim - 1] || a->k->dims[a->k->ndim - 2] != a->v->dims[a->v->ndim - 2])
+		return rt_raise(cx, "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+			"key.dtype: %s and value.dtype: %s instead.", rt_dtypes[a->q->dtype].torch,
+			rt_dtypes[a->k->dtype].torch, rt_dtypes[a->v->dtype].torch);
+	if (a->q->dims[a->q->ndim - 1] != a->k->dims[a->k->ndim - 1] ||
+	    a->k->dims[a->k->ndim - 2] != a->v->dims[a->v->ndim - 2])
 		return rt_raise(cx, "scaled_dot_product_attention: the sizes of query, key and value do not fit");
 	if (a->causal && a->mask)
-		return rt_raise(cx, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
+		return rt_raise(cx, "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+			"is_causal=True");
 	*ndim = a->q->ndim - 2;
 	memcpy(dims, a->q->dims, (size_t)*ndim * 8);
 	if (a->grouped && (a->q->ndim < 3 || a->k->ndim != a->q->ndim || a->v->ndim != a->q->ndim ||
 	    a->k->dims[*ndim - 1] == 0 || dims[*ndim - 1] % a->k->dims[*ndim - 1] ||
 	    a->v->dims[*ndim - 1] != a->k->dims[*ndim - 1]))
-		return rt_raise(cx, "scaled_dot_product_attention: number of heads in key and value must divide the number of heads in "
-			"query");
+		return rt_raise(cx, "scaled_dot_product_attention: number of heads in key and value must divide the "
+			"number of heads in query");
 	if (a->grouped)
 		return RT_OK;
 	return rt_broadcast(cx, ndim, dims, a->k->ndim - 2, a->k->dims) ||
@@ -246,7 +249,8 @@ rt_scaled_dot_product_attention(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_prim_attention(RtCx *cx, const IValue *in, IValue *out)
 {
-	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), 0, rt_number(in[4]), false, false, false, NAN };
+	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), 0, rt_number(in[4]), false,
+		false, false, NAN };
 
 	return sdpa(cx, &a, 1, out);
 }
@@ -255,8 +259,8 @@ rt_prim_attention(RtCx *cx, const IValue *in, IValue *out)
 static int
 sdpa_needed(RtCx *cx, const IValue *in, IValue *out)
 {
-	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]), 0, in[6].u.i != 0,
-		false, in[5].u.i != 0, NAN };
+	Sdpa a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[3]), rt_number(in[4]), 0,
+		in[6].u.i != 0, false, in[5].u.i != 0, NAN };
 
 	return sdpa(cx, &a, 2, out);
 }
@@ -401,9 +405,9 @@ heads_context(RtCx *cx, const Heads *a, RtTensor **context, IValue *weights)
 int
 rt__native_multi_head_attention(RtCx *cx, const IValue *in, IValue *out)
 {
-	Heads a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[5]), rt_tensor(in[6]), rt_tensor(in[7]),
-		rt_tensor(in[8]), rt_tensor(in[9]), in[3].u.i, in[4].u.i, in[10].u.i != 0, in[11].u.i != 0,
-		rt_is_none(in[12]) ? -1 : in[12].u.i };
+	Heads a = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[5]), rt_tensor(in[6]),
+		rt_tensor(in[7]), rt_tensor(in[8]), rt_tensor(in[9]), in[3].u.i, in[4].u.i, in[10].u.i != 0,
+		in[11].u.i != 0, rt_is_none(in[12]) ? -1 : in[12].u.i };
 	IValue projected, weights, mean, over;
 	RtTensor *context;
 	RtList *heads;

@@ -32,9 +32,11 @@ check_filter(RtCx *cx, const RtTensor *x, const RtTensor *a, const RtTensor *sta
 	DenseText tx, ta, ts;
 
 	if (x->ndim != 3 || a->ndim != 2 || start->ndim != 3 || a->dims[1] < 1 || a->dims[0] != x->dims[1]
-	    || start->dims[0] != x->dims[0] || start->dims[1] != x->dims[1] || start->dims[2] - x->dims[2] != a->dims[1] - 1)
+	    || start->dims[0] != x->dims[0] || start->dims[1] != x->dims[1]
+	    || start->dims[2] - x->dims[2] != a->dims[1] - 1)
 		return rt_raise(cx, "a filter of %s by %s into %s: expected (items, channels, samples), (channels, n), "
-			"(items, channels, samples + n - 1)", dense_text(x, &tx), dense_text(a, &ta), dense_text(start, &ts));
+			"(items, channels, samples + n - 1)", dense_text(x, &tx), dense_text(a, &ta),
+			dense_text(start, &ts));
 	if (!is_floating(x) || a->dtype != x->dtype || start->dtype != x->dtype)
 		return rt_raise(cx, "a filter of %s by %s into %s: expected one floating dtype",
 				rt_dtypes[x->dtype].torch, rt_dtypes[a->dtype].torch, rt_dtypes[start->dtype].torch);

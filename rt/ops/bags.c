@@ -22,8 +22,9 @@ static const RtType embedding_type = { .kind = TYPE_CLASS,
 				       .cls = (RtClass *)&embedding_class };
 static const char *const slot_names[] = { "weight", "bias" };
 static const RtType *const slot_types[] = { &rt_type_tensor, &rt_type_tensor };
-static const RtClass embedding_class = { .name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase", .nslot = 2,
-	.slot = (const char **)slot_names, .slot_type = (const RtType **)slot_types, .type = &embedding_type };
+static const RtClass embedding_class = { .name = "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase",
+	.nslot = 2, .slot = (const char **)slot_names, .slot_type = (const RtType **)slot_types,
+	.type = &embedding_type };
 
 static RtTensor *
 weight_of(RtCx *cx, IValue packed)
@@ -169,8 +170,8 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	if (index->ndim == 1 && !offsets)
 		return rt_raise(cx, "embedding_bag_byte operator expects offsets to be set for 1D indices.");
 	if (index->ndim == 2 && offsets)
-		return rt_raise(cx, "embedding_bag_byte operator: input is 2D, then offsets has to be None, as input is treated is a "
-			"mini-batch of fixed length sequences.");
+		return rt_raise(cx, "embedding_bag_byte operator: input is 2D, then offsets has to be None, as input "
+			"is treated is a mini-batch of fixed length sequences.");
 	if (index->ndim == 1 && (offsets->ndim != 1 || indices_of(cx, "offsets", offsets, &b.begin)))
 		return cx->status ? RT_ERROR : rt_raise(cx, "offsets has to be a 1D tensor");
 	if (map && rt_numel(map) > 1 && indices_of(cx, "compressed_indices_mapping", map, &b.map))
@@ -178,7 +179,8 @@ rt_quantized_embedding_bag_byte(RtCx *cx, const IValue *in, IValue *out)
 	b.n = rt_numel(index);
 	b.nmap = map ? rt_numel(map) : 0;
 	b.fixed = index->ndim == 2 ? index->dims[1] : 0;
-	b.bags = (index->ndim == 2 ? index->dims[0] : offsets->dims[0]) - b.last;      /* of 2-D indices too, as PyTorch has it */
+	/* of 2-D indices too, as PyTorch has it */
+	b.bags = (index->ndim == 2 ? index->dims[0] : offsets->dims[0]) - b.last;
 	if (b.bags < 0)
 		return rt_raise(cx, "include_last_offset: number of offsets should be at least 1");
 	if (weights && rt_numel(weights) != b.n)

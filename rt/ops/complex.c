@@ -80,7 +80,8 @@ halves(const RtTensor *t)
 static int
 give_part(RtCx *cx, const RtTensor *t, const Geom *g, unsigned bits, IValue *out)
 {
-	return give_with_bits(cx, rt_tensor_over(cx, t->storage, part_dtype(t->dtype), g->n, g->dims, g->strides, g->offset), bits, out);
+	return give_with_bits(cx, rt_tensor_over(cx, t->storage, part_dtype(t->dtype), g->n, g->dims, g->strides,
+						 g->offset), bits, out);
 }
 
 int
@@ -92,9 +93,9 @@ rt_view_as_real(RtCx *cx, const IValue *in, IValue *out)
 	if (!rt_is_complex(t->dtype))
 		return rt_raise(cx, "view_as_real is only supported for complex tensors");
 	if (t->flags & RT_CONJ)
-		return rt_raise(cx, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you "
-			"can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
-			"original.");
+		return rt_raise(cx, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the "
+			"conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+			"the resulting tensor will NOT alias the original.");
 	if (g.n == RT_MAX_RANK)
 		return rt_raise(cx, "tensors of more than %d dimensions are not supported", RT_MAX_RANK);
 	geom_insert(&g, g.n, 2, 1);
@@ -130,8 +131,8 @@ rt_view_as_complex(RtCx *cx, const IValue *in, IValue *out)
 	RtDtype to = t->dtype == RT_f16 ? RT_c32 : t->dtype == RT_f32 ? RT_c64 : RT_c128;
 
 	if (t->dtype != RT_f16 && t->dtype != RT_f32 && t->dtype != RT_f64)
-		return rt_raise(cx, "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
-			"scalar type: %s", rt_dtypes[t->dtype].brief);
+		return rt_raise(cx, "view_as_complex is only supported for half, float and double tensors, but got a "
+			"tensor of scalar type: %s", rt_dtypes[t->dtype].brief);
 	if (g.n == 0)
 		return rt_raise(cx, "Input tensor must have one or more dimensions");
 	if (g.dims[g.n - 1] != 2)

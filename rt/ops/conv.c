@@ -16,11 +16,11 @@
 typedef void Body(void *, int64_t, int64_t);
 
 typedef struct Conv {
-	int     nd;                      /* spatial dims of the caller: 1, 2, 3 */
+	int     nd;            /* spatial dims of the caller: 1, 2, 3 */
 	int64_t n, cin, cout, groups;
 	int64_t in[3], out[3], k[3], s[3], p[3], d[3];   /* p: before the first; what is after follows from out */
 	int64_t taps, in_plane, out_plane;
-	Body *const *scatter;            /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
+	Body *const *scatter;  /* scatter_taps, set by whom the adjoint may be asked of: a program links it only then */
 } Conv;
 
 typedef struct Tap {
@@ -241,12 +241,13 @@ check_ranks(RtCx *cx, Args *a)
 	a->g.nd = nd;
 	a->unbatched = a->input->ndim == nd + 1;
 	if (a->input->dtype != a->weight->dtype || (a->bias && a->bias->dtype != a->input->dtype))
-		return rt_raise(cx, "Input type (%s) and %s type (%s) should be the same", rt_dtypes[a->input->dtype].torch,
-			a->input->dtype != a->weight->dtype ? "weight" : "bias",
+		return rt_raise(cx, "Input type (%s) and %s type (%s) should be the same",
+			rt_dtypes[a->input->dtype].torch, a->input->dtype != a->weight->dtype ? "weight" : "bias",
 			rt_dtypes[a->input->dtype != a->weight->dtype ? a->weight->dtype : a->bias->dtype].torch);
 	if (!a->transposed && a->weight->dims[0] % a->groups)
-		return rt_raise(cx, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of"
-			" size %s instead", (long long)a->groups, (long long)a->groups, dense_text(a->weight, &w));
+		return rt_raise(cx, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
+			"got weight of size %s instead", (long long)a->groups, (long long)a->groups,
+			dense_text(a->weight, &w));
 	return RT_OK;
 }
 
@@ -259,13 +260,14 @@ check_channels(RtCx *cx, Args *a)
 	DenseText w, x, b;
 
 	if (channels != want)
-		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels"
-			" instead", a->transposed ? "transposed" : "groups", (long long)(a->transposed ? 1 : a->groups),
+		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got "
+			"%lld channels instead", a->transposed ? "transposed" : "groups",
+			(long long)(a->transposed ? 1 : a->groups),
 			dense_text(a->weight, &w), dense_text(a->input, &x), (long long)want, (long long)channels);
 	if (a->bias && (a->bias->ndim != 1 || a->bias->dims[0] != outputs))
-		return rt_raise(cx, "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias"
-			" of size %s instead", a->transposed ? "transposed=1, " : "", dense_text(a->weight, &w),
-			(long long)outputs, dense_text(a->bias, &b));
+		return rt_raise(cx, "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, "
+			"but got bias of size %s instead", a->transposed ? "transposed=1, " : "",
+			dense_text(a->weight, &w), (long long)outputs, dense_text(a->bias, &b));
 	return RT_OK;
 }
 
@@ -283,8 +285,9 @@ output_sizes(RtCx *cx, Args *a)
 			g->p[i] = pads / 2;
 		}
 		if (g->in[i] + pads < reach)
-			return rt_raise(cx, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't"
-				" be greater than actual input size", (long long)(g->in[i] + pads), (long long)reach);
+			return rt_raise(cx, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). "
+				"Kernel size can't be greater than actual input size", (long long)(g->in[i] + pads),
+				(long long)reach);
 		g->out[i] = (g->in[i] + pads - reach) / g->s[i] + 1;
 	}
 	return RT_OK;
@@ -347,11 +350,12 @@ set_geometry(RtCx *cx, Args *a)
 	for (int i = 0; i < 3 && a->transposed; i++) {
 		g->in[i] = (g->out[i] - 1) * g->s[i] - 2 * g->p[i] + g->d[i] * (g->k[i] - 1) + extra[i] + 1;
 		if (extra[i] && extra[i] >= g->s[i] && extra[i] >= g->d[i])
-			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got output_padding: "
-				"%lld, stride: %lld, dilation: %lld", (long long)extra[i], (long long)g->s[i], (long long)g->d[i]);
+			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got "
+				"output_padding: %lld, stride: %lld, dilation: %lld", (long long)extra[i],
+				(long long)g->s[i], (long long)g->d[i]);
 		if (g->in[i] <= 0)
-			return rt_raise(cx, "Given input size per channel: (%lld). Calculated output size per channel: (%lld). Output"
-				" size is too small", (long long)g->out[i], (long long)g->in[i]);
+			return rt_raise(cx, "Given input size per channel: (%lld). Calculated output size per channel: "
+				"(%lld). Output size is too small", (long long)g->out[i], (long long)g->in[i]);
 	}
 	finish_geometry(g);
 	a->ndim = 0;
@@ -474,12 +478,12 @@ forward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	return run(cx, &a, out);
 }
 
-int rt_conv1d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv1d", 1, in, out); }
-int rt_conv2d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv2d", 2, in, out); }
-int rt_conv3d(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv3d", 3, in, out); }
-int rt_conv1d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv1d", 1, in, out); }
-int rt_conv2d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv2d", 2, in, out); }
-int rt_conv3d_padding(RtCx *cx, const IValue *in, IValue *out) { return forward(cx, "conv3d", 3, in, out); }
+KERNEL(conv1d, forward(cx, "conv1d", 1, in, out))
+KERNEL(conv2d, forward(cx, "conv2d", 2, in, out))
+KERNEL(conv3d, forward(cx, "conv3d", 3, in, out))
+KERNEL(conv1d_padding, forward(cx, "conv1d", 1, in, out))
+KERNEL(conv2d_padding, forward(cx, "conv2d", 2, in, out))
+KERNEL(conv3d_padding, forward(cx, "conv3d", 3, in, out))
 
 int
 rt__convolution_mode(RtCx *cx, const IValue *in, IValue *out)
@@ -497,23 +501,23 @@ transpose(RtCx *cx, const char *op, const IValue *in, IValue *out)
 	return run(cx, &a, out);
 }
 
-int rt_conv_transpose1d(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose1d", in, out); }
-int rt_conv_transpose2d_input(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose2d", in, out); }
-int rt_conv_transpose3d_input(RtCx *cx, const IValue *in, IValue *out) { return transpose(cx, "conv_transpose3d", in, out); }
+KERNEL(conv_transpose1d, transpose(cx, "conv_transpose1d", in, out))
+KERNEL(conv_transpose2d_input, transpose(cx, "conv_transpose2d", in, out))
+KERNEL(conv_transpose3d_input, transpose(cx, "conv_transpose3d", in, out))
 
 /* aten::convolution and the first nine arguments of aten::_convolution */
 int
 rt_convolution(RtCx *cx, const IValue *in, IValue *out)
 {
 	Args a = { .op = "convolution", .input = rt_tensor(in[0]), .weight = rt_tensor(in[1]), .bias = rt_tensor(in[2]),
-		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0, .output_padding = in[7],
-		.groups = in[8].u.i, .g.scatter = scatter_taps };
+		.stride = in[3], .padding = in[4], .dilation = in[5], .transposed = in[6].u.i != 0,
+		.output_padding = in[7], .groups = in[8].u.i, .g.scatter = scatter_taps };
 
 	return run(cx, &a, out);
 }
 
-int rt__convolution(RtCx *cx, const IValue *in, IValue *out) { return rt_convolution(cx, in, out); }
-int rt__convolution_deprecated(RtCx *cx, const IValue *in, IValue *out) { return rt_convolution(cx, in, out); }
+KERNEL(_convolution, rt_convolution(cx, in, out))
+KERNEL(_convolution_deprecated, rt_convolution(cx, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
 
@@ -552,8 +556,8 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *r[3] = { 0, 0, 0 };
 	Args a = { .op = "convolution_backward", .input = rt_tensor(in[1]), .weight = rt_tensor(in[2]), .stride = in[4],
-		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .g.scatter = scatter_taps, .output_padding = in[8],
-		.groups = in[9].u.i };
+		.padding = in[5], .dilation = in[6], .transposed = in[7].u.i != 0, .g.scatter = scatter_taps,
+		.output_padding = in[8], .groups = in[9].u.i };
 	RtList *mask = in[10].u.list;
 	int64_t strides[5];
 	bool same;
@@ -575,7 +579,8 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 		else
 			r[i] = i == 2 ? rt_result(cx, i, like->dtype, 1, &channels, 0) :
 				rt_result(cx, i, like->dtype, like->ndim, like->dims,
-					i == 0 && a.g.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) : 0);
+					i == 0 && a.g.nd == 2 ? dense_format(grad, like->ndim, like->dims, strides) :
+					0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
@@ -605,8 +610,9 @@ window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w
 			return rt_raise(cx, "%s: kernel_size, dilation and stride should be greater than zero", op);
 		g->out[i] = (g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1) / g->s[i] + 1;
 		if (g->in[i] + 2 * g->p[i] < g->d[i] * (g->k[i] - 1) + 1)
-			return rt_raise(cx, "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, "
-				"%lld), padding=(%lld, %lld), calculated shape of the array of sliding blocks is too small (non-positive)",
+			return rt_raise(cx, "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), "
+				"dilation=(%lld, %lld), padding=(%lld, %lld), calculated shape of the array of sliding "
+				"blocks is too small (non-positive)",
 				(long long)h, (long long)w, (long long)g->k[1], (long long)g->k[2], (long long)g->d[1],
 				(long long)g->d[2], (long long)g->p[1], (long long)g->p[2]);
 	}
@@ -655,8 +661,8 @@ rt_im2col(RtCx *cx, const IValue *in, IValue *out)
 	Conv g;
 
 	if ((self->ndim != 3 && self->ndim != 4) || self->dims[lead] * self->dims[lead + 1] * self->dims[lead + 2] == 0)
-		return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions"
-			" for input, but got: %s", dense_text(self, &text));
+		return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+			"non-zero dimensions for input, but got: %s", dense_text(self, &text));
 	if (window_geometry(cx, "im2col", in + 1, self->dims[lead + 1], self->dims[lead + 2], &g))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
@@ -694,23 +700,24 @@ rt_col2im(RtCx *cx, const IValue *in, IValue *out)
 	Conv g;
 
 	if ((self->ndim != 2 && self->ndim != 3) || self->dims[lead] * self->dims[lead + 1] == 0)
-		return rt_raise(cx, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
-			"dimensions for input, but got: %s", dense_text(self, &text));
+		return rt_raise(cx, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and "
+			"non-zero dimensions for input, but got: %s", dense_text(self, &text));
 	if (dense_sizes(cx, in[1], "col2im", "output_size", 2, size) ||
 	    window_geometry(cx, "col2im", in + 2, size[0], size[1], &g))
 		return RT_ERROR;
 	n = lead ? self->dims[0] : 1;
 	if (self->dims[lead] % g.taps)
-		return rt_raise(cx, "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-			"input.size(1)=%lld and kernel_size=(%lld, %lld).", (long long)self->dims[lead], (long long)g.k[1],
-			(long long)g.k[2]);
+		return rt_raise(cx, "Expected size of input's dimension 1 to be divisible by the product of "
+			"kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",
+			(long long)self->dims[lead], (long long)g.k[1], (long long)g.k[2]);
 	if (self->dims[lead + 1] != g.out_plane)
-		return rt_raise(cx, "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), padding=(%lld,"
-			" %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match the calculated number of sliding"
-			" blocks %lld * %lld = %lld, but got input.size(2)=%lld.", (long long)size[0], (long long)size[1],
+		return rt_raise(cx, "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), "
+			"padding=(%lld, %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match the "
+			"calculated number of sliding blocks %lld * %lld = %lld, but got input.size(2)=%lld.",
+			(long long)size[0], (long long)size[1],
 			(long long)g.k[1], (long long)g.k[2], (long long)g.d[1], (long long)g.d[2], (long long)g.p[1],
-			(long long)g.p[2], (long long)g.s[1], (long long)g.s[2], (long long)g.out[1], (long long)g.out[2],
-			(long long)g.out_plane, (long long)self->dims[lead + 1]);
+			(long long)g.p[2], (long long)g.s[1], (long long)g.s[2], (long long)g.out[1],
+			(long long)g.out[2], (long long)g.out_plane, (long long)self->dims[lead + 1]);
 	channels = g.cin = self->dims[lead] / g.taps;
 	dims[0] = n;
 	dims[lead] = channels;

@@ -2,7 +2,8 @@
  * MOVED: another type of this size moves the elements already. */
 
 /* a * b + c, rounded once: of floats, in doubles */
-#define FUSED(a, b, c) _Generic((T)0, float: (T)((double)(a) * (double)(b) + (double)(c)), default: (T)((a) * (b) + (c)))
+#define FUSED(a, b, c) \
+	_Generic((T)0, float: (T)((double)(a) * (double)(b) + (double)(c)), default: (T)((a) * (b) + (c)))
 
 #ifndef MOVED
 

@@ -41,8 +41,8 @@ stack_square(RtCx *cx, const char *name, RtTensor *t, Stack *s)
 {
 	if (stack_load(cx, name, t, s))
 		return RT_ERROR;
-	return s->m == s->n ? RT_OK : rt_raise(cx, "%s: A must be batches of square matrices, but they are %lld by %lld matrices", name,
-		(long long)s->m, (long long)s->n);
+	return s->m == s->n ? RT_OK : rt_raise(cx, "%s: A must be batches of square matrices, but they are %lld by "
+		"%lld matrices", name, (long long)s->m, (long long)s->n);
 }
 
 Z *
@@ -146,19 +146,22 @@ raise_info(RtCx *cx, const char *name, int64_t info, int64_t batch)
 	if (batch >= 0)
 		snprintf(where, sizeof where, "(Batch element %lld): ", (long long)batch);
 	if (strstr(name, "inv"))
-		return rt_raise(cx, "%s: %sThe diagonal element %lld is zero, the inversion could not be completed because "
-			"the input matrix is singular.", name, where, (long long)info);
+		return rt_raise(cx, "%s: %sThe diagonal element %lld is zero, the inversion could not be completed "
+			"because the input matrix is singular.", name, where, (long long)info);
 	if (strstr(name, "solve"))
 		return rt_raise(cx, "%s: %sThe solver failed because the input matrix is singular.", name, where);
 	if (strstr(name, "cholesky"))
 		return rt_raise(cx, "%s: %sThe factorization could not be completed because the input is not "
-			"positive-definite (the leading minor of order %lld is not positive-definite).", name, where, (long long)info);
+			"positive-definite (the leading minor of order %lld is not positive-definite).", name, where,
+			(long long)info);
 	if (strstr(name, "eig") || strstr(name, "syevd"))
-		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
-			"has too many repeated eigenvalues (error code: %lld).", name, where, (long long)info);
+		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is "
+			"ill-conditioned or has too many repeated eigenvalues (error code: %lld).", name, where,
+			(long long)info);
 	if (strstr(name, "svd"))
-		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is ill-conditioned or "
-			"has too many repeated singular values (error code: %lld).", name, where, (long long)info);
+		return rt_raise(cx, "%s: %sThe algorithm failed to converge because the input matrix is "
+			"ill-conditioned or has too many repeated singular values (error code: %lld).", name, where,
+			(long long)info);
 	return rt_raise(cx, "%s: %sU[%lld,%lld] is zero and using it on lu_solve would result in a division by zero.",
 		name, where, (long long)info, (long long)info);
 }
@@ -298,7 +301,7 @@ transpose(const Z *from, int64_t m, int64_t n, Z *to)
 			to[j * m + i] = from[i * n + j];
 }
 
-/* a and b with their batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
+/* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
 int
 stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b)
 {
@@ -309,8 +312,8 @@ stack_load_pair(RtCx *cx, const char *name, RtTensor *ta, RtTensor *tb, bool lef
 	if (ta->ndim < 2 || tb->ndim < 2)
 		return rt_raise(cx, "%s: Expected inputs of at least 2 dimensions", name);
 	if (ta->dtype != tb->dtype)
-		return rt_raise(cx, "%s: Expected A and B to have the same dtype, but found A of type %s and B of type %s instead", name,
-			rt_dtypes[ta->dtype].brief, rt_dtypes[tb->dtype].brief);
+		return rt_raise(cx, "%s: Expected A and B to have the same dtype, but found A of type %s and B of type "
+			"%s instead", name, rt_dtypes[ta->dtype].brief, rt_dtypes[tb->dtype].brief);
 	if (ta->dims[ta->ndim - 2] != ta->dims[ta->ndim - 1])
 		return rt_raise(cx, "%s: A must be batches of square matrices, but they are %lld by %lld matrices",
 				name, (long long)ta->dims[ta->ndim - 2], (long long)ta->dims[ta->ndim - 1]);
@@ -436,8 +439,8 @@ solve(RtCx *cx, const char *name, const IValue *in, bool check, IValue *out, Sta
 		return rt_raise(cx, "%s: The input tensor A must have at least 2 dimensions.", name);
 	vector = is_vector(ta, tb);
 	if (vector && !left)
-		return rt_raise(cx, "%s: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-			"linalg.solve is equivalent to B / A.squeeze(-1)", name);
+		return rt_raise(cx, "%s: Vector broadcasting of the left hand side is not supported for left=False. In "
+			"this case linalg.solve is equivalent to B / A.squeeze(-1)", name);
 	if (vector) {
 		if (CALL(cx, unsqueeze, &column, rt_of(tb), rt_int(-1)))
 			return RT_ERROR;
@@ -478,7 +481,8 @@ rt__linalg_solve_ex(RtCx *cx, const IValue *in, IValue *out)
 	int64_t *pivot, *info;
 
 	return solve(cx, "torch.linalg.solve_ex", in, in[3].u.i, out, &f, &pivot, &info)
-		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &f, 2, out) || stack_give_ints(cx, 2, &f, f.n, pivot, out)
+		|| stack_give(cx, 1, (RtDtype)in[0].u.t->dtype, &f, 2, out) ||
+		stack_give_ints(cx, 2, &f, f.n, pivot, out)
 		|| stack_give_ints(cx, 3, &f, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
@@ -531,8 +535,8 @@ rt_linalg_inv_ex(RtCx *cx, const IValue *in, IValue *out)
 	Stack s;
 	int64_t *info;
 
-	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s, &info) || stack_give_ints(cx, 1, &s, -1, info, out)
-		? RT_ERROR : RT_OK;
+	return inverse(cx, "linalg.inv_ex", in[0].u.t, in[1].u.i, out, &s, &info) ||
+		stack_give_ints(cx, 1, &s, -1, info, out) ? RT_ERROR : RT_OK;
 }
 
 /* Pivots of the stack, broadcast to its batch; each checked to name a row. */
@@ -559,7 +563,8 @@ load_pivots(RtCx *cx, RtTensor *t, const Stack *s)
 	v = (int64_t *)(void *)rt_data(full);
 	for (int64_t i = 0; i < s->count * n; i++)
 		if (v[i] < 1 || v[i] > s->m) {
-			rt_raise(cx, "Pivots given to lu_solve must all be greater or equal to 1 and at most the number of rows");
+			rt_raise(cx, "Pivots given to lu_solve must all be greater or equal to 1 and at most the "
+				"number of rows");
 			return NULL;
 		}
 	return v;

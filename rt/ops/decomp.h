@@ -18,7 +18,9 @@ typedef double complex Z;
 static inline Z
 mul(Z a, Z b)
 {
-	union { double v[2]; Z z; } r = { { creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b) } };
+	union { double v[2]; Z z; } r = {
+		{ creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b) }
+	};
 
 	return r.z;
 }
@@ -40,11 +42,12 @@ typedef struct Stack {
 /* The last two dims of t are the matrix; v is a copy that may be written to. */
 int stack_load(RtCx *, const char *name, RtTensor *t, Stack *);
 int stack_square(RtCx *, const char *name, RtTensor *t, Stack *);
-Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);     /* scratch for so many matrices; null, and raised: too many */
+/* scratch for so many matrices; null, and raised: too many */
+Z  *stack_room(RtCx *, int64_t count, int64_t m, int64_t n);
 /* Room for a stack with this one's batch dims; zeroed. */
 int stack_new(RtCx *, const Stack *like, int64_t m, int64_t n, Stack *);
 /* Result i: the batch dims, then `rank` (0 .. 2) of (m, n) of the stack; real dtypes take the real parts. */
-int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out);      /* columns first, as LAPACK leaves them */
+int stack_give(RtCx *, int i, RtDtype, const Stack *, int rank, IValue *out); /* columns first, as LAPACK leaves them */
 int stack_give_rows(RtCx *, int i, RtDtype, const Stack *, IValue *out);
 int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
 /* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
@@ -52,7 +55,7 @@ int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v
 int64_t *stack_ints(RtCx *, int64_t n);                  /* scratch, zeroed */
 /* Raises what LAPACK's info of one of the matrices says. */
 int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *info);
-/* a and b with their batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
+/* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
 int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
 void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 

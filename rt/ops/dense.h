@@ -10,7 +10,8 @@
 #include "kernel.h"
 
 RtTensor *dense_in(RtCx *, RtTensor *, RtDtype ct);           /* borrowed: lives until the kernel returns */
-RtTensor *dense_out(RtCx *, RtTensor *result, RtDtype ct);    /* likewise; the result itself when it is row-major and of ct */
+/* likewise; the result itself when it is row-major and of ct */
+RtTensor *dense_out(RtCx *, RtTensor *result, RtDtype ct);
 int       dense_done(RtCx *, RtTensor *result, RtTensor *out);
 
 static inline RtDtype

@@ -188,7 +188,8 @@ static int
 dict_of_pairs(RtCx *cx, const IValue *in, const RtType *key, IValue *out)
 {
 	const RtList *l = in[0].u.list;
-	RtDict *d = rt_dict_new(cx, key, l->elem->kind == TYPE_TUPLE && l->elem->n == 2 ? l->elem->of[1] : &rt_type_any);
+	RtDict *d = rt_dict_new(cx, key, l->elem->kind == TYPE_TUPLE && l->elem->n == 2 ? l->elem->of[1] :
+				&rt_type_any);
 	int status = d ? RT_OK : RT_ERROR;
 
 	for (int64_t i = 0; i < l->n && !status; i++)

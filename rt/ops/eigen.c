@@ -14,7 +14,8 @@ typedef struct Schur {
 	double *h, *q;            /* (n, n): quasi-triangular in the end; the vectors it is seen from */
 	double *scale;            /* (n) of the balancing */
 	double *re, *im;          /* (n) eigenvalues */
-	double ulp, tiny;         /* what counts as nothing: of the operator's dtype, for the number of steps decides about signs */
+	/* what counts as nothing: of the operator's dtype, for the number of steps decides about signs */
+	double ulp, tiny;
 } Schur;
 
 #define H(i, j) s->h[(i) * s->n + (j)]
@@ -261,8 +262,8 @@ francis_step(Schur *s, int64_t lo, int64_t hi, int its)
 		sum = fabs(first[0]) + fabs(first[1]) + fabs(first[2]);
 		for (int i = 0; i < 3; i++)
 			first[i] /= sum;
-		if (m == lo || fabs(H(m, m - 1)) * (fabs(first[1]) + fabs(first[2]))
-				<= s->ulp * fabs(first[0]) * (fabs(H(m - 1, m - 1)) + fabs(H(m, m)) + fabs(H(m + 1, m + 1))))
+		if (m == lo || fabs(H(m, m - 1)) * (fabs(first[1]) + fabs(first[2])) <= s->ulp * fabs(first[0]) *
+		    (fabs(H(m - 1, m - 1)) + fabs(H(m, m)) + fabs(H(m + 1, m + 1))))
 			break;
 	}
 	for (int64_t k = m; k < hi; k++) {

@@ -94,8 +94,8 @@ arranged(RtCx *cx, RtTensor *t, const Equation *e, const Sums *sums, int operand
 	for (int i = 0; i < e->n; i++) {
 		int d = sums->order[e->labels[i]];
 		if (g.dims[d] != 1 && g.dims[d] != t->dims[i]) {
-			rt_raise(cx, "einsum(): subscript is repeated for operand %d but the sizes don't match, %lld != %lld", operand,
-				(long long)t->dims[i], (long long)g.dims[d]);
+			rt_raise(cx, "einsum(): subscript is repeated for operand %d but the sizes don't match, %lld "
+				"!= %lld", operand, (long long)t->dims[i], (long long)g.dims[d]);
 			return NULL;
 		}
 		g.dims[d] = t->dims[i];
@@ -190,9 +190,9 @@ read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, S
 	for (int i = 0; i < operands->n; i++) {
 		int n = count_labels(s), dots = operands->v[i].u.t->ndim - (n < 0 ? -1 - n : n);
 		if (n < 0 ? dots < 0 : dots != 0)
-			return rt_raise(cx, "einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions "
-				"(%d) for operand %d%s", n < 0 ? -1 - n : n, operands->v[i].u.t->ndim, i,
-				n < 0 ? "" : " and no ellipsis was given");
+			return rt_raise(cx, "einsum(): the number of subscripts in the equation (%d) does not match "
+				"the number of dimensions (%d) for operand %d%s", n < 0 ? -1 - n : n,
+				operands->v[i].u.t->ndim, i, n < 0 ? "" : " and no ellipsis was given");
 		most = n < 0 && dots > most ? dots : most;
 		while (*s && *s != ',' && s != arrow)
 			s++;
@@ -212,8 +212,9 @@ read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, S
 		for (int d = 0; d < t->ndim; d++) {
 			int label = e[i].labels[d];
 			if (sums->size[label] != 1 && t->dims[d] != 1 && sums->size[label] != t->dims[d])
-				return rt_raise(cx, "einsum(): subscript %c has size %lld for operand %d which does not broadcast with previously "
-					"seen size %lld", label < 26 ? 'A' + label : label < DOTS ? 'a' + label - 26 : '.',
+				return rt_raise(cx, "einsum(): subscript %c has size %lld for operand %d which does "
+					"not broadcast with previously seen size %lld", label < 26 ? 'A' + label :
+					label < DOTS ? 'a' + label - 26 : '.',
 					(long long)t->dims[d], i, (long long)sums->size[label]);
 			if (t->dims[d] != 1)
 				sums->size[label] = t->dims[d];
@@ -238,7 +239,8 @@ read_equation(RtCx *cx, const char *text, const RtList *operands, Equation *e, S
 		if (sums->order[label] >= 0)
 			return rt_raise(cx, "einsum(): output subscript appears more than once in the output");
 		if (sums->last[label] < 0)
-			return rt_raise(cx, "einsum(): output subscript does not appear in the equation for any input operand");
+			return rt_raise(cx, "einsum(): output subscript does not appear in the equation for any input "
+				"operand");
 		sums->order[label] = sums->ndim++;
 	}
 	sums->nout = sums->ndim;

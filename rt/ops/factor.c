@@ -141,9 +141,12 @@ rt_linalg_householder_product(RtCx *cx, const IValue *in, IValue *out)
 	if (stack_load(cx, "torch.linalg.householder_product", t, &s))
 		return RT_ERROR;
 	if (s.n > s.m)
-		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
-	if (tt->ndim != t->ndim - 1 || tt->dims[tt->ndim - 1] > s.n || memcmp(tt->dims, t->dims, sizeof *t->dims * s.nbatch))
-		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
+		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-2] must be greater than or equal "
+			"to input.shape[-1]");
+	if (tt->ndim != t->ndim - 1 || tt->dims[tt->ndim - 1] > s.n ||
+	    memcmp(tt->dims, t->dims, sizeof *t->dims * s.nbatch))
+		return rt_raise(cx, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal "
+			"to tau.shape[-1]");
 	if (tt->dtype != t->dtype)
 		return rt_raise(cx, "torch.linalg.householder_product: tau dtype %s does not match input dtype %s",
 				rt_dtypes[tt->dtype].brief, rt_dtypes[t->dtype].brief);

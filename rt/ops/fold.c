@@ -81,8 +81,8 @@ reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 	if (rt_numel(in))
 		return RT_OK;
 	if (n == 0)
-		return rt_raise(cx, "%s: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
-				"with the 'dim' argument.", name);
+		return rt_raise(cx, "%s: Expected reduction dim to be specified for input.numel() == 0. Specify the "
+				"reduction dim with the 'dim' argument.", name);
 	for (int i = 0; i < n; i++) {
 		int k = rt_dim(cx, d[i], in->ndim);
 		if (k < 0)
@@ -257,8 +257,8 @@ reduce_run(RtCx *cx, const Reduce *r)
 	axes_take(&j.folded, r->in, r->mask, true);
 	if (j.kept.count == 0)
 		return;
-	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] || j.folded.stride[0] == 0)
-		? WIDTH : 1;
+	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
+		j.folded.stride[0] == 0) ? WIDTH : 1;
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
 	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
 }

@@ -14,7 +14,7 @@ type_of_number(IValue v)
 	return v.tag == RT_INT ? RT_i64 : v.tag == RT_BOOL ? RT_b8 : v.tag == RT_COMPLEX ? RT_c64 : RT_f32;
 }
 
-/* A number, or a tensor of one element, at p.  Floats are of the default dtype first, as in TorchScript's torch.tensor. */
+/* A number or tensor of one element at p.  Floats are of the default dtype first, as in TorchScript's torch.tensor. */
 static void
 store(RtDtype d, char *p, IValue v)
 {

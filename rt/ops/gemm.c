@@ -87,7 +87,7 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 
 enum {
 	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
-	RUN_F32 = 320, RUN_F64 = 64,                    /* products of one sum: longer ones are sums of such, and their errors grow less */
+	RUN_F32 = 320, RUN_F64 = 64, /* products of one sum: longer ones are sums of such, and their errors grow less */
 };
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
@@ -269,7 +269,8 @@ gemm(RtCx *cx, RtDtype dtype, const Product *given)
 	if (real && is_dots(dtype, &p)) {
 		const RtTiles *tiles = best_tiles(cx);
 
-		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots : plain_f32, &p);
+		rt_parallel(cx, p.n, 1 + 32768 / (p.k * p.m), dtype == RT_f64 ? dots_f64 : tiles ? tiles->dots :
+			    plain_f32, &p);
 		return RT_OK;
 	}
 	if (!real || !p.k || (dtype == RT_f64 && (p.m <= FEW_ROWS || p.m * work < 8192))) {

@@ -1,4 +1,4 @@
-/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c derive one from their argument's and ask for the view */
+/* rt/ops/geom.h - a tensor's geometry by value: view.c and part.c derive one from an argument's and ask for the view */
 #ifndef RT_OPS_GEOM_H
 #define RT_OPS_GEOM_H
 

@@ -170,7 +170,8 @@ negligible(const Tridiagonal *t, int64_t i)
 static void
 implicit_step(Tridiagonal *t, int64_t l, int64_t m)
 {
-	const int64_t down = m > l ? -1 : 1, off = m > l ? 0 : -1;   /* e between i and i - down is e[i + off] seen from l */
+	/* e between i and i - down is e[i + off] seen from l */
+	const int64_t down = m > l ? -1 : 1, off = m > l ? 0 : -1;
 	double *d = t->d, *e = t->e, p = d[l], g = (d[l - down] - p) / (2 * e[l + off]), s = 1, c = 1;
 
 	g = d[m] - p + e[l + off] / (g + copysign(hypot(g, 1), g));

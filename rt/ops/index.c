@@ -102,7 +102,8 @@ broadcast_indices(RtCx *cx, Indexing *x)
 		if (rt_broadcast(cx, &x->b.n, x->b.dims, x->at[i]->ndim, x->at[i]->dims)) {
 			rt_clear_error(cx);
 			return rt_raise(cx, "shape mismatch: indexing tensors could not be broadcast together with "
-				"shapes %s, %s", sizes_text(text[0], n, dims), sizes_text(text[1], x->at[i]->ndim, x->at[i]->dims));
+				"shapes %s, %s", sizes_text(text[0], n, dims),
+				sizes_text(text[1], x->at[i]->ndim, x->at[i]->dims));
 		}
 	}
 	x->nb = product(x->b.dims, 0, x->b.n);
@@ -331,8 +332,9 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 	if (check_put(cx, in, self))
 		return RT_ERROR;
 	if (self->dtype != values->dtype)
-		return rt_raise(cx, "Index put requires the source and destination dtypes match, got %s for the destination and %s "
-			"for the source.", rt_dtypes[self->dtype].brief, rt_dtypes[values->dtype].brief);
+		return rt_raise(cx, "Index put requires the source and destination dtypes match, got %s for the "
+			"destination and %s for the source.", rt_dtypes[self->dtype].brief,
+			rt_dtypes[values->dtype].brief);
 	if (accumulate && !add)
 		return rt_lacks(cx, "index_put with accumulate on %s", rt_dtypes[self->dtype].torch);
 	status = indexing(cx, self, in[1].u.list, &x, &result);
@@ -340,8 +342,9 @@ put(RtCx *cx, const IValue *in, RtTensor *self)
 		return status;
 	values = expanded(cx, values, result.n, result.dims);
 	if (!values)
-		return rt_raise(cx, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
-			sizes_text(a, in[2].u.t->ndim, in[2].u.t->dims), sizes_text(b, result.n, result.dims));
+		return rt_raise(cx, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result "
+			"of shape %s", sizes_text(a, in[2].u.t->ndim, in[2].u.t->dims),
+			sizes_text(b, result.n, result.dims));
 	if (!cx->meta && rt_numel(values))
 		index_run(cx, &x, self, rt_data(values), true, add);
 	return RT_OK;

@@ -38,8 +38,9 @@ check_cat_sizes(RtCx *cx, const RtTensor *a, const RtTensor *b, int dim, int i)
 		return rt_raise(cx, "Tensors must have same number of dimensions: got %d and %d", a->ndim, b->ndim);
 	for (int d = 0; d < a->ndim; d++)
 		if (d != dim && a->dims[d] != b->dims[d])
-			return rt_raise(cx, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld "
-				"for tensor number %d in the list.", dim, (long long)a->dims[d], (long long)b->dims[d], i);
+			return rt_raise(cx, "Sizes of tensors must match except in dimension %d. Expected size %lld "
+				"but got size %lld for tensor number %d in the list.", dim, (long long)a->dims[d],
+				(long long)b->dims[d], i);
 	return RT_OK;
 }
 
@@ -198,8 +199,9 @@ rt_stack(RtCx *cx, const IValue *in, IValue *out)
 		RtTensor *t = list->v[i].u.t, *first = list->v[0].u.t;
 		Geom g = geom_of(t);
 		if (t->ndim != first->ndim || memcmp(t->dims, first->dims, sizeof *t->dims * t->ndim))
-			return rt_raise(cx, "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %lld",
-				sizes_text(a, first->ndim, first->dims), sizes_text(b, t->ndim, t->dims), (long long)i);
+			return rt_raise(cx, "stack expects each tensor to be equal size, but got %s at entry 0 and %s "
+				"at entry %lld", sizes_text(a, first->ndim, first->dims),
+				sizes_text(b, t->ndim, t->dims), (long long)i);
 		geom_insert(&g, d, 1, d < g.n ? g.dims[d] * g.strides[d] : 1);
 		t = rt_tensor_view(cx, t, g.n, g.dims, g.strides, g.offset);
 		if (!t || rt_list_push(cx, parts, rt_of(t)))
@@ -222,7 +224,8 @@ rt_repeat(RtCx *cx, const IValue *in, IValue *out)
 	if (n < 0)
 		return RT_ERROR;
 	if (lead < 0)
-		return rt_raise(cx, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+		return rt_raise(cx, "Number of dimensions of repeat dims can not be smaller than number of dimensions "
+			"of tensor");
 	for (int i = 0; i < n; i++) {
 		char text[SIZES_TEXT];
 		dims[i] = i < lead ? 1 : t->dims[i - lead];

@@ -14,6 +14,9 @@
 #define OP(id, schema, rule, effect, gradient) RtKernel rt_##id;
 #include "ops.h"
 
+/* The kernel of row `id` that is one expression of cx, in and out. */
+#define KERNEL(id, result) int rt_##id(RtCx *cx, const IValue *in, IValue *out) { return result; }
+
 /* ---- call.c ---------------------------------------------------------------------------------------- */
 
 /* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
@@ -73,7 +76,7 @@ put_list(RtCx *cx, RtList *l, IValue *out)
 
 /* ---- random.c --------------------------------------------------------------------------------------- */
 
-/* n elements of float or double are dropped with probability p, the rest scaled: one draw each, as bernoulli_(1 - p). */
+/* Drops each of n floats or doubles with probability p, scales the rest: one draw each, as bernoulli_(1 - p). */
 void rt_drop_out(RtCx *, RtDtype, void *, int64_t n, double p);
 
 /* ---- loops ------------------------------------------------------------------------------------------- */
@@ -140,16 +143,16 @@ int64_t rt_slice_range(int64_t n, IValue start, IValue end, int64_t step, int64_
 
 /* ---- promote.c: result types and broadcasting -------------------------------------------------------- */
 
-/* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, those outweigh numbers. */
+/* ATen's result_type, fed one operand after the other: tensors with dims outweigh 0-d tensors, and these numbers. */
 typedef struct RtPromotion { RtDtype dims, zero, wrapped; } RtPromotion;
 static inline RtPromotion rt_promotion(void) { return (RtPromotion){ RT_NDTYPE, RT_NDTYPE, RT_NDTYPE }; }
 void    rt_promote_tensor(RtPromotion *, const RtTensor *);
-void    rt_promote_number(RtPromotion *, IValue);            /* int, float, bool or complex; None and others: ignored */
-RtDtype rt_promoted(const RtPromotion *);                    /* RT_NDTYPE when nothing was fed or there is no common type */
-RtDtype rt_result_type(int n, const IValue *v);              /* of tensors and numbers; others are ignored */
-RtDtype rt_to_floating(RtDtype);                             /* integral and bool become float32, others stay */
-RtDtype rt_real_type(RtDtype);                               /* of complex: its parts' type; others stay */
-RtDtype rt_complex_type(RtDtype);                            /* float16 -> complex32 ...; integral -> complex64 */
+void    rt_promote_number(RtPromotion *, IValue);        /* int, float, bool or complex; None and others: ignored */
+RtDtype rt_promoted(const RtPromotion *);                /* RT_NDTYPE when nothing was fed or there is no common type */
+RtDtype rt_result_type(int n, const IValue *v);          /* of tensors and numbers; others are ignored */
+RtDtype rt_to_floating(RtDtype);                         /* integral and bool become float32, others stay */
+RtDtype rt_real_type(RtDtype);                           /* of complex: its parts' type; others stay */
+RtDtype rt_complex_type(RtDtype);                        /* float16 -> complex32 ...; integral -> complex64 */
 
 /* Widens (ndim, dims) by another shape; dims has room for RT_MAX_RANK.  Raises when they do not fit. */
 int     rt_broadcast(RtCx *, int *ndim, int64_t *dims, int ndim2, const int64_t *dims2);

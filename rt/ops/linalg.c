@@ -238,9 +238,10 @@ check_expands(RtCx *cx, const RtTensor *self, int n, const int64_t *dims)
 	for (int i = 0; i < self->ndim; i++) {
 		int d = n - self->ndim + i;
 		if (d < 0 || (self->dims[i] != dims[d] && self->dims[i] != 1))
-			return rt_raise(cx, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
-				"dimension %d.  Target sizes: %s.  Tensor sizes: %s", (long long)(d < 0 ? 0 : dims[d]),
-				(long long)self->dims[i], d, sizes_text(a, n, dims), sizes_text(b, self->ndim, self->dims));
+			return rt_raise(cx, "The expanded size of the tensor (%lld) must match the existing size "
+				"(%lld) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+				(long long)(d < 0 ? 0 : dims[d]), (long long)self->dims[i], d, sizes_text(a, n, dims),
+				sizes_text(b, self->ndim, self->dims));
 	}
 	return RT_OK;
 }
@@ -289,8 +290,8 @@ check_bmm(RtCx *cx, const RtTensor *a, const RtTensor *b, int64_t *dims)
 	want[2] = dims[2] = b->dims[2];
 	dims[1] = a->dims[1];
 	if (b->dims[0] != want[0] || b->dims[1] != want[1])
-		return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: %s.",
-			(long long)want[0], (long long)want[1], sizes_text(text, 2, b->dims));
+		return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but "
+			"got: %s.", (long long)want[0], (long long)want[1], sizes_text(text, 2, b->dims));
 	return RT_OK;
 }
 
@@ -489,9 +490,9 @@ rt_dot(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "dot : expected both vectors to have same dtype, but found %s and %s",
 				rt_dtypes[a->dtype].brief, rt_dtypes[b->dtype].brief);
 	if (a->dims[0] != b->dims[0])
-		return rt_raise(cx, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, "
-			"but got %lld and %lld elements respectively", (long long)a->dims[0], (long long)b->dims[0],
-			(long long)a->dims[0], (long long)b->dims[0]);
+		return rt_raise(cx, "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same "
+			"number of elements, but got %lld and %lld elements respectively", (long long)a->dims[0],
+			(long long)b->dims[0], (long long)a->dims[0], (long long)b->dims[0]);
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 0, NULL, NULL);
 	RT_RESULT(cx, r, out[0]);
 	a = with_dim(cx, a, 0);
@@ -547,7 +548,8 @@ rt_linear(RtCx *cx, const IValue *in, IValue *out)
 	n = w->ndim == 2 ? w->dims[0] : 1;
 	if (w->dims[w->ndim - 1] != k)
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-			(long long)product(t->dims, 0, t->ndim - 1), (long long)k, (long long)w->dims[w->ndim - 1], (long long)n);
+			(long long)product(t->dims, 0, t->ndim - 1), (long long)k, (long long)w->dims[w->ndim - 1],
+			(long long)n);
 	if ((bias && check_sum_types(cx, bias, t, w)) || check_types(cx, t, w, "addmm_impl_cpu_"))
 		return RT_ERROR;
 	memcpy(dims, t->dims, sizeof *dims * t->ndim);
@@ -586,14 +588,16 @@ rt_matmul(RtCx *cx, const IValue *in, IValue *out)
 	if (b->dims[b->ndim - (column ? 1 : 2)] != k) {
 		char x[SIZES_TEXT], y[SIZES_TEXT];
 		if (a->ndim >= 3 && b->ndim >= 3)
-			return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
-				(long long)product(a->dims, 0, a->ndim - 2), (long long)k, (long long)product(b->dims, 0, b->ndim - 2),
+			return rt_raise(cx, "Expected size for first two dimensions of batch2 tensor to be: [%lld, "
+				"%lld] but got: [%lld, %lld].", (long long)product(a->dims, 0, a->ndim - 2),
+				(long long)k, (long long)product(b->dims, 0, b->ndim - 2),
 				(long long)b->dims[b->ndim - 2]);
 		if (row || column)
 			return rt_raise(cx, "size mismatch, got %s and %s", sizes_text(x, a->ndim, a->dims),
 				sizes_text(y, b->ndim, b->dims));
 		return rt_raise(cx, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-			(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2], (long long)n);
+			(long long)product(a->dims, 0, a->ndim - 1), (long long)k, (long long)b->dims[b->ndim - 2],
+			(long long)n);
 	}
 	if (check_types(cx, a, b, "addmm_impl_cpu_") || rt_broadcast(cx, &nbatch, batch, row ? 0 : a->ndim - 2, a->dims)
 			|| rt_broadcast(cx, &nbatch, batch, column ? 0 : b->ndim - 2, b->dims))

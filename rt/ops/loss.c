@@ -71,8 +71,8 @@ nll_geometry(RtCx *cx, Nll *g)
 	if (!same)
 		return rt_raise(cx, "size mismatch (got input: %s, target: %s)", dense_text(x, &a), dense_text(t, &b));
 	if (g->weight && (g->weight->ndim != 1 || g->weight->dims[0] != g->classes))
-		return rt_raise(cx, "weight tensor should be defined either for all %lld classes or no classes but got weight tensor of "
-			"shape: %s", (long long)g->classes, dense_text(g->weight, &a));
+		return rt_raise(cx, "weight tensor should be defined either for all %lld classes or no classes but got "
+			"weight tensor of shape: %s", (long long)g->classes, dense_text(g->weight, &a));
 	return RT_OK;
 }
 
@@ -98,8 +98,8 @@ nll_operands(RtCx *cx, Nll *g, bool with_self)
 static int
 nll(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
-	Nll g = { .self = rt_tensor(in[0]), .target = rt_tensor(in[1]), .weight = rt_tensor(in[2]), .reduction = in[3].u.i,
-		.ignore = in[4].u.i };
+	Nll g = { .self = rt_tensor(in[0]), .target = rt_tensor(in[1]), .weight = rt_tensor(in[2]),
+		.reduction = in[3].u.i, .ignore = in[4].u.i };
 	RtTensor *r, *total = 0;
 	double *loss, sum = 0;
 	bool batched = g.self->ndim > 1;
@@ -135,18 +135,18 @@ nll(RtCx *cx, const IValue *in, int nout, IValue *out)
 	return reduced(cx, r, loss, g.n * g.inner, g.reduction, sum);
 }
 
-int rt_nll_loss(RtCx *cx, const IValue *in, IValue *out) { return nll(cx, in, 1, out); }
-int rt_nll_loss2d(RtCx *cx, const IValue *in, IValue *out) { return nll(cx, in, 1, out); }
-int rt_nll_loss_nd(RtCx *cx, const IValue *in, IValue *out) { return nll(cx, in, 1, out); }
-int rt_nll_loss_forward(RtCx *cx, const IValue *in, IValue *out) { return nll(cx, in, 2, out); }
-int rt_nll_loss2d_forward(RtCx *cx, const IValue *in, IValue *out) { return nll(cx, in, 2, out); }
+KERNEL(nll_loss, nll(cx, in, 1, out))
+KERNEL(nll_loss2d, nll(cx, in, 1, out))
+KERNEL(nll_loss_nd, nll(cx, in, 1, out))
+KERNEL(nll_loss_forward, nll(cx, in, 2, out))
+KERNEL(nll_loss2d_forward, nll(cx, in, 2, out))
 
 /* grad_output, self, target, weight, reduction, ignore_index, total_weight (taken anew) */
 int
 rt_nll_loss_backward(RtCx *cx, const IValue *in, IValue *out)
 {
-	Nll g = { .self = rt_tensor(in[1]), .target = rt_tensor(in[2]), .weight = rt_tensor(in[3]), .reduction = in[4].u.i,
-		.ignore = in[5].u.i };
+	Nll g = { .self = rt_tensor(in[1]), .target = rt_tensor(in[2]), .weight = rt_tensor(in[3]),
+		.reduction = in[4].u.i, .ignore = in[5].u.i };
 	RtTensor *grad = rt_tensor(in[0]), *r, *dy, *y;
 	double sum = 0, *dx;
 	int64_t n;
@@ -173,7 +173,7 @@ rt_nll_loss_backward(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-int rt_nll_loss2d_backward(RtCx *cx, const IValue *in, IValue *out) { return rt_nll_loss_backward(cx, in, out); }
+KERNEL(nll_loss2d_backward, rt_nll_loss_backward(cx, in, out))
 
 /* ---- binary cross entropy ---------------------------------------------------------------------------------- */
 
@@ -220,7 +220,7 @@ rt_binary_cross_entropy(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- multilabel margin ----------------------------------------------------------------------------------------- */
 
-/* Labels of a row end at the first -1.  The loss of a row sums max(0, 1 - (x[label] - x[other])) over both, by classes. */
+/* A row's labels end at the first -1.  Its loss sums max(0, 1 - (x[label] - x[other])) over both, by classes. */
 static int
 multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 {
@@ -278,8 +278,8 @@ multilabel(RtCx *cx, const IValue *in, int nout, IValue *out)
 	return reduced(cx, r, loss, rows, reduction, (double)rows);
 }
 
-int rt_multilabel_margin_loss(RtCx *cx, const IValue *in, IValue *out) { return multilabel(cx, in, 1, out); }
-int rt_multilabel_margin_loss_forward(RtCx *cx, const IValue *in, IValue *out) { return multilabel(cx, in, 2, out); }
+KERNEL(multilabel_margin_loss, multilabel(cx, in, 1, out))
+KERNEL(multilabel_margin_loss_forward, multilabel(cx, in, 2, out))
 
 /* ---- CTC --------------------------------------------------------------------------------------------------------- */
 
@@ -343,19 +343,20 @@ ctc_geometry(RtCx *cx, Ctc *g, const IValue *in)
 	g->longest = 0;
 	for (int64_t i = 0; i < g->n; i++) {
 		if (g->length[i] < 0 || g->length[i] > g->steps)
-			return rt_raise(cx, "Expected input_lengths to have value at most %lld, but got value %lld (while checking arguments "
-				"for ctc_loss_cpu)", (long long)g->steps, (long long)g->length[i]);
+			return rt_raise(cx, "Expected input_lengths to have value at most %lld, but got value %lld "
+				"(while checking arguments for ctc_loss_cpu)", (long long)g->steps,
+				(long long)g->length[i]);
 		if (g->target_length[i] < 0 || g->target_length[i] > rt_numel(g->targets))
 			return rt_raise(cx, "ctc_loss: target_lengths out of range");
 		g->longest = g->target_length[i] > g->longest ? g->target_length[i] : g->longest;
 		total += g->target_length[i];
 	}
 	if (g->targets->ndim == 2 && (g->targets->dims[0] != g->n || g->targets->dims[1] < g->longest))
-		return rt_raise(cx, "Expected tensor to have size at least %lld at dimension 1 (while checking arguments for "
-			"ctc_loss_cpu)", (long long)g->longest);
+		return rt_raise(cx, "Expected tensor to have size at least %lld at dimension 1 (while checking "
+			"arguments for ctc_loss_cpu)", (long long)g->longest);
 	if (g->targets->ndim != 2 && rt_numel(g->targets) != total)
-		return rt_raise(cx, "Expected tensor to have size %lld at dimension 0 (while checking arguments for ctc_loss_cpu)",
-			(long long)total);
+		return rt_raise(cx, "Expected tensor to have size %lld at dimension 0 (while checking arguments for "
+			"ctc_loss_cpu)", (long long)total);
 	return RT_OK;
 }
 
@@ -447,8 +448,8 @@ ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 	return reduced(cx, r, loss, g.n, reduction, (double)g.n);
 }
 
-int rt_ctc_loss_IntList(RtCx *cx, const IValue *in, IValue *out) { return ctc_loss(cx, in, out); }
-int rt_ctc_loss_Tensor(RtCx *cx, const IValue *in, IValue *out) { return ctc_loss(cx, in, out); }
+KERNEL(ctc_loss_IntList, ctc_loss(cx, in, out))
+KERNEL(ctc_loss_Tensor, ctc_loss(cx, in, out))
 
 /* The losses, and log_alpha (n, steps, 2 * longest + 1), -inf where there is no state. */
 int
@@ -483,4 +484,4 @@ rt__ctc_loss(RtCx *cx, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-int rt__ctc_loss_Tensor(RtCx *cx, const IValue *in, IValue *out) { return rt__ctc_loss(cx, in, out); }
+KERNEL(_ctc_loss_Tensor, rt__ctc_loss(cx, in, out))

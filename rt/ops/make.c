@@ -198,8 +198,8 @@ strided(RtCx *cx, IValue size, IValue stride, RtDtype d, IValue *out)
 		return rt_raise(cx, "mismatch in length of strides and shape");
 	for (int i = 0; i < n; i++)
 		if (strides[i] < 0)
-			return rt_raise(cx, "as_strided: Negative strides are not supported at the moment, got strides: [%lld]",
-					(long long)strides[i]);
+			return rt_raise(cx, "as_strided: Negative strides are not supported at the moment, got "
+					"strides: [%lld]", (long long)strides[i]);
 	r = rt_result(cx, 0, d, n, dims, strides);
 	RT_RESULT(cx, r, out[0]);
 	return rt_fill(cx, r, rt_int(0));
@@ -337,7 +337,7 @@ arange(RtCx *cx, IValue start, IValue end, IValue step, const IValue *options, b
 
 	c.istart = rt_integer(start), c.istep = rt_integer(step);
 	c.start = rt_number(start), c.step = rt_number(step);
-	if (c.integer && d != RT_i64 && !ints) {      /* the size by the numbers as given, the elements by truncated ones */
+	if (c.integer && d != RT_i64 && !ints) {  /* the size by the numbers as given, the elements by truncated ones */
 		Count f = c;
 		f.integer = false;
 		if (steps_between(cx, &f, start, end, closed, &n))
@@ -406,7 +406,8 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 		a = (float)a;
 		b = (float)b;
 	}
-	if (base != base && rt_is_integral(d, true)) {     /* what is cut off depends on it: as with ATen's vectors of 32 bytes */
+	/* what is cut off depends on it: as with ATen's vectors of 32 bytes */
+	if (base != base && rt_is_integral(d, true)) {
 		c.block = 32 / rt_dtypes[d].bytes;
 		c.blocked = n / (2 * c.block) * (2 * c.block);
 	}

@@ -151,9 +151,10 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 	const char *name = strstr(row->schema, "::") + 2;
 
 	if (is_named(row, "neg") && d == RT_b8)
-		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-				"use the `~` or `logical_not()` operator instead.");
-	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", (int)strcspn(name, ".("), name, rt_dtypes[d].brief);
+		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+				"to invert a mask, use the `~` or `logical_not()` operator instead.");
+	return rt_raise(cx, "\"%.*s_cpu\" not implemented for '%s'", (int)strcspn(name, ".("), name,
+		rt_dtypes[d].brief);
 }
 
 static int
@@ -166,8 +167,8 @@ check_subtraction(RtCx *cx, const IValue *in)
 				"Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
 				"`logical_xor()` operator instead.");
 	if (a || b)
-		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-				"mask, use the `~` or `logical_not()` operator instead.");
+		return rt_raise(cx, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+				"trying to invert a mask, use the `~` or `logical_not()` operator instead.");
 	return RT_OK;
 }
 
@@ -197,14 +198,22 @@ static int
 check_kind(RtCx *cx, const MapRow *row, RtDtype self)
 {
 	static const struct { const char *name; bool complex; const char *text; } refused[] = {
-		{ "clamp", true, "clamp is not supported for complex types" }, { "clamp_min", true, "clamp is not supported for complex types" },
-		{ "clamp_max", true, "clamp is not supported for complex types" }, { "relu", true, "clamp is not supported for complex types" },
-		{ "hardtanh", true, "clamp is not supported for complex types" }, { "relu6", true, "clamp is not supported for complex types" },
-		{ "relu", false, "Boolean inputs not supported for relu" }, { "hardtanh", false, "Bool inputs not supported for hardtanh" },
-		{ "relu6", false, "Bool inputs not supported for hardtanh" }, { "ceil", true, "ceil is not supported for complex inputs" },
-		{ "floor", true, "floor is not supported for complex inputs" }, { "trunc", true, "trunc is not supported for complex inputs" },
-		{ "sign", true, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead." },
-		{ "deg2rad", true, "deg2rad is not supported for complex tensors." }, { "rad2deg", true, "rad2deg is not supported for complex tensors." },
+		{ "clamp", true, "clamp is not supported for complex types" },
+		{ "clamp_min", true, "clamp is not supported for complex types" },
+		{ "clamp_max", true, "clamp is not supported for complex types" },
+		{ "relu", true, "clamp is not supported for complex types" },
+		{ "hardtanh", true, "clamp is not supported for complex types" },
+		{ "relu6", true, "clamp is not supported for complex types" },
+		{ "relu", false, "Boolean inputs not supported for relu" },
+		{ "hardtanh", false, "Bool inputs not supported for hardtanh" },
+		{ "relu6", false, "Bool inputs not supported for hardtanh" },
+		{ "ceil", true, "ceil is not supported for complex inputs" },
+		{ "floor", true, "floor is not supported for complex inputs" },
+		{ "trunc", true, "trunc is not supported for complex inputs" },
+		{ "sign", true, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+		  "torch.sgn instead." },
+		{ "deg2rad", true, "deg2rad is not supported for complex tensors." },
+		{ "rad2deg", true, "rad2deg is not supported for complex tensors." },
 	};
 
 	if (!rt_is_complex(self) && self != RT_b8)
@@ -290,11 +299,12 @@ check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, 
 	    (rt_number(in[1]) < 0 || rt_number(in[2]) < 0))
 		return rt_raise(cx, "cannot do hardtanh on an unsigned type with negative limits");
 	if (is_named(row, "addcdiv") && is_whole(&in[1]) && is_whole(&in[2]))
-		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform "
-				"a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-				"torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
-				"for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
-				"tensor2), for all dtypes.");
+		return rt_raise(cx, "Integer division with addcdiv is no longer supported, and in a future  release "
+				"addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
+				"behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+				"tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+				"tensor2) for float inputs. The future addcdiv behavior is just the latter "
+				"implementation: (input + value * tensor1 / tensor2), for all dtypes.");
 	if ((is_named(row, "sub") || is_named(row, "rsub")) && check_subtraction(cx, in))
 		return RT_ERROR;
 	if (t->compute == RT_i64 && strchr(row->domain, 'P') && in[1].tag == RT_INT && in[1].u.i < 0)
@@ -315,7 +325,7 @@ check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 
 static int map(RtCx *, const MapRow *, const IValue *in, IValue *out);
 
-/* On the values of quantized tensors; the result has the parameters of the first, or the fixed ones of a bounded range. */
+/* On the values of quantized tensors; the result has the parameters of the first, or those of a bounded range. */
 static int
 map_quantized(RtCx *cx, const MapRow *row, const RtMapArg *arg, int n, const IValue *in, IValue *out)
 {

@@ -108,15 +108,16 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 	if (rt_numel(t) || !(p < 0 || p == 1.0 / 0.0))
 		return RT_OK;
 	if (n == 0)
-		return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not "
-				"have an identity", p);
+		return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the "
+				"operation does not have an identity", p);
 	for (int i = 0; i < n; i++) {
 		int k = rt_dim(cx, d[i], t->ndim);
 		if (k < 0)
 			return RT_ERROR;
 		if (t->dims[k] == 0)
-			return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on the dimension %lldbecause this dimension is "
-					"empty and the operation does not have an identity", p, (long long)d[i]);
+			return rt_raise(cx, "linalg.vector_norm cannot compute the %g norm on the dimension "
+					"%lldbecause this dimension is empty and the operation does not have an "
+					"identity", p, (long long)d[i]);
 	}
 	return RT_OK;
 }
@@ -207,7 +208,8 @@ var(RtCx *cx, Var v, IValue self, IValue dim, bool keepdim, IValue *out)
 
 	if (!rt_is_floating(d) && !rt_is_complex(d))
 		return rt_raise(cx, v.mean_too ? "%s_mean only support floating point and complex dtypes"
-				: "%sstd and var only support floating point and complex dtypes", v.mean_too ? v.root ? "std" : "var" : "");
+				: "%sstd and var only support floating point and complex dtypes",
+				v.mean_too ? v.root ? "std" : "var" : "");
 	if (reduce_mask(cx, dim, t->ndim, r.mask))
 		return RT_ERROR;
 	v.complex = rt_is_complex(d);

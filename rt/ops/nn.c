@@ -82,8 +82,8 @@ softmax(RtCx *cx, RtTensor *self, int64_t at, IValue dtype, bool log, IValue *ou
 	return dense_done(cx, r, y);
 }
 
-int rt_softmax_int(RtCx *cx, const IValue *in, IValue *out) { return softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], false, out); }
-int rt_log_softmax_int(RtCx *cx, const IValue *in, IValue *out) { return softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], true, out); }
+KERNEL(softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], false, out))
+KERNEL(log_softmax_int, softmax(cx, rt_tensor(in[0]), in[1].u.i, in[2], true, out))
 
 /* self, dim, half_to_float: the last is of the GPU */
 static int
@@ -96,8 +96,8 @@ softmax_plain(RtCx *cx, const IValue *in, bool log, IValue *out)
 	return softmax(cx, self, in[1].u.i, in[2].u.i ? rt_int(RT_f32) : rt_none(), log, out);
 }
 
-int rt__softmax(RtCx *cx, const IValue *in, IValue *out) { return softmax_plain(cx, in, false, out); }
-int rt__log_softmax(RtCx *cx, const IValue *in, IValue *out) { return softmax_plain(cx, in, true, out); }
+KERNEL(_softmax, softmax_plain(cx, in, false, out))
+KERNEL(_log_softmax, softmax_plain(cx, in, true, out))
 
 /* ---- embedding --------------------------------------------------------------------------------------- */
 
@@ -124,8 +124,8 @@ check_index_type(RtCx *cx, const char *op, const RtTensor *t)
 {
 	if (t->dtype == RT_i64 || t->dtype == RT_i32)
 		return RT_OK;
-	return rt_raise(cx, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but"
-		" got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
+	return rt_raise(cx, "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+		"Long, Int; but got %s instead (while checking arguments for %s)", rt_dtypes[t->dtype].brief, op);
 }
 
 int
@@ -218,8 +218,8 @@ rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 	char *seen;
 
 	if (self->ndim != 2)
-		return rt_raise(cx, "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' (while"
-			" checking arguments for embedding_renorm_)", self->ndim);
+		return rt_raise(cx, "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 "
+			"'self' (while checking arguments for embedding_renorm_)", self->ndim);
 	if (check_index_type(cx, "embedding_renorm_", indices))
 		return RT_ERROR;
 	out[0] = rt_retain(in[0]);
@@ -249,9 +249,9 @@ rt_embedding_renorm_(RtCx *cx, const IValue *in, IValue *out)
 /* ---- embedding_bag --------------------------------------------------------------------------------------- */
 
 typedef struct Bag {
-	RtTensor *weight, *indices, *offsets, *scale;   /* scale: per sample weights, or null */
-	int64_t   mode, padding;                        /* 0 sum, 1 mean, 2 max; rows of padding do not count, -1: none */
-	bool      last;                                 /* include_last_offset */
+	RtTensor *weight, *indices, *offsets, *scale; /* scale: per sample weights, or null */
+	int64_t   mode, padding;                      /* 0 sum, 1 mean, 2 max; rows of padding do not count, -1: none */
+	bool      last;                               /* include_last_offset */
 	int64_t   n, bags, width;
 } Bag;
 
@@ -299,8 +299,8 @@ check_bag(RtCx *cx, const Bag *g)
 	if (g->mode < 0 || g->mode > 2)
 		return rt_raise(cx, "embedding_bag: mode has to be 0, 1 or 2");
 	if (g->scale && g->mode)
-		return rt_raise(cx, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'"
-			" (got mode='%s').", g->mode == 1 ? "mean" : "max");
+		return rt_raise(cx, "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
+			"supported for mode='sum' (got mode='%s').", g->mode == 1 ? "mean" : "max");
 	if (g->scale && rt_numel(g->scale) != g->n)
 		return rt_raise(cx, "expected per_sample_weights to be 1D tensor of the length of indices");
 	if (g->last && g->offsets->dims[0] < 1)
@@ -318,10 +318,11 @@ bag_indices(RtCx *cx, const Bag *g, int64_t rows, bool fast)
 
 	for (int64_t i = 0; at && i < g->n; i++)
 		if (at[i] < 0 || at[i] >= rows)
-			return (fast ? rt_raise(cx, "[enforce fail at embedding_lookup_idx.cc:214] 0 <= idx && idx < data_size. Index %lld "
-				"is out of bounds: %lld, range 0 to %lld", (long long)i, (long long)at[i], (long long)rows) :
-				rt_raise(cx, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be %lld",
-				(long long)at[i])), (const int64_t *)0;
+			return (fast ? rt_raise(cx, "[enforce fail at embedding_lookup_idx.cc:214] 0 <= idx && idx < "
+				"data_size. Index %lld is out of bounds: %lld, range 0 to %lld", (long long)i,
+				(long long)at[i], (long long)rows) :
+				rt_raise(cx, "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx "
+				"to be %lld", (long long)at[i])), (const int64_t *)0;
 	return d && !g->n ? nothing : at;
 }
 
@@ -337,13 +338,13 @@ bag_offsets(RtCx *cx, const Bag *g)
 		return 0;
 	o = (int64_t *)rt_data(d);
 	if (n && o[0] != 0)
-		return rt_raise(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0."
-			" However, got %lld", (long long)o[0]), (const int64_t *)0;
+		return rt_raise(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+			"from position 0. However, got %lld", (long long)o[0]), (const int64_t *)0;
 	for (int64_t i = 0; i < n; i++)
 		if (o[i] > g->n || (i && o[i] < o[i - 1]))
-			return (o[n - 1] > g->n ? rt_raise(cx, "offsets[-1] can not be greater than input's length %lld but got offsets[-1] "
-				"of %lld", (long long)g->n, (long long)o[n - 1]) : rt_raise(cx, "embedding_bag: offsets have to rise")),
-				(const int64_t *)0;
+			return (o[n - 1] > g->n ? rt_raise(cx, "offsets[-1] can not be greater than input's length "
+				"%lld but got offsets[-1] of %lld", (long long)g->n, (long long)o[n - 1]) :
+				rt_raise(cx, "embedding_bag: offsets have to rise")), (const int64_t *)0;
 	return n ? o : nothing;
 }
 
@@ -355,8 +356,10 @@ bag_results(RtCx *cx, const Bag *g, bool listed, RtTensor **r, IValue *out)
 	int64_t sizes = g->mode == 0 ? g->offsets->dims[0] : g->bags;
 
 	for (int i = 0; i < 4; i++) {
-		r[i] = i == 0 ? rt_result(cx, 0, g->weight->dtype, 2, dims, 0) : i == 1 ? rt_result(cx, 1, index, 1, &listing, 0) :
-			i == 2 || g->mode != 2 ? rt_result(cx, i, index, 1, &sizes, 0) : rt_result(cx, 3, index, 2, dims, 0);
+		r[i] = i == 0 ? rt_result(cx, 0, g->weight->dtype, 2, dims, 0) :
+			i == 1 ? rt_result(cx, 1, index, 1, &listing, 0) :
+			i == 2 || g->mode != 2 ? rt_result(cx, i, index, 1, &sizes, 0) :
+			rt_result(cx, 3, index, 2, dims, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);
@@ -396,9 +399,10 @@ static int
 bags(RtCx *cx, Bag *g, IValue *out)
 {
 	const RtDtype ct = g->weight->dtype == RT_f64 ? RT_f64 : RT_f32;
-	bool listed = g->mode != BAG_SUM || g->padding >= 0 || g->weight->dtype == RT_f64;   /* ATen's fast sum leaves these out */
-	Bags b = { .rows = g->weight->ndim ? g->weight->dims[0] : 0, .mode = (int)g->mode, .padding = g->padding, .last = g->last,
-		.wide_index = true, .wide_offset = true };
+	/* ATen's fast sum leaves these out */
+	bool listed = g->mode != BAG_SUM || g->padding >= 0 || g->weight->dtype == RT_f64;
+	Bags b = { .rows = g->weight->ndim ? g->weight->dims[0] : 0, .mode = (int)g->mode, .padding = g->padding,
+		.last = g->last, .wide_index = true, .wide_offset = true };
 	RtTensor *r[4], *w, *y, *s = 0;
 
 	b.n = g->n = rt_numel(g->indices);
@@ -430,21 +434,22 @@ bags(RtCx *cx, Bag *g, IValue *out)
 static int
 embedding_bag(RtCx *cx, const IValue *in, IValue padding, IValue *out)
 {
-	Bag g = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[6]), in[4].u.i, -1, in[7].u.i != 0, 0, 0, 0 };
+	Bag g = { rt_tensor(in[0]), rt_tensor(in[1]), rt_tensor(in[2]), rt_tensor(in[6]), in[4].u.i, -1, in[7].u.i != 0,
+		0, 0, 0 };
 	int64_t rows = g.weight->ndim ? g.weight->dims[0] : 0;
 
 	if (!rt_is_none(padding)) {
 		g.padding = rt_integer(padding);
 		if (g.padding < -rows || g.padding >= rows)
-			return rt_raise(cx, "padding_idx must be within the number of embeddings, -%lld through %lld, but got %lld",
-				(long long)rows, (long long)rows - 1, (long long)g.padding);
+			return rt_raise(cx, "padding_idx must be within the number of embeddings, -%lld through %lld, "
+				"but got %lld", (long long)rows, (long long)rows - 1, (long long)g.padding);
 		g.padding = g.padding < 0 ? g.padding + rows : g.padding;
 	}
 	return bags(cx, &g, out);
 }
 
-int rt_embedding_bag(RtCx *cx, const IValue *in, IValue *out) { return embedding_bag(cx, in, rt_none(), out); }
-int rt_embedding_bag_padding_idx(RtCx *cx, const IValue *in, IValue *out) { return embedding_bag(cx, in, in[8], out); }
+KERNEL(embedding_bag, embedding_bag(cx, in, rt_none(), out))
+KERNEL(embedding_bag_padding_idx, embedding_bag(cx, in, in[8], out))
 
 int
 rt__embedding_bag(RtCx *cx, const IValue *in, IValue *out)
@@ -452,7 +457,7 @@ rt__embedding_bag(RtCx *cx, const IValue *in, IValue *out)
 	return embedding_bag(cx, in, rt_integer(in[8]) < 0 ? rt_none() : in[8], out);
 }
 
-int rt__embedding_bag_forward_only(RtCx *cx, const IValue *in, IValue *out) { return rt__embedding_bag(cx, in, out); }
+KERNEL(_embedding_bag_forward_only, rt__embedding_bag(cx, in, out))
 
 /* ---- padding ------------------------------------------------------------------------------------------------ */
 
@@ -493,8 +498,8 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 	if (n % 2)
 		return rt_raise(cx, "Length of pad must be even but instead it equals %d", n);
 	if (n / 2 > ndim)
-		return rt_raise(cx, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d"
-			"while the input has %d dimensions.", n, ndim);
+		return rt_raise(cx, "Length of pad should be no more than twice the number of dimensions of the input. "
+			"Pad length is %dwhile the input has %d dimensions.", n, ndim);
 	for (int i = 0; i < ndim; i++) {
 		int j = ndim - 1 - i;
 		int64_t before = 2 * j < n ? pad[2 * j] : 0, after = 2 * j < n ? pad[2 * j + 1] : 0,
@@ -506,19 +511,20 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 		g->dims[i] = size + before + after;
 		most = before > after ? before : after;
 		if (g->mode == REFLECT && (before || after) && most >= size)
-			return rt_raise(cx, "Argument #4: Padding size should be less than the corresponding input dimension, but got:"
-				" padding (%lld, %lld) at dimension %d of input %s", (long long)before, (long long)after, i,
-				dense_text(g->self, &text));
+			return rt_raise(cx, "Argument #4: Padding size should be less than the corresponding input "
+				"dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
+				(long long)before, (long long)after, i, dense_text(g->self, &text));
 		if (g->mode == CIRCULAR && most > size)
 			return rt_raise(cx, "Padding value causes wrapping around more than once.");
 		if ((g->mode == REFLECT || g->mode == REPLICATE) && (before || after) && g->dims[i] < 1)
 			return rt_raise(cx, "input (W: %lld) is too small. Calculated output W: %lld", (long long)size,
 				(long long)g->dims[i]);
 		if (g->dims[i] < 0 || (g->mode != CONSTANT && (before || after) && size == 0) ||
-		    (g->mode != CONSTANT && g->dims[i] > 0 && (before < 0 ? -before : 0) + (after < 0 ? -after : 0) >= size))
-			return rt_raise(cx, "The input size %lld, plus negative padding %lld and %lld, resulted in a negative output size, "
-				"which is invalid. Check dimension %d of your input.", (long long)size, (long long)before,
-				(long long)after, i);
+		    (g->mode != CONSTANT && g->dims[i] > 0 && (before < 0 ? -before : 0) +
+		     (after < 0 ? -after : 0) >= size))
+			return rt_raise(cx, "The input size %lld, plus negative padding %lld and %lld, resulted in a "
+				"negative output size, which is invalid. Check dimension %d of your input.",
+				(long long)size, (long long)before, (long long)after, i);
 	}
 	return RT_OK;
 }
@@ -586,7 +592,7 @@ pad(RtCx *cx, PadMode mode, IValue self, IValue list, IValue value, IValue *out)
 	return pad_geometry(cx, &g, list) ? RT_ERROR : pad_result(cx, &g, value, out);
 }
 
-int rt_constant_pad_nd(RtCx *cx, const IValue *in, IValue *out) { return pad(cx, CONSTANT, in[0], in[1], in[2], out); }
+KERNEL(constant_pad_nd, pad(cx, CONSTANT, in[0], in[1], in[2], out))
 
 /* Reflection and replication of nd dims, with at most one or two dims before them. */
 static int
@@ -596,17 +602,17 @@ pad_edges(RtCx *cx, PadMode mode, int nd, const IValue *in, IValue *out)
 	DenseText text;
 
 	if ((self->ndim != nd + 1 && self->ndim != nd + 2) || in[1].u.list->n != 2 * nd)
-		return rt_raise(cx, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
-			"for input, but got: %s", nd + 1, nd + 2, dense_text(self, &text));
+		return rt_raise(cx, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
+			"non-zero dimensions for input, but got: %s", nd + 1, nd + 2, dense_text(self, &text));
 	return pad(cx, mode, in[0], in[1], rt_none(), out);
 }
 
-int rt_reflection_pad1d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 1, in, out); }
-int rt_reflection_pad2d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 2, in, out); }
-int rt_reflection_pad3d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REFLECT, 3, in, out); }
-int rt_replication_pad1d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 1, in, out); }
-int rt_replication_pad2d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 2, in, out); }
-int rt_replication_pad3d(RtCx *cx, const IValue *in, IValue *out) { return pad_edges(cx, REPLICATE, 3, in, out); }
+KERNEL(reflection_pad1d, pad_edges(cx, REFLECT, 1, in, out))
+KERNEL(reflection_pad2d, pad_edges(cx, REFLECT, 2, in, out))
+KERNEL(reflection_pad3d, pad_edges(cx, REFLECT, 3, in, out))
+KERNEL(replication_pad1d, pad_edges(cx, REPLICATE, 1, in, out))
+KERNEL(replication_pad2d, pad_edges(cx, REPLICATE, 2, in, out))
+KERNEL(replication_pad3d, pad_edges(cx, REPLICATE, 3, in, out))
 
 int
 rt__pad_circular(RtCx *cx, const IValue *in, IValue *out)

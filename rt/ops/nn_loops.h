@@ -1,4 +1,4 @@
-/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is the function's name for it, EXPS and LOG its functions */
+/* rt/ops/nn_loops.h - softmax of one element type T; N(name) is a function's name for it, EXPS and LOG its functions */
 
 #include "exp_loops.h"
 
@@ -40,7 +40,8 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 		}
 		for (int64_t d = 0; d < g->dim; d++)
 			for (int64_t j = 0; j < width; j++)
-				top[j] = x[d * g->inner + j] > top[j] || isnan(x[d * g->inner + j]) ? x[d * g->inner + j] : top[j];
+				top[j] = x[d * g->inner + j] > top[j] || isnan(x[d * g->inner + j]) ?
+					x[d * g->inner + j] : top[j];
 		for (int64_t d = 0; d < g->dim; d++) {
 			for (int64_t j = 0; j < width; j++)
 				e[j] = x[d * g->inner + j] - top[j];

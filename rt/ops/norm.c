@@ -258,7 +258,8 @@ update_running(RtCx *cx, RtTensor *running, const double *value, double momentum
 	if (!d || !fresh)
 		return RT_ERROR;
 	for (int64_t i = 0; i < n; i++)
-		((double *)rt_data(fresh))[i] = (1 - momentum) * ((double *)rt_data(d))[i] + momentum * value[i] * correction;
+		((double *)rt_data(fresh))[i] = (1 - momentum) * ((double *)rt_data(d))[i] + momentum * value[i] *
+			correction;
 	return rt_copy_into(cx, running, fresh);
 }
 
@@ -289,7 +290,8 @@ static int
 batch_results(RtCx *cx, const Batch *a, int nout, IValue *out)
 {
 	RtTensor *t = a->input, *r[3] = { 0, 0, 0 }, *y, *to;
-	RtDtype ct = compute_type(t), saved = a->weight ? (RtDtype)a->weight->dtype : a->mean ? (RtDtype)a->mean->dtype : (RtDtype)t->dtype;
+	RtDtype ct = compute_type(t), saved = a->weight ? (RtDtype)a->weight->dtype :
+		a->mean ? (RtDtype)a->mean->dtype : (RtDtype)t->dtype;
 	int64_t strides[RT_MAX_RANK], count;
 	Norm g;
 
@@ -461,8 +463,8 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 	if (n < 0)
 		return -1;
 	if (n < 1)
-		return rt_raise(cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element,"
-			" but got normalized_shape = []"), -1;
+		return rt_raise(cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least "
+			"one element, but got normalized_shape = []"), -1;
 	g->run = g->groups = 1;
 	for (int i = 0; i < t->ndim; i++) {
 		if (i >= axis && (axis < 0 || size[i - axis] != t->dims[i]))
@@ -472,8 +474,8 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 		*(i < axis ? &g->groups : &g->run) *= t->dims[i];
 	}
 	if (axis < 0)
-		return rt_raise(cx, "Given normalized_shape, expected input with shape that ends in it, but got input of size%s",
-			dense_text(t, &text)), -1;
+		return rt_raise(cx, "Given normalized_shape, expected input with shape that ends in it, but got input "
+			"of size%s", dense_text(t, &text)), -1;
 	if ((weight && rt_numel(weight) != g->run) || (bias && rt_numel(bias) != g->run))
 		return rt_raise(cx, "Expected weight and bias to be of same shape as normalized_shape"), -1;
 	if (needs_floating(cx, op, t))
@@ -534,8 +536,8 @@ layer(RtCx *cx, const IValue *in, int nout, IValue *out)
 	return rows(cx, &g, t, weight, bias, 0, nout, t->ndim, dims, out);
 }
 
-int rt_layer_norm(RtCx *cx, const IValue *in, IValue *out) { return layer(cx, in, 1, out); }
-int rt_native_layer_norm(RtCx *cx, const IValue *in, IValue *out) { return layer(cx, in, 3, out); }
+KERNEL(layer_norm, layer(cx, in, 1, out))
+KERNEL(native_layer_norm, layer(cx, in, 3, out))
 
 /* input, normalized_shape, weight, eps (None: the dtype's epsilon) */
 int
@@ -555,8 +557,8 @@ rt_rms_norm(RtCx *cx, const IValue *in, IValue *out)
 static Norm
 groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
 {
-	return (Norm){ .groups = n * groups, .pieces = 1, .run = channels / groups * plane, .step = channels / groups * plane,
-		       .per = plane ? plane : 1, .modulo = groups };
+	return (Norm){ .groups = n * groups, .pieces = 1, .run = channels / groups * plane,
+		       .step = channels / groups * plane, .per = plane ? plane : 1, .modulo = groups };
 }
 
 static int
@@ -569,8 +571,8 @@ group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_
 	if (groups <= 0)
 		return rt_raise(cx, "num groups must be greater than 0");
 	if (channels % groups)
-		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input of %lld "
-			"channels and num_groups=%lld", (long long)channels, (long long)groups);
+		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input "
+			"of %lld channels and num_groups=%lld", (long long)channels, (long long)groups);
 	if (needs_floating(cx, "GroupNormKernelImpl", t) || check_channels(cx, weight, "weight", channels) ||
 	    check_channels(cx, bias, "bias", channels))
 		return RT_ERROR;
@@ -618,8 +620,10 @@ backward(RtCx *cx, Norm *g, RtTensor *grad, RtTensor *t, const RtList *mask, con
 		bool wanted = i < mask->n && mask->v[i].u.i;
 
 		r[i] = !wanted ? rt_result(cx, i, t->dtype, 1, &none, 0) : i == 0 ?
-			rt_result(cx, 0, t->dtype, t->ndim, t->dims, g->lanes ? dense_format(t, t->ndim, t->dims, strides) : 0) : params ?
-			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) : rt_result(cx, i, t->dtype, 1, &count, 0);
+			rt_result(cx, 0, t->dtype, t->ndim, t->dims,
+				  g->lanes ? dense_format(t, t->ndim, t->dims, strides) : 0) : params ?
+			rt_result(cx, i, params->dtype, params->ndim, params->dims, 0) :
+			rt_result(cx, i, t->dtype, 1, &count, 0);
 		if (!r[i])
 			return RT_ERROR;
 		out[i] = rt_of(r[i]);

@@ -5,8 +5,8 @@
  *
  * MAP(id, "schema", domain, result, value, "gradient")
  *     pointwise.  value: an element of the result as an expression of C and CUDA over a, b, c, ...: the arguments of
- *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of it
- *     (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
+ *     the schema in order (Tensor or number; others are skipped).  The preprocessor makes the eager kernel rt_<id> of
+ *     it (map.c), and its text goes into fused kernels.  It may call what rt/ops/tmath.h declares, and nothing else.
  *     It may also say T: the type that it is computed in.  A number is of type T there, like an element.  DTYPE: the
  *     common dtype (a TM_ of tmath.h), for functions that are not those of T rounded.
  *     domain: compute types it exists for: F float and double, I int64, B bool, C complex: FI, FIBC, ...
@@ -35,9 +35,9 @@
  * OUT(id, "schema", base)
  *     likewise, of an out that has to have the result's dtype: it is not cast into.
  * The gradient is TorchScript, compiled by frontend/gradient.c and put into graphs by opt/autodiff.c.  It is one of
- *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a list of
- *             tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...); None: that
- *             argument has none.  An optional argument's may be anything when it is None.
+ *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
+ *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);
+ *             None: that argument has none.  An optional argument's may be anything when it is None.
  *     statements that end in a return of them
  *     "body\n" and statements over the arguments: the operator in terms of others, which is differentiated instead
  *     "None"  results do not depend on the arguments in a way that has a gradient

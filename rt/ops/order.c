@@ -56,20 +56,22 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 			return rt_raise(cx, "torch.searchsorted(): side can only be 'left' or 'right' but got %s",
 					in[4].u.str->s);
 		if (right && in[4].u.str->s[0] == 'l')
-			return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
-				"was True");
+			return rt_raise(cx, "torch.searchsorted(): side and right can't be set to opposites, got side "
+				"of left while right was True");
 		right = in[4].u.str->s[0] == 'r';
 	}
 	if (seq->ndim == 0)
-		return rt_raise(cx, "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
-			"got boundaries tensor dim(0) and input value's dim(%d) numel(%lld)", t->ndim, (long long)rt_numel(t));
+		return rt_raise(cx, "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+			"dimension is 1, but we got boundaries tensor dim(0) and input value's dim(%d) numel(%lld)",
+			t->ndim, (long long)rt_numel(t));
 	for (int d = 0; d < seq->ndim - 1; d++)
 		if (seq->ndim != t->ndim || seq->dims[d] != t->dims[d])
-			return rt_raise(cx, "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
-				"boundaries tensor and input value tensor must match");
+			return rt_raise(cx, "torch.searchsorted(): boundaries tensor should be 1 dimension or the "
+				"first N-1 dimensions of boundaries tensor and input value tensor must match");
 	if (sorter && (sorter->dtype != RT_i64 || sorter->ndim != seq->ndim
 			|| memcmp(sorter->dims, seq->dims, sizeof *seq->dims * seq->ndim)))
-		return rt_raise(cx, "torch.searchsorted(): boundary and sorter must have the same size, and sorter must be of type long");
+		return rt_raise(cx, "torch.searchsorted(): boundary and sorter must have the same size, and sorter "
+			"must be of type long");
 	r = rt_result(cx, 0, in[2].u.i ? RT_i32 : RT_i64, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	wide = in[2].u.i ? temp_new(cx, RT_i64, t->ndim, t->dims) : r;
@@ -166,7 +168,7 @@ order_slices(RtCx *cx, Slices *s, bool consecutive)
 	return RT_OK;
 }
 
-/* Leaves in order[0 .. return) one slice of each kind (the first), fills inverse (m) and count when they are not null. */
+/* Leaves the first slice of each kind in order[0 .. return), fills inverse (m) and count when they are not null. */
 static int64_t
 mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 {
@@ -419,7 +421,7 @@ typedef struct Grid {
 	int64_t bins[RT_MAX_RANK];
 } Grid;
 
-/* The bin of x, which is in between; edges that do not ascend are bisected as ascending ones, as the C++ library does. */
+/* The bin of x, which is between the edges; they are bisected even where they do not ascend, as by std::upper_bound. */
 static int64_t
 bin_of(const double *edge, int64_t bins, double x)
 {
@@ -502,7 +504,8 @@ rt__histogramdd_from_bin_tensors(RtCx *cx, const IValue *in, IValue *out)
 	if (!rt_is_floating((RtDtype)t->dtype))
 		return rt_raise(cx, "\"histogramdd\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
 	if (t->ndim < 2 || bins->n != t->dims[t->ndim - 1] || bins->n > RT_MAX_RANK)
-		return rt_raise(cx, "torch.histogramdd(): expected as many bin edges as the input's innermost dimension is long");
+		return rt_raise(cx, "torch.histogramdd(): expected as many bin edges as the input's innermost "
+			"dimension is long");
 	if (grid_of(cx, (int)bins->n, bins->v, &g))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)t->dtype, g.d, g.bins, NULL);

@@ -13,22 +13,23 @@
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
-static const char *const conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "output_padding", "groups", "transpose" };
+static const char *const conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "output_padding", "groups",
+	"transpose" };
 static const char *const cell_slots[] = { "w_ih", "w_hh", "b_ih", "b_hh", "reduce_range" };
-static const RtType *const conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int, &rt_type_list_int,
-	&rt_type_list_int, &rt_type_int, &rt_type_bool };
+static const RtType *const conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int,
+	&rt_type_list_int, &rt_type_list_int, &rt_type_int, &rt_type_bool };
 static const RtType *const cell_types[] = { &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_any, &rt_type_bool };
 
 static const char *const clamp_linear_slots[] = { "weight", "bias", "output_min", "output_max" };
-static const char *const clamp_conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "groups", "output_min",
-	"output_max" };
-static const char *const clamp_transpose_slots[] = { "weight", "bias", "stride", "padding", "output_padding", "dilation", "groups",
+static const char *const clamp_conv_slots[] = { "weight", "bias", "stride", "padding", "dilation", "groups",
 	"output_min", "output_max" };
+static const char *const clamp_transpose_slots[] = { "weight", "bias", "stride", "padding", "output_padding",
+	"dilation", "groups", "output_min", "output_max" };
 static const RtType *const clamp_linear_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_any, &rt_type_any };
 static const RtType *const clamp_conv_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int,
 	&rt_type_list_int, &rt_type_int, &rt_type_any, &rt_type_any };
-static const RtType *const clamp_transpose_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int, &rt_type_list_int,
-	&rt_type_list_int, &rt_type_list_int, &rt_type_int, &rt_type_any, &rt_type_any };
+static const RtType *const clamp_transpose_types[] = { &rt_type_tensor, &rt_type_any, &rt_type_list_int,
+	&rt_type_list_int, &rt_type_list_int, &rt_type_list_int, &rt_type_int, &rt_type_any, &rt_type_any };
 
 #define PACKED_CLASS(id, qualified, slots, slot_names, slot_types) \
 	static const RtClass id; \
@@ -126,11 +127,11 @@ product_type(int64_t k)
 }
 
 typedef struct Output {
-	double  scale;                   /* 0: the result is floating */
+	double  scale;          /* 0: the result is floating */
 	int64_t zero;
 	RtDtype dtype;
 	bool    relu;
-	double  through;                 /* not 0: a floating result is rounded to 8 bits of this scale and through_zero first */
+	double  through;        /* not 0: a floating result is rounded to 8 bits of this scale and through_zero first */
 	int64_t through_zero;
 } Output;
 
@@ -150,7 +151,8 @@ finish_values(RtTensor *sum, const Scales *s, RtTensor *bias, int64_t channels, 
 		double v = rt_load_f64((RtDtype)sum->dtype, rt_data(sum) + i * rt_dtypes[sum->dtype].bytes);
 
 		if (o->scale) {
-			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->scale)) + (float)o->zero;
+			float q = nearbyintf(((float)v + (b ? b / unit : 0)) * (unit / (float)o->scale)) +
+				(float)o->zero;
 
 			v = q < (float)low ? (double)low : q > (float)high ? (double)high : (double)q;
 		} else if (o->through) {
@@ -236,13 +238,14 @@ linear(RtCx *cx, RtTensor *x, IValue packed, const Output *o, IValue *out)
 static int
 static_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
+	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype,
+		.relu = relu };
 
 	return linear(cx, rt_tensor(in[0]), in[1], &o, out);
 }
 
-int rt_quantized_linear(RtCx *cx, const IValue *in, IValue *out) { return static_linear(cx, in, false, out); }
-int rt_quantized_linear_relu(RtCx *cx, const IValue *in, IValue *out) { return static_linear(cx, in, true, out); }
+KERNEL(quantized_linear, static_linear(cx, in, false, out))
+KERNEL(quantized_linear_relu, static_linear(cx, in, true, out))
 
 /* x as 8 bits over its own range. */
 static int
@@ -272,8 +275,8 @@ dynamic_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 	return quantize_dynamic(cx, rt_tensor(in[0]), in[2].u.i != 0, &q) ? RT_ERROR : linear(cx, q, in[1], &o, out);
 }
 
-int rt_quantized_linear_dynamic(RtCx *cx, const IValue *in, IValue *out) { return dynamic_linear(cx, in, false, out); }
-int rt_quantized_linear_relu_dynamic(RtCx *cx, const IValue *in, IValue *out) { return dynamic_linear(cx, in, true, out); }
+KERNEL(quantized_linear_dynamic, dynamic_linear(cx, in, false, out))
+KERNEL(quantized_linear_relu_dynamic, dynamic_linear(cx, in, true, out))
 
 /* X, packed: the weight is in float16's precision */
 static int
@@ -292,15 +295,15 @@ half_linear(RtCx *cx, const IValue *in, bool relu, IValue *out)
 	return RT_OK;
 }
 
-int rt_quantized_linear_dynamic_fp16(RtCx *cx, const IValue *in, IValue *out) { return half_linear(cx, in, false, out); }
-int rt_quantized_linear_relu_dynamic_fp16(RtCx *cx, const IValue *in, IValue *out) { return half_linear(cx, in, true, out); }
+KERNEL(quantized_linear_dynamic_fp16, half_linear(cx, in, false, out))
+KERNEL(quantized_linear_relu_dynamic_fp16, half_linear(cx, in, true, out))
 
-int rt_quantized_linear_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
-int rt_quantized_linear_prepack_fp16(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &linear_class, in, 2, out); }
+KERNEL(quantized_linear_prepack, new_packed(cx, &linear_class, in, 2, out))
+KERNEL(quantized_linear_prepack_fp16, new_packed(cx, &linear_class, in, 2, out))
 
-int rt_prepacked_linear_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_linear_class, in, 4, out); }
-int rt_prepacked_conv2d_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_conv_class, in, 8, out); }
-int rt_prepacked_conv2d_transpose_clamp_prepack(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &clamp_transpose_class, in, 9, out); }
+KERNEL(prepacked_linear_clamp_prepack, new_packed(cx, &clamp_linear_class, in, 4, out))
+KERNEL(prepacked_conv2d_clamp_prepack, new_packed(cx, &clamp_conv_class, in, 8, out))
+KERNEL(prepacked_conv2d_transpose_clamp_prepack, new_packed(cx, &clamp_transpose_class, in, 9, out))
 
 /* packed -> weight, bias */
 static int
@@ -315,8 +318,8 @@ unpack(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int rt_quantized_linear_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
-int rt_quantized_linear_unpack_fp16(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+KERNEL(quantized_linear_unpack, unpack(cx, in, out))
+KERNEL(quantized_linear_unpack_fp16, unpack(cx, in, out))
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
@@ -406,21 +409,23 @@ conv_nd(RtCx *cx, int nd, RtTensor *x, IValue packed, const Output *o, IValue *o
 static int
 static_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
+	Output o = { .scale = rt_number(in[2]), .zero = in[3].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype,
+		.relu = relu };
 
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* qx, packed, stride, padding, dilation, groups (those of the packed parameters count), output_scale, output_zero_point */
+/* qx, packed, stride, padding, dilation, groups (the packed parameters' count), output_scale, output_zero_point */
 static int
 old_conv(RtCx *cx, int nd, const IValue *in, bool relu, IValue *out)
 {
-	Output o = { .scale = rt_number(in[6]), .zero = in[7].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype, .relu = relu };
+	Output o = { .scale = rt_number(in[6]), .zero = in[7].u.i, .dtype = (RtDtype)rt_tensor(in[0])->dtype,
+		.relu = relu };
 
 	return conv_nd(cx, nd, rt_tensor(in[0]), in[1], &o, out);
 }
 
-/* x (floating), packed, reduce_range.  PyTorch rounds the result to the 8 bits that it chose for x, and so it is here. */
+/* x (floating), packed, reduce_range.  As by PyTorch, the result is rounded to the 8 bits chosen for x. */
 static int
 dynamic_conv(RtCx *cx, int nd, const IValue *in, IValue *out)
 {
@@ -502,16 +507,16 @@ prepack(RtCx *cx, int nd, bool transposed, const IValue *in, IValue *out)
 	return new_packed(cx, nd == 3 ? &conv3d_class : &conv2d_class, slot, 8, out);
 }
 
-int rt_quantized_conv1d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 1, false, in, out); }
-int rt_quantized_conv2d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 2, false, in, out); }
-int rt_quantized_conv3d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 3, false, in, out); }
-int rt_quantized_conv_transpose1d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 1, true, in, out); }
-int rt_quantized_conv_transpose2d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 2, true, in, out); }
-int rt_quantized_conv_transpose3d_prepack(RtCx *cx, const IValue *in, IValue *out) { return prepack(cx, 3, true, in, out); }
-int rt_quantized_conv2d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
-int rt_quantized_conv3d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
-int rt_quantized_conv_transpose2d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
-int rt_quantized_conv_transpose3d_unpack(RtCx *cx, const IValue *in, IValue *out) { return unpack(cx, in, out); }
+KERNEL(quantized_conv1d_prepack, prepack(cx, 1, false, in, out))
+KERNEL(quantized_conv2d_prepack, prepack(cx, 2, false, in, out))
+KERNEL(quantized_conv3d_prepack, prepack(cx, 3, false, in, out))
+KERNEL(quantized_conv_transpose1d_prepack, prepack(cx, 1, true, in, out))
+KERNEL(quantized_conv_transpose2d_prepack, prepack(cx, 2, true, in, out))
+KERNEL(quantized_conv_transpose3d_prepack, prepack(cx, 3, true, in, out))
+KERNEL(quantized_conv2d_unpack, unpack(cx, in, out))
+KERNEL(quantized_conv3d_unpack, unpack(cx, in, out))
+KERNEL(quantized_conv_transpose2d_unpack, unpack(cx, in, out))
+KERNEL(quantized_conv_transpose3d_unpack, unpack(cx, in, out))
 
 int
 rt_quantized_conv1d_unpack(RtCx *cx, const IValue *in, IValue *out)
@@ -525,7 +530,7 @@ rt_quantized_conv1d_unpack(RtCx *cx, const IValue *in, IValue *out)
 	return v ? RT_OK : RT_ERROR;
 }
 
-int rt_quantized_conv_transpose1d_unpack(RtCx *cx, const IValue *in, IValue *out) { return rt_quantized_conv1d_unpack(cx, in, out); }
+KERNEL(quantized_conv_transpose1d_unpack, rt_quantized_conv1d_unpack(cx, in, out))
 
 static int
 slot_value(RtCx *cx, const IValue *in, int i, IValue *out)
@@ -539,12 +544,12 @@ slot_value(RtCx *cx, const IValue *in, int i, IValue *out)
 }
 
 #define SLOTS(conv) \
-	int rt_quantized_##conv##_stride(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, STRIDE, out); } \
-	int rt_quantized_##conv##_padding(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, PADDING, out); } \
-	int rt_quantized_##conv##_output_padding(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, OUTPUT_PADDING, out); } \
-	int rt_quantized_##conv##_dilation(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, DILATION, out); } \
-	int rt_quantized_##conv##_groups(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, GROUPS, out); } \
-	int rt_quantized_##conv##_transpose(RtCx *cx, const IValue *in, IValue *out) { return slot_value(cx, in, TRANSPOSE, out); }
+	KERNEL(quantized_##conv##_stride, slot_value(cx, in, STRIDE, out)) \
+	KERNEL(quantized_##conv##_padding, slot_value(cx, in, PADDING, out)) \
+	KERNEL(quantized_##conv##_output_padding, slot_value(cx, in, OUTPUT_PADDING, out)) \
+	KERNEL(quantized_##conv##_dilation, slot_value(cx, in, DILATION, out)) \
+	KERNEL(quantized_##conv##_groups, slot_value(cx, in, GROUPS, out)) \
+	KERNEL(quantized_##conv##_transpose, slot_value(cx, in, TRANSPOSE, out))
 SLOTS(conv2d)
 SLOTS(conv3d)
 SLOTS(conv_transpose2d)
@@ -554,7 +559,7 @@ SLOTS(conv_transpose3d)
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 /* w_ih, w_hh (packed), bias_ih, bias_hh, reduce_range */
-int rt_quantized_make_quantized_cell_params_dynamic(RtCx *cx, const IValue *in, IValue *out) { return new_packed(cx, &cell_class, in, 5, out); }
+KERNEL(quantized_make_quantized_cell_params_dynamic, new_packed(cx, &cell_class, in, 5, out))
 
 int
 rt_quantized_make_quantized_cell_params_fp16(RtCx *cx, const IValue *in, IValue *out)

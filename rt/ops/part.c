@@ -203,16 +203,17 @@ rt_split_with_sizes(RtCx *cx, const IValue *in, IValue *out)
 		length[i] = in[1].u.list->v[i].u.i;
 		if (length[i] < 0) {
 			char text[SIZES_TEXT];
-			return rt_raise(cx, "split_with_sizes expects split_sizes have only non-negative entries, but got "
-				"split_sizes=%s", sizes_text(text, n, (const int64_t *)list_ints(cx, in[1])));
+			return rt_raise(cx, "split_with_sizes expects split_sizes have only non-negative entries, but "
+				"got split_sizes=%s", sizes_text(text, n, (const int64_t *)list_ints(cx, in[1])));
 		}
 		if (sum <= t->dims[d])
 			sum += length[i];
 	}
 	if (sum != t->dims[d]) {
 		char text[SIZES_TEXT];
-		return rt_raise(cx, "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at "
-			"dimension %d), but got split_sizes=%s", (long long)t->dims[d], d, sizes_text(text, n, length));
+		return rt_raise(cx, "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size "
+			"at dimension %d), but got split_sizes=%s", (long long)t->dims[d], d,
+			sizes_text(text, n, length));
 	}
 	return pieces(cx, t, d, n, length, 0, out);
 }
@@ -320,8 +321,8 @@ rt_tensor_split_tensor_indices_or_sections(RtCx *cx, const IValue *in, IValue *o
 		return rt_raise(cx,
 				"tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
 	if (how->dtype != RT_i64 || how->ndim > 1)
-		return rt_raise(cx, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
-			"tensor of dtype long");
+		return rt_raise(cx, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+			"one-dimensional tensor of dtype long");
 	if (cx->meta)
 		return rt_no_meta(cx);
 	how = dense(cx, how);

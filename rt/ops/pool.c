@@ -80,7 +80,8 @@ mean_planes_f32(void *arg, int64_t begin, int64_t end)
 	const Pool *g = arg;
 
 	for (int64_t i = begin; i < end; i++)
-		((float *)g->y)[i] = rt_cascade((const float *)g->x + i * g->in_plane, g->in_plane) / (float)g->in_plane;
+		((float *)g->y)[i] = rt_cascade((const float *)g->x + i * g->in_plane, g->in_plane) /
+			(float)g->in_plane;
 }
 
 static const Work mean_work = { 8, { mean_planes_f32, average_planes_f64, average_planes_i64 } };
@@ -107,7 +108,7 @@ run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 
 /* ---- geometry ------------------------------------------------------------------------------------- */
 
-/* Planes and spatial sizes of t, which has nd spatial dims and one or two before them, and a dtype of one of the kinds. */
+/* Planes and spatial sizes of t: nd spatial dims with one or two before them, and a dtype of one of the kinds. */
 static int
 set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const char *kinds)
 {
@@ -129,8 +130,8 @@ set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const ch
 	}
 	for (int i = t->ndim - nd - (t->ndim == nd + 2); i < t->ndim; i++)
 		if (t->dims[i] == 0 && (i > 0 || t->ndim == nd + 1))
-			return rt_raise(cx, "%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but"
-				" got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
+			return rt_raise(cx, "%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch "
+				"size for input, but got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
 	g->in_plane = g->in[0] * g->in[1] * g->in[2];
 	return RT_OK;
 }
@@ -177,16 +178,17 @@ window_sizes(RtCx *cx, Pool *g, const char *op, const IValue *kernel, const IVal
 		if (g->p[i] < 0)
 			return rt_raise(cx, "pad must be non-negative");
 		if (g->p[i] > g->k[i] / 2)
-			return rt_raise(cx, "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
-				(long long)g->p[i], (long long)g->k[i]);
+			return rt_raise(cx, "pad should be at most half of kernel size, but got pad=%lld and "
+				"kernel_size=%lld", (long long)g->p[i], (long long)g->k[i]);
 		room += ceil_mode ? g->s[i] - 1 : 0;
 		g->out[i] = room < 0 ? 0 : room / g->s[i] + 1;
 		if (ceil_mode && (g->out[i] - 1) * g->s[i] >= g->in[i] + g->p[i])
 			g->out[i]--;
 		if (g->out[i] <= 0)
-			return rt_raise(cx, "Given input size: (%lldx%lldx%lld). Calculated output size: (%lldx%lldx%lld). Output size is "
-				"too small", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2], (long long)g->out[0],
-				(long long)g->out[1], (long long)g->out[2]);
+			return rt_raise(cx, "Given input size: (%lldx%lldx%lld). Calculated output size: "
+				"(%lldx%lldx%lld). Output size is too small",
+				(long long)g->in[0], (long long)g->in[1], (long long)g->in[2],
+				(long long)g->out[0], (long long)g->out[1], (long long)g->out[2]);
 	}
 	return RT_OK;
 }
@@ -284,19 +286,20 @@ max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IV
 	Pool g;
 
 	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1, out);
-	if (set_input(cx, &g, op, self, nd, nd == 1 || cx->torch == RT_TORCH_2 ? "FI" : "F") || window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) ||
-	    fixed_windows(cx, &g, false))
+		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1,
+				     out);
+	if (set_input(cx, &g, op, self, nd, nd == 1 || cx->torch == RT_TORCH_2 ? "FI" : "F") ||
+	    window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) || fixed_windows(cx, &g, false))
 		return RT_ERROR;
 	return max_results(cx, &g, self, with_index, nd == 2, out);
 }
 
-int rt_max_pool1d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool1d", 1, in, false, out); }
-int rt_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool2d", 2, in, false, out); }
-int rt_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool3d", 3, in, false, out); }
-int rt_max_pool1d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool1d", 1, in, true, out); }
-int rt_max_pool2d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool2d", 2, in, true, out); }
-int rt_max_pool3d_with_indices(RtCx *cx, const IValue *in, IValue *out) { return max_pool(cx, "max_pool3d", 3, in, true, out); }
+KERNEL(max_pool1d, max_pool(cx, "max_pool1d", 1, in, false, out))
+KERNEL(max_pool2d, max_pool(cx, "max_pool2d", 2, in, false, out))
+KERNEL(max_pool3d, max_pool(cx, "max_pool3d", 3, in, false, out))
+KERNEL(max_pool1d_with_indices, max_pool(cx, "max_pool1d", 1, in, true, out))
+KERNEL(max_pool2d_with_indices, max_pool(cx, "max_pool2d", 2, in, true, out))
+KERNEL(max_pool3d_with_indices, max_pool(cx, "max_pool3d", 3, in, true, out))
 
 static int
 adaptive_max(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
@@ -309,9 +312,9 @@ adaptive_max(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	return max_results(cx, &g, self, true, nd == 2, out);
 }
 
-int rt_adaptive_max_pool1d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool1d", 1, in, out); }
-int rt_adaptive_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool2d", 2, in, out); }
-int rt_adaptive_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_max(cx, "adaptive_max_pool3d", 3, in, out); }
+KERNEL(adaptive_max_pool1d, adaptive_max(cx, "adaptive_max_pool1d", 1, in, out))
+KERNEL(adaptive_max_pool2d, adaptive_max(cx, "adaptive_max_pool2d", 2, in, out))
+KERNEL(adaptive_max_pool3d, adaptive_max(cx, "adaptive_max_pool3d", 3, in, out))
 
 /* ---- fractional max: windows that differ by plane ------------------------------------------------------- */
 
@@ -383,8 +386,8 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	return dense_done(cx, at, index) ? RT_ERROR : dense_done(cx, r, y);
 }
 
-int rt_fractional_max_pool2d(RtCx *cx, const IValue *in, IValue *out) { return fractional(cx, "fractional_max_pool2d", 2, in, out); }
-int rt_fractional_max_pool3d(RtCx *cx, const IValue *in, IValue *out) { return fractional(cx, "fractional_max_pool3d", 3, in, out); }
+KERNEL(fractional_max_pool2d, fractional(cx, "fractional_max_pool2d", 2, in, out))
+KERNEL(fractional_max_pool3d, fractional(cx, "fractional_max_pool3d", 3, in, out))
 
 /* ---- average ---------------------------------------------------------------------------------------------- */
 
@@ -425,16 +428,16 @@ avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g;
 
 	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in, nd == 1 ? 6 : 7, 1,
-			out);
+		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in,
+			nd == 1 ? 6 : 7, 1, out);
 	if (set_input(cx, &g, op, self, nd, "FI") || average_windows(cx, &g, op, in + 1, nd > 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, &average_work, out);
 }
 
-int rt_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool1d", 1, in, out); }
-int rt_avg_pool2d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool2d", 2, in, out); }
-int rt_avg_pool3d(RtCx *cx, const IValue *in, IValue *out) { return avg_pool(cx, "avg_pool3d", 3, in, out); }
+KERNEL(avg_pool1d, avg_pool(cx, "avg_pool1d", 1, in, out))
+KERNEL(avg_pool2d, avg_pool(cx, "avg_pool2d", 2, in, out))
+KERNEL(avg_pool3d, avg_pool(cx, "avg_pool3d", 3, in, out))
 
 /* Without elements no kernel runs that could refuse a dtype. */
 static int
@@ -445,22 +448,22 @@ adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	Pool g;
 
 	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d : rt_adaptive_avg_pool3d,
-			in, 2, 1, out);
+		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
+			rt_adaptive_avg_pool3d, in, 2, 1, out);
 	if (set_input(cx, &g, op, self, nd, nd < 3 && !rt_numel(self) ? "FIBC" : "F") ||
 	    adaptive_windows(cx, &g, op, in + 1))
 		return RT_ERROR;
 	whole = g.out[0] * g.out[1] * g.out[2] == 1;
 	if (whole && rt_dtypes[self->dtype].category != 'F')
-		return rt_raise(cx, "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-			"complex dtype. Got: %s", rt_dtypes[self->dtype].brief);
+		return rt_raise(cx, "mean(): could not infer output dtype. Input dtype must be either a floating point "
+			"or complex dtype. Got: %s", rt_dtypes[self->dtype].brief);
 	g.apart = !whole;
 	return average_result(cx, &g, self, nd == 2, whole ? &mean_work : &average_work, out);
 }
 
-int rt_adaptive_avg_pool1d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool1d", 1, in, out); }
-int rt_adaptive_avg_pool2d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool2d", 2, in, out); }
-int rt_adaptive_avg_pool3d(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg(cx, "adaptive_avg_pool3d", 3, in, out); }
+KERNEL(adaptive_avg_pool1d, adaptive_avg(cx, "adaptive_avg_pool1d", 1, in, out))
+KERNEL(adaptive_avg_pool2d, adaptive_avg(cx, "adaptive_avg_pool2d", 2, in, out))
+KERNEL(adaptive_avg_pool3d, adaptive_avg(cx, "adaptive_avg_pool3d", 3, in, out))
 
 /* ---- gradients ------------------------------------------------------------------------------------------------ */
 
@@ -510,8 +513,8 @@ avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	return gradient_result(cx, &g, &spread_work, grad, self, out);
 }
 
-int rt_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return avg_backward(cx, "avg_pool2d_backward", 2, in, out); }
-int rt_avg_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return avg_backward(cx, "avg_pool3d_backward", 3, in, out); }
+KERNEL(avg_pool2d_backward, avg_backward(cx, "avg_pool2d_backward", 2, in, out))
+KERNEL(avg_pool3d_backward, avg_backward(cx, "avg_pool3d_backward", 3, in, out))
 
 static int
 adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
@@ -530,8 +533,8 @@ adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue
 	return gradient_result(cx, &g, &spread_work, grad, self, out);
 }
 
-int rt__adaptive_avg_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out); }
-int rt__adaptive_avg_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return adaptive_avg_backward(cx, "_adaptive_avg_pool3d_backward", 3, in, out); }
+KERNEL(_adaptive_avg_pool2d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool2d_backward", 2, in, out))
+KERNEL(_adaptive_avg_pool3d_backward, adaptive_avg_backward(cx, "_adaptive_avg_pool3d_backward", 3, in, out))
 
 /* Dense indices into planes of in_plane elements, all checked; null: error raised. */
 static int64_t *
@@ -574,12 +577,12 @@ max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValu
 	return gradient_result(cx, &g, &scatter_work, grad, self, out);
 }
 
-int rt_max_pool2d_with_indices_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "max_pool2d_with_indices_backward", 2, in, 7, out); }
-int rt_max_pool3d_with_indices_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "max_pool3d_with_indices_backward", 3, in, 7, out); }
-int rt_adaptive_max_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "adaptive_max_pool2d_backward", 2, in, 2, out); }
-int rt_adaptive_max_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "adaptive_max_pool3d_backward", 3, in, 2, out); }
-int rt_fractional_max_pool2d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "fractional_max_pool2d_backward", 2, in, 4, out); }
-int rt_fractional_max_pool3d_backward(RtCx *cx, const IValue *in, IValue *out) { return max_backward(cx, "fractional_max_pool3d_backward", 3, in, 4, out); }
+KERNEL(max_pool2d_with_indices_backward, max_backward(cx, "max_pool2d_with_indices_backward", 2, in, 7, out))
+KERNEL(max_pool3d_with_indices_backward, max_backward(cx, "max_pool3d_with_indices_backward", 3, in, 7, out))
+KERNEL(adaptive_max_pool2d_backward, max_backward(cx, "adaptive_max_pool2d_backward", 2, in, 2, out))
+KERNEL(adaptive_max_pool3d_backward, max_backward(cx, "adaptive_max_pool3d_backward", 3, in, 2, out))
+KERNEL(fractional_max_pool2d_backward, max_backward(cx, "fractional_max_pool2d_backward", 2, in, 4, out))
+KERNEL(fractional_max_pool3d_backward, max_backward(cx, "fractional_max_pool3d_backward", 3, in, 4, out))
 
 static bool
 size_fits(const int64_t *n)
@@ -633,5 +636,5 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	return dense_done(cx, r, x);
 }
 
-int rt_max_unpool2d(RtCx *cx, const IValue *in, IValue *out) { return unpool(cx, "max_unpool2d", 2, in, out); }
-int rt_max_unpool3d(RtCx *cx, const IValue *in, IValue *out) { return unpool(cx, "max_unpool3d", 3, in, out); }
+KERNEL(max_unpool2d, unpool(cx, "max_unpool2d", 2, in, out))
+KERNEL(max_unpool3d, unpool(cx, "max_unpool3d", 3, in, out))

@@ -166,7 +166,8 @@ rt_ComplexImplicit(RtCx *cx, const IValue *in, IValue *out)
 static int
 number_to_tensor(RtCx *cx, const IValue *in, IValue *out)
 {
-	RtDtype d = in[0].tag == RT_INT ? RT_i64 : in[0].tag == RT_BOOL ? RT_b8 : in[0].tag == RT_DOUBLE ? RT_f64 : RT_c128;
+	RtDtype d = in[0].tag == RT_INT ? RT_i64 : in[0].tag == RT_BOOL ? RT_b8 : in[0].tag == RT_DOUBLE ? RT_f64 :
+		RT_c128;
 	RtTensor *r = rt_result(cx, 0, d, 0, NULL, NULL);
 
 	if (r)
@@ -260,12 +261,14 @@ rt_prim_tolist(RtCx *cx, const IValue *in, IValue *out)
 
 	if (code < 0 || code > 3)
 		return rt_raise(cx, "tolist() to an unknown type");
-	fits = code == 0 ? t->dtype == RT_i64 : code == 1 ? rt_is_floating((RtDtype)t->dtype) : code == 2 ? t->dtype == RT_b8
-		: rt_is_complex((RtDtype)t->dtype);
+	fits = code == 0 ? t->dtype == RT_i64 : code == 1 ? rt_is_floating((RtDtype)t->dtype) :
+		code == 2 ? t->dtype == RT_b8 : rt_is_complex((RtDtype)t->dtype);
 	if (!fits)
-		return rt_raise(cx, "Output annotation element type and runtime tensor element type must match for tolist()");
+		return rt_raise(cx, "Output annotation element type and runtime tensor element type must match for "
+			"tolist()");
 	if (arg[1].u.i != t->ndim)
-		return rt_raise(cx, "Output annotation list dimension and runtime tensor dimension must match for tolist()");
+		return rt_raise(cx, "Output annotation list dimension and runtime tensor dimension must match for "
+			"tolist()");
 	if (t->ndim > TOLIST_MAX)
 		return rt_lacks(cx, "tolist() of more than %d dimensions", TOLIST_MAX);
 	if (cx->meta)

@@ -97,8 +97,8 @@ rt_broadcast(RtCx *cx, int *ndim, int64_t *dims, int ndim2, const int64_t *dims2
 	for (int i = 1; i <= n; i++) {
 		int64_t a = i <= *ndim ? dims[*ndim - i] : 1, b = i <= ndim2 ? dims2[ndim2 - i] : 1;
 		if (a != b && a != 1 && b != 1)
-			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-					(long long)a, (long long)b, n - i);
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+					"non-singleton dimension %d", (long long)a, (long long)b, n - i);
 	}
 	for (int i = n - 1; i >= 0; i--) {
 		int64_t a = i >= n - *ndim ? dims[i - (n - *ndim)] : 1, b = i >= n - ndim2 ? dims2[i - (n - ndim2)] : 1;

@@ -234,7 +234,8 @@ const RtQuantized rt_quantized_all = { values_of, open_value, close_value, throu
 static int
 check_float(RtCx *cx, const RtTensor *t)
 {
-	return t->dtype == RT_f32 ? RT_OK : rt_raise(cx, "Quantize only works on Float Tensor, got %s", rt_dtypes[t->dtype].brief);
+	return t->dtype == RT_f32 ? RT_OK : rt_raise(cx, "Quantize only works on Float Tensor, got %s",
+						     rt_dtypes[t->dtype].brief);
 }
 
 static int
@@ -435,7 +436,7 @@ rt_dequantize_self(RtCx *cx, const IValue *in, IValue *out)
 	return v ? rt_copy_into(cx, r, v) : RT_ERROR;
 }
 
-int rt_dequantize_tensor(RtCx *cx, const IValue *in, IValue *out) { return rt_dequantize_self(cx, in, out); }
+KERNEL(dequantize_tensor, rt_dequantize_self(cx, in, out))
 
 int
 rt_dequantize_tensors(RtCx *cx, const IValue *in, IValue *out)
@@ -455,7 +456,7 @@ rt_dequantize_tensors(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-int rt_dequantize_list(RtCx *cx, const IValue *in, IValue *out) { return rt_dequantize_tensors(cx, in, out); }
+KERNEL(dequantize_list, rt_dequantize_tensors(cx, in, out))
 
 int
 rt_int_repr(RtCx *cx, const IValue *in, IValue *out)

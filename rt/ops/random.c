@@ -206,7 +206,8 @@ rt_normal_(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "normal expects std >= 0.0, but found std %g", std);
 	if (rt_is_complex((RtDtype)in[0].u.t->dtype))
 		std *= sqrt(0.5);
-	return return_self(in[0], fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, in[3]), in[0].u.t), out);
+	return return_self(in[0], fill(cx, (Dist){ draw_normal, RT_f32, mean, std, 0, 0 }, generator(cx, in[3]),
+				       in[0].u.t), out);
 }
 
 static int
@@ -351,7 +352,8 @@ rt_random_(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = rt_tensor(in[0]);
 	RtDtype d = (RtDtype)t->dtype;
 
-	return return_self(in[0], fill_integers(cx, generator(cx, in[1]), t, 0, whole_range(d), d == RT_i64 || d == RT_f64), out);
+	return return_self(in[0], fill_integers(cx, generator(cx, in[1]), t, 0, whole_range(d), d == RT_i64 ||
+						d == RT_f64), out);
 }
 
 int
@@ -370,8 +372,8 @@ rt_random__from(RtCx *cx, const IValue *in, IValue *out)
 		return return_self(in[0], from_to(cx, in[3], t, low, rt_integer(in[2])), out);
 	if (low == INT64_MIN)
 		return return_self(in[0], fill_integers(cx, generator(cx, in[3]), t, 0, 0, true), out);
-	return return_self(in[0], fill_integers(cx, generator(cx, in[3]), t, low, whole_range((RtDtype)t->dtype) - (uint64_t)low,
-		t->dtype == RT_i64 || t->dtype == RT_f64), out);
+	return return_self(in[0], fill_integers(cx, generator(cx, in[3]), t, low, whole_range((RtDtype)t->dtype) -
+		(uint64_t)low, t->dtype == RT_i64 || t->dtype == RT_f64), out);
 }
 
 /* ---- new tensors ------------------------------------------------------------------------------------------------- */

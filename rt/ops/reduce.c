@@ -367,10 +367,10 @@ mean(RtCx *cx, const Folds *f, const char *name, IValue self, IValue dim, bool k
 
 	if (rt_is_integral(d, true)) {
 		if (!rt_is_none(dtype))
-			return rt_raise(cx, "%s(): could not infer output dtype. Optional dtype must be either a floating point or complex "
-					"dtype. Got: %s", name, rt_dtypes[d].brief);
-		return rt_raise(cx, "%s(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-				"Got: %s", name, rt_dtypes[d].brief);
+			return rt_raise(cx, "%s(): could not infer output dtype. Optional dtype must be either a "
+					"floating point or complex dtype. Got: %s", name, rt_dtypes[d].brief);
+		return rt_raise(cx, "%s(): could not infer output dtype. Input dtype must be either a floating point "
+				"or complex dtype. Got: %s", name, rt_dtypes[d].brief);
 	}
 	return fold_into(cx, f, self, dim, keepdim, dtype, out);
 }
@@ -465,7 +465,8 @@ rt_aminmax(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = in[0].u.t;
 
 	if (rt_is_none(in[1]) && rt_numel(t) == 0)
-		return rt_raise(cx, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+		return rt_raise(cx, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+			"identity.");
 	if (reduce_not_empty(cx, "aminmax", t, in[1]))
 		return RT_ERROR;
 	if (!t->ndim && !rt_is_none(in[1]) && in[2].u.i)      /* a dim of a number is kept: one element */
@@ -609,8 +610,8 @@ rt_all_dim(RtCx *cx, const IValue *in, IValue *out)
 	return count(cx, end_all, RT_b8, in[0], in[1], in[2].u.i, out);
 }
 
-int rt_any_dims(RtCx *cx, const IValue *in, IValue *out) { return count_dims(cx, end_any, in, out); }
-int rt_all_dims(RtCx *cx, const IValue *in, IValue *out) { return count_dims(cx, end_all, in, out); }
+KERNEL(any_dims, count_dims(cx, end_any, in, out))
+KERNEL(all_dims, count_dims(cx, end_all, in, out))
 
 int
 rt_count_nonzero(RtCx *cx, const IValue *in, IValue *out)

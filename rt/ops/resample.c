@@ -204,7 +204,8 @@ passes(RtCx *cx, RtDtype ct, int nd, int64_t planes, const Taps *taps, bool adjo
 			memset(next, 0, (size_t)(n * rt_dtypes[ct].bytes));
 		pass = (Pass){ &taps[d], inner, adjoint ? next : from, adjoint ? from : next };
 		rt_parallel(cx, outer, 1 + 8000 / (taps[d].out * taps[d].width * inner + 1), ct == RT_f32 ?
-			(adjoint ? taps_backward_f32 : taps[d].steps ? taps_forward_bf16 : taps_forward_f32) : (adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
+			(adjoint ? taps_backward_f32 : taps[d].steps ? taps_forward_bf16 : taps_forward_f32) :
+			(adjoint ? taps_backward_f64 : taps_forward_f64), &pass);
 		from = next;
 	}
 	return RT_OK;
@@ -228,9 +229,11 @@ check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
 		return rt_raise(cx, "It is expected input_size equals to %d, but got size %d", g->nd + 2, ndim);
 	for (int i = 0; i < g->nd; i++)
 		if (dims[2 + i] <= 0 || g->out[i] <= 0)
-			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%lld) and output (%lld) in "
-				"spatial dimension %d", (long long)dims[2 + i], (long long)g->out[i], i);
-	return dims[1] > 0 ? RT_OK : rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with no channels", g->nd + 2);
+			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%lld) and "
+				"output (%lld) in spatial dimension %d", (long long)dims[2 + i], (long long)g->out[i],
+				i);
+	return dims[1] > 0 ? RT_OK : rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with no "
+					      "channels", g->nd + 2);
 }
 
 /* steps: sums of bfloat16 are rounded, as PyTorch's are unless it goes over channels that lie last. */
@@ -362,9 +365,14 @@ backward(RtCx *cx, Resize g, const IValue *in, IValue *out)
 
 /* Three kernels of one kind of interpolation: the plain overload, the one by lists, the gradient. */
 #define RESIZE(name, dims, what, aa) \
-	int rt_##name(RtCx *cx, const IValue *in, IValue *out) { return rt_tensor(in[0])->quant ? quant_through(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
-	int rt_##name##_vec(RtCx *cx, const IValue *in, IValue *out) { return rt_tensor(in[0])->quant ? quant_through(cx, rt_##name##_vec, in, 3 + (what >= LINEAR), 1, out) : by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out); } \
-	int rt_##name##_backward(RtCx *cx, const IValue *in, IValue *out) { return backward(cx, (Resize){ .op = #name "_backward", .nd = dims, .kind = what, .wide = aa }, in, out); }
+	KERNEL(name, rt_tensor(in[0])->quant ? \
+	       quant_through(cx, rt_##name, in, 2 + (what >= LINEAR) + dims, 1, out) : \
+	       plain(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out)) \
+	KERNEL(name##_vec, rt_tensor(in[0])->quant ? \
+	       quant_through(cx, rt_##name##_vec, in, 3 + (what >= LINEAR), 1, out) : \
+	       by_list(cx, (Resize){ .op = #name, .nd = dims, .kind = what, .wide = aa }, in, out)) \
+	KERNEL(name##_backward, \
+	       backward(cx, (Resize){ .op = #name "_backward", .nd = dims, .kind = what, .wide = aa }, in, out))
 
 RESIZE(upsample_nearest1d, 1, NEAREST, false)
 RESIZE(upsample_nearest2d, 2, NEAREST, false)
@@ -392,19 +400,20 @@ grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
 	DenseText a, b;
 
 	if (t->ndim != nd + 2 || points->ndim != nd + 2 || t->dims[0] != points->dims[0] || points->dims[nd + 1] != nd)
-		return rt_raise(cx, "grid_sampler(): expected grid to have size %d in last dimension and the batch size of input, but got"
-			" input with sizes %s and grid with sizes %s", nd, dense_text(t, &a), dense_text(points, &b));
+		return rt_raise(cx, "grid_sampler(): expected grid to have size %d in last dimension and the batch "
+			"size of input, but got input with sizes %s and grid with sizes %s", nd, dense_text(t, &a),
+			dense_text(points, &b));
 	if (t->dtype != points->dtype)
-		return rt_raise(cx, "grid_sampler(): expected input and grid to have same dtype, but input has %s and grid has %s",
-			rt_dtypes[t->dtype].torch, rt_dtypes[points->dtype].torch);
+		return rt_raise(cx, "grid_sampler(): expected input and grid to have same dtype, but input has %s and "
+			"grid has %s", rt_dtypes[t->dtype].torch, rt_dtypes[points->dtype].torch);
 	if (!is_floating(t))
 		return rt_raise(cx, "\"grid_sampler_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
 	if (nd == 3 && g.mode == 2)
 		return rt_raise(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
 	for (int i = 0; i < nd; i++)
 		if (t->dims[2 + i] <= 0)
-			return rt_raise(cx, "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes %s with"
-				" dimension %d being empty", dense_text(t, &a), 2 + i);
+			return rt_raise(cx, "grid_sampler(): expected input to have non-empty spatial dimensions, but "
+				"input has sizes %s with dimension %d being empty", dense_text(t, &a), 2 + i);
 	dims[0] = t->dims[0];
 	dims[1] = g.channels = t->dims[1];
 	for (int i = 0; i < 3; i++)
@@ -426,8 +435,8 @@ grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
 	return dense_done(cx, r, y);
 }
 
-int rt_grid_sampler_2d(RtCx *cx, const IValue *in, IValue *out) { return grid_sampler(cx, 2, in, out); }
-int rt_grid_sampler_3d(RtCx *cx, const IValue *in, IValue *out) { return grid_sampler(cx, 3, in, out); }
+KERNEL(grid_sampler_2d, grid_sampler(cx, 2, in, out))
+KERNEL(grid_sampler_3d, grid_sampler(cx, 3, in, out))
 
 int
 rt_grid_sampler(RtCx *cx, const IValue *in, IValue *out)
@@ -436,7 +445,7 @@ rt_grid_sampler(RtCx *cx, const IValue *in, IValue *out)
 	DenseText a;
 
 	if (t->ndim != 4 && t->ndim != 5)
-		return rt_raise(cx, "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with"
-			" sizes %s", dense_text(t, &a));
+		return rt_raise(cx, "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
+			"but got input with sizes %s", dense_text(t, &a));
 	return grid_sampler(cx, t->ndim - 2, in, out);
 }

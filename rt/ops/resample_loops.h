@@ -122,7 +122,8 @@ N(sample_grid)(void *arg, int64_t begin, int64_t end)
 					for (int e = 0; e < n[2] && at[1][b] >= 0; e++)
 						if (at[2][e] >= 0)
 							sum += w[0][a] * w[1][b] * w[2][e] *
-								x[c * plane + (at[0][a] * g->in[1] + at[1][b]) * g->in[2] + at[2][e]];
+								x[c * plane + (at[0][a] * g->in[1] + at[1][b]) *
+								g->in[2] + at[2][e]];
 			y[c * g->points] = sum;
 		}
 	}

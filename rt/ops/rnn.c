@@ -112,7 +112,8 @@ requantise(RtDtype ct, const void *x, void *y, int64_t n, bool narrow)
 	}
 	quant_choose(low, high, 0, narrow ? 127 : 255, &scale, &zero);
 	for (int64_t i = 0; i < n; i++) {
-		float q = nearbyintf((float)rt_load_f64(ct, (const char *)x + i * es) * (1 / (float)scale)) + (float)zero;
+		float q = nearbyintf((float)rt_load_f64(ct, (const char *)x + i * es) * (1 / (float)scale)) +
+			(float)zero;
 
 		q = ((q < 0 ? 0 : q > 255 ? 255 : q) - (float)zero) * (float)scale;
 		if (ct == RT_f32)
@@ -156,8 +157,8 @@ step(const Rnn *g, const Direction *d, int64_t rows, const void *x, const void *
 {
 	const int64_t n = d->hidden, all = gates_of[g->kind] * n;
 
-	const RnnCell cell = { .x = x, .y = y, .h = h, .c = c, .to_h = h, .to_c = c, .ldx = all, .gx = n, .ldy = all, .gy = n, .ldh = n,
-		.ldc = n, .ld_to_h = n, .ld_to_c = n };
+	const RnnCell cell = { .x = x, .y = y, .h = h, .c = c, .to_h = h, .to_c = c, .ldx = all, .gx = n, .ldy = all,
+		.gy = n, .ldh = n, .ldc = n, .ld_to_h = n, .ld_to_c = n };
 
 	if (g->ct == RT_f32)
 		rnn_cell_f32(g->kind, rows, n, &cell);
@@ -267,7 +268,8 @@ direction_of(RtCx *cx, const RnnArgs *a, RnnKind kind, RtList *list, int64_t fir
 	d->hr.weight = projected ? rt_tensor(p[a->biases ? 4 : 2]) : 0;
 	d->state = a->h->dims[2];
 	d->hidden = a->c ? a->c->dims[2] : d->state;
-	return check_linear(cx, &d->ih, input_rows(a), in, gates * d->hidden) || check_linear(cx, &d->hh, a->h->dims[1], d->state, gates * d->hidden) ||
+	return check_linear(cx, &d->ih, input_rows(a), in, gates * d->hidden) ||
+		check_linear(cx, &d->hh, a->h->dims[1], d->state, gates * d->hidden) ||
 		(projected && check_linear(cx, &d->hr, a->h->dims[1], d->hidden, d->state)) ? RT_ERROR : RT_OK;
 }
 
@@ -299,8 +301,10 @@ packed_direction(RtCx *cx, const RnnArgs *a, RnnKind kind, IValue cell, int64_t 
 		return rt_raise(cx, "expected parameters of a recurrent cell, got %s", rt_type_of(cell));
 	d->hidden = d->state = a->h->dims[2];
 	width = gates_of[kind] * d->hidden;
-	return packed_linear(cx, slot[0], slot[4].u.i != 0, &d->ih) || packed_linear(cx, slot[1], slot[4].u.i != 0, &d->hh) ||
-		check_linear(cx, &d->ih, input_rows(a), in, width) || check_linear(cx, &d->hh, a->h->dims[1], d->state, width) ? RT_ERROR : RT_OK;
+	return packed_linear(cx, slot[0], slot[4].u.i != 0, &d->ih) ||
+		packed_linear(cx, slot[1], slot[4].u.i != 0, &d->hh) ||
+		check_linear(cx, &d->ih, input_rows(a), in, width) ||
+		check_linear(cx, &d->hh, a->h->dims[1], d->state, width) ? RT_ERROR : RT_OK;
 }
 
 static int
@@ -482,7 +486,8 @@ static int
 padded(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 {
 	RnnArgs a = { .input = rt_tensor(in[0]), .params = in[2].u.list, .biases = in[3].u.i != 0, .layers = in[4].u.i,
-		.dropout = rt_number(in[5]), .train = in[6].u.i != 0, .bidirectional = in[7].u.i != 0, .batch_first = in[8].u.i != 0 };
+		.dropout = rt_number(in[5]), .train = in[6].u.i != 0, .bidirectional = in[7].u.i != 0,
+		.batch_first = in[8].u.i != 0 };
 
 	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
 	return read_states(cx, in[1], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
@@ -492,26 +497,27 @@ padded(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 static int
 packed(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 {
-	RnnArgs a = { .input = rt_tensor(in[0]), .batch_sizes = rt_tensor(in[1]), .params = in[3].u.list, .biases = in[4].u.i != 0,
-		.layers = in[5].u.i, .dropout = rt_number(in[6]), .train = in[7].u.i != 0, .bidirectional = in[8].u.i != 0 };
+	RnnArgs a = { .input = rt_tensor(in[0]), .batch_sizes = rt_tensor(in[1]), .params = in[3].u.list,
+		.biases = in[4].u.i != 0, .layers = in[5].u.i, .dropout = rt_number(in[6]), .train = in[7].u.i != 0,
+		.bidirectional = in[8].u.i != 0 };
 
 	a.packed = a.params->n && a.params->v[0].tag == RT_OBJECT;
 	return read_states(cx, in[2], &a) ? RT_ERROR : rnn(cx, &a, kind, out);
 }
 
-int rt_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_LSTM, in, out); }
-int rt_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_GRU, in, out); }
-int rt_rnn_tanh_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_TANH, in, out); }
-int rt_rnn_relu_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_RELU, in, out); }
-int rt_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_LSTM, in, out); }
-int rt_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_GRU, in, out); }
-int rt_rnn_tanh_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_TANH, in, out); }
-int rt_rnn_relu_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_RELU, in, out); }
+KERNEL(lstm_input, padded(cx, RNN_LSTM, in, out))
+KERNEL(gru_input, padded(cx, RNN_GRU, in, out))
+KERNEL(rnn_tanh_input, padded(cx, RNN_TANH, in, out))
+KERNEL(rnn_relu_input, padded(cx, RNN_RELU, in, out))
+KERNEL(lstm_data, packed(cx, RNN_LSTM, in, out))
+KERNEL(gru_data, packed(cx, RNN_GRU, in, out))
+KERNEL(rnn_tanh_data, packed(cx, RNN_TANH, in, out))
+KERNEL(rnn_relu_data, packed(cx, RNN_RELU, in, out))
 
-int rt_quantized_lstm_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_LSTM, in, out); }
-int rt_quantized_gru_input(RtCx *cx, const IValue *in, IValue *out) { return padded(cx, RNN_GRU, in, out); }
-int rt_quantized_lstm_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_LSTM, in, out); }
-int rt_quantized_gru_data(RtCx *cx, const IValue *in, IValue *out) { return packed(cx, RNN_GRU, in, out); }
+KERNEL(quantized_lstm_input, padded(cx, RNN_LSTM, in, out))
+KERNEL(quantized_gru_input, padded(cx, RNN_GRU, in, out))
+KERNEL(quantized_lstm_data, packed(cx, RNN_LSTM, in, out))
+KERNEL(quantized_gru_data, packed(cx, RNN_GRU, in, out))
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
@@ -589,23 +595,24 @@ single(RtCx *cx, RnnKind kind, const IValue *in, IValue *out)
 	return rt_copy_into(cx, r[0], h) || (c && rt_copy_into(cx, r[1], c)) ? RT_ERROR : RT_OK;
 }
 
-int rt_lstm_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_LSTM, in, out); }
-int rt_gru_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_GRU, in, out); }
-int rt_rnn_tanh_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_TANH, in, out); }
-int rt_rnn_relu_cell(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_RELU, in, out); }
+KERNEL(lstm_cell, single(cx, RNN_LSTM, in, out))
+KERNEL(gru_cell, single(cx, RNN_GRU, in, out))
+KERNEL(rnn_tanh_cell, single(cx, RNN_TANH, in, out))
+KERNEL(rnn_relu_cell, single(cx, RNN_RELU, in, out))
 
-int rt_quantized_quantized_lstm_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_LSTM, in, out); }
-int rt_quantized_quantized_gru_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_GRU, in, out); }
-int rt_quantized_quantized_rnn_tanh_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_TANH, in, out); }
-int rt_quantized_quantized_rnn_relu_cell_dynamic(RtCx *cx, const IValue *in, IValue *out) { return single(cx, RNN_RELU, in, out); }
+KERNEL(quantized_quantized_lstm_cell_dynamic, single(cx, RNN_LSTM, in, out))
+KERNEL(quantized_quantized_gru_cell_dynamic, single(cx, RNN_GRU, in, out))
+KERNEL(quantized_quantized_rnn_tanh_cell_dynamic, single(cx, RNN_TANH, in, out))
+KERNEL(quantized_quantized_rnn_relu_cell_dynamic, single(cx, RNN_RELU, in, out))
 
 static RnnKind
 kind_of(const char *name)
 {
-	return !strcmp(name, "lstm") ? RNN_LSTM : !strcmp(name, "gru") ? RNN_GRU : !strcmp(name, "tanh") ? RNN_TANH : RNN_RELU;
+	return !strcmp(name, "lstm") ? RNN_LSTM : !strcmp(name, "gru") ? RNN_GRU : !strcmp(name, "tanh") ? RNN_TANH :
+	       RNN_RELU;
 }
 
-/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected then; null: error raised. */
+/* y (steps, n, state), c (n, hidden) of an LSTM, and room (n, hidden) for what is projected; null: error raised. */
 static int
 ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor **r, IValue *out)
 {
@@ -661,7 +668,8 @@ rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 	if (rt_numel(y) &&
 	    walk(cx, &g, &d, in[7].u.i != 0, rt_data(x), rt_data(y), d.state, rt_data(h), rt_data(state)))
 		return RT_ERROR;
-	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR : dense_done(cx, r[0], y);
+	return (lstm && rt_copy_into(cx, r[1], state)) || (p && rt_fill(cx, r[2], rt_double(0))) ? RT_ERROR :
+	       dense_done(cx, r[0], y);
 }
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
@@ -680,13 +688,14 @@ batches_of(RtCx *cx, RtTensor *lengths, int64_t n, int64_t most)
 		return rt_raise(cx, "Expected `len(lengths)` to be equal to batch_size, but got %lld (batch_size=%lld)",
 			(long long)rt_numel(lengths), (long long)n), (int64_t *)0;
 	if (n == 0 || l[n - 1] <= 0)
-		return rt_raise(cx, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"),
-			(int64_t *)0;
+		return rt_raise(cx, "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+			"that is <= 0"), (int64_t *)0;
 	for (int64_t i = 1; i < n; i++)
 		if (l[i] > l[i - 1])
-			return rt_raise(cx, "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-				"`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
-				"not need ONNX exportability."), (int64_t *)0;
+			return rt_raise(cx, "`lengths` array must be sorted in decreasing order when `enforce_sorted` "
+				"is True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or "
+				"pack_sequence to sidestep this requirement if you do not need ONNX exportability."),
+				(int64_t *)0;
 	if (l[0] > most)
 		return rt_raise(cx, "Expected lengths of at most %lld, got %lld", (long long)most, (long long)l[0]),
 		       (int64_t *)0;
@@ -753,7 +762,8 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	if (cx->meta)
 		return rt_no_meta(cx);
 	if (data->ndim < 1 || sizes->ndim != 1 || sizes->dims[0] == 0 || ndim > RT_MAX_RANK)
-		return rt_raise(cx, "pad_packed_sequence: data must have at least 1 dimension and batch_sizes must not be empty");
+		return rt_raise(cx, "pad_packed_sequence: data must have at least 1 dimension and batch_sizes must not "
+			"be empty");
 	steps = sizes->dims[0];
 	batch = dense_in(cx, sizes, RT_i64);
 	if (!batch)
@@ -766,8 +776,9 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	if (row != data->dims[0])
 		return rt_raise(cx, "pad_packed_sequence: the sum of batch_sizes must be the number of rows");
 	if (total > 0 && total < steps)
-		return rt_raise(cx, "Expected total_length to be at least the length of the longest sequence in input, but got "
-			"total_length=%lld and max sequence length being %lld", (long long)total, (long long)steps);
+		return rt_raise(cx, "Expected total_length to be at least the length of the longest sequence in input, "
+			"but got total_length=%lld and max sequence length being %lld", (long long)total,
+			(long long)steps);
 	dims[0] = total > 0 ? total : steps;
 	dims[1] = n;
 	memcpy(dims + 2, data->dims + 1, (size_t)(data->ndim - 1) * 8);

@@ -88,7 +88,8 @@ scan(RtCx *cx, const Scans *f, RtTensor *t, RtDtype result, IValue dim, IValue *
 static RtDtype
 sum_type(const RtTensor *t, IValue dtype)
 {
-	return !rt_is_none(dtype) ? (RtDtype)rt_integer(dtype) : rt_is_integral((RtDtype)t->dtype, true) ? RT_i64 : (RtDtype)t->dtype;
+	return !rt_is_none(dtype) ? (RtDtype)rt_integer(dtype) : rt_is_integral((RtDtype)t->dtype, true) ? RT_i64 :
+	       (RtDtype)t->dtype;
 }
 
 static const Scans sums = { cumsum_f64, cumsum_i64, cumsum_c128 };

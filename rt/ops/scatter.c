@@ -14,8 +14,8 @@ RT_FAST
 /* ---- combining ----------------------------------------------------------------------------------------------- */
 
 #define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
-/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src; of what lies
- * side by side a loop that vectorises. */
+/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src; of what
+ * lies side by side a loop that vectorises. */
 #define RUN(name, T, body) \
 	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
 	{ \
@@ -32,7 +32,8 @@ RT_FAST
 				body; \
 			} \
 	} \
-	static void at_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
+	static void \
+	at_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
 	{ \
 		for (int64_t i = 0; i < n; i++, d += ds, s += ss) { \
 			T *x = (T *)(void *)(d + at[i] * step); \
@@ -271,8 +272,9 @@ check_gathered(RtCx *cx, const RtTensor *self, const RtTensor *index, int dim)
 		return RT_ERROR;
 	for (int d = 0; d < index->ndim; d++)
 		if (d != dim && index->dims[d] > size_at(self, d))
-			return rt_raise(cx, "Size does not match at dimension %d expected index %s to be smaller than self %s apart from "
-				"dimension %d", d, sizes_text(a, index->ndim, index->dims), sizes_text(b, self->ndim, self->dims), dim);
+			return rt_raise(cx, "Size does not match at dimension %d expected index %s to be smaller than "
+				"self %s apart from dimension %d", d, sizes_text(a, index->ndim, index->dims),
+				sizes_text(b, self->ndim, self->dims), dim);
 	return RT_OK;
 }
 
@@ -371,8 +373,8 @@ check_sizes(RtCx *cx, const RtTensor *dst, int dim, const RtTensor *index, const
 		return RT_OK;
 	sizes_text(a, index->ndim, index->dims);
 	sizes_text(b, dst->ndim, dst->dims);
-	return src ? rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d and to be smaller size than src %s",
-			      a, b, dim, sizes_text(c, src->ndim, src->dims))
+	return src ? rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d and to be "
+			      "smaller size than src %s", a, b, dim, sizes_text(c, src->ndim, src->dims))
 		: rt_raise(cx, "Expected index %s to be smaller than self %s apart from dimension %d", a, b, dim);
 }
 
@@ -470,9 +472,10 @@ BOTH_FORMS(scatter_add, scatter_add_, false, scatter_add)
 static IValue
 neutral(int op, int dtype)
 {
-	static const int64_t low[] = { [RT_u8] = 0, [RT_i8] = INT8_MIN, [RT_i16] = INT16_MIN, [RT_i32] = INT32_MIN, [RT_i64] = INT64_MIN };
-	static const int64_t high[] = { [RT_u8] = UINT8_MAX, [RT_i8] = INT8_MAX, [RT_i16] = INT16_MAX, [RT_i32] = INT32_MAX,
-		[RT_i64] = INT64_MAX };
+	static const int64_t low[] = { [RT_u8] = 0, [RT_i8] = INT8_MIN, [RT_i16] = INT16_MIN, [RT_i32] = INT32_MIN,
+		[RT_i64] = INT64_MIN };
+	static const int64_t high[] = { [RT_u8] = UINT8_MAX, [RT_i8] = INT8_MAX, [RT_i16] = INT16_MAX,
+		[RT_i32] = INT32_MAX, [RT_i64] = INT64_MAX };
 	bool floating = rt_dtypes[dtype].category == 'F';
 
 	if (op == SCATTER_ADD || op == SCATTER_MUL || dtype == RT_b8)
@@ -506,7 +509,7 @@ divide_by_count(RtCx *cx, RtTensor *dst, RtTensor *count)
 	return a == dst ? RT_OK : rt_copy_into(cx, dst, a);
 }
 
-/* The common part of scatter_reduce and index_reduce: index has src's dims (expanded along all but dim for the latter). */
+/* Common to scatter_reduce and index_reduce: index has src's dims (expanded along all but dim for the latter). */
 static int
 reduce_into(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, RtTensor *src, int op, bool mean, bool include_self)
 {
@@ -541,7 +544,8 @@ static int
 reduction_of(RtCx *cx, const RtStr *name, int *op, bool *mean)
 {
 	static const struct { const char *name; int op; } table[] = {
-		{ "sum", SCATTER_ADD }, { "mean", SCATTER_ADD }, { "prod", SCATTER_MUL }, { "amin", SCATTER_MIN }, { "amax", SCATTER_MAX },
+		{ "sum", SCATTER_ADD }, { "mean", SCATTER_ADD }, { "prod", SCATTER_MUL }, { "amin", SCATTER_MIN },
+		{ "amax", SCATTER_MAX },
 	};
 
 	for (int i = 0; i < 5; i++)
@@ -585,16 +589,18 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 	if (!src->ndim && n != 1)
 		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
 	if (n != size_at(src, dim < src->ndim ? dim : 0))
-		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", name, n,
-			(long long)size_at(src, dim < src->ndim ? dim : 0), dim);
+		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for "
+			"dim: %d", name, n, (long long)size_at(src, dim < src->ndim ? dim : 0), dim);
 	if (check_target(cx, in, dst, 4))
 		return RT_ERROR;
 	for (int d = 0; d < src->ndim; d++) {
 		if (dst->ndim != src->ndim)
-			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at dimension %d", name, dim);
+			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at "
+				"dimension %d", name, dim);
 		if (d != dim && dst->dims[d] != src->dims[d])
-			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-				(long long)dst->dims[d], (long long)src->dims[d], d - (d > dim));
+			return rt_raise(cx, "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+				"non-singleton dimension %d", (long long)dst->dims[d], (long long)src->dims[d],
+				d - (d > dim));
 	}
 	return RT_OK;
 }
@@ -637,16 +643,18 @@ check_copied(RtCx *cx, const IValue *in, const RtTensor *dst, int dim)
 		return rt_raise(cx, "index_copy_(): When source is scalar, index should have one element (got %lld)",
 				n);
 	if (src->ndim != dst->ndim && src->ndim && dst->ndim)
-		return rt_raise(cx, "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
-			"dimensionality (%d), destination dimensionality (%d)", src->ndim, dst->ndim);
+		return rt_raise(cx, "index_copy_(): When source and destination are not scalars, their dimensionality "
+			"must match. Source dimensionality (%d), destination dimensionality (%d)", src->ndim,
+			dst->ndim);
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "index_copy_(): Expected a long tensor for index, but got %s",
 				rt_dtypes[index->dtype].brief);
 	if (dst->dtype != src->dtype)
-		return rt_raise(cx, "index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
-			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+		return rt_raise(cx, "index_copy_(): self and source expected to have the same dtype, but got (self) %s "
+			"and (source) %s", rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
 	if (!same_slices(dst, src, dim)) {
-		buf_puts(&b, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ");
+		buf_puts(&b, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
+			 "shape: ");
 		slice_text(&b, dst, dim);
 		buf_printf(&b, " at dimension %d and source slice shape: ", dim);
 		slice_text(&b, src, dim);
@@ -730,7 +738,8 @@ index_write(RtCx *cx, int dim, const IValue *in, RtTensor *dst, RtTensor *src, c
 {
 	Slices g = { .dim = dim, .index = dense_as(cx, in[2].u.t, RT_i64), .dst = dst,
 		.combine = combine ? combine : set_of(rt_dtypes[dst->dtype].bytes),
-		.message = combine ? "index out of range in self" : "index_copy_(): index %lld is out of bounds for dimension %d with size %lld" };
+		.message = combine ? "index out of range in self" : "index_copy_(): index %lld is out of bounds for "
+		"dimension %d with size %lld" };
 
 	if (!g.index)
 		return RT_ERROR;
@@ -811,8 +820,8 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 	int dim;
 
 	if (in[3].tag == RT_TENSOR && in[3].u.t->ndim)
-		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
-			in[3].u.t->ndim);
+		return rt_raise(cx, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
+			"dimension(s).", in[3].u.t->ndim);
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "index_fill_(): Expected dtype int64 for index.");
 	if (rt_dtypes[dst->dtype].category != 'C' &&
@@ -830,7 +839,8 @@ index_fill(RtCx *cx, const IValue *in, RtTensor *dst)
 	if (cx->meta)
 		return RT_OK;
 	return write_slices(cx, &(Slices){ .dim = dim, .index = at, .dst = dst, .value = rt_data(value), .wraps = true,
-		.combine = set_of(rt_dtypes[dst->dtype].bytes), .message = "index %lld is out of bounds for dimension %d with size %lld" });
+		.combine = set_of(rt_dtypes[dst->dtype].bytes), .message = "index %lld is out of bounds for dimension "
+		"%d with size %lld" });
 }
 
 BOTH_FORMS(index_add, index_add_, false, index_add)
@@ -928,11 +938,12 @@ put_flat(RtCx *cx, const IValue *in, RtTensor *dst)
 		return rt_raise(cx, "put_(): Expected a long tensor for index, but got %s",
 				rt_dtypes[index->dtype].brief);
 	if (dst->dtype != src->dtype)
-		return rt_raise(cx, "put_(): self and source expected to have the same dtype, but got self.dtype = %s and "
-			"source.dtype = %s", rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+		return rt_raise(cx, "put_(): self and source expected to have the same dtype, but got self.dtype = %s "
+			"and source.dtype = %s", rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
 	if (rt_numel(index) != rt_numel(src))
-		return rt_raise(cx, "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-			"%lld, index.numel() = %lld", (long long)rt_numel(src), (long long)rt_numel(index));
+		return rt_raise(cx, "put_(): Expected source and index to have the same number of elements, but got "
+			"source.numel() = %lld, index.numel() = %lld", (long long)rt_numel(src),
+			(long long)rt_numel(index));
 	if (!n && rt_numel(index))
 		return rt_raise(cx, "put_(): Tried to put elements into an empty tensor");
 	if (check_target(cx, in, dst, 3))

@@ -6,7 +6,7 @@
 
 enum { SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX };
 
-/* *dst = *dst op *src for n elements of one dtype, so many bytes apart; `at`: each of dst at[i] * step bytes further on */
+/* *dst = *dst op *src for n elements of one dtype, so many bytes apart; `at`: each of dst at[i] * step bytes on */
 typedef struct Combine {
 	void (*run)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss);
 	void (*at)(int64_t n, char *dst, int64_t ds, const char *src, int64_t ss, const int64_t *at, int64_t step);
@@ -15,7 +15,7 @@ const Combine *combine_of(int op, int dtype);          /* null: SCATTER_SET, or 
 void combine_block(const Combine *, int n, const int64_t *dims, char *dst, const int64_t *ds, const char *src,
 		   const int64_t *ss);
 
-/* t broadcast to dims and made contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
+/* t broadcast to dims, contiguous, a temporary; null when it does not fit (no error raised) or memory is out. */
 RtTensor *expanded(RtCx *, RtTensor *t, int n, const int64_t *dims);
 /* Positions of t's elements that are not zero: (n, ndim), or (ndim, n) when by_dim. */
 RtTensor *nonzero_rows(RtCx *, RtTensor *t, bool by_dim);

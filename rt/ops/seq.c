@@ -504,8 +504,9 @@ sort_list(RtCx *cx, RtList *l, bool reverse)
 	if (!has_order(l->elem)) {
 		rt_release(rt_ref(RT_LIST, other));
 		rt_type_print(&name, l->elem);
-		rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ "
-			"compare method or Tuples of aforementioned types can be sorted, got list of %s", name.at);
+		rt_raise(cx, "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the "
+			"__lt__ compare method or Tuples of aforementioned types can be sorted, got list of %s",
+			name.at);
 		buf_free(&name);
 		return RT_ERROR;
 	}

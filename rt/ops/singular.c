@@ -26,7 +26,7 @@ typedef struct Reduced { Z *a; int64_t m, n; Z *left, *right; } Reduced;
 
 /* ---- reflections ------------------------------------------------------------------------------------------------- */
 
-/* 1 - tau v v*, whose adjoint takes x (n elements, step apart) to (beta, 0, ...); x becomes v, v[0] = 1; returns beta. */
+/* 1 - tau v v*, whose adjoint takes x (n elements, step apart) to (beta, 0, ...); x becomes v, v[0] = 1; gives beta. */
 static double
 reflect(Z *x, int64_t n, int64_t step, Z *tau)
 {
@@ -402,7 +402,7 @@ adjoint(const Z *a, int64_t m, int64_t n, Z *to)
 			to[j * m + i] = conj(a[i * n + j]);
 }
 
-/* What one matrix needs beside its results.  x: the matrix (m, n), m >= n, or when `turned` the adjoint of a wide one. */
+/* What a matrix needs beside its results.  x: the matrix (m, n), m >= n, or when `turned` the adjoint of a wide one. */
 typedef struct Work { Bidiagonal b; Z *x, *triangle, *tau; double *turns; int64_t m, n; bool phased, turned; } Work;
 
 /* x becomes a triangle and its reflections; the triangle, or its adjoint, is copied. */
@@ -454,7 +454,8 @@ work_new(RtCx *cx, Work *w, int64_t m, int64_t n, RtDtype dtype, Z **big, Z **sm
 	const int64_t most = m > n ? m : n, k = m > n ? n : m;
 	const bool single = dtype == RT_f32 || dtype == RT_c64;
 	double *real = rt_scratch(cx, (2 * k * k + 4 * k) * 8 + 8);
-	Z *z = real ? stack_room(cx, 1, most + 3 * k + 3, most) : NULL;         /* at least what the members below are laid out in */
+	/* at least what the members below are laid out in */
+	Z *z = real ? stack_room(cx, 1, most + 3 * k + 3, most) : NULL;
 
 	if (!z)
 		return RT_ERROR;

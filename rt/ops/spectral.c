@@ -238,8 +238,8 @@ rt_linalg_eig(RtCx *cx, const IValue *in, IValue *out)
 	RtDtype dtype = rt_complex_type((RtDtype)in[0].u.t->dtype);
 	Stack w, v;
 
-	return eig(cx, in[0].u.t, &w, &v) || stack_give(cx, 0, dtype, &w, 1, out) || stack_give(cx, 1, dtype, &v, 2, out)
-		? RT_ERROR : RT_OK;
+	return eig(cx, in[0].u.t, &w, &v) || stack_give(cx, 0, dtype, &w, 1, out) ||
+		stack_give(cx, 1, dtype, &v, 2, out) ? RT_ERROR : RT_OK;
 }
 
 int

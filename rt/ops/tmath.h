@@ -24,9 +24,9 @@
 #define TMATH static inline
 
 #define TM_FUNCTIONS1(X) \
-	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) \
-	X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(rint) X(sin) X(sinh) X(sqrt) X(tan) X(tanh) \
-	X(trunc) X(y0) X(y1)
+	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(ceil) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) \
+	X(expm1) X(fabs) X(floor) X(j0) X(j1) X(lgamma) X(log) X(log10) X(log1p) X(log2) X(rint) X(sin) X(sinh) \
+	X(sqrt) X(tan) X(tanh) X(trunc) X(y0) X(y1)
 #define TM_FUNCTIONS2(X) X(atan2) X(copysign) X(fmod) X(hypot) X(nextafter) X(pow)
 #define TM_DECLARE1(fn) double fn(double); float fn##f(float);
 #define TM_DECLARE2(fn) double fn(double, double); float fn##f(float, float);
@@ -40,7 +40,8 @@ TM_FUNCTIONS2(TM_DECLARE2)
 #define TM_FC(fn, x) TM_F(fn, x)
 #else
 #define TM_COMPLEX1(X) \
-	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cos) X(cosh) X(exp) X(log) X(sin) X(sinh) X(sqrt) X(tan) X(tanh)
+	X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cos) X(cosh) X(exp) X(log) X(sin) X(sinh) \
+	X(sqrt) X(tan) X(tanh)
 #define TM_DECLAREC(fn) double _Complex c##fn(double _Complex); float _Complex c##fn##f(float _Complex);
 TM_COMPLEX1(TM_DECLAREC)
 double cabs(double _Complex); float cabsf(float _Complex);
@@ -94,7 +95,8 @@ double _Complex cpow(double _Complex, double _Complex);
 #define t_max(x, y) ((x) > (y) || isnan(x) ? (x) : (y))
 #define t_min(x, y) ((x) < (y) || isnan(x) ? (x) : (y))
 #define t_gelu(x)          ((T)0.5 * (x) * (1 + erf((x) * (T)0.70710678118654752440)))
-#define t_gelu_tanh(x)     ((T)0.5 * (x) * (1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
+#define t_gelu_tanh(x)     ((T)0.5 * (x) * \
+	(1 + tanh((T)0.79788456080286535588 * ((x) + (T)0.044715 * (x) * (x) * (x)))))
 #define t_exp_near(x)      exp(x)        /* for 1 + exp(x) where 1e38 is as good as more */
 #define t_clamp(x, lo, hi) t_upper_of(((x) < (lo) ? (lo) : (x)), hi)
 #define t_upper_of(x, hi) ((x) > (hi) ? (hi) : (x))
@@ -164,7 +166,7 @@ TMATH int64_t t_ipow(int64_t x, int64_t y)
 /* Division of integers that never traps; rounds down, or to zero. */
 TMATH int64_t t_idiv(int64_t x, int64_t y)   { return y == 0 ? 0 : y == -1 ? -x : x / y; }
 TMATH int64_t t_imod(int64_t x, int64_t y)   { return y == 0 || y == -1 ? 0 : x % y; }
-TMATH int64_t t_idivfloor(int64_t x, int64_t y) { int64_t q = t_idiv(x, y); return t_imod(x, y) && (x < 0) != (y < 0) ? q - 1 : q; }
+TMATH int64_t t_idivfloor(int64_t x, int64_t y) { return t_idiv(x, y) - (t_imod(x, y) && (x < 0) != (y < 0)); }
 TMATH int64_t t_irem(int64_t x, int64_t y)   { int64_t r = t_imod(x, y); return r && (r < 0) != (y < 0) ? r + y : r; }
 
 /* ---- division of floats: floor and remainder as Python's, with ATen's infinities -------------------------- */
@@ -270,8 +272,8 @@ TMATH double t_psi(double x)
 TMATH double t_zeta_positive(double x, double q)
 {
 	/* Bernoulli numbers B(2k) / (2k)! */
-	const double b[8] = { 1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0,
-		1.0 / 74724249600.0, -3617.0 / 10670622842880000.0 };
+	const double b[8] = { 1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
+		-691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0 };
 	double s = 0, w, f = x, p;
 
 	for (int i = 0; i < 10; i++, q += 1) {
@@ -775,9 +777,12 @@ TMATH float   t_truncdivf(float x, float y)   { return trunc(x / y); }
 TMATH double  t_truncdiv(double x, double y)  { return trunc(x / y); }
 
 #ifdef __CUDACC__
-#define TM_OVERLOAD1(name, f, d)    TMATH float name(float x) { return f(x); } TMATH double name(double x) { return d(x); }
+#define TM_OVERLOAD1(name, f, d) \
+	TMATH float name(float x) { return f(x); } \
+	TMATH double name(double x) { return d(x); }
 #define TM_OVERLOAD2(name, f, d, i) \
-	TMATH float name(float x, float y) { return f(x, y); } TMATH double name(double x, double y) { return d(x, y); } \
+	TMATH float name(float x, float y) { return f(x, y); } \
+	TMATH double name(double x, double y) { return d(x, y); } \
 	TMATH int64_t name(int64_t x, int64_t y) { return i(x, y); }
 TM_OVERLOAD1(t_log_sigmoid, t_log_sigmoidf, t_log_sigmoidd)
 TM_OVERLOAD1(t_sinc, t_sincf, t_sincd)
@@ -854,14 +859,16 @@ TM_COMPLEX(TmC128, double, )
 #define t_conj(x)   _Generic((x), TmC64: conjf((TmC64)(x)), TmC128: conj((TmC128)(x)), default: (x))
 #define t_isinf(x)  (isinf(__real__ (x)) || isinf(__imag__ (x)))
 #define t_im(x)     _Generic((x), TmC64: __imag__ (x), TmC128: __imag__ (x), default: 0)
-#define t_nearer(w) _Generic((w), TmC64: cabsf((TmC64)(w)) < 0.5f, TmC128: cabs((TmC128)(w)) < 0.5, default: __real__ (w) < 0.5)    /* lerp: its start */
+#define t_nearer(w) /* lerp: its start */ \
+	_Generic((w), TmC64: cabsf((TmC64)(w)) < 0.5f, TmC128: cabs((TmC128)(w)) < 0.5, default: __real__ (w) < 0.5)
 #define t_log2(x)   TM_ALL(x, log2f, (log2), (log2), (log2), tc_log2f, tc_log2)(x)
 #define t_log10(x)  TM_ALL(x, log10f, (log10), (log10), (log10), tc_log10f, tc_log10)(x)
 #define t_log1p(x)  TM_ALL(x, log1pf, (log1p), (log1p), (log1p), tc_log1pf, tc_log1p)(x)
 #define t_exp2(x)   TM_ALL(x, exp2f, (exp2), (exp2), (exp2), tc_exp2f, tc_exp2)(x)
 #define t_sinc(x)   TM_ALL(x, t_sincf, t_sincd, t_sincd, t_sincd, tc_sincf, tc_sinc)(x)
 #define t_pow(x, y) TM_ALL(x, powf, (pow), t_ipow, t_ipow, tc_powf, tc_pow)((x), (y))
-#define t_power(x, y, dtype) TM_ALL(x, t_power_f, t_power_d, t_power_i, t_power_i, tc_powerf, tc_power)((x), (y), (dtype))
+#define t_power(x, y, dtype) \
+	TM_ALL(x, t_power_f, t_power_d, t_power_i, t_power_i, tc_powerf, tc_power)((x), (y), (dtype))
 #else
 #define t_sgn(x)    t_sign(x)
 #define t_conj(x)   (x)

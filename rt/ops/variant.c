@@ -116,19 +116,22 @@ typedef struct Memory {
 
 /* Pointwise rows ask PARTLY, all others nothing, but for these. */
 static const Memory memories[] = {
-	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "cumsum", .asks = ASKS_PARTLY }, { .name = "cumprod", .asks = ASKS_PARTLY },
-	{ .name = "logcumsumexp", .asks = ASKS_PARTLY }, { .name = "float_power", .asks = ASKS_PARTLY, .keeps = true }, { .name = "ldexp", .asks = ASKS_PARTLY },
-	{ .name = "cat", .asks = ASKS_APART }, { .name = "stack", .asks = ASKS_APART }, { .name = "gather", .asks = ASKS_APART },
-	{ .name = "index_select", .asks = ASKS_APART }, { .name = "take", .asks = ASKS_APART }, { .name = "masked_select", .asks = ASKS_APART },
-	{ .name = "nonzero", .asks = ASKS_APART }, { .name = "scatter", .asks = ASKS_APART }, { .name = "scatter_add", .asks = ASKS_APART },
-	{ .name = "scatter_reduce", .asks = ASKS_APART }, { .name = "index_add", .asks = ASKS_APART },
-	{ .name = "index_copy", .asks = ASKS_APART }, { .name = "index_reduce", .asks = ASKS_APART },
-	{ .name = "masked_fill", .asks = ASKS_PARTLY, .again = true }, { .name = "threshold", .asks = ASKS_PARTLY, .again = true },
-	{ .name = "square", .asks = ASKS_PARTLY, .exact = true }, { .name = "pow_.Scalar", .asks = ASKS_PARTLY, .exact = true },
-	{ .name = "addmv", .typed = true }, { .name = "baddbmm", .typed = true },
-	{ .name = "add.Scalar_out", .composed = true }, { .name = "sub.Scalar_out", .composed = true },
-	{ .name = "rsub.Scalar_out", .composed = true }, { .name = "mul.Scalar_out", .composed = true },
-	{ .name = "div.Scalar_out", .composed = true },
+	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "cumsum", .asks = ASKS_PARTLY },
+	{ .name = "cumprod", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },
+	{ .name = "float_power", .asks = ASKS_PARTLY, .keeps = true }, { .name = "ldexp", .asks = ASKS_PARTLY },
+	{ .name = "cat", .asks = ASKS_APART }, { .name = "stack", .asks = ASKS_APART },
+	{ .name = "gather", .asks = ASKS_APART }, { .name = "index_select", .asks = ASKS_APART },
+	{ .name = "take", .asks = ASKS_APART }, { .name = "masked_select", .asks = ASKS_APART },
+	{ .name = "nonzero", .asks = ASKS_APART }, { .name = "scatter", .asks = ASKS_APART },
+	{ .name = "scatter_add", .asks = ASKS_APART }, { .name = "scatter_reduce", .asks = ASKS_APART },
+	{ .name = "index_add", .asks = ASKS_APART }, { .name = "index_copy", .asks = ASKS_APART },
+	{ .name = "index_reduce", .asks = ASKS_APART }, { .name = "masked_fill", .asks = ASKS_PARTLY, .again = true },
+	{ .name = "threshold", .asks = ASKS_PARTLY, .again = true },
+	{ .name = "square", .asks = ASKS_PARTLY, .exact = true },
+	{ .name = "pow_.Scalar", .asks = ASKS_PARTLY, .exact = true }, { .name = "addmv", .typed = true },
+	{ .name = "baddbmm", .typed = true }, { .name = "add.Scalar_out", .composed = true },
+	{ .name = "sub.Scalar_out", .composed = true }, { .name = "rsub.Scalar_out", .composed = true },
+	{ .name = "mul.Scalar_out", .composed = true }, { .name = "div.Scalar_out", .composed = true },
 };
 
 /* Is the row's name this one: of any overload and form, or with a dot in it of that overload? */
@@ -381,11 +384,13 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 		}
 	if (!nwritten || nwritten > OUTS_MAX)
 		return rt_raise(cx, "internal: %s writes %d arguments", row_text, nwritten);
-	s = (Store){ .into = row.at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT, .memory = memory_of(row_text, pointwise),
+	s = (Store){ .into = row.at[0].written ? INTO_SELF : exact ? INTO_EXACT : INTO_OUT,
+		     .memory = memory_of(row_text, pointwise),
 		     .in = base ? in : in + nwritten, .at = written, .n = row.n };
 	if (!base)
 		return store_all(cx, &row, &s, in, returns, out);
-	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact, .at = written, .n = row.n, .in = in,
+	into = (RtInto){ .t = in[written].u.t, .sizes = row.at[0].written, .same_dtype = exact || s.memory.exact,
+		.at = written, .n = row.n, .in = in,
 		.memory = &s.memory, .check = check_into, .overlaps = check_overlaps };
 	read_args(&of, base_text);
 	map_args(&row, &of, in, row.at[0].written ? NULL : &in[written], args);
@@ -427,7 +432,7 @@ variant(RtCx *cx, RtKernel *base, bool pointwise, const char *row_text, const ch
 	int                                                                                                            \
 	rt_##id(RtCx *cx, const IValue *in, IValue *out)                                                               \
 	{                                                                                                              \
-		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), exact, in, out);     \
+		return variant(cx, kernel_of_##base(), pointwise_##base, schema, text_of_##base(), exact, in, out);    \
 	}
 #define ALSO(id, schema, base) FORM(id, schema, base, false)
 #define OUT(id, schema, base) FORM(id, schema, base, true)

@@ -111,7 +111,8 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	for (int64_t r = 0; r < v->c.kh; r++)
 		for (int64_t s = 0; s < v->c.kw; s++)
 			for (int64_t c = 0; c < v->c.oc; c++)
-				scratch[(r * v->c.kw + s) * v->c.oc + c] = w[v->first + c * v->so + r * v->sr + s * v->ss];
+				scratch[(r * v->c.kw + s) * v->c.oc + c] = w[v->first + c * v->so + r * v->sr +
+					s * v->ss];
 	vc_depthwise(begin, end, &v->c, x, scratch, bias, y, 0, 0);
 }
 
@@ -203,7 +204,8 @@ typedef void VbTaps(const VcConv *, int64_t row, int64_t end, int64_t some, cons
 
 #define VB_TAPS(nv) \
 	VC_SHARED void \
-	vb_taps_##nv(const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, float *sums) \
+	vb_taps_##nv(const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, \
+		     float *sums) \
 	{ \
 		vb_taps(nv < VC_NV ? nv : VC_NV, v, row, end, some, x, b, sums); \
 	}
@@ -272,7 +274,8 @@ vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float
 	VbTaps *const whole = VC_NV > 2 ? vb_taps_4 : vb_taps_2;
 
 	vb_weight_part(begin, end, v, x, g, w, oc < VC_NR ? 0 : whole,
-		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VF ? vb_taps_1 : oc % VC_NR <= 2 * VF ? vb_taps_2 : whole, scratch);
+		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VF ? vb_taps_1 : oc % VC_NR <= 2 * VF ? vb_taps_2 : whole,
+		       scratch);
 }
 
 /* Of each channel alone: [begin, end) of blocks of VB_BLOCK channels. */
@@ -294,7 +297,8 @@ vb_weight_depthwise(int64_t begin, int64_t end, const VbWeight *given, const flo
 				const int64_t y = row % v.oh * v.sh + r * v.dh - v.ph;
 
 				for (int64_t i = lo; i < hi && (uint64_t)y < (uint64_t)v.h; i++) {
-					const float *restrict a = x + ((row / v.oh * v.h + y) * v.w + i * v.sw + shift) * v.xs + first;
+					const float *restrict a = x +
+						((row / v.oh * v.h + y) * v.w + i * v.sw + shift) * v.xs + first;
 					const float *restrict b = g + (row * v.ow + i) * v.ys + first;
 
 					IVDEP

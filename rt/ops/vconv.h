@@ -48,8 +48,9 @@ typedef float VcV;
 
 enum {
 	VC_NR = VF * VC_NV,
-	VC_RUN = 64,             /* products of one sum; longer ones are sums of such: their rounding errors grow less (measured:
-				    of Winograd's products 0.6 of those of 256, in ResNet-50 in 1.01 times the time) */
+	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
+	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
+	VC_RUN = 64,
 };
 
 /* x, but not below range[0] nor above range[1]; a NaN stays. */
@@ -77,15 +78,17 @@ vc_clamp(VcV x, const float *range)
  * whose rows have n. */
 typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n);
 
-/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.  The
- * last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
+/* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.
+ * The last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
 #define VC_REST(name, n) \
-	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
+	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : \
+	 (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
 	 (n) % VC_NR > VF ? name##_2 : name##_1)
 /* Likewise of products of weights: what is at most half a vector is one in the panel. */
 #if VC_FLOATS == 16
 #define VC_REST_HALF(name, n) \
-	(VC_IS_WHOLE(n) || (n) % VF == 0 || (n) % VF > VF / 2 ? VC_REST(name, n) : (n) % VC_NR > 3 * VF ? name##_3_half : \
+	(VC_IS_WHOLE(n) || (n) % VF == 0 || (n) % VF > VF / 2 ? VC_REST(name, n) : \
+	 (n) % VC_NR > 3 * VF ? name##_3_half : \
 	 (n) % VC_NR > 2 * VF ? name##_2_half : (n) % VC_NR > VF ? name##_1_half : name##_half)
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
@@ -93,7 +96,7 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
 
-/* Rows of a block by vectors that it has: as many as give VC_MR * VC_NV accumulators, but what the narrowest can feed. */
+/* Rows of a block by its vectors: as many as give VC_MR * VC_NV accumulators, at most what the narrowest can feed. */
 #define VC_ROWS(nv) (VC_MR * VC_NV / (nv) < VC_MOST ? VC_MR * VC_NV / (nv) : VC_MOST)
 #if VC_FLOATS > 1
 enum { VC_MOST = 12 };
@@ -226,7 +229,7 @@ vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *
 VC_INLINE void
 vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, VcRows *to)
 {
-	const float *third[(VC_MOST + 2) / 3];           /* every third row: those between are found from it by address */
+	const float *third[(VC_MOST + 2) / 3];         /* every third row: those between are found from it by address */
 
 	VC_UNROLL
 	for (int i = 0; i < mr; i += 3)
@@ -304,8 +307,8 @@ vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_
 
 #define VC_PANEL(name, nv, half) \
 	VC_SHARED void \
-	vc_panel_##name(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, \
-			int64_t left, const float *range) \
+	vc_panel_##name(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, \
+			float *c, int64_t ldc, int64_t left, const float *range) \
 	{ \
 		vc_product_panel(nv < VC_NV ? nv : VC_NV, half, m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
@@ -423,7 +426,8 @@ typedef struct VcWindows {
 	const float *corner[VC_MR], *rows[VC_MR];        /* of each pixel: tap (0, 0); the tap at hand */
 	int64_t y0[VC_MR], x0[VC_MR];
 	int64_t r, s;                                    /* the next tap */
-	bool    inside;                                  /* are all columns of all windows there, and side by side in memory? */
+	/* are all columns of all windows there, and side by side in memory? */
+	bool    inside;
 } VcWindows;
 
 /* mr pixels from *at on, which moves behind them. */
@@ -550,12 +554,14 @@ typedef struct VcTaps {
 
 #define VC_TAPS(nv) \
 	VC_SHARED void \
-	vc_pixels_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left) \
+	vc_pixels_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+			 int64_t left) \
 	{ \
 		vc_conv_pixels(VC_MR, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_pixel_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, int64_t left) \
+	vc_pixel_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+			int64_t left) \
 	{ \
 		vc_conv_pixels(1, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
 	} \
@@ -566,7 +572,9 @@ typedef struct VcTaps {
 \
 		vc_conv_strip(VC_ROWS(NV), NV, v, at, w, bias, y, left); \
 	} \
-	static const VcTaps vc_taps_##nv[] = { { vc_pixels_##nv, vc_pixel_##nv, vc_strip_##nv, VC_ROWS(nv < VC_NV ? nv : VC_NV) } };
+	static const VcTaps vc_taps_##nv[] = { \
+		{ vc_pixels_##nv, vc_pixel_##nv, vc_strip_##nv, VC_ROWS(nv < VC_NV ? nv : VC_NV) } \
+	};
 VC_TAPS(1)
 VC_TAPS(2)
 VC_TAPS(3)

@@ -35,14 +35,16 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 			for (int i = 0; i < rw; i++)
 				VC_UNROLL
 				for (int j = 0; j < nv; j++)
-					acc[i * nv + j] += *(const VcV *)(from + i * step + j * VF) * *(const VcV *)(tap + j * VF);
+					acc[i * nv + j] += *(const VcV *)(from + i * step + j * VF) *
+						*(const VcV *)(tap + j * VF);
 		}
 	}
 	VC_UNROLL
 	for (int i = 0; i < rw; i++)
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
-			*(VcV *)(y + i * v->ys + c + j * VF) = v->range ? vc_clamp(acc[i * nv + j], v->range) : acc[i * nv + j];
+			*(VcV *)(y + i * v->ys + c + j * VF) = v->range ? vc_clamp(acc[i * nv + j], v->range) :
+				acc[i * nv + j];
 }
 
 /* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
@@ -187,7 +189,8 @@ vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, in
 				taps[s] = *(const VcV *)(tap + s * oc);
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
-				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from + j * xs : vc_nothing);
+				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from +
+							      j * xs : vc_nothing);
 
 				VC_UNROLL
 				for (int i = 0; i < rw; i++)
@@ -211,8 +214,8 @@ typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, co
 
 #define VC_DW_RUN(name, rw, kw, sw) \
 	VC_SHARED void \
-	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, float *y, int64_t r0, \
-		     int64_t r1) \
+	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, \
+		     float *y, int64_t r0, int64_t r1) \
 	{ \
 		if (inside) \
 			vc_dw_run(rw, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \

@@ -200,8 +200,8 @@ rt_unflatten_int(RtCx *cx, const IValue *in, IValue *out)
 		product = whole;
 	}
 	if (product != whole)
-		return rt_raise(cx, "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the "
-			"input tensor", sizes_text(text, n, dims), d, (long long)whole);
+		return rt_raise(cx, "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in "
+			"the input tensor", sizes_text(text, n, dims), d, (long long)whole);
 	return reshape_range(cx, t, d, d, n, dims, out);
 }
 
@@ -229,18 +229,18 @@ rt_view_dtype(RtCx *cx, const IValue *in, IValue *out)
 	if (is > was) {
 		int64_t ratio = is / was;
 		if (g.dims[g.n - 1] % ratio)
-			return rt_raise(cx, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), "
-				"but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief, rt_dtypes[to].brief,
-				(long long)g.dims[g.n - 1]);
+			return rt_raise(cx, "self.size(-1) must be divisible by %lld to view %s as %s (different "
+				"element sizes), but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief,
+				rt_dtypes[to].brief, (long long)g.dims[g.n - 1]);
 		if (g.offset % ratio)
-			return rt_raise(cx, "self.storage_offset() must be divisible by %lld to view %s as %s (different element "
-				"sizes), but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief, rt_dtypes[to].brief,
-				(long long)g.offset);
+			return rt_raise(cx, "self.storage_offset() must be divisible by %lld to view %s as %s "
+				"(different element sizes), but got %lld", (long long)ratio, rt_dtypes[t->dtype].brief,
+				rt_dtypes[to].brief, (long long)g.offset);
 		for (int i = 0; i < g.n - 1; i++) {
 			if (g.strides[i] % ratio)
-				return rt_raise(cx, "self.stride(%d) must be divisible by %lld to view %s as %s (different element "
-					"sizes), but got %lld", i, (long long)ratio, rt_dtypes[t->dtype].brief,
-					rt_dtypes[to].brief, (long long)g.strides[i]);
+				return rt_raise(cx, "self.stride(%d) must be divisible by %lld to view %s as %s "
+					"(different element sizes), but got %lld", i, (long long)ratio,
+					rt_dtypes[t->dtype].brief, rt_dtypes[to].brief, (long long)g.strides[i]);
 			g.strides[i] /= ratio;
 		}
 		g.dims[g.n - 1] /= ratio;
@@ -410,8 +410,9 @@ rt_permute(RtCx *cx, const IValue *in, IValue *out)
 	if (n < 0)
 		return RT_ERROR;
 	if (n != t->ndim)
-		return rt_raise(cx, "permute(sparse_coo): number of dimensions in the tensor input does not match the length "
-			"of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", t->ndim, n);
+		return rt_raise(cx, "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+			"length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) "
+			"= %d", t->ndim, n);
 	for (int i = 0; i < n; i++) {
 		order[i] = rt_dim(cx, dims[i], n);
 		if (order[i] < 0)
@@ -431,8 +432,8 @@ move_dims(RtCx *cx, RtTensor *t, int n, const int64_t *from, int m, const int64_
 	uint64_t taken = 0, placed = 0;
 
 	if (n != m)
-		return rt_raise(cx, "movedim: Invalid source or destination dims: source (%s dims) should contain the same "
-			"number of dims as destination (%s dims)", sizes_text(a, n, from), sizes_text(b, m, to));
+		return rt_raise(cx, "movedim: Invalid source or destination dims: source (%s dims) should contain the "
+			"same number of dims as destination (%s dims)", sizes_text(a, n, from), sizes_text(b, m, to));
 	for (int i = 0; i < n; i++) {
 		int f = rt_dim(cx, from[i], t->ndim), p = f < 0 ? -1 : rt_dim(cx, to[i], t->ndim);
 		if (p < 0)
@@ -502,8 +503,8 @@ expand(RtCx *cx, RtTensor *t, int n, const int64_t *dims, IValue *out)
 	char a[SIZES_TEXT], b[SIZES_TEXT];
 
 	if (lead < 0)
-		return rt_raise(cx, "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or "
-			"equal to the number of dimensions in the tensor (%d)", rt_dtypes[t->dtype].brief,
+		return rt_raise(cx, "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be "
+			"greater or equal to the number of dimensions in the tensor (%d)", rt_dtypes[t->dtype].brief,
 			sizes_text(a, t->ndim, t->dims), sizes_text(b, n, dims), n, t->ndim);
 	g.n = n;
 	g.offset = t->offset;
@@ -513,17 +514,18 @@ expand(RtCx *cx, RtTensor *t, int n, const int64_t *dims, IValue *out)
 		int64_t stride = i >= lead ? t->strides[i - lead] : i + 1 < n ? g.dims[i + 1] * g.strides[i + 1] : 1;
 		int64_t want = dims[i];
 		if (want == -1 && i < lead)
-			return rt_raise(cx, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d",
-				i);
+			return rt_raise(cx, "The expanded size of the tensor (-1) isn't allowed in a leading, "
+				"non-existing dimension %d", i);
 		if (want == -1)
 			want = size;
 		if (want < 0)
 			return rt_raise(cx, "Trying to create tensor with negative dimension %lld: %s", (long long)want,
 				sizes_text(a, n, dims));
 		if (want != size && size != 1)
-			return rt_raise(cx, "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
-				"non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s", (long long)want,
-				(long long)size, i, sizes_text(a, n, dims), sizes_text(b, t->ndim, t->dims));
+			return rt_raise(cx, "The expanded size of the tensor (%lld) must match the existing size "
+				"(%lld) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+				(long long)want, (long long)size, i, sizes_text(a, n, dims),
+				sizes_text(b, t->ndim, t->dims));
 		g.dims[i] = want;
 		g.strides[i] = want == size ? stride : 0;
 	}

@@ -26,8 +26,8 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	if (scores->ndim != 1)
 		return rt_raise(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
 	if (boxes->dims[0] != scores->dims[0])
-		return rt_raise(cx, "boxes and scores should have same number of elements in dimension 0, got %lld and %lld",
-			(long long)boxes->dims[0], (long long)scores->dims[0]);
+		return rt_raise(cx, "boxes and scores should have same number of elements in dimension 0, got %lld and "
+			"%lld", (long long)boxes->dims[0], (long long)scores->dims[0]);
 	return RT_OK;
 }
 
@@ -122,7 +122,7 @@ area_of(const Point *p, int n)
 	return fabs(sum) / 2;
 }
 
-/* What of the polygon lies inside of each side of the box (Sutherland and Hodgman, Reentrant Polygon Clipping, 1974). */
+/* The part of the polygon inside each side of the box (Sutherland and Hodgman, Reentrant Polygon Clipping, 1974). */
 static double
 area_shared(const Point a[4], const Point box[4])
 {
@@ -160,7 +160,8 @@ rt_torchvision_box_iou_rotated(RtCx *cx, const IValue *in, IValue *out)
 
 	if (a->ndim != 2 || a->dims[1] != 5 || b->ndim != 2 || b->dims[1] != 5)
 		return rt_raise(cx, "boxes should have 5 elements in dimension 1, got %lld and %lld",
-			(long long)(a->ndim ? a->dims[a->ndim - 1] : 0), (long long)(b->ndim ? b->dims[b->ndim - 1] : 0));
+			(long long)(a->ndim ? a->dims[a->ndim - 1] : 0),
+			(long long)(b->ndim ? b->dims[b->ndim - 1] : 0));
 	dims[0] = a->dims[0];
 	dims[1] = b->dims[0];
 	r = rt_result(cx, 0, a->dtype, 2, dims, NULL);
@@ -210,8 +211,9 @@ check_pool(RtCx *cx, const char *name, const IValue *in, bool by_position, Pool 
 	if (rois->ndim != 2 || rois->dims[1] != 5)
 		return rt_raise(cx, "Tensor rois should have shape as Tensor[K, 5]");
 	if (x->dtype != rois->dtype)
-		return rt_raise(cx, "Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'; but "
-			"type %s does not equal %s", rt_dtypes[x->dtype].brief, rt_dtypes[rois->dtype].brief);
+		return rt_raise(cx, "Expected tensor for argument #1 'input' to have the same type as tensor for "
+			"argument #2 'rois'; but type %s does not equal %s", rt_dtypes[x->dtype].brief,
+			rt_dtypes[rois->dtype].brief);
 	*p = (Pool){ .n = x->dims[0], .c = x->dims[1], .h = x->dims[2], .w = x->dims[3], .rois = rois->dims[0],
 		.scale = in[2].u.f, .ph = in[3].u.i, .pw = in[4].u.i, .single = x->dtype == RT_f32 };
 	if (p->ph <= 0 || p->pw <= 0)
@@ -561,8 +563,10 @@ deform_columns(void *arg, int64_t begin, int64_t end)
 			for (int64_t j = 0; j < d->wo; j++) {
 				int64_t k = i * d->wo + j;
 				double v = (double)(i * d->stride_h - d->pad_h + tap / d->kw * d->dilation_h) + at[k];
-				double u = (double)(j * d->stride_w - d->pad_w + tap % d->kw * d->dilation_w) + at[plane + k];
-				d->column[row * plane + k] = (mask ? mask[k] : 1) * sample_zero(d->x + c * d->h * d->w, d->h, d->w, v, u);
+				double u = (double)(j * d->stride_w - d->pad_w + tap % d->kw * d->dilation_w) +
+					at[plane + k];
+				d->column[row * plane + k] = (mask ? mask[k] : 1) * sample_zero(d->x + c * d->h * d->w,
+					d->h, d->w, v, u);
 			}
 	}
 }
@@ -604,7 +608,8 @@ deform_sample(RtCx *cx, Deform *d, const double *w, int64_t oc, int64_t groups, 
 
 	rt_parallel(cx, rows * groups, 1 + 4096 / plane, deform_columns, d);
 	for (int64_t g = 0; g < groups; g++) {
-		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1, .c = y + g * oc * plane };
+		Product p = { oc, plane, rows, w + g * oc * rows, d->column + g * rows * plane, rows, 1, plane, 1,
+			.c = y + g * oc * plane };
 
 		if (gemm(cx, RT_f64, &p))
 			return RT_ERROR;

@@ -80,7 +80,7 @@ v_expf(float x)
 static inline float
 v_exp_near(float x)
 {
-	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42aea8f6 ? size : 0x42aea8f6;      /* 87.33 */
+	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42aea8f6 ? size : 0x42aea8f6;    /* 87.33 */
 	const int32_t large = -(b > 0x42aea8f6);
 	float k;
 	const float p = v_exp_part(v_bits((b & ~0x7fffffff) | least), &k);

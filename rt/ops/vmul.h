@@ -203,7 +203,8 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 				vm_row(n, k, a + i * lda, ak, b, bk, bias, c + i * ldc);
 			else
 				for (int64_t j = 0; j < n; j++)
-					c[i * ldc + j] = vm_dot_float(k, a + i * lda, b + j * bn) + (bias ? bias[j] : 0);
+					c[i * ldc + j] = vm_dot_float(k, a + i * lda, b + j * bn) +
+						(bias ? bias[j] : 0);
 		return;
 	}
 	if (ak != 1) {

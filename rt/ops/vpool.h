@@ -16,7 +16,8 @@ typedef struct VpPool {
 	bool    max, adaptive, padding_counts;
 } VpPool;
 
-typedef struct VpWindow { int64_t from, to, size; } VpWindow;    /* [from, to) in steps of the dilation; size: that counts */
+/* [from, to) in steps of the dilation; size: that counts */
+typedef struct VpWindow { int64_t from, to, size; } VpWindow;
 
 VC_INLINE VpWindow
 vp_window(const VpPool *v, int64_t o, int64_t n, int64_t out, int64_t k, int64_t s, int64_t p, int64_t d)
@@ -112,7 +113,8 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 					else
 						sum += e;
 				}
-			to[ow * v->yw] = v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
+			to[ow * v->yw] = v->max ? top :
+				(float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
 		}
 	}
 }

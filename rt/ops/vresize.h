@@ -13,7 +13,8 @@ typedef struct VzTap { int64_t at[2]; float weight[2]; } VzTap;
 static inline void
 vz_linear(int64_t out, int64_t in, int align, double given, VzTap *tap)
 {
-	const float scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) : given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
+	const float scale = align ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0) :
+		given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
 
 	for (int64_t o = 0; o < out; o++) {
 		double middle = align ? (double)scale * (double)o : (double)scale * ((double)o + 0.5) - 0.5, rest;
@@ -37,7 +38,8 @@ vz_nearest(int64_t out, int64_t in, int exact, double given, int64_t *at)
 	const float scale = given > 0 ? (float)(1.0 / given) : (float)in / (float)out;
 
 	for (int64_t o = 0; o < out; o++) {
-		const int64_t i = in == out && given <= 0 ? o : (int64_t)floorf(exact ? ((float)o + 0.5f) * scale : (float)o * scale);
+		const int64_t i = in == out && given <= 0 ? o : (int64_t)floorf(exact ? ((float)o + 0.5f) * scale :
+			(float)o * scale);
 
 		at[o] = i < in - 1 ? i : in - 1;
 	}

@@ -8,11 +8,12 @@
 
 enum { VN_ROWS = 8 };            /* of the batch that are computed together */
 
-/* One step, of floats or of doubles.  Weights in panels (of floats only): panel[g] is gate g's (panels, k, VC_NR), the last
- * panel as wide as `rest` takes it.  As they lie: panel is null, w (gates * hidden, k), ws and wk elements apart. */
+/* One step, of floats or of doubles.  Weights in panels (of floats only): panel[g] is gate g's (panels, k, VC_NR), the
+ * last panel as wide as `rest` takes it.  As they lie: panel is null, w (gates * hidden, k), ws and wk elements
+ * apart. */
 typedef struct VnStep {
 	int64_t rows, hidden, k;         /* k: columns of the state, which a projection makes fewer than hidden ones */
-	const void *gates, *h, *c, *bias;        /* gates (rows, gates * hidden): the input's part; before; bias or null */
+	const void *gates, *h, *c, *bias;     /* gates (rows, gates * hidden): the input's part; before; bias or null */
 	int64_t ldg, ldh, ldc;
 	void *const *panel;
 	VcPanel *rest;

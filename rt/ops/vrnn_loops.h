@@ -70,7 +70,7 @@ WALK(N(vn_gru), RNN_GRU)
 WALK(N(vn_tanh), RNN_TANH)
 WALK(N(vn_relu), RNN_RELU)
 
-/* The state that a projection makes of what the gates left: to_h (rows, hidden) is h (rows, k) times the only weight. */
+/* The state that a projection makes of the gates' result: to_h (rows, hidden) is h (rows, k) times the only weight. */
 VC_SHARED void
 N(vn_project)(int64_t begin, int64_t end, const VnStep *s)
 {

@@ -16,7 +16,8 @@ typedef double WinoWide __attribute__((vector_size(VF * 4)));
 
 /* ---- filters ----------------------------------------------------------------------------------------------------- */
 
-enum { VC_FILTERS = 8 * VF };            /* transformed at a time: planes are written to in whole lines, so far do they lie apart */
+/* transformed at a time: planes are written to in whole lines, so far do they lie apart */
+enum { VC_FILTERS = 8 * VF };
 
 /* w[9], at distance `far` of each other, to t[36]: VC_FILTERS filters or, the last ones, n. */
 VC_INLINE void

@@ -18,7 +18,8 @@ window_at(const Window *w, double x)          /* x in [0, 1] */
 
 	switch (w->kind) {
 	case BARTLETT: return 1 - fabs(u);
-	case KAISER:   return t_bessel_ie(0, w->a * sqrt(1 - u * u)) * exp(w->a * sqrt(1 - u * u) - w->a) / t_bessel_ie(0, w->a);
+	case KAISER:   return t_bessel_ie(0, w->a * sqrt(1 - u * u)) *
+			      exp(w->a * sqrt(1 - u * u) - w->a) / t_bessel_ie(0, w->a);
 	default:       return w->a - w->b * cos(2 * T_PI * x) + w->c * cos(4 * T_PI * x);
 	}
 }
