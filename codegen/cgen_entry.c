@@ -192,14 +192,17 @@ plan_one(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	Specialization d = *o->spec;
+	for (const Specialization *s = o->spec; s; s = s->instead ? s->instead(s->instead_of) : NULL) {
+		Specialization d = *s;
 
-	for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
-		if (emit_dynamic(o->e, o->fn, &d, o->first, o->index, o->code, &o->dynamic)) {
-			o->name = o->dynamic.function;
-			o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
-			return;
-		}
+		o->spec = s;
+		for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
+			if (emit_dynamic(o->e, o->fn, &d, o->first, o->index, o->code, &o->dynamic)) {
+				o->name = o->dynamic.function;
+				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
+				return;
+			}
+	}
 	o->dynamic.sizes = NULL;
 	if (o->spec->varied)
 		return;
@@ -267,25 +270,25 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
 			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
 		}
-		const char *written = written_arguments(e, spec[i], one.plan, first, &nwritten);
-		const int nsize = pattern_nsymbol(spec[i]->pattern, graph_ninputs(spec[i]->graph) - first);
+		const char *written = written_arguments(e, one.spec, one.plan, first, &nwritten);
+		const int nsize = pattern_nsymbol(one.spec->pattern, graph_ninputs(one.spec->graph) - first);
 
 		if (nsize)
 			buf_printf(&text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
 		most_sizes = nsize > most_sizes ? nsize : most_sizes;
-		for (int k = first; k < graph_ninputs(spec[i]->graph); k++)
-			put_condition(e, &when, &spec[i]->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
+		for (int k = first; k < graph_ninputs(one.spec->graph); k++)
+			put_condition(e, &when, &one.spec->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
 				      one.dynamic.sizes != NULL);
 		if (first)
-			put_state(e, &when, fn, spec[i], one.dynamic.sizes != NULL);
+			put_state(e, &when, fn, one.spec, one.dynamic.sizes != NULL);
 		if (nwritten)
 			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also,
-				   nwritten + 1, written, nwritten, graph_ninputs(spec[i]->graph));
+				   nwritten + 1, written, nwritten, graph_ninputs(one.spec->graph));
 		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
 		buf_free(&when);
 		put_taken(e, &text, &one, i);
 		note(e, method, fn, &one);
-		if (spec[i]->bounded)
+		if (one.spec->bounded)
 			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
 				(long long)one.plan->arena);
 	}

@@ -210,7 +210,7 @@ align(Dynamic *d)
 typedef struct Formulas {        /* of one text */
 	Dynamic *d;
 	Sizes   z;               /* d->z, and what plan_ceil has added */
-	const char *derived[SIZE_ATOMS];       /* by atom: its formula, of those added */
+	int16_t of[SIZE_ATOMS];  /* by atom: which s; counts stand behind all atoms of the function */
 	Vec(const char *) text;  /* of size0, size1 ... */
 	Vec(int) real;           /* of real0 ...: atoms whose bits are a double's */
 } Formulas;
@@ -222,12 +222,26 @@ formula_text(Formulas *f, const RtSizeExpr *e)
 	const char *text = e->c == 1 && e->n ? "" : arena_printf(a, "%lld", (long long)(e->n ? e->c : e->d));
 
 	for (int i = 0; i < e->n; i++)
-		text = arena_printf(a, "%s%s%s", text, *text ? " * " : "",
-				    f->derived[e->atom[i]] ? f->derived[e->atom[i]]
-							   : arena_printf(a, "s[%d]", e->atom[i]));
+		text = arena_printf(a, "%s%ss[%d]", text, *text ? " * " : "", e->atom[i]);
 	if (e->n && e->d)
 		text = arena_printf(a, "%s %c %lld", text, e->d < 0 ? '-' : '+', (long long)(e->d < 0 ? -e->d : e->d));
 	return text;
+}
+
+/* A product of the function's sizes before one with a count, without a summand before one with. */
+static bool
+express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
+{
+	const Sizes *const z[] = { f->d->z, &f->z };
+
+	for (int offset = 0; offset < 2; offset++)
+		for (int i = 0; i < 2; i++)
+			if (sizes_express(z[i], v, offset, e)) {
+				for (int k = 0; k < e->n; k++)
+					e->atom[k] = f->of[e->atom[k]];
+				return true;
+			}
+	return false;
 }
 
 static const char *
@@ -235,7 +249,49 @@ formula_of(Formulas *f, const int64_t *v)
 {
 	RtSizeExpr e;
 
-	return sizes_express(&f->z, v, true, &e) ? formula_text(f, &e) : NULL;
+	return express(f, v, &e) ? formula_text(f, &e) : NULL;
+}
+
+/* A count, v on the samples, of x.  Where the function's sizes have a formula for v, too, or x has always the same rest, one
+ * may have been taken for the other. */
+static void
+tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
+{
+	bool same_rest = true;
+	RtSizeExpr e;
+
+	if (sizes_express(d->z, v, true, &e))
+		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_CEIL, count->x, count->q, e });
+	for (int k = 1; k < d->n; k++)
+		same_rest &= x[k] % count->q == x[0] % count->q;
+	if (same_rest)
+		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_REST, count->x, count->q, { .d = x[0] % count->q } });
+}
+
+/* What plan_ceil was asked on the samples: its values become an atom of this text, unless they are the same. */
+static bool
+add_count(Formulas *f, const int64_t *x, int64_t q)
+{
+	RtSizeCount count = { .q = q };
+	int64_t v[SIZE_SAMPLES];
+	bool same = true;
+	int atom, at;
+
+	for (int k = 0; k < f->d->n; k++) {
+		v[k] = (x[k] + q - 1) / q;
+		same &= v[k] == v[0];
+	}
+	if (!express(f, x, &count.x))
+		return false;
+	if (same)
+		return true;
+	tie_count(f->d, &count, x, v);
+	atom = sizes_add_atom(&f->z, v);
+	at = sizes_count(f->d->cx, f->d->z, count);
+	if (atom < 0 || at < 0)
+		return false;
+	f->of[atom] = (int16_t)at;
+	return true;
 }
 
 /* With what plan_ceil was asked on the samples; false: it was asked different things. */
@@ -243,30 +299,22 @@ static bool
 begin_formulas(Dynamic *d, Formulas *f)
 {
 	*f = (Formulas){ .d = d, .z = *d->z };
+	for (int i = 0; i < d->z->natom; i++)
+		f->of[i] = (int16_t)i;
 	for (int k = 1; k < d->n; k++)
 		if (d->shared[k].derived.n != d->shared[0].derived.n)
 			return false;
 	for (int i = 0; i < d->shared[0].derived.n; i += 2) {
 		const int64_t q = d->shared[0].derived.at[i + 1];
-		int64_t x[SIZE_SAMPLES], v[SIZE_SAMPLES];
-		const char *text;
-		bool same = true;
-		int atom;
+		int64_t x[SIZE_SAMPLES];
 
 		for (int k = 0; k < d->n; k++) {
 			x[k] = d->shared[k].derived.at[i];
 			if (d->shared[k].derived.at[i + 1] != q)
 				return false;
-			v[k] = (x[k] + q - 1) / q;
-			same &= v[k] == v[0];
 		}
-		if (!(text = formula_of(f, x)))
+		if (!add_count(f, x, q))
 			return false;
-		if (same)
-			continue;
-		if ((atom = sizes_add_atom(&f->z, v)) < 0)
-			return false;
-		f->derived[atom] = arena_printf(d->cx->arena, "((%s + %lld) / %lld)", text, (long long)q - 1, (long long)q);
 	}
 	return true;
 }
@@ -398,7 +446,7 @@ locals_text(const Formulas *f)
 	for (int i = 0; i < f->text.n; i++)
 		buf_printf(&b, "\tconst int64_t size%d = %s;\n", i, f->text.at[i]);
 	for (int i = 0; i < f->real.n; i++)
-		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->real.at[i]);
+		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->of[f->real.at[i]]);
 	return arena_text(f->d->cx->arena, &b);
 }
 
@@ -628,8 +676,12 @@ make_plans(Dynamic *d)
 static void
 settle_all(Dynamic *d)
 {
+	const int ties = d->z->tie.n, counts = d->z->count.n;
+
 	do {
 		d->changed = false;
+		d->z->tie.n = ties;
+		d->z->count.n = counts;
 		make_plans(d);
 		for (int i = 0; i < d->node[0].n; i++)
 			settle_node(d, i);
@@ -657,7 +709,7 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how large that is. */", d->z->nsymbol);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
 	buf_puts(&o->text, locals_text(&f));
-	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom);
+	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom + d->z->count.n);
 	if (d->d->bounded)
 		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot,
 			 (long long)most, (long long)most, d->plan[0]->nspot);
@@ -674,8 +726,8 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 static const char *
 expr_text(Arena *a, const RtSizeExpr *e)
 {
-	return arena_printf(a, "{ %lldLL, %lldLL, %d, { %d, %d, %d } }", (long long)e->c, (long long)e->d, e->n,
-			    e->atom[0], e->atom[1], e->atom[2]);
+	return arena_printf(a, "{ %lldLL, %lldLL, %d, { %d, %d, %d, %d } }", (long long)e->c, (long long)e->d, e->n,
+			    e->atom[0], e->atom[1], e->atom[2], e->atom[3]);
 }
 
 /* The bytes of all buffers of the arena; false: some are no product of sizes. */
@@ -699,14 +751,35 @@ put_buffers(Dynamic *d, const char *name)
 		}
 		if (first->home != HOME_ARENA)
 			continue;
-		if (!sizes_express(d->z, v, true, &e))
+		if (!sizes_express(d->z, v, true, &e)) {
+			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0], (long long)v[1]);
 			return false;
+		}
 		buf_printf(&b, "\t{ %s, %d, %d },\n", expr_text(d->cx->arena, &e), first->first, first->last);
 	}
 	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {\n%s\t{ { 0 }, 0, 0 }\n};", name,
 		 b.at ? b.at : "");
 	buf_free(&b);
 	return true;
+}
+
+static void
+put_relations(Dynamic *d, const char *name)
+{
+	Arena *a = d->cx->arena;
+	Out *o = &d->e->plans;
+
+	out_line(o, "static const RtSizeCount %s_counts[] = {", name);
+	for (int i = 0; i < d->z->count.n; i++)
+		out_line(o, "\t{ %s, %lldLL },", expr_text(a, &d->z->count.at[i].x), (long long)d->z->count.at[i].q);
+	out_line(o, "\t{ { 0, 0, 0, { 0 } }, 1 }\n};\nstatic const RtSizeTie %s_ties[] = {", name);
+	for (int i = 0; i < d->z->tie.n; i++) {
+		const RtSizeTie *t = &d->z->tie.at[i];
+
+		out_line(o, "\t{ %s, %s, %lldLL, %s },", t->kind == RT_TIE_REST ? "RT_TIE_REST" : "RT_TIE_CEIL",
+			 expr_text(a, &t->x), (long long)t->q, expr_text(a, &t->y));
+	}
+	out_line(o, "\t{ RT_TIE_CEIL, { 0, 0, 0, { 0 } }, 1, { 0, 0, 0, { 0 } } }\n};");
 }
 
 static bool
@@ -725,7 +798,9 @@ put_sizes(Dynamic *d, const char *name)
 	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
 	for (int i = 0; i < d->z->expr.n; i++)
 		out_line(o, "\t%s,", expr_text(a, &d->z->expr.at[i]));
-	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};\nstatic const uint16_t %s_numbers[] = {", name);
+	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};");
+	put_relations(d, name);
+	out_line(o, "static const uint16_t %s_numbers[] = {", name);
 	for (int i = 0; i < d->z->number.n; i += 24) {
 		Buf b = { 0 };
 
@@ -737,8 +812,9 @@ put_sizes(Dynamic *d, const char *name)
 	out_line(o, "\t0\n};\nstatic const int64_t %s_range[][2] = {", name);
 	for (int i = 0; i < d->z->nsymbol; i++)
 		out_line(o, "\t{ %lld, %lld },", (long long)d->z->range[i][0], (long long)d->z->range[i][1]);
-	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_range, %d, %d, %d, %d\n};", name, code, name,
-		 name, name, name, d->z->number.n, d->z->nsymbol, d->z->natom, d->plan[0]->nspot);
+	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, %s_ties, "
+		 "%s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name, d->z->number.n,
+		 d->z->nsymbol, d->z->natom, d->plan[0]->nspot, d->z->count.n, d->z->tie.n);
 	return true;
 }
 
@@ -788,7 +864,7 @@ emit_one(Cx *cx, void *arg)
 			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
 			   o->names->plan->arena) ||
 	    !put_sizes(d, o->names->sizes))
-		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others");
+		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
 }
 
 static void

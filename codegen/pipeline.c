@@ -347,12 +347,55 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 
 	*d = *dynamic;
 	d->pattern = NULL;
+	d->instead = NULL;
 	for (int i = 0; i < s->at.n && !d->pattern; i++)
 		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
 	if (!d->pattern)
 		return NULL;
 	make_samples(cli, m, profile, s, d);
 	return d->sample ? d : NULL;
+}
+
+typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; } OneSize;
+
+/* A dynamic specialization of calls that had one signature: of all sizes that may differ, or of the first ones, the batch. */
+static Specialization *
+vary_sizes(OneSize *o, bool batch)
+{
+	Specialization *d;
+
+	o->s.at.n = 1;
+	add_varied(o->cli, o->m, o->profile, &o->s, batch);
+	if (!(d = dynamic_one(o->cli, &o->s, o->m->fn, o->profile)))
+		return NULL;
+	d->varied = true;
+	make_samples(o->cli, o->m, o->profile, &o->s, d);
+	return d->sample ? d : NULL;
+}
+
+static const Specialization *
+vary_batch(void *o)
+{
+	return vary_sizes(o, true);
+}
+
+/* s is left with both signatures. */
+static Specialization *
+vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
+{
+	OneSize *o = new(cli->cx->arena, OneSize, 1);
+	Specialization *d;
+
+	*o = (OneSize){ .cli = cli, .m = m, .profile = profile };
+	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
+	if ((d = vary_sizes(o, false))) {
+		d->instead = vary_batch;
+		d->instead_of = o;
+	} else {
+		d = vary_sizes(o, true);
+	}
+	*s = o->s;
+	return d;
 }
 
 /* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
@@ -367,16 +410,10 @@ choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimi
 		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
 	if (cli->no_dynamic)
 		return;
-	for (int batch = 0; batch < 1 + (one && optimize) && !(d && d->sample); batch++) {
-		s.at.n = one ? 1 : s.at.n;
-		if (one && optimize)
-			add_varied(cli, m, profile, &s, batch);
-		if (!(d = dynamic_one(cli, &s, m->fn, profile)))
-			continue;
-		d->varied = one;
-		if (optimize)
-			make_samples(cli, m, profile, &s, d);
-	}
+	if (one && optimize)
+		d = vary(cli, m, profile, &s);
+	else if ((d = dynamic_one(cli, &s, m->fn, profile)) && optimize)
+		make_samples(cli, m, profile, &s, d);
 	if (!d)
 		return;
 	if (d->sample || !one)

@@ -165,11 +165,16 @@ typedef struct Sizes {
 	int64_t range[SIZE_ATOMS][2];                     /* of symbols */
 	Vec(RtSizeExpr) expr;
 	Vec(uint16_t) number;                             /* what the numbers of the shapes have to be: index of expr */
+	Vec(RtSizeCount) count;                           /* behind the atoms, by order */
+	Vec(RtSizeTie) tie;                               /* what all samples have in common, beside formulas */
 } Sizes;
 bool sizes_learn(Cx *, Sizes *, const Shapes *const *);   /* of nsample samples; false: these have nothing in common */
 /* The vector v (nsample) as a product of atoms, with offset: and a constant added; false: it is none. */
 bool sizes_express(const Sizes *, const int64_t *v, bool offset, RtSizeExpr *);
 int  sizes_add_atom(Sizes *, const int64_t *v);           /* -1: no room */
+void sizes_tie(Cx *, Sizes *, RtSizeTie);                 /* once */
+int  sizes_count(Cx *, Sizes *, RtSizeCount);             /* the place of that s; -1: no room */
+int64_t sizes_gcd(int64_t, int64_t);                      /* 0 or more */
 
 /* ---- specialize.c ------------------------------------------------------------------------------------------- */
 
@@ -184,6 +189,9 @@ typedef struct Specialization {
 	int64_t   count;           /* runs with this signature */
 	bool      bounded;         /* dynamic: its sizes are within those profiled */
 	bool      varied;          /* dynamic: all calls had one signature, and the other is symbols.c's */
+	/* varied: what is tried when it has no kernels, with fewer symbols; null: there is nothing */
+	const struct Specialization *(*instead)(void *);
+	void     *instead_of;
 	int       nprofiled;       /* the first so many samples are profiled ones */
 	/* dynamic: (sizes->nsample) the same for sizes chosen, as graphs of numbers; or null */
 	struct Specialization *sample;

@@ -280,11 +280,26 @@ add_end(Samples *s, int64_t *end, const int64_t *own)
 	}
 }
 
-/* Values between the ends that go: primes, and multiples of the profiled sizes where only these go. */
+enum { TRIES = 2 * SIZE_POOL };
+
+/* The t-th value to try between a symbol's own and its end: a prime; where sizes must be multiples of something, a multiple of
+ * the profiled size, or a prime times a power of two that divides it, so that quotients are odd. */
+static int64_t
+between(int64_t own, int64_t high, int t, int symbol)
+{
+	const int64_t span = high > own ? high / own : 1, power = (own & -own) >> t / 3 % 3, two = power ? power : 1;
+	const int part = (5 * t + 3 * symbol + TRIES / 2) % TRIES;
+	const int64_t to = own + (high - own) * part / TRIES;
+
+	if (t % 3 == 1)
+		return own * (1 + (t / 3 + 2 * symbol + 1) % span);
+	return t % 3 ? two * prime_within(to / two, high / two) : prime_within(to, high);
+}
+
+/* Values between the ends that go. */
 static void
 find_more(Samples *s, const int64_t *high)
 {
-	enum { TRIES = 2 * SIZE_POOL };
 	Specialization unused;
 
 	for (int t = 0; t < TRIES && s->nmore < SIZE_POOL && samples_may_try(s); t++) {
@@ -293,13 +308,9 @@ find_more(Samples *s, const int64_t *high)
 
 		memset(value, 0, sizeof s->more[0]);
 		for (int i = 0; i < s->nsymbol; i++) {
-			const int64_t own = s->least[i], span = high[i] > own ? high[i] / own : 1;
-			const int part = (5 * t + 3 * i + TRIES / 2) % TRIES;
-
-			value[i] = t % 2 ? own * (1 + (t / 2 + 2 * i + 1) % span)
-					 : prime_within(own + (high[i] - own) * part / TRIES, high[i]);
+			value[i] = between(s->least[i], high[i], t, i);
 			while (is_taken(value, i, -1, value[i]))
-				value[i] = t % 2 ? value[i] + own : prime_from(value[i] + 1);
+				value[i] = t % 3 == 1 ? value[i] + s->least[i] : value[i] + (s->least[i] & -s->least[i]);
 		}
 		if (is_sampled(s, value) || !(shapes = try_values(s, value, &unused)) ||
 		    !shapes_agree(s->shapes[0], shapes))
@@ -308,16 +319,18 @@ find_more(Samples *s, const int64_t *high)
 	}
 }
 
-/* Number `at` of sample k, or of the further values behind the samples. */
+/* Number `at` of sample k, or of the further values behind the samples; symbol ~at. */
 static int64_t
 number_of(const Samples *s, int at, int k)
 {
 	int n;
 
+	if (at < 0)
+		return k < s->n ? s->value[k][~at] : s->more[k - s->n][~at];
 	return shapes_numbers(k < s->n ? s->shapes[k] : s->more_shapes[k - s->n], &n)[at].i;
 }
 
-/* The first number of each kind that varies: those that are equal everywhere are one. */
+/* The symbols, and the first number of each kind that varies: those that are equal everywhere are one. */
 static int
 different_numbers(const Samples *s, int *at)
 {
@@ -325,7 +338,8 @@ different_numbers(const Samples *s, int *at)
 	int n, all;
 
 	shapes_numbers(s->shapes[0], &all);
-	n = 0;
+	for (n = 0; n < s->nsymbol; n++)
+		at[n] = ~n;
 	for (int i = 0; i < all && n < SIZE_ATOMS; i++) {
 		bool varies = false;
 		Buf key = { 0 };
@@ -363,14 +377,27 @@ tells_apart(const Samples *s, int a, int b, int v)
 	return ((double)number_of(s, a, s->n + v) - a0) * db != ((double)number_of(s, b, s->n + v) - b0) * da;
 }
 
+/* Has number a the same rest in all samples, but not with value v of the others? */
+static bool
+breaks_rest(const Samples *s, int a, int v)
+{
+	int64_t divisor = 0;
+
+	for (int k = 1; k < s->n; k++)
+		divisor = sizes_gcd(divisor, number_of(s, a, k) - number_of(s, a, 0));
+	return divisor && (number_of(s, a, s->n + v) - number_of(s, a, 0)) % divisor;
+}
+
 static int
 told_apart(const Samples *s, const int *at, int n, int v)
 {
 	int count = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		count += breaks_rest(s, at[i], v);
 		for (int k = 0; k < i; k++)
 			count += tells_apart(s, at[i], at[k], v);
+	}
 	return count;
 }
 
@@ -595,10 +622,6 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	for (int i = 0; i < s->n && optimize; i++)
 		passes_run(cx, STAGE_OPTIMIZE, d->fn, d->sample[i].graph, rt_none());
 	if (!sizes_learn(cx, z, (const Shapes *const *)s->shapes))
-		return false;
-	/* A size that is a quotient, as behind a stride, may be taken for another one's multiple: nobody has asked for
-	 * that. */
-	if (d->varied && z->natom > z->nsymbol)
 		return false;
 	d->sizes = z;
 	d->samples = s;

@@ -895,21 +895,31 @@ void   rt_finish(IValue *reg, int nreg, IValue *result, int n);      /* results 
 /* c * s[atom[0]] * ... s[atom[n - 1]] + d; n < 0: s[atom[0]] itself, defined where it is first seen */
 typedef struct RtSizeExpr {
 	int64_t c, d;
-	int16_t n, atom[3];
+	int16_t n, atom[4];
 } RtSizeExpr;
 typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
+typedef struct RtSizeCount { RtSizeExpr x; int64_t q; } RtSizeCount;     /* ceil(x / q): tiles, panels */
+typedef enum RtSizeTieKind { RT_TIE_CEIL, RT_TIE_REST } RtSizeTieKind;
+typedef struct RtSizeTie {               /* ceil(x / q), or x mod q, is y: all samples have it, so formulas may rest on it */
+	RtSizeTieKind kind;
+	RtSizeExpr x;
+	int64_t q;
+	RtSizeExpr y;
+} RtSizeTie;
 typedef struct RtSizes {
 	const RtCode *code;        /* the operators on tensors without data; RT_DO_PROFILE where numbers are compared */
 	const RtSizeExpr *expr;
 	const uint16_t *number;    /* (nnumber) in the order in which they show: index of what it has to be */
 	const RtSizeBuffer *buffer;
-	const int64_t (*range)[2]; /* (nsymbol) least, most */
-	int nnumber, nsymbol, natom, nbuffer;
+	const RtSizeCount *count;        /* (ncount) the s behind the atoms; x may have earlier ones */
+	const RtSizeTie *tie;            /* (ntie) asked once all s are known */
+	const int64_t (*range)[2];       /* (nsymbol) least, most */
+	int nnumber, nsymbol, natom, nbuffer, ncount, ntie;
 } RtSizes;
 /* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
 enum { RT_SIZES_RUN = 0x7fffffff };
 typedef struct RtKnownSizes RtKnownSizes;
-/* The numbers s[0 .. natom), places of buffers behind them, and the arena's bytes behind those; the symbols are the
+/* The numbers s[0 .. natom + ncount), places of buffers behind them, and the arena's bytes behind those; the symbols are the
  * first. Null: these symbols do not fit, or an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);

@@ -250,6 +250,39 @@ run_shapes(RtCx *cx, Check *c, const IValue *reg)
 	return true;
 }
 
+static bool
+count_all(const RtSizes *of, int64_t *s)
+{
+	int64_t x;
+
+	for (int i = 0; i < of->ncount; i++) {
+		if (!value_of(&of->count[i].x, s, &x) || x < 0)
+			return false;
+		s[of->natom + i] = x / of->count[i].q + (x % of->count[i].q != 0);
+	}
+	return true;
+}
+
+/* Does everything hold that all samples had in common?  Where two numbers that are equal on the samples are not, a kernel may
+ * have the one in place of the other. */
+static bool
+ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
+{
+	for (int i = 0; i < of->ntie; i++) {
+		const RtSizeTie *t = &of->tie[i];
+		int64_t x, y;
+
+		if (value_of(&t->x, s, &x) && x >= 0 && value_of(&t->y, s, &y) &&
+		    (t->kind == RT_TIE_REST ? x % t->q : x / t->q + (x % t->q != 0)) == y)
+			continue;
+		if (cx->show_guards)
+			fprintf(stderr, "%s: these sizes are related in another way than those that it was compiled for\n",
+				of->code->name);
+		return false;
+	}
+	return true;
+}
+
 /* ---- the arena --------------------------------------------------------------------------------------------------- */
 
 typedef struct Placed { int64_t bytes, at; int index, first, last; } Placed;
@@ -332,7 +365,7 @@ struct RtKnownSizes {
 	RtKnownSizes *next;      /* used longer ago */
 	const RtSizes *of;
 	bool    fits;
-	int64_t s[];             /* the symbols; then natom values, of which they are the first; then places */
+	int64_t s[];             /* the symbols; then natom values, of which they are the first; counts; places */
 };
 
 static RtKnownSizes *
@@ -390,7 +423,7 @@ rt_sizes(RtCx *cx, const RtSizes *of, const IValue *reg, const int64_t *symbol)
 	Check c = { .seen = { .put = check_number }, .of = of, .fits = true };
 
 	if (!k && in_range(cx, of, symbol)) {
-		k = calloc(1, sizeof *k + (size_t)(of->natom + of->nbuffer + 1) * sizeof *k->s);
+		k = calloc(1, sizeof *k + (size_t)(of->natom + of->ncount + of->nbuffer + 1) * sizeof *k->s);
 		if (!k) {
 			rt_raise(cx, "out of memory");
 			return NULL;
@@ -400,7 +433,8 @@ rt_sizes(RtCx *cx, const RtSizes *of, const IValue *reg, const int64_t *symbol)
 		for (int i = of->nsymbol; i < of->natom; i++)
 			k->s[i] = -1;
 		c.s = k->s;
-		k->fits = run_shapes(cx, &c, reg) && place_buffers(of, k->s, k->s + of->natom);
+		k->fits = run_shapes(cx, &c, reg) && count_all(of, k->s) && ties_hold(cx, of, k->s) &&
+			  place_buffers(of, k->s, k->s + of->natom + of->ncount);
 		k->next = cx->sizes;
 		cx->sizes = k;
 		forget_oldest(cx);
