@@ -3,6 +3,7 @@
 
     tests/bench/peer.py PROGRAM MODEL.pt IN.npz [ROUNDS] [threads=N] [onnx=FILE] [net=NAME [make=FILE.py]]
                         [PEER=PYTHON]... [only=PEER,...] [realtime=1]
+    tests/bench/peer.py --all KILN FOLDER... [rounds=N] [json=FILE] [threads=N] [PEER=PYTHON]... [only=PEER,...] [realtime=1]
 
 Every peer is a process of its own that loads the model once; each round has all of them, and the program, run ten times one
 after the other. The least and the median over all rounds are printed, and least / Kiln's least. Start-up to the first result
@@ -12,8 +13,11 @@ Peers: plain (torch.jit.load), optimised (freeze, optimize_for_inference); with 
 openvino; with net=, a network of torchvision or of build(NAME) in make= (other weights, same work), eager and compile
 (torch.compile). Each runs in the Python that PEER=PYTHON names, else in this one: compile=venv/bin/python. What cannot be had
 says why.
+
+With --all each folder has model.pt, 1.in.npz and model.onnx, as ../shared/models/wide.py makes them: it is built, and is a row of
+a table (least times in ms, the best peer's over Kiln's), slowest last, under which is the geometric mean.
 """
-import json, os, subprocess, sys, tempfile, time, warnings
+import json, math, os, subprocess, sys, tempfile, time, warnings
 
 
 def torch_inputs(names, npz):
@@ -127,6 +131,57 @@ def starts(prog, model, npz, peers, argv, options):
         print(f"start-up to first result, {k:10s} {min(t):8.1f} ms")
 
 
+def measure(prog, model, npz, kinds, rounds, argv, options):
+    """Times of each that starts, and of Kiln, in turn."""
+    peers = {k: p for k in kinds if (p := start(k, argv, options))}
+    t = {k: [] for k in [*peers, "kiln"]}
+    for _ in range(rounds):
+        for k, p in peers.items():
+            p.stdin.write("10\n"); p.stdin.flush()
+            t[k] += json.loads(p.stdout.readline())
+        t["kiln"] += program(prog, npz, options)
+    for p in peers.values(): p.stdin.close(); p.wait()
+    return t
+
+
+ALL = ["optimised", "onnxruntime", "openvino"]
+
+
+def folder(kiln, path, options):
+    """The least time of each by name."""
+    model, npz = os.path.join(path, "model.pt"), os.path.join(path, "1.in.npz")
+    options = dict(options, onnx=os.path.join(path, "model.onnx"))
+    kinds = [k for k in ALL if "only" not in options or k in options["only"].split(",")]
+    kinds = [k for k in kinds if k == "optimised" or os.path.exists(options["onnx"])]
+    with tempfile.TemporaryDirectory() as d:
+        prog = os.path.join(d, "program")
+        subprocess.run([kiln, "build", model, "-i", npz, "--no-dynamic", "-o", prog], check=True, capture_output=True)
+        argv = [prog, model, npz] + [f"{k}={v}" for k, v in options.items()]
+        t = measure(prog, model, npz, kinds, int(options.get("rounds", 3)), argv, options)
+    return {k: min(v) for k, v in t.items()}
+
+
+def table(kiln, folders, options):
+    rows = {}
+    for path in folders:
+        name = os.path.basename(path.rstrip("/"))
+        try: t = folder(kiln, path, options)
+        except subprocess.CalledProcessError as e:
+            print(f"{name}: {(e.stderr or b'').decode().strip().splitlines()[-1:]}", flush=True)
+            continue
+        if len(t) > 1: rows[name] = dict(t, ratio=min(v for k, v in t.items() if k != "kiln") / t["kiln"])
+        print(name, json.dumps(rows.get(name, t)), flush=True)
+    print("\n| network | Kiln | " + " | ".join(ALL) + " | best / Kiln |\n| --- |" + " ---: |" * (len(ALL) + 2))
+    for name, t in sorted(rows.items(), key=lambda r: -r[1]["ratio"]):
+        print(f"| {name} | {t['kiln']:.3f} | " + " | ".join(f"{t[k]:.3f}" if k in t else "" for k in ALL) + f" | {t['ratio']:.2f} |")
+    ratios = [t["ratio"] for t in rows.values()]
+    if ratios:
+        print(f"\n{len(ratios)} networks, geometric mean {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}, "
+              f"{sum(r < .9 for r in ratios)} below 0.9, {sum(r < .8 for r in ratios)} below 0.8")
+    if "json" in options:
+        with open(options["json"], "w") as f: json.dump(rows, f, indent=1)
+
+
 def main():
     argv = sys.argv[1:]
     if len(argv) < 3: sys.exit(__doc__)
@@ -136,21 +191,15 @@ def main():
         import torch
         with torch.no_grad(): torch_peer(argv[1], argv[2], argv[3], options, 1)()
         return
+    if argv[0] == "--all": return table(argv[1], [a for a in argv[2:] if "=" not in a], options)
     prog, model, npz = argv[:3]
     rounds = int(([o for o in argv[3:] if "=" not in o] + ["5"])[0])
     kinds = ["plain", "optimised"] + (["onnxruntime", "openvino"] if "onnx" in options else []) + (["eager", "compile"] if "net" in options else [])
     kinds = [k for k in kinds if "only" not in options or k in options["only"].split(",")]
-    peers = {k: p for k in kinds if (p := start(k, argv, options))}
-    t = {k: [] for k in [*peers, "kiln"]}
-    for _ in range(rounds):
-        for k, p in peers.items():
-            p.stdin.write("10\n"); p.stdin.flush()
-            t[k] += json.loads(p.stdout.readline())
-        t["kiln"] += program(prog, npz, options)
-    for p in peers.values(): p.stdin.close(); p.wait()
+    t = measure(prog, model, npz, kinds, rounds, argv, options)
     for k, v in t.items():
         print(f"{k:11s} least {min(v):8.2f} ms   median {sorted(v)[len(v) // 2]:8.2f} ms   least / kiln's {min(v) / min(t['kiln']):.2f}")
-    if os.environ.get("PEER_STARTS") != "0": starts(prog, model, npz, peers, argv, options)
+    if os.environ.get("PEER_STARTS") != "0": starts(prog, model, npz, t, argv, options)
 
 
 main()
