@@ -1,8 +1,8 @@
-/* codegen/answers.c - the right answer to an input, and whether what a process gave is the same
+/* codegen/answers.c - the expected answer to an input, and comparing a process with it
  *
- * The right answer is the interpreter's of the graph as it was read (reference_code).  A raise is an answer, too: its
- * type and text must be the same, and what the model printed before it.  Results are compared key by key, within the
- * tolerance of their dtype (rt/compare.c).
+ * The expected answer is what the interpreter gives for the graph as it was read (reference_code).  A raise is an
+ * answer, too: its type and text must be the same, and what the model printed before it.  Results are compared key by
+ * key, within the tolerance of their dtype (rt/compare.c).
  */
 #include "codegen.h"
 

@@ -1,9 +1,8 @@
 /* codegen/bench_kernels.c - a program's launches: how long each takes, and how near that is to what the machine can do
  *
- * The times are those of the program's own --trace of calls on one input, which all go the same way.  A launch is a row
- * of its own when the program was built with --bench-code, which numbers them and says what each computes; otherwise
- * those of one name are one row.  Its time in a call is the sum over its turns.  What a call takes beside them is
- * launching, guards and dispatch.
+ * The times come from the program's own --trace of calls on one input, which all take the same path.  With --bench-code
+ * launches are numbered and say what they compute, and each is a row; otherwise launches of one name are one row.  A
+ * row's time in a call is the sum over its turns.  The rest of a call is launching, guards and dispatch.
  */
 #include "codegen.h"
 

@@ -1,9 +1,9 @@
 /*
  * C text and weights -> one file, by a C compiler or by libtcc inside Kiln (tcc.c).
  *
- * Everything happens in a temporary folder; the result appears by rename, so a failed or interrupted build leaves
- * nothing behind.  The runtime comes prebuilt for the host; for other targets it is compiled from the carried sources
- * once per (sources, target, compiler) into the cache.
+ * All work is done in a temporary folder and the result is renamed into place, so a failed or interrupted build leaves
+ * no files.  The runtime comes prebuilt for the host; for other targets it is compiled from the carried sources once
+ * per (sources, target, compiler) into the cache.
  */
 #include "codegen.h"
 

@@ -1,6 +1,6 @@
 /*
- * The runtime that Kiln carries inside itself: its sources as a tar archive (POSIX ustar), the library built from them
- * for this machine, and what that library needs of libgcc, for tcc.  All are linked into kiln by `ld -r -b binary`; see
+ * The runtime inside Kiln: its sources as a tar archive (POSIX ustar), the library built from them for this machine,
+ * and, for tcc, the parts of libgcc that the library needs.  All are linked into kiln by `ld -r -b binary`; see
  * build.ninja.
  */
 #include "codegen.h"

@@ -1,8 +1,8 @@
 /*
  * A program as C text.
  *
- * The parts are written in any order and put together in the order of Emit: declarations of types, data, the generic
- * codes, kernels and specializations, and at the end the tables that rt_main starts from.
+ * The parts are written in any order and joined in the order of Emit: declarations of types, data, the generic codes,
+ * kernels and specializations, and last the tables from which rt_main starts.
  */
 #include "codegen.h"
 

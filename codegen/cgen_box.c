@@ -1,9 +1,9 @@
 /*
- * What steps of a specialized function say of values: C expressions of addresses, of boxes, of the model's lines.
+ * C expressions in the steps of a specialized function: addresses and boxes of values, lines of the model.
  *
  * A planned tensor is an address: arena + offset, the weights, an argument's data.  As an IValue it is boxed: borrowed
- * where the step that reads it does not keep it, a view of the box that its storage has, or a copy when it lies in the
- * arena and may outlive the step.  Numbers of a dynamic plan stand in arrays at the head of the function.
+ * where the step does not keep it, a view of its storage's box, or a copy when it is in the arena and may outlive the
+ * step.  Numbers of a dynamic plan are in arrays at the start of the function.
  */
 #include "writer.h"
 

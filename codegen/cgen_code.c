@@ -1,8 +1,8 @@
 /*
  * The generic program: the interpreter's Code as constant data.
  *
- * Each Code becomes five or so arrays and one RtCode; beside every instruction stands what it does, above the first
- * of a line the model's own text.  Kernels are named, so the linker brings in those and no others.
+ * A Code becomes a few arrays and one RtCode; every instruction has a comment with its text, and the first one of a
+ * model's line the text of that line.  Kernels are referred to by name, so that only those used are linked.
  */
 #include "codegen.h"
 

@@ -1,10 +1,10 @@
 /*
  * The constant data of an emitted program: types, classes, and values as rows of RtConst.
  *
- * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that is
- * met again becomes a RT_AGAIN row: what the model shares, the program shares, and nothing else.  Tensors are rows over
- * storages of a table of their own; storages of equal bytes are rows there over the same bytes of the weights, which
- * are read-only: who writes to one gets a copy (rt_writable).
+ * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that
+ * occurs again becomes an RT_AGAIN row, so that the program shares exactly the objects that the model shares.  Tensors
+ * refer to a table of storages; storages of equal bytes share these bytes of the weights, which are read-only: the
+ * first write to one makes a copy (rt_writable).
  */
 #include "codegen.h"
 

@@ -1,8 +1,8 @@
 /*
- * The choice at entry: the specializations of a function, tried from the most special on, then the generic code.
+ * The choice at entry: the specializations of a function, most specific first, then the generic code.
  *
  * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
- * to must not overlap others: it has ordered its reads as if they did not.
+ * to must not overlap others: its reads and writes are ordered on that assumption.
  */
 #include "codegen.h"
 

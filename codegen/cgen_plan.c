@@ -3,15 +3,15 @@
  *
  *    static int forward_0(RtCx *cx, IValue *reg)
  *
- * Steps stand in the order of the graph, each under the line of the model that it comes from.  Planned tensors are
- * addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel takes an
- * array of addresses; a call of the runtime takes boxes.  A failed guard puts what is live into registers and goes on
- * in the generic code.  What a loop carries, or an If gives, has a place of its own and is copied there at the end of a
- * block.
+ * Steps are in the order of the graph, each below a comment with the line of the model that it comes from.  Planned
+ * tensors are addresses (arena + offset, weights, an argument's data); all other values are IValues in v[].  A kernel
+ * takes an array of addresses; a call of the runtime takes boxes.  A failed guard puts the live values into registers
+ * and continues in the generic code.  Values that a loop carries and results of an If have their own places and are
+ * copied there at the end of a block.
  *
- * The function for the GPU has the same steps.  m[] are the buffers' mirrors there (rt/cuda.c): only what lies in the
- * arena may be newer on the device than here; all else is written through, so that boxes are always true.  Where the
- * host reads the arena, it asks for it (rt_cuda_home); what the host writes makes the mirror stale.
+ * The function for the GPU has the same steps.  m[] are the buffers' mirrors on the device (rt/cuda.c).  Only the arena
+ * may be newer on the device; everything else is written through, so that boxes are always valid.  Before the host
+ * reads the arena it fetches the data (rt_cuda_home); a write by the host makes the mirror stale.
  */
 #include "writer.h"
 

@@ -1,10 +1,9 @@
 /* codegen/cmd_bench.c - kiln bench: how fast a program is, beside what the machine can do
  *
- * A model is compiled first, into a temporary file, and says there what its kernels compute (--bench-code).  Start-up
- * is measured from outside, by whole runs of the program (from exec to the result on disk) after one that warms the
- * page cache; the steady state by the program's own --bench, which warms up first; each launch by calls with --trace.
- * What the machine can do is measured before and after.  Two programs are compared by rounds of --bench, one after the
- * other in turn.
+ * A model is first compiled into a temporary program with --bench-code, which says what its kernels compute.  Start-up
+ * is the time of whole runs, from exec to the result on disk, after one that warms the page cache.  The steady state is
+ * measured by the program's own --bench, each launch by calls with --trace.  The machine's peak is measured before and
+ * after.  Two programs are compared by alternating rounds of --bench.
  */
 #include "codegen.h"
 

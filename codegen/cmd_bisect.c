@@ -1,12 +1,12 @@
 /* codegen/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
  *
- * The right answer is the interpreter's of the graph as it was read, without any pass (answers.c).  When the
- * interpreter at the level asked for gives another one, the graph that it runs was changed wrongly; else a program is
- * built and run, too. Without kernels it may be right: then one of them is to blame; without passes it may be wrong:
- * then what is inferred of results may be.  Else, each time by halving, assuming that what is wrong stays wrong: the
- * first step of the pipeline after which (--stop) the answer is wrong, and the first change of that pass (-L) that
- * makes it so.  A step that is off changes nothing, so it is never the first.  Every trial is a run of Kiln as a user
- * would start it, so that a crash is an answer, too, and the last command that was wrong is what is printed.
+ * The expected answer is what the interpreter gives for the graph as it was read, without passes (answers.c).  First
+ * the interpreter is run at the level asked for; if its answer is right, a program is built and run, too.  If a program
+ * without kernels is right, a kernel is wrong; if one without passes is wrong, inference of results may be.  Otherwise
+ * two binary searches, which assume that a wrong answer stays wrong, find the first step of the pipeline after which
+ * the answer is wrong (--stop) and the first wrong change of that pass (-L).  A pass that is switched off changes
+ * nothing, so it is never found.  Every trial is a separate run of Kiln, so that a crash counts as an answer; the last
+ * wrong command is printed.
  */
 #include "codegen.h"
 

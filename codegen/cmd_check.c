@@ -1,11 +1,11 @@
 /* codegen/cmd_check.c - kiln check: a program against the interpreter
  *
  * On each input the program runs in a process of its own, and the interpreter runs the graph as it was read on a fresh
- * instance with the same random numbers (answers.c).  The first difference of an input is named; any makes the status
- * 4.
+ * instance with the same random numbers (answers.c).  The first difference of each input is printed; any difference
+ * makes the status 4.
  *
  * With --double floats are not compared with each other: each answer's error against the interpreter in double
- * (double.c) is printed, and the program's, or without one the interpreter's, is held to a bound.
+ * (double.c) is printed, and the program's, or without a program the interpreter's, has to be within a bound.
  */
 #include "codegen.h"
 

@@ -1,9 +1,8 @@
 /* codegen/cmd_ops.c - kiln ops: the operators that Kiln has, or those that a model needs, each with its state
  *
- * With a model every method that its class exports is compiled, and whatever those call.  An operator that is lacking
- * is noted and stands in the graph as a node without an overload, so that compiling goes on and all of them are found
- * at once; what goes wrong in a function after that may only follow from it.  Lowering to Code notes what has no
- * kernel.
+ * With a model every method that its class exports is compiled, with all that those call.  A missing operator is
+ * recorded and becomes a node without an overload, so that compilation continues and all missing ones are found at
+ * once; later errors in that function may be its consequence.  Lowering to Code records operators without a kernel.
  */
 #include "codegen.h"
 

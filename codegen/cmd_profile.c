@@ -1,4 +1,4 @@
-/* codegen/cmd_profile.c - kiln profile: what a model's values are on these inputs, to a file
+/* codegen/cmd_profile.c - kiln profile: records the values of a model on these inputs in a file
  *
  * Profiles given by --profile are merged with what the runs on the inputs see.
  */

@@ -1,8 +1,8 @@
 /* codegen/cmd_save.c - kiln save: a model becomes an archive again
  *
- * At -O0 all of it as it was read.  Above, the methods asked for as prepare leaves them: calls inlined, what nobody
- * writes folded into constants; every step of that holds for all inputs, so nothing is guarded.  With more methods than
- * one attributes stay attributes, since what one of them reads another may set.
+ * At -O0 everything as it was read.  At higher levels the methods asked for as prepare leaves them: calls inlined,
+ * attributes that are never written folded into constants.  All of that holds for all inputs, so there are no guards.
+ * With several methods attributes stay attributes, since one method may set what another one reads.
  */
 #include "codegen.h"
 

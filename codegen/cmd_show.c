@@ -1,9 +1,9 @@
-/* codegen/cmd_show.c - kiln show: a method at a stage of its way, as text
+/* codegen/cmd_show.c - kiln show: a method at a stage of compilation, as text
  *
- * Stages: frontend, as compiled from the archive; prepared, what is profiled and what the generic program runs;
- * specialized, for the first signature of the inputs; optimized, after the passes: what the plan is made of.  The name
- * of a pass is the graph right after it, in the stage that it belongs to: of those in both, the later one when there is
- * an input to get there.
+ * Stages: frontend, as compiled from the archive; prepared, which is profiled and which the generic program runs;
+ * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made.  The
+ * name of a pass means the graph right after it in its stage; of a pass in two stages, the later one when there is an
+ * input.
  */
 #include "codegen.h"
 

@@ -1,8 +1,8 @@
 /* codegen/dot.c - a graph as a picture: the text that graphviz takes
  *
- * A node is a box, a value an edge with its name; nested blocks are clusters.  Values of a block's own parameters come
- * from a point named after it, so that what goes in and out of loops is seen.  Constants stay out: their text stands in
- * the box that takes them.
+ * A node is a box, a value an edge with its name; nested blocks are clusters.  A block's parameters come from a point
+ * named after the block, which shows what goes into and out of loops.  Constants have no box: their text is in the box
+ * that uses them.
  */
 #include "codegen.h"
 

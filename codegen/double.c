@@ -1,18 +1,17 @@
 /* codegen/double.c - the interpreter in float and in double, in step
  *
- * Two threads run the same code on copies of the same values, and take turns: both come to an operator, the float
- * run calls its kernel, then the double run calls the same kernel on its own arguments.  All floating tensors of
- * the double run are float64 (complex128), whatever the float run has there.  What is asked of their dtype is
- * answered as the float run answered it: results that follow from types alone are the float run's, and an argument
- * that names a floating dtype becomes float64 when the kernel is called.  Draws of random numbers are the float
- * run's, too, widened, and so are results of kernels that have no form for double.  What a kernel itself rounds to
- * float, as torch.tensor does with numbers, is rounded in both.
+ * Two threads run the same code on copies of the same values, and alternate: at each operator the float run calls the
+ * kernel, then the double run calls the same kernel on its own arguments.  All floating tensors of the double run are
+ * float64 (complex128), whatever the float run has there.  Queries of dtypes give the float run's answer: results that
+ * depend on types alone are the float run's, and an argument that names a floating dtype becomes float64 when the
+ * kernel is called.  Random numbers are the float run's, widened, as are results of kernels that do not support double.
+ * A kernel that rounds to float itself, as torch.tensor does with numbers, rounds in both runs.
  *
- * Integers, bools, sizes and texts are the same in both runs.  Where an operator gives others, or jumps as floor
- * does, the two runs have decided differently on their data: what follows cannot be compared, both end there, and
- * the place is reported with the margin.  A tensor decides when an operator reads it, or when it is a result:
- * indices that come with a maximum often do not.  Its line is found by running again up to where it was made. 
- * Masks within the body of an operator decide nothing there: prelu is the same on both sides of zero, however it is
+ * Integers, bools, sizes and texts are the same in both runs.  Where an operator gives different ones, or is
+ * discontinuous as floor is, the runs have decided differently on their data: later results cannot be compared, both
+ * runs end, and the place is reported with the margin.  A different tensor only counts once an operator reads it, or
+ * when it is a result: indices that come with a maximum are often unused.  Its line is found by running again up to
+ * where it was made.  Masks within the body of an operator are no decisions: prelu is continuous at zero, however it is
  * written.
  */
 #include "codegen.h"

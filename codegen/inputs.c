@@ -1,8 +1,8 @@
-/* codegen/inputs.c - what -i names: files of arrays, or arrays made up
+/* codegen/inputs.c - the inputs of -i: files of arrays, or generated arrays
  *
  * A file is an input.  All NAME=DTYPE[SIZES] together are one input: floats uniform in [-1, 1), integers and bools 0 or
- * 1, which is an index into almost anything; the same numbers each time.  With a size that is a range, 1..8, they are
- * two inputs: one of the least sizes, one of the largest.
+ * 1, which are valid indices of almost every dim; the same numbers each time.  When a size is a range, 1..8, they are
+ * two inputs, one with the least and one with the largest sizes.
  */
 #include "codegen.h"
 

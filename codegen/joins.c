@@ -1,17 +1,17 @@
 /*
- * Joined where they are made: what a cat joins is written where the cat's result has it, and the cat does nothing.
+ * Concatenation without copies: the operands of a cat are written directly into the cat's result.
  *
  *    a = conv(x); b = conv(y); c = cat([a, b], 1)      a and b are parts of c's memory: the convolutions write there
  *    d = cat([a, b, e], 1)                             then c is a part of d's, too
  *
- * Cats are taken from the last to the first, so that of a list that grows, as in DenseNets, the longest has the memory,
- * and those before it are its beginnings.  An operand is moved by giving its known tensor other strides and another
- * storage. That is right when nothing else lies in its own storage and nobody writes there later, when its maker and
- * all its readers are kernels, and when these have a form for it there, too: they are asked again.  A cat that joins
- * others besides copies only those.
+ * Cats are processed from the last to the first, so that of a growing list, as in DenseNets, the longest has the memory
+ * and the earlier ones are prefixes of it.  An operand is moved by giving its known tensor other strides and another
+ * storage.  That is valid when no other value is in its storage and it is not written to later, and when the nodes that
+ * make and read it are kernels that have a form for the new layout, too (this is checked again).  A cat still copies
+ * its other operands.
  *
- * The memory of the whole is alive from its first part on.  Where the arena must grow by that, the parts that are made
- * first are copied as before: in U-nets what was made long ago.
+ * The result's memory is alive from its first part on.  Where this would make the arena larger, the parts that are made
+ * first are copied as before: in U-nets the skip connections.
  */
 #include "kernel/lower.h"
 
@@ -53,7 +53,7 @@ agreed(Joins *j, bool mine)
 	return d->njoin < d->joins->at.n ? d->joins->at.at[d->njoin++] : mine;
 }
 
-/* ---- who makes and reads ----------------------------------------------------------------------------------------- */
+/* ---- producers and readers --------------------------------------------------------------------------------------- */
 
 /* The product whose kernel computes a group, too. */
 static const Node *

@@ -1,6 +1,6 @@
 /*
- * Convolutions over channels last whose weights are computed, and the gradients of convolutions (rt/ops/vback.h): what
- * training and gradients by parameters have of them.
+ * Convolutions over channels last with computed weights, and the gradients of convolutions (rt/ops/vback.h), as they
+ * occur in training and in gradients by parameters.
  *
  * With a stride s the gradient of the input is s x s convolutions, one for each phase: position i = i0 + s a meets the
  * taps k = r + s t, r = (i + pad) mod s, at o = a + q - t, q = (i0 + pad - r) / s.

@@ -1,7 +1,7 @@
 /*
  * Bags of rows of a table: embedding_bag in all its modes (rt/ops/vbag.h).  A unit is a bag.
  *
- * Of the four results only the rows are made; where others are used, those that gradients want, it stays a call.
+ * Of the four results only the rows are computed; where gradients use the others, the node stays a call.
  */
 #include "row.h"
 

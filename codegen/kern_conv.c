@@ -2,8 +2,8 @@
  * Products and convolutions with constant weights: packed at compile time, computed in register blocks
  * (rt/ops/vconv.h).
  *
- * A pointwise group that reads the result, and nothing else that is made later, becomes the epilogue: it runs over each
- * block while that is in the nearest cache, and the result is written where the group's result belongs.
+ * A pointwise group that reads the result, and no other value made later, becomes the epilogue: it runs over each block
+ * while that is in the L1 cache, and writes the group's result in place of the product's.
  *
  *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
  */

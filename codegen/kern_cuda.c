@@ -1,9 +1,9 @@
 /*
  * Kernels of the GPU: kernels as data (kernel/) that print_cuda.c prints, products, convolutions and pooling.
  *
- * What these compute is written as lambdas with constant extents and strides; how blocks and threads share it lies in
- * rt/ops/cutile.h.  A recogniser both answers whether a node can be a kernel (the plan asks before anything has a
- * place) and fills the Form from which the text is written, so that both always agree.  Tensors have fewer than 2^31
+ * The computation is written as lambdas with constant extents and strides; its division among blocks and threads is in
+ * rt/ops/cutile.h.  One function both decides whether a node can be a kernel (for the plan, before values have places)
+ * and fills the Form from which the text is written, so that the two always agree.  Tensors have fewer than 2^31
  * elements: indices are 32 bits wide where they are divided.
  */
 #include "kernel/lower.h"

@@ -1,5 +1,5 @@
 /*
- * Pooling over one or two dims: the sizes of the result are the plan's, so that ceil_mode is no question here.
+ * Pooling over one or two dims: the result's sizes are given by the plan, so ceil_mode needs no code here.
  */
 #include "row.h"
 

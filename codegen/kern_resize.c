@@ -1,8 +1,8 @@
 /*
  * Interpolation of images: bilinear and nearest, over the last two dims.
  *
- * A kernel makes the tables of where outputs look once for its part, then goes over rows of the result: along the
- * width, or, where channels are consecutive in both, along these for each place.
+ * A kernel computes tables of the inputs that each row and column reads, once for its part, then runs over rows of the
+ * result: along the width, or, where channels are consecutive in both tensors, along the channels of each place.
  */
 #include "row.h"
 

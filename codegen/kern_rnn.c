@@ -1,9 +1,9 @@
 /*
- * The steps of a recurrent layer's direction (prim::rnn_walk): a launch for each step, parts of it are panels of hidden
- * columns; where the state is a projection of them, one more.
+ * The steps of a recurrent layer's direction (prim::rnn_walk): a launch for each step, divided into panels of hidden
+ * columns, and one more where the state is a projection of them.
  *
- * Constant weights of floats are in panels, gate by gate; others are read as they lie.  A step reads the state where
- * the step before has written it: in the result.  c is moved on in place.
+ * Constant float weights are in panels, gate by gate; others are read in their own layout.  A step reads the state
+ * where the previous step has written it: in the result.  c is updated in place.
  */
 #include "row.h"
 

@@ -1,8 +1,8 @@
 /*
- * Forms of operators that are no pointwise group: a table, and what forms share.
+ * Forms of operators that are not pointwise groups: the table, and functions that forms share.
  *
- * A form looks at a node, decides whether it is one that is generated, and then adds launches of kernels; with e null
- * it goes the same way and emits nothing, so that the plan's question and the answer cannot differ.
+ * A form decides whether a kernel is generated for a node, and then adds launches of kernels; with e null it takes the
+ * same path but emits nothing, so that the plan and the emitted code cannot disagree.
  */
 #include "kernel/lower.h"
 #include "row.h"

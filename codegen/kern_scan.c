@@ -2,8 +2,8 @@
  * Recurrences along a dim: cumsum, cumprod, logcumsumexp, cummax, cummin.
  *
  * A unit is a block of lanes, at most LANES side by side: sixteen places of the dim that is innermost in the result,
- * or, where that is the dim itself, as many rows, whose steps do not wait for each other.  Sums are kept in double and
- * in int64, as the operators keep them.
+ * or, where that is the dim itself, as many rows, whose steps are independent.  Sums are kept in double and in int64,
+ * as the operators keep them.
  */
 #include "kernel/form.h"
 #include "row.h"
