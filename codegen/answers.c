@@ -128,7 +128,7 @@ last_line(char *text)
 	return strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
 }
 
-/* Does what was said end with this error, at the start of a line or behind the name of who says it? */
+/* Does the output end with this error, at the start of a line or behind a program's name? */
 static bool
 ends_with_error(const char *said, const char *type, const char *error)
 {

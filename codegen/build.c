@@ -501,7 +501,7 @@ put_result(Build *b, const char *from, const Weights *w)
 		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 }
 
-/* What is executed of a file that was built: an object's sections, else a program's segments; 0: it is none. */
+/* Bytes of machine code in a built file: an object's sections, else a program's segments; 0: neither. */
 static int64_t
 code_bytes(Cx *cx, const char *path)
 {

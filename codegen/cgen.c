@@ -382,7 +382,7 @@ join(Buf *text, const Out *part, const char *title)
 	buf_add(text, at, n);
 }
 
-/* The same for who has the text alone. */
+/* The same for readers of the text alone. */
 static RtProgram
 about(Emit *e)
 {

@@ -58,7 +58,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
 
-/* Bytes of the tensors that a launch names, when it names nothing else and is all of its node. */
+/* Bytes of a launch's tensors; -1 where it reads packed weights, too. */
 static double
 bytes_named(Writer *w, const KernelCall *call)
 {

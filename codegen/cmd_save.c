@@ -56,7 +56,7 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 		fail_raised(cli, rt);
 }
 
-/* The arrays of --params take the place of the tensors of that name; who shares one sees it. */
+/* The arrays of --params take the place of the tensors of that name; objects that share one see the change. */
 static void
 set_tensors(Cli *cli, const Module *m)
 {

@@ -69,7 +69,7 @@ int weights_storage(Weights *, RtStorage *);
 Original *weights_original(Weights *, RtStorage *);
 /* A part of it is there packed, its elements side by side in the original. */
 void weights_note(Weights *, RtStorage *, RtPacking);
-bool original_is_packed(const Original *);       /* ... and nobody needs more than its parts */
+bool original_is_packed(const Original *);       /* ... and only its parts are needed */
 void weights_finish(Weights *);
 int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
 /* An ELF64 relocatable object with the bytes in .rodata under the name kiln_weights. */
@@ -101,7 +101,7 @@ typedef struct Emit {            /* one program */
 	int      nrow, nvalue;
 	Map      row_of;         /* identity of a counted value -> its row + 1 */
 	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
-	bool     lazy;           /* the value being emitted is a constant of a Code: who reads it asks for it */
+	bool     lazy;           /* the value being emitted is a constant of a Code, unpacked when it is read */
 	bool     source;         /* print the model's own lines */
 	bool     verbose;        /* say what dynamic sizes leave to the runtime */
 	Forms    forms;
@@ -479,8 +479,8 @@ Model   *model_load(Cli *, const char *path);
 /* source.c */
 bool     is_source(const char *path);
 bool     is_graph_text(const char *path);
-Module  *graph_load(Cx *, const char *path, Function **);      /* its self is none; the graph is the function's */
-Module  *source_load(Cx *, const char *path);         /* its self is none */
+Module  *graph_load(Cx *, const char *path, Function **);      /* its self is None; the graph is the function's */
+Module  *source_load(Cx *, const char *path);         /* its self is None */
 Function *source_function(Cx *, Module *, const char *name);    /* null: forward, or the last one */
 int      text_functions(Cx *, const char *path, Function *const **);    /* all of a source, the one of a graph's text */
 Module  *source_module(Cx *, const char *path, const char *name);    /* with an object whose forward is that function */

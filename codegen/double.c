@@ -33,7 +33,7 @@ typedef struct Form {
 	bool in_float;           /* its kernel has no form for double */
 } Form;
 
-/* A tensor that is not the same in both runs, and that nobody has read. */
+/* A tensor that differs between the runs and has not been read. */
 typedef struct Undecided {
 	RtTensor *tensor;
 	Decision  decision;

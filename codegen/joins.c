@@ -153,7 +153,7 @@ joined_dim(Plan *p, const Node *cat, const RtTensor *y)
 	return dim + (dim < 0 ? y->ndim : 0);
 }
 
-/* The list of a cat whose kernel is generated; null: it is none. */
+/* The list of a cat whose kernel is generated; null: another node. */
 static const Node *
 operands_of(const Joins *j, const Node *n)
 {

@@ -434,7 +434,7 @@ zeros_of(Emit *e, const Dense *d)
 	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
 }
 
-/* A number as the element type of a float kernel has it; null: it is none. */
+/* A finite number as a constant of a float kernel; null: not one. */
 static const char *
 float_text(Plan *p, const Ref *r)
 {

@@ -1,6 +1,6 @@
 /*
- * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become keys in the same
- * order, of which the runtime selects some (rt/ops/select.c), so that equal elements come out as PyTorch leaves them.
+ * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become integer keys of the
+ * same order, from which the runtime selects (rt/ops/select.c), so that equal elements come out in PyTorch's order.
  */
 #include "kernel/form.h"
 #include "row.h"

@@ -1,6 +1,6 @@
 /* codegen/main.c - the command line: commands and options
  *
- * Both tables feed the parser and --help.  An option names the commands that take it; its place is a member of Cli.
+ * Both tables feed the parser and --help.  An option lists the commands that take it and is stored in a member of Cli.
  */
 #include "codegen.h"
 

@@ -1,8 +1,8 @@
 /*
  * CUDA text -> PTX and machine code, by NVRTC.
  *
- * NVRTC is found by dlopen when --gpu asks for it: in CUDA_HOME, where the loader looks, or in the usual folder.  It is
- * touched here and nowhere else; its headers are not needed.
+ * NVRTC is found by dlopen when --gpu asks for it: in CUDA_HOME, where the loader looks, or in the usual folder.  No
+ * other file uses it; its headers are not needed.
  */
 #include "codegen.h"
 

@@ -1,11 +1,11 @@
 /*
  * Places in the arena for buffers of known sizes and lives: no two that are alive together may overlap.
  *
- * Buffers are placed one after the other, each where it is free all its life.  In the order of time, that is a list of
- * what is free now: cheap, and often as small as what is alive at one step.  Where it is not, the largest first and
- * each at the lowest such place is best for most networks (Pisarchyk and Lee, Efficient Memory Management for Deep
- * Neural Net Inference, 2020: greedy by size); other orders are tried, too, and the smallest gap that fits instead of
- * the lowest, and the best of all is kept.
+ * Buffers are placed one after the other, each where the memory is free during its whole life.  In order of time this
+ * is a free list: cheap, and often as small as the largest amount alive at one step.  Otherwise placing the largest
+ * first, each at the lowest free offset, is best for most networks (Pisarchyk and Lee, Efficient Memory Management for
+ * Deep Neural Net Inference, 2020: greedy by size); other orders and best fit instead of first fit are tried, too, and
+ * the smallest arena is kept.
  */
 #include "codegen.h"
 

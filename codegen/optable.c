@@ -1,11 +1,11 @@
 /*
- * What an operator can do, found by asking it.
+ * What operators support, found by running their kernels.
  *
- * Which element types a kernel takes is written nowhere but in the kernel.  So it is run on small tensors of ones, for
- * each element type; what it takes is what it does not refuse.  Its other arguments are defaults and small numbers;
- * several ranks, sizes, flags and kinds of further tensors are tried.  Where the values suit none, tensors without data
- * are asked (cx->meta), with which kernels stop at the result's type.  An operator that refuses all that (sizes that
- * must fit each other, texts) says nothing.
+ * Only a kernel's code says which element types it takes.  So it is run on small tensors of ones of each element type;
+ * it takes those for which it does not raise.  Other arguments are defaults and small numbers; several ranks, sizes,
+ * flags and kinds of further tensors are tried.  Where no values fit, it is run on tensors without data (cx->meta),
+ * with which kernels stop at the result's type.  For operators that raise in all trials (related sizes, texts) nothing
+ * is known.
  */
 #include "codegen.h"
 

@@ -3,7 +3,7 @@
  *
  * Whatever comes from an archive reaches emitted C only through the three functions below: a name becomes an identifier
  * of our own, a string a literal without trigraphs or escapes that could end it, a comment one line that cannot end
- * early.  What is left of other characters is printable ASCII.
+ * early.  Other characters are left only if they are printable ASCII.
  */
 #include "codegen.h"
 

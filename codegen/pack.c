@@ -1,9 +1,9 @@
 /*
  * Weights in the form that kernels read (rt/ops/vconv.h): panels of columns, transformed filters, padded vectors.
  *
- * A panel has `width` columns side by side: [panel][tap][k][column].  That only permutes, so such weights are not
- * stored as they were: when its parts cover a storage of the model, the program unpacks it where generic code asks for
- * it. Specializations have the same weights; they are packed once.
+ * A panel has `width` columns side by side: [panel][tap][k][column].  This is only a permutation, so the original is
+ * not stored, too: when the parts cover a storage of the model, the program unpacks it when generic code reads it.
+ * Specializations share packed weights.
  */
 #include "codegen.h"
 

@@ -3,7 +3,7 @@
  *
  * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a
  * tensor of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).
- * What is not known is an IValue in a slot of the frame.  Buffers of the arena get their offsets in offsets.c.
+ * Tensors that are not known are IValues in slots of the frame.  Buffers of the arena get their offsets in offsets.c.
  */
 #include "kernel/lower.h"
 
@@ -405,7 +405,7 @@ plan_list_is_read(const Value *list)
 	return list->node->block->graph && list->uses.n > 0;
 }
 
-/* May who uses v here keep it beyond the step, or write to it by another name? */
+/* May the user of v keep it beyond the step, or write to it through an alias? */
 static bool
 keeps(Plan *p, const Node *user, int index)
 {

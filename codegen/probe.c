@@ -1,8 +1,8 @@
-/* codegen/probe.c - what this machine can do: multiplications per second, bytes per second, launches of kernels
+/* codegen/probe.c - this machine's peak: multiplications per second, bytes per second, launches of kernels
  *
- * The peak of fused multiplications and additions: chains enough to fill every unit, nothing but registers.  The
- * bandwidth of reading: sums over more memory than caches hold.  Both on as many threads as the program that they stand
- * beside, each the best of some short runs: interruptions only ever make them slower.
+ * Peak of fused multiply-adds: enough independent chains in registers to fill every unit.  Bandwidth of reading: sums
+ * over more memory than the caches hold.  Both on as many threads as the program they are compared with, the best of
+ * several short runs, since interruptions only make them slower.
  */
 #include "codegen.h"
 

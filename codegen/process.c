@@ -1,9 +1,9 @@
-/* codegen/process.c - children, temporary folders, and what is told on the way
+/* codegen/process.c - child processes, temporary folders, progress messages
  *
- * Whatever is written on the way to a result lies in a folder that process_folder makes and removes: when its work is
- * done, when it fails, and when the user stops it.  Children have it as TMPDIR, and each is a process group of its own.
- * A signal that would end Kiln only leaves a note and kills the groups of the children that run; the work fails at its
- * next step, the folder goes, and then the signal ends Kiln as it would have.
+ * Temporary files are in a folder that process_folder makes and removes, also when its work fails or the user stops it.
+ * It is TMPDIR of child processes, each of which has its own process group.  A signal that would end Kiln only sets a
+ * flag and kills the groups of running children; the work fails at its next step, the folder is removed, and then the
+ * signal is raised again.
  */
 #include "codegen.h"
 

@@ -8,7 +8,7 @@
  *   kern_topk.c   the greatest of a row
  *   kern_rnn.c    the steps of recurrent layers
  *   kern_attention.c
- *   kern_direct.c small convolutions where they lie
+ *   kern_direct.c small convolutions without packing
  *   kern_back.c   convolutions by computed weights, gradients of convolutions
  *   kern_mul.c    products of tensors that are not constant
  */
@@ -67,7 +67,7 @@ void row_pass_text(Row *, KernelCall *, const char *expression);
 
 /* ---- the others -------------------------------------------------------------------------------------- */
 
-/* The node that makes a list which nobody changes; null: there is none. */
+/* The node that makes a list that is never changed; null: no such node. */
 const Node *row_list_node(const Row *, const char *name);
 /* kernel/lower_index.c: a launch that copies x into the result */
 bool row_copy_layout(Row *, const RtTensor *x, const Value *from);

@@ -1,6 +1,6 @@
 /* codegen/source.c - a plain TorchScript source, or the text of a graph, as a model: functions without an object
  *
- * What a command wants of a module it finds in the one that stands for the text.  To be saved a text gets a class:
+ * Commands get a module whose function the text is.  To be saved, a text gets a class:
  *
  *   def forward(x: Tensor, n: int=2):   class SourceModule(Module):
  *     ...                                    def forward(self, x: Tensor, n: int=2):

@@ -1,12 +1,11 @@
 /* codegen/tcc.c - the compiler inside Kiln: libtcc
  *
- * libtcc ends the process on some errors of the link, so programs are made in a child whose log says why.  tcc of 2020
- * wants headers and start files of a C library's development package: emitted C includes none but these here, and the
- * start file is here, too.  The user's own C may include what the machine has.  libtcc is touched here and nowhere
- * else.
+ * libtcc exits on some link errors, so programs are made in a child process whose log has the reason.  tcc of 2020
+ * needs headers and start files of a C library's development package: emitted C includes only those defined here, and
+ * the start file is defined here, too.  The user's own C may include what the machine has.  No other file uses libtcc.
  *
- * libtcc takes an error of read for the end of a file, and would blame or even accept what it has by then: so its calls
- * of read, and all others of Kiln, come to the one here, which ends the child.
+ * libtcc takes an error of read for the end of the file, and would report a wrong error or even accept a part of it: so
+ * read is defined here, for libtcc and all of Kiln, and ends the child on errors.
  */
 #include "codegen.h"
 
@@ -196,7 +195,7 @@ link_shared(void *arg)
 /* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
 
 /*
- * It has a section per function, so that linkers leave out what nobody calls.  tcc does not, and looks for the name of
+ * It has a section per function, so that linkers leave out unused functions.  tcc does not, and looks for the name of
  * each among all: most of the time a program took.  So sections are numbered in every object, .text.00, .text.10, and
  * what has the same number is one in the program.  (Two of one object must not be one: tcc would relocate it twice.)
  */

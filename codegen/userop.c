@@ -1,8 +1,8 @@
 /* codegen/userop.c - operators of the user's own: --op-schema with a function in C (--op) or in TorchScript (--op-body)
  *
- * What registering is to PyTorch, ahead of time.  The schema is a row of the registry like all others.  The C is
- * compiled twice: for this machine at once, since profiling and kiln run call it, and with the program for its target.
- * It is the user's command line that names it; nothing in an archive can.
+ * Like registering an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C is
+ * compiled twice: at once for this machine, since profiling and kiln run call it, and with the program for its target.
+ * Only the command line can name such a file, never an archive.
  */
 #include "codegen.h"
 

@@ -1,9 +1,9 @@
 /*
  * The weights of a program: one blob, and the object file that brings it into the executable.
  *
- * The object is written here and not by an assembler: .incbin is unknown to tcc, and megabytes of numbers in C text
- * take any compiler minutes.  Sections: null, .rodata (its alignment that of the parts of it: a cache line; up to a
- * page would be lost before it by more), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
+ * The object is written here and not by an assembler: tcc has no .incbin, and compiling megabytes of numbers as C takes
+ * minutes.  Sections: null, .rodata (aligned to a cache line as its parts are; a larger alignment could cost a page of
+ * padding), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
  */
 #include "codegen.h"
 

@@ -3,7 +3,7 @@
  *   cgen_plan.c    the function: guards, control flow, beginning and end
  *   cgen_launch.c  steps that run a kernel
  *   cgen_call.c    steps that call the runtime
- *   cgen_box.c     what steps say of values: addresses, boxes, lines of the model
+ *   cgen_box.c     expressions in steps: addresses, boxes, lines of the model
  */
 #ifndef CODEGEN_WRITER_H
 #define CODEGEN_WRITER_H

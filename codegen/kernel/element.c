@@ -1,9 +1,9 @@
 /*
  * What a kernel computes for one point, as C and CUDA both have it.
  *
- * Every row's value text is pasted as it stands.  Where all rows compute in one type T, a, b, c ... in it are
- * replaced by their operands; else a row is a block of its own in which they are variables of the row's type.
- * Results have the type that they are stored in, so that rounding happens where the eager kernels do it.
+ * Every row's value text is pasted unchanged.  Where all rows compute in one type T, a, b, c ... in it are replaced by
+ * their operands; else a row is a block of its own in which they are variables of the row's type. Results have the type
+ * that they are stored in, so that rounding happens where the eager kernels do it.
  *
  *    const float v1 = x1[i0 * 64 + i1];
  *    const float t0 = v1 + s2;

@@ -1,5 +1,5 @@
 /*
- * Kernels in order: how they are made, and the same kernel with fewer and better axes.
+ * Building kernels, and simplifying them: the same kernel with fewer and better axes.
  */
 #include "form.h"
 

@@ -1,7 +1,7 @@
 /* codegen/kernel/form.h - a kernel as data: what it touches, over what it runs, what it computes for each point
  *
  *   lower_*.c     nodes to kernels, a file a family
- *   form.c        kernels in order: axes by the result's strides, merged where all operands allow it
+ *   form.c        simplification: axes by the result's strides, merged where all operands allow it
  *   schedule.c    how it runs: what one unit of work is, what goes in tiles
  *   element.c     what is computed for one point, as C and CUDA both have it
  *   print_c.c, print_cuda.c     loops and threads round it; they decide nothing

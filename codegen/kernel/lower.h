@@ -26,7 +26,7 @@ Let lower_let(Plan *, const char *row, int dtype, const Ref *arg);
 
 /* ---- kern_row.c: reductions, softmax, normalisation -------------------------------------------------------------- */
 
-/* False: it is none, or has no kernel. */
+/* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);
 
 /* ---- lower_index.c ----------------------------------------------------------------------------------------------- */

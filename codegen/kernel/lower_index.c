@@ -1,9 +1,9 @@
 /*
- * What moves elements: layouts, casts, cat, stack, repeat, pad, roll, flip, fills, what is written into views, rows
- * and elements taken by index.
+ * Kernels that move elements: layouts, casts, cat, stack, repeat, pad, roll, flip, fills, writes into views, rows and
+ * elements taken by index.
  *
- * A Region is what a launch moves: axes, the result's strides and those of what is read.  What moves without a change
- * of type is moved as a number of its size, so that kernels of all types of that size are one.
+ * A Region is what a launch moves: axes, the result's strides and the source's.  Elements that keep their type are
+ * moved as integers of their size, so that all types of a size share a kernel.
  */
 #include "../row.h"
 #include "lower.h"

@@ -1,9 +1,8 @@
 /*
  * Softmax and normalisation: stages over the rows that are normalised.
  *
- * Arithmetic is in float, of doubles in double; sums of floats are joined in double between parts, and what is done
- * once for a row is in double.  A softmax keeps its exponentials where its result goes, when these are not rounded
- * there.
+ * Arithmetic is in float, for doubles in double; partial sums of floats are added in double, and values computed once
+ * for a row are in double.  A softmax stores its exponentials in the result when they are not rounded there.
  */
 #include "../row.h"
 #include "lower.h"

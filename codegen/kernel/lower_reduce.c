@@ -1,8 +1,8 @@
 /*
  * Reductions over dims: sums, products, extremes with and without places, logic, norms, variances, logsumexp.
  *
- * Axes are the dims that stay, then those that are reduced.  Sums of floats are joined in float in parts and in double
- * between these, other sums in double and int64; what is done with a row's value follows once for the row.
+ * Axes are the dims that stay, then those that are reduced.  Sums of floats are in float within parts, whose sums are
+ * added in double; other sums are in double and int64.  What follows a row's sum is computed once for the row.
  */
 #include "../row.h"
 #include "lower.h"

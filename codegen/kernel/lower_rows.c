@@ -1,5 +1,5 @@
 /*
- * What kernels that reduce are made of: axes of dims, operands, pointwise steps.
+ * Common to kernels that reduce: axes of dims, operands, pointwise steps.
  */
 #include "../row.h"
 #include "lower.h"

@@ -1,11 +1,11 @@
 /*
- * Elements that go where indices say, or join what is there: scatter, scatter_add, scatter_reduce, index_add,
- * index_copy, index_fill, index_put.  Self is copied, then every element of the source goes to the place that its index
- * names.  Those that write to self look at all indices first: the operator itself, which raises then, must find self as
- * it was.
+ * Elements stored or combined at positions given by indices: scatter, scatter_add, scatter_reduce, index_add,
+ * index_copy, index_fill, index_put.  Self is copied, then every element of the source goes to the position that its
+ * index gives.  Kernels that write to self check all indices first: when one is wrong, the operator itself runs to
+ * raise, and needs self unchanged.
  *
- * Sources with one index come in their order, by one thread: the serial axis, which is that of the index.  Along all
- * other axes places are apart.
+ * Elements with equal indices are handled in order, by one thread: the index's axis is serial.  Along all other axes
+ * positions are distinct.
  */
 #include "../row.h"
 #include "lower.h"
@@ -92,7 +92,7 @@ number_ref(double x, int dtype, Ref *to)
 	return element_type((RtDtype)dtype);
 }
 
-/* Nothing of the way of joining: what joins it becomes it. */
+/* The neutral element: combined with x it gives x. */
 static Ref
 neutral(Joining how, int dtype)
 {

@@ -1,6 +1,7 @@
 /*
- * Kernels as CUDA: a thread for each point; of rows that are reduced, where they lie side by side a thread for each,
- * else a block: its threads take every 256th element, and what they have joined is joined in shared memory, in a tree.
+ * Kernels as CUDA: a thread for each point.  Of reductions, a thread for each row where rows are side by side, else a
+ * block for each: its threads take every 256th element, and their partial results are combined in shared memory, in a
+ * tree.
  */
 #include "print.h"
 

@@ -2,9 +2,10 @@
  * Kernels that reduce, as C: their stages, one after the other, for one row or for several side by side.
  *
  * Values that a row has once are r0, r1 ... (states), q0 ... (their places) and u0 ... (lets); of rows side by side
- * they are arrays, and the innermost loop is over j of these.  Along a row states are joined in a0[j], as many as the
- * schedule's lanes; these at the end, in a tree.  The compiler keeps such arrays in registers where loops over j of one
- * vector stand in a loop that it unrolls (measured: as fast as vectors written out, and of exp faster).
+ * they are arrays, and the innermost loop is over j of these.  Along a row partial states are in a0[j], as many as the
+ * schedule's lanes, and are combined at the end, in a tree.  The compiler keeps such arrays in registers where loops
+ * over the j of one vector are inside a loop that it unrolls (measured: as fast as explicit vectors, and faster with
+ * exp).
  *
  *    float a0[64];
  *    for (; at + 64 <= to; at += 64)

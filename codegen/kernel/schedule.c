@@ -1,14 +1,14 @@
 /*
  * How a kernel runs.
  *
- * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the innermost axis.
- * Where an input is consecutive along another axis than the result, that axis and the innermost go in square tiles,
- * so that both sides use the lines of the cache that they touch.  A serial axis is a loop within the unit, round the
- * one that vectorises.  Threads get units of about as much work as a launch costs.
+ * One axis: units are points, a loop over all of them.  More: a unit is a row, all points of the innermost axis. Where
+ * an input is consecutive along another axis than the result, that axis and the innermost are tiled, so that both sides
+ * use whole cache lines.  A serial axis is a loop within the unit, around the vectorised one.  The grain is about as
+ * much work as a launch costs.
  *
- * Rows that are reduced: along them where their elements are consecutive, as many sums side by side as there are
- * elements for; else, where rows lie side by side, KERNEL_COLUMNS of them at a time.  How a row is divided depends on
- * its size only, so that it has the same bits on any number of threads.
+ * Reductions run along rows whose elements are consecutive, with several partial sums as the size allows; else, where
+ * rows are side by side, over KERNEL_COLUMNS rows at a time.  The division of a row depends only on its size, so that
+ * the bits are the same on any number of threads.
  */
 #include "form.h"
 

@@ -1,13 +1,13 @@
 /* codegen/kernel/size.h - sizes as expressions: extents, strides, offsets, counts
  *
  * A Size is an integer expression over symbols s0, s1, ... (sizes that a call brings) and constants.  Sizes are
- * interned: equal ones are one pointer.  Normal form: a sum of terms, each a coefficient times a product of atoms in
- * a fixed order; an atom is a symbol, or a floor, remainder, minimum or maximum of Sizes that no rule makes simpler.
- * A constant is the sum without atoms.  Nobody reads a size as a number: size_const answers whether it is one.
+ * interned: equal ones are one pointer.  Normal form: a sum of terms, each a coefficient times a product of atoms in a
+ * fixed order; an atom is a symbol, or a floor, remainder, minimum or maximum of Sizes that no rule makes simpler. A
+ * constant is the sum without atoms; size_const tells whether a size is one.
  *
- * All arithmetic is on mathematical integers; what a value would overflow at is told by size_value.  A size that no
- * tensor can have (its coefficients leave int64, it has too many terms) is lost: nothing is proved of it, it has no
- * value, and what is made of it is lost, too.  Who makes a kernel of sizes that may be lost asks size_lost.
+ * All arithmetic is on mathematical integers; size_value reports overflow.  A size that is too large (coefficients
+ * outside int64, too many terms) is lost: nothing can be proved of it, it has no value, and sizes computed from it are
+ * lost, too.  Code that makes kernels has to check size_lost.
  */
 #ifndef CODEGEN_SIZE_H
 #define CODEGEN_SIZE_H

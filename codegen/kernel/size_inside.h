@@ -4,9 +4,9 @@
  * no rule makes simpler.  Terms are in order (more factors first, then by their atoms) and coefficients are not 0, so
  * that equal polynomials have equal terms.  Atoms are found by their texts, sizes by their terms.
  *
- * A size is lost when a coefficient leaves int64 or the expression outgrows the limits below: one size, of which
- * nothing is proved and which has no value; whatever is made of it is lost, too.  No tensor has such a size.  The
- * limits also bound recursion: a size is no deeper than its weight.
+ * A size is lost when a coefficient leaves int64 or the expression exceeds the limits below.  There is one lost size:
+ * nothing can be proved of it, it has no value, and sizes computed from it are lost, too.  The limits also bound
+ * recursion: a size is no deeper than its weight.
  */
 #ifndef CODEGEN_SIZE_INSIDE_H
 #define CODEGEN_SIZE_INSIDE_H
@@ -41,7 +41,7 @@ struct SizeTable {
 	int    steps;            /* that a proof may still do */
 };
 
-/* ---- coefficients: false when the result is none; INT64_MIN is none, since it has no negative ------------------ */
+/* ---- coefficients; false: the result is outside of int64, or INT64_MIN, which has no negative ------------------- */
 
 static inline bool
 plus_fits(int64_t a, int64_t b, int64_t *out)

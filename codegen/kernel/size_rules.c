@@ -1,5 +1,5 @@
 /*
- * What is proved of sizes, and quotients, remainders, minima and maxima in their simplest form.
+ * Proofs about sizes, and the simplest forms of quotients, remainders, minima and maxima.
  *
  * least() writes a size as x*p + q for an atom x, replaces x by an end of its range as the sign of p demands, and
  * goes on with what is left.
