@@ -501,7 +501,7 @@ rt_settle(IValue v, const RtType *t)
 	}
 }
 
-/* A model's word is not taken for it: code that is wrong about a type would read memory that is none. */
+/* The type is checked even where the model declares it: code with a wrong type would read invalid memory. */
 int
 rt_need(RtCx *cx, IValue v, const RtType *t)
 {

@@ -438,7 +438,7 @@ rt__nested_tensor_from_tensor_list(RtCx *cx, const IValue *in, IValue *out)
 	return rt_lacks(cx, "Kiln lacks nested tensors");
 }
 
-/* An element of padding: a NaN that nothing computes. */
+/* An element of padding: a NaN whose bits no computation gives. */
 static void
 pad_element(RtDtype dtype, char to[8])
 {

@@ -1,7 +1,7 @@
 /* rt/ops/audio.c - the loop over time of torchaudio's recursive filters
  *
- * What a filter gave before is what it reads next: no operator of tensors says that without a loop over samples.
- * Each channel of each item is by itself; in double when the signal is double, else in float, as torchaudio has it.
+ * A recursive filter reads its own earlier output, so it needs a loop over samples.  Channels are independent; in
+ * double for double signals, else in float, as in torchaudio.
  */
 #include "dense.h"
 

@@ -125,7 +125,7 @@ rt_quantized_embedding_byte(RtCx *cx, const IValue *in, IValue *out)
 }
 
 typedef struct Bags {
-	const int64_t *at, *begin, *map;         /* map: rows of a pruned table, -1 of what is gone; null: none */
+	const int64_t *at, *begin, *map;         /* map: rows of a pruned table, -1: pruned; null: not pruned */
 	const float *weight;                     /* null: 1 */
 	int64_t n, bags, fixed, nmap;            /* fixed: all bags are of this length, begin is null */
 	bool    last;                            /* begin has where the last bag ends */

@@ -1,7 +1,7 @@
 /* rt/ops/block.c - operands as plain arrays
  *
- * move_block walks the outer dims as an odometer and leaves the innermost dim to a loop specialised by the size
- * of an element, which is all that a copy without conversion has to know.
+ * move_block walks the outer dims as an odometer and the innermost dim in a loop for the element's size, on which alone
+ * a copy without conversion depends.
  */
 #include "block.h"
 

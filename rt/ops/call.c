@@ -1,7 +1,7 @@
 /* rt/ops/call.c - one kernel calls another
  *
- * The inner kernel's memory is its own: it must not take the place that the plan gave to the outer kernel's results,
- * and its temporaries end with it.  Its results become temporaries of the outer one.
+ * The inner kernel has its own memory: it must not use the places planned for the outer kernel's results, and its
+ * temporaries are freed when it returns.  Its results become temporaries of the outer one.
  */
 #include "kernel.h"
 

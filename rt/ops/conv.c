@@ -177,7 +177,7 @@ product_chunk(RtCx *cx, Parts *q, Pass what, int64_t n, int64_t i, int64_t row, 
 	return status;
 }
 
-/* The product of all images and groups; what is written was initialised before. */
+/* The product of all images and groups; the result has been initialised. */
 static int
 convolve(RtCx *cx, const Conv *g, RtDtype ct, Pass what, void *x, void *w, void *y)
 {

@@ -1,5 +1,5 @@
-/* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it.
- * MOVED: another type of this size moves the elements already. */
+/* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it. MOVED: the
+ * loops that only move elements exist already, for another type of this size. */
 
 /* a * b + c, rounded once: of floats, in doubles */
 #define FUSED(a, b, c) \
@@ -47,7 +47,7 @@ N(fill_planes)(T *y, const T *bias, int64_t n, int64_t channels, int64_t plane)
 
 #endif
 
-/* The adjoint: channels c0 .. c1 of the image += what lies in the columns. */
+/* The adjoint: adds the columns to channels c0 .. c1 of the image. */
 static void
 N(scatter_taps)(void *arg, int64_t begin, int64_t end)
 {

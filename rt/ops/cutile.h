@@ -1,4 +1,4 @@
-/* rt/ops/cutile.h - what generated CUDA kernels stand on: number formats, tiled products, convolutions
+/* rt/ops/cutile.h - the support code of generated CUDA kernels: number formats, tiled products, convolutions
  *
  * Compiled by NVRTC (or a C++ compiler with an emulated grid) and included by nothing else.  Extents and strides reach
  * the kernels as constants of lambdas that are inlined, so that the index arithmetic folds.

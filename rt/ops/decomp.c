@@ -259,7 +259,7 @@ rt_linalg_lu_factor_ex(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- triangles --------------------------------------------------------------------------------------------------- */
 
-/* A singular matrix divides by zero: without an imaginary part there is none afterwards. */
+/* A singular matrix divides by zero: real parts alone, which keeps the imaginary part 0. */
 static Z
 over(Z b, Z d)
 {

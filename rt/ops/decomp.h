@@ -1,7 +1,7 @@
 /* rt/ops/decomp.h - stacks of matrices as arrays of complex doubles: decomp.c, spectral.c, eigen.c, singular.c
  *
- * One form of number serves float, double and their complex types: real matrices stay real in it, and are rounded once
- * at the end.
+ * All of float, double and their complex types are computed in complex double: real matrices stay real, and results are
+ * rounded once at the end.
  */
 #ifndef RT_OPS_DECOMP_H
 #define RT_OPS_DECOMP_H
@@ -53,7 +53,7 @@ int stack_give_empty(RtCx *, int i, RtDtype, IValue *out);
 /* Result i: v as int32, `each` for a matrix (less than 0: one, without a dim of its own). */
 int stack_give_ints(RtCx *, int i, const Stack *, int64_t each, const int64_t *v, IValue *out);
 int64_t *stack_ints(RtCx *, int64_t n);                  /* scratch, zeroed */
-/* Raises what LAPACK's info of one of the matrices says. */
+/* Raises the error that LAPACK's info of one of the matrices means. */
 int stack_check_info(RtCx *, const char *name, const Stack *, const int64_t *info);
 /* a and b with batch dims broadcast to each other; b is a stack of (n, k), of (k, n) when !left, or of vectors. */
 int stack_load_pair(RtCx *, const char *name, RtTensor *ta, RtTensor *tb, bool left, Stack *a, Stack *b);
@@ -62,8 +62,8 @@ void stack_swap_rows(Z *a, int64_t n, int64_t i, int64_t j);
 /* eigen.c: eigenvalues and vectors (as columns) of a real matrix in a; single: that was of floats. */
 int eig_real(RtCx *, bool single, const Z *a, int64_t n, Z *w, Z *v, bool *converged);
 
-/* hermitian.c: w ascending, v (null: none) the vectors as columns, of a Hermitian matrix, which is overwritten; upper:
- * from its upper triangle, which signs follow from, though all of a is filled. */
+/* hermitian.c: w ascending, v (or null) the vectors as columns, of a Hermitian matrix, which is overwritten; upper: by
+ * the algorithm for the upper triangle, on which signs depend, though all of a is filled. */
 int eig_hermitian(RtCx *, bool single, Z *a, int64_t n, bool upper, double *w, Z *v, bool *converged);
 
 /* hermitian.c: the rotation that takes (f, g) to (r, 0), which is returned. */

@@ -44,8 +44,8 @@ dense_sizes(RtCx *cx, IValue list, const char *op, const char *what, int n, int6
 	return RT_OK;
 }
 
-/* Do the strides say so, those of dims of one place, too?  A tensor of one channel is both, and only they tell (c10's
- * is_channels_last_strides). */
+/* By the strides, also those of dims of size 1?  A tensor of one channel has both formats, and only these strides tell
+ * which (c10's is_channels_last_strides). */
 static bool
 suggests_channels_last(const RtTensor *t)
 {

@@ -1,6 +1,6 @@
-/* rt/ops/dicts.c - what dicts do: entries in order of insertion, views of them as lists
+/* rt/ops/dicts.c - operators on dicts: entries in order of insertion, views of them as lists
  *
- * A change while an iterator runs is not seen by it: keys, values and items are lists of their own.
+ * Iterators do not see later changes: keys, values and items are copied into lists.
  */
 #include "../base.h"
 #include "kernel.h"

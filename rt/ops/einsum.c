@@ -1,10 +1,10 @@
 /* rt/ops/einsum.c - einsum and cdist
  *
- * Every operand of an equation is brought to one order of dims, one dim per label (1 where it has not the label; a
- * repeated label takes the diagonal): output labels first, then those that are summed.  Operands are then contracted
- * from left to right; a label that no later operand and no output has is summed at once.  One contraction is a bmm:
- * labels that both have and that stay are the batch, those that only one has are rows or columns, those that both have
- * and that go are contracted.
+ * Every operand is brought to the same order of dims, one per label (of size 1 where it does not have the label; a
+ * repeated label takes the diagonal): output labels first, then summed ones.  Operands are then contracted from left to
+ * right; a label that neither a later operand nor the output has is summed at once.  A contraction is a bmm: labels of
+ * both operands that are kept are the batch, labels of one operand rows or columns, labels of both that are summed the
+ * inner dim.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -407,8 +407,8 @@ squared(const double *a, int64_t n)
 	return sum;
 }
 
-/* Euclid's by |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels, and of what is not finite, by
- * themselves. */
+/* Euclidean distances as |a|^2 + |b|^2 - 2 a b, where `to` has the products.  Where that cancels or is not finite,
+ * directly. */
 static void
 distances_of_products(void *arg, int64_t begin, int64_t end)
 {

@@ -4,9 +4,9 @@
  * factor goes through a convolution with a chirp whose length is a power of two (Bluestein).  Calculation is in double
  * for every dtype.
  *
- * A Transform says what an operator does: the lines of some dims, each padded or cut to a size, in one direction, with
- * real numbers at one end or not.  Real input is transformed as complex and cut to half; half a spectrum is mirrored
- * before its last transform.
+ * A Transform describes an operator: the dims, each padded or cut to a size, the direction, and whether input or output
+ * is real.  Real input is transformed as complex and cut to half; a half spectrum is mirrored before its last
+ * transform.
  */
 #include "block.h"
 

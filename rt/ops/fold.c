@@ -1,9 +1,9 @@
 /* rt/ops/fold.c - the engine of reductions
  *
- * Kept and folded dims are coalesced apart.  Where the folded dims are the inner ones, one result at a time takes
- * blocks of them; where a kept dim is innermost, a tile of up to WIDTH neighbours takes ROWS folded elements each, so
- * that memory is read in its own order.  Each block is cast into the compute type on the way.  Parts of the result run
- * in parallel.
+ * Kept and folded dims are coalesced separately.  Where folded dims are innermost, results are computed one at a time,
+ * from blocks of elements; where a kept dim is innermost, up to WIDTH neighbouring results are computed together, ROWS
+ * folded elements at a time, so that memory is read in order.  Blocks are cast into the compute type.  Parts of the
+ * result run in parallel.
  */
 #include <string.h>
 

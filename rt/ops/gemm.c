@@ -3,8 +3,8 @@
  * Large float and double products: B is packed into panels [n / width][k][width], and a tile of R rows by two vectors
  * is accumulated in registers over all of k, rows of A broadcast straight from memory.  Rows are taken in blocks that
  * stay in the second cache while B's panels stream by.  The same tile is compiled for each instruction set the host may
- * have (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast. Few rows read B
- * where it is: packing would cost as much as the product. Other types, and small products, are three plain loops.
+ * have (tile.h) and picked at run time, so that a program built for the baseline still multiplies fast. With few rows B
+ * is read in place: packing would cost as much as the product.  Other types and small products are three plain loops.
  *
   * Invariant: every element of C is written, also when k is 0, or as it was where sums are added to it.
  */
@@ -87,7 +87,8 @@ dots_f64(void *arg, int64_t begin, int64_t end)
 
 enum {
 	FEW_ROWS = 3, BLOCK_ROWS = 72, GROUP = 8, DOT_ROWS = 12, FEW_ELEMENTS = 1200,
-	RUN_F32 = 320, RUN_F64 = 64, /* products of one sum: longer ones are sums of such, and their errors grow less */
+	/* products in one sum; longer sums add several of these, with less rounding error */
+	RUN_F32 = 320, RUN_F64 = 64,
 };
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
@@ -95,7 +96,7 @@ enum {
 enum {
 	FMA = 1 << 12, OSXSAVE = 1 << 27,               /* CPUID 1, ecx */
 	AVX2 = 1 << 5, AVX512F = 1 << 16,               /* CPUID 7, ebx */
-	YMM_STATE = 0x6, ZMM_STATE = 0xe6,              /* XCR0: what the system saves of a thread */
+	YMM_STATE = 0x6, ZMM_STATE = 0xe6,              /* XCR0: the registers that the system saves for a thread */
 };
 
 /* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand:

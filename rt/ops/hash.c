@@ -1,4 +1,4 @@
-/* rt/ops/hash.c - hash(x), with the numbers that PyTorch gives
+/* rt/ops/hash.c - hash(x), with PyTorch's values
  *
  * Ints are their own hash; text and floats go through MurmurHash64A, as in libstdc++; tuples combine their parts'
  * hashes.

@@ -302,7 +302,7 @@ is_fill(const IValue *in)
 	return n == 1 && masks && !in[3].u.i && rt_numel(in[2].u.t) == 1;
 }
 
-/* Memory of what is written to is apart from that of the values and of the indices. */
+/* The memory written to does not overlap that of the values and of the indices. */
 static int
 check_put(RtCx *cx, const IValue *in, const RtTensor *self)
 {

@@ -1,8 +1,8 @@
 /* rt/ops/join.c - tensors put together, repeated, rolled, flipped
  *
- * Every result is a fresh tensor filled block by block: a block of the result is a view of it, its content another view
- * of an argument, and copying between views (with conversion) is rt_copy_into.  Only cat of contiguous tensors and
- * flip, whose source runs backwards, go to memory themselves.
+ * Every result is a fresh tensor filled block by block: rt_copy_into copies a view of an argument (with conversion)
+ * into a view of the result.  Only cat of contiguous tensors and flip, whose source runs backwards, access memory
+ * directly.
  */
 #include "geom.h"
 

@@ -169,8 +169,8 @@ struct RtInto {
 	int at, n;                   /* arguments of the write, and which of them is written */
 	const IValue *in;
 	const struct Memory *memory;
-	/* May a result of this dtype and these sizes be written there?  By pointer: who writes nothing does not link
-	 * it. */
+	/* May a result of this dtype and these sizes be written there?  A pointer, so that programs without writes do
+	 * not link it. */
 	int (*check)(RtCx *, const RtInto *, RtDtype, int ndim, const int64_t *dims);
 	int (*overlaps)(RtCx *, const RtInto *);
 };
@@ -223,9 +223,9 @@ typedef struct RtIter {
 	RtOperand op[RT_ITER_MAX];
 } RtIter;
 
-/* operand[0] gives the dims, the others are broadcast to them (and fit: rt_broadcast has seen to it); a null one
- * is a constant: the caller sets data and dtype of op[k], data stays alive while the iterator runs.
- * as[i]: what the block function sees; via[i]: cast to first, or null for none. */
+/* operand[0] gives the dims, the others are broadcast to them (rt_broadcast has checked that they fit); a null one is a
+ * constant: the caller sets data and dtype of op[k], and data outlives the iterator. as[i]: what the block function
+ * sees; via[i]: cast to first, or null for none. */
 void rt_iter_init(RtIter *, int n, int nout, RtTensor *const *operand, const RtDtype *as, const RtDtype *via);
 void rt_iter_run(RtCx *, const RtIter *, RtBlockFn *, void *arg);     /* in parallel when large */
 

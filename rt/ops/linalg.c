@@ -1,7 +1,7 @@
 /* rt/ops/linalg.c - matrix products as operators: mm, bmm, matmul, linear, addmm and their kin
  *
- * Operands are brought to a compute type where they lie (any strides), gemm writes a dense array of it, and what is to
- * be scaled and added (alpha, beta, bias) is done on that array; then it is rounded once into the result's dtype.
+ * Operands keep their strides and are cast to a compute type; gemm writes a dense array of it, on which alpha, beta and
+ * bias are applied; then it is rounded once into the result's dtype.
  */
 #include "gemm.h"
 #include "scatter.h"
@@ -43,7 +43,7 @@ check_types(RtCx *cx, const RtTensor *a, const RtTensor *b, const char *kernel)
 	return a->dtype == RT_b8 ? rt_raise(cx, "\"%s\" not implemented for 'Bool'", kernel) : RT_OK;
 }
 
-/* What a product with matrices of other dtypes says where another tensor is added to it. */
+/* The error of a product of matrices of different dtypes to which another tensor is added. */
 static int
 check_sum_types(RtCx *cx, const RtTensor *self, const RtTensor *a, const RtTensor *b)
 {

@@ -1,5 +1,5 @@
 /*
- * Losses that are no composition of pointwise operators: negative log likelihood, binary cross entropy (which checks
+ * Losses that are not compositions of pointwise operators: negative log likelihood, binary cross entropy (which checks
  * its values), the multilabel margin, and connectionist temporal classification (CTC).
  *
  * They are computed in double.  CTC is the forward recurrence over the labels with blanks between them, in logarithms.

@@ -1,7 +1,7 @@
 /* rt/ops/make.c - new tensors: filled, counted
  *
  * The arguments of all begin with a size or a tensor to be like and end with dtype, layout, device, pin_memory and
- * sometimes memory_format.  Only strided layouts exist; a device names the program's own.
+ * sometimes memory_format.  Only strided layouts are supported; a device argument means the program's own device.
  */
 #include "kernel.h"
 
@@ -89,7 +89,7 @@ rt_full(RtCx *cx, const IValue *in, IValue *out)
 	return filled(cx, in[0], number_type(in[1]), in + 2, &in[1], out);
 }
 
-/* What is called empty holds zeros: nothing that a program prints may depend on old memory. */
+/* `empty` gives zeros, so that a program's output never depends on old memory. */
 int
 rt_empty_memory_format(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -276,7 +276,7 @@ check_clamp(RtCx *cx, const IValue *in, const RtInto *into, RtDtype result)
 			rt_type_text((RtDtype)into->t->dtype));
 }
 
-/* What ATen refuses before it looks at what is written.  into: or null. */
+/* What ATen refuses before it checks the tensor that is written to (into, or null). */
 static int
 check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, const RtInto *into)
 {

@@ -1,7 +1,7 @@
 /* rt/ops/median.c - the k-th value, medians and modes along a dim
  *
- * A lane's values are sorted with their indices (NaN last).  Which of equal values kthvalue and mode name follows from
- * the quickselect and the sort that PyTorch runs, so they are run here too.
+ * A lane's values are sorted with their indices (NaN last).  The indices that kthvalue and mode give among equal values
+ * depend on PyTorch's quickselect and sort, so the same algorithms are used here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -240,7 +240,7 @@ rt_nanmedian_dim(RtCx *cx, const IValue *in, IValue *out)
 	return along(cx, "nanmedian", (Pick){ .kind = NANMEDIAN }, in[0], in[1], in[2], out);
 }
 
-/* Of all elements: one lane; of none: nan. */
+/* Of all elements: one lane; of an empty tensor: nan. */
 static int
 of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 {

@@ -96,7 +96,7 @@ norm(RtCx *cx, const char *wrong_type, IValue self, IValue p, IValue dim, bool k
 	return RT_OK;
 }
 
-/* Orders that have no value for no elements; the older norm() says 0. */
+/* Orders for which the norm of an empty tensor is undefined; the older norm() gives 0. */
 static int
 vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 {

@@ -1,8 +1,8 @@
 /*
  * Softmax, embeddings and padding.
  *
- * Softmax takes the greatest value off, so that no exponential overflows.  Embeddings move whole rows.  Every padding
- * is a gather: a table per dim says which input each output takes, -1 the fill value.
+ * Softmax subtracts the greatest value, so that no exponential overflows.  Embeddings copy whole rows.  Every padding
+ * is a gather: a table per dim has the input index of each output, -1 for the fill value.
  */
 #include "dense.h"
 #include "vmath.h"

@@ -3,9 +3,8 @@
  *
  * All of them subtract a mean and divide by a deviation taken over groups of elements, then scale and shift.  A group
  * is `pieces` runs of contiguous elements: of a batch norm's channel the planes of all images, of a layer norm one row.
- * Moments are summed in double, in two passes.  Of bfloat16, PyTorch keeps a batch's mean and inverse deviation in
- * bfloat16 and normalises by those, and computes the moments of rows that do not fill a vector in bfloat16 steps: so
- * does this.
+ * Moments are summed in double, in two passes.  For bfloat16, as PyTorch, a batch's mean and inverse deviation are
+ * rounded to bfloat16 before they are used, and moments of rows shorter than a vector are computed in bfloat16 steps.
  */
 #include "dense.h"
 

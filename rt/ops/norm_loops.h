@@ -115,7 +115,7 @@ N(backward)(const Norm *g, const T *dy, T *dx, double *dw, double *db)
 
 /* ---- columns side by side ---- */
 
-/* In one pass, from the first row's values on: what is far from zero loses nothing. */
+/* In one pass, relative to the first row's values, so that values far from zero lose no accuracy. */
 static void
 N(lane_moments)(void *arg, int64_t begin, int64_t end)
 {

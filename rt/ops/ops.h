@@ -42,8 +42,8 @@
  *     "body\n" and statements over the arguments: the operator in terms of others, which is differentiated instead
  *     "None"  results do not depend on the arguments in a way that has a gradient
  *     ""      a BODY: its body is differentiated; else Kiln lacks it, and says so when a gradient arrives.
- * Of a MAP row the sum over what was broadcast and the cast to the argument's dtype are added.  Gradients of results
- * that nobody uses are zeros.
+ * Of a MAP row the sum over what was broadcast and the cast to the argument's dtype are added.  Gradients of unused
+ * results are zeros.
  *
  * id is the schema's name with _ for ::'s namespace aten dropped and the overload after it: add_Tensor, relu_,
  * prim_dtype, quantized_linear.  ORDER of overloads: order.def.

@@ -176,7 +176,7 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 
 	for (int64_t i = 0; i < s->m; i++) {
 		int64_t slice = s->order[i];
-		/* Not a number equals nothing. */
+		/* A NaN equals no element. */
 		bool new_kind = i == 0 || compare_slices(s, first, slice) || (s->n == 1 && s->key[slice] == INT64_MAX);
 		if (new_kind) {
 			s->order[kinds] = first = slice;

@@ -1,10 +1,10 @@
 /*
  * Quantized products: linear layers and convolutions on packed parameters, and the packed parameters themselves.
  *
- * A packed parameter is an object with slots (weight, bias, and of a convolution its geometry).  The product is one
- * of integers: both operands less their zero points, as floats while every sum stays below 2^24, else as doubles, so
- * that it is exact and runs by the common matrix product.  What follows is FBGEMM's: the bias in units of the product,
- * one multiplication, round to even, clamp.
+ * A packed parameter is an object with slots (weight, bias, and of a convolution its geometry).  The product is one of
+ * integers: both operands less their zero points, as floats while every sum stays below 2^24, else as doubles, so that
+ * it is exact and runs by the common matrix product.  Then, as in FBGEMM: the bias in units of the product, one
+ * multiplication, round to even, clamp.
  */
 #include "quant.h"
 

@@ -1,6 +1,6 @@
 /* rt/ops/part.c - views of parts: one index, a range, pieces, a diagonal, windows
  *
- * Every kernel changes a Geom: the offset of the first element, a dim's size, a dim's stride.  Nothing moves.
+ * Every kernel changes a Geom: the offset of the first element, a dim's size, a dim's stride.  No element is copied.
  */
 #include "geom.h"
 

@@ -1,7 +1,7 @@
-/* rt/ops/parts.c - all that kernels have for operands of every kind
+/* rt/ops/parts.c - tables of functions for all kinds of operands
  *
- * A program that cannot meet some of it defines these tables itself, with less in them: then this file is not linked,
- * and what only its tables name is left out, too.
+ * A program in which some kinds cannot occur defines these tables itself, with fewer entries: then this file is not
+ * linked, and neither are functions that only these tables refer to.
  */
 #include "gemm.h"
 #include "quant.h"

@@ -607,7 +607,7 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 				rt_dtypes[index->dtype].brief);
 	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, "FI"))
 		return RT_ERROR;
-	for (int i = 0; i < 3; i++) {                  /* the roles turn round: `in` is what is written */
+	for (int i = 0; i < 3; i++) {                  /* the roles are exchanged: `in` is written */
 		g.out[i] = g.in[i];
 		g.in[i] = i < 3 - nd ? 1 : size[i - (3 - nd)];
 		if (g.in[i] < 0)

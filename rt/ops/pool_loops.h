@@ -1,5 +1,5 @@
-/* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it;
- * IS_NAN(v), LOWEST, what a window gives that dilation put wholly into the padding, and SUM, in which averages are
+/* rt/ops/pool_loops.h - the loops of pool.c for one element type T; N(name) is the function's name for it; IS_NAN(v);
+ * LOWEST: the result of a window that dilation puts wholly into the padding; SUM: the type in which averages are
  * summed */
 
 static void

@@ -1,5 +1,6 @@
 /*
- * What is left: questions to tensors, tensors as numbers, identity, enums, devices, printing and the state of a call.
+ * Other operators: properties of tensors, tensors as numbers, identity, enums, devices, printing and the state of a
+ * call.
  */
 #include <stdio.h>
 #include <string.h>

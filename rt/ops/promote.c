@@ -1,4 +1,4 @@
-/* rt/ops/promote.c - the type and the shape of what several operands make together
+/* rt/ops/promote.c - the result type and shape of several operands
  *
  * Types: operands fall in three groups: tensors with dims, 0-d tensors, numbers.  Within a group types are promoted
  * pairwise by the table; a lower group only counts where its category (bool < integral < floating < complex) is higher.

@@ -1,9 +1,9 @@
 /*
- * Quantized tensors: making them, taking them apart, and how other operators take them.
+ * Quantized tensors: making them, their parts, and other operators on them.
  *
  * A quantized tensor is integers and (scale, zero point), for all or per channel: value = (q - zero) * scale in
- * float32, q = clamp(round_half_even(value / scale) + zero).  An operator without a kernel of its own for them works on
- * the values and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that say the
+ * float32, q = clamp(round_half_even(value / scale) + zero).  An operator without a quantized kernel dequantizes its
+ * arguments and quantizes its result again (quant_open, quant_close); most rows of quant.def are bodies that do the
  * same.
  */
 #include "quant.h"

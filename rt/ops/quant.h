@@ -1,4 +1,4 @@
-/* rt/ops/quant.h - quantized tensors, for the kernels that meet them */
+/* rt/ops/quant.h - quantized tensors, for kernels that support them */
 #ifndef RT_OPS_QUANT_H
 #define RT_OPS_QUANT_H
 

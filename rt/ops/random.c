@@ -1,8 +1,8 @@
 /* rt/ops/random.c - draws from ATen's CPU generator, in ATen's order
  *
- * A distribution fills an array, one element after the other in memory order; the array is cast into the tensor.
- * A tensor that is not dense is filled in the order of its indices.  Which bits of the generator make an element is
- * part of an operator's meaning: reference 7.13.
+ * A distribution fills an array, one element after the other in memory order; the array is cast into the tensor. A
+ * tensor that is not dense is filled in the order of its indices.  Which bits of the generator an element is made from
+ * is part of an operator's definition: reference 7.13.
  */
 #include <math.h>
 #include <stdio.h>
@@ -556,7 +556,7 @@ rt_manual_seed_generator(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-/* 63 bits that nobody can foresee. */
+/* 63 unpredictable bits. */
 int
 rt_seed(RtCx *cx, const IValue *in, IValue *out)
 {

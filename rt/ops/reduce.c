@@ -1,7 +1,7 @@
 /* rt/ops/reduce.c - sums, products, extremes, logic over dims
  *
- * Floats are folded in double, whatever their type: a float32 sum is the rounded exact one, or nearly.  Sums of doubles
- * carry their rounding error along.  Extremes: a NaN wins, then the first of equals.
+ * All floats are summed in double, so that a float32 sum is nearly always the exact one, rounded.  Sums of doubles are
+ * compensated.  Extremes: a NaN wins, then the first of equals.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* rt/ops/reduce.h - folding the elements of some dims; private to the reductions (reduce.c, moment.c)
  *
- * A Reduce says which dims of a tensor are folded into what.  For each element of the result the elements of
+ * A Reduce describes the dims to fold and the function that folds them.  For each element of the result the elements of
  * the folded dims come, in C order, in blocks of one compute type.
  */
 #ifndef RT_OPS_REDUCE_H

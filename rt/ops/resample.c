@@ -178,7 +178,7 @@ make_taps(RtCx *cx, Taps *g, const Rule *rule, RtDtype ct, bool bf16, int64_t in
 	return RT_OK;
 }
 
-/* Compute type of the loops; what has no fraction goes through double. */
+/* Compute type of the loops; integers are computed in double. */
 static RtDtype
 loop_type(const RtTensor *t)
 {

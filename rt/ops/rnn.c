@@ -3,8 +3,8 @@
  *
  * A batch of sequences is rows in order of time, batch[t] of them at step t, never more than at the step before; a
  * padded batch is the case where all are equal.  Then both directions are the same loop: at step t the first batch[t]
- * rows of the state move on, the others keep what they have (their end, or still their beginning).  The input's
- * product is done for all steps at once.
+ * rows of the state are updated, the others keep theirs (final, or still initial).  The input's product is computed for
+ * all steps at once.
  */
 #include "quant.h"
 
@@ -57,7 +57,7 @@ typedef struct Rnn {
 
 /* ---- weights -------------------------------------------------------------------------------------------- */
 
-/* rows: of what it is multiplied by */
+/* rows: of its other operand */
 static int
 check_linear(RtCx *cx, const Linear *l, int64_t rows, int64_t in, int64_t out)
 {
@@ -97,7 +97,7 @@ load_linear(RtCx *cx, Linear *l, RtDtype ct)
 	return RT_OK;
 }
 
-/* x as what comes back from quantising it to 8 bits over its own range */
+/* x quantised to 8 bits over its own range, and dequantised */
 static void
 requantise(RtDtype ct, const void *x, void *y, int64_t n, bool narrow)
 {
@@ -629,7 +629,7 @@ ask_walked(RtCx *cx, const Rnn *g, const Direction *d, RtDtype dtype, RtTensor *
 }
 
 /* kind, gates (steps, n, gates * hidden), h (n, state), c (n, hidden) of an LSTM, w, b, p (state, hidden) or None,
- * reverse: what is left of a direction when its input's product is done */
+ * reverse: a direction, after the product with its input */
 int
 rt_prim_rnn_walk(RtCx *cx, const IValue *in, IValue *out)
 {

@@ -1,8 +1,8 @@
 /*
  * Operators on numbers.
  *
- * One function per operator serves all its overloads, by the tags of its arguments: an int with an int gives what the
- * int row says, anything with a complex number is complex, all else is double.  A bool counts as an int.  Arithmetic is
+ * One function per operator serves all its overloads, by the tags of its arguments: an int with an int as the int row
+ * defines it, anything with a complex number is complex, all else is double.  A bool counts as an int.  Arithmetic is
  * that of PyTorch: ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
  */
 #include <complex.h>

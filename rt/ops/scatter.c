@@ -1,9 +1,9 @@
 /* rt/ops/scatter.c - gather, scatter and their kin: index_select, index_add, index_copy, index_fill, index_reduce,
  * take, put
  *
- * All walk an index tensor; a Walk carries along the byte offsets that the position has in the other tensors, so
- * that each may have any strides.  What is written is combined with what is there by one small function per
- * operation and dtype (combine_of).
+ * All walk an index tensor; a Walk keeps the byte offsets of the position in the other tensors, so that each may have
+ * any strides.  Values are combined with those in the destination by a small function per operation and dtype
+ * (combine_of).
  */
 #include "scatter.h"
 
@@ -14,8 +14,8 @@ RT_FAST
 /* ---- combining ----------------------------------------------------------------------------------------------- */
 
 #define WRAP(T, a, op, b) ((T)((uint64_t)(a) op (uint64_t)(b)))
-/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src; of what
- * lies side by side a loop that vectorises. */
+/* name: n elements; name_at: of which each goes at[i] * step further on.  x is an element of dst, y one of src;
+ * consecutive elements have a loop that vectorises. */
 #define RUN(name, T, body) \
 	static void run_##name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss) \
 	{ \

@@ -1,10 +1,10 @@
 /* rt/ops/select.c - positions sorted by their keys, all or the first k, with equal keys in the order that PyTorch
  * leaves them in
  *
- * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which do not keep equal
- * elements in order, and which of them come out is visible in the indices.  So these are the same algorithms, step for
- * step: introselect and introsort with the median of three moved to the front, insertion sort of short runs, and a heap
- * that sifts its hole down to a leaf and back up.  `at` holds positions; a < b means key[a] < key[b].
+ * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which are not stable, so
+ * that their order of equal elements shows in the indices.  These are the same algorithms, step for step: introselect
+ * and introsort with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its
+ * hole down to a leaf and back up.  `at` holds positions; a < b means key[a] < key[b].
  */
 #include "keys.h"
 
@@ -134,7 +134,7 @@ depth_of(int64_t n)
 	return depth;
 }
 
-/* The element that belongs at `nth` comes there, what is less before it. */
+/* Moves the element that belongs at `nth` there, and lesser ones before it. */
 static void
 nth_element(const Run *r, int64_t nth, int64_t n)
 {
@@ -195,7 +195,7 @@ sort_unstably(const int64_t *key, int64_t n, int64_t *at)
 }
 
 /* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is
- * one order.  False: there are equal ones, and nothing is said of `at`. */
+ * only one order.  False: some are equal; `at` is unspecified. */
 static bool
 select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
 {

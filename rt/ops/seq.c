@@ -1,9 +1,8 @@
 /*
  * Operators on lists and dicts.
  *
- * One function serves all element types and all key types; comparison of elements is rt_equal's, order is less().
- * A value that comes out of a container is a new reference, one that goes in is counted once more.  Negative places
- * count from the end.
+ * One function serves all element types and all key types; comparison of elements is rt_equal's, order is less(). A
+ * value taken from a container is a new reference; one that is put in is retained.  Negative places count from the end.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* rt/ops/singular.c - singular values and vectors
  *
  * The way of LAPACK's gesdd up to 25 columns, because signs (and phases) of vectors follow from it: a tall matrix is
- * first made a triangle, a wide one its adjoint; reflections of columns and rows in turn leave two real diagonals;
- * implicit QR steps, towards the smaller end of a block, without a shift where that would cost digits, make them one.
- * Values are made positive in v, then sorted.  Larger matrices go the same way, where LAPACK divides.  Demmel and
- * Kahan, Accurate Singular Values of Bidiagonal Matrices; Golub and Van Loan, Matrix Computations, 8.6.
+ * first reduced to a triangle, a wide one is replaced by its adjoint; reflections of columns and rows in turn make it
+ * bidiagonal; implicit QR steps, towards the smaller end of a block, without a shift where that would lose accuracy,
+ * make it diagonal.  Values are made positive by signs in v, then sorted.  Larger matrices, for which LAPACK divides
+ * and conquers, are computed in the same way.  Demmel and Kahan, Accurate Singular Values of Bidiagonal Matrices; Golub
+ * and Van Loan, Matrix Computations, 8.6.
  */
 #include "decomp.h"
 
@@ -60,7 +61,7 @@ apply(const Z *v, int64_t step, int64_t n, Z tau, Z *b, int64_t k, int64_t ld)
 	}
 }
 
-/* Column i's reflection, on what is below and right of it. */
+/* Applies column i's reflection to the part below and to the right. */
 static double
 reflect_column(Reduced *r, int64_t i)
 {

@@ -209,7 +209,7 @@ rt_topk(RtCx *cx, const IValue *in, IValue *out)
 	if (t->ndim)
 		dims[dim] = k;
 	else
-		k = 1;                            /* a number is its own greatest, asked for or not */
+		k = 1;                            /* a 0-d tensor gives its one value, whatever k is */
 	values = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, dims, NULL);
 	indices = values ? rt_result(cx, 1, RT_i64, t->ndim, dims, NULL) : NULL;
 	if (values)

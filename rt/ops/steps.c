@@ -3,9 +3,9 @@
  * PyTorch's CPU hands a bfloat16 product to oneDNN, which sums in float, when it has more than 16^3 multiplications.
  * Smaller ones run through loops of its own on bfloat16 accumulators,
  *     c = round(c + round(alpha * a * b))     in the order of k, from c = round(beta * c),
- * (where the third factor comes in depends on the loop), except where the right matrix lies transposed and the left
- * does not: a dot product in float, rounded once.  The difference is far above the tolerance of the dtype, so results
- * agree only if this is done too.  Large products, which are the ones that cost time, are exact in both.
+ * (the position of alpha depends on the loop), except where the right matrix is transposed and the left is not: a dot
+ * product in float, rounded once.  The difference is far above the dtype's tolerance, so the same has to be done here.
+ * Large products, which are those that take time, are exact in both.
  */
 #include "gemm.h"
 

@@ -1,8 +1,8 @@
 /* rt/ops/taps_loops.h - the tables of resample.c and the passes over them
  *
- * T: type of elements; N(name): the function's name for it; R(x): what rounds each step, so that bfloat16 comes out as
- * from PyTorch's loops, which keep coordinates, weights and sums in it; CUBIC_TAP(t, k): weight k at t; SUM(w, x, y): y
- * + w * x as it is rounded there.
+ * T: type of elements; N(name): the function's name for it; R(x): rounds a step, so that bfloat16 results are those of
+ * PyTorch's loops, which keep coordinates, weights and sums in bfloat16; CUBIC_TAP(t, k): weight k at t; SUM(w, x, y):
+ * y + w * x, rounded as there.
  */
 
 /* Tables of one dim: the taps of output o are entries [o * width, (o + 1) * width). */

@@ -1,8 +1,8 @@
 /*
  * Operators on text.
  *
- * They see bytes, not characters, and the C locale's letters, as PyTorch's do: len("é") is 2, upper() leaves it.
- * Places in a text count from the end when negative; what the rows say of `end` differs between them as it does there.
+ * As PyTorch's, they work on bytes, not characters, with the letters of the C locale: len("é") is 2, upper() leaves it.
+ * Negative places count from the end; the meaning of `end` differs between operators as it does there.
  */
 #include <limits.h>
 #include <math.h>

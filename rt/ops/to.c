@@ -1,6 +1,6 @@
-/* rt/ops/to.c - casts, copies and fills; questions about types
+/* rt/ops/to.c - casts, copies and fills; queries of types
  *
- * A cast that changes nothing returns its argument itself.  There is one device: a device argument changes nothing.
+ * A cast to the same type returns its argument.  There is one device: a device argument has no effect.
  */
 #include <string.h>
 
@@ -209,7 +209,7 @@ rt_copy__int(RtCx *cx, const IValue *in, IValue *out)
 	return rt_fill__Scalar(cx, in, out);
 }
 
-/* A fill may write an element more than once, and read what it writes to. */
+/* A fill may write an element more than once, and its value may overlap the result. */
 static int
 fill_from(RtCx *cx, RtTensor *to, RtTensor *value)
 {

@@ -4,11 +4,11 @@
  *   add_.Tensor(self!, other)      runs add.Tensor, then copies the result into self
  *   add.out(self, other, *, out!)  runs add.Tensor, then copies the result into out, which takes its sizes
  *
- * An OUT row's out has to have the result's dtype; others' is cast into.
+ * An OUT row's out has to have the result's dtype; the out of others is cast into.
  *
  * Each row gets a function of its own, so that programs can name it like any kernel.  Arguments of the base row are
- * found by name among those of the row; what the row lacks (dtype, layout, device ...) is None, but for dtype, which is
- * that of `out`.  Where the base is a body, whoever calls runs the body first: the results come before the arguments.
+ * found by name among those of the row; missing ones (layout, device ...) are None, but dtype is that of `out`.  Where
+ * the base is a body, the caller runs the body first and passes its results before the arguments.
  */
 #include "geom.h"
 #include <stdio.h>
@@ -100,8 +100,8 @@ is_option(const ArgText *a)
 
 /* ---- what a write may overlap ------------------------------------------------------------------------------ */
 
-/* What ATen's kernels ask of the memory that is written to.  PARTLY: what is read is the same view or other memory;
- * APART: other memory; either way each element is written once. */
+/* What ATen's kernels require of the memory written to.  PARTLY: operands are the same view or other memory; APART:
+ * other memory; in both cases each element is written once. */
 typedef enum Asks { ASKS_NOTHING, ASKS_PARTLY, ASKS_APART } Asks;
 
 typedef struct Memory {
@@ -114,7 +114,7 @@ typedef struct Memory {
 	bool composed;   /* of out: the result is computed first, and then copied, whatever its dtype */
 } Memory;
 
-/* Pointwise rows ask PARTLY, all others nothing, but for these. */
+/* Pointwise rows require PARTLY, others nothing, except these. */
 static const Memory memories[] = {
 	{ .name = "addr", .asks = ASKS_PARTLY }, { .name = "cumsum", .asks = ASKS_PARTLY },
 	{ .name = "cumprod", .asks = ASKS_PARTLY }, { .name = "logcumsumexp", .asks = ASKS_PARTLY },

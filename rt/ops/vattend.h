@@ -1,6 +1,6 @@
 /* rt/ops/vattend.h - attention in generated kernels: softmax(q k' * scale + mask) v, a block of rows at a time
  *
- * The scores of a block lie in scratch and stay in the nearest caches; the whole matrix of scores is never there.
+ * The scores of a block are in scratch and stay in cache; the whole matrix of scores is never made.
  */
 #ifndef RT_OPS_VATTEND_H
 #define RT_OPS_VATTEND_H

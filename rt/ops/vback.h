@@ -2,8 +2,8 @@
  *
  * A panel of the weights is packed into scratch when a part of the kernel comes to it, in any order of their dims: the
  * gradient of the input is the convolution of the result's gradient by the flipped weights, with in and out exchanged.
- * With a stride every phase of the input is such a convolution, by the taps that meet it; its pixels are put where they
- * belong a block at a time.
+ * With a stride every phase of the input is such a convolution, with the taps that reach it; its pixels are stored a
+ * block at a time.
  *
  * The gradient of the weights is a sum of outer products over pixels: for each tap, blocks of input channels by a panel
  * of output channels in registers, over a run of the result's rows whose panel has been packed.

@@ -5,9 +5,9 @@
 
 typedef enum RnnKind { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU } RnnKind;
 
-/* Some columns of a step.  x: the input's part of the gates, y: the state's, gate g is gx (gy) elements on; h, c: what
- * was before, to_h, to_c: what is then, which may be the same places.  c of an LSTM only.  All lie where the first
- * column does, with the rows' distances in elements beside them. */
+/* Some columns of a step.  x: the input's part of the gates, y: the state's, gate g is gx (gy) elements on; h, c: the
+ * old state, to_h, to_c: the new one, which may be the same memory; c of an LSTM only.  All point to the first column,
+ * with the distances of rows in elements. */
 typedef struct RnnCell {
 	const void *x, *y, *h, *c;
 	void       *to_h, *to_c;

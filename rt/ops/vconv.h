@@ -4,8 +4,8 @@
  * convolution is a product of MR pixels by NR channels whose rows are found by address ("indirect": no im2col).
  *
  * What is constant is how many rows and vectors a block has, so that it lives in registers; all extents are arguments.
- * A panel's function is there once in a program and serves all its kernels: these are a row of arguments each.  Of the
- * panels that are narrower than NR, the last ones of a result, only those that some kernel names are there.
+ * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
+ * narrower than NR, the last of a result, a program has only those that some kernel uses.
  *
  * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST says.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
@@ -166,8 +166,8 @@ vc_place(int64_t wide, int64_t left, float *c, int64_t ldc, float *part)
 	return left >= wide ? (VcPlace){ c, ldc } : (VcPlace){ part, VC_NR };
 }
 
-/* Stores a block.  more: what is there is the sum of the runs before this one.  range: this run is the last, and
- * clamped. */
+/* Stores a block.  more: adds to the sum of earlier runs, which is stored there.  range: this run is the last one;
+ * clamps. */
 VC_INLINE void
 vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *range, VcRows *from)
 {
@@ -324,9 +324,9 @@ VC_PANEL(3_half, 3, true)
 #endif
 #undef VC_PANEL
 
-/* What threads divide.  Panels of n columns: a thread reads its own weights once; [begin, end) of panels * chunks,
- * chunks of `chunk` rows.  Rows: it reads what it wrote itself, kernel after kernel, and writes what it wrote before;
- * [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
+/* How work is divided among threads.  By panels of n columns, a thread reads its own weights once; [begin, end) of
+ * panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after kernel, which stay
+ * in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
 typedef struct VcShare {
 	int64_t begin, end;              /* blocks */
 	int64_t first, rows;             /* its rows: [first, rows) */

@@ -1,7 +1,8 @@
 /* rt/ops/vdepth.h - depthwise convolutions of generated kernels: each channel by a filter of its own
  *
  * Activations are NHWC, weights [tap][channel]; lanes are channels.  Windows of 3, 5 and 7 columns and strides 1 and 2,
- * of channels that fill a vector, have functions that keep a row of taps in registers; all others go tap by tap.
+ * with enough channels to fill a vector, have functions that keep a row of taps in registers; all others are computed
+ * tap by tap.
  */
 #ifndef RT_OPS_VDEPTH_H
 #define RT_OPS_VDEPTH_H
@@ -47,7 +48,7 @@ vc_dw_block(int rw, int nv, const VcConv *v, const float *x, const float *w, con
 				acc[i * nv + j];
 }
 
-/* All channels of rw pixels; the last vector goes back over what is done where they do not fill it. */
+/* All channels of rw pixels; the last vector overlaps the one before it where channels do not fill it. */
 VC_INLINE void
 vc_dw_pixels(int rw, int nv, const VcConv *v, const float *x, const float *w, const float *bias, float *y, int64_t r0,
 	     int64_t r1, int64_t s0, int64_t s1)
@@ -232,7 +233,7 @@ VC_DW_RUN(3_by_2, VC_DW_NARROW, 3, 2)
 VC_DW_RUN(5_by_2, VC_DW_NARROW, 5, 2)
 #undef VC_DW_RUN
 
-/* Blocks of rw pixels; the last of a row goes back over what is done, to the same. */
+/* Blocks of rw pixels; the last of a row overlaps the one before it and computes the same again. */
 VC_SHARED void
 vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
 	   int64_t rw, VcDwRun *run, VcEpilogue *epilogue, void *const *p)

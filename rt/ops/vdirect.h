@@ -1,8 +1,7 @@
-/* rt/ops/vdirect.h - small convolutions in generated kernels, over tensors as they lie: lanes along the width
+/* rt/ops/vdirect.h - small convolutions in generated kernels without packing: lanes along the width
  *
- * For what is not channels last (one dim, or weights that are not constant): no packing, no transposition.  Each row of
- * the result is made 64 floats at a time; taps that would read outside of the image touch only the lanes that are
- * inside.
+ * For layouts other than channels last (one dim, or weights that are not constant).  Each row of the result is computed
+ * 64 floats at a time; taps that would read outside of the image update only the lanes that are inside.
  */
 #ifndef RT_OPS_VDIRECT_H
 #define RT_OPS_VDIRECT_H

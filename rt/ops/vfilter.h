@@ -1,5 +1,4 @@
-/* rt/ops/vfilter.h - filters for Winograd F(4 x 4, 3 x 3): what the compiler stores and what programs make are the same
- * bits
+/* rt/ops/vfilter.h - filters for Winograd F(4 x 4, 3 x 3), the same bits from the compiler and from programs
  *
  * The points are 0, +-5/8, +-3/2 and infinity: by measure the best among sixteenths and eighths, with 2.4 times less
  * rounding error than the usual 0, +-1, +-2 (1.8 times the direct form's), for as many multiplications; all that
@@ -13,7 +12,7 @@
 #define WINO_PP (WINO_P * WINO_P)
 #define WINO_QQ (WINO_Q * WINO_Q)
 
-/* No product and sum become one operation, whatever the machine has and the flags say: rounding would depend on it. */
+/* Products and sums are never fused, whatever the machine and the flags: rounding would depend on that. */
 #ifdef __clang__
 #define WINO_EXACT _Pragma("clang fp contract(off)")
 #define WINO_BEGIN
@@ -26,8 +25,8 @@
 
 WINO_BEGIN
 
-/* Who includes this says what WinoWide is: double, or a vector of them, a filter in each place.  In double, since what
- * is wrong with a filter is wrong with all that it gives.  Functions that call these stand before WINO_END, too. */
+/* The including file defines WinoWide: double, or a vector of doubles with a filter in each lane.  In double, since a
+ * filter's error is in every result.  Functions that call these have to be before WINO_END, too. */
 
 /* G g: three at distance gs to six at distance os. */
 static inline __attribute__((always_inline)) void

@@ -1,8 +1,8 @@
-/* rt/ops/view.c - views: another geometry over the same storage, no element moves
+/* rt/ops/view.c - views: another geometry over the same storage, without copies
  *
- * A Geom is a geometry by value: the kernel derives it from its argument's, changes it, and asks for the
- * view.  Only view_strides is more than bookkeeping: it says whether a tensor's elements can be read in
- * another shape without a copy, which `view` demands and `reshape` prefers.
+ * A Geom is a geometry by value: the kernel derives it from its argument's, changes it, and asks for the view.  Only
+ * view_strides is more than bookkeeping: it decides whether a tensor's elements can be read in another shape without a
+ * copy, which `view` requires and `reshape` prefers.
  *
  * Invariant: a result of this file shares its argument's storage, but for reshape's copy.
  */

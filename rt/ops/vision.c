@@ -31,8 +31,8 @@ check_boxes(RtCx *cx, const RtTensor *boxes, const RtTensor *scores)
 	return RT_OK;
 }
 
-/* Keeps, of n boxes in order, those that overlap none that is kept before them by more: how many, moved to the front.
- * Areas and overlaps are rounded to float, as the float operator does.  gone: room for n. */
+/* Keeps the boxes, of n in order, that do not overlap an earlier kept one by more: their number; they are moved to the
+ * front. Areas and overlaps are rounded to float, as the float operator does.  gone: room for n. */
 static int64_t
 suppress(const double *box, int64_t *order, int64_t n, double threshold, uint8_t *gone)
 {
@@ -284,7 +284,7 @@ pool_end(RtCx *cx, const Pool *p, RtTensor *r, RtTensor *at)
 	((1 - (T)dv) * (1 - (T)du) * (T)x[v0 * w + u0] + (1 - (T)dv) * (T)du * (T)x[v0 * w + u1] + \
 	 (T)dv * (1 - (T)du) * (T)x[v1 * w + u0] + (T)dv * (T)du * (T)x[v1 * w + u1])
 
-/* x at (v, u), bilinear; what lies more than one outside is 0, the rest is clamped to the border. */
+/* x at (v, u), bilinear; more than one pixel outside it is 0, less far the border's. */
 static double
 sample(bool single, const double *x, int64_t h, int64_t w, double v, double u)
 {

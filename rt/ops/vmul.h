@@ -1,8 +1,8 @@
 /* rt/ops/vmul.h - products of strided operands in generated kernels: attention, weights that are not constant
  *
  * c (m, n) = a (m, k) * b (k, n) + bias.  Panels of b are packed into scratch and go through the register blocks of
- * vconv.h.  One or two rows do not pay for packing: b's rows are added up, or its columns are multiplied, where they
- * lie. Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
+ * vconv.h.  For one or two rows packing does not pay: b's rows are added up, or its columns multiplied, in place.
+ * Extents are arguments here and not constants: one copy of the blocks serves all products of a program.
  */
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H

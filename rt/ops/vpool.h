@@ -1,8 +1,8 @@
 /* rt/ops/vpool.h - pooling in generated kernels: windows over planes, any strides
  *
  * One dim of the result is the lane: channels when they are consecutive (channels last), else the width; windows are
- * clipped to the image first, so that nothing inside of them is checked.  NaN propagates through the maximum.  Averages
- * sum each row of a window before it joins the others: of a whole image, one sum would round away much.
+ * clipped to the image first, so that their elements need no checks.  NaN propagates through the maximum.  Averages sum
+ * each row of a window first, then the rows' sums: a single sum over a whole image would lose accuracy.
  */
 #ifndef RT_OPS_VPOOL_H
 #define RT_OPS_VPOOL_H

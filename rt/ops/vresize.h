@@ -1,8 +1,8 @@
-/* rt/ops/vresize.h - interpolation in generated kernels: where each output looks, along one dim
+/* rt/ops/vresize.h - interpolation in generated kernels: the inputs of each output, along one dim
  *
- * Of scales in float, linear's coordinates are computed in double and nearest's in float, as the eager kernels
- * (resample.c) and ATen 1.13 do, so that floors fall on the same side. given: the scale factor that the call gives; 0:
- * the sizes decide.
+ * Scales are floats; linear coordinates are computed in double, nearest ones in float, as in the eager kernels
+ * (resample.c) and ATen 1.13, so that floors are the same.  given: the scale factor of the call; 0: the ratio of the
+ * sizes.
  */
 #ifndef RT_OPS_VRESIZE_H
 #define RT_OPS_VRESIZE_H

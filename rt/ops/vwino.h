@@ -1,8 +1,8 @@
 /* rt/ops/vwino.h - convolutions 3 x 3 of stride 1 in generated kernels: Winograd F(4 x 4, 3 x 3)
  *
  * Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015.  Tiles of 4 x 4 outputs; lanes are channels.
- * A quarter of the direct form's multiplications, by filters four times as large (vfilter.h): those a program makes
- * when it is opened (RtMaking), from the panels that it holds.
+ * A quarter of the direct form's multiplications, with filters four times as large (vfilter.h), which a program makes
+ * from its panels when it is opened (RtMaking).
  */
 #ifndef RT_OPS_VWINO_H
 #define RT_OPS_VWINO_H
