@@ -50,7 +50,7 @@ by_begin(const void *a, const void *b)
 	return (x->end < y->end) - (x->end > y->end);
 }
 
-/* The events of a trace, outer ones before what is in them; *call: the name of calls, the last to end. */
+/* The events of a trace, outer ones before inner ones; *call: the name of calls, the last to end. */
 static Spans
 read_spans(Cx *cx, const char *trace, const char **call)
 {

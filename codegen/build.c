@@ -299,7 +299,7 @@ run_operators(Build *b, char *const *argv, const char *log)
 		process_fail(b->cx, p.name, EXIT_INPUT, "failed on --op", log);
 }
 
-/* A shared object of C files for this machine: what the interpreter calls. */
+/* A shared object of C files for this machine, for the interpreter. */
 bool
 build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
 {
@@ -617,7 +617,7 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	umask(b->mask);
 }
 
-/* The vectors for which code and weights are made are what the compiler says that its target has. */
+/* The vector width of code and weights is that of the compiler's target. */
 static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
 {

@@ -352,8 +352,8 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
 }
 
-/* What of the runtime only operands need that this program cannot meet is left out.  A program for wide vectors runs
- * where they are; the text of one for narrow ones does not say what the machine has. */
+/* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
+ * on machines that have them; one for narrow vectors may run on any. */
 static void
 put_parts(Emit *e)
 {

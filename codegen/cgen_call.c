@@ -93,7 +93,7 @@ changes_nothing(const Node *n)
 	return n->op && !node_writes(n) && n->op->form != OP_BODY && !node_has_effect(n);
 }
 
-/* A test build holds results against what was known of them when the program was made. */
+/* A test build compares results with what was known of them at compile time. */
 static void
 write_known(Writer *w, const Node *n, int i)
 {

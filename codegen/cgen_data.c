@@ -355,8 +355,8 @@ put_enum(Emit *e, const RtEnum *en)
 	put_value(e, en->value);
 }
 
-/* A module's attributes are seen by code only: what no code reads is left out, and with it the weights that were folded
- * into others. */
+/* A module's attributes are read by code only: unread ones are left out, and so are weights that were folded into
+ * others. */
 static void
 put_object(Emit *e, const RtObject *o)
 {

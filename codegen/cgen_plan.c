@@ -151,8 +151,7 @@ renew_box(Writer *w, const Value *carried)
 		write_new_box(w, b, plan_tensor(w->p, carried));
 }
 
-/* Moves of planned tensors, by copies of their bytes, that happen at once: what is read is read before it is
- * overwritten. */
+/* A parallel move of planned tensors, by copies of their bytes: each is read before it is overwritten. */
 typedef struct Moves {
 	Value *const *to, *const *from;
 	int n;

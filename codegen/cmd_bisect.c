@@ -259,7 +259,7 @@ find_step(Bisect *b, const Options *o)
 	return pass_step(b->cli->cx, wrong);
 }
 
-/* How many changes the pass made, and what it said of change n (null: nothing). */
+/* How many changes the pass made, and its description of change n (or null). */
 static int
 changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **said)
 {
@@ -329,7 +329,7 @@ report_change(Bisect *b, Options o, const char *pass)
 	}
 }
 
-/* Is it right without what is limited there? */
+/* Is the answer right under this limit? */
 static bool
 is_right_without(Bisect *b, const Options *o, const char *outside)
 {

@@ -98,7 +98,7 @@ static const char *const who_names[NWHO] = { "program", "interpreter", "referenc
 typedef struct Judgement {
 	const RtArrays *answer[NWHO];    /* null: not asked for */
 	Buf  rows;               /* the errors of each result, as they are reported */
-	Buf  why;                /* what is wrong with what is no float; empty: nothing */
+	Buf  why;                /* differences of results that are not floats; empty: none */
 	int  n;                  /* results with errors */
 	bool over;               /* one is over the bound */
 } Judgement;
@@ -179,7 +179,7 @@ judge_errors(const Check *c, Judgement *j, const char *key, const double *error)
 	j->n++;
 }
 
-/* One result; what is no float must be the interpreter's. */
+/* One result; other types than floats must equal the interpreter's. */
 static void
 judge(const Check *c, RtCx *rt, Judgement *j, const RtArray *exact)
 {

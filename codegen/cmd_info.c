@@ -148,8 +148,8 @@ print_methods(const Info *o, const char *title, Function *const *fn, int n)
 	printf(o->json ? "]" : "");
 }
 
-/* Before anything is printed.  A result that is not annotated is its body's; what is annotated is said of models, too,
- * whose bodies lack an operator. */
+/* Before anything is printed.  The type of a result without annotation is that of the body; annotated ones are printed
+ * even for models whose bodies lack an operator. */
 static void
 know_results(Cx *cx, Function *const *fn, int n)
 {

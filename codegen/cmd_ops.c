@@ -21,7 +21,7 @@ typedef struct Needs {
 	PtrMap  seen;            /* functions */
 	Vec(Need *) all;
 	int     nlacking;
-	const char *broken;      /* the first error that does not follow from what is lacking */
+	const char *broken;      /* the first error that is no consequence of a missing operator */
 } Needs;
 
 static const char *

@@ -175,7 +175,7 @@ typedef struct Buffer {          /* a storage of the specialized graph */
 	int64_t base;            /* INPUT, BOX: where the box's first element lies in the storage, in bytes */
 	const char *place;
 	IValue  constant;
-	bool    escapes;         /* outlives the call, or is seen by who might keep it */
+	bool    escapes;         /* outlives the call, or is visible to code that might keep it */
 	int     first, last;     /* steps between which it is alive */
 	const Value *owner;      /* BOX: the value that the box itself is */
 	int     spot;            /* ARENA: its number among those in the arena */
@@ -241,7 +241,7 @@ char *plan_text(Emit *, Plan *, const char *code);
 /* ---- dynamic.c: a dynamic specialization from the texts of its samples ------------------------------------------- */
 
 typedef struct Joinings { Vec(bool) at; } Joinings;
-typedef struct DynamicPlan {     /* what the plan of a sample shares with those of the others */
+typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	bool       *refused;     /* by node id: its kernel is not the same on all samples */
 	bool       *as_first;    /* by node id: it is a kernel on the first sample */
 	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
@@ -411,7 +411,7 @@ const char *op_kernel_symbol(Cx *, const Op *);          /* C name of its kernel
 struct Cli {
 	Cx         *cx;
 	const char *command;
-	Texts       args;          /* what is no option: MODEL ... */
+	Texts       args;          /* arguments that are no options: MODEL ... */
 	Texts       inputs;        /* -i */
 	Texts       profiles;      /* --profile */
 	const char *out;           /* -o */
@@ -456,7 +456,7 @@ bool  process_crashed(int status);       /* was that signal one of an error of i
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
 /* both; fails when it does not start */
 int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);
-/* By what it said, for want of memory or of disk space, or else with this status */
+/* With the status for its error output: out of memory, disk full, or else this status */
 RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
 char *process_log(Cx *, const char *path, int64_t most);          /* the first bytes of a file; "" when there is none */
 void  process_check(Cx *);               /* fails when a signal has asked to stop */
@@ -566,7 +566,7 @@ const char *last_line(char *text);                       /* cuts newlines off it
 
 typedef struct Decision {
 	const char *name;          /* of the operator that decides otherwise in double; null: none does */
-	double      margin;        /* what it turns on, over the largest number that it was about */
+	double      margin;        /* the difference that decides, over the largest number compared */
 	int64_t     meeting;       /* it was made there, and read later: of_float.line is not its line; 0: it is */
 } Decision;
 typedef struct DoubleAnswer {

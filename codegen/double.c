@@ -210,7 +210,7 @@ tensor_numbers(RtCx *rt, RtTensor *t)
 	return flat ? (const RtC128 *)rt_data(flat) : NULL;
 }
 
-/* The largest of what is finite in |t|; where `other` is given, in |t - other|, which has the same sizes. */
+/* The largest finite element of |t|, or with `other`, which has the same sizes, of |t - other|. */
 static double
 largest(RtCx *rt, RtTensor *t, RtTensor *other)
 {
@@ -467,7 +467,7 @@ adopt(const Step *s)
 	return s->rt->status;
 }
 
-/* Does it follow from the types of the operator's arguments alone?  Then what was asked is the dtype. */
+/* Does the result depend on the types of the arguments alone?  Then it is a query of the dtype. */
 static bool
 follows_from_types(const Step *s)
 {

@@ -32,7 +32,7 @@ typedef struct Move {            /* what a move has changed */
 typedef struct Joins {
 	Plan   *p;
 	int    *lodgers;         /* by buffer: values that lie in it */
-	bool   *written;         /* by buffer: something writes to what is there already */
+	bool   *written;         /* by buffer: something updates it in place */
 	int64_t least;           /* the arena can be no smaller */
 	bool   *is_cat;          /* by node id: a cat with a kernel, which takes its operands wherever they lie */
 	Vec(Move) moves;         /* of the cat that is looked at */

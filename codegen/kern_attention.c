@@ -38,7 +38,7 @@ take(Row *r, Attention *d)
 	return !d->mask_value || (d->mask && d->mask->dtype == RT_f32 && d->mask->ndim <= d->y->ndim);
 }
 
-/* Strides of the batch dims, 0 where there is nothing to move. */
+/* Strides of the batch dims, 0 where the operand is broadcast. */
 static void
 put_batch(RowNest *nest, int operand, const RtTensor *t, const RtTensor *y)
 {

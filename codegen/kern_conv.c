@@ -325,7 +325,7 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 	return plan_choice(p, (few || in + d->m * d->n > taps * d->k * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
 }
 
-/* What follows a product: a clamp of what is still in registers, or a function over the block that it stored. */
+/* What follows a product: a clamp in registers, or a function over the block that was stored. */
 typedef struct After {
 	const char *range[2];
 	const char *epilogue;

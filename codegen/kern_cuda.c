@@ -207,7 +207,7 @@ param(Text *t, const Value *v, const char *type, const char *name)
 	vec_push(t->e->cx->arena, &t->call->args, v);
 }
 
-/* The operands of a pointwise group, but for what the kernel itself makes: arguments; parameters are printed with its
+/* The operands of a pointwise group other than the kernel's own result: arguments; parameters are printed with its
  * text. */
 static void
 take_operands(Text *t, const Lowered *l)

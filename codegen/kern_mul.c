@@ -294,7 +294,7 @@ move_outer(RowNest *batch, const RowNest *from)
 	return true;
 }
 
-/* What is only in one operand is its rows or columns, what is in both and not in the result is summed over. */
+/* Labels of only one operand are its rows or columns; labels of both that are not in the result are summed over. */
 static bool
 describe_einsum(const Einsum *e, Product *d)
 {

@@ -69,7 +69,7 @@ take(Row *r, Walk *d)
 	       (y->dims[2] == 1 || (y->strides[2] == 1 && d->h->strides[1] == 1));
 }
 
-/* A launch: what it computes, as the fields of a VnStep, and its arguments; p[0] is where rows are stored. */
+/* A launch: the fields of its VnStep, and its arguments; rows are stored at p[0]. */
 typedef struct Launch {
 	const Walk *d;
 	Out  fields;
@@ -146,7 +146,7 @@ add_launch(Row *r, Launch *l, const char *function, int64_t columns, int64_t gat
 		vec_push(a, &c->args, l->arg[i]);
 }
 
-/* Gates: products of the state, then what the gates make of it and of c. */
+/* Gates: products of the state, then the new h and c. */
 static void
 add_gates(Row *r, const Walk *d)
 {
@@ -178,7 +178,7 @@ add_gates(Row *r, const Walk *d)
 	add_launch(r, &l, d->kind, d->hidden, d->gates, d->w->dims[1]);
 }
 
-/* The state of what the gates left in the third result. */
+/* The state: a projection of the gates' output in the third result. */
 static void
 add_projection(Row *r, const Walk *d)
 {

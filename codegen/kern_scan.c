@@ -13,7 +13,7 @@
 enum { LANES = 16 };
 
 typedef struct Step {
-	/* s[c]: what has been so far, v: the element; of an extreme: which v is the new one */
+	/* s[c]: the value so far, v: the element; of an extreme: when v replaces s[c] */
 	const char *id, *start, *next;
 	bool floats_only, extreme;
 } Step;

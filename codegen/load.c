@@ -89,7 +89,7 @@ model_load(Cli *cli, const char *path)
 	return m;
 }
 
-/* A context as the options want it.  It and what comes out of it stay for as long as the command runs. */
+/* A context by the options.  It and its values live as long as the command runs. */
 RtCx *
 model_context(Cli *cli)
 {

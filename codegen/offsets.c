@@ -63,8 +63,8 @@ enum { NORDER = sizeof orders / sizeof *orders };
 
 /* ---- which of them are alive together ------------------------------------------------------------------------- */
 
-/* All buffers by the step where they begin, as the leaves of a tree; a node has the last step of what is placed below
- * it. */
+/* All buffers by the step where they begin, as the leaves of a tree; a node has the last step of the buffers placed
+ * below it. */
 typedef struct Lives {
 	Buffer **begin;          /* (n) */
 	int      n, leaves;      /* leaves: a power of two */
@@ -102,7 +102,7 @@ lives_clear(Lives *l)
 	l->nplaced = 0;
 }
 
-/* Adds what is placed below the node and alive with b to those found; how many they are then. */
+/* Adds the buffers placed below the node that are alive with b to those found; their number then. */
 static int
 lives_below(const Lives *l, int node, int first, int width, const Buffer *b, int found)
 {
@@ -124,7 +124,7 @@ by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Those placed that are alive with b, by offset.  Where they are most of all, these are gone through as they lie. */
+/* The placed buffers that are alive with b, by offset.  Where these are most of all, all are scanned in their order. */
 static int
 alive_with(Lives *l, const Buffer *b)
 {

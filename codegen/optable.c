@@ -55,7 +55,7 @@ trial_list(Trial *t, const Arg *a)
 	return l ? rt_ref(RT_LIST, l) : rt_none();
 }
 
-/* False: there is no saying what it should be. */
+/* False: no such value can be made up. */
 static bool
 trial_argument(Trial *t, const Arg *a, IValue *out)
 {

@@ -90,8 +90,7 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is nothing but the arguments of kernels is not made, unless one may raise: the operator itself does that
- * then. */
+/* A list that is only an argument of kernels is not made, unless a kernel may raise: then the operator itself runs. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
@@ -334,7 +333,8 @@ ready_before(const Node *group, const Value *made, const Node *n)
 	return true;
 }
 
-/* The product whose kernel can compute the group on the way: it must be the last of what the group waits for. */
+/* The product whose kernel can compute the group as its epilogue: it must be the last of the group's inputs to be
+ * made. */
 static const Node *
 carrier(Plan *p, const Node *group)
 {

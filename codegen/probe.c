@@ -127,7 +127,7 @@ machine_probe(RtCx *rt)
 	return m;
 }
 
-/* The better of two, and what the other one is of it, if that is less than what was seen. */
+/* The better of two; their ratio is kept when it is the least so far. */
 static double
 best_of(double a, double b, double *steady)
 {

@@ -31,7 +31,7 @@ say(void *arg, const char *text)
 
 /* ---- what the machine does to it --------------------------------------------------------------------------------- */
 
-enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, and not what is compiled */
+enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, not the compiled code */
 
 static bool in_tcc;
 
@@ -132,7 +132,7 @@ typedef struct Job {
 	const Vec(char *) *objects;
 } Job;
 
-/* libtcc does not look whether what it writes reaches the disk; a file's table of sections is its last part. */
+/* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
 static bool
 is_whole(const char *path)
 {
@@ -195,13 +195,14 @@ link_shared(void *arg)
 /* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
 
 /*
- * It has a section per function, so that linkers leave out unused functions.  tcc does not, and looks for the name of
- * each among all: most of the time a program took.  So sections are numbered in every object, .text.00, .text.10, and
- * what has the same number is one in the program.  (Two of one object must not be one: tcc would relocate it twice.)
+ * It has a section per function, so that linkers leave out unused functions.  tcc does not, and its linear search for
+ * each section's name took most of a build's time.  So sections are numbered in every object, .text.00, .text.10, and
+ * those of the same number become one in the program.  (Two of the same object must not become one: tcc would relocate
+ * it twice.)
  */
 enum { KINDS = 5, DIGIT = 64 };
 
-/* Of relocations the name ends with that of what they are for, in the same bytes. */
+/* The name of a relocation section ends with that of its section, in the same bytes. */
 static void
 number_name(char *name, int *counts)
 {

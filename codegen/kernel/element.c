@@ -18,7 +18,7 @@ typedef struct Element {
 	Arena *a;
 	Phase from, end;         /* the stage's own */
 	int   stage;
-	const char *lane;        /* follows what is there once a row: "[j]", or "" */
+	const char *lane;        /* suffix of a row's values: "[j]", or "" */
 	const Size *columns;     /* what a variable n holds, or null */
 	const char *type;        /* T of all lets, or null: each has its own */
 	Buf   body;
@@ -89,7 +89,7 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* "x1[i0 * 56 + i1]"; of an index only what is in the brackets. */
+/* "x1[i0 * 56 + i1]"; of an index only the text in the brackets. */
 static const char *
 place_text(Element *e, int operand)
 {
@@ -310,7 +310,7 @@ put_let_of_own_type(Element *e, int at, const RtMapArg *arg)
 		const bool has = l->arg[i].kind != REF_NONE;
 		const char *text = ref_text(e, &l->arg[i]);
 
-		/* What is cast to the common type first loses there what the common type cannot hold. */
+		/* Operands are cast to the common type first, and may lose precision there. */
 		if (has && arg[i].joins && l->types.common != RT_NDTYPE)
 			text = rounded(e->a, l->types.common, text);
 		buf_printf(&e->body, "const T %c = (T)%s; ", 'a' + i, text);

@@ -33,7 +33,7 @@ typedef enum Access {
 	ACCESS_UPDATE,           /* read, then stored to at the same place */
 	ACCESS_NUMBER,           /* a number that a call brings, a double: no axes */
 	ACCESS_INDEX,            /* no memory: its value is its place, an int64 */
-	ACCESS_MADE              /* what the kernel that this is the end of has just made, where the first store goes */
+	ACCESS_MADE              /* an epilogue's input, just made by the kernel, in the place of the first store */
 } Access;
 
 /* Where its element lies for a point: at offset + sum of stride[axis] * axis elements from its address. */
@@ -134,15 +134,15 @@ int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);   /* o
 Ref     kernel_let(Kernel *, Let);
 void    kernel_store(Kernel *, int operand, Ref);
 Ref     kernel_state(Kernel *, Folded);                  /* its value; with .part = 1 its place */
-void    kernel_stage(Kernel *, bool each);               /* what is added from now on is another stage's */
+void    kernel_stage(Kernel *, bool each);               /* what is added later belongs to a new stage */
 Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let, state and store */
 /* By name: sum, prod, max, min, argmax, argmin, any, all; null: none. */
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
-/* Axes in the order of the first operand's strides, largest outermost; axes of 1 go; neighbours merge where each
- * operand's strides allow it, but for the innermost `keep` axes.  Reduced axes stay apart from the others; what is read
- * first orders these. */
+/* Axes in the order of the first operand's strides, largest outermost; axes of 1 are dropped; neighbours are merged
+ * where each operand's strides allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of
+ * the first input's strides. */
 void    kernel_simplify(Kernel *, int keep);
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
@@ -165,8 +165,7 @@ void    kernel_check(const Kernel *);
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling);
 bool     kernel_has_rows(const Kernel *);                /* does it reduce, or go through stages? */
-/* Of these: rows side by side, or along each.  Both are right for all sizes, but for `whole`; the others say what is
- * worth it. */
+/* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);
 int      kernel_row_lanes(const Kernel *);               /* as many as the widest state leaves registers for */
@@ -177,9 +176,8 @@ bool     kernel_row_is_long(const Kernel *, int lanes);
 /* Lines of C: loads, lets, stores; indices are i0, i1, ..., an operand's address is its name.  columns: an extent
  * that a variable n holds, or null. */
 char *kernel_element(const Kernel *, const Size *columns);
-/* The same of a stage.  Its states are joined in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0
- * ..., each followed by `at`: "[j]" or "".  lane: what follows a value that is there once a row; only_if: a condition
- * of stores, or null. */
+/* The same of a stage.  Its states are in variables r0, r1 ... and of places q0 ..., with parts in a0 and b0 ..., each
+ * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null. */
 typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
 /* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */

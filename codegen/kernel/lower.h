@@ -50,7 +50,8 @@ typedef struct Rows {
 	ValueVec value;          /* of operands */
 } Rows;
 
-/* The kernel; dims and what is gone are there.  Operands come in this order: results, tensors, numbers of sizes. */
+/* Begins the kernel; the dims and reduced ones are set.  Operands are added in this order: results, tensors, numbers of
+ * sizes. */
 void rows_begin(Rows *, const char *name);
 /* An operand with these strides along the dims; its index. */
 int  rows_operand(Rows *, Access, RtDtype, const int64_t *stride, const Value *);
@@ -72,8 +73,8 @@ Ref  rows_let2(Rows *, const char *op, RtDtype, Ref a, Ref b);       /* add, sub
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
 /* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
-/* Emits it as a function over a block of what has just been stored in p[0]; what else it reads is p[first ..],
- * appended to more.  Its C name; null: it does not fit. */
+/* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..], appended to more.  Its C
+ * name; null: it does not fit. */
 const char *emit_epilogue(Emit *, Plan *, const Node *group, const Value *made, int first, ValueVec *more);
 
 #endif

@@ -293,7 +293,7 @@ row_fill(Row *r)
 	return fill(r, x);
 }
 
-/* Is what is added one number, and not elements from inside? */
+/* Is the padding a constant, and not elements of the input? */
 static bool
 pads_by_number(const Row *r)
 {

@@ -113,7 +113,7 @@ typedef struct Norm {
 	Ref     w, b;            /* none: 1, 0 */
 } Norm;
 
-/* A tensor of n floating numbers, consecutive; *ref none when there is none.  False: another one. */
+/* An optional tensor of n consecutive floats; *ref: none when it is absent.  False: another tensor. */
 static bool
 add_weight(Norm *m, const char *name, Ref *ref)
 {
@@ -305,7 +305,7 @@ row_group_norm(Row *r)
 	return begin(&m, "group_norm", xs, ys) && finish(&m);
 }
 
-/* In evaluation: what was measured in training, per channel. */
+/* In evaluation: by the running mean and variance of each channel. */
 bool
 row_batch_norm(Row *r)
 {

@@ -335,7 +335,7 @@ row_variance(Row *r)
 	return rows_finish(&g);
 }
 
-/* The greatest, then the sum of exponentials relative to it; what is infinite is not taken off. */
+/* The greatest, then the sum of exponentials relative to it; an infinite one is not subtracted. */
 bool
 row_logsumexp(Row *r)
 {

@@ -18,9 +18,9 @@ typedef struct Segments {
 	bool in_place;
 	Joining how;
 	const Value *source;     /* null: a number */
-	double  number, factor;  /* of index_add: what the source is multiplied by */
+	double  number, factor;  /* of index_add: the source's factor */
 	bool    wraps;           /* indices may count from the end */
-	bool    fresh;           /* what is there does not join */
+	bool    fresh;           /* the old value is not included */
 	bool    narrow;          /* indices may be int32 */
 	const Value *index;
 	/* The part of the source that goes, and strides over it: of the target (along dim an index is a place there),
@@ -38,7 +38,7 @@ target(const Row *r, const Segments *s)
 	return s->in_place ? row_tensor(r, "self") : row_result(r, 0);
 }
 
-/* A kernel over the part, of which operand 0 is what is stored to and operand 1 the index. */
+/* A kernel over the part; operand 0 is stored to, operand 1 is the index. */
 static Kernel *
 begin(const Row *r, const Segments *s, const char *name, Access access, RtDtype dtype)
 {
@@ -108,7 +108,7 @@ neutral(Joining how, int dtype)
 	return ref_number(rt_int(how == LEAST ? most : least));
 }
 
-/* What is stored: the source, or what it makes of what is there. */
+/* The value stored: the source, or the old value combined with it. */
 static bool
 joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 {

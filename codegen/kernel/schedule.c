@@ -64,7 +64,7 @@ kernel_has_rows(const Kernel *k)
 	return k->nreduce || k->state.n || k->stage.n > 1;
 }
 
-/* Is what is read first consecutive along this axis? */
+/* Is the first input consecutive along this axis? */
 static bool
 reads_along(const Kernel *k, int axis)
 {

@@ -15,7 +15,7 @@ enum { STEPS = 400 };
 
 static int64_t least(SizeTable *, const Size *);
 
-/* Which atom is replaced first: what is made of others, the largest one, since it may cancel with them. */
+/* Which atom is replaced first: the largest compound one, since it may cancel with its parts. */
 static const Atom *
 first_atom(const Size *s)
 {
@@ -44,7 +44,7 @@ larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* A lower bound of x*p + q when x is as large (top), or as small, as what it is made of allows. */
+/* A lower bound of x*p + q with x at the upper (top) or lower bound given by its parts. */
 static int64_t
 least_at(SizeTable *z, const Atom *x, bool top, const Size *p, const Size *q)
 {
@@ -213,7 +213,7 @@ common_divisor(int64_t a, int64_t b)
 	return magnitude(a);
 }
 
-/* t = by*quotient, but for its coefficient: that is rounded down and what is left of it is rest. */
+/* t = by*quotient + rest: the quotient's coefficient is rounded down. */
 static bool
 divide_term(const Term *t, const Term *by, Term *quotient, int64_t *rest)
 {
