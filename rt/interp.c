@@ -845,7 +845,7 @@ execute(Activation *a)
 	}
 }
 
-/* Leaving the outermost call: tasks that nobody waited for end, an error gets its traceback. */
+/* Leaving the outermost call: tasks that nothing waited for end, an error gets its traceback. */
 static int
 leave(RtCx *cx, int status)
 {

@@ -199,8 +199,8 @@ is_planned(const RtCx *cx, const RtStorage *s)
 	return s && s->kind == RT_BORROWED && arena && s->data >= arena && s->data < arena + cx->arena_bytes;
 }
 
-/* A result that turns out to lie in planned memory, where nobody could know, gets that memory for itself; all that
- * share the box's storage go along. */
+/* A result that unexpectedly is in planned memory gets a copy of its own; all that share the box's storage get it,
+ * too. */
 static int
 own_memory(RtCx *cx, IValue v)
 {

@@ -69,7 +69,7 @@ rt_unpack(RtCx *cx, RtStorage *s)
 	if (s->kind == RT_PACKED) {
 		for (int64_t i = 0; i < s->packed->offset; i++)
 			unpack(cx, &s->packed->packing[i], (float *)s->data);
-		s->kind = RT_HEAP;              /* who reads this reads the data */
+		s->kind = RT_HEAP;              /* readers that see this see the data */
 	}
 	pthread_mutex_unlock(&one);
 }

@@ -1,8 +1,8 @@
 /* rt/rng.c - the CPU generator of ATen: mt19937 and a cached normal
  *
  * Matsumoto and Nishimura, "Mersenne Twister", 1998, seeded by the low 32 bits.  The order in which operators draw from
- * it is part of their meaning: reference 7.13.  Forked calls draw from the one generator, as in PyTorch: in an order
- * that nobody knows when there are threads, but no number is drawn twice.
+ * it is part of their meaning: reference 7.13.  Forked calls draw from the one generator, as in PyTorch: with threads
+ * the order is not defined, but no number is drawn twice.
  */
 #include "rt.h"
 #include "base.h"

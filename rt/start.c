@@ -380,7 +380,7 @@ run_kept(Program *p, const RtCode *code, Outcome *o)
 }
 
 /* Runs a code on the input, read anew, in a program loaded anew and with the same random numbers.  A raise is an
- * outcome; what is none (wrong input, --strict, what Kiln lacks) is the exit status. */
+ * outcome; other errors (wrong input, --strict, what Kiln lacks) become the exit status. */
 static int
 outcome_of(Program *p, const RtCode *code, const char *in, Outcome *o)
 {

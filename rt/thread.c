@@ -4,11 +4,11 @@
  * swap on it, so a worker that comes late can never take a part of a loop whose body it has not seen.  Workers spin for
  * a bounded time after work and then sleep on a condition.  A loop inside a loop, or beside one, runs inline.
  *
- * A forked call is a task on a queue, with a context of its own.  Who waits for a future runs its task when nobody has
- * begun it, else other tasks that are closed while the C stack is shallow, else sleeps.  A closed task is given no
- * future: it waits for nothing but what it has forked itself, so never for a call that stands below it on its thread's
- * stack. Hence who waits goes on as soon as the model's own order lets it.  Without workers, and while profiling, a
- * fork is run at once.  An awaitable is never queued: who waits first calls it, as PyTorch does.
+ * A forked call is a task on a queue, with its own context.  A thread that waits for a future runs its task if it has
+ * not begun, else other closed tasks while the C stack is shallow, else it sleeps.  A closed task has no future among
+ * its arguments: it only waits for tasks that it has forked itself, so never for a call below it on its thread's stack.
+ * Hence a waiting thread continues as soon as the model's own order allows.  Without workers, and while profiling, a
+ * fork is run at once.  An awaitable is never queued: the first thread to wait calls it, as in PyTorch.
  */
 #include "rt.h"
 #include "base.h"
@@ -52,7 +52,7 @@ struct RtFuture {
 	/* of an awaitable: what is called; the value is a tuple of its arguments until that is done */
 	const RtCode *code;
 #ifndef RT_SINGLE
-	pthread_t runner;        /* of an awaitable: who calls it */
+	pthread_t runner;        /* of an awaitable: the thread that calls it */
 #endif
 };
 
@@ -238,7 +238,7 @@ rt_awaited(RtCx *cx, IValue v, IValue *out)
 	return f ? RT_OK : rt_raise(cx, "out of memory");
 }
 
-/* f->state is RUNNING.  After a call that failed, who waits next makes it again. */
+/* f->state is RUNNING.  A call that failed is made again by the next thread that waits. */
 static int
 call_awaitable(RtCx *cx, RtFuture *f)
 {
@@ -760,7 +760,7 @@ rt_fork(RtCx *cx, const RtCode *code, const IValue *args, int n, IValue *out)
 	p->last = t;
 	p->nqueue++;
 	pthread_cond_signal(&p->work);
-	pthread_cond_broadcast(&p->done);           /* who waits may take it up */
+	pthread_cond_broadcast(&p->done);           /* a waiting thread may run it */
 	pthread_mutex_unlock(&p->lock);
 	return RT_OK;
 }
@@ -827,7 +827,7 @@ rt_wait(RtCx *cx, RtFuture *f, IValue *out)
 	return status ? status : collect(cx, f, out);
 }
 
-/* Ends the tasks nobody waited for: what is forked runs, and nothing runs on after a call. */
+/* Finishes the tasks that nothing waited for: every fork runs, and none after the end of a call. */
 void
 rt_drain(RtCx *cx)
 {

@@ -2,9 +2,9 @@
  *
  * Forms that would make a program too large (kiln build --forms made) are made when it is opened.  Weights that it
  * streams from memory (products of few rows that read more than caches hold) are moved once to pages of 2 MB: by
- * --warm, and after so many calls that it pays.  Of weights that nobody reads where they were, the system has its
- * memory back: they are a file's, and read again by generic code, should that want them.  Linked into programs that
- * have one or the other only.
+ * --warm, and after so many calls that it pays.  The original pages are given back to the system if no kernel reads
+ * them; they are mapped from the file, so generic code can still read them.  Linked only into programs that have one of
+ * these.
  */
 #include "rt.h"
 
