@@ -4,7 +4,8 @@
  *    x = aten::batch_norm(...); y = aten::relu_(x)      ->   y = aten::relu(x)
  *    x = aten::conv2d(...);     y = aten::add_(x, z)    ->   x' = aten::clone(x); y = aten::add_(x', z)
  *
- * A value is fresh when its node's schema gives it memory of its own; all its aliases are then made by its uses.  The
+ * A value is fresh when its node's schema gives it memory of its own, or writes to a clone that nothing else reads; all
+ * its aliases are then made by its uses.  The
  * write is seen by nobody else when no use before it makes an alias (a view, a container, a block's output), and is in
  * the block of the value itself: in a loop's body the next trip would see it.  Uses afterwards get the result.
  *
@@ -138,6 +139,23 @@ is_own_clone(const Value *v, const Node *write)
 	       n->block == write->block && v->uses.n == 1;
 }
 
+bool
+is_written_clone(const Value *v)
+{
+	return v->node->nin && is_in_place(v->node) && is_own_clone(v->node->in[0], v->node);
+}
+
+bool
+is_written_once(const Value *v)
+{
+	if (!is_written_clone(v))
+		return false;
+	for (int i = 0; i < v->uses.n; i++)
+		if (makes_alias(&v->uses.at[i]))
+			return false;
+	return true;
+}
+
 /* The value that n leaves in self, before n; null: only types, which are not known yet, can say it, or it would not be
  * the same. */
 static Value *
@@ -172,8 +190,8 @@ make_functional(Pass *p, Graph *g, Node *n)
 	int at[FUNCTIONAL_ARGS];
 	Op *base = functional_row(g->cx, n, at);
 
-	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR || !value_is_fresh(self) ||
-	    !seen_by_nobody_else(self, n))
+	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR ||
+	    !(value_is_fresh(self) || is_written_clone(self)) || !seen_by_nobody_else(self, n))
 		return false;
 	result = computed(p, g, n, base, at);
 	if ((!result && !wants_clone(p, g, n)) || !pass_may(p)) {

@@ -338,7 +338,8 @@ spec_keep_layout(Spec *s, Scope *c, const Node *n)
 	for (int i = 0; i < n->nout; i++) {
 		Value *v = c->value[n->out[i]->id];
 
-		if (known_at(s->k, v)->altered && alias_has_writers(c->alias, n->out[i]))
+		if (known_at(s->k, v)->altered && alias_has_writers(c->alias, n->out[i]) &&
+		    !is_written_once(n->out[i]))
 			spec_bind(s, c, n->out[i], spec_as_in_model(s, c, v, n->at));
 	}
 }

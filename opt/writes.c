@@ -168,7 +168,7 @@ bool
 spec_left_out(Spec *s, Scope *c, Node *n)
 {
 	if (!node_is(n, "aten::clone") || !write_behind(n) || !tensor_of(s, spec_value(c, n->in[0])) ||
-	    alias_has_writers(c->alias, n->in[0]))
+	    (alias_has_writers(c->alias, n->in[0]) && !is_written_once(n->in[0])))
 		return false;
 	spec_bind(s, c, n->out[0], spec_value(c, n->in[0]));
 	return true;

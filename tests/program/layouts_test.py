@@ -36,6 +36,13 @@ class Layouts(Form):
                        "y = torch.conv1d(y, %s, None, [1], [2])" % sin(4, 4, 3),
                        "return torch.softmax(torch.transpose(torch.slice(y, 2, None, -2), 1, 2), -1)"], ["x=float32[%s]" % size], 1)
 
+    def test_in_place(self):
+        """Sums and activations in place between convolutions, as in a residual net: one copy of the input, one of the result."""
+        again = "torch.conv2d(y, %s, None, [1, 1], [1, 1])" % sin(6, 6, 3, 3)
+        for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
+            self.form([CONV, "y = torch.relu_(y)", "z = " + again, "z = torch.add_(z, y)", "y = torch.relu_(z)", "z = " + again,
+                       "z = torch.add_(torch.mul_(z, 2), y)", "z = torch.add_(z, 1)", "y = torch.relu_(z)", "return " + again], sizes, 2)
+
     def test_must_not(self):
         """Who writes to a part, or to the whole, keeps both in one memory; a copy that is written to is one."""
         part = "z = torch.permute(y, [0, 2, 3, 1])"
