@@ -81,8 +81,8 @@ reduce_not_empty(RtCx *cx, const char *name, const RtTensor *in, IValue dim)
 	if (rt_numel(in))
 		return RT_OK;
 	if (n == 0)
-		return rt_raise(cx, "%s: Expected reduction dim to be specified for input.numel() == 0. Specify the "
-				"reduction dim with the 'dim' argument.", name);
+		return rt_raise(cx, "%s: Expected reduction dim to be specified for input.numel() == 0.%s", name,
+				strncmp(name, "arg", 3) ? " Specify the reduction dim with the 'dim' argument." : "");
 	for (int i = 0; i < n; i++) {
 		int k = rt_dim(cx, d[i], in->ndim);
 		if (k < 0)

@@ -3,6 +3,7 @@
  * A lane's values are sorted with their indices (NaN last).  The indices that kthvalue and mode give among equal values
  * depend on PyTorch's quickselect and sort, so the same algorithms are used here.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +180,8 @@ run(RtCx *cx, const char *name, Pick p, RtTensor *t, int dim, bool keepdim, IVal
 	int n = 0;
 
 	if (t->ndim && t->dims[dim] == 0)
-		return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
+		return rt_raise(cx, "%s(): Expected reduction dim %d to have non-zero size.",
+			p.kind == NANMEDIAN ? "median" : name, dim);
 	if (rt_is_complex((RtDtype)t->dtype) || (p.kind != MODE && t->dtype == RT_b8 && p.kind != KTH))
 		return rt_raise(cx, "\"%s_out\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 	if (p.kind == KTH && (p.k < 1 || p.k > (t->ndim ? t->dims[dim] : 1)))
@@ -240,7 +242,16 @@ rt_nanmedian_dim(RtCx *cx, const IValue *in, IValue *out)
 	return along(cx, "nanmedian", (Pick){ .kind = NANMEDIAN }, in[0], in[1], in[2], out);
 }
 
-/* Of all elements: one lane; of an empty tensor: nan. */
+/* What no elements have: NaN, and what converting that gives, in 32 bits for the shorter integers. */
+static IValue
+of_none(RtDtype d)
+{
+	if (!rt_is_integral(d, true))
+		return rt_double((double)NAN);
+	return d == RT_b8 ? rt_bool(true) : rt_int(d == RT_i64 ? INT64_MIN : d == RT_i32 ? INT32_MIN : 0);
+}
+
+/* Of all elements: one lane. */
 static int
 of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 {
@@ -250,7 +261,7 @@ of_all(RtCx *cx, const char *name, int kind, const IValue *in, IValue *out)
 	if (n == 0) {
 		RtTensor *r = rt_result(cx, 0, (RtDtype)t->dtype, 0, 0, 0);
 		RT_RESULT(cx, r, out[0]);
-		return rt_fill(cx, r, rt_is_floating((RtDtype)t->dtype) ? rt_double(0.0 / 0.0) : rt_int(INT64_MIN));
+		return rt_fill(cx, r, of_none((RtDtype)t->dtype));
 	}
 	if (!(flat = rt_temp(cx, rt_contiguous(cx, t))) ||
 	    !(flat = rt_temp(cx, rt_tensor_view(cx, flat, 1, &n, &(int64_t){ 1 }, flat->offset))))

@@ -125,6 +125,11 @@ vector_norm_has_value(RtCx *cx, const RtTensor *t, double p, IValue dim)
 int
 rt_linalg_vector_norm(RtCx *cx, const IValue *in, IValue *out)
 {
+	const RtDtype d = (RtDtype)in[0].u.t->dtype;
+
+	if (rt_is_integral(d, true))
+		return rt_raise(cx, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
+				rt_dtypes[d].brief);
 	return vector_norm_has_value(cx, in[0].u.t, rt_number_or(in[1], 2), in[2])
 		|| norm(cx, vector_norm, in[0], in[1], in[2], in[3].u.i, in[4], out);
 }

@@ -394,6 +394,11 @@ rt_mean_dim(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_nanmean(RtCx *cx, const IValue *in, IValue *out)
 {
+	const RtDtype d = (RtDtype)in[0].u.t->dtype;
+
+	if (!rt_is_floating(d))
+		return rt_raise(cx, "nanmean(): expected input to have floating point dtype but got %s",
+				rt_dtypes[d].brief);
 	return mean(cx, &nanmeans, "nanmean", in[0], in[1], in[2].u.i, in[3], out);
 }
 
@@ -500,8 +505,11 @@ extreme_dim(RtCx *cx, const char *name, bool max, const IValue *in, IValue *out)
 	Reduce r = extreme(rt_tensor(in[0]), max);
 
 	r.nout = 2;
-	if (reduce_not_empty(cx, max ? "max()" : "min()", r.in, in[1]) || no_complex(cx, name, r.in)
-			|| reduce_mask(cx, in[1], r.in->ndim, r.mask))
+	if (reduce_not_empty(cx, max ? "max()" : "min()", r.in, in[1]))
+		return RT_ERROR;
+	if (rt_is_complex((RtDtype)r.in->dtype))
+		return rt_raise(cx, "%s(): does not support complex input", name);
+	if (reduce_mask(cx, in[1], r.in->ndim, r.mask))
 		return RT_ERROR;
 	if (!(r.out[0] = reduce_result(cx, 0, r.in, r.mask, in[2].u.i, (RtDtype)r.in->dtype)))
 		return RT_ERROR;
@@ -633,7 +641,10 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 
 	r.as_out[0] = r.as_out[1] = RT_f64;
 	r.start.f[0] = -1.0 / 0.0;
-	if (no_complex(cx, "logsumexp", t) || reduce_mask(cx, in[1], t->ndim, r.mask))
+	if (rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "logsumexp(): Expected floating point type for result tensor, but got: %s",
+				rt_dtypes[t->dtype].brief);
+	if (reduce_mask(cx, in[1], t->ndim, r.mask))
 		return RT_ERROR;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, in[2].u.i, rt_to_floating((RtDtype)t->dtype));
 	RT_RESULT(cx, r.out[0], out[0]);
