@@ -138,6 +138,7 @@ static int
 make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 {
 	int64_t bytes = rt_dtypes[self->dtype].bytes;
+	int nth = -1;                  /* of the dims that have indices, which errors count */
 
 	x->offset = rt_scratch(cx, (x->nb + 1) * 8);
 	if (!x->offset)
@@ -152,6 +153,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 			return RT_ERROR;
 		if (d < 0)
 			continue;
+		nth++;
 		size = self->dims[d];
 		step = self->strides[d] * bytes;
 		for (int64_t k = 0; k < x->nb; k++) {
@@ -159,7 +161,7 @@ make_offsets(RtCx *cx, const RtTensor *self, Indexing *x)
 				return rt_raise(cx, "index is out of bounds for dimension with size 0");
 			if (at[k] < -size || at[k] >= size)
 				return rt_raise(cx, "index %lld is out of bounds for dimension %d with size %lld",
-					(long long)at[k], d, (long long)size);
+					(long long)at[k], nth, (long long)size);
 			x->offset[k] += (at[k] < 0 ? at[k] + size : at[k]) * step;
 		}
 	}

@@ -138,8 +138,8 @@ rt_masked_scatter(RtCx *cx, const IValue *in, IValue *out)
 	int64_t dims[RT_MAX_RANK];
 	int rank = 0;
 
-	if (rt_broadcast(cx, &rank, dims, self->ndim, self->dims) ||
-	    rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
+	if (rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims) ||
+	    rt_broadcast(cx, &rank, dims, self->ndim, self->dims))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)self->dtype, rank, dims, NULL);
 	RT_RESULT(cx, r, out[0]);

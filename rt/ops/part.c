@@ -20,7 +20,7 @@ rt_select_int(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	if (i < -g.dims[d] || i >= g.dims[d])
 		return rt_raise(cx, "select(): index %lld out of range for tensor of size %s at dimension %lld",
-			(long long)i, sizes_text(text, g.n, g.dims), (long long)in[1].u.i);
+			(long long)i, sizes_text(text, g.n, g.dims), (long long)d);
 	g.offset += (i < 0 ? i + g.dims[d] : i) * g.strides[d];
 	geom_remove(&g, d);
 	return give(cx, t, &g, out);

@@ -877,9 +877,14 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	at = (const int64_t *)(const void *)rt_data(index);
 	size = g.n ? self->dims[dim] : 1;
+	if (g.n > 1 && rt_numel(r) && size == 0)
+		return rt_raise(cx, "index_select(): self indexing axis dim should be positive");
 	for (int64_t i = 0; i < n; i++)
 		if (at[i] < 0 || at[i] >= size)
-			return rt_raise(cx, "index out of range in self");
+			return g.n > 1 && dim == 1 && rt_numel(self)
+				? rt_raise(cx, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
+					   (long long)at[i], (long long)size)
+				: rt_raise(cx, "index out of range in self");
 	if (rt_numel(r) == 0)
 		return RT_OK;
 	outer = product(g.dims, 0, dim);
