@@ -11,7 +11,10 @@
 #include "gemm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { BY_TEXT = 80 };
 
 typedef void Body(void *, int64_t, int64_t);
 
@@ -271,26 +274,42 @@ check_channels(RtCx *cx, Args *a)
 	return RT_OK;
 }
 
+/* The last n of three sizes, as PyTorch's errors have them: "5 x 7". */
+static const char *
+by_text(char text[BY_TEXT], int n, const int64_t *size)
+{
+	int at = 0;
+
+	for (int i = 3 - n; i < 3; i++)
+		at += snprintf(text + at, BY_TEXT - at, "%s%lld", i > 3 - n ? " x " : "", (long long)size[i]);
+	return text;
+}
+
 /* Output size of a forward convolution in dim i (of 3), padding included; checks the kernel's size. */
 static int
 output_sizes(RtCx *cx, Args *a)
 {
 	Conv *g = &a->g;
+	int64_t padded[3], reach[3];
+	char in[BY_TEXT], kernel[BY_TEXT];
+	bool fits = true;
 
 	for (int i = 0; i < 3; i++) {
-		int64_t reach = g->d[i] * (g->k[i] - 1) + 1, pads = 2 * g->p[i];
+		int64_t pads = 2 * g->p[i];
 
 		if (a->mode) {
 			pads = strcmp(a->mode, "same") ? 0 : g->d[i] * (g->k[i] - 1);
 			g->p[i] = pads / 2;
 		}
-		if (g->in[i] + pads < reach)
-			return rt_raise(cx, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). "
-				"Kernel size can't be greater than actual input size", (long long)(g->in[i] + pads),
-				(long long)reach);
-		g->out[i] = (g->in[i] + pads - reach) / g->s[i] + 1;
+		padded[i] = g->in[i] + pads;
+		reach[i] = g->d[i] * (g->k[i] - 1) + 1;
+		fits &= padded[i] >= reach[i];
+		g->out[i] = (padded[i] - reach[i]) / g->s[i] + 1;
 	}
-	return RT_OK;
+	if (fits)
+		return RT_OK;
+	return rt_raise(cx, "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be "
+		"greater than actual input size", by_text(in, g->nd, padded), by_text(kernel, g->nd, reach));
 }
 
 static int
@@ -334,11 +353,14 @@ set_geometry(RtCx *cx, Args *a)
 {
 	Conv *g = &a->g;
 	int64_t extra[3], *in = a->transposed ? g->out : g->in;
-	int lead;
+	int lead, named;
+	char before[BY_TEXT], after[BY_TEXT];
+	bool fits = true;
 
 	if (check_ranks(cx, a) || read_sizes(cx, a, extra) || check_channels(cx, a))
 		return RT_ERROR;
 	lead = 3 - g->nd;
+	named = g->nd < 2 ? 2 : g->nd;         /* of one dim PyTorch names two */
 	g->groups = a->groups;
 	g->n = a->unbatched ? 1 : a->input->dims[0];
 	g->cout = a->weight->dims[0];
@@ -350,13 +372,13 @@ set_geometry(RtCx *cx, Args *a)
 	for (int i = 0; i < 3 && a->transposed; i++) {
 		g->in[i] = (g->out[i] - 1) * g->s[i] - 2 * g->p[i] + g->d[i] * (g->k[i] - 1) + extra[i] + 1;
 		if (extra[i] && extra[i] >= g->s[i] && extra[i] >= g->d[i])
-			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got "
-				"output_padding: %lld, stride: %lld, dilation: %lld", (long long)extra[i],
-				(long long)g->s[i], (long long)g->d[i]);
-		if (g->in[i] <= 0)
-			return rt_raise(cx, "Given input size per channel: (%lld). Calculated output size per channel: "
-				"(%lld). Output size is too small", (long long)g->out[i], (long long)g->in[i]);
+			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got output_padding: "
+				"%lld, stride: %lld, dilation: %lld", (long long)extra[i], (long long)g->s[i], (long long)g->d[i]);
+		fits &= g->in[i] > 0;
 	}
+	if (!fits)
+		return rt_raise(cx, "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
+			"size is too small", by_text(before, named, g->out), by_text(after, named, g->in));
 	finish_geometry(g);
 	a->ndim = 0;
 	if (!a->unbatched)

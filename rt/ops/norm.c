@@ -6,6 +6,7 @@
  * Moments are summed in double, in two passes.  For bfloat16, as PyTorch, a batch's mean and inverse deviation are
  * rounded to bfloat16 before they are used, and moments of rows shorter than a vector are computed in bfloat16 steps.
  */
+#include "block.h"
 #include "dense.h"
 
 #include <float.h>
@@ -449,6 +450,18 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 
 /* ---- layer, group and rms norm ----------------------------------------------------------------------------- */
 
+static int
+check_same(RtCx *cx, const char *name, const RtTensor *v, int n, const int64_t *size)
+{
+	char given[SIZES_TEXT];
+	DenseText text;
+
+	if (!v || (v->ndim == n && memcmp(v->dims, size, n * sizeof *size) == 0))
+		return RT_OK;
+	return rt_raise(cx, "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
+		"normalized_shape = %s", name, name, dense_text(v, &text), sizes_text(given, n, size));
+}
+
 /* Rows of the trailing dims in shape; returns the first of them, or -1. */
 static int
 row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const RtTensor *weight, const RtTensor *bias,
@@ -456,6 +469,7 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 {
 	int64_t size[RT_MAX_RANK];
 	int n = rt_ints(cx, shape, size, RT_MAX_RANK), axis = t->ndim - n;
+	char given[SIZES_TEXT];
 	DenseText text;
 
 	memset(g, 0, sizeof *g);
@@ -473,10 +487,10 @@ row_geometry(RtCx *cx, const char *op, const RtTensor *t, IValue shape, const Rt
 		*(i < axis ? &g->groups : &g->run) *= t->dims[i];
 	}
 	if (axis < 0)
-		return rt_raise(cx, "Given normalized_shape, expected input with shape that ends in it, but got input "
-			"of size%s", dense_text(t, &text)), -1;
-	if ((weight && rt_numel(weight) != g->run) || (bias && rt_numel(bias) != g->run))
-		return rt_raise(cx, "Expected weight and bias to be of same shape as normalized_shape"), -1;
+		return rt_raise(cx, "Given normalized_shape=%s, expected input with shape [*, %s, but got input of "
+			"size%s", sizes_text(given, n, size), given + 1, dense_text(t, &text)), -1;
+	if (check_same(cx, "weight", weight, n, size) || check_same(cx, "bias", bias, n, size))
+		return -1;
 	if (needs_floating(cx, op, t))
 		return -1;
 	g->pieces = g->per = 1;
@@ -560,20 +574,33 @@ groups_of(int64_t n, int64_t channels, int64_t plane, int64_t groups)
 		       .step = channels / groups * plane, .per = plane ? plane : 1, .modulo = groups };
 }
 
+/* A weight or bias is one element for each channel; its error has the weight's sizes in both cases, as PyTorch's. */
+static int
+check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weight, const RtTensor *t, int64_t channels)
+{
+	DenseText a, b;
+
+	if (!v || (v->ndim == 1 && v->dims[0] == channels))
+		return RT_OK;
+	return rt_raise(cx, "Expected %s to be a vector of size equal to the number of channels in input, but got %s of "
+		"shape %s and input of shape %s", name, name, weight ? dense_text(weight, &a) : "[0]", dense_text(t, &b));
+}
+
 static int
 group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_t channels, int64_t plane,
       int64_t groups, double eps, int nout, IValue *out)
 {
 	int64_t strides[RT_MAX_RANK], dims[2] = { n, groups };
+	DenseText text;
 	Norm g;
 
 	if (groups <= 0)
 		return rt_raise(cx, "num groups must be greater than 0");
 	if (channels % groups)
-		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input "
-			"of %lld channels and num_groups=%lld", (long long)channels, (long long)groups);
-	if (needs_floating(cx, "GroupNormKernelImpl", t) || check_channels(cx, weight, "weight", channels) ||
-	    check_channels(cx, bias, "bias", channels))
+		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input of "
+			"shape %s and num_groups=%lld", dense_text(t, &text), (long long)groups);
+	if (check_vector(cx, "weight", weight, weight, t, channels) ||
+	    check_vector(cx, "bias", bias, weight, t, channels) || needs_floating(cx, "GroupNormKernelImpl", t))
 		return RT_ERROR;
 	if (n < 0 || channels < 0 || plane < 0 || n * channels * plane != rt_numel(t))
 		return rt_raise(cx, "group_norm: sizes do not fit the input");

@@ -4,15 +4,17 @@
  * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked
  * by one loop over planes.  Missing dims are leading ones of size 1.
  */
+#include "block.h"
 #include "quant.h"
 #include "../base.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Pool {
 	int      nd;
-	int64_t  planes, in[3], out[3], in_plane, out_plane;
+	int64_t  planes, channels, in[3], out[3], in_plane, out_plane;
 	int64_t  k[3], s[3], p[3], d[3];
 	int64_t *lo[3], *hi[3], *count[3];   /* (out[i]) */
 	int64_t  divisor;                    /* override; 0: the product of the counts */
@@ -122,6 +124,7 @@ set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const ch
 	if (!strchr(kinds, rt_dtypes[t->dtype].category))
 		return rt_raise(cx, "\"%s\" not implemented for '%s'", op, rt_dtypes[t->dtype].brief);
 	g->planes = 1;
+	g->channels = t->ndim > nd ? t->dims[t->ndim - nd - 1] : 1;
 	for (int i = 0; i < t->ndim - nd; i++)
 		g->planes *= t->dims[i];
 	for (int i = 0; i < 3; i++) {
@@ -153,13 +156,25 @@ tables(RtCx *cx, Pool *g)
 	return RT_OK;
 }
 
+/* Channels and sizes, one dim as two: "3x1x5". */
+static const char *
+plane_text(char text[SIZES_TEXT], const Pool *g, const int64_t *size)
+{
+	int at = snprintf(text, SIZES_TEXT, "%lld", (long long)g->channels);
+
+	for (int i = g->nd < 3 ? 1 : 0; i < 3; i++)
+		at += snprintf(text + at, SIZES_TEXT - at, "x%lld", (long long)size[i]);
+	return text;
+}
+
 /* kernel_size, stride (empty: as the kernel), padding, dilation (or null) of the nd dims; sets out. */
 static int
 window_sizes(RtCx *cx, Pool *g, const char *op, const IValue *kernel, const IValue *stride, const IValue *padding,
 	const IValue *dilation, bool ceil_mode)
 {
 	int nd = g->nd, lead = 3 - nd;
-	bool no_stride = stride->tag == RT_NONE || (stride->tag == RT_LIST && stride->u.list->n == 0);
+	char in[SIZES_TEXT], out[SIZES_TEXT];
+	bool fits = true, no_stride = stride->tag == RT_NONE || (stride->tag == RT_LIST && stride->u.list->n == 0);
 
 	if (dense_sizes(cx, *kernel, op, "kernel_size", nd, g->k + lead) ||
 	    dense_sizes(cx, no_stride ? *kernel : *stride, op, "stride", nd, g->s + lead) ||
@@ -184,13 +199,12 @@ window_sizes(RtCx *cx, Pool *g, const char *op, const IValue *kernel, const IVal
 		g->out[i] = room < 0 ? 0 : room / g->s[i] + 1;
 		if (ceil_mode && (g->out[i] - 1) * g->s[i] >= g->in[i] + g->p[i])
 			g->out[i]--;
-		if (g->out[i] <= 0)
-			return rt_raise(cx, "Given input size: (%lldx%lldx%lld). Calculated output size: "
-				"(%lldx%lldx%lld). Output size is too small",
-				(long long)g->in[0], (long long)g->in[1], (long long)g->in[2],
-				(long long)g->out[0], (long long)g->out[1], (long long)g->out[2]);
+		fits &= g->out[i] > 0;
 	}
-	return RT_OK;
+	if (fits)
+		return RT_OK;
+	return rt_raise(cx, "Given input size: (%s). Calculated output size: (%s). Output size is too small",
+		plane_text(in, g, g->in), plane_text(out, g, g->out));
 }
 
 static int
@@ -411,6 +425,13 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, const Work *work, I
 static int
 average_windows(RtCx *cx, Pool *g, const char *op, const IValue *in, bool has_divisor)
 {
+	if (dense_sizes(cx, in[0], op, "kernel_size", g->nd, g->k + 3 - g->nd))
+		return RT_ERROR;
+	for (int i = 0; i < 3 && g->nd == 3; i++)      /* of three dims padding does not help a kernel that is larger */
+		if (g->in[i] < g->k[i])
+			return rt_raise(cx, "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
+				"kW: %lld)", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2], (long long)g->k[0],
+				(long long)g->k[1], (long long)g->k[2]);
 	if (window_sizes(cx, g, op, in, in + 1, in + 2, 0, in[3].u.i) || fixed_windows(cx, g, in[4].u.i))
 		return RT_ERROR;
 	if (has_divisor && !rt_is_none(in[5])) {

@@ -5,9 +5,11 @@
  * The scale has the element's compute type and coordinates are double, so that floors fall on the same side as in
  * PyTorch.
  */
+#include "block.h"
 #include "quant.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef enum Kind { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS } Kind;     /* LANCZOS: antialiased only */
@@ -222,18 +224,34 @@ typedef struct Resize {
 	double  scale[3];
 } Resize;
 
+/* "H: 3, W: 4" */
+static const char *
+spatial_text(char text[SIZES_TEXT], int n, const int64_t *size)
+{
+	int at = 0;
+
+	for (int i = 0; i < n; i++)
+		at += snprintf(text + at, SIZES_TEXT - at, "%s%c: %lld", i ? ", " : "", "DHW"[3 - n + i],
+			(long long)size[i]);
+	return text;
+}
+
 static int
 check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
 {
+	char in[SIZES_TEXT], out[SIZES_TEXT], sizes[SIZES_TEXT];
+
 	if (ndim != g->nd + 2)
 		return rt_raise(cx, "It is expected input_size equals to %d, but got size %d", g->nd + 2, ndim);
 	for (int i = 0; i < g->nd; i++)
 		if (dims[2 + i] <= 0 || g->out[i] <= 0)
-			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%lld) and "
-				"output (%lld) in spatial dimension %d", (long long)dims[2 + i], (long long)g->out[i],
-				i);
-	return dims[1] > 0 ? RT_OK : rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with no "
-					      "channels", g->nd + 2);
+			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%s)%s output "
+				"(%s)", spatial_text(in, g->nd, dims + 2), g->nd > 1 ? "" : " and",
+				spatial_text(out, g->nd, g->out));
+	if (dims[1] > 0)
+		return RT_OK;
+	return rt_raise(cx, "Non-empty %dD data tensor expected but got a tensor with sizes %s", g->nd + 2,
+		sizes_text(sizes, ndim, dims));
 }
 
 /* steps: sums of bfloat16 are rounded, as PyTorch's are unless it goes over channels that lie last. */
