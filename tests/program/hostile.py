@@ -310,6 +310,7 @@ class Inputs(Test):
         (GOOD_IN[:-10], ""),
         (b"", "damaged"),
         (b"hello", ""),
+        (npy([2, 3]), "is one array (.npy), wanted is an .npz"),
         (GOOD_IN.replace(bytes(24), bytes(23) + b"\x01", 1), "CRC"),
     ]
 
