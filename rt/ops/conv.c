@@ -372,13 +372,14 @@ set_geometry(RtCx *cx, Args *a)
 	for (int i = 0; i < 3 && a->transposed; i++) {
 		g->in[i] = (g->out[i] - 1) * g->s[i] - 2 * g->p[i] + g->d[i] * (g->k[i] - 1) + extra[i] + 1;
 		if (extra[i] && extra[i] >= g->s[i] && extra[i] >= g->d[i])
-			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got output_padding: "
-				"%lld, stride: %lld, dilation: %lld", (long long)extra[i], (long long)g->s[i], (long long)g->d[i]);
+			return rt_raise(cx, "output padding must be smaller than either stride or dilation, but got "
+				"output_padding: %lld, stride: %lld, dilation: %lld", (long long)extra[i],
+				(long long)g->s[i], (long long)g->d[i]);
 		fits &= g->in[i] > 0;
 	}
 	if (!fits)
-		return rt_raise(cx, "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
-			"size is too small", by_text(before, named, g->out), by_text(after, named, g->in));
+		return rt_raise(cx, "Given input size per channel: (%s). Calculated output size per channel: (%s). "
+			"Output size is too small", by_text(before, named, g->out), by_text(after, named, g->in));
 	finish_geometry(g);
 	a->ndim = 0;
 	if (!a->unbatched)

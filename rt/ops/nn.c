@@ -340,9 +340,9 @@ bag_offsets(RtCx *cx, const Bag *g)
 		return 0;
 	o = (int64_t *)rt_data(d);
 	if (n && o[0] != 0)
-		return rt_raise(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0."
-			" However, got %lld\n[ torch.%sTensor{} ]", (long long)o[0], rt_dtypes[g->offsets->dtype].brief),
-			(const int64_t *)0;
+		return rt_raise(cx, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+			"from position 0. However, got %lld\n[ torch.%sTensor{} ]", (long long)o[0],
+			rt_dtypes[g->offsets->dtype].brief), (const int64_t *)0;
 	for (int64_t i = 0; i < n; i++)
 		if (o[i] > g->n || (i && o[i] < o[i - 1]))
 			return (o[n - 1] > g->n ? rt_raise(cx, "offsets[-1] can not be greater than input's length "
@@ -514,9 +514,9 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 		g->dims[i] = size + before + after;
 		most = before > after ? before : after;
 		if (g->mode == REFLECT && (before || after) && most >= size)
-			return rt_raise(cx, "Argument #%d: Padding size should be less than the corresponding input dimension, "
-				"but got: padding (%lld, %lld) at dimension %d of input %s", 4 + 2 * j, (long long)before,
-				(long long)after, i,      /* by two dims only how many */
+			return rt_raise(cx, "Argument #%d: Padding size should be less than the corresponding input "
+				"dimension, but got: padding (%lld, %lld) at dimension %d of input %s", 4 + 2 * j,
+				(long long)before, (long long)after, i,      /* by two dims only how many */
 				n != 4 ? dense_text(g->self, &text) : ndim == 4 ? "4" : "3");
 		if (g->mode == CIRCULAR && most > size)
 			return rt_raise(cx, "Padding value causes wrapping around more than once.");

@@ -582,8 +582,9 @@ check_vector(RtCx *cx, const char *name, const RtTensor *v, const RtTensor *weig
 
 	if (!v || (v->ndim == 1 && v->dims[0] == channels))
 		return RT_OK;
-	return rt_raise(cx, "Expected %s to be a vector of size equal to the number of channels in input, but got %s of "
-		"shape %s and input of shape %s", name, name, weight ? dense_text(weight, &a) : "[0]", dense_text(t, &b));
+	return rt_raise(cx, "Expected %s to be a vector of size equal to the number of channels in input, but got "
+		"%s of shape %s and input of shape %s", name, name, weight ? dense_text(weight, &a) : "[0]",
+		dense_text(t, &b));
 }
 
 static int
@@ -597,8 +598,8 @@ group(RtCx *cx, RtTensor *t, RtTensor *weight, RtTensor *bias, int64_t n, int64_
 	if (groups <= 0)
 		return rt_raise(cx, "num groups must be greater than 0");
 	if (channels % groups)
-		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input of "
-			"shape %s and num_groups=%lld", dense_text(t, &text), (long long)groups);
+		return rt_raise(cx, "Expected number of channels in input to be divisible by num_groups, but got input "
+			"of shape %s and num_groups=%lld", dense_text(t, &text), (long long)groups);
 	if (check_vector(cx, "weight", weight, weight, t, channels) ||
 	    check_vector(cx, "bias", bias, weight, t, channels) || needs_floating(cx, "GroupNormKernelImpl", t))
 		return RT_ERROR;

@@ -429,9 +429,9 @@ average_windows(RtCx *cx, Pool *g, const char *op, const IValue *in, bool has_di
 		return RT_ERROR;
 	for (int i = 0; i < 3 && g->nd == 3; i++)      /* of three dims padding does not help a kernel that is larger */
 		if (g->in[i] < g->k[i])
-			return rt_raise(cx, "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
-				"kW: %lld)", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2], (long long)g->k[0],
-				(long long)g->k[1], (long long)g->k[2]);
+			return rt_raise(cx, "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld "
+				"kH: %lld kW: %lld)", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2],
+				(long long)g->k[0], (long long)g->k[1], (long long)g->k[2]);
 	if (window_sizes(cx, g, op, in, in + 1, in + 2, 0, in[3].u.i) || fixed_windows(cx, g, in[4].u.i))
 		return RT_ERROR;
 	if (has_divisor && !rt_is_none(in[5])) {

@@ -245,8 +245,8 @@ check_sizes(RtCx *cx, const Resize *g, int ndim, const int64_t *dims)
 		return rt_raise(cx, "It is expected input_size equals to %d, but got size %d", g->nd + 2, ndim);
 	for (int i = 0; i < g->nd; i++)
 		if (dims[2 + i] <= 0 || g->out[i] <= 0)
-			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%s)%s output "
-				"(%s)", spatial_text(in, g->nd, dims + 2), g->nd > 1 ? "" : " and",
+			return rt_raise(cx, "Input and output sizes should be greater than 0, but got input (%s)%s "
+				"output (%s)", spatial_text(in, g->nd, dims + 2), g->nd > 1 ? "" : " and",
 				spatial_text(out, g->nd, g->out));
 	if (dims[1] > 0)
 		return RT_OK;
