@@ -248,9 +248,12 @@ check_ranks(RtCx *cx, Args *a)
 			rt_dtypes[a->input->dtype].torch, a->input->dtype != a->weight->dtype ? "weight" : "bias",
 			rt_dtypes[a->input->dtype != a->weight->dtype ? a->weight->dtype : a->bias->dtype].torch);
 	if (!a->transposed && a->weight->dims[0] % a->groups)
-		return rt_raise(cx, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
-			"got weight of size %s instead", (long long)a->groups, (long long)a->groups,
-			dense_text(a->weight, &w));
+		return rt_raise(cx, a->weight->dims[0] < a->groups
+			? "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of "
+			  "size %s instead"
+			: "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight "
+			  "of size [%s] instead",
+			(long long)a->groups, (long long)a->groups, dense_text(a->weight, &w));
 	return RT_OK;
 }
 
@@ -262,11 +265,12 @@ check_channels(RtCx *cx, Args *a)
 	int64_t outputs = a->transposed ? a->weight->dims[1] * a->groups : a->weight->dims[0];
 	DenseText w, x, b;
 
-	if (channels != want)
-		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s to have %lld channels, but got "
-			"%lld channels instead", a->transposed ? "transposed" : "groups",
-			(long long)(a->transposed ? 1 : a->groups),
-			dense_text(a->weight, &w), dense_text(a->input, &x), (long long)want, (long long)channels);
+	if (channels != want)                  /* an input without a batch is named with it */
+		return rt_raise(cx, "Given %s=%lld, weight of size %s, expected input%s%s to have %lld channels, but "
+			"got %lld channels instead", a->transposed ? "transposed" : "groups",
+			(long long)(a->transposed ? 1 : a->groups), dense_text(a->weight, &w),
+			a->unbatched ? "[1, " : "", dense_text(a->input, &x) + a->unbatched, (long long)want,
+			(long long)channels);
 	if (a->bias && (a->bias->ndim != 1 || a->bias->dims[0] != outputs))
 		return rt_raise(cx, "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, "
 			"but got bias of size %s instead", a->transposed ? "transposed=1, " : "",
@@ -620,6 +624,8 @@ rt_convolution_backward(RtCx *cx, const IValue *in, IValue *out)
 static int
 window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w, Conv *g)
 {
+	int64_t room;
+
 	g->in[1] = h;
 	g->in[2] = w;
 	g->in[0] = g->out[0] = g->k[0] = g->s[0] = g->d[0] = g->groups = 1;
@@ -631,14 +637,16 @@ window_geometry(RtCx *cx, const char *op, const IValue *in, int64_t h, int64_t w
 	for (int i = 1; i < 3; i++) {
 		if (g->k[i] <= 0 || g->d[i] <= 0 || g->s[i] <= 0 || g->p[i] < 0)
 			return rt_raise(cx, "%s: kernel_size, dilation and stride should be greater than zero", op);
-		g->out[i] = (g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1) / g->s[i] + 1;
-		if (g->in[i] + 2 * g->p[i] < g->d[i] * (g->k[i] - 1) + 1)
-			return rt_raise(cx, "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), "
-				"dilation=(%lld, %lld), padding=(%lld, %lld), calculated shape of the array of sliding "
-				"blocks is too small (non-positive)",
-				(long long)h, (long long)w, (long long)g->k[1], (long long)g->k[2], (long long)g->d[1],
-				(long long)g->d[2], (long long)g->p[1], (long long)g->p[2]);
+		room = g->in[i] + 2 * g->p[i] - g->d[i] * (g->k[i] - 1) - 1;
+		g->out[i] = room / g->s[i] - (room % g->s[i] < 0) + 1;
 	}
+	if (g->out[1] < 1 || g->out[2] < 1)
+		return rt_raise(cx, "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), "
+			"dilation=(%lld, %lld), padding=(%lld, %lld), calculated shape of the array of sliding blocks "
+			"as (%lld, %lld), but its components must be at least one.", (long long)h, (long long)w,
+			(long long)g->k[1], (long long)g->k[2], (long long)g->d[1], (long long)g->d[2],
+			(long long)g->p[1],
+			(long long)g->p[2], (long long)g->out[1], (long long)g->out[2]);
 	finish_geometry(g);
 	return RT_OK;
 }

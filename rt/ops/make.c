@@ -3,6 +3,7 @@
  * The arguments of all begin with a size or a tensor to be like and end with dtype, layout, device, pin_memory and
  * sometimes memory_format.  Only strided layouts are supported; a device argument means the program's own device.
  */
+#include "block.h"
 #include "kernel.h"
 
 double ceil(double);
@@ -18,10 +19,12 @@ static int
 sizes(RtCx *cx, IValue list, int64_t *dims)
 {
 	int n = rt_ints(cx, list, dims, RT_MAX_RANK);
+	char text[SIZES_TEXT];
 
 	for (int i = 0; i < n; i++)
 		if (dims[i] < 0) {
-			rt_raise(cx, "Trying to create tensor with negative dimension %lld", (long long)dims[i]);
+			rt_raise(cx, "Trying to create tensor with negative dimension %lld: %s", (long long)dims[i],
+				sizes_text(text, n, dims));
 			return -1;
 		}
 	return n;

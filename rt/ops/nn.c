@@ -502,7 +502,7 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 		return rt_raise(cx, "Length of pad must be even but instead it equals %d", n);
 	if (n / 2 > ndim)
 		return rt_raise(cx, "Length of pad should be no more than twice the number of dimensions of the input. "
-			"Pad length is %dwhile the input has %d dimensions.", n, ndim);
+			"Pad length is %dwhile the input has %ddimensions.", n, ndim);
 	for (int i = 0; i < ndim; i++) {
 		int j = ndim - 1 - i;
 		int64_t before = 2 * j < n ? pad[2 * j] : 0, after = 2 * j < n ? pad[2 * j + 1] : 0,

@@ -215,7 +215,7 @@ batch_geometry(RtCx *cx, const Batch *a, Norm *g)
 	    check_channels(cx, a->bias, "bias", channels))
 		return RT_ERROR;
 	if (!a->training && (!a->mean || !a->var))
-		return rt_raise(cx, "running_mean and running_var must be defined in evaluation mode");
+		return rt_raise(cx, "running_%s must be defined in evaluation mode", a->mean ? "var" : "mean");
 	if (t->ndim < 2 && rt_numel(t))
 		return rt_raise(cx, "Expected at least 2D input to batch_norm");
 	if (check_dtypes(cx, true, t, (RtTensor *[]){ a->weight, a->bias, a->mean, a->var }, 4))

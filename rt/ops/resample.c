@@ -409,18 +409,34 @@ RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 
 static int
+check_grid(RtCx *cx, int nd, const RtTensor *t, const RtTensor *grid)
+{
+	DenseText a, b;
+
+	if (t->ndim != nd + 2 || grid->ndim != nd + 2)
+		return rt_raise(cx, "grid_sampler(): expected %dD input and grid with same number of dimensions, but "
+			"got input with sizes %s and grid with sizes %s", nd + 2, dense_text(t, &a),
+			dense_text(grid, &b));
+	if (t->dims[0] != grid->dims[0])
+		return rt_raise(cx, "grid_sampler(): expected grid and input to have same batch size, but got input "
+			"with sizes %s and grid with sizes %s", dense_text(t, &a), dense_text(grid, &b));
+	if (grid->dims[nd + 1] != nd)
+		return rt_raise(cx, "grid_sampler(): expected grid to have size %d in last dimension, but got grid "
+			"with sizes %s", nd, dense_text(grid, &b));
+	return RT_OK;
+}
+
+static int
 grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]), *points = rt_tensor(in[1]), *r, *x, *p, *y;
 	Grid g = { .nd = nd, .mode = in[2].u.i, .padding = in[3].u.i, .align = in[4].u.i != 0, .points = 1 };
 	RtDtype ct = loop_type(t);
 	int64_t dims[5];
-	DenseText a, b;
+	DenseText a;
 
-	if (t->ndim != nd + 2 || points->ndim != nd + 2 || t->dims[0] != points->dims[0] || points->dims[nd + 1] != nd)
-		return rt_raise(cx, "grid_sampler(): expected grid to have size %d in last dimension and the batch "
-			"size of input, but got input with sizes %s and grid with sizes %s", nd, dense_text(t, &a),
-			dense_text(points, &b));
+	if (check_grid(cx, nd, t, points))
+		return RT_ERROR;
 	if (t->dtype != points->dtype)
 		return rt_raise(cx, "grid_sampler(): expected input and grid to have same dtype, but input has %s and "
 			"grid has %s", rt_dtypes[t->dtype].torch, rt_dtypes[points->dtype].torch);

@@ -557,6 +557,15 @@ reduction_of(RtCx *cx, const RtStr *name, int *op, bool *mean)
 	return rt_raise(cx, "reduce argument must be either sum, prod, mean, amax or amin.");
 }
 
+/* Complex numbers have no order. */
+static int
+check_ordered(RtCx *cx, int op, const RtTensor *dst, const char *kernel, const char *reduction)
+{
+	if ((op != SCATTER_MIN && op != SCATTER_MAX) || !rt_is_complex((RtDtype)dst->dtype))
+		return RT_OK;
+	return rt_raise(cx, "\"%s%s\" not implemented for '%s'", kernel, reduction, rt_dtypes[dst->dtype].brief);
+}
+
 static int
 scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 {
@@ -564,7 +573,8 @@ scatter_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	int dim = 0, op = 0;
 	bool mean = false;
 
-	if (reduction_of(cx, in[4].u.str, &op, &mean) || check_scatter(cx, "scatter", in, dst, src, &dim, &index))
+	if (reduction_of(cx, in[4].u.str, &op, &mean) || check_scatter(cx, "scatter", in, dst, src, &dim, &index) ||
+	    check_ordered(cx, op, dst, "scatter_gather_tensor_cpu_reduce_", in[4].u.str->s))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, index, src, op, mean, in[5].u.i);
 }
@@ -807,6 +817,7 @@ index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	bool mean = false;
 
 	if (dim < 0 || reduction_of(cx, in[4].u.str, &op, &mean) || check_added(cx, "index_reduce_", in, dst, dim) ||
+	    check_ordered(cx, op, dst, in[5].u.i ? "index_func_" : "index_reduce_func_exclude_input_init", "") ||
 	    !(at = vector_index(cx, in[2].u.t, src, dim)))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, at, src, op, mean, in[5].u.i);
