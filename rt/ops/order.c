@@ -11,15 +11,23 @@ RT_FAST
 
 /* ---- searchsorted ------------------------------------------------------------------------------------------------ */
 
-/* The number of keys before v: those below it, or with `right` those up to it. */
+/* The key of NaN among keys of floating elements; among those of integers it is a number. */
+#define NAN_KEY INT64_MAX
+
+typedef struct Search {
+	bool floating, right;
+} Search;
+
+/* The number of keys before v: those below it, or with `right` those up to it.  What is no number is before all, and
+ * all before it. */
 static int64_t
-position(const int64_t *key, int64_t n, int64_t v, bool right, const int64_t *sorter)
+position(Search how, const int64_t *key, int64_t n, int64_t v, const int64_t *sorter)
 {
 	int64_t lo = 0;
 
 	while (n > 0) {
 		int64_t half = n / 2, k = key[sorter ? sorter[lo + half] : lo + half];
-		if (k < v || (right && k == v)) {
+		if (k < v || (how.right && k == v) || (how.floating && k == NAN_KEY)) {
 			lo += half + 1;
 			n -= half + 1;
 		} else {
@@ -48,7 +56,7 @@ int
 rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *seq = in[0].u.t, *t = in[1].u.t, *sorter = rt_tensor(in[5]), *r, *wide;
-	bool right = in[3].u.i;
+	bool right = in[3].u.i, floating;
 	int64_t n, m, *key, *v, *to;
 
 	if (in[4].tag == RT_STR) {
@@ -72,6 +80,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 			|| memcmp(sorter->dims, seq->dims, sizeof *seq->dims * seq->ndim)))
 		return rt_raise(cx, "torch.searchsorted(): boundary and sorter must have the same size, and sorter "
 			"must be of type long");
+	floating = rt_is_floating((RtDtype)t->dtype) || rt_is_floating((RtDtype)seq->dtype);
 	r = rt_result(cx, 0, in[2].u.i ? RT_i32 : RT_i64, t->ndim, t->dims, NULL);
 	RT_RESULT(cx, r, out[0]);
 	wide = in[2].u.i ? temp_new(cx, RT_i64, t->ndim, t->dims) : r;
@@ -88,7 +97,7 @@ rt_searchsorted_Tensor(RtCx *cx, const IValue *in, IValue *out)
 		for (int64_t k = 0; s && i % m == 0 && k < n; k++)
 			if (s[k] < 0 || s[k] >= n)
 				return rt_raise(cx, "torch.searchsorted(): sorter index out of range");
-		to[i] = position(key + line, n, v[i], right, s);
+		to[i] = position((Search){ floating, right }, key + line, n, v[i], s);
 	}
 	return wide == r ? RT_OK : rt_copy_into(cx, r, wide);
 }
@@ -98,6 +107,7 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *t = in[0].u.t, *of = in[1].u.t, *r = rt_result(cx, 0, RT_b8, t->ndim, t->dims, NULL);
 	int64_t n = rt_numel(of), *key, *v, *order, *work;
+	const bool floating = rt_is_floating((RtDtype)t->dtype) || rt_is_floating((RtDtype)of->dtype);
 
 	RT_RESULT(cx, r, out[0]);
 	if (comparable(cx, "isin", t, of, &v, &key))
@@ -108,8 +118,8 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	sort_positions(key, n, order, work);
 	for (int64_t i = 0, m = rt_numel(t); i < m; i++) {
-		int64_t at = position(key, n, v[i], false, order);
-		bool found = at < n && key[order[at]] == v[i] && v[i] != INT64_MAX;
+		int64_t at = position((Search){ 0 }, key, n, v[i], order);
+		bool found = at < n && key[order[at]] == v[i] && !(floating && v[i] == NAN_KEY);
 		((uint8_t *)rt_data(r))[i] = found != in[3].u.i;
 	}
 	return RT_OK;
@@ -120,6 +130,7 @@ rt_isin_Tensor_Tensor(RtCx *cx, const IValue *in, IValue *out)
 /* What the family shares: m slices of n keys each; results are made from the order of slices. */
 typedef struct Slices {
 	int64_t *key, n, m;
+	bool     floating;
 	int64_t *order;       /* (m) slices in the order in which equal ones are neighbours */
 } Slices;
 
@@ -177,7 +188,8 @@ mark_slices(Slices *s, int64_t *inverse, int64_t *count)
 	for (int64_t i = 0; i < s->m; i++) {
 		int64_t slice = s->order[i];
 		/* A NaN equals no element. */
-		bool new_kind = i == 0 || compare_slices(s, first, slice) || (s->n == 1 && s->key[slice] == INT64_MAX);
+		bool new_kind = i == 0 || compare_slices(s, first, slice)
+			|| (s->n == 1 && s->floating && s->key[slice] == NAN_KEY);
 		if (new_kind) {
 			s->order[kinds] = first = slice;
 			if (count)
@@ -223,6 +235,7 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 	}
 	from = dense(cx, from);
 	s.key = from ? keys_of(cx, "unique", from) : NULL;
+	s.floating = from && rt_is_floating((RtDtype)from->dtype);
 	if (!s.key)
 		return RT_ERROR;
 	s.m = dim < 0 || t->ndim == 0 ? rt_numel(t) : t->dims[dim];
