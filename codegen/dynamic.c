@@ -252,8 +252,8 @@ formula_of(Formulas *f, const int64_t *v)
 	return express(f, v, &e) ? formula_text(f, &e) : NULL;
 }
 
-/* A count, v on the samples, of x.  Where the function's sizes have a formula for v, too, or x has always the same rest, one
- * may have been taken for the other. */
+/* A count, v on the samples, of x.  Where the function's sizes have a formula for v, too, or x has always the same
+ * rest, one may have been taken for the other. */
 static void
 tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
 {
@@ -752,7 +752,8 @@ put_buffers(Dynamic *d, const char *name)
 		if (first->home != HOME_ARENA)
 			continue;
 		if (!sizes_express(d->z, v, true, &e)) {
-			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0], (long long)v[1]);
+			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0],
+					      (long long)v[1]);
 			return false;
 		}
 		buf_printf(&b, "\t{ %s, %d, %d },\n", expr_text(d->cx->arena, &e), first->first, first->last);

@@ -358,7 +358,8 @@ dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Sp
 
 typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; } OneSize;
 
-/* A dynamic specialization of calls that had one signature: of all sizes that may differ, or of the first ones, the batch. */
+/* A dynamic specialization of calls that had one signature: of all sizes that may differ, or of the first ones, the
+ * batch. */
 static Specialization *
 vary_sizes(OneSize *o, bool batch)
 {

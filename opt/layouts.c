@@ -8,6 +8,8 @@
  */
 #include "specialize.h"
 
+#include "../rt/ops/dense.h"
+
 #include <string.h>
 
 static bool
@@ -189,6 +191,39 @@ in_strides(Spec *s, Scope *c, Value *v, Range at)
 	return y;
 }
 
+/* A batch of one whose places are channels last, but not the stride of the batch, as where tokens are viewed as an
+ * image: views that give it the stride. */
+static Value *
+with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
+{
+	Value *const zero = spec_put_int(s, 0, at);
+	Value *const channels_behind = spec_put_list(s, (const int64_t[]){ 1, 2, 0 }, 3, at);
+	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
+	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ v, zero }, 2, at);
+
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, channels_behind }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, zero }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+	known_at(s->k, y)->altered = true;
+	known_at(s->k, y)->model = NULL;
+	return y;
+}
+
+/* An input of strides of its own.  Where they suggest channels last, the convolution's result is so in the model, too;
+ * elsewhere it is contiguous there. */
+static Value *
+strided_as_channels_last(Spec *s, Scope *c, Value *v, Range at)
+{
+	const RtTensor *t = known_at(s->k, v)->v.u.t;
+	int64_t strides[RT_MAX_RANK];
+
+	if (dense_format(t, t->ndim, t->dims, strides))
+		return v;
+	if (!rt_is_channels_last(t))
+		return in_format(s, c, v, 2, at);
+	return t->dims[0] == 1 ? with_batch_stride(s, c, v, at) : v;
+}
+
 Value *
 spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 {
@@ -197,8 +232,10 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 
 	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t))
 		return v;
+	if (!rt_is_contiguous(t) && !k->altered)
+		return strided_as_channels_last(s, c, v, at);
 	if (!rt_is_contiguous(t))
-		return k->altered && !rt_is_channels_last(t) ? in_format(s, c, v, 2, at) : v;
+		return rt_is_channels_last(t) ? v : in_format(s, c, v, 2, at);
 	if (!rt_is_channels_last(t))
 		return in_format(s, c, v, 2, at);
 	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ?

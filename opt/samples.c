@@ -282,8 +282,8 @@ add_end(Samples *s, int64_t *end, const int64_t *own)
 
 enum { TRIES = 2 * SIZE_POOL };
 
-/* The t-th value to try between a symbol's own and its end: a prime; where sizes must be multiples of something, a multiple of
- * the profiled size, or a prime times a power of two that divides it, so that quotients are odd. */
+/* The t-th value to try between a symbol's own and its end: a prime; where sizes must be multiples of something, a
+ * multiple of the profiled size, or a prime times a power of two that divides it, so that quotients are odd. */
 static int64_t
 between(int64_t own, int64_t high, int t, int symbol)
 {

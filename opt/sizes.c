@@ -8,7 +8,7 @@
  *
  * Numbers in kernels are not compared, and may be written with another atom than they come from, where samples do not
  * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  What all samples have in common is a tie, which has to hold for
- * a new size, too: two atoms on a line, an atom's rest.
+ * a new size, too: two atoms on a line, a symbol's rest.
  */
 #include "opt.h"
 
@@ -123,7 +123,8 @@ learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
 	return at;
 }
 
-/* ---- ties ------------------------------------------------------------------------------------------------------------ */
+/* ---- ties
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static bool
 is_same_expr(const RtSizeExpr *a, const RtSizeExpr *b)
@@ -191,7 +192,7 @@ tie_line(Cx *cx, Sizes *s, int a, int b)
 	return true;
 }
 
-/* An atom that has the same rest in all samples: kernels for sizes that are not multiples may look different. */
+/* A symbol that has the same rest in all samples: kernels for sizes that are not multiples may look different. */
 static void
 tie_rest(Cx *cx, Sizes *s, int a)
 {
@@ -201,7 +202,8 @@ tie_rest(Cx *cx, Sizes *s, int a)
 	for (int k = 1; k < s->nsample; k++)
 		divisor = sizes_gcd(divisor, x[k] - x[0]);
 	if (divisor > 1)
-		sizes_tie(cx, s, (RtSizeTie){ RT_TIE_REST, { 1, 0, 1, { (int16_t)a } }, divisor, { .d = x[0] % divisor } });
+		sizes_tie(cx, s,
+			  (RtSizeTie){ RT_TIE_REST, { 1, 0, 1, { (int16_t)a } }, divisor, { .d = x[0] % divisor } });
 }
 
 static void
@@ -212,7 +214,7 @@ tie_atoms(Cx *cx, Sizes *s)
 
 		for (int a = 0; a < b && !tied; a++)
 			tied = tie_line(cx, s, a, b);
-		if (!tied)
+		if (!tied && b < s->nsymbol)
 			tie_rest(cx, s, b);
 	}
 }

@@ -919,8 +919,8 @@ typedef struct RtSizes {
 /* index of a RT_DO_PROFILE: the next instruction is run on data, numbers in tensors */
 enum { RT_SIZES_RUN = 0x7fffffff };
 typedef struct RtKnownSizes RtKnownSizes;
-/* The numbers s[0 .. natom + ncount), places of buffers behind them, and the arena's bytes behind those; the symbols are the
- * first. Null: these symbols do not fit, or an error. */
+/* The numbers s[0 .. natom + ncount), places of buffers behind them, and the arena's bytes behind those; the symbols
+ * are the first. Null: these symbols do not fit, or an error. */
 const int64_t *rt_sizes(RtCx *, const RtSizes *, const IValue *reg, const int64_t *symbol);
 void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }

@@ -263,8 +263,8 @@ count_all(const RtSizes *of, int64_t *s)
 	return true;
 }
 
-/* Does everything hold that all samples had in common?  Where two numbers that are equal on the samples are not, a kernel may
- * have the one in place of the other. */
+/* Does everything hold that all samples had in common?  Where two numbers that are equal on the samples are not, a
+ * kernel may have the one in place of the other. */
 static bool
 ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
 {
@@ -276,7 +276,8 @@ ties_hold(const RtCx *cx, const RtSizes *of, const int64_t *s)
 		    (t->kind == RT_TIE_REST ? x % t->q : x / t->q + (x % t->q != 0)) == y)
 			continue;
 		if (cx->show_guards)
-			fprintf(stderr, "%s: these sizes are related in another way than those that it was compiled for\n",
+			fprintf(stderr,
+				"%s: these sizes are related in another way than those that it was compiled for\n",
 				of->code->name);
 		return false;
 	}

@@ -43,6 +43,13 @@ class Layouts(Form):
             self.form([CONV, "y = torch.relu_(y)", "z = " + again, "z = torch.add_(z, y)", "y = torch.relu_(z)", "z = " + again,
                        "z = torch.add_(torch.mul_(z, 2), y)", "z = torch.add_(z, 1)", "y = torch.relu_(z)", "return " + again], sizes, 2)
 
+    def test_tokens(self):
+        """Tokens viewed as an image: channels last but for the stride of a batch of one; a part of an image is copied."""
+        conv = "torch.conv2d(y, %s, None, [2, 2])" % sin(5, 6, 2, 2)
+        self.form(["y = torch.reshape(torch.permute(x, [0, 2, 1]), [1, 6, 4, 8])", "return torch.softmax(torch.flatten(%s, 2), -1)" % conv],
+                  ["x=float32[1x32x6]"], 0)
+        self.form(["y = torch.slice(x, 3, 1)", "return torch.sum(%s, 1)" % conv], ["x=float32[2x6x4x9]"], 1)
+
     def test_must_not(self):
         """Who writes to a part, or to the whole, keeps both in one memory; a copy that is written to is one."""
         part = "z = torch.permute(y, [0, 2, 3, 1])"
