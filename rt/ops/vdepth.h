@@ -2,7 +2,7 @@
  *
  * Activations are NHWC, weights [tap][channel]; lanes are channels.  Windows of 3, 5 and 7 columns and strides 1 and 2,
  * with enough channels to fill a vector, have functions that keep a row of taps in registers; all others are computed
- * tap by tap.
+ * tap by tap, those of few channels with lanes that are not used.
  */
 #ifndef RT_OPS_VDEPTH_H
 #define RT_OPS_VDEPTH_H
@@ -255,6 +255,117 @@ vc_dw_rows(int64_t begin, int64_t end, const VcConv *v, const float *x, const fl
 	}
 }
 
+/* ---- fewer channels than lanes
+ *
+ * A vector begins at a pixel's first channel and goes on into the pixels behind it: their products are not used.  Taps
+ * are zero in those lanes.  A vector is stored whole where the pixels behind are still to be computed here.
+ */
+enum { VC_FEW = 8, VC_FEW_TAPS = 64 };
+
+/* rw pixels; taps [r0, r1) by [s0, s1) are inside of the image for all of them. */
+VC_INLINE void
+vc_few_block(int rw, const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, int64_t r0, int64_t r1,
+	     int64_t s0, int64_t s1)
+{
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		acc[i] = bias;
+	for (int64_t r = r0; r < r1; r++)
+		for (int64_t s = s0; s < s1; s++) {
+			const float *from = x + (r * v->dh * v->w + s * v->dw) * v->xs;
+
+			VC_UNROLL
+			for (int i = 0; i < rw; i++)
+				acc[i] += *(const VcV *)(from + i * v->sw * v->xs) * w[r * v->kw + s];
+		}
+}
+
+/* The first n floats, in lanes whose others are 0; none: all are. */
+VC_INLINE VcV
+vc_few_lanes(const float *from, int64_t n)
+{
+	float all[VF] = { 0 };
+
+	for (int64_t c = 0; from && c < n; c++)
+		all[c] = from[c];
+	return *(const VcV *)all;
+}
+
+/* One pixel, no farther than its own channels: behind it the image may end. */
+VC_INLINE void
+vc_few_last(const VcConv *v, const float *x, const VcV *w, VcV bias, VcV *acc, int64_t r0, int64_t r1, int64_t s0,
+	    int64_t s1)
+{
+	acc[0] = bias;
+	for (int64_t r = r0; r < r1; r++)
+		for (int64_t s = s0; s < s1; s++)
+			acc[0] += vc_few_lanes(x + (r * v->dh * v->w + s * v->dw) * v->xs, v->oc) * w[r * v->kw + s];
+}
+
+/* Whole, where all pixels that this reaches into are before `end`. */
+VC_INLINE void
+vc_few_store(const VcConv *v, VcV acc, float *y, const float *end)
+{
+	float all[VF];
+
+	acc = v->range ? vc_clamp(acc, v->range) : acc;
+	if (v->ys == v->oc && y + VF <= end) {
+		*(VcV *)y = acc;
+		return;
+	}
+	*(VcV *)all = acc;
+	for (int64_t c = 0; c < v->oc; c++)
+		y[c] = all[c];
+}
+
+/* A row of the result, over rows of taps [r0, r1).  from: the row of the image under the first row of taps; last: the
+ * last place that a vector can be read at. */
+VC_INLINE void
+vc_few_row(const VcConv *v, const float *from, const VcV *w, VcV bias, float *y, int64_t r0, int64_t r1,
+	   const float *last, const float *end)
+{
+	const int64_t right = (v->kw - 1) * v->dw, step = v->sw * v->xs;
+	VcV acc[VC_FEW];
+
+	for (int64_t ow = 0, n; ow < v->ow; ow += n, y += n * v->ys) {
+		const int64_t x0 = ow * v->sw - v->pw, s0 = vc_up(-x0, v->dw), inside = vc_up(v->w - x0, v->dw);
+		const int64_t s1 = inside < v->kw ? inside : v->kw;
+		const float *at = from + x0 * v->xs, *reads = at + ((r1 - 1) * v->dh * v->w + right) * v->xs;
+
+		n = x0 >= 0 && ow + VC_FEW <= v->ow && x0 + (VC_FEW - 1) * v->sw + right < v->w &&
+			reads + (VC_FEW - 1) * step <= last ? VC_FEW : 1;
+		if (n == VC_FEW)
+			vc_few_block(VC_FEW, v, at, w, bias, acc, r0, r1, 0, v->kw);
+		else if (reads <= last)
+			vc_few_block(1, v, at, w, bias, acc, r0, r1, s0, s1 > s0 ? s1 : s0);
+		else
+			vc_few_last(v, at, w, bias, acc, r0, r1, s0, s1);
+		for (int64_t i = 0; i < n; i++)
+			vc_few_store(v, acc[i], y + i * v->ys, end);
+	}
+}
+
+VC_SHARED void
+vc_depthwise_few(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias,
+		 float *y, VcEpilogue *epilogue, void *const *p)
+{
+	const float *const last = x + (v->n * v->h * v->w - 1) * v->xs + v->oc - VF;
+	VcV taps[VC_FEW_TAPS], first = vc_few_lanes(bias, v->oc);
+
+	for (int64_t t = 0; t < v->kh * v->kw; t++)
+		taps[t] = vc_few_lanes(w + t * v->oc, v->oc);
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const int64_t r1 = below < v->kh ? below : v->kh;
+		const float *from = x + row / v->oh * v->h * v->w * v->xs + y0 * v->w * v->xs;
+
+		vc_few_row(v, from, taps, first, y + row * v->ow * v->ys, r0, r1 > r0 ? r1 : r0, last,
+			   y + end * v->ow * v->ys);
+		if (epilogue)
+			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, v->oc, v->oc);
+	}
+}
+
 #endif
 
 /* The geometry is a constant: of the forms, those that programs use are there. */
@@ -271,6 +382,10 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 
 	if (run) {
 		vc_dw_rows(begin, end, v, x, w, bias, y, wide ? VC_DW_WIDE : VC_DW_NARROW, run, epilogue, p);
+		return;
+	}
+	if (v->oc < VF && v->kh * v->kw <= VC_FEW_TAPS) {
+		vc_depthwise_few(begin, end, v, x, w, bias, y, epilogue, p);
 		return;
 	}
 #endif

@@ -42,6 +42,24 @@ class Convolutions(Form):
                 self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x33x27]"], 0)
             os.remove(os.path.join(self.dir, "program"))
 
+    def test_few_channels(self):
+        """Each channel by itself, fewer than fill a vector: alone and as a part of what is joined, on several threads, over edges."""
+        windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1), (1, 1)), ((5, 3), (1, 2), (0, 2), (1, 1)),
+                   ((1, 9), (1, 1), (0, 4), (1, 1)), ((3, 3), (1, 1), (2, 2), (2, 2)), ((2, 2), (3, 1), (0, 0), (1, 1)))
+        for at, n in enumerate((2, 3, 4, 7, 8, 12, 15)):
+            k, s, p, d = windows[at % len(windows)]
+            def each(x, k, s, p, d):
+                return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (x, sin(n, 1, *k), sin(n), *s, *p, *d, n)
+            lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(n, 3, 1, 1),
+                     "b = torch.cat([%s, a], 1)" % each("a", (3, 3), (1, 1), (1, 1), (1, 1)),
+                     "return torch.gelu(%s), b" % each("torch.hardtanh(%s, -0.5, 2)" % each("a", k, s, p, d), (3, 3), (1, 1), (1, 1), (1, 1))]
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor]")))
+            for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x13x21]", "--cpu", cpu, "-o", "program"], 0)
+                for options in [], ["--threads", "3"]:
+                    self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x13x21]", *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_threads(self):
         """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding, since
         sums of taps are cut where a block of pixels begins (measured: by 9e-6 of the largest)."""
