@@ -194,13 +194,32 @@ same_dims(Spec *s, const Value *a, const Value *b)
 	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
 }
 
+/* Does it put constants before and behind the last dim? */
+static bool
+pads_last_dim(Spec *s, Scope *c, const Node *n)
+{
+	const Known *pad, *mode;
+
+	if (!node_is(n, "aten::pad") && !node_is(n, "aten::constant_pad_nd"))
+		return false;
+	pad = known_at(s->k, spec_value(c, node_arg(n, "pad")));
+	if (!pad->is || pad->v.tag != RT_LIST || pad->v.u.list->n != 2)
+		return false;
+	if (node_is(n, "aten::constant_pad_nd"))
+		return true;
+	if (!node_arg(n, "mode"))
+		return false;
+	mode = known_at(s->k, spec_value(c, node_arg(n, "mode")));
+	return mode->is && mode->v.tag == RT_STR && !strcmp(mode->v.u.str->s, "constant");
+}
+
 bool
 spec_under_squeeze(Spec *s, Scope *c, Node *n)
 {
 	Value *of[8] = { 0 }, *first = NULL;
 	Node *m;
 
-	if (n->op->form != OP_MAP || n->nout != 1 || n->nin > (int)(sizeof of / sizeof *of))
+	if ((n->op->form != OP_MAP && !pads_last_dim(s, c, n)) || n->nout != 1 || n->nin > (int)(sizeof of / sizeof *of))
 		return false;
 	for (int i = 0; i < n->nin; i++) {
 		Value *v = spec_value(c, n->in[i]);

@@ -43,6 +43,12 @@ class Layouts(Form):
             self.form([CONV, "y = torch.relu_(y)", "z = " + again, "z = torch.add_(z, y)", "y = torch.relu_(z)", "z = " + again,
                        "z = torch.add_(torch.mul_(z, 2), y)", "z = torch.add_(z, 1)", "y = torch.relu_(z)", "return " + again], sizes, 2)
 
+    def test_padded(self):
+        """Convolutions over one dim, what they are padded with before and behind: in the layout that they have."""
+        for sizes in ["x=float32[2x3x9]"], ["x=float32[2..4x3x5..9]"]:
+            self.form(["y = torch.conv1d(x, %s)" % sin(6, 3, 2), "y = torch.relu(torch.conv1d(torch.constant_pad_nd(y, [2, 0], 0.5), %s))" % sin(6, 6, 3),
+                       "return torch.conv1d(torch.pad(torch.mul(y, 2), [1, 3]), %s)" % sin(4, 6, 3)], sizes, 4, calls=0)
+
     def test_tokens(self):
         """Tokens viewed as an image: channels last but for the stride of a batch of one; a part of an image is copied."""
         conv = "torch.conv2d(y, %s, None, [2, 2])" % sin(5, 6, 2, 2)
