@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { PARTS_MOST = 64 };
+
 static bool
 is_convolution(const Node *n)
 {
@@ -265,6 +267,16 @@ any_layout_will_do(const Node *n, int i, bool plain)
 	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
 }
 
+/* Is v contiguous in the model, or, joined with others, as if it were? */
+static bool
+is_plain(Spec *s, const Node *n, const Value *v)
+{
+	const RtTensor *t = known_at(s->k, v)->model;
+	int64_t strides[RT_MAX_RANK];
+
+	return !t || (node_is(n, "prim::ListConstruct") && !dense_format(t, t->ndim, t->dims, strides));
+}
+
 /* Is all that the node does with its input to look at it now? */
 static bool
 only_reads(const Node *n, int i)
@@ -324,7 +336,7 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = unconverted_list(s, v, n->at);
 	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
-	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, !known_at(s->k, v)->model) &&
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
 	    !(i == 0 && can_view(s, c, n, v)))
 		return spec_as_in_model(s, c, v, n->at);
 	return v;
@@ -348,6 +360,65 @@ spec_contiguous(Spec *s, Scope *c, const Node *n)
 		spec_alter(s, v);
 	}
 	spec_bind(s, c, n->out[0], v);
+	return true;
+}
+
+/* The tensors that n, which divides v by its channels, gives in the model; null: it is another node, or they are not
+ * known. */
+static RtList *
+parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
+{
+	static const char *const divides[] = { "aten::split", "aten::split_with_sizes", "aten::chunk",
+					       "aten::tensor_split", "aten::unsafe_chunk", "aten::unsafe_split" };
+	bool exact, is = false;
+	IValue *args, out;
+	int64_t dim;
+	Node *m;
+	int nargs;
+
+	for (size_t i = 0; i < sizeof divides / sizeof *divides; i++)
+		is |= node_is(n, divides[i]);
+	if (!is || !node_arg(n, "dim") || !known_int(s->k, spec_value(c, node_arg(n, "dim")), &dim) ||
+	    (dim != 1 && dim + known_at(s->k, v)->v.u.t->ndim != 1))
+		return NULL;
+	m = spec_copy_node(s, n);
+	node_add_input(m, v);
+	for (int i = 1; i < n->nin; i++)
+		node_add_input(m, spec_value(c, n->in[i]));
+	is = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
+	     known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_LIST;
+	node_destroy(m);
+	return is ? out.u.list : NULL;
+}
+
+/* Channels of what lies otherwise than in the model, which are only unpacked: slices, views of what is there. */
+bool
+spec_parts(Spec *s, Scope *c, const Node *n)
+{
+	Value *v = n->nin ? spec_value(c, n->in[0]) : NULL, *part[PARTS_MOST];
+	Node *list;
+	RtList *of, *made;
+	int64_t at = 0;
+
+	if (!v || n->nout != 1 || n->out[0]->uses.n != 1 || !node_is(n->out[0]->uses.at[0].node, "prim::ListUnpack") ||
+	    !known_at(s->k, v)->altered || known_at(s->k, v)->model || !(of = parts_of_channels(s, c, n, v)) ||
+	    of->n > PARTS_MOST || of->n != n->out[0]->uses.at[0].node->nout)
+		return false;
+	made = rt_list_new(&s->k->rt, of->elem, of->n);
+	for (int64_t i = 0; i < of->n; i++) {
+		const int64_t to = at + of->v[i].u.t->dims[1];
+		Value *const slice[] = { v, spec_put_int(s, 1, n->at), spec_put_int(s, at, n->at),
+					 spec_put_int(s, to, n->at), spec_put_int(s, 1, n->at) };
+
+		part[i] = spec_put_op(s, c, "aten::slice", "Tensor", slice, 5, n->at);
+		rt_list_push(&s->k->rt, made, rt_retain(known_at(s->k, part[i])->v));
+		at = to;
+	}
+	list = graph_emit(s->to, "prim::ListConstruct", n->at, (int)of->n, part, 1);
+	list->out[0]->type = n->out[0]->type;
+	known_set(s->k, list->out[0], rt_ref(RT_LIST, made));
+	shapes_node(s->shapes, s->k, list, false);
+	spec_bind(s, c, n->out[0], list->out[0]);
 	return true;
 }
 

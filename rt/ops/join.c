@@ -4,6 +4,7 @@
  * into a view of the result.  Only cat of contiguous tensors and flip, whose source runs backwards, access memory
  * directly.
  */
+#include "dense.h"
 #include "geom.h"
 
 /* ---- cat, stack ------------------------------------------------------------------------------------------ */
@@ -103,10 +104,13 @@ fill_cat(RtCx *cx, RtTensor *r, const RtList *list, int dim)
 	return RT_OK;
 }
 
+/* By its strides, as ATen's suggest_memory_format says it: a part of a tensor that is channels last, too. */
 static bool
 only_channels_last(const RtTensor *t)
 {
-	return rt_is_channels_last(t) && !rt_is_contiguous(t);
+	int64_t strides[RT_MAX_RANK];
+
+	return dense_format(t, t->ndim, t->dims, strides) != NULL;
 }
 
 /* as: the result's strides; null: channels last when all operands are, else contiguous. */

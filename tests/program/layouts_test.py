@@ -49,6 +49,15 @@ class Layouts(Form):
             self.form(["y = torch.conv1d(x, %s)" % sin(6, 3, 2), "y = torch.relu(torch.conv1d(torch.constant_pad_nd(y, [2, 0], 0.5), %s))" % sin(6, 6, 3),
                        "return torch.conv1d(torch.pad(torch.mul(y, 2), [1, 3]), %s)" % sin(4, 6, 3)], sizes, 4, calls=0)
 
+    def test_divided(self):
+        """Channels divided behind a convolution: parts are taken as they lie; written to, or kept as a list, they are the model's."""
+        parts = "a, b, c = torch.split(y, 2, 1)"
+        goes_on = "return torch.conv2d(torch.cat([torch.relu(a), torch.mul(b, c), a], 1), %s)" % sin(4, 6, 2, 2)
+        for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
+            self.form([CONV, parts, goes_on], sizes, 5)
+            self.form([CONV, "a, b, c = torch.chunk(y, 3, -3)", goes_on], sizes, 5)
+            self.form([CONV, parts, "_0 = torch.zero_(b)", goes_on + ", y"], sizes, 5, calls=1, result=BOTH)
+
     def test_tokens(self):
         """Tokens viewed as an image: channels last but for the stride of a batch of one; a part of an image is copied."""
         conv = "torch.conv2d(y, %s, None, [2, 2])" % sin(5, 6, 2, 2)

@@ -12,6 +12,9 @@ def forward():
     for d in range(4):
         print(torch.cat([x, x], d).stride(), torch.stack([a.select(d, 0), a.select(d, 0)], d).stride())
     print(x.roll(1, 1).stride(), x.roll([1, 2], [0, 3]).stride(), x.roll(0, 2).stride(), x.roll(1).stride(), bool((x.roll(1, 1) == a.roll(1, 1)).all()))
+    a, b = x[:, :2], x[:, 1:]
+    for l in [[a, b], [a.relu(), b], [x[:, :, :, ::2], x[:, :, :, ::2]], [x[:, :, :1, :1], x[:, :, :1, :1]], [x[:, :0], x]]:
+        print(torch.cat(l, 1).stride(), torch.cat([l[1], l[1]], 2).stride(), torch.stack([l[1], l[1]]).stride())
     e = torch.ones(2, 0, 4)
     print(torch.stack([e, e], 1).stride(), torch.stack([e, e], 3).stride(), torch.stack([a.permute(0, 2, 3, 1), a.permute(0, 2, 3, 1)]).stride())
 # ---
@@ -46,5 +49,10 @@ def forward():
 # [120, 1, 15, 3] [30, 10, 5, 1]
 # [120, 1, 30, 3] [24, 8, 2, 1]
 # [60, 1, 15, 3] [60, 1, 15, 3] [60, 20, 5, 1] [60, 20, 5, 1] True
-# [8, 4, 4, 1] [8, 8, 2, 1] [120, 60, 15, 3, 1]
+# [80, 1, 20, 4] [80, 1, 10, 2] [80, 40, 1, 10, 2]
+# [80, 1, 20, 4] [80, 1, 10, 2] [80, 40, 1, 10, 2]
+# [72, 12, 3, 1] [72, 24, 3, 1] [72, 36, 12, 3, 1]
+# [6, 1, 6, 6] [6, 1, 3, 3] [6, 3, 1, 3, 3]
+# [60, 20, 5, 1] [120, 1, 15, 3] [120, 60, 1, 15, 3]
+# [8, 4, 4, 1] [8, 8, 2, 1] [80, 40, 10, 2, 1]
 # None
