@@ -705,8 +705,10 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	begin_formulas(d, &f);
 	if (!(common = unify(&f, text)))
 		return NULL;
-	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels, d->plan[0]->calls, d->plan[0]->guards);
-	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how large that is. */", d->z->nsymbol);
+	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
+		 d->plan[0]->calls, d->plan[0]->guards);
+	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how "
+		 "large that is. */", d->z->nsymbol);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
 	buf_puts(&o->text, locals_text(&f));
 	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom + d->z->count.n);
@@ -793,7 +795,8 @@ put_sizes(Dynamic *d, const char *name)
 	for (int k = 1; k < d->n; k++)
 		if (d->plan[k]->buffers.n != d->plan[0]->buffers.n)
 			return false;
-	out_line(o, "\n/* What the numbers in %s have to be: by order, which formula.  c * s[..] * .. + d; -1: s[..] is defined there. */", code);
+	out_line(o, "\n/* What the numbers in %s have to be: by order, which formula.  c * s[..] * .. + d; -1: "
+		 "s[..] is defined there. */", code);
 	if (!put_buffers(d, name))
 		return false;
 	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
@@ -813,9 +816,9 @@ put_sizes(Dynamic *d, const char *name)
 	out_line(o, "\t0\n};\nstatic const int64_t %s_range[][2] = {", name);
 	for (int i = 0; i < d->z->nsymbol; i++)
 		out_line(o, "\t{ %lld, %lld },", (long long)d->z->range[i][0], (long long)d->z->range[i][1]);
-	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, %s_ties, "
-		 "%s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name, d->z->number.n,
-		 d->z->nsymbol, d->z->natom, d->plan[0]->nspot, d->z->count.n, d->z->tie.n);
+	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, "
+		 "%s_ties, %s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name,
+		 d->z->number.n, d->z->nsymbol, d->z->natom, d->plan[0]->nspot, d->z->count.n, d->z->tie.n);
 	return true;
 }
 
@@ -882,15 +885,17 @@ bool
 emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code,
 	     DynamicNames *names)
 {
-	Dynamic d = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first, .n = spec->sizes->nsample };
+	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first,
+				.n = spec->sizes->nsample };
+	Dynamic d = begin;
 	OneDynamic one = { &d, index, code, names };
 	const int64_t before = e->plans.text.n;
 
 	if (cx_try(e->cx, emit_one, &one))
 		return true;
 	if (e->cx->err.status == EXIT_LACKS) {
-		d = (Dynamic){ .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first, .n = spec->sizes->nsample,
-			       .unjoined = true };
+		d = begin;
+		d.unjoined = true;
 		take_back(e, before);
 		if (cx_try(e->cx, emit_one, &one))
 			return true;

@@ -101,7 +101,8 @@ dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
 	if (s->at.n < 2)
 		return NULL;
 	d = new(cli->cx->arena, Specialization, 1);
-	*d = (Specialization){ .fn = fn, .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1), .dynamic = true,
+	*d = (Specialization){ .fn = fn, .dynamic = true,
+			       .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1),
 			       .found = new(cli->cx->arena, Pattern, nstate + 1), .again = s->at.at[0]->again };
 	memcpy(d->found, s->at.at[0]->found, (size_t)nstate * sizeof *d->found);
 	for (int i = 0; i < s->at.n; i++) {
@@ -155,7 +156,8 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 {
 	const bool has_self = m->fn->self != NULL;
 	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
-	Specialization call = { .fn = m->fn, .count = 1, .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1) };
+	Specialization call = { .fn = m->fn, .count = 1,
+				.seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1) };
 	RtParam *params;
 	IValue *args;
 	int n;

@@ -219,7 +219,8 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 	Value *of[8] = { 0 }, *first = NULL;
 	Node *m;
 
-	if ((n->op->form != OP_MAP && !pads_last_dim(s, c, n)) || n->nout != 1 || n->nin > (int)(sizeof of / sizeof *of))
+	if ((n->op->form != OP_MAP && !pads_last_dim(s, c, n)) || n->nout != 1 ||
+	    n->nin > (int)(sizeof of / sizeof *of))
 		return false;
 	for (int i = 0; i < n->nin; i++) {
 		Value *v = spec_value(c, n->in[i]);

@@ -207,15 +207,18 @@ is_taken(const int64_t *value, int n, int symbol, int64_t x)
 	return false;
 }
 
-/* The largest, or least, value that is tried and goes, and is no earlier symbol's end; the profiled one when none does. */
+/* The largest, or least, value that is tried and goes, and is no earlier symbol's end; the profiled one when none
+ * does. */
 static int64_t
 extreme(Samples *s, int symbol, const int64_t *ends, bool large)
 {
 	const int64_t own = large ? s->most[symbol] : s->least[symbol];
-	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol), prime_from(4 * own + 16 * symbol), 4 * own,
-				prime_from(2 * own + 8 * symbol), 2 * own, prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
-	const int64_t near[] = { 2, 3, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4, prime_from(own / 4 + symbol), own / 2,
-				 prime_from(own / 2 + symbol), own - own / 4, own - 1 };
+	const int64_t far[] = { prime_from(16 * own + 16 * symbol), prime_from(8 * own + 16 * symbol),
+				prime_from(4 * own + 16 * symbol), 4 * own, prime_from(2 * own + 8 * symbol), 2 * own,
+				prime_from(own + own / 2 + symbol), own + own / 2, own + 1 };
+	const int64_t near[] = { 2, 3, prime_from(3 + 2 * symbol), prime_from(own / 8 + symbol), own / 4,
+				 prime_from(own / 4 + symbol), own / 2, prime_from(own / 2 + symbol), own - own / 4,
+				 own - 1 };
 
 	if (large && s->d->bounded)
 		return own;
@@ -310,7 +313,7 @@ find_more(Samples *s, const int64_t *high)
 		for (int i = 0; i < s->nsymbol; i++) {
 			value[i] = between(s->least[i], high[i], t, i);
 			while (is_taken(value, i, -1, value[i]))
-				value[i] = t % 3 == 1 ? value[i] + s->least[i] : value[i] + (s->least[i] & -s->least[i]);
+				value[i] += t % 3 == 1 ? s->least[i] : s->least[i] & -s->least[i];
 		}
 		if (is_sampled(s, value) || !(shapes = try_values(s, value, &unused)) ||
 		    !shapes_agree(s->shapes[0], shapes))
@@ -401,8 +404,9 @@ told_apart(const Samples *s, const int *at, int n, int v)
 	return count;
 }
 
-/* Adds of the further values those by which most numbers are told apart that are in line in all samples: with ceil(h / 4) = 2
- * ceil(h / 8) in each of them a formula would take the one for twice the other.  False: some are still in line. */
+/* Adds of the further values those by which most numbers are told apart that are in line in all samples: with
+ * ceil(h / 4) = 2 ceil(h / 8) in each of them a formula would take the one for twice the other.  False: some are still
+ * in line. */
 static bool
 take_more(Samples *s)
 {
@@ -496,7 +500,8 @@ take_profiled(Samples *s, Specialization *const *signature, int n)
 	for (int i = 0; i < s->nsymbol; i++)
 		for (int k = 0; k < have; k++) {
 			s->most[i] = value[k][i] > s->most[i] ? value[k][i] : s->most[i];
-			s->least[i] = value[k][i] && (!s->least[i] || value[k][i] < s->least[i]) ? value[k][i] : s->least[i];
+			if (value[k][i] && (!s->least[i] || value[k][i] < s->least[i]))
+				s->least[i] = value[k][i];
 		}
 	for (int i = 0; i < s->nsymbol; i++) {
 		if (s->most[i] < 2)
@@ -602,8 +607,8 @@ samples_make(Cx *cx, Specialization *d, const Profile *profile, Specialization *
 	Samples *s = new(cx->arena, Samples, 1);
 	Sizes *z = new(cx->arena, Sizes, 1);
 
-	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first, .narg = graph_ninputs(d->fn->prepared) - first,
-			.begun = -1, .left = TRIAL_NODES };
+	*s = (Samples){ .cx = cx, .d = d, .profile = seen_by_several(cx, profile, signature, n), .first = first,
+			.narg = graph_ninputs(d->fn->prepared) - first, .begun = -1, .left = TRIAL_NODES };
 	s->nsymbol = z->nsymbol = z->natom = pattern_nsymbol(d->pattern, s->narg);
 	if (!s->nsymbol || s->nsymbol > SYMBOLS_MOST || !take_profiled(s, signature, n))
 		return false;

@@ -15,7 +15,7 @@ typedef struct Samples {
 	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
 	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
 	Shapes *shapes[SIZE_SAMPLES];
-	int64_t left;                    /* nodes that trials may still walk: each makes a graph, which stays in memory */
+	int64_t left;                    /* nodes that trials may still walk: the graph of each stays in memory */
 	int begun;                       /* loops that were rolled when shapes[0] was made for value[0]; -1: not yet */
 	int n;
 	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that go, from which the last samples are taken */

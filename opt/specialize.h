@@ -82,7 +82,7 @@ Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
 void    spec_keep_layout(Spec *, Scope *, const Node *);
 void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
 void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
-bool    spec_contiguous(Spec *, Scope *, const Node *);      /* a node that makes contiguous: was nothing to do? */
+bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
 bool    spec_parts(Spec *, Scope *, const Node *);        /* a node that divides channels: were they taken as they lie? */
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */

@@ -22,7 +22,8 @@ typedef struct Search {
 	bool batch;                      /* nothing but the first sizes of tensors is tried */
 	bool varies_one;                 /* there is a symbol for a size of 1 */
 	const Shapes *profiled;          /* at the profiled sizes */
-	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];    /* sizes on which it goes the same way; dims that are no symbols are alike */
+	/* Sizes on which it goes the same way; dims that are no symbols are alike. */
+	int64_t base[SIZE_ATOMS], varied[SIZE_ATOMS];
 } Search;
 
 typedef struct Group { int at[SIZE_ATOMS], n; } Group;   /* dims that change together */

@@ -900,7 +900,8 @@ typedef struct RtSizeExpr {
 typedef struct RtSizeBuffer { RtSizeExpr bytes; int first, last; } RtSizeBuffer;   /* alive between these steps */
 typedef struct RtSizeCount { RtSizeExpr x; int64_t q; } RtSizeCount;     /* ceil(x / q): tiles, panels */
 typedef enum RtSizeTieKind { RT_TIE_CEIL, RT_TIE_REST } RtSizeTieKind;
-typedef struct RtSizeTie {               /* ceil(x / q), or x mod q, is y: all samples have it, so formulas may rest on it */
+/* ceil(x / q), or x mod q, is y: all samples have it, so formulas may rest on it. */
+typedef struct RtSizeTie {
 	RtSizeTieKind kind;
 	RtSizeExpr x;
 	int64_t q;

@@ -6,8 +6,8 @@
 static const uint32_t operand[] = { 0 };
 static const RtInsn insn[] = { { RT_DO_RETURN, 0, 1, 0, 0, 0 } };
 static const RtPlaceName place[1];
-static const RtCode code = { .name = "f", .insn = insn, .operand = operand, .place = place, .text = "", .ninsn = 1, .nreg = 1,
-	.narg = 1, .nresult = 1 };
+static const RtCode code = { .name = "f", .insn = insn, .operand = operand, .place = place, .text = "", .ninsn = 1,
+	.nreg = 1, .narg = 1, .nresult = 1 };
 
 static const RtSizeExpr none[] = { { 0 } };
 static const uint16_t numbers[] = { 0 };
@@ -43,7 +43,8 @@ ranges(void **state)
 static void
 counted(void **state)
 {
-	static const RtSizeBuffer buffer[] = { { { 4, 0, 1, { 2 } }, 0, 2 }, { { 4, 8, 1, { 3 } }, 1, 3 }, { { 4, 0, 1, { 3 } }, 3, 4 } };
+	static const RtSizeBuffer buffer[] = { { { 4, 0, 1, { 2 } }, 0, 2 }, { { 4, 8, 1, { 3 } }, 1, 3 },
+					       { { 4, 0, 1, { 3 } }, 3, 4 } };
 	static const RtSizes of = { SIZES, .count = counts, .ncount = 2, .buffer = buffer, .nbuffer = 3 };
 	const int64_t *s = ask(*state, &of, 9, 7);
 
