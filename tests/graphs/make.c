@@ -269,10 +269,14 @@ any_bool(Gen *x)
 static void
 statement(Gen *x)
 {
-	static Statement *const kinds[] = { unary, unary, binary, binary, mixed, with_number, with_number, choose, reduce, product,
-		convert, fresh, counted, counted, view, view, view, view_unknown, write, write, write, write_part, integer, integer, truth,
-		truth, floating, new_list, use_list, use_list, use_list, nested, dictionary, dictionary, row, tuple, attribute,
-		attribute, optional, either, branch, branch, branch, loop, loop, loop, task, wait, check, around, around, around, repeated,
+	static Statement *const kinds[] = { unary, unary, binary, binary, mixed, with_number, with_number, choose,
+		reduce, product,
+		convert, fresh, counted, counted, view, view, view, view_unknown, write, write, write, write_part,
+		integer, integer, truth,
+		truth, floating, new_list, use_list, use_list, use_list, nested, dictionary, dictionary, row, tuple,
+		attribute,
+		attribute, optional, either, branch, branch, branch, loop, loop, loop, task, wait, check, around,
+		around, around, repeated,
 		repeated, chosen, chosen, refused };
 	Statement *const which = kinds[below(x, (int)(sizeof kinds / sizeof *kinds))];
 
@@ -342,7 +346,8 @@ tensor_of(Gen *x, const Ten *t, int k)
 	return rt_of(k == NSET - 1 && t->n && numel(t, k) && chance(x, 60) ? strided(x, v) : v);
 }
 
-static const Ten weight = { .n = 2, .in = { { RT_f32, { 2, 3 } }, { RT_f32, { 2, 3 } }, { RT_f32, { 2, 3 } }, { RT_f32, { 2, 3 } } } };
+static const Ten weight = { .n = 2, .in = { { RT_f32, { 2, 3 } }, { RT_f32, { 2, 3 } }, { RT_f32, { 2, 3 } },
+	{ RT_f32, { 2, 3 } } } };
 
 static const Type *
 class_of(Cx *cx)
@@ -405,7 +410,8 @@ static Schema *
 schema_new(Cx *cx, const Type *result)
 {
 	static const char *const names[] = { "self", "x", "y", "z", "n", "b" };
-	const Type *types[] = { class_of(cx), &rt_type_tensor, &rt_type_tensor, &rt_type_tensor, &rt_type_int, &rt_type_bool };
+	const Type *types[] = { class_of(cx), &rt_type_tensor, &rt_type_tensor, &rt_type_tensor, &rt_type_int,
+		&rt_type_bool };
 	Schema *s = new(cx->arena, Schema, 1);
 
 	s->name = "forward";
@@ -469,8 +475,10 @@ shape_input(Gen *x, Ten *t, RtDtype first, RtDtype last)
 static void
 inputs(Gen *x, Made *m)
 {
-	static const RtDtype pairs[][2] = { { RT_f32, RT_f64 }, { RT_f32, RT_f64 }, { RT_f32, RT_f64 }, { RT_f64, RT_f32 },
-		{ RT_f32, RT_bf16 }, { RT_bf16, RT_f32 }, { RT_f16, RT_f32 }, { RT_i64, RT_i32 }, { RT_i32, RT_i64 }, { RT_u8, RT_i16 },
+	static const RtDtype pairs[][2] = { { RT_f32, RT_f64 }, { RT_f32, RT_f64 }, { RT_f32, RT_f64 },
+		{ RT_f64, RT_f32 },
+		{ RT_f32, RT_bf16 }, { RT_bf16, RT_f32 }, { RT_f16, RT_f32 }, { RT_i64, RT_i32 }, { RT_i32, RT_i64 },
+		{ RT_u8, RT_i16 },
 		{ RT_i8, RT_i64 }, { RT_c64, RT_c128 }, { RT_b8, RT_b8 } };
 	const int any_pair = chance(x, 50) ? below(x, 4) : below(x, 13), z_pair = chance(x, 60) ? 7 : 7 + below(x, 4);
 	const int pair = any_pair == 6 && x->tame ? 0 : any_pair;
@@ -506,7 +514,8 @@ Made *
 graph_make(Cx *cx, uint64_t seed, bool tame)
 {
 	Made *m = new(cx->arena, Made, 1);
-	Gen x = { .cx = cx, .g = graph_new(cx, "forward"), .seed = seed * 0x9e3779b97f4a7c15 + 1, .left = MOST_STATEMENTS,
+	Gen x = { .cx = cx, .g = graph_new(cx, "forward"), .seed = seed * 0x9e3779b97f4a7c15 + 1,
+		.left = MOST_STATEMENTS,
 		  .tame = tame };
 
 	m->fn = new(cx->arena, Function, 1);
@@ -518,7 +527,8 @@ graph_make(Cx *cx, uint64_t seed, bool tame)
 	*m->fn = (Function){ .name = "__torch__.M.forward", .self = class_of(cx), .graph = x.g, .state = 2,
 			     .schema = schema_new(cx, x.g->top->ret->in[0]->type) };
 	vec_push(cx->arena, &class_info(class_of(cx))->methods, m->fn);
-	m->module = (Module){ .unit = unit_new(cx, NULL, 10), .self = graph_self(cx, m), .type = class_of(cx), .path = "graphs" };
+	m->module = (Module){ .unit = unit_new(cx, NULL, 10), .self = graph_self(cx, m), .type = class_of(cx),
+		.path = "graphs" };
 	m->fn->unit = m->module.unit;
 	return m;
 }

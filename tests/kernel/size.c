@@ -102,19 +102,25 @@ identities(void **state)
 }
 
 static const struct { const char *divisor, *s; bool yes; } multiples[] = {
-	{ "16", "32*s0 + 48", true }, { "16", "32*s0 + 40", false }, { "s0", "s0*s1 + 3*s0", true }, { "s0", "s1", false },
+	{ "16", "32*s0 + 48", true }, { "16", "32*s0 + 40", false }, { "s0", "s0*s1 + 3*s0", true },
+	{ "s0", "s1", false },
 	{ "s0 + 1", "s0*s1 + s1", true }, { "s0 + 1", "s0*s0 - 1", true },
 	{ "16", "s1 - mod(s1, 16)", true }, { "8", "s1 - mod(s1, 16)", true },
 	{ "16", "s1 - mod(s1, 8)", false }, { "8", "16*min(s0, s1)", true }, { "8", "min(8*s0, 16*s1)", true },
 	{ "8", "min(8*s0, s1)", false },
-	{ "7", "0", true }, { "0", "7", false }, { "0", "0", true }, { "-4", "8*s0", true }, { "2*s0", "s0*floor(s1, 2)", false },
+	{ "7", "0", true }, { "0", "7", false }, { "0", "0", true }, { "-4", "8*s0", true },
+	{ "2*s0", "s0*floor(s1, 2)", false },
 };
 
 static const struct { const char *s; int64_t v; bool yes; } least[] = {
-	{ "s0", 2, true }, { "s0", 3, false }, { "64 - s0", 0, true }, { "64 - s0", 1, false }, { "s0*s1 - s0", 2, true },
-	{ "s1*(64 - s0)", 0, true }, { "s1*s1 - s1", 2, true }, { "s1 - floor(s1, 2)", 1, true }, { "2*floor(s1, 2) - s1", -1, true },
-	{ "16*floor(s1 + 15, 16) - s1", 0, true }, { "mod(s1, 7)", 0, true }, { "6 - mod(s1, 7)", 0, true }, { "s1 - mod(s1, 7)", 0, true },
-	{ "s1 - min(s1, 7)", 0, true }, { "max(s1, 7) - s1", 0, true }, { "min(s0, s2) - 2", 0, true }, { "s0 - s1", -100, false },
+	{ "s0", 2, true }, { "s0", 3, false }, { "64 - s0", 0, true }, { "64 - s0", 1, false },
+	{ "s0*s1 - s0", 2, true },
+	{ "s1*(64 - s0)", 0, true }, { "s1*s1 - s1", 2, true }, { "s1 - floor(s1, 2)", 1, true },
+	{ "2*floor(s1, 2) - s1", -1, true },
+	{ "16*floor(s1 + 15, 16) - s1", 0, true }, { "mod(s1, 7)", 0, true }, { "6 - mod(s1, 7)", 0, true },
+	{ "s1 - mod(s1, 7)", 0, true },
+	{ "s1 - min(s1, 7)", 0, true }, { "max(s1, 7) - s1", 0, true }, { "min(s0, s2) - 2", 0, true },
+	{ "s0 - s1", -100, false },
 	{ "s0*s2 - min(s0, 16)*s2", 0, true }, { "s1*s2*floor(s0 + 3, 4) - s1*s2", 0, true },
 };
 
@@ -126,7 +132,8 @@ proofs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof multiples / sizeof *multiples; i++)
-		if (size_divides(z, text_size(z, multiples[i].divisor), text_size(z, multiples[i].s)) != multiples[i].yes)
+		if (size_divides(z, text_size(z, multiples[i].divisor),
+			text_size(z, multiples[i].s)) != multiples[i].yes)
 			fail_msg("%s divides %s", multiples[i].divisor, multiples[i].s);
 	for (size_t i = 0; i < sizeof least / sizeof *least; i++)
 		if (size_at_least(z, text_size(z, least[i].s), least[i].v) != least[i].yes)
@@ -173,10 +180,13 @@ prints(void **state)
 
 /* What is no size, and what is one only in front. */
 static const struct { const char *text; int n; } ends[] = {
-	{ "", -1 }, { "i0", -1 }, { "*3", -1 }, { "()", -1 }, { "floor(s0)", -1 }, { "floor(s0, 0)", -1 }, { "mod(s0, s0 - 2)", -1 },
-	{ "floor(s0, 2", -1 }, { "s1024", -1 }, { "s", -1 }, { "9223372036854775808", -1 }, { "9223372036854775807 + 1", -1 },
+	{ "", -1 }, { "i0", -1 }, { "*3", -1 }, { "()", -1 }, { "floor(s0)", -1 }, { "floor(s0, 0)", -1 },
+	{ "mod(s0, s0 - 2)", -1 },
+	{ "floor(s0, 2", -1 }, { "s1024", -1 }, { "s", -1 }, { "9223372036854775808", -1 },
+	{ "9223372036854775807 + 1", -1 },
 	{ "9223372036854775807*s0*2", -1 }, { "s0*s0*s0*s0*s0*s0*s0*s0*s0", -1 },
-	{ "4*s0*i0", 4 }, { "4*s0 + i0", 4 }, { "s0, s1", 2 }, { "s0]", 2 }, { "s0 - ", 2 }, { "s0 grain", 2 }, { "3\n+ 4", 1 },
+	{ "4*s0*i0", 4 }, { "4*s0 + i0", 4 }, { "s0, s1", 2 }, { "s0]", 2 }, { "s0 - ", 2 }, { "s0 grain", 2 },
+	{ "3\n+ 4", 1 },
 };
 
 static void
@@ -304,7 +314,8 @@ random_symbols(int64_t *symbol)
 	for (int i = 0; i < SYMBOLS; i++) {
 		const int64_t most = ranges[i].most > 5000 ? 5000 : ranges[i].most;
 
-		symbol[i] = below(3) ? ranges[i].least + below(most - ranges[i].least + 1) : below(2) ? ranges[i].least : most;
+		symbol[i] = below(3) ? ranges[i].least + below(most - ranges[i].least + 1) :
+			below(2) ? ranges[i].least : most;
 	}
 }
 

@@ -133,7 +133,8 @@ static void
 test_stored(void **state)
 {
 	static const struct { unsigned n, check; const char *data, *gives; int cap; } row[] = {
-		{ 3, 0xfffc, "abc", "abc", 3 }, { 3, 0xfffd, "abc", NULL, 3 }, { 3, 3, "abc", NULL, 3 }, { 4, 0xfffb, "abc", NULL, 4 },
+		{ 3, 0xfffc, "abc", "abc", 3 }, { 3, 0xfffd, "abc", NULL, 3 }, { 3, 3, "abc", NULL, 3 },
+		{ 4, 0xfffb, "abc", NULL, 4 },
 		{ 3, 0xfffc, "abc", NULL, 2 }, { 3, 0xfffc, "abc", NULL, 4 }, { 0, 0xffff, "", "", 0 },
 	};
 
@@ -183,13 +184,19 @@ static void
 test_dynamic(void **state)
 {
 	/* 'a' and the end have one bit each, one distance has one */
-	static const Lengths fine = { 257, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 1, 0 }, { -1, 0 } } };
+	static const Lengths fine = { 257, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 1, 0 },
+		{ -1, 0 } } };
 	static const struct { const char *what; Lengths l; } wrong[] = {
-		{ "three codes of one bit", { 257, 1, { { 18, 96 }, { 1, 0 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 1, 0 }, { -1, 0 } } } },
-		{ "more lengths than there are", { 257, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 16, 3 }, { -1, 0 } } } },
-		{ "a repeat of nothing", { 257, 1, { { 16, 3 }, { 18, 94 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 1, 0 }, { -1, 0 } } } },
-		{ "no end", { 257, 1, { { 18, 97 }, { 1, 0 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { -1, 0 } } } },
-		{ "288 symbols", { 288, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 18, 31 }, { 1, 0 }, { -1, 0 } } } },
+		{ "three codes of one bit", { 257, 1, { { 18, 96 }, { 1, 0 }, { 1, 0 }, { 18, 138 }, { 18, 20 },
+		{ 1, 0 }, { 1, 0 }, { -1, 0 } } } },
+		{ "more lengths than there are", { 257, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 },
+		{ 16, 3 }, { -1, 0 } } } },
+		{ "a repeat of nothing", { 257, 1, { { 16, 3 }, { 18, 94 }, { 1, 0 }, { 18, 138 }, { 18, 20 },
+		{ 1, 0 }, { 1, 0 }, { -1, 0 } } } },
+		{ "no end", { 257, 1, { { 18, 97 }, { 1, 0 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 },
+		{ -1, 0 } } } },
+		{ "288 symbols", { 288, 1, { { 18, 97 }, { 1, 0 }, { 18, 138 }, { 18, 20 }, { 1, 0 }, { 18, 31 },
+		{ 1, 0 }, { -1, 0 } } } },
 	};
 	Stream s = dynamic(&fine);
 
@@ -198,7 +205,8 @@ test_dynamic(void **state)
 	put(&s, 1, 1);
 	check(&s, "aa", 2, "what is fine", 0);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		for (unsigned data = 0; data < 8; data++) {             /* some of it might be read as "aa", and an end */
+		/* Some of it might be read as "aa", and an end. */
+		for (unsigned data = 0; data < 8; data++) {
 			s = dynamic(&wrong[i].l);
 			put(&s, data, 3);
 			put(&s, 0, 16);
@@ -222,7 +230,8 @@ test_zlib(void **state)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			for (uint64_t r = x >> 20; r & 1; r >>= 1)
 				bits++;
-			data[i] = (unsigned char)(kind == 0 ? (int)(x >> 33 & 255) : kind == 1 ? bits * 7 : kind == 2 ? i / 300 :
+			data[i] = (unsigned char)(kind == 0 ? (int)(x >> 33 & 255) : kind == 1 ? bits * 7 :
+				kind == 2 ? i / 300 :
 						  i > 40000 && i % 5 ? data[i - 32000] : (int)(x >> 40) % 20);
 		}
 		for (int level = 0; level < 10; level += 3)
@@ -251,7 +260,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fixed), cmocka_unit_test(test_far), cmocka_unit_test(test_stored), cmocka_unit_test(test_dynamic), cmocka_unit_test(test_zlib),
+		cmocka_unit_test(test_fixed), cmocka_unit_test(test_far), cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_dynamic), cmocka_unit_test(test_zlib),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

@@ -50,7 +50,8 @@ draws(RtCx *cx, const IValue *in, IValue *out)
 
 static RtKernel *const kernel[] = { add, less, boom, append, 0, draws };
 static const uint32_t kernel_use[6];
-static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none", "test::draws" };
+static const char *const kernel_name[] = { "aten::add", "aten::lt", "test::boom", "aten::append", "aten::none",
+	"test::draws" };
 enum { ADD, LESS, BOOM, APPEND, NONE_SUCH, DRAWS };
 
 static const RtPlaceName place[] = {
@@ -59,11 +60,13 @@ static const RtPlaceName place[] = {
 	{ 59, 19, 66, 11, 16, 6, 0, 0 },
 	{ 1, 91, 93, 9, 5, 4, 0, 0 },
 };
-static const char text[] = "\0code/__torch__.py\0forward\0           \0    return (s).g(x)\0net.py\0        return self.g(x)\0g\0"
+static const char text[] = "\0code/__torch__.py\0forward\0           \0    return (s).g(x)\0net.py\0"
+	"        return self.g(x)\0g\0"
 	"    boom = x";
 
 #define CODE(name_, nreg_, narg_, nresult_) \
-	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, .kernel_use = kernel_use, \
+	.name = name_, .insn = insn, .operand = operand, .kernel = kernel, .kernel_name = kernel_name, \
+	.kernel_use = kernel_use, \
 	.place = place, .text = text, \
 	.ninsn = sizeof insn / sizeof *insn, .nreg = nreg_, .narg = narg_, .nresult = nresult_, \
 	.nkernel = 6, .nconstant = 9, .ncallee = 9, .ntype = 9, .nstring = 9, .nplace_name = 4
@@ -103,7 +106,8 @@ loop(void **state)
 	cx->steps = -1;
 }
 
-static const uint32_t fib_operand[] = { 0, 1, 2, /*3*/ 2, /*4*/ 0, /*5*/ 0, 3, 4, /*8*/ 4, 5, /*10*/ 0, 6, 7, /*13*/ 7 | RT_LAST, 8, /*15*/ 5, 8, 9,
+static const uint32_t fib_operand[] = { 0, 1, 2, /*3*/ 2, /*4*/ 0, /*5*/ 0, 3, 4, /*8*/ 4, 5, /*10*/ 0, 6, 7,
+	/*13*/ 7 | RT_LAST, 8, /*15*/ 5, 8, 9,
 	/*18*/ 9 };
 static const IValue fib_constant[] = { { RT_INT, { 2 } }, { RT_INT, { -1 } }, { RT_INT, { -2 } } };
 extern const RtCode *const fib_callee[];
@@ -176,7 +180,8 @@ traceback(void **state)
 		{ RT_DO_CALL, 1, 1, 1, 0, 0 },
 		{ RT_DO_RETURN, 0, 1, 0, 1, 0 },
 	};
-	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text, .ninsn = 2,
+	static const RtCode outer = { .name = "f", .insn = insn2, .operand = operand2, .place = place, .text = text,
+		.ninsn = 2,
 		.nreg = 2, .narg = 1, .nresult = 1, .callee = callee, .ncallee = 1 };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
@@ -241,7 +246,8 @@ many_scopes(void **state)
 	static const IValue constant[] = { { RT_INT, { 1 } } };
 	static const uint32_t operand[] = { 0, 1, /*2*/ 0, 1, 2 };
 	static RtInsn insn[N + 4] = {
-		[N] = { RT_DO_KERNEL, 0, 0, 1, 4, BOOM }, { RT_DO_CONSTANT, 0, 0, 1, 1, 0 }, { RT_DO_KERNEL, 0, 2, 0, 2, APPEND },
+		[N] = { RT_DO_KERNEL, 0, 0, 1, 4, BOOM }, { RT_DO_CONSTANT, 0, 0, 1, 1, 0 },
+		{ RT_DO_KERNEL, 0, 2, 0, 2, APPEND },
 		{ RT_DO_RERAISE, 0, 0, 0, 0, 0 },
 	};
 	static const RtCode code = { CODE("f", 3, 1, 1), .constant = constant };
@@ -261,7 +267,8 @@ many_scopes(void **state)
 static void
 containers(void **state)
 {
-	static const uint32_t operand[] = { 0, 1, /*2*/ 1, 0, /*4*/ 0, 0 | RT_LAST, /*6*/ 2, /*7*/ 2 | RT_LAST, 1 | RT_LAST, /*9*/ 3,
+	static const uint32_t operand[] = { 0, 1, /*2*/ 1, 0, /*4*/ 0, 0 | RT_LAST, /*6*/ 2, /*7*/ 2 | RT_LAST,
+		1 | RT_LAST, /*9*/ 3,
 		/*10*/ 4, 5, /*12*/ 4, 5 };
 	static const RtInsn insn[] = {
 		{ RT_DO_MOVE, 0, 2, 2, 0, 0 },
@@ -407,7 +414,8 @@ attributes(void **state)
 		const RtCode code = { CODE("set", 2, 2, 0) };
 
 		assert_int_equal(rt_attribute(cx, object, (int)at, &out), RT_ERROR);
-		assert_string_equal(cx->message, at < 2 ? (at ? "attribute 'b' of M is read before it is set" : "attribute 'a' of M is read before it is set") :
+		assert_string_equal(cx->message, at < 2 ? (at ? "attribute 'b' of M is read before it is set" :
+			"attribute 'a' of M is read before it is set") :
 			at == 2 ? "expected an object with attribute number 2, but got a value of type M" :
 			"expected an object with attribute number 3, but got a value of type M");
 		assert_int_equal(rt_run(cx, &code, args, &out), at < 2 ? RT_OK : RT_ERROR);
@@ -445,13 +453,15 @@ lengths(void **state)
 {
 	static const uint32_t operand[] = { 0, 1, 2, 3 };
 	static const struct { int op, nout; uint32_t arg; bool tuple; const char *error; } row[] = {
-		{ RT_DO_UNPACK, 3, 0, true, NULL }, { RT_DO_UNPACK, 2, 0, true, "Expected a tuple of 2 elements, but got 3" },
+		{ RT_DO_UNPACK, 3, 0, true, NULL },
+		{ RT_DO_UNPACK, 2, 0, true, "Expected a tuple of 2 elements, but got 3" },
 		{ RT_DO_UNPACK, 3, 0, false, "expected a tuple, but got a value of type List[int]" },
 		{ RT_DO_LIST_UNPACK, 3, 0, false, NULL },
 		{ RT_DO_LIST_UNPACK, 2, 0, false, "Expected 2 elements in a list but found 3" },
 		{ RT_DO_LIST_UNPACK, 3, 0, true, "expected a list, but got a value of type Tuple[int, int, int]" },
 		{ RT_DO_INDEX, 1, 2, true, NULL }, { RT_DO_INDEX, 1, 3, true, "tuple index out of range" },
-		{ RT_DO_INDEX, 1, (uint32_t)-3, true, NULL }, { RT_DO_INDEX, 1, (uint32_t)-4, true, "tuple index out of range" },
+		{ RT_DO_INDEX, 1, (uint32_t)-3, true, NULL },
+		{ RT_DO_INDEX, 1, (uint32_t)-4, true, "tuple index out of range" },
 		{ RT_DO_TUPLE_SLICE, 1, 1 << 16 | 3, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 1 << 16 | 9, true, NULL },
 		{ RT_DO_TUPLE_SLICE, 1, 2 << 16 | 4, true, NULL }, { RT_DO_TUPLE_SLICE, 1, 5 << 16 | 9, true, NULL },
 	};
@@ -462,7 +472,8 @@ lengths(void **state)
 		const RtInsn insn[] = { { (uint8_t)row[i].op, 0, 1, (uint16_t)row[i].nout, 0, row[i].arg },
 					{ RT_DO_RETURN, 0, 1, 0, 1, 0 } };
 		const RtCode code = { CODE("f", 4, 1, 1) };
-		IValue arg = row[i].tuple ? rt_ref(RT_TUPLE, rt_tuple_new(cx, 0, 3)) : rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 3)), out;
+		IValue arg = row[i].tuple ? rt_ref(RT_TUPLE, rt_tuple_new(cx, 0, 3)) :
+			rt_ref(RT_LIST, rt_list_new(cx, &rt_type_int, 3)), out;
 
 		for (int k = 0; k < 3; k++) {
 			if (row[i].tuple)
@@ -487,7 +498,8 @@ arguments(void **state)
 {
 	static const uint32_t operand[] = { 0, 0, 0, 0 };
 	static const RtInsn back[] = { { RT_DO_RETURN, 0, 1, 0, 0, 0 } };
-	static const RtCode two = { .name = "two", .insn = back, .operand = operand, .ninsn = 1, .nreg = 2, .narg = 2, .nresult = 1 };
+	static const RtCode two = { .name = "two", .insn = back, .operand = operand, .ninsn = 1, .nreg = 2, .narg = 2,
+		.nresult = 1 };
 	static const RtCode *const callee[] = { &two };
 	RtCx *cx = *state;
 	IValue arg = rt_int(1), out;
@@ -611,11 +623,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion), cmocka_unit_test(traceback),
+		cmocka_unit_test(loop), cmocka_unit_test(calls), cmocka_unit_test(recursion),
+		cmocka_unit_test(traceback),
 		cmocka_unit_test(scopes), cmocka_unit_test(many_scopes), cmocka_unit_test(containers),
 		cmocka_unit_test(forks), cmocka_unit_test(fork_draws), cmocka_unit_test(fork_error),
-		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes), cmocka_unit_test(lengths),
-		cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(resume_in_scopes), cmocka_unit_test(parallel),
+		cmocka_unit_test(lacking), cmocka_unit_test(attributes), cmocka_unit_test(unset_attributes),
+		cmocka_unit_test(lengths),
+		cmocka_unit_test(arguments), cmocka_unit_test(resume), cmocka_unit_test(resume_in_scopes),
+		cmocka_unit_test(parallel),
 	};
 
 	return cmocka_run_group_tests(tests, cx_setup, cx_teardown);

@@ -186,12 +186,16 @@ headers(void **state)
 		  "'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }", "'x': the header of the .npy is damaged" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (18446744073709551622,), }", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+		"'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (18446744073709551622,), }",
+		"'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 9223372036854775807), }",
 			"'x': its shape and its 12 bytes of data do not agree" },
-		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, "
-			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1)}", "'x': the header of the .npy is damaged" },
+		{ "{'descr': '<i2', 'fortran_order': False, 'shape': (6, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, "
+			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, "
+			"1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1, 1,1,1,1,1,1,1,1)}",
+				"'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i234567890123456789012345678901', 'fortran_order': False, 'shape': (6,), }",
 			"'x': the header of the .npy is damaged" },
 		{ "{'descr': '<i23456789012345678901234567890', 'fortran_order': False, 'shape': (6,), }",
@@ -225,7 +229,8 @@ headers(void **state)
 
 /* ---- one thing wrong with an archive that is right without it ---- */
 
-enum { DATA = 35, ENTRY = -73, END = -22 };        /* where things are in what wrap() makes; from the end where negative */
+/* Where things are in what wrap() makes; from the end where negative. */
+enum { DATA = 35, ENTRY = -73, END = -22 };
 
 typedef struct Change { const char *header, *data; int n, at, size; uint32_t value; const char *error; } Change;
 
@@ -260,7 +265,8 @@ archives(void **state)
 		{ I2, "\1\0\2\0", 4, 0, 0, 0, NULL },
 		{ I2, "\1\0\2\0", 4, DATA + 6, 1, 4, "'x' is no .npy array" },                    /* its version */
 		{ I2, "\1\0\2\0", 4, DATA + 7, 1, 1, "'x' is no .npy array" },
-		{ I2 "    ", "    ", 4, DATA + 8, 2, sizeof I2 - 1 + 9, "'x': the header of the .npy is damaged" },    /* longer than all */
+		/* Longer than all. */
+		{ I2 "    ", "    ", 4, DATA + 8, 2, sizeof I2 - 1 + 9, "'x': the header of the .npy is damaged" },
 		{ U("<", "1"), "a\0\0\0", 4, 0, 0, 0, NULL },
 		{ U("<", "1"), "a\0\0\0\0", 5, 0, 0, 0, "'x': its type <U1 and its 5 bytes of data do not agree" },
 		{ U("<", "2"), "a\0\0\0", 4, 0, 0, 0, "'x': its type <U2 and its 4 bytes of data do not agree" },
@@ -269,9 +275,12 @@ archives(void **state)
 		{ I2, "\1\0\2\0", 4, END + 12, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
 		{ I2, "\1\0\2\0", 4, END + 10, 2, 2, "is no .npz file or damaged: its directory lies outside" },
 		{ I2, "\1\0\2\0", 4, END + 16, 4, 1000, "is no .npz file or damaged: its directory lies outside" },
-		{ I2, "\1\0\2\0", 4, ENTRY + 24, 4, 0xffffffff, "is no .npz file or damaged: sizes of an entry" },   /* and no zip64 field */
-		{ I2, "\1\0\2\0", 4, ENTRY + 28, 2, 6, "is no .npz file or damaged: an entry of its directory" },    /* a longer name */
-		{ I2, "\1\0\2\0", 4, ENTRY + 48, 1, 0, "is no .npz file or damaged: an entry of its directory" },    /* a zero in it */
+		/* And no zip64 field. */
+		{ I2, "\1\0\2\0", 4, ENTRY + 24, 4, 0xffffffff, "is no .npz file or damaged: sizes of an entry" },
+		/* A longer name. */
+		{ I2, "\1\0\2\0", 4, ENTRY + 28, 2, 6, "is no .npz file or damaged: an entry of its directory" },
+		/* A zero in it. */
+		{ I2, "\1\0\2\0", 4, ENTRY + 48, 1, 0, "is no .npz file or damaged: an entry of its directory" },
 		{ I2, "\1\0\2\0", 4, ENTRY + 8, 2, 1, "member 'x' is damaged: it is encrypted" },
 		{ I2, "\1\0\2\0", 4, ENTRY + 10, 2, 9, "member 'x' is damaged: it is neither stored nor deflated" },
 		{ I2, "\1\0\2\0", 4, ENTRY + 16, 4, 7, "member 'x' is damaged: its CRC-32 is wrong" },
@@ -320,7 +329,8 @@ header_past_member(void **state)
 		status = rt_npz_read(cx, f.path, &a);
 		assert_int_equal(status, more ? RT_ERROR : RT_OK);
 		if (more)
-			assert_non_null(strstr(cx->message, more == 4 ? "do not agree" : "the header of the .npy is damaged"));
+			assert_non_null(strstr(cx->message, more == 4 ? "do not agree" :
+				"the header of the .npy is damaged"));
 		rt_arrays_free(&a);
 		file_free(&f);
 	}
@@ -330,7 +340,8 @@ header_past_member(void **state)
 static void
 contents(void **state)
 {
-	const Change truth = { .header = "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", .data = "\2\0\xff", .n = 3 };
+	const Change truth = { .header = "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", .data =
+		"\2\0\xff", .n = 3 };
 	const Change text = { .header = U(">", "1"), .data = "\0\0\0a", .n = 4 };
 	RtCx *cx = *state;
 	RtArrays a = { 0 };
@@ -347,7 +358,8 @@ contents(void **state)
 static void
 lies(void **state)
 {
-	static const unsigned char field[][12] = { { 1, 0, 4, 0, 9, 0, 0, 0 }, { 1, 0, 9, 0, 9, 0, 0, 0 }, { 1, 0, 8, 0, 0 } };
+	static const unsigned char field[][12] = { { 1, 0, 4, 0, 9, 0, 0, 0 }, { 1, 0, 9, 0, 9, 0, 0, 0 },
+		{ 1, 0, 8, 0, 0 } };
 	RtCx *cx = *state;
 
 	for (int i = 0; i < 4; i++) {
@@ -420,7 +432,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers), cmocka_unit_test(archives), cmocka_unit_test(header_past_member), cmocka_unit_test(contents),
+		cmocka_unit_test(whole), cmocka_unit_test(damaged), cmocka_unit_test(headers),
+		cmocka_unit_test(archives), cmocka_unit_test(header_past_member), cmocka_unit_test(contents),
 		cmocka_unit_test(lies), cmocka_unit_test(deflated),
 	};
 

@@ -22,7 +22,8 @@ static const char *const layouts[] = {
 	"2/1;0,1/1,1;1,0,2/2,2,1=1,0,2/2,2,1|2/1|110",
 	"3,3,1/1,3,9;3,3,1/6,2,1=3,3,1/1,3,9|3,3,1/1,3,9|100",
 	"1/1;0/1=0/1|1/1|110",
-	"4,3,3,4,3/12,48,144,1,4;4,3,3,4,3/36,1,144,3,12;1,3,4,3/36,12,3,1=4,3,3,4,3/12,48,144,1,4|4,3,3,4,3/12,48,144,1,4|100",
+	"4,3,3,4,3/12,48,144,1,4;4,3,3,4,3/36,1,144,3,12;1,3,4,3/36,12,3,1="
+	"4,3,3,4,3/12,48,144,1,4|4,3,3,4,3/12,48,144,1,4|100",
 	"1,4,2,0/32,4,1,1=1,4,2,0/8,2,1,1|1,4,2,0/32,4,1,1|110",
 	"/;1,1,1,3/3,1,3,1=1,1,1,3/3,1,3,1|/|110",
 	"1,2,1,1,1/1,0,1,1,1;3,2,2,3,1/6,1,18,2,1=3,2,2,3,1/6,1,18,2,1|1,2,1,1,1/2,1,1,1,1|000",
@@ -35,7 +36,8 @@ static const char *const layouts[] = {
 	"1,4,2,2/16,1,8,4=1,4,2,2/16,1,8,4|1,4,2,2/16,1,8,4|101",
 	"4,0,0,1,1/2,1,1,1,1=4,0,0,1,1/1,1,1,1,1|4,0,0,1,1/2,1,1,1,1|110",
 	"0,1,1/1,1,1;0,1,1/2,2,1=0,1,1/1,1,1|0,1,1/1,1,1|110",
-	"1,4,2,1,2/16,4,1,16,2;1,4,2,1,2/128,32,8,4,2;1,4,2,1,2/16,4,2,2,1=1,4,2,1,2/16,4,1,16,2|1,4,2,1,2/16,4,1,16,2|100",
+	"1,4,2,1,2/16,4,1,16,2;1,4,2,1,2/128,32,8,4,2;1,4,2,1,2/16,4,2,2,1="
+	"1,4,2,1,2/16,4,1,16,2|1,4,2,1,2/16,4,1,16,2|100",
 	"1,3,1/1,1,1;3,3,2/1,6,3=3,3,2/1,6,3|1,3,1/1,1,1|110",
 	"1,2,1,2,1/1,1,2,2,1=1,2,1,2,1/1,1,2,2,1|1,2,1,2,1/1,1,2,2,1|100",
 };
@@ -137,11 +139,13 @@ promotion(void **state)
 static void
 casts(void **state)
 {
-	static const double in[] = { 300, -1, 1e10, -3e9, 0.0 / 0.0, 1e19, 1.5, -0.0, 65519.99, 65520, 0x1p-25, 0x1.000002p-25 };
+	static const double in[] = { 300, -1, 1e10, -3e9, 0.0 / 0.0, 1e19, 1.5, -0.0, 65519.99, 65520, 0x1p-25,
+		0x1.000002p-25 };
 	static const uint8_t u8[] = { 44, 255, 0, 0, 0, 0, 1, 0, 239, 240, 0, 0 };
 	static const int8_t i8[] = { 44, -1, 0, 0, 0, 0, 1, 0, -17, -16, 0, 0 };
 	static const int32_t i32[] = { 300, -1, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, 1, 0, 65519, 65520, 0, 0 };
-	static const int64_t i64[] = { 300, -1, 10000000000, -3000000000, INT64_MIN, INT64_MIN, 1, 0, 65519, 65520, 0, 0 };
+	static const int64_t i64[] = { 300, -1, 10000000000, -3000000000, INT64_MIN, INT64_MIN, 1, 0, 65519, 65520, 0,
+		0 };
 	static const uint8_t b8[] = { 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1 };
 	static const uint16_t f16[] = { 0x5cb0, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x7c00,
 					0x3e00, 0x8000, 0x7bff, 0x7c00, 0,	1 };
@@ -231,7 +235,9 @@ overlap(void **state)
 	assert_int_equal(rt_copy_into(cx, wide, from), RT_ERROR);
 	assert_non_null(strstr(cx->message, "more than one element of the written-to tensor"));
 	assert_int_equal(rt_copy_into(cx, to, t), RT_ERROR);
-	assert_string_equal(cx->message, "The size of tensor a (9) must match the size of tensor b (10) at non-singleton dimension 0");
+	assert_string_equal(cx->message,
+			    "The size of tensor a (9) must "
+			    "match the size of tensor b (10) at non-singleton dimension 0");
 	rt_tensor_release(t);
 	rt_tensor_release(to);
 	rt_tensor_release(from);
@@ -263,7 +269,8 @@ limits(void **state)
 	cx->memory_limit = 0;
 	rt_tensor_release(v);
 	v = rt_tensor_view(cx, t, 2, two, t->strides, 0);
-	assert_int_equal(rt_tensor_resize(cx, t, 2, (int64_t[]){ 100, 100 }), RT_OK);     /* the view sees the new memory */
+	/* The view sees the new memory. */
+	assert_int_equal(rt_tensor_resize(cx, t, 2, (int64_t[]){ 100, 100 }), RT_OK);
 	assert_ptr_equal(rt_data(v), rt_data(t));
 	rt_tensor_release(v);
 	rt_tensor_release(t);
