@@ -156,7 +156,7 @@ SourceMap *source_map_new(Cx *, Archive *, const char *code_name);
 
 typedef enum TokKind {
 #define TOK(name, spelling, binary, binary_tree, unary, unary_tree) TOK_##name,
-#include "tok.def"
+#include "script/tok.def"
 #undef TOK
 	TOK_NKIND,
 } TokKind;
@@ -168,7 +168,7 @@ int lex_part(Cx *, const Source *, uint32_t beg, uint32_t end, const Tok **);
 
 typedef enum TreeKind {
 #define TREE(name, children) TREE_##name,
-#include "tree.def"
+#include "script/tree.def"
 #undef TREE
 	TREE_NKIND,
 } TreeKind;

@@ -183,7 +183,7 @@ struct Op {
 	Op         *next;          /* overload that is tried after this one */
 	bool        met;           /* a model, or a body, calls it */
 };
-/* Parses schema text; set by frontend/schema.c before the first look-up, since text is read there. */
+/* Parses schema text; set by frontend/script/schema.c before the first look-up, since text is read there. */
 extern Schema *(*schema_parser)(Cx *, const char *text);
 void    ops_init(Cx *);                             /* builds the index; cheap */
 Op     *op_first(Cx *, const char *name);           /* "aten::add": first overload in order, or null */
@@ -435,7 +435,7 @@ bool node_may_return_input(const Node *);  /* an operator that does though its s
 typedef struct AliasDb AliasDb;
 AliasDb *alias_db(Graph *, Arena *);
 /* The same, but attributes are told apart: place says what memory a prim::GetAttr gives, or null when it is not known.
- * Memory that it names must reach the graph in no other way, except as a constant (opt/places.c). */
+ * Memory that it names must reach the graph in no other way, except as a constant (opt/passes/places.c). */
 AliasDb *alias_db_placed(Graph *, Arena *, const void *(*place)(void *, const Value *), void *arg);
 /* Code outside of the graph writes to what the value, an input or a result, may reach. To be said before anything is
  * asked. */

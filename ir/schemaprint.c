@@ -1,5 +1,5 @@
 /*
- * Schemas as text, in the form that frontend/schema.c reads: alias sets, sizes and defaults included.
+ * Schemas as text, in the form that frontend/script/schema.c reads: alias sets, sizes and defaults included.
  */
 #include "ir.h"
 

@@ -252,7 +252,7 @@ typedef struct Pass {              /* one run of one pass on one graph */
 typedef bool PassRun(Pass *, Graph *);     /* returns whether anything changed */
 
 #define PASS(name, stages, level, loses, what) PassRun name;
-#include "passes.def"
+#include "passes/passes.def"
 #undef PASS
 
 void  passes_run(Cx *, Stage, Function *, Graph *, IValue self);   /* those of the stage, or those asked for with -p */

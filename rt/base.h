@@ -115,7 +115,7 @@ typedef struct Source {
 
 typedef struct Range { const Source *src; uint32_t beg, end; } Range;   /* bytes; src null: nowhere */
 
-typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/debug.c */
+typedef struct SourceMap SourceMap;    /* of a serialised file: frontend/archive/debug.c */
 struct SourceMap { bool (*find)(SourceMap *, uint32_t offset, Range *original); };   /* false: not known */
 
 /* Status of the process when a try ends in an error; design.md section 2. */
@@ -140,12 +140,12 @@ typedef struct Cx {
 	struct Symbols *symbols;       /* ir/symbol.c */
 	struct Types   *types;         /* ir/type.c */
 	struct Ops     *ops;           /* ir/op.c */
-	struct Units   *units;         /* frontend/script.c */
+	struct Units   *units;         /* frontend/script/script.c */
 	Map            *tensors;       /* ir/const.c: tensors that were printed by hash */
 	Vec(struct RtObject *) objects;   /* ir/const.c: objects that were printed, by their numbers */
-	/* frontend/overload.c: operators that are lacking are noted here; null: the first one fails */
+	/* frontend/script/overload.c: operators that are lacking are noted here; null: the first one fails */
 	struct LackingVec *lacking;
-	struct Builtins *builtins;     /* frontend/builtin.c */
+	struct Builtins *builtins;     /* frontend/script/builtin.c */
 	struct RtCx    *rt;            /* ir/const.c: for values made while compiling */
 	struct Config  *config;        /* opt: flags of passes, logs, limits */
 	/* of tensors in printed graphs: 0 all; 1 Tensor alone; 2 dtype and sizes; 3 strides too */

@@ -71,7 +71,7 @@ enum {
 	RT_LIMIT_SORT_RUN = RT_LIMIT(16, 2),               /* ops/sort.c: elements that are sorted by insertion */
 	/* program.c: calls before weights move; that takes ten times what it saves in each */
 	RT_LIMIT_WARM_AFTER = RT_LIMIT(64, 2),
-	RT_LIMIT_CHILDREN = RT_LIMIT(16, 1),               /* codegen/build.c: compilers at once */
+	RT_LIMIT_CHILDREN = RT_LIMIT(16, 1),               /* codegen/program/build.c: compilers at once */
 };
 
 #endif

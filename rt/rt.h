@@ -404,7 +404,7 @@ typedef struct RtTwin {
 	void   *arg;
 } RtTwin;
 
-/* Which PyTorch wrote the archive (frontend/module.c); what is no archive has the first.  What an operator means has
+/* Which PyTorch wrote the archive (module.c); what is no archive has the first.  What an operator means has
  * changed in few places: grep for RT_TORCH_2. */
 typedef enum RtTorch {
 	RT_TORCH_1,              /* to 2.0 */

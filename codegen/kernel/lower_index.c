@@ -5,7 +5,7 @@
  * A Region is what a launch moves: axes, the result's strides and the source's.  Elements that keep their type are
  * moved as integers of their size, so that all types of a size share a kernel.
  */
-#include "../row.h"
+#include "row.h"
 #include "lower.h"
 
 #include <string.h>

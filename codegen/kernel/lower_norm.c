@@ -4,7 +4,7 @@
  * Arithmetic is in float, for doubles in double; partial sums of floats are added in double, and values computed once
  * for a row are in double.  A softmax stores its exponentials in the result when they are not rounded there.
  */
-#include "../row.h"
+#include "row.h"
 #include "lower.h"
 
 #include <float.h>

@@ -4,7 +4,7 @@
  * Axes are the dims that stay, then those that are reduced.  Sums of floats are in float within parts, whose sums are
  * added in double; other sums are in double and int64.  What follows a row's sum is computed once for the row.
  */
-#include "../row.h"
+#include "row.h"
 #include "lower.h"
 
 #include <string.h>

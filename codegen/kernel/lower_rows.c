@@ -1,7 +1,7 @@
 /*
  * Common to kernels that reduce: axes of dims, operands, pointwise steps.
  */
-#include "../row.h"
+#include "row.h"
 #include "lower.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  * Elements with equal indices are handled in order, by one thread: the index's axis is serial.  Along all other axes
  * positions are distinct.
  */
-#include "../row.h"
+#include "row.h"
 #include "lower.h"
 
 #include <string.h>

@@ -34,7 +34,7 @@
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
  * OUT(id, "schema", base)
  *     likewise, of an out that has to have the result's dtype: it is not cast into.
- * The gradient is TorchScript, compiled by frontend/gradient.c and put into graphs by opt/autodiff.c.  It is one of
+ * The gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c).  It is one of
  *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
  *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);
  *             None: that argument has none.  An optional argument's may be anything when it is None.

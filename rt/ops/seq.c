@@ -487,7 +487,7 @@ has_order(const RtType *t)
 		|| t->kind == TYPE_TENSOR || t->kind == TYPE_ANY || t->kind == TYPE_ANY_TUPLE;
 }
 
-/* Lists with objects that have __lt__ never come here (frontend/emit_sort.c).  While elements are compared the list is
+/* Lists with objects that have __lt__ never come here (emit_sort.c).  While elements are compared the list is
  * an empty one: what comparing does to the list is lost, as in Python. */
 static int
 sort_list(RtCx *cx, RtList *l, bool reverse)

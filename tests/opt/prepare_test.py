@@ -150,7 +150,7 @@ class Prepare(Test):
 class Every(unittest.TestCase):
     """Every pass has a golden graph, or a test here, of what it does and of what it must not."""
     def test_every_pass(self):
-        with open(os.path.join(HERE, "../../opt/passes.def")) as f:
+        with open(os.path.join(HERE, "../../opt/passes/passes.def")) as f:
             passes = re.findall(r"^PASS\((\w+),", f.read(), re.M)
         for name in passes:
             for what in "does", "must_not":

@@ -1,0 +1,422 @@
+/* codegen/cli/cmd_bisect.c - kiln bisect: which change of which pass makes an answer wrong
+ *
+ * The expected answer is what the interpreter gives for the graph as it was read, without passes (answers.c).  First
+ * the interpreter is run at the level asked for; if its answer is right, a program is built and run, too.  If a program
+ * without kernels is right, a kernel is wrong; if one without passes is wrong, inference of results may be.  Otherwise
+ * two binary searches, which assume that a wrong answer stays wrong, find the first step of the pipeline after which
+ * the answer is wrong (--stop) and the first wrong change of that pass (-L).  A pass that is switched off changes
+ * nothing, so it is never found.  Every trial is a separate run of Kiln, so that a crash counts as an answer; the last
+ * wrong command is printed.
+ */
+#include "../codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Bisect {
+	Cli        *cli;
+	const char *dir, *self;
+	Model      *m;
+	RtCx       *rt;
+	bool        program;      /* trials build a program; else the interpreter runs */
+	int         nprofiled;    /* inputs that it is built for */
+	Answer     *want;         /* by input */
+	int         ntrial;
+	const char *why;          /* of the last wrong trial */
+	int         input;        /* of it */
+	char       *said, *printed;       /* by the last child */
+	int         unbuilt;      /* with which status the last program was not built */
+} Bisect;
+
+typedef struct Argv { Vec(char *) at; } Argv;
+
+static void
+add(Bisect *b, Argv *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vec_push(b->cli->cx->arena, &a->at, arena_vprintf(b->cli->cx->arena, fmt, ap));
+	va_end(ap);
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------- */
+
+static int
+start(Bisect *b, Argv *a)
+{
+	const char *log = arena_printf(b->cli->cx->arena, "%s/log", b->dir);
+	const char *out = arena_printf(b->cli->cx->arena, "%s/printed", b->dir);
+	Process p;
+	int status;
+
+	vec_push(b->cli->cx->arena, &a->at, NULL);
+	a->at.n--;
+	status = process_run(b->cli->cx, a->at.at, out, log, &p);
+	b->said = process_log(b->cli->cx, log, MOST_TEXT);
+	b->printed = process_log(b->cli->cx, out, MOST_TEXT);
+	return status;
+}
+
+static void
+add_all(Bisect *b, Argv *a, const char *option, const Texts *values)
+{
+	for (int i = 0; i < values->n; i++)
+		add(b, a, "%s=%s", option, values->at[i]);
+}
+
+static void
+add_common(Bisect *b, Argv *a)
+{
+	const Cli *cli = b->cli;
+
+	if (cli->method)
+		add(b, a, "--method=%s", cli->method);
+	if (cli->seed)
+		add(b, a, "--seed=%s", cli->seed);
+	if (cli->timeout)
+		add(b, a, "--timeout=%s", cli->timeout);
+	if (cli->eval)
+		add(b, a, "--eval");
+	add_all(b, a, "--op-schema", &cli->op_schemas);
+	add_all(b, a, "--op", &cli->ops);
+	add_all(b, a, "--op-body", &cli->op_bodies);
+}
+
+/* kiln run|build MODEL -i IN..., with the options of a trial: a list of words that ends with a null. */
+static Argv
+command(Bisect *b, const char *name, const char *const *options, int input)
+{
+	const Cli *cli = b->cli;
+	Argv a = { 0 };
+
+	add(b, &a, "%s", name);
+	add(b, &a, "%s", b->program ? "build" : "run");
+	add(b, &a, "%s", cli->args.at[0]);
+	for (int i = 0; i < cli->inputs.n; i++)
+		if (b->program ? i < b->nprofiled : i == input) {
+			add(b, &a, "-i");
+			add(b, &a, "%s", cli->inputs.at[i]);
+		}
+	add_common(b, &a);
+	for (; *options; options++)
+		add(b, &a, "%s", *options);
+	/* Code for other sizes than those profiled is only run by inputs that are not. */
+	if (b->program && b->nprofiled == cli->inputs.n)
+		add(b, &a, "--no-dynamic");
+	if (b->program && cli->cc)
+		add(b, &a, "--cc=%s", cli->cc);
+	return a;
+}
+
+/* What is wrong about this end of a run on that input; null: nothing. */
+static const char *
+difference(Bisect *b, int status, const char *path, int input)
+{
+	RtArrays got = { 0 };
+	Buf why = { 0 };
+	const char *text;
+
+	if (!status && rt_npz_read(b->rt, path, &got))
+		fail_raised(b->cli, b->rt);
+	text = answer_same(b->rt, status, b->said, b->printed, &got, &b->want[input], &why) ? NULL :
+	       arena_strdup(b->cli->cx->arena, why.at);
+	buf_free(&why);
+	rt_arrays_free(&got);
+	return text;
+}
+
+static const char *
+try_input(Bisect *b, const char *const *options, const char *prog, int input)
+{
+	const char *out = arena_printf(b->cli->cx->arena, "%s/out.npz", b->dir);
+	Argv a = { 0 };
+	int status;
+
+	remove(out);
+	if (b->program) {
+		add(b, &a, "%s", prog);
+		if (input_count(b->cli)) {
+			add(b, &a, "-i");
+			add(b, &a, "%s", b->cli->inputs.at[input]);
+		}
+	} else {
+		a = command(b, b->self, options, input);
+	}
+	add(b, &a, "-o");
+	add(b, &a, "%s", out);
+	status = start(b, &a);
+	return difference(b, status, out, input);
+}
+
+/* Is any answer wrong with these options? */
+static bool
+is_wrong(Bisect *b, const char *const *options)
+{
+	const char *prog = arena_printf(b->cli->cx->arena, "%s/prog", b->dir), *why = NULL;
+	const int n = input_count(b->cli);
+	Argv a;
+
+	b->ntrial++;
+	progress("trial %d", b->ntrial);
+	if (b->program) {
+		a = command(b, b->self, options, 0);
+		add(b, &a, "-o");
+		add(b, &a, "%s", prog);
+		if ((b->unbuilt = start(b, &a))) {
+			b->why = arena_printf(b->cli->cx->arena, "cannot be built: %s", last_line(b->said));
+			return true;
+		}
+	}
+	for (int i = 0; (i < n || !i) && !why; i++)
+		if ((why = try_input(b, options, prog, i))) {
+			b->why = why;
+			b->input = i;
+		}
+	return why != NULL;
+}
+
+/* The interpreter's answers without any pass. */
+static void
+find_answers(Bisect *b)
+{
+	const int n = input_count(b->cli) ? input_count(b->cli) : 1;
+	const RtCode *reference = reference_code(b->cli->cx, b->m->fn, b->m->module->self);
+	Written *written = written_constants(b->cli->cx, b->m->fn, b->m->fn->graph);
+
+	b->want = new(b->cli->cx->arena, Answer, n);
+	for (int i = 0; i < n; i++) {
+		RtArrays in = { 0 };
+
+		if (input_count(b->cli) && input_read(b->cli, b->rt, i, &in))
+			fail_raised(b->cli, b->rt);
+		b->want[i] = reference_answer(b->cli, b->m, reference, &in);
+		if (b->want[i].status == RT_LACKS)
+			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",
+				   b->want[i].error);
+		written_restore(written);
+		rt_arrays_free(&in);
+	}
+}
+
+static void
+free_answers(Bisect *b)
+{
+	for (int i = 0; i < input_count(b->cli) || !i; i++)
+		answer_free(&b->want[i]);
+}
+
+/* ---- halving -------------------------------------------------------------------------------------------------- */
+
+typedef struct Options { const char *level, *stop, *limit; bool none; } Options;      /* none: no pass runs */
+
+static const char *const *
+words(Bisect *b, const Options *o)
+{
+	const char **w = new(b->cli->cx->arena, const char *, 6);
+	int n = 0;
+
+	w[n++] = o->level;
+	if (o->none)
+		w[n++] = "--no-pass=all";
+	if (o->stop)
+		w[n++] = arena_printf(b->cli->cx->arena, "--stop=%s", o->stop);
+	if (o->limit)
+		w[n++] = arena_printf(b->cli->cx->arena, "--limit=%s", o->limit);
+	return w;
+}
+
+static void
+print_command(Bisect *b, const char *title, const char *const *options)
+{
+	Argv a = command(b, "kiln", options, b->input);
+
+	printf("%s:", title);
+	for (int i = 0; i < a.at.n; i++)
+		printf(" %s", a.at.at[i]);
+	printf(b->program ? " -o PROGRAM && ./PROGRAM -i %s\n" : "\n",
+	       input_count(b->cli) ? input_name(b->cli, b->input) : "");
+}
+
+/* The first step after which the answer is wrong; the whole pipeline is. */
+static const char *
+find_step(Bisect *b, const Options *o)
+{
+	int right = -1, wrong = 0;
+
+	while (pass_step(b->cli->cx, wrong + 1))
+		wrong++;
+	while (wrong - right > 1) {
+		const int middle = right + (wrong - right) / 2;
+		const Options part = { .level = o->level, .stop = pass_step(b->cli->cx, middle) };
+
+		if (is_wrong(b, words(b, &part)))
+			wrong = middle;
+		else
+			right = middle;
+	}
+	return pass_step(b->cli->cx, wrong);
+}
+
+/* How many changes the pass made, and its description of change n (or null). */
+static int
+changes_of(Bisect *b, const Options *o, const char *pass, int n, const char **said)
+{
+	const Options part = *o;
+	const char *const *w = words(b, &part);
+	const char *mark = arena_printf(b->cli->cx->arena, "[%s ", pass);
+	Argv a = command(b, b->self, w, b->input);
+	int last = 0;
+
+	add(b, &a, "--dump=%s:2", pass);
+	add(b, &a, "-o");
+	add(b, &a, "%s/prog", b->dir);
+	start(b, &a);
+	for (char *at = b->said; (at = strstr(at, mark)); at++) {
+		const int number = atoi(at + strlen(mark));
+		const char *end = strstr(at + 1, mark), *other = strstr(at, "\nafter ");
+
+		if (at > b->said && at[-1] != '\n')
+			continue;
+		last = number > last ? number : last;
+		end = !end || (other && other < end) ? other : end;
+		if (number == n)
+			*said = arena_strndup(b->cli->cx->arena, at, end ? end - at : (int64_t)strlen(at));
+	}
+	return last;
+}
+
+static int
+find_change(Bisect *b, const Options *o, const char *pass, int most)
+{
+	int right = -1, wrong = most;
+
+	while (wrong - right > 1) {
+		const int middle = right + (wrong - right) / 2;
+		Options part = *o;
+
+		part.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, middle);
+		if (is_wrong(b, words(b, &part)))
+			wrong = middle;
+		else
+			right = middle;
+	}
+	return wrong;
+}
+
+static void
+report_change(Bisect *b, Options o, const char *pass)
+{
+	const char *said = NULL;
+	const int most = changes_of(b, &o, pass, 0, &said), change = find_change(b, &o, pass, most);
+
+	changes_of(b, &o, pass, change, &said);
+	o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change);
+	is_wrong(b, words(b, &o));
+	progress(NULL);
+	printf("wrong: %s\npass: %s\n", b->why, o.stop ? o.stop : pass);
+	if (change)
+		printf("change: %d of %d\n", change, most);
+	else
+		printf("change: one that is not counted: %s=0 is wrong, too\n", pass);
+	if (said)
+		printf("%s%s", said, said[strlen(said) - 1] == '\n' ? "" : "\n");
+	print_command(b, "wrong", words(b, &o));
+	if (change) {
+		o.limit = arena_printf(b->cli->cx->arena, "%s=%d", pass, change - 1);
+		print_command(b, "right", words(b, &o));
+	}
+}
+
+/* Is the answer right under this limit? */
+static bool
+is_right_without(Bisect *b, const Options *o, const char *outside)
+{
+	Options without = *o;
+
+	without.limit = arena_printf(b->cli->cx->arena, "%s=0", outside);
+	return !is_wrong(b, words(b, &without));
+}
+
+static void
+report_nothing(Bisect *b, const Options *o)
+{
+	is_wrong(b, words(b, o));
+	progress(NULL);
+	if (b->unbuilt == EXIT_INPUT)
+		fail(b->cli->cx, (Range){ 0 }, "nothing can be built: %s", last_line(b->said));
+	printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "a guard, or the code around kernels" :
+		"the graph as it was read, or the interpreter");
+	print_command(b, "wrong", words(b, o));
+}
+
+static const char *
+without_number(Bisect *b, const char *step)
+{
+	return arena_strndup(b->cli->cx->arena, step, (int64_t)strcspn(step, ":"));
+}
+
+static void
+report(Bisect *b, const Options *o)
+{
+	const Options none = { .level = o->level, .none = true };
+	Options found = *o;
+
+	if (b->program && is_right_without(b, o, "kernels")) {
+		report_change(b, *o, "kernels");
+	} else if (!is_wrong(b, words(b, &none))) {
+		found.stop = find_step(b, o);
+		report_change(b, found, without_number(b, found.stop));
+	} else if (b->program && is_right_without(b, &none, "known")) {
+		report_change(b, none, "known");
+	} else {
+		report_nothing(b, &none);
+	}
+}
+
+static void
+bisect(Cx *cx, const char *dir, void *arg)
+{
+	Bisect *b = arg;
+	const Options all = { .level = arena_printf(cx->arena, "-O%s", b->cli->level ? b->cli->level : "2") };
+	bool wrong;
+
+	b->dir = dir;
+	find_answers(b);
+	wrong = is_wrong(b, words(b, &all));
+	if (!wrong) {
+		b->program = true;
+		wrong = is_wrong(b, words(b, &all));
+	}
+	if (wrong)
+		report(b, &all);
+	progress(NULL);
+	if (!wrong)
+		printf("same: the interpreter and the program give the answer of the graph as it was read\n");
+	free_answers(b);
+	b->ntrial = wrong ? b->ntrial : 0;
+}
+
+int
+cmd_bisect(Cli *cli)
+{
+	Bisect b = { .cli = cli };
+	char self[4096];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (cli->args.n != 1)
+		usage_error(cli, "bisect wants one model");
+	for (int i = 0; i < cli->inputs.n; i++)
+		if (!input_name(cli, i) || strchr(cli->inputs.at[i], '='))
+			usage_error(cli, "bisect wants files as inputs");
+	if (n <= 0)
+		fail(cli->cx, (Range){ 0 }, "/proc/self/exe: cannot be read");
+	self[n] = 0;
+	b.self = self;
+	b.m = model_load(cli, cli->args.at[0]);
+	b.nprofiled = cli->profiled ? (int)cli_number(cli, "profiled", cli->profiled, 1, cli->inputs.n) : cli->inputs.n;
+	b.rt = model_context(cli);
+	process_folder(cli->cx, bisect, &b);
+	return b.ntrial ? EXIT_DIFFERS : EXIT_OK;
+}

@@ -1,0 +1,173 @@
+/* codegen/cli/cmd_build.c - kiln build: a model becomes a program */
+#include "../codegen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What --emit may say. */
+static const char *
+emit_of(Cli *cli)
+{
+	static const char *const kinds[] = { "exe", "c", "obj", "static", "shared", "ptx", "cuda" };
+
+	for (size_t i = 0; cli->emit && i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(cli->emit, kinds[i]))
+			return kinds[i];
+	if (cli->emit)
+		usage_error(cli, "--emit wants exe, c, obj, static, shared, ptx or cuda, not '%s'", cli->emit);
+	return kinds[0];
+}
+
+/* Where weights that are not in the program lie: its name as given when it was built. */
+static const char *
+weights_file_of(Cli *cli)
+{
+	const char *slash = strrchr(cli->out, '/');
+
+	if (!cli->weights || !strcmp(cli->weights, "embed"))
+		return NULL;
+	if (strcmp(cli->weights, "file"))
+		usage_error(cli, "--weights wants embed or file, not '%s'", cli->weights);
+	return arena_printf(cli->cx->arena, "%s.weights", slash ? slash + 1 : cli->out);
+}
+
+/* The architectures of --gpu; what only a GPU runs has PTX, unless told otherwise.  Null: for the CPU alone. */
+static const char *
+gpu_of(Cli *cli, const char *emit)
+{
+	const bool ptx = !strcmp(emit, "ptx");
+	const char *list = cli->gpu, *usual = getenv("TORCH_CUDA_ARCH_LIST");
+
+	if (!list && (ptx || !strcmp(emit, "cuda")))
+		list = usual && *usual ? usual : "ptx";
+	if (ptx && !strstr(list, "ptx"))
+		list = arena_printf(cli->cx->arena, "%s,ptx", list);
+	if (list)
+		cuda_archs(cli->cx, list);
+	return list;
+}
+
+static Forms
+forms_of(Cli *cli)
+{
+	for (int i = 0; forms_names[i]; i++)
+		if (!cli->forms || !strcmp(cli->forms, forms_names[i]))
+			return i;
+	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
+}
+
+static BuildOptions
+options_of(Cli *cli)
+{
+	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
+			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
+			   .forms = forms_of(cli), .ops = cli->ops,
+			   .bench_code = cli->bench_code };
+
+	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
+	o.gpu = gpu_of(cli, o.emit);
+	o.vector_floats = target_vector_floats(cli->cx, &o);
+	if (cli->seed) {
+		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);
+		o.seeded = true;
+	}
+	if (cli->threads)
+		o.threads = (int)cli_number(cli, "threads", cli->threads, 0, 4096);
+	if (cli->threads && !o.threads)
+		o.threads = -1;
+	o.max_specializations = cli->specializations ?
+		(int)cli_number(cli, "max-specializations", cli->specializations, 0, 64) : 4;
+	return o;
+}
+
+typedef Vec(EmitMethod) Methods;
+
+/* One method, prepared; the inputs are the first one's. */
+static void
+add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods *methods)
+{
+	EmitMethod e = { .name = name, .fn = m->fn, .takes_self = m->fn->self != NULL };
+	Specialization **spec = NULL;
+
+	if (cli->selfcheck_code)
+		e.reference = reference_code(cli->cx, m->fn, m->module->self);
+	model_prepare(cli, m);
+	if (!methods->n)
+		e.nspec = model_specialize(cli, m, o->max_specializations, true, &spec);
+	e.spec = (const Specialization *const *)spec;
+	vec_push(cli->cx->arena, methods, e);
+}
+
+void
+model_build(Cli *cli, const char *path, ProgramText *text)
+{
+	Cx *cx = cli->cx;
+	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
+	const BuildOptions o = options_of(cli);
+	Methods methods = { 0 };
+	int64_t start;
+	Vec(Function *) fn = { 0 };
+	Vec(const char *) method = { 0 };
+	Model *m;
+
+	cli->method = strtok_r(names, ",", &state);
+	if (!cli->method)
+		usage_error(cli, "--method wants names");
+	m = model_load(cli, path);
+	if (m->module->training)
+		fprintf(stderr, "kiln: warning: %s was saved in training mode: --eval leaves it\n", path);
+	vec_push(cx->arena, &fn, m->fn);
+	vec_push(cx->arena, &method, cli->method);
+	if (is_graph_text(path) && *state)
+		usage_error(cli, "--method: a graph's text is forward");
+	for (const char *name = strtok_r(NULL, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
+		vec_push(cx->arena, &fn,
+			 is_source(path) ? source_function(cx, m->module, name) : module_method(cx, m->module, name));
+		vec_push(cx->arena, &method, name);
+	}
+	if (fn.n > 1)
+		prepare_peers(cx, fn.at, fn.n);
+	for (int i = 0; i < fn.n; i++) {
+		m->fn = fn.at[i];
+		function_graph(cx, m->fn);
+		add_method(cli, m, method.at[i], &o, &methods);
+	}
+	start = rt_now();
+	emit_program(cx, m->module, methods.at, methods.n, &o, text);
+	say_time(cli, "writing C", start);
+	start = rt_now();
+	progress("compiling the program's C");
+	build_program(cx, text, &o);
+	progress(NULL);
+	say_time(cli, "compiling C", start);
+}
+
+/* What was built: to --json, else for the reader. */
+static void
+report(Cli *cli, const ProgramText *text)
+{
+	RtWhole w;
+
+	if (!cli->json) {
+		rt_info_sizes(stdout, &text->about, text->code_bytes);
+		return;
+	}
+	if (!rt_whole_open(&w, cli->json))
+		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
+	rt_info_json(w.f, &text->about, text->code_bytes);
+	if (rt_whole_end(&w, true))
+		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
+}
+
+int
+cmd_build(Cli *cli)
+{
+	ProgramText text = { 0 };
+
+	if (cli->args.n != 1 || !cli->out)
+		usage_error(cli, "build wants one model and -o OUT");
+	model_build(cli, cli->args.at[0], &text);
+	report(cli, &text);
+	return EXIT_OK;
+}

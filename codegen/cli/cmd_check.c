@@ -1,0 +1,391 @@
+/* codegen/cli/cmd_check.c - kiln check: a program against the interpreter
+ *
+ * On each input the program runs in a process of its own, and the interpreter runs the graph as it was read on a fresh
+ * instance with the same random numbers (answers.c).  The first difference of each input is printed; any difference
+ * makes the status 4.
+ *
+ * With --double floats are not compared with each other: each answer's error against the interpreter in double
+ * (double.c) is printed, and the program's, or without a program the interpreter's, has to be within a bound.
+ */
+#include "../codegen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Check {
+	Cli        *cli;
+	Model      *m;
+	const RtCode *reference;
+	const char *program;
+	Written    *written;
+	int         failed;
+} Check;
+
+/* What the program did. */
+typedef struct Run {
+	int      status;
+	char    *said, *printed;
+	RtArrays result;
+} Run;
+
+static Run
+run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
+{
+	Cx *cx = c->cli->cx;
+	const char *from = arena_printf(cx->arena, "%s/in.npz", dir), *to = arena_printf(cx->arena, "%s/out.npz", dir);
+	const char *log = arena_printf(cx->arena, "%s/log", dir), *out = arena_printf(cx->arena, "%s/printed", dir);
+	char *argv[] = { (char *)c->program, "-i", (char *)from, "-o", (char *)to, NULL, NULL, NULL, NULL };
+	Run r = { 0 };
+	Process p;
+	int n = 5;
+
+	if (c->cli->method)
+		argv[n++] = arena_printf(cx->arena, "--method=%s", c->cli->method);
+	if (c->cli->threads)
+		argv[n++] = arena_printf(cx->arena, "--threads=%s", c->cli->threads);
+	if (c->cli->seed)
+		argv[n++] = arena_printf(cx->arena, "--seed=%s", c->cli->seed);
+	remove(to);
+	if (rt_npz_write(rt, from, in))
+		fail_raised(c->cli, rt);
+	r.status = process_run(cx, argv, out, log, &p);
+	r.said = process_log(cx, log, MOST_TEXT);
+	r.printed = process_log(cx, out, MOST_TEXT);
+	if (!r.status && rt_npz_read(rt, to, &r.result))
+		fail_raised(c->cli, rt);
+	return r;
+}
+
+static const char *
+name_of(const Check *c, int i)
+{
+	return input_count(c->cli) ? input_name(c->cli, i) : "no input";
+}
+
+/* One input's line, or object of JSON; `more`: lines behind it, or members of the object. */
+static void
+report(const Check *c, int i, const char *answer, const char *why, const char *more)
+{
+	Buf b = { 0 }, clean = { 0 };
+
+	buf_clean(&clean, why ? why : "", why ? (int64_t)strlen(why) : 0);
+	if (c->cli->as_json) {
+		buf_puts(&b, i ? ",\n{\"input\":" : "[{\"input\":");
+		out_json(&b, name_of(c, i));
+		buf_printf(&b, ",\"answer\":\"%s\",\"why\":", answer);
+		out_json(&b, clean.n ? clean.at : "");
+		buf_puts(&b, more);
+		buf_puts(&b, i + 1 < input_count(c->cli) ? "}" : "}]\n");
+	} else {
+		buf_printf(&b, "%s: %s%s%s\n%s", name_of(c, i), answer, clean.n ? ": " : "", clean.n ? clean.at : "",
+			more);
+	}
+	fputs(b.at, stdout);
+	buf_free(&b);
+	buf_free(&clean);
+}
+
+/* ---- errors against double ---------------------------------------------------------------------- */
+
+/* The largest error of a result, over its largest element, may be `least`, or so many `times` the error of the answer
+ * that it is held against: the recorded one where there is one, else the interpreter's. */
+static const struct { double times, least; } bound = { 3, 5e-6 };
+
+typedef enum Who { PROGRAM, INTERPRETER, REFERENCE, NWHO } Who;
+static const char *const who_names[NWHO] = { "program", "interpreter", "reference" };
+
+typedef struct Judgement {
+	const RtArrays *answer[NWHO];    /* null: not asked for */
+	Buf  rows;               /* the errors of each result, as they are reported */
+	Buf  why;                /* differences of results that are not floats; empty: none */
+	int  n;                  /* results with errors */
+	bool over;               /* one is over the bound */
+} Judgement;
+
+static bool
+same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+/* Infinite where only one of two elements is finite, or they are infinities of two kinds. */
+static double
+error_of(RtCx *rt, RtTensor *got, RtTensor *exact)
+{
+	const RtMark m = rt_scratch_mark(rt);
+	const RtC128 *x = tensor_numbers(rt, got), *y = tensor_numbers(rt, exact);
+	double most = 0, largest = 0;
+
+	if (!x || !y)
+		most = INFINITY;
+	for (int64_t i = 0; x && y && i < rt_numel(exact); i++) {
+		const double off = hypot(x[i].re - y[i].re, x[i].im - y[i].im), size = hypot(y[i].re, y[i].im);
+
+		if (isfinite(size))
+			largest = fmax(largest, size);
+		if (!same_number(x[i].re, y[i].re) || !same_number(x[i].im, y[i].im))
+			most = fmax(most, isfinite(off) ? off : INFINITY);
+	}
+	rt_scratch_reset(rt, m);
+	return most / (largest > 0 ? largest : 1);
+}
+
+/* An empty list has no element type. */
+static bool
+is_empty_list(const RtArray *a)
+{
+	return a && a->tensor && a->tensor->ndim == 1 && !a->tensor->dims[0];
+}
+
+static bool
+is_alike(const RtArray *a, const RtArray *b)
+{
+	if (!a || !a->tensor != !b->tensor || a->dtype != b->dtype)
+		return false;
+	return !a->tensor || (a->tensor->ndim == b->tensor->ndim &&
+		!memcmp(a->tensor->dims, b->tensor->dims, sizeof *a->tensor->dims * a->tensor->ndim));
+}
+
+static void
+put_number(Buf *b, const Cli *cli, const char *name, double x)
+{
+	if (!cli->as_json)
+		buf_printf(b, ", %s %.2g", name, x);
+	else
+		buf_printf(b, isfinite(x) ? ",\"%s\":%.4g" : ",\"%s\":null", name, x);
+}
+
+/* The row of a result with these errors. */
+static void
+judge_errors(const Check *c, Judgement *j, const char *key, const double *error)
+{
+	const double least = fmax(bound.least, bound.times * error[j->answer[REFERENCE] ? REFERENCE : INTERPRETER]);
+	const bool over = error[j->answer[PROGRAM] ? PROGRAM : INTERPRETER] > least;
+	Buf *b = &j->rows;
+
+	if (c->cli->as_json) {
+		buf_puts(b, j->n ? ",{\"key\":" : "{\"key\":");
+		out_json(b, key);
+	} else {
+		buf_printf(b, "  %s", key);
+	}
+	for (int who = 0; who < NWHO; who++)
+		if (j->answer[who])
+			put_number(b, c->cli, who_names[who], error[who]);
+	put_number(b, c->cli, "bound", least);
+	buf_puts(b, c->cli->as_json ? "}" : over ? ": over\n" : "\n");
+	j->over |= over;
+	j->n++;
+}
+
+/* One result; other types than floats must equal the interpreter's. */
+static void
+judge(const Check *c, RtCx *rt, Judgement *j, const RtArray *exact)
+{
+	const RtArray *own = rt_arrays_find(j->answer[INTERPRETER], exact->key);
+	const bool floating = own->tensor && strchr("FC", rt_dtypes[own->dtype].category);
+	double error[NWHO] = { 0 };
+
+	for (int who = 0; who < NWHO && !j->why.n; who++) {
+		const RtArray *a = j->answer[who] ? rt_arrays_find(j->answer[who], exact->key) : NULL;
+
+		if (!j->answer[who] || (is_empty_list(a) && is_empty_list(own)))
+			continue;
+		if (!is_alike(a, own))
+			buf_printf(&j->why, "%s is missing in the %s's, or has another dtype or shape", exact->key,
+				who_names[who]);
+		else if (floating)
+			error[who] = error_of(rt, a->tensor, exact->tensor);
+		else
+			answer_same_array(rt, a, own, &j->why);
+	}
+	if (floating && !j->why.n)
+		judge_errors(c, j, exact->key, error);
+}
+
+static void
+judge_all(const Check *c, RtCx *rt, Judgement *j, const RtArrays *exact)
+{
+	for (int who = 0; who < NWHO && !j->why.n; who++)
+		if (j->answer[who] && j->answer[who]->n != exact->n)
+			buf_printf(&j->why, "the %s's has %d results, and not %d", who_names[who], j->answer[who]->n,
+				exact->n);
+	for (int i = 0; i < exact->n && !j->why.n; i++)
+		judge(c, rt, j, &exact->at[i]);
+}
+
+/* Both runs ended well, as the program did, if there is one. */
+static bool
+report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const DoubleAnswer *a)
+{
+	Judgement j = { .answer = { c->program ? got : NULL, &a->of_float.result } };
+	RtArrays reference = { 0 };
+	Buf more = { 0 };
+	bool good;
+
+	if (c->cli->references.n) {
+		if (rt_npz_read(rt, c->cli->references.at[i], &reference))
+			fail_raised(c->cli, rt);
+		j.answer[REFERENCE] = &reference;
+	}
+	judge_all(c, rt, &j, &a->of_double.result);
+	if (c->cli->as_json) {
+		buf_printf(&more, ",\"times\":%g,\"least\":%g,\"results\":[%s],\"in_float\":", bound.times, bound.least,
+			j.n ? j.rows.at : "");
+		out_json(&more, a->in_float ? a->in_float : "");
+	} else {
+		buf_puts(&more, j.n ? j.rows.at : "");
+		if (a->in_float)
+			buf_printf(&more, "  only in float: %s\n", a->in_float);
+	}
+	good = !j.over && !j.why.n;
+	report(c, i, j.why.n ? "differs" : j.over ? "over the bound" : "within the bound", j.why.at, more.at);
+	rt_arrays_free(&reference);
+	buf_free(&more);
+	buf_free(&j.rows);
+	buf_free(&j.why);
+	return good;
+}
+
+static void
+report_decision(const Check *c, int i, const DoubleAnswer *a)
+{
+	const char *line = a->of_float.line ? a->of_float.line : "";
+	Buf why = { 0 }, more = { 0 };
+
+	buf_printf(&why, "%s, margin %.2g, %s", a->decision.name, a->decision.margin, line);
+	buf_puts(&more, "");
+	if (c->cli->as_json) {
+		buf_puts(&more, ",\"operator\":");
+		out_json(&more, a->decision.name);
+		buf_printf(&more, ",\"margin\":%.4g,\"line\":", a->decision.margin);
+		out_json(&more, line);
+	}
+	report(c, i, "decides otherwise in double", why.at, more.at);
+	buf_free(&why);
+	buf_free(&more);
+}
+
+static DoubleAnswer
+double_in(const Check *c, const RtArrays *in, int64_t stop)
+{
+	const DoubleAnswer a = double_answer(c->cli, c->m, c->reference, in, stop);
+
+	written_restore(c->written);
+	return a;
+}
+
+static void
+free_double(DoubleAnswer *a)
+{
+	answer_free(&a->of_float);
+	answer_free(&a->of_double);
+}
+
+/* False: over the bound, or not comparable. */
+static bool
+check_in_double(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
+{
+	DoubleAnswer a = double_in(c, in, 0);
+	bool good = false;
+	Buf why = { 0 };
+
+	if (a.decision.meeting) {
+		free_double(&a);
+		a = double_in(c, in, a.decision.meeting);
+	}
+	fputs(a.of_float.printed ? a.of_float.printed : "", stderr);
+	if (a.decision.name) {
+		report_decision(c, i, &a);
+	} else if (a.of_float.status == RT_LACKS || got->status == EXIT_LACKS) {
+		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
+			a.of_float.status == RT_LACKS ? a.of_float.error : last_line(got->said));
+	} else if (a.of_float.status != a.of_double.status) {
+		report(c, i, "differs", a.of_double.status ? a.of_double.error : a.of_float.error, "");
+	} else if (c->program && !answer_ends_same(got->status, got->said, got->printed, &a.of_float, &why)) {
+		report(c, i, "differs", why.at, "");
+	} else if (a.of_float.status) {
+		report(c, i, "both raise", a.of_float.error, "");
+		good = true;
+	} else {
+		good = report_errors(c, rt, i, &got->result, &a);
+	}
+	buf_free(&why);
+	free_double(&a);
+	return good;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------- */
+
+/* False: they differ. */
+static bool
+check_with_interpreter(Check *c, RtCx *rt, int i, const Run *got, RtArrays *in)
+{
+	Answer want = reference_answer(c->cli, c->m, c->reference, in);
+	Buf why = { 0 };
+	bool same;
+
+	written_restore(c->written);
+	fputs(want.printed ? want.printed : "", stderr);           /* standard output is the report's */
+	if (want.status == RT_LACKS || got->status == EXIT_LACKS)
+		fail_lacks(c->cli->cx, (Range){ 0 }, "%s: %s", name_of(c, i),
+			want.status == RT_LACKS ? want.error : last_line(got->said));
+	same = answer_same(rt, got->status, got->said, got->printed, &got->result, &want, &why);
+	report(c, i, !same ? "differs" : want.status ? "both raise" : "same", why.at, "");
+	buf_free(&why);
+	answer_free(&want);
+	return same;
+}
+
+static void
+check_input(Check *c, const char *dir, int i)
+{
+	Cli *cli = c->cli;
+	RtArrays in = { 0 };
+	RtCx *rt = model_context(cli);
+	Run got = { 0 };
+
+	progress("checking %s", name_of(c, i));
+	if (input_count(cli) && input_read(cli, rt, i, &in))
+		fail_raised(cli, rt);
+	if (c->program)
+		got = run_program(c, dir, rt, &in);                /* first: the interpreter may write to the arrays */
+	progress(NULL);
+	c->failed += !(cli->in_double ? check_in_double : check_with_interpreter)(c, rt, i, &got, &in);
+	rt_arrays_free(&in);
+	rt_arrays_free(&got.result);
+	rt_clear_error(rt);
+}
+
+static void
+check_all(Cx *cx, const char *dir, void *arg)
+{
+	Check *c = arg;
+	const int n = input_count(c->cli);
+
+	(void)cx;
+	for (int i = 0; i < n || i == 0; i++)
+		check_input(c, dir, i);
+}
+
+int
+cmd_check(Cli *cli)
+{
+	Check c = { .cli = cli };
+
+	if (cli->args.n != 2 && !(cli->in_double && cli->args.n == 1))
+		usage_error(cli, "check wants a model and a program");
+	if (cli->references.n && !cli->in_double)
+		usage_error(cli, "--reference goes with --double");
+	if (cli->references.n && cli->references.n != (input_count(cli) ? input_count(cli) : 1))
+		usage_error(cli, "--reference: one for each -i");
+	c.m = model_load(cli, cli->args.at[0]);
+	c.reference = reference_code(cli->cx, c.m->fn, c.m->module->self);
+	c.written = written_constants(cli->cx, c.m->fn, c.m->fn->graph);
+	c.program = cli->args.n > 1 ? cli->args.at[1] : NULL;
+	if (c.program && !strchr(c.program, '/'))
+		c.program = arena_printf(cli->cx->arena, "./%s", c.program);
+	process_folder(cli->cx, check_all, &c);
+	return c.failed ? EXIT_DIFFERS : EXIT_OK;
+}

@@ -1,0 +1,314 @@
+/* codegen/cli/cmd_ops.c - kiln ops: the operators that Kiln has, or those that a model needs, each with its state
+ *
+ * With a model every method that its class exports is compiled, with all that those call.  A missing operator is
+ * recorded and becomes a node without an overload, so that compilation continues and all missing ones are found at
+ * once; later errors in that function may be its consequence.  Lowering to Code records operators without a kernel.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+typedef Vec(Range) Ranges;
+typedef struct Need {            /* an operator of a model */
+	const Op   *op;          /* null: lacking */
+	const char *name, *state;
+	Ranges      at;
+} Need;
+
+typedef struct Needs {
+	Cli    *cli;
+	Map     index;           /* name -> Need */
+	PtrMap  seen;            /* functions */
+	Vec(Need *) all;
+	int     nlacking;
+	const char *broken;      /* the first error that is no consequence of a missing operator */
+} Needs;
+
+static const char *
+full_name(Cx *cx, const Op *op)
+{
+	return op->overload[0] ? arena_printf(cx->arena, "%s.%s", op->name, op->overload) : op->name;
+}
+
+static const char *
+form_of(const Op *op)
+{
+	static const char *const forms[] = { [OP_MAP] = "pointwise", [OP_KERNEL] = "kernel",
+					     [OP_BODY] = "decomposition", [OP_ALSO] = "form of another",
+					     [OP_USER] = "yours" };
+
+	return forms[op->form];
+}
+
+/* A decomposition's follows from its parts, a form's from its base; comparisons and roundings have none to give. */
+static const char *
+gradient_of(const Op *op)
+{
+	if (op->form != OP_ALSO && op->gradient && op_is_flat(op))
+		return "zero";
+	return op->gradient && op->gradient[0] ? "formula" : op->form == OP_BODY ? "its parts" : "";
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+static void
+put_field(Buf *b, const char *name, const char *text)
+{
+	buf_printf(b, "%s\"%s\":", b->at[b->n - 1] == '{' ? "" : ",", name);
+	out_json(b, text);
+}
+
+static void
+put_json_op(Buf *b, Cx *cx, Op *op)
+{
+	const uint32_t dtypes = op_dtypes(cx, op);
+	const char *comma = "";
+
+	buf_puts(b, "{");
+	put_field(b, "name", op->name);
+	put_field(b, "overload", op->overload);
+	put_field(b, "form", form_of(op));
+	if (op->base)
+		put_field(b, "base", op->base);
+	put_field(b, "specialized", op_specialized(cx, op));
+	put_field(b, "gradient", gradient_of(op));
+	buf_puts(b, ",\"dtypes\":[");
+	for (int d = 0; d < RT_NDTYPE; d++)
+		if (dtypes >> d & 1) {
+			buf_printf(b, "%s\"%s\"", comma, rt_dtypes[d].torch);
+			comma = ",";
+		}
+	buf_puts(b, "]");
+	put_field(b, "schema", op->text);
+	buf_puts(b, "}");
+}
+
+/* Element types as letters: B bool, I integers, F floating, C complex; small when only some of a kind. */
+static const char *
+dtype_letters(Cx *cx, uint32_t dtypes)
+{
+	static const char kinds[] = "BIFC";
+	char *letters = arena_strdup(cx->arena, "....");
+
+	for (int k = 0; kinds[k]; k++) {
+		int all = 0, has = 0;
+
+		for (int d = 0; d < RT_NDTYPE; d++)
+			if (rt_dtypes[d].category == kinds[k]) {
+				all++;
+				has += dtypes >> d & 1;
+			}
+		if (has)
+			letters[k] = has == all ? kinds[k] : (char)(kinds[k] + 'a' - 'A');
+	}
+	return letters;
+}
+
+static void
+list_all(Cli *cli)
+{
+	const int n = op_count(cli->cx);
+	Buf b = { 0 };
+
+	buf_puts(&b, cli->as_json ? "[\n" : "");
+	for (int i = 0; i < n; i++) {
+		Op *op = op_at(cli->cx, i);
+
+		if (cli->as_json) {
+			put_json_op(&b, cli->cx, op);
+			buf_puts(&b, i + 1 < n ? ",\n" : "\n");
+		} else {
+			buf_printf(&b, "%-44s %-15s %-6s %-12s %s\n", full_name(cli->cx, op), form_of(op),
+				   dtype_letters(cli->cx, op_dtypes(cli->cx, op)),
+				   op->form == OP_ALSO ? "" : op_specialized(cli->cx, op),
+				   *gradient_of(op) ? "gradient" : "");
+		}
+	}
+	buf_puts(&b, cli->as_json ? "]\n" : "");
+	fputs(b.at ? b.at : "", stdout);
+	buf_free(&b);
+}
+
+/* ---- of a model -------------------------------------------------------------------------------------------------- */
+
+static void
+need(Needs *s, const Op *op, const char *name, const char *state, Range at)
+{
+	Cx *cx = s->cli->cx;
+	Need *n = map_get(&s->index, name);
+
+	if (!n) {
+		n = new(cx->arena, Need, 1);
+		*n = (Need){ .op = op, .name = name, .state = state };
+		map_put(&s->index, name, n);
+		vec_push(cx->arena, &s->all, n);
+		s->nlacking += !op;
+	}
+	for (int i = 0; i < n->at.n; i++)
+		if (n->at.at[i].src == at.src && n->at.at[i].beg == at.beg)
+			return;
+	vec_push(cx->arena, &n->at, at);
+}
+
+static void need_function(Needs *, Function *);
+
+static void
+need_block(Needs *s, const Block *b)
+{
+	for NODES(n, b) {
+		const Attr *sub = node_attr(n, "Subgraph");
+		Function *fn = node_function(n);
+
+		if (n->op)
+			need(s, n->op, full_name(s->cli->cx, n->op), form_of(n->op), n->at);
+		if (fn)
+			need_function(s, fn);
+		if (sub && sub->kind == ATTR_GRAPH)
+			need_block(s, sub->g->top);
+		for (int i = 0; i < n->nsub; i++)
+			need_block(s, n->sub[i]);
+	}
+}
+
+static void
+compile(Cx *cx, void *fn)
+{
+	function_graph(cx, fn);
+}
+
+static void
+need_function(Needs *s, Function *fn)
+{
+	Cx *cx = s->cli->cx;
+	int64_t *been = ptrmap_at(cx->arena, &s->seen, fn);
+	const int before = cx->lacking->n;
+
+	if ((*been)++)
+		return;
+	if (cx_try(cx, compile, fn)) {
+		need_block(s, fn->graph->top);
+	} else if (cx->lacking->n == before) {
+		s->broken = s->broken ? s->broken : arena_strdup(cx->arena, cx->err.text);
+	}
+}
+
+/* What has no kernel although there is a row, or is a node that no row describes. */
+static void
+lower(Cx *cx, void *arg)
+{
+	Needs *s = arg;
+	LackingVec lacking = { 0 };
+
+	for (int i = 0; i < s->seen.cap; i++) {
+		Function *fn = (Function *)(uintptr_t)s->seen.key[i];
+
+		if (fn && fn->graph && !fn->code) {
+			ops_compile_all(cx, fn);
+			code_lower(cx, fn, &lacking);
+		}
+	}
+	for (int i = 0; i < lacking.n; i++)
+		need(s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+}
+
+/* The line of the source that the archive's code was made from, when that is known. */
+static void
+put_original(Buf *b, Range at)
+{
+	Range original;
+
+	if (!at.src || !at.src->map || !at.src->map->find(at.src->map, at.beg, &original))
+		return;
+	buf_puts(b, "\n");
+	range_print(b, original, "note", "made from");
+}
+
+static void
+print_needs(Needs *s)
+{
+	Buf b = { 0 }, clean = { 0 };
+
+	for (int i = 0; i < s->all.n; i++) {
+		const Need *n = s->all.at[i];
+
+		if (s->cli->as_json) {
+			buf_puts(&b, i ? ",\n{\"name\":" : "[\n{\"name\":");
+			out_json(&b, n->name);
+			buf_puts(&b, ",\"state\":");
+			out_json(&b, n->op ? n->state : "lacking");
+			buf_printf(&b, ",\"uses\":%d}", n->at.n);
+			continue;
+		}
+		if (n->op)
+			buf_printf(&b, "%-44s %-26s %d use%s\n", n->name, n->state, n->at.n, n->at.n == 1 ? "" : "s");
+	}
+	if (s->cli->as_json)
+		buf_puts(&b, s->all.n ? "\n]\n" : "[]\n");
+	for (int i = 0; i < s->all.n && !s->cli->as_json; i++) {
+		const Need *n = s->all.at[i];
+
+		if (n->op)
+			continue;
+		for (int k = 0; k < n->at.n; k++) {
+			range_print(&b, n->at.at[k], "lacking", n->name);
+			put_original(&b, n->at.at[k]);
+			buf_puts(&b, "\n");
+		}
+		if (!n->at.n)
+			buf_printf(&b, "lacking: %s\n", n->name);
+	}
+	buf_clean(&clean, b.at ? b.at : "", b.n);
+	fputs(clean.at ? clean.at : "", stdout);
+	buf_free(&b);
+	buf_free(&clean);
+}
+
+/* All that can be called from outside.  What PyTorch's executor wrote into a graph stands for operators. */
+static int
+functions_of(Cx *cx, const char *path, Function *const **fn)
+{
+	const ClassInfo *info;
+	int n;
+
+	if (is_source(path) || is_graph_text(path)) {
+		Pass p = pass_outside(cx, "executor");
+
+		n = text_functions(cx, path, fn);
+		for (int i = 0; i < n && is_graph_text(path); i++)
+			executor(&p, (*fn)[i]->graph);
+		return n;
+	}
+	info = class_info(archive_load(cx, path)->type);
+	*fn = info->methods.at;
+	return info->methods.n;
+}
+
+int
+cmd_ops(Cli *cli)
+{
+	Cx *cx = cli->cx;
+	LackingVec lacking = { 0 };
+	Needs s = { .cli = cli, .index = { .arena = cx->arena } };
+	Function *const *fn;
+	int n;
+
+	if (cli->args.n > 1)
+		usage_error(cli, "ops wants one model, or none");
+	if (!cli->args.n) {
+		list_all(cli);
+		return EXIT_OK;
+	}
+	n = functions_of(cx, cli->args.at[0], &fn);
+	cx->lacking = &lacking;
+	for (int i = 0; i < n; i++)
+		need_function(&s, fn[i]);
+	for (int i = 0; i < lacking.n; i++)
+		need(&s, NULL, lacking.at[i].name, "lacking", lacking.at[i].at);
+	if (!cx_try(cx, lower, &s) && !s.nlacking && !s.broken)
+		fail_again(cx);
+	cx->lacking = NULL;
+	print_needs(&s);
+	if (s.broken && !s.nlacking)
+		fprintf(stderr, "%s\n", s.broken);
+	return s.nlacking ? EXIT_LACKS : s.broken ? EXIT_INPUT : EXIT_OK;
+}

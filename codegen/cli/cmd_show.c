@@ -1,0 +1,107 @@
+/* codegen/cli/cmd_show.c - kiln show: a method at a stage of compilation, as text
+ *
+ * Stages: frontend, as compiled from the archive; prepared, which is profiled and which the generic program runs;
+ * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made.  The
+ * name of a pass means the graph right after it in its stage; of a pass in two stages, the later one when there is an
+ * input.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+static Graph *
+specialized(Cli *cli, Model *m, const char *stage, bool optimize)
+{
+	Specialization **spec = NULL;
+
+	if (!cli->inputs.n)
+		usage_error(cli, "stage %s wants an input: -i IN.npz", stage);
+	if (!model_specialize(cli, m, 1, optimize, &spec))
+		fail_lacks(cli->cx, (Range){ 0 }, "a specialization of %s", m->fn->name);
+	return spec[0]->graph;
+}
+
+static Graph *
+after_pass(Cli *cli, Model *m, const char *pass)
+{
+	const int stages = pass_stages(pass);
+	const bool late = stages == STAGE_OPTIMIZE || ((stages & STAGE_OPTIMIZE) && cli->inputs.n);
+
+	config_until(cli->cx, late ? STAGE_OPTIMIZE : STAGE_PREPARE, pass);
+	model_prepare(cli, m);
+	return late ? specialized(cli, m, pass, true) : m->fn->prepared;
+}
+
+static Graph *
+graph_at(Cli *cli, Model *m, const char *stage)
+{
+	if (!strcmp(stage, "frontend"))
+		return m->fn->graph;
+	if (pass_stages(stage))
+		return after_pass(cli, m, stage);
+	if (strcmp(stage, "prepared") && strcmp(stage, "specialized") && strcmp(stage, "optimized"))
+		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, or a pass", stage);
+	model_prepare(cli, m);
+	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
+}
+
+/* Every text can be read back: prints what was read, which must be the same. */
+static void
+check_reread(Cli *cli, Model *m, const Buf *text)
+{
+	Source *src = new(cli->cx->arena, Source, 1);
+	Buf again = { 0 };
+	int64_t i = 0;
+
+	*src = (Source){ .text = arena_strndup(cli->cx->arena, text->at, text->n), .n = text->n, .name = "<graph>",
+		.line = 1 };
+	graph_print(ir_parse(cli->cx, src, m->module->unit), &again, cli->verbose);
+	while (i < text->n && i < again.n && text->at[i] == again.at[i])
+		i++;
+	if (i == text->n && i == again.n)
+		buf_free(&again);
+	else
+		fail_status(cli->cx, EXIT_BUG, (Range){ src, (uint32_t)i, (uint32_t)i + 1 },
+			    "reads back as another graph: %.60s", again.at + (i > 20 ? i - 20 : 0));
+}
+
+/* The last part of its name. */
+static const char *
+method_name(const Function *fn)
+{
+	const char *dot = strrchr(fn->name, '.');
+
+	return dot ? dot + 1 : fn->name;
+}
+
+int
+cmd_show(Cli *cli)
+{
+	const char *as = cli->as ? cli->as : "ir", *stage = cli->stage ? cli->stage : "frontend";
+	Buf out = { 0 };
+	Graph *g;
+	Model *m;
+
+	if (cli->args.n != 1)
+		usage_error(cli, "show wants one model");
+	if (strcmp(as, "ir") && strcmp(as, "python") && strcmp(as, "code") && strcmp(as, "dot"))
+		usage_error(cli, "show has no form '%s': ir, python, code, dot", as);
+	m = model_load(cli, cli->args.at[0]);
+	g = graph_at(cli, m, stage);
+	if (!strcmp(as, "ir")) {
+		graph_print(g, &out, cli->verbose);
+	} else if (!strcmp(as, "python")) {
+		py_function(py_needs(cli->cx), m->fn->schema, g, method_name(m->fn), 0, &out);
+	} else if (!strcmp(as, "dot")) {
+		graph_dot(g, &out);
+	} else {
+		if (!m->fn->code)
+			model_prepare(cli, m);
+		code_print(cli->cx, m->fn->code, &out);
+	}
+	if (cli->reread && !strcmp(as, "ir"))
+		check_reread(cli, m, &out);
+	fputs(out.at ? out.at : "", stdout);
+	buf_free(&out);
+	return EXIT_OK;
+}

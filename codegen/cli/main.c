@@ -1,0 +1,384 @@
+/* codegen/cli/main.c - the command line: commands and options
+ *
+ * Both tables feed the parser and --help.  An option lists the commands that take it and is stored in a member of Cli.
+ */
+#include "../codegen.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Command { const char *name, *args, *help; int (*run)(Cli *); } Command;
+
+static const Command commands[] = {
+	{"build", "MODEL [-i IN.npz]... -o OUT", "compile a model to a program", cmd_build},
+	{"run", "MODEL [-i IN.npz [-o OUT.npz]]...",
+	 "interpret a model; several inputs: calls of one instance, in turn", cmd_run},
+	{"bench", "MODEL|PROGRAM [-i IN.npz]", "how fast it is, beside what the machine can do", cmd_bench},
+	{"check", "MODEL [PROGRAM] [-i IN.npz]...",
+	 "a program against the interpreter; how far both are off the same in double", cmd_check},
+	{"bisect", "MODEL [-i IN.npz]...", "which change of which pass makes an answer wrong", cmd_bisect},
+	{"profile", "MODEL -i IN.npz... -o F.prof", "only collect what build learns from runs", cmd_profile},
+	{"info", "MODEL", "methods, arguments and their npz keys, parameters, extra files", cmd_info},
+	{"ops", "[MODEL]", "operators that Kiln has; with MODEL: all that it needs", cmd_ops},
+	{"save", "MODEL -o OUT.pt", "as an archive again: changed parameters, optimized graphs", cmd_save},
+	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
+	{"show", "MODEL", "print the graph of a method", cmd_show},
+};
+
+typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS } OptionKind;
+typedef struct Option {
+	const char *name;          /* --name */
+	char        letter;        /* -n; 0: none */
+	const char *arg;           /* of the help */
+	OptionKind  kind;
+	size_t      place;         /* in Cli */
+	const char *commands;      /* " run show " */
+	const char *help;
+} Option;
+
+#define PLACE(member) offsetof(Cli, member)
+static const Option options[] = {
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ",
+	 "arrays whose names are the arguments'; or random ones:"},
+	{"input", 'i', "FILE.npz", OPTION_TEXTS, PLACE(inputs), " bisect ", "arrays whose names are the arguments'"},
+	{"input", 0, "NAME=DTYPE[SIZES]", OPTION_TEXTS, PLACE(inputs), " bench run build show check profile ",
+	 "such as x=float32[1..8x3]; a range: two inputs, least and largest"},
+	{"profile", 0, "F.prof", OPTION_TEXTS, PLACE(profiles), " build bench show profile ",
+	 "what kiln profile wrote; several are merged"},
+	{"profiled", 0, "N", OPTION_TEXT, PLACE(profiled), " bisect ",
+	 "inputs that programs are built for; on the others they only run (all)"},
+	{"output", 'o', "FILE.npz", OPTION_TEXTS, PLACE(outs), " run ",
+	 "where results go, the first one of the first input; without: printed"},
+	{"output", 'o', "FILE", OPTION_TEXT, PLACE(out), " build profile save ", "where it goes"},
+	{"double", 0, 0, OPTION_FLAG, PLACE(in_double), " check ",
+	 "the errors of the results against an interpreter whose floats are all float64, over\n"
+	 "                               the largest element: at most 5e-6, or 3 times the interpreter's"},
+	{"reference", 0, "OUT.npz", OPTION_TEXTS, PLACE(references), " check ",
+	 "with --double: a recorded answer, one for each -i, in the interpreter's place"},
+	{"grad", 0, "params|NAME,...", OPTION_TEXT, PLACE(grad), " bench run build show check profile ",
+	 "gradients by all parameters, or by these and arguments"},
+	{"no-grad", 0, 0, OPTION_FLAG, PLACE(no_grad), " bisect bench run build show check profile ",
+	 "as under torch.no_grad(): is_grad_enabled() is False"},
+	{"loss", 0, "NAME", OPTION_TEXT, PLACE(loss), " bench run build show check profile ",
+	 "with --grad: of cross_entropy, nll, mse, l1, bce(result, target)"},
+	{"grad-out", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_out), " run ", "where the gradients go"},
+	{"grad-in", 0, "FILE.npz", OPTION_TEXT, PLACE(grad_in), " run ", "gradients of the results; without: ones"},
+	{"weights", 0, "PLACE", OPTION_TEXT, PLACE(weights), " build ",
+	 "embed (in the program), file (beside it: OUT.weights)"},
+	{"forms", 0, "HOW", OPTION_TEXT, PLACE(forms), " build bench ",
+	 "of weights that are larger, where they are faster (Winograd): made (when the program\n"
+	 "                               is opened), fast (they are in the program), small (none)"},
+	{"params", 0, "NEW.npz", OPTION_TEXT, PLACE(params), " save ",
+	 "tensors that take the place of those of that name (kiln info)"},
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " save ", "these instead of forward (-O1 and more)"},
+	{"method", 0, "NAME,...", OPTION_TEXT, PLACE(method), " build ",
+	 "these instead of forward; inputs are the first one's"},
+	{"method", 0, "NAME", OPTION_TEXT, PLACE(method), " bisect bench run show check profile ",
+	 "instead of forward"},
+	{"seed", 0, "N", OPTION_TEXT, PLACE(seed), " bisect bench run build check profile ", "of the random numbers"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " bench run check profile ", "how many (1); 0: one per core"},
+	{"threads", 0, "N", OPTION_TEXT, PLACE(threads), " build ",
+	 "how many (1), when the program is not told; 0: one per core"},
+	{"eval", 0, 0, OPTION_FLAG, PLACE(eval), " bisect bench run build show check profile save ",
+	 "leave training mode"},
+	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ",
+	 "of each run of the interpreter"},
+	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check ", "as JSON"},
+	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON; -: to standard output"},
+	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " build ", "what it would print as JSON; -: to standard output"},
+	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
+	 " bisect bench run build show check profile save info ops ",
+	 "an operator of yours: 'my::f(Tensor a, int c) -> Tensor'"},
+	{"op", 0, "FILE.c", OPTION_TEXTS, PLACE(ops), " bisect bench run build show check profile save info ops ",
+	 "C with its function, here my_f; includes kiln.h"},
+	{"op-body", 0, "NAME=TEXT", OPTION_TEXTS, PLACE(op_bodies),
+	 " bisect bench run build show check profile save info ops ",
+	 "or TorchScript instead of C: 'my::f=return a * c'"},
+	{"stage", 0, "NAME", OPTION_TEXT, PLACE(stage), " show ",
+	 "frontend, prepared, specialized, optimized, or a pass: after it"},
+	{"as", 0, "FORM", OPTION_TEXT, PLACE(as), " show ", "ir, python, code, dot"},
+	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
+	 "read the text back and print it again: a difference is an error"},
+	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
+	 "exe, static (needs no libraries), obj and shared (to link, to load), c, ptx, cuda"},
+	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
+	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
+	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ", "native, x86-64-v3, cortex-a53 ..."},
+	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build ",
+	 "gcc, clang, tcc (inside Kiln), or a path"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},
+	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " save ",
+	 "0: all as it was (the default); 1 to 3: optimized, constants inside"},
+	{"max-specializations", 0, "N", OPTION_TEXT, PLACE(specializations), " bench build ",
+	 "most specialized graphs (4)"},
+	{"no-dynamic", 0, 0, OPTION_FLAG, PLACE(no_dynamic), " bench build ",
+	 "nothing for other sizes than those of the inputs: they run the generic code"},
+	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
+	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
+	 "                               compares with it (larger, and state is all of the model's)"},
+	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ",
+	 "how it compares with another: runs of both in turn, and their ratio"},
+	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
+	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
+	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},
+	{"dump", 'd', "PASS[:2]", OPTION_TEXTS, PLACE(dumps), " run build show profile save ",
+	 "the graph after that pass; 2: each change, too; all"},
+	{"limit", 'L', "PASS=N", OPTION_TEXTS, PLACE(limits), " run build show profile save ",
+	 "no more than N changes; known, kernels: inferred results, kernels"},
+	{"passes", 'p', "PASS,...", OPTION_TEXT, PLACE(passes), " run build show profile save ",
+	 "these passes instead of the pipeline"},
+	{"no-pass", 0, "PASS,...", OPTION_TEXT, PLACE(without), " run build show profile save ",
+	 "all passes but these"},
+	{"stop", 0, "PASS", OPTION_TEXT, PLACE(stop), " run build show profile save ", "nothing after that pass"},
+	{"verbose", 'v', 0, OPTION_FLAG, PLACE(verbose), " bench run show build profile ", "say what is done"},
+	{"time", 0, 0, OPTION_FLAG, PLACE(time), " run build show profile save ", "say how long each part took"},
+};
+
+enum { NCOMMAND = sizeof commands / sizeof *commands, NOPTION = sizeof options / sizeof *options };
+
+void
+usage_error(Cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kiln: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\ntry: kiln %s%s--help\n", cli->command ? cli->command : "", cli->command ? " " : "");
+	exit(EXIT_USAGE);
+}
+
+int64_t
+cli_number(Cli *cli, const char *option, const char *text, int64_t least, int64_t most)
+{
+	char *end;
+	long long n;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno || end == text || *end || n < least || n > most)
+		usage_error(cli, "--%s wants a number from %lld to %lld, not '%s'", option, (long long)least,
+			    (long long)most, text);
+	return n;
+}
+
+/* ---- help ------------------------------------------------------------------------------------------------ */
+
+static bool
+takes(const Option *o, const char *command)
+{
+	char word[32];
+
+	snprintf(word, sizeof word, " %s ", command);
+	return strstr(o->commands, word) != 0;
+}
+
+static void
+help_options(const char *command)
+{
+	char name[64];
+
+	for (int i = 0; i < NOPTION; i++) {
+		const Option *o = &options[i];
+		if (!takes(o, command))
+			continue;
+		snprintf(name, sizeof name, "%c%c%s--%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+			o->letter ? ", " : "  ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+		printf(strlen(name) > 28 ? "  %s\n%31s%s\n" : "  %-28s%s%s\n", name, strlen(name) > 28 ? "" : " ",
+		       o->help);
+	}
+}
+
+/* For commands that take their names. */
+static void
+help_passes(const char *command)
+{
+	const char *name;
+	int i = 0;
+
+	while (i < NOPTION && options[i].letter != 'd')
+		i++;
+	if (!takes(&options[i], command))
+		return;
+	printf("\npasses:");
+	for (i = 0; (name = pass_name(i)); i++)
+		printf(" %s", name);
+	printf("\nKILN_LOG=PASS[:2],... and KILN_OPT_LIMIT=PASS=N,... say the same as -d and -L (alias: who may be "
+	       "whose memory);\n"
+		"KILN_TYPE_VERBOSITY=0 to 3 is how much dumps say of tensors.\n");
+}
+
+static void
+help(const char *command)
+{
+	printf("kiln - an ahead-of-time compiler for models of PyTorch: TorchScript and torch.export archives\n\n");
+	for (int i = 0; i < NCOMMAND; i++)
+		if (!command || !strcmp(command, commands[i].name))
+			printf("  kiln %-8s %-32s %s\n", commands[i].name, commands[i].args, commands[i].help);
+	if (!command) {
+		printf("\nMODEL is an archive of torch.jit.save (.pt) or torch.export.save (.pt2), TorchScript source "
+		       "(model.py), or the text of a graph (graph.ir).  kiln COMMAND --help names the options of a "
+		       "command.\n");
+		return;
+	}
+	printf("\n");
+	help_options(command);
+	help_passes(command);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------------------ */
+
+static const Option *
+find_option(Cli *cli, const char *text, size_t n, bool is_long)
+{
+	const Option *other = NULL;
+
+	for (int i = 0; i < NOPTION; i++) {
+		if (is_long ? strlen(options[i].name) != n || strncmp(options[i].name, text, n) != 0
+			    : options[i].letter != *text)
+			continue;
+		if (takes(&options[i], cli->command))
+			return &options[i];
+		other = &options[i];
+	}
+	if (other)
+		usage_error(cli, "%s takes no option --%s", cli->command, other->name);
+	usage_error(cli, "unknown option %s%.*s", is_long ? "--" : "-", (int)n, text);
+}
+
+/* One option; returns how many more arguments it took. */
+static int
+parse_option(Cli *cli, const char *text, const char *next)
+{
+	bool is_long = text[1] == '-';
+	const char *name = text + 1 + is_long, *value = is_long ? strchr(name, '=') : name[1] ? name + 1 : 0;
+	const Option *o = find_option(cli, name, value && is_long ? (size_t)(value - name) : is_long ? strlen(name) : 1,
+				      is_long);
+	char *place = (char *)cli + o->place;
+	int took = 0;
+
+	if (value && is_long)
+		value++;
+	if (o->kind == OPTION_FLAG) {
+		if (value)
+			usage_error(cli, "--%s takes no value", o->name);
+		*(bool *)place = true;
+		return 0;
+	}
+	if (!value) {
+		if (!next)
+			usage_error(cli, "--%s wants %s", o->name, o->arg);
+		value = next;
+		took = 1;
+	}
+	if (o->kind == OPTION_TEXT)
+		*(const char **)place = value;
+	else
+		vec_push(cli->cx->arena, (Texts *)place, value);
+	return took;
+}
+
+static int
+all_said(int status)
+{
+	if (!(fflush(stdout) | ferror(stdout)) || status)
+		return status;
+	fprintf(stderr, "error: standard output: %s\n", strerror(errno));
+	return EXIT_INPUT;
+}
+
+static const Command *
+parse(Cli *cli, int argc, char **argv)
+{
+	const Command *c = 0;
+	bool plain = false;
+
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(0);
+		exit(all_said(argc < 2 ? EXIT_USAGE : EXIT_OK));
+	}
+	for (int i = 0; i < NCOMMAND && !c; i++)
+		if (!strcmp(commands[i].name, argv[1]))
+			c = &commands[i];
+	if (!c)
+		usage_error(cli, "unknown command '%s'", argv[1]);
+	cli->command = c->name;
+	for (int i = 2; i < argc; i++) {
+		if (!plain && (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+			help(c->name);
+			exit(all_said(EXIT_OK));
+		}
+		if (!plain && !strcmp(argv[i], "--"))
+			plain = true;
+		else if (!plain && argv[i][0] == '-' && argv[i][1])
+			i += parse_option(cli, argv[i], i + 1 < argc ? argv[i + 1] : 0);
+		else
+			vec_push(cli->cx->arena, &cli->args, argv[i]);
+	}
+	return c;
+}
+
+typedef struct Job { const Command *command; Cli *cli; int status; } Job;
+
+/* What passes are to do: the environment first, so that the command line has the last word. */
+static void
+configure(Cli *cli)
+{
+	Cx *cx = cli->cx;
+
+	config_environment(cx);
+	for (int i = 0; i < cli->dumps.n; i++)
+		config_dump(cx, cli->dumps.at[i]);
+	for (int i = 0; i < cli->limits.n; i++)
+		config_limit(cx, cli->limits.at[i]);
+	if (cli->passes)
+		config_passes(cx, cli->passes);
+	if (cli->without)
+		config_without(cx, cli->without);
+	if (cli->gpu)
+		config_without(cx, "attention");       /* CUDA has kernels for its parts */
+	if (cli->stop)
+		config_stop(cx, cli->stop);
+	if (cli->time)
+		config_time(cx);
+	if (cli->level)
+		config_level(cx, (int)cli_number(cli, "optimize", cli->level, 0, 3));
+}
+
+static void
+run(Cx *cx, void *arg)
+{
+	Job *job = arg;
+
+	(void)cx;
+	configure(job->cli);
+	user_operators(job->cli);
+	job->status = job->command->run(job->cli);
+}
+
+int
+main(int argc, char **argv)
+{
+	Arena arena = {0};
+	Cx cx = {.arena = &arena, .stack_end = rt_stack_end()};
+	Cli cli = {.cx = &cx};
+	Job job = {parse(&cli, argc, argv), &cli, EXIT_OK};
+
+	schema_parser = schema_parse;
+	rt_mem_none = out_of_memory;
+	signal(SIGXFSZ, SIG_IGN);                        /* a file too large is an error of the write */
+	signal(SIGCHLD, SIG_DFL);                        /* whoever ignores it loses the status of children */
+	if ((const char *)__builtin_frame_address(0) < cx.stack_end) {
+		fputs("error: there is no memory for the stack (ulimit -s, -v)\n", stderr);
+		exit(EXIT_INPUT);
+	}
+	if (!cx_try(&cx, run, &job)) {
+		fflush(stdout);
+		fprintf(stderr, "%s\n", cx.err.text);
+		job.status = cx.err.status;
+	}
+	exit(all_said(job.status));                      /* from here, where all memory can still be reached: no leak */
+}

@@ -1,0 +1,442 @@
+/* codegen/cli/pipeline.c - what build and show have in common: prepare, profile on the inputs, specialize
+ *
+ * Each input is one profiling run on a fresh instance.  Inputs of the same signature share a specialization; the most
+ * frequent ones come first.  One more is made from what all signatures have in common, where sizes that differ are
+ * dynamic.  A run that raises keeps what it saw: its error is the program's answer, too.
+ */
+#include "../codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROFILE_STEPS 200000000                  /* instructions of a run */
+#define PROFILE_NS    INT64_C(120000000000)      /* of a run, without --timeout */
+
+typedef struct Signatures { Vec(Specialization *) at; } Signatures;
+
+static void
+warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kiln: warning: ");
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\n");
+}
+
+/* Adds what runs of a signature saw. */
+static void
+note_signature(Cli *cli, Signatures *s, const Profile *p, const Specialization *new_one)
+{
+	const int n = graph_ninputs(p->graph) - (p->fn->self != NULL);
+	Specialization *at;
+
+	for (int i = 0; i < s->at.n; i++) {
+		at = s->at.at[i];
+		if (patterns_equal(at->pattern, new_one->pattern, n) &&
+		    patterns_equal(at->found, new_one->found, p->state->at.n)) {
+			at->count += new_one->count;
+			profile_merge(p, at->seen, new_one->seen);
+			return;
+		}
+	}
+	at = new(cli->cx->arena, Specialization, 1);
+	*at = *new_one;
+	vec_push(cli->cx->arena, &s->at, at);
+}
+
+/* Of first calls on an instance, or of later ones. */
+static Signatures
+signatures_of(Cli *cli, const Signatures *all, bool again)
+{
+	Signatures s = { 0 };
+
+	for (int i = 0; i < all->at.n; i++)
+		if (all->at.at[i]->again == again)
+			vec_push(cli->cx->arena, &s.at, all->at.at[i]);
+	return s;
+}
+
+/* What the runs saw that a specialization is of. */
+static Profile
+profile_of(const Profile *all, const Specialization *s)
+{
+	Profile p = *all;
+
+	p.value = s->seen;
+	p.found = s->found;
+	p.nrun = (int)s->count;
+	return p;
+}
+
+/* When all calls had one signature: another with other sizes, that no call had; batch: other first sizes. */
+static void
+add_varied(Cli *cli, Model *m, const Profile *profile, Signatures *s, bool batch)
+{
+	const Profile seen = profile_of(profile, s->at.at[0]);
+	Specialization *other = new(cli->cx->arena, Specialization, 1);
+	Buf fixed = { 0 };
+
+	*other = *s->at.at[0];
+	other->seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1);
+	other->count = 0;
+	other->pattern = signature_varied(cli->cx, m->fn, &seen, s->at.at[0]->pattern, m->fn->self != 0, batch, &fixed);
+	if (other->pattern)
+		vec_push(cli->cx->arena, &s->at, other);
+	if (cli->verbose && fixed.n)
+		fprintf(stderr, "kiln: %s: fixed sizes: %s\n", m->fn->name, fixed.at);
+	buf_free(&fixed);
+}
+
+/* What all signatures have in common; null when there is only one, or nothing in common. */
+static Specialization *
+dynamic_one(Cli *cli, const Signatures *s, Function *fn, const Profile *profile)
+{
+	const Pattern **all = new(cli->cx->arena, const Pattern *, s->at.n + 1);
+	const int n = graph_ninputs(fn->prepared) - (fn->self != 0), nstate = profile->state->at.n;
+	Specialization *d;
+
+	if (s->at.n < 2)
+		return NULL;
+	d = new(cli->cx->arena, Specialization, 1);
+	*d = (Specialization){ .fn = fn, .dynamic = true,
+			       .seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1),
+			       .found = new(cli->cx->arena, Pattern, nstate + 1), .again = s->at.at[0]->again };
+	memcpy(d->found, s->at.at[0]->found, (size_t)nstate * sizeof *d->found);
+	for (int i = 0; i < s->at.n; i++) {
+		all[i] = s->at.at[i]->pattern;
+		state_settle(d->found, s->at.at[i]->found, nstate);
+		profile_merge(profile, d->seen, s->at.at[i]->seen);
+		d->count += s->at.at[i]->count;
+	}
+	d->pattern = pattern_merge(cli->cx, all, s->at.n, n);
+	return pattern_is_open(d->pattern, n) ? NULL : d;
+}
+
+static void
+say_nothing(RtCx *cx, const char *text, int64_t n)
+{
+	(void)cx, (void)text, (void)n;
+}
+
+enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it left, one to see what still changes */
+
+/* Input `EXPORTED`: the arguments that the archive has, of torch.export. */
+enum { EXPORTED = -1 };
+
+typedef struct Samples { Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
+
+static void
+read_samples(Cx *cx, void *arg)
+{
+	Samples *s = arg;
+
+	(void)cx;
+	s->are = exported_samples(s->m->module, s->m->fn, s->rt, s->in);
+}
+
+/* Has the archive arguments to profile on?  What cannot be read of them is no reason not to build. */
+static bool
+has_samples(Cli *cli, Model *m)
+{
+	RtArrays in = { 0 };
+	Samples s = { m, model_context(cli), &in, false };
+
+	if (!cx_try(cli->cx, read_samples, &s))
+		warn("the arguments of its export are left out: %s", cli->cx->err.what);
+	rt_arrays_free(&in);
+	return s.are;
+}
+
+/* One profiling run: arguments by name, read anew, since the model may write to them. */
+static Specialization
+profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
+{
+	const bool has_self = m->fn->self != NULL;
+	RtArrays *in = new(cli->cx->arena, RtArrays, 1);
+	Specialization call = { .fn = m->fn, .count = 1,
+				.seen = new(cli->cx->arena, ValueProfile, profile->nvalue + 1) };
+	RtParam *params;
+	IValue *args;
+	int n;
+
+	params = model_params(cli, m, &n);
+	args = new(cli->cx->arena, IValue, n + 2);
+	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) ||
+	    rt_args_from_arrays(rt, params, n, in, args + has_self))
+		fail_raised(cli, rt);
+	if (has_self)
+		args[0] = self;
+	call.pattern = pattern_of(cli->cx, args + has_self, n);
+	call.found = state_patterns(profile->state, self);
+	profile->also = call.seen;
+	if (profile_run(profile, rt, args) == RT_LACKS)
+		fail_raised(cli, rt);
+	return call;
+}
+
+/* Calls on a fresh instance with a fresh generator, until one leaves it as it found it. */
+static void
+profile_input(Cli *cli, Model *m, Profile *profile, Signatures *s, int i)
+{
+	const char *path = i == EXPORTED ? "the arguments of its export" : input_name(cli, i);
+	const int nstate = profile->state->at.n;
+	const IValue self = m->fn->self ? module_fresh(cli->cx, m->module) : rt_none();
+	RtCx *rt = model_context(cli);
+	Specialization call[CALLS];
+	const Pattern *left;
+	int n = 0;
+
+	progress("profiling on %s", path);
+	rt->print = cli->verbose ? rt_print_aside : say_nothing;     /* it is no result of build or show */
+	rt->steps = PROFILE_STEPS;
+	if (!rt->deadline)
+		rt->deadline = rt_now() + PROFILE_NS;
+	do {
+		call[n] = profile_call(cli, m, profile, rt, i, self);
+		left = state_patterns(profile->state, self);
+	} while (!patterns_equal(call[n++].found, left, nstate) && n < CALLS && !rt->status);
+	if (rt->status && n == 1)
+		warn("%s: the model raised on this input: %s", path, rt->message ? rt->message : "?");
+	rt_clear_error(rt);
+	for (int k = 2; k < n; k++)
+		state_settle(call[1].found, call[k].found, nstate);
+	if (n > 1) {
+		state_settle(call[1].found, left, nstate);
+		state_leave_out(call[0].found, call[1].found, nstate);
+	}
+	written_restore(profile->written);
+	note_signature(cli, s, profile, &call[0]);
+	for (int k = 1; k < n; k++) {
+		call[k].found = call[1].found;
+		call[k].again = true;
+		/* What found the same is the first call again, and no other input. */
+		call[k].count = k == 1 && !patterns_equal(call[0].found, call[1].found, nstate);
+		note_signature(cli, s, profile, &call[k]);
+	}
+}
+
+static int
+by_count(const void *a, const void *b)
+{
+	const Specialization *x = *(Specialization *const *)a, *y = *(Specialization *const *)b;
+
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
+}
+
+typedef struct OneSpecialization { Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
+
+static void
+specialize_one(Cx *cx, void *arg)
+{
+	OneSpecialization *o = arg;
+	const Profile seen = profile_of(o->profile, o->s);
+
+	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0, NULL);
+	if (o->optimize)
+		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
+}
+
+/* Keeps those whose graph can be made: what has none is left to the generic program. */
+static int
+specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, bool optimize)
+{
+	int made = 0;
+
+	for (int i = 0; i < n; i++) {
+		OneSpecialization one = { m, profile, s[i], optimize };
+
+		/* Its samples are all that there is of it. */
+		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))
+			s[made++] = s[i];
+		else if (cli->cx->err.status != EXIT_LACKS)
+			fail_status(cli->cx, cli->cx->err.status, (Range){ 0 }, "%s", cli->cx->err.what);
+		else
+			warn("no specialization: %s", cli->cx->err.what);
+	}
+	return made;
+}
+
+void
+model_prepare(Cli *cli, Model *m)
+{
+	ops_compile_all(cli->cx, m->fn);
+	prepare(cli->cx, m->fn, m->module->self);
+	gradient_check_memory(cli->cx, m->fn, m->module->self);
+	ops_compile_bodies(cli->cx, m->fn->prepared);
+	model_lower(cli, m);
+}
+
+/* A profile that was written before. */
+static void
+add_profile(Cli *cli, Profile *profile, Signatures *s, const char *path)
+{
+	Specialization **read;
+	const int nread = profile_parse(profile, path, file_text(cli->cx, path), &read);
+
+	for (int i = 0; i < nread; i++)
+		note_signature(cli, s, profile, read[i]);
+}
+
+/* All that the options name: profiles, then runs on inputs; null: nothing. */
+static Profile *
+profile_all(Cli *cli, Model *m, Signatures *s)
+{
+	const int64_t start = rt_now();
+	const bool exported = !input_count(cli) && !cli->profiles.n && has_samples(cli, m);
+	Profile *profile;
+
+	if (!input_count(cli) && !cli->profiles.n && !exported)
+		return NULL;
+	profile = profile_new(cli->cx, m->fn);
+	if (exported)
+		profile_input(cli, m, profile, s, EXPORTED);
+	for (int i = 0; i < cli->profiles.n; i++)
+		add_profile(cli, profile, s, cli->profiles.at[i]);
+	for (int i = 0; i < input_count(cli); i++)
+		profile_input(cli, m, profile, s, i);
+	progress(NULL);
+	say_time(cli, "profiling", start);
+	if (s->at.n)
+		qsort(s->at.at, (size_t)s->at.n, sizeof *s->at.at, by_count);
+	return profile;
+}
+
+const char *
+model_profile(Cli *cli, Model *m)
+{
+	Signatures s = { 0 };
+	Profile *profile = profile_all(cli, m, &s);
+
+	return profile ? profile_print(profile, (const Specialization *const *)s.at.at, s.at.n) : NULL;
+}
+
+typedef struct DynamicOne { Model *m; Profile *profile; const Signatures *s; Specialization *d; } DynamicOne;
+
+static void
+samples_of(Cx *cx, void *arg)
+{
+	const DynamicOne *o = arg;
+
+	if (!samples_make(cx, o->d, o->profile, o->s->at.at, o->s->at.n, o->m->fn->self != 0, true))
+		o->d->sample = NULL;
+}
+
+/* Without samples its tensors of dynamic sizes are values of the runtime. */
+static void
+make_samples(Cli *cli, Model *m, Profile *profile, const Signatures *s, Specialization *d)
+{
+	Profile *seen = new(cli->cx->arena, Profile, 1);
+	DynamicOne one = { m, seen, s, d };
+
+	*seen = profile_of(profile, d);
+	d->bounded = input_is_bounds(cli) && !cli->profiles.n;
+	if (!cx_try(cli->cx, samples_of, &one))
+		d->sample = NULL;
+	if (!d->sample && cli->verbose)
+		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: it goes different ways on different sizes\n",
+			m->fn->name);
+}
+
+/* The same for sizes of 1, where the most frequent signature that has such has others that vary; or null. */
+static Specialization *
+dynamic_ones(Cli *cli, Model *m, Profile *profile, const Signatures *s, const Specialization *dynamic)
+{
+	const int n = graph_ninputs(m->fn->prepared) - (m->fn->self != 0);
+	Specialization *d = new(cli->cx->arena, Specialization, 1);
+
+	*d = *dynamic;
+	d->pattern = NULL;
+	d->instead = NULL;
+	for (int i = 0; i < s->at.n && !d->pattern; i++)
+		d->pattern = pattern_with_ones(cli->cx, dynamic->pattern, s->at.at[i]->pattern, n);
+	if (!d->pattern)
+		return NULL;
+	make_samples(cli, m, profile, s, d);
+	return d->sample ? d : NULL;
+}
+
+typedef struct OneSize { Cli *cli; Model *m; Profile *profile; Signatures s; } OneSize;
+
+/* A dynamic specialization of calls that had one signature: of all sizes that may differ, or of the first ones, the
+ * batch. */
+static Specialization *
+vary_sizes(OneSize *o, bool batch)
+{
+	Specialization *d;
+
+	o->s.at.n = 1;
+	add_varied(o->cli, o->m, o->profile, &o->s, batch);
+	if (!(d = dynamic_one(o->cli, &o->s, o->m->fn, o->profile)))
+		return NULL;
+	d->varied = true;
+	make_samples(o->cli, o->m, o->profile, &o->s, d);
+	return d->sample ? d : NULL;
+}
+
+static const Specialization *
+vary_batch(void *o)
+{
+	return vary_sizes(o, true);
+}
+
+/* s is left with both signatures. */
+static Specialization *
+vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
+{
+	OneSize *o = new(cli->cx->arena, OneSize, 1);
+	Specialization *d;
+
+	*o = (OneSize){ .cli = cli, .m = m, .profile = profile };
+	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
+	if ((d = vary_sizes(o, false))) {
+		d->instead = vary_batch;
+		d->instead_of = o;
+	} else {
+		d = vary_sizes(o, true);
+	}
+	*s = o->s;
+	return d;
+}
+
+/* Those of one kind of calls: the most frequent signatures, what all have in common, and that for sizes of 1. */
+static void
+choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimize, Signatures *exact,
+       Signatures *dynamic)
+{
+	const bool one = s.at.n == 1;
+	Specialization *d = NULL, *ones;
+
+	for (int i = 0; i < s.at.n && i < most; i++)
+		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
+	if (cli->no_dynamic)
+		return;
+	if (one && optimize)
+		d = vary(cli, m, profile, &s);
+	else if ((d = dynamic_one(cli, &s, m->fn, profile)) && optimize)
+		make_samples(cli, m, profile, &s, d);
+	if (!d)
+		return;
+	if (d->sample || !one)
+		vec_push(cli->cx->arena, &dynamic->at, d);
+	if (optimize && (ones = dynamic_ones(cli, m, profile, &s, d)))
+		vec_push(cli->cx->arena, &dynamic->at, ones);
+}
+
+int
+model_specialize(Cli *cli, Model *m, int most, bool optimize, Specialization ***out)
+{
+	Signatures all = { 0 }, exact = { 0 }, dynamic = { 0 };
+	Profile *profile;
+
+	if (!most || !(profile = profile_all(cli, m, &all)))
+		return 0;
+	for (int again = 0; again < 2; again++)
+		choose(cli, m, profile, signatures_of(cli, &all, again), most, optimize, &exact, &dynamic);
+	for (int i = 0; i < dynamic.at.n; i++)
+		vec_push(cli->cx->arena, &exact.at, dynamic.at.at[i]);
+	*out = exact.at.at;
+	return specialize_all(cli, m, profile, exact.at.at, exact.at.n, optimize);
+}

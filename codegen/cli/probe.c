@@ -1,0 +1,156 @@
+/* codegen/cli/probe.c - this machine's peak: multiplications per second, bytes per second, launches of kernels
+ *
+ * Peak of fused multiply-adds: enough independent chains in registers to fill every unit.  Bandwidth of reading: sums
+ * over more memory than the caches hold.  Both on as many threads as the program they are compared with, the best of
+ * several short runs, since interruptions only make them slower.
+ */
+#include "../codegen.h"
+
+#include <stdlib.h>
+
+#if defined __x86_64__
+#include <immintrin.h>
+#endif
+
+enum { CHAINS = 12, ROUNDS = 200000, RUNS = 7 };
+static const int64_t probe_bytes = (int64_t)256 << 20;
+
+/* ---- floating point ------------------------------------------------------------------------------------------- */
+
+#define PEAK(name, attribute, V, set, fma, store, n)                       \
+	attribute static double name(void)                                 \
+	{                                                                  \
+		V sum[CHAINS], a = set(0.999999f), b = set(1e-9f);         \
+		float out[n];                                              \
+		for (int i = 0; i < CHAINS; i++)                           \
+			sum[i] = set((float)i);                            \
+		for (int r = 0; r < ROUNDS; r++)                           \
+			for (int i = 0; i < CHAINS; i++)                   \
+				sum[i] = fma(sum[i], a, b);                \
+		for (int i = 1; i < CHAINS; i++)                           \
+			sum[0] = fma(sum[0], a, sum[i]);                   \
+		store(out, sum[0]);                                        \
+		return out[0];                                             \
+	}
+
+#if defined __x86_64__
+PEAK(peak_512, __attribute__((target("avx512f"), optimize("unroll-loops"))), __m512, _mm512_set1_ps, _mm512_fmadd_ps,
+     _mm512_storeu_ps, 16)
+PEAK(peak_256, __attribute__((target("avx2,fma"), optimize("unroll-loops"))), __m256, _mm256_set1_ps, _mm256_fmadd_ps,
+     _mm256_storeu_ps, 8)
+#endif
+typedef float Four __attribute__((vector_size(16)));
+#define FOUR(x) ((Four){ (x), (x), (x), (x) })
+#define FOUR_FMA(s, a, b) ((s) * (a) + (b))
+#define FOUR_STORE(to, s) (*(to) = (s)[0])
+PEAK(peak_128, __attribute__((optimize("unroll-loops", "fp-contract=fast"))), Four, FOUR, FOUR_FMA, FOUR_STORE, 4)
+
+typedef struct Peak { double (*run)(void); int floats; volatile double sum; } Peak;
+
+static Peak
+peak_here(void)
+{
+#if defined __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return (Peak){ peak_512, 16, 0 };
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		return (Peak){ peak_256, 8, 0 };
+#endif
+	return (Peak){ peak_128, 4, 0 };
+}
+
+static void
+run_peak(void *arg, int64_t begin, int64_t end)
+{
+	Peak *p = arg;
+
+	for (int64_t i = begin; i < end; i++)
+		p->sum = p->run();
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Stream { const uint64_t *at; volatile uint64_t sum; } Stream;
+
+static void
+run_stream(void *arg, int64_t begin, int64_t end)
+{
+	Stream *s = arg;
+	uint64_t sum[8] = { 0 };
+
+	for (int64_t i = begin; i + 8 <= end; i += 8)
+		for (int k = 0; k < 8; k++)
+			sum[k] += s->at[i + k];
+	s->sum = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+static int64_t
+best_time(RtCx *rt, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *arg)
+{
+	int64_t best = INT64_MAX;
+
+	for (int i = 0; i < RUNS; i++) {
+		const int64_t begin = rt_now();
+
+		rt_parallel(rt, n, grain, body, arg);
+		best = rt_now() - begin < best ? rt_now() - begin : best;
+	}
+	return best > 0 ? best : 1;
+}
+
+static void
+run_nothing(void *arg, int64_t begin, int64_t end)
+{
+	(void)arg, (void)begin, (void)end;
+}
+
+Machine
+machine_probe(RtCx *rt)
+{
+	const int threads = rt->nthread > 0 ? rt->nthread : 1;
+	Peak peak = peak_here();
+	Stream s = { .at = calloc(1, (size_t)probe_bytes) };
+	Machine m = { .threads = threads, .flops_steady = 100, .bytes_steady = 100 };
+
+	m.flops = 2.0 * peak.floats * CHAINS * ROUNDS * threads /
+		  ((double)best_time(rt, threads, 1, run_peak, &peak) / 1e9);
+	if (s.at) {
+		for (int64_t i = 0; i < probe_bytes; i += 4096)
+			((volatile char *)s.at)[i] = 1;
+		m.bytes = (double)probe_bytes /
+			  ((double)best_time(rt, probe_bytes / 8, probe_bytes / 8 / threads, run_stream, &s) / 1e9);
+	}
+	free((void *)s.at);
+	m.launch_ns = (double)best_time(rt, threads, 1, run_nothing, NULL);
+	return m;
+}
+
+/* The better of two; their ratio is kept when it is the least so far. */
+static double
+best_of(double a, double b, double *steady)
+{
+	const double best = a > b ? a : b, other = a > b ? b : a, percent = best > 0 ? 100 * other / best : 100;
+
+	if (percent < *steady)
+		*steady = percent;
+	return best;
+}
+
+Machine
+machine_again(RtCx *rt, Machine m)
+{
+	const Machine now = machine_probe(rt);
+
+	m.flops = best_of(m.flops, now.flops, &m.flops_steady);
+	m.bytes = best_of(m.bytes, now.bytes, &m.bytes_steady);
+	m.launch_ns = now.launch_ns < m.launch_ns ? now.launch_ns : m.launch_ns;
+	return m;
+}
+
+bool
+machine_is_steady(const Machine *m)
+{
+	return m->flops_steady >= 90 && m->bytes_steady >= 90;
+}

@@ -1,0 +1,505 @@
+/*
+ * Products and convolutions with constant weights: packed at compile time, computed in register blocks
+ * (rt/ops/vconv.h).
+ *
+ * A pointwise group that reads the result, and no other value made later, becomes the epilogue: it runs over each block
+ * while that is in the L1 cache, and writes the group's result in place of the product's.
+ *
+ *    y = conv(x, w, b); z = add(y, r); u = relu(z)    one kernel: conv writes u's memory, the epilogue adds r and clips
+ */
+#include "lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CHUNK = 72,              /* rows of a block of activations that stays in the second cache */
+	FEW_ROWS = 4,            /* of a product: it waits for its weights */
+	STEP = 6,                /* rows, or tiles: a register block's */
+	FEW_STEPS = 8,           /* less of these do not divide well, */
+	FEW_PANELS = 4,          /* nor of these */
+	TILES = 48,              /* Winograd tiles of a block, likewise */
+	WINOGRAD_CHANNELS = 32,  /* fewer: the transforms cost what they save (kernel notes, 2) */
+	MEMORY_FLOPS = 6,        /* that a core does while a byte comes from memory: one of 190 GFLOP/s and 31 GB/s */
+	NEAR_BYTES = 1 << 20,    /* weights that are still in a cache when they are wanted again: */
+	NEAR_FLOPS = 2,          /* ... while a byte comes from there */
+	CACHE_FLOPS = 4,         /* ... while the transforms read or write a byte */
+};
+
+typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
+	const Value *x, *y, *weight;
+	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
+	bool    transposed;              /* product: w is (n, k) and not (k, n) */
+	bool    conv, depthwise, winograd;
+	bool    pointwise;               /* a convolution that is a product of its pixels */
+	int64_t m, n, k, lda, ldc;
+	int64_t geometry[16];            /* convolution: the members of VcConv */
+	int64_t groups;
+} Dense;
+
+/* ---- recognition ------------------------------------------------------------------------------------------------- */
+
+const RtTensor *
+dense_constant(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	const Buffer *b = plan_buffer(p, v);
+
+	return t && b && b->home == HOME_CONSTANT && t->dtype == RT_f32 && t->storage->kind != RT_META &&
+	       !t->storage->written ? t : NULL;
+}
+
+/* A list of n ints (or one, repeated). */
+bool
+constant_ints(Plan *p, const Value *v, int64_t *out, int n)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || k->v.tag != RT_LIST || (k->v.u.list->n != n && k->v.u.list->n != 1))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = k->v.u.list->v[k->v.u.list->n == 1 ? 0 : i].u.i;
+	return true;
+}
+
+static const Value *
+named(const Node *n, const char *name)
+{
+	const Value *v = node_arg(n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+/* Rows of a tensor whose last dim is consecutive and whose other dims are one: count and distance; false: not so. */
+static bool
+as_rows(const RtTensor *t, int64_t *m, int64_t *lda)
+{
+	*m = 1;
+	*lda = t->ndim ? t->dims[t->ndim - 1] : 1;
+	if (t->ndim < 1 || (t->strides[t->ndim - 1] != 1 && t->dims[t->ndim - 1] != 1))
+		return false;
+	for (int i = t->ndim - 2; i >= 0; i--) {
+		if (t->dims[i] == 1)
+			continue;
+		if (*m == 1)
+			*lda = t->strides[i];
+		else if (t->strides[i] != *m * *lda)
+			return false;
+		*m *= t->dims[i];
+	}
+	return true;
+}
+
+static bool
+take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
+{
+	if (!v)
+		return true;
+	d->bias = dense_constant(p, v);
+	return d->bias && d->bias->ndim == 1 && d->bias->dims[0] == n;
+}
+
+static bool
+recognise_product(Plan *p, const Node *n, Dense *d)
+{
+	const bool linear = node_is(n, "aten::linear"), addmm = node_is(n, "aten::addmm");
+	const Value *x = named(n, linear ? "input" : addmm ? "mat1" : "self");
+	const Value *w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+	int64_t ldy, m, one;
+
+	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 ||
+	    d->w->ndim != 2)
+		return false;
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+		return false;
+	d->x = x;
+	d->weight = w;
+	d->y = n->out[0];
+	d->transposed = linear;
+	d->n = d->w->dims[linear ? 0 : 1];
+	d->k = d->w->dims[linear ? 1 : 0];
+	d->groups = 1;
+	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k ||
+	    !d->m || !d->k)
+		return false;
+	d->ldc = ldy;
+	return take_bias(p, linear ? named(n, "bias") : addmm ? named(n, "self") : NULL, d->n, d);
+}
+
+/* Channels last, of pixels at equal distances: `far`, which may be more than they have channels. */
+static bool
+as_pixels(const RtTensor *t, int64_t *far)
+{
+	static const int order[] = { 3, 2, 0 };
+	int64_t step = 0, pixels = 1;
+
+	if (t->ndim != 4 || (t->dims[1] != 1 && t->strides[1] != 1))
+		return false;
+	*far = t->dims[1];
+	for (int i = 0; i < 3; i++) {
+		const int k = order[i];
+
+		if (t->dims[k] == 1)
+			continue;
+		if (!step)
+			*far = step = t->strides[k];
+		if (t->strides[k] != pixels * step)
+			return false;
+		pixels *= t->dims[k];
+	}
+	return *far >= t->dims[1];
+}
+
+bool
+dense_nhwc(const RtTensor *t)
+{
+	int64_t far;
+
+	return as_pixels(t, &far) && far == t->dims[1];
+}
+
+static bool
+recognise_convolution(Plan *p, const Node *n, Dense *d)
+{
+	const Value *x = named(n, "input"), *w = named(n, "weight"), *transposed = named(n, "transposed");
+	int64_t s[2], pad[2], dil[2], groups, t, xs, ys;
+	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
+
+	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+		return false;
+	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
+	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w))
+		return false;
+	if (transposed && (!known_int(p->known, transposed, &t) || t))
+		return false;
+	if (!constant_ints(p, named(n, "stride"), s, 2) || !constant_ints(p, named(n, "padding"), pad, 2) ||
+	    !constant_ints(p, named(n, "dilation"), dil, 2) || !known_int(p->known, named(n, "groups"), &groups))
+		return false;
+	d->x = x;
+	d->weight = w;
+	d->y = n->out[0];
+	d->conv = true;
+	d->groups = groups;
+	d->n = d->w->dims[0] / groups;
+	d->k = d->w->dims[1];
+	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
+	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
+	d->ldc = ys;
+	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3],
+				d->depthwise ? groups : d->n, d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1],
+				dil[0], dil[1], xs };
+
+	memcpy(d->geometry, g, sizeof g);
+	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
+		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
+	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
+	d->lda = xs;
+	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) &&
+	       take_bias(p, named(n, "bias"), d->w->dims[0], d);
+}
+
+static bool
+recognise(Plan *p, const Node *n, Dense *d)
+{
+	memset(d, 0, sizeof *d);
+	return n->op && n->nout == 1 && plan_tensor(p, n->out[0]) && plan_tensor(p, n->out[0])->dtype == RT_f32 &&
+	       (recognise_product(p, n, d) || recognise_convolution(p, n, d));
+}
+
+bool
+node_is_dense(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return recognise(p, n, &d);
+}
+
+int64_t
+dense_columns(Plan *p, const Node *n)
+{
+	Dense d;
+
+	return recognise(p, n, &d) && (d.groups == 1 || d.depthwise) ? d.n * d.groups : 0;
+}
+
+/* ---- weights ----------------------------------------------------------------------------------------------------- */
+
+/* The weights of group g, as the kernel wants them. */
+static RtPacking
+packing(const Emit *e, const Dense *d, int64_t g)
+{
+	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
+	const int row = d->conv || d->transposed ? 0 : 1,
+		  vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
+
+	if (d->depthwise)
+		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw,
+				    .width = d->groups, .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
+	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k,
+			    .taps = d->conv ? d->geometry[7] * kw : 1, .kw = kw, .width = e->nr,
+			    .last = panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
+			    .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
+}
+
+static const char *
+packed(Emit *e, const Dense *d, int64_t g)
+{
+	const RtPacking p = packing(e, d, g);
+
+	return d->winograd ? pack_winograd(e, d->w, p)
+			   : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
+}
+
+static const char *
+pack_bias(Emit *e, const Dense *d, int64_t g)
+{
+	const int64_t n = d->depthwise ? d->groups : d->n;
+
+	return d->bias ? pack_vector(e, d->bias, g * d->n * !d->depthwise, n) : "0";
+}
+
+static int64_t
+winograd_tiles(Plan *p, const Dense *d)
+{
+	return d->geometry[0] * plan_ceil(p, d->geometry[4], 4) * plan_ceil(p, d->geometry[5], 4);
+}
+
+/* Does Winograd's form pay?  What both cost, in flops: their products, and the weights, which come from memory once a
+ * call, unless they are few, and are four times as many in Winograd's.  Of two costs at the same time the smaller one
+ * is hidden but for a quarter (kernel notes, 2).  Measured, chains of such layers, time over the direct form's: 512
+ * channels of 7 x 7 0.90 (and in ResNet-18 1.02), of 14 x 14 0.53, 128 of 7 x 7 1.06, 64 of 7 x 7 0.56; by this
+ * measure 1.08, 0.40, 1.12, 0.53. */
+static bool
+winograd_pays(Plan *p, const Dense *d)
+{
+	const double tiles = (double)winograd_tiles(p, d), area = (double)d->k * (double)d->n, bytes = 4 * 36 * area;
+	const int rate = bytes > NEAR_BYTES ? MEMORY_FLOPS : NEAR_FLOPS;
+	const double taps = 2 * 9 * (double)d->m * area, direct = taps > bytes / 4 * rate ? taps : bytes / 4 * rate;
+	const double products = 2 * 36 * tiles * area, weights = bytes * rate;
+	const double transforms = 4 * (36 + 16) * tiles * (double)(d->k + d->n) * CACHE_FLOPS;
+
+	return (products > weights ? products + weights / 4 : weights + products / 4) + transforms < direct;
+}
+
+/* A specialization for other sizes follows those for sizes that were profiled: no filters are made for it alone. */
+static bool
+takes_winograd(Emit *e, Plan *p, const Dense *d)
+{
+	const char *key = arena_printf(e->cx->arena, "%p %lld", (const void *)d->w->storage, (long long)d->w->offset);
+	const char *known = map_get(&e->winograd, key);
+	bool takes = winograd_pays(p, d);
+
+	if (p->dynamic)
+		return plan_choice(p, known ? *known == 'y' : takes);
+	if (takes || !known)
+		map_put(&e->winograd, key, (void *)(uintptr_t)(takes ? "yes" : "no"));
+	return takes;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+
+static int64_t
+block_tiles(Plan *p, const Dense *d)
+{
+	const int64_t tiles = winograd_tiles(p, d);
+
+	return tiles < TILES && !p->dynamic ? tiles : TILES;
+}
+
+/* Of rows, or of Winograd's tiles, that threads divide; 0: they divide panels of weights.  What is larger is divided:
+ * that is read by the thread that wrote it, or once.  Few tiles, and few panels, do not divide well. */
+static int
+step_of(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, panels = (d->n + e->nr - 1) / e->nr;
+	const int64_t in = d->conv ? g[0] * g[1] * g[2] * d->k : d->m * d->k,
+		      tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
+	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
+
+	if (d->winograd)
+		return plan_choice(p, tiles > TILES) ? STEP : 0;
+	return plan_choice(p, (few || in + d->m * d->n > taps * d->k * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
+}
+
+/* What follows a product: a clamp in registers, or a function over the block that was stored. */
+typedef struct After {
+	const char *range[2];
+	const char *epilogue;
+} After;
+
+static const char *
+comment_of(const Emit *e, const Dense *d, const After *after)
+{
+	const char *more = after->range[0] || strcmp(after->epilogue, "0") ? ", with what follows" : "";
+	const long long *g = (const long long *)d->geometry;
+
+	if (d->conv)
+		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) "
+				    "-> (%lld, %lld)%s", g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2],
+				    g[4], g[5], more);
+	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
+			    (long long)d->k, (long long)d->n, more);
+}
+
+/* Of one launch; what follows is read and not counted as flops. */
+static Counts
+work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
+{
+	const int64_t *g = d->geometry, groups = d->depthwise ? d->groups : 1, taps = d->conv ? g[7] * g[8] : 1;
+	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * d->k * groups, out = d->m * d->n * groups;
+	const double products = d->winograd ? 36.0 * (double)winograd_tiles(p, d) : (double)(taps * d->m);
+	const double columns = (double)(d->n * d->k * groups), weights = (double)(d->winograd ? 36 : taps) * columns;
+	double others = 0;
+
+	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
+		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
+	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : "in panels",
+		       .what = comment_of(e, d, after), .flops = 2 * products * columns,
+		       .bytes = 4 * ((double)(in + out) + weights) + others };
+}
+
+/* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
+static const char *
+kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
+{
+	const char *epilogue = after->epilogue, *range = after->range[0] ? "range" : "0";
+	const long long *g = (const long long *)d->geometry;
+	Buf b = { 0 };
+	const char *name;
+
+	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
+	if (after->range[0])
+		buf_printf(&b, "\tstatic const float range[] = { %s, %s };\n", after->range[0], after->range[1]);
+	if (d->conv && !d->pointwise) {
+		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, "
+			   ".ow = %lld, .oc = %lld,\n"
+			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
+			   ".dw = %lld, .xs = %lld, .ys = %lld%s };\n\n",
+			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
+			   g[14], g[15], (long long)d->ldc, after->range[0] ? ", .range = range" : "");
+		if (d->depthwise)
+			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
+		else if (d->winograd)
+			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
+				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
+				   "p);\n}\n", (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step,
+				   (long long)block_tiles(p, d), epilogue);
+		else
+			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
+				   step, CHUNK, epilogue);
+	} else {
+		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
+			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK,
+			   (long long)d->lda, (long long)d->ldc, range, epilogue);
+	}
+	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);
+	buf_free(&b);
+	return name;
+}
+
+static int64_t
+units(const Emit *e, Plan *p, const Dense *d, int step)
+{
+	const int64_t panels = (d->n + e->nr - 1) / e->nr;
+
+	if (d->depthwise)
+		return d->geometry[0] * d->geometry[4];
+	if (step)
+		return plan_ceil(p, d->winograd ? winograd_tiles(p, d) : d->m, step);
+	return d->winograd ? panels : panels * plan_ceil(p, d->m, CHUNK);
+}
+
+/* "weight_hh, in panels" */
+static const char *
+packed_name(const Emit *e, const Dense *d)
+{
+	const char *name = d->weight->name ? d->weight->name->name : "weight";
+
+	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" :
+			    d->depthwise ? "by taps" : "in panels");
+}
+
+/* Only taps that are looked up one by one may lie in the padding. */
+static KernelArg
+zeros_of(Emit *e, const Dense *d)
+{
+	if (!d->conv || d->winograd || d->depthwise || d->pointwise)
+		return (KernelArg){ NULL, "0", 0, "no padding" };
+	if (e->zeros < d->k)
+		e->zeros = d->k;
+	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
+}
+
+/* A finite number as a constant of a float kernel; null: not one. */
+static const char *
+float_text(Plan *p, const Ref *r)
+{
+	const IValue v = r->number;
+	const double f = v.tag == RT_DOUBLE ? v.u.f : v.tag == RT_INT ? (double)v.u.i : 0;
+
+	if (r->kind != REF_NUMBER || (v.tag != RT_DOUBLE && v.tag != RT_INT) || f - f != 0)
+		return NULL;
+	return arena_printf(p->cx->arena, "(float)%.17g", f);
+}
+
+/* Is the group nothing but a clamp?  To these numbers, as C. */
+static bool
+is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
+{
+	const Let *only;
+	Lowered l;
+
+	if (!lower_epilogue(p, group, made, false, &l) || l.kernel->let.n != 1)
+		return false;
+	only = &l.kernel->let.at[0];
+	if (!strcmp(only->op->id, "relu") || !strcmp(only->op->id, "relu6")) {
+		range[0] = "0";
+		range[1] = only->op->id[4] ? "6" : "KILN_INF";
+	} else if (!strcmp(only->op->id, "hardtanh") && float_text(p, &only->arg[1]) && float_text(p, &only->arg[2])) {
+		range[0] = float_text(p, &only->arg[1]);
+		range[1] = float_text(p, &only->arg[2]);
+	}
+	return range[0] != NULL;
+}
+
+/* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
+ * grouped convolution. */
+bool
+emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls, int *ncall)
+{
+	After after = { .epilogue = "0" };
+	ValueVec more = { 0 };
+	const Value *result = group ? group->out[0] : n->out[0];
+	Dense d;
+	int step;
+
+	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
+		return false;
+	if (group && !is_clamp(p, group, n->out[0], after.range) &&
+	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
+		return false;
+	d.winograd = d.winograd && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, &d);
+	e->clamps |= after.range[0] != NULL;
+	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
+	step = d.depthwise ? 0 : step_of(e, p, &d);
+	*ncall = d.depthwise ? 1 : (int)d.groups;
+	for (int g = 0; g < *ncall; g++) {
+		KernelCall *c = &calls[g];
+
+		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
+				   .work = work_of(e, p, &d, &after, &more) };
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
+		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
+		vec_push(e->cx->arena, &c->args,
+			 ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
+		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
+		for (int i = 0; i < more.n; i++)
+			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
+	}
+	return true;
+}

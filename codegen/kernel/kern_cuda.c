@@ -1,0 +1,550 @@
+/*
+ * Kernels of the GPU: kernels as data (kernel/) that print_cuda.c prints, products, convolutions and pooling.
+ *
+ * The computation is written as lambdas with constant extents and strides; its division among blocks and threads is in
+ * rt/ops/cutile.h.  One function both decides whether a node can be a kernel (for the plan, before values have places)
+ * and fills the Form from which the text is written, so that the two always agree.  Tensors have fewer than 2^31
+ * elements: indices are 32 bits wide where they are divided.
+ */
+#include "lower.h"
+
+#include <string.h>
+
+enum { BLOCK = 256, TILE = 64, FEW_CHANNELS = 8 };
+
+typedef struct Form {
+	enum { FORM_PRODUCT, FORM_CONV, FORM_POOL } form;
+	const Value *x, *y, *w, *bias;   /* w, bias: may be null */
+	const RtTensor *tx, *ty, *tw;
+	int64_t m, n, k, groups;         /* product: (m, k) by (k, n), in groups */
+	int64_t ldx, ldy;                /* product: distances of rows */
+	int64_t window[2], step[2], pad[2], wide[2];     /* convolution, pooling: kernel, stride, padding, dilation */
+	const char *how;                 /* max, avg, adaptive */
+	bool    whole;                   /* average pooling: padding counts */
+} Form;
+
+/* ---- recognition ------------------------------------------------------------------------------------------------- */
+
+static const Value *
+named(const Node *n, const char *name)
+{
+	const Value *v = node_arg(n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+/* A known tensor of floats, of moderate size; the plan may ask before it has a place. */
+static const RtTensor *
+floats(Plan *p, const Value *v)
+{
+	const RtTensor *t = v ? plan_tensor(p, v) : NULL;
+
+	return t && t->storage && t->dtype == RT_f32 && rt_numel(t) < INT32_MAX && rt_numel(t) > 0 ? t : NULL;
+}
+
+static const RtTensor *
+result_floats(Plan *p, const Node *n)
+{
+	const RtTensor *t = n->nout == 1 ? plan_tensor(p, n->out[0]) : NULL;
+
+	return t && t->dtype == RT_f32 && rt_numel(t) < INT32_MAX && rt_numel(t) > 0 && rt_is_dense(t) ? t : NULL;
+}
+
+/* Rows at one distance from each other: all dims but the last as one. */
+static bool
+as_rows(const RtTensor *t, int64_t *m, int64_t *ld)
+{
+	*m = 1;
+	*ld = 0;
+	for (int i = t->ndim - 2; i >= 0; i--) {
+		if (t->dims[i] == 1)
+			continue;
+		if (*m == 1)
+			*ld = t->strides[i];
+		else if (t->strides[i] != *m * *ld)
+			return false;
+		*m *= t->dims[i];
+	}
+	return t->ndim > 0;
+}
+
+static bool
+take_bias(Plan *p, const Node *n, const char *name, int64_t columns, Form *f)
+{
+	const RtTensor *t;
+
+	if (!(f->bias = name ? named(n, name) : NULL))
+		return true;
+	t = floats(p, f->bias);
+	return t && t->ndim == 1 && t->dims[0] == columns && (t->strides[0] == 1 || columns == 1);
+}
+
+static bool
+recognise_product(Plan *p, const Node *n, Form *f)
+{
+	const bool linear = node_is(n, "aten::linear"), addmm = node_is(n, "aten::addmm");
+	int64_t rows, one;
+
+	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
+		return false;
+	f->form = FORM_PRODUCT;
+	f->x = named(n, linear ? "input" : addmm ? "mat1" : "self");
+	f->w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
+	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)) || f->tw->ndim != 2)
+		return false;
+	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
+		      !known_int(p->known, named(n, "alpha"), &one) || one != 1))
+		return false;
+	f->n = f->tw->dims[linear ? 0 : 1];
+	f->k = f->tw->dims[linear ? 1 : 0];
+	f->groups = 1;
+	return as_rows(f->tx, &f->m, &f->ldx) && as_rows(f->ty, &rows, &f->ldy) && rows == f->m &&
+	       f->tx->dims[f->tx->ndim - 1] == f->k &&
+	       take_bias(p, n, linear ? "bias" : addmm ? "self" : NULL, f->n, f);
+}
+
+static bool
+recognise_convolution(Plan *p, const Node *n, Form *f)
+{
+	const Value *transposed = named(n, "transposed");
+	int64_t t;
+
+	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+		return false;
+	f->form = FORM_CONV;
+	f->x = named(n, "input");
+	f->w = named(n, "weight");
+	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)) || f->tx->ndim != 4 || f->tw->ndim != 4 ||
+	    (transposed && (!known_int(p->known, transposed, &t) || t)))
+		return false;
+	if (!constant_ints(p, named(n, "stride"), f->step, 2) || !constant_ints(p, named(n, "padding"), f->pad, 2) ||
+	    !constant_ints(p, named(n, "dilation"), f->wide, 2) || !known_int(p->known, named(n, "groups"), &f->groups))
+		return false;
+	f->window[0] = f->tw->dims[2];
+	f->window[1] = f->tw->dims[3];
+	f->n = f->tw->dims[0] / f->groups;
+	f->m = f->ty->dims[0] * f->ty->dims[2] * f->ty->dims[3];
+	f->k = f->tw->dims[1] * f->window[0] * f->window[1];
+	return f->groups < 65536 && take_bias(p, n, "bias", f->tw->dims[0], f);
+}
+
+static bool
+recognise_pool(Plan *p, const Node *n, Form *f)
+{
+	const Value *v;
+	int64_t whole = 1;
+
+	f->how = node_is(n, "aten::max_pool2d") ? "max" : node_is(n, "aten::avg_pool2d") ? "avg" :
+		 node_is(n, "aten::adaptive_avg_pool2d") ? "adaptive" : NULL;
+	f->form = FORM_POOL;
+	if (!f->how || !(f->x = named(n, "self")) || !(f->tx = floats(p, f->x)) || f->tx->ndim != 4)
+		return false;
+	if (f->how[1] == 'd')
+		return true;
+	if (!constant_ints(p, named(n, "kernel_size"), f->window, 2) ||
+	    !constant_ints(p, named(n, "padding"), f->pad, 2))
+		return false;
+	if (!constant_ints(p, named(n, "stride"), f->step, 2))
+		memcpy(f->step, f->window, sizeof f->step);
+	f->wide[0] = f->wide[1] = 1;
+	if ((v = named(n, "dilation")) && !constant_ints(p, v, f->wide, 2))
+		return false;
+	if ((v = named(n, "count_include_pad")) && !known_int(p->known, v, &whole))
+		return false;
+	f->whole = whole != 0;
+	return !named(n, "divisor_override");
+}
+
+static bool
+recognise(Plan *p, const Node *n, Form *f)
+{
+	bool (*const forms[])(Plan *, const Node *, Form *) = {
+		recognise_product, recognise_convolution, recognise_pool,
+	};
+	const RtTensor *y = n->op ? result_floats(p, n) : NULL;
+
+	for (size_t i = 0; y && i < sizeof forms / sizeof *forms; i++) {
+		memset(f, 0, sizeof *f);
+		f->y = n->out[0];
+		f->ty = y;
+		if (forms[i](p, n, f))
+			return true;
+	}
+	return false;
+}
+
+/* Results on the device are dense, and indices on it have 32 bits where they are divided. */
+static bool
+is_moderate(const Lowered *l)
+{
+	return kernel_has_cuda(l->kernel) && size_at_most(l->kernel->sizes, kernel_points(l->kernel), INT32_MAX);
+}
+
+bool
+node_is_cuda(Plan *p, const Node *n)
+{
+	Lowered l;
+	Form f;
+
+	return recognise(p, n, &f) || (lower_reduction(p, n, &l) && is_moderate(&l));
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Text {            /* of one kernel */
+	Emit *e;
+	Plan *p;
+	CudaCall *call;
+	Buf   params;
+	Out   body;
+	const Lowered *after;    /* the epilogue, or null */
+} Text;
+
+static void
+param(Text *t, const Value *v, const char *type, const char *name)
+{
+	buf_printf(&t->params, "%s%s%s", t->params.n ? ", " : "", type, name);
+	vec_push(t->e->cx->arena, &t->call->args, v);
+}
+
+/* The operands of a pointwise group other than the kernel's own result: arguments; parameters are printed with its
+ * text. */
+static void
+take_operands(Text *t, const Lowered *l)
+{
+	for (int i = 0; i < l->value.n; i++) {
+		const Access access = l->kernel->operand.at[i].access;
+
+		if (access != ACCESS_MADE)
+			vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);
+		t->call->nout += access == ACCESS_WRITE;
+	}
+}
+
+static void
+pass_operands(Text *t, const Lowered *l)
+{
+	take_operands(t, l);
+	kernel_cuda_params(l->kernel, &t->params);
+}
+
+static void
+put_lines(Out *o, Arena *a, const char *text)
+{
+	char *copy = arena_strdup(a, text), *state = NULL;
+
+	for (char *line = strtok_r(copy, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		out_line(o, "%s", line);
+}
+
+/* The kernel under a name of its own, once for equal texts: "(params)\n{\nbody}\n". */
+static void
+add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, const char *text)
+{
+	intptr_t known = (intptr_t)map_get(&e->cuda_texts, text);
+	const char *name;
+
+	if (!known) {
+		known = e->cuda_kernels.n + 1;
+		name = arena_printf(e->cx->arena, "%s_%d", prefix, e->cuda_kernels.n);
+		map_put(&e->cuda_texts, text, (void *)known);
+		vec_push(e->cx->arena, &e->cuda_kernels, name);
+		out_line(&e->cuda, "\n/* %s */\nextern \"C\" __global__ void __launch_bounds__(%d)\n%s%s", comment,
+			 BLOCK, name, text);
+	}
+	call->kernel = (int)known - 1;
+}
+
+static void
+finish(Text *t, const char *prefix, const char *comment)
+{
+	add_kernel(t->e, t->call, prefix, comment,
+		   arena_printf(t->e->cx->arena, "(%s)\n{\n%s}\n", t->params.at, t->body.text.at));
+	buf_free(&t->params);
+	buf_free(&t->body.text);
+}
+
+/* "i2 * 3 + i0 * 64": an element of t. */
+static const char *
+offset_text(Arena *a, const RtTensor *t)
+{
+	const char *text = "";
+
+	for (int i = 0; i < t->ndim; i++)
+		if (t->dims[i] != 1 && t->strides[i])
+			text = arena_printf(a, "%s%si%d * %lld", text, *text ? " + " : "", i, (long long)t->strides[i]);
+	return *text ? text : "0";
+}
+
+/* ---- kernels as data --------------------------------------------------------------------------------------------- */
+
+/* A kernel of the form that CPU and GPU share. */
+static void
+emit_kernel_form(Text *t, const Lowered *l)
+{
+	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER);
+
+	take_operands(t, l);
+	if (!size_const(kernel_cuda_blocks(l->kernel, &s), &t->call->grid[0]))
+		BUG("%s: the number of its blocks is no number", l->kernel->name);
+	add_kernel(t->e, t->call, l->kernel->name, kernel_comment(l->kernel), kernel_print_cuda(l->kernel, &s));
+}
+
+/* ---- products and convolutions ----------------------------------------------------------------------------------- */
+
+/* What becomes of an element: "made" at (row, i). */
+static void
+put_store(Text *t, const char *bias, const char *plain)
+{
+	Out *o = &t->body;
+
+	if (bias)
+		out_line(o, "made += bias[%s];", bias);
+	if (!t->after) {
+		out_line(o, "%s = made;", plain);
+		return;
+	}
+	out_line(o, t->after->kernel->naxis == 2 ? "const int64_t i0 = row, i1 = i;" : "const int64_t i0 = i;");
+	put_lines(o, t->e->cx->arena, kernel_element(t->after->kernel, NULL));
+}
+
+static void
+operands(Text *t, const Form *f)
+{
+	if (t->after) {
+		pass_operands(t, t->after);
+	} else {
+		param(t, f->y, "float *", "y");
+		t->call->nout = 1;
+	}
+	param(t, f->x, "const float *", "x");
+	if (f->w)
+		param(t, f->w, "const float *", "w");
+	if (f->bias)
+		param(t, f->bias, "const float *", "bias");
+}
+
+static void
+emit_product(Text *t, const Form *f, const Node *n)
+{
+	const bool linear = node_is(n, "aten::linear");
+	const long long sk = f->tw->strides[linear ? 1 : 0], sn = f->tw->strides[linear ? 0 : 1];
+	Arena *a = t->e->cx->arena;
+	Out *o = &t->body;
+
+	operands(t, f);
+	out_line(o, "cu_product<%s>(%lld, %lld, %lld,", sk == 1 ? "true" : "false", (long long)f->m, (long long)f->n,
+		 (long long)f->k);
+	out_line(o, "\t[=](int64_t r, int64_t k) { return x[r * %lld + k * %lld]; },", (long long)f->ldx,
+		 (long long)f->tx->strides[f->tx->ndim - 1]);
+	out_line(o, "\t[=](int64_t k, int64_t c) { return w[k * %lld + c * %lld]; },", sk, sn);
+	out_open(o, "\t[=](int64_t row, int64_t i, float made)");
+	put_store(t, f->bias ? "i" : NULL, arena_printf(a, "y[row * %lld + i * %lld]", (long long)f->ldy,
+							(long long)f->ty->strides[f->ty->ndim - 1]));
+	out_close(o, ");");
+	t->call->grid[0] = (f->m + TILE - 1) / TILE;
+	t->call->grid[1] = (f->n + TILE - 1) / TILE;
+	finish(t, "product",
+	       arena_printf(a, "product (%lld, %lld) x (%lld, %lld)%s", (long long)f->m, (long long)f->k,
+			    (long long)f->k, (long long)f->n, t->after ? ", with what follows" : ""));
+}
+
+/* The element of x under the window: from oh, ow, kh, kw, channel. */
+static void
+put_window(Out *o, const Form *f, const char *axis, int i)
+{
+	out_line(o, "const int %s = o%s * %lld - %lld + k%s * %lld;", axis, axis, (long long)f->step[i],
+		 (long long)f->pad[i], axis, (long long)f->wide[i]);
+}
+
+static const char *
+under_window(Arena *a, const Form *f, const char *channel)
+{
+	const int64_t *s = f->tx->strides;
+
+	return arena_printf(a, "(unsigned)h < %lldu && (unsigned)w_ < %lldu ? x[n * %lldLL + (%s) * %lldLL + h * "
+			    "%lldLL + w_ * %lldLL] : 0.0f", (long long)f->tx->dims[2], (long long)f->tx->dims[3],
+			    (long long)s[0], channel, (long long)s[1], (long long)s[2], (long long)s[3]);
+}
+
+static void
+put_pixel(Out *o, const Form *f, const char *row)
+{
+	const long long ow = f->ty->dims[3], oh = f->ty->dims[2];
+
+	out_line(o, "const int ow_ = (int)%s %% %lld, oh = (int)%s / %lld %% %lld, n = (int)%s / %lld;", row, ow, row,
+		 ow, oh, row, ow * oh);
+}
+
+static const char *
+pixel_store(Arena *a, const Form *f, const char *channel)
+{
+	const int64_t *s = f->ty->strides;
+
+	return arena_printf(a, "y[n * %lldLL + (%s) * %lldLL + oh * %lldLL + ow_ * %lldLL]", (long long)s[0], channel,
+			    (long long)s[1], (long long)s[2], (long long)s[3]);
+}
+
+static void
+put_conv_store(Text *t, const Form *f, const char *channel)
+{
+	if (!t->after)
+		put_pixel(&t->body, f, "row");
+	put_store(t, f->bias ? channel : NULL, pixel_store(t->e->cx->arena, f, channel));
+}
+
+/* As a product: rows are pixels, columns the output channels of a group, k runs over channels within taps. */
+static void
+emit_conv_product(Text *t, const Form *f)
+{
+	const long long ic = f->tw->dims[1], n = f->n, kw = f->window[1], *s = (const long long *)f->tw->strides;
+	Arena *a = t->e->cx->arena;
+	Out *o = &t->body;
+
+	out_line(o, "const int g = (int)blockIdx.z;\n");
+	out_line(o, "cu_product<true>(%lld, %lld, %lld,", (long long)f->m, n, (long long)f->k);
+	out_open(o, "\t[=](int64_t r, int64_t k)");
+	put_pixel(o, f, "r");
+	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
+		 ic * kw);
+	put_window(o, f, "h", 0);
+	put_window(o, f, "w_", 1);
+	out_line(o, "return %s;", under_window(a, f, arena_printf(a, "g * %lld + c", ic)));
+	out_close(o, ",");
+	out_open(o, "\t[=](int64_t k, int64_t i)");
+	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
+		 ic * kw);
+	out_line(o, "return w[(g * %lld + i) * %lld + c * %lld + kh * %lld + kw_ * %lld];", n, s[0], s[1], s[2], s[3]);
+	out_close(o, ",");
+	out_open(o, "\t[=](int64_t row, int64_t i_, float made)");
+	out_line(o, "const int64_t i = g * %lld + i_;", n);
+	put_conv_store(t, f, "i");
+	out_close(o, ");");
+	t->call->grid[0] = (f->m + TILE - 1) / TILE;
+	t->call->grid[1] = (n + TILE - 1) / TILE;
+	t->call->grid[2] = f->groups;
+}
+
+/* Few channels in a group (depthwise): one thread for each element of the result. */
+static void
+emit_conv_direct(Text *t, const Form *f)
+{
+	const long long ic = f->tw->dims[1], channels = f->tw->dims[0], *s = (const long long *)f->tw->strides;
+	Arena *a = t->e->cx->arena;
+	Out *o = &t->body;
+
+	out_line(o, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / %lld, i = at %% "
+		 "%lld;", channels, channels);
+	out_line(o, "const int g = (int)i / %lld;", (long long)f->n);
+	out_line(o, "float made = 0;\n");
+	out_line(o, "if (at >= %lld)", (long long)(f->m * channels));
+	out_line(o, "\treturn;");
+	put_pixel(o, f, "row");
+	out_line(o, "for (int kh = 0; kh < %lld; kh++)", (long long)f->window[0]);
+	out_line(o, "\tfor (int kw_ = 0; kw_ < %lld; kw_++)", (long long)f->window[1]);
+	out_open(o, "\t\tfor (int c = 0; c < %lld; c++)", ic);
+	put_window(o, f, "h", 0);
+	put_window(o, f, "w_", 1);
+	out_line(o, "made += w[i * %lld + c * %lld + kh * %lld + kw_ * %lld] *", s[0], s[1], s[2], s[3]);
+	out_line(o, "\t(%s);", under_window(a, f, arena_printf(a, "g * %lld + c", ic)));
+	out_close(o, "");
+	put_store(t, f->bias ? "i" : NULL, pixel_store(a, f, "i"));
+	t->call->grid[0] = (f->m * channels + BLOCK - 1) / BLOCK;
+}
+
+static void
+emit_convolution(Text *t, const Form *f)
+{
+	operands(t, f);
+	if (f->n < FEW_CHANNELS && f->groups > 1)
+		emit_conv_direct(t, f);
+	else
+		emit_conv_product(t, f);
+	finish(t, "conv",
+	       arena_printf(t->e->cx->arena,
+			    "convolution %lld x %lld, %lld -> %lld channels in %lld groups, %lld pixels%s",
+			    (long long)f->window[0], (long long)f->window[1], (long long)(f->tw->dims[1] * f->groups),
+			    (long long)f->tw->dims[0], (long long)f->groups, (long long)f->m,
+			    t->after ? ", with what follows" : ""));
+}
+
+/* ---- pooling: one thread for each element ------------------------------------------------------------------------ */
+
+/* [h0, h1) by [w0, w1) of x for the element, and what an average divides by. */
+static void
+put_pool_window(Out *o, const Form *f, const char *axis, int i)
+{
+	const long long in = f->tx->dims[2 + i], out = f->ty->dims[2 + i], k = f->window[i], s = f->step[i],
+			pad = f->pad[i];
+
+	if (*f->how == 'a' && f->how[1] == 'd') {
+		out_line(o,
+			 "const int %s0 = i%d * %lld / %lld, %s1 = ((i%d + 1) * %lld + %lld) / %lld, %sn = %s1 - %s0;",
+			 axis, 2 + i, in, out, axis, 2 + i, in, out - 1, out, axis, axis, axis);
+		return;
+	}
+	out_line(o, "int %s0 = i%d * %lld - %lld, %s1 = %s0 + %lld;", axis, 2 + i, s, pad, axis, axis,
+		 (k - 1) * (long long)f->wide[i] + 1);
+	out_line(o, "int %sn = (%s1 < %lld ? %s1 : %lld) - %s0;", axis, axis, in + pad, axis, in + pad, axis);
+	out_line(o, "%s1 = %s1 < %lld ? %s1 : %lld;", axis, axis, in, axis, in);
+	if (!f->whole)
+		out_line(o, "%sn = %s1 - (%s0 < 0 ? 0 : %s0);", axis, axis, axis, axis);
+	out_line(o, "while (%s0 < 0)", axis);
+	out_line(o, "\t%s0 += %lld;", axis, (long long)f->wide[i]);
+	out_line(o, "(void)%sn;", axis);
+}
+
+static void
+emit_pool(Text *t, const Form *f)
+{
+	Arena *a = t->e->cx->arena;
+	const bool most = *f->how == 'm';
+	const int64_t *d = f->ty->dims, *s = f->tx->strides, total = rt_numel(f->ty);
+	Out *o = &t->body;
+
+	operands(t, f);
+	out_line(o, "const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;");
+	out_line(o, "float made = %s;\n", most ? "-(float)KILN_INF" : "0");
+	out_line(o, "if (at >= %lldu)", (long long)total);
+	out_line(o, "\treturn;");
+	out_line(o, "const int i3 = at %% %lldu, i2 = at / %lldu %% %lldu, i1 = at / %lldu %% %lldu, i0 = at / %lldu;",
+		 (long long)d[3], (long long)d[3], (long long)d[2], (long long)(d[3] * d[2]), (long long)d[1],
+		 (long long)(d[3] * d[2] * d[1]));
+	put_pool_window(o, f, "h", 0);
+	put_pool_window(o, f, "w", 1);
+	out_line(o, "for (int h = h0; h < h1; h += %lld)", most ? (long long)f->wide[0] : 1LL);
+	out_open(o, "\tfor (int w = w0; w < w1; w += %lld)", most ? (long long)f->wide[1] : 1LL);
+	out_line(o, "const float v = x[i0 * %lldLL + i1 * %lldLL + h * %lldLL + w * %lldLL];", (long long)s[0],
+		 (long long)s[1], (long long)s[2], (long long)s[3]);
+	out_line(o, most ? "made = v > made || v != v ? v : made;" : "made += v;");
+	out_close(o, "");
+	out_line(o, "y[%s] = made%s;", offset_text(a, f->ty), most ? "" : " / (float)(hn * wn)");
+	t->call->grid[0] = (total + BLOCK - 1) / BLOCK;
+	finish(t, "pool",
+	       arena_printf(a, "%s pooling: (%lld, %lld, %lld, %lld)", f->how, (long long)d[0], (long long)d[1],
+			    (long long)d[2], (long long)d[3]));
+}
+
+bool
+emit_cuda(Emit *e, Plan *p, const Node *n, const Node *epilogue, CudaCall *call)
+{
+	Text t = { .e = e, .p = p, .call = call, .body = { .indent = 1 } };
+	Lowered after;
+	Form f;
+
+	memset(call, 0, sizeof *call);
+	call->grid[0] = call->grid[1] = call->grid[2] = 1;
+	if (node_is_map(n) ? lower_map(p, n, &after) : lower_reduction(p, n, &after)) {
+		emit_kernel_form(&t, &after);
+		return true;
+	}
+	if (!recognise(p, n, &f) || (epilogue && !lower_epilogue(p, epilogue, n->out[0], true, &after)))
+		return false;
+	t.after = epilogue ? &after : NULL;
+	switch (f.form) {
+	case FORM_PRODUCT: emit_product(&t, &f, n); break;
+	case FORM_CONV:    emit_convolution(&t, &f); break;
+	case FORM_POOL:    emit_pool(&t, &f); break;
+	}
+	return true;
+}

@@ -1,0 +1,188 @@
+/*
+ * Recurrences along a dim: cumsum, cumprod, logcumsumexp, cummax, cummin.
+ *
+ * A unit is a block of lanes, at most LANES side by side: sixteen places of the dim that is innermost in the result,
+ * or, where that is the dim itself, as many rows, whose steps are independent.  Sums are kept in double and in int64,
+ * as the operators keep them.
+ */
+#include "form.h"
+#include "row.h"
+
+#include <string.h>
+
+enum { LANES = 16 };
+
+typedef struct Step {
+	/* s[c]: the value so far, v: the element; of an extreme: when v replaces s[c] */
+	const char *id, *start, *next;
+	bool floats_only, extreme;
+} Step;
+
+static const Step steps[] = {
+	{ "cumsum", "0", "s[c] + v", false, false },
+	{ "cumprod", "1", "s[c] * v", false, false },
+	{ "logcumsumexp", "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false },
+	{ "cummax", "0", "v >= s[c]", false, true },     /* the last of equals, a NaN stays */
+	{ "cummin", "0", "v <= s[c]", false, true },
+};
+
+typedef struct Scan {
+	const Step *step;
+	const RtTensor *x, *y, *at;      /* at: where extremes are; else null */
+	int64_t n, lanes, stride[3], lane[3];    /* of y, x and at: along the dim, and from lane to lane */
+	RowNest nest;                    /* of the blocks; the same operands */
+} Scan;
+
+static const Step *
+step_of(const Row *r)
+{
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+		if (!strcmp(r->n->op->id, steps[i].id))
+			return &steps[i];
+	return NULL;
+}
+
+/* Does C say what becomes of an element that the operator casts first? */
+static bool
+casts(const RtTensor *x, const RtTensor *y)
+{
+	return x->dtype == y->dtype || (rt_dtypes[x->dtype].category != 'F' &&
+					(y->dtype == RT_i64 || y->dtype == RT_f32 || y->dtype == RT_f64));
+}
+
+static int64_t
+stride_of(const RtTensor *t, int d)
+{
+	return t ? t->strides[d] : 0;
+}
+
+/* The dim whose places are lanes; -1: there is no other one. */
+static int
+lane_dim(const Scan *d, int dim)
+{
+	int best = -1;
+
+	for (int i = 0; i < d->y->ndim; i++)
+		if (i != dim && d->y->dims[i] > 1 && (best < 0 || d->y->strides[i] < d->y->strides[best]))
+			best = i;
+	return best;
+}
+
+static bool
+take(Row *r, Scan *d)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	const RtTensor *all[3];
+	int64_t dim;
+	int lanes;
+
+	d->step = step_of(r);
+	d->x = x;
+	d->y = y;
+	d->at = d->step->extreme ? row_result(r, 1) : NULL;
+	if (!x || !y || !x->ndim || !row_int(r, "dim", &dim) || !rt_numel(y) || (d->step->extreme && !d->at) ||
+	    !casts(x, y) || !element_type((RtDtype)x->dtype) || !element_type((RtDtype)y->dtype) ||
+	    (y->dtype == RT_b8 && !d->step->extreme) || (d->step->floats_only && rt_dtypes[y->dtype].category != 'F'))
+		return false;
+	dim += dim < 0 ? x->ndim : 0;
+	if (dim < 0 || dim >= x->ndim)
+		return false;
+	all[0] = y, all[1] = x, all[2] = d->at;
+	lanes = lane_dim(d, (int)dim);
+	d->n = x->dims[dim];
+	d->lanes = lanes < 0 ? 1 : x->dims[lanes];
+	d->nest.n = 3;
+	for (int i = 0; i <= x->ndim; i++) {
+		const bool block = i == x->ndim;
+
+		if (i == lanes || i == dim || (block && lanes < 0))
+			continue;
+		d->nest.dims[d->nest.ndim] = block ? plan_ceil(r->p, d->lanes, LANES) : x->dims[i];
+		for (int k = 0; k < 3; k++)
+			d->nest.stride[k][d->nest.ndim] = block ? LANES * stride_of(all[k], lanes) :
+				stride_of(all[k], i);
+		d->nest.ndim++;
+	}
+	for (int k = 0; k < 3; k++) {
+		d->stride[k] = stride_of(all[k], (int)dim);
+		d->lane[k] = lanes < 0 ? 0 : stride_of(all[k], lanes);
+	}
+	return true;
+}
+
+/* "y[i * 7 + c]" */
+static const char *
+place(Arena *a, const Scan *d, const char *name, int operand)
+{
+	return arena_printf(a, "%s[i * %lld + c * %lld]", name, (long long)d->stride[operand],
+			    (long long)d->lane[operand]);
+}
+
+/* The steps of so many lanes ("lanes", or their number, for a loop that vectorises). */
+static void
+put_steps(Out *o, Arena *a, const Scan *d, const char *lanes, const char *type)
+{
+	const RtDtype to = (RtDtype)d->y->dtype, from = (RtDtype)d->x->dtype;
+
+	out_open(o, "for (int64_t i = 0; i < %lld; i++)", (long long)d->n);
+	out_line(o, "IVDEP");
+	out_open(o, "for (int64_t c = 0; c < %s; c++)", lanes);
+	out_line(o, "const %s v = %s%s;", type, to == RT_f32 && from != to ? "(float)" : "",
+		 element_loaded(a, from, place(a, d, "x", 1)));
+	if (d->step->extreme) {
+		out_line(o, "const bool more = !i || %s || v != v;", d->step->next);
+		out_blank(o);
+		out_line(o, "s[c] = more ? v : s[c];");
+		out_line(o, "best[c] = more ? i : best[c];");
+		out_line(o, "%s = best[c];", place(a, d, "at", 2));
+	} else {
+		out_line(o, "s[c] = %s;", d->step->next);
+	}
+	out_line(o, "%s = %s;", place(a, d, "y", 0), element_stored(a, to, "s[c]"));
+	out_close(o, "");
+	out_close(o, "");
+}
+
+bool
+row_scan(Row *r)
+{
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	Scan d = { 0 };
+	const char *type;
+	KernelCall *c;
+
+	if (!take(r, &d))
+		return false;
+	type = rt_dtypes[d.y->dtype].category == 'F' ? "double" : "int64_t";
+	nest_open(&o, &d.nest);
+	out_line(&o, "const %s *x = (const %s *)p[%d] + %s;", element_type((RtDtype)d.x->dtype),
+		 element_type((RtDtype)d.x->dtype), d.at ? 2 : 1, nest_at(a, &d.nest, 1));
+	out_line(&o, "%s *y = (%s *)p[0] + %s;", element_type((RtDtype)d.y->dtype), element_type((RtDtype)d.y->dtype),
+		 nest_at(a, &d.nest, 0));
+	if (d.at)
+		out_line(&o, "int64_t *at = (int64_t *)p[1] + %s, best[%d];", nest_at(a, &d.nest, 2), LANES);
+	out_line(&o, "%s s[%d];", type, LANES);
+	out_blank(&o);
+	out_line(&o, "for (int c = 0; c < %d; c++)", LANES);
+	out_line(&o, "\ts[c] = %s;", d.step->start);
+	if (d.lanes > 1) {
+		out_line(&o, "const int64_t left = %lld - i%d * %d, lanes = left < %d ? left : %d;", (long long)d.lanes,
+			 d.nest.ndim - 1, LANES, LANES, LANES);
+		out_open(&o, "if (lanes == %d)", LANES);
+		put_steps(&o, a, &d, arena_printf(a, "%d", LANES), type);
+		out_close(&o, "");
+		out_open(&o, "else");
+		put_steps(&o, a, &d, "lanes", type);
+		out_close(&o, "");
+	} else {
+		put_steps(&o, a, &d, "1", type);
+	}
+	out_close(&o, "");
+	c = row_call(r, "scan", arena_printf(a, "%s: %lld steps", r->n->op->id, (long long)d.n), &o,
+		     nest_count(&d.nest), row_grain(d.n * (d.lanes < LANES ? d.lanes : LANES)));
+	for (int i = 0; i < r->n->nout; i++)
+		row_pass(r, c, r->n->out[i], 0);
+	row_pass(r, c, row_arg(r, "self"), 0);
+	return true;
+}

@@ -1,0 +1,83 @@
+/*
+ * The greatest or least of a row, with their places: topk.  A unit is a row: its elements become integer keys of the
+ * same order, from which the runtime selects (rt/ops/select.c), so that equal elements come out in PyTorch's order.
+ */
+#include "form.h"
+#include "row.h"
+
+typedef struct Top {
+	const RtTensor *x, *y, *at;
+	int64_t n, k, largest, sorted, stride[3];        /* of y, at and x along the dim */
+	RowNest rows;                                    /* the same operands */
+} Top;
+
+static bool
+take(Row *r, Top *d)
+{
+	const RtTensor *all[3] = { row_result(r, 0), row_result(r, 1), row_tensor(r, "self") };
+	const RtTensor *x = all[2];
+	int64_t dim;
+
+	d->y = all[0], d->at = all[1], d->x = x;
+	if (!x || !d->y || !d->at || !x->ndim || !rt_numel(d->y) || !element_type((RtDtype)x->dtype) ||
+	    !row_int(r, "dim", &dim) || !row_int(r, "largest", &d->largest) || !row_int(r, "sorted", &d->sorted))
+		return false;
+	dim += dim < 0 ? x->ndim : 0;
+	if (dim < 0 || dim >= x->ndim)
+		return false;
+	d->n = x->dims[dim];
+	d->k = d->y->dims[dim];
+	d->rows.n = 3;
+	for (int k = 0; k < 3; k++)
+		d->stride[k] = all[k]->strides[dim];
+	for (int i = 0; i < x->ndim; i++) {
+		if (i == dim)
+			continue;
+		d->rows.dims[d->rows.ndim] = x->dims[i];
+		for (int k = 0; k < 3; k++)
+			d->rows.stride[k][d->rows.ndim] = all[k]->strides[i];
+		d->rows.ndim++;
+	}
+	return true;
+}
+
+bool
+row_topk(Row *r)
+{
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	const char *type, *element;
+	KernelCall *c;
+	Top d = { 0 };
+
+	if (!take(r, &d))
+		return false;
+	type = element_type((RtDtype)d.x->dtype);
+	element = element_loaded(a, (RtDtype)d.x->dtype, arena_printf(a, "x[i * %lld]", (long long)d.stride[2]));
+	out_line(&o, "int64_t *key = rt_thread_scratch(2 * %lld * (int64_t)sizeof *key), *best = key + %lld;",
+		 (long long)d.n, (long long)d.n);
+	out_blank(&o);
+	out_line(&o, "if (!key)");
+	out_line(&o, "\treturn;");
+	nest_open(&o, &d.rows);
+	out_line(&o, "const %s *x = (const %s *)p[2] + %s;", type, type, nest_at(a, &d.rows, 2));
+	out_line(&o, "%s *y = (%s *)p[0] + %s;", type, type, nest_at(a, &d.rows, 0));
+	out_line(&o, "int64_t *at = (int64_t *)p[1] + %s;", nest_at(a, &d.rows, 1));
+	out_blank(&o);
+	out_line(&o, "IVDEP");
+	out_line(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)d.n);
+	out_line(&o, "\tkey[i] = %s%s(%s);", d.largest ? "~" : "", rt_dtypes[d.x->dtype].category != 'F' ? "(int64_t)" :
+		 d.x->dtype == RT_f64 ? "vr_key_double" : "vr_key", element);
+	out_line(&o, "select_positions(key, %lld, %lld, %d, best);", (long long)d.n, (long long)d.k, d.sorted != 0);
+	out_open(&o, "for (int64_t i = 0; i < %lld; i++)", (long long)d.k);
+	out_line(&o, "y[i * %lld] = x[best[i] * %lld];", (long long)d.stride[0], (long long)d.stride[2]);
+	out_line(&o, "at[i * %lld] = best[i];", (long long)d.stride[1]);
+	out_close(&o, "");
+	out_close(&o, "");
+	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &o,
+		     nest_count(&d.rows), row_grain(4 * d.n));
+	row_pass(r, c, r->n->out[0], 0);
+	row_pass(r, c, r->n->out[1], 0);
+	row_pass(r, c, row_arg(r, "self"), 0);
+	return true;
+}

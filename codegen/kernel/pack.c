@@ -1,0 +1,219 @@
+/*
+ * Weights in the form that kernels read (rt/ops/vconv.h): panels of columns, transformed filters, padded vectors.
+ *
+ * A panel has `width` columns side by side: [panel][tap][k][column].  This is only a permutation, so the original is
+ * not stored, too: when the parts cover a storage of the model, the program unpacks it when generic code reads it.
+ * Specializations share packed weights.
+ */
+#include "../codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef double WinoWide;
+#include "../../rt/ops/vfilter.h"
+
+enum { BLOCK = 16 };             /* of k: a cache line of each column is read at once */
+
+/* As VC_REST and, for products, VC_REST_HALF (vconv.h) have it. */
+int64_t
+panel_last(const Emit *e, int64_t n, int vector)
+{
+	const int64_t left = n ? (n - 1) % e->nr + 1 : 0;
+
+	return (e->nr - left) * 16 < n ? e->nr : (left + vector - 1) / vector * vector;
+}
+
+static int64_t
+columns_of(const RtPacking *p)
+{
+	return p->n ? (p->n - 1) / p->width * p->width + p->last : 0;
+}
+
+/* C expression of n floats that are added to the weights; they are freed. */
+static const char *
+add_weights(Emit *e, WeightForm form, float *at, int64_t n)
+{
+	const int64_t offset = weights_add(&e->weights, form, at, n * (int64_t)sizeof *at);
+
+	free(at);
+	return arena_printf(e->cx->arena, "(kiln_weights + %lld)", (long long)offset);
+}
+
+static int64_t
+offset_of(const char *text)
+{
+	return strtoll(strchr(text, '+') + 1, NULL, 10);
+}
+
+static float *
+zeros(int64_t n)
+{
+	float *at = calloc((size_t)n + 1, sizeof *at);
+
+	if (!at)
+		out_of_memory();
+	return at;
+}
+
+static const float *
+data_of(const RtTensor *t)
+{
+	return (const float *)t->storage->data;
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
+
+static void
+fill_panels(const RtPacking *p, const float *from, float *to)
+{
+	from += p->to;
+	for (int64_t col = 0; col < p->n; col += p->width) {
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last,
+			      some = left < width ? left : width;
+
+		for (int64_t t = 0; t < p->taps; t++, to += p->k * width)
+			for (int64_t k = 0; k < p->k; k += BLOCK)
+				for (int64_t j = 0; j < some; j++)
+					for (int64_t i = k; i < k + BLOCK && i < p->k; i++)
+						to[i * width + j] = from[(col + j) * p->sn + i * p->sk +
+									 t / p->kw * p->sr + t % p->kw * p->ss];
+	}
+}
+
+/* Do its elements lie side by side in the original? */
+static bool
+is_whole(const RtPacking *p)
+{
+	int64_t dims[4] = { p->n, p->k, p->taps / p->kw, p->kw }, strides[4] = { p->sn, p->sk, p->sr, p->ss };
+
+	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
+}
+
+static const char *
+panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+{
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to,
+				       p.n, p.width, p.last, p.sn);
+	const char *text = map_get(&e->kernel_names, key);
+	const int64_t n = columns_of(&p) * p.k * p.taps;
+	float *at;
+
+	if (text)
+		return text;
+	at = zeros(n);
+	fill_panels(&p, data_of(w), at);
+	text = add_weights(e, form, at, n);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	p.at = offset_of(text);
+	if (is_whole(&p))
+		weights_note(&e->weights, w->storage, p);
+	return text;
+}
+
+const char *
+pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+{
+	const char *text = panels_of(e, form, w, p);
+
+	map_put(&e->panels_read, text, e);
+	return text;
+}
+
+/* ---- Winograd ---------------------------------------------------------------------------------------------------- */
+
+static void
+transform(const RtTensor *w, int64_t n, int64_t k, double u[36])
+{
+	const float *from = data_of(w) + w->offset + n * w->strides[0] + k * w->strides[1];
+	double g[9];
+
+	for (int i = 0; i < 9; i++)
+		g[i] = from[i / 3 * w->strides[2] + i % 3 * w->strides[3]];
+	wino_filter(g, u);
+}
+WINO_END
+
+/* [36][panel][k][width]; filters are transformed once each; where a value goes follows from its panel. */
+static const char *
+store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
+{
+	const int64_t plane = columns_of(p) * p->k;
+	float *const u = zeros(36 * plane), *at = u;
+
+	for (int64_t col = 0; col < p->n; col += p->width) {
+		const int64_t left = p->n - col, width = left >= p->width ? p->width : p->last;
+
+		for (int64_t k = 0; k < p->k; k++, at += width)
+			for (int64_t j = 0; j < width && j < left; j++) {
+				double filter[36];
+
+				transform(w, col + j, k, filter);
+				for (int x = 0; x < 36; x++)
+					at[x * plane + j] = (float)filter[x];
+			}
+	}
+	return add_weights(e, WEIGHT_WINOGRAD, u, 36 * plane);
+}
+
+/* The program makes them of panels, when it is opened (rt/ops/vwino.h): of equal panels once. */
+static const char *
+make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
+{
+	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p);
+	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n),
+		   *text = map_get(&e->kernel_names, key);
+	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
+			       .panels = (p->n + p->width - 1) / p->width };
+
+	if (text)
+		return text;
+	text = arena_printf(e->cx->arena, "(kiln_made + %lld)", (long long)e->made_bytes);
+	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	vec_push(e->cx->arena, &e->making, row);
+	vec_push(e->cx->arena, &e->made_of, panels);
+	e->made_bytes += 36 * columns_of(p) * p->k * (int64_t)sizeof(float);
+	return text;
+}
+
+int64_t
+pack_finish(Emit *e)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < e->making.n; i++) {
+		RtMaking *m = &e->making.at[i];
+		const int64_t made = (i + 1 < e->making.n ? e->making.at[i + 1].to : e->made_bytes) - m->to;
+
+		m->alone = map_get(&e->panels_read, e->made_of.at[i]) ? 0 : made / 4;
+		sum += m->alone;
+	}
+	return sum;
+}
+
+const char *
+pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
+{
+	const char *key = arena_printf(e->cx->arena, "winograd %p", (const void *)w),
+		   *text = map_get(&e->kernel_names, key);
+
+	if (!text) {
+		text = e->forms == FORMS_MADE ? make_filters(e, w, &p) : store_filters(e, w, &p);
+		map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
+	}
+	return text;
+}
+
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+
+/* Zeros fill the last panel. */
+const char *
+pack_vector(Emit *e, const RtTensor *t, int64_t first, int64_t n)
+{
+	const int64_t padded = (n + e->nr - 1) / e->nr * e->nr;
+	float *at = zeros(padded);
+
+	for (int64_t i = 0; i < n; i++)
+		at[i] = data_of(t)[t->offset + (first + i) * t->strides[0]];
+	return add_weights(e, WEIGHT_BIAS, at, padded);
+}

@@ -1,0 +1,668 @@
+/*
+ * C text and weights -> one file, by a C compiler or by libtcc inside Kiln (tcc.c).
+ *
+ * All work is done in a temporary folder and the result is renamed into place, so a failed or interrupted build leaves
+ * no files.  The runtime comes prebuilt for the host; for other targets it is compiled from the carried sources once
+ * per (sources, target, compiler) into the cache.
+ */
+#include "../codegen.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct Build {
+	Cx *cx;
+	const BuildOptions *o;
+	const char *dir;         /* temporary folder */
+	const char *out;         /* where the result goes */
+	const char *cc;          /* compiler of C */
+	bool tcc, cross;
+	int machine;             /* ELF machine of the target */
+	mode_t mask;             /* of new files */
+} Build;
+
+#define NOWHERE ((Range){ 0 })
+
+/* ---- processes and files ----------------------------------------------------------------------------------------- */
+
+static bool
+start(Build *b, char *const *argv, const char *log, Process *p)
+{
+	if (b->o->verbose) {
+		for (int i = 0; argv[i]; i++)
+			fprintf(stderr, "%s%s", i ? " " : "", argv[i]);
+		fprintf(stderr, "\n");
+	}
+	return process_start(argv, NULL, log, p);
+}
+
+RT_NORETURN static void
+not_started(Build *b, const Process *p)
+{
+	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno),
+	     b->cross ? "" : "; --cc tcc needs none");
+}
+
+RT_NORETURN static void
+process_failed(Build *b, const Process *p, const char *what)
+{
+	process_fail(b->cx, p->name, EXIT_BUG, arena_printf(b->cx->arena, "failed %s", what), p->log);
+}
+
+static void
+run(Build *b, char *const *argv, const char *what)
+{
+	Process p;
+
+	if (!start(b, argv, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+		not_started(b, &p);
+	if (process_end(&p))
+		process_failed(b, &p, what);
+}
+
+typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
+
+static void
+arg(Argv *a, const char *text)
+{
+	vec_push(a->cx->arena, &a->v, arena_strdup(a->cx->arena, text));
+}
+
+/* Words of a variable like CFLAGS. */
+static void
+args_of(Argv *a, const char *words)
+{
+	char *copy = arena_strdup(a->cx->arena, words ? words : ""), *state = NULL;
+
+	for (char *w = strtok_r(copy, " \t\n", &state); w; w = strtok_r(NULL, " \t\n", &state))
+		arg(a, w);
+}
+
+static char *const *
+argv_of(Argv *a)
+{
+	vec_push(a->cx->arena, &a->v, NULL);
+	return a->v.at;
+}
+
+/* False, and errno: not all of it is there. */
+static bool
+copy_file(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "rb"), *out = in ? fopen(to, "wb") : NULL;
+	char block[1 << 14];
+	struct stat st;
+	bool ok = out && !fstat(fileno(in), &st);
+	size_t n;
+	int why;
+
+	if (ok && rt_replaces(to))
+		fchmod(fileno(out), st.st_mode & 0777);
+	while (ok && (n = fread(block, 1, sizeof block, in)) > 0)
+		ok = fwrite(block, 1, n, out) == n;
+	ok &= in && !ferror(in);
+	why = errno;
+	if (out && fclose(out) && ok) {
+		ok = false;
+		why = errno;
+	}
+	if (in)
+		fclose(in);
+	errno = why;
+	return ok;
+}
+
+/* It was not to take its place.  Null: there is none. */
+static void
+drop_part(const char *part, const char *to)
+{
+	const int why = errno;
+
+	if (part && part != to)
+		unlink(part);
+	errno = why;
+}
+
+/* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path
+ * where it is; null, and errno: nowhere. */
+static const char *
+place_beside(Build *b, const char *from, const char *to)
+{
+	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
+
+	if (!rt_replaces(to))
+		return copy_file(from, to) ? to : NULL;
+	if (!rename(from, part) || (errno == EXDEV && copy_file(from, part)))
+		return part;
+	drop_part(part, to);
+	return NULL;
+}
+
+/* It takes its place; false, and errno: it is gone. */
+static bool
+rename_part(const char *part, const char *to)
+{
+	if (part == to || !rename(part, to))
+		return true;
+	drop_part(part, to);
+	return false;
+}
+
+static bool
+move_file(Build *b, const char *from, const char *to)
+{
+	const char *part = place_beside(b, from, to);
+
+	return part && rename_part(part, to);
+}
+
+/* ---- the runtime for a target ------------------------------------------------------------------------------------ */
+
+/* clang compiles for any target. */
+static void
+args_target(Build *b, Argv *a)
+{
+	const char *slash = strrchr(b->cc, '/');
+
+	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))
+		arg(a, arena_printf(b->cx->arena, "--target=%s", b->o->target));
+}
+
+static void
+args_cpu(Build *b, Argv *a)
+{
+	const char *cpu = b->o->cpu ? b->o->cpu : b->cross ? NULL : "native";
+
+	if (cpu)
+		arg(a, arena_printf(b->cx->arena, b->machine == MACHINE_X86_64 ? "-march=%s" : "-mcpu=%s", cpu));
+}
+
+static void
+args_compile(Build *b, Argv *a, const char *from, const char *to)
+{
+	arg(a, b->cc);
+	args_target(b, a);
+	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
+	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"),
+		arg(a, "-fdata-sections"), arg(a, "-w");
+	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
+}
+
+static int
+is_c(const struct dirent *d)
+{
+	const size_t n = strlen(d->d_name);
+
+	return n > 2 && !strcmp(d->d_name + n - 2, ".c");
+}
+
+/* Compiles the .c files of a folder of the carried sources, as many at once as there are cores; notes the objects. */
+static void
+compile_folder(Build *b, const char *folder, Argv *objects)
+{
+	const char *dir = arena_printf(b->cx->arena, "%s/src/%s", b->dir, folder);
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const int width = cores < 1 ? 1 : cores > RT_LIMIT_CHILDREN ? RT_LIMIT_CHILDREN : (int)cores;
+	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
+	struct dirent **file = NULL;
+	const int n = scandir(dir, &file, is_c, alphasort);
+
+	if (n < 0)
+		fail(b->cx, NOWHERE, "%s: %s", dir, strerror(errno));
+	for (int i = 0; i < n + width; i++) {
+		Process *p = &process[i % width];
+		Argv a = { .cx = b->cx };
+		const char *object;
+
+		if (p->pid && process_end(p) && !bad.name)
+			bad = *p;
+		if (i >= n || bad.name)
+			continue;
+		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, file[i]->d_name);
+		args_compile(b, &a, arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
+		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
+			not_started(b, p);
+		arg(objects, object);
+	}
+	for (int i = 0; i < n; i++)
+		free(file[i]);
+	free(file);
+	if (bad.name)
+		process_failed(b, &bad, "to compile the runtime");
+}
+
+/* The folder where libraries are kept, made if need be; null: there is none. */
+static const char *
+cache_folder(Build *b)
+{
+	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
+
+	if (!top || top[0] != '/') {
+		if (!home || home[0] != '/')
+			return NULL;
+		top = arena_printf(b->cx->arena, "%s/.cache", home);
+	}
+	mkdir(top, 0700);
+	dir = arena_printf(b->cx->arena, "%s/kiln", top);
+	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+}
+
+/* The runtime compiled for the target: from the cache, else made in the temporary folder and put there. */
+static const char *
+target_library(Build *b)
+{
+	static const char *const folders[] = { "rt", "rt/ops" };
+	const char *key = arena_printf(b->cx->arena, "%s %s", b->cc, b->o->target ? b->o->target : "");
+	const char *cache = cache_folder(b), *made = arena_printf(b->cx->arena, "%s/librt.a", b->dir), *kept = NULL,
+		   *src;
+	Argv ar = { .cx = b->cx };
+
+	if (cache)
+		kept = arena_printf(b->cx->arena, "%s/librt-%016llx-%016llx.a", cache, (unsigned long long)carry_hash(),
+				    (unsigned long long)hash_bytes(key, (int64_t)strlen(key)));
+	if (kept && !access(kept, R_OK))
+		return kept;
+	if (isatty(2))
+		fprintf(stderr, "kiln: compiling the runtime for %s, once\n", b->o->target ? b->o->target : b->cc);
+	src = arena_printf(b->cx->arena, "%s/src", b->dir);
+	mkdir(src, 0777);
+	carry_sources(b->cx, src);
+	arg(&ar, "ar"), arg(&ar, "rcsD"), arg(&ar, made);
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		compile_folder(b, folders[i], &ar);
+	run(b, argv_of(&ar), "to archive the runtime");
+	return kept && move_file(b, made, kept) ? kept : made;
+}
+
+/* ---- the user's operators ---------------------------------------------------------------------------------------- */
+
+static void
+args_operators(Argv *a, const char *dir)
+{
+	arg(a, "-std=gnu11"), arg(a, "-O2"), arg(a, "-fPIC"), arg(a, "-Werror=implicit-function-declaration");
+	arg(a, "-fno-strict-aliasing"), arg(a, "-I"), arg(a, dir);
+}
+
+static void
+run_operators(Build *b, char *const *argv, const char *log)
+{
+	Process p;
+
+	if (!start(b, argv, log, &p))
+		not_started(b, &p);
+	if (process_end(&p))
+		process_fail(b->cx, p.name, EXIT_INPUT, "failed on --op", log);
+}
+
+/* A shared object of C files for this machine, for the interpreter. */
+bool
+build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
+{
+	const BuildOptions none = { .emit = "shared" };
+	Build b = { .cx = cx, .o = &none, .dir = dir, .cc = cc };
+	const char *log = arena_printf(cx->arena, "%s/log", dir);
+	Argv a = { .cx = cx }, ask = { .cx = cx };
+	Process p;
+
+	arg(&ask, cc), arg(&ask, "--version");
+	if (!start(&b, argv_of(&ask), log, &p) || process_end(&p))
+		return false;
+	arg(&a, cc), arg(&a, "-shared");
+	args_operators(&a, dir);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-o"), arg(&a, out);
+	for (int i = 0; i < files->n; i++)
+		arg(&a, files->at[i]);
+	args_of(&a, getenv("LDFLAGS"));
+	arg(&a, "-lm");
+	run_operators(&b, argv_of(&a), log);
+	return true;
+}
+
+/* Is it a program whose addresses are fixed when it is linked?  Then its tables need no relocations: a fifth of a small
+ * program's size, and of its start. */
+static bool
+is_fixed(const Build *b)
+{
+	return strcmp(b->o->emit, "shared") && strcmp(b->o->emit, "obj");
+}
+
+/* ---- by a C compiler --------------------------------------------------------------------------------------------- */
+
+static void
+compile_c(Build *b, const char *c, const char *object)
+{
+	Argv a = { .cx = b->cx };
+
+	arg(&a, b->cc);
+	args_target(b, &a);
+	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
+	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"),
+		arg(&a, "-fno-math-errno");
+	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
+	arg(&a, "-fno-asynchronous-unwind-tables"), arg(&a, "-fno-align-functions"), arg(&a, "-fno-align-jumps");
+	arg(&a, is_fixed(b) ? "-fno-pie" : "-fPIC");
+	args_cpu(b, &a);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-I"), arg(&a, b->dir), arg(&a, "-c"), arg(&a, c), arg(&a, "-o"), arg(&a, object);
+	run(b, argv_of(&a), "on emitted code: a bug of Kiln");
+}
+
+/* The user's operators (--op): their C is the user's, and so are its errors. */
+static void
+compile_operators(Build *b, Argv *objects)
+{
+	for (int i = 0; i < b->o->ops.n; i++) {
+		const char *object = arena_printf(b->cx->arena, "%s/op%d.o", b->dir, i);
+		Argv a = { .cx = b->cx };
+
+		arg(&a, b->cc);
+		args_target(b, &a);
+		args_operators(&a, b->dir);
+		args_cpu(b, &a);
+		args_of(&a, getenv("CFLAGS"));
+		arg(&a, "-c"), arg(&a, b->o->ops.at[i]), arg(&a, "-o"), arg(&a, object);
+		run_operators(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log", b->dir));
+		arg(objects, object);
+	}
+}
+
+/* obj: all in one object, main included, to be linked with -lm -lpthread.  A shared object offers kiln_program() and
+ * rt.h's functions; -Bsymbolic keeps several in one process apart. */
+static void
+link_program(Build *b, const char *object, const Argv *operators, const char *weights, const char *library,
+	     const char *out)
+{
+	const bool is_object = !strcmp(b->o->emit, "obj"), is_shared = !strcmp(b->o->emit, "shared");
+	const bool is_static = !strcmp(b->o->emit, "static") || (b->o->target && strstr(b->o->target, "musl"));
+	Argv a = { .cx = b->cx };
+
+	arg(&a, b->cc);
+	args_target(b, &a);
+	arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights);
+	for (int i = 0; i < operators->v.n; i++)
+		arg(&a, operators->v.at[i]);
+	arg(&a, library);
+	if (is_object) {
+		arg(&a, "-r"), arg(&a, "-nostdlib");
+	} else {
+		if (is_shared)
+			arg(&a, "-shared"), arg(&a, "-Wl,-Bsymbolic");
+		else if (is_static)
+			arg(&a, "-static");
+		if (is_fixed(b))
+			arg(&a, "-no-pie");
+		arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack");
+		args_of(&a, getenv("LDFLAGS"));
+		arg(&a, "-lm"), arg(&a, "-lpthread");
+	}
+	run(b, argv_of(&a), "to link the program");
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static void
+write_parts(Cx *cx, const char *path, const void *head, int64_t nhead, const void *text, int64_t n)
+{
+	FILE *f = fopen(path, "wb");
+	const bool ok = f && fwrite(head, 1, (size_t)nhead, f) == (size_t)nhead &&
+		fwrite(text, 1, (size_t)n, f) == (size_t)n;
+
+	if (!ok || fclose(f))
+		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
+}
+
+void
+write_text(Cx *cx, const char *path, const char *text, int64_t n)
+{
+	write_parts(cx, path, "", 0, text, n);
+}
+
+/* Is machine code wanted, and no text? */
+static bool
+is_made_of_code(const BuildOptions *o)
+{
+	return strcmp(o->emit, "c") && strcmp(o->emit, "ptx") && strcmp(o->emit, "cuda");
+}
+
+static const char *
+choose_compiler(Build *b)
+{
+	const char *cc = b->o->cc ? b->o->cc : b->cross ? NULL : getenv("CC");
+
+	if (cc && cc[0])
+		return cc;
+	if (b->o->target && strstr(b->o->target, "musl"))
+		return "musl-gcc";
+	return b->cross ? arena_printf(b->cx->arena, "%s-gcc", b->o->target) : "cc";
+}
+
+static void
+put_in_place(Build *b, const char *from)
+{
+	const char *part = place_beside(b, from, b->out);
+
+	if (!part || !rename_part(part, b->out))
+		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
+}
+
+static const char *
+write_weights(Build *b, const Weights *w)
+{
+	const char *path = arena_printf(b->cx->arena, "%s/weights", b->dir);
+	const RtWeightsHead head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
+
+	write_parts(b->cx, path, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
+	return path;
+}
+
+/* Through symbolic links, as all results are written. */
+static const char *
+target_of(Cx *cx, const char *path)
+{
+	Buf b = { 0 };
+	const char *target;
+
+	rt_whole_target(&b, path);
+	target = arena_strdup(cx->arena, b.at);
+	buf_free(&b);
+	return target;
+}
+
+/* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there:
+ * an older program has its own weights when a build fails. */
+static void
+put_result(Build *b, const char *from, const Weights *w)
+{
+	const char *to = b->out, *slash = strrchr(to, '/'), *beside, *part;
+
+	if (!b->o->weights_file) {
+		put_in_place(b, from);
+		return;
+	}
+	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to,
+					       b->o->weights_file));
+	if (!(part = place_beside(b, write_weights(b, w), beside)))
+		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
+	from = place_beside(b, from, to);
+	if (!from || !rename_part(part, beside)) {
+		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? beside : to, strerror(errno));
+
+		drop_part(from, to);
+		drop_part(part, beside);
+		fail(b->cx, NOWHERE, "%s", why);
+	}
+	if (!rename_part(from, to))
+		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
+}
+
+/* Bytes of machine code in a built file: an object's sections, else a program's segments; 0: neither. */
+static int64_t
+code_bytes(Cx *cx, const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	Elf64_Ehdr h = { 0 };
+	int64_t n = 0;
+	bool bad;
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+			h.e_ident[EI_CLASS] == ELFCLASS64;
+
+	if (!f)
+		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
+	for (int i = 0; is && h.e_phnum && i < h.e_phnum; i++) {
+		Elf64_Phdr p;
+
+		if (!fseek(f, (long)(h.e_phoff + (Elf64_Off)i * sizeof p), SEEK_SET) &&
+		    fread(&p, sizeof p, 1, f) == 1 && p.p_type == PT_LOAD && p.p_flags & PF_X)
+			n += (int64_t)p.p_memsz;
+	}
+	for (int i = 0; is && !h.e_phnum && i < h.e_shnum; i++) {
+		Elf64_Shdr s;
+
+		if (!fseek(f, (long)(h.e_shoff + (Elf64_Off)i * sizeof s), SEEK_SET) &&
+		    fread(&s, sizeof s, 1, f) == 1 && s.sh_flags & SHF_EXECINSTR)
+			n += (int64_t)s.sh_size;
+	}
+	bad = ferror(f);
+	fclose(f);
+	if (bad)
+		fail(cx, NOWHERE, "%s: cannot be read", path);
+	return n;
+}
+
+static void
+build_text(Build *b, const ProgramText *t)
+{
+	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
+	const bool is_c = !strcmp(b->o->emit, "c");
+	const char *text = is_c ? t->c : !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
+
+	write_text(b->cx, out, text, is_c ? t->n : (int64_t)strlen(text));
+	if (is_c)
+		put_result(b, out, t->weights);
+	else
+		put_in_place(b, out);
+}
+
+/* The C compiled and linked. */
+static void
+build_machine_code(Build *b, const ProgramText *t, const char *out)
+{
+	Cx *cx = b->cx;
+	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir),
+		   *object = arena_printf(cx->arena, "%s/program.o", b->dir);
+	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir),
+		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
+	const Weights none = { .cx = cx };
+	Argv operators = { .cx = cx };
+	char *why = NULL;
+
+	write_text(cx, c, t->c, t->n);
+	carry_headers(cx, b->dir);
+	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, b->machine, &why))
+		fail(cx, NOWHERE, "%s: %s", weights, why);
+	if (b->tcc) {
+		tcc_build(cx, b->dir, c, weights, &b->o->ops, out);
+		return;
+	}
+	compile_c(b, c, object);
+	compile_operators(b, &operators);
+	if (b->cross)
+		library = target_library(b);
+	else
+		carry_library(cx, library);
+	link_program(b, object, &operators, weights, library, out);
+}
+
+static void
+build_in_folder(Cx *cx, const char *dir, void *arg_)
+{
+	struct { Build *b; ProgramText *text; } *p = arg_;
+	Build *b = p->b;
+	const char *out = arena_printf(cx->arena, "%s/out", dir);
+
+	b->dir = dir;
+	b->out = target_of(cx, b->o->out);
+	if (!is_made_of_code(b->o)) {
+		build_text(b, p->text);
+		return;
+	}
+	build_machine_code(b, p->text, out);
+	chmod(out, (strcmp(b->o->emit, "obj") ? 0777 : 0666) & ~b->mask);
+	p->text->code_bytes = code_bytes(cx, out);
+	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
+		p->text->code_bytes -= p->text->weights->bytes.n;
+	put_result(b, out, p->text->weights);
+}
+
+static void
+build_init(Build *b, Cx *cx, const BuildOptions *o)
+{
+	*b = (Build){ .cx = cx, .o = o, .machine = MACHINE_X86_64 };
+	b->cross = o->target && strcmp(o->target, "x86_64-linux-gnu") != 0;
+	if (o->target && strstr(o->target, "aarch64"))
+		b->machine = MACHINE_AARCH64;
+	if (o->target && strstr(o->target, "riscv64"))
+		b->machine = MACHINE_RISCV;
+	b->cc = choose_compiler(b);
+	b->tcc = !strcmp(b->cc, "tcc");
+	if (b->tcc && is_made_of_code(o) && (b->cross || strcmp(o->emit, "exe")))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs for this machine: --emit exe, or c");
+	b->mask = umask(022);
+	umask(b->mask);
+}
+
+/* The vector width of code and weights is that of the compiler's target. */
+static void
+ask_compiler(Cx *cx, const char *dir, void *arg_)
+{
+	struct { Build *b; int floats; } *ask = arg_;
+	Build *b = ask->b;
+	Argv a = { .cx = cx };
+	Process p;
+	const char *macros;
+
+	b->dir = dir;
+	arg(&a, b->cc);
+	args_target(b, &a);
+	args_cpu(b, &a);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
+	ask->floats = 4;
+	if (!start(b, argv_of(&a), arena_printf(cx->arena, "%s/log", b->dir), &p)) {
+		if (strcmp(b->o->emit, "c"))
+			not_started(b, &p);
+		return;
+	}
+	if (process_end(&p))
+		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
+	macros = file_text(cx, p.log);
+	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
+}
+
+int
+target_vector_floats(Cx *cx, const BuildOptions *o)
+{
+	Build b;
+	struct { Build *b; int floats; } ask = { &b, 1 };
+
+	build_init(&b, cx, o);
+	if (!b.tcc)
+		process_folder(cx, ask_compiler, &ask);
+	return ask.floats;
+}
+
+void
+build_program(Cx *cx, ProgramText *text, const BuildOptions *o)
+{
+	Build b;
+	struct { Build *b; ProgramText *text; } arg_ = { &b, text };
+
+	build_init(&b, cx, o);
+	process_folder(cx, build_in_folder, &arg_);
+}

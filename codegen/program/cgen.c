@@ -1,0 +1,475 @@
+/*
+ * A program as C text.
+ *
+ * The parts are written in any order and joined in the order of Emit: declarations of types, data, the generic codes,
+ * kernels and specializations, and last the tables from which rt_main starts.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+static const char head[] =
+	"#include \"rt.h\"\n"
+	"#include \"tmath.h\"\n"
+	"#include \"vmath.h\"\n"
+	"#include \"vconv.h\"\n"
+	"#include \"vwino.h\"\n"
+	"#include \"vdepth.h\"\n"
+	"#include \"vrow.h\"\n"
+	"#include \"vmul.h\"\n"
+	"#include \"vpool.h\"\n"
+	"#include \"vattend.h\"\n"
+	"#include \"vresize.h\"\n"
+	"#include \"vrnn.h\"\n"
+	"#include \"vbag.h\"\n"
+	"#include \"vdirect.h\"\n"
+	"#include \"vback.h\"\n"
+	"\n"
+	"#define KILN_INF (1e300 * 1e300)\n"
+	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"
+	"#define KILN_NAN (0.0 / 0.0)\n"
+	"#define LAST RT_LAST\n"
+	"\n"
+	"extern IValue kiln_values[];\n";
+
+const char *
+emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
+{
+	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue)
+				      : map_get(&e->kernel_texts, text);
+
+	if (name)
+		return name;
+	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
+	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	if (epilogue)
+		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, "
+			 "int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s", comment, name, text);
+	else
+		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment,
+			 name, text);
+	return name;
+}
+
+/* Kernels find weights where they were linked; in a file, where start-up maps it; streamed ones, where rt_warm moves
+ * them. */
+static const char weights_inside[] = "extern const char kiln_weights[];\n";
+static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
+static const char weights_moved[] = "extern const char kiln_weights[];\n"
+	"static const char *kiln_weights_at = kiln_weights;\n"
+	"#if defined __GNUC__ && !defined __TINYC__\n"
+	"#define kiln_weights __atomic_load_n(&kiln_weights_at, __ATOMIC_RELAXED)\n"
+	"#else\n#define kiln_weights kiln_weights_at\n#endif\n";      /* another context may move them */
+
+static void
+put_param(Emit *e, const char *name, const Arg *a)
+{
+	Buf b = { 0 };
+
+	out_string(&b, a->name, (int64_t)strlen(a->name));
+	out_line(&e->tail, "\t{ %s, %s, 0, { 0 } },\t/* %s */", b.at, emit_type(e, type_unshaped(e->cx, a->type)),
+		 name);
+	buf_free(&b);
+}
+
+/* The parameters of a method, and the constants that are their defaults. */
+static void
+put_params(Emit *e, int index, const EmitMethod *m)
+{
+	const Schema *s = m->fn->schema;
+	Buf deflt = { 0 };
+
+	out_line(&e->tail, "static RtParam param_%d[] = {", index);
+	for (int i = m->takes_self; i < s->nargs; i++) {
+		put_param(e, m->name, &s->args[i]);
+		buf_printf(&deflt, "%d, ", s->args[i].has_default ? emit_value(e, s->args[i].deflt) : -1);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+	out_line(&e->tail, "static const int deflt_%d[] = { %s0 };", index, deflt.at ? deflt.at : "");
+	buf_free(&deflt);
+}
+
+static const Type *
+result_type(Emit *e, const Schema *s)
+{
+	const Type **of;
+
+	if (s->nrets == 1)
+		return s->rets[0].type;
+	of = new(e->cx->arena, const Type *, s->nrets + 1);
+	for (int i = 0; i < s->nrets; i++)
+		of[i] = s->rets[i].type;
+	return type_tuple(e->cx, of, s->nrets);
+}
+
+/* What a method with gradients returns; false: it has none. */
+static bool
+put_gradients(Emit *e, int i, const Gradient *d)
+{
+	Buf b = { 0 };
+
+	if (!d)
+		return false;
+	for (int k = 0; k < d->inputs.n; k++) {
+		out_string(&b, d->inputs.at[k].name, (int64_t)strlen(d->inputs.at[k].name));
+		buf_puts(&b, ", ");
+	}
+	out_line(&e->tail, "static const char *const grad_name_%d[] = { %s};", i, b.at);
+	out_line(&e->tail, "static const RtGradients grad_%d = { grad_name_%d, %d, rt_gradients_write, "
+		 "rt_gradients_read, rt_train };", i, i, d->inputs.n);
+	buf_free(&b);
+	return true;
+}
+
+static void
+put_methods(Emit *e, const EmitMethod *m, int n)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < n; i++)
+		put_params(e, i, &m[i]);
+	for (int i = 0; i < n; i++) {
+		const Schema *s = m[i].fn->schema;
+		const bool gradients = put_gradients(e, i, m[i].fn->gradient);
+
+		buf_puts(&b, "\t{ ");
+		out_string(&b, m[i].name, (int64_t)strlen(m[i].name));
+		buf_printf(&b, ", %s, param_%d, deflt_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i, i,
+			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
+			   m[i].takes_self);
+		if (gradients)
+			buf_printf(&b, ", .gradients = &grad_%d", i);
+		if (m[i].reference)
+			buf_printf(&b, ", .reference = %s", emit_code(e, m[i].reference));
+		buf_puts(&b, " },\n");
+	}
+	emit_classes(e);
+	out_line(&e->tail, "static const RtMethod methods[] = {\n%s};", b.at);
+	buf_free(&b);
+}
+
+/* ---- the GPU's part ---------------------------------------------------------------------------------------------- */
+
+static char *
+cuda_text(Emit *e, const char *path)
+{
+	Buf b = { 0 };
+
+	buf_puts(&b, "/* ");
+	out_comment(&b, path, 200);
+	buf_puts(&b, ", compiled by Kiln: the kernels of the GPU. */\n#include \"cutile.h\"\n");
+	if (e->cuda.text.n)
+		buf_add(&b, e->cuda.text.at, e->cuda.text.n);
+	return b.at;
+}
+
+/* The kernels compiled for every architecture asked for: into the weights, with the table that finds them. */
+static void
+put_cuda(Emit *e, const char *path, const BuildOptions *o, ProgramText *text)
+{
+	const Archs archs = cuda_archs(e->cx, o->gpu);
+
+	text->cuda = cuda_text(e, path);
+	if (!strcmp(o->emit, "cuda"))
+		return;
+	out_line(&e->tail, "static const RtCudaImage cuda_images[] = {");
+	for (int i = 0; i < archs.n; i++) {
+		int64_t n;
+		char *image = cuda_compile(e->cx, text->cuda, archs.at[i], &n);
+		const int64_t offset = weights_add(&e->weights, WEIGHT_GPU, image, n + 1);
+
+		out_line(&e->tail, "\t{ %d, %lld },", archs.at[i], (long long)offset);
+		if (archs.at[i] < 0)
+			text->ptx = image;
+	}
+	out_line(&e->tail, "\t{ 0, 0 }\n};\nstatic const char *const cuda_kernels[] = {");
+	for (int i = 0; i < e->cuda_kernels.n; i++)
+		out_line(&e->tail, "\t\"%s\",", e->cuda_kernels.at[i]);
+	out_line(&e->tail, "\t0\n};");
+	out_line(&e->tail, "static const RtCudaProgram cuda = { cuda_images, cuda_kernels, %d, %d, rt_cuda_start, "
+		 "rt_cuda_stop };", archs.n, e->cuda_kernels.n);
+}
+
+/* How weights are packed that are there in no other way: a table for each. */
+static void
+put_packings(Emit *e)
+{
+	for (int i = 0; i < e->weights.originals.n; i++) {
+		const Original *o = &e->weights.originals.at[i];
+
+		if (!original_is_packed(o))
+			continue;
+		out_line(&e->tail, "static const RtPacking packing_%d[] = {", i);
+		for (int k = 0; k < o->parts.n; k++) {
+			const RtPacking *p = &o->parts.at[k];
+
+			out_line(&e->tail, "\t{ %lld, %lld, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d },",
+				 (long long)p->at, (long long)p->to, p->n, p->k, p->taps, p->kw, p->width, p->last,
+				 p->sn, p->sk, p->sr, p->ss);
+		}
+		out_line(&e->tail, "};");
+	}
+}
+
+/* The model's storages. */
+static void
+put_storages(Emit *e)
+{
+	put_packings(e);
+	out_line(&e->tail, "static const RtSpan storages[] = {");
+	for (int i = 0; i < e->weights.storages.n; i++) {
+		const int at = e->weights.storages.at[i].original;
+		const Original *o = &e->weights.originals.at[at];
+		const bool packed = original_is_packed(o);
+
+		out_line(&e->tail, "\t{ %lld, %lld, %s },", (long long)(packed ? o->parts.n : o->offset),
+			 (long long)o->bytes, packed ? arena_printf(e->cx->arena, "packing_%d", at) : "0");
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
+/* Numbers and names of symbols as a string, or 0. */
+static const char *
+quoted(Emit *e, const char *text)
+{
+	return text ? arena_printf(e->cx->arena, "\"%s\"", text) : "0";
+}
+
+/* What --info says. */
+static void
+put_about(Emit *e)
+{
+	out_line(&e->tail, "static const RtSpecialization specializations[] = {");
+	for (int i = 0; i < e->specializations.n; i++) {
+		const RtSpecialization *s = &e->specializations.at[i];
+		Buf b = { 0 };
+
+		out_string(&b, s->method, (int64_t)strlen(s->method));
+		buf_printf(&b, ", \"%s\", ", s->kind);
+		out_string(&b, s->signature, (int64_t)strlen(s->signature));
+		out_line(&e->tail, "\t{ %s, %d, %d, %d, %lldLL, %lldLL, %s, %s },", b.at, s->kernels, s->runtime_calls,
+			 s->guards, (long long)s->arena_bytes, (long long)s->arena_least, quoted(e, s->symbols),
+			 quoted(e, s->arena_at));
+		buf_free(&b);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};\nstatic const RtWeightForm weight_forms[] = {");
+	for (int i = 0; i < NWEIGHT_FORM; i++)
+		out_line(&e->tail, "\t{ \"%s\", %lldLL },", weight_forms[i], (long long)e->weights.form_bytes[i]);
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
+enum { STREAMED = 32 << 20 };            /* bytes: what caches hold, up to these, is not worth moving */
+
+/* Do small pages cost time? */
+static bool
+is_streamed(const Emit *e)
+{
+	return e->streamed >= STREAMED;
+}
+
+/* Weights that are made when the program is opened. */
+static void
+put_making(Emit *e)
+{
+	out_line(&e->tail, "static const RtMaking making[] = {");
+	for (int i = 0; i < e->making.n; i++) {
+		const RtMaking *m = &e->making.at[i];
+
+		out_line(&e->tail, "\t{ %lld, %lld, %lld, %d, %d, %d },", (long long)m->from, (long long)m->to,
+			 (long long)m->alone, m->n, m->k, m->panels);
+	}
+	out_line(&e->tail, "};");
+}
+
+static void
+put_text(Emit *e, const char *member, const char *text, int64_t n)
+{
+	Buf b = { 0 };
+
+	out_string(&b, text, n);
+	out_line(&e->tail, "\t.%s = %s,", member, b.at);
+	buf_free(&b);
+}
+
+/* Where weights are, and what is done with them when the program runs. */
+static void
+put_weights(Emit *e, const char *file)
+{
+	const bool streamed = is_streamed(e);
+
+	out_line(&e->tail, "\t.form = weight_forms, .weights_bytes = %lldLL,", (long long)e->weights.bytes.n);
+	if (file) {
+		put_text(e, "weights_file", file, (int64_t)strlen(file));
+		out_line(&e->tail, "\t.weights_hash = %lluULL, .weights_sample = %lluULL,",
+			 (unsigned long long)hash_bytes(e->weights.bytes.at, e->weights.bytes.n),
+			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
+	}
+	out_line(&e->tail, "\t%s,%s", file ? ".beside = rt_beside" : ".weights = kiln_weights",
+		 file || streamed ? " .weights_at = &kiln_weights_at," : "");
+	if (streamed)
+		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
+	if (streamed)
+		out_line(&e->tail, "\t.warm = rt_warm,");
+	if (e->making.n)
+		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, "
+			 ".make = vc_wino_filters, .made_at = &kiln_made,", e->making.n);
+	if (streamed || e->making.n)
+		out_line(&e->tail, "\t.cool = rt_cool,");
+	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
+		 (long long)e->made_bytes, (long long)e->alone_bytes);
+}
+
+static void
+put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
+{
+	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+
+	out_line(&e->tail, "IValue kiln_values[%d];\nstatic int kiln_loads;", e->nvalue + 1);
+	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
+	put_storages(e);
+	put_about(e);
+	if (e->making.n)
+		put_making(e);
+	if (is_streamed(e) && !o->weights_file)
+		out_line(&e->tail, "#undef kiln_weights");
+	out_line(&e->tail, "static const RtProgram program = {");
+	put_text(e, "name", name, (int64_t)strlen(name));
+	put_text(e, "provenance", e->provenance.at, e->provenance.n);
+	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values, "
+		 ".loads = &kiln_loads,");
+	out_line(&e->tail, "\t.specialization = specializations,");
+	put_weights(e, o->weights_file);
+	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
+		 nmethod, e->nrow, e->nvalue - instance, e->weights.storages.n, e->specializations.n);
+	if (e->gpu)
+		out_line(&e->tail, "\t.cuda = &cuda,");
+	if (e->bench_code)
+		put_text(e, "launches", e->launches.at ? e->launches.at : "", e->launches.n);
+	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
+		 ".no_grad = %d,\n};", instance, (unsigned long long)o->seed, o->seeded, o->threads,
+		 cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
+	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
+	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
+}
+
+/* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
+ * on machines that have them; one for narrow vectors may run on any. */
+static void
+put_parts(Emit *e)
+{
+	const char *wide = e->vf == 16 ? "&rt_tiles_64" : e->vf == 8 ? "&rt_tiles_32" :
+		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
+
+	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
+	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
+	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
+	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
+}
+
+static void
+join(Buf *text, const Out *part, const char *title)
+{
+	const char *at = part->text.at;
+	int64_t n = part->text.n;
+
+	if (!n)
+		return;
+	for (; n && *at == '\n'; n--)
+		at++;
+	while (n > 1 && at[n - 1] == '\n' && at[n - 2] == '\n')
+		n--;
+	buf_printf(text, "\n/* ---- %s ---- */\n\n", title);
+	buf_add(text, at, n);
+}
+
+/* The same for readers of the text alone. */
+static RtProgram
+about(Emit *e)
+{
+	RtWeightForm *form = new(e->cx->arena, RtWeightForm, NWEIGHT_FORM + 1);
+
+	for (int i = 0; i < NWEIGHT_FORM; i++)
+		form[i] = (RtWeightForm){ weight_forms[i], e->weights.form_bytes[i] };
+	return (RtProgram){ .specialization = e->specializations.at, .nspecialization = e->specializations.n,
+			    .form = form, .forms = forms_names[e->forms], .weights_bytes = e->weights.bytes.n,
+			    .made_bytes = e->made_bytes, .alone_bytes = e->alone_bytes,
+			    .launches = e->launches.at ? e->launches.at : e->bench_code ? "" : NULL,
+			    .streamed = is_streamed(e) ? e->packed_bytes : 0 };
+}
+
+static Emit *
+emit_new(Cx *cx, const Module *m, const BuildOptions *o)
+{
+	Emit *e = new(cx->arena, Emit, 1);
+
+	e->cx = cx;
+	e->weights.cx = cx;
+	e->source = o->source;
+	e->verbose = o->verbose;
+	e->forms = o->forms;
+	e->bench_code = o->bench_code;
+	e->gpu = o->gpu != NULL;
+	e->vf = o->vector_floats;
+	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
+	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash,
+		   o->opt);
+	return e;
+}
+
+/* All parts, in the order of the C file. */
+static Buf
+whole_text(Emit *e, const char *path, const BuildOptions *o)
+{
+	Buf b = { 0 };
+
+	if (e->making.n)
+		out_line(&e->types, "static char *kiln_made;");
+	if (e->zeros)
+		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
+	buf_puts(&b, "/* ");
+	out_comment(&b, path, 200);
+	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps,
+		   head, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	join(&b, &e->types, "declared");
+	join(&b, &e->data, "types and geometry");
+	buf_puts(&b, "\nRT_STEPS\n");
+	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
+	buf_puts(&b, "\nRT_STEPS_END\n");
+	join(&b, &e->kernels, "kernels");
+	buf_puts(&b, "\nRT_LISTS\n");
+	join(&b, &e->plans, "specializations");
+	join(&b, &e->tail, "what the program starts from");
+	return b;
+}
+
+void
+emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
+{
+	Emit *e = emit_new(cx, m, o);
+	bool instance = false;
+	Buf whole;
+
+	for (int i = 0; i < n; i++) {
+		instance |= methods[i].takes_self;
+		emit_entry(e, methods[i].name, methods[i].fn, methods[i].spec, methods[i].nspec, methods[i].takes_self);
+	}
+	put_methods(e, methods, n);
+	if (instance) {
+		emit_method_classes(e, m->self);
+		emit_classes(e);
+		emit_value(e, m->self);
+	}
+	emit_classes(e);
+	if (e->gpu)
+		put_cuda(e, m->path, o, text);
+	e->packed_bytes = e->weights.bytes.n;
+	e->alone_bytes = pack_finish(e);
+	weights_finish(&e->weights);
+	put_parts(e);
+	put_program(e, m, n, o, instance);
+	whole = whole_text(e, m->path, o);
+	text->c = whole.at;
+	text->n = whole.n;
+	text->weights = &e->weights;
+	text->about = about(e);
+}

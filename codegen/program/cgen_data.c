@@ -1,0 +1,441 @@
+/*
+ * The constant data of an emitted program: types, classes, and values as rows of RtConst.
+ *
+ * Types and classes refer to each other in cycles, so each is declared before any is defined.  A counted value that
+ * occurs again becomes an RT_AGAIN row, so that the program shares exactly the objects that the model shares.  Tensors
+ * refer to a table of storages; storages of equal bytes share these bytes of the weights, which are read-only: the
+ * first write to one makes a copy (rt_writable).
+ */
+#include "../codegen.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *
+identity(Emit *e, const void *p)
+{
+	return arena_printf(e->cx->arena, "%p", p);
+}
+
+static void
+put_text(Buf *b, const char *text)
+{
+	if (text)
+		out_string(b, text, (int64_t)strlen(text));
+	else
+		buf_puts(b, "0");
+}
+
+static void
+put_double(Buf *b, double f)
+{
+	if (isnan(f))
+		buf_puts(b, "KILN_NAN");
+	else if (isinf(f))
+		buf_puts(b, f < 0 ? "KILN_MINUS_INF" : "KILN_INF");
+	else
+		buf_printf(b, "%a", f);
+}
+
+static void
+put_int(Buf *b, int64_t i)
+{
+	if (i == INT64_MIN)
+		buf_puts(b, "(-0x7fffffffffffffffLL - 1)");
+	else
+		buf_printf(b, "%lldLL", (long long)i);
+}
+
+/* The C name of one of rt's own types, or null. */
+static const char *
+basic_type(const RtType *t)
+{
+	static const char *const names[TYPE_NKIND] = {
+		[TYPE_ANY] = "any", [TYPE_NONE] = "none", [TYPE_TENSOR] = "tensor", [TYPE_INT] = "int",
+		[TYPE_FLOAT] = "float", [TYPE_BOOL] = "bool", [TYPE_COMPLEX] = "complex", [TYPE_NUMBER] = "number",
+		[TYPE_STR] = "str", [TYPE_DEVICE] = "device", [TYPE_GENERATOR] = "generator",
+		[TYPE_STORAGE] = "storage", [TYPE_STREAM] = "stream", [TYPE_ANY_LIST] = "any_list",
+		[TYPE_ANY_TUPLE] = "any_tuple", [TYPE_ANY_CLASS] = "any_class", [TYPE_ANY_ENUM] = "any_enum",
+	};
+	return names[t->kind];
+}
+
+/* static const RtType *const NAME_of[] = { ... };  and the same for the field names. */
+static void
+put_parts(Emit *e, Buf *b, const char *name, const RtType *t)
+{
+	if (t->n) {
+		const char **of = new(e->cx->arena, const char *, t->n);
+
+		for (int i = 0; i < t->n; i++)
+			of[i] = emit_type(e, t->of[i]);
+		buf_printf(b, "static const RtType *const %s_of[] = {", name);
+		for (int i = 0; i < t->n; i++)
+			buf_printf(b, " %s,", of[i]);
+		buf_puts(b, " };\n");
+	}
+	if (t->field) {
+		buf_printf(b, "static const char *const %s_field[] = {", name);
+		for (int i = 0; i < t->n; i++) {
+			buf_puts(b, " ");
+			put_text(b, t->field[i]);
+			buf_puts(b, ",");
+		}
+		buf_puts(b, " };\n");
+	}
+}
+
+const char *
+emit_type(Emit *e, const RtType *t)
+{
+	const char *key, *name, *known, *cls = "0";
+	Buf b = { 0 };
+
+	if (!t)
+		return "0";
+	if (basic_type(t))
+		return arena_printf(e->cx->arena, "&rt_type_%s", basic_type(t));
+	key = identity(e, t);
+	if ((known = map_get(&e->type_names, key)))
+		return arena_printf(e->cx->arena, "&%s", known);
+	name = arena_printf(e->cx->arena, "type_%d", e->type_names.n);
+	map_put(&e->type_names, key, (void *)(uintptr_t)name);
+	out_line(&e->types, "static const RtType %s;", name);
+	put_parts(e, &b, name, t);
+	if (t->cls)
+		cls = emit_class(e, t->cls);
+	buf_printf(&b, "static const RtType %s = { %d, %d, ", name, (int)t->kind, t->n);
+	buf_printf(&b, t->n ? "%s_of, " : "0, ", name);
+	put_text(&b, t->name);
+	buf_printf(&b, t->field ? ", %s_field, " : ", 0, ", name);
+	buf_printf(&b, "%s, 0 };", cls);
+	out_line(&e->data, "%s", b.at);
+	buf_free(&b);
+	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+static void
+put_texts(Buf *b, const char *name, const char *what, const char *const *text, int n)
+{
+	buf_printf(b, "static const char *%s_%s[] = {", name, what);
+	for (int i = 0; i < n; i++) {
+		buf_puts(b, " ");
+		put_text(b, text[i]);
+		buf_puts(b, ",");
+	}
+	buf_puts(b, " };\n");
+}
+
+/* Only names it: emit_classes defines it when all values and codes have been written, and once. */
+const char *
+emit_class(Emit *e, const RtClass *c)
+{
+	const char *key = identity(e, c), *name = map_get(&e->class_names, key);
+
+	if (!name) {
+		name = arena_printf(e->cx->arena, "class_%d", e->class_names.n);
+		map_put(&e->class_names, key, (void *)(uintptr_t)name);
+		out_line(&e->types, "static RtClass %s;", name);
+		vec_push(e->cx->arena, &e->classes, c);
+	}
+	return arena_printf(e->cx->arena, "&%s", name);
+}
+
+static void
+put_methods(Emit *e, const char *name, const RtClass *c)
+{
+	const char **codes = new(e->cx->arena, const char *, c->nmethod);
+	Buf b = { 0 };
+
+	for (int i = 0; i < c->nmethod; i++)
+		codes[i] = c->code[i] ? emit_code(e, c->code[i]) : "0";
+	put_texts(&b, name, "method", c->method, c->nmethod);
+	buf_printf(&b, "static const RtCode *%s_code[] = {", name);
+	for (int i = 0; i < c->nmethod; i++)
+		buf_printf(&b, " %s,", codes[i]);
+	out_line(&e->tail, "%s };", b.at);
+	buf_free(&b);
+}
+
+static bool
+is_module(const RtClass *c)
+{
+	return c->info && c->info->module;
+}
+
+/* Does some code read or write slot i of some object? */
+static bool
+is_read(const Emit *e, int i)
+{
+	return i < e->reads.n && e->reads.at[i];
+}
+
+/* The slots of a module that no code reads have lost their values, and the classes of these are not needed. */
+static void
+put_members(Emit *e, const char *name, const RtClass *c)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "static const RtMember %s_member[] = {", name);
+	for (int i = 0; i < c->nmember; i++) {
+		buf_puts(&b, " { ");
+		put_text(&b, c->member[i].name);
+		buf_puts(&b, ", ");
+		put_int(&b, c->member[i].i);
+		buf_puts(&b, ", ");
+		put_double(&b, c->member[i].f);
+		buf_puts(&b, ", ");
+		put_text(&b, c->member[i].text);
+		buf_puts(&b, " },");
+	}
+	out_line(&e->tail, "%s };", b.at);
+	buf_free(&b);
+}
+
+static void
+put_class(Emit *e, const char *name, const RtClass *c)
+{
+	const char *type = emit_type(e, c->type);
+	Buf b = { 0 };
+
+	if (c->nslot) {
+		put_texts(&b, name, "slot", c->slot, c->nslot);
+		buf_printf(&b, "static const RtType *%s_slot_type[] = {", name);
+		for (int i = 0; i < c->nslot; i++)
+			buf_printf(&b, " %s,", is_module(c) && !is_read(e, i) ? "&rt_type_any" :
+				   emit_type(e, type_unshaped(e->cx, c->slot_type[i])));
+		buf_puts(&b, " };\n");
+	}
+	if (c->nmethod)
+		put_methods(e, name, c);
+	if (c->nmember)
+		put_members(e, name, c);
+	buf_printf(&b, "static RtClass %s = { ", name);
+	put_text(&b, c->name);
+	buf_printf(&b, ", %d, ", c->nslot);
+	buf_printf(&b, c->nslot ? "%s_slot, %s_slot_type, " : "0, 0, ", name, name);
+	buf_printf(&b, "%d, ", c->nmethod);
+	buf_printf(&b, c->nmethod ? "%s_method, %s_code, " : "0, 0, ", name, name);
+	buf_printf(&b, "%s, %d, ", type, c->nmember);
+	buf_printf(&b, c->nmember ? "%s_member" : "0", name);
+	out_line(&e->tail, "%s, 0 };", b.at);
+	buf_free(&b);
+}
+
+void
+emit_classes(Emit *e)
+{
+	for (; e->nclass < e->classes.n; e->nclass++)
+		put_class(e, map_get(&e->class_names, identity(e, e->classes.at[e->nclass])), e->classes.at[e->nclass]);
+}
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+/* One row; p is a C expression. */
+static void
+put_row(Emit *e, const char *tag, int dtype, int rank, int flags, int64_t n, int64_t i, const char *p)
+{
+	buf_printf(&e->rows, "\t{ %s, %d, %d, %d, %lld, { ", tag, dtype, rank, flags, (long long)n);
+	put_int(&e->rows, i);
+	buf_printf(&e->rows, " }, %s },\n", p);
+	e->nrow++;
+}
+
+static void
+put_whole(Emit *e, const char *tag, int64_t i)
+{
+	put_row(e, tag, 0, 0, 0, 0, i, "0");
+}
+
+static void
+put_float(Emit *e, const char *tag, double f)
+{
+	buf_printf(&e->rows, "\t{ %s, 0, 0, 0, 0, { .f = ", tag);
+	put_double(&e->rows, f);
+	buf_puts(&e->rows, " }, 0 },\n");
+	e->nrow++;
+}
+
+/* A container of n parts, which follow, or a text of n bytes. */
+static void
+put_head(Emit *e, const char *tag, int64_t n, const char *p)
+{
+	put_row(e, tag, 0, 0, 0, n, 0, p);
+}
+
+static void put_value(Emit *, IValue);
+
+const char *
+emit_geometry(Emit *e, int n, const int64_t *dims, const int64_t *strides)
+{
+	const char *name;
+	Buf b = { 0 };
+
+	if (!n)
+		return "0";
+	for (int i = 0; i < n; i++)
+		buf_printf(&b, " %lld,", (long long)dims[i]);
+	for (int i = 0; i < n && strides; i++)
+		buf_printf(&b, " %lld,", (long long)strides[i]);
+	name = map_get(&e->geometry_names, b.at);
+	if (!name) {
+		name = arena_printf(e->cx->arena, "g%d", e->geometry_names.n);
+		map_put(&e->geometry_names, arena_strdup(e->cx->arena, b.at), (void *)(uintptr_t)name);
+		out_line(&e->data, "static const int64_t %s[] = {%s };", name, b.at);
+	}
+	buf_free(&b);
+	return name;
+}
+
+static void
+put_tensor(Emit *e, const RtTensor *t)
+{
+	const int storage = weights_storage(&e->weights, t->storage);
+	const RtQuant *q = t->quant;
+
+	weights_original(&e->weights, t->storage)->needed |= !e->lazy;
+	put_row(e, "RT_TENSOR", t->dtype, t->ndim, t->flags, storage, t->offset,
+		emit_geometry(e, t->ndim, t->dims, t->strides));
+	if (!q)
+		return;
+	e->lazy = false;
+	e->quantized = true;
+	put_row(e, "RT_NONE", 0, 0, q->scheme, q->axis, q->zero, "0");
+	put_float(e, "RT_DOUBLE", q->scale);
+	if (q->scheme == 1 || q->scheme == 3 || q->scheme == 4) {
+		put_value(e, rt_of(q->scales));
+		put_value(e, rt_of(q->zeros));
+	}
+}
+
+static void
+put_values(Emit *e, const IValue *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		put_value(e, v[i]);
+}
+
+static void
+put_dict(Emit *e, const RtDict *d)
+{
+	const Type *t = type_dict(e->cx, type_canonical(e->cx, d->key), type_canonical(e->cx, d->value));
+
+	put_head(e, "RT_DICT", 2 * d->n, emit_type(e, t));
+	for (int64_t i = 0; i < d->used; i++)
+		if (!d->at[i].dead) {
+			put_value(e, d->at[i].key);
+			put_value(e, d->at[i].value);
+		}
+}
+
+static void
+put_string(Emit *e, const RtStr *s)
+{
+	Buf b = { 0 };
+
+	out_string(&b, s->s, s->n);
+	put_head(e, "RT_STR", s->n, b.at);
+	buf_free(&b);
+}
+
+static void
+put_list(Emit *e, const RtList *l)
+{
+	const Type *t = type_list(e->cx, type_canonical(e->cx, l->elem ? l->elem : &rt_type_any));
+
+	put_head(e, "RT_LIST", l->n, emit_type(e, t));
+	put_values(e, l->v, l->n);
+}
+
+static void
+put_enum(Emit *e, const RtEnum *en)
+{
+	put_head(e, "RT_ENUM", 2, emit_type(e, en->type));
+	put_string(e, en->name);
+	put_value(e, en->value);
+}
+
+/* A module's attributes are read by code only: unread ones are left out, and so are weights that were folded into
+ * others. */
+static void
+put_object(Emit *e, const RtObject *o)
+{
+	put_head(e, "RT_OBJECT", o->cls->nslot, emit_type(e, o->cls->type));
+	for (int i = 0; i < o->cls->nslot; i++) {
+		if (is_module(o->cls) && !is_read(e, i))
+			put_whole(e, "RT_NONE", 0);
+		else
+			put_value(e, o->slot[i]);
+	}
+}
+
+void
+emit_method_classes(Emit *e, IValue v)
+{
+	const RtObject *o = v.u.obj;
+
+	if (v.tag != RT_OBJECT || !is_module(o->cls))
+		return;
+	if (o->cls->nmethod)
+		emit_class(e, o->cls);
+	for (int i = 0; i < o->cls->nslot; i++)
+		emit_method_classes(e, o->slot[i]);
+}
+
+/* Tensors of a value that stands in the rows already are read without being asked for. */
+static void
+need(Emit *e, IValue v)
+{
+	if (v.tag == RT_TENSOR)
+		weights_original(&e->weights, v.u.t->storage)->needed = true;
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		need(e, v.u.list->v[i]);
+}
+
+/* The rows of a value, parts included. */
+static void
+put_value(Emit *e, IValue v)
+{
+	if (rt_counted(v)) {
+		const char *key = identity(e, v.u.p);
+		const intptr_t row = (intptr_t)map_get(&e->row_of, key);
+
+		if (row && !e->lazy)
+			need(e, v);
+		if (row) {
+			put_whole(e, "RT_AGAIN", row - 1);
+			return;
+		}
+		map_put(&e->row_of, key, (void *)(intptr_t)(e->nrow + 1));
+	}
+	switch (v.tag) {
+	case RT_NONE:    put_whole(e, "RT_NONE", 0); break;
+	case RT_INT:     put_whole(e, "RT_INT", v.u.i); break;
+	case RT_BOOL:    put_whole(e, "RT_BOOL", v.u.i); break;
+	case RT_DEVICE:  put_whole(e, "RT_DEVICE", v.u.i); break;
+	case RT_DOUBLE:  put_float(e, "RT_DOUBLE", v.u.f); break;
+	case RT_COMPLEX:
+		put_float(e, "RT_COMPLEX", v.u.c->re);
+		put_float(e, "RT_DOUBLE", v.u.c->im);
+		break;
+	case RT_STR:     put_string(e, v.u.str); break;
+	case RT_TENSOR:  put_tensor(e, v.u.t); break;
+	case RT_LIST:    put_list(e, v.u.list); break;
+	case RT_DICT:    put_dict(e, v.u.dict); break;
+	case RT_ENUM:    put_enum(e, v.u.en); break;
+	case RT_TUPLE:
+		put_head(e, "RT_TUPLE", v.u.tuple->n, emit_type(e, v.u.tuple->type));
+		put_values(e, v.u.tuple->v, v.u.tuple->n);
+		break;
+	case RT_OBJECT:  put_object(e, v.u.obj); break;
+	default:
+		fail_lacks(e->cx, (Range){ 0 }, "a constant of this kind in a program: %s", rt_type_of(v));
+	}
+}
+
+int
+emit_value(Emit *e, IValue v)
+{
+	put_value(e, v);
+	return e->nvalue++;
+}

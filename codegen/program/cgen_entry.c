@@ -1,0 +1,302 @@
+/*
+ * The choice at entry: the specializations of a function, most specific first, then the generic code.
+ *
+ * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
+ * to must not overlap others: its reads and writes are ordered on that assumption.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+static bool
+has_symbol(const TensorInfo *t)
+{
+	for (int i = 0; i < t->rank; i++)
+		if (t->dims[i] < 0)
+			return true;
+	return false;
+}
+
+static void
+put_condition(Emit *e, Buf *b, const Pattern *p, const char *place, bool contiguous)
+{
+	const TensorInfo *t;
+
+	switch (p->form) {
+	case PATTERN_VALUE:
+		if (p->value.tag == RT_NONE) {
+			buf_printf(b, " &&\n\t    %s.tag == RT_NONE", place);
+		} else if (p->value.tag == RT_STR) {
+			buf_printf(b, " &&\n\t    rt_is_text(%s, ", place);
+			out_string(b, p->value.u.str->s, p->value.u.str->n);
+			buf_printf(b, ", %lld)", (long long)p->value.u.str->n);
+		} else {
+			buf_printf(b, " &&\n\t    %s.tag == %d && %s.u.i == %lldLL", place, (int)p->value.tag, place,
+				   (long long)p->value.u.i);
+		}
+		return;
+	case PATTERN_TENSOR: {
+		const char *g;
+
+		t = p->type->tensor;
+		g = emit_geometry(e, t->rank, t->dims, t->strides);
+		if (t->strides || !t->rank) {
+			buf_printf(b, " &&\n\t    rt_is_tensor_of(%s, RT_%s, %d, %s, %s + %d)", place,
+				   rt_dtypes[t->dtype].name, t->rank, g, g, t->rank);
+			return;
+		}
+		buf_printf(b, " &&\n\t    rt_is_tensor_sized(%s, RT_%s, %d, %s, %s)", place, rt_dtypes[t->dtype].name,
+			   t->rank, g, has_symbol(t) ? "size" : "0");
+		if (contiguous)
+			buf_printf(b, " &&\n\t    rt_is_contiguous(%s.u.t)", place);
+		return;
+	}
+	case PATTERN_LIST: case PATTERN_TUPLE: {
+		const char *of = p->form == PATTERN_LIST ? "list" : "tuple";
+
+		buf_printf(b, " &&\n\t    %s.tag == %s && %s.u.%s->n == %d", place,
+			   p->form == PATTERN_LIST ? "RT_LIST" : "RT_TUPLE", place, of, p->n);
+		for (int i = 0; i < p->n; i++)
+			put_condition(e, b, &p->part[i], arena_printf(e->cx->arena, "%s.u.%s->v[%d]", place, of, i),
+				      contiguous);
+		return;
+	}
+	default:
+		return;
+	}
+}
+
+/* One specialization; what cannot be written leaves its arguments to the generic code. */
+typedef struct OnePlan {
+	DynamicNames dynamic;    /* of a dynamic one that is made of samples */
+	Emit *e;
+	Function *fn;
+	const Specialization *spec;
+	int index, first;
+	const char *code, *name, *cuda;
+	Plan *plan;
+} OnePlan;
+
+static const char *
+ranges_text(Arena *a, const Sizes *z)
+{
+	const char *text = "";
+
+	for (int i = 0; i < z->nsymbol; i++)
+		text = arena_printf(a, "%s%ss%d from %lld to %lld", text, i ? ", " : "", i, (long long)z->range[i][0],
+				    (long long)z->range[i][1]);
+	return text;
+}
+
+static const char *
+values_text(Arena *a, const Sizes *z, int sample)
+{
+	const char *text = "";
+
+	for (int i = 0; i < z->nsymbol; i++)
+		text = arena_printf(a, "%s%ss%d = %lld", text, i ? ", " : "", i, (long long)z->atom[i][sample]);
+	return text;
+}
+
+static void
+note(Emit *e, const char *method, Function *fn, const OnePlan *o)
+{
+	const Specialization *s = o->spec;
+	const Plan *p = o->plan;
+	const Sizes *z = o->dynamic.sizes ? o->dynamic.of : NULL;
+	const int first = o->first;
+	const RtSpecialization row = {
+		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
+		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first,
+					   state_of(fn->prepared, first), s->found),
+		.kernels = p->kernels, .runtime_calls = p->calls, .guards = p->guards,
+		.arena_bytes = p->arena, .arena_least = p->least, 
+		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
+		.arena_at = z && !s->bounded ? values_text(e->cx->arena, z, o->dynamic.sample) : NULL,
+	};
+
+	vec_push(e->cx->arena, &e->specializations, row);
+}
+
+/* What the signature says of the instance, in reg[0]. */
+static void
+put_state(Emit *e, Buf *b, Function *fn, const Specialization *s, bool contiguous)
+{
+	const State *state = state_of(fn->prepared, true);
+
+	for (int i = 0; s->found && i < state->at.n; i++) {
+		const char *place = "reg[0]";
+
+		for (int k = 0; k < state->at.at[i].slot.n; k++)
+			place = arena_printf(e->cx->arena, "%s.u.obj->slot[%d]", place, state->at.at[i].slot.at[k]);
+		put_condition(e, b, &s->found[i], place, contiguous);
+	}
+}
+
+/* May w, which a node writes to, be memory of the argument?  Of tensors it is known whose memory they are. */
+static bool
+may_be(Plan *p, const Value *w, const Value *argument)
+{
+	const RtTensor *t = plan_tensor(p, w), *a = plan_tensor(p, argument);
+	const Known *k = known_at(p->known, argument);
+
+	return (!k->is || k->v.tag != RT_NONE) && (!t || !a || t->storage == a->storage);
+}
+
+static bool
+writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
+{
+	for NODES(n, b) {
+		const Schema *s = node_schema(n);
+		bool named = false;
+
+		for (int i = 0; i < n->nsub; i++)
+			if (writes_argument(p, db, n->sub[i], argument))
+				return true;
+		if (!alias_node_writes(db, n))
+			continue;
+		for (int i = 0; i < n->nin && s && i < s->nargs; i++) {
+			/* Statistics are written to without a word of that in the schema. */
+			const bool written = node_writes_input(n, i) || !strncmp(s->args[i].name, "running_", 8);
+
+			if (written && may_be(p, n->in[i], argument))
+				return true;
+			named |= written;
+		}
+		if (!named)
+			return true;
+	}
+	return false;
+}
+
+/* Registers of the arguments that the graph writes to; a number or None has no memory. */
+static const char *
+written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
+{
+	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
+	AliasDb *db = alias_db(g, e->cx->arena);
+	Buf b = { 0 };
+
+	*n = 0;
+	for (int i = first; i < graph_ninputs(g); i++)
+		if (s->pattern[i - first].form != PATTERN_VALUE && alias_has_writers(db, graph_inputs(g)[i]) &&
+		    writes_argument(p, db, g->top, graph_inputs(g)[i])) {
+			buf_printf(&b, "reg[%d], ", i);
+			++*n;
+		}
+	return arena_text(e->cx->arena, &b);
+}
+
+static void
+plan_one(Cx *cx, void *arg)
+{
+	OnePlan *o = arg;
+
+	for (const Specialization *s = o->spec; s; s = s->instead ? s->instead(s->instead_of) : NULL) {
+		Specialization d = *s;
+
+		o->spec = s;
+		for (bool more = d.sample != NULL; more; more = samples_narrow(cx, &d))
+			if (emit_dynamic(o->e, o->fn, &d, o->first, o->index, o->code, &o->dynamic)) {
+				o->name = o->dynamic.function;
+				o->plan = (Plan *)(uintptr_t)o->dynamic.plan;
+				return;
+			}
+	}
+	o->dynamic.sizes = NULL;
+	if (o->spec->varied)
+		return;
+	o->plan = plan_make(cx, o->fn, o->spec, o->first, false, NULL);
+	o->name = emit_plan(o->e, o->plan, o->index, o->code);
+}
+
+/* The same for the GPU; what lacks there runs on the CPU. */
+static void
+plan_cuda(Cx *cx, void *arg)
+{
+	OnePlan *o = arg;
+
+	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, true, NULL), o->index, o->code);
+}
+
+/* ... ) { it is taken; } */
+static void
+put_taken(Emit *e, Buf *b, const OnePlan *o, int i)
+{
+	const char *taken = arena_printf(e->cx->arena, "rt_plan_taken(cx, %s, \"%s\", %d);", o->code,
+					 o->spec->dynamic ? "dynamic" : "exact", i);
+
+	if (o->dynamic.sizes) {
+		buf_printf(b, ") {\n\t\tconst int64_t *s = rt_sizes(cx, &%s, reg, size);\n\n\t\tif (s) {\n\t\t\t%s\n",
+			   o->dynamic.sizes, taken);
+		buf_printf(b, "\t\t\treturn %s(cx, reg, s);\n\t\t}\n\t\tif (cx->status)\n\t\t\treturn cx->status;\n"
+			   "\t}\n", o->name);
+		return;
+	}
+	buf_printf(b, ") {\n\t\t%s\n\t\treturn %s%s%s(cx, reg);\n\t}\n", taken, o->cuda ? "cx->cuda ? " : "",
+		   o->cuda ? arena_printf(e->cx->arena, "%s(cx, reg) : ", o->cuda) : "", o->name);
+}
+
+static const char also[] = " &&\n\t    ";                /* before each condition */
+
+void
+emit_entry(Emit *e, const char *method, Function *fn, const Specialization *const *spec, int n, int first)
+{
+	const char *name = arena_printf(e->cx->arena, "%s_entry", out_name(e->cx->arena, "", fn->name));
+	const char *code;
+	Buf text = { 0 }, when = { 0 };
+	int most_sizes = 0;
+
+	if (!n)
+		return;
+	map_put(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)fn->code), (void *)(uintptr_t)name);
+	out_line(&e->types, "static int %s(RtCx *cx, IValue *reg);", name);
+	code = emit_code(e, fn->code);
+	for (int i = 0; i < n; i++) {
+		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .first = first, .code = code };
+		int nwritten;
+
+		if (!cx_try(e->cx, plan_one, &one)) {
+			if (e->cx->err.status != EXIT_LACKS)
+				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
+			fprintf(stderr, "kiln: warning: %s: no specialization: %s\n", fn->name, e->cx->err.what);
+			continue;
+		}
+		/* Nobody has called it with other sizes, and it has no kernels for them. */
+		if (!one.plan)
+			continue;
+		if (e->gpu && !one.dynamic.sizes && !cx_try(e->cx, plan_cuda, &one)) {
+			if (e->cx->err.status != EXIT_LACKS)
+				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
+			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
+		}
+		const char *written = written_arguments(e, one.spec, one.plan, first, &nwritten);
+		const int nsize = pattern_nsymbol(one.spec->pattern, graph_ninputs(one.spec->graph) - first);
+
+		if (nsize)
+			buf_printf(&text, "\tfor (int i = 0; i < %d; i++)\n\t\tsize[i] = 0;\n", nsize);
+		most_sizes = nsize > most_sizes ? nsize : most_sizes;
+		for (int k = first; k < graph_ninputs(one.spec->graph); k++)
+			put_condition(e, &when, &one.spec->pattern[k - first], arena_printf(e->cx->arena, "reg[%d]", k),
+				      one.dynamic.sizes != NULL);
+		if (first)
+			put_state(e, &when, fn, one.spec, one.dynamic.sizes != NULL);
+		if (nwritten)
+			buf_printf(&when, "%srt_none_overlap((IValue[%d]){ %s rt_none() }, %d, reg, %d)", also,
+				   nwritten + 1, written, nwritten, graph_ninputs(one.spec->graph));
+		buf_printf(&text, "\tif (%s", when.n ? when.at + strlen(also) : "true");
+		buf_free(&when);
+		put_taken(e, &text, &one, i);
+		note(e, method, fn, &one);
+		if (one.spec->bounded)
+			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
+				(long long)one.plan->arena);
+	}
+	out_line(&e->plans, "\n/* %s: the most special that fits, or the generic code. */", name);
+	out_line(&e->plans, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
+	if (most_sizes)
+		out_line(&e->plans, "\tint64_t size[%d];       /* what the symbols of dynamic sizes stand for */\n",
+			 most_sizes);
+	out_line(&e->plans, "%s\treturn rt_miss(cx, %s, reg);\n}", text.at ? text.at : "", code);
+	buf_free(&text);
+}

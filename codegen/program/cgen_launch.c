@@ -1,0 +1,269 @@
+/*
+ * Steps that run a kernel: an array of addresses, then rt_launch or, for the GPU, rt_cuda_launch.
+ */
+#include "../kernel/lower.h"
+#include "writer.h"
+
+#include <string.h>
+
+/* The kernel met an index out of range: the generic one says so. */
+static void
+write_check(Writer *w, const Node *n)
+{
+	out_open(&w->out, "if (wrong)");
+	write_op(w, n);
+	w->p->calls--;
+	out_close(&w->out, "");
+}
+
+/* What an address is, for the reader: "h0 (3, 64)".  Texts of several samples must agree: nothing in a dynamic plan. */
+static const char *
+remark(Writer *w, const KernelArg *arg)
+{
+	const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+	const char *text;
+	Buf b = { 0 };
+
+	if (w->p->dynamic)
+		return "";
+	buf_puts(&b, "/* ");
+	if (arg->what)
+		out_comment(&b, arg->what, 100);
+	if (arg->value && arg->value->name)
+		out_comment(&b, arg->value->name->name, 60);
+	if (t) {
+		buf_puts(&b, arg->value->name ? " (" : "(");
+		for (int i = 0; i < t->ndim; i++)
+			buf_printf(&b, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
+		buf_puts(&b, ")");
+	}
+	buf_puts(&b, " */");
+	text = b.n > 6 ? arena_strdup(w->a, b.at) : "";
+	buf_free(&b);
+	return text;
+}
+
+/* An argument of a kernel as the C expression of an address; numbers are put into variables before. */
+static const char *
+launch_argument(Writer *w, const KernelArg *arg, int *scalars)
+{
+	const Value *v = arg->value;
+
+	if (!v)
+		return !strcmp(arg->text, "0") || !strcmp(arg->text, "kiln_zeros") ? arg->text :
+		       arena_printf(w->a, "(void *)%s", arg->text);
+	if (plan_is_planned(w->p, v))
+		return c_address(w, v, arg->offset);
+	out_line(&w->out, "double s%d = rt_number(%s);", *scalars, c_slot(w, v));
+	return arena_printf(w->a, "&s%d", (*scalars)++);
+}
+
+/* Bytes of a launch's tensors; -1 where it reads packed weights, too. */
+static double
+bytes_named(Writer *w, const KernelCall *call)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < call->args.n; i++) {
+		const KernelArg *arg = &call->args.at[i];
+		const RtTensor *t = arg->value ? plan_tensor(w->p, arg->value) : NULL;
+
+		if (t)
+			bytes += (double)(rt_numel(t) * rt_dtypes[t->dtype].bytes);
+		else if (!arg->value && strncmp(arg->text, "kiln_zeros", 10) && *arg->text == 'k')
+			return -1;
+	}
+	return bytes;
+}
+
+static void
+put_number(Buf *b, const char *key, double x)
+{
+	if (x < 0)
+		buf_printf(b, ",\"%s\":null", key);
+	else
+		buf_printf(b, ",\"%s\":%.0f", key, x);
+}
+
+/* "code/__torch__/net.py:12", of the node's line: no path of the machine. */
+static const char *
+line_of(Writer *w, const Node *n)
+{
+	const char *name = n->at.src ? n->at.src->name : "", *member = strstr(name, ":code/"),
+		   *slash = strrchr(name, '/');
+
+	if (!n->at.src || !w->e->source)
+		return "";
+	return arena_printf(w->a, "%s:%d", member ? member + 1 : slash ? slash + 1 : name, range_line(n->at));
+}
+
+/* The name of a launch in the program's trace; with --bench-code a number, under which --info says what it does. */
+static const char *
+launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
+{
+	Buf *b = &w->e->launches;
+	const Counts *work = &call->work;
+
+	if (!w->e->bench_code || w->p->dynamic)
+		return call->name;
+	buf_printf(b, "%s{\"kernel\":\"%s\",\"line\":", w->e->nlaunch ? "," : "", call->name);
+	out_json(b, line_of(w, n));
+	buf_puts(b, ",\"what\":");
+	out_json(b, work->what ? work->what : "");
+	buf_puts(b, ",\"form\":");
+	out_json(b, work->form ? work->form : "");
+	put_number(b, "flops", work->form ? work->flops : -1);
+	put_number(b, "bytes", work->form && work->bytes >= 0 ? work->bytes : alone ? bytes_named(w, call) : -1);
+	buf_printf(b, ",\"turns\":%lld}", (long long)(call->repeat ? call->repeat : 1));
+	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
+}
+
+/* One launch: void *p[] = { addresses }; rt_launch(...) */
+static void
+write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
+{
+	const char **text = new(w->a, const char *, call->args.n + 1);
+	int scalars = 0;
+
+	out_line(&w->out, "{");
+	w->out.indent++;
+	for (int i = 0; i < call->args.n; i++)
+		text[i] = launch_argument(w, &call->args.at[i], &scalars);
+	if (call->checked)
+		out_line(&w->out, "int wrong = 0;");
+	out_line(&w->out, "void *p[] = {");
+	for (int i = 0; i < call->args.n; i++) {
+		const char *what = remark(w, &call->args.at[i]);
+
+		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
+	}
+	out_line(&w->out, "};");
+	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
+		 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain,
+		 call->name);
+	if (call->checked)
+		write_check(w, n);
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->kernels++;
+}
+
+/* Launches from i on that are repeated, in turn; the last one's index. */
+static int
+write_turns(Writer *w, const Node *n, const KernelCall *calls, int i, int ncall)
+{
+	out_open(&w->out, "for (int64_t turn = 0; turn < %lld; turn++)", (long long)calls[i].repeat);
+	do
+		write_launch(w, n, &calls[i], false);
+	while (++i < ncall && calls[i].repeat);
+	out_close(&w->out, "");
+	return i - 1;
+}
+
+/* RtCudaArg p[] = { mirrors and numbers }; rt_cuda_launch(...) */
+static void
+write_cuda_launch(Writer *w, const Node *n, const CudaCall *call)
+{
+	out_line(&w->out, "{");
+	w->out.indent++;
+	out_line(&w->out, "const RtCudaArg p[%d] = {", call->args.n);
+	for (int i = 0; i < call->args.n; i++) {
+		const Value *v = call->args.at[i];
+		const Buffer *b = plan_buffer(w->p, v);
+		const char *use = i >= call->nout ? "RT_CUDA_READ" : b->first >= w->p->step[n->id] ? "RT_CUDA_FILL" :
+			"RT_CUDA_WRITE";
+
+		if (b)
+			out_line(&w->out, "\t{ &m[%d], %s, %lld, 0, %s },", b->index, c_buffer(w, v),
+				 (long long)tensor_offset(plan_tensor(w->p, v)), use);
+		else
+			out_line(&w->out, "\t{ 0, 0, 0, rt_number(%s), RT_CUDA_READ },", c_slot(w, v));
+	}
+	out_line(&w->out, "};");
+	out_line(&w->out, "if (rt_cuda_launch(cx, %d, %lld, %lld, %lld, p, %d))\t/* %s */", call->kernel,
+		 (long long)call->grid[0], (long long)call->grid[1], (long long)call->grid[2], call->args.n,
+		 w->e->cuda_kernels.at[call->kernel]);
+	out_line(&w->out, "\tgoto failed;");
+	w->out.indent--;
+	out_line(&w->out, "}");
+	w->p->kernels++;
+}
+
+/* What a kernel writes to, and others have made, may be weights still: then it gets memory of its own first. */
+static void
+write_unshare(Writer *w, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		const Buffer *b = node_writes_input(n, i) ? plan_buffer(w->p, n->in[i]) : NULL;
+
+		if (!b || (b->home != HOME_INPUT && b->home != HOME_BOX && b->home != HOME_CONSTANT))
+			continue;
+		out_line(&w->out, "if (rt_writable(cx, %s.u.t))", c_base_box(w, b));
+		out_line(&w->out, "\tgoto failed;");
+	}
+}
+
+static bool
+write_cuda_kernel(Writer *w, const Node *n)
+{
+	const Node *group = w->p->epilogue[n->id];
+	CudaCall call;
+
+	if (!emit_cuda(w->e, w->p, n, group, &call)) {
+		if (group || plan_buffer(w->p, n->out[0])->home == HOME_ARENA)
+			fail_lacks(w->e->cx, n->at, "a CUDA kernel of %s", n->kind->name);
+		return false;
+	}
+	write_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_unshare(w, n);
+	write_cuda_launch(w, n, &call);
+	return true;
+}
+
+bool
+emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall)
+{
+	const Node *group = p->epilogue[n->id];
+
+	*ncall = 1;
+	if (node_is_map(n)) {
+		Lowered l;
+
+		if (!lower_map(p, n, &l))
+			return false;
+		emit_lowered(e, p, &l, calls);
+		return true;
+	}
+	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
+		return true;
+	if (group)
+		BUG("the epilogue of %s does not fit", n->kind->name);
+	return false;
+}
+
+bool
+write_kernel(Writer *w, const Node *n)
+{
+	const Node *group = w->p->epilogue[n->id];
+	KernelCall *calls;
+	int ncall = 1;
+
+	if (w->p->gpu)
+		return write_cuda_kernel(w, n);
+	if (w->p->dynamic) {
+		calls = w->p->dynamic->calls[n->id];
+		ncall = w->p->dynamic->ncall[n->id];
+	} else {
+		calls = new(w->a, KernelCall, MAX_KERNEL_CALLS);
+		if (!emit_kernel_calls(w->e, w->p, n, calls, &ncall))
+			return false;
+	}
+	write_boxes(w, group ? group : n, w->p->step[n->id]);
+	write_unshare(w, n);
+	for (int i = 0; i < ncall; i++)
+		if (calls[i].repeat)
+			i = write_turns(w, n, calls, i, ncall);
+		else
+			write_launch(w, n, &calls[i], ncall == 1);
+	return true;
+}

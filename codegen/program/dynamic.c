@@ -1,0 +1,909 @@
+/*
+ * A dynamic specialization, from the texts of its samples.
+ *
+ * Every sample is planned and printed by the code that prints exact specializations.  Texts of the same kernel, and of
+ * the function, are then laid side by side: what is the same stays, and a number that differs has to be a product of
+ * sizes (opt/special/sizes.c), whose formula takes its place.
+ *
+ *    for (int64_t i = 0; i < 5376; i++)  |  i < 8448  ...   ->   const int64_t size0 = 768 * s[0];  ...  i < size0
+ *
+ * A kernel whose texts do not agree like this is refused: its node becomes a call of the runtime, and the plans are
+ * made again.  Samples are the ends of the range in which the program may use the function, so a form that holds for
+ * small sizes only, or large ones, is not taken for general.
+ */
+#include "../codegen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
+
+typedef struct Capture {         /* of one kernel, or more, of one sample */
+	Cx *cx;
+	Vec(Captured) at;
+} Capture;
+
+typedef struct KnownConstant { IValue v; int index; } KnownConstant;
+struct Lockstep { Vec(KnownConstant) at; };
+struct Choices { Vec(bool) at; };
+
+typedef struct Dynamic {
+	Emit *e;
+	Cx   *cx;
+	Function *fn;
+	const Specialization *d;
+	Sizes *z;
+	int   first, n;          /* samples */
+	Plan *plan[SIZE_SAMPLES];
+	DynamicPlan shared[SIZE_SAMPLES];
+	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
+	bool  changed;           /* a kernel has been refused: plans are to be made again */
+	bool  unjoined;          /* nothing is joined in its place */
+	const char *why;         /* the last texts that did not agree */
+} Dynamic;
+
+/* ---- what the samples' plans ask --------------------------------------------------------------------------------- */
+
+const char *
+capture_kernel(Capture *c, const char *prefix, const char *comment, const char *text, bool epilogue)
+{
+	const char *name = arena_printf(c->cx->arena, "captured_%d", c->at.n);
+
+	vec_push(c->cx->arena, &c->at,
+		 ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
+	return name;
+}
+
+int64_t
+plan_ceil(Plan *p, int64_t x, int64_t q)
+{
+	if (p->dynamic) {
+		vec_push(p->cx->arena, &p->dynamic->derived, x);
+		vec_push(p->cx->arena, &p->dynamic->derived, q);
+	}
+	return (x + q - 1) / q;
+}
+
+bool
+plan_choice(Plan *p, bool choice)
+{
+	DynamicPlan *d = p->dynamic;
+
+	if (!d || d->nchoice < 0)
+		return choice;
+	if (d->is_first) {
+		vec_push(p->cx->arena, &d->choices->at, choice);
+		return choice;
+	}
+	return d->nchoice < d->choices->at.n ? d->choices->at.at[d->nchoice++] : choice;
+}
+
+bool
+plan_worth(Plan *p, const Node *n, bool worth)
+{
+	return p->dynamic && !p->dynamic->is_first ? p->dynamic->as_first[n->id] : worth;
+}
+
+int
+plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)
+{
+	struct Lockstep *l = p->dynamic->constants;
+	const int at = p->dynamic->nconstant++;
+
+	if (at < l->at.n) {
+		const KnownConstant *k = &l->at.at[at];
+
+		if (k->v.tag != v.tag || (k->v.u.p != v.u.p && !value_identical(k->v, v)))
+			fail_lacks(p->cx, (Range){ 0 }, "a constant depends on dynamic sizes");
+		return k->index;
+	}
+	/* The same constant again has the same index. */
+	for (int i = 0; i < l->at.n; i++)
+		if (l->at.at[i].v.tag == v.tag && l->at.at[i].v.u.p == v.u.p && rt_counted(v)) {
+			vec_push(p->cx->arena, &l->at, l->at.at[i]);
+			return l->at.at[i].index;
+		}
+	vec_push(p->cx->arena, &l->at, ((KnownConstant){ v, add(arg, v) }));
+	return l->at.at[at].index;
+}
+
+/* ---- the same graph? --------------------------------------------------------------------------------------------- */
+
+typedef struct Alignment { Dynamic *d; int *ordinal[SIZE_SAMPLES], count; } Alignment;
+
+/* Notes where samples part; false. */
+static bool
+parts(Alignment *a, const Node *const *n, int k)
+{
+	a->d->why = arena_printf(a->d->cx->arena, ": %s, %s", n[0]->kind->name, n[k]->kind->name);
+	return false;
+}
+
+static bool
+same_node(Alignment *a, const Node *const *n)
+{
+	for (int k = 1; k < a->d->n; k++) {
+		if (n[k]->kind != n[0]->kind || n[k]->op != n[0]->op || n[k]->nin != n[0]->nin ||
+		    n[k]->nout != n[0]->nout || n[k]->nsub != n[0]->nsub)
+			return parts(a, n, k);
+		for (int i = 0; i < n[0]->nin; i++)
+			if (a->ordinal[k][n[k]->in[i]->id] != a->ordinal[0][n[0]->in[i]->id])
+				return parts(a, n, k);
+	}
+	return true;
+}
+
+static void
+number_outputs(Alignment *a, const Node *const *n)
+{
+	for (int i = 0; i < n[0]->nout; i++) {
+		a->count++;
+		for (int k = 0; k < a->d->n; k++)
+			a->ordinal[k][n[k]->out[i]->id] = a->count;
+	}
+}
+
+static const Node *
+skip_constants(const Node *n, const Block *b)
+{
+	while (n != b->ret && node_is(n, "prim::Constant"))
+		n = n->next;
+	return n;
+}
+
+static bool
+align_blocks(Alignment *a, const Block *const *b)
+{
+	const Node *n[SIZE_SAMPLES];
+
+	for (int k = 0; k < a->d->n; k++) {
+		n[k] = b[k]->param;
+		if (n[k]->nout != n[0]->nout)
+			return false;
+	}
+	number_outputs(a, n);
+	for (int k = 0; k < a->d->n; k++)
+		n[k] = skip_constants(b[k]->ret->next, b[k]);
+	while (n[0] != b[0]->ret) {
+		for (int k = 1; k < a->d->n; k++)
+			if (n[k] == b[k]->ret)
+				return false;
+		if (!same_node(a, n))
+			return false;
+		for (int k = 0; k < a->d->n; k++)
+			vec_push(a->d->cx->arena, &a->d->node[k], n[k]);
+		for (int i = 0; i < n[0]->nsub; i++) {
+			const Block *sub[SIZE_SAMPLES];
+
+			for (int k = 0; k < a->d->n; k++)
+				sub[k] = n[k]->sub[i];
+			if (!align_blocks(a, sub))
+				return false;
+		}
+		number_outputs(a, n);
+		for (int k = 0; k < a->d->n; k++)
+			n[k] = skip_constants(n[k]->next, b[k]);
+	}
+	for (int k = 1; k < a->d->n; k++)
+		if (n[k] != b[k]->ret)
+			return false;
+	return same_node(a, n);
+}
+
+static bool
+align(Dynamic *d)
+{
+	Alignment a = { .d = d };
+	const Block *top[SIZE_SAMPLES];
+
+	for (int k = 0; k < d->n; k++) {
+		const Graph *g = d->d->sample[k].graph;
+
+		a.ordinal[k] = new(d->cx->arena, int, g->nvalue + 1);
+		top[k] = g->top;
+	}
+	return align_blocks(&a, top);
+}
+
+/* ---- texts side by side ------------------------------------------------------------------------------------------ */
+
+typedef struct Formulas {        /* of one text */
+	Dynamic *d;
+	Sizes   z;               /* d->z, and what plan_ceil has added */
+	int16_t of[SIZE_ATOMS];  /* by atom: which s; counts stand behind all atoms of the function */
+	Vec(const char *) text;  /* of size0, size1 ... */
+	Vec(int) real;           /* of real0 ...: atoms whose bits are a double's */
+} Formulas;
+
+static const char *
+formula_text(Formulas *f, const RtSizeExpr *e)
+{
+	Arena *a = f->d->cx->arena;
+	const char *text = e->c == 1 && e->n ? "" : arena_printf(a, "%lld", (long long)(e->n ? e->c : e->d));
+
+	for (int i = 0; i < e->n; i++)
+		text = arena_printf(a, "%s%ss[%d]", text, *text ? " * " : "", e->atom[i]);
+	if (e->n && e->d)
+		text = arena_printf(a, "%s %c %lld", text, e->d < 0 ? '-' : '+', (long long)(e->d < 0 ? -e->d : e->d));
+	return text;
+}
+
+/* A product of the function's sizes before one with a count, without a summand before one with. */
+static bool
+express(const Formulas *f, const int64_t *v, RtSizeExpr *e)
+{
+	const Sizes *const z[] = { f->d->z, &f->z };
+
+	for (int offset = 0; offset < 2; offset++)
+		for (int i = 0; i < 2; i++)
+			if (sizes_express(z[i], v, offset, e)) {
+				for (int k = 0; k < e->n; k++)
+					e->atom[k] = f->of[e->atom[k]];
+				return true;
+			}
+	return false;
+}
+
+static const char *
+formula_of(Formulas *f, const int64_t *v)
+{
+	RtSizeExpr e;
+
+	return express(f, v, &e) ? formula_text(f, &e) : NULL;
+}
+
+/* A count, v on the samples, of x.  Where the function's sizes have a formula for v, too, or x has always the same
+ * rest, one may have been taken for the other. */
+static void
+tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t *v)
+{
+	bool same_rest = true;
+	RtSizeExpr e;
+
+	if (sizes_express(d->z, v, true, &e))
+		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_CEIL, count->x, count->q, e });
+	for (int k = 1; k < d->n; k++)
+		same_rest &= x[k] % count->q == x[0] % count->q;
+	if (same_rest)
+		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_REST, count->x, count->q, { .d = x[0] % count->q } });
+}
+
+/* What plan_ceil was asked on the samples: its values become an atom of this text, unless they are the same. */
+static bool
+add_count(Formulas *f, const int64_t *x, int64_t q)
+{
+	RtSizeCount count = { .q = q };
+	int64_t v[SIZE_SAMPLES];
+	bool same = true;
+	int atom, at;
+
+	for (int k = 0; k < f->d->n; k++) {
+		v[k] = (x[k] + q - 1) / q;
+		same &= v[k] == v[0];
+	}
+	if (!express(f, x, &count.x))
+		return false;
+	if (same)
+		return true;
+	tie_count(f->d, &count, x, v);
+	atom = sizes_add_atom(&f->z, v);
+	at = sizes_count(f->d->cx, f->d->z, count);
+	if (atom < 0 || at < 0)
+		return false;
+	f->of[atom] = (int16_t)at;
+	return true;
+}
+
+/* With what plan_ceil was asked on the samples; false: it was asked different things. */
+static bool
+begin_formulas(Dynamic *d, Formulas *f)
+{
+	*f = (Formulas){ .d = d, .z = *d->z };
+	for (int i = 0; i < d->z->natom; i++)
+		f->of[i] = (int16_t)i;
+	for (int k = 1; k < d->n; k++)
+		if (d->shared[k].derived.n != d->shared[0].derived.n)
+			return false;
+	for (int i = 0; i < d->shared[0].derived.n; i += 2) {
+		const int64_t q = d->shared[0].derived.at[i + 1];
+		int64_t x[SIZE_SAMPLES];
+
+		for (int k = 0; k < d->n; k++) {
+			x[k] = d->shared[k].derived.at[i];
+			if (d->shared[k].derived.at[i + 1] != q)
+				return false;
+		}
+		if (!add_count(f, x, q))
+			return false;
+	}
+	return true;
+}
+
+static const char *
+local_for(Formulas *f, const int64_t *v)
+{
+	const char *text = formula_of(f, v);
+
+	if (!text)
+		return NULL;
+	for (int i = 0; i < f->text.n; i++)
+		if (!strcmp(f->text.at[i], text))
+			return arena_printf(f->d->cx->arena, "size%d", i);
+	vec_push(f->d->cx->arena, &f->text, text);
+	return arena_printf(f->d->cx->arena, "size%d", f->text.n - 1);
+}
+
+static bool
+is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The number at t: its length, with suffix; 0: not one that could be a size. */
+static int
+number_at(const char *t, int64_t *v)
+{
+	char *end;
+
+	*v = strtoll(t, &end, 10);
+	while (*end == 'L' || *end == 'u')
+		end++;
+	return *end == '.' || is_word(*end) ? 0 : (int)(end - t);
+}
+
+/* The float at t: its length; 0: there is none. */
+static int
+float_at(const char *t, int64_t *bits)
+{
+	const int n = (int)strspn(t, "0123456789.e+-");
+	char *end;
+	double x;
+
+	if (*t < '0' || *t > '9' || !memchr(t, '.', (size_t)n))
+		return 0;
+	x = strtod(t, &end);
+	memcpy(bits, &x, sizeof x);
+	return is_word(*end) ? 0 : (int)(end - t);
+}
+
+/* A float that was seen among the sizes: real0. */
+static const char *
+real_for(Formulas *f, const int64_t *bits)
+{
+	int atom = 0, at = 0;
+
+	while (atom < f->z.natom && memcmp(f->z.atom[atom], bits, (size_t)f->d->n * sizeof *bits))
+		atom++;
+	if (atom == f->z.natom)
+		return NULL;
+	while (at < f->real.n && f->real.at[at] != atom)
+		at++;
+	if (at == f->real.n)
+		vec_push(f->d->cx->arena, &f->real, atom);
+	return arena_printf(f->d->cx->arena, "real%d", at);
+}
+
+/* One text out of n; null: they do not agree. */
+static char *
+unify(Formulas *f, const char *const *text)
+{
+	const int n = f->d->n;
+	const char *t[SIZE_SAMPLES] = { 0 };
+	char before = 0;
+	Buf b = { 0 };
+
+	for (int k = 0; k < n; k++)
+		t[k] = text[k];
+	while (*t[0]) {
+		int64_t v[SIZE_SAMPLES];
+		int length[SIZE_SAMPLES];
+		bool numbers = !is_word(before) && before != '.', differ = false, real = false;
+
+		for (int k = 0; k < n && numbers; k++) {
+			real |= (length[k] = float_at(t[k], &v[k])) > 0;
+			numbers = *t[k] >= '0' && *t[k] <= '9' &&
+				  (length[k] || (!real && (length[k] = number_at(t[k], &v[k])) > 0));
+			differ |= numbers && v[k] != v[0];
+		}
+		if (numbers && differ) {
+			const char *name = real ? real_for(f, v) : local_for(f, v);
+
+			if (!name)
+				goto failed;
+			buf_puts(&b, name);
+			for (int k = 0; k < n; k++)
+				t[k] += length[k];
+			before = '0';
+			continue;
+		}
+		for (int k = 1; k < n; k++)
+			if (*t[k] != *t[0])
+				goto failed;
+		before = *t[0];
+		buf_add(&b, t[0], 1);
+		for (int k = 0; k < n; k++)
+			t[k]++;
+	}
+	for (int k = 1; k < n; k++)
+		if (*t[k])
+			goto failed;
+	return b.at;
+failed:
+	f->d->why = ": ";
+	for (int k = 0; k < n; k++)
+		f->d->why = arena_printf(f->d->cx->arena, "%s%s'%.*s'", f->d->why, k ? ", " : "",
+					 (int)strcspn(t[k], " ,;)\n"), t[k]);
+	buf_free(&b);
+	return NULL;
+}
+
+/* The lines that define size0 ... */
+static char *
+locals_text(const Formulas *f)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < f->text.n; i++)
+		buf_printf(&b, "\tconst int64_t size%d = %s;\n", i, f->text.at[i]);
+	for (int i = 0; i < f->real.n; i++)
+		buf_printf(&b, "\tconst double real%d = rt_double_of(s[%d]);\n", i, f->of[f->real.at[i]]);
+	return arena_text(f->d->cx->arena, &b);
+}
+
+static char *
+replace_all(Arena *a, const char *text, const char *what, const char *with)
+{
+	Buf b = { 0 };
+
+	for (const char *at; (at = strstr(text, what)); text = at + strlen(what)) {
+		buf_add(&b, text, at - text);
+		buf_puts(&b, with);
+	}
+	buf_puts(&b, text);
+	return arena_text(a, &b);
+}
+
+/* An array whose length is a size would be on the stack, and of any length. */
+static bool
+declares_array_of_size(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "[size")); at++) {
+		const char *line = at;
+		int words = 0;
+
+		while (line > text && line[-1] != '\n' && line[-1] != ';' && line[-1] != '{')
+			line--;
+		for (const char *c = line; c < at; c++) {
+			if (!is_word(*c) && *c != ' ' && *c != '\t' && *c != '*')
+				words = -100;
+			words += is_word(*c) && (c == line || !is_word(c[-1]));
+		}
+		if (words >= 2)
+			return true;
+	}
+	return false;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+typedef struct Sampled {         /* the kernels of one node on one sample */
+	Capture    capture;
+	KernelCall *calls;
+	int        ncall;
+} Sampled;
+
+static bool
+capture_node(Dynamic *d, int k, const Node *n, Sampled *s)
+{
+	bool is;
+
+	s->capture.cx = d->cx;
+	s->calls = new(d->cx->arena, KernelCall, MAX_KERNEL_CALLS);
+	d->shared[k].derived.n = d->shared[k].nchoice = 0;
+	if (!k)
+		d->shared[0].choices->at.n = 0;
+	d->e->capture = &s->capture;
+	is = emit_kernel_calls(d->e, d->plan[k], n, s->calls, &s->ncall);
+	d->e->capture = NULL;
+	d->shared[k].nchoice = -1;
+	return is;
+}
+
+/* Which argument of captured kernel i is s: the one behind the others; an epilogue has those of the kernel that calls
+ * it. */
+static int
+place_of_s(const Sampled *s, int i)
+{
+	for (int c = 0; c < s->ncall; c++)
+		if (!strncmp(s->calls[c].name, "captured_", 9) && atoi(s->calls[c].name + 9) >= i)
+			return s->calls[c].args.n;
+	return 0;
+}
+
+/* The common text of captured kernel i, emitted; its name, or null. */
+static const char *
+common_kernel(Dynamic *d, Sampled *s, int i)
+{
+	const int place = place_of_s(s, i);
+	const Captured *first = &s[0].capture.at.at[i];
+	const char *text[SIZE_SAMPLES], *after, *locals;
+	Arena *a = d->cx->arena;
+	Formulas f;
+	char *common;
+
+	if (!begin_formulas(d, &f))
+		return NULL;
+	for (int k = 0; k < d->n; k++)
+		text[k] = s[k].capture.at.at[i].text;
+	if (!(common = unify(&f, text)))
+		return NULL;
+	text[0] = arena_strdup(a, common);
+	rt_mem_back(common);
+	if (declares_array_of_size(text[0]))
+		return NULL;
+	for (int c = 0; c < i; c++)
+		text[0] = replace_all(a, text[0], arena_printf(a, "captured_%d,", c),
+				      arena_printf(a, "%s,", s[0].capture.at.at[c].name));
+	if (f.text.n || f.real.n) {
+		locals = arena_printf(a, "\tconst int64_t *const s = p[%d];\n%s", place, locals_text(&f));
+		after = strstr(text[0], "p = arg;\n");
+		after = after ? after + strlen("p = arg;\n") : text[0] + 2;
+		text[0] = arena_printf(a, "%.*s%s%s", (int)(after - text[0]), text[0], locals, after);
+		text[0] = replace_all(a, text[0], "\tstatic const ", "\tconst ");
+	}
+	return emit_kernel(d->e, first->prefix, arena_printf(a, "%s, and other sizes", first->comment), text[0],
+			   first->epilogue);
+}
+
+static bool
+common_count(Dynamic *d, Sampled *s, int c)
+{
+	int64_t v[SIZE_SAMPLES];
+	Formulas f;
+
+	if (!begin_formulas(d, &f))
+		return false;
+	for (int k = 0; k < d->n; k++)
+		v[k] = s[k].calls[c].n;
+	s[0].calls[c].n_text = formula_of(&f, v);
+	for (int k = 1; k < d->n; k++)
+		s[k].calls[c].n_text = s[0].calls[c].n_text;
+	return s[0].calls[c].n_text;
+}
+
+static bool
+same_call(Dynamic *d, const Sampled *s, int c)
+{
+	const KernelCall *x = &s[0].calls[c];
+
+	for (int k = 1; k < d->n; k++) {
+		const KernelCall *y = &s[k].calls[c];
+
+		if (strcmp(x->name, y->name) || x->args.n != y->args.n || x->checked != y->checked)
+			return false;
+		for (int i = 0; i < x->args.n; i++)
+			if ((x->args.at[i].text == NULL) != (y->args.at[i].text == NULL) ||
+			    (x->args.at[i].text && strcmp(x->args.at[i].text, y->args.at[i].text)))
+				return false;
+	}
+	return true;
+}
+
+/* All calls of the node on all samples get the names of the common kernels; false: there are none. */
+static bool
+settle(Dynamic *d, Sampled *s)
+{
+	for (int k = 1; k < d->n; k++)
+		if (s[k].ncall != s[0].ncall || s[k].capture.at.n != s[0].capture.at.n)
+			return false;
+	for (int c = 0; c < s[0].ncall; c++)
+		if (!same_call(d, s, c) || !common_count(d, s, c))
+			return false;
+	for (int i = 0; i < s[0].capture.at.n; i++)
+		if (!(s[0].capture.at.at[i].name = common_kernel(d, s, i)))
+			return false;
+	for (int c = 0; c < s[0].ncall; c++)
+		for (int k = 0; k < d->n; k++) {
+			KernelCall *call = &s[k].calls[c];
+
+			if (strncmp(call->name, "captured_", 9))
+				return false;
+			call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
+			call->grain = s[0].calls[c].grain;
+			vec_push(d->cx->arena, &call->args, ((KernelArg){ NULL, "(uintptr_t)s", 0, NULL }));
+		}
+	return true;
+}
+
+static void
+refuse(Dynamic *d, int i)
+{
+	const Node *n = d->node[0].at[i];
+
+	if (!n->op)
+		fail_lacks(d->cx, n->at, "the kernels of %s have no common form%s", n->kind->name,
+			   d->why ? d->why : "");
+	if (d->e->verbose)
+		fprintf(stderr, "kiln: %s: %s stays a call of the runtime where sizes are dynamic%s\n", d->fn->name,
+			n->kind->name, d->why ? d->why : "");
+	for (int k = 0; k < d->n; k++)
+		d->shared[k].refused[d->node[k].at[i]->id] = true;
+	d->changed = true;
+}
+
+static void
+settle_node(Dynamic *d, int i)
+{
+	Sampled s[SIZE_SAMPLES] = { 0 };
+	bool kernel = false, all = true;
+
+	for (int k = 0; k < d->n; k++) {
+		const Node *n = d->node[k].at[i];
+		const bool is = !n->nsub && plan_needs_step(d->plan[k], n) && plan_is_kernel(d->plan[k], n);
+
+		kernel |= is;
+		all &= is;
+	}
+	if (!kernel)
+		return;
+	d->why = NULL;
+	for (int k = 0; k < d->n && all; k++)
+		all = capture_node(d, k, d->node[k].at[i], &s[k]);
+	if (!all || !settle(d, s)) {
+		refuse(d, i);
+		return;
+	}
+	for (int k = 0; k < d->n; k++) {
+		d->shared[k].calls[d->node[k].at[i]->id] = s[k].calls;
+		d->shared[k].ncall[d->node[k].at[i]->id] = s[k].ncall;
+	}
+}
+
+/* ---- the function ------------------------------------------------------------------------------------------------ */
+
+static void
+make_plans(Dynamic *d)
+{
+	for (int k = 0; k < d->n; k++) {
+		for (int i = 0; k && i < d->node[0].n; i++)
+			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
+		d->shared[k].nconstant = 0;
+		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], d->first, false, &d->shared[k]);
+	}
+}
+
+/* Plans whose kernels agree. */
+static void
+settle_all(Dynamic *d)
+{
+	const int ties = d->z->tie.n, counts = d->z->count.n;
+
+	do {
+		d->changed = false;
+		d->z->tie.n = ties;
+		d->z->count.n = counts;
+		make_plans(d);
+		for (int i = 0; i < d->node[0].n; i++)
+			settle_node(d, i);
+	} while (d->changed);
+}
+
+/* most: bytes of the arena at the largest sizes. */
+static const char *
+function_text(Dynamic *d, const char *name, const char *code, const char *title, int64_t most)
+{
+	const char *text[SIZE_SAMPLES];
+	Out *o = &d->e->plans;
+	Formulas f;
+	char *common;
+
+	for (int k = 0; k < d->n; k++) {
+		d->shared[k].nconstant = 0;
+		text[k] = plan_text(d->e, d->plan[k], code);
+		d->shared[k].derived.n = 0;
+	}
+	begin_formulas(d, &f);
+	if (!(common = unify(&f, text)))
+		return NULL;
+	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
+		 d->plan[0]->calls, d->plan[0]->guards);
+	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how "
+		 "large that is. */", d->z->nsymbol);
+	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
+	buf_puts(&o->text, locals_text(&f));
+	out_line(o, "\tconst int64_t *const at = s + %d;", d->z->natom + d->z->count.n);
+	if (d->d->bounded)
+		out_line(o, "\tchar *arena = rt_arena(cx, at[%d] < %lld ? %lld : at[%d]);\n", d->plan[0]->nspot,
+			 (long long)most, (long long)most, d->plan[0]->nspot);
+	else
+		out_line(o, "\tchar *arena = rt_arena(cx, at[%d]);\n", d->plan[0]->nspot);
+	buf_puts(&o->text, common);
+	out_line(o, "}");
+	rt_mem_back(common);
+	return name;
+}
+
+/* ---- what says whether sizes fit --------------------------------------------------------------------------------- */
+
+static const char *
+expr_text(Arena *a, const RtSizeExpr *e)
+{
+	return arena_printf(a, "{ %lldLL, %lldLL, %d, { %d, %d, %d, %d } }", (long long)e->c, (long long)e->d, e->n,
+			    e->atom[0], e->atom[1], e->atom[2], e->atom[3]);
+}
+
+/* The bytes of all buffers of the arena; false: some are no product of sizes. */
+static bool
+put_buffers(Dynamic *d, const char *name)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < d->plan[0]->buffers.n; i++) {
+		const Buffer *first = d->plan[0]->buffers.at[i];
+		int64_t v[SIZE_SAMPLES];
+		RtSizeExpr e;
+
+		for (int k = 0; k < d->n; k++) {
+			const Buffer *other = d->plan[k]->buffers.at[i];
+
+			if (other->home != first->home || other->first != first->first || other->last != first->last ||
+			    other->spot != first->spot)
+				return false;
+			v[k] = other->bytes;
+		}
+		if (first->home != HOME_ARENA)
+			continue;
+		if (!sizes_express(d->z, v, true, &e)) {
+			d->why = arena_printf(d->cx->arena, ": the bytes of a buffer, %lld, %lld", (long long)v[0],
+					      (long long)v[1]);
+			return false;
+		}
+		buf_printf(&b, "\t{ %s, %d, %d },\n", expr_text(d->cx->arena, &e), first->first, first->last);
+	}
+	out_line(&d->e->plans, "static const RtSizeBuffer %s_buffers[] = {\n%s\t{ { 0 }, 0, 0 }\n};", name,
+		 b.at ? b.at : "");
+	buf_free(&b);
+	return true;
+}
+
+static void
+put_relations(Dynamic *d, const char *name)
+{
+	Arena *a = d->cx->arena;
+	Out *o = &d->e->plans;
+
+	out_line(o, "static const RtSizeCount %s_counts[] = {", name);
+	for (int i = 0; i < d->z->count.n; i++)
+		out_line(o, "\t{ %s, %lldLL },", expr_text(a, &d->z->count.at[i].x), (long long)d->z->count.at[i].q);
+	out_line(o, "\t{ { 0, 0, 0, { 0 } }, 1 }\n};\nstatic const RtSizeTie %s_ties[] = {", name);
+	for (int i = 0; i < d->z->tie.n; i++) {
+		const RtSizeTie *t = &d->z->tie.at[i];
+
+		out_line(o, "\t{ %s, %s, %lldLL, %s },", t->kind == RT_TIE_REST ? "RT_TIE_REST" : "RT_TIE_CEIL",
+			 expr_text(a, &t->x), (long long)t->q, expr_text(a, &t->y));
+	}
+	out_line(o, "\t{ RT_TIE_CEIL, { 0, 0, 0, { 0 } }, 1, { 0, 0, 0, { 0 } } }\n};");
+}
+
+static bool
+put_sizes(Dynamic *d, const char *name)
+{
+	Arena *a = d->cx->arena;
+	Out *o = &d->e->plans;
+	const char *code = emit_code(d->e, d->d->shapes->code);
+
+	for (int k = 1; k < d->n; k++)
+		if (d->plan[k]->buffers.n != d->plan[0]->buffers.n)
+			return false;
+	out_line(o, "\n/* What the numbers in %s have to be: by order, which formula.  c * s[..] * .. + d; -1: "
+		 "s[..] is defined there. */", code);
+	if (!put_buffers(d, name))
+		return false;
+	out_line(o, "static const RtSizeExpr %s_exprs[] = {", name);
+	for (int i = 0; i < d->z->expr.n; i++)
+		out_line(o, "\t%s,", expr_text(a, &d->z->expr.at[i]));
+	out_line(o, "\t{ 0, 0, 0, { 0 } }\n};");
+	put_relations(d, name);
+	out_line(o, "static const uint16_t %s_numbers[] = {", name);
+	for (int i = 0; i < d->z->number.n; i += 24) {
+		Buf b = { 0 };
+
+		for (int k = i; k < i + 24 && k < d->z->number.n; k++)
+			buf_printf(&b, "%d, ", d->z->number.at[k]);
+		out_line(o, "\t%s", b.at);
+		buf_free(&b);
+	}
+	out_line(o, "\t0\n};\nstatic const int64_t %s_range[][2] = {", name);
+	for (int i = 0; i < d->z->nsymbol; i++)
+		out_line(o, "\t{ %lld, %lld },", (long long)d->z->range[i][0], (long long)d->z->range[i][1]);
+	out_line(o, "\t{ 0, 0 }\n};\nstatic const RtSizes %s = {\n\t%s, %s_exprs, %s_numbers, %s_buffers, %s_counts, "
+		 "%s_ties, %s_range, %d, %d, %d, %d, %d, %d\n};", name, code, name, name, name, name, name, name,
+		 d->z->number.n, d->z->nsymbol, d->z->natom, d->plan[0]->nspot, d->z->count.n, d->z->tie.n);
+	return true;
+}
+
+static void
+begin_shared(Dynamic *d)
+{
+	struct Lockstep *constants = new(d->cx->arena, struct Lockstep, 1);
+	struct Choices *choices = new(d->cx->arena, struct Choices, 1);
+	Joinings *joins = new(d->cx->arena, Joinings, 1);
+
+	for (int k = 0; k < d->n; k++) {
+		const int nnode = d->d->sample[k].graph->nnode + 1;
+
+		d->shared[k].refused = new(d->cx->arena, bool, nnode);
+		d->shared[k].as_first = new(d->cx->arena, bool, nnode);
+		d->shared[k].calls = new(d->cx->arena, KernelCall *, nnode);
+		d->shared[k].ncall = new(d->cx->arena, int, nnode);
+		d->shared[k].constants = constants;
+		d->shared[k].choices = choices;
+		d->shared[k].joins = d->unjoined ? NULL : joins;
+		d->shared[k].nchoice = -1;
+		d->shared[k].is_first = k == 0;
+	}
+}
+
+typedef struct OneDynamic { Dynamic *d; int index; const char *code; DynamicNames *names; } OneDynamic;
+
+static void
+emit_one(Cx *cx, void *arg)
+{
+	OneDynamic *o = arg;
+	Dynamic *d = o->d;
+	const char *name = out_name(cx->arena, "", d->fn->name);
+
+	if (!align(d))
+		fail_lacks(cx, (Range){ 0 }, "it is optimized differently for different sizes%s", d->why ? d->why : "");
+	begin_shared(d);
+	settle_all(d);
+	*o->names = (DynamicNames){ arena_printf(cx->arena, "%s_%d", name, o->index),
+				    arena_printf(cx->arena, "%s_%d_sizes", name, o->index), d->plan[0], d->z, 0 };
+	for (int k = 1; k < (d->d->bounded ? d->n : d->d->nprofiled); k++)
+		if (d->plan[k]->arena > o->names->plan->arena) {
+			o->names->plan = d->plan[k];
+			o->names->sample = k;
+		}
+	if (!function_text(d, o->names->function, o->code,
+			   arena_printf(cx->arena, "Specialization %d of %s, of dynamic sizes", o->index, name),
+			   o->names->plan->arena) ||
+	    !put_sizes(d, o->names->sizes))
+		fail_lacks(cx, (Range){ 0 }, "some sizes are no products of others%s", d->why ? d->why : "");
+}
+
+static void
+take_back(Emit *e, int64_t before)
+{
+	e->capture = NULL;
+	if (e->plans.text.at) {
+		e->plans.text.n = before;
+		e->plans.text.at[before] = 0;
+	}
+}
+
+bool
+emit_dynamic(Emit *e, Function *fn, const Specialization *spec, int first, int index, const char *code,
+	     DynamicNames *names)
+{
+	const Dynamic begin = { .e = e, .cx = e->cx, .fn = fn, .d = spec, .z = spec->sizes, .first = first,
+				.n = spec->sizes->nsample };
+	Dynamic d = begin;
+	OneDynamic one = { &d, index, code, names };
+	const int64_t before = e->plans.text.n;
+
+	if (cx_try(e->cx, emit_one, &one))
+		return true;
+	if (e->cx->err.status == EXIT_LACKS) {
+		d = begin;
+		d.unjoined = true;
+		take_back(e, before);
+		if (cx_try(e->cx, emit_one, &one))
+			return true;
+	}
+	if (e->cx->err.status != EXIT_LACKS)
+		fail_again(e->cx);
+	if (e->verbose)
+		fprintf(stderr, "kiln: %s: no kernels for dynamic sizes: %s\n", fn->name, e->cx->err.what);
+	take_back(e, before);
+	return false;
+}

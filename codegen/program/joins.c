@@ -1,0 +1,408 @@
+/*
+ * Concatenation without copies: the operands of a cat are written directly into the cat's result.
+ *
+ *    a = conv(x); b = conv(y); c = cat([a, b], 1)      a and b are parts of c's memory: the convolutions write there
+ *    d = cat([a, b, e], 1)                             then c is a part of d's, too
+ *
+ * Cats are processed from the last to the first, so that of a growing list, as in DenseNets, the longest has the memory
+ * and the earlier ones are prefixes of it.  An operand is moved by giving its known tensor other strides and another
+ * storage.  That is valid when no other value is in its storage and it is not written to later, and when the nodes that
+ * make and read it are kernels that have a form for the new layout, too (this is checked again).  A cat still copies
+ * its other operands.
+ *
+ * The result's memory is alive from its first part on.  Where this would make the arena larger, the parts that are made
+ * first are copied as before: in U-nets the skip connections.
+ */
+#include "../kernel/lower.h"
+
+#include <string.h>
+
+enum {
+	LEAST_RUN = 64,          /* bytes that lie side by side in a part: fewer are better copied */
+	MOST_TRIES = 4,
+};
+
+typedef struct Move {            /* what a move has changed */
+	const Value *v;
+	IValue  lay;
+	Buffer *from;
+	Home    home;
+} Move;
+
+typedef struct Joins {
+	Plan   *p;
+	int    *lodgers;         /* by buffer: values that lie in it */
+	bool   *written;         /* by buffer: something updates it in place */
+	int64_t least;           /* the arena can be no smaller */
+	bool   *is_cat;          /* by node id: a cat with a kernel, which takes its operands wherever they lie */
+	Vec(Move) moves;         /* of the cat that is looked at */
+} Joins;
+
+/* On samples of a dynamic plan all do what the first does. */
+static bool
+agreed(Joins *j, bool mine)
+{
+	DynamicPlan *d = j->p->dynamic;
+
+	if (!d)
+		return mine;
+	if (d->is_first) {
+		vec_push(j->p->cx->arena, &d->joins->at, mine);
+		return mine;
+	}
+	return d->njoin < d->joins->at.n ? d->joins->at.at[d->njoin++] : mine;
+}
+
+/* ---- producers and readers --------------------------------------------------------------------------------------- */
+
+/* The product whose kernel computes a group, too. */
+static const Node *
+carrier_of(Plan *p, const Node *group)
+{
+	for (int i = 0; i < group->nin; i++)
+		if (p->epilogue[group->in[i]->node->id] == group)
+			return group->in[i]->node;
+	return NULL;
+}
+
+/* Is the node, as things lie now, a kernel as it was planned? */
+static bool
+still_fits(Plan *p, const Node *n)
+{
+	const Node *product = p->absorbed[n->id] ? carrier_of(p, n) : p->epilogue[n->id] ? n : NULL;
+
+	if (product)
+		return node_is_dense(p, product) &&
+		       epilogue_fits(p, p->epilogue[product->id], product->out[0], dense_columns(p, product));
+	return plan_is_kernel(p, n);
+}
+
+static bool
+is_fast(Plan *p, const Node *n)
+{
+	return node_is_dense(p, p->absorbed[n->id] ? carrier_of(p, n) : n);
+}
+
+/* All readers of v, through lists: each must be a cat or say yes. */
+static bool
+all_readers(const Joins *j, const Value *v, bool (*yes)(Plan *, const Node *))
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+
+		if (!node_is(user, "prim::ListConstruct")) {
+			if (!j->is_cat[user->id] && !yes(j->p, user))
+				return false;
+			continue;
+		}
+		if (!plan_list_is_read(user->out[0]) || !all_readers(j, user->out[0], yes))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_planned_kernel(Plan *p, const Node *n)
+{
+	return p->absorbed[n->id] || (!n->nsub && plan_needs_step(p, n) && plan_is_kernel(p, n));
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
+
+static bool
+same_dims(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims);
+}
+
+/* The part of `whole` that has the dims of x, from `at` on along dim. */
+static RtTensor *
+part_of(Plan *p, const RtTensor *whole, const RtTensor *x, int64_t dim, int64_t at)
+{
+	return rt_tensor_view(&p->known->rt, whole, x->ndim, x->dims, whole->strides,
+			      whole->offset + at * whole->strides[dim]);
+}
+
+/* Does a run of a part fill a line of the cache? */
+static bool
+has_runs(const RtTensor *t)
+{
+	int64_t run = 1;
+	bool more = true;
+
+	while (more && rt_numel(t) > run) {
+		more = false;
+		for (int i = 0; i < t->ndim; i++)
+			if (t->dims[i] > 1 && t->strides[i] == run) {
+				run *= t->dims[i];
+				more = true;
+			}
+	}
+	return run * rt_dtypes[t->dtype].bytes >= LEAST_RUN;
+}
+
+/* Dim of a cat, from the front; -1: not known. */
+static int64_t
+joined_dim(Plan *p, const Node *cat, const RtTensor *y)
+{
+	const Value *v = node_arg(cat, "dim");
+	int64_t dim;
+
+	if (!v || !known_int(p->known, v, &dim))
+		return -1;
+	return dim + (dim < 0 ? y->ndim : 0);
+}
+
+/* The list of a cat whose kernel is generated; null: another node. */
+static const Node *
+operands_of(const Joins *j, const Node *n)
+{
+	return j->is_cat[n->id] ? n->in[0]->node : NULL;
+}
+
+/* A storage of the arena that is v's alone, and all of it. */
+static bool
+is_alone(Joins *j, const Value *v)
+{
+	const RtTensor *t = plan_tensor(j->p, v);
+	const Buffer *b = plan_buffer(j->p, v);
+
+	return b && b->home == HOME_ARENA && !b->escapes && j->lodgers[b->index] == 1 && !j->written[b->index] &&
+	       !t->offset && !t->quant && rt_is_dense(t) && rt_numel(t);
+}
+
+static int64_t
+least_arena(Plan *p)
+{
+	Buffer **b = new(p->cx->arena, Buffer *, p->buffers.n + 1);
+	int n = 0;
+
+	for (int i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i]->home == HOME_ARENA)
+			b[n++] = p->buffers.at[i];
+	return plan_least_arena(p->cx, b, n);
+}
+
+/* v, and what its maker computes on the way there, lie at t from here on. */
+static void
+lay(Plan *p, const Value *v, IValue t, bool part)
+{
+	const Node *product = p->absorbed[v->node->id] ? carrier_of(p, v->node) : NULL;
+
+	known_at(p->known, v)->v = t;
+	p->part[v->id] = part;
+	if (product) {
+		known_at(p->known, product->out[0])->v = t;
+		p->part[product->out[0]->id] = part;
+	}
+}
+
+/* Tries to let v lie at `part` of the memory of `whole`. */
+static bool
+move(Joins *j, const Value *v, RtTensor *part, Buffer *whole)
+{
+	Plan *p = j->p;
+	Buffer *const from = plan_buffer(p, v);
+	const Move m = { v, known_at(p->known, v)->v, from, from->home };
+	const bool fast = is_fast(p, v->node);
+
+	lay(p, v, rt_of(part), true);
+	if (!agreed(j, has_runs(part) && still_fits(p, v->node) && is_fast(p, v->node) == fast &&
+			       all_readers(j, v, still_fits))) {
+		lay(p, v, m.lay, false);
+		return false;
+	}
+	from->home = HOME_NONE;
+	whole->first = from->first < whole->first ? from->first : whole->first;
+	whole->last = from->last > whole->last ? from->last : whole->last;
+	j->lodgers[whole->index]++;
+	vec_push(p->cx->arena, &j->moves, m);
+	return true;
+}
+
+static void
+undo(Joins *j, Buffer *whole, Buffer was)
+{
+	while (j->moves.n) {
+		const Move *m = &j->moves.at[--j->moves.n];
+
+		m->from->home = m->home;
+		j->lodgers[whole->index]--;
+		lay(j->p, m->v, m->lay, false);
+	}
+	*whole = was;
+}
+
+static bool
+lies_at(Plan *p, const Value *v, const RtTensor *part)
+{
+	const RtTensor *t = plan_tensor(p, v);
+
+	return t->storage == part->storage && t->offset == part->offset && same_dims(t, part) &&
+	       !memcmp(t->strides, part->strides, (size_t)t->ndim * sizeof *t->strides);
+}
+
+/* ---- cats -------------------------------------------------------------------------------------------------------- */
+
+/* Another cat of the same block whose operands are this one's, side by side from `first` on: it is that part. */
+static void
+take_cat(Joins *j, const Node *list, const Node *other, const RtTensor *y, int64_t dim, Buffer *whole)
+{
+	Plan *p = j->p;
+	const Node *some = operands_of(j, other);
+	const Value *v = other->out[0];
+	const RtTensor *t;
+	int64_t at = 0;
+
+	if (!some || other->block != list->block || !is_alone(j, v) || !(t = plan_tensor(p, v)) || t->ndim != y->ndim ||
+	    t->dtype != y->dtype || joined_dim(p, other, t) != dim || !all_readers(j, v, is_planned_kernel))
+		return;
+	for (int first = 0; first + some->nin <= list->nin; first++) {
+		bool same = true;
+		RtTensor *part;
+
+		for (int i = 0; i < some->nin && same; i++)
+			same = list->in[first + i] == some->in[i];
+		part = same ? part_of(p, y, t, dim, at) : NULL;
+		if (part && move(j, v, part, whole))
+			return;
+		at += plan_tensor(p, list->in[first])->dims[dim];
+	}
+}
+
+/* Moves what can be moved of the operands that are made at `since` or later; how many lie in their places then. */
+static int
+take_operands(Joins *j, const Node *cat, const Node *list, int64_t dim, Buffer *whole, int since)
+{
+	Plan *p = j->p;
+	const RtTensor *y = plan_tensor(p, cat->out[0]);
+	int64_t at = 0;
+	int placed = 0;
+
+	for (int i = 0; i < list->nin; i++) {
+		const Value *v = list->in[i];
+		const RtTensor *t = plan_tensor(p, v);
+		RtTensor *part = part_of(p, y, t, dim, at);
+
+		at += t->dims[dim];
+		if (lies_at(p, v, part))
+			placed++;
+		else if (is_alone(j, v) && v->node->block == cat->block && v->node != cat->block->param &&
+			 p->step[v->node->id] >= since && t->dtype == y->dtype &&
+			 (j->is_cat[v->node->id] || is_planned_kernel(p, v->node)) &&
+			 all_readers(j, v, is_planned_kernel) && move(j, v, part, whole))
+			placed++;
+	}
+	return placed;
+}
+
+/* The step after the first at which an operand that is moved is made. */
+static int
+behind_first(const Joins *j)
+{
+	int first = INT32_MAX;
+
+	for (int i = 0; i < j->moves.n; i++) {
+		const int step = j->p->step[j->moves.at[i].v->node->id];
+
+		first = step < first ? step : first;
+	}
+	return first + 1;
+}
+
+static void
+join(Joins *j, const Node *cat, const Node *list)
+{
+	Plan *p = j->p;
+	const RtTensor *y = plan_tensor(p, cat->out[0]);
+	Buffer *whole = plan_buffer(p, cat->out[0]);
+	const int64_t dim = joined_dim(p, cat, y);
+	int since = 0;
+
+	if (!whole || whole->home != HOME_ARENA || whole->escapes || j->written[whole->index] || dim < 0 ||
+	    dim >= y->ndim || !rt_numel(y))
+		return;
+	for (int i = 0; i < list->nin; i++)
+		if (plan_tensor(p, list->in[i])->ndim != y->ndim)               /* of nothing at all */
+			return;
+	for (int tries = 0; tries < MOST_TRIES; tries++) {
+		const Buffer was = *whole;
+		const int placed = take_operands(j, cat, list, dim, whole, since);
+		int64_t least;
+
+		for (const Node *n = cat->prev; placed > 1 && n != cat->block->ret; n = n->prev)
+			if (node_is(n, "aten::cat"))
+				take_cat(j, list, n, y, dim, whole);
+		least = j->moves.n ? least_arena(p) : j->least;
+		if (agreed(j, least <= j->least)) {
+			j->least = least;
+			j->moves.n = 0;
+			p->joined[cat->id] = placed == list->nin ? JOINED_ALL : placed ? JOINED_SOME : JOINED_NONE;
+			return;
+		}
+		since = behind_first(j);
+		undo(j, whole, was);
+	}
+}
+
+static void
+join_block(Joins *j, Block *b)
+{
+	for NODES_REV(n, b) {
+		const Node *list = operands_of(j, n);
+
+		for (int i = 0; i < n->nsub; i++)
+			join_block(j, n->sub[i]);
+		if (list)
+			join(j, n, list);
+	}
+}
+
+static void
+count_lodgers(Joins *j, Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		const Buffer *b = plan_buffer(j->p, n->out[i]);
+
+		if (b)
+			j->lodgers[b->index]++;
+	}
+}
+
+static void
+count_block(Joins *j, Block *b)
+{
+	count_lodgers(j, b->param);
+	for NODES(n, b) {
+		j->is_cat[n->id] = node_is(n, "aten::cat") && node_is(n->in[0]->node, "prim::ListConstruct") &&
+				   n->in[0]->node->block == n->block && plan_is_kernel(j->p, n);
+		for (int i = 0; i < n->nin; i++)
+			if (node_writes_input(n, i) && plan_buffer(j->p, n->in[i]))
+				j->written[plan_buffer(j->p, n->in[i])->index] = true;
+		/* What a product gives to the group that its kernel computes, too, has no memory. */
+		if (!j->p->epilogue[n->id])
+			count_lodgers(j, n);
+		for (int i = 0; i < n->nsub; i++)
+			count_block(j, n->sub[i]);
+	}
+}
+
+void
+plan_joins(Plan *p)
+{
+	Joins j = { .p = p };
+
+	if (p->gpu || (p->dynamic && !p->dynamic->joins))
+		return;
+	if (p->dynamic) {
+		p->dynamic->njoin = 0;
+		if (p->dynamic->is_first)
+			p->dynamic->joins->at.n = 0;
+	}
+	j.lodgers = new(p->cx->arena, int, p->buffers.n + 1);
+	j.written = new(p->cx->arena, bool, p->buffers.n + 1);
+	j.is_cat = new(p->cx->arena, bool, p->graph->nnode + 1);
+	count_block(&j, p->graph->top);
+	j.least = least_arena(p);
+	join_block(&j, p->graph->top);
+}

@@ -1,0 +1,128 @@
+/*
+ * Emitted text.
+ *
+ * Whatever comes from an archive reaches emitted C only through the three functions below: a name becomes an identifier
+ * of our own, a string a literal without trigraphs or escapes that could end it, a comment one line that cannot end
+ * early.  Other characters are left only if they are printable ASCII.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+static void
+indent(Out *o)
+{
+	for (int i = 0; i < o->indent; i++)
+		buf_puts(&o->text, "\t");
+}
+
+void
+out_line(Out *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	indent(o);
+	va_start(ap, fmt);
+	buf_vprintf(&o->text, fmt, ap);
+	va_end(ap);
+	buf_puts(&o->text, "\n");
+}
+
+void
+out_blank(Out *o)
+{
+	buf_puts(&o->text, "\n");
+}
+
+void
+out_open(Out *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	indent(o);
+	va_start(ap, fmt);
+	buf_vprintf(&o->text, fmt, ap);
+	va_end(ap);
+	buf_puts(&o->text, " {\n");
+	o->indent++;
+}
+
+void
+out_close(Out *o, const char *after)
+{
+	o->indent--;
+	out_line(o, "}%s", after);
+}
+
+/* Comment text: one line, printable ASCII, neither end nor begin of a comment, no backslash, no trigraph. */
+void
+out_comment(Buf *b, const char *text, int64_t n)
+{
+	for (int64_t i = 0; i < n && text[i]; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (c < 32 || c > 126)
+			buf_puts(b, c == '\t' ? " " : "?");
+		else if (c == '\\')
+			buf_puts(b, "|");
+		else if ((c == '*' && text[i + 1] == '/') || (c == '/' && (text[i + 1] == '*' || text[i + 1] == '/')) ||
+			 (c == '?' && text[i + 1] == '?'))
+			buf_printf(b, "%c ", c);
+		else
+			buf_printf(b, "%c", c);
+	}
+}
+
+/* A C string literal of n bytes, quotes included. */
+void
+out_string(Buf *b, const char *text, int64_t n)
+{
+	buf_puts(b, "\"");
+	for (int64_t i = 0; i < n; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (c < 32 || c > 126 || c == '"' || c == '\\' || c == '?')
+			buf_printf(b, "\\%03o", c);
+		else
+			buf_printf(b, "%c", c);
+	}
+	buf_puts(b, "\"");
+}
+
+const char *
+out_literal(Arena *a, const char *text)
+{
+	Buf b = { 0 };
+
+	out_string(&b, text, (int64_t)strlen(text));
+	return arena_text(a, &b);
+}
+
+void
+out_json(Buf *b, const char *text)
+{
+	buf_puts(b, "\"");
+	for (const char *p = text; *p; p++) {
+		if ((unsigned char)*p < 32)
+			buf_printf(b, "\\u%04x", *p);
+		else
+			buf_printf(b, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+	}
+	buf_puts(b, "\"");
+}
+
+/* An identifier that says where it is from: letters, digits and _ of the text's last part, after a prefix of ours. */
+const char *
+out_name(Arena *a, const char *prefix, const char *text)
+{
+	const char *last = strrchr(text, '.');
+	Buf b = { 0 };
+
+	buf_puts(&b, prefix);
+	for (const char *p = last && last[1] ? last + 1 : text; *p && b.n < 60; p++) {
+		const bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
+
+		buf_add(&b, plain ? p : "_", 1);
+	}
+	return arena_text(a, &b);
+}

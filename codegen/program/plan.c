@@ -1,0 +1,582 @@
+/*
+ * The plan: where every tensor of a specialized graph lives.
+ *
+ * Known tensors lie in storages; a storage becomes a buffer with a home: an argument, the weights, the arena, or a
+ * tensor of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).
+ * Tensors that are not known are IValues in slots of the frame.  Buffers of the arena get their offsets in offsets.c.
+ */
+#include "../kernel/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+const RtTensor *
+plan_tensor(Plan *p, const Value *v)
+{
+	const Known *k = known_at(p->known, v);
+
+	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+static Buffer *
+buffer_of(Plan *p, const RtStorage *meta)
+{
+	return (Buffer *)(intptr_t)ptrmap_get(&p->buffer_at, meta);
+}
+
+Buffer *
+plan_buffer(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+
+	return t ? buffer_of(p, t->storage) : NULL;
+}
+
+bool
+plan_is_planned(Plan *p, const Value *v)
+{
+	return plan_buffer(p, v) != NULL;
+}
+
+/* Do the tensors of a known value all lie in buffers that were there before this step? */
+static bool
+lies_in_old_buffers(Plan *p, IValue v, int step)
+{
+	const Buffer *b;
+
+	switch (v.tag) {
+	case RT_TENSOR:
+		b = buffer_of(p, v.u.t->storage);
+		return b && b->first < step;
+	case RT_LIST:
+		for (int64_t i = 0; i < v.u.list->n; i++)
+			if (!lies_in_old_buffers(p, v.u.list->v[i], step))
+				return false;
+		return true;
+	case RT_TUPLE:
+		for (int64_t i = 0; i < v.u.tuple->n; i++)
+			if (!lies_in_old_buffers(p, v.u.tuple->v[i], step))
+				return false;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Does this result need no code?  A tensor that is a view; a list or tuple of views that is only taken apart. */
+static bool
+was_there(Plan *p, const Value *v, int step)
+{
+	const Known *k = known_at(p->known, v);
+
+	if (!k->is || !lies_in_old_buffers(p, k->v, step))
+		return false;
+	if (k->v.tag == RT_TENSOR)
+		return true;
+	if (k->v.tag != RT_LIST && k->v.tag != RT_TUPLE)
+		return false;
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+
+		if (!node_is(user, "prim::ListUnpack") && !node_is(user, "prim::TupleUnpack") &&
+		    !node_is(user, "aten::__getitem__"))
+			return false;
+		for (int o = 0; o < user->nout; o++)
+			if (!known_is(p->known, user->out[o]) || known_at(p->known, user->out[o])->v.tag != RT_TENSOR)
+				return false;
+	}
+	return true;
+}
+
+/* A list that is only an argument of kernels is not made, unless a kernel may raise: then the operator itself runs. */
+static bool
+only_kernels_read(Plan *p, const Value *list)
+{
+	for (int i = 0; i < list->uses.n; i++)
+		if (!plan_is_kernel(p, list->uses.at[i].node) || node_may_refuse_data(list->uses.at[i].node))
+			return false;
+	return plan_list_is_read(list);
+}
+
+/* A node whose results all lie in buffers that were there before it does nothing. */
+bool
+plan_needs_step(Plan *p, const Node *n)
+{
+	if (node_is(n, "prim::Constant") || p->absorbed[n->id] ||
+	    (node_is(n, "prim::ListConstruct") && only_kernels_read(p, n->out[0])))
+		return false;
+	if (p->joined && p->joined[n->id])
+		return p->joined[n->id] == JOINED_SOME;
+	for (int i = 0; i < n->nout; i++)
+		if (plan_is_part(p, n->out[i]))
+			return true;
+	if (!n->nout || n->nsub || node_writes(n) || node_has_effect(n) || node_is(n, "prim::BailOut"))
+		return true;
+	for (int i = 0; i < n->nout; i++)
+		if (!was_there(p, n->out[i], p->step[n->id]))
+			return true;
+	return false;
+}
+
+bool
+plan_is_part(const Plan *p, const Value *v)
+{
+	return p->part && p->part[v->id];
+}
+
+bool
+node_is_map(const Node *n)
+{
+	return node_is(n, "prim::FusionGroup") || (n->op && n->op->form == OP_MAP);
+}
+
+static bool
+generated_dtype(const RtTensor *t)
+{
+	const char c = rt_dtypes[t->dtype].category;
+
+	return c != 'C' && c != 'Q';
+}
+
+/* Numbers of known kind, tensors that are planned: then the kernel can be written. */
+bool
+plan_is_kernel(Plan *p, const Node *n)
+{
+	if ((p->dynamic && p->dynamic->refused[n->id]) || (p->beyond && !node_is_before(n, p->beyond)))
+		return false;
+	if (!node_is_map(n))
+		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
+	if (node_may_divide_by_zero(n))                  /* generated kernels do not raise */
+		return false;
+	for (int i = 0; i < n->nin; i++) {
+		const Value *v = n->in[i];
+		const RtTensor *t = plan_tensor(p, v);
+
+		if (t ? !generated_dtype(t) : v->type->kind == TYPE_COMPLEX || v->type->kind == TYPE_NUMBER)
+			return false;
+		if (!t && v->type->kind == TYPE_TENSOR)
+			return false;
+		if (!t && known_at(p->known, v)->is && known_at(p->known, v)->v.tag == RT_COMPLEX)
+			return false;
+	}
+	for (int i = 0; i < n->nout; i++) {
+		const RtTensor *t = plan_tensor(p, n->out[i]);
+
+		if (!t || !generated_dtype(t) || (!rt_is_dense(t) && !plan_is_part(p, n->out[i])))
+			return false;
+	}
+	return n->nout > 0;
+}
+
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+static Buffer *
+add_buffer(Plan *p, const RtTensor *t, Home home, int step)
+{
+	Buffer *b = new(p->cx->arena, Buffer, 1);
+
+	b->meta = t->storage;
+	b->home = home;
+	b->bytes = t->storage->bytes;
+	b->slot = -1;
+	b->first = b->last = step;
+	b->base = t->offset * rt_dtypes[t->dtype].bytes;
+	b->index = p->buffers.n;
+	vec_push(p->cx->arena, &p->buffers, b);
+	*ptrmap_at(p->cx->arena, &p->buffer_at, b->meta) = (intptr_t)b;
+	return b;
+}
+
+/* Tensors of an argument, inside containers too: their home is the argument. */
+static void
+add_argument(Plan *p, IValue v, const char *place)
+{
+	if (v.tag == RT_TENSOR && !buffer_of(p, v.u.t->storage))
+		add_buffer(p, v.u.t, HOME_INPUT, -1)->place = place;
+	for (int i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
+		add_argument(p, v.u.list->v[i], arena_printf(p->cx->arena, "%s.u.list->v[%d]", place, i));
+	for (int i = 0; v.tag == RT_TUPLE && i < v.u.tuple->n; i++)
+		add_argument(p, v.u.tuple->v[i], arena_printf(p->cx->arena, "%s.u.tuple->v[%d]", place, i));
+}
+
+static void
+add_constant(Plan *p, Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+
+	if (t && !buffer_of(p, t->storage))
+		add_buffer(p, t, HOME_CONSTANT, -1)->constant = known_at(p->known, v)->v;
+}
+
+static int
+slot_of(Plan *p, const Value *v)
+{
+	if (p->slot[v->id] < 0)
+		p->slot[v->id] = p->nslot++;
+	return p->slot[v->id];
+}
+
+/* The result of a node: a new buffer, the view of an old one, or a slot. */
+static void
+add_result(Plan *p, const Node *n, Value *v, bool kernel)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	Buffer *b;
+
+	if (!t || (n->op && !t->storage)) {
+		slot_of(p, v);
+		return;
+	}
+	if (buffer_of(p, t->storage))
+		return;
+	b = add_buffer(p, t, kernel ? HOME_ARENA : HOME_BOX, p->step[n->id]);
+	if (!kernel)
+		b->slot = slot_of(p, v);
+}
+
+/* A group of tensors of which too little is known for a kernel is its nodes again. */
+static void
+dissolve(Plan *p, Node *group)
+{
+	Graph *sub = node_attr(group, "Subgraph")->g;
+	Map clones = { .arena = p->cx->arena };
+
+	for (int i = 0; i < group->nin; i++)
+		graph_set_cloned(&clones, graph_inputs(sub)[i], group->in[i]);
+	for NODES(n, sub->top) {
+		Node *clone = node_clone(p->graph, n, &clones);
+
+		node_insert_before(clone, group);
+		if (p->beyond == group)
+			p->beyond = clone;
+	}
+	for (int i = 0; i < group->nout; i++)
+		value_replace_uses(group->out[i], graph_cloned(&clones, sub->top->ret->in[i]));
+	node_destroy(group);
+}
+
+/* The first node for which -L kernels=N allows no kernel; null: there is none. */
+static const Node *
+find_beyond(Plan *p, Pass *kernels, const Block *b)
+{
+	const Node *found = NULL;
+
+	for NODES(n, b) {
+		if (plan_is_kernel(p, n)) {
+			if (!pass_may(kernels))
+				return n;
+			pass_note(kernels, n, "it gets a kernel");
+		}
+		for (int i = 0; i < n->nsub && !found; i++)
+			found = find_beyond(p, kernels, n->sub[i]);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool
+dissolve_groups(Plan *p, Block *b)
+{
+	bool did = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			did |= dissolve_groups(p, n->sub[i]);
+		if (node_is(n, "prim::FusionGroup") && !plan_is_kernel(p, n)) {
+			dissolve(p, n);
+			did = true;
+		}
+	}
+	return did;
+}
+
+static void
+number_block(Plan *p, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		p->slot[b->param->out[i]->id] = -1;
+	for NODES(n, b) {
+		p->step[n->id] = node_is(n, "prim::Constant") ? p->nstep : p->nstep++;
+		for (int i = 0; i < n->nsub; i++)
+			number_block(p, n->sub[i]);
+	}
+	p->step[b->ret->id] = p->nstep++;
+}
+
+static void
+place_constants(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::Constant"))
+			add_constant(p, n->out[0]);
+		for (int i = 0; i < n->nsub; i++)
+			place_constants(p, n->sub[i]);
+	}
+}
+
+/* ---- epilogues --------------------------------------------------------------------------------------------------- */
+
+/* Is everything that the group reads, but for `made`, there before node n? */
+static bool
+ready_before(const Node *group, const Value *made, const Node *n)
+{
+	for (int i = 0; i < group->nin; i++) {
+		const Node *from = group->in[i]->node;
+
+		if (group->in[i] != made && from->block == n->block && from != from->block->param &&
+		    !node_is(from, "prim::Constant") && !node_is_before(from, n))
+			return false;
+	}
+	return true;
+}
+
+/* The product whose kernel can compute the group as its epilogue: it must be the last of the group's inputs to be
+ * made. */
+static const Node *
+carrier(Plan *p, const Node *group)
+{
+	for (int i = 0; i < group->nin; i++) {
+		const Value *v = group->in[i];
+		const Node *n = v->node;
+
+		if (v->uses.n == 1 && n->block == group->block && node_is_dense(p, n) && plan_is_kernel(p, n) &&
+		    !p->epilogue[n->id] && ready_before(group, v, n) && epilogue_fits(p, group, v, dense_columns(p, n)))
+			return n;
+	}
+	return NULL;
+}
+
+static void
+find_epilogues(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		const Node *product;
+
+		for (int i = 0; i < n->nsub; i++)
+			find_epilogues(p, n->sub[i]);
+		if (node_is(n, "prim::FusionGroup") && plan_is_kernel(p, n) && (product = carrier(p, n))) {
+			p->epilogue[product->id] = n;
+			p->absorbed[n->id] = true;
+		}
+	}
+}
+
+static void
+place_block(Plan *p, Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::Constant") || p->absorbed[n->id])
+			continue;
+		if (p->epilogue[n->id]) {
+			add_result(p, n, p->epilogue[n->id]->out[0], true);
+			continue;
+		}
+		for (int k = 0; k < n->nsub; k++) {
+			Node *param = n->sub[k]->param;
+
+			for (int i = 0; i < param->nout; i++)
+				if (plan_tensor(p, param->out[i]))
+					add_buffer(p, plan_tensor(p, param->out[i]), HOME_ARENA, p->step[n->id]);
+				else
+					slot_of(p, param->out[i]);
+			place_block(p, n->sub[k]);
+		}
+		for (int i = 0; i < n->nout; i++)
+			add_result(p, n, n->out[i], n->nsub || plan_is_kernel(p, n));
+	}
+}
+
+/* ---- what escapes, and how long buffers live --------------------------------------------------------------------- */
+
+bool
+plan_list_is_read(const Value *list)
+{
+	for (int i = 0; i < list->uses.n; i++) {
+		const Node *user = list->uses.at[i].node;
+		const Schema *s = node_schema(user);
+		const int k = list->uses.at[i].index;
+
+		if (!s || k >= s->nargs || s->args[k].alias || s->nrets != 1 || s->rets[0].type->kind != TYPE_TENSOR)
+			return false;
+	}
+	return list->node->block->graph && list->uses.n > 0;
+}
+
+/* May the user of v keep it beyond the step, or write to it through an alias? */
+static bool
+keeps(Plan *p, const Node *user, int index)
+{
+	const Schema *s = node_schema(user);
+
+	/* What a guard lets through is v itself. */
+	for (int i = 0; node_is(user, "prim::BailOut") && index < user->nout && i < user->out[index]->uses.n; i++) {
+		const Use *u = &user->out[index]->uses.at[i];
+
+		if (node_writes_input(u->node, u->index) || keeps(p, u->node, u->index))
+			return true;
+	}
+	if (node_is(user, "prim::BailOut") || node_is(user, "prim::FusionGroup") || node_is(user, "prim::Return"))
+		return node_is(user, "prim::Return") && !user->block->owner;
+	if (node_is(user, "prim::ListConstruct"))
+		return !plan_list_is_read(user->out[0]);
+	if (user->nsub)
+		return false;
+	if (!s || index >= s->nargs || !user->op || !user->op->kernel)
+		return true;
+	if (s->args[index].type->kind != TYPE_TENSOR && s->args[index].type->kind != TYPE_OPTIONAL)
+		return true;
+	if (!s->args[index].alias)
+		return false;
+	/* The result may be a view: harmless when it is known which, in a list that is only taken apart, too. */
+	for (int i = 0; i < user->nout; i++)
+		if (!plan_is_planned(p, user->out[i]) && !was_there(p, user->out[i], p->step[user->id]))
+			return true;
+	return user->nout == 0;
+}
+
+/* Values that leave a block go to a slot (kept) or are copied to the planned place of the node's result. */
+static bool
+leaves_in_slot(Plan *p, const Node *ret, int index)
+{
+	const Node *owner = ret->block->owner;
+	const int out = owner && node_is(owner, "prim::Loop") ? index - 1 : index;
+
+	return !owner || (out >= 0 && !plan_is_planned(p, owner->out[out]));
+}
+
+/* The last step at which a use inside loops counts: the end of the outermost loop that the buffer was made before. */
+static int
+use_step(Plan *p, const Buffer *b, const Node *user)
+{
+	int at = p->step[user->id];
+
+	for (const Block *in = user->block; in->owner; in = in->owner->block)
+		if (node_is(in->owner, "prim::Loop") && b->first < p->step[in->owner->id] + 1)
+			at = p->step[in->ret->id] > at ? p->step[in->ret->id] : at;
+	return at;
+}
+
+static void
+note_uses(Plan *p, const Value *v)
+{
+	Buffer *b = plan_buffer(p, v);
+
+	for (int i = 0; b && i < v->uses.n; i++) {
+		const Node *user = v->uses.at[i].node;
+		const int step = use_step(p, b, user);
+
+		b->last = step > b->last ? step : b->last;
+		if (node_is(user, "prim::Return") ? leaves_in_slot(p, user, v->uses.at[i].index) :
+						    keeps(p, user, v->uses.at[i].index))
+			b->escapes = true;
+		if (node_is(user, "prim::Loop") || node_is(user, "prim::If"))
+			b->escapes |= v->uses.at[i].index >= 2 &&
+				!plan_is_planned(p, user->out[v->uses.at[i].index - 2]);
+		if (node_is(user, "prim::ListConstruct"))
+			for (int k = 0; k < user->out[0]->uses.n; k++) {
+				const int later = use_step(p, b, user->out[0]->uses.at[k].node);
+
+				b->last = later > b->last ? later : b->last;
+			}
+	}
+}
+
+static void
+lifetimes(Plan *p, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		note_uses(p, b->param->out[i]);
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			lifetimes(p, n->sub[i]);
+		for (int i = 0; i < n->nout; i++) {
+			Buffer *out = plan_buffer(p, n->out[i]);
+
+			/* What a loop or an If gives is written at the end of its blocks. */
+			if (out && n->nsub && out->home == HOME_ARENA) {
+				const int end = p->step[n->sub[n->nsub - 1]->ret->id];
+
+				out->last = end > out->last ? end : out->last;
+			}
+			note_uses(p, n->out[i]);
+		}
+		for (int k = 0; k < n->nsub; k++)
+			for (int i = 0; i < n->sub[k]->param->nout; i++) {
+				Buffer *in = plan_buffer(p, n->sub[k]->param->out[i]);
+
+				if (in && in->home == HOME_ARENA)
+					in->last = p->step[n->sub[k]->ret->id];
+			}
+	}
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static void
+assign_offsets(Plan *p)
+{
+	Buffer **planned = new(p->cx->arena, Buffer *, p->buffers.n + 1);
+
+	for (int i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i]->home == HOME_ARENA) {
+			p->buffers.at[i]->spot = p->nspot;
+			planned[p->nspot++] = p->buffers.at[i];
+		}
+	p->arena = plan_offsets(p->cx, planned, p->nspot);
+	p->least = plan_least_arena(p->cx, planned, p->nspot);
+}
+
+Plan *
+plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu, DynamicPlan *dynamic)
+{
+	Plan *p = new(cx->arena, Plan, 1);
+	Graph *g = spec->graph;
+	Pass kernels;
+
+	p->cx = cx;
+	p->fn = fn;
+	p->spec = spec;
+	p->graph = g;
+	p->gpu = gpu;
+	p->dynamic = dynamic;
+	p->sizes = size_table(cx->arena);
+	p->known = known_graph(cx, g, spec->pattern, first);
+	kernels = pass_outside(cx, "kernels");
+	if (kernels.limit >= 0 || kernels.log)
+		p->beyond = find_beyond(p, &kernels, g->top);
+	if (dissolve_groups(p, g->top))
+		p->known = known_graph(cx, g, spec->pattern, first);
+	p->slot = new(cx->arena, int, g->nvalue + 1);
+	p->step = new(cx->arena, int, g->nnode + 1);
+	p->epilogue = new(cx->arena, const Node *, g->nnode + 1);
+	p->absorbed = new(cx->arena, bool, g->nnode + 1);
+	p->joined = new(cx->arena, Joined, g->nnode + 1);
+	p->part = new(cx->arena, bool, g->nvalue + 1);
+	for (int i = 0; i < g->nvalue; i++)
+		p->slot[i] = -1;
+	number_block(p, g->top);
+	for (int i = 0; i < graph_ninputs(g); i++) {
+		const Known *k = known_at(p->known, graph_inputs(g)[i]);
+
+		if (k->is)
+			add_argument(p, k->v, arena_printf(cx->arena, "reg[%d]", i));
+	}
+	place_constants(p, g->top);
+	find_epilogues(p, g->top);
+	place_block(p, g->top);
+	lifetimes(p, g->top);
+	plan_joins(p);
+	for (int i = 0; i < p->buffers.n; i++) {
+		Buffer *b = p->buffers.at[i];
+
+		if (b->home == HOME_ARENA && b->escapes) {
+			b->home = HOME_BOX;
+			b->slot = p->nslot++;
+		}
+	}
+	assign_offsets(p);
+	return p;
+}

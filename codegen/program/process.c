@@ -1,0 +1,516 @@
+/* codegen/program/process.c - child processes, temporary folders, progress messages
+ *
+ * Temporary files are in a folder that process_folder makes and removes, also when its work fails or the user stops it.
+ * It is TMPDIR of child processes, each of which has its own process group.  A signal that would end Kiln only sets a
+ * flag and kills the groups of running children; the work fails at its next step, the folder is removed, and then the
+ * signal is raised again.
+ */
+#include "../codegen.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define NOWHERE ((Range){ 0 })
+
+/* What a handler may touch; the only state of Kiln that is not in a Cx. */
+static volatile sig_atomic_t stopped, child[RT_LIMIT_CHILDREN + 1];     /* 0: free */
+static const char *folder[4];            /* those in use, a build's within another */
+static int nfolder;
+static int spare_descriptor = -1;        /* is given up for removing folders when there are no others left */
+
+/* All whose default is to end the process, but for those of its own errors. */
+static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGVTALRM,
+			       SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
+enum { NSIGNAL = sizeof signals / sizeof *signals, NCHILD = sizeof child / sizeof *child };
+
+/* ---- children ------------------------------------------------------------------------------------------------- */
+
+static void
+note_signal(int number)
+{
+	stopped = number;
+	for (int i = 0; i < NCHILD; i++)
+		if (child[i])
+			kill(-(pid_t)child[i], SIGKILL);
+}
+
+/* From here on they only leave a note; `before` is how it was. */
+static void
+note_signals(struct sigaction *before)
+{
+	const struct sigaction ours = { .sa_handler = note_signal };
+
+	for (int i = 0; i < NSIGNAL; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &ours, NULL);
+	}
+}
+
+static void
+restore_signals(const struct sigaction *before)
+{
+	for (int i = 0; i < NSIGNAL; i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
+/* As it was; outside of all folders, the one that came now ends Kiln. */
+static void
+end_as_signalled(const struct sigaction *before)
+{
+	restore_signals(before);
+	if (stopped && !nfolder)
+		raise(stopped);
+}
+
+void
+process_check(Cx *cx)
+{
+	if (stopped)
+		fail(cx, NOWHERE, "stopped");
+}
+
+/* In place of child `from`, 0: of none. */
+static void
+note_child(pid_t from, pid_t to)
+{
+	int i = 0;
+
+	while (i < NCHILD && child[i] != (sig_atomic_t)from)
+		i++;
+	if (i == NCHILD)
+		BUG("too many children at once");
+	child[i] = (sig_atomic_t)to;
+}
+
+/* Signals wait while a child comes to be: it is noted, or does not run. */
+static void
+hold_signals(sigset_t *before)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	for (int i = 0; i < NSIGNAL; i++)
+		sigaddset(&ours, signals[i]);
+	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
+/* This process's, but for TMPDIR; on the heap.  Null: errno. */
+static char **
+environment(char *tmpdir)
+{
+	char **env;
+	int n = 0, m = 0;
+
+	while (environ[n])
+		n++;
+	if (!(env = malloc(sizeof *env * ((size_t)n + 2))))
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (strncmp(environ[i], "TMPDIR=", 7))
+			env[m++] = environ[i];
+	env[m++] = tmpdir;
+	env[m] = NULL;
+	return env;
+}
+
+/* 0, or what went wrong. */
+static int
+spawn(char *const *argv, const char *out, const char *log, const sigset_t *mask, pid_t *pid)
+{
+	char tmpdir[4096];
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	char **env;
+	int bad;
+
+	if (snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%s", nfolder ? folder[nfolder - 1] : "/tmp") >= (int)sizeof tmpdir)
+		return ENAMETOOLONG;
+	if (!(env = environment(tmpdir)))
+		return errno;
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, mask);
+	posix_spawn_file_actions_init(&actions);
+	bad = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	bad = bad ? bad : posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (out)
+		bad = bad ? bad
+			  : posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	else
+		bad = bad ? bad : posix_spawn_file_actions_adddup2(&actions, 2, 1);
+	bad = bad ? bad : posix_spawnp(pid, argv[0], &actions, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	free(env);
+	return bad;
+}
+
+bool
+process_start(char *const *argv, const char *out, const char *log, Process *p)
+{
+	sigset_t before;
+	int bad;
+
+	*p = (Process){ .name = argv[0], .log = log, .begin = rt_now() };
+	if (stopped) {
+		errno = EINTR;
+		return false;
+	}
+	hold_signals(&before);
+	if (!(bad = spawn(argv, out, log, &before, &p->pid)))
+		note_child(0, p->pid);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = bad;
+	return !bad;
+}
+
+/* A child that was stopped has children of its own, which are this process's by now: all are gone before it goes on. */
+int
+process_end(Process *p)
+{
+	struct rusage use = { 0 };
+	int status = 0, none;
+	pid_t got;
+
+	while ((got = wait4(p->pid, &status, 0, &use)) < 0 && errno == EINTR)
+		;
+	note_child(p->pid, 0);
+	if (stopped) {
+		kill(-p->pid, SIGKILL);
+		while (waitpid(-p->pid, &none, 0) > 0 || errno == EINTR)
+			;
+	}
+	p->pid = 0;
+	p->ns = rt_now() - p->begin;
+	p->peak_bytes = (int64_t)use.ru_maxrss * 1024;
+	if (got < 0)
+		return EXIT_INPUT;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool
+process_crashed(int status)
+{
+	const int number = status - 128;
+
+	return number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL || number == SIGFPE;
+}
+
+int
+process_run(Cx *cx, char *const *argv, const char *out, const char *log, Process *p)
+{
+	int status;
+
+	process_check(cx);
+	if (!process_start(argv, out, log, p))
+		fail(cx, NOWHERE, "%s: %s", argv[0], strerror(errno));
+	status = process_end(p);
+	process_check(cx);
+	return status;
+}
+
+typedef struct Fork { void (*body)(void *); void *arg; int out, status; } Fork;
+
+/* In the child.  What it inherits of folders is not its own. */
+RT_NORETURN static void
+run_forked(const Fork *f, const sigset_t *mask)
+{
+	nfolder = 0;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < NSIGNAL; i++)
+		signal(signals[i], SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (dup2(f->out, 1) < 0 || dup2(f->out, 2) < 0)
+		_exit(EXIT_INPUT);
+	f->body(f->arg);
+	fflush(NULL);
+	_exit(EXIT_OK);
+}
+
+static void
+fork_and_wait(Cx *cx, void *arg)
+{
+	Process p = { .name = "fork", .begin = rt_now() };
+	Fork *f = arg;
+	sigset_t before;
+	int why;
+
+	process_check(cx);
+	fflush(NULL);
+	hold_signals(&before);
+	p.pid = fork();
+	why = errno;
+	if (!p.pid)
+		run_forked(f, &before);
+	if (p.pid > 0) {
+		setpgid(p.pid, p.pid);           /* whoever of the two is first */
+		note_child(0, p.pid);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (p.pid < 0)
+		fail(cx, NOWHERE, "fork: %s", strerror(why));
+	f->status = process_end(&p);
+	process_check(cx);
+}
+
+/* For a library that ends the process when it fails.  The child has this process's memory and none of its threads. */
+int
+process_fork(Cx *cx, void (*body)(void *), void *arg, const char *log)
+{
+	Fork f = { body, arg, .out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
+	struct sigaction before[NSIGNAL];
+	bool ok;
+
+	if (f.out < 0)
+		fail(cx, NOWHERE, "%s: %s", log, strerror(errno));
+	note_signals(before);
+	ok = cx_try(cx, fork_and_wait, &f);
+	close(f.out);
+	end_as_signalled(before);
+	if (!ok)
+		fail_again(cx);
+	return f.status;
+}
+
+char *
+process_log(Cx *cx, const char *path, int64_t most)
+{
+	FILE *f = fopen(path, "rb");
+	char part[4096], *text;
+	Buf b = { 0 };
+	size_t n;
+
+	while (f && b.n < most && (n = fread(part, 1, sizeof part, f)))
+		buf_add(&b, part, (int64_t)n < most - b.n ? (int64_t)n : most - b.n);
+	if (f)
+		fclose(f);
+	text = arena_strndup(cx->arena, b.at ? b.at : "", b.n);
+	buf_free(&b);
+	return text;
+}
+
+/* Is what a compiler said of emitted C, or of the symbols in it? */
+static bool
+blames_text(const char *said)
+{
+	return strstr(said, "program.c:") || strstr(said, "undefined") || strstr(said, "unresolved") ||
+	       strstr(said, "multiple definition") || strstr(said, "defined twice");
+}
+
+/* What the machine has too little of is no bug of Kiln, nor is a compiler that was killed or does not work. */
+RT_NORETURN void
+process_fail(Cx *cx, const char *name, int status, const char *what, const char *log)
+{
+	static const char *const room[] = { "memory full", "out of memory", "memory exhausted",
+					    "Cannot allocate memory", "failed to map", "No space left",
+					    "File too large", "Disk quota", "Killed signal", "Too many open files",
+					    "Resource temporarily unavailable", "not found" };
+	const char *said = process_log(cx, log, 6000);
+
+	process_check(cx);
+	for (size_t i = 0; i < sizeof room / sizeof *room; i++)
+		if (strstr(said, room[i]))
+			fail(cx, NOWHERE, "%s failed for want of memory, disk space or files:\n%s", name, said);
+	if (status == EXIT_BUG && !blames_text(said))
+		fail(cx, NOWHERE, "%s failed:\n%s", name,
+		     said[0] ? said : "it was killed, or could not write what is wrong");
+	fail_status(cx, status, NOWHERE, "%s %s:\n%s", name, what, said);
+}
+
+/* ---- temporary folders ------------------------------------------------------------------------------------------ */
+
+typedef struct Work { ProcessBody *body; const char *dir; void *arg; } Work;
+
+/* Removes the files of a folder; false: there is a folder in it, whose name is appended to path. */
+static bool
+remove_files(char *path, int fd)
+{
+	_Alignas(struct dirent64) char block[4096];
+	ssize_t n;
+
+	while ((n = getdents64(fd, block, sizeof block)) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *d = (const struct dirent64 *)(block + at);
+
+			at += d->d_reclen;
+			if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") || !unlinkat(fd, d->d_name, 0) ||
+			    errno != EISDIR)
+				continue;
+			if (strlen(path) + strlen(d->d_name) + 2 > PATH_MAX)
+				continue;
+			strcat(strcat(path, "/"), d->d_name);
+			return false;
+		}
+	return true;
+}
+
+static int
+open_folder(const char *path)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(path, how);
+
+	if (fd < 0 && spare_descriptor >= 0) {
+		close(spare_descriptor);
+		spare_descriptor = -1;
+		fd = open(path, how);
+	}
+	return fd;
+}
+
+/* With one descriptor and no memory: there may be no more.  path has room for PATH_MAX bytes. */
+static bool
+remove_tree(char *path)
+{
+	const size_t n = strlen(path);
+	bool all = false, going = true;
+
+	while (!all && going) {
+		const int fd = open_folder(path);
+
+		if (fd < 0)
+			break;
+		all = remove_files(path, fd);
+		close(fd);
+		going = all || remove_tree(path);
+		path[n] = 0;
+	}
+	return !rmdir(path);
+}
+
+static void
+remove_last_folder(void)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s", folder[--nfolder]);
+	remove_tree(path);
+}
+
+/* Also when a library ends the process. */
+static void
+remove_folders(void)
+{
+	while (nfolder > 0)
+		remove_last_folder();
+}
+
+static void
+work(Cx *cx, void *arg)
+{
+	Work *w = arg;
+
+	w->body(cx, w->dir, w->arg);
+}
+
+/* False: errno. */
+static bool
+make_folder(char *dir)
+{
+	static bool prepared;
+
+	if (!prepared && atexit(remove_folders))
+		return false;
+	prepared = true;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);        /* see process_end */
+	if (spare_descriptor < 0 && (spare_descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		return false;
+	if (!mkdtemp(dir))
+		return false;
+	if (nfolder == sizeof folder / sizeof *folder)
+		BUG("folders in folders");
+	folder[nfolder++] = dir;
+	return true;
+}
+
+void
+process_folder(Cx *cx, ProcessBody *body, void *arg)
+{
+	struct sigaction before[NSIGNAL];
+	const char *top = getenv("TMPDIR");
+	char *dir = arena_printf(cx->arena, "%s/kiln-XXXXXX", top && top[0] ? top : "/tmp");
+	Work w = { body, dir, arg };
+	int why;
+	bool ok;
+
+	note_signals(before);
+	if (!make_folder(dir)) {
+		why = errno;
+		restore_signals(before);
+		fail(cx, NOWHERE, "%s: %s", dir, strerror(why));
+	}
+	ok = cx_try(cx, work, &w);
+	remove_last_folder();
+	end_as_signalled(before);
+	if (!ok)
+		fail_again(cx);
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+/* One line that is written over, on a terminal only; null: it goes. */
+void
+progress(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!isatty(2))
+		return;
+	fputs("\r\033[K", stderr);
+	if (fmt) {
+		va_start(ap, fmt);
+		fputs("kiln: ", stderr);
+		vfprintf(stderr, fmt, ap);
+		va_end(ap);
+	}
+	fflush(stderr);
+}
+
+void
+say_time(const Cli *cli, const char *what, int64_t start)
+{
+	if (cli->time)
+		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
+}
+
+static void
+read_file(Cx *cx, const char *path, Buf *text)
+{
+	FILE *f = fopen(path, "rb");
+	char part[4096];
+	size_t n;
+	int why;
+
+	if (!f)
+		fail(cx, (Range){0}, "%s: cannot be opened: %s", path, strerror(errno));
+	buf_puts(text, "");
+	while ((n = fread(part, 1, sizeof part, f)))
+		buf_add(text, part, (int64_t)n);
+	why = ferror(f) ? errno : 0;
+	fclose(f);
+	if (why)
+		fail(cx, (Range){0}, "%s: cannot be read: %s", path, strerror(why));
+}
+
+const char *
+file_text(Cx *cx, const char *path)
+{
+	Buf b = {0};
+
+	read_file(cx, path, &b);
+	return arena_text(cx->arena, &b);
+}

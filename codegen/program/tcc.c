@@ -1,0 +1,316 @@
+/* codegen/program/tcc.c - the compiler inside Kiln: libtcc
+ *
+ * libtcc exits on some link errors, so programs are made in a child process whose log has the reason.  tcc of 2020
+ * needs headers and start files of a C library's development package: emitted C includes only those defined here, and
+ * the start file is defined here, too.  The user's own C may include what the machine has.  No other file uses libtcc.
+ *
+ * libtcc takes an error of read for the end of the file, and would report a wrong error or even accept a part of it: so
+ * read is defined here, for libtcc and all of Kiln, and ends the child on errors.
+ */
+#include "../codegen.h"
+
+#include <ar.h>
+#include <elf.h>
+#include <errno.h>
+#include <libtcc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOWHERE ((Range){ 0 })
+
+static void
+say(void *arg, const char *text)
+{
+	(void)arg;
+	if (!strstr(text, "warning"))
+		fprintf(stderr, "%s\n", text);
+}
+
+/* ---- what the machine does to it --------------------------------------------------------------------------------- */
+
+enum { NO_INPUT = 40 };                  /* the child's status: the machine failed, not the compiled code */
+
+static bool in_tcc;
+
+ssize_t
+read(int fd, void *to, size_t n)
+{
+	const ssize_t got = syscall(SYS_read, fd, to, n);
+
+	if (got < 0 && in_tcc && errno != EINTR) {
+		fprintf(stderr, "a file cannot be read: %s\n", strerror(errno));
+		fflush(stderr);
+		_exit(NO_INPUT);
+	}
+	return got;
+}
+
+/* ---- what a development package would bring ---------------------------------------------------------------------- */
+
+/* The first is the C library's, which the machine may have; the others would be the compiler's. */
+static const struct { const char *name, *text;
+} headers[] = {
+	{ "stdint.h",
+	  "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
+	  "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;\n"
+	  "typedef unsigned long long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n" },
+	{ "stddef.h",
+	  "typedef unsigned long size_t; typedef long ptrdiff_t; typedef int wchar_t;\n#define NULL ((void *)0)\n"
+	  "#define offsetof(t, m) ((size_t)&((t *)0)->m)\n" },
+	{ "stdbool.h", "#define bool _Bool\n#define true 1\n#define false 0\n" },
+	{ "stdarg.h",
+	  "typedef struct { unsigned gp, fp; void *more, *saved; } va_list[1];\ntypedef va_list __gnuc_va_list;\n" },
+};
+
+/* What tcc calls for conversions of unsigned numbers. */
+static const char conversions[] =
+	"unsigned long __fixunsdfdi(double x) { return x < 0x1p63 ? (long)x : (long)(x - 0x1p63) ^ 1ul << 63; }\n"
+	"unsigned long __fixunssfdi(float x) { return __fixunsdfdi(x); }\n"
+	"double __floatundidf(unsigned long x) { return (long)x >= 0 ? (double)(long)x : "
+	"2.0 * (long)(x >> 1 | (x & 1)); }\n"
+	"float __floatundisf(unsigned long x) { return (long)x >= 0 ? (float)(long)x : "
+	"2.0f * (float)(long)(x >> 1 | (x & 1)); }\n";
+
+static const char begin[] =
+	"__asm__(\".globl _start\\n_start:\\n xor %ebp,%ebp\\n mov %rdx,%r9\\n pop %rsi\\n mov %rsp,%rdx\\n"
+	" and $-16,%rsp\\n push %rax\\n\"\n"
+	"        \" push %rsp\\n xor %r8d,%r8d\\n xor %ecx,%ecx\\n lea main(%rip),%rdi\\n call __libc_start_main\\n"
+	" hlt\\n\");\n";
+
+static void
+put_headers(Cx *cx, const char *dir, int first)
+{
+	mkdir(dir, 0777);
+	for (int i = first; i < (int)(sizeof headers / sizeof *headers); i++) {
+		const char *text = arena_printf(cx->arena, "#ifndef KILN_HEADER_%d\n#define KILN_HEADER_%d\n%s#endif\n",
+						i, i, headers[i].text);
+
+		write_text(cx, arena_printf(cx->arena, "%s/%s", dir, headers[i].name), text, (int64_t)strlen(text));
+	}
+}
+
+static const char *
+find_library(Cx *cx, const char *name)
+{
+	static const char *const dirs[] = { "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+		"/usr/lib64", "/lib", "/usr/lib" };
+	struct stat s;
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		const char *path = arena_printf(cx->arena, "%s/%s", dirs[i], name);
+
+		if (!stat(path, &s))
+			return path;
+	}
+	fail(cx, NOWHERE, "%s: not found: the C library's shared objects are needed to link with tcc", name);
+}
+
+static TCCState *
+compiler(const char *options, int output, const char *dir, const char *own)
+{
+	TCCState *s = tcc_new();
+
+	in_tcc = true;
+	tcc_set_error_func(s, NULL, say);
+	tcc_set_options(s, options);
+	tcc_set_output_type(s, output);
+	tcc_add_include_path(s, dir);
+	tcc_add_include_path(s, own);
+	return s;
+}
+
+/* ---- in the child ------------------------------------------------------------------------------------------------ */
+
+typedef struct Job {
+	const char *dir, *own;   /* rt's headers; those here */
+	const char *user;        /* those here without the C library's; null: the machine has none */
+	const char *c, *object;  /* one file of the user */
+	const char *weights, *library, *support, *libm, *libc, *out;
+	const Vec(char *) *objects;
+} Job;
+
+/* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
+static bool
+is_whole(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	Elf64_Ehdr h = { 0 };
+	struct stat st = { 0 };
+	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !fstat(fileno(f), &st) &&
+			!memcmp(h.e_ident, ELFMAG, SELFMAG) &&
+			st.st_size == (off_t)(h.e_shoff + (Elf64_Off)h.e_shnum * h.e_shentsize);
+
+	if (!is)
+		fprintf(stderr, "%s: cannot be written: No space left?\n", path);
+	if (f)
+		fclose(f);
+	return is;
+}
+
+/* With the C library's headers, when there are some. */
+static void
+compile_operator(void *arg)
+{
+	const Job *j = arg;
+	TCCState *s = compiler(j->user ? "-nostdlib -w" : "-nostdlib -nostdinc -w", TCC_OUTPUT_OBJ, j->dir,
+			       j->user ? j->user : j->own);
+
+	if (tcc_add_file(s, j->c) < 0 || tcc_output_file(s, j->object) < 0 || !is_whole(j->object))
+		_exit(EXIT_INPUT);
+}
+
+static void
+link_program(void *arg)
+{
+	const Job *j = arg;
+	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_EXE, j->dir, j->own);
+	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 &&
+		  tcc_compile_string(s, conversions) >= 0 && tcc_compile_string(s, begin) >= 0;
+
+	for (int i = 0; ok && i < j->objects->n; i++)
+		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
+	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 &&
+	     tcc_add_file(s, j->libm) >= 0 && tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
+	if (!ok || !is_whole(j->out))
+		_exit(EXIT_INPUT);
+}
+
+/* What it does not define is Kiln's own. */
+static void
+link_shared(void *arg)
+{
+	const Job *j = arg;
+	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_DLL, j->dir, j->own);
+	bool ok = tcc_compile_string(s, conversions) >= 0;
+
+	for (int i = 0; ok && i < j->objects->n; i++)
+		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
+	if (!ok || tcc_output_file(s, j->out) < 0 || !is_whole(j->out))
+		_exit(EXIT_INPUT);
+}
+
+/* ---- the runtime, as tcc likes it -------------------------------------------------------------------------------- */
+
+/*
+ * It has a section per function, so that linkers leave out unused functions.  tcc does not, and its linear search for
+ * each section's name took most of a build's time.  So sections are numbered in every object, .text.00, .text.10, and
+ * those of the same number become one in the program.  (Two of the same object must not become one: tcc would relocate
+ * it twice.)
+ */
+enum { KINDS = 5, DIGIT = 64 };
+
+/* The name of a relocation section ends with that of its section, in the same bytes. */
+static void
+number_name(char *name, int *counts)
+{
+	static const char *const kinds[KINDS] = { ".text.", ".rodata.", ".data.rel.", ".data.", ".bss." };
+
+	for (int i = 0; i < KINDS; i++) {
+		char *rest = name + strlen(kinds[i]);
+
+		if (strncmp(name, kinds[i], strlen(kinds[i])))
+			continue;
+		if (strlen(rest) < 2 || counts[i] == DIGIT * DIGIT)
+			return;
+		rest[0] = (char)('0' + counts[i] % DIGIT);
+		rest[1] = (char)('0' + counts[i]++ / DIGIT);
+		rest[2] = 0;
+		return;
+	}
+}
+
+static void
+number_names(char *object)
+{
+	int counts[KINDS] = { 0 };
+	Elf64_Shdr names, section;
+	Elf64_Ehdr h;
+
+	if (memcmp(object, ELFMAG, SELFMAG))
+		return;
+	memcpy(&h, object, sizeof h);                   /* members of an archive are at even addresses only */
+	memcpy(&names, object + h.e_shoff + h.e_shstrndx * sizeof names, sizeof names);
+	for (int i = 1; i < h.e_shnum; i++) {
+		memcpy(&section, object + h.e_shoff + i * sizeof section, sizeof section);
+		number_name(object + names.sh_offset + section.sh_name, counts);
+	}
+}
+
+static void
+put_library(Cx *cx, const char *path)
+{
+	int64_t n;
+	const char *carried = carry_library_text(&n);
+	char *text = arena_strndup(cx->arena, carried, n);
+	struct ar_hdr member;
+
+	for (int64_t at = SARMAG; at < n; at += (strtol(member.ar_size, NULL, 10) + 1) & ~1) {
+		memcpy(&member, text + at, sizeof member);
+		at += sizeof member;
+		number_names(text + at);
+	}
+	write_text(cx, path, text, n);
+}
+
+/* ---- the doors --------------------------------------------------------------------------------------------------- */
+
+typedef Vec(char *) Objects;
+
+static void
+in_child(Cx *cx, void (*body)(void *), Job *j, int status, const char *what)
+{
+	const char *log = arena_printf(cx->arena, "%s/log", j->dir);
+	const int ended = process_fork(cx, body, j, log);
+
+	if (ended == NO_INPUT)
+		fail(cx, NOWHERE, "tcc failed: %s", process_log(cx, log, 6000));
+	if (ended)
+		process_fail(cx, "tcc", status, what, log);
+}
+
+static void
+compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
+{
+	if (!access("/usr/include/stdint.h", R_OK)) {
+		j->user = arena_printf(cx->arena, "%s/user", j->dir);
+		put_headers(cx, j->user, 1);
+	}
+	for (int i = 0; i < files->n; i++) {
+		j->c = files->at[i];
+		j->object = arena_printf(cx->arena, "%s/op%d.o", j->dir, i);
+		in_child(cx, compile_operator, j, EXIT_INPUT, "failed on --op");
+		vec_push(cx->arena, objects, arena_strdup(cx->arena, j->object));
+	}
+}
+
+void
+tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out)
+{
+	Objects objects = { 0 };
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
+		  .library = arena_printf(cx->arena, "%s/librt.a", dir),
+		  .support = arena_printf(cx->arena, "%s/support.o", dir),
+		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
+		  .objects = (void *)&objects };
+
+	put_headers(cx, j.own, 0);
+	put_library(cx, j.library);
+	carry_support(cx, j.support);
+	compile_operators(cx, &j, operators, &objects);
+	j.c = c;
+	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");
+}
+
+void
+tcc_shared(Cx *cx, const char *dir, const Texts *operators, const char *out)
+{
+	Objects objects = { 0 };
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .out = out, .objects = (void *)&objects };
+
+	put_headers(cx, j.own, 0);
+	compile_operators(cx, &j, operators, &objects);
+	in_child(cx, link_shared, &j, EXIT_INPUT, "failed on --op");
+}

@@ -1,0 +1,113 @@
+/* codegen/program/userop.c - operators of the user's own: --op-schema with C (--op) or TorchScript (--op-body)
+ *
+ * Like registering an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C is
+ * compiled twice: at once for this machine, since profiling and kiln run call it, and with the program for its target.
+ * Only the command line can name such a file, never an archive.
+ */
+#include "../codegen.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOWHERE ((Range){ 0 })
+
+/* my::magic.out -> my_magic_out */
+static char *
+symbol_of(Cx *cx, const Schema *s)
+{
+	const char *dot = s->overload[0] ? "_" : "";
+	char *name = arena_printf(cx->arena, "%s%s%s", s->name, dot, s->overload), *to = name;
+
+	for (const char *from = name; *from; from++)
+		if (from[0] != ':' || from[1] != ':')
+			*to++ = *from == ':' || *from == '.' ? '_' : *from;
+	*to = 0;
+	return name;
+}
+
+const char *
+op_kernel_symbol(Cx *cx, const Op *op)
+{
+	return op->form == OP_USER ? op->id : arena_printf(cx->arena, "rt_%s", op->id);
+}
+
+/* The text of --op-body for this operator; null: none. */
+static const char *
+body_of(Cli *cli, const Schema *s)
+{
+	const char *full = s->overload[0] ? arena_printf(cli->cx->arena, "%s.%s", s->name, s->overload) : s->name;
+	const size_t n = strlen(full);
+
+	for (int i = 0; i < cli->op_bodies.n; i++)
+		if (!strncmp(cli->op_bodies.at[i], full, n) && cli->op_bodies.at[i][n] == '=')
+			return arena_printf(cli->cx->arena, "%s\n", cli->op_bodies.at[i] + n + 1);
+	return NULL;
+}
+
+typedef struct UserOps { Cli *cli; Vec(Op *) compiled; int nbody; } UserOps;
+
+static void
+add_schema(UserOps *u, const char *text)
+{
+	Cx *cx = u->cli->cx;
+	const Schema *s = schema_parser(cx, text);
+	const char *body = body_of(u->cli, s);
+	Op *op;
+
+	if (!strstr(s->name, "::"))
+		fail(cx, NOWHERE, "--op-schema '%s': the name needs a namespace, as in my::%s", text, s->name);
+	if (op_find(cx, s->name, s->overload))
+		fail(cx, NOWHERE, "--op-schema '%s': there is an operator of that name", text);
+	if (s->vararg || s->varret)
+		fail(cx, NOWHERE, "--op-schema '%s': ... is for PyTorch's own", text);
+	op = op_add_user(cx, text, symbol_of(cx, s), body);
+	u->nbody += body != NULL;
+	if (!body)
+		vec_push(cx->arena, &u->compiled, op);
+}
+
+/* A shared object by the C compiler, or by the one inside Kiln; it stays loaded. */
+static void
+load(Cx *cx, const char *dir, void *arg)
+{
+	UserOps *u = arg;
+	const char *cc = u->cli->cc && !u->cli->target ? u->cli->cc : getenv("CC");
+	const char *object = arena_printf(cx->arena, "%s/operators.so", dir);
+	void *loaded, *symbol;
+
+	carry_headers(cx, dir);
+	cc = cc && cc[0] ? cc : "cc";
+	if (!strcmp(cc, "tcc") || !build_operators(cx, dir, cc, &u->cli->ops, object))
+		tcc_shared(cx, dir, &u->cli->ops, object);
+	loaded = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+	if (!loaded)
+		fail(cx, NOWHERE, "--op: %s", dlerror());
+	for (int i = 0; i < u->compiled.n; i++) {
+		Op *op = u->compiled.at[i];
+
+		symbol = dlsym(loaded, op->id);
+		if (!symbol)
+			fail(cx, NOWHERE, "no function %s in what --op names: it is %s's", op->id, op->name);
+		memcpy(&op->kernel, &symbol, sizeof symbol);
+	}
+}
+
+void
+user_operators(Cli *cli)
+{
+	UserOps u = { .cli = cli };
+
+	for (int i = 0; i < cli->op_schemas.n; i++)
+		add_schema(&u, cli->op_schemas.at[i]);
+	if (u.nbody < cli->op_bodies.n)
+		usage_error(cli, "--op-body wants NAME=TEXT, NAME that of one --op-schema");
+	if (cli->ops.n && !u.compiled.n)
+		usage_error(cli, "--op wants --op-schema, which says what is in it");
+	for (int i = 0; i < cli->ops.n; i++)
+		if (access(cli->ops.at[i], R_OK))
+			fail(cli->cx, NOWHERE, "%s: cannot be read", cli->ops.at[i]);
+	if (cli->ops.n)
+		process_folder(cli->cx, load, &u);
+}

@@ -1,0 +1,45 @@
+/*
+ * What torch.save wrote, as values: tensors, numbers, text, lists, tuples, dicts.  Nothing else is made: a pickle that
+ * names a class or a function of Python is refused by that name.
+ */
+#include "../frontend.h"
+
+#include <string.h>
+
+static IValue
+host_storage(const PickleAt *at, void *arg, RtDtype d, const char *key, int64_t numel)
+{
+	return storage_tensor(at, arg, d, key, numel);
+}
+
+IValue
+archive_data(Archive *a, RtCx *rt)
+{
+	Cx *cx = archive_cx(a);
+	Source *s = new(cx->arena, Source, 1);
+	PickleHost host = { .storage = host_storage };
+	Record r;
+
+	if (!archive_has(a, "data.pkl"))
+		fail(cx, (Range){ 0 }, "%s: is not written by torch.save: it has no data.pkl", archive_path(a));
+	r = archive_record(a, "data.pkl");
+	*s = (Source){ .text = r.data, .n = r.n, .name = arena_printf(cx->arena, "%s: data.pkl", archive_path(a)),
+		.line = 1 };
+	host.arg = storages_new(cx, rt, a, "data");
+	return pickle_load(cx, s, &host);
+}
+
+IValue
+archive_load_data(Cx *cx, const char *path)
+{
+	RtCx *rt = new(cx->arena, RtCx, 1);
+	Fits fits = { .cx = cx };
+	IValue v;
+
+	rt_cx_init(rt);
+	v = archive_data(archive_open(cx, path), rt);
+	value_settle(&fits, v);
+	fits_free(&fits);
+	rt_cx_free(rt);
+	return v;
+}

@@ -1,0 +1,320 @@
+/*
+ * Tensors over storages of an archive.
+ *
+ * A storage is a member of the archive, mapped and not copied where its bytes lie aligned in the file; tensors that
+ * share one in PyTorch share it here.  Two things that PyTorch does not check are checked: that the member has all the
+ * elements the pickle promises, and that a tensor's offset, sizes and strides stay inside.
+ */
+#include "../frontend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64 };
+
+struct Storages {
+	Cx         *cx;
+	RtCx       *rt;
+	Archive    *archive;
+	const char *folder;     /* "data", "constants" */
+	bool        swap;       /* written by a big-endian host */
+	Map         by_key;     /* RtStorage, one reference each */
+};
+
+Storages *
+storages_new(Cx *cx, RtCx *rt, Archive *a, const char *folder)
+{
+	Storages *s = new(cx->arena, Storages, 1);
+	Record order = { 0 };
+
+	s->cx = cx;
+	s->rt = rt;
+	s->archive = a;
+	s->folder = folder;
+	s->by_key.arena = cx->arena;
+	if (archive_has(a, "byteorder"))
+		order = archive_record(a, "byteorder");
+	s->swap = order.n >= 3 && !memcmp(order.data, "big", 3);
+	return s;
+}
+
+static void *
+need(const PickleAt *at, RtCx *rt, void *p)
+{
+	if (!p)
+		pickle_bad(at, "%s", rt->message ? rt->message : "out of memory");
+	return p;
+}
+
+static int
+swap_unit(RtDtype d)
+{
+	return rt_dtypes[d].bytes / (rt_dtypes[d].category == 'C' ? 2 : 1);
+}
+
+static void
+copy_swapped(char *to, const char *from, int64_t n, int unit)
+{
+	for (int64_t i = 0; i + unit <= n; i += unit)
+		for (int k = 0; k < unit; k++)
+			to[i + k] = from[i + unit - 1 - k];
+}
+
+/* The member itself, or a copy where it does not lie as its elements need it. */
+static RtStorage *
+read_storage(const PickleAt *at, Storages *s, RtDtype d, const char *member)
+{
+	Record r = archive_record(s->archive, member);
+	RtStorage *st;
+
+	if (!s->swap && (uintptr_t)r.data % ALIGN == 0)
+		return need(at, s->rt, rt_storage_over(s->rt, r.data, r.n, false));
+	st = need(at, s->rt, rt_storage_new(s->rt, r.n));
+	if (s->swap && swap_unit(d) > 1)
+		copy_swapped(st->data, r.data, r.n, swap_unit(d));
+	else
+		memcpy(st->data, r.data, (size_t)r.n);
+	return st;
+}
+
+IValue
+storage_tensor(const PickleAt *at, Storages *s, RtDtype d, const char *key, int64_t numel)
+{
+	char *member = arena_printf(s->cx->arena, "%s/%s", s->folder, key);
+	RtStorage *st = map_get(&s->by_key, member);
+	int64_t bytes;
+
+	if (numel < 0 || !size_mul(numel, rt_dtypes[d].bytes, &bytes))
+		pickle_bad(at, "storage %s has %lld elements", member, (long long)numel);
+	if (!st) {
+		st = numel || archive_has(s->archive, member) ? read_storage(at, s, d, member)
+			: need(at, s->rt, rt_storage_new(s->rt, 0));
+		map_put(&s->by_key, member, st);
+	}
+	if (bytes > st->bytes)
+		pickle_bad(at, "%s has %lld bytes, but its %lld elements of %s need %lld", member, (long long)st->bytes,
+			(long long)numel, rt_dtypes[d].torch, (long long)bytes);
+	return rt_of(need(at, s->rt, rt_tensor_over(s->rt, st, d, 1, &numel, (int64_t[1]){ 1 }, 0)));
+}
+
+/* ---- geometry -------------------------------------------------------------------------------------------- */
+
+static const char *
+sizes_text(Cx *cx, const int64_t *v, int n)
+{
+	Buf b = { 0 };
+
+	buf_puts(&b, "[");
+	for (int i = 0; i < n; i++)
+		buf_printf(&b, i ? ", %lld" : "%lld", (long long)v[i]);
+	buf_puts(&b, "]");
+	return arena_text(cx->arena, &b);
+}
+
+/* Elements from the start of the storage to the end of the last element of the tensor; -1: more than can be counted. */
+static int64_t
+span(int ndim, const int64_t *dims, const int64_t *strides, int64_t offset)
+{
+	int64_t numel = 1, end = offset, step;
+
+	for (int i = 0; i < ndim; i++)
+		if (!size_mul(numel, dims[i], &numel))
+			return -1;
+	if (numel == 0)
+		return 0;
+	for (int i = 0; i < ndim; i++)
+		if (!size_mul(dims[i] - 1, strides[i], &step) || !size_add(end, step, &end))
+			return -1;
+	return size_add(end, 1, &end) ? end : -1;
+}
+
+RtTensor *
+tensor_over(const PickleAt *at, RtCx *rt, RtStorage *st, RtDtype d, int ndim, const int64_t *dims,
+	    const int64_t *strides, int64_t offset)
+{
+	int64_t have = st->bytes / rt_dtypes[d].bytes, end = 0;
+
+	for (int i = 0; i < ndim; i++)
+		if (dims[i] < 0 || strides[i] < 0)
+			pickle_bad(at, "a tensor has sizes %s and strides %s", sizes_text(at->cx, dims, ndim),
+				sizes_text(at->cx, strides, ndim));
+	if (offset >= 0)
+		end = span(ndim, dims, strides, offset);
+	if (offset < 0 || end < 0 || end > have)
+		pickle_bad(at,
+			   "a tensor of sizes %s, strides %s, offset %lld is larger than its storage of %lld elements",
+			   sizes_text(at->cx, dims, ndim), sizes_text(at->cx, strides, ndim), (long long)offset,
+			   (long long)have);
+	return need(at, rt, rt_tensor_over(rt, st, d, ndim, dims, strides, end ? offset : 0));
+}
+
+/* A tuple or list of ints; fails when it is something else. */
+static int
+ints(const PickleAt *at, IValue v, int64_t *to, const char *what)
+{
+	const IValue *p = v.tag == RT_TUPLE ? v.u.tuple->v : v.tag == RT_LIST ? v.u.list->v : NULL;
+	int64_t n = v.tag == RT_TUPLE ? v.u.tuple->n : v.tag == RT_LIST ? v.u.list->n : 0;
+
+	if (!p && v.tag != RT_TUPLE && v.tag != RT_LIST)
+		pickle_bad(at, "the %s of a tensor are a %s", what, rt_type_of(v));
+	if (n > RT_MAX_RANK)
+		pickle_bad(at, "a tensor has %lld dimensions (at most %d are possible)", (long long)n, RT_MAX_RANK);
+	for (int64_t i = 0; i < n; i++) {
+		if (p[i].tag != RT_INT)
+			pickle_bad(at, "the %s of a tensor hold a %s", what, rt_type_of(p[i]));
+		to[i] = p[i].u.i;
+	}
+	return (int)n;
+}
+
+/* (storage, offset, sizes, strides, ...) */
+static RtTensor *
+rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	int ndim;
+
+	if (n < 4 || arg[0].tag != RT_TENSOR || arg[1].tag != RT_INT)
+		pickle_bad(at, "a tensor is described in an unknown way");
+	ndim = ints(at, arg[2], dims, "sizes");
+	if (ints(at, arg[3], strides, "strides") != ndim)
+		pickle_bad(at, "a tensor has %d sizes and another number of strides", ndim);
+	return tensor_over(at, rt, arg[0].u.t->storage, arg[0].u.t->dtype, ndim, dims, strides, arg[1].u.i);
+}
+
+/* ---- conjugate and negative bits ----------------------------------------------------------------------------- */
+
+static bool
+bit(IValue dict, const char *name, int64_t number)
+{
+	for (int64_t i = 0; dict.tag == RT_DICT && i < dict.u.dict->used; i++) {
+		const RtDictEntry *e = &dict.u.dict->at[i];
+
+		if (!e->dead && ((e->key.tag == RT_STR && !strcmp(e->key.u.str->s, name))
+		                 || (e->key.tag == RT_INT && e->key.u.i == number)))
+			return e->value.tag == RT_BOOL && e->value.u.i;
+	}
+	return false;
+}
+
+static void
+negate(char *p, int bytes)
+{
+	p[bytes - 1] = (char)(p[bytes - 1] ^ 0x80);        /* the sign is the top bit of every floating type */
+}
+
+/* Kiln has no lazy bits: the tensor becomes a changed copy of its own. */
+static RtTensor *
+apply_bits(const PickleAt *at, RtCx *rt, RtTensor *t, bool conj, bool neg)
+{
+	RtTensor *own = need(at, rt, rt_clone(rt, t));
+	int bytes = rt_dtypes[t->dtype].bytes, half = swap_unit(t->dtype);
+	int64_t n = own->storage->bytes / bytes;
+	char category = rt_dtypes[t->dtype].category;
+
+	rt_tensor_release(t);
+	if (category != 'C' && category != 'F')
+		pickle_bad(at, "a %s tensor is marked as negative", rt_dtypes[t->dtype].torch);
+	for (int64_t i = 0; i < n; i++) {
+		char *p = own->storage->data + i * bytes;
+
+		if (neg)
+			negate(p, half);
+		if (category == 'C' && neg != conj)
+			negate(p + half, half);
+	}
+	return own;
+}
+
+IValue
+tensor_rebuild(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	RtTensor *t = rebuild(at, rt, arg, n);
+	bool conj = n > 6 && bit(arg[6], "conj", 0), neg = n > 6 && bit(arg[6], "neg", 1);
+
+	if (conj || neg)
+		t = apply_bits(at, rt, t, conj && rt_dtypes[t->dtype].category == 'C', neg);
+	if (n > 4 && arg[4].tag == RT_BOOL && arg[4].u.i)
+		t->flags |= RT_REQUIRES_GRAD;
+	return rt_of(t);
+}
+
+/* (tensor, requires_grad, hooks[, state]) */
+IValue
+tensor_rebuild_parameter(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	(void)rt;
+	if (n < 2 || arg[0].tag != RT_TENSOR || arg[1].tag != RT_BOOL)
+		pickle_bad(at, "a parameter is described in an unknown way");
+	if (arg[1].u.i)
+		arg[0].u.t->flags |= RT_REQUIRES_GRAD;
+	arg[0].u.t->flags |= RT_PARAMETER;
+	return rt_retain(arg[0]);
+}
+
+IValue
+tensor_lacks_sparse(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	(void)rt, (void)arg, (void)n;
+	pickle_lacks(at, "Kiln lacks sparse tensors");
+}
+
+/* ---- quantized ----------------------------------------------------------------------------------------------- */
+
+static RtQuant *
+new_quant(const PickleAt *at, int scheme)
+{
+	RtQuant *q = rt_mem_zeroed(sizeof *q);
+
+	if (!q)
+		pickle_bad(at, "out of memory");
+	q->h.refs = 1;
+	q->scheme = scheme;
+	return q;
+}
+
+static RtQuant *
+per_tensor(const PickleAt *at, int scheme, const IValue *p, int64_t n)
+{
+	RtQuant *q;
+
+	if (n != 3 || p[1].tag != RT_DOUBLE || p[2].tag != RT_INT)
+		pickle_bad(at, "a quantized tensor has neither scale nor zero point");
+	q = new_quant(at, scheme);
+	q->scale = p[1].u.f;
+	q->zero = p[2].u.i;
+	return q;
+}
+
+static RtQuant *
+per_channel(const PickleAt *at, int scheme, const IValue *p, int64_t n, const RtTensor *t)
+{
+	RtQuant *q;
+
+	if (n != 4 || p[1].tag != RT_TENSOR || p[2].tag != RT_TENSOR || p[3].tag != RT_INT)
+		pickle_bad(at, "a quantized tensor lacks its scales and zero points");
+	if (p[3].u.i < 0 || p[3].u.i >= t->ndim || rt_numel(p[1].u.t) != t->dims[p[3].u.i]
+	    || rt_numel(p[2].u.t) != t->dims[p[3].u.i])
+		pickle_bad(at, "a quantized tensor has %lld scales and %lld zero points for dimension %lld",
+			(long long)rt_numel(p[1].u.t), (long long)rt_numel(p[2].u.t), (long long)p[3].u.i);
+	q = new_quant(at, scheme);
+	q->axis = p[3].u.i;
+	q->scales = rt_tensor_retain(p[1].u.t);
+	q->zeros = rt_tensor_retain(p[2].u.t);
+	return q;
+}
+
+/* (storage, offset, sizes, strides, (scheme, ...), requires_grad, hooks) */
+IValue
+tensor_rebuild_quantized(const PickleAt *at, RtCx *rt, const IValue *arg, int n)
+{
+	RtTensor *t = rebuild(at, rt, arg, n);
+	const RtTuple *q = n > 4 && arg[4].tag == RT_TUPLE ? arg[4].u.tuple : NULL;
+	int scheme = q && q->n ? pickle_qscheme(q->v[0]) : -1;
+
+	if (scheme < 0 || rt_dtypes[t->dtype].category != 'Q')
+		pickle_bad(at, "a quantized tensor is described in an unknown way");
+	t->quant = scheme == 0 || scheme == 2 ? per_tensor(at, scheme, q->v, q->n)
+					      : per_channel(at, scheme, q->v, q->n, t);
+	return rt_of(t);
+}

@@ -1,0 +1,112 @@
+/*
+ * Operators that are TorchScript functions: overloads that the registry does not have, and what operators did in older
+ * archives.  Rows of builtin.def are compiled when they are first asked for; a call becomes a copy of the body.
+ */
+#include "../frontend.h"
+
+#include <string.h>
+
+static const struct { const char *name, *text; } builtins[] = {
+#define BUILTIN(name, text) { name, text },
+#include "builtin.def"
+#define BUILTIN(name, text) { name, text },
+#include "functional.def"
+};
+
+static const struct Upgrader { const char *name, *overload; int version; const char *schema, *text; } upgraders[] = {
+#define UPGRADER(name, overload, version, schema, text) { name, overload, version, schema, text },
+#include "builtin.def"
+};
+
+enum { NBUILTIN = sizeof builtins / sizeof *builtins, NUPGRADER = sizeof upgraders / sizeof *upgraders };
+
+struct Builtins {                  /* what has been compiled, by row */
+	Function *builtin[NBUILTIN];
+	Function *upgrader[NUPGRADER];
+	Schema   *schema[NUPGRADER];
+};
+
+static struct Builtins *
+compiled(Cx *cx)
+{
+	if (!cx->builtins)
+		cx->builtins = new(cx->arena, struct Builtins, 1);
+	return cx->builtins;
+}
+
+int
+builtin_next(const char *op, int row)
+{
+	while (++row < NBUILTIN)
+		if (strcmp(builtins[row].name, op) == 0)
+			return row;
+	return -1;
+}
+
+Function *
+builtin_row(Cx *cx, int row)
+{
+	Function **f = &compiled(cx)->builtin[row];
+
+	if (!*f)
+		*f = script_compile(cx, builtins[row].text, builtins[row].name);
+	return *f;
+}
+
+int
+upgrader_find(const char *op, const char *overload, int version)
+{
+	for (int i = 0; i < NUPGRADER; i++)
+		if (version > 0 && version < upgraders[i].version && strcmp(upgraders[i].name, op) == 0 &&
+		    strcmp(upgraders[i].overload, overload) == 0)
+			return i;
+	return -1;
+}
+
+const Schema *
+upgrader_schema(Cx *cx, int row)
+{
+	Schema **s = &compiled(cx)->schema[row];
+
+	if (!*s)
+		*s = schema_parse(cx, upgraders[row].schema);
+	return *s;
+}
+
+Function *
+upgrader_function(Cx *cx, int row)
+{
+	Function **f = &compiled(cx)->upgrader[row];
+
+	if (!*f)
+		*f = script_compile(cx, upgraders[row].text, upgraders[row].name);
+	return *f;
+}
+
+static void
+set_places(Node *n, Range at)
+{
+	n->at = at;
+	for (int i = 0; i < n->nsub; i++)
+		for NODES(m, n->sub[i])
+			set_places(m, at);
+}
+
+Value *
+inline_function(Graph *g, Function *fn, Range at, Value *const *args)
+{
+	Graph *body = function_graph(g->cx, fn);
+	Map values = { .arena = g->arena };
+	Value *result = body->top->ret->in[0], *copy;
+
+	for (int i = 0; i < graph_ninputs(body); i++)
+		graph_set_cloned(&values, graph_inputs(body)[i], args[i]);
+	for NODES(n, body->top) {
+		Node *c = node_clone(g, n, &values);
+
+		set_places(c, at);
+		graph_insert(g, c);
+	}
+	copy = graph_cloned(&values, result);
+	return copy ? copy : result;
+}

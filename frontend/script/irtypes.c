@@ -1,0 +1,339 @@
+/*
+ * Types of a graph that was read as text, before it may run.
+ *
+ * What a node gives follows from what it is given; what is written must hold of it.  Kernels rely on the types of their
+ * arguments, so a graph that is wrong about one would read memory that is none.  What was written of tensors (dtypes,
+ * sizes, strides) is forgotten: nobody checks it.  Casts are checked where they run.  There are no classes in such a
+ * text, so there are no objects.
+ */
+#include "../frontend.h"
+
+#include <string.h>
+
+typedef struct Types {
+	Cx    *cx;
+	Graph *g;
+	const char *path;
+} Types;
+
+static void check_block(Types *, Block *);
+
+RT_NORETURN static void
+refuse(const Types *t, const Node *n, const char *why)
+{
+	fail(t->cx, n->at, "%s: %s %s", t->path, n->kind->name, why);
+}
+
+static void
+need(const Types *t, const Node *n, bool holds, const char *why)
+{
+	if (!holds)
+		refuse(t, n, why);
+}
+
+static const Type *
+given(const Types *t, const Node *n, int i)
+{
+	need(t, n, i < n->nin, "has too few inputs");
+	return n->in[i]->type;
+}
+
+/* Output i is a `what`: of the type that is written, which becomes all that is known. */
+static void
+gives(const Types *t, Node *n, int i, const Type *what)
+{
+	const Type *written = type_unshaped(t->cx, n->out[i]->type);
+
+	if (!type_is_subtype(t->cx, type_unshaped(t->cx, what), written))
+		fail(t->cx, n->at, "%s: result %d of %s is of type %s and not %s", t->path, i, n->kind->name,
+		     type_python(t->cx, what), type_python(t->cx, written));
+	n->out[i]->type = written;
+}
+
+static void
+takes(const Types *t, const Node *n, int i, const Type *what)
+{
+	if (!type_is_subtype(t->cx, given(t, n, i), what))
+		fail(t->cx, n->at, "%s: input %d of %s is of type %s and not %s", t->path, i, n->kind->name,
+		     type_python(t->cx, given(t, n, i)), type_python(t->cx, what));
+}
+
+static void
+take_as_written(const Types *t, Value *v)
+{
+	v->type = type_unshaped(t->cx, v->type);
+}
+
+/* ---- kinds without a row ----------------------------------------------------------------------------------------- */
+
+static void
+check_constant(Types *t, Node *n)
+{
+	const Attr *a = node_attr(n, "value");
+
+	need(t, n, n->nout == 1 && !n->nin, "has one result and no input");
+	if (n->out[0]->type->kind == TYPE_FUNCTION || node_attr(n, "name"))
+		n->out[0]->type = &rt_type_any;          /* the other block of a check: called, it is none */
+	else
+		gives(t, n, 0, a && a->kind == ATTR_VALUE ? type_of_value(t->cx, a->v) : &rt_type_none);
+}
+
+static void
+check_if(Types *t, Node *n)
+{
+	need(t, n, n->nin == 1 && n->nsub == 2, "has a condition and two blocks");
+	takes(t, n, 0, &rt_type_bool);
+	for (int b = 0; b < 2; b++) {
+		need(t, n, !n->sub[b]->param->nout && n->sub[b]->ret->nin == n->nout,
+		     "has as many results as each block");
+		check_block(t, n->sub[b]);
+		for (int i = 0; i < n->nout; i++)
+			gives(t, n, i, n->sub[b]->ret->in[i]->type);
+	}
+}
+
+static void
+check_loop(Types *t, Node *n)
+{
+	Block *b = n->nsub == 1 ? n->sub[0] : NULL;
+
+	need(t, n, b && n->nin == n->nout + 2 && b->param->nout == n->nout + 1 && b->ret->nin == n->nout + 1,
+	     "has a count, a condition, one block, and what it carries");
+	takes(t, n, 0, &rt_type_int);
+	takes(t, n, 1, &rt_type_bool);
+	gives(t, b->param, 0, &rt_type_int);
+	for (int i = 0; i < n->nout; i++)
+		gives(t, b->param, i + 1, n->in[i + 2]->type);
+	check_block(t, b);
+	takes(t, b->ret, 0, &rt_type_bool);
+	for (int i = 0; i < n->nout; i++) {
+		takes(t, b->ret, i + 1, b->param->out[i + 1]->type);
+		gives(t, n, i, b->param->out[i + 1]->type);
+	}
+}
+
+static const Type *
+tuple_of(const Types *t, const Node *n, int nelem)
+{
+	const Type *tuple = given(t, n, 0);
+
+	need(t, n, tuple->kind == TYPE_TUPLE && nelem <= tuple->n, "wants a tuple that long");
+	return tuple;
+}
+
+static void
+check_tuple(Types *t, Node *n)
+{
+	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
+
+	need(t, n, written && written->kind == TYPE_TUPLE && written->n == n->nin, "gives a tuple of its inputs");
+	for (int i = 0; i < n->nin; i++)
+		takes(t, n, i, written->of[i]);
+	n->out[0]->type = written;
+}
+
+static void
+check_tuple_unpack(Types *t, Node *n)
+{
+	const Type *tuple = tuple_of(t, n, n->nout);
+
+	need(t, n, tuple->n == n->nout, "gives all elements");
+	for (int i = 0; i < n->nout; i++)
+		gives(t, n, i, tuple->of[i]);
+}
+
+static void
+check_tuple_index(Types *t, Node *n)
+{
+	const Type *tuple = tuple_of(t, n, 1);
+	int64_t at = 0;
+
+	need(t, n, n->nout == 1 && n->nin == 2 && value_int(n->in[1], &at) && at >= -tuple->n && at < tuple->n,
+	     "wants a constant index");
+	gives(t, n, 0, tuple->of[at < 0 ? at + tuple->n : at]);
+}
+
+static void
+check_list(Types *t, Node *n)
+{
+	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
+
+	need(t, n, written && written->kind == TYPE_LIST, "gives a list");
+	for (int i = 0; i < n->nin; i++)
+		takes(t, n, i, written->of[0]);
+	n->out[0]->type = written;
+}
+
+static void
+check_list_unpack(Types *t, Node *n)
+{
+	const Type *list = given(t, n, 0);
+
+	need(t, n, list->kind == TYPE_LIST, "wants a list");
+	for (int i = 0; i < n->nout; i++)
+		gives(t, n, i, list->of[0]);
+}
+
+static void
+check_dict(Types *t, Node *n)
+{
+	const Type *written = n->nout == 1 ? type_unshaped(t->cx, n->out[0]->type) : NULL;
+
+	need(t, n, written && written->kind == TYPE_DICT && n->nin % 2 == 0, "gives a dict of keys and values");
+	for (int i = 0; i < n->nin; i++)
+		takes(t, n, i, written->of[i % 2]);
+	n->out[0]->type = written;
+}
+
+static void
+check_isinstance(Types *t, Node *n)
+{
+	need(t, n, n->nin == 1 && n->nout == 1 && node_attr(n, "types"), "wants a value and types");
+	gives(t, n, 0, &rt_type_bool);
+}
+
+/* The cast itself looks (RT_DO_CAST); what is never set is an empty value of its type. */
+static void
+check_cast(Types *t, Node *n)
+{
+	need(t, n, n->nin <= 1 && n->nout == 1, "has one result");
+	take_as_written(t, n->out[0]);
+}
+
+static void
+check_raise(Types *t, Node *n)
+{
+	takes(t, n, 0, &rt_type_str);
+	if (n->nin > 1)
+		takes(t, n, 1, type_optional(t->cx, &rt_type_str));
+}
+
+/* (x, y, ...) -> the same; and whether they are as they should be */
+static void
+check_same(Types *t, Node *n)
+{
+	need(t, n, n->nout == n->nin || n->nout == n->nin + 1, "gives what it is given");
+	for (int i = 0; i < n->nout; i++)
+		gives(t, n, i, i < n->nin ? n->in[i]->type : &rt_type_bool);
+}
+
+static void
+check_tensors(Types *t, Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		takes(t, n, i, &rt_type_tensor);
+	for (int i = 0; i < n->nout; i++)
+		gives(t, n, i, &rt_type_tensor);
+}
+
+static void
+check_object(Types *t, Node *n)
+{
+	refuse(t, n, "wants an object, and the text of a graph has none");
+}
+
+/* A call of what is none: it fails when it runs. */
+static void
+check_call(Types *t, Node *n)
+{
+	need(t, n, n->nin && n->in[0]->type->kind == TYPE_ANY && node_is(n->in[0]->node, "prim::Constant") &&
+	     !node_attr(n, "function"), "calls what a text of a graph does not have");
+	for (int i = 0; i < n->nout; i++)
+		take_as_written(t, n->out[i]);
+}
+
+static void
+check_piece(Types *t, Node *n, Graph *piece)
+{
+	const bool task = node_is(n, "prim::fork") || node_is(n, "prim::awaitable");
+	Block *top = piece->top;
+
+	need(t, n, top->param->nout == n->nin && (task ? n->nout == 1 && top->ret->nin == 1 : n->nout <= top->ret->nin),
+	     "does not fit its graph");
+	for (int i = 0; i < n->nin; i++)
+		gives(t, top->param, i, n->in[i]->type);
+	check_block(t, top);
+	for (int i = 0; i < n->nout; i++) {
+		const Type *one = top->ret->in[i]->type;
+
+		gives(t, n, i, !task ? one : node_is(n, "prim::fork") ? type_future(t->cx, one) :
+		      type_await(t->cx, one));
+	}
+}
+
+static void
+check_wait(Types *t, Node *n)
+{
+	const Type *future = given(t, n, 0);
+
+	need(t, n, n->nout == 1 && (future->kind == TYPE_FUTURE || future->kind == TYPE_AWAIT), "wants a future");
+	gives(t, n, 0, future->of[0]);
+}
+
+/* ---- all nodes --------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *kind; void (*check)(Types *, Node *); } kinds[] = {
+	{ "prim::Constant", check_constant }, { "prim::If", check_if }, { "prim::Loop", check_loop },
+	{ "prim::TupleConstruct", check_tuple }, { "prim::TupleUnpack", check_tuple_unpack },
+	{ "prim::TupleIndex", check_tuple_index }, { "prim::ListConstruct", check_list },
+	{ "prim::ListUnpack", check_list_unpack }, { "prim::DictConstruct", check_dict },
+	{ "prim::isinstance", check_isinstance }, { "prim::unchecked_cast", check_cast },
+	{ "prim::unchecked_unwrap_optional", check_cast }, { "prim::Uninitialized", check_cast },
+	{ "prim::RaiseException", check_raise }, { "aten::wait", check_wait }, { "prim::awaitable_wait", check_wait },
+	{ "prim::RequiresGradCheck", check_same }, { "prim::TypeCheck", check_same }, { "prim::profile", check_same },
+	{ "prim::profile_ivalue", check_same }, { "prim::Guard", check_same }, { "prim::ConstantChunk", check_tensors },
+	{ "prim::FusedConcat", check_tensors }, { "prim::MMTreeReduce", check_tensors },
+	{ "prim::MMBatchSide", check_tensors }, { "prim::CallFunction", check_call },
+	{ "prim::CallMethod", check_object }, { "prim::CreateObject", check_object }, { "prim::GetAttr", check_object },
+	{ "prim::SetAttr", check_object }, { "prim::Enter", check_object }, { "prim::Exit", check_object },
+};
+
+/* The overload is looked for again: what it is given may be known by another type now. */
+static void
+check_row(Types *t, Node *n)
+{
+	const Type **rets = new(t->cx->arena, const Type *, n->nout + 1);
+
+	n->op = op_of_inputs(t->cx, n->kind->name, n->in, n->nin, n->nout);
+	if (!n->op || !op_result_types(t->cx, n->op, n->in, n->nin, rets, n->nout))
+		refuse(t, n, "has no overload that takes these inputs and gives so many results");
+	for (int i = 0; i < n->nout; i++)
+		gives(t, n, i, rets[i]);
+}
+
+static void
+check_node(Types *t, Node *n)
+{
+	const Attr *piece = node_attr(n, "Subgraph");
+
+	need(t, n, !n->nsub || node_is(n, "prim::If") || node_is(n, "prim::Loop"), "has no blocks");
+	if (piece && piece->kind == ATTR_GRAPH) {
+		check_piece(t, n, piece->g);
+		return;
+	}
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i].kind)) {
+			kinds[i].check(t, n);
+			return;
+		}
+	check_row(t, n);
+}
+
+static void
+check_block(Types *t, Block *b)
+{
+	cx_enter(t->cx, b->ret->at);
+	for (Node *n = b->ret->next; n != b->ret; n = n->next)
+		check_node(t, n);
+	cx_leave(t->cx);
+}
+
+void
+ir_check_types(Cx *cx, Graph *g, const char *path)
+{
+	Types t = { cx, g, path };
+
+	for (int i = 0; i < g->top->param->nout; i++)
+		take_as_written(&t, g->top->param->out[i]);
+	check_block(&t, g->top);
+}

@@ -1,0 +1,354 @@
+/*
+ * The form of a graph that autodiff takes: operators with gradients, values without writes, lists that only grow at
+ * their end.
+ *
+ *   a body         an operator without a gradient of its own becomes what it is made of
+ *   fork, wait     a task runs where it is started, an awaitable at its only wait (before lift)
+ *   l += [a, b]    becomes appends, so that a loop need not carry l
+ *   tuples         are taken apart where they come from, so that everything is about their elements
+ *   writes         become values (unwrite.c)
+ *   questions      x.requires_grad and torch.is_grad_enabled() have their answers
+ * Each may make room for another, so it is repeated until nothing changes.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+enum { MOST_ROUNDS = 16 };
+
+void
+insert_copy(Graph *g, const Graph *from, const Node *place, Map *values)
+{
+	for NODES(m, from->top)
+		set_places(graph_insert(g, node_clone(g, m, values)), place);
+}
+
+void
+set_places(Node *c, const Node *place)
+{
+	c->at = place->at;
+	c->inlined = place->inlined;
+	for (int i = 0; i < c->nsub; i++)
+		for NODES(m, c->sub[i])
+			set_places(m, place);
+}
+
+void
+node_expand(Graph *g, Node *n, const Graph *body)
+{
+	Map values = { .arena = g->arena };
+
+	for (int i = 0; i < graph_ninputs(body); i++)
+		graph_set_cloned(&values, graph_inputs(body)[i], n->in[i]);
+	graph_set_insert_before(g, n);
+	insert_copy(g, body, n, &values);
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(n->out[i], graph_cloned(&values, body->top->ret->in[i]));
+	node_destroy(n);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------- */
+
+static bool
+is_task(const Type *t)
+{
+	return t->kind == TYPE_FUTURE || t->kind == TYPE_AWAIT;
+}
+
+/* The type with results for the tasks that give them. */
+static const Type *
+done_type(Cx *cx, const Type *t)
+{
+	const Type **of;
+
+	if (is_task(t))
+		return done_type(cx, t->of[0]);
+	if (t->kind == TYPE_LIST)
+		return type_list(cx, done_type(cx, t->of[0]));
+	if (t->kind == TYPE_OPTIONAL)
+		return type_optional(cx, done_type(cx, t->of[0]));
+	if (t->kind != TYPE_TUPLE || t->field)
+		return t;
+	of = new(cx->arena, const Type *, t->n + 1);
+	for (int i = 0; i < t->n; i++)
+		of[i] = done_type(cx, t->of[i]);
+	return type_tuple(cx, of, t->n);
+}
+
+/* Where an awaitable's call is made; null: there are several places, or it is made many times there. */
+static Node *
+only_wait(const Node *n)
+{
+	Node *wait = n->out[0]->uses.n == 1 ? n->out[0]->uses.at[0].node : NULL;
+
+	if (!node_is(n, "prim::awaitable") || !wait || !node_is(wait, "prim::awaitable_wait"))
+		return NULL;
+	for (const Block *b = wait->block; b != n->block; b = b->owner->block)
+		if (!node_is(b->owner, "prim::If"))
+			return NULL;
+	return wait;
+}
+
+static void
+expand_tasks(Graph *g, Block *b)
+{
+	for (int i = 0; i < b->param->nout; i++)
+		b->param->out[i]->type = done_type(g->cx, b->param->out[i]->type);
+	for NODES(n, b) {
+		const Attr *sub = node_is(n, "prim::fork") || node_is(n, "prim::awaitable") ? node_attr(n, "Subgraph") :
+			NULL;
+		const bool same = node_is(n, "aten::wait") || node_is(n, "prim::awaitable_wait") ||
+				  node_is(n, "prim::awaitable_nowait");
+		Node *later = sub ? only_wait(n) : NULL;
+
+		if (later && n->next != later) {
+			node_move_before(n, later);         /* it is met again there */
+			continue;
+		}
+		for (int i = 0; i < n->nsub; i++)
+			expand_tasks(g, n->sub[i]);
+		for (int i = 0; i < n->nout; i++)
+			n->out[i]->type = done_type(g->cx, n->out[i]->type);
+		if (sub && sub->kind == ATTR_GRAPH) {
+			expand_tasks(sub->g, sub->g->top);
+			node_expand(g, n, sub->g);
+		} else if (same) {
+			value_replace_uses(n->out[0], n->in[0]);
+			node_destroy(n);
+		}
+	}
+}
+
+static bool
+has_tasks(const Block *b)
+{
+	for NODES(n, b) {
+		if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable"))
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (has_tasks(n->sub[i]))
+				return true;
+	}
+	return false;
+}
+
+bool
+run_tasks_at_once(Graph *g)
+{
+	for (int i = 0; i < graph_ninputs(g); i++)
+		if (done_type(g->cx, graph_inputs(g)[i]->type) != graph_inputs(g)[i]->type)
+			return false;
+	for (int i = 0; i < g->top->ret->nin; i++)
+		if (done_type(g->cx, g->top->ret->in[i]->type) != g->top->ret->in[i]->type)
+			return false;
+	if (!has_tasks(g->top))
+		return false;
+	expand_tasks(g, g->top);
+	return true;
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------------------- */
+
+/* l += [a, b]: the list is the same afterwards. */
+static bool
+append_each(Graph *g, Node *n)
+{
+	const Node *more = n->in[1]->node;
+	Op *append = op_by_id(g->cx, "append_t");
+
+	if (!node_is(more, "prim::ListConstruct") || n->in[0]->type->kind != TYPE_LIST || n->in[0] == n->in[1])
+		return false;
+	graph_set_insert_before(g, n);
+	for (int i = 0; i < more->nin; i++)
+		emit_schema_node(g, append, n->at, (Value *[2]){ n->in[0], more->in[i] }, 2);
+	if (n->nout)
+		value_replace_uses(n->out[0], n->in[0]);
+	node_destroy(n);
+	return true;
+}
+
+static Value *
+tuple_of_parts(Graph *g, Value *const *part, const Type *t, Range at)
+{
+	Value *made = graph_emit(g, "prim::TupleConstruct", at, t->n, part, 1)->out[0];
+
+	made->type = t;
+	return made;
+}
+
+/* A tuple that is left open is made of elements that are. */
+static void
+open_elements(Graph *g, Node *n)
+{
+	const Type *t = n->out[0]->type;
+	Value **part = new(g->arena, Value *, t->n + 1);
+
+	graph_set_insert_before(g, n);
+	for (int k = 0; k < t->n; k++)
+		part[k] = graph_uninitialized(g, t->of[k], n->at);
+	value_replace_uses(n->out[0], tuple_of_parts(g, part, t, n->at));
+	node_destroy(n);
+}
+
+/* v taken apart and made again, at the insertion point. */
+static Value *
+made_again(Graph *g, Value *v, Range at)
+{
+	Node *parts = graph_emit(g, "prim::TupleUnpack", at, 1, &v, v->type->n);
+
+	for (int k = 0; k < v->type->n; k++)
+		parts->out[k]->type = v->type->of[k];
+	return tuple_of_parts(g, parts->out, v->type, at);
+}
+
+static bool
+is_active_tuple(const Active *a, const Value *v)
+{
+	return v->type->kind == TYPE_TUPLE && v->uses.n && v->id < a->nvalue && a->value[v->id];
+}
+
+/* A tuple from an operator or argument is made of elements. */
+static bool
+take_apart(Graph *g, const Active *a, Node *n)
+{
+	bool changed = false;
+
+	for (int i = 0; i < n->nout && (n->op || n == g->top->param); i++) {
+		Value *whole = n->out[i], *again;
+		const Node *use = whole->uses.n ? whole->uses.at[0].node : NULL;
+
+		if (!is_active_tuple(a, whole) ||
+		    (whole->uses.n == 1 && node_is(use, "prim::TupleUnpack") && use->block == n->block))
+			continue;
+		graph_set_insert_before(g, n == g->top->param ? g->top->ret->next : n->next);
+		again = made_again(g, whole, n->at);
+		value_replace_uses(whole, again);
+		node_set_input(again->node->in[0]->node, 0, whole);
+		changed = true;
+	}
+	return changed;
+}
+
+/* So is what control flow hands on: the pass `tuples` does the rest. */
+static bool
+take_apart_carried(Graph *g, const Active *a, Node *n)
+{
+	const bool loop = node_is(n, "prim::Loop");
+	bool changed = false;
+
+	for (int i = 0; i < n->nout; i++) {
+		if (!is_active_tuple(a, n->out[i]) && !(loop && is_active_tuple(a, loop_body(n)->param->out[1 + i])))
+			continue;
+		for (int k = 0; k < n->nsub + loop; k++) {
+			Node *to = k < n->nsub ? n->sub[k]->ret : n;
+			const int at = k < n->nsub ? loop + i : 2 + i;
+
+			if (to->in[at]->type->kind != TYPE_TUPLE || node_is(to->in[at]->node, "prim::TupleConstruct"))
+				continue;
+			if (to == n)
+				graph_set_insert_before(g, n);
+			else
+				graph_set_insert_end(g, n->sub[k]);
+			node_set_input(to, at, made_again(g, to->in[at], n->at));
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+static bool
+change_tuples(Graph *g, const Active *a, Node *n)
+{
+	if (node_is(n, "prim::Uninitialized") && n->out[0]->type->kind == TYPE_TUPLE) {
+		open_elements(g, n);
+		return true;
+	}
+	return take_apart(g, a, n) || (n->nsub && take_apart_carried(g, a, n));
+}
+
+static void
+answer(Graph *g, Node *n, bool yes)
+{
+	graph_set_insert_before(g, n);
+	value_replace_uses(n->out[0], graph_constant(g, rt_bool(yes), n->at));
+	node_destroy(n);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
+
+static bool
+change_node(Graph *g, const Active *a, Node *n)
+{
+	Function *body;
+	bool active = false;
+
+	for (int i = 0; i < n->nin; i++)
+		active |= n->in[i]->id < a->nvalue && a->depends[n->in[i]->id];
+	if (node_is(n, "prim::requires_grad") || node_is(n, "aten::is_grad_enabled")) {
+		answer(g, n, !a->silent[n->id] && (active || !n->nin));
+		return true;
+	}
+	if (n->nout && n->out[0]->uses.n && n->out[0]->type->kind == TYPE_LIST &&
+	    (node_is(n, "aten::append") || node_is(n, "aten::add_"))) {
+		value_replace_uses(n->out[0], n->in[0]);
+		return true;
+	}
+	if (node_is(n, "aten::add_") || node_is(n, "aten::extend"))
+		return append_each(g, n);
+	if (change_tuples(g, a, n))
+		return true;
+	if (!active)
+		return false;
+	for (int i = 0; i < n->nout; i++)
+		if (n->op && a->value[n->out[i]->id] && (body = op_expansion(g->cx, n->op))) {
+			node_expand(g, n, body->graph);
+			return true;
+		}
+	return false;
+}
+
+static bool
+change_block(Graph *g, const Active *a, Block *b)
+{
+	bool changed = false;
+
+	cx_enter(g->cx, b->ret->at);
+	changed |= take_apart(g, a, b->param);
+	for NODES(n, b) {
+		if (n->id >= a->nnode)
+			continue;
+		for (int i = 0; i < n->nsub; i++)
+			changed |= change_block(g, a, n->sub[i]);
+		changed |= change_node(g, a, n);
+	}
+	cx_leave(g->cx);
+	return changed;
+}
+
+/* Until nothing changes: what one None says may decide the next. */
+static void
+tidy(Pass *p, Graph *g)
+{
+	static const char *const passes[] = { "tuples", "constprop", "peep", "lists", "unrolling", "constprop", "lists",
+		"constprop", "dce" };
+	bool changed = true;
+
+	for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+		changed = false;
+		for (size_t i = 0; i < sizeof passes / sizeof *passes; i++)
+			changed |= pass_run(p->cx, passes[i], p->fn, g, rt_none());
+	}
+}
+
+Active *
+autodiff_form(Pass *p, Graph *g)
+{
+	Active *a;
+
+	do {
+		ops_compile_bodies(p->cx, g);
+		tidy(p, g);
+		a = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	} while (change_block(g, a, g->top) || pass_run(p->cx, "unwrite", p->fn, g, rt_none()));
+	return a;
+}

@@ -1,0 +1,374 @@
+/*
+ * What is differentiated: a method with its gradients as a function of its own.
+ *
+ *    forward(self, x)   --grad params,x   ->   forward(self, x, conv.weight = ..., out = None) -> (out, loss, (grads))
+ *
+ * The new function starts as a copy of the method's graph with more inputs: the parameters, whose defaults are what the
+ * archive has, and for each tensor of the result the gradient that comes in (None: ones).  The pass `lift` lets the
+ * graph read its parameters from there, so that nothing folds them or packs them; `autodiff` then adds the way back.
+ * From there on it is a function like any other: profiled, specialized and planned.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Making {
+	Cx       *cx;
+	Gradient *d;
+	Function *fn;              /* the new one */
+	Vec(Arg)  args;
+	Map       seen;            /* tensors of parameters, by address */
+} Making;
+
+/* ---- parameters -------------------------------------------------------------------------------------- */
+
+static const char *
+joined(Cx *cx, const char *prefix, const char *name)
+{
+	return *prefix ? arena_printf(cx->arena, "%s.%s", prefix, name) : name;
+}
+
+/* Calls each parameter by its first name, in the order of the modules' attributes. */
+static void
+each_parameter(Making *m, const RtObject *o, const char *prefix, void (*found)(Making *, const char *, RtTensor *))
+{
+	cx_enter(m->cx, (Range){ 0 });
+	for (int i = 0; i < o->cls->nslot; i++) {
+		const IValue v = o->slot[i];
+		const char *name = joined(m->cx, prefix, o->cls->slot[i]);
+		const char *key = arena_printf(m->cx->arena, "%p", v.tag == RT_TENSOR ? (void *)v.u.t : NULL);
+
+		if (v.tag == RT_OBJECT && class_info(type_canonical(m->cx, o->cls->slot_type[i]))) {
+			each_parameter(m, v.u.obj, name, found);
+		} else if (v.tag == RT_TENSOR && (v.u.t->flags & RT_PARAMETER) && !map_get(&m->seen, key)) {
+			map_put(&m->seen, key, o->cls);
+			found(m, name, v.u.t);
+		}
+	}
+	cx_leave(m->cx);
+}
+
+static void
+add_input(Making *m, const char *name, const Type *t, IValue deflt)
+{
+	Arg a = { .name = name, .type = t, .has_default = true, .deflt = deflt };
+
+	graph_add_input(m->fn->graph, t, sym(m->cx, name));
+	vec_push(m->cx->arena, &m->args, a);
+}
+
+static int
+find_argument(const Making *m, const char *name)
+{
+	for (int i = m->fn->self != NULL; i < m->args.n; i++)
+		if (!strcmp(m->args.at[i].name, name))
+			return i;
+	return -1;
+}
+
+/* A parameter becomes an input; one that is called like an argument gets self. in front. */
+static void
+lift_parameter(Making *m, const char *name, RtTensor *t)
+{
+	const char *key = find_argument(m, name) >= 0 ? arena_printf(m->cx->arena, "self.%s", name) : name;
+	GradientInput in = { key, m->args.n, t };
+
+	vec_push(m->cx->arena, &m->d->inputs, in);
+	add_input(m, key, &rt_type_tensor, rt_retain(rt_of(t)));
+}
+
+static bool
+is_trained(const RtTensor *t)
+{
+	return (t->flags & RT_REQUIRES_GRAD) &&
+	       (rt_dtypes[t->dtype].category == 'F' || rt_dtypes[t->dtype].category == 'C');
+}
+
+static void
+lift_if_trained(Making *m, const char *name, RtTensor *t)
+{
+	if (is_trained(t))
+		lift_parameter(m, name, t);
+}
+
+typedef struct Wanted { const char *name; bool found; } Wanted;
+static void
+lift_if_called(Making *m, const char *name, RtTensor *t)
+{
+	Wanted *w = (Wanted *)m->d->wanted;
+
+	if (strcmp(w->name, name) && (strncmp(w->name, "self.", 5) || strcmp(w->name + 5, name)))
+		return;
+	w->found = true;
+	lift_parameter(m, name, t);
+}
+
+static void
+want(Making *m, const char *name, IValue self)
+{
+	const int at = find_argument(m, name);
+	Wanted w = { name, false };
+	GradientInput in = { name, at, NULL };
+
+	if (at >= 0 && strncmp(name, "self.", 5)) {
+		vec_push(m->cx->arena, &m->d->inputs, in);
+		return;
+	}
+	m->seen = (Map){ .arena = m->cx->arena };
+	m->d->wanted = &w;
+	if (self.tag == RT_OBJECT)
+		each_parameter(m, self.u.obj, "", lift_if_called);
+	m->d->wanted = NULL;
+	if (!w.found)
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad: %s has no argument and no parameter '%s'",
+			    m->fn->name, name);
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------ */
+
+/* An input for the gradient of each tensor in the result, called as the result's arrays are. */
+static void
+add_seeds(Making *m, const Type *t, const char *key)
+{
+	cx_enter(m->cx, (Range){ 0 });
+	if (t->kind == TYPE_TENSOR)
+		add_input(m, key, type_optional(m->cx, &rt_type_tensor), rt_none());
+	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
+		add_seeds(m, t->of[i],
+			  t->field ? joined(m->cx, key, t->field[i]) : arena_printf(m->cx->arena, "%s.%d", key, i));
+	cx_leave(m->cx);
+}
+
+/* loss(out, target): the target is one more argument. */
+static void
+add_loss(Making *m, const char *loss)
+{
+	Graph *g = m->fn->graph;
+	Value *out = g->top->ret->in[0];
+	const char *op = !strcmp(loss, "cross_entropy") ? "aten::cross_entropy_loss" : !strcmp(loss, "mse") ?
+		"aten::mse_loss" : !strcmp(loss, "nll") ? "aten::nll_loss" : !strcmp(loss, "l1") ? "aten::l1_loss" :
+		!strcmp(loss, "bce") ? "aten::binary_cross_entropy_with_logits" : NULL;
+	NamedValue args[2] = { { .v = out }, { 0 } };
+	Arg target = { .name = "target", .type = &rt_type_tensor };
+
+	if (!op)
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 },
+			    "--loss wants cross_entropy, nll, mse, l1 or bce, not '%s'", loss);
+	if (out->type->kind != TYPE_TENSOR)
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s does not return one tensor", m->fn->name);
+	if (find_argument(m, "target") >= 0)
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--loss: %s has an argument 'target' already",
+			    m->fn->name);
+	args[1].v = graph_add_input(g, &rt_type_tensor, sym(m->cx, "target"));
+	vec_push(m->cx->arena, &m->args, target);
+	graph_set_insert_end(g, g->top);
+	m->d->loss = emit_builtin(g, op, g->top->ret->at, args, 2, 0)->type != NULL;
+	block_add_output(g->top, g->at_node->prev->out[0]);
+}
+
+static const Type *
+result_type(Making *m, const Type *out)
+{
+	const int n = m->d->inputs.n;
+	const Type **grads = new(m->cx->arena, const Type *, n + 1), *parts[3],
+		*optional = type_optional(m->cx, &rt_type_tensor);
+
+	for (int i = 0; i < n; i++)
+		grads[i] = optional;
+	parts[0] = out;
+	parts[1] = optional;
+	parts[2] = type_tuple(m->cx, grads, n);
+	return type_tuple(m->cx, parts, 3);
+}
+
+/* ---- the function ------------------------------------------------------------------------------------------ */
+
+static Function *
+copy_function(Cx *cx, Function *fn, const Gradient *d)
+{
+	Function *copy = new(cx->arena, Function, 1);
+
+	function_graph(cx, fn);
+	*copy = *fn;
+	copy->graph = graph_clone(fn->graph, NULL);
+	copy->prepared = NULL;
+	copy->code = NULL;
+	copy->gradient = d;
+	return copy;
+}
+
+static void
+want_all(Making *m, const char *names, IValue self)
+{
+	char *text = arena_strdup(m->cx->arena, names), *state = NULL;
+
+	for (char *name = strtok_r(text, ",", &state); name; name = strtok_r(NULL, ",", &state)) {
+		m->seen = (Map){ .arena = m->cx->arena };
+		if (!strcmp(name, "params") && self.tag == RT_OBJECT)
+			each_parameter(m, self.u.obj, "", lift_if_trained);
+		else
+			want(m, name, self);
+	}
+	if (!m->d->inputs.n)
+		fail_status(m->cx, EXIT_USAGE, (Range){ 0 }, "--grad %s: %s has nothing to differentiate by", names,
+			    m->fn->name);
+}
+
+Function *
+gradient_function(Cx *cx, Function *fn, IValue self, const char *names, const char *loss)
+{
+	Gradient *d = new(cx->arena, Gradient, 1);
+	Making m = { .cx = cx, .d = d };
+	Schema *s = new(cx->arena, Schema, 1);
+	const Type *out;
+
+	m.fn = copy_function(cx, fn, d);
+	for (int i = 0; i < fn->schema->nargs; i++)
+		vec_push(cx->arena, &m.args, fn->schema->args[i]);
+	out = m.fn->graph->top->ret->in[0]->type;
+	if (loss)
+		add_loss(&m, loss);
+	want_all(&m, names, self);
+	d->seeds = m.args.n;
+	if (!loss)
+		add_seeds(&m, out, "grad.out");
+	*s = *fn->schema;
+	s->args = m.args.at;
+	s->nargs = m.args.n;
+	s->rets = new(cx->arena, Arg, 1);
+	s->rets[0] = fn->schema->rets[0];
+	s->rets[0].type = result_type(&m, out);
+	m.fn->schema = s;
+	return m.fn;
+}
+
+/* ---- memory of parameters ------------------------------------------------------------------------------------- */
+
+static bool
+holds_memory(IValue v, const RtTensor *parameter)
+{
+	bool any = v.tag == RT_TENSOR && v.u.t != parameter && v.u.t->storage == parameter->storage;
+
+	for (int64_t i = 0; v.tag == RT_LIST && i < v.u.list->n && !any; i++)
+		any = holds_memory(v.u.list->v[i], parameter);
+	return any;
+}
+
+/* Is there an attribute of that name, in any module, whose memory is the parameter's? */
+static bool
+shares_memory(Cx *cx, const RtObject *o, const char *name, const RtTensor *parameter)
+{
+	bool any = false;
+
+	cx_enter(cx, (Range){ 0 });
+	for (int i = 0; i < o->cls->nslot && !any; i++)
+		any = o->slot[i].tag == RT_OBJECT ? shares_memory(cx, o->slot[i].u.obj, name, parameter) :
+		      !strcmp(o->cls->slot[i], name) && holds_memory(o->slot[i], parameter);
+	cx_leave(cx);
+	return any;
+}
+
+static void
+check_block(Cx *cx, const Gradient *d, const RtObject *self, const Block *b)
+{
+	cx_enter(cx, (Range){ 0 });
+	for NODES(n, b) {
+		const char *name = node_is(n, "prim::GetAttr") ? node_str(n, "name") : NULL;
+
+		for (int i = 0; i < n->nsub; i++)
+			check_block(cx, d, self, n->sub[i]);
+		for (int i = 0; name && i < d->inputs.n; i++)
+			if (d->inputs.at[i].parameter && shares_memory(cx, self, name, d->inputs.at[i].parameter))
+				fail_lacks(cx, n->at, "a program with gradients by a parameter whose memory is also "
+					"the attribute %s, which is written to", name);
+	}
+	cx_leave(cx);
+}
+
+/*
+ * In a program parameters are arguments, and what is written is in an instance: one memory would be two.  What is still
+ * read from the module in a prepared graph is written to.
+ */
+void
+gradient_check_memory(Cx *cx, const Function *fn, IValue self)
+{
+	if (fn->gradient && self.tag == RT_OBJECT)
+		check_block(cx, fn->gradient, self.u.obj, fn->prepared->top);
+}
+
+/* ---- the pass lift ------------------------------------------------------------------------------------------- */
+
+/* The input that stands for a parameter, or null. */
+static Value *
+input_of(const Gradient *d, Graph *g, IValue v)
+{
+	for (int i = 0; i < d->inputs.n && v.tag == RT_TENSOR; i++)
+		if (d->inputs.at[i].parameter == v.u.t)
+			return graph_inputs(g)[d->inputs.at[i].input];
+	return NULL;
+}
+
+/* A list of tensors that parameters are in. */
+static Value *
+lifted_list(const Gradient *d, Graph *g, const Node *n, const RtList *list)
+{
+	Value **v = new(g->arena, Value *, list->n + 1), *made;
+	bool any = false;
+
+	for (int64_t i = 0; i < list->n; i++)
+		any |= input_of(d, g, list->v[i]) != NULL;
+	for (int64_t i = 0; i < list->n && any; i++) {
+		v[i] = input_of(d, g, list->v[i]);
+		if (!v[i])
+			v[i] = graph_constant(g, list->v[i], n->at);
+	}
+	if (!any)
+		return NULL;
+	made = graph_emit(g, "prim::ListConstruct", n->at, (int)list->n, v, 1)->out[0];
+	made->type = n->out[0]->type;
+	return made;
+}
+
+/* What the graph reads instead of an attribute, or null. */
+static Value *
+lifted(Pass *p, Graph *g, Node *n)
+{
+	IValue v;
+
+	if (!node_is(n, "prim::GetAttr") || n->out[0]->type->kind == TYPE_CLASS ||
+	    !freeze_resolves(p, g, n->out[0], &v))
+		return NULL;
+	graph_set_insert_before(g, n);
+	return v.tag == RT_LIST ? lifted_list(p->fn->gradient, g, n, v.u.list) : input_of(p->fn->gradient, g, v);
+}
+
+static bool
+lift_block(Pass *p, Graph *g, Block *b)
+{
+	bool changed = false;
+	Value *in;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= lift_block(p, g, n->sub[i]);
+		if (!(in = lifted(p, g, n)))
+			continue;
+		pass_note(p, n, "a parameter that is differentiated");
+		value_replace_uses(n->out[0], in);
+		node_destroy(n);
+		changed = true;
+	}
+	return changed;
+}
+
+bool
+lift(Pass *p, Graph *g)
+{
+	bool changed = false;
+
+	if (!p->fn || g != p->fn->prepared)
+		return false;
+	if (p->fn->gradient)
+		changed = run_tasks_at_once(g) | (p->self.tag == RT_OBJECT && lift_block(p, g, g->top));
+	return changed | autograd_keeps(p, g);
+}

@@ -1,0 +1,753 @@
+/*
+ * Writes through views become values, so that they can be differentiated.
+ *
+ *    out = aten::zeros(...)                        out  = aten::zeros(...)
+ *    row = aten::select(out, 0, i)                 row  = aten::select(out, 0, i)
+ *    aten::copy_(row, x)              ->           row' = aten::copy(row, x)
+ *    return (out)                                  out' = aten::select_scatter(out, row', 0, i)
+ *                                                  return (out')
+ *
+ * Every tensor that is made in the graph is the root of the views over it.  A root has a current value; a write makes
+ * the next one, going back through the views, and a view made before a write is made again where it is used after it.
+ * An If hands the current values out, a Loop carries them.  Only roots are followed that a value with a gradient is
+ * written to, or that are one.  What may be the same memory in a way that is not followed (reshape, a list's elements)
+ * must not be used after the write, or the pass says what it lacks: it never changes an answer.
+ *
+ * Writes that do not count for the gradient, under no_grad or to a detached tensor, stay: they write to the memory of
+ * the root's current value, and the gradient goes past them.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Root {
+	Value *base;             /* as it was made */
+	Value *now;              /* its current value */
+	int    version;          /* no two are equal */
+	bool  *reach;            /* by value id: may be its memory, or hold it */
+} Root;
+
+typedef struct Track {           /* of a value */
+	int    root;             /* + 1; 0: not followed */
+	int    version;          /* of the root when it was made */
+	Value *parent;           /* what it is a view of; null: the root itself */
+	Node  *view;             /* the node that makes it of the parent */
+} Track;
+
+typedef struct Unwrite {
+	Pass    *p;
+	Graph   *g;
+	const Active *active;
+	Vec(Root)  roots;
+	Vec(Track) track;        /* by value id */
+	int      nversion;
+	bool     changed;
+} Unwrite;
+
+static Track *
+track(Unwrite *u, const Value *v)
+{
+	while (u->track.n <= v->id)
+		vec_push(u->g->arena, &u->track, (Track){ 0 });
+	return &u->track.at[v->id];
+}
+
+static bool
+depends(const Unwrite *u, const Value *v)
+{
+	return v->id < u->active->nvalue && u->active->depends[v->id];
+}
+
+/* ---- which writes ---------------------------------------------------------------------------------------- */
+
+/* The tensor that n writes to: its argument, or -1. */
+static int
+written(const Node *n)
+{
+	const Schema *s = node_schema(n);
+
+	for (int i = 0; s && n->op && i < s->nargs && i < n->nin; i++)
+		if (node_writes_input(n, i) && s->args[i].type->kind == TYPE_TENSOR)
+			return i;
+	return -1;
+}
+
+/* The argument that the result is a view of, always; or -1. */
+static int
+viewed(const Node *n)
+{
+	static const char *const views[] = { "aten::select", "aten::slice", "aten::narrow", "aten::diagonal",
+		"aten::transpose", "aten::permute", "aten::t", "aten::view", "aten::unsqueeze", "aten::squeeze",
+		"aten::alias", "aten::view_as", "aten::unflatten", "aten::detach", "prim::data" };
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (node_is(n, views[i]) && n->in[0]->type->kind == TYPE_TENSOR)
+			return 0;
+	return -1;
+}
+
+/* Is it the memory of another tensor without its gradient? */
+static bool
+is_detached(const Node *n)
+{
+	return node_is(n, "aten::detach") || node_is(n, "prim::data");
+}
+
+/* detached: what is detached is a root of its own. */
+static const Value *
+origin(const Value *v, bool detached)
+{
+	while (v->node && v->node->op && viewed(v->node) == 0 && !(detached && is_detached(v->node)))
+		v = v->node->in[0];
+	/* An in-place operator gives back what it wrote to. */
+	if (v->node && v->node->op && written(v->node) >= 0 && v->type->kind == TYPE_TENSOR)
+		return origin(v->node->in[written(v->node)], detached);
+	return v;
+}
+
+static const Value *
+root_value(Unwrite *u, const Value *v)
+{
+	const Value *own = origin(v, true);
+
+	return track(u, own)->root ? own : origin(v, false);
+}
+
+/* Roots with a gradient that are written to, and roots that such a value is written to. */
+static void
+find_roots(Unwrite *u, Block *b)
+{
+	cx_enter(u->p->cx, (Range){ 0 });
+	for NODES(n, b) {
+		const int w = written(n);
+		bool any = false;
+
+		for (int i = 0; i < n->nsub; i++)
+			find_roots(u, n->sub[i]);
+		for (int i = 0; i < n->nin && w >= 0 && n->id < u->active->nnode; i++)
+			any |= depends(u, n->in[i]) && !u->active->silent[n->id];
+		/* What has parts is written to by them. */
+		if (w >= 0 && any && !op_expansion(u->p->cx, n->op)) {
+			Value *root = (Value *)(uintptr_t)origin(n->in[w], true);
+
+			if (!track(u, root)->root && !node_is(root->node, "prim::GetAttr")) {
+				vec_push(u->g->arena, &u->roots, ((Root){ .base = root, .now = root }));
+				*track(u, root) = (Track){ .root = u->roots.n };
+			}
+		}
+	}
+	cx_leave(u->p->cx);
+}
+
+/* ---- views again ---------------------------------------------------------------------------------------------- */
+
+/* v as it is after all writes so far; emitted at the insertion point. */
+static Value *
+refreshed(Unwrite *u, Value *v)
+{
+	const Track t = *track(u, v);
+	Value *parent;
+	Root *r;
+	Node *copy;
+
+	if (!t.root || t.version == u->roots.at[t.root - 1].version)
+		return v;
+	r = &u->roots.at[t.root - 1];
+	if (!t.parent)
+		return r->now;
+	cx_enter(u->p->cx, v->node->at);
+	parent = refreshed(u, t.parent);
+	copy = graph_insert(u->g, node_clone(u->g, t.view, NULL));
+	node_set_input(copy, 0, parent);
+	cx_leave(u->p->cx);
+	*track(u, copy->out[0]) = (Track){ t.root, r->version, t.parent, copy };
+	return copy->out[0];
+}
+
+static Value *
+emit(Unwrite *u, const char *id, Range at, int n, Value *const *in)
+{
+	Op *op = op_by_id(u->p->cx, id);
+
+	if (!op)
+		BUG("unwrite: there is no row %s", id);
+	return emit_schema_node(u->g, op, at, in, n)->out[0];
+}
+
+/* The parent with v in the place of the view that node makes of it. */
+static Value *
+put_back(Unwrite *u, Node *view, Value *parent, Value *v)
+{
+	const Range at = view->at;
+	Value **in = new(u->g->arena, Value *, view->nin + 3);
+
+	in[0] = parent;
+	in[1] = v;
+	for (int i = 1; i < view->nin; i++)
+		in[i + 1] = view->in[i];
+	if (node_is(view, "aten::alias"))
+		return v;
+	if (node_is(view, "aten::select"))
+		return emit(u, "select_scatter", at, 4, in);
+	if (node_is(view, "aten::slice"))
+		return emit(u, "slice_scatter", at, 6, in);
+	if (node_is(view, "aten::diagonal"))
+		return emit(u, "diagonal_scatter", at, 5, in);
+	if (node_is(view, "aten::t"))
+		return emit(u, "t", at, 1, &v);
+	if (node_is(view, "aten::narrow")) {
+		in[5] = graph_constant(u->g, rt_int(1), at);
+		in[4] = emit(u, "add_int", at, 2, (Value *[2]){ in[3], in[4] });
+		return emit(u, "slice_scatter", at, 6, in);
+	}
+	in[0] = v;
+	for (int i = 1; i < view->nin; i++)
+		in[i] = view->in[i];
+	if (node_is(view, "aten::transpose"))
+		return emit(u, "transpose_int", at, 3, in);
+	if (node_is(view, "aten::permute")) {
+		in[1] = emit(u, "prim_inverse_order", at, 1, &view->in[1]);
+		return emit(u, "permute", at, 2, in);
+	}
+	return emit(u, "reshape_as", at, 2, (Value *[2]){ v, parent });
+}
+
+/* ---- writes ------------------------------------------------------------------------------------------------------ */
+
+/* The row that computes what n writes: add for add_, index_put for index_put_. */
+static Op *
+value_row(Unwrite *u, const Node *n)
+{
+	const size_t len = strlen(n->kind->name);
+
+	if (n->op->form == OP_ALSO)
+		return op_by_id(u->p->cx, n->op->base);
+	if (n->kind->name[len - 1] != '_')
+		return NULL;
+	return op_find(u->p->cx, arena_strndup(u->g->arena, n->kind->name, (int64_t)len - 1), n->op->overload);
+}
+
+/* What the written tensor is afterwards, as a value before n. */
+static Value *
+computed(Unwrite *u, Node *n, Value *self)
+{
+	Op *row = value_row(u, n);
+	const Schema *from = node_schema(n), *to = row ? op_schema(u->p->cx, row) : NULL;
+	Value **in, *v;
+
+	if (n->op->effect == EFFECT_RANDOM || !to || to->nrets != 1)
+		fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
+	in = new(u->g->arena, Value *, to->nargs + 1);
+	for (int i = 0; i < to->nargs; i++) {
+		const int k = schema_find(from, to->args[i].name);
+
+		if (k < 0 || k >= n->nin)
+			fail_lacks(u->p->cx, n->at, "a gradient through %s", n->kind->name);
+		in[i] = n->in[k];
+	}
+	v = emit_schema_node(u->g, row, n->at, in, to->nargs)->out[0];
+	if (node_is(n, "aten::copy_"))
+		return v;
+	return emit(u, "prim_stored", n->at, 2, (Value *[2]){ self, v });
+}
+
+/* Is the use in a loop around n that v is older than? */
+static bool
+comes_again(const Value *v, const Node *use, const Node *n)
+{
+	for (const Block *b = n->block; b && b->owner; b = b->owner->block)
+		if (node_is(b->owner, "prim::Loop") && node_in_block(use, b) && !node_in_block(v->node, b))
+			return true;
+	return false;
+}
+
+bool
+value_used_after(const Value *v, const Node *n)
+{
+	for (int i = 0; i < v->uses.n; i++) {
+		const Node *use = v->uses.at[i].node;
+
+		if (use != n && (node_is_before(n, use) || comes_again(v, use, n)))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what else may be the memory of a root --------------------------------------------------------------------- */
+
+typedef struct Reach {
+	Unwrite *u;
+	bool    *set;            /* by value id: may be the root's memory, or hold it */
+	bool     back;           /* the root is not fresh: what it may be made of counts, too */
+	bool     grew;
+} Reach;
+
+static bool
+is_reached(const Reach *r, const Value *v)
+{
+	return v->id < r->u->active->nvalue && r->set[v->id];
+}
+
+static void
+reach(Reach *r, const Value *v)
+{
+	if (v->id >= r->u->active->nvalue || r->set[v->id] || !type_is_mutable(v->type) || v->type->kind == TYPE_CLASS)
+		return;
+	r->set[v->id] = true;
+	r->grew = true;
+}
+
+static void
+reach_both(Reach *r, const Value *from, const Value *to)
+{
+	if (is_reached(r, from))
+		reach(r, to);
+	if (r->back && is_reached(r, to))
+		reach(r, from);
+}
+
+/* May a result of the node be its argument i, or hold it? */
+static bool
+hands_on(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	if (!s || !n->op || i >= s->nargs || node_may_return_input(n))
+		return true;
+	return s->args[i].alias || s->args[i].type->kind == TYPE_LIST || type_has_vars(s->args[i].type);
+}
+
+static bool
+may_be_given(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	return !s || !n->op || i >= s->nrets || node_may_return_input(n) || s->rets[i].alias ||
+	       type_has_vars(s->rets[i].type);
+}
+
+static void reach_block(Reach *, const Block *);
+
+static void
+reach_node(Reach *r, const Node *n)
+{
+	const bool loop = node_is(n, "prim::Loop");
+
+	for (int k = 0; k < n->nsub; k++) {
+		reach_block(r, n->sub[k]);
+		for (int i = 0; i < n->nout; i++) {
+			reach_both(r, n->sub[k]->ret->in[loop + i], n->out[i]);
+			if (!loop)
+				continue;
+			reach_both(r, n->in[2 + i], n->sub[0]->param->out[1 + i]);
+			reach_both(r, n->sub[0]->ret->in[1 + i], n->sub[0]->param->out[1 + i]);
+			reach_both(r, n->in[2 + i], n->out[i]);
+		}
+	}
+	for (int i = 0; i < n->nin && !n->nsub; i++) {
+		if (!hands_on(n, i))
+			continue;
+		for (int k = 0; k < n->nout; k++)
+			if (may_be_given(n, k))
+				reach_both(r, n->in[i], n->out[k]);
+		/* What is put into a container. */
+		if (n->op && i && n->in[0]->type->kind == TYPE_LIST)
+			reach_both(r, n->in[i], n->in[0]);
+	}
+}
+
+static void
+reach_block(Reach *r, const Block *b)
+{
+	for NODES(n, b)
+		reach_node(r, n);
+}
+
+static bool is_fresh(const Value *);
+
+/* New memory that the one node that uses it leaves to its result: so the parts of it are new, too. */
+static bool
+is_left(const Value *v)
+{
+	if (v->uses.n != 1)
+		return false;
+	return v->node->op && written(v->node) >= 0 ? is_left(v->node->in[written(v->node)]) : is_fresh(v);
+}
+
+/* Does it divide its argument into parts that do not overlap? */
+static bool
+divides(const Node *n)
+{
+	static const char *const kinds[] = { "aten::chunk", "aten::split", "aten::split_with_sizes", "aten::unbind",
+		"aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes" };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i]))
+			return true;
+	return false;
+}
+
+/* New memory: a result that is no alias, or one of a list of such, or of parts of such, that is taken apart at once. */
+static bool
+is_fresh(const Value *v)
+{
+	const bool listed = node_is(v->node, "prim::ListUnpack") && v->node->in[0]->uses.n == 1;
+	const Value *made = listed ? v->node->in[0] : v;
+
+	if (listed && divides(made->node))
+		return is_left(made->node->in[0]);
+	return v->type->kind == TYPE_TENSOR && value_is_fresh(made);
+}
+
+static void
+find_reach(Unwrite *u, Root *root)
+{
+	Reach r = { .u = u, .set = new(u->p->scratch, bool, u->active->nvalue + 1), .back = !is_fresh(root->base) };
+
+	reach(&r, root->base);
+	do {
+		r.grew = false;
+		reach_block(&r, u->g->top);
+	} while (r.grew);
+	root->reach = r.set;
+}
+
+/* Is v memory that may be the root's in a way that is not followed, older than the write and used after it? */
+static bool
+is_seen_otherwise(Unwrite *u, const Value *v, const Node *n, int root)
+{
+	if (v->id >= u->active->nvalue || !u->roots.at[root - 1].reach[v->id] || track(u, v)->root == root ||
+	    track(u, root_value(u, v))->root == root)
+		return false;
+	/* A result of an If or Loop around the write is younger. */
+	for (int i = 0; i < v->node->nsub; i++)
+		if (node_in_block(n, v->node->sub[i]))
+			return false;
+	return (node_is_before(v->node, n) || node_in_block(n, v->node->block)) && !node_is_before(n, v->node) &&
+	       value_used_after(v, n);
+}
+
+static void
+check_others(Unwrite *u, const Block *b, const Node *n, int root)
+{
+	bool seen = false;
+
+	for (int i = 0; i < b->param->nout; i++)
+		seen |= is_seen_otherwise(u, b->param->out[i], n, root);
+	for NODES(m, b) {
+		for (int i = 0; i < m->nout; i++)
+			seen |= is_seen_otherwise(u, m->out[i], n, root);
+		for (int i = 0; i < m->nsub; i++)
+			check_others(u, m->sub[i], n, root);
+	}
+	if (seen)
+		fail_lacks(u->p->cx, n->at, "a gradient through a write to memory that may be seen in another way");
+}
+
+static bool
+is_differentiated_by(const Unwrite *u, const Value *v)
+{
+	const Gradient *d = u->p->fn->gradient;
+
+	for (int i = 0; i < d->inputs.n; i++)
+		if (graph_inputs(u->g)[d->inputs.at[i].input] == v)
+			return true;
+	return false;
+}
+
+/* As PyTorch does, where it gets there. */
+static void
+refuse_leaf(Unwrite *u, Node *n, Value *original, const Value *base)
+{
+	const char *text = arena_printf(u->p->cx->arena,
+					"a %sleaf Variable that requires grad is being used in an in-place operation.",
+					original == base ? "" : "view of a ");
+	Value *in[2];
+
+	graph_set_insert_before(u->g, n);
+	in[0] = graph_constant(u->g, value_str(u->p->cx, text, -1), n->at);
+	in[1] = graph_constant(u->g, value_str(u->p->cx, "builtins.RuntimeError", -1), n->at);
+	graph_emit(u->g, "prim::RaiseException", n->at, 2, in, 0);
+	if (n->nout)
+		value_replace_uses(n->out[0], original);
+	node_destroy(n);
+	u->changed = true;
+}
+
+/* v with the memory of `was`, for a root whose memory others see as well: what is written goes there, too. */
+static Value *
+in_memory(Unwrite *u, Node *n, Value *written_value, Value *v, Value *was)
+{
+	Value *no = graph_constant(u->g, rt_bool(false), n->at), *data = emit(u, "detach", n->at, 1, &written_value);
+
+	emit(u, "copy_", n->at, 3, (Value *[3]){ n->in[written(n)], data, no });
+	return emit(u, "prim_with_data", n->at, 2, (Value *[2]){ v, was });
+}
+
+static void
+unwrite_node(Unwrite *u, Node *n, Value *original)
+{
+	const Track t = *track(u, original);
+	Root *r = &u->roots.at[t.root - 1];
+	const bool argument = r->base->node == u->g->top->param, shared = argument || is_detached(r->base->node);
+	Value *v, *part;
+
+	if (argument && is_differentiated_by(u, r->base)) {
+		refuse_leaf(u, n, original, r->base);
+		return;
+	}
+	if (!shared)
+		check_others(u, u->g->top, n, t.root);
+	pass_note(u->p, n, "a write that a gradient goes through");
+	graph_set_insert_before(u->g, n);
+	v = part = computed(u, n, n->in[written(n)]);
+	for (Track at = t; at.parent; at = *track(u, at.parent))
+		v = put_back(u, at.view, refreshed(u, at.parent), v);
+	r->now = shared ? in_memory(u, n, part, v, r->now) : v;
+	r->version = ++u->nversion;
+	*track(u, r->now) = (Track){ t.root, r->version, NULL, NULL };
+	if (n->nout)
+		value_replace_uses(n->out[0], original);
+	node_destroy(n);
+	u->changed = true;
+}
+
+/* Is it a write that does not count for the gradient? */
+static bool
+is_uncounted(Unwrite *u, const Node *n, const Value *to)
+{
+	if (n->id < u->active->nnode && u->active->silent[n->id])
+		return true;
+	for (const Track *t = track(u, to); t->parent; t = track(u, t->parent))
+		if (is_detached(t->view))
+			return true;
+	return false;
+}
+
+/* Is the result the argument itself, where there is nothing to do, and otherwise no view of it? */
+static bool
+may_be_itself(const Node *n)
+{
+	static const char *const kinds[] = { "aten::contiguous", "aten::to", "aten::cpu", "aten::type_as",
+		"aten::flatten", "aten::positive", "aten::real", "aten::resolve_conj", "aten::resolve_neg",
+		"aten::sum_to_size", "aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d" };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (node_is(n, kinds[i]) && n->out[0]->type->kind == TYPE_TENSOR)
+			return true;
+	return false;
+}
+
+static bool
+is_kept(const Value *v)
+{
+	for (int i = 0; i < v->uses.n; i++)
+		if (node_is(v->uses.at[i].node, "prim::kept"))
+			return true;
+	return false;
+}
+
+/* Whoever uses the result gets it with the gradient of the argument, if it is that. */
+static void
+keep_itself(Unwrite *u, Node *n)
+{
+	Value *out = n->out[0], *same, *kept;
+
+	graph_set_insert_before(u->g, n->next);
+	same = emit(u, "is_set_to", n->at, 2, (Value *[2]){ out, n->in[0] });
+	kept = emit(u, "prim_kept", n->at, 3, (Value *[3]){ n->in[0], out, same });
+	value_replace_uses(out, kept);
+	node_set_input(same->node, 0, out);
+	node_set_input(kept->node, 1, out);
+}
+
+/* A write that does not count gives back what it wrote to, with that one's gradient; so does what has nothing to do. */
+static bool
+pass_by(Unwrite *u, const Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		const int w = written(n);
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= pass_by(u, n->sub[i]);
+		if (!n->nout || !n->out[0]->uses.n || n->id >= u->active->nnode || !u->active->silent[n->id])
+			continue;
+		if (w >= 0)
+			value_replace_uses(n->out[0], n->in[w]);
+		else if (may_be_itself(n) && depends(u, n->in[0]) && !is_kept(n->out[0]))
+			keep_itself(u, n);
+		else
+			continue;
+		changed = true;
+	}
+	return changed;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+static void unwrite_block(Unwrite *, Block *);
+
+static bool
+writes_root(Unwrite *u, const Block *b, const Root *r)
+{
+	for NODES(n, b) {
+		if (written(n) >= 0 && track(u, root_value(u, n->in[written(n)]))->root - 1 == r - u->roots.at)
+			return true;
+		for (int i = 0; i < n->nsub; i++)
+			if (writes_root(u, n->sub[i], r))
+				return true;
+	}
+	return false;
+}
+
+static bool
+is_visible(const Value *v, const Node *n)
+{
+	return node_in_block(n, v->node->block) && node_is_before(v->node, n);
+}
+
+/* Outputs of n that stand for roots have this version until they are taken. */
+enum { HANDED_OUT = -1 };
+
+static void
+add_output_for(Unwrite *u, Node *n, int root)
+{
+	Value *out = node_add_output(n, u->roots.at[root].base->type);
+
+	for (int k = 0; k < n->nsub; k++)
+		block_add_output(n->sub[k], u->roots.at[root].now);
+	*track(u, out) = (Track){ root + 1, HANDED_OUT, NULL, NULL };
+}
+
+/* Takes the roots' values at the end of a block into its outputs that were added for them. */
+static void
+hand_out(Unwrite *u, Node *n, Block *b)
+{
+	for (int i = 0; i < n->nout; i++) {
+		const Track *t = track(u, n->out[i]);
+
+		if (t->root && t->version == HANDED_OUT)
+			node_set_input(b->ret, b->ret->nin - n->nout + i, u->roots.at[t->root - 1].now);
+	}
+}
+
+static void
+take_out(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Track *t = track(u, n->out[i]);
+
+		if (!t->root || t->version != HANDED_OUT)
+			continue;
+		u->roots.at[t->root - 1].now = n->out[i];
+		u->roots.at[t->root - 1].version = t->version = ++u->nversion;
+	}
+}
+
+static void
+unwrite_if(Unwrite *u, Node *n)
+{
+	Root *before = new(u->g->arena, Root, u->roots.n + 1);
+
+	for (int i = 0; i < u->roots.n; i++) {
+		const Root *r = &u->roots.at[i];
+
+		before[i] = *r;
+		if (is_visible(r->base, n) && (writes_root(u, n->sub[0], r) || writes_root(u, n->sub[1], r)))
+			add_output_for(u, n, i);
+	}
+	for (int k = 0; k < 2; k++) {
+		unwrite_block(u, n->sub[k]);
+		hand_out(u, n, n->sub[k]);
+		memcpy(u->roots.at, before, (size_t)u->roots.n * sizeof *before);
+	}
+	take_out(u, n);
+}
+
+static void
+unwrite_loop(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < u->roots.n; i++) {
+		Root *r = &u->roots.at[i];
+		Value *carried;
+
+		if (!is_visible(r->base, n) || !writes_root(u, n->sub[0], r))
+			continue;
+		node_add_input(n, r->now);
+		carried = block_add_input(n->sub[0], r->base->type, r->base->name);
+		add_output_for(u, n, i);
+		r->now = carried;
+		r->version = ++u->nversion;
+		*track(u, carried) = (Track){ i + 1, r->version, NULL, NULL };
+	}
+	unwrite_block(u, n->sub[0]);
+	hand_out(u, n, n->sub[0]);
+	take_out(u, n);
+}
+
+static void
+refresh_inputs(Unwrite *u, Node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		Value *now;
+
+		graph_set_insert_before(u->g, n);
+		now = refreshed(u, n->in[i]);
+		if (now != n->in[i])
+			node_set_input(n, i, now);
+	}
+}
+
+static void
+follow_view(Unwrite *u, Node *n, Value *parent)
+{
+	const Track *t = track(u, parent);
+	const int root = t->root;
+
+	if (root && !track(u, n->out[0])->root)
+		*track(u, n->out[0]) = (Track){ root, u->roots.at[root - 1].version, parent, n };
+}
+
+static void
+unwrite_block(Unwrite *u, Block *b)
+{
+	cx_enter(u->p->cx, b->ret->at);
+	for NODES(n, b) {
+		const int w = written(n), viewing = viewed(n);
+		Value *original = w >= 0 ? n->in[w] : viewing >= 0 ? n->in[viewing] : NULL;
+
+		refresh_inputs(u, n);
+		if (node_is(n, "prim::If"))
+			unwrite_if(u, n);
+		else if (node_is(n, "prim::Loop"))
+			unwrite_loop(u, n);
+		else if (w >= 0 && track(u, original)->root && !is_uncounted(u, n, original))
+			unwrite_node(u, n, original);
+		else if (viewing >= 0)
+			follow_view(u, n, original);
+	}
+	refresh_inputs(u, b->ret);
+	cx_leave(u->p->cx);
+}
+
+bool
+unwrite(Pass *p, Graph *g)
+{
+	Unwrite u = { .p = p, .g = g };
+
+	if (!p->fn || !p->fn->gradient || g != p->fn->prepared)
+		return false;
+	u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	u.changed = pass_by(&u, g->top);
+	if (u.changed)
+		u.active = active_values(p->cx, g, p->fn->gradient, p->scratch);
+	find_roots(&u, g->top);
+	if (!u.roots.n)
+		return u.changed;
+	for (int i = 0; i < u.roots.n; i++)
+		find_reach(&u, &u.roots.at[i]);
+	unwrite_block(&u, g->top);
+	return u.changed;
+}

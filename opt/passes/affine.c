@@ -1,0 +1,140 @@
+/*
+ * Sums and products with constants go into the convolution or product before them.
+ *
+ *    y = conv(x, w, b) * s + t      ->   y = conv(x, w * s, b * s + t)
+ *    y = t - linear(x, w) / 2       ->   y = linear(x, w * -0.5, t)
+ *
+ * A constant is a number, or has one element for each output channel where the channels are: it must not make the
+ * result larger, of whatever rank that is (a convolution may be without batch), nor give it another dtype.  Writes to
+ * what the node gives are such sums, too.
+ */
+#include "../opt.h"
+
+typedef struct Affine { double *scale, *shift; } Affine;     /* by channel; null: 1, 0 */
+
+/* May c stand beside the outputs: is it of one element, or one for each channel, and keeps it their dtype? */
+static bool
+fits(const Outputs *o, const RtTensor *c)
+{
+	const char category = rt_dtypes[c->dtype].category;
+
+	if ((category != 'F' && category != 'I') ||                   /* bools are not subtracted */
+	    (c->ndim && rt_promote((RtDtype)c->dtype, (RtDtype)o->w->dtype) != (RtDtype)o->w->dtype))
+		return false;
+	if (c->ndim > o->rank)
+		return false;
+	for (int i = 0; i < c->ndim; i++)
+		if (c->dims[i] != 1 && (i || c->ndim < o->rank || c->dims[i] != o->n))
+			return false;
+	return true;
+}
+
+/* Channel by channel what v holds, in the outputs' dtype; null: it is no such constant. */
+static double *
+channels(const Reweigh *r, const Outputs *o, const Value *v)
+{
+	const RtTensor *t = v ? reweigh_constant(r, v) : NULL;
+	double *x = new(r->p->scratch, double, o->n + 1);
+	IValue c;
+
+	if (!v || (t ? !fits(o, t) : !value_constant(v, &c) || (c.tag != RT_INT && c.tag != RT_DOUBLE)))
+		return NULL;
+	for (int64_t i = 0; i < o->n; i++) {
+		const int64_t at = t && t->ndim && t->dims[0] != 1 ? i * t->strides[0] * rt_dtypes[t->dtype].bytes : 0;
+
+		x[i] = t ? rt_load_f64(t->dtype, rt_data(t) + at) : rt_number(c);
+		if (o->w->dtype == RT_f32)
+			x[i] = (float)x[i];
+	}
+	return x;
+}
+
+static bool
+is_one_of(const Node *n, const char *a, const char *b)
+{
+	return node_is(n, a) || node_is(n, b);
+}
+
+static void
+multiply(double *x, int64_t n, double by)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] *= by;
+}
+
+static double *
+all_of(const Reweigh *r, int64_t n, double what)
+{
+	double *x = new(r->p->scratch, double, n + 1);
+
+	for (int64_t i = 0; i < n; i++)
+		x[i] = what;
+	return x;
+}
+
+/* y = self +- alpha * other, where the outputs are `self`, or `other` when turned. */
+static bool
+is_sum(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
+{
+	const bool minus = !is_one_of(n, "aten::add", "aten::add_"), reversed = node_is(n, "aten::rsub");
+	const Value *v = node_arg(n, "alpha");
+	double by = 1;
+	IValue alpha;
+
+	if (!minus + is_one_of(n, "aten::sub", "aten::sub_") + reversed != 1 || n->nin < 2)
+		return false;
+	if (v && (!value_constant(v, &alpha) || (alpha.tag != RT_INT && alpha.tag != RT_DOUBLE)))
+		return false;
+	if (v)
+		by = o->w->dtype == RT_f32 ? (double)(float)rt_number(alpha) : rt_number(alpha);
+	if (minus)
+		by = -by;
+	if (!(a->shift = channels(r, o, n->in[!turned])))
+		return false;
+	if (turned != reversed)
+		a->scale = all_of(r, o->n, by);
+	else
+		multiply(a->shift, o->n, by);
+	return true;
+}
+
+static bool
+is_product(const Reweigh *r, const Outputs *o, const Node *n, bool turned, Affine *a)
+{
+	const bool division = is_one_of(n, "aten::div", "aten::div_");
+
+	if (is_one_of(n, "aten::neg", "aten::neg_")) {
+		a->scale = all_of(r, o->n, -1);
+		return true;
+	}
+	if ((!division && !is_one_of(n, "aten::mul", "aten::mul_")) || n->nin != 2 || (division && turned) ||
+	    !(a->scale = channels(r, o, n->in[!turned])))
+		return false;
+	for (int64_t i = 0; i < o->n && division; i++)
+		a->scale[i] = 1 / a->scale[i];
+	return true;
+}
+
+static bool
+fold(Reweigh *r, Node *n)
+{
+	if (n->nout != 1 || !n->op)
+		return false;
+	for (int turned = 0; turned < 2 && turned < n->nin; turned++) {
+		Outputs o;
+		Affine a = { 0 };
+
+		if (n->in[turned]->type->kind != TYPE_TENSOR || (turned && node_writes(n)) ||
+		    !reweigh_outputs(r, n->in[turned]->node, &o) || !reweigh_only_reader(n->in[turned], n))
+			continue;
+		if (is_sum(r, &o, n, turned, &a) || is_product(r, &o, n, turned, &a))
+			return reweigh(r, &o, n, a.scale, a.shift);
+	}
+	return false;
+}
+
+bool
+affine(Pass *p, Graph *g)
+{
+	return reweigh_graph(p, g, fold);
+}

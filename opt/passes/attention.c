@@ -1,0 +1,198 @@
+/*
+ * Attention: a softmax between two products becomes one node, whose kernel never holds the whole matrix of scores.
+ *
+ *    s = matmul(q, k'); s = div(s, 8.); s = add(s, mask); p = softmax(s, -1); y = matmul(p, v)
+ *       ->   y = prim::attention(q, k, v, mask, 0.125)
+ *
+ * Scale and mask may be missing.  Nobody else may see what is between, nor write to what goes in: it is read later than
+ * it was.  Only floats of known sizes; the result has to have the type that the second product had.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Match {
+	Value *q, *kt, *v, *mask;        /* kt: as the product has it, (.., inner, n) */
+	double scale;
+} Match;
+
+static bool
+is_product(const Node *n)
+{
+	return node_is(n, "aten::matmul") || node_is(n, "aten::bmm");
+}
+
+static bool
+is_matrix(const Value *v)
+{
+	return type_is_complete(v->type) && v->type->tensor->dtype == RT_f32 && v->type->tensor->rank >= 2;
+}
+
+/* Is it made here, for its one user, and nobody's memory but its own? */
+static bool
+is_between(AliasDb *alias, const Value *v, const Node *end)
+{
+	return v->uses.n == 1 && v->node->block == end->block && v->node->op && is_matrix(v) &&
+	       !alias_has_writers(alias, v);
+}
+
+static bool
+same_sizes(const Value *a, const Value *b)
+{
+	const TensorInfo *x = a->type->tensor, *y = b->type->tensor;
+
+	return x->rank == y->rank && !memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims);
+}
+
+static bool
+number(const Value *v, double *x)
+{
+	IValue c;
+
+	if (!value_constant(v, &c) || (c.tag != RT_INT && c.tag != RT_DOUBLE))
+		return false;
+	*x = rt_number(c);
+	return true;
+}
+
+/* softmax(x, last dim), without another dtype */
+static Value *
+softmax_of(const Value *p)
+{
+	const Node *n = p->node;
+	int64_t dim;
+
+	if (!node_is(n, "aten::softmax") || n->nin != 3 || !value_int(n->in[1], &dim) || !value_is_none(n->in[2]))
+		return NULL;
+	return dim == -1 || dim == p->type->tensor->rank - 1 ? n->in[0] : NULL;
+}
+
+/* s + mask -> s */
+static Value *
+take_mask(AliasDb *alias, Value *s, const Node *end, Match *m)
+{
+	const Node *n = s->node;
+	int64_t one;
+
+	if (!node_is(n, "aten::add") || n->nin != 3 || !value_int(n->in[2], &one) || one != 1)
+		return s;
+	for (int i = 0; i < 2; i++) {
+		Value *mask = n->in[1 - i];
+
+		if (!is_between(alias, n->in[i], end) || !same_sizes(n->in[i], s) || !type_is_complete(mask->type) ||
+		    mask->type->tensor->dtype != RT_f32)
+			continue;
+		m->mask = mask;
+		return n->in[i];
+	}
+	return s;
+}
+
+/* s * c, s / c -> s */
+static Value *
+take_scale(AliasDb *alias, Value *s, const Node *end, Match *m)
+{
+	const Node *n = s->node;
+	const bool divided = node_is(n, "aten::div");
+	double c;
+
+	if ((!divided && !node_is(n, "aten::mul")) || n->nin != 2 || !number(n->in[1], &c) || c == 0 || c - c != 0 ||
+	    !is_between(alias, n->in[0], end))
+		return s;
+	m->scale = divided ? 1 / c : c;
+	return n->in[0];
+}
+
+static bool
+match(AliasDb *alias, const Node *n, Match *m)
+{
+	Value *s;
+
+	*m = (Match){ .scale = 1 };
+	if (!is_product(n) || !is_matrix(n->out[0]) || !is_matrix(n->in[1]) || !is_between(alias, n->in[0], n) ||
+	    !(s = softmax_of(n->in[0])) || !is_between(alias, s, n))
+		return false;
+	s = take_scale(alias, take_mask(alias, s, n, m), n, m);
+	if (!is_product(s->node) || !is_between(alias, s, n) || !same_sizes(s, n->in[0]))
+		return false;
+	m->q = s->node->in[0];
+	m->kt = s->node->in[1];
+	m->v = n->in[1];
+	if (!is_matrix(m->q) || !is_matrix(m->kt) || m->q->type->tensor->rank != m->kt->type->tensor->rank)
+		return false;
+	return !alias_has_writers(alias, m->q) && !alias_has_writers(alias, m->kt) && !alias_has_writers(alias, m->v) &&
+	       !(m->mask && alias_has_writers(alias, m->mask));
+}
+
+/* kt with its last dims exchanged */
+static Value *
+key_of(Graph *g, const Match *m, Range at)
+{
+	Value *in[3] = { m->kt, graph_constant(g, rt_int(-2), at), graph_constant(g, rt_int(-1), at) };
+	Node *n = graph_emit(g, "aten::transpose", at, 3, in, 1);
+	TensorInfo info = *m->kt->type->tensor;
+	int64_t dims[RT_MAX_RANK], strides[RT_MAX_RANK];
+	const int a = info.rank - 2, b = info.rank - 1;
+
+	memcpy(dims, info.dims, (size_t)info.rank * sizeof *dims);
+	memcpy(strides, info.strides, (size_t)info.rank * sizeof *strides);
+	dims[a] = info.dims[b];
+	dims[b] = info.dims[a];
+	strides[a] = info.strides[b];
+	strides[b] = info.strides[a];
+	info.dims = dims;
+	info.strides = strides;
+	n->op = op_find(g->cx, "aten::transpose", "int");
+	n->out[0]->type = type_tensor(g->cx, &info);
+	return n->out[0];
+}
+
+static bool
+rewrite(Pass *p, Graph *g, Node *n, const Match *m)
+{
+	Value *in[5] = { m->q, NULL, m->v, m->mask, NULL };
+	Node *a;
+
+	graph_set_insert_before(g, n);
+	in[1] = key_of(g, m, n->at);
+	if (!in[3])
+		in[3] = graph_constant(g, rt_none(), n->at);
+	in[4] = graph_constant(g, rt_double(m->scale), n->at);
+	a = graph_emit(g, "prim::attention", n->at, 5, in, 1);
+	a->op = op_find(g->cx, "prim::attention", "");
+	a->inlined = n->inlined;
+	if (!known_gives(p->cx, a, n->out[0]->type) || !pass_may(p)) {
+		node_destroy(a);
+		node_destroy(in[1]->node);
+		return false;
+	}
+	pass_note(p, n, "a softmax between two products");
+	a->out[0]->type = n->out[0]->type;
+	a->out[0]->name = n->out[0]->name;
+	value_replace_uses(n->out[0], a->out[0]);
+	node_destroy(n);
+	return true;
+}
+
+static bool
+attention_block(Pass *p, Graph *g, Block *b)
+{
+	bool changed = false;
+	Match m;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= attention_block(p, g, n->sub[i]);
+		if (match(pass_alias(p, g), n, &m) && rewrite(p, g, n, &m)) {
+			pass_lost_alias(p);
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+bool
+attention(Pass *p, Graph *g)
+{
+	return attention_block(p, g, g->top);
+}

@@ -1,0 +1,296 @@
+/*
+ * Products with one right side become one product.
+ *
+ *    y0 = mm(x0, w); y1 = mm(x1, w); ...   ->   y = mm(cat([x0, x1, ...], 0), w); y0, y1, ... = split(y, rows, 0)
+ *
+ * Unrolled loops leave such products: the steps of a recurrent net that read its input and not its state.  The weight
+ * is then read once, and rows too few for a product's register blocks fill them.  When the left sides are all the parts
+ * of one tensor, in order, there is nothing to put together: they are its rows.
+ *
+ * A left side must be there where the first product is: it is a chain of views of what comes before.  Products of many
+ * rows are left alone, because they gain nothing.  Results that somebody writes to or that leave the graph stay apart.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+enum {
+	MOST_ROWS = 32,          /* of one left side */
+	MOST_VIEWS = 8,          /* between a left side and what is there before */
+	MOST_GROUPS = 1000,      /* in one block */
+};
+
+typedef struct Group {
+	int left;                /* which input the left side is */
+	Vec(Node *) product;
+} Group;
+
+typedef struct Batch {
+	Pass    *p;
+	Graph   *g;
+	AliasDb *alias;
+	Vec(Group *) groups;
+} Batch;
+
+/* The input that is the left side, or -1: no product. */
+static int
+left_of(const Node *n)
+{
+	int64_t one;
+
+	if (node_is(n, "aten::mm") || node_is(n, "aten::linear"))
+		return 0;
+	if (!node_is(n, "aten::addmm") || !value_int(n->in[3], &one) || one != 1 || !value_int(n->in[4], &one) ||
+	    one != 1)
+		return -1;
+	return n->in[0]->type->tensor && n->in[0]->type->tensor->rank == 1 ? 1 : -1;
+}
+
+static bool
+is_plain_matrix(const Value *v)
+{
+	const TensorInfo *t = v->type->kind == TYPE_TENSOR && type_is_complete(v->type) ? v->type->tensor : NULL;
+
+	return t && t->rank == 2 && t->strides[1] == 1 && t->strides[0] == t->dims[1];
+}
+
+static bool
+takes_part(Batch *b, const Node *n, int left)
+{
+	const Value *x = n->in[left], *y = n->out[0];
+
+	if (!is_plain_matrix(x) || !is_plain_matrix(y) || x->type->tensor->dims[0] > MOST_ROWS ||
+	    !x->type->tensor->dims[0] || alias_has_writers(b->alias, y) || alias_escapes(b->alias, y))
+		return false;
+	for (int i = 0; i < n->nin; i++)
+		if (alias_has_writers(b->alias, n->in[i]))
+			return false;
+	return true;
+}
+
+/* Is the value there before node `at`, but for views? */
+static bool
+reaches(const Value *v, const Node *at)
+{
+	static const char *const views[] = { "aten::__getitem__", "aten::select", "aten::slice", "aten::squeeze",
+		"aten::t", "aten::transpose", "aten::view", "aten::unsqueeze" };
+
+	for (int left = MOST_VIEWS; left > 0; left--) {
+		const Node *n = v->node;
+		bool view = false;
+
+		if (node_is_before(n, at) || node_is(n, "prim::Constant"))
+			return true;
+		for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+			view |= node_is(n, views[i]);
+		for (int i = 1; i < n->nin; i++)
+			view &= node_is(n->in[i]->node, "prim::Constant") || node_is_before(n->in[i]->node, at);
+		if (!view || n->block != at->block)
+			return false;
+		v = n->in[0];
+	}
+	return false;
+}
+
+static bool
+same_but_left(const Node *a, const Node *b, int left)
+{
+	if (a->op != b->op || a->nin != b->nin || a->out[0]->type != b->out[0]->type ||
+	    a->in[left]->type != b->in[left]->type)
+		return false;
+	for (int i = 0; i < a->nin; i++)
+		if (i != left && a->in[i] != b->in[i])
+			return false;
+	return true;
+}
+
+/* n belongs to a group when it can be brought before its first product; else it is the first of a new one. */
+static void
+join(Batch *b, Node *n, int left)
+{
+	for (int i = 0; i < b->groups.n; i++) {
+		Group *g = b->groups.at[i];
+		Node *first = g->product.at[0];
+
+		if (g->left != left || first->block != n->block || !same_but_left(first, n, left))
+			continue;
+		if (!reaches(n->in[left], first) || !alias_can_move_before(b->alias, n, first))
+			return;
+		vec_push(b->p->scratch, &g->product, n);
+		return;
+	}
+	if (b->groups.n < MOST_GROUPS) {
+		Group *g = new(b->p->scratch, Group, 1);
+
+		g->left = left;
+		vec_push(b->p->scratch, &g->product, n);
+		vec_push(b->p->scratch, &b->groups, g);
+	}
+}
+
+static void
+find(Batch *b, Block *block)
+{
+	for NODES(n, block) {
+		const int left = left_of(n);
+
+		for (int i = 0; i < n->nsub; i++)
+			find(b, n->sub[i]);
+		if (left >= 0 && takes_part(b, n, left))
+			join(b, n, left);
+	}
+}
+
+/* ---- the one product --------------------------------------------------------------------------------------------- */
+
+/* The type with another number of rows. */
+static const Type *
+with_rows(Cx *cx, const Type *t, int64_t rows)
+{
+	TensorInfo info = *t->tensor;
+	const int64_t dims[2] = { rows, info.dims[1] };
+
+	info.dims = dims;
+	return type_tensor(cx, &info);
+}
+
+/* The i-th of the parts along dim 0 of the value that is returned; null: not that. */
+static Value *
+part_of(const Value *v, int64_t *i)
+{
+	const Node *n = v->node, *list;
+	int64_t dim;
+
+	if (node_is(n, "aten::select") && value_int(n->in[1], &dim) && !dim && value_int(n->in[2], i))
+		return n->in[0];
+	if (!node_is(n, "aten::__getitem__") || !value_int(n->in[1], i))
+		return NULL;
+	list = n->in[0]->node;
+	return node_is(list, "aten::unbind") && value_int(list->in[1], &dim) && !dim ? list->in[0] : NULL;
+}
+
+static bool
+is_contiguous(const TensorInfo *t)
+{
+	int64_t step = 1;
+
+	for (int d = t->rank - 1; d >= 0; step *= t->dims[d--])
+		if (t->strides[d] != step)
+			return false;
+	return true;
+}
+
+/* The tensor whose parts the left sides are, all of them and in order; null: they are not. */
+static Value *
+whole_of(const Group *g)
+{
+	Value *whole = NULL;
+
+	for (int k = 0; k < g->product.n; k++) {
+		int64_t i;
+		Value *of = part_of(g->product.at[k]->in[g->left], &i);
+
+		if (!of || (whole && of != whole) || i != k)
+			return NULL;
+		whole = of;
+	}
+	if (!type_is_complete(whole->type) || whole->type->tensor->rank != 3 ||
+	    whole->type->tensor->dims[0] != g->product.n || !is_contiguous(whole->type->tensor))
+		return NULL;
+	return whole;
+}
+
+static Value *
+emit(Graph *g, const char *name, const char *overload, Range at, int nin, Value *const *in, const Type *type)
+{
+	Node *n = graph_emit(g, name, at, nin, in, 1);
+
+	n->op = op_find(g->cx, name, overload);
+	n->out[0]->type = type;
+	return n->out[0];
+}
+
+static Value *
+rows_together(Batch *b, const Group *g, const Type *type, Range at)
+{
+	Value *whole = whole_of(g), *zero = graph_constant(b->g, rt_int(0), at);
+	Value **left = new(b->p->scratch, Value *, g->product.n);
+
+	if (whole)
+		return emit(b->g, "aten::flatten", "using_ints", at, 3,
+			    (Value *[]){ whole, zero, graph_constant(b->g, rt_int(1), at) }, type);
+	for (int k = 0; k < g->product.n; k++)
+		left[k] = g->product.at[k]->in[g->left];
+	whole = graph_emit(b->g, "prim::ListConstruct", at, g->product.n, left, 1)->out[0];
+	whole->type = type_list(b->g->cx, &rt_type_tensor);
+	return emit(b->g, "aten::cat", "", at, 2, (Value *[]){ whole, zero }, type);
+}
+
+/* The other products stand right before the first one, so that all left sides are there. */
+static void
+rewrite(Batch *b, const Group *g)
+{
+	Cx *cx = b->g->cx;
+	Node *first = g->product.at[0], *product, *unpack;
+	const Type *x = first->in[g->left]->type, *y = first->out[0]->type;
+	const int64_t rows = x->tensor->dims[0], all = rows * g->product.n;
+	Value *left, *parts, *in[3];
+
+	graph_set_insert_before(b->g, first);
+	left = rows_together(b, g, with_rows(cx, x, all), first->at);
+	product = node_clone(b->g, first, NULL);
+	node_set_input(product, g->left, left);
+	product->out[0]->type = with_rows(cx, y, all);
+	graph_insert(b->g, product);
+	in[0] = product->out[0];
+	in[1] = graph_constant(b->g, rt_int(rows), first->at);
+	in[2] = graph_constant(b->g, rt_int(0), first->at);
+	parts = emit(b->g, "aten::split", "Tensor", first->at, 3, in, type_list(cx, &rt_type_tensor));
+	unpack = graph_emit(b->g, "prim::ListUnpack", first->at, 1, &parts, g->product.n);
+	for (int k = 0; k < g->product.n; k++) {
+		Node *n = g->product.at[k];
+
+		unpack->out[k]->type = n->out[0]->type;
+		unpack->out[k]->name = n->out[0]->name;
+		value_replace_uses(n->out[0], unpack->out[k]);
+	}
+	for (int k = 0; k < g->product.n; k++)
+		node_destroy(g->product.at[k]);
+}
+
+/* False when a product that was moved before took away what this one stands on. */
+static bool
+bring_together(Batch *b, const Group *g)
+{
+	for (int k = 1; k < g->product.n; k++)
+		if (!alias_move_before(b->alias, g->product.at[k], g->product.at[0]))
+			return false;
+	return true;
+}
+
+bool
+batchmm(Pass *p, Graph *g)
+{
+	Batch b = { .p = p, .g = g, .alias = pass_alias(p, g) };
+	bool changed = false;
+
+	find(&b, g->top);
+	for (int i = 0; i < b.groups.n; i++) {
+		Group *group = b.groups.at[i];
+
+		if (group->product.n < 2 || !pass_may(p) || !bring_together(&b, group))
+			group->product.n = 0;
+	}
+	for (int i = 0; i < b.groups.n; i++) {
+		const Group *group = b.groups.at[i];
+
+		if (!group->product.n)
+			continue;
+		pass_note(p, group->product.at[0], "with %d more of the same right side", group->product.n - 1);
+		rewrite(&b, group);
+		changed = true;
+	}
+	if (changed)
+		pass_lost_alias(p);
+	return changed;
+}

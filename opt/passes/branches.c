@@ -1,0 +1,296 @@
+/*
+ * What a condition says where it decides.
+ *
+ *   In the first branch of an If its condition is True, in the second False; so is what it is the negation of.
+ *   %r = prim::If(%c): -> (True), -> (False)     ->   %c               the other way round: aten::__not__(%c)
+ *   %r = prim::If(%c): -> (%v), -> (False)       ->   aten::__and__(%c, %v)
+ *   %r = prim::If(%c): -> (True), -> (%v)        ->   aten::__or__(%c, %v)
+ *
+ *   prim::If(%c): A, else: A                     ->   A
+ *
+ * The two before the last, which `and` and `or` become, also where %v is computed in the branch from a few numbers in
+ * ways that cannot fail: comparing them anyway is cheaper than to branch.  What is decided then is left to constprop.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+enum { FEW_NODES = 4 };
+
+typedef struct Branches {
+	Pass   *p;
+	Graph  *g;
+	Value **twin;            /* by id of a value of the first branch: the second's that is the same */
+	int     ntwin;
+	bool    changed;
+} Branches;
+
+/* ---- inside the branches ------------------------------------------------------------------------------- */
+
+/* All uses of v in the block become the constant. */
+static void
+decide(Branches *b, Node *n, Value *v, Block *in, bool is)
+{
+	Value *constant = NULL;
+
+	for (int i = v->uses.n - 1; i >= 0; i--) {
+		const Use u = v->uses.at[i];
+
+		if (!node_in_block(u.node, in) || !pass_may(b->p))
+			continue;
+		pass_note(b->p, u.node, "the condition is %s here", is ? "true" : "false");
+		if (!constant) {
+			graph_set_insert_before(b->g, in->ret->next);
+			constant = graph_constant(b->g, rt_bool(is), n->at);
+		}
+		node_set_input(u.node, u.index, constant);
+		b->changed = true;
+	}
+}
+
+static void
+decide_branches(Branches *b, Node *n)
+{
+	Value *c = if_cond(n);
+	IValue known;
+
+	if (value_constant(c, &known))
+		return;
+	for (int is = 0; is < 2; is++) {
+		Block *in = is ? if_then(n) : if_else(n);
+
+		decide(b, n, c, in, is);
+		if (node_is(c->node, "aten::__not__") && !value_constant(c->node->in[0], &known))
+			decide(b, n, c->node->in[0], in, !is);
+	}
+}
+
+/* ---- results that are conditions ------------------------------------------------------------------------ */
+
+static bool
+is_number(const Type *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL;
+}
+
+bool
+node_is_cheap(const Node *n)
+{
+	static const char *const kinds[] = { "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::eq", "aten::ne",
+		"aten::__not__", "aten::__and__", "aten::__or__", "aten::add", "aten::sub", "aten::mul",
+		"prim::Constant" };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		known |= node_is(n, kinds[i]);
+	for (int i = 0; i < n->nin; i++)
+		known &= is_number(n->in[i]->type);
+	return known && n->nout == 1 && is_number(n->out[0]->type);
+}
+
+/* Does the block compute nothing but a few such numbers? */
+static bool
+is_cheap_block(const Block *b)
+{
+	int count = 0;
+
+	for NODES(n, b)
+		if (!node_is_cheap(n) || ++count > FEW_NODES)
+			return false;
+	return true;
+}
+
+static bool
+is_constant_bool(const Value *v, bool is)
+{
+	IValue c;
+
+	return value_constant(v, &c) && c.tag == RT_BOOL && !c.u.i == !is;
+}
+
+static Value *
+emit(Branches *b, Node *n, const char *kind, int nin, Value *x, Value *y)
+{
+	Value *in[2] = { x, y };
+	Node *made;
+
+	graph_set_insert_before(b->g, n);
+	made = graph_emit(b->g, kind, n->at, nin, in, 1);
+	made->op = op_of_inputs(b->p->cx, kind, in, nin, 1);
+	made->out[0]->type = &rt_type_bool;
+	made->inlined = n->inlined;
+	return made->out[0];
+}
+
+/* May the value be used before the If, and whatever the condition?  What nobody set must not be looked at. */
+static bool
+comes_before(const Value *v, const Block *from)
+{
+	return !node_is(v->node, "prim::Uninitialized") && (!node_in_block(v->node, from) || is_cheap_block(from));
+}
+
+typedef enum Says { SAYS_NOTHING, SAYS_SAME, SAYS_NOT, SAYS_AND, SAYS_OR } Says;
+
+/* What result i of the If is of its condition. */
+static Says
+says(const Node *n, int i)
+{
+	const Value *yes = if_then(n)->ret->in[i], *no = if_else(n)->ret->in[i];
+
+	if (!n->out[i]->uses.n || n->out[i]->type != &rt_type_bool || yes->type != &rt_type_bool ||
+	    no->type != &rt_type_bool)
+		return SAYS_NOTHING;
+	if (is_constant_bool(yes, true) && is_constant_bool(no, false))
+		return SAYS_SAME;
+	if (is_constant_bool(yes, false) && is_constant_bool(no, true))
+		return SAYS_NOT;
+	if (is_constant_bool(no, false) && comes_before(yes, if_then(n)))
+		return SAYS_AND;
+	return is_constant_bool(yes, true) && comes_before(no, if_else(n)) ? SAYS_OR : SAYS_NOTHING;
+}
+
+/* The value, its block's nodes before the If when it is one of them. */
+static Value *
+brought_before(Node *n, Value *v, Block *from)
+{
+	if (node_in_block(v->node, from))
+		block_splice_before(from, n);
+	return v;
+}
+
+static Value *
+condition_for(Branches *b, Node *n, int i, Says what)
+{
+	Value *c = if_cond(n), *yes = if_then(n)->ret->in[i], *no = if_else(n)->ret->in[i];
+
+	switch (what) {
+	case SAYS_NOT:
+		return emit(b, n, "aten::__not__", 1, c, NULL);
+	case SAYS_AND:
+		return emit(b, n, "aten::__and__", 2, c, brought_before(n, yes, if_then(n)));
+	case SAYS_OR:
+		return emit(b, n, "aten::__or__", 2, c, brought_before(n, no, if_else(n)));
+	default:
+		return c;
+	}
+}
+
+static void
+take_results(Branches *b, Node *n)
+{
+	for (int i = n->nout - 1; i >= 0; i--) {
+		const Says what = says(n, i);
+
+		if (what == SAYS_NOTHING || !pass_may(b->p))
+			continue;
+		pass_note(b->p, n, "result %d is what its condition says", i);
+		value_replace_uses(n->out[i], condition_for(b, n, i, what));
+		if_remove_output(n, i);
+		b->changed = true;
+	}
+}
+
+/* ---- branches that are equal ---------------------------------------------------------------------------------- */
+
+static bool are_equal(const Block *, const Block *, Value **);
+
+static bool
+is_same_value(const Value *x, const Value *y, Value *const *twin)
+{
+	IValue a, b;
+
+	return x == y || twin[x->id] == y ||
+	       (x->type == y->type && !type_is_mutable(x->type) && value_constant(x, &a) && value_constant(y, &b) &&
+		value_identical(a, b));
+}
+
+/* An error that the second would raise must name the place of the first. */
+static bool
+is_same_node(const Node *x, const Node *y, Value **twin)
+{
+	if (x->kind != y->kind || x->op != y->op || x->nin != y->nin || x->nout != y->nout || x->nsub != y->nsub ||
+	    x->attrs.n != y->attrs.n || (!node_is_cheap(x) && memcmp(&x->at, &y->at, sizeof x->at)))
+		return false;
+	for (int i = 0; i < x->attrs.n; i++)
+		if (x->attrs.at[i].kind == ATTR_GRAPH || !attr_equal(&x->attrs.at[i], &y->attrs.at[i]))
+			return false;
+	for (int i = 0; i < x->nin; i++)
+		if (!is_same_value(x->in[i], y->in[i], twin))
+			return false;
+	for (int i = 0; i < x->nout; i++) {
+		if (x->out[i]->type != y->out[i]->type)
+			return false;
+		twin[x->out[i]->id] = y->out[i];
+	}
+	for (int i = 0; i < x->nsub; i++)
+		if (!are_equal(x->sub[i], y->sub[i], twin))
+			return false;
+	return true;
+}
+
+static const Node *
+next_node(const Node *n)
+{
+	do
+		n = n->next;
+	while (node_is(n, "prim::Constant"));
+	return n;
+}
+
+static bool
+are_equal(const Block *a, const Block *b, Value **twin)
+{
+	const Node *x = next_node(a->ret), *y = next_node(b->ret);
+
+	if (a->param->nout != b->param->nout || a->ret->nin != b->ret->nin)
+		return false;
+	for (int i = 0; i < a->param->nout; i++)
+		twin[a->param->out[i]->id] = b->param->out[i];
+	for (; x != a->ret && y != b->ret; x = next_node(x), y = next_node(y))
+		if (!is_same_node(x, y, twin))
+			return false;
+	for (int i = 0; i < a->ret->nin; i++)
+		if (!is_same_value(a->ret->in[i], b->ret->in[i], twin))
+			return false;
+	return x == a->ret && y == b->ret;
+}
+
+/* Whatever the condition is, the same is done. */
+static bool
+take_either(Branches *b, Node *n)
+{
+	if (next_node(if_then(n)->ret)->kind != next_node(if_else(n)->ret)->kind)
+		return false;
+	if (b->ntwin <= b->g->nvalue)
+		b->twin = new(b->p->scratch, Value *, b->ntwin = 2 * b->g->nvalue + 1);
+	memset(b->twin, 0, (size_t)b->ntwin * sizeof *b->twin);
+	if (!are_equal(if_then(n), if_else(n), b->twin) || !pass_may(b->p))
+		return false;
+	pass_note(b->p, n, "both branches do the same");
+	if_take_branch(n, 0);
+	return b->changed = true;
+}
+
+static void
+walk(Branches *b, Block *in)
+{
+	cx_enter(b->p->cx, in->ret->at);
+	for NODES(n, in) {
+		if (node_is(n, "prim::If"))
+			decide_branches(b, n);
+		for (int i = 0; i < n->nsub; i++)
+			walk(b, n->sub[i]);
+		if (node_is(n, "prim::If") && !take_either(b, n))
+			take_results(b, n);
+	}
+	cx_leave(b->p->cx);
+}
+
+bool
+branches(Pass *p, Graph *g)
+{
+	Branches b = { .p = p, .g = g };
+
+	walk(&b, g->top);
+	return b.changed;
+}

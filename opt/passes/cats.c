@@ -1,0 +1,159 @@
+/*
+ * Joined once: a cat of what another cat joins joins all at once; what is alone, or empty, is not joined.
+ *
+ *    cat([a, cat([b, c], 1), d], 1)   ->   cat([a, b, c, d], 1)      where nobody else wants the inner one
+ *    cat([a, e], 1)                   ->   cat([a], 1)               e has no element
+ *    cat([a], 1)                      ->   a                         where it may be the same memory
+ *
+ * Only where types are known, of one dtype and one layout: then each element goes the same way as before, and the
+ * result lies as before.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Cats {
+	Pass    *p;
+	Graph   *g;
+	AliasDb *alias;
+	int      own;            /* values from this id on are lists made here, to which nobody writes */
+	bool     changed;
+} Cats;
+
+typedef Vec(Value *) Values;
+
+static const TensorInfo *
+known_info(const Value *v)
+{
+	return v->type->kind == TYPE_TENSOR && type_is_complete(v->type) ? v->type->tensor : NULL;
+}
+
+static bool
+is_written(const Cats *c, const Value *v)
+{
+	return v->id < c->own && alias_has_writers(c->alias, v);
+}
+
+/* Do both lie in rows, or both channels last? */
+static bool
+same_layout(const TensorInfo *a, const TensorInfo *b)
+{
+	const TensorInfo *t[2] = { a, b };
+	bool rows[2] = { true, true }, last[2] = { a->rank == 4, a->rank == 4 };
+	int64_t s[RT_MAX_RANK];
+
+	if (a->rank != b->rank)
+		return false;
+	for (int k = 0; k < 2; k++) {
+		rt_contiguous_strides(a->rank, t[k]->dims, s);
+		for (int i = 0; i < a->rank; i++)
+			rows[k] &= t[k]->strides[i] == s[i];
+		if (last[k])
+			rt_channels_last_strides(4, t[k]->dims, s);
+		for (int i = 0; i < a->rank; i++)
+			last[k] &= t[k]->strides[i] == s[i];
+	}
+	return rows[0] ? rows[1] : last[0] && last[1] && !rows[1];
+}
+
+/* The list of a cat along a known dim; null: it is none of those that are looked at. */
+static Node *
+list_of(const Cats *c, const Node *cat, int64_t *dim)
+{
+	const TensorInfo *y = node_is(cat, "aten::cat") && cat->nin == 2 ? known_info(cat->out[0]) : NULL;
+	Node *list = y ? cat->in[0]->node : NULL;
+
+	if (!y || !node_is(list, "prim::ListConstruct") || list->block != cat->block || is_written(c, cat->in[0]) ||
+	    is_written(c, cat->out[0]) || !value_int(cat->in[1], dim))
+		return NULL;
+	*dim += *dim < 0 ? y->rank : 0;
+	for (int i = 0; i < list->nin; i++) {
+		const TensorInfo *x = known_info(list->in[i]);
+
+		if (!x || x->dtype != y->dtype || !same_layout(x, y) || is_written(c, list->in[i]))
+			return NULL;
+	}
+	return list;
+}
+
+static bool
+is_empty(const TensorInfo *t)
+{
+	for (int i = 0; i < t->rank; i++)
+		if (!t->dims[i])
+			return true;
+	return false;
+}
+
+/* What the list's operands come to; the result is empty: then all stay. */
+static Values
+operands(const Cats *c, const Node *list, int64_t dim, bool empty)
+{
+	Values to = { 0 };
+
+	for (int i = 0; i < list->nin; i++) {
+		Value *v = list->in[i];
+		int64_t inner;
+		const Node *more = v->uses.n == 1 && v->node->block == list->block ? list_of(c, v->node, &inner) : NULL;
+
+		if (more && inner == dim)
+			for (int k = 0; k < more->nin; k++)
+				vec_push(c->p->scratch, &to, more->in[k]);
+		else if (empty || !is_empty(v->type->tensor))
+			vec_push(c->p->scratch, &to, v);
+	}
+	return to;
+}
+
+/* May cat's result be its one operand: of the same strides, and not both seen outside? */
+static bool
+is_operand(const Cats *c, const Node *cat, const Value *x)
+{
+	return x->type == cat->out[0]->type && !(alias_escapes(c->alias, x) && alias_escapes(c->alias, cat->out[0]));
+}
+
+static void
+flatten(Cats *c, Node *cat)
+{
+	int64_t dim;
+	Node *list = list_of(c, cat, &dim), *made;
+	Values to;
+
+	if (!list || dim < 0 || dim >= known_info(cat->out[0])->rank)
+		return;
+	to = operands(c, list, dim, is_empty(known_info(cat->out[0])));
+	if (to.n == 1 && is_operand(c, cat, to.at[0]) && pass_may(c->p)) {
+		pass_note(c->p, cat, "joins one");
+		value_replace_uses(cat->out[0], to.at[0]);
+		c->changed = true;
+		return;
+	}
+	if ((to.n == list->nin && !memcmp(to.at, list->in, (size_t)to.n * sizeof *to.at)) || !to.n || !pass_may(c->p))
+		return;
+	pass_note(c->p, cat, "joins %d at once", to.n);
+	graph_set_insert_before(c->g, cat);
+	made = graph_emit(c->g, "prim::ListConstruct", cat->at, to.n, to.at, 1);
+	made->out[0]->type = list->out[0]->type;
+	node_set_input(cat, 0, made->out[0]);
+	c->changed = true;
+}
+
+static void
+walk(Cats *c, Block *b)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			walk(c, n->sub[i]);
+		if (node_is(n, "aten::cat"))
+			flatten(c, n);
+	}
+}
+
+bool
+cats(Pass *p, Graph *g)
+{
+	Cats c = { p, g, pass_alias(p, g), g->nvalue, false };
+
+	walk(&c, g->top);
+	return c.changed;
+}

@@ -1,0 +1,66 @@
+/*
+ * Constant pooling: equal constants become one, all at the top of the graph in order of first use.  One that is written
+ * to is equal to no other.
+ */
+#include "../opt.h"
+
+typedef struct Pool {
+	Pass *p;
+	Node *last;              /* constant put at the top, or the param node */
+	Map   seen;              /* hash of node -> Entry */
+} Pool;
+
+typedef struct Entry Entry;
+struct Entry { Node *n; Entry *next; };
+
+static Node *
+find(Pool *pool, Node *n)
+{
+	char *key = arena_printf(pool->p->scratch, "%llx", (unsigned long long)node_hash(n));
+	Entry *first = map_get(&pool->seen, key), *e;
+
+	for (e = first; e; e = e->next)
+		if (node_equal(e->n, n))
+			return e->n;
+	e = new(pool->p->scratch, Entry, 1);
+	e->n = n;
+	e->next = first;
+	map_put(&pool->seen, key, e);
+	return NULL;
+}
+
+static bool
+walk(Pool *pool, Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		Node *same;
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= walk(pool, n->sub[i]);
+		/* `is` tells enums of two places apart. */
+		if (!node_is(n, "prim::Constant") || n->out[0]->type->kind == TYPE_ENUM)
+			continue;
+		same = find(pool, n);
+		if (same && pass_may(pool->p)) {
+			pass_note(pool->p, n, "the same as an earlier constant");
+			value_replace_uses(n->out[0], same->out[0]);
+			node_destroy(n);
+			changed = true;
+		} else if (!same) {
+			changed |= n->block->owner != NULL;
+			node_move_after(n, pool->last);
+			pool->last = n;
+		}
+	}
+	return changed;
+}
+
+bool
+constpool(Pass *p, Graph *g)
+{
+	Pool pool = { p, g->top->param, { .arena = p->scratch } };
+
+	return walk(&pool, g->top);
+}

@@ -1,0 +1,230 @@
+/*
+ * Constant propagation.
+ *
+ * A node whose inputs are constants is run and becomes constants, when it has no effect, draws no numbers, nothing
+ * writes to what it reads or returns, and new memory that it returns stays inside of the graph.  An If with a constant
+ * condition becomes its branch; a Loop that never runs becomes its initial values; what all branches return (one that
+ * leaves it open returns anything), or what a loop carries without change, goes around them.
+ */
+#include "../opt.h"
+
+typedef struct Fold {
+	Pass    *p;
+	AliasDb *alias;
+	Graph   *g;
+	bool     changed;
+} Fold;
+
+static const char *const never[] = {
+	"prim::Constant", "prim::Uninitialized", "prim::Guard", "prim::BailOut", "prim::profile", "prim::AutogradZero",
+	"prim::unchecked_unwrap_optional", "prim::CreateObject", "prim::GetAttr", "aten::dequantize",
+};
+
+static bool
+may_fold(Fold *f, const Node *n)
+{
+	if (n->nsub || !n->nout || !n->nin || node_has_effect(n) || alias_node_writes(f->alias, n))
+		return false;
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+		if (node_is(n, never[i]))
+			return false;
+	for (int i = 0; i < n->nin; i++)
+		if (alias_has_writers(f->alias, n->in[i]))
+			return false;
+	for (int i = 0; i < n->nout; i++)
+		if (alias_has_writers(f->alias, n->out[i]) ||
+		    (n->out[i]->type->kind != TYPE_TUPLE && type_is_mutable(n->out[i]->type) &&
+		     alias_escapes(f->alias, n->out[i])))
+			return false;
+	return true;
+}
+
+static bool
+constant_inputs(const Node *n, IValue *in)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (!value_constant(n->in[i], &in[i]))
+			return false;
+	return true;
+}
+
+/* The constants stand before the node, which goes. */
+static void
+put_constants(Fold *f, Node *n, const IValue *v)
+{
+	graph_set_insert_before(f->g, n);
+	for (int i = 0; i < n->nout; i++) {
+		Value *c = graph_constant(f->g, v[i], n->at);
+
+		c->node->inlined = n->inlined;
+		if (c->type->kind != TYPE_TENSOR && c->type->kind != TYPE_NONE)
+			c->type = n->out[i]->type->kind == TYPE_OPTIONAL ? c->type : n->out[i]->type;
+		c->name = n->out[i]->name;
+		alias_copy_value(f->alias, n->out[i], c);
+		value_replace_uses(n->out[i], c);
+	}
+	node_destroy(n);
+	f->changed = true;
+}
+
+static bool
+all_constants(const IValue *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!constant_may_be(v[i]))
+			return false;
+	return true;
+}
+
+static void
+fold(Fold *f, Node *n)
+{
+	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
+
+	if (!constant_inputs(n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
+		return;
+	if (!all_constants(out, n->nout) || !pass_may(f->p))
+		return;
+	pass_note(f->p, n, "folded");
+	put_constants(f, n, out);
+}
+
+/* ---- control flow ------------------------------------------------------------------------------------- */
+
+static void walk(Fold *f, Block *b);
+
+/* Where a branch leaves a result open, it may as well be what the other one takes from outside. */
+static void
+settle_open(Fold *f, Node *n, int i)
+{
+	for (int k = 0; k < 2; k++) {
+		Value *open = n->sub[k]->ret->in[i], *given = n->sub[!k]->ret->in[i];
+
+		if (open == given ||
+		    !node_is(open->node, "prim::Uninitialized") || node_in_block(given->node, n->sub[!k]) ||
+		    !pass_may(f->p))
+			continue;
+		pass_note(f->p, n, "one branch leaves result %d open", i);
+		node_set_input(n->sub[k]->ret, i, given);
+	}
+}
+
+/* Outputs for which both branches return the same value from outside, or the same constant. */
+static void
+hoist_common(Fold *f, Node *n)
+{
+	for (int i = n->nout - 1; i >= 0; i--) {
+		Value *a, *b;
+		IValue x, y;
+
+		settle_open(f, n, i);
+		a = if_then(n)->ret->in[i];
+		b = if_else(n)->ret->in[i];
+		if (a != b && value_constant(a, &x) && value_constant(b, &y) && value_identical(x, y) &&
+		    a->type == b->type && !type_is_mutable(a->type) && pass_may(f->p)) {
+			pass_note(f->p, a->node, "both branches give this constant");
+			if (node_in_block(a->node, if_then(n)))
+				node_move_before(a->node, n);
+			node_set_input(if_else(n)->ret, i, a);
+			b = a;
+		}
+		if (a != b || node_in_block(a->node, if_then(n)) || !pass_may(f->p))
+			continue;
+		pass_note(f->p, n, "both branches give the same value for result %d", i);
+		value_replace_uses(n->out[i], a);
+		if_remove_output(n, i);
+		f->changed = true;
+	}
+}
+
+static void
+hoist_unchanged(Fold *f, Node *n)
+{
+	for (int i = n->nout - 1; i >= 0; i--) {
+		Value *inner = loop_body(n)->param->out[1 + i];
+
+		if (loop_body(n)->ret->in[1 + i] != inner || !pass_may(f->p))
+			continue;
+		pass_note(f->p, n, "the body does not change what is carried as %d", i);
+		value_replace_uses(inner, n->in[2 + i]);
+		value_replace_uses(n->out[i], n->in[2 + i]);
+		loop_remove_carried(n, i);
+		f->changed = true;
+	}
+}
+
+static bool
+never_runs(const Node *n)
+{
+	int64_t max, cond;
+
+	return (value_int(loop_max(n), &max) && max <= 0) || (value_int(loop_cond(n), &cond) && !cond);
+}
+
+/* Returns the node to go on with. */
+static Node *
+walk_if(Fold *f, Node *n)
+{
+	Node *next = n->next, *first;
+	int64_t cond;
+
+	if (value_int(if_cond(n), &cond) && pass_may(f->p)) {
+		Block *taken = n->sub[!cond];
+
+		pass_note(f->p, n, "the condition is always %s", cond ? "true" : "false");
+		first = taken->ret->next == taken->ret ? next : taken->ret->next;
+		if_take_branch(n, !cond);
+		f->changed = true;
+		return first;
+	}
+	walk(f, if_then(n));
+	walk(f, if_else(n));
+	hoist_common(f, n);
+	return next;
+}
+
+static Node *
+walk_loop(Fold *f, Node *n)
+{
+	Node *next = n->next;
+
+	if (never_runs(n) && pass_may(f->p)) {
+		pass_note(f->p, n, "never runs");
+		for (int i = 0; i < n->nout; i++)
+			value_replace_uses(n->out[i], n->in[2 + i]);
+		node_destroy(n);
+		f->changed = true;
+		return next;
+	}
+	hoist_unchanged(f, n);
+	walk(f, loop_body(n));
+	return next;
+}
+
+static void
+walk(Fold *f, Block *b)
+{
+	cx_enter(f->p->cx, b->ret->at);
+	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
+		next = n->next;
+		if (node_is(n, "prim::If"))
+			next = walk_if(f, n);
+		else if (node_is(n, "prim::Loop"))
+			next = walk_loop(f, n);
+		else if (n->nsub)
+			for (int i = 0; i < n->nsub; i++)
+				walk(f, n->sub[i]);
+		else
+			fold(f, n);
+	}
+	cx_leave(f->p->cx);
+}
+
+bool
+constprop(Pass *p, Graph *g)
+{
+	Fold f = { p, pass_alias(p, g), g, false };
+
+	walk(&f, g->top);
+	return f.changed;
+}

@@ -1,0 +1,136 @@
+/*
+ * Common subexpressions: of two equal nodes, the second becomes the first.
+ *
+ * A table of the nodes seen in this block and in those around it: what a block adds goes when it ends.  A node takes
+ * part when it has no effect, draws no numbers, and nothing writes to what it reads or returns.  New memory that leaves
+ * the graph stays apart: two results that the caller may write to must not become one.
+ */
+#include "../opt.h"
+
+typedef struct Seen Seen;
+struct Seen {                    /* a node that others may become */
+	Node    *n;
+	uint64_t hash;
+	Seen    *next;           /* in its slot */
+};
+
+typedef struct Cse {
+	Pass    *p;
+	AliasDb *alias;
+	Arena   *arena;
+	Vec(Seen *) seen;        /* in the order of the graph */
+	Seen   **slot;           /* (nslot), a power of two: by hash, the latest first */
+	int      nslot;
+} Cse;
+
+static bool
+takes_part(Cse *c, const Node *n)
+{
+	if (n->nsub || !n->nout || node_has_effect(n) || node_is(n, "prim::Uninitialized") ||
+	    node_is(n, "prim::profile") || node_is(n, "prim::CreateObject") || alias_node_writes(c->alias, n))
+		return false;
+	for (int i = 0; i < n->nin; i++)
+		if (alias_has_writers(c->alias, n->in[i]))
+			return false;
+	for (int i = 0; i < n->nout; i++)
+		if (alias_has_writers(c->alias, n->out[i]))
+			return false;
+	return true;
+}
+
+/* An attribute may be set between two reads of it, which has_writers of the object does not miss; so only results
+ * count. */
+static bool
+may_become(Cse *c, const Node *n, const Node *first)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (!node_is(n, "prim::Constant") && alias_escapes(c->alias, n->out[i]) &&
+		    alias_escapes(c->alias, first->out[i]) && !alias_may(c->alias, n->out[i], first->out[i]))
+			return false;
+	return true;
+}
+
+static Node *
+find(const Cse *c, const Node *n, uint64_t hash)
+{
+	for (Seen *e = c->slot[hash & (uint64_t)(c->nslot - 1)]; e; e = e->next)
+		if (e->hash == hash && node_equal(e->n, n))
+			return e->n;
+	return NULL;
+}
+
+static void
+link_seen(Cse *c, Seen *e)
+{
+	Seen **slot = &c->slot[e->hash & (uint64_t)(c->nslot - 1)];
+
+	e->next = *slot;
+	*slot = e;
+}
+
+static void
+remember(Cse *c, Node *n, uint64_t hash)
+{
+	Seen *e = new(c->arena, Seen, 1);
+
+	*e = (Seen){ .n = n, .hash = hash };
+	link_seen(c, e);
+	vec_push(c->arena, &c->seen, e);
+	if (c->seen.n < c->nslot)
+		return;
+	c->nslot *= 2;
+	c->slot = new(c->arena, Seen *, c->nslot);
+	for (int i = 0; i < c->seen.n; i++)
+		link_seen(c, c->seen.at[i]);
+}
+
+/* What came behind the first n is known no more. */
+static void
+forget(Cse *c, int n)
+{
+	while (c->seen.n > n) {
+		const Seen *e = c->seen.at[--c->seen.n];
+
+		c->slot[e->hash & (uint64_t)(c->nslot - 1)] = e->next;
+	}
+}
+
+static bool
+walk(Cse *c, Block *b)
+{
+	const int before = c->seen.n;
+	bool changed = false;
+
+	for NODES(n, b) {
+		const uint64_t hash = node_hash(n);
+		Node *first;
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= walk(c, n->sub[i]);
+		if (!takes_part(c, n))
+			continue;
+		first = find(c, n, hash);
+		if (!first) {
+			remember(c, n, hash);
+			continue;
+		}
+		if (!may_become(c, n, first) || !pass_may(c->p))
+			continue;
+		pass_note(c->p, n, "the same as an earlier node");
+		for (int i = 0; i < n->nout; i++)
+			value_replace_uses(n->out[i], first->out[i]);
+		node_destroy(n);
+		changed = true;
+	}
+	forget(c, before);
+	return changed;
+}
+
+bool
+cse(Pass *p, Graph *g)
+{
+	Cse c = { .p = p, .alias = pass_alias(p, g), .arena = p->scratch, .nslot = 1024 };
+
+	c.slot = new(c.arena, Seen *, c.nslot);
+	return walk(&c, g->top);
+}

@@ -1,0 +1,283 @@
+/*
+ * Dead code elimination.
+ *
+ * An inverse mark and sweep: a node is live if a live value is its output, if it has an effect of its own, or if it
+ * writes to memory that a live value may reach or that is known outside.  What a nested block returns is live once the
+ * output that it becomes is.  What is not marked at the end is removed; so are outputs of Ifs and values carried by
+ * Loops that nobody uses.
+ *
+ * Drawing random numbers is no reason to stay: PyTorch removes an unused draw, too, and later draws must see the
+ * generator as PyTorch's do.  Nor is the clock: saved archives read it for nobody (torchform.c).  Nor is an error,
+ * but for what the specializer marks: it was needed until the profile showed that nobody uses the result
+ * (keep_error).
+ */
+#include "../opt.h"
+
+typedef struct Dce {
+	Pass    *p;
+	AliasDb *alias;
+	bool    *live;           /* by value id */
+	bool    *effects;        /* by node id: it, or a node inside, has an effect of its own */
+	int64_t  nmark;          /* nodes and values marked so far */
+} Dce;
+
+static void
+mark_value(Dce *d, const Value *v)
+{
+	if (d->live[v->id])
+		return;
+	d->live[v->id] = true;
+	alias_live_add(d->alias, v);
+	d->nmark++;
+}
+
+static bool
+has_own_effect(const Node *n)
+{
+	return (node_has_effect(n) && !(n->op && n->op->effect == EFFECT_RANDOM) && !node_is(n, "prim::TimePoint")) ||
+	       node_attr(n, "stays");
+}
+
+static bool
+find_effects(Dce *d, const Block *b)
+{
+	bool any = false;
+
+	for NODES(n, b) {
+		d->effects[n->id] = has_own_effect(n);
+		for (int i = 0; i < n->nsub; i++)
+			d->effects[n->id] |= find_effects(d, n->sub[i]);
+		any |= d->effects[n->id];
+	}
+	return any;
+}
+
+static bool
+is_live(Dce *d, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (d->live[n->out[i]->id])
+			return true;
+	return d->effects[n->id] || (!n->nsub && alias_writes_live(d->alias, n));
+}
+
+static void mark_block(Dce *d, Block *b);
+
+/* The outputs of a block that somebody needs: a branch's, those of live outputs; a body's, those carried on, too. */
+static void
+mark_results(Dce *d, const Node *n, const Block *b)
+{
+	const bool is_loop = node_is(n, "prim::Loop"), is_if = node_is(n, "prim::If");
+
+	if (is_loop)
+		mark_value(d, b->ret->in[0]);
+	for (int i = 0; i < n->nout && (is_loop || is_if); i++) {
+		const bool wanted = d->live[n->out[i]->id] || (is_loop && d->live[b->param->out[1 + i]->id]);
+
+		if (wanted)
+			mark_value(d, b->ret->in[is_loop + i]);
+		if (wanted && is_loop)
+			mark_value(d, n->in[2 + i]);
+	}
+	for (int i = 0; i < b->ret->nin && !is_loop && !is_if; i++)
+		mark_value(d, b->ret->in[i]);
+}
+
+static void
+mark_inputs(Dce *d, const Node *n)
+{
+	const int first = node_is(n, "prim::Loop") ? 2 : n->nin;     /* carried values: only when wanted */
+
+	for (int i = 0; i < first; i++)
+		mark_value(d, n->in[i]);
+}
+
+static void
+mark_live(Dce *d, Node *n)
+{
+	d->nmark += !n->mark;
+	n->mark = true;
+	mark_inputs(d, n);
+	for (int i = 0; i < n->nsub; i++)
+		mark_results(d, n, n->sub[i]);
+}
+
+static bool
+is_used_inside(const Value *param, const Node *ret)
+{
+	for (int i = 0; i < param->uses.n; i++)
+		if (param->uses.at[i].node != ret)
+			return true;
+	return false;
+}
+
+/* What a Loop carries and its body uses is live though nobody reads it in the end, and so is a condition that the body
+ * computes: PyTorch computes them, and their errors are seen. */
+static void
+mark_carried(Dce *d, const Node *n)
+{
+	const Block *b = loop_body(n);
+
+	if (node_in_block(b->ret->in[0]->node, b))
+		mark_value(d, b->ret->in[0]);
+	for (int i = 0; i < n->nout; i++)
+		if (is_used_inside(b->param->out[1 + i], b->ret))
+			mark_value(d, b->ret->in[1 + i]);
+}
+
+static bool
+marks_inside(Dce *d, const Node *n)
+{
+	bool inside = false;
+
+	for (int i = 0; i < n->nsub; i++) {
+		mark_block(d, n->sub[i]);
+		for NODES(m, n->sub[i])
+			inside |= m->mark;
+	}
+	return inside;
+}
+
+/* A write that only earlier nodes could read is dead, as in PyTorch, if they have no effect; in a loop they come
+ * again after it, so its body is walked while marks are added.  What a live construct returns is marked before its
+ * blocks are walked, so that one walk is enough for chains of them. */
+static void
+mark_node(Dce *d, Node *n)
+{
+	const bool is_loop = node_is(n, "prim::Loop");
+	int64_t before;
+
+	if (n->mark || is_live(d, n))
+		mark_live(d, n);
+	if (is_loop)
+		mark_carried(d, n);
+	do {
+		before = d->nmark;
+		if (marks_inside(d, n))
+			mark_live(d, n);
+	} while (is_loop && d->nmark != before);
+}
+
+static void
+mark_block(Dce *d, Block *b)
+{
+	for NODES(n, b)
+		if (d->effects[n->id])
+			mark_live(d, n);
+	for NODES_REV(n, b)
+		mark_node(d, n);
+}
+
+/* Does the construct still hand output i on? */
+static bool
+is_dead_result(const Dce *d, const Node *n, int i)
+{
+	if (node_is(n, "prim::If"))
+		return !d->live[n->out[i]->id];
+	return node_is(n, "prim::Loop") && !d->live[n->out[i]->id] && !d->live[loop_body(n)->param->out[1 + i]->id];
+}
+
+/* First half of removing them: what is used only there may go then. */
+static void
+cut_dead_results(Dce *d, Node *n)
+{
+	for (int i = n->nout - 1; i >= 0; i--) {
+		if (!is_dead_result(d, n, i))
+			continue;
+		for (int k = 0; k < n->nsub; k++)
+			block_remove_output(n->sub[k], n->nsub == 1 ? 1 + i : i);
+		if (n->nsub == 1)
+			node_remove_input(n, 2 + i);
+	}
+}
+
+static bool
+drop_dead_results(Dce *d, Node *n)
+{
+	bool changed = false;
+
+	for (int i = n->nout - 1; i >= 0; i--) {
+		if (!is_dead_result(d, n, i))
+			continue;
+		if (n->nsub == 1)
+			block_remove_input(loop_body(n), 1 + i);
+		node_remove_output(n, i);
+		changed = true;
+	}
+	return changed;
+}
+
+static void
+cut_block(Dce *d, Block *b)
+{
+	for NODES(n, b) {
+		if (!n->mark)
+			continue;
+		cut_dead_results(d, n);
+		for (int i = 0; i < n->nsub; i++)
+			cut_block(d, n->sub[i]);
+	}
+}
+
+static bool
+is_unused(const Node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i]->uses.n)
+			return false;
+	return true;
+}
+
+/* From the end, so that users go before what they use. */
+static bool
+sweep(Dce *d, Block *b)
+{
+	bool changed = false;
+
+	for NODES_REV(n, b) {
+		const bool keep = n->mark;
+
+		for (int i = 0; i < n->nsub; i++)
+			changed |= sweep(d, n->sub[i]);
+		if (keep || !is_unused(n) || !pass_may(d->p))
+			continue;
+		pass_note(d->p, n, "unused, removed");
+		node_destroy(n);
+		changed = true;
+	}
+	return changed;
+}
+
+static bool
+finish(Dce *d, Block *b, bool drop)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= finish(d, n->sub[i], drop);
+		if (drop && n->mark)
+			changed |= drop_dead_results(d, n);
+		n->mark = false;
+	}
+	return changed;
+}
+
+bool
+dce(Pass *p, Graph *g)
+{
+	Dce d = { .p = p, .alias = pass_alias(p, g), .live = new(p->scratch, bool, g->nvalue + 1),
+		  .effects = new(p->scratch, bool, g->nnode + 1) };
+	const bool all = p->limit < 0;          /* under -L only whole nodes go: results would count for no change */
+	bool changed;
+
+	alias_live_clear(d.alias);
+	find_effects(&d, g->top);
+	for (int i = 0; i < g->top->ret->nin; i++)
+		mark_value(&d, g->top->ret->in[i]);
+	mark_block(&d, g->top);
+	if (all)
+		cut_block(&d, g->top);
+	changed = sweep(&d, g->top);
+	return finish(&d, g->top, all) || changed;
+}

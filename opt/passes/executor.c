@@ -1,0 +1,208 @@
+/*
+ * Graphs as PyTorch's executor leaves them (graph_for, last_executed_optimized_graph), which IR text may hold.
+ *
+ *    %y, %c : Tensor, bool = prim::RequiresGradCheck[types=[...]](%x)        %y = %x, %c = True
+ *    %r : Tensor = prim::DifferentiableGraph_0(%y)               ->         the subgraph's nodes
+ *
+ * A piece that is differentiated or fused on its own is its subgraph: what is beyond the node's outputs was captured
+ * for the piece's gradient, which the way back of the whole method does not want.  What was checked before a piece is
+ * taken for granted, so the branch with the unknown fallback function goes: a specialization has guards of its own, and
+ * in generic code nothing relies on it.  For the same reason what values were seen to be like is forgotten.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Executor {
+	Pass  *p;
+	Graph *g;
+	Vec(Value *) granted;    /* what checks say */
+	bool   changed;
+} Executor;
+
+static Value *
+emit(Executor *x, const Node *n, const char *id, int nin, Value *const *in)
+{
+	return emit_schema_node(x->g, op_by_id(x->p->cx, id), n->at, in, nin)->out[0];
+}
+
+static Value *
+integer(Executor *x, const Node *n, const char *attr)
+{
+	const Attr *a = node_attr(n, attr);
+
+	return graph_constant(x->g, a && a->kind == ATTR_VALUE && a->v.tag == RT_INT ? a->v : rt_int(0), n->at);
+}
+
+/* (x, y, ...) -> the same, and whether they are as `types` says */
+static void
+take_check(Executor *x, Node *n)
+{
+	Value *yes = graph_constant(x->g, rt_bool(true), n->at);
+
+	for (int i = 0; i < n->nin; i++)
+		value_replace_uses(n->out[i], n->in[i]);
+	value_replace_uses(n->out[n->nin], yes);
+	vec_push(x->p->cx->arena, &x->granted, yes);
+}
+
+static void
+take_same(Executor *x, Node *n)
+{
+	(void)x;
+	value_replace_uses(n->out[0], n->in[0]);
+}
+
+/* [chunks, dim](x) -> its chunks */
+static void
+take_chunks(Executor *x, Node *n)
+{
+	Value *list = emit(x, n, "chunk", 3, (Value *[3]){ n->in[0], integer(x, n, "chunks"), integer(x, n, "dim") });
+	Node *parts = graph_emit(x->g, "prim::ListUnpack", n->at, 1, &list, n->nout);
+
+	for (int i = 0; i < n->nout; i++) {
+		parts->out[i]->type = &rt_type_tensor;
+		value_replace_uses(n->out[i], parts->out[i]);
+	}
+}
+
+static Value *
+list_of(Executor *x, const Node *n)
+{
+	Value *list = graph_emit(x->g, "prim::ListConstruct", n->at, n->nin, n->in, 1)->out[0];
+
+	list->type = type_list(x->p->cx, &rt_type_tensor);
+	return list;
+}
+
+/* [dim](x, y, ...) */
+static void
+take_concat(Executor *x, Node *n)
+{
+	value_replace_uses(n->out[0], emit(x, n, "cat", 2, (Value *[2]){ list_of(x, n), integer(x, n, "dim") }));
+}
+
+/* (a, b, ..., p, q, ...) -> a * p + b * q + ... */
+static void
+take_products(Executor *x, Node *n)
+{
+	const int half = n->nin / 2;
+	Value *sum = NULL;
+
+	for (int i = 0; i < half; i++) {
+		Value *one = emit(x, n, "mm", 2, (Value *[2]){ n->in[i], n->in[half + i] });
+
+		sum = sum ? emit(x, n, "add_Tensor", 3, (Value *[3]){ sum, one,
+				 graph_constant(x->g, rt_int(1), n->at) }) : one;
+	}
+	value_replace_uses(n->out[0], sum);
+}
+
+/* [side](a, p, q, ...) -> a * p, a * q, ...; side 1: p * a, q * a, ... */
+static void
+take_batch(Executor *x, Node *n)
+{
+	const Attr *side = node_attr(n, "side");
+	const bool right = side && side->kind == ATTR_VALUE && side->v.tag == RT_INT && side->v.u.i;
+
+	for (int i = 0; i < n->nout; i++) {
+		Value *a = n->in[0], *b = n->in[i + 1];
+
+		value_replace_uses(n->out[i], emit(x, n, "mm", 2, right ? (Value *[2]){ b, a } : (Value *[2]){ a, b }));
+	}
+}
+
+enum { ONE, ANY, MORE, LESS };   /* results: as many as inputs and one more, or one less */
+
+static const struct { const char *kind; int least, results; void (*take)(Executor *, Node *); } forms[] = {
+	{ "prim::RequiresGradCheck", 0, MORE, take_check }, { "prim::TypeCheck", 0, MORE, take_check },
+	{ "prim::profile", 1, ONE, take_same }, { "prim::profile_ivalue", 1, ONE, take_same },
+	{ "prim::Guard", 1, ONE, take_same }, { "prim::ConstantChunk", 1, ANY, take_chunks },
+	{ "prim::FusedConcat", 1, ONE, take_concat }, { "prim::MMTreeReduce", 2, ONE, take_products },
+	{ "prim::MMBatchSide", 1, LESS, take_batch },
+};
+
+static bool
+has_results(const Node *n, int results)
+{
+	return results == ANY || n->nout == (results == ONE ? 1 : results == MORE ? n->nin + 1 : n->nin - 1);
+}
+
+static void take_block(Executor *, Block *);
+
+/* A graph of its own: one that runs where it stands becomes its nodes. */
+static void
+take_piece(Executor *x, Node *n, Graph *g)
+{
+	Executor inner = { .p = x->p, .g = g };
+
+	take_block(&inner, g->top);
+	x->changed |= inner.changed;
+	if (node_is(n, "prim::fork") || node_is(n, "prim::awaitable") || graph_ninputs(g) != n->nin ||
+	    g->top->ret->nin < n->nout)
+		return;
+	node_expand(x->g, n, g);
+	x->changed = true;
+}
+
+static bool
+is_granted(const Executor *x, const Node *n)
+{
+	for (int i = 0; i < x->granted.n && node_is(n, "prim::If"); i++)
+		if (x->granted.at[i] == n->in[0])
+			return true;
+	return false;
+}
+
+static void
+take_node(Executor *x, Node *n)
+{
+	const Attr *sub = node_attr(n, "Subgraph");
+
+	graph_set_insert_before(x->g, n);
+	if (is_granted(x, n)) {
+		if_take_branch(n, 0);
+		return;
+	}
+	if (sub && sub->kind == ATTR_GRAPH) {
+		take_piece(x, n, sub->g);
+		return;
+	}
+	for (size_t i = 0; i < sizeof forms / sizeof *forms && !n->op; i++)
+		if (node_is(n, forms[i].kind) && n->nin >= forms[i].least && has_results(n, forms[i].results)) {
+			forms[i].take(x, n);
+			node_destroy(n);
+			x->changed = true;
+			return;
+		}
+}
+
+static void
+forget_types(Executor *x, Node *n)
+{
+	for (int i = 0; i < n->nout && !node_is(n, "prim::Constant"); i++)
+		n->out[i]->type = type_unshaped(x->p->cx, n->out[i]->type);
+}
+
+static void
+take_block(Executor *x, Block *b)
+{
+	cx_enter(x->p->cx, b->ret->at);
+	forget_types(x, b->param);
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			take_block(x, n->sub[i]);
+		forget_types(x, n);
+		take_node(x, n);
+	}
+	cx_leave(x->p->cx);
+}
+
+bool
+executor(Pass *p, Graph *g)
+{
+	Executor x = { .p = p, .g = g };
+
+	take_block(&x, g->top);
+	return x.changed;
+}

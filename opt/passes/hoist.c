@@ -1,0 +1,163 @@
+/*
+ * What a loop computes anew on every trip, always the same, is computed before it.
+ *
+ *    Loop(n): ... w = aten::t(W); y = aten::mm(x, w) ...   ->   w = aten::t(W); Loop(n): ... y = aten::mm(x, w) ...
+ *
+ * Of the nodes of the body itself, not of branches in it; inner loops first.  The inputs must come from outside,
+ * nothing in the loop may write to them, and the result must be one that all trips can have in common: a view, or
+ * memory that nobody writes to or takes out of the graph.
+ *
+ * A loop may run no trip at all.  Only what cannot fail is moved then; what can fail may go only where the loop
+ * certainly runs and nothing that stays in the body before it prints, or fails in another way.  Where sizes are known a
+ * kernel has run on them without data: after that only those fail that look at the data.
+ */
+#include "../opt.h"
+
+typedef struct Hoist {
+	Pass    *p;
+	AliasDb *alias;
+	bool     changed;
+} Hoist;
+
+/* Kernels that cannot fail on tensors of known types: no number in the data is wrong for them. */
+static const char *const total[] = {
+	"aten::t", "aten::transpose", "aten::permute", "aten::view", "aten::reshape", "aten::expand", "aten::unsqueeze",
+	"aten::squeeze", "aten::slice", "aten::select", "aten::narrow", "aten::flatten", "aten::contiguous",
+	"aten::detach", "aten::mm", "aten::bmm", "aten::addmm", "aten::matmul", "aten::linear", "aten::conv1d",
+	"aten::conv2d", "aten::conv3d", "aten::softmax", "aten::log_softmax", "aten::sum", "aten::mean", "aten::cat",
+	"aten::stack", "aten::to", "aten::clone", "aten::zeros", "aten::ones", "aten::full", "aten::zeros_like",
+	"aten::ones_like", "aten::len", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleIndex",
+	"prim::TupleUnpack", "prim::GetAttr", "prim::Constant",
+};
+
+static bool
+is_known(const Type *t)
+{
+	if (t->kind == TYPE_LIST || t->kind == TYPE_OPTIONAL)
+		return t->of[0]->kind != TYPE_TENSOR;
+	return t->kind != TYPE_TENSOR || type_is_complete(t);
+}
+
+static bool
+all_known(const Node *n)
+{
+	bool known = true;
+
+	for (int i = 0; i < n->nin; i++) {
+		const Node *list = n->in[i]->node;
+
+		known &= is_known(n->in[i]->type) || node_is(list, "prim::ListConstruct");
+		for (int k = 0; k < list->nin && node_is(list, "prim::ListConstruct"); k++)
+			known &= is_known(list->in[k]->type);
+	}
+	for (int i = 0; i < n->nout; i++)
+		known &= is_known(n->out[i]->type) || node_is(n, "prim::ListConstruct");
+	return known;
+}
+
+/* Pointwise, and no division of integers. */
+static bool
+is_float_map(const Node *n)
+{
+	const TensorInfo *t = n->nout == 1 && n->out[0]->type->kind == TYPE_TENSOR ? n->out[0]->type->tensor : NULL;
+
+	return n->op && n->op->form == OP_MAP && t && t->dtype >= 0 && rt_dtypes[t->dtype].category == 'F';
+}
+
+static bool
+cannot_fail(const Node *n)
+{
+	bool listed = is_float_map(n);
+
+	if (node_is_cheap(n))
+		return true;
+	for (size_t i = 0; i < sizeof total / sizeof *total; i++)
+		listed |= node_is(n, total[i]);
+	return listed && all_known(n);
+}
+
+/* aten::values(Dict(str, t) self) -> t[](*): what is in it was there before, the list is another one each time. */
+static bool
+is_new_container(const Node *n, int i, const AliasSet *a)
+{
+	for (int k = 0; k < a->before.n; k++)
+		if (sym_is(a->before.at[k], "*"))
+			return n->out[i]->type->kind != TYPE_TENSOR;
+	return false;
+}
+
+/* Is output i memory that was there before, or none that anybody could write to? */
+static bool
+is_view(const Node *n, int i)
+{
+	const Schema *s = node_schema(n);
+
+	if (!type_is_mutable(n->out[i]->type) || node_is(n, "prim::Constant") || node_is(n, "prim::GetAttr") ||
+	    node_is(n, "prim::TupleIndex") || node_is(n, "prim::TupleUnpack"))
+		return true;
+	return s && n->op && i < s->nrets &&
+	       s->rets[i].alias && !s->varret && !is_new_container(n, i, s->rets[i].alias);
+}
+
+static bool
+is_invariant(Hoist *h, const Node *loop, const Node *n)
+{
+	if (n->nsub || !n->nout || node_has_effect(n) || alias_node_writes(h->alias, n) ||
+	    node_is(n, "prim::Uninitialized") || node_is(n, "prim::CreateObject"))
+		return false;
+	for (int i = 0; i < n->nin; i++)
+		if (node_in_block(n->in[i]->node, loop_body(loop)) || alias_writes(h->alias, loop, n->in[i]))
+			return false;
+	for (int i = 0; i < n->nout; i++)
+		if (!is_view(n, i) && (alias_has_writers(h->alias, n->out[i]) || alias_escapes(h->alias, n->out[i])))
+			return false;
+	return true;
+}
+
+static bool
+surely_runs(const Node *loop)
+{
+	int64_t trips, go;
+
+	return value_int(loop_max(loop), &trips) && trips > 0 && value_int(loop_cond(loop), &go) && go;
+}
+
+static void
+hoist_loop(Hoist *h, Node *loop)
+{
+	bool first = surely_runs(loop);          /* would n run, whatever else happens? */
+
+	for NODES(n, loop_body(loop)) {
+		const bool safe = cannot_fail(n);
+
+		if (is_invariant(h, loop, n) && (safe || first) && pass_may(h->p)) {
+			pass_note(h->p, n, "the same on every trip");
+			node_move_before(n, loop);
+			h->changed = true;
+		} else {
+			first &= safe;
+		}
+	}
+}
+
+static void
+walk(Hoist *h, Block *b)
+{
+	cx_enter(h->p->cx, b->ret->at);
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			walk(h, n->sub[i]);
+		if (node_is(n, "prim::Loop"))
+			hoist_loop(h, n);
+	}
+	cx_leave(h->p->cx);
+}
+
+bool
+hoist(Pass *p, Graph *g)
+{
+	Hoist h = { p, pass_alias(p, g), false };
+
+	walk(&h, g->top);
+	return h.changed;
+}

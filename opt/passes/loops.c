@@ -1,0 +1,116 @@
+/*
+ * Loops that are more than they need to be.
+ *
+ *   A loop that runs once becomes its body:     Loop(1, true, %a): body(%i, %x) -> (%c, f(%i, %x))     ->   f(0, %a)
+ *   and so does one whose body says that it is not to go on.
+ *   What is carried and set to what it was at first, on every trip, is that all the time.
+ *   Of two values that begin and go on as the same, one is carried.
+ *
+ * What a loop carries and nobody uses goes with dce; loops that never run, and what they do not change, with constprop.
+ */
+#include "../opt.h"
+
+typedef struct Loops { Pass *p; Graph *g; bool changed; } Loops;
+
+static bool
+runs_once(const Node *n)
+{
+	int64_t trips, go, again;
+
+	if (!value_int(loop_max(n), &trips)
+	    || node_attr(loop_max(n)->node, "varies") || !value_int(loop_cond(n), &go) || !go)
+		return false;
+	return trips == 1 || (trips > 1 && value_int(loop_body(n)->ret->in[0], &again) && !again);
+}
+
+static void
+take_body(Loops *l, Node *n)
+{
+	Block *b = loop_body(n);
+
+	graph_set_insert_before(l->g, n);
+	value_replace_uses(loop_index(n), graph_constant(l->g, rt_int(0), n->at));
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(b->param->out[1 + i], n->in[2 + i]);
+	block_splice_before(b, n);
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(n->out[i], b->ret->in[1 + i]);
+	node_destroy(n);
+}
+
+static bool
+is_same(const Value *a, const Value *b)
+{
+	IValue x, y;
+
+	return a == b || (a->type == b->type && !type_is_mutable(a->type) && value_constant(a, &x) &&
+			  value_constant(b, &y) && value_identical(x, y));
+}
+
+/* Carried value i is `with` inside, `after` behind the loop. */
+static void
+stop_carrying(Node *n, int i, Value *with, Value *after)
+{
+	value_replace_uses(loop_body(n)->param->out[1 + i], with);
+	value_replace_uses(n->out[i], after);
+	loop_remove_carried(n, i);
+}
+
+/* The first carried value that is what value i is; i: there is none. */
+static int
+twin_of(const Node *n, int i)
+{
+	const Node *ret = loop_body(n)->ret;
+
+	for (int k = 0; k < i; k++)
+		if (n->in[2 + k] == n->in[2 + i] && ret->in[1 + k] == ret->in[1 + i] &&
+		    n->out[k]->type == n->out[i]->type)
+			return k;
+	return i;
+}
+
+static void
+carry_less(Loops *l, Node *n)
+{
+	for (int i = n->nout - 1; i >= 0; i--) {
+		const bool stays = is_same(n->in[2 + i], loop_body(n)->ret->in[1 + i]);
+		const int twin = twin_of(n, i);
+
+		if ((!stays && twin == i) || !pass_may(l->p))
+			continue;
+		pass_note(l->p, n, "value %d is %s", i, stays ? "always what it was at first" : "another one");
+		if (stays)
+			stop_carrying(n, i, n->in[2 + i], n->in[2 + i]);
+		else
+			stop_carrying(n, i, loop_body(n)->param->out[1 + twin], n->out[twin]);
+		l->changed = true;
+	}
+}
+
+static void
+walk(Loops *l, Block *b)
+{
+	cx_enter(l->p->cx, b->ret->at);
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			walk(l, n->sub[i]);
+		if (!node_is(n, "prim::Loop"))
+			continue;
+		carry_less(l, n);
+		if (runs_once(n) && pass_may(l->p)) {
+			pass_note(l->p, n, "runs once");
+			take_body(l, n);
+			l->changed = true;
+		}
+	}
+	cx_leave(l->p->cx);
+}
+
+bool
+loops(Pass *p, Graph *g)
+{
+	Loops l = { p, g, false };
+
+	walk(&l, g->top);
+	return l.changed;
+}

@@ -1,0 +1,43 @@
+/*
+ * Writes that may overlap what they read are kept: y[1:].add_(y[:-1]) raises.
+ *
+ *    v.add_(v[0])  of a v that only a branch needs, which an attribute decides against
+ *
+ * What is dead in the graph as it was read PyTorch removes, too; it goes before (dce).  What is needed there, and no
+ * more once attributes and sizes are constants, is still to raise.
+ */
+#include "../opt.h"
+
+/* Does the node write to one of its inputs and read another one that may lie in the same memory? */
+static bool
+may_overlap(AliasDb *alias, const Node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		for (int k = 0; k < n->nin && node_writes_input(n, i); k++)
+			if (k != i && n->in[k] != n->in[i] && n->in[k]->type->kind == TYPE_TENSOR &&
+			    alias_may(alias, n->in[i], n->in[k]))
+				return true;
+	return false;
+}
+
+static bool
+keep_block(Pass *p, AliasDb *alias, Block *b)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= keep_block(p, alias, n->sub[i]);
+		if (n->op && !node_attr(n, "stays") && may_overlap(alias, n) && pass_may(p)) {
+			node_set_int(n, "stays", 1);
+			changed = true;
+		}
+	}
+	return changed;
+}
+
+bool
+overlaps(Pass *p, Graph *g)
+{
+	return keep_block(p, pass_alias(p, g), g->top);
+}

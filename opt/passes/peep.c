@@ -1,0 +1,620 @@
+/*
+ * Peephole rules: a row of the table and a function each.
+ *
+ * A rule looks at one node and the nodes that make its inputs, and may name a value that is equal to the node's output.
+ * Only rules that hold for every input are here, NaN, empty and strided tensors included.  A rule that would make two
+ * names of one memory where there were two memories asks alias analysis first.
+ */
+#include "../opt.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Peep {
+	Pass    *p;
+	Graph   *g;
+	AliasDb *alias;
+	bool     changed;
+} Peep;
+
+typedef Value *Rule(Peep *, Node *);     /* the value to be used instead, or null */
+
+static Value *
+constant_at(Peep *p, Node *n, IValue v)
+{
+	graph_set_insert_before(p->g, n);
+	return graph_constant(p->g, v, n->at);
+}
+
+static const TensorInfo *
+info_of(const Value *v)
+{
+	return v->type->kind == TYPE_TENSOR ? v->type->tensor : NULL;
+}
+
+/* May two memories become one?  Only when nobody writes, and not both can be told apart outside. */
+static bool
+may_share(Peep *p, const Value *a, const Value *b)
+{
+	return !alias_has_writers(p->alias, a) && !alias_has_writers(p->alias, b) &&
+	       !(alias_escapes(p->alias, a) && alias_escapes(p->alias, b));
+}
+
+/* ---- types ------------------------------------------------------------------------------------------ */
+
+/* unchecked_cast to a type that the value has anyway */
+static Value *
+cast(Peep *p, Node *n)
+{
+	return type_is_subtype(p->p->cx, n->in[0]->type, n->out[0]->type) ? n->in[0] : NULL;
+}
+
+static bool
+may_be_none(const Type *t)
+{
+	if (t->kind == TYPE_UNION)
+		for (int i = 0; i < t->n; i++)
+			if (may_be_none(t->of[i]))
+				return true;
+	return t->kind == TYPE_NONE || t->kind == TYPE_OPTIONAL || t->kind == TYPE_ANY || t->kind == TYPE_VAR ||
+	       (t->kind == TYPE_TENSOR && t->tensor && t->tensor->undefined == 1);
+}
+
+/* unwrap of what is no Optional */
+static Value *
+unwrap(Peep *p, Node *n)
+{
+	(void)p;
+	return may_be_none(n->in[0]->type) ? NULL : n->in[0];
+}
+
+/* x is None, where x's type says it */
+static Value *
+is_none(Peep *p, Node *n)
+{
+	const bool negated = node_is(n, "aten::__isnot__"), a = value_is_none(n->in[0]), b = value_is_none(n->in[1]);
+
+	if (a && b)
+		return constant_at(p, n, rt_bool(!negated));
+	if ((a && !may_be_none(n->in[1]->type)) || (b && !may_be_none(n->in[0]->type)))
+		return constant_at(p, n, rt_bool(negated));
+	return NULL;
+}
+
+/* ---- control flow ------------------------------------------------------------------------------------- */
+
+/* not not x */
+static Value *
+not_not(Peep *p, Node *n)
+{
+	const Node *inner = n->in[0]->node;
+
+	(void)p;
+	return node_is(inner, "aten::__not__") && inner->in[0]->type->kind == TYPE_BOOL ? inner->in[0] : NULL;
+}
+
+/* If(c) with True in one branch and False in the other, for the first output: c */
+static Value *
+same_as_condition(Peep *p, Node *n)
+{
+	int64_t x, y;
+
+	(void)p;
+	if (n->nout != 1 || n->out[0]->type->kind != TYPE_BOOL)
+		return NULL;
+	if (!value_int(if_then(n)->ret->in[0], &x) || !value_int(if_else(n)->ret->in[0], &y) || !x || y)
+		return NULL;
+	/* Nodes of its branches may do more than make these constants. */
+	for (int b = 0; b < 2; b++)
+		for NODES(m, n->sub[b])
+			if (!node_is(m, "prim::Constant"))
+				return NULL;
+	return if_cond(n);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------------------- */
+
+/* Int(NumToTensor(i)) -> i, and so with Float and Bool */
+static Value *
+number_and_back(Peep *p, Node *n)
+{
+	const Node *inner = n->in[0]->node;
+
+	(void)p;
+	if (!node_is(inner, "prim::NumToTensor") || inner->in[0]->type != n->out[0]->type)
+		return NULL;
+	return inner->in[0];
+}
+
+/* int(i), float(f), bool(b) of what it is already */
+static Value *
+same_number(Peep *p, Node *n)
+{
+	const Type *t = n->in[0]->type;
+
+	if (t == n->out[0]->type && (t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL))
+		return n->in[0];
+	return t->kind == TYPE_TENSOR ? number_and_back(p, n) : NULL;
+}
+
+static bool
+is_whole(const Value *v)
+{
+	return v->type->kind == TYPE_INT || v->type->kind == TYPE_BOOL;
+}
+
+/* Is it this number?  -0.0 is not 0. */
+static bool
+is_number(const Value *v, double number)
+{
+	IValue c;
+
+	return value_constant(v, &c) && (c.tag == RT_INT || c.tag == RT_DOUBLE) && rt_number(c) == number &&
+	       !signbit(rt_number(c)) == !signbit(number);
+}
+
+/* i + 0, i - 0, i * 1, i // 1 -> i, of ints; 0 + i, 1 * i; of floats only f * 1, f / 1, f - 0: f + 0 makes 0 of -0 */
+static Value *
+neutral(Peep *p, Node *n)
+{
+	const bool product = !node_is(n, "aten::add") && !node_is(n, "aten::sub"), add = node_is(n, "aten::add");
+	const Value *x = n->in[0], *y = n->in[1];
+
+	(void)p;
+	if (x->type != n->out[0]->type || (x->type->kind != TYPE_INT && x->type->kind != TYPE_FLOAT) ||
+	    (x->type->kind == TYPE_FLOAT && node_is(n, "aten::floordiv")))
+		return NULL;
+	if (x->type->kind == TYPE_FLOAT ? is_number(y, add ? -0.0 : product)
+					: y->type == x->type && is_number(y, product))
+		return n->in[0];
+	if (x->type->kind == TYPE_INT && y->type == x->type && (add || node_is(n, "aten::mul")) &&
+	    is_number(x, product))
+		return n->in[1];
+	return NULL;
+}
+
+/* i == i and the like, of ints and bools: a NaN is not equal to itself */
+static Value *
+compared_to_itself(Peep *p, Node *n)
+{
+	if (n->in[0] != n->in[1] || !is_whole(n->in[0]))
+		return NULL;
+	return constant_at(p, n, rt_bool(node_is(n, "aten::eq") || node_is(n, "aten::le") || node_is(n, "aten::ge")));
+}
+
+/* not a < b -> a >= b of ints, where the comparison is for nothing else; not a == b -> a != b, of floats, too */
+static Value *
+not_compared(Peep *p, Node *n)
+{
+	static const char *const negated[][2] = {
+		{ "aten::lt", "aten::ge" }, { "aten::ge", "aten::lt" }, { "aten::gt", "aten::le" },
+		{ "aten::le", "aten::gt" }, { "aten::eq", "aten::ne" }, { "aten::ne", "aten::eq" },
+	};
+	Node *c = n->in[0]->node, *made;
+
+	if (c->nin != 2 || n->in[0]->uses.n > 1 || c->in[0]->type != c->in[1]->type || c->block != n->block)
+		return NULL;
+	for (size_t i = 0; i < sizeof negated / sizeof *negated; i++) {
+		const bool equality = i >= 4;
+
+		if (!node_is(c, negated[i][0]) ||
+		    !(is_whole(c->in[0]) || (equality && c->in[0]->type->kind == TYPE_FLOAT)))
+			continue;
+		graph_set_insert_before(p->g, n);
+		made = graph_emit(p->g, negated[i][1], n->at, 2, c->in, 1);
+		made->op = op_of_inputs(p->p->cx, negated[i][1], c->in, 2, 1);
+		made->out[0]->type = &rt_type_bool;
+		made->inlined = n->inlined;
+		return made->out[0];
+	}
+	return NULL;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------------ */
+
+/* dropout that does not train, or drops nothing, is its input, and the kernel returns it as such */
+static Value *
+dropout(Peep *p, Node *n)
+{
+	const Value *train = n->in[2];
+	int64_t on;
+	IValue c;
+
+	(void)p;
+	if (!value_constant(n->in[1], &c) || c.tag != RT_DOUBLE || !(c.u.f >= 0 && c.u.f <= 1))
+		return NULL;
+	return c.u.f == 0 || (value_int(train, &on) && !on) ? n->in[0] : NULL;
+}
+
+static bool
+is_of_category(const Value *v, char category)
+{
+	const TensorInfo *t = info_of(v);
+
+	return t && t->dtype >= 0 && rt_dtypes[t->dtype].category == category;
+}
+
+static bool
+is_contiguous(const Type *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (!type_is_complete(t))
+		return false;
+	rt_contiguous_strides(t->tensor->rank, t->tensor->dims, strides);
+	for (int i = 0; i < t->tensor->rank; i++)
+		if (strides[i] != t->tensor->strides[i] && t->tensor->dims[i] != 1)
+			return false;
+	return true;
+}
+
+/* Would x in the place of the node's result lie in memory as that does?  Holes in x are none in new memory. */
+static bool
+keeps_layout(const Node *n, const Value *x)
+{
+	return is_contiguous(x->type) || (type_is_complete(x->type) && n->out[0]->type == x->type);
+}
+
+/* A number with which this dtype stays: an int for ints, any for floats. */
+static bool
+keeps_dtype(const Value *x, const Value *number)
+{
+	return is_of_category(x, 'F') || (is_of_category(x, 'I') && number->type->kind == TYPE_INT);
+}
+
+/* x * 1 -> x, and x / 1 of floats */
+static Value *
+times_one(Peep *p, Node *n)
+{
+	const Value *x = n->in[0];
+
+	if (x->type->kind != TYPE_TENSOR)
+		return neutral(p, n);
+	if (!keeps_dtype(x, n->in[1]) || (node_is(n, "aten::div") && !is_of_category(x, 'F')) ||
+	    !is_number(n->in[1], 1) || !keeps_layout(n, x) || !may_share(p, x, n->out[0]))
+		return NULL;
+	return n->in[0];
+}
+
+/* x - 0 -> x, and x + 0 of ints; x + 0 of floats makes 0 of -0, and so does x - -0 */
+static Value *
+plus_nothing(Peep *p, Node *n)
+{
+	const Value *x = n->in[0];
+	const bool floats = is_of_category(x, 'F');
+	IValue alpha;
+
+	if (n->nin == 2)
+		return neutral(p, n);
+	if (n->nin != 3 || !keeps_dtype(x, n->in[1]) || !value_constant(n->in[2], &alpha) || !keeps_layout(n, x))
+		return NULL;
+	if (!(alpha.tag == RT_DOUBLE ? floats && alpha.u.f > 0 && alpha.u.f < 1e30
+				     : alpha.tag == RT_INT && alpha.u.i > 0))
+		return NULL;
+	if (!is_number(n->in[1], floats && node_is(n, "aten::add") ? -0.0 : 0) || !may_share(p, x, n->out[0]))
+		return NULL;
+	return n->in[0];
+}
+
+static bool
+is_constant_int(const Value *v, int64_t *i)
+{
+	IValue c;
+
+	return value_constant(v, &c) && c.tag == RT_INT && (*i = c.u.i, true);
+}
+
+static bool
+is_dim(int64_t *dim, int rank)
+{
+	*dim += *dim < 0 ? rank : 0;
+	return *dim >= 0 && *dim < rank;
+}
+
+/* Which dim of its input each dim of the node's result is; false: not known. */
+static bool
+permutation(const Node *n, int rank, int *from)
+{
+	int64_t a = 0, b = 1;
+	IValue dims;
+
+	for (int i = 0; i < rank; i++)
+		from[i] = i;
+	if (node_is(n, "aten::permute")) {
+		if (!value_constant(n->in[1], &dims) || dims.tag != RT_LIST || dims.u.list->n != rank)
+			return false;
+		for (int i = 0; i < rank; i++) {
+			a = dims.u.list->v[i].u.i;
+			if (!is_dim(&a, rank))
+				return false;
+			from[i] = (int)a;
+		}
+		return true;
+	}
+	if (node_is(n, "aten::t") && rank < 2)
+		return true;
+	if (node_is(n, "aten::t") ? rank > 2
+				  : !node_is(n, "aten::transpose") || !is_constant_int(n->in[1], &a) ||
+					    !is_constant_int(n->in[2], &b))
+		return false;
+	if (!is_dim(&a, rank) || !is_dim(&b, rank))
+		return false;
+	from[a] = (int)b;
+	from[b] = (int)a;
+	return true;
+}
+
+/* permutations that cancel: t(t(x)), permute(transpose(x)) */
+static Value *
+permuted_back(Peep *p, Node *n)
+{
+	const Node *inner = n->in[0]->node;
+	const TensorInfo *t = inner->nin && inner->in[0]->type->kind == TYPE_TENSOR ? info_of(inner->in[0]) : NULL;
+	int first[RT_MAX_RANK], second[RT_MAX_RANK];
+
+	(void)p;
+	if (!t || t->rank < 0 || !permutation(inner, t->rank, first) || !permutation(n, t->rank, second))
+		return NULL;
+	for (int i = 0; i < t->rank; i++)
+		if (first[second[i]] != i)
+			return NULL;
+	return inner->in[0];
+}
+
+/* A view with the sizes and strides of all of what it is of. */
+static Value *
+same_view(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	if (!type_is_complete(n->in[0]->type) || n->out[0]->type != n->in[0]->type)
+		return permuted_back(p, n);
+	for (int i = 0; i < t->rank; i++)
+		if (!t->dims[i])
+			return NULL;
+	return n->in[0];
+}
+
+/* contiguous(x) of what is */
+static Value *
+contiguous(Peep *p, Node *n)
+{
+	(void)p;
+	return is_number(n->in[1], 0) && is_contiguous(n->in[0]->type) ? n->in[0] : NULL;
+}
+
+/* expand to the sizes that it has */
+static Value *
+expand_same(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+	IValue size;
+
+	(void)p;
+	if (!t || t->rank < 0 || !t->dims || !value_constant(n->in[1], &size) || size.tag != RT_LIST ||
+	    size.u.list->n != t->rank)
+		return NULL;
+	for (int i = 0; i < t->rank; i++) {
+		const IValue to = size.u.list->v[i];
+
+		if (to.tag != RT_INT || (to.u.i != -1 && (t->dims[i] < 0 || to.u.i != t->dims[i])))
+			return NULL;
+	}
+	return n->in[0];
+}
+
+/* x.type_as(y), both of one known dtype and device */
+static Value *
+type_as_same(Peep *p, Node *n)
+{
+	const TensorInfo *a = info_of(n->in[0]), *b = info_of(n->in[1]);
+
+	(void)p;
+	if (!a || !b || a->dtype < 0 || a->dtype != b->dtype || a->device < 0 || a->device != b->device)
+		return NULL;
+	return n->in[0];
+}
+
+/* x.to(dtype) of what has it, and is not to be copied or laid out anew */
+static Value *
+to_same(Peep *p, Node *n)
+{
+	static const char *const nothing[] = { "memory_format", "device", "layout", "pin_memory" };
+	const TensorInfo *t = info_of(n->in[0]);
+	const Value *copy = node_arg(n, "copy"), *dtype = node_arg(n, "dtype"), *v;
+	int64_t to, copies;
+
+	(void)p;
+	if (!t || t->dtype < 0 || !dtype || !is_constant_int(dtype, &to) || to != t->dtype)
+		return NULL;
+	if (!copy || !value_int(copy, &copies) || copies)
+		return NULL;
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+		if ((v = node_arg(n, nothing[i])) && !value_is_none(v))
+			return NULL;
+	return n->in[0];
+}
+
+/* relu(relu(x)) */
+static Value *
+done_already(Peep *p, Node *n)
+{
+	Value *x = n->in[0];
+
+	return x->node->kind == n->kind && x->type->kind == TYPE_TENSOR && may_share(p, x, n->out[0]) ? x : NULL;
+}
+
+static Value *
+dim(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	return t && t->rank >= 0 ? constant_at(p, n, rt_int(t->rank)) : NULL;
+}
+
+static Value *
+dtype(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	return t && t->dtype >= 0 ? constant_at(p, n, rt_int(t->dtype)) : NULL;
+}
+
+static Value *
+is_floating_point(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'F'))) : NULL;
+}
+
+static Value *
+is_complex(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+
+	return t && t->dtype >= 0 ? constant_at(p, n, rt_bool(is_of_category(n->in[0], 'C'))) : NULL;
+}
+
+/* size(x, d); size(x) when all are known and nobody changes the list */
+static Value *
+size(Peep *p, Node *n)
+{
+	const TensorInfo *t = info_of(n->in[0]);
+	IValue dims[RT_MAX_RANK];
+	int64_t d;
+
+	if (!t || t->rank < 0 || !t->dims)
+		return NULL;
+	if (n->nin == 2) {
+		if (!value_int(n->in[1], &d) || d >= t->rank || d < -t->rank)
+			return NULL;
+		d += d < 0 ? t->rank : 0;
+		return t->dims[d] >= 0 ? constant_at(p, n, rt_int(t->dims[d])) : NULL;
+	}
+	if (alias_has_writers(p->alias, n->out[0]) || alias_escapes(p->alias, n->out[0]))
+		return NULL;
+	for (int i = 0; i < t->rank; i++) {
+		if (t->dims[i] < 0)
+			return NULL;
+		dims[i] = rt_int(t->dims[i]);
+	}
+	return constant_at(p, n, value_list(p->p->cx, &rt_type_int, dims, t->rank));
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      /* nin 0: any */
+	{ "prim::unchecked_cast", 1, cast },
+	{ "prim::unchecked_unwrap_optional", 1, unwrap },
+	{ "aten::_unwrap_optional", 1, unwrap },
+	{ "aten::__is__", 2, is_none },
+	{ "aten::__isnot__", 2, is_none },
+	{ "aten::__not__", 1, not_not },
+	{ "aten::__not__", 1, not_compared },
+	{ "prim::If", 1, same_as_condition },
+	{ "aten::Int", 1, same_number },
+	{ "aten::Float", 1, same_number },
+	{ "aten::Bool", 1, same_number },
+	{ "aten::IntImplicit", 1, number_and_back },
+	{ "aten::FloatImplicit", 1, number_and_back },
+	{ "aten::ScalarImplicit", 1, number_and_back },
+	{ "aten::dropout", 3, dropout },
+	{ "aten::dropout_", 3, dropout },
+	{ "aten::feature_dropout", 3, dropout },
+	{ "aten::feature_dropout_", 3, dropout },
+	{ "aten::alpha_dropout", 3, dropout },
+	{ "aten::alpha_dropout_", 3, dropout },
+	{ "aten::feature_alpha_dropout", 3, dropout },
+	{ "aten::feature_alpha_dropout_", 3, dropout },
+	{ "aten::mul", 2, times_one },
+	{ "aten::div", 2, times_one },
+	{ "aten::floordiv", 2, neutral },
+	{ "aten::add", 0, plus_nothing },
+	{ "aten::sub", 0, plus_nothing },
+	{ "aten::eq", 2, compared_to_itself },
+	{ "aten::ne", 2, compared_to_itself },
+	{ "aten::lt", 2, compared_to_itself },
+	{ "aten::le", 2, compared_to_itself },
+	{ "aten::gt", 2, compared_to_itself },
+	{ "aten::ge", 2, compared_to_itself },
+	{ "aten::t", 1, same_view },
+	{ "aten::transpose", 3, same_view },
+	{ "aten::permute", 2, same_view },
+	{ "aten::view", 2, same_view },
+	{ "aten::reshape", 2, same_view },
+	{ "aten::flatten", 3, same_view },
+	{ "aten::slice", 5, same_view },
+	{ "aten::contiguous", 2, contiguous },
+	{ "aten::expand", 3, expand_same },
+	{ "aten::type_as", 2, type_as_same },
+	{ "aten::to", 0, to_same },
+	{ "aten::relu", 1, done_already },
+	{ "aten::floor", 1, done_already },
+	{ "aten::ceil", 1, done_already },
+	{ "aten::trunc", 1, done_already },
+	{ "aten::dim", 1, dim },
+	{ "prim::dtype", 1, dtype },
+	{ "aten::is_floating_point", 1, is_floating_point },
+	{ "aten::is_complex", 1, is_complex },
+	{ "aten::size", 0, size },
+};
+
+/* What is None by its type is a constant. */
+static void
+take_none(Peep *p, Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		if (n->out[i]->type->kind != TYPE_NONE || !n->out[i]->uses.n || node_is(n, "prim::Constant"))
+			continue;
+		if (!pass_may(p->p))
+			return;
+		pass_note(p->p, n, "it is None");
+		graph_set_insert_before(p->g, n);
+		value_replace_uses(n->out[i], graph_constant(p->g, rt_none(), n->at));
+		p->changed = true;
+	}
+}
+
+static void
+apply(Peep *p, Node *n)
+{
+	take_none(p, n);
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		Value *with;
+
+		if (!node_is(n, rules[i].kind) || (rules[i].nin && rules[i].nin != n->nin) || n->nout != 1 ||
+		    (!n->out[0]->uses.n && !node_writes(n)))
+			continue;
+		with = rules[i].rule(p, n);
+		if (!with)
+			continue;
+		if (!pass_may(p->p))
+			return;
+		pass_note(p->p, n, "replaced");
+		value_replace_uses(n->out[0], with);
+		if (node_writes(n))              /* the rule says that it writes nothing */
+			node_destroy(n);
+		p->changed = true;
+		return;
+	}
+}
+
+static void
+walk(Peep *p, Block *b)
+{
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			walk(p, n->sub[i]);
+		apply(p, n);
+	}
+}
+
+bool
+peep(Pass *p, Graph *g)
+{
+	Peep peep = { p, g, pass_alias(p, g), false };
+
+	walk(&peep, g->top);
+	return peep.changed;
+}

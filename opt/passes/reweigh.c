@@ -1,0 +1,221 @@
+/*
+ * Convolutions and products whose outputs are scaled and moved, channel by channel: that goes into their constants.
+ *
+ *    conv(x, w, b) * s + t   ->   conv(x, w * s, b * s + t)
+ *
+ * The constants may be others' too, and are copied.  They are computed in double and rounded once; what is not finite
+ * then is left alone, as are constants that somebody writes to.  Whoever scales must be the only one who reads what the
+ * node gives; asking for sizes is no reading.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+const RtTensor *
+reweigh_constant(const Reweigh *r, const Value *v)
+{
+	IValue c;
+
+	if (!v || !value_constant(v, &c) || c.tag != RT_TENSOR || c.u.t->storage->kind == RT_META || c.u.t->quant)
+		return NULL;
+	return v->id >= r->own || !alias_has_writers(r->alias, v) ? c.u.t : NULL;
+}
+
+double
+reweigh_element(const RtTensor *t, int64_t i, double absent)
+{
+	return t ? rt_load_f64(t->dtype, rt_data(t) + i * t->strides[t->ndim - 1] * rt_dtypes[t->dtype].bytes) : absent;
+}
+
+static bool
+is_int(const Node *n, const char *name, int64_t want)
+{
+	const Value *v = node_arg(n, name);
+	int64_t i;
+
+	return v && value_int(v, &i) && i == want;
+}
+
+static bool
+is_convolution(const Node *n, bool *transposed)
+{
+	int64_t t;
+
+	*transposed = node_is(n, "aten::conv_transpose1d") || node_is(n, "aten::conv_transpose2d") ||
+		      node_is(n, "aten::conv_transpose3d");
+	if (*transposed || node_is(n, "aten::conv1d") || node_is(n, "aten::conv2d") || node_is(n, "aten::conv3d"))
+		return true;
+	if (!node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+		return false;
+	if (!node_arg(n, "transposed") || !value_int(node_arg(n, "transposed"), &t))
+		return false;
+	*transposed = t != 0;
+	return true;
+}
+
+/* The names of a node's weight and bias; which dim of the weight the outputs are. */
+static bool
+form_of(const Node *n, Outputs *o, const char **weight, const char **bias)
+{
+	bool transposed;
+
+	*weight = "weight";
+	*bias = "bias";
+	o->groups = 1;
+	if (is_convolution(n, &transposed)) {
+		o->axis = transposed;
+		o->last = false;
+		return !transposed || (node_arg(n, "groups") && value_int(node_arg(n, "groups"), &o->groups));
+	}
+	o->last = true;
+	o->axis = 0;
+	if (node_is(n, "aten::linear"))
+		return true;
+	*weight = "mat2";
+	*bias = "self";
+	o->axis = 1;
+	return node_is(n, "aten::addmm") && is_int(n, "beta", 1) && is_int(n, "alpha", 1);
+}
+
+bool
+reweigh_outputs(const Reweigh *r, Node *n, Outputs *o)
+{
+	const char *weight, *bias;
+	const Value *b;
+
+	o->node = n;
+	if (!form_of(n, o, &weight, &bias))
+		return false;
+	o->w = reweigh_constant(r, node_arg(n, weight));
+	b = node_arg(n, bias);
+	o->b = reweigh_constant(r, b);
+	if (!o->w || (o->w->dtype != RT_f32 && o->w->dtype != RT_f64) || o->w->ndim < 2 || o->groups < 1 ||
+	    (!o->b && !value_is_none(b)))
+		return false;
+	o->n = o->w->dims[o->axis] * o->groups;
+	o->weight_at = node_input_index(n, node_arg(n, weight));
+	o->bias_at = node_input_index(n, b);
+	o->rank = o->last ? 1 : o->w->ndim - 1;
+	return !o->b || (o->b->dtype == o->w->dtype && o->b->ndim == 1 && o->b->dims[0] == o->n);
+}
+
+bool
+reweigh_only_reader(const Value *x, const Node *by)
+{
+	static const char *const asks[] = { "aten::dim", "aten::size", "prim::dtype", "prim::device", "prim::is_cuda" };
+
+	for (int i = 0; i < x->uses.n; i++) {
+		const Node *user = x->uses.at[i].node;
+		bool harmless = user == by;
+
+		for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
+			harmless |= node_is(user, asks[k]);
+		if (!harmless)
+			return false;
+	}
+	return x->node->block == by->block;
+}
+
+/* Rounds x into t; is it a number then? */
+static bool
+store(RtTensor *t, int64_t i, double x)
+{
+	const float f = (float)x;
+
+	if (t->dtype == RT_f64)
+		((double *)rt_data(t))[i] = x;
+	else
+		((float *)rt_data(t))[i] = f;
+	return t->dtype == RT_f64 ? x - x == 0 : f - f == 0;
+}
+
+/* Dims: [before, axis, after]; of groups each has a part of `before`. */
+static RtTensor *
+scaled_weight(RtCx *rt, const Outputs *o, const double *scale)
+{
+	RtTensor *plain = rt_contiguous(rt, (RtTensor *)(uintptr_t)o->w),
+		 *out = rt_tensor_new(rt, (RtDtype)o->w->dtype, o->w->ndim, o->w->dims);
+	const int64_t total = rt_numel(o->w), channels = o->w->dims[o->axis];
+	const int64_t before = o->axis ? o->w->dims[0] : 1, each = total ? total / before / channels : 0;
+	const int bytes = rt_dtypes[o->w->dtype].bytes;
+	bool finite = true;
+
+	for (int64_t i = 0; i < total; i++) {
+		const int64_t c = i / each % channels, group = i / each / channels * o->groups / before;
+
+		finite &= store(out, i,
+				rt_load_f64(plain->dtype, rt_data(plain) + i * bytes) * scale[group * channels + c]);
+	}
+	rt_tensor_release(plain);
+	return finite ? out : NULL;
+}
+
+static RtTensor *
+moved_bias(RtCx *rt, const Outputs *o, const double *scale, const double *shift)
+{
+	RtTensor *out = rt_tensor_new(rt, (RtDtype)o->w->dtype, 1, &o->n);
+	bool finite = true;
+
+	for (int64_t i = 0; i < o->n; i++)
+		finite &= store(out, i, reweigh_element(o->b, i, 0) * (scale ? scale[i] : 1) + (shift ? shift[i] : 0));
+	return finite ? out : NULL;
+}
+
+static bool
+all_are(const double *x, int64_t n, double what)
+{
+	for (int64_t i = 0; i < n; i++)
+		if (x[i] != what)
+			return false;
+	return true;
+}
+
+bool
+reweigh(Reweigh *r, const Outputs *o, Node *by, const double *scale, const double *shift)
+{
+	RtCx *rt = cx_rt(r->p->cx);
+	RtTensor *w = NULL, *b = NULL;
+
+	if (scale && all_are(scale, o->n, 1))
+		scale = NULL;
+	if (shift && all_are(shift, o->n, 0))
+		shift = NULL;
+	if ((scale && !(w = scaled_weight(rt, o, scale))) ||
+	    ((shift || (scale && o->b)) && !(b = moved_bias(rt, o, scale, shift))))
+		return false;
+	if (!pass_may(r->p))
+		return false;
+	pass_note(r->p, by, "folded into the weights of %s", o->node->kind->name);
+	graph_set_insert_before(r->g, o->node);
+	if (w)
+		node_set_input(o->node, o->weight_at, graph_constant(r->g, rt_of(w), by->at));
+	if (b)
+		node_set_input(o->node, o->bias_at, graph_constant(r->g, rt_of(b), by->at));
+	value_replace_uses(by->out[0], o->node->out[0]);
+	node_destroy(by);
+	return true;
+}
+
+static bool
+in_block(Reweigh *r, Block *b, ReweighNode *rule)
+{
+	bool changed = false;
+
+	for NODES(n, b) {
+		for (int i = 0; i < n->nsub; i++)
+			changed |= in_block(r, n->sub[i], rule);
+		changed |= rule(r, n);
+	}
+	return changed;
+}
+
+bool
+reweigh_graph(Pass *p, Graph *g, ReweighNode *rule)
+{
+	Reweigh r = { .p = p, .g = g, .alias = pass_alias(p, g), .own = g->nvalue };
+	const bool changed = in_block(&r, g->top, rule);
+
+	if (changed)
+		pass_lost_alias(p);
+	return changed;
+}

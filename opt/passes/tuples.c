@@ -1,0 +1,229 @@
+/*
+ * Tuples that are taken apart again become their elements.
+ *
+ *   %t = prim::TupleConstruct(%a, %b)
+ *   %x, %y = prim::TupleUnpack(%t)          ->   %a for %x, %b for %y
+ *
+ * An If whose branches both make a tuple, and a Loop that carries one, hand on the elements; the tuple is made after
+ * them, for those who want it whole.  What a tuple's type says of its elements, and the elements do not, is kept.
+ */
+#include "../opt.h"
+
+typedef struct Tuples {
+	Pass *p;
+	Graph *g;
+	bool  changed;
+} Tuples;
+
+static bool
+is_made(const Value *v)
+{
+	return node_is(v->node, "prim::TupleConstruct");
+}
+
+static bool
+forward_index(Tuples *t, Node *n)
+{
+	const Node *made = n->in[0]->node;
+	int64_t i;
+
+	if (!value_int(n->in[1], &i) || i >= made->nin || i < -made->nin || !pass_may(t->p))
+		return false;
+	value_replace_uses(n->out[0], made->in[i < 0 ? i + made->nin : i]);
+	return true;
+}
+
+static bool
+forward_unpack(Tuples *t, Node *n)
+{
+	const Node *made = n->in[0]->node;
+
+	if (n->nout != made->nin || !pass_may(t->p))
+		return false;
+	for (int i = 0; i < n->nout; i++)
+		value_replace_uses(n->out[i], made->in[i]);
+	return true;
+}
+
+static bool
+forward_slice(Tuples *t, Node *n)
+{
+	const Node *made = n->in[0]->node;
+	const int64_t beg = node_int(n, "beg", 0), end = node_int(n, "end", 0);
+	Node *part;
+
+	if (beg < 0 || end < beg || end > made->nin || !pass_may(t->p))
+		return false;
+	part = node_new(t->g, sym(t->p->cx, "prim::TupleConstruct"), n->at, 1);
+	for (int64_t i = beg; i < end; i++)
+		node_add_input(part, made->in[i]);
+	part->out[0]->type = n->out[0]->type;
+	part->inlined = n->inlined;
+	node_insert_before(part, n);
+	value_replace_uses(n->out[0], part->out[0]);
+	return true;
+}
+
+static void
+forward(Tuples *t, Node *n)
+{
+	bool done = false;
+
+	if (!n->nin || !is_made(n->in[0]))
+		return;
+	if (node_is(n, "prim::TupleIndex"))
+		done = forward_index(t, n);
+	else if (node_is(n, "prim::TupleUnpack"))
+		done = forward_unpack(t, n);
+	else if (node_is(n, "prim::TupleSlice"))
+		done = forward_slice(t, n);
+	if (!done)
+		return;
+	pass_note(t->p, n, "the tuple's elements are at hand");
+	node_destroy(n);
+	t->changed = true;
+}
+
+/* The tuple of n's outputs first .. first + count, for those who used `whole`. */
+static void
+remake(Tuples *t, Value *whole, Value *const *part, int count, Node *before)
+{
+	Node *made = node_new(t->g, sym(t->p->cx, "prim::TupleConstruct"), before->at, 1);
+
+	for (int i = 0; i < count; i++)
+		node_add_input(made, part[i]);
+	made->out[0]->type = whole->type;
+	made->out[0]->name = whole->name;
+	node_insert_before(made, before);
+	value_replace_uses(whole, made->out[0]);
+}
+
+/* The element's type: the tuple's, which both sides agree on. */
+static const Type *
+part_type(const Value *whole, int i)
+{
+	return whole->type->of[i];
+}
+
+static bool
+split_if_output(Tuples *t, Node *n, int at)
+{
+	Value *whole = n->out[at], **part;
+	const Node *made[2];
+	const int count = whole->type->n;
+
+	for (int b = 0; b < 2; b++) {
+		made[b] = n->sub[b]->ret->in[at]->node;
+		if (!is_made(n->sub[b]->ret->in[at]) || made[b]->nin != count)
+			return false;
+	}
+	if (whole->type->kind != TYPE_TUPLE || !whole->uses.n || !pass_may(t->p))
+		return false;
+	part = new(t->p->scratch, Value *, count + 1);
+	for (int i = 0; i < count; i++) {
+		part[i] = node_add_output(n, part_type(whole, i));
+		for (int b = 0; b < 2; b++)
+			block_add_output(n->sub[b], made[b]->in[i]);
+	}
+	remake(t, whole, part, count, n->next);
+	if_remove_output(n, at);
+	return true;
+}
+
+/* Is there a tuple for sure?  What control flow hands on may have been left open. */
+static bool
+is_there(const Value *v)
+{
+	const Node *n = v->node;
+
+	return is_made(v) || n->op || node_is(n, "prim::Constant") || node_is(n, "prim::Uninitialized") ||
+	       (n == n->block->param && !n->block->owner);
+}
+
+/* The elements of a tuple before a loop: as it was made of them, or taken apart there; of none, none. */
+static Value *const *
+elements_before(Tuples *t, Node *loop, Value *whole)
+{
+	const int n = whole->type->n;
+	Value **open;
+	Node *apart;
+
+	if (is_made(whole))
+		return whole->node->in;
+	graph_set_insert_before(t->g, loop);
+	if (node_is(whole->node, "prim::Uninitialized")) {
+		open = new(t->p->scratch, Value *, n + 1);
+		for (int i = 0; i < n; i++)
+			open[i] = graph_uninitialized(t->g, part_type(whole, i), loop->at);
+		return open;
+	}
+	apart = graph_emit(t->g, "prim::TupleUnpack", loop->at, 1, &whole, n);
+	for (int i = 0; i < n; i++)
+		apart->out[i]->type = part_type(whole, i);
+	return apart->out;
+}
+
+static bool
+split_carried(Tuples *t, Node *n, int at)
+{
+	Value *init = n->in[2 + at], *inner = loop_body(n)->param->out[1 + at], *last = loop_body(n)->ret->in[1 + at];
+	Value *whole = n->out[at], *const *first, **in, **out;
+	const int count = whole->type->n;
+
+	if (whole->type->kind != TYPE_TUPLE || init->type->kind != TYPE_TUPLE || init->type->n != count ||
+	    !is_made(last) || !is_there(init) || last->node->nin != count || !pass_may(t->p))
+		return false;
+	first = elements_before(t, n, init);
+	in = new(t->p->scratch, Value *, count + 1);
+	out = new(t->p->scratch, Value *, count + 1);
+	for (int i = 0; i < count; i++) {
+		loop_add_carried(n, first[i], NULL);
+		in[i] = loop_body(n)->param->out[loop_body(n)->param->nout - 1];
+		out[i] = n->out[n->nout - 1];
+		in[i]->type = out[i]->type = part_type(whole, i);
+		block_add_output(loop_body(n), last->node->in[i]);
+	}
+	remake(t, inner, in, count, loop_body(n)->ret->next);
+	remake(t, whole, out, count, n->next);
+	block_remove_output(loop_body(n), 1 + at);
+	block_remove_input(loop_body(n), 1 + at);
+	node_remove_input(n, 2 + at);
+	node_remove_output(n, at);
+	return true;
+}
+
+static void
+walk(Tuples *t, Block *b)
+{
+	cx_enter(t->p->cx, b->ret->at);
+	for (Node *n = b->ret->next, *next; n != b->ret; n = next) {
+		for (int i = 0; i < n->nsub; i++)
+			walk(t, n->sub[i]);
+		for (int i = n->nout - 1; i >= 0; i--) {
+			if ((node_is(n, "prim::If") && split_if_output(t, n, i)) ||
+			    (node_is(n, "prim::Loop") && split_carried(t, n, i))) {
+				pass_note(t->p, n, "a tuple is handed on by its elements");
+				t->changed = true;
+			}
+		}
+		next = n->next;
+		forward(t, n);
+	}
+	cx_leave(t->p->cx);
+}
+
+bool
+tuples(Pass *p, Graph *g)
+{
+	Tuples t = { p, g, false };
+	bool before;
+
+	/* A loop's body unpacks what is only made of elements once the loop has been split. */
+	do {
+		before = t.changed;
+		t.changed = false;
+		walk(&t, g->top);
+		t.changed |= before;
+	} while (t.changed && !before);
+	return t.changed;
+}

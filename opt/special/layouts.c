@@ -1,0 +1,453 @@
+/*
+ * Layouts: convolutions run on channels-last tensors.
+ *
+ * One conversion in front of the first is enough: kernels keep the layout of what they are given, as ATen's do.  A view
+ * is taken of what is there, where that can be viewed so: heads that are permuted behind a convolution lie in order
+ * then. Whoever could tell the difference (whoever asks for strides, whatever leaves the graph) gets what the model has
+ * there. Known.altered marks what lies differently; Known.model is the model's tensor where that is not contiguous.
+ */
+#include "specialize.h"
+
+#include "../../rt/ops/dense.h"
+
+#include <string.h>
+
+enum { PARTS_MOST = 64 };
+
+static bool
+is_convolution(const Node *n)
+{
+	return node_is(n, "aten::conv2d") || node_is(n, "aten::_convolution") || node_is(n, "aten::convolution");
+}
+
+/* Does it take its input i channels last? */
+static bool
+wants_channels_last(const Node *n, int i)
+{
+	return (i == 0 && is_convolution(n)) || (i < 2 && node_is(n, "aten::convolution_backward"));
+}
+
+static bool
+lies_like(const RtTensor *a, const RtTensor *b)
+{
+	return a->ndim == b->ndim && !memcmp(a->dims, b->dims, (size_t)a->ndim * sizeof *a->dims) &&
+	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
+}
+
+/* What the model has for v, a tensor; null: no memory. */
+static RtTensor *
+model_of(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+	RtTensor *t;
+
+	if (!k->altered || k->model)
+		return k->altered ? k->model : k->v.u.t;
+	s->k->rt.meta = true;
+	t = rt_tensor_new(&s->k->rt, (RtDtype)k->v.u.t->dtype, k->v.u.t->ndim, k->v.u.t->dims);
+	s->k->rt.meta = false;
+	return t;
+}
+
+static void
+set_model(Spec *s, const Value *v, RtTensor *t)
+{
+	Known *k = known_at(s->k, v);
+
+	k->altered = !lies_like(k->v.u.t, t);
+	k->model = k->altered && !rt_is_contiguous(t) ? t : NULL;
+}
+
+void
+spec_alter(Spec *s, const Value *v)
+{
+	Known *k = known_at(s->k, v);
+
+	k->altered = !rt_is_contiguous(k->v.u.t);
+	k->model = NULL;
+}
+
+/* Is n a view, by places in dims and not in memory? */
+static bool
+is_view(const Node *n)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && n->op && n->op->form == OP_KERNEL && n->nout == 1 && schema->nargs && schema->nrets == 1 &&
+	       schema->args[0].alias && !schema->args[0].alias->write && schema->args[0].type->kind == TYPE_TENSOR &&
+	       schema->rets[0].alias && schema->rets[0].type->kind == TYPE_TENSOR && !node_is(n, "aten::as_strided") &&
+	       !node_is(n, "aten::_reshape_alias") && !node_is(n, "aten::contiguous") && !node_is(n, "aten::to");
+}
+
+/* The one result of m where its inputs lie as the model's; null: it cannot be said. */
+static RtTensor *
+result_in_model(Spec *s, const Node *m)
+{
+	IValue *args, out;
+	int n;
+	bool exact;
+
+	if (m->nout != 1 || m->out[0]->type->kind != TYPE_TENSOR || !m->op->kernel ||
+	    !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (known_at(s->k, m->in[i])->altered && args[i].tag == RT_TENSOR &&
+		    !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
+			return NULL;
+	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
+}
+
+void
+spec_mark_altered(Spec *s, const Node *m)
+{
+	bool altered = false, plain = !is_view(m);
+	RtTensor *t;
+
+	for (int i = 0; i < m->nin; i++) {
+		altered |= known_at(s->k, m->in[i])->altered;
+		plain &= !known_at(s->k, m->in[i])->model;
+	}
+	if (altered && !plain && (t = result_in_model(s, m))) {
+		set_model(s, m->out[0], t);
+		return;
+	}
+	for (int i = 0; i < m->nout; i++) {
+		Known *k = known_at(s->k, m->out[i]);
+
+		k->altered = altered && k->v.tag == RT_TENSOR && !rt_is_contiguous(k->v.u.t);
+	}
+}
+
+/* Channels last by its places, but not as kernels ask for it: by the stride of a dim of one place, too. */
+static bool
+is_ambiguous(const RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	if (!rt_is_channels_last(t))
+		return false;
+	rt_channels_last_strides(t->ndim, t->dims, strides);
+	return memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
+}
+
+/* Can n, a view in the model, be one of v, which is altered? */
+static bool
+can_view(Spec *s, Scope *c, const Node *n, Value *v)
+{
+	IValue out = { 0 };
+	Node *m;
+	IValue *args;
+	int nargs;
+	bool exact, can;
+
+	if (!is_view(n))
+		return false;
+	m = spec_copy_node(s, n);
+	node_add_input(m, v);
+	for (int i = 1; i < n->nin; i++)
+		node_add_input(m, spec_value(c, n->in[i]));
+	node_add_output(m, n->out[0]->type);
+	can = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
+	      known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_TENSOR && !is_ambiguous(out.u.t) &&
+	      out.u.t->storage == known_at(s->k, v)->v.u.t->storage && result_in_model(s, m);
+	node_destroy(m);
+	return can;
+}
+
+static Value *
+in_format(Spec *s, Scope *c, Value *v, int format, Range at)
+{
+	Node *m = node_new(s->to, sym(s->cx, "aten::contiguous"), at, 1);
+
+	m->op = op_find(s->cx, "aten::contiguous", "");
+	if (!m->op)
+		return v;
+	node_add_input(m, v);
+	node_add_input(m, graph_constant(s->to, rt_int(format), at));
+	known_set(s->k, m->in[1], rt_int(format));
+	graph_insert(s->to, m);
+	spec_infer(s, c, m, m);
+	known_at(s->k, m->out[0])->altered = format != 0;
+	known_at(s->k, m->out[0])->model = NULL;
+	return m->out[0];
+}
+
+/* A tensor of one channel or one place is contiguous and channels last: the strides of what has one place say which. */
+static Value *
+in_strides(Spec *s, Scope *c, Value *v, Range at)
+{
+	Value *const one = spec_put_int(s, 1, at), *const last = spec_put_int(s, -1, at);
+	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
+	const bool channel = known_at(s->k, v)->v.u.t->dims[1] == 1;
+	Value *const drop[] = { v, channel ? one : last };
+	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", drop, 2, at);
+
+	if (!channel)
+		y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, last }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, channel ? last : one }, 2, at);
+	if (!channel)
+		y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, one }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+	known_at(s->k, y)->altered = true;
+	known_at(s->k, y)->model = NULL;
+	return y;
+}
+
+/* A batch of one whose places are channels last, but not the stride of the batch, as where tokens are viewed as an
+ * image: views that give it the stride. */
+static Value *
+with_batch_stride(Spec *s, Scope *c, Value *v, Range at)
+{
+	Value *const zero = spec_put_int(s, 0, at);
+	Value *const channels_behind = spec_put_list(s, (const int64_t[]){ 1, 2, 0 }, 3, at);
+	Value *const order = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
+	Value *y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ v, zero }, 2, at);
+
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, channels_behind }, 2, at);
+	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, zero }, 2, at);
+	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, order }, 2, at);
+	known_at(s->k, y)->altered = true;
+	known_at(s->k, y)->model = NULL;
+	return y;
+}
+
+/* An input of strides of its own.  Where they suggest channels last, the convolution's result is so in the model, too;
+ * elsewhere it is contiguous there. */
+static Value *
+strided_as_channels_last(Spec *s, Scope *c, Value *v, Range at)
+{
+	const RtTensor *t = known_at(s->k, v)->v.u.t;
+	int64_t strides[RT_MAX_RANK];
+
+	if (dense_format(t, t->ndim, t->dims, strides))
+		return v;
+	if (!rt_is_channels_last(t))
+		return in_format(s, c, v, 2, at);
+	return t->dims[0] == 1 ? with_batch_stride(s, c, v, at) : v;
+}
+
+Value *
+spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
+{
+	const Known *k = known_at(s->k, v);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+
+	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t))
+		return v;
+	if (!rt_is_contiguous(t) && !k->altered)
+		return strided_as_channels_last(s, c, v, at);
+	if (!rt_is_contiguous(t))
+		return rt_is_channels_last(t) ? v : in_format(s, c, v, 2, at);
+	if (!rt_is_channels_last(t))
+		return in_format(s, c, v, 2, at);
+	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ?
+	       in_strides(s, c, v, at) : v;
+}
+
+/* Does it make no difference to the node how the tensor lies in memory?  plain: the model's is contiguous. */
+static bool
+any_layout_will_do(const Node *n, int i, bool plain)
+{
+	static const char *const asks[] = { "aten::stride", "aten::is_contiguous", "aten::storage_offset",
+					    "aten::_unsafe_view" };
+	const Schema *schema = node_schema(n);
+
+	if (!plain && (n->nout != 1 || n->out[0]->type->kind != TYPE_TENSOR || !n->op || !n->op->kernel ||
+		       n->op->form == OP_BODY || node_is_nondeterministic(n)))
+		return false;
+	if (node_is(n, "prim::ListConstruct")) {
+		for (int k = 0; k < n->out[0]->uses.n; k++)
+			if (!node_is(n->out[0]->uses.at[k].node, "aten::cat"))
+				return false;
+		return true;
+	}
+	for (size_t k = 0; k < sizeof asks / sizeof *asks; k++)
+		if (node_is(n, asks[k]))
+			return false;
+	return schema && n->op && i < schema->nargs && !schema->args[i].alias;
+}
+
+/* Is v contiguous in the model, or, joined with others, as if it were? */
+static bool
+is_plain(Spec *s, const Node *n, const Value *v)
+{
+	const RtTensor *t = known_at(s->k, v)->model;
+	int64_t strides[RT_MAX_RANK];
+
+	return !t || (node_is(n, "prim::ListConstruct") && !dense_format(t, t->ndim, t->dims, strides));
+}
+
+/* Is all that the node does with its input to look at it now? */
+static bool
+only_reads(const Node *n, int i)
+{
+	const Schema *schema = node_schema(n);
+
+	return schema && n->op && (i >= schema->nargs || !schema->args[i].alias);
+}
+
+/* What stands behind a conversion back to the model's layout. */
+static Value *
+before_conversion(Spec *s, Value *v)
+{
+	return node_is(v->node, "aten::contiguous") && known_at(s->k, v->node->in[0])->altered &&
+	       !known_at(s->k, v->node->in[0])->model ? v->node->in[0] : v;
+}
+
+/* Tensors that a list keeps have the model's layout; who only joins them takes what they were made from. */
+static Value *
+unconverted_list(Spec *s, Value *list, Range at)
+{
+	const Known *k = known_at(s->k, list);
+	Node *made;
+	IValue copy;
+	bool any = false;
+
+	if (!node_is(list->node, "prim::ListConstruct") || !k->is || k->mutable || k->v.u.list->n != list->node->nin)
+		return list;
+	for (int i = 0; i < list->node->nin; i++)
+		any |= before_conversion(s, list->node->in[i]) != list->node->in[i];
+	if (!any)
+		return list;
+	made = graph_emit(s->to, "prim::ListConstruct", at, list->node->nin, list->node->in, 1);
+	made->out[0]->type = list->type;
+	copy = rt_ref(RT_LIST, rt_list_new(&s->k->rt, k->v.u.list->elem, made->nin));
+	for (int i = 0; i < made->nin; i++) {
+		node_set_input(made, i, before_conversion(s, made->in[i]));
+		rt_list_push(&s->k->rt, copy.u.list, rt_retain(known_at(s->k, made->in[i])->v));
+	}
+	known_set(s->k, made->out[0], copy);
+	known_at(s->k, made->out[0])->altered = true;
+	shapes_node(s->shapes, s->k, made, false);
+	return made->out[0];
+}
+
+/* What input i of the node is in the new graph. */
+Value *
+spec_argument(Spec *s, Scope *c, const Node *n, int i)
+{
+	Value *v = spec_value(c, n->in[i]);
+
+	if (node_writes_input(n, i))
+		return v;
+	if (only_reads(n, i))
+		v = spec_fresh_list(s, v, n->at);
+	if (i == 0 && node_is(n, "aten::cat"))
+		v = unconverted_list(s, v, n->at);
+	if (wants_channels_last(n, i))
+		v = spec_channels_last(s, c, v, false, n->at);
+	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
+	    !(i == 0 && can_view(s, c, n, v)))
+		return spec_as_in_model(s, c, v, n->at);
+	return v;
+}
+
+/* aten::contiguous: a copy in the model that nobody writes to and that does not leave the graph may lie as it did. */
+bool
+spec_contiguous(Spec *s, Scope *c, const Node *n)
+{
+	int64_t format;
+	Value *v;
+
+	if (!c->top || !node_is(n, "aten::contiguous") || !known_int(s->k, spec_value(c, n->in[1]), &format) || format)
+		return false;
+	v = spec_value(c, n->in[0]);
+	if (!known_at(s->k, v)->altered || alias_has_writers(c->alias, n->in[0]) ||
+	    alias_has_writers(c->alias, n->out[0]) || alias_escapes(c->alias, n->out[0]))
+		return false;
+	if (known_at(s->k, v)->model) {
+		v = spec_put_op(s, c, "aten::alias", "", &v, 1, n->at);
+		spec_alter(s, v);
+	}
+	spec_bind(s, c, n->out[0], v);
+	return true;
+}
+
+/* The tensors that n, which divides v by its channels, gives in the model; null: it is another node, or they are not
+ * known. */
+static RtList *
+parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
+{
+	static const char *const divides[] = { "aten::split", "aten::split_with_sizes", "aten::chunk",
+					       "aten::tensor_split", "aten::unsafe_chunk", "aten::unsafe_split" };
+	bool exact, is = false;
+	IValue *args, out;
+	int64_t dim;
+	Node *m;
+	int nargs;
+
+	for (size_t i = 0; i < sizeof divides / sizeof *divides; i++)
+		is |= node_is(n, divides[i]);
+	if (!is || !node_arg(n, "dim") || !known_int(s->k, spec_value(c, node_arg(n, "dim")), &dim) ||
+	    (dim != 1 && dim + known_at(s->k, v)->v.u.t->ndim != 1))
+		return NULL;
+	m = spec_copy_node(s, n);
+	node_add_input(m, v);
+	for (int i = 1; i < n->nin; i++)
+		node_add_input(m, spec_value(c, n->in[i]));
+	is = (args = known_gather_types(s->k, m, &nargs, &exact)) && exact &&
+	     known_run(s->k, n->op, args, &out, 1, true) && out.tag == RT_LIST;
+	node_destroy(m);
+	return is ? out.u.list : NULL;
+}
+
+/* Channels of what lies otherwise than in the model, which are only unpacked: slices, views of what is there. */
+bool
+spec_parts(Spec *s, Scope *c, const Node *n)
+{
+	Value *v = n->nin ? spec_value(c, n->in[0]) : NULL, *part[PARTS_MOST];
+	Node *list;
+	RtList *of, *made;
+	int64_t at = 0;
+
+	if (!v || n->nout != 1 || n->out[0]->uses.n != 1 || !node_is(n->out[0]->uses.at[0].node, "prim::ListUnpack") ||
+	    !known_at(s->k, v)->altered || known_at(s->k, v)->model || !(of = parts_of_channels(s, c, n, v)) ||
+	    of->n > PARTS_MOST || of->n != n->out[0]->uses.at[0].node->nout)
+		return false;
+	made = rt_list_new(&s->k->rt, of->elem, of->n);
+	for (int64_t i = 0; i < of->n; i++) {
+		const int64_t to = at + of->v[i].u.t->dims[1];
+		Value *const slice[] = { v, spec_put_int(s, 1, n->at), spec_put_int(s, at, n->at),
+					 spec_put_int(s, to, n->at), spec_put_int(s, 1, n->at) };
+
+		part[i] = spec_put_op(s, c, "aten::slice", "Tensor", slice, 5, n->at);
+		rt_list_push(&s->k->rt, made, rt_retain(known_at(s->k, part[i])->v));
+		at = to;
+	}
+	list = graph_emit(s->to, "prim::ListConstruct", n->at, (int)of->n, part, 1);
+	list->out[0]->type = n->out[0]->type;
+	known_set(s->k, list->out[0], rt_ref(RT_LIST, made));
+	shapes_node(s->shapes, s->k, list, false);
+	spec_bind(s, c, n->out[0], list->out[0]);
+	return true;
+}
+
+/* A value that leaves: what the model has there. */
+Value *
+spec_as_in_model(Spec *s, Scope *c, Value *v, Range at)
+{
+	Node *m;
+
+	if (!known_at(s->k, v)->altered || !known_at(s->k, v)->model)
+		return known_at(s->k, v)->altered ? in_format(s, c, v, 0, at) : v;
+	m = spec_copy_node(s, v->node);
+	for (int i = 0; i < v->node->nin; i++)
+		node_add_input(m, spec_as_in_model(s, c, v->node->in[i], at));
+	node_add_output(m, v->type);
+	graph_insert(s->to, m);
+	spec_infer(s, c, m, m);
+	return m->out[0];
+}
+
+/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+void
+spec_keep_layout(Spec *s, Scope *c, const Node *n)
+{
+	for (int i = 0; i < n->nout; i++) {
+		Value *v = c->value[n->out[i]->id];
+
+		if (known_at(s->k, v)->altered && alias_has_writers(c->alias, n->out[i]) &&
+		    !is_written_once(n->out[i]))
+			spec_bind(s, c, n->out[i], spec_as_in_model(s, c, v, n->at));
+	}
+}

@@ -1,0 +1,34 @@
+/* opt/special/samples.h - a function specialized for chosen values of the symbols; private to it and symbols.c */
+#ifndef OPT_SAMPLES_H
+#define OPT_SAMPLES_H
+
+#include "../opt.h"
+
+enum { SIZE_POOL = 16 };
+
+typedef struct Samples {
+	Cx *cx;
+	Specialization *d;               /* its pattern has the symbols */
+	const Profile *profile;
+	int first, narg, nsymbol;
+	RolledLoops rolled;
+	int64_t value[SIZE_SAMPLES][SIZE_ATOMS];
+	int64_t least[SIZE_ATOMS], most[SIZE_ATOMS];     /* of the profiled ones */
+	Shapes *shapes[SIZE_SAMPLES];
+	int64_t left;                    /* nodes that trials may still walk: the graph of each stays in memory */
+	int begun;                       /* loops that were rolled when shapes[0] was made for value[0]; -1: not yet */
+	int n;
+	int64_t more[SIZE_POOL][SIZE_ATOMS];     /* other values that go, from which the last samples are taken */
+	Shapes *more_shapes[SIZE_POOL];
+	int nmore;
+} Samples;
+
+/* n patterns with these values (nsymbol) for their symbols; tensors with symbols are contiguous. */
+Pattern *pattern_at(Cx *, const Pattern *, int n, const int64_t *value);
+enum { TRIAL_NODES = 300000 };   /* so many to begin with */
+bool samples_may_try(Samples *);         /* is there room for one more? */
+/* Makes a and b the first two samples when the function goes the same way on both.  Loops that run differently often on
+ * them are rolled from here on. */
+bool samples_begin(Samples *, const int64_t *a, const int64_t *b);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * Shapes: what a specialization rests on, as a graph that can be run again.
+ *
+ * While the specializer learns the sizes of a sample from kernels without data, every step of that is written here,
+ * into one straight graph: calls, lists, tuples, in the order in which they ran, whatever branches and loops were
+ * around.  The values that depend on the arguments' sizes are observed: as numbers, of which rt/sizes.c expects as many
+ * when it runs the graph on a call's own sizes.  What is not in this graph, the specializer of a sample does not know.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+typedef struct Trips { const Node *loop; int64_t n; } Trips;
+
+struct Shapes {
+	RtSeen seen;             /* first: put() is given its address */
+	Cx    *cx;
+	Graph *graph;
+	Vec(Value *) of;         /* by id of the specialized graph's values */
+	Vec(bool) varies;        /* by id of the values here: depends on the arguments */
+	Vec(SizeNumber) number;
+	Vec(Trips) trips;        /* of loops, as they were met */
+	Vec(const Node *) failed;
+	const RolledLoops *rolled;
+};
+
+static void
+put_number(RtSeen *seen, int64_t i, RtSeenKind kind)
+{
+	Shapes *s = (Shapes *)(void *)seen;
+
+	vec_push(s->cx->arena, &s->number, ((SizeNumber){ i, kind }));
+}
+
+Shapes *
+shapes_new(Cx *cx, const char *name, const RolledLoops *rolled)
+{
+	Shapes *s = new(cx->arena, Shapes, 1);
+
+	s->cx = cx;
+	s->seen.put = put_number;
+	s->graph = graph_new(cx, name);
+	s->rolled = rolled;
+	graph_set_insert_end(s->graph, s->graph->top);
+	return s;
+}
+
+const SizeNumber *
+shapes_numbers(const Shapes *s, int *n)
+{
+	*n = s->number.n;
+	return s->number.at;
+}
+
+static void
+set_varies(Shapes *s, const Value *v, bool varies)
+{
+	while (s->varies.n <= v->id)
+		vec_push(s->cx->arena, &s->varies, false);
+	s->varies.at[v->id] = varies;
+}
+
+static bool
+value_varies(const Shapes *s, const Value *v)
+{
+	return v->id < s->varies.n && s->varies.at[v->id];
+}
+
+static void
+set_value(Shapes *s, const Value *to, Value *v)
+{
+	while (s->of.n <= to->id)
+		vec_push(s->cx->arena, &s->of, NULL);
+	s->of.at[to->id] = v;
+}
+
+/* What stands for a value of the specialized graph; null: nothing. */
+static Value *
+value_here(Shapes *s, const Value *to)
+{
+	IValue v;
+
+	if (to->id < s->of.n && s->of.at[to->id])
+		return s->of.at[to->id];
+	if (!node_is(to->node, "prim::Constant") || !value_constant(to, &v))
+		return NULL;
+	set_value(s, to, graph_constant_typed(s->graph, rt_retain(v), type_unshaped(s->cx, to->type), to->node->at));
+	return s->of.at[to->id];
+}
+
+bool
+shapes_has(Shapes *s, const Value *to)
+{
+	return !s || value_here(s, to);
+}
+
+bool
+shapes_varies(Shapes *s, const Value *to)
+{
+	const Value *v = s ? value_here(s, to) : NULL;
+
+	return v && value_varies(s, v);
+}
+
+void
+shapes_input(Shapes *s, const Value *to)
+{
+	Value *v;
+
+	if (!s)
+		return;
+	v = graph_add_input(s->graph, type_unshaped(s->cx, to->type), to->name);
+	set_value(s, to, v);
+	set_varies(s, v, true);
+}
+
+void
+shapes_same(Shapes *s, const Value *to, const Value *as)
+{
+	if (s && value_here(s, as))
+		set_value(s, to, value_here(s, as));
+}
+
+/* v, with which the next node is to be run on its data. */
+static Value *
+run_next(Shapes *s, Value *v)
+{
+	Node *p = node_new(s->graph, sym(s->cx, "prim::profile"), v->node->at, 1);
+
+	node_set_int(p, "index", RT_SIZES_RUN);
+	node_add_input(p, v);
+	p->out[0]->type = v->type;
+	graph_insert(s->graph, p);
+	set_varies(s, p->out[0], value_varies(s, v));
+	return p->out[0];
+}
+
+/* v stands for `to` from here on; what is known of it is observed when it varies. */
+static void
+observe(Shapes *s, KnownTable *k, const Value *to, Value *v, bool varies)
+{
+	Node *p;
+
+	set_varies(s, v, varies);
+	if (varies && known_is(k, to)) {
+		p = node_new(s->graph, sym(s->cx, "prim::profile"), v->node->at, 1);
+		node_set_int(p, "index", s->number.n);
+		node_add_input(p, v);
+		p->out[0]->type = v->type;
+		graph_insert(s->graph, p);
+		set_varies(s, p->out[0], true);
+		rt_see(&s->seen, known_at(k, to)->v);
+		v = p->out[0];
+	}
+	set_value(s, to, v);
+}
+
+/* What is known with its data, and the same for all sizes. */
+static bool
+put_constants(Shapes *s, KnownTable *k, const Node *m)
+{
+	for (int i = 0; i < m->nout; i++)
+		if (!known_is(k, m->out[i]) || known_has_meta(known_at(k, m->out[i])->v) ||
+		    !constant_may_be(known_at(k, m->out[i])->v))
+			return false;
+	for (int i = 0; i < m->nout; i++)
+		set_value(s, m->out[i], graph_constant_typed(s->graph, rt_retain(known_at(k, m->out[i])->v),
+							     type_unshaped(s->cx, m->out[i]->type), m->at));
+	return true;
+}
+
+/* What stands for input i of m: of a number that nobody knows, another; null: nothing. */
+static Value *
+input_here(Shapes *s, KnownTable *k, const Node *m, int i)
+{
+	Value *v = value_here(s, m->in[i]);
+	IValue other;
+
+	return v || known_is(k, m->in[i]) || !known_stand_in(k, m, i, &other) ? v
+									      : graph_constant(s->graph, other, m->at);
+}
+
+void
+shapes_node(Shapes *s, KnownTable *k, const Node *m, bool now)
+{
+	Value **in;
+	bool varies = false;
+	Node *n;
+
+	if (!s)
+		return;
+	in = new(s->cx->arena, Value *, m->nin + 1);
+	for (int i = 0; i < m->nin; i++) {
+		if (!(in[i] = input_here(s, k, m, i)))
+			return;
+		varies |= value_varies(s, in[i]);
+	}
+	/* What has read data finds none when it is run again. */
+	if (now && !varies && put_constants(s, k, m))
+		return;
+	n = node_new(s->graph, m->kind, m->at, 0);
+	n->op = m->op;
+	n->inlined = m->inlined;
+	for (int i = 0; i < m->attrs.n; i++)
+		vec_push(s->cx->arena, &n->attrs, m->attrs.at[i]);
+	for (int i = 0; i < m->nin; i++)
+		node_add_input(n, now && !i ? run_next(s, in[i]) : in[i]);
+	for (int i = 0; i < m->nout; i++)
+		node_add_output(n, type_unshaped(s->cx, m->out[i]->type));
+	graph_insert(s->graph, n);
+	for (int i = 0; i < m->nout; i++)
+		observe(s, k, m->out[i], n->out[i], varies);
+}
+
+void
+shapes_fail(Shapes *s, const Node *n)
+{
+	if (s)
+		vec_push(s->cx->arena, &s->failed, n);
+}
+
+bool
+shapes_fail_alike(const Shapes *a, const Shapes *b)
+{
+	return a->failed.n == b->failed.n &&
+	       (!a->failed.n || !memcmp(a->failed.at, b->failed.at, (size_t)a->failed.n * sizeof *a->failed.at));
+}
+
+static Node *
+call(Shapes *s, const char *kind, const Value *first, const IValue *more, int n)
+{
+	Node *m = node_new(s->graph, sym(s->cx, kind), first ? first->node->at : (Range){ 0 }, 1);
+
+	m->op = op_find(s->cx, kind, "");
+	if (!m->op)
+		BUG("there is no %s", kind);
+	if (first)
+		node_add_input(m, value_here(s, first));
+	for (int i = 0; i < n; i++)
+		node_add_input(m, graph_constant(s->graph, more[i], m->at));
+	return graph_insert(s->graph, m);
+}
+
+void
+shapes_like(Shapes *s, KnownTable *k, const Value *to, const Value *as)
+{
+	const IValue format[] = { rt_int(1) };
+
+	if (s && value_here(s, as))
+		observe(s, k, to, call(s, "aten::clone", as, format, 1)->out[0], value_varies(s, value_here(s, as)));
+}
+
+/* A list of these ints. */
+static IValue
+list_of(RtCx *rt, const int64_t *i, int n)
+{
+	RtList *l = rt_list_new(rt, &rt_type_int, n);
+
+	for (int k = 0; k < n; k++)
+		rt_list_push(rt, l, rt_int(i[k]));
+	return rt_ref(RT_LIST, l);
+}
+
+void
+shapes_type(Shapes *s, KnownTable *k, const Value *to, const Type *t)
+{
+	if (s) {
+		const TensorInfo *i = t->tensor;
+		const IValue args[] = { list_of(&k->rt, i->dims, i->rank), list_of(&k->rt, i->strides, i->rank),
+					rt_int(i->dtype), rt_none(), rt_none(), rt_none() };
+
+		observe(s, k, to, call(s, "aten::empty_strided", NULL, args, 6)->out[0], false);
+	}
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+ShapesMark
+shapes_mark(const Shapes *s)
+{
+	return s ? (ShapesMark){ s->graph->top->ret->prev, s->number.n, s->seen.n, s->trips.n, s->failed.n }
+		 : (ShapesMark){ 0 };
+}
+
+void
+shapes_back(Shapes *s, ShapesMark m)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->of.n; i++)
+		if (s->of.at[i] && s->of.at[i]->node->block == s->graph->top && m.last != s->of.at[i]->node &&
+		    s->of.at[i]->node != s->graph->top->param && node_is_before(m.last, s->of.at[i]->node))
+			s->of.at[i] = NULL;
+	while (s->graph->top->ret->prev != m.last)
+		node_destroy(s->graph->top->ret->prev);
+	while (s->seen.n > m.nstorage)
+		rt_storage_release(s->seen.storage[--s->seen.n]);
+	s->number.n = m.nnumber;
+	s->trips.n = m.ntrips;
+	s->failed.n = m.nfailed;
+}
+
+bool
+shapes_may_unroll(Shapes *s, const Node *loop, int64_t trips)
+{
+	if (!s)
+		return true;
+	vec_push(s->cx->arena, &s->trips, ((Trips){ loop, trips }));
+	for (int i = 0; i < s->rolled->n; i++)
+		if (s->rolled->at[i] == loop)
+			return false;
+	return true;
+}
+
+/* The first loop that two samples ran differently often is not to be unrolled; false: there is none. */
+bool
+shapes_roll(const Shapes *a, const Shapes *b, RolledLoops *rolled)
+{
+	for (int i = 0; i < a->trips.n && i < b->trips.n && a->trips.at[i].loop == b->trips.at[i].loop; i++) {
+		const Node *loop = a->trips.at[i].loop;
+		bool known = false;
+
+		for (int k = 0; k < rolled->n; k++)
+			known |= rolled->at[k] == loop;
+		if (a->trips.at[i].n != b->trips.at[i].n && !known) {
+			vec_push(a->cx->arena, rolled, loop);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the finished graph ------------------------------------------------------------------------------------------ */
+
+static bool
+is_needed(const Shapes *s, const Node *n)
+{
+	if (node_is(n, "prim::profile"))
+		return true;
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i]->uses.n || value_varies(s, n->out[i]))
+			return true;
+	return node_writes(n);
+}
+
+Graph *
+shapes_graph(Shapes *s)
+{
+	Value *nothing;
+
+	for NODES_REV(n, s->graph->top)
+		if (!is_needed(s, n))
+			node_destroy(n);
+	nothing = graph_constant(s->graph, rt_none(), (Range){ 0 });
+	graph_add_output(s->graph, nothing);
+	return s->graph;
+}
+
+/* May a number be this in one sample and that in another?  A size of 0 or 1 is no size among others: kernels have no
+ * loop over it, broadcasting stretches it. */
+static bool
+may_both_be(const SizeNumber *a, const SizeNumber *b)
+{
+	return a->kind == b->kind &&
+	       (a->i == b->i || a->kind == RT_SEEN_INT || (a->kind == RT_SEEN_DIM && a->i > 1 && b->i > 1));
+}
+
+/* Do two samples take the same way? */
+bool
+shapes_agree(const Shapes *a, const Shapes *b)
+{
+	const Node *m = b->graph->top->ret->next;
+
+	if (a->number.n != b->number.n)
+		return false;
+	for (int i = 0; i < a->number.n; i++)
+		if (!may_both_be(&a->number.at[i], &b->number.at[i]))
+			return false;
+	for NODES(n, a->graph->top) {
+		if (n->kind != m->kind || n->op != m->op || n->nin != m->nin || n->nout != m->nout)
+			return false;
+		m = m->next;
+	}
+	return m == b->graph->top->ret;
+}

@@ -1,0 +1,295 @@
+/*
+ * Signatures: what the arguments of a call must be for a specialization to take it.
+ *
+ * Tensors by dtype, sizes and strides; ints, bools and strings by value, since shapes and branches follow from them;
+ * floats by nothing; containers by their length and parts.
+ *
+ * Merged signatures say what several calls have in common.  A size that differs becomes a symbol; sizes that were equal
+ * in every call are one symbol: of (2, 7), (7) and (3, 9), (9) remains (s0, s1), (s1).
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+static Pattern
+pattern_value(Cx *cx, IValue v)
+{
+	Pattern p = { .form = PATTERN_ANY };
+
+	switch (v.tag) {
+	case RT_TENSOR:
+		p.type = type_of_tensor(cx, v.u.t);
+		p.form = type_is_complete(p.type) ? PATTERN_TENSOR : PATTERN_ANY;
+		return p;
+	case RT_INT: case RT_BOOL: case RT_STR: case RT_NONE: case RT_DEVICE:
+		p.form = PATTERN_VALUE;
+		p.value = rt_retain(v);
+		return p;
+	case RT_LIST:
+		p.form = PATTERN_LIST;
+		p.n = (int)v.u.list->n;
+		p.part = new(cx->arena, Pattern, p.n + 1);
+		for (int i = 0; i < p.n; i++)
+			p.part[i] = pattern_value(cx, v.u.list->v[i]);
+		return p;
+	case RT_TUPLE:
+		p.form = PATTERN_TUPLE;
+		p.n = (int)v.u.tuple->n;
+		p.part = new(cx->arena, Pattern, p.n + 1);
+		for (int i = 0; i < p.n; i++)
+			p.part[i] = pattern_value(cx, v.u.tuple->v[i]);
+		return p;
+	default:
+		return p;
+	}
+}
+
+Pattern *
+pattern_of(Cx *cx, const IValue *args, int n)
+{
+	Pattern *p = new(cx->arena, Pattern, n + 1);
+
+	for (int i = 0; i < n; i++)
+		p[i] = pattern_value(cx, args[i]);
+	return p;
+}
+
+bool
+pattern_equal(const Pattern *a, const Pattern *b)
+{
+	bool same;
+
+	if (a->form != b->form || a->n != b->n || a->type != b->type)
+		return false;
+	if (a->form == PATTERN_VALUE &&
+	    (a->value.tag != b->value.tag || rt_equal(NULL, a->value, b->value, &same) || !same))
+		return false;
+	return patterns_equal(a->part, b->part, a->n);
+}
+
+bool
+patterns_equal(const Pattern *a, const Pattern *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!pattern_equal(&a[i], &b[i]))
+			return false;
+	return true;
+}
+
+/* ---- merging --------------------------------------------------------------------------------------- */
+
+typedef struct Merge {
+	Cx *cx;
+	int n;                               /* signatures */
+	Vec(const int64_t *) symbols;        /* the sizes that each stands for, by signature */
+} Merge;
+
+static Pattern merge(Merge *, const Pattern *const *);
+
+static int64_t
+merge_dim(Merge *m, const int64_t *seen)
+{
+	int64_t *copy;
+	bool same = true;
+
+	for (int i = 1; i < m->n; i++)
+		same &= seen[i] == seen[0];
+	if (same)
+		return seen[0];
+	for (int i = 0; i < m->symbols.n; i++)
+		if (!memcmp(m->symbols.at[i], seen, (size_t)m->n * sizeof *seen))
+			return DIM_SYMBOL(i);
+	copy = new(m->cx->arena, int64_t, m->n);
+	memcpy(copy, seen, (size_t)m->n * sizeof *seen);
+	vec_push(m->cx->arena, &m->symbols, copy);
+	return DIM_SYMBOL(m->symbols.n - 1);
+}
+
+static Pattern
+merge_tensors(Merge *m, const Pattern *const *p)
+{
+	TensorInfo t = *p[0]->type->tensor;
+	int64_t *dims = new(m->cx->arena, int64_t, t.rank + 1), *seen = new(m->cx->arena, int64_t, m->n);
+	Pattern r = *p[0];
+	bool same = true;
+
+	for (int i = 1; i < m->n; i++) {
+		if (p[i]->type->tensor->dtype != t.dtype || p[i]->type->tensor->rank != t.rank)
+			return (Pattern){ .form = PATTERN_ANY };
+		same &= p[i]->type == r.type;
+	}
+	if (same)
+		return r;
+	for (int k = 0; k < t.rank; k++) {
+		for (int i = 0; i < m->n; i++)
+			seen[i] = p[i]->type->tensor->dims[k];
+		dims[k] = merge_dim(m, seen);
+	}
+	t.dims = dims;
+	t.strides = NULL;
+	t.grad = -1;
+	r.type = type_tensor(m->cx, &t);
+	return r;
+}
+
+static Pattern
+merge_parts(Merge *m, const Pattern *const *p)
+{
+	const Pattern **part = new(m->cx->arena, const Pattern *, m->n);
+	Pattern r = *p[0];
+
+	r.part = new(m->cx->arena, Pattern, r.n + 1);
+	for (int k = 0; k < r.n; k++) {
+		for (int i = 0; i < m->n; i++)
+			part[i] = &p[i]->part[k];
+		r.part[k] = merge(m, part);
+	}
+	return r;
+}
+
+static Pattern
+merge(Merge *m, const Pattern *const *p)
+{
+	for (int i = 1; i < m->n; i++)
+		if (p[i]->form != p[0]->form || p[i]->n != p[0]->n ||
+		    (p[0]->form == PATTERN_VALUE && !pattern_equal(p[i], p[0])))
+			return (Pattern){ .form = PATTERN_ANY };
+	return p[0]->form == PATTERN_TENSOR ? merge_tensors(m, p) : p[0]->n ? merge_parts(m, p) : *p[0];
+}
+
+Pattern *
+pattern_merge(Cx *cx, const Pattern *const *signature, int nsignature, int n)
+{
+	Merge m = { .cx = cx, .n = nsignature };
+	const Pattern **at = new(cx->arena, const Pattern *, nsignature);
+	Pattern *r = new(cx->arena, Pattern, n + 1);
+
+	for (int k = 0; k < n; k++) {
+		for (int i = 0; i < nsignature; i++)
+			at[i] = &signature[i][k];
+		r[k] = merge(&m, at);
+	}
+	return r;
+}
+
+/* ---- sizes of 1 ------------------------------------------------------------------------------------------------- *
+ * A symbol never stands for 1.  Who profiles a batch of 1 at one image size and of 2 at another gets, besides symbols
+ * for batch, height and width, a batch of 1 with symbols for height and width. */
+
+typedef struct Ones { Cx *cx; int64_t dim[64]; } Ones;       /* by symbol: 1, or the symbol that stands there now */
+
+static void
+find_ones(Ones *o, const Pattern *merged, const Pattern *one, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *t = merged[i].form == PATTERN_TENSOR ? merged[i].type->tensor : NULL;
+
+		if (merged[i].form != PATTERN_ANY)
+			find_ones(o, merged[i].part, one[i].part, merged[i].n);
+		for (int k = 0; t && k < t->rank; k++)
+			if (DIM_IS_SYMBOL(t->dims[k]) && one[i].type->tensor->dims[k] == 1)
+				o->dim[DIM_INDEX(t->dims[k])] = 1;
+	}
+}
+
+static Pattern *
+put_ones(Ones *o, const Pattern *merged, int n)
+{
+	Pattern *r = new(o->cx->arena, Pattern, n + 1);
+
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *info = merged[i].form == PATTERN_TENSOR ? merged[i].type->tensor : NULL;
+
+		r[i] = merged[i];
+		if (merged[i].n)
+			r[i].part = put_ones(o, merged[i].part, merged[i].n);
+		if (info && !info->strides && info->rank) {
+			TensorInfo t = *info;
+			int64_t *dims = new(o->cx->arena, int64_t, t.rank);
+
+			for (int k = 0; k < t.rank; k++)
+				dims[k] = DIM_IS_SYMBOL(t.dims[k]) ? o->dim[DIM_INDEX(t.dims[k])] : t.dims[k];
+			t.dims = dims;
+			r[i].type = type_tensor(o->cx, &t);
+		}
+	}
+	return r;
+}
+
+Pattern *
+pattern_with_ones(Cx *cx, const Pattern *merged, const Pattern *one, int n)
+{
+	const int nsymbol = pattern_nsymbol(merged, n);
+	Ones o = { .cx = cx };
+	int left = 0;
+
+	if (nsymbol > (int)(sizeof o.dim / sizeof *o.dim))
+		return NULL;
+	find_ones(&o, merged, one, n);
+	for (int i = 0; i < nsymbol; i++)
+		if (!o.dim[i])
+			o.dim[i] = DIM_SYMBOL(left++);
+	return left && left < nsymbol ? put_ones(&o, merged, n) : NULL;
+}
+
+bool
+pattern_is_open(const Pattern *p, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (p[i].form != PATTERN_ANY)
+			return false;
+	return true;
+}
+
+int
+pattern_nsymbol(const Pattern *p, int n)
+{
+	int most = 0;
+
+	for (int i = 0; i < n; i++) {
+		const TensorInfo *t = p[i].form == PATTERN_TENSOR ? p[i].type->tensor : NULL;
+		const int inside = pattern_nsymbol(p[i].part, p[i].n);
+
+		most = inside > most ? inside : most;
+		for (int k = 0; t && k < t->rank; k++)
+			if (DIM_IS_SYMBOL(t->dims[k]) && DIM_INDEX(t->dims[k]) >= most)
+				most = DIM_INDEX(t->dims[k]) + 1;
+	}
+	return most;
+}
+
+/* ---- printing ------------------------------------------------------------------------------------- */
+
+static void
+print(Cx *cx, Buf *b, const Pattern *p)
+{
+	switch (p->form) {
+	case PATTERN_ANY:    buf_puts(b, "any"); break;
+	case PATTERN_VALUE:  value_print(cx, p->value, b); break;
+	case PATTERN_TENSOR: buf_puts(b, type_print(cx, p->type)); break;
+	default:
+		buf_puts(b, p->form == PATTERN_TUPLE ? "(" : "[");
+		for (int i = 0; i < p->n; i++) {
+			buf_puts(b, i ? ", " : "");
+			print(cx, b, &p->part[i]);
+		}
+		buf_puts(b, p->form == PATTERN_TUPLE ? ")" : "]");
+	}
+}
+
+const char *
+pattern_print(Cx *cx, const Pattern *p, int n, const Schema *s, int first, const State *state, const Pattern *found)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		buf_printf(&b, "%s%s: ", i ? ", " : "", s->args[first + i].name);
+		print(cx, &b, &p[i]);
+	}
+	for (int i = 0; found && i < state->at.n; i++)
+		if (found[i].form != PATTERN_ANY) {
+			buf_printf(&b, "%sself.%s: ", b.n ? ", " : "", state->at.at[i].path);
+			print(cx, &b, &found[i]);
+		}
+	return arena_text(cx->arena, &b);
+}

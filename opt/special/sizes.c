@@ -1,0 +1,247 @@
+/*
+ * Sizes that depend on symbols, told from samples.
+ *
+ * A number that was seen on several samples is a vector of values.  The same everywhere: a constant.  Else it is looked
+ * for among the products of the numbers that are known already, atoms, of which the symbols are the first; what is none
+ * of them becomes an atom.  Samples are chosen so that two different formulas do not agree on all of them; and what is
+ * found is no more than an expectation, which the program compares with the truth for every new size (rt/sizes.c).
+ *
+ * Numbers in kernels are not compared, and may be written with another atom than they come from, where samples do not
+ * tell the two apart: h / 4 * w / 8 and h / 8 * w / 4.  What all samples have in common is a tie, which has to hold for
+ * a new size, too: two atoms on a line, a symbol's rest.
+ */
+#include "../opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+all_equal(const int64_t *v, int n)
+{
+	for (int i = 1; i < n; i++)
+		if (v[i] != v[0])
+			return false;
+	return true;
+}
+
+/* v = c * product + d in all samples? */
+static bool
+is_linear(const int64_t *v, const int64_t *product, int n, bool offset, RtSizeExpr *e)
+{
+	int64_t dv = 0, dp = 0;
+
+	for (int i = 1; i < n && !dp; i++) {
+		dp = product[i] - product[0];
+		dv = v[i] - v[0];
+	}
+	if (!dp || dv % dp || dv / dp == 0)
+		return false;
+	e->c = dv / dp;
+	e->d = v[0] - e->c * product[0];
+	if (e->d && !offset)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (e->c * product[i] + e->d != v[i])
+			return false;
+	return true;
+}
+
+/* Tries all products of `left` more atoms, from `first` on. */
+static bool
+search(const Sizes *s, const int64_t *v, const int64_t *product, int first, int left, bool offset, RtSizeExpr *e)
+{
+	int64_t more[SIZE_SAMPLES];
+
+	if (!left)
+		return is_linear(v, product, s->nsample, offset, e);
+	for (int a = first; a < s->natom; a++) {
+		bool fits = true;
+
+		for (int i = 0; i < s->nsample && fits; i++)
+			fits = size_mul(product[i], s->atom[a][i], &more[i]) && (offset || more[i] <= llabs(v[i]));
+		e->atom[e->n++] = (int16_t)a;
+		if (fits && search(s, v, more, a, left - 1, offset, e))
+			return true;
+		e->n--;
+	}
+	return false;
+}
+
+bool
+sizes_express(const Sizes *s, const int64_t *v, bool offset, RtSizeExpr *e)
+{
+	int64_t one[SIZE_SAMPLES];
+
+	for (int i = 0; i < s->nsample; i++)
+		one[i] = 1;
+	*e = (RtSizeExpr){ .d = v[0] };
+	if (all_equal(v, s->nsample))
+		return true;
+	for (int with = 0; with <= offset; with++)
+		for (int degree = 1; degree <= (with ? 3 : 4); degree++) {
+			*e = (RtSizeExpr){ 0 };
+			if (search(s, v, one, 0, degree, with, e))
+				return true;
+		}
+	return false;
+}
+
+int
+sizes_add_atom(Sizes *s, const int64_t *v)
+{
+	if (s->natom == SIZE_ATOMS)
+		return -1;
+	memcpy(s->atom[s->natom], v, (size_t)s->nsample * sizeof *v);
+	return s->natom++;
+}
+
+/* The index of what a number has to be; < 0: it cannot be followed. */
+static int
+learn(Cx *cx, Sizes *s, Map *known, const int64_t *v, bool fixed)
+{
+	Buf key = { 0 };
+	RtSizeExpr e;
+	int at;
+
+	for (int i = 0; i < s->nsample; i++)
+		buf_printf(&key, "%llx,", (unsigned long long)v[i]);
+	at = (int)(intptr_t)map_get(known, key.at) - 1;
+	if (at < 0 && !(fixed && !all_equal(v, s->nsample))) {
+		if (!sizes_express(s, v, false, &e)) {
+			e = (RtSizeExpr){ .n = -1, .atom = { (int16_t)sizes_add_atom(s, v) } };
+			for (int i = 0; i < s->nsample; i++)
+				if (v[i] < 0)
+					e.atom[0] = -1;
+		}
+		if (e.n >= 0 || e.atom[0] >= 0) {
+			at = s->expr.n;
+			vec_push(cx->arena, &s->expr, e);
+			map_put(known, arena_strdup(cx->arena, key.at), (void *)(intptr_t)(at + 1));
+		}
+	}
+	buf_free(&key);
+	return at;
+}
+
+/* ---- ties
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static bool
+is_same_expr(const RtSizeExpr *a, const RtSizeExpr *b)
+{
+	return a->c == b->c && a->d == b->d && a->n == b->n && !memcmp(a->atom, b->atom, sizeof a->atom);
+}
+
+void
+sizes_tie(Cx *cx, Sizes *s, RtSizeTie tie)
+{
+	for (int i = 0; i < s->tie.n; i++) {
+		const RtSizeTie *t = &s->tie.at[i];
+
+		if (t->kind == tie.kind && t->q == tie.q && is_same_expr(&t->x, &tie.x) && is_same_expr(&t->y, &tie.y))
+			return;
+	}
+	vec_push(cx->arena, &s->tie, tie);
+}
+
+int
+sizes_count(Cx *cx, Sizes *s, RtSizeCount count)
+{
+	int at = 0;
+
+	while (at < s->count.n && !(s->count.at[at].q == count.q && is_same_expr(&s->count.at[at].x, &count.x)))
+		at++;
+	if (at == s->count.n)
+		vec_push(cx->arena, &s->count, count);
+	return s->natom + at <= INT16_MAX ? s->natom + at : -1;
+}
+
+int64_t
+sizes_gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		const int64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a < 0 ? -a : a;
+}
+
+/* Atoms a and b on one line in all samples: e * b = c * a + d. */
+static bool
+tie_line(Cx *cx, Sizes *s, int a, int b)
+{
+	const int64_t *x = s->atom[a], *y = s->atom[b];
+	int64_t dx, dy, divisor;
+	int k = 1;
+
+	while (k < s->nsample && x[k] == x[0])
+		k++;
+	if (k == s->nsample || y[k] == y[0])
+		return false;
+	divisor = sizes_gcd(x[k] - x[0], y[k] - y[0]);
+	divisor = x[k] < x[0] ? -divisor : divisor;
+	dx = (x[k] - x[0]) / divisor;
+	dy = (y[k] - y[0]) / divisor;
+	for (int i = 1; i < s->nsample; i++)
+		if ((double)dx * (double)(y[i] - y[0]) != (double)dy * (double)(x[i] - x[0]))
+			return false;
+	sizes_tie(cx, s, (RtSizeTie){ RT_TIE_CEIL, { dx, 0, 1, { (int16_t)b } }, 1,
+				      { dy, dx * y[0] - dy * x[0], 1, { (int16_t)a } } });
+	return true;
+}
+
+/* A symbol that has the same rest in all samples: kernels for sizes that are not multiples may look different. */
+static void
+tie_rest(Cx *cx, Sizes *s, int a)
+{
+	const int64_t *x = s->atom[a];
+	int64_t divisor = 0;
+
+	for (int k = 1; k < s->nsample; k++)
+		divisor = sizes_gcd(divisor, x[k] - x[0]);
+	if (divisor > 1)
+		sizes_tie(cx, s,
+			  (RtSizeTie){ RT_TIE_REST, { 1, 0, 1, { (int16_t)a } }, divisor, { .d = x[0] % divisor } });
+}
+
+static void
+tie_atoms(Cx *cx, Sizes *s)
+{
+	for (int b = 0; b < s->natom; b++) {
+		bool tied = false;
+
+		for (int a = 0; a < b && !tied; a++)
+			tied = tie_line(cx, s, a, b);
+		if (!tied && b < s->nsymbol)
+			tie_rest(cx, s, b);
+	}
+}
+
+bool
+sizes_learn(Cx *cx, Sizes *s, const Shapes *const *shapes)
+{
+	Map known = { .arena = cx->arena };
+	int n;
+
+	shapes_numbers(shapes[0], &n);
+	for (int i = 0; i < n; i++) {
+		int64_t v[SIZE_SAMPLES];
+		bool fixed = false;
+		int at;
+
+		for (int k = 0; k < s->nsample; k++) {
+			const SizeNumber *number = shapes_numbers(shapes[k], &n);
+
+			v[k] = number[i].i;
+			fixed = number[i].kind == RT_SEEN_FIXED;
+		}
+		at = learn(cx, s, &known, v, fixed);
+		if (at < 0 || at > UINT16_MAX)
+			return false;
+		vec_push(cx->arena, &s->number, (uint16_t)at);
+	}
+	tie_atoms(cx, s);
+	return true;
+}

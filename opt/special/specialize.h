@@ -1,0 +1,119 @@
+/* opt/special/specialize.h - the partial evaluator: what specialize.c (its walk), evalop.c (operators), evalflow.c (If,
+ * Loop), bailouts.c (guards), layouts.c (channels last) and convforms.c share; private to them */
+#ifndef OPT_SPECIALIZE_H
+#define OPT_SPECIALIZE_H
+
+#include "../opt.h"
+
+typedef struct Shadow {          /* a known list, and the values that are its elements */
+	RtList *list;
+	Vec(Value *) items;
+} Shadow;
+
+typedef struct Scope Scope;
+struct Scope {                   /* one graph that is being walked: the function's, or an operator's body */
+	Graph   *from;
+	Value  **value;          /* by id in `from`: the value of the new graph */
+	AliasDb *alias;
+	bool     top;            /* the function's own: has resume points */
+};
+
+typedef struct Spec {
+	Cx   *cx;
+	Function *fn;
+	const Profile *profile;
+	Graph *to;
+	/* the operator whose body is evaluated: its nodes raise at the operator's place; or null */
+	const Node *body;
+	KnownTable *k;           /* of values of `to` */
+	Vec(Shadow) shadows;
+	Value **in_register;     /* by register: the value of the prepared graph that it holds */
+	CodeLive *live;          /* registers of the function's Code */
+	Shapes *shapes;          /* of a sample: what is known is recorded there; or null */
+	bool  *state_written;    /* by attribute of the profile's state: it may not be what it was at entry */
+	/* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
+	bool  *unsteady;
+	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
+	int    nguard;
+	Pass   known;            /* each result whose type is inferred is a change of it */
+} Spec;
+
+/* ---- specialize.c: values and the walk ------------------------------------------------------------------------- */
+
+Shadow *spec_shadow(Spec *, IValue list);                        /* null: its elements are not followed */
+bool    spec_reads_by_data(Spec *, const Node *);                /* is it given what follows from data? */
+/* is the container itself (not what it contains) written anywhere? */
+bool    spec_is_changed(Scope *, const Value *);
+Value  *spec_value(Scope *, const Value *from);                  /* what stands for it in the new graph */
+void    spec_bind(Spec *, Scope *, const Value *from, Value *to);
+void    spec_bind_constant(Spec *, Scope *, const Value *from, IValue, Range);     /* takes the value */
+Node   *spec_copy_node(Spec *, const Node *);                    /* kind, overload and attributes; not linked */
+/* the node itself, with inputs mapped; outputs have the static types */
+Node   *spec_emit_copy(Spec *, Scope *, Node *);
+/* The elements of a list whose contents are known, as a list made on the spot: then nothing depends on its history. */
+Value  *spec_fresh_list(Spec *, Value *, Range);
+void    spec_block(Spec *, Scope *, Block *);
+
+/* ---- evalop.c, evalflow.c ---------------------------------------------------------------------------------------- */
+
+void    spec_op(Spec *, Scope *, Node *);
+/* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
+void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
+bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
+/* The graph that m, the copy of an operator's node, becomes; null: it stays. */
+Graph  *spec_expansion(Spec *, const Node *m);
+void    spec_inline_body(Spec *, Scope *, Node *n, Node *m, Graph *);    /* n becomes that graph, on m's inputs */
+void    spec_if(Spec *, Scope *, Node *);
+void    spec_loop(Spec *, Scope *, Node *);
+
+/* ---- bailouts.c -------------------------------------------------------------------------------------------------- */
+
+/* Results of n, of which m is the copy, that are not known get the profile's type under a guard. */
+void    spec_guard_outputs(Spec *, Scope *, const Node *n, const Node *m);
+void    spec_guard_joined(Spec *, Scope *, const Node *n);       /* the same for an If or a Loop */
+
+/* ---- layouts.c --------------------------------------------------------------------------------------------------- */
+
+Value  *spec_argument(Spec *, Scope *, const Node *, int i);     /* what input i is in the new graph */
+Value  *spec_as_in_model(Spec *, Scope *, Value *, Range);       /* a value that leaves: what the model has there */
+/* As convolutions want their input; grows: their result has more places than it. */
+Value  *spec_channels_last(Spec *, Scope *, Value *, bool grows, Range);
+/* What is written to has the model's layout from the start: all views of it then are views of one memory. */
+void    spec_keep_layout(Spec *, Scope *, const Node *);
+void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
+void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
+bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
+bool    spec_parts(Spec *, Scope *, const Node *);        /* a node that divides channels: were they taken as they lie? */
+
+/* ---- put.c ------------------------------------------------------------------------------------------------------- */
+
+Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
+Value  *spec_put_int(Spec *, int64_t, Range at);
+Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
+/* A list of n ints, at most 8; ~k stands for the size of x at k, which may be dynamic. */
+Value  *spec_put_shape(Spec *, Scope *, Value *x, const int64_t *dims, int n, Range);
+Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
+bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
+
+/* ---- convforms.c ------------------------------------------------------------------------------------------------- */
+
+/* What stands for the result of m, a convolution; null: it stays. */
+Value  *spec_convolution(Spec *, Scope *, const Node *m);
+Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
+
+/* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
+bool    spec_under_squeeze(Spec *, Scope *, Node *n);
+
+/* ---- writes.c ---------------------------------------------------------------------------------------------------- */
+
+/* n, a copy into what self is, is bound to what it copies */
+bool    spec_stored_already(Spec *, Scope *, Node *n);
+/* n, a clone only for the write behind it, is made there if at all */
+bool    spec_left_out(Spec *, Scope *, Node *n);
+bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
+
+/* ---- normforms.c ------------------------------------------------------------------------------------------------- */
+
+Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * State: what a method finds in its instance when it is called.
+ *
+ * Attributes that the prepared graph still reads are those that somebody may write.  What a call may read before it
+ * writes it is part of the call's signature, as the arguments are: the first call of a recurrent model finds an empty
+ * tensor or None where every later one finds what the call before it left.  So a profiling run that changed what its
+ * instance holds is followed by others on the same instance.  What differs from call to call even then (a counter, a
+ * cache that grows) is no part of the signature.
+ */
+#include "../opt.h"
+
+#include <string.h>
+
+/* The path of attributes from the graph's first input to what a prim::GetAttr gives or a prim::SetAttr writes; null:
+ * there is none. */
+static const char *
+path_of(const Graph *g, Arena *a, const Node *n)
+{
+	const Value *object = n->in[0];
+	const char *path = node_str(n, "name"), *before;
+
+	if (object->type->kind != TYPE_CLASS || class_slot(object->type->cls, path) < 0)
+		return NULL;
+	if (object == graph_inputs(g)[0])
+		return path;
+	before = node_is(object->node, "prim::GetAttr") ? path_of(g, a, object->node) : NULL;
+	return before ? arena_printf(a, "%s.%s", before, path) : NULL;
+}
+
+static void
+add_slots(StateSlot *s, const Node *n, Arena *a)
+{
+	if (node_is(n->in[0]->node, "prim::GetAttr"))
+		add_slots(s, n->in[0]->node, a);
+	vec_push(a, &s->slot, class_slot(n->in[0]->type->cls, node_str(n, "name")));
+}
+
+typedef struct Finder {
+	State *s;
+	Arena *a;
+	Vec(const char *) written;        /* on the way to here */
+} Finder;
+
+static bool
+is_written(const Finder *f, const char *path)
+{
+	for (int i = 0; i < f->written.n; i++)
+		if (!strcmp(f->written.at[i], path))
+			return true;
+	return false;
+}
+
+static void
+add_read(Finder *f, const Node *n, const char *path)
+{
+	StateSlot slot = { .path = path, .name = node_str(n, "name") };
+
+	if (map_get(&f->s->index, path))
+		return;
+	add_slots(&slot, n, f->a);
+	vec_push(f->a, &f->s->at, slot);
+	map_put(&f->s->index, path, (void *)(intptr_t)f->s->at.n);
+}
+
+/* What is read before it is written. */
+static void
+find_reads(Finder *f, const Block *b)
+{
+	const int before = f->written.n;
+
+	for NODES(n, b) {
+		const bool get = node_is(n, "prim::GetAttr");
+		const char *path = get || node_is(n, "prim::SetAttr") ? path_of(f->s->graph, f->a, n) : NULL;
+
+		if (path && !get)
+			vec_push(f->a, &f->written, path);
+		else if (path && n->out[0]->type->kind != TYPE_CLASS && !is_written(f, path))
+			add_read(f, n, path);
+		for (int i = 0; i < n->nsub; i++)
+			find_reads(f, n->sub[i]);
+	}
+	if (b != f->s->graph->top)
+		f->written.n = before;
+}
+
+State *
+state_of(Graph *g, bool has_self)
+{
+	State *s = new(g->cx->arena, State, 1);
+
+	s->graph = g;
+	s->index.arena = g->cx->arena;
+	if (has_self)
+		find_reads(&(Finder){ .s = s, .a = g->cx->arena }, g->top);
+	return s;
+}
+
+int
+state_index(const State *s, const Node *n)
+{
+	const char *path = s->at.n ? path_of(s->graph, s->graph->cx->arena, n) : NULL;
+
+	return path ? (int)(intptr_t)map_get(&s->index, path) - 1 : -1;
+}
+
+Pattern *
+state_patterns(const State *s, IValue self)
+{
+	Cx *cx = s->graph->cx;
+	IValue *v = new(cx->arena, IValue, s->at.n + 1);
+
+	for (int i = 0; i < s->at.n; i++) {
+		v[i] = self;
+		for (int k = 0; k < s->at.at[i].slot.n; k++)
+			v[i] = v[i].tag == RT_OBJECT ? v[i].u.obj->slot[s->at.at[i].slot.at[k]] : rt_none();
+	}
+	return pattern_of(cx, v, s->at.n);
+}
+
+void
+state_settle(Pattern *a, const Pattern *b, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (a[i].form == b[i].form && a[i].n == b[i].n && a[i].n)
+			state_settle(a[i].part, b[i].part, a[i].n);
+		else if (!pattern_equal(&a[i], &b[i]))
+			a[i] = (Pattern){ .form = PATTERN_ANY };
+	}
+}
+
+void
+state_leave_out(Pattern *a, const Pattern *settled, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (settled[i].form == PATTERN_ANY)
+			a[i] = (Pattern){ .form = PATTERN_ANY };
+		else if (a[i].form == settled[i].form && a[i].n == settled[i].n)
+			state_leave_out(a[i].part, settled[i].part, a[i].n);
+	}
+}
