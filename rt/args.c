@@ -586,7 +586,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 		r.param = &p[done];
 		args[done] = rt_none();
 		if (p[done].has_default && !given(&r, p[done].name))
-			args[done] = rt_retain(p[done].deflt);
+			args[done] = rt_retain(rt_default(cx, &p[done]));
 		else
 			status = read_value(&r, p[done].type, p[done].name, &args[done], 0);
 	}

@@ -83,7 +83,7 @@ rt_beside(RtCx *cx, RtProgram *p, bool all)
 	if (cx->status && at)
 		munmap((void *)(uintptr_t)at, sizeof head + (size_t)p->weights_bytes);
 	else if (at)
-		*p->weights_at = p->weights = at + sizeof head;
+		p->weights = at + sizeof head;
 	buf_free(&path);
 	return cx->status;
 }

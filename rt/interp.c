@@ -711,7 +711,8 @@ ask_for(RtCx *cx, IValue v)
 static int
 do_constant(Activation *a, const RtInsn *n)
 {
-	const IValue v = a->code->constant[n->arg];
+	const RtCode *c = a->code;
+	const IValue v = c->constant ? c->constant[n->arg] : a->cx->value[c->first_value + (int)n->arg];
 
 	ask_for(a->cx, v);
 	set(a, n, 0, a->cx->twin ? a->cx->twin->constant(a->cx, v) : rt_retain(v));

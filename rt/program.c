@@ -249,19 +249,6 @@ build(Loader *l, IValue *out)
 	return status;
 }
 
-static void
-set_defaults(const RtProgram *p)
-{
-	for (int m = 0; m < p->nmethod; m++)
-		for (int i = 0; i < p->method[m].nparam; i++) {
-			const int at = p->method[m].deflt[i];
-
-			p->method[m].param[i].has_default = at >= 0;
-			if (at >= 0)
-				p->method[m].param[i].deflt = p->value[at];
-		}
-}
-
 static int
 build_values(RtCx *cx, const RtProgram *p)
 {
@@ -269,53 +256,80 @@ build_values(RtCx *cx, const RtProgram *p)
 	Loader l = { cx, p, NULL, NULL, 0 };
 	int status = RT_OK;
 
+	cx->value = rt_mem_zeroed((int64_t)sizeof *cx->value * (n + 1));
 	l.storage = calloc((size_t)p->nstorage + 1, sizeof *l.storage);
 	l.made = calloc((size_t)p->nconstant + 1, sizeof *l.made);
-	if (!l.storage || !l.made)
+	if (!cx->value || !l.storage || !l.made)
 		status = rt_raise(cx, "out of memory");
 	for (int i = 0; i < n && !status; i++)
-		status = build(&l, &p->value[i]);
+		status = build(&l, &cx->value[i]);
 	for (int i = 0; l.storage && i < p->nstorage; i++)
 		if (l.storage[i])
 			rt_storage_release(l.storage[i]);
 	free(l.storage);
 	free(l.made);
-	if (!status)
-		set_defaults(p);
 	return status;
 }
 
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* of program->loads, and what goes with it */
+IValue
+rt_default(const RtCx *cx, const RtParam *p)
+{
+	return p->value ? cx->value[p->value - 1] : p->deflt;
+}
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;       /* of program->shared */
+
+/* One more context has the program; the first one makes what is made of the weights. */
+static int
+join_shared(RtCx *cx, const RtProgram *p)
+{
+	int status = RT_OK;
+
+	pthread_mutex_lock(&loading);
+	if (p->open && !p->shared->loads)
+		status = p->open(cx);
+	if (!status) {
+		p->shared->loads++;
+		cx->made = p->shared->made;
+	}
+	pthread_mutex_unlock(&loading);
+	return status;
+}
 
 static void
-unload(const RtProgram *p)
+leave_shared(const RtProgram *p)
 {
-	for (int i = 0; i < p->nvalue + p->has_instance; i++) {
-		rt_release(p->value[i]);
-		p->value[i] = rt_none();
-	}
-	if (p->cool)
+	pthread_mutex_lock(&loading);
+	if (!--p->shared->loads && p->cool)
 		p->cool(p);
+	pthread_mutex_unlock(&loading);
+}
+
+static void
+drop_values(RtCx *cx, const RtProgram *p)
+{
+	if (cx->instance)
+		rt_release(rt_ref(RT_OBJECT, cx->instance));
+	for (int i = 0; cx->value && i < p->nvalue + p->has_instance; i++)
+		rt_release(cx->value[i]);
+	rt_mem_back(cx->value);
+	cx->instance = NULL;
+	cx->value = NULL;
+	cx->program = NULL;
 }
 
 int
 rt_program_load(RtCx *cx, const RtProgram *p)
 {
-	int status = RT_OK;
-
-	pthread_mutex_lock(&loading);
 	cx->program = p;
 	cx->torch = p->torch;
 	cx->grad = !p->no_grad;
-	if (!*p->loads && (build_values(cx, p) || (p->open && p->open(cx)))) {
-		unload(p);
-		cx->program = NULL;
-		status = RT_ERROR;
-	} else {
-		(*p->loads)++;
+	cx->weights = p->weights;
+	if (build_values(cx, p) || rt_program_fresh(cx) || join_shared(cx, p)) {
+		drop_values(cx, p);
+		return RT_ERROR;
 	}
-	pthread_mutex_unlock(&loading);
-	return status ? status : rt_program_fresh(cx);
+	return RT_OK;
 }
 
 int
@@ -326,7 +340,7 @@ rt_program_fresh(RtCx *cx)
 
 	if (!p->has_instance)
 		return RT_OK;
-	copy = rt_deep_copy(cx, p->value[p->nvalue]);
+	copy = rt_deep_copy(cx, cx->value[p->nvalue]);
 	if (rt_is_none(copy))
 		return RT_ERROR;
 	if (cx->instance)
@@ -366,12 +380,6 @@ rt_program_free(RtCx *cx)
 
 	if (!p)
 		return;
-	if (cx->instance)
-		rt_release(rt_ref(RT_OBJECT, cx->instance));
-	cx->instance = NULL;
-	cx->program = NULL;
-	pthread_mutex_lock(&loading);
-	if (!--*p->loads)
-		unload(p);
-	pthread_mutex_unlock(&loading);
+	drop_values(cx, p);
+	leave_shared(p);
 }

@@ -436,6 +436,9 @@ struct RtCx {
 	struct RtPool    *pool;      /* threads */
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
+	IValue  *value;          /* its constants: (program->nvalue), then the instance's image */
+	const char *weights;     /* where specialized code reads them, when they are not linked or may be moved */
+	const char *made;        /* what was made of them when the program was opened */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void    *print_arg;
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
@@ -620,7 +623,7 @@ struct RtCode {
 	RtKernel *const *kernel;
 	const char *const *kernel_name;    /* aten::add.Tensor, for messages */
 	const uint32_t *kernel_use;        /* RT_USE_WRITES */
-	const IValue *constant;
+	const IValue *constant;       /* null: the context's, value + first_value */
 	const RtType *const *type;
 	const RtCode *const *callee;
 	const char *const *string;
@@ -628,7 +631,7 @@ struct RtCode {
 	const unsigned char *packed_place; /* the same in a program; see rt_place */
 	const char   *text;           /* what places name */
 	int ninsn, nreg, narg, nresult;    /* arguments are registers 0 .. narg-1 */
-	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name;
+	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name, first_value;
 	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
 };
 
@@ -707,14 +710,14 @@ typedef struct RtParam {                 /* an argument of the model */
 	const RtType *type;
 	bool          has_default;
 	IValue        deflt;
+	int           value;     /* of a program: 1 + the index of the default in cx->value; 0: deflt */
 } RtParam;
 
 typedef struct RtGradients RtGradients;
 typedef struct RtMethod {
 	const char    *name;     /* forward */
 	const RtCode  *code;
-	RtParam       *param;    /* nparam, without self; defaults are set by rt_program_load */
-	const int     *deflt;    /* (nparam) indices of values, -1: none */
+	const RtParam *param;    /* nparam, without self */
 	int            nparam;
 	const RtType  *result;
 	bool           takes_self;    /* argument 0 of the code is the instance */
@@ -743,22 +746,25 @@ typedef struct RtCudaProgram {
 	void (*stop)(RtCx *);
 } RtCudaProgram;
 
+/* What the contexts share that have loaded a program, all under one lock: the only thing of a program that is written. */
+typedef struct RtShared {
+	int   loads;                     /* how many there are */
+	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
+} RtShared;
+
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
 	const RtMethod *method;
 	/* all constants of all codes, nvalue at the top level, then the instance's image */
 	const RtConst *constant;
 	const RtSpan *storage;
-	IValue *value;                   /* (nvalue), where rt_program_load puts them; codes point into it */
-	/* contexts that it is loaded in: they share values, each has an instance of its own */
-	int    *loads;
+	RtShared *shared;
 	const RtSpecialization *specialization;
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
 	int  (*beside)(RtCx *, struct RtProgram *, bool all);      /* rt_beside, which maps it, or null */
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
-	const char **weights_at;         /* where emitted code looks for them: of a file, or streamed; or null */
 	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
 	int64_t streamed;
 	/* makes what is made of them, when the first context loads the program; or null */
@@ -769,7 +775,6 @@ typedef struct RtProgram {
 	int64_t weights_bytes, made_bytes, alone_bytes;  /* alone: of the weights, read only to make others */
 	const RtMaking *making;          /* nmaking */
 	RtMake *make;
-	char **made_at;                  /* where emitted code looks for what is made; or null */
 	int nmaking;
 	int nmethod, nconstant, nvalue, nstorage, nspecialization;
 	const char *launches;            /* of kiln build --bench-code: a JSON object for each, with commas; or null */
@@ -782,14 +787,15 @@ typedef struct RtProgram {
 	int threads;                     /* unless --threads says otherwise; 0: one, -1: one per core */
 } RtProgram;
 
-/* The first one fills program->value and params, and makes weights on the context's threads; cx->instance; any thread.
- * After an error nothing is loaded. */
+/* cx->value and cx->instance; the first one makes weights, on its threads.  Any thread; after an error nothing is
+ * loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
 int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
 /* plan, or interpreter; args without self */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
+IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
 /* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */

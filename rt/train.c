@@ -146,14 +146,15 @@ own_parameters(Training *t)
 		return rt_raise(t->cx, "out of memory");
 	for (int g = 0; g < m->gradients->n; g++)
 		for (int i = 0; i < m->nparam && !status; i++) {
+			const IValue deflt = rt_default(t->cx, &m->param[i]);
 			const RtArray *given = t->o->nin ? rt_arrays_find(&t->file[0], m->param[i].name) : NULL;
 
-			if (strcmp(m->param[i].name, m->gradients->name[g]) || m->param[i].deflt.tag != RT_TENSOR)
+			if (strcmp(m->param[i].name, m->gradients->name[g]) || deflt.tag != RT_TENSOR)
 				continue;
 			t->trained[t->n].param = i;
 			t->trained[t->n].grad = g;
 			status = own_parameter(t, &t->trained[t->n++],
-				given && given->tensor ? rt_of(given->tensor) : m->param[i].deflt);
+				given && given->tensor ? rt_of(given->tensor) : deflt);
 		}
 	return status || t->n ? status
 			      : rt_raise(t->cx, "this program has no parameters to train: kiln build --grad params");

@@ -73,7 +73,7 @@ rt_make_weights(RtCx *cx)
 		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
 		give_back(p->weights + m.row->from, m.row->alone);
 	}
-	*p->made_at = m.to;
+	p->shared->made = m.to;
 	if (cx->events)
 		rt_trace_add(cx, "weights transformed", begin, rt_now());
 	return RT_OK;
@@ -93,15 +93,17 @@ rt_warm(RtCx *cx)
 	char *to;
 
 	pthread_mutex_lock(&one);
-	if (*p->weights_at == p->weights && (to = large_pages(p->streamed))) {
+	if (!p->shared->moved && (to = large_pages(p->streamed))) {
 		for (int64_t at = 0; at < p->streamed; at += MOVED) {
 			const int64_t n = p->streamed - at < MOVED ? p->streamed - at : MOVED;
 
 			memcpy(to + at, p->weights + at, (size_t)n);
 			give_back(p->weights + at, n);
 		}
-		__atomic_store_n(p->weights_at, to, __ATOMIC_RELEASE);
+		p->shared->moved = to;
 	}
+	if (p->shared->moved)
+		cx->weights = p->shared->moved;
 	pthread_mutex_unlock(&one);
 	return RT_OK;
 }
@@ -109,12 +111,7 @@ rt_warm(RtCx *cx)
 void
 rt_cool(const RtProgram *p)
 {
-	if (p->made_at) {
-		rt_mem_back(*p->made_at);
-		*p->made_at = NULL;
-	}
-	if (p->streamed && *p->weights_at != p->weights) {
-		rt_mem_back((void *)(uintptr_t)*p->weights_at);
-		*p->weights_at = p->weights;
-	}
+	rt_mem_back(p->shared->made);
+	rt_mem_back(p->shared->moved);
+	p->shared->made = p->shared->moved = NULL;
 }

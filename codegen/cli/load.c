@@ -99,7 +99,7 @@ model_params(Cli *cli, Model *m, int *n)
 	*n = s->nargs - self;
 	for (int i = 0; i < *n; i++) {
 		const Arg *a = &s->args[i + self];
-		p[i] = (RtParam){a->name, a->type, a->has_default, a->deflt};
+		p[i] = (RtParam){ a->name, a->type, a->has_default, a->deflt, 0 };
 	}
 	return p;
 }

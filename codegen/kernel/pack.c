@@ -168,7 +168,7 @@ make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 
 	if (text)
 		return text;
-	text = arena_printf(e->cx->arena, "(kiln_made + %lld)", (long long)e->made_bytes);
+	text = arena_printf(e->cx->arena, "(cx->made + %lld)", (long long)e->made_bytes);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
 	vec_push(e->cx->arena, &e->making, row);
 	vec_push(e->cx->arena, &e->made_of, panels);

@@ -28,9 +28,7 @@ static const char head[] =
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"
 	"#define KILN_NAN (0.0 / 0.0)\n"
-	"#define LAST RT_LAST\n"
-	"\n"
-	"extern IValue kiln_values[];\n";
+	"#define LAST RT_LAST\n";
 
 const char *
 emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
@@ -51,42 +49,34 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 	return name;
 }
 
-/* Kernels find weights where they were linked; in a file, where start-up maps it; streamed ones, where rt_warm moves
- * them. */
+/* Specialized code finds weights where they were linked; of a file, and streamed ones, which rt_warm moves, where the
+ * context has them. */
 static const char weights_inside[] = "extern const char kiln_weights[];\n";
-static const char weights_beside[] = "static const char *kiln_weights_at;\n#define kiln_weights kiln_weights_at\n";
-static const char weights_moved[] = "extern const char kiln_weights[];\n"
-	"static const char *kiln_weights_at = kiln_weights;\n"
-	"#if defined __GNUC__ && !defined __TINYC__\n"
-	"#define kiln_weights __atomic_load_n(&kiln_weights_at, __ATOMIC_RELAXED)\n"
-	"#else\n#define kiln_weights kiln_weights_at\n#endif\n";      /* another context may move them */
+static const char weights_beside[] = "#define kiln_weights cx->weights\n";
+static const char weights_moved[] = "extern const char kiln_weights[];\n#define kiln_weights cx->weights\n";
 
 static void
 put_param(Emit *e, const char *name, const Arg *a)
 {
+	const int value = a->has_default ? emit_value(e, a->deflt) + 1 : 0;
 	Buf b = { 0 };
 
 	out_string(&b, a->name, (int64_t)strlen(a->name));
-	out_line(&e->tail, "\t{ %s, %s, 0, { 0 } },\t/* %s */", b.at, emit_type(e, type_unshaped(e->cx, a->type)),
-		 name);
+	out_line(&e->tail, "\t{ %s, %s, %d, { 0 }, %d },\t/* %s */", b.at,
+		 emit_type(e, type_unshaped(e->cx, a->type)), a->has_default, value, name);
 	buf_free(&b);
 }
 
-/* The parameters of a method, and the constants that are their defaults. */
+/* The parameters of a method; constants are their defaults. */
 static void
 put_params(Emit *e, int index, const EmitMethod *m)
 {
 	const Schema *s = m->fn->schema;
-	Buf deflt = { 0 };
 
-	out_line(&e->tail, "static RtParam param_%d[] = {", index);
-	for (int i = m->takes_self; i < s->nargs; i++) {
+	out_line(&e->tail, "static const RtParam param_%d[] = {", index);
+	for (int i = m->takes_self; i < s->nargs; i++)
 		put_param(e, m->name, &s->args[i]);
-		buf_printf(&deflt, "%d, ", s->args[i].has_default ? emit_value(e, s->args[i].deflt) : -1);
-	}
 	out_line(&e->tail, "\t{ 0 }\n};");
-	out_line(&e->tail, "static const int deflt_%d[] = { %s0 };", index, deflt.at ? deflt.at : "");
-	buf_free(&deflt);
 }
 
 static const Type *
@@ -134,7 +124,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 
 		buf_puts(&b, "\t{ ");
 		out_string(&b, m[i].name, (int64_t)strlen(m[i].name));
-		buf_printf(&b, ", %s, param_%d, deflt_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i, i,
+		buf_printf(&b, ", %s, param_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i,
 			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
 			   m[i].takes_self);
 		if (gradients)
@@ -304,15 +294,14 @@ put_weights(Emit *e, const char *file)
 			 (unsigned long long)hash_bytes(e->weights.bytes.at, e->weights.bytes.n),
 			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
 	}
-	out_line(&e->tail, "\t%s,%s", file ? ".beside = rt_beside" : ".weights = kiln_weights",
-		 file || streamed ? " .weights_at = &kiln_weights_at," : "");
+	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside" : ".weights = kiln_weights");
 	if (streamed)
 		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
 	if (streamed)
 		out_line(&e->tail, "\t.warm = rt_warm,");
 	if (e->making.n)
 		out_line(&e->tail, "\t.open = rt_make_weights, .making = making, .nmaking = %d, "
-			 ".make = vc_wino_filters, .made_at = &kiln_made,", e->making.n);
+			 ".make = vc_wino_filters,", e->making.n);
 	if (streamed || e->making.n)
 		out_line(&e->tail, "\t.cool = rt_cool,");
 	out_line(&e->tail, "\t.forms = \"%s\", .made_bytes = %lldLL, .alone_bytes = %lldLL,", forms_names[e->forms],
@@ -324,7 +313,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 {
 	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
 
-	out_line(&e->tail, "IValue kiln_values[%d];\nstatic int kiln_loads;", e->nvalue + 1);
+	out_line(&e->tail, "static RtShared shared;");
 	out_line(&e->tail, "static const RtConst constants[] = {\n%s\t{ 0 }\n};", e->rows.at ? e->rows.at : "");
 	put_storages(e);
 	put_about(e);
@@ -335,8 +324,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtProgram program = {");
 	put_text(e, "name", name, (int64_t)strlen(name));
 	put_text(e, "provenance", e->provenance.at, e->provenance.n);
-	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .value = kiln_values, "
-		 ".loads = &kiln_loads,");
+	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .shared = &shared,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);
 	out_line(&e->tail, "\t.nmethod = %d, .nconstant = %d, .nvalue = %d, .nstorage = %d, .nspecialization = %d,",
@@ -422,8 +410,6 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
 	Buf b = { 0 };
 
-	if (e->making.n)
-		out_line(&e->types, "static char *kiln_made;");
 	if (e->zeros)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");

@@ -40,7 +40,7 @@ add_constant(void *arg, IValue v)
 	return emit_value(((Writer *)arg)->e, v);
 }
 
-/* The index of a constant's value in kiln_values. */
+/* The index of a constant's value in cx->value. */
 static int
 constant_index(Writer *w, IValue v)
 {
@@ -83,7 +83,7 @@ c_address(Writer *w, const Value *v, int64_t more)
 	case HOME_ARENA:
 		return c_spot(w, b, at);
 	case HOME_CONSTANT:
-		return plus(w, arena_printf(w->a, "rt_data(kiln_values[%d].u.t)", constant_index(w, b->constant)),
+		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", constant_index(w, b->constant)),
 			    at - b->base);
 	case HOME_INPUT:
 		return plus(w, arena_printf(w->a, "rt_data(%s.u.t)", b->place), at - b->base);
@@ -114,7 +114,7 @@ const char *
 c_base_box(Writer *w, const Buffer *b)
 {
 	if (b->home == HOME_CONSTANT)
-		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, b->constant));
+		return arena_printf(w->a, "cx->value[%d]", constant_index(w, b->constant));
 	if (b->home == HOME_INPUT)
 		return b->place;
 	return arena_printf(w->a, "v[%d]", b->slot);
@@ -174,7 +174,7 @@ c_peek(Writer *w, const Value *v)
 	IValue c;
 
 	if (node_is(v->node, "prim::Constant") && value_constant(v, &c))
-		return arena_printf(w->a, "kiln_values[%d]", constant_index(w, c));
+		return arena_printf(w->a, "cx->value[%d]", constant_index(w, c));
 	return c_slot(w, v);
 }
 
@@ -203,7 +203,7 @@ box_constant(Writer *w, const Value *v)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
 		return arena_printf(w->a, "rt_bool(%d)", c.u.i != 0);
-	return arena_printf(w->a, "rt_retain(kiln_values[%d])", constant_index(w, c));
+	return arena_printf(w->a, "rt_retain(cx->value[%d])", constant_index(w, c));
 }
 
 const char *

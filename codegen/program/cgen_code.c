@@ -327,13 +327,13 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 	put_operand_table(e, name, c);
 	put_places(e, name, c);
 	out_string(&b, c->name, (int64_t)strlen(c->name));
-	out_line(&e->code, "static RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, "
+	out_line(&e->code, "static const RtCode %s = {\n\t.name = %s,\n\t.insn = %s_insn, .operand = %s_operand, "
 		 ".packed_place = %s_place, .text = %s_text,", name, b.at, name, name, name, name);
 	if (c->nkernel)
 		out_line(&e->code, "\t.kernel = %s_kernel, .kernel_name = %s_kernel_name, .kernel_use = %s_kernel_use,",
 			 name, name, name);
 	if (c->nconstant)
-		out_line(&e->code, "\t.constant = kiln_values + %d,", first_value);
+		out_line(&e->code, "\t.first_value = %d,", first_value);
 	if (c->ntype)
 		out_line(&e->code, "\t.type = %s_type,", name);
 	if (c->ncallee)
@@ -362,7 +362,7 @@ emit_code(Emit *e, const RtCode *c)
 		return arena_printf(e->cx->arena, "&%s", name);
 	name = out_name(e->cx->arena, arena_printf(e->cx->arena, "code_%d_", e->code_names.n), c->name);
 	map_put(&e->code_names, key, (void *)(uintptr_t)name);
-	out_line(&e->types, "static RtCode %s;", name);
+	out_line(&e->types, "static const RtCode %s;", name);
 	first = e->nvalue;
 	for (int i = 0; i < c->nconstant; i++) {
 		e->lazy = c->constant[i].tag == RT_TENSOR || c->constant[i].tag == RT_LIST;

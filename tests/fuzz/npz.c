@@ -9,7 +9,7 @@
 static void
 as_argument(RtCx *cx, const RtType *t, const RtArrays *a)
 {
-	RtParam p = { "x", t, false, { 0, { 0 } } };
+	RtParam p = { "x", t, false, { 0, { 0 } }, 0 };
 	RtArrays out = { 0 };
 	IValue v;
 

@@ -336,7 +336,7 @@ compile(Matrix *m, RtParam *params)
 	n = f->schema->nargs - 1;
 	for (int i = 0; i < n; i++) {
 		const Arg *a = &f->schema->args[i + 1];
-		params[i] = (RtParam){ a->name, a->type, a->has_default, a->deflt };
+		params[i] = (RtParam){ a->name, a->type, a->has_default, a->deflt, 0 };
 	}
 	return n;
 }

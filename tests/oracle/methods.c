@@ -42,7 +42,7 @@ call(Cx *cx, void *arg)
 	n = f->schema->nargs - 1;
 	for (int i = 0; i < n; i++) {
 		const Arg *a = &f->schema->args[i + 1];
-		params[i] = (RtParam){a->name, a->type, a->has_default, a->deflt};
+		params[i] = (RtParam){ a->name, a->type, a->has_default, a->deflt, 0 };
 	}
 	args[0] = c->module->self;
 	if (rt_cx_init(&rt))

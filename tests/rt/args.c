@@ -35,7 +35,7 @@ put(RtCx *cx, RtArrays *a, const char *key, IValue v)
 static int
 read_one(RtCx *cx, const RtType *t, RtArrays *a, IValue *out)
 {
-	RtParam p = { "x", t, false, rt_none() };
+	RtParam p = { "x", t, false, rt_none(), 0 };
 	int status = rt_args_from_arrays(cx, &p, 1, a, out);
 
 	rt_arrays_free(a);
@@ -106,7 +106,7 @@ static void
 optionals(void **state)
 {
 	RtCx *cx = *state;
-	RtParam p[] = { { "x", &optional, false, rt_none() }, { "n", &rt_type_int, true, rt_int(5) } };
+	RtParam p[] = { { "x", &optional, false, rt_none(), 0 }, { "n", &rt_type_int, true, rt_int(5), 0 } };
 	RtArrays a = { 0 };
 	IValue v[2];
 
@@ -183,7 +183,7 @@ round_trip(void **state)
 	static const RtType type = { .kind = TYPE_TUPLE, .n = 8, .of = part };
 	char path[] = P_tmpdir "/args-XXXXXX";
 	RtCx *cx = *state;
-	RtParam p = { "out", &type, false, rt_none() };
+	RtParam p = { "out", &type, false, rt_none(), 0 };
 	RtArrays a = { 0 };
 	RtTuple *t = rt_tuple_new(cx, 0, 8), *inner = rt_tuple_new(cx, 0, 2);
 	int64_t dims[] = { 3, 2 };
