@@ -172,12 +172,14 @@ over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
 Value *
 spec_convolution(Spec *s, Scope *c, const Node *m)
 {
-	Value *numbered = with_numbers(s, c, m);
+	Value *numbered = with_numbers(s, c, m), *volume;
 	const RtTensor *x;
 	Conv1d v;
 
 	if (!numbered && (numbered = spec_convolution_transposed(s, c, m)))
 		return numbered;
+	if ((volume = spec_convolution_volume(s, c, numbered ? numbered->node : m)))
+		return volume;
 	if (!recognise(s, numbered ? numbered->node : m, &v))
 		return numbered;
 	x = known_at(s->k, v.x)->v.u.t;

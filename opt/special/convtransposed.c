@@ -164,10 +164,11 @@ merged(Spec *s, Scope *c, Value *x, int dim, Range at)
 static Value *
 interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 {
-	const int64_t apart[] = { ~0, ~1, ~2, v->groups, v->s[0], v->s[1], v->c };
+	const int64_t apart[] = { 0, 1, 2, v->groups, v->s[0], v->s[1], v->c };
 	static const int64_t last[] = { 0, 2, 3, 1 }, order[] = { 0, 1, 4, 2, 5, 3, 6 }, first[] = { 0, 3, 1, 2 };
 	Value *y = with_ints(s, c, "aten::permute", z, last, 4, at);
-	Value *const split[] = { y, spec_put_shape(s, c, y, apart, 7, at) };
+	Value *const of[] = { y, y, y, NULL, NULL, NULL, NULL };
+	Value *const split[] = { y, spec_put_sizes(s, c, of, apart, 7, at) };
 
 	y = with_ints(s, c, "aten::permute", spec_put_op(s, c, "aten::reshape", "", split, 2, at), order, 7, at);
 	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);

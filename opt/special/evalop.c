@@ -398,7 +398,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 		}
 		node_destroy(m);
 	}
-	if (spec_under_squeeze(s, c, n) || spec_contiguous(s, c, n) || spec_parts(s, c, n) ||
+	if (spec_under_squeeze(s, c, n) || spec_under_volume(s, c, n) || spec_contiguous(s, c, n) || spec_parts(s, c, n) ||
 	    spec_write(s, c, n))
 		return;
 	m = spec_emit_copy(s, c, n);
@@ -409,7 +409,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	keep_error(s, m);
-	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)))) {
+	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)) ||
+			     (better = spec_pool_volume(s, c, m)))) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);
 	}

@@ -54,15 +54,14 @@ put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
 }
 
 Value *
-spec_put_shape(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range at)
+spec_put_sizes(Spec *s, Scope *c, Value *const *of, const int64_t *dims, int n, Range at)
 {
-	const RtTensor *t = known_at(s->k, x)->v.u.t;
 	int64_t number[8];
 	Value *item[8], *list, *k;
 
 	for (int i = 0; i < n; i++) {
-		number[i] = dims[i] < 0 ? t->dims[~dims[i]] : dims[i];
-		item[i] = dims[i] < 0 ? put_size(s, c, x, ~dims[i], at) : spec_put_int(s, dims[i], at);
+		number[i] = of[i] ? known_at(s->k, of[i])->v.u.t->dims[dims[i]] : dims[i];
+		item[i] = of[i] ? put_size(s, c, of[i], dims[i], at) : spec_put_int(s, dims[i], at);
 	}
 	k = spec_put_list(s, number, n, at);
 	list = graph_emit(s->to, "prim::ListConstruct", at, n, item, 1)->out[0];
@@ -74,7 +73,7 @@ spec_put_shape(Spec *s, Scope *c, Value *x, const int64_t *dims, int n, Range at
 		node_set_int(k->node, "varies", 1);
 	node_destroy(list->node);
 	for (int i = 0; i < n; i++)
-		if (dims[i] < 0)
+		if (of[i])
 			node_destroy(item[i]->node);
 	return k;
 }

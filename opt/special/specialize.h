@@ -90,8 +90,8 @@ bool    spec_parts(Spec *, Scope *, const Node *);        /* a node that divides
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 Value  *spec_put_int(Spec *, int64_t, Range at);
 Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
-/* A list of n ints, at most 8; ~k stands for the size of x at k, which may be dynamic. */
-Value  *spec_put_shape(Spec *, Scope *, Value *x, const int64_t *dims, int n, Range);
+/* A list of n ints, at most 8: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is null. */
+Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
@@ -100,9 +100,14 @@ bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
 Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
+Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: likewise, over three dims */
 
 /* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
+/* volumes.c: likewise of m, a pool over three dims */
+Value  *spec_pool_volume(Spec *, Scope *, const Node *m);
+/* volumes.c: spec_under_squeeze where its tensors were viewed as volumes. */
+bool    spec_under_volume(Spec *, Scope *, Node *n);
 
 /* ---- writes.c ---------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,480 @@
+/*
+ * Convolutions and pools over three dims as those over two, whose kernels they take.
+ *
+ * In channels last a volume lies as (N, D, H, W, C).  So it is, without a copy, a batch of N D images, and an image of
+ * height D and width H W:
+ *
+ *    kernel (1, h, w)     frames: (N D, C, H, W), conv2d by (h, w)
+ *    kernel (k, 1, 1)     lines:  (N, C, D, H W), conv2d by (k, 1)
+ *    kernel (k, h, w)     the k frames that a result frame is made from become channels, in one copy:
+ *                         (N D', g k C / g, H, W), conv2d by (h, w)
+ *      of narrow groups   a sum of k convolutions of frames, each in the store of the one before
+ *    pool (k, h, w)       a pool of frames, then one of lines
+ *
+ * Pointwise operators on what is viewed so are done before the view back, where a convolution's store takes them.
+ */
+#include "specialize.h"
+
+#include <string.h>
+
+enum { WIDE_GROUP = 4, DIMS = 5 };       /* channels of a group from which on frames are gathered; dims of a volume */
+
+typedef struct Volume {
+	Value   *x, *bias;
+	const RtTensor *w;                       /* (O, C / groups, k, h, w) */
+	int64_t  stride[3], padding[3], dilation[3], groups;
+	Range    at;
+} Volume;
+
+/* ---- views ------------------------------------------------------------------------------------------------------ */
+
+static const int64_t frames_first[] = { 0, 2, 1, 3, 4 };
+
+static Value *
+with_list(Spec *s, Scope *c, const char *name, Value *x, const int64_t *i, int n, Range at)
+{
+	return spec_put_op(s, c, name, "", (Value *const[]){ x, spec_put_list(s, i, n, at) }, 2, at);
+}
+
+static Value *
+merged(Spec *s, Scope *c, Value *x, int dim, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, dim, at), spec_put_int(s, dim + 1, at) };
+
+	return spec_put_op(s, c, "aten::flatten", "using_ints", in, 3, at);
+}
+
+/* (N, C, D, H, W) as (N D, C, H, W) */
+static Value *
+as_frames(Spec *s, Scope *c, Value *x, Range at)
+{
+	return merged(s, c, with_list(s, c, "aten::permute", x, frames_first, DIMS, at), 0, at);
+}
+
+/* (N, C, D, H, W) as (N, C, D, H W) */
+static Value *
+as_lines(Spec *s, Scope *c, Value *x, Range at)
+{
+	return merged(s, c, x, 3, at);
+}
+
+/* y as a volume: the size of its dim i is that of dim dim[i] of of[i]. */
+static Value *
+shaped(Spec *s, Scope *c, Value *y, Value *const *of, const int64_t *dim, Range at)
+{
+	Value *const in[] = { y, spec_put_sizes(s, c, of, dim, DIMS, at) };
+
+	return spec_put_op(s, c, "aten::reshape", "", in, 2, at);
+}
+
+/* (N D, C, H, W) as (N, C, D, H, W); N and D are those of x. */
+static Value *
+from_frames(Spec *s, Scope *c, Value *y, Value *x, Range at)
+{
+	Value *const of[] = { x, x, y, y, y };
+	Value *v = shaped(s, c, y, of, (const int64_t[]){ 0, 2, 1, 2, 3 }, at);
+
+	v = with_list(s, c, "aten::permute", v, frames_first, DIMS, at);
+	spec_alter(s, v);
+	return v;
+}
+
+/* (N, C, D, H W) as (N, C, D, H, W); H and W are those of x. */
+static Value *
+from_lines(Spec *s, Scope *c, Value *y, Value *x, Range at)
+{
+	Value *const of[] = { y, y, y, x, x };
+	Value *v = shaped(s, c, y, of, (const int64_t[]){ 0, 1, 2, 3, 4 }, at);
+
+	spec_alter(s, v);
+	return v;
+}
+
+/* The volume channels last. */
+static Value *
+channels_last(Spec *s, Scope *c, Value *x, Range at)
+{
+	const RtTensor *t = known_at(s->k, x)->v.u.t;
+	Value *const in[] = { x, spec_put_int(s, 3, at) };       /* memory format: channels last, of three dims */
+	Value *y;
+
+	if (rt_is_channels_last(t))
+		return x;
+	y = spec_put_op(s, c, "aten::contiguous", "", in, 2, at);
+	spec_alter(s, y);
+	return y;
+}
+
+/* ---- convolutions ----------------------------------------------------------------------------------------------- */
+
+static bool
+recognise(Spec *s, const Node *m, Volume *v)
+{
+	const Value *transposed = node_arg(m, "transposed");
+	const Known *x, *y = known_at(s->k, m->out[0]);
+	int64_t flag = 0;
+	IValue w;
+
+	if (!node_is(m, "aten::conv3d") && !node_is(m, "aten::_convolution") && !node_is(m, "aten::convolution"))
+		return false;
+	*v = (Volume){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };
+	x = known_at(s->k, v->x);
+	if (!y->is || !x->is || x->v.u.t->ndim != DIMS || x->v.u.t->dtype != RT_f32 || !rt_numel(y->v.u.t) ||
+	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32)
+		return false;
+	v->w = w.u.t;
+	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) &&
+	       known_int(s->k, node_arg(m, "groups"), &v->groups) && spec_known_ints(s, m, "stride", 3, v->stride) &&
+	       spec_known_ints(s, m, "padding", 3, v->padding) && spec_known_ints(s, m, "dilation", 3, v->dilation);
+}
+
+/* Weights of four dims: `taps` of each channel of a group from tap `first` on, as (O, taps C / g, ...). */
+static Value *
+put_weights(Spec *s, const Volume *v, int64_t first, int64_t taps)
+{
+	const RtTensor *w = v->w;
+	const int64_t dims[4] = { w->dims[0], taps * w->dims[1], w->dims[3], w->dims[4] }, *st = w->strides;
+	IValue value = { .tag = RT_TENSOR, .u.t = rt_tensor_new(&s->k->rt, RT_f32, 4, dims) };
+	float *to;
+
+	if (!value.u.t)
+		fail(s->cx, v->at, "out of memory");
+	to = (float *)rt_data(value.u.t);
+	for (int64_t o = 0; o < dims[0]; o++)
+		for (int64_t i = 0; i < dims[1]; i++)
+			for (int64_t y = 0; y < dims[2]; y++)
+				for (int64_t x = 0; x < dims[3]; x++)
+					*to++ = ((const float *)rt_data(w))[o * st[0] + i % w->dims[1] * st[1] +
+									    (first + i / w->dims[1]) * st[2] +
+									    y * st[3] + x * st[4]];
+	return spec_put_constant(s, value, v->at);
+}
+
+/* The convolution of x, of four dims, over dims d and e of the three. */
+static Value *
+over_two(Spec *s, Scope *c, const Volume *v, Value *x, Value *w, Value *bias, const int d[2])
+{
+	const bool lines = d[0] == 0;
+	const int64_t stride[] = { v->stride[d[0]], lines ? 1 : v->stride[d[1]] };
+	const int64_t padding[] = { v->padding[d[0]], lines ? 0 : v->padding[d[1]] };
+	const int64_t dilation[] = { v->dilation[d[0]], lines ? 1 : v->dilation[d[1]] };
+	Value *const in[] = { spec_channels_last(s, c, x, padding[0] || padding[1], v->at), w, bias,
+			      spec_put_list(s, stride, 2, v->at), spec_put_list(s, padding, 2, v->at),
+			      spec_put_list(s, dilation, 2, v->at), spec_put_int(s, v->groups, v->at) };
+
+	return spec_put_op(s, c, "aten::conv2d", "", in, 7, v->at);
+}
+
+/* Frames from, from + step, ..., but for the last `behind`. */
+static Value *
+every(Spec *s, Scope *c, Value *x, int64_t from, int64_t behind, int64_t step, Range at)
+{
+	Value *const in[] = { x, spec_put_int(s, 2, at), spec_put_int(s, from, at),
+			      spec_put_int(s, behind ? -behind : INT64_MAX, at), spec_put_int(s, step, at) };
+
+	return from == 0 && behind == 0 && step == 1 ? x : spec_put_op(s, c, "aten::slice", "Tensor", in, 5, at);
+}
+
+static Value *
+padded(Spec *s, Scope *c, const Volume *v, Value *x)
+{
+	const int64_t pad[] = { 0, 0, 0, 0, v->padding[0], v->padding[0] };
+	Value *const in[] = { x, spec_put_list(s, pad, 6, v->at), spec_put_constant(s, rt_double(0), v->at) };
+
+	return v->padding[0] ? spec_put_op(s, c, "aten::constant_pad_nd", "", in, 3, v->at) : x;
+}
+
+static const int height_width[] = { 1, 2 }, depth[] = { 0, 0 };
+
+static Value *
+by_frames(Spec *s, Scope *c, const Volume *v, Value *x)
+{
+	x = every(s, c, x, 0, 0, v->stride[0], v->at);
+	return from_frames(s, c, over_two(s, c, v, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1), v->bias,
+					  height_width), x, v->at);
+}
+
+static Value *
+by_lines(Spec *s, Scope *c, const Volume *v, Value *x)
+{
+	const RtTensor *w = v->w;
+	const int64_t dims[4] = { w->dims[0], w->dims[1], w->dims[2], 1 };
+	const int64_t strides[4] = { w->strides[0], w->strides[1], w->strides[2], w->strides[2] };
+	IValue view = { .tag = RT_TENSOR, .u.t = rt_tensor_view(&s->k->rt, (RtTensor *)w, 4, dims, strides, w->offset) };
+
+	return from_lines(s, c, over_two(s, c, v, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at), v->bias,
+					 depth), x, v->at);
+}
+
+/* The frames that a result frame is made from become channels of an image: (N D', g k C / g, H, W). */
+static Value *
+by_gathering(Spec *s, Scope *c, const Volume *v, Value *x)
+{
+	static const int64_t images[] = { 0, 3, 4, 5, 1, 6, 2 }, first[] = { 0, 3, 1, 2 };
+	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0] + 1;
+	Value *const unfold[] = { padded(s, c, v, x), spec_put_int(s, 2, v->at), spec_put_int(s, reach, v->at),
+				  spec_put_int(s, v->stride[0], v->at) };
+	Value *y = spec_put_op(s, c, "aten::unfold", "", unfold, 4, v->at), *frames = y;
+	Value *const taps[] = { y, spec_put_int(s, DIMS, v->at), spec_put_int(s, 0, v->at),
+				spec_put_int(s, INT64_MAX, v->at), spec_put_int(s, v->dilation[0], v->at) };
+	Value *const of[] = { y, NULL, NULL, y, y, y, NULL };
+	const int64_t dim[] = { 0, v->groups, v->w->dims[1], 2, 3, 4, k };
+
+	if (v->dilation[0] > 1)
+		y = spec_put_op(s, c, "aten::slice", "Tensor", taps, 5, v->at);
+	y = spec_put_op(s, c, "aten::reshape", "", (Value *const[]){ y, spec_put_sizes(s, c, of, dim, 7, v->at) }, 2,
+			v->at);
+	y = with_list(s, c, "aten::permute", y, images, 7, v->at);
+	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, v->at) }, 2, v->at);
+	y = merged(s, c, merged(s, c, merged(s, c, y, 5, v->at), 4, v->at), 0, v->at);
+	y = with_list(s, c, "aten::permute", y, first, 4, v->at);
+	spec_alter(s, y);
+	return from_frames(s, c, over_two(s, c, v, y, put_weights(s, v, 0, k), v->bias, height_width), frames, v->at);
+}
+
+/* One convolution a tap, each added to the sum of those before. */
+static Value *
+by_taps(Spec *s, Scope *c, const Volume *v, Value *x)
+{
+	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0];
+	Value *const none = spec_put_constant(s, rt_none(), v->at), *const one = spec_put_int(s, 1, v->at);
+	Value *sum = NULL, *part = NULL;
+
+	x = padded(s, c, v, x);
+	for (int64_t i = 0; i < k; i++) {
+		const int64_t from = i * v->dilation[0];
+		Value *y;
+
+		part = every(s, c, x, from, reach - from, v->stride[0], v->at);
+		y = over_two(s, c, v, as_frames(s, c, part, v->at), put_weights(s, v, i, 1), sum ? none : v->bias,
+			     height_width);
+		sum = sum ? spec_put_op(s, c, "aten::add", "Tensor", (Value *const[]){ y, sum, one }, 3, v->at) : y;
+	}
+	return from_frames(s, c, sum, part, v->at);
+}
+
+Value *
+spec_convolution_volume(Spec *s, Scope *c, const Node *m)
+{
+	Volume v;
+	Value *x;
+	bool plane, point;
+
+	if (!recognise(s, m, &v))
+		return NULL;
+	plane = v.w->dims[2] == 1 && !v.padding[0];
+	point = v.w->dims[3] == 1 && v.w->dims[4] == 1 && v.stride[1] == 1 && v.stride[2] == 1 && !v.padding[1] &&
+		!v.padding[2];
+	if (!plane && !point && (v.w->dims[1] >= WIDE_GROUP || v.groups == 1))
+		return by_gathering(s, c, &v, v.x);
+	x = channels_last(s, c, v.x, v.at);
+	return plane ? by_frames(s, c, &v, x) : point ? by_lines(s, c, &v, x) : by_taps(s, c, &v, x);
+}
+
+/* ---- pools ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Pool {
+	Value  *x, *ceil, *padding_counts;               /* the last is null for the greatest */
+	int64_t kernel[3], stride[3], padding[3], dilation[3];
+	Range   at;
+} Pool;
+
+static bool
+recognise_pool(Spec *s, const Node *m, Pool *p)
+{
+	const bool max = node_is(m, "aten::max_pool3d");
+	const Known *k, *divisor;
+
+	if ((!max && !node_is(m, "aten::avg_pool3d")) || !known_is(s->k, m->in[0]) || !known_is(s->k, m->out[0]))
+		return false;
+	*p = (Pool){ .x = m->in[0], .ceil = node_arg(m, "ceil_mode"), .dilation = { 1, 1, 1 }, .at = m->at };
+	k = known_at(s->k, node_arg(m, "stride"));
+	if (!spec_known_ints(s, m, "kernel_size", 3, p->kernel) || !spec_known_ints(s, m, "padding", 3, p->padding) ||
+	    (max && !spec_known_ints(s, m, "dilation", 3, p->dilation)))
+		return false;
+	if (k->is && k->v.tag == RT_LIST && !k->v.u.list->n)
+		memcpy(p->stride, p->kernel, sizeof p->stride);
+	else if (!spec_known_ints(s, m, "stride", 3, p->stride))
+		return false;
+	if (max)
+		return true;
+	p->padding_counts = node_arg(m, "count_include_pad");
+	divisor = known_at(s->k, node_arg(m, "divisor_override"));
+	return divisor->is && divisor->v.tag == RT_NONE;
+}
+
+/* The pool of x, of four dims, over dims d and e of the three; -1: that dim is left alone. */
+static Value *
+pool_two(Spec *s, Scope *c, const Pool *p, Value *x, int d, int e)
+{
+	Value *const window[] = {
+		spec_put_list(s, (const int64_t[]){ p->kernel[d], e < 0 ? 1 : p->kernel[e] }, 2, p->at),
+		spec_put_list(s, (const int64_t[]){ p->stride[d], e < 0 ? 1 : p->stride[e] }, 2, p->at),
+		spec_put_list(s, (const int64_t[]){ p->padding[d], e < 0 ? 0 : p->padding[e] }, 2, p->at),
+		spec_put_list(s, (const int64_t[]){ p->dilation[d], e < 0 ? 1 : p->dilation[e] }, 2, p->at),
+	};
+	Value *const greatest[] = { x, window[0], window[1], window[2], window[3], p->ceil };
+	Value *const none = spec_put_constant(s, rt_none(), p->at);
+	Value *const average[] = { x, window[0], window[1], window[2], p->ceil, p->padding_counts, none };
+
+	return p->padding_counts ? spec_put_op(s, c, "aten::avg_pool2d", "", average, 7, p->at) :
+				   spec_put_op(s, c, "aten::max_pool2d", "", greatest, 6, p->at);
+}
+
+/* Contiguous, of C D planes. */
+static Value *
+pool_planes(Spec *s, Scope *c, const Pool *p, Value *x)
+{
+	Value *y = pool_two(s, c, p, merged(s, c, x, 1, p->at), 1, 2);
+	Value *const of[] = { x, x, x, y, y };
+
+	y = shaped(s, c, y, of, (const int64_t[]){ 0, 1, 2, 2, 3 }, p->at);
+	Value *const z = pool_two(s, c, p, as_lines(s, c, y, p->at), 0, -1);
+	Value *const back[] = { z, z, z, y, y };
+
+	return shaped(s, c, z, back, (const int64_t[]){ 0, 1, 2, 3, 4 }, p->at);
+}
+
+Value *
+spec_pool_volume(Spec *s, Scope *c, const Node *m)
+{
+	static const int64_t all[] = { -1, -2, -3 };
+	int64_t size[3];
+	const Known *x;
+	Pool p;
+	Value *y;
+
+	if (node_is(m, "aten::adaptive_avg_pool3d") && spec_known_ints(s, m, "output_size", 3, size) && size[0] == 1 &&
+	    size[1] == 1 && size[2] == 1 && known_is(s->k, m->out[0])) {
+		Value *const in[] = { m->in[0], spec_put_list(s, all, 3, m->at),
+				      spec_put_constant(s, rt_bool(true), m->at), spec_put_constant(s, rt_none(), m->at) };
+
+		return spec_put_op(s, c, "aten::mean", "dim", in, 4, m->at);
+	}
+	if (!recognise_pool(s, m, &p))
+		return NULL;
+	x = known_at(s->k, p.x);
+	if (x->v.u.t->ndim != DIMS || x->v.u.t->dtype != RT_f32 || !rt_numel(known_at(s->k, m->out[0])->v.u.t))
+		return NULL;
+	if (!x->altered && rt_is_contiguous(x->v.u.t))
+		return pool_planes(s, c, &p, p.x);
+	if (!x->altered || x->model)
+		return NULL;
+	y = channels_last(s, c, p.x, p.at);
+	y = from_frames(s, c, pool_two(s, c, &p, as_frames(s, c, y, p.at), 1, 2), y, p.at);
+	return from_lines(s, c, pool_two(s, c, &p, as_lines(s, c, y, p.at), 0, -1), y, p.at);
+}
+
+/* ---- pointwise operators under the views ------------------------------------------------------------------------ */
+
+typedef enum Form { NOT_SEEN, FRAMES, LINES } Form;
+
+/* Has u the dims of the volume t in that form? */
+static bool
+lies_so(const RtTensor *u, const RtTensor *t, Form form)
+{
+	const int64_t *a = u->dims, *b = t->dims;
+
+	return u->ndim == 4 && (form == FRAMES ? a[1] == b[1] && a[2] == b[3] && a[3] == b[4] :
+						 a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
+}
+
+/* What v, a volume, is a view of, and how; null: nothing of four dims. */
+static Value *
+seen(Spec *s, const Value *v, Form *form)
+{
+	const RtTensor *t = known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
+	int64_t order[DIMS];
+
+	*form = NOT_SEEN;
+	if (!t || t->ndim != DIMS || !known_at(s->k, v)->altered || known_at(s->k, v)->model)
+		return NULL;
+	if (node_is(v->node, "aten::permute") && spec_known_ints(s, v->node, "dims", DIMS, order) &&
+	    !memcmp(order, frames_first, sizeof order)) {
+		*form = FRAMES;
+		v = v->node->in[0];
+	} else {
+		*form = LINES;
+	}
+	return node_is(v->node, "aten::reshape") && known_at(s->k, v->node->in[0])->altered &&
+	       lies_so(known_at(s->k, v->node->in[0])->v.u.t, t, *form) ? v->node->in[0] : NULL;
+}
+
+/* v, an operand of what has the dims of t, as it is before the view; null: it cannot be. */
+static Value *
+operand_in(Spec *s, Scope *c, Value *v, const RtTensor *t, Form form, Range at)
+{
+	const RtTensor *u = known_is(s->k, v) ? known_at(s->k, v)->v.u.t : NULL;
+	const int d = u ? u->ndim - 4 : 0;               /* where D would be after N, 1 for five dims */
+	Form own;
+	Value *of;
+
+	if (!u || u->ndim > DIMS)
+		return NULL;
+	if (!u->ndim)
+		return v;
+	if (u->ndim == DIMS && !memcmp(u->dims, t->dims, sizeof *u->dims * DIMS)) {
+		if (!rt_is_channels_last(u))
+			return NULL;
+		of = seen(s, v, &own);
+		if (of && own == form)
+			return of;
+		return form == FRAMES ? as_frames(s, c, v, at) : as_lines(s, c, v, at);
+	}
+	if (d < 0 || (form == FRAMES && (u->dims[d + 1] != 1 || (d == 1 && u->dims[0] != 1))) ||
+	    (form == LINES && (u->dims[d + 2] != 1 || u->dims[d + 3] != 1)))
+		return NULL;
+	Value *const in[] = { v, spec_put_int(s, form == FRAMES ? d + 1 : d + 2, at) };
+
+	return spec_put_op(s, c, "aten::squeeze", "dim", in, 2, at);
+}
+
+/* The operand whose view the operator is done under: what a convolution has just made, if any is. */
+static Value *
+leading(Spec *s, Scope *c, const Node *n, Form *form)
+{
+	Value *first = NULL;
+
+	for (int i = 0; i < n->nin; i++) {
+		Value *v = spec_value(c, n->in[i]), *of;
+		Form f;
+
+		if (v->type->kind != TYPE_TENSOR || !(of = seen(s, v, &f)))
+			continue;
+		if (!first || node_is(of->node, "aten::conv2d")) {
+			first = v;
+			*form = f;
+		}
+	}
+	return first;
+}
+
+bool
+spec_under_volume(Spec *s, Scope *c, Node *n)
+{
+	Value *of[8] = { 0 }, *first, *y;
+	Form form = NOT_SEEN;
+	Node *m;
+
+	if (n->op->form != OP_MAP || n->nout != 1 || n->nin > (int)(sizeof of / sizeof *of) ||
+	    !(first = leading(s, c, n, &form)))
+		return false;
+	for (int i = 0; i < n->nin; i++) {
+		Value *v = spec_value(c, n->in[i]);
+
+		if (v->type->kind == TYPE_TENSOR &&
+		    !(of[i] = operand_in(s, c, v, known_at(s->k, first)->v.u.t, form, n->at)))
+			return false;
+	}
+	m = spec_copy_node(s, n);
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(m, of[i] ? of[i] : spec_argument(s, c, n, i));
+	node_add_output(m, type_unshaped(s->cx, n->out[0]->type));
+	graph_insert(s->to, m);
+	spec_infer(s, c, n, m);
+	y = m->out[0];
+	spec_bind(s, c, n->out[0], form == FRAMES ? from_frames(s, c, y, first, n->at) :
+						    from_lines(s, c, y, first, n->at));
+	spec_keep_layout(s, c, n);
+	return true;
+}

@@ -1,0 +1,67 @@
+"""Convolutions and pools over three dims are kernels, those over two: at each kind of kernel, in chains, of sizes not profiled.
+
+usage: volumes_test.py KILN
+"""
+import os, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from forms import KILN, Form, sin
+from hostile import call
+
+
+def conv(x, out, ins, k, s=(1, 1, 1), p=(0, 0, 0), d=(1, 1, 1), groups=1, bias=True):
+    ints = ", ".join("[%d, %d, %d]" % tuple(v) for v in (s, p, d))
+    return "torch.conv3d(%s, %s, %s, %s, %d)" % (x, sin(out, ins // groups, *k), sin(out) if bias else None, ints, groups)
+
+
+class Volumes(Form):
+    def test_kernels(self):
+        """Frames, lines, gathered frames and sums of taps: strides, padding, dilation, groups, no bias, a batch."""
+        for x in "x=float32[1x6x5x9x8]", "x=float32[2x6x5x9x8]":
+            for args in (((1, 3, 3), (1, 2, 2), (0, 1, 1)), ((1, 3, 2), (2, 1, 1)), ((3, 1, 1), (1, 1, 1), (1, 0, 0)),
+                         ((3, 1, 1), (2, 1, 1), (2, 0, 0), (2, 1, 1)), ((3, 3, 3), (1, 1, 1), (1, 1, 1)), ((2, 3, 1), (2, 1, 2), (0, 1, 0)),
+                         ((2, 3, 3), (1, 1, 1), (2, 1, 2), (3, 1, 2)), ((1, 1, 1), (2, 2, 2)), ((1, 3, 3), (1, 1, 1), (1, 1, 1)),
+                         ((3, 1, 1), (1, 2, 1), (1, 0, 0))):
+                self.form(["return " + conv("x", 7, 6, *args)], [x])
+            for groups, out in (2, 8), (6, 6), (6, 12), (3, 9):
+                self.form(["return " + conv("x", out, 6, (3, 3, 3), (1, 2, 1), (1, 1, 1), groups=groups, bias=groups != 2)], [x])
+                self.form(["return " + conv("x", out, 6, (3, 1, 1), (1, 1, 1), (1, 0, 0), groups=groups)], [x])
+        self.form(["return " + conv("x", 16, 8, (3, 3, 3), (2, 1, 1), (1, 1, 1), (1, 1, 1), 2)], ["x=float32[2x8x6x7x7]"])
+        self.form(["return " + conv("x", 4, 1, (3, 3, 3), (1, 1, 1), (1, 1, 1))], ["x=float32[1x1x4x6x7]"])
+        self.form(["return " + conv("x", 4, 3, (1, 1, 1))], ["x=float32[2x3x1x1x1]"])
+
+    def test_chains(self):
+        """As networks have them: pointwise operators and sums go into the convolutions' stores, and nothing is converted between."""
+        lines = ["a = torch.relu(%s)" % conv("x", 8, 3, (3, 5, 5), (1, 2, 2), (1, 2, 2)),
+                 "b = torch.relu(%s)" % conv("a", 8, 8, (1, 3, 3), p=(0, 1, 1)),
+                 "c = torch.relu(torch.add(%s, a))" % conv("b", 8, 8, (3, 1, 1), p=(1, 0, 0)),
+                 "d = torch.max_pool3d(c, [1, 3, 3], [1, 2, 2], [0, 1, 1])",
+                 "g = torch.sigmoid(%s)" % conv("torch.mean(d, [2, 3, 4], True)", 8, 8, (1, 1, 1)),
+                 "e = torch.silu(torch.mul(torch.mul(%s, g), %s))" % (conv("d", 8, 8, (3, 3, 3), p=(1, 1, 1), groups=8), sin(8, 1, 1, 1)),
+                 "return torch.flatten(torch.adaptive_avg_pool3d(torch.cat([e, d], 1), [1, 1, 1]), 1), e, d"]
+        for x in "x=float32[1x3x6x20x24]", "x=float32[2x3x6x20x24]", "x=float32[1..6x3x4..9x16..30x24]":
+            self.form(lines, [x], result="Tuple[Tensor, Tensor, Tensor]")
+        self.form(lines[:3] + ["return c"], ["x=float32[1x3x6x20x24]"])
+        graph = call([KILN, "show", "m.pt", "--stage", "optimized", "-i", "x=float32[1x3x6x20x24]"], self.dir)[1].decode()
+        self.assertEqual(graph.count("aten::contiguous"), 2, graph)        # gathered, and back in the model's layout
+
+    def test_pools(self):
+        """Of contiguous tensors and behind convolutions, with windows over the edges."""
+        for before in "torch.relu(x)", conv("x", 6, 4, (1, 3, 3), p=(0, 1, 1)):
+            for x in "x=float32[1x4x7x9x8]", "x=float32[2x4x7x9x8]":
+                for pool in ("max_pool3d(a, [2, 2, 2])", "max_pool3d(a, [3, 3, 2], [2, 1, 2], [1, 1, 1], [1, 2, 1], True)",
+                             "max_pool3d(a, [1, 3, 3], [1, 2, 2], [0, 1, 1])", "avg_pool3d(a, [2, 3, 2], [2, 2, 1], [1, 1, 0], True, False)",
+                             "avg_pool3d(a, [2, 3, 2], [2, 2, 2], [1, 1, 1], True, True)", "avg_pool3d(a, [3, 1, 2])",
+                             "adaptive_avg_pool3d(a, [1, 1, 1])"):
+                    self.form(["a = " + before, "return torch." + pool], [x])
+        self.form(["return torch.avg_pool3d(x, [2, 2, 2], [2, 2, 2], [0, 0, 0], False, True, 3)"], ["x=float32[1x4x7x9x8]"], calls=1)
+
+    def test_not_volumes(self):
+        """What has five dims and is no volume: channels that are shuffled behind a convolution."""
+        self.form(["a = torch.relu(torch.conv2d(x, %s, None, [1, 1], [1, 1]))" % sin(6, 3, 3, 3),
+                   "b = torch.relu(torch.reshape(a, [2, 3, 2, 5, 7]))",
+                   "return torch.conv2d(torch.reshape(torch.transpose(b, 1, 2), [2, 6, 5, 7]), %s)" % sin(4, 6, 1, 1)], ["x=float32[2x3x5x7]"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
