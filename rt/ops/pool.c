@@ -1,28 +1,15 @@
 /*
  * Pooling over one to three spatial dims: max and average, with given windows, adaptive and fractional ones; unpooling.
  *
- * All of them are a table of windows per dim (lo, hi, what it counts for in an average), made once per call and walked
- * by one loop over planes.  Missing dims are leading ones of size 1.
+ * pool_sizes.c makes a table of windows per dim; one loop over planes walks it.
  */
 #include "block.h"
+#include "pool.h"
 #include "quant.h"
 #include "../base.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-typedef struct Pool {
-	int      nd;
-	int64_t  planes, channels, in[3], out[3], in_plane, out_plane;
-	int64_t  k[3], s[3], p[3], d[3];
-	int64_t *lo[3], *hi[3], *count[3];   /* (out[i]) */
-	int64_t  divisor;                    /* override; 0: the product of the counts */
-	bool     apart;                      /* averages are divided by one count after the other */
-	bool     add;                        /* scatter_planes accumulates */
-	void    *x, *y;                      /* (planes, in...), (planes, out...) */
-	int64_t *index;                      /* (planes, out...): flat in the plane; or null */
-} Pool;
 
 typedef struct Window { int64_t lo[3], hi[3], divisor, by[3]; } Window;   /* by: what divides an average, in turn */
 
@@ -104,155 +91,20 @@ run_planes(RtCx *cx, Pool *g, const Work *work, RtDtype ct)
 {
 	int64_t cost = g->out_plane * work->cost + 1;
 
-	if (g->in_plane && g->out_plane)
+	if (g->out_plane && (g->in_plane || work == &mean_work))           /* a mean of nothing is NaN */
 		rt_parallel(cx, g->planes, 1 + 20000 / cost, work->body[ct == RT_f32 ? 0 : ct == RT_f64 ? 1 : 2], g);
 }
 
-/* ---- geometry ------------------------------------------------------------------------------------- */
-
-/* Planes and spatial sizes of t: nd spatial dims with one or two before them, and a dtype of one of the kinds. */
-static int
-set_input(RtCx *cx, Pool *g, const char *op, const RtTensor *t, int nd, const char *kinds)
-{
-	DenseText text;
-
-	memset(g, 0, sizeof *g);
-	g->nd = nd;
-	if (t->ndim != nd + 1 && t->ndim != nd + 2)
-		return rt_raise(cx, "%s: Expected %dD or %dD input tensor, but got: %s", op, nd + 1, nd + 2,
-				dense_text(t, &text));
-	if (!strchr(kinds, rt_dtypes[t->dtype].category))
-		return rt_raise(cx, "\"%s\" not implemented for '%s'", op, rt_dtypes[t->dtype].brief);
-	g->planes = 1;
-	g->channels = t->ndim > nd ? t->dims[t->ndim - nd - 1] : 1;
-	for (int i = 0; i < t->ndim - nd; i++)
-		g->planes *= t->dims[i];
-	for (int i = 0; i < 3; i++) {
-		g->in[i] = i < 3 - nd ? 1 : t->dims[t->ndim - 3 + i];
-		g->out[i] = g->k[i] = g->s[i] = g->d[i] = 1;
-	}
-	for (int i = t->ndim - nd - (t->ndim == nd + 2); i < t->ndim; i++)
-		if (t->dims[i] == 0 && (i > 0 || t->ndim == nd + 1))
-			return rt_raise(cx, "%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch "
-				"size for input, but got: %s", op, nd + 1, nd + 2, dense_text(t, &text));
-	g->in_plane = g->in[0] * g->in[1] * g->in[2];
-	return RT_OK;
-}
-
-/* Room for the tables, once out is known. */
-static int
-tables(RtCx *cx, Pool *g)
-{
-	g->out_plane = g->out[0] * g->out[1] * g->out[2];
-	for (int i = 0; i < 3; i++) {
-		int64_t *at = rt_scratch(cx, (3 * g->out[i] + 1) * 8);
-
-		if (!at)
-			return RT_ERROR;
-		g->lo[i] = at;
-		g->hi[i] = at + g->out[i];
-		g->count[i] = at + 2 * g->out[i];
-	}
-	return RT_OK;
-}
-
-/* Channels and sizes, one dim as two: "3x1x5". */
-static const char *
-plane_text(char text[SIZES_TEXT], const Pool *g, const int64_t *size)
-{
-	int at = snprintf(text, SIZES_TEXT, "%lld", (long long)g->channels);
-
-	for (int i = g->nd < 3 ? 1 : 0; i < 3; i++)
-		at += snprintf(text + at, SIZES_TEXT - at, "x%lld", (long long)size[i]);
-	return text;
-}
-
-/* kernel_size, stride (empty: as the kernel), padding, dilation (or null) of the nd dims; sets out. */
-static int
-window_sizes(RtCx *cx, Pool *g, const char *op, const IValue *kernel, const IValue *stride, const IValue *padding,
-	const IValue *dilation, bool ceil_mode)
-{
-	int nd = g->nd, lead = 3 - nd;
-	char in[SIZES_TEXT], out[SIZES_TEXT];
-	bool fits = true, no_stride = stride->tag == RT_NONE || (stride->tag == RT_LIST && stride->u.list->n == 0);
-
-	if (dense_sizes(cx, *kernel, op, "kernel_size", nd, g->k + lead) ||
-	    dense_sizes(cx, no_stride ? *kernel : *stride, op, "stride", nd, g->s + lead) ||
-	    dense_sizes(cx, *padding, op, "padding", nd, g->p + lead) ||
-	    (dilation && dense_sizes(cx, *dilation, op, "dilation", nd, g->d + lead)))
-		return RT_ERROR;
-	for (int i = lead; i < 3; i++) {
-		int64_t reach = g->d[i] * (g->k[i] - 1) + 1, room = g->in[i] + 2 * g->p[i] - reach;
-
-		if (g->k[i] <= 0 || g->d[i] <= 0)
-			return rt_raise(cx, "%s: kernel size and dilation should be greater than zero", op);
-		if (g->s[i] == 0)
-			return rt_raise(cx, "stride should not be zero");
-		if (g->s[i] < 0)
-			return rt_raise(cx, "stride should be greater than zero");
-		if (g->p[i] < 0)
-			return rt_raise(cx, "pad must be non-negative");
-		if (g->p[i] > g->k[i] / 2)
-			return rt_raise(cx, "pad should be at most half of kernel size, but got pad=%lld and "
-				"kernel_size=%lld", (long long)g->p[i], (long long)g->k[i]);
-		room += ceil_mode ? g->s[i] - 1 : 0;
-		g->out[i] = room < 0 ? 0 : room / g->s[i] + 1;
-		if (ceil_mode && (g->out[i] - 1) * g->s[i] >= g->in[i] + g->p[i])
-			g->out[i]--;
-		fits &= g->out[i] > 0;
-	}
-	if (fits)
-		return RT_OK;
-	return rt_raise(cx, "Given input size: (%s). Calculated output size: (%s). Output size is too small",
-		plane_text(in, g, g->in), plane_text(out, g, g->out));
-}
-
-static int
-fixed_windows(RtCx *cx, Pool *g, bool include_pad)
-{
-	if (tables(cx, g))
-		return RT_ERROR;
-	for (int i = 0; i < 3; i++)
-		for (int64_t o = 0; o < g->out[i]; o++) {
-			int64_t start = o * g->s[i] - g->p[i], end = start + g->d[i] * (g->k[i] - 1) + 1;
-			int64_t padded = end < g->in[i] + g->p[i] ? end : g->in[i] + g->p[i];
-
-			g->hi[i][o] = end < g->in[i] ? end : g->in[i];
-			g->lo[i][o] = start >= 0 ? start : start + (-start + g->d[i] - 1) / g->d[i] * g->d[i];
-			g->count[i][o] = include_pad ? padded - start : g->hi[i][o] - g->lo[i][o];
-		}
-	return RT_OK;
-}
-
-static int
-adaptive_windows(RtCx *cx, Pool *g, const char *op, const IValue *size)
-{
-	int lead = 3 - g->nd;
-
-	if (size && dense_sizes(cx, *size, op, "output_size", g->nd, g->out + lead))
-		return RT_ERROR;
-	for (int i = 0; i < 3; i++)
-		if (g->out[i] < 0)
-			return rt_raise(cx, "%s: elements of output_size must be greater than or equal to 0", op);
-	if (tables(cx, g))
-		return RT_ERROR;
-	for (int i = 0; i < 3; i++)
-		for (int64_t o = 0; o < g->out[i]; o++) {
-			int64_t n = g->in[i], m = g->out[i];
-
-			g->lo[i][o] = o / m * n + o % m * n / m;
-			g->hi[i][o] = 1 + ((o + 1) * n - 1) / m;
-			g->count[i][o] = g->hi[i][o] - g->lo[i][o];
-		}
-	return RT_OK;
-}
+/* ---- results --------------------------------------------------------------------------------------- */
 
 /* dims of the result of t with the pool's output sizes, and strides: channels_last kept when `keep` */
 static RtTensor *
 result_like(RtCx *cx, int i, RtDtype dtype, const RtTensor *t, const Pool *g, bool keep)
 {
-	int64_t dims[5], strides[5];
+	int64_t *dims = rt_scratch(cx, ((int64_t)t->ndim + 1) * 8), strides[5];
 
+	if (!dims)
+		return 0;
 	memcpy(dims, t->dims, (size_t)t->ndim * 8);
 	for (int j = 0; j < g->nd; j++)
 		dims[t->ndim - g->nd + j] = g->out[3 - g->nd + j];
@@ -293,35 +145,34 @@ max_results(RtCx *cx, Pool *g, RtTensor *self, bool with_index, bool keep, IValu
 	return dense_done(cx, r, y);
 }
 
+/* in: self, kernel_size, stride, padding, dilation, ceil_mode */
 static int
-max_pool(RtCx *cx, const char *op, int nd, const IValue *in, bool with_index, IValue *out)
+max_pool(RtCx *cx, Pool g, PoolCheck *check, bool with_index, const IValue *in, IValue *out)
 {
-	RtTensor *self = rt_tensor(in[0]);
-	Pool g;
+	PoolCall call = { .kernel = in[1], .stride = in[2], .padding = in[3], .dilation = in[4], .ceil_mode = in[5].u.i };
 
-	if (self->quant)
-		return quant_through(cx, nd == 1 ? rt_max_pool1d : nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1,
+	if (g.self->quant)
+		return quant_through(cx, g.nd == 1 ? rt_max_pool1d : g.nd == 2 ? rt_max_pool2d : rt_max_pool3d, in, 6, 1,
 				     out);
-	if (set_input(cx, &g, op, self, nd, nd == 1 || cx->torch == RT_TORCH_2 ? "FI" : "F") ||
-	    window_sizes(cx, &g, op, in + 1, in + 2, in + 3, in + 4, in[5].u.i) || fixed_windows(cx, &g, false))
-		return RT_ERROR;
-	return max_results(cx, &g, self, with_index, nd == 2, out);
+	return check(cx, &g, &call) || max_results(cx, &g, rt_tensor(in[0]), with_index, g.nd == 2, out);
 }
 
-KERNEL(max_pool1d, max_pool(cx, "max_pool1d", 1, in, false, out))
-KERNEL(max_pool2d, max_pool(cx, "max_pool2d", 2, in, false, out))
-KERNEL(max_pool3d, max_pool(cx, "max_pool3d", 3, in, false, out))
-KERNEL(max_pool1d_with_indices, max_pool(cx, "max_pool1d", 1, in, true, out))
-KERNEL(max_pool2d_with_indices, max_pool(cx, "max_pool2d", 2, in, true, out))
-KERNEL(max_pool3d_with_indices, max_pool(cx, "max_pool3d", 3, in, true, out))
+#define MAX_POOL(id, nd, check, with_index) \
+	KERNEL(id, max_pool(cx, pool_input("max_pool" #nd "d", rt_tensor(in[0]), nd), check, with_index, in, out))
+MAX_POOL(max_pool1d, 1, pool_max_line, false)
+MAX_POOL(max_pool2d, 2, pool_max, false)
+MAX_POOL(max_pool3d, 3, pool_max, false)
+MAX_POOL(max_pool1d_with_indices, 1, pool_max, true)
+MAX_POOL(max_pool2d_with_indices, 2, pool_max, true)
+MAX_POOL(max_pool3d_with_indices, 3, pool_max, true)
 
 static int
 adaptive_max(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
-	if (set_input(cx, &g, op, self, nd, "F") || adaptive_windows(cx, &g, op, in + 1))
+	if (pool_adaptive_max(cx, &g, in[1]))
 		return RT_ERROR;
 	return max_results(cx, &g, self, true, nd == 2, out);
 }
@@ -362,9 +213,9 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtDtype ct = loop_type(self);
 	int lead = 3 - nd;
 	int64_t es = rt_dtypes[ct].bytes;
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
-	if (set_input(cx, &g, op, self, nd, "F") || dense_sizes(cx, in[1], op, "kernel_size", nd, g.k + lead) ||
+	if (pool_plain(cx, &g, "F") || dense_sizes(cx, in[1], op, "kernel_size", nd, g.k + lead) ||
 	    dense_sizes(cx, in[2], op, "output_size", nd, g.out + lead))
 		return RT_ERROR;
 	for (int i = lead; i < 3; i++)
@@ -383,7 +234,7 @@ fractional(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	y = dense_out(cx, r, ct);
 	index = dense_out(cx, at, RT_i64);
 	u = dense_in(cx, samples, RT_f64);
-	if (!x || !y || !index || !u || tables(cx, &g))
+	if (!x || !y || !index || !u || pool_tables(cx, &g))
 		return RT_ERROR;
 	for (int64_t i = 0; i < g.planes; i++) {
 		Pool one = g;
@@ -422,36 +273,26 @@ average_result(RtCx *cx, Pool *g, RtTensor *self, bool keep, const Work *work, I
 	return dense_done(cx, r, y);
 }
 
+/* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override */
 static int
-average_windows(RtCx *cx, Pool *g, const char *op, const IValue *in, bool has_divisor)
+average_windows(RtCx *cx, Pool *g, const IValue *in)
 {
-	if (dense_sizes(cx, in[0], op, "kernel_size", g->nd, g->k + 3 - g->nd))
-		return RT_ERROR;
-	for (int i = 0; i < 3 && g->nd == 3; i++)      /* of three dims padding does not help a kernel that is larger */
-		if (g->in[i] < g->k[i])
-			return rt_raise(cx, "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld "
-				"kH: %lld kW: %lld)", (long long)g->in[0], (long long)g->in[1], (long long)g->in[2],
-				(long long)g->k[0], (long long)g->k[1], (long long)g->k[2]);
-	if (window_sizes(cx, g, op, in, in + 1, in + 2, 0, in[3].u.i) || fixed_windows(cx, g, in[4].u.i))
-		return RT_ERROR;
-	if (has_divisor && !rt_is_none(in[5])) {
-		g->divisor = rt_integer(in[5]);
-		if (!g->divisor)
-			return rt_raise(cx, "divisor must be not zero");
-	}
-	return RT_OK;
+	PoolCall call = { .kernel = in[0], .stride = in[1], .padding = in[2], .ceil_mode = in[3].u.i,
+		.count_pad = in[4].u.i, .divisor = g->nd > 1 ? in[5] : rt_none() };
+
+	return pool_average(cx, g, &call);
 }
 
 static int
 avg_pool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_avg_pool1d : nd == 2 ? rt_avg_pool2d : rt_avg_pool3d, in,
 			nd == 1 ? 6 : 7, 1, out);
-	if (set_input(cx, &g, op, self, nd, "FI") || average_windows(cx, &g, op, in + 1, nd > 1))
+	if (average_windows(cx, &g, in + 1))
 		return RT_ERROR;
 	return average_result(cx, &g, self, nd == 2, &average_work, out);
 }
@@ -460,26 +301,18 @@ KERNEL(avg_pool1d, avg_pool(cx, "avg_pool1d", 1, in, out))
 KERNEL(avg_pool2d, avg_pool(cx, "avg_pool2d", 2, in, out))
 KERNEL(avg_pool3d, avg_pool(cx, "avg_pool3d", 3, in, out))
 
-/* Without elements no kernel runs that could refuse a dtype. */
 static int
 adaptive_avg(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *self = rt_tensor(in[0]);
-	bool whole;
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
 	if (self->quant)
 		return quant_through(cx, nd == 1 ? rt_adaptive_avg_pool1d : nd == 2 ? rt_adaptive_avg_pool2d :
 			rt_adaptive_avg_pool3d, in, 2, 1, out);
-	if (set_input(cx, &g, op, self, nd, nd < 3 && !rt_numel(self) ? "FIBC" : "F") ||
-	    adaptive_windows(cx, &g, op, in + 1))
+	if (pool_adaptive_average(cx, &g, in[1]))
 		return RT_ERROR;
-	whole = g.out[0] * g.out[1] * g.out[2] == 1;
-	if (whole && rt_dtypes[self->dtype].category != 'F')
-		return rt_raise(cx, "mean(): could not infer output dtype. Input dtype must be either a floating point "
-			"or complex dtype. Got: %s", rt_dtypes[self->dtype].brief);
-	g.apart = !whole;
-	return average_result(cx, &g, self, nd == 2, whole ? &mean_work : &average_work, out);
+	return average_result(cx, &g, self, nd == 2, g.apart ? &average_work : &mean_work, out);
 }
 
 KERNEL(adaptive_avg_pool1d, adaptive_avg(cx, "adaptive_avg_pool1d", 1, in, out))
@@ -526,9 +359,9 @@ static int
 avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
-	if (set_input(cx, &g, op, self, nd, "F") || average_windows(cx, &g, op, in + 2, true) ||
+	if (pool_plain(cx, &g, "F") || average_windows(cx, &g, in + 2) ||
 	    same_as_output(cx, op, grad, self, &g))
 		return RT_ERROR;
 	return gradient_result(cx, &g, &spread_work, grad, self, out);
@@ -541,15 +374,15 @@ static int
 adaptive_avg_backward(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
-	if (set_input(cx, &g, op, self, nd, "F"))
+	if (pool_plain(cx, &g, "F"))
 		return RT_ERROR;
 	if (grad->ndim != self->ndim)
 		return rt_raise(cx, "%s: grad_output and self should have the same number of dims", op);
 	for (int i = 3 - nd; i < 3; i++)
 		g.out[i] = grad->dims[grad->ndim - 3 + i];
-	if (adaptive_windows(cx, &g, op, 0) || same_as_output(cx, op, grad, self, &g))
+	if (pool_adaptive_tables(cx, &g) || same_as_output(cx, op, grad, self, &g))
 		return RT_ERROR;
 	return gradient_result(cx, &g, &spread_work, grad, self, out);
 }
@@ -578,9 +411,9 @@ static int
 max_backward(RtCx *cx, const char *op, int nd, const IValue *in, int last, IValue *out)
 {
 	RtTensor *grad = rt_tensor(in[0]), *self = rt_tensor(in[1]), *index = rt_tensor(in[last]);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
-	if (set_input(cx, &g, op, self, nd, "F"))
+	if (pool_plain(cx, &g, "F"))
 		return RT_ERROR;
 	if (grad->ndim != self->ndim || index->ndim != grad->ndim)
 		return rt_raise(cx, "%s: grad_output, self and indices should have the same number of dims", op);
@@ -621,12 +454,12 @@ unpool(RtCx *cx, const char *op, int nd, const IValue *in, IValue *out)
 	RtTensor *self = rt_tensor(in[0]), *index = rt_tensor(in[1]), *r, *x, *y;
 	int64_t size[3], dims[5], strides[5];
 	RtDtype ct = loop_type(self);
-	Pool g;
+	Pool g = pool_input(op, self, nd);
 
 	if (index->dtype != RT_i64)
 		return rt_raise(cx, "elements in indices should be type int64 but got: %s",
 				rt_dtypes[index->dtype].brief);
-	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || set_input(cx, &g, op, self, nd, "FI"))
+	if (dense_sizes(cx, in[2], op, "output_size", nd, size) || pool_plain(cx, &g, "FI"))
 		return RT_ERROR;
 	for (int i = 0; i < 3; i++) {                  /* the roles are exchanged: `in` is written */
 		g.out[i] = g.in[i];
