@@ -343,11 +343,11 @@ class Values:
         if not layers or self.pure:
             return None
         text, kind, cols = r_choice(self.r, layers)
-        a = self.like(("2", cols) if False else (2, cols), "float32", None, depth)
+        a = self.like((2, cols), "float32", None, depth)
         if a.dtype != "float32":
             return None
-        x = a.text if a.shape == (2, cols) else f"({a.text} + torch.zeros([2, {cols}]))"
-        return Var(f"{text}({x})", "T", "float32", (2, 3) if kind == "Linear" else (2, cols), False, 9, grad=True)
+        ramp = f"torch.linspace(-0.7, 1.1, {2 * cols}).reshape([2, {cols}])"     # norms of equal elements are rounding errors
+        return Var(f"{text}({a.text} + {ramp})", "T", "float32", (2, 3) if kind == "Linear" else (2, cols), False, 9, grad=True)
 
     def drawn(self, depth, hard):
         a = self.tensor(depth, None, lambda v: v.dtype == "float32")
