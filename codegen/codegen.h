@@ -78,6 +78,14 @@ enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
 
 /* ---- cgen_data.c, cgen_code.c, cgen.c: the emitted C ---------------------------------------------------- */
 
+typedef struct DoorSpec {        /* a specialization of a library, for its header */
+	const char *method;
+	Function   *fn;
+	const Specialization *spec;
+	struct Plan *plan;
+	int first, nwritten;     /* nwritten: arguments that it writes to */
+} DoorSpec;
+
 typedef struct Emit {            /* one program */
 	Cx      *cx;
 	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
@@ -110,6 +118,7 @@ typedef struct Emit {            /* one program */
 	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
+	Vec(DoorSpec) door_specs;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
@@ -352,6 +361,8 @@ bool node_is_row(Plan *, const Node *);
 bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
 bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 
+typedef Vec(const char *) Texts;
+
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */
 	int64_t n;
@@ -359,12 +370,14 @@ typedef struct ProgramText {
 	Weights *weights;
 	RtProgram about;         /* what rt/info.c prints of it */
 	int64_t code_bytes;      /* of the file that was built; 0: it has none */
+	char *header;            /* NAME.h of a library; else null */
+	Texts exported;          /* its functions */
 } ProgramText;
-
-typedef Vec(const char *) Texts;
 
 typedef struct BuildOptions {
 	const char *out, *emit, *target, *cpu, *cc, *gpu;
+	const char *name;        /* of a library; else null */
+	bool fixed;              /* a program linked statically: --static */
 	int  opt, threads, max_specializations;
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
@@ -375,6 +388,7 @@ typedef struct BuildOptions {
 	bool seeded;
 } BuildOptions;
 
+bool is_c_word(const char *);                          /* of C or C++: no name for anything */
 void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
@@ -425,6 +439,8 @@ struct Cli {
 	const char *profiled;      /* bisect: how many inputs */
 	const char *against;       /* bench: another program */
 	Texts       references;    /* check: --reference */
+	const char *name;      /* build */
+	bool        is_static;
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */

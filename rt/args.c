@@ -395,17 +395,13 @@ is_leaf(const RtType *t)
 static bool
 is_strides(const Reader *r, const char *key)
 {
-	size_t n = strlen(key);
-	char *base;
-	bool is;
+	const size_t n = strlen(key);
+	bool is = false;
 
 	if (n < 9 || strcmp(key + n - 8, ".strides"))
 		return false;
-	base = heap_grow(0, (int64_t)n + 1);
-	memcpy(base, key, n + 1);
-	base[n - 8] = 0;
-	is = rt_arrays_find(r->in, base) != 0;
-	free(base);
+	for (int i = 0; i < r->in->n; i++)
+		is |= strlen(r->in->at[i].key) == n - 8 && !memcmp(r->in->at[i].key, key, n - 8);
 	return is;
 }
 
@@ -433,8 +429,8 @@ read_dict(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 	RtArray *a = find(r, key);
 	RtDict *d;
 	const char *s;
-	char *part;
 	int status = RT_OK;
+	Buf part = { 0 };
 
 	if (a ? !is_empty(a) : !given(r, key))
 		return mismatch(r, key, t, a);
@@ -444,13 +440,11 @@ read_dict(Reader *r, const RtType *t, const char *key, IValue *out, int depth)
 		s = below(r->in->at[i].key, key);
 		if (!s || (is_leaf(t->of[1]) && is_strides(r, r->in->at[i].key)))
 			continue;
-		part = heap_grow(0, (int64_t)strlen(s) + 1);
-		strcpy(part, s);
-		if (!is_leaf(t->of[1]) && strchr(part, '.'))
-			*strchr(part, '.') = 0;
-		status = read_entry(r, t, key, part, d, depth);
-		free(part);
+		part.n = 0;
+		buf_add(&part, s, (int64_t)(is_leaf(t->of[1]) ? strlen(s) : strcspn(s, ".")));
+		status = read_entry(r, t, key, part.at, d, depth);
 	}
+	buf_free(&part);
 	if (status)
 		rt_release(rt_ref(RT_DICT, d));
 	else
@@ -579,7 +573,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 	Reader r = { .cx = cx, .in = in };
 	int status = RT_OK, done = 0;
 
-	if (!(r.used = calloc((size_t)in->n + 1, sizeof *r.used)))
+	if (!(r.used = rt_mem_zeroed(((int64_t)in->n + 1) * (int64_t)sizeof *r.used)))
 		return rt_raise(cx, "out of memory");
 	rt_clear_error(cx);
 	for (; done < n && !status; done++) {
@@ -593,7 +587,7 @@ rt_args_from_arrays(RtCx *cx, const RtParam *p, int n, const RtArrays *in, IValu
 	for (int i = 0; i < in->n && !status; i++)
 		if (!r.used[i])
 			status = unknown_key(cx, p, n, in->at[i].key);
-	free(r.used);
+	rt_mem_back(r.used);
 	for (int i = 0; status && i < done; i++)
 		rt_assign(&args[i], rt_none());
 	return status;

@@ -66,24 +66,62 @@ map(RtCx *cx, const char *path, int64_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-int
-rt_beside(RtCx *cx, RtProgram *p, bool all)
+/* Are these the program's weights? */
+static int
+check(RtCx *cx, const RtProgram *p, const char *name, const char *at, bool all)
 {
 	const RtWeightsHead head = rt_weights_head(p->weights_bytes, p->weights_hash);
+
+	if (memcmp(at, &head, sizeof head))
+		return rt_raise(cx, "%s: these are not this program's weights", name);
+	if (rt_weights_sample(at + sizeof head, p->weights_bytes) != p->weights_sample ||
+	    (all && hash_bytes(at + sizeof head, p->weights_bytes) != p->weights_hash))
+		return rt_raise(cx, "%s: the weights are damaged", name);
+	return RT_OK;
+}
+
+static int
+lend(RtCx *cx, RtProgram *p, const RtWeightsFrom *from)
+{
+	const char *at = from->memory;
+
+	if (from->bytes != (int64_t)sizeof(RtWeightsHead) + p->weights_bytes || (uintptr_t)at % 64)
+		return rt_raise(cx, "weights in memory: %lld bytes are wanted, at an address that 64 divides",
+				(long long)sizeof(RtWeightsHead) + (long long)p->weights_bytes);
+	if (check(cx, p, "weights in memory", at, from->all))
+		return RT_ERROR;
+	p->weights = at + sizeof(RtWeightsHead);
+	p->weights_lent = true;
+	return RT_OK;
+}
+
+int
+rt_beside(RtCx *cx, RtProgram *p, const RtWeightsFrom *from)
+{
+	const int64_t bytes = (int64_t)sizeof(RtWeightsHead) + p->weights_bytes;
 	Buf path = { 0 };
 	const char *at;
 
-	put_path(&path, p);
-	at = map(cx, path.at, (int64_t)sizeof head + p->weights_bytes);
-	if (at && memcmp(at, &head, sizeof head))
-		rt_raise(cx, "%s: these are not this program's weights", path.at);
-	else if (at && (rt_weights_sample(at + sizeof head, p->weights_bytes) != p->weights_sample ||
-			(all && hash_bytes(at + sizeof head, p->weights_bytes) != p->weights_hash)))
-		rt_raise(cx, "%s: the weights are damaged", path.at);
-	if (cx->status && at)
-		munmap((void *)(uintptr_t)at, sizeof head + (size_t)p->weights_bytes);
+	if (from->memory)
+		return lend(cx, p, from);
+	if (from->path)
+		buf_puts(&path, from->path);
+	else
+		put_path(&path, p);
+	at = map(cx, path.at, bytes);
+	if (at && check(cx, p, path.at, at, from->all))
+		munmap((void *)(uintptr_t)at, (size_t)bytes);
 	else if (at)
-		p->weights = at + sizeof head;
+		p->weights = at + sizeof(RtWeightsHead);
 	buf_free(&path);
 	return cx->status;
+}
+
+void
+rt_beside_end(RtProgram *p)
+{
+	if (p->weights && !p->weights_lent)
+		munmap((void *)(uintptr_t)(p->weights - sizeof(RtWeightsHead)),
+		       sizeof(RtWeightsHead) + (size_t)p->weights_bytes);
+	p->weights = NULL;
 }

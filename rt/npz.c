@@ -44,12 +44,12 @@ void
 rt_arrays_free(RtArrays *a)
 {
 	for (int i = 0; i < a->n; i++) {
-		free(a->at[i].key);
+		rt_mem_back(a->at[i].key);
 		rt_tensor_release(a->at[i].tensor);
 		if (a->at[i].text)
 			rt_release(rt_ref(RT_STR, a->at[i].text));
 	}
-	free(a->at);
+	rt_mem_back(a->at);
 	memset(a, 0, sizeof *a);
 }
 
@@ -74,17 +74,18 @@ arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 		goto bad;
 	}
 	if (a->n == a->cap) {
-		more = a->cap > INT32_MAX / 2 ? 0 : realloc(a->at,
-			sizeof *more * (size_t)(a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
+		more = a->cap > INT32_MAX / 2 ? 0 : rt_mem_more(a->at,
+			(int64_t)sizeof *more * (a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS));
 		if (more) {
 			a->at = more;
 			a->cap = a->cap ? a->cap * 2 : RT_LIMIT_ARRAYS;
 		}
 	}
-	if (!more || !(own = strdup(key))) {
+	if (!more || !(own = rt_mem((int64_t)strlen(key) + 1))) {
 		rt_raise(cx, "out of memory");
 		goto bad;
 	}
+	strcpy(own, key);
 	a->at[a->n++] = (RtArray){ own, t ? (RtDtype)t->dtype : RT_NDTYPE, t, s };
 	return RT_OK;
 bad:

@@ -113,6 +113,8 @@ rt_arena(RtCx *cx, int64_t bytes)
 		cx->arena = p;
 		cx->arena_bytes = bytes;
 	}
+	if (cx->dry && cx->arena)
+		memset(cx->arena, 0, (size_t)cx->arena_bytes);
 	return cx->arena ? cx->arena : "";
 }
 
@@ -151,6 +153,8 @@ rt_box_new(RtCx *cx, RtDtype dtype, int ndim, const int64_t *geometry)
 {
 	RtTensor *t = rt_tensor_strided(cx, dtype, ndim, geometry, geometry + ndim);
 
+	if (cx->dry && t)
+		memset(t->storage->data, 0, (size_t)t->storage->bytes);
 	return t ? rt_of(t) : rt_none();
 }
 
@@ -246,7 +250,10 @@ rt_launch(RtCx *cx, const char *name, int64_t n, int64_t grain, void (*body)(voi
 {
 	const int64_t begin = cx->events ? rt_now() : 0;
 
-	rt_parallel(cx, n, grain, body, arg);
+	if (cx->dry)
+		body(arg, 0, n < 1 ? n : 1);
+	else
+		rt_parallel(cx, n, grain, body, arg);
 	if (cx->events)
 		rt_trace_add(cx, name, begin, rt_now());
 }

@@ -354,8 +354,13 @@ rt_program_again(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
 
-	rt_program_free(cx);
-	return rt_program_load(cx, p);
+	drop_values(cx, p);
+	cx->program = p;
+	if (!build_values(cx, p) && !rt_program_fresh(cx))
+		return RT_OK;
+	drop_values(cx, p);
+	leave_shared(p);
+	return RT_ERROR;
 }
 
 int

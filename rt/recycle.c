@@ -7,6 +7,8 @@
  * (for valgrind), nothing is kept and blocks have no more bytes than were asked for: each has to be seen to come and
  * go, and its end.
  *
+ * An instance of a library has lists of its own (rt_mem_switch): what its calls keep goes with it.
+ *
  * The two words before a block say how many bytes it has and which list it belongs to; with assertions, the second of
  * one that was given back is less than 0.
  */
@@ -33,9 +35,10 @@ enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * D
 	GIVEN_BACK = -1, LARGE = 1 << 20 };
 
 typedef struct Kept { struct Kept *next; } Kept;
-typedef struct Lists {
+typedef struct RtMem {
 	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
 	int64_t bytes, most;             /* that are kept; 0: none may be */
+	char   *block;                   /* rt_thread_scratch */
 } Lists;
 
 void (*rt_mem_none)(void);
@@ -75,6 +78,8 @@ lists_free(void *arg)
 				next = k->next;
 				free((char *)k - (aligned ? LINE : HEAD));
 			}
+	if (l)
+		free(l->block);
 	free(l);
 }
 
@@ -92,19 +97,18 @@ lists_new(void)
 
 static Lists *single;
 
+static void
+set_lists(Lists *l)
+{
+	single = l;
+}
+
 static Lists *
 lists(bool make)
 {
 	if (!single && make)
 		single = lists_new();
 	return single;
-}
-
-void
-rt_mem_end(void)
-{
-	lists_free(single);
-	single = NULL;
 }
 
 #else
@@ -131,16 +135,39 @@ lists(bool make)
 	return l;
 }
 
+static void
+set_lists(Lists *l)
+{
+	pthread_setspecific(key, l);
+}
+
+#endif
+
 void
 rt_mem_end(void)
 {
 	Lists *l = lists(false);
 
-	pthread_setspecific(key, NULL);
+	set_lists(NULL);
 	lists_free(l);
 }
 
-#endif
+struct RtMem *
+rt_mem_switch(struct RtMem *to)
+{
+	Lists *before = lists(false);
+
+	set_lists(to);
+	return before;
+}
+
+char **
+rt_mem_block(void)
+{
+	Lists *l = lists(true);
+
+	return l ? &l->block : NULL;
+}
 
 /* ---- taking and giving ------------------------------------------------------------------------------------------- */
 

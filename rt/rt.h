@@ -434,6 +434,7 @@ struct RtCx {
 	const struct RtInto *into;
 	struct RtScratch *scratch;   /* memory and temporaries of the kernel that runs */
 	struct RtPool    *pool;      /* threads */
+	struct RtOuter   *outer;     /* the caller's, of a library; or null */
 	int      vector_bytes;   /* of the widest vectors that the host has; 0: not asked yet (ops/gemm.c) */
 	const struct RtProgram *program;   /* the emitted program's tables, or null in kiln */
 	IValue  *value;          /* its constants: (program->nvalue), then the instance's image */
@@ -458,6 +459,7 @@ struct RtCx {
 	void    *instance;       /* state of the model: emitted programs */
 	bool     child;          /* of a forked task: the pool is another's */
 	bool     show_guards, strict;     /* --guards: say which path runs; --strict: a miss is an error */
+	bool     dry;            /* kernels make one part of their work: it is about the memory that a call takes */
 	int64_t  calls;          /* of the program's methods */
 	const char *took;        /* the specialization that ran last, or "generic" */
 	bool     warned[64];     /* warn-once by call site, modulo 64 */
@@ -531,6 +533,8 @@ void *rt_mem_line(int64_t bytes);                         /* aligned to 64 */
 void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and room for more */
 void  rt_mem_back(void *);                                     /* of one of these, or null */
 void  rt_mem_end(void);                                /* this thread keeps none */
+struct RtMem *rt_mem_switch(struct RtMem *);           /* what this thread keeps from here on; null: nothing yet */
+char **rt_mem_block(void);                             /* of rt_thread_scratch; null: no memory */
 
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
@@ -540,6 +544,17 @@ const char *rt_stack_end(void);           /* how far down the calling thread's f
 
 /* ---- thread.c: the pool ---------------------------------------------------------------------------------- */
 
+/* Somebody else's threads: run calls part(arg, i) for all i below parts, on any of them, and returns when all are
+ * done. */
+typedef struct RtOuter {
+	void (*run)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
+	void  *pool;
+	/* rt_outer_loop: what is no library does not link it */
+	bool (*loop)(RtCx *, int64_t n, int parts, void (*body)(void *, int64_t begin, int64_t end), void *arg);
+	RT_ATOMIC int busy;          /* a loop in it is going on */
+} RtOuter;
+/* False: a loop in it is going on, and this one is inside of that. */
+bool rt_outer_loop(RtCx *, int64_t n, int parts, void (*body)(void *, int64_t begin, int64_t end), void *arg);
 int  rt_threads(RtCx *, int n);                         /* starts or stops workers; 0: as many as cores */
 /* body(arg, part, parts, begin, end) over [0, n) in at most cx->nthread parts of at least `grain`; inline when nested.
  * Kernels in parts must not touch cx but for reading. */
@@ -746,12 +761,13 @@ typedef struct RtCudaProgram {
 	void (*stop)(RtCx *);
 } RtCudaProgram;
 
-/* What the contexts share that have loaded a program, all under one lock: the only thing of a program that is written. */
+/* What the contexts share that have loaded a program, under one lock: all of a program that is written. */
 typedef struct RtShared {
 	int   loads;                     /* how many there are */
 	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
 } RtShared;
 
+struct RtWeightsFrom;
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
 	const RtMethod *method;
@@ -763,7 +779,10 @@ typedef struct RtProgram {
 	const RtWeightForm *form;        /* of which the weights' bytes are; the last has no name */
 	const char *weights;             /* linked in, or null: in the file `weights_file` beside the program */
 	const char *weights_file;
-	int  (*beside)(RtCx *, struct RtProgram *, bool all);      /* rt_beside, which maps it, or null */
+	/* rt_beside, which maps it, or null */
+	int  (*beside)(RtCx *, struct RtProgram *, const struct RtWeightsFrom *);
+	void (*unmap)(struct RtProgram *);       /* rt_beside_end, or null */
+	bool weights_lent;               /* they are the caller's memory: no page of it is given back to the system */
 	uint64_t weights_hash, weights_sample;   /* of the file: hash_bytes of all, rt_weights_sample */
 	/* of the first so many bytes products of few rows read more than caches hold; or 0 */
 	int64_t streamed;
@@ -808,9 +827,16 @@ typedef struct RtWeightsHead {           /* the file begins with it */
 } RtWeightsHead;
 RtWeightsHead rt_weights_head(int64_t bytes, uint64_t hash);
 uint64_t rt_weights_sample(const char *at, int64_t bytes);   /* a hash of some of them: of no more than 64 KB */
+typedef struct RtWeightsFrom {
+	const char *path;                /* null: beside the program */
+	const void *memory;              /* what the file has, at an address that 64 divides; or null */
+	int64_t bytes;
+	bool all;                        /* every byte is looked at */
+} RtWeightsFrom;
 /* Maps the file and sets p->weights.  What is not the file that was built with the program is an error: its length,
- * head and sample are looked at, with `all` every byte. */
-int  rt_beside(RtCx *, RtProgram *p, bool all);
+ * head and sample are looked at. */
+int  rt_beside(RtCx *, RtProgram *p, const RtWeightsFrom *);
+void rt_beside_end(RtProgram *);
 
 /* ---- warm.c --------------------------------------------------------------------------------------------------- */
 

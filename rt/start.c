@@ -595,6 +595,7 @@ static int
 set_up(Program *p)
 {
 	int64_t threads = p->own.threads < 0 ? 0 : p->own.threads ? p->own.threads : 1, seed = 0;
+	const RtWeightsFrom from = { .all = p->o.selfcheck };
 	int status;
 
 	if ((p->o.threads && (!number(p->o.threads, &threads) || threads < 0 || threads > 4096)))
@@ -603,7 +604,7 @@ set_up(Program *p)
 		return usage_error(p, "a number is wanted as seed, not ", p->o.seed);
 	if (p->o.info)
 		p->own.open = NULL;
-	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, p->o.selfcheck)) ||
+	if (rt_cx_init(&p->cx) || (p->own.beside && p->own.beside(&p->cx, &p->own, &from)) ||
 	    (threads != 1 && rt_threads(&p->cx, (int)threads)) || (p->o.trace && rt_trace_start(&p->cx)) ||
 	    open_program(p) || choose_method(p, 0))
 		return failed(p, 0);

@@ -280,6 +280,7 @@ wait_alone(RtCx *cx, RtFuture *f, IValue *out)
 
 static void note_lost(void);
 static bool was_lost(void);
+static bool claim(RT_ATOMIC int *);
 
 /* A block of at least so many bytes in place of an old one; its size stands before it. */
 static char *
@@ -309,10 +310,52 @@ check_scratch(RtCx *cx, bool lost)
 		rt_raise(cx, "out of memory: no scratch memory for a kernel");
 }
 
+/* ---- the caller's pool ------------------------------------------------------------------------------------------- */
+
+typedef struct OuterLoop {
+	int64_t n;
+	int     parts;
+	void  (*body)(void *, int64_t begin, int64_t end);
+	void   *arg;
+	RT_ATOMIC bool lost;
+} OuterLoop;
+
+static void
+outer_part(void *loop, int i)
+{
+	OuterLoop *l = loop;
+
+	l->body(l->arg, l->n / l->parts * i + (i < l->n % l->parts ? i : l->n % l->parts),
+		l->n / l->parts * (i + 1) + (i + 1 < l->n % l->parts ? i + 1 : l->n % l->parts));
+	if (was_lost())
+		l->lost = true;
+}
+
+bool
+rt_outer_loop(RtCx *cx, int64_t n, int parts, void (*body)(void *, int64_t begin, int64_t end), void *arg)
+{
+	RtOuter *o = cx->outer;
+	OuterLoop l = { .n = n, .parts = parts, .body = body, .arg = arg };
+	bool lost;
+
+	if (!claim(&o->busy))
+		return false;
+	o->run(o->pool, parts, outer_part, &l);
+	lost = l.lost;
+	o->busy = 0;
+	check_scratch(cx, lost);
+	return true;
+}
+
 #ifdef RT_SINGLE
 
-static char *single_block;
 static bool single_lost;
+
+static bool
+claim(RT_ATOMIC int *at)
+{
+	return *at ? false : (*at = 1);
+}
 
 static void
 note_lost(void)
@@ -329,20 +372,6 @@ was_lost(void)
 	return lost;
 }
 
-void *
-rt_thread_scratch(int64_t bytes)
-{
-	single_block = block_grow(single_block, bytes);
-	return single_block ? single_block + 64 : 0;
-}
-
-void
-rt_thread_end(void)
-{
-	free(single_block);
-	single_block = 0;
-}
-
 int
 rt_threads(RtCx *cx, int n)
 {
@@ -354,7 +383,11 @@ rt_threads(RtCx *cx, int n)
 void
 rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t begin, int64_t end), void *arg)
 {
-	(void)grain;
+	const int64_t parts = n / (grain > 0 ? grain : 1);
+
+	if (parts > 1 && cx->outer &&
+	    cx->outer->loop(cx, n, (int)(parts < cx->nthread ? parts : cx->nthread), body, arg))
+		return;
 	if (n > 0)
 		body(arg, 0, n);
 	check_scratch(cx, was_lost());
@@ -417,6 +450,14 @@ struct RtPool {
 	RT_ATOMIC int nqueue;
 	int      nrunning;           /* under the lock */
 };
+
+static bool
+claim(RT_ATOMIC int *at)
+{
+	int none = 0;
+
+	return atomic_compare_exchange_strong(at, &none, 1);
+}
 
 static void
 pause_cpu(void)
@@ -659,14 +700,15 @@ rt_parallel(RtCx *cx, int64_t n, int64_t grain, void (*body)(void *, int64_t beg
 {
 	struct RtPool *p = cx->pool;
 	int64_t parts = n / (grain > 0 ? grain : 1);
-	int free_pool = 0;
 	bool lost;
 
 	if (n <= 0)
 		return;
 	if (parts > cx->nthread)
 		parts = cx->nthread;
-	if (!p || parts < 2 || !atomic_compare_exchange_strong(&p->busy, &free_pool, 1)) {
+	if (parts > 1 && cx->outer && cx->outer->loop(cx, n, (int)parts, body, arg))
+		return;
+	if (!p || parts < 2 || !claim(&p->busy)) {
 		body(arg, 0, n);
 		check_scratch(cx, was_lost());
 		return;
@@ -853,49 +895,55 @@ rt_drain(RtCx *cx)
 /* ---- memory of a thread --------------------------------------------------------------------------------------- */
 
 /* Not _Thread_local: tcc links no such relocations. */
-static pthread_key_t block_key, lost_key;        /* the block; not null: a kernel found no memory since was_lost() */
-static pthread_once_t block_once = PTHREAD_ONCE_INIT;
+static pthread_key_t lost_key;                   /* not null: a kernel found no memory since was_lost() */
+static pthread_once_t lost_once = PTHREAD_ONCE_INIT;
 
 static void
-block_init(void)
+lost_init(void)
 {
-	if (pthread_key_create(&block_key, free) || pthread_key_create(&lost_key, NULL))
+	if (pthread_key_create(&lost_key, NULL))
 		abort();
 }
 
 static void
 note_lost(void)
 {
+	pthread_once(&lost_once, lost_init);
 	pthread_setspecific(lost_key, &lost_key);
 }
 
 static bool
 was_lost(void)
 {
-	pthread_once(&block_once, block_init);
+	pthread_once(&lost_once, lost_init);
 	if (!pthread_getspecific(lost_key))
 		return false;
 	pthread_setspecific(lost_key, NULL);
 	return true;
 }
 
+#endif
+
 void *
 rt_thread_scratch(int64_t bytes)
 {
-	char *block;
+	char **block = rt_mem_block();
 
-	pthread_once(&block_once, block_init);
-	block = block_grow(pthread_getspecific(block_key), bytes);
-	pthread_setspecific(block_key, block);
-	return block ? block + 64 : 0;
+	if (!block) {
+		note_lost();
+		return NULL;
+	}
+	*block = block_grow(*block, bytes);
+	return *block ? *block + 64 : NULL;
 }
 
 void
 rt_thread_end(void)
 {
-	pthread_once(&block_once, block_init);
-	free(pthread_getspecific(block_key));
-	pthread_setspecific(block_key, 0);
-}
+	char **block = rt_mem_block();
 
-#endif
+	if (block) {
+		free(*block);
+		*block = NULL;
+	}
+}

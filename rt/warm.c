@@ -71,7 +71,8 @@ rt_make_weights(RtCx *cx)
 				"(kiln build --forms small does without)", (long long)p->made_bytes);
 	for (m.row = p->making; m.row < p->making + p->nmaking; m.row++) {
 		rt_parallel(cx, m.row->panels, 1, make_panels, &m);
-		give_back(p->weights + m.row->from, m.row->alone);
+		if (!p->weights_lent)
+			give_back(p->weights + m.row->from, m.row->alone);
 	}
 	p->shared->made = m.to;
 	if (cx->events)
@@ -98,7 +99,8 @@ rt_warm(RtCx *cx)
 			const int64_t n = p->streamed - at < MOVED ? p->streamed - at : MOVED;
 
 			memcpy(to + at, p->weights + at, (size_t)n);
-			give_back(p->weights + at, n);
+			if (!p->weights_lent)
+				give_back(p->weights + at, n);
 		}
 		p->shared->moved = to;
 	}

@@ -19,17 +19,43 @@ emit_of(Cli *cli)
 	return kinds[0];
 }
 
+static bool
+is_library(const char *emit)
+{
+	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj");
+}
+
+/* The name of a library: what --name says, or libNAME.so without the rest.  Null: it is none, as C without --name. */
+static const char *
+name_of(Cli *cli, const char *emit)
+{
+	const char *slash = strrchr(cli->out, '/'), *base = slash ? slash + 1 : cli->out, *name;
+
+	if (!is_library(emit) && (strcmp(emit, "c") || !cli->name)) {
+		if (cli->name)
+			usage_error(cli, "--name goes with --emit shared, static, obj or c");
+		return NULL;
+	}
+	if (!strncmp(base, "lib", 3) && base[3])
+		base += 3;
+	name = cli->name ? cli->name : arena_strndup(cli->cx->arena, base, (int64_t)strcspn(base, "."));
+	if (!name[0] || name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] ||
+	    (name[0] >= '0' && name[0] <= '9') || is_c_word(name))
+		usage_error(cli, "'%s' is no name for functions in C: --name says another", name);
+	return name;
+}
+
 /* Where weights that are not in the program lie: its name as given when it was built. */
 static const char *
 weights_file_of(Cli *cli)
 {
-	const char *slash = strrchr(cli->out, '/');
+	const char *slash = strrchr(cli->out, '/'), *name = name_of(cli, emit_of(cli));
 
 	if (!cli->weights || !strcmp(cli->weights, "embed"))
 		return NULL;
 	if (strcmp(cli->weights, "file"))
 		usage_error(cli, "--weights wants embed or file, not '%s'", cli->weights);
-	return arena_printf(cli->cx->arena, "%s.weights", slash ? slash + 1 : cli->out);
+	return arena_printf(cli->cx->arena, "%s.weights", name ? name : slash ? slash + 1 : cli->out);
 }
 
 /* The architectures of --gpu; what only a GPU runs has PTX, unless told otherwise.  Null: for the CPU alone. */
@@ -65,6 +91,10 @@ options_of(Cli *cli)
 			   .forms = forms_of(cli), .ops = cli->ops,
 			   .bench_code = cli->bench_code };
 
+	o.name = name_of(cli, o.emit);
+	o.fixed = cli->is_static;
+	if (o.fixed && strcmp(o.emit, "exe"))
+		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
 	o.vector_floats = target_vector_floats(cli->cx, &o);

@@ -329,7 +329,7 @@ build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, con
 static bool
 is_fixed(const Build *b)
 {
-	return strcmp(b->o->emit, "shared") && strcmp(b->o->emit, "obj");
+	return !b->o->name;
 }
 
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
@@ -372,36 +372,102 @@ compile_operators(Build *b, Argv *objects)
 	}
 }
 
-/* obj: all in one object, main included, to be linked with -lm -lpthread.  A shared object offers kiln_program() and
- * rt.h's functions; -Bsymbolic keeps several in one process apart. */
+/* A program, or with more options a part of one. */
 static void
-link_program(Build *b, const char *object, const Argv *operators, const char *weights, const char *library,
-	     const char *out)
+link_with(Build *b, const Argv *parts, const Argv *options, const char *out)
 {
-	const bool is_object = !strcmp(b->o->emit, "obj"), is_shared = !strcmp(b->o->emit, "shared");
-	const bool is_static = !strcmp(b->o->emit, "static") || (b->o->target && strstr(b->o->target, "musl"));
 	Argv a = { .cx = b->cx };
 
 	arg(&a, b->cc);
 	args_target(b, &a);
-	arg(&a, "-o"), arg(&a, out), arg(&a, object), arg(&a, weights);
-	for (int i = 0; i < operators->v.n; i++)
-		arg(&a, operators->v.at[i]);
-	arg(&a, library);
-	if (is_object) {
-		arg(&a, "-r"), arg(&a, "-nostdlib");
-	} else {
-		if (is_shared)
-			arg(&a, "-shared"), arg(&a, "-Wl,-Bsymbolic");
-		else if (is_static)
-			arg(&a, "-static");
-		if (is_fixed(b))
-			arg(&a, "-no-pie");
-		arg(&a, "-Wl,--gc-sections"), arg(&a, "-Wl,-z,noexecstack");
-		args_of(&a, getenv("LDFLAGS"));
-		arg(&a, "-lm"), arg(&a, "-lpthread");
-	}
-	run(b, argv_of(&a), "to link the program");
+	arg(&a, "-o"), arg(&a, out);
+	for (int i = 0; i < parts->v.n; i++)
+		arg(&a, parts->v.at[i]);
+	arg(&a, "-Wl,--gc-sections");
+	for (int i = 0; i < options->v.n; i++)
+		arg(&a, options->v.at[i]);
+	run(b, argv_of(&a), "to link");
+}
+
+static void
+link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
+{
+	Argv a = { .cx = b->cx };
+
+	(void)t;
+	if (b->o->fixed || (b->o->target && strstr(b->o->target, "musl")))
+		arg(&a, "-static");
+	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack");
+	args_of(&a, getenv("LDFLAGS"));
+	arg(&a, "-lm"), arg(&a, "-lpthread");
+	link_with(b, parts, &a, out);
+}
+
+/* It offers NAME_* alone.  It stays loaded: threads that made calls have memory that it frees at their ends. */
+static void
+link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
+{
+	const char *script = arena_printf(b->cx->arena, "%s/names", b->dir), *slash = strrchr(b->out, '/');
+	const char *text = arena_printf(b->cx->arena, "{ global: %s_*; local: *; };\n", b->o->name);
+	Argv a = { .cx = b->cx };
+
+	(void)t;
+	write_text(b->cx, script, text, (int64_t)strlen(text));
+	arg(&a, "-shared"), arg(&a, "-Wl,-z,noexecstack,-z,nodelete");
+	arg(&a, arena_printf(b->cx->arena, "-Wl,--version-script=%s", script));
+	arg(&a, arena_printf(b->cx->arena, "-Wl,-soname,%s", slash ? slash + 1 : b->out));
+	args_of(&a, getenv("LDFLAGS"));
+	arg(&a, "-lm"), arg(&a, "-lpthread");
+	link_with(b, parts, &a, out);
+}
+
+/* ar, objcopy: of the target's own tools, LLVM's with clang, or of this machine. */
+static const char *
+tool(Build *b, const char *name)
+{
+	const bool clang = strstr(b->cc, "clang") != NULL;
+
+	if (b->cross && !clang && !strstr(b->o->target, "musl"))
+		return arena_printf(b->cx->arena, "%s-%s", b->o->target, name);
+	return b->cross && clang ? arena_printf(b->cx->arena, "llvm-%s", name) : name;
+}
+
+static void
+run_tool(Build *b, Argv *a, const char *what)
+{
+	Process p;
+
+	if (!start(b, argv_of(a), arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+		fail(b->cx, NOWHERE, "%s: %s (Debian has it in binutils, binutils-%s, llvm)", p.name, strerror(errno),
+		     b->o->target ? b->o->target : "multiarch");
+	if (process_end(&p))
+		process_failed(b, &p, what);
+}
+
+/* One object with all that NAME_* reach, and no other name that a second one could meet. */
+static void
+link_object(Build *b, const ProgramText *t, const Argv *parts, const char *out)
+{
+	const char *whole = arena_printf(b->cx->arena, "%s/whole.o", b->dir);
+	Argv a = { .cx = b->cx }, copy = { .cx = b->cx };
+
+	arg(&a, "-r"), arg(&a, "-nostdlib");
+	for (int i = 0; i < t->exported.n; i++)
+		arg(&a, arena_printf(b->cx->arena, "-Wl,-u,%s", t->exported.at[i]));
+	link_with(b, parts, &a, whole);
+	arg(&copy, tool(b, "objcopy")), arg(&copy, "-w"), arg(&copy, "--strip-unneeded");
+	arg(&copy, arena_printf(b->cx->arena, "--keep-global-symbol=%s_*", b->o->name));
+	arg(&copy, whole), arg(&copy, out);
+	run_tool(b, &copy, "to hide names");
+}
+
+static void
+archive(Build *b, const char *object, const char *out)
+{
+	Argv a = { .cx = b->cx };
+
+	arg(&a, tool(b, "ar")), arg(&a, "rcsD"), arg(&a, out), arg(&a, object);
+	run_tool(b, &a, "to make an archive");
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
@@ -535,6 +601,27 @@ code_bytes(Cx *cx, const char *path)
 	return n;
 }
 
+/* NAME.h, and NAME.pc for pkg-config, beside the library; of its text the header alone. */
+static void
+put_header(Build *b, const ProgramText *t)
+{
+	const char *slash = strrchr(b->out, '/'), *file = slash ? slash + 1 : b->out, *name = b->o->name;
+	const char *dir = arena_printf(b->cx->arena, "%.*s", slash ? (int)(slash + 1 - b->out) : 0, b->out);
+	const char *from = arena_printf(b->cx->arena, "%s/header", b->dir), *pc = arena_printf(b->cx->arena,
+		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
+		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? "-lm -lpthread" :
+		"-Wl,-rpath,${pcfiledir}");
+	const char *texts[][2] = { { t->header, "h" }, { pc, "pc" } };
+
+	for (int i = 0; i < (is_made_of_code(b->o) ? 2 : 1); i++) {
+		const char *to = arena_printf(b->cx->arena, "%s%s.%s", dir, name, texts[i][1]);
+
+		write_text(b->cx, from, texts[i][0], (int64_t)strlen(texts[i][0]));
+		if (!move_file(b, from, to))
+			fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
+	}
+}
+
 static void
 build_text(Build *b, const ProgramText *t)
 {
@@ -547,6 +634,8 @@ build_text(Build *b, const ProgramText *t)
 		put_result(b, out, t->weights);
 	else
 		put_in_place(b, out);
+	if (b->o->name)
+		put_header(b, t);
 }
 
 /* The C compiled and linked. */
@@ -559,7 +648,7 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir),
 		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
 	const Weights none = { .cx = cx };
-	Argv operators = { .cx = cx };
+	Argv parts = { .cx = cx };
 	char *why = NULL;
 
 	write_text(cx, c, t->c, t->n);
@@ -571,12 +660,14 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 		return;
 	}
 	compile_c(b, c, object);
-	compile_operators(b, &operators);
+	arg(&parts, object), arg(&parts, weights);
+	compile_operators(b, &parts);
 	if (b->cross)
 		library = target_library(b);
 	else
 		carry_library(cx, library);
-	link_program(b, object, &operators, weights, library, out);
+	arg(&parts, library);
+	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
 }
 
 static void
@@ -593,8 +684,17 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		return;
 	}
 	build_machine_code(b, p->text, out);
-	chmod(out, (strcmp(b->o->emit, "obj") ? 0777 : 0666) & ~b->mask);
 	p->text->code_bytes = code_bytes(cx, out);
+	if (!strcmp(b->o->emit, "static")) {
+		const char *object = arena_printf(cx->arena, "%s/%s.o", dir, b->o->name);
+
+		if (rename(out, object))
+			fail(cx, NOWHERE, "%s: %s", object, strerror(errno));
+		archive(b, object, out);
+	}
+	chmod(out, (!b->o->name || !strcmp(b->o->emit, "shared") ? 0777 : 0666) & ~b->mask);
+	if (b->o->name)
+		put_header(b, p->text);
 	if (b->tcc && !b->o->weights_file)       /* who maps all constants to be executed, these too */
 		p->text->code_bytes -= p->text->weights->bytes.n;
 	put_result(b, out, p->text->weights);

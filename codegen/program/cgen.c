@@ -4,7 +4,7 @@
  * The parts are written in any order and joined in the order of Emit: declarations of types, data, the generic codes,
  * kernels and specializations, and last the tables from which rt_main starts.
  */
-#include "../codegen.h"
+#include "door.h"
 
 #include <string.h>
 
@@ -294,7 +294,7 @@ put_weights(Emit *e, const char *file)
 			 (unsigned long long)hash_bytes(e->weights.bytes.at, e->weights.bytes.n),
 			 (unsigned long long)rt_weights_sample(e->weights.bytes.at, e->weights.bytes.n));
 	}
-	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside" : ".weights = kiln_weights");
+	out_line(&e->tail, "\t%s,", file ? ".beside = rt_beside, .unmap = rt_beside_end" : ".weights = kiln_weights");
 	if (streamed)
 		out_line(&e->tail, "\t.streamed = %lldLL,", (long long)e->packed_bytes);
 	if (streamed)
@@ -336,8 +336,23 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "\t.has_instance = %d, .seed = %lluULL, .seeded = %d, .threads = %d, .torch = %d, "
 		 ".no_grad = %d,\n};", instance, (unsigned long long)o->seed, o->seeded, o->threads,
 		 cx_rt(e->cx)->torch, !cx_rt(e->cx)->grad);
-	out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
-	out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
+}
+
+/* A program begins with main, a library has the functions of its header. */
+static void
+put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
+{
+	const char *slash = strrchr(m->path, '/');
+	const Door *door;
+
+	if (!o->name) {
+		out_line(&e->tail, "\nconst RtProgram *\nkiln_program(void)\n{\n\treturn &program;\n}");
+		out_line(&e->tail, "\nint\nmain(int argc, char **argv)\n{\n\treturn rt_main(&program, argc, argv);\n}");
+		return;
+	}
+	door = door_make(e, methods, n, o, slash ? slash + 1 : m->path);
+	door_put(e, door, &text->exported);
+	text->header = door_header(e->cx, door);
 }
 
 /* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
@@ -453,6 +468,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	weights_finish(&e->weights);
 	put_parts(e);
 	put_program(e, m, n, o, instance);
+	put_start(e, m, methods, n, o, text);
 	whole = whole_text(e, m->path, o);
 	text->c = whole.at;
 	text->n = whole.n;

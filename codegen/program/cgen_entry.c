@@ -288,6 +288,8 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		buf_free(&when);
 		put_taken(e, &text, &one, i);
 		note(e, method, fn, &one);
+		vec_push(e->cx->arena, &e->door_specs,
+			 ((DoorSpec){ method, fn, one.spec, one.plan, first, nwritten }));
 		if (one.spec->bounded)
 			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
 				(long long)one.plan->arena);

@@ -2,7 +2,7 @@
 
 usage: targets_test.py KILN [Host] [Options] [Cross]     ways whose compiler or emulator is not there are skipped
 """
-import ctypes, json, os, platform, shutil, sys, unittest
+import json, os, platform, shutil, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
@@ -27,18 +27,16 @@ def has_flag(flag):
 
 
 class Way(programs.Test):
-    def holds(self, options, launch=(), finish=None, samples=("digits",)):
+    def holds(self, options, launch=(), samples=("digits",)):
         """Samples on what they were profiled on, and a model on inputs that take other branches and sizes."""
         for name in samples:
             with self.subTest(name):
                 program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"), *options)
-                program = finish(program) if finish else program
                 self.ends(DONE, *launch, program, "-i", sample(name, "in.npz"), "--strict", "-o", self.at("out.npz"))
                 self.assertIsNone(npz.differs(npz.read(sample(name, "out.npz")), npz.read(self.at("out.npz"))))
         path = programs.model(self.at("m.pt"), programs.SOURCE)
         given = self.write("x.npz", x=programs.floats(1, 2, -1, 4))
         program = self.build("m", path, "-i", given, *options)
-        program = finish(program) if finish else program
         for x, shape in (([1, 2, -1, 4], (4,)), ([-5, 0, -2, 1], (4,)), ([1, -2, 3, 4, 5, -6], (2, 3)), ([7], ())):
             given = self.write("x.npz", x=programs.floats(*x, shape=shape))
             want = {"out": ("<f4", shape, programs.expected(x))}
@@ -99,18 +97,7 @@ class Host(Way):
         self.ends(WRONG, KILN, "build", sample("halting", "model.pt"), "--cpu", "i4004", "-o", self.at("none"), says=["i4004"])
 
     def test_static(self):
-        self.assertIn("not a dynamic", self.libraries(self.holds(["--emit", "static"])))
-
-    def test_object(self):
-        def link(path):
-            os.rename(path, path + ".o")
-            self.ends(DONE, os.environ.get("CC", "cc"), "-o", path, path + ".o", "-lm", "-lpthread")
-            return path
-        self.holds(["--emit", "obj"], finish=link)
-
-    def test_shared(self):
-        library = self.build("halting.so", sample("halting", "model.pt"), "--emit", "shared")
-        self.assertTrue(ctypes.CDLL(library).kiln_program)
+        self.assertIn("not a dynamic", self.libraries(self.holds(["--static"])))
 
 
 class Cross(Way):
@@ -119,12 +106,27 @@ class Cross(Way):
     def test_musl(self):
         self.assertIn("not a dynamic", self.libraries(self.holds(["--target", "x86_64-linux-musl"])))
         self.opens(["--target", "x86_64-linux-musl"])
+        for kind in "static", "obj":
+            self.library(kind, "musl-gcc", [], "--target", "x86_64-linux-musl")
+
+    def library(self, kind, cc, launch, *options):
+        """tests/door/net.py as a library, and a C program that calls it."""
+        door = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../door")
+        library = self.build("libnet." + {"shared": "so", "static": "a", "obj": "o"}[kind], os.path.join(door, "net.py"), "--input",
+                             "x=float32[1x4]", "--emit", kind, *options)
+        with open(self.at("call.c"), "w") as f:
+            f.write('#include "net.h"\nint main(void) {\n  const float x[1][4] = { { 1, 2, 3, 4 } }; float y[1][3];\n  net *m = net_open(0, 0, 0);\n'
+                    '  int bad = !m || net_forward(m, x, y) || y[0][0] < 1.7388f || y[0][0] > 1.7389f;\n  net_close(m);\n  return bad;\n}\n')
+        self.ends(DONE, cc, "-o", self.at("call"), self.at("call.c"), library, "-Wl,-rpath," + self.folder.name, "-lm", "-lpthread")
+        self.ends(DONE, *launch, self.at("call"))
 
     @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
     def test_aarch64(self):
         self.holds(["--target", "aarch64-linux-gnu"], ARM, samples=SAMPLES)
-        self.holds(["--target", "aarch64-linux-gnu", "--emit", "static", "--cpu", "cortex-a53"], ARM, samples=())
+        self.holds(["--target", "aarch64-linux-gnu", "--static", "--cpu", "cortex-a53"], ARM, samples=())
         self.opens(["--target", "aarch64-linux-gnu"], ARM)
+        for kind in "shared", "static", "obj":
+            self.library(kind, "aarch64-linux-gnu-gcc", ARM, "--target", "aarch64-linux-gnu")
         cache = os.environ.get("XDG_CACHE_HOME")         # where the compiled runtime is kept
         self.assertTrue(not cache or any(n.startswith("librt-") for n in os.listdir(os.path.join(cache, "kiln"))))
 

@@ -78,7 +78,7 @@ main(int argc, char **argv)
 	int bad = 0;
 
 	own = *kiln_program();
-	if (argc < 4 || rt_cx_init(&cx) || own.beside(&cx, &own, false))
+	if (argc < 4 || rt_cx_init(&cx) || own.beside(&cx, &own, &(RtWeightsFrom){ 0 }))
 		return 2;
 	rt_cx_free(&cx);
 	for (int i = 0; i < NTHREAD; i++) {

@@ -41,9 +41,32 @@ def inputs(name):
     return base + ".pt", sorted(glob.glob(base + ".?.npz"))
 
 
+def door():
+    """tests/door/threads.c: libraries of two models, made here of their text and the runtime with ThreadSanitizer."""
+    folder = os.path.join(ROOT, "tests/door")
+    models = {"net": ["net.py", "--input", "x=float32[1x4]"],
+              "many": ["many.pt", "--method", "forward,grow,describe,keep,write,refuse,draw,say", "--input", "x=float32[2x3]"]}
+    with tempfile.TemporaryDirectory() as tmp:
+        def call(*argv):
+            return subprocess.run(argv, check=True, cwd=tmp, stdout=subprocess.PIPE, text=True).stdout
+        for name, options in models.items():
+            call(KILN, "build", os.path.join(folder, options[0]), *options[1:], "--emit", "c", "--name", name, "--cpu", "x86-64-v3",
+                 "--weights", "file", "-o", name + ".c")
+            call(CC, *FLAGS, "-c", name + ".c")
+            roots = ["-Wl,-u," + line.split()[2] for line in call("nm", name + ".o").splitlines() if " T %s_" % name in line]
+            call(CC, "-r", "-nostdlib", "-Wl,--gc-sections", *roots, "-o", name + ".whole.o", name + ".o", LIBRT)
+            call("objcopy", "-w", "--keep-global-symbol=%s_*" % name, name + ".whole.o", name + ".o")
+        call(CC, *FLAGS, "-Wno-unused-function", "-I", tmp, os.path.join(folder, "threads.c"), "net.o", "many.o", "-lm", "-lpthread", "-o", "threads")
+        run("door", ["./threads", "400"], tmp)
+
+
 def main():
-    names = sys.argv[3:] or (*SAMPLES, *GUARDS, "forks", "convs")
+    names = sys.argv[3:] or (*SAMPLES, *GUARDS, "forks", "convs", "door")
+    if "door" in names:
+        door()
     for name in names:
+        if name == "door":
+            continue
         model, given = inputs(name)
         for how, options in ("specialized", ["-i", given[0]]), ("generic", []):
             with tempfile.TemporaryDirectory() as tmp:

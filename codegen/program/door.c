@@ -1,0 +1,527 @@
+/*
+ * A library: tables for rt/door.c, and the functions of NAME.h that hand them on.
+ *
+ * Arguments and results are leaves in the order of their keys, as rt/args.c reads and writes them.  Their dtypes and
+ * sizes are those of the first specialization, for which sizes that another one leaves open are any; what no
+ * specialization knows, the declared types say as far as they do.
+ */
+#include "door.h"
+
+#include <string.h>
+
+enum { TYPED_MOST = 16 };                /* as in rt/door.c */
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Leaves {
+	Arena *a;
+	DoorLeaves *to;
+	bool open;               /* other sizes are taken, too */
+} Leaves;
+
+static RtDtype
+dtype_of_number(const RtType *t)
+{
+	return t->kind == TYPE_INT ? RT_i64 : t->kind == TYPE_FLOAT ? RT_f64 : t->kind == TYPE_BOOL ? RT_b8 : RT_c128;
+}
+
+static bool
+is_number(const RtType *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_BOOL || t->kind == TYPE_COMPLEX;
+}
+
+static void
+add_leaf(Leaves *l, DoorLeaf leaf)
+{
+	int64_t *any;
+
+	if (leaf.kind == LEAF_TENSOR && l->open && leaf.ndim > 0) {
+		any = new(l->a, int64_t, leaf.ndim);
+		for (int i = 0; i < leaf.ndim; i++)
+			any[i] = -1;
+		leaf.dims = any;
+	}
+	vec_push(l->a, l->to, leaf);
+}
+
+static void
+add_number(Leaves *l, const char *key, const RtType *t, int ndim)
+{
+	static const int64_t any[] = { -1 };
+
+	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, dtype_of_number(t), ndim, any, t }));
+}
+
+/* What is one array whatever is in it; false: its parts are leaves. */
+static bool
+add_whole(Leaves *l, const char *key, const RtType *t)
+{
+	switch (t->kind) {
+	case TYPE_NONE:
+		return true;
+	case TYPE_STR: case TYPE_DEVICE:
+		add_leaf(l, (DoorLeaf){ key, LEAF_TEXT, RT_NDTYPE, 0, NULL, t });
+		return true;
+	case TYPE_LIST:
+		if (is_number(t->of[0]))
+			add_number(l, key, t->of[0], 1);
+		return is_number(t->of[0]);
+	case TYPE_TUPLE: case TYPE_DICT: case TYPE_CLASS: case TYPE_OPTIONAL:
+		return false;
+	case TYPE_INT: case TYPE_FLOAT: case TYPE_BOOL: case TYPE_COMPLEX:
+		add_number(l, key, t, 0);
+		return true;
+	default:
+		add_leaf(l, (DoorLeaf){ key, LEAF_ANY, RT_NDTYPE, -1, NULL, t });
+		return true;
+	}
+}
+
+static void
+add_tensor(Leaves *l, const char *key, const RtType *t, const TensorInfo *info)
+{
+	int64_t *dims = new(l->a, int64_t, info->rank + 1);
+
+	for (int i = 0; i < info->rank; i++)
+		dims[i] = info->dims[i] < 0 ? -1 : info->dims[i];
+	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_TENSOR, info->dtype, info->rank, dims, t }));
+}
+
+static const char *
+part_key(Leaves *l, const char *key, IValue name)
+{
+	Buf b = { 0 };
+
+	buf_printf(&b, "%s.", key);
+	rt_format_value(&b, name, 0);
+	return arena_text(l->a, &b);
+}
+
+static void
+add_open(Leaves *l, const char *key, const RtType *t)
+{
+	vec_push(l->a, l->to, ((DoorLeaf){ key, LEAF_OPEN, RT_NDTYPE, -1, NULL, t }));
+}
+
+/* Parts of lists and dicts are those of the specialization; with none they are not known. */
+static void
+add_argument(Leaves *l, const char *key, const RtType *t, const Pattern *p)
+{
+	if (p && p->form == PATTERN_TENSOR) {
+		add_tensor(l, key, t, p->type->tensor);
+		return;
+	}
+	if (add_whole(l, key, t))
+		return;
+	if (t->kind == TYPE_OPTIONAL)
+		add_argument(l, key, t->of[0], p);
+	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
+		add_argument(l, part_key(l, key, rt_int(i)), t->of[i],
+			     p && p->form == PATTERN_TUPLE ? &p->part[i] : NULL);
+	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
+		add_argument(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], NULL);
+	for (int i = 0; t->kind == TYPE_LIST && p && p->form == PATTERN_LIST && i < p->n; i++)
+		add_argument(l, part_key(l, key, rt_int(i)), t->of[0], &p->part[i]);
+	if ((t->kind == TYPE_LIST && (!p || p->form != PATTERN_LIST)) ||
+	    (t->kind == TYPE_DICT && (!p || p->form != PATTERN_DICT)))
+		add_open(l, key, t);
+	for (int i = 0; t->kind == TYPE_DICT && p && p->form == PATTERN_DICT && i < p->n; i++)
+		add_argument(l, part_key(l, key, p->value.u.list->v[i]), t->of[1], &p->part[i]);
+}
+
+static const RtTensor *
+tensor_of(Plan *p, const Value *v)
+{
+	const RtTensor *t = plan_tensor(p, v);
+	const Known *k = known_at(p->known, v);
+
+	return t ? t : k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+/* v: null where no specialization has it. */
+static void
+add_result(Leaves *l, const char *key, const RtType *t, Plan *p, const Value *v)
+{
+	const RtTensor *tensor = v ? tensor_of(p, v) : NULL;
+	const bool tuple = v && node_is(v->node, "prim::TupleConstruct");
+
+	if (t->kind == TYPE_TENSOR && tensor) {
+		add_leaf(l, (DoorLeaf){ key, LEAF_TENSOR, (RtDtype)tensor->dtype, tensor->ndim, tensor->dims, t });
+		return;
+	}
+	if (add_whole(l, key, t))
+		return;
+	if (t->kind == TYPE_OPTIONAL)
+		add_result(l, key, t->of[0], p, v);
+	for (int i = 0; t->kind == TYPE_TUPLE && i < t->n; i++)
+		add_result(l, part_key(l, key, rt_int(i)), t->of[i], p,
+			   tuple && i < v->node->nin ? v->node->in[i] : NULL);
+	for (int i = 0; t->kind == TYPE_CLASS && t->cls && i < t->cls->nslot; i++)
+		add_result(l, arena_printf(l->a, "%s.%s", key, t->cls->slot[i]), t->cls->slot_type[i], p, NULL);
+	if (t->kind == TYPE_LIST || t->kind == TYPE_DICT)
+		add_open(l, key, t);
+}
+
+/* The specializations of a method: the first exact one, and whether others take other sizes. */
+static const DoorSpec *
+first_of(const Emit *e, const char *method, bool *open, const DoorSpec **dynamic)
+{
+	const DoorSpec *found = NULL;
+	int n = 0;
+
+	*dynamic = NULL;
+	for (int i = 0; i < e->door_specs.n; i++) {
+		const DoorSpec *s = &e->door_specs.at[i];
+
+		if (strcmp(s->method, method))
+			continue;
+		n++;
+		if (s->spec->dynamic)
+			*dynamic = s;
+		else if (!found)
+			found = s;
+	}
+	*open = n > 1 || *dynamic;
+	return found ? found : *dynamic;
+}
+
+static void
+add_method(Emit *e, Door *door, const EmitMethod *em)
+{
+	const Schema *s = em->fn->schema;
+	DoorMethod m = { .name = em->name, .schema = s, .first = em->takes_self };
+	const DoorSpec *dynamic, *spec;
+	Leaves in = { e->cx->arena, &m.in, false }, out = { e->cx->arena, &m.out, false };
+	const Node *ret;
+
+	spec = first_of(e, em->name, &out.open, &dynamic);
+	for (int i = m.first; i < s->nargs; i++) {
+		const DoorSpec *from = dynamic ? dynamic : spec;
+		const Pattern *p = from ? &from->spec->pattern[i - m.first] : NULL;
+
+		add_argument(&in, s->args[i].name, type_unshaped(e->cx, s->args[i].type), p);
+	}
+	ret = spec ? spec->plan->graph->top->ret : NULL;
+	if (s->nrets == 1)
+		add_result(&out, "out", type_unshaped(e->cx, s->rets[0].type), spec ? spec->plan : NULL,
+			   ret && ret->nin == 1 ? ret->in[0] : NULL);
+	for (int i = 0; s->nrets > 1 && i < s->nrets; i++)
+		add_result(&out, arena_printf(e->cx->arena, "out.%d", i), type_unshaped(e->cx, s->rets[i].type), NULL,
+			   NULL);
+	vec_push(e->cx->arena, &door->method, m);
+}
+
+/* ---- functions of C types ---------------------------------------------------------------------------------------- */
+
+bool
+is_c_word(const char *name)
+{
+	static const char *const words[] = {
+		"asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default",
+		"delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
+		"friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "operator", "private",
+		"protected", "public", "register", "restrict", "return", "short", "signed", "sizeof", "static",
+		"struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename", "union",
+		"unsigned", "using", "virtual", "void", "volatile", "while", "and", "or", "not", "xor", "near", "far",
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(name, words[i]))
+			return true;
+	return false;
+}
+
+static const char *
+parameter_name(Arena *a, const char *given)
+{
+	const char *name = out_name(a, "", given);
+
+	if (name[0] >= '0' && name[0] <= '9')
+		return arena_printf(a, "_%s", name);
+	return is_c_word(name) || !strcmp(name, "m") || !strncmp(name, "out", 3) || !name[0] ?
+		arena_printf(a, "%s_", name) : name;
+}
+
+/* A C array of its elements, one after the other? */
+static bool
+is_c_array(RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
+{
+	int64_t step = 1;
+
+	if (rt_dtypes[dtype].category == 'Q')
+		return false;
+	for (int i = ndim - 1; i >= 0; i--) {
+		if (dims[i] < 1 || (strides && dims[i] != 1 && strides[i] != step))
+			return false;
+		step *= dims[i];
+	}
+	return true;
+}
+
+static bool
+typed_argument(Cx *cx, DoorTyped *t, const Arg *arg, const Pattern *p, bool written)
+{
+	const TensorInfo *info = p->form == PATTERN_TENSOR ? p->type->tensor : NULL;
+	DoorTensor in = { .param = t->arg.n, .written = written };
+
+	if (p->form == PATTERN_VALUE && p->value.tag <= RT_BOOL) {
+		vec_push(cx->arena, &t->arg, p->value);
+		return true;
+	}
+	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides))
+		return false;
+	in.name = parameter_name(cx->arena, arg->name);
+	in.dtype = info->dtype;
+	in.ndim = info->rank;
+	in.dims = info->dims;
+	vec_push(cx->arena, &t->arg, rt_none());
+	vec_push(cx->arena, &t->in, in);
+	return true;
+}
+
+static bool
+typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name)
+{
+	const RtTensor *r = v->type->kind == TYPE_TENSOR ? tensor_of(p, v) : NULL;
+
+	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL))
+		return false;
+	vec_push(cx->arena, &t->out, ((DoorTensor){ .name = name, .dtype = (RtDtype)r->dtype, .ndim = r->ndim,
+						    .dims = r->dims }));
+	return true;
+}
+
+static bool
+typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
+{
+	const Node *ret = s->plan->graph->top->ret, *tuple;
+
+	if (ret->nin != 1 || s->fn->schema->nrets != 1 || s->fn->gradient)
+		return false;
+	tuple = ret->in[0]->node;
+	t->is_tuple = node_is(tuple, "prim::TupleConstruct");
+	if (!t->is_tuple)
+		return typed_result(cx, t, s->plan, ret->in[0], "out");
+	for (int i = 0; i < tuple->nin; i++)
+		if (!typed_result(cx, t, s->plan, tuple->in[i], arena_printf(cx->arena, "out_%d", i)))
+			return false;
+	return true;
+}
+
+/* Kernels in a row, without a word of the runtime, a guard, a branch or a loop. */
+static bool
+is_plain(const Plan *p)
+{
+	for NODES(n, p->graph->top)
+		if (n->nsub && !node_is(n, "prim::FusionGroup"))
+			return false;
+	return !p->calls && !p->guards;
+}
+
+/* The name of a function; not one of those that every library has. */
+static const char *
+function_name(Arena *a, const Door *door, const char *method)
+{
+	static const char *const taken[] = { "open", "close", "reset", "call", "inputs", "outputs", "results", "result",
+		"result_text", "set", "set_text", "state_get", "state_set", "error", "options", "leaf", "status" };
+	const char *name = out_name(a, "", method), *made = name;
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		if (!strcmp(name, taken[i]))
+			made = name = arena_printf(a, "method_%s", name);
+	for (int i = 0; i < door->typed.n; i++)
+		if (!strcmp(door->typed.at[i].name, made)) {
+			made = arena_printf(a, "%s_%d", name, ++n);
+			i = -1;
+		}
+	return made;
+}
+
+static void
+add_typed(Emit *e, Door *door, const DoorSpec *s)
+{
+	const Schema *schema = s->fn->schema;
+	DoorTyped t = { .plain = is_plain(s->plan) };
+	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - s->first <= TYPED_MOST;
+
+	for (int i = s->first; i < schema->nargs && good; i++)
+		good = typed_argument(e->cx, &t, &schema->args[i], &s->spec->pattern[i - s->first], s->nwritten > 0);
+	if (!good || !typed_results(e->cx, &t, s) || t.out.n > TYPED_MOST)
+		return;
+	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))
+		t.method++;
+	t.name = function_name(e->cx->arena, door, s->method);
+	vec_push(e->cx->arena, &door->typed, t);
+}
+
+Door *
+door_make(Emit *e, const EmitMethod *m, int n, const BuildOptions *o, const char *model)
+{
+	const char *slash = strrchr(o->out, '/');
+	Door *door = new(e->cx->arena, Door, 1);
+
+	*door = (Door){ .name = o->name, .model = model, .file = slash ? slash + 1 : o->out };
+	for (int i = 0; i < n; i++)
+		add_method(e, door, &m[i]);
+	for (int i = 0; i < e->door_specs.n; i++)
+		add_typed(e, door, &e->door_specs.at[i]);
+	return door;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* The C expression of an array of sizes; 0 where there are none. */
+static const char *
+sizes(Emit *e, int ndim, const int64_t *dims)
+{
+	return ndim > 0 ? emit_geometry(e, ndim, dims, NULL) : "0";
+}
+
+static const char *
+dl_type(Arena *a, const DoorLeaf *leaf)
+{
+	const RtDtypeInfo *d = leaf->kind == LEAF_TENSOR ? &rt_dtypes[leaf->dtype] : NULL;
+	const bool b16 = leaf->kind == LEAF_TENSOR && leaf->dtype == RT_bf16;
+
+	if (!d)
+		return leaf->kind == LEAF_TEXT ? "{ 255, 0, 0 }" : "{ 0, 0, 0 }";
+	return arena_printf(a, "{ %d, %d, 1 }", d->category == 'B' ? 6 : b16 ? 4 : d->category == 'C' ? 5 :
+			    d->category == 'F' ? 2 : leaf->dtype == RT_u8 ? 1 : 0, d->bytes * 8);
+}
+
+/* How many there are. */
+static int
+put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
+{
+	Buf b = { 0 };
+	int n = 0;
+
+	for (int k = 0; k < l->n; k++) {
+		const DoorLeaf *leaf = &l->at[k];
+
+		if (leaf->kind == LEAF_OPEN)
+			continue;
+		n++;
+		buf_puts(&b, "\t{ ");
+		out_string(&b, leaf->key, (int64_t)strlen(leaf->key));
+		buf_printf(&b, ", %s, %d, %s },\n", dl_type(e->cx->arena, leaf), leaf->ndim,
+			   sizes(e, leaf->ndim, leaf->dims));
+	}
+	out_line(&e->tail, "static const RtLeaf door_%s_%d[] = {\n%s\t{ 0 }\n};", what, i, b.at ? b.at : "");
+	buf_free(&b);
+	return n;
+}
+
+static const char *
+value_text(Arena *a, IValue v)
+{
+	return v.tag == RT_DOUBLE ? arena_printf(a, "{ RT_DOUBLE, { .f = %a } }", v.u.f) :
+	       v.tag == RT_NONE ? "{ RT_NONE, { 0 } }" :
+	       arena_printf(a, "{ %s, { %lldLL } }", v.tag == RT_INT ? "RT_INT" : "RT_BOOL", (long long)v.u.i);
+}
+
+static void
+put_tensors(Emit *e, const char *what, int i, const DoorTensor *t, int n)
+{
+	out_line(&e->tail, "static const RtTypedTensor typed_%s_%d[] = {", what, i);
+	for (int k = 0; k < n; k++)
+		out_line(&e->tail, "\t{ RT_%s, %d, %d, %d, %s },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
+			 t[k].param, sizes(e, t[k].ndim, t[k].dims));
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
+static void
+put_typed_tables(Emit *e, const Door *door)
+{
+	for (int i = 0; i < door->typed.n; i++) {
+		const DoorTyped *t = &door->typed.at[i];
+
+		put_tensors(e, "in", i, t->in.at, t->in.n);
+		put_tensors(e, "out", i, t->out.at, t->out.n);
+		out_line(&e->tail, "static const IValue typed_arg_%d[] = {", i);
+		for (int k = 0; k < t->arg.n; k++)
+			out_line(&e->tail, "\t%s,", value_text(e->cx->arena, t->arg.at[k]));
+		out_line(&e->tail, "\t{ 0, { 0 } }\n};");
+	}
+	out_line(&e->tail, "static const RtTyped typed[] = {");
+	for (int i = 0; i < door->typed.n; i++) {
+		const DoorTyped *t = &door->typed.at[i];
+
+		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, %d, %d, %d, %d },", t->method,
+			 i, i, i, t->in.n, t->out.n, t->is_tuple, t->plain);
+	}
+	out_line(&e->tail, "\t{ 0 }\n};");
+}
+
+static void
+put_typed_functions(Emit *e, const Door *door, Texts *exported)
+{
+	for (int i = 0; i < door->typed.n; i++) {
+		const DoorTyped *t = &door->typed.at[i];
+		Buf head = { 0 }, in = { 0 }, out = { 0 };
+
+		for (int k = 0; k < t->in.n; k++) {
+			buf_printf(&head, ", const void *in%d", k);
+			buf_printf(&in, " in%d,", k);
+		}
+		for (int k = 0; k < t->out.n; k++) {
+			buf_printf(&head, ", void *out%d", k);
+			buf_printf(&out, " out%d,", k);
+		}
+		out_line(&e->tail, "\nDOOR int\n%s_%s(RtDoor *d%s)\n{", door->name, t->name, head.at ? head.at : "");
+		out_line(&e->tail, "\tconst void *const in[] = {%s 0 };\n\tvoid *const out[] = {%s 0 };\n",
+			 in.at ? in.at : "", out.at ? out.at : "");
+		out_line(&e->tail, "\treturn rt_door_typed(d, %d, in, out);\n}", i);
+		vec_push(e->cx->arena, exported, arena_printf(e->cx->arena, "%s_%s", door->name, t->name));
+		buf_free(&head);
+		buf_free(&in);
+		buf_free(&out);
+	}
+}
+
+/* result type, name, parameters, how it is handed on */
+static const char *const functions[][4] = {
+	{ "RtDoor *", "open", "const RtDoorOptions *o, char *why, size_t n", "rt_door_open(&door, o, why, n)" },
+	{ "void", "close", "RtDoor *d", "rt_door_close(d)" },
+	{ "int", "reset", "RtDoor *d", "rt_door_reset(d)" },
+	{ "int", "inputs", "const char *method, const RtLeaf **at", "rt_door_leaves(&door, method, false, at)" },
+	{ "int", "outputs", "const char *method, const RtLeaf **at", "rt_door_leaves(&door, method, true, at)" },
+	{ "int", "call", "RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout",
+	  "rt_door_call(d, method, in, nin, out, nout)" },
+	{ "int", "set", "RtDoor *d, const char *key, const RtDlTensor *t", "rt_door_set(d, key, t)" },
+	{ "int", "set_text", "RtDoor *d, const char *key, const char *text", "rt_door_set_text(d, key, text)" },
+	{ "int", "results", "RtDoor *d", "rt_door_results(d)" },
+	{ "int", "result", "RtDoor *d, int i, const char **key, RtDlTensor *t", "rt_door_result(d, i, key, t)" },
+	{ "const char *", "result_text", "RtDoor *d, int i", "rt_door_text(d, i)" },
+	{ "int", "state_get", "RtDoor *d, const char *name, RtDlTensor *t", "rt_door_state_get(d, name, t)" },
+	{ "int", "state_set", "RtDoor *d, const char *name, const RtDlTensor *t", "rt_door_state_set(d, name, t)" },
+	{ "const char *", "error", "RtDoor *d", "rt_door_error(d)" },
+};
+
+void
+door_put(Emit *e, const Door *door, Texts *exported)
+{
+	Buf methods = { 0 };
+
+	out_line(&e->tail, "\n#include \"door.h\"\n#define DOOR __attribute__((visibility(\"default\")))\n");
+	for (int i = 0; i < door->method.n; i++) {
+		const int nin = put_leaves(e, "in", i, &door->method.at[i].in);
+		const int nout = put_leaves(e, "out", i, &door->method.at[i].out);
+
+		buf_printf(&methods, "\t{ door_in_%d, door_out_%d, %d, %d },\n", i, i, nin, nout);
+	}
+	out_line(&e->tail, "static const RtDoorMethod door_methods[] = {\n%s};", methods.at ? methods.at : "");
+	buf_free(&methods);
+	put_typed_tables(e, door);
+	out_line(&e->tail, "static const RtDoorProgram door = { &program, door_methods, typed, %d };", door->typed.n);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		const char *name = arena_printf(e->cx->arena, "%s_%s", door->name, functions[i][1]);
+
+		out_line(&e->tail, "\nDOOR %s\n%s(%s)\n{\n\t%s%s;\n}", functions[i][0], name, functions[i][2],
+			 strcmp(functions[i][0], "void") ? "return " : "", functions[i][3]);
+		vec_push(e->cx->arena, exported, name);
+	}
+	put_typed_functions(e, door, exported);
+}

@@ -1,0 +1,53 @@
+/* codegen/program/door.h - what a library offers: collected from the plans, printed as tables (door.c) and as NAME.h
+ * (header.c)
+ */
+#ifndef DOOR_TABLES_H
+#define DOOR_TABLES_H
+
+#include "../codegen.h"
+
+/* A place for a tensor or a text in the arguments or the result of a method, by its key. */
+typedef struct DoorLeaf {
+	const char *key;
+	/* any: the dtype is not known; open: parts that are not known, a line in the header alone */
+	enum { LEAF_TENSOR, LEAF_TEXT, LEAF_ANY, LEAF_OPEN } kind;
+	RtDtype dtype;
+	int     ndim;                    /* -1: not known */
+	const int64_t *dims;             /* -1: any size */
+	const RtType *type;              /* as it is declared */
+} DoorLeaf;
+typedef Vec(DoorLeaf) DoorLeaves;
+
+typedef struct DoorTensor {              /* a parameter of a function of C types */
+	const char *name;
+	RtDtype dtype;
+	bool    written;
+	int     ndim, param;
+	const int64_t *dims;
+} DoorTensor;
+
+typedef struct DoorTyped {
+	const char *name;                /* forward, forward_1 */
+	int   method;
+	Vec(DoorTensor) in, out;
+	Vec(IValue) arg;                 /* of all parameters: numbers and None, where no tensor is */
+	bool  is_tuple, plain;
+} DoorTyped;
+
+typedef struct DoorMethod { const char *name; const Schema *schema; int first; DoorLeaves in, out; } DoorMethod;
+
+typedef struct Door {
+	const char *name;                /* NAME */
+	const char *model, *file;        /* for the reader: what was built, into which file */
+	Vec(DoorMethod) method;
+	Vec(DoorTyped) typed;
+} Door;
+
+Door *door_make(Emit *, const EmitMethod *, int n, const BuildOptions *, const char *model);
+/* Tables and functions, at the end of the program's text; the names of these. */
+void  door_put(Emit *, const Door *, Texts *exported);
+char *door_header(Cx *, const Door *);           /* NAME.h */
+/* Sizes in C: [1][3][224][224] */
+const char *door_sizes(Arena *, const DoorTensor *);
+
+#endif

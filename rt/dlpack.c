@@ -1,0 +1,100 @@
+/* rt/dlpack.c - DLPack's tensors over Kiln's, and the other way: checked, never copied
+ */
+#include "base.h"
+#include "door.h"
+
+#include <string.h>
+
+enum { DL_INT, DL_UINT, DL_FLOAT, DL_OPAQUE, DL_BFLOAT, DL_COMPLEX, DL_BOOL, DL_CPU = 1, DL_CUDA_HOST = 3 };
+
+/* The types that both have; the others have no bits. */
+static const RtDlType types[RT_NDTYPE] = {
+	[RT_u8] = { DL_UINT, 8, 1 }, [RT_i8] = { DL_INT, 8, 1 }, [RT_i16] = { DL_INT, 16, 1 },
+	[RT_i32] = { DL_INT, 32, 1 }, [RT_i64] = { DL_INT, 64, 1 }, [RT_f16] = { DL_FLOAT, 16, 1 },
+	[RT_f32] = { DL_FLOAT, 32, 1 }, [RT_f64] = { DL_FLOAT, 64, 1 }, [RT_c32] = { DL_COMPLEX, 32, 1 },
+	[RT_c64] = { DL_COMPLEX, 64, 1 }, [RT_c128] = { DL_COMPLEX, 128, 1 }, [RT_b8] = { DL_BOOL, 8, 1 },
+	[RT_bf16] = { DL_BFLOAT, 16, 1 },
+};
+
+bool
+rt_dl_same_type(RtDlType t, RtDtype d)
+{
+	return types[d].bits && t.code == types[d].code && t.bits == types[d].bits && t.lanes == 1;
+}
+
+static int
+dtype_of(RtDlType t)
+{
+	int d = 0;
+
+	while (d < RT_NDTYPE && !rt_dl_same_type(t, (RtDtype)d))
+		d++;
+	return d;
+}
+
+/* From the first element's first byte to the last one's end; false: no memory is so large, or a size is less than 0. */
+static bool
+span_of(const RtDlTensor *t, int item, int64_t *bytes)
+{
+	int64_t last = 0, count = 1, step;
+	bool empty = false;
+
+	for (int i = t->ndim - 1; i >= 0; i--) {
+		const int64_t stride = t->strides ? t->strides[i] : count;
+
+		if (t->shape[i] < 0 || stride < 0)
+			return false;
+		empty |= t->shape[i] == 0;
+		if (!t->shape[i])
+			continue;
+		if (!size_mul(t->shape[i] - 1, stride, &step) || !size_add(last, step, &last) ||
+		    !size_mul(count, t->shape[i], &count))
+			return false;
+	}
+	*bytes = 0;
+	return empty || (size_add(last, 1, &last) && size_mul(last, item, bytes));
+}
+
+static RtTensor *
+refused(RtCx *cx, const char *key, const char *why)
+{
+	rt_raise(cx, "'%s': %s", key, why);
+	return NULL;
+}
+
+RtTensor *
+rt_tensor_of_dl(RtCx *cx, const char *key, const RtDlTensor *t)
+{
+	const int d = dtype_of(t->dtype);
+	const char *data = (const char *)t->data + t->byte_offset;
+	RtTensor *own = NULL;
+	RtStorage *s;
+	int64_t bytes;
+
+	if (t->device.kind != DL_CPU && t->device.kind != DL_CUDA_HOST)
+		return refused(cx, key, "the tensor is not in the memory of the CPU");
+	if (d == RT_NDTYPE)
+		return refused(cx, key, "there are no tensors of this dtype");
+	if (t->ndim < 0 || t->ndim > RT_MAX_RANK || (t->ndim && !t->shape))
+		return refused(cx, key, "a tensor has 0 to 64 dimensions, and a shape");
+	if (!span_of(t, rt_dtypes[d].bytes, &bytes))
+		return refused(cx, key, "a size or stride is less than 0, or the tensor is too large");
+	if (bytes && !t->data)
+		return refused(cx, key, "the tensor has no data");
+	if (bytes && (uintptr_t)data % (uintptr_t)(rt_dtypes[d].bytes > 8 ? 8 : rt_dtypes[d].bytes))
+		return refused(cx, key, "the data is not aligned to its elements");
+	if ((s = rt_storage_over(cx, bytes ? data : "", bytes, false)))
+		own = rt_tensor_over(cx, s, (RtDtype)d, t->ndim, t->shape, t->strides, 0);
+	rt_storage_release(s);
+	return own;
+}
+
+bool
+rt_dl_of_tensor(const RtTensor *t, RtDlTensor *out)
+{
+	if (!types[t->dtype].bits || t->layout)
+		return false;
+	*out = (RtDlTensor){ .data = rt_data(t), .device = { DL_CPU, 0 }, .ndim = t->ndim, .dtype = types[t->dtype],
+			     .shape = t->dims, .strides = t->strides };
+	return true;
+}

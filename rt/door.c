@@ -1,0 +1,793 @@
+/* rt/door.c - an instance of a program in somebody else's process
+ *
+ * An instance is one RtCx with all that it refers to: values, state, arena, threads, and the memory that its calls
+ * keep (rt_mem_switch), so that nothing of it is left behind in the threads that call it.  It serves one call at a
+ * time; a second one is told so.  Every way in is enter ... leave; in between errors are in the context, and leave
+ * makes the instance's text of them.
+ *
+ * Arguments are boxes over the caller's memory.  What of it outlives the call, in a result or in the state, gets a copy
+ * then (keep_apart), so nothing in an instance points to memory that the caller may free.
+ */
+#include "base.h"
+#include "door.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct RtDoor {
+	RtCx     cx;
+	RtProgram own;                   /* the tables, with the weights where they are */
+	const RtDoorProgram *door;
+	struct RtMem *mem, *before;      /* what its calls keep; during a call: what the thread keeps */
+	int      busy;
+	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */
+	RtOuter  outer;                  /* the caller's pool */
+	Buf      error;
+	RtArrays given, results;         /* by NAME_set, for the next call; of the last call */
+	RtTensor **box;                  /* for each function of C types, TYPED_MOST: arguments, once they are made */
+};
+
+enum { TYPED_MOST = 16 };                /* parameters of a function of C types */
+
+/* ---- one call at a time ------------------------------------------------------------------------------------------ */
+
+#if defined __GNUC__ && !defined __TINYC__
+static int  exchange(int *at, int v) { return __atomic_exchange_n(at, v, __ATOMIC_ACQUIRE); }
+static void store(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
+#else
+static int  exchange(int *at, int v) { const int was = *at; *at = v; return was; }
+static void store(int *at, int v) { *at = v; }
+#endif
+
+static bool
+enter(RtDoor *d)
+{
+	if (exchange(&d->busy, 1))
+		return false;
+	d->before = rt_mem_switch(d->mem);
+	return true;
+}
+
+static bool
+is_memory(const RtCx *cx)
+{
+	return !cx->cls && cx->message && (!strncmp(cx->message, "out of memory", 13) ||
+					   !strncmp(cx->message, "DefaultCPUAllocator", 19));
+}
+
+static int
+leave(RtDoor *d, int status)
+{
+	RtCx *cx = &d->cx;
+
+	if (status && is_memory(cx))
+		status = DOOR_MEMORY;
+	else if (status && cx->status == RT_LACKS)
+		status = DOOR_UNSUPPORTED;
+	else if (status == DOOR_RAISED && cx->cls && !strcmp(cx->cls, "GuardMiss"))
+		status = DOOR_GUARD;
+	d->error.n = 0;
+	if (status == DOOR_RAISED)
+		buf_printf(&d->error, "%s%s: ", cx->trace ? cx->trace : "", cx->cls ? cx->cls : "RuntimeError");
+	if (status || d->error.at)
+		buf_puts(&d->error, status && cx->message ? cx->message : "");
+	rt_clear_error(cx);
+	d->mem = rt_mem_switch(d->before);
+	store(&d->busy, 0);
+	return status;
+}
+
+const char *
+rt_door_error(RtDoor *d)
+{
+	return !d ? "there is no instance" : d->error.at ? d->error.at : "";
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void
+say_print(RtCx *cx, const char *text, int64_t n)
+{
+	const RtDoor *d = cx->print_arg;
+
+	d->o.print(d->o.arg, text, (size_t)n);
+}
+
+static void
+say_warning(RtCx *cx, const char *text, int64_t n)
+{
+	const RtDoor *d = cx->print_arg;
+
+	d->o.warn(d->o.arg, text, (size_t)n);
+}
+
+static int
+find_weights(RtDoor *d)
+{
+	const RtWeightsFrom from = { d->o.weights_file, d->o.weights, (int64_t)d->o.weights_bytes, false };
+
+	if (d->own.beside)
+		return d->own.beside(&d->cx, &d->own, &from);
+	if (d->o.weights_file || d->o.weights)
+		return rt_raise(&d->cx, "this library has its weights inside: kiln build --weights file");
+	return RT_OK;
+}
+
+static int
+find_threads(RtDoor *d)
+{
+	const int built = d->own.threads < 0 ? 0 : d->own.threads ? d->own.threads : 1;
+	const int n = d->o.threads < 0 ? 0 : d->o.threads ? d->o.threads : built;
+
+	if (n > 4096)
+		return rt_raise(&d->cx, "a number of threads is wanted, not %d", n);
+	if (!d->o.parallel)
+		return n == 1 ? RT_OK : rt_threads(&d->cx, n);
+	if (d->o.threads < 1)
+		return rt_raise(&d->cx, "with a pool of the caller's, threads says how many parts a loop has");
+	d->outer = (RtOuter){ .run = d->o.parallel, .pool = d->o.pool, .loop = rt_outer_loop };
+	d->cx.outer = &d->outer;
+	d->cx.nthread = n;
+	return RT_OK;
+}
+
+/* As a program does: the GPU when there is code for it and one is there, unless the caller says which. */
+static int
+find_device(RtDoor *d)
+{
+	const char *want = d->o.device;
+
+	if (want && strcmp(want, "cpu") && strcmp(want, "cuda"))
+		return rt_raise(&d->cx, "no device '%s': cpu or cuda", want);
+	if (want ? !strcmp(want, "cpu") : !d->own.cuda)
+		return RT_OK;
+	if (!d->own.cuda)
+		return rt_raise(&d->cx, "no device 'cuda': this library is for the cpu");
+	if (d->own.cuda->start(&d->cx, &d->own) && want)
+		return RT_ERROR;
+	rt_clear_error(&d->cx);
+	return RT_OK;
+}
+
+static void
+seed(RtDoor *d)
+{
+	if (d->o.seeded || d->own.seeded)
+		rt_generator_seed(d->cx.gen, d->o.seeded ? d->o.seed : d->own.seed);
+}
+
+static int try_typed(RtDoor *, int which);
+
+static int
+set_up(RtDoor *d)
+{
+	RtCx *cx = &d->cx;
+
+	if (rt_cx_init(cx) || find_weights(d) || find_threads(d) || rt_program_load(cx, &d->own) || find_device(d))
+		return RT_ERROR;
+	seed(d);
+	cx->print_arg = d;
+	cx->print = d->o.print ? say_print : NULL;
+	cx->warn = d->o.warn ? say_warning : NULL;
+	cx->strict = d->o.strict != 0;
+	rt_stack_note(cx);
+	if (!(d->box = rt_mem_zeroed((int64_t)sizeof *d->box * TYPED_MOST * (d->door->ntyped + 1))))
+		return rt_raise(cx, "out of memory");
+	for (int i = 0; i < d->door->ntyped && !cx->cuda; i++)
+		if (d->door->typed[i].plain && try_typed(d, i))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+static void
+drop_results(RtDoor *d)
+{
+	rt_arrays_free(&d->results);
+}
+
+/* All that it has, and then its lists. */
+static void
+tear_down(RtDoor *d)
+{
+	for (int i = 0; d->box && i < TYPED_MOST * d->door->ntyped; i++)
+		rt_tensor_release(d->box[i]);
+	rt_mem_back(d->box);
+	rt_arrays_free(&d->given);
+	drop_results(d);
+	buf_free(&d->error);
+	if (d->own.cuda)
+		d->own.cuda->stop(&d->cx);
+	rt_program_free(&d->cx);
+	if (d->own.unmap)
+		d->own.unmap(&d->own);
+	rt_cx_free(&d->cx);
+}
+
+RtDoor *
+rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_t n)
+{
+	RtDoor *d = calloc(1, sizeof *d);
+	struct RtMem *before = rt_mem_switch(NULL);
+	bool good = false;
+
+	if (d) {
+		*d = (RtDoor){ .door = door, .own = *door->program, .o = o ? *o : (RtDoorOptions){ 0 } };
+		good = !set_up(d);
+	}
+	if (why && n)
+		snprintf(why, n, "%s", good ? "" : d && d->cx.message ? d->cx.message : "out of memory");
+	if (d && !good)
+		tear_down(d);
+	if (good) {
+		d->mem = rt_mem_switch(before);
+		return d;
+	}
+	rt_mem_switch(before);
+	free(d);
+	return NULL;
+}
+
+void
+rt_door_close(RtDoor *d)
+{
+	if (!d || !enter(d))
+		return;
+	tear_down(d);
+	rt_mem_switch(d->before);
+	free(d);
+}
+
+int
+rt_door_reset(RtDoor *d)
+{
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	rt_arrays_free(&d->given);
+	drop_results(d);
+	if (rt_program_again(&d->cx))
+		return leave(d, DOOR_MEMORY);
+	rt_generator_seed(d->cx.gen, RT_SEED);
+	seed(d);
+	memset(d->cx.warned, 0, sizeof d->cx.warned);
+	return leave(d, DOOR_OK);
+}
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+/* The index of a method; null: the first one.  -1: there is none of that name. */
+static int
+method_index(const RtProgram *p, const char *name)
+{
+	int i = 0;
+
+	while (name && i < p->nmethod && strcmp(p->method[i].name, name))
+		i++;
+	return i < p->nmethod ? i : -1;
+}
+
+int
+rt_door_leaves(const RtDoorProgram *door, const char *method, bool results, const RtLeaf **at)
+{
+	const int i = method_index(door->program, method);
+
+	if (i < 0)
+		return -1;
+	if (at)
+		*at = results ? door->method[i].out : door->method[i].in;
+	return results ? door->method[i].nout : door->method[i].nin;
+}
+
+static int
+add(RtDoor *d, const char *key, const RtDlTensor *t)
+{
+	RtTensor *box = rt_tensor_of_dl(&d->cx, key, t);
+	const int status = box ? rt_arrays_add(&d->cx, &d->given, key, rt_of(box)) : RT_ERROR;
+
+	rt_tensor_release(box);
+	return status;
+}
+
+static int
+add_inputs(RtDoor *d, const RtDoorMethod *m, RtDlTensor *const *in, int nin)
+{
+	if (nin < 0 || (nin && !in))
+		return rt_raise(&d->cx, "there are %d arguments, and no array of them", nin);
+	if (nin > m->nin)
+		return rt_raise(&d->cx, "%d arguments were given to a method of %d", nin, m->nin);
+	for (int i = 0; i < nin; i++)
+		if (in[i] && add(d, m->in[i].key, in[i]))
+			return RT_ERROR;
+	return RT_OK;
+}
+
+int
+rt_door_set(RtDoor *d, const char *key, const RtDlTensor *t)
+{
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	if (!key || !t)
+		return leave(d, (rt_raise(&d->cx, "a key and a tensor are wanted"), DOOR_ARGUMENT));
+	return leave(d, add(d, key, t) ? DOOR_ARGUMENT : DOOR_OK);
+}
+
+int
+rt_door_set_text(RtDoor *d, const char *key, const char *text)
+{
+	RtStr *s;
+	int status;
+
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	if (!key || !text)
+		return leave(d, (rt_raise(&d->cx, "a key and a text are wanted"), DOOR_ARGUMENT));
+	if (!(s = rt_str_new(&d->cx, text, -1)))
+		return leave(d, DOOR_MEMORY);
+	status = rt_arrays_add(&d->cx, &d->given, key, rt_ref(RT_STR, s));
+	rt_release(rt_ref(RT_STR, s));
+	return leave(d, status ? DOOR_ARGUMENT : DOOR_OK);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* A result or the state has the caller's memory: it gets its own.  Without memory for that, it must not stay. */
+static int
+keep_apart(RtCx *cx, RtTensor *t)
+{
+	RtStorage *s = t->storage;
+	char *data;
+
+	if (s->kind != RT_BORROWED || (rt_refs(&s->h) == 1 && rt_refs(&t->h) == 1))
+		return RT_OK;
+	if (!(data = rt_mem_line(s->bytes))) {
+		rt_raise(cx, "out of memory: an argument of %lld bytes is kept by the model", (long long)s->bytes);
+		s->bytes = 0;
+		s->data = (char *)(uintptr_t)"";
+		return RT_ERROR;
+	}
+	memcpy(data, s->data, (size_t)s->bytes);
+	s->data = data;
+	s->kind = RT_HEAP;
+	return RT_OK;
+}
+
+/* What was given to the call is the caller's again. */
+static int
+give_back(RtDoor *d)
+{
+	int status = RT_OK;
+
+	for (int i = 0; i < d->given.n; i++)
+		if (d->given.at[i].tensor && keep_apart(&d->cx, d->given.at[i].tensor))
+			status = RT_ERROR;
+	rt_arrays_free(&d->given);
+	return status;
+}
+
+static int
+run(RtDoor *d, const RtMethod *m, IValue *args)
+{
+	IValue result = rt_none();
+	int status;
+
+	if (rt_args_from_arrays(&d->cx, m->param, m->nparam, &d->given, args))
+		return DOOR_ARGUMENT;
+	if (rt_program_call(&d->cx, m, args, &result))
+		return DOOR_RAISED;
+	status = rt_arrays_from_value(&d->cx, &d->results, "out", m->gradients ? result.u.tuple->v[0] : result);
+	rt_release(result);
+	return status ? DOOR_RAISED : DOOR_OK;
+}
+
+static int
+run_given(RtDoor *d, const RtMethod *m)
+{
+	IValue *args = rt_mem_zeroed((int64_t)sizeof *args * (m->nparam + 1));
+	int status = args ? run(d, m, args) : (rt_raise(&d->cx, "out of memory"), DOOR_MEMORY);
+
+	for (int i = 0; args && i < m->nparam; i++)
+		rt_release(args[i]);
+	rt_mem_back(args);
+	if (give_back(d) && !status)
+		status = DOOR_MEMORY;
+	return status;
+}
+
+static bool
+same_sizes(const RtDlTensor *a, const RtTensor *t)
+{
+	if (a->ndim != t->ndim || (a->ndim && !a->shape) || !rt_dl_same_type(a->dtype, (RtDtype)t->dtype))
+		return false;
+	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
+}
+
+/* Result i, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
+static RtTensor *
+result_at(RtDoor *d, int i, RtDlTensor *dl)
+{
+	RtArray *a = &d->results.at[i];
+	RtTensor *plain;
+
+	*dl = (RtDlTensor){ .device = { 1, 0 } };
+	if (a->tensor && a->tensor->flags & RT_BITS && (plain = rt_contiguous(&d->cx, a->tensor))) {
+		rt_tensor_release(a->tensor);
+		a->tensor = plain;
+	}
+	if (a->tensor && !rt_dl_of_tensor(a->tensor, dl))
+		rt_lacks(&d->cx, "'%s': DLPack has no %s", a->key, rt_dtypes[a->tensor->dtype].torch);
+	return d->cx.status ? NULL : a->tensor;
+}
+
+/* Into the caller's memory, where it says that it has some. */
+static int
+deliver(RtDoor *d, int i, RtDlTensor *out)
+{
+	RtDlTensor own;
+	RtTensor *t = result_at(d, i, &own), *to;
+	int status;
+
+	if (d->cx.status)
+		return DOOR_UNSUPPORTED;
+	if (!out->data || !t) {
+		*out = own;
+		return DOOR_OK;
+	}
+	if (!same_sizes(out, t)) {
+		*out = own;
+		return DOOR_SIZE;
+	}
+	if (!(to = rt_tensor_of_dl(&d->cx, d->results.at[i].key, out)))
+		return DOOR_ARGUMENT;
+	status = rt_overlaps_itself(to) ? rt_raise(&d->cx, "'%s': elements of it overlap", d->results.at[i].key) :
+		rt_copy_into(&d->cx, to, t);
+	rt_tensor_release(to);
+	return status ? DOOR_ARGUMENT : DOOR_OK;
+}
+
+static int
+deliver_all(RtDoor *d, RtDlTensor *out, int nout)
+{
+	int status = DOOR_OK, one;
+
+	if (nout && nout != d->results.n)
+		return rt_raise(&d->cx, "the call gave %d results, and there is room for %d: see NAME_results",
+				d->results.n, nout), DOOR_ARGUMENT;
+	for (int i = 0; i < nout; i++) {
+		one = deliver(d, i, &out[i]);
+		if (one == DOOR_SIZE && !status)
+			rt_raise(&d->cx, "'%s' has another size or dtype: it is in the instance's memory",
+				 d->results.at[i].key);
+		if (one && (!status || one != DOOR_SIZE))
+			status = one;
+		if (one && one != DOOR_SIZE)
+			break;
+	}
+	return status;
+}
+
+static int
+call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
+{
+	const int i = method_index(&d->own, method);
+	int status;
+
+	drop_results(d);
+	if (!d->cx.program)
+		return rt_raise(&d->cx, "out of memory: the instance was lost in NAME_reset"), DOOR_MEMORY;
+	if (i < 0 || nout < 0 || (nout && !out)) {
+		rt_raise(&d->cx, i < 0 ? "there is no method '%s'" : "there is no room for results", method);
+		rt_arrays_free(&d->given);
+		return DOOR_ARGUMENT;
+	}
+	if (add_inputs(d, &d->door->method[i], in, nin)) {
+		rt_arrays_free(&d->given);
+		return DOOR_ARGUMENT;
+	}
+	status = run_given(d, &d->own.method[i]);
+	return status ? status : deliver_all(d, out, nout);
+}
+
+int
+rt_door_call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout)
+{
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	return leave(d, call(d, method, in, nin, out, nout));
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+int
+rt_door_results(RtDoor *d)
+{
+	int n;
+
+	if (!d || !enter(d))
+		return -1;
+	n = d->results.n;
+	leave(d, DOOR_OK);
+	return n;
+}
+
+int
+rt_door_result(RtDoor *d, int i, const char **key, RtDlTensor *t)
+{
+	RtDlTensor own;
+
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	if (i < 0 || i >= d->results.n)
+		return leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n), DOOR_ARGUMENT));
+	if (key)
+		*key = d->results.at[i].key;
+	result_at(d, i, t ? t : &own);
+	return leave(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK);
+}
+
+const char *
+rt_door_text(RtDoor *d, int i)
+{
+	const char *text;
+
+	if (!d || !enter(d))
+		return NULL;
+	text = i >= 0 && i < d->results.n && d->results.at[i].text ? d->results.at[i].text->s : NULL;
+	leave(d, DOOR_OK);
+	return text;
+}
+
+/* ---- state ------------------------------------------------------------------------------------------------------- */
+
+/* encoder.cache: the slot of the object; null, and raised: the program has none. */
+static IValue *
+slot_of(RtDoor *d, const char *name)
+{
+	const RtObject *o = d->cx.instance;
+	const char *at = name ? name : "";
+
+	while (o) {
+		const size_t n = strcspn(at, ".");
+		int i = 0;
+
+		while (i < o->cls->nslot && (strlen(o->cls->slot[i]) != n || memcmp(o->cls->slot[i], at, n)))
+			i++;
+		if (i == o->cls->nslot)
+			break;
+		if (!at[n] && !rt_is_none(o->slot[i]))
+			return (IValue *)&o->slot[i];
+		at += n + 1;
+		o = at[-1] && o->slot[i].tag == RT_OBJECT ? o->slot[i].u.obj : NULL;
+	}
+	rt_raise(&d->cx, "there is no attribute '%s' that the methods of this program use", name ? name : "");
+	return NULL;
+}
+
+static bool
+is_number(IValue v)
+{
+	return v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL;
+}
+
+static int
+get_state(RtDoor *d, const char *name, RtDlTensor *t)
+{
+	const IValue *slot = slot_of(d, name);
+
+	if (!slot || !t)
+		return DOOR_ARGUMENT;
+	drop_results(d);
+	if (slot->tag != RT_TENSOR && !is_number(*slot))
+		return rt_raise(&d->cx, "'%s' is a %s, and no tensor", name, rt_type_of(*slot)), DOOR_ARGUMENT;
+	if (rt_arrays_add(&d->cx, &d->results, name, *slot))
+		return DOOR_MEMORY;
+	result_at(d, 0, t);
+	return d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK;
+}
+
+int
+rt_door_state_get(RtDoor *d, const char *name, RtDlTensor *t)
+{
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	return leave(d, get_state(d, name, t));
+}
+
+/* In place when the sizes are the same, so that whatever shares the memory sees it; else a new tensor. */
+static int
+set_tensor(RtDoor *d, IValue *slot, RtTensor *from)
+{
+	RtTensor *to = slot->u.t;
+	bool same = to->dtype == from->dtype && to->ndim == from->ndim;
+
+	if (to->dtype != from->dtype)
+		return rt_raise(&d->cx, "the attribute has dtype %s, not %s", rt_dtypes[to->dtype].torch,
+				rt_dtypes[from->dtype].torch);
+	for (int i = 0; i < to->ndim && same; i++)
+		same = to->dims[i] == from->dims[i];
+	if (same)
+		return rt_writable(&d->cx, to) || rt_copy_into(&d->cx, to, from);
+	if (!(to = rt_clone(&d->cx, from)))
+		return RT_ERROR;
+	rt_assign(slot, rt_of(to));
+	return RT_OK;
+}
+
+static int
+set_state(RtDoor *d, const char *name, const RtDlTensor *t)
+{
+	IValue *slot = slot_of(d, name), v;
+	RtTensor *from = slot && t ? rt_tensor_of_dl(&d->cx, name, t) : NULL;
+	int status = DOOR_ARGUMENT;
+
+	if (!from)
+		return DOOR_ARGUMENT;
+	if (slot->tag == RT_TENSOR) {
+		status = set_tensor(d, slot, from) ? DOOR_ARGUMENT : DOOR_OK;
+	} else if (is_number(*slot) && rt_numel(from) == 1 && (v = rt_item(&d->cx, from)).tag == slot->tag) {
+		*slot = v;
+		status = DOOR_OK;
+	} else {
+		rt_raise(&d->cx, "'%s' is a %s: a tensor of its dtype is wanted", name, rt_type_of(*slot));
+	}
+	rt_tensor_release(from);
+	return status;
+}
+
+int
+rt_door_state_set(RtDoor *d, const char *name, const RtDlTensor *t)
+{
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	return leave(d, set_state(d, name, t));
+}
+
+/* ---- functions of C types ---------------------------------------------------------------------------------------- */
+
+/* A result of the declared type into the caller's memory. */
+static int
+put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
+{
+	const RtTensor *t = rt_tensor(v);
+
+	if (!t || t->dtype != want->dtype || t->ndim != want->ndim ||
+	    (t->ndim && memcmp(t->dims, want->dims, sizeof *t->dims * (size_t)t->ndim)))
+		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
+	if (rt_is_contiguous(t) && !(t->flags & RT_BITS)) {
+		memcpy(to, rt_data(t), (size_t)(rt_numel(t) * rt_dtypes[t->dtype].bytes));
+		return DOOR_OK;
+	} else {
+		RtTensor *box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, to,
+						 rt_numel(t) * rt_dtypes[t->dtype].bytes, false);
+		const int status = box ? rt_copy_into(&d->cx, box, v.u.t) : RT_ERROR;
+
+		rt_tensor_release(box);
+		return status ? DOOR_MEMORY : DOOR_OK;
+	}
+}
+
+static int
+put_results(RtDoor *d, const RtTyped *f, IValue result, void *const *out)
+{
+	int status = DOOR_OK;
+
+	if (f->is_tuple && (result.tag != RT_TUPLE || result.u.tuple->n != f->nout))
+		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
+	for (int i = 0; i < f->nout && !status; i++)
+		status = put_typed(d, &f->out[i], f->is_tuple ? result.u.tuple->v[i] : result, out[i]);
+	return status;
+}
+
+static int64_t
+bytes_of(const RtTypedTensor *t)
+{
+	int64_t n = rt_dtypes[t->dtype].bytes;
+
+	for (int i = 0; i < t->ndim; i++)
+		n *= t->dims[i];
+	return n;
+}
+
+/* A box over an argument, used again until the model has kept it. */
+static RtTensor *
+box_of(RtDoor *d, RtTensor **box, const RtTypedTensor *t, const void *data)
+{
+	if (!*box)
+		*box = rt_tensor_borrow(&d->cx, (RtDtype)t->dtype, t->ndim, t->dims, data, bytes_of(t), !t->written);
+	else
+		(*box)->storage->data = (char *)(uintptr_t)data;
+	return *box;
+}
+
+static int
+give_box_back(RtDoor *d, RtTensor **box)
+{
+	RtTensor *t = *box;
+	int status;
+
+	if (!t || (t->storage->kind == RT_BORROWED && rt_refs(&t->h) == 1 && rt_refs(&t->storage->h) == 1))
+		return DOOR_OK;
+	status = keep_apart(&d->cx, t);
+	rt_tensor_release(t);
+	*box = NULL;
+	return status ? DOOR_MEMORY : DOOR_OK;
+}
+
+static int
+call_typed(RtDoor *d, int which, const void *const *in, void *const *out)
+{
+	const RtTyped *f = &d->door->typed[which];
+	const RtMethod *m = &d->own.method[f->method];
+	RtTensor **box = d->box + TYPED_MOST * which;
+	IValue args[TYPED_MOST], result = rt_none();
+	int status = DOOR_OK, n = 0, kept;
+
+	memcpy(args, f->arg, sizeof *args * (size_t)m->nparam);
+	for (; n < f->nin && !status; n++)
+		if (box_of(d, &box[n], &f->in[n], in[n]))
+			args[f->in[n].param] = rt_of(box[n]);
+		else
+			status = DOOR_MEMORY;
+	if (!status && rt_program_call(&d->cx, m, args, &result))
+		status = DOOR_RAISED;
+	if (!status)
+		status = put_results(d, f, result, out);
+	rt_release(result);
+	for (int i = 0; i < n; i++)
+		if ((kept = give_box_back(d, &box[i])) && !status)
+			status = kept;
+	return status;
+}
+
+int
+rt_door_typed(RtDoor *d, int which, const void *const *in, void *const *out)
+{
+	const RtTyped *f;
+	int i = 0, k = 0;
+
+	if (!d)
+		return DOOR_ARGUMENT;
+	if (!enter(d))
+		return DOOR_BUSY;
+	f = &d->door->typed[which];
+	while (i < f->nin && in[i])
+		i++;
+	while (k < f->nout && out[k])
+		k++;
+	if (i < f->nin || k < f->nout)
+		return leave(d, (rt_raise(&d->cx, "an argument or a result is null"), DOOR_ARGUMENT));
+	return leave(d, d->cx.program ? call_typed(d, which, in, out) : DOOR_MEMORY);
+}
+
+/* One call on zeros in which every kernel makes one part: afterwards everything that later calls take is there. */
+static int
+try_typed(RtDoor *d, int which)
+{
+	const RtTyped *f = &d->door->typed[which];
+	void *memory[2 * TYPED_MOST] = { 0 };
+	int status = DOOR_OK;
+
+	for (int i = 0; i < f->nin + f->nout && !status; i++) {
+		memory[i] = rt_mem_zeroed(bytes_of(i < f->nin ? &f->in[i] : &f->out[i - f->nin]));
+		status = memory[i] ? DOOR_OK : rt_raise(&d->cx, "out of memory");
+	}
+	d->cx.dry = true;
+	if (!status)
+		status = call_typed(d, which, (const void *const *)memory, memory + f->nin);
+	d->cx.dry = false;
+	for (int i = 0; i < f->nin + f->nout; i++)
+		rt_mem_back(memory[i]);
+	return status;
+}

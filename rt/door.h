@@ -1,0 +1,91 @@
+/* rt/door.h - a program as a library: what stands behind every NAME.h (kiln build --emit shared, static, obj)
+ *
+ * A library's text has a table for its program, and functions NAME_open, NAME_call ... that hand it to these.  Types
+ * here are those of NAME.h, member by member.
+ */
+#ifndef RT_DOOR_H
+#define RT_DOOR_H
+
+#include "rt.h"
+
+/* DLPack's tensor: the same in all its versions. */
+typedef struct RtDlType { uint8_t code, bits; uint16_t lanes; } RtDlType;
+typedef struct RtDlTensor {
+	void    *data;
+	struct { int32_t kind, id; } device;
+	int32_t  ndim;
+	RtDlType dtype;
+	int64_t *shape, *strides;        /* strides null: contiguous */
+	uint64_t byte_offset;
+} RtDlTensor;
+
+typedef enum RtDoorStatus {
+	DOOR_OK, DOOR_RAISED, DOOR_ARGUMENT, DOOR_SIZE, DOOR_GUARD, DOOR_MEMORY, DOOR_BUSY, DOOR_UNSUPPORTED,
+} RtDoorStatus;
+
+typedef struct RtDoorOptions {
+	int      threads;
+	void   (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
+	void    *pool;
+	void   (*print)(void *arg, const char *text, size_t n);
+	void   (*warn)(void *arg, const char *text, size_t n);
+	void    *arg;
+	uint64_t seed;
+	int      seeded;
+	const char *device, *weights_file;
+	const void *weights;
+	size_t   weights_bytes;
+	int      strict;
+} RtDoorOptions;
+
+typedef struct RtLeaf {                  /* a place for a tensor in the arguments or the result of a method */
+	const char *key;
+	RtDlType dtype;                  /* bits 0: not known, or a text (code 255) */
+	int      ndim;                   /* -1: not known */
+	const int64_t *shape;            /* -1: any size */
+} RtLeaf;
+typedef struct RtDoorMethod { const RtLeaf *in, *out; int nin, nout; } RtDoorMethod;
+
+/* A function of C types for an exact specialization. */
+typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim, param; const int64_t *dims; } RtTypedTensor;
+typedef struct RtTyped {
+	int method;
+	const RtTypedTensor *in, *out;   /* in: param is its place among the method's parameters */
+	const IValue *arg;               /* (nparam) numbers and None, as the specialization has them */
+	int nin, nout;
+	bool is_tuple;                   /* the result */
+	bool plain;                      /* kernels in a row, and nothing else: it can be tried when it is opened */
+} RtTyped;
+
+typedef struct RtDoorProgram {
+	const RtProgram *program;
+	const RtDoorMethod *method;      /* as program->method */
+	const RtTyped *typed;
+	int ntyped;
+} RtDoorProgram;
+
+typedef struct RtDoor RtDoor;
+
+RtDoor *rt_door_open(const RtDoorProgram *, const RtDoorOptions *, char *why, size_t n);
+void    rt_door_close(RtDoor *);
+int     rt_door_reset(RtDoor *);
+int     rt_door_leaves(const RtDoorProgram *, const char *method, bool results, const RtLeaf **);
+int     rt_door_call(RtDoor *, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *out, int nout);
+int     rt_door_typed(RtDoor *, int which, const void *const *in, void *const *out);
+int     rt_door_results(RtDoor *);
+int     rt_door_result(RtDoor *, int i, const char **key, RtDlTensor *);
+const char *rt_door_text(RtDoor *, int i);
+int     rt_door_set(RtDoor *, const char *key, const RtDlTensor *);
+int     rt_door_set_text(RtDoor *, const char *key, const char *text);
+int     rt_door_state_get(RtDoor *, const char *name, RtDlTensor *);
+int     rt_door_state_set(RtDoor *, const char *name, const RtDlTensor *);
+const char *rt_door_error(RtDoor *);
+
+/* ---- dlpack.c ---------------------------------------------------------------------------------------------------- */
+
+/* A box over the caller's memory.  Null: raised; key is for the message. */
+RtTensor *rt_tensor_of_dl(RtCx *, const char *key, const RtDlTensor *);
+bool      rt_dl_of_tensor(const RtTensor *, RtDlTensor *);       /* which borrows it; false: DLPack has no such type */
+bool      rt_dl_same_type(RtDlType, RtDtype);
+
+#endif

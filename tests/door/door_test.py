@@ -1,0 +1,167 @@
+"""Programs as libraries: one C program with two models, by every form of library, and what other tools see of them.
+
+usage: door_test.py KILN
+"""
+import ctypes, os, platform, shutil, subprocess, sys, unittest
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
+import program_test as programs
+
+KILN, DONE, USAGE = programs.KILN, programs.DONE, programs.USAGE
+HERE = os.path.dirname(os.path.abspath(__file__))
+CC = os.environ.get("CC", "cc")
+METHODS = "forward,grow,describe,keep,write,refuse,draw,say"
+WARN = ["-std=c11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-function"]
+WRAP = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign"]
+ENDS = {"shared": "so", "static": "a", "obj": "o"}
+SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
+CPU = ["--cpu", "x86-64-v3"] if platform.machine() == "x86_64" else []
+
+
+def file(name):
+    return os.path.join(HERE, name)
+
+
+class Door(programs.Test):
+    def libraries(self, kind, *options):
+        """many and net in this form: what a compiler is given to link them."""
+        made = []
+        for name, more in (("many", [file("many.pt"), "--method", METHODS, "--input", "x=float32[2x3]"]),
+                           ("net", [file("net.py"), "--input", "x=float32[1x4]"])):
+            made.append(self.build("lib%s.%s" % (name, ENDS[kind]), *more, "--emit", kind, "--name", name, *CPU, *options))
+        return made
+
+    def compiles(self, name, libraries, *options, cc=CC):
+        """The program of a file here, with these libraries."""
+        self.ends(DONE, cc, *WARN, "-I", self.folder.name, file(name + ".c"), *libraries, "-Wl,-rpath," + self.folder.name,
+                  "-o", self.at(name), "-lm", "-lpthread", *options)
+        return self.at(name)
+
+    def test_forms(self):
+        """values.c by each form; each shows NAME_* and nothing else, and two go together."""
+        for kind in "shared", "static", "obj":
+            with self.subTest(kind):
+                libraries = self.libraries(kind)
+                for name, library in zip(("many", "net"), libraries):
+                    out = self.ends(DONE, "nm", "-g", "--defined-only", *(["-D"] if kind == "shared" else []), library)[0]
+                    shown = {line.split()[2] for line in out.splitlines() if len(line.split()) == 3}
+                    self.assertEqual({s for s in shown if not s.startswith(name + "_")}, set())
+                    self.assertLessEqual({name + "_open", name + "_call", name + "_forward"}, shown)
+                self.ends(DONE, self.compiles("values", libraries))
+
+    def test_threads(self):
+        self.ends(DONE, self.compiles("threads", self.libraries("static")), 10000)
+
+    @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
+    def test_count(self):
+        self.ends(DONE, self.compiles("count", self.libraries("obj"), *("-Wl,--wrap=" + w for w in WRAP)))
+
+    @unittest.skipIf(SANITIZED or not shutil.which("valgrind"), "no valgrind")
+    def test_valgrind(self):
+        for name, argument in ("values", ()), ("threads", (200,)):
+            with self.subTest(name):
+                program = self.compiles(name, self.libraries("static"))
+                self.ends(DONE, "valgrind", "-q", "--leak-check=full", "--error-exitcode=9", program, *argument, KILN_NO_RECYCLE="1")
+
+    def test_header(self):
+        """It is C and C++ alone, with DLPack's header where that is."""
+        self.libraries("shared")
+        for cc, language, std in (CC, "c", "c11"), ("g++", "c++", "c++11"), ("g++", "c++", "c++20"):
+            if not shutil.which(cc):
+                continue
+            with self.subTest(cc=cc, std=std), open(self.at("h." + language), "w") as f:
+                f.write('#include "many.h"\n#include "net.h"\nchar size[sizeof(DLTensor) == 48 ? 1 : -1];\n'
+                        'int main(void) { return kDLBool - 6 + (int)sizeof(many_options); }\n')
+                f.flush()
+                self.ends(DONE, cc, "-x", language, "-std=" + std, *WARN[3:], "-fsyntax-only", self.at("h." + language))
+        with open(self.at("net.h")) as f:
+            text = f.read()
+        self.assertIn("int net_forward(net *m, const float x[1][4], float out[1][3]);", text)
+        self.assertIn("x: float32 [?, 4]", text)
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    def test_pkg_config(self):
+        for kind in "shared", "static":
+            with self.subTest(kind):
+                self.libraries(kind)
+                words = self.ends(DONE, "pkg-config", "--cflags", "--libs", "many", "net", PKG_CONFIG_PATH=self.folder.name)[0].split()
+                self.ends(DONE, CC, *WARN, file("values.c"), *words, "-lm", "-o", self.at("values"))
+                self.ends(DONE, self.at("values"))
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_loaded_and_unloaded(self):
+        """By dlopen, in a thread that ends after dlclose: its memory goes with it."""
+        library = self.libraries("shared")[1]
+        text = """import _ctypes, ctypes, sys, threading
+def work():
+    lib = ctypes.CDLL(sys.argv[1])
+    lib.net_open.restype = ctypes.c_void_p
+    lib.net_forward.argtypes = [ctypes.c_void_p] * 3
+    lib.net_close.argtypes = [ctypes.c_void_p]
+    m, out = lib.net_open(None, None, 0), (ctypes.c_float * 3)()
+    assert not lib.net_forward(m, (ctypes.c_float * 4)(1, 2, 3, 4), out) and abs(out[0] - 1.73883) < 1e-4
+    lib.net_close(m)
+    _ctypes.dlclose(lib._handle)
+for i in range(3):
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+"""
+        self.ends(DONE, sys.executable, "-c", text, library)
+
+    def test_weights(self):
+        """In a file, by its path and as memory; another file, and one byte less, are refused."""
+        self.libraries("shared", "--weights", "file")
+        lib = ctypes.CDLL(self.at("libnet.so"))
+        lib.net_open.restype = ctypes.c_void_p
+        lib.net_close.argtypes = [ctypes.c_void_p]
+        lib.net_forward.argtypes = [ctypes.c_void_p] * 3
+
+        class Options(ctypes.Structure):
+            _fields_ = [("threads", ctypes.c_int), ("parallel", ctypes.c_void_p), ("pool", ctypes.c_void_p), ("print", ctypes.c_void_p),
+                        ("warn", ctypes.c_void_p), ("arg", ctypes.c_void_p), ("seed", ctypes.c_uint64), ("seeded", ctypes.c_int),
+                        ("device", ctypes.c_char_p), ("weights_file", ctypes.c_char_p), ("weights", ctypes.c_void_p),
+                        ("weights_bytes", ctypes.c_size_t), ("strict", ctypes.c_int)]
+
+        with open(self.at("net.weights"), "rb") as f:
+            data = f.read()
+        room = ctypes.create_string_buffer(len(data) + 64)
+        at = (ctypes.addressof(room) + 63) // 64 * 64
+        ctypes.memmove(at, data, len(data))
+        why, out = ctypes.create_string_buffer(256), (ctypes.c_float * 3)()
+        good = [Options(weights_file=self.at("net.weights").encode()), Options(weights=at, weights_bytes=len(data))]
+        bad = [(Options(), b"net.weights"), (Options(weights_file=self.at("many.weights").encode()), b"not this program's"),
+               (Options(weights=at, weights_bytes=len(data) - 1), b"bytes are wanted"),
+               (Options(weights=at + 4, weights_bytes=len(data)), b"bytes are wanted")]
+        for o in good:
+            m = lib.net_open(ctypes.byref(o), why, 256)
+            self.assertTrue(m, why.value)
+            self.assertFalse(lib.net_forward(m, (ctypes.c_float * 4)(1, 2, 3, 4), out))
+            self.assertAlmostEqual(out[0], 1.73883, 4)
+            lib.net_close(m)
+        for o, says in bad:
+            self.assertFalse(lib.net_open(ctypes.byref(o), why, 256))
+            self.assertIn(says, why.value)
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_samples(self):
+        """samples/door as its README has it."""
+        samples = os.path.join(programs.SAMPLES, "door")
+        picture = os.path.join(programs.SAMPLES, "digits", "in.npz")
+        library = self.build("libdigits.so", os.path.join(programs.SAMPLES, "digits", "model.pt"), "-i", picture, "--emit", "shared")
+        for cc, name, std in (CC, "digits.c", "c11"), ("g++", "digits.cpp", "c++11"):
+            if shutil.which(cc):
+                self.ends(DONE, cc, "-std=" + std, *WARN[1:-1], "-I", self.folder.name, os.path.join(samples, name), library, "-o", self.at("digits"),
+                          "-Wl,-rpath," + self.folder.name)
+                self.assertIn("a 1, by 0.985", self.ends(DONE, self.at("digits"))[0])
+        for python in sys.executable, "/usr/bin/python3":
+            if programs.run(python, "-c", "import numpy")[0] == DONE:
+                self.assertIn("a 1, by 0.985", self.ends(DONE, python, os.path.join(samples, "digits.py"), library, picture)[0])
+
+    def test_names(self):
+        for out, options in ("lib.so", []), ("0.so", []), ("a-b.so", []), ("int.so", []), ("x.so", ["--name", "a b"]), ("p", ["--emit", "exe", "--name", "p"]):
+            self.ends(USAGE, KILN, "build", file("net.py"), "--emit", "shared", *options, "-o", self.at(out), says=["name"])
+        self.ends(USAGE, KILN, "build", file("net.py"), "--emit", "shared", "--static", "-o", self.at("x.so"), says=["--static"])
+
+
+if __name__ == "__main__":
+    unittest.main()
