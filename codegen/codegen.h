@@ -210,7 +210,8 @@ typedef struct Plan {
 	bool       *part;        /* by value id: it is made in its place in a larger tensor: joins.c */
 	Joined     *joined;      /* by node id: of a cat's operands */
 	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
-	int         kernels, calls, guards;
+	int         kernels, guards;
+	Vec(const Node *) calls;         /* of the runtime */
 	int64_t     streamed;    /* bytes of weights that products of few rows read */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */

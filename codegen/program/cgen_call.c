@@ -142,7 +142,7 @@ write_call(Writer *w, const Node *n, const char *how, bool keep)
 		write_all_stale(w);
 	w->out.indent--;
 	out_line(&w->out, "}");
-	w->p->calls++;
+	vec_push(w->a, &w->p->calls, n);
 }
 
 /* What the kernel does with those arguments of which it is not known that they are no conjugate or negative views;
@@ -303,7 +303,7 @@ write_prim(Writer *w, const Node *n)
 	} else if (node_is(n, "prim::DictConstruct")) {
 		t = type_unshaped(w->e->cx, n->out[0]->type);
 		write_call(w, n, arena_printf(w->a, "rt_step_dict(cx, %s", emit_type(w->e, t)), true);
-		w->p->calls--;                         /* a container like tuples and lists */
+		w->p->calls.n--;                       /* a container like tuples and lists */
 	} else if (node_is(n, "prim::GetAttr")) {
 		write_call(w, n, arena_printf(w->a, "rt_step_get(cx, %d",
 					      class_slot(n->in[0]->type->cls, node_str(n, "name"))), true);

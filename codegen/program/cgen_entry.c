@@ -98,6 +98,20 @@ values_text(Arena *a, const Sizes *z, int sample)
 	return text;
 }
 
+/* Steps that no kernel was generated for. */
+static void
+say_calls(Emit *e, const char *method, int index, const Plan *p)
+{
+	for (int i = 0; i < p->calls.n; i++) {
+		const Node *n = p->calls.at[i];
+
+		fprintf(stderr, "kiln: %s: specialization %d calls the runtime: %s(", method, index, n->kind->name);
+		for (int k = 0; k < n->nin; k++)
+			fprintf(stderr, "%s%s", k ? ", " : "", type_print(e->cx, n->in[k]->type));
+		fprintf(stderr, ")\n");
+	}
+}
+
 static void
 note(Emit *e, const char *method, Function *fn, const OnePlan *o)
 {
@@ -109,13 +123,15 @@ note(Emit *e, const char *method, Function *fn, const OnePlan *o)
 		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
 		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first,
 					   state_of(fn->prepared, first), s->found),
-		.kernels = p->kernels, .runtime_calls = p->calls, .guards = p->guards,
+		.kernels = p->kernels, .runtime_calls = p->calls.n, .guards = p->guards,
 		.arena_bytes = p->arena, .arena_least = p->least, 
 		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
 		.arena_at = z && !s->bounded ? values_text(e->cx->arena, z, o->dynamic.sample) : NULL,
 	};
 
 	vec_push(e->cx->arena, &e->specializations, row);
+	if (e->verbose)
+		say_calls(e, method, o->index, p);
 }
 
 /* What the signature says of the instance, in reg[0]. */

@@ -12,7 +12,7 @@ write_check(Writer *w, const Node *n)
 {
 	out_open(&w->out, "if (wrong)");
 	write_op(w, n);
-	w->p->calls--;
+	w->p->calls.n--;
 	out_close(&w->out, "");
 }
 

@@ -413,7 +413,7 @@ emit_plan(Emit *e, Plan *p, int index, const char *code)
 	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;
 	out_line(o, "\n/* Specialization %d of %s%s: %d kernels, %d runtime calls, %d guards inside, arena %lld "
 		 "bytes. */", index, out_name(e->cx->arena, "", p->fn->name), p->gpu ? " on the GPU" : "", p->kernels,
-		 p->calls, p->guards, (long long)p->arena);
+		 p->calls.n, p->guards, (long long)p->arena);
 	if (p->gpu)
 		write_places(e, p, name);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg)\n{", name);
@@ -436,7 +436,7 @@ plan_text(Emit *e, Plan *p, const char *code)
 	Writer w = { .e = e, .p = p, .a = e->cx->arena, .code = code, .out = { .indent = 1 } };
 	Out rest = { 0 }, all = { 0 };
 
-	p->kernels = p->calls = p->guards = 0;
+	p->kernels = p->calls.n = p->guards = 0;
 	p->streamed = 0;
 	write_block(&w, p->graph->top);
 	e->streamed = p->streamed > e->streamed ? p->streamed : e->streamed;

@@ -706,7 +706,7 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 	if (!(common = unify(&f, text)))
 		return NULL;
 	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,
-		 d->plan[0]->calls, d->plan[0]->guards);
+		 d->plan[0]->calls.n, d->plan[0]->guards);
 	out_line(o, "   s: sizes, of which the first %d are symbols; behind them places in the arena, and how "
 		 "large that is. */", d->z->nsymbol);
 	out_line(o, "static int\n%s(RtCx *cx, IValue *reg, const int64_t *s)\n{", name);
