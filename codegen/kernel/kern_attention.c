@@ -97,6 +97,7 @@ emit(Row *r, Attention *d)
 	out_line(&o, "const VaAttention v = { %s,", numbers(a, d));
 	out_line(&o, "\t(float)%.17g, %s, %d };", d->scale, d->zeros ? "0" : "(float)KILN_NAN", (int)d->causal);
 	out_line(&o, "float *scratch = rt_thread_scratch(va_scratch(%lld, &v));", (long long)chunk);
+	out_line(&o, "VaPacked packed = { 0, 0 };");
 	out_blank(&o);
 	out_line(&o, "if (!scratch)");
 	out_line(&o, "\treturn;");
@@ -106,7 +107,7 @@ emit(Row *r, Attention *d)
 	out_blank(&o);
 	out_line(&o, "va_attention(first, m, &v, (const float *)p[1] + %s, (const float *)p[2] + %s, "
 		 "(const float *)p[3] + %s,", nest_at(a, &nest, 1), nest_at(a, &nest, 2), nest_at(a, &nest, 3));
-	out_line(&o, "\t%s, (float *)p[0] + %s, scratch);",
+	out_line(&o, "\t%s, (float *)p[0] + %s, scratch, &packed);",
 		 d->mask ? arena_printf(a, "(const float *)p[4] + %s", nest_at(a, &nest, 4)) : "0",
 		 nest_at(a, &nest, 0));
 	out_close(&o, "");

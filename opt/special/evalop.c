@@ -205,9 +205,8 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		follow_list_write(s, n, m, was);
 }
 
-/* All results are known numbers, strings, or small constant tensors: no node is needed. */
-static bool
-fold(Spec *s, Scope *c, const Node *n, const Node *m)
+bool
+spec_fold(Spec *s, Scope *c, const Node *n, const Node *m)
 {
 	IValue out[64], *args;
 	bool concrete = true;
@@ -219,11 +218,13 @@ fold(Spec *s, Scope *c, const Node *n, const Node *m)
 		const Known *k = known_at(s->k, m->out[i]);
 
 		/* An element is the list's own: no memory is made for it. */
-		if (!k->is || (!small(k->v) && !node_is(n, "aten::__getitem__")) ||
+		if (!k->is || (n->op && !small(k->v) && !node_is(n, "aten::__getitem__")) ||
 		    (k->v.tag == RT_TENSOR && shapes_varies(s->shapes, m->out[i])))
 			return false;
 		concrete &= !known_has_meta(k->v);
 	}
+	if (!concrete && !n->op)
+		return false;
 	if (!concrete) {
 		if (!reads_what_stays(c, n) || !(args = known_gather(s->k, m, &nargs)))
 			return false;
@@ -261,9 +262,10 @@ static const struct Expansion { const char *id, *as; } expansions[] = {
 	{ "lstm_input", NULL }, { "gru_input", NULL }, { "rnn_tanh_input", NULL }, { "rnn_relu_input", NULL },
 	{ "prim_rnn", "prim_rnn_walked" },
 	{ "lstm_cell", NULL }, { "gru_cell", NULL }, { "rnn_tanh_cell", NULL }, { "rnn_relu_cell", NULL },
+	{ "_native_multi_head_attention", NULL },
 };
 
-/* Are all tensors of this dtype? */
+/* Are all tensors of this dtype, or masks? */
 static bool
 is_of_dtype(IValue v, int dtype)
 {
@@ -271,7 +273,7 @@ is_of_dtype(IValue v, int dtype)
 		for (int64_t i = 0; i < v.u.list->n; i++)
 			if (!is_of_dtype(v.u.list->v[i], dtype))
 				return false;
-	return v.tag != RT_OBJECT && (v.tag != RT_TENSOR || v.u.t->dtype == dtype);
+	return v.tag != RT_OBJECT && (v.tag != RT_TENSOR || v.u.t->dtype == dtype || v.u.t->dtype == RT_b8);
 }
 
 /* Floats that the operator takes; of whole layers over what is not empty, and without dropout. */
@@ -404,7 +406,7 @@ spec_op(Spec *s, Scope *c, Node *n)
 	m = spec_emit_copy(s, c, n);
 	if (n->op->kernel && n->op->effect != EFFECT_IO)
 		spec_infer(s, c, n, m);
-	if (fold(s, c, n, m)) {
+	if (spec_fold(s, c, n, m)) {
 		node_destroy(m);
 		return;
 	}

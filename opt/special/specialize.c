@@ -227,6 +227,10 @@ eval_unpack(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nout; i++)
 		know_part(s, c, n, i, m->out[i], m->in[0], i);
 	shapes_node(s->shapes, s->k, m, false);
+	if (spec_fold(s, c, n, m)) {
+		node_destroy(m);
+		return;
+	}
 	spec_guard_outputs(s, c, n, m);
 }
 
@@ -251,6 +255,10 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	m = spec_emit_copy(s, c, n);
 	know_part(s, c, n, 0, m->out[0], m->in[0], i);
 	shapes_node(s->shapes, s->k, m, false);
+	if (spec_fold(s, c, n, m)) {
+		node_destroy(m);
+		return;
+	}
 	spec_guard_outputs(s, c, n, m);
 }
 

@@ -59,6 +59,9 @@ void    spec_block(Spec *, Scope *, Block *);
 void    spec_op(Spec *, Scope *, Node *);
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
+/* Are all results of n, of which m is the copy, constants, such as numbers, strings and small tensors?  Then they are
+ * bound as such, and m is not needed. */
+bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
 /* The graph that m, the copy of an operator's node, becomes; null: it stays. */
 Graph  *spec_expansion(Spec *, const Node *m);

@@ -1,9 +1,16 @@
 /* rt/ops/vattend.h - attention in generated kernels: softmax(q k' * scale + mask) v, a block of rows at a time
  *
- * The scores of a block are in scratch and stay in cache; the whole matrix of scores is never made.
+ * The scores of a block are in scratch and stay in cache; the whole matrix of scores is never made.  A row of scores is
+ * whole vectors: what is behind its end is -infinity.  It becomes weights that are not divided by their sum; the rows
+ * of the result are.  Keys and values are packed once for all blocks of a head, unless they are too many.
  */
 #ifndef RT_OPS_VATTEND_H
 #define RT_OPS_VATTEND_H
+
+enum {
+	VA_PACKED = 1 << 19,             /* floats of keys and values at most, to be packed at once */
+	VA_PART = 128,                   /* vectors of one sum, before it joins the others in a double */
+};
 
 typedef struct VaAttention {
 	int64_t n, inner, width;         /* q (.., inner), k (n, inner), v (n, width) */
@@ -13,45 +20,161 @@ typedef struct VaAttention {
 	int   causal;
 } VaAttention;
 
+typedef struct VaPacked {                /* whose keys and values are in scratch; null: nobody's */
+	const float *k, *v;
+} VaPacked;
+
+static inline int64_t
+va_packed(const VaAttention *g)
+{
+	const int64_t floats = g->inner * vm_whole(g->n) + g->n * vm_whole(g->width);
+
+	return floats <= VA_PACKED ? floats : 0;
+}
+
 static inline int64_t
 va_scratch(int64_t m, const VaAttention *g)
 {
 	const int64_t a = vm_scratch(m, g->inner), b = vm_scratch(m, g->n);
 
-	return (a > b ? a : b) + (m * g->n + VC_NR) * (int64_t)sizeof(float);
+	return (a > b ? a : b) + (va_packed(g) + m * vm_whole(g->n) + m) * (int64_t)sizeof(float);
 }
 
-/* Rows [first, first + m) of one batch; q and y are at row `first`, mask too, or null. */
-static inline void
-va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v,
-	     const float *mask, float *y, float *scratch)
+/* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow. */
+VC_INLINE VcV
+va_exp(VcV x)
 {
-	float *s = scratch, *rest = s + (m * g->n + VC_NR - 1) / VC_NR * VC_NR;
+#if VC_FLOATS > 1
+	const VcV k = x * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
+	const VcV r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+	VcV p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * r * r + r + 1.0f;
+	p = (VcV)((VrI)p + ((VrI)k << 23));
+	return (VcV)(((VrI)p & (x > -87.0f)) | (x != x));
+#else
+	return x > -87.0f ? exp(x) : x != x ? x : 0;
+#endif
+}
+
+/* The greatest lane, in each lane. */
+VC_INLINE VcV
+va_greatest(VcV x)
+{
+#if VC_FLOATS > 1
+	VC_UNROLL
+	for (int round = 1; round < VF; round *= 2)
+		x = vc_greater(VM_FIRST(x, x), VM_SECOND(x, x));
+#endif
+	return x;
+}
+
+VC_INLINE float
+va_sum(VcV x)
+{
+#if VC_FLOATS > 1
+	VC_UNROLL
+	for (int round = 1; round < VF; round *= 2)
+		x = VM_FIRST(x, x) + VM_SECOND(x, x);
+#endif
+	return VR_LANE(x, 0);
+}
+
+/* A row of n scores by scale becomes weights, n of them and zeros to the next whole vector; what they are to be
+ * multiplied by.  The greatest is that of numbers: a NaN makes the sum one, and so the whole row. */
+VC_INLINE float
+va_weights(int64_t n, float scale, float empty, float *s)
+{
+	const int64_t whole = vm_whole(n);
 	const float infinity = 1.0f / 0.0f;
+	VcV most = VC_ZERO - infinity, other = most;
+	double sum = 0;
 
-	vm_product(m, g->n, g->inner, q, g->qr, g->qc, k, g->kc, g->kr, 0, s, g->n, rest);
-	for (int64_t i = 0; i < m; i++) {
-		float *row = s + i * g->n;
-		const float *add = mask ? mask + i * g->mr : 0;
+	for (int64_t j = n; j < whole; j++)
+		s[j] = -infinity;
+	for (int64_t j = 0; j < whole; j += 2 * VF) {
+		const VcV a = *(const VcV *)(s + j), b = *(const VcV *)(s + (j + VF < whole ? j + VF : j));
 
-		IVDEP
-		for (int64_t j = 0; j < g->n; j++)
-			row[j] *= g->scale;
-		for (int64_t j = first + i + 1; g->causal && j < g->n; j++)
-			row[j] = -infinity;
-		if (mask && g->mc == 1)
-			for (int64_t j = 0; j < g->n; j++)
-				row[j] += add[j];
-		else if (mask)
-			for (int64_t j = 0; j < g->n; j++)
-				row[j] += add[j * g->mc];
-		if (g->empty == g->empty && vr_max(g->n, row) == -infinity)
-			for (int64_t j = 0; j < g->n; j++)
-				row[j] = g->empty;
-		else
-			vr_softmax(g->n, row, row);
+		most = vc_greater(a, most);
+		other = vc_greater(b, other);
 	}
-	vm_product(m, g->width, g->n, s, g->n, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
+	most = va_greatest(vc_greater(other, most)) * scale;
+	if (VR_LANE(most, 0) == -infinity) {
+		for (int64_t j = 0; j < n; j++)
+			s[j] = s[j] != s[j] ? s[j] : empty;
+		return 1;
+	}
+	for (int64_t from = 0; from < whole; from += VA_PART * VF) {
+		const int64_t to = whole - from < VA_PART * VF ? whole : from + VA_PART * VF;
+		VcV part = VC_ZERO;
+
+		for (int64_t j = from; j < to; j += VF) {
+			const VcV e = va_exp(*(const VcV *)(s + j) * scale - most);
+
+			*(VcV *)(s + j) = e;
+			part += e;
+		}
+		sum += va_sum(part);
+	}
+	return 1 / (float)sum;
+}
+
+/* Row i of the scores, scaled, and with what the mask adds. */
+static inline void
+va_mask(int64_t i, const VaAttention *g, const float *add, float *row)
+{
+	IVDEP
+	for (int64_t j = 0; j < g->n; j++)
+		row[j] *= g->scale;
+	for (int64_t j = i + 1; g->causal && j < g->n; j++)
+		row[j] = -(1.0f / 0.0f);
+	if (add && g->mc == 1)
+		for (int64_t j = 0; j < g->n; j++)
+			row[j] += add[j];
+	else if (add)
+		for (int64_t j = 0; j < g->n; j++)
+			row[j] += add[j * g->mc];
+}
+
+/* Rows [first, first + m) of one head; q and y are at row `first`, mask too, or null. */
+VC_SHARED void
+va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, const float *k, const float *v,
+	     const float *mask, float *y, float *scratch, VaPacked *packed)
+{
+	const int64_t whole = vm_whole(g->n), size = va_packed(g);
+	const bool masked = mask || g->causal || !(g->scale > 0);
+	float *keys = scratch, *values = keys + g->inner * whole, *s = scratch + size, *by = s + m * whole,
+	      *rest = by + m;
+
+	if (size && (packed->k != k || packed->v != v)) {
+		vm_pack_all(g->n, g->inner, k, g->kc, g->kr, keys);
+		vm_pack_all(g->width, g->n, v, g->vr, g->vc, values);
+		*packed = (VaPacked){ k, v };
+	}
+	if (size && g->qc != 1)
+		vm_pack_rows(m, g->inner, q, g->qr, g->qc, rest);
+	if (size)
+		vm_product_packed(m, whole, g->inner, g->qc == 1 ? q : rest, g->qc == 1 ? g->qr : g->inner, keys, s,
+				  whole);
+	else
+		vm_product(m, g->n, g->inner, q, g->qr, g->qc, k, g->kc, g->kr, 0, s, whole, rest);
+	for (int64_t i = 0; i < m; i++) {
+		if (masked)
+			va_mask(first + i, g, mask ? mask + i * g->mr : 0, s + i * whole);
+		by[i] = va_weights(g->n, masked ? 1 : g->scale, g->empty, s + i * whole);
+	}
+	if (size)
+		vm_product_packed(m, g->width, g->n, s, whole, values, y, g->yr);
+	else
+		vm_product(m, g->width, g->n, s, whole, 1, v, g->vr, g->vc, 0, y, g->yr, rest);
+	for (int64_t i = 0; i < m; i++)
+		IVDEP
+		for (int64_t j = 0; j < g->width; j++)
+			y[i * g->yr + j] *= by[i];
 }
 
 #endif

@@ -74,6 +74,25 @@ vc_clamp(VcV x, const float *range)
 #endif
 }
 
+/* The greater of each lane; b's where one is NaN. */
+VC_INLINE VcV
+vc_greater(VcV a, VcV b)
+{
+#if VC_FLOATS == 1
+	return a > b ? a : b;
+#elif VC_FLOATS == 16 && defined __AVX512F__ && !defined __clang__
+	return (VcV)__builtin_ia32_maxps512_mask(a, b, b, -1, 4);
+#elif VC_FLOATS == 16 && defined __AVX512F__
+	return (VcV)__builtin_ia32_maxps512(a, b, 4);
+#elif VC_FLOATS == 8 && defined __AVX__
+	return (VcV)__builtin_ia32_maxps256(a, b);
+#else
+	const VcMask greater = a > b;
+
+	return (VcV)((greater & (VcMask)a) | (~greater & (VcMask)b));
+#endif
+}
+
 /* What follows a block while it is in the nearest cache: elements [c0, c1) of rows [row, end) of the result,
  * whose rows have n. */
 typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n);

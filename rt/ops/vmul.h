@@ -190,6 +190,17 @@ vm_dot_double(int64_t k, const double *a, const double *b)
 	return sum;
 }
 
+/* a (m, k) as rows that are runs */
+static inline void
+vm_pack_rows(int64_t m, int64_t k, const float *a, int64_t lda, int64_t ak, float *rows)
+{
+	const int64_t done = lda == 1 ? vm_pack_runs(k, k, m, a, ak, rows) : 0;
+
+	for (int64_t i = 0; i < m && done < k; i++)
+		for (int64_t j = done; j < k; j++)
+			rows[i * k + j] = a[i * lda + j * ak];
+}
+
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk,
@@ -208,11 +219,7 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		return;
 	}
 	if (ak != 1) {
-		const int64_t done = lda == 1 ? vm_pack_runs(k, k, m, a, ak, rows) : 0;
-
-		for (int64_t i = 0; i < m && done < k; i++)
-			for (int64_t j = done; j < k; j++)
-				rows[i * k + j] = a[i * lda + j * ak];
+		vm_pack_rows(m, k, a, lda, ak, rows);
 		a = rows;
 		lda = k;
 	}
@@ -223,6 +230,38 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		for (int64_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
 		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
+				VC_REST(vc_panel, left), 0, 0, 0);
+	}
+}
+
+/* Columns of b, and zeros to the next whole vector. */
+static inline int64_t
+vm_whole(int64_t n)
+{
+	return (n + VF - 1) / VF * VF;
+}
+
+/* All panels of b (k, n), as vm_product_packed reads them: k * vm_whole(n) floats. */
+static inline void
+vm_pack_all(int64_t n, int64_t k, const float *b, int64_t bk, int64_t bn, float *to)
+{
+	for (int64_t col = 0; col < n; col += VC_NR) {
+		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+
+		vm_pack(vm_whole(left), left, k, b + col * bn, bk, bn, to + col * k);
+	}
+}
+
+/* c (m, n) = a (m, k) * b (k, n), packed; a's rows are runs.  Where n is no multiple of VF, c's columns up to n are
+ * written, and no more. */
+static inline void
+vm_product_packed(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *panels, float *c,
+		  int64_t ldc)
+{
+	for (int64_t col = 0; col < n; col += VC_NR) {
+		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
+
+		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panels + col * k, 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
 	}
 }
