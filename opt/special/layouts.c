@@ -320,11 +320,42 @@ unconverted_list(Spec *s, Value *list, Range at)
 	return made->out[0];
 }
 
+/* v, input i of n, a pointwise operator, channels last: where another input lies so and a convolution has had it brought
+ * to that already; else null. */
+static Value *
+converted_already(Spec *s, Scope *c, const Node *n, int i, const Value *v)
+{
+	const Known *known = known_at(s->k, v);
+	const RtTensor *t = known->is && known->v.tag == RT_TENSOR ? known->v.u.t : NULL;
+	bool beside = false;
+	int64_t format;
+
+	if (!t || !n->op || n->op->form != OP_MAP || t->ndim != 4 || known_at(s->k, v)->altered ||
+	    alias_has_writers(c->alias, n->in[i]))
+		return NULL;
+	for (int k = 0; k < n->nin && !beside; k++) {
+		const Value *w = spec_value(c, n->in[k]);
+		const Known *other = known_at(s->k, w);
+
+		beside = w->type->kind == TYPE_TENSOR && other->altered && !other->model &&
+			 rt_is_channels_last(other->v.u.t) &&
+			 !memcmp(other->v.u.t->dims, t->dims, sizeof *t->dims * (size_t)t->ndim);
+	}
+	for (int k = 0; beside && k < v->uses.n; k++) {
+		const Node *m = v->uses.at[k].node;
+
+		if (node_is(m, "aten::contiguous") && m->block == s->to->top && known_int(s->k, m->in[1], &format) &&
+		    format == 2)
+			return m->out[0];
+	}
+	return NULL;
+}
+
 /* What input i of the node is in the new graph. */
 Value *
 spec_argument(Spec *s, Scope *c, const Node *n, int i)
 {
-	Value *v = spec_value(c, n->in[i]);
+	Value *v = spec_value(c, n->in[i]), *converted;
 
 	if (node_writes_input(n, i))
 		return v;
@@ -334,6 +365,8 @@ spec_argument(Spec *s, Scope *c, const Node *n, int i)
 		v = unconverted_list(s, v, n->at);
 	if (wants_channels_last(n, i))
 		v = spec_channels_last(s, c, v, false, n->at);
+	if ((converted = converted_already(s, c, n, i, v)))
+		v = converted;
 	if (known_at(s->k, v)->altered && !any_layout_will_do(n, i, is_plain(s, n, v)) &&
 	    !(i == 0 && can_view(s, c, n, v)))
 		return spec_as_in_model(s, c, v, n->at);

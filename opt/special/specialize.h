@@ -120,6 +120,10 @@ bool    spec_stored_already(Spec *, Scope *, Node *n);
 bool    spec_left_out(Spec *, Scope *, Node *n);
 bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-place operator, is computed as a value */
 
+/* ---- distances.c ------------------------------------------------------------------------------------------------- */
+
+Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands for cdist's result; null: it stays */
+
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */

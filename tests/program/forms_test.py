@@ -317,6 +317,27 @@ class Forms(Form):
             self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
         self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
 
+    def test_heads(self):
+        """The fused layer of heads: one input and three, masks of all kinds, weights of all heads or their mean; NaN where all is
+        hidden."""
+        weights = "%s, %s, %s, %s" % (sin(24, 8), sin(24), sin(8, 8), sin(8))
+        call_ = "torch._native_multi_head_attention(%%s, 8, 2, %s, %%s)" % weights
+        x, y = "x=float32[3x5x8]", "y=float32[3x4x8]"
+        self.form(["a, _0 = " + call_ % ("x, x, x", "None, False"), "return a"], [x])
+        self.form(["a, _0 = " + call_ % ("x, x, x", "None, False"), "return a"], ["x=float32[2..6x3..9x8]"])
+        for sizes, kind in ((5, 4), 0), ((3, 4), 1), ((3, 2, 5, 4), 2):
+            mask = "torch.gt(%s, 0.9)" % sin(*sizes)
+            for weights in "False, True", "True, True", "True, False":
+                self.form(["return " + call_ % ("x, y, y", "%s, %s, %d" % (mask, weights, kind))], [x, y], result="Tuple[Tensor, Tensor]")
+
+    def test_distances(self):
+        """Of many rows, and where the model asks for it, by a product; of few, and other norms, a call."""
+        self.form(["return torch.cdist(x, y)"], ["x=float32[30x8]", "y=float32[7x8]"])
+        self.form(["return torch.cdist(x, y, 2., 1)"], ["x=float32[2x1x3x8]", "y=float32[5x7x8]"])
+        self.form(["return torch.cdist(x, %s)" % sin(40, 3)], ["x=float32[2..9x3]"])
+        for args in "x, y", "x, x, 1.", "x, y, 2., 2":
+            self.form(["return torch.cdist(%s)" % args], ["x=float32[25x8]", "y=float32[7x8]"], calls=1)
+
     def test_resize(self):
         for what in ("upsample_bilinear2d(%s, [5, 9], False)", "upsample_bilinear2d(%s, [7, 3], True)",
                      "upsample_bilinear2d(%s, None, False, [1.5, 2.5])", "upsample_nearest2d(%s, [5, 9])",

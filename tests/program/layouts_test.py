@@ -43,6 +43,13 @@ class Layouts(Form):
             self.form([CONV, "y = torch.relu_(y)", "z = " + again, "z = torch.add_(z, y)", "y = torch.relu_(z)", "z = " + again,
                        "z = torch.add_(torch.mul_(z, 2), y)", "z = torch.add_(z, 1)", "y = torch.relu_(z)", "return " + again], sizes, 2)
 
+    def test_converted_already(self):
+        """A residual sum with the input, which the first convolution had converted: what is converted is added."""
+        conv = "torch.conv2d(%%s, %s, None, [1, 1], [1, 1])" % sin(3, 3, 3, 3)
+        for sizes in ["x=float32[2x3x7x8]"], ["x=float32[2..4x3x7x5..9]"]:
+            self.form(["y = torch.add(x, torch.relu(%s))" % conv % "x", "return torch.relu(torch.add(y, %s))" % conv % "y"], sizes, 2)
+        self.form(["a = torch.relu(%s)" % conv % "x", "_0 = torch.mul_(x, 2)", "return torch.add(x, a), x"], IMAGE, 1, result=BOTH, calls=1)
+
     def test_padded(self):
         """Convolutions over one dim, what they are padded with before and behind: in the layout that they have."""
         for sizes in ["x=float32[2x3x9]"], ["x=float32[2..4x3x5..9]"]:
