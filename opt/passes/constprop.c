@@ -40,10 +40,38 @@ may_fold(Fold *f, const Node *n)
 }
 
 static bool
-constant_inputs(const Node *n, IValue *in)
+holds_tensors(const Type *list)
+{
+	const Type *of = list->kind == TYPE_LIST ? list->of[0] : NULL;
+
+	return of && (of->kind == TYPE_OPTIONAL ? of->of[0] : of)->kind == TYPE_TENSOR;
+}
+
+static bool constant_inputs(Fold *f, const Node *n, IValue *in);
+
+/* A constant, or a list that is made of such. */
+static bool
+constant_of(Fold *f, const Value *v, IValue *out)
+{
+	const Node *made = v->node;
+	IValue *items;
+
+	if (value_constant(v, out))
+		return true;
+	if (!node_is(made, "prim::ListConstruct") || !holds_tensors(v->type) || alias_has_writers(f->alias, v))
+		return false;
+	items = new(f->p->scratch, IValue, made->nin + 1);
+	if (!constant_inputs(f, made, items))
+		return false;
+	*out = value_list(f->p->cx, v->type->of[0], items, made->nin);
+	return true;
+}
+
+static bool
+constant_inputs(Fold *f, const Node *n, IValue *in)
 {
 	for (int i = 0; i < n->nin; i++)
-		if (!value_constant(n->in[i], &in[i]))
+		if (!constant_of(f, n->in[i], &in[i]))
 			return false;
 	return true;
 }
@@ -81,7 +109,10 @@ fold(Fold *f, Node *n)
 {
 	IValue *in = new(f->p->scratch, IValue, n->nin + 1), *out = new(f->p->scratch, IValue, n->nout + 1);
 
-	if (!constant_inputs(n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
+	/* Who cannot be folded has a kernel for tensors, not for a list: it stays apart. */
+	if (node_is(n, "prim::ListConstruct") && n->nin && holds_tensors(n->out[0]->type))
+		return;
+	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
 		return;
 	if (!all_constants(out, n->nout) || !pass_may(f->p))
 		return;

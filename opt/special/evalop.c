@@ -412,7 +412,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 	}
 	keep_error(s, m);
 	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)) ||
-			     (better = spec_pool_volume(s, c, m)) || (better = spec_distances(s, c, m)))) {
+			     (better = spec_pool_volume(s, c, m)) || (better = spec_distances(s, c, m)) ||
+			     (better = spec_sdpa(s, c, m)))) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);
 	}

@@ -124,6 +124,10 @@ bool    spec_write(Spec *, Scope *, Node *n);                    /* n, an in-pla
 
 Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands for cdist's result; null: it stays */
 
+/* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
+
+Value  *spec_sdpa(Spec *, Scope *, const Node *m);               /* what stands for an attention's result; null: it stays */
+
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */

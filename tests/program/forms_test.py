@@ -316,6 +316,13 @@ class Forms(Form):
         for rest in "None, 0., False", "None, 0., True", "None, 0., False, scale=0.7":
             self.form([call_ % rest], ["x=float32[2x3x50x8]", "y=float32[2x3x6x8]"])
         self.form([call_ % "m"], ["x=float32[2x3x5x8]", "y=float32[3x6x8]", "m=float32[5x6]"])
+        for sizes in (5, 6), (2, 1, 5, 6), (3, 1, 6), (2, 3, 5, 6):      # a row of the largest is masked out: zeros
+            self.form([call_ % ("torch.gt(%s, 0.3)" % sin(*sizes))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
+        self.form([call_ % ("torch.gt(%s, 2)" % sin(5, 6))], ["x=float32[2x3x5x8]", "y=float32[2x3x6x8]"])
+        for mask in "None", "torch.gt(%s, 0)" % sin(6, 5, 4), sin(2, 1, 5, 4), sin(5, 4):
+            self.form([call_ % (mask + ", 0., False, scale=None, enable_gqa=True")], ["x=float32[2x6x5x8]", "y=float32[2x2x4x8]"])
+        self.form([call_ % "None, 0., True, scale=None, enable_gqa=True"], ["x=float32[1x4x5x8]", "y=float32[1x1x5x8]"])
+        self.form([call_ % "None, 0., True, scale=None, enable_gqa=True"], ["x=float32[2..5x4x5x8]", "y=float32[2..5x2x3..9x8]"])
 
     def test_heads(self):
         """The fused layer of heads: one input and three, masks of all kinds, weights of all heads or their mean; NaN where all is

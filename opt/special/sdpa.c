@@ -1,0 +1,106 @@
+/*
+ * scaled_dot_product_attention in the form that has a kernel: masks add numbers, and every key has as many heads as the
+ * queries.
+ *
+ *    mask of bool       ->  where(mask, 0, -inf)
+ *    fewer key heads    ->  queries (.., Hk, Hq / Hk, L, E), keys and values (.., Hk, 1, S, E): heads that share keys are
+ *                           a dim along which keys are broadcast, and nothing is repeated
+ */
+#include "specialize.h"
+
+#include <math.h>
+
+enum { QUERY, KEY, VALUE, MASK, DROPOUT, CAUSAL, SCALE, GROUPED, ARGS, HEAD = -3 };
+
+static const RtTensor *
+tensor_at(Spec *s, const Value *v)
+{
+	const Known *k = known_at(s->k, v);
+
+	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+}
+
+/* Sizes at which the operator answers: it was run on these types. */
+static bool
+is_understood(Spec *s, const Node *m)
+{
+	const RtTensor *q = tensor_at(s, m->in[QUERY]), *k = tensor_at(s, m->in[KEY]), *v = tensor_at(s, m->in[VALUE]);
+
+	return known_is(s->k, m->out[0]) && q && k && v && q->dtype == RT_f32 && k->ndim == q->ndim && v->ndim == q->ndim &&
+	       q->ndim >= 3 && rt_numel(q) && rt_numel(k) && rt_numel(v);
+}
+
+static Value *
+added_mask(Spec *s, Scope *c, Value *mask, Range at)
+{
+	Value *const in[] = { mask, spec_put_constant(s, rt_double(0), at),
+			      spec_put_constant(s, rt_double((double)-INFINITY), at) };
+
+	return spec_put_op(s, c, "aten::where", "Scalar", in, 3, at);
+}
+
+/* Heads by those that share keys: a dim of `keys`, and one of the rest. */
+static Value *
+divided(Spec *s, Scope *c, Value *v, int64_t keys, Range at)
+{
+	const int64_t heads = tensor_at(s, v)->dims[tensor_at(s, v)->ndim + HEAD];
+	Value *const in[] = { v, spec_put_int(s, HEAD, at),
+			      spec_put_list(s, (const int64_t[]){ keys, heads / keys }, 2, at) };
+
+	return spec_put_op(s, c, "aten::unflatten", "int", in, 3, at);
+}
+
+static Value *
+shared(Spec *s, Scope *c, Value *v, Range at)
+{
+	Value *const in[] = { v, spec_put_int(s, HEAD, at) };
+
+	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
+}
+
+/* The mask over divided heads; null: there is none. */
+static Value *
+divided_mask(Spec *s, Scope *c, Value *mask, int64_t keys, Range at)
+{
+	const RtTensor *t = tensor_at(s, mask);
+
+	if (!t || t->ndim < 3)
+		return mask;
+	return t->dims[t->ndim + HEAD] == 1 ? shared(s, c, mask, at) : divided(s, c, mask, keys, at);
+}
+
+Value *
+spec_sdpa(Spec *s, Scope *c, const Node *m)
+{
+	Value *in[ARGS], *y;
+	const RtTensor *mask, *k;
+	int64_t grouped = 0;
+	bool hides;
+
+	if (!node_is(m, "aten::scaled_dot_product_attention") || m->nin != ARGS || !is_understood(s, m) ||
+	    !known_int(s->k, m->in[GROUPED], &grouped))
+		return NULL;
+	k = tensor_at(s, m->in[KEY]);
+	mask = tensor_at(s, m->in[MASK]);
+	hides = mask && mask->dtype == RT_b8;
+	grouped = grouped && k->dims[k->ndim + HEAD] != tensor_at(s, m->in[QUERY])->dims[k->ndim + HEAD];
+	if (!hides && !grouped)
+		return NULL;
+	for (int i = 0; i < ARGS; i++)
+		in[i] = m->in[i];
+	if (hides)
+		in[MASK] = added_mask(s, c, in[MASK], m->at);
+	if (grouped) {
+		in[QUERY] = divided(s, c, in[QUERY], k->dims[k->ndim + HEAD], m->at);
+		in[MASK] = divided_mask(s, c, in[MASK], k->dims[k->ndim + HEAD], m->at);
+		in[KEY] = shared(s, c, in[KEY], m->at);
+		in[VALUE] = shared(s, c, in[VALUE], m->at);
+		in[GROUPED] = spec_put_constant(s, rt_bool(false), m->at);
+	}
+	y = spec_put_op(s, c, m->kind->name, "", in, ARGS, m->at);
+	if (!grouped)
+		return y;
+	Value *const joined[] = { y, spec_put_int(s, -4, m->at), spec_put_int(s, -3, m->at) };
+
+	return spec_put_op(s, c, "aten::flatten", "using_ints", joined, 3, m->at);
+}
