@@ -178,7 +178,7 @@ prime_within(int64_t n, int64_t most)
 bool
 samples_may_try(Samples *s)
 {
-	s->left -= s->d->fn->prepared->nnode;
+	s->left -= block_size(s->d->fn->prepared->top);
 	return s->left >= 0;
 }
 

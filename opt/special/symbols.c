@@ -233,7 +233,7 @@ signature_varied(Cx *cx, Function *fn, const Profile *profile, const Pattern *si
 	Profile *nothing = new(cx->arena, Profile, 1);
 	const int narg = graph_ninputs(fn->prepared) - first;
 
-	if (fn->prepared->nnode > MOST_NODES)
+	if (block_size(fn->prepared->top) > MOST_NODES)
 		return NULL;
 	/* What a run saw of values that follow from data says nothing of other sizes. */
 	*nothing = *profile;
