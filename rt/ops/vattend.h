@@ -1,7 +1,7 @@
 /* rt/ops/vattend.h - attention in generated kernels: softmax(q k' * scale + mask) v, a block of rows at a time
  *
  * The scores of a block are in scratch and stay in cache; the whole matrix of scores is never made.  A row of scores is
- * whole vectors: what is behind its end is -infinity.  It becomes weights that are not divided by their sum; the rows
+ * whole vectors.  It becomes weights that are not divided by their sum; the rows
  * of the result are.  Keys and values are packed once for all blocks of a head, unless they are too many.
  */
 #ifndef RT_OPS_VATTEND_H
@@ -47,13 +47,10 @@ va_exp(VcV x)
 #if VC_FLOATS > 1
 	const VcV k = x * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
 	const VcV r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-	VcV p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+	const VcV q = r * r, a = r * 1.6666665459e-1f + 5.0000001201e-1f, b = r * 8.3334519073e-3f + 4.1665795894e-2f;
+	VcV p = ((r * 1.9875691500e-4f + 1.3981999507e-3f) * q + b) * q + a;
 
-	p = p * r + 8.3334519073e-3f;
-	p = p * r + 4.1665795894e-2f;
-	p = p * r + 1.6666665459e-1f;
-	p = p * r + 5.0000001201e-1f;
-	p = p * r * r + r + 1.0f;
+	p = p * q + (r + 1.0f);
 	p = (VcV)((VrI)p + ((VrI)k << 23));
 	return (VcV)(((VrI)p & (x > -87.0f)) | (x != x));
 #else
@@ -84,43 +81,58 @@ va_sum(VcV x)
 	return VR_LANE(x, 0);
 }
 
-/* A row of n scores by scale becomes weights, n of them and zeros to the next whole vector; what they are to be
- * multiplied by.  The greatest is that of numbers: a NaN makes the sum one, and so the whole row. */
-VC_INLINE float
-va_weights(int64_t n, float scale, float empty, float *s)
+/* What is added to the last vector of a row of n: -infinity behind its end.  A store there would be waited for. */
+VC_INLINE VcV
+va_edge(int64_t n)
 {
-	const int64_t whole = vm_whole(n);
+#if VC_FLOATS > 1
+	VcV edge = VC_ZERO;
+
+	for (int64_t j = n - vm_whole(n) + VF; j < VF; j++)
+		edge[j] = -(1.0f / 0.0f);
+	return edge;
+#else
+	(void)n;
+	return 0;
+#endif
+}
+
+/* A row of scores by scale, n of them and zeros to the next whole vector, becomes weights and zeros; what they are to
+ * be multiplied by.  The greatest is that of numbers: a NaN makes the sum one, and so the whole row. */
+VC_INLINE float
+va_weights(int64_t n, float scale, float empty, VcV edge, float *s)
+{
+	const int64_t last = vm_whole(n) - VF;
 	const float infinity = 1.0f / 0.0f;
-	VcV most = VC_ZERO - infinity, other = most;
+	VcV most = *(const VcV *)(s + last) + edge, other = VC_ZERO - infinity, part = VC_ZERO, e;
 	double sum = 0;
 
-	for (int64_t j = n; j < whole; j++)
-		s[j] = -infinity;
-	for (int64_t j = 0; j < whole; j += 2 * VF) {
-		const VcV a = *(const VcV *)(s + j), b = *(const VcV *)(s + (j + VF < whole ? j + VF : j));
-
-		most = vc_greater(a, most);
-		other = vc_greater(b, other);
+	for (int64_t j = 0; j < last; j += 2 * VF) {
+		most = vc_greater(*(const VcV *)(s + j), most);
+		other = vc_greater(*(const VcV *)(s + (j + VF < last ? j + VF : j)), other);
 	}
-	most = va_greatest(vc_greater(other, most)) * scale;
+	most = va_greatest(vc_greater(other, vc_greater(most, VC_ZERO - infinity))) * scale;
 	if (VR_LANE(most, 0) == -infinity) {
 		for (int64_t j = 0; j < n; j++)
 			s[j] = s[j] != s[j] ? s[j] : empty;
 		return 1;
 	}
-	for (int64_t from = 0; from < whole; from += VA_PART * VF) {
-		const int64_t to = whole - from < VA_PART * VF ? whole : from + VA_PART * VF;
-		VcV part = VC_ZERO;
+	for (int64_t from = 0; from < last; from += VA_PART * VF) {
+		const int64_t to = last - from < VA_PART * VF ? last : from + VA_PART * VF;
 
 		for (int64_t j = from; j < to; j += VF) {
-			const VcV e = va_exp(*(const VcV *)(s + j) * scale - most);
-
+			e = va_exp(*(const VcV *)(s + j) * scale - most);
 			*(VcV *)(s + j) = e;
 			part += e;
 		}
-		sum += va_sum(part);
+		if (to < last) {
+			sum += va_sum(part);
+			part = VC_ZERO;
+		}
 	}
-	return 1 / (float)sum;
+	e = va_exp((*(const VcV *)(s + last) + edge) * scale - most);
+	*(VcV *)(s + last) = e;
+	return 1 / (float)(sum + va_sum(part + e));
 }
 
 /* Row i of the scores, scaled, and with what the mask adds. */
@@ -150,6 +162,8 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 	float *keys = scratch, *values = keys + g->inner * whole, *s = scratch + size, *by = s + m * whole,
 	      *rest = by + m;
 
+	const VcV edge = va_edge(g->n);
+
 	if (size && (packed->k != k || packed->v != v)) {
 		vm_pack_all(g->n, g->inner, k, g->kc, g->kr, keys);
 		vm_pack_all(g->width, g->n, v, g->vr, g->vc, values);
@@ -157,15 +171,19 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 	}
 	if (size && g->qc != 1)
 		vm_pack_rows(m, g->inner, q, g->qr, g->qc, rest);
-	if (size)
+	if (size) {
 		vm_product_packed(m, whole, g->inner, g->qc == 1 ? q : rest, g->qc == 1 ? g->qr : g->inner, keys, s,
 				  whole);
-	else
+	} else {
 		vm_product(m, g->n, g->inner, q, g->qr, g->qc, k, g->kc, g->kr, 0, s, whole, rest);
+		for (int64_t i = 0; i < m; i++)
+			for (int64_t j = g->n; j < whole; j++)
+				s[i * whole + j] = 0;
+	}
 	for (int64_t i = 0; i < m; i++) {
 		if (masked)
 			va_mask(first + i, g, mask ? mask + i * g->mr : 0, s + i * whole);
-		by[i] = va_weights(g->n, masked ? 1 : g->scale, g->empty, s + i * whole);
+		by[i] = va_weights(g->n, masked ? 1 : g->scale, g->empty, edge, s + i * whole);
 	}
 	if (size)
 		vm_product_packed(m, g->width, g->n, s, whole, values, y, g->yr);
