@@ -316,7 +316,7 @@ is_plain(const Plan *p)
 	for NODES(n, p->graph->top)
 		if (n->nsub && !node_is(n, "prim::FusionGroup"))
 			return false;
-	return !p->calls && !p->guards;
+	return !p->calls.n && !p->guards;
 }
 
 /* The name of a function; not one of those that every library has. */
