@@ -678,16 +678,50 @@ put_typed(RtDoor *d, const RtTypedTensor *want, IValue v, void *to)
 	}
 }
 
+typedef struct Typed {                   /* a call of a function of C types: what is next */
+	const RtTypedNode *node;
+	const RtTypedTensor *tensor;
+	RtTensor **box;
+	void *const *out;
+} Typed;
+
 static int
-put_results(RtDoor *d, const RtTyped *f, IValue result, void *const *out)
+put_value(RtDoor *d, Typed *t, IValue v)
 {
+	const RtTypedNode *node = t->node++;
 	int status = DOOR_OK;
 
-	if (f->is_tuple && (result.tag != RT_TUPLE || result.u.tuple->n != f->nout))
+	if (node->v.tag == RT_TENSOR)
+		return put_typed(d, t->tensor++, v, *t->out++);
+	if (v.tag != node->v.tag || (v.tag == RT_TUPLE && v.u.tuple->n != node->n))
 		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
-	for (int i = 0; i < f->nout && !status; i++)
-		status = put_typed(d, &f->out[i], f->is_tuple ? result.u.tuple->v[i] : result, out[i]);
+	for (int i = 0; i < node->n && !status; i++)
+		status = put_value(d, t, v.u.tuple->v[i]);
 	return status;
+}
+
+/* A new reference; None, and raised: there is no memory. */
+static IValue
+next_argument(RtDoor *d, Typed *t)
+{
+	const RtTypedNode *node = t->node++;
+	RtTuple *tuple;
+	RtList *list;
+
+	if (node->v.tag == RT_TENSOR)
+		return rt_retain(rt_of(*t->box++));
+	if (node->v.tag == RT_TUPLE) {
+		tuple = rt_tuple_new(&d->cx, node->type->name ? node->type : NULL, node->n);
+		for (int i = 0; tuple && i < node->n; i++)
+			tuple->v[i] = next_argument(d, t);
+		return tuple ? rt_ref(RT_TUPLE, tuple) : rt_none();
+	}
+	if (node->v.tag != RT_LIST)
+		return node->v;
+	list = rt_list_new(&d->cx, node->type->of[0], node->n);
+	for (int i = 0; list && i < node->n && !rt_list_push(&d->cx, list, next_argument(d, t));)
+		i++;
+	return list ? rt_ref(RT_LIST, list) : rt_none();
 }
 
 static int64_t
@@ -726,25 +760,39 @@ give_box_back(RtDoor *d, RtTensor **box)
 }
 
 static int
+run_typed(RtDoor *d, const RtTyped *f, RtTensor **box, void *const *out)
+{
+	const RtMethod *m = &d->own.method[f->method];
+	Typed in = { .node = f->arg, .box = box }, to = { .node = f->result, .tensor = f->out, .out = out };
+	IValue args[TYPED_MOST], result = rt_none();
+	int status = DOOR_OK, n = 0;
+
+	for (; n < m->nparam && !d->cx.status; n++)
+		args[n] = next_argument(d, &in);
+	if (d->cx.status)
+		status = DOOR_MEMORY;
+	else if (rt_program_call(&d->cx, m, args, &result))
+		status = DOOR_RAISED;
+	while (n > 0)
+		rt_release(args[--n]);
+	if (!status)
+		status = put_value(d, &to, result);
+	rt_release(result);
+	return status;
+}
+
+static int
 call_typed(RtDoor *d, int which, const void *const *in, void *const *out)
 {
 	const RtTyped *f = &d->door->typed[which];
-	const RtMethod *m = &d->own.method[f->method];
 	RtTensor **box = d->box + TYPED_MOST * which;
-	IValue args[TYPED_MOST], result = rt_none();
 	int status = DOOR_OK, n = 0, kept;
 
-	memcpy(args, f->arg, sizeof *args * (size_t)m->nparam);
 	for (; n < f->nin && !status; n++)
-		if (box_of(d, &box[n], &f->in[n], in[n]))
-			args[f->in[n].param] = rt_of(box[n]);
-		else
+		if (!box_of(d, &box[n], &f->in[n], in[n]))
 			status = DOOR_MEMORY;
-	if (!status && rt_program_call(&d->cx, m, args, &result))
-		status = DOOR_RAISED;
 	if (!status)
-		status = put_results(d, f, result, out);
-	rt_release(result);
+		status = run_typed(d, f, box, out);
 	for (int i = 0; i < n; i++)
 		if ((kept = give_box_back(d, &box[i])) && !status)
 			status = kept;

@@ -47,13 +47,14 @@ typedef struct RtLeaf {                  /* a place for a tensor in the argument
 typedef struct RtDoorMethod { const RtLeaf *in, *out; int nin, nout; } RtDoorMethod;
 
 /* A function of C types for an exact specialization. */
-typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim, param; const int64_t *dims; } RtTypedTensor;
+typedef struct RtTypedTensor { uint8_t dtype; bool written; int ndim; const int64_t *dims; } RtTypedTensor;
+/* A value in which tensors are: the next one (RT_TENSOR), a tuple or list of n that follow, or the value itself. */
+typedef struct RtTypedNode { IValue v; int n; const RtType *type; } RtTypedNode;
 typedef struct RtTyped {
 	int method;
-	const RtTypedTensor *in, *out;   /* in: param is its place among the method's parameters */
-	const IValue *arg;               /* (nparam) numbers and None, as the specialization has them */
+	const RtTypedTensor *in, *out;   /* nin, nout: the C function's parameters */
+	const RtTypedNode *arg, *result; /* each of the method's parameters; its result */
 	int nin, nout;
-	bool is_tuple;                   /* the result */
 	bool plain;                      /* kernels in a row, and nothing else: it can be tried when it is opened */
 } RtTyped;
 

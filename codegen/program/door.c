@@ -259,54 +259,71 @@ is_c_array(RtDtype dtype, int ndim, const int64_t *dims, const int64_t *strides)
 	return true;
 }
 
+static void
+add_node(Cx *cx, DoorTyped *t, bool result, DoorNode node)
+{
+	if (result)
+		vec_push(cx->arena, &t->result, node);
+	else
+		vec_push(cx->arena, &t->arg, node);
+}
+
 static bool
-typed_argument(Cx *cx, DoorTyped *t, const Arg *arg, const Pattern *p, bool written)
+typed_argument(Cx *cx, DoorTyped *t, const char *name, const Type *type, const Pattern *p, bool written)
 {
 	const TensorInfo *info = p->form == PATTERN_TENSOR ? p->type->tensor : NULL;
-	DoorTensor in = { .param = t->arg.n, .written = written };
+	const bool list = p->form == PATTERN_LIST;
 
+	while (type->kind == TYPE_OPTIONAL)
+		type = type->of[0];
 	if (p->form == PATTERN_VALUE && p->value.tag <= RT_BOOL) {
-		vec_push(cx->arena, &t->arg, p->value);
+		add_node(cx, t, false, (DoorNode){ p->value, 0, NULL });
+		return true;
+	}
+	if ((list && type->kind == TYPE_LIST) || (p->form == PATTERN_TUPLE && type->kind == TYPE_TUPLE)) {
+		add_node(cx, t, false, (DoorNode){ rt_ref(list ? RT_LIST : RT_TUPLE, NULL), p->n, type });
+		for (int i = 0; i < p->n; i++)
+			if (!typed_argument(cx, t, arena_printf(cx->arena, "%s_%d", name, i), type->of[list ? 0 : i],
+					    &p->part[i], written))
+				return false;
 		return true;
 	}
 	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides))
 		return false;
-	in.name = parameter_name(cx->arena, arg->name);
-	in.dtype = info->dtype;
-	in.ndim = info->rank;
-	in.dims = info->dims;
-	vec_push(cx->arena, &t->arg, rt_none());
-	vec_push(cx->arena, &t->in, in);
+	add_node(cx, t, false, (DoorNode){ rt_of(NULL), 0, NULL });
+	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, name), info->dtype, written, info->rank,
+						   info->dims }));
 	return true;
 }
 
+/* Tensors, and tuples of what is good. */
 static bool
 typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name)
 {
 	const RtTensor *r = v->type->kind == TYPE_TENSOR ? tensor_of(p, v) : NULL;
+	const Node *tuple = v->node;
 
+	if (node_is(tuple, "prim::TupleConstruct")) {
+		add_node(cx, t, true, (DoorNode){ rt_ref(RT_TUPLE, NULL), tuple->nin, NULL });
+		for (int i = 0; i < tuple->nin; i++)
+			if (!typed_result(cx, t, p, tuple->in[i], arena_printf(cx->arena, "%s_%d", name, i)))
+				return false;
+		return true;
+	}
 	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL))
 		return false;
-	vec_push(cx->arena, &t->out, ((DoorTensor){ .name = name, .dtype = (RtDtype)r->dtype, .ndim = r->ndim,
-						    .dims = r->dims }));
+	add_node(cx, t, true, (DoorNode){ rt_of(NULL), 0, NULL });
+	vec_push(cx->arena, &t->out, ((DoorTensor){ name, (RtDtype)r->dtype, true, r->ndim, r->dims }));
 	return true;
 }
 
 static bool
 typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
 {
-	const Node *ret = s->plan->graph->top->ret, *tuple;
+	const Node *ret = s->plan->graph->top->ret;
 
-	if (ret->nin != 1 || s->fn->schema->nrets != 1 || s->fn->gradient)
-		return false;
-	tuple = ret->in[0]->node;
-	t->is_tuple = node_is(tuple, "prim::TupleConstruct");
-	if (!t->is_tuple)
-		return typed_result(cx, t, s->plan, ret->in[0], "out");
-	for (int i = 0; i < tuple->nin; i++)
-		if (!typed_result(cx, t, s->plan, tuple->in[i], arena_printf(cx->arena, "out_%d", i)))
-			return false;
-	return true;
+	return ret->nin == 1 && s->fn->schema->nrets == 1 && !s->fn->gradient &&
+	       typed_result(cx, t, s->plan, ret->in[0], "out");
 }
 
 /* Kernels in a row, without a word of the runtime, a guard, a branch or a loop. */
@@ -347,8 +364,9 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - s->first <= TYPED_MOST;
 
 	for (int i = s->first; i < schema->nargs && good; i++)
-		good = typed_argument(e->cx, &t, &schema->args[i], &s->spec->pattern[i - s->first], s->nwritten > 0);
-	if (!good || !typed_results(e->cx, &t, s) || t.out.n > TYPED_MOST)
+		good = typed_argument(e->cx, &t, schema->args[i].name, schema->args[i].type,
+				      &s->spec->pattern[i - s->first], s->nwritten > 0);
+	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST)
 		return;
 	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))
 		t.method++;
@@ -417,9 +435,24 @@ put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
 static const char *
 value_text(Arena *a, IValue v)
 {
+	static const char *const tags[] = { "RT_NONE", "RT_INT", "RT_DOUBLE", "RT_BOOL", "RT_DEVICE", "RT_TENSOR", "RT_STR",
+					    "RT_LIST", "RT_DICT", "RT_TUPLE" };
+
 	return v.tag == RT_DOUBLE ? arena_printf(a, "{ RT_DOUBLE, { .f = %a } }", v.u.f) :
-	       v.tag == RT_NONE ? "{ RT_NONE, { 0 } }" :
-	       arena_printf(a, "{ %s, { %lldLL } }", v.tag == RT_INT ? "RT_INT" : "RT_BOOL", (long long)v.u.i);
+	       arena_printf(a, "{ %s, { %lldLL } }", tags[v.tag], v.tag <= RT_BOOL ? (long long)v.u.i : 0LL);
+}
+
+static void
+put_nodes(Emit *e, const char *what, int i, const DoorNode *node, int n)
+{
+	Buf b = { 0 };
+
+	for (int k = 0; k < n; k++)
+		buf_printf(&b, "\t{ %s, %d, %s },\n", value_text(e->cx->arena, node[k].v), node[k].n,
+			   node[k].type ? emit_type(e, type_unshaped(e->cx, node[k].type)) : "0");
+	out_line(&e->tail, "static const RtTypedNode typed_%s_%d[] = {\n%s\t{ { 0, { 0 } }, 0, 0 }\n};", what, i,
+		 b.at ? b.at : "");
+	buf_free(&b);
 }
 
 static void
@@ -427,8 +460,8 @@ put_tensors(Emit *e, const char *what, int i, const DoorTensor *t, int n)
 {
 	out_line(&e->tail, "static const RtTypedTensor typed_%s_%d[] = {", what, i);
 	for (int k = 0; k < n; k++)
-		out_line(&e->tail, "\t{ RT_%s, %d, %d, %d, %s },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
-			 t[k].param, sizes(e, t[k].ndim, t[k].dims));
+		out_line(&e->tail, "\t{ RT_%s, %d, %d, %s },", rt_dtypes[t[k].dtype].name, t[k].written, t[k].ndim,
+			 sizes(e, t[k].ndim, t[k].dims));
 	out_line(&e->tail, "\t{ 0 }\n};");
 }
 
@@ -440,17 +473,15 @@ put_typed_tables(Emit *e, const Door *door)
 
 		put_tensors(e, "in", i, t->in.at, t->in.n);
 		put_tensors(e, "out", i, t->out.at, t->out.n);
-		out_line(&e->tail, "static const IValue typed_arg_%d[] = {", i);
-		for (int k = 0; k < t->arg.n; k++)
-			out_line(&e->tail, "\t%s,", value_text(e->cx->arena, t->arg.at[k]));
-		out_line(&e->tail, "\t{ 0, { 0 } }\n};");
+		put_nodes(e, "arg", i, t->arg.at, t->arg.n);
+		put_nodes(e, "result", i, t->result.at, t->result.n);
 	}
 	out_line(&e->tail, "static const RtTyped typed[] = {");
 	for (int i = 0; i < door->typed.n; i++) {
 		const DoorTyped *t = &door->typed.at[i];
 
-		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, %d, %d, %d, %d },", t->method,
-			 i, i, i, t->in.n, t->out.n, t->is_tuple, t->plain);
+		out_line(&e->tail, "\t{ %d, typed_in_%d, typed_out_%d, typed_arg_%d, typed_result_%d, %d, %d, %d },",
+			 t->method, i, i, i, i, t->in.n, t->out.n, t->plain);
 	}
 	out_line(&e->tail, "\t{ 0 }\n};");
 }

@@ -22,16 +22,19 @@ typedef struct DoorTensor {              /* a parameter of a function of C types
 	const char *name;
 	RtDtype dtype;
 	bool    written;
-	int     ndim, param;
+	int     ndim;
 	const int64_t *dims;
 } DoorTensor;
+
+/* As an RtTypedNode. */
+typedef struct DoorNode { IValue v; int n; const Type *type; } DoorNode;
 
 typedef struct DoorTyped {
 	const char *name;                /* forward, forward_1 */
 	int   method;
 	Vec(DoorTensor) in, out;
-	Vec(IValue) arg;                 /* of all parameters: numbers and None, where no tensor is */
-	bool  is_tuple, plain;
+	Vec(DoorNode) arg, result;
+	bool  plain;
 } DoorTyped;
 
 typedef struct DoorMethod { const char *name; const Schema *schema; int first; DoorLeaves in, out; } DoorMethod;

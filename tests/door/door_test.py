@@ -4,6 +4,7 @@ usage: door_test.py KILN
 """
 import ctypes, os, platform, shutil, subprocess, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
+import npz
 import program_test as programs
 
 KILN, DONE, USAGE = programs.KILN, programs.DONE, programs.USAGE
@@ -107,6 +108,37 @@ for i in range(3):
     t.join()
 """
         self.ends(DONE, sys.executable, "-c", text, library)
+
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
+    def test_tuples(self):
+        """Tuples and lists are arrays side by side in functions of C types."""
+        at = lambda file: os.path.join(programs.SAMPLES, "lstm", file)
+        lib = ctypes.CDLL(self.build("liblstm.so", at("model.pt"), "-i", at("in.npz"), "--emit", "shared"))
+        lib.lstm_open.restype = ctypes.c_void_p
+        given, want = npz.read(at("in.npz")), npz.read(at("out.npz"))
+        args = [(ctypes.c_float * len(given[k][2]))(*given[k][2]) for k in ("x", "state.0", "state.1")]
+        results = {k: (ctypes.c_float * len(v[2]))() for k, v in want.items()}
+        m = ctypes.c_void_p(lib.lstm_open(None, None, 0))
+        for i in range(3):
+            self.assertEqual(lib.lstm_forward(m, *args, *(results[k] for k in sorted(want))), 0)
+            self.assertIsNone(npz.differs(want, {k: (*want[k][:2], list(v)) for k, v in results.items()}))
+        lib.lstm_close(m)
+        source = self.at("parts.py")
+        with open(source, "w") as f:
+            f.write("def forward(int: List[Tensor], p: Tuple[Tensor, Optional[Tensor]], n: int) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:\n"
+                    "    return int[0] + int[1], (p[0] * n, int[1])\n")
+        given = self.write("parts.npz", int__0=programs.floats(1, 2), int__1=programs.floats(3, 4), p__0=programs.floats(5), n=programs.number(3))
+        lib = ctypes.CDLL(self.build("libparts.so", source, "-i", given, "--emit", "shared"))
+        with open(self.at("parts.h")) as f:
+            self.assertIn("int parts_forward(parts *m, const float int_0[2], const float int_1[2], const float p_0[1], float out_0[2], "
+                          "float out_1_0[1], float out_1_1[2]);", f.read())
+        lib.parts_open.restype = ctypes.c_void_p
+        out, a, b = [(ctypes.c_float * 2)() for i in range(3)], (ctypes.c_float * 2)(1, 2), (ctypes.c_float * 2)(3, 4)
+        m = ctypes.c_void_p(lib.parts_open(None, None, 0))
+        for i in range(3):
+            self.assertEqual(lib.parts_forward(m, a, b, (ctypes.c_float * 1)(5), *out), 0)
+            self.assertEqual([*out[0], out[1][0], *out[2]], [4, 6, 15, 3, 4])
+        lib.parts_close(m)
 
     def test_weights(self):
         """In a file, by its path and as memory; another file, and one byte less, are refused."""
