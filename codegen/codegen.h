@@ -83,7 +83,8 @@ typedef struct DoorSpec {        /* a specialization of a library, for its heade
 	Function   *fn;
 	const Specialization *spec;
 	struct Plan *plan;
-	int first, nwritten;     /* nwritten: arguments that it writes to */
+	int first;
+	uint64_t written;        /* a bit for each argument that it writes to */
 } DoorSpec;
 
 typedef struct Emit {            /* one program */

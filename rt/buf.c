@@ -6,27 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for n more bytes and the final 0. */
-static void
+/* For how many of n more bytes, and the final 0, there is room. */
+static int64_t
 reserve(Buf *b, int64_t n)
 {
 	int64_t need, cap = b->cap ? b->cap : RT_LIMIT_TEXT;
+	char *more;
 
 	if (!size_add(b->n, n, &need) || !size_add(need, 1, &need) || need > INT64_MAX / 2)
 		out_of_memory();
 	if (need <= b->cap)
-		return;
+		return n;
 	while (cap < need)
 		cap *= 2;
-	if (!(b->at = rt_mem_more(b->at, cap)))
-		out_of_memory();
+	if (!(more = rt_mem_more(b->at, cap))) {
+		if (!rt_mem_cut(b))
+			out_of_memory();
+		return n < b->cap - b->n ? n : b->cap - b->n - 1;
+	}
+	b->at = more;
 	b->cap = cap;
+	return n;
 }
 
 void
 buf_add(Buf *b, const char *s, int64_t n)
 {
-	reserve(b, n);
+	n = reserve(b, n);
 	if (n)
 		memcpy(b->at + b->n, s, (size_t)n);
 	b->n += n;
@@ -49,7 +55,7 @@ buf_vprintf(Buf *b, const char *fmt, va_list ap)
 	n = vsnprintf(0, 0, fmt, ap);
 	if (n < 0)
 		n = 0;
-	reserve(b, n);
+	n = (int)reserve(b, n);
 	vsnprintf(b->at + b->n, (size_t)n + 1, fmt, again);
 	b->n += n;
 	va_end(again);

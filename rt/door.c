@@ -60,7 +60,7 @@ leave(RtDoor *d, int status)
 {
 	RtCx *cx = &d->cx;
 
-	if (status && is_memory(cx))
+	if (rt_mem_was_lost() || (status && is_memory(cx)))
 		status = DOOR_MEMORY;
 	else if (status && cx->status == RT_LACKS)
 		status = DOOR_UNSUPPORTED;
@@ -70,8 +70,9 @@ leave(RtDoor *d, int status)
 	if (status == DOOR_RAISED)
 		buf_printf(&d->error, "%s%s: ", cx->trace ? cx->trace : "", cx->cls ? cx->cls : "RuntimeError");
 	if (status || d->error.at)
-		buf_puts(&d->error, status && cx->message ? cx->message : "");
+		buf_puts(&d->error, !status ? "" : cx->message ? cx->message : "out of memory");
 	rt_clear_error(cx);
+	rt_mem_spares();
 	d->mem = rt_mem_switch(d->before);
 	store(&d->busy, 0);
 	return status;
@@ -163,6 +164,8 @@ set_up(RtDoor *d)
 {
 	RtCx *cx = &d->cx;
 
+	if (!rt_mem_spares())
+		return rt_raise(cx, "out of memory");
 	if (rt_cx_init(cx) || find_weights(d) || find_threads(d) || rt_program_load(cx, &d->own) || find_device(d))
 		return RT_ERROR;
 	seed(d);
@@ -477,8 +480,6 @@ call(RtDoor *d, const char *method, RtDlTensor *const *in, int nin, RtDlTensor *
 	int status;
 
 	drop_results(d);
-	if (!d->cx.program)
-		return rt_raise(&d->cx, "out of memory: the instance was lost in NAME_reset"), DOOR_MEMORY;
 	if (i < 0 || nout < 0 || (nout && !out)) {
 		rt_raise(&d->cx, i < 0 ? "there is no method '%s'" : "there is no room for results", method);
 		rt_arrays_free(&d->given);
@@ -816,7 +817,7 @@ rt_door_typed(RtDoor *d, int which, const void *const *in, void *const *out)
 		k++;
 	if (i < f->nin || k < f->nout)
 		return leave(d, (rt_raise(&d->cx, "an argument or a result is null"), DOOR_ARGUMENT));
-	return leave(d, d->cx.program ? call_typed(d, which, in, out) : DOOR_MEMORY);
+	return leave(d, call_typed(d, which, in, out));
 }
 
 /* One call on zeros in which every kernel makes one part: afterwards everything that later calls take is there. */

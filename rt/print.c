@@ -163,12 +163,17 @@ dequantized(const RtTensor *t, double q, int64_t channel)
 	return (double)(float)((q - zero) * (float)scale);
 }
 
-/* The elements in order, as double; on the heap. */
+/* The elements in order, as double.  Null: no memory, and who prints says so. */
 static double *
 elements(const RtTensor *t)
 {
 	int64_t n = rt_numel(t), at, rest, size = rt_dtypes[t->dtype].bytes, channel = 0;
-	double *v = heap_grow(0, n * 8);
+	double *v = rt_mem(n * 8);
+
+	if (!v && !rt_mem_cut(NULL))
+		out_of_memory();
+	if (!v)
+		return NULL;
 
 	for (int64_t i = 0; i < n; i++) {
 		at = 0;
@@ -230,7 +235,7 @@ rt_format_tensor(struct Buf *b, const RtTensor *t)
 	} else if (v) {
 		put_matrices(b, &f, v, t);
 	}
-	free(v);
+	rt_mem_back(v);
 	buf_printf(b, "[ %sCPU%sType{", t->quant ? "Quantized" : "", rt_dtypes[t->dtype].brief);
 	for (int i = 0; i < t->ndim; i++)
 		buf_printf(b, "%s%lld", i ? "," : "", (long long)t->dims[i]);

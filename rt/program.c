@@ -353,13 +353,20 @@ int
 rt_program_again(RtCx *cx)
 {
 	const RtProgram *p = cx->program;
+	const RtCx before = *cx;
 
+	cx->value = NULL;
+	cx->instance = NULL;
+	if (!build_values(cx, p) && !rt_program_fresh(cx)) {
+		RtCx old = before;
+
+		drop_values(&old, p);
+		return RT_OK;
+	}
 	drop_values(cx, p);
 	cx->program = p;
-	if (!build_values(cx, p) && !rt_program_fresh(cx))
-		return RT_OK;
-	drop_values(cx, p);
-	leave_shared(p);
+	cx->value = before.value;
+	cx->instance = before.instance;
 	return RT_ERROR;
 }
 

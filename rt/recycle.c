@@ -32,13 +32,17 @@ enum { KEPT = RT_LIMIT_RECYCLED };
 #endif
 
 enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64,
-	GIVEN_BACK = -1, LARGE = 1 << 20 };
+	GIVEN_BACK = -1, LARGE = 1 << 20,
+	SPARES = 8, SPARE = 512 };
 
 typedef struct Kept { struct Kept *next; } Kept;
 typedef struct RtMem {
 	Kept   *first[2][NSIZE];         /* aligned to 16, to 64 */
 	int64_t bytes, most;             /* that are kept; 0: none may be */
 	char   *block;                   /* rt_thread_scratch */
+	void   *spare[SPARES];           /* of an instance: for texts when there is no memory */
+	bool  (*cut)(struct RtMem *, Buf *);     /* spends them; null: a program's, which has none */
+	bool    lost;                    /* a text was cut, or came to a spare block */
 } Lists;
 
 void (*rt_mem_none)(void);
@@ -78,6 +82,9 @@ lists_free(void *arg)
 				next = k->next;
 				free((char *)k - (aligned ? LINE : HEAD));
 			}
+	for (int i = 0; l && i < SPARES; i++)
+		if (l->spare[i])
+			free((char *)l->spare[i] - HEAD);
 	if (l)
 		free(l->block);
 	free(l);
@@ -282,4 +289,51 @@ rt_mem_back(void *p)
 	k->next = l->first[aligned][i];
 	l->first[aligned][i] = k;
 	l->bytes += class_bytes(i);
+}
+
+/* ---- texts when there is no memory ------------------------------------------------------------------------------- */
+
+bool
+rt_mem_cut(Buf *b)
+{
+	Lists *l = lists(false);
+
+	return l && l->cut && l->cut(l, b);
+}
+
+/* A text that has no block yet gets a spare one; others stay as they are. */
+static bool
+cut(Lists *l, Buf *b)
+{
+	l->lost = true;
+	for (int i = 0; i < SPARES && b && !b->at; i++) {
+		b->at = l->spare[i];
+		b->cap = b->at ? SPARE : 0;
+		l->spare[i] = NULL;
+	}
+	return !b || b->at;
+}
+
+bool
+rt_mem_spares(void)
+{
+	Lists *l = lists(true);
+	bool all = l != NULL;
+
+	for (int i = 0; l && i < SPARES; i++)
+		all &= l->spare[i] || (l->spare[i] = rt_mem(SPARE));
+	if (l)
+		l->cut = cut;
+	return all;
+}
+
+bool
+rt_mem_was_lost(void)
+{
+	Lists *l = lists(false);
+	const bool lost = l && l->lost;
+
+	if (lost)
+		l->lost = false;
+	return lost;
 }

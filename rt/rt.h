@@ -534,6 +534,11 @@ void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and 
 void  rt_mem_back(void *);                                     /* of one of these, or null */
 void  rt_mem_end(void);                                /* this thread keeps none */
 struct RtMem *rt_mem_switch(struct RtMem *);           /* what this thread keeps from here on; null: nothing yet */
+/* Where a caller must not see the process end: a text that finds no memory gets one of a few spare blocks, or is cut,
+ * and what called it says that there was no memory. */
+bool  rt_mem_spares(void);             /* this thread keeps some; those that were taken are made; false: no memory */
+bool  rt_mem_cut(struct Buf *);        /* null: a text is left out.  False: the process has to end */
+bool  rt_mem_was_lost(void);           /* since it was asked last */
 char **rt_mem_block(void);                             /* of rt_thread_scratch; null: no memory */
 
 /* ---- stack.c --------------------------------------------------------------------------------- */
@@ -810,7 +815,7 @@ typedef struct RtProgram {
  * loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
-int  rt_program_again(RtCx *);                        /* loads it anew: so are constants that calls have written to */
+int  rt_program_again(RtCx *);                        /* constants, too, which calls may have written to; or as it was */
 /* plan, or interpreter; args without self */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);

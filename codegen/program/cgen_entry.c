@@ -185,20 +185,22 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 	return false;
 }
 
-/* Registers of the arguments that the graph writes to; a number or None has no memory. */
+/* Registers of the arguments that the graph writes to, and a bit for each; a number or None has no memory. */
 static const char *
-written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n)
+written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n, uint64_t *bits)
 {
 	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
 	AliasDb *db = alias_db(g, e->cx->arena);
 	Buf b = { 0 };
 
 	*n = 0;
+	*bits = 0;
 	for (int i = first; i < graph_ninputs(g); i++)
 		if (s->pattern[i - first].form != PATTERN_VALUE && alias_has_writers(db, graph_inputs(g)[i]) &&
 		    writes_argument(p, db, g->top, graph_inputs(g)[i])) {
 			buf_printf(&b, "reg[%d], ", i);
 			++*n;
+			*bits |= i - first < 64 ? (uint64_t)1 << (i - first) : 0;
 		}
 	return arena_text(e->cx->arena, &b);
 }
@@ -270,6 +272,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 	code = emit_code(e, fn->code);
 	for (int i = 0; i < n; i++) {
 		OnePlan one = { .e = e, .fn = fn, .spec = spec[i], .index = i, .first = first, .code = code };
+		uint64_t bits;
 		int nwritten;
 
 		if (!cx_try(e->cx, plan_one, &one)) {
@@ -286,7 +289,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
 			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
 		}
-		const char *written = written_arguments(e, one.spec, one.plan, first, &nwritten);
+		const char *written = written_arguments(e, one.spec, one.plan, first, &nwritten, &bits);
 		const int nsize = pattern_nsymbol(one.spec->pattern, graph_ninputs(one.spec->graph) - first);
 
 		if (nsize)
@@ -305,7 +308,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 		put_taken(e, &text, &one, i);
 		note(e, method, fn, &one);
 		vec_push(e->cx->arena, &e->door_specs,
-			 ((DoorSpec){ method, fn, one.spec, one.plan, first, nwritten }));
+			 ((DoorSpec){ method, fn, one.spec, one.plan, first, bits }));
 		if (one.spec->bounded)
 			fprintf(stderr, "kiln: %s: within these bounds the arena has %lld bytes\n", fn->name,
 				(long long)one.plan->arena);

@@ -365,7 +365,7 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 
 	for (int i = s->first; i < schema->nargs && good; i++)
 		good = typed_argument(e->cx, &t, schema->args[i].name, schema->args[i].type,
-				      &s->spec->pattern[i - s->first], s->nwritten > 0);
+				      &s->spec->pattern[i - s->first], s->written >> (i - s->first) & 1);
 	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST)
 		return;
 	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))
@@ -435,8 +435,8 @@ put_leaves(Emit *e, const char *what, int i, const DoorLeaves *l)
 static const char *
 value_text(Arena *a, IValue v)
 {
-	static const char *const tags[] = { "RT_NONE", "RT_INT", "RT_DOUBLE", "RT_BOOL", "RT_DEVICE", "RT_TENSOR", "RT_STR",
-					    "RT_LIST", "RT_DICT", "RT_TUPLE" };
+	static const char *const tags[] = { "RT_NONE", "RT_INT", "RT_DOUBLE", "RT_BOOL", "RT_DEVICE", "RT_TENSOR",
+					    "RT_STR", "RT_LIST", "RT_DICT", "RT_TUPLE" };
 
 	return v.tag == RT_DOUBLE ? arena_printf(a, "{ RT_DOUBLE, { .f = %a } }", v.u.f) :
 	       arena_printf(a, "{ %s, { %lldLL } }", tags[v.tag], v.tag <= RT_BOOL ? (long long)v.u.i : 0LL);

@@ -103,10 +103,10 @@ put_typed(Cx *cx, Buf *b, const Door *door)
 {
 	if (door->typed.n)
 		buf_puts(b, "\n/*\n"
-			 " * The same for the sizes that it was compiled for, in C's types: arrays one element after\n"
-			 " * the other, float16 and bfloat16 as their bits, complex numbers as pairs.  Results go to the\n"
-			 " * caller's arrays.  With one thread these take nothing from the system after opening where\n"
-			 " * nothing but kernels runs; else after the first call.\n"
+			 " * The same for the sizes that it was compiled for, in C's types: arrays one element\n"
+			 " * after the other, float16 and bfloat16 as their bits, complex numbers as pairs.  Results\n"
+			 " * go to the caller's arrays.  With one thread these take nothing from the system after\n"
+			 " * opening where nothing but kernels runs; else after the first call.\n"
 			 " */\n");
 	for (int i = 0; i < door->typed.n; i++) {
 		const DoorTyped *t = &door->typed.at[i];

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CC = os.environ.get("CC", "cc")
 METHODS = "forward,grow,describe,keep,write,refuse,draw,say"
 WARN = ["-std=c11", "-D_GNU_SOURCE", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-unused-function"]
-WRAP = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign"]
+WRAP = ["-Wl,--wrap=" + f for f in ("malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign")]
 ENDS = {"shared": "so", "static": "a", "obj": "o"}
 SANITIZED = "-fsanitize" in os.environ.get("CFLAGS", "")
 CPU = ["--cpu", "x86-64-v3"] if platform.machine() == "x86_64" else []
@@ -33,8 +33,8 @@ class Door(programs.Test):
 
     def compiles(self, name, libraries, *options, cc=CC):
         """The program of a file here, with these libraries."""
-        self.ends(DONE, cc, *WARN, "-I", self.folder.name, file(name + ".c"), *libraries, "-Wl,-rpath," + self.folder.name,
-                  "-o", self.at(name), "-lm", "-lpthread", *options)
+        self.ends(DONE, cc, *WARN, *os.environ.get("CFLAGS", "").split(), "-I", self.folder.name, file(name + ".c"), *libraries,
+                  "-Wl,-rpath," + self.folder.name, "-o", self.at(name), "-lm", "-lpthread", *options)
         return self.at(name)
 
     def test_forms(self):
@@ -54,7 +54,15 @@ class Door(programs.Test):
 
     @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
     def test_count(self):
-        self.ends(DONE, self.compiles("count", self.libraries("obj"), *("-Wl,--wrap=" + w for w in WRAP)))
+        self.ends(DONE, self.compiles("count", self.libraries("obj"), *WRAP))
+
+    @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
+    def test_lacking(self):
+        """Each allocation fails in its turn."""
+        program = self.compiles("lacking", self.libraries("static"), *WRAP)
+        self.ends(DONE, program)
+        if shutil.which("valgrind"):
+            self.ends(DONE, "valgrind", "-q", "--leak-check=full", "--error-exitcode=9", program, KILN_NO_RECYCLE="1")
 
     @unittest.skipIf(SANITIZED or not shutil.which("valgrind"), "no valgrind")
     def test_valgrind(self):
@@ -79,7 +87,7 @@ class Door(programs.Test):
         self.assertIn("int net_forward(net *m, const float x[1][4], float out[1][3]);", text)
         self.assertIn("x: float32 [?, 4]", text)
 
-    @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
+    @unittest.skipIf(SANITIZED or not shutil.which("pkg-config"), "no pkg-config")
     def test_pkg_config(self):
         for kind in "shared", "static":
             with self.subTest(kind):
@@ -140,6 +148,7 @@ for i in range(3):
             self.assertEqual([*out[0], out[1][0], *out[2]], [4, 6, 15, 3, 4])
         lib.parts_close(m)
 
+    @unittest.skipIf(SANITIZED, "a library under sanitizers wants them first")
     def test_weights(self):
         """In a file, by its path and as memory; another file, and one byte less, are refused."""
         self.libraries("shared", "--weights", "file")

@@ -1,0 +1,107 @@
+/* tests/door/lacking.c - each allocation fails in its turn: a status says so, and later calls are right again
+ *
+ * Linked with --wrap for all that gives memory.
+ */
+#include "many.h"
+#include "net.h"
+#include "check.h"
+
+static int left = -1;            /* allocations until one fails; < 0: none does */
+
+static int
+fails(void)
+{
+	return left >= 0 && left-- == 0;
+}
+
+#define WRAP(name, given, taken) \
+	void *__real_##name given; \
+	void *__wrap_##name given; \
+	void * \
+	__wrap_##name given \
+	{ \
+		return fails() ? NULL : __real_##name taken; \
+	}
+
+WRAP(malloc, (size_t n), (n))
+WRAP(calloc, (size_t n, size_t m), (n, m))
+WRAP(realloc, (void *p, size_t n), (p, n))
+WRAP(aligned_alloc, (size_t a, size_t n), (a, n))
+
+int __real_posix_memalign(void **p, size_t a, size_t n);
+int __wrap_posix_memalign(void **p, size_t a, size_t n);
+int
+__wrap_posix_memalign(void **p, size_t a, size_t n)
+{
+	return fails() ? 12 : __real_posix_memalign(p, a, n);
+}
+
+static void
+ignore(void *arg, const char *text, size_t n)
+{
+	(void)arg, (void)text, (void)n;
+}
+
+/* All kinds of calls; the first status that is not the one that was to be. */
+static int
+calls(many *m, net *p)
+{
+	float x[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } }, row[1][4] = { { 1, 2, 3, 4 } }, out[1][3];
+	double values[] = { 1, 2 };
+	int64_t size[] = { 2, 3 }, two[] = { 2 }, other[] = { 3, 4 };
+	float rows[3][4] = { { 0 } };
+	DLTensor t = tensor(x, kDLFloat, 32, 2, size), *in[] = { &t }, list = tensor(values, kDLFloat, 64, 1, two), r;
+	DLTensor wide = tensor(rows, kDLFloat, 32, 2, other), *wides[] = { &wide };
+	int status = 0;
+
+	r.data = NULL;
+	if ((status = many_call(m, "forward", in, 1, &r, 1)) ||
+	    (status = net_forward(p, (const float (*)[4])row, out)) || (status = net_call(p, NULL, wides, 1, NULL, 0)) || (status = many_set_text(m, "name", "n")) ||
+	    (status = many_set(m, "values", &list)) || (status = many_set(m, "parts.a", &t)) ||
+	    (status = many_call(m, "describe", NULL, 0, NULL, 0)) || (status = many_call(m, "keep", in, 1, NULL, 0)) ||
+	    (status = many_call(m, "say", in, 1, NULL, 0)) || (status = many_state_get(m, "total", &r)) ||
+	    (status = many_state_set(m, "inner.cache", &t)) || (status = many_call(m, "grow", in, 1, NULL, 0)))
+		return status;
+	status = many_call(m, "refuse", in, 1, NULL, 0);
+	return status == many_RAISED ? many_reset(m) : status;
+}
+
+static int
+lacks(int n)
+{
+	many_options o = { .print = ignore };
+	char why[64] = "";
+	many *m;
+	net *p;
+	int status = many_MEMORY, again = 0;
+
+	left = n;
+	m = many_open(&o, why, sizeof why);
+	p = m ? net_open(NULL, why, sizeof why) : NULL;
+	if (p)
+		status = calls(m, p);
+	else
+		CHECK(strstr(why, "memory"));
+	if (p && status && status != many_MEMORY)
+		printf("allocation %d: status %d, %s\n", n, status, many_error(m)), failures++;
+	n = left;
+	left = -1;
+	if (p && status && (again = many_reset(m)) == 0)
+		again = calls(m, p);
+	if (p && again && again != many_MEMORY)
+		printf("then status %d, %s\n", again, many_error(m)), failures++;
+	many_close(m);
+	net_close(p);
+	return n < 0;
+}
+
+int
+main(void)
+{
+	int n = 0;
+
+	while (lacks(n) && !failures)
+		n++;
+	printf("%d allocations\n", n);
+	return failures || n < 50;
+}
