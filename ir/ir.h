@@ -346,6 +346,8 @@ bool   node_has_effect(const Node *);
 bool   node_is_nondeterministic(const Node *);
 bool   node_may_refuse_data(const Node *);   /* raises for some indices, keys, divisors, texts, whatever the types */
 bool   node_may_divide_by_zero(const Node *);          /* integers: pointwise, and raises then */
+/* pointwise: integers of its type may not hold a bound or factor, and it raises then */
+bool   node_may_overflow(const Node *);
 /* Of a call or a constant, when it is known: attribute "function", the method of a class, a constant as input 0. */
 Function *node_function(const Node *);
 const Schema *node_schema(const Node *);               /* null for prim kinds without a row */

@@ -8,6 +8,9 @@
  * the block.  Positions leave gaps; where a gap is used up the nodes around it are spread anew.
  */
 #include "ir.h"
+
+#include "../rt/ops/kernel.h"
+
 #include <string.h>
 
 static const int64_t POSITION_GAP = (int64_t)1 << 32, POSITION_ROOM = (int64_t)1 << 20, POSITION_END = (int64_t)1 << 61;
@@ -528,6 +531,22 @@ node_may_divide_by_zero(const Node *n)
 	       (v.tag == RT_INT ? !v.u.i : v.tag != RT_DOUBLE || !(v.u.f <= -1 || v.u.f >= 1));
 }
 
+/* Constants are looked at where the type is found out; other numbers by the kernel. */
+bool
+node_may_overflow(const Node *n)
+{
+	const TensorInfo *t = n->op && n->op->form == OP_MAP ? n->out[0]->type->tensor : NULL;
+	RtMapArg arg[RT_MAP_MAX];
+	IValue v;
+
+	if (!t || t->dtype < 0)
+		return false;
+	for (int i = 0, k = rt_map_args(n->op->text, arg); i < k; i++)
+		if (!rt_map_holds(&arg[i], (RtDtype)t->dtype) && !value_constant(n->in[arg[i].arg], &v))
+			return true;
+	return false;
+}
+
 static const char *const refusing[] = {
 	"aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::remove", "aten::Delete",
 	"aten::floordiv", "aten::remainder", "aten::Int", "aten::Float", "aten::ord", "aten::chr", "prim::ListUnpack",
@@ -538,7 +557,8 @@ static const char *const refusing[] = {
 	"aten::take_along_dim", "aten::put", "aten::put_", "aten::embedding", "aten::embedding_bag", "aten::nll_loss",
 	"aten::nll_loss2d", "aten::nll_loss_nd", "aten::cross_entropy_loss", "aten::multi_margin_loss",
 	"aten::multilabel_margin_loss", "aten::one_hot", "aten::bincount", "aten::multinomial", "aten::bernoulli",
-	"aten::repeat_interleave", "aten::masked_scatter", "aten::masked_scatter_", "aten::inverse", "aten::cholesky",
+	"aten::repeat_interleave", "prim::mask", "aten::masked_scatter", "aten::masked_scatter_", "aten::inverse",
+	"aten::cholesky",
 	"aten::linalg_inv", "aten::linalg_cholesky", "aten::linalg_solve",
 };
 
@@ -550,7 +570,7 @@ node_may_refuse_data(const Node *n)
 	for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
 		if (node_is(n, refusing[i]))
 			return true;
-	return node_may_divide_by_zero(n);
+	return node_may_divide_by_zero(n) || node_may_overflow(n);
 }
 
 /* Dropout draws numbers only while it trains; a constant False says that it does not. */

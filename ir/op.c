@@ -299,7 +299,7 @@ op_schema(Cx *cx, Op *op)
 }
 
 /* Operators that take conjugate and negative views as they are, though the schema calls them no views: they change or
- * ask for what is not in the elements. */
+ * ask for what is not in the elements; copy_ resolves them, and asks whether they overlap what it writes to. */
 static bool
 takes_bits(const Op *op)
 {
@@ -311,6 +311,7 @@ takes_bits(const Op *op)
 		"prim::device", "prim::layout", "prim::requires_grad", "aten::requires_grad_", "aten::detach_",
 		"aten::squeeze_", "aten::unsqueeze_", "aten::t_", "aten::transpose_", "aten::swapaxes_",
 		"aten::swapdims_", "aten::as_strided_", "aten::resize_", "aten::resize_as_", "aten::set_",
+		"aten::copy_",
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

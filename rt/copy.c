@@ -326,9 +326,8 @@ limits_of(RtDtype dtype)
 	}
 }
 
-/* A number that an element of dtype cannot hold is an error: too large, with an imaginary part, NaN as an integer. */
-static int
-check_number(RtCx *cx, IValue v, RtDtype dtype)
+int
+rt_check_number(RtCx *cx, IValue v, RtDtype dtype)
 {
 	const Limits l = limits_of(dtype);
 	double x;
@@ -355,7 +354,7 @@ rt_fill(RtCx *cx, RtTensor *t, IValue number)
 	_Alignas(16) char one[16] = { 0 };
 	Plan p = { .n = t->ndim, .dtype = (RtDtype)t->dtype, .src_dtype = (RtDtype)t->dtype };
 
-	if (check_number(cx, number, p.dtype) || rt_writable(cx, t))
+	if (rt_check_number(cx, number, p.dtype) || rt_writable(cx, t))
 		return RT_ERROR;
 	if (without_data(cx, t) || !rt_numel(t))
 		return RT_OK;
@@ -376,7 +375,7 @@ rt_fill(RtCx *cx, RtTensor *t, IValue number)
 RtTensor *
 rt_scalar_tensor(RtCx *cx, RtDtype dtype, IValue number)
 {
-	RtTensor *t = check_number(cx, number, dtype) ? NULL : rt_tensor_new(cx, dtype, 0, 0);
+	RtTensor *t = rt_check_number(cx, number, dtype) ? NULL : rt_tensor_new(cx, dtype, 0, 0);
 
 	if (t && !cx->meta)
 		number_bytes(number, dtype, rt_data(t));

@@ -345,6 +345,8 @@ RtTensor *rt_contiguous(RtCx *, RtTensor *);        /* a reference to the same w
 RtTensor *rt_to_dtype(RtCx *, RtTensor *, RtDtype); /* a reference to the same when it has it, and has no bits */
 RtTensor *rt_clone(RtCx *, RtTensor *);             /* preserve_format */
 int       rt_copy_into(RtCx *, RtTensor *dst, RtTensor *src);   /* broadcasts and casts; overlap is allowed */
+/* An error: an element of the dtype cannot hold it.  It is too large, has an imaginary part, is NaN for an integer. */
+int       rt_check_number(RtCx *, IValue number, RtDtype);
 int       rt_fill(RtCx *, RtTensor *, IValue number);
 bool      rt_overlaps_itself(const RtTensor *);     /* two indices, one address: not to be written to */
 bool      rt_may_overlap(const RtTensor *, const RtTensor *);

@@ -148,7 +148,7 @@ plan_is_kernel(Plan *p, const Node *n)
 		return false;
 	if (!node_is_map(n))
 		return p->gpu ? node_is_cuda(p, n) : node_is_dense(p, n) || node_is_row(p, n);
-	if (node_may_divide_by_zero(n))                  /* generated kernels do not raise */
+	if (node_may_divide_by_zero(n) || node_may_overflow(n))                  /* generated kernels do not raise */
 		return false;
 	for (int i = 0; i < n->nin; i++) {
 		const Value *v = n->in[i];

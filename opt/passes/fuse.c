@@ -38,7 +38,7 @@ is_number(const Value *v)
 static bool
 fusable(Fuse *f, const Node *n)
 {
-	if (!n->op || n->op->form != OP_MAP || n->nout != 1 || node_may_divide_by_zero(n) ||
+	if (!n->op || n->op->form != OP_MAP || n->nout != 1 || node_may_divide_by_zero(n) || node_may_overflow(n) ||
 	    !type_is_complete(n->out[0]->type) || !element_type(n->out[0]->type) ||
 	    alias_has_writers(f->alias, n->out[0]))
 		return false;

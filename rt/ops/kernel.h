@@ -182,6 +182,7 @@ typedef struct RtMapArg {
 	uint8_t arg;         /* index into the arguments of the schema */
 	bool    tensor;      /* else a number */
 	bool    joins;       /* takes part in type promotion, and is cast to the common type first */
+	bool    fits;        /* a number that the common type has to hold: alpha, value, bounds, exponents */
 } RtMapArg;
 typedef enum RtMapResult { RT_MAP_promote, RT_MAP_floating, RT_MAP_boolean, RT_MAP_real, RT_MAP_part } RtMapResult;
 typedef struct RtMapTypes {
@@ -190,6 +191,7 @@ typedef struct RtMapTypes {
 	RtDtype result;
 } RtMapTypes;
 int  rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX]);        /* letters a, b, ...: returns how many */
+bool rt_map_holds(const RtMapArg *, RtDtype common);                   /* any number, but for floats? */
 const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 

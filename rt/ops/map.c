@@ -27,16 +27,31 @@
 
 /* ---- the arguments of a row ------------------------------------------------------------------------ */
 
+static bool
+is_one_of(const char *name, int n, const char *const *names)
+{
+	for (; *names; names++)
+		if ((int)strlen(*names) == n && !strncmp(*names, name, (size_t)n))
+			return true;
+	return false;
+}
+
 /* Numbers of these names take part in promotion; alpha, value, weight ... only parametrise. */
 static bool
 number_joins(const char *name, int n)
 {
-	static const char *const joining[] = { "self", "other", "exponent", "min", "max", "x", "n" };
+	static const char *const joining[] = { "self", "other", "exponent", "min", "max", "x", "n", 0 };
 
-	for (size_t i = 0; i < sizeof joining / sizeof *joining; i++)
-		if ((int)strlen(joining[i]) == n && !strncmp(joining[i], name, (size_t)n))
-			return true;
-	return false;
+	return is_one_of(name, n, joining);
+}
+
+/* Operands are cast as they come; what else a number says, the common type has to hold. */
+static bool
+number_fits(const char *name, int n)
+{
+	static const char *const operands[] = { "self", "other", "x", "n", 0 };
+
+	return !is_one_of(name, n, operands);
 }
 
 static bool
@@ -45,6 +60,7 @@ read_arg(const char *type, int n, RtMapArg *a)
 	const char *space = memchr(type, ' ', (size_t)n), *name;
 	int len = 0;
 
+	*a = (RtMapArg){ .arg = a->arg };
 	if (!space)
 		return false;
 	name = space + 1;
@@ -53,9 +69,10 @@ read_arg(const char *type, int n, RtMapArg *a)
 	a->tensor = !strncmp(type, "Tensor", 6);
 	if (a->tensor)
 		a->joins = !(len == 9 && !strncmp(name, "condition", 9));
-	else if (!strncmp(type, "Scalar", 6) && type[6] != 'T')
+	else if (!strncmp(type, "Scalar", 6) && type[6] != 'T') {
 		a->joins = number_joins(name, len);
-	else if (!strncmp(type, "int", 3) || !strncmp(type, "float", 5))
+		a->fits = number_fits(name, len);
+	} else if (!strncmp(type, "int", 3) || !strncmp(type, "float", 5))
 		a->joins = false;
 	else
 		return false;
@@ -66,6 +83,7 @@ int
 rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX])
 {
 	const char *p = strchr(schema, '(') + 1;
+	const bool where = !strncmp(schema, "aten::where.", 12);
 	int n = 0, index = 0;
 
 	while (*p != ')' && n < RT_MAP_MAX) {
@@ -73,8 +91,10 @@ rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX])
 		for (; p[len] && (depth || (p[len] != ',' && p[len] != ')')); len++)
 			depth += (p[len] == '(') - (p[len] == ')');
 		if (*p != '*') {
-			if (read_arg(p, len, &arg[n]))
+			if (read_arg(p, len, &arg[n])) {
+				arg[n].fits |= where && !arg[n].tensor;
 				arg[n++].arg = (uint8_t)index;
+			}
 			index++;
 		}
 		p += len;
@@ -82,6 +102,12 @@ rt_map_args(const char *schema, RtMapArg arg[RT_MAP_MAX])
 			p++;
 	}
 	return n;
+}
+
+bool
+rt_map_holds(const RtMapArg *a, RtDtype common)
+{
+	return !a->fits || !rt_is_integral(common, false) || common == RT_i64;
 }
 
 void
@@ -312,14 +338,43 @@ check_first(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t, 
 	return RT_OK;
 }
 
+/* add, sub and rsub */
+static int
+check_alpha(RtCx *cx, IValue alpha, RtDtype common)
+{
+	if (rt_is_integral(common, true) && alpha.tag == RT_DOUBLE)
+		return rt_raise(cx, "For integral input tensors, argument alpha must not be a floating point number.");
+	if (!rt_is_complex(common) && alpha.tag == RT_COMPLEX)
+		return rt_raise(cx, "For non-complex input tensors, argument alpha must not be a complex number.");
+	return RT_OK;
+}
+
+/* PyTorch 2 bounds integers by any others; a power of floats is one of doubles. */
+static bool
+takes_any_number(const RtCx *cx, const MapRow *row, RtDtype common)
+{
+	if (is_named(row, "pow"))
+		return common == RT_f32 || common == RT_f64 || rt_is_complex(common);
+	return cx->torch == RT_TORCH_2 && rt_is_integral(common, true) &&
+		(is_named(row, "clamp") || is_named(row, "clamp_min") || is_named(row, "clamp_max") ||
+		 is_named(row, "hardtanh"));
+}
+
 static int
 check_types(RtCx *cx, const MapRow *row, const IValue *in, const RtMapTypes *t)
 {
+	RtMapArg arg[RT_MAP_MAX];
+
 	if (rt_category(t->common) == 'Q' || !row->loop[loop_index(t->compute)])
 		return not_for(cx, row, t->common);
-	if (rt_is_integral(t->common, true) && (is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub"))
-			&& in[2].tag == RT_DOUBLE)
-		return rt_raise(cx, "For integral input tensors, argument alpha must not be a floating point number.");
+	if ((is_named(row, "add") || is_named(row, "sub") || is_named(row, "rsub")) &&
+	    check_alpha(cx, in[2], t->common))
+		return RT_ERROR;
+	if (takes_any_number(cx, row, t->common))
+		return RT_OK;
+	for (int i = 0, n = rt_map_args(row->schema, arg); i < n; i++)
+		if (arg[i].fits && !rt_is_none(in[arg[i].arg]) && rt_check_number(cx, in[arg[i].arg], t->common))
+			return RT_ERROR;
 	return RT_OK;
 }
 

@@ -55,11 +55,55 @@ rt_nonzero(RtCx *cx, const IValue *in, IValue *out)
 	return RT_OK;
 }
 
-static int
-check_mask(RtCx *cx, const char *name, const RtTensor *mask)
+/* A mask is of bools.  PyTorch 1.13 takes the first byte of each element of other types, which is to be 0 or 1; name is
+ * of what PyTorch 2 refuses them for, type as it calls them. */
+static uint8_t *
+mask_bytes(RtCx *cx, RtTensor *mask, const char *name, const char *type)
 {
-	return mask->dtype != RT_b8 && mask->dtype != RT_u8
-		? rt_raise(cx, "%s: expected BoolTensor or ByteTensor for mask", name) : RT_OK;
+	const int64_t n = rt_numel(mask), bytes = rt_dtypes[mask->dtype].bytes;
+	const RtTensor *t;
+	uint8_t *is;
+
+	if (mask->dtype == RT_b8)
+		return truth(cx, mask);
+	if (cx->torch == RT_TORCH_2) {
+		rt_raise(cx, "%s only supports boolean masks, but got mask with dtype %s", name, type);
+		return NULL;
+	}
+	t = dense(cx, mask);
+	is = t ? rt_scratch(cx, n + 1) : NULL;
+	for (int64_t i = 0; is && i < n; i++) {
+		is[i] = (uint8_t)rt_data(t)[i * bytes];
+		if (is[i] > 1) {
+			rt_raise(cx, "Mask tensor can take 0 and 1 values only");
+			return NULL;
+		}
+	}
+	return is;
+}
+
+/* The mask of masked_fill, as bools. */
+int
+rt_prim_mask(RtCx *cx, const IValue *in, IValue *out)
+{
+	RtTensor *mask = in[0].u.t, *r = rt_result(cx, 0, RT_b8, mask->ndim, mask->dims, NULL);
+	const uint8_t *is;
+
+	RT_RESULT(cx, r, out[0]);
+	is = mask_bytes(cx, mask, "masked_fill_", rt_type_text((RtDtype)mask->dtype));
+	if (!is)
+		return RT_ERROR;
+	memcpy(rt_data(r), is, (size_t)rt_numel(mask));
+	return RT_OK;
+}
+
+static int
+check_select(RtCx *cx, const RtTensor *mask)
+{
+	if (mask->dtype == RT_b8 || (mask->dtype == RT_u8 && cx->torch != RT_TORCH_2))
+		return RT_OK;
+	return rt_raise(cx, "masked_select: expected BoolTensor%s for mask",
+		cx->torch == RT_TORCH_2 ? "" : " or ByteTensor");
 }
 
 int
@@ -72,14 +116,14 @@ rt_masked_select(RtCx *cx, const IValue *in, IValue *out)
 	char *to;
 	int rank = 0;
 
-	if (check_mask(cx, "masked_select", mask) || rt_broadcast(cx, &rank, dims, self->ndim, self->dims)
-			|| rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims))
+	if (check_select(cx, mask) || rt_broadcast(cx, &rank, dims, mask->ndim, mask->dims) ||
+	    rt_broadcast(cx, &rank, dims, self->ndim, self->dims))
 		return RT_ERROR;
 	if (cx->meta)
 		return rt_no_meta(cx);
 	self = expanded(cx, self, rank, dims);
 	mask = self ? expanded(cx, mask, rank, dims) : NULL;
-	is = mask ? truth(cx, mask) : NULL;
+	is = mask ? mask_bytes(cx, mask, "", "") : NULL;
 	if (!is)
 		return RT_ERROR;
 	n = rt_numel(self);
@@ -104,19 +148,17 @@ scatter_masked(RtCx *cx, const IValue *in, RtTensor *dst)
 	int64_t bytes = rt_dtypes[dst->dtype].bytes, left = rt_numel(src);
 	const uint8_t *is;
 	const char *from;
+	IValue at;
 
-	if (check_mask(cx, "masked_scatter", mask))
-		return RT_ERROR;
 	if (dst->dtype != src->dtype)
 		return rt_raise(cx, "masked_scatter: expected self and source to have same dtypes but got%s and %s",
 			rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
 	if (cx->meta)
 		return RT_OK;
-	mask = expanded(cx, mask, dst->ndim, dst->dims);
-	if (!mask)
-		return cx->status ? RT_ERROR
-				  : rt_raise(cx, "masked_scatter: the mask cannot be broadcast to self's shape");
-	is = truth(cx, mask);
+	if (CALL(cx, expand_as, &at, rt_of(mask), rt_of(dst)))
+		return RT_ERROR;
+	mask = dense(cx, at.u.t);
+	is = mask ? mask_bytes(cx, mask, "masked_scatter_", rt_dtypes[mask->dtype].brief) : NULL;
 	src = is ? dense(cx, src) : NULL;
 	if (!src)
 		return RT_ERROR;
