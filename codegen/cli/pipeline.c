@@ -387,9 +387,11 @@ static Specialization *
 vary(Cli *cli, Model *m, Profile *profile, Signatures *s)
 {
 	OneSize *o = new(cli->cx->arena, OneSize, 1);
+	Model *now = new(cli->cx->arena, Model, 1);          /* vary_batch comes when m has gone on to other methods */
 	Specialization *d;
 
-	*o = (OneSize){ .cli = cli, .m = m, .profile = profile };
+	*now = *m;
+	*o = (OneSize){ .cli = cli, .m = now, .profile = profile };
 	vec_push(cli->cx->arena, &o->s.at, s->at.at[0]);
 	if ((d = vary_sizes(o, false))) {
 		d->instead = vary_batch;

@@ -128,12 +128,15 @@ same_geometry(const RtTensor *a, const RtTensor *b)
 	       !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
 }
 
-/* Does the base box itself have this tensor's type? */
+/* Does the base box itself have this tensor's type?  A view that overlaps itself may not be written to, but what it is
+ * of may be copied onto itself: it has a box of its own. */
 static bool
 is_base(Writer *w, const Value *v, const Buffer *b)
 {
 	const RtTensor *t = plan_tensor(w->p, v);
 
+	if (v->node->op && rt_overlaps_itself(t))
+		return false;
 	if (b->home == HOME_CONSTANT)
 		return same_geometry(t, b->constant.u.t);
 	for (int i = 0; i < graph_ninputs(w->p->graph); i++) {

@@ -17,7 +17,7 @@ typedef struct Dce {
 	Pass    *p;
 	AliasDb *alias;
 	bool    *live;           /* by value id */
-	bool    *effects;        /* by node id: it, or a node inside, has an effect of its own */
+	bool    *effects;        /* by node id: it, or a node inside, has an effect of its own, or writes outside */
 	int64_t  nmark;          /* nodes and values marked so far */
 } Dce;
 
@@ -38,13 +38,20 @@ has_own_effect(const Node *n)
 	       node_attr(n, "stays");
 }
 
+/* Asked while nothing is live: to memory that is known outside. */
+static bool
+writes_outside(Dce *d, const Node *n)
+{
+	return !n->nsub && alias_writes_live(d->alias, n);
+}
+
 static bool
 find_effects(Dce *d, const Block *b)
 {
 	bool any = false;
 
 	for NODES(n, b) {
-		d->effects[n->id] = has_own_effect(n);
+		d->effects[n->id] = has_own_effect(n) || writes_outside(d, n);
 		for (int i = 0; i < n->nsub; i++)
 			d->effects[n->id] |= find_effects(d, n->sub[i]);
 		any |= d->effects[n->id];
@@ -138,7 +145,8 @@ marks_inside(Dce *d, const Node *n)
 	return inside;
 }
 
-/* A write that only earlier nodes could read is dead, as in PyTorch, if they have no effect; in a loop they come
+/* A write that only earlier nodes could read is dead, as in PyTorch, if they have no effect and write to nothing that
+ * is known outside; in a loop they come
  * again after it, so its body is walked while marks are added.  What a live construct returns is marked before its
  * blocks are walked, so that one walk is enough for chains of them. */
 static void

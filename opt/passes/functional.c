@@ -183,6 +183,16 @@ wants_clone(Pass *p, const Graph *g, const Node *n)
 	return !type_is_complete(n->out[0]->type) && !(p->fn && p->fn->prepared != g) && !is_own_clone(n->in[0], n);
 }
 
+/* A write that nobody reads stays one: dce, which removes those that PyTorch removes, has to see it. */
+static bool
+is_read_after(const Value *self, const Node *write)
+{
+	for (int i = 0; i < self->uses.n; i++)
+		if (self->uses.at[i].node != write && !node_is_before(self->uses.at[i].node, write))
+			return true;
+	return write->out[0]->uses.n > 0;
+}
+
 static bool
 make_functional(Pass *p, Graph *g, Node *n)
 {
@@ -191,7 +201,8 @@ make_functional(Pass *p, Graph *g, Node *n)
 	Op *base = functional_row(g->cx, n, at);
 
 	if (!base || self->node->block != n->block || self->type->kind != TYPE_TENSOR ||
-	    !(value_is_fresh(self) || is_written_clone(self)) || !seen_by_nobody_else(self, n))
+	    !(value_is_fresh(self) || is_written_clone(self)) || !seen_by_nobody_else(self, n) ||
+	    !is_read_after(self, n))
 		return false;
 	result = computed(p, g, n, base, at);
 	if ((!result && !wants_clone(p, g, n)) || !pass_may(p)) {

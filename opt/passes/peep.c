@@ -361,7 +361,8 @@ permuted_back(Peep *p, Node *n)
 	return inner->in[0];
 }
 
-/* A view with the sizes and strides of all of what it is of. */
+/* A view with the sizes and strides of all of what it is of.  Where elements lie at one place it may not be written to,
+ * but what it is of may be copied onto itself. */
 static Value *
 same_view(Peep *p, Node *n)
 {
@@ -370,7 +371,7 @@ same_view(Peep *p, Node *n)
 	if (!type_is_complete(n->in[0]->type) || n->out[0]->type != n->in[0]->type)
 		return permuted_back(p, n);
 	for (int i = 0; i < t->rank; i++)
-		if (!t->dims[i])
+		if (!t->dims[i] || (t->dims[i] > 1 && !t->strides[i]))
 			return NULL;
 	return n->in[0];
 }
