@@ -23,7 +23,7 @@ struct RtDoor {
 	RtDoorOptions o;                 /* callbacks and numbers; texts are the caller's, and not looked at again */
 	RtOuter  outer;                  /* the caller's pool */
 	Buf      error;
-	RtArrays given, results;         /* by NAME_set, for the next call; of the last call */
+	RtArrays given, results, state;  /* by NAME_set, for the next call; of the last call; of NAME_state_get */
 	RtTensor **box;                  /* for each function of C types, TYPED_MOST: arguments, once they are made */
 };
 
@@ -186,6 +186,7 @@ static void
 drop_results(RtDoor *d)
 {
 	rt_arrays_free(&d->results);
+	rt_arrays_free(&d->state);
 }
 
 /* All that it has, and then its lists. */
@@ -409,11 +410,10 @@ same_sizes(const RtDlTensor *a, const RtTensor *t)
 	return !a->ndim || !memcmp(a->shape, t->dims, sizeof *t->dims * (size_t)t->ndim);
 }
 
-/* Result i, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
+/* Its tensor, with no conjugate or negative bits; null: a text, or a tensor that DLPack cannot name. */
 static RtTensor *
-result_at(RtDoor *d, int i, RtDlTensor *dl)
+tensor_of(RtDoor *d, RtArray *a, RtDlTensor *dl)
 {
-	RtArray *a = &d->results.at[i];
 	RtTensor *plain;
 
 	*dl = (RtDlTensor){ .device = { 1, 0 } };
@@ -431,7 +431,7 @@ static int
 deliver(RtDoor *d, int i, RtDlTensor *out)
 {
 	RtDlTensor own;
-	RtTensor *t = result_at(d, i, &own), *to;
+	RtTensor *t = tensor_of(d, &d->results.at[i], &own), *to;
 	int status;
 
 	if (d->cx.status)
@@ -530,7 +530,7 @@ rt_door_result(RtDoor *d, int i, const char **key, RtDlTensor *t)
 		return leave(d, (rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n), DOOR_ARGUMENT));
 	if (key)
 		*key = d->results.at[i].key;
-	result_at(d, i, t ? t : &own);
+	tensor_of(d, &d->results.at[i], t ? t : &own);
 	return leave(d, d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK);
 }
 
@@ -585,12 +585,12 @@ get_state(RtDoor *d, const char *name, RtDlTensor *t)
 
 	if (!slot || !t)
 		return DOOR_ARGUMENT;
-	drop_results(d);
+	rt_arrays_free(&d->state);
 	if (slot->tag != RT_TENSOR && !is_number(*slot))
 		return rt_raise(&d->cx, "'%s' is a %s, and no tensor", name, rt_type_of(*slot)), DOOR_ARGUMENT;
-	if (rt_arrays_add(&d->cx, &d->results, name, *slot))
+	if (rt_arrays_add(&d->cx, &d->state, name, *slot))
 		return DOOR_MEMORY;
-	result_at(d, 0, t);
+	tensor_of(d, &d->state.at[0], t);
 	return d->cx.status ? DOOR_UNSUPPORTED : DOOR_OK;
 }
 

@@ -98,7 +98,7 @@ state(many *m)
 	DLTensor wide = tensor(big, kDLFloat, 32, 2, rows);
 
 	CHECK(!many_reset(m) && !call(m, "forward", x, size, &out));
-	CHECK(!many_state_get(m, "total", &out) && same(out.data, x[0], 6));
+	CHECK(!many_state_get(m, "total", &out) && same(out.data, x[0], 6) && many_results(m) == 1);
 	CHECK(!many_state_get(m, "count", &out) && *(int64_t *)out.data == 1);
 	CHECK(!many_state_set(m, "total", &set) && !many_state_set(m, "count", &number));
 	CHECK(!call(m, "forward", x, size, &out) && ((float *)out.data)[1] == 33);
