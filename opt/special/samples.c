@@ -89,8 +89,10 @@ static Shapes *
 try_values(Samples *s, const int64_t *value, Specialization *spec)
 {
 	Trial t = { .s = s, .value = value, .spec = spec };
+	const bool done = cx_try(s->cx, run_trial, &t);
 
-	return cx_try(s->cx, run_trial, &t) ? t.shapes : NULL;
+	s->left -= done ? spec->graph->nnode : block_size(s->d->fn->prepared->top);
+	return done ? t.shapes : NULL;
 }
 
 static bool
@@ -178,7 +180,6 @@ prime_within(int64_t n, int64_t most)
 bool
 samples_may_try(Samples *s)
 {
-	s->left -= block_size(s->d->fn->prepared->top);
 	return s->left >= 0;
 }
 

@@ -1,10 +1,11 @@
 /*
- * The loops of generated kernels (vrow.h, vmul.h, vpool.h) against naive ones, with vectors of four floats: lengths
+ * The loops of generated kernels (vattend.h, vmul.h, vpool.h) against naive ones, with vectors of four floats: lengths
  * around the widths of blocks, strides, NaN.
  */
 #include "../rt/test.h"
 
 #include <math.h>
+#include <string.h>
 
 #define VC_FLOATS 4
 #define VC_CLAMPS 1
@@ -13,6 +14,7 @@
 #include "../../rt/ops/vconv.h"
 #include "../../rt/ops/vrow.h"
 #include "../../rt/ops/vmul.h"
+#include "../../rt/ops/vattend.h"
 #include "../../rt/ops/vpool.h"
 
 enum { MOST = 5000 };
@@ -29,28 +31,34 @@ near(double a, double b)
 	return fabs(a - b) <= 1e-4 * (1 + fabs(b)) || (isnan(a) && isnan(b));
 }
 
+/* Weights of a row of scores, behind whose end are zeros, as a product leaves them; a NaN is in all. */
 static void
 rows_of(int64_t n)
 {
-	static float x[MOST], y[MOST];
-	double sum = 0, most = -INFINITY, exponentials = 0;
+	static float x[MOST + VF], y[MOST + VF];
+	const int64_t whole = vm_whole(n);
+	double most = -INFINITY, exponentials = 0, by;
 	bool ok = true;
 
-	for (int64_t i = 0; i < n; i++) {
-		x[i] = noise(i);
-		sum += x[i];
-		most = x[i] > most ? x[i] : most;
-	}
+	for (int64_t i = 0; i < whole; i++)
+		y[i] = x[i] = i < n ? noise(i) : 0;
 	for (int64_t i = 0; i < n; i++)
-		exponentials += exp((double)x[i] - most);
-	assert_true(near(vr_sum(n, x), sum));
-	assert_true(vr_max(n, x) == (float)most);
-	vr_softmax(n, x, y);
+		most = 0.5 * x[i] > most ? 0.5 * x[i] : most;
 	for (int64_t i = 0; i < n; i++)
-		ok &= near(y[i], exp((double)x[i] - most) / exponentials);
+		exponentials += exp(0.5 * x[i] - most);
+	by = va_weights(n, 0.5f, 7, va_edge(n), y);
+	for (int64_t i = 0; i < n; i++)
+		ok &= near(y[i] * by, exp(0.5 * x[i] - most) / exponentials);
+	for (int64_t i = n; i < whole; i++)
+		ok &= y[i] == 0;
 	assert_true(ok);
-	x[n / 2] = NAN;
-	assert_true(isnan(vr_max(n, x)) && isnan(vr_sum(n, x)));
+	memcpy(y, x, sizeof y);
+	y[n / 2] = NAN;
+	by = va_weights(n, 0.5f, 7, va_edge(n), y);
+	assert_true(isnan(by * y[n / 2]));
+	for (int64_t i = 0; i < whole; i++)
+		y[i] = i < n ? -INFINITY : 0;
+	assert_true(va_weights(n, 0.5f, 7, va_edge(n), y) == 1 && y[0] == 7 && y[n - 1] == 7);
 }
 
 /* a by rows or by columns, b too */
