@@ -235,7 +235,8 @@ spec_channels_last(Spec *s, Scope *c, Value *v, bool grows, Range at)
 	if (!t || t->ndim != 4 || t->dtype != RT_f32 || !rt_numel(t))
 		return v;
 	if (!rt_is_contiguous(t))
-		return strided_as_channels_last(s, c, v, at);
+		return k->altered && !rt_is_channels_last(t) ? in_format(s, c, v, 2, at) :
+							      strided_as_channels_last(s, c, v, at);
 	if (!rt_is_channels_last(t))
 		return in_format(s, c, v, 2, at);
 	return (t->dims[1] == 1) != (t->dims[2] == 1 && t->dims[3] == 1) && (t->dims[1] == 1 || grows) ?
