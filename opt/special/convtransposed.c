@@ -11,7 +11,8 @@
  *    z = conv2d(x, w', b', 1, T - 1, 1, g)                                       (N, g r_h r_w c, A_h, A_w)
  *    y = z as (N, A_h, A_w, g, r_h, r_w, c) -> (N, A_h, r_h, A_w, r_w, g, c) -> (N, s A_h, s A_w, g c), cut, permuted
  *
- * After Shi et al., "Is the deconvolution layer the same as a convolutional layer?", 2016.
+ * Over three dims likewise, by conv3d (volumes.c).  After Shi et al., "Is the deconvolution layer the same as a
+ * convolutional layer?", 2016.
  */
 #include "specialize.h"
 
@@ -19,11 +20,13 @@
 
 typedef struct Transposed {
 	Value *x;
-	const RtTensor *w, *bias;        /* (g * in, c, K_h, K_w); bias or null */
+	const RtTensor *w, *bias;        /* (g * in, c, K...); bias or null */
 	int64_t groups, in, c;           /* channels of a group */
-	int64_t k[2], s[2], pad[2], out[2];
-	int64_t t[2], a[2];              /* taps of a phase; places that a phase has */
-	int nd;
+	/* of depth, height and width, those that are there; the others are 1 */
+	int64_t k[3], s[3], pad[3], out[3];
+	int64_t t[3], a[3];              /* taps of a phase; places that a phase has */
+	int nd;                          /* dims that it goes over */
+	int n;                           /* dims that are computed over: 2, or 3 */
 } Transposed;
 
 static bool
@@ -39,87 +42,109 @@ constant_f32(const Value *v, const RtTensor **out)
 	return *out || c.tag == RT_NONE;
 }
 
+/* What each dim has of taps and places; false: some results are beyond all taps. */
+static bool
+take_dims(const RtTensor *x, const RtTensor *y, Transposed *v)
+{
+	for (int d = 0; d < 3; d++) {
+		const int at = d + v->nd - 1;                     /* in x, y and w */
+
+		v->t[d] = v->a[d] = v->out[d] = 1;
+		if (at < 2)
+			continue;
+		v->k[d] = v->w->dims[at];
+		v->out[d] = y->dims[at];
+		v->t[d] = (v->k[d] + v->s[d] - 1) / v->s[d];
+		v->a[d] = x->dims[at] + v->t[d] - 1;
+		if ((v->out[d] - 1 + v->pad[d]) / v->s[d] >= v->a[d])
+			return false;
+	}
+	return true;
+}
+
 static bool
 recognise(Spec *s, const Node *m, Transposed *v)
 {
 	const Value *flag = node_arg(m, "transposed");
 	const RtTensor *x, *y;
-	int64_t on = 1, dilation[2] = { 1, 1 };
+	int64_t on = 1, dilation[3] = { 1, 1, 1 };
 
 	if (!node_is(m, "aten::conv_transpose1d") && !node_is(m, "aten::conv_transpose2d") &&
+	    !node_is(m, "aten::conv_transpose3d") &&
 	    !((node_is(m, "aten::_convolution") || node_is(m, "aten::convolution")) && known_int(s->k, flag, &on) &&
 	      on))
 		return false;
-	*v = (Transposed){ .x = m->in[0], .k = { 1, 1 }, .s = { 1, 1 } };
+	*v = (Transposed){ .x = m->in[0], .k = { 1, 1, 1 }, .s = { 1, 1, 1 } };
 	if (!known_is(s->k, v->x) || !known_is(s->k, m->out[0]) || !constant_f32(m->in[1], &v->w) || !v->w ||
 	    !constant_f32(m->in[2], &v->bias))
 		return false;
 	x = known_at(s->k, v->x)->v.u.t;
 	y = known_at(s->k, m->out[0])->v.u.t;
 	v->nd = v->w->ndim - 2;
-	if (v->nd < 1 || v->nd > 2 || x->ndim != v->w->ndim || x->dtype != RT_f32 || !rt_numel(y) ||
+	v->n = v->nd < 3 ? 2 : 3;
+	if (v->nd < 1 || v->nd > 3 || x->ndim != v->w->ndim || x->dtype != RT_f32 || !rt_numel(y) ||
 	    !known_int(s->k, node_arg(m, "groups"), &v->groups) ||
-	    !spec_known_ints(s, m, "stride", v->nd, v->s + 2 - v->nd) ||
-	    !spec_known_ints(s, m, "padding", v->nd, v->pad + 2 - v->nd) ||
-	    !spec_known_ints(s, m, "dilation", v->nd, dilation + 2 - v->nd) || dilation[0] != 1 || dilation[1] != 1)
+	    !spec_known_ints(s, m, "stride", v->nd, v->s + 3 - v->nd) ||
+	    !spec_known_ints(s, m, "padding", v->nd, v->pad + 3 - v->nd) ||
+	    !spec_known_ints(s, m, "dilation", v->nd, dilation + 3 - v->nd) ||
+	    dilation[0] != 1 || dilation[1] != 1 || dilation[2] != 1)
 		return false;
 	v->in = v->w->dims[0] / v->groups;
 	v->c = v->w->dims[1];
-	v->out[0] = 1;
-	for (int i = 2 - v->nd; i < 2; i++) {
-		const int64_t length = x->dims[i + v->nd];
-
-		v->k[i] = v->w->dims[i + v->nd];
-		v->out[i] = y->dims[i + v->nd];
-		v->t[i] = (v->k[i] + v->s[i] - 1) / v->s[i];
-		v->a[i] = length + v->t[i] - 1;
-		if ((v->out[i] - 1 + v->pad[i]) / v->s[i] >= v->a[i])          /* output padding beyond all taps */
-			return false;
-	}
-	if (v->nd == 1)
-		v->t[0] = v->a[0] = 1;
-	return true;
+	return take_dims(x, y, v);
 }
 
-/* Row o of the new weights: which channel of which phase it is. */
+/* What the new weights have in row o, of channel i of its group, at tap `tap`; null: zero, beyond the kernel's end. */
 static const float *
-source(const Transposed *v, int64_t o, int64_t i, int64_t y, int64_t x)
+source(const Transposed *v, int64_t o, int64_t i, int64_t tap)
 {
-	const int64_t c = o % v->c, rw = o / v->c % v->s[1], rh = o / v->c / v->s[1] % v->s[0],
-		      g = o / v->c / v->s[1] / v->s[0];
-	const int64_t kh = rh + v->s[0] * (v->t[0] - 1 - y), kw = rw + v->s[1] * (v->t[1] - 1 - x), *st = v->w->strides;
+	const float *from = (const float *)rt_data(v->w) + o % v->c * v->w->strides[1];
+	int64_t phase = o / v->c;
 
-	if (kh >= v->k[0] || kw >= v->k[1])
-		return NULL;
-	return (const float *)rt_data(v->w) + (g * v->in + i) * st[0] + c * st[1] + (v->nd == 2 ? kh * st[2] : 0) +
-	       kw * st[v->w->ndim - 1];
+	for (int d = 2; d >= 0; d--) {
+		const int64_t k = phase % v->s[d] + v->s[d] * (v->t[d] - 1 - tap % v->t[d]);
+		const int at = d + v->nd - 1;
+
+		if (k >= v->k[d])
+			return NULL;
+		from += at >= 2 ? k * v->w->strides[at] : 0;
+		phase /= v->s[d];
+		tap /= v->t[d];
+	}
+	return from + (phase * v->in + i) * v->w->strides[0];    /* the group is what is left */
+}
+
+static int64_t
+phases(const Transposed *v)
+{
+	return v->s[0] * v->s[1] * v->s[2];
 }
 
 static Value *
 put_weights(Spec *s, const Transposed *v, Range at)
 {
-	const int64_t dims[4] = { v->groups * v->s[0] * v->s[1] * v->c, v->in, v->t[0], v->t[1] };
-	IValue value = { .tag = RT_TENSOR, .u.t = rt_tensor_new(&s->k->rt, RT_f32, 4, dims) };
+	const int64_t rows = v->groups * phases(v) * v->c, taps = v->t[0] * v->t[1] * v->t[2];
+	int64_t dims[5] = { rows, v->in };
+	IValue value = { .tag = RT_TENSOR };
 	float *to;
 
+	memcpy(dims + 2, v->t + 3 - v->n, sizeof *dims * (size_t)v->n);
+	value.u.t = rt_tensor_new(&s->k->rt, RT_f32, 2 + v->n, dims);
 	if (!value.u.t)
 		fail(s->cx, at, "out of memory");
 	to = (float *)rt_data(value.u.t);
-	for (int64_t o = 0; o < dims[0]; o++)
-		for (int64_t i = 0; i < dims[1]; i++)
-			for (int64_t y = 0; y < dims[2]; y++)
-				for (int64_t x = 0; x < dims[3]; x++) {
-					const float *from = source(v, o, i, y, x);
+	for (int64_t e = 0; e < rows * v->in * taps; e++) {
+		const float *from = source(v, e / taps / v->in, e / taps % v->in, e % taps);
 
-					*to++ = from ? *from : 0;
-				}
+		*to++ = from ? *from : 0;
+	}
 	return spec_put_constant(s, value, at);
 }
 
 static Value *
 put_bias(Spec *s, const Transposed *v, Range at)
 {
-	const int64_t phases = v->s[0] * v->s[1], n = v->groups * phases * v->c;
+	const int64_t n = v->groups * phases(v) * v->c;
 	IValue value = { .tag = RT_TENSOR };
 
 	if (!v->bias)
@@ -129,7 +154,8 @@ put_bias(Spec *s, const Transposed *v, Range at)
 		fail(s->cx, at, "out of memory");
 	for (int64_t o = 0; o < n; o++)
 		((float *)rt_data(value.u.t))[o] =
-			((const float *)rt_data(v->bias))[(o / v->c / phases * v->c + o % v->c) * v->bias->strides[0]];
+			((const float *)rt_data(v->bias))[(o / v->c / phases(v) * v->c + o % v->c) *
+							 v->bias->strides[0]];
 	return spec_put_constant(s, value, at);
 }
 
@@ -164,19 +190,53 @@ merged(Spec *s, Scope *c, Value *x, int dim, Range at)
 static Value *
 interleave(Spec *s, Scope *c, const Transposed *v, Value *z, Range at)
 {
-	const int64_t apart[] = { 0, 1, 2, v->groups, v->s[0], v->s[1], v->c };
-	static const int64_t last[] = { 0, 2, 3, 1 }, order[] = { 0, 1, 4, 2, 5, 3, 6 }, first[] = { 0, 3, 1, 2 };
-	Value *y = with_ints(s, c, "aten::permute", z, last, 4, at);
-	Value *const of[] = { y, y, y, NULL, NULL, NULL, NULL };
-	Value *const split[] = { y, spec_put_sizes(s, c, of, apart, 7, at) };
+	const int n = v->n, group = 1 + n, channel = 2 * n + 2;
+	int64_t size[9], order[9] = { 0 }, last[5] = { 0 }, first[5] = { 0, 1 + n };
+	Value *of[9] = { NULL }, *y;
 
-	y = with_ints(s, c, "aten::permute", spec_put_op(s, c, "aten::reshape", "", split, 2, at), order, 7, at);
+	for (int d = 0; d < n; d++) {
+		last[1 + d] = 2 + d;
+		first[2 + d] = 1 + d;
+		order[1 + 2 * d] = 1 + d;
+		order[2 + 2 * d] = group + 1 + d;
+		size[group + 1 + d] = v->s[3 - n + d];
+	}
+	last[1 + n] = 1;
+	order[2 * n + 1] = group;
+	order[channel] = channel;
+	size[group] = v->groups;
+	size[channel] = v->c;
+	y = with_ints(s, c, "aten::permute", z, last, 2 + n, at);
+	for (int i = 0; i < group; i++) {
+		of[i] = y;
+		size[i] = i;
+	}
+	Value *const split[] = { y, spec_put_sizes(s, c, of, size, 2 * n + 3, at) };
+
+	y = with_ints(s, c, "aten::permute", spec_put_op(s, c, "aten::reshape", "", split, 2, at), order, 2 * n + 3, at);
 	y = spec_put_op(s, c, "aten::contiguous", "", (Value *const[]){ y, spec_put_int(s, 0, at) }, 2, at);
-	for (int dim = 1; dim <= 3; dim++)
+	for (int dim = 1; dim <= 1 + n; dim++)
 		y = merged(s, c, y, dim, at);
-	for (int d = 0; d < 2; d++)
-		y = cut(s, c, y, 1 + d, v->pad[d], v->pad[d] + v->out[d] - v->a[d] * v->s[d], at);
-	return with_ints(s, c, "aten::permute", y, first, 4, at);
+	for (int d = 0; d < n; d++) {
+		const int k = 3 - n + d;
+
+		y = cut(s, c, y, 1 + d, v->pad[k], v->pad[k] + v->out[k] - v->a[k] * v->s[k], at);
+	}
+	return with_ints(s, c, "aten::permute", y, first, 2 + n, at);
+}
+
+/* The convolution of x that computes all phases. */
+static Value *
+all_phases(Spec *s, Scope *c, const Transposed *v, Value *x, Range at)
+{
+	static const int64_t ones[] = { 1, 1, 1 };
+	const int64_t pad[] = { v->t[0] - 1, v->t[1] - 1, v->t[2] - 1 };
+	Value *const one = spec_put_list(s, ones, v->n, at);
+	Value *const conv[] = { spec_channels_last(s, c, x, true, at), put_weights(s, v, at), put_bias(s, v, at), one,
+				spec_put_list(s, pad + 3 - v->n, v->n, at), one, spec_put_int(s, v->groups, at) };
+	Value *y = spec_put_op(s, c, v->n == 3 ? "aten::conv3d" : "aten::conv2d", "", conv, 7, at), *volume;
+
+	return (volume = spec_convolution_volume(s, c, y->node)) ? volume : y;
 }
 
 Value *
@@ -187,24 +247,18 @@ spec_convolution_transposed(Spec *s, Scope *c, const Node *m)
 
 	if (!recognise(s, m, &v))
 		return NULL;
-	Value *const two = spec_put_int(s, 2, m->at),
-		*const one = spec_put_list(s, (const int64_t[]){ 1, 1 }, 2, m->at);
+	Value *const two = spec_put_int(s, 2, m->at);
 	Value *const unsqueeze[] = { v.x, two };
 
-	x = v.nd == 2 ? v.x : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, m->at);
-	Value *const conv[] = { spec_channels_last(s, c, x, true, m->at), put_weights(s, &v, m->at),
-				put_bias(s, &v, m->at), one,
-				spec_put_list(s, (const int64_t[]){ v.t[0] - 1, v.t[1] - 1 }, 2, m->at), one,
-				spec_put_int(s, v.groups, m->at) };
-
-	y = interleave(s, c, &v, spec_put_op(s, c, "aten::conv2d", "", conv, 7, m->at), m->at);
+	x = v.nd > 1 ? v.x : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, m->at);
+	y = interleave(s, c, &v, all_phases(s, c, &v, x, m->at), m->at);
 	if (!rt_is_channels_last(known_at(s->k, y)->v.u.t)) {
-		Value *const dense[] = { y, two };       /* memory format: channels last */
+		Value *const dense[] = { y, v.n == 3 ? spec_put_int(s, 3, m->at) : two };       /* channels last */
 
 		y = spec_put_op(s, c, "aten::contiguous", "", dense, 2, m->at);
 	}
 	spec_alter(s, y);
-	if (v.nd == 2)
+	if (v.nd > 1)
 		return y;
 	Value *const squeeze[] = { y, two };
 

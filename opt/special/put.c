@@ -22,7 +22,7 @@ spec_put_int(Spec *s, int64_t i, Range at)
 Value *
 spec_put_list(Spec *s, const int64_t *i, int n, Range at)
 {
-	IValue v[8];
+	IValue v[PUT_MOST];
 
 	for (int k = 0; k < n; k++)
 		v[k] = rt_int(i[k]);
@@ -56,8 +56,8 @@ put_size(Spec *s, Scope *c, Value *x, int64_t dim, Range at)
 Value *
 spec_put_sizes(Spec *s, Scope *c, Value *const *of, const int64_t *dims, int n, Range at)
 {
-	int64_t number[8];
-	Value *item[8], *list, *k;
+	int64_t number[PUT_MOST];
+	Value *item[PUT_MOST], *list, *k;
 
 	for (int i = 0; i < n; i++) {
 		number[i] = of[i] ? known_at(s->k, of[i])->v.u.t->dims[dims[i]] : dims[i];

@@ -92,8 +92,10 @@ bool    spec_parts(Spec *, Scope *, const Node *);        /* a node that divides
 
 Value  *spec_put_constant(Spec *, IValue, Range at);     /* takes it */
 Value  *spec_put_int(Spec *, int64_t, Range at);
-Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= 8 */
-/* A list of n ints, at most 8: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is null. */
+enum { PUT_MOST = 10 };          /* numbers of a list */
+
+Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= PUT_MOST */
+/* A list of n ints, at most PUT_MOST: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is null. */
 Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */

@@ -56,6 +56,15 @@ class Volumes(Form):
                     self.form(["a = " + before, "return torch." + pool], [x])
         self.form(["return torch.avg_pool3d(x, [2, 2, 2], [2, 2, 2], [0, 0, 0], False, True, 3)"], ["x=float32[1x4x7x9x8]"], calls=1)
 
+    def test_transposed(self):
+        """Phase by phase: kernels as wide as their strides and wider, padding of both kinds, groups, dynamic sizes."""
+        for k, s, p, out, groups in (((2, 2, 2), (2, 2, 2), (0, 0, 0), (0, 0, 0), 1), ((3, 4, 3), (2, 2, 1), (1, 1, 1), (1, 0, 0), 1),
+                                     ((1, 2, 3), (1, 2, 3), (0, 1, 0), (0, 0, 0), 2), ((3, 1, 1), (1, 1, 1), (1, 0, 0), (0, 0, 0), 1)):
+            ints = ", ".join("[%d, %d, %d]" % v for v in (s, p, out))
+            up = "torch.conv_transpose3d(%%s, %s, %s, %s, %d)" % (sin(4, 6 // groups, *k), sin(6), ints, groups)
+            self.form(["return torch.relu(%s)" % up % "x"], ["x=float32[2x4x3x5x4]"])
+            self.form(["a = torch.relu(%s)" % conv("x", 4, 3, (3, 3, 3), p=(1, 1, 1)), "return " + up % "a"], ["x=float32[1x3x4..7x5x6]"])
+
     def test_not_volumes(self):
         """What has five dims and is no volume: channels that are shuffled behind a convolution."""
         self.form(["a = torch.relu(torch.conv2d(x, %s, None, [1, 1], [1, 1]))" % sin(6, 3, 3, 3),
