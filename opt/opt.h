@@ -206,6 +206,7 @@ typedef struct Specialization {
 Graph *specialize(Cx *, Function *, const Profile *, const Pattern *args, int first, Shapes *);
 /* a kernel that is taken apart there, where its arguments fit: layers and cells of RNNs */
 bool op_is_expanded(const Op *);
+bool op_is_formed(const Op *);           /* does it become others, which have kernels, where it can? */
 
 /* ---- samples.c: a dynamic specialization from specializations of samples ----------------------------------------- */
 

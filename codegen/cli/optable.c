@@ -176,6 +176,8 @@ op_specialized(Cx *cx, Op *op)
 		return "kernel";
 	if (op->form == OP_BODY || op_is_expanded(op))
 		return "its parts";
+	if (op_is_formed(op))
+		return "other kernels";
 	if (op->form == OP_ALSO)
 		return "as its base, when nobody else sees the write";
 	return is_view(op_schema(cx, op)) ? "no code: a view" : "runtime call";

@@ -294,6 +294,35 @@ can_expand(Spec *s, const Node *m)
 	       known_run(s->k, m->op, args, out, m->nout, true);
 }
 
+/* Operators that become others, which have kernels, where their types and arguments allow it. */
+static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const Node *); } forms[] = {
+	{ "_convolution", spec_convolution }, { "_convolution_deprecated", spec_convolution },
+	{ "_convolution_mode", spec_convolution }, { "convolution", spec_convolution },
+	{ "conv1d", spec_convolution }, { "conv1d_padding", spec_convolution },
+	{ "conv2d", spec_convolution }, { "conv2d_padding", spec_convolution },
+	{ "conv3d", spec_convolution }, { "conv3d_padding", spec_convolution },
+	{ "conv_transpose1d", spec_convolution }, { "conv_transpose2d_input", spec_convolution },
+	{ "conv_transpose3d_input", spec_convolution }, { "batch_norm", spec_batch_norm },
+	{ "max_pool3d", spec_pool_volume }, { "avg_pool3d", spec_pool_volume },
+	{ "adaptive_avg_pool3d", spec_pool_volume }, { "_cdist_forward", spec_distances },
+	{ "scaled_dot_product_attention", spec_sdpa },
+};
+
+static const struct Form *
+form_for(const Op *op)
+{
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (!strcmp(op->id, forms[i].id))
+			return &forms[i];
+	return NULL;
+}
+
+bool
+op_is_formed(const Op *op)
+{
+	return form_for(op);
+}
+
 static const struct Expansion *
 expansion_for(const Op *op)
 {
@@ -374,6 +403,7 @@ keep_error(Spec *s, Node *m)
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
+	const struct Form *form;
 	Value *better = NULL;
 	Graph *g;
 	Node *m;
@@ -411,9 +441,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		return;
 	}
 	keep_error(s, m);
-	if (n->nout == 1 && ((better = spec_convolution(s, c, m)) || (better = spec_batch_norm(s, c, m)) ||
-			     (better = spec_pool_volume(s, c, m)) || (better = spec_distances(s, c, m)) ||
-			     (better = spec_sdpa(s, c, m)))) {
+	form = form_for(n->op);
+	if (form && (better = form->put(s, c, m))) {
 		spec_bind(s, c, n->out[0], better);
 		node_destroy(m);
 	}
