@@ -511,7 +511,8 @@ IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);  /* wit
 int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);
 /* Runs it once on these arguments (without self); the results in one value. */
 int      model_run(Cli *, Model *, RtCx *, const IValue *args, int n, IValue *result);
-RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a run ends the command */
+RT_NORETURN void fail_raised(Cli *, RtCx *);          /* the error of a model ends the command */
+RT_NORETURN void fail_runtime(Cli *, RtCx *);         /* another error of the runtime: of a file, an input, memory */
 
 /* ---- pipeline.c ------------------------------------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ answer_of(Cli *cli, RtCx *rt, const RtCode *code, const IValue *args)
 		a.type = rt->cls ? arena_strdup(cli->cx->arena, rt->cls) : NULL;
 		a.line = error_line(cli->cx, rt);
 	} else if (rt_arrays_from_value(rt, &a.result, "out", result)) {
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	}
 	rt_clear_error(rt);
 	return a;

@@ -296,7 +296,7 @@ program_arguments(Bench *b, const char *dir, char **argv)
 	argv[n++] = (char *)b->program;
 	if (input_count(cli)) {
 		if (input_read(cli, rt, 0, arrays) || rt_npz_write(rt, in, arrays))
-			fail_raised(cli, rt);
+			fail_runtime(cli, rt);
 		argv[n++] = (char *)"-i";
 		argv[n++] = (char *)in;
 	}

@@ -119,7 +119,7 @@ difference(Bisect *b, int status, const char *path, int input)
 	const char *text;
 
 	if (!status && rt_npz_read(b->rt, path, &got))
-		fail_raised(b->cli, b->rt);
+		fail_runtime(b->cli, b->rt);
 	text = answer_same(b->rt, status, b->said, b->printed, &got, &b->want[input], &why) ? NULL :
 	       arena_strdup(b->cli->cx->arena, why.at);
 	buf_free(&why);
@@ -190,7 +190,7 @@ find_answers(Bisect *b)
 		RtArrays in = { 0 };
 
 		if (input_count(b->cli) && input_read(b->cli, b->rt, i, &in))
-			fail_raised(b->cli, b->rt);
+			fail_runtime(b->cli, b->rt);
 		b->want[i] = reference_answer(b->cli, b->m, reference, &in);
 		if (b->want[i].status == RT_LACKS)
 			fail_lacks(b->cli->cx, (Range){ 0 }, "there is no right answer without passes: %s",

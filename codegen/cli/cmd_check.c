@@ -48,12 +48,12 @@ run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
 		argv[n++] = arena_printf(cx->arena, "--seed=%s", c->cli->seed);
 	remove(to);
 	if (rt_npz_write(rt, from, in))
-		fail_raised(c->cli, rt);
+		fail_runtime(c->cli, rt);
 	r.status = process_run(cx, argv, out, log, &p);
 	r.said = process_log(cx, log, MOST_TEXT);
 	r.printed = process_log(cx, out, MOST_TEXT);
 	if (!r.status && rt_npz_read(rt, to, &r.result))
-		fail_raised(c->cli, rt);
+		fail_runtime(c->cli, rt);
 	return r;
 }
 
@@ -226,7 +226,7 @@ report_errors(const Check *c, RtCx *rt, int i, const RtArrays *got, const Double
 
 	if (c->cli->references.n) {
 		if (rt_npz_read(rt, c->cli->references.at[i], &reference))
-			fail_raised(c->cli, rt);
+			fail_runtime(c->cli, rt);
 		j.answer[REFERENCE] = &reference;
 	}
 	judge_all(c, rt, &j, &a->of_double.result);
@@ -348,7 +348,7 @@ check_input(Check *c, const char *dir, int i)
 
 	progress("checking %s", name_of(c, i));
 	if (input_count(cli) && input_read(cli, rt, i, &in))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	if (c->program)
 		got = run_program(c, dir, rt, &in);                /* first: the interpreter may write to the arrays */
 	progress(NULL);

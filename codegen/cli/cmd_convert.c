@@ -40,7 +40,7 @@ cmd_convert(Cli *cli)
 	else
 		status = rt_arrays_from_value(rt, out, "x", v);
 	if (status || rt_npz_write(rt, cli->args.at[1], out))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	rt_arrays_free(out);
 	rt_release(v);
 	return EXIT_OK;

@@ -20,7 +20,7 @@ write_result(RtCx *rt, Cli *cli, const char *path, IValue v)
 	RtArrays out = {0};
 
 	if (rt_arrays_from_value(rt, &out, "out", v) || rt_npz_write(rt, path, &out))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	rt_arrays_free(&out);
 }
 
@@ -34,7 +34,7 @@ write_gradients(Cli *cli, RtCx *rt, const Model *m, IValue result)
 	for (int i = 0; i < d->inputs.n; i++)
 		names[i] = d->inputs.at[i].name;
 	if (cli->grad_out && rt_gradients_write(rt, cli->grad_out, names, d->inputs.n, result))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	for (int i = 0; i < d->inputs.n && !cli->grad_out; i++) {
 		printf("%s:\n", names[i]);
 		print_result(rt_gradient_part(rt_gradient_part(result, 2), i));
@@ -52,10 +52,12 @@ run_once(Cli *cli, Model *m, RtCx *rt, int i)
 
 	args = new(cli->cx->arena, IValue, n);
 	if (input_count(cli) && input_read(cli, rt, i, in))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	if (cli->grad_in && rt_gradients_read(rt, cli->grad_in, in))
-		fail_raised(cli, rt);
-	if (rt_args_from_arrays(rt, params, n, in, args) || model_run(cli, m, rt, args, n, &result))
+		fail_runtime(cli, rt);
+	if (rt_args_from_arrays(rt, params, n, in, args))
+		fail_runtime(cli, rt);
+	if (model_run(cli, m, rt, args, n, &result))
 		fail_raised(cli, rt);
 	plain = m->fn->gradient ? rt_gradient_part(result, 0) : result;
 	if (i < cli->outs.n)

@@ -53,7 +53,7 @@ set_tensor(Cli *cli, RtCx *rt, const Module *m, const RtArray *a)
 		fail(cli->cx, (Range){ 0 }, "%s: '%s' has another type or other sizes than the model's", cli->params,
 		     a->key);
 	if (rt_writable(rt, to) || rt_copy_into(rt, to, a->tensor))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 }
 
 /* The arrays of --params take the place of the tensors of that name; objects that share one see the change. */
@@ -64,7 +64,7 @@ set_tensors(Cli *cli, const Module *m)
 	RtCx *rt = model_context(cli);
 
 	if (rt_npz_read(rt, cli->params, in))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	for (int i = 0; i < in->n; i++)
 		set_tensor(cli, rt, m, &in->at[i]);
 	rt_arrays_free(in);

@@ -824,7 +824,7 @@ make_args(Pair *p, Model *m, const RtArrays *in)
 		if (i >= self)
 			rt_assign(arg, rt_deep_copy(rt, *arg));
 		if (rt->status)
-			fail_raised(p->cli, rt);
+			fail_runtime(p->cli, rt);
 		p->args[SIDE_DOUBLE][i] = copies_of(p->copies, *arg);
 	}
 }

@@ -74,7 +74,7 @@ model_context(Cli *cli)
 	if (cli->seed)
 		rt_generator_seed(rt->gen, (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX));
 	if (cli->threads && rt_threads(rt, (int)cli_number(cli, "threads", cli->threads, 0, 4096)))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	if (cli->timeout)
 		rt->deadline = rt_now() + cli_number(cli, "timeout", cli->timeout, 1, 1000000) * 1000000000;
 	return rt;
@@ -104,13 +104,25 @@ model_params(Cli *cli, Model *m, int *n)
 	return p;
 }
 
+static int
+exit_of(const RtCx *rt)
+{
+	return rt->status == RT_LACKS ? EXIT_LACKS : EXIT_INPUT;
+}
+
 void
 fail_raised(Cli *cli, RtCx *rt)
 {
 	const char *cls = rt->cls ? rt->cls : "RuntimeError";
 
-	fail_status(cli->cx, rt->status == RT_LACKS ? EXIT_LACKS : EXIT_INPUT, (Range){0}, "%s%s%s: %s",
-		rt->trace ? rt->trace : "", rt->trace ? "\n" : "", cls, rt->message ? rt->message : "no message");
+	fail_status(cli->cx, exit_of(rt), (Range){0}, "%s%s%s: %s", rt->trace ? rt->trace : "", rt->trace ? "\n" : "", cls,
+		rt->message ? rt->message : "no message");
+}
+
+void
+fail_runtime(Cli *cli, RtCx *rt)
+{
+	fail_status(cli->cx, exit_of(rt), (Range){0}, "%s", rt->message ? rt->message : "no message");
 }
 
 IValue *
@@ -121,7 +133,7 @@ model_args(Cli *cli, Model *m, RtCx *rt, const RtArrays *in, int *n)
 	IValue *args = new(cli->cx->arena, IValue, nparam + 2);
 
 	if (rt_args_from_arrays(rt, params, nparam, in, args + self))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	if (self)
 		args[0] = module_fresh(cli->cx, m->module);
 	*n = nparam + self;

@@ -166,14 +166,14 @@ profile_call(Cli *cli, Model *m, Profile *profile, RtCx *rt, int i, IValue self)
 	args = new(cli->cx->arena, IValue, n + 2);
 	if ((i == EXPORTED ? !exported_samples(m->module, m->fn, rt, in) : input_read(cli, rt, i, in)) ||
 	    rt_args_from_arrays(rt, params, n, in, args + has_self))
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	if (has_self)
 		args[0] = self;
 	call.pattern = pattern_of(cli->cx, args + has_self, n);
 	call.found = state_patterns(profile->state, self);
 	profile->also = call.seen;
 	if (profile_run(profile, rt, args) == RT_LACKS)
-		fail_raised(cli, rt);
+		fail_runtime(cli, rt);
 	return call;
 }
 
