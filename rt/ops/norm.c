@@ -329,12 +329,31 @@ batch_args(const IValue *in)
 		in[5].u.i != 0, rt_number(in[6]), rt_number(in[7]) };
 }
 
+/* No elements: a copy times weight[0] plus bias[0], of which only the type is seen; nothing else is asked for. */
+static int
+empty_batch(RtCx *cx, const Batch *a, IValue *out)
+{
+	const RtTensor *const t = a->input, *const by[] = { a->weight, a->bias };
+	RtDtype dtype = (RtDtype)t->dtype;
+	RtTensor *r;
+
+	for (int i = 0; i < 2; i++) {
+		if (by[i] && !rt_numel(by[i]))
+			return rt_raise(cx, "select(): index 0 out of range for tensor of size [0] at dimension 0");
+		if (by[i] && is_floating(by[i]) && rt_is_integral(dtype, true))
+			dtype = (RtDtype)by[i]->dtype;
+	}
+	r = rt_result(cx, 0, dtype, t->ndim, t->dims, 0);
+	RT_RESULT(cx, r, out[0]);
+	return RT_OK;
+}
+
 int
 rt_batch_norm(RtCx *cx, const IValue *in, IValue *out)
 {
 	Batch a = batch_args(in);
 
-	return batch_results(cx, &a, 1, out);
+	return rt_numel(a.input) ? batch_results(cx, &a, 1, out) : empty_batch(cx, &a, out);
 }
 
 int
@@ -428,6 +447,10 @@ rt_instance_norm(RtCx *cx, const IValue *in, IValue *out)
 	if (!a.training && (!a.mean || !a.var))
 		return rt_raise(cx,
 				"Expected running_mean and running_var to be defined when use_input_stats is false");
+	if (t->ndim == 0)
+		return rt_raise(cx, "Dimension specified as 0 but tensor has no dimensions");
+	if (t->ndim == 1)
+		return rt_raise(cx, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
 	if (batch_geometry(cx, &a, &g))
 		return RT_ERROR;
 	r = rt_result(cx, 0, t->dtype, t->ndim, t->dims, 0);

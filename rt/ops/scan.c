@@ -135,18 +135,19 @@ CUMULATE(cummin_f64, double, <=)
 CUMULATE(cummin_i64, int64_t, <=)
 
 static int
-cumulate(RtCx *cx, LaneFn *f64, LaneFn *i64, const IValue *in, IValue *out)
+cumulate(RtCx *cx, const char *name, LaneFn *const fn[2], const IValue *in, IValue *out)
 {
 	RtTensor *t = rt_tensor(in[0]);
-	Lanes l = { .in = t, .nout = 2, .dim = rt_dim(cx, rt_integer(in[1]), t->ndim) };
+	const bool asked = t->ndim && rt_numel(t);               /* else any dim and any type will do */
+	Lanes l = { .in = t, .nout = 2, .dim = asked ? rt_dim(cx, rt_integer(in[1]), t->ndim) : 0 };
 
 	if (l.dim < 0)
 		return RT_ERROR;
-	if (rt_is_complex((RtDtype)t->dtype))
-		return rt_raise(cx, "\"cummax_helper_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
+	if (asked && rt_is_complex((RtDtype)t->dtype))
+		return rt_raise(cx, "\"%s_cpu\" not implemented for '%s'", name, rt_dtypes[t->dtype].brief);
 	l.as = l.as_out[0] = rt_is_floating((RtDtype)t->dtype) ? RT_f64 : RT_i64;
 	l.as_out[1] = RT_i64;
-	l.fn = l.as == RT_f64 ? f64 : i64;
+	l.fn = fn[l.as != RT_f64];
 	if (!(l.out[0] = rt_result(cx, 0, (RtDtype)t->dtype, t->ndim, t->dims, 0)))
 		return RT_ERROR;
 	out[0] = rt_of(l.out[0]);
@@ -159,11 +160,11 @@ cumulate(RtCx *cx, LaneFn *f64, LaneFn *i64, const IValue *in, IValue *out)
 int
 rt_cummax(RtCx *cx, const IValue *in, IValue *out)
 {
-	return cumulate(cx, cummax_f64, cummax_i64, in, out);
+	return cumulate(cx, "cummax", (LaneFn *const[2]){ cummax_f64, cummax_i64 }, in, out);
 }
 
 int
 rt_cummin(RtCx *cx, const IValue *in, IValue *out)
 {
-	return cumulate(cx, cummin_f64, cummin_i64, in, out);
+	return cumulate(cx, "cummin", (LaneFn *const[2]){ cummin_f64, cummin_i64 }, in, out);
 }

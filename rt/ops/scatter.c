@@ -582,28 +582,29 @@ BOTH_FORMS(scatter_reduce_two, scatter_reduce__two, false, scatter_reduce)
 
 /* ---- one vector of positions along dim --------------------------------------------------------------------------- */
 
-/* What index_add and index_reduce ask of their vector, source and self. */
 static int
-check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, int dim)
+check_vector(RtCx *cx, const char *name, const RtTensor *index)
 {
-	const RtTensor *index = in[2].u.t, *src = in[3].u.t;
-	const long long n = rt_numel(index);
+	char text[SIZES_TEXT];
 
 	if (index->ndim > 1)
-		return rt_raise(cx, "%s(): Index is supposed to be a vector, but got dim: %d", name, index->ndim);
+		return rt_raise(cx, "%s(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
+			name, index->ndim, rt_dtypes[index->dtype].brief, sizes_text(text, index->ndim, index->dims));
 	if (index->dtype != RT_i64 && index->dtype != RT_i32)
-		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index", name);
-	if (dst->dtype != src->dtype)
-		return rt_raise(cx, "%s(): self (%s) and source (%s) must have the same scalar type", name,
-				rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
-	if (!src->ndim && n != 1)
-		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
-	if (n != size_at(src, dim < src->ndim ? dim : 0))
-		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for "
-			"dim: %d", name, n, (long long)size_at(src, dim < src->ndim ? dim : 0), dim);
-	if (check_target(cx, in, dst, 4))
-		return RT_ERROR;
-	for (int d = 0; d < src->ndim; d++) {
+		return rt_raise(cx, "%s(): Expected dtype int32/int64 for index but got: %s", name,
+				rt_dtypes[index->dtype].brief);
+	return RT_OK;
+}
+
+/* The slices themselves; where there is none nobody looks at them. */
+static int
+check_slice_sizes(RtCx *cx, const char *name, const RtTensor *src, const RtTensor *dst, int dim)
+{
+	if (dst->ndim <= 1 && src->ndim > 1)
+		return rt_raise(cx, "source.dim() (%d) must one or zero for given self.dim() (%d)", src->ndim, dst->ndim);
+	if (dst->ndim > 1 && !src->ndim)
+		return rt_raise(cx, "select() cannot be applied to a 0-dim tensor.");
+	for (int d = 0; d < src->ndim && dst->ndim > 1; d++) {
 		if (dst->ndim != src->ndim)
 			return rt_raise(cx, "%s(): Source/destination tensor must have same slice shapes except at "
 				"dimension %d", name, dim);
@@ -613,6 +614,31 @@ check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, i
 				d - (d > dim));
 	}
 	return RT_OK;
+}
+
+/* What index_add and index_reduce ask of their vector, source and self. */
+static int
+check_added(RtCx *cx, const char *name, const IValue *in, const RtTensor *dst, int dim)
+{
+	const RtTensor *index = in[2].u.t, *src = in[3].u.t;
+	const long long n = rt_numel(index);
+
+	if (check_vector(cx, name, index))
+		return RT_ERROR;
+	if (dst->dtype != src->dtype)
+		return rt_raise(cx, "%s(): self (%s) and source (%s) must have the same scalar type", name,
+				rt_dtypes[dst->dtype].brief, rt_dtypes[src->dtype].brief);
+	if (dim && dim >= src->ndim)
+		return rt_raise(cx, "%s(): Indexing dim %d is out of bounds of the source tensor with dim %d", name, dim,
+				src->ndim);
+	if (!src->ndim && n != 1)
+		return rt_raise(cx, "Dimension specified as %d but tensor has no dimensions", dim);
+	if (n != size_at(src, dim))
+		return rt_raise(cx, "%s(): Number of indices (%lld) should be equal to source.size(dim): (%lld), for "
+			"dim: %d", name, n, (long long)size_at(src, dim), dim);
+	if (check_target(cx, in, dst, 4))
+		return RT_ERROR;
+	return n || dst->ndim <= 1 ? check_slice_sizes(cx, name, src, dst, dim) : RT_OK;
 }
 
 /* The dims but for one, as ATen writes vectors. */
@@ -789,6 +815,8 @@ index_add(RtCx *cx, const IValue *in, RtTensor *dst)
 		return RT_ERROR;
 	if (!combine)
 		return rt_lacks(cx, "index_add on %s", rt_dtypes[dst->dtype].torch);
+	if (!rt_numel(in[2].u.t))
+		return RT_OK;
 	src = plain ? in[3].u.t : scaled(cx, in[3].u.t, in[4]);
 	return src ? index_write(cx, dim, in, dst, src, combine) : RT_ERROR;
 }
@@ -817,8 +845,11 @@ index_reduce(RtCx *cx, const IValue *in, RtTensor *dst)
 	bool mean = false;
 
 	if (dim < 0 || reduction_of(cx, in[4].u.str, &op, &mean) || check_added(cx, "index_reduce_", in, dst, dim) ||
-	    check_ordered(cx, op, dst, in[5].u.i ? "index_func_" : "index_reduce_func_exclude_input_init", "") ||
-	    !(at = vector_index(cx, in[2].u.t, src, dim)))
+	    check_ordered(cx, op, dst, in[5].u.i ? "index_func_" : "index_reduce_func_exclude_input_init", ""))
+		return RT_ERROR;
+	if (!rt_numel(in[2].u.t))
+		return RT_OK;
+	if (!(at = vector_index(cx, in[2].u.t, src, dim)))
 		return RT_ERROR;
 	return reduce_into(cx, dst, dim, at, src, op, mean, in[5].u.i);
 }
