@@ -173,11 +173,13 @@ schemas(void **state)
 		"aten::as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None) -> Tensor(b|a)",
 		"aten::_foreach_abs_(Tensor(a!)[] self) -> ()",
 		"aten::to_here(RRef(t) self, float timeout=60.) -> t(*)",
-		"aten::stft(Tensor self, float x=1.0000000000000001e-05, str pad_mode=\"re\\\"\\n\", int[] d=[-2, -1]) -> Tensor",
+		"aten::stft(Tensor self, float x=1.0000000000000001e-05, str pad_mode=\"re\\\"\\n\", int[] d=[-2, -1])"
+		" -> Tensor",
 		"aten::lstm.input(Tensor input, Tensor[] hx, bool batch_first) -> (Tensor, Tensor, Tensor)",
 		"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
 		"prim::ChunkSizes(...) -> ...",
-		"quantized::linear(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W, SymInt[]? n=None) -> Tensor Y",
+		"quantized::linear(Tensor X, __torch__.torch.classes.quantized.LinearPackedParamsBase W, "
+		"SymInt[]? n=None) -> Tensor Y",
 	};
 
 	(void)state;

@@ -9,7 +9,8 @@
  * "# with FILE.py" expressions call functions of that file instead, and ID means nothing, but "lacks": Kiln must say
  * so.
  *
- * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in float.
+ * In a file that begins with "# recorded" (tests/oracle/ties.py) lines go on: | what PyTorch gives in double | in
+ * float.
  * An argument has its values there: x[3](0,nan,1).  The gradient of the result's element i is 0.5 + 0.25 i; recorded are
  * gradients of the arguments, "x 1 0 nan; y none", or "raises TEXT"; in float "same" is as in double, nothing: not asked.
  * A line   smooth | ID ...   names rows without ties and boundaries.

@@ -5,7 +5,8 @@ Mark
 enter(Gen *x, Block *b)
 {
 	const Pools *p = &x->in;
-	const Mark m = { p->tens.n, p->seqs.n, p->nests.n, p->dics.n, p->rows.n, p->tasks.n, p->ints.n, p->bools.n, p->floats.n };
+	const Mark m = { p->tens.n, p->seqs.n, p->nests.n, p->dics.n, p->rows.n, p->tasks.n, p->ints.n, p->bools.n,
+		p->floats.n };
 
 	graph_set_insert_end(x->g, b);
 	x->depth++;

@@ -14,7 +14,8 @@ made(Gen *x, const char *op, Ten a, bool rough)
 void
 unary(Gen *x)
 {
-	static const char *const same[] = { "aten::neg", "aten::clone", "aten::contiguous", "aten::detach", "aten::relu", "aten::abs" };
+	static const char *const same[] = { "aten::neg", "aten::clone", "aten::contiguous", "aten::detach", "aten::relu",
+		"aten::abs" };
 	static const char *const smooth[] = { "aten::sigmoid", "aten::tanh", "aten::floor", "aten::sign" };
 	const Ten a = any(x);
 	const int which = below(x, category(a) == 'C' ? 4 : 6);
@@ -56,7 +57,8 @@ binary(Gen *x)
 		set_dtype(&t, RT_b8);
 		put(x, CALL(x, compares[below(x, c == 'C' ? 2 : 4)], a.v, b.v), t);
 	} else if (chance(x, 20)) {
-		NamedValue args[3] = { { NULL, a.v, nowhere }, { NULL, b.v, nowhere }, { "alpha", number(x, 1 + below(x, 2)), nowhere } };
+		NamedValue args[3] = { { NULL, a.v, nowhere }, { NULL, b.v, nowhere },
+			{ "alpha", number(x, 1 + below(x, 2)), nowhere } };
 
 		put(x, emit_builtin(x->g, chance(x, 50) ? "aten::add" : "aten::sub", nowhere, args, 3, 10), t);
 	} else {
@@ -85,7 +87,7 @@ mixed(Gen *x)
 		else if (!over)
 			t.in[k].t = a.n ? p : q;
 		else
-			return;                          /* 0-d of the higher category: also the default dtype matters */
+			return;                /* 0-d of the higher category: also the default dtype matters */
 	}
 	put(x, CALL(x, chance(x, 50) ? "aten::add" : "aten::mul", a.v, b.v), t);
 }

@@ -517,7 +517,7 @@ test_effects(void **state)
 	assert_false(alias_can_move_after(f->db, find(f, "mark")->node, nested));            /* used inside */
 	assert_true(alias_writes(f->db, nested, find(f, "a")));
 	assert_false(alias_writes(f->db, nested, find(f, "b")));
-	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node));        /* a member of its list */
+	assert_false(alias_can_move_before(f->db, find(f, "z")->node, find(f, "cat")->node)); /* in its list */
 	assert_true(alias_can_move_before(f->db, find(f, "e")->node, first));
 }
 
@@ -556,7 +556,7 @@ test_move_along(void **state)
 	assert_true(alias_can_move_after(f->db, b, find(f, "z")->node));
 	assert_false(alias_can_move_after(f->db, b, at));                            /* which reads it */
 	assert_false(alias_can_move_before(f->db, at, b));
-	assert_false(alias_can_move_after(f->db, at, a));                            /* what it needs stands between, and needs a */
+	assert_false(alias_can_move_after(f->db, at, a));       /* what it needs stands between, and needs a */
 	assert_true(alias_move_before(f->db, at, find(f, "z")->node));
 	assert_true(node_is_before(b, at) && node_is_before(at, find(f, "z")->node));
 	graph_lint(f->g);

@@ -1,4 +1,4 @@
-/* Graphs: use lists, order, cloning, what lint refuses, the printed form, lowering to code, equal constants and nodes. */
+/* Graphs: use lists, order, cloning, what lint refuses, printing, lowering to code, equal constants and nodes. */
 #include "../../ir/ir.h"
 
 #include <string.h>

@@ -180,7 +180,8 @@ no_axis_of_addresses(void **state)
 {
 	Arena arena = { 0 };
 	Cx cx = { .arena = &arena };
-	Try t = { "kernel copy operands y0 f32 write 0 x1 f32 read from i0: 0\naxes none do y0 = x1 schedule points; units 1; grain 1 end", NULL };
+	Try t = { "kernel copy operands y0 f32 write 0 x1 f32 read from i0: 0\n"
+		"axes none do y0 = x1 schedule points; units 1; grain 1 end", NULL };
 
 	(void)state;
 	schema_parser = schema_parse;

@@ -31,7 +31,7 @@ static const char *const kind_names[] = { "run", "generic", "program" };
 typedef struct Call {
 	const char *method, *error, *said;       /* error: null: it returns; said: "" when nothing is printed */
 	bool fresh, profiled;
-	bool strict, traced;                     /* profiled: specialized code answers; the error is compared with its traceback */
+	bool strict, traced;       /* profiled: specialized code answers; the error is compared with its traceback */
 	RtArrays in, out;                        /* parts of the case's arrays */
 } Call;
 

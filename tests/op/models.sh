@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave, and so does a
+# tests/op/models.sh KILN FOLDER... - models of operators that need objects: kiln run gives what PyTorch gave; so does a
 # program, whose specialization takes the input that it was profiled on; graphs with the objects as constants read back
 set -e
 kiln=$1

@@ -161,7 +161,7 @@ class Body(Writes):
     def stack(self):
         """Through the modules of a list, one after the other."""
         v = self.bind(Var("", "T", "float32", (2, 3), False, 9, grad=True))
-        self.line(f"{v.text} = torch.ones([2, 3])")
+        self.line(f"{v.text} = ((torch.arange(6, dtype=torch.float32) * 0.375 - 1) ** 2).reshape([2, 3])")
         x = self.pick("T", lambda v: v.dtype == "float32" and broadcast(v.shape, (2, 3)) == (2, 3) and not v.text.startswith("self.p") and "(" not in v.text)
         if x and x is not v:
             self.line(f"{v.text} = {v.text} + {x.text}")

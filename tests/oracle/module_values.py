@@ -346,7 +346,8 @@ class Values:
         a = self.like((2, cols), "float32", None, depth)
         if a.dtype != "float32":
             return None
-        ramp = f"torch.linspace(-0.7, 1.1, {2 * cols}).reshape([2, {cols}])"     # norms of equal elements are rounding errors
+        # norms of equal elements are rounding errors; what is added is exact
+        ramp = f"((torch.arange({2 * cols}, dtype=torch.float32) * 0.375 - 1) ** 2).reshape([2, {cols}])"
         return Var(f"{text}({a.text} + {ramp})", "T", "float32", (2, 3) if kind == "Linear" else (2, cols), False, 9, grad=True)
 
     def drawn(self, depth, hard):

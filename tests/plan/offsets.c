@@ -1,4 +1,4 @@
-/* Places in the arena: no two that are alive together overlap, and the arena is as small as its bound where it can be. */
+/* Places in the arena: no two that are alive together overlap; the arena is as small as its bound where it can be. */
 #include "../../codegen/codegen.h"
 
 #include <setjmp.h>

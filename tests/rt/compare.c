@@ -12,7 +12,7 @@ put(RtTensor *t, int64_t i, double x)
 	rt_cast((RtDtype)t->dtype, rt_data(t) + i * rt_dtypes[t->dtype].bytes, 0, RT_f64, &x, 0, 1);
 }
 
-/* Is a tensor the same whose numbers are `size` and -`size` in turn, but the first one is `want` here and `got` there? */
+/* Is a tensor the same whose numbers are `size` and -`size` in turn, but the first is `want` here and `got` there? */
 static bool
 same(RtCx *cx, RtDtype dtype, double size, double want, double got)
 {

@@ -21,7 +21,7 @@ take_too_much(void *arg, int64_t begin, int64_t end)
 	rt_thread_scratch(begin >= *(int64_t *)arg ? INT64_MAX / 4 : 64);
 }
 
-typedef struct Loop { int64_t from; int failed; } Loop;      /* elements from here on find no memory; loops that raised */
+typedef struct Loop { int64_t from; int failed; } Loop; /* elements from here on find no memory; loops that raised */
 
 static void *
 loop(void *arg)

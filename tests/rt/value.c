@@ -328,7 +328,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dicts), cmocka_unit_test(keys), cmocka_unit_test(deep), cmocka_unit_test(copies), cmocka_unit_test(copied_parts), cmocka_unit_test(memory),
+		cmocka_unit_test(dicts), cmocka_unit_test(keys), cmocka_unit_test(deep), cmocka_unit_test(copies),
+		cmocka_unit_test(copied_parts), cmocka_unit_test(memory),
 		cmocka_unit_test(types), cmocka_unit_test(random_numbers), cmocka_unit_test(printing),
 	};
 
