@@ -5,12 +5,19 @@ usage: layouts_test.py KILN
 import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, Form, body, call, model, sin, static
+from forms import KILN, TCC, Form, body, call, model, sin, static
 from hostile import npy, npz
 
 CONV = "y = torch.conv2d(x, %s)" % sin(6, 3, 3, 3)
 IMAGE = ["x=float32[2x3x7x8]"]
 BOTH = "Tuple[Tensor, Tensor]"
+WRITTEN_TWICE = """def forward(x: Tensor):
+    y = torch.conv2d(x, torch.arange(8 * 4 * 3 * 3).reshape(8, 4, 3, 3) * 0.01)
+    y.add_(1.0)
+    v = y.transpose(1, 2)
+    y.mul_(2.0)
+    return torch.conv2d(y, torch.arange(4 * 8).reshape(4, 8, 1, 1) * 0.01), v, y.stride()
+"""
 
 
 class Layouts(Form):
@@ -79,6 +86,12 @@ class Layouts(Form):
         self.form([CONV, part, "z = torch.contiguous(z)", "_0 = torch.zero_(torch.select(z, 1, 0))", "return y, z"], IMAGE, 3, calls=1, result=BOTH)
         self.form([CONV, "z = torch.contiguous(torch.slice(y, 3, 1))", "_0 = torch.zero_(torch.select(z, 1, 0))",
                    "return torch.sigmoid(y), torch.sigmoid(z)"], IMAGE, 3, calls=1, result=BOTH)
+
+    def test_written_twice(self):
+        """A view of what was written to sees the next write."""
+        self.put("m.py", WRITTEN_TWICE.encode())
+        self.check([KILN, "build", "m.py", "-i", "x=float32[1x4x6x6]", *TCC, "-o", "program"], 0)
+        self.check([KILN, "check", "m.py", "program", "-i", "x=float32[1x4x6x6]"], 0)
 
     def test_leaves(self):
         """What leaves is as the model has it: its strides, what is asked of it, and what the generic code is given."""
