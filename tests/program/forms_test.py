@@ -221,6 +221,19 @@ class Forms(Form):
         self.recurrent("lstm", "1..4x3x7", 8, proj=65, first=True)
         self.recurrent("lstm", "3x2x7", 8, proj=3, biases=False, dtype="float64")
 
+    def test_recurrent_panels(self):
+        """Weights in panels for the vectors of each processor: the last one as wide as its loops read it."""
+        if os.uname().machine != "x86_64" or os.environ.get("CFLAGS"):
+            return
+        for hidden in 3, 5, 10, 12, 13, 20:
+            w, v, b = sin(4 * hidden, 7), sin(4 * hidden, hidden), sin(4 * hidden)
+            lines = ["h = torch.zeros([1, 2, %d])" % hidden,
+                     "y, _0, c = torch.lstm(x, [h, h], [%s, %s, %s, %s], True, 1, 0., False, False, False)" % (w, v, b, b), "return y, c"]
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor]")))
+            for cpu in "x86-64", "x86-64-v3", "native":
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[3x2x7]", "--cpu", cpu, "--no-dynamic", "-o", "program"], 0)
+                self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[3x2x7]"], 0)
+
     def test_recurrent_cells(self):
         w = "w = torch.sin(torch.reshape(torch.arange(1, %d, dtype=%d), [%d, 5]))"
         for dtype, number in ("float32", 6), ("float64", 7):
