@@ -7,7 +7,7 @@ import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Same, sin
-from hostile import attrs, body, model, tensor
+from hostile import attrs, body, model, npy, npz, tensor
 
 N = "n = int(torch.sum(torch.ge(x, x)))"                                   # as many as x has: nobody knows when compiling
 
@@ -232,6 +232,16 @@ class Lives(Same):
             self.check([KILN, "check", "m.pt", "program", "-i", "a.npz"], 0)
             self.check(["./program", "-i", "b.npz"], 1, "ZeroDivisionError")
             os.remove(os.path.join(self.dir, "program"))
+
+    def test_overflows(self):
+        """A number that is known only at the call, and that the type cannot hold, raises."""
+        for n in 7, 9, 300:
+            self.put("%d.npz" % n, npz(x=npy([2], "|u1", bytes([1, 200])), n=npy([], "<i8", struct.pack("<q", n))))
+        self.put("m.pt", model(body(["return torch.clamp(x, 0, n)"], "x: Tensor, n: int", "Tensor")))
+        self.check([KILN, "build", "m.pt", "-i", "7.npz", "-i", "9.npz", *TCC, "-o", "program"], 0)
+        self.check([KILN, "check", "m.pt", "program", "-i", "9.npz"], 0)
+        self.check(["./program", "-i", "300.npz"], 1, "value cannot be converted to type uint8_t without overflow")
+        os.remove(os.path.join(self.dir, "program"))
 
     # ---- what leaves the call ----
 
