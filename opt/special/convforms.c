@@ -20,12 +20,6 @@
 
 #include <string.h>
 
-typedef struct Conv1d {
-	Value   *x, *bias;
-	RtTensor *w;
-	int64_t  stride, padding, dilation, groups;
-} Conv1d;
-
 static Value *
 put_ints(Spec *s, int64_t a, int64_t b, Range at)
 {
@@ -34,7 +28,7 @@ put_ints(Spec *s, int64_t a, int64_t b, Range at)
 
 /* The weights, as seen with these dims. */
 static Value *
-put_weights(Spec *s, const Conv1d *v, int ndim, Range at)
+put_weights(Spec *s, const Conv *v, int ndim, Range at)
 {
 	const RtTensor *w = v->w;
 	const int64_t dims[4] = { w->dims[0], ndim == 2 ? w->dims[2] : w->dims[1], 1, w->dims[2] };
@@ -94,40 +88,41 @@ with_numbers(Spec *s, Scope *c, const Node *m)
 
 /* ---- over one dim ------------------------------------------------------------------------------------------------ */
 
-static bool
-recognise(Spec *s, const Node *m, Conv1d *v)
+bool
+spec_plain_convolution(Spec *s, const Node *m, int nd, Conv *v)
 {
+	static const char *const kinds[] = { "aten::conv1d", "aten::conv2d", "aten::conv3d" };
 	const Value *transposed = node_arg(m, "transposed");
 	const Known *x, *y = known_at(s->k, m->out[0]);
 	int64_t flag = 0;
 	IValue w;
 
-	if (!node_is(m, "aten::conv1d") && !node_is(m, "aten::_convolution") && !node_is(m, "aten::convolution"))
+	if (!node_is(m, kinds[nd - 1]) && !node_is(m, "aten::_convolution") && !node_is(m, "aten::convolution"))
 		return false;
-	*v = (Conv1d){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias") };
+	*v = (Conv){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };
 	x = known_at(s->k, v->x);
-	if (!y->is || !x->is || x->v.u.t->ndim != 3 || x->v.u.t->dtype != RT_f32 || !rt_numel(y->v.u.t) ||
+	if (!y->is || !x->is || x->v.u.t->ndim != nd + 2 || x->v.u.t->dtype != RT_f32 || !rt_numel(y->v.u.t) ||
 	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32)
 		return false;
 	v->w = w.u.t;
 	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) &&
-	       known_int(s->k, node_arg(m, "groups"), &v->groups) && spec_known_ints(s, m, "stride", 1, &v->stride) &&
-	       spec_known_ints(s, m, "padding", 1, &v->padding) && spec_known_ints(s, m, "dilation", 1, &v->dilation);
+	       known_int(s->k, node_arg(m, "groups"), &v->groups) && spec_known_ints(s, m, "stride", nd, v->stride) &&
+	       spec_known_ints(s, m, "padding", nd, v->padding) && spec_known_ints(s, m, "dilation", nd, v->dilation);
 }
 
 static Value *
-as_product(Spec *s, Scope *c, const Conv1d *v, Range at)
+as_product(Spec *s, Scope *c, const Conv *v, Range at)
 {
 	Value *x = v->x, *y;
 
-	if (v->padding) {
-		Value *const pad[] = { x, put_ints(s, v->padding, v->padding, at),
+	if (v->padding[0]) {
+		Value *const pad[] = { x, put_ints(s, v->padding[0], v->padding[0], at),
 				       spec_put_constant(s, rt_double(0), at) };
 
 		x = spec_put_op(s, c, "aten::constant_pad_nd", "", pad, 3, at);
 	}
 	Value *const unfold[] = { x, spec_put_int(s, 2, at), spec_put_int(s, v->w->dims[2], at),
-				  spec_put_int(s, v->stride, at) };
+				  spec_put_int(s, v->stride[0], at) };
 	Value *const rows[] = { spec_put_op(s, c, "aten::unfold", "", unfold, 4, at), spec_put_int(s, 1, at),
 				spec_put_int(s, 0, at) };
 	Value *const linear[] = { spec_put_op(s, c, "aten::select", "int", rows, 3, at), put_weights(s, v, 2, at),
@@ -155,15 +150,15 @@ squeezed(Spec *s, const Value *v)
 }
 
 static Value *
-over_two_dims(Spec *s, Scope *c, const Conv1d *v, Range at)
+over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
 {
 	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
 	Value *const high = squeezed(s, v->x),
 		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
-	Value *const conv[] = { spec_channels_last(s, c, x, v->padding > 0, at), put_weights(s, v, 4, at), v->bias,
-				put_ints(s, 1, v->stride, at), put_ints(s, 0, v->padding, at),
-				put_ints(s, 1, v->dilation, at), spec_put_int(s, v->groups, at) };
+	Value *const conv[] = { spec_channels_last(s, c, x, v->padding[0] > 0, at), put_weights(s, v, 4, at), v->bias,
+				put_ints(s, 1, v->stride[0], at), put_ints(s, 0, v->padding[0], at),
+				put_ints(s, 1, v->dilation[0], at), spec_put_int(s, v->groups, at) };
 	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
 	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
@@ -174,16 +169,16 @@ spec_convolution(Spec *s, Scope *c, const Node *m)
 {
 	Value *numbered = with_numbers(s, c, m), *volume;
 	const RtTensor *x;
-	Conv1d v;
+	Conv v;
 
 	if (!numbered && (numbered = spec_convolution_transposed(s, c, m)))
 		return numbered;
 	if ((volume = spec_convolution_volume(s, c, numbered ? numbered->node : m)))
 		return volume;
-	if (!recognise(s, numbered ? numbered->node : m, &v))
+	if (!spec_plain_convolution(s, numbered ? numbered->node : m, 1, &v))
 		return numbered;
 	x = known_at(s->k, v.x)->v.u.t;
-	if (x->dims[0] == 1 && x->dims[1] == 1 && v.dilation == 1)
+	if (x->dims[0] == 1 && x->dims[1] == 1 && v.dilation[0] == 1)
 		return as_product(s, c, &v, m->at);
 	return over_two_dims(s, c, &v, m->at);
 }

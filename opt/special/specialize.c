@@ -212,33 +212,40 @@ know_part(Spec *s, Scope *c, const Node *n, int result, Value *out, Value *whole
 	known_at(s->k, out)->mutable = known_has_members(part) && spec_is_changed(c, n->out[result]);
 }
 
+/* n takes its results out of its first input, from element `first` on. */
+static void
+take_parts(Spec *s, Scope *c, Node *n, int64_t first)
+{
+	Node *m = spec_emit_copy(s, c, n);
+
+	for (int i = 0; i < n->nout; i++)
+		know_part(s, c, n, i, m->out[i], m->in[0], first + i);
+	shapes_node(s->shapes, s->k, m, false);
+	if (spec_fold(s, c, n, m))
+		node_destroy(m);
+	else
+		spec_guard_outputs(s, c, n, m);
+}
+
 static void
 eval_unpack(Spec *s, Scope *c, Node *n)
 {
 	Value *in = spec_value(c, n->in[0]);
-	Node *made = construction(s, c, n->in[0], in), *m;
+	Node *made = construction(s, c, n->in[0], in);
 
 	if (made && made->nin == n->nout) {
 		for (int i = 0; i < n->nout; i++)
 			spec_bind(s, c, n->out[i], made->in[i]);
 		return;
 	}
-	m = spec_emit_copy(s, c, n);
-	for (int i = 0; i < n->nout; i++)
-		know_part(s, c, n, i, m->out[i], m->in[0], i);
-	shapes_node(s->shapes, s->k, m, false);
-	if (spec_fold(s, c, n, m)) {
-		node_destroy(m);
-		return;
-	}
-	spec_guard_outputs(s, c, n, m);
+	take_parts(s, c, n, 0);
 }
 
 static void
 eval_tuple_index(Spec *s, Scope *c, Node *n)
 {
 	Value *in = spec_value(c, n->in[0]);
-	Node *made = construction(s, c, n->in[0], in), *m;
+	Node *made = construction(s, c, n->in[0], in);
 	int64_t i = 0, count = n->in[0]->type->n;
 
 	if (n->nin > 1 && !known_int(s->k, spec_value(c, n->in[1]), &i)) {
@@ -252,14 +259,7 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 		spec_bind(s, c, n->out[0], made->in[i]);
 		return;
 	}
-	m = spec_emit_copy(s, c, n);
-	know_part(s, c, n, 0, m->out[0], m->in[0], i);
-	shapes_node(s->shapes, s->k, m, false);
-	if (spec_fold(s, c, n, m)) {
-		node_destroy(m);
-		return;
-	}
-	spec_guard_outputs(s, c, n, m);
+	take_parts(s, c, n, i);
 }
 
 static void

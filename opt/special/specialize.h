@@ -86,7 +86,8 @@ void    spec_keep_layout(Spec *, Scope *, const Node *);
 void    spec_mark_altered(Spec *, const Node *m);         /* m's results, just inferred: do they lie as in the model? */
 void    spec_alter(Spec *, const Value *);                /* in the model it is contiguous, here it need not be */
 bool    spec_contiguous(Spec *, Scope *, const Node *);   /* a node that makes contiguous: was nothing to do? */
-bool    spec_parts(Spec *, Scope *, const Node *);        /* a node that divides channels: were they taken as they lie? */
+/* A node that divides channels: were they taken as they lie? */
+bool    spec_parts(Spec *, Scope *, const Node *);
 
 /* ---- put.c ------------------------------------------------------------------------------------------------------- */
 
@@ -95,12 +96,22 @@ Value  *spec_put_int(Spec *, int64_t, Range at);
 enum { PUT_MOST = 10 };          /* numbers of a list */
 
 Value  *spec_put_list(Spec *, const int64_t *, int n, Range at);         /* n <= PUT_MOST */
-/* A list of n ints, at most PUT_MOST: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is null. */
+/* A list of n ints, at most PUT_MOST: the size of of[i] at dims[i], which may be dynamic, or dims[i] where of[i] is
+ * null. */
 Value  *spec_put_sizes(Spec *, Scope *, Value *const *of, const int64_t *dims, int n, Range);
 Value  *spec_put_op(Spec *, Scope *, const char *name, const char *overload, Value *const *in, int nin, Range at);
 bool    spec_known_ints(Spec *, const Node *m, const char *arg, int n, int64_t *out);    /* is it a list of n? */
 
 /* ---- convforms.c ------------------------------------------------------------------------------------------------- */
+
+typedef struct Conv {                    /* over up to three dims, of floats by constant weights, not transposed */
+	Value    *x, *bias;
+	RtTensor *w;                     /* (out, in / groups, kernel...) */
+	int64_t   stride[3], padding[3], dilation[3], groups;
+	Range     at;
+} Conv;
+
+bool    spec_plain_convolution(Spec *, const Node *m, int nd, Conv *);   /* is m such a one, over nd dims? */
 
 /* What stands for the result of m, a convolution; null: it stays. */
 Value  *spec_convolution(Spec *, Scope *, const Node *m);
@@ -128,7 +139,8 @@ Value  *spec_distances(Spec *, Scope *, const Node *m);          /* what stands 
 
 /* ---- sdpa.c ------------------------------------------------------------------------------------------------------ */
 
-Value  *spec_sdpa(Spec *, Scope *, const Node *m);               /* what stands for an attention's result; null: it stays */
+/* What stands for an attention's result; null: it stays. */
+Value  *spec_sdpa(Spec *, Scope *, const Node *m);
 
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 

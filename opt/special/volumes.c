@@ -19,13 +19,6 @@
 
 enum { WIDE_GROUP = 4, DIMS = 5 };       /* channels of a group from which on frames are gathered; dims of a volume */
 
-typedef struct Volume {
-	Value   *x, *bias;
-	const RtTensor *w;                       /* (O, C / groups, k, h, w) */
-	int64_t  stride[3], padding[3], dilation[3], groups;
-	Range    at;
-} Volume;
-
 /* ---- views ------------------------------------------------------------------------------------------------------ */
 
 static const int64_t frames_first[] = { 0, 2, 1, 3, 4 };
@@ -107,30 +100,9 @@ channels_last(Spec *s, Scope *c, Value *x, Range at)
 
 /* ---- convolutions ----------------------------------------------------------------------------------------------- */
 
-static bool
-recognise(Spec *s, const Node *m, Volume *v)
-{
-	const Value *transposed = node_arg(m, "transposed");
-	const Known *x, *y = known_at(s->k, m->out[0]);
-	int64_t flag = 0;
-	IValue w;
-
-	if (!node_is(m, "aten::conv3d") && !node_is(m, "aten::_convolution") && !node_is(m, "aten::convolution"))
-		return false;
-	*v = (Volume){ .x = node_arg(m, "input"), .bias = node_arg(m, "bias"), .at = m->at };
-	x = known_at(s->k, v->x);
-	if (!y->is || !x->is || x->v.u.t->ndim != DIMS || x->v.u.t->dtype != RT_f32 || !rt_numel(y->v.u.t) ||
-	    !value_constant(node_arg(m, "weight"), &w) || w.tag != RT_TENSOR || w.u.t->dtype != RT_f32)
-		return false;
-	v->w = w.u.t;
-	return (!transposed || (known_int(s->k, transposed, &flag) && !flag)) &&
-	       known_int(s->k, node_arg(m, "groups"), &v->groups) && spec_known_ints(s, m, "stride", 3, v->stride) &&
-	       spec_known_ints(s, m, "padding", 3, v->padding) && spec_known_ints(s, m, "dilation", 3, v->dilation);
-}
-
 /* Weights of four dims: `taps` of each channel of a group from tap `first` on, as (O, taps C / g, ...). */
 static Value *
-put_weights(Spec *s, const Volume *v, int64_t first, int64_t taps)
+put_weights(Spec *s, const Conv *v, int64_t first, int64_t taps)
 {
 	const RtTensor *w = v->w;
 	const int64_t dims[4] = { w->dims[0], taps * w->dims[1], w->dims[3], w->dims[4] }, *st = w->strides;
@@ -152,7 +124,7 @@ put_weights(Spec *s, const Volume *v, int64_t first, int64_t taps)
 
 /* The convolution of x, of four dims, over dims d and e of the three. */
 static Value *
-over_two(Spec *s, Scope *c, const Volume *v, Value *x, Value *w, Value *bias, const int d[2])
+over_two(Spec *s, Scope *c, const Conv *v, Value *x, Value *w, Value *bias, const int d[2])
 {
 	const bool lines = d[0] == 0;
 	const int64_t stride[] = { v->stride[d[0]], lines ? 1 : v->stride[d[1]] };
@@ -176,7 +148,7 @@ every(Spec *s, Scope *c, Value *x, int64_t from, int64_t behind, int64_t step, R
 }
 
 static Value *
-padded(Spec *s, Scope *c, const Volume *v, Value *x)
+padded(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	const int64_t pad[] = { 0, 0, 0, 0, v->padding[0], v->padding[0] };
 	Value *const in[] = { x, spec_put_list(s, pad, 6, v->at), spec_put_constant(s, rt_double(0), v->at) };
@@ -187,7 +159,7 @@ padded(Spec *s, Scope *c, const Volume *v, Value *x)
 static const int height_width[] = { 1, 2 }, depth[] = { 0, 0 };
 
 static Value *
-by_frames(Spec *s, Scope *c, const Volume *v, Value *x)
+by_frames(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	x = every(s, c, x, 0, 0, v->stride[0], v->at);
 	return from_frames(s, c, over_two(s, c, v, as_frames(s, c, x, v->at), put_weights(s, v, 0, 1), v->bias,
@@ -195,12 +167,12 @@ by_frames(Spec *s, Scope *c, const Volume *v, Value *x)
 }
 
 static Value *
-by_lines(Spec *s, Scope *c, const Volume *v, Value *x)
+by_lines(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	const RtTensor *w = v->w;
 	const int64_t dims[4] = { w->dims[0], w->dims[1], w->dims[2], 1 };
 	const int64_t strides[4] = { w->strides[0], w->strides[1], w->strides[2], w->strides[2] };
-	IValue view = { .tag = RT_TENSOR, .u.t = rt_tensor_view(&s->k->rt, (RtTensor *)w, 4, dims, strides, w->offset) };
+	IValue view = { .tag = RT_TENSOR, .u.t = rt_tensor_view(&s->k->rt, v->w, 4, dims, strides, w->offset) };
 
 	return from_lines(s, c, over_two(s, c, v, as_lines(s, c, x, v->at), spec_put_constant(s, view, v->at), v->bias,
 					 depth), x, v->at);
@@ -208,7 +180,7 @@ by_lines(Spec *s, Scope *c, const Volume *v, Value *x)
 
 /* The frames that a result frame is made from become channels of an image: (N D', g k C / g, H, W). */
 static Value *
-by_gathering(Spec *s, Scope *c, const Volume *v, Value *x)
+by_gathering(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	static const int64_t images[] = { 0, 3, 4, 5, 1, 6, 2 }, first[] = { 0, 3, 1, 2 };
 	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0] + 1;
@@ -234,7 +206,7 @@ by_gathering(Spec *s, Scope *c, const Volume *v, Value *x)
 
 /* One convolution a tap, each added to the sum of those before. */
 static Value *
-by_taps(Spec *s, Scope *c, const Volume *v, Value *x)
+by_taps(Spec *s, Scope *c, const Conv *v, Value *x)
 {
 	const int64_t k = v->w->dims[2], reach = (k - 1) * v->dilation[0];
 	Value *const none = spec_put_constant(s, rt_none(), v->at), *const one = spec_put_int(s, 1, v->at);
@@ -256,11 +228,11 @@ by_taps(Spec *s, Scope *c, const Volume *v, Value *x)
 Value *
 spec_convolution_volume(Spec *s, Scope *c, const Node *m)
 {
-	Volume v;
+	Conv v;
 	Value *x;
 	bool plane, point;
 
-	if (!recognise(s, m, &v))
+	if (!spec_plain_convolution(s, m, 3, &v))
 		return NULL;
 	plane = v.w->dims[2] == 1 && !v.padding[0];
 	point = v.w->dims[3] == 1 && v.w->dims[4] == 1 && v.stride[1] == 1 && v.stride[2] == 1 && !v.padding[1] &&
