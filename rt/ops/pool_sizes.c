@@ -207,8 +207,8 @@ check_dims(RtCx *cx, const Pool *g, const char *function)
 	if (ndim == nd + 1 || ndim == nd + 2)
 		return RT_OK;
 wrong:
-	return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
-		input_text(g, &text));
+	return rt_raise(cx, "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but "
+			"got:%s", input_text(g, &text));
 }
 
 static int
@@ -421,7 +421,8 @@ output_size(RtCx *cx, Pool *g, IValue size, const char *wrong)
 	if (n == g->nd)
 		return rt_ints(cx, size, g->out + 3 - g->nd, g->nd) < 0 ? RT_ERROR : RT_OK;
 	if (g->nd == 1)
-		return rt_raise(cx, "%s() argument 'output_size' should contain one int (got %lld)", g->op, (long long)n);
+		return rt_raise(cx, "%s() argument 'output_size' should contain one int (got %lld)", g->op,
+				(long long)n);
 	return rt_raise(cx, "%s%s must be %d", g->op, wrong, g->nd);
 }
 

@@ -56,7 +56,8 @@ calls(many *m, net *p)
 
 	r.data = NULL;
 	if ((status = many_call(m, "forward", in, 1, &r, 1)) ||
-	    (status = net_forward(p, (const float (*)[4])row, out)) || (status = net_call(p, NULL, wides, 1, NULL, 0)) || (status = many_set_text(m, "name", "n")) ||
+	    (status = net_forward(p, (const float (*)[4])row, out)) ||
+	    (status = net_call(p, NULL, wides, 1, NULL, 0)) || (status = many_set_text(m, "name", "n")) ||
 	    (status = many_set(m, "values", &list)) || (status = many_set(m, "parts.a", &t)) ||
 	    (status = many_call(m, "describe", NULL, 0, NULL, 0)) || (status = many_call(m, "keep", in, 1, NULL, 0)) ||
 	    (status = many_call(m, "say", in, 1, NULL, 0)) || (status = many_state_get(m, "total", &r)) ||
