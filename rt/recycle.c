@@ -32,7 +32,7 @@ enum { KEPT = RT_LIMIT_RECYCLED };
 #endif
 
 enum { SMALL = 1024, NSMALL = SMALL / 16, DOUBLINGS = 40, NSIZE = NSMALL + 4 * DOUBLINGS, HEAD = 16, LINE = 64,
-	GIVEN_BACK = -1, LARGE = 1 << 20,
+	GIVEN_BACK = -1, LARGE = 64 << 20,
 	SPARES = 8, SPARE = 512 };
 
 typedef struct Kept { struct Kept *next; } Kept;

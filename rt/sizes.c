@@ -46,7 +46,7 @@ storage_age(RtSeen *s, RtStorage *storage)
 			age = s->n - i;
 	if (s->n == s->cap) {
 		const int cap = s->cap ? 2 * s->cap : RT_LIMIT_SIZES_SEEN;
-		RtStorage **more = realloc(s->storage, (size_t)cap * sizeof *more);
+		RtStorage **more = rt_mem_more(s->storage, (int64_t)sizeof *more * cap);
 
 		if (!more)
 			return -1;
@@ -102,7 +102,7 @@ rt_seen_free(RtSeen *s)
 {
 	for (int i = 0; i < s->n; i++)
 		rt_storage_release(s->storage[i]);
-	free(s->storage);
+	rt_mem_back(s->storage);
 	s->storage = NULL;
 	s->n = s->cap = 0;
 }

@@ -214,18 +214,18 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 }
 
 /* texts of places, one after the other */
-typedef struct PlaceTexts { Emit *e; Map at; Buf literals; int n; } PlaceTexts;
+typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals; int n; } PlaceTexts;
 
-/* Its number; 0: none. */
+/* Its number; 0: none.  Equal texts of a Code are one, so the address tells them: a line may be long. */
 static uint32_t
 text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 {
 	const char *s = c->text + text;
-	const uintptr_t known = text ? (uintptr_t)map_get(&t->at, s) : 0;
+	int64_t *number = text ? ptrmap_at(t->arena, &t->at, s) : NULL;
 
-	if (known || !text)
-		return (uint32_t)known;
-	map_put(&t->at, s, (void *)(uintptr_t)++t->n);
+	if (!text || *number)
+		return text ? (uint32_t)*number : 0;
+	*number = ++t->n;
 	buf_puts(&t->literals, "\n\t");
 	out_string(&t->literals, s, (int64_t)strlen(s));
 	buf_puts(&t->literals, " \"\\0\"");
@@ -252,7 +252,7 @@ static void
 put_places(Emit *e, const char *name, const RtCode *c)
 {
 	const CodePlaces *places = emit_places(e, c);
-	PlaceTexts texts = { .e = e, .at = { .arena = e->cx->arena } };
+	PlaceTexts texts = { .arena = e->cx->arena };
 	Buf b = { 0 };
 
 	for (int i = 0; i < places->of.n; i++) {
