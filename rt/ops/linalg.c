@@ -256,6 +256,20 @@ sum_of(RtTensor *self, IValue beta, IValue alpha)
 	return (Sum){ none ? NULL : self, alpha, beta, false, false };
 }
 
+/* Factors are numbers of the result's type; of an empty result, or where nothing is added up, PyTorch asks for none.
+ * Alpha times nothing is nothing, whatever alpha is. */
+static int
+check_factors(RtCx *cx, Sum *sum, RtDtype dtype, int64_t elements, int64_t k)
+{
+	if (!k)
+		sum->alpha = rt_none();
+	if (!elements || (!k && !sum->vector))
+		return RT_OK;
+	if (!rt_is_none(sum->alpha) && rt_check_number(cx, sum->alpha, dtype))
+		return RT_ERROR;
+	return rt_is_none(sum->beta) ? RT_OK : rt_check_number(cx, sum->beta, dtype);
+}
+
 int
 rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 {
@@ -267,7 +281,8 @@ rt_addmm(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	dims[0] = a->dims[0];
 	dims[1] = b->dims[1];
-	if (check_expands(cx, self, 2, dims))
+	if (check_expands(cx, self, 2, dims) ||
+	    check_factors(cx, &sum, (RtDtype)a->dtype, product(dims, 0, 2), a->dims[1]))
 		return RT_ERROR;
 	sum.after = true;                        /* PyTorch's executors make it mm and add */
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims, NULL);
@@ -387,7 +402,8 @@ rt_baddbmm(RtCx *cx, const IValue *in, IValue *out)
 	Sum sum = sum_of(self, in[3], in[4]);
 	int64_t dims[3];
 
-	if (check_bmm(cx, a, b, dims) || check_expands(cx, self, 3, dims) || check_types(cx, a, b, "baddbmm"))
+	if (check_bmm(cx, a, b, dims) || check_expands(cx, self, 3, dims) || check_types(cx, a, b, "baddbmm") ||
+	    check_factors(cx, &sum, (RtDtype)a->dtype, product(dims, 0, 3), a->dims[2]))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 3, dims, NULL);
 	RT_RESULT(cx, r, out[0]);
@@ -404,7 +420,8 @@ rt_addbmm(RtCx *cx, const IValue *in, IValue *out)
 	IValue turned;
 
 	if (check_bmm(cx, a, b, dims) || check_expands(cx, self, 2, dims + 1) || check_sum_types(cx, self, a, b) ||
-	    check_types(cx, a, b, "addmm_impl_cpu_"))
+	    check_types(cx, a, b, "addmm_impl_cpu_") ||
+	    check_factors(cx, &sum, (RtDtype)a->dtype, product(dims, 1, 3), dims[0] * a->dims[2]))
 		return RT_ERROR;
 	k = a->dims[2];
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 2, dims + 1, NULL);
@@ -454,7 +471,8 @@ mv(RtCx *cx, RtTensor *a, RtTensor *v, Sum *sum, IValue *out)
 	RtTensor *r, *column;
 
 	sum->vector = true;
-	if (check_mv(cx, a, v) || (sum->self && check_expands(cx, sum->self, 1, a->dims)))
+	if (check_mv(cx, a, v) || (sum->self && check_expands(cx, sum->self, 1, a->dims)) ||
+	    check_factors(cx, sum, (RtDtype)a->dtype, a->dims[0], a->dims[1]))
 		return RT_ERROR;
 	r = rt_result(cx, 0, (RtDtype)a->dtype, 1, a->dims, NULL);
 	RT_RESULT(cx, r, out[0]);

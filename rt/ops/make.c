@@ -401,6 +401,8 @@ spaced(RtCx *cx, const char *name, const IValue *in, double base, IValue dtype, 
 	if (complex && !rt_is_complex(d))
 		return rt_raise(cx, "%s(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s", name,
 				rt_dtypes[d].brief);
+	if ((n && rt_check_number(cx, in[0], d)) || (n > 1 && rt_check_number(cx, in[1], d)))
+		return RT_ERROR;
 	c.single = d == RT_f32 && base != base;
 	if (rt_is_integral(d, true)) {
 		a = (double)(int64_t)a;
