@@ -122,6 +122,8 @@ typedef struct Emit {            /* one program */
 	Vec(DoorSpec) door_specs;
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
+	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
+	bool     outside;        /* the last kernel calls a function of the runtime */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     bits;           /* conjugate and negative views */
@@ -215,11 +217,16 @@ typedef struct Plan {
 	Vec(const Node *) calls;         /* of the runtime */
 	int64_t     streamed;    /* bytes of weights that products of few rows read */
 	bool        gpu;         /* of the program's GPU: more nodes are kernels */
+	bool        bare;        /* of a function without a runtime: results lie in the caller's arrays or the arena */
 	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
 	int         nspot;       /* buffers in the arena */
 } Plan;
 
-Plan   *plan_make(Cx *, Function *, const Specialization *, int first, bool gpu, struct DynamicPlan *);
+typedef Vec(const Value *) ValueVec;
+typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
+Plan   *plan_make(Cx *, Function *, const Specialization *, int first, PlanKind, struct DynamicPlan *);
+/* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
+bool    plan_results(const Graph *, ValueVec *, Arena *);
 bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type and buffer are known */
 Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
 const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
@@ -293,7 +300,6 @@ void emit_entry(Emit *, const char *method, Function *, const Specialization *co
 
 /* ---- calls of kernels -------------------------------------------------------------------------------------------- */
 
-typedef Vec(const Value *) ValueVec;
 typedef struct KernelArg {       /* an address: a planned tensor's, a number's (const double *), or a C expression */
 	const Value *value;
 	const char  *text;       /* when there is no value */
@@ -314,6 +320,8 @@ struct KernelCall {      /* one use of an emitted kernel */
 	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
+	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
+	bool        outside;     /* it calls a function of the runtime */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 	bool        checked;
 };
@@ -374,6 +382,9 @@ typedef struct ProgramText {
 	int64_t code_bytes;      /* of the file that was built; 0: it has none */
 	char *header;            /* NAME.h of a library; else null */
 	Texts exported;          /* its functions */
+	bool  bare;              /* C without a runtime: bare.c */
+	Texts headers;           /* ... the carried ones that it includes */
+	int64_t ram;             /* ... bytes that it has for itself */
 } ProgramText;
 
 typedef struct BuildOptions {
@@ -384,6 +395,7 @@ typedef struct BuildOptions {
 	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, bench_code;
+	bool bare;               /* no generic code: plain C functions */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
@@ -392,6 +404,21 @@ typedef struct BuildOptions {
 
 bool is_c_word(const char *);                          /* of C or C++: no name for anything */
 void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+/* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
+const char *emit_written(Emit *, const Specialization *, Plan *, int first, int *n, uint64_t *bits);
+const char *emit_signature(Emit *, const DoorSpec *);         /* what it asks of arguments and state */
+Emit *emit_new(Cx *, const Module *, const BuildOptions *);
+RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
+
+/* ---- folder.c: C for others to compile ---------------------------------------------------------------------------- */
+
+/* The text, its headers (which are in the folder `from` already), weights and how it is built, into the folder `to`. */
+void folder_write(Cx *, const ProgramText *, const BuildOptions *, const char *from, const char *to);
+
+/* ---- bare.c: plain C functions without a runtime ------------------------------------------------------------------ */
+
+void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
 /* Writes rt's headers into a folder; the prebuilt library for the host; all sources of rt for another target. */
@@ -406,6 +433,8 @@ uint64_t carry_hash(void);
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
 int  target_vector_floats(Cx *, const BuildOptions *);                      /* 16, 8, 4; 1 for tcc */
+/* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
+bool build_move(Cx *, const char *from, const char *to);
 void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 /* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
 bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
@@ -446,7 +475,7 @@ struct Cli {
 	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, no_dynamic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
+	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
 		in_double;
 };
 

@@ -6,6 +6,7 @@
  * the smallest int32 (also for the narrower types, then cut) or int64.
  */
 #include "rt.h"
+#include "half.h"
 
 #include <string.h>
 
@@ -16,69 +17,28 @@ const RtDtypeInfo rt_dtypes[RT_NDTYPE] = {
 #undef DTYPE
 };
 
-static uint32_t
-bits_of(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, 4);
-	return u;
-}
-
-static float
-float_of(uint32_t u)
-{
-	float f;
-
-	memcpy(&f, &u, 4);
-	return f;
-}
-
 float
 rt_half_to_float(uint16_t h)
 {
-	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
-
-	if (e == 31)
-		return float_of(sign | 0x7f800000 | m << 13);
-	if (e)
-		return float_of(sign | (e + 112) << 23 | m << 13);
-	return float_of(sign | bits_of((float)m * 0x1p-24f));
+	return half_to_float(h);
 }
 
 uint16_t
 rt_float_to_half(float f)
 {
-	uint32_t u = bits_of(f), sign = u >> 16 & 0x8000, m;
-	float a;
-
-	u &= 0x7fffffff;
-	if (u > 0x7f800000)
-		return (uint16_t)(sign | 0x7e00);
-	if (u >= 0x47800000)                              /* 2^16 and above, infinity */
-		return (uint16_t)(sign | 0x7c00);
-	if (u < 0x38800000) {                             /* subnormal: let an addition round */
-		a = float_of(u) + 0.5f;
-		return (uint16_t)(sign | (bits_of(a) - 0x3f000000));
-	}
-	m = u - 0x38000000;
-	return (uint16_t)(sign | (m + 0xfff + (m >> 13 & 1)) >> 13);
+	return float_to_half(f);
 }
 
 float
 rt_bf16_to_float(uint16_t h)
 {
-	return float_of((uint32_t)h << 16);
+	return bf16_to_float(h);
 }
 
 uint16_t
 rt_float_to_bf16(float f)
 {
-	uint32_t u = bits_of(f);
-
-	if (f != f)
-		return 0x7fc0;
-	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+	return float_to_bf16(f);
 }
 
 RT_FAST

@@ -31,7 +31,7 @@ name_of(Cli *cli, const char *emit)
 {
 	const char *slash = strrchr(cli->out, '/'), *base = slash ? slash + 1 : cli->out, *name;
 
-	if (!is_library(emit) && (strcmp(emit, "c") || !cli->name)) {
+	if (!is_library(emit) && (strcmp(emit, "c") || (!cli->name && !cli->no_generic))) {
 		if (cli->name)
 			usage_error(cli, "--name goes with --emit shared, static, obj or c");
 		return NULL;
@@ -93,6 +93,11 @@ options_of(Cli *cli)
 
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
+	o.bare = cli->no_generic;
+	if (o.bare && !is_library(o.emit) && strcmp(o.emit, "c"))
+		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared");
+	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
+		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
 	if (o.fixed && strcmp(o.emit, "exe"))
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
@@ -164,7 +169,7 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 		add_method(cli, m, method.at[i], &o, &methods);
 	}
 	start = rt_now();
-	emit_program(cx, m->module, methods.at, methods.n, &o, text);
+	(o.bare ? emit_bare : emit_program)(cx, m->module, methods.at, methods.n, &o, text);
 	say_time(cli, "writing C", start);
 	start = rt_now();
 	progress("compiling the program's C");

@@ -413,7 +413,7 @@ choose(Cli *cli, Model *m, Profile *profile, Signatures s, int most, bool optimi
 
 	for (int i = 0; i < s.at.n && i < most; i++)
 		vec_push(cli->cx->arena, &exact->at, s.at.at[i]);
-	if (cli->no_dynamic)
+	if (cli->no_dynamic || cli->no_generic)
 		return;
 	if (one && optimize)
 		d = vary(cli, m, profile, &s);

@@ -115,6 +115,9 @@ emit(Row *r, Attention *d)
 		     (long long)d->k->dims[d->k->ndim - 2]),
 		     &o, nest_count(&nest), row_grain(chunk * d->k->dims[d->k->ndim - 2] *
 						      (d->q->dims[d->q->ndim - 1] / 4 + 1)));
+	if (r->e)
+		c->scratch = vs_attention(r->e->vf, r->e->nr, chunk, d->k->dims[d->k->ndim - 2],
+					  d->q->dims[d->q->ndim - 1], d->v->dims[d->v->ndim - 1]);
 	c->work.flops = 2 * (double)rt_numel(d->y) / (double)d->v->dims[d->v->ndim - 1] *
 			(double)d->k->dims[d->k->ndim - 2] *
 			(double)(d->q->dims[d->q->ndim - 1] + d->v->dims[d->v->ndim - 1]);

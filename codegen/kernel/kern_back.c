@@ -101,6 +101,7 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, c
 			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc,
 			(long long)c->n, (long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
 			depthwise ? c->n * c->oh : (c->oc + nr - 1) / nr * plan_ceil(r->p, pixels, CHUNK), 1);
+	call->scratch = depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
 	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) *
 		(double)(depthwise ? 1 : c->ic);
 	row_pass(r, call, y, at_y * 4);
@@ -229,6 +230,7 @@ emit_weight(Row *r, const Geometry *g)
 				(long long)c.kh, (long long)c.kw, (long long)c.ic, (long long)c.oc, (long long)c.n,
 				(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &o,
 				g->depthwise ? (c.oc + 47) / 48 : (oc + nr - 1) / nr * ((ic + 47) / 48), 1);
+		call->scratch = g->depthwise ? 0 : vs_gradient(nr, c.kh * c.kw, c.ow);
 		call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * c.oc) * (double)(c.kh * c.kw) *
 			(double)(g->depthwise ? 1 : c.ic);
 		row_pass(r, call, r->n->out[1], k * oc * gw->strides[0] * 4);

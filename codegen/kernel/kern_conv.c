@@ -362,6 +362,12 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 		       .bytes = 4 * ((double)(in + out) + weights) + others };
 }
 
+static int64_t
+winograd_scratch(Plan *p, const Dense *d)
+{
+	return 36 * block_tiles(p, d) * (d->k + d->n) * 4;
+}
+
 /* p[0] result, p[1] input, p[2] weights, p[3] bias, p[4] zeros, p[5..] what the epilogue reads. */
 static const char *
 kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
@@ -386,7 +392,7 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 		else if (d->winograd)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
 				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
-				   "p);\n}\n", (long long)(36 * block_tiles(p, d) * (d->k + d->n) * 4), step,
+				   "p);\n}\n", (long long)winograd_scratch(p, d), step,
 				   (long long)block_tiles(p, d), epilogue);
 		else
 			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
@@ -491,7 +497,8 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		KernelCall *c = &calls[g];
 
 		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
-				   .work = work_of(e, p, &d, &after, &more) };
+				   .work = work_of(e, p, &d, &after, &more),
+				   .scratch = d.winograd ? winograd_scratch(p, &d) : 0 };
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
 		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));

@@ -98,7 +98,7 @@ put_tables(Out *o, const Resize *d, const char *type, const char *fill, bool how
 }
 
 static void
-launch(Row *r, Resize *d, Out *o)
+launch(Row *r, Resize *d, Out *o, size_t entry)
 {
 	Arena *a = r->p->cx->arena;
 	KernelCall *c = row_call(r, "resize", arena_printf(a, "%s: %lld x %lld to %lld x %lld", r->n->op->id,
@@ -106,6 +106,7 @@ launch(Row *r, Resize *d, Out *o)
 				 (long long)d->y->dims[3]), o, nest_count(&d->nest),
 				 row_grain(d->y->dims[3] * (d->lanes ? d->y->dims[1] : 1)));
 
+	c->scratch = (d->y->dims[2] + d->y->dims[3]) * (int64_t)entry;
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, input_of(r), 0);
 }
@@ -137,7 +138,7 @@ row_bilinear(Row *r)
 		 (long long)d.y->strides[3], at);
 	out_line(&o, "\th->weight[1] * (w->weight[0] * x1[k0] + w->weight[1] * x1[k1]);");
 	close_row(&o, &d);
-	launch(r, &d, &o);
+	launch(r, &d, &o, sizeof(VzTap));
 	return true;
 }
 
@@ -162,6 +163,6 @@ row_nearest(Row *r)
 	out_line(&o, "y[j * %lld%s] = x[columns[j] * %lld%s];", (long long)d.y->strides[3], at,
 		 (long long)d.x->strides[3], at);
 	close_row(&o, &d);
-	launch(r, &d, &o);
+	launch(r, &d, &o, sizeof(int64_t));
 	return true;
 }

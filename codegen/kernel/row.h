@@ -16,6 +16,7 @@
 #define CODEGEN_ROW_H
 
 #include "../codegen.h"
+#include "../../rt/ops/vscratch.h"
 
 enum { ROW_OPERANDS = 6 };
 

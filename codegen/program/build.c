@@ -131,9 +131,9 @@ drop_part(const char *part, const char *to)
 /* Moves a finished file beside its place, across file systems by a copy; into a device or a pipe as it is.  The path
  * where it is; null, and errno: nowhere. */
 static const char *
-place_beside(Build *b, const char *from, const char *to)
+place_beside(Cx *cx, const char *from, const char *to)
 {
-	const char *part = arena_printf(b->cx->arena, "%s.part%d", to, (int)getpid());
+	const char *part = arena_printf(cx->arena, "%s.part%d", to, (int)getpid());
 
 	if (!rt_replaces(to))
 		return copy_file(from, to) ? to : NULL;
@@ -153,10 +153,10 @@ rename_part(const char *part, const char *to)
 	return false;
 }
 
-static bool
-move_file(Build *b, const char *from, const char *to)
+bool
+build_move(Cx *cx, const char *from, const char *to)
 {
-	const char *part = place_beside(b, from, to);
+	const char *part = place_beside(cx, from, to);
 
 	return part && rename_part(part, to);
 }
@@ -276,7 +276,7 @@ target_library(Build *b)
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
 		compile_folder(b, folders[i], &ar);
 	run(b, argv_of(&ar), "to archive the runtime");
-	return kept && move_file(b, made, kept) ? kept : made;
+	return kept && build_move(b->cx, made, kept) ? kept : made;
 }
 
 /* ---- the user's operators ---------------------------------------------------------------------------------------- */
@@ -511,7 +511,7 @@ choose_compiler(Build *b)
 static void
 put_in_place(Build *b, const char *from)
 {
-	const char *part = place_beside(b, from, b->out);
+	const char *part = place_beside(b->cx, from, b->out);
 
 	if (!part || !rename_part(part, b->out))
 		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
@@ -553,9 +553,9 @@ put_result(Build *b, const char *from, const Weights *w)
 	}
 	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to,
 					       b->o->weights_file));
-	if (!(part = place_beside(b, write_weights(b, w), beside)))
+	if (!(part = place_beside(b->cx, write_weights(b, w), beside)))
 		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
-	from = place_beside(b, from, to);
+	from = place_beside(b->cx, from, to);
 	if (!from || !rename_part(part, beside)) {
 		const char *why = arena_printf(b->cx->arena, "%s: %s", from ? beside : to, strerror(errno));
 
@@ -617,14 +617,34 @@ put_header(Build *b, const ProgramText *t)
 		const char *to = arena_printf(b->cx->arena, "%s%s.%s", dir, name, texts[i][1]);
 
 		write_text(b->cx, from, texts[i][0], (int64_t)strlen(texts[i][0]));
-		if (!move_file(b, from, to))
+		if (!build_move(b->cx, from, to))
 			fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
+	}
+}
+
+/* The headers that C without a runtime includes, into the temporary folder. */
+static void
+write_bare_headers(Build *b, const ProgramText *t)
+{
+	const char *name = arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->o->name);
+
+	write_text(b->cx, name, t->header, (int64_t)strlen(t->header));
+	for (int i = 0; i < t->headers.n; i++) {
+		const char *text = carry_text(b->cx, t->headers.at[i]);
+
+		write_text(b->cx, arena_printf(b->cx->arena, "%s%s", b->dir, strrchr(t->headers.at[i], '/')), text,
+			   (int64_t)strlen(text));
 	}
 }
 
 static void
 build_text(Build *b, const ProgramText *t)
 {
+	if (t->bare) {
+		write_bare_headers(b, t);
+		folder_write(b->cx, t, b->o, b->dir, b->out);
+		return;
+	}
 	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
 	const bool is_c = !strcmp(b->o->emit, "c");
 	const char *text = is_c ? t->c : !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
@@ -652,7 +672,10 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	char *why = NULL;
 
 	write_text(cx, c, t->c, t->n);
-	carry_headers(cx, b->dir);
+	if (t->bare)
+		write_bare_headers(b, t);
+	else
+		carry_headers(cx, b->dir);
 	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, b->machine, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
@@ -662,11 +685,13 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	compile_c(b, c, object);
 	arg(&parts, object), arg(&parts, weights);
 	compile_operators(b, &parts);
-	if (b->cross)
-		library = target_library(b);
-	else
-		carry_library(cx, library);
-	arg(&parts, library);
+	if (!t->bare) {
+		if (b->cross)
+			library = target_library(b);
+		else
+			carry_library(cx, library);
+		arg(&parts, library);
+	}
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
 }
 

@@ -12,6 +12,7 @@ static const char head[] =
 	"#include \"rt.h\"\n"
 	"#include \"tmath.h\"\n"
 	"#include \"vmath.h\"\n"
+	"#include \"vscratch.h\"\n"
 	"#include \"vconv.h\"\n"
 	"#include \"vwino.h\"\n"
 	"#include \"vdepth.h\"\n"
@@ -386,8 +387,8 @@ join(Buf *text, const Out *part, const char *title)
 }
 
 /* The same for readers of the text alone. */
-static RtProgram
-about(Emit *e)
+RtProgram
+emit_about(Emit *e)
 {
 	RtWeightForm *form = new(e->cx->arena, RtWeightForm, NWEIGHT_FORM + 1);
 
@@ -400,7 +401,7 @@ about(Emit *e)
 			    .streamed = is_streamed(e) ? e->packed_bytes : 0 };
 }
 
-static Emit *
+Emit *
 emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 {
 	Emit *e = new(cx->arena, Emit, 1);
@@ -473,5 +474,5 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->c = whole.at;
 	text->n = whole.n;
 	text->weights = &e->weights;
-	text->about = about(e);
+	text->about = emit_about(e);
 }

@@ -72,6 +72,15 @@ c_spot(Writer *w, const Buffer *b, int64_t at)
 			     : plus(w, "arena", b->offset + at);
 }
 
+/* Without a runtime, which would have it as a value: a byte of its storage among the weights. */
+static const char *
+bare_constant(Writer *w, const RtTensor *t, int64_t at)
+{
+	const int64_t offset = weights_add(&w->e->weights, WEIGHT_PLAIN, t->storage->data, t->storage->bytes);
+
+	return arena_printf(w->a, "(char *)kiln_weights + %lld", (long long)(offset + at));
+}
+
 const char *
 c_address(Writer *w, const Value *v, int64_t more)
 {
@@ -83,10 +92,13 @@ c_address(Writer *w, const Value *v, int64_t more)
 	case HOME_ARENA:
 		return c_spot(w, b, at);
 	case HOME_CONSTANT:
+		if (w->p->bare)
+			return bare_constant(w, b->constant.u.t, at);
 		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", constant_index(w, b->constant)),
 			    at - b->base);
 	case HOME_INPUT:
-		return plus(w, arena_printf(w->a, "rt_data(%s.u.t)", b->place), at - b->base);
+		return plus(w, arena_printf(w->a, w->p->bare ? "(char *)%s" : "rt_data(%s.u.t)", b->place),
+			    at - b->base);
 	default:
 		return plus(w, arena_printf(w->a, "rt_data(v[%d].u.t)", b->slot), at - b->base);
 	}

@@ -112,17 +112,24 @@ say_calls(Emit *e, const char *method, int index, const Plan *p)
 	}
 }
 
+const char *
+emit_signature(Emit *e, const DoorSpec *s)
+{
+	const Specialization *of = s->spec;
+
+	return pattern_print(e->cx, of->pattern, graph_ninputs(s->fn->prepared) - s->first, s->fn->schema, s->first,
+			     state_of(s->fn->prepared, s->first), of->found);
+}
+
 static void
 note(Emit *e, const char *method, Function *fn, const OnePlan *o)
 {
 	const Specialization *s = o->spec;
 	const Plan *p = o->plan;
 	const Sizes *z = o->dynamic.sizes ? o->dynamic.of : NULL;
-	const int first = o->first;
 	const RtSpecialization row = {
 		.method = method, .kind = s->dynamic ? "dynamic" : "exact",
-		.signature = pattern_print(e->cx, s->pattern, graph_ninputs(fn->prepared) - first, fn->schema, first,
-					   state_of(fn->prepared, first), s->found),
+		.signature = emit_signature(e, &(DoorSpec){ .fn = fn, .spec = s, .first = o->first }),
 		.kernels = p->kernels, .runtime_calls = p->calls.n, .guards = p->guards,
 		.arena_bytes = p->arena, .arena_least = p->least, 
 		.symbols = z ? ranges_text(e->cx->arena, z) : NULL,
@@ -185,9 +192,9 @@ writes_argument(Plan *p, AliasDb *db, const Block *b, const Value *argument)
 	return false;
 }
 
-/* Registers of the arguments that the graph writes to, and a bit for each; a number or None has no memory. */
-static const char *
-written_arguments(Emit *e, const Specialization *s, Plan *p, int first, int *n, uint64_t *bits)
+/* A number or None has no memory. */
+const char *
+emit_written(Emit *e, const Specialization *s, Plan *p, int first, int *n, uint64_t *bits)
 {
 	Graph *g = p->graph;                     /* whose values the plan knows: of a dynamic one a sample's */
 	AliasDb *db = alias_db(g, e->cx->arena);
@@ -224,7 +231,7 @@ plan_one(Cx *cx, void *arg)
 	o->dynamic.sizes = NULL;
 	if (o->spec->varied)
 		return;
-	o->plan = plan_make(cx, o->fn, o->spec, o->first, false, NULL);
+	o->plan = plan_make(cx, o->fn, o->spec, o->first, PLAN_CPU, NULL);
 	o->name = emit_plan(o->e, o->plan, o->index, o->code);
 }
 
@@ -234,7 +241,7 @@ plan_cuda(Cx *cx, void *arg)
 {
 	OnePlan *o = arg;
 
-	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, true, NULL), o->index, o->code);
+	o->cuda = emit_plan(o->e, plan_make(cx, o->fn, o->spec, o->first, PLAN_GPU, NULL), o->index, o->code);
 }
 
 /* ... ) { it is taken; } */
@@ -289,7 +296,7 @@ emit_entry(Emit *e, const char *method, Function *fn, const Specialization *cons
 				fail_status(e->cx, e->cx->err.status, (Range){ 0 }, "%s", e->cx->err.what);
 			fprintf(stderr, "kiln: warning: %s: not on the GPU: %s\n", fn->name, e->cx->err.what);
 		}
-		const char *written = written_arguments(e, one.spec, one.plan, first, &nwritten, &bits);
+		const char *written = emit_written(e, one.spec, one.plan, first, &nwritten, &bits);
 		const int nsize = pattern_nsymbol(one.spec->pattern, graph_ninputs(one.spec->graph) - first);
 
 		if (nsize)

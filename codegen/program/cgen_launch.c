@@ -10,6 +10,11 @@
 static void
 write_check(Writer *w, const Node *n)
 {
+	if (w->p->bare) {
+		out_line(&w->out, "if (wrong)");
+		out_line(&w->out, "\treturn 1;");
+		return;
+	}
 	out_open(&w->out, "if (wrong)");
 	write_op(w, n);
 	w->p->calls.n--;
@@ -54,6 +59,8 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 		       arena_printf(w->a, "(void *)%s", arg->text);
 	if (plan_is_planned(w->p, v))
 		return c_address(w, v, arg->offset);
+	if (w->p->bare)
+		fail_lacks(w->e->cx, v->node->at, "a function without a runtime that takes a number which is not known");
 	out_line(&w->out, "double s%d = rt_number(%s);", *scalars, c_slot(w, v));
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }
@@ -138,14 +145,20 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 		out_line(&w->out, *what ? "\t%-34s %s" : "\t%s", arena_printf(w->a, "%s,", text[i]), what);
 	}
 	out_line(&w->out, "};");
-	out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
-		 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n), (long long)call->grain,
-		 call->name);
+	if (w->p->bare)
+		out_line(&w->out, "%s(p, 0, %lld);", call->name, (long long)call->n);
+	else
+		out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
+			 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n),
+			 (long long)call->grain, call->name);
 	if (call->checked)
 		write_check(w, n);
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
+	w->e->outside |= call->outside;
+	if (call->scratch > w->e->scratch)
+		w->e->scratch = call->scratch;
 }
 
 /* Launches from i on that are repeated, in turn; the last one's index. */
@@ -258,8 +271,10 @@ write_kernel(Writer *w, const Node *n)
 		if (!emit_kernel_calls(w->e, w->p, n, calls, &ncall))
 			return false;
 	}
-	write_boxes(w, group ? group : n, w->p->step[n->id]);
-	write_unshare(w, n);
+	if (!w->p->bare) {
+		write_boxes(w, group ? group : n, w->p->step[n->id]);
+		write_unshare(w, n);
+	}
 	for (int i = 0; i < ncall; i++)
 		if (calls[i].repeat)
 			i = write_turns(w, n, calls, i, ncall);

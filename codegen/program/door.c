@@ -360,7 +360,7 @@ static void
 add_typed(Emit *e, Door *door, const DoorSpec *s)
 {
 	const Schema *schema = s->fn->schema;
-	DoorTyped t = { .plain = is_plain(s->plan) };
+	DoorTyped t = { .spec = s, .plain = is_plain(s->plan) };
 	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - s->first <= TYPED_MOST;
 
 	for (int i = s->first; i < schema->nargs && good; i++)

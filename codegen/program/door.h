@@ -34,6 +34,7 @@ typedef struct DoorTyped {
 	int   method;
 	Vec(DoorTensor) in, out;
 	Vec(DoorNode) arg, result;
+	const DoorSpec *spec;
 	bool  plain;
 } DoorTyped;
 
@@ -50,6 +51,8 @@ Door *door_make(Emit *, const EmitMethod *, int n, const BuildOptions *, const c
 /* Tables and functions, at the end of the program's text; the names of these. */
 void  door_put(Emit *, const Door *, Texts *exported);
 char *door_header(Cx *, const Door *);           /* NAME.h */
+/* The parameters of a function of C types: ", const float x[1][4], float out[1][3]" */
+void  door_parameters(Cx *, Buf *, const DoorTyped *);
 /* Sizes in C: [1][3][224][224] */
 const char *door_sizes(Arena *, const DoorTensor *);
 

@@ -668,7 +668,7 @@ make_plans(Dynamic *d)
 		for (int i = 0; k && i < d->node[0].n; i++)
 			d->shared[k].as_first[d->node[k].at[i]->id] = plan_is_kernel(d->plan[0], d->node[0].at[i]);
 		d->shared[k].nconstant = 0;
-		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], d->first, false, &d->shared[k]);
+		d->plan[k] = plan_make(d->cx, d->fn, &d->d->sample[k], d->first, PLAN_CPU, &d->shared[k]);
 	}
 }
 

@@ -98,6 +98,15 @@ put_parameter(Cx *cx, Buf *b, const DoorTensor *t, bool result)
 		   door_sizes(cx->arena, t));
 }
 
+void
+door_parameters(Cx *cx, Buf *b, const DoorTyped *t)
+{
+	for (int i = 0; i < t->in.n; i++)
+		put_parameter(cx, b, &t->in.at[i], false);
+	for (int i = 0; i < t->out.n; i++)
+		put_parameter(cx, b, &t->out.at[i], true);
+}
+
 static void
 put_typed(Cx *cx, Buf *b, const Door *door)
 {
@@ -112,10 +121,7 @@ put_typed(Cx *cx, Buf *b, const Door *door)
 		const DoorTyped *t = &door->typed.at[i];
 
 		buf_printf(b, "int %s_%s(%s *m", door->name, t->name, door->name);
-		for (int k = 0; k < t->in.n; k++)
-			put_parameter(cx, b, &t->in.at[k], false);
-		for (int k = 0; k < t->out.n; k++)
-			put_parameter(cx, b, &t->out.at[k], true);
+		door_parameters(cx, b, t);
 		buf_puts(b, ");\n");
 	}
 }

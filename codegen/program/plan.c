@@ -513,6 +513,71 @@ lifetimes(Plan *p, Block *b)
 	}
 }
 
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+/* What outlives the call has memory of its own. */
+static void
+place_escaping(Plan *p)
+{
+	for (int i = 0; i < p->buffers.n; i++) {
+		Buffer *b = p->buffers.at[i];
+
+		if (b->home == HOME_ARENA && b->escapes) {
+			b->home = HOME_BOX;
+			b->slot = p->nslot++;
+		}
+	}
+}
+
+static bool
+add_results(const Value *v, ValueVec *to, Arena *a)
+{
+	bool good = true;
+
+	if (v->type->kind == TYPE_TENSOR)
+		vec_push(a, to, v);
+	else if (node_is(v->node, "prim::TupleConstruct"))
+		for (int i = 0; i < v->node->nin; i++)
+			good &= add_results(v->node->in[i], to, a);
+	else
+		good = false;
+	return good;
+}
+
+bool
+plan_results(const Graph *g, ValueVec *to, Arena *a)
+{
+	const Node *ret = g->top->ret;
+	bool good = true;
+
+	for (int i = 0; i < ret->nin; i++)
+		good &= add_results(ret->in[i], to, a);
+	return good;
+}
+
+/* Without a runtime: a result that is a buffer as C's arrays lie is made where the caller wants it, any other in the
+ * arena, which then has it at the end. */
+static void
+place_results(Plan *p)
+{
+	ValueVec results = { 0 };
+
+	plan_results(p->graph, &results, p->cx->arena);
+	for (int i = 0; i < results.n; i++) {
+		const RtTensor *t = plan_tensor(p, results.at[i]);
+		Buffer *b = plan_buffer(p, results.at[i]);
+
+		if (!b)
+			continue;
+		b->last = p->nstep;
+		if (b->home == HOME_ARENA && !t->offset && rt_is_contiguous(t) &&
+		    rt_numel(t) * rt_dtypes[t->dtype].bytes == b->bytes) {
+			b->home = HOME_INPUT;
+			b->place = arena_printf(p->cx->arena, "out[%d]", i);
+		}
+	}
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void
@@ -530,7 +595,7 @@ assign_offsets(Plan *p)
 }
 
 Plan *
-plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu, DynamicPlan *dynamic)
+plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, PlanKind kind, DynamicPlan *dynamic)
 {
 	Plan *p = new(cx->arena, Plan, 1);
 	Graph *g = spec->graph;
@@ -540,7 +605,8 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	p->fn = fn;
 	p->spec = spec;
 	p->graph = g;
-	p->gpu = gpu;
+	p->gpu = kind == PLAN_GPU;
+	p->bare = kind == PLAN_BARE;
 	p->dynamic = dynamic;
 	p->sizes = size_table(cx->arena);
 	p->known = known_graph(cx, g, spec->pattern, first);
@@ -569,14 +635,10 @@ plan_make(Cx *cx, Function *fn, const Specialization *spec, int first, bool gpu,
 	place_block(p, g->top);
 	lifetimes(p, g->top);
 	plan_joins(p);
-	for (int i = 0; i < p->buffers.n; i++) {
-		Buffer *b = p->buffers.at[i];
-
-		if (b->home == HOME_ARENA && b->escapes) {
-			b->home = HOME_BOX;
-			b->slot = p->nslot++;
-		}
-	}
+	if (p->bare)
+		place_results(p);
+	else
+		place_escaping(p);
 	assign_offsets(p);
 	return p;
 }

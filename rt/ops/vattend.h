@@ -7,10 +7,9 @@
 #ifndef RT_OPS_VATTEND_H
 #define RT_OPS_VATTEND_H
 
-enum {
-	VA_PACKED = 1 << 19,             /* floats of keys and values at most, to be packed at once */
-	VA_PART = 128,                   /* vectors of one sum, before it joins the others in a double */
-};
+#include "vmul.h"
+
+enum { VA_PART = 128 };                  /* vectors of one sum, before it joins the others in a double */
 
 typedef struct VaAttention {
 	int64_t n, inner, width;         /* q (.., inner), k (n, inner), v (n, width) */
@@ -27,17 +26,13 @@ typedef struct VaPacked {                /* whose keys and values are in scratch
 static inline int64_t
 va_packed(const VaAttention *g)
 {
-	const int64_t floats = g->inner * vm_whole(g->n) + g->n * vm_whole(g->width);
-
-	return floats <= VA_PACKED ? floats : 0;
+	return vs_attention_packed(VF, g->n, g->inner, g->width);
 }
 
 static inline int64_t
 va_scratch(int64_t m, const VaAttention *g)
 {
-	const int64_t a = vm_scratch(m, g->inner), b = vm_scratch(m, g->n);
-
-	return (a > b ? a : b) + (va_packed(g) + m * vm_whole(g->n) + m) * (int64_t)sizeof(float);
+	return vs_attention(VF, VC_NR, m, g->n, g->inner, g->width);
 }
 
 /* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow. */

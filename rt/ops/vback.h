@@ -12,6 +12,7 @@
 #define RT_OPS_VBACK_H
 
 #include "vdepth.h"
+#include "vscratch.h"
 
 typedef struct VbConv {
 	VcConv  c;
@@ -30,7 +31,7 @@ vb_width(int64_t left, int64_t n)
 static inline int64_t
 vb_conv_scratch(const VbConv *v)
 {
-	return (v->chunk * VC_NR + VC_NR + v->c.kh * v->c.kw * v->c.ic * VC_NR) * (int64_t)sizeof(float);
+	return vs_convolution(VC_NR, v->chunk, v->c.kh * v->c.kw, v->c.ic);
 }
 
 /* [tap][ic][width] */
@@ -118,7 +119,6 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 /* ---- the gradient of the weights --------------------------------------------------------------------------------- */
 
-enum { VB_BLOCK = 48, VB_PIXELS = 64 };         /* input channels of a part; pixels of a run of rows */
 
 typedef struct VbWeight {
 	VcConv  c;                               /* of the forward convolution; xs of the input, ys of the gradient */
@@ -126,15 +126,9 @@ typedef struct VbWeight {
 } VbWeight;
 
 static inline int64_t
-vb_weight_rows(const VbWeight *v)
-{
-	return v->c.ow < VB_PIXELS ? VB_PIXELS / v->c.ow : 1;
-}
-
-static inline int64_t
 vb_weight_scratch(const VbWeight *v)
 {
-	return (v->c.kh * v->c.kw * VB_BLOCK + vb_weight_rows(v) * v->c.ow) * VC_NR * (int64_t)sizeof(float);
+	return vs_gradient(VC_NR, v->c.kh * v->c.kw, v->c.ow);
 }
 
 /* Rows [row, end) of all images by tap (r, s): sums [mr][NR] += x outer b, whose rows are packed from `row` on. */
@@ -247,7 +241,7 @@ vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, co
 	       VbTaps *last, float *scratch)
 {
 	const int64_t blocks = (v->c.ic + VB_BLOCK - 1) / VB_BLOCK, taps = v->c.kh * v->c.kw, rows = v->c.n * v->c.oh,
-		      step = vb_weight_rows(v);
+		      step = vs_gradient_rows(v->c.ow);
 	float *sums = scratch, *b = scratch + taps * VB_BLOCK * VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {

@@ -248,7 +248,7 @@ vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *
 VC_INLINE void
 vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, VcRows *to)
 {
-	const float *third[(VC_MOST + 2) / 3];         /* every third row: those between are found from it by address */
+	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row: those between are found from it by address */
 
 	VC_UNROLL
 	for (int i = 0; i < mr; i += 3)

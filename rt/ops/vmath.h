@@ -8,7 +8,7 @@
 #ifndef RT_OPS_VMATH_H
 #define RT_OPS_VMATH_H
 
-#if defined __GNUC__ && !defined __TINYC__ && !defined __CUDACC__
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__ && !defined __CUDACC__
 #define IVDEP _Pragma("GCC ivdep")
 #else
 #define IVDEP

@@ -7,6 +7,9 @@
 #ifndef RT_OPS_VMUL_H
 #define RT_OPS_VMUL_H
 
+#include "vrow.h"
+#include "vscratch.h"
+
 enum {
 	VM_FEW = 3,              /* rows that are fewer do not pay for packing */
 	VM_RUN = 32,             /* products of one lane's sum before it joins those of other runs, as in vconv.h */
@@ -19,7 +22,7 @@ typedef double VmD __attribute__((vector_size(VF * 4), aligned(8), may_alias));
 static inline int64_t
 vm_scratch(int64_t m, int64_t k)
 {
-	return (k * VC_NR + VC_NR + m * k) * (int64_t)sizeof(float);
+	return vs_product(VC_NR, m, k);
 }
 
 /* The lanes of a and b in turn, of their first and of their second halves. */

@@ -7,7 +7,7 @@
 #ifndef RT_OPS_VRESIZE_H
 #define RT_OPS_VRESIZE_H
 
-typedef struct VzTap { int64_t at[2]; float weight[2]; } VzTap;
+#include "vscratch.h"
 
 /* tap (out) */
 static inline void

@@ -6,6 +6,8 @@
 #ifndef RT_OPS_VRNN_H
 #define RT_OPS_VRNN_H
 
+#include "vmul.h"
+
 enum { VN_ROWS = 8 };            /* of the batch that are computed together */
 
 /* One step, of floats or of doubles.  Weights in panels (of floats only): panel[g] is gate g's (panels, k, VC_NR), the

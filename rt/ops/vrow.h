@@ -6,6 +6,8 @@
 #ifndef RT_OPS_VROW_H
 #define RT_OPS_VROW_H
 
+#include "vconv.h"
+
 #if VC_FLOATS > 1
 typedef int32_t VrI __attribute__((vector_size(VF * 4)));
 #define VR_LANE(v, i) ((v)[i])

@@ -36,6 +36,7 @@ vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
 	}
 }
 
+#ifndef RT_BARE
 /* Panels [begin, end) of a product's weights, [panel][tap][ic][NR] -> [36][panel][ic][NR]; an RtMake. */
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
@@ -56,6 +57,7 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 		}
 	}
 }
+#endif
 WINO_END
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "../../rt/ops/vmath.h"
 #include "../../rt/ops/vconv.h"
 #include "../../rt/ops/vrow.h"
+#include "../../rt/ops/vscratch.h"
 #include "../../rt/ops/vmul.h"
 #include "../../rt/ops/vattend.h"
 #include "../../rt/ops/vpool.h"

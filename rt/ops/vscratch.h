@@ -1,0 +1,66 @@
+/* rt/ops/vscratch.h - bytes of scratch memory that generated kernels ask for, each a thread
+ *
+ * nr: floats of a panel of packed columns, vf: of a vector.  Kernels know them as VC_NR and VF; the compiler, which
+ * counts these bytes for programs that have no heap, by the target.
+ */
+#ifndef RT_OPS_VSCRATCH_H
+#define RT_OPS_VSCRATCH_H
+
+enum {
+	VA_PACKED = 1 << 19,             /* floats of keys and values at most, to be packed at once: vattend.h */
+	VB_BLOCK = 48, VB_PIXELS = 64,   /* input channels of a part; pixels of a run of rows: vback.h */
+};
+
+typedef struct VzTap { int64_t at[2]; float weight[2]; } VzTap;         /* of a row or column: vresize.h */
+
+static inline int64_t
+vs_larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* A product (m, k) x (k, n) of rows whose elements are not side by side; m is 0 where they are. */
+static inline int64_t
+vs_product(int64_t nr, int64_t m, int64_t k)
+{
+	return (k * nr + nr + m * k) * 4;
+}
+
+/* Floats of keys (n, inner) and values (n, width), packed; 0: they are too many. */
+static inline int64_t
+vs_attention_packed(int64_t vf, int64_t n, int64_t inner, int64_t width)
+{
+	const int64_t floats = inner * ((n + vf - 1) / vf * vf) + n * ((width + vf - 1) / vf * vf);
+
+	return floats <= VA_PACKED ? floats : 0;
+}
+
+/* Attention of m rows. */
+static inline int64_t
+vs_attention(int64_t vf, int64_t nr, int64_t m, int64_t n, int64_t inner, int64_t width)
+{
+	return vs_larger(vs_product(nr, m, inner), vs_product(nr, m, n)) +
+	       (vs_attention_packed(vf, n, inner, width) + m * ((n + vf - 1) / vf * vf) + m) * 4;
+}
+
+/* A convolution by weights (.., ic, taps) that are packed on the way, chunk pixels at a time. */
+static inline int64_t
+vs_convolution(int64_t nr, int64_t chunk, int64_t taps, int64_t ic)
+{
+	return (chunk * nr + nr + taps * ic * nr) * 4;
+}
+
+/* Rows of ow pixels that the gradient of weights reads at a time. */
+static inline int64_t
+vs_gradient_rows(int64_t ow)
+{
+	return ow < VB_PIXELS ? VB_PIXELS / ow : 1;
+}
+
+static inline int64_t
+vs_gradient(int64_t nr, int64_t taps, int64_t ow)
+{
+	return (taps * VB_BLOCK + vs_gradient_rows(ow) * ow) * nr * 4;
+}
+
+#endif

@@ -1,0 +1,187 @@
+"""Plain C functions without a runtime (--no-generic): the same answers as kiln run's, by every compiler, and what is refused.
+
+usage: bare_test.py KILN
+"""
+import ctypes, math, os, re, shutil, struct, subprocess, sys, unittest
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
+import npz
+import program_test as programs
+
+DONE, USAGE, LACKS = programs.DONE, programs.USAGE, programs.LACKS
+TYPES = {"float": (ctypes.c_float, "<f4"), "double": (ctypes.c_double, "<f8"), "int64_t": (ctypes.c_int64, "<i8"), "int32_t": (ctypes.c_int32, "<i4"),
+         "uint16_t": (ctypes.c_uint16, "<f2"), "bool": (ctypes.c_bool, "|b1"), "uint8_t": (ctypes.c_uint8, "|u1")}
+WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+WEIGHT = "def weight(a: int, b: int, k: int) -> Tensor:\n    return torch.sin(torch.reshape(torch.arange(a * b * k * k, dtype=torch.float), [a, b, k, k])) * 0.1\n"
+
+
+def forward(body, args="x: Tensor", result="Tensor"):
+    return WEIGHT + f"def forward({args}) -> {result}:\n" + "".join(f"    {line}\n" for line in body.splitlines())
+
+
+# name: source, inputs (--input), options
+MODELS = {
+    "pointwise": (forward("return torch.relu(x) * 2 + torch.tanh(x)"), ["x=float32[3x5]"]),
+    "products": (forward("w = weight(16, 24, 1).view(16, 24)\nreturn torch.relu(torch.linear(x, w)) @ weight(16, 7, 1).view(16, 7)"), ["x=float32[5x24]"]),
+    "computed": (forward("return torch.bmm(x, y.transpose(1, 2))", "x: Tensor, y: Tensor"), ["x=float32[2x9x11]", "y=float32[2x6x11]"]),
+    "convolutions": (forward("y = torch.relu(torch.conv2d(x, weight(8, 3, 3), None, [1, 1], [1, 1]))\n"
+                             "y = torch.max_pool2d(y, [2, 2])\nreturn torch.conv2d(y, weight(8, 1, 3), None, [1, 1], [1, 1], [1, 1], 8)"),
+                     ["x=float32[1x3x12x12]"]),
+    "winograd": (forward("return torch.conv2d(x, weight(64, 64, 3), None, [1, 1], [1, 1])"), ["x=float32[1x64x16x16]"], "--forms", "fast"),
+    "weights": (forward("return torch.conv2d(x, w / w.sum(), None, [1, 1], [1, 1])", "x: Tensor, w: Tensor"), ["x=float32[1x4x9x9]", "w=float32[8x4x3x3]"]),
+    "attention": (forward("return torch.softmax(torch.matmul(x, y.transpose(-2, -1)) * 0.25, -1) @ y", "x: Tensor, y: Tensor"),
+                  ["x=float32[2x3x9x16]", "y=float32[2x3x11x16]"]),
+    "resized": (forward("return torch.upsample_bilinear2d(x, [9, 7], False) + torch.upsample_nearest2d(x, [9, 7])"), ["x=float32[1x3x4x5]"]),
+    "norms": (forward("return torch.layer_norm(x, [16]) + torch.softmax(x, -1)"), ["x=float32[4x16]"]),
+    "looked_up": (forward("return torch.embedding(weight(10, 4, 1).view(10, 4), i)", "i: Tensor"), ["i=int64[5]"]),
+    "halves": (forward("return x * 2 + 1"), ["x=float16[9]"]),
+    "kinds": (forward("return x > 0, x.to(torch.double)", result="Tuple[Tensor, Tensor]"), ["x=float32[7]"]),
+    "constant": (forward("return torch.ones(2, 3), x", result="Tuple[Tensor, Tensor]"), ["x=float32[4]"]),
+    "twice": (forward("y = x + 1\nreturn y, (y, y.t())", result="Tuple[Tensor, Tuple[Tensor, Tensor]]"), ["x=float32[3x4]"]),
+    "strided": (forward("return torch.relu(x).transpose(1, 2)"), ["x=float32[2x3x4]"]),
+    "part": (forward("y = torch.cat([x, x * 2], 1)\nreturn y[:, 1:3]"), ["x=float32[3x4]"]),
+    "number": (forward("return x.sum()"), ["x=float32[6]"]),
+    "lists": (forward("return l[0] * 2 + l[1]", "l: List[Tensor]"), ["l.0=float32[3]", "l.1=float32[3]"]),
+    "bags": (forward("return torch.embedding_bag(weight(10, 4, 1).view(10, 4), i, o)[0]", "i: Tensor, o: Tensor"), ["i=int64[5]", "o=int64[2]"]),
+}
+
+
+class Bare(programs.Test):
+    def model(self, name):
+        source, inputs, *options = MODELS[name]
+        path = self.at(name + ".py")
+        with open(path, "w") as f: f.write(source)
+        arrays = {}
+        for k, spec in enumerate(inputs):
+            key, dtype, sizes = re.fullmatch(r"(.*)=(\w+)\[(.*)\]", spec).groups()
+            shape = tuple(map(int, sizes.split("x")))
+            n = math.prod(shape)
+            values = [(i * 7 + k) % 3 for i in range(n)] if dtype == "int64" else [((i * 37 + 11 * k) % 64 - 20) / 16 for i in range(n)]
+            if key == "o": values = [0, 2]
+            arrays[key] = ({"float32": "<f4", "float16": "<f2", "int64": "<i8"}[dtype], shape, values)
+        npz.write(self.at(name + ".npz"), arrays)
+        return path, self.at(name + ".npz"), arrays, options
+
+    def called(self, library, header, arrays):
+        """The status of the only function, and its results by name."""
+        text = open(header).read()
+        name, params = re.search(r"^int (\w+)\((.*)\);", text, re.M).groups()
+        values, results = [], {}
+        for param in re.findall(r"(const )?(\w+) (\w+)((?:\[\d+\])+)", params):
+            const, kind, key, sizes = param
+            of, dtype = TYPES[kind]
+            shape = tuple(map(int, re.findall(r"\d+", sizes)))
+            n = math.prod(shape)
+            here = next((a for k, a in arrays.items() if re.sub(r"\W", "_", k) == key), None) if const else None
+            if here:
+                raw = [ctypes.c_uint16.from_buffer_copy(struct.pack("<e", v)).value for v in here[2]] if dtype == "<f2" else here[2]
+                values.append((of * n)(*raw))
+            else:
+                values.append((of * n)())
+                results[key] = (dtype, shape, values[-1])
+        status = getattr(ctypes.CDLL(library), name)(*values)
+        return status, results
+
+    def wanted(self, path, given):
+        self.ends(DONE, programs.KILN, "run", path, "-i", given, "-o", self.at("want.npz"))
+        return {re.sub(r"\W", "_", k): v for k, v in npz.read(self.at("want.npz")).items()}
+
+    def compare(self, want, results):
+        self.assertEqual(set(want), set(results))
+        for key, (dtype, shape, values) in results.items():
+            got = list(values)
+            if dtype == "<f2": got = [struct.unpack("<e", struct.pack("<H", v))[0] for v in got]
+            wdtype, wshape, wvalues = want[key]
+            self.assertEqual((dtype, shape), (wdtype, wshape or (1,)))
+            for a, b in zip(got, wvalues):
+                if dtype[1] == "f": self.assertLessEqual(abs(a - b), 2e-3 if dtype == "<f2" else 2e-5 * max(1, abs(b)))
+                else: self.assertEqual(a, b)
+
+    def refused(self, status, *argv):
+        return self.ends(status, programs.KILN, *argv)[1]
+
+    def test_libraries(self):
+        for name in MODELS:
+            with self.subTest(name):
+                path, given, arrays, options = self.model(name)
+                want = self.wanted(path, given)
+                library = self.build("lib%s.so" % name, path, "-i", given, "--no-generic", "--emit", "shared", "--name", name, *options)
+                status, results = self.called(library, self.at(name + ".h"), arrays)
+                self.assertEqual(status, 0)
+                self.compare(want, results)
+
+    def folder_of(self, name, *options):
+        path, given, arrays, more = self.model(name)
+        folder = self.at(name + "_c")
+        shutil.rmtree(folder, ignore_errors=True)
+        self.build(name + "_c", path, "-i", given, "--no-generic", "--emit", "c", "--name", name, *more, *options)
+        return folder, self.wanted(path, given), arrays
+
+    def compiled(self, folder, name, cc, *flags):
+        """The folder's C, by a compiler that sees nothing else."""
+        texts = [f for f in sorted(os.listdir(folder)) if f.endswith((".c", ".S"))]
+        subprocess.run([cc, "-std=c11", "-O2", "-fno-strict-aliasing", *flags, "-I", ".", "-shared", "-fPIC", "-o", "lib.so", *texts, "-lm"],
+                       cwd=folder, check=True, env={"PATH": os.environ["PATH"]})
+        return os.path.join(folder, "lib.so")
+
+    def test_folders(self):
+        """gcc for vectors, clang (or gcc) for none: without a word."""
+        for name in MODELS:
+            for cc, how in ("gcc", []), (shutil.which("clang") or "gcc", ["--cc", "tcc"]):
+                with self.subTest(name, cc=cc):
+                    folder, want, arrays = self.folder_of(name, *how)
+                    library = self.compiled(folder, name, cc, *WARN, *([] if how else ["-march=native"]))
+                    status, results = self.called(library, os.path.join(folder, name + ".h"), arrays)
+                    self.assertEqual(status, 0)
+                    self.compare(want, results)
+
+    def test_index_out_of_range(self):
+        path, given, arrays, _ = self.model("looked_up")
+        library = self.build("liblooked_up.so", path, "-i", given, "--no-generic", "--emit", "shared", "--name", "looked_up")
+        arrays["i"] = ("<i8", (5,), [0, 1, 99, 0, 0])
+        self.assertEqual(self.called(library, self.at("looked_up.h"), arrays)[0], 1)
+
+    def test_only_its_functions(self):
+        path, given, *_ = self.model("products")
+        made = self.build("libproducts.so", path, "-i", given, "--no-generic", "--emit", "shared", "--name", "products")
+        names = {l.split()[2] for l in self.ends(DONE, "nm", "-D", "--defined-only", made)[0].splitlines()}
+        self.assertEqual(names, {"products_forward"})
+        made = self.build("products.o", path, "-i", given, "--no-generic", "--emit", "obj", "--name", "products")
+        names = {l.split()[2] for l in self.ends(DONE, "nm", "-g", "--defined-only", made)[0].splitlines()}
+        self.assertEqual(names, {"products_forward"})
+
+    def test_large_weights(self):
+        """More than a megabyte is no text: the assembler includes it."""
+        MODELS["large"] = (forward("return torch.linear(x, weight(600, 500, 1).view(600, 500))"), ["x=float32[1x500]"])
+        folder, want, arrays = self.folder_of("large")
+        self.assertIn("large_weights.bin", os.listdir(folder))
+        status, results = self.called(self.compiled(folder, "large", "cc", "-march=native"), os.path.join(folder, "large.h"), arrays)
+        self.assertEqual(status, 0)
+        self.compare(want, results)
+        del MODELS["large"]
+
+    def test_what_is_refused(self):
+        """All steps that are no kernels are named with their lines; nothing is left behind."""
+        with open(self.at("m.py"), "w") as f:
+            f.write(forward("if bool(x.sum() > 0):\n    x = x + 1\ny = torch.topk(x, 2)[0]\nreturn y"))
+        text = self.refused(LACKS, "build", self.at("m.py"), "--input", "x=float32[3]", "--no-generic", "--emit", "c", "-o", self.at("m_c"))
+        self.assertIn("aten::Bool", text)
+        self.assertIn("aten::topk (m.py:", text)
+        self.assertFalse(os.path.exists(self.at("m_c")))
+        with open(self.at("l.py"), "w") as f: f.write(forward("return [x]", result="List[Tensor]"))
+        self.assertIn("tuples", self.refused(LACKS, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", "--emit", "obj", "-o", self.at("l.o")))
+        for more in ["--emit", "exe"], ["--emit", "obj", "--weights", "file"]:
+            self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
+
+    @unittest.skipUnless(shutil.which("arm-none-eabi-gcc"), "needs gcc-arm-none-eabi")
+    def test_bare_metal(self):
+        """A Cortex-M4 takes the text: nothing but memcpy and libm is left to link."""
+        folder, *_ = self.folder_of("convolutions", "--cc", "tcc")
+        self.ends(DONE, "arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os", *WARN, "-ffreestanding", "-fno-strict-aliasing",
+                  "-I", folder, "-c", os.path.join(folder, "convolutions.c"), "-o", self.at("m4.o"))
+        left = {l.split()[-1] for l in self.ends(DONE, "arm-none-eabi-nm", "-u", self.at("m4.o"))[0].splitlines()}
+        self.assertLessEqual({n for n in left if not n.startswith("__aeabi")}, {"memcpy", "memset", "convolutions_weights"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
