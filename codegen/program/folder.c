@@ -103,6 +103,9 @@ cpu_of(const Folder *f)
 	return arena_printf(f->cx->arena, x86 ? "-march=%s " : "-mcpu=%s ", cpu);
 }
 
+/* Without the last one a product and a sum are two instructions. */
+static const char flags[] = "-O2 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -ffp-contract=fast";
+
 static void
 put_ninja(Folder *f, const char *weights)
 {
@@ -110,8 +113,8 @@ put_ninja(Folder *f, const char *weights)
 	Buf b = { 0 };
 
 	buf_printf(&b, "# Builds lib%s.a.\ncc = %s\nar = ar\n"
-		   "cflags = %s-std=c11 -O2 -Wall -Wextra -Wpedantic -ffunction-sections -fno-strict-aliasing $\n"
-		   "  -fno-math-errno -fno-trapping-math\n\n", name, compiler_of(f), cpu_of(f));
+		   "cflags = %s-std=c11 -Wall -Wextra -Wpedantic $\n  %s -ffunction-sections\n\n", name,
+		   compiler_of(f), cpu_of(f), flags);
 	buf_puts(&b, "rule cc\n  command = $cc $cflags -I . -c $in -o $out\n  description = CC $in\n"
 		 "rule ar\n  command = rm -f $out && $ar rcsD $out $in\n  description = AR $out\n\n");
 	buf_printf(&b, "build %s.o: cc %s.c\n", name, name);
@@ -132,8 +135,7 @@ put_readme(Folder *f, const char *weights)
 
 	buf_printf(&b, "# %s\n\nA model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it calls. "
 		   "`%s.h` has the functions.\n\n", name, name);
-	buf_printf(&b, "    %s %s-std=c11 -O2 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -I . -c %s.c", compiler_of(f),
-		   cpu_of(f), name);
+	buf_printf(&b, "    %s %s-std=c11 %s -I . -c %s.c", compiler_of(f), cpu_of(f), flags, name);
 	if (weights)
 		buf_printf(&b, " %s%s", name, weights);
 	buf_printf(&b, "\n\nor `ninja`, which makes `lib%s.a`. It has %lld bytes of constants and %lld bytes of static memory "

@@ -17,13 +17,19 @@
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
 
+#if defined __GNUC__ && !defined __TINYC__
+#define VC_INLINE static inline __attribute__((always_inline))
+#define VC_SHARED static __attribute__((noinline, unused))
+#define VC_UNROLL _Pragma("GCC unroll 32")
+#else
+#define VC_INLINE static inline
+#define VC_SHARED static inline
+#define VC_UNROLL
+#endif
 #if VC_FLOATS > 1
 #ifdef __TINYC__
 #error the weights are packed for vectors: build with --cc tcc
 #endif
-#define VC_INLINE static inline __attribute__((always_inline))
-#define VC_SHARED static __attribute__((noinline, unused))
-#define VC_UNROLL _Pragma("GCC unroll 32")
 #if VC_FLOATS == 16
 enum { VF = 16, VC_MR = 6, VC_NV = 4 };
 #elif VC_FLOATS == 8
@@ -37,10 +43,11 @@ typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #define VC_ZERO ((VcV){ 0 })
 #define VC_SET(x) ((x) - VC_ZERO)
 #else
-#define VC_INLINE static inline
-#define VC_SHARED static inline
-#define VC_UNROLL
+#ifdef __GNUC__
+enum { VF = 1, VC_MR = 4, VC_NV = 4 };   /* 32 registers of floats: a Cortex-M's, too */
+#else
 enum { VF = 1, VC_MR = 2, VC_NV = 4 };
+#endif
 typedef float VcV;
 #define VC_ZERO 0
 #define VC_SET(x) (x)

@@ -11,7 +11,7 @@ DONE, USAGE, LACKS = programs.DONE, programs.USAGE, programs.LACKS
 TYPES = {"float": (ctypes.c_float, "<f4"), "double": (ctypes.c_double, "<f8"), "int64_t": (ctypes.c_int64, "<i8"), "int32_t": (ctypes.c_int32, "<i4"),
          "uint16_t": (ctypes.c_uint16, "<f2"), "bool": (ctypes.c_bool, "|b1"), "uint8_t": (ctypes.c_uint8, "|u1")}
 WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+HERE = os.path.dirname(os.path.abspath(__file__))
 WEIGHT = "def weight(a: int, b: int, k: int) -> Tensor:\n    return torch.sin(torch.reshape(torch.arange(a * b * k * k, dtype=torch.float), [a, b, k, k])) * 0.1\n"
 
 
@@ -64,7 +64,7 @@ class Bare(programs.Test):
 
     def called(self, library, header, arrays):
         """The status of the only function, and its results by name."""
-        text = open(header).read()
+        with open(header) as f: text = f.read()
         name, params = re.search(r"^int (\w+)\((.*)\);", text, re.M).groups()
         values, results = [], {}
         for param in re.findall(r"(const )?(\w+) (\w+)((?:\[\d+\])+)", params):
@@ -173,14 +173,31 @@ class Bare(programs.Test):
         for more in ["--emit", "exe"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
-    @unittest.skipUnless(shutil.which("arm-none-eabi-gcc"), "needs gcc-arm-none-eabi")
-    def test_bare_metal(self):
-        """A Cortex-M4 takes the text: nothing but memcpy and libm is left to link."""
-        folder, *_ = self.folder_of("convolutions", "--cc", "tcc")
-        self.ends(DONE, "arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-std=c11", "-Os", *WARN, "-ffreestanding", "-fno-strict-aliasing",
-                  "-I", folder, "-c", os.path.join(folder, "convolutions.c"), "-o", self.at("m4.o"))
-        left = {l.split()[-1] for l in self.ends(DONE, "arm-none-eabi-nm", "-u", self.at("m4.o"))[0].splitlines()}
-        self.assertLessEqual({n for n in left if not n.startswith("__aeabi")}, {"memcpy", "memset", "convolutions_weights"})
+    @unittest.skipUnless(shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm"), "needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm")
+    def test_boards(self):
+        """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
+        for name in "convolutions", "products", "looked_up":
+            folder, want, arrays = self.folder_of(name, "--cc", "tcc")
+            dtype, _, values = next(iter(arrays.values()))
+            given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
+            with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
+            for cpu, fpu, machine in ("cortex-m4", "fpv4-sp-d16", "mps2-an386"), ("cortex-m7", "fpv5-d16", "mps2-an500"):
+                with self.subTest(name, cpu=cpu):
+                    arm = ["arm-none-eabi-gcc", "-mcpu=" + cpu, "-mthumb", "-mfloat-abi=hard", "-mfpu=" + fpu, "-std=c11", "-O2",
+                           "-fno-strict-aliasing", "-fno-math-errno", "-ffp-contract=fast", "-ffunction-sections", "-I", folder]
+                    self.ends(DONE, *arm, *WARN, "-c", os.path.join(folder, name + ".c"), "-o", self.at("model.o"))
+                    left = {l.split()[-1] for l in self.ends(DONE, "arm-none-eabi-nm", "-u", self.at("model.o"))[0].splitlines()}
+                    self.assertLessEqual({n for n in left if not n.startswith("__aeabi")}, {"memcpy", "memset", "expf", name + "_weights"})
+                    (_, shape, out), = want.values()
+                    self.ends(DONE, *arm, f'-DHEADER="{name}.h"', f"-DCALL={name}_forward", f"-DIN={len(given)}", f"-DOUT={4 * len(out)}",
+                              "-nostartfiles", "-Wl,--gc-sections", "-T", os.path.join(HERE, "board.ld"), os.path.join(HERE, "board.c"), self.at("model.o"),
+                              os.path.join(folder, name + "_weights.c"), "-o", self.at("board.elf"), "-lm", "-lc", "-lgcc")
+                    said = self.ends(DONE, "qemu-system-arm", "-M", machine, "-display", "none", "-semihosting-config", "enable=on,target=native",
+                                     "-icount", "shift=0", "-kernel", self.at("board.elf"))
+                    text = (said[0] + said[1]).splitlines()
+                    self.assertEqual(text[0], "status 0", text)
+                    got = struct.unpack("<%df" % len(out), bytes(int(v) for line in text[3:] for v in line.split()))
+                    for a, b in zip(got, out): self.assertLessEqual(abs(a - b), 2e-5 * max(1, abs(b)))
 
 
 if __name__ == "__main__":
