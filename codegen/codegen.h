@@ -72,9 +72,17 @@ void weights_note(Weights *, RtStorage *, RtPacking);
 bool original_is_packed(const Original *);       /* ... and only its parts are needed */
 void weights_finish(Weights *);
 int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
-/* An ELF64 relocatable object with the bytes in .rodata under the name kiln_weights. */
-bool weights_write_object(const Weights *, const char *path, int machine, char **why);
-enum { MACHINE_X86_64 = 62, MACHINE_AARCH64 = 183, MACHINE_RISCV = 243 };
+
+/* ---- elf.c: object files of targets -------------------------------------------------------------------- */
+
+typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bits: 32 or 64 */
+/* A relocatable object with the bytes in .rodata under the name kiln_weights. */
+bool    weights_write_object(const Weights *, const char *path, const ElfKind *, char **why);
+/* Machine code in a built file; 0: it is no ELF file.  mixed: constants are within, and are counted, too. */
+int64_t elf_code_bytes(Cx *, const char *path, bool mixed);
+typedef Vec(const char *) Texts;
+/* Adds the names that other objects see, and those that they are to define. */
+void    elf_symbols(Cx *, const char *path, Texts *defined, Texts *undefined);
 
 /* ---- cgen_data.c, cgen_code.c, cgen.c: the emitted C ---------------------------------------------------- */
 
@@ -371,8 +379,6 @@ bool node_is_row(Plan *, const Node *);
 bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
 bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
 
-typedef Vec(const char *) Texts;
-
 typedef struct ProgramText {
 	char *c;                 /* the whole of the program's C, for cc */
 	int64_t n;
@@ -387,12 +393,17 @@ typedef struct ProgramText {
 	int64_t ram;             /* ... bytes that it has for itself */
 } ProgramText;
 
+typedef struct Target Target;    /* build.h */
+
 typedef struct BuildOptions {
-	const char *out, *emit, *target, *cpu, *cc, *gpu;
+	const Target *target;
+	const char *out, *emit, *cc, *gpu;
+	const char *cpu, *march, *mcpu, *sysroot;        /* for the compiler; null: not given */
 	const char *name;        /* of a library; else null */
 	bool fixed;              /* a program linked statically: --static */
 	int  opt, threads, max_specializations;
-	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc) */
+	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc); by target_ask, */
+	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, bench_code;
 	bool bare;               /* no generic code: plain C functions */
@@ -432,13 +443,25 @@ uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
 
-int  target_vector_floats(Cx *, const BuildOptions *);                      /* 16, 8, 4; 1 for tcc */
 /* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
 bool build_move(Cx *, const char *from, const char *to);
 void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
 /* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
 bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
 void write_text(Cx *, const char *path, const char *text, int64_t n);
+
+/* ---- targets.c: the machines that programs are built for --------------------------------------------------------- */
+
+const Target *target_at(int);                          /* null: no more */
+const Target *target_host(void);                       /* this machine's */
+const Target *target_find(Cx *, const char *triple);   /* fails with the names that there are: EXIT_USAGE */
+const char *target_triple(const Target *);
+const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
+bool command_is_there(Cx *, const char *name);         /* in PATH */
+/* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */
+void target_ask(Cx *, BuildOptions *);
+/* What is missing, and Debian's package with it; null: nothing.  cc: its compiler. */
+const char *target_lacks_here(Cx *, const Target *, const char **cc);
 
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
 
@@ -472,7 +495,7 @@ struct Cli {
 	Texts       references;    /* check: --reference */
 	const char *name;      /* build */
 	bool        is_static;
-	const char *emit, *target, *cpu, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
+	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
@@ -644,5 +667,6 @@ int cmd_profile(Cli *);
 int cmd_run(Cli *);
 int cmd_save(Cli *);
 int cmd_show(Cli *);
+int cmd_targets(Cli *);
 
 #endif

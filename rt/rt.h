@@ -371,7 +371,7 @@ typedef struct RtLazy {
 	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in,
 		     int nin, IValue *out, int nout);
 } RtLazy;
-extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (parts.c has all; a program defines its own) */
+extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (lazy.c has all; a program defines its own) */
 extern const RtLazy rt_lazy_all;
 
 /* ---- cx.c: one call of a model ---------------------------------------------------------------------- */

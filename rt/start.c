@@ -480,12 +480,15 @@ typedef Elf64_Phdr Segment;
 typedef Elf32_Phdr Segment;
 #endif
 
-/* Of the program that is running: what is mapped to be executed, but for weights (tcc has all constants there). */
+extern const char etext[] __attribute__((weak)); /* the linker's: where code ends; tcc has none */
+
+/* Of the program that is running: what is mapped to be executed, up to where code ends: behind it some linkers place
+ * constants, and weights.  tcc has constants within. */
 static int64_t
 code_bytes(const RtProgram *program)
 {
 	const Segment *h = (const Segment *)getauxval(AT_PHDR);
-	const uintptr_t weights = (uintptr_t)program->weights;
+	const uintptr_t weights = (uintptr_t)program->weights, code_end = (uintptr_t)etext;
 	uintptr_t base = 0;
 	int64_t n = 0;
 
@@ -493,8 +496,11 @@ code_bytes(const RtProgram *program)
 		if (h[i].p_type == PT_PHDR) {
 			base = (uintptr_t)h - h[i].p_vaddr;
 		} else if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X) {
-			n += (int64_t)h[i].p_memsz;
-			if (weights >= base + h[i].p_vaddr && weights < base + h[i].p_vaddr + h[i].p_memsz)
+			const uintptr_t begin = base + h[i].p_vaddr, whole = begin + h[i].p_memsz;
+			const uintptr_t end = code_end > begin && code_end < whole ? code_end : whole;
+
+			n += (int64_t)(end - begin);
+			if (weights >= begin && weights < end)
 				n -= program->weights_bytes;
 		}
 	return n;

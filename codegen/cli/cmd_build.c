@@ -86,7 +86,9 @@ forms_of(Cli *cli)
 static BuildOptions
 options_of(Cli *cli)
 {
-	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .target = cli->target, .cpu = cli->cpu, .cc = cli->cc,
+	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .cc = cli->cc,
+			   .target = cli->target ? target_find(cli->cx, cli->target) : target_host(),
+			   .cpu = cli->cpu, .march = cli->march, .mcpu = cli->mcpu, .sysroot = cli->sysroot,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
 			   .forms = forms_of(cli), .ops = cli->ops,
 			   .bench_code = cli->bench_code };
@@ -102,7 +104,7 @@ options_of(Cli *cli)
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
-	o.vector_floats = target_vector_floats(cli->cx, &o);
+	target_ask(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);
 		o.seeded = true;

@@ -25,6 +25,7 @@ static const Command commands[] = {
 	{"save", "MODEL -o OUT.pt", "as an archive again: changed parameters, optimized graphs", cmd_save},
 	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
+	{"targets", "", "what programs can be built for on this machine, and what is missing for the rest", cmd_targets},
 };
 
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS } OptionKind;
@@ -85,7 +86,7 @@ static const Option options[] = {
 	 "leave training mode"},
 	{"timeout", 0, "SECONDS", OPTION_TEXT, PLACE(timeout), " bisect bench run build check profile ",
 	 "of each run of the interpreter"},
-	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check ", "as JSON"},
+	{"json", 0, 0, OPTION_FLAG, PLACE(as_json), " ops info check targets ", "as JSON"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " bench ", "the results as JSON; -: to standard output"},
 	{"json", 0, "FILE", OPTION_TEXT, PLACE(json), " build ", "what it would print as JSON; -: to standard output"},
 	{"op-schema", 0, "SCHEMA", OPTION_TEXTS, PLACE(op_schemas),
@@ -106,8 +107,12 @@ static const Option options[] = {
 	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ", "of a library's header and functions (OUT)"},
 	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
 	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
-	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "aarch64-linux-gnu, x86_64-linux-musl ..."},
-	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ", "native, x86-64-v3, cortex-a53 ..."},
+	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "another machine: kiln targets lists them"},
+	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ", "where the target's C library is, for the compiler"},
+	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ",
+	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on"},
+	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build ", "the compiler's -march, whatever --cpu says"},
+	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build ", "its -mcpu (x86: -mtune), likewise"},
 	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build ",
 	 "gcc, clang, tcc (inside Kiln), or a path"},
 	{"optimize", 'O', "LEVEL", OPTION_TEXT, PLACE(level), " bisect bench run build show profile ", "0 to 3 (2)"},

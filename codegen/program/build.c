@@ -2,35 +2,21 @@
  * C text and weights -> one file, by a C compiler or by libtcc inside Kiln (tcc.c).
  *
  * All work is done in a temporary folder and the result is renamed into place, so a failed or interrupted build leaves
- * no files.  The runtime comes prebuilt for the host; for other targets it is compiled from the carried sources once
- * per (sources, target, compiler) into the cache.
+ * no files.  The runtime comes prebuilt for the host; for other targets runtime.c compiles it.
  */
-#include "../codegen.h"
+#include "build.h"
 
-#include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct Build {
-	Cx *cx;
-	const BuildOptions *o;
-	const char *dir;         /* temporary folder */
-	const char *out;         /* where the result goes */
-	const char *cc;          /* compiler of C */
-	bool tcc, cross;
-	int machine;             /* ELF machine of the target */
-	mode_t mask;             /* of new files */
-} Build;
-
 #define NOWHERE ((Range){ 0 })
 
 /* ---- processes and files ----------------------------------------------------------------------------------------- */
 
-static bool
+bool
 start(Build *b, char *const *argv, const char *log, Process *p)
 {
 	if (b->o->verbose) {
@@ -41,14 +27,14 @@ start(Build *b, char *const *argv, const char *log, Process *p)
 	return process_start(argv, NULL, log, p);
 }
 
-RT_NORETURN static void
+void
 not_started(Build *b, const Process *p)
 {
 	fail(b->cx, NOWHERE, "%s: %s (choose a compiler by --cc%s)", p->name, strerror(errno),
 	     b->cross ? "" : "; --cc tcc needs none");
 }
 
-RT_NORETURN static void
+void
 process_failed(Build *b, const Process *p, const char *what)
 {
 	process_fail(b->cx, p->name, EXIT_BUG, arena_printf(b->cx->arena, "failed %s", what), p->log);
@@ -65,16 +51,13 @@ run(Build *b, char *const *argv, const char *what)
 		process_failed(b, &p, what);
 }
 
-typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
-
-static void
+void
 arg(Argv *a, const char *text)
 {
 	vec_push(a->cx->arena, &a->v, arena_strdup(a->cx->arena, text));
 }
 
-/* Words of a variable like CFLAGS. */
-static void
+void
 args_of(Argv *a, const char *words)
 {
 	char *copy = arena_strdup(a->cx->arena, words ? words : ""), *state = NULL;
@@ -83,7 +66,7 @@ args_of(Argv *a, const char *words)
 		arg(a, w);
 }
 
-static char *const *
+char *const *
 argv_of(Argv *a)
 {
 	vec_push(a->cx->arena, &a->v, NULL);
@@ -161,124 +144,6 @@ build_move(Cx *cx, const char *from, const char *to)
 	return part && rename_part(part, to);
 }
 
-/* ---- the runtime for a target ------------------------------------------------------------------------------------ */
-
-/* clang compiles for any target. */
-static void
-args_target(Build *b, Argv *a)
-{
-	const char *slash = strrchr(b->cc, '/');
-
-	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))
-		arg(a, arena_printf(b->cx->arena, "--target=%s", b->o->target));
-}
-
-static void
-args_cpu(Build *b, Argv *a)
-{
-	const char *cpu = b->o->cpu ? b->o->cpu : b->cross ? NULL : "native";
-
-	if (cpu)
-		arg(a, arena_printf(b->cx->arena, b->machine == MACHINE_X86_64 ? "-march=%s" : "-mcpu=%s", cpu));
-}
-
-static void
-args_compile(Build *b, Argv *a, const char *from, const char *to)
-{
-	arg(a, b->cc);
-	args_target(b, a);
-	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
-	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"),
-		arg(a, "-fdata-sections"), arg(a, "-w");
-	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
-}
-
-static int
-is_c(const struct dirent *d)
-{
-	const size_t n = strlen(d->d_name);
-
-	return n > 2 && !strcmp(d->d_name + n - 2, ".c");
-}
-
-/* Compiles the .c files of a folder of the carried sources, as many at once as there are cores; notes the objects. */
-static void
-compile_folder(Build *b, const char *folder, Argv *objects)
-{
-	const char *dir = arena_printf(b->cx->arena, "%s/src/%s", b->dir, folder);
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	const int width = cores < 1 ? 1 : cores > RT_LIMIT_CHILDREN ? RT_LIMIT_CHILDREN : (int)cores;
-	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
-	struct dirent **file = NULL;
-	const int n = scandir(dir, &file, is_c, alphasort);
-
-	if (n < 0)
-		fail(b->cx, NOWHERE, "%s: %s", dir, strerror(errno));
-	for (int i = 0; i < n + width; i++) {
-		Process *p = &process[i % width];
-		Argv a = { .cx = b->cx };
-		const char *object;
-
-		if (p->pid && process_end(p) && !bad.name)
-			bad = *p;
-		if (i >= n || bad.name)
-			continue;
-		object = arena_printf(b->cx->arena, "%s/%s.o", b->dir, file[i]->d_name);
-		args_compile(b, &a, arena_printf(b->cx->arena, "%s/%s", dir, file[i]->d_name), object);
-		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
-			not_started(b, p);
-		arg(objects, object);
-	}
-	for (int i = 0; i < n; i++)
-		free(file[i]);
-	free(file);
-	if (bad.name)
-		process_failed(b, &bad, "to compile the runtime");
-}
-
-/* The folder where libraries are kept, made if need be; null: there is none. */
-static const char *
-cache_folder(Build *b)
-{
-	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
-
-	if (!top || top[0] != '/') {
-		if (!home || home[0] != '/')
-			return NULL;
-		top = arena_printf(b->cx->arena, "%s/.cache", home);
-	}
-	mkdir(top, 0700);
-	dir = arena_printf(b->cx->arena, "%s/kiln", top);
-	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
-}
-
-/* The runtime compiled for the target: from the cache, else made in the temporary folder and put there. */
-static const char *
-target_library(Build *b)
-{
-	static const char *const folders[] = { "rt", "rt/ops" };
-	const char *key = arena_printf(b->cx->arena, "%s %s", b->cc, b->o->target ? b->o->target : "");
-	const char *cache = cache_folder(b), *made = arena_printf(b->cx->arena, "%s/librt.a", b->dir), *kept = NULL,
-		   *src;
-	Argv ar = { .cx = b->cx };
-
-	if (cache)
-		kept = arena_printf(b->cx->arena, "%s/librt-%016llx-%016llx.a", cache, (unsigned long long)carry_hash(),
-				    (unsigned long long)hash_bytes(key, (int64_t)strlen(key)));
-	if (kept && !access(kept, R_OK))
-		return kept;
-	if (isatty(2))
-		fprintf(stderr, "kiln: compiling the runtime for %s, once\n", b->o->target ? b->o->target : b->cc);
-	src = arena_printf(b->cx->arena, "%s/src", b->dir);
-	mkdir(src, 0777);
-	carry_sources(b->cx, src);
-	arg(&ar, "ar"), arg(&ar, "rcsD"), arg(&ar, made);
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		compile_folder(b, folders[i], &ar);
-	run(b, argv_of(&ar), "to archive the runtime");
-	return kept && build_move(b->cx, made, kept) ? kept : made;
-}
-
 /* ---- the user's operators ---------------------------------------------------------------------------------------- */
 
 static void
@@ -303,7 +168,7 @@ run_operators(Build *b, char *const *argv, const char *log)
 bool
 build_operators(Cx *cx, const char *dir, const char *cc, const Texts *files, const char *out)
 {
-	const BuildOptions none = { .emit = "shared" };
+	const BuildOptions none = { .emit = "shared", .target = target_host() };
 	Build b = { .cx = cx, .o = &none, .dir = dir, .cc = cc };
 	const char *log = arena_printf(cx->arena, "%s/log", dir);
 	Argv a = { .cx = cx }, ask = { .cx = cx };
@@ -339,8 +204,7 @@ compile_c(Build *b, const char *c, const char *object)
 {
 	Argv a = { .cx = b->cx };
 
-	arg(&a, b->cc);
-	args_target(b, &a);
+	args_compiler(b, &a);
 	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
 	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"),
 		arg(&a, "-fno-math-errno");
@@ -361,8 +225,7 @@ compile_operators(Build *b, Argv *objects)
 		const char *object = arena_printf(b->cx->arena, "%s/op%d.o", b->dir, i);
 		Argv a = { .cx = b->cx };
 
-		arg(&a, b->cc);
-		args_target(b, &a);
+		args_compiler(b, &a);
 		args_operators(&a, b->dir);
 		args_cpu(b, &a);
 		args_of(&a, getenv("CFLAGS"));
@@ -378,8 +241,7 @@ link_with(Build *b, const Argv *parts, const Argv *options, const char *out)
 {
 	Argv a = { .cx = b->cx };
 
-	arg(&a, b->cc);
-	args_target(b, &a);
+	args_compiler(b, &a);
 	arg(&a, "-o"), arg(&a, out);
 	for (int i = 0; i < parts->v.n; i++)
 		arg(&a, parts->v.at[i]);
@@ -395,11 +257,11 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	Argv a = { .cx = b->cx };
 
 	(void)t;
-	if (b->o->fixed || (b->o->target && strstr(b->o->target, "musl")))
+	if (b->o->fixed || b->o->target->is_static)
 		arg(&a, "-static");
 	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack");
 	args_of(&a, getenv("LDFLAGS"));
-	arg(&a, "-lm"), arg(&a, "-lpthread");
+	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);
 }
 
@@ -417,7 +279,7 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 	arg(&a, arena_printf(b->cx->arena, "-Wl,--version-script=%s", script));
 	arg(&a, arena_printf(b->cx->arena, "-Wl,-soname,%s", slash ? slash + 1 : b->out));
 	args_of(&a, getenv("LDFLAGS"));
-	arg(&a, "-lm"), arg(&a, "-lpthread");
+	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);
 }
 
@@ -425,11 +287,10 @@ link_shared(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 static const char *
 tool(Build *b, const char *name)
 {
-	const bool clang = strstr(b->cc, "clang") != NULL;
-
-	if (b->cross && !clang && !strstr(b->o->target, "musl"))
-		return arena_printf(b->cx->arena, "%s-%s", b->o->target, name);
-	return b->cross && clang ? arena_printf(b->cx->arena, "llvm-%s", name) : name;
+	if (!b->cross)
+		return name;
+	return strstr(b->cc, "clang") ? arena_printf(b->cx->arena, "llvm-%s", name) :
+					arena_printf(b->cx->arena, "%s%s", b->o->target->tools, name);
 }
 
 static void
@@ -438,8 +299,8 @@ run_tool(Build *b, Argv *a, const char *what)
 	Process p;
 
 	if (!start(b, argv_of(a), arena_printf(b->cx->arena, "%s/log", b->dir), &p))
-		fail(b->cx, NOWHERE, "%s: %s (Debian has it in binutils, binutils-%s, llvm)", p.name, strerror(errno),
-		     b->o->target ? b->o->target : "multiarch");
+		fail(b->cx, NOWHERE, "%s: %s (Debian has it in %s)", p.name, strerror(errno),
+		     strstr(b->cc, "clang") && b->cross ? "llvm" : b->o->target->tools_package);
 	if (process_end(&p))
 		process_failed(b, &p, what);
 }
@@ -489,23 +350,10 @@ write_text(Cx *cx, const char *path, const char *text, int64_t n)
 	write_parts(cx, path, "", 0, text, n);
 }
 
-/* Is machine code wanted, and no text? */
-static bool
+bool
 is_made_of_code(const BuildOptions *o)
 {
 	return strcmp(o->emit, "c") && strcmp(o->emit, "ptx") && strcmp(o->emit, "cuda");
-}
-
-static const char *
-choose_compiler(Build *b)
-{
-	const char *cc = b->o->cc ? b->o->cc : b->cross ? NULL : getenv("CC");
-
-	if (cc && cc[0])
-		return cc;
-	if (b->o->target && strstr(b->o->target, "musl"))
-		return "musl-gcc";
-	return b->cross ? arena_printf(b->cx->arena, "%s-gcc", b->o->target) : "cc";
 }
 
 static void
@@ -567,40 +415,6 @@ put_result(Build *b, const char *from, const Weights *w)
 		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 }
 
-/* Bytes of machine code in a built file: an object's sections, else a program's segments; 0: neither. */
-static int64_t
-code_bytes(Cx *cx, const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	Elf64_Ehdr h = { 0 };
-	int64_t n = 0;
-	bool bad;
-	const bool is = f && fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.e_ident, ELFMAG, SELFMAG) &&
-			h.e_ident[EI_CLASS] == ELFCLASS64;
-
-	if (!f)
-		fail(cx, NOWHERE, "%s: %s", path, strerror(errno));
-	for (int i = 0; is && h.e_phnum && i < h.e_phnum; i++) {
-		Elf64_Phdr p;
-
-		if (!fseek(f, (long)(h.e_phoff + (Elf64_Off)i * sizeof p), SEEK_SET) &&
-		    fread(&p, sizeof p, 1, f) == 1 && p.p_type == PT_LOAD && p.p_flags & PF_X)
-			n += (int64_t)p.p_memsz;
-	}
-	for (int i = 0; is && !h.e_phnum && i < h.e_shnum; i++) {
-		Elf64_Shdr s;
-
-		if (!fseek(f, (long)(h.e_shoff + (Elf64_Off)i * sizeof s), SEEK_SET) &&
-		    fread(&s, sizeof s, 1, f) == 1 && s.sh_flags & SHF_EXECINSTR)
-			n += (int64_t)s.sh_size;
-	}
-	bad = ferror(f);
-	fclose(f);
-	if (bad)
-		fail(cx, NOWHERE, "%s: cannot be read", path);
-	return n;
-}
-
 /* NAME.h, and NAME.pc for pkg-config, beside the library; of its text the header alone. */
 static void
 put_header(Build *b, const ProgramText *t)
@@ -609,7 +423,7 @@ put_header(Build *b, const ProgramText *t)
 	const char *dir = arena_printf(b->cx->arena, "%.*s", slash ? (int)(slash + 1 - b->out) : 0, b->out);
 	const char *from = arena_printf(b->cx->arena, "%s/header", b->dir), *pc = arena_printf(b->cx->arena,
 		"Name: %s\nDescription: a model compiled by Kiln\nVersion: 1\nCflags: -I${pcfiledir}\n"
-		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? "-lm -lpthread" :
+		"Libs: ${pcfiledir}/%s %s\n", name, file, strcmp(b->o->emit, "shared") ? b->o->target->libs :
 		"-Wl,-rpath,${pcfiledir}");
 	const char *texts[][2] = { { t->header, "h" }, { pc, "pc" } };
 
@@ -676,7 +490,7 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 		write_bare_headers(b, t);
 	else
 		carry_headers(cx, b->dir);
-	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, b->machine, &why))
+	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
 		tcc_build(cx, b->dir, c, weights, &b->o->ops, out);
@@ -685,11 +499,10 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	compile_c(b, c, object);
 	arg(&parts, object), arg(&parts, weights);
 	compile_operators(b, &parts);
-	if (!t->bare) {
-		if (b->cross)
-			library = target_library(b);
-		else
-			carry_library(cx, library);
+	if (!t->bare && b->cross) {
+		runtime_objects(b, &parts);
+	} else if (!t->bare) {
+		carry_library(cx, library);
 		arg(&parts, library);
 	}
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
@@ -709,7 +522,7 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 		return;
 	}
 	build_machine_code(b, p->text, out);
-	p->text->code_bytes = code_bytes(cx, out);
+	p->text->code_bytes = elf_code_bytes(cx, out, b->tcc);
 	if (!strcmp(b->o->emit, "static")) {
 		const char *object = arena_printf(cx->arena, "%s/%s.o", dir, b->o->name);
 
@@ -725,61 +538,16 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	put_result(b, out, p->text->weights);
 }
 
-static void
+void
 build_init(Build *b, Cx *cx, const BuildOptions *o)
 {
-	*b = (Build){ .cx = cx, .o = o, .machine = MACHINE_X86_64 };
-	b->cross = o->target && strcmp(o->target, "x86_64-linux-gnu") != 0;
-	if (o->target && strstr(o->target, "aarch64"))
-		b->machine = MACHINE_AARCH64;
-	if (o->target && strstr(o->target, "riscv64"))
-		b->machine = MACHINE_RISCV;
-	b->cc = choose_compiler(b);
+	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host() };
+	b->cc = choose_compiler(o, b->cross);
 	b->tcc = !strcmp(b->cc, "tcc");
 	if (b->tcc && is_made_of_code(o) && (b->cross || strcmp(o->emit, "exe")))
 		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs for this machine: --emit exe, or c");
 	b->mask = umask(022);
 	umask(b->mask);
-}
-
-/* The vector width of code and weights is that of the compiler's target. */
-static void
-ask_compiler(Cx *cx, const char *dir, void *arg_)
-{
-	struct { Build *b; int floats; } *ask = arg_;
-	Build *b = ask->b;
-	Argv a = { .cx = cx };
-	Process p;
-	const char *macros;
-
-	b->dir = dir;
-	arg(&a, b->cc);
-	args_target(b, &a);
-	args_cpu(b, &a);
-	args_of(&a, getenv("CFLAGS"));
-	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
-	ask->floats = 4;
-	if (!start(b, argv_of(&a), arena_printf(cx->arena, "%s/log", b->dir), &p)) {
-		if (strcmp(b->o->emit, "c"))
-			not_started(b, &p);
-		return;
-	}
-	if (process_end(&p))
-		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
-	macros = file_text(cx, p.log);
-	ask->floats = strstr(macros, "define __AVX512F__ ") ? 16 : strstr(macros, "define __AVX__ ") ? 8 : 4;
-}
-
-int
-target_vector_floats(Cx *cx, const BuildOptions *o)
-{
-	Build b;
-	struct { Build *b; int floats; } ask = { &b, 1 };
-
-	build_init(&b, cx, o);
-	if (!b.tcc)
-		process_folder(cx, ask_compiler, &ask);
-	return ask.floats;
 }
 
 void

@@ -3,7 +3,7 @@
  *
  * Everything is written in the temporary folder first; each file then takes its place by a rename.
  */
-#include "../codegen.h"
+#include "build.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,20 +87,22 @@ put_weights(Folder *f)
 static const char *
 compiler_of(const Folder *f)
 {
-	if (f->o->cc)
-		return f->o->cc;
-	return f->o->target ? arena_printf(f->cx->arena, "%s-gcc", f->o->target) : "cc";
+	return f->o->cc ? f->o->cc : f->o->target == target_host() ? "cc" : f->o->target->cc;
 }
 
+/* Each with a space behind it. */
 static const char *
 cpu_of(const Folder *f)
 {
-	const char *cpu = f->o->cpu;
-	const bool x86 = !f->o->target || !strncmp(f->o->target, "x86_64", 6);
+	Argv a = { .cx = f->cx };
+	const char *words = "";
+	Build b;
 
-	if (!cpu)
-		return f->o->target ? "" : "-march=native ";
-	return arena_printf(f->cx->arena, x86 ? "-march=%s " : "-mcpu=%s ", cpu);
+	build_init(&b, f->cx, f->o);
+	args_cpu(&b, &a);
+	for (int i = 0; i < a.v.n; i++)
+		words = arena_printf(f->cx->arena, "%s%s ", words, a.v.at[i]);
+	return words;
 }
 
 /* Without the last one a product and a sum are two instructions. */

@@ -1,14 +1,6 @@
-/*
- * The weights of a program: one blob, and the object file that brings it into the executable.
- *
- * The object is written here and not by an assembler: tcc has no .incbin, and compiling megabytes of numbers as C takes
- * minutes.  Sections: null, .rodata (aligned to a cache line as its parts are; a larger alignment could cost a page of
- * padding), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5.
- */
+/* codegen/program/weights.c - the weights of a program: one blob; elf.c brings it into the executable */
 #include "../codegen.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <string.h>
 
 const char *const weight_forms[] = { "plain", "panels", "winograd", "taps", "bias", "gpu" };
@@ -120,63 +112,4 @@ weights_finish(Weights *w)
 		if (!original_is_packed(o))
 			o->offset = weights_add(w, WEIGHT_PLAIN, o->data, o->bytes);
 	}
-}
-
-enum { SEC_NULL, SEC_RODATA, SEC_STACK, SEC_SYMTAB, SEC_STRTAB, SEC_SHSTRTAB, NSEC };
-
-static const char strtab[] = "\0kiln_weights";
-static const char shstrtab[] = "\0.rodata\0.note.GNU-stack\0.symtab\0.strtab\0.shstrtab";
-
-static Elf64_Shdr
-section(int name, int type, int64_t offset, int64_t size, int align)
-{
-	return (Elf64_Shdr){ .sh_name = (Elf64_Word)name, .sh_type = (Elf64_Word)type, .sh_offset = (Elf64_Off)offset,
-			     .sh_size = (Elf64_Xword)size, .sh_addralign = (Elf64_Xword)align };
-}
-
-static bool
-put(FILE *f, const void *p, int64_t n)
-{
-	return n == 0 || fwrite(p, (size_t)n, 1, f) == 1;
-}
-
-bool
-weights_write_object(const Weights *w, const char *path, int machine, char **why)
-{
-	static const char zeros[LINE];
-	const int64_t size = w->bytes.n ? w->bytes.n : 1, data = LINE, padded = (size + 7) & ~(int64_t)7;
-	const Elf64_Sym symbols[2] = { { 0 }, { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
-						.st_shndx = SEC_RODATA, .st_size = (Elf64_Xword)size } };
-	const int64_t at_sym = data + padded, at_str = at_sym + (int64_t)sizeof symbols;
-	const int64_t at_shstr = at_str + (int64_t)sizeof strtab;
-	const int64_t at_sections = (at_shstr + (int64_t)sizeof shstrtab + 7) & ~(int64_t)7;
-	Elf64_Ehdr h = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			 .e_type = ET_REL, .e_machine = (Elf64_Half)machine, .e_version = EV_CURRENT,
-			 .e_shoff = (Elf64_Off)at_sections, .e_ehsize = sizeof h, .e_shentsize = sizeof(Elf64_Shdr),
-			 .e_shnum = NSEC, .e_shstrndx = SEC_SHSTRTAB };
-	Elf64_Shdr sections[NSEC] = {
-		[SEC_RODATA] = section(1, SHT_PROGBITS, data, size, LINE),
-		[SEC_STACK] = section(9, SHT_PROGBITS, data + padded, 0, 1),
-		[SEC_SYMTAB] = section(25, SHT_SYMTAB, at_sym, sizeof symbols, 8),
-		[SEC_STRTAB] = section(33, SHT_STRTAB, at_str, sizeof strtab, 1),
-		[SEC_SHSTRTAB] = section(41, SHT_STRTAB, at_shstr, sizeof shstrtab, 1),
-	};
-	FILE *f = fopen(path, "wb");
-	bool ok;
-
-	sections[SEC_RODATA].sh_flags = SHF_ALLOC;
-	sections[SEC_SYMTAB].sh_link = SEC_STRTAB;
-	sections[SEC_SYMTAB].sh_info = 1;
-	sections[SEC_SYMTAB].sh_entsize = sizeof symbols[0];
-	ok = f && put(f, &h, sizeof h) && put(f, zeros, data - (int64_t)sizeof h) && put(f, w->bytes.at, w->bytes.n) &&
-	     put(f, zeros, padded - w->bytes.n) && put(f, symbols, sizeof symbols) && put(f, strtab, sizeof strtab) &&
-	     put(f, shstrtab, sizeof shstrtab) && put(f, zeros, at_sections - at_shstr - (int64_t)sizeof shstrtab) &&
-	     put(f, sections, sizeof sections);
-	if (!ok)
-		*why = strerror(errno);
-	if (f && fclose(f) && ok) {
-		*why = strerror(errno);
-		ok = false;
-	}
-	return ok;
 }

@@ -19,10 +19,10 @@ TRAINING = body(["if self.training:", "  y = torch.neg(x)", "else:", "  y = x", 
 ENDLESS = body(["y = x", "_0 = torch.gt(torch.size(x, 0), 0)", "while _0:", "  y = torch.add(y, 1)", "return y"])
 STATE = attrs(training=b"\x88", w=hostile.W)
 # of the design's command line, by command
-FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --cc --gpu -O --threads --max-specializations --weights --method --eval "
+FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --march --mcpu --sysroot --cc --gpu -O --threads --max-specializations --weights --method --eval "
                   "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
-         "bench": "-i --json --threads --against", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "convert": ""}
+         "bench": "-i --json --threads --against", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "targets": "--json", "convert": ""}
 
 
 def with_env(**env):
@@ -348,7 +348,7 @@ class Options(Test):
         self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")[1], "")
 
     def test_compiler(self):
-        self.assertIn("no-such-compiler", self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(CC="no-such-compiler"))[1])
+        self.assertIn("no-such-compiler", self.kiln("build", "m.pt", "-o", "OUT", status=7, env=with_env(CC="no-such-compiler"))[1])
         self.assertIn("-fnonsense", self.kiln("build", "m.pt", "-o", "OUT", status=1, env=with_env(CFLAGS="-fnonsense"))[1])
 
     def test_architectures(self):

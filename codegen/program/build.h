@@ -1,0 +1,63 @@
+/* codegen/program/build.h - what the files share that call compilers: build.c, runtime.c, targets.c */
+#ifndef CODEGEN_BUILD_H
+#define CODEGEN_BUILD_H
+
+#include "../codegen.h"
+
+#include <sys/types.h>
+
+typedef struct TargetVector { const char *macro; int floats; } TargetVector;   /* macro null: always */
+
+struct Target {
+	const char *triple, *arch;       /* arch: as uname says it */
+	ElfKind elf;                     /* of its objects */
+	const char *cc, *cc_package;     /* where --cc names none; which package of Debian has it */
+	const char *tools, *tools_package;       /* what stands before ar, objcopy */
+	const char *libc, *libc_package; /* a file that programs are linked with, for whether that package is here; or null */
+	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
+	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
+	const TargetVector *vectors;     /* floats in a vector, the first row that holds */
+	const char *libs;                /* of a program, with spaces */
+	bool is_static;                  /* always linked so */
+	bool is_bare;                    /* without a system: plain C functions (--no-generic) alone */
+	const char *emulator, *root;     /* of qemu-user; what -L tells it; or null */
+};
+
+typedef struct Build {
+	Cx *cx;
+	const BuildOptions *o;
+	const char *dir;         /* temporary folder */
+	const char *out;         /* where the result goes */
+	const char *cc;          /* compiler of C */
+	bool tcc, cross;         /* cross: not for this machine */
+	mode_t mask;             /* of new files */
+} Build;
+
+void build_init(Build *, Cx *, const BuildOptions *);
+bool is_made_of_code(const BuildOptions *);      /* is machine code wanted, and no text? */
+
+/* ---- build.c: command lines, processes, files ------------------------------------------------------ */
+
+typedef struct Argv { Vec(char *) v; Cx *cx; } Argv;
+void arg(Argv *, const char *text);              /* a copy */
+void args_of(Argv *, const char *words);         /* words of a variable like CFLAGS; null: none */
+char *const *argv_of(Argv *);
+bool start(Build *, char *const *argv, const char *log, Process *);
+RT_NORETURN void not_started(Build *, const Process *);
+RT_NORETURN void process_failed(Build *, const Process *, const char *what);
+
+/* ---- targets.c ------------------------------------------------------------------------------------- */
+
+const char *choose_compiler(const BuildOptions *, bool cross);
+void args_compiler(Build *, Argv *);             /* its name, and what makes it compile for the target */
+void args_cpu(Build *, Argv *);
+const char *target_musl(Build *);
+const char *target_lacks(Build *);               /* what is not here, and its package; null: nothing */
+int  target_floats(const Target *, const char *macros);          /* macros null: the least */
+
+/* ---- runtime.c --------------------------------------------------------------------------------------- */
+
+/* Adds the runtime's objects that these need, compiled for the target. */
+void runtime_objects(Build *, Argv *objects);
+
+#endif

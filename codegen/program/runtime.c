@@ -1,0 +1,240 @@
+/*
+ * The runtime for another target than Kiln's own: compiled from the carried sources, file by file as programs need them,
+ * into the cache.
+ *
+ * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
+ * (sources, compiler, target, processor): what the compiler says of itself in its predefined macros is part of the
+ * folder's name.  Operators (rt/ops) are compiled for the processor of --cpu.  The rest is for the least one, so that a
+ * program can say on any that it does not run there.
+ */
+#include "build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOWHERE ((Range){ 0 })
+
+/* ---- which file has a name --------------------------------------------------------------------------------------- */
+
+enum { AR_HEAD = 60, AR_NAME = 16, AR_SIZE = 48 };       /* ar.h: a member's header; where its size is in it */
+
+static int64_t
+big_endian(const unsigned char *p)
+{
+	return (int64_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+/* "start" of the member whose header is there: names are ended by a slash, those longer than that are in `longer`. */
+static const char *
+member_name(Cx *cx, const char *head, const char *longer)
+{
+	const char *name = head[0] == '/' ? longer + atoi(head + 1) : head;
+	const char *slash = strchr(name, '/');
+	const char *text = arena_strndup(cx->arena, name, slash - name);
+
+	return arena_strndup(cx->arena, text, (int64_t)strcspn(text, "."));
+}
+
+/* Symbol -> the name of its file, without ".c". */
+static void
+index_of_library(Cx *cx, Map *index)
+{
+	int64_t n;
+	const char *at = carry_library_text(&n);
+	const char *table = at + 8, *second;                     /* behind "!<arch>\n": first the index, then long names */
+	const int64_t bytes = atoll(table + AR_SIZE), count = big_endian((const unsigned char *)table + AR_HEAD);
+	const unsigned char *offset = (const unsigned char *)table + AR_HEAD + 4;
+	const char *name = (const char *)offset + 4 * count;
+
+	second = table + AR_HEAD + bytes + (bytes & 1);
+	if (n < 8 || memcmp(at, "!<arch>\n/ ", 10))
+		BUG("the carried library has no index");
+	for (int64_t i = 0; i < count; i++, name += strlen(name) + 1)
+		if (!map_get(index, name))
+			map_put(index, name, (void *)(uintptr_t)member_name(cx, at + big_endian(offset + 4 * i),
+									    second + AR_HEAD));
+}
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+/* The folder where such things are kept, made if need be; null: there is none. */
+static const char *
+cache_folder(Build *b)
+{
+	const char *top = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *dir;
+
+	if (!top || top[0] != '/') {
+		if (!home || home[0] != '/')
+			return NULL;
+		top = arena_printf(b->cx->arena, "%s/.cache", home);
+	}
+	mkdir(top, 0700);
+	dir = arena_printf(b->cx->arena, "%s/kiln", top);
+	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+}
+
+static const char *
+kept_folder(Build *b)
+{
+	const BuildOptions *o = b->o;
+	const char *cache = cache_folder(b), *dir;
+	const char *key = arena_printf(b->cx->arena, "%s %s %s %s %s %s %016llx", b->cc, o->target->triple,
+		o->cpu ? o->cpu : "", o->march ? o->march : "", o->mcpu ? o->mcpu : "", o->sysroot ? o->sysroot : "",
+		(unsigned long long)o->macros);
+
+	if (!cache)
+		return NULL;
+	dir = arena_printf(b->cx->arena, "%s/rt-%s-%016llx-%016llx", cache, o->target->triple,
+			   (unsigned long long)carry_hash(), (unsigned long long)hash_bytes(key, (int64_t)strlen(key)));
+	return !mkdir(dir, 0777) || errno == EEXIST ? dir : NULL;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+typedef struct Runtime {
+	Build  *b;
+	const char *src, *kept;  /* folders: of the sources; of objects, or null */
+	Map     index, taken, defined;
+	Texts   names;           /* of files that are needed, in the order of finding them; the first nread were read */
+	int     nread, ncompiled;
+	bool    unpacked;
+} Runtime;
+
+static void
+args_compile(Build *b, Argv *a, const char *from, const char *to)
+{
+	args_compiler(b, a);
+	arg(a, "-std=c11"), arg(a, "-D_GNU_SOURCE"), arg(a, "-Os"), arg(a, "-fno-strict-aliasing"), arg(a, "-fwrapv");
+	arg(a, "-fPIC"), arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-ffunction-sections"),
+		arg(a, "-fdata-sections"), arg(a, "-w");
+	if (strstr(from, "/rt/ops/"))
+		args_cpu(b, a);
+	arg(a, "-c"), arg(a, from), arg(a, "-o"), arg(a, to);
+}
+
+static const char *
+source_of(Runtime *r, const char *name)
+{
+	const char *ops = arena_printf(r->b->cx->arena, "%s/rt/ops/%s.c", r->src, name);
+
+	return access(ops, R_OK) ? arena_printf(r->b->cx->arena, "%s/rt/%s.c", r->src, name) : ops;
+}
+
+static const char *
+made_object(Runtime *r, const char *name)
+{
+	return arena_printf(r->b->cx->arena, "%s/rt-%s.o", r->b->dir, name);
+}
+
+static const char *
+kept_object(Runtime *r, const char *name)
+{
+	return r->kept ? arena_printf(r->b->cx->arena, "%s/%s.o", r->kept, name) : made_object(r, name);
+}
+
+static void
+unpack(Runtime *r)
+{
+	if (r->unpacked)
+		return;
+	mkdir(r->src, 0777);
+	carry_sources(r->b->cx, r->src);
+	r->unpacked = true;
+	if (isatty(2))
+		fprintf(stderr, "kiln: compiling the runtime for %s, what this program needs of it, once\n",
+			r->b->o->target->triple);
+}
+
+static void
+end_compiling(Process *p, Process *bad)
+{
+	if (p->pid && process_end(p) && !bad->name)
+		*bad = *p;
+}
+
+/* The files that have no object, as many at once as there are cores. */
+static void
+compile_files(Runtime *r, const Texts *files)
+{
+	Build *b = r->b;
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const int width = cores < 1 ? 1 : cores > RT_LIMIT_CHILDREN ? RT_LIMIT_CHILDREN : (int)cores;
+	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
+
+	for (int i = 0; i < files->n + width; i++) {
+		Process *p = &process[i % width];
+		Argv a = { .cx = b->cx };
+
+		end_compiling(p, &bad);
+		if (i >= files->n || bad.name)
+			continue;
+		progress("compiling the runtime for %s: %d, rt %s", b->o->target->triple, ++r->ncompiled, files->at[i]);
+		args_compile(b, &a, source_of(r, files->at[i]), made_object(r, files->at[i]));
+		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i % width), p))
+			not_started(b, p);
+	}
+	if (bad.name)
+		process_failed(b, &bad, "to compile the runtime");
+}
+
+/* Where the objects of the files from `first` on are. */
+static void
+make_objects(Runtime *r, int first, Argv *objects)
+{
+	Texts missing = { 0 };
+
+	for (int i = first; i < r->names.n; i++)
+		if (access(kept_object(r, r->names.at[i]), R_OK))
+			vec_push(r->b->cx->arena, &missing, r->names.at[i]);
+	if (missing.n) {
+		unpack(r);
+		compile_files(r, &missing);
+	}
+	for (int i = 0; i < missing.n && r->kept; i++)
+		if (!build_move(r->b->cx, made_object(r, missing.at[i]), kept_object(r, missing.at[i]))) {
+			r->kept = NULL;                  /* no room there: all of them here */
+			compile_files(r, &missing);
+		}
+	for (int i = first; i < r->names.n; i++)
+		arg(objects, kept_object(r, r->names.at[i]));
+}
+
+/* Notes the files with what this object refers to. */
+static void
+note_needs(Runtime *r, const char *object)
+{
+	Texts defined = { 0 }, undefined = { 0 };
+
+	elf_symbols(r->b->cx, object, &defined, &undefined);
+	for (int i = 0; i < defined.n; i++)
+		map_put(&r->defined, defined.at[i], "yes");
+	for (int i = 0; i < undefined.n; i++) {
+		const char *name = map_get(&r->index, undefined.at[i]);
+
+		if (!name || map_get(&r->defined, undefined.at[i]) || map_get(&r->taken, name))
+			continue;
+		map_put(&r->taken, name, "yes");
+		vec_push(r->b->cx->arena, &r->names, name);
+	}
+}
+
+void
+runtime_objects(Build *b, Argv *objects)
+{
+	Runtime r = { .b = b, .src = arena_printf(b->cx->arena, "%s/src", b->dir), .kept = kept_folder(b) };
+	int from = 0, first = 0;
+
+	index_of_library(b->cx, &r.index);
+	for (;;) {
+		for (; from < objects->v.n; from++)
+			note_needs(&r, objects->v.at[from]);
+		if (first == r.names.n)
+			break;
+		make_objects(&r, first, objects);
+		first = r.names.n;
+	}
+	progress(NULL);
+}

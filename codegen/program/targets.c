@@ -1,0 +1,335 @@
+/*
+ * Targets: what there is to know of each machine that programs are built for, a row of a table.
+ *
+ * A row names Debian's packages: what is missing here is said before anything is compiled, and by `kiln targets`.
+ */
+#include "build.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOWHERE ((Range){ 0 })
+
+/* By macros that compilers define: the first that holds.  Four floats without vectors, too (RISC-V, ARM before NEON): a
+ * compiler makes them blocks of scalars, and under qemu a convolution of 64 channels takes 0.17 of what scalar code does,
+ * by Winograd, and 0.55 without. */
+static const TargetVector x86[] = { { "__AVX512F__", 16 }, { "__AVX__", 8 }, { NULL, 4 } };
+static const TargetVector scalar[] = { { NULL, 1 } };
+static const TargetVector four[] = { { NULL, 4 } };
+
+enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE };
+
+static const Target targets[] = {
+	{ .triple = "x86_64-linux-gnu", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
+	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils",
+	  .libc = "crt1.o", .libc_package = "libc6-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86,
+	  .libs = "-lm -lpthread", .emulator = "qemu-x86_64" },
+	{ .triple = "aarch64-linux-gnu", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, .cc = "aarch64-linux-gnu-gcc",
+	  .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
+	  .tools_package = "binutils-aarch64-linux-gnu", .libc = "crt1.o", .libc_package = "libc6-dev-arm64-cross",
+	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
+	  .emulator = "qemu-aarch64", .root = "/usr/aarch64-linux-gnu" },
+	{ .triple = "arm-linux-gnueabihf", .arch = "arm", .elf = { EM_ARM, 32, ARM_HARD },
+	  .cc = "arm-linux-gnueabihf-gcc", .cc_package = "gcc-arm-linux-gnueabihf", .tools = "arm-linux-gnueabihf-",
+	  .tools_package = "binutils-arm-linux-gnueabihf", .libc = "crt1.o", .libc_package = "libc6-dev-armhf-cross",
+	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
+	  .emulator = "qemu-arm", .root = "/usr/arm-linux-gnueabihf" },
+	{ .triple = "riscv64-linux-gnu", .arch = "riscv64", .elf = { EM_RISCV, 64, RISCV_DOUBLE },
+	  .cc = "riscv64-linux-gnu-gcc", .cc_package = "gcc-riscv64-linux-gnu", .tools = "riscv64-linux-gnu-",
+	  .tools_package = "binutils-riscv64-linux-gnu", .libc = "crt1.o", .libc_package = "libc6-dev-riscv64-cross",
+	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
+	  .emulator = "qemu-riscv64", .root = "/usr/riscv64-linux-gnu" },
+	{ .triple = "x86_64-linux-musl", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
+	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils", .musl = "x86_64-linux-musl",
+	  .libc = "crt1.o", .libc_package = "musl-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86,
+	  .libs = "-lm -lpthread", .is_static = true, .emulator = "qemu-x86_64" },
+	{ .triple = "aarch64-linux-musl", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 },
+	  .cc = "aarch64-linux-gnu-gcc", .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
+	  .tools_package = "binutils-aarch64-linux-gnu", .musl = "aarch64-linux-musl", .libc = "crt1.o",
+	  .libc_package = "musl-dev:arm64 (behind dpkg --add-architecture arm64)", .cpu_as = "-mcpu=",
+	  .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread", .is_static = true,
+	  .emulator = "qemu-aarch64" },
+	{ .triple = "arm-none-eabi", .arch = "arm", .elf = { EM_ARM, 32, EF_ARM_EABI_VER5 }, .cc = "arm-none-eabi-gcc",
+	  .cc_package = "gcc-arm-none-eabi", .tools = "arm-none-eabi-", .tools_package = "binutils-arm-none-eabi",
+	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = scalar, .libs = "", .is_bare = true },
+};
+enum { NTARGET = sizeof targets / sizeof *targets };
+
+const Target *
+target_at(int i)
+{
+	return i < NTARGET ? &targets[i] : NULL;
+}
+
+/* The row of what Kiln itself was compiled for. */
+const Target *
+target_host(void)
+{
+#if defined __aarch64__
+	return &targets[1];
+#elif defined __arm__
+	return &targets[2];
+#elif defined __riscv
+	return &targets[3];
+#else
+	return &targets[0];
+#endif
+}
+
+const Target *
+target_find(Cx *cx, const char *triple)
+{
+	Near near = { .name = triple };
+	Buf all = { 0 };
+
+	for (int i = 0; i < NTARGET; i++) {
+		if (!strcmp(triple, targets[i].triple))
+			return &targets[i];
+		near_try(&near, targets[i].triple);
+		buf_printf(&all, "%s%s", i ? ", " : "", targets[i].triple);
+	}
+	fail_status(cx, EXIT_USAGE, NOWHERE, "there is no target '%s'%s\nthere are %s", triple, near_hint(cx, &near),
+		    arena_text(cx->arena, &all));
+}
+
+const char *
+target_triple(const Target *t)
+{
+	return t->triple;
+}
+
+const char *
+target_runner(Cx *cx, const Target *t)
+{
+	if (!t->emulator || !strcmp(t->arch, target_host()->arch))
+		return NULL;
+	return t->root && !t->is_static ? arena_printf(cx->arena, "%s -L %s", t->emulator, t->root) : t->emulator;
+}
+
+int
+target_floats(const Target *t, const char *macros)
+{
+	const TargetVector *v = t->vectors;
+
+	for (; v->macro && macros; v++) {
+		const size_t n = strlen(v->macro);
+
+		for (const char *at = macros; (at = strstr(at, v->macro)); at += n)
+			if (at > macros && at[-1] == ' ' && at[n] == ' ')
+				return v->floats;
+	}
+	while (v->macro)
+		v++;
+	return v->floats;
+}
+
+/* ---- what is there ----------------------------------------------------------------------------------------------- */
+
+bool
+command_is_there(Cx *cx, const char *name)
+{
+	const char *path = getenv("PATH");
+	char *copy, *state = NULL;
+
+	if (strchr(name, '/'))
+		return !access(name, X_OK);
+	copy = arena_strdup(cx->arena, path ? path : "/usr/bin:/bin");
+	for (char *dir = strtok_r(copy, ":", &state); dir; dir = strtok_r(NULL, ":", &state))
+		if (!access(arena_printf(cx->arena, "%s/%s", dir, name), X_OK))
+			return true;
+	return false;
+}
+
+/* Does the compiler find that file of its C library? */
+static bool
+finds_file(Build *b, const char *file)
+{
+	Argv a = { .cx = b->cx };
+	const char *out = arena_printf(b->cx->arena, "%s/found", b->dir);
+	Process p;
+
+	args_compiler(b, &a);
+	arg(&a, arena_printf(b->cx->arena, "-print-file-name=%s", file));
+	if (process_run(b->cx, argv_of(&a), out, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+		return true;                     /* it cannot say so: then it says later what is missing */
+	return strchr(file_text(b->cx, out), '/') != NULL;
+}
+
+static const char *
+of_package(Cx *cx, const char *what, const char *package)
+{
+	return arena_printf(cx->arena, "%s (Debian has it in %s)", what, package);
+}
+
+const char *
+target_lacks(Build *b)
+{
+	const Target *t = b->o->target;
+	const char *file = b->o->fixed || t->is_static ? "libc.a" : t->libc;
+	const char *musl = target_musl(b);
+
+	if (b->tcc)
+		return NULL;
+	if (!command_is_there(b->cx, b->cc))
+		return !b->o->cc && (b->cross || !strcmp(b->cc, "cc")) ? of_package(b->cx, b->cc, t->cc_package) :
+					       arena_printf(b->cx->arena, "the compiler %s", b->cc);
+	if (musl && access(arena_printf(b->cx->arena, "%s/%s", musl, file), R_OK))
+		return of_package(b->cx, arena_printf(b->cx->arena, "musl's %s", file), t->libc_package);
+	if (!t->musl && file && !finds_file(b, file))
+		return of_package(b->cx, arena_printf(b->cx->arena, "the C library's %s", file), t->libc_package);
+	return NULL;
+}
+
+/* ---- options of compilers ---------------------------------------------------------------------------------------- */
+
+/* The folder of musl's libraries, as Debian has it, or below --sysroot as its own systems do.  Null: the compiler that is
+ * named, or the target, needs no telling. */
+const char *
+target_musl(Build *b)
+{
+	const char *root = b->o->sysroot ? b->o->sysroot : "", *dir;
+
+	if (!b->o->target->musl || b->o->cc)
+		return NULL;
+	dir = arena_printf(b->cx->arena, "%s/usr/lib/%s", root, b->o->target->musl);
+	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/lib", root);
+}
+
+/* What tells GCC to use musl: musl-gcc has the same, for one machine. */
+static const char *
+musl_specs(Build *b, const char *lib)
+{
+	const char *path = arena_printf(b->cx->arena, "%s/musl.specs", b->dir), *slash = strstr(lib, "/lib/");
+	const char *root = b->o->sysroot ? b->o->sysroot : "";
+	const char *include = slash ? arena_printf(b->cx->arena, "%s/usr/include/%s", root, slash + 5) :
+				      arena_printf(b->cx->arena, "%s/usr/include", root);
+	const char *text = arena_printf(b->cx->arena,
+		"%%rename cpp_options old_cpp_options\n\n"
+		"*cpp_options:\n-nostdinc -isystem %s -isystem include%%s %%(old_cpp_options)\n\n"
+		"*cc1:\n%%(cc1_cpu) -nostdinc -isystem %s -isystem include%%s\n\n"
+		"*link_libgcc:\n-L%s -L .%%s\n\n"
+		"*libgcc:\nlibgcc.a%%s %%:if-exists(libgcc_eh.a%%s)\n\n"
+		"*startfile:\n%%{!shared: %s/Scrt1.o} %s/crti.o crtbeginS.o%%s\n\n"
+		"*endfile:\ncrtendS.o%%s %s/crtn.o\n\n"
+		"*link:\n-dynamic-linker /lib/ld-musl-%s.so.1 -nostdlib %%{shared:-shared} %%{static:-static} "
+		"%%{rdynamic:-export-dynamic}\n\n*esp_link:\n\n\n*esp_options:\n\n\n*esp_cpp_options:\n\n\n",
+		include, include, lib, lib, lib, lib, b->o->target->arch);
+
+	write_text(b->cx, path, text, (int64_t)strlen(text));
+	return path;
+}
+
+void
+args_compiler(Build *b, Argv *a)
+{
+	const char *slash = strrchr(b->cc, '/'), *musl = target_musl(b);
+
+	arg(a, b->cc);
+	if (b->cross && !strncmp(slash ? slash + 1 : b->cc, "clang", 5))       /* compiles for any target */
+		arg(a, arena_printf(b->cx->arena, "--target=%s", b->o->target->triple));
+	if (b->o->sysroot)
+		arg(a, arena_printf(b->cx->arena, "--sysroot=%s", b->o->sysroot));
+	if (musl)
+		arg(a, arena_printf(b->cx->arena, "-specs=%s", musl_specs(b, musl)));
+}
+
+void
+args_cpu(Build *b, Argv *a)
+{
+	const BuildOptions *o = b->o;
+	const Target *t = o->target;
+	const char *cpu = o->cpu ? o->cpu : b->cross ? NULL : "native";
+	const bool by_march = !strcmp(t->cpu_as, "-march=");
+
+	if (o->march)
+		arg(a, arena_printf(b->cx->arena, "-march=%s", o->march));
+	if (o->mcpu)
+		arg(a, arena_printf(b->cx->arena, "%s%s", t->mcpu_as, o->mcpu));
+	if (cpu && !(by_march ? o->march : o->mcpu) && (o->cpu || !(o->march || o->mcpu)))
+		arg(a, arena_printf(b->cx->arena, "%s%s", t->cpu_as, cpu));
+}
+
+const char *
+choose_compiler(const BuildOptions *o, bool cross)
+{
+	const char *cc = o->cc ? o->cc : cross ? NULL : getenv("CC");
+
+	if (cc && cc[0])
+		return cc;
+	return cross ? o->target->cc : "cc";
+}
+
+/* ---- asking the compiler ----------------------------------------------------------------------------------------- */
+
+typedef struct Ask { Build *b; BuildOptions *o; } Ask;
+
+/* The vector width of code and weights is that of the compiler's target. */
+static void
+ask_compiler(Cx *cx, const char *dir, void *arg_)
+{
+	Ask *ask = arg_;
+	Build *b = ask->b;
+	Argv a = { .cx = cx };
+	const char *lacks, *macros;
+	Process p;
+
+	b->dir = dir;
+	ask->o->vector_floats = target_floats(b->o->target, NULL);
+	if ((lacks = target_lacks(b))) {
+		if (is_made_of_code(b->o))
+			fail_lacks(cx, NOWHERE, "for %s there is missing %s%s", b->o->target->triple, lacks,
+				   b->cross ? "" : " (choose a compiler by --cc; --cc tcc needs none)");
+		return;
+	}
+	args_compiler(b, &a);
+	args_cpu(b, &a);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
+	if (process_run(cx, argv_of(&a), NULL, arena_printf(cx->arena, "%s/log", dir), &p))
+		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
+	macros = file_text(cx, p.log);
+	ask->o->vector_floats = target_floats(b->o->target, macros);
+	ask->o->macros = hash_bytes(macros, (int64_t)strlen(macros));
+}
+
+void
+target_ask(Cx *cx, BuildOptions *o)
+{
+	Build b;
+	Ask ask = { &b, o };
+
+	if (o->target->is_bare && !o->bare)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%s has no system that programs could run on: it takes --no-generic "
+			    "with --emit c, obj or static", o->target->triple);
+	build_init(&b, cx, o);
+	o->vector_floats = 1;
+	if (!b.tcc)
+		process_folder(cx, ask_compiler, &ask);
+}
+
+typedef struct Lack { Build *b; const char *lacks; } Lack;
+
+static void
+find_lack(Cx *cx, const char *dir, void *arg_)
+{
+	Lack *l = arg_;
+
+	(void)cx;
+	l->b->dir = dir;
+	l->lacks = target_lacks(l->b);
+}
+
+const char *
+target_lacks_here(Cx *cx, const Target *t, const char **cc)
+{
+	const BuildOptions o = { .target = t, .emit = "exe" };
+	Build b;
+	Lack l = { &b, NULL };
+
+	build_init(&b, cx, &o);
+	*cc = b.cc;
+	process_folder(cx, find_lack, &l);
+	return l.lacks;
+}
