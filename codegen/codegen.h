@@ -492,6 +492,7 @@ struct Cli {
 	const char *seed, *threads, *timeout, *json;
 	const char *profiled;      /* bisect: how many inputs */
 	const char *against;       /* bench: another program */
+	const char *runner;        /* check, bench: what runs the program */
 	Texts       references;    /* check: --reference */
 	const char *name;      /* build */
 	bool        is_static;
@@ -524,6 +525,8 @@ bool  process_start(char *const *argv, const char *out, const char *log, Process
 int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
 bool  process_crashed(int status);       /* was that signal one of an error of its own? */
 int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
+/* argv behind the words of --runner, what runs programs of other machines; null: as it is */
+char *const *process_by_runner(Cx *, const char *runner, char *const *argv);
 /* both; fails when it does not start */
 int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);
 /* With the status for its error output: out of memory, disk full, or else this status */

@@ -50,7 +50,7 @@ is_program(Cx *cx, const char *path)
 static void
 run_program(Bench *b, char *const *argv, const char *log, Process *p)
 {
-	const int status = process_run(b->cli->cx, argv, NULL, log, p);
+	const int status = process_run(b->cli->cx, process_by_runner(b->cli->cx, b->cli->runner, argv), NULL, log, p);
 
 	if (status)
 		fail_status(b->cli->cx, process_crashed(status) ? EXIT_BUG : status > EXIT_LACKS ? EXIT_INPUT : status,

@@ -49,7 +49,7 @@ run_program(Check *c, const char *dir, RtCx *rt, const RtArrays *in)
 	remove(to);
 	if (rt_npz_write(rt, from, in))
 		fail_runtime(c->cli, rt);
-	r.status = process_run(cx, argv, out, log, &p);
+	r.status = process_run(cx, process_by_runner(cx, c->cli->runner, argv), out, log, &p);
 	r.said = process_log(cx, log, MOST_TEXT);
 	r.printed = process_log(cx, out, MOST_TEXT);
 	if (!r.status && rt_npz_read(rt, to, &r.result))
@@ -376,6 +376,8 @@ cmd_check(Cli *cli)
 
 	if (cli->args.n != 2 && !(cli->in_double && cli->args.n == 1))
 		usage_error(cli, "check wants a model and a program");
+	if (cli->runner && cli->args.n != 2)
+		usage_error(cli, "--runner goes with a program");
 	if (cli->references.n && !cli->in_double)
 		usage_error(cli, "--reference goes with --double");
 	if (cli->references.n && cli->references.n != (input_count(cli) ? input_count(cli) : 1))

@@ -130,6 +130,8 @@ static const Option options[] = {
 	 "                               compares with it (larger, and state is all of the model's)"},
 	{"against", 0, "PROGRAM", OPTION_TEXT, PLACE(against), " bench ",
 	 "how it compares with another: runs of both in turn, and their ratio"},
+	{"runner", 0, "COMMAND", OPTION_TEXT, PLACE(runner), " bench check ",
+	 "what runs the program: 'qemu-aarch64 -L /usr/aarch64-linux-gnu' (kiln targets)"},
 	{"bench-code", 0, 0, OPTION_FLAG, PLACE(bench_code), " build ",
 	 "what each launch computes, and where in the model, too, for kiln bench (larger)"},
 	{"no-source", 0, 0, OPTION_FLAG, PLACE(no_source), " build ", "leave the model's text out of the program"},

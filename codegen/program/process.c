@@ -460,6 +460,19 @@ process_folder(Cx *cx, ProcessBody *body, void *arg)
 		fail_again(cx);
 }
 
+char *const *
+process_by_runner(Cx *cx, const char *runner, char *const *argv)
+{
+	Vec(char *) all = { 0 };
+	char *copy = arena_strdup(cx->arena, runner ? runner : ""), *state = NULL;
+
+	for (char *w = strtok_r(copy, " \t", &state); w; w = strtok_r(NULL, " \t", &state))
+		vec_push(cx->arena, &all, w);
+	for (int i = 0; i == 0 || argv[i - 1]; i++)
+		vec_push(cx->arena, &all, argv[i]);
+	return all.at;
+}
+
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 /* One line that is written over, on a terminal only; null: it goes. */

@@ -22,7 +22,7 @@ STATE = attrs(training=b"\x88", w=hostile.W)
 FLAGS = {"build": "-i --input --profile -o --emit --target --cpu --march --mcpu --sysroot --cc --gpu -O --threads --max-specializations --weights --method --eval "
                   "--seed --timeout -v --json --time -d -L -p --stop --no-source --forms --bench-code --op --op-schema --op-body",
          "run": "-i -o --method --seed --threads --eval --timeout", "profile": "-i -o --profile", "show": "--stage --as -i",
-         "bench": "-i --json --threads --against", "check": "-i --seed", "ops": "--json --op-schema", "info": "--op-schema", "targets": "--json", "convert": ""}
+         "bench": "-i --json --threads --against --runner", "check": "-i --seed --runner", "ops": "--json --op-schema", "info": "--op-schema", "targets": "--json", "convert": ""}
 
 
 def with_env(**env):
@@ -346,6 +346,18 @@ class Options(Test):
         self.assertTrue(said.endswith("\r\033[K"))
         self.assertNotIn("\033[3", said)
         self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")[1], "")
+
+    def test_runner(self):
+        """What runs a program gets all that the program would, and says what became of it."""
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p")
+        self.put("run.sh", b'echo "$@" >>said\nexec "$@"\n')
+        self.assertIn("same", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--runner", "sh  run.sh")[0])
+        self.assertIn("./p -i ", self.bytes_of("said").decode())
+        self.put("run.sh", b"exit 3\n")
+        self.assertIn("differs", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--runner", "sh run.sh", status=4)[0])
+        self.assertIn("no-such-runner", self.kiln("check", "m.pt", "p", "-i", "x.npz", "--runner", "no-such-runner", status=1)[1])
+        self.kiln("check", "m.pt", "--double", "-i", "x.npz", "--runner", "sh run.sh", status=2)
+        self.kiln("bench", "p", "-i", "x.npz", "--runner", "sh run.sh", status=3)
 
     def test_compiler(self):
         self.assertIn("no-such-compiler", self.kiln("build", "m.pt", "-o", "OUT", status=7, env=with_env(CC="no-such-compiler"))[1])

@@ -117,10 +117,20 @@ class Cross(Way):
     def all_samples(self, triple, runner):
         program = self.holds(["--target", triple], runner, samples=SAMPLES)
         self.opens(["--target", triple], runner)
+        self.networks(triple, runner)
         info = json.loads(self.ends(DONE, *runner, program, "--info", "--json", "-")[0])
         size = os.path.getsize(program)
         self.assertGreater(info["code_bytes"], 10000)
         self.assertLess(info["code_bytes"], size - info["weights_bytes"])       # they are no code
+
+    def networks(self, triple, runner):
+        """Convolutions of all kinds, on the sizes that were profiled and on others, against the interpreter."""
+        for name, known, other in ("dscnn", "1x1x49x10", "2x1x37x12"), ("mobile", "1x3x32x32", "1x3x40x24"):
+            model = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+            program = self.build(name, model, "--input", f"x=float32[{known}]", "--target", triple)
+            by = ["--runner", " ".join(runner)] if runner else []
+            for shape in known, other:
+                self.assertIn("same", self.ends(DONE, KILN, "check", model, program, "--input", f"x=float32[{shape}]", *by)[0])
 
     @works("x86_64-linux-musl")
     def test_x86_64_musl(self, triple, runner, cc):
