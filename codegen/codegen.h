@@ -436,7 +436,7 @@ void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, 
 void carry_headers(Cx *, const char *dir);
 void carry_library(Cx *, const char *path);
 const char *carry_library_text(int64_t *n);
-void carry_support(Cx *, const char *path);             /* what the library calls of libgcc */
+const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);
 char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */
 uint64_t carry_hash(void);
@@ -465,7 +465,9 @@ const char *target_lacks_here(Cx *, const Target *, const char **cc);
 
 /* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
 
-void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out);
+/* A program; with a name a shared library. */
+void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *name,
+	       const char *out);
 void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);  /* a shared object for this process */
 
 /* ---- userop.c: --op, --op-schema, --op-body ------------------------------------------------------------------- */

@@ -493,7 +493,7 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
-		tcc_build(cx, b->dir, c, weights, &b->o->ops, out);
+		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);
 		return;
 	}
 	compile_c(b, c, object);
@@ -544,8 +544,9 @@ build_init(Build *b, Cx *cx, const BuildOptions *o)
 	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host() };
 	b->cc = choose_compiler(o, b->cross);
 	b->tcc = !strcmp(b->cc, "tcc");
-	if (b->tcc && is_made_of_code(o) && (b->cross || strcmp(o->emit, "exe")))
-		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs for this machine: --emit exe, or c");
+	if (b->tcc && is_made_of_code(o) && (b->cross || (strcmp(o->emit, "exe") && strcmp(o->emit, "shared"))))
+		fail_status(cx, EXIT_USAGE, NOWHERE, "--cc tcc makes programs and shared libraries for this machine: "
+			    "--emit exe, shared, or c");
 	b->mask = umask(022);
 	umask(b->mask);
 }

@@ -123,10 +123,11 @@ carry_library(Cx *cx, const char *path)
 	write_text(cx, path, text, n);
 }
 
-void
-carry_support(Cx *cx, const char *path)
+const char *
+carry_support_text(int64_t *n)
 {
-	write_text(cx, path, _binary_support_o_start, _binary_support_o_end - _binary_support_o_start);
+	*n = _binary_support_o_end - _binary_support_o_start;
+	return _binary_support_o_start;
 }
 
 uint64_t

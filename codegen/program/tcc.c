@@ -122,6 +122,95 @@ compiler(const char *options, int output, const char *dir, const char *own)
 	return s;
 }
 
+/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+
+/* What ld is told by a script and options, and libtcc has no options for, is written into its objects.  The entry of the
+ * rpath is there for pin to write over. */
+static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
+
+/* Symbols of a table that an object defines: those of other names than NAME_* are to be seen so from outside.  (name
+ * null: all.) */
+static void
+set_visibility(char *object, const Elf64_Shdr *table, const char *name, unsigned char visibility)
+{
+	const size_t n = name ? strlen(name) : 0;
+	Elf64_Ehdr h;
+	Elf64_Shdr texts;
+	Elf64_Sym s;
+
+	memcpy(&h, object, sizeof h);
+	memcpy(&texts, object + h.e_shoff + table->sh_link * sizeof texts, sizeof texts);
+	for (Elf64_Xword i = 0; i < table->sh_size; i += sizeof s) {
+		const char *text;
+
+		memcpy(&s, object + table->sh_offset + i, sizeof s);
+		text = object + texts.sh_offset + s.st_name;
+		if (!s.st_shndx || (name && !strncmp(text, name, n) && text[n] == '_'))
+			continue;
+		s.st_other = visibility;
+		memcpy(object + table->sh_offset + i, &s, sizeof s);
+	}
+}
+
+/* It stays loaded, as by link_shared in build.c. */
+static void
+pin(char *object, const Elf64_Shdr *dynamic)
+{
+	Elf64_Dyn d;
+
+	for (Elf64_Xword i = 0; i < dynamic->sh_size; i += sizeof d) {
+		memcpy(&d, object + dynamic->sh_offset + i, sizeof d);
+		if (d.d_tag != DT_RUNPATH)
+			continue;
+		d = (Elf64_Dyn){ .d_tag = DT_FLAGS_1, .d_un.d_val = DF_1_NODELETE };
+		memcpy(object + dynamic->sh_offset + i, &d, sizeof d);
+	}
+}
+
+/* name null: an object to link, all of whose names are seen.  libtcc gives calls of hidden ones to the loader, who would
+ * have to patch code. */
+static void
+finish_symbols(char *object, const char *name)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr section;
+	char *at;
+
+	memcpy(&h, object, sizeof h);
+	for (int i = 0; i < h.e_shnum; i++) {
+		at = object + h.e_shoff + i * sizeof section;
+		memcpy(&section, at, sizeof section);
+		if (name && section.sh_type == SHT_DYNAMIC)
+			pin(object, &section);
+		else if (section.sh_type == (name ? SHT_DYNSYM : SHT_SYMTAB))
+			set_visibility(object, &section, name, name ? STV_HIDDEN : STV_DEFAULT);
+		if (section.sh_type == SHT_DYNSYM)
+			section.sh_info = 1;            /* the first that is not local; ld complains of 0 */
+		memcpy(at, &section, sizeof section);
+	}
+}
+
+/* In the child; false: said on standard error. */
+static bool
+finish_library(const char *path, const char *name)
+{
+	FILE *f = fopen(path, "r+b");
+	struct stat st = { 0 };
+	char *at = f && !fstat(fileno(f), &st) ? malloc((size_t)st.st_size) : NULL;
+	bool ok = at && fread(at, 1, (size_t)st.st_size, f) == (size_t)st.st_size && !fseek(f, 0, SEEK_SET);
+
+	if (ok) {
+		finish_symbols(at, name);
+		ok = fwrite(at, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
+	}
+	if (f && fclose(f))
+		ok = false;
+	if (!ok)
+		fprintf(stderr, "%s: cannot be read and written again\n", path);
+	free(at);
+	return ok;
+}
+
 /* ---- in the child ------------------------------------------------------------------------------------------------ */
 
 typedef struct Job {
@@ -130,6 +219,7 @@ typedef struct Job {
 	const char *c, *object;  /* one file of the user */
 	const char *weights, *library, *support, *libm, *libc, *out;
 	const Vec(char *) *objects;
+	const char *name;        /* of a library; null: a program */
 } Job;
 
 /* libtcc does not check that its output reaches the disk; a file's table of sections is its last part. */
@@ -166,15 +256,16 @@ static void
 link_program(void *arg)
 {
 	const Job *j = arg;
-	TCCState *s = compiler("-nostdlib -nostdinc -w", TCC_OUTPUT_EXE, j->dir, j->own);
+	TCCState *s = compiler(j->name ? LIBRARY : "-nostdlib -nostdinc -w", j->name ? TCC_OUTPUT_DLL : TCC_OUTPUT_EXE,
+			       j->dir, j->own);
 	bool ok = tcc_add_file(s, j->c) >= 0 && tcc_add_file(s, j->weights) >= 0 &&
-		  tcc_compile_string(s, conversions) >= 0 && tcc_compile_string(s, begin) >= 0;
+		  tcc_compile_string(s, conversions) >= 0 && (j->name || tcc_compile_string(s, begin) >= 0);
 
 	for (int i = 0; ok && i < j->objects->n; i++)
 		ok = tcc_add_file(s, j->objects->at[i]) >= 0;
 	ok = ok && tcc_add_file(s, j->library) >= 0 && tcc_add_file(s, j->support) >= 0 &&
 	     tcc_add_file(s, j->libm) >= 0 && tcc_add_file(s, j->libc) >= 0 && tcc_output_file(s, j->out) >= 0;
-	if (!ok || !is_whole(j->out))
+	if (!ok || !is_whole(j->out) || (j->name && !finish_library(j->out, j->name)))
 		_exit(EXIT_INPUT);
 }
 
@@ -255,6 +346,17 @@ put_library(Cx *cx, const char *path)
 	write_text(cx, path, text, n);
 }
 
+static void
+put_support(Cx *cx, const char *path)
+{
+	int64_t n;
+	const char *carried = carry_support_text(&n);
+	char *text = arena_strndup(cx->arena, carried, n);
+
+	finish_symbols(text, NULL);
+	write_text(cx, path, text, n);
+}
+
 /* ---- the doors --------------------------------------------------------------------------------------------------- */
 
 typedef Vec(char *) Objects;
@@ -287,10 +389,11 @@ compile_operators(Cx *cx, Job *j, const Texts *files, Objects *objects)
 }
 
 void
-tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Texts *operators, const char *out)
+tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Texts *operators, const char *name,
+	  const char *out)
 {
 	Objects objects = { 0 };
-	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out, .name = name,
 		  .library = arena_printf(cx->arena, "%s/librt.a", dir),
 		  .support = arena_printf(cx->arena, "%s/support.o", dir),
 		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
@@ -298,7 +401,7 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 
 	put_headers(cx, j.own, 0);
 	put_library(cx, j.library);
-	carry_support(cx, j.support);
+	put_support(cx, j.support);
 	compile_operators(cx, &j, operators, &objects);
 	j.c = c;
 	in_child(cx, link_program, &j, EXIT_BUG, "failed on emitted code: a bug of Kiln");

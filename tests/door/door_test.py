@@ -23,12 +23,12 @@ def file(name):
 
 
 class Door(programs.Test):
-    def libraries(self, kind, *options):
+    def libraries(self, kind, *options, cpu=CPU):
         """many and net in this form: what a compiler is given to link them."""
         made = []
         for name, more in (("many", [file("many.pt"), "--method", METHODS, "--input", "x=float32[2x3]"]),
                            ("net", [file("net.py"), "--input", "x=float32[1x4]"])):
-            made.append(self.build("lib%s.%s" % (name, ENDS[kind]), *more, "--emit", kind, "--name", name, *CPU, *options))
+            made.append(self.build("lib%s.%s" % (name, ENDS[kind]), *more, "--emit", kind, "--name", name, *cpu, *options))
         return made
 
     def compiles(self, name, libraries, *options, cc=CC):
@@ -48,6 +48,21 @@ class Door(programs.Test):
                     self.assertEqual({s for s in shown if not s.startswith(name + "_")}, set())
                     self.assertLessEqual({name + "_open", name + "_call", name + "_forward"}, shown)
                 self.ends(DONE, self.compiles("values", libraries))
+
+    @unittest.skipIf(SANITIZED or platform.machine() != "x86_64", "tcc links for x86-64, and no sanitizer's calls")
+    def test_tcc(self):
+        """By the compiler inside Kiln: the same answers and threads; NAME_* alone can be seen, and the loader patches no code."""
+        libraries = self.libraries("shared", "--cc", "tcc", cpu=[])
+        for name, library in zip(("many", "net"), libraries):
+            out = self.ends(DONE, "readelf", "-W", "--dyn-syms", "-d", library)[0]
+            rows = [line.split() for line in out.splitlines()]
+            shown = {r[7] for r in rows if len(r) > 7 and r[4:6] == ["GLOBAL", "DEFAULT"] and r[6] != "UND"}
+            self.assertEqual({s for s in shown if not s.startswith(name + "_")}, set())
+            self.assertLessEqual({name + "_open", name + "_call", name + "_forward"}, shown)
+            self.assertIn("NODELETE", out)
+            self.assertNotIn("TEXTREL", out)
+        self.assertEqual(self.ends(DONE, self.compiles("values", libraries))[1], "")
+        self.ends(DONE, self.compiles("threads", libraries), 1000)
 
     def test_threads(self):
         self.ends(DONE, self.compiles("threads", self.libraries("static")), 10000)
