@@ -546,6 +546,74 @@ rt_door_text(RtDoor *d, int i)
 	return text;
 }
 
+/* Its memory goes back to the system: whoever has it need not know the instance, nor run in a thread of its. */
+static void
+free_taken(RtDlManaged *self)
+{
+	rt_mem_free(self->context);
+	free(self);
+}
+
+/* A tensor that nobody else holds: its memory, with a box that is none of the instance's.  Null: raised. */
+static RtDlManaged *
+managed(RtCx *cx, RtTensor *t)
+{
+	const size_t sizes = sizeof *t->dims * (size_t)t->ndim;
+	RtDlManaged *m = malloc(sizeof *m + 2 * sizes);
+	int64_t *own = (int64_t *)(m + 1);
+
+	if (!m) {
+		rt_raise(cx, "out of memory");
+		return NULL;
+	}
+	*m = (RtDlManaged){ .deleter = free_taken };
+	rt_dl_of_tensor(t, &m->tensor);
+	m->tensor.shape = memcpy(own, t->dims, sizes);
+	m->tensor.strides = memcpy(own + t->ndim, t->strides, sizes);
+	if (!(m->context = rt_storage_take(t->storage))) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+static RtDlManaged *
+take(RtDoor *d, RtArray *a)
+{
+	RtDlTensor own;
+	RtTensor *t = tensor_of(d, a, &own), *alone;
+	RtDlManaged *m = NULL;
+
+	if (!t)
+		return NULL;
+	if (rt_refs(&t->h) == 1)
+		m = managed(&d->cx, t);
+	if (!m && !d->cx.status && (alone = rt_clone(&d->cx, t))) {
+		m = managed(&d->cx, alone);
+		rt_tensor_release(alone);
+	}
+	if (m) {
+		rt_tensor_release(t);
+		a->tensor = NULL;
+	}
+	return m;
+}
+
+RtDlManaged *
+rt_door_take(RtDoor *d, int i)
+{
+	RtDlManaged *m = NULL;
+
+	if (!d || !enter(d))
+		return NULL;
+	if (i < 0 || i >= d->results.n)
+		rt_raise(&d->cx, "there is no result %d of %d", i, d->results.n);
+	else if (!(m = take(d, &d->results.at[i])) && !d->cx.status)
+		rt_raise(&d->cx, "'%s' is no tensor, or has been taken", d->results.at[i].key);
+	leave(d, m ? DOOR_OK : DOOR_ARGUMENT);
+	return m;
+}
+
 /* ---- state ------------------------------------------------------------------------------------------------------- */
 
 /* encoder.cache: the slot of the object; null, and raised: the program has none. */

@@ -19,6 +19,13 @@ typedef struct RtDlTensor {
 	uint64_t byte_offset;
 } RtDlTensor;
 
+/* DLPack's DLManagedTensor. */
+typedef struct RtDlManaged {
+	RtDlTensor tensor;
+	void *context;
+	void (*deleter)(struct RtDlManaged *);
+} RtDlManaged;
+
 typedef enum RtDoorStatus {
 	DOOR_OK, DOOR_RAISED, DOOR_ARGUMENT, DOOR_SIZE, DOOR_GUARD, DOOR_MEMORY, DOOR_BUSY, DOOR_UNSUPPORTED,
 } RtDoorStatus;
@@ -76,6 +83,7 @@ int     rt_door_typed(RtDoor *, int which, const void *const *in, void *const *o
 int     rt_door_results(RtDoor *);
 int     rt_door_result(RtDoor *, int i, const char **key, RtDlTensor *);
 const char *rt_door_text(RtDoor *, int i);
+RtDlManaged *rt_door_take(RtDoor *, int i);
 int     rt_door_set(RtDoor *, const char *key, const RtDlTensor *);
 int     rt_door_set_text(RtDoor *, const char *key, const char *text);
 int     rt_door_state_get(RtDoor *, const char *name, RtDlTensor *);

@@ -29,6 +29,11 @@ typedef struct {
 	int64_t   *strides;          /* in elements; null: contiguous */
 	uint64_t   byte_offset;
 } DLTensor;
+typedef struct DLManagedTensor {
+	DLTensor dl_tensor;
+	void    *manager_ctx;
+	void   (*deleter)(struct DLManagedTensor *self);
+} DLManagedTensor;
 #endif
 #if !defined DLPACK_MAJOR_VERSION && DLPACK_VERSION < 80 && !defined kDLBool
 #define kDLBool 6                /* newer than this DLPack */
@@ -119,6 +124,13 @@ int NAME_set_text(NAME *m, const char *key, const char *text);
 int NAME_results(NAME *m);
 int NAME_result(NAME *m, int i, const char **key, DLTensor *tensor);
 const char *NAME_result_text(NAME *m, int i);      /* null: it is none */
+
+/*
+ * The tensor of a result, for good: the caller's until its deleter is called, by any thread, also after NAME_close.
+ * Without a copy, unless the instance or another result has it, too.  Null: there is none, or no memory (NAME_error);
+ * what has been taken is gone.
+ */
+DLManagedTensor *NAME_result_take(NAME *m, int i);
 
 /*
  * The instance's attributes by name (cache, encoder.cache), as far as its methods use them.  What state_get gives is

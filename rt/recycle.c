@@ -291,6 +291,13 @@ rt_mem_back(void *p)
 	l->bytes += class_bytes(i);
 }
 
+void
+rt_mem_free(void *p)
+{
+	if (p)
+		free((char *)p - (((int64_t *)p)[-1] & 1 ? LINE : HEAD));
+}
+
 /* ---- texts when there is no memory ------------------------------------------------------------------------------- */
 
 bool

@@ -359,6 +359,8 @@ void      rt_dense_strides(const RtTensor *, int64_t *strides);   /* of empty_li
 RtStorage *rt_storage_new(RtCx *, int64_t bytes);   /* heap, aligned to 64; meta while cx->meta */
 RtStorage *rt_storage_over(RtCx *, const void *data, int64_t bytes, bool readonly);
 void      rt_storage_release(RtStorage *);
+/* Its heap memory, for rt_mem_free; it has none then.  Null: it has no such, or is not held by one alone. */
+char     *rt_storage_take(RtStorage *);
 double    rt_load_f64(RtDtype, const void *);       /* one element, as a number; complex: real part */
 int64_t   rt_load_i64(RtDtype, const void *);
 IValue    rt_item(RtCx *, const RtTensor *);        /* the value of a 1-element tensor as int, float, bool or complex */
@@ -534,6 +536,7 @@ void *rt_mem_counted(RtCx *, int64_t bytes);              /* zeroed, with one re
 void *rt_mem_line(int64_t bytes);                         /* aligned to 64 */
 void *rt_mem_more(void *, int64_t bytes);                 /* the same bytes and room for more */
 void  rt_mem_back(void *);                                     /* of one of these, or null */
+void  rt_mem_free(void *);                                     /* the same, to the system: by any thread */
 void  rt_mem_end(void);                                /* this thread keeps none */
 struct RtMem *rt_mem_switch(struct RtMem *);           /* what this thread keeps from here on; null: nothing yet */
 /* Where a caller must not see the process end: a text that finds no memory gets one of a few spare blocks, or is cut,

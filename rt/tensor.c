@@ -104,6 +104,21 @@ rt_storage_release(RtStorage *s)
 	rt_mem_back(s);
 }
 
+char *
+rt_storage_take(RtStorage *s)
+{
+	char *data = s->data;
+
+	if (s->kind != RT_HEAP || rt_refs(&s->h) != 1)
+		return NULL;
+	if (s->account)
+		s->account->bytes -= s->bytes;
+	s->kind = RT_BORROWED;
+	s->data = (char *)(uintptr_t)"";
+	s->bytes = 0;
+	return data;
+}
+
 /* Gives the storage heap memory of its own of `bytes`, holding what it held. */
 static int
 storage_move(RtCx *cx, RtStorage *s, int64_t bytes)

@@ -341,7 +341,7 @@ static const char *
 function_name(Arena *a, const Door *door, const char *method)
 {
 	static const char *const taken[] = { "open", "close", "reset", "call", "inputs", "outputs", "results", "result",
-		"result_text", "set", "set_text", "state_get", "state_set", "error", "options", "leaf", "status" };
+		"result_text", "result_take", "set", "set_text", "state_get", "state_set", "error", "options", "leaf", "status" };
 	const char *name = out_name(a, "", method), *made = name;
 	int n = 0;
 
@@ -526,6 +526,7 @@ static const char *const functions[][4] = {
 	{ "int", "results", "RtDoor *d", "rt_door_results(d)" },
 	{ "int", "result", "RtDoor *d, int i, const char **key, RtDlTensor *t", "rt_door_result(d, i, key, t)" },
 	{ "const char *", "result_text", "RtDoor *d, int i", "rt_door_text(d, i)" },
+	{ "RtDlManaged *", "result_take", "RtDoor *d, int i", "rt_door_take(d, i)" },
 	{ "int", "state_get", "RtDoor *d, const char *name, RtDlTensor *t", "rt_door_state_get(d, name, t)" },
 	{ "int", "state_set", "RtDoor *d, const char *name, const RtDlTensor *t", "rt_door_state_set(d, name, t)" },
 	{ "const char *", "error", "RtDoor *d", "rt_door_error(d)" },

@@ -42,6 +42,19 @@ ignore(void *arg, const char *text, size_t n)
 	(void)arg, (void)text, (void)n;
 }
 
+/* A result that the argument's copy is, too: it is copied again. */
+static int
+take(many *m)
+{
+	DLManagedTensor *t = many_result_take(m, 0);
+
+	if (t)
+		t->deleter(t);
+	else
+		CHECK(strstr(many_error(m), "memory"));
+	return t ? many_OK : many_MEMORY;
+}
+
 /* All kinds of calls; the first status that is not the one that was to be. */
 static int
 calls(many *m, net *p)
@@ -60,6 +73,7 @@ calls(many *m, net *p)
 	    (status = net_call(p, NULL, wides, 1, NULL, 0)) || (status = many_set_text(m, "name", "n")) ||
 	    (status = many_set(m, "values", &list)) || (status = many_set(m, "parts.a", &t)) ||
 	    (status = many_call(m, "describe", NULL, 0, NULL, 0)) || (status = many_call(m, "keep", in, 1, NULL, 0)) ||
+	    (status = take(m)) ||
 	    (status = many_call(m, "say", in, 1, NULL, 0)) || (status = many_state_get(m, "total", &r)) ||
 	    (status = many_state_set(m, "inner.cache", &t)) || (status = many_call(m, "grow", in, 1, NULL, 0)))
 		return status;

@@ -56,6 +56,32 @@ results(many *m)
 	CHECK(many_results(m) == 1);
 }
 
+/* Results that outlive the instance: without a copy, and with one where somebody else has it, too. */
+static void
+taken(void)
+{
+	many *m = opened(NULL);
+	DLTensor in = tensor(x, kDLFloat, 32, 2, size), *args[] = { &in }, out = { 0 };
+	DLManagedTensor *t, *other;
+	const float twice[] = { 4, 8, 12, 16, 20, 24 };
+
+	CHECK(!many_call(m, "forward", args, 1, NULL, 0) && !many_result(m, 0, NULL, &out));
+	CHECK((t = many_result_take(m, 0)) && t->dl_tensor.data == out.data && same(t->dl_tensor.data, x[0], 6));
+	CHECK(t->dl_tensor.ndim == 2 && t->dl_tensor.shape[1] == 3 && t->dl_tensor.strides[0] == 3);
+	CHECK(!many_result_take(m, 0) && strstr(many_error(m), "taken"));
+	CHECK(!many_result_take(m, 1) && strstr(many_error(m), "no result 1"));
+	CHECK(!many_result(m, 0, NULL, &out) && !out.data);
+	CHECK(!call(m, "forward", x, size, &out) && same(out.data, twice, 6) && same(t->dl_tensor.data, x[0], 6));
+	CHECK(!many_call(m, "keep", args, 1, NULL, 0) && many_results(m) == 2);
+	CHECK((other = many_result_take(m, 0)) && same(other->dl_tensor.data, x[0], 6));
+	memset(other->dl_tensor.data, 0, sizeof x);      /* the attribute that it was is not touched, nor the argument */
+	other->deleter(other);
+	CHECK(!many_state_get(m, "kept", &out) && same(out.data, x[0], 6));
+	many_close(m);
+	CHECK(same(t->dl_tensor.data, (const float *)x, 6));
+	t->deleter(t);
+}
+
 static void
 containers(many *m)
 {
@@ -269,6 +295,7 @@ main(void)
 
 	results(m);
 	many_close(m);
+	taken();
 	containers(second);
 	state(second);
 	kept(second);
