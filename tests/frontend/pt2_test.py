@@ -222,6 +222,9 @@ class Symbols(Test):
                 self.put(p)
                 self.assertIsInstance(self.calls([{"x": floats(*range(good))}]), list)
                 self.says(p, {"x": floats(*range(bad))}, "Guard failed: " + guard.replace("L['x']", "x"))
+        p.guards = ["L['x']._base.size()[1] == 2"]              # the example was a view; what is given is not
+        self.put(p)
+        self.assertIsInstance(self.calls([{"x": floats(1)}]), list)
         p.guards = ["strange(L['x'])"]
         self.says(p, {"x": floats(1)}, "Kiln does not understand the guard strange(L['x'])", status=7)
         p.guards = ["L['x'"]
