@@ -1,0 +1,168 @@
+"""PyTorch's tensors and NumPy's arrays, as DLPack's tensors over the same memory, and the other way.
+
+A kind has `view(array, key)`, a DLTensor and what must live as long as it, and `own(pointer)`, an array over the memory
+of a DLManagedTensor, which gives it back at its end.  What Kiln's door cannot take as it lies is copied: negative
+strides, read-only arrays (a model may write to its arguments), foreign byte orders, lazy conjugates."""
+import ctypes as c
+import sys
+import zipfile
+
+import numpy as np
+
+from . import errors
+from .door import CPU, DLTensor
+
+_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_NUMPY = {(0, 8): "i1", (0, 16): "i2", (0, 32): "i4", (0, 64): "i8", (1, 8): "u1", (2, 16): "f2", (2, 32): "f4",
+          (2, 64): "f8", (5, 64): "c8", (5, 128): "c16", (6, 8): "?"}
+
+
+def torch():
+    """The module, where it is imported; else None: nothing here imports it."""
+    return sys.modules.get("torch")
+
+
+def kind_of(value):
+    """TORCH, NUMPY, or None: it is no array."""
+    found = torch()
+    if found is not None and isinstance(value, found.Tensor):
+        return TORCH
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__dlpack__"):
+        return NUMPY
+    return None
+
+
+def _fill(data, shape, strides, code, bits):
+    n = len(shape)
+    sizes = c.c_int64 * n
+    return DLTensor(data, CPU, 0, n, code, bits, 1, sizes(*shape), sizes(*strides), 0)
+
+
+class Numpy:
+    name = "NumPy"
+
+    def view(self, value, key):
+        try:
+            a = value if isinstance(value, (np.ndarray, np.generic)) else np.from_dlpack(value)
+        except (BufferError, TypeError, RuntimeError) as e:
+            raise errors.BadArgument("argument '%s' is not in the CPU's memory: %s" % (key, e)) from None
+        a = np.asarray(a)                              # NumPy's scalars, too
+        if a.dtype.kind not in _KINDS or (a.dtype.kind, a.dtype.itemsize) in (("f", 16), ("c", 32)):
+            raise errors.BadArgument("argument '%s' is an array of %s: Kiln has no such tensors" % (key, a.dtype))
+        if not a.dtype.isnative:
+            a = a.astype(a.dtype.newbyteorder("="))
+        size = a.itemsize
+        if not a.flags.writeable or not a.flags.aligned or any(s < 0 or s % size for s in a.strides):
+            a = np.array(a, order="C")
+        return _fill(a.__array_interface__["data"][0], a.shape, [s // size for s in a.strides], _KINDS[a.dtype.kind],
+                     8 * size), a
+
+    def own(self, taken):
+        return np.asarray(_Taken(taken))
+
+    def number(self, value):
+        return self.numbers(value, type(value))
+
+    def numbers(self, values, kind):
+        return np.asarray(values, {bool: "?", int: "i8", float: "f8", complex: "c16"}[kind])
+
+    def empty(self):
+        return np.zeros(0, np.float32)
+
+    def dtype(self, a):
+        return "bool" if a.dtype.kind == "b" else a.dtype.name
+
+
+class _Taken:
+    """What np.asarray keeps as the base of an array over a managed tensor."""
+
+    def __init__(self, taken):
+        t = taken.contents.tensor
+        shape, kind = t.shape[:t.ndim], _NUMPY.get((t.code, t.bits))
+        self._taken = taken
+        if not kind:
+            raise errors.Unsupported("a result is %s: NumPy has no such arrays; call the model with PyTorch's tensors"
+                                     % ("bfloat16" if t.code == 4 else "complex32"))
+        self.__array_interface__ = {"version": 3, "data": (t.data or 1, False), "shape": tuple(shape),
+                                    "typestr": "%s%s" % ("<" if t.bits > 8 else "|", kind if kind != "?" else "b1"),
+                                    "strides": tuple(s * t.bits // 8 for s in t.strides[:t.ndim])}
+
+    def __del__(self):
+        self._taken.contents.deleter(self._taken)
+
+
+class Torch:
+    name = "PyTorch"
+    _codes = None
+
+    def codes(self):
+        if not self._codes:
+            t = torch()
+            Torch._codes = {t.uint8: (1, 8), t.int8: (0, 8), t.int16: (0, 16), t.int32: (0, 32), t.int64: (0, 64),
+                            t.float16: (2, 16), t.float32: (2, 32), t.float64: (2, 64), t.bfloat16: (4, 16),
+                            t.complex64: (5, 64), t.complex128: (5, 128), t.bool: (6, 8)}
+            if hasattr(t, "complex32"):
+                self._codes[t.complex32] = (5, 32)
+        return self._codes
+
+    def view(self, x, key):
+        if x.device.type != "cpu":
+            raise errors.BadArgument("argument '%s' is on %s: this model runs on the CPU" % (key, x.device))
+        if x.layout is not torch().strided or x.is_quantized:
+            raise errors.BadArgument("argument '%s' is %s: only dense tensors are taken" % (
+                key, "quantized" if x.is_quantized else str(x.layout)))
+        found = (self._codes or self.codes()).get(x.dtype)
+        if not found:
+            raise errors.BadArgument("argument '%s' is %s: Kiln has no such tensors" % (key, x.dtype))
+        if x.is_conj() or x.is_neg():
+            x = x.resolve_conj().resolve_neg()
+        return _fill(x.data_ptr(), x.shape, x.stride(), *found), x
+
+    def own(self, taken):
+        if taken.contents.tensor.code == 6:            # as bytes: a DLPack before 0.8 has no bools
+            taken.contents.tensor.code = 1
+            return torch().utils.dlpack.from_dlpack(_capsule(c.addressof(taken.contents), b"dltensor", None)).view(
+                torch().bool)
+        return torch().utils.dlpack.from_dlpack(_capsule(c.addressof(taken.contents), b"dltensor", None))
+
+    def dtype(self, x):
+        return str(x.dtype).rpartition(".")[2]
+
+
+_capsule = c.pythonapi.PyCapsule_New
+_capsule.restype, _capsule.argtypes = c.py_object, [c.c_void_p, c.c_char_p, c.c_void_p]
+NUMPY, TORCH = Numpy(), Torch()
+
+
+def view(value, key):
+    """Of an array of any kind."""
+    return (TORCH if kind_of(value) is TORCH else NUMPY).view(value, key)
+
+
+def save(path, leaves):
+    """An .npz of leaves [(key, array or text or number)], as kiln's commands read it."""
+    with zipfile.ZipFile(path, "w") as z:
+        for key, value in leaves:
+            if kind_of(value) is TORCH:
+                value = value.detach().resolve_conj().resolve_neg().contiguous()
+                if value.dtype is torch().bfloat16:    # two bytes without a meaning, as Kiln has them
+                    value = value.view(torch().int16).numpy().view("V2")
+                else:
+                    value = value.numpy()
+            elif type(value) in (bool, int, float, complex):
+                value = NUMPY.number(value)
+            with z.open(key + ".npy", "w", force_zip64=True) as f:
+                np.lib.format.write_array(f, np.asarray(value), allow_pickle=False)
+
+
+def copied(t):
+    """A NumPy array of what a DLTensor says, in memory of its own."""
+    kind = _NUMPY.get((t.code, t.bits))
+    if not kind:
+        raise errors.Unsupported("NumPy has no arrays of DLPack's type %d of %d bits" % (t.code, t.bits))
+    shape, strides = t.shape[:t.ndim], t.strides[:t.ndim]
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    last = sum((n - 1) * s for n, s in zip(shape, strides)) + 1
+    flat = np.frombuffer((c.c_char * (last * t.bits // 8)).from_address(t.data + t.offset), kind)
+    return np.lib.stride_tricks.as_strided(flat, shape, [s * t.bits // 8 for s in strides]).copy()

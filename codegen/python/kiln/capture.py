@@ -1,0 +1,361 @@
+"""A PyTorch module or function becomes an archive that Kiln compiles, and a signature: how calls become leaves.
+
+First torch.export; what it refuses is scripted by torch.jit.script, else traced by torch.jit.trace, and a warning says
+so.
+PyTorch must be imported before this module is."""
+import contextlib
+import inspect
+import os
+import warnings
+
+import torch
+
+from . import arrays, errors
+
+try:
+    import torch.export
+    from torch.utils import _pytree as pytree
+    _export = torch.export.export if hasattr(torch.export, "save") else None
+except (ImportError, AttributeError):
+    _export = None
+
+
+def is_model(value):
+    """Whether compile() can make an archive of it: a module, a function, an exported program."""
+    return isinstance(value, torch.nn.Module) or _is_exported(value) or _is_scripted(value) or \
+        (callable(value) and not isinstance(value, type))
+
+
+def _is_exported(value):
+    return _export is not None and isinstance(value, torch.export.ExportedProgram)
+
+
+def _is_scripted(value):
+    return isinstance(value, (torch.jit.ScriptModule, torch.jit.ScriptFunction))
+
+
+class _Function(torch.nn.Module):
+    """A function as a module: the modules that it refers to are its own, so their weights are parameters."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.kiln_function = function
+        cells = inspect.getclosurevars(function) if inspect.isfunction(function) else None
+        found = {**cells.globals, **cells.nonlocals} if cells else {"self": getattr(function, "__self__", None)}
+        for name, value in found.items():
+            if isinstance(value, torch.nn.Module):
+                self.add_module("of_" + name, value)
+        self.train(any(m.training for m in list(self.children())))
+        try:
+            inspect.signature(function)
+            self.forward = function                    # with its names
+        except ValueError:                             # of a function of C
+            pass
+
+    def forward(self, *args, **kwargs):
+        return self.kiln_function(*args, **kwargs)
+
+
+def _as_module(model):
+    return model if isinstance(model, torch.nn.Module) or _is_scripted(model) else _Function(model)
+
+
+# ---- calls: the same arguments always in the same places
+
+
+class Call:
+    """How arguments go to a signature: those that may be positional are, the others by name."""
+
+    def __init__(self, model):
+        try:
+            self.signature = None if _is_scripted(model) else inspect.signature(model.forward)
+        except (TypeError, ValueError):
+            self.signature = None
+
+    def normal(self, args, kwargs):
+        """(args, kwargs) of a call."""
+        if self.signature is None:
+            return args, kwargs
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise errors.BadArgument(str(e)) from None
+        return bound.args, bound.kwargs
+
+
+    def spelled(self, spec):
+        """A call of such a structure: (x=_, state=[_, _])."""
+        args, kwargs = _children(spec)
+        names = list(self.signature.parameters) if self.signature else []
+        names = [*names, *[None] * len(_children(args))][:len(_children(args))] + list(kwargs.context)
+        words = ["%s=%s" % (name, _spelled(a)) if name else _spelled(a)
+                 for name, a in zip(names, _children(args) + _children(kwargs))]
+        return "(%s)" % ", ".join(words)
+
+
+def _spelled(spec):
+    if spec.is_leaf():
+        return "_"
+    parts = [_spelled(child) for child in _children(spec)]
+    if spec.type is dict:
+        return "{%s}" % ", ".join("%r: %s" % (k, part) for k, part in zip(spec.context, parts))
+    if spec.type is list:
+        return "[%s]" % ", ".join(parts)
+    return "%s(%s)" % ("" if spec.type is tuple else spec.type.__name__, ", ".join(parts))
+
+
+def _keys(spec, key, leaves):
+    """The keys of a pytree's leaves, as frontend/archive/pt2_spec.c has them."""
+    if spec.is_leaf():
+        leaves.append(key)
+        return
+    is_dict = spec.type is not None and issubclass(spec.type, dict) and isinstance(spec.context, (list, tuple)) and \
+        len(spec.context) == len(_children(spec)) and all(isinstance(k, (str, int)) for k in spec.context)
+    plain = is_dict and spec.type.__module__ in ("builtins", "collections", "torch.fx.immutable_collections")
+    for i, child in enumerate(_children(spec)):
+        _keys(child, "%s.%s" % (key, spec.context[i] if plain else i), leaves)
+
+
+def _children(spec):
+    return spec.children() if hasattr(spec, "children") else spec.children_specs
+
+
+def _is_leaf(spec):
+    return spec.is_leaf()
+
+
+def _named_keys(spec, names):
+    """Of (args, kwargs): args by the names of forward's arguments, kwargs by their own."""
+    args, kwargs = _children(spec)
+    keys = []
+    for child, name in zip(_children(args) + _children(kwargs), names):
+        _keys(child, name, keys)
+    return keys
+
+
+def _ordered(value, spec):
+    """With dicts' entries in the order that a spec has."""
+    if spec.is_leaf():
+        return value
+    if type(value) is dict and spec.type is dict and set(value) == set(spec.context):
+        return {k: _ordered(value[k], child) for k, child in zip(spec.context, _children(spec))}
+    if type(value) in (list, tuple) and spec.type is type(value) and len(value) == len(_children(spec)):
+        return type(value)(map(_ordered, value, _children(spec)))
+    return value
+
+
+class Exported:
+    """The signature of an exported program.  A call's structure has to be that of the examples."""
+    name = "forward"
+
+    def __init__(self, program, call, trees=None):
+        """trees: (of the arguments, of the result), when the program has their leaves only (_Flat)."""
+        self.call, (self.spec, self.out_spec) = call, trees or (program.call_spec.in_spec, program.call_spec.out_spec)
+        self.keys, self.out_keys = _named_keys(program.call_spec.in_spec, _names(program, call)), []
+        self.places = _named_keys(self.spec, list(call.signature.parameters)) if trees else self.keys
+        _keys(program.call_spec.out_spec, "out", self.out_keys)
+        values = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+        signature = program.graph_signature
+        inputs = [s.arg for s in signature.input_specs if s.kind.name == "USER_INPUT"]
+        self.inputs = [_kind(a, values.get(a.name)) for a in inputs]
+        self.results = [_kind(s.arg, None) for s in signature.output_specs if s.kind.name == "USER_OUTPUT"]
+        # tensors alone, by position, and one as the result: most calls, which need no tree
+        args, kwargs = _children(self.spec)
+        self.plain = None
+        if not _children(kwargs) and all(c.is_leaf() for c in _children(args)) and \
+                all(kind == "tensor" for kind, _ in self.inputs):
+            self.plain = [getattr(torch, dtype) for _, dtype in self.inputs]
+        self.single = self.out_spec.is_leaf() and self.results[0][0] == "tensor" and not trees
+
+    def flatten(self, args, kwargs):
+        """The leaves of a call's arguments: [(key, array or number or text)]."""
+        if self.plain is not None and not kwargs and len(args) == len(self.plain) and \
+                all(isinstance(v, torch.Tensor) and v.dtype is d for v, d in zip(args, self.plain)):
+            return list(zip(self.keys, args))
+        called = self.call.normal(args, kwargs)
+        leaves, spec = pytree.tree_flatten(called)
+        if spec != self.spec:
+            leaves, spec = pytree.tree_flatten(_ordered(called, self.spec))
+        if spec != self.spec:
+            raise errors.BadArgument("the examples were called as %s; this is %s" % (
+                self.call.spelled(self.spec), self.call.spelled(spec)))
+        for place, value, (kind, wanted) in zip(self.places, leaves, self.inputs):
+            _check(place, value, kind, wanted)
+        return [(key, value) for key, value in zip(self.keys, leaves) if value is not None]
+
+    def build(self, results):
+        """The result, of leaves by key."""
+        if self.single:
+            return results["out"]
+        leaves = [wanted if kind == "constant" else results[key] if kind == "tensor" else results[key].item()
+                  for key, (kind, wanted) in zip(self.out_keys, self.results)]
+        return pytree.tree_unflatten(leaves, self.out_spec)
+
+
+def _check(place, value, kind, wanted):
+    array = arrays.kind_of(value)
+    if kind == "tensor" and not array:
+        raise errors.BadArgument("argument '%s' is a %s: a tensor is wanted" % (place, type(value).__name__))
+    if kind == "tensor" and array.dtype(value) != wanted:
+        raise errors.BadArgument("argument '%s' is %s: the model was compiled for %s" % (
+            place, array.dtype(value), wanted))
+    if kind == "number" and type(value) not in (int, float, bool):
+        raise errors.BadArgument("argument '%s' is a %s: a number is wanted" % (place, type(value).__name__))
+    if kind == "constant" and (array or type(value) is not type(wanted) or value != wanted):
+        raise errors.BadArgument("argument '%s' is %s: the model was compiled for %r" % (
+            place, "a tensor" if array else repr(value), wanted))
+
+
+def _kind(argument, value):
+    """("constant", its value), ("tensor", its dtype) or ("number", None): an argument in torch.export's signature."""
+    if type(argument).__name__ == "ConstantArgument":
+        return "constant", argument.value
+    if type(argument).__name__ == "TensorArgument":
+        return "tensor", _dtype(value)
+    return "number", None
+
+
+def _dtype(value):
+    return arrays.TORCH.dtype(value) if isinstance(value, torch.Tensor) else None
+
+
+# ---- archives
+
+
+def _open_sizes(call, calls, all_of_them):
+    """torch.export's dynamic_shapes: all sizes are open, or those that differ among the calls."""
+    def of(values):
+        if not isinstance(values[0], torch.Tensor):
+            return None
+        sizes = [tuple(v.shape) for v in values]
+        return {i: torch.export.Dim.AUTO for i in range(len(sizes[0])) if all_of_them or len({s[i] for s in sizes}) > 1}
+    flat = [pytree.tree_flatten(one) for one in calls]
+    ranks = [[getattr(v, "ndim", None) for v in leaves] for leaves, _ in flat]
+    if any(spec != flat[0][1] for _, spec in flat) or any(one != ranks[0] for one in ranks):
+        raise errors.BadArgument("the examples have several structures, or numbers of dimensions: one is wanted")
+    args, kwargs = pytree.tree_unflatten([of(values) for values in zip(*(leaves for leaves, _ in flat))], flat[0][1])
+    bound = dict(call.signature.bind(*args, **kwargs).arguments)
+    for name, parameter in call.signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            bound.update(bound.pop(name, {}))
+    return bound
+
+
+def _oblivious():
+    """Sizes of 0 and 1 in examples are left open, too, where PyTorch can do that."""
+    try:
+        import torch.fx.experimental._config as config
+        return config.patch(backed_size_oblivious=True)
+    except (ImportError, AttributeError, TypeError):
+        return contextlib.nullcontext()
+
+
+def exported(model, call, calls, dynamic):
+    args, kwargs = calls[0]
+    if dynamic is not True:
+        shapes = dynamic or (_open_sizes(call, calls, False) if len(calls) > 1 else None)
+        with torch.no_grad():
+            return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
+    shapes = _open_sizes(call, calls, True)
+    try:
+        with torch.no_grad(), _oblivious():
+            return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
+    except Exception:                                  # what asks whether a size is 1 wants to be told
+        with torch.no_grad():
+            return _export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
+
+
+class _Flat(torch.nn.Module):
+    """A module with leaves as arguments and results: of structures that have no name in a file."""
+
+    def __init__(self, module, spec):
+        super().__init__()
+        self.module, self.spec = module, spec
+        self.train(module.training)
+
+    def forward(self, *leaves):
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        return tuple(pytree.tree_leaves(self.module(*args, **kwargs)))
+
+
+def _save(program, path):
+    torch.export.save(program, path)
+    return path
+
+
+def _save_exported(module, call, calls, dynamic, folder):
+    """Exported and written: (path, signature)."""
+    program, path = exported(module, call, calls, dynamic), os.path.join(folder, "model.pt2")
+    try:
+        return _save(program, path), Exported(program, call)
+    except Exception:                                  # of several classes: a NamedTuple that nobody has registered ...
+        if dynamic not in (True, False, None):
+            raise
+    flat = [pytree.tree_flatten(one) for one in calls]
+    wrapped, trees = _Flat(module, flat[0][1]), (program.call_spec.in_spec, program.call_spec.out_spec)
+    program = exported(wrapped, Call(wrapped), [(tuple(leaves), {}) for leaves, _ in flat], dynamic)
+    return _save(program, path), Exported(program, call, trees)
+
+
+def _scripted(model, calls):
+    """By script, else by trace, and how."""
+    if _is_scripted(model):
+        return model, None
+    made = model.kiln_function if isinstance(model, _Function) else model
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*is deprecated")
+        try:
+            return torch.jit.script(made), "torch.jit.script"
+        except Exception as e:                         # of many classes
+            why = str(e).strip().splitlines()[0] if str(e).strip() else type(e).__name__
+        args, kwargs = calls[0]
+        try:
+            with torch.no_grad():
+                return torch.jit.trace(made, (*args, *kwargs.values())), "torch.jit.trace"
+        except Exception as e:
+            raise errors.CompileError("the model cannot be exported, scripted (%s) or traced (%s)" % (why, e)) from e
+
+
+class Archive:
+    """A file for Kiln.  signature: of an exported program, which has the first call's arguments inside; None: of the
+    archive's declared types.  calls: [(args, kwargs)].  how: the function of PyTorch that made it."""
+
+    def __init__(self, path, signature, calls, how):
+        self.path, self.signature, self.calls, self.how = path, signature, calls, how
+
+
+def capture(model, calls, dynamic, folder):
+    """An Archive in the folder.  calls: of examples, [(args, kwargs)].  dynamic: as compile() has it."""
+    if _is_exported(model):
+        call = Call(model.module())
+        return Archive(_save(model, os.path.join(folder, "model.pt2")), Exported(model, call), [], "torch.export")
+    module = _as_module(model)
+    if isinstance(module, torch.nn.Module) and module.training:
+        warnings.warn("the module is in training mode: dropout draws, and batch norms learn, in each call; "
+                      "call its eval() first", stacklevel=4)
+    why = "PyTorch %s has no torch.export" % torch.__version__
+    call = Call(module)
+    calls = [call.normal(*c) for c in calls]
+    if _export and not _is_scripted(module) and calls:
+        try:
+            return Archive(*_save_exported(module, call, calls, dynamic, folder), calls, "torch.export")
+        except errors.KilnError:
+            raise
+        except Exception as e:                         # of many classes; the reason is shown
+            lines = str(e).strip().splitlines()
+            why = "torch.export refuses it (%s: %s)" % (type(e).__name__, lines[0] if lines else "no reason")
+    if not calls and not _is_scripted(module):
+        raise errors.BadArgument("example_inputs are wanted for a module")
+    scripted, how = _scripted(module, calls)
+    if how:
+        warnings.warn("%s: the model comes from %s" % (why, how), stacklevel=4)
+    path = os.path.join(folder, "model.pt")
+    scripted.save(path)
+    return Archive(path, None, calls, how or "torch.jit")
+
+
+def _names(program, call):
+    """Of forward's arguments, as the archive has them."""
+    found = program.module_call_graph[0].signature
+    names = getattr(found, "forward_arg_names", None) if found else None
+    return names or list(call.signature.parameters)

@@ -1,0 +1,49 @@
+"""kiln bench and kiln check: what the commands print as JSON."""
+import json
+import os
+import tempfile
+from typing import Any, Dict, List
+
+from . import errors, model as models, program
+
+
+def _archive(model, example_inputs, dynamic, folder, options):
+    """The words for a command's MODEL and -i."""
+    path, signature, calls, _ = models.source_of(model, models.examples_of(example_inputs), dynamic, folder)
+    if calls and not signature:
+        [signature] = models.signatures_of(path, [options.get("method") or "forward"], options).values()
+    inputs, _ = models.inputs_of(folder, signature, calls)
+    return [path, *(w for i in inputs for w in ("-i", i))]
+
+
+def bench(model, example_inputs=None, *, dynamic=False, cc=None, no_grad=True, **options) -> Dict[str, Any]:
+    """What `kiln bench --json` says: median_ms, min_ms, kernels (a row for each launch), machine ...
+
+    model, example_inputs, dynamic: as compile() has them; or the path of a program that Kiln made.  options: those of
+    `kiln bench`, as threads=2, against=PROGRAM.  Raises as compile() does."""
+    options = dict(options, no_grad=no_grad, cc=program.compiler(cc))
+    with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
+        words = _archive(model, example_inputs, dynamic, folder, options)
+        return json.loads(program.run("bench", *words, "--json", "-", *program.words_of(options))[0])
+
+
+def check(model, example_inputs=None, program_path=None, *, dynamic=False, cc=None, no_grad=True,
+          **options) -> List[Dict[str, Any]]:
+    """What `kiln check --json` says, for each input: {"input", "answer": "same" or what differs, "why"}.
+
+    Compares a program (program_path; None: one is made, with the options of `kiln build`) with the interpreter of the
+    model as it was read.  model, example_inputs, dynamic: as compile() has them; without examples of a .pt2, its own.
+    Raises as compile() does; a difference is no error, see "answer"."""
+    both = "method", "seed", "eval", "timeout", "op", "op_schema", "op_body"
+    shared = program.words_of(dict({k: options[k] for k in both if k in options}, no_grad=no_grad))
+    options = dict(options, no_grad=no_grad, cc=program.compiler(cc))
+    with tempfile.TemporaryDirectory(prefix="kiln-") as folder:
+        words = _archive(model, example_inputs, dynamic, folder, options)
+        if not program_path:
+            program_path = os.path.join(folder, "program")
+            program.run("build", *words, "-o", program_path, *program.words_of(options))
+        out, status = program.run("check", words[0], program_path, *words[1:], "--json", *shared, passed=(0, 4))
+        found = json.loads(out)
+        if status == 4 and all(one.get("answer") == "same" for one in found):
+            raise errors.InternalError("kiln check found a difference and did not say which")
+        return found

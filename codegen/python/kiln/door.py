@@ -1,0 +1,165 @@
+"""A compiled library, as its header NAME.h says it (rt/name.h), by ctypes."""
+import ctypes as c
+import os
+import sys
+import threading
+import warnings
+
+from . import errors
+
+NAME = "kiln_model"                                    # of every library that this package makes
+OK, RAISED, ARGUMENT, SIZE, GUARD, MEMORY, BUSY, UNSUPPORTED = range(8)
+CPU, TEXT = 1, 255                                     # DLPack's device; a leaf's type code
+
+
+class DLTensor(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("device", c.c_int32), ("device_id", c.c_int32), ("ndim", c.c_int32),
+                ("code", c.c_uint8), ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
+                ("strides", c.POINTER(c.c_int64)), ("offset", c.c_uint64)]
+
+
+class DLManagedTensor(c.Structure):
+    pass
+
+
+_DELETER = c.CFUNCTYPE(None, c.POINTER(DLManagedTensor))
+DLManagedTensor._fields_ = [("tensor", DLTensor), ("context", c.c_void_p), ("deleter", _DELETER)]
+
+
+class _Leaf(c.Structure):
+    _fields_ = [("key", c.c_char_p), ("code", c.c_uint8), ("bits", c.c_uint8), ("lanes", c.c_uint16), ("ndim", c.c_int),
+                ("shape", c.POINTER(c.c_int64))]
+
+
+_SAY = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char), c.c_size_t)
+
+
+class _Options(c.Structure):
+    _fields_ = [("threads", c.c_int), ("parallel", c.c_void_p), ("pool", c.c_void_p), ("print", _SAY), ("warn", _SAY),
+                ("arg", c.c_void_p), ("seed", c.c_uint64), ("seeded", c.c_int), ("device", c.c_char_p),
+                ("weights_file", c.c_char_p), ("weights", c.c_void_p), ("weights_bytes", c.c_size_t),
+                ("strict", c.c_int)]
+
+
+# name: result, arguments.  Those of _SHORT do not let other threads of Python run.
+_FUNCTIONS = {
+    "open": (c.c_void_p, [c.POINTER(_Options), c.c_char_p, c.c_size_t]), "close": (None, [c.c_void_p]),
+    "reset": (c.c_int, [c.c_void_p]), "error": (c.c_char_p, [c.c_void_p]),
+    "inputs": (c.c_int, [c.c_char_p, c.POINTER(c.POINTER(_Leaf))]),
+    "call": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_void_p), c.c_int, c.c_void_p, c.c_int]),
+    "set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]), "set_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p]),
+    "results": (c.c_int, [c.c_void_p]), "result": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.c_void_p]),
+    "result_text": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "result_take": (c.POINTER(DLManagedTensor), [c.c_void_p, c.c_int]),
+    "state_get": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
+    "state_set": (c.c_int, [c.c_void_p, c.c_char_p, c.c_void_p]),
+}
+_SHORT = {"inputs", "error", "set", "set_text", "results", "result", "result_text", "result_take"}
+
+
+@_SAY
+def _print(arg, text, n):
+    sys.stdout.write(c.string_at(text, n).decode(errors="replace"))
+
+
+@_SAY
+def _warn(arg, text, n):
+    warnings.warn(c.string_at(text, n).decode(errors="replace").rstrip("\n"), stacklevel=2)
+
+
+class Library:
+    """A library's functions, without its name: call, set ..."""
+
+    def __init__(self, path):
+        self.path = path
+        long, short = c.CDLL(path), c.PyDLL(path)
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(short if name in _SHORT else long, "%s_%s" % (NAME, name))
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+
+    def inputs(self, method):                          # replaced by the function for each object; here for its type
+        raise NotImplementedError
+
+    def keys(self, method):
+        """The keys of a method's arguments, in the order that `call` takes them."""
+        leaves = c.POINTER(_Leaf)()
+        n = self.inputs(method, c.byref(leaves))
+        return [leaves[i].key for i in range(max(n, 0))]
+
+
+_loaded, _loading = {}, threading.Lock()
+
+
+def load(path):
+    """The library of that file, one object for each file."""
+    path = os.path.realpath(path)
+    with _loading:
+        if path not in _loaded:
+            try:
+                _loaded[path] = Library(path)
+            except OSError as e:
+                raise errors.CompileError("%s cannot be loaded: %s" % (path, e)) from None
+        return _loaded[path]
+
+
+class Instance:
+    """A model with a state of its own.  Not for several threads at once: Model sees to that."""
+
+    def __init__(self, library, threads=1, seed=None, strict=False):
+        why = c.create_string_buffer(1024)
+        options = _Options(threads=threads, print=_print, warn=_warn, seed=seed or 0, seeded=seed is not None,
+                           strict=strict)
+        self.library, self.process, self.places = library, os.getpid(), {}
+        self.at = c.c_void_p(library.open(c.byref(options), why, len(why)))
+        if not self.at:
+            raise errors.KilnError(why.value.decode(errors="replace"))
+
+    def __del__(self):
+        if getattr(self, "at", None) and self.process == os.getpid():
+            self.library.close(self.at)
+
+    def check(self, status):
+        if not status:
+            return
+        text = (self.library.error(self.at) or b"").decode(errors="replace")
+        if status == RAISED:
+            raise errors.raised(text)
+        if status == BUSY:
+            raise errors.Busy("the model is in a call: what it prints or warns with may not call it")
+        kinds = {ARGUMENT: errors.BadArgument, SIZE: errors.SizeMismatch, GUARD: errors.GuardFailed,
+                 MEMORY: errors.OutOfMemory, UNSUPPORTED: errors.Unsupported}
+        raise kinds.get(status, errors.InternalError)(text)
+
+    def call(self, method, leaves):
+        """method: bytes.  leaves: [(key, DLTensor or bytes)], whose memory the caller keeps until this returns.  Then
+        take() gives results."""
+        found = self.places.get(method)
+        if not found:
+            keys = self.library.keys(method)
+            found = self.places[method] = {key: i for i, key in enumerate(keys)}, c.c_void_p * max(len(keys), 1)
+        places, kind = found
+        given = kind()
+        for key, leaf in leaves:
+            if isinstance(leaf, bytes):
+                self.check(self.library.set_text(self.at, key, leaf))
+            elif key in places:
+                given[places[key]] = c.addressof(leaf)
+            else:
+                self.check(self.library.set(self.at, key, c.byref(leaf)))
+        self.check(self.library.call(self.at, method, given, len(places), None, 0))
+
+    def take(self, tensor_of):
+        """The last call's results by key: texts, and tensor_of(pointer to DLManagedTensor), who has to let go of it."""
+        key, t, results, library = c.c_char_p(), DLTensor(), {}, self.library
+        for i in range(library.results(self.at)):
+            self.check(library.result(self.at, i, c.byref(key), c.byref(t)))
+            name = key.value.decode()
+            if not t.lanes:                            # a text
+                results[name] = library.result_text(self.at, i).decode(errors="replace")
+                continue
+            taken = library.result_take(self.at, i)
+            if not taken:
+                self.check(ARGUMENT if b"memory" not in library.error(self.at) else MEMORY)
+            results[name] = tensor_of(taken)
+        return results

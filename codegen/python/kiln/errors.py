@@ -1,0 +1,92 @@
+"""What goes wrong, a class for each kind.  All are KilnError; the text is Kiln's own."""
+import builtins
+
+
+class KilnError(RuntimeError):
+    """Of all these."""
+
+
+class CompileError(KilnError):
+    """A model cannot be read or compiled, or a command failed."""
+
+
+class BadOption(CompileError, ValueError):
+    """An option that Kiln does not have, or a value that it does not take."""
+
+
+class Unsupported(KilnError, NotImplementedError):
+    """Kiln, DLPack or NumPy lacks something that the model or the call needs; the text says what."""
+
+
+class InternalError(KilnError):
+    """A bug of Kiln."""
+
+
+class BadArgument(KilnError, ValueError):
+    """An argument of a call that the model does not take: its name, its dtype, its place in the structure."""
+
+
+class SizeMismatch(BadArgument):
+    """An argument's sizes are none of those that the model was compiled for."""
+
+
+class ModelRaised(KilnError):
+    """The model raised.  `kind` is the name of its exception, `traceback` the lines of the model that led there.  Where
+    `kind` is one of Python's own, as ValueError, the error is one of these, too."""
+    kind = "RuntimeError"
+    traceback = ""
+
+    __str__ = Exception.__str__                        # KeyError would quote the text
+
+
+class GuardFailed(KilnError):
+    """strict: the call is none that specialized code was made for."""
+
+
+class OutOfMemory(KilnError, MemoryError):
+    """There is no memory for the call."""
+
+
+class Busy(KilnError):
+    """The instance is in another call: one that its own print or warning callback made."""
+
+
+_raised, _HERE = {}, "<--- HERE\n"                    # _HERE: the end of a line of a traceback
+
+
+def raised(text):
+    """The exception for what NAME_error says: a traceback, and then CLASS: message."""
+    end = text.rfind(_HERE)
+    head, last = text[:end + len(_HERE)] if end >= 0 else "", text[end + len(_HERE):] if end >= 0 else text
+    last = last.lstrip("\n")
+    kind, colon, message = last.partition(": ")
+    if not colon or not kind.replace(".", "").replace("_", "").isalnum():
+        kind, message = "RuntimeError", last
+    kind = kind.replace("builtins.", "")
+    if kind == "RuntimeError" and message.startswith("AssertionError: "):
+        kind, message = message.split(": ", 1)         # so TorchScript raises it
+    if kind == "AssertionError" and message.startswith("Guard failed: "):
+        return SizeMismatch(message + ": the model was compiled for the sizes and numbers of its "
+                            "examples; dynamic=True, or examples of several sizes, leave them open")
+    error = _class(kind.rpartition(".")[2])(message)
+    error.kind, error.traceback = kind, head
+    if head and hasattr(error, "add_note"):
+        error.add_note(head.rstrip())
+    return error
+
+
+def _class(kind):
+    base = getattr(builtins, kind, None)
+    if not (isinstance(base, type) and issubclass(base, Exception)) or issubclass(ModelRaised, base):
+        return ModelRaised
+    if kind not in _raised:
+        try:
+            _raised[kind] = type("ModelRaised" + kind, (ModelRaised, base), {})
+        except TypeError:                              # its objects are laid out in another way
+            _raised[kind] = ModelRaised
+    return _raised[kind]
+
+
+# By the exit status of a command.
+BY_STATUS = {1: CompileError, 2: BadOption, 3: InternalError, 4: KilnError, 5: GuardFailed, 6: Unsupported,
+             7: Unsupported}

@@ -1,0 +1,429 @@
+"""Modules and functions of PyTorch: compile, jit, and the backend of torch.compile.  Without PyTorch, or with one that is
+too old for a part, that part is skipped."""
+import collections, os, pickle, subprocess, sys, threading, unittest, warnings
+
+import numpy as np
+
+import kiln
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("no PyTorch is here")
+from torch import nn
+
+VERSION = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2]))
+EXPORTS = VERSION >= (2, 5)                            # whose torch.export and compiler the package is for
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class Test(unittest.TestCase):
+    def same(self, got, want):
+        """Structure, types, numbers."""
+        self.assertIs(type(got), type(want))
+        if isinstance(want, torch.Tensor):
+            self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
+            torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
+        elif isinstance(want, dict):
+            self.assertEqual(list(got), list(want))
+            self.same(list(got.values()), list(want.values()))
+        elif isinstance(want, (list, tuple)):
+            self.assertEqual(len(got), len(want))
+            for g, w in zip(got, want):
+                self.same(g, w)
+        else:
+            self.assertEqual(got, want)
+
+    def agrees(self, model, function, *args, **kwargs):
+        with torch.no_grad():
+            self.same(model(*args, **kwargs), function(*args, **kwargs))
+
+
+def quietly(function, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **options)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.drop, self.head = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Dropout(), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.drop(torch.relu(self.norm(self.conv(x)))).mean((2, 3)))
+
+
+class Mixed(nn.Module):
+    """All that a call may have."""
+    def forward(self, x, ys, flag=3, *, scale=None, table=None):
+        x = x * (1 if scale is None else scale) + flag
+        return {"a": x, "n": x.shape[0], "s": "text", "t": (ys[0] + 1, None, [ys[-1], 2.5]), "p": Pair(x.sum(), True),
+                **({} if table is None else {k + ".b": v * 2 for k, v in table.items()})}
+
+
+@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.export of 2.5 is wanted" % torch.__version__)
+class Exported(Test):
+    def test_net(self):
+        torch.manual_seed(0)
+        net, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        model = kiln.compile(net, x)
+        self.assertEqual(model.source, "torch.export")
+        self.agrees(model, net, x)
+        self.agrees(model, net, x=x)
+        self.agrees(model, net, x.to(memory_format=torch.channels_last))
+        self.agrees(model, net, torch.randn(2, 3, 24, 12)[:, :, ::2])
+        self.assertFalse(model(x).requires_grad)
+        out = model(x.numpy())
+        self.assertIsInstance(out, np.ndarray)
+        np.testing.assert_allclose(out, model(x), atol=1e-6)
+        with self.assertRaisesRegex(kiln.SizeMismatch, r"size\(\)\[0\] == 2.*dynamic=True"):
+            model(torch.randn(3, 3, 12, 12))
+        for bad, says in (x.half(), "float16.*for float32"), (x.double(), "float64"), (x.to("meta"), "is on meta"), (x.to_sparse(), "sparse"), \
+                (3.0, "a tensor is wanted"):
+            with self.assertRaisesRegex(kiln.BadArgument, says):
+                model(bad)
+        for bad in (x, x), (), ([x],):
+            with self.assertRaises(kiln.BadArgument):
+                model(*bad)
+
+    def test_sizes(self):
+        net = Net().eval()
+        for options, taken, refused in [
+                ({"dynamic": True}, [(1, 12, 12), (5, 9, 30)], []),
+                ({"dynamic": ({0: torch.export.Dim("n", min=1, max=8)},)}, [(1, 12, 12), (8, 12, 12)], [(9, 12, 12), (2, 13, 12)])]:
+            model = kiln.compile(net, torch.randn(2, 3, 12, 12), **options)
+            for n, h, w in taken:
+                self.agrees(model, net, torch.randn(n, 3, h, w))
+            for n, h, w in refused:
+                with self.assertRaises(kiln.SizeMismatch):
+                    model(torch.randn(n, 3, h, w))
+        one = kiln.compile(net, torch.randn(1, 3, 12, 12), dynamic=True)       # an example of size 1
+        self.agrees(one, net, torch.randn(4, 3, 12, 12))
+        several = kiln.compile(net, [(torch.randn(2, 3, 12, 12),), {"x": torch.randn(4, 3, 12, 12)}])
+        self.agrees(several, net, torch.randn(7, 3, 12, 12))
+        with self.assertRaises(kiln.SizeMismatch):
+            several(torch.randn(2, 3, 13, 12))
+        with self.assertRaisesRegex(kiln.BadArgument, "several structures"):
+            kiln.compile(net, [(torch.randn(2, 3, 12, 12),), (torch.randn(3, 12, 12),)])
+
+    def test_structures(self):
+        x, ys = torch.randn(2, 3), [torch.ones(2), torch.zeros(1)]
+        for args, kwargs in [((x, ys), {}), ((x, ys, 5), {}), ((x, ys), {"scale": torch.tensor(2.0)}),
+                             ((x, ys), {"flag": 2, "table": {"k": x, "j": ys[0]}})]:
+            model = kiln.compile(Mixed().eval(), [(dict(zip(("x", "ys", "flag"), args), **kwargs))])
+            self.agrees(model, Mixed(), *args, **kwargs)
+            again = pickle.loads(pickle.dumps(model))
+            self.agrees(again, Mixed(), *args, **kwargs)
+        self.same(model(x, ys, flag=2, table={"j": ys[0], "k": x})["j.b"], 2 * ys[0])         # in any order
+        with self.assertRaisesRegex(kiln.BadArgument, r"were called as \(x=_, ys=\[_, _\], flag=_, table=\{'k': _, 'j': _\}\); this is"):
+            model(x, ys)
+        with self.assertRaisesRegex(kiln.BadArgument, "'flag' is 3: the model was compiled for 2"):
+            model(x, ys, 3, table={"k": x, "j": ys[0]})
+        with self.assertRaisesRegex(kiln.BadArgument, "unexpected keyword argument 'nix'"):
+            model(x, ys, nix=3)
+
+    def test_functions(self):
+        """Functions, with modules that they refer to; methods; programs and scripts as they are."""
+        net = Net().eval()
+
+        def scaled(x, by):
+            return net(x) * by, by
+
+        def branch(x):
+            if x.sum() > 0:
+                return x + 1
+            return x - 1
+        x = torch.randn(2, 3, 12, 12)
+        self.agrees(kiln.compile(scaled, (x, torch.tensor(2.0))), scaled, x, torch.tensor(3.0))
+        self.agrees(kiln.compile(net.forward, x), net, x)
+        self.agrees(kiln.compile(torch.export.export(net, (x,))), net, x)
+        with self.assertWarnsRegex(UserWarning, "torch.export refuses it.*comes from torch.jit.script"):
+            model = kiln.compile(branch, torch.ones(3))
+        self.assertEqual(model.source, "torch.jit.script")
+        for v in torch.ones(3), -torch.ones(3), torch.ones(5):
+            self.agrees(model, branch, v)
+        self.agrees(quietly(kiln.compile, quietly(torch.jit.script, net), x), net, x)
+        with self.assertRaisesRegex(kiln.BadArgument, "example_inputs are wanted"):
+            kiln.compile(net)
+
+    def test_dtypes(self):
+        for dtype in torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64:
+            x = torch.ones(3, 2).to(dtype)
+            model = kiln.compile(lambda x: (x.clone(), x.sum(), x.t(), x[0:0]), x)
+            self.agrees(model, lambda x: (x.clone(), x.sum(), x.t(), x[0:0]), x)
+        x = torch.view_as_complex(torch.randn(3, 2))
+        self.agrees(kiln.compile(lambda x: x * 2, x), lambda x: x * 2, x.conj())
+        self.agrees(kiln.compile(torch.relu, torch.ones(2, 2)), torch.relu, -torch.ones(2, 2))
+        with self.assertRaisesRegex(kiln.Unsupported, "bfloat16"):
+            kiln.compile(lambda x: x.bfloat16(), torch.ones(2))(np.ones(2, np.float32))
+
+    def test_state(self):
+        class Counts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("n", torch.zeros(2))
+
+            def forward(self, x):
+                self.n += x
+                return self.n * 1
+        module, x = Counts(), torch.ones(2)
+        model = kiln.compile(module.eval(), x)
+        self.same([model(x), model(x)], [x, 2 * x])
+        self.same(model.state("n"), 2 * x)
+        self.same(model.copy()(x), x)
+        self.same(module.n, torch.zeros(2))                    # the instance's state is its own
+
+    def test_training(self):
+        net, x = Net().train(), torch.randn(2, 3, 12, 12)
+        with self.assertWarnsRegex(UserWarning, "training mode"):
+            kiln.compile(net, x)
+        learned = nn.Linear(3, 2)
+        model = kiln.compile(learned.eval(), torch.ones(1, 3))
+        with self.assertWarnsRegex(UserWarning, "requires a gradient"):
+            self.assertFalse(model(torch.ones(1, 3, requires_grad=True)).requires_grad)
+
+    def test_arguments_are_read_in_place(self):
+        x = torch.zeros(3, 2)
+        model = kiln.compile(lambda x: x.add_(1).sum(), x.clone())
+        turned = torch.zeros(2, 3).t()
+        for t in x, turned:
+            self.same([model(t), model(t)], [torch.tensor(6.0), torch.tensor(12.0)])
+            self.same(t, torch.full((3, 2), 2.0) if t is x else torch.full((2, 3), 2.0).t())
+
+    def test_kept(self):
+        """The same module is not built again, whatever the numbers of its examples."""
+        net, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        first = kiln.compile(net, x)
+        self.assertEqual(kiln.compile(net, torch.randn(2, 3, 12, 12)).library, first.library)
+        net.head.weight.data.add_(1)
+        second = kiln.compile(net, x)
+        self.assertNotEqual(second.library, first.library)
+        self.agrees(second, net, x)
+
+    def test_results_are_pytorchs(self):
+        """They live on when the model is gone, in other threads too."""
+        model = kiln.compile(lambda x: (x * 2, x.t()), torch.ones(64, 64))
+        kept = [model(torch.full((64, 64), float(i))) for i in range(20)]
+        del model
+        for i, (a, b) in enumerate(kept):
+            self.same([a, b], [torch.full((64, 64), 2.0 * i), torch.full((64, 64), float(i))])
+        t = threading.Thread(target=kept.clear)
+        t.start()
+        t.join()
+
+    def test_check(self):
+        self.assertEqual(kiln.check(Net().eval(), torch.randn(2, 3, 12, 12))[0]["answer"], "same")
+
+
+class Scripted(Test):
+    """What an older PyTorch has, too."""
+
+    def test_module(self):
+        net, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        model = quietly(kiln.compile, quietly(torch.jit.script, net), x)
+        self.agrees(model, net, x)
+        self.agrees(model, net, torch.randn(4, 3, 15, 12))
+        self.assertIsInstance(model(x.numpy()), np.ndarray)
+        if not EXPORTS:
+            with self.assertWarnsRegex(UserWarning, "comes from torch.jit.script"):
+                self.agrees(kiln.compile(net, x), net, x)
+
+    def test_pickle(self):
+        x = torch.randn(2, 3, 12, 12)
+        model = quietly(kiln.compile, quietly(torch.jit.script, Net().eval()), x)
+        self.same(pickle.loads(pickle.dumps(model))(x), model(x))
+
+
+@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.export of 2.5 is wanted" % torch.__version__)
+class Jit(Test):
+    def test_swaps_in(self):
+        calls = []
+
+        @kiln.jit
+        def f(x, y=2):
+            calls.append(1)
+            return torch.relu(x) * y
+        x = torch.randn(4, 3)
+        for _ in range(2):
+            self.agrees(f, lambda x: torch.relu(x) * 2, x)
+        f.wait()
+        before = len(calls)                                    # the calls, and torch.export's
+        for _ in range(3):
+            self.agrees(f, lambda x: torch.relu(x) * 2, x)
+        self.assertEqual(len(calls), before)
+        self.assertEqual(f.__name__, "f")
+        self.agrees(f, lambda x, y: torch.relu(x) * y, x, 3)   # another structure
+        self.assertEqual(len(calls), before + 1)
+
+    def test_sizes(self):
+        """Other sizes: as it is, then code that takes them, and those before."""
+        calls = []
+
+        @kiln.jit(calls=1)
+        def f(x):
+            calls.append(1)
+            return x.cumsum(0)
+        for n in 4, 5, 6:
+            f(torch.ones(n, 2))
+            f.wait()
+        before = len(calls)
+        for n in 4, 5, 6, 7:
+            self.same(f(torch.ones(n, 2)), torch.ones(n, 2).cumsum(0))
+        self.assertEqual(len(calls), before)
+
+    def test_gradients(self):
+        @kiln.jit(calls=1)
+        def f(x):
+            return x * 2
+        x = torch.ones(2, requires_grad=True)
+        with self.assertWarnsRegex(UserWarning, "gradients are needed"):
+            self.assertTrue(f(x).requires_grad)
+        self.assertTrue(f(x).requires_grad)                    # one warning
+
+    def test_refused(self):
+        @kiln.jit(calls=1)
+        def f(x):
+            return torch.from_numpy(np.sort(x.numpy()))
+        with self.assertWarnsRegex(UserWarning, "f runs without Kiln"):
+            f(torch.ones(3))
+        self.same(f(torch.tensor([2.0, 1.0])), torch.tensor([1.0, 2.0]))
+
+    def test_methods(self):
+        class Scale:
+            def __init__(self, by):
+                self.by = by
+
+            @kiln.jit(calls=1)
+            def f(self, x):
+                return x * self.by
+        for one in Scale(2), Scale(3):
+            for _ in range(3):
+                self.same(one.f(torch.ones(2)), torch.full((2,), float(one.by)))
+                one.f.wait()
+
+
+@unittest.skipUnless(EXPORTS, "PyTorch %s: torch.compile of 2.5 is wanted" % torch.__version__)
+class Backend(Test):
+    def setUp(self):
+        from kiln import dynamo
+        torch._dynamo.reset()
+        self.dynamo, self.graphs = dynamo, []
+        dynamo._told.clear()
+
+        def backend(graph, example_inputs):
+            self.graphs.append(dynamo.backend(graph, example_inputs, options={"threads": 1}))
+            return self.graphs[-1]
+        self.backend = backend
+
+    def compiled(self, function, **options):
+        return torch.compile(function, backend=self.backend, **options)
+
+    def ran(self):
+        """How often graphs were compiled by Kiln; none runs without it."""
+        self.assertFalse([g for g in self.graphs if g.failed])
+        return [len(g.codes) for g in self.graphs]
+
+    def test_net(self):
+        net = Net().eval()
+        model = self.compiled(net)
+        for n in 2, 3, 7, 9:
+            self.agrees(model, net, torch.randn(n, 3, 12, 12))
+        self.assertEqual(self.ran(), [1, 1])                   # the second graph has the batch as a symbol
+        with torch.inference_mode():
+            self.same(model(torch.ones(2, 3, 12, 12)), net(torch.ones(2, 3, 12, 12)))
+
+    def test_weights_change(self):
+        net, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        model = self.compiled(net)
+        self.agrees(model, net, x)
+        with torch.no_grad():
+            net.head.weight.mul_(2)
+        self.agrees(model, net, x)
+        net.load_state_dict(Net().state_dict())
+        self.agrees(model, net, x)
+        self.assertEqual(self.ran(), [3])
+        for _ in range(10):
+            with torch.no_grad():
+                net.head.weight.mul_(1.1)
+            quietly(self.agrees, model, net, x)                # in the end without Kiln
+        self.assertTrue(self.graphs[0].failed)
+
+    def test_writes(self):
+        """Arguments and buffers that the model writes are the caller's."""
+        norm, other = nn.BatchNorm1d(4), nn.BatchNorm1d(4)
+        model = self.compiled(norm)
+        for _ in range(3):
+            x = torch.randn(5, 4)
+            self.agrees(model, other, x)
+            self.same(dict(norm.named_buffers()), dict(other.named_buffers()))
+
+        def f(x, n):
+            y = x * n
+            y[0] = 1
+            return y.sum(), x.add_(1)
+        x, want = torch.ones(3), torch.ones(3)
+        model = self.compiled(f)
+        for n in 2, 3, 4:
+            self.agrees(lambda n: model(x, n), lambda n: f(want, n), n)
+            self.same(x, want)
+        self.ran()
+
+    def test_numbers(self):
+        def f(x, n, s):
+            return x * n + s, x.shape[0] * n
+        model = self.compiled(f, dynamic=True)
+        for rows, n, s in (4, 2, 0.5), (5, 3, 0.5), (6, 3, 1.5):
+            self.agrees(model, f, torch.randn(rows, 2), n, s)
+        self.ran()
+
+    def test_gradients(self):
+        net, x = Net().eval(), torch.randn(2, 3, 12, 12)
+        model = self.compiled(net)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for n in 2, 3:
+                self.assertTrue(model(x[:, :, :, :12 - n]).requires_grad)
+        self.assertEqual(len([w for w in said if "needs gradients" in str(w.message)]), 1)
+
+    def test_random(self):
+        """What draws is left to PyTorch's generator."""
+        model = self.compiled(lambda x: nn.functional.dropout(x, 0.5) + 1)
+        with torch.no_grad(), self.assertWarnsRegex(UserWarning, "draws random numbers"):
+            torch.manual_seed(3)
+            got = model(torch.ones(50))
+        torch.manual_seed(3)
+        self.same(got, nn.functional.dropout(torch.ones(50), 0.5) + 1)
+
+    def test_breaks(self):
+        """A graph for each part between what PyTorch's compiler cannot follow."""
+        def f(x):
+            y = torch.sin(x)
+            if y.sum() > 0:
+                return y * 2, {"k": [y]}
+            return y * 3, {"k": [x]}
+        model = self.compiled(f)
+        for x in torch.ones(3), -torch.ones(3):
+            self.agrees(model, f, x)
+        self.assertGreaterEqual(len(self.ran()), 2)
+
+    def test_heads(self):
+        """Attention with a mask, embeddings, tied weights, a cache in and out."""
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.attend, self.norm = nn.Embedding(50, 16), nn.MultiheadAttention(16, 4, batch_first=True), nn.LayerNorm(16)
+
+            def forward(self, ids, cache):
+                x = torch.cat([cache, self.embed(ids)], 1)
+                y, _ = self.attend(x, x, x, need_weights=False)
+                return self.norm(y[:, -ids.shape[1]:]) @ self.embed.weight.t(), x
+        block = Block().eval()
+        model = self.compiled(block, dynamic=True)
+        for n, past in (4, 3), (2, 7), (5, 2):
+            self.agrees(model, block, torch.randint(0, 50, (2, n)), torch.randn(2, past, 16))
+        self.ran()
+
+
+if __name__ == "__main__":
+    unittest.main()
