@@ -237,7 +237,7 @@ class Errors(Test):
                 (kiln.CompileError, "No such file", "nix.pt", {}), (kiln.CompileError, "no zip file", f.name, {}),
                 (kiln.BadOption, "wibble", MANY, {"wibble": 3}), (kiln.BadOption, "optimize", MANY, {"optimize": 9}),
                 (kiln.BadOption, "no method 'nix'", MANY, {"method": "nix"}), (kiln.BadOption, "'emit'", MANY, {"emit": "exe"}),
-                (kiln.CompileError, "nix-cc", MANY, {"cc": "nix-cc"})]:
+                (kiln.Unsupported, "nix-cc", MANY, {"cc": "nix-cc"})]:
             with self.subTest(says), self.assertRaisesRegex(kind, says):
                 kiln.compile(model, **options)
         with self.assertRaisesRegex(kiln.CompileError, "nosuch"):
