@@ -210,9 +210,18 @@ tear_down(RtDoor *d)
 RtDoor *
 rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_t n)
 {
-	RtDoor *d = calloc(1, sizeof *d);
-	struct RtMem *before = rt_mem_switch(NULL);
+	char refusal[400];
+	RtDoor *d;
+	struct RtMem *before;
 	bool good = false;
+
+	if (rt_cpu_refusal(door->program, refusal, sizeof refusal)) {
+		if (why && n)
+			snprintf(why, n, "%s", refusal);
+		return NULL;
+	}
+	d = calloc(1, sizeof *d);
+	before = rt_mem_switch(NULL);
 
 	if (d) {
 		*d = (RtDoor){ .door = door, .own = *door->program, .o = o ? *o : (RtDoorOptions){ 0 } };

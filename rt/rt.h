@@ -777,9 +777,15 @@ typedef struct RtShared {
 	char *made, *moved;              /* weights made at the first load, and moved by rt_warm; or null */
 } RtShared;
 
+/* Code of a program for processors that have what it needs (needs.h). */
+typedef struct RtLevel {
+	const char *name, *needs;        /* name: what --cpu said */
+} RtLevel;
+
 struct RtWeightsFrom;
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
+	const RtLevel *level;            /* the one that needs most first; the last has no name; null: any processor */
 	const RtMethod *method;
 	/* all constants of all codes, nvalue at the top level, then the instance's image */
 	const RtConst *constant;
@@ -826,6 +832,15 @@ int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *resul
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
+
+/* ---- cpu.c: does this processor have what code needs? ------------------------------------------------------------- */
+
+/* All of these words of needs.h?  lacks: those that it has not, each behind a space; n 0: they are not asked for. */
+bool rt_cpu_runs(const char *needs, char *lacks, size_t n);
+/* The first level that runs here; null: none, and what the last lacks. */
+const RtLevel *rt_cpu_level(const RtProgram *, char *lacks, size_t n);
+/* Why the program does not run here, in text; null: it does. */
+const char *rt_cpu_refusal(const RtProgram *, char *text, size_t n);
 
 /* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
 

@@ -683,8 +683,13 @@ rt_main(const RtProgram *program, int argc, char **argv)
 {
 	Program p = { .own = *program, .name = argc ? argv[0] : "program" };
 	const char **files;
+	char why[400];
 	int status;
 
+	if (rt_cpu_refusal(program, why, sizeof why)) {
+		fprintf(stderr, "%s: error: %s\n", p.name, why);
+		return EXIT_DEVICE;
+	}
 	if ((const char *)__builtin_frame_address(0) < rt_stack_end()) {
 		fprintf(stderr, "%s: error: there is no memory for the stack (ulimit -s, -v)\n", p.name);
 		return EXIT_INPUT;

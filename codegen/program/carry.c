@@ -51,7 +51,7 @@ each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t
 static void
 put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
-	static const char *const wanted[] = { "rt/rt.h", "rt/limits.h", "rt/kiln.h", "rt/door.h", "rt/dtype.def",
+	static const char *const wanted[] = { "rt/rt.h", "rt/limits.h", "rt/kiln.h", "rt/door.h", "rt/needs.h", "rt/dtype.def",
 					      "rt/ops/tmath.h" };
 	const char *dot = strrchr(name, '.');
 	bool is = !strncmp(name, "rt/ops/v", 8) && dot && !strcmp(dot, ".h");

@@ -309,6 +309,17 @@ put_weights(Emit *e, const char *file)
 		 (long long)e->made_bytes, (long long)e->alone_bytes);
 }
 
+/* What the code needs of a processor is what the compiler may take for it. */
+static void
+put_levels(Emit *e, const BuildOptions *o)
+{
+	const char *name = o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
+		o->target == target_host() ? "native" : target_triple(o->target);
+
+	out_line(&e->tail, "static const RtLevel levels[] = {\n\t{ %s,\n#include \"needs.h\"\n\t},\n\t{ 0 }\n};",
+		 out_literal(e->cx->arena, name));
+}
+
 static void
 put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool instance)
 {
@@ -322,9 +333,11 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 		put_making(e);
 	if (is_streamed(e) && !o->weights_file)
 		out_line(&e->tail, "#undef kiln_weights");
+	put_levels(e, o);
 	out_line(&e->tail, "static const RtProgram program = {");
 	put_text(e, "name", name, (int64_t)strlen(name));
 	put_text(e, "provenance", e->provenance.at, e->provenance.n);
+	out_line(&e->tail, "\t.level = levels,");
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .shared = &shared,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);

@@ -12,10 +12,6 @@
 
 #include <string.h>
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
-#include <cpuid.h>
-#endif
-
 /* ---- plain loops ------------------------------------------------------------------------------------------------- */
 
 #define TIMES_REAL(x, y, z) ((x) += (y) * (z))
@@ -91,40 +87,12 @@ enum {
 	RUN_F32 = 320, RUN_F64 = 64,
 };
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
-
-enum {
-	FMA = 1 << 12, OSXSAVE = 1 << 27,               /* CPUID 1, ecx */
-	AVX2 = 1 << 5, AVX512F = 1 << 16,               /* CPUID 7, ebx */
-	YMM_STATE = 0x6, ZMM_STATE = 0xe6,              /* XCR0: the registers that the system saves for a thread */
-};
-
-/* Bytes of the widest vectors that processor and system have: Intel's manual, volume 1, 14.3 and 15.2.  By hand:
- * libgcc's tables of all processors would be 5 KB of every program.  Asked once in a context: in a virtual machine
- * every CPUID leaves it, for longer than a small product takes. */
+/* Bytes of the widest vectors that tiles are compiled for and that run here. */
 static int
 vector_bytes(void)
 {
-	unsigned a, b, c, d, low, high;
-
-	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (FMA | OSXSAVE)) != (FMA | OSXSAVE) ||
-	    !__get_cpuid_count(7, 0, &a, &b, &c, &d))
-		return 16;
-	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	if (b & AVX512F && (low & ZMM_STATE) == ZMM_STATE)
-		return 64;
-	return b & AVX2 && (low & YMM_STATE) == YMM_STATE ? 32 : 16;
+	return rt_cpu_runs("avx512f avx2 fma", NULL, 0) ? 64 : rt_cpu_runs("avx2 fma", NULL, 0) ? 32 : 16;
 }
-
-#else
-
-static int
-vector_bytes(void)
-{
-	return 16;
-}
-
-#endif
 
 int
 gemm_vector_bytes(RtCx *cx)

@@ -89,6 +89,27 @@ class Host(Way):
     def test_avx2(self):
         self.holds(["--cpu", "x86-64-v3"])
 
+    @needs("qemu-x86_64")
+    def test_lesser_processor(self):
+        """A program that needs more than the processor has says so, and does nothing else; a library does not open."""
+        program = self.build("v3", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cpu", "x86-64-v3")
+        for cpu, lacks in ("Conroe", ["sse4.1", "avx2"]), ("Nehalem", ["avx2", "fma", "bmi2"]):
+            for more in [], ["--info"], ["--help"]:
+                out = self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", cpu, program, *more, says=lacks + ["x86-64-v3"])[0]
+                self.assertEqual(out, "")
+        self.ends(DONE, "qemu-x86_64", "-cpu", "Haswell", program, "-i", sample("halting", "in.npz"))
+        if has_flag("avx"):
+            native = self.build("native", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"))
+            self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Nehalem", native, says=["the one it was built on"])
+        door = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../door")
+        library = self.build("libnet.so", os.path.join(door, "net.py"), "--input", "x=float32[1x4]", "--emit", "shared", "--cpu", "x86-64-v3")
+        with open(self.at("open.c"), "w") as f:
+            f.write('#include "net.h"\n#include <stdio.h>\nint main(void) {\n  char why[300];\n  net *m = net_open(0, why, sizeof why);\n'
+                    '  puts(m ? "open" : why);\n  net_close(m);\n  return 0;\n}\n')
+        self.ends(DONE, "cc", "-o", self.at("open"), self.at("open.c"), library, "-Wl,-rpath," + self.folder.name)
+        self.assertIn("lacks movbe", self.ends(DONE, "qemu-x86_64", "-cpu", "Nehalem", self.at("open"))[0])
+        self.assertEqual(self.ends(DONE, "qemu-x86_64", "-cpu", "Haswell", self.at("open"))[0], "open\n")
+
     def test_unoptimized(self):
         self.holds(["-O0"], samples=("halting",))
 
@@ -157,6 +178,10 @@ class Cross(Way):
         self.all_samples(triple, runner)
         self.holds(["--target", triple, "--static", "--cpu", "cortex-a53"], runner, samples=())
         self.libraries_of(("shared", "static", "obj"), cc, runner, triple)
+        program = self.build("a76", sample("digits", "model.pt"), "-i", sample("digits", "in.npz"), "--target", triple,
+                             "--cpu", "cortex-a76")
+        self.ends(programs.NO_DEVICE, runner[0], "-cpu", "cortex-a53", *runner[1:], program, says=["lacks atomics", "asimddp", "cortex-a76"])
+        self.ends(DONE, *runner, program, "-i", sample("digits", "in.npz"))
 
     @works("aarch64-linux-gnu")
     def test_cache(self, triple, runner, cc):
