@@ -54,7 +54,7 @@ struct Spec {
 	int      n;
 	Spec   **kid;
 	const char **key;          /* of a dict */
-	bool     numbered;         /* its keys are ints */
+	bool     numbered, mixed;  /* its keys are ints; ints and texts */
 	const Type *type;          /* once spec_type was asked */
 };
 Spec  *spec_parse(const JsonDoc *, const char *text, int *nleaf);

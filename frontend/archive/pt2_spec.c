@@ -4,7 +4,7 @@
  * The method gets the TorchScript signature that says the same, so that arguments have the same keys as those of any
  * other model: a list whose elements are of one type is a List, a dict likewise a Dict.  Others, and what holds a None,
  * are a tuple or a NamedTuple, whose keys are the same.  Results that are lists of numbers are tuples, too: each number
- * has a key of its own; and a dict that is a result has values of a Union.
+ * has a key of its own; and a dict that is a result has values of a Union.  One with keys of both kinds is no Dict.
  */
 #include "pt2.h"
 
@@ -32,19 +32,18 @@ read_keys(const JsonDoc *d, const Json *node, Spec *s)
 	const char *context = json_text(d, node, "context");
 	const Json *keys = json_parse(d, context, (int64_t)strlen(context));
 	Map seen = { .arena = d->cx->arena };
-	int i = 0;
+	int i = 0, nnumber = 0;
 
 	if (json_count(keys) != s->n)
 		json_bad(d, "a dict has %d values and %d keys", s->n, json_count(keys));
 	s->key = new(d->cx->arena, const char *, s->n + 1);
 	for JSON_EACH(k, keys) {
-		if (json_is_number(k)) {
-			s->key[i++] = arena_printf(d->cx->arena, "%lld", (long long)json_int(d, k, "key"));
-			s->numbered = true;
-		} else {
-			s->key[i++] = json_text_of(d, k, "key");
-		}
+		nnumber += json_is_number(k);
+		s->key[i++] = !json_is_number(k) ? json_text_of(d, k, "key") :
+			arena_printf(d->cx->arena, "%lld", (long long)json_int(d, k, "key"));
 	}
+	s->mixed = nnumber && nnumber < s->n;
+	s->numbered = nnumber && !s->mixed;
 	for (i = 0; i < s->n; i++) {
 		if (map_get(&seen, s->key[i]))
 			json_bad(d, "a dict has the key '%s' twice", s->key[i]);
@@ -102,9 +101,9 @@ container_type(Cx *cx, Spec *s, const char *name, bool result)
 	}
 	if (s->kind == SPEC_LIST && one && (!result || one->kind >= TYPE_LIST || one->kind == TYPE_TENSOR))
 		return type_list(cx, one);
-	if (s->kind == SPEC_DICT && one)
+	if (s->kind == SPEC_DICT && one && !s->mixed)
 		return type_dict(cx, s->numbered ? &rt_type_int : &rt_type_str, one);
-	if (s->kind == SPEC_DICT && s->n && result)
+	if (s->kind == SPEC_DICT && s->n && result && !s->mixed)
 		return type_dict(cx, s->numbered ? &rt_type_int : &rt_type_str, type_union(cx, of, s->n));
 	if (s->kind == SPEC_DICT && s->n)
 		return type_named_tuple(cx, name, s->key, of, s->n);

@@ -251,6 +251,12 @@ class Trees(Test):
     def test_numbers_in_lists(self):
         p = Program(["a"], [], [I(3), I(4)], out=[LEAF, LEAF])
         self.answers(p, {"a": floats(1)}, **{"out.0": number(3), "out.1": number(4)})
+    def test_kinds_of_keys(self):
+        """Ints are a Dict's keys, texts are, both are not: their values come in order."""
+        p = Program(["a", "b"], [], ["a", "b"], out={7: LEAF, 0: LEAF})
+        self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.7": floats(1), "out.0": floats(2)})
+        p = Program(["a", "b"], [], ["a", "b"], out={1: LEAF, "b": LEAF})
+        self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.0": floats(1), "out.1": floats(2)})
     def test_other_keys(self):
         p = Program(["a"], [], ["a"], args=({"k": LEAF},), names=["s"])
         self.says(p, {"s.k": floats(1), "s.m": floats(2)}, "the dict has other keys")
