@@ -123,6 +123,12 @@ class Exported(Test):
         with self.assertRaisesRegex(kiln.BadArgument, "unexpected keyword argument 'nix'"):
             model(x, ys, nix=3)
 
+    def test_keys(self):
+        """Dicts by ints, by texts, by both; nothing at all."""
+        x = torch.ones(2)
+        for f in lambda x: {1: x, 0: x * 2}, lambda x: {"a.b": x, "": x * 2}, lambda x: {1: x, "b": [x * 2, {"c": 3}]}, lambda x: {"n": None}:
+            self.agrees(kiln.compile(f, x), f, x)
+
     def test_functions(self):
         """Functions, with modules that they refer to; methods; programs and scripts as they are."""
         net = Net().eval()
@@ -146,6 +152,12 @@ class Exported(Test):
         self.agrees(quietly(kiln.compile, quietly(torch.jit.script, net), x), net, x)
         with self.assertRaisesRegex(kiln.BadArgument, "example_inputs are wanted"):
             kiln.compile(net)
+        with self.assertRaisesRegex(kiln.BadOption, "threads"):
+            kiln.compile(net, x, threads="2")
+        with self.assertRaisesRegex(TypeError, "is compiled"):
+            kiln.compile(model, x)
+        with torch.autocast("cpu"), self.assertWarnsRegex(UserWarning, "autocast is on"):
+            self.assertEqual(kiln.compile(nn.Linear(2, 2).eval(), torch.ones(2, 2))(torch.ones(2, 2)).dtype, torch.float32)
 
     def test_dtypes(self):
         for dtype in torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64:
@@ -309,7 +321,7 @@ class Backend(Test):
         from kiln import dynamo
         torch._dynamo.reset()
         self.dynamo, self.graphs = dynamo, []
-        dynamo._told.clear()
+        kiln.errors._said.clear()
 
         def backend(graph, example_inputs):
             self.graphs.append(dynamo.backend(graph, example_inputs, options={"threads": 1}))

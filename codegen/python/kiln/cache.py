@@ -7,7 +7,8 @@ import os
 import shutil
 import tempfile
 import time
-import warnings
+
+from . import errors
 
 
 def folder() -> str:
@@ -22,7 +23,7 @@ def _writable():
         os.makedirs(folder(), mode=0o700, exist_ok=True)
         return tempfile.mkdtemp(prefix="new-", dir=folder())
     except OSError as e:
-        warnings.warn("nothing is kept: %s" % e)
+        errors.warn("nothing is kept: %s" % e)
         return None
 
 

@@ -110,7 +110,7 @@ def _keys(spec, key, leaves):
         leaves.append(key)
         return
     is_dict = spec.type is not None and issubclass(spec.type, dict) and isinstance(spec.context, (list, tuple)) and \
-        len(spec.context) == len(_children(spec)) and all(isinstance(k, (str, int)) for k in spec.context)
+        len(spec.context) == len(_children(spec)) and (all(isinstance(k, str) for k in spec.context) or all(isinstance(k, int) for k in spec.context))
     plain = is_dict and spec.type.__module__ in ("builtins", "collections", "torch.fx.immutable_collections")
     for i, child in enumerate(_children(spec)):
         _keys(child, "%s.%s" % (key, spec.context[i] if plain else i), leaves)
@@ -324,6 +324,13 @@ class Archive:
         self.path, self.signature, self.calls, self.how = path, signature, calls, how
 
 
+def _has_autocast():
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:                                  # before 2.4
+        return torch.is_autocast_cpu_enabled()
+
+
 def capture(model, calls, dynamic, folder):
     """An Archive in the folder.  calls: of examples, [(args, kwargs)].  dynamic: as compile() has it."""
     if _is_exported(model):
@@ -331,8 +338,10 @@ def capture(model, calls, dynamic, folder):
         return Archive(_save(model, os.path.join(folder, "model.pt2")), Exported(model, call), [], "torch.export")
     module = _as_module(model)
     if isinstance(module, torch.nn.Module) and module.training:
-        warnings.warn("the module is in training mode: dropout draws, and batch norms learn, in each call; "
-                      "call its eval() first", stacklevel=4)
+        errors.warn("the module is in training mode: dropout draws, and batch norms learn, in each call; "
+                    "call its eval() first")
+    if _has_autocast():
+        errors.warn("autocast is on: PyTorch's export leaves it out; put it into the module")
     why = "PyTorch %s has no torch.export" % torch.__version__
     call = Call(module)
     calls = [call.normal(*c) for c in calls]
@@ -348,7 +357,7 @@ def capture(model, calls, dynamic, folder):
         raise errors.BadArgument("example_inputs are wanted for a module")
     scripted, how = _scripted(module, calls)
     if how:
-        warnings.warn("%s: the model comes from %s" % (why, how), stacklevel=4)
+        errors.warn("%s: the model comes from %s" % (why, how))
     path = os.path.join(folder, "model.pt")
     scripted.save(path)
     return Archive(path, None, calls, how or "torch.jit")

@@ -3,7 +3,6 @@ import ctypes as c
 import os
 import sys
 import threading
-import warnings
 
 from . import errors
 
@@ -64,7 +63,7 @@ def _print(arg, text, n):
 
 @_SAY
 def _warn(arg, text, n):
-    warnings.warn(c.string_at(text, n).decode(errors="replace").rstrip("\n"), stacklevel=2)
+    errors.warn(c.string_at(text, n).decode(errors="replace").rstrip("\n"))
 
 
 class Library:

@@ -5,7 +5,6 @@ become constants of the code, which holds for them and their versions: others, a
 of their own.  Sizes that the graph has as symbols are open."""
 import copy
 import operator
-import warnings
 
 import torch
 import torch.fx
@@ -13,19 +12,12 @@ import torch.fx
 from . import arrays, capture, errors, model as models
 
 MOST = 8                                               # codes for one graph, for its weights and numbers
-_told = set()
-
-
-def _tell(key, text):
-    if key not in _told:
-        _told.add(key)
-        warnings.warn(text, stacklevel=3)
 
 
 def backend(graph, example_inputs, options=None, mode=None):
     """What the entry point names.  options: as kiln.compile has them (torch.compile(..., options={"threads": 2}))."""
     if torch.is_grad_enabled() and any(getattr(v, "requires_grad", False) for v in example_inputs):
-        _tell("gradients", "a graph that needs gradients runs without Kiln: call the model under torch.no_grad()")
+        errors.warn("a graph that needs gradients runs without Kiln: call the model under torch.no_grad()", once=True)
         return graph.forward
     return _Graph(graph, options or {})
 
@@ -90,19 +82,19 @@ class _Graph:
         try:
             return code(args)
         except errors.SizeMismatch as e:
-            _tell(str(e), "sizes that torch.export has fixed: such calls run without Kiln (%s)" % e)
+            errors.warn("sizes that torch.export has fixed: such calls run without Kiln (%s)" % e, once=True)
             return self.graph(*args)
 
     def _compile(self, args, numbers):
         if len(self.codes) == MOST:
-            _tell(id(self), "a graph whose weights or numbers changed %d times runs without Kiln" % MOST)
+            errors.warn("a graph whose weights or numbers changed %d times runs without Kiln" % MOST)
             self.failed = True
             return None
         try:
             code = _Code(self, args, numbers)
         except Exception as e:                         # PyTorch's and Kiln's: the graph runs as it is
             lines = str(e).strip().splitlines()
-            _tell(str(e), "a graph runs without Kiln: %s: %s" % (type(e).__name__, lines[0] if lines else ""))
+            errors.warn("a graph runs without Kiln: %s: %s" % (type(e).__name__, lines[0] if lines else ""))
             self.failed = True
             return None
         self.codes.append(code)

@@ -1,5 +1,22 @@
 """What goes wrong, a class for each kind.  All are KilnError; the text is Kiln's own."""
 import builtins
+import os
+import sys
+import warnings
+
+_INSIDE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_said = set()
+
+
+def warn(text, once=False):
+    """A warning where the caller's line is, outside of this package and of PyTorch's compiler.  once: in this process."""
+    if once and text in _said:
+        return
+    _said.add(text)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and (frame.f_code.co_filename.startswith(_INSIDE) or "/torch/" in frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level - 1)
 
 
 class KilnError(RuntimeError):

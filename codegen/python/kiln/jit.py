@@ -83,7 +83,7 @@ class Jitted:
     def _tell(self, text):
         if text not in self._told:
             self._told.add(text)
-            warnings.warn(text % getattr(self._function, "__name__", type(self._function).__name__), stacklevel=3)
+            errors.warn(text % getattr(self._function, "__name__", type(self._function).__name__))
 
     def _structure(self, spec, leaves):
         torch = arrays.torch()

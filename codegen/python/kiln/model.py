@@ -4,20 +4,10 @@ import json
 import os
 import tempfile
 import threading
-import warnings
 import zipfile
 from typing import Any, Dict
 
 from . import arrays, cache, door, errors, program, tree
-
-_warned = set()
-
-
-def _warn_once(text):
-    if text not in _warned:
-        _warned.add(text)
-        warnings.warn(text, stacklevel=4)
-
 
 class Model:
     """A compiled model: call it as the module or the archive's method that it was made from.
@@ -141,7 +131,7 @@ class Model:
 def _tell_of_gradients(tensors):
     torch = arrays.torch()
     if torch.is_grad_enabled() and any(getattr(t, "requires_grad", False) for t in tensors):
-        _warn_once("an argument requires a gradient: results of Kiln's models have none")
+        errors.warn("an argument requires a gradient: results of Kiln's models have none", once=True)
 
 
 # ---- compiling
@@ -210,6 +200,8 @@ def _threads(threads):
     """None: as many as PyTorch has, where it is imported; else one."""
     if threads is None:
         return arrays.torch().get_num_threads() if arrays.torch() else 1
+    if not isinstance(threads, int) or threads < 0:
+        raise errors.BadOption("threads: a number is wanted, not %r" % (threads,))
     return -1 if threads == 0 else threads
 
 
@@ -258,6 +250,8 @@ class Job:
 
     def __init__(self, model, example_inputs, *, dynamic=False, threads=None, seed=None, strict=False, keep=True,
                  cc=None, no_grad=True, method=None, **options):
+        if isinstance(model, Model):
+            raise TypeError("compile() wants a module or a path: the model is compiled")
         if not _is_path(model) and arrays.torch() is None:
             raise TypeError("compile() wants a path, or a module of PyTorch, not a %s" % type(model).__name__)
         self.words = program.words_of(dict(options, no_grad=no_grad, method=method))
@@ -293,8 +287,7 @@ class Job:
         with open(os.path.join(entry, "built.json")) as f:
             built = json.load(f)
         if not built["specializations"]:
-            warnings.warn("%s was compiled for no example: it runs as generic code, which is slow" % self.source,
-                          stacklevel=3)
+            errors.warn("%s was compiled for no example: it runs as generic code, which is slow" % self.source)
         made = {"source": self.source, "torch": self.torch, "processor": processor, "built": built}
         return Model(os.path.join(entry, "model.so"), made, signatures, self.options)
 

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import warnings
 
 from . import errors
 
@@ -85,8 +84,8 @@ def _default_compiler():
     why = _links(cc) if cc else "there is none"
     if not why:
         return cc
-    warnings.warn("no C compiler that links (%s): models are compiled by the compiler inside Kiln, and are slower.  "
-                  "On Debian: apt-get install gcc libc6-dev" % why, stacklevel=2)
+    errors.warn("no C compiler that links (%s): models are compiled by the compiler inside Kiln, and are slower.  "
+                "On Debian: apt-get install gcc libc6-dev" % why)
     return "tcc"
 
 
