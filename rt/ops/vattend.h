@@ -26,13 +26,13 @@ typedef struct VaPacked {                /* whose keys and values are in scratch
 static inline int64_t
 va_packed(const VaAttention *g)
 {
-	return vs_attention_packed(VF, g->n, g->inner, g->width);
+	return vs_attention_packed(VC_UNIT, g->n, g->inner, g->width);
 }
 
 static inline int64_t
 va_scratch(int64_t m, const VaAttention *g)
 {
-	return vs_attention(VF, VC_NR, m, g->n, g->inner, g->width);
+	return vs_attention(VC_UNIT, VC_NR, m, g->n, g->inner, g->width);
 }
 
 /* exp(x) of x up to 0, or NaN; 0 where it is below the least normal number: products with such are slow. */
@@ -154,7 +154,7 @@ va_attention(int64_t first, int64_t m, const VaAttention *g, const float *q, con
 {
 	const int64_t whole = vm_whole(g->n), size = va_packed(g);
 	const bool masked = mask || g->causal || !(g->scale > 0);
-	float *keys = scratch, *values = keys + g->inner * whole, *s = scratch + size, *by = s + m * whole,
+	float *keys = scratch, *values = keys + g->inner * vm_panel(g->n), *s = scratch + size, *by = s + m * whole,
 	      *rest = by + m;
 
 	const VcV edge = va_edge(g->n);

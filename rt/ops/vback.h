@@ -25,7 +25,7 @@ typedef struct VbConv {
 VC_INLINE int64_t
 vb_width(int64_t left, int64_t n)
 {
-	return left == VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + VF - 1) / VF * VF;
+	return left == VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + VC_UNIT - 1) / VC_UNIT * VC_UNIT;
 }
 
 static inline int64_t
@@ -196,12 +196,12 @@ vb_taps(int nv, const VcConv *v, int64_t row, int64_t end, int64_t some, const f
 typedef void VbTaps(const VcConv *, int64_t row, int64_t end, int64_t some, const float *x, const float *b,
 		    float *sums);
 
-#define VB_TAPS(nv) \
+#define VB_TAPS(units) \
 	VC_SHARED void \
-	vb_taps_##nv(const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, \
+	vb_taps_##units(const VcConv *v, int64_t row, int64_t end, int64_t some, const float *x, const float *b, \
 		     float *sums) \
 	{ \
-		vb_taps(nv < VC_NV ? nv : VC_NV, v, row, end, some, x, b, sums); \
+		vb_taps(VC_WIDE(units, 0) / VF, v, row, end, some, x, b, sums); \
 	}
 VB_TAPS(1)
 VB_TAPS(2)
@@ -265,10 +265,10 @@ VC_INLINE void
 vb_weight(int64_t begin, int64_t end, const VbWeight *v, int64_t oc, const float *x, const float *g, float *w,
 	  float *scratch)
 {
-	VbTaps *const whole = VC_NV > 2 ? vb_taps_4 : vb_taps_2;
+	VbTaps *const whole = VC_WHOLE(vb_taps);
 
 	vb_weight_part(begin, end, v, x, g, w, oc < VC_NR ? 0 : whole,
-		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VF ? vb_taps_1 : oc % VC_NR <= 2 * VF ? vb_taps_2 : whole,
+		       oc % VC_NR == 0 ? 0 : oc % VC_NR <= VC_UNIT ? vb_taps_1 : oc % VC_NR <= 2 * VC_UNIT ? vb_taps_2 : whole,
 		       scratch);
 }
 

@@ -11,8 +11,9 @@
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
- * The program says for which vectors its weights are packed: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  A compiler
- * whose target has narrower ones splits them: slower, but right.  VC_CLAMPS: some product is clamped.
+ * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for vectors
+ * of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register block wide,
+ * and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
  */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
@@ -26,16 +27,20 @@
 #define VC_SHARED static inline
 #define VC_UNROLL
 #endif
+#ifndef VC_PACKED
+#define VC_PACKED VC_FLOATS
+#endif
+
 #if VC_FLOATS > 1
 #ifdef __TINYC__
 #error the weights are packed for vectors: build with --cc tcc
 #endif
 #if VC_FLOATS == 16
-enum { VF = 16, VC_MR = 6, VC_NV = 4 };
+enum { VF = 16, VC_MR = 6, VC_NB = 4 };
 #elif VC_FLOATS == 8
-enum { VF = 8, VC_MR = 6, VC_NV = 2 };
+enum { VF = 8, VC_MR = 6, VC_NB = 2 };
 #else
-enum { VF = 4, VC_MR = 8, VC_NV = 2 };
+enum { VF = 4, VC_MR = 8, VC_NB = 2 };
 #endif
 typedef float VcV __attribute__((vector_size(VF * 4), aligned(4), may_alias));
 typedef float VcHalf __attribute__((vector_size(VF * 2), aligned(4), may_alias));
@@ -46,7 +51,7 @@ typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #ifdef __GNUC__
 enum { VF = 1, VC_MR = 4, VC_NV = 4 };   /* 32 registers of floats: a Cortex-M's, too */
 #else
-enum { VF = 1, VC_MR = 2, VC_NV = 4 };
+enum { VF = 1, VC_MR = 2, VC_NB = 4 };
 #endif
 typedef float VcV;
 #define VC_ZERO 0
@@ -54,7 +59,11 @@ typedef float VcV;
 #endif
 
 enum {
-	VC_NR = VF * VC_NV,
+	VC_UNIT = VC_PACKED,             /* panels are as wide as some of these, */
+	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
+	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
+	VC_NV = VC_NR / VF,              /* vectors in a panel; VC_NB: in a register block */
+	VC_BLOCK = VC_NB * VF,
 	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
 	 * products 0.6 of those of 256, in ResNet-50 in 1.01 times the time). */
 	VC_RUN = 64,
@@ -107,23 +116,25 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 /* Of the functions that are there for each width of a panel, the one for the columns that n leaves over; null: none.
  * The last panel is as wide as it has vectors; a whole one where that adds less than a sixteenth. */
 #define VC_REST(name, n) \
-	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : (n) % VC_NR > 3 * VF && VC_NV > 3 ? name##_4 : \
-	 (n) % VC_NR > 2 * VF && VC_NV > 2 ? name##_3 : \
-	 (n) % VC_NR > VF ? name##_2 : name##_1)
+	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
+	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
+	 (n) % VC_NR > VC_UNIT ? name##_2 : name##_1)
 /* Likewise of products of weights: what is at most half a vector is one in the panel. */
-#if VC_FLOATS == 16
+#if VC_PACKED == 16
 #define VC_REST_HALF(name, n) \
-	(VC_IS_WHOLE(n) || (n) % VF == 0 || (n) % VF > VF / 2 ? VC_REST(name, n) : \
-	 (n) % VC_NR > 3 * VF ? name##_3_half : \
-	 (n) % VC_NR > 2 * VF ? name##_2_half : (n) % VC_NR > VF ? name##_1_half : name##_half)
+	(VC_IS_WHOLE(n) || (n) % VC_UNIT == 0 || (n) % VC_UNIT > VC_UNIT / 2 ? VC_REST(name, n) : \
+	 (n) % VC_NR > 3 * VC_UNIT ? name##_3_half : \
+	 (n) % VC_NR > 2 * VC_UNIT ? name##_2_half : (n) % VC_NR > VC_UNIT ? name##_1_half : name##_half)
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
-#define VC_WHOLE(name) (VC_NV > 2 ? name##_4 : name##_2)
+#define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
+/* Floats of a panel of so many units, and half a one. */
+#define VC_WIDE(units, half) (((units) < VC_UNITS ? (units) : VC_UNITS) * VC_UNIT + (half) * VC_UNIT / 2)
 
-/* Rows of a block by its vectors: as many as give VC_MR * VC_NV accumulators, at most what the narrowest can feed. */
-#define VC_ROWS(nv) (VC_MR * VC_NV / (nv) < VC_MOST ? VC_MR * VC_NV / (nv) : VC_MOST)
+/* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
+#define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
 #if VC_FLOATS > 1
 enum { VC_MOST = 12 };
 #else
@@ -140,7 +151,7 @@ typedef float VcHalf;
 
 /* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
 typedef struct VcRows {
-	VcV    acc[VC_MOST * VC_NV];
+	VcV    acc[VC_MOST * VC_NB];
 	VcHalf half[VC_MOST];
 } VcRows;
 
@@ -229,17 +240,17 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 	}
 }
 
-/* rows += mr rows of run floats each, wherever they lie, times run rows of a panel. */
+/* rows += mr rows of run floats each, wherever they lie, times run rows of a panel, which is `wide`. */
 VC_INLINE void
-vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *b, VcRows *to)
+vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *b, int wide, VcRows *to)
 {
 	for (int64_t k = 0; k < run; k++) {
-		VcV row[VC_NV];
+		VcV row[VC_NB];
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			row[j] = *(const VcV *)(b + j * VF);
-		b += nv * VF;
+		b += wide;
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const VcV x = VC_SET(a[i][k]);
@@ -253,7 +264,7 @@ vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *
 
 /* acc += mr rows of k floats, lda apart, times k rows of a panel. */
 VC_INLINE void
-vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, VcRows *to)
+vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, int wide, VcRows *to)
 {
 	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row: those between are found from it by address */
 
@@ -261,7 +272,7 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 	for (int i = 0; i < mr; i += 3)
 		third[i / 3] = a + i * lda;
 	for (int64_t n = 0; n < k; n++) {
-		VcV row[VC_NV];
+		VcV row[VC_NB];
 		VcHalf rest = { 0 };
 
 		VC_UNROLL
@@ -269,7 +280,7 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 			row[j] = *(const VcV *)(b + j * VF);
 		if (half)
 			rest = *(const VcHalf *)(b + nv * VF);
-		b += nv * VF + half * VF / 2;
+		b += wide;
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
 			const VcV x = VC_SET(third[i / 3][i % 3 * lda]);
@@ -289,12 +300,11 @@ vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, c
 /* ---- product: c (m, n) = a (m, k) * b (k, n) packed + bias ------------------------------------------------------ */
 
 VC_INLINE void
-vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, const float *bias,
-		float *c, int64_t ldc, int64_t left, const float *range)
+vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, int wide,
+		const float *bias, float *c, int64_t ldc, int64_t left, const float *range)
 {
-	const int64_t wide = nv * VF + half * VF / 2;
 	float part[VC_MOST * VC_NR];
-	const VcPlace to = vc_place(wide, left, c, ldc, part);
+	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, c, ldc, part);
 	int64_t at = 0;
 
 	do {
@@ -302,7 +312,7 @@ vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t ld
 		VcRows rows;
 
 		vc_rows_start(mr, nv, half, at ? 0 : bias, &rows);
-		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, &rows);
+		vc_rows_add(mr, nv, half, run, a + at, lda, b + at * wide, wide, &rows);
 		vc_rows_store(mr, nv, half, to, at > 0, at + run < k ? 0 : range, &rows);
 		at += run;
 	} while (at < k);
@@ -314,35 +324,56 @@ vc_product_rows(int mr, int nv, bool half, int64_t k, const float *a, int64_t ld
 typedef void VcPanel(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, float *c,
 		     int64_t ldc, int64_t left, const float *range);
 
+/* A register block of nv vectors, of a panel that is `wide`. */
 VC_INLINE void
-vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b,
+vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, int wide,
 		 const float *bias, float *c, int64_t ldc, int64_t left, const float *range)
 {
 	int64_t i = 0;
 
 	for (; i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
-		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left,
-				range);
+		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, c + i * ldc, ldc,
+				left, range);
 	for (; i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
-		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, c + i * ldc, ldc, left, range);
 	for (; i + 2 <= m; i += 2)
-		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(2, nv, half, k, a + i * lda, lda, b, wide, bias, c + i * ldc, ldc, left, range);
 	for (; i < m; i++)
-		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, bias, c + i * ldc, ldc, left, range);
+		vc_product_rows(1, nv, half, k, a + i * lda, lda, b, wide, bias, c + i * ldc, ldc, left, range);
 }
 
-#define VC_PANEL(name, nv, half) \
+/* Where vectors are as wide as those that weights are packed for, a panel is one block of registers; else it is several,
+ * and the last of them may be one vector. */
+VC_INLINE void
+vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias,
+		  float *c, int64_t ldc, int64_t left, const float *range)
+{
+#if VC_FLOATS == VC_PACKED
+	vc_product_panel(wide / VF, wide % VF != 0, m, k, a, lda, b, wide, bias, c, ldc, left, range);
+#else
+	int64_t at = 0;
+
+	for (; at + VC_BLOCK <= wide && at < left; at += VC_BLOCK)
+		vc_product_panel(VC_NB, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, left - at,
+				 range);
+	if (wide % VC_BLOCK && at < left)
+		vc_product_panel(1, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, c + at, ldc, left - at,
+				 range);
+#endif
+}
+
+#define VC_PANEL(name, units, half) \
 	VC_SHARED void \
 	vc_panel_##name(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, const float *bias, \
 			float *c, int64_t ldc, int64_t left, const float *range) \
 	{ \
-		vc_product_panel(nv < VC_NV ? nv : VC_NV, half, m, k, a, lda, b, bias, c, ldc, left, range); \
+		vc_product_blocks(VC_WIDE(units, half), m, k, a, lda, b, bias, c, ldc, left, range); \
 	}
 VC_PANEL(1, 1, false)
 VC_PANEL(2, 2, false)
 VC_PANEL(3, 3, false)
 VC_PANEL(4, 4, false)
-#if VC_FLOATS == 16
+#if VC_PACKED == 16
 VC_PANEL(half, 0, true)
 VC_PANEL(1_half, 1, true)
 VC_PANEL(2_half, 2, true)
@@ -504,7 +535,7 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 
 /* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
 VC_INLINE void
-vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
+vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias, float *y,
 	       const float *zeros, int64_t left)
 {
 	float part[VC_MR * VC_NR];
@@ -522,15 +553,15 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, con
 			if (!have) {
 				have = vc_windows_next(mr, v, zeros, &p, &any);
 				if (!any) {
-					w += have * nv * VF;
+					w += have * wide;
 					have = 0;
 				}
 			}
 			n = have < room ? have : room;
-			vc_rows_add_at(mr, nv, n, p.rows, w, &sum);
+			vc_rows_add_at(mr, nv, n, p.rows, w, wide, &sum);
 			for (int i = 0; i < mr; i++)
 				p.rows[i] += n;
-			w += n * nv * VF;
+			w += n * wide;
 			have -= n;
 		}
 		vc_rows_store(mr, nv, false, to, more, have || p.r < v->kh ? 0 : v->range, &sum);
@@ -549,8 +580,8 @@ vc_up(int64_t a, int64_t b)
 
 /* mr pixels side by side, all of whose columns of taps are inside: rows of taps are runs at equal distances. */
 VC_INLINE void
-vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y,
-	      int64_t left)
+vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, int wide, const float *bias,
+	      float *y, int64_t left)
 {
 	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
 	const int64_t r1 = below < v->kh ? below : v->kh;
@@ -561,7 +592,7 @@ vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w
 
 	vc_rows_start(mr, nv, false, bias, &rows);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
-		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * nv * VF,
+		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * wide, wide,
 			    &rows);
 	vc_rows_store(mr, nv, false, to, false, v->range, &rows);
 	if (to.to == part)
@@ -578,28 +609,52 @@ typedef struct VcTaps {
 	int rows;
 } VcTaps;
 
-#define VC_TAPS(nv) \
+/* Vectors of a register block of a panel of so many units, and how wide it is. */
+#define VC_VECTORS(units) (VC_WIDE(units, 0) < VC_BLOCK ? VC_WIDE(units, 0) / VF : VC_NB)
+
+/* A panel, block after block: each begins with the same pixels. */
+VC_INLINE void
+vc_conv_blocks(int mr, int nv, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
+	       const float *zeros, int64_t left)
+{
+	const VcPixel first = *at;
+
+	for (int64_t c = 0; c < wide && c < left; c += nv * VF) {
+		*at = first;
+		vc_conv_pixels(mr, nv, v, at, w + c, wide, bias ? bias + c : 0, y + c, zeros, left - c);
+	}
+}
+
+VC_INLINE void
+vc_strip_blocks(int mr, int nv, int wide, const VcConv *v, const VcPixel *at, const float *w, const float *bias,
+		float *y, int64_t left)
+{
+	for (int64_t c = 0; c < wide && c < left; c += nv * VF)
+		vc_conv_strip(mr, nv, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
+}
+
+#define VC_TAPS(units) \
 	VC_SHARED void \
-	vc_pixels_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+	vc_pixels_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
 			 int64_t left) \
 	{ \
-		vc_conv_pixels(VC_MR, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
+		vc_conv_blocks(VC_MR, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_pixel_##nv(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
+	vc_pixel_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
 			int64_t left) \
 	{ \
-		vc_conv_pixels(1, nv < VC_NV ? nv : VC_NV, v, at, w, bias, y, zeros, left); \
+		vc_conv_blocks(1, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_strip_##nv(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left) \
+	vc_strip_##units(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left) \
 	{ \
-		enum { NV = nv < VC_NV ? nv : VC_NV }; \
+		enum { NV = VC_VECTORS(units) }; \
 \
-		vc_conv_strip(VC_ROWS(NV), NV, v, at, w, bias, y, left); \
+		vc_strip_blocks(VC_ROWS(NV), NV, VC_WIDE(units, 0), v, at, w, bias, y, left); \
 	} \
-	static const VcTaps vc_taps_##nv[] = { \
-		{ vc_pixels_##nv, vc_pixel_##nv, vc_strip_##nv, VC_ROWS(nv < VC_NV ? nv : VC_NV) } \
+	static const VcTaps vc_taps_##units[] = { \
+		{ vc_pixels_##units, vc_pixel_##units, vc_strip_##units, VC_ROWS(VC_VECTORS(units)) } \
 	};
 VC_TAPS(1)
 VC_TAPS(2)

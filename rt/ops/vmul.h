@@ -204,6 +204,13 @@ vm_pack_rows(int64_t m, int64_t k, const float *a, int64_t lda, int64_t ak, floa
 			rows[i * k + j] = a[i * lda + j * ak];
 }
 
+/* How wide a panel of so many columns is. */
+static inline int64_t
+vm_panel(int64_t left)
+{
+	return (left + VC_UNIT - 1) / VC_UNIT * VC_UNIT;
+}
+
 /* scratch: vm_scratch(m, k) bytes, or vm_scratch(0, k) where ak is 1 */
 static inline void
 vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t ak, const float *b, int64_t bk,
@@ -229,7 +236,7 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 	for (int64_t col = 0; col < n; col += VC_NR) {
 		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vm_pack((left + VF - 1) / VF * VF, left, k, b + col * bn, bk, bn, panel);
+		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, panel);
 		for (int64_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
 		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
@@ -244,14 +251,14 @@ vm_whole(int64_t n)
 	return (n + VF - 1) / VF * VF;
 }
 
-/* All panels of b (k, n), as vm_product_packed reads them: k * vm_whole(n) floats. */
+/* All panels of b (k, n), as vm_product_packed reads them: k * vm_panel(n) floats. */
 static inline void
 vm_pack_all(int64_t n, int64_t k, const float *b, int64_t bk, int64_t bn, float *to)
 {
 	for (int64_t col = 0; col < n; col += VC_NR) {
 		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vm_pack(vm_whole(left), left, k, b + col * bn, bk, bn, to + col * k);
+		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, to + col * k);
 	}
 }
 

@@ -41,7 +41,7 @@ vc_wino_some(const float *w, int64_t far, int64_t n, float t[36][VC_FILTERS])
 VC_SHARED void
 vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, int64_t end)
 {
-	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VF, columns = (f->n + width - 1) / width * width,
+	const int64_t width = VC_IS_WHOLE(f->n) ? VC_NR : VC_UNIT, columns = (f->n + width - 1) / width * width,
 		      plane = columns * f->k;
 
 	for (int64_t col = begin * VC_NR; col < end * VC_NR && col < columns; col += VC_NR) {
@@ -162,7 +162,7 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 		 void *const *p)
 {
 	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
-	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VF, plane = (v->oc + width - 1) / width * width * v->ic;
+	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT, plane = (v->oc + width - 1) / width * width * v->ic;
 	const VcShare s = vc_share(begin, end, step, v->n * across * down, v->oc, v->n * across * down);
 	const int64_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
 
