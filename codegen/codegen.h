@@ -124,6 +124,8 @@ typedef struct Emit {            /* one program */
 	Forms    forms;
 	Map      geometry_names, constant_index;
 	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
+	Texts    launched;       /* names of those that specializations launch */
+	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
 	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
 	Buf      provenance;     /* lines of key: value */
 	Vec(RtSpecialization) specializations;
@@ -399,6 +401,8 @@ typedef struct BuildOptions {
 	const Target *target;
 	const char *out, *emit, *cc, *gpu;
 	const char *cpu, *march, *mcpu, *sysroot;        /* for the compiler; null: not given */
+	Texts levels;            /* --cpu with several names, the least processor first; cpu is null then */
+	int level_floats[8];     /* of each, by target_ask: floats in a vector */
 	const char *name;        /* of a library; else null */
 	bool fixed;              /* a program linked statically: --static */
 	int  opt, threads, max_specializations;
@@ -456,6 +460,7 @@ const Target *target_at(int);                          /* null: no more */
 const Target *target_host(void);                       /* this machine's */
 const Target *target_find(Cx *, const char *triple);   /* fails with the names that there are: EXIT_USAGE */
 const char *target_triple(const Target *);
+const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
 const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
 bool command_is_there(Cx *, const char *name);         /* in PATH */
 /* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */

@@ -127,28 +127,23 @@ rt_cpu_runs(const char *needs, char *lacks, size_t n)
 	return !used;
 }
 
-const RtLevel *
-rt_cpu_level(const RtProgram *program, char *lacks, size_t n)
-{
-	const RtLevel *l = program->level;
-
-	for (; l && l->name; l++)
-		if (rt_cpu_runs(l->needs, lacks, n))
-			return l;
-	return NULL;
-}
-
 const char *
-rt_cpu_refusal(const RtProgram *program, char *text, size_t n)
+rt_cpu_choose(RtProgram *own, char *text, size_t n)
 {
-	const RtLevel *last = program->level;
+	const RtLevel *least = NULL;
 	char lacks[120];
 
-	if (!last || rt_cpu_level(program, lacks, sizeof lacks))
+	for (const RtLevel *const *l = own->levels; l && *l; l++) {
+		least = *l;
+		if (!rt_cpu_runs(least->needs, lacks, sizeof lacks))
+			continue;
+		own->level = least;
+		own->make = least->make ? least->make : own->make;
 		return NULL;
-	while (last[1].name)
-		last++;
+	}
+	if (!least)
+		return NULL;
 	snprintf(text, n, "this processor, or its system, lacks%s: the program is built for %s (kiln build --cpu)", lacks,
-		 strcmp(last->name, "native") ? last->name : "the one it was built on");
+		 strcmp(least->name, "native") ? least->name : "the one it was built on");
 	return text;
 }

@@ -210,12 +210,13 @@ tear_down(RtDoor *d)
 RtDoor *
 rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_t n)
 {
+	RtProgram own = *door->program;
 	char refusal[400];
 	RtDoor *d;
 	struct RtMem *before;
 	bool good = false;
 
-	if (rt_cpu_refusal(door->program, refusal, sizeof refusal)) {
+	if (rt_cpu_choose(&own, refusal, sizeof refusal)) {
 		if (why && n)
 			snprintf(why, n, "%s", refusal);
 		return NULL;
@@ -224,7 +225,7 @@ rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_
 	before = rt_mem_switch(NULL);
 
 	if (d) {
-		*d = (RtDoor){ .door = door, .own = *door->program, .o = o ? *o : (RtDoorOptions){ 0 } };
+		*d = (RtDoor){ .door = door, .own = own, .o = o ? *o : (RtDoorOptions){ 0 } };
 		good = !set_up(d);
 	}
 	if (why && n)

@@ -75,6 +75,8 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 	if (r->streamed)
 		fprintf(f, ", moved to larger pages");
 	fprintf(f, ", arena %lld\n", (long long)largest_arena(r));
+	if (r->level)
+		fprintf(f, "processor %s\n", r->level->name);
 }
 
 void
@@ -93,9 +95,9 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
 			fprintf(f, ",\"arena_at\":\"%s\"", s->arena_at);
 		fprintf(f, "}");
 	}
-	fprintf(f, "],\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\",\"made_bytes\":%lld,"
+	fprintf(f, "],\"processor\":\"%s\",\"code_bytes\":%lld,\"weights_bytes\":%lld,\"forms\":\"%s\",\"made_bytes\":%lld,"
 		"\"given_back_bytes\":%lld,\"peak_bytes\":%lld,\"weight_forms\":{",
-		(long long)code_bytes, (long long)r->weights_bytes, r->forms,
+		r->level ? r->level->name : "", (long long)code_bytes, (long long)r->weights_bytes, r->forms,
 		(long long)r->made_bytes, (long long)r->alone_bytes, (long long)peak_bytes(r));
 	for (const RtWeightForm *w = r->form; w && w->name; w++)
 		fprintf(f, "%s\"%s\":%lld", w == r->form ? "" : ",", w->name, (long long)w->bytes);

@@ -325,6 +325,7 @@ rt_program_load(RtCx *cx, const RtProgram *p)
 	cx->torch = p->torch;
 	cx->grad = !p->no_grad;
 	cx->weights = p->weights;
+	cx->kernels = p->level ? p->level->kernels : NULL;
 	if (build_values(cx, p) || rt_program_fresh(cx) || join_shared(cx, p)) {
 		drop_values(cx, p);
 		return RT_ERROR;

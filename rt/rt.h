@@ -444,6 +444,7 @@ struct RtCx {
 	IValue  *value;          /* its constants: (program->nvalue), then the instance's image */
 	const char *weights;     /* where specialized code reads them, when they are not linked or may be moved */
 	const char *made;        /* what was made of them when the program was opened */
+	const void *kernels;     /* of the program's level that runs here: RtLevel */
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void    *print_arg;
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
@@ -780,12 +781,15 @@ typedef struct RtShared {
 /* Code of a program for processors that have what it needs (needs.h). */
 typedef struct RtLevel {
 	const char *name, *needs;        /* name: what --cpu said */
+	const void *kernels;             /* of a program with several levels: its struct Kernels; or null */
+	RtMake *make;                    /* likewise RtProgram.make */
 } RtLevel;
 
 struct RtWeightsFrom;
 typedef struct RtProgram {
 	const char *name, *provenance;   /* provenance: lines of key: value */
-	const RtLevel *level;            /* the one that needs most first; the last has no name; null: any processor */
+	const RtLevel *const *levels;    /* the one that needs most first; null behind the last */
+	const RtLevel *level;            /* the one that runs here, once it was chosen (rt_cpu_choose); or null */
 	const RtMethod *method;
 	/* all constants of all codes, nvalue at the top level, then the instance's image */
 	const RtConst *constant;
@@ -837,10 +841,8 @@ int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
 /* All of these words of needs.h?  lacks: those that it has not, each behind a space; n 0: they are not asked for. */
 bool rt_cpu_runs(const char *needs, char *lacks, size_t n);
-/* The first level that runs here; null: none, and what the last lacks. */
-const RtLevel *rt_cpu_level(const RtProgram *, char *lacks, size_t n);
-/* Why the program does not run here, in text; null: it does. */
-const char *rt_cpu_refusal(const RtProgram *, char *text, size_t n);
+/* Sets the first level that runs here.  Null; or, in text, why the program does not. */
+const char *rt_cpu_choose(RtProgram *, char *text, size_t n);
 
 /* ---- beside.c: weights in a file of their own -------------------------------------------------------------------- */
 

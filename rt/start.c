@@ -686,7 +686,7 @@ rt_main(const RtProgram *program, int argc, char **argv)
 	char why[400];
 	int status;
 
-	if (rt_cpu_refusal(program, why, sizeof why)) {
+	if (rt_cpu_choose(&p.own, why, sizeof why)) {
 		fprintf(stderr, "%s: error: %s\n", p.name, why);
 		return EXIT_DEVICE;
 	}

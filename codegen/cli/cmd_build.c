@@ -83,12 +83,36 @@ forms_of(Cli *cli)
 	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
+/* --cpu A,B,...: the kernels for each, and the best that runs is chosen at start. */
+static void
+levels_of(Cli *cli, BuildOptions *o)
+{
+	const char *list = cli->cpu;
+	char *copy, *state = NULL;
+
+	if (list && !strcmp(list, "portable") && !(list = target_levels(o->target)))
+		usage_error(cli, "--cpu portable: nothing is known of the processors of %s", target_triple(o->target));
+	o->cpu = list;
+	if (!list || !strchr(list, ','))
+		return;
+	copy = arena_strdup(cli->cx->arena, list);
+	for (char *name = strtok_r(copy, ",", &state); name; name = strtok_r(NULL, ",", &state))
+		vec_push(cli->cx->arena, &o->levels, name);
+	if (o->levels.n < 1 || o->levels.n > (int)(sizeof o->level_floats / sizeof *o->level_floats))
+		usage_error(cli, "--cpu wants one to eight names, the least processor first");
+	if (cli->march || cli->mcpu || o->bare || !strcmp(o->emit, "c"))
+		usage_error(cli, "--cpu with several names goes with no --march, --mcpu, --no-generic, --emit c");
+	if (cli->cc && !strcmp(cli->cc, "tcc"))
+		usage_error(cli, "--cpu with several names wants a compiler that knows them, and not tcc");
+	o->cpu = NULL;
+}
+
 static BuildOptions
 options_of(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .cc = cli->cc,
 			   .target = cli->target ? target_find(cli->cx, cli->target) : target_host(),
-			   .cpu = cli->cpu, .march = cli->march, .mcpu = cli->mcpu, .sysroot = cli->sysroot,
+			   .march = cli->march, .mcpu = cli->mcpu, .sysroot = cli->sysroot,
 			   .weights_file = weights_file_of(cli), .source = !cli->no_source, .verbose = cli->verbose,
 			   .forms = forms_of(cli), .ops = cli->ops,
 			   .bench_code = cli->bench_code };
@@ -104,6 +128,7 @@ options_of(Cli *cli)
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
 	o.gpu = gpu_of(cli, o.emit);
+	levels_of(cli, &o);
 	target_ask(cli->cx, &o);
 	if (cli->seed) {
 		o.seed = (uint64_t)cli_number(cli, "seed", cli->seed, 0, INT64_MAX);

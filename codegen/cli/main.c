@@ -110,7 +110,9 @@ static const Option options[] = {
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "another machine: kiln targets lists them"},
 	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ", "where the target's C library is, for the compiler"},
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ",
-	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on"},
+	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
+	 "                               several, the least first: kernels for each, the best that runs is taken;\n"
+	 "                               portable: x86-64-v2,x86-64-v3,x86-64-v4"},
 	{"march", 0, "NAME", OPTION_TEXT, PLACE(march), " bench build ", "the compiler's -march, whatever --cpu says"},
 	{"mcpu", 0, "NAME", OPTION_TEXT, PLACE(mcpu), " bench build ", "its -mcpu (x86: -mtune), likewise"},
 	{"cc", 0, "COMPILER", OPTION_TEXT, PLACE(cc), " bisect bench build ",

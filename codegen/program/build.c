@@ -200,21 +200,60 @@ is_fixed(const Build *b)
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
 static void
-compile_c(Build *b, const char *c, const char *object)
+args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
+	args_compiler(b, a);
+	arg(a, "-std=gnu11"), arg(a, b->o->opt ? "-O2" : "-O0"), arg(a, "-Werror=implicit-function-declaration");
+	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),
+		arg(a, "-fno-math-errno");
+	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
+	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
+	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
+	args_cpu(b, a);
+	args_of(a, getenv("CFLAGS"));
+	arg(a, "-I"), arg(a, b->dir), arg(a, "-c"), arg(a, c), arg(a, "-o"), arg(a, object);
+}
+
+static const char on_emitted[] = "on emitted code: a bug of Kiln";
+
+static void
+compile_c(Build *b, const char *c, Argv *objects)
+{
+	const char *object = arena_printf(b->cx->arena, "%s/program.o", b->dir);
 	Argv a = { .cx = b->cx };
 
-	args_compiler(b, &a);
-	arg(&a, "-std=gnu11"), arg(&a, b->o->opt ? "-O2" : "-O0"), arg(&a, "-Werror=implicit-function-declaration");
-	arg(&a, "-fno-strict-aliasing"), arg(&a, "-ffunction-sections"), arg(&a, "-fdata-sections"),
-		arg(&a, "-fno-math-errno");
-	arg(&a, "-fno-trapping-math"), arg(&a, "-ftree-vectorize"), arg(&a, "-ffp-contract=fast"), arg(&a, "-w");
-	arg(&a, "-fno-asynchronous-unwind-tables"), arg(&a, "-fno-align-functions"), arg(&a, "-fno-align-jumps");
-	arg(&a, is_fixed(b) ? "-fno-pie" : "-fPIC");
-	args_cpu(b, &a);
-	args_of(&a, getenv("CFLAGS"));
-	arg(&a, "-I"), arg(&a, b->dir), arg(&a, "-c"), arg(&a, c), arg(&a, "-o"), arg(&a, object);
-	run(b, argv_of(&a), "on emitted code: a bug of Kiln");
+	args_emitted(b, &a, c, object);
+	run(b, argv_of(&a), on_emitted);
+	arg(objects, object);
+}
+
+/* The kernels for each processor, and the rest for the least one (cgen.c: put_kernel_tables); all at once. */
+static void
+compile_levels(Build *b, const char *c, Argv *objects)
+{
+	Process process[RT_LIMIT_CHILDREN] = { { 0 } }, bad = { 0 };
+	const int n = b->o->levels.n;
+
+	for (int i = 0; i < n; i++) {
+		const char *object = arena_printf(b->cx->arena, "%s/level%d.o", b->dir, i);
+		Argv a = { .cx = b->cx };
+
+		b->cpu = b->o->levels.at[i];
+		args_emitted(b, &a, c, object);
+		arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
+		arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
+		if (!i)
+			arg(&a, "-DKILN_ALL");
+		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i), &process[i]))
+			not_started(b, &process[i]);
+		arg(objects, object);
+	}
+	for (int i = 0; i < n; i++)
+		if (process_end(&process[i]) && !bad.name)
+			bad = process[i];
+	b->cpu = b->o->levels.at[0];
+	if (bad.name)
+		process_failed(b, &bad, on_emitted);
 }
 
 /* The user's operators (--op): their C is the user's, and so are its errors. */
@@ -477,8 +516,7 @@ static void
 build_machine_code(Build *b, const ProgramText *t, const char *out)
 {
 	Cx *cx = b->cx;
-	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir),
-		   *object = arena_printf(cx->arena, "%s/program.o", b->dir);
+	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir);
 	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir),
 		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
 	const Weights none = { .cx = cx };
@@ -496,8 +534,8 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);
 		return;
 	}
-	compile_c(b, c, object);
-	arg(&parts, object), arg(&parts, weights);
+	(b->o->levels.n ? compile_levels : compile_c)(b, c, &parts);
+	arg(&parts, weights);
 	compile_operators(b, &parts);
 	if (!t->bare && b->cross) {
 		runtime_objects(b, &parts);
@@ -541,7 +579,8 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 void
 build_init(Build *b, Cx *cx, const BuildOptions *o)
 {
-	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host() };
+	*b = (Build){ .cx = cx, .o = o, .cross = o->target != target_host(),
+		      .cpu = o->levels.n ? o->levels.at[0] : o->cpu };
 	b->cc = choose_compiler(o, b->cross);
 	b->tcc = !strcmp(b->cc, "tcc");
 	if (b->tcc && is_made_of_code(o) && (b->cross || (strcmp(o->emit, "exe") && strcmp(o->emit, "shared"))))

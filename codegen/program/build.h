@@ -16,6 +16,7 @@ struct Target {
 	const char *libc, *libc_package; /* a file that programs are linked with, for whether that package is here; or null */
 	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
+	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */
 	const TargetVector *vectors;     /* floats in a vector, the first row that holds */
 	const char *libs;                /* of a program, with spaces */
 	bool is_static;                  /* always linked so */
@@ -29,6 +30,7 @@ typedef struct Build {
 	const char *dir;         /* temporary folder */
 	const char *out;         /* where the result goes */
 	const char *cc;          /* compiler of C */
+	const char *cpu;         /* that it compiles for: --cpu, or one of several; null: not said */
 	bool tcc, cross;         /* cross: not for this machine */
 	mode_t mask;             /* of new files */
 } Build;

@@ -41,6 +41,8 @@ emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, 
 		return name;
 	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
 	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	if (!epilogue)
+		vec_push(e->cx->arena, &e->launched, name);
 	if (epilogue)
 		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, "
 			 "int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s", comment, name, text);
@@ -316,8 +318,41 @@ put_levels(Emit *e, const BuildOptions *o)
 	const char *name = o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
 		o->target == target_host() ? "native" : target_triple(o->target);
 
-	out_line(&e->tail, "static const RtLevel levels[] = {\n\t{ %s,\n#include \"needs.h\"\n\t},\n\t{ 0 }\n};",
-		 out_literal(e->cx->arena, name));
+	if (!e->levels) {
+		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"needs.h\"\n};",
+			 out_literal(e->cx->arena, name));
+		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
+		return;
+	}
+	out_line(&e->tail, "static const RtLevel *const levels[] = {");
+	for (int i = e->levels->n; i-- > 0;)
+		out_line(&e->tail, "\t&kiln_level_%d,", i);
+	out_line(&e->tail, "\t0\n};");
+}
+
+/* A program with several levels: its text is compiled once for each, with KILN_LEVEL; the rest of the program, and all
+ * that names no kernel, for the least one, with KILN_ALL, too.  There a kernel's name means the chosen level's. */
+static void
+put_kernel_tables(Emit *e)
+{
+	Out *o = &e->kernels;
+
+	out_line(o, "#define KILN_JOIN_(a, b) a##b\n#define KILN_JOIN(a, b) KILN_JOIN_(a, b)\n");
+	out_line(o, "struct Kernels {");
+	for (int i = 0; i < e->launched.n; i++)
+		out_line(o, "\tvoid (*%s)(void *, int64_t, int64_t);", e->launched.at[i]);
+	out_line(o, "\tint none;\n};\nstatic const struct Kernels kernels = {");
+	for (int i = 0; i < e->launched.n; i++)
+		out_line(o, "\t%s,", e->launched.at[i]);
+	out_line(o, "\t0\n};");
+	for (int i = 0; i < e->levels->n; i++)
+		out_line(o, "#define KILN_NAME_%d %s\nextern const RtLevel kiln_level_%d;", i,
+			 out_literal(e->cx->arena, e->levels->at[i]), i);
+	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
+		 "#include \"needs.h\"\n\t, &kernels, %s\n};", e->making.n ? "vc_wino_filters" : "0");
+	for (int i = 0; i < e->launched.n; i++)
+		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", e->launched.at[i],
+			 e->launched.at[i]);
 }
 
 static void
@@ -337,7 +372,7 @@ put_program(Emit *e, const Module *m, int nmethod, const BuildOptions *o, bool i
 	out_line(&e->tail, "static const RtProgram program = {");
 	put_text(e, "name", name, (int64_t)strlen(name));
 	put_text(e, "provenance", e->provenance.at, e->provenance.n);
-	out_line(&e->tail, "\t.level = levels,");
+	out_line(&e->tail, "\t.levels = levels,");
 	out_line(&e->tail, "\t.method = methods, .constant = constants, .storage = storages, .shared = &shared,");
 	out_line(&e->tail, "\t.specialization = specializations,");
 	put_weights(e, o->weights_file);
@@ -374,7 +409,7 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 static void
 put_parts(Emit *e)
 {
-	const char *wide = e->vf == 16 ? "&rt_tiles_64" : e->vf == 8 ? "&rt_tiles_32" :
+	const char *wide = !e->levels && e->vf == 16 ? "&rt_tiles_64" : !e->levels && e->vf == 8 ? "&rt_tiles_32" :
 		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
 
 	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
@@ -426,6 +461,7 @@ emit_new(Cx *cx, const Module *m, const BuildOptions *o)
 	e->forms = o->forms;
 	e->bench_code = o->bench_code;
 	e->gpu = o->gpu != NULL;
+	e->levels = o->levels.n ? &o->levels : NULL;
 	e->vf = o->vector_floats;
 	e->nr = e->vf == 16 ? 64 : e->vf == 8 ? 16 : e->vf == 4 ? 8 : 4;
 	buf_printf(&e->provenance, "model: %016llx\ncompiler: kiln\noptimization: -O%d\n", (unsigned long long)m->hash,
@@ -443,17 +479,22 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
-	buf_printf(&b, ", compiled by Kiln. */\n#define VC_FLOATS %d\n#define VC_CLAMPS %d\n%s%s", e->vf, e->clamps,
-		   head, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_puts(&b, ", compiled by Kiln. */\n");
+	if (e->levels)
+		put_kernel_tables(e);
+	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
+	buf_printf(&b, "#define VC_CLAMPS %d\n%s%s", e->clamps, head, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
-	buf_puts(&b, "\nRT_STEPS\n");
+	buf_puts(&b, e->levels ? "\n#ifdef KILN_ALL\n\nRT_STEPS\n" : "\nRT_STEPS\n");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
-	buf_puts(&b, "\nRT_STEPS_END\n");
+	buf_puts(&b, e->levels ? "\nRT_STEPS_END\n\n#endif\n" : "\nRT_STEPS_END\n");
 	join(&b, &e->kernels, "kernels");
-	buf_puts(&b, "\nRT_LISTS\n");
+	buf_puts(&b, e->levels ? "\n#ifdef KILN_ALL\n\nRT_LISTS\n" : "\nRT_LISTS\n");
 	join(&b, &e->plans, "specializations");
 	join(&b, &e->tail, "what the program starts from");
+	if (e->levels)
+		buf_puts(&b, "#endif\n");
 	return b;
 }
 

@@ -82,7 +82,7 @@ kept_folder(Build *b)
 	const BuildOptions *o = b->o;
 	const char *cache = cache_folder(b), *dir;
 	const char *key = arena_printf(b->cx->arena, "%s %s %s %s %s %s %016llx", b->cc, o->target->triple,
-		o->cpu ? o->cpu : "", o->march ? o->march : "", o->mcpu ? o->mcpu : "", o->sysroot ? o->sysroot : "",
+		b->cpu ? b->cpu : "", o->march ? o->march : "", o->mcpu ? o->mcpu : "", o->sysroot ? o->sysroot : "",
 		(unsigned long long)o->macros);
 
 	if (!cache)

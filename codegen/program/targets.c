@@ -19,18 +19,21 @@ static const TargetVector x86[] = { { "__AVX512F__", 16 }, { "__AVX__", 8 }, { N
 static const TargetVector scalar[] = { { NULL, 1 } };
 static const TargetVector four[] = { { NULL, 4 } };
 
+#define X86_LEVELS "x86-64-v2,x86-64-v3,x86-64-v4"
+#define ARM64_LEVELS "generic,neoverse-n1"               /* the latter: dot products, atomics */
+
 enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE };
 
 static const Target targets[] = {
 	{ .triple = "x86_64-linux-gnu", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
 	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils",
-	  .libc = "crt1.o", .libc_package = "libc6-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86,
+	  .libc = "crt1.o", .libc_package = "libc6-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, .portable = X86_LEVELS,
 	  .libs = "-lm -lpthread", .emulator = "qemu-x86_64" },
 	{ .triple = "aarch64-linux-gnu", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, .cc = "aarch64-linux-gnu-gcc",
 	  .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
 	  .tools_package = "binutils-aarch64-linux-gnu", .libc = "crt1.o", .libc_package = "libc6-dev-arm64-cross",
-	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
-	  .emulator = "qemu-aarch64", .root = "/usr/aarch64-linux-gnu" },
+	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .portable = ARM64_LEVELS, .vectors = four,
+	  .libs = "-lm -lpthread", .emulator = "qemu-aarch64", .root = "/usr/aarch64-linux-gnu" },
 	{ .triple = "arm-linux-gnueabihf", .arch = "arm", .elf = { EM_ARM, 32, ARM_HARD },
 	  .cc = "arm-linux-gnueabihf-gcc", .cc_package = "gcc-arm-linux-gnueabihf", .tools = "arm-linux-gnueabihf-",
 	  .tools_package = "binutils-arm-linux-gnueabihf", .libc = "crt1.o", .libc_package = "libc6-dev-armhf-cross",
@@ -43,13 +46,13 @@ static const Target targets[] = {
 	  .emulator = "qemu-riscv64", .root = "/usr/riscv64-linux-gnu" },
 	{ .triple = "x86_64-linux-musl", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
 	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils", .musl = "x86_64-linux-musl",
-	  .libc = "crt1.o", .libc_package = "musl-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86,
+	  .libc = "crt1.o", .libc_package = "musl-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, .portable = X86_LEVELS,
 	  .libs = "-lm -lpthread", .is_static = true, .emulator = "qemu-x86_64" },
 	{ .triple = "aarch64-linux-musl", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 },
 	  .cc = "aarch64-linux-gnu-gcc", .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
 	  .tools_package = "binutils-aarch64-linux-gnu", .musl = "aarch64-linux-musl", .libc = "crt1.o",
 	  .libc_package = "musl-dev:arm64 (behind dpkg --add-architecture arm64)", .cpu_as = "-mcpu=",
-	  .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread", .is_static = true,
+	  .mcpu_as = "-mcpu=", .portable = ARM64_LEVELS, .vectors = four, .libs = "-lm -lpthread", .is_static = true,
 	  .emulator = "qemu-aarch64" },
 	{ .triple = "arm-none-eabi", .arch = "arm", .elf = { EM_ARM, 32, EF_ARM_EABI_VER5 }, .cc = "arm-none-eabi-gcc",
 	  .cc_package = "gcc-arm-none-eabi", .tools = "arm-none-eabi-", .tools_package = "binutils-arm-none-eabi",
@@ -123,6 +126,12 @@ target_floats(const Target *t, const char *macros)
 	while (v->macro)
 		v++;
 	return v->floats;
+}
+
+const char *
+target_levels(const Target *t)
+{
+	return t->portable;
 }
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
@@ -240,14 +249,14 @@ args_cpu(Build *b, Argv *a)
 {
 	const BuildOptions *o = b->o;
 	const Target *t = o->target;
-	const char *cpu = o->cpu ? o->cpu : b->cross ? NULL : "native";
+	const char *cpu = b->cpu ? b->cpu : b->cross ? NULL : "native";
 	const bool by_march = !strcmp(t->cpu_as, "-march=");
 
 	if (o->march)
 		arg(a, arena_printf(b->cx->arena, "-march=%s", o->march));
 	if (o->mcpu)
 		arg(a, arena_printf(b->cx->arena, "%s%s", t->mcpu_as, o->mcpu));
-	if (cpu && !(by_march ? o->march : o->mcpu) && (o->cpu || !(o->march || o->mcpu)))
+	if (cpu && !(by_march ? o->march : o->mcpu) && (b->cpu || !(o->march || o->mcpu)))
 		arg(a, arena_printf(b->cx->arena, "%s%s", t->cpu_as, cpu));
 }
 
@@ -265,33 +274,48 @@ choose_compiler(const BuildOptions *o, bool cross)
 
 typedef struct Ask { Build *b; BuildOptions *o; } Ask;
 
-/* The vector width of code and weights is that of the compiler's target. */
+static const char *
+macros_of(Build *b)
+{
+	Argv a = { .cx = b->cx };
+	Process p;
+
+	args_compiler(b, &a);
+	args_cpu(b, &a);
+	args_of(&a, getenv("CFLAGS"));
+	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
+	if (process_run(b->cx, argv_of(&a), NULL, arena_printf(b->cx->arena, "%s/log", b->dir), &p))
+		process_fail(b->cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
+	return file_text(b->cx, p.log);
+}
+
+/* The vector width of code and weights is that of the compiler's target; of several processors, the widest. */
 static void
 ask_compiler(Cx *cx, const char *dir, void *arg_)
 {
 	Ask *ask = arg_;
 	Build *b = ask->b;
-	Argv a = { .cx = cx };
+	BuildOptions *o = ask->o;
 	const char *lacks, *macros;
-	Process p;
 
 	b->dir = dir;
-	ask->o->vector_floats = target_floats(b->o->target, NULL);
+	o->vector_floats = target_floats(o->target, NULL);
 	if ((lacks = target_lacks(b))) {
 		if (is_made_of_code(b->o))
 			fail_lacks(cx, NOWHERE, "for %s there is missing %s%s", b->o->target->triple, lacks,
 				   b->cross ? "" : " (choose a compiler by --cc; --cc tcc needs none)");
 		return;
 	}
-	args_compiler(b, &a);
-	args_cpu(b, &a);
-	args_of(&a, getenv("CFLAGS"));
-	arg(&a, "-dM"), arg(&a, "-E"), arg(&a, "-x"), arg(&a, "c"), arg(&a, "/dev/null");
-	if (process_run(cx, argv_of(&a), NULL, arena_printf(cx->arena, "%s/log", dir), &p))
-		process_fail(cx, b->cc, EXIT_INPUT, "does not take these options", p.log);
-	macros = file_text(cx, p.log);
-	ask->o->vector_floats = target_floats(b->o->target, macros);
-	ask->o->macros = hash_bytes(macros, (int64_t)strlen(macros));
+	for (int i = o->levels.n; i-- > 0;) {
+		b->cpu = o->levels.at[i];
+		o->level_floats[i] = target_floats(o->target, macros_of(b));
+	}
+	macros = macros_of(b);
+	o->vector_floats = target_floats(o->target, macros);
+	o->macros = hash_bytes(macros, (int64_t)strlen(macros));
+	for (int i = 0; i < o->levels.n; i++)
+		if (o->level_floats[i] > o->vector_floats)
+			o->vector_floats = o->level_floats[i];
 }
 
 void
