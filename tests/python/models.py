@@ -338,6 +338,19 @@ class Kept(Test):
         done = subprocess.run([sys.executable, "-c", script, f.name], stdout=subprocess.PIPE, env=dict(os.environ, KILN_CACHE=self.folder.name))
         self.assertEqual(done.stdout, b"1.0\n")
 
+    def test_large(self):
+        """Weights beside the library, as of an archive of more than 1 GB."""
+        large, kiln.model.LARGE = kiln.model.LARGE, 1000
+        try:
+            given, want = np.load(sample("lstm", "in.npz")), np.load(sample("lstm", "out.npz"))["out.0"]
+            args = given["x"], (given["state.0"], given["state.1"])
+            model = kiln.compile(sample("lstm", "model.pt"), args, optimize=1)
+        finally:
+            kiln.model.LARGE = large
+        self.assertGreater(os.path.getsize(os.path.join(os.path.dirname(model.library), kiln.model.WEIGHTS)), 90000)
+        for one in model, model.copy(), pickle.loads(pickle.dumps(model)):
+            np.testing.assert_allclose(one(*args)[0], want, atol=1e-5)
+
     def test_processor(self):
         """Code for another processor is refused."""
         model = many()

@@ -105,10 +105,11 @@ def load(path):
 class Instance:
     """A model with a state of its own.  Not for several threads at once: Model sees to that."""
 
-    def __init__(self, library, threads=1, seed=None, strict=False):
+    def __init__(self, library, weights=None, threads=1, seed=None, strict=False):
+        """weights: the file that they are in, when they are not in the library."""
         why = c.create_string_buffer(1024)
         options = _Options(threads=threads, print=_print, warn=_warn, seed=seed or 0, seeded=seed is not None,
-                           strict=strict)
+                           strict=strict, weights_file=weights and os.fsencode(weights))
         self.library, self.process, self.places = library, os.getpid(), {}
         self.at = c.c_void_p(library.open(c.byref(options), why, len(why)))
         if not self.at:

@@ -16,7 +16,7 @@ def warn(text, once=False):
     frame, level = sys._getframe(1), 2
     while frame.f_back and (frame.f_code.co_filename.startswith(_INSIDE) or "/torch/" in frame.f_code.co_filename):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, stacklevel=level - 1)
+    warnings.warn(text, stacklevel=level)
 
 
 class KilnError(RuntimeError):

@@ -53,7 +53,10 @@ class Jitted:
         if torch is None:
             return self._function(*args, **kwargs)
         from torch.utils import _pytree
-        leaves, spec = _pytree.tree_flatten((args, kwargs))
+        if kwargs or not all(isinstance(v, torch.Tensor) for v in args):
+            leaves, spec = _pytree.tree_flatten((args, kwargs))
+        else:                                          # most calls
+            leaves, spec = args, None
         if torch.is_grad_enabled() and self._needs_gradients(leaves):
             self._tell("gradients are needed: %s runs without Kiln; torch.no_grad() lets it be compiled")
             return self._function(*args, **kwargs)
@@ -66,7 +69,7 @@ class Jitted:
                 return structure.model(*args, **kwargs)
             except (errors.SizeMismatch, errors.GuardFailed):
                 pass
-        self._note(structure, leaves, spec, _pytree)
+        self._note(structure, *_pytree.tree_flatten((args, kwargs)), _pytree)
         return self._function(*args, **kwargs)
 
     def wait(self):
@@ -87,7 +90,7 @@ class Jitted:
 
     def _structure(self, spec, leaves):
         torch = arrays.torch()
-        key = str(spec), tuple((v.dtype, v.ndim, v.device) if isinstance(v, torch.Tensor) else (type(v), v)
+        key = spec and str(spec), tuple((v.dtype, v.ndim, v.device) if isinstance(v, torch.Tensor) else (type(v), v)
                                for v in leaves)
         with self._lock:
             return self._structures.setdefault(key, _Structure())

@@ -9,6 +9,11 @@ from typing import Any, Dict
 
 from . import arrays, cache, door, errors, program, tree
 
+# Of an entry of the cache: the library, and its weights, when an archive of more than LARGE bytes has them: code and
+# weights have to be within 2 GB of each other.
+LIBRARY, WEIGHTS, LARGE = "model.so", door.NAME + ".weights", 1 << 30
+
+
 class Model:
     """A compiled model: call it as the module or the archive's method that it was made from.
 
@@ -39,7 +44,9 @@ class Model:
         self._open()
 
     def _open(self):
-        self._instance = door.Instance(door.load(self._file), **self._options)
+        weights = os.path.join(os.path.dirname(self._file), WEIGHTS)
+        self._instance = door.Instance(door.load(self._file), weights if os.path.exists(weights) else None,
+                                       **self._options)
 
     @property
     def library(self) -> str:
@@ -117,15 +124,21 @@ class Model:
         del alive
 
     def __getstate__(self):
-        with open(self._file, "rb") as f:
-            return {"library": f.read(), "made": self._made, "signatures": self._signatures, "options": self._options}
+        files, folder = {}, os.path.dirname(self._file)
+        for name in (LIBRARY, WEIGHTS):
+            if os.path.exists(os.path.join(folder, name)):
+                with open(os.path.join(folder, name), "rb") as f:
+                    files[name] = f.read()
+        return {"files": files, "made": self._made, "signatures": self._signatures, "options": self._options}
 
     def __setstate__(self, state):
         def make(folder):
-            with open(os.path.join(folder, "model.so"), "wb") as f:
-                f.write(state["library"])
-        folder = cache.get("pickled-" + hashlib.sha256(state["library"]).hexdigest(), make)
-        self.__init__(os.path.join(folder, "model.so"), state["made"], state["signatures"], state["options"])
+            for name, data in state["files"].items():
+                with open(os.path.join(folder, name), "wb") as f:
+                    f.write(data)
+        digest = hashlib.sha256(b"".join(hashlib.sha256(data).digest() for data in state["files"].values()))
+        folder = cache.get("pickled-" + digest.hexdigest(), make)
+        self.__init__(os.path.join(folder, LIBRARY), state["made"], state["signatures"], state["options"])
 
 
 def _tell_of_gradients(tensors):
@@ -177,9 +190,10 @@ def _archive_digest(path):
 
 
 def _build(folder, path, inputs, words):
-    """An entry of the cache: model.so, and what `kiln build` says of it."""
+    """An entry of the cache: the library, weights that are too large for one, and what `kiln build` says of it."""
     words = [w for i in inputs for w in ("-i", i)] + words
-    program.run("build", path, *words, "--emit", "shared", "--name", door.NAME, "-o", os.path.join(folder, "model.so"),
+    words += ["--weights", "file"] if os.path.getsize(path) > LARGE else []
+    program.run("build", path, *words, "--emit", "shared", "--name", door.NAME, "-o", os.path.join(folder, LIBRARY),
                 "--json", os.path.join(folder, "built.json"))
     for end in ".h", ".pc":
         os.unlink(os.path.join(folder, door.NAME + end))
@@ -289,7 +303,7 @@ class Job:
         if not built["specializations"]:
             errors.warn("%s was compiled for no example: it runs as generic code, which is slow" % self.source)
         made = {"source": self.source, "torch": self.torch, "processor": processor, "built": built}
-        return Model(os.path.join(entry, "model.so"), made, signatures, self.options)
+        return Model(os.path.join(entry, LIBRARY), made, signatures, self.options)
 
 
 def source_of(model, examples, dynamic, folder):
