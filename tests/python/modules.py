@@ -345,6 +345,16 @@ class Backend(Test):
         with torch.inference_mode():
             self.same(model(torch.ones(2, 3, 12, 12)), net(torch.ones(2, 3, 12, 12)))
 
+    def test_constants(self):
+        """Buffers are constants, though the model writes to what is not one: a norm is part of its convolution's weights."""
+        net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU6(inplace=True)).eval()
+        model, x = self.compiled(net), torch.randn(2, 3, 12, 12)
+        self.agrees(model, net, x)
+        [code] = self.graphs[0].codes
+        self.assertEqual([s["kernels"] for s in code.model.built["specializations"]],
+                         [s["kernels"] for s in kiln.compile(net, x).built["specializations"]])
+        self.assertEqual(len(code.inputs), 1)
+
     def test_weights_change(self):
         net, x = Net().eval(), torch.randn(2, 3, 12, 12)
         model = self.compiled(net)

@@ -114,7 +114,7 @@ class _Code:
             module, inputs, values, shapes = _with_constants(graph, args, freeze_buffers)
             call = capture.Call(module)
             program = capture.exported(module, call, [(tuple(values), {})], shapes)
-            if not (freeze_buffers and _writes(program)):
+            if not (freeze_buffers and _writes_buffers(program)):
                 break
         _refuse_random(program)
         self.inputs, self.kept = inputs, [i for i in graph.weights if i not in inputs]
@@ -223,11 +223,28 @@ def _argument(node, name, default):
     return default
 
 
-def _writes(program):
-    """Does it write to any tensor, or learn in a norm?"""
-    learning = "training", "train", "use_input_stats"
-    return any(n.target._schema.is_mutable or ("norm" in n.target._schema.name and
-               any(_argument(n, name, False) for name in learning)) for n in _calls(program))
+def _origin(node):
+    """The node whose memory a tensor has: through views, and what gives back the argument that it wrote."""
+    while node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and node.args and \
+            isinstance(node.args[0], torch.fx.Node) and any(r.alias_info for r in node.target._schema.returns):
+        node = node.args[0]
+    return node
+
+
+def _written(node):
+    """The arguments that a call writes to; a norm's statistics, when it learns."""
+    schema = node.target._schema
+    found = [_argument(node, a.name, None) for a in schema.arguments if a.alias_info and a.alias_info.is_write]
+    if "norm" in schema.name and any(_argument(node, n, False) for n in ("training", "train", "use_input_stats")):
+        found += [_argument(node, "running_mean", None), _argument(node, "running_var", None)]
+    return [n for n in found if isinstance(n, torch.fx.Node)]
+
+
+def _writes_buffers(program):
+    """Does it write to a buffer of its module?  A graph inside of it, as of a condition, is taken to."""
+    buffers = set(program.graph_signature.inputs_to_buffers)
+    return any(node.graph is not program.graph or _origin(n).name in buffers
+               for node in _calls(program) for n in _written(node))
 
 
 def _refuse_random(program):
