@@ -505,6 +505,7 @@ struct Cli {
 	bool        is_static;
 	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
 	const char *params;        /* save */
+	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
 		in_double;
@@ -638,6 +639,8 @@ void        answer_free(Answer *);
 /* Of a process that ended so, said this of errors, and printed that; else `why` gets the first difference. */
 bool        answer_same(RtCx *, int status, char *said, const char *printed, const RtArrays *got, const Answer *want,
 			Buf *why);
+/* both of runs here; else `why` gets the first difference */
+bool        answer_equal(RtCx *, const Answer *got, const Answer *want, Buf *why);
 /* without its results */
 bool        answer_ends_same(int status, char *said, const char *printed, const Answer *want, Buf *why);
 bool        answer_same_array(RtCx *, const RtArray *got, const RtArray *want, Buf *why);
@@ -678,5 +681,6 @@ int cmd_run(Cli *);
 int cmd_save(Cli *);
 int cmd_show(Cli *);
 int cmd_targets(Cli *);
+int cmd_trace(Cli *);
 
 #endif

@@ -852,6 +852,18 @@ print_block(Printer *p, const Block *b)
 
 /* ---- functions ------------------------------------------------------------------------------------------- */
 
+/* A default, unless an argument that must be given comes after it: that is no TorchScript, though programs of
+ * torch.export have it. */
+static bool
+has_default(const Schema *s, int i)
+{
+	bool has = s->args[i].has_default;
+
+	for (int k = i + 1; k < s->nargs; k++)
+		has &= s->args[k].has_default || s->args[k].kwonly;
+	return has;
+}
+
 static void
 print_parameters(Printer *p, const Schema *s, const Graph *g)
 {
@@ -865,7 +877,7 @@ print_parameters(Printer *p, const Schema *s, const Graph *g)
 		if (g)
 			p->name[graph_inputs(g)[i]->id] = name;
 		buf_printf(p->out, "%s%s: %s", i ? (g ? ",\n    " : ", ") : "", name, py_type(p->needs, a->type));
-		if (a->has_default) {
+		if (has_default(s, i)) {
 			buf_puts(p->out, "=");
 			py_constant(p->needs, a->deflt, rt_is_none(a->deflt) ? &rt_type_none : a->type, p->out);
 		}

@@ -233,6 +233,44 @@ const char *profile_print(Profile *, const Specialization *const *, int n);
 int         profile_parse(Profile *, const char *path, const char *text, Specialization ***);
 void        profile_merge(const Profile *, ValueProfile *to, const ValueProfile *from);
 
+/* ---- trace/: a run as graphs without branches --------------------------------------------------------------- */
+
+/* way.c: which way a run went.  A branch, or a loop's next trip: went; or the class of an object whose method was
+ * called by name. */
+typedef struct Turn { const RtCode *code; int pc; bool went; const RtClass *cls; } Turn;
+typedef struct Way {
+	Cx  *cx;
+	Vec(Turn) at;
+	bool cut;                  /* there were more */
+} Way;
+/* Runs of unchanged code (code_lower_unchanged) in that context are noted in w from now on. */
+void way_watch(Way *w, Cx *, RtCx *);
+
+/* methods.c: the method, and those of other modules that it calls, of the classes that it comes by, become what the
+ * way left of them, and so does the method itself, which is returned and has this name: to be saved (module_save).
+ * kept: names of functions, methods and classes (of all methods) whose calls stay; null behind the last. */
+Function *trace_methods(Cx *, Function *, const char *name, const Way *, const char *const *kept);
+
+/* choices.c: what the way rests on. */
+enum {                             /* what a value may depend on */
+	ON_DATA = 1,               /* elements of the arguments' tensors */
+	ON_RANDOM = 2,
+	ON_STATE = 4,              /* what the run writes to the instance */
+	ON_NUMBERS = 8,            /* arguments that are no tensors */
+	ON_SIZES = 16,             /* sizes that follow from data or random numbers */
+};
+typedef struct WayChoice {
+	const Node *node;          /* a prim::If, prim::Loop or call by name, of the graphs as they were read */
+	Range       at;            /* its place in the model */
+	bool        went;
+	const RtClass *cls;
+	Value      *by[2];         /* the values that decide, of the trace's own graph; or null */
+	int         on;            /* ON_ bits: what these depend on */
+} WayChoice;
+typedef struct WayChoices { WayChoice *at; int n, cap; } WayChoices;
+/* Those of a way, in order, without what is inside of kept calls.  self: the instance, or None. */
+WayChoices trace_choices(Cx *, Function *, IValue self, const Way *, const char *const *kept);
+
 /* ---- pass.c: the pipeline, passes.def -------------------------------------------------------------------- */
 
 typedef enum Stage {

@@ -77,6 +77,14 @@ take(Activation *a, const RtInsn *n, int from, IValue *to)
 	let_go(a, n);
 }
 
+/* For who watches the run. */
+static void
+report(Activation *a, int index, IValue v)
+{
+	if (a->cx->probe)
+		a->cx->probe(a->cx, a->code, a->pc, index, v);
+}
+
 /* ---- instructions -------------------------------------------------------------------------------------------- */
 
 /* Memory for n values: the caller's small array, or scratch that goes with mark m. */
@@ -163,7 +171,10 @@ rt_method(RtCx *cx, IValue self, const char *name)
 static int
 call_method(Activation *a, const RtInsn *n)
 {
-	const RtCode *code = rt_method(a->cx, in(a, n, 0), a->code->string[n->arg]);
+	const RtCode *code;
+
+	report(a, a->pc, in(a, n, 0));
+	code = rt_method(a->cx, in(a, n, 0), a->code->string[n->arg]);
 
 	return code ? call(a, n, code, 0, 0, 0) : RT_ERROR;
 }
@@ -728,12 +739,12 @@ do_jump(Activation *a, const RtInsn *n)
 	switch ((RtOpcode)n->op) {
 	case RT_DO_BRANCH:
 		go = truth(in(a, n, 0));
-		if (a->cx->probe)
-			a->cx->probe(a->cx, a->code, a->pc, a->pc, in(a, n, 0));
+		report(a, a->pc, in(a, n, 0));
 		a->pc = go ? a->pc + 1 : (int)n->arg;
 		break;
 	case RT_DO_LOOP:
 		go = truth(in(a, n, 2)) && in(a, n, 0).u.i < in(a, n, 1).u.i;
+		report(a, a->pc, rt_bool(go));
 		a->pc = go ? a->pc + 1 : (int)n->arg;
 		break;
 	case RT_DO_NEXT:
@@ -777,8 +788,7 @@ step(Activation *a, const RtInsn *n)
 	case RT_DO_FORK: case RT_DO_AWAIT: return do_fork(a, n);
 	case RT_DO_WAIT:        return do_wait(a, n);
 	case RT_DO_PROFILE:
-		if (a->cx->probe)
-			a->cx->probe(a->cx, a->code, a->pc, (int)n->arg, in(a, n, 0));
+		report(a, (int)n->arg, in(a, n, 0));
 		return do_move(a, n);
 	case RT_DO_RAISE:       return do_raise(a, n);
 	case RT_DO_ENTER:       return push_scope(a, (int)n->arg);

@@ -448,7 +448,7 @@ struct RtCx {
 	void   (*print)(RtCx *, const char *, int64_t n);      /* prim::Print; null: standard output */
 	void    *print_arg;
 	void   (*warn)(RtCx *, const char *, int64_t n);       /* aten::warn; null: standard error */
-	/* profiling: RT_DO_PROFILE, and branches with their condition */
+	/* profiling: RT_DO_PROFILE, branches with their condition, loops, methods called by name */
 	void   (*probe)(RtCx *, const RtCode *, int pc, int index, IValue v);
 	void    *probe_arg;
 	struct RtTrace *events;  /* what ran when, or null: trace.c */
@@ -586,13 +586,16 @@ int64_t rt_now(void);                                   /* nanoseconds, monotoni
 typedef enum RtOpcode {
 	RT_DO_KERNEL,       /* out[0..nout) = kernel[arg](in[0..nin)) */
 	RT_DO_CALL,         /* out[0..nout) = callee[arg](in...) */
-	RT_DO_CALL_METHOD,  /* in[0] is the object; "interface.name" string[arg], looked up in its class */
+	/* in[0] is the object, probed with index = pc; "interface.name" string[arg], looked up in its class */
+	RT_DO_CALL_METHOD,
 	RT_DO_CALL_VALUE,   /* in[0] is a function value */
 	RT_DO_CONSTANT,     /* out[0] = constant[arg] */
 	RT_DO_MOVE,         /* out[i] = in[i], all at once (parallel move) */
 	RT_DO_JUMP,         /* pc = arg */
 	RT_DO_BRANCH,       /* if !in[0]: pc = arg; probed with index = pc */
-	RT_DO_LOOP,         /* in: trip index, max trip count, condition; if !(cond && index < max): pc = arg */
+	/* in: trip index, max trip count, condition; if !(cond && index < max): pc = arg; probed with index = pc and
+	 * whether it goes on */
+	RT_DO_LOOP,
 	RT_DO_NEXT,         /* in[0] = index register, out[0] the same: index + 1; pc = arg */
 	RT_DO_RETURN,       /* results are in[0..nin) */
 	RT_DO_TUPLE,        /* out[0] = tuple of in; type[arg] when named (arg + 1, 0: plain) */

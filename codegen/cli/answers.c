@@ -173,3 +173,20 @@ answer_same(RtCx *rt, int status, char *said, const char *printed, const RtArray
 	return answer_ends_same(status, said, printed, want, why) &&
 	       (status || same_arrays(rt, got, &want->result, why));
 }
+
+bool
+answer_equal(RtCx *rt, const Answer *got, const Answer *want, Buf *why)
+{
+	const char *type = got->type ? got->type : "RuntimeError", *other = want->type ? want->type : "RuntimeError";
+
+	if (got->status && want->status) {
+		if (strcmp(type, other) || strcmp(got->error, want->error))
+			buf_printf(why, "it raises '%s: %s', and not '%s: %s'", type, got->error, other, want->error);
+	} else if (got->status || want->status) {
+		buf_printf(why, got->status ? "it raises '%s: %s'" : "it does not raise '%s: %s'",
+			   got->status ? type : other, got->status ? got->error : want->error);
+	} else if (rt_close_text(got->printed, want->printed, why)) {
+		same_arrays(rt, &got->result, &want->result, why);
+	}
+	return !why->n;
+}

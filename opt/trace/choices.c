@@ -1,0 +1,457 @@
+/*
+ * What the turns of a run rest on: data, random numbers, state that the run itself writes, arguments that are numbers.
+ *
+ * Every value of the trace, which is one graph here, has three sets: what its elements depend on, what its sizes or its
+ * length do, and what its dtype, its rank or whether it is there at all do, which is mostly nothing, since the way says
+ * it.  Sizes of arguments depend on nothing, since a trace is checked with others.  Nodes are gone through once, in
+ * order; what is written goes on to all that may be the same memory and was there before.
+ */
+#include "trace.h"
+
+typedef struct On { uint8_t data, form, kind; } On;
+
+typedef struct Depends {
+	Cx       *cx;
+	Graph    *g;
+	AliasDb  *alias;
+	On       *on;              /* by value id */
+	Vec(const Value *) memory; /* values made so far that may be written to */
+	Map       attributes;      /* class and name -> On, of what was set */
+	Map       state;           /* class and name: some node sets it */
+	KnownTable *table;         /* runs operators on tensors without data */
+	PtrMap    reads;           /* Op -> Reads */
+	Pass      pass;            /* whose instance the run was on: of what attributes are */
+} Depends;
+
+/* Of tensors: dtype and rank; these and sizes; all. */
+typedef enum Reads { READS_KIND = 1, READS_SIZES, READS_ELEMENTS } Reads;
+
+static On
+both(On a, On b)
+{
+	return (On){ a.data | b.data, a.form | b.form, a.kind | b.kind };
+}
+
+static On *
+on(Depends *d, const Value *v)
+{
+	return &d->on[v->id];
+}
+
+static On
+of_all(Depends *d, const Node *n)
+{
+	On all = { 0, 0, 0 };
+
+	for (int i = 0; i < n->nin; i++)
+		all = both(all, *on(d, n->in[i]));
+	return all;
+}
+
+static void
+set_all(Depends *d, const Node *n, On to)
+{
+	for (int i = 0; i < n->nout; i++)
+		*on(d, n->out[i]) = to;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+static bool
+has_tensor(const Type *t)
+{
+	bool has = t->kind == TYPE_TENSOR || t->kind == TYPE_ANY || t->kind == TYPE_VAR;
+
+	for (int i = 0; i < t->n && !has; i++)
+		has = has_tensor(t->of[i]);
+	return has;
+}
+
+static bool
+has_number(const Type *t)
+{
+	bool has = !t->n && t->kind != TYPE_TENSOR && t->kind != TYPE_NONE && t->kind != TYPE_CLASS;
+
+	for (int i = 0; i < t->n && !has; i++)
+		has = has_number(t->of[i]);
+	return has;
+}
+
+/* A number, a text: it has no size. */
+static bool
+is_plain(const Type *t)
+{
+	return !t->n && !has_tensor(t);
+}
+
+/* ---- operators -------------------------------------------------------------------------------------------------- */
+
+/* The arguments of a call on that tensor; false: there is one of another kind. */
+static bool
+plain_arguments(const Schema *s, IValue tensor, IValue *args)
+{
+	for (int i = 0; i < s->nargs; i++) {
+		const Type *t = s->args[i].type;
+
+		if (t->kind == TYPE_TENSOR)
+			args[i] = tensor;
+		else if (s->args[i].has_default)
+			args[i] = s->args[i].deflt;
+		else if (t->kind == TYPE_INT || t->kind == TYPE_BOOL)
+			args[i] = t->kind == TYPE_INT ? rt_int(0) : rt_bool(false);
+		else
+			return false;
+	}
+	return true;
+}
+
+/* What the kernel says of a tensor of n x n elements that has no data; false: nothing. */
+static bool
+answer_of_sizes(Depends *d, Op *op, const Schema *s, int64_t n, IValue *out)
+{
+	const TensorInfo info = { .dtype = RT_f32, .rank = 2, .dims = (int64_t[2]){ n, n },
+				  .strides = (int64_t[2]){ n, 1 } };
+	IValue *args = new(d->cx->arena, IValue, s->nargs + 1), tensor = known_meta(d->table, type_tensor(d->cx, &info));
+	const bool answers = plain_arguments(s, tensor, args) && known_run(d->table, op, args, out, 1, true);
+
+	rt_release(tensor);
+	return answers;
+}
+
+/* What of tensors the operator's result, which is none, depends on.  The kernel itself says it. */
+static Reads
+reads_of(Depends *d, Op *op)
+{
+	const Schema *s = op_schema(d->cx, op);
+	IValue a = rt_none(), b = rt_none();
+	Reads reads = READS_ELEMENTS;
+
+	if (op->kernel && !s->vararg && s->nrets == 1 && !has_tensor(s->rets[0].type) &&
+	    answer_of_sizes(d, op, s, 2, &a) && answer_of_sizes(d, op, s, 3, &b))
+		reads = value_identical(a, b) ? READS_KIND : READS_SIZES;
+	rt_release(a);
+	rt_release(b);
+	return reads;
+}
+
+static Reads
+reads(Depends *d, Op *op)
+{
+	int64_t *known = ptrmap_at(d->cx->arena, &d->reads, op);
+
+	if (!*known)
+		*known = reads_of(d, op);
+	return (Reads)*known;
+}
+
+/* Does the node's result have sizes by the elements of tensors? */
+static bool
+sizes_by_data(const Node *n)
+{
+	if (!strcmp(n->op->rule, "data"))
+		return true;
+	if (n->op->function)
+		for NODES(m, n->op->function->graph->top)
+			if (m->op && !strcmp(m->op->rule, "data"))
+				return true;
+	return false;
+}
+
+static bool
+is_mask(const Value *v)
+{
+	const Op *op = v->node->op;
+
+	return op && op->form == OP_MAP && !strcmp(op->result, "boolean");
+}
+
+/* x[mask]: the list of indices has one. */
+static bool
+picks_by_mask(const Node *n)
+{
+	const Node *list = n->nin > 1 ? n->in[1]->node : NULL;
+
+	if (!list || !node_is(n, "aten::index") || !node_is(list, "prim::ListConstruct"))
+		return false;
+	for (int i = 0; i < list->nin; i++)
+		if (is_mask(list->in[i]))
+			return true;
+	return false;
+}
+
+/* What a size, or a length, depends on as a number. */
+static uint8_t
+by_size(const On *x)
+{
+	const int data = ON_DATA | ON_RANDOM;
+
+	return (x->form & ~data) | (x->form & data ? ON_SIZES : 0) | x->kind;
+}
+
+/* What an argument says of the result's elements. */
+static uint8_t
+through(const On *x, bool tensor, Reads what)
+{
+	if (tensor && what == READS_KIND)
+		return x->kind;
+	return (tensor && what == READS_SIZES ? 0 : x->data) | by_size(x);
+}
+
+/* Does it draw random numbers?  Dropout does not where the instance says that nobody trains. */
+static bool
+draws(Depends *d, const Node *n)
+{
+	const Value *train = n->op ? node_arg(n, "train") : NULL;
+	IValue v;
+
+	return node_is_nondeterministic(n) &&
+	       !(train && freeze_resolves(&d->pass, d->g, train, &v) && v.tag == RT_BOOL && !v.u.i);
+}
+
+/* Sizes of a pointwise result come of its tensors alone; others may come of numbers, too. */
+static On
+of_operator(Depends *d, const Node *n)
+{
+	const bool by_data = sizes_by_data(n) || picks_by_mask(n);
+	const Reads what = reads(d, n->op);
+	On all = { draws(d, n) ? ON_RANDOM : 0, 0, 0 };
+
+	for (int i = 0; i < n->nin; i++) {
+		const On x = *on(d, n->in[i]);
+		const bool tensor = has_tensor(n->in[i]->type);
+
+		all.data |= through(&x, tensor, what);
+		all.form |= x.form;
+		all.kind |= x.kind;
+		if (tensor ? by_data : n->op->form != OP_MAP)
+			all.form |= x.data;
+	}
+	if (what != READS_ELEMENTS || (n->nout && is_plain(n->out[0]->type)))
+		all.form = all.kind;
+	return all;
+}
+
+/* ---- containers, objects ---------------------------------------------------------------------------------------- */
+
+static const char *
+key_of(Depends *d, const Node *n)
+{
+	return py_attribute_key(d->cx, n->in[0]->type, node_str(n, "name"));
+}
+
+static bool
+is_module(const Type *t)
+{
+	return t->kind == TYPE_CLASS && class_info(t)->module;
+}
+
+static bool
+is_object(const Type *t)
+{
+	return t->kind == TYPE_CLASS || t->kind == TYPE_INTERFACE;
+}
+
+/* What another call leaves there is not what this one found. */
+static On
+of_attribute(Depends *d, const Node *n)
+{
+	const On *set = map_get(&d->attributes, key_of(d, n));
+	On now = both(*on(d, n->in[0]), set ? *set : (On){ 0, 0, 0 });
+
+	if (!is_module(n->in[0]->type))
+		return now;
+	if (map_get(&d->state, key_of(d, n)))
+		return both(now, (On){ ON_STATE, ON_STATE, ON_STATE });
+	if (type_is_mutable(n->out[0]->type) && !is_object(n->out[0]->type) && alias_has_writers(d->alias, n->out[0]))
+		now.data |= ON_STATE;
+	return now;
+}
+
+static void
+set_attribute(Depends *d, const Node *n)
+{
+	On *set = map_get(&d->attributes, key_of(d, n));
+
+	if (!set)
+		map_put(&d->attributes, key_of(d, n), set = new(d->cx->arena, On, 1));
+	*set = both(*set, *on(d, n->in[1]));
+}
+
+/* A part of a tuple, which may have been made here. */
+static On
+of_part(Depends *d, const Node *n, int i)
+{
+	const Node *made = n->in[0]->node;
+
+	return node_is(made, "prim::TupleConstruct") && i >= 0 && i < made->nin ? *on(d, made->in[i])
+										: of_all(d, n);
+}
+
+static On
+of_index(Depends *d, const Node *n)
+{
+	int64_t i;
+
+	if (!value_int(n->in[1], &i))
+		return of_all(d, n);
+	return of_part(d, n, (int)(i < 0 ? i + n->in[0]->type->n : i));
+}
+
+/* Is a value there, and of which class?  The way decided that, but for what another call left, or a dict has. */
+static bool
+asks_what_it_is(const Node *n)
+{
+	return node_is(n, "aten::__is__") || node_is(n, "aten::__isnot__") || node_is(n, "prim::isinstance");
+}
+
+static On
+of_kind(Depends *d, const Node *n)
+{
+	On x = { 0, 0, 0 };
+
+	for (int i = 0; i < n->nin; i++) {
+		const Node *from = n->in[i]->node;
+
+		x.data |= on(d, n->in[i])->kind;
+		if (node_is(from, "aten::get") || node_is(from, "prim::CallMethod") ||
+		    node_is(from, "prim::CallFunction"))
+			x.data |= on(d, n->in[i])->data;
+	}
+	return x;
+}
+
+/* len(x), keys of d, key in d: of the first operand only its form matters. */
+static bool
+asks_for_form(const Node *n)
+{
+	return node_is(n, "aten::len") || node_is(n, "aten::keys") ||
+	       (node_is(n, "aten::__contains__") && n->in[0]->type->kind == TYPE_DICT);
+}
+
+static On
+of_form(Depends *d, const Node *n)
+{
+	On x = { by_size(on(d, n->in[0])), on(d, n->in[0])->form, on(d, n->in[0])->kind };
+
+	if (n->nin > 1)
+		x.data |= on(d, n->in[1])->data | by_size(on(d, n->in[1]));
+	return x;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+/* What is written into `to` may be read of all that may be the same memory, or holds it; a module's attributes are
+ * looked at where they are read. */
+static void
+write_through(Depends *d, const Value *to, On what)
+{
+	int kept = 0;
+
+	for (int i = 0; i < d->memory.n; i++) {
+		const Value *v = d->memory.at[i];
+		On *x = on(d, v);
+
+		if ((what.data & ~x->data) | (what.form & ~x->form))
+			if (v == to || alias_may(d->alias, v, to) || alias_may_contain(d->alias, v, to))
+				*x = both(*x, what);
+		if (!(x->data & ON_DATA) || v->type->kind != TYPE_TENSOR)    /* more is not said of what is data */
+			d->memory.at[kept++] = v;
+	}
+	d->memory.n = kept;
+}
+
+static void
+note_writes(Depends *d, const Node *n)
+{
+	On what = { draws(d, n) ? ON_RANDOM : 0, 0, 0 };
+
+	if (!n->op || !node_writes(n))
+		return;
+	for (int i = 0; i < n->nin; i++) {
+		what.data |= on(d, n->in[i])->data;
+		what.form |= on(d, n->in[i])->form;
+	}
+	for (int i = 0; i < n->nin; i++)
+		if (node_writes_input(n, i))
+			write_through(d, n->in[i],
+				      n->in[i]->type->kind == TYPE_TENSOR ? (On){ what.data, 0, 0 } : what);
+}
+
+static void
+go_through(Depends *d, const Node *n)
+{
+	if (node_is(n, "prim::GetAttr"))
+		set_all(d, n, of_attribute(d, n));
+	else if (node_is(n, "prim::SetAttr"))
+		set_attribute(d, n);
+	else if (node_is(n, "prim::TupleIndex"))
+		set_all(d, n, of_index(d, n));
+	else if (node_is(n, "prim::TupleUnpack"))
+		for (int i = 0; i < n->nout; i++)
+			*on(d, n->out[i]) = of_part(d, n, i);
+	else if (asks_what_it_is(n))
+		set_all(d, n, of_kind(d, n));
+	else if (asks_for_form(n))
+		set_all(d, n, of_form(d, n));
+	else
+		set_all(d, n, n->op ? of_operator(d, n) : of_all(d, n));
+	note_writes(d, n);
+	for (int i = 0; i < n->nout; i++)
+		if (type_is_mutable(n->out[i]->type) && !is_module(n->out[i]->type))
+			vec_push(d->cx->arena, &d->memory, n->out[i]);
+}
+
+static void
+begin(Depends *d, bool method)
+{
+	for (int i = method; i < graph_ninputs(d->g); i++) {
+		const Value *v = graph_inputs(d->g)[i];
+
+		on(d, v)->data = (has_tensor(v->type) ? ON_DATA : 0) | (has_number(v->type) ? ON_NUMBERS : 0);
+		vec_push(d->cx->arena, &d->memory, v);
+	}
+	for NODES(n, d->g->top)
+		if (node_is(n, "prim::SetAttr") && is_module(n->in[0]->type))
+			map_put(&d->state, key_of(d, n), n);
+}
+
+/* Is it a check of sizes, whose other branch raises?  The trace goes on without it. */
+static bool
+is_size_check(const WayChoice *c)
+{
+	return node_is(c->node, "prim::If") && !(c->on & ~ON_SIZES) &&
+	       block_raises(c->went ? if_else(c->node) : if_then(c->node));
+}
+
+static void
+find_reasons(Cx *cx, Graph *g, IValue self, bool method, WayChoices *c)
+{
+	Depends d = { .cx = cx, .g = g, .table = known_table(cx), .on = new(cx->arena, On, g->nvalue + 1),
+		.attributes.arena = cx->arena, .state.arena = cx->arena,
+		.pass = { .cx = cx, .scratch = cx->arena, .self = self } };
+
+	d.alias = freeze_alias(&d.pass, g);
+	begin(&d, method);
+	for NODES(n, g->top)
+		go_through(&d, n);
+	for (int i = 0; i < c->n; i++) {
+		for (int k = 0; k < 2; k++)
+			if (c->at[i].by[k])
+				c->at[i].on |= on(&d, c->at[i].by[k])->data;
+		if (is_size_check(&c->at[i]))
+			c->at[i].on = 0;
+	}
+}
+
+WayChoices
+trace_choices(Cx *cx, Function *fn, IValue self, const Way *way, const char *const *kept)
+{
+	Tracer *t = trace_new(cx, way, kept);
+	Graph *g;
+
+	t->whole = true;
+	g = trace_walk(t, fn);
+	trace_end(t);
+	find_reasons(cx, g, self, fn->self != NULL, &t->choices);
+	return t->choices;
+}

@@ -1,0 +1,176 @@
+/*
+ * The trace as methods: what a module's class has in place of its own once the way is known.
+ *
+ *   def forward(self, x):                      def forward(self, x):
+ *     if self.first: x = self.a(x)       ->      _0 = (self.a).forward(x, )
+ *     return self.b(x)                           return (self.b).forward(_0, )
+ *
+ * A method that a way goes through twice, differently, or in two objects of a class, becomes two: forward and forward1.
+ * Functions that kept calls need keep their names, so that what the way made of them has another.
+ */
+#include "trace.h"
+
+/* ---- variants --------------------------------------------------------------------------------------------------- */
+
+static bool
+same_turn(const Turn *a, const Turn *b)
+{
+	return a->code == b->code && a->pc == b->pc && a->went == b->went && a->cls == b->cls;
+}
+
+/* Does the way go on as it did there?  It then goes on so to the variant's end, since turns are all that decides. */
+static bool
+goes_as(const Tracer *t, const Variant *v)
+{
+	if (v->end - v->begin > t->way->at.n - t->at)
+		return false;
+	for (int i = v->begin; i < v->end; i++)
+		if (!same_turn(&t->way->at.at[i], &t->way->at.at[t->at + i - v->begin]))
+			return false;
+	return true;
+}
+
+static Function *
+traced_copy(Cx *cx, const Function *of)
+{
+	Function *fn = new(cx->arena, Function, 1);
+
+	*fn = (Function){ .name = of->name, .schema = of->schema, .self = of->self, .unit = of->unit, .state = 2 };
+	return fn;
+}
+
+Variant *
+trace_variant(Tracer *t, Function *fn)
+{
+	Variant *v;
+
+	for (int i = 0; i < t->variants.n; i++) {
+		v = t->variants.at[i];
+		if (v->of == fn && goes_as(t, v)) {
+			t->at += v->end - v->begin;
+			return v;
+		}
+	}
+	v = new(t->cx->arena, Variant, 1);
+	*v = (Variant){ .of = fn, .fn = traced_copy(t->cx, fn), .begin = t->at };
+	v->fn->graph = trace_walk(t, fn);
+	v->end = t->at;
+	vec_push(t->cx->arena, &t->variants, v);
+	return v;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Names {
+	Cx  *cx;
+	Map  functions;            /* that are still called as they were read */
+	Map  by_name;              /* methods that these call of whatever object */
+	bool kept;
+} Names;
+
+static void note_calls(Names *, const Block *);
+
+static void
+note_function(Names *s, Function *fn)
+{
+	if (map_get(&s->functions, fn->name))
+		return;
+	map_put(&s->functions, fn->name, fn);
+	if (!fn->self || !class_info(fn->self)->interface)
+		note_calls(s, function_graph(s->cx, fn)->top);
+}
+
+/* Calls in a traced graph that are not its own variants' are kept ones. */
+static void
+note_calls(Names *s, const Block *b)
+{
+	for NODES(n, b) {
+		Function *fn = node_function(n);
+		const Attr *sub = node_attr(n, "Subgraph");
+
+		if (fn && fn->state == 2 && fn->tree)
+			note_function(s, fn);
+		else if (!fn && node_is(n, "prim::CallMethod"))
+			map_put(&s->by_name, node_str(n, "name"), n);
+		for (int i = 0; i < n->nsub; i++)
+			note_calls(s, n->sub[i]);
+		if (sub)
+			note_calls(s, sub->g->top);
+	}
+}
+
+static bool
+is_taken(Names *s, const ClassInfo *info, const char *name)
+{
+	Function *other = class_method(info, name);
+
+	return class_attr(info, name) || (other && map_get(&s->functions, other->name)) ||
+	       map_get(&s->by_name, name);
+}
+
+/* The class has fn by this name; what had it goes. */
+static void
+put_method(Cx *cx, ClassInfo *info, Function *fn, const char *name)
+{
+	fn->name = arena_printf(cx->arena, "%s.%s", info->type->name, name);
+	for (int i = 0; i < info->methods.n; i++)
+		if (!strcmp(info->methods.at[i]->name, fn->name)) {
+			info->methods.at[i] = fn;
+			return;
+		}
+	vec_push(cx->arena, &info->methods, fn);
+}
+
+/* forward, forward1, forward2 ...: the first that no other one has. */
+static void
+name_variant(Names *s, Map *given, Variant *v, const char *wanted)
+{
+	ClassInfo *info = class_info(v->of->self);
+	const char *name = wanted;
+
+	for (int k = 1; is_taken(s, info, name) ||
+	     map_get(given, arena_printf(s->cx->arena, "%s.%s", info->type->name, name)); k++)
+		name = arena_printf(s->cx->arena, "%s%d", wanted, k);
+	map_put(given, arena_printf(s->cx->arena, "%s.%s", info->type->name, name), v);
+	put_method(s->cx, info, v->fn, name);
+}
+
+static void
+name_all(Tracer *t, Function *entry, const char *name)
+{
+	Names s = { .cx = t->cx, .functions.arena = t->cx->arena, .by_name.arena = t->cx->arena };
+	Map given = { .arena = t->cx->arena };
+
+	note_calls(&s, entry->graph->top);
+	for (int i = 0; i < t->variants.n; i++)
+		note_calls(&s, t->variants.at[i]->fn->graph->top);
+	if (entry->self) {
+		put_method(t->cx, class_info(entry->self), entry, name);
+		map_put(&given, entry->name, entry);
+	}
+	for (int i = 0; i < t->variants.n; i++)
+		name_variant(&s, &given, t->variants.at[i], strrchr(t->variants.at[i]->of->name, '.') + 1);
+	for (int i = 0; i < t->calls.n; i++)
+		node_set_str(t->calls.at[i].node, "name", strrchr(t->calls.at[i].to->fn->name, '.') + 1);
+}
+
+static void
+clean(Cx *cx, Function *fn)
+{
+	pass_run(cx, "dce", NULL, fn->graph, rt_none());
+}
+
+Function *
+trace_methods(Cx *cx, Function *fn, const char *name, const Way *way, const char *const *kept)
+{
+	Tracer *t = trace_new(cx, way, kept);
+	Function *entry = traced_copy(cx, fn);
+
+	entry->graph = trace_walk(t, fn);
+	trace_end(t);
+	for (int i = 0; i < t->variants.n; i++)
+		clean(cx, t->variants.at[i]->fn);
+	clean(cx, entry);
+	name_all(t, entry, name);
+	return entry;
+}

@@ -1,0 +1,49 @@
+/*
+ * Which way a run goes: every turn that its code takes, in order.
+ *
+ * A turn is a branch, a trip of a loop begun or not, or the class of an object whose method is called by name.  With
+ * the code as it was read, where every prim::If is one branch, that is all that a graph leaves open; operators' own
+ * bodies are no code of the model.  Forked calls run at once while they are watched, so that the order is the code's.
+ */
+#include "trace.h"
+
+enum { MOST_TURNS = 4000000 };
+
+static void
+add_turn(Way *w, Turn t)
+{
+	if (w->at.n < MOST_TURNS)
+		vec_push(w->cx->arena, &w->at, t);
+	else
+		w->cut = true;
+}
+
+static void
+probe(RtCx *rt, const RtCode *code, int pc, int index, IValue v)
+{
+	Turn t = { .code = code, .pc = pc };
+
+	(void)index;
+	if (strstr(code->name, "::"))
+		return;
+	switch (code->insn[pc].op) {
+	case RT_DO_BRANCH:
+	case RT_DO_LOOP:
+		t.went = v.u.i != 0;
+		break;
+	case RT_DO_CALL_METHOD:
+		t.cls = v.tag == RT_OBJECT ? v.u.obj->cls : NULL;
+		break;
+	default:
+		return;
+	}
+	add_turn(rt->probe_arg, t);
+}
+
+void
+way_watch(Way *w, Cx *cx, RtCx *rt)
+{
+	*w = (Way){ .cx = cx };
+	rt->probe = probe;
+	rt->probe_arg = w;
+}
