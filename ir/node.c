@@ -573,15 +573,17 @@ node_may_refuse_data(const Node *n)
 	return node_may_divide_by_zero(n) || node_may_overflow(n);
 }
 
-/* Dropout draws numbers only while it trains; a constant False says that it does not. */
+/* Dropout draws numbers only while it trains, attention when it drops some; a constant says that neither is so. */
 bool
 node_is_nondeterministic(const Node *n)
 {
-	const Value *train;
+	const Value *train, *dropped;
 	IValue v;
 
 	if (!n->op || n->op->effect != EFFECT_RANDOM)
 		return false;
 	train = node_arg(n, "train");
-	return !(train && value_constant(train, &v) && v.tag == RT_BOOL && !v.u.i);
+	dropped = node_arg(n, "dropout_p");
+	return !(train && value_constant(train, &v) && v.tag == RT_BOOL && !v.u.i) &&
+	       !(dropped && value_constant(dropped, &v) && v.tag == RT_DOUBLE && v.u.f == 0);
 }

@@ -121,6 +121,7 @@ typedef struct Builder {
 	Cx       *cx;
 	Graph    *g;
 	Names    *names;             /* of the graph that is inlined now -> Value */
+	const Names *top;            /* those of the program's own graph */
 	Range     at;                /* the node that is read now */
 	int       autocast;          /* an RtDtype; -1: off */
 	int64_t   work;              /* see build_work */

@@ -279,7 +279,7 @@ exported_graph(Cx *cx, Function *fn)
 {
 	Exported *p = fn->exported;
 	Names names = { .map.arena = cx->arena };
-	Builder b = { .p = p, .cx = cx, .names = &names, .autocast = -1 };
+	Builder b = { .p = p, .cx = cx, .names = &names, .top = &names, .autocast = -1 };
 	Values results = { 0 };
 	Value *self, **leaf;
 

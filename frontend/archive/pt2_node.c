@@ -313,6 +313,18 @@ bind_list(Builder *b, const Json *names, Value *list)
 	}
 }
 
+/* A tensor has so many dims as the archive says.  Names of inner graphs may be those of the outer one: of these nothing
+ * is known. */
+static void
+note_rank(Builder *b, const char *name, Value *v)
+{
+	const Json *sizes = json_get(map_get(&b->p->metas, name), "sizes");
+	const TensorInfo info = { .dtype = -1, .rank = json_count(sizes), .grad = -1, .device = -1, .undefined = 0 };
+
+	if (sizes && b->names == b->top && v->type == &rt_type_tensor && info.rank <= RT_MAX_RANK)
+		v->type = type_tensor(b->cx, &info);
+}
+
 static void
 bind_one(Builder *b, const Json *output, Value *v)
 {
@@ -328,6 +340,8 @@ bind_one(Builder *b, const Json *output, Value *v)
 		name = json_get(is, "as_name");
 		v = as_number(b, v, type_of_output(b, output));
 	}
+	if (name && !strcmp(kind, "as_tensor"))
+		note_rank(b, json_text_of(&b->p->doc, name, "name"), v);
 	if (name)
 		build_name(b, json_text_of(&b->p->doc, name, "name"), v);
 }

@@ -6,8 +6,8 @@
  *
  * Not in training mode, where the statistics are the batch's.  The norm's channels are dim 1.  A product's outputs are
  * that only where the result is a matrix, which is known of what was flattened before; a convolution's only where there
- * is a batch, which is known where the model raises for another rank, as BatchNorm2d does: elsewhere normforms.c has
- * the norm. The rest is reweigh.c's.
+ * is a batch, which is known where the model raises for another rank, as BatchNorm2d does, and where its type says so,
+ * as a program of torch.export does: elsewhere normforms.c has the norm.  The rest is reweigh.c's.
  */
 #include "../../rt/ops/kernel.h"
 #include "../opt.h"
@@ -55,6 +55,8 @@ is_matrix(const Value *v)
 	int64_t start, end;
 	IValue sizes;
 
+	if (v->type->tensor && v->type->tensor->rank == 2)
+		return true;
 	for (int depth = 0; depth < 64; depth++) {
 		const Node *at = n;
 
@@ -95,7 +97,9 @@ ensures(const Node *ask, int64_t rank, const Node *then)
 static bool
 has_batch(const Node *conv, int64_t rank, const Node *norm)
 {
-	if (node_is(conv, "aten::_convolution") || node_is(conv, "aten::convolution"))
+	const TensorInfo *is = conv->out[0]->type->tensor;
+
+	if (node_is(conv, "aten::_convolution") || node_is(conv, "aten::convolution") || (is && is->rank == rank))
 		return true;
 	for (int i = 0; i < conv->out[0]->uses.n; i++) {
 		const Node *dim = conv->out[0]->uses.at[i].node;

@@ -177,9 +177,12 @@ take_node(Executor *x, Node *n)
 		}
 }
 
+/* What a program of torch.export says of its values holds for all calls. */
 static void
 forget_types(Executor *x, Node *n)
 {
+	if (x->p->fn && x->p->fn->exported)
+		return;
 	for (int i = 0; i < n->nout && !node_is(n, "prim::Constant"); i++)
 		n->out[i]->type = type_unshaped(x->p->cx, n->out[i]->type);
 }

@@ -2,7 +2,7 @@
  * Lists of known length that nobody changes become their elements.
  *
  *   %l = prim::ListConstruct(%a, %b)
- *   %n = aten::len(%l)                ->  2
+ *   %n = aten::len(%l)                ->  2              so is that of a dict that stays empty
  *   %x = aten::__getitem__(%l, %one)  ->  %b
  *   %x, %y = prim::ListUnpack(%l)     ->  %a, %b
  *   %m = aten::add(%l, %k)            ->  prim::ListConstruct(%a, %b, ...)
@@ -37,10 +37,17 @@ replace(Lists *l, Node *n, Value *with)
 	l->changed = true;
 }
 
+/* A dict that is made empty, and stays so. */
+static bool
+is_empty_dict(Lists *l, const Value *v)
+{
+	return node_is(v->node, "prim::DictConstruct") && !v->node->nin && !alias_is_written(l->alias, v);
+}
+
 static void
 fold_len(Lists *l, Node *n)
 {
-	const Node *made = elements_of(l, n->in[0]);
+	const Node *made = is_empty_dict(l, n->in[0]) ? n->in[0]->node : elements_of(l, n->in[0]);
 
 	if (!made || !pass_may(l->p))
 		return;
@@ -155,11 +162,11 @@ walk(Lists *l, Block *b)
 	for NODES(n, b) {
 		for (int i = 0; i < n->nsub; i++)
 			walk(l, n->sub[i]);
+		if (n->nin && node_is(n, "aten::len"))
+			fold_len(l, n);
 		if (!n->nin || n->in[0]->type->kind != TYPE_LIST)
 			continue;
-		if (node_is(n, "aten::len"))
-			fold_len(l, n);
-		else if (node_is(n, "aten::__getitem__"))
+		if (node_is(n, "aten::__getitem__"))
 			fold_item(l, n);
 		else if (node_is(n, "prim::ListUnpack"))
 			fold_unpack(l, n);

@@ -135,9 +135,8 @@ as_product(Spec *s, Scope *c, const Conv *v, Range at)
 	return y;
 }
 
-/* What is squeezed here from height 1; null: it is no such value. */
-static Value *
-squeezed(Spec *s, const Value *v)
+Value *
+spec_squeezed(Spec *s, const Value *v)
 {
 	const Known *k;
 	int64_t dim;
@@ -154,7 +153,7 @@ over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
 {
 	Value *const two = spec_put_int(s, 2, at);
 	Value *const unsqueeze[] = { v->x, two };
-	Value *const high = squeezed(s, v->x),
+	Value *const high = spec_squeezed(s, v->x),
 		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
 	Value *const conv[] = { spec_channels_last(s, c, x, v->padding[0] > 0, at), put_weights(s, v, 4, at), v->bias,
 				put_ints(s, 1, v->stride[0], at), put_ints(s, 0, v->padding[0], at),
@@ -191,6 +190,22 @@ same_dims(Spec *s, const Value *a, const Value *b)
 	return !memcmp(t->dims, u->dims, sizeof *t->dims * 4);
 }
 
+/* An operand with an element for each channel, or one for all, as it is seen before the squeeze; null: it has more. */
+static Value *
+by_channel(Spec *s, Scope *c, Value *v, Range at)
+{
+	const Known *k = known_at(s->k, v);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+
+	if (!t || t->ndim > 3 || (t->ndim && t->dims[t->ndim - 1] != 1) || (t->ndim == 3 && t->dims[0] != 1))
+		return NULL;
+	if (t->ndim < 2)
+		return v;
+	Value *const in[] = { v, spec_put_int(s, t->ndim - 1, at) };
+
+	return spec_put_op(s, c, "aten::unsqueeze", "", in, 2, at);
+}
+
 /* Does it put constants before and behind the last dim? */
 static bool
 pads_last_dim(Spec *s, Scope *c, const Node *n)
@@ -222,12 +237,16 @@ spec_under_squeeze(Spec *s, Scope *c, Node *n)
 	for (int i = 0; i < n->nin; i++) {
 		Value *v = spec_value(c, n->in[i]);
 
-		if (v->type->kind != TYPE_TENSOR)
+		if (v->type->kind != TYPE_TENSOR || !(of[i] = spec_squeezed(s, v)))
 			continue;
-		if (!(of[i] = squeezed(s, v)) || (first && !same_dims(s, first, of[i])))
+		if (first && !same_dims(s, first, of[i]))
 			return false;
 		first = of[i];
 	}
+	for (int i = 0; i < n->nin && first; i++)
+		if (!of[i] && spec_value(c, n->in[i])->type->kind == TYPE_TENSOR &&
+		    !(of[i] = by_channel(s, c, spec_value(c, n->in[i]), n->at)))
+			return false;
 	if (!first)
 		return false;
 	m = spec_copy_node(s, n);

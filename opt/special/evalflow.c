@@ -308,6 +308,7 @@ spec_loop(Spec *s, Scope *c, Node *n)
 
 	if (unroll(s, c, n))
 		return;
+	s->padded |= spec_makes_padding(loop_body(n));
 	forget_lists(s, n);
 	for (int i = 0; i < n->nout; i++) {
 		Value *in = spec_value(c, n->in[i + 2]);

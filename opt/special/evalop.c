@@ -400,6 +400,39 @@ keep_error(Spec *s, Node *m)
 		node_set_int(m, "stays", 1);
 }
 
+/* ---- padded rows: attention.def -------------------------------------------------------------------------------- */
+
+static const char padding[] = "aten::_nested_tensor_from_mask";
+
+static bool
+has_any(const Block *b, const char *const *kinds, int n)
+{
+	for NODES(m, b) {
+		for (int i = 0; i < n; i++)
+			if (node_is(m, kinds[i]))
+				return true;
+		for (int i = 0; i < m->nsub; i++)
+			if (has_any(m->sub[i], kinds, n))
+				return true;
+	}
+	return false;
+}
+
+bool
+spec_makes_padding(const Block *b)
+{
+	return has_any(b, (const char *const[]){ padding }, 1);
+}
+
+bool
+spec_gets_padding(Cx *cx, const Block *b)
+{
+	static const char *const from[] = { "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "aten::wait",
+					    "prim::awaitable_wait" };
+
+	return op_find(cx, padding, "")->met && has_any(b, from, (int)(sizeof from / sizeof *from));
+}
+
 void
 spec_op(Spec *s, Scope *c, Node *n)
 {
@@ -412,7 +445,8 @@ spec_op(Spec *s, Scope *c, Node *n)
 		spec_bind_constant(s, c, n->out[0], rt_bool(cx_rt(s->cx)->grad), n->at);
 		return;
 	}
-	if (node_is(n, "prim::is_padded") && !op_find(s->cx, "aten::_nested_tensor_from_mask", "")->met) {
+	s->padded |= node_is(n, padding);
+	if (node_is(n, "prim::is_padded") && !s->padded) {
 		spec_bind_constant(s, c, n->out[0], rt_bool(false), n->at);
 		return;
 	}

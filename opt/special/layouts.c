@@ -423,7 +423,22 @@ parts_of_channels(Spec *s, Scope *c, const Node *n, Value *v)
 	return is ? out.u.list : NULL;
 }
 
-/* Channels of what lies otherwise than in the model, which are only unpacked: slices, views of what is there. */
+/* Is a list of so many only unpacked, or asked for elements by constants? */
+static bool
+only_taken_apart(const Value *list, int64_t n)
+{
+	for (int i = 0; i < list->uses.n; i++) {
+		const Node *user = list->uses.at[i].node;
+		int64_t at;
+
+		if (node_is(user, "prim::ListUnpack") ? user->nout != n : !node_is(user, "aten::__getitem__") ||
+		    !value_int(user->in[1], &at) || at < -n || at >= n)
+			return false;
+	}
+	return list->uses.n > 0;
+}
+
+/* Channels of what lies otherwise than in the model, which are only taken apart: slices, views of what is there. */
 bool
 spec_parts(Spec *s, Scope *c, const Node *n)
 {
@@ -432,9 +447,8 @@ spec_parts(Spec *s, Scope *c, const Node *n)
 	RtList *of, *made;
 	int64_t at = 0;
 
-	if (!v || n->nout != 1 || n->out[0]->uses.n != 1 || !node_is(n->out[0]->uses.at[0].node, "prim::ListUnpack") ||
-	    !known_at(s->k, v)->altered || known_at(s->k, v)->model || !(of = parts_of_channels(s, c, n, v)) ||
-	    of->n > PARTS_MOST || of->n != n->out[0]->uses.at[0].node->nout)
+	if (!v || n->nout != 1 || !known_at(s->k, v)->altered || known_at(s->k, v)->model ||
+	    !(of = parts_of_channels(s, c, n, v)) || of->n > PARTS_MOST || !only_taken_apart(n->out[0], of->n))
 		return false;
 	made = rt_list_new(&s->k->rt, of->elem, of->n);
 	for (int64_t i = 0; i < of->n; i++) {

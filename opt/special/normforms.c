@@ -3,6 +3,8 @@
  *
  *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
  *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
+ *
+ * Of what a convolution over one dim gave, before its squeeze (convforms.c).
  */
 #include "specialize.h"
 
@@ -30,13 +32,25 @@ element(const RtTensor *t, int64_t i, double absent)
 	return t ? ((const float *)rt_data(t))[i * t->strides[0]] : absent;
 }
 
+/* A constant for each channel, before ndim - 2 dims that it is the same in. */
+static RtTensor *
+channels(Spec *s, int64_t n, int ndim)
+{
+	int64_t dims[RT_MAX_RANK] = { n };
+
+	for (int i = 1; i < ndim - 1; i++)
+		dims[i] = 1;
+	return rt_tensor_new(&s->k->rt, RT_f32, ndim - 1, dims);
+}
+
 Value *
 spec_batch_norm(Spec *s, Scope *c, const Node *m)
 {
 	const Known *x = m->nin ? known_at(s->k, m->in[0]) : NULL;
 	const RtTensor *weight, *bias, *mean, *var;
 	RtTensor *scale, *shift;
-	int64_t dims[RT_MAX_RANK], training, n;
+	Value *high, *y;
+	int64_t training, n;
 	IValue eps;
 
 	if (!node_is(m, "aten::batch_norm") || !x->is || x->v.u.t->ndim < 2 || x->v.u.t->dtype != RT_f32 ||
@@ -47,11 +61,9 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 	if (!take_vector(s, m, "weight", n, true, &weight) || !take_vector(s, m, "bias", n, true, &bias) ||
 	    !take_vector(s, m, "running_mean", n, false, &mean) || !take_vector(s, m, "running_var", n, false, &var))
 		return NULL;
-	dims[0] = n;
-	for (int i = 1; i < x->v.u.t->ndim - 1; i++)
-		dims[i] = 1;
-	scale = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
-	shift = rt_tensor_new(&s->k->rt, RT_f32, x->v.u.t->ndim - 1, dims);
+	high = spec_squeezed(s, m->in[0]);
+	scale = channels(s, n, high ? 4 : x->v.u.t->ndim);
+	shift = channels(s, n, high ? 4 : x->v.u.t->ndim);
 	for (int64_t i = 0; i < n; i++) {
 		const NormChannel channel = { element(weight, i, 1), element(bias, i, 0), element(mean, i, 0),
 					      element(var, i, 1) };
@@ -61,9 +73,12 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 		((float *)rt_data(scale))[i] = (float)by;
 		((float *)rt_data(shift))[i] = (float)more;
 	}
-	Value *const product[] = { m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
+	Value *const product[] = { high ? high : m->in[0], spec_put_constant(s, rt_of(scale), m->at) };
 	Value *const sum[] = { spec_put_op(s, c, "aten::mul", "Tensor", product, 2, m->at),
 			       spec_put_constant(s, rt_of(shift), m->at), spec_put_constant(s, rt_int(1), m->at) };
 
-	return spec_put_op(s, c, "aten::add", "Tensor", sum, 3, m->at);
+	y = spec_put_op(s, c, "aten::add", "Tensor", sum, 3, m->at);
+	if (!high)
+		return y;
+	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
 }

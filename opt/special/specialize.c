@@ -262,6 +262,20 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	take_parts(s, c, n, i);
 }
 
+/* An element of a list that was made here and stays. */
+static bool
+eval_item(Spec *s, Scope *c, Node *n)
+{
+	Value *whole = spec_value(c, n->in[0]);
+	const Node *made = n->in[0]->type->kind == TYPE_LIST ? construction(s, c, n->in[0], whole) : NULL;
+	int64_t i;
+
+	if (!made || !known_int(s->k, spec_value(c, n->in[1]), &i) || i >= made->nin || i < -made->nin)
+		return false;
+	spec_bind(s, c, n->out[0], made->in[i < 0 ? i + made->nin : i]);
+	return true;
+}
+
 static void
 eval_cast(Spec *s, Scope *c, Node *n)
 {
@@ -376,6 +390,8 @@ eval_node(Spec *s, Scope *c, Node *n)
 		eval_constant(s, c, n);
 	else if (node_is(n, "prim::GetAttr") && eval_get_attr(s, c, n))
 		return;
+	else if (node_is(n, "aten::__getitem__") && eval_item(s, c, n))
+		return;
 	else if (node_is(n, "prim::If"))
 		spec_if(s, c, n);
 	else if (node_is(n, "prim::Loop"))
@@ -441,6 +457,7 @@ specialize(Cx *cx, Function *fn, const Profile *profile, const Pattern *args, in
 	s.shapes = shapes;
 	s.state_written = new(cx->arena, bool, profile->state ? profile->state->at.n + 1 : 1);
 	s.grad_stays = !block_sets_grad(from->top);
+	s.padded = spec_gets_padding(cx, from->top);
 	s.in_register = new(cx->arena, Value *, fn->code->nreg + 1);
 	s.live = code_live(cx->arena, fn->code);
 	graph_set_insert_end(s.to, s.to->top);

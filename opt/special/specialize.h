@@ -34,6 +34,7 @@ typedef struct Spec {
 	/* by id in the prepared graph, once asked for: may change from call to call where no run shows it */
 	bool  *unsteady;
 	bool   grad_stays;       /* nothing here changes whether gradients are on: they are, at a call's begin */
+	bool   padded;           /* some value may have padded rows: attention.def */
 	int    nguard;
 	Pass   known;            /* each result whose type is inferred is a change of it */
 } Spec;
@@ -57,6 +58,9 @@ void    spec_block(Spec *, Scope *, Block *);
 /* ---- evalop.c, evalflow.c ---------------------------------------------------------------------------------------- */
 
 void    spec_op(Spec *, Scope *, Node *);
+/* May the block make tensors with padded rows; may it get some from code that it calls, or from an earlier call? */
+bool    spec_makes_padding(const Block *);
+bool    spec_gets_padding(Cx *, const Block *);
 /* What the kernel says of the results of m, the copy of n: outputs become known where they can be. */
 void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
 /* Are all results of n, of which m is the copy, constants, such as numbers, strings and small tensors?  Then they are
@@ -118,7 +122,10 @@ Value  *spec_convolution(Spec *, Scope *, const Node *m);
 Value  *spec_convolution_transposed(Spec *, Scope *, const Node *m);     /* convtransposed.c: likewise */
 Value  *spec_convolution_volume(Spec *, Scope *, const Node *m);         /* volumes.c: likewise, over three dims */
 
-/* Does n, a pointwise operator, where all its tensors were squeezed so, before the squeeze; false: it is not done. */
+/* What is squeezed here from four dims, of height 1; null: it is no such value. */
+Value  *spec_squeezed(Spec *, const Value *);
+/* Does n, a pointwise operator, where its tensors were squeezed so, or have an element for each channel, before the
+ * squeeze; false: it is not done. */
 bool    spec_under_squeeze(Spec *, Scope *, Node *n);
 /* volumes.c: likewise of m, a pool over three dims */
 Value  *spec_pool_volume(Spec *, Scope *, const Node *m);

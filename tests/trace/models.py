@@ -122,6 +122,27 @@ class With(nn.Module):
 
 
 @torch.jit.script
+class Entered(object):
+    """Only its __enter__ has a branch."""
+    def __init__(self, n: int): self.n = n
+
+    def __enter__(self) -> int:
+        if self.n > 1:
+            self.n = self.n * 2
+        return self.n
+
+    def __exit__(self, a: Any, b: Any, c: Any): self.n = self.n + 1
+
+
+class WithEntered(nn.Module):
+    def forward(self, x: Tensor):
+        c = Entered(2)
+        with c as n:
+            y = x * n
+        return y + c.n
+
+
+@torch.jit.script
 class Walker(object):
     def __init__(self, x: Tensor, n: int):
         self.x, self.n = x, n
@@ -454,7 +475,7 @@ CASES = {
     "interfaces": case(Interfaces(), dict(x=X), dict(x=Y)), "twice": case(Twice(), dict(x=X), dict(x=Y)),
     "layers": case(Layers(), dict(x=X), dict(x=Y[:1])), "state": case(State(), dict(x=X), dict(x=Y)),
     "state_eval": case(State().eval(), dict(x=X), dict(x=Y)), "no_grad": case(NoGrad(), dict(x=X), dict(x=Y)),
-    "with": case(With(), dict(x=X), dict(x=Y)), "objects": case(Objects(), dict(x=X), dict(x=Y)),
+    "with": case(With(), dict(x=X), dict(x=Y)), "with_entered": case(WithEntered(), dict(x=X), dict(x=Y)), "objects": case(Objects(), dict(x=X), dict(x=Y)),
     "calls": case(Calls(), dict(x=X), dict(x=Y)),
     "containers": case(Containers(), {"d.x": X, "d.y": Y, "t.0": X, "t.1.0": X, "t.1.1": Y},
                        {"d.x": Y, "d.y": Y, "t.0": Y, "t.1.0": Y, "t.1.1": X}),
