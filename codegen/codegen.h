@@ -569,6 +569,8 @@ void     module_eval(Cx *, Module *);                 /* leaves training mode */
 void     model_lower(Cli *, Model *);                 /* fn->code */
 RtCx    *model_context(Cli *);                        /* with the seed, threads and time that the options say */
 RtParam *model_params(Cli *, Model *, int *n);        /* without self */
+/* Input i of the command line; without any the arguments that the archive was exported with, if it has them. */
+int      model_input(Cli *, Model *, RtCx *, int i, RtArrays *in);
 IValue  *model_args(Cli *, Model *, RtCx *, const RtArrays *in, int *n);  /* with a fresh instance, when it takes one */
 /* on a fresh instance */
 int      model_answer(Cli *, Model *, const RtCode *, RtCx *, const RtArrays *in, IValue *result);

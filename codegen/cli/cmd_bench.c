@@ -24,6 +24,7 @@ typedef struct Against {         /* one's median over the other's, and the inter
 
 typedef struct Bench {
 	Cli        *cli;
+	Model      *model;       /* whose arguments of its export are the input; null: it has none, or the command line does */
 	const char *program;
 	double      start_ms, start_min_ms, build_ms;
 	double      median, least, p99, open;
@@ -294,8 +295,10 @@ program_arguments(Bench *b, const char *dir, char **argv)
 	int n = 0;
 
 	argv[n++] = (char *)b->program;
-	if (input_count(cli)) {
-		if (input_read(cli, rt, 0, arrays) || rt_npz_write(rt, in, arrays))
+	if (b->model ? model_input(cli, b->model, rt, 0, arrays) : input_count(cli) && input_read(cli, rt, 0, arrays))
+		fail_runtime(cli, rt);
+	if (arrays->n) {
+		if (rt_npz_write(rt, in, arrays))
 			fail_runtime(cli, rt);
 		argv[n++] = (char *)"-i";
 		argv[n++] = (char *)in;
@@ -345,6 +348,8 @@ build_and_bench(Cx *cx, const char *dir, void *arg)
 	b->program = b->cli->out = arena_printf(cx->arena, "%s/program", dir);
 	model_build(b->cli, b->cli->args.at[0], &text);
 	b->build_ms = (double)(rt_now() - begin) / 1e6;
+	if (!input_count(b->cli))
+		b->model = model_load(b->cli, b->cli->args.at[0]);
 	bench_in(cx, dir, arg);
 }
 

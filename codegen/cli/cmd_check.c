@@ -347,7 +347,7 @@ check_input(Check *c, const char *dir, int i)
 	Run got = { 0 };
 
 	progress("checking %s", name_of(c, i));
-	if (input_count(cli) && input_read(cli, rt, i, &in))
+	if (model_input(cli, c->m, rt, i, &in))
 		fail_runtime(cli, rt);
 	if (c->program)
 		got = run_program(c, dir, rt, &in);                /* first: the interpreter may write to the arrays */

@@ -51,7 +51,7 @@ run_once(Cli *cli, Model *m, RtCx *rt, int i)
 	RtParam *params = model_params(cli, m, &n);
 
 	args = new(cli->cx->arena, IValue, n);
-	if (input_count(cli) && input_read(cli, rt, i, in))
+	if (model_input(cli, m, rt, i, in))
 		fail_runtime(cli, rt);
 	if (cli->grad_in && rt_gradients_read(rt, cli->grad_in, in))
 		fail_runtime(cli, rt);

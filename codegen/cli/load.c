@@ -104,6 +104,15 @@ model_params(Cli *cli, Model *m, int *n)
 	return p;
 }
 
+int
+model_input(Cli *cli, Model *m, RtCx *rt, int i, RtArrays *in)
+{
+	if (input_count(cli))
+		return input_read(cli, rt, i, in);
+	exported_samples(m->module, m->fn, rt, in);
+	return RT_OK;
+}
+
 static int
 exit_of(const RtCx *rt)
 {

@@ -38,6 +38,8 @@ class Test(unittest.TestCase):
                     self.call([KILN, "build", model, "-i", first, "--cc", "tcc", "-o", os.path.join(tmp, "p")])
                     self.answers(case, [os.path.join(tmp, "p")], tmp)
                     self.call([KILN, "build", model, "--cc", "tcc", "-o", os.path.join(tmp, "q")])
+                    self.call([KILN, "run", model])
+                    self.call([KILN, "check", model, os.path.join(tmp, "q")])
                     self.answers(case, [os.path.join(tmp, "q")], tmp)
 
     def test_without_inputs(self):
@@ -48,6 +50,8 @@ class Test(unittest.TestCase):
                 p = subprocess.run([KILN, "build", os.path.join(top, name, "model.pt2"), "--cc", "tcc", "-o", os.path.join(top, "p")], capture_output=True)
                 self.assertIn(b"exact, forward(x: Float(", p.stdout)
                 self.assertIn(b"dynamic, forward(x: Float(s0, 4", p.stdout, p.stderr)
+                p = subprocess.run([KILN, "bench", os.path.join(top, name, "model.pt2"), "--cc", "tcc", "--json", "-"], capture_output=True)
+                self.assertTrue(json.loads(p.stdout)["kernels"], p.stderr)
 
 
 if __name__ == "__main__":
