@@ -164,6 +164,29 @@ store_complex(RtDtype to, char *d, int64_t stride, int64_t n, Block *w)
 #undef NUMBER
 #undef MEMBER
 
+#define COPY(T) \
+	for (int64_t k = 0; k < n; k++) \
+		*(T *)(d + k * dstride) = *(const T *)(s + k * sstride); \
+	break
+
+#define FILL(T) \
+	for (int64_t k = 0; k < n; k++) \
+		((T *)d)[k] = *(const T *)s; \
+	break
+
+/* n elements that are all s; they lie one after the other. */
+static void
+fill_same(int bytes, char *restrict d, const char *restrict s, int64_t n)
+{
+	switch (bytes) {
+	case 1:  FILL(uint8_t);
+	case 2:  FILL(uint16_t);
+	case 4:  FILL(uint32_t);
+	case 8:  FILL(uint64_t);
+	default: FILL(RtC128);
+	}
+}
+
 static void
 copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, int64_t n)
 {
@@ -171,14 +194,47 @@ copy_same(int bytes, char *d, int64_t dstride, const char *s, int64_t sstride, i
 		memmove(d, s, (size_t)(n * bytes));
 		return;
 	}
-	for (int64_t k = 0; k < n; k++)
-		switch (bytes) {
-		case 1:  d[k * dstride] = s[k * sstride]; break;
-		case 2:  memcpy(d + k * dstride, s + k * sstride, 2); break;
-		case 4:  memcpy(d + k * dstride, s + k * sstride, 4); break;
-		case 8:  memcpy(d + k * dstride, s + k * sstride, 8); break;
-		default: memcpy(d + k * dstride, s + k * sstride, 16); break;
-		}
+	if (dstride == bytes && !sstride) {
+		fill_same(bytes, d, s, n);
+		return;
+	}
+	switch (bytes) {
+	case 1:  COPY(uint8_t);
+	case 2:  COPY(uint16_t);
+	case 4:  COPY(uint32_t);
+	case 8:  COPY(uint64_t);
+	default: COPY(RtC128);
+	}
+}
+
+#define DENSE(F, T, value) \
+	for (int64_t k = 0; k < n; k++) { \
+		const F x = ((const F *)s)[k]; \
+		((T *)d)[k] = (value); \
+	} \
+	return true
+#define PAIR(from, to) ((from) * RT_NDTYPE + (to))
+
+/* Elements that lie one after the other here and there, of the pairs of types that kernels convert most. */
+static bool
+cast_dense(RtDtype to, char *restrict d, RtDtype from, const char *restrict s, int64_t n)
+{
+	switch (PAIR((int)from, (int)to)) {
+	case PAIR(RT_f32, RT_f64):  DENSE(float, double, (double)x);
+	case PAIR(RT_f64, RT_f32):  DENSE(double, float, (float)x);
+	case PAIR(RT_f16, RT_f32):  DENSE(uint16_t, float, half_to_float(x));
+	case PAIR(RT_f32, RT_f16):  DENSE(float, uint16_t, float_to_half(x));
+	case PAIR(RT_f16, RT_f64):  DENSE(uint16_t, double, (double)half_to_float(x));
+	case PAIR(RT_f64, RT_f16):  DENSE(double, uint16_t, float_to_half((float)x));
+	case PAIR(RT_bf16, RT_f32): DENSE(uint16_t, float, bf16_to_float(x));
+	case PAIR(RT_f32, RT_bf16): DENSE(float, uint16_t, float_to_bf16(x));
+	case PAIR(RT_i64, RT_f32):  DENSE(int64_t, float, (float)x);
+	case PAIR(RT_i32, RT_i64):  DENSE(int32_t, int64_t, x);
+	case PAIR(RT_i32, RT_f32):  DENSE(int32_t, float, (float)x);
+	case PAIR(RT_u8, RT_f32):   DENSE(uint8_t, float, (float)x);
+	case PAIR(RT_b8, RT_f32):   DENSE(uint8_t, float, (float)(x != 0));
+	default:                    return false;
+	}
 }
 
 void
@@ -192,6 +248,8 @@ rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, i
 		copy_same(rt_dtypes[to].bytes, d, dstride, s, sstride, n);
 		return;
 	}
+	if (dstride == rt_dtypes[to].bytes && sstride == rt_dtypes[from].bytes && cast_dense(to, d, from, s, n))
+		return;
 	for (int64_t at = 0, m; at < n; at += m, d += m * dstride, s += m * sstride) {
 		m = n - at < BLOCK ? n - at : BLOCK;
 		load(from, s, sstride, m, &w);

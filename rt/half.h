@@ -18,34 +18,25 @@ half_float(uint32_t u)
 	return x.f;
 }
 
+/* Without branches, so that loops of them vectorise. */
 static inline float
 half_to_float(uint16_t h)
 {
-	const uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
+	const uint32_t sign = (uint32_t)(h & 0x8000) << 16, size = h & 0x7fff;
 
-	if (e == 31)
-		return half_float(sign | 0x7f800000 | m << 13);
-	if (e)
-		return half_float(sign | (e + 112) << 23 | m << 13);
-	return half_float(sign | half_bits((float)m * 0x1p-24f));
+	return half_float(sign | half_bits(half_float(size << 13) * 0x1p112f) | (size < 0x7c00 ? 0 : 0x7f800000));
 }
 
 /* Rounds to nearest even. */
 static inline uint16_t
 float_to_half(float f)
 {
-	uint32_t u = half_bits(f), m;
-	const uint32_t sign = u >> 16 & 0x8000;
+	const uint32_t bits = half_bits(f), sign = bits >> 16 & 0x8000, u = bits & 0x7fffffff, m = u - 0x38000000;
+	const uint32_t small = half_bits(half_float(u) + 0.5f) - 0x3f000000;       /* subnormal: an addition rounds */
+	const uint32_t half = u < 0x38800000 ? small : (m + 0xfff + (m >> 13 & 1)) >> 13;
+	const uint32_t large = u > 0x7f800000 ? 0x7e00 : 0x7c00;                 /* 2^16 and above, infinity, NaN */
 
-	u &= 0x7fffffff;
-	if (u > 0x7f800000)
-		return (uint16_t)(sign | 0x7e00);
-	if (u >= 0x47800000)                              /* 2^16 and above, infinity */
-		return (uint16_t)(sign | 0x7c00);
-	if (u < 0x38800000)                               /* subnormal: let an addition round */
-		return (uint16_t)(sign | (half_bits(half_float(u) + 0.5f) - 0x3f000000));
-	m = u - 0x38000000;
-	return (uint16_t)(sign | (m + 0xfff + (m >> 13 & 1)) >> 13);
+	return (uint16_t)(sign | (u < 0x47800000 ? half : large));
 }
 
 static inline float

@@ -30,7 +30,10 @@
 
 /* rt is compiled for size.  What stands between these two, or below the first, is for speed: loops over elements. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#define RT_FAST _Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
+#define RT_FAST _Pragma("GCC optimize(\"O2\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\", \
+	\"no-align-functions\", \"no-align-jumps\", \"no-align-labels\")")
+/* Before a short loop over accumulators, which then are registers. */
+#define RT_UNROLL _Pragma("GCC unroll 32")
 #define RT_SMALL _Pragma("GCC reset_options")
 /* The generic program stands between these two; specializations stand below the third, for size: lists of addresses on
  * their way to launches.  In such long functions gcc would spend most of its time on what points where, and find
@@ -40,6 +43,7 @@
 #define RT_LISTS _Pragma("GCC optimize(\"Os\", \"no-tree-slp-vectorize\", \"no-tree-pta\")")
 #else
 #define RT_FAST
+#define RT_UNROLL
 #define RT_SMALL
 #define RT_STEPS
 #define RT_STEPS_END

@@ -1,7 +1,7 @@
 /* rt/ops/fold.c - the engine of reductions
  *
  * Kept and folded dims are coalesced separately.  Where folded dims are innermost, results are computed one at a time,
- * from blocks of elements; where a kept dim is innermost, up to WIDTH neighbouring results are computed together, ROWS
+ * from blocks of elements; where a kept dim is innermost, up to FOLD_WIDTH neighbouring results are computed together, ROWS
  * folded elements at a time, so that memory is read in order.  Blocks are cast into the compute type.  Parts of the
  * result run in parallel.
  */
@@ -9,7 +9,7 @@
 
 #include "reduce.h"
 
-enum { BLOCK = 1024, WIDTH = 32, ELEM_MAX = 16 };
+enum { BLOCK = 1024, ELEM_MAX = 16 };
 
 typedef struct Axes {             /* innermost first */
 	int     n;
@@ -194,7 +194,9 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 				width);
 			p += axes_step(f, 1, index);
 		}
-		for (int64_t k = 0; k < width; k++)
+		if (r->tile)
+			r->tile(s, width, n, block);
+		for (int64_t k = 0; k < width && !r->tile; k++)
 			r->fold(r->arg, &s[k], n, block + k * size, width, at);
 	}
 }
@@ -202,7 +204,7 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 static void
 finish(const Job *j, const FoldState *s, int64_t at, int64_t width)
 {
-	_Alignas(16) char value[2][WIDTH * ELEM_MAX];
+	_Alignas(16) char value[2][FOLD_WIDTH * ELEM_MAX];
 	const Reduce *r = j->r;
 
 	for (int64_t k = 0; k < width; k++) {
@@ -225,7 +227,7 @@ run_part(void *arg, int64_t begin, int64_t end)
 	const Job *j = arg;
 	const char *base = rt_data(j->r->in);
 	int64_t index[RT_MAX_RANK], width;
-	FoldState s[WIDTH];
+	FoldState s[FOLD_WIDTH];
 
 	base += axes_seek(&j->kept, begin, index);
 	for (int64_t at = begin; at < end; at += width) {
@@ -258,7 +260,7 @@ reduce_run(RtCx *cx, const Reduce *r)
 	if (j.kept.count == 0)
 		return;
 	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
-		j.folded.stride[0] == 0) ? WIDTH : 1;
+		j.folded.stride[0] == 0) ? FOLD_WIDTH : 1;
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
 	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
 }

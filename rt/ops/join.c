@@ -55,16 +55,22 @@ typedef struct CatRows {
 static void
 cat_rows(void *arg, int64_t begin, int64_t end)
 {
-	CatRows *c = arg;
+	const CatRows *c = arg;
+	const RtDtype dtype = (RtDtype)c->r->dtype;
 	char *dst = rt_data(c->r) + begin * c->row;
 
-	for (int64_t i = begin; i < end; i++)
-		for (int64_t k = 0; k < c->list->n; k++) {
-			const RtTensor *t = c->list->v[k].u.t;
-			int64_t bytes = is_skipped(t) ? 0 : t->dims[c->dim] * c->inner;
-			memcpy(dst, rt_data(t) + i * bytes, bytes);
-			dst += bytes;
-		}
+	for (int64_t k = 0; k < c->list->n; k++) {
+		const RtTensor *t = c->list->v[k].u.t;
+		const int64_t bytes = is_skipped(t) ? 0 : t->dims[c->dim] * c->inner;
+		const char *from = rt_data(t) + begin * bytes;
+
+		if (bytes == rt_dtypes[dtype].bytes)     /* single elements */
+			rt_cast(dtype, dst, c->row, dtype, from, bytes, end - begin);
+		else
+			for (int64_t i = 0; i < end - begin; i++)
+				memcpy(dst + i * c->row, from + i * bytes, (size_t)bytes);
+		dst += bytes;
+	}
 }
 
 /* All contiguous and of the result's type: rows of bytes, one tensor's after the other's. */

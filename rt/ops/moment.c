@@ -28,10 +28,18 @@ static void
 norm_fold(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
 	const Norm *norm = arg;
-	double r = s->f[0], v;
+	double r = s->f[0], v, square[8] = { 0 };
+	const double *p = x;
+	int64_t i = 0;
 
 	(void)at;
-	for (int64_t i = 0; i < n; i++) {
+	for (; norm->kind == NORM_SQUARE && !norm->complex && stride == 1 && i + 8 <= n; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			square[k] += p[i + k] * p[i + k];
+	for (int k = 0; k < 8; k++)
+		r += square[k];
+	for (; i < n; i++) {
 		v = magnitude(norm, x, i * stride);
 		switch (norm->kind) {
 		case NORM_COUNT:  r += v != 0; break;

@@ -533,6 +533,17 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 	return RT_OK;
 }
 
+/* So many numbers follow each other. */
+static int64_t
+run_of(const int64_t *at, int64_t n)
+{
+	int64_t run = 1;
+
+	while (run < n && at[run] == at[0] + run)
+		run++;
+	return run;
+}
+
 /* Elements of es bytes through the tables, dim by dim. */
 static void
 gather(const RtTensor *x, char *y, int64_t *const *from, const int64_t *dims, int64_t es, const char *fill)
@@ -551,11 +562,11 @@ gather(const RtTensor *x, char *y, int64_t *const *from, const int64_t *dims, in
 			outside = outside || from[i][at[i]] < 0;
 			o += from[i][at[i]] * x->strides[i];
 		}
-		for (int64_t j = 0; j < width; j++, y += es) {
-			int64_t s = last < 0 ? 0 : from[last][j];
+		for (int64_t j = 0, run; j < width; j += run, y += run * es) {
+			const int64_t s = last < 0 ? 0 : from[last][j], step = last < 0 ? 0 : x->strides[last];
 
-			memcpy(y, outside || s < 0 ? fill : base + (o + (last < 0 ? 0 : s * x->strides[last])) * es,
-			       (size_t)es);
+			run = outside || s < 0 || step != 1 ? 1 : run_of(from[last] + j, width - j);
+			memcpy(y, outside || s < 0 ? fill : base + (o + s * step) * es, (size_t)(run * es));
 		}
 		for (int i = last - 1; i >= 0 && ++at[i] == dims[i]; i--)
 			at[i] = 0;

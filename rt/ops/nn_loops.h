@@ -2,6 +2,27 @@
 
 #include "exp_loops.h"
 
+/* A NaN, or the greatest. */
+static T
+N(greatest)(const T *x, int64_t n)
+{
+	T part[8], top = -INFINITY;
+	int64_t i = 0;
+
+	RT_UNROLL
+	for (int k = 0; k < 8; k++)
+		part[k] = top;
+	for (; i + 8 <= n; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			part[k] = (x[i + k] > part[k]) | (x[i + k] != x[i + k]) ? x[i + k] : part[k];
+	for (; i < n; i++)
+		part[0] = x[i] > part[0] || isnan(x[i]) ? x[i] : part[0];
+	for (int k = 0; k < 8; k++)
+		top = part[k] > top || isnan(part[k]) ? part[k] : top;
+	return top;
+}
+
 /* Neighbouring elements, of which row i has g->dim */
 static void
 N(softmax_rows)(void *arg, int64_t begin, int64_t end)
@@ -10,14 +31,15 @@ N(softmax_rows)(void *arg, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		const T *x = (const T *)g->x + i * g->dim;
-		T *y = (T *)g->y + i * g->dim, top = -INFINITY, sum;
+		T *y = (T *)g->y + i * g->dim, sum;
+		const T top = N(greatest)(x, g->dim);
 
-		for (int64_t d = 0; d < g->dim; d++)
-			top = x[d] > top || isnan(x[d]) ? x[d] : top;
 		sum = N(exp_row)(x, g->log ? 0 : y, g->dim, top);
 		sum = g->log ? LOG(sum) : 1 / sum;
-		for (int64_t d = 0; d < g->dim; d++)
-			y[d] = g->log ? x[d] - top - sum : y[d] * sum;
+		for (int64_t d = 0; d < g->dim && g->log; d++)
+			y[d] = x[d] - top - sum;
+		for (int64_t d = 0; d < g->dim && !g->log; d++)
+			y[d] *= sum;
 	}
 }
 
@@ -39,9 +61,11 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 			sum[j] = 0;
 		}
 		for (int64_t d = 0; d < g->dim; d++)
-			for (int64_t j = 0; j < width; j++)
-				top[j] = x[d * g->inner + j] > top[j] || isnan(x[d * g->inner + j]) ?
-					x[d * g->inner + j] : top[j];
+			for (int64_t j = 0; j < width; j++) {
+				const T v = x[d * g->inner + j];
+
+				top[j] = (v > top[j]) | (v != v) ? v : top[j];
+			}
 		for (int64_t d = 0; d < g->dim; d++) {
 			for (int64_t j = 0; j < width; j++)
 				e[j] = x[d * g->inner + j] - top[j];
@@ -53,12 +77,12 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 		}
 		for (int64_t j = 0; j < width && g->log; j++)
 			sum[j] = LOG(sum[j]);
-		for (int64_t d = 0; d < g->dim; d++)
-			for (int64_t j = 0; j < width; j++) {
-				int64_t o = d * g->inner + j;
-
-				y[o] = g->log ? x[o] - top[j] - sum[j] : y[o] / sum[j];
-			}
+		for (int64_t d = 0; d < g->dim && g->log; d++)
+			for (int64_t j = 0; j < width; j++)
+				y[d * g->inner + j] = x[d * g->inner + j] - top[j] - sum[j];
+		for (int64_t d = 0; d < g->dim && !g->log; d++)
+			for (int64_t j = 0; j < width; j++)
+				y[d * g->inner + j] /= sum[j];
 	}
 }
 

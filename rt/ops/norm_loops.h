@@ -1,5 +1,27 @@
 /* rt/ops/norm_loops.h - the loops of norm.c for one element type T; N(name) is the function's name for it */
 
+/* Of a run: the sum of x - mean, or of its squares. */
+static double
+N(run_sum)(const T *x, int64_t n, double mean, bool squares)
+{
+	double part[8] = { 0 }, sum = 0;
+	int64_t i = 0;
+
+	for (; i + 8 <= n && squares; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			part[k] += ((double)x[i + k] - mean) * ((double)x[i + k] - mean);
+	for (; i + 8 <= n; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			part[k] += (double)x[i + k] - mean;
+	for (; i < n; i++)
+		part[0] += squares ? ((double)x[i] - mean) * ((double)x[i] - mean) : (double)x[i] - mean;
+	for (int k = 0; k < 8; k++)
+		sum += part[k];
+	return sum;
+}
+
 static void
 N(moments)(void *arg, int64_t begin, int64_t end)
 {
@@ -10,15 +32,10 @@ N(moments)(void *arg, int64_t begin, int64_t end)
 		double sum = 0, square = 0, n = (double)(g->pieces * g->run), mean;
 
 		for (int64_t p = 0; p < g->pieces && !g->uncentered; p++)
-			for (int64_t j = 0; j < g->run; j++)
-				sum += (double)x[p * g->step + j];
+			sum += N(run_sum)(x + p * g->step, g->run, 0, false);
 		mean = g->uncentered ? 0 : sum / n;
 		for (int64_t p = 0; p < g->pieces; p++)
-			for (int64_t j = 0; j < g->run; j++) {
-				double v = (double)x[p * g->step + j] - mean;
-
-				square += v * v;
-			}
+			square += N(run_sum)(x + p * g->step, g->run, mean, true);
 		g->mean[i] = mean;
 		g->var[i] = square / n;
 	}

@@ -31,9 +31,15 @@ add_compensated(double *s, double x)
 static double
 sum_block(int64_t n, const double *x, int64_t stride)
 {
-	double s[4] = { 0 };
+	double s[4] = { 0 }, e[8] = { 0 };
 	int64_t i = 0;
 
+	for (; stride == 1 && i + 8 <= n; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			e[k] += x[i + k];
+	for (int k = 0; k < 4; k++)
+		s[k] = e[k] + e[k + 4];
 	for (; i + 4 <= n; i += 4)
 		for (int k = 0; k < 4; k++)
 			s[k] += x[(i + k) * stride];
@@ -47,6 +53,19 @@ sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 {
 	(void)arg, (void)at;
 	add_compensated(s->f, sum_block(n, x, stride));
+}
+
+static void
+sum_tile_f64(FoldState *s, int64_t width, int64_t n, const void *x)
+{
+	const double *p = x;
+	double sum[FOLD_WIDTH] = { 0 };
+
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t k = 0; k < width; k++)
+			sum[k] += p[i * width + k];
+	for (int64_t k = 0; k < width; k++)
+		add_compensated(s[k].f, sum[k]);
 }
 
 static void
@@ -86,9 +105,17 @@ static void
 prod_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
 	const double *p = x;
+	double part[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int64_t i = 0;
 
 	(void)arg, (void)at;
-	for (int64_t i = 0; i < n; i++)
+	for (; stride == 1 && i + 8 <= n; i += 8)
+		RT_UNROLL
+		for (int k = 0; k < 8; k++)
+			part[k] *= p[i + k];
+	for (int k = 0; k < 8 && i; k++)
+		s->f[0] *= part[k];
+	for (; i < n; i++)
 		s->f[0] *= p[i * stride];
 }
 
@@ -321,6 +348,7 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 	r.as = rt_is_complex(result) ? RT_c128 : rt_is_floating(result) ? RT_f64 : RT_i64;
 	r.as_out[0] = r.as_out[1] = r.as;
 	r.fold = r.as == RT_c128 ? f->c128 : r.as == RT_f64 ? f->f64 : f->i64;
+	r.tile = r.fold == sum_f64 ? sum_tile_f64 : NULL;
 	r.end = r.as == RT_c128 ? f->end_c128 : r.as == RT_f64 ? f->end_f64 : f->end_i64;
 	r.start.f[0] = f->one;
 	r.start.i[0] = (int64_t)f->one;

@@ -8,6 +8,8 @@
 
 #include "kernel.h"
 
+enum { FOLD_WIDTH = 32 };       /* neighbours that are folded together, at most */
+
 typedef struct FoldState {
 	double  f[6];
 	int64_t i[3];
@@ -15,6 +17,8 @@ typedef struct FoldState {
 
 /* n more elements x[0], x[stride], ...; at: how many came before. */
 typedef void FoldFn(const void *arg, FoldState *, int64_t n, const void *x, int64_t stride, int64_t at);
+/* The same for `width` neighbours: of each, n more elements; x is (n, width). */
+typedef void FoldTile(FoldState *, int64_t width, int64_t n, const void *x);
 /* The result of `count` elements, written to r[0], and r[1] when there are two: of the types in Reduce.as_out. */
 typedef void FoldEnd(const void *arg, const FoldState *, int64_t count, void *const *r);
 
@@ -23,6 +27,7 @@ typedef struct Reduce {
 	RtDtype   as;               /* the blocks' type */
 	FoldState start;
 	FoldFn   *fold;
+	FoldTile *tile;             /* what fold does, or null: one neighbour after the other */
 	FoldEnd  *end;
 	const void *arg;
 	int       nout;

@@ -16,7 +16,10 @@
 
 #if defined __GNUC__ && !defined __TINYC__ && !defined __CUDACC__
 
-static inline float
+/* A call that is left makes a loop one of scalars. */
+#define V_INLINE static inline __attribute__((always_inline))
+
+V_INLINE float
 v_bits(int32_t i)
 {
 	union { int32_t i; float f; } u = { i };
@@ -24,7 +27,7 @@ v_bits(int32_t i)
 	return u.f;
 }
 
-static inline int32_t
+V_INLINE int32_t
 v_int(float f)
 {
 	union { float f; int32_t i; } u = { f };
@@ -32,14 +35,14 @@ v_int(float f)
 	return u.i;
 }
 
-static inline float
+V_INLINE float
 v_abs(float x)
 {
 	return v_bits(v_int(x) & 0x7fffffff);
 }
 
 /* size, which has no sign, with that of x */
-static inline float
+V_INLINE float
 v_signed(float size, float x)
 {
 	return v_bits(v_int(size) | (v_int(x) & ~0x7fffffff));
@@ -47,7 +50,7 @@ v_signed(float size, float x)
 
 /* exp(c) is the result times 2^n: r of c = n ln2 + r lies in [-ln2/2, ln2/2].  n is in the last bits of *power, a
  * float. */
-static inline float
+V_INLINE float
 v_exp_part(float c, float *power)
 {
 	const float k = c * 1.44269504f + 12582912.0f, n = k - 12582912.0f;
@@ -61,7 +64,7 @@ v_exp_part(float c, float *power)
 
 /* Two steps of scaling reach denormals and the largest numbers.  What is out of range and NaN are dealt with as
  * integers: of comparisons of floats gcc makes branches, and computes what follows in each. */
-static inline float
+V_INLINE float
 v_expf(float x)
 {
 	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42d00000 ? size : 0x42d00000;      /* 104 */
@@ -73,7 +76,7 @@ v_expf(float x)
 }
 
 /* exp(x) as far as it matters beside 1: no smaller than 1e-38, infinity above 1e38; of a NaN anything. */
-static inline float
+V_INLINE float
 v_exp_near(float x)
 {
 	const int32_t b = v_int(x), size = b & 0x7fffffff, least = size < 0x42aea8f6 ? size : 0x42aea8f6;    /* 87.33 */
@@ -84,7 +87,7 @@ v_exp_near(float x)
 	return v_bits(((v_int(p) + (int32_t)((uint32_t)v_int(k) << 23)) & ~large) | (large & 0x7f800000));
 }
 
-static inline float
+V_INLINE float
 v_tanhf(float x)
 {
 	const float a = v_abs(x), s = a * a;
@@ -99,7 +102,7 @@ v_tanhf(float x)
 	return v_signed(a >= 0.625f ? far : p, x);               /* p: of a NaN, too */
 }
 
-static inline float
+V_INLINE float
 v_logf(float x)
 {
 	const bool tiny = x < 1.17549435e-38f;
@@ -115,7 +118,7 @@ v_logf(float x)
 	return x > 0 ? (x - x == 0 ? v : x) : x == 0 ? -1.0f / 0.0f : 0.0f / 0.0f;
 }
 
-static inline float
+V_INLINE float
 v_erff(float a)
 {
 	const float t = v_abs(a), s = a * a;
@@ -141,7 +144,7 @@ v_erff(float a)
 
 /* x times the share of a normal distribution that is below x: for -|x| that is exp of a polynomial, a minimax one up to
  * where the share beside 1 is none.  Within 4e-7 of the largest of x and 1; the share below -x within 1e-5 of it. */
-static inline float
+V_INLINE float
 v_geluf(float x)
 {
 	const float end = 4.2f, half = -0.69314718f;             /* of |x| / sqrt(2); log of it */
