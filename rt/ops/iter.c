@@ -166,7 +166,11 @@ typedef struct Run {
 static int
 operand_kind(const RtIter *it, const RtOperand *o, bool input)
 {
-	if (it->ndim == 1 && o->stride[0] == 0 && input)
+	bool moves = !input;
+
+	for (int d = 0; d < it->ndim; d++)
+		moves |= o->stride[d] != 0;
+	if (!moves)
 		return CONSTANT;
 	if (it->ndim == 1 && o->stride[0] == rt_dtypes[o->dtype].bytes && o->dtype == o->as
 			&& (!input || o->via == o->as))
