@@ -1,5 +1,5 @@
 """Archives and sources by their paths, with NumPy's arrays."""
-import json, os, pickle, shutil, subprocess, sys, tempfile, threading, unittest, warnings
+import os, pickle, subprocess, sys, tarfile, tempfile, threading, unittest, warnings
 
 import numpy as np
 
@@ -187,6 +187,24 @@ class Calls(Test):
         finally:
             sys.stdout = was
         self.assertIn("may not call it", said[0])
+
+
+class Exported(Test):
+    """Archives of torch.export, which have an example inside."""
+
+    def test_cases(self):
+        with tarfile.open(os.path.join(ROOT, "tests", "pt2", "cases.tar.xz")) as tar:
+            tar.extractall(self.folder.name)
+        path = os.path.join(self.folder.name, "Linear", "model.pt2")
+        model = kiln.compile(path)
+        for call in "1", "2":
+            given, want = (np.load(os.path.join(os.path.dirname(path), "%s.%s.npz" % (call, what))) for what in ("in", "out"))
+            np.testing.assert_allclose(model(**given), want["out"], atol=1e-5)
+        self.assertEqual([s["kind"] for s in model.built["specializations"]], ["exact", "dynamic"])
+        self.assertEqual(kiln.check(path)[0]["answer"], "same")
+        self.assertTrue(kiln.bench(path)["kernels"])
+        with self.assertRaisesRegex(kiln.SizeMismatch, "Guard failed"):
+            model(np.zeros((2, 3), np.float32))
 
 
 class Errors(Test):

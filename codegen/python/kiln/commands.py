@@ -2,7 +2,7 @@
 import json
 import os
 import tempfile
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from . import errors, model as models, program
 
@@ -16,7 +16,8 @@ def _archive(model, example_inputs, dynamic, folder, options):
     return [path, *(w for i in inputs for w in ("-i", i))]
 
 
-def bench(model, example_inputs=None, *, dynamic=False, cc=None, no_grad=True, **options) -> Dict[str, Any]:
+def bench(model: Any, example_inputs: Any = None, *, dynamic: Any = False, cc: Optional[str] = None,
+          no_grad: bool = True, **options: Any) -> Dict[str, Any]:
     """What `kiln bench --json` says: median_ms, min_ms, kernels (a row for each launch), machine ...
 
     model, example_inputs, dynamic: as compile() has them; or the path of a program that Kiln made.  options: those of
@@ -27,8 +28,8 @@ def bench(model, example_inputs=None, *, dynamic=False, cc=None, no_grad=True, *
         return json.loads(program.run("bench", *words, "--json", "-", *program.words_of(options))[0])
 
 
-def check(model, example_inputs=None, program_path=None, *, dynamic=False, cc=None, no_grad=True,
-          **options) -> List[Dict[str, Any]]:
+def check(model: Any, example_inputs: Any = None, program_path: Optional[str] = None, *, dynamic: Any = False,
+          cc: Optional[str] = None, no_grad: bool = True, **options: Any) -> List[Dict[str, Any]]:
     """What `kiln check --json` says, for each input: {"input", "answer": "same" or what differs, "why"}.
 
     Compares a program (program_path; None: one is made, with the options of `kiln build`) with the interpreter of the

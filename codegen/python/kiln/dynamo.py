@@ -5,6 +5,7 @@ become constants of the code, which holds for them and their versions: others, a
 of their own.  Sizes that the graph has as symbols are open."""
 import copy
 import operator
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 import torch.fx
@@ -14,7 +15,8 @@ from . import arrays, capture, errors, model as models
 MOST = 8                                               # codes for one graph, for its weights and numbers
 
 
-def backend(graph, example_inputs, options=None, mode=None):
+def backend(graph: torch.fx.GraphModule, example_inputs: List[Any], options: Optional[Dict[str, Any]] = None,
+            mode: Optional[str] = None) -> Callable:
     """What the entry point names.  options: as kiln.compile has them (torch.compile(..., options={"threads": 2}))."""
     if torch.is_grad_enabled() and any(getattr(v, "requires_grad", False) for v in example_inputs):
         errors.warn("a graph that needs gradients runs without Kiln: call the model under torch.no_grad()", once=True)

@@ -3,11 +3,12 @@ import functools
 import threading
 import warnings
 import weakref
+from typing import Any, Callable, Optional
 
 from . import arrays, errors, model as models
 
 
-def jit(function=None, *, calls=2, **options):
+def jit(function: Optional[Callable] = None, *, calls: int = 2, **options: Any) -> Any:
     """Compiles a function of PyTorch's tensors, or a module, while it is used.
 
     The first `calls` calls of each structure (dtypes, numbers of dimensions, what is no tensor) run as they are, and

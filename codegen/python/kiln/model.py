@@ -5,7 +5,7 @@ import os
 import tempfile
 import threading
 import zipfile
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from . import arrays, cache, door, errors, program, tree
 
@@ -66,7 +66,7 @@ class Model:
     def __repr__(self):
         return "<kiln.Model of %s: %s>" % (self.source, ", ".join(self._signatures))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(self._first, args, kwargs)
 
     def __getattr__(self, name):
@@ -107,7 +107,7 @@ class Model:
         """Another one with a state of its own, as after opening; code and weights are shared."""
         return Model(self._file, self._made, self._signatures, self._options)
 
-    def state(self, name: str):
+    def state(self, name: str) -> Any:
         """A copy of an attribute that the model's methods use, as `cache` or `encoder.cache`: an array of the kind that
         results have; a number is one of no dimensions."""
         t = door.DLTensor()
@@ -116,7 +116,7 @@ class Model:
             found = arrays.copied(t)
         return arrays.torch().from_numpy(found) if self._made["torch"] and arrays.torch() else found
 
-    def set_state(self, name: str, value) -> None:
+    def set_state(self, name: str, value: Any) -> None:
         """Sets an attribute: a tensor of its dtype, of any size, or a number."""
         leaf, alive = arrays.view(value if arrays.kind_of(value) else arrays.NUMPY.number(value), name)
         with self._lock:
@@ -229,8 +229,9 @@ def inputs_of(folder, signature, calls):
     return paths, made.hexdigest()
 
 
-def compile(model, example_inputs=None, *, dynamic=False, threads=None, seed=None, strict=False, keep=True, cc=None,
-            no_grad=True, method=None, **options) -> Model:
+def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, threads: Optional[int] = None,
+            seed: Optional[int] = None, strict: bool = False, keep: bool = True, cc: Optional[str] = None,
+            no_grad: bool = True, method: Optional[str] = None, **options: Any) -> Model:
     """Compiles a model for this machine's CPU.
 
     model: a torch.nn.Module, a function of tensors, a torch.export.ExportedProgram, what torch.jit gives, or the path
