@@ -114,9 +114,9 @@ put_ninja(Folder *f, const char *weights)
 	const char *name = f->o->name;
 	Buf b = { 0 };
 
-	buf_printf(&b, "# Builds lib%s.a.\ncc = %s\nar = ar\n"
+	buf_printf(&b, "# Builds lib%s.a.\ncc = %s\nar = %sar\n"
 		   "cflags = %s-std=c11 -Wall -Wextra -Wpedantic $\n  %s -ffunction-sections\n\n", name,
-		   compiler_of(f), cpu_of(f), flags);
+		   compiler_of(f), f->o->target == target_host() ? "" : f->o->target->tools, cpu_of(f), flags);
 	buf_puts(&b, "rule cc\n  command = $cc $cflags -I . -c $in -o $out\n  description = CC $in\n"
 		 "rule ar\n  command = rm -f $out && $ar rcsD $out $in\n  description = AR $out\n\n");
 	buf_printf(&b, "build %s.o: cc %s.c\n", name, name);
@@ -146,6 +146,8 @@ put_readme(Folder *f, const char *weights)
 	if (f->o->vector_floats > 1)
 		buf_printf(&b, " The constants lie as kernels with vectors of %d floats read them:\ngcc and clang, on other "
 			   "processors, too (slower); `--cc tcc` makes text that tcc takes.", f->o->vector_floats);
+	if (f->o->target->is_bare)
+		buf_puts(&b, "\nWhere the rest of the program is built for the processor's FPU, add `-mfloat-abi=hard`.");
 	buf_puts(&b, "\n");
 	add_file(f, "README.md", &b);
 }

@@ -49,7 +49,7 @@ typedef int32_t VcMask __attribute__((vector_size(VF * 4), may_alias));
 #define VC_SET(x) ((x) - VC_ZERO)
 #else
 #ifdef __GNUC__
-enum { VF = 1, VC_MR = 4, VC_NV = 4 };   /* 32 registers of floats: a Cortex-M's, too */
+enum { VF = 1, VC_MR = 4, VC_NB = 4 };   /* 32 registers of floats: a Cortex-M's, too */
 #else
 enum { VF = 1, VC_MR = 2, VC_NB = 4 };
 #endif

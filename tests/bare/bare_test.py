@@ -177,7 +177,7 @@ class Bare(programs.Test):
     def test_boards(self):
         """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
         for name in "convolutions", "products", "looked_up":
-            folder, want, arrays = self.folder_of(name, "--cc", "tcc")
+            folder, want, arrays = self.folder_of(name, "--target", "arm-none-eabi")
             dtype, _, values = next(iter(arrays.values()))
             given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
             with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
