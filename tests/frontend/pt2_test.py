@@ -257,6 +257,13 @@ class Trees(Test):
         self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.7": floats(1), "out.0": floats(2)})
         p = Program(["a", "b"], [], ["a", "b"], out={1: LEAF, "b": LEAF})
         self.answers(p, {"a": floats(1), "b": floats(2)}, **{"out.0": floats(1), "out.1": floats(2)})
+    def test_registered_classes(self):
+        """What a library registered is as a dict where it names its parts, else as a tuple."""
+        p = Program(["a", "b", "c"], [], ["c", "a", "b"], out=Named(hidden=LEAF, more=Plain((LEAF, LEAF))))
+        self.answers(p, {"a": floats(1), "b": floats(2), "c": floats(3)},
+                     **{"out.hidden": floats(3), "out.more.0": floats(1), "out.more.1": floats(2)})
+        p = Program(["a", "b"], [], ["b"], args=(Named(x=LEAF, y=LEAF),), names=["s"])
+        self.answers(p, {"s.x": floats(1), "s.y": floats(2)}, out=floats(2))
     def test_other_keys(self):
         p = Program(["a"], [], ["a"], args=({"k": LEAF},), names=["s"])
         self.says(p, {"s.k": floats(1), "s.m": floats(2)}, "the dict has other keys")
