@@ -4,8 +4,8 @@
  * The method gets the TorchScript signature that says the same, so that arguments have the same keys as those of any
  * other model: a list whose elements are of one type is a List, a dict likewise a Dict.  Others, and what holds a None,
  * are a tuple or a NamedTuple, whose keys are the same.  Results that are lists of numbers are tuples, too: each number
- * has a key of its own; and a dict that is a result has values of a Union.  One with keys of both kinds is no Dict.  What a
- * library registered is a dict where it names its values, as transformers' results do, else a tuple.
+ * has a key of its own; and a dict that is a result has values of a Union.  One with keys of both kinds is no Dict.
+ * What a library registered is a dict where it names its values, as transformers' results do, else a tuple.
  */
 #include "pt2.h"
 
@@ -81,7 +81,7 @@ read_node(const JsonDoc *d, const Json *node, int *nleaf)
 	}
 	s->n = json_count(kids);
 	s->kid = new(d->cx->arena, Spec *, s->n + 1);
-	s->kind = is_dict(type) || (!is_list(type) && has_names(d, node, s->n)) ? SPEC_DICT : is_list(type) ? SPEC_LIST : SPEC_TUPLE;
+	s->kind = is_list(type) ? SPEC_LIST : is_dict(type) || has_names(d, node, s->n) ? SPEC_DICT : SPEC_TUPLE;
 	if (s->kind == SPEC_DICT)
 		read_keys(d, node, s);
 	for JSON_EACH(k, kids)
