@@ -503,7 +503,8 @@ struct Cli {
 	Texts       references;    /* check: --reference */
 	const char *name;      /* build */
 	bool        is_static;
-	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level, *specializations, *weights, *forms;       /* build */
+	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level;       /* build */
+	const char *specializations, *weights, *forms;
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */

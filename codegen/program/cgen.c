@@ -311,16 +311,25 @@ put_weights(Emit *e, const char *file)
 		 (long long)e->made_bytes, (long long)e->alone_bytes);
 }
 
+/* Of the processor, or the processors with commas, that the program is built for. */
+static const char *
+processor_name(Emit *e, const BuildOptions *o)
+{
+	const char *all = o->levels.n ? o->levels.at[0] : NULL;
+
+	for (int i = 1; i < o->levels.n; i++)
+		all = arena_printf(e->cx->arena, "%s,%s", all, o->levels.at[i]);
+	return all ? all : o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
+		o->target == target_host() ? "native" : target_triple(o->target);
+}
+
 /* What the code needs of a processor is what the compiler may take for it. */
 static void
 put_levels(Emit *e, const BuildOptions *o)
 {
-	const char *name = o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
-		o->target == target_host() ? "native" : target_triple(o->target);
-
 	if (!e->levels) {
 		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"needs.h\"\n};",
-			 out_literal(e->cx->arena, name));
+			 out_literal(e->cx->arena, processor_name(e, o)));
 		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
 		return;
 	}
@@ -502,6 +511,7 @@ void
 emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
 	Emit *e = emit_new(cx, m, o);
+	RtLevel *level = new(cx->arena, RtLevel, 1);
 	bool instance = false;
 	Buf whole;
 
@@ -528,5 +538,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->c = whole.at;
 	text->n = whole.n;
 	text->weights = &e->weights;
+	level->name = processor_name(e, o);
 	text->about = emit_about(e);
+	text->about.level = level;
 }

@@ -88,7 +88,7 @@ class Options(Test):
         self.assertEqual(err, "")
         self.assertRegex(out, r"specialization 0: exact, forward\(.*\): 1 kernels, 0 runtime calls, 0 guards, arena \d+ bytes")
         self.assertRegex(out, r"code [1-9]\d* bytes, weights ([1-9]\d*) bytes: plain \1; forms made\n"
-                              r"memory \1 bytes at most, beside inputs and results: weights \1, arena 0\n$")
+                              r"memory \1 bytes at most, beside inputs and results: weights \1, arena 0\nprocessor native\n$")
         self.assertTrue(self.run_in("./p", "--info")[0].endswith(out))
         self.assertEqual(self.kiln("build", "m.pt", "-i", "x.npz", "-o", "p", "--json", "b.json"), ("", ""))
         self.run_in("./p", "--info", "--json", "i.json")

@@ -1,6 +1,6 @@
 """One model, many ways to a program: compilers, targets, processors, forms.  Each gives what PyTorch gave.
 
-usage: targets_test.py KILN [Host] [Options] [Refused] [Cross]     ways whose compiler or emulator is not there are skipped
+usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross]     ways whose compiler or emulator is not there are skipped
 """
 import json, os, platform, shutil, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
@@ -133,6 +133,83 @@ def works(triple):
     return decide
 
 
+@unittest.skipUnless(platform.machine() == "x86_64", "the processors are x86-64's")
+class Levels(Way):
+    """One program for several processors: the kernels that run are the best level's of what the processor has."""
+    RUNS = (("Nehalem", "x86-64-v2"), ("Haswell", "x86-64-v3"))
+
+    def level(self, launch, program):
+        said = self.ends(DONE, *launch, program, "--info", "--json", "-")[0]
+        self.assertIn("processor " + json.loads(said)["processor"], self.ends(DONE, *launch, program, "--info")[0])
+        return json.loads(said)["processor"]
+
+    def runs(self, program, *arguments):
+        """What the levels write: of this processor, and of each that qemu has."""
+        def out(launch):
+            self.ends(DONE, *launch, program, *arguments, "-o", self.at("out.npz"))
+            return npz.read(self.at("out.npz"))
+        here = self.level([], program)
+        self.assertEqual(here, "x86-64-v4" if all(map(has_flag, ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))) else here)
+        yield here, out([])
+        for cpu, name in self.RUNS if shutil.which("qemu-x86_64") else ():
+            launch = ["qemu-x86_64", "-cpu", cpu]
+            self.assertEqual(self.level(launch, program), name)
+            yield name, out(launch)
+
+    @needs("qemu-x86_64")
+    def test_portable(self):
+        for name in SAMPLES:
+            program = self.build(name, sample(name, "model.pt"), "-i", sample(name, "in.npz"), "--cpu", "portable")
+            for level, got in self.runs(program, "-i", sample(name, "in.npz"), "--strict"):
+                self.assertIsNone(npz.differs(npz.read(sample(name, "out.npz")), got), (name, level))
+            self.assertEqual(self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Conroe", program, "-i", sample(name, "in.npz"),
+                                       says=["lacks sse4.1", "x86-64-v2"])[0], "")
+
+    @needs("qemu-x86_64")
+    def test_networks(self):
+        """Panels of all widths, on sizes profiled and not, by each level, against the interpreter."""
+        folder = os.path.dirname(os.path.abspath(__file__))
+        for name, known, other in (("dscnn", "1x1x49x10", "2x1x37x12"), ("mobile", "1x3x32x32", "1x3x40x24"),
+                                   ("../size/residual", "1x3x48x40", "1x3x48x40"), ("widths", "33x70", "2x70"), ("widths", "1x70", "7x70")):
+            program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]", "--cpu", "portable")
+            for shape in sorted({known, other}):
+                for by in [], ["--runner", "qemu-x86_64 -cpu Nehalem"], ["--runner", "qemu-x86_64 -cpu Haswell"]:
+                    self.assertIn("same", self.ends(DONE, KILN, "check", os.path.join(folder, name + ".py"), program, "--input",
+                                                    f"x=float32[{shape}]", *by)[0])
+
+    def test_opens(self):
+        self.opens(["--cpu", "portable"])
+
+    @needs("qemu-x86_64")
+    def test_gradients(self):
+        model = self.at("g.py")
+        with open(model, "w") as f:
+            f.write("def forward(x: Tensor, w: Tensor, v: Tensor) -> Tensor:\n"
+                    "    return torch.linear(torch.relu(torch.conv2d(x, w, None, [1, 1], [1, 1])).flatten(1), v)\n")
+        self.write("g.npz", x=programs.floats(*(i % 11 / 11 - 0.5 for i in range(2 * 3 * 36)), shape=(2, 3, 6, 6)),
+                   w=programs.floats(*(i % 7 / 7 - 0.4 for i in range(20 * 27)), shape=(20, 3, 3, 3)),
+                   v=programs.floats(*(i % 13 / 130 for i in range(5 * 720)), shape=(5, 720)))
+        self.ends(DONE, KILN, "run", model, "-i", self.at("g.npz"), "--grad", "x,w,v", "-o", self.at("o.npz"), "--grad-out", self.at("want.npz"))
+        program = self.build("g", model, "-i", self.at("g.npz"), "--grad", "x,w,v", "--cpu", "portable")
+        for level, _ in self.runs(program, "-i", self.at("g.npz"), "--strict", "--grad-out", self.at("got.npz")):
+            self.assertIsNone(npz.differs(npz.read(self.at("want.npz")), npz.read(self.at("got.npz"))), level)
+
+    def test_library(self):
+        door = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../door")
+        for kind, file in ("shared", "libnet.so"), ("static", "libnet.a"):
+            library = self.build(file, os.path.join(door, "net.py"), "--input", "x=float32[1x4]", "--emit", kind, "--cpu", "portable")
+            names = self.ends(DONE, "nm", *(["-D"] if kind == "shared" else ["-g"]), "--defined-only", library)[0].split()
+            self.assertFalse([n for n in names if n.startswith(("kiln", "rt_"))])
+            Cross.library(self, kind, "cc", [], "--cpu", "portable")
+
+    def test_other_lists(self):
+        self.holds(["--cpu", "x86-64,x86-64-v3"])
+        for wrong in ["--cpu", "portable", "--cc", "tcc"], ["--cpu", "x86-64,x86-64-v3", "--march", "x86-64"], \
+                     ["--cpu", ",", ], ["--cpu", "portable", "--target", "riscv64-linux-gnu"], ["--cpu", "portable", "--emit", "c"]:
+            self.ends(USAGE, KILN, "build", sample("halting", "model.pt"), "-o", self.at("none"), *wrong, says=["--cpu"])
+        self.ends(WRONG, KILN, "build", sample("halting", "model.pt"), "-o", self.at("none"), "--cpu", "x86-64,i4004", says=["i4004"])
+
+
 class Cross(Way):
     """The runtime is compiled for the target first: ninja cross."""
     def all_samples(self, triple, runner):
@@ -182,6 +259,10 @@ class Cross(Way):
                              "--cpu", "cortex-a76")
         self.ends(programs.NO_DEVICE, runner[0], "-cpu", "cortex-a53", *runner[1:], program, says=["lacks atomics", "asimddp", "cortex-a76"])
         self.ends(DONE, *runner, program, "-i", sample("digits", "in.npz"))
+        program = self.holds(["--target", triple, "--cpu", "portable"], runner)
+        for cpu, level in ("cortex-a53", "generic"), ("neoverse-n1", "neoverse-n1"):
+            launch = [runner[0], "-cpu", cpu, *runner[1:]]
+            self.assertEqual(json.loads(self.ends(DONE, *launch, program, "--info", "--json", "-")[0])["processor"], level)
 
     @works("aarch64-linux-gnu")
     def test_cache(self, triple, runner, cc):
