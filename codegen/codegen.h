@@ -460,6 +460,7 @@ const Target *target_at(int);                          /* null: no more */
 const Target *target_host(void);                       /* this machine's */
 const Target *target_find(Cx *, const char *triple);   /* fails with the names that there are: EXIT_USAGE */
 const char *target_triple(const Target *);
+bool target_is_bare(const Target *);                   /* without a system to run on */
 const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
 const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
 bool command_is_there(Cx *, const char *name);         /* in PATH */

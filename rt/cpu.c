@@ -20,8 +20,8 @@ enum { OSXSAVE = 1 << 27 };              /* of ONE_C: XCR0 can be asked for */
 
 /* Intel's manual, volume 1, 14.3 and 15.2. */
 static const Feature features[] = {
-	{ "sse3", ONE_C, 0, SSE }, { "ssse3", ONE_C, 9, SSE }, { "sse4.1", ONE_C, 19, SSE }, { "sse4.2", ONE_C, 20, SSE },
-	{ "popcnt", ONE_C, 23, SSE }, { "movbe", ONE_C, 22, SSE }, { "lzcnt", MORE_C, 5, SSE },
+	{ "sse3", ONE_C, 0, SSE }, { "ssse3", ONE_C, 9, SSE }, { "sse4.1", ONE_C, 19, SSE },
+	{ "sse4.2", ONE_C, 20, SSE }, { "popcnt", ONE_C, 23, SSE }, { "movbe", ONE_C, 22, SSE }, { "lzcnt", MORE_C, 5, SSE },
 	{ "bmi1", SEVEN_B, 3, SSE }, { "bmi2", SEVEN_B, 8, SSE }, { "avx", ONE_C, 28, YMM }, { "f16c", ONE_C, 29, YMM },
 	{ "fma", ONE_C, 12, YMM }, { "avx2", SEVEN_B, 5, YMM }, { "gfni", SEVEN_C, 8, SSE },
 	{ "avxvnni", SEVEN_1_A, 4, YMM }, { "avx512f", SEVEN_B, 16, ZMM }, { "avx512dq", SEVEN_B, 17, ZMM },
@@ -143,7 +143,7 @@ rt_cpu_choose(RtProgram *own, char *text, size_t n)
 	}
 	if (!least)
 		return NULL;
-	snprintf(text, n, "this processor, or its system, lacks%s: the program is built for %s (kiln build --cpu)", lacks,
-		 strcmp(least->name, "native") ? least->name : "the one it was built on");
+	snprintf(text, n, "this processor, or its system, lacks%s: the program is built for %s (kiln build --cpu)",
+		 lacks, strcmp(least->name, "native") ? least->name : "the one it was built on");
 	return text;
 }

@@ -1,12 +1,12 @@
 /* codegen/cli/cmd_targets.c - kiln targets: what programs can be built for on this machine */
 #include "../codegen.h"
 
-typedef struct Row { const char *triple, *cc, *lacks, *runner; bool runner_lacks; } Row;
+typedef struct Row { const char *triple, *cc, *lacks, *runner; bool runner_lacks, is_bare; } Row;
 
 static Row
 row_of(Cx *cx, const Target *t)
 {
-	Row r = { .triple = target_triple(t), .runner = target_runner(cx, t) };
+	Row r = { .triple = target_triple(t), .runner = target_runner(cx, t), .is_bare = target_is_bare(t) };
 
 	r.lacks = target_lacks_here(cx, t, &r.cc);
 	r.runner_lacks = r.runner && !command_is_there(cx, arena_strndup(cx->arena, r.runner,
@@ -19,6 +19,8 @@ print_text(Buf *b, const Row *r)
 {
 	buf_printf(b, "%-22s %s", r->triple, r->lacks ? "lacks " : r->cc);
 	buf_puts(b, r->lacks ? r->lacks : "");
+	if (r->is_bare && !r->lacks)
+		buf_puts(b, "; plain C functions: --no-generic");
 	if (r->runner && !r->lacks)
 		buf_printf(b, "; runs here by %s%s", r->runner, r->runner_lacks ? " (Debian has it in qemu-user)" : "");
 	buf_puts(b, "\n");

@@ -27,7 +27,7 @@ static const Command commands[] = {
 	 cmd_trace},
 	{"convert", "IN.pt OUT.npz", "what torch.save wrote, as inputs", cmd_convert},
 	{"show", "MODEL", "print the graph of a method", cmd_show},
-	{"targets", "", "what programs can be built for on this machine, and what is missing for the rest", cmd_targets},
+	{"targets", "", "what programs can be built for here, and what is missing for the rest", cmd_targets},
 };
 
 typedef enum OptionKind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS } OptionKind;
@@ -114,7 +114,8 @@ static const Option options[] = {
 	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
 	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
 	{"target", 0, "TRIPLE", OPTION_TEXT, PLACE(target), " build ", "another machine: kiln targets lists them"},
-	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ", "where the target's C library is, for the compiler"},
+	{"sysroot", 0, "FOLDER", OPTION_TEXT, PLACE(sysroot), " build ",
+	 "where the target's C library is, for the compiler"},
 	{"cpu", 0, "NAME", OPTION_TEXT, PLACE(cpu), " bench build ",
 	 "native, x86-64-v3, cortex-a53 ...: the least processor that it runs on;\n"
 	 "                               several, the least first: kernels for each, the best that runs is taken;\n"

@@ -13,7 +13,7 @@ struct Target {
 	ElfKind elf;                     /* of its objects */
 	const char *cc, *cc_package;     /* where --cc names none; which package of Debian has it */
 	const char *tools, *tools_package;       /* what stands before ar, objcopy */
-	const char *libc, *libc_package; /* a file that programs are linked with, for whether that package is here; or null */
+	const char *libc, *libc_package; /* a file that programs are linked with: is that package here?  Or null */
 	const char *musl;                /* Debian's name of musl's folders; null: the compiler knows its C library */
 	const char *cpu_as, *mcpu_as;    /* the options that --cpu and --mcpu become */
 	const char *portable;            /* what --cpu portable means: with commas, the least first; null: nothing */

@@ -492,7 +492,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	if (e->levels)
 		put_kernel_tables(e);
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
-	buf_printf(&b, "#define VC_CLAMPS %d\n%s%s", e->clamps, head, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_printf(&b, "#define VC_CLAMPS %d\n%s%s", e->clamps, head,
+		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
 	buf_puts(&b, e->levels ? "\n#ifdef KILN_ALL\n\nRT_STEPS\n" : "\nRT_STEPS\n");

@@ -25,7 +25,12 @@ enum { SEC_NULL, SEC_RODATA, SEC_STACK, SEC_SYMTAB, SEC_STRTAB, SEC_SHSTRTAB, NS
 static const char strtab[] = "\0kiln_weights";
 static const char shstrtab[] = "\0.rodata\0.note.GNU-stack\0.symtab\0.strtab\0.shstrtab";
 
-typedef struct Section { int name, type, flags; int64_t at, size; int align, link, info, entry; int64_t address; } Section;
+typedef struct Section {
+	int name, type, flags;
+	int64_t at, size;
+	int align, link, info, entry;
+	int64_t address;
+} Section;
 
 static void
 put_number(Buf *b, int bytes, uint64_t x)

@@ -1,6 +1,6 @@
 /*
- * The runtime for another target than Kiln's own: compiled from the carried sources, file by file as programs need them,
- * into the cache.
+ * The runtime for another target than Kiln's own: compiled from the carried sources, file by file as programs need
+ * them, into the cache.
  *
  * Which file has a name is known from the library for this machine: its index.  A file is compiled once for each of
  * (sources, compiler, target, processor): what the compiler says of itself in its predefined macros is part of the
@@ -44,7 +44,7 @@ index_of_library(Cx *cx, Map *index)
 {
 	int64_t n;
 	const char *at = carry_library_text(&n);
-	const char *table = at + 8, *second;                     /* behind "!<arch>\n": first the index, then long names */
+	const char *table = at + 8, *second;     /* behind "!<arch>\n": first the index, then long names */
 	const int64_t bytes = atoll(table + AR_SIZE), count = big_endian((const unsigned char *)table + AR_HEAD);
 	const unsigned char *offset = (const unsigned char *)table + AR_HEAD + 4;
 	const char *name = (const char *)offset + 4 * count;

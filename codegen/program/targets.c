@@ -12,51 +12,47 @@
 
 #define NOWHERE ((Range){ 0 })
 
-/* By macros that compilers define: the first that holds.  Four floats without vectors, too (RISC-V, ARM before NEON): a
- * compiler makes them blocks of scalars, and under qemu a convolution of 64 channels takes 0.17 of what scalar code does,
- * by Winograd, and 0.55 without. */
+/* By macros that compilers define: the first that holds.  Four floats without vectors, too (RISC-V, ARM before NEON):
+ * a compiler makes them blocks of scalars, and under qemu a convolution of 64 channels takes 0.17 of what scalar code
+ * does, by Winograd, and 0.55 without. */
 static const TargetVector x86[] = { { "__AVX512F__", 16 }, { "__AVX__", 8 }, { NULL, 4 } };
 static const TargetVector scalar[] = { { NULL, 1 } };
 static const TargetVector four[] = { { NULL, 4 } };
 
-#define X86_LEVELS "x86-64-v2,x86-64-v3,x86-64-v4"
-#define ARM64_LEVELS "generic,neoverse-n1"               /* the latter: dot products, atomics */
-
 enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE };
 
+/* What rows have in common. */
+#define TOOLS(prefix) .cc = prefix "-gcc", .cc_package = "gcc-" prefix, .tools = prefix "-", \
+	.tools_package = "binutils-" prefix
+#define TOOLS_X86 .cc = "x86_64-linux-gnu-gcc", .cc_package = "gcc", .tools = "x86_64-linux-gnu-", \
+	.tools_package = "binutils"
+#define GLIBC(package) .libc = "crt1.o", .libc_package = package, .libs = "-lm -lpthread"
+#define MUSL(name, package) .musl = name, .libc = "crt1.o", .libc_package = package, .libs = "-lm -lpthread", \
+	.is_static = true
+#define CPU_X86 .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, \
+	.portable = "x86-64-v2,x86-64-v3,x86-64-v4", .emulator = "qemu-x86_64"
+/* neoverse-n1: dot products, atomics */
+#define CPU_ARM64 .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .portable = "generic,neoverse-n1", \
+	.emulator = "qemu-aarch64"
+#define CPU .cpu_as = "-mcpu=", .mcpu_as = "-mcpu="
+
 static const Target targets[] = {
-	{ .triple = "x86_64-linux-gnu", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
-	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils",
-	  .libc = "crt1.o", .libc_package = "libc6-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, .portable = X86_LEVELS,
-	  .libs = "-lm -lpthread", .emulator = "qemu-x86_64" },
-	{ .triple = "aarch64-linux-gnu", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, .cc = "aarch64-linux-gnu-gcc",
-	  .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
-	  .tools_package = "binutils-aarch64-linux-gnu", .libc = "crt1.o", .libc_package = "libc6-dev-arm64-cross",
-	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .portable = ARM64_LEVELS, .vectors = four,
-	  .libs = "-lm -lpthread", .emulator = "qemu-aarch64", .root = "/usr/aarch64-linux-gnu" },
-	{ .triple = "arm-linux-gnueabihf", .arch = "arm", .elf = { EM_ARM, 32, ARM_HARD },
-	  .cc = "arm-linux-gnueabihf-gcc", .cc_package = "gcc-arm-linux-gnueabihf", .tools = "arm-linux-gnueabihf-",
-	  .tools_package = "binutils-arm-linux-gnueabihf", .libc = "crt1.o", .libc_package = "libc6-dev-armhf-cross",
-	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
-	  .emulator = "qemu-arm", .root = "/usr/arm-linux-gnueabihf" },
+	{ .triple = "x86_64-linux-gnu", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, TOOLS_X86, CPU_X86,
+	  GLIBC("libc6-dev") },
+	{ .triple = "aarch64-linux-gnu", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, TOOLS("aarch64-linux-gnu"),
+	  CPU_ARM64, GLIBC("libc6-dev-arm64-cross"), .root = "/usr/aarch64-linux-gnu" },
+	{ .triple = "arm-linux-gnueabihf", .arch = "arm", .elf = { EM_ARM, 32, ARM_HARD }, TOOLS("arm-linux-gnueabihf"),
+	  CPU, .vectors = four, .emulator = "qemu-arm", GLIBC("libc6-dev-armhf-cross"),
+	  .root = "/usr/arm-linux-gnueabihf" },
 	{ .triple = "riscv64-linux-gnu", .arch = "riscv64", .elf = { EM_RISCV, 64, RISCV_DOUBLE },
-	  .cc = "riscv64-linux-gnu-gcc", .cc_package = "gcc-riscv64-linux-gnu", .tools = "riscv64-linux-gnu-",
-	  .tools_package = "binutils-riscv64-linux-gnu", .libc = "crt1.o", .libc_package = "libc6-dev-riscv64-cross",
-	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .libs = "-lm -lpthread",
-	  .emulator = "qemu-riscv64", .root = "/usr/riscv64-linux-gnu" },
-	{ .triple = "x86_64-linux-musl", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, .cc = "x86_64-linux-gnu-gcc",
-	  .cc_package = "gcc", .tools = "x86_64-linux-gnu-", .tools_package = "binutils", .musl = "x86_64-linux-musl",
-	  .libc = "crt1.o", .libc_package = "musl-dev", .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, .portable = X86_LEVELS,
-	  .libs = "-lm -lpthread", .is_static = true, .emulator = "qemu-x86_64" },
-	{ .triple = "aarch64-linux-musl", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 },
-	  .cc = "aarch64-linux-gnu-gcc", .cc_package = "gcc-aarch64-linux-gnu", .tools = "aarch64-linux-gnu-",
-	  .tools_package = "binutils-aarch64-linux-gnu", .musl = "aarch64-linux-musl", .libc = "crt1.o",
-	  .libc_package = "musl-dev:arm64 (behind dpkg --add-architecture arm64)", .cpu_as = "-mcpu=",
-	  .mcpu_as = "-mcpu=", .portable = ARM64_LEVELS, .vectors = four, .libs = "-lm -lpthread", .is_static = true,
-	  .emulator = "qemu-aarch64" },
-	{ .triple = "arm-none-eabi", .arch = "arm", .elf = { EM_ARM, 32, EF_ARM_EABI_VER5 }, .cc = "arm-none-eabi-gcc",
-	  .cc_package = "gcc-arm-none-eabi", .tools = "arm-none-eabi-", .tools_package = "binutils-arm-none-eabi",
-	  .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = scalar, .libs = "", .is_bare = true },
+	  TOOLS("riscv64-linux-gnu"), CPU, .vectors = four, .emulator = "qemu-riscv64",
+	  GLIBC("libc6-dev-riscv64-cross"), .root = "/usr/riscv64-linux-gnu" },
+	{ .triple = "x86_64-linux-musl", .arch = "x86_64", .elf = { EM_X86_64, 64, 0 }, TOOLS_X86, CPU_X86,
+	  MUSL("x86_64-linux-musl", "musl-dev") },
+	{ .triple = "aarch64-linux-musl", .arch = "aarch64", .elf = { EM_AARCH64, 64, 0 }, TOOLS("aarch64-linux-gnu"),
+	  CPU_ARM64, MUSL("aarch64-linux-musl", "musl-dev:arm64, behind dpkg --add-architecture arm64") },
+	{ .triple = "arm-none-eabi", .arch = "arm", .elf = { EM_ARM, 32, EF_ARM_EABI_VER5 }, TOOLS("arm-none-eabi"),
+	  CPU, .vectors = scalar, .libs = "", .is_bare = true },
 };
 enum { NTARGET = sizeof targets / sizeof *targets };
 
@@ -128,6 +124,12 @@ target_floats(const Target *t, const char *macros)
 	return v->floats;
 }
 
+bool
+target_is_bare(const Target *t)
+{
+	return t->is_bare;
+}
+
 const char *
 target_levels(const Target *t)
 {
@@ -193,8 +195,8 @@ target_lacks(Build *b)
 
 /* ---- options of compilers ---------------------------------------------------------------------------------------- */
 
-/* The folder of musl's libraries, as Debian has it, or below --sysroot as its own systems do.  Null: the compiler that is
- * named, or the target, needs no telling. */
+/* The folder of musl's libraries, as Debian has it, or below --sysroot as its own systems do.  Null: the compiler that
+ * is named, or the target, needs no telling. */
 const char *
 target_musl(Build *b)
 {
@@ -325,8 +327,8 @@ target_ask(Cx *cx, BuildOptions *o)
 	Ask ask = { &b, o };
 
 	if (o->target->is_bare && !o->bare)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "%s has no system that programs could run on: it takes --no-generic "
-			    "with --emit c, obj or static", o->target->triple);
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%s has no system that programs could run on: it takes "
+			    "--no-generic with --emit c, obj or static", o->target->triple);
 	build_init(&b, cx, o);
 	o->vector_floats = 1;
 	if (!b.tcc)

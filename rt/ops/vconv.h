@@ -11,8 +11,8 @@
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
- * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for vectors
- * of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register block wide,
+ * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
+ * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register block wide,
  * and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
  */
 #ifndef RT_OPS_VCONV_H
@@ -333,8 +333,8 @@ vc_product_panel(int nv, bool half, int64_t m, int64_t k, const float *a, int64_
 	int64_t i = 0;
 
 	for (; i + VC_ROWS(nv + half) <= m; i += VC_ROWS(nv + half))
-		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc,
-				left, range);
+		vc_product_rows(VC_ROWS(nv + half), nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc,
+				ldc, left, range);
 	for (; i + 4 <= m && VC_ROWS(nv + half) > 4; i += 4)
 		vc_product_rows(4, nv, half, k, a + i * lda, lda, b, wide, bias, more, c + i * ldc, ldc, left, range);
 	for (; i + 2 <= m; i += 2)
@@ -360,8 +360,8 @@ vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, c
 enum { VC_NEAR = 512, VC_NEAR_ROWS = 4 * VC_MR, VC_ROW = 8 };    /* VC_ROW: vectors of a block of one row */
 
 VC_INLINE void
-vc_product_near(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, int wide, const float *bias, float *c,
-		int64_t ldc, const float *range)
+vc_product_near(int64_t m, int64_t k, const float *a, int64_t lda, const float *b, int wide, const float *bias,
+		float *c, int64_t ldc, const float *range)
 {
 	VcV lines[VC_NEAR * VC_NB];
 
@@ -370,8 +370,8 @@ vc_product_near(int64_t m, int64_t k, const float *a, int64_t lda, const float *
 		for (int64_t i = 0; i < some; i++)
 			for (int j = 0; j < VC_NB; j++)
 				lines[i * VC_NB + j] = *(const VcV *)(b + (from + i) * wide + j * VF);
-		vc_product_panel(VC_NB, false, m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0, c,
-				 ldc, VC_BLOCK, from + some < k ? 0 : range);
+		vc_product_panel(VC_NB, false, m, some, a + from, lda, (const float *)lines, VC_BLOCK, bias, from > 0,
+				 c, ldc, VC_BLOCK, from + some < k ? 0 : range);
 	}
 }
 
@@ -392,8 +392,8 @@ vc_product_blocks(int wide, int64_t m, int64_t k, const float *a, int64_t lda, c
 			vc_product_panel(VC_NB, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at,
 					 ldc, left - at, range);
 	if (wide % VC_BLOCK && at < left)
-		vc_product_panel(1, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc, left - at,
-				 range);
+		vc_product_panel(1, false, m, k, a, lda, b + at, wide, bias ? bias + at : 0, false, c + at, ldc,
+				 left - at, range);
 }
 
 #endif
@@ -671,19 +671,20 @@ vc_strip_blocks(int mr, int nv, int wide, const VcConv *v, const VcPixel *at, co
 
 #define VC_TAPS(units) \
 	VC_SHARED void \
-	vc_pixels_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
-			 int64_t left) \
+	vc_pixels_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
+			  const float *zeros, int64_t left) \
 	{ \
 		vc_conv_blocks(VC_MR, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_pixel_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, const float *zeros, \
-			int64_t left) \
+	vc_pixel_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
+			 const float *zeros, int64_t left) \
 	{ \
 		vc_conv_blocks(1, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_strip_##units(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, int64_t left) \
+	vc_strip_##units(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, \
+			 int64_t left) \
 	{ \
 		enum { NV = VC_VECTORS(units) }; \
 \
