@@ -201,6 +201,13 @@ check_answers(Trace *t, Function *traced, Answer *want)
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
+/* A source's function is the forward of the module that is made for it. */
+static const char *
+method_name(const Cli *cli)
+{
+	return cli->method && !is_source(cli->args.at[0]) ? cli->method : "forward";
+}
+
 static Model *
 load(Cli *cli)
 {
@@ -211,7 +218,7 @@ load(Cli *cli)
 	m->module = is_source(path) ? source_module(cli->cx, path, cli->method) : archive_load(cli->cx, path);
 	if (cli->eval)
 		module_eval(cli->cx, m->module);
-	m->fn = module_method(cli->cx, m->module, cli->method && !is_source(path) ? cli->method : "forward");
+	m->fn = module_method(cli->cx, m->module, method_name(cli));
 	function_graph(cli->cx, m->fn);
 	return m;
 }
@@ -231,20 +238,26 @@ report(Trace *t, int nodes)
 	buf_free(&t->json);
 }
 
+static void
+check_usage(Cli *cli)
+{
+	if (cli->args.n != 1 || !cli->out || input_count(cli) > 1)
+		usage_error(cli, "trace wants one model, -i IN.npz and -o OUT.pt");
+	if (is_graph_text(cli->args.at[0]))
+		usage_error(cli, "trace wants an archive or a source");
+}
+
 int
 cmd_trace(Cli *cli)
 {
 	Cx *cx = cli->cx;
 	Trace t = { .cli = cli, .said.arena = cx->arena };
-	SaveOptions o = { .graph = graph_as_traced };
+	SaveOptions o = { .graph = graph_as_traced, .nentry = 1 };
 	Answer *answers;
 	Function *entry;
 	Way way;
 
-	if (cli->args.n != 1 || !cli->out || input_count(cli) > 1)
-		usage_error(cli, "trace wants one model, -i IN.npz and -o OUT.pt");
-	if (is_graph_text(cli->args.at[0]))
-		usage_error(cli, "trace wants an archive or a source");
+	check_usage(cli);
 	vec_push(cx->arena, &cli->keep, NULL);
 	t.m = load(cli);
 	ops_compile_all(cx, t.m->fn);
@@ -253,11 +266,9 @@ cmd_trace(Cli *cli)
 	t.choices = trace_choices(cx, t.m->fn, t.m->module->self, &way, cli->keep.at);
 	say_choices(&t);
 	answers = check_ways(&t);
-	entry = trace_methods(cx, t.m->fn, cli->method && !is_source(cli->args.at[0]) ? cli->method : "forward", &way,
-			      cli->keep.at);
+	entry = trace_methods(cx, t.m->fn, method_name(cli), &way, cli->keep.at);
 	check_answers(&t, entry, answers);
 	o.entry = &entry;
-	o.nentry = 1;
 	module_save(cx, t.m->module, &o, cli->out);
 	report(&t, block_size(entry->graph->top));
 	return EXIT_OK;

@@ -81,6 +81,18 @@ is_none(Peep *p, Node *n)
 	return NULL;
 }
 
+/* detach_ of a copy of a constant, as torch.export has torch.tensor([1, 2]) in a model: nothing there requires a gradient */
+static Value *
+detached_already(Peep *p, Node *n)
+{
+	const Node *copy = n->in[0]->node;
+	IValue c;
+
+	(void)p;
+	return node_is(copy, "aten::lift_fresh_copy") && value_constant(copy->in[0], &c) && c.tag == RT_TENSOR &&
+	       !(c.u.t->flags & RT_REQUIRES_GRAD) ? n->in[0] : NULL;
+}
+
 /* ---- control flow ------------------------------------------------------------------------------------- */
 
 /* not not x */
@@ -520,6 +532,7 @@ static const struct { const char *kind; int nin; Rule *rule; } rules[] = {      
 	{ "aten::IntImplicit", 1, number_and_back },
 	{ "aten::FloatImplicit", 1, number_and_back },
 	{ "aten::ScalarImplicit", 1, number_and_back },
+	{ "aten::detach_", 1, detached_already },
 	{ "aten::dropout", 3, dropout },
 	{ "aten::dropout_", 3, dropout },
 	{ "aten::feature_dropout", 3, dropout },

@@ -168,9 +168,9 @@ trace_methods(Cx *cx, Function *fn, const char *name, const Way *way, const char
 
 	entry->graph = trace_walk(t, fn);
 	trace_end(t);
+	name_all(t, entry, name);
 	for (int i = 0; i < t->variants.n; i++)
 		clean(cx, t->variants.at[i]->fn);
 	clean(cx, entry);
-	name_all(t, entry, name);
 	return entry;
 }

@@ -180,6 +180,7 @@ walk_kept(Walk *w, Node *n, Function *fn)
 	copy(w, n);
 }
 
+/* It gets the variant's name when that has one (methods.c). */
 static void
 walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 {
@@ -187,7 +188,6 @@ walk_module(Walk *w, const Node *n, Function *fn, Value *const *args)
 	Node *call = graph_emit(w->to, "prim::CallMethod", n->at, n->nin, args, n->nout);
 
 	node_attr_new(call, "function", ATTR_FUNCTION)->fn = v->fn;
-	node_set_str(call, "name", strrchr(fn->name, '.') + 1);
 	vec_push(w->t->cx->arena, &w->t->calls, ((VariantCall){ call, v }));
 	for (int i = 0; i < n->nout; i++) {
 		call->out[i]->type = n->out[i]->type;

@@ -229,6 +229,12 @@ class Writes(nn.Module):
         return z.mul_(2) + x, torch.stack([x, y], 1).flip(1)
 
 
+@case(R(2, 3))
+class Literals(nn.Module):
+    """Scripts make the tensor in each call; the others have it as a constant."""
+    def forward(self, x: Tensor): return x * torch.tensor([0.5, 1., 2.]) + torch.full([3], 2.)
+
+
 @case(R(5, 8))
 class Graph(nn.Module):
     def __init__(self):
