@@ -1,10 +1,6 @@
 /* rt/ops/conv_loops.h - the loops of conv.c for one element type T; N(name) is the function's name for it. MOVED: the
  * loops that only move elements exist already, for another type of this size. */
 
-/* a * b + c, rounded once: of floats, in doubles */
-#define FUSED(a, b, c) \
-	_Generic((T)0, float: (T)((double)(a) * (double)(b) + (double)(c)), default: (T)((a) * (b) + (c)))
-
 #ifndef MOVED
 
 /* Rows k0 .. k1 of the column matrix (channel and tap; output points [row * out_w, ...)) of one image and group. */
@@ -93,10 +89,10 @@ N(depthwise)(void *arg, int64_t begin, int64_t end)
 					continue;
 				if (step == 1)
 					for (int64_t o = tap.lo; o < tap.hi; o++)
-						y[o] = FUSED(v, x[o], y[o]);
+						y[o] = y[o] + v * x[o];
 				else
 					for (int64_t o = tap.lo; o < tap.hi; o++)
-						y[o] = FUSED(v, x[o * step], y[o]);
+						y[o] = y[o] + v * x[o * step];
 			}
 		}
 	}
@@ -116,7 +112,6 @@ N(sum_planes)(const T *y, T *a, int64_t n, int64_t channels, int64_t plane)
 	}
 }
 
-#undef FUSED
 #undef T
 #undef N
 #undef MOVED
