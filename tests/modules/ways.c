@@ -42,7 +42,7 @@ typedef struct Case {
 	Texts methods;
 } Case;
 
-typedef struct Way { const Case *c; Kind kind; int level; } Way;
+typedef struct Route { const Case *c; Kind kind; int level; } Route;
 
 /* What a way calls: an instance and its methods. */
 typedef struct Callee {
@@ -286,7 +286,7 @@ call_function(Callee *e, const Case *c, const Call *call, IValue *args, IValue *
 }
 
 static bool
-same_answer(Callee *e, const Way *w, const Call *call, Buf *why)
+same_answer(Callee *e, const Route *w, const Call *call, Buf *why)
 {
 	const Case *c = w->c;
 	IValue args[64] = { { 0 } }, result = rt_none();
@@ -316,7 +316,7 @@ same_answer(Callee *e, const Way *w, const Call *call, Buf *why)
 }
 
 static void
-call_all(Callee *e, const Way *w)
+call_all(Callee *e, const Route *w)
 {
 	const Case *c = w->c;
 	Buf why = { 0 };
@@ -344,7 +344,7 @@ call_all(Callee *e, const Way *w)
 /* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 static void
-interpret(Cx *cx, const Way *w)
+interpret(Cx *cx, const Route *w)
 {
 	Callee e = { .cx = cx, .rt = new(cx->arena, RtCx, 1) };
 
@@ -399,7 +399,7 @@ load_program(Cx *cx, const Case *c, const ProgramText *text)
 }
 
 static void
-compile(Cx *cx, const Way *w)
+compile(Cx *cx, const Route *w)
 {
 	const Case *c = w->c;
 	Cli cli = { .cx = cx, .cc = "tcc", .emit = "c", .specializations = "64",
@@ -425,7 +425,7 @@ compile(Cx *cx, const Way *w)
 static void
 go(Cx *cx, void *arg)
 {
-	const Way *w = arg;
+	const Route *w = arg;
 
 	config_environment(cx);
 	config_level(cx, w->level);
@@ -436,7 +436,7 @@ go(Cx *cx, void *arg)
 }
 
 static void
-in_child(Cx *cx, const Way *w)
+in_child(Cx *cx, const Route *w)
 {
 	const int log = open(arena_printf(cx->arena, "%s/stderr", w->c->dir), O_RDWR | O_CREAT | O_TRUNC, 0600);
 
@@ -451,7 +451,7 @@ in_child(Cx *cx, const Way *w)
 
 /* Returns whether the way gives PyTorch's answers. */
 static bool
-try_way(Cx *cx, Way *w)
+try_way(Cx *cx, Route *w)
 {
 	int status;
 	pid_t child;
@@ -489,7 +489,7 @@ try_case(Cx *cx, const char *dir, const char *name, const char *word, int turn)
 	}
 	for (int kind = 0; kind <= PROFILED; kind++)
 		for (int level = 0; level < LEVELS; level++) {
-			Way w = { &c, kind, level };
+			Route w = { &c, kind, level };
 
 			if (is_turn(kind, level, turn) &&
 			    (!word || strstr(arena_printf(cx->arena, "%s -O%d", kind_names[kind], level), word)))
