@@ -213,7 +213,8 @@ box_constant(Writer *w, const Value *v)
 	if (c.tag == RT_INT && c.u.i > INT32_MIN && c.u.i <= INT32_MAX)
 		return arena_printf(w->a, "rt_int(%lld)", (long long)c.u.i);
 	if (w->p->dynamic && c.tag == RT_DOUBLE && c.u.f - c.u.f == 0)
-		return arena_printf(w->a, "rt_double(%.17g%s)", c.u.f, c.u.f == floor(c.u.f) ? ".0" : "");
+		return arena_printf(w->a, "rt_double(%.17g%s)", c.u.f,
+				    c.u.f == floor(c.u.f) && fabs(c.u.f) < 1e15 ? ".0" : "");
 	if (w->p->dynamic && c.tag == RT_LIST && c.u.list->elem->kind == TYPE_INT)
 		return list_of_ints(w, c.u.list);
 	if (c.tag == RT_BOOL)
