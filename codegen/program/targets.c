@@ -195,27 +195,28 @@ target_lacks(Build *b)
 
 /* ---- options of compilers ---------------------------------------------------------------------------------------- */
 
-/* The folder of musl's libraries, as Debian has it, or below --sysroot as its own systems do.  Null: the compiler that
- * is named, or the target, needs no telling. */
+/* A folder of musl's, "lib" or "include", as Debian has it, or below --sysroot as its own systems do. */
+static const char *
+musl_folder(Build *b, const char *what)
+{
+	const char *root = b->o->sysroot ? b->o->sysroot : "";
+	const char *dir = arena_printf(b->cx->arena, "%s/usr/%s/%s", root, what, b->o->target->musl);
+
+	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/%s", root, what);
+}
+
+/* Where musl's libraries are; null: the compiler that is named, or the target, needs no telling. */
 const char *
 target_musl(Build *b)
 {
-	const char *root = b->o->sysroot ? b->o->sysroot : "", *dir;
-
-	if (!b->o->target->musl || b->o->cc)
-		return NULL;
-	dir = arena_printf(b->cx->arena, "%s/usr/lib/%s", root, b->o->target->musl);
-	return !b->o->sysroot || !access(dir, R_OK) ? dir : arena_printf(b->cx->arena, "%s/usr/lib", root);
+	return b->o->target->musl && !b->o->cc ? musl_folder(b, "lib") : NULL;
 }
 
 /* What tells GCC to use musl: musl-gcc has the same, for one machine. */
 static const char *
 musl_specs(Build *b, const char *lib)
 {
-	const char *path = arena_printf(b->cx->arena, "%s/musl.specs", b->dir), *slash = strstr(lib, "/lib/");
-	const char *root = b->o->sysroot ? b->o->sysroot : "";
-	const char *include = slash ? arena_printf(b->cx->arena, "%s/usr/include/%s", root, slash + 5) :
-				      arena_printf(b->cx->arena, "%s/usr/include", root);
+	const char *path = arena_printf(b->cx->arena, "%s/musl.specs", b->dir), *include = musl_folder(b, "include");
 	const char *text = arena_printf(b->cx->arena,
 		"%%rename cpp_options old_cpp_options\n\n"
 		"*cpp_options:\n-nostdinc -isystem %s -isystem include%%s %%(old_cpp_options)\n\n"

@@ -110,6 +110,17 @@ class Host(Way):
         self.assertIn("lacks movbe", self.ends(DONE, "qemu-x86_64", "-cpu", "Nehalem", self.at("open"))[0])
         self.assertEqual(self.ends(DONE, "qemu-x86_64", "-cpu", "Haswell", self.at("open"))[0], "open\n")
 
+    def test_options_of_the_compiler(self):
+        """--cpu is one option, --march and --mcpu are the compiler's own and stand in its place."""
+        build = KILN, "build", sample("halting", "model.pt"), "-o", self.at("v"), "-v"
+        for options, has, lacks in ((["--cpu", "x86-64-v2"], ["-march=x86-64-v2 "], ["-mtune", "native"]),
+                                    (["--cpu", "x86-64-v3", "--march", "x86-64-v2"], ["-march=x86-64-v2 "], ["x86-64-v3"]),
+                                    (["--cpu", "x86-64-v2", "--mcpu", "skylake"], ["-march=x86-64-v2 ", "-mtune=skylake "], []),
+                                    ([], ["-march=native "], [])):
+            err = self.ends(DONE, *build, *options, says=has)[1]
+            for word in lacks:
+                self.assertNotIn(word, err)
+
     def test_unoptimized(self):
         self.holds(["-O0"], samples=("halting",))
 
@@ -235,6 +246,10 @@ class Cross(Way):
         self.all_samples(triple, runner)
         self.assertIn("not a dynamic", self.libraries(self.holds(["--target", triple], samples=())))
         self.libraries_of(("static", "obj"), "musl-gcc", [], triple)
+        for folder in "lib", "include":                 # as musl's own systems have it
+            os.makedirs(self.at("root/usr"), exist_ok=True)
+            os.symlink(f"/usr/{folder}/{triple}", self.at("root/usr/" + folder))
+        self.holds(["--target", triple, "--sysroot", self.at("root")], samples=("halting",))
 
     @works("aarch64-linux-musl")
     def test_aarch64_musl(self, triple, runner, cc):
