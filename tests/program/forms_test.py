@@ -30,6 +30,10 @@ class Forms(Form):
         self.form(["return torch.layer_norm(torch.permute(x, [0, 2, 3, 1]), [6], None, None, 1.0e-05)"], ["x=float32[2x6x3x5]"])
         self.form(["return torch.layer_norm(torch.transpose(x, 0, 1), [4], None, None, 1.0e-05)"], ["x=float32[4x1..9]"])
 
+    def test_large_numbers(self):
+        """Arguments of a runtime call in C: whole numbers of any size."""
+        self.form(["return torch.histc(x, 4, -1.0e+20, 3.4028234663852886e+38)"], ["x=float32[2..5x3]"], calls=1)
+
     def test_roll(self):
         self.form(["return torch.roll(x, [-1, 3], [1, -1])"], ["x=float32[2x5x4]"])
         self.form(["return torch.roll(torch.transpose(x, 0, 1), [7], [0])"], ["x=int64[3x5]"])
