@@ -133,7 +133,7 @@ static const Option options[] = {
 	 "nothing for other sizes than those of the inputs: they run the generic code"},
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
 	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
-	 "                               --emit c writes them into the folder OUT, obj, static and shared compile them"},
+	 "                               with emit c in the folder OUT, with obj, static, shared compiled"},
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
 	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},
