@@ -295,6 +295,21 @@ put_path(const Tree *t, Buf *b)
 		buf_printf(b, "[%lld]", (long long)index->num.i);
 }
 
+/* ['xs'][1] and ['kw']['key'] are the arguments xs_1 and key, where the original forward takes *xs and **kw. */
+static Value *
+find_spread(Checks *c, const char *path)
+{
+	Arena *a = c->b->cx->arena;
+	const char *end = strstr(path, "']"), *rest = end ? end + 2 : "";
+	const int n = *rest == '[' ? (int)strspn(rest + 1, "0123456789") : 0;
+
+	if (n && rest[n + 1] == ']')
+		path = arena_printf(a, "%.*s_%.*s']%s", (int)(end - path), path, n, rest + 1, rest + n + 2);
+	else
+		path = rest;
+	return map_get(&c->paths, path);
+}
+
 /* L['d']['key'] */
 static Value *
 find_input(Checks *c, const Tree *t)
@@ -306,6 +321,8 @@ find_input(Checks *c, const Tree *t)
 		return NULL;
 	put_path(t, &path);
 	v = path.n ? map_get(&c->paths, path.at) : NULL;
+	if (path.n && !v)
+		v = find_spread(c, path.at);
 	buf_free(&path);
 	return v;
 }

@@ -222,6 +222,13 @@ class Symbols(Test):
                 self.put(p)
                 self.assertIsInstance(self.calls([{"x": floats(*range(good))}]), list)
                 self.says(p, {"x": floats(*range(bad))}, "Guard failed: " + guard.replace("L['x']", "x"))
+        spread = Program(["a", "b"], [node("aten.relu.default", {"self": T("a")}, ["y"])], ["y"], {"a": [self.X], "b": [self.X]},
+                         args=(LEAF,), kwargs={"key": LEAF}, names=["xs_0", "key"])
+        for guard in "L['xs'][0].size()[0] == 2", "L['kw']['key'].size()[0] == 2":        # of forward(self, *xs, **kw)
+            spread.guards = [guard]
+            self.put(spread)
+            self.assertIsInstance(self.calls([{"xs_0": floats(1, 2), "key": floats(1, 2)}]), list)
+            self.says(spread, {"xs_0": floats(1), "key": floats(1)}, "Guard failed")
         p.guards = ["L['x']._base.size()[1] == 2"]              # the example was a view; what is given is not
         self.put(p)
         self.assertIsInstance(self.calls([{"x": floats(1)}]), list)
