@@ -98,6 +98,9 @@ class Exported(Test):
             for n, h, w in refused:
                 with self.assertRaises(kiln.SizeMismatch):
                     model(torch.randn(n, 3, h, w))
+        power = kiln.compile(lambda x, n: x ** n + n, (torch.randn(4, 2), 3), dynamic=True)
+        for n in 3, 2, 5:
+            self.agrees(power, lambda x, n: x ** n + n, torch.randn(4, 2), n)
         one = kiln.compile(net, torch.randn(1, 3, 12, 12), dynamic=True)       # an example of size 1
         self.agrees(one, net, torch.randn(4, 3, 12, 12))
         several = kiln.compile(net, [(torch.randn(2, 3, 12, 12),), {"x": torch.randn(4, 3, 12, 12)}])
@@ -128,6 +131,40 @@ class Exported(Test):
         x = torch.ones(2)
         for f in lambda x: {1: x, 0: x * 2}, lambda x: {"a.b": x, "": x * 2}, lambda x: {1: x, "b": [x * 2, {"c": 3}]}, lambda x: {"n": None}:
             self.agrees(kiln.compile(f, x), f, x)
+
+    def test_objects(self):
+        """Objects with tensors in their attributes, which pytree does not know: as results and as arguments."""
+        class Layer:
+            def __init__(self, keys):
+                self.keys, self.length, self.name = keys, keys.shape[0], "layer"
+
+        class Cache:
+            def __init__(self):
+                self.layers, self.open = [], True
+
+        class Steps(nn.Module):
+            def forward(self, x, cache=None):
+                made = Cache()
+                for i in range(2):
+                    made.layers.append(Layer(x * (i + 1) if cache is None else torch.cat([cache.layers[i].keys, x])))
+                return {"y": x.sum(), "cache": made, "pair": Pair(x, None)}
+
+        def same(got, want):
+            self.assertEqual((list(got), type(got["pair"]), type(got["cache"]), got["cache"].open), (list(want), Pair, Cache, True))
+            for a, b in zip(got["cache"].layers, want["cache"].layers):
+                self.assertEqual((type(a), a.length, a.name), (Layer, b.length, "layer"))
+                self.same(a.keys, b.keys)
+            self.same(got["y"], want["y"])
+        steps, x, y = Steps().eval(), torch.randn(3, 2), torch.randn(5, 2)
+        first = kiln.compile(steps, x, dynamic=True)
+        same(first(y), steps(y))
+        then = kiln.compile(steps, (x, steps(y)["cache"]), dynamic=True)
+        for one in then, then.copy():
+            same(one(y, first(x)["cache"]), steps(y, steps(x)["cache"]))
+        with self.assertRaisesRegex(kiln.BadArgument, "the examples were called as"):
+            then(x, None)
+        with self.assertRaisesRegex(kiln.BadArgument, "'cache.layers.0.keys' is float64"):
+            then(x, steps(y.double())["cache"])
 
     def test_functions(self):
         """Functions, with modules that they refer to; methods; programs and scripts as they are."""

@@ -4,8 +4,10 @@ First torch.export; what it refuses is scripted by torch.jit.script, else traced
 so.
 PyTorch must be imported before this module is."""
 import contextlib
+import copy
 import inspect
 import os
+import re
 import warnings
 
 import torch
@@ -15,6 +17,7 @@ from . import arrays, errors
 try:
     import torch.export
     from torch.utils import _pytree as pytree
+    from . import objects
     _export = torch.export.export if hasattr(torch.export, "save") else None
 except (ImportError, AttributeError):
     _export = None
@@ -149,8 +152,10 @@ class Exported:
     name = "forward"
 
     def __init__(self, program, call, trees=None):
-        """trees: (of the arguments, of the result), when the program has their leaves only (_Flat)."""
-        self.call, (self.spec, self.out_spec) = call, trees or (program.call_spec.in_spec, program.call_spec.out_spec)
+        """trees: _Trees, when the program has leaves only."""
+        self.call, self.trees = call, trees
+        self.spec = trees.spec if trees else program.call_spec.in_spec
+        self.out_spec = (trees or program.call_spec).out_spec
         self.keys, self.out_keys = _named_keys(program.call_spec.in_spec, _names(program, call)), []
         self.places = _named_keys(self.spec, list(call.signature.parameters)) if trees else self.keys
         _keys(program.call_spec.out_spec, "out", self.out_keys)
@@ -165,7 +170,7 @@ class Exported:
         if not _children(kwargs) and all(c.is_leaf() for c in _children(args)) and \
                 all(kind == "tensor" for kind, _ in self.inputs):
             self.plain = [getattr(torch, dtype) for _, dtype in self.inputs]
-        self.single = self.out_spec.is_leaf() and self.results[0][0] == "tensor" and not trees
+        self.single = not trees and self.out_spec.is_leaf() and self.results[0][0] == "tensor"
 
     def flatten(self, args, kwargs):
         """The leaves of a call's arguments: [(key, array or number or text)]."""
@@ -173,6 +178,7 @@ class Exported:
                 all(isinstance(v, torch.Tensor) and v.dtype is d for v, d in zip(args, self.plain)):
             return list(zip(self.keys, args))
         called = self.call.normal(args, kwargs)
+        called = objects.simple(called) if self.trees else called
         leaves, spec = pytree.tree_flatten(called)
         if spec != self.spec:
             leaves, spec = pytree.tree_flatten(_ordered(called, self.spec))
@@ -189,7 +195,8 @@ class Exported:
             return results["out"]
         leaves = [wanted if kind == "constant" else results[key] if kind == "tensor" else results[key].item()
                   for key, (kind, wanted) in zip(self.out_keys, self.results)]
-        return pytree.tree_unflatten(leaves, self.out_spec)
+        value = pytree.tree_unflatten(leaves, self.out_spec)
+        return objects.whole(value, self.trees.made) if self.trees else value
 
 
 def _check(place, value, kind, wanted):
@@ -225,6 +232,8 @@ def _dtype(value):
 def _open_sizes(call, calls, all_of_them):
     """torch.export's dynamic_shapes: all sizes are open, or those that differ among the calls."""
     def of(values):
+        if type(values[0]) is int and (all_of_them or len(set(values)) > 1):
+            return torch.export.Dim.AUTO
         if not isinstance(values[0], torch.Tensor):
             return None
         sizes = [tuple(v.shape) for v in values]
@@ -266,16 +275,36 @@ def exported(model, call, calls, dynamic):
 
 
 class _Flat(torch.nn.Module):
-    """A module with leaves as arguments and results: of structures that have no name in a file."""
+    """A module with leaves as arguments and results: of structures that have no name in a file, or that only Python has."""
 
-    def __init__(self, module, spec):
+    def __init__(self, module, trees, places):
+        """places: of the leaves, which are forward's arguments by names like these."""
         super().__init__()
-        self.module, self.spec = module, spec
+        self.module = module
         self.train(module.training)
 
-    def forward(self, *leaves):
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        return tuple(pytree.tree_leaves(self.module(*args, **kwargs)))
+        def forward(*leaves):
+            args, kwargs = objects.whole(pytree.tree_unflatten(leaves, trees.spec), trees.bones)
+            return tuple(pytree.tree_leaves(objects.simple(module(*args, **kwargs))))
+        names = []
+        for place in places:
+            name = re.sub(r"\W", "_", place)
+            names.append(name if name not in names else "%s_%d" % (name, len(names)))
+        forward.__signature__ = inspect.Signature(
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+        self.forward = forward
+
+
+class _Trees:
+    """How calls of a module that is _Flat become leaves: the structure of an example's simple forms, and skeletons."""
+
+    def __init__(self, module, call):
+        args, kwargs = copy.deepcopy(call)             # a model may write to its caches
+        with torch.no_grad():
+            made = module(*args, **kwargs)
+        self.bones, self.made = objects.skeleton(call), objects.skeleton(made)
+        self.spec = pytree.tree_structure(objects.simple(call))
+        self.out_spec = pytree.tree_structure(objects.simple(made))
 
 
 def _save(program, path):
@@ -285,15 +314,17 @@ def _save(program, path):
 
 def _save_exported(module, call, calls, dynamic, folder):
     """Exported and written: (path, signature)."""
-    program, path = exported(module, call, calls, dynamic), os.path.join(folder, "model.pt2")
+    path = os.path.join(folder, "model.pt2")
     try:
+        program = exported(module, call, calls, dynamic)
         return _save(program, path), Exported(program, call)
-    except Exception:                                  # of several classes: a NamedTuple that nobody has registered ...
-        if dynamic not in (True, False, None):
+    except Exception as e:                             # of several classes: types that nobody has registered ...
+        if not (isinstance(e, NotImplementedError) or "type" in str(e)) or dynamic not in (True, False, None):
             raise
-    flat = [pytree.tree_flatten(one) for one in calls]
-    wrapped, trees = _Flat(module, flat[0][1]), (program.call_spec.in_spec, program.call_spec.out_spec)
-    program = exported(wrapped, Call(wrapped), [(tuple(leaves), {}) for leaves, _ in flat], dynamic)
+    trees = _Trees(module, calls[0])
+    flat = [(tuple(pytree.tree_leaves(objects.simple(one))), {}) for one in calls]
+    wrapped = _Flat(module, trees, _named_keys(trees.spec, list(call.signature.parameters)))
+    program = exported(wrapped, Call(wrapped), flat, dynamic)
     return _save(program, path), Exported(program, call, trees)
 
 
@@ -313,7 +344,7 @@ def _scripted(model, calls):
             with torch.no_grad():
                 return torch.jit.trace(made, (*args, *kwargs.values())), "torch.jit.trace"
         except Exception as e:
-            raise errors.CompileError("the model cannot be exported, scripted (%s) or traced (%s)" % (why, e)) from e
+            raise errors.CompileError("it cannot be scripted (%s) or traced (%s)" % (why, e)) from e
 
 
 class Archive:
@@ -355,7 +386,10 @@ def capture(model, calls, dynamic, folder):
             why = "torch.export refuses it (%s: %s)" % (type(e).__name__, lines[0] if lines else "no reason")
     if not calls and not _is_scripted(module):
         raise errors.BadArgument("example_inputs are wanted for a module")
-    scripted, how = _scripted(module, calls)
+    try:
+        scripted, how = _scripted(module, calls)
+    except errors.CompileError as e:
+        raise errors.CompileError("%s, and %s" % (why, e)) from e.__cause__
     if how:
         errors.warn("%s: the model comes from %s" % (why, how))
     path = os.path.join(folder, "model.pt")

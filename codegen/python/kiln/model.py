@@ -240,8 +240,8 @@ def compile(model: Any, example_inputs: Any = None, *, dynamic: Any = False, thr
     example_inputs: of a call: a tuple of positional arguments, a dict of named ones, or the only argument.  A list of
         such tuples and dicts: several calls.  Sizes, dtypes and structure are learned from them.  An archive .pt2 may
         have its own; other archives may do without, and run slower.
-    dynamic: of a module: False: sizes are those of the examples, and open where several examples differ.  True: all are
-        open.  Or what torch.export takes as dynamic_shapes.  An archive has said itself which are.
+    dynamic: of a module: False: sizes and ints are those of the examples, and open where several examples differ.
+        True: all are open.  Or what torch.export takes as dynamic_shapes.  An archive has said itself which are.
     threads: of a call; 0: one for each core; None: as PyTorch, where it is imported, else 1.
     seed: of the model's random numbers.
     strict: a call that specialized code does not take raises GuardFailed, and is not answered by generic code.
