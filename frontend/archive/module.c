@@ -316,12 +316,36 @@ load_modern(Cx *cx, Archive *a)
 	return m;
 }
 
+static bool
+says(Record r, const char *word)
+{
+	const int64_t n = (int64_t)strlen(word);
+
+	return r.n >= n && !memcmp(r.data, word, (size_t)n) && (r.n == n || (r.n == n + 1 && r.data[n] == '\n'));
+}
+
+/* storage.c turns the bytes of storages; a program's weights are raw. */
+static void
+check_byteorder(Cx *cx, Archive *a)
+{
+	const Record order = archive_has(a, "byteorder") ? archive_record(a, "byteorder") : (Record){ .n = 0 };
+
+	if (!archive_has(a, "byteorder") || says(order, "little"))
+		return;
+	if (!says(order, "big"))
+		fail(cx, (Range){ 0 }, "%s: its member byteorder says neither little nor big", archive_path(a));
+	if (is_exported(a))
+		fail_lacks(cx, (Range){ 0 }, "%s: Kiln lacks exported programs with weights of byte order big",
+			   archive_path(a));
+}
+
 Module *
 archive_load(Cx *cx, const char *path)
 {
 	Archive *a = archive_open(cx, path);
 	Module *m;
 
+	check_byteorder(cx, a);
 	if (is_exported(a))
 		m = exported_load(cx, a);
 	else if (archive_has(a, "model.json"))

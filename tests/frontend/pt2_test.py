@@ -246,6 +246,17 @@ class Symbols(Test):
         self.says(p2, {**npz_text, "f": number(.25)}, "Expected input at *args[2] to be equal to 0.5, but got 0.25", samples=b"")
 
 
+class Bytes(Test):
+    def test_order(self):
+        for order, rc, said in (("big", 7, "byte order big"), ("middle", 1, "neither little nor big"), ("", 1, "neither"), ("little\n", 0, "")):
+            members = adds().members()
+            members["byteorder"] = order
+            self.put(members)
+            npz.write(os.path.join(self.dir, "i.npz"), {"x": floats(1)})
+            self.assertEqual(self.kiln("run", "m.pt2", "-i", "i.npz")[0], rc, order)
+            self.assertIn(said, self.kiln("run", "m.pt2", "-i", "i.npz")[1])
+
+
 class Trees(Test):
     def test_keys(self):
         p = Program(["a", "b", "c", "d"], [], ["d", "a", "b", I(3), "c"], args=({"k": LEAF, "l": LEAF}, [LEAF]), kwargs={"z": LEAF},
