@@ -96,8 +96,8 @@ def main():
     a = p.parse_args()
     if a.one:
         return one(a.one, a.threads)
-    print("| ms a call, %d thread%s | eager | default backend | kiln backend | kiln.compile | default / kiln | s to the first result: default | kiln backend"
-          " | kiln.compile | agree |\n|%s" % (a.threads, "s" * (a.threads > 1), " --- |" * 10))
+    print("| ms a call, %d thread%s | eager | default backend | kiln backend | kiln.compile | default / kiln | s to the first"
+          " result: default | kiln backend | kiln.compile | agree |\n|%s" % (a.threads, "s" * (a.threads > 1), " --- |" * 10))
     ratios = []
     for name in a.names or [*VISION, *TEXT]:
         with tempfile.TemporaryDirectory() as folder:

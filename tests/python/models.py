@@ -350,7 +350,8 @@ class Kept(Test):
         again = pickle.loads(data)
         np.testing.assert_array_equal(again(X), X)                 # as after opening
         self.assertEqual(again.describe("ab", [1.0], {"k": X})[0], "ab2")
-        script = "import pickle, sys; m = pickle.load(open(sys.argv[1], 'rb')); print(m([[1, 2, 3]] and __import__('numpy').ones((2, 3), 'f4'))[0, 0])"
+        script = ("import numpy, pickle, sys\nwith open(sys.argv[1], 'rb') as f:\n    m = pickle.load(f)\n"
+                  "print(m(numpy.ones((2, 3), 'f4'))[0, 0])")
         with open(os.path.join(self.folder.name, "p"), "wb") as f:
             f.write(data)
         done = subprocess.run([sys.executable, "-c", script, f.name], stdout=subprocess.PIPE, env=dict(os.environ, KILN_CACHE=self.folder.name))

@@ -68,7 +68,8 @@ class Wheel(unittest.TestCase):
         self.assertIn("methods:", self.python("-m", "kiln", "info", os.path.join(HERE, "..", "door", "many.pt")))
         with open(os.path.join(self.folder.name, "m.py"), "w") as f:
             f.write("def forward(x: Tensor):\n    return x * 2\n")
-        said = self.python("-W", "error", "-c", "import kiln, numpy\nx = numpy.ones((2, 2), 'f4')\nprint(kiln.compile('m.py', x)(x).sum(), kiln.__version__)")
+        said = self.python("-W", "error", "-c", "import kiln, numpy\nx = numpy.ones((2, 2), 'f4')\n"
+                           "print(kiln.compile('m.py', x)(x).sum(), kiln.__version__)")
         self.assertRegex(said, r"^8.0 [0-9.]+\n$")
 
     def test_same_bytes(self):
