@@ -180,6 +180,17 @@ class Calls(nn.Module):
     def forward(self, x: Tensor): return helper(scaled(x, 0)) + self.two(x) + scaled(x, 2)
 
 
+class Helped(nn.Module):
+    """What helper calls has a branch that goes otherwise than forward's own call."""
+    def __init__(self):
+        super().__init__()
+        self.a = Relu()
+
+    def helper(self, x: Tensor): return self.a(x[0]) + self.a(x)
+
+    def forward(self, x: Tensor): return self.a(x) + self.helper(x)
+
+
 class Containers(nn.Module):
     def forward(self, d: Dict[str, Tensor], t: Tuple[Tensor, List[Tensor]], o: Optional[Tensor] = None, s: str = "a"):
         r: Dict[str, Tensor] = {}
@@ -476,7 +487,7 @@ CASES = {
     "layers": case(Layers(), dict(x=X), dict(x=Y[:1])), "state": case(State(), dict(x=X), dict(x=Y)),
     "state_eval": case(State().eval(), dict(x=X), dict(x=Y)), "no_grad": case(NoGrad(), dict(x=X), dict(x=Y)),
     "with": case(With(), dict(x=X), dict(x=Y)), "with_entered": case(WithEntered(), dict(x=X), dict(x=Y)), "objects": case(Objects(), dict(x=X), dict(x=Y)),
-    "calls": case(Calls(), dict(x=X), dict(x=Y)),
+    "calls": case(Calls(), dict(x=X), dict(x=Y)), "helped": case(Helped(), dict(x=Y), dict(x=X)),
     "containers": case(Containers(), {"d.x": X, "d.y": Y, "t.0": X, "t.1.0": X, "t.1.1": Y},
                        {"d.x": Y, "d.y": Y, "t.0": Y, "t.1.0": Y, "t.1.1": X}),
     "slices": case(Slices(), dict(x=X), dict(x=Y)), "random": case(Random(), dict(x=X)), "tasks": case(Tasks(), dict(x=X), dict(x=Y)),

@@ -124,6 +124,8 @@ class Straight(Test):
                 self.assertEqual("if " in text, "Linear" not in keep)
         self.trace("twice", "--keep", "Relu")
         self.assertIsNone(self.answers("twice", 2))
+        self.trace("helped", "--keep", "helper")
+        self.assertIsNone(self.answers("helped", 1))
         self.trace("interfaces", "--keep", "Relu.forward")
         self.assertIsNone(self.answers("interfaces", 2))
         os.remove(os.path.join(self.dir, "OUT.pt"))
