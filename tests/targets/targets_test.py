@@ -176,17 +176,31 @@ class Levels(Way):
             self.assertEqual(self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Conroe", program, "-i", sample(name, "in.npz"),
                                        says=["lacks sse4.1", "x86-64-v2"])[0], "")
 
-    @needs("qemu-x86_64")
-    def test_networks(self):
-        """Panels of all widths, on sizes profiled and not, by each level, against the interpreter."""
+    def levels(self, *networks):
+        """On sizes profiled and not, by each level, against the interpreter."""
         folder = os.path.dirname(os.path.abspath(__file__))
-        for name, known, other in (("dscnn", "1x1x49x10", "2x1x37x12"), ("mobile", "1x3x32x32", "1x3x40x24"),
-                                   ("../size/residual", "1x3x48x40", "1x3x48x40"), ("widths", "33x70", "2x70"), ("widths", "1x70", "7x70")):
+        for name, known, other in networks:
             program = self.build("net", os.path.join(folder, name + ".py"), "--input", f"x=float32[{known}]", "--cpu", "portable")
             for shape in sorted({known, other}):
                 for by in [], ["--runner", "qemu-x86_64 -cpu Nehalem"], ["--runner", "qemu-x86_64 -cpu Haswell"]:
                     self.assertIn("same", self.ends(DONE, KILN, "check", os.path.join(folder, name + ".py"), program, "--input",
                                                     f"x=float32[{shape}]", *by)[0])
+
+    @needs("qemu-x86_64")
+    def test_networks(self):
+        self.levels(("dscnn", "1x1x49x10", "2x1x37x12"), ("mobile", "1x3x32x32", "1x3x40x24"),
+                    ("../size/residual", "1x3x48x40", "1x3x48x40"))
+
+    @needs("qemu-x86_64")
+    def test_widths(self):
+        """Panels of all widths, many rows and one."""
+        self.levels(("widths", "33x70", "2x70"), ("widths", "1x70", "7x70"))
+
+    @needs("qemu-x86_64")
+    def test_other_processors(self):
+        program = self.build("halting", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cpu", "portable")
+        list(self.runs(program, "-i", sample("halting", "in.npz")))
+        self.ends(programs.NO_DEVICE, "qemu-x86_64", "-cpu", "Conroe", program, says=["x86-64-v2"])
 
     def test_opens(self):
         self.opens(["--cpu", "portable"])
@@ -395,4 +409,6 @@ class Options(programs.Test):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        sys.argv += os.environ.get("WAYS", "").split()
     unittest.main(verbosity=2)
