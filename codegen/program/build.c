@@ -511,6 +511,9 @@ build_text(Build *b, const ProgramText *t)
 		put_header(b, t);
 }
 
+/* Bytes: code and weights in one file are within 2 GB of each other. */
+enum { WEIGHTS_INSIDE = 2000 << 20 };
+
 /* The C compiled and linked. */
 static void
 build_machine_code(Build *b, const ProgramText *t, const char *out)
@@ -523,6 +526,9 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 	Argv parts = { .cx = cx };
 	char *why = NULL;
 
+	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
+			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
 	write_text(cx, c, t->c, t->n);
 	if (t->bare)
 		write_bare_headers(b, t);
