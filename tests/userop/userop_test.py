@@ -100,7 +100,7 @@ class UserOps(Test):
     @unittest.skipUnless(os.environ.get("KILN_CROSS") and shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64"),
                          "ninja cross")
     def test_cross(self):
-        self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--target", "aarch64-linux-gnu", "--emit", "static", "-o", "p")
+        self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--target", "aarch64-linux-gnu", "--static", "-o", "p")
         self.answers(["qemu-aarch64", "./p", "-i", "x.npz"], self.expected(range(6)), 1)
 
     def test_body(self):
