@@ -344,8 +344,8 @@ report_nothing(Bisect *b, const Options *o)
 {
 	is_wrong(b, words(b, o));
 	progress(NULL);
-	if (b->unbuilt == EXIT_INPUT)
-		fail(b->cli->cx, (Range){ 0 }, "nothing can be built: %s", last_line(b->said));
+	if (b->unbuilt == EXIT_INPUT || b->unbuilt == EXIT_LACKS)
+		fail_status(b->cli->cx, b->unbuilt, (Range){ 0 }, "nothing can be built: %s", last_line(b->said));
 	printf("wrong: %s\npass: none of them; %s\n", b->why, b->program ? "a guard, or the code around kernels" :
 		"the graph as it was read, or the interpreter");
 	print_command(b, "wrong", words(b, o));
