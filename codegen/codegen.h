@@ -425,12 +425,12 @@ const char *emit_signature(Emit *, const DoorSpec *);         /* what it asks of
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
-/* ---- folder.c: C for others to compile ---------------------------------------------------------------------------- */
+/* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */
 
 /* The text, its headers (which are in the folder `from` already), weights and how it is built, into the folder `to`. */
 void folder_write(Cx *, const ProgramText *, const BuildOptions *, const char *from, const char *to);
 
-/* ---- bare.c: plain C functions without a runtime ------------------------------------------------------------------ */
+/* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
 
 void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
 
@@ -509,8 +509,8 @@ struct Cli {
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
-	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad, as_json,
-		in_double;
+	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
+			    as_json, in_double;
 };
 
 RT_NORETURN void usage_error(Cli *, const char *fmt, ...) RT_PRINTF(2, 3);    /* EXIT_USAGE */

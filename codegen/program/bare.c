@@ -253,8 +253,8 @@ header_text(Bare *b)
 		   "enum {\n\t%s_RAM_BYTES = %lld,\t/* static memory that all calls share: one call at a time */\n"
 		   "\t%s_WEIGHTS_BYTES = %lld,\t/* constants */\n};\n\n", name, (long long)ram(b), name,
 		   (long long)b->e->weights.bytes.n);
-	buf_puts(&text, "/*\n * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results may not "
-		 "overlap\n * arguments.  0: done; 1: an index in an argument is out of range.\n */\n");
+	buf_puts(&text, "/*\n * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results "
+		 "may not overlap\n * arguments.  0: done; 1: an index in an argument is out of range.\n */\n");
 	for (int i = 0; i < b->door->typed.n; i++) {
 		Buf head = { 0 };
 
@@ -273,7 +273,8 @@ put_whole(Bare *b, ProgramText *text)
 	Buf c = { 0 };
 
 	put_title(b, &c, "c");
-	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n#include \"%s.h\"\n", e->vf, e->clamps, b->door->name);
+	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n#include \"%s.h\"\n", e->vf, e->clamps,
+		   b->door->name);
 	put_includes(b, &c, &text->headers);
 	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
 		 "#define KILN_NAN (0.0 / 0.0)\n");
@@ -292,11 +293,13 @@ static void
 check_lacks(Bare *b, const char *model)
 {
 	if (b->nlacking)
-		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, and these "
-			   "steps are none:%s%s", model, b->lacks.at, b->nlacking > NAMED_MOST ? "\n  ..." : "");
+		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) there are only kernels, "
+			   "and these steps are none:%s%s", model, b->lacks.at,
+			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
-		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors whose "
-			   "elements lie one after the other, and gives tensors and tuples of them; give it inputs (-i)",
+		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
+			   "whose elements lie one after the other, and gives tensors and tuples of them; "
+			   "give it inputs (-i)",
 			   model);
 }
 

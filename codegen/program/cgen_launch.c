@@ -60,7 +60,8 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	if (plan_is_planned(w->p, v))
 		return c_address(w, v, arg->offset);
 	if (w->p->bare)
-		fail_lacks(w->e->cx, v->node->at, "a function without a runtime that takes a number which is not known");
+		fail_lacks(w->e->cx, v->node->at, "a function without a runtime that takes a number which is not "
+			   "known");
 	out_line(&w->out, "double s%d = rt_number(%s);", *scalars, c_slot(w, v));
 	return arena_printf(w->a, "&s%d", (*scalars)++);
 }

@@ -62,9 +62,10 @@ put_weights_binary(Folder *f)
 
 	buf_add(&b, w->bytes.at, w->bytes.n);
 	add_file(f, named(f, "_weights.bin"), &b);
-	buf_printf(&b, "/* %s_weights.S - the constants of %s.c; the path is from where the compiler runs, or by -I */\n"
+	buf_printf(&b, "/* %s_weights.S - constants of %s.c; the path is from where the compiler runs, or by -I */\n"
 		   "\t.section .rodata\n\t.global %s_weights\n\t.balign 64\n%s_weights:\n\t.incbin \"%s_weights.bin\"\n"
-		   "#if defined __linux__ && defined __ELF__\n\t.section .note.GNU-stack, \"\", %%progbits\n#endif\n", name,
+		   "#if defined __linux__ && defined __ELF__\n\t.section .note.GNU-stack, \"\", %%progbits\n#endif\n",
+		   name,
 		   name, name, name, name);
 	add_file(f, named(f, "_weights.S"), &b);
 }
@@ -135,19 +136,21 @@ put_readme(Folder *f, const char *weights)
 	const char *name = f->o->name;
 	Buf b = { 0 };
 
-	buf_printf(&b, "# %s\n\nA model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it calls. "
-		   "`%s.h` has the functions.\n\n", name, name);
+	buf_printf(&b, "# %s\n\nA model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it "
+		   "calls. `%s.h` has the functions.\n\n", name, name);
 	buf_printf(&b, "    %s %s-std=c11 %s -I . -c %s.c", compiler_of(f), cpu_of(f), flags, name);
 	if (weights)
 		buf_printf(&b, " %s%s", name, weights);
-	buf_printf(&b, "\n\nor `ninja`, which makes `lib%s.a`. It has %lld bytes of constants and %lld bytes of static memory "
-		   "that all\ncalls share: one call at a time.", name, (long long)f->t->weights->bytes.n,
+	buf_printf(&b, "\n\nor `ninja`, which makes `lib%s.a`. It has %lld bytes of constants and %lld bytes of static "
+		   "memory that all\ncalls share: one call at a time.", name, (long long)f->t->weights->bytes.n,
 		   (long long)f->t->ram);
 	if (f->o->vector_floats > 1)
-		buf_printf(&b, " The constants lie as kernels with vectors of %d floats read them:\ngcc and clang, on other "
-			   "processors, too (slower); `--cc tcc` makes text that tcc takes.", f->o->vector_floats);
+		buf_printf(&b, " The constants lie as kernels with vectors of %d floats read them:\ngcc and clang, on "
+			   "other processors, too (slower); `--cc tcc` makes text that tcc takes.",
+			   f->o->vector_floats);
 	if (f->o->target->is_bare)
-		buf_puts(&b, "\nWhere the rest of the program is built for the processor's FPU, add `-mfloat-abi=hard`.");
+		buf_puts(&b, "\nWhere the rest of the program is built for the processor's FPU, add "
+			 "`-mfloat-abi=hard`.");
 	buf_puts(&b, "\n");
 	add_file(f, "README.md", &b);
 }
