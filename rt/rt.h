@@ -837,14 +837,14 @@ typedef struct RtProgram {
  * loaded. */
 int  rt_program_load(RtCx *, const RtProgram *);
 int  rt_program_fresh(RtCx *);                        /* a fresh instance: private copies of the state */
-int  rt_program_again(RtCx *);                        /* constants, too, which calls may have written to; or as it was */
+int  rt_program_again(RtCx *);                /* constants, too, which calls may have written to; or as it was */
 /* plan, or interpreter; args without self */
 int  rt_program_call(RtCx *, const RtMethod *, const IValue *args, IValue *results);
 void rt_program_free(RtCx *);
 IValue rt_default(const RtCx *, const RtParam *);     /* borrowed */
 int  rt_main(const RtProgram *, int argc, char **argv);      /* start.c */
 
-/* ---- cpu.c: does this processor have what code needs? ------------------------------------------------------------- */
+/* ---- cpu.c: does this processor have what code needs? ------------------------------------------------------------ */
 
 /* All of these words of needs.h?  lacks: those that it has not, each behind a space; n 0: they are not asked for. */
 bool rt_cpu_runs(const char *needs, char *lacks, size_t n);

@@ -122,10 +122,10 @@ compiler(const char *options, int output, const char *dir, const char *own)
 	return s;
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+/* ---- libraries --------------------------------------------------------------------------------------------------- */
 
-/* What ld is told by a script and options, and libtcc has no options for, is written into its objects.  The entry of the
- * rpath is there for pin to write over. */
+/* What ld is told by a script and options, and libtcc has no options for, is written into its objects.  The entry of
+ * the rpath is there for pin to write over. */
 static const char LIBRARY[] = "-nostdlib -nostdinc -w -Wl,-Bsymbolic -Wl,-rpath=- -Wl,--enable-new-dtags";
 
 /* Symbols of a table that an object defines: those of other names than NAME_* are to be seen so from outside.  (name
@@ -167,8 +167,8 @@ pin(char *object, const Elf64_Shdr *dynamic)
 	}
 }
 
-/* name null: an object to link, all of whose names are seen.  libtcc gives calls of hidden ones to the loader, who would
- * have to patch code. */
+/* name null: an object to link, all of whose names are seen.  libtcc gives calls of hidden ones to the loader, who
+ * would have to patch code. */
 static void
 finish_symbols(char *object, const char *name)
 {
@@ -393,8 +393,8 @@ tcc_build(Cx *cx, const char *dir, const char *c, const char *weights, const Tex
 	  const char *out)
 {
 	Objects objects = { 0 };
-	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out, .name = name,
-		  .library = arena_printf(cx->arena, "%s/librt.a", dir),
+	Job j = { .dir = dir, .own = arena_printf(cx->arena, "%s/tcc", dir), .weights = weights, .out = out,
+		  .name = name, .library = arena_printf(cx->arena, "%s/librt.a", dir),
 		  .support = arena_printf(cx->arena, "%s/support.o", dir),
 		  .libm = find_library(cx, "libm.so.6"), .libc = find_library(cx, "libc.so.6"),
 		  .objects = (void *)&objects };

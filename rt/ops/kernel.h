@@ -84,7 +84,8 @@ void rt_drop_out(RtCx *, RtDtype, void *, int64_t n, double p);
 /* Around loops over consecutive memory (*_loops.h): gcc vectorises them, however the rest is compiled. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define LOOPS_BEGIN _Pragma("GCC push_options") \
-	_Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"tree-vectorize\", \"vect-cost-model=dynamic\", \"no-trapping-math\")")
+	_Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"tree-vectorize\", \
+	\"vect-cost-model=dynamic\", \"no-trapping-math\")")
 #define LOOPS_END   _Pragma("GCC pop_options")
 #else
 #define LOOPS_BEGIN

@@ -1,7 +1,7 @@
 /*
- * Sizes and windows of pooling, checked in PyTorch's order: of several errors the first that it finds is raised.  Pooling
- * over one dim is pooling over two, of a height of 1, and is reported so; only max_pool1d without indices has checks of its
- * own, and a result without elements where the others raise.
+ * Sizes and windows of pooling, checked in PyTorch's order: of several errors the first that it finds is raised.
+ * Pooling over one dim is pooling over two, of a height of 1, and is reported so; only max_pool1d without indices has
+ * checks of its own, and a result without elements where the others raise.
  */
 #include "block.h"
 #include "pool.h"
@@ -497,14 +497,14 @@ check_output_size(RtCx *cx, const Pool *g)
 	if (n[0] >= 0 && n[1] >= 0 && n[2] >= 0)
 		return RT_OK;
 	if (g->nd < 3)
-		return rt_raise(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but "
-			"received {%lld, %lld}", (long long)n[1], (long long)n[2]);
-	return rt_raise(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 but "
-		"received {%lld, %lld,%lld}", (long long)n[0], (long long)n[1], (long long)n[2]);
+		return rt_raise(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 "
+			"but received {%lld, %lld}", (long long)n[1], (long long)n[2]);
+	return rt_raise(cx, "adaptive_avg_pool2d: elements of output_size must be greater than or equal to 0 "
+		"but received {%lld, %lld,%lld}", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 
-/* One window for all is a mean, of any rank, and of no elements, too.  Without elements no kernel runs that could refuse
- * a dtype. */
+/* One window for all is a mean, of any rank, and of no elements, too.  Without elements no kernel runs that could
+ * refuse a dtype. */
 int
 pool_adaptive_average(RtCx *cx, Pool *g, IValue size)
 {

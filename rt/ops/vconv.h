@@ -12,8 +12,8 @@
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
  * The program says how wide vectors are: VC_FLOATS is 16, 8, 4, or 1 for none (tcc).  Its weights are packed for
- * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register block wide,
- * and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
+ * vectors of VC_PACKED floats, as many or more: code for narrower ones takes a panel in several passes, a register
+ * block wide, and so all levels of a program read one packing.  VC_CLAMPS: some product is clamped.
  */
 #ifndef RT_OPS_VCONV_H
 #define RT_OPS_VCONV_H
@@ -266,7 +266,7 @@ vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *
 VC_INLINE void
 vc_rows_add(int mr, int nv, bool half, int64_t k, const float *a, int64_t lda, const float *b, int wide, VcRows *to)
 {
-	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row: those between are found from it by address */
+	const float *third[(VC_MOST + 2) / 3] = { 0 };   /* every third row; those between lie near it */
 
 	VC_UNROLL
 	for (int i = 0; i < mr; i += 3)

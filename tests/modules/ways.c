@@ -2,8 +2,8 @@
  * Recorded calls of a module in every way that Kiln runs it: interpreted and compiled by tcc, with and without
  * profiling, at all levels.
  *
- *     ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them; '-': names of cases come by
- *                                 lines on standard input, with a number behind each that chooses one generic and two
+ *     ways [-w WORD] CASE.pt...   with CASE.npz beside it, as tests/oracle/modules.py writes them; '-': names of cases
+ *                                 come by lines on standard input, each with a number that chooses one generic and two
  *                                 profiled ways.  WORD: only ways whose name holds it
  *
  * CASE.npz holds calls in order: K.method, K.in.NAME ..., and PyTorch's answer: K.out... or K.error, with K.said, what
