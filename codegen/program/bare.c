@@ -298,7 +298,7 @@ check_lacks(Bare *b, const char *model)
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
-			   "whose elements lie one after the other, and gives tensors and tuples of them; "
+			   "that have elements, one after the other, and gives such and tuples of them; "
 			   "give it inputs (-i)",
 			   model);
 }

@@ -40,6 +40,7 @@ MODELS = {
     "twice": (forward("y = x + 1\nreturn y, (y, y.t())", result="Tuple[Tensor, Tuple[Tensor, Tensor]]"), ["x=float32[3x4]"]),
     "strided": (forward("return torch.relu(x).transpose(1, 2)"), ["x=float32[2x3x4]"]),
     "part": (forward("y = torch.cat([x, x * 2], 1)\nreturn y[:, 1:3]"), ["x=float32[3x4]"]),
+    "equal": (forward("a = torch.zeros(3)\nb = torch.zeros(3)\na.add_(x)\nreturn a, b", result="Tuple[Tensor, Tensor]"), ["x=float32[3]"]),
     "number": (forward("return x.sum()"), ["x=float32[6]"]),
     "lists": (forward("return l[0] * 2 + l[1]", "l: List[Tensor]"), ["l.0=float32[3]", "l.1=float32[3]"]),
     "bags": (forward("return torch.embedding_bag(weight(10, 4, 1).view(10, 4), i, o)[0]", "i: Tensor, o: Tensor"), ["i=int64[5]", "o=int64[2]"]),
@@ -170,6 +171,9 @@ class Bare(programs.Test):
         self.assertFalse(os.path.exists(self.at("m_c")))
         with open(self.at("l.py"), "w") as f: f.write(forward("return [x]", result="List[Tensor]"))
         self.assertIn("tuples", self.refused(LACKS, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", "--emit", "obj", "-o", self.at("l.o")))
+        with open(self.at("e.py"), "w") as f: f.write(forward("return x + 1"))
+        self.assertIn("have elements", self.refused(LACKS, "build", self.at("e.py"), "--input", "x=float32[0x3]", "--no-generic", "--emit", "obj",
+                                                    "-o", self.at("e.o")))
         for more in ["--emit", "exe"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
