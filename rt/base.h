@@ -86,6 +86,7 @@ typedef struct PtrMap {             /* address -> number; in an arena */
 int64_t *ptrmap_at(Arena *, PtrMap *, const void *key);     /* 0 when it was new; good until the next one */
 int64_t  ptrmap_get(const PtrMap *, const void *key);       /* 0 when absent */
 uint64_t hash_mix(uint64_t h, uint64_t x);              /* a number into a hash */
+uint32_t hash_address(const void *);                    /* 31 bits; differs from run to run */
 uint64_t hash_bytes(const void *, int64_t n);           /* a word at a time; the same on all little-endian hosts */
 
 /* ---- buf.c ----------------------------------------------------------------------------------- */

@@ -993,16 +993,21 @@ void  rt_sizes_free(RtCx *);
 static inline double rt_double_of(int64_t bits) { union { int64_t i; double f; } u = { bits }; return u.f; }
 /* A value as numbers: dtype, sizes, strides, whose storage it shares; those of a container in order.  fixed: no size,
  * the same for all symbols. */
-/* fixed: no size, the same in all calls */
 typedef enum RtSeenKind { RT_SEEN_INT, RT_SEEN_DIM, RT_SEEN_FIXED } RtSeenKind;
+typedef struct RtSeenStorage {
+	RtStorage *storage;              /* of the i-th tensor */
+	int before;                      /* the tensor before it in the same bucket, + 1; 0: none */
+	int newest;                      /* the last tensor of the i-th bucket, + 1 */
+} RtSeenStorage;
 typedef struct RtSeen {
 	void (*put)(struct RtSeen *, int64_t, RtSeenKind);
-	RtStorage **storage;             /* (n) of the tensors so far */
-	int n, cap;
+	RtSeenStorage *at;               /* (n) of the tensors so far */
+	int n, cap;                      /* cap: a power of two */
 } RtSeen;
 /* tensors like these, without data, in containers like these; cx->meta is set */
 IValue rt_without_data(RtCx *, IValue);
 void  rt_see(RtSeen *, IValue);
+void  rt_seen_back(RtSeen *, int n);     /* what was seen behind the first n tensors is forgotten */
 void  rt_seen_free(RtSeen *);
 
 /* ---- cuda.c: the device ----------------------------------------------------------------------------------------- */

@@ -35,27 +35,54 @@ form_of(const RtTensor *t)
 	return memcmp(strides, t->strides, (size_t)t->ndim * sizeof *strides) ? FORM_OTHER : FORM_CHANNELS_LAST;
 }
 
-/* How many tensors ago its storage was seen; 0: it is new. */
-static int64_t
+/* The newest tensor of the storage's bucket, + 1. */
+static int *
+bucket_of(RtSeen *s, const RtStorage *storage)
+{
+	return &s->at[hash_address(storage) & (uint32_t)(s->cap - 1)].newest;
+}
+
+static void
+chain(RtSeen *s, int i)
+{
+	int *newest = bucket_of(s, s->at[i].storage);
+
+	s->at[i].before = *newest;
+	*newest = i + 1;
+}
+
+/* Room for twice as many; false: there is no memory for it. */
+static bool
+seen_grow(RtSeen *s)
+{
+	const int cap = s->cap ? 2 * s->cap : RT_LIMIT_SIZES_SEEN;
+	RtSeenStorage *more = rt_mem_more(s->at, (int64_t)sizeof *more * cap);
+
+	if (!more)
+		return false;
+	s->at = more;
+	s->cap = cap;
+	for (int i = 0; i < cap; i++)
+		s->at[i].newest = 0;
+	for (int i = 0; i < s->n; i++)
+		chain(s, i);
+	return true;
+}
+
+/* How many tensors ago its storage was seen; 0: it is new; -1: no memory. */
+static int
 storage_age(RtSeen *s, RtStorage *storage)
 {
-	int64_t age = 0;
+	int at;
 
-	for (int i = s->n - 1; i >= 0 && !age; i--)
-		if (s->storage[i] == storage)
-			age = s->n - i;
-	if (s->n == s->cap) {
-		const int cap = s->cap ? 2 * s->cap : RT_LIMIT_SIZES_SEEN;
-		RtStorage **more = rt_mem_more(s->storage, (int64_t)sizeof *more * cap);
-
-		if (!more)
-			return -1;
-		s->storage = more;
-		s->cap = cap;
-	}
+	if (s->n == s->cap && !seen_grow(s))
+		return -1;
+	for (at = *bucket_of(s, storage); at && s->at[at - 1].storage != storage; at = s->at[at - 1].before)
+		;
 	rt_retain(rt_ref(RT_STORAGE, storage));
-	s->storage[s->n++] = storage;
-	return age;
+	s->at[s->n].storage = storage;
+	chain(s, s->n++);
+	return at ? s->n - at : 0;
 }
 
 static void
@@ -98,13 +125,23 @@ rt_see(RtSeen *s, IValue v)
 }
 
 void
+rt_seen_back(RtSeen *s, int n)
+{
+	while (s->n > n) {
+		const RtSeenStorage *last = &s->at[--s->n];
+
+		*bucket_of(s, last->storage) = last->before;
+		rt_storage_release(last->storage);
+	}
+}
+
+void
 rt_seen_free(RtSeen *s)
 {
-	for (int i = 0; i < s->n; i++)
-		rt_storage_release(s->storage[i]);
-	rt_mem_back(s->storage);
-	s->storage = NULL;
-	s->n = s->cap = 0;
+	rt_seen_back(s, 0);
+	rt_mem_back(s->at);
+	s->at = NULL;
+	s->cap = 0;
 }
 
 /* ---- numbers against what they have to be ------------------------------------------------------------------------ */

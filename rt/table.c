@@ -34,6 +34,12 @@ hash_mix(uint64_t h, uint64_t x)
 	return h * 0xff51afd7ed558ccdu;
 }
 
+uint32_t
+hash_address(const void *p)
+{
+	return (uint32_t)((uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u >> 33);   /* lower bits are those of the alignment */
+}
+
 static uint32_t
 hash_key(const char *key)
 {
@@ -139,8 +145,7 @@ map_free(Map *m)
 static int
 address_slot(const PtrMap *m, const void *key)
 {
-	uint64_t h = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-	int i = (int)(h >> 33) & (m->cap - 1);
+	int i = (int)hash_address(key) & (m->cap - 1);
 
 	while (m->key[i] && m->key[i] != key)
 		i = (i + 1) & (m->cap - 1);

@@ -293,8 +293,7 @@ shapes_back(Shapes *s, ShapesMark m)
 			s->of.at[i] = NULL;
 	while (s->graph->top->ret->prev != m.last)
 		node_destroy(s->graph->top->ret->prev);
-	while (s->seen.n > m.nstorage)
-		rt_storage_release(s->seen.storage[--s->seen.n]);
+	rt_seen_back(&s->seen, m.nstorage);
 	s->number.n = m.nnumber;
 	s->trips.n = m.ntrips;
 	s->failed.n = m.nfailed;

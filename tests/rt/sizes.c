@@ -92,6 +92,50 @@ related(void **state)
 	assert_null(ask(*state, &of, 4, 4));
 }
 
+/* What is put last for a tensor is how many tensors ago its storage came. */
+typedef struct Ages { RtSeen seen; int64_t last; } Ages;
+
+static void
+keep_last(RtSeen *seen, int64_t number, RtSeenKind kind)
+{
+	(void)kind;
+	((Ages *)(void *)seen)->last = number;
+}
+
+static int64_t
+age_of(Ages *a, IValue v)
+{
+	rt_see(&a->seen, v);
+	return a->last;
+}
+
+/* Storages are found again among many, where the table has grown, and not where what came with them was forgotten. */
+static void
+storages(void **state)
+{
+	enum { MANY = 1000 };
+	static IValue x[MANY];
+	Ages a = { .seen = { .put = keep_last } };
+	const int64_t two = 2;
+
+	for (int i = 0; i < MANY; i++) {
+		x[i] = rt_of(rt_tensor_new(*state, RT_f32, 1, &two));
+		assert_int_equal(age_of(&a, x[i]), 0);
+	}
+	assert_int_equal(age_of(&a, x[0]), MANY);
+	assert_int_equal(age_of(&a, x[0]), 1);
+	assert_int_equal(age_of(&a, x[MANY - 1]), 3);
+	rt_seen_back(&a.seen, MANY);
+	assert_int_equal(age_of(&a, x[0]), MANY);
+	rt_seen_back(&a.seen, 7);
+	assert_int_equal(age_of(&a, x[7]), 0);
+	assert_int_equal(age_of(&a, x[6]), 2);
+	rt_seen_free(&a.seen);
+	assert_int_equal(a.seen.n, 0);
+	for (int i = 0; i < MANY; i++)
+		rt_release(x[i]);
+}
+
 int
 main(void)
 {
@@ -100,6 +144,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(counted, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(same_rest, cx_setup, cx_teardown),
 		cmocka_unit_test_setup_teardown(related, cx_setup, cx_teardown),
+		cmocka_unit_test_setup_teardown(storages, cx_setup, cx_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
