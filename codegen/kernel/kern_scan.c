@@ -16,14 +16,16 @@ typedef struct Step {
 	/* s[c]: the value so far, v: the element; of an extreme: when v replaces s[c] */
 	const char *id, *start, *next;
 	bool floats_only, extreme;
+	const char *single;      /* next where results are no doubles; null: the same */
 } Step;
 
 static const Step steps[] = {
-	{ "cumsum", "0", "s[c] + v", false, false },
-	{ "cumprod", "1", "s[c] * v", false, false },
-	{ "logcumsumexp", "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false },
-	{ "cummax", "0", "v >= s[c]", false, true },     /* the last of equals, a NaN stays */
-	{ "cummin", "0", "v <= s[c]", false, true },
+	{ "cumsum", "0", "s[c] + v", false, false, NULL },
+	{ "cumprod", "1", "s[c] * v", false, false, NULL },
+	{ "logcumsumexp", "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false,
+	  "vr_log_addf(s[c], v)" },
+	{ "cummax", "0", "v >= s[c]", false, true, NULL },     /* the last of equals, a NaN stays */
+	{ "cummin", "0", "v <= s[c]", false, true, NULL },
 };
 
 typedef struct Scan {
@@ -136,7 +138,7 @@ put_steps(Out *o, Arena *a, const Scan *d, const char *lanes, const char *type)
 		out_line(o, "best[c] = more ? i : best[c];");
 		out_line(o, "%s = best[c];", place(a, d, "at", 2));
 	} else {
-		out_line(o, "s[c] = %s;", d->step->next);
+		out_line(o, "s[c] = %s;", to != RT_f64 && d->step->single ? d->step->single : d->step->next);
 	}
 	out_line(o, "%s = %s;", place(a, d, "y", 0), element_stored(a, to, "s[c]"));
 	out_close(o, "");

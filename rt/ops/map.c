@@ -9,17 +9,6 @@
 #include "tmath.h"
 #include "vmath.h"
 
-/* Of floats in loops that vectorise; complex numbers take libm's. */
-#define MAP_FN(x, f, cf, cd, d) _Generic((x), float: f, float _Complex: cf, double _Complex: cd, default: d)(x)
-#undef exp
-#undef log
-#undef tanh
-#undef t_exp_near
-#define t_exp_near(x) exp(x)
-#define exp(x)     MAP_FN(x, v_expf, cexpf, cexp, (exp))
-#define log(x)     MAP_FN(x, v_logf, clogf, clog, (log))
-#define tanh(x)    MAP_FN(x, v_tanhf, ctanhf, ctanh, (tanh))
-
 /* Complex products and quotients as PyTorch's: the formula alone, and not C's rescue of infinite ones. */
 #if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #pragma GCC optimize("cx-fortran-rules")

@@ -28,6 +28,15 @@ vr_log_add(double s, double x)
 	return hi != hi || lo != lo ? hi + lo : hi - hi != 0 ? hi : hi + log1p(exp(lo - hi));
 }
 
+/* The same where the result is a float's: what the smaller adds is computed as one. */
+static inline double
+vr_log_addf(double s, double x)
+{
+	const double hi = s > x || s != s ? s : x, lo = s > x || s != s ? x : s;
+
+	return hi - hi != 0 ? hi : hi + v_log1pf(v_expf((float)(lo - hi)));      /* hi: NaN, too */
+}
+
 /* Integers in the order of numbers: a NaN is the greatest, zeros are equal (rt/ops/keys.h). */
 static inline int64_t
 vr_key(float x)

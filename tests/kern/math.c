@@ -1,0 +1,149 @@
+/*
+ * The functions of vmath.h against libm's in double: floats of all sizes and signs, neighbours of places where another
+ * form is taken, and what has no size (infinities, NaN, zeros).
+ */
+#include "../rt/test.h"
+
+#include <math.h>
+#include <string.h>
+
+#define V_ROUNDS 1
+#include "../../rt/ops/vmath.h"
+
+typedef struct Function {
+	const char *name;
+	float (*ours)(float);
+	double (*libm)(double);
+	double ulps;
+} Function;
+
+#define OURS(fn) static float ours_##fn(float x) { return v_##fn##f(x); }
+OURS(exp) OURS(exp2) OURS(expm1) OURS(log) OURS(log2) OURS(log10) OURS(log1p) OURS(tanh) OURS(erf)
+OURS(atan) OURS(asin) OURS(acos)
+OURS(sin) OURS(cos) OURS(tan)
+
+static const Function functions[] = {
+	{ "exp", ours_exp, exp, 1.5 }, { "exp2", ours_exp2, exp2, 1.5 }, { "expm1", ours_expm1, expm1, 2 },
+	{ "log", ours_log, log, 1 }, { "log2", ours_log2, log2, 2 }, { "log10", ours_log10, log10, 2 },
+	{ "log1p", ours_log1p, log1p, 2 }, { "tanh", ours_tanh, tanh, 2 }, { "erf", ours_erf, erf, 1.5 },
+	{ "atan", ours_atan, atan, 3 }, { "asin", ours_asin, asin, 2.5 }, { "acos", ours_acos, acos, 2 },
+	{ "sin", ours_sin, sin, 1.5 }, { "cos", ours_cos, cos, 1.5 }, { "tan", ours_tan, tan, 3.5 },
+};
+
+static float
+of_bits(uint32_t i)
+{
+	float f;
+
+	memcpy(&f, &i, 4);
+	return f;
+}
+
+/* What a step of the last bit is at this size; below the least number with all bits it is one of these. */
+static double
+step(double size)
+{
+	int e;
+
+	frexp(size, &e);
+	return ldexp(1, (e < -125 ? -125 : e) - 24);
+}
+
+static double
+error(float got, double want)
+{
+	if (isnan(want) || isnan(got))
+		return isnan(want) && isnan(got) ? 0 : INFINITY;
+	if (isinf(got) || fabs(want) > 3.4028235e38)
+		return (float)want == got ? 0 : fabs(want) > 3.4028233e38 && fabs(got) > 3.4028233e38 ? 1 : INFINITY;
+	return fabs(got - want) / step(fabs(want));
+}
+
+/* All are said before the test fails. */
+static bool failed;
+
+static void
+wrong(const char *name, double x, double y, double by)
+{
+	print_error("%s(%a, %a) is wrong by %g steps\n", name, x, y, by);
+	failed = true;
+}
+
+static void
+hold(const Function *f)
+{
+	double worst = 0;
+	float where = 0;
+
+	for (uint64_t i = 0; i < 1ull << 32; i += 4099) {
+		const float x = of_bits((uint32_t)i);
+		const double e = error(f->ours(x), f->libm(x));
+
+		if (e > worst)
+			worst = e, where = x;
+	}
+	if (worst > f->ulps)
+		wrong(f->name, where, 0, worst);
+}
+
+static void
+test_sizes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		hold(functions + i);
+	assert_false(failed);
+}
+
+/* From one more than these bits on another form is taken, or the argument is one of a kind. */
+static void
+test_edges(void **state)
+{
+	static const float at[] = { 0, 1, -1, 2, 0.5f, -0.5f, 0.625f, 0.414213562f, 2.41421356f, 0.927734375f, 104, -104, 88.72284f,
+				    89, -30, -87.33f, 128, -126, -149, 152, 1e10f, 1e20f, 3e38f, 1e-38f, 1e-45f, INFINITY, NAN,
+				    0.34657359f, 0.785398163f, 1.57079633f, 3.14159265f, 11, 1e5f, -1e5f, 0x1p31f, 0x1p53f };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+		for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+			for (int d = -3; d <= 3; d++) {
+				uint32_t bits;
+				memcpy(&bits, at + i, 4);
+				const float x = of_bits(bits + (uint32_t)d);
+				const double e = error(functions[k].ours(x), functions[k].libm(x));
+				if (!(e <= functions[k].ulps))
+					wrong(functions[k].name, x, 0, e);
+			}
+	assert_false(failed);
+}
+
+/* Of two: all pairs of some of each size and kind. */
+static void
+test_pairs(void **state)
+{
+	static const float at[] = { 0, 1, 0.3f, 0.41421f, 0.4143f, 2.4f, 2.5f, 1e-45f, 3e-39f, 1e-20f, 7e20f, 3.4e38f, 2e38f, INFINITY, NAN };
+	enum { N = sizeof at / sizeof *at };
+
+	(void)state;
+	for (int i = 0; i < 4 * N * N; i++) {
+		const float y = i & 1 ? -at[i / 4 % N] : at[i / 4 % N], x = i & 2 ? -at[i / 4 / N] : at[i / 4 / N];
+		const float angle = v_atan2f(y, x), sum = v_logaddexpf(y, x);
+		const double most = y > x || isnan(y) ? y : x, want = isinf(y) && x == y ? y : most + log1p(exp(-fabs((double)y - x)));
+
+		if (!(error(angle, atan2(y, x)) <= 3))
+			wrong("atan2", y, x, error(angle, atan2(y, x)));
+		if (!(fabs(sum - want) <= 2e-7 * (1 + fabs(want)) || error(sum, want) <= 1.5))
+			wrong("logaddexp", y, x, error(sum, want));
+		assert_true(!signbit(angle) == !signbit(y) || isnan(angle));
+	}
+	assert_false(failed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
+					    cmocka_unit_test(test_pairs) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
