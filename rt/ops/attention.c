@@ -35,7 +35,7 @@ exps_f64(double *x, int64_t n)
 		x[i] = exp(x[i]);
 }
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #define EXPS rt_exps
@@ -44,7 +44,7 @@ LOOPS_BEGIN
 #define N(name) name##_f64
 #define EXPS exps_f64
 #include "attention_loops.h"
-LOOPS_END
+RT_SMALL
 
 static int
 attend(RtCx *cx, const Attend *g)

@@ -37,7 +37,7 @@ static void
 move_row(int64_t bytes, int64_t n, char *dst, int64_t ds, const char *src, int64_t ss)
 {
 	if (ds == bytes && ss == bytes) {
-		memcpy(dst, src, bytes * n);
+		rt_copy_bytes(dst, src, bytes * n);
 		return;
 	}
 #define ROW(T) \
@@ -50,7 +50,7 @@ move_row(int64_t bytes, int64_t n, char *dst, int64_t ds, const char *src, int64
 	case 8: ROW(uint64_t) break;
 	default:
 		for (int64_t i = 0; i < n; i++, dst += ds, src += ss)
-			memcpy(dst, src, bytes);
+			rt_copy_bytes(dst, src, bytes);
 	}
 #undef ROW
 }
@@ -66,7 +66,7 @@ move_block(int64_t bytes, int n, const int64_t *dims, char *dst, const int64_t *
 		if (dims[d] == 0)
 			return;
 	if (n == 0) {
-		memcpy(dst, src, bytes);
+		rt_copy_bytes(dst, src, bytes);
 		return;
 	}
 	for (;;) {

@@ -80,11 +80,11 @@ row_under(const Conv *g, const Tap *tap, int64_t r)
 	return (z * g->in[1] + y) * g->in[2];
 }
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #include "conv_loops.h"
-LOOPS_END
+RT_SMALL
 #define T double
 #define MOVED
 #define N(name) name##_f64

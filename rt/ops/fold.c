@@ -1,15 +1,15 @@
 /* rt/ops/fold.c - the engine of reductions
  *
  * Kept and folded dims are coalesced separately.  Where folded dims are innermost, results are computed one at a time,
- * from blocks of elements; where a kept dim is innermost, up to FOLD_WIDTH neighbouring results are computed together, ROWS
- * folded elements at a time, so that memory is read in order.  Blocks are cast into the compute type.  Parts of the
- * result run in parallel.
+ * from blocks of elements; where a kept dim is innermost, up to FOLD_WIDTH neighbouring results are computed together,
+ * FOLD_ROWS folded elements at a time, so that memory is read in order.  Blocks are cast into the compute type, or read
+ * where they lie when they have it.  Parts of the result run in parallel.
  */
 #include <string.h>
 
 #include "reduce.h"
 
-enum { BLOCK = 1024, ELEM_MAX = 16 };
+enum { ELEM_MAX = 16 };
 
 typedef struct Axes {             /* innermost first */
 	int     n;
@@ -22,6 +22,7 @@ typedef struct Job {
 	const Reduce *r;
 	Axes    kept, folded;
 	int64_t width;            /* kept neighbours that are folded together */
+	bool    lying;            /* elements need no cast, and come in runs that are worth a call */
 } Job;
 
 int
@@ -157,20 +158,42 @@ axes_step(const Axes *a, int64_t n, int64_t *index)
 
 RT_FAST
 
+/* Elements that need no cast are folded in runs along the innermost folded dim. */
+static void
+fold_lying(const Job *j, FoldState *s, const char *p, int64_t width)
+{
+	const Reduce *r = j->r;
+	const Axes *f = &j->folded;
+	const int64_t size = rt_dtypes[r->as].bytes, most = width > 1 && r->tile ? FOLD_ROWS : FOLD_BLOCK;
+	int64_t index[RT_MAX_RANK] = { 0 };
+
+	for (int64_t at = 0, n; at < f->count; at += n) {
+		n = f->dims[0] - index[0];
+		if (n > most)
+			n = most;
+		if (width > 1 && r->tile && j->kept.stride[0] == size)
+			r->tile(s, width, n, p, f->stride[0] / size);
+		else
+			for (int64_t k = 0; k < width; k++)
+				r->fold(r->arg, &s[k], n, p + k * j->kept.stride[0], f->stride[0] / size, at);
+		p += axes_step(f, n, index);
+	}
+}
+
 static void
 fold_rows(const Job *j, FoldState *s, const char *p)
 {
-	_Alignas(64) char block[BLOCK * ELEM_MAX];
+	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
 	int64_t index[RT_MAX_RANK] = { 0 }, size = rt_dtypes[r->as].bytes;
 
 	for (int64_t at = 0; at < f->count;) {
 		int64_t n = 0;
-		while (n < BLOCK && at + n < f->count) {
+		while (n < FOLD_BLOCK && at + n < f->count) {
 			int64_t run = f->dims[0] - index[0];
-			if (run > BLOCK - n)
-				run = BLOCK - n;
+			if (run > FOLD_BLOCK - n)
+				run = FOLD_BLOCK - n;
 			rt_cast(r->as, block + n * size, size, (RtDtype)r->in->dtype, p, f->stride[0], run);
 			n += run;
 			p += axes_step(f, run, index);
@@ -183,10 +206,11 @@ fold_rows(const Job *j, FoldState *s, const char *p)
 static void
 fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 {
-	_Alignas(64) char block[BLOCK * ELEM_MAX];
+	_Alignas(64) char block[FOLD_BLOCK * ELEM_MAX];
 	const Reduce *r = j->r;
 	const Axes *f = &j->folded;
-	int64_t index[RT_MAX_RANK] = { 0 }, size = rt_dtypes[r->as].bytes, rows = BLOCK / width;
+	const int64_t size = rt_dtypes[r->as].bytes, all = FOLD_BLOCK / width, rows = all < FOLD_ROWS ? all : FOLD_ROWS;
+	int64_t index[RT_MAX_RANK] = { 0 };
 
 	for (int64_t at = 0, n; at < f->count; at += n) {
 		for (n = 0; n < rows && at + n < f->count; n++) {
@@ -195,7 +219,7 @@ fold_tile(const Job *j, FoldState *s, const char *p, int64_t width)
 			p += axes_step(f, 1, index);
 		}
 		if (r->tile)
-			r->tile(s, width, n, block);
+			r->tile(s, width, n, block, width);
 		for (int64_t k = 0; k < width && !r->tile; k++)
 			r->fold(r->arg, &s[k], n, block + k * size, width, at);
 	}
@@ -238,7 +262,9 @@ run_part(void *arg, int64_t begin, int64_t end)
 			width = end - at;
 		for (int64_t k = 0; k < width; k++)
 			s[k] = j->r->start;
-		if (width == 1)
+		if (j->lying)
+			fold_lying(j, s, base, width);
+		else if (width == 1)
 			fold_rows(j, s, base);
 		else
 			fold_tile(j, s, base, width);
@@ -261,6 +287,7 @@ reduce_run(RtCx *cx, const Reduce *r)
 		return;
 	j.width = j.folded.count > 1 && j.kept.stride[0] && (j.kept.stride[0] < j.folded.stride[0] ||
 		j.folded.stride[0] == 0) ? FOLD_WIDTH : 1;
+	j.lying = r->in->dtype == r->as && (j.folded.n == 1 || j.folded.dims[0] >= FOLD_WIDTH);
 	grain = 32768 / (j.folded.count ? j.folded.count : 1);
 	rt_parallel(cx, j.kept.count, grain ? grain : 1, run_part, &j);
 }

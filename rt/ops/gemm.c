@@ -49,7 +49,7 @@ PLAIN(c128, RtC128, TIMES_COMPLEX)
 
 /* ---- dot products of doubles: rows of A by columns of B that are contiguous (a row-major weight, transposed) ----- */
 
-LOOPS_BEGIN
+RT_FAST
 static double
 dot_f64(const double *a, const double *b, int64_t n)
 {
@@ -63,7 +63,7 @@ dot_f64(const double *a, const double *b, int64_t n)
 			sum[j] += sum[j + width];
 	return sum[0];
 }
-LOOPS_END
+RT_SMALL
 
 static void
 dots_f64(void *arg, int64_t begin, int64_t end)

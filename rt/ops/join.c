@@ -68,7 +68,7 @@ cat_rows(void *arg, int64_t begin, int64_t end)
 			rt_cast(dtype, dst, c->row, dtype, from, bytes, end - begin);
 		else
 			for (int64_t i = 0; i < end - begin; i++)
-				memcpy(dst + i * c->row, from + i * bytes, (size_t)bytes);
+				rt_copy_bytes(dst + i * c->row, from + i * bytes, (size_t)bytes);
 		dst += bytes;
 	}
 }

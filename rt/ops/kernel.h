@@ -79,18 +79,11 @@ put_list(RtCx *cx, RtList *l, IValue *out)
 /* Drops each of n floats or doubles with probability p, scales the rest: one draw each, as bernoulli_(1 - p). */
 void rt_drop_out(RtCx *, RtDtype, void *, int64_t n, double p);
 
-/* ---- loops ------------------------------------------------------------------------------------------- */
+/* ---- bytes -------------------------------------------------------------------------------------------- */
 
-/* Around loops over consecutive memory (*_loops.h): gcc vectorises them, however the rest is compiled. */
-#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
-#define LOOPS_BEGIN _Pragma("GCC push_options") \
-	_Pragma("GCC optimize(\"O2\", \"no-align-functions\", \"no-align-jumps\", \"tree-vectorize\", \
-	\"vect-cost-model=dynamic\", \"no-trapping-math\")")
-#define LOOPS_END   _Pragma("GCC pop_options")
-#else
-#define LOOPS_BEGIN
-#define LOOPS_END
-#endif
+/* memcpy of a number of bytes that is no constant.  By its own name gcc makes a string instruction of it in what is
+ * compiled for size, and that takes as long to start as a hundred bytes take to copy. */
+void *rt_copy_bytes(void *restrict to, const void *restrict from, size_t n) __asm__("memcpy");
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
 
@@ -196,9 +189,9 @@ bool rt_map_holds(const RtMapArg *, RtDtype common);                   /* any nu
 const char *rt_type_text(RtDtype);                                      /* as ATen calls it: "long int" */
 void rt_map_types(const RtMapArg *, int n, RtMapResult, const IValue *in, RtMapTypes *);
 
-/* ---- cascade.c --------------------------------------------------------------------------------------------------- */
+/* ---- reduce.c ---------------------------------------------------------------------------------------------------- */
 
-float rt_cascade(const float *, int64_t n);
+double rt_sum_floats(int64_t n, const float *);
 
 /* ---- nn.c -------------------------------------------------------------------------------------------------------- */
 

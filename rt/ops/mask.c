@@ -135,7 +135,7 @@ rt_masked_select(RtCx *cx, const IValue *in, IValue *out)
 	to = rt_data(r);
 	for (int64_t i = 0; i < n; i++)
 		if (is[i]) {
-			memcpy(to, from + i * bytes, bytes);
+			rt_copy_bytes(to, from + i * bytes, bytes);
 			to += bytes;
 		}
 	return RT_OK;
@@ -167,7 +167,7 @@ scatter_masked(RtCx *cx, const IValue *in, RtTensor *dst)
 		if (is[i]) {
 			if (!left--)
 				return rt_raise(cx, "Number of elements of source < number of ones in mask");
-			memcpy(rt_data(dst) + byte_offset(dst, i), from, bytes);
+			rt_copy_bytes(rt_data(dst) + byte_offset(dst, i), from, bytes);
 			from += bytes;
 		}
 	return RT_OK;

@@ -21,20 +21,12 @@ typedef struct Softmax {
 
 enum { BLOCK = 32, EXP_CHUNK = 64 };
 
-LOOPS_BEGIN
+RT_FAST
 void
 rt_exps(float *x, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		x[i] = v_expf(x[i]);
-}
-LOOPS_END
-
-static void
-exps_f64(double *x, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		x[i] = exp(x[i]);
 }
 
 #define T float
@@ -42,6 +34,14 @@ exps_f64(double *x, int64_t n)
 #define EXPS rt_exps
 #define LOG logf
 #include "nn_loops.h"
+RT_SMALL
+static void
+exps_f64(double *x, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] = exp(x[i]);
+}
+
 #define T double
 #define N(name) name##_f64
 #define EXPS exps_f64
@@ -153,7 +153,7 @@ rt_embedding(RtCx *cx, const IValue *in, IValue *out)
 		return RT_ERROR;
 	bytes = weight->dims[1] * rt_dtypes[weight->dtype].bytes;
 	for (int64_t i = 0; i < n; i++)
-		memcpy(rt_data(r) + i * bytes, rt_data(w) + at[i] * bytes, (size_t)bytes);
+		rt_copy_bytes(rt_data(r) + i * bytes, rt_data(w) + at[i] * bytes, (size_t)bytes);
 	return RT_OK;
 }
 
@@ -257,14 +257,14 @@ typedef struct Bag {
 	int64_t   n, bags, width;
 } Bag;
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #include "vbag_loops.h"
 #define T double
 #define N(name) name##_f64
 #include "vbag_loops.h"
-LOOPS_END
+RT_SMALL
 
 /* Which bag each index is in; of each bag how many count, and, where asked, which index its greatest are from. */
 static void
@@ -469,7 +469,10 @@ typedef enum PadMode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } PadMode;
 
 typedef struct Pad {
 	RtTensor *self;
-	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self */
+	int64_t   before[RT_MAX_RANK], dims[RT_MAX_RANK];   /* per dim of self; dims: of the result */
+	int64_t  *from[RT_MAX_RANK];        /* (dims[i]) the input under each output; -1: fill */
+	int64_t  *run;                      /* (dims of the last) places from here on that are copied at once */
+	char     *fill;                     /* a line of what is outside */
 	PadMode   mode;
 } Pad;
 
@@ -533,69 +536,98 @@ pad_geometry(RtCx *cx, Pad *g, IValue list)
 	return RT_OK;
 }
 
-/* So many numbers follow each other. */
-static int64_t
-run_of(const int64_t *at, int64_t n)
-{
-	int64_t run = 1;
+RT_FAST
 
-	while (run < n && at[run] == at[0] + run)
-		run++;
-	return run;
+/* In the last dim, inputs that lie one after the other are copied at once, and so is what is filled. */
+static void
+find_runs(Pad *g)
+{
+	const int last = g->self->ndim - 1;
+	const int64_t *from = g->from[last], n = g->dims[last], step = g->self->strides[last] == 1;
+
+	for (int64_t o = n; o-- > 0;) {
+		const bool joins = o + 1 < n && (from[o] < 0 ? from[o + 1] < 0 : step && from[o + 1] == from[o] + 1);
+
+		g->run[o] = joins ? g->run[o + 1] + 1 : 1;
+	}
 }
 
-/* Elements of es bytes through the tables, dim by dim. */
+/* A line of the last dim, elements of es bytes, through its table. */
 static void
-gather(const RtTensor *x, char *y, int64_t *const *from, const int64_t *dims, int64_t es, const char *fill)
+pad_line(const Pad *g, const char *x, char *y, int64_t es)
 {
-	int64_t at[RT_MAX_RANK] = { 0 }, width = x->ndim ? dims[x->ndim - 1] : 1, lines = 1;
-	int last = x->ndim - 1;
-	const char *base = rt_data(x);
+	const int last = g->self->ndim - 1;
+	const int64_t step = g->self->strides[last] * es, *from = g->from[last];
+
+	for (int64_t o = 0, n; o < g->dims[last]; o += n, y += n * es) {
+		n = g->run[o];
+		rt_copy_bytes(y, from[o] < 0 ? g->fill : x + from[o] * step, (size_t)(n * es));
+	}
+}
+
+static void
+pad_lines(const Pad *g, char *y)
+{
+	const RtTensor *x = g->self;
+	const int64_t es = rt_dtypes[x->dtype].bytes;
+	const int last = x->ndim - 1;
+	int64_t at[RT_MAX_RANK] = { 0 }, lines = 1;
 
 	for (int i = 0; i < last; i++)
-		lines *= dims[i];
-	for (int64_t l = 0; l < lines; l++) {
+		lines *= g->dims[i];
+	for (int64_t l = 0; l < lines; l++, y += g->dims[last] * es) {
 		int64_t o = 0;
 		bool outside = false;
 
 		for (int i = 0; i < last; i++) {
-			outside = outside || from[i][at[i]] < 0;
-			o += from[i][at[i]] * x->strides[i];
+			outside = outside || g->from[i][at[i]] < 0;
+			o += g->from[i][at[i]] * x->strides[i];
 		}
-		for (int64_t j = 0, run; j < width; j += run, y += run * es) {
-			const int64_t s = last < 0 ? 0 : from[last][j], step = last < 0 ? 0 : x->strides[last];
-
-			run = outside || s < 0 || step != 1 ? 1 : run_of(from[last] + j, width - j);
-			memcpy(y, outside || s < 0 ? fill : base + (o + s * step) * es, (size_t)(run * es));
-		}
-		for (int i = last - 1; i >= 0 && ++at[i] == dims[i]; i--)
+		if (outside)
+			rt_copy_bytes(y, g->fill, (size_t)(g->dims[last] * es));
+		else
+			pad_line(g, rt_data(x) + o * es, y, es);
+		for (int i = last - 1; i >= 0 && ++at[i] == g->dims[i]; i--)
 			at[i] = 0;
 	}
 }
+
+RT_SMALL
 
 static int
 pad_result(RtCx *cx, Pad *g, IValue value, IValue *out)
 {
 	RtTensor *x = g->self, *r, *y, *fill;
-	int64_t strides[RT_MAX_RANK], *from[RT_MAX_RANK];
+	int64_t strides[RT_MAX_RANK], width, bytes = rt_dtypes[x->dtype].bytes;
 
 	r = rt_result(cx, 0, x->dtype, x->ndim, g->dims,
 		      g->mode == CONSTANT ? dense_format(x, x->ndim, g->dims, strides) : 0);
 	RT_RESULT(cx, r, out[0]);
 	for (int i = 0; i < x->ndim; i++) {
-		from[i] = rt_scratch(cx, g->dims[i] * 8 + 8);
-		if (!from[i])
+		g->from[i] = rt_scratch(cx, g->dims[i] * 8 + 8);
+		if (!g->from[i])
 			return RT_ERROR;
 		for (int64_t o = 0; o < g->dims[i]; o++)
-			from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i], g->before[i],
+			g->from[i][o] = source_of(g->mode, o - g->before[i], x->dims[i], g->before[i],
 				g->dims[i] - x->dims[i] - g->before[i]);
 	}
 	y = dense_out(cx, r, r->dtype);
 	fill = rt_temp(cx, rt_scalar_tensor(cx, x->dtype, rt_is_none(value) ? rt_int(0) : value));
 	if (!y || !fill)
 		return RT_ERROR;
-	if (rt_numel(r))
-		gather(x, rt_data(y), from, g->dims, rt_dtypes[x->dtype].bytes, rt_data(fill));
+	if (!x->ndim)
+		memcpy(rt_data(y), rt_data(x), (size_t)bytes);
+	if (!x->ndim || !rt_numel(r))
+		return dense_done(cx, r, y);
+	width = g->dims[x->ndim - 1];
+	g->run = rt_scratch(cx, width * 8);
+	g->fill = rt_scratch(cx, width * bytes);
+	if (!g->run || !g->fill)
+		return RT_ERROR;
+	for (int64_t o = 0; o < width; o++)
+		memcpy(g->fill + o * bytes, rt_data(fill), (size_t)bytes);
+	find_runs(g);
+	pad_lines(g, rt_data(y));
 	return dense_done(cx, r, y);
 }
 

@@ -6,20 +6,29 @@
 static T
 N(greatest)(const T *x, int64_t n)
 {
-	T part[8], top = -INFINITY;
+	enum { LANES = 16 };
+	T part[LANES], top = -INFINITY;
+	int nan[LANES] = { 0 };
 	int64_t i = 0;
 
-	RT_UNROLL
-	for (int k = 0; k < 8; k++)
+	for (int k = 0; k < LANES; k++)
 		part[k] = top;
-	for (; i + 8 <= n; i += 8)
-		RT_UNROLL
-		for (int k = 0; k < 8; k++)
-			part[k] = (x[i + k] > part[k]) | (x[i + k] != x[i + k]) ? x[i + k] : part[k];
-	for (; i < n; i++)
-		part[0] = x[i] > part[0] || isnan(x[i]) ? x[i] : part[0];
-	for (int k = 0; k < 8; k++)
-		top = part[k] > top || isnan(part[k]) ? part[k] : top;
+	for (; i + LANES <= n; i += LANES)
+		for (int k = 0; k < LANES; k++) {
+			const T v = x[i + k];
+
+			part[k] = v > part[k] ? v : part[k];
+			nan[k] |= v != v;
+		}
+	for (; i < n; i++) {
+		part[0] = x[i] > part[0] ? x[i] : part[0];
+		nan[0] |= x[i] != x[i];
+	}
+	for (int k = 0; k < LANES; k++) {
+		if (nan[k])
+			return NAN;
+		top = part[k] > top ? part[k] : top;
+	}
 	return top;
 }
 

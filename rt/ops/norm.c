@@ -29,14 +29,14 @@ typedef struct Norm {
 
 enum { LANES = 64 };                         /* columns of a part */
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #include "norm_loops.h"
 #define T double
 #define N(name) name##_f64
 #include "norm_loops.h"
-LOOPS_END
+RT_SMALL
 
 static void
 moments(RtCx *cx, Norm *g, RtDtype ct)

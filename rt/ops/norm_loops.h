@@ -62,6 +62,13 @@ N(apply_row)(const Norm *g, int64_t i, const T *x, T *y)
 }
 
 static void
+N(scaled)(T *restrict y, const T *restrict x, int64_t n, double scale, double shift)
+{
+	for (int64_t j = 0; j < n; j++)
+		y[j] = (T)((double)x[j] * scale + shift);
+}
+
+static void
 N(apply)(void *arg, int64_t begin, int64_t end)
 {
 	const Norm *g = arg;
@@ -78,8 +85,7 @@ N(apply)(void *arg, int64_t begin, int64_t end)
 			double scale, shift;
 
 			N(line)(g, i, w ? w[channel + q] : 1, b ? b[channel + q] : 0, &scale, &shift);
-			for (int64_t j = q * g->per; j < (q + 1) * g->per; j++)
-				y[j] = (T)((double)x[j] * scale + shift);
+			N(scaled)(y + q * g->per, x + q * g->per, g->per, scale, shift);
 		}
 	}
 }

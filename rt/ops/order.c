@@ -253,7 +253,7 @@ unique(RtCx *cx, RtTensor *t, int dim, bool consecutive, bool want_inverse, bool
 	out[0] = rt_of(r);
 	block = s.n * rt_dtypes[t->dtype].bytes;
 	for (int64_t i = 0; i < kinds; i++)
-		memcpy(rt_data(r) + i * block, rt_data(from) + s.order[i] * block, block);
+		rt_copy_bytes(rt_data(r) + i * block, rt_data(from) + s.order[i] * block, block);
 	if (dim > 0) {
 		/* As transposed back: dims in the order of t's. */
 		if (CALL(cx, transpose_int, &moved, out[0], rt_int(0), rt_int(dim)))

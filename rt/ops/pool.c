@@ -69,8 +69,8 @@ mean_planes_f32(void *arg, int64_t begin, int64_t end)
 	const Pool *g = arg;
 
 	for (int64_t i = begin; i < end; i++)
-		((float *)g->y)[i] = rt_cascade((const float *)g->x + i * g->in_plane, g->in_plane) /
-			(float)g->in_plane;
+		((float *)g->y)[i] = (float)(rt_sum_floats(g->in_plane, (const float *)g->x + i * g->in_plane) /
+			(double)g->in_plane);
 }
 
 static const Work mean_work = { 8, { mean_planes_f32, average_planes_f64, average_planes_i64 } };

@@ -1,7 +1,7 @@
 /* rt/ops/reduce.c - sums, products, extremes, logic over dims
  *
- * All floats are summed in double, so that a float32 sum is nearly always the exact one, rounded.  Sums of doubles are
- * compensated.  Extremes: a NaN wins, then the first of equals.
+ * Floats are summed in float32 side by side, at most FOLD_ROWS to a sum; these sums are added up in double,
+ * compensated, as are doubles.  Extremes: a NaN wins, then the first of equals.
  */
 #include <string.h>
 
@@ -48,6 +48,44 @@ sum_block(int64_t n, const double *x, int64_t stride)
 	return s[0] + s[1] + (s[2] + s[3]);
 }
 
+/* n: at most FOLD_BLOCK. */
+static double
+sum_floats(int64_t n, const float *x, int64_t stride)
+{
+	enum { LANES = 32 };
+	float part[LANES] = { 0 };
+	double sum = 0;
+	int64_t i = 0;
+
+	for (; stride == 1 && i + LANES <= n; i += LANES)
+		RT_UNROLL
+		for (int k = 0; k < LANES; k++)
+			part[k] += x[i + k];
+	for (int half = LANES / 2; half >= 4 && i; half /= 2)
+		for (int k = 0; k < half; k++)
+			part[k] += part[k + half];
+	for (; i < n; i++)
+		sum += x[i * stride];
+	return sum + ((double)part[0] + part[1]) + ((double)part[2] + part[3]);
+}
+
+double
+rt_sum_floats(int64_t n, const float *x)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i += FOLD_BLOCK)
+		sum += sum_floats(n - i < FOLD_BLOCK ? n - i : FOLD_BLOCK, x + i, 1);
+	return sum;
+}
+
+static void
+sum_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	(void)arg, (void)at;
+	add_compensated(s->f, sum_floats(n, x, stride));
+}
+
 static void
 sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
@@ -55,15 +93,33 @@ sum_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	add_compensated(s->f, sum_block(n, x, stride));
 }
 
+/* Whole tiles have sums in registers. */
 static void
-sum_tile_f64(FoldState *s, int64_t width, int64_t n, const void *x)
+sum_tile_f32(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
+{
+	const float *p = x;
+	float sum[FOLD_WIDTH] = { 0 };
+
+	for (int64_t i = 0; i < n && width == FOLD_WIDTH; i++)
+		RT_UNROLL
+		for (int k = 0; k < FOLD_WIDTH; k++)
+			sum[k] += p[i * row + k];
+	for (int64_t i = 0; i < n && width != FOLD_WIDTH; i++)
+		for (int64_t k = 0; k < width; k++)
+			sum[k] += p[i * row + k];
+	for (int64_t k = 0; k < width; k++)
+		add_compensated(s[k].f, (double)sum[k]);
+}
+
+static void
+sum_tile_f64(FoldState *s, int64_t width, int64_t n, const void *x, int64_t row)
 {
 	const double *p = x;
 	double sum[FOLD_WIDTH] = { 0 };
 
 	for (int64_t i = 0; i < n; i++)
 		for (int64_t k = 0; k < width; k++)
-			sum[k] += p[i * width + k];
+			sum[k] += p[i * row + k];
 	for (int64_t k = 0; k < width; k++)
 		add_compensated(s[k].f, sum[k]);
 }
@@ -101,23 +157,26 @@ sum_i64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride,
 	s->i[0] = (int64_t)sum;
 }
 
-static void
-prod_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
-{
-	const double *p = x;
-	double part[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	int64_t i = 0;
-
-	(void)arg, (void)at;
-	for (; stride == 1 && i + 8 <= n; i += 8)
-		RT_UNROLL
-		for (int k = 0; k < 8; k++)
-			part[k] *= p[i + k];
-	for (int k = 0; k < 8 && i; k++)
-		s->f[0] *= part[k];
-	for (; i < n; i++)
-		s->f[0] *= p[i * stride];
-}
+#define PROD(name, T) \
+	static void \
+	name(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at) \
+	{ \
+		const T *p = x; \
+		double part[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }; \
+		int64_t i = 0; \
+		\
+		(void)arg, (void)at; \
+		for (; stride == 1 && i + 8 <= n; i += 8) \
+			RT_UNROLL \
+			for (int k = 0; k < 8; k++) \
+				part[k] *= (double)p[i + k]; \
+		for (int k = 0; k < 8 && i; k++) \
+			s->f[0] *= part[k]; \
+		for (; i < n; i++) \
+			s->f[0] *= (double)p[i * stride]; \
+	}
+PROD(prod_f32, float)
+PROD(prod_f64, double)
 
 static void
 prod_c128(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
@@ -174,6 +233,20 @@ count_b8(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride
 }
 
 /* log of a sum of exp: f[0] the greatest so far, f[1] the sum relative to it. */
+/* The greatest so far becomes `top`; false: it is infinite or nan, exp of differences would not do. */
+static bool
+logsumexp_top(FoldState *s, double top)
+{
+	const double last = s->f[0];
+
+	s->f[0] = top;
+	if (top - top != 0)
+		s->f[1] = top > 0 || top == top ? 1 : top;
+	else if (last != top)
+		s->f[1] *= exp(last - top);
+	return top - top == 0;
+}
+
 static void
 logsumexp_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
 {
@@ -184,15 +257,28 @@ logsumexp_f64(const void *arg, FoldState *s, int64_t n, const void *x, int64_t s
 	for (int64_t i = 0; i < n; i++)
 		if (p[i * stride] > top || p[i * stride] != p[i * stride])
 			top = p[i * stride];
-	if (top - top != 0) {                    /* infinite or nan: exp of differences would not do */
-		s->f[0] = top;
-		s->f[1] = top > 0 || top == top ? 1 : top;
+	if (!logsumexp_top(s, top))
 		return;
-	}
-	s->f[1] *= s->f[0] == top ? 1 : exp(s->f[0] - top);
 	for (int64_t i = 0; i < n; i++)
 		s->f[1] += exp(p[i * stride] - top);
-	s->f[0] = top;
+}
+
+static void
+logsumexp_f32(const void *arg, FoldState *s, int64_t n, const void *x, int64_t stride, int64_t at)
+{
+	const float *p = x;
+	float e[FOLD_BLOCK], top = (float)s->f[0];
+
+	(void)arg, (void)at;
+	for (int64_t i = 0; i < n; i++)
+		if (p[i * stride] > top || p[i * stride] != p[i * stride])
+			top = p[i * stride];
+	if (!logsumexp_top(s, (double)top))
+		return;
+	for (int64_t i = 0; i < n; i++)
+		e[i] = p[i * stride] - top;
+	rt_exps(e, n);
+	s->f[1] += sum_floats(n, e, 1);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------- */
@@ -286,48 +372,14 @@ end_logsumexp(const void *arg, const FoldState *s, int64_t count, void *const *r
 
 /* ---- sum, mean, prod ---------------------------------------------------------------------------------------- */
 
-typedef struct Folds { FoldFn *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
+/* f32: null, floats are folded as doubles */
+typedef struct Folds { FoldFn *f32, *f64, *i64, *c128; FoldEnd *end_f64, *end_i64, *end_c128; double one; } Folds;
 
-enum { CASCADE = 32768 };                /* more, to one sum: PyTorch's threads have parts of them */
-
-typedef struct Rows { const float *x; float *y; int64_t n; bool mean; } Rows;
-
-static void
-cascade_rows(void *arg, int64_t begin, int64_t end)
-{
-	const Rows *r = arg;
-
-	for (int64_t i = begin; i < end; i++) {
-		const float sum = rt_cascade(r->x + i * r->n, r->n);
-
-		r->y[i] = r->mean ? sum / (float)r->n : sum;
-	}
-}
-
-/* Are the dims that are folded runs of floats one after the other, or would be but for a layout that suits
- * convolutions? */
-static bool
-are_rows(const RtTensor *t, const bool *mask)
-{
-	bool kept = false;
-
-	if (t->dtype != RT_f32 || !rt_numel(t) || !(rt_is_contiguous(t) || rt_is_channels_last(t)) ||
-	    t->storage->kind == RT_META)
-		return false;
-	for (int i = t->ndim - 1; i >= 0; i--) {
-		if (mask[i] && kept && t->dims[i] > 1)
-			return false;
-		kept |= !mask[i] && t->dims[i] > 1;
-	}
-	return kept || rt_numel(t) < CASCADE;
-}
-
-
-static const Folds sums = { sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
-static const Folds nansums = { nansum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
-static const Folds means = { sum_f64, 0, sum_c128, end_mean_f64, 0, end_mean_c128, 0 };
-static const Folds nanmeans = { nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
-static const Folds prods = { prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
+static const Folds sums = { sum_f32, sum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds nansums = { NULL, nansum_f64, sum_i64, sum_c128, end_sum_f64, end_i64, end_sum_c128, 0 };
+static const Folds means = { sum_f32, sum_f64, 0, sum_c128, end_mean_f64, 0, end_mean_c128, 0 };
+static const Folds nanmeans = { NULL, nansum_f64, 0, sum_c128, end_nanmean_f64, 0, end_mean_c128, 0 };
+static const Folds prods = { prod_f32, prod_f64, prod_i64, prod_c128, end_sum_f64, end_i64, end_sum_c128, 1 };
 
 /* Folds in the widest type of the tensor's kind.  dtype None: integral types become int64. */
 static int
@@ -354,15 +406,10 @@ fold_into(RtCx *cx, const Folds *f, IValue self, IValue dim, bool keepdim, IValu
 	r.start.i[0] = (int64_t)f->one;
 	r.out[0] = reduce_result(cx, 0, t, r.mask, keepdim, result);
 	RT_RESULT(cx, r.out[0], out[0]);
-	if ((f == &sums || f == &means) && result == RT_f32 && are_rows(t, r.mask) && rt_is_contiguous(r.out[0])) {
-		const int64_t n = reduce_count(t, r.mask);
-		Rows rows;
-
-		if (!(t = rt_temp(cx, rt_contiguous(cx, t))))
-			return RT_ERROR;
-		rows = (Rows){ (const float *)rt_data(t), (float *)rt_data(r.out[0]), n, f == &means };
-		rt_parallel(cx, rt_numel(t) / n, 1 + CASCADE / n, cascade_rows, &rows);
-		return RT_OK;
+	if (r.as == RT_f64 && result != RT_f64 && f->f32) {
+		r.as = RT_f32;
+		r.fold = f->f32;
+		r.tile = r.fold == sum_f32 ? sum_tile_f32 : NULL;
 	}
 	reduce_run(cx, &r);
 	return RT_OK;
@@ -667,6 +714,10 @@ rt_logsumexp(RtCx *cx, const IValue *in, IValue *out)
 	RtTensor *t = rt_tensor(in[0]);
 	Reduce r = { .in = t, .nout = 1, .as = RT_f64, .fold = logsumexp_f64, .end = end_logsumexp };
 
+	if (rt_is_floating((RtDtype)t->dtype) && t->dtype != RT_f64) {
+		r.as = RT_f32;
+		r.fold = logsumexp_f32;
+	}
 	r.as_out[0] = r.as_out[1] = RT_f64;
 	r.start.f[0] = -1.0 / 0.0;
 	if (rt_is_complex((RtDtype)t->dtype))

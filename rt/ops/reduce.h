@@ -8,7 +8,11 @@
 
 #include "kernel.h"
 
-enum { FOLD_WIDTH = 32 };       /* neighbours that are folded together, at most */
+enum {
+	FOLD_WIDTH = 32,        /* neighbours that are folded together, at most */
+	FOLD_BLOCK = 1024,      /* elements that a FoldFn gets at most */
+	FOLD_ROWS = 128,        /* and a FoldTile of each neighbour */
+};
 
 typedef struct FoldState {
 	double  f[6];
@@ -17,8 +21,8 @@ typedef struct FoldState {
 
 /* n more elements x[0], x[stride], ...; at: how many came before. */
 typedef void FoldFn(const void *arg, FoldState *, int64_t n, const void *x, int64_t stride, int64_t at);
-/* The same for `width` neighbours: of each, n more elements; x is (n, width). */
-typedef void FoldTile(FoldState *, int64_t width, int64_t n, const void *x);
+/* The same for `width` neighbours: of each, n more elements; x is (n, width), rows are `row` elements apart. */
+typedef void FoldTile(FoldState *, int64_t width, int64_t n, const void *x, int64_t row);
 /* The result of `count` elements, written to r[0], and r[1] when there are two: of the types in Reduce.as_out. */
 typedef void FoldEnd(const void *arg, const FoldState *, int64_t count, void *const *r);
 

@@ -100,7 +100,7 @@ middle_of(const Rule *rule, double scale, int64_t o)
 	return scale * ((double)o + half) - half;
 }
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #define R(x) (x)
@@ -133,7 +133,7 @@ LOOPS_BEGIN
 #define FMOD fmod
 #define RINT nearbyint
 #include "resample_loops.h"
-LOOPS_END
+RT_SMALL
 
 /* Nearest takes its coordinates in float whatever the elements are. */
 static void

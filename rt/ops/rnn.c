@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-LOOPS_BEGIN
+RT_FAST
 #define T float
 #define N(name) name##_f32
 #define EXP expf
@@ -30,7 +30,7 @@ LOOPS_BEGIN
 #undef N
 #undef EXP
 #undef TANH
-LOOPS_END
+RT_SMALL
 
 static const int gates_of[] = { 4, 3, 1, 1 };
 
@@ -133,7 +133,7 @@ project(RtCx *cx, const Linear *l, RtDtype ct, int64_t rows, const void *x, void
 
 	for (int64_t i = 0; i < rows; i++)
 		if (l->shift)
-			memcpy((char *)y + i * l->out * es, l->shift, (size_t)(l->out * es));
+			rt_copy_bytes((char *)y + i * l->out * es, l->shift, (size_t)(l->out * es));
 		else
 			memset((char *)y + i * l->out * es, 0, (size_t)(l->out * es));
 	if (l->dynamic) {
@@ -188,7 +188,7 @@ walk(RtCx *cx, const Rnn *g, const Direction *d, bool reverse, const char *gates
 		if (full != h && project(cx, &d->hr, g->ct, rows, full, h))
 			return RT_ERROR;
 		for (int64_t r = 0; r < rows; r++)
-			memcpy(y + (at + r) * wide * es, h + r * d->state * es, (size_t)(d->state * es));
+			rt_copy_bytes(y + (at + r) * wide * es, h + r * d->state * es, (size_t)(d->state * es));
 		at += reverse ? 0 : rows;
 	}
 	return RT_OK;
@@ -802,7 +802,7 @@ rt__pad_packed_sequence(RtCx *cx, const IValue *in, IValue *out)
 	bytes = data->dims[0] ? rt_numel(data) / data->dims[0] * rt_dtypes[data->dtype].bytes : 0;
 	row = 0;
 	for (int64_t t = 0; t < steps; row += b[t++])
-		memcpy(rt_data(r) + t * n * bytes, rt_data(x) + row * bytes, (size_t)(b[t] * bytes));
+		rt_copy_bytes(rt_data(r) + t * n * bytes, rt_data(x) + row * bytes, (size_t)(b[t] * bytes));
 	for (int64_t i = 0; i < n; i++)
 		for (((int64_t *)rt_data(y))[i] = 0;
 		     ((int64_t *)rt_data(y))[i] < steps && b[((int64_t *)rt_data(y))[i]] > i;)

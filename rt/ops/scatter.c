@@ -60,10 +60,8 @@ INTEGER(i64, int64_t)
 	RUN(mul_##name, T, *x *= y) \
 	RUN(min_##name, T, *x = y < *x || y != y ? y : *x) \
 	RUN(max_##name, T, *x = y > *x || y != y ? y : *x)
-LOOPS_BEGIN
 FLOATING(f32, float)
 FLOATING(f64, double)
-LOOPS_END
 #undef FLOATING
 
 #define SHORT(name, load, store) \
@@ -93,6 +91,22 @@ RUN(set_8, uint64_t, *x = y)
 RUN(set_16, RtC128, *x = y)
 #undef RUN
 
+/* n elements, each at[i] * step further on in s. */
+typedef void Take(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step);
+#define TAKE(name, T) \
+	static void \
+	name(int64_t n, char *d, int64_t ds, const char *s, int64_t ss, const int64_t *at, int64_t step) \
+	{ \
+		for (int64_t i = 0; i < n; i++, d += ds, s += ss) \
+			*(T *)(void *)d = *(const T *)(const void *)(s + at[i] * step); \
+	}
+TAKE(take_1, uint8_t)
+TAKE(take_2, uint16_t)
+TAKE(take_4, uint32_t)
+TAKE(take_8, uint64_t)
+TAKE(take_16, RtC128)
+#undef TAKE
+
 const Combine *
 combine_of(int op, int dtype)
 {
@@ -111,6 +125,12 @@ static const Combine *
 set_of(int64_t bytes)
 {
 	return bytes == 1 ? &set_1 : bytes == 2 ? &set_2 : bytes == 4 ? &set_4 : bytes == 8 ? &set_8 : &set_16;
+}
+
+static Take *
+take_of(int64_t bytes)
+{
+	return bytes == 1 ? take_1 : bytes == 2 ? take_2 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
 }
 
 /* ---- walking --------------------------------------------------------------------------------------------------- */
@@ -285,15 +305,23 @@ out_of_bounds(RtCx *cx, int64_t i, int dim, int64_t size)
 			(long long)size);
 }
 
+/* The first of n indices that is none into `size` elements; n: all are. */
+static int64_t
+first_outside(const int64_t *at, int64_t n, int64_t size)
+{
+	int64_t i = 0;
+
+	while (i < n && at[i] >= 0 && at[i] < size)
+		i++;
+	return i;
+}
+
+/* A run of the last dim at a time. */
 int
 rt_gather(RtCx *cx, const IValue *in, IValue *out)
 {
 	RtTensor *self = in[0].u.t, *index, *r;
 	int dim;
-	int64_t size, step, bytes = rt_dtypes[self->dtype].bytes;
-	const Combine *set = set_of(bytes);
-	const int64_t *at;
-	Walk w;
 
 	if (check_index(cx, "gather", self, in[1].u.i, &in[2], &dim, &index) || check_gathered(cx, self, index, dim))
 		return RT_ERROR;
@@ -301,16 +329,25 @@ rt_gather(RtCx *cx, const IValue *in, IValue *out)
 	RT_RESULT(cx, r, out[0]);
 	if (rt_numel(r) == 0)
 		return RT_OK;
-	size = self->ndim ? self->dims[dim] : 1;
-	step = self->ndim ? self->strides[dim] * bytes : 0;
-	at = (const int64_t *)(const void *)rt_data(index);
-	walk_begin(&w, index->ndim, index->dims);
+
+	const int64_t bytes = rt_dtypes[self->dtype].bytes, size = size_at(self, dim),
+		      step = self->ndim ? self->strides[dim] * bytes : 0;
+	const int last = index->ndim - 1;
+	const int64_t run = last < 0 ? 1 : index->dims[last],
+		      ss = last < 0 || last == dim || !self->ndim ? 0 : self->strides[last] * bytes;
+	const int64_t *at = (const int64_t *)(const void *)rt_data(index);
+	Walk w;
+
+	walk_begin(&w, last < 0 ? 0 : last, index->dims);
 	walk_follow(&w, self, dim);
 	walk_follow(&w, r, -1);
 	do {
-		if (*at < 0 || *at >= size)
-			return out_of_bounds(cx, *at, dim, size);
-		set->run(1, rt_data(r) + w.off[1], 0, rt_data(self) + w.off[0] + *at++ * step, 0);
+		const int64_t wrong = first_outside(at, run, size);
+
+		if (wrong < run)
+			return out_of_bounds(cx, at[wrong], dim, size);
+		take_of(bytes)(run, rt_data(r) + w.off[1], bytes, rt_data(self) + w.off[0], ss, at, step);
+		at += run;
 	} while (walk_next(&w));
 	return RT_OK;
 }
@@ -339,9 +376,10 @@ scatter(RtCx *cx, RtTensor *dst, int dim, RtTensor *index, const RtTensor *src, 
 	if (src)
 		walk_follow(&w, src, -1);
 	do {
-		for (int64_t i = 0; i < run; i++)
-			if (at[i] < 0 || at[i] >= size)
-				return out_of_bounds(cx, at[i], dim, size);
+		const int64_t wrong = first_outside(at, run, size);
+
+		if (wrong < run)
+			return out_of_bounds(cx, at[wrong], dim, size);
 		combine->at(run, rt_data(dst) + w.off[0], ds, src ? rt_data(src) + w.off[1] : value, ss, at, step);
 		at += run;
 	} while (walk_next(&w));
@@ -933,7 +971,8 @@ rt_index_select(RtCx *cx, const IValue *in, IValue *out)
 	block = product(g.dims, dim + 1, g.n) * bytes;
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < n; i++)
-			memcpy(rt_data(r) + (o * n + i) * block, rt_data(self) + (o * size + at[i]) * block, block);
+			rt_copy_bytes(rt_data(r) + (o * n + i) * block, rt_data(self) + (o * size + at[i]) * block,
+				      block);
 	return RT_OK;
 }
 
@@ -969,7 +1008,7 @@ rt_take(RtCx *cx, const IValue *in, IValue *out)
 	for (int64_t i = 0, m = rt_numel(index); i < m; i++) {
 		if (flat_position(cx, ((int64_t *)(void *)rt_data(index))[i], n, &at))
 			return RT_ERROR;
-		memcpy(rt_data(r) + i * bytes, rt_data(self) + at * bytes, bytes);
+		rt_copy_bytes(rt_data(r) + i * bytes, rt_data(self) + at * bytes, bytes);
 	}
 	return RT_OK;
 }

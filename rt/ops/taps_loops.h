@@ -42,6 +42,22 @@ N(make_taps)(Taps *g, const Rule *rule)
 	}
 }
 
+/* One line of elements, inner 1 */
+static void
+N(taps_line)(const Taps *a, T *restrict y, const T *restrict x)
+{
+	const T *w = a->weight;
+	const int64_t *at = a->at;
+
+	for (int64_t o = 0; o < a->out; o++, at += a->width, w += a->width) {
+		T sum = SUM(w[0], x[at[0]], 0);
+
+		for (int64_t k = 1; k < a->width; k++)
+			sum = SUM(w[k], x[at[k]], sum);
+		y[o] = sum;
+	}
+}
+
 /* y (outer, out, inner) = taps over x (outer, in, inner) */
 static void
 N(taps_forward)(void *arg, int64_t begin, int64_t end)
@@ -49,7 +65,9 @@ N(taps_forward)(void *arg, int64_t begin, int64_t end)
 	const Pass *g = arg;
 	const Taps *a = g->taps;
 
-	for (int64_t n = begin; n < end; n++)
+	for (int64_t n = begin; n < end && g->inner == 1; n++)
+		N(taps_line)(a, (T *)g->y + n * a->out, (const T *)g->x + n * a->in);
+	for (int64_t n = begin; n < end && g->inner != 1; n++)
 		for (int64_t o = 0; o < a->out; o++) {
 			const T *x = (const T *)g->x + n * a->in * g->inner, *w = (const T *)a->weight + o * a->width;
 			T *y = (T *)g->y + (n * a->out + o) * g->inner;

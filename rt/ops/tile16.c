@@ -3,12 +3,12 @@
 #include "tile.h"
 
 #if defined __GNUC__ && !defined __TINYC__
-LOOPS_BEGIN
+RT_FAST
 TILE_FUSED
 TILE(, tile_float, float, 16, 4)
 TILE(, tile_double, double, 16, 4)
 TILE_DOTS(, SUM_DOUBLE)
-LOOPS_END
+RT_SMALL
 
 const RtTiles rt_tiles_16 = { tile_float, tile_double, tile_dots, 16, 4, 4 };
 #endif

@@ -3,12 +3,12 @@
 #include "tile.h"
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
-LOOPS_BEGIN
+RT_FAST
 TILE_FUSED
 TILE(__attribute__((target("avx2,fma"))), tile_float, float, 32, 6)
 TILE(__attribute__((target("avx2,fma"))), tile_double, double, 32, 6)
 TILE_DOTS(__attribute__((target("avx2,fma"))), SUM_FUSED)
-LOOPS_END
+RT_SMALL
 
 const RtTiles rt_tiles_32 = { tile_float, tile_double, tile_dots, 32, 6, 6 };
 #endif

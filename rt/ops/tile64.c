@@ -3,12 +3,12 @@
 #include "tile.h"
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __TINYC__
-LOOPS_BEGIN
+RT_FAST
 TILE_FUSED
 TILE(__attribute__((target("avx512f,avx2,fma"))), tile_float, float, 64, 12)
 TILE(__attribute__((target("avx512f,avx2,fma"))), tile_double, double, 64, 6)
 TILE_DOTS(__attribute__((target("avx512f,avx2,fma"))), SUM_FUSED)
-LOOPS_END
+RT_SMALL
 
 const RtTiles rt_tiles_64 = { tile_float, tile_double, tile_dots, 64, 12, 6 };
 #endif

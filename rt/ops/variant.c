@@ -247,7 +247,7 @@ store_changed(RtCx *cx, RtTensor *self, RtTensor *result)
 		return RT_ERROR;
 	for (int64_t i = 0, n = rt_numel(self); i < n; i++)
 		if (memcmp(rt_data(was) + i * bytes, rt_data(now) + i * bytes, (size_t)bytes))
-			memcpy(rt_data(self) + byte_offset(self, i), rt_data(now) + i * bytes, (size_t)bytes);
+			rt_copy_bytes(rt_data(self) + byte_offset(self, i), rt_data(now) + i * bytes, (size_t)bytes);
 	return RT_OK;
 }
 
