@@ -22,11 +22,10 @@
 
 #if defined __GNUC__ && !defined __TINYC__
 #define RT_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#define RT_NORETURN     __attribute__((noreturn))
 #else
 #define RT_PRINTF(f, a)
-#define RT_NORETURN
 #endif
+#define RT_NORETURN _Noreturn
 
 /* ---- arena.c --------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ void rt_assert_failed(const char *file, int line, const char *what);      /* err
 #define RT_ASSERT(x) ((x) ? (void)0 : rt_assert_failed(__FILE__, __LINE__, #x))
 #else
 #define RT_ASSERTS 0
-#define RT_ASSERT(x) ((void)sizeof(!(x)))
+#define RT_ASSERT(x) ((void)(0 && (x)))
 #endif
 
 #ifdef KILN_TEST

@@ -29,7 +29,7 @@ rt_prim_conj(RtCx *cx, const IValue *in, IValue *out)
 
 	if (!rt_is_complex(in[0].u.t->dtype))
 		return give_self(in, out);
-	return CALL(cx, conj, &view, in[0]) ? RT_ERROR : rt_tensor_clone(cx, (const IValue[]){ view, rt_none() }, out);
+	return CALL(cx, conj, &view, in[0]) ? RT_ERROR : rt_tensor_clone(cx, RT_VALUES(view, rt_none()), out);
 }
 
 int
@@ -41,7 +41,7 @@ rt__neg_view(RtCx *cx, const IValue *in, IValue *out)
 static int
 give_resolved(RtCx *cx, const IValue *in, unsigned bit, IValue *out)
 {
-	return in[0].u.t->flags & bit ? rt_tensor_clone(cx, (const IValue[]){ in[0], rt_none() }, out)
+	return in[0].u.t->flags & bit ? rt_tensor_clone(cx, RT_VALUES(in[0], rt_none()), out)
 				      : give_self(in, out);
 }
 

@@ -8,6 +8,9 @@
 
 #include "block.h"
 
+#ifdef __TINYC__
+#error tcc has no complex numbers, which linear algebra and FFT are computed in
+#endif
 #include <complex.h>
 #include <math.h>
 #include <string.h>

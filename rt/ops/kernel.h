@@ -22,8 +22,13 @@
 /* Calls rt_NAME on the listed values: `if (CALL(cx, add_Tensor, &sum, rt_of(a), rt_of(b), rt_int(1))) return RT_ERROR;`
  * The result is a temporary of the running kernel: nothing to release.  Results that the caller returns are
  * rt_retain'ed. */
-#define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, (const IValue[]){__VA_ARGS__})
-#define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), (const IValue[]){__VA_ARGS__})
+#define CALL(cx, name, out, ...) rt_call_temp((cx), rt_##name, (out), 1, RT_VALUES(__VA_ARGS__))
+#define CALLN(cx, name, out, nout, ...) rt_call_temp((cx), rt_##name, (out), (nout), RT_VALUES(__VA_ARGS__))
+/* An array of up to 24 values.  tcc does not count structs: the length is said. */
+#define RT_VALUES(...) (const IValue[RT_COUNT(__VA_ARGS__)]){ __VA_ARGS__ }
+#define RT_COUNT(...) \
+	RT_COUNT_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define RT_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, count, ...) count
 int rt_call_temp(RtCx *, RtKernel *, IValue *out, int nout, const IValue *in);
 /* Ends a kernel with a copy of a temporary as its result 0; the last step of a kernel is better a plain call
  * `return rt_NAME(cx, args, out)`, which writes into the planned place itself. */

@@ -527,7 +527,7 @@ rt_outer(RtCx *cx, const IValue *in, IValue *out)
 		return rt_raise(cx, "outer: Expected 1-D argument %s, but got %d-D", a->ndim != 1 ? "self" : "vec2",
 			a->ndim != 1 ? a->ndim : b->ndim);
 	a = with_dim(cx, a, 1);
-	return a ? rt_mul_Tensor(cx, (const IValue[]){ rt_of(a), in[1] }, out) : RT_ERROR;
+	return a ? rt_mul_Tensor(cx, RT_VALUES(rt_of(a), in[1]), out) : RT_ERROR;
 }
 
 /* ---- linear, matmul ---------------------------------------------------------------------------------------------- */

@@ -165,6 +165,10 @@ not_for(RtCx *cx, const MapRow *row, RtDtype d)
 {
 	const char *name = strstr(row->schema, "::") + 2;
 
+#ifdef __TINYC__
+	if (rt_is_complex(d) && strchr(row->domain, 'C'))
+		return rt_lacks(cx, "arithmetic of complex numbers where tcc compiles the runtime");
+#endif
 	if (is_named(row, "neg") && d == RT_b8)
 		return rt_raise(cx, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
 				"to invert a mask, use the `~` or `logical_not()` operator instead.");
@@ -462,8 +466,10 @@ map(RtCx *cx, const MapRow *row, const IValue *in, IValue *out)
 /* One expression for all types compares a bool with 0 as well. */
 #if defined __GNUC__ && !defined __TINYC__
 #pragma GCC diagnostic ignored "-Wtype-limits"
-#pragma GCC diagnostic ignored "-Wbool-compare"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wbool-compare"
+#endif
 #endif
 
 RT_FAST
@@ -513,12 +519,17 @@ RT_FAST
 #define LOOPS_F(id, result, value) LOOP(id, f32, result, value, ) LOOP(id, f64, result, value, )
 #define LOOPS_I(id, result, value) LOOP(id, i64, result, value, )
 #define LOOPS_B(id, result, value) LOOP(id, b8, result, value, )
+#ifdef __TINYC__                         /* has no complex numbers */
+#define LOOPS_C(id, result, value)
+#define FNS_C(id)
+#else
 #define LOOPS_C(id, result, value) LOOP(id, c64, result, value, ) LOOP(id, c128, result, value, )
+#define FNS_C(id) [AS_c64] = id##_c64, [AS_c128] = id##_c128,
+#endif
 #define LOOPS_Z(id, result, value) LOOP(id, i64, result, value, state->zero |= b == 0;)
 #define FNS_F(id) [AS_f32] = id##_f32, [AS_f64] = id##_f64,
 #define FNS_I(id) [AS_i64] = id##_i64,
 #define FNS_B(id) [AS_b8] = id##_b8,
-#define FNS_C(id) [AS_c64] = id##_c64, [AS_c128] = id##_c128,
 #define FNS_Z(id) FNS_I(id)
 
 #define LOOPS_P(id, r, v)    LOOPS_I(id, r, v)

@@ -17,7 +17,7 @@ static const char *
 input_text(const Pool *g, DenseText *text)
 {
 	const RtTensor *t = g->self;
-	RtTensor shown = *t;
+	RtTensor shown;
 	int64_t dims[6];
 
 	if (g->nd > 1 || t->ndim > 5)
@@ -25,6 +25,7 @@ input_text(const Pool *g, DenseText *text)
 	memcpy(dims, t->dims, (size_t)t->ndim * 8);
 	dims[t->ndim] = dims[t->ndim - 1];
 	dims[t->ndim - 1] = 1;
+	shown = *t;
 	shown.dims = dims;
 	shown.ndim++;
 	return dense_text(&shown, text);
@@ -458,7 +459,7 @@ static int
 check_result(RtCx *cx, const Pool *g)
 {
 	const RtTensor *t = g->self;
-	RtTensor result = *t;
+	RtTensor result;
 	int64_t dims[6], wrong = 0;
 	DenseText text;
 	Pool shown = *g;
@@ -470,6 +471,7 @@ check_result(RtCx *cx, const Pool *g)
 	}
 	if (wrong >= 0)
 		return RT_OK;
+	result = *t;
 	result.dims = dims;
 	shown.self = &result;
 	return rt_raise(cx, "Trying to create tensor with negative dimension %lld: %s", (long long)wrong,

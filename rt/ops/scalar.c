@@ -5,15 +5,15 @@
  * defines it, anything with a complex number is complex, all else is double.  A bool counts as an int.  Arithmetic is
  * that of PyTorch: ints wrap around, // and % round towards minus infinity, / of ints is a division of doubles.
  */
+#ifndef __TINYC__
 #include <complex.h>
+#endif
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel.h"
-
-typedef double _Complex C128;
 
 static bool
 is_int(IValue v)
@@ -27,21 +27,39 @@ real(IValue v)
 	return v.tag == RT_DOUBLE ? v.u.f : v.tag == RT_COMPLEX ? v.u.c->re : (double)v.u.i;
 }
 
+static double
+imag(IValue v)
+{
+	return v.tag == RT_COMPLEX ? v.u.c->im : 0;
+}
+
+static int
+put_parts(RtCx *cx, double re, double im, IValue *out)
+{
+	*out = rt_complex(cx, re, im);
+	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
+}
+
+#ifdef __TINYC__
+#define put_complex(cx, z, out) rt_lacks((cx), "arithmetic of complex numbers where tcc compiles the runtime")
+#else
+typedef double _Complex C128;
+
 static C128
 cplx(IValue v)
 {
 	C128 z = real(v);
 
-	__imag__ z = v.tag == RT_COMPLEX ? v.u.c->im : 0;
+	__imag__ z = imag(v);
 	return z;
 }
 
 static int
 put_complex(RtCx *cx, C128 z, IValue *out)
 {
-	*out = rt_complex(cx, __real__ z, __imag__ z);
-	return out->tag == RT_COMPLEX ? RT_OK : RT_ERROR;
+	return put_parts(cx, __real__ z, __imag__ z, out);
 }
+#endif
 
 static int
 put(double f, IValue *out)
@@ -196,7 +214,7 @@ negate(RtCx *cx, const IValue *in, IValue *out)
 	if (is_int(in[0]))
 		return put_int(wrap(-(uint64_t)in[0].u.i), out);
 	if (in[0].tag == RT_COMPLEX)
-		return put_complex(cx, -cplx(in[0]), out);
+		return put_parts(cx, -real(in[0]), -imag(in[0]), out);
 	return put(-real(in[0]), out);
 }
 
@@ -206,7 +224,7 @@ magnitude(RtCx *cx, const IValue *in, IValue *out)
 	(void)cx;
 	if (is_int(in[0]))
 		return put_int(in[0].u.i < 0 ? wrap(-(uint64_t)in[0].u.i) : in[0].u.i, out);
-	return put(in[0].tag == RT_COMPLEX ? cabs(cplx(in[0])) : fabs(real(in[0])), out);
+	return put(in[0].tag == RT_COMPLEX ? hypot(real(in[0]), imag(in[0])) : fabs(real(in[0])), out);
 }
 
 /* The first argument wins when they are equal or not ordered, as in std::min and std::max. */
@@ -285,7 +303,7 @@ same(const IValue *in)
 {
 	if (both_int(in))
 		return in[0].u.i == in[1].u.i;
-	return any_complex(in) ? cplx(in[0]) == cplx(in[1]) : real(in[0]) == real(in[1]);
+	return real(in[0]) == real(in[1]) && imag(in[0]) == imag(in[1]);
 }
 
 static int
@@ -320,11 +338,7 @@ ne(RtCx *cx, const IValue *in, IValue *out)
 		return put(f(real(in[0])), out); \
 	}
 
-static C128
-clog_10(C128 z)
-{
-	return clog(z) / M_LN10;
-}
+#define clog_10(z) (clog(z) / M_LN10)
 
 static double
 degrees(double f)
@@ -375,7 +389,7 @@ static int
 math_angle(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
-	return put(in[0].tag == RT_COMPLEX ? carg(cplx(in[0])) : phase(real(in[0])), out);
+	return put(in[0].tag == RT_COMPLEX ? atan2(imag(in[0]), real(in[0])) : phase(real(in[0])), out);
 }
 
 static int
@@ -396,14 +410,14 @@ static int
 is_nan(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
-	return put_bool(isnan(real(in[0])) || isnan(cimag(cplx(in[0]))), out);
+	return put_bool(isnan(real(in[0])) || isnan(imag(in[0])), out);
 }
 
 static int
 is_inf(RtCx *cx, const IValue *in, IValue *out)
 {
 	(void)cx;
-	return put_bool(isinf(real(in[0])) || isinf(cimag(cplx(in[0]))), out);
+	return put_bool(isinf(real(in[0])) || isinf(imag(in[0])), out);
 }
 
 int
@@ -446,10 +460,8 @@ static int
 polar(RtCx *cx, const IValue *in, IValue *out)
 {
 	double r = real(in[0]), angle = real(in[1]);
-	C128 z = r * cos(angle);
 
-	__imag__ z = r * sin(angle);
-	return put_complex(cx, z, out);
+	return put_parts(cx, r * cos(angle), r * sin(angle), out);
 }
 
 int
@@ -535,7 +547,7 @@ bool_of(RtCx *cx, const IValue *in, IValue *out)
 int
 rt_Complex_Scalar(RtCx *cx, const IValue *in, IValue *out)
 {
-	return put_complex(cx, cplx(in[0]), out);
+	return put_parts(cx, real(in[0]), imag(in[0]), out);
 }
 
 /* What a pair of tensors and numbers says; a tensor has to have one element. */

@@ -11,7 +11,11 @@
 
 #define UNROLL _Pragma("GCC unroll 16")
 /* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
+#ifdef __clang__
+#define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")
+#else
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
+#endif
 #define TILE(attribute, name, T, BYTES, R) \
 	attribute static void \
 	name(const Product *q, int64_t run, int64_t row, int rows, const void *b_, void *c_, int columns) \

@@ -15,7 +15,7 @@ typedef struct RnnCell {
 } RnnCell;
 
 #ifndef IVDEP
-#if defined __GNUC__ && !defined __TINYC__
+#if defined __GNUC__ && !defined __clang__ && !defined __TINYC__
 #define IVDEP _Pragma("GCC ivdep")
 #else
 #define IVDEP

@@ -53,7 +53,8 @@ vc_wino_filters(const RtMaking *f, const float *from, float *to, int64_t begin, 
 
 			vc_wino_some(from + col * 9 * f->k + i, size, n, t);
 			for (int k = 0; k < 36; k++)
-				memcpy(to + k * plane + col * f->k + i, t[k], (size_t)n * sizeof(float));
+				for (int64_t c = 0; c < n; c++)
+					to[k * plane + col * f->k + i + c] = t[k][c];
 		}
 	}
 }
