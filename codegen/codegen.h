@@ -22,6 +22,8 @@ void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line
 void out_close(Out *, const char *after);
 void out_comment(Buf *, const char *text, int64_t n);
 void out_string(Buf *, const char *text, int64_t n);
+void out_bytes(Buf *, const char *text, int64_t n);    /* numbers, and a final 0: what initializes an array */
+enum { OUT_STRING_MOST = 4095 };                        /* bytes of a literal that every compiler must take */
 const char *out_literal(Arena *, const char *text);    /* the same of a whole text */
 void out_json(Buf *, const char *text);                /* in quotes */
 const char *out_name(Arena *, const char *prefix, const char *text);
@@ -77,7 +79,7 @@ int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /
 
 typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bits: 32 or 64 */
 /* A relocatable object with the bytes in .rodata under the name kiln_weights. */
-bool    weights_write_object(const Weights *, const char *path, const ElfKind *, char **why);
+bool    weights_write_object(const Weights *, const char *path, const ElfKind *, const char *name, const char **why);
 /* Machine code in a built file; 0: it is no ELF file.  mixed: constants are within, and are counted, too. */
 int64_t elf_code_bytes(Cx *, const char *path, bool mixed);
 typedef Vec(const char *) Texts;
@@ -391,7 +393,6 @@ typedef struct ProgramText {
 	char *header;            /* NAME.h of a library; else null */
 	Texts exported;          /* its functions */
 	bool  bare;              /* C without a runtime: bare.c */
-	Texts headers;           /* ... the carried ones that it includes */
 	int64_t ram;             /* ... bytes that it has for itself */
 } ProgramText;
 
@@ -427,8 +428,6 @@ RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
 /* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */
 
-/* The text, its headers (which are in the folder `from` already), weights and how it is built, into the folder `to`. */
-void folder_write(Cx *, const ProgramText *, const BuildOptions *, const char *from, const char *to);
 
 /* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
 
@@ -436,13 +435,19 @@ void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, 
 
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
-/* Writes rt's headers into a folder; the prebuilt library for the host; all sources of rt for another target. */
-void carry_headers(Cx *, const char *dir);
+/* The prebuilt library for the host; all sources of rt for another target. */
 void carry_library(Cx *, const char *path);
 const char *carry_library_text(int64_t *n);
 const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
 void carry_sources(Cx *, const char *dir);
 char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */
+bool carry_has(Cx *, const char *name);
+/* A file and all that it includes, those that are not there yet; what a text in a folder includes; into a folder. */
+void carry_add(Cx *, const char *path, Texts *files);
+void carry_add_included(Cx *, const char *text, const char *dir, Texts *files);
+void carry_files(Cx *, const Texts *files, const char *dir);
+void make_parents(const char *path, size_t from);       /* the folders on the way to it, below its first bytes */
+void operators_header(Cx *, const char *dir);            /* kiln.h, for the user's operators */
 uint64_t carry_hash(void);
 
 /* ---- build.c ------------------------------------------------------------------------------------------------ */
@@ -624,6 +629,7 @@ void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);        
 
 /* ---- cmd_build.c: also for bench ---------------------------------------------------------------------------- */
 
+BuildOptions model_emit(Cli *, const char *path, ProgramText *);       /* its C, not compiled */
 void model_build(Cli *, const char *path, ProgramText *);      /* the model there, to cli->out */
 
 /* ---- answers.c: the right answer, and whether another one is the same: check, bisect ------------------------- */

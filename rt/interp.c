@@ -887,7 +887,7 @@ open_scopes(Activation *a)
 static int
 run_frame(RtCx *cx, const RtCode *code, int pc, IValue *reg)
 {
-	int (*plan)(RtCx *, IValue *) = pc == START ? (int (*)(RtCx *, IValue *))(uintptr_t)code->plan : 0;
+	int (*plan)(RtCx *, IValue *) = pc == START ? code->plan : 0;
 	Activation a = { .cx = cx, .code = code, .reg = reg, .pc = pc == START ? 0 : pc };
 	int status = RT_OK;
 

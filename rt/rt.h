@@ -665,7 +665,7 @@ struct RtCode {
 	const char   *text;           /* what places name */
 	int ninsn, nreg, narg, nresult;    /* arguments are registers 0 .. narg-1 */
 	int nkernel, nconstant, ntype, ncallee, nstring, nplace_name, first_value;
-	void *plan;                        /* codegen's entry: int (*)(RtCx *, IValue *reg), or null: interpret */
+	int (*plan)(RtCx *, IValue *reg);  /* codegen's entry, or null: interpret */
 };
 
 /* Place i.  Packed ones are numbers of seven bits a byte, the last without 128, eight for each place: which text names

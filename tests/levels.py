@@ -61,12 +61,11 @@ def run(argv, case, meta, tmp):
     return None
 
 
-def text_and_weights(prog):
-    with open(prog, "rb") as f:
+def text_and_weights(folder):
+    with open(folder + "/prog.c", "rb") as f:
         text = re.sub(rb"optimization: [^\\]*", b"", f.read())
-    if os.path.exists(prog + ".weights"):
-        with open(prog + ".weights", "rb") as f:
-            text += f.read()
+    with open(folder + "/prog.weights", "rb") as f:
+        text += f.read()
     return hashlib.sha256(text).digest()
 
 
@@ -76,15 +75,16 @@ def answers(kiln, way, cc, case, meta, tmp, tried):
     interpret = lambda: run([kiln, "run", case + "/model.pt", *way], case, meta, tmp)
     if not cc:
         return interpret()
-    build = [kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", *way, "-o", prog]
-    done = subprocess.run([*build, "--emit", "c", "--weights", "file"], capture_output=True, text=True, errors="replace")
+    build = [kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", *way]
+    folder = os.path.join(tmp, "c")
+    done = subprocess.run([*build, "--emit", "c", "--name", "prog", "--weights", "file", "-o", folder], capture_output=True, text=True, errors="replace")
     if done.returncode:
         return "build: " + done.stderr[-200:]
-    key = text_and_weights(prog)
+    key = text_and_weights(folder)
     if key not in tried:
         tried[key] = interpret()
         if not tried[key]:
-            done = subprocess.run([*build, "--cc", cc], capture_output=True, text=True, errors="replace")
+            done = subprocess.run([*build, "--cc", cc, "-o", prog], capture_output=True, text=True, errors="replace")
             tried[key] = "build: " + done.stderr[-200:] if done.returncode else run([prog], case, meta, tmp)
     return tried[key]
 

@@ -22,16 +22,16 @@ emit_of(Cli *cli)
 static bool
 is_library(const char *emit)
 {
-	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj");
+	return !strcmp(emit, "shared") || !strcmp(emit, "static") || !strcmp(emit, "obj") || !strcmp(emit, "c");
 }
 
-/* The name of a library: what --name says, or libNAME.so without the rest.  Null: it is none, as C without --name. */
+/* The name of a library: what --name says, or libNAME.so without the rest.  Null: it is none. */
 static const char *
 name_of(Cli *cli, const char *emit)
 {
 	const char *slash = strrchr(cli->out, '/'), *base = slash ? slash + 1 : cli->out, *name;
 
-	if (!is_library(emit) && (strcmp(emit, "c") || (!cli->name && !cli->no_generic))) {
+	if (!is_library(emit)) {
 		if (cli->name)
 			usage_error(cli, "--name goes with --emit shared, static, obj or c");
 		return NULL;
@@ -100,8 +100,8 @@ levels_of(Cli *cli, BuildOptions *o)
 		vec_push(cli->cx->arena, &o->levels, name);
 	if (o->levels.n < 1 || o->levels.n > (int)(sizeof o->level_floats / sizeof *o->level_floats))
 		usage_error(cli, "--cpu wants one to eight names, the least processor first");
-	if (cli->march || cli->mcpu || o->bare || !strcmp(o->emit, "c"))
-		usage_error(cli, "--cpu with several names goes with no --march, --mcpu, --no-generic, --emit c");
+	if (cli->march || cli->mcpu || o->bare)
+		usage_error(cli, "--cpu with several names goes with no --march, --mcpu, --no-generic");
 	if (cli->cc && !strcmp(cli->cc, "tcc"))
 		usage_error(cli, "--cpu with several names wants a compiler that knows them, and not tcc");
 	o->cpu = NULL;
@@ -120,7 +120,7 @@ options_of(Cli *cli)
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
 	o.bare = cli->no_generic;
-	if (o.bare && !is_library(o.emit) && strcmp(o.emit, "c"))
+	if (o.bare && !is_library(o.emit))
 		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared");
 	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
 		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
@@ -161,8 +161,8 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 	vec_push(cli->cx->arena, methods, e);
 }
 
-void
-model_build(Cli *cli, const char *path, ProgramText *text)
+BuildOptions
+model_emit(Cli *cli, const char *path, ProgramText *text)
 {
 	Cx *cx = cli->cx;
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
@@ -198,9 +198,17 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	start = rt_now();
 	(o.bare ? emit_bare : emit_program)(cx, m->module, methods.at, methods.n, &o, text);
 	say_time(cli, "writing C", start);
-	start = rt_now();
+	return o;
+}
+
+void
+model_build(Cli *cli, const char *path, ProgramText *text)
+{
+	const BuildOptions o = model_emit(cli, path, text);
+	const int64_t start = rt_now();
+
 	progress("compiling the program's C");
-	build_program(cx, text, &o);
+	build_program(cli->cx, text, &o);
 	progress(NULL);
 	say_time(cli, "compiling C", start);
 }

@@ -109,7 +109,7 @@ static const Option options[] = {
 	{"reread", 0, 0, OPTION_FLAG, PLACE(reread), " show ",
 	 "read the text back and print it again: a difference is an error"},
 	{"emit", 0, "KIND", OPTION_TEXT, PLACE(emit), " build ",
-	 "exe, shared, static, obj (libraries, with NAME.h beside them), c, ptx, cuda"},
+	 "exe, shared, static, obj (libraries, with NAME.h beside them), c (a folder), ptx, cuda"},
 	{"name", 0, "NAME", OPTION_TEXT, PLACE(name), " build ", "of a library's header and functions (OUT)"},
 	{"static", 0, 0, OPTION_FLAG, PLACE(is_static), " build ", "a program that needs no libraries"},
 	{"gpu", 0, "LIST", OPTION_TEXT, PLACE(gpu), " build ", "sm_80,sm_90,ptx: for these GPUs, too"},
@@ -133,7 +133,7 @@ static const Option options[] = {
 	 "nothing for other sizes than those of the inputs: they run the generic code"},
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
 	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
-	 "                               with emit c in the folder OUT, with obj, static, shared compiled"},
+	 "                               goes with emit c, obj, static, shared"},
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
 	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},

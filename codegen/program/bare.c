@@ -178,37 +178,15 @@ is_used(const char *kernels, const char *const uses[3])
 	return false;
 }
 
-/* A carried header, and those that it includes. */
 static void
-add_header(Bare *b, const char *name, Texts *used)
-{
-	static const char include[] = "#include \"";
-	const bool op = !!strcmp(name, "bare.h") && !!strcmp(name, "half.h");
-	const char *path = arena_printf(b->e->cx->arena, "rt/%s%s", op ? "ops/" : "", name);
-
-	for (int i = 0; i < used->n; i++)
-		if (!strcmp(used->at[i], path))
-			return;
-	vec_push(b->e->cx->arena, used, path);
-	for (char *at = carry_text(b->e->cx, path); (at = strstr(at, include)); ) {
-		at += strlen(include);
-		add_header(b, arena_strndup(b->e->cx->arena, at, (int64_t)strcspn(at, "\"")), used);
-	}
-}
-
-static void
-put_includes(Bare *b, Buf *text, Texts *used)
+put_includes(Bare *b, Buf *text)
 {
 	const char *kernels = b->e->kernels.text.at ? b->e->kernels.text.at : "";
 
-	buf_puts(text, "#include \"bare.h\"\n");
-	add_header(b, "bare.h", used);
-	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
-		if (!is_used(kernels, headers[i].uses))
-			continue;
-		add_header(b, headers[i].name, used);
-		buf_printf(text, "#include \"%s\"\n", headers[i].name);
-	}
+	buf_puts(text, "#include \"rt/bare.h\"\n");
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		if (is_used(kernels, headers[i].uses))
+			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
 }
 
 static const char aligned[] = "__attribute__((aligned(64), unused))";
@@ -275,7 +253,7 @@ put_whole(Bare *b, ProgramText *text)
 	put_title(b, &c, "c");
 	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n#include \"%s.h\"\n", e->vf, e->clamps,
 		   b->door->name);
-	put_includes(b, &c, &text->headers);
+	put_includes(b, &c);
 	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
 		 "#define KILN_NAN (0.0 / 0.0)\n");
 	put_memory(b, &c);

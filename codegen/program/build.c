@@ -211,7 +211,7 @@ args_emitted(Build *b, Argv *a, const char *c, const char *object)
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
 	args_cpu(b, a);
 	args_of(a, getenv("CFLAGS"));
-	arg(a, "-I"), arg(a, b->dir), arg(a, "-c"), arg(a, c), arg(a, "-o"), arg(a, object);
+	arg(a, "-c"), arg(a, c), arg(a, "-o"), arg(a, object);
 }
 
 static const char on_emitted[] = "on emitted code: a bug of Kiln";
@@ -404,14 +404,14 @@ put_in_place(Build *b, const char *from)
 		fail(b->cx, NOWHERE, "%s: %s", b->out, strerror(errno));
 }
 
-static const char *
-write_weights(Build *b, const Weights *w)
+const char *
+weights_beside(Build *b, const Weights *w)
 {
-	const char *path = arena_printf(b->cx->arena, "%s/weights", b->dir);
+	const char *path = arena_printf(b->cx->arena, "%s/%s", b->dir, b->o->weights_file);
 	const RtWeightsHead head = rt_weights_head(w->bytes.n, hash_bytes(w->bytes.at, w->bytes.n));
 
 	write_parts(b->cx, path, &head, sizeof head, w->bytes.n ? w->bytes.at : "", w->bytes.n);
-	return path;
+	return b->o->weights_file;
 }
 
 /* Through symbolic links, as all results are written. */
@@ -427,7 +427,7 @@ target_of(Cx *cx, const char *path)
 	return target;
 }
 
-/* The program, or its text, and the file beside it when that is wanted.  Neither takes its place before both are there:
+/* The program, and the file beside it when that is wanted.  Neither takes its place before both are there:
  * an older program has its own weights when a build fails. */
 static void
 put_result(Build *b, const char *from, const Weights *w)
@@ -440,7 +440,7 @@ put_result(Build *b, const char *from, const Weights *w)
 	}
 	beside = target_of(b->cx, arena_printf(b->cx->arena, "%.*s%s", slash ? (int)(slash + 1 - to) : 0, to,
 					       b->o->weights_file));
-	if (!(part = place_beside(b->cx, write_weights(b, w), beside)))
+	if (!(part = place_beside(b->cx, arena_printf(b->cx->arena, "%s/%s", b->dir, weights_beside(b, w)), beside)))
 		fail(b->cx, NOWHERE, "%s: %s", beside, strerror(errno));
 	from = place_beside(b->cx, from, to);
 	if (!from || !rename_part(part, beside)) {
@@ -454,7 +454,7 @@ put_result(Build *b, const char *from, const Weights *w)
 		fail(b->cx, NOWHERE, "%s: %s", to, strerror(errno));
 }
 
-/* NAME.h, and NAME.pc for pkg-config, beside the library; of its text the header alone. */
+/* NAME.h, and NAME.pc for pkg-config, beside the library. */
 static void
 put_header(Build *b, const ProgramText *t)
 {
@@ -466,7 +466,7 @@ put_header(Build *b, const ProgramText *t)
 		"-Wl,-rpath,${pcfiledir}");
 	const char *texts[][2] = { { t->header, "h" }, { pc, "pc" } };
 
-	for (int i = 0; i < (is_made_of_code(b->o) ? 2 : 1); i++) {
+	for (int i = 0; i < 2; i++) {
 		const char *to = arena_printf(b->cx->arena, "%s%s.%s", dir, name, texts[i][1]);
 
 		write_text(b->cx, from, texts[i][0], (int64_t)strlen(texts[i][0]));
@@ -475,40 +475,33 @@ put_header(Build *b, const ProgramText *t)
 	}
 }
 
-/* The headers that C without a runtime includes, into the temporary folder. */
+/* What the text and the user's operators include, into the temporary folder. */
 static void
-write_bare_headers(Build *b, const ProgramText *t)
+write_headers(Build *b, const ProgramText *t)
 {
-	const char *name = arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->o->name);
+	Texts files = { 0 };
 
-	write_text(b->cx, name, t->header, (int64_t)strlen(t->header));
-	for (int i = 0; i < t->headers.n; i++) {
-		const char *text = carry_text(b->cx, t->headers.at[i]);
-
-		write_text(b->cx, arena_printf(b->cx->arena, "%s%s", b->dir, strrchr(t->headers.at[i], '/')), text,
-			   (int64_t)strlen(text));
-	}
+	carry_add_included(b->cx, t->c, "", &files);
+	carry_files(b->cx, &files, b->dir);
+	if (t->bare)
+		write_text(b->cx, arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->o->name), t->header,
+			   (int64_t)strlen(t->header));
+	if (b->o->ops.n)
+		operators_header(b->cx, b->dir);
 }
 
 static void
 build_text(Build *b, const ProgramText *t)
 {
-	if (t->bare) {
-		write_bare_headers(b, t);
-		folder_write(b->cx, t, b->o, b->dir, b->out);
+	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
+	const char *text = !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
+
+	if (!strcmp(b->o->emit, "c")) {
+		folder_write(b, t);
 		return;
 	}
-	const char *out = arena_printf(b->cx->arena, "%s/text", b->dir);
-	const bool is_c = !strcmp(b->o->emit, "c");
-	const char *text = is_c ? t->c : !strcmp(b->o->emit, "ptx") ? t->ptx : t->cuda;
-
-	write_text(b->cx, out, text, is_c ? t->n : (int64_t)strlen(text));
-	if (is_c)
-		put_result(b, out, t->weights);
-	else
-		put_in_place(b, out);
-	if (b->o->name)
-		put_header(b, t);
+	write_text(b->cx, out, text, (int64_t)strlen(text));
+	put_in_place(b, out);
 }
 
 /* Bytes: code and weights in one file are within 2 GB of each other. */
@@ -524,17 +517,15 @@ build_machine_code(Build *b, const ProgramText *t, const char *out)
 		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
 	const Weights none = { .cx = cx };
 	Argv parts = { .cx = cx };
-	char *why = NULL;
+	const char *why = NULL;
 
 	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
 		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
 			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
 	write_text(cx, c, t->c, t->n);
-	if (t->bare)
-		write_bare_headers(b, t);
-	else
-		carry_headers(cx, b->dir);
-	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, &why))
+	write_headers(b, t);
+	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, "kiln_weights",
+				  &why))
 		fail(cx, NOWHERE, "%s: %s", weights, why);
 	if (b->tcc) {
 		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);

@@ -48,6 +48,12 @@ bool start(Build *, char *const *argv, const char *log, Process *);
 RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);
 
+const char *weights_beside(Build *, const Weights *);    /* the file of --weights file, there by this name */
+
+/* ---- folder.c: C for others to compile ------------------------------------------------------------- */
+
+void folder_write(Build *, const ProgramText *);
+
 /* ---- targets.c ------------------------------------------------------------------------------------- */
 
 const char *choose_compiler(const BuildOptions *, bool cross);
@@ -61,5 +67,22 @@ int  target_floats(const Target *, const char *macros);          /* macros null:
 
 /* Adds the runtime's objects that these need, compiled for the target. */
 void runtime_objects(Build *, Argv *objects);
+
+/* The files of the runtime that something needs, by the symbols of the carried library. */
+typedef struct Needs {
+	Cx   *cx;
+	Map   index, members;    /* symbol -> name of its file, without ".c"; that -> its member of the library */
+	Map   taken, defined;
+	Texts names;             /* of files, in the order of finding them */
+} Needs;
+void needs_open(Needs *, Cx *);
+void needs_symbol(Needs *, const char *);
+void needs_object(Needs *, const char *path);                    /* what it refers to */
+const char *needs_member(const Needs *, const char *name, int64_t *n);   /* an object */
+
+/* ---- sources.c: the runtime's files that go with a program's text ---------------------------------- */
+
+/* Into the temporary folder; adds their names. */
+void runtime_sources(Build *, const char *text, Texts *files);
 
 #endif

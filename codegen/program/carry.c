@@ -13,8 +13,7 @@ extern const char _binary_rt_tar_start[], _binary_rt_tar_end[];
 extern const char _binary_librt_a_start[], _binary_librt_a_end[];
 extern const char _binary_support_o_start[], _binary_support_o_end[];
 
-/* Makes the folders on the way to path, below dir. */
-static void
+void
 make_parents(const char *path, size_t from)
 {
 	char *copy = strdup(path);
@@ -47,21 +46,6 @@ each_file(Cx *cx, void (*each)(Cx *, void *, const char *, const char *, int64_t
 	}
 }
 
-/* What emitted C includes. */
-static void
-put_header(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
-{
-	static const char *const wanted[] = { "rt/rt.h", "rt/limits.h", "rt/kiln.h", "rt/door.h", "rt/needs.h", "rt/dtype.def",
-					      "rt/ops/tmath.h" };
-	const char *dot = strrchr(name, '.');
-	bool is = !strncmp(name, "rt/ops/v", 8) && dot && !strcmp(dot, ".h");
-
-	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		is |= !strcmp(name, wanted[i]);
-	if (is)
-		write_text(cx, arena_printf(cx->arena, "%s%s", (const char *)arg, strrchr(name, '/')), data, n);
-}
-
 static void
 put_source(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 {
@@ -84,21 +68,79 @@ take_text(Cx *cx, void *arg, const char *name, const char *data, int64_t n)
 	}
 }
 
-char *
-carry_text(Cx *cx, const char *name)
+static char *
+text_of(Cx *cx, const char *name)
 {
 	Wanted w = { name, NULL };
 
 	each_file(cx, take_text, &w);
-	if (!w.text)
-		BUG("%s is not among the carried sources", name);
 	return w.text;
 }
 
-void
-carry_headers(Cx *cx, const char *dir)
+char *
+carry_text(Cx *cx, const char *name)
 {
-	each_file(cx, put_header, (void *)(uintptr_t)dir);
+	char *text = text_of(cx, name);
+
+	if (!text)
+		BUG("%s is not among the carried sources", name);
+	return text;
+}
+
+bool
+carry_has(Cx *cx, const char *name)
+{
+	return text_of(cx, name) != NULL;
+}
+
+/* Where a file in the folder `dir` finds what it includes as `name`: "rt/ops" and "../rt.h" are rt/rt.h. */
+static const char *
+included_path(Cx *cx, const char *dir, const char *name)
+{
+	while (!strncmp(name, "../", 3)) {
+		const char *slash = strrchr(dir, '/');
+
+		dir = arena_strndup(cx->arena, dir, slash ? slash - dir : 0);
+		name += 3;
+	}
+	return arena_printf(cx->arena, "%s%s%s", dir, dir[0] ? "/" : "", name);
+}
+
+void
+carry_add(Cx *cx, const char *path, Texts *files)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (int i = 0; i < files->n; i++)
+		if (!strcmp(files->at[i], path))
+			return;
+	vec_push(cx->arena, files, path);
+	carry_add_included(cx, carry_text(cx, path), arena_strndup(cx->arena, path, slash - path), files);
+}
+
+void
+carry_add_included(Cx *cx, const char *text, const char *dir, Texts *files)
+{
+	static const char include[] = "#include \"";
+
+	for (const char *at = text; (at = strstr(at, include)); ) {
+		const char *path;
+
+		at += strlen(include);
+		path = included_path(cx, dir, arena_strndup(cx->arena, at, (int64_t)strcspn(at, "\"")));
+		if (!strncmp(path, "rt/", 3))
+			carry_add(cx, path, files);
+	}
+}
+
+void
+carry_files(Cx *cx, const Texts *files, const char *dir)
+{
+	for (int i = 0; i < files->n; i++) {
+		const char *text = carry_text(cx, files->at[i]);
+
+		put_source(cx, (void *)(uintptr_t)dir, files->at[i], text, (int64_t)strlen(text));
+	}
 }
 
 void
@@ -134,4 +176,15 @@ uint64_t
 carry_hash(void)
 {
 	return hash_bytes(_binary_rt_tar_start, _binary_rt_tar_end - _binary_rt_tar_start);
+}
+
+void
+operators_header(Cx *cx, const char *dir)
+{
+	static const char text[] = "#include \"rt/kiln.h\"\n";
+	Texts files = { 0 };
+
+	carry_add_included(cx, text, "", &files);
+	carry_files(cx, &files, dir);
+	write_text(cx, arena_printf(cx->arena, "%s/kiln.h", dir), text, (int64_t)strlen(text));
 }

@@ -9,22 +9,22 @@
 #include <string.h>
 
 static const char head[] =
-	"#include \"rt.h\"\n"
-	"#include \"tmath.h\"\n"
-	"#include \"vmath.h\"\n"
-	"#include \"vscratch.h\"\n"
-	"#include \"vconv.h\"\n"
-	"#include \"vwino.h\"\n"
-	"#include \"vdepth.h\"\n"
-	"#include \"vrow.h\"\n"
-	"#include \"vmul.h\"\n"
-	"#include \"vpool.h\"\n"
-	"#include \"vattend.h\"\n"
-	"#include \"vresize.h\"\n"
-	"#include \"vrnn.h\"\n"
-	"#include \"vbag.h\"\n"
-	"#include \"vdirect.h\"\n"
-	"#include \"vback.h\"\n"
+	"#include \"rt/rt.h\"\n"
+	"#include \"rt/ops/tmath.h\"\n"
+	"#include \"rt/ops/vmath.h\"\n"
+	"#include \"rt/ops/vscratch.h\"\n"
+	"#include \"rt/ops/vconv.h\"\n"
+	"#include \"rt/ops/vwino.h\"\n"
+	"#include \"rt/ops/vdepth.h\"\n"
+	"#include \"rt/ops/vrow.h\"\n"
+	"#include \"rt/ops/vmul.h\"\n"
+	"#include \"rt/ops/vpool.h\"\n"
+	"#include \"rt/ops/vattend.h\"\n"
+	"#include \"rt/ops/vresize.h\"\n"
+	"#include \"rt/ops/vrnn.h\"\n"
+	"#include \"rt/ops/vbag.h\"\n"
+	"#include \"rt/ops/vdirect.h\"\n"
+	"#include \"rt/ops/vback.h\"\n"
 	"\n"
 	"#define KILN_INF (1e300 * 1e300)\n"
 	"#define KILN_MINUS_INF (-1e300 * 1e300)\n"
@@ -130,8 +130,7 @@ put_methods(Emit *e, const EmitMethod *m, int n)
 		buf_printf(&b, ", %s, param_%d, %d, %s, %d", emit_code(e, m[i].fn->code), i,
 			   s->nargs - m[i].takes_self, emit_type(e, type_unshaped(e->cx, result_type(e, s))),
 			   m[i].takes_self);
-		if (gradients)
-			buf_printf(&b, ", .gradients = &grad_%d", i);
+		buf_printf(&b, ", .gradients = %s", gradients ? arena_printf(e->cx->arena, "&grad_%d", i) : "0");
 		if (m[i].reference)
 			buf_printf(&b, ", .reference = %s", emit_code(e, m[i].reference));
 		buf_puts(&b, " },\n");
@@ -328,7 +327,7 @@ static void
 put_levels(Emit *e, const BuildOptions *o)
 {
 	if (!e->levels) {
-		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"needs.h\"\n};",
+		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"rt/needs.h\"\n\t, 0, 0\n};",
 			 out_literal(e->cx->arena, processor_name(e, o)));
 		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
 		return;
@@ -358,7 +357,7 @@ put_kernel_tables(Emit *e)
 		out_line(o, "#define KILN_NAME_%d %s\nextern const RtLevel kiln_level_%d;", i,
 			 out_literal(e->cx->arena, e->levels->at[i]), i);
 	out_line(o, "const RtLevel KILN_JOIN(kiln_level_, KILN_LEVEL) = { KILN_JOIN(KILN_NAME_, KILN_LEVEL),\n"
-		 "#include \"needs.h\"\n\t, &kernels, %s\n};", e->making.n ? "vc_wino_filters" : "0");
+		 "#include \"rt/needs.h\"\n\t, &kernels, %s\n};", e->making.n ? "vc_wino_filters" : "0");
 	for (int i = 0; i < e->launched.n; i++)
 		out_line(o, "#define %s (((const struct Kernels *)cx->kernels)->%s)", e->launched.at[i],
 			 e->launched.at[i]);
@@ -414,14 +413,20 @@ put_start(Emit *e, const Module *m, const EmitMethod *methods, int n, const Buil
 }
 
 /* Leaves out parts of the runtime for operands that cannot occur in this program.  A program for wide vectors runs only
- * on machines that have them; one for narrow vectors may run on any. */
+ * on machines that have them; one for narrow vectors, and a text, may run on any.  tcc links what gcc has compiled, but
+ * in a text. */
 static void
-put_parts(Emit *e)
+put_parts(Emit *e, const BuildOptions *o)
 {
-	const char *wide = !e->levels && e->vf == 16 ? "&rt_tiles_64" : !e->levels && e->vf == 8 ? "&rt_tiles_32" :
+	const bool text = !strcmp(o->emit, "c"), any = e->levels || text;
+	const char *wide = !any && e->vf == 16 ? "&rt_tiles_64" : !any && e->vf == 8 ? "&rt_tiles_32" :
 		"&rt_tiles_64, &rt_tiles_32, &rt_tiles_16";
 
-	out_line(&e->tail, "#ifdef __x86_64__\nconst RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
+	if (text)
+		out_line(&e->tail, "#ifdef __TINYC__\nconst RtTiles *const rt_tiles[] = { 0 };\n#elif defined __x86_64__");
+	else
+		out_line(&e->tail, "#ifdef __x86_64__");
+	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { %s, 0 };\n#else", wide);
 	out_line(&e->tail, "const RtTiles *const rt_tiles[] = { &rt_tiles_16, 0 };\n#endif");
 	out_line(&e->tail, "const RtQuantized *const rt_quantized = %s;", e->quantized ? "&rt_quantized_all" : "0");
 	out_line(&e->tail, "const RtLazy *const rt_lazy = %s;", e->bits ? "&rt_lazy_all" : "0");
@@ -484,19 +489,23 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 {
 	Buf b = { 0 };
 
-	if (e->zeros)
-		out_line(&e->types, "static float kiln_zeros[%lld];", (long long)e->zeros);
 	buf_puts(&b, "/* ");
 	out_comment(&b, path, 200);
 	buf_puts(&b, ", compiled by Kiln. */\n");
 	if (e->levels)
 		put_kernel_tables(e);
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
-	buf_printf(&b, "#define VC_CLAMPS %d\n%s%s", e->clamps, head,
-		   o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	buf_printf(&b, "#define VC_CLAMPS %d\n%s", e->clamps, head);
+	if (!strcmp(o->emit, "c") && !o->weights_file)
+		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);
+	buf_puts(&b, o->weights_file ? weights_beside : is_streamed(e) ? weights_moved : weights_inside);
+	if (e->zeros)
+		buf_printf(&b, "static float kiln_zeros[%lld];\n", (long long)e->zeros);
+	if (e->levels)
+		buf_puts(&b, "\n#ifdef KILN_ALL\n");
 	join(&b, &e->types, "declared");
 	join(&b, &e->data, "types and geometry");
-	buf_puts(&b, e->levels ? "\n#ifdef KILN_ALL\n\nRT_STEPS\n" : "\nRT_STEPS\n");
+	buf_puts(&b, "\nRT_STEPS\n");
 	join(&b, &e->code, "the generic program: the interpreter's code, assuming nothing");
 	buf_puts(&b, e->levels ? "\nRT_STEPS_END\n\n#endif\n" : "\nRT_STEPS_END\n");
 	join(&b, &e->kernels, "kernels");
@@ -532,7 +541,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	e->packed_bytes = e->weights.bytes.n;
 	e->alone_bytes = pack_finish(e);
 	weights_finish(&e->weights);
-	put_parts(e);
+	put_parts(e, o);
 	put_program(e, m, n, o, instance);
 	put_start(e, m, methods, n, o, text);
 	whole = whole_text(e, m->path, o);

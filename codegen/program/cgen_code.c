@@ -214,7 +214,7 @@ put_operand_table(Emit *e, const char *name, const RtCode *c)
 }
 
 /* texts of places, one after the other */
-typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals; int n; } PlaceTexts;
+typedef struct PlaceTexts { Arena *arena; PtrMap at; Buf literals, bytes; int n; } PlaceTexts;
 
 /* Its number; 0: none.  Equal texts of a Code are one, so the address tells them: a line may be long. */
 static uint32_t
@@ -229,6 +229,7 @@ text_number(PlaceTexts *t, const RtCode *c, uint32_t text)
 	buf_puts(&t->literals, "\n\t");
 	out_string(&t->literals, s, (int64_t)strlen(s));
 	buf_puts(&t->literals, " \"\\0\"");
+	buf_add(&t->bytes, s, (int64_t)strlen(s) + 1);
 	return (uint32_t)t->n;
 }
 
@@ -255,6 +256,8 @@ put_places(Emit *e, const char *name, const RtCode *c)
 	PlaceTexts texts = { .arena = e->cx->arena };
 	Buf b = { 0 };
 
+	buf_puts(&texts.literals, "\"\\0\"");
+	buf_add(&texts.bytes, "", 1);
 	for (int i = 0; i < places->of.n; i++) {
 		const RtPlaceName *p = &c->place[places->of.at[i]];
 		const uint32_t numbers[] = {
@@ -269,8 +272,12 @@ put_places(Emit *e, const char *name, const RtCode *c)
 			put_packed(&b, numbers[k]);
 	}
 	out_line(&e->code, "static const unsigned char %s_place[] = {%s\n};", name, b.at ? b.at : "");
-	out_line(&e->code, "static const char %s_text[] = \"\\0\"%s;", name,
-		 texts.literals.at ? texts.literals.at : "");
+	if (texts.bytes.n > OUT_STRING_MOST) {
+		buf_free(&texts.literals);
+		out_bytes(&texts.literals, texts.bytes.at, texts.bytes.n);
+	}
+	out_line(&e->code, "static const char %s_text[] = %s;", name, texts.literals.at);
+	buf_free(&texts.bytes);
 	buf_free(&texts.literals);
 	buf_free(&b);
 }
@@ -346,7 +353,7 @@ put_code(Emit *e, const char *name, const RtCode *c, int first_value)
 		 "\t.nkernel = %d, .nconstant = %d, .ntype = %d, .ncallee = %d, .nstring = %d, .nplace_name = %d,",
 		 c->nkernel, c->nconstant, c->ntype, c->ncallee, c->nstring, emit_places(e, c)->of.n);
 	if (map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)))
-		out_line(&e->code, "\t.plan = (void *)%s,",
+		out_line(&e->code, "\t.plan = %s,",
 			 (const char *)map_get(&e->plan_names, arena_printf(e->cx->arena, "%p", (const void *)c)));
 	out_line(&e->code, "};");
 	buf_free(&b);

@@ -537,7 +537,7 @@ door_put(Emit *e, const Door *door, Texts *exported)
 {
 	Buf methods = { 0 };
 
-	out_line(&e->tail, "\n#include \"door.h\"\n#define DOOR __attribute__((visibility(\"default\")))\n");
+	out_line(&e->tail, "\n#include \"rt/door.h\"\n#define DOOR __attribute__((visibility(\"default\")))\n");
 	for (int i = 0; i < door->method.n; i++) {
 		const int nin = put_leaves(e, "in", i, &door->method.at[i].in);
 		const int nout = put_leaves(e, "out", i, &door->method.at[i].out);

@@ -22,7 +22,6 @@ enum { LINE = 64 };                      /* of the cache: where a part may begin
 
 enum { SEC_NULL, SEC_RODATA, SEC_STACK, SEC_SYMTAB, SEC_STRTAB, SEC_SHSTRTAB, NSEC };
 
-static const char strtab[] = "\0kiln_weights";
 static const char shstrtab[] = "\0.rodata\0.note.GNU-stack\0.symtab\0.strtab\0.shstrtab";
 
 typedef struct Section {
@@ -91,7 +90,7 @@ put_section(Buf *b, const ElfKind *k, const Section *s)
 	put_word(b, k, (uint64_t)s->align), put_word(b, k, (uint64_t)s->entry);
 }
 
-/* kiln_weights: all of .rodata. */
+/* The only name: all of .rodata. */
 static void
 put_symbol(Buf *b, const ElfKind *k, int64_t size)
 {
@@ -105,16 +104,16 @@ put_symbol(Buf *b, const ElfKind *k, int64_t size)
 
 /* All behind the weights, which begin at LINE; their end is `at`. */
 static void
-put_rest(Buf *b, const ElfKind *k, int64_t size, int64_t at, Section *s)
+put_rest(Buf *b, const ElfKind *k, const char *name, int64_t size, int64_t at, Section *s)
 {
-	const int64_t one = symbol_bytes(k);
+	const int64_t one = symbol_bytes(k), nname = (int64_t)strlen(name) + 1;
 
 	s[SEC_STACK] = (Section){ 9, SHT_PROGBITS, 0, at, 0, 1, 0, 0, 0, 0 };
 	s[SEC_SYMTAB] = (Section){ 25, SHT_SYMTAB, 0, at, 2 * one, 8, SEC_STRTAB, 1, (int)one, 0 };
 	put_zeros(b, one);
 	put_symbol(b, k, size);
-	s[SEC_STRTAB] = (Section){ 33, SHT_STRTAB, 0, at + b->n, sizeof strtab, 1, 0, 0, 0, 0 };
-	buf_add(b, strtab, sizeof strtab);
+	s[SEC_STRTAB] = (Section){ 33, SHT_STRTAB, 0, at + b->n, 1 + nname, 1, 0, 0, 0, 0 };
+	buf_add(b, "", 1), buf_add(b, name, nname);
 	s[SEC_SHSTRTAB] = (Section){ 41, SHT_STRTAB, 0, at + b->n, sizeof shstrtab, 1, 0, 0, 0, 0 };
 	buf_add(b, shstrtab, sizeof shstrtab);
 	put_zeros(b, (b->n + 7) & ~(int64_t)7);
@@ -127,7 +126,7 @@ put(FILE *f, const void *p, int64_t n)
 }
 
 bool
-weights_write_object(const Weights *w, const char *path, const ElfKind *k, char **why)
+weights_write_object(const Weights *w, const char *path, const ElfKind *k, const char *name, const char **why)
 {
 	static const char zeros[8];
 	const int64_t size = w->bytes.n ? w->bytes.n : 1, end = LINE + ((size + 7) & ~(int64_t)7);
@@ -136,7 +135,7 @@ weights_write_object(const Weights *w, const char *path, const ElfKind *k, char 
 	FILE *f = fopen(path, "wb");
 	bool ok;
 
-	put_rest(&rest, k, size, end, s);
+	put_rest(&rest, k, name, size, end, s);
 	put_header(&head, k, end + rest.n);
 	put_zeros(&head, LINE);
 	for (int i = 0; i < NSEC; i++)

@@ -1,5 +1,6 @@
 /*
- * A folder of C to hand to somebody (--emit c --no-generic): sources, weights, a header, build.ninja, README.md.
+ * A folder of C to hand to somebody (--emit c): the text, its header, what it needs of the runtime, weights,
+ * build.ninja, README.md.
  *
  * Everything is written in the temporary folder first; each file then takes its place by a rename.
  */
@@ -10,23 +11,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* bytes: more are a file that the assembler includes */
+enum { WEIGHTS_AS_TEXT = 1 << 20 };      /* bytes: more are an object */
 
 typedef struct Folder {
+	Build *b;
 	Cx *cx;
 	const ProgramText *t;
 	const BuildOptions *o;
-	const char *from, *to;   /* the temporary folder, and OUT */
 	Texts made;              /* names of files */
+	Texts objects;           /* and what is compiled of them */
+	Texts runtime;           /* files of the runtime: sources and what they include */
 } Folder;
-
-static void
-add_file(Folder *f, const char *name, Buf *text)
-{
-	write_text(f->cx, arena_printf(f->cx->arena, "%s/%s", f->from, name), text->at ? text->at : "", text->n);
-	vec_push(f->cx->arena, &f->made, name);
-	buf_free(text);
-}
 
 static const char *
 named(const Folder *f, const char *end)
@@ -34,53 +29,98 @@ named(const Folder *f, const char *end)
 	return arena_printf(f->cx->arena, "%s%s", f->o->name, end);
 }
 
-/* ---- weights ----------------------------------------------------------------------------------------------------- */
+static void
+add_file(Folder *f, const char *name, Buf *text)
+{
+	write_text(f->cx, arena_printf(f->cx->arena, "%s/%s", f->b->dir, name), text->at ? text->at : "", text->n);
+	vec_push(f->cx->arena, &f->made, name);
+	buf_free(text);
+}
+
+static bool
+is_c(const char *name)
+{
+	return !strcmp(name + strlen(name) - 2, ".c");
+}
+
+/* ---- what is in it ----------------------------------------------------------------------------------------------- */
+
+static void
+put_text(Folder *f)
+{
+	Buf c = { 0 }, h = { 0 };
+
+	buf_add(&c, f->t->c, f->t->n);
+	add_file(f, named(f, ".c"), &c);
+	buf_puts(&h, f->t->header);
+	add_file(f, named(f, ".h"), &h);
+}
+
+static void
+put_runtime(Folder *f)
+{
+	carry_add_included(f->cx, f->t->c, "", &f->runtime);
+	if (f->o->ops.n)
+		carry_add(f->cx, "rt/kiln.h", &f->runtime);
+	if (f->t->bare)
+		carry_files(f->cx, &f->runtime, f->b->dir);
+	else
+		runtime_sources(f->b, f->t->c, &f->runtime);
+	for (int i = 0; i < f->runtime.n; i++)
+		vec_push(f->cx->arena, &f->made, f->runtime.at[i]);
+}
+
+/* The user's operators: NAME_op0.c, ... */
+static void
+put_operators(Folder *f)
+{
+	for (int i = 0; i < f->o->ops.n; i++) {
+		Buf c = { 0 };
+
+		buf_puts(&c, file_text(f->cx, f->o->ops.at[i]));
+		add_file(f, arena_printf(f->cx->arena, "%s_op%d.c", f->o->name, i), &c);
+	}
+	if (f->o->ops.n) {
+		operators_header(f->cx, f->b->dir);
+		vec_push(f->cx->arena, &f->made, "kiln.h");
+	}
+}
 
 static void
 put_weights_text(Folder *f)
 {
 	const Weights *w = f->t->weights;
 	const unsigned char *at = (const unsigned char *)w->bytes.at;
-	Buf b = { 0 };
-
-	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them: little-endian */\n"
-		   "extern const unsigned char %s_weights[%lld];\n"
-		   "const unsigned char %s_weights[%lld] __attribute__((aligned(64))) = {", f->o->name, f->o->name,
-		   f->o->name, (long long)w->bytes.n, f->o->name, (long long)w->bytes.n);
-	for (int64_t i = 0; i < w->bytes.n; i++)
-		buf_printf(&b, "%s%d,", i % 24 ? "" : "\n", at[i]);
-	buf_puts(&b, "\n};\n");
-	add_file(f, named(f, "_weights.c"), &b);
-}
-
-static void
-put_weights_binary(Folder *f)
-{
-	const Weights *w = f->t->weights;
 	const char *name = f->o->name;
 	Buf b = { 0 };
 
-	buf_add(&b, w->bytes.at, w->bytes.n);
-	add_file(f, named(f, "_weights.bin"), &b);
-	buf_printf(&b, "/* %s_weights.S - constants of %s.c; the path is from where the compiler runs, or by -I */\n"
-		   "\t.section .rodata\n\t.global %s_weights\n\t.balign 64\n%s_weights:\n\t.incbin \"%s_weights.bin\"\n"
-		   "#if defined __linux__ && defined __ELF__\n\t.section .note.GNU-stack, \"\", %%progbits\n#endif\n",
-		   name,
-		   name, name, name, name);
-	add_file(f, named(f, "_weights.S"), &b);
+	buf_printf(&b, "/* %s_weights.c - the constants of %s.c, as the machine has them: little-endian */\n"
+		   "extern const unsigned char %s_weights[];\n"
+		   "const unsigned char %s_weights[] __attribute__((aligned(64))) = {", name, name, name, name);
+	for (int64_t i = 0; i < w->bytes.n; i++)
+		buf_printf(&b, "%s%d,", i % 24 ? "" : "\n", at[i]);
+	buf_printf(&b, "%s\n};\n", w->bytes.n ? "" : "\n0");
+	add_file(f, named(f, "_weights.c"), &b);
 }
 
-static const char *
+/* As C, as an object, or in the file that --weights file wants. */
+static void
 put_weights(Folder *f)
 {
-	if (!f->t->weights->bytes.n)
-		return NULL;
-	if (f->t->weights->bytes.n > WEIGHTS_AS_TEXT) {
-		put_weights_binary(f);
-		return "_weights.S";
-	}
-	put_weights_text(f);
-	return "_weights.c";
+	const Weights *w = f->t->weights;
+	const char *object = named(f, "_weights.o"), *why = NULL;
+
+	if (f->o->weights_file)
+		vec_push(f->cx->arena, &f->made, weights_beside(f->b, w));
+	else if (w->bytes.n <= WEIGHTS_AS_TEXT && (w->bytes.n || !f->t->bare))
+		put_weights_text(f);
+	if (f->o->weights_file || w->bytes.n <= WEIGHTS_AS_TEXT)
+		return;
+	if (!weights_write_object(w, arena_printf(f->cx->arena, "%s/%s", f->b->dir, object), &f->o->target->elf,
+				  named(f, "_weights"), &why))
+		fail(f->cx, (Range){ 0 }, "%s: %s", object, why);
+	vec_push(f->cx->arena, &f->made, object);
+	vec_push(f->cx->arena, &f->objects, object);
 }
 
 /* ---- how it is built --------------------------------------------------------------------------------------------- */
@@ -91,67 +131,174 @@ compiler_of(const Folder *f)
 	return f->o->cc ? f->o->cc : f->o->target == target_host() ? "cc" : f->o->target->cc;
 }
 
-/* Each with a space behind it. */
 static const char *
-cpu_of(const Folder *f)
+tools_of(const Folder *f)
+{
+	return f->o->target == target_host() ? "" : f->o->target->tools;
+}
+
+/* What chooses the processor `cpu`, each with a space behind it; null: that of the options. */
+static const char *
+cpu_of(const Folder *f, const char *cpu)
 {
 	Argv a = { .cx = f->cx };
 	const char *words = "";
 	Build b;
 
 	build_init(&b, f->cx, f->o);
-	args_cpu(&b, &a);
+	if (cpu)
+		b.cpu = cpu;
+	if (!b.tcc)
+		args_cpu(&b, &a);
 	for (int i = 0; i < a.v.n; i++)
 		words = arena_printf(f->cx->arena, "%s%s ", words, a.v.at[i]);
 	return words;
 }
 
-/* Without the last one a product and a sum are two instructions. */
-static const char flags[] = "-O2 -fno-strict-aliasing -fno-math-errno -fno-trapping-math -ffp-contract=fast";
+/* Without the last one of those for speed a product and a sum are two instructions. */
+static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
+static const char fast[] = "-O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast";
 
 static void
-put_ninja(Folder *f, const char *weights)
+put_rules(Folder *f, Buf *b)
 {
-	const char *name = f->o->name;
-	Buf b = { 0 };
+	const char *tools = tools_of(f);
 
-	buf_printf(&b, "# Builds lib%s.a.\ncc = %s\nar = %sar\n"
-		   "cflags = %s-std=c11 -Wall -Wextra -Wpedantic $\n  %s -ffunction-sections\n\n", name,
-		   compiler_of(f), f->o->target == target_host() ? "" : f->o->target->tools, cpu_of(f), flags);
-	buf_puts(&b, "rule cc\n  command = $cc $cflags -I . -c $in -o $out\n  description = CC $in\n"
-		 "rule ar\n  command = rm -f $out && $ar rcsD $out $in\n  description = AR $out\n\n");
-	buf_printf(&b, "build %s.o: cc %s.c\n", name, name);
-	if (weights)
-		buf_printf(&b, "build %s_weights.o: cc %s%s\n", name, name, weights);
-	buf_printf(&b, "build lib%s.a: ar %s.o", name, name);
-	if (weights)
-		buf_printf(&b, " %s_weights.o", name);
-	buf_puts(&b, "\n");
-	add_file(f, "build.ninja", &b);
+	buf_printf(b, "cc = %s\nld = %sld\nar = %sar\nobjcopy = %sobjcopy\ncpu = %s\n", compiler_of(f), tools, tools,
+		   tools, cpu_of(f, NULL));
+	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections%s\n"
+		   "fast = %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", fast);
+	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
+	if (!f->t->bare)
+		buf_puts(b, "rule rt\n  command = $cc $cflags -Os -fwrapv $cpu -c $in -o $out\n"
+			 "  description = CC $in\n");
+	buf_puts(b, "# one object, of which only the functions of the header are seen\n"
+		 "rule join\n  command = $ld -r -z noexecstack --gc-sections $roots -o $out $in && $objcopy -w "
+		 "--keep-global-symbol='$name' $out\n  description = LD $out\n"
+		 "rule ar\n  command = rm -f $out && $ar rcsD $out $in\n  description = AR $out\n");
+	if (!f->o->target->is_bare)
+		buf_printf(b, "rule so\n  command = $cc -shared -o $out $in %s\n  description = LD $out\n",
+			   f->o->target->libs);
 }
 
 static void
-put_readme(Folder *f, const char *weights)
+put_object(Folder *f, Buf *b, const char *rule, const char *name, const char *object)
+{
+	buf_printf(b, "build build/%s: %s %s\n", object, rule, name);
+	vec_push(f->cx->arena, &f->objects, arena_printf(f->cx->arena, "build/%s", object));
+}
+
+/* NAME.c, for each of several processors with their definitions. */
+static void
+put_levels(Folder *f, Buf *b)
+{
+	const BuildOptions *o = f->o;
+
+	for (int i = 0; i < o->levels.n; i++) {
+		put_object(f, b, "cc", named(f, ".c"), arena_printf(f->cx->arena, "%s.%d.o", o->name, i));
+		buf_printf(b, "  cpu = %s\n  define = -DKILN_LEVEL=%d -DVC_FLOATS=%d%s\n", cpu_of(f, o->levels.at[i]),
+			   i, o->level_floats[i], i ? "" : " -DKILN_ALL");
+	}
+}
+
+/* Whoever is asked whether a processor will do must run on any: the runtime but for its operators. */
+static void
+put_objects(Folder *f, Buf *b)
+{
+	put_levels(f, b);
+	for (int i = 0; i < f->made.n; i++) {
+		const char *name = f->made.at[i];
+		const bool rt = !strncmp(name, "rt/", 3);
+
+		if (!is_c(name) || (f->o->levels.n && !strcmp(name, named(f, ".c"))))
+			continue;
+		put_object(f, b, rt ? "rt" : "cc", name,
+			   arena_printf(f->cx->arena, "%.*s.o", (int)strlen(name) - 2, name));
+		if (rt && strncmp(name, "rt/ops/", 7))
+			buf_puts(b, "  cpu =\n");
+		if (strstr(name, "_op"))
+			buf_puts(b, "  define = -I .\n");
+	}
+}
+
+static void
+put_ninja(Folder *f)
 {
 	const char *name = f->o->name;
 	Buf b = { 0 };
 
-	buf_printf(&b, "# %s\n\nA model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it "
-		   "calls. `%s.h` has the functions.\n\n", name, name);
-	buf_printf(&b, "    %s %s-std=c11 %s -I . -c %s.c", compiler_of(f), cpu_of(f), flags, name);
-	if (weights)
-		buf_printf(&b, " %s%s", name, weights);
-	buf_printf(&b, "\n\nor `ninja`, which makes `lib%s.a`. It has %lld bytes of constants and %lld bytes of static "
-		   "memory that all\ncalls share: one call at a time.", name, (long long)f->t->weights->bytes.n,
-		   (long long)f->t->ram);
-	if (f->o->vector_floats > 1)
-		buf_printf(&b, " The constants lie as kernels with vectors of %d floats read them:\ngcc and clang, on "
-			   "other processors, too (slower); `--cc tcc` makes text that tcc takes.",
-			   f->o->vector_floats);
-	if (f->o->target->is_bare)
-		buf_puts(&b, "\nWhere the rest of the program is built for the processor's FPU, add "
-			 "`-mfloat-abi=hard`.");
+	buf_printf(&b, "# Builds lib%s.a%s.\nbuilddir = build\n", name,
+		   f->o->target->is_bare ? "" : arena_printf(f->cx->arena, " and lib%s.so", name));
+	put_rules(f, &b);
 	buf_puts(&b, "\n");
+	put_objects(f, &b);
+	buf_printf(&b, "build build/lib%s.o: join", name);
+	for (int i = 0; i < f->objects.n; i++)
+		buf_printf(&b, " $\n  %s", f->objects.at[i]);
+	buf_printf(&b, "\n  name = %s_*\n  roots =", name);
+	for (int i = 0; i < f->t->exported.n; i++)
+		buf_printf(&b, " -u %s", f->t->exported.at[i]);
+	buf_printf(&b, "\nbuild lib%s.a: ar build/lib%s.o\n", name, name);
+	if (!f->o->target->is_bare)
+		buf_printf(&b, "build lib%s.so: so build/lib%s.o\n", name, name);
+	add_file(f, "build.ninja", &b);
+}
+
+/* ---- README.md --------------------------------------------------------------------------------------------------- */
+
+static void
+put_what(Folder *f, Buf *b)
+{
+	const char *name = f->o->name;
+
+	buf_printf(b, "# %s\n\n", name);
+	if (f->t->bare)
+		buf_printf(b, "A model as plain C11: no runtime, no heap, no files; `memcpy` and libm are all that it calls.");
+	else
+		buf_printf(b, "A model as C11, with all that it needs but the C library; `rt` is the part of Kiln's runtime "
+			   "that it calls.");
+	buf_printf(b, "\n`%s.h` has the functions. `ninja` makes `lib%s.a`%s; by hand, with a program of yours:\n\n",
+		   name, name, f->o->target->is_bare ? "" : arena_printf(f->cx->arena, " and `lib%s.so`", name));
+}
+
+static void
+put_command(Folder *f, Buf *b)
+{
+	buf_printf(b, "    %s %s%s \\\n        %s -I . program.c", compiler_of(f), cpu_of(f, NULL), flags, fast);
+	for (int i = 0; i < f->made.n; i++)
+		if (is_c(f->made.at[i]) && strncmp(f->made.at[i], "rt/", 3))
+			buf_printf(b, " %s", f->made.at[i]);
+	for (int i = 0; i < f->objects.n; i++)
+		if (strncmp(f->objects.at[i], "build/", 6))
+			buf_printf(b, " %s", f->objects.at[i]);
+	buf_printf(b, "%s %s\n\n", f->t->bare ? "" : " rt/*.c rt/ops/*.c", f->o->target->is_bare ? "-lm" :
+		   f->o->target->libs);
+}
+
+static void
+put_readme(Folder *f)
+{
+	Buf b = { 0 };
+
+	put_what(f, &b);
+	if (f->o->levels.n)
+		buf_printf(&b, "    cc -I . program.c lib%s.a %s\n\n", f->o->name, f->o->target->libs);
+	else
+		put_command(f, &b);
+	buf_printf(&b, "It has %lld bytes of constants", (long long)f->t->weights->bytes.n);
+	if (f->t->bare)
+		buf_printf(&b, " and %lld bytes of static memory that all calls share: one call at a time",
+			   (long long)f->t->ram);
+	buf_puts(&b, ".\n");
+	if (f->o->vector_floats > 1)
+		buf_printf(&b, "They lie as kernels with vectors of %d floats read them: gcc and clang, on other "
+			   "processors, too (slower);\n`--cc tcc` makes text that tcc takes.\n", f->o->vector_floats);
+	if (f->o->target->is_bare)
+		buf_puts(&b, "Where the rest of the program is built for the processor's FPU, add "
+			 "`-mfloat-abi=hard`.\n");
+	if (f->o->ops.n)
+		buf_printf(&b, "`%s_op0.c` and so on are operators of the model's author; what they include beside "
+			   "`kiln.h` is not here.\n", f->o->name);
 	add_file(f, "README.md", &b);
 }
 
@@ -160,30 +307,27 @@ put_readme(Folder *f, const char *weights)
 static void
 place(Folder *f, const char *name)
 {
-	const char *from = arena_printf(f->cx->arena, "%s/%s", f->from, name);
-	const char *to = arena_printf(f->cx->arena, "%s/%s", f->to, name);
+	const char *from = arena_printf(f->cx->arena, "%s/%s", f->b->dir, name);
+	const char *to = arena_printf(f->cx->arena, "%s/%s", f->b->out, name);
 
+	make_parents(to, strlen(f->b->out));
 	if (!build_move(f->cx, from, to))
 		fail(f->cx, (Range){ 0 }, "%s: %s", to, strerror(errno));
 }
 
 void
-folder_write(Cx *cx, const ProgramText *t, const BuildOptions *o, const char *from, const char *to)
+folder_write(Build *b, const ProgramText *t)
 {
-	Folder f = { .cx = cx, .t = t, .o = o, .from = from, .to = to };
-	Buf c = { 0 };
-	const char *weights;
+	Folder f = { .b = b, .cx = b->cx, .t = t, .o = b->o };
 
-	buf_add(&c, t->c, t->n);
-	add_file(&f, named(&f, ".c"), &c);
-	vec_push(cx->arena, &f.made, named(&f, ".h"));
-	for (int i = 0; i < t->headers.n; i++)
-		vec_push(cx->arena, &f.made, strrchr(t->headers.at[i], '/') + 1);
-	weights = put_weights(&f);
-	put_ninja(&f, weights);
-	put_readme(&f, weights);
-	if (mkdir(to, 0777) && errno != EEXIST)
-		fail(cx, (Range){ 0 }, "%s: %s", to, strerror(errno));
+	put_text(&f);
+	put_runtime(&f);
+	put_operators(&f);
+	put_weights(&f);
+	put_ninja(&f);
+	put_readme(&f);
+	if (mkdir(b->out, 0777) && errno != EEXIST)
+		fail(b->cx, (Range){ 0 }, "%s: %s", b->out, strerror(errno));
 	for (int i = 0; i < f.made.n; i++)
 		place(&f, f.made.at[i]);
 }

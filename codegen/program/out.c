@@ -73,10 +73,24 @@ out_comment(Buf *b, const char *text, int64_t n)
 	}
 }
 
-/* A C string literal of n bytes, quotes included. */
+void
+out_bytes(Buf *b, const char *text, int64_t n)
+{
+	buf_puts(b, "{");
+	for (int64_t i = 0; i < n; i++)
+		buf_printf(b, "%s%d,", i % 32 ? "" : "\n\t", (signed char)text[i]);
+	buf_puts(b, " 0\n}");
+}
+
+/* A C string literal of n bytes, quotes included; a longer one than compilers must take is an array of numbers. */
 void
 out_string(Buf *b, const char *text, int64_t n)
 {
+	if (n > OUT_STRING_MOST) {
+		buf_puts(b, "(const char[])");
+		out_bytes(b, text, n);
+		return;
+	}
 	buf_puts(b, "\"");
 	for (int64_t i = 0; i < n; i++) {
 		const unsigned char c = (unsigned char)text[i];

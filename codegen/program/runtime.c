@@ -38,9 +38,8 @@ member_name(Cx *cx, const char *head, const char *longer)
 	return arena_strndup(cx->arena, text, (int64_t)strcspn(text, "."));
 }
 
-/* Symbol -> the name of its file, without ".c". */
-static void
-index_of_library(Cx *cx, Map *index)
+void
+needs_open(Needs *needs, Cx *cx)
 {
 	int64_t n;
 	const char *at = carry_library_text(&n);
@@ -49,13 +48,49 @@ index_of_library(Cx *cx, Map *index)
 	const unsigned char *offset = (const unsigned char *)table + AR_HEAD + 4;
 	const char *name = (const char *)offset + 4 * count;
 
+	*needs = (Needs){ .cx = cx };
 	second = table + AR_HEAD + bytes + (bytes & 1);
 	if (n < 8 || memcmp(at, "!<arch>\n/ ", 10))
 		BUG("the carried library has no index");
-	for (int64_t i = 0; i < count; i++, name += strlen(name) + 1)
-		if (!map_get(index, name))
-			map_put(index, name, (void *)(uintptr_t)member_name(cx, at + big_endian(offset + 4 * i),
-									    second + AR_HEAD));
+	for (int64_t i = 0; i < count; i++, name += strlen(name) + 1) {
+		const char *head = at + big_endian(offset + 4 * i), *file = member_name(cx, head, second + AR_HEAD);
+
+		if (!map_get(&needs->index, name))
+			map_put(&needs->index, name, (void *)(uintptr_t)file);
+		map_put(&needs->members, file, (void *)(uintptr_t)head);
+	}
+}
+
+const char *
+needs_member(const Needs *needs, const char *name, int64_t *n)
+{
+	const char *head = map_get(&needs->members, name);
+
+	*n = atoll(head + AR_SIZE);
+	return head + AR_HEAD;
+}
+
+void
+needs_symbol(Needs *needs, const char *symbol)
+{
+	const char *name = map_get(&needs->index, symbol);
+
+	if (!name || map_get(&needs->defined, symbol) || map_get(&needs->taken, name))
+		return;
+	map_put(&needs->taken, name, "yes");
+	vec_push(needs->cx->arena, &needs->names, name);
+}
+
+void
+needs_object(Needs *needs, const char *object)
+{
+	Texts defined = { 0 }, undefined = { 0 };
+
+	elf_symbols(needs->cx, object, &defined, &undefined);
+	for (int i = 0; i < defined.n; i++)
+		map_put(&needs->defined, defined.at[i], "yes");
+	for (int i = 0; i < undefined.n; i++)
+		needs_symbol(needs, undefined.at[i]);
 }
 
 /* ---- the cache --------------------------------------------------------------------------------------------------- */
@@ -97,9 +132,8 @@ kept_folder(Build *b)
 typedef struct Runtime {
 	Build  *b;
 	const char *src, *kept;  /* folders: of the sources; of objects, or null */
-	Map     index, taken, defined;
-	Texts   names;           /* of files that are needed, in the order of finding them; the first nread were read */
-	int     nread, ncompiled;
+	Needs   needs;
+	int     ncompiled;
 	bool    unpacked;
 } Runtime;
 
@@ -186,9 +220,9 @@ make_objects(Runtime *r, int first, Argv *objects)
 {
 	Texts missing = { 0 };
 
-	for (int i = first; i < r->names.n; i++)
-		if (access(kept_object(r, r->names.at[i]), R_OK))
-			vec_push(r->b->cx->arena, &missing, r->names.at[i]);
+	for (int i = first; i < r->needs.names.n; i++)
+		if (access(kept_object(r, r->needs.names.at[i]), R_OK))
+			vec_push(r->b->cx->arena, &missing, r->needs.names.at[i]);
 	if (missing.n) {
 		unpack(r);
 		compile_files(r, &missing);
@@ -198,27 +232,8 @@ make_objects(Runtime *r, int first, Argv *objects)
 			r->kept = NULL;                  /* no room there: all of them here */
 			compile_files(r, &missing);
 		}
-	for (int i = first; i < r->names.n; i++)
-		arg(objects, kept_object(r, r->names.at[i]));
-}
-
-/* Notes the files with what this object refers to. */
-static void
-note_needs(Runtime *r, const char *object)
-{
-	Texts defined = { 0 }, undefined = { 0 };
-
-	elf_symbols(r->b->cx, object, &defined, &undefined);
-	for (int i = 0; i < defined.n; i++)
-		map_put(&r->defined, defined.at[i], "yes");
-	for (int i = 0; i < undefined.n; i++) {
-		const char *name = map_get(&r->index, undefined.at[i]);
-
-		if (!name || map_get(&r->defined, undefined.at[i]) || map_get(&r->taken, name))
-			continue;
-		map_put(&r->taken, name, "yes");
-		vec_push(r->b->cx->arena, &r->names, name);
-	}
+	for (int i = first; i < r->needs.names.n; i++)
+		arg(objects, kept_object(r, r->needs.names.at[i]));
 }
 
 void
@@ -227,14 +242,14 @@ runtime_objects(Build *b, Argv *objects)
 	Runtime r = { .b = b, .src = arena_printf(b->cx->arena, "%s/src", b->dir), .kept = kept_folder(b) };
 	int from = 0, first = 0;
 
-	index_of_library(b->cx, &r.index);
+	needs_open(&r.needs, b->cx);
 	for (;;) {
 		for (; from < objects->v.n; from++)
-			note_needs(&r, objects->v.at[from]);
-		if (first == r.names.n)
+			needs_object(&r.needs, objects->v.at[from]);
+		if (first == r.needs.names.n)
 			break;
 		make_objects(&r, first, objects);
-		first = r.names.n;
+		first = r.needs.names.n;
 	}
 	progress(NULL);
 }

@@ -77,7 +77,7 @@ load(Cx *cx, const char *dir, void *arg)
 	const char *object = arena_printf(cx->arena, "%s/operators.so", dir);
 	void *loaded, *symbol;
 
-	carry_headers(cx, dir);
+	operators_header(cx, dir);
 	cc = cc && cc[0] ? cc : "cc";
 	if (!strcmp(cc, "tcc") || !build_operators(cx, dir, cc, &u->cli->ops, object))
 		tcc_shared(cx, dir, &u->cli->ops, object);

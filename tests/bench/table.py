@@ -31,9 +31,9 @@ def row(kiln, case):
     arguments = len(TENSOR.findall(head))
     inserted = arguments + sum(len(TENSOR.findall(n[1])) for n in before)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", "--emit", "c", "-o", folder + "/p.c"],
+        subprocess.run([kiln, "build", case + "/model.pt", "-i", case + "/1.in.npz", "--emit", "c", "--name", "p", "-o", folder + "/c"],
                        capture_output=True, text=True, check=True)
-        with open(folder + "/p.c") as f:
+        with open(folder + "/c/p.c") as f:
             text = f.read()
     kernels, calls, guards = map(int, re.search(r"(\d+) kernels, (\d+) runtime calls, (\d+) guards inside", text).groups())
     name = os.path.basename(case.rstrip("/"))

@@ -47,7 +47,7 @@ class Commands(Test):
         self.assertIn("after dce", self.kiln("run", "m.pt", "-i", "x.npz", "-d", "dce"))
         self.kiln("run", "m.pt", "-i", "x.npz", "-d", "nothing", status=2)
         self.kiln("run", "m.pt", "-i", "x.npz", "-L", "dce=0", "-p", "inlining,dce", "--stop", "dce", "-O0", "--time")
-        said = self.kiln("build", "m.pt", "-i", "x.npz", "--emit", "c", "-o", "p.c", "--time")
+        said = self.kiln("build", "m.pt", "-i", "x.npz", "--emit", "c", "--name", "p", "-o", "c", "--time")
         for part in "prepared:", "  inlining ", "a specialization:", "  fuse ", "profiling ", "compiling C ":
             self.assertEqual(said.count(part), 1, part)
 
@@ -70,9 +70,9 @@ class Commands(Test):
         self.kiln("profile", "m.pt", "--profile", "a.prof", "--profile", "b.prof", "-o", "ab.prof")
         with open(os.path.join(self.dir, "ab.prof")) as f:
             self.assertEqual(json.load(f)["runs"], 3)
-        self.kiln("build", "m.pt", "--profile", "a.prof", "-o", "one", "--emit", "c")
-        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "two", "--emit", "c")
-        self.same("one", "two")
+        self.kiln("build", "m.pt", "--profile", "a.prof", "-o", "one", "--name", "p", "--emit", "c")
+        self.kiln("build", "m.pt", "-i", "x.npz", "-o", "two", "--name", "p", "--emit", "c")
+        self.same("one/p.c", "two/p.c")
         for name in "p", "q":
             self.kiln("build", "m.pt", "-i", "x.npz", "-o", name, "--threads", "1")
         self.same("p", "q")
@@ -93,9 +93,9 @@ class Commands(Test):
         self.assertIn("2, 3", first["state"]["w"]["tensor"])
         self.assertIn("4, 3", later["state"]["w"]["tensor"])
         self.assertTrue(later["again"])
-        self.kiln("build", "s.pt", "--profile", "s.prof", "-o", "one", "--emit", "c")
-        self.kiln("build", "s.pt", "-i", "x.npz", "-o", "two", "--emit", "c")
-        self.same("one", "two")
+        self.kiln("build", "s.pt", "--profile", "s.prof", "-o", "one", "--name", "p", "--emit", "c")
+        self.kiln("build", "s.pt", "-i", "x.npz", "-o", "two", "--name", "p", "--emit", "c")
+        self.same("one/p.c", "two/p.c")
 
     def test_ops(self):
         self.assertIn("aten::add.Tensor", self.kiln("ops", "m.pt"))

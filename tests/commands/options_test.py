@@ -97,7 +97,7 @@ class Options(Test):
             self.assertEqual(build, json.load(i))
         self.assertEqual(sum(build["weight_forms"].values()), build["weight_forms"]["plain"])
         for kind in "obj", "static", "shared", "c":
-            self.kiln("build", "m.pt", "-i", "x.npz", "-o", "o", "--emit", kind, "--json", "b.json")
+            self.kiln("build", "m.pt", "-i", "x.npz", "-o", "o_" + kind, "--emit", kind, "--json", "b.json")
             with open(os.path.join(self.dir, "b.json")) as b:
                 self.assertEqual(json.load(b)["code_bytes"] > 0, kind != "c")
 
@@ -158,7 +158,7 @@ class Options(Test):
     def test_timeout(self):
         self.put("m.pt", model(ENDLESS))
         self.assertIn("time", self.kiln("run", "m.pt", "-i", "x.npz", "--timeout", "1", status=1)[1])
-        self.assertIn("time", self.kiln("build", "m.pt", "-i", "x.npz", "--timeout", "1", "--emit", "c", "-o", "p.c")[1])
+        self.assertIn("time", self.kiln("build", "m.pt", "-i", "x.npz", "--timeout", "1", "--emit", "c", "--name", "p", "-o", "c")[1])
 
     def test_weights(self):
         self.kiln("build", "m.pt", "-i", "x.npz", "--weights", "file", "-o", "p")
@@ -179,10 +179,9 @@ class Options(Test):
             self.put(old, b"old")
             os.mkdir(os.path.join(self.dir, directory))
             before = sorted(os.listdir(self.dir))
-            for how in ["--cc", "tcc"], ["--emit", "c"]:
-                self.kiln("build", "m.pt", "-i", "x.npz", "--weights", "file", *how, "-o", old[0], status=1)
-                self.assertEqual(self.bytes_of(old), b"old")
-                self.assertEqual(sorted(os.listdir(self.dir)), before)
+            self.kiln("build", "m.pt", "-i", "x.npz", "--weights", "file", "--cc", "tcc", "-o", old[0], status=1)
+            self.assertEqual(self.bytes_of(old), b"old")
+            self.assertEqual(sorted(os.listdir(self.dir)), before)
 
     def test_other_weights(self):
         """What is not the file of this build is refused: another model's, of the same length; damaged at an end; anywhere, by --selfcheck."""
@@ -247,8 +246,8 @@ class Options(Test):
         self.put("w.pt", model(body(["return torch.linear(x, self.w)"]), w,
                                **{"data/0": struct.pack("<8292f", *(i % 11 - 5 for i in range(8292))) * 1021}))
         self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--cpu", "native", "-o", "p")
-        self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--emit", "c", "-o", "p.c")
-        self.assertIn(b".warm = rt_warm", self.bytes_of("p.c"))
+        self.kiln("build", "w.pt", "-i", "x=float32[1x1021]", "--emit", "c", "--name", "p", "-o", "c")
+        self.assertIn(b".warm = rt_warm", self.bytes_of("c/p.c"))
         self.kiln("check", "w.pt", "p", "-i", "x=float32[1x1021]")
         self.put("one.npz", npz(x=npy([1, 1021], data=struct.pack("<1021f", *range(1021)))))
         cold = self.run_in("./p", "-i", "one.npz")[0]
@@ -269,13 +268,13 @@ class Options(Test):
         """What the compiler inside Kiln cannot make it does not make something else of."""
         for options in ["--emit", "obj"], ["--emit", "static"], ["--target", "aarch64-linux-gnu"]:
             self.assertIn("--cc tcc makes programs and shared libraries for this machine", self.kiln("build", "m.pt", "--cc", "tcc", *options, "-o", "p", status=2)[1])
-        self.kiln("build", "m.pt", "--cc", "tcc", "--target", "aarch64-linux-gnu", "--emit", "c", "-o", "p.c")
+        self.kiln("build", "m.pt", "--cc", "tcc", "--target", "aarch64-linux-gnu", "--emit", "c", "--name", "p", "-o", "c")
 
     def test_no_source(self):
         self.put("m.pt", model(SPEAKS))
         for options, there in (([], True), (["--no-source"], False)):
-            self.kiln("build", "m.pt", "-i", "x.npz", *options, "--emit", "c", "-o", "p.c")
-            self.assertEqual(b"torch.add(x, self.w)" in self.bytes_of("p.c"), there)
+            self.kiln("build", "m.pt", "-i", "x.npz", *options, "--emit", "c", "--name", "p", "-o", "c")
+            self.assertEqual(b"torch.add(x, self.w)" in self.bytes_of("c/p.c"), there)
 
     def test_inputs(self):
         self.kiln("build", "m.pt", "--input", "x=float32[1..4x3]", "-o", "p")

@@ -496,8 +496,8 @@ class Files(Test):
     def test_hostile_names(self):
         p = Program(["x"], [node("aten.relu.default", {"self": T("x")}, ["*/ int y;\n\x1b[2J"])], ["*/ int y;\n\x1b[2J"])
         self.answers(p, {"x": floats(1)}, out=floats(1))
-        rc, said = self.kiln("build", "m.pt2", "-i", "i0.npz", "--emit", "c", "--cc", "tcc", "-o", "p.c")
-        with open(os.path.join(self.dir, "p.c")) as f: self.assertNotIn("\x1b", f.read())
+        rc, said = self.kiln("build", "m.pt2", "-i", "i0.npz", "--emit", "c", "--cc", "tcc", "--name", "p", "-o", "c")
+        with open(os.path.join(self.dir, "c/p.c")) as f: self.assertNotIn("\x1b", f.read())
         p = Program(["x"], [], ["x"], names=["a b"])
         self.says(p, {}, "has an argument 'a b', which is no name")
 

@@ -162,8 +162,8 @@ class Gradients(Test):
         """A gradient that is written and returned is no memory of an argument: equal parameters are stored once."""
         self.put("m.py", b"def forward(x: Tensor, y: Tensor):\n    return x[:y.size(0)] * y\n")
         self.run_ok(KILN, "build", "m.py", "--input", "x=float32[2x3]", "--input", "y=float32[2x3]", "--grad", "x,y", "--emit", "c",
-                    "-o", "p.c")
-        with open(os.path.join(self.dir, "p.c")) as f:
+                    "--name", "p", "-o", "c")
+        with open(os.path.join(self.dir, "c/p.c")) as f:
             text = f.read()
         self.assertNotIn("rt_none_overlap(", text.split("_entry(RtCx *cx, IValue *reg)\n{")[1])
 

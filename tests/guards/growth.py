@@ -41,8 +41,8 @@ def measure(kiln, folder, n):
     row = [n]
     for emit in ("c", "exe"):
         start = time.time()
-        subprocess.run([kiln, "build", base + ".pt", "-i", base + ".npz", "-o", base + "." + emit, "--emit", emit, "-O1"], check=True)
-        row += [os.path.getsize(base + "." + emit), time.time() - start]
+        subprocess.run([kiln, "build", base + ".pt", "-i", base + ".npz", "-o", base + "_" + emit, "--emit", emit, "-O1"], check=True)
+        row += [os.path.getsize(f"{base}_c/guards{n}_c.c" if emit == "c" else base + "_exe"), time.time() - start]
     return row
 
 

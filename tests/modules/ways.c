@@ -402,7 +402,7 @@ static void
 compile(Cx *cx, const Route *w)
 {
 	const Case *c = w->c;
-	Cli cli = { .cx = cx, .cc = "tcc", .emit = "c", .specializations = "64",
+	Cli cli = { .cx = cx, .cc = "tcc", .specializations = "64",
 		    .level = arena_printf(cx->arena, "%d", w->level),
 		    .out = arena_printf(cx->arena, "%s/program.c", c->dir) };
 	Callee e = { .cx = cx, .rt = new(cx->arena, RtCx, 1) };
@@ -415,7 +415,8 @@ compile(Cx *cx, const Route *w)
 	for (int i = 0; i < c->calls.n && w->kind == PROFILED; i++)
 		if (c->calls.at[i].profiled)
 			vec_push(cx->arena, &cli.inputs, input_file(cx, c, i));
-	model_build(&cli, arena_printf(cx->arena, "%s.pt", c->name), &text);
+	model_emit(&cli, arena_printf(cx->arena, "%s.pt", c->name), &text);
+	write_text(cx, cli.out, text.c, text.n);
 	e.program = load_program(cx, c, &text);
 	if (rt_cx_init(e.rt) || rt_program_load(e.rt, e.program))
 		raised(&e);
@@ -521,7 +522,7 @@ all(Cx *cx, const char *dir, void *arg)
 	char name[4096];
 	int turn;
 
-	carry_headers(cx, dir);
+	carry_sources(cx, dir);
 	for (int i = 0; i < j->n; i++) {
 		if (strcmp(j->names[i], "-")) {
 			j->cases++;

@@ -318,8 +318,8 @@ class Forms(Form):
                            "return torch.add(torch.neg(c), torch.sum(y))"])):                            # written: a copy, and of the part
             for size in "2x3x5..9x9", "2x3x7x9":
                 self.form(lines, ["x=float32[%s]" % size], result=result)
-            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7x9]", "--no-dynamic", "--emit", "c", "-o", "p.c"], 0)
-            with open(os.path.join(self.dir, "p.c")) as f:
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7x9]", "--no-dynamic", "--emit", "c", "--name", "p", "-o", "c"], 0)
+            with open(os.path.join(self.dir, "c/p.c")) as f:
                 self.assertEqual(len(re.findall(r"^(?:copy|join)_\d+\(void", f.read(), re.M)), copies, lines)
 
     def test_attention(self):

@@ -25,8 +25,8 @@ class Layouts(Form):
         """So many kernels that only copy, in each specialization."""
         super().form(lines, inputs, **more)
         options = [o for i in inputs for o in ("-i", i)]
-        self.check([KILN, "build", "m.pt", *options, *static(inputs), "--emit", "c", "-o", "p.c"], 0)
-        with open(os.path.join(self.dir, "p.c")) as f:
+        self.check([KILN, "build", "m.pt", *options, *static(inputs), "--emit", "c", "--name", "p", "-o", "c"], 0)
+        with open(os.path.join(self.dir, "c/p.c")) as f:
             n = len(re.findall(r'rt_launch\(cx, "copy_\d+"', f.read()))
         self.assertEqual(n, copies * self.said.count("specialization "), lines)
 

@@ -57,12 +57,12 @@ def draw(r):
 
 def build(dir_, i):
     path = lambda n: os.path.join(dir_, n)
-    p = subprocess.run([kiln, "build", path("m.pt"), "-i", path("x.npz"), "-o", path("p.c"), "--emit", "c"],
+    p = subprocess.run([kiln, "build", path("m.pt"), "-i", path("x.npz"), "-o", path("c"), "--name", "p", "--emit", "c"],
                        capture_output=True, timeout=120)
     if p.returncode in (1, 7):
         return False
     assert p.returncode == 0, (i, p.stderr[-2000:])
-    p = subprocess.run(["gcc", "-std=c11", "-trigraphs", "-D_GNU_SOURCE", "-O0", "-w", "-Werror=comment", "-fsyntax-only", "-I", "rt", "-I", "rt/ops", path("p.c")],
+    p = subprocess.run(["gcc", "-std=c11", "-trigraphs", "-D_GNU_SOURCE", "-O0", "-w", "-Werror=comment", "-fsyntax-only", path("c/p.c")],
                        capture_output=True, timeout=120)
     assert p.returncode == 0, (i, p.stderr[-2000:])
     return True

@@ -434,8 +434,8 @@ class Hostile(Test):
         self.assertGreater(want["out"][2][0], 0)
         program = self.build("hostile", m, "-i", given)
         self.assertEqual(self.answer(program, "-i", given), want)
-        c = self.build("hostile.c", m, "-i", given, "--emit", "c")
-        with open(c, "rb") as f:
+        c = self.build("hostile_c", m, "-i", given, "--emit", "c", "--name", "hostile")
+        with open(c + "/hostile.c", "rb") as f:
             text = f.read()
         self.assertTrue(all(b < 127 for b in text), "other characters in emitted text")
         self.assertNotIn(b"??/", text)

@@ -66,7 +66,7 @@ class Symbols(Test):
 
     def test_fixed(self):
         self.put("m.py", ("def forward%s\n" % self.LINEAR).encode())
-        err = call([KILN, "build", "m.py", "-i", self.sized("x=1x4"), "-v", "--emit", "c", "-o", "p.c"], self.dir)[2].decode()
+        err = call([KILN, "build", "m.py", "-i", self.sized("x=1x4"), "-v", "--emit", "c", "-o", "p"], self.dir)[2].decode()
         self.assertIn("fixed sizes: x.size(1) = 4\n", err)
 
     def cases(self, *cases):

@@ -2,11 +2,11 @@
  *
  * usage: instances CALLS THREADS IN.npz...
  *
- * Linked with the C that kiln build --emit c --weights file writes, weights in instances.weights.  Every thread loads
+ * It includes the C that kiln build --emit c --name c --weights file writes, weights in instances.weights.  Every thread loads
  * the program, makes CALLS calls with the inputs in turn, on THREADS threads of its own, and frees it; then once more.
  * What each of them answers is the same, call by call, and so is what it raises.
  */
-#include "../../rt/rt.h"
+#include "c.c"                   /* the text; its table is static */
 #include "../../rt/base.h"
 
 #include <pthread.h>
@@ -15,7 +15,6 @@
 
 enum { NTHREAD = 8, ROUNDS = 2 };
 
-const RtProgram *kiln_program(void);
 static RtProgram own;            /* the tables, with the weights where they are */
 
 typedef struct Job {
@@ -77,7 +76,7 @@ main(int argc, char **argv)
 	RtCx cx;
 	int bad = 0;
 
-	own = *kiln_program();
+	own = program;
 	if (argc < 4 || rt_cx_init(&cx) || own.beside(&cx, &own, &(RtWeightsFrom){ 0 }))
 		return 2;
 	rt_cx_free(&cx);

@@ -51,12 +51,12 @@ def door():
             return subprocess.run(argv, check=True, cwd=tmp, stdout=subprocess.PIPE, text=True).stdout
         for name, options in models.items():
             call(KILN, "build", os.path.join(folder, options[0]), *options[1:], "--emit", "c", "--name", name, "--cpu", "x86-64-v3",
-                 "--weights", "file", "-o", name + ".c")
-            call(CC, *FLAGS, "-c", name + ".c")
+                 "--weights", "file", "-o", name)
+            call(CC, *FLAGS, "-c", f"{name}/{name}.c")
             roots = ["-Wl,-u," + line.split()[2] for line in call("nm", name + ".o").splitlines() if " T %s_" % name in line]
             call(CC, "-r", "-nostdlib", "-Wl,--gc-sections", *roots, "-o", name + ".whole.o", name + ".o", LIBRT)
             call("objcopy", "-w", "--keep-global-symbol=%s_*" % name, name + ".whole.o", name + ".o")
-        call(CC, *FLAGS, "-Wno-unused-function", "-I", tmp, os.path.join(folder, "threads.c"), "net.o", "many.o", "-lm", "-lpthread", "-o", "threads")
+        call(CC, *FLAGS, "-Wno-unused-function", "-I", "net", "-I", "many", os.path.join(folder, "threads.c"), "net.o", "many.o", "-lm", "-lpthread", "-o", "threads")
         run("door", ["./threads", "400"], tmp)
 
 
@@ -70,11 +70,10 @@ def main():
         model, given = inputs(name)
         for how, options in ("specialized", ["-i", given[0]]), ("generic", []):
             with tempfile.TemporaryDirectory() as tmp:
-                subprocess.run([KILN, "build", model, *options, "--emit", "c", "--weights", "file", "--cpu", "x86-64-v3", "-o", "instances"],
+                subprocess.run([KILN, "build", model, *options, "--emit", "c", "--name", "c", "--weights", "file", "--cpu", "x86-64-v3", "-o", "c"],
                                check=True, cwd=tmp, stdout=subprocess.DEVNULL)
-                os.rename(os.path.join(tmp, "instances"), os.path.join(tmp, "program.c"))
-                subprocess.run([CC, *FLAGS, "-Dmain=program_main", "-c", "program.c"], check=True, cwd=tmp)
-                subprocess.run([CC, *FLAGS, os.path.join(HERE, "instances.c"), "program.o", LIBRT, "-Wl,--gc-sections", "-lm", "-lpthread",
+                os.rename(os.path.join(tmp, "c/c.weights"), os.path.join(tmp, "instances.weights"))
+                subprocess.run([CC, *FLAGS, "-I", "c", os.path.join(HERE, "instances.c"), LIBRT, "-Wl,--gc-sections", "-lm", "-lpthread",
                                 "-o", "instances"], check=True, cwd=tmp)
                 for threads in THREADS:
                     run("%s, %s, %s threads each" % (name, how, threads), ["./instances", CALLS, threads, *map(os.path.abspath, given)], tmp)

@@ -78,8 +78,8 @@ class UserOps(Test):
     def test_gcc(self):
         self.holds()
         self.assertIn("same", self.kiln("check", "m.pt", "p", *OPS, "-i", "x.npz", "-i", "y.npz"))
-        self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--emit", "c", "-o", "p.c")
-        with open(os.path.join(self.dir, "p.c")) as f:
+        self.kiln("build", "m.pt", "-i", "x.npz", *OPS, "--emit", "c", "--name", "p", "-o", "c")
+        with open(os.path.join(self.dir, "c/p.c")) as f:
             self.assertIn("rt_step(cx, my_scaled,", f.read())
 
     def test_save_and_bisect(self):

@@ -1,0 +1,173 @@
+/*
+ * The runtime's files that go with a program's text: those of the names that it has, and what these need.
+ *
+ * What a file needs its object in the carried library says.  One file would need nearly all others: variant.c, which
+ * has the forms that write (rows ALSO and OUT of rt/ops).  So these rows are left out of the copy, but for those that
+ * something calls.
+ */
+#include "build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char forms[] = "variant";           /* the file of these rows */
+
+typedef struct Sources {
+	Build *b;
+	Cx    *cx;
+	Needs  needs;
+	Map    base;             /* "rt_add_out" -> "rt_add", of these rows */
+	Map    is_base, called;  /* such a "rt_add"; the rows that stay */
+} Sources;
+
+/* ---- rows that write --------------------------------------------------------------------------------------------- */
+
+/* Is there such a row? */
+static bool
+is_row(const char *line)
+{
+	return !strncmp(line, "ALSO(", 5) || !strncmp(line, "OUT(", 4);
+}
+
+/* Behind the line, or the row: its other lines begin with white space. */
+static const char *
+next_row(const char *line)
+{
+	const bool row = is_row(line);
+
+	do {
+		line += strcspn(line, "\n");
+		line += *line != 0;
+	} while (row && (*line == ' ' || *line == '\t'));
+	return line;
+}
+
+/* "rt_" and the name that begins there. */
+static const char *
+kernel_name(Sources *s, const char *at)
+{
+	return arena_printf(s->cx->arena, "rt_%.*s", (int)strcspn(at, " ,)\n"), at);
+}
+
+/* The base is the row's last word. */
+static void
+note_rows(Sources *s, const char *text)
+{
+	for (const char *line = text, *end; *line; line = end) {
+		const char *comma, *base;
+
+		end = next_row(line);
+		if (!is_row(line))
+			continue;
+		for (comma = end; *comma != ','; comma--)
+			;
+		base = kernel_name(s, comma + 1 + strspn(comma + 1, " \n\t"));
+		map_put(&s->base, kernel_name(s, strchr(line, '(') + 1), (void *)(uintptr_t)base);
+		map_put(&s->is_base, base, "yes");
+	}
+}
+
+/* A text of rows without those that nobody calls. */
+static void
+put_rows(Sources *s, Buf *to, const char *text)
+{
+	for (const char *line = text, *end; *line; line = end) {
+		end = next_row(line);
+		if (!is_row(line) || map_get(&s->called, kernel_name(s, strchr(line, '(') + 1)))
+			buf_add(to, line, end - line);
+	}
+}
+
+/* ---- what is needed ---------------------------------------------------------------------------------------------- */
+
+static void
+need(Sources *s, const char *symbol)
+{
+	const char *base = map_get(&s->base, symbol);
+
+	needs_symbol(&s->needs, symbol);
+	if (!base || map_get(&s->called, symbol))
+		return;
+	map_put(&s->called, symbol, "yes");
+	need(s, base);
+}
+
+/* Names of the runtime in a text. */
+static void
+need_words(Sources *s, const char *text)
+{
+	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	for (size_t n = 0; *(text += strcspn(text, word)); text += n) {
+		n = strspn(text, word);
+		if (!strncmp(text, "rt_", 3))
+			need(s, arena_strndup(s->cx->arena, text, (int64_t)n));
+	}
+}
+
+/* What the file's object in this machine's library needs the file does. */
+static void
+need_file(Sources *s, const char *name)
+{
+	const char *path = arena_printf(s->cx->arena, "%s/rt-%s.o", s->b->dir, name);
+	Texts defined = { 0 }, undefined = { 0 };
+	int64_t n;
+	const char *object = needs_member(&s->needs, name, &n);
+
+	write_text(s->cx, path, object, n);
+	elf_symbols(s->cx, path, &defined, &undefined);
+	for (int i = 0; i < defined.n; i++)
+		map_put(&s->needs.defined, defined.at[i], "yes");
+	for (int i = 0; i < undefined.n; i++)
+		if (strcmp(name, forms) || !map_get(&s->is_base, undefined.at[i]))
+			need(s, undefined.at[i]);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static const char *
+source_path(Sources *s, const char *name)
+{
+	const char *ops = arena_printf(s->cx->arena, "rt/ops/%s.c", name);
+
+	return carry_has(s->cx, ops) ? ops : arena_printf(s->cx->arena, "rt/%s.c", name);
+}
+
+static void
+write_rows(Sources *s, const Texts *rows)
+{
+	for (int i = 0; i < rows->n; i++) {
+		const char *end = strrchr(rows->at[i], '.');
+		Buf b = { 0 };
+
+		if (strcmp(end, ".def"))
+			continue;
+		put_rows(s, &b, carry_text(s->cx, rows->at[i]));
+		write_text(s->cx, arena_printf(s->cx->arena, "%s/%s", s->b->dir, rows->at[i]), b.at ? b.at : "", b.n);
+		buf_free(&b);
+	}
+}
+
+void
+runtime_sources(Build *b, const char *text, Texts *files)
+{
+	static const char *const own[] = { "rt_tiles", "rt_quantized", "rt_lazy" };    /* cgen.c: put_parts */
+	Sources s = { .b = b, .cx = b->cx };
+	Texts rows = { 0 };
+
+	carry_add(b->cx, "rt/ops/ops.h", &rows);
+	for (int i = 0; i < rows.n; i++)
+		note_rows(&s, carry_text(b->cx, rows.at[i]));
+	needs_open(&s.needs, b->cx);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		map_put(&s.needs.defined, own[i], "yes");
+	need_words(&s, text);
+	for (int i = 0; i < b->o->ops.n; i++)
+		need_words(&s, file_text(b->cx, b->o->ops.at[i]));
+	for (int i = 0; i < s.needs.names.n; i++)
+		need_file(&s, s.needs.names.at[i]);
+	for (int i = 0; i < s.needs.names.n; i++)
+		carry_add(b->cx, source_path(&s, s.needs.names.at[i]), files);
+	carry_files(b->cx, files, b->dir);
+	write_rows(&s, &rows);
+}
