@@ -73,7 +73,7 @@ N(softmax_blocks)(void *arg, int64_t begin, int64_t end)
 			for (int64_t j = 0; j < width; j++) {
 				const T v = x[d * g->inner + j];
 
-				top[j] = (v > top[j]) | (v != v) ? v : top[j];
+				top[j] = ((v > top[j]) | (v != v)) ? v : top[j];
 			}
 		for (int64_t d = 0; d < g->dim; d++) {
 			for (int64_t j = 0; j < width; j++)
