@@ -206,14 +206,15 @@ V_INLINE float
 v_log1pf(float x)
 {
 	const float u = 1.0f + x, lost = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x), v = v_logf(u);
+	const float r = (uint32_t)v_int(u) - 1u < 0x7f7fffffu ? v + lost / u : v;      /* 0 < u < infinity */
 
-	return (uint32_t)v_int(u) - 1u < 0x7f7fffffu ? v + lost / u : v;       /* 0 < u < infinity */
+	return x == 0 ? x : r;                                   /* -0 */
 }
 
 V_INLINE float
 v_log_sigmoidf(float x)
 {
-	return (x < 0 ? x : 0) - v_log1pf(v_exp_near(-v_abs(x)));
+	return (x < 0 ? x : 0) - v_log1pf(v_expf(-v_abs(x)));
 }
 
 V_INLINE float

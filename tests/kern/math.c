@@ -117,6 +117,16 @@ test_edges(void **state)
 	assert_false(failed);
 }
 
+/* Odd functions keep the sign of a zero, and NaN is kept by those that are made of others. */
+static void
+test_kinds(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+		assert_true(!signbit(functions[k].ours(-0.0f)) == !signbit(functions[k].libm(-0.0)));
+	assert_true(isnan(v_log_sigmoidf(NAN)) && isnan(v_logitf(NAN)) && isnan(v_sincf(NAN)));
+}
+
 /* Of two: all pairs of some of each size and kind. */
 static void
 test_pairs(void **state)
@@ -143,7 +153,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_edges),
-					    cmocka_unit_test(test_pairs) };
+					    cmocka_unit_test(test_kinds), cmocka_unit_test(test_pairs) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
