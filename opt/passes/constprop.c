@@ -2,7 +2,7 @@
  * Constant propagation.
  *
  * A node whose inputs are constants is run and becomes constants, when it has no effect, draws no numbers, nothing
- * writes to what it reads or returns, and new memory that it returns stays inside of the graph.  An If with a constant
+ * writes to what it reads or returns, and new memory that it returns stays inside of the graph (a view has none).  An If with a constant
  * condition becomes its branch; a Loop that never runs becomes its initial values; what all branches return (one that
  * leaves it open returns anything), or what a loop carries without change, goes around them.
  */
@@ -20,6 +20,21 @@ static const char *const never[] = {
 	"prim::unchecked_unwrap_optional", "prim::CreateObject", "prim::GetAttr", "aten::dequantize",
 };
 
+/* Does new memory leave the graph with a result? */
+static bool
+gives_memory(Fold *f, const Node *n, const IValue *in, const IValue *out)
+{
+	const Schema *s = node_schema(n);
+	const bool view = s && n->op && s->nrets == 1 && s->rets[0].alias && in[0].tag == RT_TENSOR &&
+			  out[0].tag == RT_TENSOR && in[0].u.t->storage == out[0].u.t->storage;
+
+	for (int i = 0; i < n->nout && !view; i++)
+		if (n->out[i]->type->kind != TYPE_TUPLE && type_is_mutable(n->out[i]->type) &&
+		    alias_escapes(f->alias, n->out[i]))
+			return true;
+	return false;
+}
+
 static bool
 may_fold(Fold *f, const Node *n)
 {
@@ -32,9 +47,7 @@ may_fold(Fold *f, const Node *n)
 		if (alias_has_writers(f->alias, n->in[i]))
 			return false;
 	for (int i = 0; i < n->nout; i++)
-		if (alias_has_writers(f->alias, n->out[i]) ||
-		    (n->out[i]->type->kind != TYPE_TUPLE && type_is_mutable(n->out[i]->type) &&
-		     alias_escapes(f->alias, n->out[i])))
+		if (alias_has_writers(f->alias, n->out[i]))
 			return false;
 	return true;
 }
@@ -114,7 +127,7 @@ fold(Fold *f, Node *n)
 		return;
 	if (!constant_inputs(f, n, in) || !may_fold(f, n) || !fold_node(f->p->cx, n, in, out))
 		return;
-	if (!all_constants(out, n->nout) || !pass_may(f->p))
+	if (!all_constants(out, n->nout) || gives_memory(f, n, in, out) || !pass_may(f->p))
 		return;
 	pass_note(f->p, n, "folded");
 	put_constants(f, n, out);

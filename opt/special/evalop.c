@@ -104,12 +104,13 @@ follow_list_write(Spec *s, const Node *n, const Node *m, int64_t was)
 		h->list = NULL;
 }
 
-/* Does what n reads stay as it was made? */
+/* Does what n reads stay as it was made?  What it writes to is its own. */
 static bool
 reads_what_stays(Scope *c, const Node *n)
 {
-	for (int i = 0; i < n->nin; i++)
-		if (type_is_mutable(n->in[i]->type) && alias_has_writers(c->alias, n->in[i]))
+	for (int i = node_writes(n) ? 1 : 0; i < n->nin; i++)
+		if (type_is_mutable(n->in[i]->type) && alias_has_writers(c->alias, n->in[i]) &&
+		    !is_written_once(n->in[i]))
 			return false;
 	return true;
 }
@@ -205,15 +206,14 @@ spec_infer(Spec *s, Scope *c, const Node *n, Node *m)
 		follow_list_write(s, n, m, was);
 }
 
-bool
-spec_fold(Spec *s, Scope *c, const Node *n, const Node *m)
+/* What m, in the place of n, gives becomes constants, where it is small and known, or can be made of what is. */
+static bool
+fold_results(Spec *s, Scope *c, const Node *n, const Node *m)
 {
 	IValue out[64], *args;
 	bool concrete = true;
 	int nargs;
 
-	if (!may_fold(c, n) || !n->nout)
-		return false;
 	for (int i = 0; i < n->nout; i++) {
 		const Known *k = known_at(s->k, m->out[i]);
 
@@ -231,7 +231,7 @@ spec_fold(Spec *s, Scope *c, const Node *n, const Node *m)
 		for (int i = 0; i < nargs; i++)
 			if (known_has_meta(args[i]))
 				return false;
-		if (!known_run(s->k, n->op, args, out, n->nout, false))
+		if (!known_run(s->k, m->op, args, out, n->nout, false))
 			return false;
 	} else {
 		for (int i = 0; i < n->nout; i++)
@@ -246,6 +246,18 @@ spec_fold(Spec *s, Scope *c, const Node *n, const Node *m)
 			node_set_int(spec_value(c, n->out[i])->node, "varies", 1);
 	}
 	return true;
+}
+
+bool
+spec_fold(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	return may_fold(c, n) && n->nout && fold_results(s, c, n, m);
+}
+
+bool
+spec_fold_written(Spec *s, Scope *c, const Node *n, const Node *m)
+{
+	return m->op && m->nout == 1 && is_written_once(n->out[0]) && fold_results(s, c, n, m);
 }
 
 bool

@@ -213,6 +213,8 @@ write_own(Spec *s, Scope *c, Node *n)
 			make_clone(s, c, n->in[0]->node);
 		return false;
 	}
+	if (spec_fold_written(s, c, n, result->node))
+		return true;
 	result = as_self(s, c, self, result, n->at);
 	if (!result->name)
 		result->name = n->out[0]->name;

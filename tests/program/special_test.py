@@ -7,7 +7,7 @@ usage: special_test.py KILN
 import os, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from forms import KILN, TCC, Same, sin
+from forms import KILN, TCC, Form, Same, sin
 from hostile import W, attrs, body, call, model, npy, npz, num, pickled
 
 LISTS = "  sizes : List[int]\n  n : int\n  v : Tensor\n"
@@ -289,6 +289,14 @@ class Special(Same):
             for part in ("torch.select(y, 0, 1)", "torch.slice(y, 1, 1)", "torch.t(y)", "torch.unbind(y, 0)[1]", "y"):
                 self.same(["y = torch.mul(x, 0.5)", "p = %s" % part, "_0 = %s" % write, "return (y, p)"], "a.npz", ["d.npz"], "Tuple[Tensor, Tensor]")
 
+    def test_numbers_written(self):
+        """Sizes in tensors that are written to, under one name and two."""
+        for write in ("m = torch.mul_(n, 2)", "m = torch.mul_(n, 2)\n    m = torch.add_(m, n)", "m = torch.mul_(torch.clone(n), 2)\n    k = torch.add_(n, m)",
+                      "m = torch.clone(n)\n    k = torch.mul_(m, 2)\n    n = torch.add_(k, 1)", "m = torch.add_(n, torch.to(torch.sum(x), 4))",
+                      "m = torch.mul_(n, 2)\n    p = torch.unsqueeze(m, 0)\n    k = torch.add_(p, 5)"):
+            self.same(["n = ops.prim.NumToTensor(torch.size(x, 0))", *write.split("\n    "), "y = torch.zeros([int(torch.abs(n)), int(torch.abs(m))])",
+                       "return (torch.add(y, 1.), n, m)"], "a.npz", self.all, "Tuple[Tensor, Tensor, Tensor]")
+
     def test_copies(self):
         """What aten::copy gives is memory of its own: a write to the one is not seen in the other."""
         for src, sizes in ("x", "3, 3"), ("torch.select(x, 0, 1)", "3"), ("torch.mul(x, 2.)", "3, 3"), ("torch.ones([3])", "3"), ("torch.sum(x, [0])", "3, 3"):
@@ -296,6 +304,13 @@ class Special(Same):
                 for result in "torch.mul(y, 2.)", "y", "torch.mul(s, y)":
                     self.same(["s = %s" % src, "y = torch.copy(torch.zeros([%s]), s)" % sizes, "_0 = torch.add_(%s, 1.)" % what, "return (%s, x)" % result],
                               "a.npz", (), "Tuple[Tensor, Tensor]")
+
+
+class Sizes(Form):
+    def test_written(self):
+        """A size in a tensor that is written to is a number all the same."""
+        self.form(["n = ops.prim.NumToTensor(torch.size(x, 0))", "m = torch.mul_(n, 2)", "k = torch.sub_(m, 12)", "y = torch.reshape(x, [int(k), -1])",
+                   "return torch.mul(y, 2.)"], ["x=float32[8x12]"])
 
 
 if __name__ == "__main__":
