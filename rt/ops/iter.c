@@ -163,6 +163,18 @@ typedef struct Run {
 	void         *arg;
 } Run;
 
+/* Are its elements one after the other, in the order in which they are asked for? */
+static bool
+lies_in_order(const RtIter *it, const RtOperand *o)
+{
+	int64_t bytes = rt_dtypes[o->dtype].bytes;
+
+	for (int d = 0; d < it->ndim; bytes *= it->dims[d++])
+		if (o->stride[d] != bytes)
+			return false;
+	return it->ndim > 0;
+}
+
 static int
 operand_kind(const RtIter *it, const RtOperand *o, bool input)
 {
@@ -172,10 +184,7 @@ operand_kind(const RtIter *it, const RtOperand *o, bool input)
 		moves |= o->stride[d] != 0;
 	if (!moves)
 		return CONSTANT;
-	if (it->ndim == 1 && o->stride[0] == rt_dtypes[o->dtype].bytes && o->dtype == o->as
-			&& (!input || o->via == o->as))
-		return IN_PLACE;
-	return MOVED;
+	return o->dtype == o->as && (!input || o->via == o->as) && lies_in_order(it, o) ? IN_PLACE : MOVED;
 }
 
 static void

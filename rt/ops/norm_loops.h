@@ -49,23 +49,37 @@ N(line)(const Norm *g, int64_t i, T weight, T bias, double *scale, double *shift
 	*shift = (double)bias - g->mean[i] * *scale;
 }
 
-/* A row, each of whose elements has a weight of its own */
-static void
-N(apply_row)(const Norm *g, int64_t i, const T *x, T *y)
-{
-	const T *w = g->weight, *b = g->bias;
-	double scale, shift;
-
-	N(line)(g, i, 1, 0, &scale, &shift);
-	for (int64_t j = 0; j < g->run; j++)
-		y[j] = (T)(((double)x[j] * scale + shift) * (double)(w ? w[j] : 1) + (double)(b ? b[j] : 0));
-}
-
 static void
 N(scaled)(T *restrict y, const T *restrict x, int64_t n, double scale, double shift)
 {
 	for (int64_t j = 0; j < n; j++)
 		y[j] = (T)((double)x[j] * scale + shift);
+}
+
+/* A row, each of whose elements has a weight of its own */
+static void
+N(weighted)(const Norm *g, T *restrict y, const T *restrict x, double scale, double shift)
+{
+	const T *restrict w = g->weight, *restrict b = g->bias;
+	const int64_t n = g->run;
+
+	for (int64_t j = 0; j < n && w && b; j++)
+		y[j] = (T)(((double)x[j] * scale + shift) * (double)w[j] + (double)b[j]);
+	for (int64_t j = 0; j < n && w && !b; j++)
+		y[j] = (T)(((double)x[j] * scale + shift) * (double)w[j]);
+	for (int64_t j = 0; j < n && !w && b; j++)
+		y[j] = (T)((double)x[j] * scale + shift + (double)b[j]);
+	if (!w && !b)
+		N(scaled)(y, x, n, scale, shift);
+}
+
+static void
+N(apply_row)(const Norm *g, int64_t i, const T *x, T *y)
+{
+	double scale, shift;
+
+	N(line)(g, i, 1, 0, &scale, &shift);
+	N(weighted)(g, y, x, scale, shift);
 }
 
 static void

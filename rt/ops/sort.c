@@ -1,7 +1,7 @@
 /* rt/ops/sort.c - sort, argsort, topk
  *
  * Elements become int64 keys in the same order (of a double: its bits, with the negative half turned round), so that
- * one merge sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
+ * one radix sort of positions serves every dtype; a descending sort inverts the keys, which keeps equal elements in
  * their order.  topk is select.c's.
  */
 #include "keys.h"
@@ -59,28 +59,47 @@ insertion_sort(const int64_t *key, int64_t n, int64_t *order)
 
 enum { RUN = RT_LIMIT_SORT_RUN };
 
+/* The positions by one byte of their keys; of equal bytes in the order they have. */
+static void
+sort_by_byte(const int64_t *key, int64_t n, int shift, const int64_t *from, int64_t *to)
+{
+	const uint64_t sign = UINT64_C(1) << 63;
+	int64_t place[257] = { 0 };
+
+#define BYTE(i) (((uint64_t)key[i] ^ sign) >> shift & 0xff)
+	for (int64_t i = 0; i < n; i++)
+		place[BYTE(i) + 1]++;
+	for (int k = 1; k < 256; k++)
+		place[k] += place[k - 1];
+	for (int64_t i = 0; i < n; i++)
+		to[place[BYTE(from[i])]++] = from[i];
+#undef BYTE
+}
+
 void
 sort_positions(const int64_t *key, int64_t n, int64_t *order, int64_t *work)
 {
 	int64_t *from = order, *to = work;
+	uint64_t differ = 0;             /* bits in which keys do */
 
 	for (int64_t i = 0; i < n; i++)
 		order[i] = i;
-	for (int64_t i = 0; i < n; i += RUN)
-		insertion_sort(key, n - i < RUN ? n - i : RUN, order + i);
-	for (int64_t width = RUN; width < n; width *= 2) {
-		for (int64_t i = 0; i < n; i += 2 * width) {
-			int64_t mid = i + width < n ? i + width : n, end = i + 2 * width < n ? i + 2 * width : n;
-			int64_t a = i, b = mid;
-			for (int64_t k = i; k < end; k++)
-				to[k] = b >= end || (a < mid && key[from[a]] <= key[from[b]]) ? from[a++] : from[b++];
-		}
-		int64_t *other = from;
-		from = to;
-		to = other;
+	if (n <= RUN) {
+		insertion_sort(key, n, order);
+		return;
 	}
+	for (int64_t i = 1; i < n; i++)
+		differ |= (uint64_t)(key[i] ^ key[0]);
+	for (int shift = 0; shift < 64; shift += 8)
+		if (differ >> shift & 0xff) {
+			int64_t *other = from;
+
+			sort_by_byte(key, n, shift, from, to);
+			from = to;
+			to = other;
+		}
 	if (from != order)
-		memcpy(order, from, n * 8);
+		memcpy(order, from, (size_t)n * 8);
 }
 
 /* ---- along a dim ------------------------------------------------------------------------------------------------- */
