@@ -145,6 +145,7 @@ typedef struct Emit {            /* one program */
 	Vec(const char *) cuda_kernels;
 	bool     bench_code;     /* launches are numbered, and described for kiln bench */
 	Buf      launches;       /* ... so: elements of a JSON array */
+	Buf     *listing;        /* gets the text form of each launch: launch_print; or null */
 	int      nlaunch;
 } Emit;
 
@@ -332,6 +333,9 @@ struct KernelCall {      /* one use of an emitted kernel */
 	int64_t     repeat;
 	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
 	Counts      work;
+	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands */
+	const struct Kernel *kernel;
+	const struct Schedule *schedule;
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
 	bool        outside;     /* it calls a function of the runtime */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
@@ -631,6 +635,7 @@ void      bench_kernels_json(Buf *, const CallTimes *, const Machine *);        
 
 BuildOptions model_emit(Cli *, const char *path, ProgramText *);       /* its C, not compiled */
 void model_build(Cli *, const char *path, ProgramText *);      /* the model there, to cli->out */
+BuildOptions build_options(Cli *);                     /* what the command line says; fails as target_ask does */
 
 /* ---- answers.c: the right answer, and whether another one is the same: check, bisect ------------------------- */
 

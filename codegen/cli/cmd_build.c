@@ -29,7 +29,7 @@ is_library(const char *emit)
 static const char *
 name_of(Cli *cli, const char *emit)
 {
-	const char *slash = strrchr(cli->out, '/'), *base = slash ? slash + 1 : cli->out, *name;
+	const char *out = cli->out ? cli->out : "", *slash = strrchr(out, '/'), *base = slash ? slash + 1 : out, *name;
 
 	if (!is_library(emit)) {
 		if (cli->name)
@@ -49,12 +49,13 @@ name_of(Cli *cli, const char *emit)
 static const char *
 weights_file_of(Cli *cli)
 {
-	const char *slash = strrchr(cli->out, '/'), *name = name_of(cli, emit_of(cli));
+	const char *slash, *name = name_of(cli, emit_of(cli));
 
 	if (!cli->weights || !strcmp(cli->weights, "embed"))
 		return NULL;
 	if (strcmp(cli->weights, "file"))
 		usage_error(cli, "--weights wants embed or file, not '%s'", cli->weights);
+	slash = strrchr(cli->out, '/');
 	return arena_printf(cli->cx->arena, "%s.weights", name ? name : slash ? slash + 1 : cli->out);
 }
 
@@ -107,8 +108,8 @@ levels_of(Cli *cli, BuildOptions *o)
 	o->cpu = NULL;
 }
 
-static BuildOptions
-options_of(Cli *cli)
+BuildOptions
+build_options(Cli *cli)
 {
 	BuildOptions o = { .out = cli->out, .emit = emit_of(cli), .cc = cli->cc,
 			   .target = cli->target ? target_find(cli->cx, cli->target) : target_host(),
@@ -166,7 +167,7 @@ model_emit(Cli *cli, const char *path, ProgramText *text)
 {
 	Cx *cx = cli->cx;
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
-	const BuildOptions o = options_of(cli);
+	const BuildOptions o = build_options(cli);
 	Methods methods = { 0 };
 	int64_t start;
 	Vec(Function *) fn = { 0 };

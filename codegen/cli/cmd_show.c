@@ -1,16 +1,16 @@
 /* codegen/cli/cmd_show.c - kiln show: a method at a stage of compilation, as text
  *
  * Stages: frontend, as compiled from the archive; prepared, which is profiled and which the generic program runs;
- * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made.  The
- * name of a pass means the graph right after it in its stage; of a pass in two stages, the later one when there is an
- * input.
+ * specialized, for the first signature of the inputs; optimized, after the passes, from which the plan is made;
+ * kernels, the plan's launches, each in the text form of its kernel, in order.  The name of a pass means the graph
+ * right after it in its stage; of a pass in two stages, the later one when there is an input.
  */
 #include "../codegen.h"
 
 #include <string.h>
 
-static Graph *
-specialized(Cli *cli, Model *m, const char *stage, bool optimize)
+static Specialization *
+specialization(Cli *cli, Model *m, const char *stage, bool optimize)
 {
 	Specialization **spec = NULL;
 
@@ -18,7 +18,13 @@ specialized(Cli *cli, Model *m, const char *stage, bool optimize)
 		usage_error(cli, "stage %s wants an input: -i IN.npz", stage);
 	if (!model_specialize(cli, m, 1, optimize, &spec))
 		fail_lacks(cli->cx, (Range){ 0 }, "a specialization of %s", m->fn->name);
-	return spec[0]->graph;
+	return spec[0];
+}
+
+static Graph *
+specialized(Cli *cli, Model *m, const char *stage, bool optimize)
+{
+	return specialization(cli, m, stage, optimize)->graph;
 }
 
 static Graph *
@@ -40,7 +46,7 @@ graph_at(Cli *cli, Model *m, const char *stage)
 	if (pass_stages(stage))
 		return after_pass(cli, m, stage);
 	if (strcmp(stage, "prepared") && strcmp(stage, "specialized") && strcmp(stage, "optimized"))
-		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, or a pass", stage);
+		usage_error(cli, "no stage '%s': frontend, prepared, specialized, optimized, kernels, or a pass", stage);
 	model_prepare(cli, m);
 	return !strcmp(stage, "prepared") ? m->fn->prepared : specialized(cli, m, stage, !strcmp(stage, "optimized"));
 }
@@ -65,6 +71,21 @@ check_reread(Cli *cli, Model *m, const Buf *text)
 			    "reads back as another graph: %.60s", again.at + (i > 20 ? i - 20 : 0));
 }
 
+/* What a program for this target would launch, in order. */
+static void
+show_kernels(Cli *cli, Model *m, Buf *out)
+{
+	const BuildOptions o = build_options(cli);
+	const int first = m->fn->self != NULL;
+	Emit *e = emit_new(cli->cx, m->module, &o);
+	const Specialization *s;
+
+	model_prepare(cli, m);
+	s = specialization(cli, m, "kernels", true);
+	e->listing = out;
+	emit_plan(e, plan_make(cli->cx, m->fn, s, first, PLAN_CPU, NULL), 0, emit_code(e, m->fn->code));
+}
+
 /* The last part of its name. */
 static const char *
 method_name(const Function *fn)
@@ -87,8 +108,12 @@ cmd_show(Cli *cli)
 	if (strcmp(as, "ir") && strcmp(as, "python") && strcmp(as, "code") && strcmp(as, "dot"))
 		usage_error(cli, "show has no form '%s': ir, python, code, dot", as);
 	m = model_load(cli, cli->args.at[0]);
-	g = graph_at(cli, m, stage);
-	if (!strcmp(as, "ir")) {
+	g = strcmp(stage, "kernels") ? graph_at(cli, m, stage) : NULL;
+	if (!g && (cli->as || cli->reread))
+		usage_error(cli, "stage kernels has one form, its own");
+	if (!g) {
+		show_kernels(cli, m, &out);
+	} else if (!strcmp(as, "ir")) {
 		graph_print(g, &out, cli->verbose);
 	} else if (!strcmp(as, "python")) {
 		py_function(py_needs(cli->cx), m->fn->schema, g, method_name(m->fn), 0, &out);

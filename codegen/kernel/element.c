@@ -89,35 +89,70 @@ element_stored(Arena *a, RtDtype dtype, const char *x)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
+/* "i0 * 56 + i1": the axes with their strides; columns: one that a variable n holds, or null. */
+static void
+put_axes(const Kernel *k, const Size *const *stride, const Size *columns, Buf *b)
+{
+	for (int i = 0; i < k->naxis; i++) {
+		if (size_is(stride[i], 0))
+			continue;
+		buf_printf(b, "%si%d", b->n ? " + " : "", i);
+		if (stride[i] == columns && i < k->naxis - 1) {
+			buf_puts(b, " * n");
+		} else if (!size_is(stride[i], 1)) {
+			buf_puts(b, " * ");
+			size_print(stride[i], SIZE_C, true, b);
+		}
+	}
+}
+
+static void
+put_offset(const Size *offset, Buf *b)
+{
+	if (b->n && size_is(offset, 0))
+		return;
+	buf_puts(b, b->n ? " + " : "");
+	size_print(offset, SIZE_C, false, b);
+}
+
+/* "(uint64_t)(i0 + i2 + -1) < 56 && ": when the operand is there. */
+static const char *
+bounds_text(Element *e, const Operand *o)
+{
+	Buf b = { 0 };
+
+	for (int i = 0; i < o->bound.n; i++) {
+		const Bound *in = &o->bound.at[i];
+		Buf at = { 0 };
+
+		put_axes(e->k, in->stride, NULL, &at);
+		put_offset(in->offset, &at);
+		buf_printf(&b, "%s(uint64_t)(%s) < ", i ? " && " : "", at.at);
+		size_print(in->limit, SIZE_C, true, &b);
+		buf_free(&at);
+	}
+	return arena_text(e->a, &b);
+}
+
 /* "x1[i0 * 56 + i1]"; of an index only the text in the brackets. */
 static const char *
 place_text(Element *e, int operand)
 {
 	const Operand *o = &e->k->operand.at[operand];
+	const char *at;
 	Buf b = { 0 };
 
-	for (int i = 0; i < e->k->naxis; i++) {
-		if (size_is(o->stride[i], 0))
-			continue;
-		buf_printf(&b, "%si%d", b.n ? " + " : "", i);
-		if (o->stride[i] == e->columns && i < e->k->naxis - 1) {
-			buf_puts(&b, " * n");
-		} else if (!size_is(o->stride[i], 1)) {
-			buf_puts(&b, " * ");
-			size_print(o->stride[i], SIZE_C, true, &b);
-		}
-	}
+	put_axes(e->k, o->stride, e->columns, &b);
 	if (o->by >= 0) {
 		buf_printf(&b, "%s%s_at * ", b.n ? " + " : "", o->name);
 		size_print(o->by_stride, SIZE_C, true, &b);
 	}
-	if (!size_is(o->offset, 0)) {
-		buf_puts(&b, b.n ? " + " : "");
-		size_print(o->offset, SIZE_C, false, &b);
-	}
+	put_offset(o->offset, &b);
+	at = arena_text(e->a, &b);
 	if (o->access == ACCESS_INDEX)
-		return b.n ? arena_text(e->a, &b) : "0";
-	return arena_printf(e->a, "%s[%s]", o->name, b.n ? arena_text(e->a, &b) : "0");
+		return at;
+	at = arena_printf(e->a, "%s[%s]", o->name, at);
+	return o->bound.n ? arena_printf(e->a, "(%s ? %s : 0)", bounds_text(e, o), at) : at;
 }
 
 /* The number of a constant as C text. */

@@ -3,6 +3,8 @@
  */
 #include "lower.h"
 
+#include <string.h>
+
 /* What the samples of a dynamic specialization agree on: each is printed by itself until one kernel holds for all
  * sizes. */
 static Schedule
@@ -49,9 +51,10 @@ void
 emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 {
 	const Kernel *k = l->kernel;
-	const Schedule s = agreed(p, k);
+	Schedule *at = new(e->cx->arena, Schedule, 1), s = agreed(p, k);
 
-	*call = (KernelCall){ 0 };
+	*at = s;
+	*call = (KernelCall){ .kernel = k, .schedule = at };
 	call->name = emit_kernel(e, k->name, kernel_comment(k), kernel_print_c(k, &s), false);
 	if (!size_const(s.units, &call->n))
 		BUG("%s: the number of its units is no number", call->name);
@@ -60,6 +63,102 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
 	for (int i = 0; i < l->value.n; i++)
 		vec_push(e->cx->arena, &call->args, ((KernelArg){ l->value.at[i], NULL, 0, NULL }));
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+static void
+put_ints(const char *before, const int64_t *at, int n, Buf *b)
+{
+	buf_puts(b, before);
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%s%lld", i ? ", " : "", (long long)at[i]);
+	buf_puts(b, ")");
+}
+
+/* "  x1 f32 read (2, 64) by (64, 1)": what is passed, where nothing is known of the axes along which it is read. */
+static void
+put_passed(Plan *p, int index, const KernelArg *arg, bool writes, Buf *b)
+{
+	const RtTensor *t = arg->value ? plan_tensor(p, arg->value) : NULL;
+
+	if (t) {
+		buf_printf(b, "  %c%d %s %s ", writes ? 'y' : 'x', index, rt_dtypes[t->dtype].name,
+			   writes ? "write" : "read");
+		put_ints("(", t->dims, t->ndim, b);
+		put_ints(" by (", t->strides, t->ndim, b);
+	} else if (arg->value) {
+		buf_printf(b, "  s%d number", index);
+	} else {
+		const char *what = arg->what ? arg->what : arg->text;
+
+		buf_printf(b, "  p%d ", index);
+		buf_clean(b, what, (int64_t)strlen(what));
+	}
+	if (arg->offset)
+		buf_printf(b, " from byte %lld", (long long)arg->offset);
+	buf_puts(b, "\n");
+}
+
+/* Is the value the node's result, or written to by it? */
+static bool
+is_written(const Node *n, const Value *v)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i] == v)
+			return true;
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i] == v && node_writes_input(n, i))
+			return true;
+	return false;
+}
+
+/* A form that prints its C at once. */
+static void
+put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
+{
+	const Node *last = p->epilogue[n->id] ? p->epilogue[n->id] : n;
+
+	buf_printf(b, "kernel %s  # %s\noperands\n", call->work.form, call->work.what);
+	for (int i = 0; i < call->args.n; i++)
+		put_passed(p, i, &call->args.at[i], is_written(last, call->args.at[i].value), b);
+	buf_printf(b, "schedule printed; units %lld; grain %lld", (long long)call->n, (long long)call->grain);
+	if (call->repeat)
+		buf_printf(b, "; turns %lld", (long long)call->repeat);
+	buf_puts(b, "\nend\n");
+}
+
+/* What else is passed to a microkernel, and what follows over each block that it has made. */
+static void
+put_behind(Plan *p, const Node *n, const KernelCall *call, Buf *b)
+{
+	const Node *group = p->epilogue[n->id];
+	Schedule s;
+	Lowered l;
+
+	for (int i = 0; i < call->args.n; i++)
+		if (call->args.at[i].what)
+			buf_printf(b, "# p[%d]: %s\n", i, call->args.at[i].what);
+	if (!group || !lower_epilogue(p, group, n->out[0], false, &l))
+		return;
+	s = kernel_schedule(l.kernel, TILE_NEVER);
+	buf_puts(b, "# then, over each block that is made:\n");
+	kernel_print(l.kernel, &s, b);
+}
+
+void
+launch_print(Plan *p, const Node *n, const KernelCall *call, Buf *b)
+{
+	buf_printf(b, "%s# %s: %s", b->n ? "\n" : "", call->name, n->kind->name);
+	if (n->at.src)
+		buf_printf(b, ", line %d", range_line(n->at));
+	buf_puts(b, "\n");
+	if (!call->kernel) {
+		put_printed(p, n, call, b);
+		return;
+	}
+	kernel_print(call->kernel, call->schedule, b);
+	put_behind(p, n, call, b);
 }
 
 /* ---- epilogues ------------------------------------------------------------------------------------------------- */

@@ -63,6 +63,15 @@ kernel_store(Kernel *k, int operand, Ref value)
 	vec_push(k->arena, &k->store, ((Store){ operand, value }));
 }
 
+void
+kernel_bound(Kernel *k, int operand, Bound b)
+{
+	for (int i = 0; i < KERNEL_AXES; i++)
+		if (!b.stride[i])
+			b.stride[i] = size_number(k->sizes, 0);
+	vec_push(k->arena, &k->operand.at[operand].bound, b);
+}
+
 Ref
 kernel_state(Kernel *k, Folded s)
 {
@@ -120,20 +129,34 @@ ref_number(IValue v)
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
 static void
+swap_sizes(const Size **at, int a, int b)
+{
+	const Size *was = at[a];
+
+	at[a] = at[b];
+	at[b] = was;
+}
+
+static void
 swap_axes(Kernel *k, int a, int b)
 {
-	const Size *extent = k->extent[a];
-
-	k->extent[a] = k->extent[b];
-	k->extent[b] = extent;
+	swap_sizes(k->extent, a, b);
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
-		const Size *stride = o->stride[a];
 
-		o->stride[a] = o->stride[b];
-		o->stride[b] = stride;
+		swap_sizes(o->stride, a, b);
+		for (int j = 0; j < o->bound.n; j++)
+			swap_sizes(o->bound.at[j].stride, a, b);
 	}
 	k->serial = k->serial == a ? b : k->serial == b ? a : k->serial;
+}
+
+static void
+remove_stride(Kernel *k, const Size **stride, int axis)
+{
+	for (int i = axis; i < k->naxis; i++)
+		stride[i] = stride[i + 1];
+	stride[k->naxis] = size_number(k->sizes, 0);
 }
 
 static void
@@ -146,9 +169,9 @@ remove_axis(Kernel *k, int axis)
 	for (int i = 0; i < k->operand.n; i++) {
 		Operand *o = &k->operand.at[i];
 
-		for (int d = axis; d < k->naxis; d++)
-			o->stride[d] = o->stride[d + 1];
-		o->stride[k->naxis] = size_number(k->sizes, 0);
+		remove_stride(k, o->stride, axis);
+		for (int j = 0; j < o->bound.n; j++)
+			remove_stride(k, o->bound.at[j].stride, axis);
 	}
 	k->serial = k->serial == axis ? -1 : k->serial - (k->serial > axis);
 }
@@ -162,6 +185,13 @@ is_along(const Kernel *k, int axis)
 	return false;
 }
 
+/* Does a step along the axis go as far as all of the next one? */
+static bool
+goes_on(const Kernel *k, const Size *const *stride, int axis)
+{
+	return stride[axis] == size_times(k->sizes, stride[axis + 1], k->extent[axis + 1]);
+}
+
 /* Can the axis and the next one be one axis? */
 static bool
 can_merge(const Kernel *k, int axis)
@@ -169,8 +199,11 @@ can_merge(const Kernel *k, int axis)
 	for (int i = 0; i < k->operand.n; i++) {
 		const Operand *o = &k->operand.at[i];
 
-		if (o->stride[axis] != size_times(k->sizes, o->stride[axis + 1], k->extent[axis + 1]))
+		if (!goes_on(k, o->stride, axis))
 			return false;
+		for (int j = 0; j < o->bound.n; j++)
+			if (!goes_on(k, o->bound.at[j].stride, axis))
+				return false;
 	}
 	return !is_along(k, axis) && !is_along(k, axis + 1) && k->serial != axis && k->serial != axis + 1 &&
 	       axis + 1 != k->naxis - k->nreduce;
@@ -392,8 +425,9 @@ kernel_check(const Kernel *k)
 		RT_ASSERT(o->along == -1 || (o->along == 0 && k->naxis));
 		RT_ASSERT(o->by >= -1 && o->by < k->operand.n && o->by != i);
 		RT_ASSERT(o->by < 0 || (o->access != ACCESS_NUMBER && o->by_stride && o->by_limit));
-		RT_ASSERT(o->by < 0 || (k->operand.at[o->by].by < 0 &&
+		RT_ASSERT(o->by < 0 || (k->operand.at[o->by].by < 0 && !k->operand.at[o->by].bound.n &&
 					rt_dtypes[k->operand.at[o->by].dtype].category == 'I'));
+		RT_ASSERT(!o->bound.n || o->access == ACCESS_READ);
 		(void)o;
 	}
 	for (int i = 0; i < k->stage.n; i++)

@@ -36,6 +36,10 @@ typedef enum Access {
 	ACCESS_MADE              /* an epilogue's input, just made by the kernel, in the place of the first store */
 } Access;
 
+/* An element is there where 0 <= offset + sum of stride[axis] * axis < limit; elsewhere, in padding, it is zero, and
+ * nothing is read. */
+typedef struct Bound { const Size *offset, *stride[KERNEL_AXES], *limit; } Bound;
+
 /* Where its element lies for a point: at offset + sum of stride[axis] * axis elements from its address. */
 typedef struct Operand {
 	const char *name;        /* unique in the kernel: y0, x1, s2 */
@@ -47,6 +51,7 @@ typedef struct Operand {
 	const Size *by_stride;
 	const Size *by_limit;    /* that element is in [0, by_limit), else the kernel fails and stores nothing here */
 	bool        by_wraps;    /* or at least -by_limit: it counts from the end */
+	Vec(Bound)  bound;       /* all of them hold where it is read */
 } Operand;
 
 typedef enum RefKind { REF_NONE, REF_OPERAND, REF_LET, REF_NUMBER, REF_STATE } RefKind;
@@ -117,6 +122,7 @@ typedef struct Schedule {
 	int     tile;          /* an axis in tiles with the innermost, consecutive on different sides; -1: none */
 	const Size *units;
 	int64_t grain;         /* units that are worth a thread */
+	const char *micro;     /* what computes a unit: a function of rt/ops; null: loops that are printed */
 } Schedule;
 
 enum {
@@ -133,6 +139,7 @@ int     kernel_operand(Kernel *, Operand);               /* its index; a name of
 int     kernel_strided(Kernel *, Access, RtDtype, const int64_t *stride);   /* one with these strides; null: it stays */
 Ref     kernel_let(Kernel *, Let);
 void    kernel_store(Kernel *, int operand, Ref);
+void    kernel_bound(Kernel *, int operand, Bound);      /* strides that are null are 0 */
 Ref     kernel_state(Kernel *, Folded);                  /* its value; with .part = 1 its place */
 void    kernel_stage(Kernel *, bool each);               /* what is added later belongs to a new stage */
 Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let, state and store */

@@ -5,6 +5,7 @@
  * With a stride s the gradient of the input is s x s convolutions, one for each phase: position i = i0 + s a meets the
  * taps k = r + s t, r = (i + pad) mod s, at o = a + q - t, q = (i0 + pad - r) / s.
  */
+#include "lower.h"
 #include "row.h"
 
 #include <string.h>
@@ -70,10 +71,34 @@ put_scratch(Out *o, const char *bytes)
 
 /* ---- by computed weights ----------------------------------------------------------------------------------------- */
 
-/* A launch of the convolution; offsets in floats of the operands of its group. */
+typedef struct Operands {        /* of a launch; offsets in floats, of those of its group */
+	const Value *y, *x, *w, *bias;
+	int64_t at_y, at_x, at_bias;
+} Operands;
+
+/* What the launch computes. */
 static void
-emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, const Value *x, int64_t at_x,
-	  const Value *w, const Value *bias, int64_t at_bias)
+put_contract(Row *r, KernelCall *call, const Conv *c, bool depthwise, bool bias)
+{
+	const int64_t yw = c->scattered ? c->yw : c->ys, yh = c->scattered ? c->yh : c->ow * c->ys;
+	const int64_t yn = c->scattered ? c->yn : c->oh * c->ow * c->ys;
+	const Windows v = { .places = 2, .in = { c->h, c->w }, .out = { c->oh, c->ow }, .taps = { c->kh, c->kw },
+			    .step = { c->s[0], c->s[1] }, .pad = { c->pad[0], c->pad[1] }, .wide = { c->d[0], c->d[1] },
+			    .x = { c->w * c->xs, c->xs }, .y = { yh, yw }, .w = { c->sr, c->ss } };
+	Contract k;
+
+	contract_begin(&k, r->p, r->n, RT_f32, bias);
+	contract_axis(&k, c->n, false, (int64_t[4]){ yn, c->h * c->w * c->xs });
+	contract_windows(&k, &v, false);
+	contract_axis(&k, c->oc, false, (int64_t[4]){ 1, depthwise, c->so, 1 });
+	contract_axis(&k, depthwise ? 1 : c->ic, true, (int64_t[4]){ 0, 1, c->si });
+	contract_windows(&k, &v, true);
+	contract_from(&k, c->scattered ? c->start : 0, c->first);
+	contract_call(call, &k, depthwise ? "vb_depthwise" : "vb_conv");
+}
+
+static void
+emit_conv(Row *r, const Conv *c, bool depthwise, const Operands *on)
 {
 	const int64_t pixels = c->n * c->oh * c->ow, nr = r->e ? r->e->nr : 64;
 	Arena *a = r->p->cx->arena;
@@ -90,11 +115,11 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, c
 		 (long long)c->yh, (long long)c->yw);
 	if (depthwise) {
 		put_scratch(&o, "v.c.kh * v.c.kw * v.c.oc * 4");
-		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", bias ? "p[4]" : "0");
+		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", on->bias ? "p[4]" : "0");
 	} else {
 		put_scratch(&o, "vb_conv_scratch(&v)");
 		out_line(&o, "vb_conv(begin, end, &v, %lld, p[1], p[2], %s, p[0], p[3], scratch);", (long long)c->oc,
-			 bias ? "p[4]" : "0");
+			 on->bias ? "p[4]" : "0");
 	}
 	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld "
 			"channels, (%lld, %lld, %lld) -> (%lld, %lld)",
@@ -104,14 +129,15 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Value *y, int64_t at_y, c
 	call->scratch = depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
 	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) *
 		(double)(depthwise ? 1 : c->ic);
-	row_pass(r, call, y, at_y * 4);
-	row_pass(r, call, x, at_x * 4);
-	row_pass(r, call, w, 0);
+	row_pass(r, call, on->y, on->at_y * 4);
+	row_pass(r, call, on->x, on->at_x * 4);
+	row_pass(r, call, on->w, 0);
 	row_pass_text(r, call, "kiln_zeros");
 	if (r->e && r->e->zeros < c->ic)
 		r->e->zeros = c->ic;
-	if (bias)
-		row_pass(r, call, bias, at_bias * 4);
+	if (on->bias)
+		row_pass(r, call, on->bias, on->at_bias * 4);
+	put_contract(r, call, c, depthwise, on->bias != NULL);
 }
 
 bool
@@ -133,23 +159,25 @@ row_convolution_computed(Row *r)
 		   .so = st[0], .si = st[1], .sr = st[2], .ss = st[3] };
 
 	for (int64_t k = 0; k < (g.depthwise ? 1 : g.groups); k++) {
+		const Operands on = { .y = r->n->out[0], .x = row_arg(r, "input"), .w = row_arg(r, "weight"),
+				      .bias = bias, .at_y = k * oc, .at_x = k * ic, .at_bias = k * oc };
+
 		c.first = k * oc * st[0];
-		emit_conv(r, &c, g.depthwise, r->n->out[0], k * oc, row_arg(r, "input"), k * ic, row_arg(r, "weight"),
-			  bias, k * oc);
+		emit_conv(r, &c, g.depthwise, &on);
 	}
 	return true;
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
-typedef struct Phase { int64_t from, count, taps, tap, pad; } Phase;
+typedef struct StridePhase { int64_t from, count, taps, tap, pad; } StridePhase;
 
 /* Along one dim: positions from + s a, and their taps tap + s t, flipped. */
-static Phase
+static StridePhase
 phase_of(const Geometry *g, int dim, int64_t r)
 {
 	const int64_t s = g->s[dim], size = g->x->dims[2 + dim], k = g->w->dims[2 + dim], pad = g->pad[dim];
-	Phase p;
+	StridePhase p;
 
 	p.from = ((r - pad) % s + s) % s;
 	p.count = p.from < size ? (size - p.from + s - 1) / s : 0;
@@ -160,7 +188,7 @@ phase_of(const Geometry *g, int dim, int64_t r)
 }
 
 static void
-emit_phase(Row *r, const Geometry *g, int64_t group, Phase h, Phase w)
+emit_phase(Row *r, const Geometry *g, int64_t group, StridePhase h, StridePhase w)
 {
 	const int64_t *st = g->w->strides, oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], channels = g->x->dims[1];
 	const bool all = g->s[0] == 1 && g->s[1] == 1;
@@ -175,10 +203,11 @@ emit_phase(Row *r, const Geometry *g, int64_t group, Phase h, Phase w)
 			 .yn = g->x->dims[2] * g->x->dims[3] * channels,
 			 .yh = g->s[0] * g->x->dims[3] * channels, .yw = g->s[1] * channels };
 
-	if (!h.count || !w.count)
-		return;
-	emit_conv(r, &c, g->depthwise, r->n->out[0], group * ic, row_arg(r, "grad_output"), group * oc,
-		  row_arg(r, "weight"), NULL, 0);
+	const Operands on = { .y = r->n->out[0], .x = row_arg(r, "grad_output"), .w = row_arg(r, "weight"),
+			      .at_y = group * ic, .at_x = group * oc };
+
+	if (h.count && w.count)
+		emit_conv(r, &c, g->depthwise, &on);
 }
 
 static bool
@@ -194,6 +223,24 @@ emit_input(Row *r, const Geometry *g)
 			for (int64_t j = 0; j < g->s[1]; j++)
 				emit_phase(r, g, k, phase_of(g, 0, i), phase_of(g, 1, j));
 	return true;
+}
+
+/* What a launch of it computes: taps are places of the result, and places of the other gradient are summed over. */
+static void
+put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw, bool depthwise)
+{
+	const Windows v = { .places = 2, .in = { c->h, c->w }, .out = { c->kh, c->kw }, .taps = { c->oh, c->ow },
+			    .step = { c->d[0], c->d[1] }, .pad = { c->pad[0], c->pad[1] }, .wide = { c->s[0], c->s[1] },
+			    .x = { c->w * c->xs, c->xs }, .y = { gw[2], gw[3] }, .w = { c->ow * c->ys, c->ys } };
+	Contract k;
+
+	contract_begin(&k, r->p, r->n, RT_f32, false);
+	contract_axis(&k, c->oc, false, (int64_t[4]){ gw[0], depthwise, 1 });
+	contract_axis(&k, depthwise ? 1 : c->ic, false, (int64_t[4]){ gw[1], 1 });
+	contract_windows(&k, &v, false);
+	contract_axis(&k, c->n, true, (int64_t[4]){ 0, c->h * c->w * c->xs, c->oh * c->ow * c->ys });
+	contract_windows(&k, &v, true);
+	contract_call(call, &k, depthwise ? "vb_weight_depthwise" : "vb_weight");
 }
 
 static bool
@@ -236,6 +283,7 @@ emit_weight(Row *r, const Geometry *g)
 		row_pass(r, call, r->n->out[1], k * oc * gw->strides[0] * 4);
 		row_pass(r, call, row_arg(r, "input"), k * ic * 4);
 		row_pass(r, call, row_arg(r, "grad_output"), k * oc * 4);
+		put_weight_contract(r, call, &c, gw->strides, g->depthwise);
 	}
 	return true;
 }

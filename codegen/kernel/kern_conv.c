@@ -472,6 +472,33 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
+/* What a launch computes, but for what follows. */
+static void
+describe(KernelCall *call, Plan *p, const Node *n, const Dense *d)
+{
+	const int64_t *g = d->geometry, *s = d->w->strides, row = d->conv || d->transposed ? 0 : 1;
+	const Windows v = { .places = 2, .in = { g[1], g[2] }, .out = { g[4], g[5] }, .taps = { g[7], g[8] },
+			    .step = { g[9], g[10] }, .pad = { g[11], g[12] }, .wide = { g[13], g[14] },
+			    .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc },
+			    .w = { d->conv ? s[2] : 0, d->conv ? s[3] : 0 } };
+	const int64_t channel = d->depthwise, columns = channel ? d->groups : d->n;
+	Contract c;
+
+	contract_begin(&c, p, n, RT_f32, d->bias != NULL);
+	if (d->conv)
+		contract_axis(&c, g[0], false, (int64_t[4]){ g[4] * g[5] * d->ldc, g[1] * g[2] * d->lda });
+	else
+		contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
+	if (d->conv)
+		contract_windows(&c, &v, false);
+	contract_axis(&c, columns, false, (int64_t[4]){ 1, channel, s[row], d->bias ? d->bias->strides[0] : 0 });
+	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
+	if (d->conv)
+		contract_windows(&c, &v, true);
+	contract_call(call, &c, d->winograd ? "vc_winograd" : d->depthwise ? "vc_depthwise" :
+		      d->conv && !d->pointwise ? "vc_conv" : "vc_product");
+}
+
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
  * grouped convolution. */
 bool
@@ -507,6 +534,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)
 			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
+		describe(c, p, n, &d);
 	}
 	return true;
 }

@@ -2,6 +2,7 @@
  * Convolutions that kern_conv.c does not take and that are small: over one dim, in contiguous layouts, with weights
  * that are computed.  Large ones stay calls of the runtime, whose products in blocks beat these loops.
  */
+#include "lower.h"
 #include "row.h"
 
 #include <string.h>
@@ -78,6 +79,32 @@ put_geometry(Out *o, const Direct *d)
 		 (long long)at_dim(d->w, p, W, true));
 }
 
+/* What the launch computes. */
+static void
+put_contract(Row *r, KernelCall *call, const Direct *d, bool bias)
+{
+	const int64_t *xs = d->x->strides, *ws = d->w->strides, *ys = d->y->strides;
+	const int64_t group = d->w->dims[0] / d->groups, ic = d->w->dims[1];
+	Windows v = { .places = d->places };
+	Contract c;
+
+	for (int i = 0; i < d->places; i++) {
+		const int k = 2 - d->places + i;
+
+		v.in[i] = d->x->dims[2 + i], v.out[i] = d->y->dims[2 + i], v.taps[i] = d->w->dims[2 + i];
+		v.step[i] = d->step[k], v.pad[i] = d->pad[k], v.wide[i] = d->dilation[k];
+		v.x[i] = xs[2 + i], v.y[i] = ys[2 + i], v.w[i] = ws[2 + i];
+	}
+	contract_begin(&c, r->p, r->n, RT_f32, bias);
+	contract_axis(&c, d->x->dims[0], false, (int64_t[4]){ ys[0], xs[0] });
+	contract_axis(&c, d->groups, false, (int64_t[4]){ group * ys[1], ic * xs[1], group * ws[0], group });
+	contract_axis(&c, group, false, (int64_t[4]){ ys[1], 0, ws[0], 1 });
+	contract_windows(&c, &v, false);
+	contract_axis(&c, ic, true, (int64_t[4]){ 0, xs[1], ws[1] });
+	contract_windows(&c, &v, true);
+	contract_call(call, &c, "vd_conv");
+}
+
 bool
 row_convolution(Row *r)
 {
@@ -106,5 +133,6 @@ row_convolution(Row *r)
 	row_pass(r, c, row_arg(r, "weight"), 0);
 	if (bias)
 		row_pass(r, c, bias, 0);
+	put_contract(r, c, &d, bias != NULL);
 	return true;
 }

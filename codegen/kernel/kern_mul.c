@@ -4,6 +4,7 @@
  * The batch is a nest of three operands (result, a, b) whose strides are 0 where an operand is broadcast.  Where b is
  * the same for all of the innermost batch and the rows of a follow each other, those are more rows of one product.
  */
+#include "lower.h"
 #include "row.h"
 
 #include <string.h>
@@ -110,6 +111,22 @@ put_extent(Out *o, bool is_cut, const char *name, int index, int64_t of, int64_t
 		out_line(o, "const int64_t %s = %lld;", name, n);
 }
 
+/* What the launch computes. */
+static void
+put_contract(Row *r, KernelCall *call, const Product *d)
+{
+	Contract c;
+
+	contract_begin(&c, r->p, r->n, (RtDtype)d->dtype, d->bias != NULL);
+	for (int i = 0; i < d->batch.ndim; i++)
+		contract_axis(&c, d->batch.dims[i], false, (int64_t[4]){ d->batch.stride[0][i], d->batch.stride[1][i],
+									 d->batch.stride[2][i] });
+	contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
+	contract_axis(&c, d->n, false, (int64_t[4]){ 1, 0, d->bn, 1 });
+	contract_axis(&c, d->k, true, (int64_t[4]){ 0, d->ak, d->bk });
+	contract_call(call, &c, d->dtype == RT_f32 ? "vm_product" : "vm_product_double");
+}
+
 static bool
 emit_product(Row *r, Product *d)
 {
@@ -153,6 +170,7 @@ emit_product(Row *r, Product *d)
 	row_pass(r, c, d->b, 0);
 	if (d->bias)
 		row_pass(r, c, d->bias, 0);
+	put_contract(r, c, d);
 	return true;
 }
 

@@ -36,6 +36,29 @@ Kernel *lower_over(Plan *, const Node *, const char *name, int n, const int64_t 
 /* The type that elements are moved as; RT_NDTYPE: they are not. */
 RtDtype lower_carrier(int dtype);
 
+/* ---- lower_contract.c: sums of products ------------------------------------------------------------------------- */
+
+typedef struct Contract {        /* y = sum of x * w, + bias */
+	Plan   *p;
+	Kernel *k;
+	bool    bias;
+} Contract;
+enum { CONTRACT_Y, CONTRACT_X, CONTRACT_W, CONTRACT_BIAS };      /* operands */
+
+void contract_begin(Contract *, Plan *, const Node *, RtDtype, bool bias);
+/* Adds an axis, outermost first and those that are summed over last; stride: of the operands. */
+void contract_axis(Contract *, int64_t extent, bool summed, const int64_t stride[4]);
+/* x and a window over it: a convolution of up to three dims, its tensors as the model has them. */
+typedef struct Windows {
+	int     places;          /* dims of the window */
+	int64_t in[3], out[3], taps[3], step[3], pad[3], wide[3];
+	int64_t x[3], y[3], w[3];        /* strides along them */
+} Windows;
+void contract_windows(Contract *, const Windows *, bool summed);         /* of places; summed: of taps */
+void contract_from(Contract *, int64_t y, int64_t w);                     /* the first elements of these */
+/* It is the call's kernel, of which this microkernel computes the units. */
+void contract_call(KernelCall *, Contract *, const char *micro);
+
 /* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */
 
 struct Row;
@@ -71,6 +94,8 @@ Ref  rows_let2(Rows *, const char *op, RtDtype, Ref a, Ref b);       /* add, sub
 
 /* Emits the kernel and what calls it. */
 void emit_lowered(Emit *, Plan *, const Lowered *, KernelCall *);
+/* The text form of a launch, of a node's kernel or of one of them.  Where nothing but its operands is known, these. */
+void launch_print(Plan *, const Node *, const KernelCall *, Buf *);
 /* Can the group be the end of the kernel that makes `made`, of so many columns, in the same place? */
 bool epilogue_fits(Plan *, const Node *group, const Value *made, int64_t columns);
 /* Emits it as a function over a block just stored in p[0]; its other inputs are p[first ..], appended to more.  Its C

@@ -4,6 +4,7 @@
  *   kernel   := { comment } "kernel" NAME [ comment ] [ "symbols" SYMBOL ":" INT ".." [ INT ] { "," ... } ]
  *               "operands" { operand } "axes" ( "none" | axis { "," axis } ) stage { stage } schedule "end"
  *   operand  := NAME "number" | NAME "index" place | NAME TYPE ( "read" | "write" | "update" ) [ "from i0:" ] place
+ *                 [ "where" place "<" size { "," place "<" size } ]
  *             | NAME TYPE "made" [ place ]
  *   place    := [ "-" ] part { ( "+" | "-" ) part }
  *   part     := factor { "*" factor }, of which one may be an AXIS or a gather
@@ -14,8 +15,8 @@
  *   state    := "r" N "=" FOLD "(" ref [ "," ref ] ")" TYPE TYPE [ TYPE ]          of all, of parts, of places
  *   store    := NAME "=" ref
  *   ref      := NAME | "t" N | "r" N | "q" N | number | "true" | "false" | "none"
- *   schedule := "schedule" ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "whole" ] [ "; tile" AXIS ]
- *               "; units" size "; grain" INT
+ *   schedule := "schedule" ( ( "rows" | "points" ) [ "of" AXIS ] [ "by" LANES | "whole" ] [ "; tile" AXIS ]
+ *               | "microkernel" NAME ) "; units" size "; grain" INT
  *
  * Sizes and factors are size_text.c's.  A comment goes from # to the end of its line.
  */
@@ -206,6 +207,36 @@ read_place(KernelReader *kr, Operand *o)
 	} while (negative || read_accept(&kr->r, "+"));
 }
 
+static Operand
+no_operand(KernelReader *kr)
+{
+	Operand o = { .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
+
+	for (int i = 0; i < KERNEL_AXES; i++)
+		o.stride[i] = size_number(kr->k->sizes, 0);
+	o.offset = o.by_stride = size_number(kr->k->sizes, 0);
+	return o;
+}
+
+/* "where i0 + i2 - 1 < 56": a place without gathers. */
+static void
+read_bounds(KernelReader *kr, Operand *o)
+{
+	do {
+		const char *beg = next_word(kr);
+		Operand at = no_operand(kr);
+		Bound in;
+
+		read_place(kr, &at);
+		read_expect(&kr->r, "<");
+		in = (Bound){ .offset = at.offset, .limit = read_size(kr) };
+		memcpy(in.stride, at.stride, sizeof in.stride);
+		if (o->access != ACCESS_READ || vec_last(&kr->by))
+			fail_at(kr, beg, "only what is read, and not by indices, has bounds");
+		vec_push(kr->k->arena, &o->bound, in);
+	} while (read_accept(&kr->r, ","));
+}
+
 static Access
 read_access(KernelReader *kr)
 {
@@ -234,17 +265,6 @@ read_operand_name(KernelReader *kr)
 	return word;
 }
 
-static Operand
-no_operand(KernelReader *kr)
-{
-	Operand o = { .dtype = RT_f64, .access = ACCESS_NUMBER, .along = -1, .by = -1 };
-
-	for (int i = 0; i < KERNEL_AXES; i++)
-		o.stride[i] = size_number(kr->k->sizes, 0);
-	o.offset = o.by_stride = size_number(kr->k->sizes, 0);
-	return o;
-}
-
 static void
 read_operand(KernelReader *kr)
 {
@@ -271,6 +291,8 @@ read_operand(KernelReader *kr)
 		}
 		if (o.access != ACCESS_MADE || kr->r.p[strspn(kr->r.p, " ")] != '\n')
 			read_place(kr, &o);
+		if (read_accept_word(&kr->r, "where"))
+			read_bounds(kr, &o);
 	}
 	map_put(&kr->operands, o.name, (void *)(intptr_t)(kernel_operand(kr->k, o) + 1));
 }
@@ -286,10 +308,19 @@ find_indices(KernelReader *kr, const char *beg)
 			continue;
 		o->by = (int)(intptr_t)map_get(&kr->operands, kr->by.at[i]) - 1;
 		by = o->by >= 0 ? &kr->k->operand.at[o->by] : NULL;
-		if (!by || by->access != ACCESS_READ || kr->by.at[o->by] ||
+		if (!by || by->access != ACCESS_READ || kr->by.at[o->by] || by->bound.n ||
 		    rt_dtypes[by->dtype].category != 'I' || o->access == ACCESS_MADE)
 			fail_at(kr, beg, "%s is no operand of ints by which %s can be found", kr->by.at[i], o->name);
 	}
+}
+
+static bool
+is_bounded_along(const Operand *o, int axis)
+{
+	for (int i = 0; i < o->bound.n; i++)
+		if (!size_is(o->bound.at[i].stride[axis], 0))
+			return true;
+	return false;
 }
 
 /* What is stored to comes first; places rest on no axes but those that there are. */
@@ -309,7 +340,7 @@ check_operands(KernelReader *kr, const char *beg)
 		if (o->along >= k->naxis)
 			fail_at(kr, beg, "%s lies along an axis that there is not", o->name);
 		for (int d = k->naxis; d < KERNEL_AXES; d++)
-			if (!size_is(o->stride[d], 0))
+			if (!size_is(o->stride[d], 0) || is_bounded_along(o, d))
 				fail_at(kr, beg, "%s lies along an axis that there is not: i%d", o->name, d);
 	}
 }
@@ -595,12 +626,30 @@ lanes_of(int64_t n)
 }
 
 static void
+read_units(KernelReader *kr, Schedule *s)
+{
+	expect_word(kr, "units");
+	s->units = read_size(kr);
+	read_expect(&kr->r, ";");
+	expect_word(kr, "grain");
+	s->grain = read_int(&kr->r);
+}
+
+static void
 read_schedule(KernelReader *kr, Schedule *s)
 {
 	const char *beg = next_word(kr);
 
 	*s = (Schedule){ .inner = -1, .tile = -1 };
 	expect_word(kr, "schedule");
+	if (read_accept_word(&kr->r, "microkernel")) {
+		const char *micro = read_word(&kr->r, "")->name;
+
+		read_expect(&kr->r, ";");
+		read_units(kr, s);
+		s->micro = micro;
+		return;
+	}
 	s->rows = read_accept_word(&kr->r, "rows");
 	if (!s->rows)
 		expect_word(kr, "points");
@@ -615,11 +664,7 @@ read_schedule(KernelReader *kr, Schedule *s)
 		s->tile = read_axis(kr, kr->k->naxis);
 		read_expect(&kr->r, ";");
 	}
-	expect_word(kr, "units");
-	s->units = read_size(kr);
-	read_expect(&kr->r, ";");
-	expect_word(kr, "grain");
-	s->grain = read_int(&kr->r);
+	read_units(kr, s);
 	if (kernel_has_rows(kr->k))
 		check_rows(kr, s, beg);
 	else

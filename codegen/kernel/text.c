@@ -33,21 +33,49 @@ has_place(const Kernel *k, const Operand *o)
 	return o->by >= 0 || !size_is(o->offset, 0);
 }
 
-/* "64*i0 + i1 + 512*[x2 < 20000] + 3" */
-static void
-put_place(const Kernel *k, const Operand *o, Buf *b)
+/* "64*i0 + i1"; is there nothing? */
+static bool
+put_along(const Kernel *k, const Size *const *stride, Buf *b)
 {
 	Buf what = { 0 };
 	bool first = true;
 
 	for (int i = 0; i < k->naxis; i++) {
-		if (size_is(o->stride[i], 0))
+		if (size_is(stride[i], 0))
 			continue;
 		what.n = 0;
 		buf_printf(&what, "i%d", i);
-		put_part(k, o->stride[i], what.at, first, b);
+		put_part(k, stride[i], what.at, first, b);
 		first = false;
 	}
+	buf_free(&what);
+	return first;
+}
+
+/* " where i0 + i2 - 1 < 56, i1 + i3 - 1 < 56": none of them is negative there, either. */
+static void
+put_bounds(const Kernel *k, const Operand *o, Buf *b)
+{
+	for (int i = 0; i < o->bound.n; i++) {
+		const Bound *in = &o->bound.at[i];
+		bool first;
+
+		buf_puts(b, i ? ", " : " where ");
+		first = put_along(k, in->stride, b);
+		if (first || !size_is(in->offset, 0))
+			put_part(k, in->offset, "", first, b);
+		buf_puts(b, " < ");
+		size_print(in->limit, SIZE_TEXT, false, b);
+	}
+}
+
+/* "64*i0 + i1 + 512*[x2 < 20000] + 3" */
+static void
+put_place(const Kernel *k, const Operand *o, Buf *b)
+{
+	bool first = put_along(k, o->stride, b);
+	Buf what = { 0 };
+
 	if (o->by >= 0) {
 		what.n = 0;
 		buf_printf(&what, "[%s < ", k->operand.at[o->by].name);
@@ -58,6 +86,7 @@ put_place(const Kernel *k, const Operand *o, Buf *b)
 	}
 	if (first || !size_is(o->offset, 0))
 		put_part(k, o->offset, "", first, b);
+	put_bounds(k, o, b);
 	buf_free(&what);
 }
 
@@ -181,6 +210,12 @@ mark_symbols(const Kernel *k, const Schedule *s, bool *seen)
 		for (int d = 0; d < k->naxis; d++)
 			size_symbols(o->stride[d], seen);
 		size_symbols(o->offset, seen);
+		for (int j = 0; j < o->bound.n; j++) {
+			for (int d = 0; d < k->naxis; d++)
+				size_symbols(o->bound.at[j].stride[d], seen);
+			size_symbols(o->bound.at[j].offset, seen);
+			size_symbols(o->bound.at[j].limit, seen);
+		}
 		if (o->by >= 0) {
 			size_symbols(o->by_stride, seen);
 			size_symbols(o->by_limit, seen);
@@ -225,14 +260,17 @@ put_axes(const Kernel *k, Buf *b)
 static void
 put_schedule(const Schedule *s, Buf *b)
 {
-	buf_printf(b, "schedule %s", s->rows ? "rows" : "points");
-	if (s->inner >= 0)
+	if (s->micro)
+		buf_printf(b, "schedule microkernel %s", s->micro);
+	else
+		buf_printf(b, "schedule %s", s->rows ? "rows" : "points");
+	if (!s->micro && s->inner >= 0)
 		buf_printf(b, " of i%d", s->inner);
 	if (s->lanes)
 		buf_printf(b, " by %d", s->lanes);
 	if (s->whole)
 		buf_puts(b, " whole");
-	if (s->tile >= 0)
+	if (!s->micro && s->tile >= 0)
 		buf_printf(b, "; tile i%d", s->tile);
 	buf_puts(b, "; units ");
 	size_print(s->units, SIZE_TEXT, false, b);

@@ -133,6 +133,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	const char **text = new(w->a, const char *, call->args.n + 1);
 	int scalars = 0;
 
+	if (w->e->listing)
+		launch_print(w->p, n, call, w->e->listing);
 	out_line(&w->out, "{");
 	w->out.indent++;
 	for (int i = 0; i < call->args.n; i++)

@@ -10,8 +10,8 @@
  *     --- cuda
  * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `#
  * block` it is the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made)
- * is no function but lines.  CUDA has no gathers, tables of addresses or serial axes.  Every kernel is also printed,
- * which must give the text that was read.
+ * is no function but lines.  What a microkernel computes is printed as plain loops.  CUDA has no gathers,
+ * tables of addresses or serial axes.  Every kernel is also printed, which must give the text that was read.
  */
 #include "../golden.h"
 #include "../../codegen/kernel/form.h"
@@ -57,6 +57,8 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 		buf_puts(b, "--- kernel\n");
 		kernel_print(k, &s, b);
 	}
+	if (s.micro)
+		s = kernel_schedule(k, TILE_IF_LONG);
 	buf_puts(b, "--- c\n");
 	if (is_made(k) || strstr(t->text, "# block\n")) {
 		buf_puts(b, is_made(k) ? kernel_element(k, NULL) : kernel_print_block(k, place));
