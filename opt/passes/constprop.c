@@ -2,9 +2,9 @@
  * Constant propagation.
  *
  * A node whose inputs are constants is run and becomes constants, when it has no effect, draws no numbers, nothing
- * writes to what it reads or returns, and new memory that it returns stays inside of the graph (a view has none).  An If with a constant
- * condition becomes its branch; a Loop that never runs becomes its initial values; what all branches return (one that
- * leaves it open returns anything), or what a loop carries without change, goes around them.
+ * writes to what it reads or returns, and new memory that it returns stays inside of the graph (a view has none).  An
+ * If with a constant condition becomes its branch; a Loop that never runs becomes its initial values; what all branches
+ * return (one that leaves it open returns anything), or what a loop carries without change, goes around them.
  */
 #include "../opt.h"
 

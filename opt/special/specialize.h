@@ -66,7 +66,8 @@ void    spec_infer(Spec *, Scope *, const Node *n, Node *m);
 /* Are all results of n, of which m is the copy, constants, such as numbers, strings and small tensors?  Then they are
  * bound as such, and m is not needed. */
 bool    spec_fold(Spec *, Scope *, const Node *n, const Node *m);
-bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);      /* n writes to what is its own, m computes it */
+/* likewise, where n writes to what is its own and m computes what it leaves there */
+bool    spec_fold_written(Spec *, Scope *, const Node *n, const Node *m);
 bool    spec_types_known(Spec *, const Node *m);                 /* of all tensors that m is given */
 /* The graph that m, the copy of an operator's node, becomes; null: it stays. */
 Graph  *spec_expansion(Spec *, const Node *m);

@@ -102,8 +102,8 @@ v_at_most(float x, int32_t least)
 	return v_bits((b & ~0x7fffffff) | (size < least ? size : least));
 }
 
-/* r, or NaN where x is one.  What is out of range and NaN are dealt with as integers: of comparisons of floats gcc makes
- * branches, and computes what follows in each. */
+/* r, or NaN where x is one.  What is out of range and NaN are dealt with as integers: of comparisons of floats gcc
+ * makes branches, and computes what follows in each. */
 V_INLINE float
 v_unless_nan(float r, float x)
 {
@@ -166,7 +166,7 @@ v_tanhf(float x)
 	return v_signed(a >= 0.625f ? far : p, x);               /* p: of a NaN, too */
 }
 
-/* The logarithm of x = m 2^e as log(m) by, which is 1 / log(base), and e times that of 2, of which high has few bits. */
+/* The logarithm of x = m 2^e: log(m) by, which is 1 / log(base), and e times that of 2, of which high has few bits. */
 V_INLINE float
 v_log_by(float x, float by, float high, float low)
 {
@@ -236,9 +236,9 @@ v_logaddexpf(float x, float y)
 V_INLINE float
 v_atan_part(float z)
 {
-	const float s = z * z;
+	const float s = z * z, p = (8.05374449538e-2f * s - 1.38776856032e-1f) * s + 1.99777106478e-1f;
 
-	return (((8.05374449538e-2f * s - 1.38776856032e-1f) * s + 1.99777106478e-1f) * s - 3.33329491539e-1f) * s * z + z;
+	return (p * s - 3.33329491539e-1f) * s * z + z;
 }
 
 V_INLINE float
@@ -310,8 +310,8 @@ v_fraction(double x)
 	return x - __builtin_rint(x);
 }
 
-/* x in turns, without the whole ones: 1 / 2pi is in six parts of 29 bits, products by which are exact, so that nothing is
- * lost with what is whole in each.  The bits reach for the largest float. */
+/* x in turns, without the whole ones: 1 / 2pi is in six parts of 29 bits, products by which are exact, so that nothing
+ * is lost with what is whole in each.  The bits reach for the largest float. */
 V_INLINE double
 v_turn(float x)
 {
@@ -330,7 +330,7 @@ v_quarter(float x, float *sine, float *cosine)
 	const float r = (float)((quarters - whole) * 1.5707963267948966), z = r * r;
 
 	*sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
-	*cosine = ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1.0f;
+	*cosine = ((2.443315712e-5f * z - 1.388731625e-3f) * z + 4.166664568e-2f) * z * z - 0.5f * z + 1.0f;
 	return (int32_t)whole;
 }
 

@@ -99,9 +99,10 @@ test_sizes(void **state)
 static void
 test_edges(void **state)
 {
-	static const float at[] = { 0, 1, -1, 2, 0.5f, -0.5f, 0.625f, 0.414213562f, 2.41421356f, 0.927734375f, 104, -104, 88.72284f,
-				    89, -30, -87.33f, 128, -126, -149, 152, 1e10f, 1e20f, 3e38f, 1e-38f, 1e-45f, INFINITY, NAN,
-				    0.34657359f, 0.785398163f, 1.57079633f, 3.14159265f, 11, 1e5f, -1e5f, 0x1p31f, 0x1p53f };
+	static const float at[] = { 0, 1, -1, 2, 0.5f, -0.5f, 0.625f, 0.414213562f, 2.41421356f, 0.927734375f, 104,
+				    -104, 88.72284f, 89, -30, -87.33f, 128, -126, -149, 152, 1e10f, 1e20f, 3e38f,
+				    1e-38f, 1e-45f, INFINITY, NAN, 0.34657359f, 0.785398163f, 1.57079633f, 3.14159265f, 11, 1e5f,
+				    -1e5f, 0x1p31f, 0x1p53f };
 
 	(void)state;
 	for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
@@ -131,14 +132,16 @@ test_kinds(void **state)
 static void
 test_pairs(void **state)
 {
-	static const float at[] = { 0, 1, 0.3f, 0.41421f, 0.4143f, 2.4f, 2.5f, 1e-45f, 3e-39f, 1e-20f, 7e20f, 3.4e38f, 2e38f, INFINITY, NAN };
+	static const float at[] = { 0, 1, 0.3f, 0.41421f, 0.4143f, 2.4f, 2.5f, 1e-45f, 3e-39f, 1e-20f, 7e20f,
+				    3.4e38f, 2e38f, INFINITY, NAN };
 	enum { N = sizeof at / sizeof *at };
 
 	(void)state;
 	for (int i = 0; i < 4 * N * N; i++) {
 		const float y = i & 1 ? -at[i / 4 % N] : at[i / 4 % N], x = i & 2 ? -at[i / 4 / N] : at[i / 4 / N];
 		const float angle = v_atan2f(y, x), sum = v_logaddexpf(y, x);
-		const double most = y > x || isnan(y) ? y : x, want = isinf(y) && x == y ? y : most + log1p(exp(-fabs((double)y - x)));
+		const double most = y > x || isnan(y) ? y : x;
+		const double want = isinf(y) && x == y ? y : most + log1p(exp(-fabs((double)y - x)));
 
 		if (!(error(angle, atan2(y, x)) <= 3))
 			wrong("atan2", y, x, error(angle, atan2(y, x)));

@@ -2,7 +2,7 @@
 
 usage: convs_test.py KILN
 """
-import os, struct, sys, unittest
+import os, re, struct, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from forms import KILN, TCC, Form, sin
@@ -59,6 +59,21 @@ class Convolutions(Form):
                 for options in [], ["--threads", "3"]:
                     self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x13x21]", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
+
+    def test_several_of_a_channel(self):
+        """Groups of one channel that give two, or three: no launch for each group, and the model's layouts."""
+        def conv(x, groups, times, k, s, p):
+            return "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d], [1, 1], %d)" % (x, sin(groups * times, 1, k, k), sin(groups * times), s, s, p, p, groups)
+        for times, k, s, p in ((2, 7, 2, 3), (3, 3, 1, 1), (8, 3, 2, 0), (9, 3, 1, 1)):
+            lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(12, 3, 1, 1), "return %s, %s" % (conv("a", 12, times, k, s, p), conv("x", 3, times, k, s, p))]
+            self.form(lines, ["x=float32[2x3x15x17]"], result="Tuple[Tensor, Tensor]")
+            if times < 9:
+                self.assertLess(int(re.search(r"(\d+) kernels", self.said).group(1)), 12)
+            self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x15x17]", *TCC, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[3x3x11x18]"], 0)
+            layout = "a = torch.contiguous(x, memory_format=2)"
+            self.form([layout, "return %s" % conv("a", 3, times, k, s, p)], ["x=float32[2x3x15x17]"])
+            self.form(["return torch.conv1d(x, %s, %s, [1], [%d], [1], 5)" % (sin(5 * times, 1, k), sin(5 * times), p)], ["x=float32[2x5x40]"])
 
     def test_threads(self):
         """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding, since
