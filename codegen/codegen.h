@@ -189,6 +189,7 @@ typedef enum Home {
 	HOME_CONSTANT,           /* in the weights: at `offset` */
 	HOME_ARENA,              /* planned: at `offset` of the arena */
 	HOME_BOX,                /* in the tensor that step or frame made: v[slot] */
+	HOME_STATIC,             /* without a runtime: in memory of the model's own, at the C expression `place` */
 } Home;
 
 typedef struct Buffer {          /* a storage of the specialized graph */
@@ -415,7 +416,8 @@ typedef struct BuildOptions {
 	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
 	const char *weights_file;        /* beside the program; null: in it */
 	bool source, verbose, bench_code;
-	bool bare;               /* no generic code: plain C functions */
+	bool bare;               /* no generic code: plain C functions, */
+	struct BareState *state; /* and what they keep */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
@@ -436,6 +438,18 @@ RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 /* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
 
 void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+
+/* ---- bare_state.c: what such functions keep from call to call ---------------------------------------------------- */
+
+/* A storage of the instance that a method reads or writes as it is now; stand: the same without data, in graphs. */
+typedef struct BareStorage { RtStorage *real, *stand; int64_t offset; } BareStorage;
+typedef struct BareState { Vec(BareStorage) at; int64_t bytes; } BareState;
+
+/* In a graph that no pass has changed yet: reads of attributes become constants; what writes in place computes, and
+ * copies. */
+void bare_bind(Cx *, BareState *, Graph *, IValue self);
+void bare_state_place(BareState *, Plan *);                              /* whose buffers lie in kiln_state */
+void bare_state_put(const BareState *, Emit *, const char *name, Out *); /* NAME_reset, when there is any */
 
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 
@@ -518,6 +532,7 @@ struct Cli {
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */
+	struct BareState *state;           /* of build --no-generic */
 	bool        verbose, time, no_source, no_dynamic, no_generic, selfcheck_code, bench_code, reread, eval, no_grad,
 			    as_json, in_double;
 };

@@ -121,6 +121,8 @@ build_options(Cli *cli)
 	o.name = name_of(cli, o.emit);
 	o.fixed = cli->is_static;
 	o.bare = cli->no_generic;
+	if (o.bare)
+		o.state = cli->state = new(cli->cx->arena, BareState, 1);
 	if (o.bare && !is_library(o.emit))
 		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared");
 	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))

@@ -226,7 +226,13 @@ by_count(const void *a, const void *b)
 	return x->count < y->count ? 1 : x->count > y->count ? -1 : 0;
 }
 
-typedef struct OneSpecialization { Model *m; Profile *profile; Specialization *s; bool optimize; } OneSpecialization;
+typedef struct OneSpecialization {
+	Cli *cli;
+	Model *m;
+	Profile *profile;
+	Specialization *s;
+	bool optimize;
+} OneSpecialization;
 
 static void
 specialize_one(Cx *cx, void *arg)
@@ -235,6 +241,8 @@ specialize_one(Cx *cx, void *arg)
 	const Profile seen = profile_of(o->profile, o->s);
 
 	o->s->graph = specialize(cx, o->m->fn, &seen, o->s->pattern, o->m->fn->self != 0, NULL);
+	if (o->cli->state)
+		bare_bind(cx, o->cli->state, o->s->graph, o->m->fn->self ? o->m->module->self : rt_none());
 	if (o->optimize)
 		passes_run(cx, STAGE_OPTIMIZE, o->m->fn, o->s->graph, rt_none());
 }
@@ -246,7 +254,7 @@ specialize_all(Cli *cli, Model *m, Profile *profile, Specialization **s, int n, 
 	int made = 0;
 
 	for (int i = 0; i < n; i++) {
-		OneSpecialization one = { m, profile, s[i], optimize };
+		OneSpecialization one = { cli, m, profile, s[i], optimize };
 
 		/* Its samples are all that there is of it. */
 		if (s[i]->varied || cx_try(cli->cx, specialize_one, &one))

@@ -20,6 +20,7 @@ typedef struct Bare {
 	Buf   lacks;             /* "aten::sort (net.py:3)", a line each */
 	int   nlacking;
 	int64_t arena;           /* bytes: the largest of all functions */
+	BareState *state;
 	Out   functions;
 	bool  folder;            /* the text is for others to compile */
 } Bare;
@@ -44,10 +45,12 @@ static void
 add_plan(Bare *b, const EmitMethod *m, const Specialization *s)
 {
 	const int first = m->takes_self;
-	Plan *p = plan_make(b->e->cx, m->fn, s, first, PLAN_BARE, NULL);
 	uint64_t written;
+	Plan *p;
 	int n;
 
+	p = plan_make(b->e->cx, m->fn, s, first, PLAN_BARE, NULL);
+	bare_state_place(b->state, p);
 	emit_written(b->e, s, p, first, &n, &written);
 	name_arguments(p);
 	vec_push(b->e->cx->arena, &b->e->door_specs, ((DoorSpec){ m->name, m->fn, s, p, first, written }));
@@ -63,7 +66,7 @@ note_lack(Bare *b, const Node *n, const char *why)
 			   n->at.src ? range_line(n->at) : 0);
 }
 
-/* Does it write to what is the model's own? */
+/* Does it write to a constant? */
 static bool
 writes_state(Plan *p, const Node *n)
 {
@@ -83,7 +86,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 		return;
 	write_comment(w, n);
 	if (writes_state(w->p, n))
-		note_lack(b, n, " writes to the model's state");
+		note_lack(b, n, " writes to a constant");
 	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n) || w->e->outside)
 		note_lack(b, n, "");
 	w->e->outside = false;
@@ -156,7 +159,10 @@ put_entry(Bare *b, const DoorTyped *t)
 	out_line(&b->functions, "\t\t0\n\t};\n\tvoid *const result[] = {");
 	for (int i = 0; i < t->out.n; i++)
 		out_line(&b->functions, "\t\t%s,", t->out.at[i].name);
-	out_line(&b->functions, "\t\t0\n\t};\n\n\treturn run_%s(in, result);\n}", t->name);
+	out_line(&b->functions, "\t\t0\n\t};\n");
+	if (b->state->at.n)
+		out_line(&b->functions, "\tif (!kiln_began)\n\t\t%s_reset();", b->door->name);
+	out_line(&b->functions, "\treturn run_%s(in, result);\n}", t->name);
 	buf_free(&head);
 }
 
@@ -203,6 +209,9 @@ put_memory(Bare *b, Buf *text)
 		buf_printf(text, "static char kiln_scratch[%lld] %s;\n", (long long)b->e->scratch, aligned);
 	if (b->e->zeros)
 		buf_printf(text, "static float kiln_zeros[%lld];\n", (long long)b->e->zeros);
+	if (b->state->at.n)
+		buf_printf(text, "static char kiln_state[%lld] %s;\nstatic bool kiln_began;\n",
+			   (long long)b->state->bytes, aligned);
 }
 
 static void
@@ -216,7 +225,7 @@ put_title(Bare *b, Buf *text, const char *end)
 static int64_t
 ram(const Bare *b)
 {
-	return b->arena + b->e->scratch + b->e->zeros * (int64_t)sizeof(float);
+	return b->arena + b->e->scratch + b->e->zeros * (int64_t)sizeof(float) + b->state->bytes;
 }
 
 static char *
@@ -240,6 +249,8 @@ header_text(Bare *b)
 		buf_printf(&text, "int %s_%s(%s);\n", name, b->door->typed.at[i].name, head.n ? head.at + 2 : "void");
 		buf_free(&head);
 	}
+	if (b->state->at.n)
+		buf_printf(&text, "void %s_reset(void);\t/* what calls have written to the model is as it was built */\n", name);
 	buf_puts(&text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 	return arena_text(b->e->cx->arena, &text);
 }
@@ -285,7 +296,7 @@ void
 emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
 	const char *slash = strrchr(m->path, '/');
-	Bare b = { .e = emit_new(cx, m, o), .folder = !strcmp(o->emit, "c") };
+	Bare b = { .e = emit_new(cx, m, o), .folder = !strcmp(o->emit, "c"), .state = o->state };
 
 	if (b.e->forms == FORMS_MADE)
 		b.e->forms = FORMS_SMALL;
@@ -294,6 +305,9 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 			if (!methods[i].spec[k]->dynamic && !methods[i].spec[k]->again)
 				add_plan(&b, &methods[i], methods[i].spec[k]);
 	b.door = door_make(b.e, methods, n, o, slash ? slash + 1 : m->path);
+	bare_state_put(b.state, b.e, b.door->name, &b.functions);
+	if (b.state->at.n)
+		vec_push(cx->arena, &text->exported, arena_printf(cx->arena, "%s_reset", b.door->name));
 	for (int i = 0; i < b.door->typed.n; i++) {
 		write_function(&b, &b.door->typed.at[i]);
 		put_entry(&b, &b.door->typed.at[i]);

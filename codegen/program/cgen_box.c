@@ -96,6 +96,8 @@ c_address(Writer *w, const Value *v, int64_t more)
 			return bare_constant(w, b->constant.u.t, at);
 		return plus(w, arena_printf(w->a, "rt_data(cx->value[%d].u.t)", constant_index(w, b->constant)),
 			    at - b->base);
+	case HOME_STATIC:
+		return plus(w, b->place, at - b->base);
 	case HOME_INPUT:
 		return plus(w, arena_printf(w->a, w->p->bare ? "(char *)%s" : "rt_data(%s.u.t)", b->place),
 			    at - b->base);

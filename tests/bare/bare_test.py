@@ -136,6 +136,27 @@ class Bare(programs.Test):
                     self.assertEqual(status, 0)
                     self.compare(want, results)
 
+    def test_state(self):
+        """What a model writes to its own stays from call to call, and NAME_reset is the beginning."""
+        for name, at in ("ema", []), ("cache", [3, 0, 3]):
+            with self.subTest(name):
+                calls = []
+                for i in range(3):
+                    shape = (1, 4) if at else (3, 4)
+                    arrays = {"x": ("<f4", shape, [((k * 37 + 11 * i) % 64 - 20) / 16 for k in range(math.prod(shape))])}
+                    if at: arrays["at"] = ("<i8", (1,), [at[i]])
+                    npz.write(self.at(f"{i}.npz"), arrays)
+                    calls.append(arrays)
+                path = os.path.join(HERE, name + ".pt")
+                self.ends(DONE, programs.KILN, "run", path, *[w for i in range(3) for w in ("-i", self.at(f"{i}.npz"), "-o", self.at(f"{i}.out.npz"))])
+                library = self.build("lib%s.so" % name, path, "-i", self.at("0.npz"), "--no-generic", "--emit", "shared", "--name", name)
+                for turn in range(2):
+                    for i, arrays in enumerate(calls):
+                        status, results = self.called(library, self.at(name + ".h"), arrays)
+                        self.assertEqual(status, 0)
+                        self.compare({k.replace(".", "_"): v for k, v in npz.read(self.at(f"{i}.out.npz")).items()}, results)
+                    getattr(ctypes.CDLL(library), name + "_reset")()
+
     def test_index_out_of_range(self):
         path, given, arrays, _ = self.model("looked_up")
         library = self.build("liblooked_up.so", path, "-i", given, "--no-generic", "--emit", "shared", "--name", "looked_up")
@@ -205,4 +226,4 @@ class Bare(programs.Test):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main()

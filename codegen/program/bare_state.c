@@ -1,0 +1,184 @@
+/*
+ * State without a runtime: what a model writes to of its own is static memory, which NAME_reset fills with what the
+ * model was built with.
+ *
+ * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
+ * reads of it are one buffer, and no pass or kernel takes what is in it now for what is in it later.
+ */
+#include "../codegen.h"
+
+#include <string.h>
+
+enum { LINE = 64 };
+
+/* What a chain of prim::GetAttr reads of the instance; None: it is no such chain. */
+static IValue
+attribute(const Graph *g, IValue self, const Value *v)
+{
+	IValue object;
+	int slot;
+
+	if (v == graph_inputs(g)[0])
+		return self;
+	if (!node_is(v->node, "prim::GetAttr") || v->node->in[0]->type->kind != TYPE_CLASS)
+		return rt_none();
+	object = attribute(g, self, v->node->in[0]);
+	slot = class_slot(v->node->in[0]->type->cls, node_str(v->node, "name"));
+	return object.tag == RT_OBJECT && slot >= 0 ? object.u.obj->slot[slot] : rt_none();
+}
+
+static BareStorage *
+find(BareState *s, const RtStorage *real, const RtStorage *stand)
+{
+	for (int i = 0; i < s->at.n; i++)
+		if (s->at.at[i].real == real || s->at.at[i].stand == stand)
+			return &s->at.at[i];
+	return NULL;
+}
+
+static RtStorage *
+stand_in(Cx *cx, BareState *s, RtStorage *real)
+{
+	const BareStorage *known = find(s, real, NULL);
+	RtCx *rt = cx_rt(cx);
+	const bool meta = rt->meta;
+	BareStorage made = { .real = real, .offset = s->bytes };
+
+	if (known)
+		return known->stand;
+	rt->meta = true;
+	made.stand = rt_storage_new(rt, real->bytes);
+	rt->meta = meta;
+	if (!made.stand)
+		fail(cx, (Range){ 0 }, "%s", rt->message);
+	s->bytes += (real->bytes ? real->bytes + LINE - 1 : LINE) & ~(int64_t)(LINE - 1);
+	vec_push(cx->arena, &s->at, made);
+	return made.stand;
+}
+
+static void
+bind(Cx *cx, BareState *s, Graph *g, Node *n, const RtTensor *t)
+{
+	RtTensor *stand = rt_tensor_over(cx_rt(cx), stand_in(cx, s, t->storage), (RtDtype)t->dtype, t->ndim, t->dims,
+					 t->strides, t->offset);
+
+	if (!stand)
+		fail(cx, n->at, "%s", cx_rt(cx)->message);
+	graph_set_insert_before(g, n);
+	value_replace_uses(n->out[0], graph_constant_typed(g, rt_of(stand), n->out[0]->type, n->at));
+	stand->storage->readonly = false;        /* as constants are */
+	node_destroy(n);
+}
+
+/* x.mul_(y), which is no kernel, is x.copy_(x.mul(y)). */
+static void
+split(Cx *cx, Graph *g, Node *n, Op *base)
+{
+	Node *made = node_new(g, sym(cx, base->name), n->at, 1), *copy = node_new(g, sym(cx, "aten::copy_"), n->at, 1);
+
+	made->out[0]->type = copy->out[0]->type = n->out[0]->type;
+	made->op = base;
+	copy->op = op_find(cx, "aten::copy_", "");
+	for (int i = 0; i < n->nin; i++)
+		node_add_input(made, n->in[i]);
+	graph_set_insert_before(g, n);
+	graph_insert(g, made);
+	node_add_input(copy, n->in[0]);
+	node_add_input(copy, made->out[0]);
+	node_add_input(copy, graph_constant(g, rt_bool(false), n->at));
+	graph_insert(g, copy);
+	value_replace_uses(n->out[0], copy->out[0]);
+	node_destroy(n);
+}
+
+/* Is what it computes laid out as what it writes to, one element after the other, and of that dtype? */
+static bool
+is_like_self(const Node *n)
+{
+	const TensorInfo *self = n->in[0]->type->tensor;
+	int64_t step = 1;
+
+	if (!self || self->rank < 0 || !self->dims || !self->strides)
+		return false;
+	for (int i = self->rank - 1; i >= 0; step *= self->dims[i--])
+		if (self->dims[i] != 1 && self->strides[i] != step)
+			return false;
+	for (int i = 1; i < n->nin; i++) {
+		const TensorInfo *t = n->in[i]->type->kind == TYPE_TENSOR ? n->in[i]->type->tensor : self;
+
+		if (!t || t->dtype != self->dtype)
+			return false;
+	}
+	return true;
+}
+
+static void
+split_writes(Cx *cx, Graph *g)
+{
+	for NODES(n, g->top) {
+		Op *base = n->op && n->op->form == OP_ALSO && n->nout == 1 && node_writes_input(n, 0) &&
+			is_like_self(n) ?
+			op_by_id(cx, n->op->base) : NULL;
+
+		if (base && base->form != OP_BODY && op_schema(cx, base)->nargs == n->nin)
+			split(cx, g, n, base);
+	}
+}
+
+void
+bare_bind(Cx *cx, BareState *s, Graph *g, IValue self)
+{
+	split_writes(cx, g);
+	for NODES(n, g->top) {
+		const IValue v = node_is(n, "prim::GetAttr") ? attribute(g, self, n->out[0]) : rt_none();
+
+		if (v.tag == RT_TENSOR && !v.u.t->quant && v.u.t->storage)
+			bind(cx, s, g, n, v.u.t);
+	}
+	for NODES_REV(n, g->top)                 /* the modules on the way */
+		if (node_is(n, "prim::GetAttr") && !n->out[0]->uses.n)
+			node_destroy(n);
+}
+
+void
+bare_state_place(BareState *s, Plan *p)
+{
+	for (int i = 0; i < p->buffers.n; i++) {
+		Buffer *b = p->buffers.at[i];
+		const BareStorage *at = b->home == HOME_CONSTANT ? find(s, NULL, b->constant.u.t->storage) : NULL;
+
+		if (!at)
+			continue;
+		b->home = HOME_STATIC;
+		b->place = arena_printf(p->cx->arena, "(kiln_state + %lld)", (long long)(at->offset + b->base));
+	}
+}
+
+static bool
+is_zero(const RtStorage *s)
+{
+	const char *data = s->data;
+
+	for (int64_t i = 0; i < s->bytes; i++)
+		if (data[i])
+			return false;
+	return true;
+}
+
+void
+bare_state_put(const BareState *s, Emit *e, const char *name, Out *o)
+{
+	if (!s->at.n)
+		return;
+	out_line(o, "\nvoid\n%s_reset(void)\n{\n\tmemset(kiln_state, 0, sizeof kiln_state);", name);
+	for (int i = 0; i < s->at.n; i++) {
+		const RtStorage *real = s->at.at[i].real;
+
+		if (!is_zero(real))
+			out_line(o, "\tmemcpy(kiln_state + %lld, kiln_weights + %lld, %lld);",
+				 (long long)s->at.at[i].offset,
+				 (long long)weights_add(&e->weights, WEIGHT_PLAIN, real->data, real->bytes),
+				 (long long)real->bytes);
+	}
+	out_line(o, "\tkiln_began = true;\n}");
+}
