@@ -542,6 +542,14 @@ element(Element *e, const Into *to)
 	return e->body.n ? arena_text(e->a, &e->body) : arena_strdup(e->a, "");
 }
 
+const char *
+kernel_place(const Kernel *k, int operand)
+{
+	Element e = { .k = k, .a = k->arena };
+
+	return place_text(&e, operand);
+}
+
 char *
 kernel_element(const Kernel *k, const Size *columns)
 {

@@ -237,13 +237,19 @@ sort_axes(Kernel *k, int first, int end)
 }
 
 void
+kernel_drop_ones(Kernel *k)
+{
+	for (int i = k->naxis - 1; i >= 0; i--)
+		if (size_is(k->extent[i], 1) && !is_along(k, i))
+			remove_axis(k, i);
+}
+
+void
 kernel_simplify(Kernel *k, int keep)
 {
 	const int first = is_along(k, 0);        /* an axis of addresses stays outermost */
 
-	for (int i = k->naxis - 1; i >= 0; i--)
-		if (size_is(k->extent[i], 1) && !is_along(k, i))
-			remove_axis(k, i);
+	kernel_drop_ones(k);
 	if (k->serial >= 0)
 		for (int i = k->serial; i < k->naxis - 1; i++)
 			swap_axes(k, i, i + 1);

@@ -151,6 +151,7 @@ Ref     ref_number(IValue);
  * where each operand's strides allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of
  * the first input's strides. */
 void    kernel_simplify(Kernel *, int keep);
+void    kernel_drop_ones(Kernel *);                      /* axes of 1 alone */
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
@@ -187,6 +188,7 @@ char *kernel_element(const Kernel *, const Size *columns);
  * with the suffix `at`: "[j]" or "".  lane: the suffix of a row's values; only_if: a condition of stores, or null. */
 typedef struct Into { bool parts; const char *at, *lane, *only_if; } Into;
 char *kernel_stage_element(const Kernel *, int stage, const Into *);
+const char *kernel_place(const Kernel *, int operand);   /* "x1[i0 * 64 + i1]", in its bounds */
 /* "a0[j] = a0[j] + x;": lines that join the state's a and b with x and y, all of them texts. */
 char *kernel_join(const Kernel *, int state, const char *a, const char *b, const char *x, const char *y);
 const char *kernel_start(const Kernel *, int state, bool place);       /* the value, or place, of no elements */
@@ -214,6 +216,10 @@ bool  kernel_has_cuda(const Kernel *);
 enum { CUDA_BLOCK = 256 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
+/* The same of a sum of products as tiles in shared memory: its axes are rows, of which the second input does not depend,
+ * groups, columns, of which the first does not.  False: it is no such kernel. */
+bool  kernel_cuda_tiles(const Kernel *, const Size *grid[3]);
+char *kernel_print_cuda_tiles(const Kernel *);
 
 /* ---- text.c, read.c -------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*
- * Kernels of the GPU: kernels as data (kernel/) that print_cuda.c prints, products, convolutions and pooling.
+ * Kernels of the GPU: kernels as data that print_cuda.c prints, sums of products among them, and pooling.
  *
  * The computation is written as lambdas with constant extents and strides; its division among blocks and threads is in
  * rt/ops/cutile.h.  One function both decides whether a node can be a kernel (for the plan, before values have places)
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, TILE = 64, FEW_CHANNELS = 8 };
+enum { BLOCK = 256, FEW_CHANNELS = 8 };
 
 typedef struct Form {
 	enum { FORM_PRODUCT, FORM_CONV, FORM_POOL } form;
@@ -18,7 +18,8 @@ typedef struct Form {
 	const RtTensor *tx, *ty, *tw;
 	int64_t m, n, k, groups;         /* product: (m, k) by (k, n), in groups */
 	int64_t ldx, ldy;                /* product: distances of rows */
-	int64_t window[2], step[2], pad[2], wide[2];     /* convolution, pooling: kernel, stride, padding, dilation */
+	int64_t window[3], step[3], pad[3], wide[3];     /* convolution, pooling: kernel, stride, padding, dilation */
+	int     places;                  /* convolution: dims of the window */
 	const char *how;                 /* max, avg, adaptive */
 	bool    whole;                   /* average pooling: padding counts */
 } Form;
@@ -109,23 +110,26 @@ recognise_convolution(Plan *p, const Node *n, Form *f)
 	const Value *transposed = named(n, "transposed");
 	int64_t t;
 
-	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+	if (!node_is(n, "aten::conv1d") && !node_is(n, "aten::conv2d") && !node_is(n, "aten::conv3d") &&
+	    !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
 		return false;
 	f->form = FORM_CONV;
 	f->x = named(n, "input");
 	f->w = named(n, "weight");
-	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)) || f->tx->ndim != 4 || f->tw->ndim != 4 ||
+	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)))
+		return false;
+	f->places = f->tw->ndim - 2;
+	if (f->places < 1 || f->places > 3 || f->tx->ndim != f->tw->ndim || f->ty->ndim != f->tw->ndim ||
 	    (transposed && (!known_int(p->known, transposed, &t) || t)))
 		return false;
-	if (!constant_ints(p, named(n, "stride"), f->step, 2) || !constant_ints(p, named(n, "padding"), f->pad, 2) ||
-	    !constant_ints(p, named(n, "dilation"), f->wide, 2) || !known_int(p->known, named(n, "groups"), &f->groups))
+	if (!constant_ints(p, named(n, "stride"), f->step, f->places) ||
+	    !constant_ints(p, named(n, "padding"), f->pad, f->places) ||
+	    !constant_ints(p, named(n, "dilation"), f->wide, f->places) ||
+	    !known_int(p->known, named(n, "groups"), &f->groups))
 		return false;
-	f->window[0] = f->tw->dims[2];
-	f->window[1] = f->tw->dims[3];
+	memcpy(f->window, f->tw->dims + 2, (size_t)f->places * sizeof *f->window);
 	f->n = f->tw->dims[0] / f->groups;
-	f->m = f->ty->dims[0] * f->ty->dims[2] * f->ty->dims[3];
-	f->k = f->tw->dims[1] * f->window[0] * f->window[1];
-	return f->groups < 65536 && take_bias(p, n, "bias", f->tw->dims[0], f);
+	return take_bias(p, n, "bias", f->tw->dims[0], f);
 }
 
 static bool
@@ -207,36 +211,6 @@ param(Text *t, const Value *v, const char *type, const char *name)
 	vec_push(t->e->cx->arena, &t->call->args, v);
 }
 
-/* The operands of a pointwise group other than the kernel's own result: arguments; parameters are printed with its
- * text. */
-static void
-take_operands(Text *t, const Lowered *l)
-{
-	for (int i = 0; i < l->value.n; i++) {
-		const Access access = l->kernel->operand.at[i].access;
-
-		if (access != ACCESS_MADE)
-			vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);
-		t->call->nout += access == ACCESS_WRITE;
-	}
-}
-
-static void
-pass_operands(Text *t, const Lowered *l)
-{
-	take_operands(t, l);
-	kernel_cuda_params(l->kernel, &t->params);
-}
-
-static void
-put_lines(Out *o, Arena *a, const char *text)
-{
-	char *copy = arena_strdup(a, text), *state = NULL;
-
-	for (char *line = strtok_r(copy, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
-		out_line(o, "%s", line);
-}
-
 /* The kernel under a name of its own, once for equal texts: "(params)\n{\nbody}\n". */
 static void
 add_kernel(Emit *e, CudaCall *call, const char *prefix, const char *comment, const char *text)
@@ -278,194 +252,93 @@ offset_text(Arena *a, const RtTensor *t)
 
 /* ---- kernels as data --------------------------------------------------------------------------------------------- */
 
+static void
+put_launch(Text *t, const Kernel *k, const Schedule *s)
+{
+	if (!size_const(kernel_cuda_blocks(k, s), &t->call->grid[0]))
+		BUG("%s: the number of its blocks is no number", k->name);
+	add_kernel(t->e, t->call, k->name, kernel_comment(k), kernel_print_cuda(k, s));
+}
+
 /* A kernel of the form that CPU and GPU share. */
 static void
 emit_kernel_form(Text *t, const Lowered *l)
 {
 	const Schedule s = kernel_schedule(l->kernel, TILE_NEVER);
 
-	take_operands(t, l);
-	if (!size_const(kernel_cuda_blocks(l->kernel, &s), &t->call->grid[0]))
-		BUG("%s: the number of its blocks is no number", l->kernel->name);
-	add_kernel(t->e, t->call, l->kernel->name, kernel_comment(l->kernel), kernel_print_cuda(l->kernel, &s));
+	for (int i = 0; i < l->value.n; i++) {
+		vec_push(t->e->cx->arena, &t->call->args, l->value.at[i]);
+		t->call->nout += l->kernel->operand.at[i].access == ACCESS_WRITE;
+	}
+	put_launch(t, l->kernel, &s);
 }
 
 /* ---- products and convolutions ----------------------------------------------------------------------------------- */
 
-/* What becomes of an element: "made" at (row, i). */
 static void
-put_store(Text *t, const char *bias, const char *plain)
+product_axes(Contract *c, const Form *f, bool linear)
 {
-	Out *o = &t->body;
+	const int64_t sx = f->tx->strides[f->tx->ndim - 1], sy = f->ty->strides[f->ty->ndim - 1];
+	const int64_t sk = f->tw->strides[linear ? 1 : 0], sn = f->tw->strides[linear ? 0 : 1];
 
-	if (bias)
-		out_line(o, "made += bias[%s];", bias);
-	if (!t->after) {
-		out_line(o, "%s = made;", plain);
+	contract_axis(c, f->m, false, (int64_t[4]){ f->ldy, f->ldx });
+	contract_axis(c, f->n, false, (int64_t[4]){ sy, 0, sn, 1 });
+	contract_axis(c, f->k, true, (int64_t[4]){ 0, sx, sk });
+}
+
+/* Rows are pixels, columns the output channels of a group; channels are summed over within taps. */
+static void
+convolution_axes(Contract *c, const Form *f)
+{
+	const int64_t *sx = f->tx->strides, *sy = f->ty->strides, *sw = f->tw->strides, ic = f->tw->dims[1], n = f->n;
+	Windows v = { .places = f->places };
+
+	for (int i = 0; i < v.places; i++) {
+		v.in[i] = f->tx->dims[2 + i], v.out[i] = f->ty->dims[2 + i], v.taps[i] = f->window[i];
+		v.step[i] = f->step[i], v.pad[i] = f->pad[i], v.wide[i] = f->wide[i];
+		v.x[i] = sx[2 + i], v.y[i] = sy[2 + i], v.w[i] = sw[2 + i];
+	}
+	contract_axis(c, f->ty->dims[0], false, (int64_t[4]){ sy[0], sx[0] });
+	contract_windows(c, &v, false);
+	contract_axis(c, f->groups, false, (int64_t[4]){ n * sy[1], ic * sx[1], n * sw[0], n });
+	contract_axis(c, n, false, (int64_t[4]){ sy[1], 0, sw[0], 1 });
+	contract_windows(c, &v, true);
+	contract_axis(c, ic, true, (int64_t[4]){ 0, sx[1], sw[1] });
+}
+
+/* In tiles; with few channels in a group (depthwise) a thread for each element. */
+static void
+emit_contract(Text *t, const Form *f, const Node *n)
+{
+	const bool conv = f->form == FORM_CONV;
+	const Value *const own[] = { t->p->epilogue[n->id] ? t->p->epilogue[n->id]->out[0] : f->y, f->x, f->w, f->bias };
+	const Size *grid[3];
+	Schedule s;
+	Contract c;
+	Kernel *k;
+
+	contract_begin(&c, t->p, n, RT_f32, f->bias != NULL);
+	if (conv)
+		convolution_axes(&c, f);
+	else
+		product_axes(&c, f, node_is(n, "aten::linear"));
+	k = contract_end(&c, t->after, conv ? 1 + f->places : 1);
+	for (int i = 0; i <= CONTRACT_W + c.bias; i++)
+		vec_push(t->e->cx->arena, &t->call->args, own[i]);
+	for (int i = 0; t->after && i < t->after->value.n; i++)
+		if (t->after->kernel->operand.at[i].access == ACCESS_READ ||
+		    t->after->kernel->operand.at[i].access == ACCESS_NUMBER)
+			vec_push(t->e->cx->arena, &t->call->args, t->after->value.at[i]);
+	t->call->nout = 1;
+	if ((!conv || f->groups == 1 || f->n >= FEW_CHANNELS) && kernel_cuda_tiles(k, grid)) {
+		for (int i = 0; i < 3; i++)
+			if (!size_const(grid[i], &t->call->grid[i]))
+				BUG("%s: the number of its blocks is no number", k->name);
+		add_kernel(t->e, t->call, conv ? "conv" : "product", kernel_comment(k), kernel_print_cuda_tiles(k));
 		return;
 	}
-	out_line(o, t->after->kernel->naxis == 2 ? "const int64_t i0 = row, i1 = i;" : "const int64_t i0 = i;");
-	put_lines(o, t->e->cx->arena, kernel_element(t->after->kernel, NULL));
-}
-
-static void
-operands(Text *t, const Form *f)
-{
-	if (t->after) {
-		pass_operands(t, t->after);
-	} else {
-		param(t, f->y, "float *", "y");
-		t->call->nout = 1;
-	}
-	param(t, f->x, "const float *", "x");
-	if (f->w)
-		param(t, f->w, "const float *", "w");
-	if (f->bias)
-		param(t, f->bias, "const float *", "bias");
-}
-
-static void
-emit_product(Text *t, const Form *f, const Node *n)
-{
-	const bool linear = node_is(n, "aten::linear");
-	const long long sk = f->tw->strides[linear ? 1 : 0], sn = f->tw->strides[linear ? 0 : 1];
-	Arena *a = t->e->cx->arena;
-	Out *o = &t->body;
-
-	operands(t, f);
-	out_line(o, "cu_product<%s>(%lld, %lld, %lld,", sk == 1 ? "true" : "false", (long long)f->m, (long long)f->n,
-		 (long long)f->k);
-	out_line(o, "\t[=](int64_t r, int64_t k) { return x[r * %lld + k * %lld]; },", (long long)f->ldx,
-		 (long long)f->tx->strides[f->tx->ndim - 1]);
-	out_line(o, "\t[=](int64_t k, int64_t c) { return w[k * %lld + c * %lld]; },", sk, sn);
-	out_open(o, "\t[=](int64_t row, int64_t i, float made)");
-	put_store(t, f->bias ? "i" : NULL, arena_printf(a, "y[row * %lld + i * %lld]", (long long)f->ldy,
-							(long long)f->ty->strides[f->ty->ndim - 1]));
-	out_close(o, ");");
-	t->call->grid[0] = (f->m + TILE - 1) / TILE;
-	t->call->grid[1] = (f->n + TILE - 1) / TILE;
-	finish(t, "product",
-	       arena_printf(a, "product (%lld, %lld) x (%lld, %lld)%s", (long long)f->m, (long long)f->k,
-			    (long long)f->k, (long long)f->n, t->after ? ", with what follows" : ""));
-}
-
-/* The element of x under the window: from oh, ow, kh, kw, channel. */
-static void
-put_window(Out *o, const Form *f, const char *axis, int i)
-{
-	out_line(o, "const int %s = o%s * %lld - %lld + k%s * %lld;", axis, axis, (long long)f->step[i],
-		 (long long)f->pad[i], axis, (long long)f->wide[i]);
-}
-
-static const char *
-under_window(Arena *a, const Form *f, const char *channel)
-{
-	const int64_t *s = f->tx->strides;
-
-	return arena_printf(a, "(unsigned)h < %lldu && (unsigned)w_ < %lldu ? x[n * %lldLL + (%s) * %lldLL + h * "
-			    "%lldLL + w_ * %lldLL] : 0.0f", (long long)f->tx->dims[2], (long long)f->tx->dims[3],
-			    (long long)s[0], channel, (long long)s[1], (long long)s[2], (long long)s[3]);
-}
-
-static void
-put_pixel(Out *o, const Form *f, const char *row)
-{
-	const long long ow = f->ty->dims[3], oh = f->ty->dims[2];
-
-	out_line(o, "const int ow_ = (int)%s %% %lld, oh = (int)%s / %lld %% %lld, n = (int)%s / %lld;", row, ow, row,
-		 ow, oh, row, ow * oh);
-}
-
-static const char *
-pixel_store(Arena *a, const Form *f, const char *channel)
-{
-	const int64_t *s = f->ty->strides;
-
-	return arena_printf(a, "y[n * %lldLL + (%s) * %lldLL + oh * %lldLL + ow_ * %lldLL]", (long long)s[0], channel,
-			    (long long)s[1], (long long)s[2], (long long)s[3]);
-}
-
-static void
-put_conv_store(Text *t, const Form *f, const char *channel)
-{
-	if (!t->after)
-		put_pixel(&t->body, f, "row");
-	put_store(t, f->bias ? channel : NULL, pixel_store(t->e->cx->arena, f, channel));
-}
-
-/* As a product: rows are pixels, columns the output channels of a group, k runs over channels within taps. */
-static void
-emit_conv_product(Text *t, const Form *f)
-{
-	const long long ic = f->tw->dims[1], n = f->n, kw = f->window[1], *s = (const long long *)f->tw->strides;
-	Arena *a = t->e->cx->arena;
-	Out *o = &t->body;
-
-	out_line(o, "const int g = (int)blockIdx.z;\n");
-	out_line(o, "cu_product<true>(%lld, %lld, %lld,", (long long)f->m, n, (long long)f->k);
-	out_open(o, "\t[=](int64_t r, int64_t k)");
-	put_pixel(o, f, "r");
-	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
-		 ic * kw);
-	put_window(o, f, "h", 0);
-	put_window(o, f, "w_", 1);
-	out_line(o, "return %s;", under_window(a, f, arena_printf(a, "g * %lld + c", ic)));
-	out_close(o, ",");
-	out_open(o, "\t[=](int64_t k, int64_t i)");
-	out_line(o, "const int c = (int)k %% %lld, kw_ = (int)k / %lld %% %lld, kh = (int)k / %lld;", ic, ic, kw,
-		 ic * kw);
-	out_line(o, "return w[(g * %lld + i) * %lld + c * %lld + kh * %lld + kw_ * %lld];", n, s[0], s[1], s[2], s[3]);
-	out_close(o, ",");
-	out_open(o, "\t[=](int64_t row, int64_t i_, float made)");
-	out_line(o, "const int64_t i = g * %lld + i_;", n);
-	put_conv_store(t, f, "i");
-	out_close(o, ");");
-	t->call->grid[0] = (f->m + TILE - 1) / TILE;
-	t->call->grid[1] = (n + TILE - 1) / TILE;
-	t->call->grid[2] = f->groups;
-}
-
-/* Few channels in a group (depthwise): one thread for each element of the result. */
-static void
-emit_conv_direct(Text *t, const Form *f)
-{
-	const long long ic = f->tw->dims[1], channels = f->tw->dims[0], *s = (const long long *)f->tw->strides;
-	Arena *a = t->e->cx->arena;
-	Out *o = &t->body;
-
-	out_line(o, "const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = at / %lld, i = at %% "
-		 "%lld;", channels, channels);
-	out_line(o, "const int g = (int)i / %lld;", (long long)f->n);
-	out_line(o, "float made = 0;\n");
-	out_line(o, "if (at >= %lld)", (long long)(f->m * channels));
-	out_line(o, "\treturn;");
-	put_pixel(o, f, "row");
-	out_line(o, "for (int kh = 0; kh < %lld; kh++)", (long long)f->window[0]);
-	out_line(o, "\tfor (int kw_ = 0; kw_ < %lld; kw_++)", (long long)f->window[1]);
-	out_open(o, "\t\tfor (int c = 0; c < %lld; c++)", ic);
-	put_window(o, f, "h", 0);
-	put_window(o, f, "w_", 1);
-	out_line(o, "made += w[i * %lld + c * %lld + kh * %lld + kw_ * %lld] *", s[0], s[1], s[2], s[3]);
-	out_line(o, "\t(%s);", under_window(a, f, arena_printf(a, "g * %lld + c", ic)));
-	out_close(o, "");
-	put_store(t, f->bias ? "i" : NULL, pixel_store(a, f, "i"));
-	t->call->grid[0] = (f->m * channels + BLOCK - 1) / BLOCK;
-}
-
-static void
-emit_convolution(Text *t, const Form *f)
-{
-	operands(t, f);
-	if (f->n < FEW_CHANNELS && f->groups > 1)
-		emit_conv_direct(t, f);
-	else
-		emit_conv_product(t, f);
-	finish(t, "conv",
-	       arena_printf(t->e->cx->arena,
-			    "convolution %lld x %lld, %lld -> %lld channels in %lld groups, %lld pixels%s",
-			    (long long)f->window[0], (long long)f->window[1], (long long)(f->tw->dims[1] * f->groups),
-			    (long long)f->tw->dims[0], (long long)f->groups, (long long)f->m,
-			    t->after ? ", with what follows" : ""));
+	s = kernel_schedule_rows(k, true, 0);
+	put_launch(t, k, &s);
 }
 
 /* ---- pooling: one thread for each element ------------------------------------------------------------------------ */
@@ -502,7 +375,9 @@ emit_pool(Text *t, const Form *f)
 	const int64_t *d = f->ty->dims, *s = f->tx->strides, total = rt_numel(f->ty);
 	Out *o = &t->body;
 
-	operands(t, f);
+	param(t, f->y, "float *", "y");
+	param(t, f->x, "const float *", "x");
+	t->call->nout = 1;
 	out_line(o, "const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;");
 	out_line(o, "float made = %s;\n", most ? "-(float)KILN_INF" : "0");
 	out_line(o, "if (at >= %lldu)", (long long)total);
@@ -541,10 +416,9 @@ emit_cuda(Emit *e, Plan *p, const Node *n, const Node *epilogue, CudaCall *call)
 	if (!recognise(p, n, &f) || (epilogue && !lower_epilogue(p, epilogue, n->out[0], true, &after)))
 		return false;
 	t.after = epilogue ? &after : NULL;
-	switch (f.form) {
-	case FORM_PRODUCT: emit_product(&t, &f, n); break;
-	case FORM_CONV:    emit_convolution(&t, &f); break;
-	case FORM_POOL:    emit_pool(&t, &f); break;
-	}
+	if (f.form == FORM_POOL)
+		emit_pool(&t, &f);
+	else
+		emit_contract(&t, &f, n);
 	return true;
 }

@@ -56,6 +56,8 @@ typedef struct Windows {
 } Windows;
 void contract_windows(Contract *, const Windows *, bool summed);         /* of places; summed: of taps */
 void contract_from(Contract *, int64_t y, int64_t w);                     /* the first elements of these */
+/* Completes it; after: what follows over its result, of which the first `rows` axes are the rows; or null. */
+Kernel *contract_end(Contract *, const Lowered *after, int rows);
 /* It is the call's kernel, of which this microkernel computes the units. */
 void contract_call(KernelCall *, Contract *, const char *micro);
 

@@ -79,8 +79,9 @@ with_bias(const Contract *c, Ref sum)
 	return c->bias ? kernel_let(c->k, lower_let(c->p, "add_Tensor", c->k->operand.at[CONTRACT_Y].dtype, add)) : sum;
 }
 
-static const Kernel *
-finish(Contract *c)
+/* The lets of what is summed, and the sum with the bias. */
+static Ref
+summed(Contract *c)
 {
 	const RtDtype dtype = c->k->operand.at[CONTRACT_Y].dtype;
 	const Ref factor[2] = { ref_operand(CONTRACT_X), ref_operand(CONTRACT_W) };
@@ -90,8 +91,72 @@ finish(Contract *c)
 	sum.x = kernel_let(c->k, lower_let(c->p, "mul_Tensor", dtype, factor));
 	value = kernel_state(c->k, sum);
 	kernel_stage(c->k, false);
-	kernel_store(c->k, CONTRACT_Y, with_bias(c, value));
-	kernel_simplify(c->k, 0);
+	return with_bias(c, value);
+}
+
+/* A place among rows and columns as one among the axes: the first `rows` of them are rows. */
+static void
+spread(const Kernel *k, int rows, const Operand *from, int naxis, Operand *to)
+{
+	SizeTable *z = k->sizes;
+	const Size *row = naxis > 1 ? from->stride[0] : size_number(z, 0), *column = from->stride[naxis - 1];
+
+	*to = *from;
+	to->name = NULL;
+	for (int i = k->naxis - k->nreduce - 1; i >= 0; i--) {
+		const Size **step = i < rows ? &row : &column;
+
+		to->stride[i] = *step;
+		*step = size_times(z, *step, k->extent[i]);
+	}
+	for (int i = k->naxis - k->nreduce; i < k->naxis; i++)
+		to->stride[i] = size_number(z, 0);
+}
+
+static Ref
+moved(Ref r, const Ref *operand, int lets)
+{
+	if (r.kind == REF_OPERAND)
+		return operand[r.at];
+	r.at += r.kind == REF_LET ? lets : 0;
+	return r;
+}
+
+/* What follows for the value; its inputs are further operands. */
+static Ref
+followed(Contract *c, const Lowered *after, int rows, Ref made)
+{
+	const Kernel *a = after->kernel;
+	Ref *of = new(c->k->arena, Ref, a->operand.n);           /* by operand */
+	const int lets = c->k->let.n;
+
+	for (int i = 0; i < a->operand.n; i++) {
+		const Access access = a->operand.at[i].access;
+		Operand o;
+
+		of[i] = made;
+		if (access == ACCESS_WRITE || access == ACCESS_MADE)
+			continue;
+		spread(c->k, rows, &a->operand.at[i], a->naxis, &o);
+		of[i] = ref_operand(kernel_operand(c->k, o));
+	}
+	for (int i = 0; i < a->let.n; i++) {
+		Let l = a->let.at[i];
+
+		for (int k = 0; k < l.narg; k++)
+			l.arg[k] = moved(l.arg[k], of, lets);
+		kernel_let(c->k, l);
+	}
+	return moved(a->store.at[0].value, of, lets);
+}
+
+Kernel *
+contract_end(Contract *c, const Lowered *after, int rows)
+{
+	const Ref made = summed(c);
+
+	kernel_store(c->k, CONTRACT_Y, after ? followed(c, after, rows, made) : made);
+	kernel_drop_ones(c->k);
 	kernel_check(c->k);
 	return c->k;
 }
@@ -103,6 +168,7 @@ contract_call(KernelCall *call, Contract *c, const char *micro)
 
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->k->sizes, call->n), .grain = call->grain,
 			 .micro = micro };
-	call->kernel = finish(c);
+	call->kernel = contract_end(c, NULL, 0);
+	kernel_simplify(c->k, 0);
 	call->schedule = s;
 }

@@ -24,11 +24,21 @@ kernel_cuda_params(const Kernel *k, Buf *b)
 	}
 }
 
+static const Size *
+product(const Kernel *k, int first, int end)
+{
+	const Size *n = size_number(k->sizes, 1);
+
+	for (int i = first; i < end; i++)
+		n = size_times(k->sizes, n, k->extent[i]);
+	return n;
+}
+
 /* The indices of axes [first, end) from a number: those that fit in 32 bits are divided in these. */
 static void
 put_indices(Printer *p, int first, int end, const char *from)
 {
-	const bool narrow = size_at_most(p->k->sizes, kernel_points(p->k), INT32_MAX);
+	const bool narrow = size_at_most(p->k->sizes, product(p->k, first, end), INT32_MAX);
 	const char *type = narrow ? "unsigned" : "int64_t";
 
 	if (end - first == 1) {
@@ -36,14 +46,14 @@ put_indices(Printer *p, int first, int end, const char *from)
 		return;
 	}
 	if (end > first)
-		put_line(p, "%s rest = (%s)%s;", type, type, from);
+		put_line(p, "%s rest_%d = (%s)%s;", type, first, type, from);
 	for (int i = end - 1; i > first; i--) {
 		const char *n = c_size(p, p->k->extent[i]);
 
-		put_line(p, "const int64_t i%d = rest %% %s; rest /= %s;", i, n, n);
+		put_line(p, "const int64_t i%d = rest_%d %% %s; rest_%d /= %s;", i, first, n, first, n);
 	}
 	if (end > first)
-		put_line(p, "const int64_t i%d = rest;", first);
+		put_line(p, "const int64_t i%d = rest_%d;", first, first);
 }
 
 bool
@@ -68,16 +78,6 @@ static bool
 is_shared(const Printer *p)
 {
 	return p->k->nreduce && p->s->inner == p->k->naxis - 1;
-}
-
-static const Size *
-product(const Kernel *k, int first, int end)
-{
-	const Size *n = size_number(k->sizes, 1);
-
-	for (int i = first; i < end; i++)
-		n = size_times(k->sizes, n, k->extent[i]);
-	return n;
 }
 
 static void
@@ -165,6 +165,103 @@ put_stage(Printer *p, int stage)
 	for (int i = outer_axes(p->k); each && i < p->k->naxis; i++)
 		close_loop(p);
 	close_loop(p);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+enum { TILE = 64 };              /* cutile.h: CU_TILE */
+
+typedef struct Tiles { int group, column, outer; } Tiles;        /* the first axes that are no rows, no groups, summed */
+
+static bool
+moves(const Kernel *k, int operand, int axis)
+{
+	return !size_is(k->operand.at[operand].stride[axis], 0);
+}
+
+/* One sum of products of x1 and x2. */
+static bool
+is_contract(const Kernel *k)
+{
+	const Let *times = k->let.n ? &k->let.at[0] : NULL;
+
+	return times && k->stage.n == 2 && k->state.n == 1 && !strcmp(k->state.at[0].fold->name, "sum") &&
+	       !strcmp(times->op->id, "mul_Tensor") && times->types.compute == RT_f32 && times->arg[0].at == 1 &&
+	       times->arg[1].at == 2 && k->stage.at[1].let == 1 && k->state.at[0].x.kind == REF_LET;
+}
+
+static bool
+tiles_of(const Kernel *k, Tiles *t)
+{
+	t->outer = k->naxis - k->nreduce;
+	if (!is_contract(k))
+		return false;
+	for (t->group = 0; t->group < t->outer && !moves(k, 2, t->group);)
+		t->group++;
+	for (t->column = t->group; t->column < t->outer && moves(k, 1, t->column) && moves(k, 2, t->column);)
+		t->column++;
+	for (int i = t->column; i < t->outer; i++)
+		if (moves(k, 1, i) || !moves(k, 2, i))
+			return false;
+	return true;
+}
+
+bool
+kernel_cuda_tiles(const Kernel *k, const Size *grid[3])
+{
+	const Size *tile = size_number(k->sizes, TILE);
+	Tiles t;
+
+	if (!tiles_of(k, &t))
+		return false;
+	grid[0] = size_ceil(k->sizes, product(k, 0, t.group), tile);
+	grid[1] = size_ceil(k->sizes, product(k, t.column, t.outer), tile);
+	grid[2] = product(k, t.group, t.column);
+	return size_at_most(k->sizes, grid[1], UINT16_MAX) && size_at_most(k->sizes, grid[2], UINT16_MAX);
+}
+
+/* "[=](int64_t row, int64_t k) { indices; return x1[...]; }," */
+static void
+put_input(Printer *p, const Tiles *t, int operand)
+{
+	const bool first = operand == 1;
+
+	open_loop(p, first ? "[=](int64_t row, int64_t k)" : "[=](int64_t k, int64_t column)");
+	put_indices(p, first ? 0 : t->column, first ? t->group : t->outer, first ? "row" : "column");
+	put_indices(p, t->outer, p->k->naxis, "k");
+	put_line(p, "return %s;", kernel_place(p->k, operand));
+	p->indent--;
+	put_line(p, "},");
+}
+
+char *
+kernel_print_cuda_tiles(const Kernel *k)
+{
+	const Into to = { .at = "", .lane = "" };
+	Printer p = { .k = k, .indent = 1 };
+	Buf params = { 0 };
+	bool along;              /* neighbours in the second input are neighbours in what is summed */
+	Tiles t;
+
+	if (!tiles_of(k, &t))
+		BUG("%s: no sum of products", k->name);
+	kernel_cuda_params(k, &params);
+	buf_printf(&p.text, "(%s)\n{\n", params.at);
+	buf_free(&params);
+	put_indices(&p, t.group, t.column, "blockIdx.z");
+	along = t.outer == t.column || !kernel_consecutive(k, 2, t.outer - 1);
+	put_line(&p, "cu_product<%s>(%s, %s, %s,", along ? "true" : "false", c_size(&p, product(k, 0, t.group)), c_size(&p, product(k, t.column, t.outer)),
+		 c_size(&p, product(k, t.outer, k->naxis)));
+	put_input(&p, &t, 1);
+	put_input(&p, &t, 2);
+	open_loop(&p, "[=](int64_t row, int64_t column, float r0)");
+	put_indices(&p, 0, t.group, "row");
+	put_indices(&p, t.column, t.outer, "column");
+	put_lines(&p, kernel_stage_element(k, 1, &to));
+	p.indent--;
+	put_line(&p, "});");
+	buf_puts(&p.text, "}\n");
+	return arena_text(k->arena, &p.text);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */

@@ -54,6 +54,7 @@ toolkit
 check tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels 42
 check samples/digits/model.pt samples/digits/in.npz digits 3
 check tests/cuda/carried.py samples/digits/in.npz carried 5          # a list keeps what a loop carries
+check tests/cuda/sums.py samples/digits/in.npz sums 6                # convolutions over any dims, products with extents of 1
 assemble tests/cuda/kernels/model.pt tests/cuda/kernels/in.npz kernels
 
 # A device of a generation without code, no device at all, what is no architecture.

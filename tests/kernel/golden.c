@@ -8,6 +8,7 @@
  *     end
  *     --- c
  *     --- cuda
+ *     --- tiles          (of a sum of products: CUDA in tiles)
  * With a line `# simplify` the kernel is brought in order and scheduled first, and `--- kernel` shows it; with `#
  * block` it is the end of another kernel, over a block of rows and columns.  An end in registers (an operand is made)
  * is no function but lines.  What a microkernel computes is printed as plain loops.  CUDA has no gathers,
@@ -46,6 +47,7 @@ is_made(const Kernel *k)
 static void
 put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 {
+	const Size *grid[3];
 	int place[64];
 
 	for (int i = 0; i < 64; i++)
@@ -67,6 +69,8 @@ put_outcomes(Golden *t, Kernel *k, Schedule s, Buf *b)
 	buf_puts(b, kernel_print_c(k, &s));
 	if (kernel_has_cuda(k))
 		buf_printf(b, "--- cuda\n%s", kernel_print_cuda(k, &s));
+	if (kernel_cuda_tiles(k, grid))
+		buf_printf(b, "--- tiles\n%s", kernel_print_cuda_tiles(k));
 }
 
 void
