@@ -128,24 +128,6 @@ put_printed(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 	buf_puts(b, "\nend\n");
 }
 
-/* What else is passed to a microkernel, and what follows over each block that it has made. */
-static void
-put_behind(Plan *p, const Node *n, const KernelCall *call, Buf *b)
-{
-	const Node *group = p->epilogue[n->id];
-	Schedule s;
-	Lowered l;
-
-	for (int i = 0; i < call->args.n; i++)
-		if (call->args.at[i].what)
-			buf_printf(b, "# p[%d]: %s\n", i, call->args.at[i].what);
-	if (!group || !lower_epilogue(p, group, n->out[0], false, &l))
-		return;
-	s = kernel_schedule(l.kernel, TILE_NEVER);
-	buf_puts(b, "# then, over each block that is made:\n");
-	kernel_print(l.kernel, &s, b);
-}
-
 void
 launch_print(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 {
@@ -158,7 +140,9 @@ launch_print(Plan *p, const Node *n, const KernelCall *call, Buf *b)
 		return;
 	}
 	kernel_print(call->kernel, call->schedule, b);
-	put_behind(p, n, call, b);
+	for (int i = 0; i < call->args.n; i++)
+		if (call->args.at[i].what)
+			buf_printf(b, "# p[%d]: %s\n", i, call->args.at[i].what);
 }
 
 /* ---- epilogues ------------------------------------------------------------------------------------------------- */

@@ -216,8 +216,8 @@ bool  kernel_has_cuda(const Kernel *);
 enum { CUDA_BLOCK = 256 };
 char *kernel_print_cuda(const Kernel *, const Schedule *);
 const Size *kernel_cuda_blocks(const Kernel *, const Schedule *);
-/* The same of a sum of products as tiles in shared memory: its axes are rows, of which the second input does not depend,
- * groups, columns, of which the first does not.  False: it is no such kernel. */
+/* The same of a sum of products as tiles in shared memory: its axes are rows, of which the second input does not
+ * depend, groups, and columns, of which the first does not.  False: it is no such kernel. */
 bool  kernel_cuda_tiles(const Kernel *, const Size *grid[3]);
 char *kernel_print_cuda_tiles(const Kernel *);
 

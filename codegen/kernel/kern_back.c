@@ -94,7 +94,7 @@ put_contract(Row *r, KernelCall *call, const Conv *c, bool depthwise, bool bias)
 	contract_axis(&k, depthwise ? 1 : c->ic, true, (int64_t[4]){ 0, 1, c->si });
 	contract_windows(&k, &v, true);
 	contract_from(&k, c->scattered ? c->start : 0, c->first);
-	contract_call(call, &k, depthwise ? "vb_depthwise" : "vb_conv");
+	contract_call(call, &k, NULL, 0, depthwise ? "vb_depthwise" : "vb_conv");
 }
 
 static void
@@ -240,7 +240,7 @@ put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw, 
 	contract_windows(&k, &v, false);
 	contract_axis(&k, c->n, true, (int64_t[4]){ 0, c->h * c->w * c->xs, c->oh * c->ow * c->ys });
 	contract_windows(&k, &v, true);
-	contract_call(call, &k, depthwise ? "vb_weight_depthwise" : "vb_weight");
+	contract_call(call, &k, NULL, 0, depthwise ? "vb_weight_depthwise" : "vb_weight");
 }
 
 static bool

@@ -472,16 +472,18 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	return range[0] != NULL;
 }
 
-/* What a launch computes, but for what follows. */
+/* What a launch computes, with what follows: the group, or null. */
 static void
-describe(KernelCall *call, Plan *p, const Node *n, const Dense *d)
+describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dense *d)
 {
 	const int64_t *g = d->geometry, *s = d->w->strides, row = d->conv || d->transposed ? 0 : 1;
 	const Windows v = { .places = 2, .in = { g[1], g[2] }, .out = { g[4], g[5] }, .taps = { g[7], g[8] },
 			    .step = { g[9], g[10] }, .pad = { g[11], g[12] }, .wide = { g[13], g[14] },
 			    .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc },
 			    .w = { d->conv ? s[2] : 0, d->conv ? s[3] : 0 } };
+	Lowered after;
 	const int64_t channel = d->depthwise, columns = channel ? d->groups : d->n;
+	const bool follows = group && lower_epilogue(p, group, n->out[0], true, &after);
 	Contract c;
 
 	contract_begin(&c, p, n, RT_f32, d->bias != NULL);
@@ -495,7 +497,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Dense *d)
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
 		contract_windows(&c, &v, true);
-	contract_call(call, &c, d->winograd ? "vc_winograd" : d->depthwise ? "vc_depthwise" :
+	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, d->winograd ? "vc_winograd" : d->depthwise ? "vc_depthwise" :
 		      d->conv && !d->pointwise ? "vc_conv" : "vc_product");
 }
 
@@ -534,7 +536,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
 		for (int i = 0; i < more.n; i++)
 			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
-		describe(c, p, n, &d);
+		describe(c, p, n, group, &d);
 	}
 	return true;
 }

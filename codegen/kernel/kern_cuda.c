@@ -311,7 +311,8 @@ static void
 emit_contract(Text *t, const Form *f, const Node *n)
 {
 	const bool conv = f->form == FORM_CONV;
-	const Value *const own[] = { t->p->epilogue[n->id] ? t->p->epilogue[n->id]->out[0] : f->y, f->x, f->w, f->bias };
+	const Node *group = t->p->epilogue[n->id];
+	const Value *const own[] = { group ? group->out[0] : f->y, f->x, f->w, f->bias };
 	const Size *grid[3];
 	Schedule s;
 	Contract c;

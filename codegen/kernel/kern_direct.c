@@ -102,7 +102,7 @@ put_contract(Row *r, KernelCall *call, const Direct *d, bool bias)
 	contract_windows(&c, &v, false);
 	contract_axis(&c, ic, true, (int64_t[4]){ 0, xs[1], ws[1] });
 	contract_windows(&c, &v, true);
-	contract_call(call, &c, "vd_conv");
+	contract_call(call, &c, NULL, 0, "vd_conv");
 }
 
 bool

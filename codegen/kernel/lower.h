@@ -59,7 +59,7 @@ void contract_from(Contract *, int64_t y, int64_t w);                     /* the
 /* Completes it; after: what follows over its result, of which the first `rows` axes are the rows; or null. */
 Kernel *contract_end(Contract *, const Lowered *after, int rows);
 /* It is the call's kernel, of which this microkernel computes the units. */
-void contract_call(KernelCall *, Contract *, const char *micro);
+void contract_call(KernelCall *, Contract *, const Lowered *after, int rows, const char *micro);
 
 /* ---- lower_rows.c: what kernels that reduce are made of -------------------------------------------------------- */
 

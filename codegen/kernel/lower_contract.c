@@ -162,13 +162,13 @@ contract_end(Contract *c, const Lowered *after, int rows)
 }
 
 void
-contract_call(KernelCall *call, Contract *c, const char *micro)
+contract_call(KernelCall *call, Contract *c, const Lowered *after, int rows, const char *micro)
 {
 	Schedule *s = new(c->p->cx->arena, Schedule, 1);
 
 	*s = (Schedule){ .inner = -1, .tile = -1, .units = size_number(c->k->sizes, call->n), .grain = call->grain,
 			 .micro = micro };
-	call->kernel = contract_end(c, NULL, 0);
+	call->kernel = contract_end(c, after, rows);
 	kernel_simplify(c->k, 0);
 	call->schedule = s;
 }

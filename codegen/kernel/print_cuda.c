@@ -171,7 +171,8 @@ put_stage(Printer *p, int stage)
 
 enum { TILE = 64 };              /* cutile.h: CU_TILE */
 
-typedef struct Tiles { int group, column, outer; } Tiles;        /* the first axes that are no rows, no groups, summed */
+/* The first axes that are no rows, that are no groups, that are summed over. */
+typedef struct Tiles { int group, column, outer; } Tiles;
 
 static bool
 moves(const Kernel *k, int operand, int axis)
@@ -250,8 +251,8 @@ kernel_print_cuda_tiles(const Kernel *k)
 	buf_free(&params);
 	put_indices(&p, t.group, t.column, "blockIdx.z");
 	along = t.outer == t.column || !kernel_consecutive(k, 2, t.outer - 1);
-	put_line(&p, "cu_product<%s>(%s, %s, %s,", along ? "true" : "false", c_size(&p, product(k, 0, t.group)), c_size(&p, product(k, t.column, t.outer)),
-		 c_size(&p, product(k, t.outer, k->naxis)));
+	put_line(&p, "cu_product<%s>(%s, %s, %s,", along ? "true" : "false", c_size(&p, product(k, 0, t.group)),
+		 c_size(&p, product(k, t.column, t.outer)), c_size(&p, product(k, t.outer, k->naxis)));
 	put_input(&p, &t, 1);
 	put_input(&p, &t, 2);
 	open_loop(&p, "[=](int64_t row, int64_t column, float r0)");

@@ -8,6 +8,7 @@ KILN = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../program"))
 from hostile import Test, call, npy, npz
 
+OPERATORS = {"aten::add.Tensor": lambda a, b, alpha: a + alpha * b, "aten::mul.Tensor": lambda a, b: a * b, "aten::relu": lambda a: max(a, 0)}
 KERNEL = re.compile(r"^kernel (\w+)(.*?)^end$", re.M | re.S)
 
 
@@ -51,13 +52,18 @@ def evaluate(text, memory):
         of = [(n, e) for n, e, r in axes if r == reduced]
         return [dict(zip([n for n, _ in of], i)) for i in itertools.product(*[range(e) for _, e in of])]
 
-    stored, adds = {}, "aten::add.Tensor(r0, x3, 1)" in text
+    def ref(word, known, point):
+        return known[word] if word in known else value(word, point) if word[0] == "x" else float(word)
+
+    stored, steps = {}, re.findall(r"^  (t\d+) = (\S+?)\((.*)\) f32$", text.partition("\nonce\n")[2], re.M)
     for outer in points(False):
         if "\ndo\n  y0 = x1\n" in text:
             made = value("x1", outer)
         else:
             made = sum(value("x1", {**outer, **i}) * value("x2", {**outer, **i}) for i in points(True))
-            made += value("x3", outer) if adds else 0
+            known = {"r0": made}
+            for name, operator, args in steps:
+                known[name] = made = OPERATORS[operator](*[ref(a, known, outer) for a in args.split(", ")])
         at = place(operands["y0"][0], outer)
         assert at not in stored
         stored[at] = made
@@ -103,6 +109,10 @@ class Kernels(Test):
     def test_constant_weights(self):
         w = "    w = torch.sub(torch.div(torch.remainder(torch.mul(torch.arange(%d), 5), 17), 4.), 2.)\n"
         self.check("def forward(x: Tensor):\n" + w % 28 + "    return torch.linear(x, torch.reshape(w, [4, 7]))\n", "vc_product", [5, 7], [4, 7])
+        self.check("def forward(x: Tensor, b: Tensor):\n" + w % 28 + "    y = torch.linear(x, torch.reshape(w, [4, 7]))\n"
+                   "    return torch.relu(torch.add(y, b))\n", "vc_product", [2, 5, 7], [4, 7], [2, 5, 4])
+        self.check("def forward(x: Tensor, b: Tensor):\n" + w % 28 + "    y = torch.linear(x, torch.reshape(w, [4, 7]))\n"
+                   "    return torch.mul(y, b)\n", "vc_product", [2, 5, 7], [4, 7], [4])
         for groups, dims in (1, [6, 4, 3, 2]), (4, [4, 1, 3, 3]):
             self.check("def forward(x: Tensor):\n" + w % size(dims) + "    return torch.conv2d(x, torch.reshape(w, %s), None, [2, 1], "
                        "[1, 1], [1, 2], %d)\n" % (dims, groups), "vc_conv" if groups == 1 else "vc_depthwise", [1, 4, 7, 8], dims)
