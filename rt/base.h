@@ -70,12 +70,11 @@ typedef struct Map {
 	int       n, cap;
 	int      *slot;    /* open addressing into at, -1 free */
 	int       nslot;
-	Arena    *arena;   /* may be null: then on the heap, see map_free */
+	Arena    *arena;   /* may be null: then on the heap, and stays there */
 } Map;
 
 void *map_get(const Map *, const char *key);            /* null when absent */
 void  map_put(Map *, const char *key, void *value);     /* key is kept by reference */
-void  map_free(Map *);
 
 typedef struct PtrMap {             /* address -> number; in an arena */
 	const void **key;

@@ -132,14 +132,6 @@ map_put(Map *m, const char *key, void *value)
 	m->at[m->n++] = (MapEntry){ key, value, hash };
 }
 
-void
-map_free(Map *m)
-{
-	drop(m, m->at);
-	drop(m, m->slot);
-	memset(m, 0, sizeof *m);
-}
-
 /* ---- by address ----------------------------------------------------------------------------------------- */
 
 static int

@@ -84,12 +84,10 @@ describe(Row *r, const RtTensor *a, const RtTensor *b, bool transposed, Product 
 	return true;
 }
 
-/* One more loop, over parts of `size`; one part of a static size is no loop.  c, a, b: the operands' strides. */
+/* One more loop, over parts of `size`; one part of a static size is no loop.  stride: of the operands. */
 static bool
-cut(Row *r, RowNest *nest, int64_t of, int64_t size, int64_t c, int64_t a, int64_t b)
+cut(Row *r, RowNest *nest, int64_t of, int64_t size, const int64_t stride[3])
 {
-	const int64_t stride[3] = { c, a, b };
-
 	if (of <= size && !r->p->dynamic)
 		return false;
 	nest->dims[nest->ndim] = plan_ceil(r->p, of, size);
@@ -133,8 +131,8 @@ emit_product(Row *r, Product *d)
 	const char *type = row_type(d->dtype);
 	Arena *a = r->p->cx->arena;
 	RowNest nest = d->batch;
-	const bool rows = cut(r, &nest, d->m, ROWS, d->ldc, d->lda, 0),
-		   columns = cut(r, &nest, d->n, COLUMNS, 1, 0, d->bn);
+	const bool rows = cut(r, &nest, d->m, ROWS, (int64_t[3]){ d->ldc, d->lda }),
+		   columns = cut(r, &nest, d->n, COLUMNS, (int64_t[3]){ 1, 0, d->bn });
 	const int64_t m = rows ? ROWS : d->m, n = columns ? COLUMNS : d->n;
 	Out o = { .indent = 1 };
 	KernelCall *c;
