@@ -52,6 +52,7 @@ def door():
         for name, options in models.items():
             call(KILN, "build", os.path.join(folder, options[0]), *options[1:], "--emit", "c", "--name", name, "--cpu", "x86-64-v3",
                  "--weights", "file", "-o", name)
+            os.rename(os.path.join(tmp, name, name + ".weights"), os.path.join(tmp, name + ".weights"))
             call(CC, *FLAGS, "-c", f"{name}/{name}.c")
             roots = ["-Wl,-u," + line.split()[2] for line in call("nm", name + ".o").splitlines() if " T %s_" % name in line]
             call(CC, "-r", "-nostdlib", "-Wl,--gc-sections", *roots, "-o", name + ".whole.o", name + ".o", LIBRT)
