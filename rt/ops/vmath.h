@@ -340,7 +340,7 @@ v_sine(float x, int32_t more)
 	float s, c;
 	const int32_t q = v_quarter(x, &s, &c) + more, odd = -(q & 1);
 
-	return v_bits(v_int(v_pick(odd, c, s)) ^ ((q & 2) << 30));
+	return v_bits(v_int(v_pick(odd, c, s)) ^ (int32_t)((uint32_t)(q & 2) << 30));
 }
 
 V_INLINE float

@@ -2,7 +2,7 @@
  *
  * usage: instances CALLS THREADS IN.npz...
  *
- * It includes the C that kiln build --emit c --name c --weights file writes, weights in instances.weights.  Every thread loads
+ * It includes the C that kiln build --emit c --name c --weights file writes, weights in c.weights.  Every thread loads
  * the program, makes CALLS calls with the inputs in turn, on THREADS threads of its own, and frees it; then once more.
  * What each of them answers is the same, call by call, and so is what it raises.
  */
@@ -77,8 +77,10 @@ main(int argc, char **argv)
 	int bad = 0;
 
 	own = program;
-	if (argc < 4 || rt_cx_init(&cx) || own.beside(&cx, &own, &(RtWeightsFrom){ 0 }))
+	if (argc < 4 || rt_cx_init(&cx) || own.beside(&cx, &own, &(RtWeightsFrom){ 0 })) {
+		fprintf(stderr, "%s\n", argc < 4 ? "usage: instances CALLS THREADS IN.npz..." : cx.message);
 		return 2;
+	}
 	rt_cx_free(&cx);
 	for (int i = 0; i < NTHREAD; i++) {
 		job[i] = (Job){ .calls = atoi(argv[1]), .threads = atoi(argv[2]), .nin = argc - 3, .in = argv + 3 };

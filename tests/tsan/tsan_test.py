@@ -73,7 +73,7 @@ def main():
             with tempfile.TemporaryDirectory() as tmp:
                 subprocess.run([KILN, "build", model, *options, "--emit", "c", "--name", "c", "--weights", "file", "--cpu", "x86-64-v3", "-o", "c"],
                                check=True, cwd=tmp, stdout=subprocess.DEVNULL)
-                os.rename(os.path.join(tmp, "c/c.weights"), os.path.join(tmp, "instances.weights"))
+                os.rename(os.path.join(tmp, "c/c.weights"), os.path.join(tmp, "c.weights"))
                 subprocess.run([CC, *FLAGS, "-I", "c", os.path.join(HERE, "instances.c"), LIBRT, "-Wl,--gc-sections", "-lm", "-lpthread",
                                 "-o", "instances"], check=True, cwd=tmp)
                 for threads in THREADS:
