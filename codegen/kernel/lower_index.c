@@ -293,6 +293,97 @@ row_fill(Row *r)
 	return fill(r, x);
 }
 
+/* ---- padding --------------------------------------------------------------------------------------------------- */
+
+typedef enum Edge { EDGE_NONE, EDGE_REFLECT, EDGE_REPLICATE, EDGE_CIRCULAR, NEDGE } Edge;   /* as aten::_pad_enum */
+
+static Edge
+edge_of(const Row *r)
+{
+	static const char *const modes[NEDGE] = { "constant", "reflect", "replicate", "circular" };
+	static const char *const ids[NEDGE] = { "constant", "reflection", "replication", "_pad_circular" };
+	const Value *mode = row_arg(r, "mode");
+	IValue m;
+
+	for (int i = EDGE_REFLECT; i < NEDGE; i++)
+		if (!strncmp(r->n->op->id, ids[i], strlen(ids[i])))
+			return (Edge)i;
+	if (!mode || !value_constant(mode, &m))
+		return EDGE_NONE;
+	if (m.tag == RT_INT)
+		return m.u.i > EDGE_NONE && m.u.i < NEDGE ? (Edge)m.u.i : EDGE_NONE;
+	for (int i = EDGE_REFLECT; m.tag == RT_STR && i < NEDGE; i++)
+		if (!strcmp(m.u.str->s, modes[i]))
+			return (Edge)i;
+	return EDGE_NONE;
+}
+
+/* What the first of n elements of a dim, before or behind it, is made from, and the step to the next one's. */
+static int64_t
+edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
+{
+	*step = edge == EDGE_REFLECT ? -1 : edge == EDGE_REPLICATE ? 0 : 1;
+	switch (edge) {
+	case EDGE_REFLECT:   return behind ? size - 2 : n;
+	case EDGE_REPLICATE: return behind ? size - 1 : 0;
+	default:             return behind ? 0 : size - n;
+	}
+}
+
+/* Both sides of a dim of the result, from what is there of it: g is that, in the result, n[0] before and n[1] behind. */
+static bool
+put_edges(Row *r, Edge edge, const Region *g, int dim, const int64_t *n)
+{
+	const RtTensor *y = row_result(r, 0);
+	Value *const to = r->n->out[0];
+
+	for (int behind = 0; behind < 2; behind++) {
+		Region side = *g;
+		int step;
+
+		side.from_offset += edge_source(edge, g->dims[dim], n[behind], behind, &step) * y->strides[dim];
+		side.to_offset += (behind ? g->dims[dim] : -n[behind]) * y->strides[dim];
+		side.from[dim] = step * y->strides[dim];
+		side.dims[dim] = n[behind];
+		if (!put_region(r, &side, y->dtype, y->dtype, to, to))
+			return false;
+	}
+	return true;
+}
+
+/* The input inside, then the sides of each dim, the last one first: they are copies of what the result has by then. */
+static bool
+pad_by_edges(Row *r, Edge edge)
+{
+	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	int64_t pad[RT_MAX_RANK];
+	Region g;
+	int n;
+
+	if (!x || !y || x->dtype != y->dtype || x->ndim != y->ndim || !rt_numel(x) ||
+	    !row_list(r, row_arg(r, "pad") ? "pad" : "padding", pad, &n) || n > 2 * x->ndim || n % 2)
+		return false;
+	for (int i = 0; i < n; i++)
+		if (pad[i] < 0)
+			return false;
+	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	for (int i = 0; i < n / 2; i++)
+		g.to_offset += pad[2 * i] * y->strides[x->ndim - 1 - i];
+	if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self")))
+		return false;
+	memcpy(g.from, y->strides, (size_t)y->ndim * sizeof *g.from);
+	g.from_offset = g.to_offset;
+	for (int i = 0; i < n / 2; i++) {
+		const int dim = x->ndim - 1 - i;
+
+		if (!put_edges(r, edge, &g, dim, pad + 2 * i))
+			return false;
+		g.from_offset = g.to_offset -= pad[2 * i] * y->strides[dim];
+		g.dims[dim] = y->dims[dim];
+	}
+	return true;
+}
+
 /* Is the padding a constant, and not elements of the input? */
 static bool
 pads_by_number(const Row *r)
@@ -307,11 +398,14 @@ bool
 row_pad(Row *r)
 {
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
+	const Edge edge = edge_of(r);
 	int64_t pad[RT_MAX_RANK];
 	double value = 0;
 	Region g;
 	int n;
 
+	if (edge != EDGE_NONE)
+		return pad_by_edges(r, edge);
 	if (!x || !y || x->dtype != y->dtype || x->ndim != y->ndim || !pads_by_number(r))
 		return false;
 	if (!row_list(r, "pad", pad, &n) || n > 2 * x->ndim || n % 2)

@@ -315,9 +315,12 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "conv3d", spec_convolution }, { "conv3d_padding", spec_convolution },
 	{ "conv_transpose1d", spec_convolution }, { "conv_transpose2d_input", spec_convolution },
 	{ "conv_transpose3d_input", spec_convolution }, { "batch_norm", spec_batch_norm },
+	{ "instance_norm", spec_instance_norm },
 	{ "max_pool3d", spec_pool_volume }, { "avg_pool3d", spec_pool_volume },
 	{ "adaptive_avg_pool3d", spec_pool_volume }, { "_cdist_forward", spec_distances },
-	{ "scaled_dot_product_attention", spec_sdpa },
+	{ "scaled_dot_product_attention", spec_sdpa }, { "pad", spec_pad_edges },
+	{ "reflection_pad1d", spec_pad_edges }, { "reflection_pad2d", spec_pad_edges },
+	{ "replication_pad1d", spec_pad_edges }, { "replication_pad2d", spec_pad_edges },
 };
 
 static const struct Form *

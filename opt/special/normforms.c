@@ -4,9 +4,15 @@
  *    y = batch_norm(x, weight, bias, mean, var, False, _, eps)
  *      ->   y = x * s + (bias - mean * s),   s = weight / sqrt(var + eps), one for each channel
  *
+ * And instance norms by their own moments of what lies channels last: group norms, which keep the layout.
+ *
+ *    y = instance_norm(x, weight, bias, None, None, True, _, eps)   ->   y = group_norm(x, x.size(1), weight, bias, eps)
+ *
  * Of what a convolution over one dim gave, before its squeeze (convforms.c).
  */
 #include "specialize.h"
+
+#include "../../rt/ops/dense.h"
 
 /* A constant of n elements, or None where that will do; false: it is neither. */
 static bool
@@ -78,6 +84,45 @@ spec_batch_norm(Spec *s, Scope *c, const Node *m)
 			       spec_put_constant(s, rt_of(shift), m->at), spec_put_constant(s, rt_int(1), m->at) };
 
 	y = spec_put_op(s, c, "aten::add", "Tensor", sum, 3, m->at);
+	if (!high)
+		return y;
+	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);
+}
+
+static bool
+has_moments_of_its_own(Spec *s, const Node *m, RtDtype dtype)
+{
+	static const char *const vectors[] = { "weight", "bias" }, *const running[] = { "running_mean", "running_var" };
+	int64_t stats;
+
+	for (int i = 0; i < 2; i++) {
+		const Value *v = node_arg(m, vectors[i]);
+
+		if (!value_is_none(node_arg(m, running[i])) ||
+		    (!value_is_none(v) && (!known_is(s->k, v) || known_at(s->k, v)->v.tag != RT_TENSOR ||
+					   known_at(s->k, v)->v.u.t->dtype != dtype)))
+			return false;
+	}
+	return known_int(s->k, node_arg(m, "use_input_stats"), &stats) && stats;
+}
+
+Value *
+spec_instance_norm(Spec *s, Scope *c, const Node *m)
+{
+	Value *const high = spec_squeezed(s, m->in[0]), *const x = high ? high : m->in[0], *y;
+	const Known *k = known_at(s->k, x);
+	const RtTensor *t = k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
+	int64_t strides[RT_MAX_RANK];
+
+	if (!t || !k->altered || !known_is(s->k, m->out[0]) || !rt_numel(t) ||
+	    (t->dtype != RT_f32 && t->dtype != RT_f64) || !dense_format(t, t->ndim, t->dims, strides) ||
+	    !has_moments_of_its_own(s, m, (RtDtype)t->dtype))
+		return NULL;
+	Value *const in[] = { x, spec_put_int(s, t->dims[1], m->at), node_arg(m, "weight"), node_arg(m, "bias"),
+			      node_arg(m, "eps"), spec_put_constant(s, rt_bool(false), m->at) };
+
+	y = spec_put_op(s, c, "aten::group_norm", "", in, 6, m->at);
+	spec_alter(s, y);
 	if (!high)
 		return y;
 	return spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, m->at) }, 2, m->at);

@@ -154,5 +154,10 @@ Value  *spec_sdpa(Spec *, Scope *, const Node *m);
 /* ---- normforms.c ------------------------------------------------------------------------------------------------- */
 
 Value  *spec_batch_norm(Spec *, Scope *, const Node *m);         /* likewise of a batch norm */
+Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise of an instance norm */
+
+/* ---- padforms.c -------------------------------------------------------------------------------------------------- */
+
+Value  *spec_pad_edges(Spec *, Scope *, const Node *m);          /* likewise of a padding */
 
 #endif

@@ -376,6 +376,27 @@ class Forms(Form):
         self.form(["return torch.diff(x)"], ["x=float32[4x7]"])
         self.form(["return torch.diff(x, 1, 0)"], ["x=int64[4x7]"])
 
+    def test_padded_by_edges(self):
+        """Each dim in turn, from what is there of the result; sizes that a reflection is too long for raise; cropping is a call."""
+        for dims, pad in ((1, [2, 3]), (1, [0, 1]), (2, [1, 2, 3, 0]), (2, [0, 0, 4, 4]), (3, [1, 0, 0, 2, 4, 3])):
+            for mode in "reflect", "replicate", "circular":
+                line = "return torch.pad(torch.transpose(x, 0, 1), %s, \"%s\")" % (pad, mode)
+                self.form([line], ["x=float32[2x3x%s]" % "x".join(["7"] * dims)])
+                self.form([line], ["x=float32[2..5x3x%s]" % "x".join(["7"] * dims)])
+                if pad == [2, 3]:
+                    self.form([line], ["x=float32[2x3x5..9]"])
+        for kind in "bool", "int64", "float16", "complex64":
+            self.form(["return torch.pad(x, [3, 2, 1, 1], \"reflect\"), torch.replication_pad2d(x, [1, 2, 0, 3])"], ["x=%s[2x4x6]" % kind],
+                      result="Tuple[Tensor, Tensor]")
+        self.form(["return torch.pad(x, [3, -1], \"replicate\")"], ["x=float32[2x3x7]"], calls=1)
+        self.put("m.pt", model(body(["return torch.reflection_pad1d(x, [4, 0])"])))
+        self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x7]", *TCC, "-o", "program"], 0)
+        for n, status in ((5, 0), (4, 1), (3, 1)):
+            self.put("x.npz", npz(x=npy((2, 3, n), "<f4", bytes(24 * n))))
+            rc, _, errors = call(["./program", "-i", "x.npz"], self.dir)
+            self.assertEqual(rc, status, errors)
+            self.assertIn(b"" if not status else b"Padding size should be less than", errors)
+
 
 if __name__ == "__main__":
     unittest.main()

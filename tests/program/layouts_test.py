@@ -102,6 +102,17 @@ class Layouts(Form):
         self.form([CONV, "z = torch.sigmoid(torch.permute(torch.slice(y, 2, 1), [0, 2, 3, 1]))", "s = torch.stride(z)",
                    "return torch.mul(z, s[0] + s[1] * 2 + s[3])"], IMAGE, 2)
 
+    def test_edges_and_instances(self):
+        """Padding by the edges and instance norms stay channels last: the copies are the input's, the result's, and a pad's parts."""
+        for sizes in IMAGE, ["x=float32[2..4x3x7x5..9]"]:
+            norm = "torch.instance_norm(%s, %s, None, None, None, True, 0.1, 1.0e-05, False)"
+            self.form([CONV, "return torch.conv2d(%s, %s)" % (norm % ("torch.relu(y)", sin(6)), sin(4, 6, 2, 2))], sizes, 2)
+            for pad, parts in (("torch.pad(y, [1, 2, 3, 0], \"reflect\")", 4), ("torch.replication_pad2d(y, [2, 0, 1, 3])", 4)):
+                self.form([CONV, "return torch.conv2d(%s, %s)" % (pad, sin(4, 6, 2, 2))], sizes, 2 + parts)
+        line = "y = torch.conv1d(x, %s)" % sin(6, 3, 3)
+        norm = "torch.instance_norm(torch.reflection_pad1d(y, [2, 1]), None, None, None, None, True, 0.1, 1.0e-05, False)"
+        self.form([line, "return torch.conv1d(%s, %s)" % (norm, sin(4, 6, 2))], ["x=float32[2x3x9]"], 5)
+
     def test_goes_on(self):
         """A guard that fails behind such a view: the generic code goes on with what the model has."""
         lines = [CONV, "z = torch.slice(y, 3, 1)", "if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(y)", "else:", "  y = torch.exp(y)",
