@@ -24,6 +24,7 @@ enum {
 	NEAR_BYTES = 1 << 20,    /* weights that are still in a cache when they are wanted again: */
 	NEAR_FLOPS = 2,          /* ... while a byte comes from there */
 	CACHE_FLOPS = 4,         /* ... while the transforms read or write a byte */
+	LANES_LEFT = 4,          /* a panel of a vector has these times the lanes that channels fill */
 };
 
 typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
@@ -32,6 +33,7 @@ typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k)
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
 	bool    conv, depthwise, winograd;
 	bool    pointwise;               /* a convolution that is a product of its pixels */
+	bool    lanes;                    /* it gives few channels: lanes are those that it is given */
 	int64_t m, n, k, lda, ldc;
 	int64_t geometry[16];            /* convolution: the members of VcConv */
 	int64_t groups;
@@ -240,8 +242,8 @@ packing(const Emit *e, const Dense *d, int64_t g)
 		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw,
 				    .width = d->groups, .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
 	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k,
-			    .taps = d->conv ? d->geometry[7] * kw : 1, .kw = kw, .width = e->nr,
-			    .last = panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
+			    .taps = d->conv ? d->geometry[7] * kw : 1, .kw = kw, .width = d->lanes ? 1 : e->nr,
+			    .last = d->lanes ? 1 : panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
 			    .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
 }
 
@@ -302,6 +304,13 @@ takes_winograd(Emit *e, Plan *p, const Dense *d)
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
+/* Windows over a vector of channels or more, of which a panel's lanes would mostly be of no channel (vlanes.h). */
+static bool
+takes_lanes(const Emit *e, const Dense *d)
+{
+	return d->conv && !d->pointwise && !d->depthwise && d->n * LANES_LEFT <= e->vf && d->k >= e->vf;
+}
+
 static int64_t
 block_tiles(Plan *p, const Dense *d)
 {
@@ -322,6 +331,8 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 
 	if (d->winograd)
 		return plan_choice(p, tiles > TILES) ? STEP : 0;
+	if (d->lanes)
+		return STEP;
 	return plan_choice(p, (few || in + d->m * d->n > taps * d->k * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
 }
 
@@ -357,7 +368,7 @@ work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueV
 
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
 		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
-	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : "in panels",
+	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : d->lanes ? "in lanes" : "in panels",
 		       .what = comment_of(e, d, after), .flops = 2 * products * columns,
 		       .bytes = 4 * ((double)(in + out) + weights) + others };
 }
@@ -395,8 +406,8 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 				   "p);\n}\n", (long long)winograd_scratch(p, d), step,
 				   (long long)block_tiles(p, d), epilogue);
 		else
-			buf_printf(&b, "\tvc_conv(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
-				   step, CHUNK, epilogue);
+			buf_printf(&b, "\t%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
+				   d->lanes ? "vc_conv_lanes" : "vc_conv", step, CHUNK, epilogue);
 	} else {
 		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
 			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK,
@@ -426,7 +437,7 @@ packed_name(const Emit *e, const Dense *d)
 	const char *name = d->weight->name ? d->weight->name->name : "weight";
 
 	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" :
-			    d->depthwise ? "by taps" : "in panels");
+			    d->depthwise ? "by taps" : d->lanes ? "by channel" : "in panels");
 }
 
 /* Only taps that are looked up one by one may lie in the padding. */
@@ -497,8 +508,9 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
 		contract_windows(&c, &v, true);
-	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, d->winograd ? "vc_winograd" : d->depthwise ? "vc_depthwise" :
-		      d->conv && !d->pointwise ? "vc_conv" : "vc_product");
+	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, d->winograd ? "vc_winograd" :
+		      d->depthwise ? "vc_depthwise" : d->lanes ? "vc_conv_lanes" : d->conv && !d->pointwise ? "vc_conv" :
+		      "vc_product");
 }
 
 /* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
@@ -518,6 +530,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
 	d.winograd = d.winograd && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, &d);
+	d.lanes = takes_lanes(e, &d);
 	e->clamps |= after.range[0] != NULL;
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
 	step = d.depthwise ? 0 : step_of(e, p, &d);

@@ -116,6 +116,8 @@ class Kernels(Test):
         for groups, dims in (1, [6, 4, 3, 2]), (4, [4, 1, 3, 3]):
             self.check("def forward(x: Tensor):\n" + w % size(dims) + "    return torch.conv2d(x, torch.reshape(w, %s), None, [2, 1], "
                        "[1, 1], [1, 2], %d)\n" % (dims, groups), "vc_conv" if groups == 1 else "vc_depthwise", [1, 4, 7, 8], dims)
+        self.check("def forward(x: Tensor):\n" + w % 96 + "    return torch.conv2d(x, torch.reshape(w, [1, 16, 3, 2]), None, [2, 1], "
+                   "[1, 1], [1, 2], 1)\n", "vc_conv_lanes", [1, 16, 7, 8], [1, 16, 3, 2])
 
     def test_usage(self):
         self.put("m.py", b"def forward(x: Tensor):\n    return torch.neg(x)\n")

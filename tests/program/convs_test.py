@@ -60,6 +60,23 @@ class Convolutions(Form):
                     self.check([KILN, "check", "m.pt", "program", "-i", "x=float32[2x3x13x21]", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_few_results(self):
+        """Lanes are channels of the input where results are few: runs that fill vectors and do not, over edges, clamped, in groups."""
+        windows = (((3, 3), (1, 1), (1, 1), (1, 1)), ((7, 7), (1, 1), (3, 3), (1, 1)), ((3, 2), (2, 1), (0, 1), (1, 1)),
+                   ((1, 5), (1, 1), (0, 2), (1, 1)), ((3, 3), (1, 2), (2, 2), (2, 3)))
+        for at, ins in enumerate((16, 17, 24, 31, 40)):
+            k, s, p, d = windows[at]
+            def conv(n, groups=1):
+                return "torch.conv2d(a, %s, %s, [%d, %d], [%d, %d], [%d, %d], %d)" % (sin(n, ins // groups, *k), sin(n), *s, *p, *d, groups)
+            lines = ["a = torch.relu(torch.conv2d(x, %s))" % sin(ins, 3, 1, 1), "y, z = %s, %s" % (conv(1 + at % 4), conv(4)),
+                     "return torch.hardtanh(y, -0.5, 0.5), torch.sigmoid(z), %s, %s" % (conv(2), conv(4, 2) if ins == 40 else conv(3))]
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor, Tensor, Tensor]")))
+            for cpu in ("native", "x86-64-v3", "x86-64-v2") if os.uname().machine == "x86_64" else ("native",):
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x13x11]", "--cpu", cpu, "-o", "program"], 0)
+                for options in ["-i", "x=float32[2x3x13x11]"], ["-i", "x=float32[2x3x13x11]", "--threads", "3"], ["-i", "x=float32[3x3x13x11]"]:
+                    self.check([KILN, "check", "m.pt", "program", *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_several_of_a_channel(self):
         """Groups of one channel that give two, or three: no launch for each group, and the model's layouts."""
         def conv(x, groups, times, k, s, p):

@@ -1,0 +1,152 @@
+/* rt/ops/vlanes.h - convolutions of generated kernels that give few channels: a quarter of a vector's lanes at most
+ *
+ * In panels most lanes would be of no channel.  Here lanes are those of the input: each channel of each pixel has a vector
+ * of sums, which are added up at the end.  Activations are NHWC, at least a vector of channels; weights [oc][tap][ic].
+ */
+#ifndef RT_OPS_VLANES_H
+#define RT_OPS_VLANES_H
+
+#include "vconv.h"
+
+#if VC_FLOATS > 1
+
+enum {
+	VC_LANES_MOST = 4,                              /* channels at most */
+	VC_LANES_SUMS = VC_FLOATS == 16 ? 24 : 12  /* vectors of sums that registers hold */
+};
+#define VC_LANES_ROWS(oc) (VC_LANES_SUMS / (oc) < VC_MR ? VC_LANES_SUMS / (oc) : VC_MR)
+
+VC_INLINE float
+vc_lanes_sum(VcV x)
+{
+	float lane[VF];
+
+	*(VcV *)lane = x;
+	VC_UNROLL
+	for (int n = VF / 2; n; n /= 2)
+		VC_UNROLL
+		for (int i = 0; i < n; i++)
+			lane[i] += lane[i + n];
+	return lane[0];
+}
+
+/* The lanes of the vector at x that `keep` has; the others are 0. */
+VC_INLINE VcV
+vc_lanes_kept(const float *x, VcMask keep)
+{
+	return (VcV)((VcMask)*(const VcV *)x & keep);
+}
+
+/* sum += the vectors at k of mr runs, wherever they lie, times those of the weights, which are `each` apart. */
+VC_INLINE void
+vc_lanes_step(int mr, int oc, int64_t k, VcMask keep, const float *const *a, const float *w, int64_t each, VcV *sum)
+{
+	VcV row[VC_LANES_MOST];
+
+	VC_UNROLL
+	for (int o = 0; o < oc; o++)
+		row[o] = vc_lanes_kept(w + o * each + k, keep);
+	VC_UNROLL
+	for (int i = 0; i < mr; i++) {
+		const VcV x = vc_lanes_kept(a[i] + k, keep);
+
+		VC_UNROLL
+		for (int o = 0; o < oc; o++)
+			sum[i * oc + o] += x * row[o];
+	}
+}
+
+/* Runs of n floats, a vector of them or more.  The last vector overlaps the one before it. */
+VC_INLINE void
+vc_lanes_add(int mr, int oc, int64_t n, const float *const *a, const float *w, int64_t each, VcV *sum)
+{
+	const VcMask all = ~(VcMask){ 0 };
+	int64_t k = 0;
+
+	for (; k + VF <= n; k += VF)
+		vc_lanes_step(mr, oc, k, all, a, w, each, sum);
+	if (k < n) {
+		_Alignas(VcMask) int32_t keep[VF];
+
+		for (int i = 0; i < VF; i++)
+			keep[i] = -(n - VF + i >= k);
+		vc_lanes_step(mr, oc, n - VF, *(const VcMask *)keep, a, w, each, sum);
+	}
+}
+
+/* mr pixels from *at on, which moves behind them. */
+VC_INLINE void
+vc_lanes_pixels(int mr, int oc, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
+	      const float *zeros)
+{
+	const int64_t each = v->kh * v->kw * v->ic;
+	VcV sum[VC_LANES_SUMS];
+	VcWindows p;
+	bool any;
+
+	VC_UNROLL
+	for (int i = 0; i < mr * oc; i++)
+		sum[i] = VC_ZERO;
+	vc_windows_start(mr, v, at, &p);
+	while (p.r < v->kh) {
+		const int64_t n = vc_windows_next(mr, v, zeros, &p, &any);
+
+		if (any)
+			vc_lanes_add(mr, oc, n, p.rows, w, each, sum);
+		w += n;
+	}
+	VC_UNROLL
+	for (int i = 0; i < mr; i++) {
+		VC_UNROLL
+		for (int o = 0; o < oc; o++) {
+			const float x = vc_lanes_sum(sum[i * oc + o]) + (bias ? bias[o] : 0);
+
+			y[i * v->ys + o] = !v->range ? x : x < v->range[0] ? v->range[0] : x > v->range[1] ?
+				v->range[1] : x;
+		}
+	}
+}
+
+/* Pixels [first, last) */
+typedef void VcLanes(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias,
+		   float *y, const float *zeros);
+
+#define VC_LANES_OF(oc) \
+	VC_SHARED void \
+	vc_lanes_##oc(const VcConv *v, int64_t first, int64_t last, const float *x, const float *w, const float *bias, \
+		    float *y, const float *zeros) \
+	{ \
+		VcPixel at = vc_pixel(v, first, x); \
+		int64_t i = first; \
+\
+		for (; i + VC_LANES_ROWS(oc) <= last; i += VC_LANES_ROWS(oc)) \
+			vc_lanes_pixels(VC_LANES_ROWS(oc), oc, v, &at, w, bias, y + i * v->ys, zeros); \
+		for (; i < last; i++) \
+			vc_lanes_pixels(1, oc, v, &at, w, bias, y + i * v->ys, zeros); \
+	}
+VC_LANES_OF(1)
+VC_LANES_OF(2)
+VC_LANES_OF(3)
+VC_LANES_OF(4)
+#undef VC_LANES_OF
+
+/* Of one group, `step` pixels a unit; zeros: ic of them. */
+VC_INLINE void
+vc_conv_lanes(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
+	    const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t pixels = v->n * v->oh * v->ow, last = end * step < pixels ? end * step : pixels;
+	VcLanes *const run = v->oc == 1 ? vc_lanes_1 : v->oc == 2 ? vc_lanes_2 : v->oc == 3 ? vc_lanes_3 : vc_lanes_4;
+
+	for (int64_t first = begin * step; first < last; first += chunk) {
+		const int64_t to = first + chunk < last ? first + chunk : last;
+
+		run(v, first, to, x, w, bias, y, zeros);
+		if (epilogue)
+			epilogue(p, first, to, 0, v->oc, v->oc);
+	}
+}
+
+#endif
+
+#endif
