@@ -146,12 +146,14 @@ row_avg_pool(Row *r)
 	return emit_pool(r, &d);
 }
 
+/* Of a maximum, whose places nobody asks for. */
 bool
-row_adaptive_avg_pool(Row *r)
+row_adaptive_pool(Row *r)
 {
-	Pool d = { .places = places(r), .adaptive = true, .kernel = { 1, 1 }, .step = { 1, 1 }, .dilation = { 1, 1 } };
+	Pool d = { .places = places(r), .max = r->n->nout == 2, .adaptive = true, .kernel = { 1, 1 },
+		   .step = { 1, 1 }, .dilation = { 1, 1 } };
 
-	return take(r, &d) && emit_pool(r, &d);
+	return (!d.max || !r->n->out[1]->uses.n) && take(r, &d) && emit_pool(r, &d);
 }
 
 /* The maximum and its places, over channels that lie side by side. */

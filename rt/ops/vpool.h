@@ -89,6 +89,74 @@ vp_pool_lanes(int64_t begin, int64_t end, const VpPool *v, const float *x, float
 	}
 }
 
+enum { VP_RUN = 16 };                    /* elements side by side from which on a window's row is done in lanes */
+
+/* The greatest of n floats side by side and of top; NaN where one is. */
+VC_INLINE float
+vp_run_greatest(const float *x, int64_t n, float top)
+{
+	float lane[VP_RUN];
+	int64_t k = 0;
+
+	for (int i = 0; i < VP_RUN; i++)
+		lane[i] = top;
+	for (; k + VP_RUN <= n; k += VP_RUN) {
+		IVDEP
+		for (int i = 0; i < VP_RUN; i++)
+			lane[i] = x[k + i] > lane[i] || x[k + i] != x[k + i] ? x[k + i] : lane[i];
+	}
+	for (; k < n; k++)
+		top = x[k] > top || x[k] != x[k] ? x[k] : top;
+	for (int i = 0; i < VP_RUN; i++)
+		top = lane[i] > top || lane[i] != lane[i] ? lane[i] : top;
+	return top;
+}
+
+VC_INLINE double
+vp_run_sum(const float *x, int64_t n)
+{
+	double lane[VP_RUN] = { 0 }, sum = 0;
+	int64_t k = 0;
+
+	for (; k + VP_RUN <= n; k += VP_RUN) {
+		IVDEP
+		for (int i = 0; i < VP_RUN; i++)
+			lane[i] += x[k + i];
+	}
+	for (; k < n; k++)
+		sum += x[k];
+	for (int i = 0; i < VP_RUN; i++)
+		sum += lane[i];
+	return sum;
+}
+
+/* One window of a plane. */
+VC_INLINE float
+vp_place(const VpPool *v, VpWindow a, VpWindow b, const float *x)
+{
+	const bool runs = v->xw == 1 && v->dw == 1 && b.to - b.from >= VP_RUN;
+	float top = -(1.0f / 0.0f);
+	double sum = 0;
+
+	for (int64_t r = a.from; r < a.to; r += v->dh) {
+		const float *row = x + r * v->xh;
+
+		if (runs && v->max)
+			top = vp_run_greatest(row + b.from, b.to - b.from, top);
+		else if (runs)
+			sum += vp_run_sum(row + b.from, b.to - b.from);
+		for (int64_t s = b.from; s < b.to && !runs; s += v->dw) {
+			const float e = row[s * v->xw];
+
+			if (v->max)
+				top = e > top || e != e ? e : top;
+			else
+				sum += e;
+		}
+	}
+	return v->max ? top : (float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
+}
+
 /* Any strides: [begin, end) of n * c * oh. */
 VC_INLINE void
 vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, float *y)
@@ -101,20 +169,8 @@ vp_pool_planes(int64_t begin, int64_t end, const VpPool *v, const float *x, floa
 
 		for (int64_t ow = 0; ow < v->ow; ow++) {
 			const VpWindow b = vp_window(v, ow, v->w, v->ow, v->kw, v->sw, v->pw, v->dw);
-			float top = -(1.0f / 0.0f);
-			double sum = 0;
 
-			for (int64_t r = a.from; r < a.to; r += v->dh)
-				for (int64_t s = b.from; s < b.to; s += v->dw) {
-					const float e = from[r * v->xh + s * v->xw];
-
-					if (v->max)
-						top = e > top || e != e ? e : top;
-					else
-						sum += e;
-				}
-			to[ow * v->yw] = v->max ? top :
-				(float)(sum / (double)(v->divisor ? v->divisor : a.size * b.size));
+			to[ow * v->yw] = vp_place(v, a, b, from);
 		}
 	}
 }

@@ -376,6 +376,17 @@ class Forms(Form):
         self.form(["return torch.diff(x)"], ["x=float32[4x7]"])
         self.form(["return torch.diff(x, 1, 0)"], ["x=int64[4x7]"])
 
+    def test_adaptive_pools(self):
+        """Windows of equal and of unequal sizes, of runs that fill lanes and do not, planes and channels last; NaN where one is."""
+        for pool in "adaptive_max_pool%dd(%s, %s))[0]", "adaptive_avg_pool%dd(%s, %s))":
+            for sizes, out in (("2x3x70", [1]), ("3x5..40", [4]), ("2x3x37x41", [1, 1]), ("2..4x7x20x9", [3, 2]), ("3x6x64", [1, 3])):
+                dims = len(out)
+                for x in ("x", "torch.where(torch.gt(x, 1.5), torch.log(torch.neg(x)), x)", "torch.transpose(x, -1, -2)")[:2 + (dims == 2)]:
+                    self.form(["return torch.relu((torch." + pool % (dims, x, out) + ")"], ["x=float32[%s]" % sizes])
+        lines = ["y = torch.conv2d(x, %s)" % sin(5, 3, 1, 1), "return (torch.adaptive_max_pool2d(y, [1, 1]))[0], (torch.adaptive_max_pool2d(y, [2, 3]))[0]"]
+        self.form(lines, ["x=float32[2x3x9x8]"], result="Tuple[Tensor, Tensor]")
+        self.form(["y, i = torch.adaptive_max_pool1d(x, [1])", "return torch.add(y, i)"], ["x=float32[2x3x9]"], calls=1)
+
     def test_padded_by_edges(self):
         """Each dim in turn, from what is there of the result; sizes that a reflection is too long for raise; cropping is a call."""
         for dims, pad in ((1, [2, 3]), (1, [0, 1]), (2, [1, 2, 3, 0]), (2, [0, 0, 4, 4]), (3, [1, 0, 0, 2, 4, 3])):
