@@ -154,7 +154,7 @@ spec_squeezed(Spec *s, const Value *v)
 	return k->is && k->v.tag == RT_TENSOR && k->v.u.t->ndim == 4 && k->v.u.t->dims[2] == 1 ? v->node->in[0] : NULL;
 }
 
-enum { MOST_COPIES = 8 };
+enum { MOST_COPIES = 8, MOST_JOINED = 64 };
 
 /* How many channels each group of one channel gives; 1: it is no such convolution. */
 static int64_t
@@ -284,11 +284,80 @@ pads_last_dim(Spec *s, Scope *c, const Node *n)
 	return mode->is && mode->v.tag == RT_STR && !strcmp(mode->v.u.str->s, "constant");
 }
 
+/* The items of a list, each squeezed so, before that; false: one is not, or it is another list by now. */
+static bool
+squeezed_items(Spec *s, const Value *list, Value **of)
+{
+	const Known *k = known_at(s->k, list);
+
+	if (!node_is(list->node, "prim::ListConstruct") || list->node->nin < 1 || list->node->nin > MOST_JOINED || !k->is ||
+	    k->mutable || k->v.u.list->n != list->node->nin)
+		return false;
+	for (int i = 0; i < list->node->nin; i++)
+		if (!(of[i] = spec_squeezed(s, list->node->in[i])))
+			return false;
+	return true;
+}
+
+/* Can they be joined along dim?  Those that cannot are told so in the model's terms. */
+static bool
+fit(Spec *s, Value *const *of, int n, int64_t dim)
+{
+	const RtTensor *first = known_at(s->k, of[0])->v.u.t;
+
+	for (int i = 1; i < n; i++)
+		for (int k = 0; k < 4; k++)
+			if (k != dim && known_at(s->k, of[i])->v.u.t->dims[k] != first->dims[k])
+				return false;
+	return true;
+}
+
+static Value *
+put_tensors(Spec *s, Value *const *of, int n, const Value *like, Range at)
+{
+	Node *list = graph_emit(s->to, "prim::ListConstruct", at, n, of, 1);
+	RtList *items = rt_list_new(&s->k->rt, known_at(s->k, like)->v.u.list->elem, n);
+
+	list->out[0]->type = like->type;
+	for (int i = 0; i < n; i++)
+		rt_list_push(&s->k->rt, items, rt_retain(known_at(s->k, of[i])->v));
+	known_set(s->k, list->out[0], rt_ref(RT_LIST, items));
+	for (int i = 0; i < n; i++)
+		known_at(s->k, list->out[0])->altered |= known_at(s->k, of[i])->altered;
+	shapes_node(s->shapes, s->k, list, false);
+	return list->out[0];
+}
+
+/* Tensors that were squeezed so are joined before it. */
+static bool
+cat_under_squeeze(Spec *s, Scope *c, const Node *n)
+{
+	Value *of[MOST_JOINED], *list, *y;
+	int64_t dim;
+
+	if (!node_is(n, "aten::cat") || !known_int(s->k, spec_value(c, n->in[1]), &dim) ||
+	    !squeezed_items(s, list = spec_fresh_list(s, spec_value(c, n->in[0]), n->at), of))
+		return false;
+	dim += dim < 0 ? 3 : 0;
+	dim += dim == 2;                 /* behind the squeezed one */
+	if (dim < 0 || dim > 3 || !fit(s, of, list->node->nin, dim))
+		return false;
+	list = put_tensors(s, of, list->node->nin, list, n->at);
+	y = spec_put_op(s, c, "aten::cat", "", (Value *const[]){ list, spec_put_int(s, dim, n->at) }, 2, n->at);
+	y = spec_put_op(s, c, "aten::squeeze", "dim", (Value *const[]){ y, spec_put_int(s, 2, n->at) }, 2, n->at);
+	spec_bind(s, c, n->out[0], y);
+	spec_keep_layout(s, c, n);
+	return true;
+}
+
 bool
 spec_under_squeeze(Spec *s, Scope *c, Node *n)
 {
 	Value *of[8] = { 0 }, *first = NULL;
 	Node *m;
+
+	if (cat_under_squeeze(s, c, n))
+		return true;
 
 	if ((n->op->form != OP_MAP && !pads_last_dim(s, c, n)) || n->nout != 1 ||
 	    n->nin > (int)(sizeof of / sizeof *of))

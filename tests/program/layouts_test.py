@@ -113,6 +113,19 @@ class Layouts(Form):
         norm = "torch.instance_norm(torch.reflection_pad1d(y, [2, 1]), None, None, None, None, True, 0.1, 1.0e-05, False)"
         self.form([line, "return torch.conv1d(%s, %s)" % (norm, sin(4, 6, 2))], ["x=float32[2x3x9]"], 5)
 
+    def test_joined_lines(self):
+        """Convolutions over one dim, joined along each dim: what is joined lies as it did."""
+        convs = ["y = torch.conv1d(x, %s, None, [1], [1])" % sin(6, 3, 3), "z = torch.relu(torch.conv1d(x, %s))" % sin(6, 3, 1)]
+        for dim, ins in ((1, 12), (-2, 12), (0, 6), (2, 6), (-1, 6)):
+            for sizes in ["x=float32[2x3x9]"], ["x=float32[2..4x3x5..9]"]:
+                self.form([*convs, "return torch.conv1d(torch.cat([y, z], %d), %s)" % (dim, sin(4, ins, 2))], sizes, 2)
+        self.form([*convs, "a = torch.cat([y, z], 1)", "return torch.mul(a, torch.stride(a)[0])"], ["x=float32[2x3x9]"], 2)
+        self.put("m.pt", model(body([*convs, "return torch.cat([y, torch.slice(z, 2, 1)], 1)"])))
+        self.put("x.npz", npz(x=npy((2, 3, 9), "<f4", bytes(216))))
+        self.check([KILN, "build", "m.pt", "-i", "x.npz", "-o", "program"], 0)
+        self.check([KILN, "check", "m.pt", "program", "-i", "x.npz"], 0)
+        self.check(["./program", "-i", "x.npz"], 1, "Sizes of tensors must match except in dimension 1")
+
     def test_goes_on(self):
         """A guard that fails behind such a view: the generic code goes on with what the model has."""
         lines = [CONV, "z = torch.slice(y, 3, 1)", "if bool(torch.gt(torch.sum(x), 0)):", "  y = torch.neg(y)", "else:", "  y = torch.exp(y)",
