@@ -126,6 +126,8 @@ ref_number(IValue v)
 	return (Ref){ .kind = REF_NUMBER, .number = v };
 }
 
+enum { LEAST_INNER = 8 };        /* points that are worth a loop that vectorises */
+
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
 static void
@@ -244,6 +246,33 @@ kernel_drop_ones(Kernel *k)
 			remove_axis(k, i);
 }
 
+static int
+consecutive_operands(const Kernel *k, int axis)
+{
+	int n = 0;
+
+	for (int i = 0; i < k->operand.n; i++)
+		n += kernel_consecutive(k, i, axis);
+	return n;
+}
+
+/* Where far more operands are consecutive along another axis than along the result's, that one is the innermost: what
+ * is computed of channels last, but stored by planes. */
+static void
+lead_most(Kernel *k)
+{
+	const int last = k->naxis - 1;
+	int lead = last, most = 2 * consecutive_operands(k, last);
+
+	for (int i = 0; i < last && !is_along(k, 0); i++)
+		if (consecutive_operands(k, i) > most && size_at_least(k->sizes, k->extent[i], LEAST_INNER)) {
+			lead = i;
+			most = consecutive_operands(k, i);
+		}
+	for (int i = lead; i < last; i++)
+		swap_axes(k, i, i + 1);
+}
+
 void
 kernel_simplify(Kernel *k, int keep)
 {
@@ -255,6 +284,8 @@ kernel_simplify(Kernel *k, int keep)
 			swap_axes(k, i, i + 1);
 	sort_axes(k, first, k->naxis - k->nreduce - (k->serial >= 0));
 	sort_axes(k, k->naxis - k->nreduce, k->naxis);
+	if (!kernel_has_rows(k) && k->serial < 0 && !keep)
+		lead_most(k);
 	for (int i = k->naxis - 2 - keep; i >= 0; i--)
 		if (can_merge(k, i)) {
 			k->extent[i + 1] = size_times(k->sizes, k->extent[i], k->extent[i + 1]);

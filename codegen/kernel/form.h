@@ -147,9 +147,9 @@ Phase   kernel_stage_end(const Kernel *, int stage);     /* behind its last let,
 const Fold *fold_find(const char *name);
 Ref     ref_operand(int);
 Ref     ref_number(IValue);
-/* Axes in the order of the first operand's strides, largest outermost; axes of 1 are dropped; neighbours are merged
- * where each operand's strides allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of
- * the first input's strides. */
+/* Axes in the order of the first operand's strides, largest outermost, but for one that more than twice as many
+ * operands are consecutive along, which is innermost; axes of 1 are dropped; neighbours are merged where each operand's
+ * strides allow it, except the innermost `keep` axes.  Reduced axes are separate, in the order of the first input's. */
 void    kernel_simplify(Kernel *, int keep);
 void    kernel_drop_ones(Kernel *);                      /* axes of 1 alone */
 /* Are the operand's elements one after the other along this axis? */
