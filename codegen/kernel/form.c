@@ -262,7 +262,7 @@ static void
 lead_most(Kernel *k)
 {
 	const int last = k->naxis - 1;
-	int lead = last, most = 2 * consecutive_operands(k, last);
+	int lead = last, most = last > 0 ? 2 * consecutive_operands(k, last) : 0;
 
 	for (int i = 0; i < last && !is_along(k, 0); i++)
 		if (consecutive_operands(k, i) > most && size_at_least(k->sizes, k->extent[i], LEAST_INNER)) {
