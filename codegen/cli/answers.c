@@ -4,7 +4,7 @@
  * answer, too: its type and text must be the same, and what the model printed before it.  Results are compared key by
  * key, within the tolerance of their dtype (rt/compare.c).
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * launches are numbered and say what they compute, and each is a row; otherwise launches of one name are one row.  A
  * row's time in a call is the sum over its turns.  The rest of a call is launching, guards and dispatch.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * measured by the program's own --bench, each launch by calls with --trace.  The machine's peak is measured before and
  * after.  Two programs are compared by alternating rounds of --bench.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

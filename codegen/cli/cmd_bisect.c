@@ -8,7 +8,7 @@
  * nothing, so it is never found.  Every trial is a separate run of Kiln, so that a crash counts as an answer; the last
  * wrong command is printed.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* codegen/cli/cmd_build.c - kiln build: a model becomes a program */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * With --double floats are not compared with each other: each answer's error against the interpreter in double
  * (double.c) is printed, and the program's, or without a program the interpreter's, has to be within a bound.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * A dict at the top gives its keys to the arrays, so that {"x": ..., "mask": ...} becomes the arguments x and mask.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* codegen/cli/cmd_info.c - kiln info: methods, arguments and npz keys, parameters, extra files; for readers, or as
  * JSON
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

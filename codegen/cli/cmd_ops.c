@@ -4,7 +4,7 @@
  * recorded and becomes a node without an overload, so that compilation continues and all missing ones are found at
  * once; later errors in that function may be its consequence.  Lowering to Code records operators without a kernel.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Profiles given by --profile are merged with what the runs on the inputs see.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <string.h>

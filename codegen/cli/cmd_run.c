@@ -1,6 +1,6 @@
 /* codegen/cli/cmd_run.c - kiln run: a model on inputs, by the interpreter
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 

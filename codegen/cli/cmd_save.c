@@ -4,7 +4,7 @@
  * attributes that are never written folded into constants.  All of that holds for all inputs, so there are no guards.
  * With several methods attributes stay attributes, since one method may set what another one reads.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * kernels, the plan's launches, each in the text form of its kernel, in order.  The name of a pass means the graph
  * right after it in its stage; of a pass in two stages, the later one when there is an input.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* codegen/cli/cmd_targets.c - kiln targets: what programs can be built for on this machine */
-#include "../codegen.h"
+#include "cli.h"
 
 typedef struct Row { const char *triple, *cc, *lacks, *runner; bool runner_lacks, is_bare; } Row;
 

@@ -7,7 +7,7 @@
  * goes the way of this run.  With --check the model runs on further inputs, too: where it goes another way there, and
  * what the trace then answers otherwise, are warnings.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * named after the block, which shows what goes into and out of loops.  Constants have no box: their text is in the box
  * that uses them.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  * where it was made.  Masks within the body of an operator are no decisions: prelu is continuous at zero, however it is
  * written.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * 1, which are valid indices of almost every dim; the same numbers each time.  When a size is a range, 1..8, they are
  * two inputs, one with the least and one with the largest sizes.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* codegen/cli/load.c - a model as all commands want it: read, the method compiled, its arguments by name
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * Both tables feed the parser and --help.  An option lists the commands that take it and is stored in a member of Cli.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -378,6 +378,13 @@ run(Cx *cx, void *arg)
 	configure(job->cli);
 	user_operators(job->cli);
 	job->status = job->command->run(job->cli);
+}
+
+void
+say_time(const Cli *cli, const char *what, int64_t start)
+{
+	if (cli->time)
+		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
 }
 
 int

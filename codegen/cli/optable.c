@@ -7,7 +7,7 @@
  * with which kernels stop at the result's type.  For operators that raise in all trials (related sizes, texts) nothing
  * is known.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * frequent ones come first.  One more is made from what all signatures have in common, where sizes that differ are
  * dynamic.  A run that raises keeps what it saw: its error is the program's answer, too.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * over more memory than the caches hold.  Both on as many threads as the program they are compared with, the best of
  * several short runs, since interruptions only make them slower.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *     ...                                    def forward(self, x: Tensor, n: int=2):
  *                                              return forward(x=x, n=n, )
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <string.h>
 

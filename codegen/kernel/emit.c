@@ -5,6 +5,37 @@
 
 #include <string.h>
 
+static const char *
+capture_kernel(Capture *c, const char *prefix, const char *comment, const char *text, bool epilogue)
+{
+	const char *name = arena_printf(c->cx->arena, "captured_%d", c->at.n);
+
+	vec_push(c->cx->arena, &c->at,
+		 ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
+	return name;
+}
+
+const char *
+emit_kernel(Emit *e, const char *prefix, const char *comment, const char *text, bool epilogue)
+{
+	const char *name = e->capture ? capture_kernel(e->capture, prefix, comment, text, epilogue)
+				      : map_get(&e->kernel_texts, text);
+
+	if (name)
+		return name;
+	name = arena_printf(e->cx->arena, "%s_%d", prefix, e->kernel_texts.n);
+	map_put(&e->kernel_texts, arena_strdup(e->cx->arena, text), (void *)(uintptr_t)name);
+	if (!epilogue)
+		vec_push(e->cx->arena, &e->launched, name);
+	if (epilogue)
+		out_line(&e->kernels, "/* %s, over a block that is still near */\nstatic void\n%s(void *const *p, "
+			 "int64_t row, int64_t end, int64_t c0, int64_t c1, int64_t n)\n%s", comment, name, text);
+	else
+		out_line(&e->kernels, "/* %s */\nstatic void\n%s(void *arg, int64_t begin, int64_t end)\n%s", comment,
+			 name, text);
+	return name;
+}
+
 /* What the samples of a dynamic specialization agree on: each is printed by itself until one kernel holds for all
  * sizes. */
 static Schedule

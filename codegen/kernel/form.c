@@ -301,6 +301,12 @@ kernel_consecutive(const Kernel *k, int operand, int axis)
 
 /* ---- what it comes to ------------------------------------------------------------------------------------------ */
 
+bool
+kernel_has_rows(const Kernel *k)
+{
+	return k->nreduce || k->state.n || k->stage.n > 1;
+}
+
 const Size *
 kernel_points(const Kernel *k)
 {

@@ -154,6 +154,7 @@ void    kernel_simplify(Kernel *, int keep);
 void    kernel_drop_ones(Kernel *);                      /* axes of 1 alone */
 /* Are the operand's elements one after the other along this axis? */
 bool    kernel_consecutive(const Kernel *, int operand, int axis);
+bool    kernel_has_rows(const Kernel *);                 /* does it reduce, or go through stages? */
 const Size *kernel_points(const Kernel *);               /* the product of all extents */
 /* Bytes that all operands have where the axes go, each element once; and how many lets are computed. */
 const Size *kernel_bytes(const Kernel *);
@@ -172,7 +173,6 @@ void    kernel_check(const Kernel *);
 /* Tiles are right for all sizes, and worth it where both axes are long. */
 typedef enum Tiling { TILE_IF_LONG, TILE_NEVER, TILE_ALWAYS } Tiling;
 Schedule kernel_schedule(const Kernel *, Tiling);
-bool     kernel_has_rows(const Kernel *);                /* does it reduce, or go through stages? */
 /* Of these: rows side by side, or along each.  Both are valid for all sizes, except `whole`; the choice is by speed. */
 Schedule kernel_schedule_rows(const Kernel *, bool beside, int lanes);
 bool     kernel_rows_beside(const Kernel *);

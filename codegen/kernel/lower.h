@@ -5,7 +5,7 @@
 #ifndef CODEGEN_LOWER_H
 #define CODEGEN_LOWER_H
 
-#include "../codegen.h"
+#include "kernel.h"
 #include "form.h"
 
 typedef struct Lowered {
@@ -24,7 +24,7 @@ bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_regist
 /* A let of a pointwise row (its id) whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
 Let lower_let(Plan *, const char *row, int dtype, const Ref *arg);
 
-/* ---- kern_row.c: reductions, softmax, normalisation -------------------------------------------------------------- */
+/* ---- families.c: reductions, softmax, normalisation -------------------------------------------------------------- */
 
 /* False: not a reduction, or one without a kernel. */
 bool lower_reduction(Plan *, const Node *, Lowered *);

@@ -5,7 +5,7 @@
  * not stored, too: when the parts cover a storage of the model, the program unpacks it when generic code reads it.
  * Specializations share packed weights.
  */
-#include "../codegen.h"
+#include "kernel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* codegen/kernel/print.h - what print_c.c and print_rows.c share */
+/* codegen/kernel/print.h - printing kernels as C: print_c.c over print_rows.c over print_lines.c */
 #ifndef CODEGEN_KERNEL_PRINT_H
 #define CODEGEN_KERNEL_PRINT_H
 
@@ -10,6 +10,8 @@ typedef struct Printer {
 	Buf text;
 	int indent;
 } Printer;
+
+/* ---- print_lines.c */
 
 void put_line(Printer *, const char *format, ...) RT_PRINTF(2, 3);
 void put_lines(Printer *, char *text);                   /* text is cut */

@@ -1,6 +1,6 @@
-/* codegen/kernel/row.h - kernels over rows, private to codegen/kernel/kern_row.c and those beside it
+/* codegen/kernel/row.h - what forms of operators share, and the forms; families.c says which operator has which
  *
- *   kern_row.c    the table of forms; arguments, nests, launches
+ *   row.c         arguments of a node, nests of loops, launches
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
  *   kern_bag.c    bags of rows of a table
@@ -15,7 +15,7 @@
 #ifndef CODEGEN_ROW_H
 #define CODEGEN_ROW_H
 
-#include "../codegen.h"
+#include "kernel.h"
 #include "../../rt/ops/vscratch.h"
 
 enum { ROW_OPERANDS = 6 };
@@ -38,7 +38,7 @@ typedef struct Row {
 
 typedef bool RowForm(Row *);     /* false: not a form that is generated */
 
-/* ---- kern_row.c -------------------------------------------------------------------------------------- */
+/* ---- row.c ------------------------------------------------------------------------------------------- */
 
 const Value    *row_arg(const Row *, const char *name);         /* null: none, or None */
 const RtTensor *row_tensor(const Row *, const char *name);      /* the type of a tensor argument; null: not known */

@@ -58,12 +58,6 @@ inner_axis(const Kernel *k)
 
 /* ---- rows that are reduced ------------------------------------------------------------------------------------- */
 
-bool
-kernel_has_rows(const Kernel *k)
-{
-	return k->nreduce || k->state.n || k->stage.n > 1;
-}
-
 /* Is the first input consecutive along this axis? */
 static bool
 reads_along(const Kernel *k, int axis)

@@ -5,7 +5,7 @@
  * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
  * reads of it are one buffer, and no pass or kernel takes what is in it now for what is in it later.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CODEGEN_BUILD_H
 #define CODEGEN_BUILD_H
 
-#include "../codegen.h"
+#include "program.h"
 
 #include <sys/types.h>
 

@@ -3,7 +3,7 @@
  * and, for tcc, the parts of libgcc that the library needs.  All are linked into kiln by `ld -r -b binary`; see
  * build.ninja.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * A Code becomes a few arrays and one RtCode; every instruction has a comment with its text, and the first one of a
  * model's line the text of that line.  Kernels are referred to by name, so that only those used are linked.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <string.h>
 
@@ -20,6 +20,12 @@ static const char *const opcode_names[RT_NOPCODE] = {
 	[RT_DO_PROFILE] = "PROFILE", [RT_DO_RAISE] = "RAISE", [RT_DO_ENTER] = "ENTER", [RT_DO_EXIT] = "EXIT",
 	[RT_DO_RERAISE] = "RERAISE", [RT_DO_CLEAR] = "CLEAR",
 };
+
+const char *
+op_kernel_symbol(Cx *cx, const Op *op)
+{
+	return op->form == OP_USER ? op->id : arena_printf(cx->arena, "rt_%s", op->id);
+}
 
 const char *
 emit_symbol(Emit *e, const Op *op)

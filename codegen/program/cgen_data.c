@@ -6,7 +6,7 @@
  * refer to a table of storages; storages of equal bytes share these bytes of the weights, which are read-only: the
  * first write to one makes a copy (rt_writable).
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <math.h>
 #include <string.h>

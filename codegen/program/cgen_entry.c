@@ -4,7 +4,7 @@
  * A pattern becomes one C condition on the registers that hold the arguments.  Arguments that a specialization writes
  * to must not overlap others: its reads and writes are ordered on that assumption.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef DOOR_TABLES_H
 #define DOOR_TABLES_H
 
-#include "../codegen.h"
+#include "program.h"
 
 /* A place for a tensor or a text in the arguments or the result of a method, by its key. */
 typedef struct DoorLeaf {

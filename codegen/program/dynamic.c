@@ -11,21 +11,13 @@
  * made again.  Samples are the ends of the range in which the program may use the function, so a form that holds for
  * small sizes only, or large ones, is not taken for general.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
-
-typedef struct Capture {         /* of one kernel, or more, of one sample */
-	Cx *cx;
-	Vec(Captured) at;
-} Capture;
-
 typedef struct KnownConstant { IValue v; int index; } KnownConstant;
 struct Lockstep { Vec(KnownConstant) at; };
-struct Choices { Vec(bool) at; };
 
 typedef struct Dynamic {
 	Emit *e;
@@ -43,46 +35,6 @@ typedef struct Dynamic {
 } Dynamic;
 
 /* ---- what the samples' plans ask --------------------------------------------------------------------------------- */
-
-const char *
-capture_kernel(Capture *c, const char *prefix, const char *comment, const char *text, bool epilogue)
-{
-	const char *name = arena_printf(c->cx->arena, "captured_%d", c->at.n);
-
-	vec_push(c->cx->arena, &c->at,
-		 ((Captured){ prefix, comment, arena_strdup(c->cx->arena, text), NULL, epilogue }));
-	return name;
-}
-
-int64_t
-plan_ceil(Plan *p, int64_t x, int64_t q)
-{
-	if (p->dynamic) {
-		vec_push(p->cx->arena, &p->dynamic->derived, x);
-		vec_push(p->cx->arena, &p->dynamic->derived, q);
-	}
-	return (x + q - 1) / q;
-}
-
-bool
-plan_choice(Plan *p, bool choice)
-{
-	DynamicPlan *d = p->dynamic;
-
-	if (!d || d->nchoice < 0)
-		return choice;
-	if (d->is_first) {
-		vec_push(p->cx->arena, &d->choices->at, choice);
-		return choice;
-	}
-	return d->nchoice < d->choices->at.n ? d->choices->at.at[d->nchoice++] : choice;
-}
-
-bool
-plan_worth(Plan *p, const Node *n, bool worth)
-{
-	return p->dynamic && !p->dynamic->is_first ? p->dynamic->as_first[n->id] : worth;
-}
 
 int
 plan_constant(Plan *p, IValue v, int (*add)(void *, IValue), void *arg)

@@ -6,7 +6,7 @@
  * padding), .note.GNU-stack, .symtab, .strtab, .shstrtab.  ELF-64 Object File Format 1.5, and TIS ELF 1.2 for 32 bits:
  * the same fields in other widths, symbols in another order.  All targets have the lesser byte first.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -13,6 +13,7 @@
  * The result's memory is alive from its first part on.  Where this would make the arena larger, the parts that are made
  * first are copied as before: in U-nets the skip connections.
  */
+#include "program.h"
 #include "../kernel/lower.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * NVRTC is found by dlopen when --gpu asks for it: in CUDA_HOME, where the loader looks, or in the usual folder.  No
  * other file uses it; its headers are not needed.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * Deep Neural Net Inference, 2020: greedy by size); other orders and best fit instead of first fit are tried, too, and
  * the smallest arena is kept.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,40 +5,13 @@
  * tensor of its own on the heap, when it may outlive the call (results, parts of containers, what calls could keep).
  * Tensors that are not known are IValues in slots of the frame.  Buffers of the arena get their offsets in offsets.c.
  */
+#include "program.h"
 #include "../kernel/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
-
-const RtTensor *
-plan_tensor(Plan *p, const Value *v)
-{
-	const Known *k = known_at(p->known, v);
-
-	return k->is && k->v.tag == RT_TENSOR ? k->v.u.t : NULL;
-}
-
-static Buffer *
-buffer_of(Plan *p, const RtStorage *meta)
-{
-	return (Buffer *)(intptr_t)ptrmap_get(&p->buffer_at, meta);
-}
-
-Buffer *
-plan_buffer(Plan *p, const Value *v)
-{
-	const RtTensor *t = plan_tensor(p, v);
-
-	return t ? buffer_of(p, t->storage) : NULL;
-}
-
-bool
-plan_is_planned(Plan *p, const Value *v)
-{
-	return plan_buffer(p, v) != NULL;
-}
 
 /* Do the tensors of a known value all lie in buffers that were there before this step? */
 static bool
@@ -48,7 +21,7 @@ lies_in_old_buffers(Plan *p, IValue v, int step)
 
 	switch (v.tag) {
 	case RT_TENSOR:
-		b = buffer_of(p, v.u.t->storage);
+		b = plan_buffer_of(p, v.u.t->storage);
 		return b && b->first < step;
 	case RT_LIST:
 		for (int64_t i = 0; i < v.u.list->n; i++)
@@ -120,18 +93,6 @@ plan_needs_step(Plan *p, const Node *n)
 	return false;
 }
 
-bool
-plan_is_part(const Plan *p, const Value *v)
-{
-	return p->part && p->part[v->id];
-}
-
-bool
-node_is_map(const Node *n)
-{
-	return node_is(n, "prim::FusionGroup") || (n->op && n->op->form == OP_MAP);
-}
-
 static bool
 generated_dtype(const RtTensor *t)
 {
@@ -193,7 +154,7 @@ add_buffer(Plan *p, const RtTensor *t, Home home, int step)
 static void
 add_argument(Plan *p, IValue v, const char *place)
 {
-	if (v.tag == RT_TENSOR && !buffer_of(p, v.u.t->storage))
+	if (v.tag == RT_TENSOR && !plan_buffer_of(p, v.u.t->storage))
 		add_buffer(p, v.u.t, HOME_INPUT, -1)->place = place;
 	for (int i = 0; v.tag == RT_LIST && i < v.u.list->n; i++)
 		add_argument(p, v.u.list->v[i], arena_printf(p->cx->arena, "%s.u.list->v[%d]", place, i));
@@ -206,7 +167,7 @@ add_constant(Plan *p, Value *v)
 {
 	const RtTensor *t = plan_tensor(p, v);
 
-	if (t && !buffer_of(p, t->storage))
+	if (t && !plan_buffer_of(p, t->storage))
 		add_buffer(p, t, HOME_CONSTANT, -1)->constant = known_at(p->known, v)->v;
 }
 
@@ -229,7 +190,7 @@ add_result(Plan *p, const Node *n, Value *v, bool kernel)
 		slot_of(p, v);
 		return;
 	}
-	if (buffer_of(p, t->storage))
+	if (plan_buffer_of(p, t->storage))
 		return;
 	b = add_buffer(p, t, kernel ? HOME_ARENA : HOME_BOX, p->step[n->id]);
 	if (!kernel)
@@ -390,20 +351,6 @@ place_block(Plan *p, Block *b)
 }
 
 /* ---- what escapes, and how long buffers live --------------------------------------------------------------------- */
-
-bool
-plan_list_is_read(const Value *list)
-{
-	for (int i = 0; i < list->uses.n; i++) {
-		const Node *user = list->uses.at[i].node;
-		const Schema *s = node_schema(user);
-		const int k = list->uses.at[i].index;
-
-		if (!s || k >= s->nargs || s->args[k].alias || s->nrets != 1 || s->rets[0].type->kind != TYPE_TENSOR)
-			return false;
-	}
-	return list->node->block->graph && list->uses.n > 0;
-}
 
 /* May the user of v keep it beyond the step, or write to it through an alias? */
 static bool

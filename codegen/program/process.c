@@ -5,7 +5,7 @@
  * flag and kills the groups of running children; the work fails at its next step, the folder is removed, and then the
  * signal is raised again.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -491,13 +491,6 @@ progress(const char *fmt, ...)
 		va_end(ap);
 	}
 	fflush(stderr);
-}
-
-void
-say_time(const Cli *cli, const char *what, int64_t start)
-{
-	if (cli->time)
-		fprintf(stderr, "%-18s %9.3f ms\n", what, (double)(rt_now() - start) / 1e6);
 }
 
 static void

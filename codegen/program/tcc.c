@@ -7,7 +7,7 @@
  * libtcc takes an error of read for the end of the file, and would report a wrong error or even accept a part of it: so
  * read is defined here, for libtcc and all of Kiln, and ends the child on errors.
  */
-#include "../codegen.h"
+#include "program.h"
 
 #include <ar.h>
 #include <elf.h>

@@ -8,7 +8,7 @@
 #ifndef CODEGEN_WRITER_H
 #define CODEGEN_WRITER_H
 
-#include "../codegen.h"
+#include "program.h"
 
 typedef struct Writer {
 	Emit *e;

@@ -14,7 +14,7 @@
  * Each way is a process of its own.  A program is not linked, which takes most of the time of a build, but loaded: its
  * runtime is this process's.
  */
-#include "../../codegen/codegen.h"
+#include "../../codegen/cli/cli.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Places in the arena: no two that are alive together overlap; the arena is as small as its bound where it can be. */
-#include "../../codegen/codegen.h"
+#include "../../codegen/program/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* codegen/program/weights.c - the weights of a program: one blob; elf.c brings it into the executable */
-#include "../codegen.h"
+/* codegen/kernel/weights.c - the weights of a program: one blob; elf.c brings it into the executable */
+#include "kernel.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-/* codegen/program/userop.c - operators of the user's own: --op-schema with C (--op) or TorchScript (--op-body)
+/* codegen/cli/userop.c - operators of the user's own: --op-schema with C (--op) or TorchScript (--op-body)
  *
  * Like registering an operator in PyTorch, but ahead of time.  The schema becomes a row of the registry.  The C is
  * compiled twice: at once for this machine, since profiling and kiln run call it, and with the program for its target.
  * Only the command line can name such a file, never an archive.
  */
-#include "../codegen.h"
+#include "cli.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -25,12 +25,6 @@ symbol_of(Cx *cx, const Schema *s)
 			*to++ = *from == ':' || *from == '.' ? '_' : *from;
 	*to = 0;
 	return name;
-}
-
-const char *
-op_kernel_symbol(Cx *cx, const Op *op)
-{
-	return op->form == OP_USER ? op->id : arena_printf(cx->arena, "rt_%s", op->id);
 }
 
 /* The text of --op-body for this operator; null: none. */

@@ -5,7 +5,7 @@
  * of our own, a string a literal without trigraphs or escapes that could end it, a comment one line that cannot end
  * early.  Other characters are left only if they are printable ASCII.
  */
-#include "../codegen.h"
+#include "kernel.h"
 
 #include <string.h>
 

@@ -1,0 +1,305 @@
+/* codegen/kernel/kernel.h - what a launch computes, and what it is written from
+ *
+ *   a plan says where values live (program/plan.c makes it); planned.c is what kernels ask of it
+ *   families.c      the form of an operator; kern_*.c, lower_*.c: forms
+ *   emit.c          a kernel's C, in the program that is being written
+ */
+#ifndef CODEGEN_KERNEL_H
+#define CODEGEN_KERNEL_H
+
+#include "../../opt/opt.h"
+
+typedef Vec(const char *) Texts;
+
+/* ---- out.c: text ------------------------------------------------------------------------------ */
+
+typedef struct Out {
+	Buf text;
+	int indent;
+} Out;
+
+void out_line(Out *, const char *fmt, ...) RT_PRINTF(2, 3);
+void out_blank(Out *);
+void out_open(Out *, const char *fmt, ...) RT_PRINTF(2, 3);     /* ends the line with " {" and indents */
+void out_close(Out *, const char *after);
+void out_comment(Buf *, const char *text, int64_t n);
+void out_string(Buf *, const char *text, int64_t n);
+void out_bytes(Buf *, const char *text, int64_t n);    /* numbers, and a final 0: what initializes an array */
+enum { OUT_STRING_MOST = 4095 };                        /* bytes of a literal that every compiler must take */
+const char *out_literal(Arena *, const char *text);    /* the same of a whole text */
+void out_json(Buf *, const char *text);                /* in quotes */
+const char *out_name(Arena *, const char *prefix, const char *text);
+
+/* ---- weights.c: the bytes of constants, and the object file that holds them -------------------------- */
+
+typedef enum WeightForm {        /* what bytes are: RtWeightForm */
+	WEIGHT_PLAIN, WEIGHT_PANELS, WEIGHT_WINOGRAD, WEIGHT_TAPS, WEIGHT_BIAS, WEIGHT_GPU, NWEIGHT_FORM
+} WeightForm;
+
+extern const char *const weight_forms[];
+
+/* Forms larger than the weights: made by the program when it is opened; in it; not taken. */
+typedef enum Forms { FORMS_MADE, FORMS_FAST, FORMS_SMALL } Forms;
+extern const char *const forms_names[];          /* as --forms has them; a null behind the last */
+
+typedef struct Weights {
+	Cx   *cx;
+	Buf   bytes;             /* each part starts at a multiple of 64 */
+	int64_t form_bytes[NWEIGHT_FORM];
+	Map   known;             /* content hash -> offset + 1 */
+	Vec(struct Original) originals;  /* contents of the model's storages */
+	Map   original_of;       /* content hash -> its index there + 1 */
+	Vec(struct Stored) storages;     /* the model's storages: equal bytes do not make two of them one */
+	Map   storage_of;        /* RtStorage -> its index there + 1 */
+} Weights;
+
+typedef struct Original {
+	const void *data;
+	int64_t bytes, offset;   /* offset: in the weights, set by weights_finish */
+	bool    needed;          /* as it is: somebody reads it without asking for it */
+	Vec(RtPacking) parts;    /* of it that are there packed; they do not overlap */
+	int64_t covered;         /* floats in them */
+} Original;
+
+typedef struct Stored {
+	RtStorage *storage;      /* retained, so that no other gets its address */
+	int        original;
+} Stored;
+
+/* The index of a storage in the program's table.  Each has its own, since a write to one must not be seen in another;
+ * the bytes, which are read-only there, may be the same. */
+int weights_storage(Weights *, RtStorage *);
+/* Its content, which is stored by weights_finish, unless it is there packed and that is enough. */
+Original *weights_original(Weights *, RtStorage *);
+/* A part of it is there packed, its elements side by side in the original. */
+void weights_note(Weights *, RtStorage *, RtPacking);
+bool original_is_packed(const Original *);       /* ... and only its parts are needed */
+void weights_finish(Weights *);
+int64_t weights_add(Weights *, WeightForm, const void *data, int64_t bytes);   /* offset; equal bytes are stored once */
+
+/* ---- the program that is being written ---------------------------------------------------- */
+
+typedef struct Emit {            /* one program */
+	Cx      *cx;
+	Out      types, kernels, data, code, plans, tail;   /* parts of the text, in this order */
+	Weights  weights;
+	Vec(RtMaking) making;    /* what the program makes of its weights, */
+	Vec(const char *) made_of;       /* of which (pack_panels), */
+	Map      panels_read;    /* these by kernels, too; */
+	/* weights -> "yes", "no": do kernels for sizes that were profiled read them transformed? */
+	Map      winograd;
+	int64_t  made_bytes;     /* and how large what is made is, */
+	int64_t  alone_bytes;    /* of what nothing else reads */
+	int64_t  packed_bytes;   /* of the weights in the forms that kernels read: they come first */
+	int64_t  streamed;       /* bytes of weights, the most that products of few rows read in a call */
+	Map      type_names;     /* a type's text -> its C name */
+	Map      class_names, code_names, kernel_names;
+	Map      code_places;    /* a Code -> emit_places */
+	Map      plan_names;     /* a Code -> the C function that enters its specializations */
+	Vec(const RtClass *) classes;   /* named; the first nclass have been defined */
+	int      nclass;
+	Buf      rows;           /* rows of RtConst */
+	int      nrow, nvalue;
+	Map      row_of;         /* identity of a counted value -> its row + 1 */
+	Vec(bool) reads;         /* by number of a slot: some code reads or writes that slot of some object */
+	bool     lazy;           /* the value being emitted is a constant of a Code, unpacked when it is read */
+	bool     source;         /* print the model's own lines */
+	bool     verbose;        /* say what dynamic sizes leave to the runtime */
+	Forms    forms;
+	Map      geometry_names, constant_index;
+	Map      kernel_texts;   /* a kernel's text -> its name: equal ones are emitted once */
+	Texts    launched;       /* names of those that specializations launch */
+	const Texts *levels;     /* of several processors, the least first, that kernels are compiled for; or null */
+	struct Capture *capture; /* kernels' texts go there: dynamic.c; or null */
+	Buf      provenance;     /* lines of key: value */
+	Vec(RtSpecialization) specializations;
+	Vec(struct DoorSpec) door_specs;
+	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
+	int64_t  zeros;          /* floats of kiln_zeros */
+	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
+	bool     outside;        /* the last kernel calls a function of the runtime */
+	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
+	bool     quantized;      /* the program may meet quantized tensors */
+	bool     bits;           /* conjugate and negative views */
+	bool     gpu;            /* plans are emitted for the GPU, too */
+	Out      cuda;           /* its kernels */
+	Map      cuda_texts;     /* a kernel's text -> its index + 1 */
+	Vec(const char *) cuda_kernels;
+	bool     bench_code;     /* launches are numbered, and described for kiln bench */
+	Buf      launches;       /* ... so: elements of a JSON array */
+	Buf     *listing;        /* gets the text form of each launch: launch_print; or null */
+	int      nlaunch;
+} Emit;
+
+/* ---- planned.c: where the values of a specialized graph live ------------------------------------------------------- */
+
+typedef enum Home {
+	HOME_NONE,
+	HOME_INPUT,              /* in an argument: `place` is the C expression of its IValue */
+	HOME_CONSTANT,           /* in the weights: at `offset` */
+	HOME_ARENA,              /* planned: at `offset` of the arena */
+	HOME_BOX,                /* in the tensor that step or frame made: v[slot] */
+	HOME_STATIC,             /* without a runtime: in memory of the model's own, at the C expression `place` */
+} Home;
+
+typedef struct Buffer {          /* a storage of the specialized graph */
+	int     index;           /* in the plan's buffers; m[index] in a function for the GPU */
+	const RtStorage *meta;   /* of the known tensors that lie in it */
+	Home    home;
+	int64_t bytes, offset;
+	int     slot;            /* BOX */
+	int64_t base;            /* INPUT, BOX: where the box's first element lies in the storage, in bytes */
+	const char *place;
+	IValue  constant;
+	bool    escapes;         /* outlives the call, or is visible to code that might keep it */
+	int     first, last;     /* steps between which it is alive */
+	const Value *owner;      /* BOX: the value that the box itself is */
+	int     spot;            /* ARENA: its number among those in the arena */
+} Buffer;
+
+typedef enum Joined { JOINED_NONE, JOINED_SOME, JOINED_ALL } Joined;       /* made in their places in the result */
+typedef struct Plan {
+	Cx         *cx;
+	Function   *fn;
+	const Specialization *spec;
+	Graph      *graph;
+	KnownTable *known;
+	struct SizeTable *sizes; /* those of its kernels */
+	int        *slot;        /* by value id: v[slot], -1: none */
+	int         nslot, nstep;
+	int        *step;        /* by node id: its place in the order */
+	Vec(Buffer *) buffers;
+	PtrMap      buffer_at;   /* by storage: the buffer */
+	int64_t     arena;       /* bytes */
+	int64_t     least;       /* bytes: no plan for these tensors and lives could have less */
+	const Node **epilogue;   /* by node id: the group that a product's kernel computes, too */
+	bool       *absorbed;    /* by node id: it is such a group */
+	bool       *part;        /* by value id: it is made in its place in a larger tensor: joins.c */
+	Joined     *joined;      /* by node id: of a cat's operands */
+	const Node *beyond;      /* from here on no node gets a kernel: -L kernels=N; or null */
+	int         kernels, guards;
+	Vec(const Node *) calls;         /* of the runtime */
+	int64_t     streamed;    /* bytes of weights that products of few rows read */
+	bool        gpu;         /* of the program's GPU: more nodes are kernels */
+	bool        bare;        /* of a function without a runtime: results lie in the caller's arrays or the arena */
+	struct DynamicPlan *dynamic;     /* of a sample of a dynamic specialization: dynamic.c; or null */
+	int         nspot;       /* buffers in the arena */
+} Plan;
+
+typedef Vec(const Value *) ValueVec;
+
+bool    plan_is_planned(Plan *, const Value *);         /* a tensor whose type and buffer are known */
+Buffer *plan_buffer_of(Plan *, const RtStorage *meta);
+Buffer *plan_buffer(Plan *, const Value *);             /* null when it is not planned */
+const RtTensor *plan_tensor(Plan *, const Value *);     /* its sizes and strides; offset in its buffer's storage */
+bool    plan_is_part(const Plan *, const Value *);      /* is it made in its place in a larger tensor? */
+bool    plan_list_is_read(const Value *list);           /* no user keeps it, changes it, or takes it apart */
+bool    node_is_map(const Node *);                      /* a pointwise row, or a group of them */
+
+typedef struct KernelCall KernelCall;
+
+/* A dynamic specialization has a plan for each of its samples (program/dynamic.c), which share this. */
+typedef struct Joinings { Vec(bool) at; } Joinings;
+struct Choices { Vec(bool) at; };
+typedef struct DynamicPlan {     /* shared by the plans of all samples */
+	bool       *refused;     /* by node id: its kernel is not the same on all samples */
+	bool       *as_first;    /* by node id: it is a kernel on the first sample */
+	KernelCall **calls;      /* by node id: (ncall) of its kernel, when that has been settled */
+	int        *ncall;
+	Vec(int64_t) derived;    /* x, q of every plan_ceil of the kernel being written */
+	struct Choices *choices; /* of the kernel being written on the first sample */
+	int         nchoice;     /* made so far; < 0: no kernel is being written */
+	bool        is_first;
+	struct Lockstep *constants;
+	int         nconstant;   /* asked for so far */
+	struct Joinings *joins;  /* what joins.c did on the first sample; null: nothing is joined */
+	int         njoin;       /* looked at so far */
+} DynamicPlan;
+/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes. */
+int64_t plan_ceil(Plan *, int64_t x, int64_t q);
+/* A choice between forms that are right for all sizes: all samples make that of the first. */
+bool    plan_choice(Plan *, bool);
+/* The same of whether a node is a kernel at all. */
+bool    plan_worth(Plan *, const Node *, bool);
+
+/* ---- calls of kernels -------------------------------------------------------------------------------------------- */
+
+typedef struct KernelArg {       /* an address: a planned tensor's, a number's (const double *), or a C expression */
+	const Value *value;
+	const char  *text;       /* when there is no value */
+	int64_t      offset;     /* bytes */
+	const char  *what;       /* for the reader, when there is no value */
+} KernelArg;
+/* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
+typedef struct Counts {
+	const char *form, *what; /* the schedule or form, and sizes, for the reader; null: nothing is known */
+	double      flops, bytes;
+} Counts;
+struct KernelCall {      /* one use of an emitted kernel */
+	const char *name;        /* static void name(void *arg, int64_t begin, int64_t end) */
+	const char *n_text;      /* n as C, where it depends on dynamic sizes; or null */
+	int64_t     n, grain;    /* [0, n) in parts of at least grain */
+	/* so many launches, in turn with those after it that are repeated; their number is at &turn, among the args.
+	 * 0: one */
+	int64_t     repeat;
+	Vec(KernelArg) args;     /* p[0..]: outputs, then inputs */
+	Counts      work;
+	/* what it runs, and how; null: the form printed its C at once, and nothing is known but its operands */
+	const struct Kernel *kernel;
+	const struct Schedule *schedule;
+	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
+	bool        outside;     /* it calls a function of the runtime */
+	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
+	bool        checked;
+};
+typedef struct CudaCall {        /* one launch of an emitted CUDA kernel */
+	int     kernel;          /* index in Emit.cuda_kernels */
+	int64_t grid[3];         /* blocks; of 256 threads each */
+	int     nout;            /* so many of args are written, the first ones */
+	ValueVec args;
+} CudaCall;
+
+/* ---- emit.c: texts of kernels ----------------------------------------------------------------------------------------- */
+
+typedef struct Captured { const char *prefix, *comment, *text, *name; bool epilogue; } Captured;
+typedef struct Capture {         /* texts of the kernels of one node, on one sample */
+	Cx *cx;
+	Vec(Captured) at;
+} Capture;
+/* A kernel in braces under a new name, or the name that this text has.  epilogue: of a part of a row, see
+ * emit_map_epilogue; else it takes (void *arg, int64_t begin, int64_t end). */
+const char *emit_kernel(Emit *, const char *prefix, const char *comment, const char *text, bool epilogue);
+
+/* ---- kern_cuda.c: the same and more as CUDA ---------------------------------------------------------------------- */
+
+/* Can this node, which is no pointwise group, be a kernel of the GPU? */
+bool node_is_cuda(Plan *, const Node *);
+bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
+
+/* ---- pack.c: weights as kernels read them; C expressions --------------------------------------------------------- */
+
+/* width of the last panel of n columns, in vectors of so many */
+int64_t panel_last(const Emit *, int64_t n, int vector);
+const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
+const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
+const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
+/* says of all that is made whether kernels read its weights, too; bytes that none does */
+int64_t pack_finish(Emit *);
+
+/* ---- kern_conv.c: products and convolutions with constant weights ------------------------------------------------ */
+
+enum { MAX_KERNEL_CALLS = 64 };
+bool dense_nhwc(const RtTensor *);                       /* channels last, with nothing between */
+bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list of n ints, or of one, repeated */
+bool node_is_dense(Plan *, const Node *);
+const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */
+int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
+bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
+
+/* ---- families.c: reductions, normalisation, copies, pooling, products of what is not constant -------------------- */
+
+bool node_is_row(Plan *, const Node *);
+bool op_is_row(const Op *);                              /* is there a form for it, whatever its arguments are? */
+bool emit_row(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
+
+#endif

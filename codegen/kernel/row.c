@@ -1,0 +1,260 @@
+/*
+ * What forms of operators share: arguments of a node, nests of loops, launches.
+ */
+#include "lower.h"
+#include "row.h"
+
+#include <string.h>
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+const Value *
+row_arg(const Row *r, const char *name)
+{
+	const Value *v = node_arg(r->n, name);
+
+	return v && !value_is_none(v) ? v : NULL;
+}
+
+const RtTensor *
+row_tensor(const Row *r, const char *name)
+{
+	const Value *v = row_arg(r, name);
+	const RtTensor *t = v ? plan_tensor(r->p, v) : NULL;
+
+	return t && t->storage && !t->quant ? t : NULL;
+}
+
+const RtTensor *
+row_result(const Row *r, int i)
+{
+	const RtTensor *t = plan_tensor(r->p, r->n->out[i]);
+
+	return t && t->storage && !t->quant ? t : NULL;
+}
+
+bool
+row_list(const Row *r, const char *name, int64_t *out, int *n)
+{
+	const Value *v = row_arg(r, name);
+	const Known *k = v ? known_at(r->p->known, v) : NULL;
+
+	*n = 0;
+	if (!v)
+		return true;
+	if (k->is && k->v.tag == RT_INT) {
+		out[(*n)++] = k->v.u.i;
+		return true;
+	}
+	if (!k->is || k->v.tag != RT_LIST || k->v.u.list->n > RT_MAX_RANK)
+		return false;
+	for (; *n < k->v.u.list->n; ++*n) {
+		if (k->v.u.list->v[*n].tag != RT_INT)
+			return false;
+		out[*n] = k->v.u.list->v[*n].u.i;
+	}
+	return true;
+}
+
+bool
+row_ints(const Row *r, const char *name, int64_t *out, int n)
+{
+	int64_t all[RT_MAX_RANK];
+	int count;
+
+	if (!row_list(r, name, all, &count) || (count != n && count != 1))
+		return false;
+	for (int i = 0; i < n; i++)
+		out[i] = all[count == 1 ? 0 : i];
+	return true;
+}
+
+bool
+row_int(const Row *r, const char *name, int64_t *out)
+{
+	const Value *v = row_arg(r, name);
+
+	return v && known_int(r->p->known, v, out);
+}
+
+bool
+row_double(const Row *r, const char *name, double *out)
+{
+	const Value *v = row_arg(r, name);
+	const Known *k = v ? known_at(r->p->known, v) : NULL;
+
+	if (!k || !k->is || (k->v.tag != RT_INT && k->v.tag != RT_DOUBLE && k->v.tag != RT_BOOL))
+		return false;
+	*out = k->v.tag == RT_DOUBLE ? k->v.u.f : (double)k->v.u.i;
+	return true;
+}
+
+/* ---- nests ------------------------------------------------------------------------------------------------------- */
+
+void
+nest_drop(RowNest *nest, int at)
+{
+	nest->ndim--;
+	for (int i = at; i < nest->ndim; i++) {
+		nest->dims[i] = nest->dims[i + 1];
+		for (int k = 0; k < nest->n; k++)
+			nest->stride[k][i] = nest->stride[k][i + 1];
+	}
+}
+
+static void
+swap_ints(int64_t *a, int64_t *b)
+{
+	const int64_t t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static bool
+merges(const RowNest *nest, int outer)
+{
+	for (int k = 0; k < nest->n; k++)
+		if (nest->stride[k][outer] != nest->stride[k][outer + 1] * nest->dims[outer + 1])
+			return false;
+	return true;
+}
+
+void
+nest_simplify(RowNest *nest, int by)
+{
+	for (int i = nest->ndim - 1; i >= 0; i--)
+		if (nest->dims[i] == 1)
+			nest_drop(nest, i);
+	for (int i = 1; i < nest->ndim; i++)
+		for (int k = i; k > 0 && nest->stride[by][k - 1] < nest->stride[by][k]; k--) {
+			swap_ints(&nest->dims[k - 1], &nest->dims[k]);
+			for (int j = 0; j < nest->n; j++)
+				swap_ints(&nest->stride[j][k - 1], &nest->stride[j][k]);
+		}
+	for (int i = nest->ndim - 2; i >= 0; i--)
+		if (merges(nest, i)) {
+			nest->dims[i + 1] *= nest->dims[i];
+			nest_drop(nest, i);
+		}
+}
+
+int64_t
+nest_count(const RowNest *nest)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < nest->ndim; i++)
+		n *= nest->dims[i];
+	return n;
+}
+
+void
+nest_open(Out *o, const RowNest *nest)
+{
+	out_open(o, "for (int64_t row = begin; row < end; row++)");
+	if (nest->ndim > 1)
+		out_line(o, "int64_t rest = row;");
+	for (int i = nest->ndim - 1; i > 0; i--)
+		out_line(o, "const int64_t i%d = rest %% %lld; rest /= %lld;", i, (long long)nest->dims[i],
+			 (long long)nest->dims[i]);
+	if (nest->ndim > 0)
+		out_line(o, "const int64_t i0 = %s;", nest->ndim > 1 ? "rest" : "row");
+}
+
+const char *
+nest_at(Arena *a, const RowNest *nest, int operand)
+{
+	Buf b = { 0 };
+	const char *text;
+
+	for (int i = 0; i < nest->ndim; i++)
+		if (nest->stride[operand][i] == 1)
+			buf_printf(&b, "%si%d", b.n ? " + " : "", i);
+		else if (nest->stride[operand][i])
+			buf_printf(&b, "%s%lld * i%d", b.n ? " + " : "", (long long)nest->stride[operand][i], i);
+	text = arena_strdup(a, b.at ? b.at : "0");
+	buf_free(&b);
+	return text;
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+const char *
+row_type(int dtype)
+{
+	switch (dtype) {
+	case RT_f32: return "float";
+	case RT_f64: return "double";
+	case RT_i64: return "int64_t";
+	case RT_i32: return "int32_t";
+	case RT_i16: return "int16_t";
+	case RT_i8:  return "int8_t";
+	case RT_u8: case RT_b8: return "uint8_t";
+	default:     return NULL;
+	}
+}
+
+/* Parts of about 16,000 elements: less is not worth waking another thread. */
+int64_t
+row_grain(int64_t elements)
+{
+	return 1 + 16384 / (elements > 0 ? elements : 1);
+}
+
+KernelCall *
+row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int64_t grain)
+{
+	KernelCall *c = &r->calls[r->ncall++];
+
+	*c = (KernelCall){ .n = n, .grain = grain, .work = { prefix, comment, -1, -1 } };
+	if (r->e)
+		c->name = emit_kernel(r->e, prefix, comment, arena_printf(r->p->cx->arena, "{\n\tvoid *const *p = "
+			"arg;\n\n%s}\n", o->text.at), false);
+	buf_free(&o->text);
+	return c;
+}
+
+bool
+row_kernel(Row *r, Kernel *k, const Value *const *value, const int64_t *offset, int n)
+{
+	Lowered l = { .kernel = k };
+	KernelCall *c;
+
+	if (r->ncall == MAX_KERNEL_CALLS)
+		return false;
+	kernel_simplify(k, 0);
+	kernel_check(k);
+	for (int i = 0; i < n; i++)
+		vec_push(r->p->cx->arena, &l.value, value[i]);
+	if (r->lowered)
+		*r->lowered = l;
+	c = &r->calls[r->ncall++];
+	*c = (KernelCall){ 0 };
+	if (r->e)
+		emit_lowered(r->e, r->p, &l, c);
+	for (int i = 0; i < c->args.n; i++)
+		c->args.at[i].offset = offset ? offset[i] : 0;
+	return true;
+}
+
+void
+row_checks(Row *r)
+{
+	KernelCall *c = &r->calls[r->ncall - 1];
+
+	row_pass_text(r, c, "&wrong");
+	c->checked = true;
+}
+
+void
+row_pass(Row *r, KernelCall *c, const Value *v, int64_t offset)
+{
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ v, NULL, offset, NULL }));
+}
+
+void
+row_pass_text(Row *r, KernelCall *c, const char *text)
+{
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ NULL, text, 0, NULL }));
+}

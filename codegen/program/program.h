@@ -1,0 +1,254 @@
+/* codegen/program/program.h - plans, C text, compilers: a specialized graph becomes a file
+ *
+ *   emit_program    prepared functions and their specializations -> C text and the weights' bytes
+ *   build_program   C text and weights -> executable, by a C compiler or libtcc
+ */
+#ifndef CODEGEN_PROGRAM_H
+#define CODEGEN_PROGRAM_H
+
+#include "../kernel/kernel.h"
+
+/* ---- elf.c: object files of targets -------------------------------------------------------------------- */
+
+typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bits: 32 or 64 */
+/* A relocatable object with the bytes in .rodata under the name kiln_weights. */
+bool    weights_write_object(const Weights *, const char *path, const ElfKind *, const char *name, const char **why);
+/* Machine code in a built file; 0: it is no ELF file.  mixed: constants are within, and are counted, too. */
+int64_t elf_code_bytes(Cx *, const char *path, bool mixed);
+/* Adds the names that other objects see, and those that they are to define. */
+void    elf_symbols(Cx *, const char *path, Texts *defined, Texts *undefined);
+
+/* ---- cgen_data.c, cgen_code.c, cgen.c: the emitted C ---------------------------------------------------- */
+
+typedef struct DoorSpec {        /* a specialization of a library, for its header */
+	const char *method;
+	Function   *fn;
+	const Specialization *spec;
+	struct Plan *plan;
+	int first;
+	uint64_t written;        /* a bit for each argument that it writes to */
+} DoorSpec;
+
+typedef struct EmitMethod {
+	const char *name;
+	Function   *fn;
+	bool        takes_self;
+	const RtCode *reference;   /* for --selfcheck; or null */
+	const Specialization *const *spec;   /* nspec, tried in this order */
+	int         nspec;
+} EmitMethod;
+
+const char *emit_type(Emit *, const RtType *);         /* C expression: &type_3, &rt_type_int */
+const char *emit_class(Emit *, const RtClass *);
+void        emit_classes(Emit *);                      /* defines those that were named; last of all */
+/* names the classes of modules in it whose methods are called by name */
+void        emit_method_classes(Emit *, IValue);
+/* C name of an array of both; 0: null */
+const char *emit_geometry(Emit *, int n, const int64_t *dims, const int64_t *strides);
+int         emit_value(Emit *, IValue);                /* adds a top-level constant; its index in cx->value */
+const char *op_kernel_symbol(Cx *, const Op *);          /* C name of its kernel */
+const char *emit_symbol(Emit *, const Op *);           /* C name of its kernel, which is declared */
+const char *emit_code(Emit *, const RtCode *);         /* C name; codes that it calls too */
+typedef struct PlaceList { int *at, n, cap; } PlaceList;
+typedef struct CodePlaces {       /* the places of a Code that its program has */
+	uint32_t *row;           /* by index in the Code: the row there, 0: none */
+	Vec(int)  of;            /* by row: the index in the Code */
+	Map       known;
+	Map       lines;         /* of emit_line */
+} CodePlaces;
+const CodePlaces *emit_places(Emit *, const RtCode *);
+const PlaceList *emit_line(Emit *, const CodePlaces *, int line, int caller);  /* of the Code; -1: of any; null: none */
+
+/* ---- plan.c: makes a plan ------------------------------------------------------------------------------------------- */
+
+typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
+Plan   *plan_make(Cx *, Function *, const Specialization *, int first, PlanKind, struct DynamicPlan *);
+/* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
+bool    plan_results(const Graph *, ValueVec *, Arena *);
+bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
+bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
+
+/* ---- joins.c: parts of what a cat joins are made in their places ------------------------------------------------- */
+
+void    plan_joins(Plan *);
+
+/* ---- offsets.c: places in the arena ------------------------------------------------------------------------------ */
+
+int64_t plan_offsets(Cx *, Buffer *const *, int n);     /* by bytes, first and last; how large the arena is */
+int64_t plan_least_arena(Cx *, Buffer *const *, int n); /* the largest sum of what is alive at one step */
+
+/* ---- cgen_plan.c, cgen_launch.c (writer.h) ---------------------------------------------------------------------- */
+
+/* Emits a specialized function; its C name.  code: C expression of the generic code's address. */
+const char *emit_plan(Emit *, Plan *, int index, const char *code);
+/* The kernel, or kernels, of a node, with its epilogue; false: not a form that is generated. */
+bool emit_kernel_calls(Emit *, Plan *, const Node *, KernelCall *calls, int *ncall);
+/* The text of the same for a sample: without name and braces. */
+char *plan_text(Emit *, Plan *, const char *code);
+
+/* ---- dynamic.c: a dynamic specialization from the texts of its samples ------------------------------------------- */
+
+/* The index of a constant, which must be the same in all samples; `add` gives it to a new one. */
+int     plan_constant(Plan *, IValue, int (*add)(void *, IValue), void *arg);
+/* Emits the kernels, the function and what says whether sizes fit: two C names; false: it has no such form. */
+typedef struct DynamicNames {
+	const char *function, *sizes;
+	const Plan *plan;        /* of this sample of these sizes */
+	const Sizes *of;
+	int sample;
+} DynamicNames;
+bool    emit_dynamic(Emit *, Function *, const Specialization *, int first, int index, const char *code,
+		     DynamicNames *);
+
+/* ---- cgen_entry.c: the choice at entry --------------------------------------------------------------------------- */
+
+/* Emits the specializations of a function and what chooses among them; noted in e->plan_names. */
+void emit_entry(Emit *, const char *method, Function *, const Specialization *const *, int n, int first);
+
+/* ---- nvrtc.c: CUDA text to PTX and cubin ------------------------------------------------------------------------- */
+
+/* Adds the images for --gpu to the weights and their rows to the text; null list: nothing. */
+typedef Vec(int) Archs;                                  /* 90: a cubin for sm_90; -90: PTX for compute_90 */
+Archs cuda_archs(Cx *, const char *list);                /* of --gpu; fails on what it does not know */
+char *cuda_compile(Cx *, const char *text, int arch, int64_t *n);     /* in the arena, with a zero behind it */
+
+/* ---- cgen.c: a program's text ---------------------------------------------------------------------------------------- */
+
+typedef struct ProgramText {
+	char *c;                 /* the whole of the program's C, for cc */
+	int64_t n;
+	char *cuda, *ptx;        /* --emit cuda, ptx; null: not asked for */
+	Weights *weights;
+	RtProgram about;         /* what rt/info.c prints of it */
+	int64_t code_bytes;      /* of the file that was built; 0: it has none */
+	char *header;            /* NAME.h of a library; else null */
+	Texts exported;          /* its functions */
+	bool  bare;              /* C without a runtime: bare.c */
+	int64_t ram;             /* ... bytes that it has for itself */
+} ProgramText;
+
+typedef struct Target Target;    /* build.h */
+
+typedef struct BuildOptions {
+	const Target *target;
+	const char *out, *emit, *cc, *gpu;
+	const char *cpu, *march, *mcpu, *sysroot;        /* for the compiler; null: not given */
+	Texts levels;            /* --cpu with several names, the least processor first; cpu is null then */
+	int level_floats[8];     /* of each, by target_ask: floats in a vector */
+	const char *name;        /* of a library; else null */
+	bool fixed;              /* a program linked statically: --static */
+	int  opt, threads, max_specializations;
+	int  vector_floats;      /* of the target: 16, 8, 4; 1: no vectors (tcc); by target_ask, */
+	uint64_t macros;         /* as this: a hash of what the compiler defines; 0: none was asked */
+	const char *weights_file;        /* beside the program; null: in it */
+	bool source, verbose, bench_code;
+	bool bare;               /* no generic code: plain C functions, */
+	struct BareState *state; /* and what they keep */
+	Forms forms;
+	Texts ops;               /* C files of the user's operators */
+	uint64_t seed;
+	bool seeded;
+} BuildOptions;
+
+bool is_c_word(const char *);                          /* of C or C++: no name for anything */
+void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+/* Registers of the arguments that the graph writes to, with commas; how many, and a bit for each. */
+const char *emit_written(Emit *, const Specialization *, Plan *, int first, int *n, uint64_t *bits);
+const char *emit_signature(Emit *, const DoorSpec *);         /* what it asks of arguments and state */
+Emit *emit_new(Cx *, const Module *, const BuildOptions *);
+RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
+
+/* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */
+
+
+/* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
+
+void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+
+/* ---- bare_state.c: what such functions keep from call to call ---------------------------------------------------- */
+
+/* A storage of the instance that a method reads or writes as it is now; stand: the same without data, in graphs. */
+typedef struct BareStorage { RtStorage *real, *stand; int64_t offset; } BareStorage;
+typedef struct BareState { Vec(BareStorage) at; int64_t bytes; } BareState;
+
+/* In a graph that no pass has changed yet: reads of attributes become constants; what writes in place computes, and
+ * copies. */
+void bare_bind(Cx *, BareState *, Graph *, IValue self);
+void bare_state_place(BareState *, Plan *);                              /* whose buffers lie in kiln_state */
+void bare_state_put(const BareState *, Emit *, const char *name, Out *); /* NAME_reset, when there is any */
+
+/* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
+
+/* The prebuilt library for the host; all sources of rt for another target. */
+void carry_library(Cx *, const char *path);
+const char *carry_library_text(int64_t *n);
+const char *carry_support_text(int64_t *n);              /* an object: what the library calls of libgcc */
+void carry_sources(Cx *, const char *dir);
+char *carry_text(Cx *, const char *name);               /* of one file: rt/ops/tmath.h */
+bool carry_has(Cx *, const char *name);
+/* A file and all that it includes, those that are not there yet; what a text in a folder includes; into a folder. */
+void carry_add(Cx *, const char *path, Texts *files);
+void carry_add_included(Cx *, const char *text, const char *dir, Texts *files);
+void carry_files(Cx *, const Texts *files, const char *dir);
+void make_parents(const char *path, size_t from);       /* the folders on the way to it, below its first bytes */
+void operators_header(Cx *, const char *dir);            /* kiln.h, for the user's operators */
+uint64_t carry_hash(void);
+
+/* ---- build.c ------------------------------------------------------------------------------------------------ */
+
+/* A finished file takes its place by a rename, from another file system by a copy beside it; false, and errno. */
+bool build_move(Cx *, const char *from, const char *to);
+void build_program(Cx *, ProgramText *, const BuildOptions *);       /* fails with the compiler's message */
+/* The user's C as a shared object for this machine; the headers are in dir. False: there is no such compiler. */
+bool build_operators(Cx *, const char *dir, const char *cc, const Texts *files, const char *out);
+void write_text(Cx *, const char *path, const char *text, int64_t n);
+
+/* ---- targets.c: the machines that programs are built for --------------------------------------------------------- */
+
+const Target *target_at(int);                          /* null: no more */
+const Target *target_host(void);                       /* this machine's */
+const Target *target_find(Cx *, const char *triple);   /* fails with the names that there are: EXIT_USAGE */
+const char *target_triple(const Target *);
+bool target_is_bare(const Target *);                   /* without a system to run on */
+const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
+const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
+bool command_is_there(Cx *, const char *name);         /* in PATH */
+/* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */
+void target_ask(Cx *, BuildOptions *);
+/* What is missing, and Debian's package with it; null: nothing.  cc: its compiler. */
+const char *target_lacks_here(Cx *, const Target *, const char **cc);
+
+/* ---- tcc.c: the compiler inside Kiln; paths in dir, a temporary folder that has the headers ---------------------- */
+
+/* A program; with a name a shared library. */
+void tcc_build(Cx *, const char *dir, const char *c, const char *weights, const Texts *operators, const char *name,
+	       const char *out);
+void tcc_shared(Cx *, const char *dir, const Texts *operators, const char *out);  /* a shared object for this process */
+
+/* ---- process.c: children, temporary folders, progress ---------------------------------------------------- */
+
+typedef struct Process {
+	int   pid;                 /* 0: none */
+	const char *name, *log;    /* its standard error goes to the file log */
+	int64_t begin, ns, peak_bytes;
+} Process;
+/* Standard output goes to the file out; null: to log.  False: errno says why not. */
+bool  process_start(char *const *argv, const char *out, const char *log, Process *);
+int   process_end(Process *);            /* its exit status; 128 + the number of the signal that ended it */
+bool  process_crashed(int status);       /* was that signal one of an error of its own? */
+int   process_fork(Cx *, void (*body)(void *), void *arg, const char *log);  /* runs body in a child; its exit status */
+/* argv behind the words of --runner, what runs programs of other machines; null: as it is */
+char *const *process_by_runner(Cx *, const char *runner, char *const *argv);
+/* both; fails when it does not start */
+int   process_run(Cx *, char *const *argv, const char *out, const char *log, Process *);
+/* With the status for its error output: out of memory, disk full, or else this status */
+RT_NORETURN void process_fail(Cx *, const char *name, int status, const char *what, const char *log);
+char *process_log(Cx *, const char *path, int64_t most);          /* the first bytes of a file; "" when there is none */
+const char *file_text(Cx *, const char *path);        /* all of a file, with a final 0; fails when it cannot be read */
+void  process_check(Cx *);               /* fails when a signal has asked to stop */
+typedef void ProcessBody(Cx *, const char *dir, void *arg);
+/* runs it with a temporary folder, which then goes; so do signals' */
+void  process_folder(Cx *, ProcessBody *, void *arg);
+void  progress(const char *fmt, ...) RT_PRINTF(1, 2);        /* a line on a terminal; null: it goes */
+
+#endif

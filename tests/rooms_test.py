@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Rooms that depend on each other one way: rooms_test.py BUILD/kiln, which names the folder with the object files.
+
+Of codegen's folders, kernel uses neither program nor cli, program does not use cli; within kernel no two files use each
+other, not through others either.  Who uses whom is read from the symbols of the objects.
+"""
+import collections, glob, os, subprocess, sys, unittest
+
+BUILD = os.path.dirname(sys.argv.pop(1))
+ORDER = ["kernel", "program", "cli"]
+
+
+def sources(folder):
+    return sorted(glob.glob(f"codegen/{folder}/*.c"))
+
+
+def symbols(source):
+    """Names that an object defines, names that it wants."""
+    text = subprocess.run(["nm", f"{BUILD}/{source[:-2]}.o"], check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in text.splitlines()]
+    return {r[2] for r in rows if len(r) == 3 and r[1] in "TDBRC"}, {r[1] for r in rows if len(r) == 2 and r[0] == "U"}
+
+
+def uses(files):
+    """By file: the others that it uses, with a name of each."""
+    known = {f: symbols(f) for f in files}
+    home = {name: f for f in files for name in known[f][0]}
+    out = collections.defaultdict(dict)
+    for f in files:
+        for name in known[f][1]:
+            if home.get(name, f) != f: out[f][home[name]] = name
+    return out
+
+
+def circle(edges):
+    """Files in a circle, or None."""
+    done, path = set(), []
+
+    def visit(f):
+        if f in path: return path[path.index(f):] + [f]
+        if f in done: return None
+        path.append(f)
+        for g in edges.get(f, ()):
+            if found := visit(g): return found
+        path.pop()
+        done.add(f)
+        return None
+
+    for f in list(edges):
+        if found := visit(f): return found
+    return None
+
+
+class Rooms(unittest.TestCase):
+    def test_folders(self):
+        edges = uses([f for d in ORDER for f in sources(d)])
+        self.assertGreater(len(edges), 60)
+        for f, others in edges.items():
+            for g, name in others.items():
+                self.assertLessEqual(ORDER.index(g.split("/")[1]), ORDER.index(f.split("/")[1]), f"{f} uses {name} of {g}")
+
+    def test_no_circles_among_kernels(self):
+        edges = uses(sources("kernel"))
+        self.assertGreater(len(edges), 20)
+        self.assertIsNone(circle(edges))
+
+    def test_circle_is_found(self):
+        self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])
+        self.assertIsNone(circle({"a": ["b", "c"], "b": ["c"]}))
+
+
+if __name__ == "__main__":
+    unittest.main()
