@@ -1,4 +1,8 @@
-/* rt/bare.h - what generated kernels need where there is no runtime: nothing but C11's types, and libm for some */
+/* rt/bare.h - what generated code needs where there is no runtime: nothing but C11's types, and libm for some
+ *
+ * A text says before what an instance has, in bytes: KILN_STATE of its own tensors, KILN_ARENA, KILN_SCRATCH of a
+ * kernel; KILN_ARGS, the most addresses that a kernel takes; and KILN_POOL, whether they may run in several threads.
+ */
 #ifndef RT_BARE_H
 #define RT_BARE_H
 
@@ -22,15 +26,177 @@
 #define rt_bf16_to_float(h) bf16_to_float(h)
 #define rt_float_to_bf16(f) float_to_bf16(f)
 
-/* Scratch memory of kernels: the compiler has counted it. */
-#define rt_thread_scratch(bytes) bare_scratch((int64_t)(bytes) <= (int64_t)sizeof kiln_scratch, kiln_scratch)
+/* ---- instances --------------------------------------------------------------------------------------------------- */
+
+enum { BARE_OK, BARE_RAISED, BARE_ARGUMENT, BARE_BUSY = 6 };     /* as in NAME.h */
+
+#define BARE_LINES(bytes) (((size_t)(bytes) + 63) & ~(size_t)63)
+#define BARE_HEAD BARE_LINES(sizeof(Bare))
+#define BARE_BEHIND (BARE_LINES(KILN_STATE) + BARE_LINES(KILN_ARENA))    /* and then scratch memory, for each part */
+
+/* An instance, at the start of its memory.  Behind it lie what it keeps, its tensors, and kernels' scratch memory. */
+typedef struct Bare {
+	int   busy, began;
+	int   status;            /* of the last call */
+	int   parts;             /* of a loop, at most */
+	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
+	void *pool;
+	char *state, *arena, *scratch;
+} Bare;
+
+typedef struct BareOptions {             /* NAME_options, member by member */
+	int   threads;
+	void (*parallel)(void *pool, int parts, void (*part)(void *arg, int i), void *arg);
+	void *pool;
+} BareOptions;
+
+#if defined __GNUC__ && !defined __TINYC__ && __GCC_ATOMIC_INT_LOCK_FREE == 2
+static int  bare_exchange(int *at, int v) { return __atomic_exchange_n(at, v, __ATOMIC_ACQUIRE); }
+static void bare_store(int *at, int v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
+#else
+static int  bare_exchange(int *at, int v) { const int was = *at; *at = v; return was; }
+static void bare_store(int *at, int v) { *at = v; }
+#endif
+
+/* What is wrong with options; null: nothing. */
+static const char *
+bare_refusal(const BareOptions *o)
+{
+	if (o && !KILN_POOL && (o->parallel || (o->threads && o->threads != 1)))
+		return "this library runs in one thread";
+	if (o && !o->parallel && o->threads && o->threads != 1)
+		return "without a pool of yours (parallel) there is one thread";
+	if (o && o->parallel && (o->threads < 1 || o->threads > 4096))
+		return "with a pool of yours, threads says how many parts a loop has: 1 to 4096";
+	return NULL;
+}
+
+static size_t
+bare_bytes(const BareOptions *o)
+{
+	const int parts = o && o->parallel ? o->threads : 1;
+
+	return bare_refusal(o) ? 0 : BARE_HEAD + BARE_BEHIND + BARE_LINES(KILN_SCRATCH) * (size_t)parts;
+}
+
+static void *
+bare_open(void *memory, size_t bytes, const BareOptions *o, char *why, size_t n)
+{
+	const char *wrong = bare_refusal(o);
+	const size_t least = bare_bytes(o);
+	char *const at = memory;
+	Bare *m = memory;
+	size_t i = 0;
+
+	if (!wrong && (!at || (uintptr_t)at % 64))
+		wrong = at ? "the memory's address is none that 64 divides" : "the memory is null";
+	if (!wrong && bytes < least)
+		wrong = "the memory is too small: see the function that says how many bytes are needed";
+	for (; why && i + 1 < n && wrong && wrong[i]; i++)
+		why[i] = wrong[i];
+	if (why && n)
+		why[i] = 0;
+	if (wrong)
+		return NULL;
+	memset(m, 0, sizeof *m);
+	m->parts = o && o->parallel ? o->threads : 1;
+	m->parallel = m->parts > 1 ? o->parallel : NULL;
+	m->pool = m->parts > 1 ? o->pool : NULL;
+	m->state = at + BARE_HEAD;
+	m->arena = m->state + BARE_LINES(KILN_STATE);
+	m->scratch = m->state + BARE_BEHIND;
+	return m;
+}
+
+static bool
+bare_enter(Bare *m)
+{
+	return !bare_exchange(&m->busy, 1);
+}
+
+static int
+bare_leave(Bare *m, int status)
+{
+	m->status = status;
+	bare_store(&m->busy, 0);
+	return status;
+}
+
+/* Null arguments are refused; begin: what a first call does first, or null. */
+static int
+bare_call(Bare *m, int (*run)(Bare *, const void *const *in, void *const *out), void (*begin)(Bare *),
+	  const void *const *in, int nin, void *const *out, int nout)
+{
+	bool good = true;
+
+	for (int i = 0; i < nin; i++)
+		good &= in[i] != NULL;
+	for (int i = 0; i < nout; i++)
+		good &= out[i] != NULL;
+	if (!m)
+		return BARE_ARGUMENT;
+	if (!bare_enter(m))
+		return BARE_BUSY;
+	if (!good)
+		return bare_leave(m, BARE_ARGUMENT);
+	if (begin && !m->began)
+		begin(m);
+	return bare_leave(m, run(m, in, out));
+}
+
+static const char *
+bare_error(const Bare *m)
+{
+	return !m ? "there is no instance" : !m->status ? "" :
+	       m->status == BARE_ARGUMENT ? "an argument or a result is null" :
+	       "an index in an argument is out of range";
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+/* The scratch memory of a kernel, before its addresses: the compiler has counted it. */
+#define rt_thread_scratch(bytes) bare_scratch((int64_t)(bytes), arg)
 
 static inline void *
-bare_scratch(bool fits, void *at)
+bare_scratch(int64_t bytes, void *p)
 {
-	while (!fits)
+	while (bytes > KILN_SCRATCH)
 		;                                /* a bug of Kiln; there is nobody to tell */
-	return at;
+	return bytes > 0 ? ((void **)p)[-1] : p;
+}
+
+typedef struct BareLaunch {
+	void  (*kernel)(void *arg, int64_t begin, int64_t end);
+	void  **p;
+	char   *scratch;
+	int64_t n;
+	int     parts, np;
+} BareLaunch;
+
+/* A part's scratch memory is its own. */
+static void
+bare_part(void *arg, int i)
+{
+	const BareLaunch *l = arg;
+	const int64_t begin = l->n / l->parts * i + (i < l->n % l->parts ? i : l->n % l->parts),
+		      end = begin + l->n / l->parts + (i < l->n % l->parts);
+	void *own[KILN_ARGS + 1] = { l->scratch + BARE_LINES(KILN_SCRATCH) * (size_t)i };
+
+	memcpy(own + 1, l->p, sizeof *own * (size_t)l->np);
+	l->kernel(l->np ? own + 1 : l->p, begin, end);
+}
+
+/* np: how many addresses there are, with scratch memory before them; 0: the kernel takes none. */
+static void
+bare_launch(Bare *m, void (*kernel)(void *arg, int64_t begin, int64_t end), void **p, int np, int64_t n, int64_t grain)
+{
+	const int64_t parts = m->parallel ? n / (grain > 0 ? grain : 1) : 1;
+	BareLaunch l = { kernel, p, m->scratch, n, parts < m->parts ? (int)parts : m->parts, np };
+
+	if (parts > 1)
+		m->parallel(m->pool, l.parts, bare_part, &l);
+	else
+		kernel(p, 0, n);
 }
 
 #endif

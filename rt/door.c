@@ -241,6 +241,22 @@ rt_door_open(const RtDoorProgram *door, const RtDoorOptions *o, char *why, size_
 	return NULL;
 }
 
+size_t
+rt_door_bytes(const RtDoorOptions *o)
+{
+	(void)o;
+	return 0;
+}
+
+RtDoor *
+rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *o, char *why, size_t n)
+{
+	(void)memory, (void)bytes, (void)o;
+	if (why && n)
+		snprintf(why, n, "this library takes memory from a heap: kiln build --no-generic makes one that does not");
+	return NULL;
+}
+
 void
 rt_door_close(RtDoor *d)
 {

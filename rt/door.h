@@ -75,6 +75,9 @@ typedef struct RtDoorProgram {
 typedef struct RtDoor RtDoor;
 
 RtDoor *rt_door_open(const RtDoorProgram *, const RtDoorOptions *, char *why, size_t n);
+/* Both are for libraries without a runtime (rt/bare.h): 0, and null with the reason. */
+size_t  rt_door_bytes(const RtDoorOptions *);
+RtDoor *rt_door_open_in(void *memory, size_t bytes, const RtDoorOptions *, char *why, size_t n);
 void    rt_door_close(RtDoor *);
 int     rt_door_reset(RtDoor *);
 int     rt_door_leaves(const RtDoorProgram *, const char *method, bool results, const RtLeaf **);

@@ -85,6 +85,9 @@ typedef struct NAME_options {        /* all zero: the defaults */
 
 /* Null: why (n bytes; may be null) says why. */
 NAME *NAME_open(const NAME_options *options, char *why, size_t n);
+/* In memory of yours, without a heap: of libraries that kiln build --no-generic made.  This one says that it is none. */
+size_t NAME_bytes(const NAME_options *options);
+NAME *NAME_open_in(void *memory, size_t bytes, const NAME_options *options, char *why, size_t n);
 void NAME_close(NAME *m);            /* m may be null, and must not be in a call */
 int NAME_reset(NAME *m);             /* state and random numbers are as after NAME_open */
 const char *NAME_error(NAME *m);     /* of the last call that did not return NAME_OK; until the next call */

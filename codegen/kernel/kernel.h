@@ -117,6 +117,8 @@ typedef struct Emit {            /* one program */
 	int      vf, nr;         /* floats in a vector of the target, and in a panel of packed weights (vconv.h) */
 	int64_t  zeros;          /* floats of kiln_zeros */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
+	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
+	int      most_args;      /* addresses that one of those takes at most */
 	bool     outside;        /* the last kernel calls a function of the runtime */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */

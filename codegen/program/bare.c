@@ -2,9 +2,11 @@
  * Plain C functions for the sizes of a model's inputs (--no-generic): no runtime, no heap, no files, no generic code.
  *
  *    int NAME_forward(const float x[1][4], float out[1][3]);
+ *    int NAME_forward_in(NAME *m, const float x[1][4], float out[1][3]);
  *
  * Each exact specialization becomes such a function when all of its steps are kernels; what is not is named, all of it.
- * Tensors lie in the caller's arrays, among the weights, or in one static arena, whose size NAME.h says.
+ * Tensors lie in the caller's arrays, among the weights, or in an instance's memory (rt/bare.h), whose size NAME.h says;
+ * that of the instance without a name is static.
  */
 #include "../kernel/form.h"
 #include "door.h"
@@ -117,7 +119,7 @@ write_result(Writer *w, int i, const Value *v)
 	out_line(&w->out, "}");
 }
 
-/* static int forward_0(const void *const *in, void *const *out) */
+/* static int run_forward(Bare *m, const void *const *in, void *const *out) */
 static void
 write_function(Bare *b, const DoorTyped *t)
 {
@@ -131,8 +133,10 @@ write_function(Bare *b, const DoorTyped *t)
 	for (int i = 0; i < results.n; i++)
 		write_result(&w, i, results.at[i]);
 	out_line(&b->functions, "\n/* %s: %d kernels, arena %lld bytes */", t->name, p->kernels, (long long)p->arena);
-	out_line(&b->functions, "static int\nrun_%s(const void *const *in, void *const *out)\n{", t->name);
-	out_line(&b->functions, "\t(void)in, (void)out;");
+	out_line(&b->functions, "static int\nrun_%s(Bare *m, const void *const *in, void *const *out)\n{", t->name);
+	if (p->arena)
+		out_line(&b->functions, "\tchar *const arena = m->arena;\n");
+	out_line(&b->functions, "\t(void)m, (void)in, (void)out%s;", p->arena ? ", (void)arena" : "");
 	buf_puts(&b->functions.text, w.out.text.at ? w.out.text.at : "");
 	out_line(&b->functions, "\treturn 0;\n}");
 	buf_free(&w.out.text);
@@ -145,25 +149,53 @@ write_function(Bare *b, const DoorTyped *t)
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* The public function: it hands its arrays on. */
+static void
+put_array(Bare *b, const char *type, const char *name, const DoorTensor *t, int n)
+{
+	out_line(&b->functions, "\t%s *const %s[] = {", type, name);
+	for (int i = 0; i < n; i++)
+		out_line(&b->functions, "\t\t%s,", t[i].name);
+	out_line(&b->functions, "\t\t0\n\t};");
+}
+
+/* The public functions hand their arrays on: of an instance, and of static memory. */
 static void
 put_entry(Bare *b, const DoorTyped *t)
 {
-	Buf head = { 0 };
+	const char *name = b->door->name;
+	Buf head = { 0 }, args = { 0 };
 
 	door_parameters(b->e->cx, &head, t);
-	out_line(&b->functions, "\nint\n%s_%s(%s)\n{", b->door->name, t->name, head.n ? head.at + 2 : "void");
-	out_line(&b->functions, "\tconst void *const in[] = {");
-	for (int i = 0; i < t->in.n; i++)
-		out_line(&b->functions, "\t\t%s,", t->in.at[i].name);
-	out_line(&b->functions, "\t\t0\n\t};\n\tvoid *const result[] = {");
-	for (int i = 0; i < t->out.n; i++)
-		out_line(&b->functions, "\t\t%s,", t->out.at[i].name);
-	out_line(&b->functions, "\t\t0\n\t};\n");
-	if (b->state->at.n)
-		out_line(&b->functions, "\tif (!kiln_began)\n\t\t%s_reset();", b->door->name);
-	out_line(&b->functions, "\treturn run_%s(in, result);\n}", t->name);
+	door_arguments(&args, t);
+	out_line(&b->functions, "\nint\n%s_%s_in(%s *m%s)\n{", name, t->name, name, head.n ? head.at : "");
+	put_array(b, "const void", "kiln_in", t->in.at, t->in.n);
+	put_array(b, "void", "kiln_out", t->out.at, t->out.n);
+	out_line(&b->functions, "\n\treturn bare_call((Bare *)m, run_%s, %s, kiln_in, %d, kiln_out, %d);\n}", t->name,
+		 b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
+	out_line(&b->functions, "\nint\n%s_%s(%s)\n{\n\treturn %s_%s_in(&kiln_own%s%.*s);\n}", name, t->name,
+		 head.n ? head.at + 2 : "void", name, t->name, args.n ? ", " : "", args.n ? (int)args.n - 2 : 0,
+		 args.at ? args.at : "");
 	buf_free(&head);
+	buf_free(&args);
+}
+
+/* What is the same for all instances; their state, when they have some. */
+static void
+put_instances(Bare *b)
+{
+	const char *name = b->door->name;
+	Buf *text = &b->functions.text;
+
+	if (b->state->at.n)
+		header_put(text, "\nint\nNAME_reset_in(NAME *m)\n{\n\tif (!m)\n\t\treturn BARE_ARGUMENT;\n"
+			   "\tif (!bare_enter((Bare *)m))\n\t\treturn BARE_BUSY;\n"
+			   "\tbegin((Bare *)m);\n\treturn bare_leave((Bare *)m, BARE_OK);\n}\n"
+			   "\nint\nNAME_reset(void)\n{\n\treturn NAME_reset_in(&kiln_own);\n}\n", name);
+	header_put(text, "\nsize_t\nNAME_bytes(const NAME_options *o)\n{\n"
+		   "\treturn bare_bytes((const BareOptions *)o);\n}\n"
+		   "\nNAME *\nNAME_open_in(void *memory, size_t bytes, const NAME_options *o, char *why, size_t n)\n{\n"
+		   "\treturn bare_open(memory, bytes, (const BareOptions *)o, why, n);\n}\n"
+		   "\nconst char *\nNAME_error(const NAME *m)\n{\n\treturn bare_error((const Bare *)m);\n}\n", name);
 }
 
 /* Loops of kernels by header, and what in a kernel's text is theirs. */
@@ -196,7 +228,34 @@ put_includes(Bare *b, Buf *text)
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
 }
 
-static const char aligned[] = "__attribute__((aligned(64), unused))";
+/* In whole lines of a cache, as rt/bare.h places them. */
+static int64_t
+lines(int64_t bytes)
+{
+	return (bytes + 63) & ~(int64_t)63;
+}
+
+/* What an instance has beside its head. */
+static int64_t
+behind(const Bare *b)
+{
+	return lines(b->state->bytes) + lines(b->arena) + lines(b->e->scratch);
+}
+
+/* Of an instance, which fits the head that it has on every machine. */
+static int64_t
+ram(const Bare *b)
+{
+	return 64 + behind(b);
+}
+
+static void
+put_sizes(Bare *b, Buf *text)
+{
+	buf_printf(text, "#define KILN_STATE %lld\n#define KILN_ARENA %lld\n#define KILN_SCRATCH %lld\n"
+		   "#define KILN_ARGS %d\n#define KILN_POOL %d\n", (long long)b->state->bytes, (long long)b->arena, (long long)b->e->scratch,
+		   b->e->most_args, b->e->pool);
+}
 
 static void
 put_memory(Bare *b, Buf *text)
@@ -204,15 +263,14 @@ put_memory(Bare *b, Buf *text)
 	if (b->e->weights.bytes.n)
 		buf_printf(text, "%sextern const char kiln_weights[];\n", b->folder ?
 			   arena_printf(b->e->cx->arena, "#define kiln_weights %s_weights\n", b->door->name) : "");
-	if (b->arena)
-		buf_printf(text, "static char arena[%lld] %s;\n", (long long)b->arena, aligned);
-	if (b->e->scratch)
-		buf_printf(text, "static char kiln_scratch[%lld] %s;\n", (long long)b->e->scratch, aligned);
 	if (b->e->zeros)
-		buf_printf(text, "static float kiln_zeros[%lld];\n", (long long)b->e->zeros);
-	if (b->state->at.n)
-		buf_printf(text, "static char kiln_state[%lld] %s;\nstatic bool kiln_began;\n",
-			   (long long)b->state->bytes, aligned);
+		buf_printf(text, "static const float kiln_zeros[%lld];\n", (long long)b->e->zeros);
+	buf_printf(text, "\nstruct %s {\n\tBare bare;\n};\n", b->door->name);
+	buf_puts(text, "typedef char bare_fits[BARE_HEAD == 64 ? 1 : -1];\n");
+	buf_printf(text, "static char kiln_memory[%lld] __attribute__((aligned(64)));\n",
+		   (long long)(behind(b) ? behind(b) : 64));
+	buf_printf(text, "static struct %s kiln_own = { { 0, 0, 0, 1, 0, 0, kiln_memory,\n"
+		   "\tkiln_memory + BARE_LINES(KILN_STATE), kiln_memory + BARE_BEHIND } };\n", b->door->name);
 }
 
 static void
@@ -223,36 +281,57 @@ put_title(Bare *b, Buf *text, const char *end)
 	buf_puts(text, ", compiled by Kiln to plain C: no runtime, no heap */\n");
 }
 
-static int64_t
-ram(const Bare *b)
+/* The functions of C types: with an instance, or without. */
+static void
+put_functions(Bare *b, Buf *text, bool in)
 {
-	return b->arena + b->e->scratch + b->e->zeros * (int64_t)sizeof(float) + b->state->bytes;
+	const char *name = b->door->name;
+
+	for (int i = 0; i < b->door->typed.n; i++) {
+		Buf head = { 0 };
+
+		door_parameters(b->e->cx, &head, &b->door->typed.at[i]);
+		if (in)
+			buf_printf(text, "int %s_%s_in(%s *m%s);\n", name, b->door->typed.at[i].name, name,
+				   head.n ? head.at : "");
+		else
+			buf_printf(text, "int %s_%s(%s);\n", name, b->door->typed.at[i].name,
+				   head.n ? head.at + 2 : "void");
+		buf_free(&head);
+	}
+	if (b->state->at.n)
+		header_put(text, in ? "int NAME_reset_in(NAME *m);        /* what calls have written to it is as it was "
+			   "built */\n" : "int NAME_reset(void);              /* what calls have written to the model is as "
+			   "it was built */\n", name);
+}
+
+/* Up to a line of the template, which goes; what is behind it. */
+static char *
+put_until(Bare *b, Buf *text, char *from, const char *line)
+{
+	char *end = strstr(from, line);
+
+	*end = 0;
+	header_put(text, from, b->door->name);
+	return end + strlen(line);
 }
 
 static char *
 header_text(Bare *b)
 {
-	const char *name = b->door->name;
+	char *at = strchr(carry_text(b->e->cx, "rt/name_bare.h"), '\n') + 1;
 	Buf text = { 0 };
 
 	put_title(b, &text, "h");
-	buf_printf(&text, "#ifndef %s_H\n#define %s_H\n\n#include <stdbool.h>\n#include <stdint.h>\n\n", name, name);
-	buf_printf(&text, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-		   "enum {\n\t%s_RAM_BYTES = %lld,\t/* static memory that all calls share: one call at a time */\n"
-		   "\t%s_WEIGHTS_BYTES = %lld,\t/* constants */\n};\n\n", name, (long long)ram(b), name,
+	at = put_until(b, &text, at, "/* SIZES */\n");
+	buf_printf(&text, "enum {\n\t%s_RAM_BYTES = %lld,\t/* memory of an instance */\n"
+		   "\t%s_WEIGHTS_BYTES = %lld\t/* constants */\n};\n", b->door->name, (long long)ram(b), b->door->name,
 		   (long long)b->e->weights.bytes.n);
-	buf_puts(&text, "/*\n * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results "
-		 "may not overlap\n * arguments.  0: done; 1: an index in an argument is out of range.\n */\n");
-	for (int i = 0; i < b->door->typed.n; i++) {
-		Buf head = { 0 };
-
-		door_parameters(b->e->cx, &head, &b->door->typed.at[i]);
-		buf_printf(&text, "int %s_%s(%s);\n", name, b->door->typed.at[i].name, head.n ? head.at + 2 : "void");
-		buf_free(&head);
-	}
-	if (b->state->at.n)
-		buf_printf(&text, "void %s_reset(void);\t/* what calls have written to the model is as it was built */\n", name);
-	buf_puts(&text, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+	at = put_until(b, &text, at, "/* FUNCTIONS */\n");
+	put_functions(b, &text, false);
+	at = put_until(b, &text, at, "/* INSTANCES */\n");
+	put_functions(b, &text, true);
+	header_put(&text, at, b->door->name);
 	return arena_text(b->e->cx->arena, &text);
 }
 
@@ -265,6 +344,7 @@ put_whole(Bare *b, ProgramText *text)
 	put_title(b, &c, "c");
 	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n#include \"%s.h\"\n", e->vf, e->clamps,
 		   b->door->name);
+	put_sizes(b, &c);
 	put_includes(b, &c);
 	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
 		 "#define KILN_NAN (0.0 / 0.0)\n");
@@ -293,12 +373,36 @@ check_lacks(Bare *b, const char *model)
 			   model);
 }
 
+static void
+add_exported(Bare *b, ProgramText *text, const char *end)
+{
+	vec_push(b->e->cx->arena, &text->exported, arena_printf(b->e->cx->arena, "%s_%s", b->door->name, end));
+}
+
+static void
+put_public(Bare *b, ProgramText *text)
+{
+	static const char *const ends[] = { "bytes", "open_in", "error", "reset", "reset_in" };
+
+	for (int i = 0; i < b->door->typed.n; i++) {
+		const char *name = b->door->typed.at[i].name;
+
+		put_entry(b, &b->door->typed.at[i]);
+		add_exported(b, text, name);
+		add_exported(b, text, arena_printf(b->e->cx->arena, "%s_in", name));
+	}
+	put_instances(b);
+	for (int i = 0; i < (b->state->at.n ? 5 : 3); i++)
+		add_exported(b, text, ends[i]);
+}
+
 void
 emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
 	const char *slash = strrchr(m->path, '/');
 	Bare b = { .e = emit_new(cx, m, o), .folder = !strcmp(o->emit, "c"), .state = o->state };
 
+	b.e->pool = !target_is_bare(o->target);
 	if (b.e->forms == FORMS_MADE)
 		b.e->forms = FORMS_SMALL;
 	for (int i = 0; i < n; i++)
@@ -306,16 +410,11 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 			if (!methods[i].spec[k]->dynamic && !methods[i].spec[k]->again)
 				add_plan(&b, &methods[i], methods[i].spec[k]);
 	b.door = door_make(b.e, methods, n, o, slash ? slash + 1 : m->path);
-	bare_state_put(b.state, b.e, b.door->name, &b.functions);
-	if (b.state->at.n)
-		vec_push(cx->arena, &text->exported, arena_printf(cx->arena, "%s_reset", b.door->name));
-	for (int i = 0; i < b.door->typed.n; i++) {
+	bare_state_put(b.state, b.e, &b.functions);
+	for (int i = 0; i < b.door->typed.n; i++)
 		write_function(&b, &b.door->typed.at[i]);
-		put_entry(&b, &b.door->typed.at[i]);
-		vec_push(cx->arena, &text->exported,
-			 arena_printf(cx->arena, "%s_%s", b.door->name, b.door->typed.at[i].name));
-	}
 	check_lacks(&b, m->path);
+	put_public(&b, text);
 	put_whole(&b, text);
 	text->header = header_text(&b);
 	text->weights = &b.e->weights;

@@ -1,6 +1,6 @@
 /*
- * State without a runtime: what a model writes to of its own is static memory, which NAME_reset fills with what the
- * model was built with.
+ * State without a runtime: what a model writes to of its own is memory of the instance, which NAME_reset fills with what
+ * the model was built with.
  *
  * A read of such an attribute becomes a constant over memory without data, one for each storage of the model: so all
  * reads of it are one buffer, and no pass or kernel takes what is in it now for what is in it later.
@@ -150,7 +150,7 @@ bare_state_place(BareState *s, Plan *p)
 		if (!at)
 			continue;
 		b->home = HOME_STATIC;
-		b->place = arena_printf(p->cx->arena, "(kiln_state + %lld)", (long long)(at->offset + b->base));
+		b->place = arena_printf(p->cx->arena, "(m->state + %lld)", (long long)(at->offset + b->base));
 	}
 }
 
@@ -166,19 +166,19 @@ is_zero(const RtStorage *s)
 }
 
 void
-bare_state_put(const BareState *s, Emit *e, const char *name, Out *o)
+bare_state_put(const BareState *s, Emit *e, Out *o)
 {
 	if (!s->at.n)
 		return;
-	out_line(o, "\nvoid\n%s_reset(void)\n{\n\tmemset(kiln_state, 0, sizeof kiln_state);", name);
+	out_line(o, "\nstatic void\nbegin(Bare *m)\n{\n\tmemset(m->state, 0, KILN_STATE);");
 	for (int i = 0; i < s->at.n; i++) {
 		const RtStorage *real = s->at.at[i].real;
 
 		if (!is_zero(real))
-			out_line(o, "\tmemcpy(kiln_state + %lld, kiln_weights + %lld, %lld);",
+			out_line(o, "\tmemcpy(m->state + %lld, kiln_weights + %lld, %lld);",
 				 (long long)s->at.at[i].offset,
 				 (long long)weights_add(&e->weights, WEIGHT_PLAIN, real->data, real->bytes),
 				 (long long)real->bytes);
 	}
-	out_line(o, "\tkiln_began = true;\n}");
+	out_line(o, "\tm->began = true;\n}");
 }

@@ -55,8 +55,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	const Value *v = arg->value;
 
 	if (!v)
-		return !strcmp(arg->text, "0") || !strcmp(arg->text, "kiln_zeros") ? arg->text :
-		       arena_printf(w->a, "(void *)%s", arg->text);
+		return !strcmp(arg->text, "0") ? arg->text : arena_printf(w->a, "(void *)%s", arg->text);
 	if (plan_is_planned(w->p, v))
 		return c_address(w, v, arg->offset);
 	if (w->p->bare)
@@ -126,6 +125,21 @@ launch_name(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	return arena_printf(w->a, "%s#%d", call->name, w->e->nlaunch++);
 }
 
+/* Without a runtime what a kernel needs of scratch memory is p[-1]. */
+static void
+write_bare_launch(Writer *w, const KernelCall *call)
+{
+	const bool scratch = call->scratch > 0;
+
+	if (w->e->pool)
+		out_line(&w->out, "bare_launch(m, %s, p%s, %d, %lld, %lld);", call->name, scratch ? " + 1" : "",
+			 scratch ? call->args.n : 0, (long long)call->n, (long long)call->grain);
+	else
+		out_line(&w->out, "%s(p%s, 0, %lld);", call->name, scratch ? " + 1" : "", (long long)call->n);
+	if (scratch && call->args.n > w->e->most_args)
+		w->e->most_args = call->args.n;
+}
+
 /* One launch: void *p[] = { addresses }; rt_launch(...) */
 static void
 write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
@@ -142,6 +156,8 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	if (call->checked)
 		out_line(&w->out, "int wrong = 0;");
 	out_line(&w->out, "void *p[] = {");
+	if (w->p->bare && call->scratch > 0)
+		out_line(&w->out, "\tm->scratch,");
 	for (int i = 0; i < call->args.n; i++) {
 		const char *what = remark(w, &call->args.at[i]);
 
@@ -149,7 +165,7 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	}
 	out_line(&w->out, "};");
 	if (w->p->bare)
-		out_line(&w->out, "%s(p, 0, %lld);", call->name, (long long)call->n);
+		write_bare_launch(w, call);
 	else
 		out_line(&w->out, "rt_launch(cx, \"%s\", %s, %lld, %s, p);", launch_name(w, n, call, alone),
 			 call->n_text ? call->n_text : arena_printf(w->a, "%lld", (long long)call->n),

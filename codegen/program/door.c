@@ -341,13 +341,18 @@ static const char *
 function_name(Arena *a, const Door *door, const char *method)
 {
 	static const char *const taken[] = { "open", "close", "reset", "call", "inputs", "outputs", "results", "result",
-		"result_text", "result_take", "set", "set_text", "state_get", "state_set", "error", "options", "leaf", "status" };
-	const char *name = out_name(a, "", method), *made = name;
+		"result_text", "result_take", "set", "set_text", "state_get", "state_set", "error", "options", "leaf",
+		"status", "bytes" };
+	const char *name = out_name(a, "", method), *made;
+	const size_t length = strlen(name);
+	bool is_taken = length > 3 && !strcmp(name + length - 3, "_in");         /* open_in; of plain functions each */
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-		if (!strcmp(name, taken[i]))
-			made = name = arena_printf(a, "method_%s", name);
+		is_taken |= !strcmp(name, taken[i]);
+	if (is_taken)
+		name = arena_printf(a, "method_%s", name);
+	made = name;
 	for (int i = 0; i < door->typed.n; i++)
 		if (!strcmp(door->typed.at[i].name, made)) {
 			made = arena_printf(a, "%s_%d", name, ++n);
@@ -515,6 +520,9 @@ put_typed_functions(Emit *e, const Door *door, Texts *exported)
 /* result type, name, parameters, how it is handed on */
 static const char *const functions[][4] = {
 	{ "RtDoor *", "open", "const RtDoorOptions *o, char *why, size_t n", "rt_door_open(&door, o, why, n)" },
+	{ "size_t", "bytes", "const RtDoorOptions *o", "rt_door_bytes(o)" },
+	{ "RtDoor *", "open_in", "void *memory, size_t bytes, const RtDoorOptions *o, char *why, size_t n",
+	  "rt_door_open_in(memory, bytes, o, why, n)" },
 	{ "void", "close", "RtDoor *d", "rt_door_close(d)" },
 	{ "int", "reset", "RtDoor *d", "rt_door_reset(d)" },
 	{ "int", "inputs", "const char *method, const RtLeaf **at", "rt_door_leaves(&door, method, false, at)" },

@@ -53,6 +53,10 @@ void  door_put(Emit *, const Door *, Texts *exported);
 char *door_header(Cx *, const Door *);           /* NAME.h */
 /* The parameters of a function of C types: ", const float x[1][4], float out[1][3]" */
 void  door_parameters(Cx *, Buf *, const DoorTyped *);
+/* The same as arguments, with commas behind them: "x, out, " */
+void  door_arguments(Buf *, const DoorTyped *);
+/* A text in which NAME becomes the name. */
+void  header_put(Buf *, const char *text, const char *name);
 /* Sizes in C: [1][3][224][224] */
 const char *door_sizes(Arena *, const DoorTensor *);
 

@@ -287,8 +287,8 @@ put_readme(Folder *f)
 		put_command(f, &b);
 	buf_printf(&b, "It has %lld bytes of constants", (long long)f->t->weights->bytes.n);
 	if (f->t->bare)
-		buf_printf(&b, " and %lld bytes of static memory that all calls share: one call at a time",
-			   (long long)f->t->ram);
+		buf_printf(&b, " and %lld bytes of static memory that all calls share: one call at a time;\n"
+			   "or an instance has as much in memory of yours", (long long)f->t->ram);
 	buf_puts(&b, ".\n");
 	if (f->o->vector_floats > 1)
 		buf_printf(&b, "They lie as kernels with vectors of %d floats read them: gcc and clang, on other "

@@ -1,12 +1,13 @@
 /*
- * NAME.h: all that a user of a library reads.  What is the same for all is rt/name.h, carried as it is.
+ * NAME.h: all that a user of a library reads.  What is the same for all is rt/name.h, carried as it is; for plain C
+ * functions rt/name_bare.h (bare.c).
  */
 #include "door.h"
 
 #include <string.h>
 
-static void
-put_text(Buf *b, const char *text, const char *name)
+void
+header_put(Buf *b, const char *text, const char *name)
 {
 	for (const char *at; (at = strstr(text, "NAME")); text = at + 4) {
 		buf_add(b, text, at - text);
@@ -107,6 +108,15 @@ door_parameters(Cx *cx, Buf *b, const DoorTyped *t)
 		put_parameter(cx, b, &t->out.at[i], true);
 }
 
+void
+door_arguments(Buf *b, const DoorTyped *t)
+{
+	for (int i = 0; i < t->in.n; i++)
+		buf_printf(b, "%s, ", t->in.at[i].name);
+	for (int i = 0; i < t->out.n; i++)
+		buf_printf(b, "%s, ", t->out.at[i].name);
+}
+
 static void
 put_typed(Cx *cx, Buf *b, const Door *door)
 {
@@ -140,9 +150,9 @@ door_header(Cx *cx, const Door *door)
 	out_comment(&b, door->file, 200);
 	buf_puts(&b, " */\n");
 	*end = 0;
-	put_text(&b, text, door->name);
+	header_put(&b, text, door->name);
 	put_methods(&b, door);
 	put_typed(cx, &b, door);
-	put_text(&b, end + strlen(marker), door->name);
+	header_put(&b, end + strlen(marker), door->name);
 	return arena_text(cx->arena, &b);
 }

@@ -174,8 +174,8 @@ typedef struct BareState { Vec(BareStorage) at; int64_t bytes; } BareState;
 /* In a graph that no pass has changed yet: reads of attributes become constants; what writes in place computes, and
  * copies. */
 void bare_bind(Cx *, BareState *, Graph *, IValue self);
-void bare_state_place(BareState *, Plan *);                              /* whose buffers lie in kiln_state */
-void bare_state_put(const BareState *, Emit *, const char *name, Out *); /* NAME_reset, when there is any */
+void bare_state_place(BareState *, Plan *);                              /* whose buffers lie there */
+void bare_state_put(const BareState *, Emit *, Out *);  /* a function that makes it what was built, when there is any */
 
 /* ---- carry.c: the runtime that Kiln carries inside itself ------------------------------------------------- */
 

@@ -11,6 +11,7 @@ DONE, USAGE, LACKS = programs.DONE, programs.USAGE, programs.LACKS
 TYPES = {"float": (ctypes.c_float, "<f4"), "double": (ctypes.c_double, "<f8"), "int64_t": (ctypes.c_int64, "<i8"), "int32_t": (ctypes.c_int32, "<i4"),
          "uint16_t": (ctypes.c_uint16, "<f2"), "bool": (ctypes.c_bool, "|b1"), "uint8_t": (ctypes.c_uint8, "|u1")}
 WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+PUBLIC = {"products_" + end for end in ("forward", "forward_in", "open_in", "bytes", "error")}
 HERE = os.path.dirname(os.path.abspath(__file__))
 WEIGHT = "def weight(a: int, b: int, k: int) -> Tensor:\n    return torch.sin(torch.reshape(torch.arange(a * b * k * k, dtype=torch.float), [a, b, k, k])) * 0.1\n"
 
@@ -66,7 +67,7 @@ class Bare(programs.Test):
     def called(self, library, header, arrays):
         """The status of the only function, and its results by name."""
         with open(header) as f: text = f.read()
-        name, params = re.search(r"^int (\w+)\((.*)\);", text, re.M).groups()
+        name, params = re.search(r"^int (\w+)\((const .*)\);", text, re.M).groups()
         values, results = [], {}
         for param in re.findall(r"(const )?(\w+) (\w+)((?:\[\d+\])+)", params):
             const, kind, key, sizes = param
@@ -167,10 +168,10 @@ class Bare(programs.Test):
         path, given, *_ = self.model("products")
         made = self.build("libproducts.so", path, "-i", given, "--no-generic", "--emit", "shared", "--name", "products")
         names = {l.split()[2] for l in self.ends(DONE, "nm", "-D", "--defined-only", made)[0].splitlines()}
-        self.assertEqual(names, {"products_forward"})
+        self.assertEqual(names, PUBLIC)
         made = self.build("products.o", path, "-i", given, "--no-generic", "--emit", "obj", "--name", "products")
         names = {l.split()[2] for l in self.ends(DONE, "nm", "-g", "--defined-only", made)[0].splitlines()}
-        self.assertEqual(names, {"products_forward"})
+        self.assertEqual(names, PUBLIC)
 
     def test_large_weights(self):
         """More than a megabyte is no text."""

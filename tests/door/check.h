@@ -18,6 +18,7 @@ static int failures;             /* of CHECK and FAILS */
 			printf("%s:%d: %s: status %d, %s\n", __FILE__, __LINE__, #call, got, text), failures++; \
 	} while (0)
 
+#ifdef DLPACK_VERSION
 static DLTensor
 tensor(void *data, int code, int bits, int ndim, int64_t *shape)
 {
@@ -33,6 +34,7 @@ tensor(void *data, int code, int bits, int ndim, int64_t *shape)
 	t.shape = shape;
 	return t;
 }
+#endif
 
 static int
 same(const void *got, const float *want, int n)

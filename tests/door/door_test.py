@@ -79,6 +79,29 @@ class Door(programs.Test):
         if shutil.which("valgrind"):
             self.ends(DONE, "valgrind", "-q", "--leak-check=full", "--error-exitcode=9", program, KILN_NO_RECYCLE="1")
 
+    def without_heap(self, *how):
+        """noheap.c, with libraries that have no heap."""
+        libraries = []
+        for name, model, *inputs in (("net", file("net.py"), "x=float32[1x4]"), ("ema", os.path.join(HERE, "..", "bare", "ema.pt"), "x=float32[3x4]"),
+                                     ("products", file("products.py"), "x=float32[256x9x11]", "y=float32[256x13x11]")):
+            libraries.append(self.build("lib%s.a" % name, model, *[w for i in inputs for w in ("--input", i)], "--no-generic", "--emit", "static", "--name", name,
+                                        *CPU))
+        return self.compiles("noheap", libraries, *how)
+
+    @unittest.skipIf(SANITIZED, "sanitizers allocate themselves")
+    def test_noheap(self):
+        """NAME_open_in: no heap at all, several in one block, pools, state, all that is refused."""
+        self.ends(DONE, self.without_heap(*WRAP))
+        if shutil.which("valgrind"):
+            self.ends(DONE, "valgrind", "-q", "--error-exitcode=9", self.without_heap())
+
+    def test_memory_of_a_library_with_a_heap(self):
+        lib = ctypes.CDLL(self.build("libheap.so", file("net.py"), "--input", "x=float32[1x4]", "--emit", "shared", "--name", "heap", *CPU))
+        why, memory = ctypes.create_string_buffer(200), ctypes.create_string_buffer(1 << 16)
+        self.assertFalse(lib.heap_open_in(memory, ctypes.c_size_t(1 << 16), None, why, ctypes.c_size_t(200)))
+        self.assertIn(b"--no-generic", why.value)
+        self.assertEqual(lib.heap_bytes(None), 0)
+
     @unittest.skipIf(SANITIZED or not shutil.which("valgrind"), "no valgrind")
     def test_valgrind(self):
         for name, argument in ("values", ()), ("threads", (200,)):
