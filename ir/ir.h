@@ -161,6 +161,23 @@ int schema_find(const Schema *, const char *arg);           /* its index; -1: th
 /* ---- op.c: the registry, from rt/ops/ops.h --------------------------------------------------------------- */
 
 typedef enum OpForm { OP_MAP, OP_KERNEL, OP_BODY, OP_ALSO, OP_USER } OpForm;
+/* What a kernel of specialized code computes for a row (LOWER in rt/ops/ops.h): rows that differ only in how their
+ * arguments are given have the same. */
+typedef enum Lowering {
+	LOWER_NONE, LOWER_SUM, LOWER_MEAN, LOWER_NANSUM, LOWER_PROD, LOWER_COUNT_NONZERO, LOWER_MAX, LOWER_MIN,
+	LOWER_MIN_MAX, LOWER_ALL, LOWER_ANY, LOWER_ARGMAX, LOWER_ARGMIN, LOWER_VECTOR_NORM, LOWER_VAR, LOWER_STD,
+	LOWER_LOGSUMEXP, LOWER_LAYER_NORM, LOWER_RMS_NORM, LOWER_GROUP_NORM, LOWER_INSTANCE_NORM, LOWER_BATCH_NORM,
+	LOWER_SOFTMAX, LOWER_LOG_SOFTMAX, LOWER_COPY, LOWER_CAST, LOWER_COPY_INTO, LOWER_REPEAT, LOWER_CAT,
+	LOWER_STACK, LOWER_ROLL, LOWER_FLIP, LOWER_PAD, LOWER_PAD_REFLECT, LOWER_PAD_REPLICATE, LOWER_PAD_CIRCULAR,
+	LOWER_ZEROS, LOWER_ONES, LOWER_FULL, LOWER_EMBEDDING, LOWER_INDEX_SELECT, LOWER_GATHER, LOWER_INDEX,
+	LOWER_MATMUL, LOWER_LINEAR, LOWER_ADDMM, LOWER_EINSUM, LOWER_CONVOLUTION, LOWER_CONVOLUTION_BACKWARD,
+	LOWER_MAX_POOL, LOWER_AVG_POOL, LOWER_ADAPTIVE_AVG_POOL, LOWER_ADAPTIVE_MAX_POOL, LOWER_MAX_POOL_PLACES,
+	LOWER_MAX_POOL_BACKWARD, LOWER_INDEX_ADD, LOWER_INDEX_COPY, LOWER_INDEX_FILL, LOWER_SCATTER_ADD,
+	LOWER_SCATTER, LOWER_INDEX_PUT, LOWER_BILINEAR, LOWER_NEAREST, LOWER_NEAREST_EXACT, LOWER_RNN, LOWER_CUMSUM,
+	LOWER_CUMPROD, LOWER_LOGCUMSUMEXP, LOWER_CUMMAX, LOWER_CUMMIN, LOWER_TOPK, LOWER_EMBEDDING_BAG, LOWER_EMBEDDING_BAG_RAW,
+	LOWER_ATTENTION, LOWER_SDPA,
+	NLOWERING
+} Lowering;
 typedef enum OpEffect { EFFECT_PURE, EFFECT_RANDOM, EFFECT_IO } OpEffect;
 
 struct Op {
@@ -177,6 +194,8 @@ struct Op {
 	const char *body;          /* BODY */
 	const char *base;          /* ALSO: id of the row */
 	RtKernel   *kernel;        /* null: BODY */
+	Lowering    lowering;
+	int         row;           /* an OpRow (row.h); -1: the user's */
 	Schema     *schema;        /* parsed on first use: op_schema */
 	Function   *function;      /* BODY, compiled by frontend's ops_compile_bodies */
 	Function   *gradient_function;       /* compiled from gradient: frontend's op_gradient */

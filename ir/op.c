@@ -6,6 +6,7 @@
  * list in the order in which PyTorch tries them (order.def); it too is sorted when it is first asked for.
  */
 #include "ir.h"
+#include "row.h"
 #include <string.h>
 
 Schema *(*schema_parser)(Cx *, const char *text);
@@ -37,6 +38,11 @@ static const Op rows[] = {
 	  .base = #base_, .kernel = rt_##id_ },
 #include "../rt/ops/ops.h"
 	{ .id = NULL },
+};
+
+static const uint8_t lowerings[NROW] = {
+#define LOWER(id_, what_) [ROW_##id_] = LOWER_##what_,
+#include "../rt/ops/ops.h"
 };
 
 enum { NAME_MAX_BYTES = 63 };
@@ -129,6 +135,8 @@ ops_init(Cx *cx)
 			family = family_of(cx->arena, file);
 		}
 		op->family = family;
+		op->lowering = lowerings[i];
+		op->row = i;
 		index_op(cx, op);
 	}
 	for (const Order *o = orders; o->name; o++) {
@@ -377,7 +385,7 @@ op_add_user(Cx *cx, const char *schema, const char *symbol, const char *body)
 
 	ops_init(cx);
 	*op = (Op){ .id = symbol, .text = schema, .form = body ? OP_BODY : OP_USER, .effect = EFFECT_RANDOM,
-		    .family = "user", .rule = body ? "body" : "meta", .gradient = "", .body = body };
+		    .family = "user", .row = -1, .rule = body ? "body" : "meta", .gradient = "", .body = body };
 	index_op(cx, op);
 	vec_push(cx->arena, &cx->ops->user, op);
 	if (!body && !op_schema(cx, op)->nrets)

@@ -4,7 +4,7 @@
 Of codegen's folders, kernel uses neither program nor cli, program does not use cli; within kernel no two files use each
 other, not through others either.  Who uses whom is read from the symbols of the objects.
 """
-import collections, glob, os, subprocess, sys, unittest
+import collections, glob, os, re, subprocess, sys, unittest
 
 BUILD = os.path.dirname(sys.argv.pop(1))
 ORDER = ["kernel", "program", "cli"]
@@ -63,6 +63,12 @@ class Rooms(unittest.TestCase):
         edges = uses(sources("kernel"))
         self.assertGreater(len(edges), 20)
         self.assertIsNone(circle(edges))
+
+    def test_no_operator_names_in_kernels(self):
+        """What an operator is, its row says (LOWER in rt/ops/ops.h); "prim::Constant" and its like are kinds of nodes."""
+        for f in sources("kernel"):
+            with open(f) as text: found = re.search(r'.*"(aten|quantized|torchvision)::\w.*|.*(str\w*cmp|strstr)\([^;]*op->id.*', text.read())
+            self.assertIsNone(found, f"{f}: {found and found[0]}")
 
     def test_circle_is_found(self):
         self.assertEqual(circle({"a": ["b"], "b": ["c"], "c": ["b"]}), ["b", "c", "b"])

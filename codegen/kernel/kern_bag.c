@@ -29,7 +29,7 @@ take_padding(const Row *r, Bag *d)
 	    d->padding >= d->table->dims[0])
 		return false;
 	if (d->padding < 0)
-		d->padding = r->n->op->id[0] == '_' ? -1 : d->padding + d->table->dims[0];
+		d->padding = r->n->op->lowering == LOWER_EMBEDDING_BAG_RAW ? -1 : d->padding + d->table->dims[0];
 	return true;
 }
 

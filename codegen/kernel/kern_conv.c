@@ -104,13 +104,14 @@ take_bias(Plan *p, const Value *v, int64_t n, Dense *d)
 static bool
 recognise_product(Plan *p, const Node *n, Dense *d)
 {
-	const bool linear = node_is(n, "aten::linear"), addmm = node_is(n, "aten::addmm");
+	const Lowering what = n->op->lowering;
+	const bool linear = what == LOWER_LINEAR, addmm = what == LOWER_ADDMM;
 	const Value *x = named(n, linear ? "input" : addmm ? "mat1" : "self");
-	const Value *w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
+	const Value *w = named(n, linear ? "weight" : node_arg(n, "other") ? "other" : "mat2");
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 	int64_t ldy, m, one;
 
-	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
+	if (!linear && !addmm && what != LOWER_MATMUL)
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 ||
 	    d->w->ndim != 2)
@@ -171,7 +172,7 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	int64_t s[2], pad[2], dil[2], groups, t, xs, ys;
 	const RtTensor *tx, *ty = plan_tensor(p, n->out[0]);
 
-	if (!node_is(n, "aten::conv2d") && !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+	if (n->op->lowering != LOWER_CONVOLUTION)
 		return false;
 	if (!x || !w || !(tx = plan_tensor(p, x)) || !(d->w = dense_constant(p, w)) || tx->dtype != RT_f32 || !ty ||
 	    !as_pixels(tx, &xs) || !as_pixels(ty, &ys) || !rt_numel(ty) || !rt_numel(tx) || !rt_numel(d->w))
@@ -473,10 +474,10 @@ is_clamp(Plan *p, const Node *group, const Value *made, const char *range[2])
 	if (!lower_epilogue(p, group, made, false, &l) || l.kernel->let.n != 1)
 		return false;
 	only = &l.kernel->let.at[0];
-	if (!strcmp(only->op->id, "relu") || !strcmp(only->op->id, "relu6")) {
+	if (only->op->row == ROW_relu || only->op->row == ROW_relu6) {
 		range[0] = "0";
-		range[1] = only->op->id[4] ? "6" : "KILN_INF";
-	} else if (!strcmp(only->op->id, "hardtanh") && float_text(p, &only->arg[1]) && float_text(p, &only->arg[2])) {
+		range[1] = only->op->row == ROW_relu6 ? "6" : "KILN_INF";
+	} else if (only->op->row == ROW_hardtanh && float_text(p, &only->arg[1]) && float_text(p, &only->arg[2])) {
 		range[0] = float_text(p, &only->arg[1]);
 		range[1] = float_text(p, &only->arg[2]);
 	}

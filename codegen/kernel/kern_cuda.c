@@ -83,14 +83,15 @@ take_bias(Plan *p, const Node *n, const char *name, int64_t columns, Form *f)
 static bool
 recognise_product(Plan *p, const Node *n, Form *f)
 {
-	const bool linear = node_is(n, "aten::linear"), addmm = node_is(n, "aten::addmm");
+	const Lowering what = n->op->lowering;
+	const bool linear = what == LOWER_LINEAR, addmm = what == LOWER_ADDMM;
 	int64_t rows, one;
 
-	if (!linear && !addmm && !node_is(n, "aten::mm") && !node_is(n, "aten::matmul"))
+	if (!linear && !addmm && what != LOWER_MATMUL)
 		return false;
 	f->form = FORM_PRODUCT;
 	f->x = named(n, linear ? "input" : addmm ? "mat1" : "self");
-	f->w = named(n, linear ? "weight" : node_is(n, "aten::matmul") ? "other" : "mat2");
+	f->w = named(n, linear ? "weight" : node_arg(n, "other") ? "other" : "mat2");
 	if (!(f->tx = floats(p, f->x)) || !(f->tw = floats(p, f->w)) || f->tw->ndim != 2)
 		return false;
 	if (addmm && (!known_int(p->known, named(n, "beta"), &one) || one != 1 ||
@@ -110,8 +111,7 @@ recognise_convolution(Plan *p, const Node *n, Form *f)
 	const Value *transposed = named(n, "transposed");
 	int64_t t;
 
-	if (!node_is(n, "aten::conv1d") && !node_is(n, "aten::conv2d") && !node_is(n, "aten::conv3d") &&
-	    !node_is(n, "aten::_convolution") && !node_is(n, "aten::convolution"))
+	if (n->op->lowering != LOWER_CONVOLUTION)
 		return false;
 	f->form = FORM_CONV;
 	f->x = named(n, "input");
@@ -138,8 +138,8 @@ recognise_pool(Plan *p, const Node *n, Form *f)
 	const Value *v;
 	int64_t whole = 1;
 
-	f->how = node_is(n, "aten::max_pool2d") ? "max" : node_is(n, "aten::avg_pool2d") ? "avg" :
-		 node_is(n, "aten::adaptive_avg_pool2d") ? "adaptive" : NULL;
+	f->how = n->op->lowering == LOWER_MAX_POOL ? "max" : n->op->lowering == LOWER_AVG_POOL ? "avg" :
+		 n->op->lowering == LOWER_ADAPTIVE_AVG_POOL ? "adaptive" : NULL;
 	f->form = FORM_POOL;
 	if (!f->how || !(f->x = named(n, "self")) || !(f->tx = floats(p, f->x)) || f->tx->ndim != 4)
 		return false;
@@ -322,7 +322,7 @@ emit_contract(Text *t, const Form *f, const Node *n)
 	if (conv)
 		convolution_axes(&c, f);
 	else
-		product_axes(&c, f, node_is(n, "aten::linear"));
+		product_axes(&c, f, n->op->lowering == LOWER_LINEAR);
 	k = contract_end(&c, t->after, conv ? 1 + f->places : 1);
 	for (int i = 0; i <= CONTRACT_W + c.bias; i++)
 		vec_push(t->e->cx->arena, &t->call->args, own[i]);

@@ -118,10 +118,14 @@ emit_pool(Row *r, const Pool *d)
 	return true;
 }
 
+/* Dims of a window, by its sizes' declaration: int[1], int[2]. */
 static int
 places(const Row *r)
 {
-	return strstr(r->n->op->id, "1d") ? 1 : 2;
+	const Schema *s = node_schema(r->n);
+	const int window = schema_find(s, "kernel_size");
+
+	return s->args[window < 0 ? schema_find(s, "output_size") : window].size_hint;
 }
 
 bool

@@ -150,7 +150,7 @@ row_nearest(Row *r)
 	Resize d = { 0 };
 	const char *at;
 
-	d.exact = strstr(r->n->op->id, "exact") != NULL;
+	d.exact = r->n->op->lowering == LOWER_NEAREST_EXACT;
 	if (!take(r, &d))
 		return false;
 	at = d.lanes ? " + c" : "";

@@ -14,18 +14,19 @@ enum { LANES = 16 };
 
 typedef struct Step {
 	/* s[c]: the value so far, v: the element; of an extreme: when v replaces s[c] */
-	const char *id, *start, *next;
+	Lowering what;
+	const char *start, *next;
 	bool floats_only, extreme;
 	const char *single;      /* next where results are no doubles; null: the same */
 } Step;
 
 static const Step steps[] = {
-	{ "cumsum", "0", "s[c] + v", false, false, NULL },
-	{ "cumprod", "1", "s[c] * v", false, false, NULL },
-	{ "logcumsumexp", "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false,
+	{ LOWER_CUMSUM, "0", "s[c] + v", false, false, NULL },
+	{ LOWER_CUMPROD, "1", "s[c] * v", false, false, NULL },
+	{ LOWER_LOGCUMSUMEXP, "KILN_MINUS_INF", "vr_log_add(s[c], v)", true, false,
 	  "vr_log_addf(s[c], v)" },
-	{ "cummax", "0", "v >= s[c]", false, true, NULL },     /* the last of equals, a NaN stays */
-	{ "cummin", "0", "v <= s[c]", false, true, NULL },
+	{ LOWER_CUMMAX, "0", "v >= s[c]", false, true, NULL },     /* the last of equals, a NaN stays */
+	{ LOWER_CUMMIN, "0", "v <= s[c]", false, true, NULL },
 };
 
 typedef struct Scan {
@@ -39,7 +40,7 @@ static const Step *
 step_of(const Row *r)
 {
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-		if (!strcmp(r->n->op->id, steps[i].id))
+		if (r->n->op->lowering == steps[i].what)
 			return &steps[i];
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #define CODEGEN_LOWER_H
 
 #include "kernel.h"
+#include "../../ir/row.h"
 #include "form.h"
 
 typedef struct Lowered {
@@ -21,8 +22,8 @@ bool lower_map(Plan *, const Node *, Lowered *);
  * innermost `made`'s columns, consecutive in the result.  in_registers: `made` is no operand in memory. */
 bool lower_epilogue(Plan *, const Node *group, const Value *made, bool in_registers, Lowered *);
 
-/* A let of a pointwise row (its id) whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
-Let lower_let(Plan *, const char *row, int dtype, const Ref *arg);
+/* A let of a pointwise row whose tensors have this dtype; arg: by the row's arguments, tensors and numbers. */
+Let lower_let(Plan *, OpRow, int dtype, const Ref *arg);
 
 /* ---- families.c: reductions, softmax, normalisation -------------------------------------------------------------- */
 
@@ -87,10 +88,10 @@ bool rows_finish(Rows *);                               /* adds the launch */
 Ref  rows_join(Rows *, const char *fold, RtDtype total, RtDtype part, Ref x);
 /* Computed in the type of `common`, rounded to that of `result`. */
 RtMapTypes rows_types(RtDtype common, RtDtype result);
-/* What a pointwise operator makes of a, b and c, or of those of them that it takes: "aten::add.Tensor". */
-Ref  rows_let(Rows *, const char *op, RtMapTypes, Ref a, Ref b, Ref c);
-Ref  rows_let1(Rows *, const char *op, RtDtype, Ref a);
-Ref  rows_let2(Rows *, const char *op, RtDtype, Ref a, Ref b);       /* add, sub: with alpha 1 */
+/* What a pointwise operator makes of a, b and c, or of those of them that it takes. */
+Ref  rows_let(Rows *, OpRow, RtMapTypes, Ref a, Ref b, Ref c);
+Ref  rows_let1(Rows *, OpRow, RtDtype, Ref a);
+Ref  rows_let2(Rows *, OpRow, RtDtype, Ref a, Ref b);       /* add, sub: with alpha 1 */
 
 /* ---- emit.c: kernels in programs ------------------------------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ with_bias(const Contract *c, Ref sum)
 {
 	const Ref add[3] = { sum, ref_operand(CONTRACT_BIAS), ref_number(rt_int(1)) };
 
-	return c->bias ? kernel_let(c->k, lower_let(c->p, "add_Tensor", c->k->operand.at[CONTRACT_Y].dtype, add)) : sum;
+	return c->bias ? kernel_let(c->k, lower_let(c->p, ROW_add_Tensor, c->k->operand.at[CONTRACT_Y].dtype, add)) : sum;
 }
 
 /* The lets of what is summed, and the sum with the bias. */
@@ -88,7 +88,7 @@ summed(Contract *c)
 	Folded sum = { .fold = fold_find("sum"), .part = dtype, .total = dtype, .place = RT_i64 };
 	Ref value;
 
-	sum.x = kernel_let(c->k, lower_let(c->p, "mul_Tensor", dtype, factor));
+	sum.x = kernel_let(c->k, lower_let(c->p, ROW_mul_Tensor, dtype, factor));
 	value = kernel_state(c->k, sum);
 	kernel_stage(c->k, false);
 	return with_bias(c, value);

@@ -286,9 +286,9 @@ fill(Row *r, double x)
 bool
 row_fill(Row *r)
 {
-	double x = strstr(r->n->op->id, "ones") ? 1 : 0;
+	double x = r->n->op->lowering == LOWER_ONES;
 
-	if (strstr(r->n->op->id, "full") && !row_double(r, "fill_value", &x))
+	if (r->n->op->lowering == LOWER_FULL && !row_double(r, "fill_value", &x))
 		return false;
 	return fill(r, x);
 }
@@ -301,13 +301,15 @@ static Edge
 edge_of(const Row *r)
 {
 	static const char *const modes[NEDGE] = { "constant", "reflect", "replicate", "circular" };
-	static const char *const ids[NEDGE] = { "constant", "reflection", "replication", "_pad_circular" };
 	const Value *mode = row_arg(r, "mode");
 	IValue m;
 
-	for (int i = EDGE_REFLECT; i < NEDGE; i++)
-		if (!strncmp(r->n->op->id, ids[i], strlen(ids[i])))
-			return (Edge)i;
+	switch (r->n->op->lowering) {
+	case LOWER_PAD_REFLECT:   return EDGE_REFLECT;
+	case LOWER_PAD_REPLICATE: return EDGE_REPLICATE;
+	case LOWER_PAD_CIRCULAR:  return EDGE_CIRCULAR;
+	default:                  break;
+	}
 	if (!mode || !value_constant(mode, &m))
 		return EDGE_NONE;
 	if (m.tag == RT_INT)

@@ -113,11 +113,11 @@ lower_row(MapLowering *m, const Node *n)
 }
 
 Let
-lower_let(Plan *p, const char *row, int dtype, const Ref *ref)
+lower_let(Plan *p, OpRow row, int dtype, const Ref *ref)
 {
 	int64_t one = 1, zero = 0;
 	RtTensor like = { .h = { .refs = 1 }, .dtype = (uint8_t)dtype, .ndim = 1, .dims = &one, .strides = &zero };
-	Let l = { .op = op_by_id(p->cx, row) };
+	Let l = { .op = op_at(p->cx, row) };
 	RtMapArg arg[RT_MAP_MAX];
 	IValue in[RT_MAP_MAX];
 

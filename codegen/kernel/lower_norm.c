@@ -38,7 +38,7 @@ find_dim(const Row *r, int ndim, int64_t *dim)
 static Ref
 exponential(Rows *g, RtDtype c, Ref most)
 {
-	return rows_let1(g, "aten::exp", c, rows_let2(g, "aten::sub.Tensor", c, ref_operand(g->x), most));
+	return rows_let1(g, ROW_exp, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most));
 }
 
 static void
@@ -52,10 +52,10 @@ put_softmax(Rows *g, RtDtype c, Ref most)
 	if (keeps)
 		kernel_store(g->k, 0, e);
 	kernel_stage(g->k, false);
-	sum = rows_let(g, "aten::reciprocal", rows_types(RT_f64, c), sum, sum, sum);
+	sum = rows_let(g, ROW_reciprocal, rows_types(RT_f64, c), sum, sum, sum);
 	kernel_stage(g->k, true);
 	e = keeps ? ref_operand(0) : exponential(g, c, most);
-	kernel_store(g->k, 0, rows_let2(g, "aten::mul.Tensor", c, e, sum));
+	kernel_store(g->k, 0, rows_let2(g, ROW_mul_Tensor, c, e, sum));
 }
 
 static void
@@ -64,9 +64,9 @@ put_log_softmax(Rows *g, RtDtype c, Ref most)
 	Ref x = rows_join(g, "sum", RT_f64, c, exponential(g, c, most));
 
 	kernel_stage(g->k, false);
-	x = rows_let(g, "aten::log", rows_types(RT_f64, c), x, x, x);
+	x = rows_let(g, ROW_log, rows_types(RT_f64, c), x, x, x);
 	kernel_stage(g->k, true);
-	x = rows_let2(g, "aten::sub.Tensor", c, rows_let2(g, "aten::sub.Tensor", c, ref_operand(g->x), most), x);
+	x = rows_let2(g, ROW_sub_Tensor, c, rows_let2(g, ROW_sub_Tensor, c, ref_operand(g->x), most), x);
 	kernel_store(g->k, 0, x);
 }
 
@@ -91,7 +91,7 @@ row_softmax(Row *r)
 	g.x = rows_operand(&g, ACCESS_READ, (RtDtype)x->dtype, x->strides, row_arg(r, "self"));
 	most = rows_join(&g, "max", c, c, ref_operand(g.x));
 	kernel_stage(g.k, true);
-	if (strstr(r->n->op->id, "log"))
+	if (r->n->op->lowering == LOWER_LOG_SOFTMAX)
 		put_log_softmax(&g, c, most);
 	else
 		put_softmax(&g, c, most);
@@ -180,25 +180,25 @@ static Ref
 scaled(Norm *m, Ref x, Ref scale)
 {
 	if (m->w.kind != REF_NONE)
-		scale = rows_let2(&m->g, "aten::mul.Tensor", m->c, scale, m->w);
-	x = rows_let2(&m->g, "aten::mul.Tensor", m->c, x, scale);
-	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, "aten::add.Tensor", m->c, x, m->b);
+		scale = rows_let2(&m->g, ROW_mul_Tensor, m->c, scale, m->w);
+	x = rows_let2(&m->g, ROW_mul_Tensor, m->c, x, scale);
+	return m->b.kind == REF_NONE ? x : rows_let2(&m->g, ROW_add_Tensor, m->c, x, m->b);
 }
 
 /* 1 / sqrt(squares / n + eps), once for a row. */
 static Ref
 scale_of(Norm *m, Ref squares, Ref n)
 {
-	Ref x = rows_let2(&m->g, "aten::div.Tensor", RT_f64, squares, n);
+	Ref x = rows_let2(&m->g, ROW_div_Tensor, RT_f64, squares, n);
 
-	x = rows_let2(&m->g, "aten::add.Tensor", RT_f64, x, ref_number(rt_double(m->eps)));
-	return rows_let(&m->g, "aten::rsqrt", rows_types(RT_f64, m->c), x, x, x);
+	x = rows_let2(&m->g, ROW_add_Tensor, RT_f64, x, ref_number(rt_double(m->eps)));
+	return rows_let(&m->g, ROW_rsqrt, rows_types(RT_f64, m->c), x, x, x);
 }
 
 static Ref
 square(Norm *m, Ref x)
 {
-	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, "aten::mul.Tensor", m->c, x, x));
+	return rows_join(&m->g, "sum", RT_f64, m->c, rows_let2(&m->g, ROW_mul_Tensor, m->c, x, x));
 }
 
 /* The mean, then the mean of squares around it. */
@@ -211,9 +211,9 @@ finish(Norm *m)
 
 	mean = rows_join(&m->g, "sum", RT_f64, m->c, x);
 	kernel_stage(k, false);
-	mean = rows_let(&m->g, "aten::div.Tensor", rows_types(RT_f64, m->c), mean, n, n);
+	mean = rows_let(&m->g, ROW_div_Tensor, rows_types(RT_f64, m->c), mean, n, n);
 	kernel_stage(k, true);
-	scale = square(m, rows_let2(&m->g, "aten::sub.Tensor", m->c, x, mean));
+	scale = square(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, mean));
 	kernel_stage(k, false);
 	scale = scale_of(m, scale, n);
 	if (m->g.r->n->nout == 3) {
@@ -221,7 +221,7 @@ finish(Norm *m)
 		kernel_store(k, 2, scale);
 	}
 	kernel_stage(k, true);
-	kernel_store(k, 0, scaled(m, rows_let2(&m->g, "aten::sub.Tensor", m->c, x, mean), scale));
+	kernel_store(k, 0, scaled(m, rows_let2(&m->g, ROW_sub_Tensor, m->c, x, mean), scale));
 	return rows_finish(&m->g);
 }
 
@@ -243,7 +243,7 @@ finish_uncentered(Norm *m)
 bool
 row_layer_norm(Row *r)
 {
-	const bool uncentered = !strcmp(r->n->op->id, "rms_norm");
+	const bool uncentered = r->n->op->lowering == LOWER_RMS_NORM;
 	int64_t shape[RT_MAX_RANK];
 	int n;
 	Norm m;
@@ -280,7 +280,7 @@ split_channels(const RtTensor *t, int64_t each, int64_t *out, const int64_t *fro
 bool
 row_group_norm(Row *r)
 {
-	const bool instance = !strcmp(r->n->op->id, "instance_norm");
+	const bool instance = r->n->op->lowering == LOWER_INSTANCE_NORM;
 	int64_t groups = 0, stats, each, xs[KERNEL_AXES], ys[KERNEL_AXES];
 	Norm m;
 
@@ -322,14 +322,14 @@ row_batch_norm(Row *r)
 	if (!begin(&m, "batch_norm", m.x->strides, m.y->strides) || !add_weight(&m, "running_mean", &mean) ||
 	    !add_weight(&m, "running_var", &scale) || mean.kind == REF_NONE || scale.kind == REF_NONE)
 		return false;
-	scale = rows_let2(&m.g, "aten::add.Tensor", m.c, scale, ref_number(rt_double(m.eps)));
-	scale = rows_let1(&m.g, "aten::rsqrt", m.c, scale);
+	scale = rows_let2(&m.g, ROW_add_Tensor, m.c, scale, ref_number(rt_double(m.eps)));
+	scale = rows_let1(&m.g, ROW_rsqrt, m.c, scale);
 	if (m.w.kind != REF_NONE)
-		scale = rows_let2(&m.g, "aten::mul.Tensor", m.c, scale, m.w);
-	mean = rows_let2(&m.g, "aten::mul.Tensor", m.c, mean, scale);
-	mean = m.b.kind == REF_NONE ? rows_let1(&m.g, "aten::neg", m.c, mean)
-		: rows_let2(&m.g, "aten::sub.Tensor", m.c, m.b, mean);
-	scale = rows_let2(&m.g, "aten::mul.Tensor", m.c, ref_operand(m.g.x), scale);
-	kernel_store(m.g.k, 0, rows_let2(&m.g, "aten::add.Tensor", m.c, scale, mean));
+		scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, scale, m.w);
+	mean = rows_let2(&m.g, ROW_mul_Tensor, m.c, mean, scale);
+	mean = m.b.kind == REF_NONE ? rows_let1(&m.g, ROW_neg, m.c, mean)
+		: rows_let2(&m.g, ROW_sub_Tensor, m.c, m.b, mean);
+	scale = rows_let2(&m.g, ROW_mul_Tensor, m.c, ref_operand(m.g.x), scale);
+	kernel_store(m.g.k, 0, rows_let2(&m.g, ROW_add_Tensor, m.c, scale, mean));
 	return rows_finish(&m.g);
 }

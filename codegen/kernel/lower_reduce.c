@@ -101,7 +101,7 @@ is_some(Rows *g, Ref x)
 {
 	const RtMapTypes types = rows_types((RtDtype)self_of(g)->dtype, RT_b8);
 
-	return rows_let(g, "aten::ne.Scalar", types, x, ref_number(rt_int(0)), x);
+	return rows_let(g, ROW_ne_Scalar, types, x, ref_number(rt_int(0)), x);
 }
 
 /* ---- sums and products ----------------------------------------------------------------------------------------- */
@@ -125,16 +125,16 @@ summed_as(const RtTensor *x, const RtTensor *y)
 static Ref
 without_nan(Rows *g, RtDtype type, Ref x)
 {
-	const Ref is_nan = rows_let(g, "aten::isnan", rows_types((RtDtype)self_of(g)->dtype, RT_b8), x, x, x);
+	const Ref is_nan = rows_let(g, ROW_isnan, rows_types((RtDtype)self_of(g)->dtype, RT_b8), x, x, x);
 
-	return rows_let(g, "aten::where.self", rows_types(type, type), is_nan, ref_number(rt_int(0)), x);
+	return rows_let(g, ROW_where_self, rows_types(type, type), is_nan, ref_number(rt_int(0)), x);
 }
 
 bool
 row_sum(Row *r)
 {
-	const char *id = r->n->op->id;
-	const bool mean = !strncmp(id, "mean", 4), product = !strncmp(id, "prod", 4);
+	const Lowering what = r->n->op->lowering;
+	const bool mean = what == LOWER_MEAN, product = what == LOWER_PROD;
 	const RtTensor *y = row_result(r, 0);
 	RtDtype part, total;
 	Rows g;
@@ -150,12 +150,12 @@ row_sum(Row *r)
 	if (part == RT_f32 && plan_choice(r->p, rows_count(&g) <= FEW))
 		part = RT_f64;
 	x = element_of(&g);
-	if (!strncmp(id, "nan", 3) && rt_dtypes[part].category == 'F')
+	if (what == LOWER_NANSUM && rt_dtypes[part].category == 'F')
 		x = without_nan(&g, part, x);
 	x = rows_join(&g, product ? "prod" : "sum", total, product ? total : part, x);
 	kernel_stage(g.k, false);
 	if (mean)
-		x = rows_let2(&g, "aten::div.Tensor", RT_f64, x, rows_number(&g, rows_count(&g)));
+		x = rows_let2(&g, ROW_div_Tensor, RT_f64, x, rows_number(&g, rows_count(&g)));
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
 }
@@ -191,7 +191,7 @@ row_logic(Row *r)
 	x = element_of(&g);
 	if (self_of(&g)->dtype != RT_b8)
 		x = is_some(&g, x);
-	x = rows_join(&g, !strncmp(r->n->op->id, "any", 3) ? "any" : "all", RT_b8, RT_b8, x);
+	x = rows_join(&g, r->n->op->lowering == LOWER_ANY ? "any" : "all", RT_b8, RT_b8, x);
 	kernel_stage(g.k, false);
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
@@ -219,7 +219,7 @@ row_extreme(Row *r)
 	if (!begin(&g, r, "extreme") || !rows_count(&g))
 		return false;
 	type = compared_as(self_of(&g));
-	x = rows_join(&g, both || strstr(r->n->op->id, "min") ? "min" : "max", type, type, element_of(&g));
+	x = rows_join(&g, r->n->op->lowering != LOWER_MAX ? "min" : "max", type, type, element_of(&g));
 	if (both)
 		rows_join(&g, "max", type, type, element_of(&g));
 	kernel_stage(g.k, false);
@@ -239,7 +239,7 @@ row_arg_extreme(Row *r)
 
 	if (!begin(&g, r, "extreme") || !rows_count(&g))
 		return false;
-	s.fold = fold_find(strstr(r->n->op->id, "min") ? "argmin" : "argmax");
+	s.fold = fold_find(r->n->op->lowering == LOWER_ARGMIN ? "argmin" : "argmax");
 	s.part = s.total = compared_as(self_of(&g));
 	s.place = !r->p->dynamic && rows_count(&g) < INT32_MAX ? RT_i32 : RT_i64;
 	s.x = element_of(&g);
@@ -258,7 +258,7 @@ row_arg_extreme(Row *r)
 static Ref
 power(Rows *g, Ref x, double p)
 {
-	return rows_let(g, "aten::pow.Tensor_Scalar", rows_types(RT_f64, RT_f64), x, ref_number(rt_double(p)), x);
+	return rows_let(g, ROW_pow_Tensor_Scalar, rows_types(RT_f64, RT_f64), x, ref_number(rt_double(p)), x);
 }
 
 /* norm, linalg_vector_norm: in double, as elements may be too large to be squared in their own type. */
@@ -280,14 +280,14 @@ row_norm(Row *r)
 	if (p == 0) {
 		x = rows_join(&g, "sum", RT_i64, RT_i32, is_some(&g, x));
 	} else {
-		x = p == 2 ? rows_let2(&g, "aten::mul.Tensor", RT_f64, x, x) : rows_let1(&g, "aten::abs", RT_f64, x);
+		x = p == 2 ? rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x) : rows_let1(&g, ROW_abs, RT_f64, x);
 		if (p != 1 && p != 2 && p - p == 0)
 			x = power(&g, x, p);
 		x = rows_join(&g, p == inf ? "max" : p == -inf ? "min" : "sum", RT_f64, RT_f64, x);
 	}
 	kernel_stage(g.k, false);
 	if (p == 2)
-		x = rows_let1(&g, "aten::sqrt", RT_f64, x);
+		x = rows_let1(&g, ROW_sqrt, RT_f64, x);
 	else if (p != 0 && p != 1 && p - p == 0)
 		x = power(&g, x, 1 / p);
 	kernel_store(g.k, 0, x);
@@ -321,16 +321,16 @@ row_variance(Row *r)
 	n = rows_count(&g);
 	mean = rows_join(&g, "sum", RT_f64, RT_f64, element_of(&g));
 	kernel_stage(g.k, false);
-	mean = rows_let2(&g, "aten::div.Tensor", RT_f64, mean, rows_number(&g, n));
+	mean = rows_let2(&g, ROW_div_Tensor, RT_f64, mean, rows_number(&g, n));
 	if (r->n->nout == 2)
 		kernel_store(g.k, 1, mean);
 	kernel_stage(g.k, true);
-	x = rows_let2(&g, "aten::sub.Tensor", RT_f64, element_of(&g), mean);
-	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, "aten::mul.Tensor", RT_f64, x, x));
+	x = rows_let2(&g, ROW_sub_Tensor, RT_f64, element_of(&g), mean);
+	square = rows_join(&g, "sum", RT_f64, RT_f64, rows_let2(&g, ROW_mul_Tensor, RT_f64, x, x));
 	kernel_stage(g.k, false);
-	x = rows_let2(&g, "aten::div.Tensor", RT_f64, square, rows_number(&g, n > correction ? n - correction : 0));
-	if (!strncmp(r->n->op->id, "std", 3))
-		x = rows_let1(&g, "aten::sqrt", RT_f64, x);
+	x = rows_let2(&g, ROW_div_Tensor, RT_f64, square, rows_number(&g, n > correction ? n - correction : 0));
+	if (r->n->op->lowering == LOWER_STD)
+		x = rows_let1(&g, ROW_sqrt, RT_f64, x);
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
 }
@@ -349,13 +349,13 @@ row_logsumexp(Row *r)
 	c = compared_as(self_of(&g));
 	most = rows_join(&g, "max", c, c, element_of(&g));
 	kernel_stage(g.k, false);
-	x = rows_let(&g, "aten::isinf", rows_types(c, RT_b8), most, most, most);
-	most = rows_let(&g, "aten::where.self", rows_types(c, c), x, zero, most);
+	x = rows_let(&g, ROW_isinf, rows_types(c, RT_b8), most, most, most);
+	most = rows_let(&g, ROW_where_self, rows_types(c, c), x, zero, most);
 	kernel_stage(g.k, true);
-	x = rows_let1(&g, "aten::exp", c, rows_let2(&g, "aten::sub.Tensor", c, element_of(&g), most));
+	x = rows_let1(&g, ROW_exp, c, rows_let2(&g, ROW_sub_Tensor, c, element_of(&g), most));
 	x = rows_join(&g, "sum", RT_f64, c, x);
 	kernel_stage(g.k, false);
-	x = rows_let2(&g, "aten::add.Tensor", RT_f64, rows_let1(&g, "aten::log", RT_f64, x), most);
+	x = rows_let2(&g, ROW_add_Tensor, RT_f64, rows_let1(&g, ROW_log, RT_f64, x), most);
 	kernel_store(g.k, 0, x);
 	return rows_finish(&g);
 }

@@ -95,28 +95,26 @@ rows_types(RtDtype common, RtDtype result)
 }
 
 Ref
-rows_let(Rows *g, const char *op, RtMapTypes t, Ref a, Ref b, Ref c)
+rows_let(Rows *g, OpRow row, RtMapTypes t, Ref a, Ref b, Ref c)
 {
-	const char *dot = strchr(op, '.');
-	const char *name = dot ? arena_strndup(g->k->arena, op, dot - op) : op;
-	Let l = { .op = op_find(g->r->p->cx, name, dot ? dot + 1 : ""), .types = t, .arg = { a, b, c } };
+	Let l = { .op = op_at(g->r->p->cx, row), .types = t, .arg = { a, b, c } };
 	RtMapArg arg[RT_MAP_MAX];
 
-	RT_ASSERT(l.op && l.op->form == OP_MAP);
+	RT_ASSERT(l.op->form == OP_MAP);
 	l.narg = rt_map_args(l.op->text, arg);
 	return kernel_let(g->k, l);
 }
 
 Ref
-rows_let1(Rows *g, const char *op, RtDtype type, Ref a)
+rows_let1(Rows *g, OpRow row, RtDtype type, Ref a)
 {
 	const Ref none = { .kind = REF_NONE };
 
-	return rows_let(g, op, rows_types(type, type), a, none, none);
+	return rows_let(g, row, rows_types(type, type), a, none, none);
 }
 
 Ref
-rows_let2(Rows *g, const char *op, RtDtype type, Ref a, Ref b)
+rows_let2(Rows *g, OpRow row, RtDtype type, Ref a, Ref b)
 {
-	return rows_let(g, op, rows_types(type, type), a, b, ref_number(rt_int(1)));
+	return rows_let(g, row, rows_types(type, type), a, b, ref_number(rt_int(1)));
 }

@@ -112,8 +112,8 @@ neutral(Joining how, int dtype)
 static bool
 joined(Row *r, const Segments *s, Kernel *k, int dtype, Ref from, Ref *to)
 {
-	static const char *const rows[] = { [ADD] = "add_Tensor", [MULTIPLY] = "mul_Tensor", [GREATEST] = "maximum",
-		[LEAST] = "minimum" };
+	static const OpRow rows[] = { [ADD] = ROW_add_Tensor, [MULTIPLY] = ROW_mul_Tensor, [GREATEST] = ROW_maximum,
+		[LEAST] = ROW_minimum };
 	Ref arg[3] = { ref_operand(0), from };
 
 	*to = from;
@@ -262,7 +262,7 @@ row_scatter(Row *r)
 	if (!begin_segments(r, "index", &s) || !take_source(r, node_arg(r->n, "src") ? "src" : "value", &s) ||
 	    (node_arg(r->n, "reduce") && !take_joining(r, &s)) || index->ndim != self->ndim)
 		return false;
-	s.how = strstr(r->n->op->id, "scatter_add") ? ADD : s.how;
+	s.how = r->n->op->lowering == LOWER_SCATTER_ADD ? ADD : s.how;
 	x = s.source ? plan_tensor(r->p, s.source) : NULL;
 	if (x && x->ndim != self->ndim)
 		return false;
@@ -280,16 +280,16 @@ row_scatter(Row *r)
 bool
 row_index_slices(Row *r)
 {
-	const char *op = r->n->op->id, *source = node_arg(r->n, "source") ? "source" : "value";
+	const char *source = node_arg(r->n, "source") ? "source" : "value";
 	const RtTensor *index = row_tensor(r, "index"), *self = row_tensor(r, "self"), *x;
-	const bool fills = !strncmp(op, "index_fill", 10);
+	const bool fills = r->n->op->lowering == LOWER_INDEX_FILL;
 	Segments s;
 
 	/* Of a fill by a number that the dtype cannot hold the result is not known. */
 	if ((fills && !row_result(r, 0)) || !begin_segments(r, "index", &s) || !take_source(r, source, &s) ||
 	    index->ndim != 1)
 		return false;
-	s.how = !strncmp(op, "index_add", 9) ? ADD : PUT;
+	s.how = r->n->op->lowering == LOWER_INDEX_ADD ? ADD : PUT;
 	s.wraps = fills;
 	s.narrow = s.how == ADD;
 	x = s.source ? plan_tensor(r->p, s.source) : NULL;

@@ -3,6 +3,7 @@
  * block for each: its threads take every 256th element, and their partial results are combined in shared memory, in a
  * tree.
  */
+#include "../../ir/row.h"
 #include "print.h"
 
 #include <string.h>
@@ -187,7 +188,7 @@ is_contract(const Kernel *k)
 	const Let *times = k->let.n ? &k->let.at[0] : NULL;
 
 	return times && k->stage.n == 2 && k->state.n == 1 && !strcmp(k->state.at[0].fold->name, "sum") &&
-	       !strcmp(times->op->id, "mul_Tensor") && times->types.compute == RT_f32 && times->arg[0].at == 1 &&
+	       times->op->row == ROW_mul_Tensor && times->types.compute == RT_f32 && times->arg[0].at == 1 &&
 	       times->arg[1].at == 2 && k->stage.at[1].let == 1 && k->state.at[0].x.kind == REF_LET;
 }
 

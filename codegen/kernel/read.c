@@ -425,7 +425,7 @@ read_ref(KernelReader *kr)
 	return r;
 }
 
-/* A pointwise row by its qualified name: "aten::add.Tensor". */
+/* A pointwise row by its qualified name: namespace::name.overload. */
 static const Op *
 read_operator(KernelReader *kr)
 {

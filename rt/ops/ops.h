@@ -34,6 +34,9 @@
  *     When the base is a BODY, rt_<id> takes the body's results before the arguments; ir/code.c runs the body first.
  * OUT(id, "schema", base)
  *     likewise, of an out that has to have the result's dtype: it is not cast into.
+ * LOWER(id, WHAT)
+ *     stands behind row `id`: what a kernel of specialized code computes for it, LOWER_WHAT of ir.h; its form is in
+ *     codegen/kernel/families.c.  Rows of MAP are kernels without it.  All others stay calls.
  * The gradient is TorchScript, compiled by frontend (gradient.c) and put into graphs by opt (autodiff.c).  It is one of
  *     "grad * other; grad * self"     expressions, one for each argument that is a tensor, an optional tensor or a
  *             list of tensors, over the arguments, grad (grad1, ... of further results) and result (result1, ...);
@@ -62,6 +65,9 @@
 #endif
 #ifndef OUT
 #define OUT(id, schema, base) ALSO(id, schema, base)
+#endif
+#ifndef LOWER
+#define LOWER(id, what)
 #endif
 #include "map.def"
 #include "pair.def"
@@ -96,3 +102,4 @@
 #undef BODY
 #undef ALSO
 #undef OUT
+#undef LOWER
