@@ -202,6 +202,7 @@ void  rt_print_aside(struct RtCx *, const char *, int64_t n);      /* a RtCx.pri
 struct RtProgram;
 void rt_info_methods(FILE *, const struct RtProgram *);
 void rt_info_sizes(FILE *, const struct RtProgram *, int64_t code_bytes);
-void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes);
+/* more: members beside its own, each with a comma before it */
+void rt_info_json(FILE *, const struct RtProgram *, int64_t code_bytes, const char *more);
 
 #endif

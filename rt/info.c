@@ -80,7 +80,7 @@ rt_info_sizes(FILE *f, const RtProgram *r, int64_t code_bytes)
 }
 
 void
-rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
+rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes, const char *more)
 {
 	fprintf(f, "{\"specializations\":[");
 	for (int i = 0; i < r->nspecialization; i++) {
@@ -101,5 +101,5 @@ rt_info_json(FILE *f, const RtProgram *r, int64_t code_bytes)
 		(long long)r->made_bytes, (long long)r->alone_bytes, (long long)peak_bytes(r));
 	for (const RtWeightForm *w = r->form; w && w->name; w++)
 		fprintf(f, "%s\"%s\":%lld", w == r->form ? "" : ",", w->name, (long long)w->bytes);
-	fprintf(f, r->launches ? "},\"launches\":[%s]}\n" : "}}\n", r->launches);
+	fprintf(f, r->launches ? "}%s,\"launches\":[%s]}\n" : "}%s}\n", more, r->launches);
 }

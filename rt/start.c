@@ -518,7 +518,7 @@ info(Program *p)
 	}
 	if (!rt_whole_open(&w, p->o.json))
 		return not_written(p);
-	rt_info_json(w.f, &p->own, code_bytes(&p->own));
+	rt_info_json(w.f, &p->own, code_bytes(&p->own), "");
 	return rt_whole_end(&w, true) ? not_written(p) : EXIT_OK;
 }
 

@@ -29,7 +29,7 @@ struct Cli {
 	const char *name;      /* build */
 	bool        is_static;
 	const char *emit, *target, *cpu, *march, *mcpu, *sysroot, *cc, *gpu, *level;       /* build */
-	const char *specializations, *weights, *forms;
+	const char *specializations, *weights, *forms, *max_ram, *max_flash;
 	const char *params;        /* save */
 	Texts       keep, checks;  /* trace */
 	const char *grad, *loss, *grad_in, *grad_out;      /* --grad and what belongs to it */

@@ -84,6 +84,20 @@ forms_of(Cli *cli)
 	usage_error(cli, "--forms wants made, fast or small, not '%s'", cli->forms);
 }
 
+/* 65536, 64K, 1M; 0: it is not said. */
+static int64_t
+bytes_of(Cli *cli, const char *option, const char *text)
+{
+	const size_t n = text ? strlen(text) : 0;
+	const char end = n ? text[n - 1] : 0;
+	const int shift = end == 'K' || end == 'k' ? 10 : end == 'M' || end == 'm' ? 20 : 0;
+
+	if (!text)
+		return 0;
+	return cli_number(cli, option, arena_strndup(cli->cx->arena, text, (int64_t)n - (shift > 0)), 1,
+			  INT64_MAX >> 20) << shift;
+}
+
 /* --cpu A,B,...: the kernels for each, and the best that runs is chosen at start. */
 static void
 levels_of(Cli *cli, BuildOptions *o)
@@ -127,6 +141,12 @@ build_options(Cli *cli)
 		usage_error(cli, "--no-generic goes with --emit c, obj, static or shared");
 	if (o.bare && (cli->weights || cli->grad || cli->gpu || cli->ops.n))
 		usage_error(cli, "--no-generic goes without --weights, --grad, --gpu and --op");
+	o.max_ram = bytes_of(cli, "max-ram", cli->max_ram);
+	o.max_flash = bytes_of(cli, "max-flash", cli->max_flash);
+	if ((o.max_ram || o.max_flash) && !o.bare)
+		usage_error(cli, "--max-ram and --max-flash go with --no-generic");
+	if (o.max_flash && o.cc && !strcmp(o.cc, "tcc"))
+		usage_error(cli, "--max-flash wants a compiler for the target, which says how large code is, and not tcc");
 	if (o.fixed && strcmp(o.emit, "exe"))
 		usage_error(cli, "--static goes with programs: --emit exe");
 	o.opt = cli->level ? (int)cli_number(cli, "optimize", cli->level, 0, 3) : 2;
@@ -164,12 +184,26 @@ add_method(Cli *cli, Model *m, const char *name, const BuildOptions *o, Methods 
 	vec_push(cli->cx->arena, methods, e);
 }
 
+/* Plain functions in as much memory as there is: without forms that take more, where those do not fit. */
+static void
+emit_fitting(Cli *cli, Module *m, const Methods *methods, BuildOptions *o, ProgramText *text)
+{
+	emit_bare(cli->cx, m, methods->at, methods->n, o, text);
+	if (o->forms == FORMS_FAST && (text->over || (o->max_flash && text->weights->bytes.n > o->max_flash))) {
+		o->forms = FORMS_SMALL;
+		*text = (ProgramText){ 0 };
+		emit_bare(cli->cx, m, methods->at, methods->n, o, text);
+	}
+	if (text->over)
+		fail_lacks(cli->cx, (Range){ 0 }, "%s", text->over);
+}
+
 BuildOptions
 model_emit(Cli *cli, const char *path, ProgramText *text)
 {
 	Cx *cx = cli->cx;
 	char *names = arena_strdup(cx->arena, cli->method ? cli->method : "forward"), *state = NULL;
-	const BuildOptions o = build_options(cli);
+	BuildOptions o = build_options(cli);
 	Methods methods = { 0 };
 	int64_t start;
 	Vec(Function *) fn = { 0 };
@@ -199,7 +233,10 @@ model_emit(Cli *cli, const char *path, ProgramText *text)
 		add_method(cli, m, method.at[i], &o, &methods);
 	}
 	start = rt_now();
-	(o.bare ? emit_bare : emit_program)(cx, m->module, methods.at, methods.n, &o, text);
+	if (o.bare)
+		emit_fitting(cli, m->module, &methods, &o, text);
+	else
+		emit_program(cx, m->module, methods.at, methods.n, &o, text);
 	say_time(cli, "writing C", start);
 	return o;
 }
@@ -216,19 +253,36 @@ model_build(Cli *cli, const char *path, ProgramText *text)
 	say_time(cli, "compiling C", start);
 }
 
+/* Of plain functions. */
+static void
+report_memory(const ProgramText *text)
+{
+	printf("an instance has %lld bytes of RAM", (long long)text->ram);
+	if (text->flash)
+		printf(", flash has %lld of code and constants", (long long)text->flash);
+	if (text->stack)
+		printf(", a call takes %lld of the stack, without what libm's functions take", (long long)text->stack);
+	printf("\n");
+}
+
 /* What was built: to --json, else for the reader. */
 static void
 report(Cli *cli, const ProgramText *text)
 {
 	RtWhole w;
 
+	const char *more = !text->bare ? "" : arena_printf(cli->cx->arena, ",\"ram_bytes\":%lld,\"flash_bytes\":%lld,"
+		"\"stack_bytes\":%lld", (long long)text->ram, (long long)text->flash, (long long)text->stack);
+
 	if (!cli->json) {
 		rt_info_sizes(stdout, &text->about, text->code_bytes);
+		if (text->bare)
+			report_memory(text);
 		return;
 	}
 	if (!rt_whole_open(&w, cli->json))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
-	rt_info_json(w.f, &text->about, text->code_bytes);
+	rt_info_json(w.f, &text->about, text->code_bytes, more);
 	if (rt_whole_end(&w, true))
 		fail(cli->cx, (Range){ 0 }, "%s: %s", cli->json, strerror(errno));
 }

@@ -134,6 +134,12 @@ static const Option options[] = {
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
 	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
 	 "                               goes with emit c, obj, static, shared"},
+	{"max-ram", 0, "BYTES", OPTION_TEXT, PLACE(max_ram), " build ",
+	 "with --no-generic: an instance has no more memory (64K, 1M); else it says\n"
+	 "                               which tensors are alive when most is needed"},
+	{"max-flash", 0, "BYTES", OPTION_TEXT, PLACE(max_flash), " build ",
+	 "with --no-generic: code and constants are no more; where they would be, code is\n"
+	 "                               compiled for size, and else it says what they are"},
 	{"selfcheck-code", 0, 0, OPTION_FLAG, PLACE(selfcheck_code), " build ",
 	 "the graph as it was read, too, which no pass has changed: the program's --selfcheck\n"
 	 "                               compares with it (larger, and state is all of the model's)"},

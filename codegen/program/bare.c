@@ -61,11 +61,8 @@ add_plan(Bare *b, const EmitMethod *m, const Specialization *s)
 static void
 note_lack(Bare *b, const Node *n, const char *why)
 {
-	const char *name = n->at.src && n->at.src->name ? n->at.src->name : "", *slash = strrchr(name, '/');
-
 	if (b->nlacking++ < NAMED_MOST)
-		buf_printf(&b->lacks, "\n  %s%s (%s:%d)", n->kind->name, why, slash ? slash + 1 : name,
-			   n->at.src ? range_line(n->at) : 0);
+		buf_printf(&b->lacks, "\n  %s%s", node_place(b->e->cx, n), why);
 }
 
 /* Does it write to a constant? */
@@ -88,7 +85,7 @@ write_step(Bare *b, Writer *w, const Node *n)
 		return;
 	write_comment(w, n);
 	if (writes_state(w->p, n))
-		note_lack(b, n, " writes to a constant");
+		note_lack(b, n, ": it writes to a constant");
 	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n) || w->e->outside)
 		note_lack(b, n, "");
 	w->e->outside = false;
@@ -373,6 +370,25 @@ check_lacks(Bare *b, const char *model)
 			   model);
 }
 
+/* Why an instance is larger than --max-ram says; null: it is not. */
+static const char *
+over(Bare *b, const BuildOptions *o, const char *model)
+{
+	Buf text = { 0 };
+
+	if (!o->max_ram || ram(b) <= o->max_ram)
+		return NULL;
+	buf_printf(&text, "%s: %lld bytes of RAM are needed, more than --max-ram %lld: tensors %lld, scratch memory "
+		   "of kernels %lld, state %lld, the instance 64", model, (long long)ram(b), (long long)o->max_ram,
+		   (long long)lines(b->arena), (long long)lines(b->e->scratch), (long long)lines(b->state->bytes));
+	for (int i = 0; i < b->door->typed.n; i++)
+		if (b->door->typed.at[i].spec->plan->arena == b->arena) {
+			fit_put_peak(&text, b->door->typed.at[i].spec->plan);
+			break;
+		}
+	return arena_text(b->e->cx->arena, &text);
+}
+
 static void
 add_exported(Bare *b, ProgramText *text, const char *end)
 {
@@ -421,4 +437,5 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 	text->about = emit_about(b.e);
 	text->bare = true;
 	text->ram = ram(&b);
+	text->over = over(&b, o, m->path);
 }

@@ -199,17 +199,26 @@ is_fixed(const Build *b)
 
 /* ---- by a C compiler --------------------------------------------------------------------------------------------- */
 
+/* Is its compiler one that says how much of the stack functions take? */
+static bool
+tells_stack(const Build *b)
+{
+	return b->o->target->is_bare && strstr(b->cc, "gcc");
+}
+
 static void
 args_emitted(Build *b, Argv *a, const char *c, const char *object)
 {
 	args_compiler(b, a);
-	arg(a, "-std=gnu11"), arg(a, b->o->opt ? "-O2" : "-O0"), arg(a, "-Werror=implicit-function-declaration");
+	arg(a, "-std=gnu11"), arg(a, !b->o->opt ? "-O0" : b->small ? "-Os" : "-O2"), arg(a, "-Werror=implicit-function-declaration");
 	arg(a, "-fno-strict-aliasing"), arg(a, "-ffunction-sections"), arg(a, "-fdata-sections"),
 		arg(a, "-fno-math-errno");
 	arg(a, "-fno-trapping-math"), arg(a, "-ftree-vectorize"), arg(a, "-ffp-contract=fast"), arg(a, "-w");
 	arg(a, "-fno-asynchronous-unwind-tables"), arg(a, "-fno-align-functions"), arg(a, "-fno-align-jumps");
 	arg(a, is_fixed(b) ? "-fno-pie" : "-fPIC");
 	args_cpu(b, a);
+	if (tells_stack(b))
+		arg(a, "-fcallgraph-info=su");
 	args_of(a, getenv("CFLAGS"));
 	arg(a, "-c"), arg(a, c), arg(a, "-o"), arg(a, object);
 }
@@ -507,40 +516,64 @@ build_text(Build *b, const ProgramText *t)
 /* Bytes: code and weights in one file are within 2 GB of each other. */
 enum { WEIGHTS_INSIDE = 2000 << 20 };
 
-/* The C compiled and linked. */
 static void
-build_machine_code(Build *b, const ProgramText *t, const char *out)
+compile_and_link(Build *b, const ProgramText *t, const char *weights, const char *out)
 {
-	Cx *cx = b->cx;
-	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir);
-	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir),
-		   *library = arena_printf(cx->arena, "%s/librt.a", b->dir);
-	const Weights none = { .cx = cx };
-	Argv parts = { .cx = cx };
-	const char *why = NULL;
+	const char *c = arena_printf(b->cx->arena, "%s/program.c", b->dir),
+		   *library = arena_printf(b->cx->arena, "%s/librt.a", b->dir);
+	Argv parts = { .cx = b->cx };
 
-	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
-		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
-			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
-	write_text(cx, c, t->c, t->n);
-	write_headers(b, t);
-	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, "kiln_weights",
-				  &why))
-		fail(cx, NOWHERE, "%s: %s", weights, why);
-	if (b->tcc) {
-		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);
-		return;
-	}
 	(b->o->levels.n ? compile_levels : compile_c)(b, c, &parts);
 	arg(&parts, weights);
 	compile_operators(b, &parts);
 	if (!t->bare && b->cross) {
 		runtime_objects(b, &parts);
 	} else if (!t->bare) {
-		carry_library(cx, library);
+		carry_library(b->cx, library);
 		arg(&parts, library);
 	}
 	(!b->o->name ? link_exe : !strcmp(b->o->emit, "shared") ? link_shared : link_object)(b, t, &parts, out);
+}
+
+/* Plain functions are compiled once more for size where --max-flash wants that, or it fails. */
+static void
+fit(Build *b, ProgramText *t, const char *weights, const char *out)
+{
+	fit_measure(b, t, out);
+	if (b->o->max_flash && t->flash > b->o->max_flash) {
+		b->small = true;
+		compile_and_link(b, t, weights, out);
+		fit_measure(b, t, out);
+		fit_check_flash(b, t);
+	}
+	if (tells_stack(b))
+		fit_stack(b, t, arena_printf(b->cx->arena, "%s/program.ci", b->dir));
+}
+
+/* The C compiled and linked. */
+static void
+build_machine_code(Build *b, ProgramText *t, const char *out)
+{
+	Cx *cx = b->cx;
+	const char *c = arena_printf(cx->arena, "%s/program.c", b->dir);
+	const char *weights = arena_printf(cx->arena, "%s/weights.o", b->dir), *why = NULL;
+	const char *name = !strcmp(b->o->emit, "c") ? arena_printf(cx->arena, "%s_weights", b->o->name) : "kiln_weights";
+	const Weights none = { .cx = cx };
+
+	if (!b->o->weights_file && t->weights->bytes.n > WEIGHTS_INSIDE)
+		fail_status(cx, EXIT_USAGE, NOWHERE, "%.1f GB of weights are more than code can reach in one file: "
+			    "--weights file puts them beside it", (double)t->weights->bytes.n / 1e9);
+	write_text(cx, c, t->c, t->n);
+	write_headers(b, t);
+	if (!weights_write_object(b->o->weights_file ? &none : t->weights, weights, &b->o->target->elf, name, &why))
+		fail(cx, NOWHERE, "%s: %s", weights, why);
+	if (b->tcc) {
+		tcc_build(cx, b->dir, c, weights, &b->o->ops, b->o->name, out);
+		return;
+	}
+	compile_and_link(b, t, weights, out);
+	if (t->bare)
+		fit(b, t, weights, out);
 }
 
 static void
@@ -553,6 +586,8 @@ build_in_folder(Cx *cx, const char *dir, void *arg_)
 	b->dir = dir;
 	b->out = target_of(cx, b->o->out);
 	if (!is_made_of_code(b->o)) {
+		if (p->text->bare && !b->tcc && (b->o->max_flash || b->o->target->is_bare))
+			build_machine_code(b, p->text, out);     /* to see what it takes */
 		build_text(b, p->text);
 		return;
 	}

@@ -32,6 +32,7 @@ typedef struct Build {
 	const char *cc;          /* compiler of C */
 	const char *cpu;         /* that it compiles for: --cpu, or one of several; null: not said */
 	bool tcc, cross;         /* cross: not for this machine */
+	bool small;              /* code is compiled for size */
 	mode_t mask;             /* of new files */
 } Build;
 
@@ -49,6 +50,12 @@ RT_NORETURN void not_started(Build *, const Process *);
 RT_NORETURN void process_failed(Build *, const Process *, const char *what);
 
 const char *weights_beside(Build *, const Weights *);    /* the file of --weights file, there by this name */
+
+/* ---- fit.c: what plain functions take of a device's memory ------------------------------------------ */
+
+void fit_measure(Build *, ProgramText *, const char *path);      /* an object or a library */
+void fit_check_flash(Build *, const ProgramText *);              /* fails with the figures */
+void fit_stack(Build *, ProgramText *, const char *path);        /* of the compiler's graph of calls */
 
 /* ---- folder.c: C for others to compile ------------------------------------------------------------- */
 

@@ -280,6 +280,22 @@ elf_code_bytes(Cx *cx, const char *path, bool mixed)
 	return bytes;
 }
 
+int64_t
+elf_loaded_bytes(Cx *cx, const char *path)
+{
+	Reading r = reading_of(cx, path);
+	int64_t bytes = 0;
+
+	for (int i = 0; r.bits && i < r.nsection; i++) {
+		const Section s = section_at(&r, i);
+
+		if (s.flags & SHF_ALLOC && s.type != SHT_NOBITS)
+			bytes += s.size;
+	}
+	reading_end(&r);
+	return bytes;
+}
+
 /* One symbol, when others can see it, or it is to be found: what is weak needs no definition. */
 static void
 note_symbol(Cx *cx, const Reading *r, int64_t at, int64_t names, Texts *defined, Texts *undefined)

@@ -157,7 +157,13 @@ cpu_of(const Folder *f, const char *cpu)
 
 /* Without the last one of those for speed a product and a sum are two instructions. */
 static const char flags[] = "-std=c11 -D_GNU_SOURCE -fno-strict-aliasing";
-static const char fast[] = "-O2 -fno-math-errno -fno-trapping-math -ffp-contract=fast";
+static const char fast[] = "-fno-math-errno -fno-trapping-math -ffp-contract=fast";
+
+static const char *
+level_of(const Folder *f)
+{
+	return f->b->small ? "-Os" : "-O2";
+}
 
 static void
 put_rules(Folder *f, Buf *b)
@@ -167,7 +173,7 @@ put_rules(Folder *f, Buf *b)
 	buf_printf(b, "cc = %s\nld = %sld\nar = %sar\nobjcopy = %sobjcopy\ncpu = %s\n", compiler_of(f), tools, tools,
 		   tools, cpu_of(f, NULL));
 	buf_printf(b, "cflags = %s -Wall -Wextra -Wpedantic $\n  -ffunction-sections -fdata-sections%s\n"
-		   "fast = %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", fast);
+		   "fast = %s %s\n\n", flags, f->o->target->is_bare ? "" : " -fPIC", level_of(f), fast);
 	buf_puts(b, "rule cc\n  command = $cc $cflags $fast $cpu $define -c $in -o $out\n  description = CC $in\n");
 	if (!f->t->bare)
 		buf_puts(b, "rule rt\n  command = $cc $cflags -Os -fwrapv $cpu -c $in -o $out\n"
@@ -264,7 +270,8 @@ put_what(Folder *f, Buf *b)
 static void
 put_command(Folder *f, Buf *b)
 {
-	buf_printf(b, "    %s %s%s \\\n        %s -I . program.c", compiler_of(f), cpu_of(f, NULL), flags, fast);
+	buf_printf(b, "    %s %s%s \\\n        %s %s -I . program.c", compiler_of(f), cpu_of(f, NULL), flags,
+		   level_of(f), fast);
 	for (int i = 0; i < f->made.n; i++)
 		if (is_c(f->made.at[i]) && strncmp(f->made.at[i], "rt/", 3))
 			buf_printf(b, " %s", f->made.at[i]);

@@ -15,6 +15,8 @@ typedef struct ElfKind { int machine, bits; uint32_t flags; } ElfKind;     /* bi
 bool    weights_write_object(const Weights *, const char *path, const ElfKind *, const char *name, const char **why);
 /* Machine code in a built file; 0: it is no ELF file.  mixed: constants are within, and are counted, too. */
 int64_t elf_code_bytes(Cx *, const char *path, bool mixed);
+/* All of it that is loaded or lies in flash: code, constants, initial values. */
+int64_t elf_loaded_bytes(Cx *, const char *path);
 /* Adds the names that other objects see, and those that they are to define. */
 void    elf_symbols(Cx *, const char *path, Texts *defined, Texts *undefined);
 
@@ -124,7 +126,9 @@ typedef struct ProgramText {
 	char *header;            /* NAME.h of a library; else null */
 	Texts exported;          /* its functions */
 	bool  bare;              /* C without a runtime: bare.c */
-	int64_t ram;             /* ... bytes that it has for itself */
+	int64_t ram;             /* ... bytes of an instance, */
+	int64_t flash, stack;    /* of all that is loaded, of the deepest call; 0: not known */
+	const char *over;        /* why that is more than max_ram; or null */
 } ProgramText;
 
 typedef struct Target Target;    /* build.h */
@@ -144,6 +148,7 @@ typedef struct BuildOptions {
 	bool source, verbose, bench_code;
 	bool bare;               /* no generic code: plain C functions, */
 	struct BareState *state; /* and what they keep */
+	int64_t max_ram, max_flash;      /* bytes; 0: as many as it needs */
 	Forms forms;
 	Texts ops;               /* C files of the user's operators */
 	uint64_t seed;
@@ -164,6 +169,11 @@ RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 /* ---- bare.c: plain C functions without a runtime ----------------------------------------------------------------- */
 
 void emit_bare(Cx *, Module *, const EmitMethod *, int n, const BuildOptions *, ProgramText *);
+
+/* ---- fit.c: what such functions take of a device's memory ---------------------------------------------------------- */
+
+const char *node_place(Cx *, const Node *);            /* "aten::sort (net.py:3)" */
+void fit_put_peak(Buf *, Plan *);                      /* which tensors are alive where most are */
 
 /* ---- bare_state.c: what such functions keep from call to call ---------------------------------------------------- */
 

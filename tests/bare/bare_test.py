@@ -2,7 +2,7 @@
 
 usage: bare_test.py KILN
 """
-import ctypes, math, os, re, shutil, struct, subprocess, sys, unittest
+import ctypes, json, math, os, re, shutil, struct, subprocess, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 import program_test as programs
@@ -199,11 +199,51 @@ class Bare(programs.Test):
         for more in ["--emit", "exe"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
+    def takes(self, name, *options, emit="obj"):
+        """What a build says of memory."""
+        path, given, _, more = self.model(name)
+        self.build(name + ".o", path, "-i", given, "--no-generic", "--emit", emit, "--name", name, "--json", self.at("j"), *more, *options)
+        with open(self.at("j")) as f: return json.load(f)
+
+    def test_max_ram(self):
+        """Forms that take more are left out where they do not fit; what does not fit at all is refused with what is alive when most is."""
+        fast, small = self.takes("winograd"), self.takes("winograd", "--forms", "small")
+        self.assertGreater(fast["ram_bytes"], small["ram_bytes"])
+        self.assertEqual(self.takes("winograd", "--max-ram", str(fast["ram_bytes"]))["forms"], "fast")
+        self.assertEqual(self.takes("winograd", "--max-ram", str(fast["ram_bytes"] - 1)), small)
+        path, given, *_ = self.model("winograd")
+        text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--forms", "fast", "--emit", "obj", "-o", self.at("no.o"), "--max-ram", "100")
+        self.assertIn("%d bytes of RAM are needed, more than --max-ram 100: tensors" % small["ram_bytes"], text)
+        path, given, *_ = self.model("attention")
+        text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "c", "--cc", "tcc", "-o", self.at("no_c"), "--max-ram", "1K", "-p", "fuse")
+        self.assertRegex(text, r"more than --max-ram 1024: tensors \d+, scratch memory of kernels \d+, state 0, the instance 64\n"
+                               r"most tensors are alive at \w+::\w+ \(attention.py:4\):\n +2376  \(2, 3, 9, 11\) float32 of aten::matmul \(attention.py:4\)\n")
+        self.assertFalse(os.path.exists(self.at("no.o")) or os.path.exists(self.at("no_c")))
+
+    def test_max_flash(self):
+        """Code is compiled for size where it is too large, in a folder, too; what does not fit is refused with what it is."""
+        usual = self.takes("convolutions")
+        self.assertEqual(self.takes("convolutions", "--max-flash", str(usual["flash_bytes"])), usual)
+        small = self.takes("convolutions", "--max-flash", str(usual["flash_bytes"] - 1))
+        self.assertLess(small["flash_bytes"], usual["flash_bytes"])
+        path, given, *_ = self.model("convolutions")
+        text = self.refused(LACKS, "build", path, "-i", given, "--no-generic", "--emit", "obj", "--name", "m", "-o", self.at("no.o"), "--max-flash", "1K")
+        self.assertIn("m: %d bytes of flash are needed, more than --max-flash 1024: weights %d, code %d" %
+                      (small["flash_bytes"], small["weights_bytes"], small["code_bytes"]), text)
+        self.assertFalse(os.path.exists(self.at("no.o")))
+        for most, level in (usual["flash_bytes"], "-O2"), (usual["flash_bytes"] - 1, "-Os"):
+            self.build("flash_c", path, "-i", given, "--no-generic", "--emit", "c", "--name", "convolutions", "--max-flash", str(most))
+            with open(os.path.join(self.at("flash_c"), "build.ninja")) as f: self.assertIn("fast = %s " % level, f.read())
+            with open(os.path.join(self.at("flash_c"), "README.md")) as f: self.assertIn(" %s " % level, f.read())
+        for options in (["--max-flash", "1K"], ["--no-generic", "--max-flash", "1K", "--cc", "tcc"], ["--no-generic", "--max-ram", "much"], ["--no-generic", "--max-ram", "0"]):
+            self.refused(USAGE, "build", path, "-i", given, "--emit", "c", "--name", "m", "-o", self.at("no_c"), *options)
+
     @unittest.skipUnless(shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm"), "needs gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm")
     def test_boards(self):
         """Cortex-M4 and M7: the same answers, and nothing but memcpy and libm is left to link."""
         for name in "convolutions", "products", "looked_up":
-            folder, want, arrays = self.folder_of(name, "--target", "arm-none-eabi")
+            folder, want, arrays = self.folder_of(name, "--target", "arm-none-eabi", "--json", self.at("j"))
+            with open(self.at("j")) as f: stack = json.load(f)["stack_bytes"]
             dtype, _, values = next(iter(arrays.values()))
             given = struct.pack("<%d%s" % (len(values), {"<f4": "f", "<i8": "q"}[dtype]), *values)
             with open(os.path.join(folder, "input.h"), "w") as f: f.write(",".join(map(str, given)))
@@ -222,6 +262,7 @@ class Bare(programs.Test):
                                      "-icount", "shift=0", "-kernel", self.at("board.elf"))
                     text = (said[0] + said[1]).splitlines()
                     self.assertEqual(text[0], "status 0", text)
+                    self.assertLessEqual(int(text[2].split()[1]), stack + 200)       # libm's own, and a compiler with other options
                     got = struct.unpack("<%df" % len(out), bytes(int(v) for line in text[3:] for v in line.split()))
                     for a, b in zip(got, out): self.assertLessEqual(abs(a - b), 2e-5 * max(1, abs(b)))
 
