@@ -27,16 +27,28 @@ enum {
 	LANES_LEFT = 4,          /* a panel of a vector has these times the lanes that channels fill */
 };
 
-typedef struct Dense {           /* what both forms come to: y (m, n) = x (m, k) * w (k, n) + bias, in groups */
+/* How it is computed. */
+typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS } Form;
+
+static const struct { const char *micro, *name, *packed; } forms[] = {
+	[IN_PANELS] = { "vc_conv", "in panels", "in panels" },
+	[BY_PRODUCT] = { "vc_product", "in panels", "in panels" },
+	[WINOGRAD] = { "vc_winograd", "winograd", "transformed and in panels" },
+	[BY_TAPS] = { "vc_depthwise", "by taps", "by taps" },
+	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
+	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
+};
+
+typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, in groups */
 	const Value *x, *y, *weight;
 	const RtTensor *w, *bias;        /* weights as the model has them; bias (n) or null */
 	bool    transposed;              /* product: w is (n, k) and not (k, n) */
-	bool    conv, depthwise, winograd;
-	bool    pointwise;               /* a convolution that is a product of its pixels */
-	bool    lanes;                    /* it gives few channels: lanes are those that it is given */
-	int64_t m, n, k, lda, ldc;
-	int64_t geometry[16];            /* convolution: the members of VcConv */
-	int64_t groups;
+	bool    conv;
+	bool    transformable;           /* a convolution that Winograd's form can do */
+	Form    form;
+	int64_t m, n, k, lda, ldc;       /* n, k: of a group; by taps, n is all of them and k 1 */
+	int64_t geometry[16];            /* convolution: the members of VcConv, but for groups */
+	int64_t groups;                  /* by taps: 1 */
 } Dense;
 
 /* ---- recognition ------------------------------------------------------------------------------------------------- */
@@ -126,6 +138,7 @@ recognise_product(Plan *p, const Node *n, Dense *d)
 	d->n = d->w->dims[linear ? 0 : 1];
 	d->k = d->w->dims[linear ? 1 : 0];
 	d->groups = 1;
+	d->form = BY_PRODUCT;
 	if (!as_rows(tx, &d->m, &d->lda) || !as_rows(ty, &m, &ldy) || m != d->m || tx->dims[tx->ndim - 1] != d->k ||
 	    !d->m || !d->k)
 		return false;
@@ -189,19 +202,24 @@ recognise_convolution(Plan *p, const Node *n, Dense *d)
 	d->groups = groups;
 	d->n = d->w->dims[0] / groups;
 	d->k = d->w->dims[1];
-	d->depthwise = groups > 1 && d->k == 1 && d->n == 1;
+	if (groups > 1 && d->k == 1 && d->n == 1) {
+		d->form = BY_TAPS;
+		d->groups = 1;
+		d->n = groups;
+	}
 	d->m = ty->dims[0] * ty->dims[2] * ty->dims[3];
 	d->ldc = ys;
 	const int64_t g[16] = { tx->dims[0], tx->dims[2], tx->dims[3], d->k, ty->dims[2], ty->dims[3],
-				d->depthwise ? groups : d->n, d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1],
-				dil[0], dil[1], xs };
+				d->n, d->w->dims[2], d->w->dims[3], s[0], s[1], pad[0], pad[1], dil[0], dil[1], xs };
 
 	memcpy(d->geometry, g, sizeof g);
-	d->winograd = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 && dil[1] == 1 &&
-		      d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 && d->n % 16 == 0;
-	d->pointwise = !d->depthwise && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1];
+	d->transformable = groups == 1 && g[7] == 3 && g[8] == 3 && s[0] == 1 && s[1] == 1 && dil[0] == 1 &&
+			   dil[1] == 1 && d->k >= WINOGRAD_CHANNELS && d->n >= WINOGRAD_CHANNELS && d->k % 16 == 0 &&
+			   d->n % 16 == 0;
+	if (d->form != BY_TAPS && g[7] == 1 && g[8] == 1 && s[0] == 1 && s[1] == 1 && !pad[0] && !pad[1])
+		d->form = BY_PRODUCT;
 	d->lda = xs;
-	return d->k <= 8192 && (d->depthwise || groups <= MAX_KERNEL_CALLS) &&
+	return d->k <= 8192 &&
 	       take_bias(p, named(n, "bias"), d->w->dims[0], d);
 }
 
@@ -226,43 +244,32 @@ dense_columns(Plan *p, const Node *n)
 {
 	Dense d;
 
-	return recognise(p, n, &d) && (d.groups == 1 || d.depthwise) ? d.n * d.groups : 0;
+	return recognise(p, n, &d) ? d.n * d.groups : 0;
 }
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-/* The weights of group g, as the kernel wants them. */
+/* The weights of the first group, as the kernel wants them. */
 static RtPacking
-packing(const Emit *e, const Dense *d, int64_t g)
+packing(const Emit *e, const Dense *d)
 {
 	const int64_t *s = d->w->strides, kw = d->conv ? d->geometry[8] : 1;
-	const int row = d->conv || d->transposed ? 0 : 1,
-		  vector = e->vf == 16 && (!d->conv || d->pointwise) ? e->vf / 2 : e->vf;
+	const int row = d->conv || d->transposed ? 0 : 1, vector = e->vf == 16 && d->form != WINOGRAD ? 8 : e->vf;
+	const int64_t wide = d->form == BY_TAPS ? d->n : d->form == IN_LANES ? 1 : d->form == IN_GROUPS ? e->vf : 0;
 
-	if (d->depthwise)
-		return (RtPacking){ .to = d->w->offset, .n = d->groups, .k = 1, .taps = d->geometry[7] * kw, .kw = kw,
-				    .width = d->groups, .last = d->groups, .sn = s[0], .sr = s[2], .ss = s[3] };
-	return (RtPacking){ .to = d->w->offset + g * d->n * s[row], .n = d->n, .k = d->k,
-			    .taps = d->conv ? d->geometry[7] * kw : 1, .kw = kw, .width = d->lanes ? 1 : e->nr,
-			    .last = d->lanes ? 1 : panel_last(e, d->n, vector), .sn = s[row], .sk = s[!row],
-			    .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
+	return (RtPacking){ .to = d->w->offset, .n = d->n, .k = d->k, .taps = d->conv ? d->geometry[7] * kw : 1,
+			    .kw = kw, .width = wide ? wide : e->nr, .last = wide ? wide : panel_last(e, d->n, vector),
+			    .sn = s[row], .sk = s[!row], .sr = d->conv ? s[2] : 0, .ss = d->conv ? s[3] : 0 };
 }
 
 static const char *
-packed(Emit *e, const Dense *d, int64_t g)
+packed(Emit *e, const Dense *d)
 {
-	const RtPacking p = packing(e, d, g);
+	const RtPacking p = packing(e, d);
 
-	return d->winograd ? pack_winograd(e, d->w, p)
-			   : pack_panels(e, d->depthwise ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p);
-}
-
-static const char *
-pack_bias(Emit *e, const Dense *d, int64_t g)
-{
-	const int64_t n = d->depthwise ? d->groups : d->n;
-
-	return d->bias ? pack_vector(e, d->bias, g * d->n * !d->depthwise, n) : "0";
+	return d->form == WINOGRAD ? pack_winograd(e, d->w, p) :
+	       pack_panels(e, d->form == BY_TAPS ? WEIGHT_TAPS : WEIGHT_PANELS, d->w, p, d->groups,
+			   d->form == IN_GROUPS ? e->vf / d->n : 1);
 }
 
 static int64_t
@@ -309,7 +316,23 @@ takes_winograd(Emit *e, Plan *p, const Dense *d)
 static bool
 takes_lanes(const Emit *e, const Dense *d)
 {
-	return d->conv && !d->pointwise && !d->depthwise && d->n * LANES_LEFT <= e->vf && d->k >= e->vf;
+	return d->form == IN_PANELS && d->n * LANES_LEFT <= e->vf && d->k >= e->vf;
+}
+
+/* Groups of a vector of channels at most, whose inputs fit in one, too: alone or several together (vgroups.h). */
+static bool
+takes_groups(const Emit *e, const Dense *d)
+{
+	return d->groups > 1 && d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
+}
+
+/* Which of the forms that can do it is taken. */
+static Form
+form_of(Emit *e, Plan *p, const Dense *d)
+{
+	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, d))
+		return WINOGRAD;
+	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : d->form;
 }
 
 static int64_t
@@ -325,16 +348,19 @@ block_tiles(Plan *p, const Dense *d)
 static int
 step_of(const Emit *e, Plan *p, const Dense *d)
 {
-	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, panels = (d->n + e->nr - 1) / e->nr;
-	const int64_t in = d->conv ? g[0] * g[1] * g[2] * d->k : d->m * d->k,
+	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1;
+	const int64_t columns = d->k * d->groups, panels = (d->n + e->nr - 1) / e->nr * d->groups;
+	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * columns, out = d->m * d->n * d->groups,
 		      tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
 	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
 
-	if (d->winograd)
+	if (d->form == BY_TAPS || d->form == IN_GROUPS)
+		return 0;
+	if (d->form == WINOGRAD)
 		return plan_choice(p, tiles > TILES) ? STEP : 0;
-	if (d->lanes)
+	if (d->form == IN_LANES)
 		return STEP;
-	return plan_choice(p, (few || in + d->m * d->n > taps * d->k * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
+	return plan_choice(p, (few || in + out > taps * columns * d->n) && d->m >= FEW_STEPS * STEP) ? STEP : 0;
 }
 
 /* What follows a product: a clamp in registers, or a function over the block that was stored. */
@@ -348,11 +374,13 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 {
 	const char *more = after->range[0] || strcmp(after->epilogue, "0") ? ", with what follows" : "";
 	const long long *g = (const long long *)d->geometry;
+	const long long out = (long long)(d->n * d->groups), in = d->form == BY_TAPS ? out : d->k * d->groups;
+	const char *groups = d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "";
 
 	if (d->conv)
-		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels, (%lld, %lld, %lld) "
-				    "-> (%lld, %lld)%s", g[7], g[8], d->depthwise ? g[6] : g[3], g[6], g[0], g[1], g[2],
-				    g[4], g[5], more);
+		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels%s, (%lld, %lld, %lld) "
+				    "-> (%lld, %lld)%s", g[7], g[8], in, out, groups, g[0], g[1], g[2], g[4], g[5],
+				    more);
 	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
 			    (long long)d->k, (long long)d->n, more);
 }
@@ -361,17 +389,17 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 static Counts
 work_of(const Emit *e, Plan *p, const Dense *d, const After *after, const ValueVec *more)
 {
-	const int64_t *g = d->geometry, groups = d->depthwise ? d->groups : 1, taps = d->conv ? g[7] * g[8] : 1;
-	const int64_t in = (d->conv ? g[0] * g[1] * g[2] : d->m) * d->k * groups, out = d->m * d->n * groups;
-	const double products = d->winograd ? 36.0 * (double)winograd_tiles(p, d) : (double)(taps * d->m);
-	const double columns = (double)(d->n * d->k * groups), weights = (double)(d->winograd ? 36 : taps) * columns;
+	const int64_t *g = d->geometry, taps = d->conv ? g[7] * g[8] : 1, out = d->n * d->groups,
+		      in = d->form == BY_TAPS ? d->n : d->k * d->groups;
+	const double products = d->form == WINOGRAD ? 36.0 * (double)winograd_tiles(p, d) : (double)(taps * d->m);
+	const double columns = (double)(out * d->k), weights = (double)(d->form == WINOGRAD ? 36 : taps) * columns;
+	const double moved = (double)((d->conv ? g[0] * g[1] * g[2] : d->m) * in + d->m * out);
 	double others = 0;
 
 	for (int i = 0; i < more->n; i++)       /* tensors and numbers */
 		others += plan_tensor(p, more->at[i]) ? 4 * (double)rt_numel(plan_tensor(p, more->at[i])) : 0;
-	return (Counts){ .form = d->winograd ? "winograd" : d->depthwise ? "by taps" : d->lanes ? "in lanes" : "in panels",
-		       .what = comment_of(e, d, after), .flops = 2 * products * columns,
-		       .bytes = 4 * ((double)(in + out) + weights) + others };
+	return (Counts){ .form = forms[d->form].name, .what = comment_of(e, d, after), .flops = 2 * products * columns,
+		       .bytes = 4 * (moved + weights) + others };
 }
 
 static int64_t
@@ -392,27 +420,30 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 	buf_puts(&b, "{\n\tvoid *const *p = arg;\n");
 	if (after->range[0])
 		buf_printf(&b, "\tstatic const float range[] = { %s, %s };\n", after->range[0], after->range[1]);
-	if (d->conv && !d->pointwise) {
+	if (d->form != BY_PRODUCT) {
 		buf_printf(&b, "\tstatic const VcConv v = { .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, "
 			   ".ow = %lld, .oc = %lld,\n"
 			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
-			   ".dw = %lld, .xs = %lld, .ys = %lld%s };\n\n",
+			   ".dw = %lld, .xs = %lld, .ys = %lld, .groups = %lld%s };\n\n",
 			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
-			   g[14], g[15], (long long)d->ldc, after->range[0] ? ", .range = range" : "");
-		if (d->depthwise)
-			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
-		else if (d->winograd)
+			   g[14], g[15], (long long)d->ldc, (long long)d->groups, after->range[0] ? ", .range = range" : "");
+		if (d->form == WINOGRAD)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
 				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
 				   "p);\n}\n", (long long)winograd_scratch(p, d), step,
 				   (long long)block_tiles(p, d), epilogue);
+		else if (d->form == BY_TAPS)
+			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
+		else if (d->form == IN_GROUPS)
+			buf_printf(&b, "\tvc_groups(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
+				   epilogue);
 		else
 			buf_printf(&b, "\t%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
-				   d->lanes ? "vc_conv_lanes" : "vc_conv", step, CHUNK, epilogue);
+				   forms[d->form].micro, step, CHUNK, epilogue);
 	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
-			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->n, (long long)d->k, CHUNK,
-			   (long long)d->lda, (long long)d->ldc, range, epilogue);
+		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
+			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->groups, (long long)d->n,
+			   (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
 	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);
 	buf_free(&b);
@@ -422,13 +453,13 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 static int64_t
 units(const Emit *e, Plan *p, const Dense *d, int step)
 {
-	const int64_t panels = (d->n + e->nr - 1) / e->nr;
+	const int64_t panels = (d->n + e->nr - 1) / e->nr * d->groups;
 
-	if (d->depthwise)
+	if (d->form == BY_TAPS || d->form == IN_GROUPS)
 		return d->geometry[0] * d->geometry[4];
 	if (step)
-		return plan_ceil(p, d->winograd ? winograd_tiles(p, d) : d->m, step);
-	return d->winograd ? panels : panels * plan_ceil(p, d->m, CHUNK);
+		return plan_ceil(p, d->form == WINOGRAD ? winograd_tiles(p, d) : d->m, step);
+	return d->form == WINOGRAD ? panels : panels * plan_ceil(p, d->m, CHUNK);
 }
 
 /* "weight_hh, in panels" */
@@ -437,18 +468,19 @@ packed_name(const Emit *e, const Dense *d)
 {
 	const char *name = d->weight->name ? d->weight->name->name : "weight";
 
-	return arena_printf(e->cx->arena, "%s, %s", name, d->winograd ? "transformed and in panels" :
-			    d->depthwise ? "by taps" : d->lanes ? "by channel" : "in panels");
+	return arena_printf(e->cx->arena, "%s, %s", name, forms[d->form].packed);
 }
 
 /* Only taps that are looked up one by one may lie in the padding. */
 static KernelArg
 zeros_of(Emit *e, const Dense *d)
 {
-	if (!d->conv || d->winograd || d->depthwise || d->pointwise)
+	const int64_t all = d->k * d->groups, n = d->form != IN_GROUPS ? d->k : all > e->vf ? all : e->vf;
+
+	if (d->form == BY_PRODUCT || d->form == WINOGRAD || d->form == BY_TAPS)
 		return (KernelArg){ NULL, "0", 0, "no padding" };
-	if (e->zeros < d->k)
-		e->zeros = d->k;
+	if (e->zeros < n)
+		e->zeros = n;
 	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
 }
 
@@ -494,7 +526,7 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 			    .x = { g[2] * d->lda, d->lda }, .y = { g[5] * d->ldc, d->ldc },
 			    .w = { d->conv ? s[2] : 0, d->conv ? s[3] : 0 } };
 	Lowered after;
-	const int64_t channel = d->depthwise, columns = channel ? d->groups : d->n;
+	const int64_t channel = d->form == BY_TAPS, bias = d->bias ? d->bias->strides[0] : 0;
 	const bool follows = group && lower_epilogue(p, group, n->out[0], true, &after);
 	Contract c;
 
@@ -505,19 +537,32 @@ describe(KernelCall *call, Plan *p, const Node *n, const Node *group, const Dens
 		contract_axis(&c, d->m, false, (int64_t[4]){ d->ldc, d->lda });
 	if (d->conv)
 		contract_windows(&c, &v, false);
-	contract_axis(&c, columns, false, (int64_t[4]){ 1, channel, s[row], d->bias ? d->bias->strides[0] : 0 });
+	contract_axis(&c, d->groups, false, (int64_t[4]){ d->n, d->k, d->n * s[row], d->n * bias });
+	contract_axis(&c, d->n, false, (int64_t[4]){ 1, channel, s[row], bias });
 	contract_axis(&c, d->k, true, (int64_t[4]){ 0, 1, s[!row] });
 	if (d->conv)
 		contract_windows(&c, &v, true);
-	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, d->winograd ? "vc_winograd" :
-		      d->depthwise ? "vc_depthwise" : d->lanes ? "vc_conv_lanes" : d->conv && !d->pointwise ? "vc_conv" :
-		      "vc_product");
+	contract_call(call, &c, follows ? &after : NULL, d->conv ? 3 : 1, forms[d->form].micro);
 }
 
-/* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null.  One call for each group of a
- * grouped convolution. */
+static void
+pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
+{
+	const int64_t past = d->groups > 1 ? e->vf : 0;  /* the last group's panels reach behind the bias */
+	const KernelArg args[] = {
+		{ result, NULL, 0, NULL }, { d->x, NULL, 0, NULL }, { NULL, packed(e, d), 0, packed_name(e, d) },
+		{ NULL, d->bias ? pack_vector(e, d->bias, d->n * d->groups, past) : "0", 0,
+		  d->bias ? "bias" : "no bias" },
+		zeros_of(e, d),
+	};
+
+	for (size_t i = 0; i < sizeof args / sizeof *args; i++)
+		vec_push(e->cx->arena, &call->args, args[i]);
+}
+
+/* The kernel of a dense node; `group`: the pointwise group that is its epilogue, or null. */
 bool
-emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls, int *ncall)
+emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 {
 	After after = { .epilogue = "0" };
 	ValueVec more = { 0 };
@@ -525,32 +570,21 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *calls
 	Dense d;
 	int step;
 
-	if (!recognise(p, n, &d) || (d.groups > 1 && !d.depthwise && group))
+	if (!recognise(p, n, &d))
 		return false;
 	if (group && !is_clamp(p, group, n->out[0], after.range) &&
 	    !(after.epilogue = emit_epilogue(e, p, group, n->out[0], 5, &more)))
 		return false;
-	d.winograd = d.winograd && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, &d);
-	d.lanes = takes_lanes(e, &d);
+	d.form = form_of(e, p, &d);
 	e->clamps |= after.range[0] != NULL;
 	p->streamed += d.m <= FEW_ROWS ? d.n * d.groups * d.k * (int64_t)sizeof(float) : 0;
-	step = d.depthwise ? 0 : step_of(e, p, &d);
-	*ncall = d.depthwise ? 1 : (int)d.groups;
-	for (int g = 0; g < *ncall; g++) {
-		KernelCall *c = &calls[g];
-
-		*c = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
-				   .work = work_of(e, p, &d, &after, &more),
-				   .scratch = d.winograd ? winograd_scratch(p, &d) : 0 };
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ result, NULL, g * d.n * 4 * !d.depthwise, NULL }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ d.x, NULL, g * d.k * 4 * !d.depthwise, NULL }));
-		vec_push(e->cx->arena, &c->args, ((KernelArg){ NULL, packed(e, &d, g), 0, packed_name(e, &d) }));
-		vec_push(e->cx->arena, &c->args,
-			 ((KernelArg){ NULL, pack_bias(e, &d, g), 0, d.bias ? "bias" : "no bias" }));
-		vec_push(e->cx->arena, &c->args, zeros_of(e, &d));
-		for (int i = 0; i < more.n; i++)
-			vec_push(e->cx->arena, &c->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
-		describe(c, p, n, group, &d);
-	}
+	step = step_of(e, p, &d);
+	*call = (KernelCall){ .name = kernel_of(e, p, &d, step, &after), .n = units(e, p, &d, step), .grain = 1,
+			      .work = work_of(e, p, &d, &after, &more),
+			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
+	pass(e, call, &d, result);
+	for (int i = 0; i < more.n; i++)
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
+	describe(call, p, n, group, &d);
 	return true;
 }

@@ -282,9 +282,11 @@ bool emit_cuda(Emit *, Plan *, const Node *, const Node *epilogue, CudaCall *);
 
 /* width of the last panel of n columns, in vectors of so many */
 int64_t panel_last(const Emit *, int64_t n, int vector);
-const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking);
+/* of so many groups of columns, each as the packing has the first; `together`: so many share a panel, or 1 */
+const char *pack_panels(Emit *, WeightForm, const RtTensor *, RtPacking, int64_t groups, int64_t together);
 const char *pack_winograd(Emit *, const RtTensor *, RtPacking);
-const char *pack_vector(Emit *, const RtTensor *, int64_t first, int64_t n);
+/* zeros fill the last panel; so many floats may be read past the n of them */
+const char *pack_vector(Emit *, const RtTensor *, int64_t n, int64_t past);
 /* says of all that is made whether kernels read its weights, too; bytes that none does */
 int64_t pack_finish(Emit *);
 
@@ -296,7 +298,7 @@ bool constant_ints(Plan *, const Value *, int64_t *out, int n);     /* of a list
 bool node_is_dense(Plan *, const Node *);
 const RtTensor *dense_constant(Plan *, const Value *);   /* constant floats, or null */
 int64_t dense_columns(Plan *, const Node *);             /* of its result's rows; 0: its kernel takes no epilogue */
-bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *calls, int *ncall);
+bool emit_dense(Emit *, Plan *, const Node *, const Node *epilogue, KernelCall *);
 
 /* ---- families.c: reductions, normalisation, copies, pooling, products of what is not constant -------------------- */
 

@@ -90,31 +90,41 @@ is_whole(const RtPacking *p)
 	return rt_is_dense(&(RtTensor){ .ndim = 4, .dims = dims, .strides = strides });
 }
 
-static const char *
-panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+/* Where group i is, in floats, when so many share a panel; one: it has panels of its own. */
+static int64_t
+group_at(const RtPacking *p, int64_t together, int64_t i)
 {
-	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d", (const void *)w, (long long)p.to,
-				       p.n, p.width, p.last, p.sn);
+	return i / together * columns_of(p) * p->k * p->taps + i % together * p->n;
+}
+
+static const char *
+panels_of(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
+{
+	const char *key = arena_printf(e->cx->arena, "panels %p %lld %d %d %d %d %lld", (const void *)w,
+				       (long long)p.to, p.n, p.width, p.last, p.sn, (long long)together);
 	const char *text = map_get(&e->kernel_names, key);
-	const int64_t n = columns_of(&p) * p.k * p.taps;
+	const int64_t n = group_at(&p, together, (groups + together - 1) / together * together), first = p.to;
 	float *at;
 
 	if (text)
 		return text;
 	at = zeros(n);
-	fill_panels(&p, data_of(w), at);
+	for (int64_t i = 0; i < groups; i++, p.to += p.n * (int64_t)p.sn)
+		fill_panels(&p, data_of(w), at + group_at(&p, together, i));
 	text = add_weights(e, form, at, n);
 	map_put(&e->kernel_names, key, (void *)(uintptr_t)text);
-	p.at = offset_of(text);
-	if (is_whole(&p))
+	p.to = first;
+	for (int64_t i = 0; i < groups && is_whole(&p); i++, p.to += p.n * (int64_t)p.sn) {
+		p.at = offset_of(text) + group_at(&p, together, i) * (int64_t)sizeof(float);
 		weights_note(&e->weights, w->storage, p);
+	}
 	return text;
 }
 
 const char *
-pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p)
+pack_panels(Emit *e, WeightForm form, const RtTensor *w, RtPacking p, int64_t groups, int64_t together)
 {
-	const char *text = panels_of(e, form, w, p);
+	const char *text = panels_of(e, form, w, p, groups, together);
 
 	map_put(&e->panels_read, text, e);
 	return text;
@@ -160,7 +170,7 @@ store_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 static const char *
 make_filters(Emit *e, const RtTensor *w, const RtPacking *p)
 {
-	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p);
+	const char *panels = panels_of(e, WEIGHT_PANELS, w, *p, 1, 1);
 	const char *key = arena_printf(e->cx->arena, "made %s %d", panels, p->n),
 		   *text = map_get(&e->kernel_names, key);
 	const RtMaking row = { .from = offset_of(panels), .to = e->made_bytes, .n = p->n, .k = p->k,
@@ -206,14 +216,13 @@ pack_winograd(Emit *e, const RtTensor *w, RtPacking p)
 
 /* ---- vectors ----------------------------------------------------------------------------------------------------- */
 
-/* Zeros fill the last panel. */
 const char *
-pack_vector(Emit *e, const RtTensor *t, int64_t first, int64_t n)
+pack_vector(Emit *e, const RtTensor *t, int64_t n, int64_t past)
 {
-	const int64_t padded = (n + e->nr - 1) / e->nr * e->nr;
+	const int64_t padded = (n + past + e->nr - 1) / e->nr * e->nr;
 	float *at = zeros(padded);
 
 	for (int64_t i = 0; i < n; i++)
-		at[i] = data_of(t)[t->offset + (first + i) * t->strides[0]];
+		at[i] = data_of(t)[t->offset + i * t->strides[0]];
 	return add_weights(e, WEIGHT_BIAS, at, padded);
 }

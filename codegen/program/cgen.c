@@ -17,6 +17,7 @@ static const char head[] =
 	"#include \"rt/ops/vwino.h\"\n"
 	"#include \"rt/ops/vdepth.h\"\n"
 	"#include \"rt/ops/vlanes.h\"\n"
+	"#include \"rt/ops/vgroups.h\"\n"
 	"#include \"rt/ops/vrow.h\"\n"
 	"#include \"rt/ops/vmul.h\"\n"
 	"#include \"rt/ops/vpool.h\"\n"

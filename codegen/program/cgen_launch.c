@@ -266,7 +266,7 @@ emit_kernel_calls(Emit *e, Plan *p, const Node *n, KernelCall *calls, int *ncall
 		emit_lowered(e, p, &l, calls);
 		return true;
 	}
-	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls, ncall) : emit_row(e, p, n, calls, ncall))
+	if (node_is_dense(p, n) ? emit_dense(e, p, n, group, calls) : emit_row(e, p, n, calls, ncall))
 		return true;
 	if (group)
 		BUG("the epilogue of %s does not fit", n->kind->name);

@@ -14,12 +14,6 @@
  *    y = conv1d(x, w, b, [s], [p], [1], 1)  ->  r  = select(unfold(constant_pad_nd(x, [p, p]), 2, k, s), 1, 0)
  *       of one channel, one batch               y  = transpose(linear(r, w[:, 0], b), 1, 2)
  *
- * Groups of one channel that give several (a few) are as many copies of it, of which each gives one: a kernel of
- * vectors of channels, where there would be a launch for each group.
- *
- *    y = conv2d(x, w, b, s, p, d, c)    ->  x' = flatten(expand(unsqueeze(x, 2), [.., m, ..]), 1, 2)
- *       of (c m, 1, ..) weights             y  = conv2d(x', w, b, s, p, d, c m)
- *
  * Pointwise operators between two of them move in front of the squeeze, into the convolution's store.
  */
 #include "specialize.h"
@@ -154,54 +148,7 @@ spec_squeezed(Spec *s, const Value *v)
 	return k->is && k->v.tag == RT_TENSOR && k->v.u.t->ndim == 4 && k->v.u.t->dims[2] == 1 ? v->node->in[0] : NULL;
 }
 
-enum { MOST_COPIES = 8, MOST_JOINED = 64 };
-
-/* How many channels each group of one channel gives; 1: it is no such convolution. */
-static int64_t
-channel_copies(const Conv *v)
-{
-	const int64_t n = v->groups > 1 && v->w->dims[1] == 1 ? v->w->dims[0] / v->groups : 1;
-
-	return n <= MOST_COPIES ? n : 1;
-}
-
-/* x, channels last, with each channel n times. */
-static Value *
-with_copies(Spec *s, Scope *c, Value *x, int64_t n, Range at)
-{
-	Value *const last = spec_put_list(s, (const int64_t[]){ 0, 2, 3, 1 }, 4, at);
-	Value *const back = spec_put_list(s, (const int64_t[]){ 0, 3, 1, 2 }, 4, at);
-	Value *const sizes = spec_put_list(s, (const int64_t[]){ -1, -1, -1, -1, n }, 5, at);
-	Value *const three = spec_put_int(s, 3, at), *const four = spec_put_int(s, 4, at);
-	Value *const same = spec_put_constant(s, rt_bool(false), at);
-	Value *y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ x, last }, 2, at);
-
-	y = spec_put_op(s, c, "aten::unsqueeze", "", (Value *const[]){ y, four }, 2, at);
-	y = spec_put_op(s, c, "aten::expand", "", (Value *const[]){ y, sizes, same }, 3, at);
-	y = spec_put_op(s, c, "aten::flatten", "using_ints", (Value *const[]){ y, three, four }, 3, at);
-	y = spec_put_op(s, c, "aten::permute", "", (Value *const[]){ y, back }, 2, at);
-	known_at(s->k, y)->altered = true;
-	known_at(s->k, y)->model = NULL;
-	return y;
-}
-
-static Value *
-by_copies(Spec *s, Scope *c, const Conv *v, Range at)
-{
-	const Known *k = known_at(s->k, v->x);
-	const int64_t n = channel_copies(v);
-
-	if (n == 1 || (k->altered ? k->model != NULL : !rt_is_contiguous(k->v.u.t)))
-		return NULL;
-	Value *const x = with_copies(s, c, spec_channels_last(s, c, v->x, true, at), n, at);
-	Value *const conv[] = { x, spec_put_constant(s, rt_retain(rt_of(v->w)), at), v->bias,
-				put_ints(s, v->stride[0], v->stride[1], at),
-				put_ints(s, v->padding[0], v->padding[1], at),
-				put_ints(s, v->dilation[0], v->dilation[1], at),
-				spec_put_int(s, v->w->dims[0], at) };
-
-	return spec_put_op(s, c, "aten::conv2d", "", conv, 7, at);
-}
+enum { MOST_JOINED = 64 };
 
 static Value *
 over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
@@ -211,10 +158,9 @@ over_two_dims(Spec *s, Scope *c, const Conv *v, Range at)
 	Value *const high = spec_squeezed(s, v->x),
 		*const x = high ? high : spec_put_op(s, c, "aten::unsqueeze", "", unsqueeze, 2, at);
 	Value *const in = spec_channels_last(s, c, x, v->padding[0] > 0, at);
-	const int64_t copies = channel_copies(v);
-	Value *const conv[] = { copies > 1 ? with_copies(s, c, in, copies, at) : in, put_weights(s, v, 4, at), v->bias,
+	Value *const conv[] = { in, put_weights(s, v, 4, at), v->bias,
 				put_ints(s, 1, v->stride[0], at), put_ints(s, 0, v->padding[0], at),
-				put_ints(s, 1, v->dilation[0], at), spec_put_int(s, v->groups * copies, at) };
+				put_ints(s, 1, v->dilation[0], at), spec_put_int(s, v->groups, at) };
 	Value *const squeeze[] = { spec_put_op(s, c, "aten::conv2d", "", conv, 7, at), two };
 
 	return spec_put_op(s, c, "aten::squeeze", "dim", squeeze, 2, at);
@@ -230,8 +176,6 @@ spec_convolution(Spec *s, Scope *c, const Node *m)
 	if (!numbered && (numbered = spec_convolution_transposed(s, c, m)))
 		return numbered;
 	if ((volume = spec_convolution_volume(s, c, numbered ? numbered->node : m)))
-		return volume;
-	if (spec_plain_convolution(s, numbered ? numbered->node : m, 2, &v) && (volume = by_copies(s, c, &v, m->at)))
 		return volume;
 	if (!spec_plain_convolution(s, numbered ? numbered->node : m, 1, &v))
 		return numbered;

@@ -7,7 +7,8 @@
  * A program has one function for panels, which all kernels call with their own arguments.  Of the functions for panels
  * narrower than NR, the last of a result, a program has only those that some kernel uses.
  *
- * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST says.
+ * Weights: panels of NR output channels, [panel][tap][ic][NR], the last panel as wide as VC_REST_HALF says; those of
+ * groups one after the other.
  * Register blocks (measured, % of the FMA peak): 512-bit 6 x 64: 99; 256-bit 6 x 16: 97; 128-bit 8 x 8: 90.
  * The k loop must stay rolled: unrolled whole, gcc hoists loads and spills.
  *
@@ -62,6 +63,7 @@ enum {
 	VC_UNIT = VC_PACKED,             /* panels are as wide as some of these, */
 	VC_UNITS = VC_UNIT == 16 || VC_UNIT == 1 ? 4 : 2,
 	VC_NR = VC_UNIT * VC_UNITS,      /* whole ones as these */
+	VC_STEP = VC_UNIT == 16 ? 8 : VC_UNIT,
 	VC_NV = VC_NR / VF,              /* vectors in a panel; VC_NB: in a register block */
 	VC_BLOCK = VC_NB * VF,
 	/* Products of one sum; longer ones are sums of such: their rounding errors grow less (measured: of Winograd's
@@ -119,7 +121,7 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 	((n) % VC_NR == 0 ? 0 : VC_IS_WHOLE(n) ? VC_WHOLE(name) : \
 	 (n) % VC_NR > 3 * VC_UNIT && VC_UNITS > 3 ? name##_4 : (n) % VC_NR > 2 * VC_UNIT && VC_UNITS > 2 ? name##_3 : \
 	 (n) % VC_NR > VC_UNIT ? name##_2 : name##_1)
-/* Likewise of products of weights: what is at most half a vector is one in the panel. */
+/* Likewise of constant weights: what is at most half a vector is one in the panel. */
 #if VC_PACKED == 16
 #define VC_REST_HALF(name, n) \
 	(VC_IS_WHOLE(n) || (n) % VC_UNIT == 0 || (n) % VC_UNIT > VC_UNIT / 2 ? VC_REST(name, n) : \
@@ -128,6 +130,9 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 #else
 #define VC_REST_HALF(name, n) VC_REST(name, n)
 #endif
+/* Columns of all panels of n. */
+#define VC_COLUMNS(n) \
+	(VC_IS_WHOLE(n) ? ((n) + VC_NR - 1) / VC_NR * VC_NR : ((n) + VC_STEP - 1) / VC_STEP * VC_STEP)
 #define VC_IS_WHOLE(n) ((n) % VC_NR == 0 || (VC_NR - (n) % VC_NR) * 16 < (n))
 #define VC_WHOLE(name) (VC_UNITS > 2 ? name##_4 : name##_2)
 /* Floats of a panel of so many units, and half a one. */
@@ -242,14 +247,17 @@ vc_rows_store(int mr, int nv, bool half, VcPlace at, bool more, const float *ran
 
 /* rows += mr rows of run floats each, wherever they lie, times run rows of a panel, which is `wide`. */
 VC_INLINE void
-vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *b, int wide, VcRows *to)
+vc_rows_add_at(int mr, int nv, bool half, int64_t run, const float *const *a, const float *b, int wide, VcRows *to)
 {
 	for (int64_t k = 0; k < run; k++) {
 		VcV row[VC_NB];
+		VcHalf rest = { 0 };
 
 		VC_UNROLL
 		for (int j = 0; j < nv; j++)
 			row[j] = *(const VcV *)(b + j * VF);
+		if (half)
+			rest = *(const VcHalf *)(b + nv * VF);
 		b += wide;
 		VC_UNROLL
 		for (int i = 0; i < mr; i++) {
@@ -258,6 +266,8 @@ vc_rows_add_at(int mr, int nv, int64_t run, const float *const *a, const float *
 			VC_UNROLL
 			for (int j = 0; j < nv; j++)
 				to->acc[i * nv + j] += x * row[j];
+			if (half)
+				to->half[i] += VC_LOW(x) * rest;
 		}
 	}
 }
@@ -417,19 +427,21 @@ VC_PANEL(3_half, 3, true)
 #endif
 #undef VC_PANEL
 
-/* How work is divided among threads.  By panels of n columns, a thread reads its own weights once; [begin, end) of
- * panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after kernel, which stay
- * in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step of 0: panels. */
+/* How work is divided among threads.  By panels of n columns, those of each group, a thread reads its own weights once;
+ * [begin, end) of panels * chunks, chunks of `chunk` rows.  By rows, a thread works on the same rows, kernel after
+ * kernel, which stay in its cache; [begin, end) of `step` rows, and the panels of a chunk one after the other.  A step
+ * of 0: panels. */
 typedef struct VcShare {
 	int64_t begin, end;              /* blocks */
 	int64_t first, rows;             /* its rows: [first, rows) */
-	int64_t panels, chunks;
+	int64_t each, panels, chunks;    /* panels: of a group, of all */
 } VcShare;
 
 VC_INLINE VcShare
-vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t n, int64_t chunk)
+vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t groups, int64_t n, int64_t chunk)
 {
-	VcShare s = { begin, end, 0, rows, (n + VC_NR - 1) / VC_NR, (rows + chunk - 1) / chunk };
+	const int64_t each = (n + VC_NR - 1) / VC_NR;
+	VcShare s = { begin, end, 0, rows, each, groups * each, (rows + chunk - 1) / chunk };
 
 	if (step) {
 		s.first = begin * step;
@@ -441,59 +453,76 @@ vc_share(int64_t begin, int64_t end, int64_t step, int64_t rows, int64_t n, int6
 }
 
 typedef struct VcBlock {
-	int64_t panel, from, to;         /* rows [from, to) */
-	int64_t col, left;               /* its first column, of how many */
+	int64_t group, from, to;         /* rows [from, to) */
+	int64_t col, left;               /* its first column, among those of all groups, of how many */
+	int64_t weights;                 /* columns of weights that lie before it */
 	bool    whole;                   /* a panel of VC_NR */
+	bool    last;                    /* of all panels */
 } VcBlock;
 
 /* Block `at` of those, of n columns. */
 VC_INLINE VcBlock
 vc_share_block(const VcShare *s, int64_t step, int64_t at, int64_t chunk, int64_t n)
 {
-	VcBlock b = { .panel = step ? at % s->panels : at / s->chunks };
+	const int64_t panel = step ? at % s->panels : at / s->chunks, own = panel % s->each;
+	VcBlock b = { .group = panel / s->each, .last = panel + 1 == s->panels };
 
 	b.from = s->first + (step ? at / s->panels : at % s->chunks) * chunk;
 	b.to = b.from + chunk < s->rows ? b.from + chunk : s->rows;
-	b.col = b.panel * VC_NR;
-	b.whole = b.panel < n / VC_NR;
+	b.col = b.group * n + own * VC_NR;
+	b.weights = b.group * VC_COLUMNS(n) + own * VC_NR;
+	b.whole = own < n / VC_NR;
 	b.left = b.whole ? VC_NR : n % VC_NR;
 	return b;
 }
 
-/* bias is padded to whole panels.  range: as in VcConv. */
-VC_SHARED void
-vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk,
-		const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, VcPanel *last,
-		const float *range, VcEpilogue *epilogue, void *const *p)
+/* The epilogue of a block, of groups of n columns: of narrow ones it waits for all panels, so that rows are long. */
+VC_INLINE void
+vc_share_follow(const VcShare *s, int64_t step, const VcBlock *b, int64_t n, VcEpilogue *epilogue, void *const *p)
 {
-	const VcShare s = vc_share(begin, end, step, m, n, chunk);
+	const int64_t columns = s->panels / s->each * n;
+
+	if (!step || n >= VC_NR)
+		epilogue(p, b->from, b->to, b->col, b->col + b->left, columns);
+	else if (b->last)
+		epilogue(p, b->from, b->to, 0, columns, columns);
+}
+
+/* n, k: of a group.  bias is padded to whole panels.  range: as in VcConv. */
+VC_SHARED void
+vc_product_part(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t groups, int64_t n, int64_t k,
+		int64_t chunk, const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc,
+		VcPanel *last, const float *range, VcEpilogue *epilogue, void *const *p)
+{
+	const VcShare s = vc_share(begin, end, step, m, groups, n, chunk);
 
 	for (int64_t at = s.begin; at < s.end; at++) {
 		const VcBlock o = vc_share_block(&s, step, at, chunk, n);
 		VcPanel *const run = o.whole ? VC_WHOLE(vc_panel) : last;
 
-		run(o.to - o.from, k, a + o.from * lda, lda, b + o.panel * k * VC_NR, bias ? bias + o.col : 0,
+		run(o.to - o.from, k, a + o.from * lda + o.group * k, lda, b + o.weights * k, bias ? bias + o.col : 0,
 		    c + o.from * ldc + o.col, ldc, o.left, range);
 		if (epilogue)
-			epilogue(p, o.from, o.to, o.col, o.col + o.left, n);
+			vc_share_follow(&s, step, &o, n, epilogue, p);
 	}
 }
 
 /* When n is a constant, only the last panel that it needs is compiled. */
 VC_INLINE void
-vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t n, int64_t k, int64_t chunk, const float *a,
-	   int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range,
+vc_product(int64_t begin, int64_t end, int64_t step, int64_t m, int64_t groups, int64_t n, int64_t k, int64_t chunk,
+	   const float *a, int64_t lda, const float *b, const float *bias, float *c, int64_t ldc, const float *range,
 	   VcEpilogue *epilogue, void *const *p)
 {
-	vc_product_part(begin, end, step, m, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n), range,
-			epilogue, p);
+	vc_product_part(begin, end, step, m, groups, n, k, chunk, a, lda, b, bias, c, ldc, VC_REST_HALF(vc_panel, n),
+			range, epilogue, p);
 }
 
 /* ---- convolution ------------------------------------------------------------------------------------------------- */
 
 typedef struct VcConv {
-	int64_t n, h, w, ic;             /* input (n, h, w, ic); a pixel is xs floats after the one before */
+	int64_t n, h, w, ic;             /* input (n, h, w, groups * ic); a pixel is xs floats after the one before */
 	int64_t oh, ow, oc;
+	int64_t groups;                  /* which have ic and oc channels each; 0: vdepth.h, of oc in all */
 	int64_t kh, kw, sh, sw, ph, pw, dh, dw;
 	int64_t xs;                      /* floats between pixels of the input: channels of the whole, with groups */
 	int64_t ys;                      /* likewise of the output */
@@ -571,11 +600,11 @@ vc_windows_next(int mr, const VcConv *v, const float *zeros, VcWindows *p, bool 
 
 /* mr pixels from *at on, which moves behind them; sums of VC_RUN products join in the result. */
 VC_INLINE void
-vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias, float *y,
-	       const float *zeros, int64_t left)
+vc_conv_pixels(int mr, int nv, bool half, const VcConv *v, VcPixel *at, const float *w, int wide, const float *bias,
+	       float *y, const float *zeros, int64_t left)
 {
 	float part[VC_MR * VC_NR];
-	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
+	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
 	int64_t have = 0;                        /* products left of the tap at hand */
 	bool any, more = false;
 	VcWindows p;
@@ -584,7 +613,7 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, int
 	do {
 		VcRows sum;
 
-		vc_rows_start(mr, nv, false, more ? 0 : bias, &sum);
+		vc_rows_start(mr, nv, half, more ? 0 : bias, &sum);
 		for (int64_t room = VC_RUN, n; room && (have || p.r < v->kh); room -= n) {
 			if (!have) {
 				have = vc_windows_next(mr, v, zeros, &p, &any);
@@ -594,13 +623,13 @@ vc_conv_pixels(int mr, int nv, const VcConv *v, VcPixel *at, const float *w, int
 				}
 			}
 			n = have < room ? have : room;
-			vc_rows_add_at(mr, nv, n, p.rows, w, wide, &sum);
+			vc_rows_add_at(mr, nv, half, n, p.rows, w, wide, &sum);
 			for (int i = 0; i < mr; i++)
 				p.rows[i] += n;
 			w += n * wide;
 			have -= n;
 		}
-		vc_rows_store(mr, nv, false, to, more, have || p.r < v->kh ? 0 : v->range, &sum);
+		vc_rows_store(mr, nv, half, to, more, have || p.r < v->kh ? 0 : v->range, &sum);
 		more = true;
 	} while (have || p.r < v->kh);
 	if (to.to == part)
@@ -614,23 +643,26 @@ vc_up(int64_t a, int64_t b)
 	return a > 0 ? (a + b - 1) / b : 0;
 }
 
-/* mr pixels side by side, all of whose columns of taps are inside: rows of taps are runs at equal distances. */
+/* mr pixels side by side, all of whose columns of taps are inside: rows of taps, or, of groups and dilated, single taps
+ * are runs at equal distances. */
 VC_INLINE void
-vc_conv_strip(int mr, int nv, const VcConv *v, const VcPixel *at, const float *w, int wide, const float *bias,
-	      float *y, int64_t left)
+vc_conv_strip(int mr, int nv, bool half, const VcConv *v, const VcPixel *at, const float *w, int wide,
+	      const float *bias, float *y, int64_t left)
 {
-	const int64_t y0 = at->oh * v->sh - v->ph, run = v->kw * v->ic, below = vc_up(v->h - y0, v->dh);
-	const int64_t r1 = below < v->kh ? below : v->kh;
+	const bool joined = v->dw == 1 && v->xs == v->ic;
+	const int64_t y0 = at->oh * v->sh - v->ph, run = joined ? v->kw * v->ic : v->ic, below = vc_up(v->h - y0, v->dh);
+	const int64_t r1 = below < v->kh ? below : v->kh, runs = joined ? 1 : v->kw;
 	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
 	float part[VC_MOST * VC_NR];
-	const VcPlace to = vc_place(nv * VF, left, y, v->ys, part);
+	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);
 	VcRows rows;
 
-	vc_rows_start(mr, nv, false, bias, &rows);
+	vc_rows_start(mr, nv, half, bias, &rows);
 	for (int64_t r = vc_up(-y0, v->dh); r < r1; r++)
-		vc_rows_add(mr, nv, false, run, x + r * v->dh * v->w * v->xs, v->sw * v->xs, w + r * run * wide, wide,
-			    &rows);
-	vc_rows_store(mr, nv, false, to, false, v->range, &rows);
+		for (int64_t s = 0; s < runs; s++)
+			vc_rows_add(mr, nv, half, run, x + (r * v->dh * v->w + s * v->dw) * v->xs, v->sw * v->xs,
+				    w + (r * runs + s) * run * wide, wide, &rows);
+	vc_rows_store(mr, nv, half, to, false, v->range, &rows);
 	if (to.to == part)
 		vc_store_part(mr, left, y, v->ys, part);
 }
@@ -645,58 +677,77 @@ typedef struct VcTaps {
 	int rows;
 } VcTaps;
 
-/* Vectors of a register block of a panel of so many units, and how wide it is. */
-#define VC_VECTORS(units) (VC_WIDE(units, 0) < VC_BLOCK ? VC_WIDE(units, 0) / VF : VC_NB)
+/* Vectors of a register block of a panel that is `wide`, and whether half a one follows. */
+#define VC_VECTORS(wide) ((wide) < VC_BLOCK ? (wide) / VF : VC_NB)
+#define VC_HALVED(wide) (VC_FLOATS == VC_PACKED && (wide) % VF != 0)
 
-/* A panel, block after block: each begins with the same pixels. */
+/* A panel, block after block: each begins with the same pixels.  The last may be one vector. */
 VC_INLINE void
-vc_conv_blocks(int mr, int nv, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
+vc_conv_blocks(int mr, int wide, const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y,
 	       const float *zeros, int64_t left)
 {
+	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
 	const VcPixel first = *at;
+	int64_t c = 0;
 
-	for (int64_t c = 0; c < wide && c < left; c += nv * VF) {
+	for (; c + BLOCK <= wide && c < left; c += BLOCK) {
 		*at = first;
-		vc_conv_pixels(mr, nv, v, at, w + c, wide, bias ? bias + c : 0, y + c, zeros, left - c);
+		vc_conv_pixels(mr, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, zeros, left - c);
+	}
+	if (wide % BLOCK && c < left) {
+		*at = first;
+		vc_conv_pixels(mr, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
+			       zeros, left - c);
 	}
 }
 
 VC_INLINE void
-vc_strip_blocks(int mr, int nv, int wide, const VcConv *v, const VcPixel *at, const float *w, const float *bias,
-		float *y, int64_t left)
+vc_strip_blocks(int mr, int wide, const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y,
+		int64_t left)
 {
-	for (int64_t c = 0; c < wide && c < left; c += nv * VF)
-		vc_conv_strip(mr, nv, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
+	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
+	int64_t c = 0;
+
+	for (; c + BLOCK <= wide && c < left; c += BLOCK)
+		vc_conv_strip(mr, VC_NB, false, v, at, w + c, wide, bias ? bias + c : 0, y + c, left - c);
+	if (wide % BLOCK && c < left)
+		vc_conv_strip(mr, wide % BLOCK / VF, VC_HALVED(wide), v, at, w + c, wide, bias ? bias + c : 0, y + c,
+			      left - c);
 }
 
-#define VC_TAPS(units) \
+#define VC_TAPS(name, units, half) \
 	VC_SHARED void \
-	vc_pixels_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
-			  const float *zeros, int64_t left) \
-	{ \
-		vc_conv_blocks(VC_MR, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
-	} \
-	VC_SHARED void \
-	vc_pixel_##units(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
+	vc_pixels_##name(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
 			 const float *zeros, int64_t left) \
 	{ \
-		vc_conv_blocks(1, VC_VECTORS(units), VC_WIDE(units, 0), v, at, w, bias, y, zeros, left); \
+		vc_conv_blocks(VC_MR, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
 	VC_SHARED void \
-	vc_strip_##units(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, \
-			 int64_t left) \
+	vc_pixel_##name(const VcConv *v, VcPixel *at, const float *w, const float *bias, float *y, \
+			const float *zeros, int64_t left) \
 	{ \
-		enum { NV = VC_VECTORS(units) }; \
-\
-		vc_strip_blocks(VC_ROWS(NV), NV, VC_WIDE(units, 0), v, at, w, bias, y, left); \
+		vc_conv_blocks(1, VC_WIDE(units, half), v, at, w, bias, y, zeros, left); \
 	} \
-	static const VcTaps vc_taps_##units[] = { \
-		{ vc_pixels_##units, vc_pixel_##units, vc_strip_##units, VC_ROWS(VC_VECTORS(units)) } \
+	enum { VC_STRIP_##name = VC_ROWS(VC_VECTORS(VC_WIDE(units, half)) + VC_HALVED(VC_WIDE(units, half))) }; \
+	VC_SHARED void \
+	vc_strip_##name(const VcConv *v, const VcPixel *at, const float *w, const float *bias, float *y, \
+			int64_t left) \
+	{ \
+		vc_strip_blocks(VC_STRIP_##name, VC_WIDE(units, half), v, at, w, bias, y, left); \
+	} \
+	static const VcTaps vc_taps_##name[] = { \
+		{ vc_pixels_##name, vc_pixel_##name, vc_strip_##name, VC_STRIP_##name } \
 	};
-VC_TAPS(1)
-VC_TAPS(2)
-VC_TAPS(3)
-VC_TAPS(4)
+VC_TAPS(1, 1, false)
+VC_TAPS(2, 2, false)
+VC_TAPS(3, 3, false)
+VC_TAPS(4, 4, false)
+#if VC_PACKED == 16
+VC_TAPS(half, 0, true)
+VC_TAPS(1_half, 1, true)
+VC_TAPS(2_half, 2, true)
+VC_TAPS(3_half, 3, true)
+#endif
 #undef VC_TAPS
 
 /* Pixels [first, last) by the channels of one panel, `left` of which are there. */
@@ -740,25 +791,25 @@ VC_SHARED void
 vc_conv_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
 	     const float *bias, float *y, const float *zeros, const VcTaps *last, VcEpilogue *epilogue, void *const *p)
 {
-	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->oc, chunk);
+	const VcShare s = vc_share(begin, end, step, v->n * v->oh * v->ow, v->groups, v->oc, chunk);
 
 	for (int64_t at = s.begin; at < s.end; at++) {
 		const VcBlock b = vc_share_block(&s, step, at, chunk, v->oc);
 
-		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x,
-			      w + b.panel * v->kh * v->kw * v->ic * VC_NR, bias ? bias + b.col : 0, y + b.col, zeros,
-			      b.left);
+		vc_conv_panel(b.whole ? VC_WHOLE(vc_taps) : last, v, b.from, b.to, x + b.group * v->ic,
+			      w + b.weights * v->kh * v->kw * v->ic, bias ? bias + b.col : 0, y + b.col, zeros, b.left);
 		if (epilogue)
-			epilogue(p, b.from, b.to, b.col, b.col + b.left, v->oc);
+			vc_share_follow(&s, step, &b, v->oc, epilogue, p);
 	}
 }
 
-/* Of one group; zeros: ic of them. */
+/* zeros: ic of them. */
 VC_INLINE void
 vc_conv(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
-	vc_conv_part(begin, end, step, v, chunk, x, w, bias, y, zeros, VC_REST(vc_taps, v->oc), epilogue, p);
+	vc_conv_part(begin, end, step, v, chunk, x, w, bias, y, zeros, VC_REST_HALF(vc_taps, v->oc), epilogue,
+		     p);
 }
 
 #endif

@@ -130,20 +130,22 @@ VC_LANES_OF(3)
 VC_LANES_OF(4)
 #undef VC_LANES_OF
 
-/* Of one group, `step` pixels a unit; zeros: ic of them. */
+/* `step` pixels a unit; zeros: ic of them. */
 VC_INLINE void
 vc_conv_lanes(int64_t begin, int64_t end, int64_t step, const VcConv *v, int64_t chunk, const float *x, const float *w,
-	    const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+	      const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t pixels = v->n * v->oh * v->ow, last = end * step < pixels ? end * step : pixels;
+	const int64_t columns = v->groups * v->oc, each = v->kh * v->kw * v->ic;
 	VcLanes *const run = v->oc == 1 ? vc_lanes_1 : v->oc == 2 ? vc_lanes_2 : v->oc == 3 ? vc_lanes_3 : vc_lanes_4;
 
 	for (int64_t first = begin * step; first < last; first += chunk) {
 		const int64_t to = first + chunk < last ? first + chunk : last;
 
-		run(v, first, to, x, w, bias, y, zeros);
+		for (int64_t c = 0; c < columns; c += v->oc)
+			run(v, first, to, x + c / v->oc * v->ic, w + c * each, bias ? bias + c : 0, y + c, zeros);
 		if (epilogue)
-			epilogue(p, first, to, 0, v->oc, v->oc);
+			epilogue(p, first, to, 0, columns, columns);
 	}
 }
 

@@ -239,7 +239,7 @@ vm_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, int64_t
 		vm_pack(vm_panel(left), left, k, b + col * bn, bk, bn, panel);
 		for (int64_t j = 0; bias && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
-		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
+		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panel, bias ? start : 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
 	}
 }
@@ -271,7 +271,7 @@ vm_product_packed(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, 
 	for (int64_t col = 0; col < n; col += VC_NR) {
 		const int64_t left = n - col < VC_NR ? n - col : VC_NR;
 
-		vc_product_part(0, 1, 0, m, left, k, m, a, lda, panels + col * k, 0, c + col, ldc,
+		vc_product_part(0, 1, 0, m, 1, left, k, m, a, lda, panels + col * k, 0, c + col, ldc,
 				VC_REST(vc_panel, left), 0, 0, 0);
 	}
 }

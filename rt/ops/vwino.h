@@ -164,7 +164,7 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 {
 	const int64_t across = (v->ow + 3) / 4, down = (v->oh + 3) / 4;
 	const int64_t width = VC_IS_WHOLE(v->oc) ? VC_NR : VC_UNIT, plane = (v->oc + width - 1) / width * width * v->ic;
-	const VcShare s = vc_share(begin, end, step, v->n * across * down, v->oc, v->n * across * down);
+	const VcShare s = vc_share(begin, end, step, v->n * across * down, 1, v->oc, v->n * across * down);
 	const int64_t c0 = s.begin * VC_NR, c1 = s.end * VC_NR < v->oc ? s.end * VC_NR : v->oc;
 
 	for (int64_t first = s.first; first < s.rows; first += block) {
@@ -180,7 +180,7 @@ vc_winograd_part(int64_t begin, int64_t end, int64_t step, const VcConv *v, int6
 						in + t * v->ic + c, block * v->ic);
 		}
 		for (int64_t k = 0; k < 36; k++)
-			vc_product_part(s.begin, s.end, 0, n, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
+			vc_product_part(s.begin, s.end, 0, n, 1, v->oc, v->ic, n, in + k * block * v->ic, v->ic,
 					w + k * plane, 0, out + k * block * v->oc, v->oc, last, 0, 0, 0);
 		for (int64_t t = 0; t < n; t++) {
 			const int64_t tile = first + t, image = tile / (across * down), ty = tile / across % down * 4,

@@ -197,6 +197,11 @@ class Levels(Way):
         self.levels(("widths", "33x70", "2x70"), ("widths", "1x70", "7x70"))
 
     @needs("qemu-x86_64")
+    def test_groups(self):
+        """Groups that share a vector where these are long, and fill some where they are not."""
+        self.levels(("groups", "1x3x9x15", "2x3x5x18"))
+
+    @needs("qemu-x86_64")
     def test_other_processors(self):
         program = self.build("halting", sample("halting", "model.pt"), "-i", sample("halting", "in.npz"), "--cpu", "portable")
         list(self.runs(program, "-i", sample("halting", "in.npz")))

@@ -1,0 +1,316 @@
+/* rt/ops/vgroups.h - convolutions of generated kernels in narrow groups, several of which share a vector
+ *
+ * Activations are NHWC; lanes are channels of the result side by side, and meet the inputs of their groups one by one.
+ * For the k-th of these a vector of the input is permuted, which is done once for all columns of taps that read it:
+ *
+ *    two inputs, two outputs a group    input       a0 a1 | b0 b1 | c0 c1 ...
+ *                                       k = 0       a0 a0 | b0 b0 | c0 c0 ...   times the weights of input 0
+ *                                       k = 1       a1 a1 | b1 b1 | c1 c1 ...   times the weights of input 1
+ *
+ * Weights: panels of VC_UNIT lanes, as many whole groups as fit in the first of them, [panel][tap][ic][VC_UNIT].
+ */
+#ifndef RT_OPS_VGROUPS_H
+#define RT_OPS_VGROUPS_H
+
+#include "vconv.h"
+
+#if VC_FLOATS > 1
+
+#if VC_FLOATS == 16
+enum { VG_WIDE = 14, VG_NARROW = 7 };    /* pixels of a block: of ImageNet's widths no rest is left */
+#else
+enum { VG_WIDE = 7, VG_NARROW = 7 };
+#endif
+/* columns of taps; columns that they read at most; pixels of a block of any window */
+enum { VG_COLUMNS = 3, VG_READ = 16, VG_ANY = 4 };
+
+/* How lanes get their inputs: all are of one group; those of their groups lie in one vector; one by one. */
+typedef enum VgFrom { VG_ONE, VG_VECTOR, VG_EACH } VgFrom;
+
+/* A vector of the result. */
+typedef struct VgLanes {
+	int64_t out;             /* its first channel */
+	int64_t in;              /* of a pixel of the input, where the vector is read, or the group begins */
+	VcMask  index;           /* of each lane, from there: the first channel of its group */
+	const float *w;
+} VgLanes;
+
+/* Lanes of a panel that are channels. */
+VC_INLINE int64_t
+vg_panel(const VcConv *v)
+{
+	return VC_UNIT / v->oc * v->oc;
+}
+
+VC_INLINE VgFrom
+vg_from(const VcConv *v)
+{
+	const int64_t each = VC_UNIT / v->oc, touched = VF == VC_UNIT || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
+
+	if (v->oc % VF == 0 || (VF == VC_UNIT && each == 1))
+		return VG_ONE;
+	return (touched < each ? touched : each) * v->ic <= VF ? VG_VECTOR : VG_EACH;
+}
+
+/* Vector `at` of a panel. */
+VC_INLINE VgLanes
+vg_lanes(VgFrom from, const VcConv *v, int64_t panel, int64_t at, const float *w)
+{
+	const int64_t channels = v->groups * v->oc, first = panel * vg_panel(v), out = first + at * VF;
+	const int64_t end = first + vg_panel(v) < channels ? first + vg_panel(v) : channels;
+	const int64_t in = out / v->oc * v->ic, have = v->groups * v->ic - VF, last = have > 0 ? have : 0;
+	VgLanes l = { .out = out, .in = from == VG_VECTOR && last < in ? last : in,
+		      .w = w + panel * v->kh * v->kw * v->ic * VC_UNIT + at * VF };
+
+	for (int i = 0; i < VF; i++)
+		l.index[i] = (int32_t)((out + i < end ? out + i : end - 1) / v->oc * v->ic - l.in);
+	return l;
+}
+
+VC_INLINE VcV
+vg_permute(VcV x, VcMask index)
+{
+#if defined __clang__ && VC_FLOATS == 16 && defined __AVX512F__
+	return (VcV)__builtin_ia32_permvarsf512(x, index);
+#elif defined __clang__ && VC_FLOATS == 8 && defined __AVX2__
+	return (VcV)__builtin_ia32_permvarsf256(x, index);
+#elif defined __clang__
+	VcV y;
+
+	for (int i = 0; i < VF; i++)
+		y[i] = x[index[i]];
+	return y;
+#else
+	return __builtin_shuffle(x, index);
+#endif
+}
+
+/* Input k of each lane's group; index: of that. */
+VC_INLINE VcV
+vg_read(VgFrom from, const float *x, int64_t k, VcMask index)
+{
+	VcV y;
+
+	if (from == VG_ONE)
+		return VC_SET(x[k]);
+	if (from == VG_VECTOR)
+		return vg_permute(*(const VcV *)x, index);
+	for (int i = 0; i < VF; i++)
+		y[i] = x[index[i]];
+	return y;
+}
+
+/* Where a block of pixels reads: rows [r0, r1) of taps; x, x0: row and column of tap (0, 0) of its first pixel; end: of
+ * the input. */
+typedef struct VgPlace {
+	const float *x, *zeros, *end;
+	int64_t x0, r0, r1;
+} VgPlace;
+
+/* Are all vectors inside that begin at a pixel's channels?  The last ones are not, where these are fewer than lanes. */
+VC_INLINE bool
+vg_inside(const VcConv *v, const VgLanes *l, const VgPlace *at, int rw)
+{
+	const int64_t far = (at->r1 - 1) * v->dh * v->w + at->x0 + (rw - 1) * v->sw + (v->kw - 1) * v->dw;
+
+	return v->groups * v->ic >= VF || at->end - at->x - l->in - far * v->xs >= VF;
+}
+
+/* rw pixels by kw columns of taps, at stride sw.  edge: columns may lie outside. */
+VC_INLINE void
+vg_run(VgFrom from, int rw, int kw, int sw, bool edge, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
+{
+	const int64_t taps = kw * v->ic * VC_UNIT, xs = v->xs;
+	const float *column[VG_READ];
+
+	for (int64_t r = at->r0; r < at->r1; r++) {
+		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs + l->in, *w = l->w + r * taps;
+		VcMask index = l->index;
+
+		VC_UNROLL
+		for (int j = 0; edge && j < (rw - 1) * sw + kw; j++)
+			column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		for (int64_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+			VcV tap[VG_COLUMNS];
+
+			VC_UNROLL
+			for (int s = 0; s < kw; s++)
+				tap[s] = *(const VcV *)(w + s * v->ic * VC_UNIT);
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
+				const VcV in = vg_read(from, edge ? column[j] : x + j * xs, k, index);
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++)
+					if (j >= i * sw && j < i * sw + kw)
+						acc[i] += in * tap[j - i * sw];
+			}
+		}
+	}
+}
+
+/* Any window: rw pixels, tap by tap. */
+VC_INLINE void
+vg_any(VgFrom from, int rw, const VcConv *v, const VgLanes *l, const VgPlace *at, VcV *acc)
+{
+	for (int64_t r = at->r0; r < at->r1; r++)
+		for (int64_t s = 0; s < v->kw; s++) {
+			const float *x = at->x + r * v->dh * v->w * v->xs + l->in, *pixel[VG_ANY];
+			const float *w = l->w + (r * v->kw + s) * v->ic * VC_UNIT;
+			VcMask index = l->index;
+
+			VC_UNROLL
+			for (int i = 0; i < rw; i++) {
+				const int64_t column = at->x0 + i * v->sw + s * v->dw;
+
+				pixel[i] = (uint64_t)column < (uint64_t)v->w ? x + column * v->xs : at->zeros;
+			}
+			for (int64_t k = 0; k < v->ic; k++, w += VC_UNIT, index += 1) {
+				const VcV tap = *(const VcV *)w;
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++)
+					acc[i] += vg_read(from, pixel[i], k, index) * tap;
+			}
+		}
+}
+
+/* rw pixels of a vector.  kw: 0 is any window. */
+VC_INLINE void
+vg_pixels(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l, const VgPlace *at, const float *bias,
+	  float *y)
+{
+	const int64_t lanes = v->groups * v->oc - l->out;
+	VcV acc[VG_WIDE];
+
+	VC_UNROLL
+	for (int i = 0; i < rw; i++)
+		acc[i] = bias ? *(const VcV *)(bias + l->out) : VC_ZERO;
+	if (!kw)
+		vg_any(from, rw, v, l, at, acc);
+	else if (at->x0 >= 0 && at->x0 + (rw - 1) * sw + kw <= v->w)
+		vg_run(from, rw, kw, sw, false, v, l, at, acc);
+	else
+		vg_run(from, rw, kw, sw, true, v, l, at, acc);
+	if (VC_CLAMPS && v->range) {
+		VC_UNROLL
+		for (int i = 0; i < rw; i++)
+			acc[i] = vc_clamp(acc[i], v->range);
+	}
+	/* Lanes that are of no channel of the vector are those of later ones, but for the last. */
+	VC_UNROLL
+	for (int i = 0; i < rw; i++, y += v->ys)
+		if (lanes >= VF)
+			*(VcV *)(y + l->out) = acc[i];
+		else
+			vc_store_part(1, lanes, y + l->out, 0, (const float *)&acc[i]);
+}
+
+VC_SHARED void
+vg_last(const VcConv *v, const VgLanes *l, const VgPlace *at, const float *bias, float *y)
+{
+	vg_pixels(VG_EACH, 1, 0, 0, v, l, at, bias, y);
+}
+
+VC_INLINE void
+vg_block(VgFrom from, int rw, int kw, int sw, const VcConv *v, const VgLanes *l, int64_t ow, VgPlace at,
+	 const float *bias, float *y)
+{
+	at.x0 = ow * v->sw - v->pw;
+	y += ow * v->ys;
+	if (from != VG_VECTOR || vg_inside(v, l, &at, rw))
+		vg_pixels(from, rw, kw, sw, v, l, &at, bias, y);
+	else
+		for (int i = 0; i < rw; i++, at.x0 += v->sw)
+			vg_last(v, l, &at, bias, y + i * v->ys);
+}
+
+/* A row of the result. */
+typedef void VgRow(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y);
+
+/* Blocks of rw pixels; the last of a row overlaps the one before it and computes the same again. */
+#define VG_ROW(name, from, rw, kw, sw) \
+	VC_SHARED void \
+	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
+	{ \
+		for (int64_t next = 0, ow; next < v->ow; next = ow + rw) { \
+			ow = next + rw <= v->ow ? next : v->ow - rw; \
+			vg_block(from, rw, kw, sw, v, l, ow, at, bias, y); \
+		} \
+	}
+VG_ROW(one_wide, VG_ONE, VG_WIDE, 3, 1)
+VG_ROW(one_narrow, VG_ONE, VG_NARROW, 3, 1)
+VG_ROW(one_by_2, VG_ONE, VG_NARROW, 3, 2)
+VG_ROW(vector_wide, VG_VECTOR, VG_WIDE, 3, 1)
+VG_ROW(vector_narrow, VG_VECTOR, VG_NARROW, 3, 1)
+VG_ROW(vector_by_2, VG_VECTOR, VG_NARROW, 3, 2)
+#undef VG_ROW
+
+/* Any window and width. */
+#define VG_ROW(name, from) \
+	VC_SHARED void \
+	vg_##name(const VcConv *v, const VgLanes *l, VgPlace at, const float *bias, float *y) \
+	{ \
+		int64_t ow = 0; \
+\
+		for (; ow + VG_ANY <= v->ow; ow += VG_ANY) \
+			vg_block(from, VG_ANY, 0, 0, v, l, ow, at, bias, y); \
+		for (; ow < v->ow; ow++) \
+			vg_block(from, 1, 0, 0, v, l, ow, at, bias, y); \
+	}
+VG_ROW(one_any, VG_ONE)
+VG_ROW(vector_any, VG_VECTOR)
+VG_ROW(each_any, VG_EACH)
+#undef VG_ROW
+
+VC_INLINE VgRow *
+vg_row(VgFrom from, const VcConv *v)
+{
+	const bool three = v->kw == 3 && v->dw == 1 && v->ow >= VG_NARROW && from != VG_EACH,
+		   one = from == VG_ONE;
+
+	if (three && v->sw == 1 && v->ow >= VG_WIDE)
+		return one ? vg_one_wide : vg_vector_wide;
+	if (three && v->sw == 1)
+		return one ? vg_one_narrow : vg_vector_narrow;
+	if (three && v->sw == 2)
+		return one ? vg_one_by_2 : vg_vector_by_2;
+	return one ? vg_one_any : from == VG_VECTOR ? vg_vector_any : vg_each_any;
+}
+
+VC_SHARED void
+vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, const float *x, const float *w,
+	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t channels = v->groups * v->oc, panels = (channels + vg_panel(v) - 1) / vg_panel(v);
+	const float *const end_of_input = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic;
+
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
+		const VgPlace at = { .x = x + (row / v->oh * v->h + y0) * v->w * v->xs, .zeros = zeros, .end = end_of_input,
+				     .r0 = r0, .r1 = below < v->kh ? below : v->kh };
+
+		for (int64_t i = 0; i < panels * (VC_UNIT / VF); i++) {
+			const VgLanes l = vg_lanes(from, v, i / (VC_UNIT / VF), i % (VC_UNIT / VF), w);
+
+			if (l.out < channels && i % (VC_UNIT / VF) * VF < vg_panel(v))
+				run(v, &l, at, bias, y + row * v->ow * v->ys);
+		}
+		if (epilogue)
+			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, channels, channels);
+	}
+}
+
+/* [begin, end) of rows of the result; zeros: groups * ic of them, a vector at least. */
+VC_INLINE void
+vc_groups(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	  const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const VgFrom from = vg_from(v);
+
+	vg_rows(begin, end, from, vg_row(from, v), v, x, w, bias, y, zeros, epilogue, p);
+}
+
+#endif
+
+#endif
