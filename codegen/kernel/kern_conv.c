@@ -24,11 +24,12 @@ enum {
 	NEAR_BYTES = 1 << 20,    /* weights that are still in a cache when they are wanted again: */
 	NEAR_FLOPS = 2,          /* ... while a byte comes from there */
 	CACHE_FLOPS = 4,         /* ... while the transforms read or write a byte */
+	ROW_INPUTS = 64, ROW_PIXELS = 4,        /* channels that are read at most; pixels of a row at least */
 	LANES_LEFT = 4,          /* a panel of a vector has these times the lanes that channels fill */
 };
 
 /* How it is computed. */
-typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS } Form;
+typedef enum Form { IN_PANELS, BY_PRODUCT, WINOGRAD, BY_TAPS, IN_LANES, IN_GROUPS, IN_ROWS } Form;
 
 static const struct { const char *micro, *name, *packed; } forms[] = {
 	[IN_PANELS] = { "vc_conv", "in panels", "in panels" },
@@ -37,6 +38,7 @@ static const struct { const char *micro, *name, *packed; } forms[] = {
 	[BY_TAPS] = { "vc_depthwise", "by taps", "by taps" },
 	[IN_LANES] = { "vc_conv_lanes", "in lanes", "by channel" },
 	[IN_GROUPS] = { "vc_groups", "in groups", "in panels of groups" },
+	[IN_ROWS] = { "vc_three", "in rows", "in panels" },
 };
 
 typedef struct Dense {           /* y (m, n) = x (m, k) * w (k, n) + bias, in groups */
@@ -323,7 +325,17 @@ takes_lanes(const Emit *e, const Dense *d)
 static bool
 takes_groups(const Emit *e, const Dense *d)
 {
-	return d->groups > 1 && d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
+	return d->groups > 1 && 2 * d->n <= e->vf && e->vf / d->n * d->k <= e->vf;
+}
+
+/* Windows three columns wide that give few channels, of few: a run of a row fits in registers (vthree.h). */
+static bool
+takes_rows(const Emit *e, Plan *p, const Dense *d)
+{
+	const int64_t *g = d->geometry;
+
+	return d->form == IN_PANELS && e->vf > 1 && g[8] == 3 && g[10] <= 2 && g[14] == 1 && d->k <= ROW_INPUTS &&
+	       d->n <= (e->vf == 16 ? 3 : 2) * e->vf && plan_choice(p, g[5] >= ROW_PIXELS);
 }
 
 /* Which of the forms that can do it is taken. */
@@ -332,7 +344,14 @@ form_of(Emit *e, Plan *p, const Dense *d)
 {
 	if (d->transformable && e->vf > 1 && e->forms != FORMS_SMALL && takes_winograd(e, p, d))
 		return WINOGRAD;
-	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : d->form;
+	return takes_groups(e, d) ? IN_GROUPS : takes_lanes(e, d) ? IN_LANES : takes_rows(e, p, d) ? IN_ROWS : d->form;
+}
+
+/* Are its units rows of the result? */
+static bool
+of_rows(const Dense *d)
+{
+	return d->form == BY_TAPS || d->form == IN_GROUPS || d->form == IN_ROWS;
 }
 
 static int64_t
@@ -354,7 +373,7 @@ step_of(const Emit *e, Plan *p, const Dense *d)
 		      tiles = g[0] * ((g[4] + 3) / 4) * ((g[5] + 3) / 4);
 	const bool few = panels * ((d->m + CHUNK - 1) / CHUNK) < FEW_PANELS;
 
-	if (d->form == BY_TAPS || d->form == IN_GROUPS)
+	if (of_rows(d))
 		return 0;
 	if (d->form == WINOGRAD)
 		return plan_choice(p, tiles > TILES) ? STEP : 0;
@@ -434,9 +453,9 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 				   (long long)block_tiles(p, d), epilogue);
 		else if (d->form == BY_TAPS)
 			buf_printf(&b, "\tvc_depthwise(begin, end, &v, p[1], p[2], p[3], p[0], %s, p);\n}\n", epilogue);
-		else if (d->form == IN_GROUPS)
-			buf_printf(&b, "\tvc_groups(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
-				   epilogue);
+		else if (of_rows(d))
+			buf_printf(&b, "\t%s(begin, end, &v, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
+				   forms[d->form].micro, epilogue);
 		else
 			buf_printf(&b, "\t%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
 				   forms[d->form].micro, step, CHUNK, epilogue);
@@ -455,7 +474,7 @@ units(const Emit *e, Plan *p, const Dense *d, int step)
 {
 	const int64_t panels = (d->n + e->nr - 1) / e->nr * d->groups;
 
-	if (d->form == BY_TAPS || d->form == IN_GROUPS)
+	if (of_rows(d))
 		return d->geometry[0] * d->geometry[4];
 	if (step)
 		return plan_ceil(p, d->form == WINOGRAD ? winograd_tiles(p, d) : d->m, step);

@@ -200,6 +200,7 @@ static const struct { const char *name, *uses[3]; } headers[] = {
 	{ "tmath.h", { "" } }, { "vmath.h", { "" } },
 	{ "vconv.h", { "vc_", "Vc", "VC_" } }, { "vwino.h", { "vc_winograd(" } }, { "vdepth.h", { "vc_depthwise(" } },
 	{ "vlanes.h", { "vc_conv_lanes(" } }, { "vgroups.h", { "vc_groups(" } },
+	{ "vthree.h", { "vc_three(" } },
 	{ "vrow.h", { "vr_", "Vr", "VR_" } }, { "vmul.h", { "vm_" } }, { "vpool.h", { "vp_", "Vp" } },
 	{ "vattend.h", { "va_" } }, { "vresize.h", { "vz_" } }, { "vrnn.h", { "vn_", "Vn" } },
 	{ "vbag.h", { "bags_", "Bags" } }, { "vdirect.h", { "vd_" } }, { "vback.h", { "vb_" } },

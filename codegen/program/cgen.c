@@ -18,6 +18,7 @@ static const char head[] =
 	"#include \"rt/ops/vdepth.h\"\n"
 	"#include \"rt/ops/vlanes.h\"\n"
 	"#include \"rt/ops/vgroups.h\"\n"
+	"#include \"rt/ops/vthree.h\"\n"
 	"#include \"rt/ops/vrow.h\"\n"
 	"#include \"rt/ops/vmul.h\"\n"
 	"#include \"rt/ops/vpool.h\"\n"

@@ -141,9 +141,9 @@ typedef void VcEpilogue(void *const *p, int64_t row, int64_t end, int64_t c0, in
 /* Rows of a block by its vectors: as many as give VC_MR * VC_NB accumulators, at most what the narrowest can feed. */
 #define VC_ROWS(nv) (VC_MR * VC_NB / (nv) < VC_MOST ? VC_MR * VC_NB / (nv) : VC_MOST)
 #if VC_FLOATS > 1
-enum { VC_MOST = 12 };
+enum { VC_MOST = 12, VC_LONGEST = 14 };  /* a block of halves: vthree.h */
 #else
-enum { VC_MOST = VC_MR };
+enum { VC_MOST = VC_MR, VC_LONGEST = VC_MR };
 typedef float VcHalf;
 #endif
 
@@ -157,7 +157,7 @@ typedef float VcHalf;
 /* A block of rows: nv vectors of each, one after the other, and in panels with halves half a one. */
 typedef struct VcRows {
 	VcV    acc[VC_MOST * VC_NB];
-	VcHalf half[VC_MOST];
+	VcHalf half[VC_LONGEST];
 } VcRows;
 
 VC_INLINE void

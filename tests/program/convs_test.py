@@ -115,6 +115,20 @@ class Convolutions(Form):
                     self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_windows_of_three_columns(self):
+        """Few channels, by runs of a row: results of all widths that panels have, rows of every rest and shorter than a block, both strides."""
+        for at, n in enumerate((5, 8, 12, 16, 19, 24, 30, 32, 36, 40, 41, 48)):
+            k, s, p = (((3, 3), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1)), ((1, 3), (1, 1), (0, 2)), ((5, 3), (3, 1), (1, 0)), ((3, 3), (1, 2), (1, 0)))[at % 5]
+            conv = "torch.conv2d(%s, %s, %s, [%d, %d], [%d, %d])"
+            lines = ["a = torch.relu(%s)" % (conv % ("x", sin(n, 3, *k), sin(n), *s, *p)), "b = %s" % (conv % ("a", sin(9, n, 3, 3), "None", 1, 1, 1, 1)),
+                     "return torch.silu(b), a"]
+            self.put("m.pt", model(body(lines, "x: Tensor", "Tuple[Tensor, Tensor]")))
+            for cpu in ("native", "x86-64-v3") if os.uname().machine == "x86_64" else ("native",):
+                self.check([KILN, "build", "m.pt", "-i", "x=float32[2x3x9x%d]" % (14 + at), "--cpu", cpu, "-o", "program"], 0)
+                for options in ["x=float32[2x3x9x%d]" % (14 + at)], ["x=float32[1x3x9x%d]" % (6 + at)], ["x=float32[1x3x10x%d]" % (27 + at), "--threads", "3"]:
+                    self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_threads(self):
         """Threads divide rows where there are many, tiles or panels of Winograd's, and panels: answers differ by rounding, since
         sums of taps are cut where a block of pixels begins (measured: by 9e-6 of the largest)."""

@@ -1,0 +1,190 @@
+/* rt/ops/vthree.h - convolutions of generated kernels by windows three columns wide, that give few channels
+ *
+ * A panel of three vectors at most leaves registers for a run of pixels of a row: an element of the input is read once a
+ * row of taps for all pixels that it is a part of, and those at the edges of the image cost no more than others.
+ * Activations are NHWC, weights as in vconv.h.
+ */
+#ifndef RT_OPS_VTHREE_H
+#define RT_OPS_VTHREE_H
+
+#include "vconv.h"
+
+#if VC_FLOATS > 1
+
+/* Pixels of a block, of one vector and of more: of ImageNet's widths no rest is left.  VT_READ: columns they read. */
+#if VC_FLOATS == 16
+enum { VT_LONG = 14, VT_SHORT = 7, VT_REST = 4, VT_READ = 16 };
+#else
+enum { VT_LONG = 7, VT_SHORT = 4, VT_REST = 2, VT_READ = 9 };
+#endif
+
+/* Where a block reads: rows [r0, r1) of taps; x, x0: row and column of tap (0, 0) of its first pixel. */
+typedef struct VtPlace {
+	const float *x, *zeros;
+	int64_t x0, r0, r1;
+} VtPlace;
+
+/* rw pixels, sw apart in the input, by nv vectors (and half a one) of a panel that is `wide`.  edge: columns may lie
+ * outside. */
+VC_INLINE void
+vt_run(int rw, int nv, bool half, int sw, bool edge, const VcConv *v, const VtPlace *at, const float *w, int wide,
+       VcRows *to)
+{
+	const int64_t xs = v->xs, far = v->ic * wide;
+	const float *column[VT_READ];
+
+	for (int64_t r = at->r0; r < at->r1; r++) {
+		const float *x = at->x + (r * v->dh * v->w + at->x0) * xs, *tap = w + 3 * r * far;
+
+		VC_UNROLL
+		for (int j = 0; edge && j < (rw - 1) * sw + 3; j++)
+			column[j] = (uint64_t)(at->x0 + j) < (uint64_t)v->w ? x + j * xs : at->zeros;
+		for (int64_t k = 0; k < v->ic; k++, tap += wide) {
+			VcV row[3 * VC_NB];
+			VcHalf rest[3];
+
+			VC_UNROLL
+			for (int s = 0; s < 3; s++) {
+				VC_UNROLL
+				for (int q = 0; q < nv; q++)
+					row[s * nv + q] = *(const VcV *)(tap + s * far + q * VF);
+				if (half)
+					rest[s] = *(const VcHalf *)(tap + s * far + nv * VF);
+			}
+			VC_UNROLL
+			for (int j = 0; j < (rw - 1) * sw + 3; j++) {
+				const VcV in = VC_SET((edge ? column[j] : x + j * xs)[k]);
+
+				VC_UNROLL
+				for (int i = 0; i < rw; i++) {
+					const int s = j - i * sw;
+
+					VC_UNROLL
+					for (int q = 0; s >= 0 && s < 3 && q < nv; q++)
+						to->acc[i * nv + q] += in * row[s * nv + q];
+					if (half && s >= 0 && s < 3)
+						to->half[i] += VC_LOW(in) * rest[s];
+				}
+			}
+		}
+	}
+}
+
+/* What a row is computed with: vectors of a panel, and where. */
+typedef struct VtRow {
+	const VcConv *v;
+	const float *w, *bias;
+	float *y;
+	int64_t left;            /* columns */
+} VtRow;
+
+/* Pixels [ow, ow + rw).  any: they are seldom so many that those inside have code of their own. */
+VC_INLINE void
+vt_block(int rw, int nv, bool half, int sw, bool any, const VtRow *row, VtPlace at, int64_t ow, int wide)
+{
+	const VcConv *const v = row->v;
+	float part[VT_LONG * VC_NR], *const y = row->y + ow * v->ys;
+	const VcPlace to = vc_place(nv * VF + half * VF / 2, row->left, y, v->ys, part);
+	VcRows rows;
+
+	at.x0 = ow * sw - v->pw;
+	vc_rows_start(rw, nv, half, row->bias, &rows);
+	if (!any && at.x0 >= 0 && at.x0 + (rw - 1) * sw + 3 <= v->w)
+		vt_run(rw, nv, half, sw, false, v, &at, row->w, wide, &rows);
+	else
+		vt_run(rw, nv, half, sw, true, v, &at, row->w, wide, &rows);
+	vc_rows_store(rw, nv, half, to, false, v->range, &rows);
+	if (to.to == part)
+		vc_store_part(rw, row->left, y, v->ys, part);
+}
+
+/* All pixels of a row.  The last block overlaps the one before it and computes the same again. */
+VC_INLINE void
+vt_blocks(int nv, bool half, int sw, const VtRow *row, VtPlace at, int wide)
+{
+	const bool single = nv + half == 1 && sw == 1;
+	const int64_t n = row->v->ow;
+	int64_t ow = 0;
+
+	for (; single && ow + VT_LONG <= n; ow += VT_LONG)
+		vt_block(VT_LONG, nv, half, sw, false, row, at, ow, wide);
+	for (; ow + VT_SHORT <= n; ow += VT_SHORT)
+		vt_block(VT_SHORT, nv, half, sw, single, row, at, ow, wide);
+	for (; ow < n && n >= VT_REST; ow += VT_REST)
+		vt_block(VT_REST, nv, half, sw, true, row, at, ow + VT_REST < n ? ow : n - VT_REST, wide);
+	for (; ow < n; ow++)
+		vt_block(1, nv, half, sw, true, row, at, ow, wide);
+}
+
+/* A row by a panel: its register blocks one after the other. */
+VC_INLINE void
+vt_panel(int wide, int sw, VtRow row, VtPlace at)
+{
+	enum { BLOCK = VC_FLOATS == VC_PACKED ? VC_NR : VC_BLOCK };
+	int c = 0;
+
+	for (; c + BLOCK <= wide && row.left > 0; c += BLOCK) {
+		vt_blocks(VC_NB, false, sw, &row, at, wide);
+		row = (VtRow){ row.v, row.w + BLOCK, row.bias ? row.bias + BLOCK : 0, row.y + BLOCK, row.left - BLOCK };
+	}
+	if (wide % BLOCK && row.left > 0)
+		vt_blocks(wide % BLOCK / VF, VC_HALVED(wide), sw, &row, at, wide);
+}
+
+typedef void VtPanel(VtRow row, VtPlace at);
+
+#define VT_PANEL(name, wide) \
+	VC_SHARED void vt_##name##_by_1(VtRow row, VtPlace at) { vt_panel(wide, 1, row, at); } \
+	VC_SHARED void vt_##name##_by_2(VtRow row, VtPlace at) { vt_panel(wide, 2, row, at); }
+VT_PANEL(1, VC_WIDE(1, 0))
+VT_PANEL(2, VC_WIDE(2, 0))
+#if VC_PACKED == 16
+VT_PANEL(half, VC_WIDE(0, 1))
+VT_PANEL(1_half, VC_WIDE(1, 1))
+VT_PANEL(2_half, VC_WIDE(2, 1))
+VT_PANEL(3, VC_WIDE(3, 0))
+#endif
+#undef VT_PANEL
+
+VC_SHARED void
+vt_rows(int64_t begin, int64_t end, VtPanel *run, const VcConv *v, const float *x, const float *w, const float *bias,
+	float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+	const int64_t columns = v->groups * v->oc, far = v->kh * 3 * v->ic * VC_COLUMNS(v->oc);
+
+	for (int64_t row = begin; row < end; row++) {
+		const int64_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+		VtPlace at = { .x = x + (row / v->oh * v->h + y0) * v->w * v->xs, .zeros = zeros,
+			       .r0 = vc_up(-y0, v->dh), .r1 = below < v->kh ? below : v->kh };
+
+		for (int64_t g = 0; g < v->groups; g++, at.x += v->ic) {
+			const int64_t c = g * v->oc;
+
+			run((VtRow){ v, w + g * far, bias ? bias + c : 0, y + row * v->ow * v->ys + c, v->oc }, at);
+		}
+		if (epilogue)
+			epilogue(p, row * v->ow, (row + 1) * v->ow, 0, columns, columns);
+	}
+}
+
+/* [begin, end) of rows of the result; zeros: ic of them. */
+VC_INLINE void
+vc_three(int64_t begin, int64_t end, const VcConv *v, const float *x, const float *w, const float *bias, float *y,
+	 const float *zeros, VcEpilogue *epilogue, void *const *p)
+{
+#define VT_OF(name) (v->sw == 2 ? vt_##name##_by_2 : vt_##name##_by_1)
+#if VC_PACKED == 16
+	const int64_t halves = (v->oc + VC_UNIT / 2 - 1) / (VC_UNIT / 2);
+	VtPanel *const run = halves == 1 ? VT_OF(half) : halves == 2 ? VT_OF(1) : halves == 3 ? VT_OF(1_half) :
+		halves == 4 ? VT_OF(2) : halves == 5 ? VT_OF(2_half) : VT_OF(3);
+#else
+	VtPanel *const run = v->oc <= VC_UNIT ? VT_OF(1) : VT_OF(2);
+#endif
+#undef VT_OF
+
+	vt_rows(begin, end, run, v, x, w, bias, y, zeros, epilogue, p);
+}
+
+#endif
+
+#endif
