@@ -70,6 +70,7 @@ def groups():
     same(torch._grouped_mm(w, a.t(), torch.tensor([1, 1, 4], dtype=torch.int32)), torch.cat([w[0].mm(a.t()[:, :1]), w[2].mm(a.t()[:, 1:])], 1))
     same(torch._grouped_mm(a.t(), a, ends), torch.stack([a[:1].t().mm(a[:1]), torch.zeros([3, 3]), a[1:3].t().mm(a[1:3])]))
     same(torch._grouped_mm(w, b), torch.bmm(w, b))
+    same(torch.ops.transformers.grouped_mm_fallback(a, b, ends.to(torch.int64)), torch._grouped_mm(a, b, ends))
 
 def norms():
     x = torch.tensor([[3., 4.]])
