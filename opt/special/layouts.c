@@ -41,8 +41,8 @@ model_of(Spec *s, const Value *v)
 	const Known *k = known_at(s->k, v);
 	RtTensor *t;
 
-	if (!k->altered || k->model)
-		return k->altered ? k->model : k->v.u.t;
+	if ((!k->altered && !k->suggests) || k->model)
+		return k->model ? k->model : k->v.u.t;
 	s->k->rt.meta = true;
 	t = rt_tensor_new(&s->k->rt, (RtDtype)k->v.u.t->dtype, k->v.u.t->ndim, k->v.u.t->dims);
 	s->k->rt.meta = false;
@@ -91,31 +91,45 @@ result_in_model(Spec *s, const Node *m)
 	    !(args = known_gather_types(s->k, m, &n, &exact)) || n != m->nin)
 		return NULL;
 	for (int i = 0; i < n; i++)
-		if (known_at(s->k, m->in[i])->altered && args[i].tag == RT_TENSOR &&
-		    !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
+		if ((known_at(s->k, m->in[i])->altered || known_at(s->k, m->in[i])->suggests) &&
+		    args[i].tag == RT_TENSOR && !(args[i] = rt_of(model_of(s, m->in[i]))).u.t)
 			return NULL;
 	return known_run(s->k, m->op, args, &out, 1, true) && out.tag == RT_TENSOR ? out.u.t : NULL;
+}
+
+/* Contiguous, but not by the strides of dims of one place. */
+static bool
+only_suggests(const RtTensor *t)
+{
+	int64_t strides[RT_MAX_RANK];
+
+	rt_contiguous_strides(t->ndim, t->dims, strides);
+	return rt_is_contiguous(t) && memcmp(t->strides, strides, (size_t)t->ndim * sizeof *strides) != 0;
 }
 
 void
 spec_mark_altered(Spec *s, const Node *m)
 {
-	bool altered = false, plain = !is_view(m);
+	bool altered = false, suggests = false, plain = !is_view(m);
 	RtTensor *t;
 
 	for (int i = 0; i < m->nin; i++) {
 		altered |= known_at(s->k, m->in[i])->altered;
+		suggests |= known_at(s->k, m->in[i])->suggests;
 		plain &= !known_at(s->k, m->in[i])->model;
 	}
-	if (altered && !plain && (t = result_in_model(s, m))) {
-		set_model(s, m->out[0], t);
-		return;
-	}
+	t = altered ? plain ? NULL : result_in_model(s, m) : suggests ? result_in_model(s, m) : NULL;
 	for (int i = 0; i < m->nout; i++) {
 		Known *k = known_at(s->k, m->out[i]);
+		const bool tensor = k->v.tag == RT_TENSOR;
 
-		k->altered = altered && k->v.tag == RT_TENSOR && !rt_is_contiguous(k->v.u.t);
+		k->altered = altered && tensor && !rt_is_contiguous(k->v.u.t);
+		k->suggests = altered && tensor && only_suggests(k->v.u.t);
 	}
+	if (t && (altered || !rt_is_contiguous(known_at(s->k, m->out[0])->v.u.t)))
+		set_model(s, m->out[0], t);
+	else if (t)
+		known_at(s->k, m->out[0])->suggests = only_suggests(known_at(s->k, m->out[0])->v.u.t) && !only_suggests(t);
 }
 
 /* Channels last by its places, but not as kernels ask for it: by the stride of a dim of one place, too. */

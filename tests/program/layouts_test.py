@@ -43,6 +43,12 @@ class Layouts(Form):
                        "y = torch.conv1d(y, %s, None, [1], [2])" % sin(4, 4, 3),
                        "return torch.softmax(torch.transpose(torch.slice(y, 2, None, -2), 1, 2), -1)"], ["x=float32[%s]" % size], 1)
 
+    def test_one_place(self):
+        """What grows from one place of several channels lies as in the model, which may view it."""
+        for grown, copies in ("adaptive_avg_pool2d(y, [2, 2])", 2), ("upsample_nearest2d(y, [2, 3])", 2), ("upsample_bilinear2d(torch.relu(y), [3, 2], False)", 1):
+            for sizes in IMAGE, ["x=float32[2..4x3x7x8]"]:
+                self.form([CONV, "y = torch.max_pool2d(y, [5, 6])", "y = torch.%s" % grown, "return torch.view(y, [torch.size(y, 0), -1])"], sizes, copies)
+
     def test_in_place(self):
         """Sums and activations in place between convolutions, as in a residual net: one copy of the input, one of the result."""
         again = "torch.conv2d(y, %s, None, [1, 1], [1, 1])" % sin(6, 6, 3, 3)
