@@ -55,6 +55,7 @@ typedef struct PickleHost {
 	IValue (*tensor)(const PickleAt *, void *, int64_t id);                      /* legacy: of the tensor table */
 	const Type *(*tag)(const PickleAt *, void *, const char *text);              /* restore_type_tag */
 	struct Fits *fits;                                                           /* its types, see conform.c */
+	bool   plain;               /* any global may be a class; its objects are tuples of arguments, or dicts of state */
 	bool   legacy;              /* written by PyTorch 1.0 to 1.2: BININT1 is signed, typed lists hold any numbers */
 } PickleHost;
 /* Fails by name on unknown globals.  The result has no cycle, is at most CX_DEPTH deep, and all objects are built. */
@@ -123,7 +124,8 @@ Copies   *copies_in_double(Cx *);
 IValue    copies_of(Copies *, IValue);      /* a new reference; v stays alive as long as the set is used */
 void      copies_end(Copies *);
 IValue    archive_load_data(Cx *, const char *path);           /* what torch.save wrote: kiln convert */
-IValue    archive_data(Archive *, RtCx *);  /* the same of an archive that is open; lists and dicts have no types yet */
+/* The same of an archive that is open; lists and dicts have no types yet.  `plain`: as PickleHost has it. */
+IValue    archive_data(Archive *, RtCx *, bool plain);
 
 /* packed.c: objects of C++ classes */
 const Type *packed_type(Cx *, const char *name);           /* null: unknown */

@@ -126,15 +126,23 @@ enum { CALLS = 3 };      /* on one instance, at most: the first, one on what it 
 /* Input `EXPORTED`: the arguments that the archive has, of torch.export. */
 enum { EXPORTED = -1 };
 
-typedef struct Samples { Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
+typedef struct Samples { Cli *cli; Model *m; RtCx *rt; RtArrays *in; bool are; } Samples;
 
 static void
 read_samples(Cx *cx, void *arg)
 {
 	Samples *s = arg;
+	int n;
+	const RtParam *params = model_params(s->cli, s->m, &n);
+	IValue *args = new(cx->arena, IValue, n + 1);
 
-	(void)cx;
-	s->are = exported_samples(s->m->module, s->m->fn, s->rt, s->in);
+	if (!exported_samples(s->m->module, s->m->fn, s->rt, s->in))
+		return;
+	if (rt_args_from_arrays(s->rt, params, n, s->in, args))
+		fail(cx, (Range){ 0 }, "%s", s->rt->message ? s->rt->message : "they are no arguments");
+	for (int i = 0; i < n; i++)
+		rt_release(args[i]);
+	s->are = true;
 }
 
 /* Has the archive arguments to profile on?  What cannot be read of them is no reason not to build. */
@@ -142,7 +150,7 @@ static bool
 has_samples(Cli *cli, Model *m)
 {
 	RtArrays in = { 0 };
-	Samples s = { m, model_context(cli), &in, false };
+	Samples s = { cli, m, model_context(cli), &in, false };
 
 	if (!cx_try(cli->cx, read_samples, &s))
 		warn("the arguments of its export are left out: %s", cli->cx->err.what);

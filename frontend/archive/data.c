@@ -1,6 +1,7 @@
 /*
  * What torch.save wrote, as values: tensors, numbers, text, lists, tuples, dicts.  Nothing else is made: a pickle that
- * names a class or a function of Python is refused by that name.
+ * names a class or a function of Python is refused by that name.  Arguments of an export may be objects of any class:
+ * a NamedTuple is the tuple that it is, another object a dict of its fields.
  */
 #include "../frontend.h"
 
@@ -13,11 +14,11 @@ host_storage(const PickleAt *at, void *arg, RtDtype d, const char *key, int64_t 
 }
 
 IValue
-archive_data(Archive *a, RtCx *rt)
+archive_data(Archive *a, RtCx *rt, bool plain)
 {
 	Cx *cx = archive_cx(a);
 	Source *s = new(cx->arena, Source, 1);
-	PickleHost host = { .storage = host_storage };
+	PickleHost host = { .storage = host_storage, .plain = plain };
 	Record r;
 
 	if (!archive_has(a, "data.pkl"))
@@ -37,7 +38,7 @@ archive_load_data(Cx *cx, const char *path)
 	IValue v;
 
 	rt_cx_init(rt);
-	v = archive_data(archive_open(cx, path), rt);
+	v = archive_data(archive_open(cx, path), rt, false);
 	value_settle(&fits, v);
 	fits_free(&fits);
 	rt_cx_free(rt);

@@ -681,7 +681,7 @@ op_global(Machine *m, int64_t n)
 			push_global(m, &type_global, full, i);
 			return;
 		}
-	if (!m->host->known || !m->host->known(m->host->arg, full))
+	if (!m->host->plain && (!m->host->known || !m->host->known(m->host->arg, full)))
 		pickle_bad(&m->at, "the pickle wants %s, which is neither a class of this archive nor needed for data; "
 			"nothing is ever called by name", full);
 	push_global(m, &type_class_global, full, -1);
@@ -740,6 +740,23 @@ op_reduce(Machine *m, int64_t n)
 	replace(m, n, v);
 }
 
+/* An object without a class: the tuple of its arguments, as a NamedTuple is one; without any a dict, which gets the
+ * state. */
+static void
+new_plain(Machine *m, int n)
+{
+	IValue v = *top(m, 0);
+
+	if (v.tag == RT_TUPLE && v.u.tuple->n) {
+		replace(m, n, rt_retain(v));
+		return;
+	}
+	v = new_dict(m);
+	vec_push(m->cx->arena, &m->held, rt_retain(v));
+	*ptrmap_at(m->cx->arena, &m->seals, v.u.p) = SEAL_NEW;
+	replace(m, n, v);
+}
+
 /* Legacy pickles make tensors and lists as objects whose state is the argument: the global stays until BUILD. */
 static void
 op_newobj(Machine *m, int64_t n)
@@ -749,6 +766,10 @@ op_newobj(Machine *m, int64_t n)
 	if (global_of(cls, GLOBAL_REDUCER)) {
 		top(m, 0);
 		drop(m, n - 1);
+		return;
+	}
+	if (m->host->plain && cls.tag == RT_ENUM && cls.u.en->type == &type_class_global) {
+		new_plain(m, (int)n);
 		return;
 	}
 	if (cls.tag != RT_ENUM || cls.u.en->type != &type_class_global || !m->host->object)
@@ -771,6 +792,23 @@ build_object(Machine *m, IValue obj, IValue state)
 	*ptrmap_at(m->cx->arena, &m->seals, obj.u.p) = SEAL_BUILT;
 }
 
+/* The fields of an object without a class. */
+static void
+build_plain(Machine *m, IValue obj, IValue state)
+{
+	if (state.tag != RT_DICT)
+		pickle_bad(&m->at, "an object's state is a %s", rt_type_of(state));
+	seal(m, state, 0);
+	spend(m, state.u.dict->used);
+	for (int64_t i = 0; i < state.u.dict->used; i++) {
+		const RtDictEntry *e = &state.u.dict->at[i];
+
+		if (!e->dead && rt_dict_set(&m->rt, obj.u.dict, rt_retain(e->key), rt_retain(e->value)))
+			need(m, NULL);
+	}
+	*ptrmap_at(m->cx->arena, &m->seals, obj.u.p) = SEAL_BUILT;
+}
+
 static void
 op_build(Machine *m, int64_t n)
 {
@@ -783,6 +821,8 @@ op_build(Machine *m, int64_t n)
 	}
 	if (target.tag == RT_OBJECT)
 		build_object(m, target, state);
+	else if (target.tag == RT_DICT && *ptrmap_at(m->cx->arena, &m->seals, target.u.p) == SEAL_NEW)
+		build_plain(m, target, state);
 	else if (target.tag != RT_DICT && target.tag != RT_TENSOR) /* an OrderedDict's _metadata, a tensor's __dict__ */
 		pickle_bad(&m->at, "sets the state of a %s", rt_type_of(target));
 	drop(m, n - 1);

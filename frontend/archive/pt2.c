@@ -506,7 +506,7 @@ exported_samples(Module *m, const Function *fn, RtCx *rt, RtArrays *in)
 
 	if (!e || !e->samples)
 		return false;
-	all = archive_data(archive_nested(m->archive, e->samples), rt);
+	all = archive_data(archive_nested(m->archive, e->samples), rt, true);
 	args = all.tag == RT_TUPLE && all.u.tuple->n == 2 ? all.u.tuple->v[0] : rt_none();
 	named = args.tag == RT_TUPLE ? all.u.tuple->v[1] : rt_none();
 	if (named.tag != RT_DICT || args.u.tuple->n >= fn->schema->nargs)

@@ -175,6 +175,8 @@ const Tree *expr_parse(Builder *, const char *text, const char *what);
 const char *expr_symbol(const Tree *);                               /* the symbol that it is; or null */
 bool   expr_linear(const Tree *, Linear *);
 Value *expr_value(Builder *, const Tree *, ExprName *, void *);      /* null: it names something unknown */
+typedef const char *ExprSource(void *, const char *symbol);          /* what stands for a symbol; null: itself */
+const char *expr_text(Builder *, const Tree *, ExprSource *, void *);    /* srepr as Python; no source: symbols */
 
 /* pt2_check.c */
 void   check_inputs(Builder *, Value *const *leaf);                  /* leaf i is user input i */

@@ -167,14 +167,21 @@ find_symbol(Builder *b, void *arg, const Tree *t)
 	return k ? k->v : NULL;
 }
 
+static const char *
+known_source(void *arg, const char *symbol)
+{
+	const Known *k = map_get(&((Checks *)arg)->known, symbol);
+
+	return k ? k->source : NULL;
+}
+
 /* The first size that a symbol stands in gives it its value: (v - offset) / factor, which has to be whole. */
 static void
-solve(Checks *c, const Input *in, int dim, Value *v, const Linear *l)
+solve(Checks *c, const Input *in, int dim, Value *v, const Tree *t, const Linear *l)
 {
 	Builder *b = c->b;
 	Value *factor = build_int(b, l->factor), *s = compare(b, "_operator.sub", v, build_int(b, l->offset));
-	const char *form = arena_printf(b->cx->arena, "%lld*%s + %lld", (long long)l->factor, l->symbol,
-					(long long)l->offset);
+	const char *form = expr_text(b, t, NULL, NULL);
 
 	require(c, compare(b, "_operator.eq", compare(b, "_operator.mod", s, factor), build_int(b, 0)),
 		arena_printf(b->cx->arena, "%s == %s", source_of(c, in, dim), form),
@@ -200,9 +207,9 @@ check_symbolic(Checks *c, const Input *in, int dim, Value *v, const char *text)
 		know(c, symbol, v, source_of(c, in, dim));
 		require_range(c, in, dim, v, &(Linear){ symbol, 1, 0 });
 	} else if ((other = expr_value(c->b, t, find_symbol, c))) {
-		require_equal(c, in, dim, v, other, text);
+		require_equal(c, in, dim, v, other, expr_text(c->b, t, known_source, c));
 	} else if (expr_linear(t, &l) && l.symbol && l.factor) {
-		solve(c, in, dim, v, &l);
+		solve(c, in, dim, v, t, &l);
 		require_range(c, in, dim, v, &l);
 	}
 }

@@ -263,6 +263,71 @@ value(Builder *b, const Tree *t, const Finder *f)
 	return in[1] ? python_call(b, binary(t->kind), in, 2) : NULL;
 }
 
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Writer { Buf *to; ExprSource *source; void *arg; } Writer;
+
+static void write_expr(const Writer *, const Tree *, int outside);
+
+static void
+write_joined(const Writer *w, const Tree *call, const char *between, int outside)
+{
+	for (int i = 0; i < call->kid[1]->n; i++) {
+		buf_puts(w->to, i ? between : "");
+		write_expr(w, argument(call, i), outside);
+	}
+}
+
+static void
+write_call(const Writer *w, const Tree *t, const char *name, int outside)
+{
+	static const char *const infix[][2] = { { "Add", " + " }, { "Mul", "*" }, { "Pow", "**" } };
+
+	for (int i = 0; i < (int)(sizeof infix / sizeof *infix); i++)
+		if (!strcmp(infix[i][0], name)) {
+			buf_puts(w->to, i < outside ? "(" : "");
+			write_joined(w, t, infix[i][1], i);
+			buf_puts(w->to, i < outside ? ")" : "");
+			return;
+		}
+	buf_printf(w->to, "%s(", name);
+	write_joined(w, t, ", ", 0);
+	buf_puts(w->to, ")");
+}
+
+/* outside: 0, 1, 2 in a sum, a product, a power. */
+static void
+write_expr(const Writer *w, const Tree *t, int outside)
+{
+	const char *symbol = expr_symbol(t), *name = called(t), *source;
+
+	source = symbol && w->source ? w->source(w->arg, symbol) : NULL;
+	if (symbol) {
+		buf_puts(w->to, source ? source : symbol);
+	} else if (t->kind == TREE_INT) {
+		buf_printf(w->to, "%lld", (long long)t->num.i);
+	} else if (t->kind == TREE_NEG) {
+		buf_puts(w->to, "-");
+		write_expr(w, t->kid[0], 1);
+	} else if (name && (!strcmp(name, "Integer") || !strcmp(name, "Identity"))) {
+		write_joined(w, t, "", outside);
+	} else if (name) {
+		write_call(w, t, name, outside);
+	}
+}
+
+const char *
+expr_text(Builder *b, const Tree *t, ExprSource *source, void *arg)
+{
+	Buf text = { 0 };
+
+	buf_puts(&text, "");
+	write_expr(&(Writer){ &text, source, arg }, t, 0);
+	return arena_text(b->cx->arena, &text);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------------------- */
+
 Value *
 expr_value(Builder *b, const Tree *t, ExprName *find, void *arg)
 {

@@ -28,10 +28,8 @@ is_list(const char *type)
 }
 
 static void
-read_keys(const JsonDoc *d, const Json *node, Spec *s)
+read_keys(const JsonDoc *d, const Json *keys, Spec *s)
 {
-	const char *context = json_text(d, node, "context");
-	const Json *keys = json_parse(d, context, (int64_t)strlen(context));
 	Map seen = { .arena = d->cx->arena };
 	int i = 0, nnumber = 0;
 
@@ -52,19 +50,30 @@ read_keys(const JsonDoc *d, const Json *node, Spec *s)
 	}
 }
 
-/* Does a class that others registered (transformers' ModelOutput) say a name for each of its values? */
-static bool
-has_names(const JsonDoc *d, const Json *node, int n)
+static const Json *
+keys_of(const JsonDoc *d, const Json *dict)
+{
+	const char *context = json_text(d, dict, "context");
+
+	return json_parse(d, context, (int64_t)strlen(context));
+}
+
+/* The names of n values, where a class that others registered says them: a list of them (transformers' ModelOutput), or
+ * that and the names of fields that were None (register_dataclass); else null. */
+static const Json *
+names_of(const JsonDoc *d, const Json *node, int n)
 {
 	const char *context = json_is_text(json_get(node, "context")) ? json_text(d, node, "context") : "";
 	const Json *names = *context == '[' ? json_parse(d, context, (int64_t)strlen(context)) : NULL;
 
+	if (json_count(names) == 2 && json_first(json_first(names)))
+		names = json_first(names);
 	if (!n || json_count(names) != n)
-		return false;
+		return NULL;
 	for JSON_EACH(k, names)
 		if (!json_is_text(k))
-			return false;
-	return true;
+			return NULL;
+	return names;
 }
 
 static Spec *
@@ -72,7 +81,7 @@ read_node(const JsonDoc *d, const Json *node, int *nleaf)
 {
 	Spec *s = new(d->cx->arena, Spec, 1);
 	const char *type = json_text_or(d, node, "type", NULL);
-	const Json *kids = json_get(node, "children_spec");
+	const Json *kids = json_get(node, "children_spec"), *keys;
 	int i = 0;
 
 	if (!type) {
@@ -81,9 +90,10 @@ read_node(const JsonDoc *d, const Json *node, int *nleaf)
 	}
 	s->n = json_count(kids);
 	s->kid = new(d->cx->arena, Spec *, s->n + 1);
-	s->kind = is_list(type) ? SPEC_LIST : is_dict(type) || has_names(d, node, s->n) ? SPEC_DICT : SPEC_TUPLE;
+	keys = is_dict(type) ? keys_of(d, node) : names_of(d, node, s->n);
+	s->kind = is_list(type) ? SPEC_LIST : keys ? SPEC_DICT : SPEC_TUPLE;
 	if (s->kind == SPEC_DICT)
-		read_keys(d, node, s);
+		read_keys(d, keys, s);
 	for JSON_EACH(k, kids)
 		s->kid[i++] = read_node(d, k, nleaf);
 	return s;

@@ -59,7 +59,7 @@ read_table(Payloads *p, Table *t, const char *folder, const char *program, const
 		read_config(p, t, config);
 	else if (archive_has(p->archive, saved) || archive_has(p->archive, oldest))
 		t->saved = archive_data(archive_nested(p->archive, archive_has(p->archive, saved) ? saved : oldest),
-					p->rt);
+					p->rt, false);
 	else
 		fail(p->cx, (Range){ 0 }, "%s: %s: is missing from the archive", archive_path(p->archive), config);
 }
@@ -193,7 +193,7 @@ pickled_tensor(Payloads *p, const Table *t, const Json *payload, const char *nam
 
 	if (!json_get(payload, "tensor_meta"))
 		fail_lacks(p->cx, (Range){ 0 }, "%s: '%s': Kiln lacks custom objects", t->doc.name, name);
-	v = archive_data(archive_nested(p->archive, member), p->rt);
+	v = archive_data(archive_nested(p->archive, member), p->rt, false);
 	if (v.tag != RT_TENSOR)
 		json_bad(&t->doc, "'%s': %s holds a %s instead of a tensor", name, member, rt_type_of(v));
 	return v;

@@ -2,13 +2,20 @@
 
 usage: pt2_test.py KILN [TEST...]        DAMAGED=1000 in the environment: so many damaged archives, and not 120
 """
-import copy, json, os, random, struct, subprocess, sys, tempfile, unittest
+import collections, copy, dataclasses, io, json, os, pickle, random, struct, subprocess, sys, tempfile, unittest, zipfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
 import npz
 from exported import *
 
 KILN = os.path.abspath(sys.argv.pop(1))
 LIMIT = 20
+
+
+Pair = collections.namedtuple("Pair", "n f")
+@dataclasses.dataclass
+class Data:
+    n: object
+    f: object
 
 
 def floats(*v, shape=None): return ("<f4", shape or (len(v),), list(v))
@@ -209,7 +216,11 @@ class Symbols(Test):
         p = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [double], "y": [self.X]})
         self.answers(p, {"x": floats(1, 2, 3), "y": floats(4)}, out=floats(1, 2, 3, 4))
         self.says(p, {"x": floats(1, 2, 3), "y": floats(4, 5)}, "y.size()[0]")
-        self.says(p, {"x": floats(1, 2), "y": floats(4)}, "x.size()[0]")
+        self.says(p, {"x": floats(1, 2), "y": floats(4)}, "Guard failed: x.size()[0] == 2*s0 + 1")
+        square = f"Add(Mul(Integer(3), Pow(Add({self.X}, Integer(-1)), Integer(2))), Max(Integer(1), {self.X}))"
+        q = Program(["x", "y"], [node("aten.cat.default", {"tensors": TS("x", "y")}, ["z"])], ["z"], {"x": [self.X], "y": [square]})
+        self.answers(q, {"x": floats(1, 2), "y": floats(*range(5))}, out=floats(1, 2, *range(5)))
+        self.says(q, {"x": floats(1, 2), "y": floats(4)}, "y.size()[0] == 3*(x.size()[0] + -1)**2 + Max(1, x.size()[0])")
         p.ranges = {"s0": {"min_val": 2, "max_val": 3}}
         self.says(p, {"x": floats(*range(9)), "y": floats(*range(4))}, "Guard failed: x.size()[0] <= 7")
     def test_guards(self):
@@ -280,8 +291,26 @@ class Trees(Test):
         p = Program(["a", "b", "c"], [], ["c", "a", "b"], out=Named(hidden=LEAF, more=Plain((LEAF, LEAF))))
         self.answers(p, {"a": floats(1), "b": floats(2), "c": floats(3)},
                      **{"out.hidden": floats(3), "out.more.0": floats(1), "out.more.1": floats(2)})
-        p = Program(["a", "b"], [], ["b"], args=(Named(x=LEAF, y=LEAF),), names=["s"])
-        self.answers(p, {"s.x": floats(1), "s.y": floats(2)}, out=floats(2))
+        for named in Named, Fields:
+            p = Program(["a", "b"], [], ["b"], args=(named(x=LEAF, y=LEAF),), names=["s"])
+            self.answers(p, {"s.x": floats(1), "s.y": floats(2)}, out=floats(2))
+    def test_samples(self):
+        """Arguments of the export that are objects: a NamedTuple, a dataclass, one in the other; what is left out has a warning."""
+        def build(value, tree):
+            z = io.BytesIO()
+            with zipfile.ZipFile(z, "w") as f: f.writestr("m/data.pkl", pickle.dumps(((value,), {}), 2))
+            self.put(Program([I(2), F(.5)], [node("aten.full.default", {"size": IS(1), "fill_value": F(3.)}, ["y"])], ["y"], args=(tree,), names=["p"]),
+                     samples=z.getvalue())
+            rc, said = self.kiln("build", "m.pt2", "--cc", "tcc", "-o", "p")
+            self.assertEqual(rc, 0, said)
+            return said
+        for value, tree in ((Pair(2, .5), (LEAF, LEAF)), (Data(2, .5), Fields(n=LEAF, f=LEAF)), (Data(2, Data(None, .5)), Fields(n=LEAF, f=Fields(f=LEAF)))):
+            said = build(value, tree)
+            self.assertNotIn("left out", said)
+            self.assertIn("exact, forward(", said)
+        self.assertIn("the arguments of its export are left out: ", build(Data(2, .5), (LEAF, LEAF)))
+        self.assertIn("left out: m.pt2: data/sample_inputs/model.pt: data.pkl: __main__.Data is used as a value", build(Data(2, Data), (LEAF, LEAF)))
+        self.assertIn("left out: m.pt2: data/sample_inputs/model.pt: data.pkl: calls ", build(Data(2, range(3)), (LEAF, LEAF)))
     def test_other_keys(self):
         p = Program(["a"], [], ["a"], args=({"k": LEAF},), names=["s"])
         self.says(p, {"s.k": floats(1), "s.m": floats(2)}, "the dict has other keys")

@@ -46,14 +46,17 @@ def meta(sizes, dtype="float32", offset=0, strides=None):
             "strides": [{"as_int": s} for s in strides or whole], "storage_offset": {"as_int": offset}, "layout": 7}
 
 
-# Trees: a tuple, list or dict of them; LEAF; and of classes that a library registered: with names of their parts, without.
+# Trees: a tuple, list or dict of them; LEAF; and of classes that a library registered: with names of their parts, as dataclasses
+# are, without.
 LEAF = ...
 class Named(dict): pass
+class Fields(dict): pass
 class Plain(tuple): pass
 def spec(t):
     if t is LEAF: return {"type": None, "context": None, "children_spec": []}
     if isinstance(t, Plain): return {"type": "library.Pair", "context": '"some text"', "children_spec": [spec(v) for v in t]}
     if isinstance(t, Named): return {**spec(dict(t)), "type": "library.modeling.Output"}
+    if isinstance(t, Fields): return {**spec(dict(t)), "type": "library.Data", "context": json.dumps([list(t), ["absent"]])}
     if isinstance(t, dict):
         return {"type": "builtins.dict", "context": json.dumps(list(t)), "children_spec": [spec(v) for v in t.values()]}
     return {"type": "builtins." + type(t).__name__, "context": "null", "children_spec": [spec(v) for v in t]}
