@@ -1,6 +1,6 @@
 """Modules and functions of PyTorch: compile, jit, and the backend of torch.compile.  Without PyTorch, or with one that is
 too old for a part, that part is skipped."""
-import collections, os, pickle, subprocess, sys, threading, unittest, warnings
+import collections, dataclasses, os, pickle, subprocess, sys, threading, unittest, warnings
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from torch import nn
 VERSION = tuple(map(int, torch.__version__.split("+")[0].split(".")[:2]))
 EXPORTS = VERSION >= (2, 5)                            # whose torch.export and compiler the package is for
 Pair = collections.namedtuple("Pair", "a b")
+@dataclasses.dataclass
+class Data:
+    x: torch.Tensor
+    n: int = 2
+    none: object = None
 
 
 class Test(unittest.TestCase):
@@ -131,6 +136,26 @@ class Exported(Test):
         x = torch.ones(2)
         for f in lambda x: {1: x, 0: x * 2}, lambda x: {"a.b": x, "": x * 2}, lambda x: {1: x, "b": [x * 2, {"c": 3}]}, lambda x: {"n": None}:
             self.agrees(kiln.compile(f, x), f, x)
+
+    def test_no_parts(self):
+        """Structures without parts, alone and among others; torch.export saves no module whose result is ()."""
+        x = torch.ones(2)
+        class Nothing(torch.nn.Module):
+            def forward(self, x): return ()
+        class Parts(torch.nn.Module):
+            def forward(self, x): return (), [x, ()], {}
+        for module, want in (Nothing(), ()), (Parts(), ((), [x, ()], {})):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.assertEqual(str(kiln.compile(module, x)(x)), str(want))
+
+    def test_dataclass(self):
+        """One that torch.export knows, with a field that is None, as argument and as result."""
+        torch.export.register_dataclass(Data, serialized_type_name="test.Data")
+        def f(d): return Data(d.x * d.n, 3), d.x + 1
+        model = kiln.compile(f, Data(torch.ones(2)))
+        got, more = model(Data(torch.full((2,), 4.)))
+        self.assertEqual((got.n, got.none, got.x.tolist(), more.tolist()), (3, None, [8, 8], [5, 5]))
 
     def test_objects(self):
         """Objects with tensors in their attributes, which pytree does not know: as results and as arguments."""

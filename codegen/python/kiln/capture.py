@@ -107,16 +107,24 @@ def _spelled(spec):
     return "%s(%s)" % ("" if spec.type is tuple else spec.type.__name__, ", ".join(parts))
 
 
+def _part_names(spec):
+    """The names of a structure's parts where it has them: a dict's keys, what a registered class says; else numbers."""
+    n, names = len(_children(spec)), spec.context
+    if not isinstance(names, (list, tuple)):
+        return range(n)
+    if len(names) == 2 and isinstance(names[0], (list, tuple)) and names[0]:         # a dataclass: fields, and those that were None
+        names = names[0]
+    kinds = (str, int) if spec.type.__module__ in ("builtins", "collections", "torch.fx.immutable_collections") else (str,)
+    return names if len(names) == n and any(all(isinstance(k, kind) for k in names) for kind in kinds) else range(n)
+
+
 def _keys(spec, key, leaves):
     """The keys of a pytree's leaves, as frontend/archive/pt2_spec.c has them."""
     if spec.is_leaf():
         leaves.append(key)
         return
-    is_dict = spec.type is not None and issubclass(spec.type, dict) and isinstance(spec.context, (list, tuple)) and \
-        len(spec.context) == len(_children(spec)) and (all(isinstance(k, str) for k in spec.context) or all(isinstance(k, int) for k in spec.context))
-    plain = is_dict and spec.type.__module__ in ("builtins", "collections", "torch.fx.immutable_collections")
-    for i, child in enumerate(_children(spec)):
-        _keys(child, "%s.%s" % (key, spec.context[i] if plain else i), leaves)
+    for name, child in zip(_part_names(spec), _children(spec)):
+        _keys(child, "%s.%s" % (key, name), leaves)
 
 
 def _children(spec):

@@ -37,7 +37,7 @@ def _parse(text):
         rest = "," + rest[1:]
         while rest.startswith(","):
             one, rest = _parse(rest[1:])
-            if one.name:
+            if one.name and one.name != "()":         # Tuple[()] has no parts
                 of.append(one)
         rest = rest[1:].lstrip()
     return Type(name, tuple(of)), rest.lstrip()
