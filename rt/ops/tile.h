@@ -9,11 +9,12 @@
 
 #include <string.h>
 
-#define UNROLL _Pragma("GCC unroll 16")
 /* A product and its sum are rounded once, as in other libraries; ISO C alone would not have it so. */
 #ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
 #define TILE_FUSED _Pragma("STDC FP_CONTRACT ON")
 #else
+#define UNROLL _Pragma("GCC unroll 16")
 #define TILE_FUSED _Pragma("GCC optimize(\"fp-contract=fast\")")
 #endif
 #define TILE(attribute, name, T, BYTES, R) \

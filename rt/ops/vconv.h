@@ -22,7 +22,11 @@
 #if defined __GNUC__ && !defined __TINYC__
 #define VC_INLINE static inline __attribute__((always_inline))
 #define VC_SHARED static __attribute__((noinline, unused))
+#ifdef __clang__
+#define VC_UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define VC_UNROLL _Pragma("GCC unroll 32")
+#endif
 #else
 #define VC_INLINE static inline
 #define VC_SHARED static inline
