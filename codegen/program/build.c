@@ -251,6 +251,8 @@ compile_levels(Build *b, const char *c, Argv *objects)
 		args_emitted(b, &a, c, object);
 		arg(&a, arena_printf(b->cx->arena, "-DKILN_LEVEL=%d", i));
 		arg(&a, arena_printf(b->cx->arena, "-DVC_FLOATS=%d", b->o->level_floats[i]));
+		if (target_in_order(b->o->target, b->cpu))
+			arg(&a, "-DVC_IN_ORDER=1");
 		if (!i)
 			arg(&a, "-DKILN_ALL");
 		if (!start(b, argv_of(&a), arena_printf(b->cx->arena, "%s/log%d", b->dir, i), &process[i]))

@@ -477,6 +477,8 @@ whole_text(Emit *e, const char *path, const BuildOptions *o)
 	if (e->levels)
 		put_kernel_tables(e);
 	buf_printf(&b, e->levels ? "#define VC_PACKED %d\n" : "#define VC_FLOATS %d\n", e->vf);
+	if (target_in_order(o->target, o->mcpu ? o->mcpu : o->cpu))
+		buf_puts(&b, "#define VC_IN_ORDER 1\n");
 	buf_printf(&b, "#define VC_CLAMPS %d\n%s", e->clamps, head);
 	if (!strcmp(o->emit, "c") && !o->weights_file)
 		buf_printf(&b, "#define kiln_weights %s_weights\n", o->name);

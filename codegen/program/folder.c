@@ -202,8 +202,9 @@ put_levels(Folder *f, Buf *b)
 
 	for (int i = 0; i < o->levels.n; i++) {
 		put_object(f, b, "cc", named(f, ".c"), arena_printf(f->cx->arena, "%s.%d.o", o->name, i));
-		buf_printf(b, "  cpu = %s\n  define = -DKILN_LEVEL=%d -DVC_FLOATS=%d%s\n", cpu_of(f, o->levels.at[i]),
-			   i, o->level_floats[i], i ? "" : " -DKILN_ALL");
+		buf_printf(b, "  cpu = %s\n  define = -DKILN_LEVEL=%d -DVC_FLOATS=%d%s%s\n", cpu_of(f, o->levels.at[i]),
+			   i, o->level_floats[i], i ? "" : " -DKILN_ALL",
+			   target_in_order(o->target, o->levels.at[i]) ? " -DVC_IN_ORDER=1" : "");
 	}
 }
 

@@ -221,6 +221,7 @@ const Target *target_find(Cx *, const char *triple);   /* fails with the names t
 const char *target_triple(const Target *);
 bool target_is_bare(const Target *);                   /* without a system to run on */
 const char *target_levels(const Target *);             /* processors of --cpu portable, with commas; null: none */
+bool target_in_order(const Target *, const char *cpu); /* does it execute instructions in order?  cpu null: no */
 const char *target_runner(Cx *, const Target *);       /* what runs its programs here; null: nothing is needed */
 bool command_is_there(Cx *, const char *name);         /* in PATH */
 /* Asks the compiler what it compiles for; fails when something is missing here that building needs: EXIT_LACKS. */

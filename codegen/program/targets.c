@@ -31,9 +31,10 @@ enum { ARM_HARD = EF_ARM_EABI_VER5 | EF_ARM_ABI_FLOAT_HARD, RISCV_DOUBLE = EF_RI
 	.is_static = true
 #define CPU_X86 .cpu_as = "-march=", .mcpu_as = "-mtune=", .vectors = x86, \
 	.portable = "x86-64-v2,x86-64-v3,x86-64-v4", .emulator = "qemu-x86_64"
+#define IN_ORDER_ARM64 "cortex-a34 cortex-a35 cortex-a53 cortex-a55 cortex-a510 cortex-a520"
 /* neoverse-n1: dot products, atomics */
 #define CPU_ARM64 .cpu_as = "-mcpu=", .mcpu_as = "-mcpu=", .vectors = four, .portable = "generic,neoverse-n1", \
-	.emulator = "qemu-aarch64"
+	.in_order = IN_ORDER_ARM64, .emulator = "qemu-aarch64"
 #define CPU .cpu_as = "-mcpu=", .mcpu_as = "-mcpu="
 
 static const Target targets[] = {
@@ -134,6 +135,19 @@ const char *
 target_levels(const Target *t)
 {
 	return t->portable;
+}
+
+bool
+target_in_order(const Target *t, const char *cpu)
+{
+	const size_t n = cpu ? strcspn(cpu, "+") : 0;        /* "cortex-a55+crypto" */
+
+	for (const char *at = n ? t->in_order : NULL; at && *at; at += strcspn(at, " ")) {
+		at += strspn(at, " ");
+		if (strcspn(at, " ") == n && !strncmp(at, cpu, n))
+			return true;
+	}
+	return false;
 }
 
 /* ---- what is there ----------------------------------------------------------------------------------------------- */

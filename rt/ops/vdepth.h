@@ -9,6 +9,10 @@
 
 #include "vconv.h"
 
+#if !VC_IN_ORDER
+VC_BEGIN
+#endif
+
 #if VC_FLOATS > 1
 
 enum { VC_DW = 8 };                      /* pixels of a block: each tap's weights are read once for all of them */
@@ -160,53 +164,67 @@ enum { VC_DW_WIDE = 14, VC_DW_NARROW = 7 };
 #else
 enum { VC_DW_WIDE = 7, VC_DW_NARROW = 7 };
 #endif
+/* VC_DW_NV: vectors of channels.  Two multipliers with a latency of four want more sums than those of one vector; a
+ * processor that executes in order wants registers to read ahead into. */
+#if defined VC_BY_LANE && !VC_IN_ORDER
+enum { VC_DW_NV = 2 };
+#else
+enum { VC_DW_NV = 1 };
+#endif
 enum { VC_DW_TAPS = 7 };
 
-static const float vc_nothing[VF];
+static const float vc_nothing[VC_DW_NV * VF];
 
-/* All channels of rw pixels.  x: the row of the image under the first row of taps; x0: column of the first tap.  edge:
- * columns may lie outside. */
+/* All channels of rw pixels, nv vectors at a time; there are at least so many.  x: the row of the image under the
+ * first row of taps; x0: column of the first tap.  edge: columns may lie outside.  Padding is narrower than a window,
+ * so these are among the first and the last kw - 1. */
 VC_INLINE void
-vc_dw_run(int rw, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
+vc_dw_run(int rw, int nv, int kw, int sw, bool edge, const VcConv *v, const float *x, int64_t x0, const float *w,
 	  const float *bias, float *y, int64_t r0, int64_t r1)
 {
-	const int64_t xs = v->xs, ys = v->ys, oc = v->oc, below = v->dh * v->w * xs, width = v->w;
+	const int64_t ys = v->ys, oc = v->oc, below = v->dh * v->w * v->xs;
+	const float *none = vc_nothing;
 
-	x += r0 * below + x0 * xs;
+	__asm__ ("" : "+r"(none));               /* no constant, so that it is chosen without a branch */
+	x += r0 * below + x0 * v->xs;
 	w += r0 * kw * oc;
-	for (int64_t at = 0; at < oc; at += VF) {
-		const int64_t c = at + VF <= oc ? at : oc - VF;
+	for (int64_t at = 0; at < oc; at += nv * VF) {
+		const int64_t c = at + nv * VF <= oc ? at : oc - nv * VF;
 		const float *from = x + c, *tap = w + c;
-		VcV acc[VC_DW_WIDE];
+		VcV acc[VC_DW_WIDE * VC_DW_NV];
 
 		VC_UNROLL
-		for (int i = 0; i < rw; i++)
-			acc[i] = bias ? *(const VcV *)(bias + c) : VC_ZERO;
+		for (int i = 0; i < rw * nv; i++)
+			acc[i] = bias ? *(const VcV *)(bias + c + i % nv * VF) : VC_ZERO;
 		for (int64_t r = r0; r < r1; r++, from += below, tap += kw * oc) {
-			VcV taps[VC_DW_TAPS];
+			VcV taps[VC_DW_TAPS * VC_DW_NV], in[VC_DW_NV];
 
 			VC_UNROLL
-			for (int s = 0; s < kw; s++)
-				taps[s] = *(const VcV *)(tap + s * oc);
+			for (int s = 0; s < kw * nv; s++)
+				taps[s] = *(const VcV *)(tap + s / nv * oc + s % nv * VF);
 			VC_UNROLL
 			for (int j = 0; j < (rw - 1) * sw + kw; j++) {
-				const VcV in = *(const VcV *)(!edge || (uint64_t)(x0 + j) < (uint64_t)width ? from +
-							      j * xs : vc_nothing);
+				const float *column = from + j * v->xs;
 
+				if (edge && (j < kw - 1 || j > (rw - 1) * sw))
+					column = (uint64_t)(x0 + j) < (uint64_t)v->w ? column : none;
 				VC_UNROLL
-				for (int i = 0; i < rw; i++)
-					if (j >= i * sw && j < i * sw + kw)
-						acc[i] += in * taps[j - i * sw];
+				for (int i = 0; i < nv; i++)
+					in[i] = *(const VcV *)(column + i * VF);
+				VC_UNROLL
+				for (int i = 0; i < rw * nv; i++)
+					if (j >= i / nv * sw && j < i / nv * sw + kw)
+						acc[i] += in[i % nv] * taps[(j - i / nv * sw) * nv + i % nv];
 			}
 		}
 		if (VC_CLAMPS && v->range) {
 			VC_UNROLL
-			for (int i = 0; i < rw; i++)
+			for (int i = 0; i < rw * nv; i++)
 				acc[i] = vc_clamp(acc[i], v->range);
 		}
 		VC_UNROLL
-		for (int i = 0; i < rw; i++)
-			*(VcV *)(y + i * ys + c) = acc[i];
+		for (int i = 0; i < rw * nv; i++)
+			*(VcV *)(y + i / nv * ys + c + i % nv * VF) = acc[i];
 	}
 }
 
@@ -214,14 +232,15 @@ typedef void VcDwRun(bool inside, const VcConv *, const float *x, int64_t x0, co
 		     float *y, int64_t r0, int64_t r1);
 
 #define VC_DW_RUN(name, rw, kw, sw) \
+	enum { vc_dw_##name##_nv = (kw) < 7 ? VC_DW_NV : 1 }; \
 	VC_SHARED void \
 	vc_dw_##name(bool inside, const VcConv *v, const float *x, int64_t x0, const float *w, const float *bias, \
 		     float *y, int64_t r0, int64_t r1) \
 	{ \
 		if (inside) \
-			vc_dw_run(rw, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \
+			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, false, v, x, x0, w, bias, y, r0, r1); \
 		else \
-			vc_dw_run(rw, kw, sw, true, v, x, x0, w, bias, y, r0, r1); \
+			vc_dw_run(rw, vc_dw_##name##_nv, kw, sw, true, v, x, x0, w, bias, y, r0, r1); \
 	}
 VC_DW_RUN(wide_3, VC_DW_WIDE, 3, 1)
 VC_DW_RUN(wide_5, VC_DW_WIDE, 5, 1)
@@ -375,7 +394,8 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 {
 #if VC_FLOATS > 1
 	const bool wide = v->ow >= VC_DW_WIDE && v->sw == 1;
-	VcDwRun *const run = v->dw != 1 || v->oc < VF || v->ow < VC_DW_NARROW || v->sw > 2 ? 0 :
+	VcDwRun *const run = v->dw != 1 || v->pw >= v->kw || v->oc < VC_DW_NV * VF || v->ow < VC_DW_NARROW ||
+		v->sw > 2 ? 0 :
 		v->sw == 1 ? (v->kw == 3 ? wide ? vc_dw_wide_3 : vc_dw_3 : v->kw == 5 ? wide ? vc_dw_wide_5 : vc_dw_5 :
 			      v->kw == 7 ? wide ? vc_dw_wide_7 : vc_dw_7 : 0) :
 		v->kw == 3 ? vc_dw_3_by_2 : v->kw == 5 ? vc_dw_5_by_2 : 0;
@@ -391,5 +411,9 @@ vc_depthwise(int64_t begin, int64_t end, const VcConv *v, const float *x, const 
 #endif
 	vc_depthwise_any(begin, end, v, x, w, bias, y, epilogue, p);
 }
+
+#if !VC_IN_ORDER
+VC_END
+#endif
 
 #endif

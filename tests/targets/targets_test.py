@@ -1,9 +1,11 @@
 """One model, many ways to a program: compilers, targets, processors, forms.  Each gives what PyTorch gave.
 
-usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross]     ways whose compiler or emulator is not there are skipped
+usage: targets_test.py KILN [Host] [Options] [Refused] [Levels] [Cross] [Blocks]
+Ways whose compiler or emulator is not there are skipped.
 """
 import json, os, platform, shutil, sys, unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program"))
+import loops
 import npz
 import program_test as programs
 
@@ -328,6 +330,35 @@ class Cross(Way):
                     '  int bad = !m || net_forward(m, x, y) || y[0][0] < 1.7388f || y[0][0] > 1.7389f;\n  net_close(m);\n  return bad;\n}\n')
         self.ends(DONE, cc, "-o", self.at("call"), self.at("call.c"), library, "-Wl,-rpath," + self.folder.name, "-lm", "-lpthread")
         self.ends(DONE, *launch, self.at("call"))
+
+
+class Blocks(programs.Test):
+    """The register blocks of aarch64 (tests/kern/blocks.c): what they compute, and in how many instructions.
+
+    Of a loop over k: 64 products, 8 loads of rows, 8 of lines or 4 of pairs, and how it goes on: 1.33 for each product."""
+    WAYS = (("neoverse-n1", [], {"vc_panel_2": 1.4, "vc_strip_2": 1.4, "vc_pixels_2": 1.4, "vc_dw_3": 1.8, "vc_dw_5": 1.7}),
+            ("cortex-a55", ["-DVC_IN_ORDER=1"], {"vc_panel_2": 1.4, "vc_strip_2": 1.4, "vc_pixels_2": 1.4, "vc_dw_3": 2.25, "vc_dw_5": 2}))
+
+    def blocks(self, *compiler):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kern/blocks.c")
+        flags = ["-std=gnu11", "-O2", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-ftree-vectorize",
+                 "-ffp-contract=fast", "-fno-pie", "-w"]
+        for cpu, options, most in self.WAYS:
+            with self.subTest(cpu):
+                self.ends(DONE, *compiler, *flags, *options, "-mcpu=" + cpu, "-c", source, "-o", self.at("blocks.o"))
+                self.ends(DONE, *compiler, "-static", self.at("blocks.o"), "-o", self.at("blocks"), "-lm")
+                self.ends(DONE, "qemu-aarch64", self.at("blocks"), "12")
+                loop = loops.hottest(self.at("blocks.o"))
+                for name, bound in most.items():
+                    self.assertLessEqual(len(loop[name]) / loops.multiplications(loop[name]), bound, name)
+
+    @needs("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64")
+    def test_gcc(self):
+        self.blocks("aarch64-linux-gnu-gcc")
+
+    @needs("clang", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", "qemu-aarch64")
+    def test_clang(self):
+        self.blocks("clang", "--target=aarch64-linux-gnu")
 
 
 class Refused(programs.Test):

@@ -1,0 +1,247 @@
+/*
+ * The register blocks of generated kernels (vconv.h, vdepth.h) against sums one after the other: products of all
+ * small sizes, random convolutions.  Compiled for vectors of several widths here, and for other processors by
+ * tests/targets, which runs it by an emulator: so it is a program by itself.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef VC_FLOATS
+#define VC_FLOATS 4
+#endif
+#define VC_CLAMPS 1
+#include "../../rt/ops/vconv.h"
+#include "../../rt/ops/vdepth.h"
+
+enum { MOST = 1 << 16, FAR = 64 };               /* floats of an operand; behind it nothing is to be written */
+
+static float x[MOST], w[MOST], packed[4 * MOST], bias[MOST], y[MOST + FAR], zeros[MOST];
+static double want[MOST];
+static const float range[] = { -0.5f, 1.5f };
+static int wrong;
+
+/* [0, n) */
+static int64_t
+any(int64_t n)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(state >> 33) % n;
+}
+
+static void
+fill(float *to, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] = (float)any(2001) / 1000 - 1;
+}
+
+/* y holds what was wanted, clamped or a NaN, and nothing was written behind it. */
+static void
+compare(const char *what, const int64_t *size, int nsize, int64_t n, bool clamps, double tolerance)
+{
+	for (int64_t i = 0; i < n + FAR; i++) {
+		const double a = i < n ? want[i] : 7;
+		const double b = !clamps || i >= n ? a : a < range[0] ? range[0] : a > range[1] ? range[1] : a;
+
+		if (fabs(y[i] - b) <= tolerance * (1 + fabs(b)) || (isnan(y[i]) && isnan(b)))
+			continue;
+		printf("%s", what);
+		for (int k = 0; k < nsize; k++)
+			printf(" %lld", (long long)size[k]);
+		printf("%s: element %lld is %g and not %g\n", clamps ? ", clamped" : "", (long long)i, y[i], b);
+		wrong++;
+		return;
+	}
+}
+
+static void
+clear(int64_t n)
+{
+	for (int64_t i = 0; i < n + FAR; i++)
+		y[i] = 7;
+}
+
+/* from [rows][n] as panels: [panel][rows][width], whose last may end with half a vector of 16; the end of these. */
+static float *
+pack(const float *from, int64_t rows, int64_t n, float *to)
+{
+	const int64_t unit = VC_PACKED == 16 ? VC_UNIT / 2 : VC_UNIT;
+
+	for (int64_t col = 0; col < n; col += VC_NR) {
+		const int64_t left = n - col,
+			      some = left >= VC_NR || VC_IS_WHOLE(n) ? VC_NR : (left + unit - 1) / unit * unit;
+
+		for (int64_t r = 0; r < rows; r++)
+			for (int64_t j = 0; j < some; j++)
+				*to++ = j < left ? from[r * n + col + j] : 0;
+	}
+	return to;
+}
+
+static void
+product(int64_t m, int64_t n, int64_t k, bool biased, bool clamps)
+{
+	const int64_t size[] = { m, n, k };
+
+	pack(w, k, n, packed);
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++) {
+			double sum = biased ? bias[j] : 0;
+
+			for (int64_t l = 0; l < k; l++)
+				sum += (double)x[i * k + l] * w[l * n + j];
+			want[i * n + j] = sum;
+		}
+	clear(m * n);
+	vc_product(0, (m + 5) / 6, 6, m, 1, n, k, 24, x, k, packed, biased ? bias : 0, y, n, clamps ? range : 0, 0, 0);
+	compare("product", size, 3, m * n, clamps, 1e-5);
+}
+
+/* Sums of v's windows; w [group][tap][ic][oc].  In groups of one channel each: depthwise, w [tap][channel]. */
+static void
+windows(const VcConv *v, bool depthwise, bool biased)
+{
+	const int64_t channels = v->groups * v->oc, taps = v->kh * v->kw * v->ic, pixels = v->n * v->oh * v->ow;
+
+	for (int64_t i = 0; i < pixels * channels; i++) {
+		const int64_t c = i % channels, g = c / v->oc, p = i / channels, oh = p / v->ow % v->oh, n = p / v->ow / v->oh;
+		double sum = biased ? bias[c] : 0;
+
+		for (int64_t t = 0; t < taps; t++) {
+			const int64_t k = t % v->ic, tap = t / v->ic, y0 = oh * v->sh - v->ph + tap / v->kw * v->dh,
+				      x0 = p % v->ow * v->sw - v->pw + tap % v->kw * v->dw;
+			const int64_t at = depthwise ? t * channels + c : (g * taps + t) * v->oc + c % v->oc;
+
+			if (y0 >= 0 && y0 < v->h && x0 >= 0 && x0 < v->w)
+				sum += (double)x[((n * v->h + y0) * v->w + x0) * v->xs + g * v->ic + k] * w[at];
+		}
+		want[i] = sum;
+	}
+}
+
+static bool
+shape(VcConv *v, int most)
+{
+	v->n = 1 + any(2);
+	v->h = 1 + any(most);
+	v->w = 1 + any(most);
+	v->kh = 1 + any(7);
+	v->kw = 1 + any(7);
+	v->sh = 1 + any(3);
+	v->sw = 1 + any(3);
+	v->ph = any(v->kh + 1);
+	v->pw = any(v->kw + 1);
+	v->dh = 1 + any(4) / 3;
+	v->dw = 1 + any(4) / 3;
+	v->oh = v->h + 2 * v->ph - (v->kh - 1) * v->dh - 1;
+	v->ow = v->w + 2 * v->pw - (v->kw - 1) * v->dw - 1;
+	if (v->oh < 0 || v->ow < 0)
+		return false;
+	v->oh = v->oh / v->sh + 1;
+	v->ow = v->ow / v->sw + 1;
+	return v->n * v->h * v->w * v->xs <= MOST && v->n * v->oh * v->ow * v->ys <= MOST &&
+	       v->kh * v->kw * v->ic * v->ys <= MOST;
+}
+
+static void
+say(const char *what, const VcConv *v, bool clamps)
+{
+	const int64_t size[] = { v->n, v->h, v->w, v->ic, v->oc, v->kh, v->kw, v->sh, v->sw, v->ph, v->pw, v->dh, v->dw,
+				 v->groups };
+
+	compare(what, size, 14, v->n * v->oh * v->ow * v->ys, clamps, 1e-5);
+}
+
+static void
+convolution(void)
+{
+	VcConv v = { .ic = 1 + any(20), .oc = 1 + any(40), .groups = any(3) ? 1 : 1 + any(4) };
+	const bool biased = any(2);
+	float *to = packed;
+
+	v.xs = v.groups * v.ic;
+	v.ys = v.groups * v.oc;
+	if (!shape(&v, 12))
+		return;
+	v.range = any(2) ? range : 0;
+	for (int64_t g = 0, size = v.kh * v.kw * v.ic; g < v.groups; g++)
+		to = pack(w + g * size * v.oc, size, v.oc, to);
+	windows(&v, false, biased);
+	clear(v.n * v.oh * v.ow * v.ys);
+	vc_conv(0, (v.n * v.oh * v.ow + 5) / 6, 6, &v, 24, x, packed, biased ? bias : 0, y, zeros, 0, 0);
+	say("convolution", &v, v.range);
+}
+
+/* Of the sizes that have blocks of their own, as often as of others. */
+static void
+depthwise(void)
+{
+	static const int64_t own[][3] = { { 3, 1, 1 }, { 5, 1, 2 }, { 7, 1, 3 }, { 3, 2, 1 }, { 5, 2, 2 } };
+	VcConv v = { .ic = 1, .oc = 1, .groups = 1 + any(30) };
+	const bool biased = any(2);
+	const int64_t *k = own[any(5)];
+
+	v.xs = v.ys = v.groups;
+	if (!shape(&v, 34))
+		return;
+	if (any(2)) {
+		v.kh = v.kw = k[0];
+		v.sh = v.sw = k[1];
+		v.ph = any(k[2] + 1);
+		v.pw = any(k[0]);
+		v.dh = v.dw = 1;
+		if (v.h + 2 * v.ph < k[0] || v.w + 2 * v.pw < k[0])
+			return;
+		v.oh = (v.h + 2 * v.ph - k[0]) / k[1] + 1;
+		v.ow = (v.w + 2 * v.pw - k[0]) / k[1] + 1;
+		if (v.n * v.oh * v.ow * v.ys > MOST)
+			return;
+	}
+	v.range = any(2) ? range : 0;
+	windows(&v, true, biased);
+	clear(v.n * v.oh * v.ow * v.ys);
+	v.ic = v.oc = v.groups;
+	vc_depthwise(0, v.n * v.oh, &v, x, w, biased ? bias : 0, y, 0, 0);
+	say("depthwise", &v, v.range);
+}
+
+/* A NaN stays one where results are clamped, in the row that it is in. */
+static void
+not_numbers(void)
+{
+	const float kept = x[7];
+
+	x[7] = NAN;
+	for (int64_t n = 1; n <= 20; n++)
+		product(9, n, 5, true, true);
+	x[7] = kept;
+}
+
+int
+main(int argc, char **argv)
+{
+	const int most = argc > 1 ? atoi(argv[1]) : 20;
+
+	fill(x, MOST);
+	fill(w, MOST);
+	fill(bias, MOST);
+	for (int64_t m = 1; m <= most; m++)
+		for (int64_t n = 1; n <= most; n++)
+			for (int64_t k = 1; k <= most; k++)
+				product(m, n, k, (m + n + k) % 2, k % 3 == 0);
+	for (int64_t k = 1; k < 300; k += 13)
+		product(13, 65 + k % 70, k, true, k % 2);
+	not_numbers();
+	for (int i = 0; i < 25 * most; i++)
+		convolution();
+	for (int i = 0; i < 50 * most; i++)
+		depthwise();
+	printf("%d wrong\n", wrong);
+	return wrong != 0;
+}

@@ -1,0 +1,53 @@
+"""The innermost loops of an object's functions, as objdump prints them, and what llvm-mca says of them.
+
+usage: loops.py OBJECT CPU [FUNCTION...]     aarch64; of each function the loop that multiplies most: instructions, cycles
+"""
+import re, subprocess, sys
+
+BRANCH = re.compile(r"b\.\w+|b|cbn?z|tbn?z")
+MULTIPLIES = "fmla", "fmls"
+
+
+def functions(path, objdump="aarch64-linux-gnu-objdump"):
+    """Of each its name and its instructions: (address, mnemonic, operands)."""
+    out = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for part in re.split(r"\n(?=[0-9a-f]+ <.*>:\n)", out)[1:]:
+        name = re.match(r"[0-9a-f]+ <(.*)>:", part)[1]
+        yield name, [(int(a, 16), op, rest.split("//")[0].strip())
+                     for a, op, rest in re.findall(r"^ +([0-9a-f]+):\t(\S+)[ \t]*(.*)$", part, re.M)]
+
+
+def loops(code):
+    """Those that no other loop is in."""
+    ends = []
+    for at, op, operands in code:
+        to = re.search(r"\b([0-9a-f]+) <", operands)
+        if BRANCH.fullmatch(op) and to and int(to[1], 16) <= at:
+            ends.append((int(to[1], 16), at))
+    for first, last in ends:
+        if not any((a, b) != (first, last) and first <= a and b <= last for a, b in ends):
+            yield [c for c in code if first <= c[0] <= last]
+
+
+def multiplications(loop):
+    return sum(op in MULTIPLIES for _, op, _ in loop)
+
+
+def hottest(path):
+    """{function: the loop of it that has most of these}"""
+    found = {name: max(loops(code), key=multiplications, default=[]) for name, code in functions(path)}
+    return {name: loop for name, loop in found.items() if multiplications(loop)}
+
+
+def cycles(loop, cpu, mca="llvm-mca-19", times=200):
+    text = "again:\n" + "".join("\t%s %s\n" % (op, re.sub(r"[0-9a-f]+ <.*>", "again", rest)) for _, op, rest in loop)
+    out = subprocess.run([mca, "-march=aarch64", "-mcpu=" + cpu, "-iterations=%d" % times], input=text, stdout=subprocess.PIPE,
+                         text=True, check=True).stdout
+    return int(re.search(r"Total Cycles: +(\d+)", out)[1]) / times
+
+
+if __name__ == "__main__":
+    for name, loop in sorted(hottest(sys.argv[1]).items()):
+        if not sys.argv[3:] or name in sys.argv[3:]:
+            n, took = multiplications(loop), cycles(loop, sys.argv[2])
+            print("%-28s %3d instructions, %3d multiply, %6.1f cycles, %.2f a cycle" % (name, len(loop), n, took, n / took))
