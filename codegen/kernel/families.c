@@ -76,6 +76,8 @@ static const Family families[NLOWERING] = {
 	[LOWER_BILINEAR] = { row_bilinear, .parts = true },
 	[LOWER_NEAREST] = { row_nearest, .parts = true },
 	[LOWER_NEAREST_EXACT] = { row_nearest, .parts = true },
+	[LOWER_GRID_SAMPLE] = { row_grid_sample, .parts = true },
+	[LOWER_GRID_SAMPLE_LAST] = { row_grid_sample_last, .parts = true },
 	[LOWER_RNN] = { row_rnn_walk, .parts = true },
 	[LOWER_CUMSUM] = { row_scan },
 	[LOWER_CUMPROD] = { row_scan },

@@ -3,6 +3,7 @@
  *   row.c         arguments of a node, nests of loops, launches
  *   kern_pool.c   pooling
  *   kern_resize.c interpolation over two dims
+ *   kern_sample.c sampling at computed places
  *   kern_bag.c    bags of rows of a table
  *   kern_scan.c   running sums, products, extremes
  *   kern_topk.c   the greatest of a row
@@ -84,6 +85,7 @@ RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
+RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_rnn_walk;
 RowForm row_embedding_bag, row_scan, row_topk;
 RowForm row_attention, row_sdpa;

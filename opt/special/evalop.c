@@ -321,6 +321,7 @@ static const struct Form { const char *id; Value *(*put)(Spec *, Scope *, const 
 	{ "scaled_dot_product_attention", spec_sdpa }, { "pad", spec_pad_edges },
 	{ "reflection_pad1d", spec_pad_edges }, { "reflection_pad2d", spec_pad_edges },
 	{ "replication_pad1d", spec_pad_edges }, { "replication_pad2d", spec_pad_edges },
+	{ "grid_sampler", spec_grid_sampler }, { "grid_sampler_2d", spec_grid_sampler },
 };
 
 static const struct Form *

@@ -160,4 +160,8 @@ Value  *spec_instance_norm(Spec *, Scope *, const Node *m);      /* likewise of 
 
 Value  *spec_pad_edges(Spec *, Scope *, const Node *m);          /* likewise of a padding */
 
+/* ---- sampleforms.c ----------------------------------------------------------------------------------------------- */
+
+Value  *spec_grid_sampler(Spec *, Scope *, const Node *m);       /* likewise of sampling at the points of a grid */
+
 #endif

@@ -33,14 +33,6 @@ typedef struct Pass {
 	void *x, *y;
 } Pass;
 
-typedef struct Grid {
-	int      nd;
-	int64_t  channels, points, in[3];
-	int64_t  mode, padding;          /* 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection */
-	bool     align;
-	void    *x, *grid, *y;           /* (n, channels, in...), (n, points, nd), (n, channels, points) */
-} Grid;
-
 /* Keys' kernel. */
 static double
 cubic(double t, double a)
@@ -121,18 +113,18 @@ RT_FAST
 #include "taps_loops.h"
 #define T float
 #define N(name) name##_f32
-#define FLOOR floorf
-#define FABS fabsf
-#define FMOD fmodf
-#define RINT nearbyintf
 #include "resample_loops.h"
 #define T double
 #define N(name) name##_f64
-#define FLOOR floor
-#define FABS fabs
-#define FMOD fmod
-#define RINT nearbyint
 #include "resample_loops.h"
+#define T float
+#define N(name) name##_f32
+#define F(name) name##f
+#include "vgrid_loops.h"
+#define T double
+#define N(name) name##_f64
+#define F(name) name
+#include "vgrid_loops.h"
 RT_SMALL
 
 /* Nearest takes its coordinates in float whatever the elements are. */
@@ -408,6 +400,28 @@ RESIZE(_upsample_lanczos2d_aa, 2, LANCZOS, true)
 
 /* ---- grid_sampler ------------------------------------------------------------------------------------------ */
 
+typedef struct Sampled {                 /* arrays of one type */
+	VgGrid g;
+	const void *x, *grid;
+	void *y;
+} Sampled;
+
+static void
+sample_f32(void *arg, int64_t begin, int64_t end)
+{
+	const Sampled *s = arg;
+
+	vg_sample_f32(begin, end, &s->g, s->x, s->grid, s->y);
+}
+
+static void
+sample_f64(void *arg, int64_t begin, int64_t end)
+{
+	const Sampled *s = arg;
+
+	vg_sample_f64(begin, end, &s->g, s->x, s->grid, s->y);
+}
+
 static int
 check_grid(RtCx *cx, int nd, const RtTensor *t, const RtTensor *grid)
 {
@@ -426,34 +440,79 @@ check_grid(RtCx *cx, int nd, const RtTensor *t, const RtTensor *grid)
 	return RT_OK;
 }
 
-static int
-grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
+/* Sizes and strides of depth, height and width of a row-major tensor, of which they are dims [first, first + nd). */
+static void
+spatial_dims(const RtTensor *t, int first, int nd, int64_t *size, int64_t *stride)
 {
-	RtTensor *t = rt_tensor(in[0]), *points = rt_tensor(in[1]), *r, *x, *p, *y;
-	Grid g = { .nd = nd, .mode = in[2].u.i, .padding = in[3].u.i, .align = in[4].u.i != 0, .points = 1 };
-	RtDtype ct = loop_type(t);
-	int64_t dims[5];
+	for (int i = 0; i < 3; i++) {
+		const int d = first + i - (3 - nd);
+
+		size[i] = i < 3 - nd ? 1 : t->dims[d];
+		stride[i] = i < 3 - nd || t->dims[d] == 1 ? 0 : t->strides[d];
+	}
+}
+
+/* last: channels are the last dim of x and y, and not the one behind the batch. */
+static void
+sample(RtCx *cx, VgGrid *g, bool last, const RtTensor *x, const RtTensor *grid, const RtTensor *y)
+{
+	const int channels = last ? g->nd + 1 : 1, first = last ? 1 : 2;
+	Sampled s = { .x = rt_data(x), .grid = rt_data(grid), .y = rt_data(y) };
+	int64_t points[3];
+
+	spatial_dims(x, first, g->nd, g->in, g->x);
+	spatial_dims(y, first, g->nd, g->out, g->y);
+	spatial_dims(grid, 1, g->nd, points, g->g);
+	g->channels = x->dims[channels];
+	g->xn = x->strides[0];
+	g->yn = y->strides[0];
+	g->gn = grid->strides[0];
+	g->xc = x->strides[channels];
+	g->yc = y->strides[channels];
+	g->gc = grid->strides[g->nd + 1];
+	s.g = *g;
+	if (rt_numel(y))
+		rt_parallel(cx, y->dims[0] * vg_strips(g), 1 + 4000 / (VG_POINTS * (g->channels + 1)),
+			    x->dtype == RT_f32 ? sample_f32 : sample_f64, &s);
+}
+
+static int
+check_sampled(RtCx *cx, const VgGrid *g, const RtTensor *t, const RtTensor *points, int first)
+{
 	DenseText a;
 
-	if (check_grid(cx, nd, t, points))
-		return RT_ERROR;
 	if (t->dtype != points->dtype)
 		return rt_raise(cx, "grid_sampler(): expected input and grid to have same dtype, but input has %s and "
 			"grid has %s", rt_dtypes[t->dtype].torch, rt_dtypes[points->dtype].torch);
 	if (!is_floating(t))
 		return rt_raise(cx, "\"grid_sampler_cpu\" not implemented for '%s'", rt_dtypes[t->dtype].brief);
-	if (nd == 3 && g.mode == 2)
+	if (g->nd == 3 && g->mode == VG_BICUBIC)
 		return rt_raise(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
-	for (int i = 0; i < nd; i++)
-		if (t->dims[2 + i] <= 0)
+	for (int i = first; i < first + g->nd; i++) {
+		if (t->dims[i] <= 0)
 			return rt_raise(cx, "grid_sampler(): expected input to have non-empty spatial dimensions, but "
-				"input has sizes %s with dimension %d being empty", dense_text(t, &a), 2 + i);
+				"input has sizes %s with dimension %d being empty", dense_text(t, &a), i);
+		if (t->dims[i] > INT32_MAX)
+			return rt_raise(cx, "grid_sampler(): a dim of more than %d elements", INT32_MAX);
+	}
+	return RT_OK;
+}
+
+static int
+grid_sampler(RtCx *cx, int nd, bool last, const IValue *in, IValue *out)
+{
+	RtTensor *t = rt_tensor(in[0]), *points = rt_tensor(in[1]), *r, *x, *p, *y;
+	VgGrid g = { .nd = nd, .mode = (int)in[2].u.i, .padding = (int)in[3].u.i, .align = in[4].u.i != 0 };
+	const int first = last ? 1 : 2, channels = last ? nd + 1 : 1;
+	RtDtype ct = loop_type(t);
+	int64_t dims[5];
+
+	if (check_grid(cx, nd, t, points) || check_sampled(cx, &g, t, points, first))
+		return RT_ERROR;
 	dims[0] = t->dims[0];
-	dims[1] = g.channels = t->dims[1];
-	for (int i = 0; i < 3; i++)
-		g.in[i] = i < 3 - nd ? 1 : t->dims[2 + i - (3 - nd)];
+	dims[channels] = t->dims[channels];
 	for (int i = 0; i < nd; i++)
-		g.points *= dims[2 + i] = points->dims[1 + i];
+		dims[first + i] = points->dims[1 + i];
 	r = rt_result(cx, 0, t->dtype, nd + 2, dims, 0);
 	RT_RESULT(cx, r, out[0]);
 	x = dense_in(cx, t, ct);
@@ -461,16 +520,14 @@ grid_sampler(RtCx *cx, int nd, const IValue *in, IValue *out)
 	y = dense_out(cx, r, ct);
 	if (!x || !p || !y)
 		return RT_ERROR;
-	g.x = rt_data(x);
-	g.grid = rt_data(p);
-	g.y = rt_data(y);
-	rt_parallel(cx, dims[0] * g.points, 1 + 4000 / (g.channels + 1),
-		    ct == RT_f32 ? sample_grid_f32 : sample_grid_f64, &g);
+	sample(cx, &g, last, x, p, y);
 	return dense_done(cx, r, y);
 }
 
-KERNEL(grid_sampler_2d, grid_sampler(cx, 2, in, out))
-KERNEL(grid_sampler_3d, grid_sampler(cx, 3, in, out))
+KERNEL(grid_sampler_2d, grid_sampler(cx, 2, false, in, out))
+KERNEL(grid_sampler_3d, grid_sampler(cx, 3, false, in, out))
+/* Images whose channels are the last dim, of input and result. */
+KERNEL(prim_grid_sampler_last, grid_sampler(cx, 2, true, in, out))
 
 int
 rt_grid_sampler(RtCx *cx, const IValue *in, IValue *out)
@@ -481,5 +538,5 @@ rt_grid_sampler(RtCx *cx, const IValue *in, IValue *out)
 	if (t->ndim != 4 && t->ndim != 5)
 		return rt_raise(cx, "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
 			"but got input with sizes %s", dense_text(t, &a));
-	return grid_sampler(cx, t->ndim - 2, in, out);
+	return grid_sampler(cx, t->ndim - 2, false, in, out);
 }

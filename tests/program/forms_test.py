@@ -371,6 +371,22 @@ class Forms(Form):
         self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=uint8[1x2x3x4]"])
         self.form(["return torch.upsample_bilinear2d(x, [torch.mul(torch.size(x, 2), 2), 6], False)"], ["x=float32[1x2x3..8x4]"])
 
+    def test_grid(self):
+        """Images and volumes, in planes and channels last, grids that are permuted, coordinates outside, NaN and infinite."""
+        edges = "torch.mul(g, 1.3)", "torch.div(torch.sub(g, 0.5), torch.mul(torch.floor(torch.mul(g, 1.4)), -2.0))"
+        for mode, padding in (0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1), (2, 2):
+            call = "return torch.grid_sampler(%s, %s, " + "%d, %d, %s)" % (mode, padding, "True" if padding == 2 else "False")
+            for x in "x", "torch.permute(x, [0, 3, 1, 2])":
+                for g in edges:
+                    self.form([call % (x, g)], ["x=float32[2x3x4x5]", "g=float32[2x7x11x2]"])
+            self.form([call % ("x", "torch.permute(g, [0, 2, 3, 1])")], ["x=float64[2..5x2x4..9x5]", "g=float64[2..5x2x3x5..8]"])
+            if mode < 2:
+                for g in edges:
+                    self.form([call % ("x", g)], ["x=float32[2x3x4x5x3]", "g=float32[2x3x9x2x3]"])
+        last = ["return torch.add(torch.grid_sampler(torch.conv2d(x, %s), g, 0, 0, False), 1)" % sin(20, 3, 1, 1)]
+        self.form(last, ["x=float32[1x3x8x6]", "g=float32[1x5x7x2]"])
+        self.form(last, ["x=float32[1x3x8..20x6]", "g=float32[1x5x7..9x2]"])
+
     def test_loop_of_one_trip(self):
         """Is its body, whatever its condition then is."""
         self.form(["return torch.diff(x)"], ["x=float32[4x7]"])
