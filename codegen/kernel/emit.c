@@ -93,7 +93,7 @@ emit_lowered(Emit *e, Plan *p, const Lowered *l, KernelCall *call)
 	call->work = (Counts){ .form = s.tile >= 0 ? "tiles" : "loops", .what = kernel_comment(k),
 			     .flops = count_of(kernel_lets(k)), .bytes = count_of(kernel_bytes(k)) };
 	for (int i = 0; i < l->value.n; i++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ l->value.at[i], NULL, 0, NULL }));
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = l->value.at[i] }));
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */

@@ -497,10 +497,10 @@ zeros_of(Emit *e, const Dense *d)
 	const int64_t all = d->k * d->groups, n = d->form != IN_GROUPS ? d->k : all > e->vf ? all : e->vf;
 
 	if (d->form == BY_PRODUCT || d->form == WINOGRAD || d->form == BY_TAPS)
-		return (KernelArg){ NULL, "0", 0, "no padding" };
+		return (KernelArg){ .text = "0", .what = "no padding" };
 	if (e->zeros < n)
 		e->zeros = n;
-	return (KernelArg){ NULL, "kiln_zeros", 0, "for what lies in the padding" };
+	return (KernelArg){ .text = "kiln_zeros", .what = "for what lies in the padding" };
 }
 
 /* A finite number as a constant of a float kernel; null: not one. */
@@ -569,9 +569,9 @@ pass(Emit *e, KernelCall *call, const Dense *d, const Value *result)
 {
 	const int64_t past = d->groups > 1 ? e->vf : 0;  /* the last group's panels reach behind the bias */
 	const KernelArg args[] = {
-		{ result, NULL, 0, NULL }, { d->x, NULL, 0, NULL }, { NULL, packed(e, d), 0, packed_name(e, d) },
-		{ NULL, d->bias ? pack_vector(e, d->bias, d->n * d->groups, past) : "0", 0,
-		  d->bias ? "bias" : "no bias" },
+		{ .value = result }, { .value = d->x }, { .text = packed(e, d), .what = packed_name(e, d) },
+		{ .text = d->bias ? pack_vector(e, d->bias, d->n * d->groups, past) : "0",
+		  .what = d->bias ? "bias" : "no bias" },
 		zeros_of(e, d),
 	};
 
@@ -603,7 +603,7 @@ emit_dense(Emit *e, Plan *p, const Node *n, const Node *group, KernelCall *call)
 			      .scratch = d.form == WINOGRAD ? winograd_scratch(p, &d) : 0 };
 	pass(e, call, &d, result);
 	for (int i = 0; i < more.n; i++)
-		vec_push(e->cx->arena, &call->args, ((KernelArg){ more.at[i], NULL, 0, NULL }));
+		vec_push(e->cx->arena, &call->args, ((KernelArg){ .value = more.at[i] }));
 	describe(call, p, n, group, &d);
 	return true;
 }

@@ -217,7 +217,8 @@ typedef struct DynamicPlan {     /* shared by the plans of all samples */
 	struct Joinings *joins;  /* what joins.c did on the first sample; null: nothing is joined */
 	int         njoin;       /* looked at so far */
 } DynamicPlan;
-/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes. */
+/* (x + q - 1) / q: for a number in a kernel's text that is no product of sizes.  With q = 1 a factor of numbers there and
+ * in the call, as in (h + 3) * w. */
 int64_t plan_ceil(Plan *, int64_t x, int64_t q);
 /* A choice between forms that are right for all sizes: all samples make that of the first. */
 bool    plan_choice(Plan *, bool);
@@ -231,6 +232,8 @@ typedef struct KernelArg {       /* an address: a planned tensor's, a number's (
 	const char  *text;       /* when there is no value */
 	int64_t      offset;     /* bytes */
 	const char  *what;       /* for the reader, when there is no value */
+	const int64_t *part;     /* (npart) the offset's summands, each a product of sizes; or null: it is one */
+	int          npart;
 } KernelArg;
 /* of all of a launch's turns, as its form counts them, each address once; < 0: it does not say */
 typedef struct Counts {

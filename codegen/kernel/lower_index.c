@@ -10,11 +10,31 @@
 
 #include <string.h>
 
+/* Where a region's first element lies, in elements: the sum of at * stride. */
+typedef struct Start { int n; int64_t at[RT_MAX_RANK + 1], stride[RT_MAX_RANK + 1]; } Start;
+
 typedef struct Region {
 	int     ndim;
 	int64_t dims[KERNEL_AXES], to[KERNEL_AXES], from[KERNEL_AXES];   /* strides in elements */
-	int64_t to_offset, from_offset;                                 /* elements */
+	Start   to_start, from_start;
 } Region;
+
+static void
+start_add(Start *s, int64_t at, int64_t stride)
+{
+	s->at[s->n] = at;
+	s->stride[s->n++] = stride;
+}
+
+static int64_t
+start_offset(const Start *s)
+{
+	int64_t offset = 0;
+
+	for (int i = 0; i < s->n; i++)
+		offset += s->at[i] * s->stride[i];
+	return offset;
+}
 
 static Region
 region_of(int ndim, const int64_t *dims, const int64_t *to, const int64_t *from)
@@ -76,12 +96,27 @@ can_cast(int to, int from)
 			      !(rt_dtypes[from].category == 'F' && rt_dtypes[to].category == 'I' && to != RT_i64));
 }
 
+/* Of a launch's last call: argument i begins there. */
+static void
+pass_start(Row *r, int i, const Start *s, int64_t bytes)
+{
+	KernelCall *c = &r->calls[r->ncall - 1];
+	int64_t *part = new(r->p->cx->arena, int64_t, s->n + 1);
+
+	if (i >= c->args.n)
+		return;
+	for (int k = 0; k < s->n; k++)
+		part[k] = plan_ceil(r->p, s->at[k], 1) * s->stride[k] * bytes;
+	c->args.at[i].offset = start_offset(s) * bytes;
+	c->args.at[i].part = part;
+	c->args.at[i].npart = s->n;
+}
+
 static bool
 put_region(Row *r, const Region *g, int to, int from, const Value *y, const Value *x)
 {
 	const bool moves = to == from;
 	const Value *const value[] = { y, x };
-	const int64_t offset[] = { g->to_offset * rt_dtypes[to].bytes, g->from_offset * rt_dtypes[from].bytes };
 	Kernel *k;
 
 	if (!can_cast(to, from) || (moves && lower_carrier(to) == RT_NDTYPE))
@@ -92,7 +127,11 @@ put_region(Row *r, const Region *g, int to, int from, const Value *y, const Valu
 	kernel_strided(k, ACCESS_WRITE, moves ? lower_carrier(to) : (RtDtype)to, g->to);
 	kernel_strided(k, ACCESS_READ, moves ? lower_carrier(from) : (RtDtype)from, g->from);
 	kernel_store(k, 0, ref_operand(1));
-	return row_kernel(r, k, value, offset, 2);
+	if (!row_kernel(r, k, value, 2))
+		return false;
+	pass_start(r, 0, &g->to_start, rt_dtypes[to].bytes);
+	pass_start(r, 1, &g->from_start, rt_dtypes[from].bytes);
+	return true;
 }
 
 /* ---- one argument ---------------------------------------------------------------------------------------------- */
@@ -209,8 +248,10 @@ row_roll(Row *r)
 			const bool wrapped = part >> i & 1;
 
 			g.dims[d] = wrapped ? s : x->dims[d] - s;
-			g.to_offset += wrapped ? 0 : s * y->strides[d];
-			g.from_offset += wrapped ? (x->dims[d] - s) * x->strides[d] : 0;
+			if (wrapped)
+				start_add(&g.from_start, x->dims[d] - s, x->strides[d]);
+			else
+				start_add(&g.to_start, s, y->strides[d]);
 		}
 		if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self")))
 			return false;
@@ -234,7 +275,7 @@ row_flip(Row *r)
 
 		if (d < 0)
 			return false;
-		g.from_offset += (x->dims[d] - 1) * x->strides[d];
+		start_add(&g.from_start, x->dims[d] - 1, x->strides[d]);
 		g.from[d] = -x->strides[d];
 	}
 	return put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
@@ -279,7 +320,7 @@ fill(Row *r, double x)
 	k = begin(r, "fill", &g);
 	kernel_strided(k, ACCESS_WRITE, (RtDtype)y->dtype, g.to);
 	kernel_store(k, 0, ref_number(floating ? rt_double(x) : rt_int(y->dtype == RT_b8 ? x != 0 : (int64_t)x)));
-	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, NULL, 1);
+	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, 1);
 }
 
 /* zeros, ones, full and their likes */
@@ -332,19 +373,35 @@ edge_source(Edge edge, int64_t size, int64_t n, bool behind, int *step)
 	}
 }
 
-/* Both sides of a dim of the result, from what is there of it: g is that, in the result, n[0] before and n[1] behind. */
+/* What is there of a padded result: its dims, and by how many elements it begins behind the result's. */
+typedef struct Padded { int64_t dims[RT_MAX_RANK], before[RT_MAX_RANK]; } Padded;
+
+static void
+start_in(Start *s, const RtTensor *y, const Padded *p)
+{
+	for (int d = 0; d < y->ndim; d++)
+		if (p->before[d])
+			start_add(s, p->before[d], y->strides[d]);
+}
+
+/* Both sides of a dim of the result, n[0] elements before and n[1] behind, from what is there of it. */
 static bool
-put_edges(Row *r, Edge edge, const Region *g, int dim, const int64_t *n)
+put_edges(Row *r, Edge edge, const Padded *p, int dim, const int64_t *n)
 {
 	const RtTensor *y = row_result(r, 0);
 	Value *const to = r->n->out[0];
+	Padded others = *p;
 
+	others.before[dim] = 0;
 	for (int behind = 0; behind < 2; behind++) {
-		Region side = *g;
+		Region side = region_of(y->ndim, p->dims, y->strides, y->strides);
 		int step;
+		const int64_t from = edge_source(edge, p->dims[dim], n[behind], behind, &step);
 
-		side.from_offset += edge_source(edge, g->dims[dim], n[behind], behind, &step) * y->strides[dim];
-		side.to_offset += (behind ? g->dims[dim] : -n[behind]) * y->strides[dim];
+		start_in(&side.to_start, y, &others);
+		start_in(&side.from_start, y, &others);
+		start_add(&side.to_start, behind ? n[0] + p->dims[dim] : 0, y->strides[dim]);
+		start_add(&side.from_start, n[0] + from, y->strides[dim]);
 		side.from[dim] = step * y->strides[dim];
 		side.dims[dim] = n[behind];
 		if (!put_region(r, &side, y->dtype, y->dtype, to, to))
@@ -359,6 +416,7 @@ pad_by_edges(Row *r, Edge edge)
 {
 	const RtTensor *x = row_tensor(r, "self"), *y = row_result(r, 0);
 	int64_t pad[RT_MAX_RANK];
+	Padded p = { { 0 }, { 0 } };
 	Region g;
 	int n;
 
@@ -368,20 +426,20 @@ pad_by_edges(Row *r, Edge edge)
 	for (int i = 0; i < n; i++)
 		if (pad[i] < 0)
 			return false;
-	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	memcpy(p.dims, x->dims, (size_t)x->ndim * sizeof *p.dims);
 	for (int i = 0; i < n / 2; i++)
-		g.to_offset += pad[2 * i] * y->strides[x->ndim - 1 - i];
+		p.before[x->ndim - 1 - i] = pad[2 * i];
+	g = region_of(x->ndim, x->dims, y->strides, x->strides);
+	start_in(&g.to_start, y, &p);
 	if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], row_arg(r, "self")))
 		return false;
-	memcpy(g.from, y->strides, (size_t)y->ndim * sizeof *g.from);
-	g.from_offset = g.to_offset;
 	for (int i = 0; i < n / 2; i++) {
 		const int dim = x->ndim - 1 - i;
 
-		if (!put_edges(r, edge, &g, dim, pad + 2 * i))
+		if (!put_edges(r, edge, &p, dim, pad + 2 * i))
 			return false;
-		g.from_offset = g.to_offset -= pad[2 * i] * y->strides[dim];
-		g.dims[dim] = y->dims[dim];
+		p.before[dim] = 0;
+		p.dims[dim] = y->dims[dim];
 	}
 	return true;
 }
@@ -419,8 +477,10 @@ row_pad(Row *r)
 		const int k = 2 * (x->ndim - 1 - i);
 		const int64_t before = k < n ? pad[k] : 0, after = k < n ? pad[k + 1] : 0;
 
-		g.from_offset += before < 0 ? -before * x->strides[i] : 0;
-		g.to_offset += before > 0 ? before * y->strides[i] : 0;
+		if (before < 0)
+			start_add(&g.from_start, -before, x->strides[i]);
+		if (before > 0)
+			start_add(&g.to_start, before, y->strides[i]);
 		g.dims[i] += (before < 0 ? before : 0) + (after < 0 ? after : 0);
 		if (g.dims[i] < 0)
 			return false;
@@ -483,7 +543,7 @@ copy_alike(Row *r, const Node *list, const int64_t *to, int64_t step)
 	k->operand.at[1].along = 0;
 	value[0] = r->n->out[0];
 	memcpy(value + 1, list->in, (size_t)list->nin * sizeof *value);
-	return row_kernel(r, k, value, NULL, list->nin + 1);
+	return row_kernel(r, k, value, list->nin + 1);
 }
 
 /* Does x lie where y has the elements from `at` on? */
@@ -529,8 +589,9 @@ row_cat(Row *r)
 		if (x->ndim != y->ndim)
 			return false;
 		g = region_of(x->ndim, x->dims, y->strides, x->strides);
-		g.to_offset = at * y->strides[dim];
-		if (!is_there(x, y, g.to_offset) && !put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
+		if (i)
+			start_add(&g.to_start, at, y->strides[dim]);
+		if (!is_there(x, y, at * y->strides[dim]) && !put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
 			return false;
 		at += x->dims[dim];
 	}
@@ -561,7 +622,8 @@ row_stack(Row *r)
 		const RtTensor *x = plan_tensor(r->p, list->in[i]);
 		Region g = region_of(x->ndim, x->dims, to, x->strides);
 
-		g.to_offset = i * y->strides[dim];
+		if (i)
+			start_add(&g.to_start, i, y->strides[dim]);
 		if (!put_region(r, &g, x->dtype, x->dtype, r->n->out[0], list->in[i]))
 			return false;
 	}
@@ -600,7 +662,7 @@ take(Row *r, const Taken *t)
 	k->operand.at[1].by_limit = size_number(k->sizes, x->dims[t->dim]);
 	k->operand.at[1].by_wraps = t->wraps;
 	kernel_store(k, 0, ref_operand(1));
-	if (!row_kernel(r, k, value, NULL, 3))
+	if (!row_kernel(r, k, value, 3))
 		return false;
 	row_checks(r);
 	return true;

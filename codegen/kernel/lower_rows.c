@@ -75,7 +75,7 @@ rows_count(const Rows *g)
 bool
 rows_finish(Rows *g)
 {
-	return row_kernel(g->r, g->k, g->value.at, NULL, g->value.n);
+	return row_kernel(g->r, g->k, g->value.at, g->value.n);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

@@ -62,7 +62,7 @@ finish(Row *r, const Segments *s, Kernel *k)
 {
 	const Value *const value[] = { s->in_place ? row_arg(r, "self") : r->n->out[0], s->index, s->source };
 
-	if (!row_kernel(r, k, value, NULL, k->operand.n))
+	if (!row_kernel(r, k, value, k->operand.n))
 		return false;
 	row_checks(r);
 	return true;

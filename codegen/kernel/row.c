@@ -216,7 +216,7 @@ row_call(Row *r, const char *prefix, const char *comment, Out *o, int64_t n, int
 }
 
 bool
-row_kernel(Row *r, Kernel *k, const Value *const *value, const int64_t *offset, int n)
+row_kernel(Row *r, Kernel *k, const Value *const *value, int n)
 {
 	Lowered l = { .kernel = k };
 	KernelCall *c;
@@ -233,8 +233,6 @@ row_kernel(Row *r, Kernel *k, const Value *const *value, const int64_t *offset, 
 	*c = (KernelCall){ 0 };
 	if (r->e)
 		emit_lowered(r->e, r->p, &l, c);
-	for (int i = 0; i < c->args.n; i++)
-		c->args.at[i].offset = offset ? offset[i] : 0;
 	return true;
 }
 
@@ -250,11 +248,11 @@ row_checks(Row *r)
 void
 row_pass(Row *r, KernelCall *c, const Value *v, int64_t offset)
 {
-	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ v, NULL, offset, NULL }));
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ .value = v, .offset = offset }));
 }
 
 void
 row_pass_text(Row *r, KernelCall *c, const char *text)
 {
-	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ NULL, text, 0, NULL }));
+	vec_push(r->p->cx->arena, &c->args, ((KernelArg){ .text = text }));
 }

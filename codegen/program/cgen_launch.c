@@ -48,6 +48,20 @@ remark(Writer *w, const KernelArg *arg)
 	return text;
 }
 
+/* Where sizes are dynamic, each summand of an offset is a number of its own: it is a product of them, the sum is not. */
+static const char *
+argument_address(Writer *w, const KernelArg *arg)
+{
+	const char *text;
+
+	if (!w->p->dynamic || !arg->part)
+		return c_address(w, arg->value, arg->offset);
+	text = c_address(w, arg->value, 0);
+	for (int i = 0; i < arg->npart; i++)
+		text = arena_printf(w->a, "%s + %lld", text, (long long)arg->part[i]);
+	return text;
+}
+
 /* An argument of a kernel as the C expression of an address; numbers are put into variables before. */
 static const char *
 launch_argument(Writer *w, const KernelArg *arg, int *scalars)
@@ -57,7 +71,7 @@ launch_argument(Writer *w, const KernelArg *arg, int *scalars)
 	if (!v)
 		return !strcmp(arg->text, "0") ? arg->text : arena_printf(w->a, "(void *)%s", arg->text);
 	if (plan_is_planned(w->p, v))
-		return c_address(w, v, arg->offset);
+		return argument_address(w, arg);
 	if (w->p->bare)
 		fail_lacks(w->e->cx, v->node->at, "a function without a runtime that takes a number which is not "
 			   "known");

@@ -19,6 +19,8 @@
 typedef struct KnownConstant { IValue v; int index; } KnownConstant;
 struct Lockstep { Vec(KnownConstant) at; };
 
+typedef struct Factor { int at; int64_t v[SIZE_SAMPLES]; } Factor;     /* s[at] */
+
 typedef struct Dynamic {
 	Emit *e;
 	Cx   *cx;
@@ -29,6 +31,7 @@ typedef struct Dynamic {
 	Plan *plan[SIZE_SAMPLES];
 	DynamicPlan shared[SIZE_SAMPLES];
 	Vec(const Node *) node[SIZE_SAMPLES];  /* all nodes but constants, in the same order */
+	Vec(Factor) factor;      /* of offsets that calls pass */
 	bool  changed;           /* a kernel has been refused: plans are to be made again */
 	bool  unjoined;          /* nothing is joined in its place */
 	const char *why;         /* the last texts that did not agree */
@@ -220,6 +223,37 @@ tie_count(Dynamic *d, const RtSizeCount *count, const int64_t *x, const int64_t 
 		sizes_tie(d->cx, d->z, (RtSizeTie){ RT_TIE_REST, count->x, count->q, { .d = x[0] % count->q } });
 }
 
+/* The values v are those of the count at s[at]: an atom of this text. */
+static bool
+add_counted(Formulas *f, const int64_t *v, int at)
+{
+	const int atom = sizes_add_atom(&f->z, v);
+
+	if (atom < 0 || at < 0)
+		return false;
+	f->of[atom] = (int16_t)at;
+	return true;
+}
+
+/* x, c * size + d, is a factor of numbers in this text and in the function's. */
+static bool
+add_factor(Formulas *f, const int64_t *x)
+{
+	Dynamic *d = f->d;
+	Factor factor;
+	RtSizeExpr e;
+
+	for (int k = 0; k < d->n; k++)
+		if (x[k] < 0)
+			return true;
+	if (sizes_express(d->z, x, false, &e) || !sizes_express(d->z, x, true, &e))
+		return true;
+	factor.at = sizes_count(d->cx, d->z, (RtSizeCount){ .x = e, .q = 1 });
+	memcpy(factor.v, x, sizeof factor.v[0] * (size_t)d->n);
+	vec_push(d->cx->arena, &d->factor, factor);
+	return add_counted(f, x, factor.at);
+}
+
 /* What plan_ceil was asked on the samples: its values become an atom of this text, unless they are the same. */
 static bool
 add_count(Formulas *f, const int64_t *x, int64_t q)
@@ -227,8 +261,9 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 	RtSizeCount count = { .q = q };
 	int64_t v[SIZE_SAMPLES];
 	bool same = true;
-	int atom, at;
 
+	if (q == 1)
+		return add_factor(f, x);
 	for (int k = 0; k < f->d->n; k++) {
 		v[k] = (x[k] + q - 1) / q;
 		same &= v[k] == v[0];
@@ -238,12 +273,7 @@ add_count(Formulas *f, const int64_t *x, int64_t q)
 	if (same)
 		return true;
 	tie_count(f->d, &count, x, v);
-	atom = sizes_add_atom(&f->z, v);
-	at = sizes_count(f->d->cx, f->d->z, count);
-	if (atom < 0 || at < 0)
-		return false;
-	f->of[atom] = (int16_t)at;
-	return true;
+	return add_counted(f, v, sizes_count(f->d->cx, f->d->z, count));
 }
 
 /* With what plan_ceil was asked on the samples; false: it was asked different things. */
@@ -269,6 +299,21 @@ begin_formulas(Dynamic *d, Formulas *f)
 			return false;
 	}
 	return true;
+}
+
+/* The function's text passes offsets, which have factors of its kernels. */
+static void
+add_factors(Formulas *f)
+{
+	for (int i = 0; i < f->d->factor.n; i++) {
+		const Factor *factor = &f->d->factor.at[i];
+		bool known = false;
+
+		for (int k = 0; k < i && !known; k++)
+			known = f->d->factor.at[k].at == factor->at;
+		if (!known)
+			add_counted(f, factor->v, factor->at);
+	}
 }
 
 static const char *
@@ -562,7 +607,7 @@ settle(Dynamic *d, Sampled *s)
 				return false;
 			call->name = s[0].capture.at.at[atoi(call->name + 9)].name;
 			call->grain = s[0].calls[c].grain;
-			vec_push(d->cx->arena, &call->args, ((KernelArg){ NULL, "(uintptr_t)s", 0, NULL }));
+			vec_push(d->cx->arena, &call->args, ((KernelArg){ .text = "(uintptr_t)s" }));
 		}
 	return true;
 }
@@ -634,6 +679,7 @@ settle_all(Dynamic *d)
 		d->changed = false;
 		d->z->tie.n = ties;
 		d->z->count.n = counts;
+		d->factor.n = 0;
 		make_plans(d);
 		for (int i = 0; i < d->node[0].n; i++)
 			settle_node(d, i);
@@ -655,6 +701,7 @@ function_text(Dynamic *d, const char *name, const char *code, const char *title,
 		d->shared[k].derived.n = 0;
 	}
 	begin_formulas(d, &f);
+	add_factors(&f);
 	if (!(common = unify(&f, text)))
 		return NULL;
 	out_line(o, "\n/* %s: %d kernels, %d runtime calls, %d guards inside.", title, d->plan[0]->kernels,

@@ -37,11 +37,13 @@ class Forms(Form):
     def test_roll(self):
         self.form(["return torch.roll(x, [-1, 3], [1, -1])"], ["x=float32[2x5x4]"])
         self.form(["return torch.roll(torch.transpose(x, 0, 1), [7], [0])"], ["x=int64[3x5]"])
+        self.form(["return torch.roll(torch.neg(x), [-1, 1], [1, 2])"], ["x=float32[2..4x5..8x6..9]"])
         self.form(["return torch.roll(x, [1, 1], [0, 0])"], ["x=float32[3x5]"], calls=1)
         self.form(["return torch.roll(x, [1])"], ["x=float32[3x5]"], calls=1)
 
     def test_flip(self):
         self.form(["return torch.flip(x, [0, -1])"], ["x=float32[2..4x3x5]"])
+        self.form(["return torch.flip(torch.neg(x), [1])"], ["x=float32[2..4x5..8x6..9]"])
         self.form(["return torch.flip(torch.transpose(x, 0, 1), [1])"], ["x=int64[3x5]"])
         self.form(["return torch.flip(x, [1])"], ["x=complex64[3x5]"])
         self.form(["return torch.flip(x, [0])"], ["x=complex128[3x5]"], calls=1)
@@ -410,8 +412,7 @@ class Forms(Form):
                 line = "return torch.pad(torch.transpose(x, 0, 1), %s, \"%s\")" % (pad, mode)
                 self.form([line], ["x=float32[2x3x%s]" % "x".join(["7"] * dims)])
                 self.form([line], ["x=float32[2..5x3x%s]" % "x".join(["7"] * dims)])
-                if pad == [2, 3]:
-                    self.form([line], ["x=float32[2x3x5..9]"])
+                self.form([line], ["x=float32[2..4x3x%s]" % "x".join(["5..9", "6..11", "7..8"][:dims])])
         for kind in "bool", "int64", "float16", "complex64":
             self.form(["return torch.pad(x, [3, 2, 1, 1], \"reflect\"), torch.replication_pad2d(x, [1, 2, 0, 3])"], ["x=%s[2x4x6]" % kind],
                       result="Tuple[Tensor, Tensor]")
