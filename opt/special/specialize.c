@@ -227,15 +227,29 @@ take_parts(Spec *s, Scope *c, Node *n, int64_t first)
 		spec_guard_outputs(s, c, n, m);
 }
 
+/* The values that are the parts of v now: those that it was made of, or what a list has by now that is written to, here
+ * or in an operator's body.  False: they are not at hand. */
+static bool
+parts_now(Spec *s, Scope *c, const Value *from, const Value *v, Value ***part, int64_t *count)
+{
+	const Known *k = known_at(s->k, v);
+	const Node *made = k->mutable && node_is(v->node, "prim::ListConstruct") ? NULL : construction(s, c, from, v);
+	const Shadow *h = !made && k->is && k->mutable ? spec_shadow(s, k->v) : NULL;
+
+	*part = made ? made->in : h ? h->items.at : NULL;
+	*count = made ? made->nin : h ? h->items.n : 0;
+	return made || h;
+}
+
 static void
 eval_unpack(Spec *s, Scope *c, Node *n)
 {
-	Value *in = spec_value(c, n->in[0]);
-	Node *made = construction(s, c, n->in[0], in);
+	Value **part;
+	int64_t count;
 
-	if (made && made->nin == n->nout) {
+	if (parts_now(s, c, n->in[0], spec_value(c, n->in[0]), &part, &count) && count == n->nout) {
 		for (int i = 0; i < n->nout; i++)
-			spec_bind(s, c, n->out[i], made->in[i]);
+			spec_bind(s, c, n->out[i], part[i]);
 		return;
 	}
 	take_parts(s, c, n, 0);
@@ -262,17 +276,17 @@ eval_tuple_index(Spec *s, Scope *c, Node *n)
 	take_parts(s, c, n, i);
 }
 
-/* An element of a list that was made here and stays. */
+/* An element of a list whose elements are at hand. */
 static bool
 eval_item(Spec *s, Scope *c, Node *n)
 {
-	Value *whole = spec_value(c, n->in[0]);
-	const Node *made = n->in[0]->type->kind == TYPE_LIST ? construction(s, c, n->in[0], whole) : NULL;
-	int64_t i;
+	Value **part;
+	int64_t i, count;
 
-	if (!made || !known_int(s->k, spec_value(c, n->in[1]), &i) || i >= made->nin || i < -made->nin)
+	if (n->in[0]->type->kind != TYPE_LIST || !known_int(s->k, spec_value(c, n->in[1]), &i) ||
+	    !parts_now(s, c, n->in[0], spec_value(c, n->in[0]), &part, &count) || i >= count || i < -count)
 		return false;
-	spec_bind(s, c, n->out[0], made->in[i < 0 ? i + made->nin : i]);
+	spec_bind(s, c, n->out[0], part[i < 0 ? i + count : i]);
 	return true;
 }
 
