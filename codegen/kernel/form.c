@@ -265,7 +265,8 @@ lead_most(Kernel *k)
 	int lead = last, most = last > 0 ? 2 * consecutive_operands(k, last) : 0;
 
 	for (int i = 0; i < last && !is_along(k, 0); i++)
-		if (consecutive_operands(k, i) > most && size_at_least(k->sizes, k->extent[i], LEAST_INNER)) {
+		if (consecutive_operands(k, i) > most &&
+		    (k->varies || size_at_least(k->sizes, k->extent[i], LEAST_INNER))) {
 			lead = i;
 			most = consecutive_operands(k, i);
 		}

@@ -75,6 +75,7 @@ lower_over(Plan *p, const Node *n, const char *name, int naxis, const int64_t *d
 	Kernel *k = kernel_new(p->sizes, p->cx->arena, name, n->op ? n->op->id : n->kind->name);
 
 	k->naxis = naxis;
+	k->varies = p->dynamic != NULL;
 	for (int i = 0; i < naxis; i++)
 		k->extent[i] = size_number(k->sizes, dims[i]);
 	return k;
@@ -323,13 +324,13 @@ fill(Row *r, double x)
 	return row_kernel(r, k, (const Value *const[]){ r->n->out[0] }, 1);
 }
 
-/* zeros, ones, full and their likes */
+/* zeros, ones, full and their likes, scalar_tensor */
 bool
 row_fill(Row *r)
 {
 	double x = r->n->op->lowering == LOWER_ONES;
 
-	if (r->n->op->lowering == LOWER_FULL && !row_double(r, "fill_value", &x))
+	if (r->n->op->lowering == LOWER_FULL && !row_double(r, node_arg(r->n, "s") ? "s" : "fill_value", &x))
 		return false;
 	return fill(r, x);
 }

@@ -263,6 +263,7 @@ begin(Plan *p, const Node *n, Lowered *out)
 		m.known = known_subgraph(p->cx, m.sub, in, is);
 	}
 	out->kernel = m.k = kernel_new(p->sizes, p->cx->arena, "map", describe(&m));
+	m.k->varies = p->dynamic != NULL;
 	return m;
 }
 

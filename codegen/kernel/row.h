@@ -85,6 +85,7 @@ RowForm row_scatter, row_index_slices, row_index_put;
 RowForm row_max_pool, row_max_pool_places, row_max_pool_back, row_avg_pool, row_adaptive_pool;
 RowForm row_matmul, row_linear, row_addmm, row_einsum;
 RowForm row_bilinear, row_nearest;
+RowForm row_arange, row_triu, row_tril;
 RowForm row_grid_sample, row_grid_sample_last;
 RowForm row_rnn_walk;
 RowForm row_embedding_bag, row_scan, row_topk;

@@ -373,6 +373,22 @@ class Forms(Form):
         self.form(["return torch.upsample_nearest2d(x, [6, 6])"], ["x=uint8[1x2x3x4]"])
         self.form(["return torch.upsample_bilinear2d(x, [torch.mul(torch.size(x, 2), 2), 6], False)"], ["x=float32[1x2x3..8x4]"])
 
+    def test_places(self):
+        """What follows from where an element is: counts, triangles, grids of them, of dynamic sizes."""
+        count = "torch.arange(%s)", "torch.arange(%s, dtype=6)", "torch.arange(2, torch.add(%s, 2))", "torch.arange(0.5, torch.add(%s, 0.5), 0.25)", \
+            "torch.arange(%s, -1, -2)", "torch.arange(%s, dtype=3)", "torch.arange(%s, dtype=5)"
+        for line in count:
+            self.form(["return torch.add(%s, torch.sum(x))" % line % "torch.size(x, 0)"], ["x=float32[2..40]"])
+        for what in "x, 0", "x, -2", "x, 5", "torch.transpose(x, 1, 2), 1", "torch.select(x, 0, 0), -1":
+            for name in "triu", "tril":
+                self.form(["return torch.%s(%s)" % (name, what)], ["x=float32[2x5x6]"])
+                self.form(["return torch.%s(%s)" % (name, what)], ["x=float16[2..4x5..9x6..20]"])
+        for kind in "complex64", "bool", "int32":
+            self.form(["return torch.triu(x, 1), torch.tril(torch.transpose(x, 0, 1))"], ["x=%s[20x70]" % kind], result="Tuple[Tensor, Tensor]")
+        self.form(["g, h = torch.meshgrid([torch.arange(torch.size(x, 0)), torch.arange(torch.size(x, 1))])",
+                   "return torch.add(torch.to(torch.stack([h, g], 2), 6), torch.unsqueeze(x, 2))"], ["x=float32[2..7x3..9]"])
+        self.form(["return torch.add(torch.new_ones(x, [torch.size(x, 0), 2]), torch.new_full(x, [torch.size(x, 0), 1], 2.5))"], ["x=float32[2..7]"])
+
     def test_grid(self):
         """Images and volumes, in planes and channels last, grids that are permuted, coordinates outside, NaN and infinite."""
         edges = "torch.mul(g, 1.3)", "torch.div(torch.sub(g, 0.5), torch.mul(torch.floor(torch.mul(g, 1.4)), -2.0))"
