@@ -19,8 +19,9 @@ typedef struct Geometry {        /* of the forward convolution */
 } Geometry;
 
 typedef struct Conv {            /* the members of VbConv that matter */
-	int64_t n, h, w, ic, oh, ow, oc, kh, kw, s[2], pad[2], d[2], xs, ys;
-	int64_t first, so, si, sr, ss;
+	int64_t n, h, w, ic, oh, ow, oc, kh, kw, s[2], pad[2], d[2], xs, ys, groups;
+	int64_t first, sg, so, si, sr, ss;
+	bool    depthwise;               /* all channels are oc of one group */
 	bool    scattered;
 	int64_t start, yn, yh, yw;
 } Conv;
@@ -46,7 +47,9 @@ take(Row *r, const char *input, Geometry *g)
 	if (g->w->dims[0] % g->groups || g->w->dims[1] * g->groups != g->x->dims[1] || g->w->dims[0] != g->y->dims[1])
 		return false;
 	g->depthwise = g->groups > 1 && g->w->dims[1] == 1 && g->w->dims[0] == g->groups;
-	return g->depthwise || g->groups <= MAX_KERNEL_CALLS / (g->s[0] * g->s[1]);
+	if (g->depthwise)
+		g->groups = 1;
+	return g->s[0] * g->s[1] <= MAX_KERNEL_CALLS;    /* phases of the gradient */
 }
 
 static void
@@ -54,10 +57,11 @@ put_geometry(Buf *b, const Conv *c)
 {
 	buf_printf(b, "{ .n = %lld, .h = %lld, .w = %lld, .ic = %lld, .oh = %lld, .ow = %lld, .oc = %lld,\n"
 		   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
-		   ".dw = %lld, .xs = %lld, .ys = %lld }", (long long)c->n, (long long)c->h, (long long)c->w,
-		   (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
+		   ".dw = %lld, .xs = %lld, .ys = %lld, .groups = %lld }", (long long)c->n, (long long)c->h,
+		   (long long)c->w, (long long)c->ic, (long long)c->oh, (long long)c->ow, (long long)c->oc,
 		   (long long)c->kh, (long long)c->kw, (long long)c->s[0], (long long)c->s[1], (long long)c->pad[0],
-		   (long long)c->pad[1], (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys);
+		   (long long)c->pad[1], (long long)c->d[0], (long long)c->d[1], (long long)c->xs, (long long)c->ys,
+		   (long long)c->groups);
 }
 
 static void
@@ -71,14 +75,13 @@ put_scratch(Out *o, const char *bytes)
 
 /* ---- by computed weights ----------------------------------------------------------------------------------------- */
 
-typedef struct Operands {        /* of a launch; offsets in floats, of those of its group */
+typedef struct Operands {        /* of a launch */
 	const Value *y, *x, *w, *bias;
-	int64_t at_y, at_x, at_bias;
 } Operands;
 
 /* What the launch computes. */
 static void
-put_contract(Row *r, KernelCall *call, const Conv *c, bool depthwise, bool bias)
+put_contract(Row *r, KernelCall *call, const Conv *c, bool bias)
 {
 	const int64_t yw = c->scattered ? c->yw : c->ys, yh = c->scattered ? c->yh : c->ow * c->ys;
 	const int64_t yn = c->scattered ? c->yn : c->oh * c->ow * c->ys;
@@ -90,15 +93,16 @@ put_contract(Row *r, KernelCall *call, const Conv *c, bool depthwise, bool bias)
 	contract_begin(&k, r->p, r->n, RT_f32, bias);
 	contract_axis(&k, c->n, false, (int64_t[4]){ yn, c->h * c->w * c->xs });
 	contract_windows(&k, &v, false);
-	contract_axis(&k, c->oc, false, (int64_t[4]){ 1, depthwise, c->so, 1 });
-	contract_axis(&k, depthwise ? 1 : c->ic, true, (int64_t[4]){ 0, 1, c->si });
+	contract_axis(&k, c->groups, false, (int64_t[4]){ c->oc, c->ic, c->sg, c->oc });
+	contract_axis(&k, c->oc, false, (int64_t[4]){ 1, c->depthwise, c->so, 1 });
+	contract_axis(&k, c->ic, true, (int64_t[4]){ 0, 1, c->si });
 	contract_windows(&k, &v, true);
 	contract_from(&k, c->scattered ? c->start : 0, c->first);
-	contract_call(call, &k, NULL, 0, depthwise ? "vb_depthwise" : "vb_conv");
+	contract_call(call, &k, NULL, 0, c->depthwise ? "vb_depthwise" : "vb_conv");
 }
 
 static void
-emit_conv(Row *r, const Conv *c, bool depthwise, const Operands *on)
+emit_conv(Row *r, const Conv *c, const Operands *on)
 {
 	const int64_t pixels = c->n * c->oh * c->ow, nr = r->e ? r->e->nr : 64;
 	Arena *a = r->p->cx->arena;
@@ -108,12 +112,12 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Operands *on)
 
 	put_geometry(&b, c);
 	out_line(&o, "static const VbConv v = { .c = %s,", arena_text(a, &b));
-	out_line(&o, "\t.first = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, .scattered = %d,",
-		 (long long)c->first, (long long)c->so, (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK,
-		 c->scattered);
+	out_line(&o, "\t.first = %lld, .sg = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld, .chunk = %d, "
+		 ".scattered = %d,", (long long)c->first, (long long)c->sg, (long long)c->so,
+		 (long long)c->si, (long long)c->sr, (long long)c->ss, CHUNK, c->scattered);
 	out_line(&o, "\t.start = %lld, .yn = %lld, .yh = %lld, .yw = %lld };", (long long)c->start, (long long)c->yn,
 		 (long long)c->yh, (long long)c->yw);
-	if (depthwise) {
+	if (c->depthwise) {
 		put_scratch(&o, "v.c.kh * v.c.kw * v.c.oc * 4");
 		out_line(&o, "vb_depthwise(begin, end, &v, p[1], p[2], %s, p[0], scratch);", on->bias ? "p[4]" : "0");
 	} else {
@@ -123,21 +127,22 @@ emit_conv(Row *r, const Conv *c, bool depthwise, const Operands *on)
 	}
 	call = row_call(r, "computed", arena_printf(a, "convolution %lld x %lld by computed weights, %lld -> %lld "
 			"channels, (%lld, %lld, %lld) -> (%lld, %lld)",
-			(long long)c->kh, (long long)c->kw, (long long)(depthwise ? c->oc : c->ic), (long long)c->oc,
+			(long long)c->kh, (long long)c->kw, (long long)c->xs, (long long)c->ys,
 			(long long)c->n, (long long)c->h, (long long)c->w, (long long)c->oh, (long long)c->ow), &o,
-			depthwise ? c->n * c->oh : (c->oc + nr - 1) / nr * plan_ceil(r->p, pixels, CHUNK), 1);
-	call->scratch = depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
+			c->depthwise ? c->n * c->oh : c->groups * ((c->oc + nr - 1) / nr) *
+			plan_ceil(r->p, pixels, CHUNK), 1);
+	call->scratch = c->depthwise ? c->kh * c->kw * c->oc * 4 : vs_convolution(nr, CHUNK, c->kh * c->kw, c->ic);
 	call->work.flops = 2.0 * (double)(c->n * c->oh * c->ow * c->oc) * (double)(c->kh * c->kw) *
-		(double)(depthwise ? 1 : c->ic);
-	row_pass(r, call, on->y, on->at_y * 4);
-	row_pass(r, call, on->x, on->at_x * 4);
+		(double)(c->groups * c->ic);
+	row_pass(r, call, on->y, 0);
+	row_pass(r, call, on->x, 0);
 	row_pass(r, call, on->w, 0);
 	row_pass_text(r, call, "kiln_zeros");
 	if (r->e && r->e->zeros < c->ic)
 		r->e->zeros = c->ic;
 	if (on->bias)
-		row_pass(r, call, on->bias, on->at_bias * 4);
-	put_contract(r, call, c, depthwise, on->bias != NULL);
+		row_pass(r, call, on->bias, 0);
+	put_contract(r, call, c, on->bias != NULL);
 }
 
 bool
@@ -152,19 +157,15 @@ row_convolution_computed(Row *r)
 		return false;
 	x = g.x;
 	y = g.y;
-	const int64_t *st = g.w->strides, oc = g.w->dims[0] / g.groups, ic = g.w->dims[1];
-	Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2], .ow = y->dims[3],
-		   .oc = g.depthwise ? g.groups : oc, .kh = g.w->dims[2], .kw = g.w->dims[3], .s = { g.s[0], g.s[1] },
-		   .pad = { g.pad[0], g.pad[1] }, .d = { g.d[0], g.d[1] }, .xs = x->dims[1], .ys = y->dims[1],
-		   .so = st[0], .si = st[1], .sr = st[2], .ss = st[3] };
+	const int64_t *st = g.w->strides, oc = g.w->dims[0] / g.groups;
+	const Operands on = { .y = r->n->out[0], .x = row_arg(r, "input"), .w = row_arg(r, "weight"), .bias = bias };
+	const Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = g.w->dims[1], .oh = y->dims[2],
+			 .ow = y->dims[3], .oc = oc, .groups = g.groups, .depthwise = g.depthwise,
+			 .kh = g.w->dims[2], .kw = g.w->dims[3], .s = { g.s[0], g.s[1] },
+			 .pad = { g.pad[0], g.pad[1] }, .d = { g.d[0], g.d[1] }, .xs = x->dims[1], .ys = y->dims[1],
+			 .sg = oc * st[0], .so = st[0], .si = st[1], .sr = st[2], .ss = st[3] };
 
-	for (int64_t k = 0; k < (g.depthwise ? 1 : g.groups); k++) {
-		const Operands on = { .y = r->n->out[0], .x = row_arg(r, "input"), .w = row_arg(r, "weight"),
-				      .bias = bias, .at_y = k * oc, .at_x = k * ic, .at_bias = k * oc };
-
-		c.first = k * oc * st[0];
-		emit_conv(r, &c, g.depthwise, &on);
-	}
+	emit_conv(r, &c, &on);
 	return true;
 }
 
@@ -188,26 +189,26 @@ phase_of(const Geometry *g, int dim, int64_t r)
 }
 
 static void
-emit_phase(Row *r, const Geometry *g, int64_t group, StridePhase h, StridePhase w)
+emit_phase(Row *r, const Geometry *g, StridePhase h, StridePhase w)
 {
 	const int64_t *st = g->w->strides, oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], channels = g->x->dims[1];
 	const bool all = g->s[0] == 1 && g->s[1] == 1;
 	const Conv c = { .n = g->y->dims[0], .h = g->y->dims[2], .w = g->y->dims[3], .ic = g->depthwise ? 1 : oc,
-			 .oh = h.count, .ow = w.count, .oc = g->depthwise ? g->groups : ic, .kh = h.taps, .kw = w.taps,
+			 .oh = h.count, .ow = w.count, .oc = g->depthwise ? oc : ic, .kh = h.taps, .kw = w.taps,
+			 .groups = g->groups, .depthwise = g->depthwise, .sg = oc * st[0],
 			 .s = { 1, 1 }, .pad = { h.pad, w.pad },
 			 .d = { g->d[0], g->d[1] }, .xs = g->y->dims[1], .ys = channels,
-			 .first = group * oc * st[0] + h.tap * st[2] + w.tap * st[3],
+			 .first = h.tap * st[2] + w.tap * st[3],
 			 .so = g->depthwise ? st[0] : st[1], .si = g->depthwise ? st[1] : st[0],
 			 .sr = -g->s[0] * st[2], .ss = -g->s[1] * st[3],
 			 .scattered = !all, .start = (h.from * g->x->dims[3] + w.from) * channels,
 			 .yn = g->x->dims[2] * g->x->dims[3] * channels,
 			 .yh = g->s[0] * g->x->dims[3] * channels, .yw = g->s[1] * channels };
 
-	const Operands on = { .y = r->n->out[0], .x = row_arg(r, "grad_output"), .w = row_arg(r, "weight"),
-			      .at_y = group * ic, .at_x = group * oc };
+	const Operands on = { .y = r->n->out[0], .x = row_arg(r, "grad_output"), .w = row_arg(r, "weight") };
 
 	if (h.count && w.count)
-		emit_conv(r, &c, g->depthwise, &on);
+		emit_conv(r, &c, &on);
 }
 
 static bool
@@ -218,16 +219,15 @@ emit_input(Row *r, const Geometry *g)
 
 	if (!gx || !dense_nhwc(gx) || (!all && (g->depthwise || g->d[0] != 1 || g->d[1] != 1)))
 		return false;
-	for (int64_t k = 0; k < (g->depthwise ? 1 : g->groups); k++)
-		for (int64_t i = 0; i < g->s[0]; i++)
-			for (int64_t j = 0; j < g->s[1]; j++)
-				emit_phase(r, g, k, phase_of(g, 0, i), phase_of(g, 1, j));
+	for (int64_t i = 0; i < g->s[0]; i++)
+		for (int64_t j = 0; j < g->s[1]; j++)
+			emit_phase(r, g, phase_of(g, 0, i), phase_of(g, 1, j));
 	return true;
 }
 
 /* What a launch of it computes: taps are places of the result, and places of the other gradient are summed over. */
 static void
-put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw, bool depthwise)
+put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw)
 {
 	const Windows v = { .places = 2, .in = { c->h, c->w }, .out = { c->kh, c->kw }, .taps = { c->oh, c->ow },
 			    .step = { c->d[0], c->d[1] }, .pad = { c->pad[0], c->pad[1] }, .wide = { c->s[0], c->s[1] },
@@ -235,56 +235,53 @@ put_weight_contract(Row *r, KernelCall *call, const Conv *c, const int64_t *gw, 
 	Contract k;
 
 	contract_begin(&k, r->p, r->n, RT_f32, false);
-	contract_axis(&k, c->oc, false, (int64_t[4]){ gw[0], depthwise, 1 });
-	contract_axis(&k, depthwise ? 1 : c->ic, false, (int64_t[4]){ gw[1], 1 });
+	contract_axis(&k, c->groups, false, (int64_t[4]){ c->oc * gw[0], c->ic, c->oc });
+	contract_axis(&k, c->oc, false, (int64_t[4]){ gw[0], c->depthwise, 1 });
+	contract_axis(&k, c->ic, false, (int64_t[4]){ gw[1], 1 });
 	contract_windows(&k, &v, false);
 	contract_axis(&k, c->n, true, (int64_t[4]){ 0, c->h * c->w * c->xs, c->oh * c->ow * c->ys });
 	contract_windows(&k, &v, true);
-	contract_call(call, &k, NULL, 0, depthwise ? "vb_weight_depthwise" : "vb_weight");
+	contract_call(call, &k, NULL, 0, c->depthwise ? "vb_weight_depthwise" : "vb_weight");
 }
 
 static bool
 emit_weight(Row *r, const Geometry *g)
 {
 	const RtTensor *gw = row_result(r, 1), *x = g->x, *y = g->y;
-	const int64_t oc = g->w->dims[0] / g->groups, ic = g->w->dims[1], nr = r->e ? r->e->nr : 64;
+	const int64_t *st = gw ? gw->strides : NULL, oc = g->w->dims[0] / g->groups, ic = g->w->dims[1],
+		      nr = r->e ? r->e->nr : 64;
 	const Conv c = { .n = x->dims[0], .h = x->dims[2], .w = x->dims[3], .ic = ic, .oh = y->dims[2],
-			 .ow = y->dims[3], .oc = g->depthwise ? g->groups : oc, .kh = g->w->dims[2],
-			 .kw = g->w->dims[3], .s = { g->s[0], g->s[1] },
-			 .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] }, .xs = x->dims[1],
-			 .ys = y->dims[1] };
+			 .ow = y->dims[3], .oc = oc, .kh = g->w->dims[2], .kw = g->w->dims[3],
+			 .s = { g->s[0], g->s[1] }, .pad = { g->pad[0], g->pad[1] }, .d = { g->d[0], g->d[1] },
+			 .xs = x->dims[1], .ys = y->dims[1], .groups = g->groups, .depthwise = g->depthwise };
+	Arena *a = r->p->cx->arena;
+	Out o = { .indent = 1 };
+	KernelCall *call;
+	Buf b = { 0 };
 
 	if (!gw || gw->dtype != RT_f32)
 		return false;
-	for (int64_t k = 0; k < (g->depthwise ? 1 : g->groups); k++) {
-		Arena *a = r->p->cx->arena;
-		Out o = { .indent = 1 };
-		KernelCall *call;
-		Buf b = { 0 };
-
-		put_geometry(&b, &c);
-		out_line(&o, "static const VbWeight v = { .c = %s,", arena_text(a, &b));
-		out_line(&o, "\t.so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)gw->strides[0],
-			 (long long)gw->strides[1], (long long)gw->strides[2], (long long)gw->strides[3]);
-		if (g->depthwise) {
-			out_line(&o, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
-		} else {
-			put_scratch(&o, "vb_weight_scratch(&v)");
-			out_line(&o, "vb_weight(begin, end, &v, %lld, p[1], p[2], p[0], scratch);", (long long)c.oc);
-		}
-		call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, "
-				"(%lld, %lld, %lld) -> (%lld, %lld)",
-				(long long)c.kh, (long long)c.kw, (long long)c.ic, (long long)c.oc, (long long)c.n,
-				(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &o,
-				g->depthwise ? (c.oc + 47) / 48 : (oc + nr - 1) / nr * ((ic + 47) / 48), 1);
-		call->scratch = g->depthwise ? 0 : vs_gradient(nr, c.kh * c.kw, c.ow);
-		call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * c.oc) * (double)(c.kh * c.kw) *
-			(double)(g->depthwise ? 1 : c.ic);
-		row_pass(r, call, r->n->out[1], k * oc * gw->strides[0] * 4);
-		row_pass(r, call, row_arg(r, "input"), k * ic * 4);
-		row_pass(r, call, row_arg(r, "grad_output"), k * oc * 4);
-		put_weight_contract(r, call, &c, gw->strides, g->depthwise);
+	put_geometry(&b, &c);
+	out_line(&o, "static const VbWeight v = { .c = %s,", arena_text(a, &b));
+	out_line(&o, "\t.sg = %lld, .so = %lld, .si = %lld, .sr = %lld, .ss = %lld };", (long long)(oc * st[0]),
+		 (long long)st[0], (long long)st[1], (long long)st[2], (long long)st[3]);
+	if (g->depthwise) {
+		out_line(&o, "vb_weight_depthwise(begin, end, &v, p[1], p[2], p[0]);");
+	} else {
+		put_scratch(&o, "vb_weight_scratch(&v)");
+		out_line(&o, "vb_weight(begin, end, &v, %lld, p[1], p[2], p[0], scratch);", (long long)c.oc);
 	}
+	call = row_call(r, "weights", arena_printf(a, "gradient of weights %lld x %lld, %lld -> %lld channels, "
+			"(%lld, %lld, %lld) -> (%lld, %lld)",
+			(long long)c.kh, (long long)c.kw, (long long)c.xs, (long long)c.ys, (long long)c.n,
+			(long long)c.h, (long long)c.w, (long long)c.oh, (long long)c.ow), &o,
+			g->depthwise ? (oc + 47) / 48 : g->groups * ((oc + nr - 1) / nr) * ((ic + 47) / 48), 1);
+	call->scratch = g->depthwise ? 0 : vs_gradient(nr, c.kh * c.kw, c.ow);
+	call->work.flops = 2.0 * (double)(c.n * c.oh * c.ow * oc) * (double)(c.kh * c.kw) * (double)(g->groups * ic);
+	row_pass(r, call, r->n->out[1], 0);
+	row_pass(r, call, row_arg(r, "input"), 0);
+	row_pass(r, call, row_arg(r, "grad_output"), 0);
+	put_weight_contract(r, call, &c, st);
 	return true;
 }
 

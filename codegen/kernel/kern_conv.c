@@ -397,9 +397,9 @@ comment_of(const Emit *e, const Dense *d, const After *after)
 	const char *groups = d->groups > 1 ? arena_printf(e->cx->arena, " in %lld groups", (long long)d->groups) : "";
 
 	if (d->conv)
-		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels%s, (%lld, %lld, %lld) "
-				    "-> (%lld, %lld)%s", g[7], g[8], in, out, groups, g[0], g[1], g[2], g[4], g[5],
-				    more);
+		return arena_printf(e->cx->arena, "convolution %lld x %lld, %lld -> %lld channels%s, "
+				    "(%lld, %lld, %lld) -> (%lld, %lld)%s", g[7], g[8], in, out, groups, g[0], g[1],
+				    g[2], g[4], g[5], more);
 	return arena_printf(e->cx->arena, "product (%lld, %lld) x (%lld, %lld)%s", (long long)d->m, (long long)d->k,
 			    (long long)d->k, (long long)d->n, more);
 }
@@ -445,7 +445,8 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			   "\t\t.kh = %lld, .kw = %lld, .sh = %lld, .sw = %lld, .ph = %lld, .pw = %lld, .dh = %lld, "
 			   ".dw = %lld, .xs = %lld, .ys = %lld, .groups = %lld%s };\n\n",
 			   g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13],
-			   g[14], g[15], (long long)d->ldc, (long long)d->groups, after->range[0] ? ", .range = range" : "");
+			   g[14], g[15], (long long)d->ldc, (long long)d->groups,
+			   after->range[0] ? ", .range = range" : "");
 		if (d->form == WINOGRAD)
 			buf_printf(&b, "\tfloat *scratch = rt_thread_scratch(%lld);\n\n\tif (scratch)\n"
 				   "\t\tvc_winograd(begin, end, %d, &v, %lld, p[1], p[2], p[3], p[0], scratch, %s, "
@@ -460,8 +461,8 @@ kernel_of(Emit *e, Plan *p, const Dense *d, int step, const After *after)
 			buf_printf(&b, "\t%s(begin, end, %d, &v, %d, p[1], p[2], p[3], p[0], p[4], %s, p);\n}\n",
 				   forms[d->form].micro, step, CHUNK, epilogue);
 	} else {
-		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], p[0], "
-			   "%lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->groups, (long long)d->n,
+		buf_printf(&b, "\n\tvc_product(begin, end, %d, %lld, %lld, %lld, %lld, %d, p[1], %lld, p[2], p[3], "
+			   "p[0], %lld, %s, %s, p);\n}\n", step, (long long)d->m, (long long)d->groups, (long long)d->n,
 			   (long long)d->k, CHUNK, (long long)d->lda, (long long)d->ldc, range, epilogue);
 	}
 	name = emit_kernel(e, d->conv ? "conv" : "product", comment_of(e, d, after), b.at, false);

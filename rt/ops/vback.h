@@ -16,7 +16,8 @@
 
 typedef struct VbConv {
 	VcConv  c;
-	int64_t first, so, si, sr, ss;           /* weights: of output 0, input 0, tap (0, 0); distances */
+	/* weights: of output 0, input 0, tap (0, 0); distances, sg between groups */
+	int64_t first, sg, so, si, sr, ss;
 	int64_t chunk;
 	bool    scattered;                       /* pixels of the result are not side by side: */
 	int64_t start, yn, yh, yw;               /* the first one, and distances of images, rows, columns */
@@ -70,33 +71,35 @@ vb_conv_part(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 	     const float *zeros, const VcTaps *last, float *scratch)
 {
 	const int64_t pixels = v->c.n * v->c.oh * v->c.ow, chunks = (pixels + v->chunk - 1) / v->chunk,
-		      full = v->c.oc / VC_NR;
+		      full = v->c.oc / VC_NR, panels = (v->c.oc + VC_NR - 1) / VC_NR;
 	float *tile = scratch, *start = tile + v->chunk * VC_NR, *panel_weights = start + VC_NR;
 	VcConv tiled = v->c;
 	int64_t have = -1;
 
 	tiled.ys = VC_NR;
 	for (int64_t at = begin; at < end; at++) {
-		const int64_t panel = at / chunks, from = at % chunks * v->chunk,
-			      to = from + v->chunk < pixels ? from + v->chunk : pixels;
-		const int64_t col = panel * VC_NR, left = panel < full ? VC_NR : v->c.oc % VC_NR;
-		const VcTaps *const taps = panel < full ? VC_WHOLE(vc_taps) : last;
+		const int64_t panel = at / chunks, group = panel / panels, own = panel % panels;
+		const int64_t from = at % chunks * v->chunk, to = from + v->chunk < pixels ? from + v->chunk : pixels;
+		const int64_t col = group * v->c.oc + own * VC_NR, left = own < full ? VC_NR : v->c.oc % VC_NR;
+		const VcTaps *const taps = own < full ? VC_WHOLE(vc_taps) : last;
+		const float *const in = x + group * v->c.ic;
 
 		if (panel != have)
-			vb_pack(v, left, vb_width(left, v->c.oc), w + v->first + col * v->so, panel_weights);
+			vb_pack(v, left, vb_width(left, v->c.oc), w + v->first + group * v->sg + own * VC_NR * v->so,
+				panel_weights);
 		for (int64_t j = 0; bias && panel != have && j < VC_NR; j++)
 			start[j] = j < left ? bias[col + j] : 0;
 		have = panel;
 		if (!v->scattered) {
-			vc_conv_panel(taps, &v->c, from, to, x, panel_weights, bias ? start : 0, y + col, zeros, left);
+			vc_conv_panel(taps, &v->c, from, to, in, panel_weights, bias ? start : 0, y + col, zeros, left);
 			continue;
 		}
-		vc_conv_panel(taps, &tiled, from, to, x, panel_weights, 0, tile - from * VC_NR, zeros, left);
+		vc_conv_panel(taps, &tiled, from, to, in, panel_weights, 0, tile - from * VC_NR, zeros, left);
 		vb_scatter(v, from, to, left, tile, y + v->start + col);
 	}
 }
 
-/* oc: v->c.oc, as a constant; [begin, end) of panels * chunks */
+/* oc: v->c.oc, as a constant; [begin, end) of groups * panels * chunks */
 VC_INLINE void
 vb_conv(int64_t begin, int64_t end, const VbConv *v, int64_t oc, const float *x, const float *w, const float *bias,
 	float *y, const float *zeros, float *scratch)
@@ -122,7 +125,7 @@ vb_depthwise(int64_t begin, int64_t end, const VbConv *v, const float *x, const 
 
 typedef struct VbWeight {
 	VcConv  c;                               /* of the forward convolution; xs of the input, ys of the gradient */
-	int64_t so, si, sr, ss;                  /* distances in the result */
+	int64_t sg, so, si, sr, ss;              /* distances in the result */
 } VbWeight;
 
 static inline int64_t
@@ -235,29 +238,31 @@ vb_put(const VbWeight *v, int64_t some, int64_t left, const float *sums, float *
 			}
 }
 
-/* [begin, end) of panels of output channels * blocks of input channels */
+/* [begin, end) of groups * panels of output channels * blocks of input channels */
 VC_SHARED void
 vb_weight_part(int64_t begin, int64_t end, const VbWeight *v, const float *x, const float *g, float *w, VbTaps *whole,
 	       VbTaps *last, float *scratch)
 {
 	const int64_t blocks = (v->c.ic + VB_BLOCK - 1) / VB_BLOCK, taps = v->c.kh * v->c.kw, rows = v->c.n * v->c.oh,
-		      step = vs_gradient_rows(v->c.ow);
+		      step = vs_gradient_rows(v->c.ow), panels = (v->c.oc + VC_NR - 1) / VC_NR;
 	float *sums = scratch, *b = scratch + taps * VB_BLOCK * VC_NR;
 
 	for (int64_t at = begin; at < end; at++) {
-		const int64_t col = at / blocks * VC_NR, first = at % blocks * VB_BLOCK, have = v->c.ic - first,
+		const int64_t panel = at / blocks, group = panel / panels, col = panel % panels * VC_NR;
+		const int64_t first = at % blocks * VB_BLOCK, have = v->c.ic - first,
 			      some = have < VB_BLOCK ? have : VB_BLOCK;
 		const int64_t left = v->c.oc - col < VC_NR ? v->c.oc - col : VC_NR;
+		const float *const in = x + group * v->c.ic + first, *const of = g + group * v->c.oc + col;
 
 		for (int64_t i = 0; i < taps * VB_BLOCK * VC_NR; i++)
 			sums[i] = 0;
 		for (int64_t row = 0; row < rows; row += step) {
 			const int64_t to = row + step < rows ? row + step : rows;
 
-			vb_pack_rows((to - row) * v->c.ow, left, g + row * v->c.ow * v->c.ys + col, v->c.ys, b);
-			(left == VC_NR ? whole : last)(&v->c, row, to, some, x + first, b, sums);
+			vb_pack_rows((to - row) * v->c.ow, left, of + row * v->c.ow * v->c.ys, v->c.ys, b);
+			(left == VC_NR ? whole : last)(&v->c, row, to, some, in, b, sums);
 		}
-		vb_put(v, some, left, sums, w + col * v->so + first * v->si);
+		vb_put(v, some, left, sums, w + group * v->sg + col * v->so + first * v->si);
 	}
 }
 

@@ -740,8 +740,9 @@ vc_conv_strip(int mr, int nv, bool half, const VcConv *v, const VcPixel *at, con
 	      const float *bias, float *y, int64_t left)
 {
 	const bool joined = v->dw == 1 && v->xs == v->ic;
-	const int64_t y0 = at->oh * v->sh - v->ph, run = joined ? v->kw * v->ic : v->ic, below = vc_up(v->h - y0, v->dh);
-	const int64_t r1 = below < v->kh ? below : v->kh, runs = joined ? 1 : v->kw;
+	const int64_t run = joined ? v->kw * v->ic : v->ic, runs = joined ? 1 : v->kw;
+	const int64_t y0 = at->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
+	const int64_t r1 = below < v->kh ? below : v->kh;
 	const float *x = at->image + (y0 * v->w + at->ow * v->sw - v->pw) * v->xs;
 	float part[VC_MOST * VC_NR];
 	const VcPlace to = vc_place(nv * VF + half * VF / 2, left, y, v->ys, part);

@@ -45,7 +45,8 @@ vg_panel(const VcConv *v)
 VC_INLINE VgFrom
 vg_from(const VcConv *v)
 {
-	const int64_t each = VC_UNIT / v->oc, touched = VF == VC_UNIT || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
+	const int64_t each = VC_UNIT / v->oc,
+		      touched = VF == VC_UNIT || VF % v->oc == 0 ? VF / v->oc : (VF - 2) / v->oc + 2;
 
 	if (v->oc % VF == 0 || (VF == VC_UNIT && each == 1))
 		return VG_ONE;
@@ -283,13 +284,14 @@ vg_rows(int64_t begin, int64_t end, VgFrom from, VgRow *run, const VcConv *v, co
 	const float *bias, float *y, const float *zeros, VcEpilogue *epilogue, void *const *p)
 {
 	const int64_t channels = v->groups * v->oc, panels = (channels + vg_panel(v) - 1) / vg_panel(v);
-	const float *const end_of_input = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic;
+	VgPlace at = { .zeros = zeros, .end = x + (v->n * v->h * v->w - 1) * v->xs + v->groups * v->ic };
 
 	for (int64_t row = begin; row < end; row++) {
-		const int64_t y0 = row % v->oh * v->sh - v->ph, r0 = vc_up(-y0, v->dh), below = vc_up(v->h - y0, v->dh);
-		const VgPlace at = { .x = x + (row / v->oh * v->h + y0) * v->w * v->xs, .zeros = zeros, .end = end_of_input,
-				     .r0 = r0, .r1 = below < v->kh ? below : v->kh };
+		const int64_t y0 = row % v->oh * v->sh - v->ph, below = vc_up(v->h - y0, v->dh);
 
+		at.x = x + (row / v->oh * v->h + y0) * v->w * v->xs;
+		at.r0 = vc_up(-y0, v->dh);
+		at.r1 = below < v->kh ? below : v->kh;
 		for (int64_t i = 0; i < panels * (VC_UNIT / VF); i++) {
 			const VgLanes l = vg_lanes(from, v, i / (VC_UNIT / VF), i % (VC_UNIT / VF), w);
 

@@ -1,7 +1,7 @@
 /* rt/ops/vthree.h - convolutions of generated kernels by windows three columns wide, that give few channels
  *
- * A panel of three vectors at most leaves registers for a run of pixels of a row: an element of the input is read once a
- * row of taps for all pixels that it is a part of, and those at the edges of the image cost no more than others.
+ * A panel of three vectors at most leaves registers for a run of pixels of a row: an element of the input is read once
+ * a row of taps for all pixels that it is a part of, and those at the edges of the image cost no more than others.
  * Activations are NHWC, weights as in vconv.h.
  */
 #ifndef RT_OPS_VTHREE_H

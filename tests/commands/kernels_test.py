@@ -103,6 +103,8 @@ class Kernels(Test):
                    [2, 4, 11], [6, 2, 3], [6])
         self.check("def forward(x: Tensor, w: Tensor):\n    return torch.conv2d(x, w, None, [2, 1], [1, 2], [1, 2], 1)\n", "vb_conv",
                    [2, 3, 7, 6], [4, 3, 3, 2])
+        self.check("def forward(x: Tensor, w: Tensor, b: Tensor):\n    return torch.conv2d(x, w, b, [2, 1], [1, 2], [1, 2], 2)\n", "vb_conv",
+                   [2, 6, 7, 6], [4, 3, 3, 2], [4])
         self.check("def forward(x: Tensor, w: Tensor, b: Tensor):\n    return torch.conv2d(x, w, b, [1, 1], [1, 1], [1, 1], 3)\n", "vb_depthwise",
                    [2, 3, 7, 6], [3, 1, 3, 3], [3])
 

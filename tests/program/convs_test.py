@@ -115,6 +115,19 @@ class Convolutions(Form):
                     self.check([KILN, "check", "m.pt", "program", "-i", *options], 0)
         os.remove(os.path.join(self.dir, "program"))
 
+    def test_groups_by_computed_weights(self):
+        """More groups than launches that a node may have: one (their gradients: tests/grad/forms_test.py)."""
+        conv = "torch.conv2d(torch.relu(x), torch.mul(w, 2.), b, [%d, %d], [1, 1], [1, 1], %d)"
+        for groups, ins, outs, stride in (66, 2, 3, 1), (3, 9, 5, 2), (2, 50, 70, 1):
+            self.put("m.pt", model(body(["return " + conv % (stride, stride, groups)], "x: Tensor, w: Tensor, b: Tensor", "Tensor")))
+            options = [o for a in ("x=float32[2x%dx6x7]" % (groups * ins), "w=float32[%dx%dx3x3]" % (groups * outs, ins), "b=float32[%d]" % (groups * outs))
+                       for o in ("-i", a)]
+            text = call([KILN, "show", "m.pt", "--stage", "kernels", *options], self.dir)[1].decode()
+            self.assertEqual(len(re.findall("microkernel vb_conv", text)), 1, text)
+            self.check([KILN, "build", "m.pt", *options, "-o", "program"], 0)
+            self.check([KILN, "check", "m.pt", "program", *options, "--threads", "2"], 0)
+        os.remove(os.path.join(self.dir, "program"))
+
     def test_windows_of_three_columns(self):
         """Few channels, by runs of a row: results of all widths that panels have, rows of every rest and shorter than a block, both strides."""
         for at, n in enumerate((5, 8, 12, 16, 19, 24, 30, 32, 36, 40, 41, 48)):
