@@ -132,4 +132,4 @@ call_using(RtCx *cx, RtKernel *kernel, uint32_t use, const IValue *in, int nin, 
 	return status;
 }
 
-const RtLazy rt_lazy_all = { apply, call_using };
+const RtLazy rt_lazy_all = { apply, call_using, rt_contiguous };

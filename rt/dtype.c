@@ -261,25 +261,45 @@ rt_cast(RtDtype to, void *dst, int64_t dstride, RtDtype from, const void *src, i
 	}
 }
 
+RT_SMALL
+
+/* Of one that is an integer or a bool, and of one that is not: its real part.  Without rt_cast, which programs leave out
+ * that convert nothing. */
+static int64_t
+int_at(RtDtype d, const void *p)
+{
+	switch (d) {
+	case RT_u8:  case RT_qu8:  return *(const uint8_t *)p;
+	case RT_i8:  case RT_qi8:  return *(const int8_t *)p;
+	case RT_i16:               return *(const int16_t *)p;
+	case RT_i32: case RT_qi32: return *(const int32_t *)p;
+	case RT_b8:                return *(const uint8_t *)p != 0;
+	default:                   return *(const int64_t *)p;
+	}
+}
+
+static double
+real_at(RtDtype d, const void *p)
+{
+	switch (d) {
+	case RT_f16: case RT_c32: return (double)rt_half_to_float(*(const uint16_t *)p);
+	case RT_bf16:             return (double)rt_bf16_to_float(*(const uint16_t *)p);
+	case RT_f32: case RT_c64: return (double)*(const float *)p;
+	default:                  return *(const double *)p;
+	}
+}
+
 double
 rt_load_f64(RtDtype d, const void *p)
 {
-	double x;
-
-	rt_cast(RT_f64, &x, 8, d, p, 0, 1);
-	return x;
+	return wide_of(d) == WIDE_INT ? (double)int_at(d, p) : real_at(d, p);
 }
 
 int64_t
 rt_load_i64(RtDtype d, const void *p)
 {
-	int64_t x;
-
-	rt_cast(RT_i64, &x, 8, d, p, 0, 1);
-	return x;
+	return wide_of(d) == WIDE_INT ? int_at(d, p) : real_to_i64(real_at(d, p));
 }
-
-RT_SMALL
 
 double
 rt_largest(RtDtype d)

@@ -62,9 +62,8 @@ rt_arrays_find(const RtArrays *a, const char *key)
 	return 0;
 }
 
-/* Takes tensor and text, also on failure. */
-static int
-arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
+int
+rt_arrays_put(RtCx *cx, RtArrays *a, const char *key, RtTensor *t, RtStr *s)
 {
 	RtArray *more = a->at;
 	char *own = 0;
@@ -101,14 +100,14 @@ rt_arrays_add(RtCx *cx, RtArrays *a, const char *key, IValue v)
 	RtTensor *t = 0;
 
 	if (v.tag == RT_STR)
-		return arrays_put(cx, a, key, 0, rt_retain(v).u.str);
+		return rt_arrays_put(cx, a, key, 0, rt_retain(v).u.str);
 	if (v.tag == RT_TENSOR)
 		t = rt_tensor_retain(v.u.t);
 	else if (v.tag == RT_INT || v.tag == RT_DOUBLE || v.tag == RT_BOOL || v.tag == RT_COMPLEX)
 		t = rt_wrapped(cx, v);
 	else
 		rt_raise(cx, "'%s': a value of type %s is no array", key, rt_type_of(v));
-	return t ? arrays_put(cx, a, key, t, 0) : RT_ERROR;
+	return t ? rt_arrays_put(cx, a, key, t, 0) : RT_ERROR;
 }
 
 /* ---- the header of a .npy --------------------------------------------------------------------------------------- */
@@ -287,6 +286,42 @@ swap_bytes(char *p, int64_t n, RtDtype d)
 		}
 }
 
+/* Its elements one after the other, as a C array has them: without copy.c, which plain programs leave out. */
+static void
+gather(const RtTensor *t, char *to)
+{
+	const int64_t bytes = rt_dtypes[t->dtype].bytes;
+	int64_t at[RT_MAX_RANK] = { 0 };
+	const char *from = rt_data(t);
+
+	for (int64_t n = rt_numel(t); n > 0; n--, to += bytes) {
+		memcpy(to, from, (size_t)bytes);
+		for (int i = t->ndim - 1; i >= 0; i--) {
+			from += t->strides[i] * bytes;
+			if (++at[i] < t->dims[i])
+				break;
+			from -= t->dims[i] * t->strides[i] * bytes;
+			at[i] = 0;
+		}
+	}
+}
+
+/* A new reference to a tensor with the same elements in that order; null: raised. */
+static RtTensor *
+in_order(RtCx *cx, RtTensor *t)
+{
+	RtTensor *r;
+
+	if (t->flags & RT_BITS)
+		return rt_lazy->contiguous(cx, t);
+	if (rt_is_contiguous(t))
+		return rt_tensor_retain(t);
+	r = rt_tensor_new(cx, (RtDtype)t->dtype, t->ndim, t->dims);
+	if (r)
+		gather(t, rt_data(r));
+	return r;
+}
+
 /* Column-major elements: seen through reversed dims, then laid out. */
 static RtTensor *
 from_fortran(RtCx *cx, RtTensor *t, const Header *h)
@@ -300,7 +335,7 @@ from_fortran(RtCx *cx, RtTensor *t, const Header *h)
 	}
 	view = rt_tensor_view(cx, t, h->ndim, h->dims, strides, 0);
 	rt_tensor_release(t);
-	r = view ? rt_contiguous(cx, view) : 0;
+	r = view ? in_order(cx, view) : 0;
 	rt_tensor_release(view);
 	return r;
 }
@@ -330,7 +365,7 @@ add_tensor(RtCx *cx, RtArrays *a, const char *key, const Header *h, RtDtype d, b
 			data[i] = data[i] != 0;
 	if (h->fortran && h->ndim > 1 && !(t = from_fortran(cx, t, h)))
 		return RT_ERROR;
-	return arrays_put(cx, a, key, t, 0);
+	return rt_arrays_put(cx, a, key, t, 0);
 }
 
 /* '<U5' of a 0-d array */
@@ -348,7 +383,7 @@ add_text(RtCx *cx, RtArrays *a, const char *key, const Header *h, const unsigned
 				(long long)n);
 	if (!(s = read_text(cx, p, chars, h->descr[0] == '>')))
 		return cx->status ? RT_ERROR : rt_raise(cx, "'%s': is no text", key);
-	return arrays_put(cx, a, key, 0, s);
+	return rt_arrays_put(cx, a, key, 0, s);
 }
 
 static int
@@ -693,7 +728,7 @@ npy_bytes(RtCx *cx, const RtArray *a, Buf *b)
 		put_text(b, a->text);
 		return RT_OK;
 	}
-	if (!(t = rt_contiguous(cx, a->tensor)))
+	if (!(t = in_order(cx, a->tensor)))
 		return RT_ERROR;
 	put_header(b, rt_dtypes[t->dtype].numpy, t->ndim, t->dims);
 	buf_add(b, rt_data(t), rt_numel(t) * rt_dtypes[t->dtype].bytes);

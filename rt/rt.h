@@ -376,6 +376,7 @@ typedef struct RtLazy {
 	void (*apply)(RtTensor *, unsigned bits);     /* elements become their conjugates, negatives; in their memory */
 	int  (*call)(RtCx *, int (*kernel)(RtCx *, const IValue *in, IValue *out), uint32_t use, const IValue *in,
 		     int nin, IValue *out, int nout);
+	RtTensor *(*contiguous)(RtCx *, RtTensor *);
 } RtLazy;
 extern const RtLazy *const rt_lazy;          /* null: no tensor has bits (lazy.c has all; a program defines its own) */
 extern const RtLazy rt_lazy_all;
@@ -1061,6 +1062,7 @@ int  rt_npz_parse(RtCx *, const char *name, const void *bytes, int64_t n, RtArra
 int  rt_npz_write(RtCx *, const char *path, const RtArrays *);   /* by rename: whole or not at all */
 void rt_arrays_free(RtArrays *);
 int  rt_arrays_add(RtCx *, RtArrays *, const char *key, IValue v);   /* tensor or number or string; borrowed */
+int  rt_arrays_put(RtCx *, RtArrays *, const char *key, RtTensor *, RtStr *);      /* one of both, taken, also on failure */
 RtArray *rt_arrays_find(const RtArrays *, const char *key);
 
 /* inflate.c */

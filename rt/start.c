@@ -480,15 +480,16 @@ typedef Elf64_Phdr Segment;
 typedef Elf32_Phdr Segment;
 #endif
 
-extern const char etext[] __attribute__((weak)); /* the linker's: where code ends; tcc has none */
+/* Where code begins, in what C libraries bring, and ends, by the linker; tcc has none. */
+extern const char _init[] __attribute__((weak)), etext[] __attribute__((weak));
 
-/* Of the program that is running: what is mapped to be executed, up to where code ends: behind it some linkers place
- * constants, and weights.  tcc has constants within. */
+/* Of the program that is running: what is mapped to be executed, from where code begins to where it ends: before it are
+ * tables for the loader, behind it constants, and weights.  tcc has constants within. */
 static int64_t
 code_bytes(const RtProgram *program)
 {
 	const Segment *h = (const Segment *)getauxval(AT_PHDR);
-	const uintptr_t weights = (uintptr_t)program->weights, code_end = (uintptr_t)etext;
+	const uintptr_t weights = (uintptr_t)program->weights, code_end = (uintptr_t)etext, code_begin = (uintptr_t)_init;
 	uintptr_t base = 0;
 	int64_t n = 0;
 
@@ -496,7 +497,8 @@ code_bytes(const RtProgram *program)
 		if (h[i].p_type == PT_PHDR) {
 			base = (uintptr_t)h - h[i].p_vaddr;
 		} else if (h[i].p_type == PT_LOAD && h[i].p_flags & PF_X) {
-			const uintptr_t begin = base + h[i].p_vaddr, whole = begin + h[i].p_memsz;
+			const uintptr_t first = base + h[i].p_vaddr, whole = first + h[i].p_memsz;
+			const uintptr_t begin = code_begin > first && code_begin < whole ? code_begin : first;
 			const uintptr_t end = code_end > begin && code_end < whole ? code_end : whole;
 
 			n += (int64_t)(end - begin);

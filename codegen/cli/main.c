@@ -133,7 +133,7 @@ static const Option options[] = {
 	 "nothing for other sizes than those of the inputs: they run the generic code"},
 	{"no-generic", 0, 0, OPTION_FLAG, PLACE(no_generic), " build ",
 	 "plain C functions for the sizes of the inputs, and nothing else: no runtime, no heap;\n"
-	 "                               goes with emit c, obj, static, shared"},
+	 "                               of emit exe: a program of them, which reads and writes .npz"},
 	{"max-ram", 0, "BYTES", OPTION_TEXT, PLACE(max_ram), " build ",
 	 "with --no-generic: an instance has no more memory (64K, 1M); else it says\n"
 	 "                               which tensors are alive when most is needed"},

@@ -18,6 +18,7 @@ enum { NAMED_MOST = 12 };                /* steps that are no kernels, in a mess
 
 typedef struct Bare {
 	Emit *e;
+	const BuildOptions *o;
 	Door *door;
 	Buf   lacks;             /* "aten::sort (net.py:3)", a line each */
 	int   nlacking;
@@ -25,6 +26,7 @@ typedef struct Bare {
 	BareState *state;
 	Out   functions;
 	bool  folder;            /* the text is for others to compile */
+	bool  program;           /* it has a main, and no header */
 } Bare;
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
@@ -220,7 +222,8 @@ put_includes(Bare *b, Buf *text)
 {
 	const char *kernels = b->e->kernels.text.at ? b->e->kernels.text.at : "";
 
-	buf_puts(text, "#include \"rt/bare.h\"\n");
+	buf_puts(text, b->program ? "#include \"rt/bare.h\"\n#include \"rt/plain.h\"\n" :
+		 "#include \"rt/bare.h\"\n");
 	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
 		if (is_used(kernels, headers[i].uses))
 			buf_printf(text, "#include \"rt/ops/%s\"\n", headers[i].name);
@@ -340,8 +343,9 @@ put_whole(Bare *b, ProgramText *text)
 	Buf c = { 0 };
 
 	put_title(b, &c, "c");
-	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n#include \"%s.h\"\n", e->vf, e->clamps,
-		   b->door->name);
+	buf_printf(&c, "#define VC_FLOATS %d\n#define VC_CLAMPS %d\n", e->vf, e->clamps);
+	if (!b->program)
+		buf_printf(&c, "#include \"%s.h\"\n", b->door->name);
 	put_sizes(b, &c);
 	put_includes(b, &c);
 	buf_puts(&c, "\n#define KILN_INF (1e300 * 1e300)\n#define KILN_MINUS_INF (-1e300 * 1e300)\n"
@@ -369,6 +373,91 @@ check_lacks(Bare *b, const char *model)
 			   "that have elements, one after the other, and gives such and tuples of them; "
 			   "give it inputs (-i)",
 			   model);
+}
+
+/* ---- a program --------------------------------------------------------------------------------------------------- */
+
+static void
+put_plain_tensors(Bare *b, const char *what, const DoorTyped *t, const DoorTensor *at, int n)
+{
+	Out *o = &b->functions;
+	Buf row = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		out_line(o, "static const int64_t dims_%s_%s_%d[] = {", what, t->name, i);
+		for (int k = 0; k < at[i].ndim; k++)
+			out_line(o, "\t%lld,", (long long)at[i].dims[k]);
+		out_line(o, "\t0\n};");
+		buf_puts(&row, "\t{ ");
+		out_string(&row, at[i].key, (int64_t)strlen(at[i].key));
+		buf_printf(&row, ", %d, %d, dims_%s_%s_%d },\n", at[i].dtype, at[i].ndim, what, t->name, i);
+	}
+	out_line(o, "static const PlainTensor plain_%s_%s[] = {\n%s\t{ 0 }\n};", what, t->name, row.at ? row.at : "");
+	buf_free(&row);
+}
+
+static void
+put_plain_numbers(Bare *b, const DoorTyped *t)
+{
+	Buf row = { 0 };
+
+	for (int i = 0; i < t->number.n; i++) {
+		const DoorNumber *x = &t->number.at[i];
+
+		buf_puts(&row, "\t{ ");
+		out_string(&row, x->key, (int64_t)strlen(x->key));
+		buf_printf(&row, ", %d, %d, %d, %d, (int64_t)%lluULL },\n", (int)x->v.tag, x->n, x->at, x->has_default,
+			   x->v.tag == RT_NONE ? 0ULL : (unsigned long long)x->v.u.i);
+	}
+	out_line(&b->functions, "static const PlainNumber plain_number_%s[] = {\n%s\t{ 0 }\n};", t->name,
+		 row.at ? row.at : "");
+	buf_free(&row);
+}
+
+/* The tables of a function, and how it is called. */
+static void
+put_plain_function(Bare *b, const DoorTyped *t)
+{
+	Out *o = &b->functions;
+
+	out_blank(o);
+	put_plain_tensors(b, "in", t, t->in.at, t->in.n);
+	put_plain_tensors(b, "out", t, t->out.at, t->out.n);
+	put_plain_numbers(b, t);
+	out_line(o, "static const int plain_result_%s[] = {", t->name);
+	for (int i = 0; i < t->result.n; i++)
+		out_line(o, "\t%d,", t->result.at[i].v.tag == RT_TENSOR ? -1 : t->result.at[i].n);
+	out_line(o, "};\n\nstatic int\ncall_%s(const void *const *in, void *const *out)\n{", t->name);
+	out_line(o, "\treturn bare_call(&kiln_own.bare, run_%s, %s, in, %d, out, %d);\n}", t->name,
+		 b->state->at.n ? "begin" : "0", t->in.n, t->out.n);
+}
+
+static void
+put_main(Bare *b)
+{
+	Buf rows = { 0 }, level = { 0 };
+	const char *name;
+
+	for (int i = 0; i < b->door->typed.n; i++) {
+		const DoorTyped *t = &b->door->typed.at[i];
+
+		put_plain_function(b, t);
+		buf_puts(&rows, "\t{ ");
+		out_string(&rows, t->spec->method, (int64_t)strlen(t->spec->method));
+		buf_printf(&rows, ", plain_in_%s, plain_out_%s, plain_number_%s, %d, %d, %d, plain_result_%s, call_%s },\n", t->name, t->name,
+			   t->name, t->in.n, t->out.n, t->number.n, t->name, t->name);
+	}
+	name = processor_name(b->e->cx->arena, b->o);
+	out_string(&level, name, (int64_t)strlen(name));
+	out_line(&b->functions, "\nstatic const PlainFunction plain[] = {\n%s};", rows.at ? rows.at : "");
+	out_line(&b->functions, "static const PlainProgram program = { %s,\n#include \"rt/needs.h\"\n\t, plain, %d };",
+		 level.at, b->door->typed.n);
+	out_line(&b->functions, "\nextern const void *const rt_lazy;\n"        /* no tensor has bits: bits.c */
+		 "const void *const rt_lazy = 0;");
+	out_line(&b->functions, "\nint\nmain(int argc, char **argv)\n{\n"
+		 "\treturn rt_plain_main(&program, argc, argv);\n}");
+	buf_free(&rows);
+	buf_free(&level);
 }
 
 /* Why an instance is larger than --max-ram says; null: it is not. */
@@ -417,7 +506,8 @@ void
 emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOptions *o, ProgramText *text)
 {
 	const char *slash = strrchr(m->path, '/');
-	Bare b = { .e = emit_new(cx, m, o), .folder = !strcmp(o->emit, "c"), .state = o->state };
+	Bare b = { .e = emit_new(cx, m, o), .o = o, .folder = !strcmp(o->emit, "c"), .program = !o->name,
+		   .state = o->state };
 
 	b.e->pool = !target_is_bare(o->target);
 	if (b.e->forms == FORMS_MADE)
@@ -427,13 +517,18 @@ emit_bare(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOption
 			if (!methods[i].spec[k]->dynamic && !methods[i].spec[k]->again)
 				add_plan(&b, &methods[i], methods[i].spec[k]);
 	b.door = door_make(b.e, methods, n, o, slash ? slash + 1 : m->path);
+	if (b.program)
+		b.door->name = "model";
 	bare_state_put(b.state, b.e, &b.functions);
 	for (int i = 0; i < b.door->typed.n; i++)
 		write_function(&b, &b.door->typed.at[i]);
 	check_lacks(&b, m->path);
-	put_public(&b, text);
+	if (b.program)
+		put_main(&b);
+	else
+		put_public(&b, text);
 	put_whole(&b, text);
-	text->header = header_text(&b);
+	text->header = b.program ? NULL : header_text(&b);
 	text->weights = &b.e->weights;
 	text->about = emit_about(b.e);
 	text->bare = true;

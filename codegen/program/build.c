@@ -306,10 +306,12 @@ link_exe(Build *b, const ProgramText *t, const Argv *parts, const char *out)
 {
 	Argv a = { .cx = b->cx };
 
-	(void)t;
 	if (b->o->fixed || b->o->target->is_static)
 		arg(&a, "-static");
-	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack");
+	/* One piece of the file has code and constants: else each begins a page. */
+	arg(&a, "-no-pie"), arg(&a, "-Wl,-z,noexecstack,-z,noseparate-code");
+	if (t->bare)
+		arg(&a, "-Wl,-z,norelro");
 	args_of(&a, getenv("LDFLAGS"));
 	args_of(&a, b->o->target->libs);
 	link_with(b, parts, &a, out);
@@ -494,7 +496,7 @@ write_headers(Build *b, const ProgramText *t)
 
 	carry_add_included(b->cx, t->c, "", &files);
 	carry_files(b->cx, &files, b->dir);
-	if (t->bare)
+	if (t->bare && b->o->name)
 		write_text(b->cx, arena_printf(b->cx->arena, "%s/%s.h", b->dir, b->o->name), t->header,
 			   (int64_t)strlen(t->header));
 	if (b->o->ops.n)
@@ -528,9 +530,11 @@ compile_and_link(Build *b, const ProgramText *t, const char *weights, const char
 	(b->o->levels.n ? compile_levels : compile_c)(b, c, &parts);
 	arg(&parts, weights);
 	compile_operators(b, &parts);
-	if (!t->bare && b->cross) {
+	if (t->bare && b->o->name) {
+		;                                /* it needs none */
+	} else if (b->cross) {
 		runtime_objects(b, &parts);
-	} else if (!t->bare) {
+	} else {
 		carry_library(b->cx, library);
 		arg(&parts, library);
 	}

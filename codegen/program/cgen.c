@@ -293,14 +293,13 @@ put_weights(Emit *e, const char *file)
 		 (long long)e->made_bytes, (long long)e->alone_bytes);
 }
 
-/* Of the processor, or the processors with commas, that the program is built for. */
-static const char *
-processor_name(Emit *e, const BuildOptions *o)
+const char *
+processor_name(Arena *a, const BuildOptions *o)
 {
 	const char *all = o->levels.n ? o->levels.at[0] : NULL;
 
 	for (int i = 1; i < o->levels.n; i++)
-		all = arena_printf(e->cx->arena, "%s,%s", all, o->levels.at[i]);
+		all = arena_printf(a, "%s,%s", all, o->levels.at[i]);
 	return all ? all : o->cpu ? o->cpu : o->march ? o->march : o->mcpu ? o->mcpu :
 		o->target == target_host() ? "native" : target_triple(o->target);
 }
@@ -311,7 +310,7 @@ put_levels(Emit *e, const BuildOptions *o)
 {
 	if (!e->levels) {
 		out_line(&e->tail, "static const RtLevel level = { %s,\n#include \"rt/needs.h\"\n\t, 0, 0\n};",
-			 out_literal(e->cx->arena, processor_name(e, o)));
+			 out_literal(e->cx->arena, processor_name(e->cx->arena, o)));
 		out_line(&e->tail, "static const RtLevel *const levels[] = { &level, 0 };");
 		return;
 	}
@@ -533,7 +532,7 @@ emit_program(Cx *cx, Module *m, const EmitMethod *methods, int n, const BuildOpt
 	text->c = whole.at;
 	text->n = whole.n;
 	text->weights = &e->weights;
-	level->name = processor_name(e, o);
+	level->name = processor_name(e->cx->arena, o);
 	text->about = emit_about(e);
 	text->about.level = level;
 }

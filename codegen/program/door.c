@@ -268,8 +268,18 @@ add_node(Cx *cx, DoorTyped *t, bool result, DoorNode node)
 		vec_push(cx->arena, &t->arg, node);
 }
 
+/* An argument, or a part of one. */
+typedef struct Place { const char *name, *key; int n, at; bool has_default, written; } Place;   /* n, at: of a list */
+
+static Place
+part_of(Arena *a, const Place *of, bool list, int n, int i)
+{
+	return (Place){ arena_printf(a, "%s_%d", of->name, i), list ? of->key : arena_printf(a, "%s.%d", of->key, i),
+			list ? n : -1, i, of->has_default, of->written };
+}
+
 static bool
-typed_argument(Cx *cx, DoorTyped *t, const char *name, const Type *type, const Pattern *p, bool written)
+typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pattern *p)
 {
 	const TensorInfo *info = p->form == PATTERN_TENSOR ? p->type->tensor : NULL;
 	const bool list = p->form == PATTERN_LIST;
@@ -278,27 +288,31 @@ typed_argument(Cx *cx, DoorTyped *t, const char *name, const Type *type, const P
 		type = type->of[0];
 	if (p->form == PATTERN_VALUE && p->value.tag <= RT_BOOL) {
 		add_node(cx, t, false, (DoorNode){ p->value, 0, NULL });
+		vec_push(cx->arena, &t->number, ((DoorNumber){ at->key, p->value, at->n, at->n < 0 ? 0 : at->at,
+							       at->has_default }));
 		return true;
 	}
 	if ((list && type->kind == TYPE_LIST) || (p->form == PATTERN_TUPLE && type->kind == TYPE_TUPLE)) {
 		add_node(cx, t, false, (DoorNode){ rt_ref(list ? RT_LIST : RT_TUPLE, NULL), p->n, type });
-		for (int i = 0; i < p->n; i++)
-			if (!typed_argument(cx, t, arena_printf(cx->arena, "%s_%d", name, i), type->of[list ? 0 : i],
-					    &p->part[i], written))
+		for (int i = 0; i < p->n; i++) {
+			const Place part = part_of(cx->arena, at, list && is_number(type->of[0]), p->n, i);
+
+			if (!typed_argument(cx, t, &part, type->of[list ? 0 : i], &p->part[i]))
 				return false;
+		}
 		return true;
 	}
 	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides))
 		return false;
 	add_node(cx, t, false, (DoorNode){ rt_of(NULL), 0, NULL });
-	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, name), info->dtype, written, info->rank,
-						   info->dims }));
+	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, at->name), at->key, info->dtype, at->written,
+						   info->rank, info->dims }));
 	return true;
 }
 
 /* Tensors, and tuples of what is good. */
 static bool
-typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name)
+typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, const char *key)
 {
 	const RtTensor *r = v->type->kind == TYPE_TENSOR ? tensor_of(p, v) : NULL;
 	const Node *tuple = v->node;
@@ -306,14 +320,15 @@ typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name)
 	if (node_is(tuple, "prim::TupleConstruct")) {
 		add_node(cx, t, true, (DoorNode){ rt_ref(RT_TUPLE, NULL), tuple->nin, NULL });
 		for (int i = 0; i < tuple->nin; i++)
-			if (!typed_result(cx, t, p, tuple->in[i], arena_printf(cx->arena, "%s_%d", name, i)))
+			if (!typed_result(cx, t, p, tuple->in[i], arena_printf(cx->arena, "%s_%d", name, i),
+					  arena_printf(cx->arena, "%s.%d", key, i)))
 				return false;
 		return true;
 	}
 	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL))
 		return false;
 	add_node(cx, t, true, (DoorNode){ rt_of(NULL), 0, NULL });
-	vec_push(cx->arena, &t->out, ((DoorTensor){ name, (RtDtype)r->dtype, true, r->ndim, r->dims }));
+	vec_push(cx->arena, &t->out, ((DoorTensor){ name, key, (RtDtype)r->dtype, true, r->ndim, r->dims }));
 	return true;
 }
 
@@ -323,7 +338,7 @@ typed_results(Cx *cx, DoorTyped *t, const DoorSpec *s)
 	const Node *ret = s->plan->graph->top->ret;
 
 	return ret->nin == 1 && s->fn->schema->nrets == 1 && !s->fn->gradient &&
-	       typed_result(cx, t, s->plan, ret->in[0], "out");
+	       typed_result(cx, t, s->plan, ret->in[0], "out", "out");
 }
 
 /* Kernels in a row, without a word of the runtime, a guard, a branch or a loop. */
@@ -368,9 +383,12 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 	DoorTyped t = { .spec = s, .plain = is_plain(s->plan) };
 	bool good = !s->spec->dynamic && !s->spec->again && schema->nargs - s->first <= TYPED_MOST;
 
-	for (int i = s->first; i < schema->nargs && good; i++)
-		good = typed_argument(e->cx, &t, schema->args[i].name, schema->args[i].type,
-				      &s->spec->pattern[i - s->first], s->written >> (i - s->first) & 1);
+	for (int i = s->first; i < schema->nargs && good; i++) {
+		const Place at = { schema->args[i].name, schema->args[i].name, -1, 0, schema->args[i].has_default,
+				   s->written >> (i - s->first) & 1 };
+
+		good = typed_argument(e->cx, &t, &at, schema->args[i].type, &s->spec->pattern[i - s->first]);
+	}
 	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST)
 		return;
 	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))

@@ -19,7 +19,7 @@ typedef struct DoorLeaf {
 typedef Vec(DoorLeaf) DoorLeaves;
 
 typedef struct DoorTensor {              /* a parameter of a function of C types */
-	const char *name;
+	const char *name, *key;          /* in C, in an .npz */
 	RtDtype dtype;
 	bool    written;
 	int     ndim;
@@ -29,10 +29,14 @@ typedef struct DoorTensor {              /* a parameter of a function of C types
 /* As an RtTypedNode. */
 typedef struct DoorNode { IValue v; int n; const Type *type; } DoorNode;
 
+/* An argument that is a number or None, and is to be that; n: of the list in which it is the one `at`, else -1. */
+typedef struct DoorNumber { const char *key; IValue v; int n, at; bool has_default; } DoorNumber;
+
 typedef struct DoorTyped {
 	const char *name;                /* forward, forward_1 */
 	int   method;
 	Vec(DoorTensor) in, out;
+	Vec(DoorNumber) number;
 	Vec(DoorNode) arg, result;
 	const DoorSpec *spec;
 	bool  plain;

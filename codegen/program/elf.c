@@ -219,23 +219,25 @@ section_at(const Reading *r, int i)
 			  .link = (int)number(r, at + 8 + 4 * w, 4) };
 }
 
-/* Where the last section ends whose code lies in [begin, end); begin: there is none. */
+/* From where the first section begins whose code lies in [begin, end) to where the last one ends. */
 static int64_t
-code_end(const Reading *r, int64_t begin, int64_t end)
+code_within(const Reading *r, int64_t begin, int64_t end)
 {
-	int64_t last = begin;
+	int64_t first = end, last = begin;
 
 	for (int i = 0; i < r->nsection; i++) {
 		const Section s = section_at(r, i);
 
-		if (s.flags & SHF_EXECINSTR && s.address >= begin && s.address + s.size <= end &&
-		    s.address + s.size > last)
-			last = s.address + s.size;
+		if (!(s.flags & SHF_EXECINSTR) || s.address < begin || s.address + s.size > end)
+			continue;
+		first = s.address < first ? s.address : first;
+		last = s.address + s.size > last ? s.address + s.size : last;
 	}
-	return last;
+	return last > first ? last - first : 0;
 }
 
-/* What is mapped to be executed, up to where code ends there: as a program says it of itself (rt/start.c). */
+/* What is mapped to be executed, from where code begins there to where it ends: as a program says it of itself
+ * (rt/start.c). */
 static int64_t
 executed_segments(const Reading *r, bool mixed)
 {
@@ -250,7 +252,7 @@ executed_segments(const Reading *r, bool mixed)
 		const int64_t whole = (int64_t)number(r, at + (narrow ? 20 : 40), w);
 
 		if (number(r, at, 4) == PT_LOAD && number(r, at + (narrow ? 24 : 4), 4) & PF_X)
-			bytes += mixed || !r->nsection ? whole : code_end(r, begin, begin + whole) - begin;
+			bytes += mixed || !r->nsection ? whole : code_within(r, begin, begin + whole);
 	}
 	return bytes;
 }

@@ -161,6 +161,8 @@ void emit_program(Cx *, Module *, const EmitMethod *, int n, const BuildOptions 
 const char *emit_written(Emit *, const Specialization *, Plan *, int first, int *n, uint64_t *bits);
 const char *emit_signature(Emit *, const DoorSpec *);         /* what it asks of arguments and state */
 Emit *emit_new(Cx *, const Module *, const BuildOptions *);
+/* Of the processor, or the processors with commas, that a program is built for. */
+const char *processor_name(Arena *, const BuildOptions *);
 RtProgram emit_about(Emit *);            /* what rt/info.c prints of it */
 
 /* ---- folder.c: C for others to compile --------------------------------------------------------------------------- */

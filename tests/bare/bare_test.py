@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import npz
 import program_test as programs
 
-DONE, USAGE, LACKS = programs.DONE, programs.USAGE, programs.LACKS
+KILN, DONE, USAGE, LACKS = programs.KILN, programs.DONE, programs.USAGE, programs.LACKS
 TYPES = {"float": (ctypes.c_float, "<f4"), "double": (ctypes.c_double, "<f8"), "int64_t": (ctypes.c_int64, "<i8"), "int32_t": (ctypes.c_int32, "<i4"),
          "uint16_t": (ctypes.c_uint16, "<f2"), "bool": (ctypes.c_bool, "|b1"), "uint8_t": (ctypes.c_uint8, "|u1")}
 WARN = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -158,6 +158,64 @@ class Bare(programs.Test):
                         self.compare({k.replace(".", "_"): v for k, v in npz.read(self.at(f"{i}.out.npz")).items()}, results)
                     getattr(ctypes.CDLL(library), name + "_reset")()
 
+    def test_programs(self):
+        """Programs of plain functions: the same arrays and prints as kiln run's."""
+        more = {"numbers": (forward("return x * n + l[1] + (0 if y is None else 1)", "x: Tensor, n: int, l: List[int], y: Optional[Tensor], k: int = 3"),
+                            ["x=float32[3]"])}
+        for name in [*MODELS, *more]:
+            with self.subTest(name):
+                MODELS.update(more)
+                path, given, arrays, options = self.model(name)
+                if name in more:
+                    arrays.update(n=("<i8", (), [5]), l=("<i8", (2,), [7, 8]))
+                    npz.write(given, arrays)
+                program = self.build(name, path, "-i", given, "--no-generic", *options)
+                printed = self.ends(DONE, KILN, "run", path, "-i", given)[0]
+                if name in ("kinds", "constant", "twice", "halves", "number", "part", "lists", "numbers"): self.assertEqual(self.ends(DONE, program, "-i", given)[0], printed)
+                self.ends(DONE, KILN, "run", path, "-i", given, "-o", self.at("want.npz"))
+                self.ends(DONE, program, "-i", given, "-o", self.at("got.npz"))
+                self.assertIsNone(npz.differs(npz.read(self.at("want.npz")), npz.read(self.at("got.npz"))))
+                self.ends(DONE, KILN, "check", path, program, "-i", given)
+                for key in more and name in more and ("x", "n", "l") or ():
+                    self.ends(programs.WRONG, program, "-i", self.changed(arrays, **{key: None}), says=["argument '%s' is missing" % key])
+                if name in more:
+                    for key, value in ("n", ("<i8", (), [6])), ("n", ("<i4", (), [5])), ("l", ("<i8", (2,), [7, 9])), ("l", ("<i8", (3,), [7, 8, 8])), ("k", ("<i8", (), [4])), \
+                                      ("y", ("<f4", (3,), [1, 2, 3])):
+                        self.ends(programs.MISS, program, "-i", self.changed(arrays, **{key: value}), says=["argument '%s' is not what" % key])
+                    self.ends(DONE, program, "-i", self.changed(arrays, k=("<i8", (), [3])))
+                MODELS.pop(name if name in more else "", None)
+
+    def changed(self, arrays, **how):
+        npz.write(self.at("changed.npz"), {k: v for k, v in {**arrays, **how}.items() if v})
+        return self.at("changed.npz")
+
+    def test_what_programs_refuse(self):
+        """Other sizes are a status, and so is all that is wrong; what they keep stays from input to input."""
+        path, given, arrays, _ = self.model("looked_up")
+        program = self.build("looked_up", path, "-i", given, "--no-generic")
+        self.ends(programs.MISS, program, "-i", self.changed(arrays, i=("<i8", (4,), [0] * 4)), says=["argument 'i' is int64 (4)", "built for int64 (5)"])
+        self.ends(programs.MISS, program, "-i", self.changed(arrays, i=("<f4", (5,), [0] * 5)), says=["float32 (5)"])
+        self.ends(programs.WRONG, program, "-i", self.changed(arrays, i=("<i8", (5,), [0, 1, 99, 0, 0])), says=["out of range"])
+        self.ends(programs.WRONG, program, "-i", self.changed(arrays, j=("<i8", (5,), [0] * 5)), says=["no argument takes 'j'"])
+        self.ends(programs.WRONG, program, says=["argument 'i' is missing"])
+        self.ends(programs.WRONG, program, "-i", path, says=["error"])
+        self.ends(programs.WRONG, program, "-i", given, "-o", "/nowhere/out.npz", says=["/nowhere/out.npz"])
+        self.ends(programs.WRONG, program, "-i", given, "--method", "other", says=["no method 'other'"])
+        self.ends(DONE, program, "-i", given, "--method=forward")
+        self.ends(DONE, program, "--help")
+        for words in ["--info"], ["-i"], ["x"]:
+            self.ends(USAGE, program, *words, says=["usage"])
+        calls = []
+        for i in range(3):
+            npz.write(self.at(f"{i}.npz"), {"x": ("<f4", (3, 4), [((k * 37 + 11 * i) % 64 - 20) / 16 for k in range(12)])})
+            calls += ["-i", self.at(f"{i}.npz"), "-o", self.at(f"{i}.out.npz")]
+        path = os.path.join(HERE, "ema.pt")
+        program = self.build("ema", path, "-i", self.at("0.npz"), "--no-generic")
+        self.ends(DONE, KILN, "run", path, *calls)
+        want = [npz.read(self.at(f"{i}.out.npz")) for i in range(3)]
+        self.ends(DONE, program, *calls)
+        for i in range(3): self.assertIsNone(npz.differs(want[i], npz.read(self.at(f"{i}.out.npz"))))
+
     def test_index_out_of_range(self):
         path, given, arrays, _ = self.model("looked_up")
         library = self.build("liblooked_up.so", path, "-i", given, "--no-generic", "--emit", "shared", "--name", "looked_up")
@@ -196,7 +254,7 @@ class Bare(programs.Test):
         with open(self.at("e.py"), "w") as f: f.write(forward("return x + 1"))
         self.assertIn("have elements", self.refused(LACKS, "build", self.at("e.py"), "--input", "x=float32[0x3]", "--no-generic", "--emit", "obj",
                                                     "-o", self.at("e.o")))
-        for more in ["--emit", "exe"], ["--emit", "obj", "--weights", "file"]:
+        for more in ["--emit", "ptx"], ["--emit", "exe", "--target", "arm-none-eabi"], ["--emit", "obj", "--weights", "file"]:
             self.refused(USAGE, "build", self.at("l.py"), "--input", "x=float32[3]", "--no-generic", *more, "-o", self.at("l"))
 
     def takes(self, name, *options, emit="obj"):

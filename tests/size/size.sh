@@ -1,6 +1,6 @@
 #!/bin/sh
 # tests/size/size.sh KILN - programs of the samples, and of the sources here, are no larger than tests/size/bounds.txt says without
-# code for other sizes, as they are built and with --forms fast; and at most 1.4 times as large with it
+# code for other sizes, as they are built and with --forms fast; and at most 1.4 times as large with it; plain functions are small
 set -e
 [ "$(uname -m)" = x86_64 ] || exit 0
 out=$(mktemp -d)
@@ -27,7 +27,22 @@ bounded() {
 	fi
 }
 
+# plain KIND MOST: a net of 131 parameters as plain functions, a program or a library, is at most so many bytes without weights
+plain() {
+	"$kiln" build tests/door/net.py --input 'x=float32[1x4]' --no-generic --no-dynamic --cc gcc --cpu x86-64-v3 --emit "$1" --json "$out/j" \
+		-o "$out/net.so" >"$out/log" 2>&1 || { cat "$out/log"; exit 1; }
+	strip "$out/net.so"
+	file=$(($(wc -c <"$out/net.so") - $(sed 's/.*"weights_bytes":\([0-9]*\).*/\1/' "$out/j")))
+	echo "tests/door/net.py, plain functions, $1: $file bytes without weights"
+	if [ "$file" -gt "$2" ]; then
+		echo "tests/door/net.py, plain functions, $1: more than $2" >&2
+		bad=1
+	fi
+}
+
 kiln=$1
+plain exe 49152
+plain shared 24576
 while read -r name cpu input most_file most_code most_weights fast_file fast_code fast_weights; do
 	case $name in '#'*) continue ;; esac
 	[ "$cpu" != x86-64-v4 ] || grep -q avx512vl /proc/cpuinfo || continue

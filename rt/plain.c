@@ -1,0 +1,311 @@
+/* rt/plain.c - main() of a program of plain C functions: arrays in, a call of the function for their sizes, arrays out
+ *
+ * There is no other code: an input that none of the functions was built for is EXIT_MISS.  What the model keeps stays
+ * from call to call.
+ */
+#include "rt.h"
+#include "base.h"
+#include "plain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Plain {
+	RtCx cx;
+	const PlainProgram *program;
+	const char *name, *method;
+	const char **in, **out;  /* names of files */
+	int nin, nout;
+} Plain;
+
+static const char usage[] =
+	"  -i IN.npz        an input; more than one: calls one after the other\n"
+	"  -o OUT.npz       where the result goes, one for each input; without it, it is printed\n"
+	"  --method NAME    the method to call\n"
+	"It takes the sizes that it was built for, and no others (kiln build --no-generic).\n";
+
+static int
+usage_error(const Plain *p, const char *what, const char *which)
+{
+	fprintf(stderr, "%s: %s%s\nusage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, what, which,
+		p->name, usage);
+	return EXIT_USAGE;
+}
+
+static int
+failed(Plain *p, int status)
+{
+	fprintf(stderr, "%s: error: %s\n", p->name, p->cx.message ? p->cx.message : "out of memory");
+	rt_clear_error(&p->cx);
+	return status;
+}
+
+/* ---- which function ---------------------------------------------------------------------------------------------- */
+
+static void
+put_sizes(Buf *b, int dtype, int n, const int64_t *dims)
+{
+	buf_printf(b, "%s (", rt_dtypes[dtype].torch);
+	for (int i = 0; i < n; i++)
+		buf_printf(b, "%s%lld", i ? ", " : "", (long long)dims[i]);
+	buf_puts(b, ")");
+}
+
+/* The exit status; what is wrong is raised. */
+static int
+check_tensor(RtCx *cx, const PlainTensor *want, const RtArray *a)
+{
+	const RtTensor *t = a ? a->tensor : NULL;
+	Buf b = { 0 };
+
+	if (!t) {
+		rt_raise(cx, a ? "argument '%s' is a text, and no tensor" : "argument '%s' is missing", want->key);
+		return EXIT_INPUT;
+	}
+	if (t->dtype == want->dtype && t->ndim == want->ndim &&
+	    (!t->ndim || !memcmp(t->dims, want->dims, sizeof *t->dims * (size_t)t->ndim)))
+		return EXIT_OK;
+	buf_printf(&b, "argument '%s' is ", want->key);
+	put_sizes(&b, t->dtype, t->ndim, t->dims);
+	buf_puts(&b, ": this program is built for ");
+	put_sizes(&b, want->dtype, want->ndim, want->dims);
+	rt_raise(cx, "%s", b.at);
+	buf_free(&b);
+	return EXIT_MISS;
+}
+
+static int
+check_number(RtCx *cx, const PlainNumber *want, const RtArray *a)
+{
+	const RtDtype dtype = want->tag == RT_INT ? RT_i64 : want->tag == RT_DOUBLE ? RT_f64 : RT_b8;
+	const RtTensor *t = a ? a->tensor : NULL;
+	const bool whole = want->n < 0;
+
+	if (!a && (want->has_default || want->tag == RT_NONE))
+		return EXIT_OK;
+	if (!a) {
+		rt_raise(cx, "argument '%s' is missing", want->key);
+		return EXIT_INPUT;
+	}
+	if (want->tag != RT_NONE && t && t->dtype == dtype && t->ndim == !whole && (whole || t->dims[0] == want->n) &&
+	    !memcmp(rt_data(t) + want->at * rt_dtypes[dtype].bytes, &want->bits, (size_t)rt_dtypes[dtype].bytes))
+		return EXIT_OK;
+	rt_raise(cx, "argument '%s' is not what this program is built for", want->key);
+	return EXIT_MISS;
+}
+
+static int
+check_keys(RtCx *cx, const PlainFunction *f, const RtArrays *in)
+{
+	for (int i = 0; i < in->n; i++) {
+		bool known = false;
+
+		for (int k = 0; k < f->nin; k++)
+			known |= !strcmp(f->in[k].key, in->at[i].key);
+		for (int k = 0; k < f->nnumber; k++)
+			known |= !strcmp(f->number[k].key, in->at[i].key);
+		if (!known) {
+			rt_raise(cx, "no argument takes '%s'", in->at[i].key);
+			return EXIT_INPUT;
+		}
+	}
+	return EXIT_OK;
+}
+
+static int
+check(RtCx *cx, const PlainFunction *f, const RtArrays *in)
+{
+	int status = check_keys(cx, f, in);
+
+	for (int i = 0; i < f->nin && !status; i++)
+		status = check_tensor(cx, &f->in[i], rt_arrays_find(in, f->in[i].key));
+	for (int i = 0; i < f->nnumber && !status; i++)
+		status = check_number(cx, &f->number[i], rt_arrays_find(in, f->number[i].key));
+	return status;
+}
+
+/* The first of the method's functions that takes this input.  Null, and a status: none does, and the last one's reason is
+ * raised. */
+static const PlainFunction *
+function_for(Plain *p, const RtArrays *in, int *status)
+{
+	*status = EXIT_INPUT;
+	for (int i = 0; i < p->program->nfunction; i++) {
+		const PlainFunction *f = &p->program->function[i];
+
+		if (strcmp(f->method, p->method))
+			continue;
+		rt_clear_error(&p->cx);
+		if (!(*status = check(&p->cx, f, in)))
+			return f;
+	}
+	if (p->cx.status == RT_OK)
+		rt_raise(&p->cx, "there is no method '%s'", p->method);
+	return NULL;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* The result's next part, of the tensors from *out on: a new reference; None: raised. */
+static IValue
+next_part(RtCx *cx, const int **shape, RtTensor *const **out)
+{
+	const int n = *(*shape)++;
+	RtTuple *tuple;
+
+	if (n < 0)
+		return rt_retain(rt_of(*(*out)++));
+	if (!(tuple = rt_tuple_new(cx, NULL, n)))
+		return rt_none();
+	for (int i = 0; i < n; i++)
+		tuple->v[i] = next_part(cx, shape, out);
+	return rt_ref(RT_TUPLE, tuple);
+}
+
+static int
+print_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out)
+{
+	const int *shape = f->result;
+	IValue v = next_part(cx, &shape, &out);
+	Buf b = { 0 };
+
+	if (cx->status)
+		return RT_ERROR;
+	rt_format_value(&b, v, 0);
+	fwrite(b.at, 1, (size_t)b.n, stdout);
+	putchar('\n');
+	buf_free(&b);
+	rt_release(v);
+	return RT_OK;
+}
+
+static int
+write_result(RtCx *cx, const PlainFunction *f, RtTensor *const *out, const char *file)
+{
+	RtArrays arrays = { 0 };
+	int status = RT_OK;
+
+	for (int i = 0; i < f->nout && !status; i++)
+		status = rt_arrays_put(cx, &arrays, f->out[i].key, rt_tensor_retain(out[i]), NULL);
+	if (!status)
+		status = rt_npz_write(cx, file, &arrays);
+	rt_arrays_free(&arrays);
+	return status;
+}
+
+/* A call with room for its results: (nin + nout) addresses, (nout) tensors. */
+static int
+call(RtCx *cx, const PlainFunction *f, const RtArrays *in, void **at, RtTensor **out)
+{
+	for (int i = 0; i < f->nin; i++)
+		at[i] = rt_data(rt_arrays_find(in, f->in[i].key)->tensor);
+	for (int i = 0; i < f->nout; i++) {
+		if (!(out[i] = rt_tensor_new(cx, (RtDtype)f->out[i].dtype, f->out[i].ndim, f->out[i].dims)))
+			return RT_ERROR;
+		at[f->nin + i] = rt_data(out[i]);
+	}
+	return f->call((const void *const *)at, at + f->nin) ? rt_raise(cx, "an index is out of range") : RT_OK;
+}
+
+static int
+run_with(Plain *p, const PlainFunction *f, const RtArrays *in, const char *file)
+{
+	void **at = calloc((size_t)(f->nin + f->nout), sizeof *at);
+	RtTensor **out = calloc((size_t)f->nout + 1, sizeof *out);
+	int status = !at || !out ? rt_raise(&p->cx, "out of memory") : call(&p->cx, f, in, at, out);
+
+	if (!status)
+		status = file ? write_result(&p->cx, f, out, file) : print_result(&p->cx, f, out);
+	for (int i = 0; out && i < f->nout; i++)
+		rt_tensor_release(out[i]);
+	free(out);
+	free(at);
+	return status ? failed(p, EXIT_INPUT) : EXIT_OK;
+}
+
+static int
+run(Plain *p, const char *file, const char *to)
+{
+	RtArrays in = { 0 };
+	const PlainFunction *f;
+	int status;
+
+	if (file && rt_npz_read(&p->cx, file, &in)) {
+		status = failed(p, EXIT_INPUT);
+	} else if (!(f = function_for(p, &in, &status))) {
+		status = failed(p, status);
+	} else {
+		rt_clear_error(&p->cx);
+		status = run_with(p, f, &in, to);
+	}
+	rt_arrays_free(&in);
+	return status;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------- */
+
+static int
+read_options(Plain *p, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const bool in = !strcmp(argv[i], "-i"), out = !strcmp(argv[i], "-o"), method = !strcmp(argv[i], "--method");
+
+		if (!strncmp(argv[i], "--method=", 9))
+			p->method = argv[i] + 9;
+		else if (!in && !out && !method)
+			return usage_error(p, "what is ", argv[i]);
+		else if (++i == argc)
+			return usage_error(p, "a value is wanted behind ", argv[i - 1]);
+		else if (method)
+			p->method = argv[i];
+		else if (in)
+			p->in[p->nin++] = argv[i];
+		else
+			p->out[p->nout++] = argv[i];
+	}
+	return EXIT_OK;
+}
+
+static int
+begin(Plain *p, int argc, char **argv)
+{
+	int status;
+
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		printf("usage: %s [-i IN.npz]... [-o OUT.npz]... [--method NAME]\n%s", p->name, usage);
+		return EXIT_OK;
+	}
+	if ((status = read_options(p, argc, argv)))
+		return status;
+	if (rt_cx_init(&p->cx))
+		return failed(p, EXIT_INPUT);
+	for (int i = 0; i < (p->nin ? p->nin : 1) && !status; i++)
+		status = run(p, i < p->nin ? p->in[i] : NULL, i < p->nout ? p->out[i] : NULL);
+	return status;
+}
+
+int
+rt_plain_main(const PlainProgram *program, int argc, char **argv)
+{
+	const char **files = calloc(2 * (size_t)argc + 2, sizeof *files);
+	static Plain p;                          /* what it has goes with the process: no thread is waited for */
+	char lacks[120];
+	int status;
+
+	p = (Plain){ .program = program, .name = argc ? argv[0] : "program", .method = program->function[0].method,
+		     .in = files, .out = files + argc + 1 };
+	if (!rt_cpu_runs(program->needs, lacks, sizeof lacks)) {
+		fprintf(stderr, "%s: error: this processor, or its system, lacks%s: the program is built for %s "
+			"(kiln build --cpu)\n", p.name, lacks, program->level);
+		status = EXIT_DEVICE;
+	} else {
+		status = files ? begin(&p, argc, argv) : failed(&p, EXIT_INPUT);
+	}
+	free(files);
+	if ((fflush(stdout) | ferror(stdout)) && !status) {
+		fprintf(stderr, "%s: error: standard output: %s\n", p.name, strerror(errno));
+		status = EXIT_INPUT;
+	}
+	return status;
+}
