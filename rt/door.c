@@ -788,10 +788,10 @@ put_value(RtDoor *d, Typed *t, IValue v)
 
 	if (node->v.tag == RT_TENSOR)
 		return put_typed(d, t->tensor++, v, *t->out++);
-	if (v.tag != node->v.tag || (v.tag == RT_TUPLE && v.u.tuple->n != node->n))
+	if (v.tag != node->v.tag || (v.tag == RT_TUPLE ? v.u.tuple->n : v.u.list->n) != node->n)
 		return rt_raise(&d->cx, "this call's result is not of the declared type: see NAME_call"), DOOR_SIZE;
 	for (int i = 0; i < node->n && !status; i++)
-		status = put_value(d, t, v.u.tuple->v[i]);
+		status = put_value(d, t, v.tag == RT_TUPLE ? v.u.tuple->v[i] : v.u.list->v[i]);
 	return status;
 }
 

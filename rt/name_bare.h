@@ -20,8 +20,9 @@ enum {                               /* what functions return that return an int
 };
 
 /*
- * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results may not overlap arguments.
- * Nothing is taken from a heap or from the system, and all run in the thread that calls.
+ * Arrays hold one element after the other, float16 and bfloat16 as their bits.  Results, and
+ * arguments that are written to, may not overlap others.  Nothing is taken from a heap or from the system, and all
+ * run in the thread that calls.
  *
  * These share NAME_RAM_BYTES of static memory: one call at a time.
  */

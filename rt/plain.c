@@ -151,16 +151,22 @@ function_for(Plain *p, const RtArrays *in, int *status)
 static IValue
 next_part(RtCx *cx, const int **shape, RtTensor *const **out)
 {
-	const int n = *(*shape)++;
+	const int n = *(*shape)++, parts = n < 0 ? -n - 1 : n - 1;
 	RtTuple *tuple;
+	RtList *list;
 
-	if (n < 0)
+	if (!n)
 		return rt_retain(rt_of(*(*out)++));
-	if (!(tuple = rt_tuple_new(cx, NULL, n)))
-		return rt_none();
-	for (int i = 0; i < n; i++)
+	if (n < 0) {
+		list = rt_list_new(cx, &rt_type_tensor, parts);
+		for (int i = 0; list && i < parts && !rt_list_push(cx, list, next_part(cx, shape, out));)
+			i++;
+		return list ? rt_ref(RT_LIST, list) : rt_none();
+	}
+	tuple = rt_tuple_new(cx, NULL, parts);
+	for (int i = 0; tuple && i < parts; i++)
 		tuple->v[i] = next_part(cx, shape, out);
-	return rt_ref(RT_TUPLE, tuple);
+	return tuple ? rt_ref(RT_TUPLE, tuple) : rt_none();
 }
 
 static int

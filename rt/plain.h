@@ -25,7 +25,7 @@ typedef struct PlainFunction {
 	const PlainTensor *in, *out;
 	const PlainNumber *number;
 	int nin, nout, nnumber;
-	const int *result;       /* -1: the next of out; n: a tuple of n that follow */
+	const int *result;       /* 0: the next of out; 1 + n: a tuple of n that follow, -1 - n: a list */
 	int (*call)(const void *const *in, void *const *out);    /* 0, or 1: an index is out of range */
 } PlainFunction;
 

@@ -76,7 +76,6 @@ row_topk(Row *r)
 	out_close(&o, "");
 	c = row_call(r, "topk", arena_printf(a, "%s: %lld of %lld", r->n->op->id, (long long)d.k, (long long)d.n), &o,
 		     nest_count(&d.rows), row_grain(4 * d.n));
-	c->outside = true;                       /* select_positions */
 	c->scratch = 2 * d.n * (int64_t)sizeof(int64_t);
 	row_pass(r, c, r->n->out[0], 0);
 	row_pass(r, c, r->n->out[1], 0);

@@ -119,7 +119,6 @@ typedef struct Emit {            /* one program */
 	int64_t  scratch;        /* bytes: what one of its kernels asks for at most */
 	bool     pool;           /* without a runtime: kernels may run in threads of the caller's */
 	int      most_args;      /* addresses that one of those takes at most */
-	bool     outside;        /* the last kernel calls a function of the runtime */
 	bool     clamps;         /* some kernel of a product has a range (rt/ops/vconv.h) */
 	bool     quantized;      /* the program may meet quantized tensors */
 	bool     bits;           /* conjugate and negative views */
@@ -253,7 +252,6 @@ struct KernelCall {      /* one use of an emitted kernel */
 	const struct Kernel *kernel;
 	const struct Schedule *schedule;
 	int64_t     scratch;     /* bytes of a thread's scratch memory that it asks for */
-	bool        outside;     /* it calls a function of the runtime */
 	/* has set `wrong` (an int, among the args) when the arguments are bad: the generic kernel raises */
 	bool        checked;
 };

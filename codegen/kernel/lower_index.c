@@ -180,12 +180,13 @@ row_cast(Row *r)
 	return put_region(r, &g, y->dtype, x->dtype, r->n->out[0], row_arg(r, "self"));
 }
 
+/* Plain functions are called with results, and arguments that they write to, apart from all others. */
 bool
 row_may_be_one(const Row *r, const Value *from)
 {
 	const Buffer *x = plan_buffer(r->p, from), *y = plan_buffer(r->p, row_arg(r, "self"));
 
-	return (x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
+	return (!r->p->bare && x && y && x->home == HOME_INPUT && y->home == HOME_INPUT) || known_attributes_meet(r->n);
 }
 
 /* copy_: into a tensor that others see, too.  The source may be broadcast, but not lie in the same memory. */

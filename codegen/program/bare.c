@@ -83,14 +83,13 @@ writes_state(Plan *p, const Node *n)
 static void
 write_step(Bare *b, Writer *w, const Node *n)
 {
-	if (!plan_needs_step(w->p, n) || node_is(n, "prim::TupleConstruct") || node_is(n, "prim::TupleUnpack"))
-		return;
+	if (!plan_needs_step(w->p, n) || node_makes_parts(n) || node_is(n, "prim::TupleUnpack"))
+		return;                          /* who reads a list is a kernel, or named itself */
 	write_comment(w, n);
 	if (writes_state(w->p, n))
 		note_lack(b, n, ": it writes to a constant");
-	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n) || w->e->outside)
+	else if (!plan_is_kernel(w->p, n) || !write_kernel(w, n))
 		note_lack(b, n, "");
-	w->e->outside = false;
 }
 
 /* out[i] = what it is, where it was not made there. */
@@ -370,9 +369,8 @@ check_lacks(Bare *b, const char *model)
 			   b->nlacking > NAMED_MOST ? "\n  ..." : "");
 	if (!b->door->typed.n)
 		fail_lacks(b->e->cx, (Range){ 0 }, "%s: without a runtime (--no-generic) a function takes tensors "
-			   "that have elements, one after the other, and gives such and tuples of them; "
-			   "give it inputs (-i)",
-			   model);
+			   "that have elements, one after the other, and gives such, tuples and lists of them; %s", model,
+			   b->door->why ? b->door->why : "give it inputs (-i)");
 }
 
 /* ---- a program --------------------------------------------------------------------------------------------------- */
@@ -425,8 +423,11 @@ put_plain_function(Bare *b, const DoorTyped *t)
 	put_plain_tensors(b, "out", t, t->out.at, t->out.n);
 	put_plain_numbers(b, t);
 	out_line(o, "static const int plain_result_%s[] = {", t->name);
-	for (int i = 0; i < t->result.n; i++)
-		out_line(o, "\t%d,", t->result.at[i].v.tag == RT_TENSOR ? -1 : t->result.at[i].n);
+	for (int i = 0; i < t->result.n; i++) {
+		const DoorNode *node = &t->result.at[i];
+
+		out_line(o, "\t%d,", node->v.tag == RT_TENSOR ? 0 : node->v.tag == RT_LIST ? -1 - node->n : 1 + node->n);
+	}
 	out_line(o, "};\n\nstatic int\ncall_%s(const void *const *in, void *const *out)\n{", t->name);
 	out_line(o, "\treturn bare_call(&kiln_own.bare, run_%s, %s, in, %d, out, %d);\n}", t->name,
 		 b->state->at.n ? "begin" : "0", t->in.n, t->out.n);

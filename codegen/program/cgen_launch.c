@@ -189,7 +189,6 @@ write_launch(Writer *w, const Node *n, const KernelCall *call, bool alone)
 	w->out.indent--;
 	out_line(&w->out, "}");
 	w->p->kernels++;
-	w->e->outside |= call->outside;
 	if (call->scratch > w->e->scratch)
 		w->e->scratch = call->scratch;
 }

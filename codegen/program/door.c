@@ -302,31 +302,49 @@ typed_argument(Cx *cx, DoorTyped *t, const Place *at, const Type *type, const Pa
 		}
 		return true;
 	}
-	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides))
+	if (!info || !is_c_array(info->dtype, info->rank, info->dims, info->strides)) {
+		t->why = arena_printf(cx->arena, "argument '%s' of type %s is none", at->key, type_print(cx, info ? p->type : type));
 		return false;
+	}
 	add_node(cx, t, false, (DoorNode){ rt_of(NULL), 0, NULL });
 	vec_push(cx->arena, &t->in, ((DoorTensor){ parameter_name(cx->arena, at->name), at->key, info->dtype, at->written,
 						   info->rank, info->dims }));
 	return true;
 }
 
-/* Tensors, and tuples of what is good. */
+/* Is it one, and as it was made when it is returned? */
+static bool
+is_fixed(const Node *n)
+{
+	for (int i = 0; node_is(n, "prim::ListConstruct") && i < n->out[0]->uses.n; i++) {
+		const Node *user = n->out[0]->uses.at[i].node;
+
+		if (!node_is(user, "prim::Return") && !node_makes_parts(user))
+			return false;
+	}
+	return node_makes_parts(n);
+}
+
+/* Tensors, and tuples and lists of what is good. */
 static bool
 typed_result(Cx *cx, DoorTyped *t, Plan *p, const Value *v, const char *name, const char *key)
 {
 	const RtTensor *r = v->type->kind == TYPE_TENSOR ? tensor_of(p, v) : NULL;
 	const Node *tuple = v->node;
 
-	if (node_is(tuple, "prim::TupleConstruct")) {
-		add_node(cx, t, true, (DoorNode){ rt_ref(RT_TUPLE, NULL), tuple->nin, NULL });
+	if (is_fixed(tuple)) {
+		add_node(cx, t, true, (DoorNode){ rt_ref(node_is(tuple, "prim::ListConstruct") ? RT_LIST : RT_TUPLE,
+							 NULL), tuple->nin, NULL });
 		for (int i = 0; i < tuple->nin; i++)
 			if (!typed_result(cx, t, p, tuple->in[i], arena_printf(cx->arena, "%s_%d", name, i),
 					  arena_printf(cx->arena, "%s.%d", key, i)))
 				return false;
 		return true;
 	}
-	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL))
+	if (!r || !is_c_array((RtDtype)r->dtype, r->ndim, r->dims, NULL)) {
+		t->why = arena_printf(cx->arena, "result '%s' of type %s is none", key, type_print(cx, v->type));
 		return false;
+	}
 	add_node(cx, t, true, (DoorNode){ rt_of(NULL), 0, NULL });
 	vec_push(cx->arena, &t->out, ((DoorTensor){ name, key, (RtDtype)r->dtype, true, r->ndim, r->dims }));
 	return true;
@@ -389,8 +407,10 @@ add_typed(Emit *e, Door *door, const DoorSpec *s)
 
 		good = typed_argument(e->cx, &t, &at, schema->args[i].type, &s->spec->pattern[i - s->first]);
 	}
-	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST)
+	if (!good || !typed_results(e->cx, &t, s) || t.in.n > TYPED_MOST || t.out.n > TYPED_MOST) {
+		door->why = t.why ? t.why : arena_printf(e->cx->arena, "there are more than %d of them", TYPED_MOST);
 		return;
+	}
 	while (t.method < door->method.n && strcmp(door->method.at[t.method].name, s->method))
 		t.method++;
 	t.name = function_name(e->cx->arena, door, s->method);

@@ -39,6 +39,7 @@ typedef struct DoorTyped {
 	Vec(DoorNumber) number;
 	Vec(DoorNode) arg, result;
 	const DoorSpec *spec;
+	const char *why;                 /* it cannot be one: which part has no C type; or null */
 	bool  plain;
 } DoorTyped;
 
@@ -49,6 +50,7 @@ typedef struct Door {
 	const char *model, *file;        /* for the reader: what was built, into which file */
 	Vec(DoorMethod) method;
 	Vec(DoorTyped) typed;
+	const char *why;                 /* of the last specialization that has no function of C types; or null */
 } Door;
 
 Door *door_make(Emit *, const EmitMethod *, int n, const BuildOptions *, const char *model);

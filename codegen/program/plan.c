@@ -63,12 +63,13 @@ was_there(Plan *p, const Value *v, int step)
 	return true;
 }
 
-/* A list that is only an argument of kernels is not made, unless a kernel may raise: then the operator itself runs. */
+/* A list that is only an argument of kernels is not made, unless a kernel may raise and the operator itself then runs. */
 static bool
 only_kernels_read(Plan *p, const Value *list)
 {
 	for (int i = 0; i < list->uses.n; i++)
-		if (!plan_is_kernel(p, list->uses.at[i].node) || node_may_refuse_data(list->uses.at[i].node))
+		if (!plan_is_kernel(p, list->uses.at[i].node) ||
+		    (!p->bare && node_may_refuse_data(list->uses.at[i].node)))
 			return false;
 	return plan_list_is_read(list);
 }
@@ -476,6 +477,12 @@ place_escaping(Plan *p)
 	}
 }
 
+bool
+node_makes_parts(const Node *n)
+{
+	return node_is(n, "prim::TupleConstruct") || node_is(n, "prim::ListConstruct");
+}
+
 static bool
 add_results(const Value *v, ValueVec *to, Arena *a)
 {
@@ -483,7 +490,7 @@ add_results(const Value *v, ValueVec *to, Arena *a)
 
 	if (v->type->kind == TYPE_TENSOR)
 		vec_push(a, to, v);
-	else if (node_is(v->node, "prim::TupleConstruct"))
+	else if (node_makes_parts(v->node))
 		for (int i = 0; i < v->node->nin; i++)
 			good &= add_results(v->node->in[i], to, a);
 	else

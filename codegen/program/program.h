@@ -67,6 +67,7 @@ typedef enum PlanKind { PLAN_CPU, PLAN_GPU, PLAN_BARE } PlanKind;
 Plan   *plan_make(Cx *, Function *, const Specialization *, int first, PlanKind, struct DynamicPlan *);
 /* The tensors that a graph returns, those in tuples, too, in order; false: it returns something else. */
 bool    plan_results(const Graph *, ValueVec *, Arena *);
+bool    node_makes_parts(const Node *);                 /* a tuple or a list of its inputs */
 bool    plan_needs_step(Plan *, const Node *);          /* false: a view, or nothing to do */
 bool    plan_is_kernel(Plan *, const Node *);           /* generated code, not a call of the runtime */
 

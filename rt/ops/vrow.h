@@ -54,6 +54,10 @@ vr_key_double(double x)
 	return x != x ? 0x7fffffffffffffffLL : u.i ^ ((u.i >> 63) & 0x7fffffffffffffffLL);
 }
 
+#ifdef RT_BARE
+#include "select_loops.h"
+#else
 void select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at);
+#endif
 
 #endif

@@ -171,8 +171,8 @@ for i in range(3):
         lib.lstm_close(m)
         source = self.at("parts.py")
         with open(source, "w") as f:
-            f.write("def forward(int: List[Tensor], p: Tuple[Tensor, Optional[Tensor]], n: int) -> Tuple[Tensor, Tuple[Tensor, Tensor]]:\n"
-                    "    return int[0] + int[1], (p[0] * n, int[1])\n")
+            f.write("def forward(int: List[Tensor], p: Tuple[Tensor, Optional[Tensor]], n: int) -> Tuple[Tensor, List[Tensor]]:\n"
+                    "    return int[0] + int[1], [p[0] * n, int[1]]\n")
         given = self.write("parts.npz", int__0=programs.floats(1, 2), int__1=programs.floats(3, 4), p__0=programs.floats(5), n=programs.number(3))
         lib = ctypes.CDLL(self.build("libparts.so", source, "-i", given, "--emit", "shared"))
         with open(self.at("parts.h")) as f:

@@ -1,0 +1,245 @@
+/* rt/ops/select_loops.h - positions sorted by their keys, all or the first k, with equal keys in the order that PyTorch
+ * leaves them in: of the runtime (select.c), and of plain functions without one (vrow.h)
+ *
+ * PyTorch's sort and topk are built on the C++ library's sort, partial_sort and nth_element, which are not stable, so
+ * that their order of equal elements shows in the indices.  These are the same algorithms, step for step: introselect
+ * and introsort with the median of three moved to the front, insertion sort of short runs, and a heap that sifts its
+ * hole down to a leaf and back up.  `at` holds positions; a < b means key[a] < key[b].
+ */
+#ifndef RT_OPS_SELECT_LOOPS_H
+#define RT_OPS_SELECT_LOOPS_H
+
+#ifndef SELECT_API
+#define SELECT_API static
+#endif
+
+typedef struct Run { const int64_t *key; int64_t *at; } Run;
+
+static bool
+less(const Run *r, int64_t i, int64_t j)
+{
+	return r->key[r->at[i]] < r->key[r->at[j]];
+}
+
+static void
+swap(const Run *r, int64_t i, int64_t j)
+{
+	int64_t t = r->at[i];
+
+	r->at[i] = r->at[j];
+	r->at[j] = t;
+}
+
+/* ---- heap of r[0 .. n), the greatest first ----------------------------------------------------------------------- */
+
+static void
+sift(const Run *r, int64_t hole, int64_t n, int64_t value)
+{
+	int64_t top = hole, child = hole;
+
+	while (child < (n - 1) / 2) {
+		child = 2 * (child + 1);
+		if (less(r, child, child - 1))
+			child--;
+		r->at[hole] = r->at[child];
+		hole = child;
+	}
+	if (n % 2 == 0 && child == (n - 2) / 2) {
+		child = 2 * child + 1;
+		r->at[hole] = r->at[child];
+		hole = child;
+	}
+	for (; hole > top && r->key[r->at[(hole - 1) / 2]] < r->key[value]; hole = (hole - 1) / 2)
+		r->at[hole] = r->at[(hole - 1) / 2];
+	r->at[hole] = value;
+}
+
+/* The k least of n come to the front, as a heap. */
+static void
+heap_select(const Run *r, int64_t k, int64_t n)
+{
+	for (int64_t parent = k < 2 ? -1 : (k - 2) / 2; parent >= 0; parent--)
+		sift(r, parent, k, r->at[parent]);
+	for (int64_t i = k; i < n; i++)
+		if (less(r, i, 0)) {
+			int64_t value = r->at[i];
+			r->at[i] = r->at[0];
+			sift(r, 0, k, value);
+		}
+}
+
+static void
+partial_sort(const Run *r, int64_t k, int64_t n)
+{
+	heap_select(r, k, n);
+	for (int64_t last = k - 1; last > 0; last--) {
+		int64_t value = r->at[last];
+		r->at[last] = r->at[0];
+		sift(r, 0, last, value);
+	}
+}
+
+/* ---- partitions of r[lo .. hi) ----------------------------------------------------------------------------------- */
+
+static void
+insert_linear(const Run *r, int64_t i)
+{
+	int64_t value = r->at[i];
+
+	for (; r->key[value] < r->key[r->at[i - 1]]; i--)
+		r->at[i] = r->at[i - 1];
+	r->at[i] = value;
+}
+
+static void
+insertion_sort(const Run *r, int64_t lo, int64_t hi)
+{
+	for (int64_t i = lo + 1; i < hi; i++) {
+		if (!less(r, i, lo)) {
+			insert_linear(r, i);
+			continue;
+		}
+		for (int64_t j = i; j > lo; j--)
+			swap(r, j, j - 1);
+	}
+}
+
+static int64_t
+partition(const Run *r, int64_t lo, int64_t hi)
+{
+	int64_t a = lo + 1, b = lo + (hi - lo) / 2, c = hi - 1, median, pivot;
+
+	if (less(r, a, b))
+		median = less(r, b, c) ? b : less(r, a, c) ? c : a;
+	else
+		median = less(r, a, c) ? a : less(r, b, c) ? c : b;
+	swap(r, lo, median);
+	pivot = lo++;
+	for (;;) {
+		while (less(r, lo, pivot))
+			lo++;
+		hi--;
+		while (less(r, pivot, hi))
+			hi--;
+		if (lo >= hi)
+			return lo;
+		swap(r, lo++, hi);
+	}
+}
+
+static int
+depth_of(int64_t n)
+{
+	int depth = 0;
+
+	for (; n > 1; n /= 2)
+		depth += 2;
+	return depth;
+}
+
+/* Moves the element that belongs at `nth` there, and lesser ones before it. */
+static void
+nth_element(const Run *r, int64_t nth, int64_t n)
+{
+	int64_t lo = 0, hi = n;
+
+	for (int depth = depth_of(n); hi - lo > 3; depth--) {
+		int64_t cut;
+		if (depth == 0) {
+			Run rest = { r->key, r->at + lo };
+			heap_select(&rest, nth + 1 - lo, hi - lo);
+			swap(r, lo, nth);
+			return;
+		}
+		cut = partition(r, lo, hi);
+		if (cut <= nth)
+			lo = cut;
+		else
+			hi = cut;
+	}
+	insertion_sort(r, lo, hi);
+}
+
+enum { SHORT = 16, FEW = 64 };
+
+static void
+sort_loop(const Run *r, int64_t lo, int64_t hi, int depth)
+{
+	while (hi - lo > SHORT) {
+		int64_t cut;
+		if (depth-- == 0) {
+			Run rest = { r->key, r->at + lo };
+			partial_sort(&rest, hi - lo, hi - lo);
+			return;
+		}
+		cut = partition(r, lo, hi);
+		sort_loop(r, cut, hi, depth);
+		hi = cut;
+	}
+}
+
+static void
+sort(const Run *r, int64_t n)
+{
+	sort_loop(r, 0, n, depth_of(n));
+	insertion_sort(r, 0, n < SHORT ? n : SHORT);
+	for (int64_t i = SHORT; i < n; i++)
+		insert_linear(r, i);
+}
+
+SELECT_API void
+sort_unstably(const int64_t *key, int64_t n, int64_t *at)
+{
+	Run r = { key, at };
+
+	for (int64_t i = 0; i < n; i++)
+		at[i] = i;
+	sort(&r, n);
+}
+
+/* The k least, ascending, where all keys among them differ, and none of the others is the last of them: then there is
+ * only one order.  False: some are equal; `at` is unspecified. */
+static bool
+select_apart(const int64_t *key, int64_t n, int64_t k, int64_t *at)
+{
+	int64_t best[FEW], last, equal = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t j = i < k ? i : k - 1;
+
+		if (i >= k && key[i] >= best[k - 1])
+			continue;
+		for (; j > 0 && key[i] < best[j - 1]; j--) {
+			best[j] = best[j - 1];
+			at[j] = at[j - 1];
+		}
+		best[j] = key[i];
+		at[j] = i;
+	}
+	last = best[k - 1];
+	for (int64_t i = 0; i < n; i++)
+		equal += key[i] == last;
+	for (int64_t i = 1; i < k; i++)
+		equal += best[i] == best[i - 1];
+	return equal == 1;
+}
+
+SELECT_API void
+select_positions(const int64_t *key, int64_t n, int64_t k, bool sorted, int64_t *at)
+{
+	Run r = { key, at };
+
+	if (k <= 0 || (k <= FEW && (sorted || k * 64 <= n) && select_apart(key, n, k, at)))
+		return;
+	for (int64_t i = 0; i < n; i++)
+		at[i] = i;
+	if (k * 64 <= n) {
+		partial_sort(&r, k, n);
+		return;
+	}
+	nth_element(&r, k - 1, n);
+	if (sorted)
+		sort(&r, k - 1);
+}
+
+#endif
